@@ -1,0 +1,65 @@
+# Everything a developer runs. `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+N ?= 200
+SEED ?= 0
+TEST_FLAGS ?=
+
+GOLANGCI_VERSION := v2.15.0
+BIN := $(CURDIR)/bin
+
+.PHONY: help build test short lint fmt fuzz figures plans torture differential peers fresh tidy clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+build: ## build the command into bin/
+	go build -trimpath -o $(BIN)/ ./cmd/redrive
+
+test: ## all tests, with the race detector; says what it skipped
+	sh scripts/test.sh $(TEST_FLAGS)
+
+short: ## the quick tests, without the race detector
+	go test -short ./...
+
+lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## linters, formatting, tidy modules
+	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
+	$(BIN)/golangci-lint-$(GOLANGCI_VERSION) run ./...
+	go mod tidy -diff
+	cd bench && go vet ./... && go mod tidy -diff
+
+$(BIN)/golangci-lint-$(GOLANGCI_VERSION):
+	GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv $(BIN)/golangci-lint $@
+
+fmt: ## format the code
+	gofmt -w $$(git ls-files '*.go')
+
+fuzz: ## every fuzz target for 30 s
+	sh scripts/fuzz.sh 30s
+
+figures: ## the measured figures against their targets, as JSON; needs a quiet machine
+	go build -o $(BIN)/ ./cmd/redrive
+	$(BIN)/redrive bench figures
+	cd bench && go run . -peer redrive,river-sqlite -mode both -jobs 20000 -least 10
+
+plans: ## the claim's cost and query plans beside millions of rows (PLAN_ROWS=1000000 by default)
+	go test ./store/sqlite -run 'Q2_' -v -count=1 -timeout 60m -plan.rows=$(or $(PLAN_ROWS),1000000)
+
+torture: ## N cycles of kills of the real program (N=200)
+	go test ./tests/torture -count=1 -v -timeout 120m -torture.cycles=$(N) -torture.seed=$(SEED)
+
+differential: ## N runs of random operations on all stores in lockstep (N=200)
+	REDRIVE_DIFFERENTIAL_CHECKS=$(N) go test ./store/storetest -run Differential -count=1 -v -timeout 120m
+
+peers: ## the peers side by side, in one run
+	cd bench && go run . -peer all
+
+fresh: ## a fresh clone with an empty home and module cache: both README commands, timed
+	sh scripts/fresh.sh
+
+tidy: ## tidy the modules
+	go mod tidy && cd bench && go mod tidy
+
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	barColumns = 24
+	// barEvery is the least time between two drawings.
+	barEvery = 100 * time.Millisecond
+)
+
+// bar shows how far a file has been taken in, on a terminal.
+type bar struct {
+	live
+	now     func() time.Time
+	total   int64 // bytes; 0 is not known
+	began   time.Time
+	drawnAt time.Time
+}
+
+func newBar(a *app, total int64) *bar {
+	return &bar{live: live{w: a.stderr, style: a.styleOf(a.stderr)}, now: a.now, total: total, began: a.now()}
+}
+
+func (b *bar) set(bytes, jobs int64) {
+	now := b.now()
+	if now.Sub(b.drawnAt) < barEvery {
+		return
+	}
+	b.drawnAt = now
+	b.live.set(barText(bytes, b.total, jobs, now.Sub(b.began)))
+}
+
+func (b *bar) end() { b.live.set("") }
+
+// barText draws "[######      ]  52%  5,200 jobs  12,000/s".
+func barText(bytes, total, jobs int64, elapsed time.Duration) string {
+	text := count(jobs, "job")
+	if seconds := elapsed.Seconds(); seconds > 0 {
+		text += fmt.Sprintf("  %s/s", number(int64(float64(jobs)/seconds)))
+	}
+	if total <= 0 {
+		return text
+	}
+	share := min(1, float64(bytes)/float64(total))
+	full := int(share * barColumns)
+	return fmt.Sprintf("[%s%s] %3d%%  %s", strings.Repeat("#", full), strings.Repeat(" ", barColumns-full), int(share*100), text)
+}

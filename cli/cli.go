@@ -1,0 +1,110 @@
+// Package cli is the redrive command: jobs in, work, and a look at both.
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/redrive/redrive/job"
+)
+
+const description = `Durable jobs in one SQLite file. Commands of redrive.yaml run them; what failed is kept and explained.
+
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 stopped and work was left to others, 4 not found, 5 conflict.`
+
+// grammar is the command line.
+type grammar struct {
+	globals
+	Enqueue enqueueCmd `cmd:"" help:"Take jobs in: one, or many as JSON lines."`
+	Work    workCmd    `cmd:"" help:"Run jobs, with the commands of the configuration."`
+	Jobs    jobsCmd    `cmd:"" help:"List, show, cancel and retry jobs."`
+	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
+	Events  eventsCmd  `cmd:"" help:"Print what happened, as JSON lines."`
+	Doctor  doctorCmd  `cmd:"" help:"Examine the database."`
+	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
+	Config  configCmd  `cmd:"" help:"Check the configuration."`
+	Bench   benchCmd   `cmd:"" help:"Measure this program on this machine."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// globals are the flags that every command has.
+type globals struct {
+	ConfigFile string `name:"config" placeholder:"FILE" help:"Configuration. Default: $$REDRIVE_CONFIG, else redrive.yaml if there is one."`
+	DB         string `name:"db" placeholder:"FILE" help:"Database. Default: the one of the configuration, else jobs.db."`
+}
+
+// jsonFlag is for commands that have something to read.
+type jsonFlag struct {
+	JSON bool `name:"json" help:"Print JSON, with times in UTC."`
+}
+
+// app is one call of the command: its surroundings and its global flags.
+type app struct {
+	globals
+	in     io.Reader
+	out    *bufio.Writer // standard output, flushed at the end
+	stdout io.Writer     // below out
+	stderr io.Writer
+	getenv func(string) string
+	now    func() time.Time
+}
+
+// Main runs the command with args, which do not include the program's name, and
+// returns its exit code.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+	a := &app{
+		in: stdin, out: bufio.NewWriter(stdout), stdout: stdout, stderr: stderr, getenv: getenv, now: systemNow,
+	}
+	err := a.run(ctx, args)
+	if ferr := a.out.Flush(); err == nil && ferr != nil {
+		err = fmt.Errorf("write the output: %w", ferr)
+	}
+	if err != nil {
+		report(stderr, err, slices.Contains(args, "--json"))
+	}
+	return int(codeOf(err))
+}
+
+func (a *app) run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	var g grammar
+	helped := false
+	parser, err := kong.New(&g,
+		kong.Name("redrive"), kong.Description(description),
+		kong.Vars{"pageMax": strconv.Itoa(job.PageMax)},
+		kong.Writers(a.stdout, a.stderr), kong.Exit(func(int) { helped = true }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		return err // a mistake in the grammar, which every test would meet
+	}
+	parsed, err := parser.Parse(args)
+	if helped {
+		return nil
+	}
+	if err != nil {
+		return &usageError{fmt.Errorf("%w; see %s", err, helpFor(err))}
+	}
+	a.globals = g.globals
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return parsed.Run(a)
+}
+
+// helpFor names the call that explains what was used wrongly.
+func helpFor(err error) string {
+	parse, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || parse.Context == nil || parse.Context.Selected() == nil {
+		return "`redrive --help`"
+	}
+	return "`" + parse.Context.Selected().FullPath() + " --help`"
+}

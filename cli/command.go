@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/proc"
+	"github.com/redrive/redrive/job"
+)
+
+// command runs the jobs of one kind.
+type command struct {
+	kind config.Kind
+	log  *slog.Logger
+}
+
+// commandStep names the one step of a job that a command runs.
+const commandStep = "command"
+
+func (c *command) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
+	dir, err := j.TempDir()
+	if err != nil {
+		return err
+	}
+	out, err := proc.Run(ctx, proc.Spec{
+		Argv: c.kind.Command, Stdin: j.Args, Dir: c.kind.Dir, Inherit: c.kind.Env, Env: c.environment(j, dir),
+		Grace: c.kind.KillGrace,
+	})
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
+		return &commandError{exit}
+	}
+	if err != nil {
+		return err
+	}
+	if out.Truncated {
+		c.log.WarnContext(ctx, "the result is cut: the command wrote more to standard output than is kept",
+			"job", j.ID.String(), "kind", j.Kind, "kept", job.ResultMax)
+	}
+	if result := resultOf(out.Stdout, out.Truncated); result != nil {
+		return j.SetResult(result)
+	}
+	return nil
+}
+
+func (c *command) environment(j *redrive.Job[[]byte], dir string) map[string]string {
+	env := maps.Clone(c.kind.SetEnv)
+	if env == nil {
+		env = make(map[string]string)
+	}
+	env["TMPDIR"] = dir
+	env["REDRIVE_JOB_ID"] = j.ID.String()
+	env["REDRIVE_KIND"] = j.Kind
+	env["REDRIVE_ATTEMPT"] = strconv.Itoa(j.Attempt)
+	env["REDRIVE_LIFE"] = strconv.Itoa(j.Life)
+	env["REDRIVE_RUN"] = strconv.Itoa(j.Run)
+	env["REDRIVE_STEP_KEY"] = j.StepKey(commandStep)
+	env["REDRIVE_CORRELATION"] = j.Correlation
+	return env
+}
+
+// resultOf makes a result of what a command wrote: JSON as it is, anything else
+// as a text in JSON. Nothing gives none.
+func resultOf(out []byte, cut bool) []byte {
+	if !cut && utf8.Valid(out) && json.Valid(out) {
+		return out
+	}
+	text := strings.TrimRight(string(out), "\r\n")
+	for text != "" {
+		result, err := json.Marshal(text)
+		if err != nil {
+			panic("a text always marshals: " + err.Error())
+		}
+		if len(result) <= job.ResultMax {
+			return result
+		}
+		// Escapes made it longer than is kept.
+		text = text[:min(len(text)-1, len(text)*job.ResultMax/len(result))]
+	}
+	return nil
+}
+
+// commandError is a command that did not succeed, as evidence: how it ended and
+// what it said last.
+type commandError struct{ exit *proc.ExitError }
+
+func (e *commandError) Error() string {
+	if e.exit.Cause != nil {
+		return e.exit.Error()
+	}
+	how := e.exit.Status.String()
+	if e.exit.Status.Signal != "" {
+		how = "killed by " + how
+	}
+	if last := lastLine(string(e.exit.Stderr)); last != "" {
+		return fmt.Sprintf("%s: %s", how, last)
+	}
+	return how
+}
+
+func (e *commandError) Unwrap() error      { return e.exit }
+func (e *commandError) ExitCode() int      { return e.exit.ExitCode() }
+func (e *commandError) SignalName() string { return e.exit.Status.Signal }
+func (e *commandError) StderrTail() []byte { return e.exit.Stderr }

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redrive/redrive/internal/config"
+)
+
+type configCmd struct {
+	Check configCheckCmd `cmd:"" help:"Find every mistake of a configuration."`
+}
+
+type configCheckCmd struct {
+	jsonFlag
+	File string `arg:"" optional:"" help:"Configuration. Default: the one that the other commands use."`
+}
+
+// Help implements kong.HelpProvider.
+func (*configCheckCmd) Help() string {
+	return `Each mistake is one line, FILE:LINE:COLUMN: and what is wrong; the exit code is 1 then.
+
+    redrive config check
+    redrive config check production.yaml`
+}
+
+func (c *configCheckCmd) Run(a *app) error {
+	file := c.File
+	if file == "" {
+		file, _ = a.configPath()
+	}
+	loaded, err := config.Load(file)
+	problems, mistakes := errors.AsType[config.Problems](err)
+	if err != nil && !mistakes {
+		return err
+	}
+	if c.JSON {
+		return a.problemsJSON(file, problems)
+	}
+	for _, p := range problems {
+		fmt.Fprintln(a.out, clean(p.String()))
+	}
+	if mistakes {
+		return failed{}
+	}
+	_, err = fmt.Fprintf(a.out, "%s: good; %s, %s\n", clean(file),
+		count(int64(len(loaded.Kinds)), "kind"), count(int64(len(loaded.Queues)), "queue"))
+	return err
+}
+
+func (a *app) problemsJSON(file string, problems config.Problems) error {
+	type problem struct {
+		Line    int    `json:"line"`
+		Col     int    `json:"column"`
+		Message string `json:"message"`
+	}
+	list := make([]problem, len(problems))
+	for i, p := range problems {
+		list[i] = problem{p.Line, p.Col, p.Message}
+	}
+	if err := a.printJSON(map[string]any{"file": file, "problems": list}); err != nil || len(list) == 0 {
+		return err
+	}
+	return failed{}
+}

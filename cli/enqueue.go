@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+)
+
+type enqueueCmd struct {
+	jsonFlag
+	Kind    string `arg:"" optional:"" help:"Kind of the job."`
+	Payload string `arg:"" optional:"" help:"Payload; - reads it from standard input."`
+	File    string `placeholder:"FILE" help:"Take in many jobs, one JSON object a line; - reads standard input."`
+
+	jobFlags
+}
+
+// jobFlags are the options of one job.
+type jobFlags struct {
+	Queue       string        `placeholder:"NAME" help:"Queue. Default: the one of the kind."`
+	Priority    *int          `placeholder:"N" help:"1 goes first, 4 last. Default: the one of the kind, else 2."`
+	At          time.Time     `placeholder:"TIME" help:"Not before this time, such as 2026-01-31T18:00:00Z."`
+	In          time.Duration `placeholder:"DURATION" help:"Not before this much time has passed, such as 90s or 1h30m."`
+	Deadline    time.Time     `placeholder:"TIME" help:"Not started after this time; the job is dead then."`
+	Owner       string        `placeholder:"NAME" help:"Whose job it is."`
+	Key         string        `placeholder:"KEY" help:"Idempotency key: enqueued again, within owner and kind, it gives the first job."`
+	Correlation string        `placeholder:"ID" help:"Your id for logs."`
+	Attr        []string      `placeholder:"NAME=VALUE" sep:"none" help:"An attribute; may be repeated."`
+}
+
+// Help implements kong.HelpProvider.
+func (*enqueueCmd) Help() string {
+	return `The job is durable when the command has ended, and its id is on standard output.
+
+    redrive enqueue thumbnail '{"image":"cat.png"}'
+    redrive enqueue report --in 2h --key monthly-2026-01 - < report.json
+    redrive enqueue --file jobs.jsonl
+    generate | redrive enqueue --file -
+
+A line of a file has the fields kind, payload, queue, priority, run_at, in, deadline, owner, key,
+correlation and attrs; all but kind may be missing. A file is checked as a whole before its first job
+is taken in. From standard input, jobs are taken in 1,000 at a time, in order, until a line is wrong.`
+}
+
+func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	if err := c.checkUse(); err != nil {
+		return err
+	}
+	r := rules{settings: s, now: a.now()}
+	if c.File != "" {
+		return a.enqueueFile(ctx, &r, c.File, c.JSON)
+	}
+	one, err := c.request(a.in, s.Limits.PayloadBytes)
+	if err != nil {
+		return &usageError{err}
+	}
+	spec, err := r.spec(one)
+	if err != nil {
+		return &usageError{err}
+	}
+	return a.enqueueOne(ctx, s, spec, c.JSON)
+}
+
+// checkUse tells the two forms of the command apart.
+func (c *enqueueCmd) checkUse() error {
+	switch {
+	case c.File == "" && c.Kind == "":
+		return usagef("name a kind, or a file with --file; see `redrive enqueue --help`")
+	case c.File != "" && c.Kind != "":
+		return usagef("either a kind or --file, not both; the kinds of a file are in its lines")
+	case c.File != "" && !reflect.ValueOf(c.jobFlags).IsZero():
+		return usagef("--file takes no options of a job; write them into the lines of the file")
+	}
+	return nil
+}
+
+// request reads the job from the command line.
+func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*request, error) {
+	r := &request{
+		kind: c.Kind, queue: c.Queue, owner: c.Owner, key: c.Key, correlation: c.Correlation,
+		payload: []byte(c.Payload), priority: c.Priority, runAt: c.At, deadline: c.Deadline,
+	}
+	if c.In != 0 {
+		r.in = &c.In
+	}
+	for _, a := range c.Attr {
+		name, value, ok := strings.Cut(a, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--attr %q: must be NAME=VALUE", a)
+		}
+		if _, twice := r.attrs[name]; twice {
+			return nil, fmt.Errorf("--attr %s is given twice", name)
+		}
+		if r.attrs == nil {
+			r.attrs = make(map[string]any)
+		}
+		r.attrs[name] = value
+	}
+	if c.Payload == "-" {
+		// One byte more than allowed is enough to be refused.
+		payload, err := io.ReadAll(io.LimitReader(stdin, int64(payloadMax)+1))
+		if err != nil {
+			return nil, fmt.Errorf("read the payload: %w", err)
+		}
+		r.payload = payload
+	}
+	return r, nil
+}
+
+// enqueueOne takes one job in and prints its id.
+func (a *app) enqueueOne(ctx context.Context, s settings, spec redrive.Spec, asJSON bool) (err error) {
+	client, st, err := enqueuer(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	receipt, err := client.Enqueue(ctx, spec)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSONLine(receiptView{ID: receipt.ID, Existing: receipt.Existing, State: receipt.State})
+	}
+	if receipt.Existing {
+		fmt.Fprintf(a.stderr, "redrive: the key is known: job %d, which is %s, was given and none made\n", receipt.ID, receipt.State)
+	}
+	_, err = fmt.Fprintln(a.out, receipt.ID)
+	return err
+}
+
+// receiptView is a receipt as it is printed.
+type receiptView struct {
+	Line     int           `json:"line,omitempty"`
+	ID       redrive.JobID `json:"id"`
+	Existing bool          `json:"existing"`
+	State    job.State     `json:"state"`
+}
+
+// enqueuer opens the database, and makes it if need be, to take jobs in. The
+// caller closes it.
+func enqueuer(ctx context.Context, s settings) (*redrive.Client, io.Closer, error) {
+	st, err := openStore(ctx, s.Database)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := redrive.New(st, &redrive.Config{PayloadMax: s.Limits.PayloadBytes})
+	if err != nil {
+		return nil, nil, errors.Join(err, st.Close())
+	}
+	return client, st, nil
+}

@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/store"
+)
+
+const (
+	// enqueueBatch is how many jobs of a file are taken in at once, all or none.
+	enqueueBatch = 1_000
+	// mistakesMax is how many mistakes of a file are told.
+	mistakesMax = 20
+)
+
+// lineJob is a line as a job.
+type lineJob struct {
+	line int
+	spec redrive.Spec
+}
+
+// lineSource gives the jobs of a file or stream.
+type lineSource struct {
+	*lineReader
+	*lineParser
+	*rules
+}
+
+func (r *rules) source(name string, in io.Reader) *lineSource {
+	return &lineSource{newLineReader(name, in, r.Limits.PayloadBytes), newLineParser(), r}
+}
+
+// job returns the job of the next line; io.EOF after the last. A *lineError
+// tells what is wrong with this one line.
+func (s *lineSource) job() (lineJob, error) {
+	line, err := s.next()
+	if err != nil {
+		return lineJob{}, err
+	}
+	q, err := s.parse(line)
+	if err == nil {
+		err = s.asText(q)
+	}
+	if err != nil {
+		return lineJob{}, s.at(err)
+	}
+	spec, err := s.spec(q)
+	if err != nil {
+		return lineJob{}, s.at(err)
+	}
+	return lineJob{s.n, spec}, nil
+}
+
+// enqueueFile takes in the jobs of a file. A file that can be read twice is
+// checked as a whole first.
+func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON bool) (err error) {
+	in, total := a.in, int64(0)
+	if name == "-" {
+		name = "stdin"
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return fmt.Errorf("jobs: %w", err)
+		}
+		defer f.Close()
+		if total, err = checkFile(r, name, f); err != nil {
+			return err
+		}
+		in = f
+	}
+	client, st, err := enqueuer(ctx, r.settings)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	t := &taker{app: a, client: client, source: r.source(name, in), json: asJSON}
+	t.bar = newBar(a, total)
+	err = t.all(ctx)
+	t.bar.end()
+	if err != nil {
+		return t.stopped(err)
+	}
+	return t.summary()
+}
+
+// checkFile looks for mistakes in a file that can be read again, and returns its
+// size.
+func checkFile(r *rules, name string, f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("jobs: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return 0, nil
+	}
+	if err := mistakes(r.source(name, f)); err != nil {
+		return 0, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return 0, fmt.Errorf("jobs: %w", err)
+	}
+	return info.Size(), nil
+}
+
+// mistakes returns the mistakes of all lines.
+func mistakes(s *lineSource) error {
+	var found several
+	for {
+		_, err := s.job()
+		wrong, ok := errors.AsType[*lineError](err)
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			return found.asError()
+		case !ok:
+			return err
+		case len(found) == mistakesMax:
+			return append(found, fmt.Errorf("%s: more mistakes follow; nothing was taken in", s.name))
+		default:
+			found = append(found, wrong)
+		}
+	}
+}
+
+// taker takes jobs in, batch by batch.
+type taker struct {
+	*app
+	client *redrive.Client
+	source *lineSource
+	json   bool
+	bar    *bar
+
+	batch []lineJob // that was refused, or whose answer was lost
+
+	jobs     int64 // taken in
+	existing int64 // of these, known before by their key
+	last     int   // line that was taken in; 0 is none
+	first    redrive.JobID
+	final    redrive.JobID
+}
+
+func (t *taker) all(ctx context.Context) error {
+	batch := make([]lineJob, 0, enqueueBatch)
+	for {
+		j, err := t.source.job()
+		if err == nil {
+			batch = append(batch, j)
+		}
+		if err == nil && len(batch) < enqueueBatch {
+			continue
+		}
+		// What stands before a mistake is good, and is taken in.
+		if terr := t.take(ctx, batch); terr != nil {
+			return terr
+		}
+		batch = batch[:0]
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+func (t *taker) take(ctx context.Context, batch []lineJob) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	specs := make([]redrive.Spec, len(batch))
+	for i, j := range batch {
+		specs[i] = j.spec
+	}
+	receipts, err := t.client.EnqueueAll(ctx, specs)
+	if err != nil {
+		t.batch = batch
+		if key, ok := errors.AsType[*store.KeyConflict](err); ok {
+			return &lineError{t.source.name, batch[key.Index].line, err}
+		}
+		return err
+	}
+	t.note(batch, receipts)
+	t.bar.set(t.source.bytes, t.jobs)
+	return t.tell(batch, receipts)
+}
+
+// note keeps what was taken in.
+func (t *taker) note(batch []lineJob, receipts []redrive.Receipt) {
+	t.last = batch[len(batch)-1].line
+	t.jobs += int64(len(receipts))
+	for _, r := range receipts {
+		if r.Existing {
+			t.existing++
+			continue
+		}
+		if t.first == 0 {
+			t.first = r.ID
+		}
+		t.final = r.ID
+	}
+}
+
+// tell prints the receipts of a batch, so that no later end can lose them.
+func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
+	if !t.json {
+		return nil
+	}
+	for i, r := range receipts {
+		if err := t.printJSONLine(receiptView{batch[i].line, r.ID, r.Existing, r.State}); err != nil {
+			return fmt.Errorf("print receipts: %w", err)
+		}
+	}
+	if err := t.out.Flush(); err != nil {
+		return fmt.Errorf("print receipts: %w", err)
+	}
+	return nil
+}
+
+// stopped adds to an error how far the taking came.
+func (t *taker) stopped(err error) error {
+	taken := "nothing was taken in"
+	if t.last > 0 {
+		taken = fmt.Sprintf("the jobs up to line %d were taken in (%s)", t.last, count(t.jobs, "job"))
+	}
+	switch {
+	case errors.Is(err, store.ErrUnknown):
+		return &noted{err, fmt.Sprintf("%s: %s\n%s: %s", t.source.name, taken, t.source.name, t.unknown(err))}
+	case t.last > 0:
+		taken += ", nothing after it"
+	}
+	return &noted{err, t.source.name + ": " + taken}
+}
+
+// unknown tells about the batch whose answer was lost.
+func (t *taker) unknown(err error) string {
+	from, to := t.batch[0].line, t.batch[len(t.batch)-1].line
+	lines := fmt.Sprintf("lines %d to %d", from, to)
+	lost, ok := errors.AsType[*redrive.UnknownError](err)
+	if !ok {
+		return lines + " may or may not have been taken in, all or none of them; look with `redrive jobs list`"
+	}
+	first, last := lost.IDs[0], lost.IDs[len(lost.IDs)-1]
+	return fmt.Sprintf("%s, as jobs %d to %d, may or may not have been taken in, all or none of them; look with "+
+		"`redrive jobs show %d` and so on (a line whose key was known has no job of its own)", lines, first, last, first)
+}
+
+func (t *taker) summary() error {
+	if t.json {
+		return nil
+	}
+	made := t.jobs - t.existing
+	text := count(made, "job") + " taken in"
+	if made > 0 {
+		text += fmt.Sprintf(", ids %d to %d", t.first, t.final)
+	}
+	if t.existing > 0 {
+		text += fmt.Sprintf("; %s known already by their keys", number(t.existing))
+	}
+	_, err := fmt.Fprintln(t.out, text)
+	return err
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/faultstore"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// newTaker returns a taker of so many lines into a store that fails by a plan.
+func newTaker(t *testing.T, lines int, plan faultstore.Plan) *taker {
+	t.Helper()
+	client, err := redrive.New(faultstore.New(memory.New(memory.Options{}), plan), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{
+		out: bufio.NewWriter(&bytes.Buffer{}), stderr: &bytes.Buffer{},
+		getenv: func(string) string { return "" }, now: time.Now,
+	}
+	r := &rules{settings: settings{Config: config.Default()}}
+	text := strings.Repeat(`{"kind":"k","payload":1}`+"\n", lines)
+	return &taker{app: a, client: client, source: r.source("jobs.jsonl", strings.NewReader(text)), bar: newBar(a, 0)}
+}
+
+// proves: Q1
+func TestQ1_ALostAnswerIsToldAsWhatItIs(t *testing.T) {
+	t.Parallel()
+	lost := faultstore.Fault{After: fmt.Errorf("power cut: %w", store.ErrUnknown)}
+	for _, tt := range []struct {
+		name  string
+		plan  faultstore.Plan
+		taken string
+		lost  string
+	}{
+		{"the second batch", faultstore.From("Enqueue", 2, lost),
+			"\njobs.jsonl: the jobs up to line 1000 were taken in (1,000 jobs)\n",
+			"\njobs.jsonl: lines 1001 to 2000, as jobs 1001 to 2000, may or may not have been taken in"},
+		{"the first batch", faultstore.From("Enqueue", 1, lost),
+			"\njobs.jsonl: nothing was taken in\n",
+			"\njobs.jsonl: lines 1 to 1000, as jobs 1 to 1000, may or may not have been taken in"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newTaker(t, 2500, tt.plan)
+				err := k.stopped(k.all(t.Context()))
+				if !errors.Is(err, store.ErrUnknown) {
+					t.Fatalf("got %v, want an unknown outcome", err)
+				}
+				for _, want := range []string{tt.taken, tt.lost, "`redrive jobs show "} {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("%q is not in:\n%v", want, err)
+					}
+				}
+				if strings.Contains(err.Error(), "nothing after it") {
+					t.Errorf("it claims to know what it does not know:\n%v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestTaker_ARefusedBatchIsNotTakenIn(t *testing.T) {
+	t.Parallel()
+	k := newTaker(t, 2500, faultstore.Nth("Enqueue", 2, faultstore.Fault{Before: store.ErrFull}))
+	err := k.stopped(k.all(t.Context()))
+	const want = "the jobs up to line 1000 were taken in (1,000 jobs), nothing after it"
+	if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// fullDevice takes nothing.
+type fullDevice struct{}
+
+var errDevice = errors.New("no space left on device")
+
+func (fullDevice) Write([]byte) (int, error) { return 0, errDevice }
+
+// What is stored counts, whether or not its receipts reach anybody.
+func TestQ1_ReceiptsThatCannotBePrintedAreTakenInAllTheSame(t *testing.T) {
+	t.Parallel()
+	for _, lines := range []int{1, 1500} { // a receipt fails at the flush, a thousand before it
+		k := newTaker(t, lines, nil)
+		k.json, k.out = true, bufio.NewWriter(fullDevice{})
+		err := k.stopped(k.all(t.Context()))
+		want := fmt.Sprintf("the jobs up to line %d were taken in (%s), nothing after it",
+			min(lines, enqueueBatch), count(int64(min(lines, enqueueBatch)), "job"))
+		if !errors.Is(err, errDevice) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

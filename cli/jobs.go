@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+type jobsCmd struct {
+	List   jobsListCmd   `cmd:"" help:"List jobs, newest first."`
+	Show   jobsShowCmd   `cmd:"" help:"Show everything about a job: where it stands, each failure and why."`
+	Cancel jobsCancelCmd `cmd:"" help:"Cancel jobs; running ones are asked to stop."`
+	Retry  jobsRetryCmd  `cmd:"" help:"Give dead jobs a new life."`
+}
+
+type jobsCancelCmd struct {
+	by
+	jsonFlag
+	IDs []job.ID `arg:"" name:"id" help:"Jobs."`
+}
+
+// Help implements kong.HelpProvider.
+func (*jobsCancelCmd) Help() string {
+	return `A waiting job is cancelled at once. The command of a running one gets SIGTERM, and SIGKILL after kill_grace.
+
+    redrive jobs cancel 17
+    redrive jobs cancel 17 18 --reason "wrong customer"`
+}
+
+func (c *jobsCancelCmd) Run(ctx context.Context, a *app) error {
+	return a.act(ctx, c.IDs, c.JSON, func(st store.Store) ([]error, error) {
+		return st.Cancel(ctx, c.actor(a), c.IDs)
+	})
+}
+
+type jobsRetryCmd struct {
+	by
+	jsonFlag
+	IDs []job.ID `arg:"" name:"id" help:"Dead jobs."`
+}
+
+// Help implements kong.HelpProvider.
+func (*jobsRetryCmd) Help() string {
+	return `The job is due at once and has all its attempts again. Its failures stay on record.
+
+    redrive jobs retry 17 --reason "the disk is mended"
+    redrive jobs retry $(redrive jobs list --state dead --ids)`
+}
+
+func (c *jobsRetryCmd) Run(ctx context.Context, a *app) error {
+	return a.act(ctx, c.IDs, c.JSON, func(st store.Store) ([]error, error) {
+		return st.Retry(ctx, c.actor(a), c.IDs)
+	})
+}
+
+// answer is what became of one job.
+type answer struct {
+	ID    job.ID    `json:"id"`
+	State job.State `json:"state,omitzero"`
+	Asked bool      `json:"cancel_requested,omitempty"`
+	Code  string    `json:"error_code,omitempty"`
+	Error string    `json:"error,omitempty"`
+}
+
+// act does something to jobs and tells for each what became of it.
+func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(store.Store) ([]error, error)) (err error) {
+	if len(ids) > job.IDsMax {
+		return usagef("%d jobs: at most %d in one call", len(ids), job.IDsMax)
+	}
+	st, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	errs, err := do(st)
+	if err != nil {
+		return err
+	}
+	answers := make([]answer, len(ids))
+	var wrong several
+	for i, id := range ids {
+		answers[i] = answer{ID: id}
+		if errs[i] != nil {
+			answers[i].Code, answers[i].Error = codeOf(errs[i]).String(), errs[i].Error()
+			wrong = append(wrong, errs[i])
+			continue
+		}
+		j, err := st.Get(ctx, id)
+		if err != nil {
+			return fmt.Errorf("job %d: %w", id, err)
+		}
+		answers[i].State, answers[i].Asked = j.State, j.CancelAt > 0
+	}
+	if asJSON {
+		return a.answersJSON(answers, wrong)
+	}
+	for _, one := range answers {
+		switch {
+		case one.Error != "":
+		case one.Asked:
+			fmt.Fprintf(a.out, "%d is running and was asked to stop\n", one.ID)
+		default:
+			fmt.Fprintf(a.out, "%d is %s\n", one.ID, one.State)
+		}
+	}
+	return wrong.asError()
+}
+
+func (a *app) answersJSON(answers []answer, wrong several) error {
+	if err := a.printJSON(map[string]any{"jobs": answers}); err != nil {
+		return err
+	}
+	return wrong.asError()
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// live keeps one line at the bottom of a terminal and lets other output pass
+// above it. It is safe for concurrent use.
+type live struct {
+	mu    sync.Mutex
+	w     io.Writer
+	style style
+	text  string // shown now
+}
+
+// clearLine moves to the line's beginning and empties it.
+const clearLine = "\r\x1b[K"
+
+// set shows a line instead of the one before; "" takes it away. Without a
+// terminal nothing is shown.
+func (l *live) set(text string) {
+	if !l.style.terminal {
+		return
+	}
+	if l.style.columns > 1 {
+		text = shorten(text, l.style.columns-1) // a full line would wrap
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if text == l.text {
+		return
+	}
+	l.text = text
+	fmt.Fprint(l.w, clearLine+text)
+}
+
+// Write writes other output, in whole lines, above the line.
+func (l *live) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.text == "" {
+		return l.w.Write(p)
+	}
+	var b bytes.Buffer
+	b.WriteString(clearLine)
+	b.Write(p)
+	b.WriteString(l.text)
+	if _, err := l.w.Write(b.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/store"
+)
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	tab := table{columns: []column{{title: "ID", right: true}, {title: "NAME"}, {title: "ERROR", loose: true}}}
+	tab.add("7", "straße", "no such host, or none that answers")
+	tab.add("1234", "x", "a\x1b[2Jb")
+	var wide, narrow bytes.Buffer
+	tab.print(&wide, style{})
+	want := "  ID  NAME    ERROR\n" +
+		"   7  straße  no such host, or none that answers\n" +
+		"1234  x       a\\x1b[2Jb\n"
+	if diff := cmp.Diff(want, wide.String()); diff != "" {
+		t.Error(diff)
+	}
+	tab.print(&narrow, style{terminal: true, columns: 30})
+	for line := range strings.SplitSeq(strings.TrimSpace(narrow.String()), "\n") {
+		if width(line) > 30 {
+			t.Errorf("%q is wider than the terminal", line)
+		}
+	}
+	if !strings.Contains(narrow.String(), "no such host, o…") {
+		t.Errorf("the error is not shortened:\n%s", narrow.String())
+	}
+}
+
+func TestStyle_ColorIsOnlyForTerminals(t *testing.T) {
+	t.Parallel()
+	a := &app{getenv: func(string) string { return "" }}
+	if s := a.styleOf(&bytes.Buffer{}); s != (style{}) {
+		t.Errorf("a buffer has the style %+v", s)
+	}
+	if got := (style{}).red("x"); got != "x" {
+		t.Errorf("red without colour is %q", got)
+	}
+	if got := (style{color: true}).red("x"); got != "\x1b[31mx\x1b[0m" {
+		t.Errorf("red is %q", got)
+	}
+}
+
+func TestLive_KeepsItsLineBelowOtherOutput(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := &live{w: &out, style: style{terminal: true, columns: 10}}
+	l.set("3 running, and more")
+	l.set("3 running, and more") // not drawn twice
+	fmt.Fprintln(l, "a log line")
+	l.set("")
+	fmt.Fprintln(l, "another")
+	want := "\r\x1b[K3 running…" + "\r\x1b[Ka log line\n3 running…" + "\r\x1b[K" + "another\n"
+	if diff := cmp.Diff(strings.ReplaceAll(want, "3 running…", "3 runnin…"), out.String()); diff != "" {
+		t.Error(diff)
+	}
+	out.Reset()
+	plain := &live{w: &out}
+	plain.set("3 running")
+	fmt.Fprintln(plain, "a log line")
+	if out.String() != "a log line\n" {
+		t.Errorf("without a terminal: %q", out.String())
+	}
+}
+
+func TestBarText(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		bytes, total, jobs int64
+		elapsed            time.Duration
+		want               string
+	}{
+		{50, 100, 1000, 2 * time.Second, "[############            ]  50%  1,000 jobs  500/s"},
+		{100, 100, 1, time.Second, "[########################] 100%  1 job  1/s"},
+		{500, 0, 2000, 0, "2,000 jobs"},
+		{500, 100, 1, 0, "[########################] 100%  1 job"}, // the file has grown
+	} {
+		if got := barText(tt.bytes, tt.total, tt.jobs, tt.elapsed); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := slog.New(newConsole(&out, style{}, slog.LevelInfo)).With("kind", "mail")
+	at := time.Date(2026, 1, 31, 18, 4, 5, 0, time.UTC)
+	for _, r := range []slog.Record{
+		slog.NewRecord(at, slog.LevelInfo, "job \x1b[2J", 0),
+		slog.NewRecord(at, slog.LevelDebug, "not shown", 0),
+	} {
+		r.Add("took", 31384*time.Microsecond, slog.Group("g", slog.String("msg", "kept")))
+		if log.Enabled(t.Context(), r.Level) {
+			if err := log.Handler().Handle(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := `18:04:05 job \x1b[2J  kind=mail took=31ms g.msg=kept` + "\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+	out.Reset()
+	bare := slog.New(newConsole(&out, style{}, slog.LevelInfo))
+	if err := bare.Handler().Handle(t.Context(), slog.NewRecord(at, slog.LevelInfo, "bare", 0)); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "18:04:05 bare\n" {
+		t.Errorf("without attributes: %q", out.String())
+	}
+}
+
+func TestCodeOf(t *testing.T) {
+	t.Parallel()
+	notFound := fmt.Errorf("job 7: %w", store.ErrNotFound)
+	conflict := fmt.Errorf("job 8: %w", store.ErrConflict)
+	for _, tt := range []struct {
+		err  error
+		want exitCode
+	}{
+		{nil, codeOK},
+		{errors.New("broken"), codeError},
+		{usagef("wrong"), codeUsage},
+		{&usageError{notFound}, codeUsage},
+		{&returnedError{&redrive.Returned{Jobs: 2}}, codeReturned},
+		{notFound, codeNotFound},
+		{absentf("queue x"), codeNotFound},
+		{conflict, codeConflict},
+		{&store.KeyConflict{}, codeConflict},
+		{store.ErrDraining, codeConflict},
+		{&noted{&lineError{err: conflict}, "nothing was taken in"}, codeConflict},
+		{several{notFound, notFound}, codeNotFound},
+		{several{notFound, conflict}, codeError},
+	} {
+		if got := codeOf(tt.err); got != tt.want {
+			t.Errorf("codeOf(%v) = %v, want %v", tt.err, got, tt.want)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	err := several{errors.New("a\x1b[2J"), errors.New("b")}
+	var plain, asJSON bytes.Buffer
+	report(&plain, err, false)
+	report(&asJSON, err, true)
+	report(&plain, failed{}, false)
+	if want := "redrive: a\\x1b[2J\nredrive: b\n"; plain.String() != want {
+		t.Errorf("got %q, want %q", plain.String(), want)
+	}
+	if want := `{"error":{"code":"error","exit":1,"message":"a\u001b[2J\nb"}}` + "\n"; asJSON.String() != want {
+		t.Errorf("got %q, want %q", asJSON.String(), want)
+	}
+}

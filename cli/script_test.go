@@ -1,0 +1,79 @@
+package cli_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	_ "modernc.org/sqlite" // the driver of the sql command
+
+	"github.com/redrive/redrive/cli"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"redrive": func() {
+			os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+		},
+		"sql": execSQL,
+	})
+}
+
+// execSQL is "sql FILE STATEMENT": it does to a database what only a bug or a
+// person with the wrong tool would.
+func execSQL() {
+	db, err := sql.Open("sqlite", os.Args[1])
+	if err == nil {
+		_, err = db.ExecContext(context.Background(), os.Args[2])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// TestScripts runs the command as people do: each script of testdata/script
+// starts real processes. A script says in "# proves:" which rows it proves, and
+// its test carries them in its name.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts: %v, %d found", err, len(files))
+	}
+	for _, file := range files {
+		t.Run(rows(t, file), func(t *testing.T) {
+			t.Parallel()
+			testscript.Run(t, testscript.Params{
+				Files:               []string{file},
+				RequireExplicitExec: true,
+				Setup: func(e *testscript.Env) error {
+					e.Setenv("TZ", "UTC")
+					e.Setenv("USER", "tess")
+					// With the race detector each process would sleep a second at its end.
+					e.Setenv("GORACE", "atexit_sleep_ms=0")
+					return nil
+				},
+			})
+		})
+	}
+}
+
+// rows returns the rows that a script proves, as "Q1_Q8"; "-" for none.
+func rows(t *testing.T, file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if list, ok := strings.CutPrefix(line, "# proves: "); ok {
+			return strings.ReplaceAll(list, ", ", "_")
+		}
+	}
+	return "-"
+}

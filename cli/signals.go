@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/redrive/redrive"
+)
+
+// stopOnSignals returns a context that stop and the first SIGINT or SIGTERM end.
+// The second signal ends the grace time of what runs, and the third the process.
+// Release gives the signals back.
+func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ context.Context, stop, release func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 3)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	over := make(chan struct{})
+	go obey(signals, over,
+		func(s os.Signal) {
+			w.log.Info("stopping: running jobs may finish, a second signal ends them", "signal", s.String(), "grace", w.ShutdownGrace)
+			cancel()
+		},
+		func(s os.Signal) {
+			w.log.Info("stopping at once, a third signal ends the worker itself", "signal", s.String())
+			client.Halt()
+		},
+		func(os.Signal) { os.Exit(int(codeReturned)) },
+	)
+	return ctx, cancel, sync.OnceFunc(func() {
+		signal.Stop(signals)
+		close(over)
+		cancel()
+	})
+}
+
+// obey answers the first signal with the first of the acts, and so on. An act
+// that hangs, say in a log that nobody reads, does not hold up the next.
+func obey(signals <-chan os.Signal, over <-chan struct{}, acts ...func(os.Signal)) {
+	for _, act := range acts {
+		select {
+		case s := <-signals:
+			go act(s)
+		case <-over:
+			return
+		}
+	}
+}

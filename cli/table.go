@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// column is one column of a table.
+type column struct {
+	title string
+	right bool // numbers
+	loose bool // the one that is shortened when the terminal is too narrow
+}
+
+// table prints rows under titles, aligned. Cells are cleaned. Without a terminal
+// (columns 0) nothing is shortened.
+type table struct {
+	columns []column
+	rows    [][]string
+}
+
+const columnGap = "  "
+
+func (t *table) add(cells ...string) {
+	for i := range cells {
+		cells[i] = clean(cells[i])
+	}
+	t.rows = append(t.rows, cells)
+}
+
+func (t *table) print(w io.Writer, terminal style) {
+	widths := make([]int, len(t.columns))
+	for i, c := range t.columns {
+		widths[i] = width(c.title)
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], width(row[i]))
+		}
+	}
+	t.squeeze(widths, terminal.columns)
+	titles := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		titles[i] = c.title
+	}
+	fmt.Fprintln(w, terminal.faint(t.line(titles, widths)))
+	for _, row := range t.rows {
+		fmt.Fprintln(w, t.line(row, widths))
+	}
+}
+
+// squeeze takes what is too wide off the loose column.
+func (t *table) squeeze(widths []int, columns int) {
+	if columns == 0 {
+		return
+	}
+	total := (len(widths) - 1) * len(columnGap)
+	for _, w := range widths {
+		total += w
+	}
+	const least = 12
+	for i, c := range t.columns {
+		if c.loose && total > columns {
+			widths[i] = max(least, widths[i]-(total-columns))
+		}
+	}
+}
+
+func (t *table) line(cells []string, widths []int) string {
+	var b strings.Builder
+	for i, cell := range cells {
+		if i > 0 {
+			b.WriteString(columnGap)
+		}
+		cell = shorten(cell, widths[i])
+		pad := strings.Repeat(" ", widths[i]-width(cell))
+		if t.columns[i].right {
+			b.WriteString(pad + cell)
+		} else {
+			b.WriteString(cell + pad)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+type workCmd struct {
+	UntilIdle bool `help:"End when no job is left: none waiting, retrying or running that this worker could run."`
+}
+
+// Help implements kong.HelpProvider.
+func (*workCmd) Help() string {
+	return `Runs the jobs of the configured queues and kinds. A kind's command gets the payload on standard input, and the
+environment variables REDRIVE_JOB_ID, REDRIVE_KIND, REDRIVE_ATTEMPT, REDRIVE_LIFE, REDRIVE_RUN,
+REDRIVE_STEP_KEY, REDRIVE_CORRELATION and TMPDIR, a directory of its own that is removed afterwards. What it
+writes to standard output, up to 64 KiB, is the job's result. Exit code 0 completes the job; anything else
+is a failure, with the end of standard error as evidence.
+
+SIGINT or SIGTERM stops gracefully: no new jobs, and running ones get shutdown_grace. A second signal ends
+them at once. A third ends the worker itself, whatever it is doing, and leaves its commands behind; its jobs
+are taken up again when their leases are over. The exit code is 0 after a clean stop, and 3 when work was
+handed back, when the outcome of a job could not be stored, and after a third signal.
+
+With --until-idle, jobs that are due later or wait for a retry are waited for. Those of paused queues and of
+kinds and queues that the configuration does not have are not; what is left is told at the end.
+
+    redrive work
+    redrive work --until-idle`
+}
+
+func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	if err := runnable(s); err != nil {
+		return err
+	}
+	st, err := sqlite.Open(ctx, s.Database, &sqlite.Options{KeepSchema: true})
+	if err != nil {
+		return err
+	}
+	screen := &live{w: a.stderr, style: a.styleOf(a.stderr)}
+	w := &worker{store: st, settings: s, screen: screen, now: a.now, log: newLogger(screen, screen.style, s.Log)}
+	client, err := w.client()
+	if err != nil {
+		return errors.Join(err, st.Close())
+	}
+	ctx, stop, release := w.stopOnSignals(ctx, client)
+	defer release()
+	defer closing(st, &err) // under the eye of the third signal, too
+	w.log.InfoContext(ctx, "working", "database", st.Path(), "queues", strings.Join(s.QueueNames, ","),
+		"kinds", strings.Join(s.KindNames, ","))
+	return w.run(ctx, stop, client, c.UntilIdle)
+}
+
+// runnable checks what only the machine can tell: that there are programs to run.
+func runnable(s settings) error {
+	if s.file == "" {
+		return usagef("there is no %s here; it says which command runs a kind, and --config names another one", defaultConfig)
+	}
+	if len(s.Kinds) == 0 {
+		return usagef("%s has no kinds; a kind says which command runs its jobs", s.file)
+	}
+	var wrong several
+	for _, name := range s.KindNames {
+		k := s.Kinds[name]
+		if _, err := exec.LookPath(k.Command[0]); err != nil {
+			wrong = append(wrong, fmt.Errorf("kind %q: command: %w", name, err))
+		}
+		if info, err := os.Stat(k.Dir); err != nil {
+			wrong = append(wrong, fmt.Errorf("kind %q: dir: %w", name, err))
+		} else if !info.IsDir() {
+			wrong = append(wrong, fmt.Errorf("kind %q: dir: %s is not a folder", name, k.Dir))
+		}
+	}
+	return wrong.asError()
+}
+
+// worker runs the jobs of a configuration.
+type worker struct {
+	settings
+	store  store.Store
+	screen *live
+	log    *slog.Logger
+	now    func() time.Time
+}
+
+// lookEvery is how often the worker looks at the counts of jobs.
+const lookEvery = 100 * time.Millisecond
+
+// returnedError is the end of a worker that handed work back.
+type returnedError struct{ *redrive.Returned }
+
+func (e *returnedError) Error() string {
+	parts := []string{"stopped"}
+	switch {
+	case e.Jobs == 1:
+		parts = append(parts, "1 job was handed back, which used up no attempt")
+	case e.Jobs > 1:
+		parts = append(parts, number(int64(e.Jobs))+" jobs were handed back, which used up no attempt")
+	}
+	switch {
+	case e.Unsaved == 1:
+		parts = append(parts, "1 job has ended and its outcome could not be stored: it runs again when its lease is over")
+	case e.Unsaved > 1:
+		parts = append(parts, number(int64(e.Unsaved))+
+			" jobs have ended and their outcomes could not be stored: they run again when their leases are over")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// run works until stop is called or ctx, which stop ends, is over otherwise.
+func (w *worker) run(ctx context.Context, stop func(), client *redrive.Client, untilIdle bool) error {
+	ended := make(chan error, 1)
+	go func() { ended <- client.Run(ctx) }()
+	err := w.watch(ctx, stop, ended, untilIdle)
+	w.screen.set("")
+	if returned, ok := errors.AsType[*redrive.Returned](err); ok {
+		return &returnedError{returned}
+	}
+	return err
+}
+
+// watch waits until the client has stopped. If somebody wants to know, it looks
+// meanwhile at how things stand: to show it on a terminal, and to stop the
+// client when nothing is left to do.
+func (w *worker) watch(ctx context.Context, stop func(), ended <-chan error, untilIdle bool) error {
+	var look <-chan time.Time
+	if untilIdle || w.screen.style.terminal {
+		ticker := time.NewTicker(lookEvery)
+		defer ticker.Stop()
+		look = ticker.C
+	}
+	view := &progress{now: w.now}
+	idle := false
+	for {
+		select {
+		case err := <-ended:
+			if idle && err == nil {
+				w.tellLeft(ctx)
+			}
+			return err
+		case <-look:
+		}
+		s, err := w.survey(ctx)
+		if err != nil {
+			continue // the engine tells about a store in trouble
+		}
+		w.screen.set(view.line(&s, ctx.Err() != nil))
+		if untilIdle && s.live() == 0 && !idle {
+			idle = true
+			stop()
+		}
+	}
+}
+
+// client makes a client that runs the configured commands.
+func (w *worker) client() (*redrive.Client, error) {
+	queues := make(map[string]redrive.Queue, len(w.Queues))
+	for name, q := range w.Queues {
+		queues[name] = redrive.Queue{Workers: q.Workers, Limit: q.Limit, Rate: redrive.Rate(q.Rate)}
+	}
+	client, err := redrive.New(w.store, &redrive.Config{
+		Queues: queues, AttemptsMax: w.MaxAttemptsCeiling, PayloadMax: w.Limits.PayloadBytes,
+		Development: w.Development, Lease: w.Lease, RescueEvery: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
+		TempDir: w.TempDir, Logger: w.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range w.KindNames {
+		k := w.Kinds[name]
+		c := &command{kind: k, log: w.log}
+		redrive.HandleRaw(client, name, c.handle, &redrive.HandlerOptions{
+			Timeout: k.Timeout, KillGrace: max(k.KillGrace, time.Millisecond), Retry: schedule(&k),
+			Workers: k.Workers, Limit: k.Limit, Rate: redrive.Rate(k.Rate), CrashMax: k.MaxCrashes,
+		})
+	}
+	return client, nil
+}
+
+// graceOf translates a grace time: zero is none here, and the default there.
+func graceOf(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+func schedule(k *config.Kind) *policy.Schedule {
+	retries := k.Retry.MaxRetries
+	if retries == 0 {
+		retries = policy.NoRetry
+	}
+	return &policy.Schedule{Waits: k.Retry.Waits, MaxRetries: retries, PermanentExitCodes: k.PermanentExitCodes}
+}

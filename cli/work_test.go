@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/proc"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/faultstore"
+	"github.com/redrive/redrive/store/memory"
+)
+
+func TestSurvey_WaitsForWhatThisWorkerCouldRun(t *testing.T) {
+	t.Parallel()
+	c := &config.Config{
+		Queues: map[string]config.Queue{"a": {}, "paused": {}, "draining": {}},
+		Kinds:  map[string]config.Kind{"k": {}},
+	}
+	queues := []store.Queue{{Name: "a"}, {Name: "paused", Mode: store.Paused}, {Name: "draining", Mode: store.Draining}}
+	s := surveyOf(c, queues, []store.Count{
+		{Queue: "a", Kind: "k", State: job.Waiting, N: 1},
+		{Queue: "a", Kind: "k", State: job.Retrying, N: 2},
+		{Queue: "a", Kind: "k", State: job.Dead, N: 100},
+		{Queue: "a", Kind: "stranger", State: job.Waiting, N: 1000},
+		{Queue: "elsewhere", Kind: "k", State: job.Running, N: 2000},
+		{Queue: "elsewhere", Kind: "k", State: job.Completed, N: 4000},
+		{Queue: "paused", Kind: "k", State: job.Waiting, N: 10},
+		{Queue: "paused", Kind: "k", State: job.Retrying, N: 20},
+		{Queue: "paused", Kind: "k", State: job.Running, N: 4}, // goes on
+		{Queue: "draining", Kind: "k", State: job.Waiting, N: 8},
+	})
+	if got := s.live(); got != 1+2+4+8 {
+		t.Errorf("waits for %d jobs, want 15", got)
+	}
+	if diff := cmp.Diff(map[string]int64{"paused": 30}, s.parked); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]int64{"a/stranger": 1000, "elsewhere/k": 2000}, s.foreign); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestProgressLine(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	p := &progress{now: func() time.Time { return now }}
+	s := &survey{jobs: map[job.State]int64{job.Waiting: 1200, job.Retrying: 1, job.Completed: 10}, parked: map[string]int64{"mail": 5}}
+	if got, want := p.line(s, false), "1,200 waiting  1 retrying  0 running  10 completed  mail is paused"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	now = now.Add(4 * time.Second)
+	s.jobs[job.Completed], s.jobs[job.Dead] = 25, 3
+	if got := p.line(s, true); !strings.Contains(got, "25 completed  3 dead  4.5/s  mail is paused  stopping") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestResultOf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, out string
+		cut       bool
+		want      string
+	}{
+		{"JSON stays as it is", `{"a": 1}` + "\n", false, `{"a": 1}` + "\n"},
+		{"a text is a text", "third time\nlucky\n", false, `"third time\nlucky"`},
+		{"nothing", "", false, ""},
+		{"only line ends", "\r\n\n", false, ""},
+		{"cut JSON is a text", `[1,2]`, true, `"[1,2]"`},
+		{"no UTF-8", "\xff", false, `"\ufffd"`},
+	} {
+		if got := string(resultOf([]byte(tt.out), tt.cut)); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func FuzzResultOf(f *testing.F) {
+	f.Add([]byte("{}"), false, uint16(1))
+	f.Add([]byte("\x00\xffé"), true, uint16(30000))
+	f.Fuzz(func(t *testing.T, unit []byte, cut bool, repeat uint16) {
+		out := []byte(strings.Repeat(string(unit), int(repeat)+1))
+		out = out[:min(len(out), proc.StdoutMax)]
+		result := resultOf(out, cut)
+		if len(result) > job.ResultMax {
+			t.Fatalf("a result of %d bytes, at most %d", len(result), job.ResultMax)
+		}
+		if len(result) > 0 && !json.Valid(result) {
+			t.Fatalf("not JSON: %.100s", result)
+		}
+		if len(result) == 0 && strings.Trim(string(out), "\r\n") != "" {
+			t.Fatalf("%.100q gave no result", out)
+		}
+	})
+}
+
+func TestCommandError(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		exit proc.ExitError
+		want string
+	}{
+		{proc.ExitError{Name: "x", Status: proc.Status{Code: 65}, Stderr: []byte("reading\nnot an image\n")}, "exit code 65: not an image"},
+		{proc.ExitError{Name: "x", Status: proc.Status{Code: 1}}, "exit code 1"},
+		{proc.ExitError{Name: "x", Status: proc.Status{Code: -1, Signal: "SIGSEGV"}}, "killed by SIGSEGV"},
+	} {
+		e := &commandError{&tt.exit}
+		if got := e.Error(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+		if e.ExitCode() != tt.exit.Status.Code || e.SignalName() != tt.exit.Status.Signal || string(e.StderrTail()) != string(tt.exit.Stderr) {
+			t.Errorf("%q: the evidence is not that of the command", e)
+		}
+	}
+}
+
+func TestSchedule_NoRetriesAreNone(t *testing.T) {
+	t.Parallel()
+	k := config.Kind{Retry: config.Retry{MaxRetries: 0, Waits: []time.Duration{time.Second}}, PermanentExitCodes: []int{65}}
+	want := &policy.Schedule{Waits: k.Retry.Waits, MaxRetries: policy.NoRetry, PermanentExitCodes: []int{65}}
+	if diff := cmp.Diff(want, schedule(&k)); diff != "" {
+		t.Error(diff)
+	}
+	if got := schedule(&k).Retries(); got != 0 {
+		t.Errorf("%d retries, want none", got)
+	}
+}
+
+func TestGraceOf_ZeroIsNone(t *testing.T) {
+	t.Parallel()
+	if got := graceOf(0); got >= 0 {
+		t.Errorf("got %v, want a negative duration, which is none", got)
+	}
+	if got := graceOf(time.Minute); got != time.Minute {
+		t.Errorf("got %v, want 1m", got)
+	}
+}
+
+func TestParseRate(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]store.Rate{
+		"10/s": {N: 10, Per: time.Second}, "600/m": {N: 600, Per: time.Minute}, "1/h": {N: 1, Per: time.Hour}, "0": {},
+	} {
+		got, err := parseRate(text)
+		if err != nil || got != want {
+			t.Errorf("parseRate(%q) = %+v, %v", text, got, err)
+		}
+		if back := rateText(got); back != text && text != "0" {
+			t.Errorf("%q is written as %q", text, back)
+		}
+	}
+	for _, text := range []string{"", "10", "10/", "/s", "0/s", "-1/s", "1.5/s", "10/d", "1000001/s", "10/s/s"} {
+		if _, err := parseRate(text); codeOf(err) != codeUsage {
+			t.Errorf("parseRate(%q) = %v, want a usage error", text, err)
+		}
+	}
+}
+
+func TestWatch_LooksOnlyForSomebody(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name                      string
+		untilIdle, terminal, look bool
+	}{
+		{"nobody", false, false, false},
+		{"--until-idle", true, false, true},
+		{"a status line", false, true, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				st := faultstore.New(memory.New(memory.Options{}), nil)
+				w := &worker{
+					settings: settings{Config: config.Default()}, store: st, now: time.Now, log: slog.New(slog.DiscardHandler),
+					screen: &live{w: io.Discard, style: style{terminal: tt.terminal}},
+				}
+				ended := make(chan error, 1)
+				time.AfterFunc(10*lookEvery, func() { ended <- nil })
+				if err := w.watch(t.Context(), func() {}, ended, tt.untilIdle); err != nil {
+					t.Fatal(err)
+				}
+				if looked := st.Calls("Counts") > 0; looked != tt.look {
+					t.Errorf("%d looks at the store, want some: %v", st.Calls("Counts"), tt.look)
+				}
+			})
+		})
+	}
+}
+
+func TestQ8_TheEndOfAStopTellsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	const handed, unsaved = "2 jobs were handed back, which used up no attempt",
+		"3 jobs have ended and their outcomes could not be stored: they run again when their leases are over"
+	for _, tt := range []struct {
+		returned redrive.Returned
+		want     string
+	}{
+		{redrive.Returned{Jobs: 2}, "stopped; " + handed},
+		{redrive.Returned{Unsaved: 3}, "stopped; " + unsaved},
+		{redrive.Returned{Unsaved: 1}, "stopped; 1 job has ended and its outcome could not be stored: it runs again when its lease is over"},
+		{redrive.Returned{Jobs: 2, Unsaved: 3}, "stopped; " + handed + "; " + unsaved},
+	} {
+		err := &returnedError{&tt.returned}
+		if got := err.Error(); got != tt.want || codeOf(err) != codeReturned {
+			t.Errorf("got %q and exit code %d, want %q and 3", got, codeOf(err), tt.want)
+		}
+	}
+}

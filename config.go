@@ -1,0 +1,159 @@
+package redrive
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+)
+
+// DefaultQueue is the queue of jobs that name none.
+const DefaultQueue = "default"
+
+// The defaults of Config.
+const (
+	WorkersDefault    = 10
+	PayloadMaxDefault = 256 << 10 // bytes
+)
+
+// Config configures a client. The zero value of every field is its default.
+type Config struct {
+	// Name names the process in leases and failure records, at most
+	// job.TextMax bytes. It must be different in every process. The default is
+	// made of host, process id and a random part.
+	Name string
+	// Queues are the queues that Run works on, by name. The default is
+	// DefaultQueue with WorkersDefault workers.
+	Queues map[string]Queue
+
+	// Retry is the schedule of kinds that have none of their own. The default
+	// retries three times, 30 seconds apart.
+	Retry *policy.Schedule
+	// AttemptsMax is the number of attempts in one life that end any job,
+	// whatever its schedule says; default policy.CeilingDefault, at least 1.
+	AttemptsMax int
+	// AgeMax is the age of a life, counted from the enqueue or manual retry, at
+	// which a job gets no retry any more. The default is no limit.
+	AgeMax time.Duration
+
+	// PayloadMax is the limit on a payload in bytes, at most job.PayloadMax;
+	// default PayloadMaxDefault.
+	PayloadMax int
+	// Development stores what an error prints with %+v as its stack. The stack
+	// of a panic is stored always.
+	Development bool
+
+	Lease       time.Duration // without a sign of life another process takes over; 100 ms to 1 h, default 10 s
+	RescueEvery time.Duration // how often to look for jobs of dead processes; default 30 s
+	Poll        time.Duration // how long a lost notification can delay; default 1 s
+	Grace       time.Duration // for running jobs at a stop; default 30 s, negative is none
+	TempDir     string        // where jobs' temporary directories are made; default below os.TempDir
+	Logger      *slog.Logger  // default slog.Default
+	Clock       Clock         // default the system's; for tests
+}
+
+// Queue is how Run works on a queue.
+type Queue struct {
+	// Workers is how many jobs of the queue this process runs at a time;
+	// default WorkersDefault. A setting that a person made on the queue wins.
+	Workers int
+	// Limit is how many run over all processes, at most store.LimitMax; 0 is no
+	// limit. A setting that a person made on the queue wins.
+	Limit int
+	// Rate limits the starts over all processes; the zero value is no limit. A
+	// setting that a person made on the queue wins.
+	Rate Rate
+}
+
+type (
+	// Clock is where a client's time comes from. Due times and leases go by the
+	// store's clock, not by this one.
+	Clock = engine.Clock
+	// Timer is a call that a Clock is to make; *time.Timer is one.
+	Timer = engine.Timer
+)
+
+// afterFunc calls f after d, by the client's clock.
+func (c *Config) afterFunc(d time.Duration, f func()) Timer {
+	if c.Clock == nil {
+		return time.AfterFunc(d, f)
+	}
+	return c.Clock.AfterFunc(d, f)
+}
+
+func (c Config) withDefaults() Config {
+	c.Name = cmp.Or(c.Name, defaultName())
+	c.AttemptsMax = cmp.Or(c.AttemptsMax, policy.CeilingDefault)
+	c.PayloadMax = cmp.Or(c.PayloadMax, PayloadMaxDefault)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	c.Queues = maps.Clone(c.Queues)
+	if len(c.Queues) == 0 {
+		c.Queues = map[string]Queue{DefaultQueue: {}}
+	}
+	for name, q := range c.Queues {
+		q.Workers = cmp.Or(q.Workers, WorkersDefault)
+		c.Queues[name] = q
+	}
+	return c
+}
+
+// defaultName is the same for nobody else: a process id comes again, and
+// containers all have the same.
+func defaultName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%.64s-%d-%s", host, os.Getpid(), rand.Text()[:8])
+}
+
+// validate returns every mistake.
+func (c *Config) validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(len(c.Name) <= job.TextMax, "Config.Name of %d bytes: at most %d", len(c.Name), job.TextMax)
+	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
+		q := c.Queues[name]
+		if err := store.ValidName("queue", name); err != nil {
+			errs = append(errs, fmt.Errorf("Config.Queues: %w", err))
+		}
+		check(q.Workers >= 1 && q.Workers <= engine.WorkersMax,
+			"Config.Queues: queue %q: %d workers: must be 1 to %d", name, q.Workers, engine.WorkersMax)
+		check(q.Limit >= 0 && q.Limit <= store.LimitMax,
+			"Config.Queues: queue %q: limit %d: must be 0 to %d", name, q.Limit, store.LimitMax)
+		if err := q.Rate.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("Config.Queues: queue %q: %w", name, err))
+		}
+	}
+	if err := c.Retry.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("Config.Retry: %w", err))
+	}
+	check(c.AttemptsMax >= 1, "Config.AttemptsMax %d: must be at least 1", c.AttemptsMax)
+	check(c.PayloadMax >= 1 && c.PayloadMax <= job.PayloadMax,
+		"Config.PayloadMax %d: must be 1 to %d", c.PayloadMax, job.PayloadMax)
+	check(c.Lease == 0 || c.Lease >= engine.LeaseMin && c.Lease <= engine.LeaseMax,
+		"Config.Lease %s: must be %s to %s", c.Lease, engine.LeaseMin, engine.LeaseMax)
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"AgeMax", c.AgeMax}, {"RescueEvery", c.RescueEvery}, {"Poll", c.Poll}} {
+		check(d.value >= 0, "Config.%s %s: must not be negative", d.name, d.value)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,135 @@
+package redrive_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/redrive/redrive"
+
+// goPackage is what go list tells about a package.
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+// listDeps returns packages with all that they depend on.
+func listDeps(t *testing.T, packages ...string) (listed []goPackage) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-json=ImportPath,Imports"}, packages...)...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", cmd, err)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return listed
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, p)
+	}
+}
+
+// within reports whether a package is one of a tree of packages.
+func within(importPath, tree string) bool {
+	return importPath == tree || strings.HasPrefix(importPath, tree+"/")
+}
+
+func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
+	t.Parallel()
+	forbidden := map[string]string{
+		module + "/store/sqlite":        "drivers are the user's choice",
+		module + "/store/memory":        "it is for tests",
+		module + "/redrivetest":         "test helpers stay out of programs",
+		module + "/cli":                 "the command is a user of the library",
+		module + "/internal/config":     "files are read by the command",
+		"modernc.org":                   "a driver of 10 MB",
+		"zombiezen.com/go/sqlite":       "a driver",
+		"github.com/jackc/pgx":          "a driver",
+		"github.com/pressly/goose":      "migrations belong to drivers",
+		"database/sql":                  "no SQL type crosses the store's contract",
+		"github.com/alecthomas/kong":    "the command line",
+		"github.com/goccy/go-yaml":      "files are read by the command",
+		"github.com/google/go-cmp":      "test helpers stay out of programs",
+		"go.uber.org/goleak":            "test helpers stay out of programs",
+		"pgregory.net/rapid":            "test helpers stay out of programs",
+		"testing":                       "it registers flags in programs",
+		"net/http":                      "the engine speaks to its store only",
+		"html/template":                 "it keeps the linker from removing dead code",
+		"github.com/google/uuid":        "ids are numbers",
+		"github.com/rogpeppe":           "test helpers stay out of programs",
+		"github.com/dustin/go-humanize": "a dependency of a driver",
+	}
+	for _, p := range listDeps(t, module) {
+		for tree, reason := range forbidden {
+			if within(p.ImportPath, tree) {
+				t.Errorf("redrive depends on %s: %s", p.ImportPath, reason)
+			}
+		}
+	}
+}
+
+func TestDeps_TheCoreIsPure(t *testing.T) {
+	t.Parallel()
+	pure := []string{"failure", "policy", "job", "event"}
+	forbidden := map[string]string{
+		"os":           "no I/O",
+		"os/exec":      "no I/O: subprocesses are read by methods",
+		"os/signal":    "no I/O",
+		"io/ioutil":    "no I/O",
+		"net":          "no I/O",
+		"net/http":     "no I/O: statuses are read by methods",
+		"database/sql": "no I/O",
+		"log":          "no I/O: it writes to a global logger",
+		"math/rand":    "randomness is an argument",
+		"math/rand/v2": "randomness is an argument",
+		"crypto/rand":  "randomness is an argument",
+		"sync":         "no state that is shared",
+		"unsafe":       "never needed",
+	}
+	var paths []string
+	for _, name := range pure {
+		paths = append(paths, module+"/"+name)
+	}
+	for _, p := range listDeps(t, paths...) {
+		if !within(p.ImportPath, module) {
+			continue
+		}
+		if !slices.Contains(paths, p.ImportPath) {
+			t.Errorf("the core depends on %s, which is not part of it", p.ImportPath)
+		}
+		for _, imported := range p.Imports {
+			if reason, bad := forbidden[imported]; bad {
+				t.Errorf("%s imports %s: %s", p.ImportPath, imported, reason)
+			}
+		}
+	}
+}
+
+// The packages lie along one flow; nothing points back.
+func TestDeps_PointAlongTheFlow(t *testing.T) {
+	t.Parallel()
+	mayImport := map[string][]string{
+		"failure":         {},
+		"policy":          {"failure"},
+		"job":             {},
+		"event":           {"job"},
+		"store":           {"job", "event"},
+		"internal/engine": {"job", "event", "store", "internal/proc", "internal/tempdir", "internal/crashpoint"},
+	}
+	for name, allowed := range mayImport {
+		for _, p := range listDeps(t, module+"/"+name) {
+			own, ok := strings.CutPrefix(p.ImportPath, module+"/")
+			if ok && own != name && !slices.Contains(allowed, own) {
+				t.Errorf("%s depends on %s, allowed are %v", name, own, allowed)
+			}
+		}
+	}
+}

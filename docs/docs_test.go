@@ -1,0 +1,92 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// pages are the texts that make claims about the code, from this folder.
+var pages = []string{
+	"guarantees.md", "config.md", "operations.md",
+	"../ARCHITECTURE.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md",
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// sources returns the text of all Go files and scripts below the repository.
+func sources(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "..":
+			return filepath.SkipDir
+		case d.IsDir() || filepath.Ext(path) != ".go" && filepath.Ext(path) != ".txtar":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		all.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// A page that names a test as its proof must name one that is there.
+func TestTestsNamedByThePagesExist(t *testing.T) {
+	t.Parallel()
+	code := sources(t)
+	named := regexp.MustCompile("`(?:(Test[A-Za-z0-9_]+)|([A-Z][0-9]+_[A-Za-z0-9_]+))`")
+	for _, page := range pages {
+		for _, match := range named.FindAllStringSubmatch(read(t, page), -1) {
+			function, promise := match[1], match[2]
+			switch {
+			case function != "" && !strings.Contains(code, "func "+function+"("):
+				t.Errorf("%s names %s, and there is no such test", page, function)
+			case promise != "" && !strings.Contains(code, `"`+promise+`"`):
+				t.Errorf("%s names %s, and no promise of storetest has that name", page, promise)
+			}
+		}
+	}
+}
+
+// A page names a script by its subtest, whose name has the rows before it.
+func TestScriptsNamedByThePagesExist(t *testing.T) {
+	t.Parallel()
+	for _, page := range pages {
+		for _, match := range regexp.MustCompile("-run Scripts(/+)([a-z_]+)`").FindAllStringSubmatch(read(t, page), -1) {
+			if _, err := os.Stat("../cli/testdata/script/" + match[2] + ".txtar"); err != nil || match[1] != "//" {
+				t.Errorf("%s: -run Scripts%s%s runs nothing", page, match[1], match[2])
+			}
+		}
+	}
+}
+
+func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
+	for _, page := range pages {
+		for _, match := range link.FindAllStringSubmatch(read(t, page), -1) {
+			if strings.Contains(match[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), match[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+}

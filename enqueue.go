@@ -1,0 +1,179 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// How an enqueue whose outcome is unknown is asked again: with a wait that
+// doubles up to its maximum, so often. That is about 15 seconds.
+const (
+	askAgainTries   = 12
+	askAgainWait    = 20 * time.Millisecond
+	askAgainWaitMax = 2 * time.Second
+)
+
+var errInTx = fmt.Errorf("enqueue: the context belongs to an open transaction, and the enqueue would wait for its end: "+
+	"use EnqueueTx with the transaction, or enqueue after the commit: %w", store.ErrInvalid)
+
+// UnknownError says that an enqueue may or may not have happened: the store did
+// not answer before it was given up. It is a store.ErrUnknown. Get tells for
+// each id whether the job exists; with a Key, enqueuing again is safe as well.
+type UnknownError struct {
+	IDs []JobID
+	Err error
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("enqueue of %d jobs, the first with id %d, may or may not have happened: %v", len(e.IDs), e.IDs[0], e.Err)
+}
+
+// Unwrap returns the last answer of the store.
+func (e *UnknownError) Unwrap() error { return e.Err }
+
+// Is makes an UnknownError a store.ErrUnknown.
+func (e *UnknownError) Is(target error) bool { return target == store.ErrUnknown }
+
+// Enqueue takes a job in. It is durable when Enqueue returns without an error.
+// When the commit's answer is lost, Enqueue looks the job up by itself; only
+// when that fails for long does it return an *UnknownError.
+func (c *Client) Enqueue(ctx context.Context, s Spec) (Receipt, error) {
+	receipts, err := c.EnqueueAll(ctx, []Spec{s})
+	if err != nil {
+		return Receipt{}, err
+	}
+	return receipts[0], nil
+}
+
+// EnqueueAll takes jobs of any kinds in, all or none, job.EnqueueMax at most,
+// and answers in their order. See Enqueue.
+func (c *Client) EnqueueAll(ctx context.Context, specs []Spec) ([]Receipt, error) {
+	if store.InTx(ctx, c.store) {
+		return nil, errInTx
+	}
+	jobs, err := c.check(specs)
+	if err != nil || len(jobs) == 0 {
+		return nil, err
+	}
+	first, err := c.ids.take(ctx, len(jobs))
+	if err != nil {
+		return nil, err
+	}
+	number(jobs, first)
+	receipts, err := c.store.Enqueue(ctx, jobs)
+	if errors.Is(err, store.ErrUnknown) {
+		return c.askAgain(ctx, jobs, err)
+	}
+	return receipts, err
+}
+
+// EnqueueTx takes jobs in inside the caller's own transaction, which the
+// package of the store wraps (for SQLite, sqlite.Tx). They exist if and only if
+// the caller commits; after an error none of them does. See EnqueueAll.
+func (c *Client) EnqueueTx(ctx context.Context, tx store.Tx, specs ...Spec) ([]Receipt, error) {
+	joins, ok := c.store.(store.Transactor)
+	if !ok {
+		return nil, fmt.Errorf("enqueue: a store of type %T cannot join a transaction of a caller's own: %w", c.store, store.ErrInvalid)
+	}
+	jobs, err := c.check(specs)
+	if err != nil || len(jobs) == 0 {
+		return nil, err
+	}
+	first, err := c.takeInTx(ctx, tx, len(jobs))
+	if err != nil {
+		return nil, err
+	}
+	number(jobs, first)
+	return joins.EnqueueTx(ctx, tx, jobs)
+}
+
+// takeInTx takes ids while a transaction of the caller's is open. A reservation
+// of its own may have to wait for that one, so it is made inside it; ids that a
+// rollback gives back have been used by nobody.
+func (c *Client) takeInTx(ctx context.Context, tx store.Tx, n int) (job.ID, error) {
+	if first, ok := c.ids.takeNow(n); ok {
+		return first, nil
+	}
+	if reserver, ok := c.store.(store.TxReserver); ok {
+		return reserver.ReserveIDsTx(ctx, tx, n)
+	}
+	return c.ids.take(ctx, n)
+}
+
+// check returns the jobs as the store takes them, without ids.
+func (c *Client) check(specs []Spec) ([]job.New, error) {
+	if len(specs) > job.EnqueueMax {
+		return nil, fmt.Errorf("enqueue of %d jobs: at most %d in a call; split them: %w", len(specs), job.EnqueueMax, store.ErrTooLarge)
+	}
+	jobs := make([]job.New, len(specs))
+	for i := range specs {
+		s := &specs[i]
+		err := s.err
+		if size := len(s.new.Payload); err == nil && size > c.config.PayloadMax {
+			err = fmt.Errorf("payload of kind %q: %d bytes: at most %d (Config.PayloadMax); store large data elsewhere and name it: %w",
+				s.new.Kind, size, c.config.PayloadMax, store.ErrTooLarge)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
+		}
+		jobs[i] = s.new
+	}
+	return jobs, nil
+}
+
+func number(jobs []job.New, first job.ID) {
+	for i := range jobs {
+		jobs[i].ID = first + job.ID(i)
+	}
+}
+
+// askAgain finds out about jobs whose enqueue may have happened: with Repeat the
+// store takes them in only if they are not there.
+func (c *Client) askAgain(ctx context.Context, jobs []job.New, unknown error) ([]Receipt, error) {
+	for i := range jobs {
+		jobs[i].Repeat = true
+	}
+	wait := askAgainWait
+	for range askAgainTries {
+		if err := c.sleep(ctx, wait); err != nil {
+			unknown = errors.Join(unknown, err)
+			break
+		}
+		receipts, err := c.store.Enqueue(ctx, jobs)
+		if err == nil || refused(err) {
+			return receipts, err
+		}
+		unknown = err
+		wait = min(2*wait, askAgainWaitMax)
+	}
+	ids := make([]JobID, len(jobs))
+	for i := range jobs {
+		ids[i] = jobs[i].ID
+	}
+	return nil, &UnknownError{IDs: ids, Err: unknown}
+}
+
+// refused reports whether an error of a repeated enqueue proves that the jobs do
+// not exist: stores look for them before they refuse for one of these reasons.
+func refused(err error) bool {
+	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrDraining) ||
+		errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge)
+}
+
+// sleep waits by the client's clock, or returns why the context ended.
+func (c *Client) sleep(ctx context.Context, d time.Duration) error {
+	over := make(chan struct{})
+	timer := c.config.afterFunc(d, func() { close(over) })
+	defer timer.Stop()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,322 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/redrivetest"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// faulty is a store whose enqueues go wrong as the test wants it.
+type faulty struct {
+	*memory.Store
+	mu       sync.Mutex
+	faults   []fault // of the coming calls, in order
+	calls    [][]job.New
+	reserved int
+}
+
+// fault is the error of one call; with effect, the call happens all the same.
+type fault struct {
+	err    error
+	effect bool
+}
+
+func (f *faulty) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, slices.Clone(jobs))
+	if len(f.faults) == 0 {
+		return f.Store.Enqueue(ctx, jobs)
+	}
+	next := f.faults[0]
+	f.faults = f.faults[1:]
+	if next.effect {
+		if _, err := f.Store.Enqueue(ctx, jobs); err != nil {
+			return nil, errors.Join(next.err, err)
+		}
+	}
+	return nil, next.err
+}
+
+func (f *faulty) ReserveIDs(ctx context.Context, n int) (job.ID, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reserved++
+	return f.Store.ReserveIDs(ctx, n)
+}
+
+func newFaulty(t *testing.T, faults ...fault) (*faulty, *redrive.Client) {
+	t.Helper()
+	f := &faulty{Store: memory.New(memory.Options{}), faults: faults}
+	c, err := redrive.New(f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, c
+}
+
+func TestEnqueue_AnUnknownCommitBecomesALookUp(t *testing.T) {
+	t.Parallel()
+	lost := fmt.Errorf("connection cut: %w", store.ErrUnknown)
+	away := fmt.Errorf("cannot reach the server: %w", store.ErrUnavailable)
+	full := fmt.Errorf("no space: %w", store.ErrFull)
+	tests := map[string][]fault{
+		"it had happened":              {{lost, true}},
+		"it had not happened":          {{lost, false}},
+		"unknown again and again":      {{lost, true}, {lost, true}, {lost, false}},
+		"unavailable after it":         {{lost, false}, {away, false}, {away, false}, {lost, true}, {away, false}},
+		"full after it":                {{lost, true}, {full, false}},
+		"the last try that is allowed": append(slices.Repeat([]fault{{lost, false}}, 11), fault{lost, true}),
+	}
+	for name, faults := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			f, c := newFaulty(t, faults...)
+			receipts, err := c.EnqueueAll(t.Context(), []redrive.Spec{
+				render.New(renderArgs{Scene: 1}, nil), render.New(renderArgs{Scene: 2}, &redrive.Options{Key: "k"}),
+			})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			page, err := f.List(t.Context(), store.Filter{})
+			if err != nil || len(page.Jobs) != 2 {
+				t.Fatalf("%s: %d jobs are stored, %v, want 2", name, len(page.Jobs), err)
+			}
+			for i, r := range receipts {
+				if want := page.Jobs[1-i].ID; r.ID != want || r.State != job.Waiting {
+					t.Errorf("%s: receipt %+v, want job %d", name, r, want)
+				}
+			}
+			for i, jobs := range f.calls {
+				if jobs[0].ID != f.calls[0][0].ID || jobs[0].Repeat != (i > 0) || jobs[1].Repeat != (i > 0) {
+					t.Errorf("%s: call %d has id %d and Repeat %v", name, i+1, jobs[0].ID, jobs[0].Repeat)
+				}
+			}
+		})
+	}
+}
+
+func TestEnqueue_GivesUpWithTheIDs(t *testing.T) {
+	t.Parallel()
+	lost := fault{fmt.Errorf("connection cut: %w", store.ErrUnknown), false}
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFaulty(t, slices.Repeat([]fault{lost}, 100)...)
+		began := time.Now()
+		_, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+		unknown, ok := errors.AsType[*redrive.UnknownError](err)
+		if !ok || !errors.Is(err, store.ErrUnknown) {
+			t.Fatalf("got %v, want an UnknownError", err)
+		}
+		if diff := cmp.Diff([]redrive.JobID{f.calls[0][0].ID}, unknown.IDs); diff != "" {
+			t.Errorf("ids (-want +got):\n%s", diff)
+		}
+		if took := time.Since(began); len(f.calls) != 13 || took > 20*time.Second {
+			t.Errorf("%d calls in %v, want 13 in about 15 s", len(f.calls), took)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		_, c := newFaulty(t, slices.Repeat([]fault{lost}, 100)...)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := c.Enqueue(ctx, render.New(renderArgs{}, nil))
+		if !errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want an UnknownError by the deadline", err)
+		}
+	})
+}
+
+func TestEnqueue_OtherErrorsComeBackAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{store.ErrUnavailable, store.ErrFull, store.ErrReadOnly, store.ErrDraining} {
+		f, c := newFaulty(t, fault{err, false})
+		if _, got := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); !errors.Is(got, err) || len(f.calls) != 1 {
+			t.Errorf("got %v after %d calls, want %v after 1", got, len(f.calls), err)
+		}
+	}
+	f, c := newFaulty(t, fault{store.ErrUnknown, false}, fault{store.ErrDraining, false})
+	if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); errors.Is(err, store.ErrUnknown) || len(f.calls) != 2 {
+		t.Errorf("a refusal after the look-up: %v after %d calls", err, len(f.calls))
+	}
+}
+
+// proves: I1
+func TestI1_AKeyGivesTheJobThatHoldsIt(t *testing.T) {
+	t.Parallel()
+	e := handle(t, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		if j.Args.Scene == 13 {
+			return failure.Permanent(errors.New("unlucky"))
+		}
+		return nil
+	}, nil)
+	with := func(scene int64, owner, key string) redrive.Spec {
+		return render.New(renderArgs{Scene: scene}, &redrive.Options{Owner: owner, Key: key})
+	}
+	again := func(s redrive.Spec, id redrive.JobID, state redrive.State) {
+		t.Helper()
+		r, err := e.Enqueue(t.Context(), s)
+		if want := (redrive.Receipt{ID: id, Existing: true, State: state}); err != nil || r != want {
+			t.Errorf("got %+v, %v, want %+v", r, err, want)
+		}
+	}
+	good, bad := enqueue(t, e, with(7, "ann", "k1")), enqueue(t, e, with(13, "ann", "k2"))
+	again(with(7, "ann", "k1"), good, job.Waiting)
+	e.Work()
+	again(with(7, "ann", "k1"), good, job.Completed)
+	again(with(13, "ann", "k2"), bad, job.Dead)
+	if out := e.Work(); len(out) != 0 {
+		t.Errorf("a known key ran: %+v", out)
+	}
+	_, err := e.Enqueue(t.Context(), with(8, "ann", "k1"))
+	conflict, ok := errors.AsType[*store.KeyConflict](err)
+	if !ok || conflict.ID != good {
+		t.Errorf("another payload under the key: %v", err)
+	}
+	if id := enqueue(t, e, with(8, "bob", "k1")); id == good {
+		t.Error("one owner got the job of another")
+	}
+	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, bad); err != nil {
+		t.Errorf("the key blocks the manual retry: %v", err)
+	}
+}
+
+// proves: I3
+func TestI3_AStepKeyIsTheSameOverAttemptsAndLives(t *testing.T) {
+	t.Parallel()
+	keys := map[string]int{}
+	e := handle(t, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		keys[j.StepKey("charge")]++
+		return errors.New("broken")
+	}, nil)
+	run := func() {
+		for range 5 {
+			e.Work()
+			e.Advance(time.Minute)
+		}
+	}
+	id := enqueue(t, e, render.New(renderArgs{}, nil))
+	run()
+	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id); err != nil {
+		t.Fatal(err)
+	}
+	run()
+	if j := get(t, e, id); j.Life != 2 || len(keys) != 1 {
+		t.Fatalf("%d keys in %d lives, want 1 in 2: %v", len(keys), j.Life, keys)
+	}
+	for key, runs := range keys {
+		if runs != 8 || !strings.HasPrefix(key, id.String()+"-") || !strings.HasSuffix(key, "-charge") {
+			t.Errorf("key %q in %d runs", key, runs)
+		}
+	}
+	enqueue(t, e, render.New(renderArgs{}, nil))
+	run()
+	if len(keys) != 2 {
+		t.Errorf("%d keys of two jobs", len(keys))
+	}
+}
+
+// proves: X3
+func TestX3_BoundsOfAnEnqueue(t *testing.T) {
+	t.Parallel()
+	e := redrivetest.New(t, &redrive.Config{PayloadMax: 1000})
+	payload := func(n int) []redrive.Spec { return []redrive.Spec{redrive.NewRaw("raw", make([]byte, n), nil)} }
+	bulk := func(n int) []redrive.Spec { return slices.Repeat(payload(1), n) }
+	options := func(o redrive.Options) []redrive.Spec { return []redrive.Spec{render.New(renderArgs{}, &o)} }
+	tests := []struct {
+		name  string
+		specs []redrive.Spec
+		want  string // of the error; "" when it is taken
+	}{
+		{"payload below", payload(999), ""},
+		{"payload on", payload(1000), ""},
+		{"payload above", payload(1001), `enqueue, job 1 of 1: payload of kind "raw": 1001 bytes: at most 1000 (Config.PayloadMax)`},
+		{"bulk below", bulk(job.EnqueueMax - 1), ""},
+		{"bulk on", bulk(job.EnqueueMax), ""},
+		{"bulk above", bulk(job.EnqueueMax + 1), "enqueue of 10001 jobs: at most 10000 in a call"},
+		{"priority first", options(redrive.Options{Priority: 1}), ""},
+		{"priority last", options(redrive.Options{Priority: 4}), ""},
+		{"priority above", options(redrive.Options{Priority: 5}), `job of kind "render": priority 5: must be 1 to 4`},
+		{"priority far above", options(redrive.Options{Priority: 257}), `priority 257: must be 1 to 4`},
+		{"priority below", options(redrive.Options{Priority: -1}), `priority -1: must be 1 to 4`},
+		{"key on", options(redrive.Options{Key: strings.Repeat("k", job.TextMax)}), ""},
+		{"key above", options(redrive.Options{Key: strings.Repeat("k", job.TextMax+1)}), "key of 257 bytes: at most 256"},
+		{"queue", options(redrive.Options{Queue: "a b"}), `queue "a b": only letters`},
+		{"attributes", options(redrive.Options{Attrs: map[string]any{"f": func() {}}}), `job of kind "render": attributes: json`},
+		{"arguments", []redrive.Spec{render.New(renderArgs{}, nil), redrive.Kind[chan int]("c").New(nil, nil)},
+			`enqueue, job 2 of 2: arguments of kind "c": json: unsupported type`},
+	}
+	stored := 0
+	for _, tt := range tests {
+		receipts, err := e.EnqueueAll(t.Context(), tt.specs)
+		stored += len(receipts)
+		switch {
+		case tt.want == "" && (err != nil || len(receipts) != len(tt.specs)):
+			t.Errorf("%s: %d receipts, %v", tt.name, len(receipts), err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: got %v\nwant %s", tt.name, err, tt.want)
+		}
+	}
+	if n := countJobs(t, e.Client); n != stored {
+		t.Errorf("%d jobs are stored, %d were acknowledged", n, stored)
+	}
+}
+
+func countJobs(t *testing.T, c *redrive.Client) (n int) {
+	t.Helper()
+	for filter := (store.Filter{Limit: job.PageMax}); ; {
+		page, err := c.List(t.Context(), filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(page.Jobs)
+		if filter.Before = page.Next; filter.Before == 0 {
+			return n
+		}
+	}
+}
+
+// proves: X3
+func TestX3_BoundOfIDsInABulkCall(t *testing.T) {
+	t.Parallel()
+	_, c := newFaulty(t)
+	by := redrive.By{Actor: "ann"}
+	ids := make([]redrive.JobID, job.IDsMax+1)
+	for i := range ids {
+		ids[i] = redrive.JobID(i + 1)
+	}
+	for name, call := range map[string]func(context.Context, redrive.By, []redrive.JobID) ([]error, error){
+		"cancel": c.CancelAll, "retry": c.RetryAll,
+	} {
+		for _, n := range []int{job.IDsMax - 1, job.IDsMax} {
+			answers, err := call(t.Context(), by, ids[:n])
+			if err != nil || len(answers) != n || !errors.Is(answers[n-1], store.ErrNotFound) {
+				t.Errorf("%s of %d ids: %d answers, %v", name, n, len(answers), err)
+			}
+		}
+		if _, err := call(t.Context(), by, ids); !errors.Is(err, store.ErrTooLarge) {
+			t.Errorf("%s of %d ids: %v", name, len(ids), err)
+		}
+	}
+}
+
+func TestEnqueue_InsideATransactionNamesTheCure(t *testing.T) {
+	t.Parallel()
+	f, c := newFaulty(t)
+	_, err := c.Enqueue(store.MarkTx(t.Context(), f), render.New(renderArgs{}, nil))
+	if err == nil || !strings.Contains(err.Error(), "use EnqueueTx") || f.reserved+len(f.calls) > 0 {
+		t.Errorf("got %v after %d calls of the store", err, f.reserved+len(f.calls))
+	}
+}

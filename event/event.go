@@ -1,0 +1,115 @@
+// Package event holds what happened to jobs and queues, in the order in which
+// it was committed, and the packed form in which stores keep it: one row a
+// commit, written in the same transaction as the change that it reports.
+package event
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redrive/redrive/job"
+)
+
+// Type says what happened. The numbers are stored and append-only.
+type Type uint8
+
+// The types. Those of jobs are the causes of their transitions.
+const (
+	JobEnqueued    Type = 1
+	JobClaimed     Type = 2
+	JobSucceeded   Type = 3
+	JobFailed      Type = 4
+	JobSnoozed     Type = 5
+	JobDeferred    Type = 6
+	JobInterrupted Type = 7
+	JobCrashed     Type = 8
+	JobCancelled   Type = 9
+	JobExpired     Type = 10
+	JobRetried     Type = 11
+
+	JobCancelAsked Type = 20 // a running job was asked to stop
+	JobProgressed  Type = 21 // its handler reported progress
+	QueueChanged   Type = 30 // a person changed a queue's settings
+)
+
+var typeNames = map[Type]string{
+	JobEnqueued: "job.enqueued", JobClaimed: "job.claimed", JobSucceeded: "job.succeeded",
+	JobFailed: "job.failed", JobSnoozed: "job.snoozed", JobDeferred: "job.deferred",
+	JobInterrupted: "job.interrupted", JobCrashed: "job.crashed", JobCancelled: "job.cancelled",
+	JobExpired: "job.expired", JobRetried: "job.retried", JobCancelAsked: "job.cancel_requested",
+	JobProgressed: "job.progressed", QueueChanged: "queue.changed",
+}
+
+// Of returns the type of the event that a transition by cause gives.
+func Of(cause job.Cause) Type { return Type(cause) }
+
+// String returns the event's name, such as "job.failed".
+func (t Type) String() string {
+	if name, ok := typeNames[t]; ok {
+		return name
+	}
+	return fmt.Sprintf("event(%d)", uint8(t))
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// Cursor names an event: the commit that wrote it and its place there. Events
+// are ordered by it; numbers may be left out. The zero cursor is before the
+// first event.
+type Cursor struct {
+	Seq   int64
+	Index int
+}
+
+// String returns the cursor as "seq.index", the form that clients hand back.
+func (c Cursor) String() string {
+	return strconv.FormatInt(c.Seq, 10) + "." + strconv.Itoa(c.Index)
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// ParseCursor reads a cursor as String writes it; "" is the zero cursor.
+func ParseCursor(s string) (Cursor, error) {
+	if s == "" {
+		return Cursor{}, nil
+	}
+	seq, index, ok := strings.Cut(s, ".")
+	n, err1 := strconv.ParseInt(seq, 10, 64)
+	i, err2 := strconv.Atoi(index)
+	if !ok || err1 != nil || err2 != nil || n < 0 || i < 0 {
+		return Cursor{}, fmt.Errorf("event cursor %.40q: must be two whole numbers such as 120.3", s)
+	}
+	return Cursor{Seq: n, Index: i}, nil
+}
+
+// Before reports whether c comes before other.
+func (c Cursor) Before(other Cursor) bool {
+	return c.Seq < other.Seq || c.Seq == other.Seq && c.Index < other.Index
+}
+
+// Event is one thing that happened. Fields that a type does not use are zero.
+type Event struct {
+	Cursor Cursor     `json:"id"`
+	At     job.Micros `json:"at"` // the store's time of the commit
+	Type   Type       `json:"type"`
+
+	Job     job.ID     `json:"job,omitempty"`
+	Kind    string     `json:"kind,omitempty"`
+	Queue   string     `json:"queue,omitempty"`
+	Owner   string     `json:"owner,omitempty"`
+	Batch   int64      `json:"batch,omitempty"`
+	From    job.State  `json:"from,omitzero"`
+	To      job.State  `json:"to,omitzero"`
+	Life    int32      `json:"life,omitempty"`
+	Token   job.Token  `json:"run,omitempty"`
+	Attempt int32      `json:"attempt,omitempty"` // attempts counted so far in this life
+	DueAt   job.Micros `json:"due_at,omitempty"`  // of a job that waits
+	Class   string     `json:"class,omitempty"`   // of a failure
+	Reason  string     `json:"reason,omitempty"`  // dead: why; queue: what changed
+	Done    int64      `json:"done,omitempty"`    // progress
+	Total   int64      `json:"total,omitempty"`   // progress
+	Note    string     `json:"note,omitempty"`    // progress
+}

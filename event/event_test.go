@@ -1,0 +1,105 @@
+package event_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+)
+
+func drawEvent(t *rapid.T) event.Event {
+	word := rapid.OneOf(rapid.Just(""), rapid.SampledFrom([]string{"render", "chat", "a"}), rapid.String())
+	return event.Event{
+		Type: event.Type(rapid.Uint8().Draw(t, "type")), Job: job.ID(rapid.Int64().Draw(t, "job")),
+		Kind: word.Draw(t, "kind"), Queue: word.Draw(t, "queue"), Owner: word.Draw(t, "owner"),
+		Batch: rapid.Int64().Draw(t, "batch"), From: job.State(rapid.IntRange(0, 6).Draw(t, "from")),
+		To: job.State(rapid.IntRange(0, 6).Draw(t, "to")), Life: rapid.Int32().Draw(t, "life"),
+		Token: job.Token(rapid.Int64().Draw(t, "token")), Attempt: rapid.Int32().Draw(t, "attempt"),
+		DueAt: job.Micros(rapid.Int64().Draw(t, "due")), Class: word.Draw(t, "class"), Reason: word.Draw(t, "reason"),
+		Done: rapid.Int64().Draw(t, "done"), Total: rapid.Int64().Draw(t, "total"), Note: word.Draw(t, "note"),
+	}
+}
+
+// part of: N6
+func TestN6_PackedEventsComeBack(t *testing.T) {
+	t.Parallel()
+	var p event.Packer // reused, as stores do
+	rapid.Check(t, func(rt *rapid.T) {
+		p.Reset()
+		n := rapid.IntRange(0, 60).Draw(rt, "n")
+		want := make([]event.Event, 0, n)
+		for i := range n {
+			e := drawEvent(rt)
+			p.Add(&e)
+			e.Cursor, e.At = event.Cursor{Seq: 7, Index: i + 1}, 99
+			want = append(want, e)
+		}
+		got, err := event.Unpack(7, 1, 99, bytes.Clone(p.Bytes()))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if p.Len() != n {
+			rt.Fatalf("Len %d, want %d", p.Len(), n)
+		}
+		if diff := cmp.Diff(want, append([]event.Event{}, got...)); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}
+
+func TestCursorsAreOrderedAndReadBack(t *testing.T) {
+	t.Parallel()
+	at := func(seq int64, index int) event.Cursor { return event.Cursor{Seq: seq, Index: index} }
+	in := []event.Cursor{{}, at(1, 1), at(1, 2), at(1, 10), at(2, 1), at(10, 0)}
+	for i, c := range in {
+		back, err := event.ParseCursor(c.String())
+		if err != nil || back != c {
+			t.Errorf("ParseCursor(%q) = %v, %v", c, back, err)
+		}
+		for k, other := range in {
+			if c.Before(other) != (i < k) {
+				t.Errorf("%v before %v: %v", c, other, c.Before(other))
+			}
+		}
+	}
+	if c, err := event.ParseCursor(""); err != nil || c != (event.Cursor{}) {
+		t.Errorf("empty cursor: %v, %v", c, err)
+	}
+	for _, bad := range []string{"1", ".", "1.", ".1", "-1.2", "1.-2", "a.b", "1.2.3", strings.Repeat("9", 40) + ".1"} {
+		if _, err := event.ParseCursor(bad); err == nil {
+			t.Errorf("ParseCursor(%q) has no error", bad)
+		}
+	}
+}
+
+// A damaged row is an error, never a panic and never silently short.
+func FuzzUnpack(f *testing.F) {
+	var p event.Packer
+	p.Add(&event.Event{Type: event.JobFailed, Job: 5, Kind: "render", Queue: "render", To: job.Dead, Reason: "stalled"})
+	f.Add(p.Bytes())
+	f.Add([]byte{})
+	f.Add([]byte{2, 1, 0, 0})
+	f.Add([]byte{1, 1, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		events, err := event.Unpack(1, 1, 1, body)
+		if err != nil {
+			return
+		}
+		var again event.Packer
+		for i := range events {
+			again.Add(&events[i])
+		}
+		back, err := event.Unpack(1, 1, 1, again.Bytes())
+		if err != nil {
+			t.Fatalf("packed again: %v", err)
+		}
+		if diff := cmp.Diff(events, back); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}

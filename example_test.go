@@ -1,0 +1,141 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// SendArgs are the arguments of the kind that the examples use.
+type SendArgs struct {
+	To string `json:"to"`
+}
+
+// Send binds the name of a kind to the type of its arguments, once.
+const Send = redrive.Kind[SendArgs]("send")
+
+// check stands for what a program does about an error.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// newExampleClient is a client on a new store in memory, without a log.
+func newExampleClient() *redrive.Client {
+	client, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{Logger: slog.New(slog.DiscardHandler)})
+	check(err)
+	return client
+}
+
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	check(err)
+	defer func() { check(os.RemoveAll(dir)) }()
+	st, err := sqlite.Open(ctx, filepath.Join(dir, "jobs.db"), nil)
+	check(err)
+	defer func() { check(st.Close()) }()
+	client, err := redrive.New(st, nil)
+	check(err)
+	redrive.Handle(client, Send, func(ctx context.Context, j *redrive.Job[SendArgs]) error {
+		fmt.Println("sent to", j.Args.To)
+		return nil
+	}, nil)
+	_, err = client.Enqueue(ctx, Send.New(SendArgs{To: "ann"}, nil))
+	check(err)
+	check(client.Drain(ctx)) // a server calls Run
+	// Output: sent to ann
+}
+
+// What a handler returns decides what follows.
+func ExampleHandle() {
+	client := newExampleClient()
+	redrive.Handle(client, Send, func(ctx context.Context, j *redrive.Job[SendArgs]) error {
+		switch j.Args.To {
+		case "nobody":
+			return failure.Permanent(failure.Code("NO_SUCH_USER", errors.New("there is no nobody"), "to", j.Args.To))
+		case "busy":
+			return failure.RetryAfter(2*time.Minute, errors.New("the server is busy"))
+		case "tomorrow":
+			return failure.Snooze(24 * time.Hour)
+		}
+		return nil
+	}, &redrive.HandlerOptions{
+		Timeout: time.Minute,
+		Retry:   &policy.Schedule{Waits: []time.Duration{time.Second, time.Minute, time.Hour}},
+	})
+	ctx := context.Background()
+	var specs []redrive.Spec
+	for _, to := range []string{"ann", "nobody", "busy", "tomorrow"} {
+		specs = append(specs, Send.New(SendArgs{To: to}, nil))
+	}
+	receipts, err := client.EnqueueAll(ctx, specs)
+	check(err)
+	check(client.RunDue(ctx))
+	for _, r := range receipts {
+		j, err := client.Get(ctx, r.ID)
+		check(err)
+		failures, err := client.Failures(ctx, r.ID)
+		check(err)
+		fmt.Println(j.ID, j.State)
+		for _, f := range failures {
+			decision, _ := policy.ParseRecord(f.Decision)
+			fmt.Printf("  %s; %s\n", f.Message, decision.Reason)
+		}
+	}
+	// Output:
+	// 1 completed
+	// 2 dead
+	//   there is no nobody; dead at once: the error is marked as permanent
+	// 3 retrying
+	//   the server is busy; retry 1 of 3 in 2m: the other side asked for this wait
+	// 4 waiting
+}
+
+// An idempotency key gives the job that holds it, and says where it stands.
+func ExampleOptions_key() {
+	client := newExampleClient()
+	ctx := context.Background()
+	for range 2 {
+		r, err := client.Enqueue(ctx, Send.New(SendArgs{To: "ann"}, &redrive.Options{Key: "welcome-ann"}))
+		fmt.Println(r.ID, r.Existing, r.State, err)
+	}
+	_, err := client.Enqueue(ctx, Send.New(SendArgs{To: "bob"}, &redrive.Options{Key: "welcome-ann"}))
+	fmt.Println(errors.Is(err, store.ErrConflict), err)
+	// Output:
+	// 1 false waiting <nil>
+	// 1 true waiting <nil>
+	// true enqueue: job 1 of 1: key "welcome-ann" of kind "send": held by job 1 with another payload; use another key or the same payload
+}
+
+// A step that writes elsewhere hands its key along, so that a run that is
+// repeated has no effect twice.
+func ExampleInfo_StepKey() {
+	client := newExampleClient()
+	charged := map[string]bool{} // what a payment service keeps
+	redrive.Handle(client, Send, func(ctx context.Context, j *redrive.Job[SendArgs]) error {
+		charged[j.StepKey("charge")] = true
+		if j.Run == 1 {
+			return failure.Snooze(time.Millisecond) // stands for a crash after the charge
+		}
+		return nil
+	}, nil)
+	ctx := context.Background()
+	_, err := client.Enqueue(ctx, Send.New(SendArgs{To: "ann"}, nil))
+	check(err)
+	check(client.Drain(ctx))
+	fmt.Println("charged", len(charged), "time")
+	// Output: charged 1 time
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// thumbnailPath names the output after the input and the size: images/harbour.jpg at 256 becomes
+// <out>/images/harbour-256.jpg. An extension that is not the output's own stays in the name, so
+// that dial.gif and dial.png do not write to one file.
+func thumbnailPath(out string, p payload, ext string) string {
+	stem := strings.TrimSuffix(filepath.FromSlash(p.Image), ext)
+	return filepath.Join(out, stem+"-"+strconv.Itoa(p.Size)+ext)
+}
+
+// writeFile writes the file whole or not at all: a program killed half-way must not leave half a
+// thumbnail under the final name. The temporary file lies in the same folder, because a rename
+// across file systems fails.
+func writeFile(name string, data []byte) (err error) {
+	dir := filepath.Dir(name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return exitf(shortage(err, exitCantWrite), "%w", err)
+	}
+	tmp, err := os.CreateTemp(dir, ".thumb-*")
+	if err != nil {
+		return exitf(shortage(err, exitCantWrite), "%w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name()) // err tells more
+		}
+	}()
+	if err := fill(tmp, data); err != nil {
+		return exitf(shortage(err, exitIO), "%w", err)
+	}
+	if err := os.Rename(tmp.Name(), name); err != nil {
+		return exitf(shortage(err, exitIO), "%w", err)
+	}
+	return nil
+}
+
+// fill writes data to f, makes it readable for others and durable, and closes f.
+func fill(f *os.File, data []byte) error {
+	_, err := f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

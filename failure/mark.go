@@ -1,0 +1,141 @@
+package failure
+
+import (
+	"fmt"
+	"time"
+)
+
+// SnoozeMin is the shortest snooze; shorter ones count as this long.
+const SnoozeMin = time.Millisecond
+
+// A mark is an error that says something about the failure that it wraps.
+type mark interface {
+	error
+	note(e *Evidence)
+}
+
+// wrap is what all marks on another error have in common: its text and the way
+// to it, so that errors.Is and errors.As reach the cause. Marks are pointers:
+// comparing two that hold incomparable errors would panic.
+type wrap struct{ error }
+
+func (w wrap) Unwrap() error { return w.error }
+
+// Permanent marks err as one that no later attempt can mend: the job is dead at
+// once. Permanent(nil) is nil, as with every mark.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanent{wrap{err}}
+}
+
+type permanent struct{ wrap }
+
+func (*permanent) note(e *Evidence) { e.Permanent = true }
+
+// RetryAfter marks err with the shortest wait that the other side has asked
+// for. It is a floor under the wait that the policy chooses, never shortened;
+// of several the longest counts. A negative d counts as zero.
+func RetryAfter(d time.Duration, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &retryAfter{wrap{err}, d}
+}
+
+type retryAfter struct {
+	wrap
+	after time.Duration
+}
+
+func (r *retryAfter) note(e *Evidence) { e.RetryAfter = max(e.RetryAfter, r.after) }
+
+// Code gives err a machine code, such as "FFMPEG_TIMEOUT", and details as keys
+// and values the way log/slog takes them: "url", u, "clip", 3, or slog.Attr.
+// Of several codes the outermost counts; details of all are kept, those of the
+// outermost first. A code has at most CodeMax bytes; details have at most
+// DetailsMax, and 64 attributes, those in groups included.
+func Code(code string, err error, details ...any) error {
+	if err == nil {
+		return nil
+	}
+	return &coded{wrap{err}, code, details}
+}
+
+type coded struct {
+	wrap
+	code    string
+	details []any
+}
+
+func (c *coded) note(e *Evidence) {
+	if e.Code == "" {
+		e.Code = clip(c.code, CodeMax)
+	}
+	e.details = append(e.details, c.details...)
+}
+
+// WithClass puts err into a class, whatever else speaks for another one. Of
+// several classes the outermost counts. A class has at most CodeMax bytes.
+func WithClass(class Class, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &classed{wrap{err}, class}
+}
+
+type classed struct {
+	wrap
+	class Class
+}
+
+func (c *classed) note(e *Evidence) {
+	if e.Class == "" {
+		e.Class = Class(clip(string(c.class), CodeMax))
+	}
+}
+
+// DependencyDown marks err as caused by an outside service, named by its key
+// (at most CodeMax bytes), that is down altogether: not the fault of this job.
+func DependencyDown(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &dependencyDown{wrap{err}, key}
+}
+
+type dependencyDown struct {
+	wrap
+	key string
+}
+
+func (d *dependencyDown) note(e *Evidence) {
+	if e.Dependency == "" {
+		e.Dependency = clip(d.key, CodeMax)
+	}
+}
+
+// Snooze returns an error that is no failure: the job asks to run again after d
+// (SnoozeMin at least) and burns no attempt. Of several the longest counts.
+func Snooze(d time.Duration) error { return snooze(max(d, SnoozeMin)) }
+
+type snooze time.Duration
+
+func (s snooze) Error() string    { return fmt.Sprintf("snoozed for %s", time.Duration(s)) }
+func (s snooze) note(e *Evidence) { e.Snooze = max(e.Snooze, time.Duration(s)) }
+
+// Cancel returns an error by which a handler cancels its own job: it is neither
+// done nor failed, and will not run again. The reason is kept with the job.
+func Cancel(reason string) error { return cancel(Message(reason)) }
+
+type cancel string
+
+func (c cancel) Error() string {
+	if c == "" {
+		return "cancelled by its handler"
+	}
+	return string(c)
+}
+
+func (cancel) note(e *Evidence) { e.Cancel = true }

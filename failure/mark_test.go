@@ -1,0 +1,139 @@
+package failure_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/failure"
+)
+
+// marks wraps an error in each of the marks that take one.
+var marks = map[string]func(error) error{
+	"Permanent":      failure.Permanent,
+	"RetryAfter":     func(err error) error { return failure.RetryAfter(time.Minute, err) },
+	"Code":           func(err error) error { return failure.Code("DISK", err, "path", "/tmp") },
+	"WithClass":      func(err error) error { return failure.WithClass("Storage", err) },
+	"DependencyDown": func(err error) error { return failure.DependencyDown("s3", err) },
+}
+
+func TestMarks_NilStaysNilAndTheCauseIsReached(t *testing.T) {
+	t.Parallel()
+	for name, mark := range marks {
+		if err := mark(nil); err != nil {
+			t.Errorf("%s(nil) = %v, want nil", name, err)
+		}
+		err := mark(fmt.Errorf("read part 3: %w", io.ErrUnexpectedEOF))
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: errors.Is does not reach the cause", name)
+		}
+		if want := "read part 3: unexpected EOF"; err.Error() != want {
+			t.Errorf("%s: text %q, want that of the cause, %q", name, err, want)
+		}
+	}
+}
+
+// part of: F2
+func TestF2_MarksAreFoundAnywhereInTheTree(t *testing.T) {
+	t.Parallel()
+	other := errors.New("and the log could not be written")
+	shapes := map[string]func(error) error{
+		"outermost": func(err error) error { return err },
+		"wrapped":   func(err error) error { return fmt.Errorf("upload: %w", err) },
+		"joined":    func(err error) error { return errors.Join(other, err) },
+		"deep": func(err error) error {
+			return fmt.Errorf("%w; %w", other, errors.Join(other, fmt.Errorf("clip 4: %w", err)))
+		},
+	}
+	want := map[string]failure.Evidence{
+		"Permanent":      {Permanent: true},
+		"RetryAfter":     {RetryAfter: time.Minute},
+		"Code":           {Code: "DISK", Details: []byte(`{"path":"/tmp"}`)},
+		"WithClass":      {Class: "Storage"},
+		"DependencyDown": {Dependency: "s3"},
+	}
+	for shape, in := range shapes {
+		for name, mark := range marks {
+			got := failure.Of(in(mark(errors.New("broken"))))
+			got.Message = ""
+			if diff := cmp.Diff(want[name], got, compareEvidence); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", name, shape, diff)
+			}
+		}
+		if got := failure.Of(in(failure.Snooze(time.Hour))); got.Snooze != time.Hour {
+			t.Errorf("Snooze, %s: %v, want 1h", shape, got.Snooze)
+		}
+		if got := failure.Of(in(failure.Cancel("obsolete"))); !got.Cancel || !strings.Contains(got.Message, "obsolete") {
+			t.Errorf("Cancel, %s: %+v", shape, got)
+		}
+	}
+}
+
+func TestMarks_SeveralOfAKind(t *testing.T) {
+	t.Parallel()
+	inner := failure.Code("INNER", errors.New("broken"), "clip", 4, "url", "inner")
+	inner = failure.WithClass("InnerClass", failure.RetryAfter(2*time.Minute, inner))
+	outer := failure.WithClass("OuterClass", failure.Code("OUTER", inner, "url", "outer"))
+	got := failure.Of(failure.RetryAfter(time.Second, outer))
+	want := failure.Evidence{
+		Message: "broken", Code: "OUTER", Class: "OuterClass", RetryAfter: 2 * time.Minute,
+		Details: []byte(`{"url":"outer","clip":4}`),
+	}
+	if diff := cmp.Diff(want, got, compareEvidence); diff != "" {
+		t.Errorf("the outermost code and class and the longest wait (-want +got):\n%s", diff)
+	}
+}
+
+func TestMarks_WaitsAreNeverNegative(t *testing.T) {
+	t.Parallel()
+	if got := failure.Of(failure.RetryAfter(-time.Hour, errors.New("x"))).RetryAfter; got != 0 {
+		t.Errorf("RetryAfter(-1h) = %v, want 0", got)
+	}
+	for _, d := range []time.Duration{-time.Hour, 0} {
+		if got := failure.Of(failure.Snooze(d)).Snooze; got != failure.SnoozeMin {
+			t.Errorf("Snooze(%v) = %v, want %v", d, got, failure.SnoozeMin)
+		}
+	}
+}
+
+type secret string
+
+func (secret) LogValue() slog.Value { return slog.StringValue("[secret]") }
+
+type badValue struct{}
+
+func (badValue) MarshalJSON() ([]byte, error) { panic("no") }
+
+func TestCode_Details(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		details []any
+		want    string
+	}{
+		{"none", nil, ``},
+		{"pairs", []any{"url", "https://a/b", "clip", 3}, `{"url":"https://a/b","clip":3}`},
+		{"attributes and groups", []any{slog.Int("n", 1), slog.Group("g", "a", true, "b", nil)}, `{"n":1,"g":{"a":true,"b":null}}`},
+		{"durations and times read well", []any{"d", 90 * time.Second, "t", time.Unix(0, 0).UTC()},
+			`{"d":"1m30s","t":"1970-01-01T00:00:00Z"}`},
+		{"errors are texts", []any{"cause", io.EOF}, `{"cause":"EOF"}`},
+		{"what a log hides is hidden", []any{"key", secret("s3cr3t")}, `{"key":"[secret]"}`},
+		{"whole numbers above 2^53 stay whole", []any{"id", int64(9007199254740993)}, `{"id":9007199254740993}`},
+		{"a missing value", []any{"url"}, `{"!BADKEY":"url"}`},
+		{"a value that cannot be encoded", []any{"f", badValue{}}, `{"f":"(failure_test.badValue: its encoding panicked)"}`},
+		{"a value that is too long", []any{"b", make([]byte, 1<<20), "n", 1},
+			`{"b":"(1398106 bytes, too long to be kept)","n":1}`},
+	}
+	for _, tt := range tests {
+		got := failure.Of(failure.Code("X", io.EOF, tt.details...)).Details
+		if string(got) != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/redrivetest"
+)
+
+type renderArgs struct {
+	Scene int64  `json:"scene"`
+	Title string `json:"title,omitempty"`
+}
+
+const render = redrive.Kind[renderArgs]("render")
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// handle registers h for render on a new engine.
+func handle(t *testing.T, h func(context.Context, *redrive.Job[renderArgs]) error, o *redrive.HandlerOptions) *redrivetest.Engine {
+	t.Helper()
+	e := redrivetest.New(t, nil)
+	redrive.Handle(e.Client, render, h, o)
+	return e
+}
+
+func succeed(context.Context, *redrive.Job[renderArgs]) error { return nil }
+
+// enqueue takes in one job and returns its id.
+func enqueue(t *testing.T, e *redrivetest.Engine, s redrive.Spec) redrive.JobID {
+	t.Helper()
+	r, err := e.Enqueue(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.ID
+}
+
+// get returns a job as it stands.
+func get(t *testing.T, e *redrivetest.Engine, id redrive.JobID) job.Job {
+	t.Helper()
+	j, err := e.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// proves: Q1
+func TestQ1_AHandlerSeesWhatWasEnqueued(t *testing.T) {
+	t.Parallel()
+	var got []*redrive.Job[renderArgs]
+	e := redrivetest.New(t, &redrive.Config{Queues: map[string]redrive.Queue{"default": {}, "video": {}}})
+	redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		got = append(got, j)
+		return nil
+	}, nil)
+	start := e.Now()
+	id := enqueue(t, e, render.New(renderArgs{Scene: 7, Title: "<&é>"}, &redrive.Options{
+		Queue: "video", Priority: 1, RunAt: start.Add(time.Hour), Deadline: start.Add(2 * time.Hour),
+		Owner: "ann", Correlation: "req-9", Attrs: map[string]any{"length": 90}, Batch: 4,
+	}))
+	if out := e.Work(); len(out) != 0 {
+		t.Fatalf("a job of later ran now: %+v", out)
+	}
+	e.Advance(time.Hour)
+	e.Work()
+	if len(got) != 1 {
+		t.Fatalf("%d runs, want 1", len(got))
+	}
+	want := &redrive.Job[renderArgs]{
+		Args: renderArgs{Scene: 7, Title: "<&é>"},
+		Info: redrive.Info{
+			ID: id, Kind: "render", Queue: "video", Priority: 1, Life: 1, Attempt: 1, Run: 1,
+			Owner: "ann", Correlation: "req-9", Batch: 4, Attrs: []byte(`{"length":90}`),
+			CreatedAt: start, DueAt: start.Add(time.Hour), Deadline: start.Add(2 * time.Hour),
+		},
+	}
+	if diff := cmp.Diff(want, got[0], cmpopts.IgnoreUnexported(redrive.Info{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// proves: Q1
+func TestQ1_BulkOfSeveralKinds(t *testing.T) {
+	t.Parallel()
+	const probe = redrive.Kind[[]string]("probe")
+	var order []string
+	e := handle(t, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		order = append(order, fmt.Sprint("render ", j.Args.Scene))
+		return nil
+	}, nil)
+	redrive.Handle(e.Client, probe, func(_ context.Context, j *redrive.Job[[]string]) error {
+		order = append(order, "probe "+strings.Join(j.Args, ","))
+		return nil
+	}, nil)
+	receipts, err := e.EnqueueAll(t.Context(), []redrive.Spec{
+		render.New(renderArgs{Scene: 1}, nil),
+		probe.New([]string{"a", "b"}, nil),
+		render.New(renderArgs{Scene: 2}, &redrive.Options{Priority: 1}),
+	})
+	if err != nil || len(receipts) != 3 {
+		t.Fatalf("%d receipts, %v", len(receipts), err)
+	}
+	e.Work()
+	if diff := cmp.Diff([]string{"render 2", "render 1", "probe a,b"}, order); diff != "" {
+		t.Errorf("order of runs (-want +got):\n%s", diff)
+	}
+	if none, err := e.EnqueueAll(t.Context(), nil); none != nil || err != nil {
+		t.Errorf("an empty bulk: %v, %v", none, err)
+	}
+}
+
+func TestArgs_WholeNumbersAbove2To53Survive(t *testing.T) {
+	t.Parallel()
+	const big = 1<<53 + 1
+	var got int64
+	e := handle(t, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		got = j.Args.Scene
+		return nil
+	}, nil)
+	enqueue(t, e, render.New(renderArgs{Scene: big}, nil))
+	e.Work()
+	if got != big {
+		t.Errorf("got %d, want %d", got, int64(big))
+	}
+}
+
+func TestArgs_APayloadThatDoesNotFitIsAPermanentFailure(t *testing.T) {
+	t.Parallel()
+	e := handle(t, func(context.Context, *redrive.Job[renderArgs]) error {
+		t.Error("the handler ran")
+		return nil
+	}, nil)
+	for _, payload := range []string{`{"scene":"seven"}`, `{"scene":`, ``, `{} {}`} {
+		enqueue(t, e, redrive.NewRaw("render", []byte(payload), nil))
+		out := e.Work()
+		if len(out) != 1 || out[0].State != job.Dead || out[0].Reason != job.NonRetriable {
+			t.Fatalf("payload %q: %+v, want dead after one run", payload, out)
+		}
+		f := out[0].Failure
+		if f.Code != redrive.CodeBadPayload || !f.Permanent {
+			t.Errorf("payload %q: code %q, permanent %v", payload, f.Code, f.Permanent)
+		}
+		if want := `payload of kind "render" does not fit redrive_test.renderArgs: `; !strings.HasPrefix(f.Message, want) {
+			t.Errorf("message %q, want it to begin with %q", f.Message, want)
+		}
+	}
+}
+
+func TestHandleRaw_GetsTheBytes(t *testing.T) {
+	t.Parallel()
+	payload := []byte("not { JSON \x00\xff")
+	e := redrivetest.New(t, nil)
+	redrive.HandleRaw(e.Client, "exec", func(_ context.Context, j *redrive.Job[[]byte]) error {
+		return j.SetResult(j.Args)
+	}, nil)
+	id := enqueue(t, e, redrive.NewRaw("exec", payload, nil))
+	e.Work()
+	if got := get(t, e, id).Result; string(got) != string(payload) {
+		t.Errorf("got %q, want %q", got, payload)
+	}
+}
+
+func TestHandle_PanicsOnMistakes(t *testing.T) {
+	t.Parallel()
+	e := handle(t, succeed, nil)
+	mistakes := []struct {
+		panics string
+		make   func()
+	}{
+		{`redrive: kind "render" has a handler already`, func() { redrive.Handle(e.Client, render, succeed, nil) }},
+		{`redrive: kind "a b": only letters, digits and _-.:/ are allowed: invalid`, func() {
+			redrive.Handle(e.Client, redrive.Kind[renderArgs]("a b"), succeed, nil)
+		}},
+		{`redrive: kind "nil": the handler is nil`, func() { redrive.Handle[int](e.Client, "nil", nil, nil) }},
+		{`redrive: kind "raw": the handler is nil`, func() { redrive.HandleRaw(e.Client, "raw", nil, nil) }},
+		{`redrive: kind "late": Handle must come before Run`, func() {
+			e.Work()
+			redrive.Handle(e.Client, redrive.Kind[renderArgs]("late"), succeed, nil)
+		}},
+	}
+	for _, mistake := range mistakes {
+		func() {
+			defer func() {
+				if got := recover(); got != mistake.panics {
+					t.Errorf("panic %v\nwant %s", got, mistake.panics)
+				}
+			}()
+			mistake.make()
+		}()
+	}
+}
+
+// proves: Q11
+func TestQ11_ProgressResultAndCost(t *testing.T) {
+	t.Parallel()
+	var seen job.Progress
+	var e *redrivetest.Engine
+	e = handle(t, func(ctx context.Context, j *redrive.Job[renderArgs]) error {
+		if j.Attempt == 1 {
+			j.AddCost(0.0000014)
+			j.AddCost(-1)
+			j.Progress(3, 10, "clip 3")
+			e.Advance(time.Second) // progress is written at most so often
+			for seen.Done == 0 && ctx.Err() == nil {
+				seen = get(t, e, j.ID).Progress
+			}
+			return errors.New("broken")
+		}
+		if p := get(t, e, j.ID).Progress; p.Done != 0 {
+			t.Errorf("the second run begins with the progress %+v of the first", p)
+		}
+		j.AddCost(1.25)
+		if err := j.SetResult(map[string]int{"frames": 240}); err != nil {
+			return err
+		}
+		if err := j.SetResult(strings.Repeat("x", job.ResultMax)); err == nil {
+			t.Error("a result above its limit was taken")
+		}
+		return nil
+	}, nil)
+	id := enqueue(t, e, render.New(renderArgs{}, nil))
+	if out := e.Work(); out[0].Cost != 1 {
+		t.Errorf("cost of the failed run %d, want 1", out[0].Cost)
+	}
+	if seen.Done != 3 || seen.Total != 10 || seen.Note != "clip 3" {
+		t.Errorf("progress %+v", seen)
+	}
+	e.Advance(30 * time.Second)
+	e.Work()
+	j := get(t, e, id)
+	if string(j.Result) != `{"frames":240}` || j.Cost != 1_250_001 {
+		t.Errorf("result %s, cost %d", j.Result, j.Cost)
+	}
+}

@@ -1,0 +1,97 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const (
+	// A process that enqueues one job reserves one id, so that a command's jobs
+	// are numbered 1, 2, 3; one that goes on reserves idGrowth times as many each
+	// time, up to idBlockMax.
+	idBlockMin = 1
+	idBlockMax = 1 << 16
+	idGrowth   = 8
+	// reserveTries is how often a reservation whose outcome is unknown is asked
+	// again. One that did happen leaves a gap and nothing else.
+	reserveTries = 3
+)
+
+// idPool hands out job ids from blocks that it reserves, so that a job has its
+// id before the commit that creates it. Taking ids is one atomic addition.
+type idPool struct {
+	reserve func(ctx context.Context, n int) (job.ID, error)
+	block   atomic.Pointer[idRange]
+	turn    chan struct{} // of one: the right to reserve
+	size    int           // of the next block, kept by whose turn it is
+}
+
+// idRange is a reserved block, handed out from its beginning.
+type idRange struct {
+	last atomic.Int64 // the last id that was handed out
+	end  int64        // the last id of the block
+}
+
+func newIDPool(reserve func(context.Context, int) (job.ID, error)) *idPool {
+	return &idPool{reserve: reserve, turn: make(chan struct{}, 1), size: idBlockMin}
+}
+
+// take returns the first of n consecutive ids, n at most job.EnqueueMax.
+func (p *idPool) take(ctx context.Context, n int) (job.ID, error) {
+	for {
+		block := p.block.Load()
+		if first, ok := block.take(n); ok {
+			return first, nil
+		}
+		if err := p.refill(ctx, block, n); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// take fails when the rest of the block is too small; what is left is skipped.
+func (b *idRange) take(n int) (job.ID, bool) {
+	if b == nil {
+		return 0, false
+	}
+	last := b.last.Add(int64(n))
+	return job.ID(last - int64(n) + 1), last <= b.end
+}
+
+// takeNow takes ids only if they are there.
+func (p *idPool) takeNow(n int) (job.ID, bool) { return p.block.Load().take(n) }
+
+// refill replaces a used-up block by one of at least n ids, unless another
+// caller has replaced it.
+func (p *idPool) refill(ctx context.Context, used *idRange, n int) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("reserve job ids: %w", context.Cause(ctx))
+	}
+	if p.block.Load() != used {
+		return nil
+	}
+	size := max(p.size, n)
+	var first job.ID
+	var err error
+	for range reserveTries {
+		if first, err = p.reserve(ctx, size); !errors.Is(err, store.ErrUnknown) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("reserve job ids: %w", err)
+	}
+	p.size = min(p.size*idGrowth, idBlockMax)
+	block := &idRange{end: int64(first) + int64(size) - 1}
+	block.last.Store(int64(first) - 1)
+	p.block.Store(block)
+	return nil
+}

@@ -1,0 +1,119 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store/memory"
+)
+
+func TestIDs_ConcurrentEnqueuesShareOneBlock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &sink{Store: memory.New(memory.Options{}), gate: make(chan struct{})}
+		c, err := redrive.New(s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		seen := map[redrive.JobID]bool{}
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 50 {
+					receipts, err := c.EnqueueAll(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, 7))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					for _, r := range receipts {
+						if seen[r.ID] {
+							t.Errorf("id %d twice", r.ID)
+						}
+						seen[r.ID] = true
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		synctest.Wait() // one is reserving, the others want to
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller that has gone waits for ids: %v", err)
+		}
+		close(s.gate)
+		all.Wait()
+		// Blocks of 7, 8, 64, 512 and 4,096: nobody reserves one of his own.
+		if len(seen) != 8*50*7 || s.reserved != 5 {
+			t.Errorf("%d ids from %d blocks, want %d from 5", len(seen), s.reserved, 8*50*7)
+		}
+	})
+}
+
+// sink is a store that takes everything and keeps nothing.
+type sink struct {
+	*memory.Store
+	gate     chan struct{} // if any, reserving waits until it is closed
+	mu       sync.Mutex
+	reserved int
+	last     redrive.JobID
+}
+
+func (s *sink) ReserveIDs(ctx context.Context, n int) (job.ID, error) {
+	if s.gate != nil {
+		<-s.gate
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reserved++
+	return s.Store.ReserveIDs(ctx, n)
+}
+
+func (s *sink) Enqueue(_ context.Context, jobs []job.New) ([]job.Receipt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	receipts := make([]job.Receipt, len(jobs))
+	for i := range jobs {
+		receipts[i].ID = jobs[i].ID
+		s.last = jobs[i].ID
+	}
+	return receipts, nil
+}
+
+func TestIDs_TheNextBlockIsReservedWhenOneIsUsedUp(t *testing.T) {
+	t.Parallel()
+	s := &sink{Store: memory.New(memory.Options{})}
+	c, err := redrive.New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enqueue := func(n int) {
+		t.Helper()
+		for n > 0 {
+			step := min(n, job.EnqueueMax)
+			n -= step
+			if _, err := c.EnqueueAll(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, step)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// Blocks grow and are used up to their last id; a call larger than the next
+	// one gets what it needs.
+	for _, step := range []struct {
+		n, blocks int
+		last      redrive.JobID
+	}{{1, 1, 1}, {8, 2, 9}, {1, 3, 10}, {10_000, 4, 10_073}, {1, 5, 10_074}, {4095, 5, 14_169}, {1, 6, 14_170}} {
+		enqueue(step.n)
+		if s.reserved != step.blocks || s.last != step.last {
+			t.Errorf("after %d more: %d blocks, last id %d, want %d and %d", step.n, s.reserved, s.last, step.blocks, step.last)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+)
+
+// life is what the events of one life add up to.
+type life struct {
+	number   int32
+	counters job.Counters
+	claims   int32
+	stopped  int32 // runs that ended by being cancelled
+	running  int32 // 1 when its last run has not ended
+}
+
+// accounted is the number of claims that the life can explain.
+func (l *life) accounted() int32 { return l.counters.Sum() + l.stopped + l.running }
+
+// add books one event.
+func (l *life) add(e *event.Event) {
+	switch {
+	case e.Type == event.JobClaimed:
+		l.claims++
+		l.running = 1
+	case endsRun(e):
+		l.running = 0
+		l.counters.Count(job.Cause(e.Type))
+		if job.Cause(e.Type) == job.Cancel {
+			l.stopped++
+		}
+	}
+}
+
+// lives adds up the events of each life; visit sees every event after it.
+func (p *past) lives(visit func(l *life, e *event.Event)) []*life {
+	var lives []*life
+	for _, e := range p.events {
+		if !isTransition(e) {
+			continue
+		}
+		if len(lives) == 0 || e.Type == event.JobRetried {
+			lives = append(lives, &life{number: int32(len(lives)) + 1})
+		}
+		l := lives[len(lives)-1]
+		l.add(e)
+		visit(l, e)
+	}
+	return lives
+}
+
+func attemptAccounting(x *index, broken func(job.ID, string, ...any)) {
+	for _, p := range x.jobs {
+		total := int32(0)
+		lives := p.lives(func(l *life, e *event.Event) {
+			if e.Life != l.number || e.Attempt != l.counters.Attempts {
+				broken(p.id, "event %s, %s, says life %d with %d attempts; the events before make it life %d with %d",
+					e.Cursor, e.Type, e.Life, e.Attempt, l.number, l.counters.Attempts)
+			}
+		})
+		for _, l := range lives {
+			total += l.claims
+			if l.claims != l.accounted() {
+				broken(p.id, "life %d has %d claims and %d runs that ended or run", l.number, l.claims, l.accounted())
+			}
+		}
+		row := p.row()
+		if row == nil || len(lives) == 0 {
+			continue
+		}
+		last := lives[len(lives)-1]
+		if row.Counters != last.counters || row.Life != last.number {
+			broken(p.id, "counts %+v in life %d; its events make %+v in life %d", row.Counters, row.Life, last.counters, last.number)
+		}
+		if row.Token != job.Token(total) {
+			broken(p.id, "has token %d after %d claims", row.Token, total)
+		}
+	}
+}
+
+func boundedRetry(x *index, broken func(job.ID, string, ...any)) {
+	for _, p := range x.jobs {
+		row := p.row()
+		if row == nil {
+			continue
+		}
+		limits := x.Limits[row.Kind]
+		for _, l := range p.lives(func(_ *life, e *event.Event) {
+			if e.Type == event.JobClaimed && row.Deadline != 0 && e.At >= row.Deadline {
+				broken(p.id, "run %d started after the deadline", e.Token)
+			}
+		}) {
+			if limits.Attempts > 0 && l.counters.Attempts > limits.Attempts {
+				broken(p.id, "life %d has %d attempts, at most %d are allowed", l.number, l.counters.Attempts, limits.Attempts)
+			}
+			if most := crashLimit(limits); l.counters.Crashes > most {
+				broken(p.id, "life %d has %d crashes, at most %d are allowed", l.number, l.counters.Crashes, most)
+			}
+		}
+	}
+}
+
+func crashLimit(l Limits) int32 {
+	if l.Crashes > 0 {
+		return min(l.Crashes, job.CrashesCeiling)
+	}
+	return job.CrashesCeiling
+}
+
+func errorKept(x *index, broken func(job.ID, string, ...any)) {
+	for _, p := range x.jobs {
+		kept := make(map[job.Token]*job.Failure)
+		for _, f := range p.failures {
+			if kept[f.Token] != nil {
+				broken(p.id, "run %d has two failure records", f.Token)
+			}
+			kept[f.Token] = f
+		}
+		for _, e := range p.events {
+			if !endsRun(e) {
+				continue
+			}
+			f := kept[e.Token]
+			delete(kept, e.Token)
+			p.errorOf(e, f, broken)
+		}
+		if len(p.events) == 0 {
+			continue
+		}
+		for _, token := range slices.Sorted(maps.Keys(kept)) {
+			broken(p.id, "run %d has a failure record of class %q and did not end", token, kept[token].Class)
+		}
+	}
+}
+
+// errorOf compares the end of a run with its failure record, which may be nil.
+func (p *past) errorOf(e *event.Event, f *job.Failure, broken func(job.ID, string, ...any)) {
+	attempt := e.Attempt
+	if e.Type != event.JobFailed {
+		attempt++ // the attempt that was under way
+	}
+	crashed := e.Type == event.JobCrashed
+	switch {
+	case f == nil:
+		if crashed || e.Type == event.JobFailed {
+			broken(p.id, "run %d ended with %s and has no failure record", e.Token, e.Type)
+		}
+		return
+	case e.Type == event.JobSucceeded:
+		broken(p.id, "run %d succeeded and has a failure record", e.Token)
+	case f.Class == "" || f.Message == "":
+		broken(p.id, "the failure record of run %d has class %q and message %q", f.Token, f.Class, f.Message)
+	case f.Life != e.Life || f.Attempt != attempt:
+		broken(p.id, "the failure record of run %d says life %d, attempt %d; the event says %d, %d",
+			f.Token, f.Life, f.Attempt, e.Life, attempt)
+	case crashed != (f.How == job.ByCrash):
+		broken(p.id, "run %d ended with %s and its failure record says %s", f.Token, e.Type, f.How)
+	}
+	for _, r := range p.runs {
+		if r.Token == f.Token && !crashed && !strings.Contains(f.Message, r.Error) {
+			broken(p.id, "run %d failed with %q and its record says %q", f.Token, r.Error, f.Message)
+		}
+	}
+}
+
+func auditComplete(x *index, broken func(job.ID, string, ...any)) {
+	rows := make(map[string]int) // "action target"
+	for _, a := range x.Dump.Audit {
+		rows[a.Action+" "+a.Target]++
+	}
+	for _, p := range x.jobs {
+		if len(p.events) == 0 {
+			continue
+		}
+		retries, asked, stopped := 0, 0, false
+		for _, e := range p.events {
+			switch {
+			case e.Type == event.JobRetried:
+				retries++
+			case e.Type == event.JobCancelAsked:
+				asked++
+			case e.Type == event.JobCancelled && e.From.Ready():
+				stopped = true
+			}
+		}
+		if n := rows["job.retry "+p.id.String()]; n != retries {
+			broken(p.id, "was retried by hand %d times and has %d audit rows", retries, n)
+		}
+		if n := rows["job.cancel "+p.id.String()]; n < asked || stopped && n == 0 {
+			broken(p.id, "was cancelled and has %d audit rows", n)
+		}
+	}
+}
+
+func eventualProgress(x *index, broken func(job.ID, string, ...any)) {
+	if !x.Drained {
+		return
+	}
+	for _, p := range x.jobs {
+		if row := p.row(); row != nil && !row.State.Terminal() {
+			broken(p.id, "is still %s after the faults have stopped", row.State)
+		}
+	}
+}

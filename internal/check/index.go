@@ -1,0 +1,153 @@
+package check
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+)
+
+// index is a history by job.
+type index struct {
+	*History
+	jobs   []*past // by id
+	byID   map[job.ID]*past
+	byName map[string]*submission
+}
+
+// past is all that is known about one job. Events and failures are in their
+// stored order.
+type past struct {
+	id       job.ID
+	rows     []*job.Job
+	events   []*event.Event
+	failures []*job.Failure
+	letters  []*job.DeadLetter
+	runs     []*Run
+	writes   []*Write
+	enqueues []*Enqueue
+}
+
+// submission is one enqueue and the jobs that carry its name.
+type submission struct {
+	*Enqueue
+	jobs []*past
+}
+
+func newIndex(h *History) *index {
+	x := &index{History: h, byID: make(map[job.ID]*past), byName: make(map[string]*submission)}
+	for i := range h.Enqueues {
+		e := &h.Enqueues[i]
+		x.byName[e.Name] = &submission{Enqueue: e}
+		if e.ID != 0 {
+			x.past(e.ID).enqueues = append(x.past(e.ID).enqueues, e)
+		}
+	}
+	for i := range h.Runs {
+		p := x.past(h.Runs[i].Job)
+		p.runs = append(p.runs, &h.Runs[i])
+	}
+	for i := range h.Writes {
+		p := x.past(h.Writes[i].ID)
+		p.writes = append(p.writes, &h.Writes[i])
+	}
+	x.addDump()
+	x.jobs = slices.SortedFunc(maps.Values(x.byID), func(a, b *past) int { return int(a.id - b.id) })
+	for _, p := range x.jobs {
+		x.link(p)
+	}
+	return x
+}
+
+func (x *index) addDump() {
+	d := x.Dump
+	for i := range d.Jobs {
+		p := x.past(d.Jobs[i].ID)
+		p.rows = append(p.rows, &d.Jobs[i])
+	}
+	for i := range d.Events {
+		if d.Events[i].Job != 0 {
+			p := x.past(d.Events[i].Job)
+			p.events = append(p.events, &d.Events[i])
+		}
+	}
+	for i := range d.Failures {
+		p := x.past(d.Failures[i].Job)
+		p.failures = append(p.failures, &d.Failures[i])
+	}
+	for i := range d.Dead {
+		p := x.past(d.Dead[i].Job)
+		p.letters = append(p.letters, &d.Dead[i])
+	}
+}
+
+func (x *index) past(id job.ID) *past {
+	p := x.byID[id]
+	if p == nil {
+		p = &past{id: id}
+		x.byID[id] = p
+	}
+	return p
+}
+
+// link ties a job to the submission that it carries the name of.
+func (x *index) link(p *past) {
+	for _, row := range p.rows {
+		s := x.byName[row.Correlation]
+		if s == nil || slices.Contains(s.jobs, p) {
+			continue
+		}
+		s.jobs = append(s.jobs, p)
+		if !slices.Contains(p.enqueues, s.Enqueue) {
+			p.enqueues = append(p.enqueues, s.Enqueue)
+		}
+	}
+}
+
+// origin returns the submission that made the job, nil when there is none: the
+// one whose name it carries, or one that reserved its id.
+func (x *index) origin(p *past) *Enqueue {
+	for _, row := range p.rows {
+		if s := x.byName[row.Correlation]; s != nil {
+			return s.Enqueue
+		}
+	}
+	for _, e := range p.enqueues {
+		if !e.Existing {
+			return e
+		}
+	}
+	return nil
+}
+
+// isTransition reports whether an event is a change of a job's state.
+func isTransition(e *event.Event) bool { return e.Type <= event.JobRetried }
+
+// endsRun reports whether an event is the end of a run.
+func endsRun(e *event.Event) bool { return isTransition(e) && e.From == job.Running }
+
+// ends returns the events that say how a run ended; one when all is well.
+func (p *past) ends(token job.Token) (ends []*event.Event) {
+	for _, e := range p.events {
+		if endsRun(e) && e.Token == token {
+			ends = append(ends, e)
+		}
+	}
+	return ends
+}
+
+// row returns a job as it stands; nil when it is nowhere.
+func (x *index) row(id job.ID) *job.Job {
+	if p := x.byID[id]; p != nil {
+		return p.row()
+	}
+	return nil
+}
+
+func (p *past) row() *job.Job {
+	if len(p.rows) == 0 {
+		return nil
+	}
+	return p.rows[0]
+}

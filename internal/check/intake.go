@@ -1,0 +1,164 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func noLostEnqueue(x *index, broken func(job.ID, string, ...any)) {
+	for i := range x.Enqueues {
+		e := &x.Enqueues[i]
+		if e.Answer != Written {
+			continue
+		}
+		row := x.row(e.ID)
+		switch {
+		case row == nil:
+			broken(e.ID, "submission %q was acknowledged and the job is nowhere", e.Name)
+		case !e.Existing && row.Correlation != "" && row.Correlation != e.Name:
+			broken(e.ID, "submission %q was acknowledged as this job, which is that of %q", e.Name, row.Correlation)
+		}
+	}
+	for _, p := range x.jobs {
+		if len(p.rows) > 1 {
+			broken(p.id, "is in %d places: %s and %s", len(p.rows), p.rows[0].State, p.rows[1].State)
+		}
+	}
+}
+
+func noPhantom(x *index, broken func(job.ID, string, ...any)) {
+	for _, p := range x.jobs {
+		e := x.origin(p)
+		switch {
+		case e == nil && len(p.rows) > 0:
+			broken(p.id, "is stored and nobody submitted it")
+		case e == nil && len(p.runs) > 0:
+			broken(p.id, "ran and nobody submitted it")
+		case e != nil && e.Answer == Refused && len(p.rows) > 0:
+			broken(p.id, "submission %q was refused and the job is there", e.Name)
+		}
+	}
+	for _, s := range x.submissions() {
+		if len(s.jobs) > 1 && !s.unanswered() {
+			broken(s.jobs[1].id, "submission %q was acknowledged once and made %d jobs, also %d", s.Name, len(s.jobs), s.jobs[0].id)
+		}
+	}
+}
+
+// unanswered reports whether some call of the submission had no answer.
+func (s *submission) unanswered() bool { return s.Answer == Unknown || s.Again }
+
+func (x *index) submissions() []*submission {
+	return slices.SortedFunc(maps.Values(x.byName), func(a, b *submission) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func unknownCommitSafe(x *index, broken func(job.ID, string, ...any)) {
+	for _, s := range x.submissions() {
+		if len(s.jobs) > 1 && s.unanswered() {
+			broken(s.jobs[1].id, "submission %q, once without an answer, made %d jobs, also %d", s.Name, len(s.jobs), s.jobs[0].id)
+		}
+	}
+	for _, p := range x.jobs {
+		for _, w := range p.writes {
+			if w.Answer != Unknown && !w.Again {
+				continue
+			}
+			if n := len(p.ends(w.Token)); n > 1 {
+				broken(p.id, "run %d, whose outcome was once without an answer, ended %d times", w.Token, n)
+			}
+		}
+	}
+}
+
+// keyName is what a key is unique in.
+type keyName struct{ owner, kind, key string }
+
+func idempotentEnqueue(x *index, broken func(job.ID, string, ...any)) {
+	records := make(map[keyName]*store.Key)
+	for i := range x.Dump.Keys {
+		k := &x.Dump.Keys[i]
+		name := keyName{k.Owner, k.Kind, k.Key}
+		if first := records[name]; first != nil {
+			broken(k.Job, "holds key %q of kind %q beside job %d", k.Key, k.Kind, first.Job)
+		}
+		records[name] = k
+	}
+	rows := make(map[keyName]job.ID)
+	for i := range x.Dump.Jobs {
+		j := &x.Dump.Jobs[i]
+		name := keyName{j.Owner, j.Kind, j.Key}
+		if j.Key == "" || forgotten(records[name]) {
+			continue
+		}
+		if first, twice := rows[name]; twice && first != j.ID {
+			broken(j.ID, "has key %q of kind %q like job %d", j.Key, j.Kind, first)
+		}
+		rows[name] = j.ID
+	}
+	x.keyedEnqueues(records, broken)
+}
+
+// forgotten reports whether a key may be used again after a time, so that it can
+// have had several jobs.
+func forgotten(k *store.Key) bool { return k != nil && k.Until != 0 }
+
+func (x *index) keyedEnqueues(records map[keyName]*store.Key, broken func(job.ID, string, ...any)) {
+	firsts := make(map[keyName]*Enqueue)
+	made := make(map[keyName]*Enqueue)
+	for i := range x.Enqueues {
+		e := &x.Enqueues[i]
+		if e.Key == "" || e.Answer != Written {
+			continue
+		}
+		name := keyName{e.Owner, e.Kind, e.Key}
+		record, first := records[name], firsts[name]
+		switch {
+		case forgotten(record):
+			continue
+		case first == nil:
+			firsts[name] = e
+		case first.ID != e.ID:
+			broken(e.ID, "submission %q with key %q got this job, %q got job %d", e.Name, e.Key, first.Name, first.ID)
+		case first.Digest != e.Digest:
+			broken(e.ID, "key %q was given two payloads, by %q and %q", e.Key, first.Name, e.Name)
+		}
+		if !e.Existing {
+			if other := made[name]; other != nil {
+				broken(e.ID, "key %q was answered as new to %q and to %q", e.Key, other.Name, e.Name)
+			}
+			made[name] = e
+		}
+		if record == nil || record.Job != e.ID {
+			broken(e.ID, "key %q of submission %q is not recorded for this job", e.Key, e.Name)
+		}
+	}
+}
+
+func noSilentDrop(x *index, broken func(job.ID, string, ...any)) {
+	for _, p := range x.jobs {
+		row := p.row()
+		if row == nil {
+			if len(p.events) > 0 {
+				broken(p.id, "has %d events and is nowhere", len(p.events))
+			}
+			continue
+		}
+		e := x.origin(p)
+		if e == nil || e.Digest == "" {
+			continue
+		}
+		// The payload of a job that completed or was cancelled is gone by design.
+		if kept := row.State < job.Completed || row.State == job.Dead; kept && Digest(row.Payload) != e.Digest {
+			broken(p.id, "payload of %d bytes is not the one of submission %q", len(row.Payload), e.Name)
+		}
+		for _, r := range p.runs {
+			if r.Digest != "" && r.Digest != e.Digest {
+				broken(p.id, "run %d got a payload that is not the one of submission %q", r.Token, e.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package check
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func soundStore(x *index, broken func(job.ID, string, ...any)) {
+	for _, complaint := range x.Integrity {
+		broken(0, "integrity check: %s", complaint)
+	}
+	x.recount(broken)
+	x.regroup(broken)
+	for _, p := range x.jobs {
+		p.letter(broken)
+	}
+	for _, k := range x.Dump.Keys {
+		if x.row(k.Job) == nil {
+			broken(k.Job, "holds key %q of kind %q and is nowhere", k.Key, k.Kind)
+		}
+	}
+}
+
+// recount compares the counters with the jobs.
+func (x *index) recount(broken func(job.ID, string, ...any)) {
+	counted := make(map[store.Count]int64)
+	for i := range x.Dump.Jobs {
+		j := &x.Dump.Jobs[i]
+		counted[store.Count{Queue: j.Queue, Kind: j.Kind, State: j.State}]++
+	}
+	for _, c := range x.Dump.Counts {
+		of := store.Count{Queue: c.Queue, Kind: c.Kind, State: c.State}
+		if counted[of] != c.N {
+			broken(0, "%d jobs of kind %q are %s in queue %q, the counter says %d", counted[of], c.Kind, c.State, c.Queue, c.N)
+		}
+		delete(counted, of)
+	}
+	for _, c := range slices.SortedFunc(maps.Keys(counted), byPlace) {
+		broken(0, "%d jobs of kind %q are %s in queue %q and are not counted", counted[c], c.Kind, c.State, c.Queue)
+	}
+}
+
+func byPlace(a, b store.Count) int {
+	return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.State, b.State))
+}
+
+// regroup compares the groups with the dead letters and the deaths.
+func (x *index) regroup(broken func(job.ID, string, ...any)) {
+	pending, deaths := make(map[string]int64), make(map[string]int64)
+	for i := range x.Dump.Dead {
+		if l := &x.Dump.Dead[i]; l.Status == job.Pending {
+			pending[l.Fingerprint]++
+		}
+	}
+	for _, p := range x.jobs {
+		for _, e := range p.events {
+			if isTransition(e) && e.To == job.Dead {
+				deaths[p.fingerprint(e)]++
+			}
+		}
+	}
+	for _, g := range x.Dump.Groups {
+		if g.Pending != pending[g.Fingerprint] {
+			broken(g.Sample, "group %q counts %d pending dead letters, there are %d", g.Fingerprint, g.Pending, pending[g.Fingerprint])
+		}
+		if n := deaths[g.Fingerprint]; g.N != n && len(x.Dump.Events) > 0 {
+			broken(g.Sample, "group %q counts %d deaths, there were %d", g.Fingerprint, g.N, n)
+		}
+		delete(pending, g.Fingerprint)
+		delete(deaths, g.Fingerprint)
+	}
+	delete(pending, "")
+	delete(deaths, "")
+	for _, fingerprint := range slices.Sorted(maps.Keys(pending)) {
+		broken(0, "%d dead letters have fingerprint %q, which has no group", pending[fingerprint], fingerprint)
+	}
+	for _, fingerprint := range slices.Sorted(maps.Keys(deaths)) {
+		broken(0, "%d jobs died with fingerprint %q, which has no group", deaths[fingerprint], fingerprint)
+	}
+}
+
+// fingerprint returns the fingerprint of a death.
+func (p *past) fingerprint(e *event.Event) string {
+	if e.Type == event.JobExpired {
+		return store.ExpiredFingerprint(e.Kind)
+	}
+	for _, f := range p.failures {
+		if f.Token == e.Token {
+			return f.Fingerprint
+		}
+	}
+	return ""
+}
+
+// letter compares a job with its dead letter.
+func (p *past) letter(broken func(job.ID, string, ...any)) {
+	if len(p.letters) > 1 {
+		broken(p.id, "has %d dead letters", len(p.letters))
+	}
+	row := p.row()
+	switch {
+	case row == nil && len(p.letters) > 0:
+		broken(p.id, "has a dead letter and is nowhere")
+	case row == nil:
+	case row.State == job.Dead && len(p.letters) == 0:
+		broken(p.id, "is dead and has no dead letter")
+	case row.State == job.Dead:
+		if l := p.letters[0]; l.Revived || l.Life != row.Life || l.Reason != row.Reason {
+			broken(p.id, "is dead in life %d (%s) and its dead letter says life %d (%s), revived %v",
+				row.Life, row.Reason, l.Life, l.Reason, l.Revived)
+		}
+	case len(p.letters) > 0:
+		if l := p.letters[0]; !l.Revived || l.Status == job.Pending {
+			broken(p.id, "is %s and its dead letter is %s, revived %v", row.State, l.Status, l.Revived)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package check_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// The jobs of the sound history, in the order of their enqueues.
+const (
+	plain      job.ID = 1 + iota // completed by its first run, with a result
+	keyed                        // submitted twice under one key
+	unsure                       // its enqueue had no answer and was not asked again
+	askedAgain                   // its enqueue had no answer and was asked again
+	flaky                        // failed, then completed
+	revived                      // died, was retried by hand, completed
+	buried                       // died and stayed dead
+	orphan                       // its worker was killed and wrote too late
+	patient                      // snoozed, deferred and interrupted before it completed
+	unwanted                     // cancelled while it waited
+	stopped                      // cancelled while it ran
+	late                         // past its deadline before it could start
+)
+
+const (
+	kind  = "k"
+	queue = "q"
+	lease = 10 * time.Second
+)
+
+// recorder makes a history by using a store as clients and workers do.
+type recorder struct {
+	*memory.Store
+	t   *testing.T
+	ctx context.Context
+	now time.Time
+	h   check.History
+}
+
+// sound returns a history without a fault in which every kind of end occurs.
+func sound(t *testing.T) *check.History {
+	t.Helper()
+	r := &recorder{t: t, ctx: t.Context(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	r.Store = memory.New(memory.Options{Clock: func() time.Time { return r.now }})
+	r.h.Limits = map[string]check.Limits{kind: {Attempts: 2, Crashes: 2}}
+	r.h.Drained = true
+	_, err := r.ReserveIDs(r.ctx, 100)
+	r.ok(err)
+
+	for id := plain; id <= late; id++ {
+		r.submit(id)
+	}
+	r.h.Enqueues[unsure-1].Answer = check.Unknown
+	r.h.Enqueues[unsure-1].ID = 0
+	r.h.Enqueues[askedAgain-1].Again = true
+	r.again(keyed)
+	r.h.Enqueues = append(r.h.Enqueues, check.Enqueue{Name: "refused", Kind: kind, Answer: check.Refused})
+	_, err = r.Cancel(r.ctx, person, []job.ID{unwanted})
+	r.ok(err)
+	r.pass(time.Minute) // the deadline of late
+
+	claims := r.claim(orphan)
+	r.pass(lease)
+	_, err = r.Rescue(r.ctx, 10)
+	r.ok(err)
+	r.end(claims[orphan], success) // too late
+	r.work()
+	dump, err := r.Dump(r.ctx)
+	r.ok(err)
+	r.h.Dump = dump
+	return &r.h
+}
+
+var person = store.By{Actor: "ann"}
+
+func (r *recorder) ok(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *recorder) pass(d time.Duration) { r.now = r.now.Add(d) }
+
+func payload(id job.ID) []byte { return fmt.Appendf(nil, "payload of %d", id) }
+
+func (r *recorder) newJob(id job.ID) job.New {
+	n := job.New{ID: id, Kind: kind, Queue: queue, Priority: job.PriorityDefault,
+		Correlation: "s" + id.String(), Payload: payload(id)}
+	switch id {
+	case keyed:
+		n.Key, n.Digest = "once", []byte("digest")
+	case late:
+		n.Deadline = job.At(r.now.Add(time.Second))
+	}
+	return n
+}
+
+func (r *recorder) submit(id job.ID) {
+	n := r.newJob(id)
+	receipts, err := r.Enqueue(r.ctx, []job.New{n})
+	r.ok(err)
+	r.h.Enqueues = append(r.h.Enqueues, check.Enqueue{Name: n.Correlation, ID: receipts[0].ID, Kind: kind, Key: n.Key,
+		Digest: check.Digest(n.Payload), Answer: check.Written, Existing: receipts[0].Existing})
+}
+
+// again submits a key a second time.
+func (r *recorder) again(id job.ID) {
+	n := r.newJob(id)
+	n.ID, n.Correlation = 50, "again"
+	receipts, err := r.Enqueue(r.ctx, []job.New{n})
+	r.ok(err)
+	r.h.Enqueues = append(r.h.Enqueues, check.Enqueue{Name: n.Correlation, ID: receipts[0].ID, Kind: kind, Key: n.Key,
+		Digest: check.Digest(n.Payload), Answer: check.Written, Existing: receipts[0].Existing})
+}
+
+// claim takes jobs until it has got the one it wants, hands the others back and
+// returns all claims.
+func (r *recorder) claim(wanted job.ID) map[job.ID]job.Claim {
+	answer, err := r.Exchange(r.ctx, store.Exchange{Holder: "w", Lease: lease, Want: []store.Want{{Queue: queue, Max: 100,
+		Kinds: []store.KindWant{{Kind: kind, Max: 100, CrashMax: 2}}}}})
+	r.ok(err)
+	claims := make(map[job.ID]job.Claim)
+	for _, c := range answer.Claims {
+		claims[c.ID] = c
+		r.begin(c)
+		if c.ID != wanted && wanted != 0 {
+			r.end(c, interrupted)
+		}
+	}
+	return claims
+}
+
+func (r *recorder) begin(c job.Claim) {
+	r.h.Runs = append(r.h.Runs, check.Run{Job: c.ID, Life: c.Life, Token: c.Token, Holder: "w",
+		Start: job.At(r.now), Digest: check.Digest(c.Payload)})
+}
+
+// ended fills in the end of the run that the handler noted.
+func (r *recorder) ended(c job.Claim, result []byte, err string) {
+	for i := range r.h.Runs {
+		if run := &r.h.Runs[i]; run.Job == c.ID && run.Token == c.Token {
+			run.End, run.Error = job.At(r.now), err
+			if result != nil {
+				run.Result = check.Digest(result)
+			}
+		}
+	}
+}
+
+// The ways in which a run of the sound history ends.
+var (
+	success     = job.Outcome{Cause: job.Succeeded, To: job.Completed}
+	failed      = job.Outcome{Cause: job.Failed, To: job.Retrying}
+	died        = job.Outcome{Cause: job.Failed, To: job.Dead, Reason: job.NonRetriable}
+	snoozed     = job.Outcome{Cause: job.Snoozed, To: job.Waiting}
+	deferred    = job.Outcome{Cause: job.Deferred, To: job.Waiting}
+	interrupted = job.Outcome{Cause: job.Interrupted, To: job.Waiting}
+	cancelled   = job.Outcome{Cause: job.Cancel, To: job.Cancelled}
+)
+
+// end hands in the outcome of a run and notes the answer.
+func (r *recorder) end(c job.Claim, o job.Outcome) {
+	o.ID, o.Token = c.ID, c.Token
+	text := ""
+	if o.Cause == job.Failed {
+		text = "boom " + c.ID.String()
+		o.Failure = &job.Failure{How: job.ByError, Class: "Boom", Message: text, Fingerprint: "boom|" + c.ID.String()}
+	}
+	if o.Cause == job.Succeeded {
+		o.Result = fmt.Appendf(nil, "run %d", c.Token)
+	}
+	r.ended(c, o.Result, text)
+	answer, err := r.Exchange(r.ctx, store.Exchange{Holder: "w", Lease: lease, Settle: []job.Outcome{o}})
+	r.ok(err)
+	w := check.Write{Run: store.Run{ID: c.ID, Token: c.Token}, Cause: o.Cause, To: o.To, Answer: check.Written}
+	if answer.Settled[0] != nil {
+		w.Answer = check.Refused
+	}
+	r.h.Writes = append(r.h.Writes, w)
+}
+
+// work runs everything until nothing is due.
+func (r *recorder) work() {
+	plan := map[job.ID][]job.Outcome{
+		flaky:   {failed},
+		revived: {failed, died},
+		buried:  {died},
+		patient: {snoozed, deferred},
+		stopped: {cancelled},
+	}
+	for {
+		claims := r.claim(0)
+		if len(claims) == 0 {
+			return
+		}
+		for id := plain; id <= late; id++ {
+			c, ok := claims[id]
+			if !ok {
+				continue
+			}
+			o := success
+			if left := plan[id]; len(left) > 0 {
+				o, plan[id] = left[0], left[1:]
+			}
+			if id == stopped {
+				_, err := r.Cancel(r.ctx, person, []job.ID{id})
+				r.ok(err)
+			}
+			r.end(c, o)
+			if id == revived && o.To == job.Dead {
+				_, err := r.Retry(r.ctx, person, []job.ID{id})
+				r.ok(err)
+			}
+		}
+	}
+}

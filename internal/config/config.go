@@ -1,0 +1,166 @@
+// Package config reads redrive.yaml, the file that makes the redrive command
+// usable without writing Go: queues, kinds that run a program, their limits
+// and their retries.
+//
+// The reader is strict and reports all mistakes of a file at once, each with
+// its place, the bound it broke and a cure.
+package config
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Config is a whole configuration with every default filled in.
+type Config struct {
+	// Dir is the folder that relative paths of the file start at, absolute.
+	// It is empty in Default, whose relative paths start at the working directory.
+	Dir string
+	// Database is the path of the database file. Default "jobs.db".
+	Database string
+	// TempDir is the base of the jobs' temp directories. Default "", which
+	// leaves it to redrive.Config: a folder of this user's own.
+	TempDir string
+	// Development adds stacks to the failure records. Default false.
+	Development bool
+	// Lease is how long a claim is valid without a heartbeat. Default 10s.
+	Lease time.Duration
+	// RescueInterval is how often stalled runs are looked for. Default 30s.
+	RescueInterval time.Duration
+	// ShutdownGrace is how long running jobs may go on after a stop. Default 30s.
+	ShutdownGrace time.Duration
+	// MaxAttemptsCeiling bounds the executions of every job, whatever its
+	// kind's Retry says. Default 100.
+	MaxAttemptsCeiling int
+	Log                Log
+	Limits             Limits
+	// Queues holds at least one queue. Default: one named "default".
+	Queues map[string]Queue
+	// QueueNames lists the keys of Queues in the order of the file.
+	QueueNames []string
+	Kinds      map[string]Kind
+	// KindNames lists the keys of Kinds in the order of the file.
+	KindNames []string
+}
+
+// Log says what the process logs and how.
+type Log struct {
+	// Level is the lowest level that is logged. Default slog.LevelInfo.
+	Level slog.Level
+	// Format is LogText or LogJSON. Default LogText.
+	Format string
+}
+
+// The values of Log.Format.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
+// Limits bounds what callers hand in.
+type Limits struct {
+	// PayloadBytes is the size of the largest payload. Default 256 KiB.
+	PayloadBytes int
+}
+
+// Rate is a number of starts in a span of time; the zero Rate sets no limit.
+type Rate struct {
+	N   int
+	Per time.Duration
+}
+
+// Queue is a named stream of work.
+type Queue struct {
+	// Workers is how many jobs of the queue this process runs at once. Default 4.
+	Workers int
+	// Limit is how many jobs of the queue all processes together run at once; 0 is no limit.
+	Limit int
+	// Rate is how many jobs of the queue all processes together start.
+	Rate Rate
+}
+
+// The values of Kind.Payload.
+const (
+	PayloadJSON = "json"
+	PayloadText = "text"
+)
+
+// Kind is a type of job that is run by a program.
+type Kind struct {
+	// Command is the program and its arguments; no shell reads them.
+	// A program with a slash is an absolute path, one without is looked up in PATH.
+	Command []string
+	// Queue names a queue of the same Config. Default "default".
+	Queue string
+	// Timeout is the time limit of one attempt. Default 2h.
+	Timeout time.Duration
+	// KillGrace is the time between asking a program to end and killing it. Default 5s.
+	KillGrace time.Duration
+	// Priority is 1 to 4, 1 goes first. Default 2.
+	Priority int
+	// Workers is how many jobs of the kind this process runs at once; 0 leaves it to the queue.
+	Workers int
+	// Limit is how many jobs of the kind all processes together run at once; 0 is no limit.
+	Limit int
+	// Rate is how many jobs of the kind all processes together start.
+	Rate Rate
+	// MaxCrashes is the stall of one life that ends the job. Default 5.
+	MaxCrashes int
+	// Env names the variables that the program inherits. Default PATH alone.
+	Env []string
+	// SetEnv holds variables with fixed values; they win over inherited ones.
+	SetEnv map[string]string
+	// Dir is the working directory. Default: the folder of the file.
+	Dir string
+	// Payload is PayloadJSON or PayloadText: how an enqueuer reads it. Default PayloadJSON.
+	Payload string
+	// PermanentExitCodes are the exit codes (1 to 255) that are never retried.
+	PermanentExitCodes []int
+	Retry              Retry
+}
+
+// Retry says how often a failed job runs again, and when.
+type Retry struct {
+	// MaxRetries is how often a job runs again after its first execution.
+	// Default: the length of Waits, but never over the ceiling.
+	MaxRetries int
+	// Waits are the pauses before the retries in order; the last one repeats.
+	// Default 30s, three times.
+	Waits []time.Duration
+}
+
+// Default returns the configuration of an empty file, with relative paths left relative.
+func Default() *Config {
+	return &Config{
+		Database:           "jobs.db",
+		Lease:              10 * time.Second,
+		RescueInterval:     30 * time.Second,
+		ShutdownGrace:      30 * time.Second,
+		MaxAttemptsCeiling: 100,
+		Log:                Log{Level: slog.LevelInfo, Format: LogText},
+		Limits:             Limits{PayloadBytes: 256 << 10},
+		Queues:             map[string]Queue{defaultQueueName: defaultQueue()},
+		QueueNames:         []string{defaultQueueName},
+		Kinds:              map[string]Kind{},
+	}
+}
+
+const defaultQueueName = "default"
+
+func defaultQueue() Queue { return Queue{Workers: 4} }
+
+func defaultKind(attemptsCeiling int) Kind {
+	return Kind{
+		Queue:      defaultQueueName,
+		Timeout:    2 * time.Hour,
+		KillGrace:  5 * time.Second,
+		Priority:   2,
+		MaxCrashes: maxCrashesMax,
+		Env:        []string{"PATH"},
+		Payload:    PayloadJSON,
+		Retry: Retry{
+			MaxRetries: min(3, attemptsCeiling-1),
+			Waits:      []time.Duration{30 * time.Second, 30 * time.Second, 30 * time.Second},
+		},
+	}
+}

@@ -1,0 +1,245 @@
+package config_test
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/internal/config"
+)
+
+// mustParse parses text as redrive.yaml of the folder /srv/app.
+func mustParse(t *testing.T, text string) *config.Config {
+	t.Helper()
+	c, err := config.Parse("redrive.yaml", []byte(text), "/srv/app")
+	if err != nil {
+		t.Fatalf("parse:\n%v", err)
+	}
+	return c
+}
+
+// plainKind is a kind that sets only its command.
+func plainKind(command ...string) config.Kind {
+	return config.Kind{
+		Command:    command,
+		Queue:      "default",
+		Timeout:    2 * time.Hour,
+		KillGrace:  5 * time.Second,
+		Priority:   2,
+		MaxCrashes: 5,
+		Env:        []string{"PATH"},
+		Dir:        "/srv/app",
+		Payload:    config.PayloadJSON,
+		Retry: config.Retry{
+			MaxRetries: 3,
+			Waits:      []time.Duration{30 * time.Second, 30 * time.Second, 30 * time.Second},
+		},
+	}
+}
+
+func diff(t *testing.T, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestEveryKeyIsRead(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &config.Config{
+		Dir:                "/srv/app",
+		Database:           "/srv/app/data/jobs.db",
+		TempDir:            "/var/tmp/redrive",
+		Development:        true,
+		Lease:              20 * time.Second,
+		RescueInterval:     time.Minute,
+		ShutdownGrace:      time.Hour,
+		MaxAttemptsCeiling: 50,
+		Log:                config.Log{Level: slog.LevelWarn, Format: config.LogJSON},
+		Limits:             config.Limits{PayloadBytes: 1 << 20},
+		Queues: map[string]config.Queue{
+			"default": {Workers: 4},
+			"mail":    {Workers: 2, Limit: 16, Rate: config.Rate{N: 600, Per: time.Hour}},
+		},
+		QueueNames: []string{"default", "mail"},
+		Kinds: map[string]config.Kind{
+			"thumbnail": {
+				Command:            []string{"/srv/app/bin/thumb", "--size", "256"},
+				Queue:              "mail",
+				Timeout:            30 * time.Second,
+				KillGrace:          90 * time.Second,
+				Priority:           1,
+				Workers:            3,
+				Limit:              8,
+				Rate:               config.Rate{N: 5, Per: time.Second},
+				MaxCrashes:         2,
+				Env:                []string{"PATH", "HOME"},
+				SetEnv:             map[string]string{"LANG": "C", "EMPTY": ""},
+				Dir:                "/srv/app/work",
+				Payload:            config.PayloadText,
+				PermanentExitCodes: []int{65, 66},
+				Retry: config.Retry{
+					MaxRetries: 5,
+					Waits:      []time.Duration{time.Second, 10 * time.Second, time.Minute},
+				},
+			},
+			"a.plain_kind-2": plainKind("sh", "-c", "echo \"$1\"\n\texit 0\n"),
+		},
+		KindNames: []string{"thumbnail", "a.plain_kind-2"},
+	}
+	diff(t, want, mustParse(t, string(text)))
+}
+
+func TestDefaultsFillWhatAFileLeavesOut(t *testing.T) {
+	t.Parallel()
+	want := config.Default()
+	want.Dir = "/srv/app"
+	want.Database = "/srv/app/jobs.db"
+	want.Kinds = map[string]config.Kind{"greet": plainKind("echo", "hello")}
+	want.KindNames = []string{"greet"}
+	for name, text := range map[string]string{
+		"absent":   "kinds: {greet: {command: [echo, hello]}}",
+		"empty":    "log: {}\nlimits: {}\nqueues: {}\nkinds: {greet: {command: [echo, hello], set_env: , retry: {}}}",
+		"no value": "log:\nlimits:\nqueues:\nkinds:\n  greet:\n    command: [echo, hello]\n    retry:\n",
+		"default":  "queues:\n  default:\nkinds: {greet: {command: [echo, hello]}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			diff(t, want, mustParse(t, text))
+		})
+	}
+}
+
+func TestDefault(t *testing.T) {
+	t.Parallel()
+	want := &config.Config{
+		Database:           "jobs.db",
+		TempDir:            "", // redrive.Config has a default for each user
+		Lease:              10 * time.Second,
+		RescueInterval:     30 * time.Second,
+		ShutdownGrace:      30 * time.Second,
+		MaxAttemptsCeiling: 100,
+		Log:                config.Log{Level: slog.LevelInfo, Format: "text"},
+		Limits:             config.Limits{PayloadBytes: 256 * 1024},
+		Queues:             map[string]config.Queue{"default": {Workers: 4}},
+		QueueNames:         []string{"default"},
+		Kinds:              map[string]config.Kind{},
+	}
+	diff(t, want, config.Default())
+	config.Default().Queues["default"] = config.Queue{}
+	diff(t, want, config.Default()) // nothing is shared between calls
+}
+
+func TestProgramsArePathsOnlyWithASlash(t *testing.T) {
+	t.Parallel()
+	for program, want := range map[string]string{
+		"thumb": "thumb", "./thumb": "/srv/app/thumb", "bin/thumb": "/srv/app/bin/thumb",
+		"../thumb": "/srv/thumb", "/usr/bin/thumb": "/usr/bin/thumb",
+	} {
+		c := mustParse(t, "kinds: {a: {command: ["+program+", ./x]}}")
+		diff(t, []string{want, "./x"}, c.Kinds["a"].Command)
+	}
+}
+
+func TestRetryForms(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	for _, tt := range []struct {
+		retry string
+		want  config.Retry
+	}{
+		{"{}", config.Retry{MaxRetries: 3, Waits: []time.Duration{30 * s, 30 * s, 30 * s}}},
+		{"{max_retries: 0}", config.Retry{MaxRetries: 0, Waits: []time.Duration{30 * s, 30 * s, 30 * s}}},
+		{"{max_retries: 7}", config.Retry{MaxRetries: 7, Waits: []time.Duration{30 * s, 30 * s, 30 * s}}},
+		{"{max_attempts: 1}", config.Retry{MaxRetries: 0, Waits: []time.Duration{30 * s, 30 * s, 30 * s}}},
+		{"{waits: [1s, 2s]}", config.Retry{MaxRetries: 2, Waits: []time.Duration{s, 2 * s}}},
+		{"{waits: [1s, 2s], max_retries: 1}", config.Retry{MaxRetries: 1, Waits: []time.Duration{s, 2 * s}}},
+		{"{waits: [0s], max_attempts: 6}", config.Retry{MaxRetries: 5, Waits: []time.Duration{0}}},
+		{"{max_retries: 4, max_attempts: 5}", config.Retry{MaxRetries: 4, Waits: []time.Duration{30 * s, 30 * s, 30 * s}}},
+	} {
+		t.Run(tt.retry, func(t *testing.T) {
+			t.Parallel()
+			diff(t, tt.want, mustParse(t, "kinds: {a: {command: [x], retry: "+tt.retry+"}}").Kinds["a"].Retry)
+		})
+	}
+}
+
+func TestDefaultRetriesStayUnderTheCeiling(t *testing.T) {
+	t.Parallel()
+	c := mustParse(t, "kinds: {a: {command: [x]}}\nmax_attempts_ceiling: 2")
+	diff(t, 1, c.Kinds["a"].Retry.MaxRetries)
+}
+
+func TestAliasesAndMergeKeys(t *testing.T) {
+	t.Parallel()
+	c := mustParse(t, `
+kinds:
+  first: &first
+    command: [x]
+    timeout: &short 9s
+    kill_grace: 1s
+  second:
+    <<: *first
+    kill_grace: 2s
+  third: {<<: [{timeout: 8s}, *first], kill_grace: *short}
+`)
+	first := plainKind("x")
+	first.Timeout, first.KillGrace = 9*time.Second, time.Second
+	second, third := first, first
+	second.KillGrace = 2 * time.Second
+	third.Timeout, third.KillGrace = 8*time.Second, 9*time.Second
+	diff(t, map[string]config.Kind{"first": first, "second": second, "third": third}, c.Kinds)
+}
+
+func TestWhatAMappingSaysItselfWinsOverWhatItMerges(t *testing.T) {
+	t.Parallel()
+	c := mustParse(t, `
+kinds:
+  a: {command: [x], set_env: &env {LANG: C, TZ: UTC}}
+  b: {command: [x], set_env: {LANG: de, <<: *env}}
+`)
+	diff(t, map[string]string{"LANG": "de", "TZ": "UTC"}, c.Kinds["b"].SetEnv)
+}
+
+func TestWindowsFilesAreRead(t *testing.T) {
+	t.Parallel()
+	c := mustParse(t, "\ufeffdatabase: 'ä.db'\r\nlease: 20s\t# a tab before a comment\r\n")
+	diff(t, "/srv/app/ä.db", c.Database)
+	diff(t, 20*time.Second, c.Lease)
+}
+
+func TestLoadStartsRelativePathsAtTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "redrive.yaml")
+	if err := os.WriteFile(path, []byte("database: x.db\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, filepath.Join(dir, "x.db"), c.Database)
+	diff(t, dir, c.Dir)
+}
+
+func TestLoadOfAMissingFile(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load(filepath.Join(t.TempDir(), "redrive.yaml"))
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want fs.ErrNotExist", err)
+	}
+	if _, ok := errors.AsType[config.Problems](err); ok {
+		t.Errorf("a missing file is no mistake in it: %v", err)
+	}
+}

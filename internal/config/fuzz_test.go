@@ -1,0 +1,84 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/internal/config"
+)
+
+func FuzzParse(f *testing.F) {
+	for _, name := range []string{"testdata/full.yaml", "testdata/mistakes.yaml"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := config.Parse("f", data, "/srv/app")
+		if err == nil {
+			checkConfig(t, c)
+			return
+		}
+		var problems config.Problems
+		if !errors.As(err, &problems) || len(problems) == 0 || c != nil {
+			t.Fatalf("got %v beside the error %#v", c, err)
+		}
+		checkProblems(t, problems, strings.TrimPrefix(string(data), "\ufeff"))
+		_, again := config.Parse("f", data, "/srv/app")
+		if d := cmp.Diff(problems, again); d != "" {
+			t.Errorf("told differently the second time:\n%s", d)
+		}
+	})
+}
+
+// checkProblems checks that problems are readable, in order and inside the text.
+func checkProblems(t *testing.T, problems config.Problems, text string) {
+	t.Helper()
+	lines := strings.Split(text, "\n")
+	var before config.Problem
+	for _, p := range problems {
+		if p.Line < 1 || p.Line > len(lines) || p.Col < 1 || p.Col > utf8.RuneCountInString(lines[p.Line-1])+1 {
+			t.Errorf("outside the text: %v", p)
+		}
+		if p.Line < before.Line || p.Line == before.Line && p.Col < before.Col {
+			t.Errorf("%v after %v", p, before)
+		}
+		if p.Message == "" || !utf8.ValidString(p.Message) || strings.ContainsFunc(p.Message, unicode.IsControl) {
+			t.Errorf("unreadable: %q", p.Message)
+		}
+		if strings.Contains(p.Message, "the parser gave up") {
+			t.Errorf("the parser panicked: %v", p)
+		}
+		before = p
+	}
+}
+
+// checkConfig checks what everyone who gets a Config may rely on.
+func checkConfig(t *testing.T, c *config.Config) {
+	t.Helper()
+	if len(c.QueueNames) != len(c.Queues) || len(c.Queues) == 0 || len(c.KindNames) != len(c.Kinds) {
+		t.Errorf("queues %v of %v, kinds %v of %v", c.QueueNames, c.Queues, c.KindNames, c.Kinds)
+	}
+	for _, name := range c.QueueNames {
+		if q, ok := c.Queues[name]; !ok || q.Workers < 1 {
+			t.Errorf("queue %s: %+v", name, q)
+		}
+	}
+	for _, name := range c.KindNames {
+		k := c.Kinds[name]
+		if _, ok := c.Queues[k.Queue]; !ok || len(k.Command) == 0 || k.Command[0] == "" || !strings.HasPrefix(k.Dir, "/") {
+			t.Errorf("kind %s: %+v", name, k)
+		}
+		if k.Retry.MaxRetries < 0 || k.Retry.MaxRetries >= c.MaxAttemptsCeiling || len(k.Retry.Waits) == 0 {
+			t.Errorf("kind %s: %+v", name, k.Retry)
+		}
+	}
+}

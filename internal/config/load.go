@@ -1,0 +1,72 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Load reads the file at path. A file with mistakes gives Problems, one that
+// cannot be read the error of the operating system.
+func Load(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open configuration: %w", err)
+	}
+	defer f.Close()
+	// One byte more than allowed is enough for Parse to tell that it is too large.
+	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return Parse(path, data, filepath.Dir(path))
+}
+
+// Parse reads data, the text of a file called name in messages. Relative paths
+// in it start at dir. Mistakes are returned as Problems, all at once.
+func Parse(name string, data []byte, dir string) (*Config, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the folder of %s: %w", name, err)
+	}
+	r := newReader(name)
+	c := Default()
+	if root := r.parse(data); root != nil {
+		r.config(value{node: root}, c)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	c.resolve(dir)
+	return c, nil
+}
+
+// resolve makes the paths of the file absolute.
+func (c *Config) resolve(dir string) {
+	c.Dir = dir
+	c.Database = under(dir, c.Database)
+	if c.TempDir != "" {
+		c.TempDir = under(dir, c.TempDir)
+	}
+	for name, k := range c.Kinds {
+		k.Dir = under(dir, k.Dir)
+		if isPath(k.Command[0]) {
+			k.Command[0] = under(dir, k.Command[0])
+		}
+		c.Kinds[name] = k
+	}
+}
+
+func under(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// isPath tells a program's path from a name to be looked up in PATH.
+func isPath(program string) bool {
+	return strings.ContainsRune(program, '/') || strings.ContainsRune(program, filepath.Separator)
+}

@@ -1,0 +1,142 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/internal/config"
+)
+
+// Whatever may be set is read back as it was written. The writer is JSON,
+// which is YAML too, so that no code is shared with the reader.
+func TestGoodFilesAreReadAsWritten(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want := genConfig(t)
+		text, err := json.Marshal(written(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := config.Parse("redrive.yaml", text, want.Dir)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("(-want +got):\n%s\n%s", d, text)
+		}
+	})
+}
+
+type object = map[string]any
+
+// written is c as the file spells it.
+func written(c *config.Config) object {
+	queues, kinds := object{}, object{}
+	for name, q := range c.Queues {
+		queues[name] = optional(object{"workers": q.Workers}, q.Limit, q.Rate)
+	}
+	for name, k := range c.Kinds {
+		o := optional(object{
+			"command": k.Command, "queue": k.Queue, "timeout": k.Timeout.String(), "kill_grace": k.KillGrace.String(),
+			"priority": k.Priority, "max_crashes": k.MaxCrashes, "env": k.Env, "set_env": k.SetEnv, "dir": k.Dir,
+			"payload": k.Payload, "permanent_exit_codes": k.PermanentExitCodes,
+		}, k.Limit, k.Rate)
+		if k.Workers > 0 {
+			o["workers"] = k.Workers
+		}
+		waits := []string{}
+		for _, w := range k.Retry.Waits {
+			waits = append(waits, w.String())
+		}
+		o["retry"] = object{"max_retries": k.Retry.MaxRetries, "max_attempts": k.Retry.MaxRetries + 1, "waits": waits}
+		kinds[name] = o
+	}
+	return object{
+		"database": c.Database, "temp_dir": c.TempDir, "development": c.Development, "lease": c.Lease.String(),
+		"rescue_interval": c.RescueInterval.String(), "shutdown_grace": c.ShutdownGrace.String(),
+		"max_attempts_ceiling": c.MaxAttemptsCeiling,
+		"log":                  object{"level": strings.ToLower(c.Log.Level.String()), "format": c.Log.Format},
+		"limits":               object{"payload": fmt.Sprintf("%dB", c.Limits.PayloadBytes)},
+		"queues":               queues,
+		"kinds":                kinds,
+	}
+}
+
+func optional(o object, limit int, rate config.Rate) object {
+	if limit > 0 {
+		o["limit"] = limit
+	}
+	if rate.N > 0 {
+		unit := map[time.Duration]string{time.Second: "s", time.Minute: "m", time.Hour: "h"}[rate.Per]
+		o["rate"] = fmt.Sprintf("%d/%s", rate.N, unit)
+	}
+	return o
+}
+
+func genConfig(t *rapid.T) *config.Config {
+	span := func(lowest, highest time.Duration) time.Duration {
+		return time.Duration(rapid.Int64Range(int64(lowest), int64(highest)).Draw(t, "duration"))
+	}
+	number := func(lowest, highest int) int { return rapid.IntRange(lowest, highest).Draw(t, "number") }
+	rate := func() config.Rate {
+		if rapid.Bool().Draw(t, "unlimited") {
+			return config.Rate{}
+		}
+		per := rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour}).Draw(t, "per")
+		return config.Rate{N: number(1, 1_000_000), Per: per}
+	}
+	text := rapid.StringOf(rapid.RuneFrom([]rune("\n\t\r\x01\"'\\:#,[]{}&*!|>%@`~-? "), unicode.PrintRanges...))
+	name := rapid.StringMatching(`[a-z0-9][a-z0-9_.-]{0,63}`)
+	variable := rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_]{0,9}`)
+	path := rapid.StringMatching(`/srv/[a-zäß ]{1,9}x`)
+
+	c := &config.Config{
+		Dir: "/srv/app", Database: path.Draw(t, "database"), TempDir: path.Draw(t, "temp"),
+		Development: rapid.Bool().Draw(t, "development"),
+		Lease:       span(3*time.Second, time.Hour), RescueInterval: span(time.Second, 10*time.Minute),
+		ShutdownGrace: span(0, time.Hour), MaxAttemptsCeiling: number(1, 1000),
+		Log: config.Log{
+			Level:  rapid.SampledFrom([]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}).Draw(t, "level"),
+			Format: rapid.SampledFrom([]string{config.LogText, config.LogJSON}).Draw(t, "format"),
+		},
+		Limits: config.Limits{PayloadBytes: number(1, 16<<20)},
+		Queues: map[string]config.Queue{}, Kinds: map[string]config.Kind{},
+	}
+	for _, q := range rapid.SliceOfN(name, 1, 3).Draw(t, "queues") {
+		c.Queues[q] = config.Queue{Workers: number(1, 5_000), Limit: number(0, 1_000_000), Rate: rate()}
+	}
+	c.QueueNames = slices.Sorted(maps.Keys(c.Queues))
+	for _, k := range rapid.SliceOfN(name, 0, 3).Draw(t, "kinds") {
+		waits := []time.Duration{}
+		for range number(1, 5) {
+			waits = append(waits, span(0, 720*time.Hour))
+		}
+		c.Kinds[k] = config.Kind{
+			Command: append([]string{"run"}, rapid.SliceOf(text).Draw(t, "arguments")...),
+			Queue:   rapid.SampledFrom(c.QueueNames).Draw(t, "queue"),
+			Timeout: span(time.Second, 168*time.Hour), KillGrace: span(0, 10*time.Minute),
+			Priority: number(1, 4), Workers: number(0, 5_000), Limit: number(0, 1_000_000), Rate: rate(),
+			MaxCrashes:         number(1, 5),
+			Env:                rapid.SliceOfDistinct(variable, rapid.ID).Draw(t, "env"),
+			SetEnv:             rapid.MapOf(variable, text).Draw(t, "set_env"),
+			Dir:                path.Draw(t, "dir"),
+			Payload:            rapid.SampledFrom([]string{config.PayloadJSON, config.PayloadText}).Draw(t, "payload"),
+			PermanentExitCodes: rapid.SliceOfDistinct(rapid.IntRange(1, 255), rapid.ID).Draw(t, "codes"),
+			Retry:              config.Retry{MaxRetries: number(0, c.MaxAttemptsCeiling-1), Waits: waits},
+		}
+	}
+	if len(c.Kinds) > 0 {
+		c.KindNames = slices.Sorted(maps.Keys(c.Kinds))
+	}
+	return c
+}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"log/slog"
+
+	"github.com/redrive/redrive/internal/suggest"
+)
+
+// config reads the whole file. What later sections refer to is read first,
+// wherever it stands in the file.
+func (r *reader) config(v value, c *Config) {
+	r.fields(v, "a mapping", []field{
+		{"database", r.nonEmpty(&c.Database)},
+		{"temp_dir", r.nonEmpty(&c.TempDir)},
+		{"development", r.boolean(&c.Development)},
+		{"lease", r.duration(&c.Lease, leaseMin, leaseMax)},
+		{"rescue_interval", r.duration(&c.RescueInterval, rescueIntervalMin, rescueIntervalMax)},
+		{"shutdown_grace", r.duration(&c.ShutdownGrace, shutdownGraceMin, shutdownGraceMax)},
+		{"max_attempts_ceiling", r.integer(&c.MaxAttemptsCeiling, attemptsCeilingMin, attemptsCeilingMax, "")},
+		{"log", func(v value) { r.log(v, &c.Log) }},
+		{"limits", func(v value) { r.limits(v, &c.Limits) }},
+		{"queues", func(v value) { r.queues(v, c) }},
+		{"kinds", func(v value) { r.kinds(v, c) }},
+	})
+}
+
+func (r *reader) log(v value, l *Log) {
+	r.fields(v, "a mapping such as {level: info, format: text}", []field{
+		{"level", choice(r, &l.Level, []string{"debug", "info", "warn", "error"},
+			[]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError})},
+		{"format", choice(r, &l.Format, []string{LogText, LogJSON}, []string{LogText, LogJSON})},
+	})
+}
+
+func (r *reader) limits(v value, l *Limits) {
+	r.fields(v, "a mapping such as {payload: 256KiB}", []field{
+		{"payload", r.size(&l.PayloadBytes, payloadBytesMin, payloadBytesMax)},
+	})
+}
+
+// queues reads the queues; without any, the default one stays.
+func (r *reader) queues(v value, c *Config) {
+	switch {
+	case len(v.entries) > 0:
+		c.Queues, c.QueueNames = map[string]Queue{}, nil
+	case v.shape != shapeMapping && v.shape != shapeNull:
+		c.Queues = nil // so that kinds are not blamed for it
+	}
+	r.named(v, "a mapping such as {default: {workers: 4}}", "queue", func(name string, _ position, v value) {
+		q := defaultQueue()
+		r.fields(v, "a mapping such as {workers: 4}", []field{
+			{"workers", r.integer(&q.Workers, workersMin, workersMax, "")},
+			{"limit", r.integer(&q.Limit, limitMin, limitMax, "")},
+			{"rate", r.rate(&q.Rate)},
+		})
+		c.Queues[name] = q
+		if isName(name) {
+			c.QueueNames = append(c.QueueNames, name)
+		}
+	})
+}
+
+// checkQueue reports a queue that is not defined, unless none could be read.
+func (r *reader) checkQueue(at position, subject, queue string, c *Config) {
+	if _, ok := c.Queues[queue]; ok || c.Queues == nil {
+		return
+	}
+	hint := suggest.DidYouMean(queue, c.QueueNames)
+	if hint == "" {
+		hint = "; use one of them or define it"
+	}
+	r.addf(at, "%s %s is not defined under queues (defined: %s)%s", subject, quote(queue), suggest.List(c.QueueNames), hint)
+}

@@ -1,0 +1,198 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/scanner"
+	"github.com/goccy/go-yaml/token"
+)
+
+var start = position{1, 1}
+
+// parse turns the text of a file into a tree, or reports why it cannot and returns nil.
+func (r *reader) parse(data []byte) *node {
+	text, ok := r.text(data)
+	if !ok || r.tooBlank(text) {
+		return nil
+	}
+	file, where, ok := r.syntax(text)
+	if !ok {
+		return nil
+	}
+	body := r.onlyDocument(file, where)
+	if body == nil {
+		return nil
+	}
+	root := newTreeBuilder(r, where).build(body, start)
+	switch root.shape {
+	case shapeMapping:
+		return root
+	case shapeNull:
+		r.empty()
+	case shapeInvalid: // told already
+	default:
+		r.addf(root.pos, "the file must be a mapping of settings such as \"database: jobs.db\", found %s", root.describe())
+	}
+	return nil
+}
+
+func (r *reader) empty() {
+	r.addf(start, `the file is empty; define at least one kind under "kinds"`)
+}
+
+// syntax runs the YAML parser within the limits. The map tells where each token stands.
+func (r *reader) syntax(text string) (file *ast.File, where map[*token.Token]position, ok bool) {
+	// The parser is a third party's and meets any text; a bug in it must not end the process.
+	defer func() {
+		if p := recover(); p != nil {
+			r.addf(start, "not valid YAML: the parser gave up (%s)", clip(fmt.Sprint(p)))
+			ok = false
+		}
+	}()
+	tokens := scan(text)
+	where, stray, complete := locate(text, tokens)
+	if len(tokens) > maxTokens {
+		r.addf(positionOf(tokens[maxTokens], where, start), "the file has more than %d keys, values, signs and comments up to here; shorten it", maxTokens)
+		return nil, nil, false
+	}
+	if deep := tooDeep(tokens); deep != nil {
+		r.addf(positionOf(deep, where, start), "nested more than %d levels deep; a configuration needs at most 5", maxDepth)
+		return nil, nil, false
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		r.syntaxError(err, text, where)
+		return nil, nil, false
+	}
+	if !complete {
+		r.invalid(stray, "these signs make no sense")
+		return nil, nil, false
+	}
+	return file, where, true
+}
+
+// scan splits text into tokens. It stops early, with too many, rather than hold a million.
+func scan(text string) token.Tokens {
+	var s scanner.Scanner
+	s.Init(text)
+	var tokens token.Tokens
+	for len(tokens) <= maxTokens {
+		batch, err := s.Scan()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		tokens.Add(batch[:min(len(batch), maxTokens+1-len(tokens))]...)
+		if err != nil { // the batch ends with the token that is wrong
+			break
+		}
+	}
+	return tokens
+}
+
+// tooDeep returns the first token that is nested more than maxDepth levels.
+func tooDeep(tokens token.Tokens) *token.Token {
+	flow := 0
+	var columns []int // of the block collections that are open, rising
+	for _, t := range tokens {
+		col := t.Position.Column
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow = max(flow-1, 0)
+		case token.MappingValueType:
+			if flow == 0 && t.Prev != nil { // the key
+				columns = open(columns, t.Prev.Position.Column)
+			}
+		case token.SequenceEntryType, token.MappingKeyType:
+			columns = open(columns, col)
+		}
+		if flow+len(columns) > maxDepth {
+			return t
+		}
+	}
+	return nil
+}
+
+func open(columns []int, col int) []int {
+	for len(columns) > 0 && columns[len(columns)-1] >= col {
+		columns = columns[:len(columns)-1]
+	}
+	return append(columns, col)
+}
+
+// syntaxError reports where the parser stopped; a tab gets words of its own.
+func (r *reader) syntaxError(err error, text string, where map[*token.Token]position) {
+	at, message := start, ""
+	type located interface {
+		error
+		GetToken() *token.Token
+		GetMessage() string
+	}
+	if detail, ok := errors.AsType[located](err); ok {
+		message = detail.GetMessage()
+		at = positionOf(detail.GetToken(), where, start)
+	} else {
+		message = err.Error()
+	}
+	if tab, found := tabAt(strings.Split(text, "\n"), at); found {
+		r.addf(tab, "a tab cannot stand here; use spaces")
+		return
+	}
+	r.invalid(at, clip(oneLine(message)))
+}
+
+func (r *reader) invalid(at position, what string) {
+	r.addf(at, "not valid YAML: %s; check the indentation, quotes and brackets here", what)
+}
+
+// tabAt looks for a tab that the parser may have stumbled over at a position:
+// right before it, or in the indentation of its line or the next one, which
+// may have been taken for more of the same text.
+func tabAt(lines []string, at position) (position, bool) {
+	for n := at.line; n <= min(at.line+1, len(lines)); n++ {
+		line := lines[n-1]
+		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		if i := strings.IndexByte(indent, '\t'); i >= 0 {
+			return position{n, i + 1}, true
+		}
+	}
+	if at.line <= len(lines) {
+		line := []rune(lines[at.line-1])
+		if before := at.col - 1; 0 < before && before <= len(line) && line[before-1] == '\t' {
+			return position{at.line, before}, true
+		}
+	}
+	return position{}, false
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// onlyDocument returns the body of the file's one document, nil when it has none or several.
+func (r *reader) onlyDocument(file *ast.File, where map[*token.Token]position) ast.Node {
+	var only *ast.DocumentNode
+	for _, doc := range file.Docs {
+		if _, isDirective := doc.Body.(*ast.DirectiveNode); isDirective {
+			continue
+		}
+		if only != nil {
+			first := doc.Start
+			if first == nil && doc.Body != nil {
+				first = firstToken(doc.Body)
+			}
+			r.addf(positionOf(first, where, start), "a second document starts here; keep one document in the file")
+			return nil
+		}
+		only = doc
+	}
+	if only == nil || only.Body == nil {
+		r.empty()
+		return nil
+	}
+	return only.Body
+}

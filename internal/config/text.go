@@ -1,0 +1,60 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// text checks that data is text of a bearable size and drops the byte order mark.
+func (r *reader) text(data []byte) (string, bool) {
+	if len(data) > MaxFileBytes {
+		r.addf(start, "the file is larger than 1 MiB; a configuration never needs that much, is this the right file?")
+		return "", false
+	}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	at := start
+	for rest := text; rest != ""; {
+		c, size := utf8.DecodeRuneInString(rest)
+		if complaint := unreadable(c, rest[:size], rest[size:]); complaint != "" {
+			r.addf(at, "%s", complaint)
+			return "", false
+		}
+		if rest = rest[size:]; c == '\n' {
+			at = position{at.line + 1, 1}
+		} else {
+			at.col++
+		}
+	}
+	return text, true
+}
+
+// unreadable says what is wrong with character c, spelt as spelling and followed by after.
+func unreadable(c rune, spelling, after string) string {
+	switch {
+	case c == utf8.RuneError && len(spelling) == 1:
+		return fmt.Sprintf("byte 0x%02X is not UTF-8; save the file as UTF-8", spelling[0])
+	case c == '\r' && !strings.HasPrefix(after, "\n"):
+		return "carriage return without a line feed; save the file with LF or CRLF line ends"
+	case unicode.IsControl(c) && !strings.ContainsRune("\t\r\n\u0085", c):
+		return fmt.Sprintf(`control character %U; remove it, or write it as the escape "\x%02x" in double quotes`, c, c)
+	}
+	return ""
+}
+
+// tooBlank reports a run of blank lines that is too long.
+func (r *reader) tooBlank(text string) bool {
+	run, n := 0, 0
+	for line := range strings.Lines(text) {
+		n++
+		if run++; strings.TrimSpace(line) != "" {
+			run = 0
+		}
+		if run > maxBlankLines {
+			r.addf(position{n, 1}, "more than %d blank lines in a row; remove some", maxBlankLines)
+			return true
+		}
+	}
+	return false
+}

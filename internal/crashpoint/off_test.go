@@ -1,0 +1,20 @@
+//go:build !crashpoint
+
+package crashpoint_test
+
+import (
+	"testing"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+)
+
+func TestNothingHappensInNormalBuilds(t *testing.T) {
+	t.Setenv(crashpoint.Variable, string(crashpoint.HandlerStart))
+	n := testing.AllocsPerRun(100, func() {
+		crashpoint.Hit(crashpoint.HandlerStart)
+		crashpoint.Span(crashpoint.HandlerStart)()
+	})
+	if n != 0 || crashpoint.Enabled {
+		t.Errorf("%v allocations a hit, enabled %v", n, crashpoint.Enabled)
+	}
+}

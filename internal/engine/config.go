@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redrive/redrive/internal/proc"
+	"github.com/redrive/redrive/internal/tempdir"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Defaults of Config and Kind, and the bounds of what they may be set to.
+const (
+	LeaseDefault       = 10 * time.Second
+	LeaseMin           = 100 * time.Millisecond
+	LeaseMax           = time.Hour
+	RescueEveryDefault = 30 * time.Second
+	PollDefault        = time.Second
+	GraceDefault       = 30 * time.Second
+	WorkersMax         = store.WorkersMax
+)
+
+// Config is what an engine is made of. Zero durations mean the default.
+type Config struct {
+	Store       store.Worker
+	Holder      string        // names the process; 1 to job.TextMax bytes
+	Lease       time.Duration // default 10 s
+	RescueEvery time.Duration // default 30 s
+	Poll        time.Duration // how long a lost notification can delay; default 1 s
+	Grace       time.Duration // for running jobs at a graceful stop; default 30 s, negative is none
+	Queues      []Queue
+	Kinds       []Kind
+	// Decide turns the end of a run into its outcome. It is pure and safe for
+	// concurrent use. The engine fills in what does not need a decision: id,
+	// token, result, cost, progress, and the facts of a failure record.
+	Decide func(c *job.Claim, e *End) job.Outcome
+	Clock  Clock          // default the system's
+	Rand   func() float64 // in [0, 1), for the jitter of back-offs; default math/rand
+	Logger *slog.Logger   // default slog.Default()
+	Dirs   *tempdir.Base  // nil: runs have no temp directories
+}
+
+// Queue is a queue that the process works on.
+type Queue struct {
+	Name string
+	// Workers is how many jobs of the queue the process runs at a time, 1 to
+	// WorkersMax. A setting that a person made on the queue wins.
+	Workers int
+	Limit   int        // running over all processes; 0 is no limit
+	Rate    store.Rate // starts over all processes
+}
+
+// Kind is a kind of job and how the process runs it.
+type Kind struct {
+	Name     string
+	Workers  int           // running at a time in this process; 0 is no own limit
+	Limit    int           // running over all processes; 0 is no limit
+	Rate     store.Rate    // starts over all processes
+	CrashMax int           // lost leases of one life that end a job; 0 is job.CrashesCeiling
+	Timeout  time.Duration // time limit of a run; 0 is none
+	// KillGrace is how long subprocesses have between SIGTERM and SIGKILL when
+	// the run's context has ended; the handler has a second more to return.
+	KillGrace time.Duration // default 5 s
+	Handler   func(ctx context.Context, r *Run) error
+}
+
+// withDefaults returns c completed, or every problem that it has, joined.
+func (c Config) withDefaults() (Config, error) {
+	setDefault(&c.Lease, LeaseDefault)
+	setDefault(&c.RescueEvery, RescueEveryDefault)
+	setDefault(&c.Poll, PollDefault)
+	setDefault(&c.Grace, GraceDefault)
+	if c.Clock == nil {
+		c.Clock = systemClock{}
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Float64
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	c.Kinds = append([]Kind(nil), c.Kinds...)
+	for i := range c.Kinds {
+		setDefault(&c.Kinds[i].KillGrace, proc.DefaultGrace)
+		if c.Kinds[i].CrashMax == 0 {
+			c.Kinds[i].CrashMax = job.CrashesCeiling
+		}
+	}
+	return c, c.validate()
+}
+
+func setDefault(d *time.Duration, value time.Duration) {
+	if *d == 0 {
+		*d = value
+	}
+}
+
+func (c *Config) validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	rate := func(what, name string, r store.Rate) {
+		if err := r.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("engine: %s %q: %w", what, name, err))
+		}
+	}
+	check(c.Store != nil, "engine: a store is required")
+	check(c.Decide != nil, "engine: a decide function is required")
+	check(len(c.Holder) >= 1 && len(c.Holder) <= job.TextMax,
+		"engine: holder of %d bytes: must be 1 to %d", len(c.Holder), job.TextMax)
+	check(c.Lease >= LeaseMin && c.Lease <= LeaseMax, "engine: lease %s: must be %s to %s", c.Lease, LeaseMin, LeaseMax)
+	check(c.RescueEvery > 0, "engine: rescue every %s: must be positive", c.RescueEvery)
+	check(c.Poll > 0, "engine: poll every %s: must be positive", c.Poll)
+	check(len(c.Queues) > 0, "engine: no queue to work on")
+	check(len(c.Kinds) > 0, "engine: no kind of job to run")
+
+	seen := map[string]bool{}
+	for _, q := range c.Queues {
+		errs = append(errs, store.ValidName("queue", q.Name))
+		check(!seen[q.Name], "engine: queue %q is given twice", q.Name)
+		seen[q.Name] = true
+		check(q.Workers >= 1 && q.Workers <= WorkersMax, "engine: queue %q: %d workers: must be 1 to %d", q.Name, q.Workers, WorkersMax)
+		check(q.Limit >= 0, "engine: queue %q: limit %d: must not be negative", q.Name, q.Limit)
+		rate("queue", q.Name, q.Rate)
+	}
+	seen = map[string]bool{}
+	for _, k := range c.Kinds {
+		errs = append(errs, store.ValidName("kind", k.Name))
+		check(!seen[k.Name], "engine: kind %q is given twice", k.Name)
+		seen[k.Name] = true
+		check(k.Handler != nil, "engine: kind %q has no handler", k.Name)
+		check(k.Workers >= 0, "engine: kind %q: %d workers: must not be negative", k.Name, k.Workers)
+		check(k.Limit >= 0, "engine: kind %q: limit %d: must not be negative", k.Name, k.Limit)
+		rate("kind", k.Name, k.Rate)
+		check(k.CrashMax >= 1 && k.CrashMax <= job.CrashesCeiling,
+			"engine: kind %q: crash maximum %d: must be 1 to %d", k.Name, k.CrashMax, job.CrashesCeiling)
+		check(k.Timeout >= 0, "engine: kind %q: time limit %s: must not be negative", k.Name, k.Timeout)
+		check(k.KillGrace > 0, "engine: kind %q: kill grace %s: must be positive", k.Name, k.KillGrace)
+	}
+	return errors.Join(errs...)
+}

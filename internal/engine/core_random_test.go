@@ -1,0 +1,370 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// world is one core on a memory store, with everything that the loop does done
+// by hand and in random order: calls take effect late, answer later or with an
+// error, handlers return or hang.
+type world struct {
+	t     *rapid.T
+	now   time.Duration
+	store *memory.Store
+	core  *Core
+	calls []*pendingCall
+	runs  []*Task // in their handlers
+	stuck []*Task // abandoned there
+	ended map[*Task]bool
+	stops bool
+
+	completed map[job.ID]int
+	starts    int
+	faults    int
+}
+
+// pendingCall is a store call: run gives it its effect, and the event its answer.
+type pendingCall struct {
+	run   func() Event
+	fail  func(error) Event
+	event Event
+}
+
+const worldWorkers, worldLease = 3, 10 * time.Second
+
+func newWorld(t *rapid.T) *world {
+	w := &world{t: t, ended: map[*Task]bool{}, completed: map[job.ID]int{}}
+	w.store = memory.New(memory.Options{Clock: func() time.Time { return time.Unix(1e9, 0).Add(w.now) }})
+	core, err := NewCore(Config{
+		Store: w.store, Holder: "me", Lease: worldLease, Decide: func(*job.Claim, *End) job.Outcome { return job.Outcome{} },
+		Queues: []Queue{{Name: "q", Workers: worldWorkers}, {Name: "r", Workers: 1}},
+		Kinds: []Kind{
+			{Name: "k", Timeout: time.Minute, Handler: func(context.Context, *Run) error { return nil }},
+			{Name: "l", Workers: 2, Handler: func(context.Context, *Run) error { return nil }},
+		},
+		Rand: func() float64 { return 0 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.core = core
+	return w
+}
+
+// step steps the core and does what it wants.
+func (w *world) step(events ...Event) {
+	a := w.core.Step(w.now, events...)
+	if a.Wake <= w.now {
+		w.t.Fatalf("wake at %s, now is %s", a.Wake, w.now)
+	}
+	for _, t := range a.Start {
+		if w.stops {
+			w.t.Fatal("started after the stop")
+		}
+		w.starts++
+		w.runs = append(w.runs, t)
+	}
+	for _, t := range slices.Concat(a.Written, a.Dropped) {
+		if w.ended[t] {
+			w.t.Fatalf("run %d of job %d ended twice", t.Claim.Token, t.Claim.ID)
+		}
+		w.ended[t] = true
+	}
+	for _, t := range a.Written {
+		if t.Outcome.Cause == job.Succeeded {
+			w.completed[t.Claim.ID]++
+		}
+	}
+	w.send(a)
+	w.stops = w.stops || a.Stopped
+	w.check()
+	for _, t := range slices.Clone(a.Abandon) {
+		w.runs = slices.DeleteFunc(w.runs, func(r *Task) bool { return r == t })
+		w.stuck = append(w.stuck, t)
+		t.Stuck = true
+		w.conclude(t, job.Failed)
+	}
+}
+
+func (w *world) check() {
+	perKind := map[string]int{}
+	perQueue := map[string]int{}
+	for _, t := range slices.Concat(w.runs, w.stuck) {
+		perKind[t.kind.Name]++
+		perQueue[t.queue.Name]++
+	}
+	for _, q := range w.core.queues {
+		if q.busy != perQueue[q.Name] || q.busy > q.Workers {
+			w.t.Fatalf("queue %s counts %d busy of %d workers, %d are", q.Name, q.busy, q.Workers, perQueue[q.Name])
+		}
+	}
+	for _, k := range w.core.kinds {
+		if k.busy != perKind[k.Name] || k.Workers > 0 && k.busy > k.Workers {
+			w.t.Fatalf("kind %s counts %d busy of %d workers, %d are", k.Name, k.busy, k.Workers, perKind[k.Name])
+		}
+	}
+}
+
+func (w *world) send(a *Actions) {
+	ctx := context.Background()
+	add := func(run func() Event, fail func(error) Event) {
+		w.calls = append(w.calls, &pendingCall{run: run, fail: fail})
+	}
+	if a.Exchange != nil {
+		x := *a.Exchange
+		x.Settle, x.Want = slices.Clone(x.Settle), slices.Clone(x.Want)
+		add(func() Event { answer, err := w.store.Exchange(ctx, x); return Exchanged{answer, err} },
+			func(err error) Event { return Exchanged{Err: err} })
+	}
+	if len(a.Beat) > 0 {
+		beat := store.Beat{Lease: worldLease}
+		for _, t := range a.Beat {
+			beat.Runs = append(beat.Runs, t.name())
+		}
+		add(func() Event { status, err := w.store.Heartbeat(ctx, beat); return Beaten{status, err} },
+			func(err error) Event { return Beaten{Err: err} })
+	}
+	if limit := a.Rescue; limit > 0 {
+		add(func() Event { rescue, err := w.store.Rescue(ctx, limit); return Rescued{len(rescue.Jobs), err} },
+			func(err error) Event { return Rescued{Err: err} })
+	}
+	if a.Signals {
+		add(func() Event { signals, err := w.store.Signals(ctx, "me"); return SignalsRead{signals, err} },
+			func(err error) Event { return SignalsRead{Err: err} })
+	}
+	if a.Declare {
+		add(func() Event { return Declared{w.store.Declare(ctx, []string{"q", "r"})} },
+			func(err error) Event { return Declared{err} })
+	}
+}
+
+// advance brings a call one step on: it takes effect, or its answer arrives.
+func (w *world) advance(c *pendingCall, fault int) {
+	if c.event != nil {
+		w.calls = slices.DeleteFunc(w.calls, func(o *pendingCall) bool { return o == c })
+		w.step(c.event)
+		return
+	}
+	switch fault {
+	case 1: // before the effect
+		w.faults++
+		c.event = c.fail([]error{store.ErrFull, store.ErrUnavailable}[w.faults%2])
+	case 2: // after it
+		w.faults++
+		c.run()
+		c.event = c.fail(store.ErrUnknown)
+	default:
+		c.event = c.run()
+	}
+}
+
+// conclude gives a run its outcome, as the loop and a policy would.
+func (w *world) conclude(t *Task, cause job.Cause) {
+	to := job.Completed
+	switch cause {
+	case job.Failed:
+		to = job.Retrying
+	case job.Interrupted:
+		to = job.Waiting
+	case job.Cancel:
+		to = job.Cancelled
+	default: // succeeded
+	}
+	t.settle(cause, to)
+	if cause == job.Failed {
+		t.Outcome.Failure = &job.Failure{Class: "Test", How: job.ByError}
+		if t.Claim.Attempt() >= 3 {
+			t.Outcome.To, t.Outcome.Reason = job.Dead, job.MaxRetries
+		}
+	}
+	w.step(Finished{[]*Task{t}})
+}
+
+// finish lets a handler return.
+func (w *world) finish(t *Task, cause job.Cause) {
+	w.runs = slices.DeleteFunc(w.runs, func(r *Task) bool { return r == t })
+	switch {
+	case cause == job.Succeeded:
+	case t.Cause == ErrLeaseLost || t.Cause == ErrInterrupted:
+		cause = job.Interrupted
+	case t.Cause == ErrCancelled:
+		cause = job.Cancel
+	}
+	w.conclude(t, cause)
+}
+
+// unstick lets an abandoned handler return.
+func (w *world) unstick(i int) {
+	back := w.stuck[i]
+	w.stuck = slices.Delete(w.stuck, i, i+1)
+	w.step(Unstuck{[]*Task{back}})
+}
+
+func (w *world) enqueue(n int) {
+	first, err := w.store.ReserveIDs(context.Background(), n)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var jobs []job.New
+	for i := range n {
+		jobs = append(jobs, job.New{
+			ID: first + job.ID(i), Queue: []string{"q", "r"}[i%2], Kind: []string{"k", "l"}[i/2%2], Priority: 2,
+		})
+	}
+	if _, err := w.store.Enqueue(context.Background(), jobs); err != nil {
+		w.t.Fatal(err)
+	}
+	w.step(Woken{})
+}
+
+// act does one random thing.
+func (w *world) act() {
+	t := w.t
+	pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "which") }
+	switch rapid.IntRange(0, 11).Draw(t, "action") {
+	case 0:
+		w.enqueue(rapid.IntRange(1, 6).Draw(t, "jobs"))
+	case 1:
+		w.now += time.Duration(rapid.IntRange(1, 15).Draw(t, "seconds")) * time.Second
+		w.step()
+	case 2:
+		w.now += time.Duration(rapid.IntRange(0, 500).Draw(t, "ms")) * time.Millisecond
+		w.step()
+	case 3, 4:
+		if len(w.runs) > 0 {
+			cause := []job.Cause{job.Succeeded, job.Failed}[pick(2)]
+			w.finish(w.runs[pick(len(w.runs))], cause)
+		}
+	case 5:
+		if len(w.stuck) > 0 {
+			w.unstick(pick(len(w.stuck)))
+		}
+	case 6:
+		w.person()
+	case 7: // another process
+		x := store.Exchange{Holder: "other", Lease: worldLease, Want: []store.Want{
+			{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, CrashMax: job.CrashesCeiling}}},
+		}}
+		if _, err := w.store.Exchange(context.Background(), x); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		if len(w.calls) > 0 {
+			w.advance(w.calls[pick(len(w.calls))], rapid.IntRange(0, 5).Draw(t, "fault"))
+		}
+	}
+}
+
+// person cancels a job or changes a queue.
+func (w *world) person() {
+	ctx, by := context.Background(), store.By{Actor: "test"}
+	if rapid.Bool().Draw(w.t, "cancel") {
+		id := job.ID(rapid.IntRange(1, 30).Draw(w.t, "job"))
+		if _, err := w.store.Cancel(ctx, by, []job.ID{id}); err != nil {
+			w.t.Fatal(err)
+		}
+	} else {
+		mode := store.Mode(rapid.IntRange(0, 1).Draw(w.t, "mode"))
+		_, _ = w.store.SetQueue(ctx, by, store.QueueChange{Name: "q", Mode: &mode}) // it may not be known yet
+	}
+	w.step(Woken{})
+}
+
+// heal ends all faults and lets everything run until nothing is left to do.
+func (w *world) heal() {
+	mode := store.Open
+	_, _ = w.store.SetQueue(context.Background(), store.By{Actor: "test"}, store.QueueChange{Name: "q", Mode: &mode})
+	for round := 0; ; round++ {
+		for len(w.calls) > 0 {
+			w.advance(w.calls[0], 0)
+		}
+		for len(w.runs) > 0 {
+			w.finish(w.runs[0], job.Succeeded)
+		}
+		for len(w.stuck) > 0 {
+			w.unstick(0)
+		}
+		if w.stops || round > 200 && w.core.Idle() && len(w.calls) == 0 {
+			return
+		}
+		if round > 5000 {
+			w.t.Fatalf("after %s of quiet there are still %d tasks and %d calls", w.now, len(w.core.tasks), len(w.calls))
+		}
+		w.now += 500 * time.Millisecond
+		w.step()
+	}
+}
+
+// Whatever fails, every job ends, no run ends twice, and no slot is lost.
+func TestNothingIsLostOrDoubledWhateverFails(t *testing.T) {
+	t.Parallel()
+	var checks, starts, faults, completed int
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.step()
+		for range rapid.IntRange(10, 150).Draw(t, "actions") {
+			w.act()
+		}
+		w.heal()
+		w.verify(false)
+		w.step(StopAsked{})
+		w.heal()
+		if !w.stops || len(w.core.tasks) != 0 {
+			t.Fatalf("stopped %t with %d tasks left", w.stops, len(w.core.tasks))
+		}
+		checks++
+		starts, faults, completed = starts+w.starts, faults+w.faults, completed+len(w.completed)
+	})
+	if min(starts, faults, completed) < checks {
+		t.Errorf("%d starts, %d faults and %d completed jobs in %d checks: too little happens", starts, faults, completed, checks)
+	}
+}
+
+// A stop in the middle of everything hands back what it holds.
+func TestAStopLosesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.step()
+		for range rapid.IntRange(10, 80).Draw(t, "actions") {
+			w.act()
+		}
+		w.step([]Event{StopAsked{}, HaltAsked{}}[rapid.IntRange(0, 1).Draw(t, "halt")])
+		w.heal()
+		w.verify(true)
+	})
+}
+
+// verify checks the store's books: every job has ended, unless a stop handed it
+// back, and its counters account for every run.
+func (w *world) verify(stopped bool) {
+	dump, err := w.store.Dump(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, j := range dump.Jobs {
+		if !j.State.Terminal() && !stopped {
+			w.t.Fatalf("job %d is %s in the end: %+v", j.ID, j.State, j)
+		}
+		runs := int64(j.Counters.Sum())
+		if j.State == job.Running || j.State == job.Cancelled {
+			runs++ // under way for another process or lost with an answer; a cancelled run counts nothing
+		}
+		if runs != int64(j.Token) && (j.State != job.Cancelled || runs != int64(j.Token)+1) {
+			w.t.Fatalf("job %d: %d runs, counted %d: %s", j.ID, j.Token, runs, fmt.Sprintf("%+v", j))
+		}
+		if w.completed[j.ID] > 1 || w.completed[j.ID] == 1 && j.State != job.Completed {
+			w.t.Fatalf("job %d is %s and was written as completed %d times", j.ID, j.State, w.completed[j.ID])
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// rig drives a core by hand: no goroutine, no clock, no store.
+type rig struct {
+	t    *testing.T
+	core *Core
+	now  time.Duration
+	act  *Actions
+	next job.ID
+}
+
+// newCore makes a core that has declared its queues, read its signals and done
+// its first rescue, and whose first exchange is under way. It has one queue "q"
+// of two workers and one kind "k" unless changed.
+func newCore(t *testing.T, change func(*Config)) *rig {
+	t.Helper()
+	cfg := Config{
+		Store: noStore{}, Holder: "me", Decide: func(*job.Claim, *End) job.Outcome { return job.Outcome{} },
+		Queues: []Queue{{Name: "q", Workers: 2}},
+		Kinds:  []Kind{{Name: "k", Handler: func(context.Context, *Run) error { return nil }}},
+		Rand:   func() float64 { return 0 },
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	core, err := NewCore(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, core: core}
+	r.step()
+	if r.act.Exchange == nil || !r.act.Signals || !r.act.Declare || r.act.Rescue != rescueLimit {
+		t.Fatalf("the first step does %+v, want all calls", r.act)
+	}
+	r.step(Declared{}, SignalsRead{}, Rescued{})
+	r.act.Exchange = &r.core.request // still under way
+	return r
+}
+
+// noStore is there for the configuration only.
+type noStore struct{ store.Worker }
+
+// step steps the core at the present time.
+func (r *rig) step(events ...Event) *Actions {
+	r.act = r.core.Step(r.now, events...)
+	if r.act.Wake <= r.now {
+		r.t.Fatalf("at %s the core wants to be woken at %s", r.now, r.act.Wake)
+	}
+	return r.act
+}
+
+// pass lets time pass, and steps.
+func (r *rig) pass(d time.Duration, events ...Event) *Actions {
+	r.now += d
+	return r.step(events...)
+}
+
+// claims makes n claims of queue q and kind k.
+func (r *rig) claims(n int) []job.Claim { return r.claimsOf("q", "k", n) }
+
+func (r *rig) claimsOf(queue, kind string, n int) []job.Claim {
+	var claims []job.Claim
+	for range n {
+		r.next++
+		claims = append(claims, job.Claim{ID: r.next, Token: 1, Queue: queue, Kind: kind, ClaimedAt: job.Micros(1e15)})
+	}
+	return claims
+}
+
+// brings answers the exchange under way: everything is written, these claims.
+func (r *rig) brings(claims ...job.Claim) *Actions {
+	return r.step(r.answer(claims...))
+}
+
+// empty answers polls until no exchange is under way.
+func (r *rig) empty() {
+	for r.core.exchange.busy {
+		r.brings()
+	}
+}
+
+func (r *rig) answer(claims ...job.Claim) Exchanged {
+	return Exchanged{Answer: store.Exchanged{
+		Settled: make([]error, len(r.core.flying)), Claims: claims, NextDue: store.Never,
+	}}
+}
+
+// withRuns makes a core with n running tasks, and returns them.
+func withRuns(t *testing.T, n int, change func(*Config)) (*rig, []*Task) {
+	t.Helper()
+	r := newCore(t, change)
+	r.brings(r.claims(n)...)
+	if len(r.act.Start) != n {
+		t.Fatalf("%d of %d claims start", len(r.act.Start), n)
+	}
+	return r, slices.Clone(r.act.Start)
+}
+
+// succeed finishes tasks with success.
+func succeed(took time.Duration, tasks ...*Task) Finished {
+	for _, t := range tasks {
+		t.settle(job.Succeeded, job.Completed)
+		t.Elapsed = took
+	}
+	return Finished{slices.Clone(tasks)} // they may be those of the last step
+}
+
+// wantWake fails the test unless the core wants to be asked again after d.
+func (r *rig) wantWake(d time.Duration) {
+	r.t.Helper()
+	if got := r.act.Wake - r.now; got != d {
+		r.t.Errorf("at %s: next wake-up in %s, want %s", r.now, got, d)
+	}
+}
+
+// wantExchange fails the test unless an exchange is sent now that settles these
+// jobs and wants at most max jobs of each queue in turn.
+func (r *rig) wantExchange(settle []job.ID, max ...int) {
+	r.t.Helper()
+	if r.act.Exchange == nil {
+		r.t.Fatalf("at %s: no exchange", r.now)
+	}
+	var ids []job.ID
+	for _, o := range r.act.Exchange.Settle {
+		ids = append(ids, o.ID)
+	}
+	var wants []int
+	for _, w := range r.act.Exchange.Want {
+		wants = append(wants, w.Max)
+	}
+	if !slices.Equal(ids, settle) || !slices.Equal(wants, max) {
+		r.t.Errorf("at %s: the exchange settles %v and wants %v; want %v and %v", r.now, ids, wants, settle, max)
+	}
+}
+
+func (r *rig) wantQuiet() {
+	r.t.Helper()
+	if r.act.Exchange != nil {
+		r.t.Errorf("at %s: an exchange %+v, want none", r.now, r.act.Exchange)
+	}
+}
+
+// wantNotes fails the test unless the step made these notes.
+func (r *rig) wantNotes(kinds ...NoteKind) {
+	r.t.Helper()
+	var got []NoteKind
+	for _, n := range r.act.Notes {
+		got = append(got, n.Kind)
+	}
+	if !slices.Equal(got, kinds) {
+		r.t.Errorf("at %s: notes %v, want %v", r.now, got, kinds)
+	}
+}
+
+func ids(tasks []*Task) (out []job.ID) {
+	for _, t := range tasks {
+		out = append(out, t.Claim.ID)
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func TestOutcomesAreKeptAndAskedAgainWhenTheStoreFails(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{
+		store.ErrFull, store.ErrUnknown, store.ErrUnavailable, store.ErrReadOnly,
+		errors.New("something else"), fmt.Errorf("exchange: %w", store.ErrFull),
+	} {
+		t.Run(err.Error(), func(t *testing.T) {
+			t.Parallel()
+			r, tasks := withRuns(t, 2, func(c *Config) { c.Lease = time.Hour })
+			r.step(succeed(time.Second, tasks...))
+			r.wantExchange([]job.ID{1, 2}, 2)
+			r.step(Exchanged{Err: err})
+			r.wantNotes(TroubleBegan)
+			wait := backoffMin
+			for range 10 {
+				r.wantQuiet()
+				r.pass(wait - 1)
+				r.wantQuiet()
+				r.pass(1)
+				r.wantExchange([]job.ID{1, 2}) // no claims meanwhile
+				r.step(Exchanged{Err: err})
+				r.wantNotes()
+				wait = min(2*wait, backoffMax)
+			}
+			r.pass(wait)
+			r.step(Exchanged{Answer: store.Exchanged{Settled: make([]error, 2)}})
+			r.wantNotes(TroubleEnded)
+			r.wantExchange(nil, 2) // claims resume by themselves
+			if got := ids(r.act.Written); !slices.Equal(got, []job.ID{1, 2}) {
+				t.Errorf("written %v, want both", got)
+			}
+		})
+	}
+}
+
+func TestTheBackOffHasJitter(t *testing.T) {
+	t.Parallel()
+	r := newCore(t, func(c *Config) { c.Rand = func() float64 { return 0.5 } })
+	r.step(Exchanged{Err: store.ErrUnavailable})
+	r.wantWake(backoffMin * 3 / 4)
+}
+
+// With nothing to write a store in trouble is tried with a claim.
+func TestAStoreInTroubleIsTriedWithAClaim(t *testing.T) {
+	t.Parallel()
+	r := newCore(t, nil)
+	r.step(Exchanged{Err: store.ErrFull})
+	r.wantQuiet()
+	r.pass(backoffMin)
+	r.wantExchange(nil, 2)
+}
+
+func TestTroubleIsNotedOnceForAllCalls(t *testing.T) {
+	t.Parallel()
+	r := newCore(t, nil)
+	r.step(Exchanged{Err: store.ErrUnavailable})
+	r.wantNotes(TroubleBegan)
+	r.pass(time.Second)
+	r.step(SignalsRead{Err: store.ErrUnavailable})
+	r.wantNotes()
+	r.brings()
+	r.wantNotes()
+	r.pass(time.Second)
+	r.step(SignalsRead{})
+	r.wantNotes(TroubleEnded)
+	if n := r.act.Notes[0]; n.Elapsed != 2*time.Second {
+		t.Errorf("the trouble lasted %s, want 2 s", n.Elapsed)
+	}
+}
+
+func TestTroubleEndsWhenWhatFailedIsNotNeededAnyMore(t *testing.T) {
+	t.Parallel()
+	r, tasks := withRuns(t, 1, nil)
+	r.pass(LeaseDefault / 3)
+	r.empty()
+	r.step(Beaten{Err: store.ErrUnavailable}, SignalsRead{})
+	r.wantNotes(TroubleBegan)
+	r.step(succeed(time.Second, tasks...))
+	r.brings()
+	r.pass(time.Second)
+	r.wantNotes(TroubleEnded)
+}
+
+func TestOneOutcomeThatFailsDoesNotHoldUpTheRest(t *testing.T) {
+	t.Parallel()
+	r, tasks := withRuns(t, 2, nil)
+	r.step(succeed(time.Second, tasks...))
+	a := r.answer(r.claims(1)...)
+	a.Answer.Settled[0] = store.ErrUnavailable
+	r.step(a)
+	r.wantNotes(TroubleBegan)
+	if got := ids(r.act.Written); !slices.Equal(got, []job.ID{2}) {
+		t.Errorf("written %v, want the second", got)
+	}
+	if len(r.act.Start) != 1 {
+		t.Error("the claim that came with the answer does not start")
+	}
+	r.pass(backoffMin)
+	r.wantExchange([]job.ID{1})
+}
+
+func TestAnAnswerOfTheWrongLengthIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	r, tasks := withRuns(t, 2, nil)
+	r.step(succeed(time.Second, tasks...))
+	r.step(Exchanged{Answer: store.Exchanged{Settled: make([]error, 1)}})
+	r.wantNotes(TroubleBegan)
+	r.pass(backoffMin)
+	r.wantExchange([]job.ID{1, 2})
+}
+
+// An outcome that cannot be written becomes a failure, so that its job is not
+// stuck; it is found when the store refuses a whole exchange, too.
+func TestAnInvalidOutcomeBecomesAFailure(t *testing.T) {
+	t.Parallel()
+	invalid := fmt.Errorf("outcome 2: %w", store.ErrInvalid)
+	r, tasks := withRuns(t, 3, func(c *Config) { c.Queues[0].Workers = 3 })
+	r.step(succeed(time.Second, tasks...))
+	r.step(Exchanged{Err: invalid})
+	r.wantNotes()
+	r.wantExchange([]job.ID{1})
+	r.brings()
+	r.wantExchange([]job.ID{2})
+	r.step(Exchanged{Err: invalid})
+	r.wantNotes(OutcomeInvalid)
+	r.wantExchange([]job.ID{3})
+	r.brings()
+	r.wantExchange([]job.ID{2}, 3)
+	o := r.act.Exchange.Settle[0]
+	if o.Cause != job.Failed || o.To != job.Dead || o.Failure.Code != CodeInvalid || o.Validate() != nil {
+		t.Errorf("the replacement is %+v, want a valid failure", o)
+	}
+	a := r.answer()
+	a.Answer.Settled[0] = invalid
+	r.step(a)
+	r.wantNotes(OutcomeRefused)
+	if len(r.act.Dropped) != 1 || len(r.core.tasks) != 0 {
+		t.Errorf("dropped %v with %d left, want the replacement given up", ids(r.act.Dropped), len(r.core.tasks))
+	}
+}
+
+func TestAnInvalidWantIsNotAskedInALoop(t *testing.T) {
+	t.Parallel()
+	r := newCore(t, nil)
+	r.step(Exchanged{Err: store.ErrInvalid})
+	r.wantNotes(TroubleBegan)
+	r.wantQuiet()
+	r.wantWake(backoffMin)
+}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const (
+	// dryFree is how many exchanges in a row may be fruitless before they are
+	// spaced by dryGap: a store that is woken for others' jobs stays affordable.
+	dryFree = 4
+	dryGap  = 5 * time.Millisecond
+)
+
+// sendExchange sends an exchange when there is reason to.
+func (c *Core) sendExchange(now time.Duration) {
+	if now < c.exchangeAt() {
+		return
+	}
+	x := &c.request
+	c.takePending()
+	x.Settle = x.Settle[:0]
+	for _, t := range c.flying {
+		x.Settle = append(x.Settle, t.Outcome)
+	}
+	// While the store is in trouble outcomes go first: they may free space, and
+	// a claim whose answer is lost costs its job a lease.
+	x.Want = x.Want[:0]
+	if c.stop == serving && (len(x.Settle) == 0 || c.exchange.fails == 0 && c.singly == 0) {
+		x.Want = c.wants(x.Want)
+		c.askedAt = now
+		c.more = false
+	}
+	if len(x.Settle) == 0 && len(x.Want) == 0 {
+		return
+	}
+	x.Holder, x.Lease = c.cfg.Holder, c.cfg.Lease
+	c.exchange.send(now)
+	c.out.Exchange = x
+}
+
+// exchangeAt returns when the next exchange is to be sent.
+func (c *Core) exchangeAt() time.Duration {
+	switch {
+	case c.exchange.busy:
+		return never
+	case len(c.pending) > 0:
+		return c.exchange.at
+	case c.stop != serving || !c.hasRoom():
+		return never
+	}
+	at := c.exchange.at
+	if c.dry >= dryFree {
+		at = max(at, c.askedAt+dryGap)
+	}
+	if c.more {
+		return at
+	}
+	return max(at, min(c.dueAt, c.askedAt+c.cfg.Poll))
+}
+
+// takePending moves the outcomes to be written now from pending to flying.
+func (c *Core) takePending() {
+	n := min(len(c.pending), job.ExchangeMax)
+	if c.singly > 0 {
+		n = min(n, 1)
+	}
+	c.flying = append(c.flying[:0], c.pending[:n]...)
+	rest := copy(c.pending, c.pending[n:])
+	clear(c.pending[rest:])
+	c.pending = c.pending[:rest]
+}
+
+func (e Exchanged) apply(c *Core, now time.Duration) {
+	err := e.Err
+	if err == nil && len(e.Answer.Settled) != len(c.flying) {
+		err = fmt.Errorf("the store answered %d of %d outcomes: %w", len(e.Answer.Settled), len(c.flying), store.ErrUnknown)
+	}
+	if err != nil && !c.isolates(err) {
+		c.pending = append(c.flying, c.pending...)
+		c.flying = nil
+		c.more = true
+		c.answered(&c.exchange, err, now)
+		return
+	}
+	asked := len(c.request.Want) > 0
+	if err == nil {
+		c.trip.add(now - c.exchange.sentAt)
+		wrote := len(c.flying)
+		err = c.written(e.Answer.Settled)
+		if asked {
+			c.brought(&e.Answer, wrote, now)
+		}
+	} else {
+		err = nil // the store works, one of the outcomes is at fault
+	}
+	c.flying = emptied(c.flying)
+	c.answered(&c.exchange, err, now)
+}
+
+// brought takes in what an exchange with wants has brought.
+func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
+	c.accept(a.Claims, now)
+	if wrote > 0 || len(a.Claims) > 0 {
+		c.dry = 0
+	} else {
+		c.dry++
+	}
+	if !c.skipped || c.dry <= 1 || c.dueAt <= now { // else the queues that asked before count too
+		c.dueAt = never
+	}
+	if a.NextDue < never-now {
+		c.dueAt = min(c.dueAt, now+max(a.NextDue, time.Millisecond))
+	}
+	c.more = c.more || a.Full || c.asksAgain()
+}
+
+// written goes through the answers to the outcomes. Its error is the reason why
+// some are kept to be asked again.
+func (c *Core) written(answers []error) (failed error) {
+	for i, t := range c.flying {
+		err := answers[i]
+		switch {
+		case err == nil:
+			c.close(t)
+			c.out.Written = append(c.out.Written, t)
+		case errors.Is(err, store.ErrLeaseLost), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrConflict):
+			c.note(Note{Kind: OutcomeRefused, Task: t, Err: err})
+			c.discard(t)
+		case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge):
+			c.replace(t, err)
+		default:
+			failed = err
+			c.pending = append(c.pending, t)
+		}
+	}
+	return failed
+}
+
+// isolates deals with an exchange that was refused as a whole because one of
+// its outcomes cannot be written: they are written one by one until it is found.
+func (c *Core) isolates(err error) bool {
+	if !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrTooLarge) || len(c.flying) == 0 {
+		return false
+	}
+	if len(c.flying) == 1 {
+		c.replace(c.flying[0], err)
+		return true
+	}
+	c.singly = len(c.flying) + 1 // this answer counts one down
+	c.pending = append(c.flying, c.pending...)
+	c.flying = nil
+	return true
+}
+
+// replace puts a failure in the place of an outcome that cannot be written, so
+// that its job is not stuck. A replacement that is refused too is given up.
+func (c *Core) replace(t *Task, err error) {
+	if t.replaced {
+		c.note(Note{Kind: OutcomeRefused, Task: t, Err: err})
+		c.discard(t)
+		return
+	}
+	c.note(Note{Kind: OutcomeInvalid, Task: t, Err: err})
+	t.replaced = true
+	t.Outcome = invalidOutcome(t.Claim, err)
+	c.pending = append(c.pending, t)
+}
+
+// discard takes a task out of the books whose outcome will not be written.
+func (c *Core) discard(t *Task) {
+	c.remove(t)
+	c.out.Dropped = append(c.out.Dropped, t)
+}
+
+// close takes a task out of the books whose outcome is written.
+func (c *Core) close(t *Task) {
+	c.remove(t)
+	if c.stop != serving && t.started && t.Outcome.Cause == job.Interrupted {
+		c.handed++
+	}
+}
+
+func (e Finished) apply(c *Core, now time.Duration) {
+	c.setReported(e.Tasks, false)
+	for _, t := range e.Tasks {
+		if t.Stuck {
+			c.note(Note{Kind: HandlerStuck, Task: t})
+		} else {
+			c.freeSlot(t)
+		}
+		t.queue.runs.add(t.Elapsed)
+		t.kind.runs.add(t.Elapsed)
+		if t.lost {
+			c.discard(t)
+			continue
+		}
+		c.pend(t)
+	}
+}
+
+func (e Unstuck) apply(c *Core, now time.Duration) {
+	for _, t := range e.Tasks {
+		c.freeSlot(t)
+		c.note(Note{Kind: HandlerReturned, Task: t})
+	}
+}

@@ -1,0 +1,337 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/faultstore"
+)
+
+// The script of the fault loops: one job of each sort, and one that runs long
+// enough for heartbeats and rescues.
+const (
+	succeeds  = 1 + iota
+	failsOnce // with a retry a minute later
+	panics    // until it is dead
+	dies      // at once
+	takesLong
+	reports // progress, result and cost
+	scripted
+)
+
+// script is the handler of the fault loops and its ledger.
+type script struct {
+	mu   sync.Mutex
+	runs map[store.Run]int
+}
+
+func (s *script) handle(ctx context.Context, r *engine.Run) error {
+	s.mu.Lock()
+	s.runs[store.Run{ID: r.Claim.ID, Token: r.Claim.Token}]++
+	s.mu.Unlock()
+	switch r.Claim.ID {
+	case failsOnce:
+		if r.Claim.Attempt() == 1 {
+			return errors.New("once more")
+		}
+	case panics:
+		panic("boom")
+	case dies:
+		return errDead
+	case takesLong:
+		return sleep(ctx, time.Minute)
+	case reports:
+		for i := range int64(5) {
+			r.Progress(i, 5, "")
+			r.AddCost(1)
+			if err := sleep(ctx, time.Second); err != nil {
+				return err
+			}
+		}
+		return r.SetResult([]byte("done"))
+	}
+	return nil
+}
+
+// sleep waits as a good handler does.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// faulty puts a faulty store before the one of the configuration.
+func faulty(c *engine.Config, plan faultstore.Plan) *faultstore.Store {
+	s := faultstore.New(c.Store.(store.Store), plan)
+	c.Store = s
+	return s
+}
+
+// play runs the script with a plan that ends after healAfter, and fails the test
+// unless every job ends as it should and the books balance. It returns how many
+// calls of a method there were.
+func play(t *testing.T, method string, plan faultstore.Plan, healAfter time.Duration) (calls int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{runs: map[store.Run]int{}}
+		var faults *faultstore.Store
+		r := newRig(t, s.handle, func(c *engine.Config) {
+			faults = faulty(c, plan)
+		})
+		ids := r.enqueue(scripted - 1)
+		r.start()
+		time.Sleep(healAfter)
+		faults.Set(nil)
+		time.Sleep(5 * time.Minute)
+		r.idle()
+		calls = faults.Calls(method)
+		if err := r.finish(); err != nil {
+			t.Errorf("the stop: %v", err)
+		}
+		r.wantState(job.Completed, ids[succeeds-1], ids[failsOnce-1], ids[takesLong-1], ids[reports-1])
+		r.wantState(job.Dead, ids[panics-1], ids[dies-1])
+		s.audit(t, r.store)
+	})
+	return calls
+}
+
+// audit compares the store's books with each other and with the handler's ledger.
+func (s *script) audit(t *testing.T, st store.Store) {
+	t.Helper()
+	dump, err := st.Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run, n := range s.runs {
+		if n != 1 {
+			t.Errorf("run %d of job %d ran %d times", run.Token, run.ID, n)
+		}
+	}
+	type key struct {
+		id job.ID
+		of event.Type
+	}
+	events := map[key]int32{}
+	for _, e := range dump.Events {
+		events[key{e.Job, e.Type}]++
+	}
+	failures := map[job.ID]int32{}
+	for _, f := range dump.Failures {
+		failures[f.Job]++
+	}
+	attempts := map[job.ID]int32{succeeds: 1, failsOnce: 2, panics: attemptsMax, dies: 1, takesLong: 1, reports: 1}
+	for _, j := range dump.Jobs {
+		c := j.Counters
+		succeeded := events[key{j.ID, event.JobSucceeded}]
+		switch {
+		case int64(c.Sum()) != int64(j.Token):
+			t.Errorf("job %d: %d runs, counted %+v", j.ID, j.Token, c)
+		case c.Attempts > attempts[j.ID] || c.Attempts < 1:
+			t.Errorf("job %d: %d attempts, want %d", j.ID, c.Attempts, attempts[j.ID])
+		case succeeded > 1 || (succeeded == 1) != (j.State == job.Completed):
+			t.Errorf("job %d is %s and succeeded %d times", j.ID, j.State, succeeded)
+		case failures[j.ID] != c.Crashes+c.Attempts-succeeded:
+			t.Errorf("job %d: %d failure records for %+v", j.ID, failures[j.ID], c)
+		case j.ID == reports && (string(j.Result) != "done" || j.Cost < 5):
+			t.Errorf("job %d: result %q, cost %d", j.ID, j.Result, j.Cost)
+		}
+	}
+}
+
+// Every store call of the script fails once, or from then on for a while, before
+// or after its effect, or hangs: nothing is lost and nothing doubled.
+func TestEveryStoreCallMayFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some hundred runs of the script")
+	}
+	kinds := []struct {
+		name  string
+		fault faultstore.Fault
+	}{
+		{"unavailable", faultstore.Fault{Before: store.ErrUnavailable}},
+		{"full", faultstore.Fault{Before: store.ErrFull}},
+		{"unknown, not done", faultstore.Fault{Before: store.ErrUnknown}},
+		{"unknown, done", faultstore.Fault{After: store.ErrUnknown}},
+		{"hangs", faultstore.Fault{Hang: true}},
+	}
+	scripts := 0
+	for _, method := range []string{"Exchange", "Heartbeat", "Rescue", "Signals", "Declare", "Notify"} {
+		calls := play(t, method, nil, 0)
+		if calls == 0 {
+			t.Fatalf("the script does not call %s", method)
+		}
+		calls = min(calls, 25) // later calls of a minute with nothing to do are alike
+		for _, kind := range kinds {
+			for n := range calls {
+				for _, lasting := range []time.Duration{time.Minute, 0} {
+					scripts++
+					plan := faultstore.Nth(method, n+1, kind.fault)
+					if lasting > 0 {
+						plan = faultstore.From(method, n+1, kind.fault)
+					}
+					t.Run(fmt.Sprintf("%s/%s/call %d for %s", method, kind.name, n+1, lasting), func(t *testing.T) {
+						play(t, method, plan, max(lasting, 2*time.Minute))
+					})
+				}
+			}
+		}
+	}
+	if scripts < 300 {
+		t.Errorf("only %d scripts played", scripts)
+	}
+}
+
+// A store that fails for every call for minutes: what has finished is kept, and
+// written when it is back.
+func TestOutcomesOutliveALongOutage(t *testing.T) {
+	for _, err := range []error{store.ErrFull, store.ErrUnavailable, store.ErrUnknown} {
+		t.Run(err.Error(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				logs := &logs{}
+				var faults *faultstore.Store
+				r := newRig(t, func(ctx context.Context, _ *engine.Run) error { return sleep(ctx, 2*time.Second) },
+					func(c *engine.Config) {
+						faults, c.Logger = faulty(c, nil), logs.logger()
+					})
+				ids := r.enqueue(8)
+				r.start()
+				time.Sleep(time.Second) // four run
+				faults.Set(faultstore.From("", 1, faultstore.Fault{Before: err}))
+				time.Sleep(10 * time.Minute)
+				synctest.Wait()
+				r.wantState(job.Running, ids[:4]...)
+				r.wantState(job.Waiting, ids[4:]...)
+				faults.Set(nil)
+				time.Sleep(time.Minute)
+				r.idle()
+				r.wantState(job.Completed, ids...)
+				for _, id := range ids[:4] {
+					if j := r.get(id); j.Token != 1 {
+						t.Errorf("job %d ran %d times", id, j.Token)
+					}
+				}
+				if began, ended := logs.count("the store fails"), logs.count("the store works again"); began != 1 || ended != 1 {
+					t.Errorf("logged %d times that the store fails and %d times that it works again", began, ended)
+				}
+				_ = r.finish()
+			})
+		})
+	}
+}
+
+// proves: Q8
+func TestQ8_AStopWithABrokenStoreGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logs := &logs{}
+		var faults *faultstore.Store
+		r := newRig(t, func(ctx context.Context, _ *engine.Run) error { return sleep(ctx, 2*time.Second) },
+			func(c *engine.Config) {
+				faults, c.Logger = faulty(c, nil), logs.logger()
+			})
+		r.enqueue(3)
+		r.start()
+		time.Sleep(time.Second)
+		faults.Set(faultstore.From("", 1, faultstore.Fault{Hang: true}))
+		began := time.Now()
+		r.stop()
+		var returned *engine.Returned
+		if err := <-r.ended; !errors.As(err, &returned) || returned.Unsaved != 3 {
+			t.Errorf("stopped with %v, want three unsaved", err)
+		}
+		if took := time.Since(began); took != 11*time.Second {
+			t.Errorf("the stop took %s, want the last second of the runs and ten more", took)
+		}
+		if logs.count("without having written all outcomes") != 1 {
+			t.Error("nothing in the log")
+		}
+	})
+}
+
+// proves: Q4
+func TestQ4_AWorkerThatLostItsLeaseCannotWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var faults *faultstore.Store
+		told := make(chan error, 1)
+		slow := newRig(t, func(ctx context.Context, r *engine.Run) error {
+			<-ctx.Done()
+			told <- context.Cause(ctx)
+			time.Sleep(4 * time.Minute) // deaf; somebody else does the job
+			r.Progress(1, 1, "too late")
+			return r.SetResult([]byte("slow"))
+		}, func(c *engine.Config) {
+			faults, c.Holder, c.Kinds[0].KillGrace = faulty(c, nil), "slow", 10*time.Minute
+		})
+		ids := slow.enqueue(1)
+		slow.start()
+		time.Sleep(time.Second)
+		faults.Set(faultstore.From("", 1, faultstore.Fault{Before: store.ErrUnavailable})) // cut off
+		began := time.Now()
+		if err := <-told; err != store.ErrLeaseLost {
+			t.Errorf("cause %v, want ErrLeaseLost", err)
+		}
+		if took := time.Since(began); took > 7*time.Second {
+			t.Errorf("told after %s, want two thirds of the lease", took)
+		}
+
+		quick := newRig(t, func(_ context.Context, r *engine.Run) error { return r.SetResult([]byte("quick")) },
+			func(c *engine.Config) { c.Store, c.Holder = slow.store, "quick" })
+		quick.start()
+		time.Sleep(time.Minute)
+		slow.wantState(job.Completed, ids...)
+		faults.Set(nil)
+		time.Sleep(5 * time.Minute)
+		slow.idle()
+		if j := slow.get(ids[0]); string(j.Result) != "quick" || j.Token != 2 || j.Counters.Crashes != 1 {
+			t.Errorf("result %q after %d runs and %d crashes", j.Result, j.Token, j.Counters.Crashes)
+		}
+		if n := len(slow.failures(ids[0])); n != 1 {
+			t.Errorf("%d failures, want the crash alone", n)
+		}
+		_, _ = slow.finish(), quick.finish()
+	})
+}
+
+// A success after the lease counted as lost is written if nobody else has taken
+// the job, and a failure then hands the job back without a crash.
+func TestALeaseThatCountsAsLostMayStillBeHeld(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want job.State
+	}{{"success", nil, job.Completed}, {"failure", errDead, job.Waiting}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, func(ctx context.Context, _ *engine.Run) error { <-ctx.Done(); return tt.err },
+					func(c *engine.Config) {
+						faulty(c, faultstore.From("Heartbeat", 1, faultstore.Fault{Before: store.ErrUnavailable}))
+					})
+				ids := r.enqueue(1)
+				r.start()
+				time.Sleep(6 * time.Second)
+				paused := store.Paused // so that it is not claimed again
+				if _, err := r.store.SetQueue(t.Context(), store.By{Actor: "test"}, store.QueueChange{Name: "q", Mode: &paused}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				r.wantState(tt.want, ids...)
+				if c := r.get(ids[0]).Counters; c.Crashes != 0 {
+					t.Errorf("counters %+v, want no crash", c)
+				}
+				_ = r.finish()
+			})
+		})
+	}
+}

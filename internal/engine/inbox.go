@@ -1,0 +1,94 @@
+package engine
+
+import "sync"
+
+// inbox collects what happens between two rounds of the loop. Whatever comes
+// while the loop is busy is one batch, and one wake-up, for its next round.
+type inbox struct {
+	wake chan struct{} // of capacity one
+
+	mu sync.Mutex
+	batch
+}
+
+// batch is what the loop takes at a time.
+type batch struct {
+	events   []Event
+	reported []*Task
+	finished []*Task
+	returned []*Task
+	waiters  []chan<- struct{} // to be closed when the engine is idle
+}
+
+func (in *inbox) post(e Event) {
+	in.mu.Lock()
+	in.events = append(in.events, e)
+	in.mu.Unlock()
+	in.nudge()
+}
+
+func (in *inbox) postReported(t *Task) {
+	in.mu.Lock()
+	in.reported = append(in.reported, t)
+	in.mu.Unlock()
+	in.nudge()
+}
+
+func (in *inbox) postFinished(t *Task) {
+	in.mu.Lock()
+	in.finished = append(in.finished, t)
+	first := len(in.finished) == 1
+	in.mu.Unlock()
+	if first {
+		in.nudge()
+	}
+}
+
+func (in *inbox) postReturned(t *Task) {
+	in.mu.Lock()
+	in.returned = append(in.returned, t)
+	in.mu.Unlock()
+	in.nudge()
+}
+
+func (in *inbox) postWaiter(idle chan<- struct{}) {
+	in.mu.Lock()
+	in.waiters = append(in.waiters, idle)
+	in.mu.Unlock()
+	in.nudge()
+}
+
+// nudge wakes the loop; a second time before it is awake changes nothing.
+func (in *inbox) nudge() {
+	select {
+	case in.wake <- struct{}{}:
+	default:
+	}
+}
+
+// swap exchanges the collected batch for an empty one.
+func (in *inbox) swap(b *batch) {
+	b.events = b.events[:0]
+	b.reported = emptied(b.reported)
+	b.finished = emptied(b.finished)
+	b.returned = emptied(b.returned)
+	b.waiters = b.waiters[:0]
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.batch, *b = *b, in.batch
+}
+
+// all returns the batch as events, in an order in which a cause comes before
+// its effect.
+func (b *batch) all() []Event {
+	if len(b.reported) > 0 {
+		b.events = append(b.events, Reported{b.reported})
+	}
+	if len(b.finished) > 0 {
+		b.events = append(b.events, Finished{b.finished})
+	}
+	if len(b.returned) > 0 {
+		b.events = append(b.events, Unstuck{b.returned})
+	}
+	return b.events
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/redrive/redrive/store"
+)
+
+// lostAt returns when a task's lease counts as lost unless it is confirmed.
+func (c *Core) lostAt(t *Task) time.Duration { return t.confirmedAt + c.cfg.Lease*2/3 }
+
+// beatDue returns when a task's lease is to be extended.
+func (c *Core) beatDue(t *Task) time.Duration { return t.confirmedAt + c.cfg.Lease/3 }
+
+// sweepBy makes sure that tasks are looked at by a time.
+func (c *Core) sweepBy(at time.Duration) { c.sweepAt = min(c.sweepAt, at) }
+
+// beatBy makes sure that leases are looked at by a time.
+func (c *Core) beatBy(at time.Duration) { c.beatAt = min(c.beatAt, at) }
+
+// sweep looks at every task when the first of them needs it. There are no
+// timers per task: short runs come and go between two sweeps.
+func (c *Core) sweep(now time.Duration) {
+	if now < c.sweepAt {
+		return
+	}
+	c.sweepAt = never
+	for _, t := range c.tasks {
+		if at := c.look(t, now); at < never {
+			c.sweepBy(at)
+		}
+	}
+}
+
+// look does what is due on one task and returns when it needs the next look.
+func (c *Core) look(t *Task, now time.Duration) time.Duration {
+	switch t.phase {
+	case buffered:
+		if now < c.staleAt(t) {
+			return c.staleAt(t)
+		} // else fill hands it back
+	case running:
+		switch {
+		case now >= t.limitAt:
+			c.end(t, ErrTimeLimit, now)
+		case now >= c.lostAt(t) && !t.lost:
+			c.note(Note{Kind: LeaseExpiring, Task: t})
+			c.end(t, ErrLeaseLost, now)
+		default:
+			return min(t.limitAt, c.lostAt(t))
+		}
+		return t.giveUpAt
+	case ending:
+		if now < t.giveUpAt {
+			return t.giveUpAt
+		}
+		t.phase = abandoned
+		c.out.Abandon = append(c.out.Abandon, t)
+	case abandoned, finished:
+	}
+	return never
+}
+
+// sendBeat extends the leases that are due, and with them those that are soon,
+// and brings the progress along.
+func (c *Core) sendBeat(now time.Duration) {
+	if now < c.nextBeat() {
+		return
+	}
+	c.beatAt = never
+	news := c.news > 0 && now >= c.progressAt
+	for _, t := range c.tasks {
+		t.telling = news && t.reported && !t.lost
+		switch {
+		case t.lost:
+		case t.telling, now >= t.confirmedAt+c.cfg.Lease/4:
+			c.out.Beat = append(c.out.Beat, t)
+		default:
+			c.beatBy(c.beatDue(t))
+		}
+	}
+	if len(c.out.Beat) == 0 {
+		c.answered(&c.beat, nil, now) // what failed is not needed any more
+		return
+	}
+	c.beating = append(c.beating[:0], c.out.Beat...)
+	c.beat.send(now)
+	if news {
+		c.progressAt = now + progressGap
+		c.setReported(c.beating, false)
+	}
+}
+
+// nextBeat returns when the next heartbeat is to be sent.
+func (c *Core) nextBeat() time.Duration {
+	if c.beat.busy {
+		return never
+	}
+	at := c.beatAt
+	if c.news > 0 {
+		at = min(at, c.progressAt)
+	}
+	return max(at, c.beat.at)
+}
+
+func (e Beaten) apply(c *Core, now time.Duration) {
+	err := e.Err
+	if err == nil && len(e.Status) != len(c.beating) {
+		err = store.ErrUnknown
+	}
+	ok := c.answered(&c.beat, err, now)
+	for i, t := range c.beating {
+		if t.index < 0 {
+			continue
+		}
+		switch {
+		case !ok:
+			c.beatBy(now)
+			if t.telling && t.phase <= ending {
+				c.setReported(c.beating[i:i+1], true)
+			}
+		case !e.Status[i].Held:
+			c.taken(t, now)
+		default:
+			t.confirmedAt = c.beat.sentAt
+			c.beatBy(c.beatDue(t))
+			if e.Status[i].Cancel {
+				c.cancel(t, now)
+			}
+		}
+	}
+	c.beating = emptied(c.beating)
+}
+
+// taken acts on the store's word that a task's lease is lost.
+func (c *Core) taken(t *Task, now time.Duration) {
+	switch t.phase {
+	case buffered:
+		t.queue.drop(t)
+		t.kind.buffered--
+		c.discard(t)
+	case running, ending:
+		t.lost = true
+		if t.inTx {
+			return // the transaction has ended the job, and the handler may go on
+		}
+		c.note(Note{Kind: LeaseTaken, Task: t})
+		if t.phase == running {
+			c.end(t, ErrLeaseLost, now)
+		}
+	case abandoned, finished: // the answer to its outcome decides
+	}
+}
+
+func (e Reported) apply(c *Core, now time.Duration) {
+	c.setReported(e.Tasks, true)
+}
+
+// setReported marks tasks as having progress to write, or not any more.
+func (c *Core) setReported(tasks []*Task, reported bool) {
+	for _, t := range tasks {
+		switch {
+		case t.reported == reported || reported && t.phase > ending:
+		case reported:
+			c.news++
+			t.reported = true
+		default:
+			c.news--
+			t.reported = false
+		}
+	}
+}
+
+func (e WrittenInTx) apply(*Core, time.Duration) { e.Task.inTx = true }

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Every line about a job carries its id, and its correlation id if it has one.
+
+func (e *Engine) log(level slog.Level, message string, c *job.Claim, attrs ...slog.Attr) {
+	ctx := context.Background()
+	if !e.cfg.Logger.Enabled(ctx, level) {
+		return
+	}
+	about := []slog.Attr{
+		slog.String("job", c.ID.String()), slog.Int64("run", int64(c.Token)),
+		slog.String("kind", c.Kind), slog.String("queue", c.Queue),
+	}
+	if c.Correlation != "" {
+		about = append(about, slog.String("correlation", c.Correlation))
+	}
+	e.cfg.Logger.LogAttrs(ctx, level, message, append(about, attrs...)...)
+}
+
+// claim returns the claim of a task, also of a stuck one that was released.
+func (t *Task) claim() *job.Claim {
+	if t.run != nil {
+		return &t.run.Claim
+	}
+	return t.Claim
+}
+
+// logTransition tells what a run that has been written ended in.
+func (e *Engine) logTransition(t *Task) {
+	o, c := &t.Outcome, t.Claim
+	if o.Cause == job.Succeeded && !e.cfg.Logger.Enabled(context.Background(), slog.LevelDebug) {
+		return // the one path that must cost nothing
+	}
+	took := slog.Duration("took", t.Elapsed)
+	if t.inTx {
+		e.log(slog.LevelDebug, "run ended; its handler's transaction decides", c, took)
+		return
+	}
+	switch o.Cause {
+	case job.Succeeded:
+		e.log(slog.LevelDebug, "job completed", c, took)
+	case job.Failed:
+		level, message := slog.LevelInfo, "job failed and will be retried"
+		attrs := []slog.Attr{took, slog.Int("attempt", int(c.Attempt()))}
+		if o.To == job.Dead {
+			level, message = slog.LevelError, "job is dead"
+			attrs = append(attrs, slog.String("reason", string(o.Reason)))
+		} else {
+			attrs = append(attrs, due(o)...)
+		}
+		if f := o.Failure; f != nil {
+			attrs = append(attrs, slog.String("how", string(f.How)), slog.String("class", f.Class), slog.String("error", f.Message))
+		}
+		e.log(level, message, c, attrs...)
+	case job.Snoozed, job.Deferred, job.Interrupted:
+		e.log(slog.LevelInfo, "job "+o.Cause.String(), c, append(due(o), took)...)
+	case job.Cancel:
+		e.log(slog.LevelInfo, "job cancelled", c, took)
+	case job.Enqueued, job.Claimed, job.Crashed, job.Expired, job.Retried: // no end of a run
+	}
+}
+
+func due(o *job.Outcome) []slog.Attr {
+	attrs := []slog.Attr{slog.Duration("due_in", o.Delay)}
+	if o.NotBefore > 0 {
+		attrs = append(attrs, slog.Time("not_before", o.NotBefore.Time()))
+	}
+	return attrs
+}
+
+// logNote tells what the core noted.
+func (e *Engine) logNote(n Note) {
+	ctx := context.Background()
+	failure := slog.Any("error", n.Err)
+	switch n.Kind {
+	case TroubleBegan:
+		e.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "the store fails; what has finished is kept and written later", failure)
+	case TroubleEnded:
+		e.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "the store works again",
+			slog.Duration("after", n.Elapsed), slog.Int("outcomes_waiting", n.N))
+	case LeaseExpiring:
+		e.log(slog.LevelWarn, "job stopped: its lease could not be extended in time", n.Task.claim())
+	case LeaseTaken:
+		e.log(slog.LevelWarn, "job stopped: its lease is lost", n.Task.claim())
+	case OutcomeRefused:
+		e.log(slog.LevelWarn, "outcome dropped", n.Task.claim(), slog.String("outcome", n.Task.Outcome.To.String()), failure)
+	case OutcomeInvalid:
+		e.logInvalid(n.Task, n.Err)
+	case HandlerStuck:
+		e.log(slog.LevelError, "handler does not return: the run ends without it, its slot stays taken",
+			n.Task.claim(), slog.Any("stopped", n.Task.Cause))
+	case HandlerReturned:
+		e.log(slog.LevelWarn, "handler returned after its run had ended; its slot is free again", n.Task.claim())
+	case ClaimUnknown:
+		e.log(slog.LevelError, "the store gave a job that nobody had asked for; it is handed back", n.Task.claim())
+	case OutcomesGivenUp:
+		e.cfg.Logger.LogAttrs(ctx, slog.LevelError,
+			"stopping without having written all outcomes; the jobs run again when their leases are over", slog.Int("jobs", n.N))
+	}
+}
+
+func (e *Engine) logInvalid(t *Task, err error) {
+	e.log(slog.LevelError, "the outcome of a run cannot be written; the job fails instead", t.claim(), slog.Any("error", err))
+}
+
+func (e *Engine) logProcesses(r *Run, err error) {
+	e.log(slog.LevelError, "processes of a run are still there", &r.Claim, slog.Any("error", err))
+}
+
+func (e *Engine) logLeftover(r *Run, err error) {
+	e.log(slog.LevelWarn, "the temp directory of a run cannot be removed; a later sweep tries again", &r.Claim, slog.Any("error", err))
+}
+
+func (e *Engine) logExpired(ids []job.ID) {
+	for _, id := range ids {
+		e.cfg.Logger.Error("job is dead", "job", id.String(), "reason", string(job.DeadlineOver))
+	}
+}
+
+func (e *Engine) logRescued(jobs []store.Rescued) {
+	for _, r := range jobs {
+		level, message := slog.LevelWarn, "job rescued: the lease of its run was over"
+		if r.To == job.Dead {
+			level, message = slog.LevelError, "job is dead"
+		}
+		c := job.Claim{ID: r.ID, Token: r.Token, Kind: r.Kind, Queue: r.Queue}
+		attrs := []slog.Attr{slog.Int("crashes", int(r.Crashes)), slog.String("worker", r.Holder), slog.String("state", r.To.String())}
+		if r.To == job.Dead {
+			attrs = append(attrs, slog.String("reason", string(job.Stalled)))
+		}
+		e.log(level, message, &c, attrs...)
+	}
+}

@@ -1,0 +1,148 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func TestJobsRunOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var runs atomic.Int64
+		r := newRig(t, func(context.Context, *engine.Run) error { runs.Add(1); return nil }, nil)
+		r.start()
+		ids := r.enqueue(1000)
+		r.idle()
+		r.wantState(job.Completed, ids...)
+		if got := runs.Load(); got != 1000 {
+			t.Errorf("%d runs of 1000 jobs", got)
+		}
+		if err := r.finish(); err != nil {
+			t.Error(err)
+		}
+		if err := r.engine.Run(t.Context()); err == nil {
+			t.Error("a second Run works")
+		}
+	})
+}
+
+// proves: R15
+func TestR15_WaitingHoldsNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(_ context.Context, run *engine.Run) error {
+			if run.Claim.ID == 1 && run.Claim.Attempt() == 1 {
+				return errors.New("later")
+			}
+			return nil
+		}, func(c *engine.Config) { c.Queues[0].Workers, c.Kinds[0].Timeout = 1, time.Second })
+		ids := r.enqueue(5)
+		r.start()
+		r.idle()
+		r.wantState(job.Completed, ids[1:]...)
+		r.wantState(job.Retrying, ids[0])
+		time.Sleep(time.Minute + time.Second) // the retry is due after a minute
+		r.idle()
+		r.wantState(job.Completed, ids[0])
+		if j := r.get(ids[0]); j.Counters.Attempts != 2 {
+			t.Errorf("%d attempts, want 2", j.Counters.Attempts)
+		}
+		_ = r.finish()
+	})
+}
+
+func TestIdleCoversWhatWasEnqueuedBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(context.Context, *engine.Run) error { return nil }, nil)
+		r.start()
+		for range 100 {
+			ids := r.enqueue(3)
+			r.idle()
+			r.wantState(job.Completed, ids...)
+		}
+		cut, cancel := context.WithCancel(t.Context())
+		cancel()
+		paused := store.Paused
+		if _, err := r.store.SetQueue(t.Context(), store.By{Actor: "test"}, store.QueueChange{Name: "q", Mode: &paused}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.engine.Idle(cut); err == nil {
+			synctest.Wait() // it may have been idle before it looked
+		} else if !errors.Is(err, context.Canceled) {
+			t.Errorf("Idle with an ended context: %v", err)
+		}
+		_ = r.finish()
+		if err := r.engine.Idle(t.Context()); err != nil {
+			t.Errorf("after Run: %v", err)
+		}
+	})
+}
+
+// Two jobs at a time of a thousand that are quick: none waits for a slot that
+// is free, and the store is asked rarely.
+func TestQuickJobsAreFetchedAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(time.Millisecond); return nil }, nil)
+		slow := &slowStore{Worker: r.store}
+		r2 := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(time.Millisecond); return nil },
+			func(c *engine.Config) { c.Store, c.Queues[0].Workers = slow, 2 })
+		ids := r.enqueue(1000)
+		r2.start()
+		began := time.Now()
+		if err := r2.engine.Idle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.wantState(job.Completed, ids...)
+		if took := time.Since(began); took > 700*time.Millisecond {
+			t.Errorf("1000 jobs of a millisecond took two workers %s", took)
+		}
+		_ = r2.finish()
+	})
+}
+
+// slowStore is a store whose exchanges take 10 ms.
+type slowStore struct{ store.Worker }
+
+func (s *slowStore) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	time.Sleep(10 * time.Millisecond)
+	return s.Worker.Exchange(ctx, x)
+}
+
+// Claims of one answer share their memory.
+func TestALongRunDoesNotKeepThePayloadsOfOthers(t *testing.T) {
+	t.Parallel()
+	payload := make(chan weak.Pointer[byte], 1)
+	release := make(chan struct{})
+	r := newRig(t, func(_ context.Context, run *engine.Run) error {
+		if run.Claim.ID == 1 {
+			<-release
+		} else {
+			payload <- weak.Make(&run.Claim.Payload[0])
+		}
+		return nil
+	}, nil)
+	ids := r.enqueue(2)
+	r.start()
+	p := <-payload
+	for r.get(ids[1]).State != job.Completed {
+		runtime.Gosched()
+	}
+	for try := 0; p.Value() != nil; try++ {
+		if try == 1000 {
+			t.Fatal("the payload of a job that has ended is still held")
+		}
+		runtime.GC()
+		runtime.Gosched()
+	}
+	close(release)
+	r.idle()
+	_ = r.finish()
+}

@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// queue is a queue as this process works on it.
+type queue struct {
+	Queue
+	workers int // the setting that counts now
+	paused  bool
+	busy    int     // slots taken
+	buffer  []*Task // claimed ahead, oldest first
+	runs    average // of a run
+
+	asked []int // per kind, what is left of the share asked for; notAsked
+	wants []store.KindWant
+}
+
+// kind is a kind of job as this process runs it.
+type kind struct {
+	*Kind
+	index          int // in Core.kinds
+	busy, buffered int
+	runs           average // of a run
+	left           int     // room not yet asked for, while wants are made
+}
+
+// notAsked marks a kind that an exchange did not ask for.
+const notAsked = -1
+
+// average is an exponentially weighted mean; zero means not measured.
+type average time.Duration
+
+// averageWeight is the number of measurements over which an average looks back.
+const averageWeight = 8
+
+func (a *average) add(d time.Duration) {
+	d = max(d, 1)
+	if *a == 0 {
+		*a = average(d)
+		return
+	}
+	*a += (average(d) - *a) / averageWeight
+}
+
+// aheadMin is how many jobs a queue of few workers may hold ahead.
+const aheadMin = 256
+
+// ahead returns how many jobs to hold beyond the free slots, so that slots have
+// work while an exchange is under way and exchanges stay few: what they can do
+// during two of them, because what one asks for must last during the next. It
+// is none while runs are longer than an exchange, or not known to be shorter.
+func (c *Core) ahead(workers int, runs average) int {
+	if runs == 0 || runs >= c.trip {
+		return 0
+	}
+	return min(2*workers*int(c.trip/runs), aheadMax(workers))
+}
+
+func aheadMax(workers int) int { return max(workers, aheadMin) }
+
+// room returns how many jobs to ask for in a queue.
+func (c *Core) room(q *queue) int {
+	if q.paused {
+		return 0
+	}
+	return q.workers + c.ahead(q.workers, q.runs) - q.busy - len(q.buffer)
+}
+
+// kindRoom returns how many jobs to ask for of a kind.
+func (c *Core) kindRoom(k *kind) int {
+	if k.Workers == 0 {
+		return math.MaxInt
+	}
+	return k.Workers + c.ahead(k.Workers, k.runs) - k.busy - k.buffered
+}
+
+// hasRoom reports whether any job could be taken.
+func (c *Core) hasRoom() bool {
+	return slices.ContainsFunc(c.queues, func(q *queue) bool { return c.room(q) > 0 }) &&
+		slices.ContainsFunc(c.kinds, func(k *kind) bool { return c.kindRoom(k) > 0 })
+}
+
+// wants asks for all that there is room for. The room of a kind with workers of
+// its own is divided between the queues; where it is not enough for all, the
+// queues take turns.
+func (c *Core) wants(into []store.Want) []store.Want {
+	c.skipped = false
+	for _, k := range c.kinds {
+		k.left = c.kindRoom(k)
+	}
+	total := job.ExchangeMax
+	for i := range c.queues {
+		q := c.queues[(c.turn+i)%len(c.queues)]
+		for k := range q.asked {
+			q.asked[k] = notAsked
+		}
+		room := min(c.room(q), total)
+		if room <= 0 {
+			continue
+		}
+		kinds := c.kindWants(q, room, len(c.queues)-i)
+		if len(kinds) == 0 {
+			continue
+		}
+		total -= room
+		into = append(into, store.Want{Queue: q.Name, Max: room, Kinds: kinds, Limit: q.Limit, Rate: q.Rate})
+	}
+	c.turn = (c.turn + 1) % len(c.queues)
+	return into
+}
+
+func (c *Core) kindWants(q *queue, room, queues int) []store.KindWant {
+	q.wants = q.wants[:0]
+	for i, k := range c.kinds {
+		share := room
+		if k.Workers > 0 {
+			share = min(room, (max(0, k.left)+queues-1)/queues)
+			k.left -= share
+		}
+		if share == 0 {
+			c.skipped = true
+			continue
+		}
+		q.asked[i] = share
+		q.wants = append(q.wants, store.KindWant{
+			Kind: k.Name, Max: share, CrashMax: k.CrashMax, Limit: k.Limit, Rate: k.Rate,
+		})
+	}
+	return q.wants
+}
+
+// accept takes in what the exchange has brought.
+func (c *Core) accept(claims []job.Claim, now time.Duration) {
+	tasks := make([]Task, len(claims))
+	for i := range claims {
+		t := &tasks[i]
+		*t = Task{Claim: &claims[i], arrivedAt: now, confirmedAt: c.exchange.sentAt}
+		c.add(t)
+		c.sweepBy(c.staleAt(t))
+		c.beatBy(c.beatDue(t))
+		t.queue, t.kind = c.queueOf[t.Claim.Queue], c.kindOf[t.Claim.Kind]
+		if t.queue == nil || t.kind == nil {
+			c.note(Note{Kind: ClaimUnknown, Task: t})
+			t.settle(job.Interrupted, job.Waiting)
+			c.pend(t)
+			continue
+		}
+		t.queue.buffer = append(t.queue.buffer, t)
+		t.queue.asked[t.kind.index]--
+		t.kind.buffered++
+	}
+}
+
+// asksAgain reports whether an answer leaves reason to ask again at once: a kind
+// filled its share and has room again, or a queue has not had its turn yet.
+func (c *Core) asksAgain() bool {
+	for _, q := range c.queues {
+		for i, k := range c.kinds {
+			if k.Workers > 0 && q.asked[i] == 0 && c.kindRoom(k) > 0 {
+				return true
+			}
+		}
+	}
+	return c.skipped && c.dry < len(c.queues)
+}
+
+// fill starts what is buffered, as far as there are slots, and hands back what
+// cannot stay.
+func (c *Core) fill(now time.Duration) {
+	for _, q := range c.queues {
+		if len(q.buffer) == 0 {
+			continue
+		}
+		keep := q.buffer[:0]
+		for _, t := range q.buffer {
+			switch {
+			case now >= c.staleAt(t):
+				q.runs = max(q.runs, average(c.cfg.Lease/3)) // not as quick as it seemed
+				t.kind.runs = max(t.kind.runs, q.runs)
+				c.handBack(t)
+			case c.stop != serving || q.paused || c.expired(t, now):
+				c.handBack(t)
+			case q.busy < q.workers && (t.kind.Workers == 0 || t.kind.busy < t.kind.Workers):
+				c.start(t, now)
+			case len(keep) >= aheadMax(q.workers):
+				c.handBack(t)
+			default:
+				keep = append(keep, t)
+			}
+		}
+		clear(q.buffer[len(keep):])
+		q.buffer = keep
+	}
+}
+
+// staleAt returns when a buffered task has waited too long for a slot.
+func (c *Core) staleAt(t *Task) time.Duration {
+	return min(t.arrivedAt+c.cfg.Lease/3, c.lostAt(t))
+}
+
+// expired reports whether a buffered task has passed its deadline.
+func (c *Core) expired(t *Task, now time.Duration) bool {
+	return t.Claim.Deadline > 0 && t.Claim.ClaimedAt.Add(now-t.arrivedAt) >= t.Claim.Deadline
+}
+
+// drop takes a task out of the buffer.
+func (q *queue) drop(t *Task) {
+	q.buffer = slices.DeleteFunc(q.buffer, func(b *Task) bool { return b == t })
+}
+
+// set takes over the settings of the queue.
+func (q *queue) set(c *Core, settings []store.Queue) {
+	workers, paused := q.Workers, false
+	if i := slices.IndexFunc(settings, func(s store.Queue) bool { return s.Name == q.Name }); i >= 0 {
+		paused = settings[i].Mode == store.Paused
+		if settings[i].Workers > 0 {
+			workers = min(settings[i].Workers, WorkersMax)
+		}
+	}
+	if workers != q.workers || paused != q.paused {
+		q.workers, q.paused = workers, paused
+		c.more = true
+	}
+}

@@ -1,0 +1,184 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// proves: Q11
+func TestQ11_ProgressResultAndCostAreStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(ctx context.Context, run *engine.Run) error {
+			if run.Claim.Attempt() == 1 {
+				run.Progress(3, 10, strings.Repeat("ä", 200))
+				run.AddCost(7)
+				time.Sleep(2 * time.Second)
+				return errors.New("once more")
+			}
+			time.Sleep(5 * time.Second)
+			if err := run.SetResult(make([]byte, job.ResultMax+1)); !errors.Is(err, store.ErrTooLarge) {
+				t.Errorf("a result that is too large gives %v", err)
+			}
+			result := []byte("first")
+			run.AddCost(2)
+			run.AddCost(3)
+			err := run.SetResult(result)
+			copy(result, "xxxxx") // the handler may reuse its buffer
+			return err
+		}, nil)
+		ids := r.enqueue(1)
+		r.start()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if p := r.get(ids[0]).Progress; p.Done != 3 || p.Total != 10 || p.Note != strings.Repeat("ä", 128) {
+			t.Errorf("progress %+v", p)
+		}
+		time.Sleep(time.Minute + 4*time.Second)
+		synctest.Wait()
+		if j := r.get(ids[0]); j.State != job.Running || j.Progress != (job.Progress{}) {
+			t.Errorf("job is %s with progress %+v, want a second run without", j.State, j.Progress)
+		}
+		r.idle()
+		j := r.get(ids[0])
+		if string(j.Result) != "first" || j.Cost != 5 && j.Cost != 12 {
+			t.Errorf("result %q and cost %d", j.Result, j.Cost)
+		}
+		if f := r.failures(ids[0]); len(f) != 1 || f[0].Cost != 7 {
+			t.Errorf("failures %+v, want one with its cost", f)
+		}
+		_ = r.finish()
+	})
+}
+
+func TestAnOutcomeThatCannotBeWrittenIsAFailure(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		decide func(*job.Claim, *engine.End) job.Outcome
+		why    string
+	}{
+		{"panic", func(*job.Claim, *engine.End) job.Outcome { panic("policy") }, "the decision panicked: policy"},
+		{"illegal", func(*job.Claim, *engine.End) job.Outcome { return job.Outcome{Cause: job.Crashed, To: job.Waiting} }, "cannot end as"},
+		{"no failure", func(*job.Claim, *engine.End) job.Outcome { return job.Outcome{Cause: job.Failed, To: job.Retrying} }, "needs its failure record"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				logs := &logs{}
+				r := newRig(t, func(context.Context, *engine.Run) error { return nil }, func(c *engine.Config) {
+					c.Decide, c.Logger = tt.decide, logs.logger()
+					c.Store = strictStore{c.Store, t}
+				})
+				ids := r.enqueue(1)
+				r.start()
+				r.idle()
+				r.wantState(job.Dead, ids...)
+				f := r.failures(ids[0])
+				if len(f) != 1 || f[0].Code != engine.CodeInvalid || !strings.Contains(f[0].Message, tt.why) {
+					t.Errorf("failures %+v, want one that says %q", f, tt.why)
+				}
+				logs.want(t, "ERROR", "cannot be written", "1")
+				_ = r.finish()
+			})
+		})
+	}
+}
+
+// What must be in each record is filled in by the engine, whatever Decide does.
+func TestAFailureRecordIsComplete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(time.Second); return errDead }, nil)
+		id, _ := r.store.ReserveIDs(t.Context(), 1)
+		began := time.Now()
+		if _, err := r.store.Enqueue(t.Context(), []job.New{
+			{ID: id, Kind: "k", Queue: "q", Priority: 1, Correlation: "request-7"},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r.start()
+		r.idle()
+		f := r.failures(id)
+		if len(f) != 1 {
+			t.Fatalf("%d failures, want 1", len(f))
+		}
+		want := job.Failure{
+			Job: id, Token: 1, Life: 1, Attempt: 1, StartedAt: job.At(began), EndedAt: job.At(began.Add(time.Second)),
+			How: job.ByError, Class: "Test", Message: "permanent", Holder: "test", Correlation: "request-7",
+		}
+		if got := fmt.Sprintf("%+v", f[0]); got != fmt.Sprintf("%+v", want) {
+			t.Errorf("got  %s\nwant %+v", got, want)
+		}
+		_ = r.finish()
+	})
+}
+
+// proves: Q9
+func TestQ9_EveryTransitionIsLoggedWithItsJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logs := &logs{}
+		r := newRig(t, func(ctx context.Context, run *engine.Run) error {
+			switch run.Claim.ID {
+			case 2:
+				if run.Claim.Attempt() == 1 {
+					return errors.New("once more")
+				}
+				return errDead
+			case 3, 4:
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			return nil
+		}, func(c *engine.Config) { c.Logger = logs.logger() })
+		id, _ := r.store.ReserveIDs(t.Context(), 5)
+		for i := range job.ID(5) {
+			n := job.New{ID: id + i, Kind: "k", Queue: "q", Priority: 1, Correlation: fmt.Sprintf("request-%d", id+i)}
+			if i == 4 {
+				n.Deadline = 1 // long over
+			}
+			if _, err := r.store.Enqueue(t.Context(), []job.New{n}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.start()
+		synctest.Wait()
+		if _, err := r.store.Cancel(t.Context(), store.By{Actor: "test"}, []job.ID{3}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		r.stop()
+		r.engine.Halt()
+		<-r.ended
+		about := func(id int) []string {
+			return []string{fmt.Sprintf(`"correlation":"request-%d"`, id), `"kind":"k"`, `"queue":"q"`}
+		}
+		logs.want(t, "DEBUG", "job started", "1", about(1)...)
+		logs.want(t, "DEBUG", "job completed", "1", about(1)...)
+		logs.want(t, "INFO", "job failed and will be retried", "2", append(about(2), `"due_in":60000000000`, `"attempt":1`, "once more")...)
+		logs.want(t, "ERROR", "job is dead", "2", append(about(2), `"reason":"max_retries_exceeded"`, `"run":2`)...)
+		logs.want(t, "INFO", "job cancelled", "3", about(3)...)
+		logs.want(t, "INFO", "job interrupted", "4", about(4)...)
+		logs.want(t, "ERROR", "job is dead", "5", `"reason":"expired"`)
+	})
+}
+
+// strictStore fails the test when it is given an outcome that it had to refuse.
+type strictStore struct {
+	store.Worker
+	t *testing.T
+}
+
+func (s strictStore) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	for _, o := range x.Settle {
+		if err := o.Validate(); err != nil {
+			s.t.Errorf("the store is given an outcome that is invalid: %v", err)
+		}
+	}
+	return s.Worker.Exchange(ctx, x)
+}

@@ -1,0 +1,146 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig is an engine on a store, with handlers that a test gives.
+type rig struct {
+	t      *testing.T
+	store  store.Store
+	engine *engine.Engine
+	stop   context.CancelFunc
+	ended  chan error
+}
+
+// attemptsMax is where the rig's decisions end a job that keeps failing.
+const attemptsMax = 3
+
+var errDead = errors.New("permanent")
+
+// decide is the policy of the tests: retry after a minute, up to attemptsMax.
+func decide(c *job.Claim, e *engine.End) job.Outcome {
+	switch {
+	case e.Err == nil:
+		return job.Outcome{Cause: job.Succeeded, To: job.Completed}
+	case e.Stopped == engine.ErrInterrupted:
+		return job.Outcome{Cause: job.Interrupted, To: job.Waiting}
+	case e.Stopped == engine.ErrCancelled:
+		return job.Outcome{Cause: job.Cancel, To: job.Cancelled}
+	}
+	o := job.Outcome{
+		Cause: job.Failed, To: job.Retrying, Delay: time.Minute,
+		Failure: &job.Failure{Class: "Test", Message: e.Err.Error()},
+	}
+	if c.Attempt() >= attemptsMax || errors.Is(e.Err, errDead) {
+		o.To, o.Delay, o.Reason = job.Dead, 0, job.MaxRetries
+	}
+	return o
+}
+
+type handler = func(ctx context.Context, r *engine.Run) error
+
+// newRig makes a rig with one queue "q" of four workers and the kind "k".
+func newRig(t *testing.T, h handler, change func(*engine.Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, store: memory.New(memory.Options{})}
+	cfg := engine.Config{
+		Store: r.store, Holder: "test", Decide: decide,
+		Queues: []engine.Queue{{Name: "q", Workers: 4}},
+		Kinds:  []engine.Kind{{Name: "k", Handler: h}},
+		Rand:   func() float64 { return 0 },
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	var err error
+	if r.engine, err = engine.New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// start runs the engine until stopped, at the latest at the end of the test.
+func (r *rig) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop, r.ended = cancel, make(chan error, 1)
+	go func() { r.ended <- r.engine.Run(ctx) }()
+}
+
+// finish stops the engine and returns what Run returned.
+func (r *rig) finish() error {
+	r.stop()
+	return <-r.ended
+}
+
+// payload is no tiny object: those share their blocks of memory with others.
+const payload = `{"scene":"a payload with a block of memory of its own"}`
+
+// enqueue enqueues n jobs of kind k and returns their ids.
+func (r *rig) enqueue(n int) []job.ID {
+	r.t.Helper()
+	first, err := r.store.ReserveIDs(context.Background(), n)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var ids []job.ID
+	var jobs []job.New
+	for i := range n {
+		ids = append(ids, first+job.ID(i))
+		jobs = append(jobs, job.New{ID: ids[i], Kind: "k", Queue: "q", Priority: job.PriorityDefault, Payload: []byte(payload)})
+	}
+	if _, err := r.store.Enqueue(context.Background(), jobs); err != nil {
+		r.t.Fatal(err)
+	}
+	return ids
+}
+
+// idle waits until the engine has nothing to do.
+func (r *rig) idle() {
+	r.t.Helper()
+	if err := r.engine.Idle(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) get(id job.ID) job.Job {
+	r.t.Helper()
+	j, err := r.store.Get(context.Background(), id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return j
+}
+
+func (r *rig) failures(id job.ID) []job.Failure {
+	r.t.Helper()
+	f, err := r.store.Failures(context.Background(), id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return f
+}
+
+// wantState fails the test unless each job is in the state.
+func (r *rig) wantState(state job.State, ids ...job.ID) {
+	r.t.Helper()
+	for _, id := range ids {
+		if got := r.get(id).State; got != state {
+			r.t.Errorf("job %d is %s, want %s", id, got, state)
+		}
+	}
+}

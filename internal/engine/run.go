@@ -1,0 +1,246 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/proc"
+	"github.com/redrive/redrive/internal/tempdir"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	errEnded  = errors.New("the run has ended")
+	errNoDirs = errors.New("temp dir: this process has no base for temp directories; give it one")
+)
+
+// Run is one run in the hands of its handler. Its methods are safe for
+// concurrent use until the handler has returned; later calls change nothing.
+type Run struct {
+	Claim job.Claim
+
+	engine *Engine
+	task   *Task
+	kind   *Kind
+	ctx    runContext
+	cancel context.CancelCauseFunc
+	begun  time.Time
+	end    End // as the handler left it
+
+	mu         sync.Mutex
+	closed     bool // the outcome is being made
+	progress   job.Progress
+	progressed bool
+	result     []byte
+	cost       int64
+	inTx       bool
+	group      *proc.Group
+	dir        *tempdir.Dir
+}
+
+// Progress reports how far the run has come; a total of zero is unknown. It is
+// cheap: the process writes at most once a second, the last report of each run.
+// Notes are cut to job.TextMax bytes.
+func (r *Run) Progress(done, total int64, note string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	r.progress = job.Progress{
+		ID: r.Claim.ID, Token: r.Claim.Token, Done: done, Total: total, Note: cut(note, job.TextMax),
+	}
+	r.progressed = true
+	r.engine.in.postReported(r.task)
+}
+
+// SetResult sets the result that is stored when the run succeeds, at most
+// job.ResultMax bytes. The last one counts.
+func (r *Run) SetResult(b []byte) error {
+	if len(b) > job.ResultMax {
+		return fmt.Errorf("result of %d bytes: at most %d: %w", len(b), job.ResultMax, store.ErrTooLarge)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.result = bytes.Clone(b)
+	}
+	return nil
+}
+
+// AddCost adds to the cost of the run, in millionths of a US dollar, which stays
+// between zero and job.CostMax.
+func (r *Run) AddCost(microUSD int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.cost = max(0, min(r.cost+min(microUSD, job.CostMax), job.CostMax))
+	}
+}
+
+// TempDir returns the run's own directory, which is made at the first call and
+// removed with all that is in it when the run's outcome is stored.
+func (r *Run) TempDir() (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return "", fmt.Errorf("temp dir: %w", errEnded)
+	case r.dir != nil:
+		return r.dir.Path(), nil
+	case r.engine.cfg.Dirs == nil:
+		return "", errNoDirs
+	}
+	dir, err := r.engine.cfg.Dirs.Create(int64(r.Claim.ID))
+	if err != nil {
+		return "", err
+	}
+	r.dir = dir
+	return dir.Path(), nil
+}
+
+// Command returns a command whose process group ends with ctx and at the latest
+// when the handler returns. What it writes to standard error is kept as evidence.
+func (r *Run) Command(ctx context.Context, name string, arg ...string) *exec.Cmd {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed { // the evidence is being read: a group of its own refuses the command
+		late := proc.NewGroup(r.kind.KillGrace)
+		_ = late.Close()
+		return late.Command(ctx, name, arg...)
+	}
+	if r.group == nil {
+		r.group = proc.NewGroup(r.kind.KillGrace)
+	}
+	return r.group.Command(ctx, name, arg...)
+}
+
+// Success returns the outcome of the run if it succeeds as it stands, for a
+// handler that writes it in a transaction of its own.
+func (r *Run) Success() job.Outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return job.Outcome{
+		ID: r.Claim.ID, Token: r.Claim.Token, Cause: job.Succeeded, To: job.Completed,
+		Result: r.result, Cost: r.cost, Progressed: r.progressed,
+	}
+}
+
+// SettledInTx tells the engine that the success is part of a transaction of the
+// handler's. When the handler returns, the engine settles the run as failed:
+// this changes nothing if the transaction was committed, and it is the truth
+// about a run that says to have succeeded and whose transaction was not.
+func (r *Run) SettledInTx() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed && !r.inTx {
+		r.inTx = true
+		r.engine.in.post(WrittenInTx{r.task})
+	}
+}
+
+// handle calls the handler and keeps how it ended. It survives a panic; after a
+// runtime.Goexit only the caller's deferred functions run.
+func (r *Run) handle() {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		p := recover()
+		r.end.How = job.ByPanic
+		if p == nil {
+			r.end.Err = errGoexit
+			return
+		}
+		stack := make([]byte, job.EvidenceMax)
+		r.end.Panic, r.end.Stack = p, string(stack[:runtime.Stack(stack, false)])
+		if err, ok := p.(error); ok {
+			r.end.Err = fmt.Errorf("panic: %w", err)
+		} else {
+			r.end.Err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	crashpoint.Hit(crashpoint.HandlerStart)
+	r.end.Err = r.kind.Handler(&r.ctx, r)
+	returned = true
+}
+
+// close ends the handler's say over the run. It reports whether this call did:
+// the one that did makes the outcome.
+func (r *Run) close() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := !r.closed
+	r.closed = true
+	return first
+}
+
+// gather completes the evidence. The run is closed, so nothing changes any more.
+func (r *Run) gather(end *End) {
+	if r.group != nil {
+		if err := r.group.Close(); err != nil {
+			r.engine.logProcesses(r, err)
+		}
+		end.Stderr = r.group.Stderr()
+	}
+	end.Result, end.Cost, end.Progressed = r.result, r.cost, r.progressed
+	end.Stopped = context.Cause(&r.ctx)
+	if end.Err == nil && r.inTx {
+		end.Err = errNotCommitted
+	}
+	switch {
+	case end.Err == nil:
+		end.How = ""
+	case end.How != "":
+	case errors.Is(end.Stopped, ErrTimeLimit):
+		end.How = job.ByTimeout
+	default:
+		end.How = job.ByError
+	}
+}
+
+// removeDir removes the run's directory.
+func (r *Run) removeDir() {
+	if err := r.dir.Remove(); err != nil {
+		r.engine.logLeftover(r, err)
+	}
+}
+
+// runContext is the context of a handler. The engine watches the time limit of
+// all runs together, so it is only told here.
+type runContext struct {
+	context.Context           //nolint:containedctx // it is one
+	limit           time.Time // zero: none
+}
+
+// Deadline implements context.Context.
+func (c *runContext) Deadline() (time.Time, bool) { return c.limit, !c.limit.IsZero() }
+
+// Err implements context.Context.
+func (c *runContext) Err() error {
+	err := c.Context.Err()
+	if err != nil && errors.Is(context.Cause(c.Context), ErrTimeLimit) {
+		return context.DeadlineExceeded
+	}
+	return err
+}
+
+// cut returns the first bytes of s, whole characters only.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && s[limit]&0xC0 == 0x80 {
+		limit--
+	}
+	return s[:limit]
+}

@@ -1,0 +1,132 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// proves: Q8
+func TestQ8_RunningJobsFinishWithinTheGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(20 * time.Second); return nil }, nil)
+		ids := r.enqueue(10) // four run
+		r.start()
+		synctest.Wait()
+		if err := r.finish(); err != nil {
+			t.Errorf("after a clean stop: %v", err)
+		}
+		r.wantState(job.Completed, ids[:4]...)
+		r.wantState(job.Waiting, ids[4:]...)
+		for _, id := range ids[4:] {
+			if j := r.get(id); j.Counters.Attempts != 0 {
+				t.Errorf("job %d used up an attempt", id)
+			}
+		}
+	})
+}
+
+// proves: Q8
+func TestQ8_WhatOutlivesTheGraceIsHandedBackWithoutAnAttempt(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		halt bool
+		want time.Duration
+	}{{"grace", false, 30 * time.Second}, {"second signal", true, 0}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, func(ctx context.Context, run *engine.Run) error {
+					if run.Claim.ID > 2 {
+						return nil
+					}
+					<-ctx.Done()
+					if run.Claim.ID == 2 {
+						return nil // just in time
+					}
+					return fmt.Errorf("503 of a dependency: %w", context.Cause(ctx))
+				}, nil)
+				ids := r.enqueue(4)
+				r.start()
+				synctest.Wait()
+				began := time.Now()
+				r.stop()
+				if tt.halt {
+					r.engine.Halt()
+				}
+				var returned *engine.Returned
+				if err := <-r.ended; !errors.As(err, &returned) || returned.Jobs != 1 || returned.Unsaved != 0 {
+					t.Errorf("stopped with %v, want one job handed back", err)
+				}
+				if took := time.Since(began); took != tt.want {
+					t.Errorf("the stop took %s, want %s", took, tt.want)
+				}
+				r.wantState(job.Completed, ids[1:]...)
+				r.wantState(job.Waiting, ids[0])
+				if c := r.get(ids[0]).Counters; c.Attempts != 0 || c.Interrupts != 1 {
+					t.Errorf("counters %+v, want one interrupt", c)
+				}
+			})
+		})
+	}
+}
+
+// proves: Q3
+func TestQ3_ALongRunIsNotAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logs := &logs{}
+		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(40 * time.Minute); return nil },
+			func(c *engine.Config) { c.Logger = logs.logger() })
+		ids := r.enqueue(1)
+		r.start()
+		time.Sleep(41 * time.Minute)
+		r.idle()
+		r.wantState(job.Completed, ids...)
+		if j := r.get(ids[0]); j.Token != 1 || logs.count("rescued") != 0 {
+			t.Errorf("%d runs and %d rescues, want one run", j.Token, logs.count("rescued"))
+		}
+		_ = r.finish()
+	})
+}
+
+// proves: Q3
+func TestQ3_AStalledJobReturnsAndEndsAtItsCrashMaximum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logs := &logs{}
+		r := newRig(t, func(context.Context, *engine.Run) error { return nil }, func(c *engine.Config) {
+			c.Logger = logs.logger()
+			c.Queues[0].Name = "elsewhere" // the rig's engine only rescues
+		})
+		ids := r.enqueue(1)
+		r.start()
+		crash := func() { // a worker that takes the job and is never heard of again
+			answer, err := r.store.Exchange(t.Context(), store.Exchange{Holder: "gone", Lease: 10 * time.Second, Want: []store.Want{
+				{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, CrashMax: 2}}},
+			}})
+			if err != nil || len(answer.Claims) != 1 {
+				t.Fatalf("claims %v, %v", answer.Claims, err)
+			}
+			time.Sleep(41 * time.Second) // the lease and the time to the next rescue
+			synctest.Wait()
+		}
+		crash()
+		if c := r.get(ids[0]).Counters; c.Attempts != 0 || c.Crashes != 1 {
+			t.Errorf("counters %+v, want one crash and no attempt", c)
+		}
+		r.wantState(job.Waiting, ids...)
+		logs.want(t, "WARN", "job rescued", "1", `"crashes":1`, `"worker":"gone"`)
+		crash()
+		r.wantState(job.Dead, ids...)
+		if j := r.get(ids[0]); j.Reason != job.Stalled {
+			t.Errorf("reason %q, want stalled", j.Reason)
+		}
+		logs.want(t, "ERROR", "job is dead", "1", `"crashes":2`, `"reason":"stalled"`)
+		_ = r.finish()
+	})
+}

@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"time"
+)
+
+// The back-off after failed store calls: doubled from backoffMin to backoffMax,
+// of which up to half is taken off at random.
+const (
+	backoffMin = 100 * time.Millisecond
+	backoffMax = 5 * time.Second
+)
+
+// answered books the end of a call and reports whether it succeeded. After a
+// failure the call is due again after a back-off.
+func (c *Core) answered(k *call, err error, now time.Duration) bool {
+	k.busy = false
+	if err == nil {
+		k.fails = 0
+		if k == &c.exchange {
+			k.at = now
+			c.singly = max(0, c.singly-1)
+		}
+		c.heal(now)
+		return true
+	}
+	if k.fails++; c.troubledAt == never {
+		c.troubledAt = now
+		c.note(Note{Kind: TroubleBegan, Err: err})
+	}
+	k.at = now + c.backoff(k)
+	return false
+}
+
+func (c *Core) backoff(k *call) time.Duration {
+	shortest, longest := backoffMin, backoffMax
+	switch {
+	case k == &c.beat:
+		shortest = min(backoffMin, c.cfg.Lease/20) // a few tries before the leases count as lost
+	case c.stop != serving:
+		longest = time.Second
+	}
+	wait := min(shortest<<min(k.fails-1, 16), longest)
+	return wait - time.Duration(c.cfg.Rand()*float64(wait)/2)
+}
+
+// heal ends the trouble when no call is failing any longer.
+func (c *Core) heal(now time.Duration) {
+	for _, k := range []*call{&c.exchange, &c.beat, &c.rescue, &c.signals, &c.declare} {
+		if k.fails > 0 {
+			return
+		}
+	}
+	if c.troubledAt == never {
+		return
+	}
+	c.note(Note{Kind: TroubleEnded, N: len(c.pending), Elapsed: now - c.troubledAt})
+	c.troubledAt = never
+}
+
+func (c *Core) note(n Note) { c.out.Notes = append(c.out.Notes, n) }

@@ -1,0 +1,61 @@
+//go:build unix
+
+package proc
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// leadGroup makes the command the leader of a new process group.
+func leadGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
+
+// signal sends sig to every process of the command's group. It returns
+// os.ErrProcessDone when there is none.
+func (c *command) signal(sig syscall.Signal) error {
+	if !c.ownsGroup() {
+		return os.ErrProcessDone
+	}
+	err := syscall.Kill(-c.pid, sig)
+	if errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
+}
+
+// alive reports whether a process of the group is left.
+func (c *command) alive() bool { return c.ownsGroup() && groupLives(c.pid) }
+
+// ownsGroup reports whether the group's number still means this command's
+// group. The system gives the leader's number to no other process while the
+// group has members; once the leader is reaped, whoever bears it is a stranger
+// and so is the group.
+func (c *command) ownsGroup() bool {
+	return !c.reaped() || errors.Is(syscall.Kill(c.pid, 0), syscall.ESRCH)
+}
+
+// reap buries the dead of the group that are children of this process: a leader
+// for which nobody waits, and orphans, which a worker inherits as the first
+// process of a container.
+func (c *command) reap() {
+	for c.ownsGroup() {
+		pid, err := syscall.Wait4(-c.pid, nil, syscall.WNOHANG, nil)
+		if pid <= 0 && !errors.Is(err, syscall.EINTR) {
+			return
+		}
+	}
+}
+
+// signalName returns the name of a signal, such as SIGKILL.
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return s.String()
+}

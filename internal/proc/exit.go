@@ -1,0 +1,65 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// Status is how a process ended.
+type Status struct {
+	Code   int    // the exit code, -1 when a signal ended the process
+	Signal string // the name of that signal, such as SIGKILL; empty after an exit
+}
+
+// String returns "exit code 3" or "SIGKILL".
+func (s Status) String() string {
+	if s.Signal != "" {
+		return s.Signal
+	}
+	return fmt.Sprintf("exit code %d", s.Code)
+}
+
+// ExitError tells that a command ran and did not succeed.
+type ExitError struct {
+	Name   string // the program, as it was given
+	Status Status
+	Stderr []byte // the last TailMax bytes of standard error
+	Cause  error  // why the context ended the command; nil when it ended by itself
+}
+
+// Error names the program and how it ended.
+func (e *ExitError) Error() string {
+	if e.Cause != nil {
+		return fmt.Sprintf("command %q: stopped (%v): %v", e.Name, e.Status, e.Cause)
+	}
+	return fmt.Sprintf("command %q: %v", e.Name, e.Status)
+}
+
+// Unwrap returns the cause.
+func (e *ExitError) Unwrap() error { return e.Cause }
+
+// ExitCode returns the exit code, as the method of *exec.ExitError does.
+func (e *ExitError) ExitCode() int { return e.Status.Code }
+
+// StatusOf finds how a command ended in an error from [Run] or from a command
+// of a [Group]. It reports false when err tells of no process.
+func StatusOf(err error) (Status, bool) {
+	if own, ok := errors.AsType[*ExitError](err); ok {
+		return own.Status, true
+	}
+	if std, ok := errors.AsType[*exec.ExitError](err); ok && std.ProcessState != nil {
+		return statusOf(std.ProcessState), true
+	}
+	return Status{}, false
+}
+
+func statusOf(p *os.ProcessState) Status {
+	s := Status{Code: p.ExitCode()}
+	if w, ok := p.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		s.Signal = signalName(w.Signal())
+	}
+	return s
+}

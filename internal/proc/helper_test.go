@@ -1,0 +1,221 @@
+//go:build unix
+
+package proc_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary plays the subprocesses. These variables tell it what to be,
+// what its child is to be, and where the test listens.
+const (
+	roleVar  = "PROC_TEST_ROLE"
+	childVar = "PROC_TEST_CHILD"
+	stageVar = "PROC_TEST_STAGE"
+)
+
+const (
+	floodBytes = 10 << 20
+	patience   = 20 * time.Second // a test that waits longer has failed
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVar); role != "" {
+		syscall.Exit(play(role)) // not os.Exit, which lets coverage and the race detector have a word
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func play(role string) int {
+	switch role {
+	case "echo":
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+	case "deaf":
+	case "flood":
+		_, _ = os.Stdout.Write(bytes.Repeat([]byte("o"), floodBytes))
+		_, _ = os.Stderr.Write(append(bytes.Repeat([]byte("e"), floodBytes), "the end"...))
+	case "fail":
+		fmt.Fprint(os.Stderr, "disk full")
+		return 3
+	case "suicide":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "environ":
+		dir, _ := os.Getwd()
+		env := slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, roleVar) })
+		fmt.Print(dir, "\n", strings.Join(env, "\n"))
+	default:
+		return act(role)
+	}
+	return 0
+}
+
+// act plays a role that talks to the test: it names itself, says "term" on each
+// SIGTERM that it handles, and listens for "go".
+func act(role string) int {
+	term := make(chan os.Signal, 1)
+	if role != "leader" {
+		signal.Notify(term, syscall.SIGTERM)
+	}
+	conn, err := net.Dial("tcp", os.Getenv(stageVar))
+	if err != nil {
+		panic(err)
+	}
+	if child := os.Getenv(childVar); child != "" {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), roleVar+"="+child, childVar+"=")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // held for as long as the child lives
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Fprintln(conn, role)
+	released := make(chan struct{})
+	go func() {
+		_, _ = bufio.NewReader(conn).ReadString('\n')
+		close(released)
+	}()
+	for {
+		select {
+		case <-term:
+			fmt.Fprintln(conn, "term")
+			if role == "polite" {
+				return 0
+			}
+		case <-released:
+			return 0
+		}
+	}
+}
+
+// stage is where the processes of a test report. A connection lives as long as
+// its process does.
+type stage struct{ net.Listener }
+
+func newStage(t *testing.T) stage {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	return stage{ln}
+}
+
+// env is the environment of a process that plays role and starts child, if any.
+func (s stage) env(role, child string) map[string]string {
+	return map[string]string{roleVar: role, childVar: child, stageVar: s.Addr().String()}
+}
+
+// cast prepares a command to play role and to start child, if any.
+func (s stage) cast(cmd *exec.Cmd, role, child string) *exec.Cmd {
+	cmd.Env = os.Environ()
+	for k, v := range s.env(role, child) {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	return cmd
+}
+
+// enter waits until a process has reported for each role and returns them.
+func (s stage) enter(t *testing.T, roles ...string) map[string]*actor {
+	t.Helper()
+	actors := map[string]*actor{}
+	for range roles {
+		stop := time.AfterFunc(patience, func() { s.Close() })
+		conn, err := s.Accept()
+		stop.Stop()
+		if err != nil {
+			t.Fatalf("waiting for %v to start: %v", roles, err)
+		}
+		a := &actor{conn: conn, lines: make(chan string, 1000)}
+		go a.listen()
+		t.Cleanup(func() { conn.Close() })
+		actors[a.next(t)] = a
+	}
+	for _, role := range roles {
+		if actors[role] == nil {
+			t.Fatalf("want the roles %v, have %v", roles, actors)
+		}
+	}
+	return actors
+}
+
+type actor struct {
+	conn  net.Conn
+	lines chan string // closed when the process is dead
+}
+
+func (a *actor) listen() {
+	defer close(a.lines)
+	for in := bufio.NewScanner(a.conn); in.Scan(); {
+		a.lines <- in.Text()
+	}
+}
+
+func (a *actor) release() { fmt.Fprintln(a.conn, "go") }
+
+// next returns the process's next line, and "dead" when there will be none.
+func (a *actor) next(t *testing.T) string {
+	t.Helper()
+	select {
+	case line, ok := <-a.lines:
+		if !ok {
+			return "dead"
+		}
+		return line
+	case <-time.After(patience):
+		t.Fatal("a process says nothing and lives on")
+		return ""
+	}
+}
+
+// expect checks the next lines of the process.
+func (a *actor) expect(t *testing.T, want ...string) {
+	t.Helper()
+	for _, line := range want {
+		if got := a.next(t); got != line {
+			t.Fatalf("the process says %q, want %q", got, line)
+		}
+	}
+}
+
+// expectDead checks that the process dies within a second, whatever it still says.
+func (a *actor) expectDead(t *testing.T) {
+	t.Helper()
+	timeout := time.After(time.Second)
+	for {
+		select {
+		case _, ok := <-a.lines:
+			if !ok {
+				return
+			}
+		case <-timeout:
+			t.Fatal("the process lives a second later")
+		}
+	}
+}
+
+// result waits for the value that a goroutine of the test sends.
+func result[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal("hangs")
+		panic("unreachable")
+	}
+}

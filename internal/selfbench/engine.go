@@ -1,0 +1,211 @@
+package selfbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	store "github.com/redrive/redrive/store/sqlite"
+)
+
+// both enqueues jobs one by one from many goroutines while one engine works on
+// them, and returns how long it took until the last was settled.
+func both(ctx context.Context, dir string, jobs, producers, workers, payload int) (took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, runMax)
+	defer cancel()
+	b, err := openBench(ctx, dir, workers)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	start := time.Now()
+	run := b.work(ctx, jobs)
+	err = inParallel(producers, jobs, func(int) error {
+		_, err := b.client.Enqueue(ctx, redrive.NewRaw("noop", b.bytes(payload), &redrive.Options{Queue: "bench"}))
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if err := run(); err != nil {
+		return 0, err
+	}
+	took = time.Since(start)
+	return took, b.verify(ctx, jobs)
+}
+
+// process enqueues jobs in bulk first and measures how long they take to be
+// worked on.
+func process(ctx context.Context, dir string, jobs, workers, payload int) (took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, runMax)
+	defer cancel()
+	b, err := openBench(ctx, dir, workers)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err := b.preload(ctx, jobs, payload); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := b.work(ctx, jobs)(); err != nil {
+		return 0, err
+	}
+	took = time.Since(start)
+	return took, b.verify(ctx, jobs)
+}
+
+// enqueue measures durable enqueues, one by one from many goroutines or in
+// batches from one.
+func enqueue(ctx context.Context, dir string, jobs, producers, batch, payload int, keys bool) (took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, runMax)
+	defer cancel()
+	b, err := openBench(ctx, dir, 1)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	body := b.bytes(payload)
+	start := time.Now()
+	err = inParallel(producers, jobs/batch, func(i int) error {
+		specs := make([]redrive.Spec, batch)
+		for k := range specs {
+			o := &redrive.Options{Queue: "bench"}
+			if keys {
+				o.Key = fmt.Sprintf("order-%016x", uint64(i*batch+k)*0x9E3779B97F4A7C15) // spread, as random keys are
+			}
+			specs[k] = redrive.NewRaw("noop", body, o)
+		}
+		_, err := b.client.EnqueueAll(ctx, specs)
+		return err
+	})
+	return time.Since(start), err
+}
+
+// bench is a store and a client with one kind that does nothing.
+type bench struct {
+	store  *store.Store
+	client *redrive.Client
+	ran    atomic.Int64
+	goal   atomic.Int64
+	done   chan struct{}
+}
+
+func openBench(ctx context.Context, dir string, workers int) (*bench, error) {
+	s, err := store.Open(ctx, filepath.Join(dir, "bench.db"), nil)
+	if err != nil {
+		return nil, err
+	}
+	client, err := redrive.New(s, &redrive.Config{
+		Queues:  map[string]redrive.Queue{"bench": {Workers: workers}},
+		TempDir: filepath.Join(dir, "tmp"),
+		Logger:  slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	b := &bench{store: s, client: client, done: make(chan struct{})}
+	redrive.HandleRaw(client, "noop", func(context.Context, *redrive.Job[[]byte]) error {
+		if b.ran.Add(1) == b.goal.Load() {
+			close(b.done)
+		}
+		return nil
+	}, nil)
+	return b, nil
+}
+
+func (b *bench) close() error { return b.store.Close() }
+
+func (*bench) bytes(n int) []byte {
+	body := make([]byte, n)
+	for i := range body {
+		body[i] = 'x'
+	}
+	if n >= 2 {
+		body[0], body[n-1] = '"', '"'
+	}
+	return body
+}
+
+// work starts the engine; the function that it returns waits until it has run
+// and settled all jobs and has stopped.
+func (b *bench) work(ctx context.Context, jobs int) (wait func() error) {
+	b.goal.Store(int64(jobs))
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- b.client.Run(ctx) }()
+	return func() error {
+		defer cancel()
+		select {
+		case <-b.done:
+		case err := <-ended:
+			return errors.Join(err, ctx.Err())
+		}
+		cancel() // a graceful stop writes what has run
+		return <-ended
+	}
+}
+
+func (b *bench) preload(ctx context.Context, jobs, payload int) error {
+	body := b.bytes(payload)
+	for left := jobs; left > 0; {
+		specs := make([]redrive.Spec, min(left, 1000))
+		for i := range specs {
+			specs[i] = redrive.NewRaw("noop", body, &redrive.Options{Queue: "bench"})
+		}
+		if _, err := b.client.EnqueueAll(ctx, specs); err != nil {
+			return err
+		}
+		left -= len(specs)
+	}
+	return nil
+}
+
+// verify counts what is left: a run that lost or doubled a job has no figure.
+func (b *bench) verify(ctx context.Context, jobs int) error {
+	counts, err := b.store.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range counts {
+		if c.State != job.Completed || c.N != int64(jobs) {
+			return fmt.Errorf("%d jobs are %s after the run, %d completed ones were expected", c.N, c.State, jobs)
+		}
+	}
+	if ran := b.ran.Load(); ran != int64(jobs) {
+		return fmt.Errorf("%d runs of %d jobs", ran, jobs)
+	}
+	return nil
+}
+
+// inParallel calls do n times from so many goroutines.
+func inParallel(goroutines, n int, do func(i int) error) error {
+	var next atomic.Int64
+	errs := make(chan error, goroutines)
+	for range goroutines {
+		go func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					errs <- nil
+					return
+				}
+				if err := do(i); err != nil {
+					errs <- err
+					return
+				}
+			}
+		}()
+	}
+	var err error
+	for range goroutines {
+		err = errors.Join(err, <-errs)
+	}
+	return err
+}

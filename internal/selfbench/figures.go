@@ -1,0 +1,214 @@
+package selfbench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Figure is one measured figure against its target.
+type Figure struct {
+	Figure   string  `json:"figure"`
+	Target   string  `json:"target"`
+	Measured float64 `json:"measured"`
+	Unit     string  `json:"unit"`
+	Floor    float64 `json:"floor,omitempty"` // of the same run, where the target is a share of it
+	Pass     bool    `json:"pass"`
+}
+
+// ErrMissed says that some figure missed its target.
+var ErrMissed = errors.New("a figure missed its target")
+
+// Bench measures the engine beside its floor and prints a table.
+func Bench(ctx context.Context, load Load, out io.Writer) (err error) {
+	b, err := newBencher(load, io.Discard)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	results, err := b.measure(ctx, b.throughput()...)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "SQLite, synchronous=FULL, history, events, counters and leases kept; %d-byte payloads, %d workers, "+
+		"%d producers, no-op handlers; median of %d rounds\n\n", load.Payload, load.Workers, load.Producers, load.Rounds)
+	for _, r := range results {
+		fmt.Fprintf(out, "%-28s %9.0f jobs/s\n", r.Name, r.PerSecond)
+	}
+	fmt.Fprintf(out, "\nenqueue+process is %.2f of its floor, enqueue %.2f\n",
+		results[1].PerSecond/results[0].PerSecond, results[4].PerSecond/results[3].PerSecond)
+	return nil
+}
+
+// throughput are the scenarios of Bench and Figures, in the order that both
+// rely on.
+func (b *bencher) throughput() []scenario {
+	n, producers := b.load.Jobs, b.load.Producers
+	return []scenario{
+		b.floorBoth(),
+		b.both("enqueue+process", n, b.load.Payload),
+		b.process(),
+		b.floorEnqueue(),
+		b.enqueue("enqueue", n, producers, 1, false),
+		b.enqueue("enqueue with keys", n/2, producers, 1, true),
+		b.enqueue("enqueue in batches of 1,000", 2*n, 1, 1000, false),
+		b.both("enqueue+process, 4 KiB", n/2, 4096),
+	}
+}
+
+// Figures measures everything that has a target and prints a line of JSON per
+// figure. The error is ErrMissed when one missed.
+func Figures(ctx context.Context, load Load, rows int, out, log io.Writer) (err error) {
+	b, err := newBencher(load, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	p := printer{out: json.NewEncoder(out)}
+	for _, measure := range []func(context.Context, *printer) error{
+		b.throughputFigures, b.latencyFigures,
+		func(ctx context.Context, p *printer) error { return b.flatFigures(ctx, p, rows) },
+	} {
+		if err := measure(ctx, &p); err != nil {
+			return err
+		}
+	}
+	if p.missed > 0 {
+		return fmt.Errorf("%w: %d of %d", ErrMissed, p.missed, p.printed)
+	}
+	return nil
+}
+
+type printer struct {
+	out             *json.Encoder
+	printed, missed int
+}
+
+func (p *printer) print(f Figure) error {
+	p.printed++
+	if !f.Pass {
+		p.missed++
+	}
+	return p.out.Encode(f)
+}
+
+// share prints a rate that has to reach a share of its floor.
+func (p *printer) share(name string, rate, floor, share float64) error {
+	return p.print(Figure{name, fmt.Sprintf(">= %.2f x floor", share), round(rate), "jobs/s", round(floor), rate >= share*floor})
+}
+
+// atLeast prints a rate that has to reach a number.
+func (p *printer) atLeast(name string, rate, least float64) error {
+	return p.print(Figure{name, fmt.Sprintf(">= %.0f/s", least), round(rate), "jobs/s", 0, rate >= least})
+}
+
+// below prints a duration that has to stay below another.
+func (p *printer) below(name string, took, most time.Duration) error {
+	return p.print(Figure{name, "< " + most.String(), milliseconds(took), "ms", 0, took < most})
+}
+
+// tell prints a figure that has no target.
+func (p *printer) tell(name string, measured float64, unit string) error {
+	return p.out.Encode(struct {
+		Figure   string  `json:"figure"`
+		Measured float64 `json:"measured"`
+		Unit     string  `json:"unit"`
+	}{name, measured, unit})
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func round(x float64) float64 { return float64(int64(x + 0.5)) }
+
+func (b *bencher) throughputFigures(ctx context.Context, p *printer) error {
+	r, err := b.measure(ctx, b.throughput()...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		p.share("enqueue+process at once", r[1].PerSecond, r[0].PerSecond, 0.75),
+		p.tell("process alone", round(r[2].PerSecond), "jobs/s"),
+		p.share("durable enqueue, 100 goroutines", r[4].PerSecond, r[3].PerSecond, 0.75),
+		p.atLeast("durable enqueue with keys", r[5].PerSecond, 25_000),
+		p.atLeast("enqueue in batches of 1,000", r[6].PerSecond, 150_000),
+		p.atLeast("enqueue+process, 4 KiB payloads", r[7].PerSecond, 20_000),
+	)
+}
+
+func (b *bencher) latencyFigures(ctx context.Context, p *printer) error {
+	own, err := pickup(ctx, b.folder(), 500, false)
+	if err != nil {
+		return fmt.Errorf("pickup: %w", err)
+	}
+	other, err := pickup(ctx, b.folder(), 300, true)
+	if err != nil {
+		return fmt.Errorf("pickup from another process: %w", err)
+	}
+	changed, err := settings(ctx, b.folder(), 100)
+	if err != nil {
+		return fmt.Errorf("settings: %w", err)
+	}
+	busy, err := measureSaturated(ctx, b.folder(), b.load)
+	if err != nil {
+		return fmt.Errorf("saturated file: %w", err)
+	}
+	return errors.Join(
+		p.below("idle pickup in the process, p50", own.at(0.5), 2*time.Millisecond),
+		p.below("idle pickup from another process, p99", other.at(0.99), 50*time.Millisecond),
+		p.below("a queue's setting from another connection, p99", changed.at(0.99), 100*time.Millisecond),
+		p.below("own transaction (Store.Tx) on a saturated file, p99", busy.own.at(0.99), 50*time.Millisecond),
+		p.below("the command on a saturated file, p50", busy.command.at(0.5), 100*time.Millisecond),
+		p.below("the command on a saturated file, p95", busy.command.at(0.95), 100*time.Millisecond),
+	)
+}
+
+func (b *bencher) folder() string {
+	b.runs++
+	dir := filepath.Join(b.dir, fmt.Sprint(b.runs))
+	_ = os.Mkdir(dir, 0o700) // what is opened in it tells
+	return dir
+}
+
+// flatFigures measure what must not grow with the jobs that are kept.
+func (b *bencher) flatFigures(ctx context.Context, p *printer, rows int) error {
+	dir := b.folder()
+	polls, err := flat(ctx, dir, rows)
+	if err != nil {
+		return fmt.Errorf("polls beside many jobs: %w", err)
+	}
+	for _, r := range polls {
+		err = errors.Join(err, p.print(Figure{
+			Figure: fmt.Sprintf("%s beside %d jobs in each of six places, %d µs against %d µs", r.poll, rows, r.many.Microseconds(), r.few.Microseconds()),
+			Target: fmt.Sprintf("<= %.1f x of %d", flatMost, flatFew), Measured: float64(int64(r.ratio()*100)) / 100, Unit: "x",
+			Pass: r.ratio() <= flatMost,
+		}))
+	}
+	many, werr := waiting(ctx, dir, waitingJobs, waitingRun)
+	if werr != nil {
+		return fmt.Errorf("file with many waiting jobs: %w", werr)
+	}
+	const mib = 1 << 20
+	return errors.Join(err,
+		p.below("start of a process to its first claim, 1 million jobs waiting", many.warm, 100*time.Millisecond),
+		p.below("the same with a cold page cache", many.cold, 100*time.Millisecond),
+		p.print(Figure{"memory at most, 1 million jobs waiting", "< 150 MB", float64(many.peak / mib), "MiB", 0, many.peak < 150e6}),
+	)
+}
+
+// Child is this program as another process of a measurement.
+func Child(ctx context.Context, out io.Writer, args []string) error {
+	if len(args) == 3 && args[0] == "enqueue" {
+		n, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		return childEnqueue(ctx, out, args[1], n)
+	}
+	return childFlat(ctx, out, args)
+}

@@ -1,0 +1,18 @@
+//go:build !linux
+
+package selfbench
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// dropCache has the kernel forget what it holds of a file.
+func dropCache(path string) error {
+	return fmt.Errorf("%s cannot be made cold: only Linux can be asked for it, this is %s", path, runtime.GOOS)
+}
+
+// peakMemory returns the most memory, in bytes, that this process had.
+func peakMemory() (int64, error) {
+	return 0, fmt.Errorf("the most memory of a process is known on Linux only, this is %s", runtime.GOOS)
+}

@@ -1,0 +1,108 @@
+package selfbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// flatFile is an open file that has the same number of jobs in each place.
+type flatFile struct {
+	path  string
+	store *sqlite.Store
+	due   int // jobs that a poll may take
+}
+
+func openFlat(ctx context.Context, path string, rows int) (*flatFile, error) {
+	err := seedFlat(ctx, path, rows)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("fill %s: %w", path, err), removeDatabase(path))
+	}
+	f := &flatFile{path: path}
+	if f.store, err = sqlite.Open(ctx, path, nil); err != nil {
+		return nil, errors.Join(err, removeDatabase(path))
+	}
+	return f, nil
+}
+
+func (f *flatFile) remove() error {
+	return errors.Join(f.store.Close(), removeDatabase(f.path))
+}
+
+// reopenCold closes the file, has the kernel forget its pages and opens it.
+func (f *flatFile) reopenCold(ctx context.Context) error {
+	if err := f.store.Close(); err != nil {
+		return err
+	}
+	if err := dropCache(f.path); err != nil {
+		return err
+	}
+	opened, err := sqlite.Open(ctx, f.path, nil)
+	if err == nil {
+		f.store = opened
+	}
+	return err
+}
+
+// makeDue enqueues until so many jobs are due, spread over the lanes.
+func (f *flatFile) makeDue(ctx context.Context, due int) error {
+	n := due - f.due
+	if n == 0 {
+		return nil
+	}
+	first, err := f.store.ReserveIDs(ctx, n)
+	if err != nil {
+		return err
+	}
+	jobs := make([]job.New, n)
+	for i := range jobs {
+		jobs[i] = job.New{ID: first + job.ID(i), Kind: flatKind(i), Queue: flatQueue,
+			Priority: int8(1 + i/flatKinds%job.PriorityMax), Payload: flatPayload}
+	}
+	_, err = f.store.Enqueue(ctx, jobs)
+	f.due = due
+	return err
+}
+
+// poll asks for jobs once and puts back what it got, so that the next poll
+// finds the same.
+func (f *flatFile) poll(ctx context.Context) (took time.Duration, err error) {
+	x := store.Exchange{Holder: "bench", Lease: time.Minute, Want: []store.Want{
+		{Queue: flatQueue, Max: flatWanted, Kinds: flatWants()}, {Queue: flatPaused, Max: flatWanted, Kinds: flatWants()},
+	}}
+	start := time.Now()
+	out, err := f.store.Exchange(ctx, x)
+	took = time.Since(start)
+	if err != nil {
+		return 0, err
+	}
+	if want := min(f.due, flatWanted); len(out.Claims) != want || len(out.Expired) > 0 {
+		return 0, fmt.Errorf("%d claims and %d expired, want %d and none", len(out.Claims), len(out.Expired), want)
+	}
+	return took, f.putBack(ctx, out.Claims)
+}
+
+func flatWants() []store.KindWant {
+	kinds := make([]store.KindWant, flatKinds)
+	for i := range kinds {
+		kinds[i] = store.KindWant{Kind: flatKind(i), Max: flatWanted, CrashMax: job.CrashesCeiling}
+	}
+	return kinds
+}
+
+func (f *flatFile) putBack(ctx context.Context, claims []job.Claim) error {
+	if len(claims) == 0 {
+		return nil
+	}
+	x := store.Exchange{Holder: "bench", Lease: time.Minute}
+	for _, c := range claims {
+		x.Settle = append(x.Settle, job.Outcome{ID: c.ID, Token: c.Token, To: job.Waiting, Cause: job.Interrupted})
+	}
+	out, err := f.store.Exchange(ctx, x)
+	return errors.Join(append(out.Settled, err)...)
+}

@@ -1,0 +1,151 @@
+package selfbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/redrive/redrive/job"
+	store "github.com/redrive/redrive/store/sqlite"
+)
+
+const (
+	flatKinds  = 50 // lanes of each place; in each lane all priorities
+	flatQueue  = "main"
+	flatPaused = "paused"
+	// flatChunk is how many rows one statement inserts.
+	flatChunk = 500_000
+)
+
+var flatPayload = []byte(`{"user":4711,"template":"welcome"}`)
+
+func flatKind(i int) string { return fmt.Sprintf("kind-%02d", i%flatKinds) }
+
+// The inserts share their beginning: jobs ?1 to ?2 go round over ?4 lanes from
+// ?3 on and, round by round, over the priorities. ?5 is a time and ?6 a payload.
+const (
+	flatRows = `WITH RECURSIVE seq(i) AS (VALUES (?1) UNION ALL SELECT i + 1 FROM seq WHERE i < ?2)
+		SELECT i, ?3 + i % ?4, 1 + i / ?4 % 4, `
+	flatWaiting = `INSERT INTO redrive_jobs (id, lane, priority, state, token, life, attempts, crashes, deferrals, snoozes,
+		interrupts, run_at, created_at, life_at, payload) ` + flatRows + `1, 0, 1, 0, 0, 0, 0, 0, ?5 + i, ?5, ?5, ?6 FROM seq`
+	flatCompleted = `INSERT INTO redrive_done (job, lane, priority, state, token, life, attempts, crashes, deferrals, snoozes,
+		interrupts, created_at, life_at, claimed_at, finished_at, holder, result)
+		` + flatRows + `4, 1, 1, 1, 0, 0, 0, 0, ?5, ?5, ?5, ?5 + i, 'host-4711-0123456789ab', ?6 FROM seq`
+	flatDead = `INSERT INTO redrive_dead (job, lane, priority, status, revived, reason, class, grp, died_at, token, life, attempts,
+		crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, owner, payload)
+		` + flatRows + `0, 0, 'max_retries_exceeded', 'NetworkTimeout', 1 + i % 1000, ?5 + i, 3, 1, 3, 0, 0, 0, 0, ?5, ?5, ?5,
+		'host-4711-0123456789ab', 'tenant-' || i % 100, ?6 FROM seq`
+	flatGroups = `WITH RECURSIVE seq(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM seq WHERE i < 1000)
+		INSERT INTO redrive_groups (id, fingerprint, sample, first_at, last_at, n, pending)
+		SELECT i, 'timeout ' || i, min(job), min(died_at), max(died_at), count(*), count(*)
+		FROM seq JOIN redrive_dead INDEXED BY redrive_dead_pending ON grp = i AND status = 0 GROUP BY i`
+)
+
+// flatLanes are the lanes of the places: those a claim may take from, and those
+// that it may not.
+var flatLanes = []struct {
+	queue, kinds, deps string // kinds is put before the name of each kind
+	gate               int
+}{
+	{queue: flatQueue},
+	{queue: flatPaused},
+	{queue: flatQueue, kinds: "unknown-"},
+	{queue: flatQueue, deps: "mail", gate: 1},
+}
+
+// flatPlaces are where a claim finds nothing to take.
+var flatPlaces = []struct {
+	lanes  int // index in flatLanes
+	state  job.State
+	insert string
+	at     time.Duration // of the first job, from now
+}{
+	{0, job.Waiting, flatWaiting, 24 * time.Hour}, // due later
+	{1, job.Waiting, flatWaiting, -24 * time.Hour},
+	{2, job.Waiting, flatWaiting, -24 * time.Hour},
+	{3, job.Waiting, flatWaiting, -24 * time.Hour},
+	{0, job.Completed, flatCompleted, -24 * time.Hour},
+	{0, job.Dead, flatDead, -24 * time.Hour},
+}
+
+// seedFlat makes a database with so many jobs in each place, rounded down to a
+// multiple of the lanes' priorities.
+func seedFlat(ctx context.Context, path string, rows int) error {
+	rows -= rows % (flatKinds * job.PriorityMax)
+	return seed(ctx, path, func(s *seeder) {
+		for i, l := range flatLanes {
+			for k := range flatKinds {
+				s.exec(`INSERT INTO redrive_lanes (id, queue, kind, deps, gate) VALUES (?, ?, ?, ?, ?)`,
+					flatLane(i)+k, l.queue, l.kinds+flatKind(k), l.deps, l.gate)
+			}
+		}
+		s.exec(`INSERT INTO redrive_queues (name, mode) VALUES (?, 0), (?, 1)`, flatQueue, flatPaused)
+		for _, p := range flatPlaces {
+			s.insert(p.insert, flatLane(p.lanes), flatKinds, rows, p.at, flatPayload)
+			for k := range flatKinds {
+				s.count(flatLane(p.lanes)+k, p.state, rows/flatKinds)
+			}
+		}
+		s.exec(flatGroups)
+	})
+}
+
+func flatLane(lanes int) int { return 1 + lanes*flatKinds }
+
+// seeder fills a database by SQL of its own, which is not durable and much
+// faster than the store. The first error is kept and ends it.
+type seeder struct {
+	conn *sqlite.Conn
+	next int // job id
+	now  job.Micros
+	err  error
+}
+
+// seed makes a database and fills it.
+func seed(ctx context.Context, path string, fill func(*seeder)) (err error) {
+	made, err := store.Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	if err := made.Close(); err != nil {
+		return err
+	}
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	conn.SetInterrupt(ctx.Done())
+	s := &seeder{conn: conn, next: 1, now: job.At(time.Now())}
+	for _, pragma := range []string{`journal_mode=OFF`, `synchronous=OFF`, `locking_mode=EXCLUSIVE`, `cache_size=-262144`} {
+		s.exec(`PRAGMA ` + pragma)
+	}
+	fill(s)
+	s.exec(`UPDATE redrive_meta SET value = ? WHERE key = 'next_id'`, s.next)
+	s.exec(`PRAGMA journal_mode=WAL`)
+	return s.err
+}
+
+func (s *seeder) exec(text string, args ...any) {
+	if s.err == nil {
+		s.err = sqlitex.Execute(s.conn, text, &sqlitex.ExecOptions{Args: args})
+	}
+}
+
+// insert inserts so many jobs into lanes from one on, each of them a microsecond
+// after the one before, counted from a time.
+func (s *seeder) insert(text string, lane, lanes, rows int, at time.Duration, payload []byte) {
+	for end := s.next + rows; s.next < end && s.err == nil; {
+		last := min(s.next+flatChunk, end) - 1
+		s.exec(text, s.next, last, lane, lanes, int64(s.now.Add(at)), payload)
+		s.next = last + 1
+	}
+}
+
+func (s *seeder) count(lane int, state job.State, n int) {
+	s.exec(`INSERT INTO redrive_counters (lane, state, n) VALUES (?, ?, ?)`, lane, int(state), n)
+}

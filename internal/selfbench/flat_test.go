@@ -1,0 +1,84 @@
+package selfbench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	store "github.com/redrive/redrive/store/sqlite"
+)
+
+// The test binary plays the other processes of a measurement.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 3 && os.Args[1] == "bench" && os.Args[2] == "child" {
+		if err := childFlat(context.Background(), os.Stdout, os.Args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// What is seeded past the store is what the store itself would have written.
+func TestSeedsAreSound(t *testing.T) {
+	t.Parallel()
+	for name, seed := range map[string]func(context.Context, string, int) error{"flat": seedFlat, "waiting": seedWaiting} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "jobs.db")
+			if err := seed(t.Context(), path, 2000); err != nil {
+				t.Fatal(err)
+			}
+			report, err := store.Diagnose(t.Context(), path, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(report.Problems) > 0 || report.Jobs["waiting"] == 0 {
+				t.Errorf("jobs %v, problems %q", report.Jobs, report.Problems)
+			}
+		})
+	}
+}
+
+func TestFlat(t *testing.T) {
+	t.Parallel()
+	onLinux(t)
+	dir := t.TempDir()
+	results, err := flat(t.Context(), dir, 2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 2*len(flatPolls) {
+		t.Errorf("%d results: %v", len(results), results)
+	}
+	for _, r := range results {
+		if r.few <= 0 || r.many <= 0 {
+			t.Errorf("%s took %s and %s", r.poll, r.few, r.many)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*.db*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	onLinux(t)
+	r, err := waiting(t.Context(), t.TempDir(), 5000, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.warm <= 0 || r.cold <= 0 || r.peak < 10<<20 {
+		t.Errorf("start %s, cold %s, %d bytes", r.warm, r.cold, r.peak)
+	}
+}
+
+func onLinux(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("page cache and peak memory are known on Linux only")
+	}
+}

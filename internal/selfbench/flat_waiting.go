@@ -1,0 +1,148 @@
+package selfbench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const (
+	// waitingJobs is how many jobs wait in the file that is started on.
+	waitingJobs = 1_000_000
+	// waitingRun is how many of them are run before the memory is read: enough
+	// to fill every cache.
+	waitingRun = 100_000
+
+	startRounds = 7 // of which the median counts
+)
+
+// waitingResult is what a file with many waiting jobs costs a process.
+type waitingResult struct {
+	warm time.Duration // from the start of the process to its first claim
+	cold time.Duration // the same when no memory holds anything of the file
+	peak int64         // bytes of memory at most, over the run of many jobs
+}
+
+// waiting measures how soon a new process claims from a file with so many
+// waiting jobs, and how much memory it needs at most to run some of them.
+func waiting(ctx context.Context, dir string, jobs, run int) (r waitingResult, err error) {
+	path := filepath.Join(dir, "bench.db")
+	defer func() { err = errors.Join(err, removeDatabase(path)) }()
+	if err := seedWaiting(ctx, path, jobs); err != nil {
+		return r, fmt.Errorf("fill %s: %w", path, err)
+	}
+	var warm, cold []time.Duration
+	for range startRounds {
+		if err := dropCache(path); err != nil {
+			return r, err
+		}
+		for _, took := range []*[]time.Duration{&cold, &warm} {
+			start := time.Now()
+			claimed, err := askChild[time.Time](ctx, "start", dir)
+			if err != nil {
+				return r, err
+			}
+			*took = append(*took, claimed.Sub(start))
+		}
+	}
+	r.warm, r.cold = median(warm), median(cold)
+	r.peak, err = askChild[int64](ctx, "work", dir, strconv.Itoa(run))
+	return r, err
+}
+
+func seedWaiting(ctx context.Context, path string, rows int) error {
+	return seed(ctx, path, func(s *seeder) {
+		const lane = 1
+		s.exec(`INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, 'bench', 'noop', '')`, lane)
+		s.exec(`INSERT INTO redrive_queues (name) VALUES ('bench')`)
+		s.insert(flatWaiting, lane, 1, rows, -time.Hour, (*bench)(nil).bytes(200))
+		s.count(lane, job.Waiting, rows)
+	})
+}
+
+// askChild runs a child process and returns its answer.
+func askChild[T any](ctx context.Context, args ...string) (answer T, err error) {
+	lines, wait, err := child(ctx, args...)
+	if err != nil {
+		return answer, err
+	}
+	var line string
+	for l := range lines {
+		line = l
+	}
+	if err := wait(); err != nil {
+		return answer, fmt.Errorf("child process %s: %w", args[0], err)
+	}
+	return answer, json.Unmarshal([]byte(line), &answer)
+}
+
+// childFlat is the other process of the measurement of a file with many waiting
+// jobs: "start", or "work" and the number of jobs to run, with the folder.
+func childFlat(ctx context.Context, out io.Writer, args []string) (err error) {
+	if len(args) < 2 {
+		return fmt.Errorf("child process: %d arguments, want a name and a folder", len(args))
+	}
+	b, err := openBench(ctx, args[1], 100)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	var answer any
+	switch name, rest := args[0], args[2:]; {
+	case name == "start" && len(rest) == 0:
+		answer, err = b.claimOne(ctx)
+	case name == "work" && len(rest) == 1:
+		answer, err = b.peak(ctx, rest[0])
+	default:
+		err = fmt.Errorf("child process %q with %d arguments: there is start and work", name, len(rest))
+	}
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(answer)
+}
+
+// claimOne claims one job and puts it back. It returns when it had it.
+func (b *bench) claimOne(ctx context.Context) (at time.Time, err error) {
+	x := store.Exchange{Holder: "bench", Lease: time.Minute, Want: []store.Want{
+		{Queue: "bench", Max: 1, Kinds: []store.KindWant{{Kind: "noop", Max: 1, CrashMax: job.CrashesCeiling}}},
+	}}
+	got, err := b.store.Exchange(ctx, x)
+	at = time.Now()
+	if err != nil {
+		return at, err
+	}
+	if len(got.Claims) != 1 {
+		return at, fmt.Errorf("%d claims, want 1", len(got.Claims))
+	}
+	f := flatFile{store: b.store}
+	return at, f.putBack(ctx, got.Claims)
+}
+
+// peak runs so many jobs, reads many, and returns the most memory that the
+// process had.
+func (b *bench) peak(ctx context.Context, run string) (int64, error) {
+	n, err := strconv.Atoi(run)
+	if err != nil {
+		return 0, err
+	}
+	if err := b.work(ctx, n)(); err != nil {
+		return 0, err
+	}
+	err = inParallel(8, 64, func(i int) error {
+		_, err := b.store.List(ctx, store.Filter{Before: job.ID(n + i*job.PageMax), Limit: job.PageMax})
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return peakMemory()
+}

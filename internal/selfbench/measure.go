@@ -1,0 +1,152 @@
+package selfbench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive"
+)
+
+// Load says what one measured run does.
+type Load struct {
+	Jobs      int
+	Workers   int
+	Producers int
+	Payload   int // bytes
+	Rounds    int // of which the median counts
+}
+
+// LoadDefault is the load of the published figures: 200-byte payloads, handlers
+// that do nothing, 100 workers and 100 producers.
+var LoadDefault = Load{Jobs: 100_000, Workers: 100, Producers: 100, Payload: 200, Rounds: 3}
+
+// Result is one measured figure.
+type Result struct {
+	Name      string    `json:"name"`
+	PerSecond float64   `json:"per_second"` // the median round
+	Rounds    []float64 `json:"rounds"`
+}
+
+// bencher runs the measurements in a folder of its own and says what it does.
+type bencher struct {
+	dir  string
+	load Load
+	log  io.Writer
+	runs int
+}
+
+func newBencher(load Load, log io.Writer) (*bencher, error) {
+	dir, err := os.MkdirTemp("", "redrive-bench-")
+	if err != nil {
+		return nil, err
+	}
+	return &bencher{dir: dir, load: load, log: log}, nil
+}
+
+func (b *bencher) close() error { return os.RemoveAll(b.dir) }
+
+// scenario is a measured activity: it works on n jobs in a fresh folder.
+type scenario struct {
+	name string
+	jobs int // per round
+	run  func(ctx context.Context, dir string, jobs int) (time.Duration, error)
+}
+
+// measure runs scenarios in turn, round by round, so that all of them see the
+// same weather, and returns the medians in order.
+func (b *bencher) measure(ctx context.Context, scenarios ...scenario) ([]Result, error) {
+	results := make([]Result, len(scenarios))
+	for range b.load.Rounds {
+		for i, s := range scenarios {
+			rate, err := b.once(ctx, s)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			fmt.Fprintf(b.log, "%-28s %9.0f/s\n", s.name, rate)
+			results[i].Name = s.name
+			results[i].Rounds = append(results[i].Rounds, rate)
+		}
+	}
+	for i := range results {
+		results[i].PerSecond = median(results[i].Rounds)
+	}
+	return results, nil
+}
+
+func (b *bencher) once(ctx context.Context, s scenario) (float64, error) {
+	b.runs++
+	dir := filepath.Join(b.dir, fmt.Sprint(b.runs))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // it goes with b.dir at the latest
+	took, err := s.run(ctx, dir, s.jobs)
+	return float64(s.jobs) / took.Seconds(), err
+}
+
+func median[T cmp.Ordered](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+func (b *bencher) floorBoth() scenario {
+	return scenario{"floor: enqueue+process", b.load.Jobs, func(ctx context.Context, dir string, jobs int) (took time.Duration, err error) {
+		f, err := openFloor(ctx, dir, b.load.Payload)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, f.close()) }()
+		return f.both(ctx, jobs, b.load.Producers, b.load.Workers)
+	}}
+}
+
+func (b *bencher) floorEnqueue() scenario {
+	return scenario{"floor: enqueue", b.load.Jobs, func(ctx context.Context, dir string, jobs int) (took time.Duration, err error) {
+		f, err := openFloor(ctx, dir, b.load.Payload)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, f.close()) }()
+		return f.enqueue(ctx, jobs, b.load.Producers)
+	}}
+}
+
+func (b *bencher) both(name string, jobs, payload int) scenario {
+	return scenario{name, jobs, func(ctx context.Context, dir string, jobs int) (time.Duration, error) {
+		return both(ctx, dir, jobs, b.load.Producers, b.load.Workers, payload)
+	}}
+}
+
+func (b *bencher) process() scenario {
+	return scenario{"process", b.load.Jobs, func(ctx context.Context, dir string, jobs int) (time.Duration, error) {
+		return process(ctx, dir, jobs, b.load.Workers, b.load.Payload)
+	}}
+}
+
+func (b *bencher) enqueue(name string, jobs, producers, batch int, keys bool) scenario {
+	return scenario{name, jobs, func(ctx context.Context, dir string, jobs int) (time.Duration, error) {
+		return enqueue(ctx, dir, jobs, producers, batch, b.load.Payload, keys)
+	}}
+}
+
+// Validate names the bound that a load breaks.
+func (l Load) Validate() error {
+	switch {
+	case l.Jobs < 1000:
+		return fmt.Errorf("%d jobs: at least 1,000, or the start counts more than the work", l.Jobs)
+	case l.Workers < 1 || l.Workers > 10_000, l.Producers < 1 || l.Producers > 10_000:
+		return fmt.Errorf("%d workers and %d producers: 1 to 10,000 each", l.Workers, l.Producers)
+	case l.Payload < 2 || l.Payload > redrive.PayloadMaxDefault:
+		return fmt.Errorf("payload of %d bytes: 2 to %d", l.Payload, redrive.PayloadMaxDefault)
+	case l.Rounds < 1 || l.Rounds > 100:
+		return fmt.Errorf("%d rounds: 1 to 100", l.Rounds)
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package storeclock_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/internal/storeclock"
+	"github.com/redrive/redrive/job"
+)
+
+var begin = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func TestFollowsTheWallClock(t *testing.T) {
+	t.Parallel()
+	now := begin
+	c := storeclock.New(func() time.Time { return now })
+	for _, step := range []time.Duration{0, time.Millisecond, time.Hour, time.Microsecond} {
+		now = now.Add(step)
+		if got := c.Now(); got != job.At(now) {
+			t.Errorf("%s, want %s", got.Time(), now)
+		}
+	}
+}
+
+// A stored time ahead of the wall clock must not stop time.
+//
+// part of: Q2
+func TestQ2_GoesOnWhileAhead(t *testing.T) {
+	t.Parallel()
+	now := begin
+	c := storeclock.New(func() time.Time { return now })
+	c.Now()
+	ahead := job.At(begin.Add(24 * time.Hour))
+	c.Floor(ahead)
+	now = now.Add(10 * time.Second)
+	if got := c.Now(); got != ahead.Add(5*time.Second) {
+		t.Errorf("after 10 s: %s past the mark, want half of them", got.Sub(ahead))
+	}
+	now = now.Add(48 * time.Hour) // the wall clock has caught up
+	if got := c.Now(); got != job.At(now) {
+		t.Errorf("%s, want the wall clock's %s", got.Time(), now)
+	}
+}
+
+// part of: Q2
+func TestQ2_NeverBackwards(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		now := begin
+		c := storeclock.New(func() time.Time { return now })
+		last := c.Now()
+		for range 30 {
+			now = now.Add(time.Duration(rapid.Int64Range(int64(-time.Hour), int64(time.Hour)).Draw(rt, "jump")))
+			got := c.Now()
+			if got < last {
+				rt.Fatalf("from %d back to %d", last, got)
+			}
+			last = got
+		}
+	})
+}

@@ -1,0 +1,37 @@
+package storeclock
+
+import (
+	"testing"
+	"time"
+)
+
+// part of: Q3
+func TestQ3_JumpsAreSeen(t *testing.T) {
+	t.Parallel()
+	var wall, monotonic time.Duration
+	begin := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	c := New(func() time.Time { return begin.Add(wall) })
+	asleep := time.Duration(0) // what the monotonic clock missed, of the present step
+	c.elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) - asleep }
+	step := func(awake, suspended time.Duration) {
+		wall += awake + suspended
+		monotonic += awake
+		asleep = suspended
+		c.Now()
+		asleep = 0
+	}
+	c.Now()
+	step(time.Minute, 0)
+	step(time.Minute, jumpMin/2) // slewing
+	if _, jumped := c.SinceJump(); jumped {
+		t.Fatal("time that passed is taken for a jump")
+	}
+	step(time.Second, time.Hour)
+	if ago, jumped := c.SinceJump(); !jumped || ago != 0 {
+		t.Errorf("after a suspended hour: %s, %v", ago, jumped)
+	}
+	step(5*time.Second, 0)
+	if ago, jumped := c.SinceJump(); !jumped || ago != 5*time.Second {
+		t.Errorf("5 s later: %s, %v", ago, jumped)
+	}
+}

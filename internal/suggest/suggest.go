@@ -1,0 +1,89 @@
+// Package suggest finds the name that somebody meant who wrote an unknown one.
+package suggest
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// What bounds the work of a suggestion and the length of a list in a message.
+const (
+	candidatesMax = 100
+	listedMax     = 20
+)
+
+// DidYouMean returns `, did you mean "x"?` for the candidate nearest to word,
+// or "" when none is near.
+func DidYouMean(word string, candidates []string) string {
+	best, distance := "", 0
+	word = plain(word)
+	for _, c := range candidates[:min(len(candidates), candidatesMax)] {
+		d, near := typos(word, plain(c))
+		if near && (best == "" || d < distance) {
+			best, distance = c, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %q?", best)
+}
+
+// plain removes what people vary in spelling a name: case and separators.
+func plain(s string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune("_-. ", c) {
+			return -1
+		}
+		return unicode.ToLower(c)
+	}, s)
+}
+
+// slips is how many letters two words may differ in for one to be the other.
+func slips(a, b string) int {
+	switch shorter := min(len(a), len(b)); {
+	case shorter < 2:
+		return 0
+	case shorter < 5:
+		return 1
+	}
+	return 2
+}
+
+// typos counts the letters that were left out, added, changed or swapped with
+// their neighbour between a and b. It reports false when they are more than slips.
+func typos(a, b string) (int, bool) {
+	allowed := slips(a, b)
+	if max(len(a), len(b))-min(len(a), len(b)) > allowed {
+		return 0, false
+	}
+	before, above := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := range len(a) {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := above[j]
+			if a[i] != b[j] {
+				changed++
+			}
+			row[j+1] = min(changed, above[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, above = above, row
+	}
+	return above[len(b)], above[len(b)] <= allowed
+}
+
+// List joins names for a message, the first few of many.
+func List(names []string) string {
+	if len(names) <= listedMax {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:listedMax], ", "), len(names)-listedMax)
+}

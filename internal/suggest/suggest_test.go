@@ -1,0 +1,68 @@
+package suggest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redrive/redrive/internal/suggest"
+)
+
+func TestDidYouMean(t *testing.T) {
+	t.Parallel()
+	names := []string{"lease", "temp_dir", "max_attempts", "ocr", "a"}
+	for _, tt := range []struct{ word, want string }{
+		{"leese", "lease"},
+		{"lesae", "lease"},
+		{"LEASE", "lease"},
+		{"Temp-Dir", "temp_dir"},
+		{"max_atempts", "max_attempts"},
+		{"mx_atempts", "max_attempts"},
+		{"mx_atempt", ""},
+		{"orc", "ocr"},
+		{"ocean", ""},
+		{"b", ""},
+		{"", ""},
+		{"A", "a"},
+	} {
+		want := ""
+		if tt.want != "" {
+			want = fmt.Sprintf(", did you mean %q?", tt.want)
+		}
+		if got := suggest.DidYouMean(tt.word, names); got != want {
+			t.Errorf("%q: got %q, want %q", tt.word, got, want)
+		}
+	}
+}
+
+func TestDidYouMean_TakesTheNearest(t *testing.T) {
+	t.Parallel()
+	if got, want := suggest.DidYouMean("workerz", []string{"worker", "workers"}), `, did you mean "worker"?`; got != want {
+		t.Errorf("of equals the first: got %q, want %q", got, want)
+	}
+	if got, want := suggest.DidYouMean("wrkers", []string{"worker", "workers"}), `, did you mean "workers"?`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestList_IsBounded(t *testing.T) {
+	t.Parallel()
+	if got := suggest.List([]string{"a", "b"}); got != "a, b" {
+		t.Errorf("got %q", got)
+	}
+	names := strings.Split(strings.Repeat("x", 23), "")
+	if got, want := suggest.List(names), strings.Repeat("x, ", 19)+"x and 3 more"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func FuzzDidYouMean(f *testing.F) {
+	f.Add("leese", "lease")
+	f.Add("\xff", "é")
+	f.Fuzz(func(t *testing.T, word, name string) {
+		if got, back := suggest.DidYouMean(word, []string{name}), suggest.DidYouMean(name, []string{word}); (got == "") != (back == "") &&
+			word != "" && name != "" {
+			t.Errorf("%q is near %q in one direction only", word, name)
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package tempdir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// errTaken means that somebody else has the directory or has removed it.
+var errTaken = errors.New("the directory is in use")
+
+// acquire makes the directory this process's own until the file is closed.
+func acquire(root *os.Root, name string) (*os.File, error) {
+	dir, err := root.Open(name)
+	if errors.Is(err, fs.ErrPermission) && root.Chmod(name, 0o700) == nil {
+		dir, err = root.Open(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errTaken
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(dir); err != nil {
+		dir.Close()
+		return nil, err
+	}
+	if !stands(root, name, dir) {
+		dir.Close()
+		return nil, errTaken
+	}
+	return dir, nil
+}
+
+// stands reports whether the name still means the directory that was locked. Its
+// owner may have removed it between the opening and the locking, and another run
+// may have made a new one.
+func stands(root *os.Root, name string, dir *os.File) bool {
+	locked, err := dir.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := root.Lstat(name)
+	return err == nil && os.SameFile(locked, named)
+}
+
+// removeAll removes a directory and what is in it. Directories to which nobody
+// has access are opened up first, which their owner may do.
+func removeAll(root *os.Root, name string) error {
+	err := root.RemoveAll(name)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	openUp(root, name)
+	return root.RemoveAll(name)
+}
+
+// openUp gives the owner all rights on every directory of a tree. Errors show in
+// the removal that follows.
+func openUp(root *os.Root, name string) {
+	_ = root.Chmod(name, 0o700)
+	dir, err := root.Open(name)
+	if err != nil {
+		return
+	}
+	entries, _ := dir.ReadDir(-1)
+	dir.Close()
+	for _, e := range entries {
+		if e.IsDir() {
+			openUp(root, name+"/"+e.Name())
+		}
+	}
+}

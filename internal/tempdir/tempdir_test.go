@@ -1,0 +1,310 @@
+//go:build unix
+
+package tempdir_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/internal/tempdir"
+)
+
+func open(t *testing.T) (*tempdir.Base, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "base")
+	base, err := tempdir.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { base.Close() })
+	return base, path
+}
+
+func create(t *testing.T, base *tempdir.Base, id int64) *tempdir.Dir {
+	t.Helper()
+	dir, err := base.Create(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dir.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// must makes the preparations of a test readable.
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(path string) error { return os.WriteFile(path, []byte("keep"), 0o600) }
+
+// names lists a directory.
+func names(t *testing.T, path string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(path)
+	must(t, err)
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func sweep(t *testing.T, base *tempdir.Base, want int) {
+	t.Helper()
+	if n, err := base.Sweep(t.Context()); n != want || err != nil {
+		t.Errorf("Sweep = %d, %v, want %d", n, err, want)
+	}
+}
+
+// proves: T1
+func TestT1_EachRunHasItsOwnDirectory(t *testing.T) {
+	t.Parallel()
+	base, path := open(t)
+	zombie, rerun, other := create(t, base, 42), create(t, base, 42), create(t, base, 7)
+	if want := filepath.Join(path, "job-42"); zombie.Path() != want {
+		t.Errorf("Path = %s, want %s", zombie.Path(), want)
+	}
+	if diff := cmp.Diff([]string{"job-42", "job-42-2", "job-7"}, names(t, path)); diff != "" {
+		t.Error(diff)
+	}
+	for _, dir := range []*tempdir.Dir{zombie, rerun, other} {
+		info, err := os.Stat(dir.Path())
+		must(t, err, write(filepath.Join(dir.Path(), "clip")))
+		if info.Mode().Perm() != 0o700 {
+			t.Errorf("%s has mode %v", dir.Path(), info.Mode())
+		}
+	}
+	must(t, zombie.Remove(), zombie.Remove())
+	if diff := cmp.Diff([]string{"job-42-2", "job-7"}, names(t, path)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"clip"}, names(t, rerun.Path())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// proves: T1
+func TestT1_RemovingFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	base, path := open(t)
+	outside := t.TempDir()
+	must(t, write(filepath.Join(outside, "file")))
+	dir := create(t, base, 1)
+	leftover := filepath.Join(path, "job-2")
+	must(t, os.Mkdir(leftover, 0o700))
+	for _, in := range []string{dir.Path(), leftover} {
+		must(t,
+			os.Symlink(outside, filepath.Join(in, "dir")),
+			os.Symlink(filepath.Join(outside, "file"), filepath.Join(in, "file")),
+			os.Symlink("../../..", filepath.Join(in, "up")),
+			os.Link(filepath.Join(outside, "file"), filepath.Join(in, "hard")))
+	}
+	must(t, dir.Remove())
+	sweep(t, base, 1)
+	if left := names(t, path); left != nil {
+		t.Errorf("%v are left", left)
+	}
+	got, err := os.ReadFile(filepath.Join(outside, "file"))
+	if err != nil || string(got) != "keep" {
+		t.Errorf("the file outside: %q, %v", got, err)
+	}
+}
+
+// proves: T1
+func TestT1_SweepTakesOnlyLeftovers(t *testing.T) {
+	t.Parallel()
+	base, path := open(t)
+	outside := t.TempDir()
+	must(t, write(filepath.Join(outside, "file")))
+	living := create(t, base, 1)
+	must(t, write(filepath.Join(living.Path(), "clip")))
+	for _, name := range []string{"job-2", "job-2-2", "job-9223372036854775807", "cache", "job-x", "job-", "job-4-", "job-5.bak", "myjob-6"} {
+		must(t, os.Mkdir(filepath.Join(path, name), 0o700), write(filepath.Join(path, name, "file")))
+	}
+	must(t, write(filepath.Join(path, "job-8")), os.Symlink(outside, filepath.Join(path, "job-9")),
+		os.Symlink("cache", filepath.Join(path, "job-10")))
+
+	sweep(t, base, 3)
+	want := []string{"cache", "job-", "job-1", "job-10", "job-4-", "job-5.bak", "job-8", "job-9", "job-x", "myjob-6"}
+	if diff := cmp.Diff(want, names(t, path)); diff != "" {
+		t.Error(diff)
+	}
+	for _, kept := range []string{filepath.Join(living.Path(), "clip"), filepath.Join(outside, "file"), filepath.Join(path, "cache", "file")} {
+		if _, err := os.Stat(kept); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// proves: T1
+func TestT1_SweepSparesAnotherProcessUntilItDies(t *testing.T) {
+	t.Parallel()
+	base, path := open(t)
+	worker, dir := startWorker(t, path)
+	sweep(t, base, 0)
+	if _, err := os.Stat(filepath.Join(dir, "clip")); err != nil {
+		t.Errorf("the directory of a living worker: %v", err)
+	}
+	rerun := create(t, base, 42)
+	if rerun.Path() == dir {
+		t.Error("the second run shares the directory of the first")
+	}
+
+	kill(t, worker)
+	sweep(t, base, 1)
+	if diff := cmp.Diff([]string{filepath.Base(rerun.Path())}, names(t, path)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// proves: T1
+func TestT1_WhatNobodyMayReadIsRemoved(t *testing.T) {
+	t.Parallel()
+	path, err := os.MkdirTemp("", "redrive-test") //nolint:usetesting // another user must reach it, and t.TempDir is in a private folder
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(path)) })
+	cmd := process("ordinary user", path)
+	if os.Geteuid() == 0 {
+		must(t, os.Chown(path, nobody, nobody))
+		cmd.Path = "/proc/self/exe" // the path to the test binary is closed to others
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// Between the making of a directory and its locking a sweep may take it for a
+// leftover. A run has to end up with a directory that stays all the same.
+func TestT1_SweepsNeverTakeALivingDirectory(t *testing.T) {
+	t.Parallel()
+	base, path := open(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var sweepers, workers sync.WaitGroup
+	for range 2 {
+		sweepers.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := base.Sweep(ctx); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 4 {
+		workers.Go(func() {
+			for id := range int64(300) {
+				dir, err := base.Create(id % 3)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := errors.Join(write(filepath.Join(dir.Path(), "clip")), dir.Remove()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	stop()
+	sweepers.Wait()
+	if left := names(t, path); left != nil {
+		t.Errorf("%v are left", left)
+	}
+}
+
+func TestSweepStopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	base, path := open(t)
+	must(t, os.Mkdir(filepath.Join(path, "job-1"), 0o700))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("shutting down")
+	cancel(cause)
+	if n, err := base.Sweep(ctx); n != 0 || !errors.Is(err, cause) {
+		t.Errorf("Sweep = %d, %v, want 0 and the cause", n, err)
+	}
+}
+
+func TestCreateGivesUpAfterManyLeftovers(t *testing.T) {
+	t.Parallel()
+	base, path := open(t)
+	must(t, os.Mkdir(filepath.Join(path, "job-1"), 0o700))
+	for n := 2; n <= 99; n++ {
+		must(t, os.Mkdir(filepath.Join(path, fmt.Sprintf("job-1-%d", n)), 0o700))
+	}
+	last := create(t, base, 1)
+	if filepath.Base(last.Path()) != "job-1-100" {
+		t.Errorf("Path = %s", last.Path())
+	}
+	if _, err := base.Create(1); err == nil || !strings.Contains(err.Error(), "100 directories of job 1") {
+		t.Errorf("Create = %v, want a refusal", err)
+	}
+	sweep(t, base, 99)
+}
+
+func TestOpenInsistsOnAPrivateBase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	must(t, os.Mkdir(in("private"), 0o755), os.Symlink("private", in("own link")), write(in("file")),
+		os.Mkdir(in("shared"), 0o700), os.Chmod(in("shared"), 0o777),
+		os.Mkdir(in("group"), 0o700), os.Chmod(in("group"), 0o720))
+	type test struct{ path, refusal string }
+	tests := []test{
+		{in("private"), ""},
+		{in("own link"), ""},
+		{in("new/nested"), ""},
+		{in("shared"), "such as " + in("shared/redrive")},
+		{in("group"), "only the user of the worker"},
+		{in("file"), "not a directory"},
+		{"", "empty"},
+	}
+	if os.Geteuid() == 0 {
+		must(t, os.Mkdir(in("foreign"), 0o700), os.Chown(in("foreign"), nobody, nobody),
+			os.Symlink("private", in("foreign link")), os.Lchown(in("foreign link"), nobody, nobody))
+		tests = append(tests, test{in("foreign"), "belongs to another user"}, test{in("foreign link"), "belongs to another user"})
+	}
+	for _, tt := range tests {
+		base, err := tempdir.Open(tt.path)
+		if tt.refusal != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.refusal) {
+				t.Errorf("Open(%q) = %v, want a refusal with %q", tt.path, err, tt.refusal)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("Open(%q) = %v", tt.path, err)
+			continue
+		}
+		must(t, base.Close())
+	}
+	if info, err := os.Stat(in("new/nested")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the new base: %v, %v", info, err)
+	}
+}
+
+// Handlers may change the working directory.
+func TestPathIsAbsolute(t *testing.T) {
+	t.Chdir(t.TempDir())
+	base, err := tempdir.Open("relative")
+	must(t, err)
+	t.Cleanup(func() { base.Close() })
+	if dir := create(t, base, 1); !filepath.IsAbs(dir.Path()) {
+		t.Errorf("Path = %s", dir.Path())
+	}
+}

@@ -1,0 +1,171 @@
+package job
+
+import (
+	"fmt"
+	"time"
+)
+
+// Outcome is what one run of a job ended in. It is whole: result or failure,
+// next state, dead letter and events follow from it in one transaction, so a
+// partial effect cannot exist. It is fenced by Token: an outcome of a run that
+// lost its lease changes nothing. Writing the same outcome again is a no-op.
+type Outcome struct {
+	ID    ID
+	Token Token
+	Cause Cause // Succeeded, Failed, Snoozed, Deferred, Interrupted or Cancel
+	To    State // the next state; the pair must be legal from Running
+
+	// Of an outcome To Waiting or Retrying: due at the store's now + Delay,
+	// and not before NotBefore. Durations, because clocks differ.
+	Delay     time.Duration
+	NotBefore Micros
+	Queue     string // moves the job to another queue; "" keeps
+	Priority  int8   // 0 keeps
+	Memo      []byte // for the next decision; nil keeps
+
+	Result  []byte   // Completed; at most ResultMax bytes
+	Cost    int64    // of this run, in millionths of a US dollar
+	Failure *Failure // required for Failed, optional else
+	Reason  Reason   // Dead
+	// Progressed says that the run reported progress, which ends with it.
+	Progressed bool
+}
+
+// Validate returns an error when the outcome cannot be written: an illegal
+// transition, a missing failure or reason, or something above its limit.
+func (o *Outcome) Validate() error {
+	switch {
+	case !Legal(Running, o.To, o.Cause) || o.Cause == Crashed:
+		return fmt.Errorf("job %d: a run cannot end as %s by %s", o.ID, o.To, o.Cause)
+	case o.Token < 1:
+		return fmt.Errorf("job %d: run %d: runs are numbered from 1", o.ID, o.Token)
+	case o.Cause == Failed && o.Failure == nil:
+		return fmt.Errorf("job %d: a failed run needs its failure record", o.ID)
+	case (o.To == Dead) != (o.Reason != ""):
+		return fmt.Errorf("job %d: a reason belongs to a dead job and to no other, got %q for %s", o.ID, o.Reason, o.To)
+	case o.Delay < 0:
+		return fmt.Errorf("job %d: delay %s: must not be negative", o.ID, o.Delay)
+	case o.Priority < 0 || o.Priority > PriorityMax:
+		return fmt.Errorf("job %d: priority %d: must be %d to %d", o.ID, o.Priority, PriorityMin, PriorityMax)
+	case len(o.Queue) > NameMax:
+		return fmt.Errorf("job %d: queue of %d bytes: at most %d", o.ID, len(o.Queue), NameMax)
+	case len(o.Result) > ResultMax:
+		return fmt.Errorf("job %d: result of %d bytes: at most %d", o.ID, len(o.Result), ResultMax)
+	case o.Cost < 0 || o.Cost > CostMax:
+		return fmt.Errorf("job %d: cost of %d millionths of a dollar: must be 0 to %d", o.ID, o.Cost, int64(CostMax))
+	case o.Failure != nil:
+		return o.Failure.validate(o.ID)
+	}
+	return nil
+}
+
+func (f *Failure) validate(id ID) error {
+	if f.How == ByCrash {
+		return fmt.Errorf("job %d: a run that tells how it failed has not crashed", id)
+	}
+	for _, part := range [...]struct {
+		name      string
+		size, max int
+	}{
+		{"message", len(f.Message), MessageMax}, {"user message", len(f.UserMessage), MessageMax},
+		{"class", len(f.Class), TextMax}, {"code", len(f.Code), TextMax}, {"signal", len(f.Signal), TextMax},
+		{"fingerprint", len(f.Fingerprint), MessageMax}, {"details", len(f.Details), EvidenceMax},
+		{"standard error", len(f.Stderr), EvidenceMax}, {"stack", len(f.Stack), EvidenceMax},
+		{"decision", len(f.Decision), EvidenceMax},
+	} {
+		if part.size > part.max {
+			return fmt.Errorf("job %d: %s of %d bytes: at most %d", id, part.name, part.size, part.max)
+		}
+	}
+	return nil
+}
+
+// Reason says why a job is dead. The words are stored and append-only.
+type Reason string
+
+// The reasons.
+const (
+	NonRetriable Reason = "non_retriable_error"
+	MaxRetries   Reason = "max_retries_exceeded"
+	Stalled      Reason = "stalled" // too many lost leases in one life
+	DeadlineOver Reason = "expired"
+)
+
+// How says how a run failed. The words are stored and append-only.
+type How string
+
+// The ways to fail.
+const (
+	ByError   How = "error"
+	ByPanic   How = "panic"
+	ByTimeout How = "timeout"
+	ByCrash   How = "crash"
+)
+
+// Failure is the stored record of one run that failed. There is one per (job,
+// token); it is never rewritten.
+type Failure struct {
+	Job         ID     `json:"job"`
+	Token       Token  `json:"run"`
+	Life        int32  `json:"life"`
+	Attempt     int32  `json:"attempt"` // number of the attempt; of a crash, the attempt that was under way
+	StartedAt   Micros `json:"started_at"`
+	EndedAt     Micros `json:"ended_at"` // set by the store
+	How         How    `json:"how"`
+	Class       string `json:"class"`
+	Code        string `json:"code,omitempty"`
+	Permanent   bool   `json:"permanent"`
+	Message     string `json:"message"`
+	UserMessage string `json:"user_message,omitempty"`
+	HTTPStatus  int    `json:"http_status,omitempty"` // 0 is unknown
+	Exit        *int   `json:"exit_code,omitempty"`   // nil is unknown
+	Signal      string `json:"signal,omitempty"`
+	Holder      string `json:"worker"`
+	Correlation string `json:"correlation,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Details     []byte `json:"-"` // a JSON object or nil
+	Stderr      []byte `json:"-"` // the tail
+	Stack       string `json:"-"`
+	Decision    []byte `json:"-"` // what was decided and why, versioned
+	Cost        int64  `json:"cost_microusd,omitempty"`
+}
+
+// Status is what people have done about a dead letter.
+type Status uint8
+
+// The statuses of a dead letter. The numbers are stored and append-only.
+const (
+	Pending  Status = 0 // nobody has acted yet
+	Redriven Status = 1 // retried, its new life has not ended
+	Resolved Status = 2
+	Ignored  Status = 3
+)
+
+var statusNames = [...]string{"pending", "retried", "resolved", "ignored"}
+
+// String returns the status's word.
+func (s Status) String() string {
+	if int(s) < len(statusNames) {
+		return statusNames[s]
+	}
+	return fmt.Sprintf("status(%d)", uint8(s))
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// DeadLetter is the entry of a job that failed for good: one per job, reopened
+// when the job dies again.
+type DeadLetter struct {
+	Job         ID     `json:"job"`
+	Life        int32  `json:"life"`
+	Status      Status `json:"status"`
+	Reason      Reason `json:"reason"`
+	Class       string `json:"class,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Kind        string `json:"kind"`
+	Queue       string `json:"queue"`
+	Owner       string `json:"owner,omitempty"`
+	DiedAt      Micros `json:"died_at"`
+	Revived     bool   `json:"revived"` // a retry has taken the job out of the dead
+}

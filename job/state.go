@@ -1,0 +1,162 @@
+package job
+
+import "fmt"
+
+// State is where a job stands. The numbers are stored and append-only.
+type State uint8
+
+// The states. None is the state of a job that does not exist. The order
+// matters: everything up to Retrying can be claimed.
+const (
+	None      State = 0
+	Waiting   State = 1 // due now or later, not after a failure
+	Retrying  State = 2 // due now or later, after a failure
+	Running   State = 3 // leased to a worker
+	Completed State = 4
+	Dead      State = 5 // failed for good; a dead letter tells why
+	Cancelled State = 6
+)
+
+// States lists every state a job can have, in order.
+var States = [...]State{Waiting, Retrying, Running, Completed, Dead, Cancelled}
+
+var stateNames = [...]string{"none", "waiting", "retrying", "running", "completed", "dead", "cancelled"}
+
+// String returns the state's word.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("state(%d)", uint8(s))
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *State) UnmarshalText(text []byte) error {
+	parsed, err := ParseState(string(text))
+	if err == nil {
+		*s = parsed
+	}
+	return err
+}
+
+// ParseState reads a state's word.
+func ParseState(word string) (State, error) {
+	for _, s := range States {
+		if s.String() == word {
+			return s, nil
+		}
+	}
+	return None, fmt.Errorf("unknown state %.32q: one of waiting, retrying, running, completed, dead, cancelled", word)
+}
+
+// Ready reports whether a job in this state can be claimed once it is due.
+func (s State) Ready() bool { return s == Waiting || s == Retrying }
+
+// Terminal reports whether a job in this state stays so unless a person acts.
+func (s State) Terminal() bool { return s >= Completed && s <= Cancelled }
+
+// Cause is why a job changes its state. The numbers are stored and append-only.
+type Cause uint8
+
+// The causes.
+const (
+	Enqueued    Cause = 1
+	Claimed     Cause = 2
+	Succeeded   Cause = 3  // the handler returned no error
+	Failed      Cause = 4  // the handler failed: an error, a panic, its time limit
+	Snoozed     Cause = 5  // the handler asked to run later; burns nothing
+	Deferred    Cause = 6  // a wait that is not the job's fault; burns nothing
+	Interrupted Cause = 7  // the worker stopped gracefully; burns nothing
+	Crashed     Cause = 8  // the lease ran out without a word
+	Cancel      Cause = 9  // a person or the handler cancelled it
+	Expired     Cause = 10 // its deadline passed before it could run
+	Retried     Cause = 11 // a person retried a dead job: the next life
+)
+
+var causeNames = [...]string{"", "enqueued", "claimed", "succeeded", "failed", "snoozed", "deferred",
+	"interrupted", "crashed", "cancelled", "expired", "retried"}
+
+// String returns the cause's word.
+func (c Cause) String() string {
+	if c != 0 && int(c) < len(causeNames) {
+		return causeNames[c]
+	}
+	return fmt.Sprintf("cause(%d)", uint8(c))
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// Transition is one legal change of state.
+type Transition struct {
+	From, To State
+	Cause    Cause
+}
+
+// Transitions is the state machine: every legal transition, once. Stores and
+// tests read this table; what is not in it cannot happen.
+var Transitions = [...]Transition{
+	{None, Waiting, Enqueued},
+	{Waiting, Running, Claimed},
+	{Retrying, Running, Claimed},
+	{Running, Completed, Succeeded},
+	{Running, Retrying, Failed},
+	{Running, Dead, Failed},
+	{Running, Waiting, Snoozed},
+	{Running, Waiting, Deferred},
+	{Running, Waiting, Interrupted},
+	{Running, Waiting, Crashed},
+	{Running, Dead, Crashed},
+	{Running, Cancelled, Cancel},
+	{Waiting, Cancelled, Cancel},
+	{Retrying, Cancelled, Cancel},
+	{Waiting, Dead, Expired},
+	{Retrying, Dead, Expired},
+	{Dead, Waiting, Retried},
+}
+
+// Legal reports whether the state machine has this transition.
+func Legal(from, to State, cause Cause) bool {
+	for _, t := range Transitions {
+		if t.From == from && t.To == to && t.Cause == cause {
+			return true
+		}
+	}
+	return false
+}
+
+// Counters are a job's counts within its present life. They are never mixed:
+// each run that ended added one to exactly one of them, by its cause.
+type Counters struct {
+	Attempts   int32 `json:"attempts"`   // runs that succeeded or failed
+	Crashes    int32 `json:"crashes"`    // runs that ended without a word
+	Deferrals  int32 `json:"deferrals"`  // waits that are not the job's fault
+	Snoozes    int32 `json:"snoozes"`    // waits that the handler asked for
+	Interrupts int32 `json:"interrupts"` // runs handed back by a stopping worker
+}
+
+// Count adds one to the counter that a run ended by cause belongs to. Causes
+// that do not end a run, and Cancel, which the state records, count nothing.
+func (c *Counters) Count(cause Cause) {
+	switch cause {
+	case Succeeded, Failed:
+		c.Attempts++
+	case Crashed:
+		c.Crashes++
+	case Deferred:
+		c.Deferrals++
+	case Snoozed:
+		c.Snoozes++
+	case Interrupted:
+		c.Interrupts++
+	case Enqueued, Claimed, Cancel, Expired, Retried:
+	}
+}
+
+// Sum returns the number of ended runs that the counters account for.
+func (c Counters) Sum() int32 {
+	return c.Attempts + c.Crashes + c.Deferrals + c.Snoozes + c.Interrupts
+}

@@ -1,0 +1,75 @@
+// Package redrive runs jobs durably, and treats a failure as data: each failed
+// run is stored with what failed, what was decided about it and why.
+//
+// A program makes a [Client] on a store, says how to handle kinds of jobs,
+// enqueues jobs, and runs them:
+//
+//	const Render = redrive.Kind[RenderArgs]("render")
+//
+//	client, err := redrive.New(st, nil)
+//	redrive.Handle(client, Render, render, nil)
+//	receipt, err := client.Enqueue(ctx, Render.New(RenderArgs{Scene: 7}, nil))
+//	err = client.Run(ctx)
+//
+// A handler runs at least once: after a crash it runs again, so what it does
+// outside should be repeatable; [Info.StepKey] and [Info.CompleteTx] help. What
+// it returns decides what follows. An error is retried as the kind's schedule
+// says; package failure has marks that say more.
+package redrive
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The names of the domain that users of this package meet.
+type (
+	// JobID names a job for ever. In JSON it is a string.
+	JobID = job.ID
+	// State is where a job stands, such as job.Waiting.
+	State = job.State
+	// Receipt is the answer to an enqueue.
+	Receipt = job.Receipt
+	// By says who acts, for the audit, and why.
+	By = store.By
+	// Rate is so many starts per duration; the zero value is no limit.
+	Rate = store.Rate
+)
+
+// Client enqueues jobs and runs them. It is safe for concurrent use, and has no
+// goroutines but those of Run.
+type Client struct {
+	store  store.Store
+	config Config
+	ids    *idPool
+
+	mu       sync.Mutex
+	handlers map[string]*handler // not changed once sealed
+	sealed   bool                // Run has been called
+	engine   *engine.Engine      // while it runs
+}
+
+// New makes a client on a store. It does no I/O. The error tells every mistake
+// of the configuration; nil is a configuration of defaults.
+func New(s store.Store, config *Config) (*Client, error) {
+	var c Config
+	if config != nil {
+		c = *config
+	}
+	c = c.withDefaults()
+	err := c.validate()
+	if s == nil {
+		err = errors.Join(errors.New("a store is required; open one with sqlite.Open or memory.New"), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("redrive: %w", err)
+	}
+	return &Client{
+		store: s, config: c, ids: newIDPool(s.ReserveIDs), handlers: make(map[string]*handler),
+	}, nil
+}

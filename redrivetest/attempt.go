@@ -1,0 +1,52 @@
+package redrivetest
+
+import (
+	"context"
+	"io/fs"
+	"path/filepath"
+	"testing"
+
+	"github.com/redrive/redrive"
+)
+
+// Attempt runs a handler once, as the first attempt of a job, and returns what
+// it ended in: the result, or the failure and the decision about it, and what
+// the handler left behind.
+//
+// It gives the test an own directory for temporary files by an environment
+// variable, so it cannot be used in parallel tests. Processes are looked for on
+// Linux only.
+func Attempt[T any](t testing.TB, h func(context.Context, *redrive.Job[T]) error, args T) Outcome {
+	t.Helper()
+	temp := t.TempDir()
+	for _, name := range []string{tempVar, "TMP", "TEMP"} { // the last two on Windows
+		t.Setenv(name, temp)
+	}
+	e := New(t, nil)
+	kind := redrive.Kind[T]("attempt")
+	redrive.Handle(e.Client, kind, h, nil)
+	if _, err := e.Enqueue(t.Context(), kind.New(args, nil)); err != nil {
+		t.Fatal(err)
+	}
+	outcome := e.Work()[0]
+	outcome.TempFiles = files(t, temp)
+	outcome.Processes = processesWith(tempVar + "=" + temp)
+	return outcome
+}
+
+const tempVar = "TMPDIR"
+
+// files lists the files and empty directories below dir.
+func files(t testing.TB, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && path != dir {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}

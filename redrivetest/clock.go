@@ -1,0 +1,99 @@
+package redrivetest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive"
+)
+
+// clock is the two times of an Engine. The store's stands still between two
+// calls of advance, so that due times are exact. The client's runs by itself as
+// well, because an engine paces its calls by it.
+type clock struct {
+	mu     sync.Mutex
+	stored time.Time
+	jumped time.Duration       // how far the client's time is ahead of the system's
+	timers map[*timer]struct{} // pending
+}
+
+func newClock(start time.Time) *clock {
+	return &clock{stored: start, timers: make(map[*timer]struct{})}
+}
+
+// store returns the store's time.
+func (c *clock) store() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stored
+}
+
+// advance moves both times. Calls that become due by it are made.
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stored = c.stored.Add(d)
+	c.jumped += d
+	for t := range c.timers {
+		t.Timer.Reset(t.at.Sub(c.now()))
+	}
+}
+
+func (c *clock) now() time.Time { return time.Now().Add(c.jumped) }
+
+// Now implements redrive.Clock.
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now()
+}
+
+// AfterFunc implements redrive.Clock.
+func (c *clock) AfterFunc(d time.Duration, f func()) redrive.Timer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &timer{clock: c, at: c.now().Add(d)}
+	c.timers[t] = struct{}{}
+	t.Timer = time.AfterFunc(d, func() {
+		if t.due() {
+			f()
+		}
+	})
+	return t
+}
+
+// timer is a call to come.
+type timer struct {
+	*time.Timer
+	clock *clock
+	at    time.Time
+}
+
+// due reports whether the call is to be made now. It is not when the timer was
+// stopped or reset while it fired.
+func (t *timer) due() bool {
+	t.clock.mu.Lock()
+	defer t.clock.mu.Unlock()
+	if _, pending := t.clock.timers[t]; !pending || t.at.After(t.clock.now()) {
+		return false
+	}
+	delete(t.clock.timers, t)
+	return true
+}
+
+// Reset implements redrive.Timer.
+func (t *timer) Reset(d time.Duration) bool {
+	t.clock.mu.Lock()
+	defer t.clock.mu.Unlock()
+	t.at = t.clock.now().Add(d)
+	t.clock.timers[t] = struct{}{}
+	return t.Timer.Reset(d)
+}
+
+// Stop implements redrive.Timer.
+func (t *timer) Stop() bool {
+	t.clock.mu.Lock()
+	defer t.clock.mu.Unlock()
+	delete(t.clock.timers, t)
+	return t.Timer.Stop()
+}

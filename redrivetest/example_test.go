@@ -1,0 +1,67 @@
+package redrivetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/redrivetest"
+)
+
+type upload struct{ File string }
+
+const Upload = redrive.Kind[upload]("upload")
+
+// handleUpload is the handler that the examples test.
+func handleUpload(_ context.Context, j *redrive.Job[upload]) error {
+	if j.Attempt == 1 {
+		return failure.Code("DISK_FULL", errors.New("no space on the server"), "file", j.Args.File)
+	}
+	return nil
+}
+
+func Example() {
+	_ = func(t *testing.T) {
+		e := redrivetest.New(t, nil)
+		redrive.Handle(e.Client, Upload, handleUpload, nil)
+		if _, err := e.Enqueue(t.Context(), Upload.New(upload{"a.png"}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range e.Work() {
+			fmt.Println(o.State, o.Failure.Code, o.Decision.Reason) // retrying DISK_FULL retry 1 of 3 in 30s
+		}
+		e.Advance(30 * time.Second)
+		for _, o := range e.Work() {
+			fmt.Println(o.State, o.Attempt) // completed 2
+		}
+	}
+}
+
+func ExampleAttempt() {
+	_ = func(t *testing.T) {
+		o := redrivetest.Attempt(t, handleUpload, upload{"a.png"})
+		if o.Failure == nil || o.Failure.Code != "DISK_FULL" {
+			t.Errorf("want DISK_FULL, got %+v", o)
+		}
+		if len(o.TempFiles) > 0 || len(o.Processes) > 0 {
+			t.Errorf("left behind: %v, %v", o.TempFiles, o.Processes)
+		}
+	}
+}
+
+func ExampleTwice() {
+	_ = func(t *testing.T) {
+		var mailbox redrivetest.Effects
+		send := func(_ context.Context, j *redrive.Job[upload]) error {
+			mailbox.Do("mail to ann", j.StepKey("mail"))
+			return nil
+		}
+		if doubled := redrivetest.Twice(t, send, upload{"a.png"}, &mailbox); len(doubled) > 0 {
+			t.Errorf("happened again: %v", doubled)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package redrivetest
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// Outcome is what a run ended in.
+type Outcome struct {
+	ID      redrive.JobID
+	Kind    string
+	Attempt int           // of its life, from 1
+	Cause   job.Cause     // why the job's state changed, such as job.Failed
+	State   redrive.State // of the job now
+	Wait    time.Duration // until the job is due again, if it is
+	Reason  job.Reason    // of a dead job
+	Result  []byte        // of a completed job
+	Cost    int64         // of the run, in millionths of a US dollar
+	Failure *job.Failure  // of a run that failed
+	// Decision is what was decided about the failure, and why.
+	Decision policy.Record
+
+	// TempFiles and Processes are what the handler left behind, as far as
+	// Attempt looks for it: paths, and commands with their process ids.
+	TempFiles []string
+	Processes []string
+}
+
+// recorder is a store that remembers the outcomes that were written to it.
+type recorder struct {
+	*memory.Store
+
+	mu       sync.Mutex
+	claims   map[store.Run]job.Claim
+	outcomes []Outcome
+}
+
+// Exchange implements store.Worker.
+func (r *recorder) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	answer, err := r.Store.Exchange(ctx, x)
+	if err != nil {
+		return answer, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, settled := range answer.Settled {
+		if settled == nil {
+			r.record(&x.Settle[i])
+		}
+	}
+	if r.claims == nil {
+		r.claims = make(map[store.Run]job.Claim)
+	}
+	for _, c := range answer.Claims {
+		r.claims[store.Run{ID: c.ID, Token: c.Token}] = c
+	}
+	return answer, nil
+}
+
+// record keeps one outcome, apart from the memory that the engine uses again.
+func (r *recorder) record(o *job.Outcome) {
+	run := store.Run{ID: o.ID, Token: o.Token}
+	claim, known := r.claims[run]
+	if !known {
+		return // written before
+	}
+	delete(r.claims, run)
+	kept := Outcome{
+		ID: o.ID, Kind: claim.Kind, Attempt: int(claim.Attempt()), Cause: o.Cause, State: o.To, Wait: o.Delay,
+		Reason: o.Reason, Result: bytes.Clone(o.Result), Cost: o.Cost,
+	}
+	if o.Failure != nil {
+		f := *o.Failure
+		kept.Failure = &f
+		kept.Decision, _ = policy.ParseRecord(f.Decision) // none of a failure that the engine made
+	}
+	r.outcomes = append(r.outcomes, kept)
+}
+
+// take returns the outcomes since the last call.
+func (r *recorder) take() []Outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := r.outcomes
+	r.outcomes = nil
+	return taken
+}

@@ -1,0 +1,150 @@
+package redrivetest_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/redrivetest"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("REDRIVETEST_ROLE") == "server" {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err == nil {
+			_, err = listener.Accept() // until it is killed
+		}
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+type charge struct{ Euros int }
+
+const pay = redrive.Kind[charge]("pay")
+
+func TestWork_RunsWhatIsDueAndWhatFollows(t *testing.T) {
+	t.Parallel()
+	e := redrivetest.New(t, nil)
+	redrive.Handle(e.Client, pay, func(ctx context.Context, j *redrive.Job[charge]) error {
+		switch j.Args.Euros {
+		case 0:
+			return errors.New("nothing to pay")
+		case 1:
+			return nil
+		}
+		_, err := e.Enqueue(ctx, pay.New(charge{j.Args.Euros - 1}, nil))
+		return err
+	}, nil)
+	for _, euros := range []int{3, 0} {
+		if _, err := e.Enqueue(t.Context(), pay.New(charge{euros}, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var states []job.State
+	for _, o := range e.Work() {
+		states = append(states, o.State)
+	}
+	want := []job.State{job.Completed, job.Retrying, job.Completed, job.Completed}
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if out := e.Work(); len(out) != 0 {
+		t.Errorf("the retry ran before its time: %+v", out)
+	}
+	e.Advance(30 * time.Second)
+	if out := e.Work(); len(out) != 1 || out[0].Attempt != 2 || out[0].Kind != "pay" {
+		t.Errorf("the retry: %+v", out)
+	}
+}
+
+func TestAttempt_TellsDecisionAndFailure(t *testing.T) {
+	o := redrivetest.Attempt(t, func(_ context.Context, j *redrive.Job[charge]) error {
+		return failure.Permanent(failure.Code("CARD_EXPIRED", errors.New("no"), "euros", j.Args.Euros))
+	}, charge{5})
+	if o.State != job.Dead || o.Reason != job.NonRetriable || o.Decision.Rule != "mark.permanent" {
+		t.Errorf("%v, %q by %q", o.State, o.Reason, o.Decision.Rule)
+	}
+	if o.Failure.Code != "CARD_EXPIRED" || string(o.Failure.Details) != `{"euros":5}` {
+		t.Errorf("code %q, details %s", o.Failure.Code, o.Failure.Details)
+	}
+	if len(o.TempFiles) > 0 || len(o.Processes) > 0 {
+		t.Errorf("left behind: %v, %v", o.TempFiles, o.Processes)
+	}
+}
+
+func TestAttempt_FindsWhatIsLeftBehind(t *testing.T) {
+	var process *os.Process
+	o := redrivetest.Attempt(t, func(ctx context.Context, j *redrive.Job[charge]) error {
+		own, err := j.TempDir()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(own, "tidy"), nil, 0o600); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(os.TempDir(), "leak"), nil, 0o600); err != nil {
+			return err
+		}
+		env := append(os.Environ(), "REDRIVETEST_ROLE=server")
+		tidy := j.Command(ctx, os.Args[0])
+		tidy.Env = env
+		if err := tidy.Start(); err != nil {
+			return err
+		}
+		go func() { _ = tidy.Wait() }()
+		process, err = os.StartProcess(os.Args[0], []string{"leaked-server"}, &os.ProcAttr{Env: env})
+		return err
+	}, charge{})
+	defer func() { _, _ = process.Wait() }()
+	defer func() { _ = process.Kill() }()
+	if o.State != job.Completed {
+		t.Fatalf("%v: %+v", o.State, o.Failure)
+	}
+	if len(o.TempFiles) != 1 || filepath.Base(o.TempFiles[0]) != "leak" {
+		t.Errorf("files %v, want the one that leaked", o.TempFiles)
+	}
+	if runtime.GOOS == "linux" && (len(o.Processes) != 1 || !strings.HasPrefix(o.Processes[0], "leaked-server (process ")) {
+		t.Errorf("processes %v, want the one that leaked", o.Processes)
+	}
+}
+
+// proves: I3
+func TestI3_TwiceShowsDoubleEffects(t *testing.T) {
+	t.Parallel()
+	var mail, pay redrivetest.Effects
+	handlers := map[string]struct {
+		handler func(context.Context, *redrive.Job[charge]) error
+		effects *redrivetest.Effects
+		want    []string
+	}{
+		"without a key": {func(context.Context, *redrive.Job[charge]) error {
+			mail.Do("mail to ann", "")
+			return nil
+		}, &mail, []string{"mail to ann"}},
+		"with the key of the step": {func(_ context.Context, j *redrive.Job[charge]) error {
+			if first := pay.Do("charge ann", j.StepKey("charge")); first != (j.Run == 1) {
+				t.Errorf("run %d: the charge happens: %v", j.Run, first)
+			}
+			pay.Do("receipt to ann", j.StepKey("receipt"))
+			return nil
+		}, &pay, nil},
+	}
+	for name, h := range handlers {
+		if diff := cmp.Diff(h.want, redrivetest.Twice(t, h.handler, charge{5}, h.effects)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package redrive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/internal/tempdir"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// ErrNotRunning says that Run is not running.
+var ErrNotRunning = errors.New("redrive: the client is not running; call Run first")
+
+// Run works on the jobs of the configured queues until ctx ends, and then stops
+// gracefully: it takes no new jobs, gives running ones the grace time, then ends
+// their contexts and hands back what remains without using up an attempt. It
+// returns nil after a clean stop and a *Returned when work was handed back.
+// A client runs once at a time.
+func (c *Client) Run(ctx context.Context) error {
+	stop, err := c.start()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return c.running().Run(ctx)
+}
+
+// Returned is the error of a Run that left work to others when it stopped.
+type Returned = engine.Returned
+
+// Halt ends the grace time of a Run that is stopping, or stops it without any,
+// as for a second signal.
+func (c *Client) Halt() {
+	if e := c.running(); e != nil {
+		e.Halt()
+	}
+}
+
+// WaitIdle waits until Run has nothing in its hands and knows of no job that it
+// could take. It returns ErrNotRunning when Run is not running, also when it has
+// been called but has not begun yet, and the error of ctx when that ends first.
+func (c *Client) WaitIdle(ctx context.Context) error {
+	e := c.running()
+	if e == nil {
+		return ErrNotRunning
+	}
+	return e.Idle(ctx)
+}
+
+// RunDue is Run until nothing is due any more that this client could run: a
+// program that a timer starts does its work so and ends.
+func (c *Client) RunDue(ctx context.Context) error {
+	return c.runUntil(ctx, func(ctx context.Context, e *engine.Engine) error { return e.Idle(ctx) })
+}
+
+// Drain is Run until all jobs of the configured queues whose kinds have a
+// handler have ended, those that are due later and those that wait for a retry
+// included. It waits for ever for the jobs of a paused queue, until ctx ends.
+func (c *Client) Drain(ctx context.Context) error { return c.runUntil(ctx, c.awaitEmpty) }
+
+// runUntil runs until a condition holds, or until ctx ends, as Run does.
+func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engine.Engine) error) error {
+	stop, err := c.start()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	e := c.running()
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(inner) }()
+
+	err = await(ctx, e)
+	if ctx.Err() != nil {
+		err = nil // the end of ctx is a way to stop, here as with Run
+	}
+	cancel()
+	return errors.Join(<-ended, err)
+}
+
+// awaitEmpty waits until no live job is left.
+func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
+	changed := make(chan struct{}, 1)
+	defer c.store.Notify(changed)()
+	for {
+		if err := e.Idle(ctx); err != nil {
+			return err
+		}
+		live, err := c.live(ctx)
+		switch {
+		case passes(err): // ask again
+		case err != nil || live == 0:
+			return err
+		}
+		poll, cancel := context.WithCancel(ctx)
+		timer := c.config.afterFunc(cmp.Or(c.config.Poll, engine.PollDefault), cancel)
+		select {
+		case <-changed:
+		case <-poll.Done():
+		}
+		timer.Stop()
+		cancel()
+	}
+}
+
+// passes reports whether an error of a look at the store may be gone at the next.
+func passes(err error) bool {
+	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrFull)
+}
+
+// live counts the jobs that this client could still have to run.
+func (c *Client) live(ctx context.Context) (int64, error) {
+	counts, err := c.store.Counts(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count live jobs: %w", err)
+	}
+	var live int64
+	for _, n := range counts {
+		_, worked := c.config.Queues[n.Queue]
+		if worked && c.handlers[n.Kind] != nil && !n.State.Terminal() {
+			live += n.N
+		}
+	}
+	return live, nil
+}
+
+func (c *Client) running() *engine.Engine {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.engine
+}
+
+// start makes the engine of one Run. The caller must call stop when it has
+// ended.
+func (c *Client) start() (stop func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.engine != nil:
+		return nil, errors.New("redrive: the client is running already; make another client to run twice")
+	case len(c.handlers) == 0:
+		return nil, errors.New("redrive: no kind has a handler; call redrive.Handle before Run")
+	}
+	for _, kind := range slices.Sorted(maps.Keys(c.handlers)) {
+		if err := c.handlers[kind].options.validate(); err != nil {
+			return nil, fmt.Errorf("redrive: kind %q: %w", kind, err)
+		}
+	}
+	config := c.engineConfig()
+	if config.Dirs, err = tempdir.Open(cmp.Or(c.config.TempDir, defaultTempDir())); err != nil {
+		return nil, fmt.Errorf("redrive: %w; set Config.TempDir", err)
+	}
+	e, err := engine.New(config)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("redrive: %w", err), config.Dirs.Close())
+	}
+	c.sealed, c.engine = true, e
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.engine = nil
+		if err := config.Dirs.Close(); err != nil {
+			c.config.Logger.Warn("closing the base of temporary directories", "error", err)
+		}
+	}, nil
+}
+
+func (c *Client) engineConfig() engine.Config {
+	config := engine.Config{
+		Store: c.store, Holder: c.config.Name,
+		Lease: c.config.Lease, RescueEvery: c.config.RescueEvery, Poll: c.config.Poll, Grace: c.config.Grace,
+		Decide: c.decide, Clock: c.config.Clock, Logger: c.config.Logger,
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.config.Queues)) {
+		q := c.config.Queues[name]
+		config.Queues = append(config.Queues, engine.Queue{Name: name, Workers: q.Workers, Limit: q.Limit, Rate: q.Rate})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.handlers)) {
+		h := c.handlers[name]
+		o := &h.options
+		config.Kinds = append(config.Kinds, engine.Kind{
+			Name: name, Handler: h.handle, Workers: o.Workers, Limit: o.Limit, Rate: o.Rate,
+			CrashMax: cmp.Or(o.CrashMax, job.CrashesCeiling), Timeout: o.Timeout, KillGrace: o.KillGrace,
+		})
+	}
+	return config
+}
+
+// defaultTempDir is different for each user, because the base must be private.
+func defaultTempDir() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("redrive-%d", os.Getuid()))
+}

@@ -1,0 +1,310 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+func TestNew_TellsEveryMistake(t *testing.T) {
+	t.Parallel()
+	_, err := redrive.New(nil, &redrive.Config{
+		Name:        strings.Repeat("n", 300),
+		Queues:      map[string]redrive.Queue{"a b": {Workers: -1}, "c": {Limit: -1, Rate: redrive.Rate{N: 10}}},
+		Retry:       &policy.Schedule{Waits: []time.Duration{-1}},
+		AttemptsMax: -1,
+		AgeMax:      -1,
+		PayloadMax:  job.PayloadMax + 1,
+		Lease:       time.Millisecond,
+		RescueEvery: -1,
+		Poll:        -1,
+	})
+	want := []string{
+		"redrive: a store is required; open one with sqlite.Open or memory.New",
+		"Config.Name of 300 bytes: at most 256",
+		`Config.Queues: queue "a b": only letters, digits and _-.:/ are allowed: invalid`,
+		`Config.Queues: queue "a b": -1 workers: must be 1 to 5000`,
+		`Config.Queues: queue "c": limit -1: must be 0 to 1000000`,
+		`Config.Queues: queue "c": rate 10 per 0s: both must be positive, or both zero for no limit: invalid`,
+		"Config.Retry: wait 1 of the schedule is -1ns: must not be negative",
+		"Config.AttemptsMax -1: must be at least 1",
+		"Config.PayloadMax 16777217: must be 1 to 16777216",
+		"Config.Lease 1ms: must be 100ms to 1h0m0s",
+		"Config.AgeMax -1ns: must not be negative",
+		"Config.RescueEvery -1ns: must not be negative",
+		"Config.Poll -1ns: must not be negative",
+	}
+	if err == nil || err.Error() != strings.Join(want, "\n") {
+		t.Errorf("got\n%v\nwant\n%s", err, strings.Join(want, "\n"))
+	}
+}
+
+func TestRun_RefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{TempDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "call redrive.Handle before Run") {
+		t.Errorf("without a handler: %v", err)
+	}
+	redrive.Handle(c, render, succeed, &redrive.HandlerOptions{
+		Timeout: -1, KillGrace: -1, Retry: &policy.Schedule{MaxRetries: -2}, Workers: -1, Limit: -1,
+		Rate: redrive.Rate{N: 10}, CrashMax: 9,
+	})
+	err = c.Run(t.Context())
+	want := []string{
+		`redrive: kind "render": HandlerOptions.Timeout -1ns: must not be negative`,
+		"HandlerOptions.KillGrace -1ns: must not be negative",
+		"HandlerOptions.Retry: -2 retries: must be a number of retries, 0 for one per wait, or policy.NoRetry",
+		"HandlerOptions.Workers -1: must not be negative",
+		"HandlerOptions.Limit -1: must be 0 to 1000000",
+		"HandlerOptions.Rate: rate 10 per 0s: both must be positive, or both zero for no limit: invalid",
+		"HandlerOptions.CrashMax 9: must be 1 to 5",
+	}
+	if err == nil || err.Error() != strings.Join(want, "\n") {
+		t.Errorf("bad options: got\n%v\nwant\n%s", err, strings.Join(want, "\n"))
+	}
+	if err := c.WaitIdle(t.Context()); !errors.Is(err, redrive.ErrNotRunning) {
+		t.Errorf("idle when nothing runs: %v, want ErrNotRunning", err)
+	}
+	c.Halt() // nothing runs
+}
+
+func TestRun_OnceAtATime(t *testing.T) {
+	t.Parallel()
+	var second error
+	var c *redrive.Client
+	c = newClient(t, memory.New(memory.Options{}), func(ctx context.Context, _ *redrive.Job[renderArgs]) error {
+		second = c.Run(ctx)
+		return nil
+	})
+	for range 2 { // a client may run again
+		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RunDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if second == nil || !strings.Contains(second.Error(), "running already") {
+		t.Errorf("Run within Run: %v", second)
+	}
+}
+
+// proves: Q8
+func TestQ8_AStopHandsBackWithoutBurningAnAttempt(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{}, 1)
+	c := newClient(t, memory.New(memory.Options{}), func(ctx context.Context, _ *redrive.Job[renderArgs]) error {
+		started <- struct{}{}
+		<-ctx.Done()
+		return errors.Join(errors.New("status 503"), ctx.Err())
+	})
+	r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	<-started
+	cancel()
+	c.Halt()
+	returned, ok := errors.AsType[*redrive.Returned](<-ended)
+	if !ok || returned.Jobs != 1 {
+		t.Errorf("Run: %v, want one job handed back", returned)
+	}
+	j, err := c.Get(t.Context(), r.ID)
+	if err != nil || j.State != job.Waiting || j.Counters != (job.Counters{Interrupts: 1}) {
+		t.Errorf("%v with %+v, %v, want waiting, interrupted once", j.State, j.Counters, err)
+	}
+	if f, err := c.Failures(t.Context(), r.ID); err != nil || len(f) != 0 {
+		t.Errorf("failures %+v, %v, want none", f, err)
+	}
+}
+
+func TestDrain_EndsWhenEverythingHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var last time.Time
+		c := newClient(t, memory.New(memory.Options{}), func(_ context.Context, j *redrive.Job[renderArgs]) error {
+			last = time.Now()
+			if j.Attempt < 3 {
+				return errors.New("broken")
+			}
+			return nil
+		})
+		start := time.Now()
+		specs := []redrive.Spec{
+			render.New(renderArgs{}, nil),
+			render.New(renderArgs{}, &redrive.Options{RunAt: start.Add(time.Hour)}),
+			redrive.NewRaw("of-somebody-else", nil, nil),
+			render.New(renderArgs{}, &redrive.Options{Queue: "of-somebody-else"}),
+		}
+		receipts, err := c.EnqueueAll(t.Context(), specs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took := last.Sub(start); took < time.Hour+time.Minute || took > time.Hour+2*time.Minute {
+			t.Errorf("the last run came after %v, want an hour and two waits of 30 s", took)
+		}
+		for i, want := range []job.State{job.Completed, job.Completed, job.Waiting, job.Waiting} {
+			if j, err := c.Get(t.Context(), receipts[i].ID); err != nil || j.State != want {
+				t.Errorf("job %d: %v, %v, want %v", i, j.State, err, want)
+			}
+		}
+	})
+}
+
+// uncountable is a store whose counts fail before they work, or always.
+type uncountable struct {
+	*memory.Store
+	errs []error
+}
+
+func (u *uncountable) Counts(ctx context.Context) ([]store.Count, error) {
+	if len(u.errs) > 0 {
+		err := u.errs[0]
+		u.errs = u.errs[1:]
+		return nil, err
+	}
+	return u.Store.Counts(ctx)
+}
+
+func TestDrain_OutlivesAStoreThatIsAwayForAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lasting := errors.New("counters damaged")
+		passing := []error{store.ErrUnavailable, store.ErrUnknown, store.ErrFull}
+		for _, want := range []error{nil, lasting} {
+			s := &uncountable{memory.New(memory.Options{}), slices.Clone(passing)}
+			if want != nil {
+				s.errs = append(s.errs, want)
+			}
+			c := newClient(t, s, succeed)
+			if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Drain(t.Context()); !errors.Is(err, want) || len(s.errs) != 0 {
+				t.Errorf("Drain: %v with %d errors left, want %v", err, len(s.errs), want)
+			}
+		}
+	})
+}
+
+func TestDrain_StopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	c := newClient(t, memory.New(memory.Options{}), func(context.Context, *redrive.Job[renderArgs]) error {
+		cancel()
+		return errors.New("broken")
+	})
+	if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Drain(ctx); err != nil {
+		t.Errorf("a clean stop: %v", err)
+	}
+}
+
+// Many jobs that end in every way there is: each ends once, none is lost, and
+// the counts agree with what the handlers saw.
+func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
+	t.Parallel()
+	const jobs = 2000
+	var runs, broken atomic.Int64
+	var mu sync.Mutex
+	seen := map[redrive.JobID]int{}
+	c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{
+		TempDir: t.TempDir(), Logger: quiet,
+		Queues: map[string]redrive.Queue{redrive.DefaultQueue: {Workers: 16}},
+		Retry:  &policy.Schedule{Waits: []time.Duration{0, time.Millisecond}, MaxRetries: 4},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	redrive.Handle(c, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		runs.Add(1)
+		mu.Lock()
+		seen[j.ID] = max(seen[j.ID], j.Run)
+		mu.Unlock()
+		draw := rand.New(rand.NewPCG(uint64(j.Args.Scene), uint64(j.Run))).IntN(20)
+		if draw < 5 {
+			broken.Add(1)
+		}
+		switch draw {
+		case 0:
+			panic("exploded")
+		case 1, 2:
+			return errors.New("broken")
+		case 3:
+			return failure.Permanent(errors.New("gone"))
+		case 4:
+			return failure.RetryAfter(2*time.Millisecond, errors.New("slow down"))
+		case 5:
+			return failure.Snooze(time.Millisecond)
+		case 6:
+			return failure.Cancel("obsolete")
+		case 7:
+			return j.SetResult(j.Args)
+		}
+		return nil
+	}, nil)
+	specs := make([]redrive.Spec, jobs)
+	for i := range specs {
+		specs[i] = render.New(renderArgs{Scene: int64(i)}, &redrive.Options{Priority: i%4 + 1})
+	}
+	receipts, err := c.EnqueueAll(t.Context(), specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var tokens, failures int64
+	states := map[redrive.State]int{}
+	for _, r := range receipts {
+		j, err := c.Get(t.Context(), r.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := c.Failures(t.Context(), r.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !j.State.Terminal() || int(j.Token) != seen[j.ID] {
+			t.Errorf("job %d is %v after %d runs, its handler saw %d", j.ID, j.State, j.Token, seen[j.ID])
+		}
+		tokens += int64(j.Token)
+		states[j.State]++
+		for _, f := range f {
+			if f.Class != string(failure.Cancelled) {
+				failures++
+			}
+		}
+	}
+	if tokens != runs.Load() || failures != broken.Load() {
+		t.Errorf("%d runs and %d failures are stored, the handlers saw %d and %d", tokens, failures, runs.Load(), broken.Load())
+	}
+	if len(states) != 3 || states[job.Dead] == 0 || states[job.Cancelled] == 0 {
+		t.Errorf("states %v, want all three ends", states)
+	}
+}

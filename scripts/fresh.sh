@@ -1,0 +1,30 @@
+#!/bin/sh
+# Clones the committed state into a new folder and follows the README there as a
+# new user would: an empty home, an empty module and build cache. Both commands
+# are timed. The Go module proxy settings of this machine are kept.
+set -eu
+cd "$(dirname "$0")/.."
+source=$(pwd)
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+mkdir "$work/home"
+proxy=$(go env GOPROXY)
+sumdb=$(go env GOSUMDB)
+
+git clone -q "$source" "$work/redrive"
+cd "$work/redrive"
+
+run() {
+	echo "== $*"
+	start=$(date +%s)
+	env -i PATH="$PATH" HOME="$work/home" GOPROXY="$proxy" GOSUMDB="$sumdb" GOFLAGS=-buildvcs=false "$@"
+	echo "== took $(($(date +%s) - start)) s: $*"
+}
+
+run sh examples/thumbnails/run.sh
+run make test
+if [ -n "$(git status --porcelain)" ]; then
+	echo "the commands left the clone changed:" >&2
+	git status --short >&2
+	exit 1
+fi

@@ -1,0 +1,221 @@
+// Package faultstore wraps a store so that calls of it fail by a plan: before
+// they take effect, after it, or by never answering. It is for tests.
+package faultstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Store is a store whose calls fail by a plan. It joins the transactions of the
+// caller if the store inside does.
+type Store struct {
+	inner store.Store
+
+	mu    sync.Mutex
+	plan  Plan
+	calls map[string]int
+	seq   int
+}
+
+var (
+	_ store.Store      = (*Store)(nil)
+	_ store.Transactor = (*Store)(nil)
+)
+
+// New wraps a store. A nil plan is None.
+func New(inner store.Store, plan Plan) *Store {
+	s := &Store{inner: inner, calls: map[string]int{}}
+	s.Set(plan)
+	return s
+}
+
+// Set changes the plan. The numbers of the calls go on.
+func (s *Store) Set(plan Plan) {
+	if plan == nil {
+		plan = None
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plan = plan
+}
+
+// Calls returns how many calls of a method there were so far; "" counts all.
+func (s *Store) Calls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if method == "" {
+		return s.seq
+	}
+	return s.calls[method]
+}
+
+func (s *Store) fault(method string) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seq++
+	s.calls[method]++
+	return s.plan(Call{Method: method, N: s.calls[method], Seq: s.seq})
+}
+
+// do is one call with its fault.
+func do[T any](ctx context.Context, s *Store, method string, call func() (T, error)) (answer T, err error) {
+	f := s.fault(method)
+	switch {
+	case f.Hang:
+		<-ctx.Done()
+		return answer, context.Cause(ctx)
+	case f.Before != nil:
+		return answer, f.Before
+	}
+	done, err := call()
+	if err == nil && f.After != nil {
+		return answer, f.After
+	}
+	return done, err
+}
+
+// none is the answer of calls that have none.
+type none struct{}
+
+// Close implements store.Store.
+func (s *Store) Close() error { return s.inner.Close() }
+
+// ReserveIDs implements store.Producer.
+func (s *Store) ReserveIDs(ctx context.Context, n int) (job.ID, error) {
+	return do(ctx, s, "ReserveIDs", func() (job.ID, error) { return s.inner.ReserveIDs(ctx, n) })
+}
+
+// Enqueue implements store.Producer.
+func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
+	return do(ctx, s, "Enqueue", func() ([]job.Receipt, error) { return s.inner.Enqueue(ctx, jobs) })
+}
+
+// EnqueueTx implements store.Transactor.
+func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, jobs []job.New) ([]job.Receipt, error) {
+	return do(ctx, s, "EnqueueTx", func() ([]job.Receipt, error) {
+		inner, err := s.transactor()
+		if err != nil {
+			return nil, err
+		}
+		return inner.EnqueueTx(ctx, tx, jobs)
+	})
+}
+
+// SettleTx implements store.Transactor.
+func (s *Store) SettleTx(ctx context.Context, tx store.Tx, o job.Outcome) error {
+	_, err := do(ctx, s, "SettleTx", func() (none, error) {
+		inner, err := s.transactor()
+		if err != nil {
+			return none{}, err
+		}
+		return none{}, inner.SettleTx(ctx, tx, o)
+	})
+	return err
+}
+
+func (s *Store) transactor() (store.Transactor, error) {
+	if inner, ok := s.inner.(store.Transactor); ok {
+		return inner, nil
+	}
+	return nil, fmt.Errorf("%T cannot join a transaction of the caller's: %w", s.inner, store.ErrInvalid)
+}
+
+// Exchange implements store.Worker.
+func (s *Store) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	return do(ctx, s, "Exchange", func() (store.Exchanged, error) { return s.inner.Exchange(ctx, x) })
+}
+
+// Heartbeat implements store.Worker.
+func (s *Store) Heartbeat(ctx context.Context, b store.Beat) ([]store.RunStatus, error) {
+	return do(ctx, s, "Heartbeat", func() ([]store.RunStatus, error) { return s.inner.Heartbeat(ctx, b) })
+}
+
+// Rescue implements store.Worker.
+func (s *Store) Rescue(ctx context.Context, limit int) (store.Rescue, error) {
+	return do(ctx, s, "Rescue", func() (store.Rescue, error) { return s.inner.Rescue(ctx, limit) })
+}
+
+// Signals implements store.Worker.
+func (s *Store) Signals(ctx context.Context, holder string) (store.Signals, error) {
+	return do(ctx, s, "Signals", func() (store.Signals, error) { return s.inner.Signals(ctx, holder) })
+}
+
+// Declare implements store.Worker.
+func (s *Store) Declare(ctx context.Context, queues []string) error {
+	_, err := do(ctx, s, "Declare", func() (none, error) { return none{}, s.inner.Declare(ctx, queues) })
+	return err
+}
+
+// Notify implements store.Worker. With a fault before it, nothing is ever sent.
+func (s *Store) Notify(ch chan<- struct{}) (stop func()) {
+	if s.fault("Notify").Before != nil {
+		return func() {}
+	}
+	return s.inner.Notify(ch)
+}
+
+// Get implements store.Reader.
+func (s *Store) Get(ctx context.Context, id job.ID) (job.Job, error) {
+	return do(ctx, s, "Get", func() (job.Job, error) { return s.inner.Get(ctx, id) })
+}
+
+// Failures implements store.Reader.
+func (s *Store) Failures(ctx context.Context, id job.ID) ([]job.Failure, error) {
+	return do(ctx, s, "Failures", func() ([]job.Failure, error) { return s.inner.Failures(ctx, id) })
+}
+
+// DeadLetter implements store.Reader.
+func (s *Store) DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error) {
+	return do(ctx, s, "DeadLetter", func() (job.DeadLetter, error) { return s.inner.DeadLetter(ctx, id) })
+}
+
+// List implements store.Reader.
+func (s *Store) List(ctx context.Context, f store.Filter) (store.Page, error) {
+	return do(ctx, s, "List", func() (store.Page, error) { return s.inner.List(ctx, f) })
+}
+
+// Counts implements store.Reader.
+func (s *Store) Counts(ctx context.Context) ([]store.Count, error) {
+	return do(ctx, s, "Counts", func() ([]store.Count, error) { return s.inner.Counts(ctx) })
+}
+
+// Queues implements store.Reader.
+func (s *Store) Queues(ctx context.Context) ([]store.Queue, error) {
+	return do(ctx, s, "Queues", func() ([]store.Queue, error) { return s.inner.Queues(ctx) })
+}
+
+// Events implements store.Reader.
+func (s *Store) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
+	return do(ctx, s, "Events", func() ([]event.Event, error) { return s.inner.Events(ctx, after, limit) })
+}
+
+// Audit implements store.Reader.
+func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]store.Audit, error) {
+	return do(ctx, s, "Audit", func() ([]store.Audit, error) { return s.inner.Audit(ctx, after, limit) })
+}
+
+// Dump implements store.Reader.
+func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
+	return do(ctx, s, "Dump", func() (*store.Dump, error) { return s.inner.Dump(ctx) })
+}
+
+// Cancel implements store.Admin.
+func (s *Store) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
+	return do(ctx, s, "Cancel", func() ([]error, error) { return s.inner.Cancel(ctx, by, ids) })
+}
+
+// SetQueue implements store.Admin.
+func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) (store.Queue, error) {
+	return do(ctx, s, "SetQueue", func() (store.Queue, error) { return s.inner.SetQueue(ctx, by, c) })
+}
+
+// Retry implements store.Admin.
+func (s *Store) Retry(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
+	return do(ctx, s, "Retry", func() ([]error, error) { return s.inner.Retry(ctx, by, ids) })
+}

@@ -1,0 +1,138 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Cancel implements store.Admin.
+func (s *Store) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
+	return s.each(ctx, "cancel", by, ids, (*tx).cancelOne)
+}
+
+// Retry implements store.Admin.
+func (s *Store) Retry(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
+	return s.each(ctx, "retry", by, ids, (*tx).retryOne)
+}
+
+// each does one thing to each of the jobs.
+func (s *Store) each(ctx context.Context, op string, by store.By, ids []job.ID,
+	do func(*tx, store.By, *record) error) ([]error, error) {
+	t, err := s.begin(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	if err := by.Validate(); err != nil {
+		return nil, t.errorf("%w", err)
+	}
+	if len(ids) > job.IDsMax {
+		return nil, t.errorf("%d jobs: at most %d in a call: %w", len(ids), job.IDsMax, store.ErrTooLarge)
+	}
+	answers := make([]error, len(ids))
+	for i, id := range ids {
+		if r := t.jobs[id]; r != nil {
+			answers[i] = do(t, by, r)
+		} else {
+			answers[i] = notFound(id)
+		}
+	}
+	return answers, nil
+}
+
+func notFound(id job.ID) error { return fmt.Errorf("job %d: %w", id, store.ErrNotFound) }
+
+func (t *tx) cancelOne(by store.By, r *record) error {
+	switch r.State {
+	case job.Waiting, job.Retrying:
+		t.note(by, "job.cancel", r.ID.String(), r.State.String(), job.Cancelled.String())
+		t.cancel(r)
+	case job.Running:
+		if r.CancelAt != 0 {
+			return nil
+		}
+		t.note(by, "job.cancel", r.ID.String(), r.State.String(), "cancel_requested")
+		r.CancelAt = t.now
+		t.asked[r.ID] = r
+		e := about(r)
+		e.Type = event.JobCancelAsked
+		t.emit(e)
+		t.wake = true
+	case job.Cancelled:
+	case job.None, job.Completed, job.Dead:
+		return fmt.Errorf("job %d is %s and cannot be cancelled: %w", r.ID, r.State, store.ErrConflict)
+	}
+	return nil
+}
+
+func (t *tx) retryOne(by store.By, r *record) error {
+	if r.State != job.Dead {
+		return fmt.Errorf("job %d is %s; only a dead job can be retried: %w", r.ID, r.State, store.ErrConflict)
+	}
+	t.note(by, "job.retry", r.ID.String(), r.State.String(), job.Waiting.String())
+	d := t.dead[r.ID]
+	if g := t.groups[d.Fingerprint]; g != nil && d.Status == job.Pending {
+		g.Pending--
+	}
+	d.Status, d.Revived = job.Redriven, true
+
+	t.detach(r)
+	r.Life++
+	r.Counters = job.Counters{}
+	r.LifeAt, r.ClaimedAt, r.FinishedAt = t.now, 0, 0
+	r.Holder, r.Reason = "", ""
+	if r.Deadline <= t.now {
+		r.Deadline = 0
+	}
+	t.wait(r, job.Waiting, t.now)
+	t.transition(r, job.Dead, job.Retried, "")
+	return nil
+}
+
+// SetQueue implements store.Admin. A change that changes nothing leaves no
+// trace.
+func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) (store.Queue, error) {
+	t, err := s.begin(ctx, "set queue")
+	if err != nil {
+		return store.Queue{}, err
+	}
+	defer t.end()
+	if err := cmp.Or(by.Validate(), c.Validate()); err != nil {
+		return store.Queue{}, t.errorf("%w", err)
+	}
+	q := t.queues[c.Name]
+	if q == nil {
+		return store.Queue{}, t.errorf("queue %.80q: nobody has declared or used it: %w", c.Name, store.ErrNotFound)
+	}
+	before, after := *q, c.Apply(*q)
+	if after == before {
+		return after, nil
+	}
+	*q = after
+	t.note(by, "queue.set", q.Name, queueJSON(before), queueJSON(after))
+	t.emit(event.Event{Type: event.QueueChanged, Queue: q.Name, Reason: q.Mode.String()})
+	t.wake = true
+	return after, nil
+}
+
+func queueJSON(q store.Queue) string {
+	text, err := json.Marshal(q)
+	if err != nil {
+		panic(err) // a plain struct with a checked mode always marshals
+	}
+	return string(text)
+}
+
+// note writes one audit row.
+func (t *tx) note(by store.By, action, target, before, after string) {
+	t.audit = append(t.audit, store.Audit{
+		Seq: int64(len(t.audit)) + 1, At: t.now, Actor: by.Actor, Action: action, Target: target,
+		Reason: by.Reason, Before: before, After: after,
+	})
+}

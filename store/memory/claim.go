@@ -1,0 +1,174 @@
+package memory
+
+import (
+	"bytes"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// order is a want while it is being filled.
+type order struct {
+	left  int // jobs still wanted
+	limit int
+	rate  store.Rate
+	usage *usage
+	kinds []*kindOrder
+}
+
+type kindOrder struct {
+	store.KindWant
+	left  int
+	usage *usage
+	lanes []*lane
+}
+
+// order prepares a want: what people set on the queue wins over what the
+// process brought.
+func (t *tx) order(w *store.Want, q *store.Queue) *order {
+	o := &order{left: w.Max, limit: w.Limit, rate: w.Rate, usage: usageOf(t.byQueue, w.Queue)}
+	if q.Limit > 0 {
+		o.limit = q.Limit
+	}
+	if !q.Rate.Unlimited() {
+		o.rate = q.Rate
+	}
+	for _, k := range w.Kinds {
+		o.kinds = append(o.kinds, &kindOrder{
+			KindWant: k, left: k.Max, usage: usageOf(t.byKind, k.Kind), lanes: t.works[work{w.Queue, k.Kind}],
+		})
+	}
+	return o
+}
+
+// limited reports whether a limit over all processes holds back the kind.
+func (o *order) limited(k *kindOrder) bool { return o.usage.full(o.limit) || k.usage.full(k.Limit) }
+
+// start returns when the rates allow the kind's next start: now or later.
+func (o *order) start(k *kindOrder, now job.Micros) job.Micros {
+	return max(o.usage.next(o.rate, now), k.usage.next(k.Rate, now))
+}
+
+// claims collects the claims of one exchange.
+type claims struct {
+	*tx
+	holder string
+	until  job.Micros // end of the leases
+	answer *store.Exchanged
+}
+
+// serve takes what one want may have and notes when there may be more.
+func (c *claims) serve(w *store.Want) {
+	q := c.queues[w.Queue]
+	if q == nil || q.Mode == store.Paused || w.Max <= 0 {
+		return
+	}
+	o := c.order(w, q)
+	c.fill(o)
+	if o.left == 0 || c.enough() {
+		c.answer.Full = true
+	} else if at, ok := c.nextDue(o); ok {
+		c.answer.NextDue = min(c.answer.NextDue, at.Sub(c.now))
+	}
+}
+
+// enough reports whether the exchange has found all the jobs past their deadline
+// that it may.
+func (c *claims) enough() bool { return len(c.answer.Expired) >= store.ExpiredMax }
+
+// fill takes the due jobs of an order while there is room.
+func (c *claims) fill(o *order) {
+	for i := range job.PriorityMax {
+		for o.left > 0 {
+			r, k := c.head(o, i)
+			if r == nil {
+				break
+			}
+			if r.Deadline == 0 || r.Deadline > c.now {
+				c.claim(r, o, k)
+				continue
+			}
+			if c.expire(r); c.enough() {
+				return
+			}
+		}
+	}
+}
+
+// head returns the first due job of a priority among the kinds with room.
+func (c *claims) head(o *order, priority int) (first *record, of *kindOrder) {
+	for _, k := range o.kinds {
+		if k.left <= 0 || o.limited(k) || o.start(k, c.now) > c.now {
+			continue
+		}
+		for _, l := range k.lanes {
+			r := l.ready[priority].first()
+			if r != nil && r.RunAt <= c.now && (first == nil || dueBefore(r, first)) {
+				first, of = r, k
+			}
+		}
+	}
+	return first, of
+}
+
+func (c *claims) claim(r *record, o *order, k *kindOrder) {
+	from := r.State
+	c.detach(r)
+	r.State, r.Token, r.ClaimedAt = job.Running, r.Token+1, c.now
+	r.LeaseUntil, r.Holder = c.until, c.holder
+	r.crashMax = int32(min(max(k.CrashMax, 1), job.CrashesCeiling))
+	c.attach(r)
+	o.left--
+	k.left--
+	o.usage.start(o.rate, c.now)
+	k.usage.start(k.Rate, c.now)
+	c.transition(r, from, job.Claimed, "")
+	c.answer.Claims = append(c.answer.Claims, claimOf(r))
+}
+
+func claimOf(r *record) job.Claim {
+	return job.Claim{
+		ID: r.ID, Token: r.Token, Kind: r.Kind, Queue: r.Queue, Priority: r.Priority,
+		Life: r.Life, Counters: r.Counters, CreatedAt: r.CreatedAt, LifeAt: r.LifeAt,
+		RunAt: r.RunAt, ClaimedAt: r.ClaimedAt, Deadline: r.Deadline,
+		Owner: r.Owner, Correlation: r.Correlation, Batch: r.Batch,
+		Attrs: bytes.Clone(r.Attrs), Memo: bytes.Clone(r.memo), Payload: bytes.Clone(r.Payload),
+	}
+}
+
+// expire ends a job whose deadline passed before it could start.
+func (c *claims) expire(r *record) {
+	from := r.State
+	c.detach(r)
+	c.bury(r, job.DeadlineOver, "", store.ExpiredFingerprint(r.Kind))
+	c.transition(r, from, job.Expired, "")
+	c.answer.Expired = append(c.answer.Expired, r.ID)
+}
+
+// nextDue returns when the next job that the order may take can start, as the
+// contract of Exchange defines it. What is left of a lane and
+// priority is looked at by its first job.
+func (t *tx) nextDue(o *order) (next job.Micros, ok bool) {
+	consider := func(at job.Micros) {
+		if !ok || at < next {
+			next, ok = at, true
+		}
+	}
+	for _, k := range o.kinds {
+		if k.left <= 0 {
+			continue
+		}
+		for _, l := range k.lanes {
+			for i := range l.ready {
+				switch r := l.ready[i].first(); {
+				case r == nil:
+				case r.RunAt > t.now:
+					consider(r.RunAt)
+				case !o.limited(k):
+					consider(o.start(k, t.now))
+				}
+			}
+		}
+	}
+	return next, ok
+}

@@ -1,0 +1,170 @@
+package memory_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func TestClaimsGoByPriorityThenTimeThenID(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.add(6, func(i int, n *job.New) {
+		n.Priority = []int8{3, 1, 2, 2, 2, 1}[i]
+		n.RunAt = []job.Micros{5, b.at(time.Second), 9, 8, 8, 7}[i]
+		n.Deps = []string{"", "", "", "x", "", "y"}[i]
+	})
+	x := b.exchange(nil, want(4))
+	equal(t, "claims", ids(x), []int64{6, 4, 5, 3})
+	if !x.Full || x.NextDue != store.Never {
+		t.Errorf("a filled want gives Full %v, NextDue %v", x.Full, x.NextDue)
+	}
+	x = b.exchange(nil, want(4))
+	equal(t, "the rest", ids(x), []int64{1})
+	if x.Full || x.NextDue != time.Second {
+		t.Errorf("Full %v, NextDue %v, want false, 1s", x.Full, x.NextDue)
+	}
+}
+
+func TestLimitsAndRatesHoldBack(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.add(5, nil)
+	limited := want(5, store.KindWant{Kind: "k", Max: 5, Limit: 2})
+	x := b.exchange(nil, limited)
+	if len(x.Claims) != 2 || x.NextDue != store.Never || x.Full {
+		t.Fatalf("under a limit of 2: %d claims, next in %v", len(x.Claims), x.NextDue)
+	}
+	if x = b.exchange(nil, limited); len(x.Claims) != 0 {
+		t.Fatalf("the limit is used up: %d claims", len(x.Claims))
+	}
+	limited.Rate = store.Rate{N: 1, Per: 10 * time.Second}
+	limited.Kinds[0].Limit = 0
+	x = b.exchange(nil, limited)
+	if len(x.Claims) != 1 || x.NextDue != 10*time.Second {
+		t.Fatalf("one per 10 s: %d claims, next in %v", len(x.Claims), x.NextDue)
+	}
+	perSecond := store.Rate{N: 1, Per: time.Second}
+	_, err := b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Rate: &perSecond})
+	b.ok(err)
+	b.pass(4 * time.Second)
+	if x = b.exchange(nil, limited); x.NextDue != time.Second {
+		t.Fatalf("next in %v, want 1s: the faster rate counts at once", x.NextDue)
+	}
+	b.pass(6 * time.Second)
+	x = b.exchange(nil, limited)
+	if len(x.Claims) != 1 || x.NextDue != time.Second {
+		t.Fatalf("a person's rate must win: %d claims, next in %v", len(x.Claims), x.NextDue)
+	}
+}
+
+func TestAPausedQueueGivesNothingAndADrainingOneDoes(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.add(1, nil)
+	paused, draining := store.Paused, store.Draining
+	_, err := b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Mode: &paused})
+	b.ok(err)
+	if x := b.exchange(nil, want(5)); len(x.Claims) != 0 || x.NextDue != store.Never {
+		t.Errorf("paused: %d claims, next in %v", len(x.Claims), x.NextDue)
+	}
+	_, err = b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Mode: &draining})
+	b.ok(err)
+	b.claim()
+}
+
+func TestADeadlineEndsAJobAtTheClaim(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.add(2, func(i int, n *job.New) { n.Deadline = b.at(time.Duration(i+1) * time.Second) })
+	b.pass(time.Second)
+	x := b.exchange(nil, want(1))
+	equal(t, "expired", x.Expired, []job.ID{1})
+	equal(t, "claims", ids(x), []int64{2})
+	letter, err := b.DeadLetter(b.ctx, 1)
+	b.ok(err)
+	equal(t, "dead letter", letter, job.DeadLetter{Job: 1, Life: 1, Reason: job.DeadlineOver,
+		Fingerprint: store.ExpiredFingerprint("k"), Kind: "k", Queue: "q", DiedAt: b.at(0)})
+}
+
+func TestManyWorkersAtOnce(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	const n = 400
+	b.add(n, nil)
+	var mu sync.Mutex
+	var seen []int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				x, err := b.Exchange(b.ctx, store.Exchange{Holder: "w", Lease: lease, Want: []store.Want{want(7)}})
+				if err != nil || len(x.Claims) == 0 {
+					return
+				}
+				mu.Lock()
+				seen = append(seen, ids(x)...)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(seen)
+	if len(slices.Compact(seen)) != n {
+		t.Errorf("%d different jobs claimed, want %d", len(slices.Compact(seen)), n)
+	}
+}
+
+func TestALimitOfAKindCountsItsRunsOnly(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.add(3, nil)
+	limited := want(5, store.KindWant{Kind: "k", Max: 5, Limit: 1})
+	for i := range 3 {
+		x := b.exchange(nil, limited)
+		equal(t, "claims", ids(x), []int64{int64(i + 1)})
+		b.ok(b.settle(completed(x.Claims[0])))
+	}
+}
+
+func TestWhatIsLeftOfALaneCountsByItsFirstJob(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	limited := want(5, store.KindWant{Kind: "k", Max: 5, Limit: 1})
+	b.add(3, func(i int, n *job.New) { n.RunAt = b.at(time.Duration(max(0, i-1)) * time.Minute) })
+	if x := b.exchange(nil, limited); len(x.Claims) != 1 || x.NextDue != store.Never {
+		t.Errorf("%d claims, next in %v, want 1 and never", len(x.Claims), x.NextDue)
+	}
+	b.add(1, func(_ int, n *job.New) { n.RunAt, n.Priority = b.at(time.Hour), 4 })
+	if x := b.exchange(nil, limited); x.NextDue != time.Hour {
+		t.Errorf("next in %v, want 1h", x.NextDue)
+	}
+}
+
+func TestAnExchangeFindsABoundedNumberExpired(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.add(store.ExpiredMax+1, func(_ int, n *job.New) { n.Deadline = b.at(-time.Second) })
+	x := b.exchange(nil, want(5), want(5))
+	if len(x.Expired) != store.ExpiredMax || !x.Full || x.NextDue != store.Never {
+		t.Errorf("%d expired, full %v, next in %v", len(x.Expired), x.Full, x.NextDue)
+	}
+	if x = b.exchange(nil, want(5), want(5)); len(x.Expired) != 1 || x.Full {
+		t.Errorf("%d expired of the one left, full %v", len(x.Expired), x.Full)
+	}
+}
+
+func TestAKindGivesItsMaxAndIsThenLeftOut(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.add(4, func(i int, n *job.New) { n.Kind = []string{"a", "a", "b", "a"}[i] })
+	x := b.exchange(nil, want(5, store.KindWant{Kind: "a", Max: 1}, store.KindWant{Kind: "b", Max: 5}))
+	equal(t, "claims", ids(x), []int64{1, 3})
+	if x.Full || x.NextDue != store.Never {
+		t.Errorf("full %v, next in %v", x.Full, x.NextDue)
+	}
+}

@@ -1,0 +1,160 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// keyName is what an idempotency key is unique in.
+type keyName struct{ owner, kind, key string }
+
+type key struct {
+	store.Key
+	digest []byte
+}
+
+// Enqueue implements store.Producer.
+func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
+	t, err := s.begin(ctx, "enqueue")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	if len(jobs) > job.EnqueueMax {
+		return nil, t.errorf("%d jobs: at most %d in a call: %w", len(jobs), job.EnqueueMax, store.ErrTooLarge)
+	}
+	for i := range jobs {
+		if err := store.Validate(&jobs[i]); err != nil {
+			return nil, t.errorf("job %d of %d: %w", i+1, len(jobs), err)
+		}
+	}
+	c := intake{
+		tx: t, newIDs: make(map[job.ID]bool), newKeys: make(map[keyName]*key), newLanes: make(map[laneName]bool),
+	}
+	receipts := make([]job.Receipt, len(jobs))
+	for i := range jobs {
+		if receipts[i], err = c.look(i, &jobs[i]); err != nil {
+			return nil, t.errorf("job %d of %d: %w", i+1, len(jobs), err)
+		}
+	}
+	for _, n := range c.fresh {
+		t.insert(n)
+	}
+	return receipts, nil
+}
+
+// intake looks at the jobs of one call one after the other, before any of them
+// is written: it adds what the ones before will have brought.
+type intake struct {
+	*tx
+	fresh    []*job.New // to be written
+	newIDs   map[job.ID]bool
+	newKeys  map[keyName]*key
+	newLanes map[laneName]bool
+}
+
+// look answers for one job.
+func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
+	state := c.state(n.ID)
+	if n.Repeat && state != job.None {
+		return job.Receipt{ID: n.ID, State: state}, nil
+	}
+	if k := c.held(n); k != nil {
+		return c.existing(i, n, k)
+	}
+	if q := c.queues[n.Queue]; q != nil && q.Mode == store.Draining {
+		return job.Receipt{}, fmt.Errorf("queue %q takes no new jobs until it is opened: %w", n.Queue, store.ErrDraining)
+	}
+	if state != job.None {
+		return job.Receipt{}, fmt.Errorf("job id %d is taken; take ids from ReserveIDs, or set Repeat to ask again: %w",
+			n.ID, store.ErrConflict)
+	}
+	name := laneName{n.Queue, n.Kind, n.Deps}
+	if c.lanes[name] == nil {
+		c.newLanes[name] = true
+		if len(c.lanes)+len(c.newLanes) > job.LanesMax {
+			return job.Receipt{}, tooManyLanes(name)
+		}
+	}
+	c.newIDs[n.ID] = true
+	if n.Key != "" {
+		c.newKeys[nameOf(n)] = keyOf(n)
+	}
+	c.fresh = append(c.fresh, n)
+	return job.Receipt{ID: n.ID, State: job.Waiting}, nil
+}
+
+func (c *intake) state(id job.ID) job.State {
+	if c.newIDs[id] {
+		return job.Waiting
+	}
+	if r := c.jobs[id]; r != nil {
+		return r.State
+	}
+	return job.None
+}
+
+// held returns the key of a job when it is known, nil when it is free.
+func (c *intake) held(n *job.New) *key {
+	if n.Key == "" {
+		return nil
+	}
+	if k := c.newKeys[nameOf(n)]; k != nil {
+		return k // within a call no time passes
+	}
+	k := c.keys[nameOf(n)]
+	if k == nil || k.Until != 0 && k.Until <= c.now {
+		return nil
+	}
+	return k
+}
+
+func (c *intake) existing(i int, n *job.New, k *key) (job.Receipt, error) {
+	if !bytes.Equal(k.digest, n.Digest) {
+		return job.Receipt{}, &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: k.Job}
+	}
+	return job.Receipt{ID: k.Job, Existing: true, State: c.state(k.Job)}, nil
+}
+
+func nameOf(n *job.New) keyName { return keyName{n.Owner, n.Kind, n.Key} }
+
+func keyOf(n *job.New) *key {
+	return &key{
+		Key:    store.Key{Owner: n.Owner, Kind: n.Kind, Key: n.Key, Job: n.ID, Until: n.KeyUntil},
+		digest: bytes.Clone(n.Digest),
+	}
+}
+
+func tooManyLanes(name laneName) error {
+	return fmt.Errorf("queue %q, kind %q, dependencies %q: the store has %d such combinations already, the most it keeps: %w",
+		name.queue, name.kind, name.deps, job.LanesMax, store.ErrTooLarge)
+}
+
+func (t *tx) insert(n *job.New) {
+	r := &record{
+		Job: job.Job{
+			ID: n.ID, Kind: n.Kind, Queue: n.Queue, Priority: n.Priority, Life: 1,
+			CreatedAt: t.now, LifeAt: t.now, Deadline: n.Deadline,
+			Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch,
+			Attrs: bytes.Clone(n.Attrs), Payload: bytes.Clone(n.Payload),
+		},
+		lane: t.lane(laneName{n.Queue, n.Kind, n.Deps}),
+	}
+	t.jobs[n.ID] = r
+	at, _ := slices.BinarySearch(t.ids, n.ID)
+	t.ids = slices.Insert(t.ids, at, n.ID)
+	if n.Key != "" {
+		t.keys[nameOf(n)] = keyOf(n)
+	}
+	runAt := n.RunAt
+	if runAt == 0 {
+		runAt = t.now
+	}
+	t.wait(r, job.Waiting, runAt)
+	t.transition(r, job.None, job.Enqueued, "")
+}

@@ -1,0 +1,30 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/redrive/redrive/store"
+)
+
+// Exchange implements store.Worker.
+func (s *Store) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	t, err := s.begin(ctx, "exchange")
+	if err != nil {
+		return store.Exchanged{}, err
+	}
+	defer t.end()
+	if err := x.Validate(); err != nil {
+		return store.Exchanged{}, t.errorf("%w", err)
+	}
+	answer := store.Exchanged{Settled: make([]error, len(x.Settle)), NextDue: store.Never}
+	for i := range x.Settle {
+		answer.Settled[i] = t.settle(&x.Settle[i])
+	}
+	c := claims{tx: t, holder: x.Holder, until: t.now.Add(x.Lease), answer: &answer}
+	for i := range x.Want {
+		if !c.enough() {
+			c.serve(&x.Want[i])
+		}
+	}
+	return answer, nil
+}

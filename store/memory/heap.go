@@ -1,0 +1,67 @@
+package memory
+
+import stdheap "container/heap"
+
+// heap orders jobs and finds any of them at once: a job knows the heap that it
+// is in and its place there.
+type heap struct {
+	jobs   []*record
+	before func(a, b *record) bool
+}
+
+// dueBefore is the order of claims within a priority.
+func dueBefore(a, b *record) bool {
+	return a.RunAt < b.RunAt || a.RunAt == b.RunAt && a.ID < b.ID
+}
+
+// leaseEndsBefore is the order of rescues.
+func leaseEndsBefore(a, b *record) bool {
+	return a.LeaseUntil < b.LeaseUntil || a.LeaseUntil == b.LeaseUntil && a.ID < b.ID
+}
+
+// first returns the first job of the order, nil when there is none.
+func (h *heap) first() *record {
+	if len(h.jobs) == 0 {
+		return nil
+	}
+	return h.jobs[0]
+}
+
+func (h *heap) add(r *record) {
+	r.in = h
+	stdheap.Push((*places)(h), r)
+}
+
+// remove takes a job out of the heap that it is in.
+func (r *record) remove() {
+	stdheap.Remove((*places)(r.in), r.place)
+	r.in = nil
+}
+
+// moved restores the order after a job's place in it changed.
+func (r *record) moved() { stdheap.Fix((*places)(r.in), r.place) }
+
+// places is a heap as container/heap wants it.
+type places heap
+
+func (p *places) Len() int           { return len(p.jobs) }
+func (p *places) Less(i, j int) bool { return p.before(p.jobs[i], p.jobs[j]) }
+
+func (p *places) Swap(i, j int) {
+	p.jobs[i], p.jobs[j] = p.jobs[j], p.jobs[i]
+	p.jobs[i].place, p.jobs[j].place = i, j
+}
+
+func (p *places) Push(x any) {
+	r := x.(*record)
+	r.place = len(p.jobs)
+	p.jobs = append(p.jobs, r)
+}
+
+func (p *places) Pop() any {
+	last := len(p.jobs) - 1
+	r := p.jobs[last]
+	p.jobs[last] = nil
+	p.jobs = p.jobs[:last]
+	return r
+}

@@ -1,0 +1,129 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Heartbeat implements store.Worker.
+func (s *Store) Heartbeat(ctx context.Context, b store.Beat) ([]store.RunStatus, error) {
+	t, err := s.begin(ctx, "heartbeat")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	if b.Lease <= 0 {
+		return nil, t.errorf("lease %s: must be above zero: %w", b.Lease, store.ErrInvalid)
+	}
+	statuses := make([]store.RunStatus, len(b.Runs))
+	held := make(map[store.Run]*record, len(b.Runs))
+	for i, run := range b.Runs {
+		r := t.running(run)
+		if r == nil {
+			continue
+		}
+		r.LeaseUntil = t.now.Add(b.Lease)
+		r.moved()
+		held[run] = r
+		statuses[i] = store.RunStatus{Held: true, Cancel: r.CancelAt != 0}
+	}
+	for _, p := range b.Progress {
+		if r := held[store.Run{ID: p.ID, Token: p.Token}]; r != nil {
+			t.progress(r, p)
+		}
+	}
+	return statuses, nil
+}
+
+func (t *tx) progress(r *record, p job.Progress) {
+	p.At = t.now
+	r.Progress = p
+	e := about(r)
+	e.Type, e.Done, e.Total, e.Note = event.JobProgressed, p.Done, p.Total, p.Note
+	t.emit(e)
+}
+
+// Rescue implements store.Worker.
+func (s *Store) Rescue(ctx context.Context, limit int) (store.Rescue, error) {
+	t, err := s.begin(ctx, "rescue")
+	if err != nil {
+		return store.Rescue{}, err
+	}
+	defer t.end()
+	answer := store.Rescue{NextExpiry: store.Never}
+	for len(answer.Jobs) < limit {
+		r := t.leases.first()
+		if r == nil || r.LeaseUntil > t.now {
+			break
+		}
+		t.wake = true
+		answer.Jobs = append(answer.Jobs, t.rescue(r))
+	}
+	if r := t.leases.first(); r != nil {
+		answer.NextExpiry = max(0, r.LeaseUntil.Sub(t.now))
+	}
+	return answer, nil
+}
+
+// rescue ends one run as crashed. A job that would wait for its next run, but
+// was asked to stop, is cancelled instead.
+func (t *tx) rescue(r *record) store.Rescued {
+	attempts, crashMax, cancel := r.Counters.Attempts, r.crashMax, r.CancelAt != 0
+	f := store.CrashFailure(r.Kind, r.Holder)
+	r.Counters.Count(job.Crashed)
+	t.fail(r, f, attempts, 0)
+	t.detach(r)
+	if r.Counters.Crashes >= crashMax {
+		t.bury(r, job.Stalled, f.Class, f.Fingerprint)
+	} else {
+		t.wait(r, job.Waiting, t.now.Add(store.CrashDelay(r.ID, r.Counters.Crashes)))
+	}
+	t.transition(r, job.Running, job.Crashed, f.Class)
+	if cancel && r.State.Ready() {
+		t.cancel(r)
+	}
+	return store.Rescued{
+		Run: store.Run{ID: r.ID, Token: r.Token}, Kind: r.Kind, Queue: r.Queue, Holder: r.Holder,
+		Crashes: r.Counters.Crashes, To: r.State,
+	}
+}
+
+// Signals implements store.Worker.
+func (s *Store) Signals(ctx context.Context, holder string) (store.Signals, error) {
+	t, err := s.begin(ctx, "signals")
+	if err != nil {
+		return store.Signals{}, err
+	}
+	defer t.end()
+	answer := store.Signals{Queues: t.sortedQueues()}
+	for _, r := range t.asked {
+		if r.Holder == holder {
+			answer.Cancel = append(answer.Cancel, store.Run{ID: r.ID, Token: r.Token})
+		}
+	}
+	slices.SortFunc(answer.Cancel, func(a, b store.Run) int { return cmp.Compare(a.ID, b.ID) })
+	return answer, nil
+}
+
+// Declare implements store.Worker.
+func (s *Store) Declare(ctx context.Context, queues []string) error {
+	t, err := s.begin(ctx, "declare")
+	if err != nil {
+		return err
+	}
+	defer t.end()
+	for _, q := range queues {
+		if err := store.ValidName("queue", q); err != nil {
+			return t.errorf("%w", err)
+		}
+	}
+	for _, q := range queues {
+		t.declare(q)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// pageDefault is the limit of a page that asks for none.
+const pageDefault = 50
+
+// Get implements store.Reader.
+func (s *Store) Get(ctx context.Context, id job.ID) (job.Job, error) {
+	t, err := s.begin(ctx, "get")
+	if err != nil {
+		return job.Job{}, err
+	}
+	defer t.end()
+	r := t.jobs[id]
+	if r == nil {
+		return job.Job{}, t.errorf("%w", notFound(id))
+	}
+	return t.whole(r), nil
+}
+
+// whole returns all there is about a job.
+func (t *tx) whole(r *record) job.Job {
+	j := r.Job
+	j.Attrs, j.Payload, j.Result = bytes.Clone(j.Attrs), bytes.Clone(j.Payload), bytes.Clone(j.Result)
+	for i := range t.failures[r.ID] {
+		j.Cost += t.failures[r.ID][i].Cost
+	}
+	return j
+}
+
+// narrow returns a job as lists show it.
+func narrow(r *record) job.Job {
+	j := r.Job
+	j.Attrs, j.Payload, j.Result, j.Progress, j.Cost = nil, nil, nil, job.Progress{}, 0
+	return j
+}
+
+// Failures implements store.Reader.
+func (s *Store) Failures(ctx context.Context, id job.ID) ([]job.Failure, error) {
+	t, err := s.begin(ctx, "failures")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	return t.failuresOf(id), nil
+}
+
+func (t *tx) failuresOf(id job.ID) []job.Failure {
+	failures := slices.Clone(t.failures[id])
+	for i := range failures {
+		failures[i] = cloneFailure(failures[i])
+	}
+	return failures
+}
+
+// DeadLetter implements store.Reader.
+func (s *Store) DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error) {
+	t, err := s.begin(ctx, "dead letter")
+	if err != nil {
+		return job.DeadLetter{}, err
+	}
+	defer t.end()
+	d := t.dead[id]
+	if d == nil {
+		return job.DeadLetter{}, t.errorf("%w", notFound(id))
+	}
+	return *d, nil
+}
+
+// List implements store.Reader.
+func (s *Store) List(ctx context.Context, f store.Filter) (store.Page, error) {
+	t, err := s.begin(ctx, "list")
+	if err != nil {
+		return store.Page{}, err
+	}
+	defer t.end()
+	if f.Limit < 0 || f.Limit > job.PageMax {
+		return store.Page{}, t.errorf("limit %d: must be 1 to %d: %w", f.Limit, job.PageMax, store.ErrInvalid)
+	}
+	if f.Limit == 0 {
+		f.Limit = pageDefault
+	}
+	end := len(t.ids)
+	if f.Before > 0 {
+		end, _ = slices.BinarySearch(t.ids, f.Before)
+	}
+	var page store.Page
+	for _, id := range slices.Backward(t.ids[:end]) {
+		r := t.jobs[id]
+		if !matches(&f, r) {
+			continue
+		}
+		if len(page.Jobs) == f.Limit {
+			page.Next = page.Jobs[f.Limit-1].ID
+			break
+		}
+		page.Jobs = append(page.Jobs, narrow(r))
+	}
+	return page, nil
+}
+
+func matches(f *store.Filter, r *record) bool {
+	return (len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
+		(f.Kind == "" || f.Kind == r.Kind) &&
+		(f.Queue == "" || f.Queue == r.Queue) &&
+		(f.Owner == "" || f.Owner == r.Owner)
+}
+
+// Counts implements store.Reader.
+func (s *Store) Counts(ctx context.Context) ([]store.Count, error) {
+	t, err := s.begin(ctx, "counts")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	return t.counts(), nil
+}
+
+// counts adds up the lanes of each queue and kind.
+func (t *tx) counts() []store.Count {
+	var counts []store.Count
+	for w, lanes := range t.works {
+		for _, state := range job.States {
+			c := store.Count{Queue: w.queue, Kind: w.kind, State: state}
+			for _, l := range lanes {
+				c.N += l.counts[state]
+			}
+			if c.N != 0 {
+				counts = append(counts, c)
+			}
+		}
+	}
+	slices.SortFunc(counts, func(a, b store.Count) int {
+		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.State, b.State))
+	})
+	return counts
+}
+
+// Queues implements store.Reader.
+func (s *Store) Queues(ctx context.Context) ([]store.Queue, error) {
+	t, err := s.begin(ctx, "queues")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	return t.sortedQueues(), nil
+}
+
+func (t *tx) sortedQueues() []store.Queue {
+	queues := make([]store.Queue, 0, len(t.queues))
+	for _, q := range t.queues {
+		queues = append(queues, *q)
+	}
+	slices.SortFunc(queues, func(a, b store.Queue) int { return cmp.Compare(a.Name, b.Name) })
+	return queues
+}
+
+// Events implements store.Reader. A limit below 1 gives none.
+func (s *Store) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
+	t, err := s.begin(ctx, "events")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	first := sort.Search(len(t.events), func(i int) bool { return after.Before(t.events[i].Cursor) })
+	return firstOf(t.events[first:], limit), nil
+}
+
+// Audit implements store.Reader. A limit below 1 gives none.
+func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]store.Audit, error) {
+	t, err := s.begin(ctx, "audit")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	first := min(max(after, 0), int64(len(t.audit)))
+	return firstOf(t.audit[first:], limit), nil
+}
+
+// firstOf copies at most limit elements.
+func firstOf[T any](all []T, limit int) []T {
+	return slices.Clone(all[:min(len(all), max(0, limit))])
+}

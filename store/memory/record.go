@@ -1,0 +1,137 @@
+package memory
+
+import (
+	"bytes"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// record is a job, wherever it stands. Fields of the job that its state does
+// not have are zero.
+type record struct {
+	job.Job
+	lane     *lane
+	memo     []byte
+	crashMax int32 // running: lost leases that end the life
+	in       *heap // the heap that it is in, nil when ended
+	place    int   // in that heap
+}
+
+// detach takes a job out of the structures of its state. What orders it may
+// change only between detach and attach.
+func (t *tx) detach(r *record) {
+	r.lane.counts[r.State]--
+	if r.in != nil {
+		r.remove()
+	}
+	if r.State != job.Running {
+		return
+	}
+	usageOf(t.byQueue, r.Queue).running--
+	usageOf(t.byKind, r.Kind).running--
+	delete(t.asked, r.ID)
+	r.LeaseUntil, r.CancelAt, r.crashMax = 0, 0, 0
+	r.Progress = job.Progress{}
+}
+
+// attach puts a job into the structures of its state; a claim counts the run
+// by itself.
+func (t *tx) attach(r *record) {
+	r.lane.counts[r.State]++
+	switch r.State {
+	case job.Waiting, job.Retrying:
+		r.lane.ready[r.Priority-job.PriorityMin].add(r)
+	case job.Running:
+		t.leases.add(r)
+	case job.None, job.Completed, job.Dead, job.Cancelled:
+	}
+}
+
+// transition emits the event of a job that has come from another state.
+func (t *tx) transition(r *record, from job.State, cause job.Cause, class string) {
+	e := about(r)
+	e.Type, e.From, e.To = event.Of(cause), from, r.State
+	e.Class, e.Reason = class, string(r.Reason)
+	if r.State.Ready() {
+		e.DueAt = r.RunAt
+	}
+	t.emit(e)
+}
+
+// about returns an event that names the job and its run.
+func about(r *record) event.Event {
+	return event.Event{
+		Job: r.ID, Kind: r.Kind, Queue: r.Queue, Owner: r.Owner, Batch: r.Batch,
+		Life: r.Life, Token: r.Token, Attempt: r.Counters.Attempts,
+	}
+}
+
+// wait makes a detached job ready.
+func (t *tx) wait(r *record, to job.State, runAt job.Micros) {
+	r.State, r.RunAt = to, runAt
+	t.attach(r)
+	t.wake = true
+}
+
+// finish ends a detached job as completed or cancelled. Only what readers of
+// the past need stays.
+func (t *tx) finish(r *record, to job.State) {
+	r.State, r.FinishedAt = to, t.now
+	r.RunAt, r.Deadline = 0, 0
+	r.Payload, r.Attrs, r.memo = nil, nil, nil
+	t.attach(r)
+	if d := t.dead[r.ID]; d != nil {
+		d.Status = job.Resolved
+	}
+}
+
+// bury ends a detached job as dead and opens its dead letter.
+func (t *tx) bury(r *record, reason job.Reason, class, fingerprint string) {
+	r.State, r.FinishedAt, r.Reason = job.Dead, t.now, reason
+	r.RunAt, r.memo = 0, nil
+	t.attach(r)
+	t.dead[r.ID] = &job.DeadLetter{
+		Job: r.ID, Life: r.Life, Status: job.Pending, Reason: reason, Class: class, Fingerprint: fingerprint,
+		Kind: r.Kind, Queue: r.Queue, Owner: r.Owner, DiedAt: t.now,
+	}
+	if fingerprint == "" {
+		return
+	}
+	g := t.groups[fingerprint]
+	if g == nil {
+		g = &store.Group{Fingerprint: fingerprint, Sample: r.ID, FirstAt: t.now}
+		t.groups[fingerprint] = g
+	}
+	g.LastAt = t.now
+	g.N++
+	g.Pending++
+}
+
+// cancel cancels a ready job.
+func (t *tx) cancel(r *record) {
+	from := r.State
+	t.detach(r)
+	t.finish(r, job.Cancelled)
+	t.transition(r, from, job.Cancel, "")
+}
+
+// fail appends the failure record of the run that is ending; the attempts are
+// those from before it.
+func (t *tx) fail(r *record, f job.Failure, attempts int32, cost int64) {
+	f = cloneFailure(f)
+	f.Job, f.Token, f.Life, f.Attempt = r.ID, r.Token, r.Life, attempts+1
+	f.StartedAt, f.EndedAt = r.ClaimedAt, t.now
+	f.Holder, f.Correlation, f.Cost = r.Holder, r.Correlation, cost
+	t.failures[r.ID] = append(t.failures[r.ID], f)
+}
+
+func cloneFailure(f job.Failure) job.Failure {
+	if f.Exit != nil {
+		exit := *f.Exit
+		f.Exit = &exit
+	}
+	f.Details, f.Stderr, f.Decision = bytes.Clone(f.Details), bytes.Clone(f.Stderr), bytes.Clone(f.Decision)
+	return f
+}

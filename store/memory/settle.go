@@ -1,0 +1,110 @@
+package memory
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// settle writes one outcome. Its error is that outcome's own: nothing of it is
+// written then.
+func (t *tx) settle(o *job.Outcome) error {
+	if err := validOutcome(o); err != nil {
+		return err
+	}
+	r := t.running(store.Run{ID: o.ID, Token: o.Token})
+	if r == nil {
+		return t.settled(o)
+	}
+	to := r.lane.laneName
+	if o.To.Ready() && o.Queue != "" {
+		to.queue = o.Queue
+	}
+	if t.lanes[to] == nil && len(t.lanes) >= job.LanesMax {
+		return fmt.Errorf("job %d: %w", o.ID, tooManyLanes(to))
+	}
+	t.wake = true // an end can make room under a limit
+	t.endRun(r, o, to)
+	return nil
+}
+
+func validOutcome(o *job.Outcome) error {
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", err, store.ErrInvalid)
+	}
+	if o.Queue == "" {
+		return nil
+	}
+	if err := store.ValidName("queue", o.Queue); err != nil {
+		return fmt.Errorf("job %d: %w", o.ID, err)
+	}
+	return nil
+}
+
+// running returns the job of a run that is the current one, else nil.
+func (t *tx) running(run store.Run) *record {
+	r := t.jobs[run.ID]
+	if r == nil || r.State != job.Running || r.Token != run.Token {
+		return nil
+	}
+	return r
+}
+
+// settled answers for an outcome whose run is over.
+func (t *tx) settled(o *job.Outcome) error {
+	r := t.jobs[o.ID]
+	if r == nil {
+		return store.Settled(job.None, 0, o.Token, false)
+	}
+	crashed := slices.ContainsFunc(t.failures[o.ID], func(f job.Failure) bool {
+		return f.Token == o.Token && f.How == job.ByCrash
+	})
+	return store.Settled(r.State, r.Token, o.Token, crashed)
+}
+
+// endRun ends a run as its outcome says.
+func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
+	attempts, cancel, class, fingerprint := r.Counters.Attempts, r.CancelAt != 0, "", ""
+	r.Counters.Count(o.Cause)
+	if f := o.Failure; f != nil {
+		t.fail(r, *f, attempts, o.Cost)
+		class, fingerprint = f.Class, f.Fingerprint
+	}
+	t.detach(r)
+	switch o.To {
+	case job.Completed, job.Cancelled:
+		if o.To == job.Completed {
+			r.Result = bytes.Clone(o.Result)
+		}
+		if o.Failure == nil { // else the failure record has the cost
+			r.Cost = o.Cost
+		}
+		class = "" // it ended well
+		t.finish(r, o.To)
+	case job.Dead:
+		t.bury(r, o.Reason, class, fingerprint)
+	case job.Waiting, job.Retrying:
+		t.again(r, o, to)
+	case job.None, job.Running: // no legal outcome
+	}
+	t.transition(r, job.Running, o.Cause, class)
+	if cancel && r.State.Ready() {
+		t.cancel(r) // asked for while it ran
+	}
+}
+
+// again makes a detached job ready as its outcome says.
+func (t *tx) again(r *record, o *job.Outcome, to laneName) {
+	r.lane = t.lane(to)
+	r.Queue = to.queue
+	if o.Priority != 0 {
+		r.Priority = o.Priority
+	}
+	if o.Memo != nil {
+		r.memo = bytes.Clone(o.Memo)
+	}
+	t.wait(r, o.To, max(t.now.Add(o.Delay), o.NotBefore))
+}

@@ -1,0 +1,65 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/job"
+)
+
+// A rate is kept with the generic cell rate algorithm (ITU-T I.371): one number
+// per rate, the theoretical arrival time of the next start. It needs no refill
+// and no history, and is exact over all processes that share the store.
+
+// Unlimited reports whether the rate is no limit.
+func (r Rate) Unlimited() bool { return r.N <= 0 || r.Per <= 0 }
+
+// Validate returns an ErrInvalid for a rate that is neither a limit nor the zero
+// value, or above one start per microsecond, the unit in which times are stored.
+func (r Rate) Validate() error {
+	switch {
+	case r == Rate{}:
+		return nil
+	case r.Unlimited():
+		return fmt.Errorf("rate %d per %s: both must be positive, or both zero for no limit: %w", r.N, r.Per, ErrInvalid)
+	case int64(r.N) > r.Per.Microseconds():
+		return fmt.Errorf("rate %d per %s: at most one start per microsecond: %w", r.N, r.Per, ErrInvalid)
+	}
+	return nil
+}
+
+// interval is the time from one start to the next in microseconds, rounded up:
+// a rate is never exceeded.
+func (r Rate) interval() int64 { return ceil(ceil(int64(r.Per), int64(time.Microsecond)), int64(r.N)) }
+
+// ceil divides positive numbers and rounds up.
+func ceil(a, b int64) int64 { return (a-1)/b + 1 }
+
+// burst is one second's worth of starts, at least one.
+func (r Rate) burst() int64 {
+	const most = float64(time.Second / time.Microsecond)
+	return max(1, int64(min(float64(r.N)*float64(time.Second)/float64(r.Per), most)))
+}
+
+// due is the arrival time as far as this rate can have set it: one that is
+// further ahead was set by a slower rate or a clock that was ahead, and must not
+// hold up the present one.
+func (r Rate) due(arrival, now job.Micros) job.Micros {
+	return max(now, min(arrival, now+job.Micros(r.burst()*r.interval())))
+}
+
+// Room returns how many starts the rate allows now, given its arrival time.
+func (r Rate) Room(arrival, now job.Micros) int {
+	ahead := int64(r.due(arrival, now) - now)
+	return int(max(0, (r.burst()*r.interval()-ahead)/r.interval()))
+}
+
+// Take returns the arrival time after n starts now.
+func (r Rate) Take(arrival, now job.Micros, n int) job.Micros {
+	return r.due(arrival, now) + job.Micros(int64(n)*r.interval())
+}
+
+// Next returns when the rate next allows a start: now or later.
+func (r Rate) Next(arrival, now job.Micros) job.Micros {
+	return max(now, r.due(arrival, now)-job.Micros((r.burst()-1)*r.interval()))
+}

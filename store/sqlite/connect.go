@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// role is what a connection is for.
+type role uint8
+
+const (
+	roleWriter role = iota
+	roleReader
+)
+
+// busyTimeout is how long SQLite itself waits for a lock. Writers of this
+// package wait in the turnstile before; it is for programs that know none.
+const busyTimeout = 10 * time.Second
+
+// The settings of every connection, read back after they are made. FULL makes a
+// commit survive a power loss; with NORMAL acknowledged jobs would be lost.
+// The page caches take twice their size of memory, because a page with its
+// header is rounded up to 8 KiB; larger ones ran waiting jobs no faster.
+const (
+	writerPragmas = `PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY;
+		PRAGMA cache_size=-32768; PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;`
+	readerPragmas = `PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA query_only=ON;
+		PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=0;`
+	synchronousFull = 2
+)
+
+func connect(path string, r role) (*sqlite.Conn, error) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate|sqlite.OpenWAL)
+	if err != nil {
+		return nil, asStoreError(err)
+	}
+	conn.SetBusyTimeout(busyTimeout)
+	pragmas := writerPragmas
+	if r == roleReader {
+		pragmas = readerPragmas
+	}
+	if err := configure(conn, pragmas); err != nil {
+		_ = conn.Close()
+		return nil, asStoreError(err)
+	}
+	return conn, nil
+}
+
+// connectReadOnly opens a database that is only looked at and not changed, not
+// even its journal mode.
+func connectReadOnly(path string) (*sqlite.Conn, error) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		return nil, asStoreError(err)
+	}
+	conn.SetBusyTimeout(busyTimeout)
+	for _, pragma := range []string{`PRAGMA synchronous=FULL`, `PRAGMA temp_store=MEMORY`} {
+		if _, err := one(conn, pragma); err != nil {
+			_ = conn.Close()
+			return nil, asStoreError(err)
+		}
+	}
+	return conn, nil
+}
+
+func configure(conn *sqlite.Conn, pragmas string) error {
+	for pragma := range strings.SplitSeq(pragmas, ";") {
+		if strings.TrimSpace(pragma) == "" {
+			continue
+		}
+		if _, err := one(conn, pragma); err != nil {
+			return err
+		}
+	}
+	mode, err := one(conn, `PRAGMA journal_mode`)
+	if err != nil {
+		return err
+	}
+	sync, err := one(conn, `PRAGMA synchronous`)
+	if err != nil {
+		return err
+	}
+	if mode != "wal" || sync != fmt.Sprint(synchronousFull) {
+		return fmt.Errorf("journal_mode is %s and synchronous %s: the promise not to lose jobs needs wal and %d",
+			mode, sync, synchronousFull)
+	}
+	return nil
+}
+
+// one runs a statement and returns the first column of its last row.
+func one(conn *sqlite.Conn, text string) (value string, err error) {
+	stmt, _, err := conn.PrepareTransient(text)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if ferr := stmt.Finalize(); err == nil {
+			err = ferr
+		}
+	}()
+	for {
+		more, err := stmt.Step()
+		if err != nil || !more {
+			return value, err
+		}
+		value = stmt.ColumnText(0)
+	}
+}
+
+// openDB opens database/sql over the same file, for migrations and for the
+// caller's own transactions: they begin IMMEDIATE and flush like ours.
+func openDB(path string) (*sql.DB, error) {
+	return openSQL(path, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
+		busyPragma, "journal_mode(wal)", "synchronous(full)", "wal_autocheckpoint(0)", "journal_size_limit(67108864)",
+	}})
+}
+
+// openDBReadOnly opens database/sql over a file that is not to be changed.
+func openDBReadOnly(path string) (*sql.DB, error) {
+	return openSQL(path, url.Values{"mode": {"ro"}, "_pragma": {busyPragma}})
+}
+
+var busyPragma = fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())
+
+func openSQL(path string, q url.Values) (*sql.DB, error) {
+	u := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(2)
+	db.SetMaxIdleConns(1)
+	return db, nil
+}

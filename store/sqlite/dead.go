@@ -1,0 +1,62 @@
+package sqlite
+
+import (
+	"github.com/redrive/redrive/job"
+)
+
+var (
+	putDead = &query{`INSERT INTO redrive_dead (job, status, revived, reason, class, grp, died_at, lane, priority, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, deadline,
+		owner, correlation, key, batch, attrs, long, payload)
+		SELECT id, 0, 0, ?3, ?4, ?5, ?6, lane, priority, token, life, ?7, ?8, ?9, ?10, ?11, created_at, life_at,
+		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, long, payload
+		FROM redrive_jobs WHERE id = ?1 AND token = ?2
+		ON CONFLICT (job) DO UPDATE SET status = 0, revived = 0, reason = excluded.reason, class = excluded.class,
+		grp = excluded.grp, died_at = excluded.died_at, lane = excluded.lane, priority = excluded.priority,
+		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
+		deferrals = excluded.deferrals, snoozes = excluded.snoozes, interrupts = excluded.interrupts,
+		life_at = excluded.life_at, claimed_at = excluded.claimed_at, holder = excluded.holder,
+		deadline = excluded.deadline, attrs = excluded.attrs, long = excluded.long, payload = excluded.payload`}
+	selGroup = &query{`SELECT id FROM redrive_groups WHERE fingerprint = ?`}
+	insGroup = &query{`INSERT INTO redrive_groups (fingerprint, sample, first_at, last_at, n, pending)
+		VALUES (?1, ?2, ?3, ?3, 0, 0) RETURNING id`}
+)
+
+// bury moves a job to the dead ones, from running or, when its deadline passed,
+// from ready.
+func (t *txn) bury(from job.State, r *run, cause job.Cause, reason job.Reason, class, fingerprint string) error {
+	group, err := t.group(fingerprint, r.id)
+	if err != nil {
+		return err
+	}
+	c := r.counters
+	_, err = t.exec(putDead, num(r.id), num(r.token), text(reason), setText(class), setNum(group), num(t.now),
+		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts))
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(delJob, num(r.id), num(r.token)); err != nil {
+		return err
+	}
+	if group != 0 {
+		t.groupCount(group, 1, 1)
+	}
+	t.move(r.lane, from, r.lane, job.Dead)
+	t.ended(r, job.Dead)
+	e := r.event(from, job.Dead, cause)
+	e.Class, e.Reason = class, string(reason)
+	t.events.Add(e)
+	return nil
+}
+
+func (t *txn) group(fingerprint string, sample job.ID) (id int64, err error) {
+	if fingerprint == "" {
+		return 0, nil
+	}
+	scan := func(r row) error { id = r.int(0); return nil }
+	if err := t.rows(selGroup, scan, text(fingerprint)); err != nil || id != 0 {
+		return id, err
+	}
+	err = t.rows(insGroup, scan, text(fingerprint), num(sample), num(t.now))
+	return id, err
+}

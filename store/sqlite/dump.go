@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	allLive = &query{`SELECT ` + liveColumns + `, j.attrs, coalesce(j.payload, b.payload)` + fromLive +
+		`LEFT JOIN redrive_bodies b ON b.job = j.id ORDER BY j.id`}
+	allDone = &query{`SELECT ` + doneColumns + `, j.result, j.cost` + fromDone + `ORDER BY j.job, j.seq`}
+	allDead = &query{`SELECT ` + deadColumns + `, j.attrs, coalesce(j.payload, b.payload)` + fromDead +
+		`LEFT JOIN redrive_bodies b ON b.job = j.job WHERE j.revived = 0 ORDER BY j.job`}
+	allFailures = &query{`SELECT ` + failureColumns + ` FROM redrive_failures ORDER BY job, token`}
+	allKeys     = &query{`SELECT owner, kind, key, job, until FROM redrive_keys ORDER BY job, owner, kind, key`}
+	allGroups   = &query{`SELECT fingerprint, sample, first_at, last_at, n, pending FROM redrive_groups ORDER BY fingerprint`}
+	allProgress = &query{`SELECT ` + progressColumns + ` FROM redrive_progress`}
+	allEvents   = &query{`SELECT seq, at, body FROM redrive_events ORDER BY seq`}
+	auditRows   = &query{`SELECT ` + auditColumns + ` FROM redrive_audit ORDER BY seq`}
+)
+
+// Dump implements store.Reader. It reads with the writer, so that it is of one
+// moment however long it takes.
+func (s *Store) Dump(ctx context.Context) (d *store.Dump, err error) {
+	err = s.write(ctx, func(t *txn) error {
+		d = &store.Dump{Now: t.now}
+		return dump(t.s, d)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func dump(c session, d *store.Dump) (err error) {
+	if err := dumpFailures(c, d); err != nil {
+		return err
+	}
+	cost := make(map[job.ID]int64)
+	for i := range d.Failures {
+		cost[d.Failures[i].Job] += d.Failures[i].Cost
+	}
+	if err := dumpJobs(c, d, cost); err != nil {
+		return err
+	}
+	if err := dumpRest(c, d); err != nil {
+		return err
+	}
+	if d.Counts, err = readCounts(c); err != nil {
+		return err
+	}
+	d.Queues, err = readQueues(c)
+	return err
+}
+
+func dumpFailures(c session, d *store.Dump) error {
+	return c.rows(allFailures, func(r row) error {
+		d.Failures = append(d.Failures, scanFailure(r))
+		return nil
+	})
+}
+
+func dumpJobs(c session, d *store.Dump, cost map[job.ID]int64) error {
+	progress := make(map[job.ID]job.Progress)
+	err := c.rows(allProgress, func(r row) error {
+		p := scanProgress(r)
+		progress[p.ID] = p
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	add := func(j job.Job) {
+		if p := progress[j.ID]; j.State == job.Running && p.Token == j.Token {
+			j.Progress = p
+		}
+		j.Cost += cost[j.ID]
+		d.Jobs = append(d.Jobs, j)
+	}
+	withPayload := func(r row) error {
+		j := scanJob(r)
+		j.Attrs, j.Payload = r.blob(columns), r.blob(columns+1)
+		add(j)
+		return nil
+	}
+	if err := c.rows(allLive, withPayload); err != nil {
+		return err
+	}
+	if err := c.rows(allDead, withPayload); err != nil {
+		return err
+	}
+	err = c.rows(allDone, func(r row) error {
+		j := scanJob(r)
+		j.Result, j.Cost = r.blob(columns), r.int(columns+1)
+		add(j)
+		return nil
+	})
+	slices.SortStableFunc(d.Jobs, func(a, b job.Job) int { return cmp.Compare(a.ID, b.ID) })
+	return err
+}
+
+func dumpRest(c session, d *store.Dump) error {
+	err := c.rows(selDeadLetters, func(r row) error {
+		d.Dead = append(d.Dead, scanDeadLetter(r))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.rows(allKeys, func(r row) error {
+		d.Keys = append(d.Keys, store.Key{Owner: r.text(0), Kind: r.text(1), Key: r.text(2), Job: job.ID(r.int(3)),
+			Until: job.Micros(r.int(4))})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.rows(allGroups, func(r row) error {
+		d.Groups = append(d.Groups, store.Group{Fingerprint: r.text(0), Sample: job.ID(r.int(1)),
+			FirstAt: job.Micros(r.int(2)), LastAt: job.Micros(r.int(3)), N: r.int(4), Pending: r.int(5)})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.rows(allEvents, func(r row) error {
+		row, err := event.Unpack(r.int(0), 1, job.Micros(r.int(1)), r.blob(2))
+		d.Events = append(d.Events, row...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.rows(auditRows, func(r row) error { d.Audit = append(d.Audit, scanAudit(r)); return nil })
+}

@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	sqlitedriver "modernc.org/sqlite"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/redrive/redrive/store"
+)
+
+// resultCode returns SQLite's extended result code of an error, from either of
+// the two ways in which this package talks to SQLite.
+func resultCode(err error) (sqlite.ResultCode, bool) {
+	if driver, ok := errors.AsType[*sqlitedriver.Error](err); ok {
+		return sqlite.ResultCode(driver.Code()), true
+	}
+	code := sqlite.ErrCode(err)
+	return code, err != nil && code != sqlite.ResultOK && code != sqlite.ResultError
+}
+
+// asStoreError gives an error of SQLite the store's word for it. Nothing was
+// written when it is returned.
+func asStoreError(err error) error {
+	code, ok := resultCode(err)
+	if !ok {
+		return err
+	}
+	switch code.ToPrimary() {
+	case sqlite.ResultFull:
+		return fmt.Errorf("%w: free some space on the disk of the database; nothing is lost: %w", store.ErrFull, err)
+	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm, sqlite.ResultAuth:
+		return fmt.Errorf("%w: %w", store.ErrReadOnly, err)
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultInterrupt, sqlite.ResultNoMem:
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	case sqlite.ResultIOErr:
+		if code == sqlite.ResultIOErrSHMSize || code == sqlite.ResultIOErrWrite {
+			return fmt.Errorf("%w: %w", store.ErrFull, err)
+		}
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return err
+}
+
+// commitError is asStoreError for a commit. An I/O error there leaves open what
+// reached the disk.
+func commitError(err error) error {
+	if code, ok := resultCode(err); ok && code.ToPrimary() == sqlite.ResultIOErr {
+		return fmt.Errorf("commit: %w: %w", store.ErrUnknown, err)
+	}
+	return asStoreError(err)
+}
+
+// ofStatement reports whether an error of SQLite is about one statement and its
+// values, not about the file: the requests beside it are not at fault.
+func ofStatement(err error) bool {
+	code, ok := resultCode(err)
+	if !ok {
+		return false
+	}
+	switch code.ToPrimary() {
+	case sqlite.ResultConstraint, sqlite.ResultTooBig, sqlite.ResultMismatch, sqlite.ResultRange:
+		return true
+	}
+	return false
+}
+
+// fatalError returns the store's word for an error of SQLite that ends the whole
+// transaction, and nil for a refusal of one request.
+func fatalError(err error) error {
+	if _, ok := resultCode(err); !ok || ofStatement(err) {
+		return nil
+	}
+	return asStoreError(err)
+}

@@ -1,0 +1,195 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// A full disk refuses what grows, changes nothing by halves, and heals without a
+// restart. SQLite reports a page limit as it reports a full disk.
+//
+// part of: Q10
+func TestFullDiskHeals(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s, err := Open(ctx, filepath.Join(t.TempDir(), "jobs.db"), &Options{Clock: func() time.Time { return clock }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	limit := func(pages int) {
+		t.Helper()
+		err := s.writer.request(ctx, nil, func() error {
+			_, err := one(s.writer.conn, fmt.Sprintf("PRAGMA max_page_count=%d", pages))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	enqueue := func(n int) error {
+		first, err := s.ReserveIDs(ctx, n)
+		if err != nil {
+			return err
+		}
+		jobs := make([]job.New, n)
+		for i := range jobs {
+			jobs[i] = job.New{ID: first + job.ID(i), Kind: "k", Queue: "q", Priority: 2, Payload: make([]byte, 900)}
+		}
+		_, err = s.Enqueue(ctx, jobs)
+		return err
+	}
+	if err := enqueue(10); err != nil {
+		t.Fatal(err)
+	}
+	exchange := store.Exchange{Holder: "h", Lease: time.Minute, Want: []store.Want{
+		{Queue: "q", Max: 5, Kinds: []store.KindWant{{Kind: "k", Max: 5, CrashMax: 2}}},
+	}}
+	claimed, err := s.Exchange(ctx, exchange)
+	if err != nil || len(claimed.Claims) != 5 {
+		t.Fatalf("%d claims, %v", len(claimed.Claims), err)
+	}
+	limit(1) // SQLite takes it as the present size
+	before, err := s.Dump(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := enqueue(200); !errors.Is(err, store.ErrFull) {
+		t.Fatalf("enqueue on a full disk: %v", err)
+	}
+	after, err := s.Dump(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("something half done:\n%s", diff)
+	}
+	limit(1 << 20)
+	if err := enqueue(200); err != nil {
+		t.Errorf("with space again: %v", err)
+	}
+	exchange.Settle = []job.Outcome{{ID: claimed.Claims[0].ID, Token: 1, Cause: job.Succeeded, To: job.Completed}}
+	x, err := s.Exchange(ctx, exchange)
+	if err != nil || x.Settled[0] != nil || len(x.Claims) != 5 {
+		t.Errorf("exchange: %v, %d claims, %v", x.Settled, len(x.Claims), err)
+	}
+}
+
+// The store's time never runs backwards, whatever the machine's clock does and
+// also after a restart.
+//
+// proves: Q2
+func TestQ2_ClockSetBack(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	var last job.Micros
+	for _, jump := range []time.Duration{0, -time.Hour, time.Minute, -24 * time.Hour} {
+		now = now.Add(jump)
+		s, err := Open(ctx, path, &Options{Clock: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := s.ReserveIDs(ctx, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Enqueue(ctx, []job.New{{ID: id, Kind: "k", Queue: "q", Priority: 2}}); err != nil {
+			t.Fatal(err)
+		}
+		j, err := s.Get(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.CreatedAt < last {
+			t.Errorf("after a jump of %s the store's time went from %s back to %s", jump, last.Time(), j.CreatedAt.Time())
+		}
+		last = j.CreatedAt
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// proves: Q10
+func TestQ10_MigrationKeepsEveryRow(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	s, err := Open(ctx, path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		id, err := s.ReserveIDs(ctx, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Enqueue(ctx, []job.New{{ID: id, Kind: "k", Queue: "q", Priority: 2, Payload: make([]byte, i*100)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := s.Dump(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first, err := migrations.ReadFile("migrations/00001_init.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := &fstest.MapFile{Data: []byte(`-- +goose Up
+ALTER TABLE redrive_jobs ADD COLUMN later INTEGER;
+INSERT INTO redrive_meta VALUES ('compatible_from', 1);
+-- +goose Down
+ALTER TABLE redrive_jobs DROP COLUMN later;
+DELETE FROM redrive_meta WHERE key = 'compatible_from';
+`)}
+	files := fstest.MapFS{"00001_init.sql": {Data: first}, "00002_later.sql": next}
+	for _, to := range []int64{2, 1} {
+		if _, err := migrateWith(ctx, path, files, to); err != nil {
+			t.Fatalf("to %d: %v", to, err)
+		}
+		s, err := Open(ctx, path, nil)
+		if err != nil {
+			t.Fatalf("at %d: %v", to, err)
+		}
+		after, err := s.Dump(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after.Now = before.Now
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("at schema %d:\n%s", to, diff)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files["00002_twin.sql"] = next
+	if _, err := migrateWith(ctx, path, files, 2); err == nil {
+		t.Error("two migrations of one number are taken")
+	}
+}
+
+func TestOldSQLiteIsRefused(t *testing.T) {
+	t.Parallel()
+	for version, ok := range map[string]bool{"3.51.2": false, "3.9.0": false, "3.51.3": true, "3.53.4": true, "4.0.0": true} {
+		if err := checkVersion(version); (err == nil) != ok {
+			t.Errorf("SQLite %s: %v", version, err)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// lane is (queue, kind, dependencies) with its gate and its counters. A claim
+// opens or closes it as a whole.
+type lane struct {
+	id          int64
+	queue, kind string
+	deps        string
+	parked      bool
+	counts      [job.Cancelled + 1]int64
+}
+
+func (l *lane) ready() int64 { return l.counts[job.Waiting] + l.counts[job.Retrying] }
+
+// catalog is what a transaction needs to know about lanes and queues. The writer
+// keeps it between commits of its own; any other commit, and a roll-back of its
+// own, make it read again.
+type catalog struct {
+	lanes  map[laneKey]*lane
+	byID   map[int64]*lane
+	queues map[string]*queueRow
+	rates  map[string]job.Micros
+	ended  job.ID // no job above it has ended yet
+}
+
+type laneKey struct{ queue, kind, deps string }
+
+type queueRow struct {
+	store.Queue
+	lanes []*lane
+}
+
+var (
+	selLanes    = &query{`SELECT id, queue, kind, deps, gate FROM redrive_lanes ORDER BY id`}
+	selCounters = &query{`SELECT lane, state, n FROM redrive_counters`}
+	selQueues   = &query{`SELECT name, mode, workers, lim, rate_n, rate_per FROM redrive_queues ORDER BY name`}
+	selRates    = &query{`SELECT scope, arrival FROM redrive_rates`}
+	selEnded    = &query{`SELECT max(coalesce((SELECT max(job) FROM redrive_done), 0), coalesce((SELECT max(job) FROM redrive_dead), 0))`}
+	insLane     = &query{`INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, ?, ?, ?)`}
+	insQueue    = &query{`INSERT INTO redrive_queues (name) VALUES (?)`}
+	addCounter  = &query{`INSERT INTO redrive_counters (lane, state, n) VALUES (?1, ?2, ?3)
+		ON CONFLICT (lane, state) DO UPDATE SET n = n + ?3`}
+	setRate = &query{`INSERT INTO redrive_rates (scope, arrival) VALUES (?1, ?2)
+		ON CONFLICT (scope) DO UPDATE SET arrival = ?2`}
+)
+
+func readCatalog(s session) (*catalog, error) {
+	c := &catalog{
+		lanes:  make(map[laneKey]*lane),
+		byID:   make(map[int64]*lane),
+		queues: make(map[string]*queueRow),
+		rates:  make(map[string]job.Micros),
+	}
+	err := s.rows(selQueues, func(r row) error {
+		q := scanQueue(r)
+		c.queues[q.Name] = &queueRow{Queue: q}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.rows(selLanes, func(r row) error {
+		c.addLane(&lane{id: r.int(0), queue: r.text(1), kind: r.text(2), deps: r.text(3), parked: r.int(4) != 0})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.rows(selCounters, func(r row) error {
+		if l, state := c.byID[r.int(0)], r.int(1); l != nil && state >= 0 && state < int64(len(l.counts)) {
+			l.counts[state] = r.int(2)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.rows(selRates, func(r row) error {
+		c.rates[r.text(0)] = job.Micros(r.int(1))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	ended, err := readInt(s, selEnded)
+	c.ended = job.ID(ended)
+	return c, err
+}
+
+func scanQueue(r row) store.Queue {
+	q := store.Queue{Name: r.text(0), Mode: store.Mode(r.int(1)), Workers: int(r.int(2)), Limit: int(r.int(3))}
+	q.Rate.N, q.Rate.Per = int(r.int(4)), time.Duration(r.int(5))
+	return q
+}
+
+func (c *catalog) addLane(l *lane) {
+	c.lanes[laneKey{l.queue, l.kind, l.deps}] = l
+	c.byID[l.id] = l
+	if q := c.queues[l.queue]; q != nil {
+		q.lanes = append(q.lanes, l)
+	}
+}
+
+// runningKind returns how many jobs of a kind run, over all queues.
+func (c *catalog) runningKind(kind string) (n int64) {
+	for _, l := range c.byID {
+		if l.kind == kind {
+			n += l.counts[job.Running]
+		}
+	}
+	return n
+}
+
+func (q *queueRow) running() (n int64) {
+	for _, l := range q.lanes {
+		n += l.counts[job.Running]
+	}
+	return n
+}
+
+// queue returns the queue's row, which it makes when there is none.
+func (t *txn) queue(name string) (*queueRow, error) {
+	if q := t.cat.queues[name]; q != nil {
+		return q, nil
+	}
+	if _, err := t.exec(insQueue, text(name)); err != nil {
+		return nil, err
+	}
+	q := &queueRow{Queue: store.Queue{Name: name}}
+	t.cat.queues[name] = q
+	return q, nil
+}
+
+// lane returns the lane of a job, which it makes when there is none.
+func (t *txn) lane(queue, kind, deps string) (*lane, error) {
+	if l := t.cat.lanes[laneKey{queue, kind, deps}]; l != nil {
+		return l, nil
+	}
+	if len(t.cat.byID) >= job.LanesMax {
+		return nil, fmt.Errorf("queue %q, kind %q: the store has %d different (queue, kind, dependencies) already, "+
+			"the most it takes; use fewer names: %w", queue, kind, job.LanesMax, store.ErrTooLarge)
+	}
+	if _, err := t.queue(queue); err != nil {
+		return nil, err
+	}
+	l := &lane{id: int64(len(t.cat.byID) + 1), queue: queue, kind: kind, deps: deps}
+	if _, err := t.exec(insLane, num(l.id), text(queue), text(kind), text(deps)); err != nil {
+		return nil, err
+	}
+	t.cat.addLane(l)
+	return l, nil
+}

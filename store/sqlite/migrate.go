@@ -1,0 +1,182 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+const (
+	// versionTable is where goose notes which migrations have run.
+	versionTable = "redrive_migrations"
+	// schemaVersion is the newest schema that this program knows.
+	schemaVersion = 1
+	// compatKey is the row of redrive_meta in which a migration states the
+	// oldest schema version whose programs may go on using the database after
+	// it. Without the row only programs that know the newest schema may.
+	compatKey = "compatible_from"
+)
+
+// ErrSchema is in the error of Open when the database's schema does not fit this
+// program.
+var ErrSchema = errors.New("schema version does not fit")
+
+// Schema is the state of a database's schema.
+type Schema struct {
+	Version    int64 `json:"version"`         // of the database; 0 is empty
+	Known      int64 `json:"known"`           // the newest this program knows
+	Compatible int64 `json:"compatible_from"` // oldest program that may use it
+}
+
+// Fits returns an ErrSchema that names both versions and the cure when this
+// program may not use the database.
+func (s Schema) Fits() error {
+	if s.Version > s.Known && s.Compatible > s.Known {
+		return fmt.Errorf("%w: the database has schema %d, which needs a program that knows schema %d; "+
+			"this one knows %d: install a newer redrive", ErrSchema, s.Version, s.Compatible, s.Known)
+	}
+	return nil
+}
+
+func embedded() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
+
+func provider(db *sql.DB, files fs.FS) (*goose.Provider, error) {
+	// The provider refuses two migrations of one number.
+	return goose.NewProvider(database.DialectSQLite3, db, files,
+		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+}
+
+// migrateUp brings the schema up to date. Several processes may try at once:
+// the turnstile lets one after the other.
+func migrateUp(ctx context.Context, path string, keep bool) (err error) {
+	schema, err := ReadSchema(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := schema.Fits(); err != nil {
+		return err
+	}
+	if schema.Version >= schema.Known {
+		return nil
+	}
+	if keep && schema.Version > 0 {
+		return fmt.Errorf("%w: the database has schema %d and this program uses %d; run `redrive migrate` first",
+			ErrSchema, schema.Version, schema.Known)
+	}
+	_, err = Migrate(ctx, path, schemaVersion)
+	return err
+}
+
+// ReadSchema reads the schema version of a database without changing it.
+func ReadSchema(ctx context.Context, path string) (schema Schema, err error) {
+	schema.Known = schemaVersion
+	if path, err = resolve(path); err != nil {
+		return schema, err
+	}
+	if info, serr := os.Stat(path); errors.Is(serr, fs.ErrNotExist) || serr == nil && info.Size() == 0 {
+		return schema, nil
+	}
+	db, err := openDBReadOnly(path)
+	if err != nil {
+		return schema, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var tables int
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '`+versionTable+`'`).Scan(&tables)
+	if err != nil {
+		return schema, notADatabase(err)
+	}
+	if tables == 0 {
+		return schema, nil
+	}
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM `+versionTable+` WHERE is_applied`).Scan(&schema.Version)
+	if err != nil {
+		return schema, asStoreError(err)
+	}
+	schema.Compatible = schema.Version
+	err = db.QueryRowContext(ctx, `SELECT value FROM redrive_meta WHERE key = ?`, compatKey).Scan(&schema.Compatible)
+	if errors.Is(err, sql.ErrNoRows) || schema.Version == 0 {
+		err = nil
+	}
+	return schema, asStoreError(err)
+}
+
+// Migrate moves the schema up or down to a version and returns the versions
+// that it passed. Down to 0 removes every table of redrive's and no other.
+func Migrate(ctx context.Context, path string, to int64) (passed []int64, err error) {
+	if to < 0 || to > schemaVersion {
+		return nil, fmt.Errorf("schema %d: this program knows 0 to %d", to, schemaVersion)
+	}
+	if path, err = resolve(path); err != nil {
+		return nil, err
+	}
+	files, err := embedded()
+	if err != nil {
+		return nil, err
+	}
+	return migrateWith(ctx, path, files, to)
+}
+
+func migrateWith(ctx context.Context, path string, files fs.FS, to int64) (passed []int64, err error) {
+	if err := createPrivate(path); err != nil {
+		return nil, asStoreError(err)
+	}
+	turn, err := openTurnstile(path)
+	if err != nil {
+		return nil, asStoreError(err)
+	}
+	defer func() { err = errors.Join(err, turn.close()) }()
+	if err := turn.enter(turnWait, ctx.Done()); err != nil {
+		return nil, err
+	}
+	defer turn.leave()
+	db, err := openDB(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	p, err := provider(db, files)
+	if err != nil {
+		return nil, fmt.Errorf("migrations: %w", err)
+	}
+	now, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return nil, asStoreError(err)
+	}
+	survived := crashpoint.Span(crashpoint.InMigration)
+	var results []*goose.MigrationResult
+	if to >= now {
+		results, err = p.UpTo(ctx, to)
+	} else {
+		results, err = p.DownTo(ctx, to)
+	}
+	survived()
+	crashpoint.Hit(crashpoint.AfterMigration)
+	for _, r := range results {
+		passed = append(passed, r.Source.Version)
+	}
+	if err != nil {
+		return passed, fmt.Errorf("migrate from schema %d to %d: %w", now, to, asStoreError(err))
+	}
+	return passed, nil
+}
+
+func notADatabase(err error) error {
+	if code, ok := resultCode(err); ok && code.ToPrimary() == sqlite.ResultNotADB {
+		return fmt.Errorf("the file is not an SQLite database: choose another path: %w", err)
+	}
+	return asStoreError(err)
+}

@@ -1,0 +1,261 @@
+-- Times are int64 microseconds since 1970 UTC. NULL is "not set". Where a row
+-- is appended and never changed, the rowid is its order; retention never removes
+-- the newest row of such a table, so that a rowid is never used twice.
+-- Lock order inside a transaction: jobs, failures, dead, groups, batches,
+-- counters, events; within a table by id.
+
+-- +goose Up
+CREATE TABLE redrive_meta (
+	key   TEXT PRIMARY KEY,
+	value INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO redrive_meta VALUES ('next_id', 1), ('settings', 1);
+
+-- A lane is what a claim can open or close as a whole: (queue, kind, deps).
+CREATE TABLE redrive_lanes (
+	id    INTEGER PRIMARY KEY,
+	queue TEXT NOT NULL,
+	kind  TEXT NOT NULL,
+	deps  TEXT NOT NULL,
+	gate  INTEGER NOT NULL DEFAULT 0, -- 0 open, 1 parked
+	UNIQUE (queue, kind, deps)
+);
+
+CREATE TABLE redrive_queues (
+	name     TEXT PRIMARY KEY,
+	mode     INTEGER NOT NULL DEFAULT 0, -- store.Mode
+	workers  INTEGER NOT NULL DEFAULT 0, -- 0: not set by a person
+	lim      INTEGER NOT NULL DEFAULT 0,
+	rate_n   INTEGER NOT NULL DEFAULT 0,
+	rate_per INTEGER NOT NULL DEFAULT 0  -- nanoseconds
+) WITHOUT ROWID;
+
+-- Arrival times of rates over all processes: scope is 'queue:…' or 'kind:…'.
+CREATE TABLE redrive_rates (
+	scope   TEXT PRIMARY KEY,
+	arrival INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Live jobs only. state: 1 waiting, 2 retrying, 3 running.
+CREATE TABLE redrive_jobs (
+	id          INTEGER PRIMARY KEY,
+	lane        INTEGER NOT NULL,
+	state       INTEGER NOT NULL CHECK (state BETWEEN 1 AND 3),
+	priority    INTEGER NOT NULL,
+	run_at      INTEGER NOT NULL,
+	token       INTEGER NOT NULL,
+	life        INTEGER NOT NULL,
+	attempts    INTEGER NOT NULL,
+	crashes     INTEGER NOT NULL,
+	deferrals   INTEGER NOT NULL,
+	snoozes     INTEGER NOT NULL,
+	interrupts  INTEGER NOT NULL,
+	created_at  INTEGER NOT NULL,
+	life_at     INTEGER NOT NULL,
+	claimed_at  INTEGER,
+	lease_until INTEGER,
+	crash_max   INTEGER,
+	holder      TEXT,
+	deadline    INTEGER,
+	cancel_at   INTEGER,
+	owner       TEXT,
+	correlation TEXT,
+	key         TEXT,
+	batch       INTEGER,
+	attrs       BLOB,
+	memo        BLOB,
+	long        INTEGER, -- 1: the payload is in redrive_bodies
+	payload     BLOB
+);
+-- The claim's only index: due jobs of a lane and priority are its head. Rows due
+-- later stay behind them and are never walked.
+CREATE INDEX redrive_ready ON redrive_jobs (lane, priority, run_at) WHERE state < 3;
+CREATE INDEX redrive_lease ON redrive_jobs (lease_until) WHERE state = 3;
+CREATE INDEX redrive_cancel ON redrive_jobs (cancel_at) WHERE cancel_at IS NOT NULL;
+
+-- Payloads above 1 KiB, apart so that claims and settles rewrite narrow rows.
+CREATE TABLE redrive_bodies (
+	job     INTEGER PRIMARY KEY,
+	payload BLOB NOT NULL
+);
+
+-- Completed and cancelled jobs, append-only in the order of their ends.
+CREATE TABLE redrive_done (
+	seq         INTEGER PRIMARY KEY,
+	job         INTEGER NOT NULL,
+	lane        INTEGER NOT NULL,
+	state       INTEGER NOT NULL CHECK (state IN (4, 6)),
+	priority    INTEGER NOT NULL,
+	token       INTEGER NOT NULL,
+	life        INTEGER NOT NULL,
+	attempts    INTEGER NOT NULL,
+	crashes     INTEGER NOT NULL,
+	deferrals   INTEGER NOT NULL,
+	snoozes     INTEGER NOT NULL,
+	interrupts  INTEGER NOT NULL,
+	created_at  INTEGER NOT NULL,
+	life_at     INTEGER NOT NULL,
+	claimed_at  INTEGER,
+	finished_at INTEGER NOT NULL,
+	holder      TEXT,
+	owner       TEXT,
+	correlation TEXT,
+	key         TEXT,
+	batch       INTEGER,
+	cost        INTEGER,
+	result      BLOB
+);
+CREATE INDEX redrive_done_job ON redrive_done (job);
+
+CREATE TABLE redrive_failures (
+	job          INTEGER NOT NULL,
+	token        INTEGER NOT NULL,
+	life         INTEGER NOT NULL,
+	attempt      INTEGER NOT NULL,
+	started_at   INTEGER NOT NULL,
+	ended_at     INTEGER NOT NULL,
+	how          TEXT NOT NULL,
+	class        TEXT NOT NULL,
+	code         TEXT,
+	permanent    INTEGER NOT NULL,
+	http         INTEGER,
+	exit         INTEGER,
+	signal       TEXT,
+	holder       TEXT,
+	correlation  TEXT,
+	fingerprint  TEXT,
+	cost         INTEGER,
+	message      TEXT NOT NULL,
+	user_message TEXT,
+	decision     BLOB,
+	details      BLOB,
+	stack        TEXT,
+	stderr       BLOB,
+	PRIMARY KEY (job, token)
+);
+
+-- One entry a job that failed for good. The job itself is in it until a retry
+-- moves it back (revived = 1); the entry stays.
+CREATE TABLE redrive_dead (
+	job         INTEGER PRIMARY KEY,
+	status      INTEGER NOT NULL, -- 0 pending, 1 retried, 2 resolved, 3 ignored
+	revived     INTEGER NOT NULL DEFAULT 0,
+	reason      TEXT NOT NULL,
+	class       TEXT,
+	grp         INTEGER,
+	died_at     INTEGER NOT NULL,
+	lane        INTEGER NOT NULL,
+	priority    INTEGER NOT NULL,
+	token       INTEGER NOT NULL,
+	life        INTEGER NOT NULL,
+	attempts    INTEGER NOT NULL,
+	crashes     INTEGER NOT NULL,
+	deferrals   INTEGER NOT NULL,
+	snoozes     INTEGER NOT NULL,
+	interrupts  INTEGER NOT NULL,
+	created_at  INTEGER NOT NULL,
+	life_at     INTEGER NOT NULL,
+	claimed_at  INTEGER,
+	holder      TEXT,
+	deadline    INTEGER,
+	owner       TEXT,
+	correlation TEXT,
+	key         TEXT,
+	batch       INTEGER,
+	attrs       BLOB,
+	long        INTEGER,
+	payload     BLOB
+);
+-- Filter indexes hold nothing that an action of a person changes; status is read
+-- from the row. Only pending ones are found by their group.
+CREATE INDEX redrive_dead_pending ON redrive_dead (grp, job) WHERE status = 0;
+CREATE INDEX redrive_dead_owner ON redrive_dead (owner, job);
+CREATE INDEX redrive_dead_class ON redrive_dead (class, job);
+CREATE INDEX redrive_dead_lane ON redrive_dead (lane, job);
+
+CREATE TABLE redrive_groups (
+	id          INTEGER PRIMARY KEY,
+	fingerprint TEXT NOT NULL UNIQUE,
+	sample      INTEGER NOT NULL,
+	first_at    INTEGER NOT NULL,
+	last_at     INTEGER NOT NULL,
+	n           INTEGER NOT NULL,
+	pending     INTEGER NOT NULL
+);
+
+CREATE TABLE redrive_keys (
+	owner      TEXT NOT NULL,
+	kind       TEXT NOT NULL,
+	key        TEXT NOT NULL,
+	job        INTEGER NOT NULL,
+	digest     BLOB NOT NULL,
+	created_at INTEGER NOT NULL,
+	until      INTEGER, -- NULL: for ever
+	PRIMARY KEY (owner, kind, key)
+) WITHOUT ROWID;
+
+CREATE TABLE redrive_batches (
+	id        INTEGER PRIMARY KEY,
+	owner     TEXT,
+	total     INTEGER NOT NULL,
+	completed INTEGER NOT NULL DEFAULT 0,
+	dead      INTEGER NOT NULL DEFAULT 0,
+	cancelled INTEGER NOT NULL DEFAULT 0,
+	state     INTEGER NOT NULL DEFAULT 0,
+	epoch     INTEGER NOT NULL DEFAULT 0,
+	expires_at INTEGER
+);
+
+-- Progress of runs, outside the job's row; a row of an older token is void.
+CREATE TABLE redrive_progress (
+	job   INTEGER PRIMARY KEY,
+	token INTEGER NOT NULL,
+	at    INTEGER NOT NULL,
+	done  INTEGER NOT NULL,
+	total INTEGER NOT NULL,
+	note  TEXT
+);
+
+CREATE TABLE redrive_counters (
+	lane  INTEGER NOT NULL,
+	state INTEGER NOT NULL,
+	n     INTEGER NOT NULL,
+	PRIMARY KEY (lane, state)
+) WITHOUT ROWID;
+
+-- One row a commit: n events, packed.
+CREATE TABLE redrive_events (
+	seq  INTEGER PRIMARY KEY,
+	at   INTEGER NOT NULL,
+	n    INTEGER NOT NULL,
+	body BLOB NOT NULL
+);
+
+CREATE TABLE redrive_audit (
+	seq    INTEGER PRIMARY KEY,
+	at     INTEGER NOT NULL,
+	actor  TEXT NOT NULL,
+	action TEXT NOT NULL,
+	target TEXT NOT NULL,
+	reason TEXT,
+	before TEXT,
+	after  TEXT
+);
+
+-- +goose Down
+DROP TABLE redrive_audit;
+DROP TABLE redrive_events;
+DROP TABLE redrive_counters;
+DROP TABLE redrive_progress;
+DROP TABLE redrive_batches;
+DROP TABLE redrive_keys;
+DROP TABLE redrive_groups;
+DROP TABLE redrive_dead;
+DROP TABLE redrive_failures;
+DROP TABLE redrive_done;
+DROP TABLE redrive_bodies;
+DROP TABLE redrive_jobs;
+DROP TABLE redrive_rates;
+DROP TABLE redrive_queues;
+DROP TABLE redrive_lanes;
+DROP TABLE redrive_meta;

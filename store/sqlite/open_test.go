@@ -1,0 +1,395 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+func execute(t *testing.T, path, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), statement)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// proves: Q10
+func TestQ10_NewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	s, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, path, `INSERT INTO redrive_migrations (version_id, is_applied) VALUES (7, 1)`)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sqlite.Open(t.Context(), path, nil)
+	if !errors.Is(err, sqlite.ErrSchema) || !strings.Contains(err.Error(), "schema 7") || !strings.Contains(err.Error(), "newer redrive") {
+		t.Errorf("error %v", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("the refused file was changed (%v)", err)
+	}
+	// A migration that says so lets older programs go on: a rolling upgrade.
+	execute(t, path, `INSERT INTO redrive_meta VALUES ('compatible_from', 1)`)
+	s, err = sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatalf("a compatible newer schema: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "no", "such", "jobs.db"): "does not exist",
+		filepath.Join(text, "jobs.db"):              "not a folder",
+		dir:                                         "is a folder",
+		text:                                        "not an SQLite database",
+	} {
+		s, err := sqlite.Open(t.Context(), path, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("Open(%s): %v, want %q", path, err, want)
+		}
+		if err == nil {
+			_ = s.Close() // should not have opened
+		}
+	}
+}
+
+// Names that mean something in a URI are names here.
+func TestOpenTakesAnyName(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"a b.db", "50%.db", "what?.db", "#1.db", "ü.db", "x?mode=ro.db", "%41.db"} {
+		path := filepath.Join(dir, name)
+		s, err := sqlite.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		err = s.Tx(t.Context(), func(context.Context, *sql.Tx) error { return nil })
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("%q: the file is not where it should be: %v", name, err)
+		}
+	}
+}
+
+// A link and the file are one database, also for the locks beside it.
+func TestOpenFollowsLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	real, link := filepath.Join(dir, "jobs.db"), filepath.Join(dir, "link.db")
+	a, err := sqlite.Open(t.Context(), real, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	b, err := sqlite.Open(t.Context(), link, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if a.Path() != b.Path() {
+		t.Errorf("paths %s and %s", a.Path(), b.Path())
+	}
+}
+
+// Migrating down and up again leaves a usable database, and takes away redrive's
+// tables only.
+//
+// proves: Q10
+func TestQ10_MigrateDownAndUp(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	execute(t, path, `CREATE TABLE mine (n INTEGER); INSERT INTO mine VALUES (1)`)
+	for _, to := range []int64{1, 0, 1} {
+		if _, err := sqlite.Migrate(t.Context(), path, to); err != nil {
+			t.Fatalf("to %d: %v", to, err)
+		}
+		schema, err := sqlite.ReadSchema(t.Context(), path)
+		if err != nil || schema.Version != to {
+			t.Fatalf("schema %+v, %v, want %d", schema, err, to)
+		}
+	}
+	s, err := sqlite.Open(t.Context(), path, &sqlite.Options{KeepSchema: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if n := rowsOf(t, s, "mine"); n != 1 {
+		t.Errorf("%d rows of the caller's own table, want 1", n)
+	}
+	if _, err := sqlite.Migrate(t.Context(), path, 9); err == nil {
+		t.Error("an unknown schema has no error")
+	}
+}
+
+// Two processes may make the database at once.
+//
+// proves: Q10
+func TestQ10_TwoMigrators(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			s, err := sqlite.Open(t.Context(), path, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Two writers on one file, as two processes are: every job is claimed once.
+//
+// proves: Q10, Q3
+func TestQ10_TwoWritersOnOneFile(t *testing.T) {
+	t.Parallel()
+	const jobs = 400
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	var mu sync.Mutex
+	claimed := map[job.ID]int{}
+	var all sync.WaitGroup
+	for range 2 {
+		s, err := sqlite.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		all.Go(func() {
+			for range jobs / 2 {
+				if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		all.Go(func() {
+			for {
+				x, err := s.Exchange(t.Context(), store.Exchange{Holder: "h", Lease: time.Minute, Want: []store.Want{
+					{Queue: "default", Max: 7, Kinds: []store.KindWant{{Kind: "mail", Max: 7, CrashMax: 2}}},
+				}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				for _, c := range x.Claims {
+					claimed[c.ID]++
+				}
+				done := len(claimed) == jobs
+				mu.Unlock()
+				if done {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	for id, n := range claimed {
+		if n != 1 {
+			t.Errorf("job %d was claimed %d times", id, n)
+		}
+	}
+}
+
+// What another process commits wakes whoever waits here.
+//
+// proves: Q10
+// part of: Q7
+func TestQ10_CommitsOfOthersWake(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	a, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	b, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := a.Declare(t.Context(), []string{"default"}); err != nil {
+		t.Fatal(err)
+	}
+	woken := make(chan struct{}, 1)
+	defer b.Notify(woken)()
+	mode := store.Paused
+	if _, err := a.SetQueue(t.Context(), store.By{Actor: "ann"}, store.QueueChange{Name: "default", Mode: &mode}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for {
+		select {
+		case <-woken:
+		case <-ctx.Done():
+			t.Fatal("not woken")
+		}
+		signals, err := b.Signals(ctx, "h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(signals.Queues) == 1 && signals.Queues[0].Mode == store.Paused {
+			return
+		}
+	}
+}
+
+// Payloads and evidence are in the file: nobody else may read it.
+func TestNewFilesArePrivate(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-turn1", "-turn2"} {
+		info, err := os.Stat(s.Path() + suffix)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%q: mode %v, %v; want 0600", suffix, info.Mode(), err)
+		}
+	}
+}
+
+// Looking does not change what is looked at.
+func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s)}); err != nil {
+		t.Fatal(err)
+	}
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	execute(t, s.Path(), `VACUUM INTO '`+backup+`'`) // which leaves the copy in rollback mode
+	before, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if schema, err := sqlite.ReadSchema(t.Context(), backup); err != nil || schema.Version != schema.Known {
+		t.Errorf("schema %+v, %v", schema, err)
+	}
+	if report, err := sqlite.Diagnose(t.Context(), backup, time.Unix(1, 0)); err != nil || len(report.Problems) > 0 {
+		t.Errorf("report %+v, %v", report, err)
+	}
+	if after, err := os.ReadFile(backup); err != nil || string(after) != string(before) {
+		t.Errorf("the file was changed (%v)", err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(backup)); err != nil || len(entries) != 1 {
+		t.Errorf("files left: %v, %v", entries, err)
+	}
+}
+
+// What is written to a file that is gone from its path would be lost with the
+// process: it is refused.
+func TestAReplacedFileTakesNothing(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, &sqlite.Options{WatchEvery: time.Millisecond})
+	if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(s.Path(), s.Path()+".old"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		_, err := s.ReserveIDs(ctx, 1)
+		if errors.Is(err, store.ErrUnavailable) && strings.Contains(err.Error(), "replaced") {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Error("the store goes on writing")
+}
+
+// A run that another process has taken over writes nothing, though this process
+// remembers having claimed it.
+//
+// proves: Q4
+func TestQ4_AnotherProcessTookTheJob(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var stores [2]*sqlite.Store
+	for i := range stores {
+		s, err := sqlite.Open(t.Context(), path, &sqlite.Options{Clock: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		stores[i] = s
+	}
+	sleeper, other := stores[0], stores[1]
+	if _, err := sleeper.Enqueue(t.Context(), []job.New{newJob(t, sleeper)}); err != nil {
+		t.Fatal(err)
+	}
+	old := claimOne(t, sleeper)
+	now = now.Add(2 * time.Minute) // past the lease
+	if r, err := other.Rescue(t.Context(), 10); err != nil || len(r.Jobs) != 1 {
+		t.Fatalf("rescue %v, %v", r, err)
+	}
+	current := claimOne(t, other)
+	settle := func(s *sqlite.Store, token job.Token) error {
+		x, err := s.Exchange(t.Context(), store.Exchange{Holder: "h", Lease: time.Minute, Settle: []job.Outcome{
+			{ID: old.ID, Token: token, Cause: job.Succeeded, To: job.Completed},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.Settled[0]
+	}
+	if err := settle(sleeper, old.Token); !errors.Is(err, store.ErrLeaseLost) {
+		t.Errorf("the old run settles: %v", err)
+	}
+	if j, err := other.Get(t.Context(), old.ID); err != nil || j.State != job.Running || j.Token != current.Token {
+		t.Fatalf("job %v under run %d, %v; want running under %d", j.State, j.Token, err, current.Token)
+	}
+	if err := settle(other, current.Token); err != nil {
+		t.Errorf("the current run settles: %v", err)
+	}
+}

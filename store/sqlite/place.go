@@ -1,0 +1,102 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/redrive/redrive/store"
+)
+
+// versionMin is the first SQLite whose write-ahead log cannot be damaged by two
+// connections that write and check-point at once.
+const versionMin = "3.51.3"
+
+// checkPlace refuses, before anything is touched, a place where the promises
+// cannot be kept.
+func checkPlace(path string) error {
+	if err := checkVersion(sqlite3.SQLITE_VERSION); err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("database %s: the folder %s does not exist; make it first: %w", path, dir, store.ErrNotFound)
+	case err != nil:
+		return fmt.Errorf("database %s: %w", path, err)
+	case !info.IsDir():
+		return fmt.Errorf("database %s: %s is not a folder: %w", path, dir, store.ErrInvalid)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("database %s: is a folder, a file is needed: %w", path, store.ErrInvalid)
+	}
+	return checkFileSystem(path)
+}
+
+// createPrivate makes a new database file that only its user may read, because
+// payloads and evidence are in it. The files beside it get the same mode. A file
+// that is there keeps its own.
+func createPrivate(path string) error {
+	// Never a file that is there: closing it would drop the locks that SQLite
+	// holds on it in this process.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil:
+		return readOnly(err)
+	}
+	return f.Close()
+}
+
+// readOnly names the cause of a file that cannot be opened for writing.
+func readOnly(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("%w: %w; give this user the right to write to the file and its folder", store.ErrReadOnly, err)
+	}
+	return err
+}
+
+// resolve returns the one absolute name of a file, without links, because the
+// files beside it are named after it and all processes must find the same.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return path, err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real, nil
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path)), nil
+	}
+	return path, nil // what is wrong with it is told by whoever opens it
+}
+
+func checkVersion(have string) error {
+	if compareVersions(have, versionMin) < 0 {
+		return fmt.Errorf("SQLite %s is linked in, %s or newer is needed: older ones can damage the file "+
+			"when two connections write; update modernc.org/sqlite", have, versionMin)
+	}
+	return nil
+}
+
+func compareVersions(a, b string) int {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(as), len(bs)) {
+		x, _ := strconv.Atoi(as[i]) // the library's own constant
+		y, _ := strconv.Atoi(bs[i])
+		if x != y {
+			return x - y
+		}
+	}
+	return len(as) - len(bs)
+}

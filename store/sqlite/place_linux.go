@@ -1,0 +1,38 @@
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// networkFileSystems are refused: their locks and their shared memory do not
+// work across machines, and SQLite would corrupt the file.
+var networkFileSystems = map[int64]string{
+	unix.NFS_SUPER_MAGIC:  "NFS",
+	unix.SMB_SUPER_MAGIC:  "SMB",
+	unix.SMB2_SUPER_MAGIC: "SMB",
+	unix.CIFS_SUPER_MAGIC: "CIFS",
+	unix.AFS_SUPER_MAGIC:  "AFS",
+	unix.CODA_SUPER_MAGIC: "Coda",
+	unix.CEPH_SUPER_MAGIC: "Ceph",
+	unix.NCP_SUPER_MAGIC:  "NCP",
+	unix.V9FS_MAGIC:       "9P",
+}
+
+func checkFileSystem(path string) error {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(path), &stat); err != nil {
+		return nil // opening the file tells what is wrong
+	}
+	return refuseNetwork(path, int64(stat.Type))
+}
+
+func refuseNetwork(path string, magic int64) error {
+	if name, ok := networkFileSystems[magic]; ok {
+		return fmt.Errorf("database %s is on a network file system (%s): locks do not hold there and the file "+
+			"would be damaged; put it on a local disk", path, name)
+	}
+	return nil
+}

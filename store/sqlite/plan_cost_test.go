@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// cost is the work of the writer's statements, as SQLite counts it: the same in
+// every run, on every machine.
+type cost struct {
+	steps    int64 // of SQLite's virtual machine; each row that is walked takes some
+	compiled int64 // times that a statement was compiled again
+}
+
+// A claim beside many rows, in every place that it may not take from, takes the
+// work of one beside few; also one that finds nothing, or less than it wanted.
+//
+// proves: Q2
+func TestQ2_ClaimCostIsFlat(t *testing.T) {
+	t.Parallel()
+	small, large := openSeeded(t), openSeeded(t)
+	small.fill(seedHeads)
+	large.fill(max(*planRows/seedPlaces, 10*seedHeads))
+	for _, s := range []*seeder{small, large} {
+		s.poll(1) // compiles the statements
+		s.act()
+	}
+	for _, statistics := range []bool{false, true} {
+		if statistics {
+			small.analyzeAndReopen()
+			large.analyzeAndReopen()
+		}
+		for _, due := range []int{0, 3, 100, 200} {
+			few, many := small.costOf(due), large.costOf(due)
+			t.Logf("statistics %v, %d due of 100 wanted: %d steps beside few, %d beside many", statistics, due, few.steps, many.steps)
+			if float64(many.steps) > 1.5*float64(few.steps) {
+				t.Errorf("statistics %v, %d due: %d steps beside many rows, %d beside few: want at most 1.5 times as many",
+					statistics, due, many.steps, few.steps)
+			}
+			if few.compiled+many.compiled > 0 {
+				t.Errorf("statistics %v, %d due: statements were compiled %d and %d times more", statistics, due, few.compiled, many.compiled)
+			}
+		}
+	}
+}
+
+// costOf returns what a poll for 100 jobs costs when so many are due, spread
+// over the lanes, and ends them all.
+func (s *seeder) costOf(due int) cost {
+	s.t.Helper()
+	s.add(due, func(_ int, n *job.New) { n.Payload, n.Key, n.Batch = []byte("{}"), "", 0 })
+	s.count()
+	got := s.poll(100)
+	c := s.count()
+	if want := min(due, 100); len(got.Claims) != want || got.Full != (want == 100) {
+		s.t.Fatalf("%d claims with %d due and room for 100, full: %v", len(got.Claims), due, got.Full)
+	}
+	s.complete(got.Claims)
+	s.complete(s.poll(100).Claims)
+	return c
+}
+
+func (s *seeder) complete(claims []job.Claim) {
+	x := store.Exchange{Holder: seedHolder, Lease: time.Minute}
+	for _, c := range claims {
+		x.Settle = append(x.Settle, job.Outcome{ID: c.ID, Token: c.Token, To: job.Completed, Cause: job.Succeeded})
+	}
+	s.exchange(&x)
+}
+
+func (s *seeder) analyzeAndReopen() {
+	s.analyze()
+	s.must(s.s.Close())
+	s.s = openAt(s.t, s.s.path)
+	s.costOf(100) // compiles the statements
+}
+
+// count returns what the writer's statements have cost since the last count.
+func (s *seeder) count() (c cost) {
+	s.t.Helper()
+	s.must(s.s.write(s.t.Context(), func(t *txn) error {
+		tls := libc.NewTLS()
+		defer tls.Close()
+		for _, stmt := range t.s.(*native).stmts {
+			c.steps += status(tls, stmt, sqlite3.SQLITE_STMTSTATUS_VM_STEP)
+			c.compiled += status(tls, stmt, sqlite3.SQLITE_STMTSTATUS_REPREPARE)
+		}
+		return nil
+	}))
+	return c
+}
+
+// status reads one of SQLite's counters of a statement and sets it back. The
+// package in between keeps the statement's handle to itself.
+func status(tls *libc.TLS, stmt *sqlite.Stmt, counter int32) int64 {
+	handle := reflect.ValueOf(stmt).Elem().FieldByName("stmt").Uint()
+	return int64(sqlite3.Xsqlite3_stmt_status(tls, uintptr(handle), counter, 1))
+}

@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// readTimeMax is how long one read may hold its snapshot: as long as one is
+// held, the write-ahead log cannot be reused and grows.
+const readTimeMax = time.Second
+
+// readers is a pool of connections that only read.
+type readers struct {
+	free chan *native
+	all  []*native
+}
+
+func openReaders(path string, n int) (*readers, error) {
+	r := &readers{free: make(chan *native, n)}
+	for range n {
+		conn, err := connect(path, roleReader)
+		if err != nil {
+			return nil, errors.Join(err, r.close())
+		}
+		s := newNative(conn)
+		r.all = append(r.all, s)
+		r.free <- s
+	}
+	return r, nil
+}
+
+func (r *readers) close() (err error) {
+	for range r.all {
+		s := <-r.free
+		err = errors.Join(err, s.conn.Close())
+	}
+	return err
+}
+
+var beginRead = &query{`BEGIN DEFERRED`}
+
+// read runs do in one read transaction, so that all it sees is of one moment.
+func (s *Store) read(ctx context.Context, do func(session) error) (err error) {
+	select {
+	case <-s.closed:
+		return errClosed
+	default:
+	}
+	var conn *native
+	select {
+	case conn = <-s.readers.free:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closed:
+		return errClosed
+	}
+	defer func() { s.readers.free <- conn }()
+	ctx, cancel := context.WithTimeoutCause(ctx, readTimeMax,
+		fmt.Errorf("read took longer than %s; narrow it", readTimeMax))
+	defer cancel()
+	conn.conn.SetInterrupt(ctx.Done())
+	defer conn.conn.SetInterrupt(nil)
+	if _, err := conn.exec(beginRead); err != nil {
+		return asStoreError(err)
+	}
+	err = do(conn)
+	conn.conn.SetInterrupt(nil) // the roll-back must not be interrupted
+	if _, rerr := conn.exec(rollbackTx); err == nil {
+		err = rerr
+	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return asStoreError(err)
+}

@@ -1,0 +1,105 @@
+package sqlite
+
+import (
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+)
+
+// run is what a live job's row says, for whoever ends a run or a wait of it.
+type run struct {
+	id          job.ID
+	token       job.Token
+	lane        *lane
+	state       job.State
+	priority    int8
+	life        int32
+	counters    job.Counters
+	createdAt   job.Micros
+	lifeAt      job.Micros
+	claimedAt   job.Micros
+	holder      string
+	owner       string
+	correlation string
+	key         string
+	batch       int64
+	long        bool // the payload is in redrive_bodies
+	crashMax    int32
+	asked       bool // a person asked it to stop
+}
+
+const runColumns = `id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
+	created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at`
+
+// runWidth is the number of runColumns; what else a statement reads follows.
+const runWidth = 22
+
+var (
+	selRun = &query{`SELECT ` + runColumns + ` FROM redrive_jobs WHERE id = ? AND token = ? AND state = 3`}
+	selAny = &query{`SELECT ` + runColumns + ` FROM redrive_jobs WHERE id = ?`}
+	delRun = &query{`DELETE FROM redrive_jobs WHERE id = ? AND token = ? AND state = 3`}
+	delJob = &query{`DELETE FROM redrive_jobs WHERE id = ? AND token = ?`}
+)
+
+func (t *txn) scanRun(r row) *run {
+	return &run{
+		id: job.ID(r.int(0)), token: job.Token(r.int(1)), lane: t.cat.byID[r.int(2)], state: job.State(r.int(3)),
+		priority: int8(r.int(4)), life: int32(r.int(5)),
+		counters: job.Counters{Attempts: int32(r.int(6)), Crashes: int32(r.int(7)), Deferrals: int32(r.int(8)),
+			Snoozes: int32(r.int(9)), Interrupts: int32(r.int(10))},
+		createdAt: job.Micros(r.int(11)), lifeAt: job.Micros(r.int(12)), claimedAt: job.Micros(r.int(13)),
+		holder: r.text(14), owner: r.text(15), correlation: r.text(16), key: r.text(17), batch: r.int(18),
+		long: r.int(19) != 0, crashMax: int32(r.int(20)), asked: !r.null(21),
+	}
+}
+
+// running returns the run, or nil when it is not the current one.
+func (t *txn) running(id job.ID, token job.Token) (*run, error) {
+	return t.oneRun(selRun, num(id), num(token))
+}
+
+// take returns the run and removes its row, or returns nil. Of a run that this
+// process claimed, the row need not be read: what run holds of it cannot change
+// under one token, and the deletion checks that the token is still the one.
+func (t *txn) take(id job.ID, token job.Token) (r *run, err error) {
+	mine, ok := t.mine[id]
+	if !ok || mine.token != token {
+		if mine, err = t.running(id, token); err != nil || mine == nil {
+			return nil, err
+		}
+	}
+	delete(t.mine, id)
+	n, err := t.exec(delRun, num(id), num(token))
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	mine.lane = t.cat.byID[mine.lane.id] // the catalogue may have been read again
+	return mine, nil
+}
+
+// mineMax bounds the runs that are remembered. Those of lost leases are not
+// taken out one by one.
+const mineMax = 2 * job.ExchangeMax
+
+// remember keeps what take needs of a run that this process has claimed.
+func (t *txn) remember(r *run) {
+	if t.mine == nil {
+		return
+	}
+	if len(t.mine) >= mineMax {
+		clear(t.mine)
+	}
+	t.mine[r.id] = r
+}
+
+// live returns a live job in whatever state, or nil.
+func (t *txn) live(id job.ID) (*run, error) { return t.oneRun(selAny, num(id)) }
+
+func (t *txn) oneRun(q *query, args ...value) (found *run, err error) {
+	err = t.rows(q, func(r row) error { found = t.scanRun(r); return nil }, args...)
+	return found, err
+}
+
+func (r *run) event(from, to job.State, cause job.Cause) *event.Event {
+	return &event.Event{Type: event.Of(cause), Job: r.id, Kind: r.lane.kind, Queue: r.lane.queue, Owner: r.owner,
+		Batch: r.batch, From: from, To: to, Life: r.life, Token: r.token, Attempt: r.counters.Attempts}
+}

@@ -1,0 +1,204 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	insDone = &query{`INSERT INTO redrive_done (job, lane, state, priority, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
+		holder, owner, correlation, key, batch, cost, result)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
+	delBody = &query{`DELETE FROM redrive_bodies WHERE job = ?`}
+
+	setReady = &query{`UPDATE redrive_jobs SET state = ?3, lane = ?4, priority = ?5, run_at = ?6,
+		attempts = ?7, deferrals = ?8, snoozes = ?9, interrupts = ?10, memo = coalesce(?11, memo),
+		lease_until = NULL, cancel_at = NULL
+		WHERE id = ?1 AND token = ?2 AND state = 3`}
+
+	insFailure = &query{`INSERT INTO redrive_failures (` + failureColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
+	selCrashed  = &query{`SELECT 1 FROM redrive_failures WHERE job = ? AND token = ? AND how = 'crash'`}
+	delProgress = &query{`DELETE FROM redrive_progress WHERE job = ?`}
+	setResolved = &query{`UPDATE redrive_dead SET status = 2 WHERE job = ? AND status = 1`}
+)
+
+// settle writes one outcome. An error that is not about this outcome alone is
+// fatal for the transaction; the first result is the outcome's own.
+func (t *txn) settle(o *job.Outcome) (own, fatal error) {
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", err, store.ErrInvalid), nil
+	}
+	if o.Queue != "" {
+		if err := store.ValidName("queue", o.Queue); err != nil {
+			return err, nil
+		}
+	}
+	find := t.running
+	if o.To == job.Completed || o.To == job.Cancelled {
+		find = t.take
+	}
+	r, err := find(o.ID, o.Token)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return t.settledBefore(o)
+	}
+	to := r.lane
+	if o.To.Ready() {
+		switch to, err = t.laneAfter(r, o.Queue); {
+		case errors.Is(err, store.ErrTooLarge):
+			return err, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+	r.counters.Count(o.Cause)
+	if o.Failure != nil {
+		if err := t.fail(r, o); err != nil {
+			return nil, err
+		}
+	}
+	switch o.To {
+	case job.Completed, job.Cancelled:
+		cost := o.Cost
+		if o.Failure != nil {
+			cost = 0 // the failure record has it
+		}
+		err = t.finish(r, job.Running, o.To, o.Cause, cost, o.Result)
+	case job.Dead:
+		err = t.bury(job.Running, r, o.Cause, o.Reason, o.Failure.Class, o.Failure.Fingerprint)
+	case job.Waiting, job.Retrying:
+		err = t.again(r, o, to)
+	case job.None, job.Running:
+		err = fmt.Errorf("job %d: a run cannot end as %s", o.ID, o.To) // Validate refuses it
+	}
+	if err == nil && o.Progressed {
+		_, err = t.exec(delProgress, num(o.ID))
+	}
+	return nil, err
+}
+
+func (t *txn) settledBefore(o *job.Outcome) (own, fatal error) {
+	state, token, err := t.find(o.ID)
+	if err != nil {
+		return nil, err
+	}
+	crashed := false
+	err = t.rows(selCrashed, func(row) error { crashed = true; return nil }, num(o.ID), num(o.Token))
+	if err != nil {
+		return nil, err
+	}
+	return store.Settled(state, token, o.Token, crashed), nil
+}
+
+func (t *txn) fail(r *run, o *job.Outcome) error {
+	f := o.Failure
+	attempt := r.counters.Attempts
+	if o.Cause != job.Failed && o.Cause != job.Succeeded {
+		attempt++ // the attempt that was under way and is not counted
+	}
+	return t.insertFailure(r, f, attempt, o.Cost)
+}
+
+func (t *txn) insertFailure(r *run, f *job.Failure, attempt int32, cost int64) error {
+	exit := value{}
+	if f.Exit != nil {
+		exit = num(*f.Exit)
+	}
+	permanent := 0
+	if f.Permanent {
+		permanent = 1
+	}
+	_, err := t.exec(insFailure, num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(t.now),
+		text(f.How), text(f.Class), setText(f.Code), num(permanent), setNum(f.HTTPStatus), exit, setText(f.Signal),
+		setText(r.holder), setText(r.correlation), setText(f.Fingerprint), setNum(cost), text(f.Message),
+		setText(f.UserMessage), setBlob(f.Decision), setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr))
+	return err
+}
+
+// finish appends a job, whose row is taken already, to the ended ones.
+func (t *txn) finish(r *run, from, to job.State, cause job.Cause, cost int64, result []byte) error {
+	c := r.counters
+	_, err := t.exec(insDone, num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life),
+		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts),
+		num(r.createdAt), num(r.lifeAt), setNum(r.claimedAt), num(t.now), setText(r.holder), setText(r.owner),
+		setText(r.correlation), setText(r.key), setNum(r.batch), setNum(cost), setBlob(result))
+	if err != nil {
+		return err
+	}
+	if r.long {
+		if _, err := t.exec(delBody, num(r.id)); err != nil {
+			return err
+		}
+	}
+	t.move(r.lane, from, r.lane, to)
+	t.ended(r, to)
+	t.events.Add(r.event(from, to, cause))
+	return t.resolve(r)
+}
+
+// resolve closes the dead letter of a job whose later life has ended otherwise
+// than dead: completed, or cancelled by a person.
+func (t *txn) resolve(r *run) error {
+	if r.life < 2 {
+		return nil
+	}
+	_, err := t.exec(setResolved, num(r.id))
+	return err
+}
+
+func (t *txn) ended(r *run, to job.State) {
+	d := batchDelta{id: r.batch}
+	switch to {
+	case job.Completed:
+		d.completed = 1
+	case job.Dead:
+		d.dead = 1
+	case job.Cancelled:
+		d.cancelled = 1
+	case job.None, job.Waiting, job.Retrying, job.Running:
+	}
+	t.batchCount(d)
+	t.cat.ended = max(t.cat.ended, r.id)
+}
+
+// again puts a job back to waiting or retrying, in a lane of its queue.
+func (t *txn) again(r *run, o *job.Outcome, to *lane) error {
+	priority := r.priority
+	if o.Priority != 0 {
+		priority = o.Priority
+	}
+	runAt := max(t.now.Add(o.Delay), o.NotBefore)
+	c := r.counters
+	_, err := t.exec(setReady, num(r.id), num(r.token), num(o.To), num(to.id), num(priority), num(runAt),
+		num(c.Attempts), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), setBlob(o.Memo))
+	if err != nil {
+		return err
+	}
+	t.move(r.lane, job.Running, to, o.To)
+	e := r.event(job.Running, o.To, o.Cause)
+	e.Queue, e.DueAt = to.queue, runAt
+	if o.Failure != nil {
+		e.Class = o.Failure.Class
+	}
+	t.events.Add(e)
+	t.wake = true
+	if r.asked {
+		r.lane, r.priority = to, priority
+		return t.cancelReady(r, o.To)
+	}
+	return nil
+}
+
+func (t *txn) laneAfter(r *run, queue string) (*lane, error) {
+	if queue == "" || queue == r.lane.queue {
+		return r.lane, nil
+	}
+	return t.lane(queue, r.lane.kind, r.lane.deps)
+}

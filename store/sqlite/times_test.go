@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/job"
+)
+
+// Every time that is stored is a number of one unit and zone: SQLite compares
+// texts byte by byte, and "10:00:00.5Z" is before "10:00:00Z" there.
+//
+// proves: Q2
+func TestQ2_TimesAreNumbers(t *testing.T) {
+	t.Parallel()
+	s := openSeeded(t)
+	s.fill(seedKinds)
+	s.act()
+	s.addInTx()
+
+	isTime := regexp.MustCompile(`^(at|\w+_at|\w*until|deadline|arrival)$`)
+	tables := s.texts(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'redrive_*' AND name <> 'redrive_migrations'`)
+	earliest, latest := job.At(seedNow.Add(-time.Second)), job.At(seedNow.AddDate(1, 0, 0))
+	columns := 0
+	for _, table := range tables {
+		for _, column := range s.texts(`SELECT name FROM pragma_table_info('` + table + `')`) {
+			if !isTime.MatchString(column) {
+				continue
+			}
+			columns++
+			for _, kind := range s.texts(`SELECT DISTINCT typeof(` + column + `) FROM ` + table) {
+				if kind != "integer" && kind != "null" {
+					t.Errorf("%s.%s holds a %s", table, column, kind)
+				}
+			}
+			var low, high job.Micros
+			s.rows(`SELECT coalesce(min(`+column+`), 0), coalesce(max(`+column+`), 0) FROM `+table, func(r row) {
+				low, high = job.Micros(r.int(0)), job.Micros(r.int(1))
+			})
+			if high != 0 && (low < earliest || high > latest) {
+				t.Errorf("%s.%s is from %d to %d, want microseconds between %d and %d", table, column, low, high, earliest, latest)
+			}
+		}
+	}
+	if columns < 25 {
+		t.Errorf("%d columns of times were found", columns)
+	}
+}
+
+// addInTx enqueues a job with all times set through the caller's own
+// transaction, which goes by another driver.
+func (s *seeder) addInTx() {
+	at := func(d time.Duration) job.Micros { return job.At(seedNow.Add(d).In(time.FixedZone("", -7*3600))) }
+	ctx := s.t.Context()
+	first, err := s.s.ReserveIDs(ctx, 1)
+	s.must(err)
+	s.must(s.s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := s.s.EnqueueTx(ctx, Tx(tx), []job.New{{ID: first, Kind: seedKind(0), Queue: seedQueue, Priority: 1,
+			RunAt: at(time.Hour), Deadline: at(2 * time.Hour), Key: "own transaction", Digest: []byte{1}, KeyUntil: at(time.Minute)}})
+		return err
+	}))
+}
+
+func (s *seeder) texts(text string) (all []string) {
+	s.rows(text, func(r row) { all = append(all, r.text(0)) })
+	return all
+}
+
+func (s *seeder) rows(text string, each func(row)) {
+	s.t.Helper()
+	s.must(s.s.read(s.t.Context(), func(c session) error {
+		return c.rows(&query{text}, func(r row) error { each(r); return nil })
+	}))
+}

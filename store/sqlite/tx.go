@@ -1,0 +1,195 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Tx makes a caller's own transaction one that jobs can be enqueued and
+// completed in. The transaction must be of this database file and flush like
+// the store does (synchronous FULL or EXTRA): one that would lose an
+// acknowledged job on a power loss is refused. Prefer Store.Tx, which begins
+// such a transaction and waits for its turn; one that was begun otherwise must
+// be IMMEDIATE (in most drivers' data source names: _txlock=immediate).
+func Tx(tx *sql.Tx) store.Tx { return callersTx{tx} }
+
+type callersTx struct{ tx *sql.Tx }
+
+func (callersTx) StoreTx() string { return "sqlite" }
+
+// Tx runs do in a transaction of the caller's own, on the same file and as
+// durable as the store's: it commits when do returns nil and rolls back
+// otherwise. It waits for its turn behind the store's writer and holds up every
+// other writer while it runs, so it ends after Options.TxLimit. The context
+// that do gets belongs to the transaction: plain Enqueue refuses it, because it
+// would wait for ever.
+func (s *Store) Tx(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
+	if store.InTx(ctx, s) {
+		return errors.New("this context belongs to a transaction already; use that one")
+	}
+	if err := s.writable(); err != nil {
+		return err
+	}
+	release, err := s.writer.park(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.watcher.tell()
+	return s.transact(ctx, sync.OnceFunc(release), do)
+}
+
+func (s *Store) transact(ctx context.Context, release func(), do func(context.Context, *sql.Tx) error) (err error) {
+	defer release()
+	ctx, cancel := context.WithTimeoutCause(ctx, s.options.TxLimit,
+		fmt.Errorf("transaction of the caller's own: longer than its limit of %s", s.options.TxLimit))
+	defer cancel()
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return asStoreError(err)
+	}
+	defer tx.Rollback() // does nothing after a commit; also on the way out of a panic
+	// At the limit the others go on, whatever do is waiting for: it may be them.
+	// The roll-back, which database/sql does at the end of ctx, waits for a
+	// statement under way; where that was not given ctx, the others find the file
+	// locked and are told so instead of waiting for this.
+	stop := context.AfterFunc(ctx, release)
+	defer stop()
+	if err := do(store.MarkTx(ctx, s), tx); err != nil {
+		return withCause(ctx, err)
+	}
+	if err := s.writable(); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return withCause(ctx, commitError(err))
+	}
+	return nil
+}
+
+// withCause adds why the context ended, when that is why err came.
+func withCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+// EnqueueTx implements store.Transactor.
+func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, jobs []job.New) (receipts []job.Receipt, err error) {
+	if err := checkNew(jobs); err != nil {
+		return nil, err
+	}
+	err = s.join(ctx, tx, func(t *txn) error {
+		receipts, err = t.enqueue(jobs)
+		return err
+	})
+	return receipts, err
+}
+
+// ReserveIDsTx implements store.TxReserver.
+func (s *Store) ReserveIDsTx(ctx context.Context, tx store.Tx, n int) (first job.ID, err error) {
+	if err := checkReserve(n); err != nil {
+		return 0, err
+	}
+	err = s.join(ctx, tx, func(t *txn) error {
+		first, err = t.reserve(n)
+		return err
+	})
+	return first, err
+}
+
+// SettleTx implements store.Transactor.
+func (s *Store) SettleTx(ctx context.Context, tx store.Tx, o job.Outcome) error {
+	return s.join(ctx, tx, func(t *txn) error {
+		own, fatal := t.settle(&o)
+		return errors.Join(own, fatal)
+	})
+}
+
+var (
+	selSynchronous = &query{`PRAGMA synchronous`}
+	selFile        = &query{`SELECT file FROM pragma_database_list WHERE name = 'main'`}
+)
+
+// sameFile refuses a transaction of another database: its jobs would get ids of
+// this one.
+func (s *Store) sameFile(f *foreign) error {
+	var path string
+	if err := f.rows(selFile, func(r row) error { path = r.text(0); return nil }); err != nil {
+		return asStoreError(err)
+	}
+	theirs, err1 := os.Stat(path)
+	ours, err2 := os.Stat(s.path)
+	if err := errors.Join(err1, err2); err != nil || !os.SameFile(theirs, ours) {
+		return fmt.Errorf("the transaction is of the database %q, this store is %q: begin it with Store.Tx, "+
+			"or on a connection to that file: %w", path, s.path, store.ErrInvalid)
+	}
+	return nil
+}
+
+var (
+	savepoint  = &query{`SAVEPOINT redrive_join`}
+	releaseTo  = &query{`RELEASE redrive_join`}
+	rollbackTo = &query{`ROLLBACK TO redrive_join`}
+)
+
+// join runs do inside the caller's transaction. Only what the transaction itself
+// sees counts there: nothing of the writer's is used. It happens whole or not at
+// all, also for a caller who commits after an error: a context that ends meanwhile
+// does not stop it, and what is refused is taken back to where it began.
+func (s *Store) join(ctx context.Context, tx store.Tx, do func(*txn) error) error {
+	callers, ok := tx.(callersTx)
+	if !ok {
+		return fmt.Errorf("transaction of a %s store, this is sqlite: make it with sqlite.Tx: %w", tx.StoreTx(), store.ErrInvalid)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.writable(); err != nil {
+		return err
+	}
+	f := &foreign{ctx: context.WithoutCancel(ctx), tx: callers.tx}
+	if err := s.sameFile(f); err != nil {
+		return err
+	}
+	level, err := readInt(f, selSynchronous)
+	if err != nil {
+		return asStoreError(err)
+	}
+	if level < synchronousFull {
+		return fmt.Errorf("the transaction's connection has synchronous=%d, which loses acknowledged jobs on a power loss: "+
+			"use Store.Tx, or set PRAGMA synchronous=FULL on that connection: %w", level, store.ErrInvalid)
+	}
+	cat, err := readCatalog(f)
+	if err != nil {
+		return asStoreError(err)
+	}
+	last, err := readInt(f, selLastAt)
+	if err != nil {
+		return asStoreError(err)
+	}
+	s.clock.Floor(job.Micros(last))
+	if _, err := f.exec(savepoint); err != nil {
+		return asStoreError(err)
+	}
+	t := &txn{s: f}
+	t.reset(s.clock.Now(), cat)
+	err = do(t)
+	if err == nil {
+		err = t.flush()
+	}
+	if err != nil {
+		_, back := f.exec(rollbackTo)
+		_, free := f.exec(releaseTo)
+		return asStoreError(errors.Join(err, back, free))
+	}
+	_, err = f.exec(releaseTo)
+	return asStoreError(err)
+}

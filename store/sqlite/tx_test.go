@@ -1,0 +1,367 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+func openTemp(t *testing.T, o *sqlite.Options) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func newJob(t *testing.T, s store.Store) job.New {
+	t.Helper()
+	id, err := s.ReserveIDs(context.WithoutCancel(t.Context()), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job.New{ID: id, Kind: "mail", Queue: "default", Priority: 2, Payload: []byte(`{}`)}
+}
+
+func claimOne(t *testing.T, s store.Store) job.Claim {
+	t.Helper()
+	x, err := s.Exchange(t.Context(), store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
+		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 2}}},
+	}})
+	if err != nil || len(x.Claims) != 1 {
+		t.Fatalf("claims %v, %v", x.Claims, err)
+	}
+	return x.Claims[0]
+}
+
+func rowsOf(t *testing.T, s *sqlite.Store, table string) (n int) {
+	t.Helper()
+	err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func createOrders(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `CREATE TABLE orders (id INTEGER PRIMARY KEY)`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A job of the caller's transaction exists if and only if the caller commits.
+//
+// proves: Q1
+func TestQ1_EnqueueInTheCallersTransaction(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	createOrders(t, s)
+	refused := errors.New("out of stock")
+	for _, want := range []error{refused, nil} {
+		n := newJob(t, s)
+		err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO orders DEFAULT VALUES`); err != nil {
+				return err
+			}
+			if _, err := s.EnqueueTx(ctx, sqlite.Tx(tx), []job.New{n}); err != nil {
+				return err
+			}
+			return want
+		})
+		if !errors.Is(err, want) {
+			t.Fatalf("Tx: %v, want %v", err, want)
+		}
+		j, err := s.Get(t.Context(), n.ID)
+		if committed := want == nil; committed != (err == nil && j.State == job.Waiting) || !committed && !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("after %v: job %v, %v", want, j.State, err)
+		}
+	}
+	if n := rowsOf(t, s, "orders"); n != 1 {
+		t.Errorf("%d orders, want 1", n)
+	}
+	claimOne(t, s) // the writer's own view has taken the job in
+}
+
+// The first enqueue of a process may be inside a transaction: its ids are taken
+// there, and given back with it.
+//
+// proves: Q1
+func TestQ1_FirstEnqueueInATransaction(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	client, err := redrive.New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mail redrive.Kind[string] = "mail"
+	var ids []job.ID
+	for _, want := range []error{errors.New("no"), nil, nil} {
+		err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			receipts, err := client.EnqueueTx(ctx, sqlite.Tx(tx), mail.New("a", nil), mail.New("b", nil))
+			if err != nil {
+				return err
+			}
+			if want == nil {
+				ids = append(ids, receipts[0].ID, receipts[1].ID)
+			}
+			return want
+		})
+		if !errors.Is(err, want) {
+			t.Fatalf("%v, want %v", err, want)
+		}
+	}
+	if _, err := client.Enqueue(t.Context(), mail.New("c", nil)); err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.List(t.Context(), store.Filter{})
+	if err != nil || len(page.Jobs) != 5 {
+		t.Fatalf("%d jobs, %v; want 5 (ids %v)", len(page.Jobs), err, ids)
+	}
+}
+
+// proves: I2, Q4
+func TestI2_CompleteInTheCallersTransaction(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	createOrders(t, s)
+	n := newJob(t, s)
+	if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
+		t.Fatal(err)
+	}
+	c := claimOne(t, s)
+	complete := func(token job.Token, then error) error {
+		return s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO orders DEFAULT VALUES`); err != nil {
+				return err
+			}
+			err := s.SettleTx(ctx, sqlite.Tx(tx), job.Outcome{ID: c.ID, Token: token, Cause: job.Succeeded, To: job.Completed})
+			return errors.Join(err, then)
+		})
+	}
+	if err := complete(c.Token-1, nil); !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrLeaseLost) {
+		t.Errorf("an old run completes: %v", err)
+	}
+	if err := complete(c.Token, errors.New("the handler's own trouble")); err == nil {
+		t.Error("no error of a rolled back transaction")
+	}
+	if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != job.Running {
+		t.Fatalf("after roll-backs: %v, %v", j.State, err)
+	}
+	if n := rowsOf(t, s, "orders"); n != 0 {
+		t.Errorf("%d orders, want 0", n)
+	}
+	if err := complete(c.Token, nil); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != job.Completed {
+		t.Errorf("%v, %v", j.State, err)
+	}
+	if n := rowsOf(t, s, "orders"); n != 1 {
+		t.Errorf("%d orders, want 1", n)
+	}
+}
+
+// A plain call inside the transaction would wait for ever: it is refused at
+// once, and says what to do instead.
+func TestPlainWriteInATransactionIsRefused(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	n := newJob(t, s)
+	err := s.Tx(t.Context(), func(ctx context.Context, _ *sql.Tx) error {
+		_, err := s.Enqueue(ctx, []job.New{n})
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "EnqueueTx") {
+		t.Errorf("Enqueue in Tx: %v", err)
+	}
+	err = s.Tx(t.Context(), func(ctx context.Context, _ *sql.Tx) error {
+		return s.Tx(ctx, func(context.Context, *sql.Tx) error { return nil })
+	})
+	if err == nil {
+		t.Error("Tx in Tx has no error")
+	}
+}
+
+func TestPanicInATransactionRollsBack(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	createOrders(t, s)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		_ = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO orders DEFAULT VALUES`); err != nil {
+				t.Error(err)
+			}
+			panic("the caller's")
+		})
+	}()
+	if n := rowsOf(t, s, "orders"); n != 0 {
+		t.Errorf("%d orders, want 0", n)
+	}
+	if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s)}); err != nil {
+		t.Errorf("the store does not go on: %v", err)
+	}
+}
+
+// A transaction of the caller's that does not end is ended, because it holds up
+// every other writer.
+func TestTransactionHasATimeLimit(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, &sqlite.Options{TxLimit: 50 * time.Millisecond})
+	createOrders(t, s)
+	err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		<-ctx.Done()
+		_, err := tx.Exec(`INSERT INTO orders DEFAULT VALUES`) // a handler that ignores its context
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "limit of 50ms") {
+		t.Errorf("error %v", err)
+	}
+	if n := rowsOf(t, s, "orders"); n != 0 {
+		t.Errorf("%d orders, want 0", n)
+	}
+}
+
+// A transaction of another connection is taken only when it is as durable.
+func TestForeignTransactionsMustFlush(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	for level, taken := range map[string]bool{"off": false, "normal": false, "full": true, "extra": true} {
+		db, err := sql.Open("sqlite", "file:"+s.Path()+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=synchronous("+level+")")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := newJob(t, s)
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.EnqueueTx(t.Context(), sqlite.Tx(tx), []job.New{n})
+		if taken != (err == nil) || err != nil && !strings.Contains(err.Error(), "synchronous=") {
+			t.Errorf("synchronous=%s: %v", level, err)
+		}
+		if taken {
+			err = tx.Commit()
+		} else {
+			err = tx.Rollback()
+		}
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Get(t.Context(), n.ID); taken != (err == nil) {
+			t.Errorf("synchronous=%s: job %v", level, err)
+		}
+	}
+}
+
+// What is refused leaves nothing behind, also when the caller commits all the
+// same.
+//
+// proves: Q1, I1
+func TestQ1_I1_ARefusedEnqueueTxLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	known := newJob(t, s)
+	known.Key, known.Digest = "order-1", []byte("one")
+	if _, err := s.Enqueue(t.Context(), []job.New{known}); err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, other := newJob(t, s), newJob(t, s)
+	other.Key, other.Digest = "order-1", []byte("another")
+	taken := known
+	taken.Key = ""
+	for name, second := range map[string]job.New{"key": other, "id": taken} {
+		err = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := s.EnqueueTx(ctx, sqlite.Tx(tx), []job.New{fresh, second}); err == nil {
+				t.Errorf("%s: not refused", name)
+			}
+			return nil // and commits
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := s.Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after.Now = before.Now
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A context that ends in the middle cuts nothing in half.
+//
+// proves: I2
+func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	for i := range 60 {
+		n := newJob(t, s)
+		if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
+			t.Fatal(err)
+		}
+		c := claimOne(t, s)
+		var settled error
+		err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			short, cancel := context.WithTimeout(ctx, time.Duration(i)*20*time.Microsecond)
+			defer cancel()
+			settled = s.SettleTx(short, sqlite.Tx(tx), job.Outcome{ID: c.ID, Token: c.Token, Cause: job.Succeeded, To: job.Completed})
+			return nil // and commits
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := job.Completed
+		if settled != nil {
+			want = job.Running
+		}
+		if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != want {
+			t.Fatalf("after %v: job %v, %v; want %v", settled, j.State, err, want)
+		}
+	}
+	counts, err := s.Counts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum int64
+	for _, c := range counts {
+		sum += c.N
+	}
+	if sum != 60 {
+		t.Errorf("counts %v, want 60 in all", counts)
+	}
+}

@@ -1,0 +1,148 @@
+package sqlite
+
+import (
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+)
+
+// txn is one transaction's view of the store: the statements run in a session,
+// what they change in counters and events is gathered and written once, by
+// flush, however many jobs it was.
+type txn struct {
+	s    session
+	now  job.Micros
+	cat  *catalog
+	args []value
+
+	events event.Packer
+	deltas []delta
+	groups []groupDelta
+	batch  []batchDelta
+	mine   map[job.ID]*run // claimed by this process; nil in a caller's own transaction
+	wrote  bool            // something was changed, so there is something to commit
+	wake   bool            // jobs may have become ready or signals have changed
+}
+
+type delta struct {
+	lane  *lane
+	state job.State
+	n     int64
+}
+
+type batchDelta struct {
+	id                                int64
+	total, completed, dead, cancelled int64
+}
+
+type groupDelta struct {
+	id         int64
+	n, pending int64
+	at         job.Micros
+}
+
+// reset makes the txn ready for the next transaction and keeps its memory.
+func (t *txn) reset(now job.Micros, cat *catalog) {
+	t.now, t.cat = now, cat
+	t.events.Reset()
+	t.deltas, t.groups, t.batch = t.deltas[:0], t.groups[:0], t.batch[:0]
+	t.wrote, t.wake = false, false
+}
+
+// exec runs a statement. The arguments are copied, so that the caller's do not
+// move to the heap.
+func (t *txn) exec(q *query, args ...value) (int, error) {
+	t.args = append(t.args[:0], args...)
+	n, err := t.s.exec(q, t.args...)
+	if n > 0 {
+		t.wrote = true
+	}
+	return n, err
+}
+
+func (t *txn) rows(q *query, each func(row) error, args ...value) error {
+	t.args = append(t.args[:0], args...) // bound before the first row, so each may use it again
+	return t.s.rows(q, each, t.args...)
+}
+
+// count notes that n jobs more (or fewer) of a lane are in a state. It takes
+// effect in the catalogue at once, because limits read it.
+func (t *txn) count(l *lane, state job.State, n int64) {
+	l.counts[state] += n
+	for i := range t.deltas {
+		if d := &t.deltas[i]; d.lane == l && d.state == state {
+			d.n += n
+			return
+		}
+	}
+	t.deltas = append(t.deltas, delta{l, state, n})
+}
+
+// move notes one job's change of state, between lanes if need be.
+func (t *txn) move(from *lane, a job.State, to *lane, b job.State) {
+	t.count(from, a, -1)
+	t.count(to, b, 1)
+}
+
+// batchCount notes what has changed in a batch.
+func (t *txn) batchCount(d batchDelta) {
+	if d.id == 0 {
+		return
+	}
+	for i := range t.batch {
+		if b := &t.batch[i]; b.id == d.id {
+			b.total += d.total
+			b.completed += d.completed
+			b.dead += d.dead
+			b.cancelled += d.cancelled
+			return
+		}
+	}
+	t.batch = append(t.batch, d)
+}
+
+// groupCount notes deaths of a group and a change of its pending ones.
+func (t *txn) groupCount(id, n, pending int64) {
+	for i := range t.groups {
+		if g := &t.groups[i]; g.id == id {
+			g.n += n
+			g.pending += pending
+			return
+		}
+	}
+	t.groups = append(t.groups, groupDelta{id: id, n: n, pending: pending, at: t.now})
+}
+
+var (
+	addGroup = &query{`UPDATE redrive_groups SET n = n + ?2, pending = pending + ?3,
+		last_at = CASE WHEN ?2 > 0 THEN ?4 ELSE last_at END WHERE id = ?1`}
+	addBatch = &query{`INSERT INTO redrive_batches (id, total, completed, dead, cancelled) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (id) DO UPDATE SET total = total + ?2, completed = completed + ?3, dead = dead + ?4, cancelled = cancelled + ?5`}
+	insEvents = &query{`INSERT INTO redrive_events (at, n, body) VALUES (?, ?, ?)`}
+)
+
+// flush writes what was gathered: groups, batches, counters, events.
+func (t *txn) flush() error {
+	for _, g := range t.groups {
+		if _, err := t.exec(addGroup, num(g.id), num(g.n), num(g.pending), num(g.at)); err != nil {
+			return err
+		}
+	}
+	for _, b := range t.batch {
+		if _, err := t.exec(addBatch, num(b.id), num(b.total), num(b.completed), num(b.dead), num(b.cancelled)); err != nil {
+			return err
+		}
+	}
+	for _, d := range t.deltas {
+		if d.n == 0 {
+			continue
+		}
+		if _, err := t.exec(addCounter, num(d.lane.id), num(d.state), num(d.n)); err != nil {
+			return err
+		}
+	}
+	if t.events.Len() == 0 {
+		return nil
+	}
+	_, err := t.exec(insEvents, num(t.now), num(t.events.Len()), blob(t.events.Bytes()))
+	return err
+}

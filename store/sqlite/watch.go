@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// watcher wakes whoever waits for work. Commits of this process tell it at
+// once. Commits of others are seen by asking SQLite for its data_version, which
+// changes with every commit of another connection and costs microseconds.
+type watcher struct {
+	mu   sync.Mutex
+	subs map[int]chan<- struct{}
+	next int
+
+	replaced atomic.Bool // the path names another file than the one that is open
+
+	quit  chan struct{}
+	ended chan struct{}
+}
+
+func newWatcher() *watcher {
+	return &watcher{subs: make(map[int]chan<- struct{}), quit: make(chan struct{})}
+}
+
+func (w *watcher) subscribe(ch chan<- struct{}) (stop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := w.next
+	w.next++
+	w.subs[id] = ch
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.subs, id)
+	}
+}
+
+// tell sends to every subscriber that is not told already.
+func (w *watcher) tell() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, ch := range w.subs {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (w *watcher) start(path string, every time.Duration) error {
+	conn, err := connect(path, roleReader)
+	if err != nil {
+		return err
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	w.ended = make(chan struct{})
+	go w.run(conn, every, func() bool {
+		now, err := os.Stat(path)
+		return err == nil && !os.SameFile(file, now) || errors.Is(err, fs.ErrNotExist)
+	})
+	return nil
+}
+
+// lookEvery is how often the path is looked at: a file that was deleted or
+// replaced takes writes as before and forgets them with the last that has it
+// open.
+const lookEvery = 500 * time.Millisecond
+
+func (w *watcher) run(conn *sqlite.Conn, every time.Duration, replaced func() bool) {
+	defer close(w.ended)
+	defer conn.Close()
+	s := newNative(conn)
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	var seen int64
+	looks := max(1, int(lookEvery/every))
+	for tick := 1; ; tick++ {
+		select {
+		case <-w.quit:
+			return
+		case <-ticker.C:
+		}
+		if tick%looks == 0 && !w.replaced.Load() && replaced() {
+			w.replaced.Store(true)
+		}
+		version, err := readInt(s, selVersion)
+		if err != nil {
+			continue // a busy or full file; the engines' own polling goes on
+		}
+		if version != seen {
+			w.tell()
+		}
+		seen = version
+	}
+}
+
+func (w *watcher) stop() error {
+	if w.ended == nil {
+		return nil
+	}
+	close(w.quit)
+	<-w.ended
+	return nil
+}

@@ -1,0 +1,324 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/storeclock"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// turnWait is how long the writers of other processes are waited for. Each holds
+// the right to write for one transaction, a caller's own one for seconds at most,
+// so one that takes longer is stopped or hangs.
+const turnWait = 10 * time.Second
+
+// groupMax bounds how many requests share one commit, and so how long the first
+// of them waits for the others.
+const groupMax = 512
+
+// writer is the one goroutine of this process that writes. Whoever wants to
+// write hands it a function; all that are waiting when a transaction begins
+// share it and its one flush to disk (group commit).
+type writer struct {
+	conn     *sqlite.Conn
+	turn     *turnstile
+	clock    *storeclock.Clock
+	wake     func()
+	requests chan *request
+	quit     chan struct{}
+	ended    chan struct{}
+
+	txn     txn
+	cat     *catalog // nil: read it again
+	version int64    // data_version that cat was read at
+
+	commits atomic.Int64
+}
+
+// request is one caller's part of a transaction.
+type request struct {
+	do      func(*txn) error // inside the shared transaction; may run twice
+	alone   func() error     // instead of do: with the right to write, outside of it
+	done    chan error
+	ctx     context.Context //nolint:containedctx // of the waiting caller
+	started atomic.Bool
+}
+
+var requests = sync.Pool{New: func() any { return &request{done: make(chan error, 1)} }}
+
+// write runs do in a transaction and returns when it is durable. A context that
+// ends before the transaction has begun takes the request back; after that the
+// answer is waited for, so that the caller knows what happened.
+func (w *writer) write(ctx context.Context, do func(*txn) error) error {
+	return w.request(ctx, do, nil)
+}
+
+func (w *writer) request(ctx context.Context, do func(*txn) error, alone func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := requests.Get().(*request)
+	r.do, r.alone, r.ctx = do, alone, ctx
+	r.started.Store(false)
+	select {
+	case w.requests <- r:
+	case <-ctx.Done():
+		r.do, r.alone, r.ctx = nil, nil, nil
+		requests.Put(r)
+		return ctx.Err()
+	case <-w.quit:
+		return errClosed
+	}
+	select {
+	case err := <-r.done:
+		r.do, r.alone, r.ctx = nil, nil, nil
+		requests.Put(r)
+		return err
+	case <-ctx.Done():
+		if r.start() {
+			return ctx.Err() // the writer will find it started and leave it alone
+		}
+		return <-r.done
+	case <-w.ended:
+		select {
+		case err := <-r.done:
+			return err
+		default:
+			return errClosed
+		}
+	}
+}
+
+// park waits for the right to write and keeps it, without a transaction, until
+// release is called: the writer and the writers of other processes wait.
+func (w *writer) park(ctx context.Context) (release func(), err error) {
+	granted, finished := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- w.request(ctx, nil, func() error {
+			close(granted)
+			<-finished
+			return nil
+		})
+	}()
+	select {
+	case <-granted:
+		return func() { close(finished); <-ended }, nil
+	case err := <-ended:
+		return nil, err
+	}
+}
+
+var errClosed = fmt.Errorf("store is closed: %w", store.ErrUnavailable)
+
+func (w *writer) run() {
+	defer close(w.ended)
+	group := make([]*request, 0, groupMax)
+	for {
+		select {
+		case r := <-w.requests:
+			group = append(group[:0], r)
+		case <-w.quit:
+			return
+		}
+		// Those who were just answered are about to come back: they share this
+		// commit when they are let run first.
+		runtime.Gosched()
+	gather:
+		for len(group) < groupMax {
+			select {
+			case r := <-w.requests:
+				group = append(group, r)
+			default:
+				break gather
+			}
+		}
+		w.serve(group)
+	}
+}
+
+// serve runs a group of requests: those that share a transaction first, then
+// those that want to be alone.
+func (w *writer) serve(group []*request) {
+	// Divided before the first is answered: an answered one is somebody else's.
+	var shared, alone []*request
+	for _, r := range group {
+		if r.alone == nil {
+			shared = append(shared, r)
+		} else {
+			alone = append(alone, r)
+		}
+	}
+	if len(shared) > 0 {
+		w.inTurn(shared, func() { w.transact(shared) })
+	}
+	for _, r := range alone {
+		w.inTurn([]*request{r}, func() {
+			if r.start() {
+				r.done <- r.alone()
+			}
+		})
+	}
+}
+
+// start takes the request on. It is false when the caller has gone; else the
+// caller waits for the answer from now on, whatever becomes of its context.
+func (r *request) start() bool { return r.started.CompareAndSwap(false, true) }
+
+// inTurn calls do while this process has the right to write, which it may not
+// get: then the requests are answered here.
+func (w *writer) inTurn(group []*request, do func()) {
+	if err := w.turn.enter(turnWait, w.quit); err != nil {
+		for _, r := range group {
+			if r.start() {
+				r.done <- err
+			}
+		}
+		return
+	}
+	do()
+	w.turn.leave()
+}
+
+// errRedo says that a request was refused after it had written: the transaction
+// has to be taken back, and each request gets one of its own.
+var errRedo = errors.New("refused after writing")
+
+func (w *writer) transact(group []*request) {
+	err := w.begin()
+	group = slices.DeleteFunc(group, func(r *request) bool { return !r.start() })
+	answers := make([]error, len(group))
+	if err == nil {
+		err = w.commit(group, answers)
+	}
+	if errors.Is(err, errRedo) && len(group) > 1 {
+		for i, r := range group {
+			if err := w.begin(); err != nil {
+				r.done <- err
+				continue
+			}
+			err := w.commit(group[i:i+1], answers[i:i+1])
+			r.done <- answerOf(err, answers[i])
+		}
+		return
+	}
+	for i, r := range group {
+		r.done <- answerOf(err, answers[i])
+	}
+}
+
+// answerOf is the answer to one request, given what became of its transaction.
+func answerOf(transaction, own error) error {
+	if transaction == nil || errors.Is(transaction, errRedo) && own != nil {
+		return own
+	}
+	return transaction
+}
+
+// commit runs the group in the transaction that was begun. It returns nil when
+// that is durable, and has rolled back otherwise.
+func (w *writer) commit(group []*request, answers []error) (err error) {
+	t := &w.txn
+	t.reset(w.clock.Now(), w.cat)
+	defer func() {
+		if err != nil {
+			w.rollback()
+		}
+	}()
+	clear(answers)
+	for i, r := range group {
+		t.wrote = false
+		err := r.do(t)
+		if err == nil {
+			continue
+		}
+		if fatal := fatalError(err); fatal != nil {
+			return fatal
+		}
+		answers[i] = err
+		if t.wrote || ofStatement(err) {
+			return errRedo
+		}
+	}
+	if err := t.flush(); err != nil {
+		return asStoreError(err)
+	}
+	survived := crashpoint.Span(crashpoint.InCommit)
+	_, err = t.s.exec(commitTx)
+	survived()
+	if err != nil {
+		return commitError(err)
+	}
+	w.commits.Add(1)
+	if t.wake {
+		w.wake()
+	}
+	return nil
+}
+
+var (
+	beginTx    = &query{`BEGIN IMMEDIATE`}
+	commitTx   = &query{`COMMIT`}
+	rollbackTx = &query{`ROLLBACK`}
+	selVersion = &query{`PRAGMA data_version`}
+	selLastAt  = &query{`SELECT at FROM redrive_events ORDER BY seq DESC LIMIT 1`}
+)
+
+// begin starts the transaction and sees to it that the catalogue and the clock
+// know what other connections have committed.
+func (w *writer) begin() error {
+	s := w.txn.s
+	if _, err := s.exec(beginTx); err != nil {
+		return asStoreError(err)
+	}
+	version, err := readInt(s, selVersion)
+	if err == nil && (w.cat == nil || version != w.version) {
+		w.version = version
+		var last int64
+		if last, err = readInt(s, selLastAt); err == nil {
+			w.clock.Floor(job.Micros(last))
+			w.cat, err = readCatalog(s)
+		}
+	}
+	if err != nil {
+		w.rollback()
+		return asStoreError(err)
+	}
+	return nil
+}
+
+func (w *writer) rollback() {
+	w.cat = nil
+	clear(w.txn.mine) // what it claimed is not claimed
+	if !w.conn.AutocommitEnabled() {
+		_, _ = w.txn.s.exec(rollbackTx) // the connection is unusable else, and the next begin says so
+	}
+}
+
+func readInt(s session, q *query) (n int64, err error) {
+	err = s.rows(q, func(r row) error { n = r.int(0); return nil })
+	return n, err
+}
+
+// close ends the writer after what it has begun.
+func (w *writer) close() error {
+	close(w.quit)
+	<-w.ended
+	defer crashpoint.Span(crashpoint.InCheckpoint)() // the last connection's close is one
+	err := w.conn.Close()
+	if terr := w.turn.close(); err == nil {
+		err = terr
+	}
+	return err
+}

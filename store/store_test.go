@@ -1,0 +1,253 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// In any window of time a rate starts at most its burst and its share.
+//
+// proves: Q7
+func TestQ7_RateHoldsInEveryWindow(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		rate := store.Rate{
+			N:   rapid.IntRange(1, 200_000).Draw(rt, "n"),
+			Per: time.Duration(rapid.Int64Range(int64(time.Second), int64(time.Hour)).Draw(rt, "per")),
+		}
+		wantRateHolds(rt, rate)
+	})
+}
+
+// wantRateHolds starts as much as the rate allows at random times and compares
+// every window with the exact share of the rate.
+func wantRateHolds(rt *rapid.T, rate store.Rate) {
+	burst := max(1, int64(rate.N)*int64(time.Second)/int64(rate.Per))
+	step := max(1, rate.Per.Microseconds()/int64(rate.N))
+	type start struct {
+		at job.Micros
+		n  int64
+	}
+	var starts []start
+	var arrival job.Micros
+	now := job.Micros(1_000_000_000)
+	for range 50 {
+		now += job.Micros(rapid.Int64Range(0, 3*step*rapid.SampledFrom([]int64{1, burst}).Draw(rt, "scale")).Draw(rt, "step"))
+		n := rate.Room(arrival, now)
+		if n == 0 {
+			if next := rate.Next(arrival, now); rate.Room(arrival, next) < 1 {
+				rt.Fatalf("no room at %d, which Next names", next)
+			}
+			continue
+		}
+		arrival = rate.Take(arrival, now, n)
+		starts = append(starts, start{now, int64(n)})
+		for i, started := len(starts)-1, int64(0); i >= 0; i-- {
+			started += starts[i].n
+			window := now.Sub(starts[i].at)
+			if most := burst + int64(float64(rate.N)*float64(window)/float64(rate.Per)); started > most {
+				rt.Fatalf("%d starts in %s at %d per %s, at most %d", started, window, rate.N, rate.Per, most)
+			}
+		}
+	}
+}
+
+// An interval that is no whole number of microseconds is not cut short, and
+// neither is the burst.
+//
+// proves: Q7
+func TestQ7_RateIsNeverExceededByRounding(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		rate  store.Rate
+		burst int
+		most  int // starts of ten seconds after the burst
+	}{
+		{store.Rate{N: 70_000, Per: time.Second}, 70_000, 700_000},
+		{store.Rate{N: 3, Per: time.Second}, 3, 30},
+		{store.Rate{N: 7, Per: time.Minute}, 1, 1},
+		{store.Rate{N: 1_000_000, Per: time.Second}, 1_000_000, 10_000_000},
+	} {
+		now := job.Micros(1_000_000)
+		room := tt.rate.Room(0, now)
+		if room != tt.burst {
+			t.Errorf("%d per %s: burst of %d, want %d", tt.rate.N, tt.rate.Per, room, tt.burst)
+		}
+		arrival, started := tt.rate.Take(0, now, room), 0
+		for end := now.Add(10 * time.Second); now < end; {
+			now = now.Add(100 * time.Millisecond)
+			n := tt.rate.Room(arrival, now)
+			arrival = tt.rate.Take(arrival, now, n)
+			started += n
+		}
+		if started > tt.most || started < tt.most*9/10 {
+			t.Errorf("%d per %s: %d starts in ten seconds, want at most %d", tt.rate.N, tt.rate.Per, started, tt.most)
+		}
+	}
+}
+
+func TestRate_Validate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		rate store.Rate
+		ok   bool
+	}{
+		{store.Rate{}, true},
+		{store.Rate{N: 1, Per: time.Microsecond}, true},
+		{store.Rate{N: 1_000_000, Per: time.Second}, true},
+		{store.Rate{N: 1, Per: 100 * 365 * 24 * time.Hour}, true},
+		{store.Rate{N: 10}, false},
+		{store.Rate{Per: time.Second}, false},
+		{store.Rate{N: -1, Per: time.Second}, false},
+		{store.Rate{N: 1, Per: -time.Second}, false},
+		{store.Rate{N: 1_000_001, Per: time.Second}, false},
+		{store.Rate{N: 1, Per: time.Nanosecond}, false},
+	} {
+		if err := tt.rate.Validate(); (err == nil) != tt.ok || err != nil && !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("%d per %s: %v", tt.rate.N, tt.rate.Per, err)
+		}
+	}
+}
+
+func TestMode_StringOfANumberThatIsNone(t *testing.T) {
+	t.Parallel()
+	if got := store.Mode(7).String(); got != "mode(7)" || store.Draining.String() != "draining" {
+		t.Errorf("%s and %s", got, store.Draining)
+	}
+}
+
+// The jobs of a killed process are due at once after its first crash, and apart
+// from each other after more.
+//
+// proves: Q3
+func TestQ3_CrashDelaySpreadsAGroup(t *testing.T) {
+	t.Parallel()
+	const jobs = 1000
+	for crashes, spread := range map[int32]time.Duration{
+		0: 0, 1: 0, 2: 5 * time.Second, 3: 10 * time.Second, 4: 20 * time.Second, 5: 40 * time.Second,
+		6: time.Minute, 1 << 30: time.Minute,
+	} {
+		var tenths [10]int
+		for id := job.ID(1); id <= jobs; id++ {
+			d := store.CrashDelay(id, crashes)
+			switch {
+			case spread == 0 && d == 0:
+			case d < 0 || d >= spread || d%time.Microsecond != 0 || d != store.CrashDelay(id, crashes):
+				t.Fatalf("job %d after %d crashes: %s, want less than %s", id, crashes, d, spread)
+			default:
+				tenths[d*10/spread]++
+			}
+		}
+		for i, n := range tenths {
+			if spread > 0 && (n < jobs/20 || n > jobs/5) {
+				t.Errorf("after %d crashes %d of %d jobs are in tenth %d", crashes, n, jobs, i)
+			}
+		}
+	}
+}
+
+func TestRateNextIsTheFirstRoom(t *testing.T) {
+	t.Parallel()
+	rate := store.Rate{N: 6, Per: time.Minute}
+	now := job.Micros(1_000_000)
+	arrival := rate.Take(0, now, rate.Room(0, now))
+	next := rate.Next(arrival, now)
+	if want := now + 10_000_000; next != want {
+		t.Fatalf("next start at %d, want %d", next, want)
+	}
+	if rate.Room(arrival, next-1) != 0 || rate.Room(arrival, next) != 1 {
+		t.Errorf("room %d before and %d at the next start", rate.Room(arrival, next-1), rate.Room(arrival, next))
+	}
+}
+
+// A rate that was lowered by mistake does not hold up the one that mends it.
+//
+// proves: Q7
+func TestQ7_RaisedRateHoldsAtOnce(t *testing.T) {
+	t.Parallel()
+	now := job.Micros(1_000_000)
+	slow, fast := store.Rate{N: 1, Per: 365 * 24 * time.Hour}, store.Rate{N: 10, Per: time.Second}
+	arrival := slow.Take(0, now, 1)
+	if next := fast.Next(arrival, now); next > now+job.Micros(time.Second.Microseconds()) {
+		t.Errorf("the next start is %s away", next.Sub(now))
+	}
+	later := now + 1_000_000
+	if room := fast.Room(arrival, later); room > 10 {
+		t.Errorf("room for %d", room)
+	}
+	if room := fast.Room(fast.Take(arrival, later, 0), later+1_000_000); room < 1 {
+		t.Error("no room after two seconds at 10/s")
+	}
+}
+
+// proves: X3
+func TestX3_JobsAreHeldToTheirLimits(t *testing.T) {
+	t.Parallel()
+	atLimit := func() job.New {
+		return job.New{
+			ID: 1, Kind: strings.Repeat("k", job.NameMax), Queue: "q", Priority: job.PriorityMax,
+			Owner: strings.Repeat("o", job.TextMax), Key: strings.Repeat("k", job.TextMax),
+			Payload: make([]byte, job.PayloadMax), Attrs: make([]byte, job.AttrsMax),
+		}
+	}
+	n := atLimit()
+	if err := store.Validate(&n); err != nil {
+		t.Fatalf("at its limits: %v", err)
+	}
+	for name, c := range map[string]struct {
+		breaks func(*job.New)
+		err    error
+	}{
+		"no id":             {func(n *job.New) { n.ID = 0 }, store.ErrInvalid},
+		"kind too long":     {func(n *job.New) { n.Kind += "k" }, store.ErrInvalid},
+		"kind with a space": {func(n *job.New) { n.Kind = "a b" }, store.ErrInvalid},
+		"no queue":          {func(n *job.New) { n.Queue = "" }, store.ErrInvalid},
+		"priority 0":        {func(n *job.New) { n.Priority = job.PriorityMin - 1 }, store.ErrInvalid},
+		"priority 5":        {func(n *job.New) { n.Priority = job.PriorityMax + 1 }, store.ErrInvalid},
+		"before 1970":       {func(n *job.New) { n.RunAt = -1 }, store.ErrInvalid},
+		"owner too long":    {func(n *job.New) { n.Owner += "o" }, store.ErrTooLarge},
+		"key too long":      {func(n *job.New) { n.Key += "k" }, store.ErrTooLarge},
+		"payload too large": {func(n *job.New) { n.Payload = append(n.Payload, 0) }, store.ErrTooLarge},
+		"attrs too large":   {func(n *job.New) { n.Attrs = append(n.Attrs, 0) }, store.ErrTooLarge},
+	} {
+		n := atLimit()
+		c.breaks(&n)
+		if err := store.Validate(&n); !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, want %v", name, err, c.err)
+		}
+	}
+}
+
+// part of: Q4
+func TestQ4_SettledTellsARepeatFromALostLease(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state          job.State
+		current, asked job.Token
+		crashed        bool
+		lost           bool
+	}{
+		"written before":            {job.Completed, 3, 3, false, false},
+		"written before, retrying":  {job.Retrying, 3, 3, false, false},
+		"rescued":                   {job.Waiting, 3, 3, true, true},
+		"rescued and dead":          {job.Dead, 3, 3, true, true},
+		"claimed again":             {job.Running, 4, 3, false, true},
+		"claimed again and ended":   {job.Completed, 4, 3, false, true},
+		"a job that is nowhere":     {job.None, 0, 3, false, true},
+		"a run that never was":      {job.Waiting, 0, 0, false, true},
+		"a token of the future":     {job.Waiting, 3, 4, false, true},
+		"running under this token?": {job.Running, 3, 3, false, true},
+	} {
+		err := store.Settled(c.state, c.current, c.asked, c.crashed)
+		if errors.Is(err, store.ErrLeaseLost) != c.lost {
+			t.Errorf("%s: %v, lost should be %v", name, err, c.lost)
+		}
+	}
+}

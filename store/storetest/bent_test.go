@@ -1,0 +1,215 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The good stores with one method bent.
+
+// exchanges bends what a store is given to exchange.
+func exchanges(bend func(store.Store, *store.Exchange)) func(store.Store, *Clock) store.Store {
+	return func(s store.Store, _ *Clock) store.Store { return &exchanging{s, bend} }
+}
+
+type exchanging struct {
+	store.Store
+	bend func(store.Store, *store.Exchange)
+}
+
+func (s *exchanging) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	x.Settle, x.Want = slices.Clone(x.Settle), slices.Clone(x.Want)
+	s.bend(s.Store, &x)
+	return s.Store.Exchange(ctx, x)
+}
+
+// enqueues bends what a store is given to enqueue.
+func enqueues(bend func(*job.New)) func(store.Store, *Clock) store.Store {
+	return func(s store.Store, _ *Clock) store.Store { return &enqueuing{s, bend} }
+}
+
+type enqueuing struct {
+	store.Store
+	bend func(*job.New)
+}
+
+func (s *enqueuing) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
+	jobs = slices.Clone(jobs)
+	for i := range jobs {
+		s.bend(&jobs[i])
+	}
+	return s.Store.Enqueue(ctx, jobs)
+}
+
+type forgetful struct{ store.Store }
+
+func (s *forgetful) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	var again []int
+	for i, o := range x.Settle {
+		if j, err := s.Get(ctx, o.ID); err == nil && j.State != job.Running {
+			again = append(again, i)
+		}
+	}
+	answer, err := s.Store.Exchange(ctx, x)
+	for _, i := range again {
+		if err == nil {
+			answer.Settled[i] = store.ErrLeaseLost
+		}
+	}
+	return answer, err
+}
+
+type early struct {
+	store.Store
+	clock *Clock
+}
+
+func (s *early) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	s.clock.Advance(time.Second)
+	defer s.clock.Advance(-time.Second)
+	return s.Store.Exchange(ctx, x)
+}
+
+type hasty struct {
+	store.Store
+	clock *Clock
+}
+
+func (s *hasty) Rescue(ctx context.Context, limit int) (store.Rescue, error) {
+	s.clock.Advance(time.Second)
+	defer s.clock.Advance(-time.Second)
+	return s.Store.Rescue(ctx, limit)
+}
+
+type reviving struct{ store.Store }
+
+func (s *reviving) Heartbeat(ctx context.Context, b store.Beat) ([]store.RunStatus, error) {
+	status, err := s.Store.Heartbeat(ctx, b)
+	for i := range status {
+		if j, err := s.Get(ctx, b.Runs[i].ID); err == nil && !j.State.Terminal() {
+			status[i].Held = true
+		}
+	}
+	return status, err
+}
+
+type partial struct{ store.Store }
+
+func (s *partial) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
+	var receipts []job.Receipt
+	for i := range jobs {
+		one, err := s.Store.Enqueue(ctx, jobs[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		receipts = append(receipts, one...)
+	}
+	return receipts, nil
+}
+
+type restless struct{ store.Store }
+
+func (s *restless) SetQueue(ctx context.Context, by store.By, c store.QueueChange) (store.Queue, error) {
+	if c.Mode != nil && *c.Mode == store.Paused {
+		c.Mode = new(store.Open)
+	}
+	return s.Store.SetQueue(ctx, by, c)
+}
+
+type deaf struct{ store.Store }
+
+func (s *deaf) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
+	errs := make([]error, len(ids))
+	for i, id := range ids {
+		if j, err := s.Get(ctx, id); err == nil && j.State == job.Running {
+			continue
+		}
+		one, err := s.Store.Cancel(ctx, by, []job.ID{id})
+		if err != nil {
+			return nil, err
+		}
+		errs[i] = one[0]
+	}
+	return errs, nil
+}
+
+// answers bends what a store answers to an exchange.
+func answers(bend func(*store.Exchanged)) func(store.Store, *Clock) store.Store {
+	return func(s store.Store, _ *Clock) store.Store { return &answering{s, bend} }
+}
+
+type answering struct {
+	store.Store
+	bend func(*store.Exchanged)
+}
+
+func (s *answering) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	answer, err := s.Store.Exchange(ctx, x)
+	s.bend(&answer)
+	return answer, err
+}
+
+// dumps bends what is read from a store, everywhere alike.
+func dumps(bend func(*store.Dump)) func(store.Store, *Clock) store.Store {
+	return func(s store.Store, _ *Clock) store.Store { return &dumping{s, bend} }
+}
+
+type dumping struct {
+	store.Store
+	bend func(*store.Dump)
+}
+
+func (s *dumping) Dump(ctx context.Context) (*store.Dump, error) {
+	d, err := s.Store.Dump(ctx)
+	if err == nil {
+		s.bend(d)
+	}
+	return d, err
+}
+
+func (s *dumping) Get(ctx context.Context, id job.ID) (job.Job, error) {
+	j, err := s.Store.Get(ctx, id)
+	d := store.Dump{Jobs: []job.Job{j}}
+	s.bend(&d)
+	return d.Jobs[0], err
+}
+
+func (s *dumping) Failures(ctx context.Context, id job.ID) ([]job.Failure, error) {
+	failures, err := s.Store.Failures(ctx, id)
+	d := store.Dump{Failures: failures}
+	s.bend(&d)
+	return d.Failures, err
+}
+
+func (s *dumping) DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error) {
+	l, err := s.Store.DeadLetter(ctx, id)
+	d := store.Dump{Dead: []job.DeadLetter{l}}
+	s.bend(&d)
+	return d.Dead[0], err
+}
+
+func (s *dumping) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
+	events, err := s.Store.Events(ctx, after, limit)
+	d := store.Dump{Events: events}
+	s.bend(&d)
+	return d.Events, err
+}
+
+func (s *dumping) Counts(ctx context.Context) ([]store.Count, error) {
+	counts, err := s.Store.Counts(ctx)
+	d := store.Dump{Counts: counts}
+	s.bend(&d)
+	return d.Counts, err
+}
+
+func (s *dumping) Audit(ctx context.Context, after int64, limit int) ([]store.Audit, error) {
+	rows, err := s.Store.Audit(ctx, after, limit)
+	d := store.Dump{Audit: rows}
+	s.bend(&d)
+	return d.Audit, err
+}

@@ -1,0 +1,216 @@
+package storetest
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// A suite that cannot fail proves nothing: each of these stores breaks one
+// promise, and the suite must say so.
+
+// mutant is a good store with one method bent.
+type mutant struct {
+	name string
+	by   string // the promise that must catch it
+	bend func(store.Store, *Clock) store.Store
+}
+
+func mutants() []mutant {
+	return append(writeMutants(), readMutants()...)
+}
+
+// proves: Q10
+func TestQ10_SuiteCatchesBrokenStores(t *testing.T) {
+	t.Parallel()
+	for _, m := range mutants() {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			clock := NewClock()
+			s := m.bend(memory.New(memory.Options{Clock: clock.Now}), clock)
+			err := promiseNamed(t, m.by).on(s, clock)
+			if err == nil {
+				t.Fatalf("%s finds nothing wrong with it", m.by)
+			}
+			t.Logf("caught by %s: %s", m.by, err)
+		})
+	}
+}
+
+func promiseNamed(t *testing.T, name string) promise {
+	all := suite()
+	i := slices.IndexFunc(all, func(p promise) bool { return p.name == name })
+	if i < 0 {
+		t.Fatalf("there is no promise %s", name)
+	}
+	return all[i]
+}
+
+// proves: Q10
+func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: rapid makes fewer checks than a difference may need")
+	}
+	setFlag(t, "rapid.nofailfile", "true")
+	setFlag(t, "rapid.shrinktime", "0s")
+	setFlag(t, "rapid.checks", "300")
+	setFlag(t, "rapid.steps", "60")
+	for _, m := range mutants() {
+		t.Run(m.name, func(t *testing.T) {
+			verdict := &silentTB{}
+			done := make(chan struct{})
+			go func() { // FailNow ends the goroutine
+				defer close(done)
+				rapid.Check(verdict, func(rt *rapid.T) {
+					d := newDuel(rt, newCoverage(), func(clock *Clock) []contender {
+						open := func() store.Store { return memory.New(memory.Options{Clock: clock.Now}) }
+						return []contender{{"good", open()}, {"bad", m.bend(open(), clock)}}
+					})
+					rt.Repeat(d.operations())
+				})
+			}()
+			<-done
+			if !verdict.failed {
+				t.Error("the run finds no difference")
+			}
+		})
+	}
+}
+
+// A run that has done nothing has proved nothing.
+func TestCoverageNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	seen := newCoverage()
+	if got, want := len(seen.missing()), len(operationNames())+len(job.Transitions); got != want {
+		t.Errorf("%d things are missing from an empty run, want %d", got, want)
+	}
+	seen.ops["Retry"]++
+	seen.edges[job.Transitions[0]]++
+	missing := seen.missing()
+	if slices.Contains(missing, "the operation Retry succeed") || slices.Contains(missing, "a job go from none to waiting by enqueued") {
+		t.Errorf("what was seen is missing: %q", missing)
+	}
+}
+
+// silentTB takes the verdict of a run that is expected to fail.
+type silentTB struct {
+	rapid.TB
+	failed bool
+}
+
+func (*silentTB) Helper()                 {}
+func (*silentTB) Name() string            { return "broken" }
+func (*silentTB) Logf(string, ...any)     {}
+func (*silentTB) Log(...any)              {}
+func (s *silentTB) Errorf(string, ...any) { s.failed = true }
+func (s *silentTB) Error(...any)          { s.failed = true }
+func (s *silentTB) Failed() bool          { return s.failed }
+func (s *silentTB) Fail()                 { s.failed = true }
+func (s *silentTB) FailNow()              { s.failed = true; runtime.Goexit() }
+func (s *silentTB) Fatalf(string, ...any) { s.FailNow() }
+func (s *silentTB) Fatal(...any)          { s.FailNow() }
+
+func writeMutants() []mutant {
+	return []mutant{
+		{"settles without the token", "Q4_LostRunCannotEnd", exchanges(func(s store.Store, x *store.Exchange) {
+			for i := range x.Settle {
+				if j, err := s.Get(context.Background(), x.Settle[i].ID); err == nil && j.State == job.Running {
+					x.Settle[i].Token = j.Token
+				}
+			}
+		})},
+		{"cancels what completed after it was asked to stop", "Q9_LateSuccessWins", exchanges(func(s store.Store, x *store.Exchange) {
+			for i, o := range x.Settle {
+				if j, err := s.Get(context.Background(), o.ID); err == nil && j.CancelAt != 0 && o.To == job.Completed {
+					x.Settle[i].Cause, x.Settle[i].To, x.Settle[i].Result = job.Cancel, job.Cancelled, nil
+				}
+			}
+		})},
+		{"forgets the limit of crashes", "Q3_StallsThatEndTheJob", exchanges(func(_ store.Store, x *store.Exchange) {
+			for i := range x.Want {
+				x.Want[i].Kinds = slices.Clone(x.Want[i].Kinds)
+				for k := range x.Want[i].Kinds {
+					x.Want[i].Kinds[k].CrashMax = job.CrashesCeiling
+				}
+			}
+		})},
+		{"loses the hint of the other side", "R3_NotBeforeIsAFloor", exchanges(func(_ store.Store, x *store.Exchange) {
+			for i := range x.Settle {
+				x.Settle[i].NotBefore = 0
+			}
+		})},
+		{"claims what is not due", "Q2_NeverBeforeItsTime", func(s store.Store, c *Clock) store.Store { return &early{s, c} }},
+		{"refuses what it has written before", "I1_EndCanBeWrittenAgain", func(s store.Store, _ *Clock) store.Store { return &forgetful{s} }},
+		{"rescues living runs", "Q3_RescueAtTheEndOfTheLease", func(s store.Store, c *Clock) store.Store { return &hasty{s, c} }},
+		{"revives leases that are lost", "Q4_LostRunIsToldByItsHeartbeat", func(s store.Store, _ *Clock) store.Store { return &reviving{s} }},
+		{"enqueues a part", "Q1_AllOrNothing", func(s store.Store, _ *Clock) store.Store { return &partial{s} }},
+		{"does not compare payloads", "I1_OtherPayloadIsRefused", enqueues(func(n *job.New) { n.Digest = nil })},
+		{"ignores deadlines", "D1_DeadlineIsTheEnd", enqueues(func(n *job.New) { n.Deadline = 0 })},
+		{"keeps keys for ever", "I1_KeyIsForgottenAtItsTime", enqueues(func(n *job.New) { n.KeyUntil = 0 })},
+		{"trims what is too long", "X3_SizesOfAJob", enqueues(func(n *job.New) { n.Owner = n.Owner[:min(len(n.Owner), job.TextMax)] })},
+		{"does not pause", "Q7_PausedGivesNothing", func(s store.Store, _ *Clock) store.Store { return &restless{s} }},
+		{"does not ask a running job to stop", "Q9_RunningIsAskedToStop", func(s store.Store, _ *Clock) store.Store { return &deaf{s} }},
+	}
+}
+
+func readMutants() []mutant {
+	return []mutant{
+		{"burns an attempt with a crash", "history/Q3_KilledWorkerBurnsNoAttempt", dumps(func(d *store.Dump) {
+			for i := range d.Jobs {
+				d.Jobs[i].Counters.Attempts += d.Jobs[i].Counters.Crashes
+			}
+		})},
+		{"retries in the same life", "D5_RetryOpensTheNextLife", dumps(func(d *store.Dump) {
+			for i := range d.Jobs {
+				d.Jobs[i].Life = 1
+			}
+		})},
+		{"forgets the payload of a retried job", "D5_RetryOpensTheNextLife", dumps(func(d *store.Dump) {
+			for i := range d.Jobs {
+				if d.Jobs[i].Life > 1 {
+					d.Jobs[i].Payload = nil
+				}
+			}
+		})},
+		{"keeps the entry of a second death closed", "history/D1_DiesAgain", dumps(func(d *store.Dump) {
+			for i := range d.Dead {
+				if d.Dead[i].Life > 1 && d.Dead[i].Status == job.Pending {
+					d.Dead[i].Status = job.Resolved
+				}
+			}
+		})},
+		{"writes a failure twice", "F1_FailureIsAWholeRecord", dumps(func(d *store.Dump) { d.Failures = slices.Concat(d.Failures, d.Failures) })},
+		{"overwrites the failure before", "F1_FailuresAreKeptBesideEachOther", dumps(func(d *store.Dump) {
+			all := slices.Clone(d.Failures)
+			d.Failures = slices.DeleteFunc(d.Failures, func(f job.Failure) bool {
+				return slices.ContainsFunc(all, func(o job.Failure) bool { return o.Job == f.Job && o.Token > f.Token })
+			})
+		})},
+		{"loses events", "N6_EachTransitionIsAnEvent", dumps(func(d *store.Dump) {
+			d.Events = slices.DeleteFunc(d.Events, func(e event.Event) bool { return e.Type == event.JobDeferred })
+		})},
+		{"does not count what was cancelled", "B3_CountsFollowEveryChange", dumps(func(d *store.Dump) {
+			d.Counts = slices.DeleteFunc(d.Counts, func(c store.Count) bool { return c.State == job.Cancelled })
+		})},
+		{"writes no audit row of a retry", "Q9_RetryIsAudited", dumps(func(d *store.Dump) {
+			d.Audit = slices.DeleteFunc(d.Audit, func(a store.Audit) bool { return a.Action == "job.retry" })
+		})},
+		{"gives out by id", "Q2_MicrosecondsSortAsNumbers", answers(func(x *store.Exchanged) {
+			slices.SortFunc(x.Claims, func(a, b job.Claim) int { return int(a.ID - b.ID) })
+		})},
+		{"does not know when the next job is due", "Q2_NextDue", answers(func(x *store.Exchanged) { x.NextDue = 0 })},
+		{"leaves the memo behind", "R2_MemoTravelsWithTheJob", answers(func(x *store.Exchanged) {
+			for i := range x.Claims {
+				x.Claims[i].Memo = nil
+			}
+		})},
+	}
+}

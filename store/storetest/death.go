@@ -1,0 +1,90 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func deathPromises() []promise {
+	return []promise{
+		{"D1_DeadKeepsItsPayloadAndHistory", deadKeepsItsPayloadAndHistory},
+		{"D1_LivingHasNoDeadLetter", livingHasNoDeadLetter},
+		{"D6_GroupsCountByFingerprint", groupsCountByFingerprint},
+		{"D6_NoFingerprintNoGroup", noFingerprintNoGroup},
+	}
+}
+
+// proves: D1, F1
+func deadKeepsItsPayloadAndHistory(r *rig) {
+	id := r.add(everyField)
+	r.end(failed(r.takeID(id), "NetworkTimeout", 0))
+	c := r.takeID(id)
+	r.clock.Advance(time.Minute)
+	r.end(died(c, "InvalidInput", job.NonRetriable))
+	j := r.get(id)
+	same(r, "payload", string(j.Payload), "do it")
+	same(r, "attributes", string(j.Attrs), `{"minutes":361}`)
+	same(r, "reason", j.Reason, job.NonRetriable)
+	same(r, "dead letter", r.letter(id), job.DeadLetter{
+		Job: id, Life: 1, Status: job.Pending, Reason: job.NonRetriable, Class: "InvalidInput",
+		Fingerprint: "InvalidInput|" + kind, Kind: j.Kind, Queue: j.Queue, Owner: "alice", DiedAt: r.now(),
+	})
+	same(r, "number of failures", len(r.failures(id)), 2)
+}
+
+// proves: D1
+func livingHasNoDeadLetter(r *rig) {
+	id := r.add()
+	for _, o := range []func(job.Claim) job.Outcome{
+		func(c job.Claim) job.Outcome { return failed(c, "NetworkTimeout", 0) },
+		succeeded,
+	} {
+		r.end(o(r.take()))
+		_, err := r.DeadLetter(ctx(), id)
+		r.is(err, store.ErrNotFound)
+	}
+	_, err := r.DeadLetter(ctx(), id+1000)
+	r.is(err, store.ErrNotFound)
+}
+
+// part of: D6
+func groupsCountByFingerprint(r *rig) {
+	die := func(class string) job.ID {
+		r.clock.Advance(time.Second)
+		id := r.add()
+		r.end(died(r.takeID(id), class, job.NonRetriable))
+		return id
+	}
+	first := die("A")
+	firstAt := r.now()
+	other := die("B")
+	otherAt := r.now()
+	die("A")
+	third := die("A")
+	r.ok(r.retry(third))
+	r.ok(r.retry(first))
+	same(r, "groups", r.dump().Groups, []store.Group{
+		{Fingerprint: "A|" + kind, Sample: first, FirstAt: firstAt, LastAt: r.now(), N: 3, Pending: 1},
+		{Fingerprint: "B|" + kind, Sample: other, FirstAt: otherAt, LastAt: otherAt, N: 1, Pending: 1},
+	})
+
+	// A second death counts again, in the group of its own cause.
+	r.clock.Advance(time.Second)
+	r.end(died(r.takeID(first), "B", job.NonRetriable))
+	r.end(died(r.takeID(third), "A", job.NonRetriable))
+	same(r, "groups", r.dump().Groups, []store.Group{
+		{Fingerprint: "A|" + kind, Sample: first, FirstAt: firstAt, LastAt: r.now(), N: 4, Pending: 2},
+		{Fingerprint: "B|" + kind, Sample: other, FirstAt: otherAt, LastAt: r.now(), N: 2, Pending: 2},
+	})
+}
+
+// part of: D6
+func noFingerprintNoGroup(r *rig) {
+	r.add()
+	o := died(r.take(), "InvalidInput", job.NonRetriable)
+	o.Failure.Fingerprint = ""
+	r.end(o)
+	same(r, "groups", r.dump().Groups, nil)
+}

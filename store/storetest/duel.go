@@ -1,0 +1,169 @@
+package storetest
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// duel drives several stores in lockstep, on one clock.
+type duel struct {
+	t      *rapid.T
+	clock  *Clock
+	stores []contender
+	seen   *coverage
+
+	// What the stores, which agree, have said so far.
+	ids     []job.ID
+	news    []job.New // taken in, to be asked again
+	runs    []store.Run
+	settled []job.Outcome // written, to be written again
+	last    *store.Dump
+	cursor  event.Cursor // up to which the transitions have been counted
+}
+
+func newDuel(t *rapid.T, seen *coverage, open func(*Clock) []contender) *duel {
+	clock := NewClock()
+	return &duel{t: t, clock: clock, stores: open(clock), seen: seen, last: &store.Dump{}}
+}
+
+func (d *duel) close() {
+	for _, s := range d.stores {
+		if err := s.Close(); err != nil {
+			d.t.Errorf("%s: close: %v", s.name, err)
+		}
+	}
+}
+
+// finish judges what the sequence has left by the invariants.
+func (d *duel) finish() {
+	if err := soundDump(d.last); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// answer is what a store said, in a form that can be compared.
+type answer struct {
+	Value    any
+	Err      string
+	Conflict *store.KeyConflict
+}
+
+func answerOf(value any, err error) answer {
+	if err != nil {
+		value = nil
+	}
+	conflict, _ := errors.AsType[*store.KeyConflict](err)
+	return answer{value, sentinel(err), conflict}
+}
+
+// sentinel names an error by what callers test for.
+func sentinel(err error) string {
+	if err == nil {
+		return ""
+	}
+	for _, s := range []error{
+		store.ErrLeaseLost, store.ErrConflict, store.ErrNotFound, store.ErrFull, store.ErrReadOnly,
+		store.ErrUnavailable, store.ErrUnknown, store.ErrDraining, store.ErrTooLarge, store.ErrInvalid,
+	} {
+		if errors.Is(err, s) {
+			return s.Error()
+		}
+	}
+	return "an error that callers cannot test for: " + err.Error()
+}
+
+func sentinels(errs []error) []string {
+	var texts []string
+	for _, err := range errs {
+		texts = append(texts, sentinel(err))
+	}
+	return texts
+}
+
+// each does one operation on every store, demands equal answers and equal
+// content, and returns the answer.
+func (d *duel) each(op string, do func(store.Store) (any, error)) answer {
+	var first answer
+	for i, s := range d.stores {
+		a := answerOf(do(s.Store))
+		if i == 0 {
+			first = a
+		} else if diff := cmp.Diff(first, a, equal); diff != "" {
+			d.t.Fatalf("%s: the stores answer differently (-%s +%s):\n%s", op, d.stores[0].name, s.name, diff)
+		}
+	}
+	if first.Err == "" {
+		d.seen.ops[op]++
+	}
+	d.compare(op)
+	return first
+}
+
+// compare demands that the content of all the stores is equal.
+func (d *duel) compare(op string) {
+	for i, s := range d.stores {
+		dump, err := s.Dump(ctx())
+		if err != nil {
+			d.t.Fatalf("%s: dump of %s: %v", op, s.name, err)
+		}
+		if i == 0 {
+			d.last = dump
+		} else if !equalDumps(d.last, dump) {
+			d.t.Fatalf("after %s the stores differ (-%s +%s):\n%s", op, d.stores[0].name, s.name, cmp.Diff(d.last, dump, equal))
+		}
+	}
+	for _, e := range d.last.Events {
+		if d.cursor.Before(e.Cursor) {
+			d.cursor = e.Cursor
+			d.seen.edges[job.Transition{From: e.From, To: e.To, Cause: job.Cause(e.Type)}]++
+		}
+	}
+}
+
+// equalDumps is cmp.Equal for almost nothing when the dumps are alike, which
+// they are thousands of times a second.
+func equalDumps(a, b *store.Dump) bool {
+	return a.Now == b.Now && slices.Equal(a.Events, b.Events) && slices.Equal(a.Dead, b.Dead) && slices.Equal(a.Keys, b.Keys) &&
+		slices.Equal(a.Counts, b.Counts) && slices.Equal(a.Groups, b.Groups) && slices.Equal(a.Queues, b.Queues) &&
+		slices.Equal(a.Audit, b.Audit) && equalRows(a.Jobs, b.Jobs) && equalRows(a.Failures, b.Failures)
+}
+
+func equalRows[T any](a, b []T) bool { return reflect.DeepEqual(a, b) || cmp.Equal(a, b, equal) }
+
+func (d *duel) now() job.Micros { return job.At(d.clock.Now()) }
+
+// pick draws one of the values; the first is the simplest.
+func pick[T any](t *rapid.T, label string, values ...T) T {
+	t.Helper()
+	return rapid.SampledFrom(values).Draw(t, label)
+}
+
+// chance draws true once in n.
+func chance(t *rapid.T, label string, n int) bool {
+	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
+}
+
+// some draws up to most values.
+func some[T any](t *rapid.T, label string, most int, draw func(i int) T) []T {
+	t.Helper()
+	n := rapid.IntRange(0, most).Draw(t, "number of "+label)
+	values := make([]T, n)
+	for i := range values {
+		values[i] = draw(i)
+	}
+	return values
+}
+
+// tick is a duration at which something may happen, or just not yet.
+func (d *duel) tick(label string) time.Duration {
+	return pick(d.t, label, 0, time.Microsecond, time.Second, 10*time.Second, lease-time.Microsecond, lease, time.Minute, time.Hour)
+}

@@ -1,0 +1,150 @@
+package storetest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func eventPromises() []promise {
+	return []promise{
+		{"N6_EachTransitionIsAnEvent", eachTransitionIsAnEvent},
+		{"N6_OneCommitOneNumber", oneCommitOneNumber},
+		{"N6_NoEventOfWhatDidNotHappen", noEventOfWhatDidNotHappen},
+		{"N1_EventsAreReadOnFromACursor", eventsAreReadOn},
+		{"N6_ExpiryIsAnEvent", expiryIsAnEvent},
+	}
+}
+
+// renumbered counts the commits from 1: a store may leave numbers out.
+func renumbered(events []event.Event) []event.Event {
+	events = slices.Clone(events)
+	commits, last := int64(0), int64(0)
+	for i := range events {
+		if at := &events[i].Cursor; at.Seq != last {
+			commits, last = commits+1, at.Seq
+		}
+		events[i].Cursor.Seq = commits
+	}
+	return events
+}
+
+// proves: N6, Q9
+func eachTransitionIsAnEvent(r *rig) {
+	id := r.add(func(n *job.New) { n.Owner, n.Batch, n.RunAt = "alice", 7, r.in(time.Second) })
+	due := r.in(time.Second)
+	var want []event.Event
+	told := func(e event.Event) {
+		e.Cursor, e.At = event.Cursor{Seq: int64(len(want) + 1), Index: 1}, r.now()
+		e.Job, e.Kind, e.Queue, e.Owner, e.Batch = id, kind, queue, "alice", 7
+		if e.Life == 0 {
+			e.Life = 1
+		}
+		want = append(want, e)
+	}
+	told(event.Event{Type: event.JobEnqueued, To: job.Waiting, DueAt: due})
+
+	r.clock.Advance(time.Second)
+	c := r.take()
+	told(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Token: 1})
+	r.end(failed(c, "NetworkTimeout", time.Second))
+	told(event.Event{
+		Type: event.JobFailed, From: job.Running, To: job.Retrying, Token: 1, Attempt: 1, DueAt: r.in(time.Second), Class: "NetworkTimeout",
+	})
+	r.clock.Advance(time.Second)
+	c = r.take()
+	told(event.Event{Type: event.JobClaimed, From: job.Retrying, To: job.Running, Token: 2, Attempt: 1})
+	for i, cause := range []job.Cause{job.Snoozed, job.Deferred, job.Interrupted} {
+		r.end(waits(c, cause, 0))
+		told(event.Event{Type: event.Of(cause), From: job.Running, To: job.Waiting, Token: c.Token, Attempt: 1, DueAt: r.now()})
+		c = r.take()
+		told(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Token: job.Token(i + 3), Attempt: 1})
+	}
+	r.lose(c)
+	told(event.Event{
+		Type: event.JobCrashed, From: job.Running, To: job.Waiting, Token: 5, Attempt: 1, DueAt: r.now(), Class: store.ClassCrash,
+	})
+	c = r.take()
+	told(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Token: 6, Attempt: 1})
+	r.end(died(c, "InvalidInput", job.NonRetriable))
+	told(event.Event{
+		Type: event.JobFailed, From: job.Running, To: job.Dead, Token: 6, Attempt: 2, Class: "InvalidInput", Reason: string(job.NonRetriable),
+	})
+	r.ok(r.retry(id))
+	told(event.Event{Type: event.JobRetried, From: job.Dead, To: job.Waiting, Life: 2, Token: 6, DueAt: r.now()})
+	c = r.take()
+	told(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Life: 2, Token: 7})
+	r.end(succeeded(c))
+	told(event.Event{Type: event.JobSucceeded, From: job.Running, To: job.Completed, Life: 2, Token: 7, Attempt: 1})
+
+	same(r, "events", renumbered(r.events(event.Cursor{})), want)
+	same(r, "events of the dump", renumbered(r.dump().Events), want)
+}
+
+// proves: N6
+func oneCommitOneNumber(r *rig) {
+	r.enqueue(r.newJob(), r.newJob(), r.newJob())
+	r.claim(want(9))
+	var cursors []event.Cursor
+	for _, e := range renumbered(r.events(event.Cursor{})) {
+		cursors = append(cursors, e.Cursor)
+	}
+	same(r, "cursors", cursors, []event.Cursor{{Seq: 1, Index: 1}, {Seq: 1, Index: 2}, {Seq: 1, Index: 3},
+		{Seq: 2, Index: 1}, {Seq: 2, Index: 2}, {Seq: 2, Index: 3}})
+}
+
+// proves: N6
+func noEventOfWhatDidNotHappen(r *rig) {
+	id := r.add()
+	c := r.take()
+	r.end(succeeded(c))
+	at := r.cursor()
+	r.end(succeeded(c)) // a repeat
+	r.is(r.cancel(id), store.ErrConflict)
+	r.is(r.retry(id), store.ErrConflict)
+	r.refuse(store.ErrConflict, r.newJob(), r.newJob(func(n *job.New) { n.ID = id }))
+	r.none()
+	r.rescue(10)
+	same(r, "events", r.events(at), nil)
+}
+
+// proves: N6
+// part of: N1
+func eventsAreReadOn(r *rig) {
+	for range 3 { // 3 commits of 4 events
+		r.enqueue(r.newJob(), r.newJob(), r.newJob(), r.newJob())
+	}
+	all := r.events(event.Cursor{})
+	same(r, "number of events", len(all), 12)
+	for _, size := range []int{1, 3, 5, 100} {
+		var got []event.Event
+		for at := (event.Cursor{}); ; at = got[len(got)-1].Cursor {
+			page, err := r.Events(ctx(), at, size)
+			r.ok(err)
+			if len(page) > size {
+				r.fail("%d events with a limit of %d", len(page), size)
+			}
+			if len(page) == 0 {
+				break
+			}
+			got = append(got, page...)
+		}
+		same(r, "events read page by page", got, all)
+	}
+	same(r, "events after the last", r.events(all[11].Cursor), nil)
+}
+
+// proves: N6, D1
+func expiryIsAnEvent(r *rig) {
+	id := r.add(func(n *job.New) { n.Deadline = r.now() })
+	r.clock.Advance(time.Second)
+	at := r.cursor()
+	r.none()
+	same(r, "events", renumbered(r.events(at)), []event.Event{{
+		Cursor: event.Cursor{Seq: 1, Index: 1}, At: r.now(), Type: event.JobExpired, Job: id, Kind: kind, Queue: queue,
+		From: job.Waiting, To: job.Dead, Life: 1, Reason: string(job.DeadlineOver),
+	}})
+}

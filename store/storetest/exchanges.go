@@ -1,0 +1,148 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The exchanges of a differential run: any mix of settles and wants.
+
+func (d *duel) exchange() {
+	x := store.Exchange{Holder: d.holder(), Lease: lease}
+	x.Settle = some(d.t, "outcomes", 3, func(int) job.Outcome { return d.outcome() })
+	x.Want = some(d.t, "wants", 3, func(int) store.Want { return d.want() })
+	if chance(d.t, "bad exchange", 30) {
+		x.Lease = 0
+	}
+	d.bring(x)
+}
+
+// claimAll claims what there is, so that much is running in every sequence.
+func (d *duel) claimAll() {
+	x := store.Exchange{Holder: d.holder(), Lease: lease}
+	for _, queue := range []string{"z", "y", "x", "large"} {
+		w := store.Want{Queue: queue, Max: 9}
+		for _, kind := range []string{"a", "b", "c"} {
+			w.Kinds = append(w.Kinds, store.KindWant{Kind: kind, Max: 9, CrashMax: 2})
+		}
+		x.Want = append(x.Want, w)
+	}
+	d.bring(x)
+}
+
+func (d *duel) claimAllLater() {
+	d.clock.Advance(2 * time.Minute)
+	d.claimAll()
+}
+
+func (d *duel) bring(x store.Exchange) {
+	type exchanged struct { // with errors that can be compared
+		store.Exchanged
+		Settled []string
+	}
+	a := d.each("Exchange", func(s store.Store) (any, error) {
+		answer, err := s.Exchange(ctx(), x)
+		settled := sentinels(answer.Settled)
+		answer.Settled = nil
+		return exchanged{answer, settled}, err
+	})
+	if a.Err != "" {
+		return
+	}
+	answer := a.Value.(exchanged)
+	for i, err := range answer.Settled {
+		if err == "" {
+			d.settle(x.Settle[i])
+		}
+	}
+	for i := range answer.Claims {
+		d.runs = append(d.runs, runOf(answer.Claims[i]))
+	}
+}
+
+func (d *duel) settle(o job.Outcome) {
+	for i := range d.settled {
+		if d.settled[i].ID == o.ID && d.settled[i].Token == o.Token {
+			d.did("settle that is written again", 1)
+			return
+		}
+	}
+	d.did("settle that is written", 1)
+	d.settled = append(d.settled, o)
+}
+
+func (d *duel) outcome() job.Outcome {
+	if len(d.settled) > 0 && chance(d.t, "again", 12) {
+		return pick(d.t, "outcome", d.settled...)
+	}
+	run := d.run()
+	c := job.Claim{ID: run.ID, Token: run.Token}
+	o := pick(d.t, "outcome", append(ended(c), failed(c, "NetworkTimeout", 0), failed(c, "NetworkTimeout", 0))...)
+	if o.Failure != nil || o.Cause != job.Succeeded && chance(d.t, "failure", 4) {
+		o.Failure = d.failure()
+	}
+	if o.To.Ready() {
+		o.Delay = d.tick("delay")
+		if chance(d.t, "hint", 4) {
+			o.NotBefore = d.now().Add(d.tick("not before"))
+		}
+		if chance(d.t, "move", 5) {
+			o.Queue, o.Priority = pick(d.t, "to queue", "x", "z", "large", "", "no good"), rapid.Int8Range(0, 4).Draw(d.t, "to priority")
+		}
+		if chance(d.t, "memo", 3) {
+			o.Memo = []byte(pick(d.t, "new memo", "m1", "m2"))
+		}
+	}
+	o.Cost = pick(d.t, "cost", int64(0), 0, 5, 30)
+	if o.To == job.Completed && chance(d.t, "result", 2) {
+		o.Result = []byte("result")
+	}
+	o.Progressed = chance(d.t, "progressed", 2)
+	switch rapid.IntRange(0, 29).Draw(d.t, "wrong") {
+	case 29:
+		o.To = job.Running
+	case 28:
+		o.Delay = -1
+	case 27:
+		o.Reason += "x"
+	case 26:
+		o.Failure, o.Cause = nil, job.Failed
+	}
+	return o
+}
+
+func (d *duel) failure() *job.Failure {
+	f := pick(d.t, "kind of failure", failure("NetworkTimeout"), failure("InvalidInput"), richFailure())
+	if chance(d.t, "no fingerprint", 6) {
+		f.Fingerprint = ""
+	}
+	return f
+}
+
+func (d *duel) want() store.Want {
+	t := d.t
+	w := store.Want{Queue: pick(t, "queue", "x", "x", "y", "z", "large", "unheard"), Max: pick(t, "max", 5, 9, 3, 2, 1, 0)}
+	if chance(t, "limit", 4) {
+		w.Limit = rapid.IntRange(1, 3).Draw(t, "limit of the queue")
+	}
+	if chance(t, "rate", 4) {
+		w.Rate = d.rate()
+	}
+	kinds := rapid.Permutation([]string{"a", "b", "c", "unheard"}).Draw(t, "kinds")
+	for _, kind := range kinds[:pick(t, "number of kinds", 4, 3, 2, 1)] {
+		k := store.KindWant{Kind: kind, Max: pick(t, "max of "+kind, 4, 9, 2, 1, 0), CrashMax: pick(t, "crash max", 2, 1, 5)}
+		if chance(t, "limit of kind", 5) {
+			k.Limit = rapid.IntRange(1, 3).Draw(t, fmt.Sprintf("limit of %s", kind))
+		}
+		if chance(t, "rate of kind", 5) {
+			k.Rate = d.rate()
+		}
+		w.Kinds = append(w.Kinds, k)
+	}
+	return w
+}

@@ -1,0 +1,246 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// A history is the life of one job as a table: at which time what happens, and
+// what everybody can see of the job afterwards.
+type history struct {
+	name  string // starts with the row that it proves
+	steps []step
+}
+
+type step struct {
+	at   string // since the start, such as "1m5s"
+	do   action
+	want string // the answer to the action, if it has one, and the job
+}
+
+// An action does one thing and returns what the store answered, in one word,
+// or "" when it just did it.
+type action func(*tale) string
+
+// tale is a history being told.
+type tale struct {
+	*rig
+	id    job.ID
+	runs  []job.Claim
+	said  job.Claim // the run that the next outcome speaks of
+	lease time.Duration
+}
+
+func histories() []promise {
+	var promises []promise
+	for _, h := range append(livingHistories(), deadHistories()...) {
+		promises = append(promises, promise{"history/" + h.name, h.prove})
+	}
+	return promises
+}
+
+func (h history) prove(r *rig) {
+	t := &tale{rig: r}
+	for i, s := range h.steps {
+		at, err := time.ParseDuration(s.at)
+		r.ok(err)
+		r.clock.Set(r.start.Add(at).Time())
+		got := s.do(t)
+		if got != "" {
+			got += ": "
+		}
+		if got += t.describe(); got != s.want {
+			r.fail("step %d at %s:\n got %s\nwant %s", i+1, s.at, got, s.want)
+		}
+	}
+}
+
+// describe tells the job in one line: its state, then what is not usual.
+func (t *tale) describe() string {
+	j := t.get(t.id)
+	words := []string{j.State.String()}
+	say := func(on bool, format string, args ...any) {
+		if on {
+			words = append(words, fmt.Sprintf(format, args...))
+		}
+	}
+	say(j.Life > 1, "life=%d", j.Life)
+	say(j.Token > 0, "run=%d", j.Token)
+	say(j.Counters.Attempts > 0, "attempts=%d", j.Counters.Attempts)
+	say(j.Counters.Crashes > 0, "crashes=%d", j.Counters.Crashes)
+	say(j.Counters.Snoozes > 0, "snoozes=%d", j.Counters.Snoozes)
+	say(j.Counters.Deferrals > 0, "deferrals=%d", j.Counters.Deferrals)
+	say(j.Counters.Interrupts > 0, "interrupts=%d", j.Counters.Interrupts)
+	say(j.State.Ready(), "due=%s", j.RunAt.Sub(t.start))
+	say(j.Queue != queue, "queue=%s", j.Queue)
+	say(j.Priority != job.PriorityDefault, "priority=%d", j.Priority)
+	say(j.CancelAt != 0, "asked-to-stop")
+	say(j.Reason != "", "reason=%s", j.Reason)
+	if failures := t.failures(t.id); len(failures) > 0 {
+		classes := make([]string, len(failures))
+		for i, f := range failures {
+			classes[i] = f.Class
+		}
+		say(true, "failures=%s", strings.Join(classes, ","))
+	}
+	if l, err := t.DeadLetter(ctx(), t.id); err == nil {
+		say(true, "entry=%s", l.Status)
+		say(l.Life > 1, "entry-life=%d", l.Life)
+	}
+	return strings.Join(words, " ")
+}
+
+func word(err error) string {
+	for sentinel, word := range map[error]string{
+		store.ErrLeaseLost: "lease lost", store.ErrConflict: "conflict", store.ErrNotFound: "not found", store.ErrDraining: "draining",
+	} {
+		if errors.Is(err, sentinel) {
+			return word
+		}
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// Actions of the caller.
+
+func enqueue(options ...func(*job.New)) action {
+	return func(t *tale) string {
+		t.id = t.add(options...)
+		return ""
+	}
+}
+
+// enqueueAgain enqueues another job, which may turn out to be the same.
+func enqueueAgain(options ...func(*job.New)) action {
+	return func(t *tale) string {
+		receipts, err := t.Enqueue(ctx(), []job.New{t.newJob(options...)})
+		if err != nil {
+			return word(err)
+		}
+		if receipts[0].ID == t.id && receipts[0].Existing {
+			return "exists, " + receipts[0].State.String()
+		}
+		return "another job"
+	}
+}
+
+func look(*tale) string { return "" }
+
+// Actions of workers.
+
+// claim claims the job, with a lease of 30 s when no option says otherwise.
+func claim(options ...func(*store.Exchange)) action {
+	return func(t *tale) string {
+		x := store.Exchange{Lease: lease, Want: []store.Want{want(1)}}
+		for _, o := range options {
+			o(&x)
+		}
+		claims := t.exchange(x).Claims
+		if len(claims) == 0 {
+			return "nothing"
+		}
+		if claims[0].ID != t.id {
+			return "another job"
+		}
+		t.said, t.lease = claims[0], x.Lease
+		t.runs = append(t.runs, t.said)
+		return ""
+	}
+}
+
+func crashMax(n int) func(*store.Exchange) {
+	return func(x *store.Exchange) { x.Want[0].Kinds[0].CrashMax = n }
+}
+
+func leaseOf(d time.Duration) func(*store.Exchange) { return func(x *store.Exchange) { x.Lease = d } }
+
+func from(queue string) func(*store.Exchange) {
+	return func(x *store.Exchange) { x.Want[0].Queue = queue }
+}
+
+// beat extends the lease by what the claim had.
+func beat(t *tale) string {
+	status, err := t.Heartbeat(ctx(), store.Beat{Lease: t.lease, Runs: []store.Run{runOf(t.said)}})
+	t.ok(err)
+	switch s := status[0]; {
+	case s.Cancel:
+		return "held, stop"
+	case s.Held:
+		return "held"
+	}
+	return "lost"
+}
+
+func rescue(t *tale) string {
+	if len(t.rig.rescue(10).Jobs) == 0 {
+		return "nothing"
+	}
+	return ""
+}
+
+// late speaks of an earlier run.
+func late(run int, do action) action {
+	return func(t *tale) string {
+		now := t.said
+		t.said = t.runs[run-1]
+		answer := do(t)
+		t.said = now
+		return answer
+	}
+}
+
+func ends(o func(job.Claim) job.Outcome) action {
+	return func(t *tale) string { return word(t.settle(o(t.said))) }
+}
+
+func succeed() action { return ends(succeeded) }
+func stop() action {
+	return ends(func(c job.Claim) job.Outcome { return outcome(c, job.Cancel, job.Cancelled) })
+}
+
+func fail(class, again string, options ...func(*job.Outcome)) action {
+	return ends(func(c job.Claim) job.Outcome {
+		o := failed(c, class, duration(again))
+		for _, option := range options {
+			option(&o)
+		}
+		return o
+	})
+}
+
+func die(class string, reason job.Reason) action {
+	return ends(func(c job.Claim) job.Outcome { return died(c, class, reason) })
+}
+
+func wait(cause job.Cause, again string) action {
+	return ends(func(c job.Claim) job.Outcome { return waits(c, cause, duration(again)) })
+}
+
+// duration reads a duration of a table; a wrong one is a mistake in this package.
+func duration(s string) time.Duration {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// Actions of people.
+
+func cancel(t *tale) string { return word(t.cancel(t.id)) }
+func retry(t *tale) string  { return word(t.retry(t.id)) }
+
+func mode(m store.Mode) action {
+	return func(t *tale) string {
+		t.set(store.QueueChange{Mode: &m})
+		return ""
+	}
+}

@@ -1,0 +1,289 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The operations of a differential run. Names and numbers are few, so that the
+// operations meet each other.
+
+// operations returns what a step may do. Frequent ones are there several times.
+func (d *duel) operations() map[string]func(*rapid.T) {
+	ops := map[string]func(){
+		"advance": d.advance, "enqueue": d.enqueue, "enqueue 2": d.enqueue, "exchange": d.exchange,
+		"exchange 2": d.exchange, "exchange 3": d.exchange, "exchange 4": d.exchange, "claim all": d.claimAll, "claim all later": d.claimAllLater, "heartbeat": d.heartbeat,
+		"rescue": d.rescue, "rescue late": d.rescueLate, "cancel": d.cancel, "retry": d.retry,
+		"set queue": d.setQueue, "declare": d.declare, "signals": d.signals, "read": d.read, "list": d.list,
+	}
+	steps := map[string]func(*rapid.T){}
+	for name, op := range ops {
+		steps[name] = func(t *rapid.T) {
+			d.t = t
+			op()
+		}
+	}
+	return steps
+}
+
+func operationNames() []string {
+	return []string{
+		"ReserveIDs", "Enqueue", "Exchange", "Heartbeat", "Rescue", "Cancel", "Retry", "SetQueue", "Declare", "Signals",
+		"Get", "Failures", "DeadLetter", "List", "Counts", "Queues", "Events", "Audit",
+		"settle that is written", "settle that is written again", "heartbeat that is held", "enqueue with a known key",
+		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
+	}
+}
+
+func (d *duel) did(op string, times int) {
+	if times > 0 {
+		d.seen.ops[op] += times
+	}
+}
+
+func (d *duel) advance() { d.clock.Advance(d.tick("time")) }
+
+func (d *duel) enqueue() {
+	n := rapid.IntRange(1, 4).Draw(d.t, "number of jobs")
+	first := d.each("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), n) }).Value.(job.ID)
+	jobs := make([]job.New, n)
+	for i := range jobs {
+		jobs[i] = d.newJob(first + job.ID(i))
+	}
+	a := d.each("Enqueue", func(s store.Store) (any, error) { return s.Enqueue(ctx(), jobs) })
+	if a.Err != "" {
+		return
+	}
+	for i, receipt := range a.Value.([]job.Receipt) {
+		switch {
+		case receipt.Existing:
+			d.did("enqueue with a known key", 1)
+		case jobs[i].Repeat && slices.Contains(d.ids, receipt.ID):
+			d.did("enqueue that is repeated", 1)
+		default:
+			d.ids = append(d.ids, receipt.ID)
+			d.news = append(d.news, jobs[i])
+		}
+	}
+}
+
+func (d *duel) newJob(id job.ID) job.New {
+	t := d.t
+	if len(d.news) > 0 && chance(t, "repeat", 8) {
+		n := pick(t, "job", d.news...)
+		n.Repeat = true
+		return n
+	}
+	n := job.New{
+		ID: id, Kind: d.kind(), Queue: d.queue(),
+		Priority: rapid.Int8Range(job.PriorityMin, job.PriorityMax).Draw(t, "priority"),
+		Owner:    pick(t, "owner", "", "", "alice"), Correlation: pick(t, "correlation", "", "req-7"),
+		Batch: pick(t, "batch", int64(0), 0, 7), Deps: pick(t, "deps", "", "", "s3"),
+		Attrs: pick(t, "attrs", nil, []byte(`{"a":1}`)), Payload: pick(t, "payload", nil, []byte("p"), make([]byte, 1025)),
+	}
+	if chance(t, "scheduled", 3) {
+		n.RunAt = d.now().Add(d.tick("due") - pick(t, "earlier", 0, time.Minute))
+	}
+	if chance(t, "deadline", 2) {
+		n.Deadline = d.now().Add(pick(t, "time to live", time.Minute, lease, 10*time.Second, time.Hour, time.Microsecond))
+	}
+	if chance(t, "keyed", 2) {
+		n.Key, n.Digest = pick(t, "key", "k1", "k2", "k3"), []byte(pick(t, "digest", "d1", "d1", "d1", "d2"))
+		if chance(t, "key ends", 2) {
+			n.KeyUntil = d.now().Add(d.tick("key until"))
+		}
+	}
+	n.Repeat = chance(t, "repeat of nothing", 16)
+	switch rapid.IntRange(0, 39).Draw(t, "bad") {
+	case 39:
+		n.Priority = 9
+	case 38:
+		n.Owner = strings.Repeat("a", job.TextMax+1)
+	}
+	return n
+}
+
+func (d *duel) kind() string  { return pick(d.t, "kind", "a", "b", "c") }
+func (d *duel) queue() string { return pick(d.t, "queue", "x", "x", "y", "z") }
+
+// run draws a run: mostly one that is running, else a past or impossible one.
+func (d *duel) run() store.Run {
+	var running []store.Run
+	for i := range d.last.Jobs {
+		if j := &d.last.Jobs[i]; j.State == job.Running {
+			running = append(running, store.Run{ID: j.ID, Token: j.Token})
+		}
+	}
+	switch {
+	case len(running) > 0 && !chance(d.t, "other run", 6):
+		return pick(d.t, "run", running...)
+	case len(d.runs) > 0 && !chance(d.t, "impossible run", 4):
+		return pick(d.t, "past run", d.runs...)
+	}
+	return store.Run{ID: d.id(), Token: job.Token(rapid.IntRange(1, 9).Draw(d.t, "token"))}
+}
+
+// id draws a job: mostly one that exists.
+func (d *duel) id() job.ID {
+	if len(d.ids) == 0 || chance(d.t, "other job", 12) {
+		return job.ID(rapid.IntRange(1, 1<<30).Draw(d.t, "id"))
+	}
+	return pick(d.t, "job", d.ids...)
+}
+
+func (d *duel) heartbeat() {
+	b := store.Beat{Lease: max(time.Second, d.tick("lease"))}
+	b.Runs = some(d.t, "runs", 3, func(int) store.Run { return d.run() })
+	for i, run := range b.Runs {
+		if !slices.Contains(b.Runs[:i], run) && chance(d.t, "progress", 2) {
+			b.Progress = append(b.Progress, job.Progress{
+				ID: run.ID, Token: run.Token, Done: rapid.Int64Range(0, 3).Draw(d.t, "done"), Total: 3, Note: pick(d.t, "note", "", "n"),
+			})
+		}
+	}
+	a := d.each("Heartbeat", func(s store.Store) (any, error) { return s.Heartbeat(ctx(), b) })
+	for _, status := range a.Value.([]store.RunStatus) {
+		if status.Held {
+			d.did("heartbeat that is held", 1)
+		}
+	}
+}
+
+func (d *duel) rescue() {
+	limit := rapid.IntRange(1, 3).Draw(d.t, "limit")
+	d.each("Rescue", func(s store.Store) (any, error) { return s.Rescue(ctx(), limit) })
+}
+
+func (d *duel) rescueLate() {
+	d.clock.Advance(lease)
+	d.rescue()
+}
+
+func (d *duel) by() store.By {
+	return store.By{Actor: pick(d.t, "actor", "ann", "ben"), Reason: pick(d.t, "reason", "", "because")}
+}
+
+func (d *duel) cancel() {
+	by, ids := d.by(), some(d.t, "ids", 2, func(int) job.ID { return d.id() })
+	a := d.each("Cancel", func(s store.Store) (any, error) {
+		errs, err := s.Cancel(ctx(), by, ids)
+		return sentinels(errs), err
+	})
+	d.did("cancel that is taken", accepted(a))
+}
+
+func (d *duel) retry() {
+	by, ids := d.by(), some(d.t, "ids", 1, func(int) job.ID { return d.id() })
+	for i := range d.last.Jobs { // dead jobs are few among many
+		if j := &d.last.Jobs[i]; j.State == job.Dead && chance(d.t, "dead job", 2) {
+			ids = append(ids, j.ID)
+		}
+	}
+	a := d.each("Retry", func(s store.Store) (any, error) {
+		errs, err := s.Retry(ctx(), by, ids)
+		return sentinels(errs), err
+	})
+	d.did("retry that is taken", accepted(a))
+}
+
+func accepted(a answer) (n int) {
+	errs, _ := a.Value.([]string)
+	for _, err := range errs {
+		if err == "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *duel) setQueue() {
+	c := store.QueueChange{Name: pick(d.t, "queue", "x", "y", "z", "unheard")}
+	if chance(d.t, "mode", 2) { // mostly open, or nothing would happen
+		c.Mode = new(pick(d.t, "new mode", store.Open, store.Open, store.Open, store.Paused, store.Draining))
+	}
+	if chance(d.t, "workers", 3) {
+		c.Workers = new(rapid.IntRange(-1, 3).Draw(d.t, "new workers"))
+	}
+	if chance(d.t, "limit", 3) {
+		c.Limit = new(rapid.IntRange(-1, 3).Draw(d.t, "new limit"))
+	}
+	if chance(d.t, "rate", 3) {
+		c.Rate = new(d.rate())
+	}
+	by := d.by()
+	d.each("SetQueue", func(s store.Store) (any, error) { return s.SetQueue(ctx(), by, c) })
+}
+
+func (d *duel) declare() {
+	names := some(d.t, "queues", 2, func(int) string { return pick(d.t, "queue", "x", "v", "w", "no good") })
+	d.each("Declare", func(s store.Store) (any, error) { return nil, s.Declare(ctx(), names) })
+}
+
+func (d *duel) signals() {
+	holder := d.holder()
+	d.each("Signals", func(s store.Store) (any, error) {
+		signals, err := s.Signals(ctx(), holder)
+		slices.SortFunc(signals.Cancel, func(a, b store.Run) int { return int(a.ID - b.ID) })
+		return signals, err
+	})
+}
+
+func (d *duel) holder() string { return pick(d.t, "holder", "w1", "w2") }
+
+// read reads one job and what is written in order.
+func (d *duel) read() {
+	id := d.id()
+	d.each("Get", func(s store.Store) (any, error) { return s.Get(ctx(), id) })
+	d.each("Failures", func(s store.Store) (any, error) { return s.Failures(ctx(), id) })
+	d.each("DeadLetter", func(s store.Store) (any, error) { return s.DeadLetter(ctx(), id) })
+	d.each("Counts", func(s store.Store) (any, error) {
+		counts, err := s.Counts(ctx())
+		return slices.DeleteFunc(counts, func(c store.Count) bool { return c.N == 0 }), err
+	})
+	d.each("Queues", func(s store.Store) (any, error) { return s.Queues(ctx()) })
+	after, limit := event.Cursor{}, rapid.IntRange(1, 9).Draw(d.t, "limit")
+	if n := len(d.last.Events); n > 0 {
+		after = d.last.Events[rapid.IntRange(0, n-1).Draw(d.t, "after")].Cursor
+	}
+	d.each("Events", func(s store.Store) (any, error) { return s.Events(ctx(), after, limit) })
+	d.each("Audit", func(s store.Store) (any, error) { return s.Audit(ctx(), int64(limit), limit) })
+}
+
+func (d *duel) list() {
+	f := store.Filter{
+		Kind: pick(d.t, "kind", "", "", "a"), Queue: pick(d.t, "queue", "", "", "x"), Owner: pick(d.t, "owner", "", "", "alice"),
+		Limit: rapid.IntRange(0, 5).Draw(d.t, "limit"),
+	}
+	f.States = some(d.t, "states", 2, func(int) job.State { return pick(d.t, "state", job.States[:]...) })
+	if chance(d.t, "from the middle", 3) {
+		f.Before = d.id()
+	}
+	d.each("List", func(s store.Store) (any, error) { return listAll(d, s, f) })
+}
+
+// listAll reads all pages: where a page ends is the store's own business.
+func listAll(d *duel, s store.Store, f store.Filter) ([]job.Job, error) {
+	var jobs []job.Job
+	for {
+		page, err := s.List(ctx(), f)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, page.Jobs...)
+		if page.Next == 0 {
+			return jobs, nil
+		}
+		f.Before = page.Next
+	}
+}
+
+func (d *duel) rate() store.Rate {
+	return pick(d.t, "rate", store.Rate{}, store.Rate{N: 6, Per: time.Minute}, store.Rate{N: 2, Per: time.Second}, store.Rate{N: 3, Per: 7 * time.Second})
+}

@@ -1,0 +1,56 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The outcomes of a run that most checks use.
+
+func runOf(c job.Claim) store.Run { return store.Run{ID: c.ID, Token: c.Token} }
+
+func outcome(c job.Claim, cause job.Cause, to job.State) job.Outcome {
+	return job.Outcome{ID: c.ID, Token: c.Token, Cause: cause, To: to}
+}
+
+func succeeded(c job.Claim) job.Outcome { return outcome(c, job.Succeeded, job.Completed) }
+
+func failure(class string) *job.Failure {
+	return &job.Failure{
+		How: job.ByError, Class: class, Code: "http.503", Message: "the other side is down", Fingerprint: class + "|" + kind,
+	}
+}
+
+func failed(c job.Claim, class string, again time.Duration) job.Outcome {
+	o := outcome(c, job.Failed, job.Retrying)
+	o.Delay, o.Failure = again, failure(class)
+	return o
+}
+
+func died(c job.Claim, class string, reason job.Reason) job.Outcome {
+	o := outcome(c, job.Failed, job.Dead)
+	o.Reason, o.Failure = reason, failure(class)
+	return o
+}
+
+// waits ends a run by a cause that burns no attempt.
+func waits(c job.Claim, cause job.Cause, again time.Duration) job.Outcome {
+	o := outcome(c, cause, job.Waiting)
+	o.Delay = again
+	return o
+}
+
+// ended is every way in which a run can say that it ended.
+func ended(c job.Claim) []job.Outcome {
+	return []job.Outcome{
+		succeeded(c),
+		failed(c, "NetworkTimeout", time.Minute),
+		died(c, "InvalidInput", job.NonRetriable),
+		waits(c, job.Snoozed, time.Minute),
+		waits(c, job.Deferred, time.Minute),
+		waits(c, job.Interrupted, 0),
+		outcome(c, job.Cancel, job.Cancelled),
+	}
+}

@@ -1,0 +1,222 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func readPromises() []promise {
+	return []promise{
+		{"Q9_GetKnowsEveryPlace", getKnowsEveryPlace},
+		{"Q9_ListFilters", listFilters},
+		{"Q9_ListIsPagedFromTheNewest", listIsPaged},
+		{"Q9_ListLeavesTheBulkOut", listLeavesTheBulkOut},
+		{"B3_CountsFollowEveryChange", countsFollowEveryChange},
+		{"Q9_AuditIsReadOn", auditIsReadOn},
+		{"Q9_DumpIsCanonical", dumpIsCanonical},
+	}
+}
+
+// population makes a job in every state and returns them by state.
+func (r *rig) population() map[job.State]job.ID {
+	p := map[job.State]job.ID{}
+	p[job.Completed] = r.add(everyField)
+	r.end(succeeded(r.takeID(p[job.Completed])))
+	p[job.Dead] = r.dead(func(n *job.New) { n.Owner = "alice" })
+	p[job.Cancelled] = r.add(func(n *job.New) { n.Owner = "bob" })
+	r.ok(r.cancel(p[job.Cancelled]))
+	p[job.Retrying] = r.add(func(n *job.New) { n.Kind = "other" })
+	r.end(failed(r.takeID(p[job.Retrying]), "NetworkTimeout", time.Hour))
+	p[job.Running] = r.takeID(r.add()).ID
+	p[job.Waiting] = r.add(func(n *job.New) { n.Queue, n.Owner = "quiet", "alice" })
+	return p
+}
+
+// proves: Q9
+func getKnowsEveryPlace(r *rig) {
+	for state, id := range r.population() {
+		r.state(id, state)
+	}
+	_, err := r.Get(ctx(), 1<<40)
+	r.is(err, store.ErrNotFound)
+}
+
+// list reads all pages of a list.
+func (r *rig) list(f store.Filter) []job.ID {
+	var ids []job.ID
+	for {
+		page, err := r.List(ctx(), f)
+		r.ok(err)
+		for i := range page.Jobs {
+			ids = append(ids, page.Jobs[i].ID)
+		}
+		if page.Next == 0 {
+			return ids
+		}
+		if f.Before != 0 && page.Next >= f.Before {
+			r.fail("the page before %d leads to the page before %d", f.Before, page.Next)
+		}
+		f.Before = page.Next
+	}
+}
+
+// proves: Q9
+// part of: D3
+//
+// The filter is compared with a predicate over all jobs.
+func listFilters(r *rig) {
+	r.population()
+	all := r.dump().Jobs
+	for _, f := range []store.Filter{
+		{}, {States: []job.State{job.Dead}}, {States: []job.State{job.Completed, job.Cancelled}}, {States: job.States[:]},
+		{States: []job.State{job.Waiting, job.Retrying, job.Running}}, {Kind: "other"}, {Kind: "nothing"}, {Queue: "quiet"},
+		{Queue: "nothing"}, {Owner: "alice"}, {Owner: "alice", States: []job.State{job.Dead}}, {Owner: "bob", Queue: queue, Kind: kind},
+		{Kind: kind, Queue: queue, States: []job.State{job.Running}}, {Before: all[2].ID}, {Before: 1},
+	} {
+		var want []job.ID
+		for _, j := range slices.Backward(all) {
+			if matches(f, &j) {
+				want = append(want, j.ID)
+			}
+		}
+		same(r, fmt.Sprintf("list of %+v", f), r.list(f), want)
+	}
+}
+
+func matches(f store.Filter, j *job.Job) bool {
+	return (len(f.States) == 0 || slices.Contains(f.States, j.State)) && (f.Kind == "" || f.Kind == j.Kind) &&
+		(f.Queue == "" || f.Queue == j.Queue) && (f.Owner == "" || f.Owner == j.Owner) && (f.Before == 0 || j.ID < f.Before)
+}
+
+// proves: Q9
+// part of: D3
+func listIsPaged(r *rig) {
+	var want []job.ID
+	for i := range 60 { // live, dead and finished in turns, so that the places are merged
+		id := r.add()
+		switch i % 3 {
+		case 1:
+			r.end(succeeded(r.takeID(id)))
+		case 2:
+			r.end(died(r.takeID(id), "InvalidInput", job.NonRetriable))
+		}
+		want = append([]job.ID{id}, want...)
+	}
+	for _, limit := range []int{0, 1, 7, 59, 60, 61} {
+		same(r, fmt.Sprintf("list by pages of %d", limit), r.list(store.Filter{Limit: limit}), want)
+	}
+	page, err := r.List(ctx(), store.Filter{})
+	r.ok(err)
+	if len(page.Jobs) > 50 {
+		r.fail("a page without a limit has %d rows, want at most 50", len(page.Jobs))
+	}
+}
+
+// proves: Q9
+func listLeavesTheBulkOut(r *rig) {
+	id := r.add(everyField)
+	o := succeeded(r.takeID(id))
+	o.Result, o.Cost = []byte("result"), 5
+	r.end(o)
+	dead := r.dead(everyField, func(n *job.New) { n.Key = "" })
+	live := r.add(everyField, func(n *job.New) { n.Key = "" })
+	page, err := r.List(ctx(), store.Filter{})
+	r.ok(err)
+	var want []job.Job
+	for _, id := range []job.ID{live, dead, id} {
+		j := r.get(id)
+		j.Payload, j.Attrs, j.Result, j.Cost, j.Progress = nil, nil, nil, 0, job.Progress{}
+		want = append(want, j)
+	}
+	same(r, "page", page.Jobs, want)
+}
+
+// part of: B3
+func countsFollowEveryChange(r *rig) {
+	counts := func(want ...store.Count) {
+		got, err := r.Counts(ctx())
+		r.ok(err)
+		got = slices.DeleteFunc(got, func(c store.Count) bool { return c.N == 0 })
+		same(r, "counts", got, want)
+		same(r, "counts of the dump", r.dump().Counts, want)
+	}
+	one := func(state job.State) store.Count { return store.Count{Queue: queue, Kind: kind, State: state, N: 1} }
+	counts()
+	id := r.add()
+	counts(one(job.Waiting))
+	c := r.take()
+	counts(one(job.Running))
+	r.end(failed(c, "NetworkTimeout", 0))
+	counts(one(job.Retrying))
+	r.end(died(r.take(), "NetworkTimeout", job.MaxRetries))
+	counts(one(job.Dead))
+	r.ok(r.retry(id))
+	counts(one(job.Waiting))
+	o := waits(r.take(), job.Snoozed, 0)
+	o.Queue = "another"
+	r.end(o)
+	counts(store.Count{Queue: "another", Kind: kind, State: job.Waiting, N: 1})
+	r.end(succeeded(r.takeID(id)))
+	done := store.Count{Queue: "another", Kind: kind, State: job.Completed, N: 1}
+	counts(done)
+	cancelled := r.add()
+	r.ok(r.cancel(cancelled))
+	counts(done, one(job.Cancelled))
+	r.dead()
+	r.dead()
+	two := one(job.Dead)
+	two.N = 2
+	counts(done, two, one(job.Cancelled))
+}
+
+// proves: Q9
+func auditIsReadOn(r *rig) {
+	for range 5 {
+		r.ok(r.cancel(r.add()))
+	}
+	all := r.audit()
+	same(r, "number of rows", len(all), 5)
+	for i, row := range all {
+		same(r, "number of a row", row.Seq, int64(i+1))
+	}
+	page, err := r.Audit(ctx(), 2, 2)
+	r.ok(err)
+	same(r, "page", page, all[2:4])
+	page, err = r.Audit(ctx(), 5, 2)
+	r.ok(err)
+	same(r, "page after the last", page, nil)
+}
+
+// proves: Q10
+func dumpIsCanonical(r *rig) {
+	r.population()
+	d := r.dump()
+	same(r, "now", d.Now, r.now())
+	for i := range d.Jobs {
+		same(r, "job of the dump", d.Jobs[i], r.get(d.Jobs[i].ID))
+		if i > 0 && d.Jobs[i].ID <= d.Jobs[i-1].ID {
+			r.fail("job %d after %d", d.Jobs[i].ID, d.Jobs[i-1].ID)
+		}
+	}
+	for _, l := range d.Dead {
+		same(r, "dead letter of the dump", l, r.letter(l.Job))
+	}
+	counts, err := r.Counts(ctx())
+	r.ok(err)
+	same(r, "counts of the dump", d.Counts, slices.DeleteFunc(counts, func(c store.Count) bool { return c.N == 0 }))
+	queues, err := r.Queues(ctx())
+	r.ok(err)
+	same(r, "queues of the dump", d.Queues, queues)
+	var failures []job.Failure
+	for i := range d.Jobs {
+		failures = append(failures, r.failures(d.Jobs[i].ID)...)
+	}
+	same(r, "failures of the dump", d.Failures, failures)
+	if !slices.IsSortedFunc(d.Keys, func(a, b store.Key) int { return int(a.Job - b.Job) }) {
+		r.fail("keys are not sorted by job")
+	}
+}

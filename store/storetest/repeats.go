@@ -1,0 +1,119 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// After ErrUnknown a caller asks again. Whether the first call was committed or
+// not, the second gives what exactly one success gives.
+
+func repeatPromises() []promise {
+	return []promise{
+		{"I1_EnqueueCanBeAskedAgain", enqueueCanBeAskedAgain},
+		{"I1_RepeatedEnqueueKnowsItsOwnKey", repeatedEnqueueKnowsItsOwnKey},
+		{"I1_RepeatedEnqueueIntoADrainingQueue", repeatedEnqueueIntoDraining},
+		{"I1_EndCanBeWrittenAgain", endCanBeWrittenAgain},
+		{"I1_EndTwiceInOneCall", endTwiceInOneCall},
+		{"I1_CancelAndSettingsCanBeAskedAgain", cancelAndSettingsCanBeAskedAgain},
+	}
+}
+
+// proves: I1
+func enqueueCanBeAskedAgain(r *rig) {
+	a, b := r.newJob(func(n *job.New) { n.Repeat = true }), r.newJob(func(n *job.New) { n.Repeat = true })
+	want := []job.Receipt{{ID: a.ID, State: job.Waiting}, {ID: b.ID, State: job.Waiting}}
+	same(r, "first answer, of a commit that never was", r.enqueue(a, b), want)
+	r.unchanged(func() { same(r, "answer to the repeat", r.enqueue(a, b), want) })
+
+	// By the time of the repeat a job may stand anywhere.
+	c := r.take()
+	want[0].State = job.Running
+	r.unchanged(func() { same(r, "answer to the repeat", r.enqueue(a, b), want) })
+	r.end(succeeded(c))
+	want[0].State = job.Completed
+	r.end(died(r.take(), "InvalidInput", job.NonRetriable))
+	want[1].State = job.Dead
+	r.unchanged(func() { same(r, "answer to the repeat", r.enqueue(a, b), want) })
+}
+
+// proves: I1
+//
+// The key is held by the very job that is asked for again: it is no other.
+func repeatedEnqueueKnowsItsOwnKey(r *rig) {
+	n := r.newJob(keyed("k", "d"))
+	r.enqueue(n)
+	n.Repeat = true
+	r.unchanged(func() { same(r, "receipt", r.enqueue(n)[0], job.Receipt{ID: n.ID, State: job.Waiting}) })
+
+	// Held by an earlier one, the repeat gives what the first call gave.
+	other := r.newJob(keyed("k", "d"), func(n *job.New) { n.Repeat = true })
+	r.unchanged(func() {
+		same(r, "receipt", r.enqueue(other)[0], job.Receipt{ID: n.ID, Existing: true, State: job.Waiting})
+	})
+}
+
+// proves: I1
+//
+// The job is in the queue; that its queue has begun to drain since must not
+// make the caller believe that it is not.
+func repeatedEnqueueIntoDraining(r *rig) {
+	n := r.newJob()
+	r.enqueue(n)
+	r.set(store.QueueChange{Mode: new(store.Draining)})
+	n.Repeat = true
+	r.unchanged(func() { same(r, "receipt", r.enqueue(n)[0], job.Receipt{ID: n.ID, State: job.Waiting}) })
+}
+
+// proves: I1, Q4, F1
+func endCanBeWrittenAgain(r *rig) {
+	for i := range ended(job.Claim{}) {
+		id := r.add()
+		c := r.take()
+		o := ended(c)[i]
+		o.Cost = 5
+		r.end(o)
+		r.unchanged(func() { r.is(r.settle(o), nil) })
+		r.clock.Advance(time.Hour)
+		if r.get(id).State.Ready() { // the next claim ends the time of asking again
+			next := r.take()
+			r.unchanged(func() { r.is(r.settle(o), store.ErrLeaseLost) })
+			r.end(succeeded(next))
+			r.unchanged(func() { r.is(r.settle(o), store.ErrLeaseLost) })
+		} else {
+			r.unchanged(func() { r.is(r.settle(o), nil) })
+		}
+	}
+}
+
+// proves: I1
+func endTwiceInOneCall(r *rig) {
+	a, b := r.takeID(r.add()), r.takeID(r.add())
+	x := r.exchange(store.Exchange{Settle: []job.Outcome{
+		failed(a, "NetworkTimeout", 0), failed(a, "NetworkTimeout", 0), succeeded(b), succeeded(b),
+	}})
+	for _, err := range x.Settled {
+		r.ok(err)
+	}
+	same(r, "attempts", []int32{r.get(a.ID).Counters.Attempts, r.get(b.ID).Counters.Attempts}, []int32{1, 1})
+	same(r, "number of failures", len(r.failures(a.ID)), 1)
+}
+
+// proves: I1, D5
+func cancelAndSettingsCanBeAskedAgain(r *rig) {
+	waiting, running := r.add(func(n *job.New) { n.Queue = "other" }), r.takeID(r.add()).ID
+	r.ok(r.cancel(waiting))
+	r.ok(r.cancel(running))
+	r.unchanged(func() { r.ok(r.cancel(waiting)) })
+	r.unchanged(func() { r.ok(r.cancel(running)) })
+
+	change := store.QueueChange{Mode: new(store.Paused), Workers: new(3)}
+	first := r.set(change)
+	r.unchanged(func() { same(r, "queue after the repeat", r.set(change), first) })
+
+	dead := r.dead(func(n *job.New) { n.Queue = "third" })
+	r.ok(r.retry(dead))
+	r.unchanged(func() { r.is(r.retry(dead), store.ErrConflict) })
+}

@@ -1,0 +1,306 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// What the checks use when it does not matter.
+const (
+	kind   = "encode"
+	queue  = "main"
+	holder = "w1"
+	lease  = 30 * time.Second
+)
+
+// rig is a store under check and short words for using it. Its methods end the
+// check when the store answers with an error that the check did not expect.
+type rig struct {
+	store.Store
+	clock *Clock
+	start job.Micros
+}
+
+func newRig(s store.Store, clock *Clock) *rig {
+	return &rig{Store: s, clock: clock, start: job.At(clock.Now())}
+}
+
+// ctx is the context of every call: no call of the suite ends early.
+func ctx() context.Context { return context.Background() }
+
+// fail ends the check. The message begins with the line of the check.
+func (r *rig) fail(format string, args ...any) {
+	panic(broken(callerOutside("rig.go") + fmt.Sprintf(format, args...)))
+}
+
+func callerOutside(file string) string {
+	for skip := 2; ; skip++ {
+		_, path, line, ok := runtime.Caller(skip)
+		if !ok {
+			return ""
+		}
+		if base := filepath.Base(path); base != file {
+			return fmt.Sprintf("%s:%d: ", base, line)
+		}
+	}
+}
+
+func (r *rig) ok(err error) {
+	if err != nil {
+		r.fail("unexpected error: %v", err)
+	}
+}
+
+// is demands that err is one of the targets; nil is a target like any other.
+func (r *rig) is(err error, targets ...error) {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return
+		}
+	}
+	r.fail("got error %v, want %v", err, targets)
+}
+
+// equal makes empty and nil slices equal, and looks at bytes as a whole: one by
+// one takes minutes for a payload at its limit.
+var equal = cmp.Options{
+	cmpopts.EquateEmpty(),
+	cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) > 0 }, cmp.Comparer(bytes.Equal)),
+}
+
+// same demands that got equals want.
+func same[T any](r *rig, what string, got, want T) {
+	if diff := cmp.Diff(want, got, equal); diff != "" {
+		r.fail("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// unchanged runs f and demands that the store is afterwards as it was before.
+func (r *rig) unchanged(f func()) {
+	before := r.dump()
+	f()
+	same(r, "content of the store", r.dump(), before)
+}
+
+func (r *rig) now() job.Micros               { return job.At(r.clock.Now()) }
+func (r *rig) in(d time.Duration) job.Micros { return r.now().Add(d) }
+
+// newJob returns a job with a fresh id, changed by the options.
+func (r *rig) newJob(options ...func(*job.New)) job.New {
+	id, err := r.ReserveIDs(ctx(), 1)
+	r.ok(err)
+	n := job.New{ID: id, Kind: kind, Queue: queue, Priority: job.PriorityDefault}
+	for _, o := range options {
+		o(&n)
+	}
+	return n
+}
+
+func (r *rig) enqueue(jobs ...job.New) []job.Receipt {
+	receipts, err := r.Enqueue(ctx(), jobs)
+	r.ok(err)
+	if len(receipts) != len(jobs) {
+		r.fail("%d receipts for %d jobs", len(receipts), len(jobs))
+	}
+	return receipts
+}
+
+// add enqueues one job and returns its id.
+func (r *rig) add(options ...func(*job.New)) job.ID {
+	return r.enqueue(r.newJob(options...))[0].ID
+}
+
+// refuse enqueues jobs and demands that the store takes none of them.
+func (r *rig) refuse(target error, jobs ...job.New) {
+	r.unchanged(func() {
+		_, err := r.Enqueue(ctx(), jobs)
+		r.is(err, target)
+	})
+}
+
+func (r *rig) exchange(x store.Exchange) store.Exchanged {
+	if x.Holder == "" {
+		x.Holder = holder
+	}
+	if x.Lease == 0 {
+		x.Lease = lease
+	}
+	answer, err := r.Exchange(ctx(), x)
+	r.ok(err)
+	if len(answer.Settled) != len(x.Settle) {
+		r.fail("%d answers for %d outcomes", len(answer.Settled), len(x.Settle))
+	}
+	return answer
+}
+
+// want asks for up to n jobs of the queue and kind that do not matter.
+func want(n int, options ...func(*store.Want)) store.Want {
+	w := store.Want{Queue: queue, Max: n, Kinds: []store.KindWant{{Kind: kind, Max: n, CrashMax: job.CrashesCeiling}}}
+	for _, o := range options {
+		o(&w)
+	}
+	return w
+}
+
+func (r *rig) claim(wants ...store.Want) []job.Claim {
+	return r.exchange(store.Exchange{Want: wants}).Claims
+}
+
+// take claims one job and demands that there is one.
+func (r *rig) take(options ...func(*store.Want)) job.Claim {
+	claims := r.claim(want(1, options...))
+	if len(claims) != 1 {
+		r.fail("%d claims, want 1", len(claims))
+	}
+	return claims[0]
+}
+
+// none demands that there is nothing to claim.
+func (r *rig) none(options ...func(*store.Want)) {
+	if claims := r.claim(want(1, options...)); len(claims) != 0 {
+		r.fail("job %d was given out, want none", claims[0].ID)
+	}
+}
+
+// settle writes one outcome and returns its error.
+func (r *rig) settle(o job.Outcome) error {
+	return r.exchange(store.Exchange{Settle: []job.Outcome{o}}).Settled[0]
+}
+
+// end writes outcomes and demands that they are taken.
+func (r *rig) end(outcomes ...job.Outcome) {
+	for _, err := range r.exchange(store.Exchange{Settle: outcomes}).Settled {
+		r.ok(err)
+	}
+}
+
+func (r *rig) beat(runs ...store.Run) []store.RunStatus {
+	status, err := r.Heartbeat(ctx(), store.Beat{Lease: lease, Runs: runs})
+	r.ok(err)
+	if len(status) != len(runs) {
+		r.fail("%d answers for %d runs", len(status), len(runs))
+	}
+	return status
+}
+
+func (r *rig) rescue(limit int) store.Rescue {
+	rescue, err := r.Rescue(ctx(), limit)
+	r.ok(err)
+	return rescue
+}
+
+var person = store.By{Actor: "ann", Reason: "because"}
+
+// cancel cancels one job and returns its error.
+func (r *rig) cancel(id job.ID) error {
+	errs, err := r.Cancel(ctx(), person, []job.ID{id})
+	return r.only(errs, err)
+}
+
+// retry retries one job and returns its error.
+func (r *rig) retry(id job.ID) error {
+	errs, err := r.Retry(ctx(), person, []job.ID{id})
+	return r.only(errs, err)
+}
+
+func (r *rig) only(errs []error, err error) error {
+	r.ok(err)
+	if len(errs) != 1 {
+		r.fail("%d answers for one id", len(errs))
+	}
+	return errs[0]
+}
+
+func (r *rig) set(c store.QueueChange) store.Queue {
+	if c.Name == "" {
+		c.Name = queue
+	}
+	q, err := r.SetQueue(ctx(), person, c)
+	r.ok(err)
+	return q
+}
+
+func (r *rig) get(id job.ID) job.Job {
+	j, err := r.Get(ctx(), id)
+	r.ok(err)
+	return j
+}
+
+func (r *rig) state(id job.ID, want job.State) {
+	if j := r.get(id); j.State != want {
+		r.fail("job %d is %s, want %s", id, j.State, want)
+	}
+}
+
+func (r *rig) failures(id job.ID) []job.Failure {
+	failures, err := r.Failures(ctx(), id)
+	r.ok(err)
+	return failures
+}
+
+func (r *rig) letter(id job.ID) job.DeadLetter {
+	d, err := r.DeadLetter(ctx(), id)
+	r.ok(err)
+	return d
+}
+
+// events returns the events after the cursor.
+func (r *rig) events(after event.Cursor) []event.Event {
+	events, err := r.Events(ctx(), after, job.PageMax)
+	r.ok(err)
+	return events
+}
+
+// cursor returns where the events end.
+func (r *rig) cursor() event.Cursor {
+	if events := r.dump().Events; len(events) > 0 {
+		return events[len(events)-1].Cursor
+	}
+	return event.Cursor{}
+}
+
+func (r *rig) audit() []store.Audit {
+	rows, err := r.Audit(ctx(), 0, job.PageMax)
+	r.ok(err)
+	return rows
+}
+
+func (r *rig) dump() *store.Dump {
+	d, err := r.Dump(ctx())
+	r.ok(err)
+	return d
+}
+
+// dead makes a dead job and returns its id.
+func (r *rig) dead(options ...func(*job.New)) job.ID {
+	id := r.add(options...)
+	r.end(died(r.takeID(id), "InvalidInput", job.NonRetriable))
+	return id
+}
+
+// takeID claims jobs of the job's kind and queue one by one until it is the one.
+func (r *rig) takeID(id job.ID) job.Claim {
+	j := r.get(id)
+	w := store.Want{Queue: j.Queue, Max: 1, Kinds: []store.KindWant{{Kind: j.Kind, Max: 1, CrashMax: job.CrashesCeiling}}}
+	for {
+		claims := r.claim(w)
+		if len(claims) == 0 {
+			r.fail("job %d was not given out", id)
+		}
+		if claims[0].ID == id {
+			return claims[0]
+		}
+	}
+}

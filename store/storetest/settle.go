@@ -1,0 +1,277 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func settlePromises() []promise {
+	return []promise{
+		{"Q9_EachEndHasItsStateAndCounter", eachEndHasItsStateAndCounter},
+		{"Q1_SuccessKeepsTheResult", successKeepsTheResult},
+		{"F1_FailureIsAWholeRecord", failureIsAWholeRecord},
+		{"F1_FailuresAreKeptBesideEachOther", failuresAreKept},
+		{"F1_EveryEndMayHaveARecord", everyEndMayHaveARecord},
+		{"R4_RetryingShowsItsNextAttempt", retryingShowsItsNextAttempt},
+		{"R3_NotBeforeIsAFloor", notBeforeIsAFloor},
+		{"R6_EndMayMoveTheJob", endMayMoveTheJob},
+		{"R2_MemoTravelsWithTheJob", memoTravelsWithTheJob},
+		{"R11_CostAddsUp", costAddsUp},
+		{"Q9_WrongOutcomeHoldsUpNothing", wrongOutcomeHoldsUpNothing},
+		{"Q9_SettlesBeforeItClaims", settlesBeforeItClaims},
+	}
+}
+
+// proves: Q9, R4
+func eachEndHasItsStateAndCounter(r *rig) {
+	for _, end := range []struct {
+		outcome func(job.Claim) job.Outcome
+		state   job.State
+		count   job.Counters
+	}{
+		{succeeded, job.Completed, job.Counters{Attempts: 1}},
+		{func(c job.Claim) job.Outcome { return failed(c, "X", time.Hour) }, job.Retrying, job.Counters{Attempts: 1}},
+		{func(c job.Claim) job.Outcome { return died(c, "X", job.MaxRetries) }, job.Dead, job.Counters{Attempts: 1}},
+		{func(c job.Claim) job.Outcome { return waits(c, job.Snoozed, time.Hour) }, job.Waiting, job.Counters{Snoozes: 1}},
+		{func(c job.Claim) job.Outcome { return waits(c, job.Deferred, time.Hour) }, job.Waiting, job.Counters{Deferrals: 1}},
+		{func(c job.Claim) job.Outcome { return waits(c, job.Interrupted, time.Hour) }, job.Waiting, job.Counters{Interrupts: 1}},
+		{func(c job.Claim) job.Outcome { return outcome(c, job.Cancel, job.Cancelled) }, job.Cancelled, job.Counters{}},
+	} {
+		created := r.now()
+		id := r.add()
+		r.clock.Advance(time.Second)
+		c := r.take()
+		r.clock.Advance(time.Second)
+		o := end.outcome(c)
+		r.end(o)
+		want := job.Job{
+			ID: id, Kind: kind, Queue: queue, State: end.state, Priority: job.PriorityDefault, Life: 1, Token: 1,
+			Counters: end.count, CreatedAt: created, LifeAt: created, ClaimedAt: r.in(-time.Second), Holder: holder,
+			Reason: o.Reason,
+		}
+		if end.state.Terminal() {
+			want.FinishedAt = r.now()
+		} else {
+			want.RunAt = r.in(time.Hour)
+		}
+		same(r, "job that "+o.Cause.String(), r.get(id), want)
+	}
+}
+
+// proves: Q11
+func successKeepsTheResult(r *rig) {
+	id := r.add(everyField)
+	o := succeeded(r.takeID(id))
+	o.Result, o.Cost = []byte("\x00 result"), 1234
+	r.end(o)
+	j := r.get(id)
+	same(r, "result", j.Result, o.Result)
+	same(r, "cost", j.Cost, o.Cost)
+	same(r, "payload of a completed job", j.Payload, []byte(nil))
+	same(r, "owner, key and so on", []any{j.Owner, j.Correlation, j.Key, j.Batch}, []any{"alice", "req-7", "order-12", int64(42)})
+}
+
+func richFailure() *job.Failure {
+	return &job.Failure{
+		How: job.ByTimeout, Class: "AttemptTimeout", Code: "FFMPEG_TIMEOUT", Permanent: true,
+		Message: "ffmpeg: killed after 5m0s\x00\n\xff", UserMessage: "This took too long.", HTTPStatus: 504,
+		Exit: new(0), Signal: "SIGKILL", Fingerprint: "fp", Details: []byte(`{"url":"[URL]"}`),
+		Stderr: []byte("\x00\xffframe= 1"), Stack: "main.go:1", Decision: []byte(`{"v":1}`),
+	}
+}
+
+// proves: F1
+// part of: T2
+func failureIsAWholeRecord(r *rig) {
+	id := r.add(everyField)
+	r.clock.Advance(time.Minute)
+	c := r.takeID(id)
+	r.clock.Advance(5 * time.Minute)
+	o := failed(c, "", 0)
+	o.Failure, o.Cost = richFailure(), 77
+	o.Failure.Job, o.Failure.Token, o.Failure.Attempt, o.Failure.Holder = 99, 98, 97, "liar" // the store knows better
+	o.Failure.StartedAt, o.Failure.EndedAt, o.Failure.Life = 1, 2, 96
+	r.end(o)
+	want := *richFailure()
+	want.Job, want.Token, want.Life, want.Attempt = id, 1, 1, 1
+	want.StartedAt, want.EndedAt = r.in(-5*time.Minute), r.now()
+	want.Holder, want.Correlation, want.Cost = holder, "req-7", 77
+	same(r, "failures", r.failures(id), []job.Failure{want})
+	same(r, "failures of a job without any", r.failures(r.add()), nil)
+}
+
+// proves: F1
+func failuresAreKept(r *rig) {
+	id := r.add()
+	for i := range 4 {
+		r.end(failed(r.take(), fmt.Sprint("Class", i), 0))
+		if i == 1 { // a run that burns no attempt in between has no record
+			r.end(waits(r.take(), job.Snoozed, 0))
+		}
+	}
+	type row struct {
+		Token   job.Token
+		Attempt int32
+		Class   string
+	}
+	var rows []row
+	for _, f := range r.failures(id) {
+		rows = append(rows, row{f.Token, f.Attempt, f.Class})
+	}
+	same(r, "failures", rows, []row{{1, 1, "Class0"}, {2, 2, "Class1"}, {4, 3, "Class2"}, {5, 4, "Class3"}})
+}
+
+// proves: F1
+// part of: L3
+//
+// A run that burned nothing may still tell why; its record has the number of
+// the attempt that was under way.
+func everyEndMayHaveARecord(r *rig) {
+	id := r.add()
+	r.end(failed(r.take(), "NetworkTimeout", 0))
+	for _, cause := range []job.Cause{job.Snoozed, job.Deferred, job.Interrupted} {
+		o := waits(r.take(), cause, 0)
+		o.Failure = failure(cause.String())
+		r.end(o)
+	}
+	o := outcome(r.take(), job.Cancel, job.Cancelled)
+	o.Failure = failure("stop")
+	r.end(o)
+	failures := r.failures(id)
+	same(r, "number of failures", len(failures), 5)
+	for i, class := range []string{"snoozed", "deferred", "interrupted", "stop"} {
+		f := failures[i+1]
+		same(r, "class, run and attempt", []any{f.Class, f.Token, f.Attempt}, []any{class, job.Token(i + 2), int32(2)})
+	}
+	same(r, "attempts", r.get(id).Counters.Attempts, int32(1))
+}
+
+// proves: R4, R15
+func retryingShowsItsNextAttempt(r *rig) {
+	id := r.add()
+	r.end(failed(r.take(), "RateLimitExceeded", 4860*time.Second))
+	j := r.get(id)
+	same(r, "state", j.State, job.Retrying)
+	same(r, "next attempt", j.RunAt, r.in(4860*time.Second))
+	same(r, "attempts", j.Counters.Attempts, int32(1))
+	same(r, "last error", r.failures(id)[0].Class, "RateLimitExceeded")
+	same(r, "lease of a job that waits", j.LeaseUntil, job.Micros(0))
+}
+
+// proves: R3
+func notBeforeIsAFloor(r *rig) {
+	due := func(delay time.Duration, notBefore job.Micros) job.Micros {
+		id := r.add()
+		o := failed(r.takeID(id), "RateLimitExceeded", delay)
+		o.NotBefore = notBefore
+		r.end(o)
+		return r.get(id).RunAt
+	}
+	same(r, "hint after the back-off", due(15*time.Second, r.in(2*time.Minute)), r.in(2*time.Minute))
+	same(r, "hint before the back-off", due(15*time.Minute, r.in(2*time.Minute)), r.in(15*time.Minute))
+	same(r, "hint in the past", due(0, r.in(-time.Hour)), r.now())
+	same(r, "no hint, no back-off", due(0, 0), r.now())
+	same(r, "wait without end", due(1<<63-1, 0), r.in(1<<63-1))
+}
+
+// part of: R5, R6
+func endMayMoveTheJob(r *rig) {
+	id := r.add()
+	r.add(func(n *job.New) { n.Queue = "high-memory" })
+	o := failed(r.take(), "ResourceConstraint", 0)
+	o.Queue, o.Priority = "high-memory", 1
+	r.end(o)
+	j := r.get(id)
+	same(r, "queue and priority", []any{j.Queue, j.Priority}, []any{"high-memory", int8(1)})
+	r.none()
+	c := r.take(func(w *store.Want) { w.Queue = "high-memory" })
+	same(r, "claim", c.ID, id)
+	r.end(waits(c, job.Snoozed, 0)) // says nothing of queue and priority
+	j = r.get(id)
+	same(r, "queue and priority", []any{j.Queue, j.Priority}, []any{"high-memory", int8(1)})
+}
+
+// part of: R2
+func memoTravelsWithTheJob(r *rig) {
+	r.add()
+	memo := func(memo []byte) job.Claim {
+		o := waits(r.take(), job.Deferred, 0)
+		o.Memo = memo
+		r.end(o)
+		c := r.take()
+		r.end(waits(c, job.Snoozed, 0))
+		return c
+	}
+	same(r, "no memo", memo(nil).Memo, []byte(nil))
+	same(r, "memo", memo([]byte("a")).Memo, []byte("a"))
+	same(r, "memo of an outcome without", memo(nil).Memo, []byte("a"))
+	same(r, "next memo", memo([]byte("b")).Memo, []byte("b"))
+}
+
+// proves: Q11
+// part of: R11
+func costAddsUp(r *rig) {
+	id := r.add()
+	for _, cost := range []int64{5, 0, 30} {
+		o := failed(r.take(), "NetworkTimeout", 0)
+		o.Cost = cost
+		r.end(o)
+	}
+	same(r, "cost so far", r.get(id).Cost, int64(35))
+	o := succeeded(r.take())
+	o.Cost = 700
+	r.end(o)
+	same(r, "cost", r.get(id).Cost, int64(735))
+
+	// Of a run that has both a record and an end of the job it counts once.
+	id = r.add()
+	o = outcome(r.take(), job.Cancel, job.Cancelled)
+	o.Failure, o.Cost = failure("stop"), 9
+	r.end(o)
+	same(r, "cost of a cancelled run with a record", r.get(id).Cost, int64(9))
+}
+
+// proves: Q9
+func wrongOutcomeHoldsUpNothing(r *rig) {
+	a := r.takeID(r.add())
+	b := r.takeID(r.add())
+	noFailure := failed(a, "", 0)
+	noFailure.Failure = nil
+	noReason := died(a, "X", "")
+	crash := outcome(a, job.Crashed, job.Waiting)
+	huge := succeeded(a)
+	huge.Result = make([]byte, job.ResultMax+1)
+	nowhere := waits(a, job.Snoozed, 0)
+	nowhere.Queue = "no good"
+	wrong := []job.Outcome{
+		outcome(a, job.Claimed, job.Running), outcome(a, job.Succeeded, job.Retrying), outcome(a, job.Retried, job.Waiting),
+		noFailure, noReason, crash, huge, waits(a, job.Snoozed, -1), nowhere,
+	}
+	x := r.exchange(store.Exchange{Settle: append(wrong, succeeded(b))})
+	for i := range wrong {
+		r.is(x.Settled[i], store.ErrInvalid)
+	}
+	r.ok(x.Settled[len(wrong)])
+	r.state(a.ID, job.Running)
+	r.state(b.ID, job.Completed)
+}
+
+// proves: Q9, Q2
+func settlesBeforeItClaims(r *rig) {
+	id := r.add()
+	c := r.take()
+	x := r.exchange(store.Exchange{Settle: []job.Outcome{waits(c, job.Interrupted, 0)}, Want: []store.Want{want(1)}})
+	same(r, "claims", ids(x.Claims), []job.ID{id})
+	same(r, "run", x.Claims[0].Token, job.Token(2))
+
+	// What has ended makes room under a limit over all processes.
+	next := r.add()
+	w := want(1, func(w *store.Want) { w.Limit = 1 })
+	x = r.exchange(store.Exchange{Want: []store.Want{w}})
+	same(r, "claims over the limit", ids(x.Claims), nil)
+	x = r.exchange(store.Exchange{Settle: []job.Outcome{{ID: id, Token: 2, Cause: job.Succeeded, To: job.Completed}}, Want: []store.Want{w}})
+	same(r, "claims", ids(x.Claims), []job.ID{next})
+}

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/redrive/redrive/job"
+)
+
+// Validate returns an ErrInvalid or ErrTooLarge that names the field and the
+// bound when a job cannot be taken in. Every store calls it before it writes.
+func Validate(n *job.New) error {
+	switch {
+	case n.ID < 1:
+		return fmt.Errorf("job id %d: must come from ReserveIDs: %w", n.ID, ErrInvalid)
+	case n.Priority < job.PriorityMin || n.Priority > job.PriorityMax:
+		return fmt.Errorf("priority %d: must be %d to %d: %w", n.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
+	case n.RunAt < 0 || n.Deadline < 0 || n.KeyUntil < 0:
+		return fmt.Errorf("a time before 1970 cannot be stored: %w", ErrInvalid)
+	case len(n.Payload) > job.PayloadMax:
+		return fmt.Errorf("payload of %d bytes: at most %d: %w", len(n.Payload), job.PayloadMax, ErrTooLarge)
+	case len(n.Attrs) > job.AttrsMax:
+		return fmt.Errorf("attributes of %d bytes: at most %d: %w", len(n.Attrs), job.AttrsMax, ErrTooLarge)
+	}
+	if err := ValidName("kind", n.Kind); err != nil {
+		return err
+	}
+	if err := ValidName("queue", n.Queue); err != nil {
+		return err
+	}
+	texts := [...]struct{ field, value string }{
+		{"owner", n.Owner}, {"key", n.Key}, {"correlation id", n.Correlation}, {"dependencies", n.Deps},
+	}
+	for _, t := range texts {
+		if len(t.value) > job.TextMax {
+			return fmt.Errorf("%s of %d bytes: at most %d: %w", t.field, len(t.value), job.TextMax, ErrTooLarge)
+		}
+	}
+	return nil
+}
+
+// ValidName checks the name of a kind or a queue: 1 to job.NameMax bytes of
+// letters, digits, '_', '-', '.', ':' and '/'.
+func ValidName(what, name string) error {
+	if len(name) < 1 || len(name) > job.NameMax {
+		return fmt.Errorf("%s of %d bytes: must be 1 to %d: %w", what, len(name), job.NameMax, ErrInvalid)
+	}
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '_', c == '-', c == '.', c == ':', c == '/':
+		default:
+			return fmt.Errorf("%s %q: only letters, digits and _-.:/ are allowed: %w", what, name, ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// Apply returns the queue as it is after the change.
+func (c *QueueChange) Apply(q Queue) Queue {
+	if c.Mode != nil {
+		q.Mode = *c.Mode
+	}
+	if c.Workers != nil {
+		q.Workers = *c.Workers
+	}
+	if c.Limit != nil {
+		q.Limit = *c.Limit
+	}
+	if c.Rate != nil {
+		q.Rate = *c.Rate
+	}
+	return q
+}
+
+// Bounds of what a person may set on a queue.
+const (
+	WorkersMax = job.ExchangeMax / 2 // of one process: what runs and as much ahead fits in one exchange
+	LimitMax   = 1_000_000
+)
+
+// Validate returns an ErrInvalid that names the setting and its bound.
+func (c *QueueChange) Validate() error {
+	switch {
+	case c.Mode != nil && *c.Mode > Draining:
+		return fmt.Errorf("queue %q: mode %d is none: %w", c.Name, *c.Mode, ErrInvalid)
+	case c.Workers != nil && (*c.Workers < 0 || *c.Workers > WorkersMax):
+		return fmt.Errorf("queue %q: workers %d: must be 0 to %d: %w", c.Name, *c.Workers, WorkersMax, ErrInvalid)
+	case c.Limit != nil && (*c.Limit < 0 || *c.Limit > LimitMax):
+		return fmt.Errorf("queue %q: limit %d: must be 0 to %d: %w", c.Name, *c.Limit, LimitMax, ErrInvalid)
+	case c.Rate != nil:
+		if err := c.Rate.Validate(); err != nil {
+			return fmt.Errorf("queue %q: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// Validate returns an ErrInvalid when the exchange as a whole is wrong. What is
+// wrong with one outcome is answered per outcome.
+func (x *Exchange) Validate() error {
+	wanted := 0
+	for i := range x.Want {
+		wanted += max(0, x.Want[i].Max)
+	}
+	switch {
+	case x.Holder == "" || len(x.Holder) > job.TextMax:
+		return fmt.Errorf("holder of %d bytes: must be 1 to %d: %w", len(x.Holder), job.TextMax, ErrInvalid)
+	case x.Lease <= 0:
+		return fmt.Errorf("lease %s: must be above zero: %w", x.Lease, ErrInvalid)
+	case len(x.Settle) > job.ExchangeMax || wanted > job.ExchangeMax:
+		return fmt.Errorf("exchange of %d outcomes and %d wanted jobs: at most %d each: %w",
+			len(x.Settle), wanted, job.ExchangeMax, ErrInvalid)
+	}
+	return nil
+}
+
+// Validate returns an ErrInvalid when nobody is named.
+func (b By) Validate() error {
+	switch {
+	case b.Actor == "" || len(b.Actor) > job.TextMax:
+		return fmt.Errorf("actor of %d bytes: must be 1 to %d: %w", len(b.Actor), job.TextMax, ErrInvalid)
+	case len(b.Reason) > job.MessageMax:
+		return fmt.Errorf("reason of %d bytes: at most %d: %w", len(b.Reason), job.MessageMax, ErrTooLarge)
+	}
+	return nil
+}

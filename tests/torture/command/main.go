@@ -1,0 +1,118 @@
+//go:build unix
+
+// Command command is what a kind of the torture test runs: it does what the
+// job's plan says and keeps a ledger of it. It is its own witness that it ran:
+// the worker above it may be killed, and it goes on.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/tests/torture/ledger"
+	"github.com/redrive/redrive/tests/torture/plan"
+)
+
+func main() {
+	code, err := run(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// run does one job and returns the exit code.
+func run(path string) (code int, err error) {
+	lock, err := os.Open(path) //nolint:gosec // the test that starts this program names the file
+	if err == nil {
+		// Held as long as the process lives; the judge waits for it.
+		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_SH)
+	}
+	if err != nil {
+		return 1, fmt.Errorf("ledger: %w", err)
+	}
+	book, err := ledger.Open(path)
+	if err != nil {
+		return 1, err
+	}
+	payload, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return 1, err
+	}
+	j, err := parse(payload)
+	if err != nil {
+		return plan.ExitBad, err
+	}
+	line := ledger.Line{Op: ledger.Begin, At: time.Now().UnixMicro(), Holder: "command", ID: j.id, Life: j.life, Token: j.token,
+		Digest: check.Digest(payload)}
+	if err := book.Note(line); err != nil {
+		return 1, err
+	}
+	code, err = j.do()
+	end := ledger.Line{Op: ledger.Finish, At: time.Now().UnixMicro(), ID: j.id, Token: j.token}
+	if err != nil {
+		end.Error = err.Error()
+	} else {
+		result := fmt.Sprintf("run %d of job %d", j.token, j.id)
+		end.Result = check.Digest(strconv.AppendQuote(nil, result)) // a text is stored as JSON
+		fmt.Println(result)
+	}
+	if nerr := book.Note(end); nerr != nil {
+		return 1, nerr
+	}
+	return code, err
+}
+
+// execution is the run as its environment tells it.
+type execution struct {
+	plan.Args
+	id      job.ID
+	life    int32
+	token   job.Token
+	attempt int
+}
+
+func parse(payload []byte) (*execution, error) {
+	r := &execution{}
+	if err := json.Unmarshal(payload, &r.Args); err != nil {
+		return nil, fmt.Errorf("payload: %w", err)
+	}
+	var numbers [4]int64
+	for i, name := range []string{"REDRIVE_JOB_ID", "REDRIVE_LIFE", "REDRIVE_RUN", "REDRIVE_ATTEMPT"} {
+		n, err := strconv.ParseInt(os.Getenv(name), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		numbers[i] = n
+	}
+	r.id, r.life, r.token, r.attempt = job.ID(numbers[0]), int32(numbers[1]), job.Token(numbers[2]), int(numbers[3])
+	return r, nil
+}
+
+// hangs bounds a run whose worker was killed before it could end it.
+const hangs = 3 * time.Second
+
+func (r *execution) do() (code int, err error) {
+	broken := fmt.Errorf("run %d of %s broke", r.token, r.Name)
+	switch {
+	case r.Plan == plan.Slow:
+		time.Sleep(time.Duration(100+int64(r.id)*37%400) * time.Millisecond)
+	case r.attempt == 1 && (r.Plan == plan.Flaky || r.Plan == plan.Panics), r.Plan == plan.Fails:
+		return 1, broken
+	case r.Plan == plan.Bad:
+		return plan.ExitBad, broken
+	case r.Plan == plan.Hangs:
+		time.Sleep(hangs)
+		return 1, broken
+	case r.Plan == plan.Poison:
+		return 1, syscall.Kill(os.Getppid(), syscall.SIGKILL)
+	}
+	return 0, nil
+}

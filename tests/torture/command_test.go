@@ -1,0 +1,269 @@
+//go:build linux
+
+package torture
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/tests/torture/ledger"
+	"github.com/redrive/redrive/tests/torture/plan"
+)
+
+// command tortures the redrive command itself: a process for each job, and one
+// for each call of a client.
+type command struct{ redrive, job string }
+
+func newCommand(tt *torture) *command {
+	c := &command{redrive: filepath.Join(tt.dir, "redrive"), job: filepath.Join(tt.dir, "job")}
+	tt.build(c.redrive, "../../cmd/redrive")
+	tt.build(c.job, "./command")
+	return c
+}
+
+// lease is the shortest that a configuration may have.
+func (*command) lease() time.Duration { return 3 * time.Second }
+
+// returned is the exit code of a worker that has handed work back.
+const returned = 3
+
+func (*command) exits(code int) bool { return code == 0 || code == returned }
+
+func (*command) ownTables() bool { return false }
+
+// points are those that the command comes to; the middle of a handler is in the
+// programs that it runs.
+func (*command) points() (points []crashpoint.Point) {
+	for _, p := range crashpoint.Points {
+		if p != crashpoint.MidHandler {
+			points = append(points, p)
+		}
+	}
+	return points
+}
+
+const configuration = `database: %[1]s
+temp_dir: %[2]s
+lease: 3s
+rescue_interval: 1s
+shutdown_grace: 100ms
+queues:
+  default: {workers: 8}
+kinds:
+  work:
+    command: [%[3]s, %[4]s]
+    permanent_exit_codes: [64]
+    retry: {waits: [20ms], max_retries: %[5]d}
+  brief:
+    command: [%[3]s, %[4]s]
+    timeout: 1s
+    kill_grace: 50ms
+    retry: {waits: [20ms], max_retries: %[6]d}
+  toxic:
+    command: [%[3]s, %[4]s]
+    max_crashes: %[7]d
+    retry: {waits: [20ms], max_retries: %[5]d}
+`
+
+// config writes the configuration of a round at its first use.
+func (c *command) config(r *round) string {
+	path := filepath.Join(r.dir, "redrive.yaml")
+	if size(path) > 0 {
+		return path
+	}
+	text := fmt.Sprintf(configuration, r.database, filepath.Join(r.dir, "temp"), c.job, c.witness(r),
+		plan.Retries, plan.BriefRetries, plan.ToxicCrashes)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		r.Fatal(err)
+	}
+	if err := os.WriteFile(c.witness(r), nil, 0o600); err != nil {
+		r.Fatal(err)
+	}
+	return path
+}
+
+// witness is the ledger of all executions.
+func (*command) witness(r *round) string { return r.ledger("commands") }
+
+func (c *command) worker(r *round, _ string) *exec.Cmd {
+	return exec.Command(c.redrive, "work", "--config", c.config(r))
+}
+
+func (c *command) drain(r *round, _ string) *exec.Cmd {
+	return exec.Command(c.redrive, "work", "--config", c.config(r), "--until-idle")
+}
+
+// jobsPerCall bounds what a client brings, so that the workers keep up.
+const jobsPerCall = 12
+
+// client is a call of `redrive enqueue`, of which this process keeps the ledger:
+// what goes in is noted before, each receipt that comes out at once.
+func (c *command) client(r *round, name string, o intake) *exec.Cmd {
+	random := rand.New(rand.NewPCG(o.seed, 1))
+	book, err := ledger.Open(r.ledger(name))
+	if err != nil {
+		r.Fatal(err)
+	}
+	n := o.jobs
+	if n == 0 {
+		n = 1 + random.IntN(jobsPerCall)
+	}
+	receipts := &receipts{round: r, book: book}
+	for i := range n {
+		l := ledger.Line{Op: ledger.Submit, At: time.Now().UnixMicro(), Name: fmt.Sprintf("%s-%d", name, i),
+			Plan: plan.Pick(random.IntN(100)), Pad: random.IntN(2) * random.IntN(2<<10)}
+		if i < o.poison {
+			l.Plan = plan.Poison
+		}
+		l.Digest = check.Digest(plan.Payload(l.Name, l.Plan, l.Pad))
+		if random.IntN(2) == 0 {
+			l.Key = "key of " + l.Name
+		}
+		receipts.lines = append(receipts.lines, l)
+	}
+	receipts.lines = append(receipts.lines, r.takeUnanswered()...)
+	if err := book.Note(receipts.lines...); err != nil {
+		r.Fatal(err)
+	}
+	cmd := exec.Command(c.redrive, "enqueue", "--config", c.config(r), "--json", "--file", "-")
+	cmd.Stdin, cmd.Stdout = receipts.input(), receipts
+	receipts.ask()
+	return cmd
+}
+
+// receipts reads the answers of a call.
+type receipts struct {
+	*round
+	book  *ledger.Book
+	lines []ledger.Line
+	rest  []byte
+}
+
+// input is what the call reads.
+func (rs *receipts) input() *bytes.Reader {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for i := range rs.lines {
+		l := &rs.lines[i]
+		err := enc.Encode(struct {
+			Kind        string          `json:"kind"`
+			Key         string          `json:"key,omitempty"`
+			Correlation string          `json:"correlation"`
+			Payload     json.RawMessage `json:"payload"`
+		}{l.Plan.Kind(), l.Key, l.Name, plan.Payload(l.Name, l.Plan, l.Pad)})
+		if err != nil {
+			rs.Fatal(err)
+		}
+	}
+	return bytes.NewReader(b.Bytes())
+}
+
+// Write takes in what the call prints.
+func (rs *receipts) Write(b []byte) (int, error) {
+	rs.rest = append(rs.rest, b...)
+	for {
+		text, rest, ok := bytes.Cut(rs.rest, []byte("\n"))
+		if !ok {
+			return len(b), nil
+		}
+		rs.rest = rest
+		if err := rs.receipt(text); err != nil {
+			rs.Errorf("receipt %s: %v", text, err)
+		}
+	}
+}
+
+func (rs *receipts) receipt(text []byte) error {
+	var receipt struct {
+		Line     int    `json:"line"`
+		ID       job.ID `json:"id"`
+		Existing bool   `json:"existing"`
+	}
+	if err := json.Unmarshal(text, &receipt); err != nil {
+		return err
+	}
+	if receipt.Line < 1 || receipt.Line > len(rs.lines) {
+		return fmt.Errorf("names line %d of %d", receipt.Line, len(rs.lines))
+	}
+	l := rs.lines[receipt.Line-1]
+	rs.answered(l.Name)
+	l.Op, l.At, l.ID, l.Existing = ledger.Taken, time.Now().UnixMicro(), receipt.ID, receipt.Existing
+	return rs.book.Note(l)
+}
+
+// ask remembers what has a key and no answer yet.
+func (rs *receipts) ask() {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, l := range rs.lines {
+		if l.Key != "" {
+			rs.unanswered[l.Name] = l
+		}
+	}
+}
+
+func (r *round) answered(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.unanswered, name)
+}
+
+// takeUnanswered returns submissions with a key whose call is over and brought no
+// answer: they are asked again.
+func (r *round) takeUnanswered() (lines []ledger.Line) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, l := range r.unanswered {
+		lines = append(lines, l)
+		delete(r.unanswered, name)
+	}
+	return lines
+}
+
+// finish waits for commands whose workers were killed, and asks `redrive doctor`.
+func (c *command) finish(r *round) {
+	f, err := os.Open(c.witness(r))
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // each command holds it and is bounded
+		r.Fatal(err)
+	}
+	doctor := exec.Command(c.redrive, "doctor", "--json", "--db", r.database)
+	if out, err := doctor.CombinedOutput(); err != nil {
+		r.Errorf("round %d: redrive doctor: %v\n%s", r.n, err, out)
+	}
+}
+
+func (*command) workerFaults() []fault {
+	return []fault{
+		crashAt(crashpoint.BeforeClaimCommit, 3, 0),
+		crashAt(crashpoint.AfterClaimCommit, 3, 0),
+		crashAt(crashpoint.HandlerStart, 10, 0),
+		crashAt(crashpoint.BeforeSettleCommit, 3, 0),
+		crashAt(crashpoint.AfterSettleCommit, 3, 0),
+		crashAt(crashpoint.InCommit, 10, time.Millisecond),
+		kill(), standStill(), goodbye(),
+	}
+}
+
+func (*command) clientFaults() []fault {
+	return []fault{
+		crashAt(crashpoint.BeforeEnqueueCommit, 1, 0),
+		crashAt(crashpoint.AfterEnqueueCommit, 1, 0),
+		crashAt(crashpoint.InCommit, 2, time.Millisecond),
+		untouched(), untouched(), untouched(),
+	}
+}

@@ -1,0 +1,86 @@
+//go:build linux
+
+package torture
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// smallDisk is the size of the disk that is filled; a round needs half of it.
+const smallDisk = "size=48m"
+
+// mountSmall puts a small disk at a directory. That needs root; without, the
+// round runs on the common disk, and says so.
+func (tt *torture) mountSmall(dir string) bool {
+	if err := unix.Mount("redrive-torture", dir, "tmpfs", 0, smallDisk); err != nil {
+		tt.Logf("NO FULL DISK in this round: a small file system cannot be mounted: %v", err)
+		return false
+	}
+	tt.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }) // after a failure before the end of the round
+	return true
+}
+
+// unmount takes the small disk away; a failed round's files stay in reach.
+func (tt *torture) unmount(dir string) {
+	if tt.Failed() {
+		saved := dir + "-saved"
+		if err := os.CopyFS(saved, os.DirFS(dir)); err != nil {
+			tt.Error(err)
+		}
+	}
+	if err := unix.Unmount(dir, 0); err != nil {
+		tt.Error(err)
+	}
+}
+
+// fillDisk fills the small disk for a moment, again and again.
+func (r *round) fillDisk(c int, over <-chan struct{}) {
+	random := r.random(r.n, c, 5)
+	filler := filepath.Join(r.dir, "data", "filler")
+	for {
+		if waitOr(over, time.Duration(150+random.IntN(400))*time.Millisecond) {
+			return
+		}
+		r.starve(func() {
+			fill(filler)
+			r.faulted("full disk")
+			waitOr(over, time.Duration(100+random.IntN(300))*time.Millisecond)
+			if err := os.Remove(filler); err != nil {
+				r.Error(err)
+			}
+			waitOr(over, 50*time.Millisecond) // until nobody ends because of it any more
+		})
+	}
+}
+
+// waitOr waits, and reports whether the cycle ended meanwhile.
+func waitOr(over <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-over:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// fill writes until nothing more fits.
+func fill(path string) {
+	f, err := os.Create(path)
+	if err != nil {
+		return // full already
+	}
+	defer f.Close()
+	for _, chunk := range []int{1 << 20, 4 << 10} {
+		for buf := make([]byte, chunk); ; {
+			if _, err := f.Write(buf); err != nil {
+				break
+			}
+		}
+	}
+}

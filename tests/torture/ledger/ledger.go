@@ -1,0 +1,115 @@
+// Package ledger is the notebook of the torture test: clients and handlers write
+// down, outside of the store and durably, what they are about to do and what
+// answer they got. Afterwards it is compared with what the store holds.
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/tests/torture/plan"
+)
+
+// Op says what a line is about.
+type Op string
+
+// The lines. The first of each group comes before the call and the others after
+// it, so that a missing one means that the answer is not known.
+const (
+	Submit  Op = "submit"  // a client is about to enqueue Name
+	Taken   Op = "taken"   // the store took it as ID
+	Refused Op = "refused" // the store said no
+
+	Begin  Op = "begin"  // a handler has got run Token of ID
+	Finish Op = "finish" // it is about to return
+
+	Settle  Op = "settle"  // a worker is about to write the outcome of a run
+	Settled Op = "settled" // the store took it
+	Late    Op = "late"    // the store said that the lease is lost
+)
+
+// Line is one line of a ledger.
+type Line struct {
+	Op     Op     `json:"op"`
+	At     int64  `json:"at"` // microseconds since 1970
+	Holder string `json:"holder,omitempty"`
+
+	Name     string    `json:"name,omitempty"` // of a submission
+	Key      string    `json:"key,omitempty"`
+	Plan     plan.Plan `json:"plan,omitempty"`
+	Pad      int       `json:"pad,omitempty"`    // bytes
+	Digest   string    `json:"digest,omitempty"` // of the payload
+	InTx     bool      `json:"in_tx,omitempty"`  // in a transaction of the application's
+	Existing bool      `json:"existing,omitempty"`
+
+	ID     job.ID    `json:"id,omitempty"`
+	Life   int32     `json:"life,omitempty"`
+	Token  job.Token `json:"token,omitempty"`
+	Cause  uint8     `json:"cause,omitempty"` // a job.Cause, as its number
+	To     job.State `json:"to,omitempty"`
+	Result string    `json:"result,omitempty"` // digest
+	Error  string    `json:"error,omitempty"`
+}
+
+// Book is a ledger that is being written. It is safe for concurrent use; lines
+// that are noted at the same time share one flush.
+type Book struct {
+	f     *os.File
+	notes chan note
+}
+
+type note struct {
+	text []byte
+	done chan error
+}
+
+// notesMax bounds how many notes share a flush.
+const notesMax = 256
+
+// Open makes the ledger of one process. Its goroutine lives as long as the
+// process.
+func Open(path string) (*Book, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	b := &Book{f: f, notes: make(chan note, notesMax)}
+	go b.write()
+	return b, nil
+}
+
+// Note writes lines and returns when they are durable.
+func (b *Book) Note(lines ...Line) error {
+	var text []byte
+	for i := range lines {
+		line, err := json.Marshal(&lines[i])
+		if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		text = append(append(text, line...), '\n')
+	}
+	n := note{text, make(chan error, 1)}
+	b.notes <- n
+	return <-n.done
+}
+
+func (b *Book) write() {
+	for first := range b.notes {
+		group := []note{first}
+		text := first.text
+		for len(b.notes) > 0 && len(group) < notesMax {
+			n := <-b.notes
+			group = append(group, n)
+			text = append(text, n.text...)
+		}
+		_, err := b.f.Write(text)
+		if err == nil {
+			err = b.f.Sync()
+		}
+		for _, n := range group {
+			n.done <- err
+		}
+	}
+}

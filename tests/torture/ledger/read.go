@@ -1,0 +1,142 @@
+package ledger
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/tests/torture/plan"
+)
+
+// Read returns the lines of one ledger. A last line without its end is left out:
+// the process died while it wrote, and did nothing because of it.
+func Read(path string) ([]Line, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	defer f.Close()
+	var lines []Line
+	for r := bufio.NewReader(f); ; {
+		text, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		var line Line
+		if err == nil {
+			err = json.Unmarshal(text, &line)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ledger %s, line %d: %w", path, len(lines)+1, err)
+		}
+		lines = append(lines, line)
+	}
+}
+
+// Notes are all ledgers of a round, put together.
+type Notes struct {
+	Enqueues []check.Enqueue
+	Runs     []check.Run
+	Writes   []check.Write
+	Plans    map[string]plan.Plan // by submission
+	InTx     []string             // submissions that came with a row of the application's own
+}
+
+// ReadAll reads the ledgers that match a pattern, in the order of their names,
+// which must be the order of their beginnings.
+func ReadAll(pattern string) (*Notes, error) {
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("ledgers %s: %w", pattern, err)
+	}
+	m := merger{
+		notes:    Notes{Plans: make(map[string]plan.Plan)},
+		enqueues: make(map[string]int), runs: make(map[store.Run]int), writes: make(map[outcome]int),
+	}
+	for _, path := range paths {
+		lines, err := Read(path)
+		if err != nil {
+			return nil, err
+		}
+		for i := range lines {
+			m.add(&lines[i])
+		}
+	}
+	return &m.notes, nil
+}
+
+// merger puts lines together. The maps hold places in the slices of notes.
+type merger struct {
+	notes    Notes
+	enqueues map[string]int
+	runs     map[store.Run]int
+	writes   map[outcome]int
+}
+
+type outcome struct {
+	store.Run
+	cause job.Cause
+	to    job.State
+}
+
+func (m *merger) add(l *Line) {
+	run := store.Run{ID: l.ID, Token: l.Token}
+	switch l.Op {
+	case Submit:
+		m.submit(l)
+	case Taken:
+		e := &m.notes.Enqueues[m.enqueues[l.Name]]
+		e.Answer, e.ID, e.Existing = check.Written, l.ID, l.Existing
+	case Refused:
+		// After a call without an answer a refusal proves nothing.
+		if e := &m.notes.Enqueues[m.enqueues[l.Name]]; !e.Again {
+			e.Answer = check.Refused
+		}
+	case Begin:
+		m.runs[run] = len(m.notes.Runs)
+		m.notes.Runs = append(m.notes.Runs, check.Run{Job: l.ID, Life: l.Life, Token: l.Token, Holder: l.Holder,
+			Start: job.Micros(l.At), Digest: l.Digest})
+	case Finish:
+		r := &m.notes.Runs[m.runs[run]]
+		r.End, r.Result, r.Error = job.Micros(l.At), l.Result, l.Error
+	case Settle:
+		m.settle(outcome{run, job.Cause(l.Cause), l.To})
+	case Settled:
+		m.notes.Writes[m.writes[outcome{run, job.Cause(l.Cause), l.To}]].Answer = check.Written
+	case Late:
+		m.notes.Writes[m.writes[outcome{run, job.Cause(l.Cause), l.To}]].Answer = check.Refused
+	}
+}
+
+func (m *merger) submit(l *Line) {
+	if at, ok := m.enqueues[l.Name]; ok {
+		if e := &m.notes.Enqueues[at]; e.Answer == check.Unknown {
+			e.Again = true
+		}
+		return
+	}
+	m.enqueues[l.Name] = len(m.notes.Enqueues)
+	m.notes.Plans[l.Name] = l.Plan
+	if l.InTx {
+		m.notes.InTx = append(m.notes.InTx, l.Name)
+	}
+	m.notes.Enqueues = append(m.notes.Enqueues, check.Enqueue{Name: l.Name, Kind: l.Plan.Kind(), Key: l.Key, Digest: l.Digest})
+}
+
+func (m *merger) settle(o outcome) {
+	if at, ok := m.writes[o]; ok {
+		if w := &m.notes.Writes[at]; w.Answer == check.Unknown {
+			w.Again = true
+		}
+		return
+	}
+	m.writes[o] = len(m.notes.Writes)
+	m.notes.Writes = append(m.notes.Writes, check.Write{Run: o.Run, Cause: o.cause, To: o.to})
+}

@@ -1,0 +1,75 @@
+//go:build linux
+
+package torture
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+)
+
+// library tortures a small program on the Go API, whose handlers and clients
+// keep ledgers themselves: many jobs a second.
+type library struct{ program string }
+
+func newLibrary(tt *torture) *library {
+	l := &library{program: filepath.Join(tt.dir, "worker")}
+	tt.build(l.program, "./worker")
+	return l
+}
+
+func (*library) lease() time.Duration { return 500 * time.Millisecond }
+
+// exits are the codes with which its processes may end. Work that is handed back
+// at a stop is no error here.
+func (*library) exits(code int) bool { return code == 0 }
+
+func (*library) ownTables() bool { return true }
+
+func (*library) points() []crashpoint.Point { return crashpoint.Points[:] }
+
+func (l *library) command(r *round, name string, args ...string) *exec.Cmd {
+	return exec.Command(l.program, slices.Concat([]string{"-database", r.database, "-name", name,
+		"-lease", l.lease().String(), "-ledger", r.ledger(name)}, args)...)
+}
+
+func (l *library) worker(r *round, name string) *exec.Cmd { return l.command(r, name) }
+
+func (l *library) drain(r *round, name string) *exec.Cmd { return l.command(r, name, "-drain") }
+
+func (l *library) client(r *round, name string, o intake) *exec.Cmd {
+	args := []string{"-enqueue", fmt.Sprint(max(1, o.jobs)), "-seed", fmt.Sprint(o.seed), "-poison", fmt.Sprint(o.poison),
+		"-again", r.ledger("*-" + client)}
+	if o.jobs > 0 {
+		args = append(args, "-once", "-backlog", "1000000")
+	}
+	return l.command(r, name, args...)
+}
+
+func (*library) finish(*round) {}
+
+func (*library) workerFaults() []fault {
+	return []fault{
+		crashAt(crashpoint.BeforeClaimCommit, 6, 0),
+		crashAt(crashpoint.AfterClaimCommit, 6, 0),
+		crashAt(crashpoint.HandlerStart, 30, 0),
+		crashAt(crashpoint.MidHandler, 30, 0),
+		crashAt(crashpoint.BeforeSettleCommit, 6, 0),
+		crashAt(crashpoint.AfterSettleCommit, 6, 0),
+		crashAt(crashpoint.InCommit, 20, time.Millisecond),
+		kill(), kill(), standStill(), standStill(), goodbye(), shortFile(),
+	}
+}
+
+func (*library) clientFaults() []fault {
+	return []fault{
+		crashAt(crashpoint.BeforeEnqueueCommit, 8, 0),
+		crashAt(crashpoint.AfterEnqueueCommit, 8, 0),
+		crashAt(crashpoint.InCommit, 16, time.Millisecond),
+		kill(),
+	}
+}

@@ -1,0 +1,157 @@
+// Package plan says what the jobs of the torture test do, and how each of them
+// has to end whatever happens to the processes meanwhile.
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+)
+
+// Plan is what a job does.
+type Plan string
+
+// The plans.
+const (
+	Quick   Plan = "quick"   // succeeds
+	Slow    Plan = "slow"    // takes a while, reports progress, succeeds
+	Tx      Plan = "tx"      // completes in a transaction of its own, with a row
+	Flaky   Plan = "flaky"   // its first attempt fails
+	Panics  Plan = "panics"  // its first attempt panics
+	Snoozes Plan = "snoozes" // its first run asks to run later
+	Fails   Plan = "fails"   // every attempt fails
+	Bad     Plan = "bad"     // fails for good at once
+	Hangs   Plan = "hangs"   // every attempt runs into its time limit
+	Poison  Plan = "poison"  // every run kills its process
+)
+
+// The kinds. A plan belongs to one.
+const (
+	Work  = "work"
+	Brief = "brief" // has a short time limit
+	Toxic = "toxic" // may crash twice
+)
+
+// The limits of the kinds.
+const (
+	Retries      = 2 // of Work
+	BriefRetries = 1
+	BriefTimeout = 60 * time.Millisecond
+	ToxicCrashes = 2
+)
+
+// ExitBad is the exit code of a command that fails for good.
+const ExitBad = 64
+
+// Kind returns the kind that the plan's jobs have.
+func (p Plan) Kind() string {
+	switch p {
+	case Hangs:
+		return Brief
+	case Poison:
+		return Toxic
+	default:
+		return Work
+	}
+}
+
+// Schedule returns the retries of a kind.
+func Schedule(kind string) *policy.Schedule {
+	retries := Retries
+	if kind == Brief {
+		retries = BriefRetries
+	}
+	return &policy.Schedule{Waits: []time.Duration{20 * time.Millisecond}, MaxRetries: retries}
+}
+
+// Limits returns what the kinds allow, for the checker.
+func Limits() map[string]check.Limits {
+	return map[string]check.Limits{
+		Work:  {Attempts: Retries + 1},
+		Brief: {Attempts: BriefRetries + 1},
+		Toxic: {Attempts: Retries + 1, Crashes: ToxicCrashes},
+	}
+}
+
+// Args are the payload of a job.
+type Args struct {
+	Name string `json:"name"`
+	Plan Plan   `json:"plan"`
+	Pad  string `json:"pad"`
+}
+
+// Payload returns the payload of a job with a pad of so many bytes. The same
+// arguments give the same bytes.
+func Payload(name string, p Plan, pad int) []byte {
+	b, err := json.Marshal(Args{name, p, strings.Repeat("x", pad)})
+	if err != nil {
+		panic(err) // a struct of strings always marshals
+	}
+	return b
+}
+
+// mix is how often each plan occurs in a hundred jobs.
+var mix = [...]struct {
+	plan Plan
+	n    int
+}{{Quick, 45}, {Slow, 18}, {Tx, 6}, {Flaky, 10}, {Panics, 4}, {Snoozes, 5}, {Fails, 6}, {Bad, 4}, {Hangs, 2}}
+
+// Pick returns a plan for a random number in [0, 100). Poison is never picked.
+func Pick(percent int) Plan {
+	for _, m := range mix {
+		if percent -= m.n; percent < 0 {
+			return m.plan
+		}
+	}
+	return Quick
+}
+
+// end is how a plan's job has to end.
+type end struct {
+	state    job.State
+	reason   job.Reason
+	attempts int32
+}
+
+func (p Plan) end() end {
+	switch p {
+	case Flaky, Panics:
+		return end{job.Completed, "", 2}
+	case Fails:
+		return end{job.Dead, job.MaxRetries, Retries + 1}
+	case Bad:
+		return end{job.Dead, job.NonRetriable, 1}
+	case Hangs:
+		return end{job.Dead, job.MaxRetries, BriefRetries + 1}
+	case Poison:
+		return end{job.Dead, job.Stalled, 0}
+	default:
+		return end{job.Completed, "", 1}
+	}
+}
+
+// Verdict returns what is wrong with how a job ended. Any job may have been
+// cancelled by a person, and may be dead after too many of its processes died.
+func (p Plan) Verdict(j *job.Job) error {
+	crashes := int32(job.CrashesCeiling)
+	if j.Kind == Toxic {
+		crashes = ToxicCrashes
+	}
+	switch {
+	case j.State == job.Cancelled:
+		return nil
+	case j.State == job.Dead && j.Reason == job.Stalled && j.Counters.Crashes == crashes:
+		return nil
+	}
+	want, got := p.end(), end{j.State, j.Reason, j.Counters.Attempts}
+	if got != want {
+		return fmt.Errorf("job %d with plan %s ended %s %q after %d attempts, want %s %q after %d",
+			j.ID, p, got.state, got.reason, got.attempts, want.state, want.reason, want.attempts)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/tests/torture/plan"
+)
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		plan plan.Plan
+		job  job.Job
+		ok   bool
+	}{
+		{plan.Quick, job.Job{State: job.Completed, Counters: job.Counters{Attempts: 1, Crashes: 3}}, true},
+		{plan.Quick, job.Job{State: job.Completed, Counters: job.Counters{Attempts: 2}}, false},
+		{plan.Quick, job.Job{State: job.Running}, false},
+		{plan.Quick, job.Job{State: job.Cancelled}, true},
+		{plan.Quick, job.Job{State: job.Dead, Reason: job.Stalled, Counters: job.Counters{Crashes: job.CrashesCeiling}}, true},
+		{plan.Quick, job.Job{State: job.Dead, Reason: job.Stalled, Counters: job.Counters{Crashes: 2}}, false},
+		{plan.Flaky, job.Job{State: job.Completed, Counters: job.Counters{Attempts: 2}}, true},
+		{plan.Flaky, job.Job{State: job.Completed, Counters: job.Counters{Attempts: 1}}, false},
+		{plan.Fails, job.Job{State: job.Dead, Reason: job.MaxRetries, Counters: job.Counters{Attempts: 3}}, true},
+		{plan.Fails, job.Job{State: job.Dead, Reason: job.MaxRetries, Counters: job.Counters{Attempts: 4}}, false},
+		{plan.Bad, job.Job{State: job.Dead, Reason: job.NonRetriable, Counters: job.Counters{Attempts: 1}}, true},
+		{plan.Bad, job.Job{State: job.Dead, Reason: job.MaxRetries, Counters: job.Counters{Attempts: 1}}, false},
+		{plan.Poison, job.Job{Kind: plan.Toxic, State: job.Dead, Reason: job.Stalled, Counters: job.Counters{Crashes: 2}}, true},
+		{plan.Poison, job.Job{Kind: plan.Toxic, State: job.Completed, Counters: job.Counters{Attempts: 1}}, false},
+	}
+	for _, tt := range tests {
+		if err := tt.plan.Verdict(&tt.job); (err == nil) != tt.ok {
+			t.Errorf("%s, %s %q %+v: %v", tt.plan, tt.job.State, tt.job.Reason, tt.job.Counters, err)
+		}
+	}
+}
+
+func TestPickGivesEveryPlanItsShare(t *testing.T) {
+	t.Parallel()
+	seen := make(map[plan.Plan]int)
+	for percent := range 100 {
+		seen[plan.Pick(percent)]++
+	}
+	if len(seen) != 9 || seen[plan.Poison] != 0 || seen[plan.Quick] < 40 {
+		t.Errorf("shares %v", seen)
+	}
+}

@@ -1,0 +1,215 @@
+//go:build linux
+
+package torture
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/internal/crashpoint"
+)
+
+var (
+	cyclesFlag = flag.Int("torture.cycles", 15, "cycles of faults")
+	seedFlag   = flag.Uint64("torture.seed", 0, "seed of the faults; 0 takes one from the clock")
+	dirFlag    = flag.String("torture.dir", "", "where databases and ledgers are kept; default a temporary directory")
+)
+
+// The minimum of work. A torture that does less proves nothing.
+const (
+	cyclesPerRound = 3
+	ackedPerCycle  = 100
+	// hitsWanted is how often each crash point is hit in fullCycles and more.
+	hitsWanted = 5
+	fullCycles = 15
+)
+
+// torture is one run of the test.
+type torture struct {
+	*testing.T
+	program program
+	dir     string
+	seed    uint64
+
+	mu        sync.Mutex // guards what follows
+	summary   summary
+	workerBag *bag
+	clientBag *bag
+}
+
+// program is what is tortured.
+type program interface {
+	lease() time.Duration
+	worker(r *round, name string) *exec.Cmd
+	drain(r *round, name string) *exec.Cmd // a worker that ends when nothing is left to do
+	client(r *round, name string, o intake) *exec.Cmd
+	exits(code int) bool        // whether a process may end with it
+	ownTables() bool            // whether it has tables of its own beside the jobs
+	points() []crashpoint.Point // that its processes come to
+	workerFaults() []fault      // that workers meet while they work
+	clientFaults() []fault      // that clients meet
+	finish(r *round)            // before a round is judged
+}
+
+// intake is what a client is to bring.
+type intake struct {
+	jobs   int // exactly so many; 0 is a client's own choice
+	poison int // of these, jobs that kill their worker
+	seed   uint64
+}
+
+// summary is what a run has done, as it is printed.
+type summary struct {
+	Cycles int    `json:"cycles"`
+	Rounds int    `json:"rounds"`
+	Seed   uint64 `json:"seed"`
+	check.Numbers
+	Haunted int            `json:"haunted"` // writes in the name of lost runs at the ends of rounds, refused as well
+	Effects int            `json:"effects"` // rows that handlers wrote in the transactions of their jobs' ends
+	Kills   map[string]int `json:"kills"`   // by point and by way
+	Faults  map[string]int `json:"faults"`  // that are no kills
+	Seconds float64        `json:"seconds"`
+}
+
+// proves: Q3, Q4, Q8, Q9, F1, I1
+func TestQ3_Q4_I1_TortureOfTheLibrary(t *testing.T) {
+	t.Parallel()
+	tt := newTorture(t)
+	tt.run(*cyclesFlag, newLibrary(tt))
+}
+
+// The command is slower: its leases are at least three seconds, and each job is a
+// process.
+const commandShare = 8
+
+// proves: Q3, Q4, Q8, Q9, I1
+func TestQ3_Q4_I1_TortureOfTheCommand(t *testing.T) {
+	t.Parallel()
+	tt := newTorture(t)
+	tt.run(max(1, *cyclesFlag/commandShare), newCommand(tt))
+}
+
+func newTorture(t *testing.T) *torture {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("kills processes for about a minute")
+	}
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano()) % 1_000_000
+	}
+	base := *dirFlag
+	if base == "" {
+		base = os.TempDir()
+	}
+	//nolint:usetesting // what a failed run leaves must stay
+	dir, err := os.MkdirTemp(base, fmt.Sprintf("redrive-torture-%d-", seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("seed %d, %s", seed, dir)
+	tt := &torture{T: t, dir: dir, seed: seed}
+	tt.summary = summary{Seed: seed, Kills: make(map[string]int), Faults: make(map[string]int)}
+	return tt
+}
+
+// run tortures a program for so many cycles.
+func (tt *torture) run(cycles int, p program) {
+	tt.program = p
+	tt.workerBag, tt.clientBag = newBag(tt.seed, p.workerFaults()...), newBag(tt.seed+1, p.clientFaults()...)
+	begun := time.Now()
+	for done := 0; done < cycles && !tt.Failed(); {
+		n := min(cyclesPerRound, cycles-done)
+		tt.round(n)
+		done += n
+	}
+	tt.summary.Seconds = time.Since(begun).Round(time.Second / 10).Seconds()
+	tt.minimum()
+	line, err := json.Marshal(tt.summary)
+	if err != nil {
+		tt.Fatal(err)
+	}
+	tt.Logf("torture: %s", line)
+	tt.Log(tt.summary.text())
+	if tt.Failed() {
+		tt.Logf("kept: %s", tt.dir)
+		tt.Logf("repeat: go test ./tests/torture -run '^%s$' -torture.cycles %d -torture.seed %d -timeout 60m -v",
+			tt.Name(), *cyclesFlag, tt.seed)
+		return
+	}
+	if err := os.RemoveAll(tt.dir); err != nil {
+		tt.Error(err)
+	}
+}
+
+// build compiles a program with crash points in it.
+func (tt *torture) build(into, pkg string) {
+	tt.Helper()
+	cmd := exec.CommandContext(tt.Context(), "go", "build", "-tags", "crashpoint", "-o", into, pkg)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tt.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+}
+
+// random returns a source of its own for each place that draws.
+func (tt *torture) random(place ...int) *rand.Rand {
+	mixed := tt.seed
+	for _, p := range place {
+		mixed = mixed*1_000_003 + uint64(p)
+	}
+	return rand.New(rand.NewPCG(tt.seed, mixed))
+}
+
+func (tt *torture) killed(by string) {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	tt.summary.Kills[by]++
+}
+
+func (tt *torture) faulted(by string) {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	tt.summary.Faults[by]++
+}
+
+// minimum demands that the run has done enough.
+func (tt *torture) minimum() {
+	s := &tt.summary
+	want := min(hitsWanted, s.Cycles*hitsWanted/fullCycles)
+	for _, p := range tt.program.points() {
+		if n := s.Kills[string(p)]; n < want {
+			tt.Errorf("crash point %s was hit %d times, want at least %d", p, n, want)
+		}
+	}
+	if s.DoubleRuns == 0 || s.Haunted == 0 {
+		tt.Errorf("%d double runs and %d writes for lost runs: nothing was in flight when the faults came", s.DoubleRuns, s.Haunted)
+	}
+	if tt.program.ownTables() && s.Cycles >= fullCycles && (s.LateRefused == 0 || s.Effects == 0) {
+		tt.Errorf("%d late writes of processes that stood still, %d effects in transactions: want some", s.LateRefused, s.Effects)
+	}
+}
+
+func (s *summary) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d cycles in %d rounds, %.0f s\n", s.Cycles, s.Rounds, s.Seconds)
+	fmt.Fprintf(&b, "acknowledged %d, executed %d, of these double runs %d, late writes refused %d\n",
+		s.Acknowledged, s.Executed, s.DoubleRuns, s.LateRefused)
+	fmt.Fprintf(&b, "lost %d, doubled %d\n", s.Lost, s.Doubled)
+	for _, of := range []map[string]int{s.Kills, s.Faults} {
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			fmt.Fprintf(&b, "%7d %s\n", of[name], name)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,121 @@
+//go:build unix
+
+// Command worker is what the torture test kills: a process that runs jobs, or
+// enqueues them, through the public API, and keeps a ledger of both.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/redrive/redrive/store/sqlite"
+	"github.com/redrive/redrive/tests/torture/ledger"
+)
+
+type options struct {
+	database string
+	ledger   string
+	name     string
+	lease    time.Duration
+
+	drain bool // work until nothing is left
+
+	enqueue int    // jobs to take in at least; above zero makes it a client
+	once    bool   // end when they are taken in
+	backlog int64  // live jobs at which a client waits
+	seed    uint64 // of a client's choices
+	poison  int    // jobs that kill their worker, among the others
+	again   string // ledgers of earlier clients whose keyed jobs without an answer are enqueued again
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.database, "database", "", "database file")
+	flag.StringVar(&o.ledger, "ledger", "", "ledger file")
+	flag.StringVar(&o.name, "name", "", "name of the process, unique in the round")
+	flag.DurationVar(&o.lease, "lease", 400*time.Millisecond, "lease of a run")
+	flag.BoolVar(&o.drain, "drain", false, "work until no job is left")
+	flag.IntVar(&o.enqueue, "enqueue", 0, "enqueue at least so many jobs instead of working")
+	flag.BoolVar(&o.once, "once", false, "enqueue no more than that")
+	flag.Int64Var(&o.backlog, "backlog", 200, "live jobs at which to stop enqueueing for a while")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of what is enqueued")
+	flag.IntVar(&o.poison, "poison", 0, "jobs that kill their worker")
+	flag.StringVar(&o.again, "again", "", "pattern of the ledgers of earlier clients")
+	flag.Parse()
+	if err := run(&o); err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1)
+	}
+}
+
+// run works or enqueues until it is done or SIGTERM comes.
+func run(o *options) error {
+	// A file that may not grow gives an error then, as a full disk does.
+	signal.Ignore(syscall.SIGXFSZ)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	book, err := ledger.Open(o.ledger)
+	if err != nil {
+		return err
+	}
+	err = serve(ctx, o, book)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // stopped before it had begun
+	}
+	return err
+}
+
+func serve(ctx context.Context, o *options, book *ledger.Book) error {
+	st, err := sqlite.Open(ctx, o.database, nil)
+	if err != nil {
+		return err
+	}
+	if err = prepare(ctx, st); err == nil {
+		if o.enqueue > 0 {
+			err = enqueueAll(ctx, o, st, book)
+		} else {
+			err = work(ctx, o, st, book)
+		}
+	}
+	return errors.Join(err, st.Close())
+}
+
+// The application's own tables: an order comes with its job in one transaction,
+// an effect with the end of its job.
+const ownTables = `CREATE TABLE IF NOT EXISTS orders (name TEXT PRIMARY KEY);
+	CREATE TABLE IF NOT EXISTS effects (job INTEGER, run INTEGER)`
+
+func prepare(ctx context.Context, st *sqlite.Store) error {
+	for {
+		err := st.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, ownTables)
+			return err
+		})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		pause(ctx, troubleWait)
+	}
+}
+
+// troubleWait is how long to leave a store alone that has just failed.
+const troubleWait = 20 * time.Millisecond
+
+// pause waits, or less when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

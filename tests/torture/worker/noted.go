@@ -1,0 +1,169 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/sqlite"
+	"github.com/redrive/redrive/tests/torture/ledger"
+)
+
+func token(j *redrive.Job[[]byte]) job.Token { return job.Token(j.Run) }
+
+// noted is a store that writes every outcome and its answer into the ledger.
+type noted struct {
+	*sqlite.Store
+	book  *ledger.Book
+	name  string
+	lease time.Duration
+
+	calls sync.RWMutex // an exchange reads; writing for a run from outside of the engine excludes it
+
+	mu   sync.Mutex
+	held map[job.ID]job.Token // runs that this process has claimed and not settled
+	inTx map[store.Run]bool   // runs that end in a transaction of the handler's
+}
+
+func newNoted(st *sqlite.Store, book *ledger.Book, name string, lease time.Duration) *noted {
+	return &noted{Store: st, book: book, name: name, lease: lease,
+		held: make(map[job.ID]job.Token), inTx: make(map[store.Run]bool)}
+}
+
+// Exchange implements store.Worker.
+func (s *noted) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	s.calls.RLock()
+	defer s.calls.RUnlock()
+	return s.exchange(ctx, x)
+}
+
+func (s *noted) exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	lines, at := s.outcomes(x.Settle)
+	if err := s.note(lines); err != nil {
+		return store.Exchanged{}, err
+	}
+	out, err := s.Store.Exchange(ctx, x)
+	if err != nil {
+		return out, err
+	}
+	for i, outcome := range at {
+		lines[i].Op, lines[i].At = ledger.Settled, time.Now().UnixMicro()
+		if settled := out.Settled[outcome]; settled != nil {
+			lines[i].Op = ledger.Late
+			if !errors.Is(settled, store.ErrLeaseLost) {
+				return out, fmt.Errorf("an outcome was refused for another reason than a lost lease: %w", settled)
+			}
+		}
+	}
+	s.keep(x.Settle, out.Claims)
+	return out, s.note(lines)
+}
+
+// outcomes returns a line for each outcome that the ledger is about, and the
+// outcomes' places. What the engine says about a run that ended in a transaction
+// changes nothing or is the truth about one that did not commit: either way it
+// is not what the store will show.
+func (s *noted) outcomes(settle []job.Outcome) (lines []ledger.Line, at []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range settle {
+		o := &settle[i]
+		if s.inTx[store.Run{ID: o.ID, Token: o.Token}] {
+			continue
+		}
+		lines = append(lines, ledger.Line{Op: ledger.Settle, At: time.Now().UnixMicro(), ID: o.ID, Token: o.Token,
+			Cause: uint8(o.Cause), To: o.To})
+		at = append(at, i)
+	}
+	return lines, at
+}
+
+func (s *noted) note(lines []ledger.Line) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	return s.book.Note(lines...)
+}
+
+// keep books which runs this process has.
+func (s *noted) keep(settled []job.Outcome, claims []job.Claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range settled {
+		if o := &settled[i]; s.held[o.ID] == o.Token {
+			delete(s.held, o.ID)
+		}
+	}
+	for i := range claims {
+		s.held[claims[i].ID] = claims[i].Token
+	}
+}
+
+// endsInTx says that a run ends in a transaction.
+func (s *noted) endsInTx(id job.ID, token job.Token) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inTx[store.Run{ID: id, Token: token}] = true
+	if s.held[id] == token {
+		delete(s.held, id)
+	}
+}
+
+// watchForStops notices that the process stood still for longer than a lease,
+// and then writes as a handler would that knows nothing of it.
+func (s *noted) watchForStops(ctx context.Context) {
+	tick := time.NewTicker(s.lease / 20)
+	defer tick.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		if now.Sub(last) > s.lease {
+			if err := s.writeLate(ctx); err != nil {
+				fmt.Fprintln(os.Stderr, "worker: late writes:", err)
+			}
+		}
+		last = now
+	}
+}
+
+// writeLate claims success for every run of this process that another one has
+// taken over. The store must refuse them all.
+func (s *noted) writeLate(ctx context.Context) error {
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	var runs []store.Run
+	s.mu.Lock()
+	for id, token := range s.held {
+		runs = append(runs, store.Run{ID: id, Token: token})
+	}
+	s.mu.Unlock()
+	status, err := s.Heartbeat(ctx, store.Beat{Lease: s.lease, Runs: runs})
+	if err != nil {
+		return err
+	}
+	var late []job.Outcome
+	for i, run := range runs {
+		if !status[i].Held {
+			late = append(late, job.Outcome{ID: run.ID, Token: run.Token, Cause: job.Succeeded, To: job.Completed,
+				Result: []byte("too late")})
+		}
+	}
+	if len(late) == 0 {
+		return nil
+	}
+	_, err = s.exchange(ctx, store.Exchange{Holder: s.name, Lease: s.lease, Settle: late})
+	return err
+}
