@@ -5,14 +5,92 @@
 package failure
 
 // Class is the named bucket that a policy decides by. Classes are stored as
-// text; users may add their own by WithClass.
+// text; users may add their own by WithClass and in policy files.
 type Class string
 
-// The classes that need no classification.
+// The retriable classes.
+const (
+	NetworkTimeout        Class = "NetworkTimeout"        // a connection timed out or broke off
+	RateLimitExceeded     Class = "RateLimitExceeded"     // too many requests in a short time
+	TemporaryServiceError Class = "TemporaryServiceError" // a service is down or overloaded
+	ResourceConstraint    Class = "ResourceConstraint"    // memory, disk, handles or workers ran out
+)
+
+// The classes that no later attempt mends: somebody has to change something.
+const (
+	InvalidInput          Class = "InvalidInput"          // the input is broken, private, deleted or of a wrong kind
+	AuthenticationFailure Class = "AuthenticationFailure" // the credentials are missing, wrong or expired
+	PaymentRequired       Class = "PaymentRequired"       // money or credit is missing
+	ContentViolation      Class = "ContentViolation"      // refused for what the content is
+	InputExceedsLimits    Class = "InputExceedsLimits"    // the input is longer or larger than allowed
+	QuotaExceeded         Class = "QuotaExceeded"         // the quota of a day, a month or a plan is used up
+	ValidationError       Class = "ValidationError"       // the request does not have the form that is required
+	PermissionError       Class = "PermissionError"       // known, but not allowed to do this
+	NotFound              Class = "NotFound"              // what the job names does not exist
+	BusinessLogicError    Class = "BusinessLogicError"    // well formed, and refused by the rules of the application
+)
+
+// The classes that need no classification, and the one of what nothing matches.
 const (
 	UnknownError   Class = "UnknownError"   // nothing says what it was
 	AttemptTimeout Class = "AttemptTimeout" // the time limit of the kind ended the run
 	Crash          Class = "Crash"          // the run ended without a word
 	Panic          Class = "Panic"          // the handler panicked
 	Cancelled      Class = "Cancelled"      // the handler or a person cancelled the job
+	Internal       Class = "Internal"       // the outcome of the run could not be written
 )
+
+// Verdict is what the evidence says about another attempt. The words are stored
+// and append-only.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictRetry          Verdict = "retry"           // waiting may mend it
+	VerdictThrottle       Verdict = "throttle"        // waiting mends it: too much was asked in a short time
+	VerdictQuota          Verdict = "quota"           // used up until a date or until somebody pays
+	VerdictDependencyDown Verdict = "dependency_down" // an outside service is down for all jobs alike
+	VerdictPermanent      Verdict = "permanent"       // no later attempt mends it
+	VerdictCancelled      Verdict = "cancelled"       // no failure: it was wanted
+	VerdictCrash          Verdict = "crash"           // the worker died; the job may be why
+	VerdictUnknown        Verdict = "unknown"         // nothing says whether waiting mends it
+)
+
+// Retriable reports whether another attempt can make sense without anybody
+// changing anything. It is true of VerdictUnknown, of which the policy has the
+// say, and false of a verdict that does not exist.
+func (v Verdict) Retriable() bool {
+	switch v {
+	case VerdictRetry, VerdictThrottle, VerdictDependencyDown, VerdictCrash, VerdictUnknown:
+		return true
+	}
+	return false
+}
+
+// ClassInfo is what is known of a built-in class: data that policy files may
+// replace, text by text.
+type ClassInfo struct {
+	Class    Class
+	Verdict  Verdict
+	Summary  string // what it is, in one line, for the documentation
+	Retrying string // for users, while another attempt is scheduled
+	Dead     string // for users, when there will be none
+	Operator string // for operators: who has to act, and how
+}
+
+// Classes returns the built-in classes: the retriable ones, those that are not,
+// and those that the engine gives. The caller may change the slice.
+func Classes() []ClassInfo {
+	all := classTable
+	return all[:]
+}
+
+// InfoOf returns what is known of a built-in class.
+func InfoOf(c Class) (ClassInfo, bool) {
+	for i := range classTable {
+		if classTable[i].Class == c {
+			return classTable[i], true
+		}
+	}
+	return ClassInfo{}, false
+}

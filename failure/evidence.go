@@ -16,24 +16,45 @@ const (
 	NodesMax   = 1000     // errors of one tree that are looked at
 )
 
+// EvidenceVersion is the format of Evidence as JSON.
+const EvidenceVersion = 1
+
+// Sent says whether a request can have reached the other side. The words are
+// stored and append-only.
+type Sent string
+
+// What is known of the request.
+const (
+	SentUnknown Sent = ""         // it may have been received, and even done
+	NotSent     Sent = "not_sent" // the other side has seen nothing of it, or says so
+)
+
 // Evidence is what is known about one failure. All texts are valid UTF-8. The
-// zero value is the evidence of no error.
+// zero value is the evidence of no error. As JSON it is a wire format with a
+// version.
 type Evidence struct {
-	Message    string        `json:"message"`
-	Code       string        `json:"code,omitempty"`        // by mark
-	Class      Class         `json:"class,omitempty"`       // by mark
-	Permanent  bool          `json:"permanent,omitempty"`   // by mark
-	RetryAfter time.Duration `json:"retry_after,omitempty"` // by mark: the shortest wait
-	Dependency string        `json:"dependency,omitempty"`  // by mark: the service that is down
-	Snooze     time.Duration `json:"snooze,omitempty"`      // by mark: not a failure, run again after this
-	Cancel     bool          `json:"cancel,omitempty"`      // by mark: not a failure, do not run again
-	Timeout    bool          `json:"timeout,omitempty"`     // a context's deadline was exceeded
-	Canceled   bool          `json:"canceled,omitempty"`    // a context was cancelled
-	HTTPStatus int           `json:"http_status,omitempty"` // 0 is unknown
-	Exit       *int          `json:"exit_code,omitempty"`   // of a subprocess; nil is unknown
-	Signal     string        `json:"signal,omitempty"`      // that ended a subprocess, such as "SIGKILL"
-	Details    []byte        `json:"-"`                     // a JSON object or nil
-	Stderr     []byte        `json:"-"`                     // the tail, of a subprocess
+	Message     string        `json:"message"`
+	Code        string        `json:"code,omitempty"`         // by mark: the handler's own
+	Class       Class         `json:"class,omitempty"`        // by mark
+	Permanent   bool          `json:"permanent,omitempty"`    // by mark
+	RetryAfter  time.Duration `json:"retry_after,omitempty"`  // by mark or typed error: the shortest wait
+	NotBefore   time.Time     `json:"not_before,omitzero"`    // by typed error: no attempt before this time of the other side's clock
+	Dependency  string        `json:"dependency,omitempty"`   // by mark: the service that is down
+	Snooze      time.Duration `json:"snooze,omitempty"`       // by mark: not a failure, run again after this
+	Cancel      bool          `json:"cancel,omitempty"`       // by mark: not a failure, do not run again
+	Timeout     bool          `json:"timeout,omitempty"`      // something timed out: a context's deadline, a connection
+	Canceled    bool          `json:"canceled,omitempty"`     // a context was cancelled
+	HTTPStatus  int           `json:"http_status,omitempty"`  // 0 is unknown
+	GRPC        string        `json:"grpc,omitempty"`         // canonical name of a gRPC status, such as "UNAVAILABLE"
+	SQLState    string        `json:"sql_state,omitempty"`    // five characters, such as "40001"
+	Errno       string        `json:"errno,omitempty"`        // of the operating system, such as "ECONNRESET"
+	ServiceCode string        `json:"service_code,omitempty"` // that the other side gave, such as "SlowDown"
+	Types       []string      `json:"types,omitempty"`        // of the errors that say something, the outer first, such as "net.OpError"
+	Sent        Sent          `json:"sent,omitempty"`         // whether the request can have arrived
+	Exit        *int          `json:"exit_code,omitempty"`    // of a subprocess; nil is unknown
+	Signal      string        `json:"signal,omitempty"`       // that ended a subprocess, such as "SIGKILL"
+	Details     []byte        `json:"-"`                      // a JSON object or nil
+	Stderr      []byte        `json:"-"`                      // the tail, of a subprocess
 
 	details []any // as collected from the marks
 }

@@ -30,17 +30,19 @@ func (a Action) String() string {
 	return fmt.Sprintf("action(%d)", uint8(a))
 }
 
-// Verdict is what the evidence says. The words are stored and append-only.
-type Verdict string
+// Verdict is what the evidence says.
+type Verdict = failure.Verdict
 
 // The verdicts.
 const (
-	Retriable      Verdict = "retry"
-	Throttled      Verdict = "throttle"
-	DependencyDown Verdict = "dependency_down"
-	Permanent      Verdict = "permanent"
-	Cancelled      Verdict = "cancelled"
-	Unknown        Verdict = "unknown"
+	Retriable      = failure.VerdictRetry
+	Throttled      = failure.VerdictThrottle
+	Quota          = failure.VerdictQuota
+	DependencyDown = failure.VerdictDependencyDown
+	Permanent      = failure.VerdictPermanent
+	Cancelled      = failure.VerdictCancelled
+	Crashed        = failure.VerdictCrash
+	Unknown        = failure.VerdictUnknown
 )
 
 // The rules that can have the last word. The words are stored and append-only.
