@@ -3,10 +3,12 @@ package config
 import (
 	"strings"
 	"time"
+
+	"github.com/redrive/redrive/internal/yamlfile"
 )
 
 func (r *reader) kinds(v value, c *Config) {
-	r.named(v, "a mapping such as {thumbnail: {command: [./thumb]}}", "kind", func(name string, at position, v value) {
+	r.Named(v, "a mapping such as {thumbnail: {command: [./thumb]}}", "kind", func(name string, at position, v value) {
 		c.Kinds[name] = r.kind(v, at, c)
 		c.KindNames = append(c.KindNames, name)
 	})
@@ -14,33 +16,33 @@ func (r *reader) kinds(v value, c *Config) {
 
 func (r *reader) kind(v value, at position, c *Config) Kind {
 	k := defaultKind(c.MaxAttemptsCeiling)
-	r.fields(v, "a mapping such as {command: [./thumb]}", []field{
+	r.Fields(v, "a mapping such as {command: [./thumb]}", []field{
 		{"command", r.command(&k.Command)},
-		{"queue", r.nonEmpty(&k.Queue)},
-		{"timeout", r.duration(&k.Timeout, timeoutMin, timeoutMax)},
-		{"kill_grace", r.duration(&k.KillGrace, killGraceMin, killGraceMax)},
-		{"priority", r.integer(&k.Priority, priorityMin, priorityMax, "")},
-		{"workers", r.integer(&k.Workers, workersMin, workersMax, "")},
-		{"limit", r.integer(&k.Limit, limitMin, limitMax, "")},
+		{"queue", r.NonEmpty(&k.Queue)},
+		{"timeout", r.Duration(&k.Timeout, timeoutMin, timeoutMax)},
+		{"kill_grace", r.Duration(&k.KillGrace, killGraceMin, killGraceMax)},
+		{"priority", r.Integer(&k.Priority, priorityMin, priorityMax, "")},
+		{"workers", r.Integer(&k.Workers, workersMin, workersMax, "")},
+		{"limit", r.Integer(&k.Limit, limitMin, limitMax, "")},
 		{"rate", r.rate(&k.Rate)},
-		{"max_crashes", r.integer(&k.MaxCrashes, maxCrashesMin, maxCrashesMax, "")},
+		{"max_crashes", r.Integer(&k.MaxCrashes, maxCrashesMin, maxCrashesMax, "")},
 		{"env", r.env(&k.Env)},
 		{"set_env", r.setEnv(&k.SetEnv)},
-		{"dir", r.nonEmpty(&k.Dir)},
-		{"payload", choice(r, &k.Payload, []string{PayloadJSON, PayloadText}, []string{PayloadJSON, PayloadText})},
+		{"dir", r.NonEmpty(&k.Dir)},
+		{"payload", yamlfile.Choice(r.Reader, &k.Payload, []string{PayloadJSON, PayloadText}, []string{PayloadJSON, PayloadText})},
 		{"permanent_exit_codes", r.exitCodes(&k.PermanentExitCodes)},
 		{"retry", r.retry(&k.Retry, c.MaxAttemptsCeiling)},
 	})
-	if v.shape != shapeMapping && v.shape != shapeNull {
+	if v.Shape != yamlfile.Mapping && v.Shape != yamlfile.Null {
 		return k
 	}
-	if v.get("command") == nil {
-		r.addf(at, `%s has no command; add one such as command: [./thumb, --size, "256"]`, v.path)
+	if v.Get("command") == nil {
+		r.Addf(at, `%s has no command; add one such as command: [./thumb, --size, "256"]`, v.Path)
 	}
-	if queue := v.get("queue"); queue == nil {
-		r.checkQueue(at, v.path+" names no queue and the queue", k.Queue, c)
-	} else if queue.shape == shapeText && queue.text != "" {
-		r.checkQueue(queue.pos, v.path+".queue", queue.text, c)
+	if queue := v.Get("queue"); queue == nil {
+		r.checkQueue(at, v.Path+" names no queue and the queue", k.Queue, c)
+	} else if queue.Shape == yamlfile.Text && queue.Text != "" {
+		r.checkQueue(queue.Pos, v.Path+".queue", queue.Text, c)
 	}
 	return k
 }
@@ -50,49 +52,49 @@ const commandWanted = `a list of a program and its arguments such as [./thumb, -
 func (r *reader) command(into *[]string) func(value) {
 	return func(v value) {
 		switch {
-		case v.shape == shapeText:
-			r.mismatch(v, commandWanted, "; no shell splits it")
-		case v.shape == shapeList && len(v.items) == 0:
-			r.addf(v.pos, "%s is empty; write %s", v.path, commandWanted)
-		case v.shape == shapeList && v.items[0].shape == shapeText && v.items[0].text == "":
-			r.addf(v.items[0].pos, "%s[0] is empty; the first item is the program", v.path)
+		case v.Shape == yamlfile.Text:
+			r.Mismatch(v, commandWanted, "; no shell splits it")
+		case v.Shape == yamlfile.List && len(v.Items) == 0:
+			r.Addf(v.Pos, "%s is empty; write %s", v.Path, commandWanted)
+		case v.Shape == yamlfile.List && v.Items[0].Shape == yamlfile.Text && v.Items[0].Text == "":
+			r.Addf(v.Items[0].Pos, "%s[0] is empty; the first item is the program", v.Path)
 		default:
-			listOf(r, into, commandWanted, r.words)(v)
+			yamlfile.ListOf(r.Reader, into, commandWanted, r.Words)(v)
 		}
 	}
 }
 
 func (r *reader) env(into *[]string) func(value) {
 	return func(v value) {
-		listOf(r, into, "a list of names such as [PATH, HOME]", r.words)(v)
-		for _, item := range v.items {
-			if item.shape == shapeText && !isVariable(item.text) {
+		yamlfile.ListOf(r.Reader, into, "a list of names such as [PATH, HOME]", r.Words)(v)
+		for _, item := range v.Items {
+			if item.Shape == yamlfile.Text && !isVariable(item.Text) {
 				cure := "use letters, digits and '_', not starting with a digit"
-				if strings.Contains(item.text, "=") {
+				if strings.Contains(item.Text, "=") {
 					cure = "give names here and values under set_env"
 				}
-				r.addf(item.pos, "%s is a list of variables' names, found %s; %s", v.path, item.describe(), cure)
+				r.Addf(item.Pos, "%s is a list of variables' names, found %s; %s", v.Path, item.Describe(), cure)
 			}
 		}
-		r.noRepeats(v)
+		r.NoRepeats(v)
 	}
 }
 
 func (r *reader) setEnv(into *map[string]string) func(value) {
 	return func(v value) {
-		if v.shape == shapeNull || !r.is(v, shapeMapping, "a mapping such as {LANG: C}") {
+		if v.Shape == yamlfile.Null || !r.Is(v, yamlfile.Mapping, "a mapping such as {LANG: C}") {
 			return
 		}
 		*into = map[string]string{}
-		for _, e := range v.entries {
-			shown := e.key
-			if !isVariable(e.key) {
-				shown = quote(e.key)
-				r.addf(e.pos, "%s holds variables, found the name %s; use letters, digits and '_', not starting with a digit", v.path, shown)
+		for _, e := range v.Entries {
+			shown := e.Key
+			if !isVariable(e.Key) {
+				shown = yamlfile.Quote(e.Key)
+				r.Addf(e.Pos, "%s holds variables, found the name %s; use letters, digits and '_', not starting with a digit", v.Path, shown)
 			}
 			var text string
-			r.words(&text)(value{e.value, join(v.path, clip(shown))})
-			(*into)[e.key] = text
+			r.Words(&text)(value{Node: e.Value, Path: yamlfile.Join(v.Path, yamlfile.Clip(shown))})
+			(*into)[e.Key] = text
 		}
 	}
 }
@@ -108,22 +110,22 @@ func isVariable(s string) bool {
 
 func (r *reader) exitCodes(into *[]int) func(value) {
 	return func(v value) {
-		listOf(r, into, "a list of exit codes such as [65]", func(into *int) func(value) {
-			return r.integer(into, exitCodeMin, exitCodeMax, "")
+		yamlfile.ListOf(r.Reader, into, "a list of exit codes such as [65]", func(into *int) func(value) {
+			return r.Integer(into, exitCodeMin, exitCodeMax, "")
 		})(v)
-		r.noRepeats(v)
+		r.NoRepeats(v)
 	}
 }
 
 func (r *reader) waits(into *[]time.Duration) func(value) {
 	return func(v value) {
-		if v.shape == shapeList && (len(v.items) == 0 || len(v.items) > waitsMax) {
-			r.addf(v.pos, "%s must hold 1 to %d durations, found %d; the last one repeats, and max_retries: 0 switches retries off",
-				v.path, waitsMax, len(v.items))
+		if v.Shape == yamlfile.List && (len(v.Items) == 0 || len(v.Items) > waitsMax) {
+			r.Addf(v.Pos, "%s must hold 1 to %d durations, found %d; the last one repeats, and max_retries: 0 switches retries off",
+				v.Path, waitsMax, len(v.Items))
 			return
 		}
-		listOf(r, into, "a list of durations such as [1s, 10s, 1m]", func(into *time.Duration) func(value) {
-			return r.duration(into, waitMin, waitMax)
+		yamlfile.ListOf(r.Reader, into, "a list of durations such as [1s, 10s, 1m]", func(into *time.Duration) func(value) {
+			return r.Duration(into, waitMin, waitMax)
 		})(v)
 	}
 }

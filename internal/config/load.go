@@ -33,10 +33,10 @@ func Parse(name string, data []byte, dir string) (*Config, error) {
 	}
 	r := newReader(name)
 	c := Default()
-	if root := r.parse(data); root != nil {
-		r.config(value{node: root}, c)
+	if root, ok := r.Parse(data); ok {
+		r.config(root, c)
 	}
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	c.resolve(dir)

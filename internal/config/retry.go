@@ -13,9 +13,9 @@ func (r *reader) retry(into *Retry, ceiling int) func(value) {
 		retries, attempts := unset, unset
 		var waits []time.Duration // stays empty when it is wrong
 		note := fmt.Sprintf(" (max_attempts_ceiling is %d)", ceiling)
-		r.fields(v, "a mapping such as {max_retries: 3, waits: [1s, 10s, 1m]}", []field{
-			{"max_retries", r.integer(&retries, 0, ceiling-1, note)},
-			{"max_attempts", r.integer(&attempts, 1, ceiling, note)},
+		r.Fields(v, "a mapping such as {max_retries: 3, waits: [1s, 10s, 1m]}", []field{
+			{"max_retries", r.Integer(&retries, 0, ceiling-1, note)},
+			{"max_attempts", r.Integer(&attempts, 1, ceiling, note)},
 			{"waits", r.waits(&waits)},
 		})
 		if len(waits) > 0 {
@@ -23,16 +23,16 @@ func (r *reader) retry(into *Retry, ceiling int) func(value) {
 		}
 		switch {
 		case retries != unset && attempts != unset && attempts != retries+1:
-			r.addf(v.get("max_attempts").pos, "%s.max_attempts is %d, but max_retries: %d means %d executions; keep one of the two",
-				v.path, attempts, retries, retries+1)
+			r.Addf(v.Get("max_attempts").Pos, "%s.max_attempts is %d, but max_retries: %d means %d executions; keep one of the two",
+				v.Path, attempts, retries, retries+1)
 		case retries != unset:
 			into.MaxRetries = retries
 		case attempts != unset:
 			into.MaxRetries = attempts - 1
-		case v.get("max_retries") != nil || v.get("max_attempts") != nil: // wrong and reported
+		case v.Get("max_retries") != nil || v.Get("max_attempts") != nil: // wrong and reported
 		case len(waits) > ceiling-1:
-			r.addf(v.get("waits").pos, "%s.waits gives %d retries, but max_attempts_ceiling: %d allows %d; shorten it or set max_retries",
-				v.path, len(waits), ceiling, ceiling-1)
+			r.Addf(v.Get("waits").Pos, "%s.waits gives %d retries, but max_attempts_ceiling: %d allows %d; shorten it or set max_retries",
+				v.Path, len(waits), ceiling, ceiling-1)
 		case len(waits) > 0:
 			into.MaxRetries = len(waits)
 		}

@@ -4,19 +4,20 @@ import (
 	"log/slog"
 
 	"github.com/redrive/redrive/internal/suggest"
+	"github.com/redrive/redrive/internal/yamlfile"
 )
 
 // config reads the whole file. What later sections refer to is read first,
 // wherever it stands in the file.
 func (r *reader) config(v value, c *Config) {
-	r.fields(v, "a mapping", []field{
-		{"database", r.nonEmpty(&c.Database)},
-		{"temp_dir", r.nonEmpty(&c.TempDir)},
-		{"development", r.boolean(&c.Development)},
-		{"lease", r.duration(&c.Lease, leaseMin, leaseMax)},
-		{"rescue_interval", r.duration(&c.RescueInterval, rescueIntervalMin, rescueIntervalMax)},
-		{"shutdown_grace", r.duration(&c.ShutdownGrace, shutdownGraceMin, shutdownGraceMax)},
-		{"max_attempts_ceiling", r.integer(&c.MaxAttemptsCeiling, attemptsCeilingMin, attemptsCeilingMax, "")},
+	r.Fields(v, "a mapping", []field{
+		{"database", r.NonEmpty(&c.Database)},
+		{"temp_dir", r.NonEmpty(&c.TempDir)},
+		{"development", r.Boolean(&c.Development)},
+		{"lease", r.Duration(&c.Lease, leaseMin, leaseMax)},
+		{"rescue_interval", r.Duration(&c.RescueInterval, rescueIntervalMin, rescueIntervalMax)},
+		{"shutdown_grace", r.Duration(&c.ShutdownGrace, shutdownGraceMin, shutdownGraceMax)},
+		{"max_attempts_ceiling", r.Integer(&c.MaxAttemptsCeiling, attemptsCeilingMin, attemptsCeilingMax, "")},
 		{"log", func(v value) { r.log(v, &c.Log) }},
 		{"limits", func(v value) { r.limits(v, &c.Limits) }},
 		{"queues", func(v value) { r.queues(v, c) }},
@@ -25,15 +26,15 @@ func (r *reader) config(v value, c *Config) {
 }
 
 func (r *reader) log(v value, l *Log) {
-	r.fields(v, "a mapping such as {level: info, format: text}", []field{
-		{"level", choice(r, &l.Level, []string{"debug", "info", "warn", "error"},
+	r.Fields(v, "a mapping such as {level: info, format: text}", []field{
+		{"level", yamlfile.Choice(r.Reader, &l.Level, []string{"debug", "info", "warn", "error"},
 			[]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError})},
-		{"format", choice(r, &l.Format, []string{LogText, LogJSON}, []string{LogText, LogJSON})},
+		{"format", yamlfile.Choice(r.Reader, &l.Format, []string{LogText, LogJSON}, []string{LogText, LogJSON})},
 	})
 }
 
 func (r *reader) limits(v value, l *Limits) {
-	r.fields(v, "a mapping such as {payload: 256KiB}", []field{
+	r.Fields(v, "a mapping such as {payload: 256KiB}", []field{
 		{"payload", r.size(&l.PayloadBytes, payloadBytesMin, payloadBytesMax)},
 	})
 }
@@ -41,20 +42,20 @@ func (r *reader) limits(v value, l *Limits) {
 // queues reads the queues; without any, the default one stays.
 func (r *reader) queues(v value, c *Config) {
 	switch {
-	case len(v.entries) > 0:
+	case len(v.Entries) > 0:
 		c.Queues, c.QueueNames = map[string]Queue{}, nil
-	case v.shape != shapeMapping && v.shape != shapeNull:
+	case v.Shape != yamlfile.Mapping && v.Shape != yamlfile.Null:
 		c.Queues = nil // so that kinds are not blamed for it
 	}
-	r.named(v, "a mapping such as {default: {workers: 4}}", "queue", func(name string, _ position, v value) {
+	r.Named(v, "a mapping such as {default: {workers: 4}}", "queue", func(name string, _ position, v value) {
 		q := defaultQueue()
-		r.fields(v, "a mapping such as {workers: 4}", []field{
-			{"workers", r.integer(&q.Workers, workersMin, workersMax, "")},
-			{"limit", r.integer(&q.Limit, limitMin, limitMax, "")},
+		r.Fields(v, "a mapping such as {workers: 4}", []field{
+			{"workers", r.Integer(&q.Workers, workersMin, workersMax, "")},
+			{"limit", r.Integer(&q.Limit, limitMin, limitMax, "")},
 			{"rate", r.rate(&q.Rate)},
 		})
 		c.Queues[name] = q
-		if isName(name) {
+		if yamlfile.IsName(name) {
 			c.QueueNames = append(c.QueueNames, name)
 		}
 	})
@@ -69,5 +70,5 @@ func (r *reader) checkQueue(at position, subject, queue string, c *Config) {
 	if hint == "" {
 		hint = "; use one of them or define it"
 	}
-	r.addf(at, "%s %s is not defined under queues (defined: %s)%s", subject, quote(queue), suggest.List(c.QueueNames), hint)
+	r.Addf(at, "%s %s is not defined under queues (defined: %s)%s", subject, yamlfile.Quote(queue), suggest.List(c.QueueNames), hint)
 }

@@ -1,4 +1,4 @@
-package config
+package yamlfile
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 )
 
 // text checks that data is text of a bearable size and drops the byte order mark.
-func (r *reader) text(data []byte) (string, bool) {
-	if len(data) > MaxFileBytes {
-		r.addf(start, "the file is larger than 1 MiB; a configuration never needs that much, is this the right file?")
+func (r *Reader) text(data []byte) (string, bool) {
+	if len(data) > MaxBytes {
+		r.Addf(start, "the file is larger than 1 MiB; %s never needs that much, is this the right file?", r.about.Noun)
 		return "", false
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
@@ -18,13 +18,13 @@ func (r *reader) text(data []byte) (string, bool) {
 	for rest := text; rest != ""; {
 		c, size := utf8.DecodeRuneInString(rest)
 		if complaint := unreadable(c, rest[:size], rest[size:]); complaint != "" {
-			r.addf(at, "%s", complaint)
+			r.Addf(at, "%s", complaint)
 			return "", false
 		}
 		if rest = rest[size:]; c == '\n' {
-			at = position{at.line + 1, 1}
+			at = Position{at.Line + 1, 1}
 		} else {
-			at.col++
+			at.Col++
 		}
 	}
 	return text, true
@@ -44,7 +44,7 @@ func unreadable(c rune, spelling, after string) string {
 }
 
 // tooBlank reports a run of blank lines that is too long.
-func (r *reader) tooBlank(text string) bool {
+func (r *Reader) tooBlank(text string) bool {
 	run, n := 0, 0
 	for line := range strings.Lines(text) {
 		n++
@@ -52,7 +52,7 @@ func (r *reader) tooBlank(text string) bool {
 			run = 0
 		}
 		if run > maxBlankLines {
-			r.addf(position{n, 1}, "more than %d blank lines in a row; remove some", maxBlankLines)
+			r.Addf(Position{n, 1}, "more than %d blank lines in a row; remove some", maxBlankLines)
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package config
+package yamlfile
 
 import (
 	"unicode"
@@ -13,8 +13,8 @@ import (
 // The scanner skips some signs that make no sense, such as a second closing
 // quote. Then complete is false, stray is the first such place, and the tokens
 // after it are left out.
-func locate(text string, tokens token.Tokens) (where map[*token.Token]position, stray position, complete bool) {
-	where = make(map[*token.Token]position, len(tokens))
+func locate(text string, tokens token.Tokens) (where map[*token.Token]Position, stray Position, complete bool) {
+	where = make(map[*token.Token]Position, len(tokens))
 	c := cursor{rest: []rune(text), at: start}
 	for _, t := range tokens {
 		c.skipSpace()
@@ -31,7 +31,7 @@ func locate(text string, tokens token.Tokens) (where map[*token.Token]position, 
 
 // positionOf returns where t stands, or fallback without a token. One that is
 // not in the text, such as a value left out, stands where the one before it does.
-func positionOf(t *token.Token, where map[*token.Token]position, fallback position) position {
+func positionOf(t *token.Token, where map[*token.Token]Position, fallback Position) Position {
 	for ; t != nil; t = t.Prev {
 		if at, ok := where[t]; ok {
 			return at
@@ -43,14 +43,14 @@ func positionOf(t *token.Token, where map[*token.Token]position, fallback positi
 // cursor walks over text and counts lines and columns.
 type cursor struct {
 	rest []rune
-	at   position
+	at   Position
 }
 
 func (c *cursor) next() {
 	if c.rest[0] == '\n' {
-		c.at = position{c.at.line + 1, 1}
+		c.at = Position{c.at.Line + 1, 1}
 	} else {
-		c.at.col++
+		c.at.Col++
 	}
 	c.rest = c.rest[1:]
 }

@@ -1,4 +1,4 @@
-package config
+package yamlfile
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in a configuration file.
+// Problem is one mistake in a file.
 type Problem struct {
 	File string
 	// Line and Col count from 1; Col counts characters, not bytes.
@@ -34,23 +34,14 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// position is a place in the file, both parts counted from 1.
-type position struct{ line, col int }
+// Position is a place in a file, both parts counted from 1; Col counts characters.
+type Position struct{ Line, Col int }
 
-// reader collects the problems of one file.
-type reader struct {
-	file     string
-	problems Problems
-	// seen keeps a mistake behind an anchor from being told once per alias.
-	seen map[Problem]bool
-}
+var start = Position{1, 1}
 
-func newReader(file string) *reader {
-	return &reader{file: file, seen: map[Problem]bool{}}
-}
-
-func (r *reader) addf(at position, format string, args ...any) {
-	p := Problem{r.file, at.line, at.col, fmt.Sprintf(format, args...)}
+// Addf reports a problem. The same one at the same place is told once.
+func (r *Reader) Addf(at Position, format string, args ...any) {
+	p := Problem{r.file, at.Line, at.Col, fmt.Sprintf(format, args...)}
 	if r.seen[p] {
 		return
 	}
@@ -58,8 +49,8 @@ func (r *reader) addf(at position, format string, args ...any) {
 	r.problems = append(r.problems, p)
 }
 
-// err returns the sorted problems, or nil when there are none.
-func (r *reader) err() error {
+// Err returns the sorted problems as Problems, or nil when there are none.
+func (r *Reader) Err() error {
 	if len(r.problems) == 0 {
 		return nil
 	}
@@ -69,12 +60,13 @@ func (r *reader) err() error {
 	return r.problems
 }
 
-// quote shows text of the file in a message, shortened and on one line.
-func quote(s string) string { return strconv.Quote(clip(s)) }
+// Quote shows text of the file in a message, shortened and on one line.
+func Quote(s string) string { return strconv.Quote(Clip(s)) }
 
 const clipLength = 60
 
-func clip(s string) string {
+// Clip shortens s to 60 characters.
+func Clip(s string) string {
 	n := 0
 	for i := range s {
 		if n == clipLength {

@@ -1,4 +1,4 @@
-package config
+package yamlfile
 
 import (
 	"errors"
@@ -12,56 +12,56 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-var start = position{1, 1}
-
-// parse turns the text of a file into a tree, or reports why it cannot and returns nil.
-func (r *reader) parse(data []byte) *node {
+// Parse turns the text of a file into a tree, whose root is a mapping, or
+// reports why it cannot and returns false.
+func (r *Reader) Parse(data []byte) (Value, bool) {
 	text, ok := r.text(data)
 	if !ok || r.tooBlank(text) {
-		return nil
+		return Value{}, false
 	}
+	r.source = []rune(text)
 	file, where, ok := r.syntax(text)
 	if !ok {
-		return nil
+		return Value{}, false
 	}
 	body := r.onlyDocument(file, where)
 	if body == nil {
-		return nil
+		return Value{}, false
 	}
 	root := newTreeBuilder(r, where).build(body, start)
-	switch root.shape {
-	case shapeMapping:
-		return root
-	case shapeNull:
+	switch root.Shape {
+	case Mapping:
+		return Value{Node: root}, true
+	case Null:
 		r.empty()
-	case shapeInvalid: // told already
+	case Invalid: // told already
 	default:
-		r.addf(root.pos, "the file must be a mapping of settings such as \"database: jobs.db\", found %s", root.describe())
+		r.Addf(root.Pos, "the file must be a mapping of settings such as %q, found %s", r.about.Example, root.Describe())
 	}
-	return nil
+	return Value{}, false
 }
 
-func (r *reader) empty() {
-	r.addf(start, `the file is empty; define at least one kind under "kinds"`)
+func (r *Reader) empty() {
+	r.Addf(start, "the file is empty; %s", r.about.Start)
 }
 
 // syntax runs the YAML parser within the limits. The map tells where each token stands.
-func (r *reader) syntax(text string) (file *ast.File, where map[*token.Token]position, ok bool) {
+func (r *Reader) syntax(text string) (file *ast.File, where map[*token.Token]Position, ok bool) {
 	// The parser is a third party's and meets any text; a bug in it must not end the process.
 	defer func() {
 		if p := recover(); p != nil {
-			r.addf(start, "not valid YAML: the parser gave up (%s)", clip(fmt.Sprint(p)))
+			r.Addf(start, "not valid YAML: the parser gave up (%s)", Clip(fmt.Sprint(p)))
 			ok = false
 		}
 	}()
 	tokens := scan(text)
 	where, stray, complete := locate(text, tokens)
 	if len(tokens) > maxTokens {
-		r.addf(positionOf(tokens[maxTokens], where, start), "the file has more than %d keys, values, signs and comments up to here; shorten it", maxTokens)
+		r.Addf(positionOf(tokens[maxTokens], where, start), "the file has more than %d keys, values, signs and comments up to here; shorten it", maxTokens)
 		return nil, nil, false
 	}
 	if deep := tooDeep(tokens); deep != nil {
-		r.addf(positionOf(deep, where, start), "nested more than %d levels deep; a configuration needs at most 5", maxDepth)
+		r.Addf(positionOf(deep, where, start), "nested more than %d levels deep; %s needs at most %d", maxDepth, r.about.Noun, r.about.Depth)
 		return nil, nil, false
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -127,7 +127,7 @@ func open(columns []int, col int) []int {
 }
 
 // syntaxError reports where the parser stopped; a tab gets words of its own.
-func (r *reader) syntaxError(err error, text string, where map[*token.Token]position) {
+func (r *Reader) syntaxError(err error, text string, where map[*token.Token]Position) {
 	at, message := start, ""
 	type located interface {
 		error
@@ -141,40 +141,40 @@ func (r *reader) syntaxError(err error, text string, where map[*token.Token]posi
 		message = err.Error()
 	}
 	if tab, found := tabAt(strings.Split(text, "\n"), at); found {
-		r.addf(tab, "a tab cannot stand here; use spaces")
+		r.Addf(tab, "a tab cannot stand here; use spaces")
 		return
 	}
-	r.invalid(at, clip(oneLine(message)))
+	r.invalid(at, Clip(oneLine(message)))
 }
 
-func (r *reader) invalid(at position, what string) {
-	r.addf(at, "not valid YAML: %s; check the indentation, quotes and brackets here", what)
+func (r *Reader) invalid(at Position, what string) {
+	r.Addf(at, "not valid YAML: %s; check the indentation, quotes and brackets here", what)
 }
 
-// tabAt looks for a tab that the parser may have stumbled over at a position:
+// tabAt looks for a tab that the parser may have stumbled over at a Position:
 // right before it, or in the indentation of its line or the next one, which
 // may have been taken for more of the same text.
-func tabAt(lines []string, at position) (position, bool) {
-	for n := at.line; n <= min(at.line+1, len(lines)); n++ {
+func tabAt(lines []string, at Position) (Position, bool) {
+	for n := at.Line; n <= min(at.Line+1, len(lines)); n++ {
 		line := lines[n-1]
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		if i := strings.IndexByte(indent, '\t'); i >= 0 {
-			return position{n, i + 1}, true
+			return Position{n, i + 1}, true
 		}
 	}
-	if at.line <= len(lines) {
-		line := []rune(lines[at.line-1])
-		if before := at.col - 1; 0 < before && before <= len(line) && line[before-1] == '\t' {
-			return position{at.line, before}, true
+	if at.Line <= len(lines) {
+		line := []rune(lines[at.Line-1])
+		if before := at.Col - 1; 0 < before && before <= len(line) && line[before-1] == '\t' {
+			return Position{at.Line, before}, true
 		}
 	}
-	return position{}, false
+	return Position{}, false
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // onlyDocument returns the body of the file's one document, nil when it has none or several.
-func (r *reader) onlyDocument(file *ast.File, where map[*token.Token]position) ast.Node {
+func (r *Reader) onlyDocument(file *ast.File, where map[*token.Token]Position) ast.Node {
 	var only *ast.DocumentNode
 	for _, doc := range file.Docs {
 		if _, isDirective := doc.Body.(*ast.DirectiveNode); isDirective {
@@ -185,7 +185,7 @@ func (r *reader) onlyDocument(file *ast.File, where map[*token.Token]position) a
 			if first == nil && doc.Body != nil {
 				first = firstToken(doc.Body)
 			}
-			r.addf(positionOf(first, where, start), "a second document starts here; keep one document in the file")
+			r.Addf(positionOf(first, where, start), "a second document starts here; keep one document in the file")
 			return nil
 		}
 		only = doc

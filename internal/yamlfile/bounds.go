@@ -1,0 +1,16 @@
+package yamlfile
+
+// What bounds the work on a file, whoever wrote it.
+const (
+	// MaxBytes is the size of the largest file that is read.
+	MaxBytes = 1 << 20
+
+	// The YAML parser needs quadratic time for wide mappings and for blank
+	// lines that end a block of text, and quadratic memory for deep nesting,
+	// so all three are bounded before it runs.
+	maxTokens     = 50_000
+	maxDepth      = 32
+	maxBlankLines = 100 // in a row
+	// maxExpanded is how many values aliases may repeat altogether.
+	maxExpanded = 50_000
+)

@@ -1,0 +1,116 @@
+package yamlfile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/internal/human"
+	"github.com/redrive/redrive/internal/suggest"
+)
+
+// Words reads text that may be empty.
+func (r *Reader) Words(into *string) func(Value) {
+	return func(v Value) {
+		switch {
+		case v.Shape == Number || v.Shape == Bool:
+			r.Mismatch(v, "text", fmt.Sprintf("; put it in quotes: %q", Clip(v.Text)))
+		case !r.Is(v, Text, "text"):
+		case strings.ContainsRune(v.Text, 0):
+			r.Addf(v.Pos, "%s must not hold a NUL character; remove the \\x00 or \\0", v.Path)
+		default:
+			*into = v.Text
+		}
+	}
+}
+
+// NonEmpty reads text that is not empty.
+func (r *Reader) NonEmpty(into *string) func(Value) {
+	return func(v Value) {
+		if v.Shape == Text && v.Text == "" {
+			r.Addf(v.Pos, "%s is empty; write a text or remove it", v.Path)
+			return
+		}
+		r.Words(into)(v)
+	}
+}
+
+// Boolean reads true or false.
+func (r *Reader) Boolean(into *bool) func(Value) {
+	return func(v Value) {
+		if v.Shape != Bool || v.Text != "true" && v.Text != "false" {
+			r.Mismatch(v, "true or false", "")
+			return
+		}
+		*into = v.Text == "true"
+	}
+}
+
+// Choice reads one of a few words and stores what it stands for.
+func Choice[T any](r *Reader, into *T, words []string, meanings []T) func(Value) {
+	return func(v Value) {
+		i := slices.Index(words, v.Text)
+		if v.Shape != Text || i < 0 {
+			r.Mismatch(v, "one of "+suggest.List(words), suggest.DidYouMean(v.Text, words))
+			return
+		}
+		*into = meanings[i]
+	}
+}
+
+// Integer reads a whole number from lowest to highest. note may explain the bound.
+func (r *Reader) Integer(into *int, lowest, highest int, note string) func(Value) {
+	want := fmt.Sprintf("a whole number from %d to %d%s", lowest, highest, note)
+	return func(v Value) {
+		n, err := strconv.Atoi(v.Text)
+		switch {
+		case v.Shape == Text && err == nil:
+			r.Mismatch(v, want, "; remove the quotes")
+		case v.Shape == Number && err == nil && strconv.Itoa(n) != v.Text, // 010 is 8 to some readers
+			v.Shape == Number && errors.Is(err, strconv.ErrSyntax):
+			r.Mismatch(v, want, "; write plain decimal digits")
+		case v.Shape != Number || err != nil || n < lowest || n > highest:
+			r.Mismatch(v, want, "")
+		default:
+			*into = n
+		}
+	}
+}
+
+// Duration reads a time span with units from lowest to highest.
+func (r *Reader) Duration(into *time.Duration, lowest, highest time.Duration) func(Value) {
+	show, units, spelt := human.Duration, "ms, s, m and h, such as 90s or 1h30m", "write %[1]ss, %[1]sm or %[1]sh"
+	if r.about.Days {
+		show, units, spelt = Span, "ms, s, m, h and d, such as 90s, 1h30m or 7d", "write %[1]ss, %[1]sm, %[1]sh or %[1]sd"
+	}
+	want := fmt.Sprintf("a duration from %s to %s", show(lowest), show(highest))
+	return func(v Value) {
+		if v.Shape != Text && v.Shape != Number {
+			r.Mismatch(v, want, "")
+			return
+		}
+		if _, err := strconv.ParseFloat(v.Text, 64); err == nil {
+			r.Mismatch(v, want, fmt.Sprintf(" without a unit; "+spelt, Clip(v.Text)))
+			return
+		}
+		d, err := r.parseDuration(v.Text)
+		switch {
+		case err != nil:
+			r.Mismatch(v, want, "; write numbers with the units "+units)
+		case d < lowest || d > highest:
+			r.Mismatch(v, want, "")
+		default:
+			*into = d
+		}
+	}
+}
+
+func (r *Reader) parseDuration(s string) (time.Duration, error) {
+	if r.about.Days {
+		return ParseSpan(s)
+	}
+	return time.ParseDuration(s)
+}

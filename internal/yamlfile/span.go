@@ -1,0 +1,47 @@
+package yamlfile
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/internal/human"
+)
+
+// Day is the length of the unit d.
+const Day = 24 * time.Hour
+
+// ParseSpan reads a duration as time.ParseDuration does, with whole days before
+// the rest: "7d", "1d12h".
+func ParseSpan(s string) (time.Duration, error) {
+	number, rest, found := strings.Cut(s, "d")
+	if !found {
+		return time.ParseDuration(s)
+	}
+	days, err := strconv.ParseUint(number, 10, 32)
+	if err != nil || days > uint64(math.MaxInt64/Day) {
+		return 0, errors.New("days must be a whole number")
+	}
+	span := time.Duration(days) * Day
+	if rest == "" {
+		return span, nil
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil {
+		return 0, err
+	}
+	if strings.ContainsAny(rest[:1], "+-") || d > math.MaxInt64-span {
+		return 0, errors.New("out of range")
+	}
+	return span + d, nil
+}
+
+// Span writes a duration as ParseSpan reads it: 7d, 36h, 1h30m.
+func Span(d time.Duration) string {
+	if d > Day && d%Day == 0 {
+		return strconv.FormatInt(int64(d/Day), 10) + "d"
+	}
+	return human.Duration(d)
+}
