@@ -27,18 +27,20 @@ const (
 	JobCancelled   Type = 9
 	JobExpired     Type = 10
 	JobRetried     Type = 11
+	JobHeld        Type = 12
 
 	JobCancelAsked Type = 20 // a running job was asked to stop
 	JobProgressed  Type = 21 // its handler reported progress
 	QueueChanged   Type = 30 // a person changed a queue's settings
+	PolicyChanged  Type = 31 // a policy was published that was not known before
 )
 
 var typeNames = map[Type]string{
 	JobEnqueued: "job.enqueued", JobClaimed: "job.claimed", JobSucceeded: "job.succeeded",
 	JobFailed: "job.failed", JobSnoozed: "job.snoozed", JobDeferred: "job.deferred",
 	JobInterrupted: "job.interrupted", JobCrashed: "job.crashed", JobCancelled: "job.cancelled",
-	JobExpired: "job.expired", JobRetried: "job.retried", JobCancelAsked: "job.cancel_requested",
-	JobProgressed: "job.progressed", QueueChanged: "queue.changed",
+	JobExpired: "job.expired", JobRetried: "job.retried", JobHeld: "job.held", JobCancelAsked: "job.cancel_requested",
+	JobProgressed: "job.progressed", QueueChanged: "queue.changed", PolicyChanged: "policy.published",
 }
 
 // Of returns the type of the event that a transition by cause gives.

@@ -18,6 +18,7 @@ const (
 	PayloadMax     = 16 << 20 // bytes; the client's own default is 256 KiB
 	ResultMax      = 64 << 10 // bytes
 	AttrsMax       = 16 << 10 // bytes of JSON
+	PolicyMax      = 1 << 10  // bytes of a job's own settings
 	NameMax        = 64       // bytes of a kind or queue
 	TextMax        = 256      // bytes of an owner, key or correlation id
 	MessageMax     = 8 << 10  // bytes of a failure's message
@@ -47,6 +48,7 @@ type New struct {
 	Batch       int64  // 0 is none
 	Deps        string // canonical set of dependencies, part of the lane
 	Attrs       []byte // a JSON object or nil
+	Policy      []byte // the job's own settings, as package policy writes them; nil is none
 	Payload     []byte // bytes exactly as given
 	// Repeat says that an earlier call with this id ended in ErrUnknown: the
 	// store looks for the job first instead of inserting a second one.
@@ -81,6 +83,7 @@ type Claim struct {
 	Correlation string
 	Batch       int64
 	Attrs       []byte
+	Policy      []byte
 	Memo        []byte // what the last decision left for the next
 	Payload     []byte
 }
@@ -114,6 +117,7 @@ type Job struct {
 	Batch       int64    `json:"batch,omitempty"`
 	Reason      Reason   `json:"reason,omitempty"` // dead: why
 	Attrs       []byte   `json:"-"`
+	Policy      []byte   `json:"-"` // its own settings, kept while live or dead
 	Payload     []byte   `json:"-"` // kept while live or dead
 	Result      []byte   `json:"-"` // completed
 	Cost        int64    `json:"cost_microusd,omitempty"`

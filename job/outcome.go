@@ -25,7 +25,7 @@ type Outcome struct {
 
 	Result  []byte   // Completed; at most ResultMax bytes
 	Cost    int64    // of this run, in millionths of a US dollar
-	Failure *Failure // required for Failed, optional else
+	Failure *Failure // required for Failed and Held, optional else
 	Reason  Reason   // Dead
 	// Progressed says that the run reported progress, which ends with it.
 	Progressed bool
@@ -39,8 +39,8 @@ func (o *Outcome) Validate() error {
 		return fmt.Errorf("job %d: a run cannot end as %s by %s", o.ID, o.To, o.Cause)
 	case o.Token < 1:
 		return fmt.Errorf("job %d: run %d: runs are numbered from 1", o.ID, o.Token)
-	case o.Cause == Failed && o.Failure == nil:
-		return fmt.Errorf("job %d: a failed run needs its failure record", o.ID)
+	case (o.Cause == Failed || o.Cause == Held) && o.Failure == nil:
+		return fmt.Errorf("job %d: a %s run needs its failure record", o.ID, o.Cause)
 	case (o.To == Dead) != (o.Reason != ""):
 		return fmt.Errorf("job %d: a reason belongs to a dead job and to no other, got %q for %s", o.ID, o.Reason, o.To)
 	case o.Delay < 0:
@@ -89,6 +89,9 @@ const (
 	MaxRetries   Reason = "max_retries_exceeded"
 	Stalled      Reason = "stalled" // too many lost leases in one life
 	DeadlineOver Reason = "expired"
+	MaxCost      Reason = "max_cost_exceeded"
+	HintTooLong  Reason = "hint_too_long" // the other side asked for a wait beyond the policy's border
+	ManualReview Reason = "manual_review" // held by a rule before it ran; a retry releases it
 )
 
 // How says how a run failed. The words are stored and append-only.
@@ -100,6 +103,7 @@ const (
 	ByPanic   How = "panic"
 	ByTimeout How = "timeout"
 	ByCrash   How = "crash"
+	ByHold    How = "hold" // not run: a person is to decide first
 )
 
 // Failure is the stored record of one run that failed. There is one per (job,

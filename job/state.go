@@ -74,10 +74,11 @@ const (
 	Cancel      Cause = 9  // a person or the handler cancelled it
 	Expired     Cause = 10 // its deadline passed before it could run
 	Retried     Cause = 11 // a person retried a dead job: the next life
+	Held        Cause = 12 // a rule of the policy wants a person to decide; it has not run
 )
 
 var causeNames = [...]string{"", "enqueued", "claimed", "succeeded", "failed", "snoozed", "deferred",
-	"interrupted", "crashed", "cancelled", "expired", "retried"}
+	"interrupted", "crashed", "cancelled", "expired", "retried", "held"}
 
 // String returns the cause's word.
 func (c Cause) String() string {
@@ -110,6 +111,7 @@ var Transitions = [...]Transition{
 	{Running, Waiting, Interrupted},
 	{Running, Waiting, Crashed},
 	{Running, Dead, Crashed},
+	{Running, Dead, Held},
 	{Running, Cancelled, Cancel},
 	{Waiting, Cancelled, Cancel},
 	{Retrying, Cancelled, Cancel},
@@ -146,7 +148,7 @@ func (c *Counters) Count(cause Cause) {
 		c.Attempts++
 	case Crashed:
 		c.Crashes++
-	case Deferred:
+	case Deferred, Held:
 		c.Deferrals++
 	case Snoozed:
 		c.Snoozes++

@@ -34,6 +34,7 @@ type Store interface {
 	Worker
 	Reader
 	Admin
+	Policies
 	// Close releases what the store holds. Calls after it return an error.
 	Close() error
 }
@@ -271,6 +272,35 @@ type Reader interface {
 	Dump(ctx context.Context) (*Dump, error)
 }
 
+// Policies keeps the policies that decided. They are immutable: one row by the
+// hash of its content, so that a decision which names the hash can be explained
+// by the text that made it.
+type Policies interface {
+	// PublishPolicy keeps a policy. One that is known already changes nothing
+	// and is no error. The first time leaves an audit row and an event.
+	PublishPolicy(ctx context.Context, by By, p Policy) error
+	// Policy returns a policy by its hash; ErrNotFound when it is not known.
+	Policy(ctx context.Context, hash string) (Policy, error)
+	// PolicyList returns the policies that are known without their bodies, the
+	// newest first, PoliciesMax at most.
+	PolicyList(ctx context.Context) ([]Policy, error)
+}
+
+// Limits on policies.
+const (
+	PolicyBodyMax = 1 << 20 // bytes
+	PoliciesMax   = 1_000   // of one list
+)
+
+// Policy is a policy as it is kept. The store sets At and By.
+type Policy struct {
+	Hash string     `json:"hash"` // of the content, at most job.NameMax bytes
+	Name string     `json:"name"` // at most job.TextMax bytes
+	At   job.Micros `json:"at"`   // first published
+	By   string     `json:"by"`
+	Body []byte     `json:"-"` // the file; at most PolicyBodyMax bytes
+}
+
 // Filter selects jobs. Zero fields select everything.
 type Filter struct {
 	States []job.State
@@ -333,8 +363,8 @@ type Audit struct {
 	Seq    int64      `json:"seq"`
 	At     job.Micros `json:"at"`
 	Actor  string     `json:"actor"`
-	Action string     `json:"action"` // "job.cancel", "job.retry", "queue.set"
-	Target string     `json:"target"` // job id or queue
+	Action string     `json:"action"` // "job.cancel", "job.retry", "queue.set", "policy.publish"
+	Target string     `json:"target"` // job id, queue or hash of a policy
 	Reason string     `json:"reason,omitempty"`
 	Before string     `json:"before,omitempty"`
 	After  string     `json:"after,omitempty"`
@@ -354,6 +384,7 @@ type Dump struct {
 	Queues   []Queue
 	Events   []event.Event
 	Audit    []Audit
+	Policies []Policy // by hash
 }
 
 // Key is an idempotency key and the job that holds it.

@@ -18,6 +18,8 @@ func Validate(n *job.New) error {
 		return fmt.Errorf("a time before 1970 cannot be stored: %w", ErrInvalid)
 	case len(n.Payload) > job.PayloadMax:
 		return fmt.Errorf("payload of %d bytes: at most %d: %w", len(n.Payload), job.PayloadMax, ErrTooLarge)
+	case len(n.Policy) > job.PolicyMax:
+		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(n.Policy), job.PolicyMax, ErrTooLarge)
 	case len(n.Attrs) > job.AttrsMax:
 		return fmt.Errorf("attributes of %d bytes: at most %d: %w", len(n.Attrs), job.AttrsMax, ErrTooLarge)
 	}
@@ -122,6 +124,21 @@ func (b By) Validate() error {
 		return fmt.Errorf("actor of %d bytes: must be 1 to %d: %w", len(b.Actor), job.TextMax, ErrInvalid)
 	case len(b.Reason) > job.MessageMax:
 		return fmt.Errorf("reason of %d bytes: at most %d: %w", len(b.Reason), job.MessageMax, ErrTooLarge)
+	}
+	return nil
+}
+
+// Validate returns an error when the policy cannot be kept.
+func (p *Policy) Validate() error {
+	switch {
+	case p.Hash == "" || len(p.Hash) > job.NameMax:
+		return fmt.Errorf("policy: hash of %d bytes: must be 1 to %d: %w", len(p.Hash), job.NameMax, ErrInvalid)
+	case len(p.Name) > job.TextMax:
+		return fmt.Errorf("policy %s: name of %d bytes: at most %d: %w", p.Hash, len(p.Name), job.TextMax, ErrTooLarge)
+	case len(p.Body) == 0:
+		return fmt.Errorf("policy %s: has no body: %w", p.Hash, ErrInvalid)
+	case len(p.Body) > PolicyBodyMax:
+		return fmt.Errorf("policy %s: body of %d bytes: at most %d: %w", p.Hash, len(p.Body), PolicyBodyMax, ErrTooLarge)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (x *index) origin(p *past) *Enqueue {
 }
 
 // isTransition reports whether an event is a change of a job's state.
-func isTransition(e *event.Event) bool { return e.Type <= event.JobRetried }
+func isTransition(e *event.Event) bool { return e.Type < event.JobCancelAsked }
 
 // endsRun reports whether an event is the end of a run.
 func endsRun(e *event.Event) bool { return isTransition(e) && e.From == job.Running }

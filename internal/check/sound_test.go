@@ -163,13 +163,14 @@ var (
 	deferred    = job.Outcome{Cause: job.Deferred, To: job.Waiting}
 	interrupted = job.Outcome{Cause: job.Interrupted, To: job.Waiting}
 	cancelled   = job.Outcome{Cause: job.Cancel, To: job.Cancelled}
+	held        = job.Outcome{Cause: job.Held, To: job.Dead, Reason: job.ManualReview}
 )
 
 // end hands in the outcome of a run and notes the answer.
 func (r *recorder) end(c job.Claim, o job.Outcome) {
 	o.ID, o.Token = c.ID, c.Token
 	text := ""
-	if o.Cause == job.Failed {
+	if o.Cause == job.Failed || o.Cause == job.Held {
 		text = "boom " + c.ID.String()
 		o.Failure = &job.Failure{How: job.ByError, Class: "Boom", Message: text, Fingerprint: "boom|" + c.ID.String()}
 	}
@@ -191,7 +192,7 @@ func (r *recorder) work() {
 	plan := map[job.ID][]job.Outcome{
 		flaky:   {failed},
 		revived: {failed, died},
-		buried:  {died},
+		buried:  {held},
 		patient: {snoozed, deferred},
 		stopped: {cancelled},
 	}

@@ -219,3 +219,19 @@ func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) 
 func (s *Store) Retry(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
 	return do(ctx, s, "Retry", func() ([]error, error) { return s.inner.Retry(ctx, by, ids) })
 }
+
+// PublishPolicy implements store.Policies.
+func (s *Store) PublishPolicy(ctx context.Context, by store.By, p store.Policy) error {
+	_, err := do(ctx, s, "PublishPolicy", func() (struct{}, error) { return struct{}{}, s.inner.PublishPolicy(ctx, by, p) })
+	return err
+}
+
+// Policy implements store.Policies.
+func (s *Store) Policy(ctx context.Context, hash string) (store.Policy, error) {
+	return do(ctx, s, "Policy", func() (store.Policy, error) { return s.inner.Policy(ctx, hash) })
+}
+
+// PolicyList implements store.Policies.
+func (s *Store) PolicyList(ctx context.Context) ([]store.Policy, error) {
+	return do(ctx, s, "PolicyList", func() ([]store.Policy, error) { return s.inner.PolicyList(ctx) })
+}

@@ -132,7 +132,7 @@ func claimOf(r *record) job.Claim {
 		Life: r.Life, Counters: r.Counters, CreatedAt: r.CreatedAt, LifeAt: r.LifeAt,
 		RunAt: r.RunAt, ClaimedAt: r.ClaimedAt, Deadline: r.Deadline,
 		Owner: r.Owner, Correlation: r.Correlation, Batch: r.Batch,
-		Attrs: bytes.Clone(r.Attrs), Memo: bytes.Clone(r.memo), Payload: bytes.Clone(r.Payload),
+		Attrs: bytes.Clone(r.Attrs), Policy: bytes.Clone(r.Policy), Memo: bytes.Clone(r.memo), Payload: bytes.Clone(r.Payload),
 	}
 }
 

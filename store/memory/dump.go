@@ -21,6 +21,8 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Queues: t.sortedQueues(),
 		Events: slices.Clone(t.events),
 		Audit:  slices.Clone(t.audit),
+
+		Policies: t.sortedPolicies(),
 	}
 	for _, id := range t.ids {
 		d.Jobs = append(d.Jobs, t.whole(t.jobs[id]))

@@ -141,7 +141,7 @@ func (t *tx) insert(n *job.New) {
 			ID: n.ID, Kind: n.Kind, Queue: n.Queue, Priority: n.Priority, Life: 1,
 			CreatedAt: t.now, LifeAt: t.now, Deadline: n.Deadline,
 			Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch,
-			Attrs: bytes.Clone(n.Attrs), Payload: bytes.Clone(n.Payload),
+			Attrs: bytes.Clone(n.Attrs), Policy: bytes.Clone(n.Policy), Payload: bytes.Clone(n.Payload),
 		},
 		lane: t.lane(laneName{n.Queue, n.Kind, n.Deps}),
 	}

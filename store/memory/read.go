@@ -32,7 +32,8 @@ func (s *Store) Get(ctx context.Context, id job.ID) (job.Job, error) {
 // whole returns all there is about a job.
 func (t *tx) whole(r *record) job.Job {
 	j := r.Job
-	j.Attrs, j.Payload, j.Result = bytes.Clone(j.Attrs), bytes.Clone(j.Payload), bytes.Clone(j.Result)
+	j.Attrs, j.Policy = bytes.Clone(j.Attrs), bytes.Clone(j.Policy)
+	j.Payload, j.Result = bytes.Clone(j.Payload), bytes.Clone(j.Result)
 	for i := range t.failures[r.ID] {
 		j.Cost += t.failures[r.ID][i].Cost
 	}
@@ -42,7 +43,8 @@ func (t *tx) whole(r *record) job.Job {
 // narrow returns a job as lists show it.
 func narrow(r *record) job.Job {
 	j := r.Job
-	j.Attrs, j.Payload, j.Result, j.Progress, j.Cost = nil, nil, nil, job.Progress{}, 0
+	j.Attrs, j.Policy, j.Payload, j.Result = nil, nil, nil, nil
+	j.Progress, j.Cost = job.Progress{}, 0
 	return j
 }
 

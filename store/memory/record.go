@@ -80,7 +80,7 @@ func (t *tx) wait(r *record, to job.State, runAt job.Micros) {
 func (t *tx) finish(r *record, to job.State) {
 	r.State, r.FinishedAt = to, t.now
 	r.RunAt, r.Deadline = 0, 0
-	r.Payload, r.Attrs, r.memo = nil, nil, nil
+	r.Payload, r.Attrs, r.Policy, r.memo = nil, nil, nil, nil
 	t.attach(r)
 	if d := t.dead[r.ID]; d != nil {
 		d.Status = job.Resolved

@@ -43,6 +43,7 @@ type Store struct {
 	failures  map[job.ID][]job.Failure
 	keys      map[keyName]*key
 	groups    map[string]*store.Group
+	policies  map[string]store.Policy
 	seq       int64 // of the last commit that had events
 	events    []event.Event
 	audit     []store.Audit
@@ -71,6 +72,7 @@ func New(o Options) *Store {
 		failures:  make(map[job.ID][]job.Failure),
 		keys:      make(map[keyName]*key),
 		groups:    make(map[string]*store.Group),
+		policies:  make(map[string]store.Policy),
 		listeners: make(map[*listener]struct{}),
 	}
 }

@@ -16,9 +16,9 @@ var (
 	selRetry = &query{`SELECT lane, life, token, owner, batch, status, grp FROM redrive_dead WHERE job = ? AND revived = 0`}
 	insRetry = &query{`INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
-		batch, attrs, long, payload)
+		batch, attrs, policy, long, payload)
 		SELECT job, lane, 1, priority, ?2, token, life + 1, 0, 0, 0, 0, 0, created_at, ?2,
-		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, long, payload
+		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, long, payload
 		FROM redrive_dead WHERE job = ?1 AND revived = 0`}
 	setRedriven = &query{`UPDATE redrive_dead SET status = 1, revived = 1 WHERE job = ? AND revived = 0`}
 	setQueueRow = &query{`UPDATE redrive_queues SET mode = ?2, workers = ?3, lim = ?4, rate_n = ?5, rate_per = ?6

@@ -17,7 +17,7 @@ var (
 		WHERE lane = +?1 AND priority = +?2 AND state < 3 AND (run_at, id) > (+?3, +?4)
 		ORDER BY run_at, id`}
 	// Read, then written: RETURNING would put the row through a temporary table.
-	selClaim   = &query{`SELECT ` + runColumns + `, run_at, deadline, attrs, memo, payload FROM redrive_jobs WHERE id = ? AND state < 3`}
+	selClaim   = &query{`SELECT ` + runColumns + `, run_at, deadline, attrs, policy, memo, payload FROM redrive_jobs WHERE id = ? AND state < 3`}
 	setClaimed = &query{`UPDATE redrive_jobs SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4,
 		holder = ?5, crash_max = ?6 WHERE id = ?1 AND state < 3`}
 	selBody = &query{`SELECT payload FROM redrive_bodies WHERE job = ?`}
@@ -274,7 +274,8 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	err := t.rows(selClaim, func(row row) error {
 		r = t.scanRun(row)
 		claim.RunAt, claim.Deadline = job.Micros(row.int(runWidth)), job.Micros(row.int(runWidth+1))
-		claim.Attrs, claim.Memo, claim.Payload = row.blob(runWidth+2), row.blob(runWidth+3), row.blob(runWidth+4)
+		claim.Attrs, claim.Policy = row.blob(runWidth+2), row.blob(runWidth+3)
+		claim.Memo, claim.Payload = row.blob(runWidth+4), row.blob(runWidth+5)
 		return nil
 	}, num(id))
 	if err != nil || r == nil {

@@ -7,16 +7,16 @@ import (
 var (
 	putDead = &query{`INSERT INTO redrive_dead (job, status, revived, reason, class, grp, died_at, lane, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, deadline,
-		owner, correlation, key, batch, attrs, long, payload)
+		owner, correlation, key, batch, attrs, policy, long, payload)
 		SELECT id, 0, 0, ?3, ?4, ?5, ?6, lane, priority, token, life, ?7, ?8, ?9, ?10, ?11, created_at, life_at,
-		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, long, payload
+		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload
 		FROM redrive_jobs WHERE id = ?1 AND token = ?2
 		ON CONFLICT (job) DO UPDATE SET status = 0, revived = 0, reason = excluded.reason, class = excluded.class,
 		grp = excluded.grp, died_at = excluded.died_at, lane = excluded.lane, priority = excluded.priority,
 		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
 		deferrals = excluded.deferrals, snoozes = excluded.snoozes, interrupts = excluded.interrupts,
 		life_at = excluded.life_at, claimed_at = excluded.claimed_at, holder = excluded.holder,
-		deadline = excluded.deadline, attrs = excluded.attrs, long = excluded.long, payload = excluded.payload`}
+		deadline = excluded.deadline, attrs = excluded.attrs, policy = excluded.policy, long = excluded.long, payload = excluded.payload`}
 	selGroup = &query{`SELECT id FROM redrive_groups WHERE fingerprint = ?`}
 	insGroup = &query{`INSERT INTO redrive_groups (fingerprint, sample, first_at, last_at, n, pending)
 		VALUES (?1, ?2, ?3, ?3, 0, 0) RETURNING id`}

@@ -11,16 +11,17 @@ import (
 )
 
 var (
-	allLive = &query{`SELECT ` + liveColumns + `, j.attrs, coalesce(j.payload, b.payload)` + fromLive +
+	allLive = &query{`SELECT ` + liveColumns + `, j.attrs, j.policy, coalesce(j.payload, b.payload)` + fromLive +
 		`LEFT JOIN redrive_bodies b ON b.job = j.id ORDER BY j.id`}
 	allDone = &query{`SELECT ` + doneColumns + `, j.result, j.cost` + fromDone + `ORDER BY j.job, j.seq`}
-	allDead = &query{`SELECT ` + deadColumns + `, j.attrs, coalesce(j.payload, b.payload)` + fromDead +
+	allDead = &query{`SELECT ` + deadColumns + `, j.attrs, j.policy, coalesce(j.payload, b.payload)` + fromDead +
 		`LEFT JOIN redrive_bodies b ON b.job = j.job WHERE j.revived = 0 ORDER BY j.job`}
 	allFailures = &query{`SELECT ` + failureColumns + ` FROM redrive_failures ORDER BY job, token`}
 	allKeys     = &query{`SELECT owner, kind, key, job, until FROM redrive_keys ORDER BY job, owner, kind, key`}
 	allGroups   = &query{`SELECT fingerprint, sample, first_at, last_at, n, pending FROM redrive_groups ORDER BY fingerprint`}
 	allProgress = &query{`SELECT ` + progressColumns + ` FROM redrive_progress`}
 	allEvents   = &query{`SELECT seq, at, body FROM redrive_events ORDER BY seq`}
+	allPolicies = &query{`SELECT ` + policyColumns + `, body FROM redrive_policies ORDER BY hash`}
 	auditRows   = &query{`SELECT ` + auditColumns + ` FROM redrive_audit ORDER BY seq`}
 )
 
@@ -84,7 +85,7 @@ func dumpJobs(c session, d *store.Dump, cost map[job.ID]int64) error {
 	}
 	withPayload := func(r row) error {
 		j := scanJob(r)
-		j.Attrs, j.Payload = r.blob(columns), r.blob(columns+1)
+		j.Attrs, j.Policy, j.Payload = r.blob(columns), r.blob(columns+1), r.blob(columns+2)
 		add(j)
 		return nil
 	}
@@ -136,5 +137,9 @@ func dumpRest(c session, d *store.Dump) error {
 	if err != nil {
 		return err
 	}
-	return c.rows(auditRows, func(r row) error { d.Audit = append(d.Audit, scanAudit(r)); return nil })
+	err = c.rows(auditRows, func(r row) error { d.Audit = append(d.Audit, scanAudit(r)); return nil })
+	if err != nil {
+		return err
+	}
+	return c.rows(allPolicies, func(r row) error { d.Policies = append(d.Policies, scanPolicy(r)); return nil })
 }

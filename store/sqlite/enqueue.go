@@ -16,8 +16,8 @@ const inlineMax = 1 << 10
 var (
 	insJob = &query{`INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
-		deadline, owner, correlation, key, batch, attrs, long, payload)
-		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+		deadline, owner, correlation, key, batch, attrs, policy, long, payload)
+		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 		ON CONFLICT (id) DO NOTHING`}
 	insBody = &query{`INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`}
 	selKey  = &query{`SELECT job, digest, until FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`}
@@ -79,7 +79,7 @@ func (t *txn) insert(n *job.New) error {
 	}
 	changed, err := t.exec(insJob, num(n.ID), num(l.id), num(n.Priority), num(runAt), num(t.now),
 		setNum(n.Deadline), setText(n.Owner), setText(n.Correlation), setText(n.Key), setNum(n.Batch),
-		setBlob(n.Attrs), long, inline)
+		setBlob(n.Attrs), setBlob(n.Policy), long, inline)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ var writing = []plan{
 	{name: "insJob", q: insJob, want: noPlan},
 	{name: "insLane", q: insLane, want: noPlan},
 	{name: "insQueue", q: insQueue, want: noPlan},
+	{name: "insPolicy", q: insPolicy, want: noPlan},
 	{name: "insRetry", q: insRetry, want: "SEARCH redrive_dead" + byID},
 	{name: "putDead", q: putDead, want: "SEARCH redrive_jobs" + byID},
 	{name: "putKey", q: putKey, want: noPlan},
@@ -70,6 +71,8 @@ var writing = []plan{
 	{name: "selLive", q: selLive, want: "SEARCH redrive_jobs" + byID},
 	{name: "selNextLease", q: selNextLease, want: "SCAN redrive_jobs USING COVERING INDEX redrive_lease",
 		scan: "one row of the index of what runs"},
+	{name: "selPolicy", q: selPolicy, want: "SEARCH redrive_policies USING PRIMARY KEY (hash=?)"},
+	{name: "listPolicies", q: listPolicies, want: "SCAN redrive_policies; USE TEMP B-TREE FOR ORDER BY"},
 	{name: "selQueues", q: selQueues, want: "SCAN redrive_queues"},
 	{name: "selRates", q: selRates, want: "SCAN redrive_rates"},
 	{name: "selRetry", q: selRetry, want: "SEARCH redrive_dead" + byID},
@@ -127,7 +130,7 @@ var reading = []plan{
 // whole reads everything on purpose: Dump and the doctor.
 var whole = []plan{
 	{name: "allDead", q: allDead}, {name: "allDone", q: allDone}, {name: "allEvents", q: allEvents},
-	{name: "allFailures", q: allFailures}, {name: "allGroups", q: allGroups}, {name: "allKeys", q: allKeys},
+	{name: "allFailures", q: allFailures}, {name: "allGroups", q: allGroups}, {name: "allKeys", q: allKeys}, {name: "allPolicies", q: allPolicies},
 	{name: "allLive", q: allLive}, {name: "allProgress", q: allProgress}, {name: "auditRows", q: auditRows},
 	{name: "recount", q: recount}, {name: "recountGroups", q: recountGroups}, {name: "selDeadLetters", q: selDeadLetters},
 	{name: "selIntegrity", q: selIntegrity}, {name: "selOldest", q: selOldest},

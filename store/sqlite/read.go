@@ -32,9 +32,9 @@ const (
 const progressColumns = `job, token, at, done, total, note`
 
 var (
-	getLive = &query{`SELECT ` + liveColumns + `, j.attrs, j.long, j.payload` + fromLive + `WHERE j.id = ?`}
+	getLive = &query{`SELECT ` + liveColumns + `, j.attrs, j.policy, j.long, j.payload` + fromLive + `WHERE j.id = ?`}
 	getDone = &query{`SELECT ` + doneColumns + `, j.result, j.cost` + fromDone + `WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`}
-	getDead = &query{`SELECT ` + deadColumns + `, j.attrs, j.long, j.payload, j.revived` + fromDead + `WHERE j.job = ?`}
+	getDead = &query{`SELECT ` + deadColumns + `, j.attrs, j.policy, j.long, j.payload, j.revived` + fromDead + `WHERE j.job = ?`}
 
 	selProgress = &query{`SELECT ` + progressColumns + ` FROM redrive_progress WHERE job = ?`}
 	sumCost     = &query{`SELECT coalesce(sum(cost), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1
@@ -66,8 +66,8 @@ func (s *Store) Get(ctx context.Context, id job.ID) (j job.Job, err error) {
 func getJob(c session, id job.ID) (j job.Job, err error) {
 	found, long, revived := false, false, false
 	err = c.rows(getLive, func(r row) error {
-		j, found, long = scanJob(r), true, r.int(columns+1) != 0
-		j.Attrs, j.Payload = r.blob(columns), r.blob(columns+2)
+		j, found, long = scanJob(r), true, r.int(columns+2) != 0
+		j.Attrs, j.Policy, j.Payload = r.blob(columns), r.blob(columns+1), r.blob(columns+3)
 		return nil
 	}, num(id))
 	if err == nil && !found {
@@ -79,8 +79,8 @@ func getJob(c session, id job.ID) (j job.Job, err error) {
 	}
 	if err == nil && !found {
 		err = c.rows(getDead, func(r row) error {
-			j, found, long, revived = scanJob(r), true, r.int(columns+1) != 0, r.int(columns+3) != 0
-			j.Attrs, j.Payload = r.blob(columns), r.blob(columns+2)
+			j, found, long, revived = scanJob(r), true, r.int(columns+2) != 0, r.int(columns+4) != 0
+			j.Attrs, j.Policy, j.Payload = r.blob(columns), r.blob(columns+1), r.blob(columns+3)
 			return nil
 		}, num(id))
 	}

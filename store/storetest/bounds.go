@@ -48,6 +48,7 @@ func sizesOfAJob(r *rig) {
 		set func(n *job.New, size int)
 	}{
 		{job.AttrsMax, func(n *job.New, size int) { n.Attrs = []byte(`"` + text(size-2) + `"`) }},
+		{job.PolicyMax, func(n *job.New, size int) { n.Policy = []byte(`"` + text(size-2) + `"`) }},
 		{job.TextMax, func(n *job.New, size int) { n.Owner = text(size) }},
 		{job.TextMax, func(n *job.New, size int) { n.Key = text(size) }},
 		{job.TextMax, func(n *job.New, size int) { n.Correlation = text(size) }},

@@ -13,6 +13,7 @@ func deathPromises() []promise {
 		{"D1_LivingHasNoDeadLetter", livingHasNoDeadLetter},
 		{"D6_GroupsCountByFingerprint", groupsCountByFingerprint},
 		{"D6_NoFingerprintNoGroup", noFingerprintNoGroup},
+		{"R5_HeldIsDeadWithoutAnAttempt", heldIsDeadWithoutAnAttempt},
 	}
 }
 
@@ -26,6 +27,7 @@ func deadKeepsItsPayloadAndHistory(r *rig) {
 	j := r.get(id)
 	same(r, "payload", string(j.Payload), "do it")
 	same(r, "attributes", string(j.Attrs), `{"minutes":361}`)
+	same(r, "settings", string(j.Policy), `{"max_retries":1}`)
 	same(r, "reason", j.Reason, job.NonRetriable)
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
 		Job: id, Life: 1, Status: job.Pending, Reason: job.NonRetriable, Class: "InvalidInput",
@@ -87,4 +89,28 @@ func noFingerprintNoGroup(r *rig) {
 	o.Failure.Fingerprint = ""
 	r.end(o)
 	same(r, "groups", r.dump().Groups, nil)
+}
+
+// proves: R5
+func heldIsDeadWithoutAnAttempt(r *rig) {
+	id := r.add(everyField)
+	c := r.takeID(id)
+	o := held(c)
+	r.end(o)
+	j := r.get(id)
+	same(r, "state and reason", []any{j.State, j.Reason}, []any{job.Dead, job.ManualReview})
+	same(r, "counters", j.Counters, job.Counters{Deferrals: 1})
+	same(r, "how", r.failures(id)[0].How, job.ByHold)
+	same(r, "settle again", r.settle(o), nil)
+	r.ok(r.retry(id))
+	c = r.takeID(id)
+	same(r, "life", c.Life, int32(2))
+	r.end(succeeded(c))
+	same(r, "dead letter", r.letter(id).Status, job.Resolved)
+
+	o = held(r.takeID(r.add()))
+	o.Failure = nil
+	if err := r.settle(o); err == nil {
+		r.fail("a held run without a record of it was settled")
+	}
 }

@@ -86,7 +86,7 @@ func (d *duel) newJob(id job.ID) job.New {
 		Priority: rapid.Int8Range(job.PriorityMin, job.PriorityMax).Draw(t, "priority"),
 		Owner:    pick(t, "owner", "", "", "alice"), Correlation: pick(t, "correlation", "", "req-7"),
 		Batch: pick(t, "batch", int64(0), 0, 7), Deps: pick(t, "deps", "", "", "s3"),
-		Attrs: pick(t, "attrs", nil, []byte(`{"a":1}`)), Payload: pick(t, "payload", nil, []byte("p"), make([]byte, 1025)),
+		Attrs: pick(t, "attrs", nil, []byte(`{"a":1}`)), Policy: pick(t, "policy", nil, []byte(`{}`)), Payload: pick(t, "payload", nil, []byte("p"), make([]byte, 1025)),
 	}
 	if chance(t, "scheduled", 3) {
 		n.RunAt = d.now().Add(d.tick("due") - pick(t, "earlier", 0, time.Minute))

@@ -35,6 +35,13 @@ func died(c job.Claim, class string, reason job.Reason) job.Outcome {
 	return o
 }
 
+// held ends a run before it has begun.
+func held(c job.Claim) job.Outcome {
+	o := died(c, "ManualReview", job.ManualReview)
+	o.Cause, o.Failure.How = job.Held, job.ByHold
+	return o
+}
+
 // waits ends a run by a cause that burns no attempt.
 func waits(c job.Claim, cause job.Cause, again time.Duration) job.Outcome {
 	o := outcome(c, cause, job.Waiting)
@@ -52,5 +59,6 @@ func ended(c job.Claim) []job.Outcome {
 		waits(c, job.Deferred, time.Minute),
 		waits(c, job.Interrupted, 0),
 		outcome(c, job.Cancel, job.Cancelled),
+		held(c),
 	}
 }

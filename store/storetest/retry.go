@@ -33,7 +33,7 @@ func retryOpensTheNextLife(r *rig) {
 	same(r, "job", r.get(id), job.Job{
 		ID: id, Kind: n.Kind, Queue: n.Queue, State: job.Waiting, Priority: n.Priority, Life: 2, Token: 2,
 		CreatedAt: r.start, LifeAt: r.now(), RunAt: r.now(),
-		Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Attrs: n.Attrs, Payload: n.Payload,
+		Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Attrs: n.Attrs, Policy: n.Policy, Payload: n.Payload,
 	})
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
 		Job: id, Life: 1, Status: job.Redriven, Reason: job.MaxRetries, Class: "NetworkTimeout",

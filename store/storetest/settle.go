@@ -39,6 +39,7 @@ func eachEndHasItsStateAndCounter(r *rig) {
 		{func(c job.Claim) job.Outcome { return waits(c, job.Deferred, time.Hour) }, job.Waiting, job.Counters{Deferrals: 1}},
 		{func(c job.Claim) job.Outcome { return waits(c, job.Interrupted, time.Hour) }, job.Waiting, job.Counters{Interrupts: 1}},
 		{func(c job.Claim) job.Outcome { return outcome(c, job.Cancel, job.Cancelled) }, job.Cancelled, job.Counters{}},
+		{held, job.Dead, job.Counters{Deferrals: 1}},
 	} {
 		created := r.now()
 		id := r.add()

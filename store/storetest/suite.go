@@ -49,7 +49,7 @@ func suite() []promise {
 	return slices.Concat(
 		enqueuePromises(), keyPromises(), claimPromises(), duePromises(), settlePromises(), deathPromises(), fencePromises(),
 		heartbeatPromises(), rescuePromises(), cancelPromises(), queuePromises(), limitPromises(), retryPromises(),
-		eventPromises(), readPromises(), boundPromises(), repeatPromises(), histories(),
+		policyPromises(), eventPromises(), readPromises(), boundPromises(), repeatPromises(), histories(),
 	)
 }
 

@@ -63,6 +63,7 @@ CREATE TABLE redrive_jobs (
 	key         TEXT,
 	batch       INTEGER,
 	attrs       BLOB,
+	policy      BLOB, -- the job's own settings
 	memo        BLOB,
 	long        INTEGER, -- 1: the payload is in redrive_bodies
 	payload     BLOB
@@ -163,6 +164,7 @@ CREATE TABLE redrive_dead (
 	key         TEXT,
 	batch       INTEGER,
 	attrs       BLOB,
+	policy      BLOB,
 	long        INTEGER,
 	payload     BLOB
 );
@@ -182,6 +184,15 @@ CREATE TABLE redrive_groups (
 	n           INTEGER NOT NULL,
 	pending     INTEGER NOT NULL
 );
+
+-- Policies as they were in force, by the hash of their content; never changed.
+CREATE TABLE redrive_policies (
+	hash TEXT PRIMARY KEY,
+	name TEXT NOT NULL,
+	at   INTEGER NOT NULL,
+	by   TEXT NOT NULL,
+	body BLOB NOT NULL
+) WITHOUT ROWID;
 
 CREATE TABLE redrive_keys (
 	owner      TEXT NOT NULL,
@@ -249,6 +260,7 @@ DROP TABLE redrive_counters;
 DROP TABLE redrive_progress;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
+DROP TABLE redrive_policies;
 DROP TABLE redrive_groups;
 DROP TABLE redrive_dead;
 DROP TABLE redrive_failures;

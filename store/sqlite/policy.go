@@ -1,0 +1,70 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const policyColumns = `hash, name, at, by`
+
+var (
+	insPolicy = &query{`INSERT INTO redrive_policies (hash, name, at, by, body) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (hash) DO NOTHING`}
+	selPolicy    = &query{`SELECT ` + policyColumns + `, body FROM redrive_policies WHERE hash = ?`}
+	listPolicies = &query{`SELECT ` + policyColumns + ` FROM redrive_policies ORDER BY at DESC, hash LIMIT ?`}
+)
+
+// PublishPolicy implements store.Policies.
+func (s *Store) PublishPolicy(ctx context.Context, by store.By, p store.Policy) error {
+	if err := errors.Join(by.Validate(), p.Validate()); err != nil {
+		return err
+	}
+	return s.write(ctx, func(t *txn) error { return t.publishPolicy(by, &p) })
+}
+
+func (t *txn) publishPolicy(by store.By, p *store.Policy) error {
+	changed, err := t.exec(insPolicy, text(p.Hash), text(p.Name), num(t.now), text(by.Actor), blob(p.Body))
+	if err != nil || changed == 0 {
+		return err
+	}
+	t.events.Add(&event.Event{Type: event.PolicyChanged, Reason: p.Hash})
+	return t.audit(by, "policy.publish", p.Hash, "", p.Name)
+}
+
+// Policy implements store.Policies.
+func (s *Store) Policy(ctx context.Context, hash string) (p store.Policy, err error) {
+	err = s.read(ctx, func(c session) error {
+		return c.rows(selPolicy, func(r row) error { p = scanPolicy(r); return nil }, text(hash))
+	})
+	if err == nil && p.Hash == "" {
+		err = fmt.Errorf("policy %.80q: %w", hash, store.ErrNotFound)
+	}
+	return p, err
+}
+
+// PolicyList implements store.Policies.
+func (s *Store) PolicyList(ctx context.Context) (list []store.Policy, err error) {
+	err = s.read(ctx, func(c session) error {
+		list = nil
+		return c.rows(listPolicies, func(r row) error {
+			list = append(list, scanPolicyHead(r))
+			return nil
+		}, num(store.PoliciesMax))
+	})
+	return list, err
+}
+
+func scanPolicyHead(r row) store.Policy {
+	return store.Policy{Hash: r.text(0), Name: r.text(1), At: job.Micros(r.int(2)), By: r.text(3)}
+}
+
+func scanPolicy(r row) store.Policy {
+	p := scanPolicyHead(r)
+	p.Body = r.blob(4)
+	return p
+}

@@ -1,0 +1,101 @@
+package storetest
+
+import (
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func policyPromises() []promise {
+	return []promise{
+		{"R9_PolicyIsKeptAsItDecided", policyIsKept},
+		{"R9_PolicyIsNeverRewritten", policyIsNeverRewritten},
+		{"R9_PoliciesAreListedNewestFirst", policiesAreListed},
+		{"Q9_PolicyIsAuditedAndToldOnce", policyIsAuditedAndTold},
+		{"X3_PolicyBounds", policyBounds},
+	}
+}
+
+var operator = store.By{Actor: "mallory", Reason: "roll-out"}
+
+// proves: R9
+func policyIsKept(r *rig) {
+	body := []byte("version: 1\n# \xff\x00 as given\n")
+	r.ok(r.PublishPolicy(ctx(), operator, store.Policy{Hash: "a1", Name: "alpha", Body: body}))
+	want := store.Policy{Hash: "a1", Name: "alpha", At: r.now(), By: "mallory", Body: body}
+	got, err := r.Policy(ctx(), "a1")
+	r.ok(err)
+	same(r, "policy", got, want)
+	r.clock.Advance(time.Hour)
+	got, err = r.Policy(ctx(), "a1")
+	r.ok(err)
+	same(r, "policy an hour later", got, want)
+	_, err = r.Policy(ctx(), "a2")
+	r.is(err, store.ErrNotFound)
+}
+
+// proves: R9
+func policyIsNeverRewritten(r *rig) {
+	first := store.Policy{Hash: "a1", Name: "alpha", Body: []byte("one")}
+	r.ok(r.PublishPolicy(ctx(), operator, first))
+	first.At, first.By = r.now(), operator.Actor
+	r.clock.Advance(time.Hour)
+	r.ok(r.PublishPolicy(ctx(), store.By{Actor: "trudy"}, store.Policy{Hash: "a1", Name: "beta", Body: []byte("two")}))
+	got, err := r.Policy(ctx(), "a1")
+	r.ok(err)
+	same(r, "policy", got, first)
+}
+
+// proves: R9
+func policiesAreListed(r *rig) {
+	for _, hash := range []string{"b", "a", "c"} {
+		r.ok(r.PublishPolicy(ctx(), operator, store.Policy{Hash: hash, Name: "n" + hash, Body: []byte("body")}))
+		if hash != "b" {
+			r.clock.Advance(time.Second)
+		}
+	}
+	list, err := r.PolicyList(ctx())
+	r.ok(err)
+	at := r.start
+	same(r, "policies", list, []store.Policy{
+		{Hash: "c", Name: "nc", At: at.Add(time.Second), By: operator.Actor},
+		{Hash: "a", Name: "na", At: at, By: operator.Actor},
+		{Hash: "b", Name: "nb", At: at, By: operator.Actor},
+	})
+}
+
+// proves: Q9
+func policyIsAuditedAndTold(r *rig) {
+	p := store.Policy{Hash: "a1", Name: "alpha", Body: []byte("one")}
+	r.ok(r.PublishPolicy(ctx(), operator, p))
+	r.ok(r.PublishPolicy(ctx(), operator, p))
+	rows, err := r.Audit(ctx(), 0, 10)
+	r.ok(err)
+	same(r, "audit", rows, []store.Audit{{
+		Seq: 1, At: r.now(), Actor: operator.Actor, Action: "policy.publish", Target: "a1", Reason: operator.Reason, After: "alpha",
+	}})
+	events, err := r.Events(ctx(), event.Cursor{}, 10)
+	r.ok(err)
+	same(r, "number of events", len(events), 1)
+	same(r, "type and hash", []string{events[0].Type.String(), events[0].Reason}, []string{"policy.published", "a1"})
+}
+
+// proves: X3
+func policyBounds(r *rig) {
+	sized := func(hash, name, body int) store.Policy {
+		return store.Policy{Hash: strings.Repeat("h", hash), Name: strings.Repeat("n", name), Body: make([]byte, body)}
+	}
+	r.ok(r.PublishPolicy(ctx(), operator, sized(job.NameMax, job.TextMax, store.PolicyBodyMax)))
+	r.is(r.PublishPolicy(ctx(), operator, sized(job.NameMax+1, 1, 1)), store.ErrInvalid)
+	r.is(r.PublishPolicy(ctx(), operator, sized(0, 1, 1)), store.ErrInvalid)
+	r.is(r.PublishPolicy(ctx(), operator, sized(1, job.TextMax+1, 1)), store.ErrTooLarge)
+	r.is(r.PublishPolicy(ctx(), operator, sized(1, 1, 0)), store.ErrInvalid)
+	r.is(r.PublishPolicy(ctx(), operator, sized(1, 1, store.PolicyBodyMax+1)), store.ErrTooLarge)
+	r.is(r.PublishPolicy(ctx(), store.By{}, sized(1, 1, 1)), store.ErrInvalid)
+	list, err := r.PolicyList(ctx())
+	r.ok(err)
+	same(r, "number of policies", len(list), 1)
+}
