@@ -1,0 +1,107 @@
+package scan
+
+import "strings"
+
+// punct reads what begins with a punctuation character.
+func (s *scanner) punct(i int) int {
+	c := s.text[i]
+	switch c {
+	case '_':
+		return i + 1
+	case '/', '~', '.':
+		if c != '/' && s.mask&cSlash == 0 {
+			break
+		}
+		if end, kind := s.path(i); end > i {
+			s.add(kind, i, end)
+			return end
+		}
+	case ':':
+		if s.at(i+1) == ':' && (i == s.base || classOf[s.text[i-1]]&cAlnum == 0) {
+			if end := s.ipv6(i); end > i {
+				s.add(IP, i, end)
+				return end
+			}
+		}
+	case '[':
+		if end, kind := s.placeholder(i); end > i {
+			s.add(kind, i, end)
+			return end
+		}
+	case '\\':
+		return s.escape(i)
+	case '-':
+		if end := s.pem(i); end > i {
+			return end
+		}
+		s.option(i)
+	}
+	s.addPunct(i, i+1, uint64(c))
+	return i + 1
+}
+
+// The marks that the sanitiser puts in place of what it takes out. They are
+// tokens of the kind that they replace.
+const (
+	MarkPath   = "[PATH]"
+	MarkIP     = "[IP]"
+	MarkSecret = "[REDACTED]"
+	MarkEmail  = "[EMAIL]"
+)
+
+func (s *scanner) placeholder(i int) (int, Kind) {
+	rest := s.text[i:]
+	switch {
+	case strings.HasPrefix(rest, MarkSecret):
+		return i + len(MarkSecret), Secret
+	case strings.HasPrefix(rest, MarkPath):
+		return i + len(MarkPath), Path
+	case strings.HasPrefix(rest, MarkIP):
+		return i + len(MarkIP), IP
+	case strings.HasPrefix(rest, MarkEmail):
+		return i + len(MarkEmail), Email
+	}
+	return i, Punct
+}
+
+// escape reads a backslash: texts inside of JSON and of source code come with
+// their line ends and quotes written as two characters.
+func (s *scanner) escape(i int) int {
+	if end := s.uncPath(i); end > i {
+		s.add(Path, i, end)
+		return end
+	}
+	switch c := s.at(i + 1); c {
+	case 'n', 'r':
+		s.addNewline(i, i+2)
+		return i + 2
+	case 't':
+		s.glued = false
+		return i + 2
+	case '"', '\'', '/', '\\':
+		s.addPunct(i, i+2, uint64(c))
+		return i + 2
+	case 'u':
+		value := uint64(0)
+		for k := i + 2; k < i+6; k++ {
+			if !isHex(s.at(k)) {
+				value = 0
+				break
+			}
+			value = value<<4 | uint64(hexValue(s.at(k)))
+		}
+		if value > 0 && value < 0x80 && classOf[byte(value)]&cAlnum == 0 {
+			s.addPunct(i, i+6, value)
+			return i + 6
+		}
+	}
+	s.addPunct(i, i+1, '\\')
+	return i + 1
+}
+
+func hexValue(c byte) byte {
+	if isDigit(c) {
+		return c - '0'
+	}
+	return lower(c) - 'a' + 10
+}

@@ -1,0 +1,136 @@
+package scan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/internal/scan"
+)
+
+// show writes tokens as kind:text, words without their kind.
+func show(text string) string {
+	var out []string
+	for _, tok := range scan.Tokens(nil, text) {
+		switch part := tok.Text(text); tok.Kind {
+		case scan.Word:
+			out = append(out, part)
+		case scan.Punct:
+			out = append(out, part)
+		case scan.Newline:
+			out = append(out, "/")
+		default:
+			out = append(out, fmt.Sprintf("<%s %s>", tok.Kind, part))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, want string }{
+		{"", ""},
+		{"dial tcp 10.0.0.1:8080: connect: connection refused", "dial tcp <ip 10.0.0.1> : <id 8080> : connect : connection refused"},
+		{"job 14041 failed", "job <number 14041> failed"},
+		{"RateLimitExceeded", "Rate Limit Exceeded"},
+		{"rate_limit-exceeded", "rate limit exceeded"},
+		{"HTTPError TLSHandshakeTimeout ECONNREFUSED RESOURCE_EXHAUSTED gRPC OAuth URLs",
+			"HTTP Error TLS Handshake Timeout ECONNREFUSED RESOURCE EXHAUSTED gRPC OAuth URLs"},
+		{"can't doesn’t video's 'quoted'", "can't doesn’t video's ' quoted '"},
+		{"S3 x509 E11000 utf8 http2 P2002 HY000", "S3 x509 E11000 utf8 http2 P2002 HY000"},
+		{"30s 10GB 500ms 4xx 1h30m 1.5s", "<number 30> s <number 10> GB <number 500> ms <number 4> xx <number 1> h <number 30> m <number 1.5> s"},
+		{"28P01 40P01 req_011CSHoEeqs5C35K2UUqR7Fy", "<id 28P01> <id 40P01> <id req_011CSHoEeqs5C35K2UUqR7Fy>"},
+		{"123e4567-e89b-12d3-a456-426614174000", "<id 123e4567-e89b-12d3-a456-426614174000>"},
+		{"1.2.3 v1.2.3 12:30:01 2026/11/20 2026-11-20T12:30:01.5Z",
+			"<id 1.2.3> <id v1.2.3> <id 12:30:01> <id 2026/11/20> <id 2026-11-20T12:30:01.5Z>"},
+		{"GET https://user:pw@host.example/v1/x?token=abc: 404", "GET <url https://user:pw@host.example/v1/x?token=abc> : <number 404>"},
+		{"HTTP/1.1 503 Service Unavailable", "HTTP / <number 1.1> <number 503> Service Unavailable"},
+		{"open /home/bob/x.mp4: no such file", "open <path /home/bob/x.mp4> : no such file"},
+		{`open C:\Users\bob\x.mp4: denied`, `open <path C:\Users\bob\x.mp4> : denied`},
+		{`\\srv\share\x y`, `<path \\srv\share\x> y`},
+		{"and/or n/a application/json I/O TCP/IP", "and / or n / a application / json I / O TCP / IP"},
+		{"~/x ./y/z ../w", "<path ~/x> <path ./y/z> <path ../w>"},
+		{"main.go:29 worker.mjs:118:21", "<file main.go> : <id 29> <file worker.mjs> : <id 118:21>"},
+		{"lookup db-1.prod.internal:5432 on localhost:53", "lookup <host db-1.prod.internal> : <id 5432> on <host localhost> : <id 53>"},
+		{"fe80::1%eth0 [2001:db8::2]:443 ::1", "<ip fe80::1%eth0> [ <ip 2001:db8::2> ] : <number 443> <ip ::1>"},
+		{"std::bad_alloc Net::ReadTimeout", "std :: bad alloc Net :: Read Timeout"},
+		{"mail bob@example.com", "mail <email bob@example.com>"},
+		{"Authorization: Bearer abcdef123456", "Authorization : Bearer <secret abcdef123456>"},
+		{"password=hunter2, retry", "password = <secret hunter2> , retry"},
+		{`{"api_key":"abc def"}`, `{ " api key " : " <secret abc def> " }`},
+		{"app:s3cret@tcp(db:3306)/x", "app : <secret s3cret> @ tcp ( db : <number 3306> ) / x"},
+		{"unexpected token: <", "unexpected token : <"},
+		{"key sk-ant-api03-abcDEF123456 and AKIAIOSFODNN7EXAMPLE", "key <secret sk-ant-api03-abcDEF123456> and <secret AKIAIOSFODNN7EXAMPLE>"},
+		{"a\n\n b\\nc \\\"d\\\"", `a / b / c \" d \"`},
+		{"-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- x",
+			"<secret -----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----> x"},
+		{"Нет места", "Нет места"},
+		{"连接超时", "连 接 超 时"},
+		{"\x1b[31mERROR\x1b[0m", "ERROR"},
+		{"\xff\xfe", "\xff\xfe"},
+	} {
+		if diff := cmp.Diff(tt.want, show(tt.text)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.text, diff)
+		}
+	}
+}
+
+func TestHashWord_Stems(t *testing.T) {
+	t.Parallel()
+	for _, group := range [][]string{
+		{"limit", "limits", "limited", "limiting", "LIMIT"},
+		{"deny", "denies", "denied", "denying"},
+		{"retry", "retries", "retried", "retrying"},
+		{"time", "times", "timed", "timing"},
+		{"exceed", "exceeds", "exceeded", "exceeding"},
+		{"cancel", "cancelled", "canceled", "cancels"},
+		{"throttle", "throttled", "throttling"},
+		{"refuse", "refused"},
+		{"address", "addresses"},
+		{"can't", "cant", "can’t", "CAN'T"},
+		{"process", "processes", "processing", "processed"},
+		{"drop", "dropped"},
+		{"video", "videos", "video's"},
+	} {
+		for _, word := range group[1:] {
+			if scan.HashWord(word) != scan.HashWord(group[0]) {
+				t.Errorf("%q and %q differ", group[0], word)
+			}
+		}
+	}
+	for _, pair := range [][2]string{{"status", "statu"}, {"string", "str"}, {"need", "ne"}, {"fail", "file"}, {"this", "thi"}, {"deny", "den"}} {
+		if scan.HashWord(pair[0]) == scan.HashWord(pair[1]) {
+			t.Errorf("%q and %q are alike", pair[0], pair[1])
+		}
+	}
+}
+
+func FuzzTokens(f *testing.F) {
+	f.Add("dial tcp 10.0.0.1:8080: https://u:p@h/x?y password=x -----BEGIN A-----")
+	f.Fuzz(func(t *testing.T, text string) {
+		end := int32(0)
+		for _, tok := range scan.Tokens(nil, text) {
+			if tok.Start < end || tok.End <= tok.Start || int(tok.End) > len(text) {
+				t.Fatalf("token %+v after %d in a text of %d bytes", tok, end, len(text))
+			}
+			end = tok.End
+			if tok.Kind == scan.Word {
+				if got := scan.HashWord(tok.Text(text)); got != tok.Hash {
+					t.Fatalf("word %q: hash %x, by itself %x", tok.Text(text), tok.Hash, got)
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkTokens(b *testing.B) {
+	text := `attempt 3: upload of video 8812: Put "https://storage.example.com/bucket/v1/object?part=7": dial tcp 10.12.0.7:443: connect: connection refused (request id req_011CSHoEeqs5C35K2, after 1.5s, giving up)`
+	b.Logf("%d bytes", len(text))
+	b.ReportAllocs()
+	var dst []scan.Token
+	for b.Loop() {
+		dst = scan.Tokens(dst[:0], text)
+	}
+}

@@ -1,0 +1,269 @@
+package scan
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// stemMax is the length in bytes above which words are not stemmed.
+const stemMax = 40
+
+// stem is a word's lower-case letters on the way to its hash.
+type stem struct {
+	buf  [stemMax]byte
+	n    int
+	long bool
+	hash uint64 // of a long word
+}
+
+const (
+	hashStart = 14695981039346656037 // FNV-1a of 64 bits
+	hashPrime = 1099511628211
+)
+
+func (w *stem) put(b byte) {
+	if w.n < stemMax {
+		w.buf[w.n] = b
+		w.n++
+		return
+	}
+	if !w.long {
+		w.long, w.hash = true, hashBytes(hashStart, w.buf[:])
+	}
+	w.hash = (w.hash ^ uint64(b)) * hashPrime
+}
+
+func (w *stem) putRune(r rune) {
+	var b [utf8.UTFMax]byte
+	for _, c := range b[:utf8.EncodeRune(b[:], unicode.ToLower(r))] {
+		w.put(c)
+	}
+}
+
+// sum returns the hash. Plain words lose their endings first, see stemLen.
+func (w *stem) sum(plain bool) uint64 {
+	switch {
+	case w.long:
+		return w.hash
+	case plain:
+		w.cut()
+	}
+	return hashBytes(hashStart, w.buf[:w.n])
+}
+
+func hashBytes(h uint64, bytes []byte) uint64 {
+	for _, b := range bytes {
+		h = (h ^ uint64(b)) * hashPrime
+	}
+	return h
+}
+
+// HashWord returns what the scanner gives as the hash of a word: case, the
+// apostrophes of "can't" and "video's" and the endings of plurals and of verbs
+// make no difference. The stem is only good for comparing, it is no word.
+func HashWord(word string) uint64 {
+	var w stem
+	plain := true
+	for _, r := range word {
+		switch {
+		case r == '\'' || r == '’':
+		case r >= utf8.RuneSelf:
+			w.putRune(r)
+			plain = false
+		default:
+			plain = plain && classOf[byte(r)]&cLetter != 0
+			w.put(lower(byte(r)))
+		}
+	}
+	return w.sum(plain)
+}
+
+func lower(b byte) byte {
+	if 'A' <= b && b <= 'Z' {
+		b += 'a' - 'A'
+	}
+	return b
+}
+
+// cut takes off the endings s, es, ed, ing, a silent e and a doubled last
+// consonant, as long as three letters with a vowel remain: limit, limits,
+// limited and limiting are alike, and deny, denies, denied and denying.
+func (w *stem) cut() {
+	b, n := w.buf[:w.n], w.n
+	ends := func(suffix string) bool { return len(b) >= len(suffix) && string(b[len(b)-len(suffix):]) == suffix }
+	keep := func(drop int) bool { return n-drop >= 3 && hasVowel(b[:n-drop]) }
+	if n < 4 {
+		return
+	}
+	switch b[n-1] {
+	case 's':
+		switch {
+		case ends("ies") && n > 4:
+			n -= 2
+			b[n-1] = 'y'
+			w.n = n
+			return
+		case ends("sses"), ends("xes"), ends("shes"), ends("ches"), ends("zes"):
+			n -= 2
+		case b[n-2] != 's' && b[n-2] != 'u' && b[n-2] != 'i':
+			n--
+		}
+	case 'd':
+		switch {
+		case ends("ied") && n > 4:
+			n -= 2
+			b[n-1] = 'y'
+			w.n = n
+			return
+		case ends("ed") && !ends("eed") && keep(2):
+			n -= 2
+		case ends("ed") && !ends("eed"):
+			n--
+		}
+	case 'g':
+		if ends("ing") && keep(3) {
+			n -= 3
+		}
+	}
+	if n > 3 && b[n-1] == 'e' && b[n-2] != 'e' && hasVowel(b[:n-1]) {
+		n--
+	}
+	if n > 3 && b[n-1] == b[n-2] && !isVowel(b[n-1]) {
+		n--
+	}
+	w.n = n
+}
+
+func hasVowel(b []byte) bool {
+	for _, c := range b {
+		if isVowel(c) || c == 'y' {
+			return true
+		}
+	}
+	return false
+}
+
+func isVowel(c byte) bool { return c == 'a' || c == 'e' || c == 'i' || c == 'o' || c == 'u' }
+
+// word adds one word of ASCII letters, and digits at its end. A contraction's
+// ending, with its apostrophe, may be part of it.
+func (s *scanner) word(start, end int, plain bool) {
+	var w stem
+	for i := start; i < end; i++ {
+		if c := s.text[i]; classOf[c]&cAlnum != 0 {
+			w.put(lower(c))
+		}
+	}
+	s.dst = append(s.dst, Token{
+		Kind: Word, Glued: s.glued, Start: int32(start), End: int32(end), Hash: w.sum(plain),
+	})
+	s.glued = true
+}
+
+// letters adds the words of a run of ASCII letters: it is cut where small
+// letters are followed by a capital, and before the last of several capitals
+// that small letters follow. A single letter in front stays with the rest, as
+// in gRPC and OAuth, and so does the s of URLs.
+func (s *scanner) letters(start, end int) int {
+	last := end + s.contraction(end)
+	from := start
+	for i := start + 1; i < end; i++ {
+		if classOf[s.text[i]]&cUpper == 0 {
+			continue
+		}
+		after := classOf[s.text[i-1]]&cLower != 0
+		before := i+1 < end && classOf[s.text[i+1]]&cLower != 0 && !(i+2 == end && s.text[i+1] == 's')
+		if (after || before) && !(i-start == 1) {
+			s.word(from, i, true)
+			from = i
+		}
+	}
+	s.word(from, last, true)
+	return last
+}
+
+// contraction returns the length of what follows a word after an apostrophe:
+// the t of can't, the s of video's.
+func (s *scanner) contraction(i int) int {
+	quote := 0
+	switch {
+	case s.at(i) == '\'':
+		quote = 1
+	case s.at(i) == 0xe2 && s.at(i+1) == 0x80 && s.at(i+2) == 0x99:
+		quote = 3
+	default:
+		return 0
+	}
+	j := i + quote
+	for j < len(s.text) && j < i+quote+3 && classOf[s.text[j]]&cLetter != 0 {
+		j++
+	}
+	if classOf[s.at(j)]&(cAlnum|cHigh) != 0 {
+		return 0
+	}
+	switch s.text[i+quote : j] {
+	case "s", "t", "d", "m", "re", "ve", "ll", "S", "T":
+		return j - i
+	}
+	return 0
+}
+
+// foreign adds a character beyond ASCII, or the word that begins with it or
+// contains it; start is where its ASCII letters begin. Scripts that write
+// without spaces have one word a character.
+func (s *scanner) foreign(start int) int {
+	r, size := utf8.DecodeRuneInString(s.text[start:])
+	switch {
+	case r >= utf8.RuneSelf && unicode.IsSpace(r):
+		s.glued = false
+		return start + size
+	case r == utf8.RuneError || r >= utf8.RuneSelf && !isLetter(r):
+		s.addPunct(start, start+size, uint64(r))
+		return start + size
+	}
+	var w stem
+	i, plain := start, true
+	for i < len(s.text) {
+		if c := classOf[s.text[i]]; c&cAlnum != 0 {
+			plain = plain && c&cDigit == 0
+			w.put(lower(s.text[i]))
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s.text[i:])
+		if r < utf8.RuneSelf || !isLetter(r) || isDense(r) && i > start {
+			break
+		}
+		w.putRune(r)
+		i, plain = i+size, false
+		if isDense(r) {
+			break
+		}
+	}
+	s.add(Word, start, i)
+	s.dst[len(s.dst)-1].Hash = w.sum(plain)
+	return i
+}
+
+func isLetter(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r))
+}
+
+func isDense(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}
+
+func (s *scanner) addPunct(start, end int, char uint64) {
+	if n := len(s.dst); n > 0 && s.glued && s.dst[n-1].Kind == Punct && s.dst[n-1].Hash == char && int(s.dst[n-1].End) == start {
+		s.dst[n-1].End = int32(end)
+		return
+	}
+	s.add(Punct, start, end)
+	s.dst[len(s.dst)-1].Hash = char
+}
+
+// letterAt reports whether a letter beyond ASCII is at i.
+func (s *scanner) letterAt(i int) bool {
+	r, _ := utf8.DecodeRuneInString(s.text[i:])
+	return isLetter(r)
+}
