@@ -2,7 +2,9 @@ package failure
 
 import (
 	"context"
-	"fmt"
+	"io"
+	"io/fs"
+	"reflect"
 	"syscall"
 	"time"
 )
@@ -12,12 +14,10 @@ const (
 	MessageMax = 8 << 10  // bytes of Message
 	DetailsMax = 64 << 10 // bytes of Details
 	StderrMax  = 64 << 10 // bytes of Stderr
-	CodeMax    = 64       // bytes of a code, a class or a dependency
+	CodeMax    = 64       // bytes of a code, a class, a dependency or a type name
+	TypesMax   = 8        // type names
 	NodesMax   = 1000     // errors of one tree that are looked at
 )
-
-// EvidenceVersion is the format of Evidence as JSON.
-const EvidenceVersion = 1
 
 // Sent says whether a request can have reached the other side. The words are
 // stored and append-only.
@@ -30,31 +30,31 @@ const (
 )
 
 // Evidence is what is known about one failure. All texts are valid UTF-8. The
-// zero value is the evidence of no error. As JSON it is a wire format with a
-// version.
+// zero value is the evidence of no error. Of makes it from an error; from
+// elsewhere it comes as JSON, see MarshalJSON.
 type Evidence struct {
-	Message     string        `json:"message"`
-	Code        string        `json:"code,omitempty"`         // by mark: the handler's own
-	Class       Class         `json:"class,omitempty"`        // by mark
-	Permanent   bool          `json:"permanent,omitempty"`    // by mark
-	RetryAfter  time.Duration `json:"retry_after,omitempty"`  // by mark or typed error: the shortest wait
-	NotBefore   time.Time     `json:"not_before,omitzero"`    // by typed error: no attempt before this time of the other side's clock
-	Dependency  string        `json:"dependency,omitempty"`   // by mark: the service that is down
-	Snooze      time.Duration `json:"snooze,omitempty"`       // by mark: not a failure, run again after this
-	Cancel      bool          `json:"cancel,omitempty"`       // by mark: not a failure, do not run again
-	Timeout     bool          `json:"timeout,omitempty"`      // something timed out: a context's deadline, a connection
-	Canceled    bool          `json:"canceled,omitempty"`     // a context was cancelled
-	HTTPStatus  int           `json:"http_status,omitempty"`  // 0 is unknown
-	GRPC        string        `json:"grpc,omitempty"`         // canonical name of a gRPC status, such as "UNAVAILABLE"
-	SQLState    string        `json:"sql_state,omitempty"`    // five characters, such as "40001"
-	Errno       string        `json:"errno,omitempty"`        // of the operating system, such as "ECONNRESET"
-	ServiceCode string        `json:"service_code,omitempty"` // that the other side gave, such as "SlowDown"
-	Types       []string      `json:"types,omitempty"`        // of the errors that say something, the outer first, such as "net.OpError"
-	Sent        Sent          `json:"sent,omitempty"`         // whether the request can have arrived
-	Exit        *int          `json:"exit_code,omitempty"`    // of a subprocess; nil is unknown
-	Signal      string        `json:"signal,omitempty"`       // that ended a subprocess, such as "SIGKILL"
-	Details     []byte        `json:"-"`                      // a JSON object or nil
-	Stderr      []byte        `json:"-"`                      // the tail, of a subprocess
+	Message     string
+	Code        string        // by mark: the handler's own
+	Class       Class         // by mark
+	Permanent   bool          // by mark
+	RetryAfter  time.Duration // by mark or by a typed error: the shortest wait
+	NotBefore   time.Time     // by a typed error: no attempt before this; the decision makes a wait of it
+	Dependency  string        // by mark: the service that is down
+	Snooze      time.Duration // by mark: not a failure, run again after this
+	Cancel      bool          // by mark: not a failure, do not run again
+	Timeout     bool          // something timed out: a context's deadline, a connection
+	Canceled    bool          // a context was cancelled
+	HTTPStatus  int           // 100 to 599; 0 is unknown
+	GRPC        string        // canonical name of a gRPC status, such as "UNAVAILABLE"
+	SQLState    string        // five characters, such as "40001"
+	Errno       string        // of the operating system or its resolver, such as "ECONNRESET", "EAI_AGAIN"
+	ServiceCode string        // that the other side gave, such as "SlowDown", "SQLITE_BUSY"
+	Types       []string      // see TypesMax; of errors that say something, the outer first; never changed
+	Sent        Sent          // whether the request can have arrived
+	Exit        *int          // exit code of a subprocess; nil is unknown
+	Signal      string        // that ended a subprocess, such as "SIGKILL"
+	Details     []byte        // a JSON object or nil
+	Stderr      []byte        // the tail, of a subprocess
 
 	details []any // as collected from the marks
 }
@@ -64,103 +64,139 @@ type Evidence struct {
 // outer before the inner, of joined errors the first before the others. It
 // never fails and never panics: nil gives the zero value, and a tree is followed
 // for NodesMax errors, so that a cycle ends.
+//
+// Types are named by package and type, "net.OpError", without a pointer's star;
+// known error values by their variable: "io.EOF", "io.ErrUnexpectedEOF",
+// "fs.ErrNotExist", "fs.ErrExist", "fs.ErrPermission", "fs.ErrClosed". Errors
+// that only wrap or only have a text are left out.
 func Of(err error) Evidence {
 	var e Evidence
 	if err == nil {
 		return e
 	}
 	e.Message = Text(err)
-	walk(err, func(node error) { e.read(node) })
-	e.Details = encodeDetails(e.details)
-	e.details = nil
+	e.readTree(err)
+	if e.details != nil {
+		e.Details = encodeDetails(e.details)
+		e.details = nil
+	}
 	return e
 }
 
-// read takes what one error of the tree tells. Nothing that is known already is
-// overwritten: the walk comes from the outside.
-func (e *Evidence) read(err error) {
-	if m, ok := err.(mark); ok { //nolint:errorlint // walk looks at each error by itself
-		m.note(e)
+// read takes what one error of the tree tells and reports whether that is more
+// than a text. Nothing that is known already is overwritten: the walk comes
+// from the outside. The types of the marks are named one by one because a call
+// through an interface would move the evidence to the heap.
+func (e *Evidence) read(err error) bool {
+	switch err := err.(type) { //nolint:errorlint // the walk looks at each error by itself
+	case *permanent:
+		err.note(e)
+	case *retryAfter:
+		err.note(e)
+	case *coded:
+		err.note(e)
+	case *classed:
+		err.note(e)
+	case *dependencyDown:
+		err.note(e)
+	case snooze:
+		err.note(e)
+	case cancel:
+		err.note(e)
+	case syscall.Errno:
+		e.readErrno(err)
+	default:
+		t := reflect.TypeOf(err)
+		return t != wrapType && e.readShape(err, shapeOf(t))
+	}
+	return true
+}
+
+// readShape reads what errors of this shape are known to tell.
+func (e *Evidence) readShape(err error, s *shape) bool {
+	switch {
+	case s.has&onlyText != 0:
+		return e.readValue(err)
+	case s.has&onlyWraps != 0:
+		return false
+	}
+	e.addTypes(s.names)
+	if s.has&anyMethod != 0 {
+		e.readMethods(err, s.has)
+	}
+	for _, how := range s.adapts {
+		e.adapt(how, err, s.has)
+	}
+	if len(s.fields) > 0 {
+		e.readFields(err, s)
+	}
+	if s.header != nil {
+		e.readHeader(s.header(reflect.ValueOf(err)), e.HTTPStatus)
+	}
+	return true
+}
+
+// addTypes adds names to Types. When they are too many, the innermost, which is
+// the cause, takes the last place.
+func (e *Evidence) addTypes(names []string) {
+	if e.Types == nil {
+		e.Types = names
 		return
 	}
-	e.Timeout = e.Timeout || stands(err, context.DeadlineExceeded)
-	e.Canceled = e.Canceled || stands(err, context.Canceled)
-	e.readHTTP(err)
-	e.readProcess(err)
-}
-
-// stands reports whether this one error is target or says so by an Is method.
-func stands(err, target error) bool {
-	if err == target { //nolint:errorlint // walk looks at each error by itself
-		return true
-	}
-	is, ok := err.(interface{ Is(error) bool })
-	return ok && is.Is(target)
-}
-
-// readHTTP asks for a status by the method names that clients in Go use.
-func (e *Evidence) readHTTP(err error) {
-	status := 0
-	switch err := err.(type) { //nolint:errorlint // walk looks at each error by itself
-	case interface{ HTTPStatus() int }:
-		status = err.HTTPStatus()
-	case interface{ HTTPStatusCode() int }:
-		status = err.HTTPStatusCode()
-	case interface{ StatusCode() int }:
-		status = err.StatusCode()
-	}
-	if e.HTTPStatus == 0 && status >= 100 && status <= 599 {
-		e.HTTPStatus = status
+	for _, name := range names {
+		e.addType(name)
 	}
 }
 
-// readProcess asks for the end of a subprocess by methods, so that this package
-// needs no os/exec: ExitCode, as *exec.ExitError has it, and SignalName and
-// StderrTail, which errors may have beside it.
-func (e *Evidence) readProcess(err error) {
-	p, ok := err.(interface{ ExitCode() int })
-	if !ok || e.Exit != nil || e.Signal != "" {
-		return
-	}
-	if code := p.ExitCode(); code >= 0 {
-		e.Exit = &code
-	}
-	switch err := err.(type) { //nolint:errorlint // walk looks at each error by itself
-	case interface{ SignalName() string }:
-		e.Signal = clip(err.SignalName(), CodeMax)
-	case interface{ Sys() any }:
-		e.Signal = signalOf(err.Sys())
-	}
-	if p, ok := err.(interface{ StderrTail() []byte }); ok {
-		tail := p.StderrTail()
-		e.Stderr = tail[max(0, len(tail)-StderrMax):]
-	}
-}
-
-// signalOf reads what the Sys method of *exec.ExitError gives.
-func signalOf(sys any) string {
-	status, ok := sys.(interface {
-		Signaled() bool
-		Signal() syscall.Signal
-	})
-	if !ok || !status.Signaled() {
-		return ""
-	}
-	for _, known := range signals {
-		if known.signal == status.Signal() {
-			return known.name
+func (e *Evidence) addType(name string) {
+	for _, known := range e.Types {
+		if known == name {
+			return
 		}
 	}
-	return fmt.Sprintf("signal %d", int(status.Signal()))
+	if len(e.Types) < TypesMax {
+		e.Types = append(e.Types[:len(e.Types):len(e.Types)], name)
+		return
+	}
+	e.Types = append(e.Types[:TypesMax-1:TypesMax-1], name)
 }
 
-var signals = [...]struct {
-	signal syscall.Signal
-	name   string
+// readValue reads an error of which there is only one, known by identity.
+func (e *Evidence) readValue(err error) bool {
+	if err == context.Canceled { //nolint:errorlint // the walk looks at each error by itself
+		e.Canceled = true
+		return true
+	}
+	for i := range values {
+		if err == values[i].err { //nolint:errorlint // as above
+			e.addTypes(values[i].names)
+			return true
+		}
+	}
+	return false
+}
+
+// readIs asks an error with an Is method which of the known values it stands
+// for.
+func (e *Evidence) readIs(err interface{ Is(error) bool }) {
+	e.Timeout = e.Timeout || err.Is(context.DeadlineExceeded)
+	e.Canceled = e.Canceled || err.Is(context.Canceled)
+	for i := range values {
+		if err.Is(values[i].err) {
+			e.addTypes(values[i].names)
+		}
+	}
+}
+
+// values are the errors that are told from others by identity.
+var values = [...]struct {
+	err   error
+	names []string
 }{
-	{syscall.SIGHUP, "SIGHUP"}, {syscall.SIGINT, "SIGINT"}, {syscall.SIGQUIT, "SIGQUIT"},
-	{syscall.SIGILL, "SIGILL"}, {syscall.SIGTRAP, "SIGTRAP"}, {syscall.SIGABRT, "SIGABRT"},
-	{syscall.SIGBUS, "SIGBUS"}, {syscall.SIGFPE, "SIGFPE"}, {syscall.SIGKILL, "SIGKILL"},
-	{syscall.SIGSEGV, "SIGSEGV"}, {syscall.SIGPIPE, "SIGPIPE"}, {syscall.SIGALRM, "SIGALRM"},
-	{syscall.SIGTERM, "SIGTERM"},
+	{io.EOF, []string{"io.EOF"}},
+	{io.ErrUnexpectedEOF, []string{"io.ErrUnexpectedEOF"}},
+	{fs.ErrNotExist, []string{"fs.ErrNotExist"}},
+	{fs.ErrExist, []string{"fs.ErrExist"}},
+	{fs.ErrPermission, []string{"fs.ErrPermission"}},
+	{fs.ErrClosed, []string{"fs.ErrClosed"}},
 }

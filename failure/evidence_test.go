@@ -60,14 +60,14 @@ func TestF1_EvidenceOfTypedErrors(t *testing.T) {
 		{"cancelled", fmt.Errorf("call: %w", context.Canceled),
 			failure.Evidence{Message: "call: context canceled", Canceled: true}},
 		{"an error that stands for a deadline", fmt.Errorf("call: %w", limitError{}),
-			failure.Evidence{Message: "call: limit reached", Timeout: true}},
+			failure.Evidence{Message: "call: limit reached", Timeout: true, Types: []string{"failure_test.limitError"}}},
 		{"HTTP status", fmt.Errorf("call: %w", statusError(503)),
-			failure.Evidence{Message: "call: status 503", HTTPStatus: 503}},
-		{"no HTTP status", statusError(1503), failure.Evidence{Message: "status 1503"}},
+			failure.Evidence{Message: "call: status 503", HTTPStatus: 503, Types: []string{"failure_test.statusError"}}},
+		{"no HTTP status", statusError(1503), failure.Evidence{Message: "status 1503", Types: []string{"failure_test.statusError"}}},
 		{"exit code", processError{code: 65, signal: "", stderr: "bad input"},
-			failure.Evidence{Message: "command failed", Exit: new(65), Stderr: []byte("bad input")}},
+			failure.Evidence{Message: "command failed", Exit: new(65), Stderr: []byte("bad input"), Types: []string{"failure_test.processError"}}},
 		{"signal", processError{code: -1, signal: "SIGKILL"},
-			failure.Evidence{Message: "command failed", Signal: "SIGKILL"}},
+			failure.Evidence{Message: "command failed", Signal: "SIGKILL", Types: []string{"failure_test.processError"}}},
 	}
 	for _, tt := range tests {
 		got := failure.Of(tt.err)

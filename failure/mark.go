@@ -8,11 +8,14 @@ import (
 // SnoozeMin is the shortest snooze; shorter ones count as this long.
 const SnoozeMin = time.Millisecond
 
-// A mark is an error that says something about the failure that it wraps.
+// mark is what each error of this file is: one that says something about the
+// failure that it wraps, see Evidence.read.
 type mark interface {
 	error
 	note(e *Evidence)
 }
+
+var _ = [...]mark{(*permanent)(nil), (*retryAfter)(nil), (*coded)(nil), (*classed)(nil), (*dependencyDown)(nil), snooze(0), cancel("")}
 
 // wrap is what all marks on another error have in common: its text and the way
 // to it, so that errors.Is and errors.As reach the cause. Marks are pointers:

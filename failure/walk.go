@@ -1,20 +1,51 @@
 package failure
 
-import "slices"
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+)
 
-// walk calls visit for err and every error below it, the outermost first and
-// joined ones in order, for NodesMax errors at most. A panic of a foreign
-// method costs the rest of that one error, nothing else.
-func walk(err error, visit func(error)) {
-	stack := []error{err}
-	for n := 0; n < NodesMax && len(stack) > 0; n++ {
-		top := len(stack) - 1
-		node := stack[top]
-		stack = stack[:top]
-		guard(func() { visit(node) })
-		guard(func() { stack = pushCauses(stack, node) })
+// readTree reads err and every error below it, the outermost first and joined
+// ones in order, for NodesMax errors at most. One guard stands around all of
+// them: that is cheap, and panics of foreign methods are rare. After one, the
+// tree is read again with a guard for each error, so that the panic costs the
+// rest of that one error and nothing else.
+func (e *Evidence) readTree(err error) {
+	if !guard(func() { e.walk(err, false) }) {
+		*e = Evidence{Message: e.Message}
+		e.walk(err, true)
 	}
 }
+
+func (e *Evidence) walk(err error, guarded bool) {
+	var room [8]error
+	stack := append(room[:0], err)
+	ends := 0 // errors that say something and wrap nothing
+	for n := 0; n < NodesMax && len(stack) > 0; n++ {
+		node := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		depth, says := len(stack), true
+		if guarded {
+			guard(func() { says = e.read(node) })
+			guard(func() { stack = pushCauses(stack, node) })
+		} else {
+			says = e.read(node)
+			stack = pushCauses(stack, node)
+		}
+		if says && len(stack) == depth {
+			ends++
+		}
+	}
+	if ends > 1 || len(stack) > 0 {
+		e.Sent = SentUnknown // one part may know better than the other what happened
+	}
+}
+
+// wrapType is the type of what fmt.Errorf makes of one %w, which most errors of
+// a tree are.
+var wrapType = reflect.TypeOf(fmt.Errorf("%w", io.EOF))
 
 // pushCauses puts what err wraps on the stack, the first on top. Of a very wide
 // join only as many are taken as can be visited.

@@ -1,0 +1,78 @@
+package failure
+
+import (
+	"reflect"
+	"time"
+)
+
+// grpcNames are the canonical names of gRPC statuses by their number. Connect
+// has the same numbers.
+var grpcNames = [...]string{
+	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+	"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
+	"INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
+}
+
+// setGRPC takes the canonical name of a status that is a failure.
+func (e *Evidence) setGRPC(name string) {
+	if e.GRPC == "" && isGRPC(name) {
+		e.GRPC = name
+	}
+}
+
+func isGRPC(name string) bool {
+	for _, known := range grpcNames[1:] {
+		if known == name {
+			return true
+		}
+	}
+	return false
+}
+
+// readRPCCode reads the code of a gRPC or Connect status and reports whether v
+// is one, by the name of its type.
+func (e *Evidence) readRPCCode(v reflect.Value) bool {
+	switch v.Type().String() {
+	case "codes.Code", "connect.Code":
+	default:
+		return false
+	}
+	if n := numberOf(v); n > 0 && n < int64(len(grpcNames)) {
+		e.setGRPC(grpcNames[n])
+	}
+	return true
+}
+
+// readGRPC reads the status of a gRPC error: its code, and of its details the
+// reason and the wait.
+func (e *Evidence) readGRPC(err error) {
+	status := reflect.ValueOf(err).MethodByName("GRPCStatus").Call(nil)[0]
+	if status.IsNil() {
+		return
+	}
+	if code := status.MethodByName("Code"); code.IsValid() && code.Type().NumIn() == 0 && code.Type().NumOut() == 1 {
+		e.readRPCCode(code.Call(nil)[0])
+	}
+	if s, ok := status.Interface().(interface{ Details() []any }); ok {
+		for _, detail := range s.Details() {
+			e.readRPCDetail(detail)
+		}
+	}
+}
+
+// readRPCDetail reads a google.rpc.ErrorInfo or RetryInfo.
+func (e *Evidence) readRPCDetail(detail any) {
+	if info, ok := detail.(interface {
+		GetReason() string
+		GetDomain() string
+	}); ok {
+		e.setServiceCode(info.GetReason())
+	}
+	delay := reflect.ValueOf(detail).MethodByName("GetRetryDelay")
+	if !delay.IsValid() || delay.Type().NumIn() != 0 || delay.Type().NumOut() != 1 {
+		return
+	}
+	if d, ok := delay.Call(nil)[0].Interface().(interface{ AsDuration() time.Duration }); ok {
+		e.RetryAfter = max(e.RetryAfter, d.AsDuration())
+	}
+}
