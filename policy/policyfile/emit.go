@@ -1,0 +1,143 @@
+package policyfile
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/redrive/redrive/internal/yamlfile"
+)
+
+// emitter writes items as YAML.
+type emitter struct{ strings.Builder }
+
+func (e *emitter) mapping(items []item, indent string) {
+	for n, i := range items {
+		if indent == "" && n > 0 && (i.block() || items[n-1].block()) {
+			e.WriteByte('\n')
+		}
+		e.comment(i.comment, indent)
+		e.WriteString(indent + keyOf(i.key) + ":")
+		e.value(i, indent)
+	}
+}
+
+// value writes what follows a key or a dash.
+func (e *emitter) value(i item, indent string) {
+	switch {
+	case !i.block():
+		e.WriteString(" ")
+		e.inline(i, i.shape == yamlfile.Text)
+		e.WriteByte('\n')
+	case i.shape == yamlfile.Mapping:
+		e.WriteByte('\n')
+		e.mapping(i.items, indent+"  ")
+	default:
+		e.WriteByte('\n')
+		for _, entry := range i.items {
+			e.entry(entry, indent+"  ")
+		}
+	}
+}
+
+// entry writes an item of a list; the first key of a mapping follows the dash.
+func (e *emitter) entry(i item, indent string) {
+	e.comment(i.comment, indent)
+	if !i.block() {
+		e.WriteString(indent + "-")
+		e.value(i, indent)
+		return
+	}
+	var inner emitter
+	inner.mapping(i.items, indent+"  ")
+	text := inner.String()
+	if !strings.HasPrefix(strings.TrimLeft(text, " "), "#") {
+		text = indent + "- " + text[len(indent)+2:]
+	} else {
+		text = indent + "-\n" + text
+	}
+	e.WriteString(text)
+}
+
+// block reports whether an item takes lines of its own.
+func (i *item) block() bool {
+	return (i.shape == yamlfile.Mapping || i.shape == yamlfile.List) && !i.inline && len(i.items) > 0
+}
+
+func (e *emitter) comment(text, indent string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.Lines(text) {
+		e.WriteString(indent + strings.TrimRight("# "+line, " \n") + "\n")
+	}
+}
+
+// inline writes an item on one line. A text that stands alone may hold more
+// signs than one inside brackets.
+func (e *emitter) inline(i item, alone bool) {
+	opening, closing := "{", "}"
+	switch i.shape {
+	case yamlfile.List:
+		opening, closing = "[", "]"
+	case yamlfile.Mapping:
+	default:
+		e.WriteString(scalar(i, alone))
+		return
+	}
+	e.WriteString(opening)
+	for n, child := range i.items {
+		if n > 0 {
+			e.WriteString(", ")
+		}
+		if i.shape == yamlfile.Mapping {
+			e.WriteString(keyOf(child.key) + ": ")
+		}
+		e.inline(child, false)
+	}
+	e.WriteString(closing)
+}
+
+var (
+	// plainWord is what YAML reads as text whatever stands around it.
+	plainWord = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_./%+-]*|[0-9.]+%|[0-9]+d|(?:[0-9]+d)?(?:[0-9]+(?:\.[0-9]+)?(?:h|m|s|ms|µs|ns))+)$`)
+	// plainText is what it reads as text after a key, if no colon and no hash follows a space.
+	plainText = regexp.MustCompile(`^[A-Za-z][ -~]*[!-9;-~]$`)
+	// reserved are the words that some reader of YAML takes for something else.
+	reserved = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|nan|inf)$`)
+	// numeric is what could be a number to some reader.
+	numeric = regexp.MustCompile(`^[0-9][0-9_.]*(?:[eE][0-9+-]*)?$`)
+)
+
+func scalar(i item, alone bool) string {
+	if i.shape != yamlfile.Text {
+		return i.text
+	}
+	switch {
+	case reserved.MatchString(i.text) && i.text != "off", numeric.MatchString(i.text): // "off" is text in YAML 1.2, and a word of ours
+		return quoted(i.text)
+	case plainWord.MatchString(i.text):
+		return i.text
+	case alone && plainText.MatchString(i.text) && !strings.Contains(i.text, ": ") && !strings.Contains(i.text, " #"):
+		return i.text
+	}
+	return quoted(i.text)
+}
+
+func keyOf(key string) string {
+	if plainWord.MatchString(key) && !reserved.MatchString(key) && !numeric.MatchString(key) {
+		return key
+	}
+	return quoted(key)
+}
+
+// quoted writes a text as JSON does, which YAML reads alike.
+func quoted(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic("policyfile: a text can always be encoded: " + err.Error())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

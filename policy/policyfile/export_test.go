@@ -1,0 +1,13 @@
+package policyfile
+
+// ParseObserved tells which keys each part of a file may hold while it parses.
+func ParseObserved(name string, data []byte, onFields func(path string, keys []string)) (*File, error) {
+	r := newReader(name)
+	r.OnFields = onFields
+	return r.file(data)
+}
+
+// ParseOnly reads a file without compiling what it says.
+func ParseOnly(name string, data []byte) (*File, error) {
+	return newReader(name).file(data)
+}

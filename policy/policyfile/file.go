@@ -1,0 +1,103 @@
+// Package policyfile reads and writes policy files: YAML that says which
+// failures are retried, when and how often, as docs/policy.md describes it.
+//
+// The reader is strict and reports all mistakes of a file at once, each with
+// its place, the bound it broke and a cure.
+package policyfile
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/redrive/redrive/internal/suggest"
+	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/preset"
+)
+
+// File is a policy file that was read and is good.
+type File struct {
+	// Name is what the file is called in messages.
+	Name string
+	// Spec is what the file says, with what it extends.
+	Spec policy.Spec
+	// Extends names the preset below the file; "" is none.
+	Extends string
+	// Hash names what the policy says, whatever its file looks like.
+	Hash string
+}
+
+// Load reads the file at path. A file with mistakes gives Problems, one that
+// cannot be read the error of the operating system.
+func Load(path string) (*File, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open policy: %w", err)
+	}
+	defer f.Close()
+	// One byte more than allowed is enough for Parse to tell that it is too large.
+	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read policy: %w", err)
+	}
+	return data, nil
+}
+
+// Parse reads data, the text of a file called name in messages. Mistakes are
+// returned as Problems, all at once.
+func Parse(name string, data []byte) (*File, error) {
+	return newReader(name).file(data)
+}
+
+func (r *reader) file(data []byte) (*File, error) {
+	f := &File{Name: r.label}
+	if root, ok := r.Parse(data); ok {
+		r.root = root
+		r.policy(root, &f.Spec, &f.Extends)
+		r.extend(&f.Spec, f.Extends)
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	f.Hash = Hash(&f.Spec)
+	return f, nil
+}
+
+// extend puts the preset that the file extends below it.
+func (r *reader) extend(s *policy.Spec, name string) {
+	if name == "" || name == presetDefault {
+		return
+	}
+	under, err := Preset(name)
+	if err != nil {
+		names := append([]string{presetDefault}, preset.Names()...)
+		hint := suggest.DidYouMean(name, names)
+		if hint == "" {
+			hint = "; the presets are " + suggest.List(names)
+		}
+		r.Addf(r.root.Get("extends").Pos, "extends names the preset %s, which is not known%s", yamlfile.Quote(name), hint)
+		return
+	}
+	*s = merge(s, &under.Spec)
+}
+
+// presetDefault names the built-in default, which is below every policy anyway.
+const presetDefault = "default"
+
+// Preset returns a preset by its name: one of preset.Names.
+func Preset(name string) (*File, error) {
+	text, ok := preset.Text(name)
+	if !ok {
+		return nil, fmt.Errorf("preset %.64q is not known; the presets are %s", name, suggest.List(preset.Names()))
+	}
+	return Parse(name+".yaml", text)
+}

@@ -1,0 +1,107 @@
+package policyfile
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/redrive/redrive/policy"
+)
+
+// merge returns what over says, and what under says where over says nothing.
+// Settings are merged one by one; lists of over come before those of under.
+func merge(over, under *policy.Spec) policy.Spec {
+	return policy.Spec{
+		Name: cmp.Or(over.Name, under.Name),
+		Limits: policy.Limits{
+			MaxAttempts: cmp.Or(over.Limits.MaxAttempts, under.Limits.MaxAttempts),
+			MaxAge:      cmp.Or(over.Limits.MaxAge, under.Limits.MaxAge),
+			MaxWait:     cmp.Or(over.Limits.MaxWait, under.Limits.MaxWait),
+		},
+		Rollout: mergeRollout(&over.Rollout, &under.Rollout),
+		Default: mergeSettings(over.Default, under.Default),
+		Classes: mergeMaps(over.Classes, under.Classes, mergeClass),
+		Kinds:   mergeMaps(over.Kinds, under.Kinds, mergeKind),
+		Rules:   mergeRules(over.Rules, under.Rules),
+		Words: policy.Words{
+			States:  mergeMaps(over.Words.States, under.Words.States, upper[string]),
+			Classes: mergeMaps(over.Words.Classes, under.Words.Classes, upper[string]),
+			Error:   mergeMaps(over.Words.Error, under.Words.Error, upper[string]),
+		},
+	}
+}
+
+func mergeMaps[K comparable, V any](over, under map[K]V, both func(over, under V) V) map[K]V {
+	if len(under) == 0 {
+		return over
+	}
+	merged := maps.Clone(under)
+	for key, v := range over {
+		if below, ok := under[key]; ok {
+			v = both(v, below)
+		}
+		merged[key] = v
+	}
+	return merged
+}
+
+func mergeSettings(over, under policy.Settings) policy.Settings {
+	return policy.Settings{
+		Retry:           cmp.Or(over.Retry, under.Retry),
+		MaxRetries:      cmp.Or(over.MaxRetries, under.MaxRetries),
+		MaxTotalRetries: cmp.Or(over.MaxTotalRetries, under.MaxTotalRetries),
+		Backoff:         cmp.Or(over.Backoff, under.Backoff),
+		Count:           cmp.Or(over.Count, under.Count),
+		Hint:            cmp.Or(over.Hint, under.Hint),
+		MaxCost:         cmp.Or(over.MaxCost, under.MaxCost),
+		Verdict:         cmp.Or(over.Verdict, under.Verdict),
+		Escalate:        cmp.Or(over.Escalate, under.Escalate),
+	}
+}
+
+func mergeClass(over, under policy.ClassSpec) policy.ClassSpec {
+	return policy.ClassSpec{
+		Settings: mergeSettings(over.Settings, under.Settings),
+		Is:       cmp.Or(over.Is, under.Is),
+		Retrying: cmp.Or(over.Retrying, under.Retrying),
+		Dead:     cmp.Or(over.Dead, under.Dead),
+		Operator: cmp.Or(over.Operator, under.Operator),
+	}
+}
+
+func mergeKind(over, under policy.KindSpec) policy.KindSpec {
+	return policy.KindSpec{
+		Settings: mergeSettings(over.Settings, under.Settings),
+		Classes:  mergeMaps(over.Classes, under.Classes, mergeSettings),
+	}
+}
+
+// mergeRules puts the rules of over first; one that has the name of a rule of
+// under replaces it.
+func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
+	merged := slices.Clip(over)
+	named := map[string]bool{}
+	for _, rule := range over {
+		named[rule.Name] = true
+	}
+	for _, rule := range under {
+		if !named[rule.Name] {
+			merged = append(merged, rule)
+		}
+	}
+	return merged
+}
+
+// mergeRollout takes the mode from where anything is said of the roll-out, and
+// the named stages from both.
+func mergeRollout(over, under *policy.Rollout) policy.Rollout {
+	merged := *over
+	if merged.Stage == "" && merged.Mode == policy.Enforce && len(merged.Enforce) == 0 {
+		merged.Stage, merged.Mode, merged.Enforce = under.Stage, under.Mode, under.Enforce
+	}
+	merged.Stages = mergeMaps(over.Stages, under.Stages, upper[policy.Stage])
+	merged.Baseline = mergeSettings(over.Baseline, under.Baseline)
+	return merged
+}
+
+func upper[T any](over, _ T) T { return over }

@@ -1,0 +1,89 @@
+package policyfile
+
+import (
+	"time"
+
+	"github.com/redrive/redrive/internal/yamlfile"
+)
+
+// Problem is one mistake in a policy file.
+type Problem = yamlfile.Problem
+
+// Problems are all mistakes of a policy file, sorted by position.
+type Problems = yamlfile.Problems
+
+type (
+	value    = yamlfile.Value
+	field    = yamlfile.Field
+	position = yamlfile.Position
+)
+
+// reader reads one policy file.
+type reader struct {
+	*yamlfile.Reader
+	label string // of the file, in messages
+	root  value
+	// places are where the values of lists that were written in a shorter form
+	// stand, by the paths that they have in the Spec.
+	places map[string]position
+}
+
+func newReader(file string) *reader {
+	return &reader{
+		label: file,
+		Reader: yamlfile.NewReader(file, yamlfile.About{
+			Noun:    "a policy",
+			Example: "name: mine",
+			Start:   `write at least "version: 1"`,
+			Depth:   8,
+			Days:    true,
+		}),
+		places: map[string]position{},
+	}
+}
+
+// duration reads a duration from 0 to the longest that there is.
+func (r *reader) duration(into *time.Duration, longest time.Duration) func(value) {
+	return r.Duration(into, 0, longest)
+}
+
+// pointer reads a value that may be left out, which nil stands for.
+func pointer[T any](into **T, read func(into *T) func(value)) func(value) {
+	return func(v value) {
+		var given T
+		read(&given)(v)
+		if v.Shape != yamlfile.Invalid {
+			*into = &given
+		}
+	}
+}
+
+// texts reads a mapping from one text to another, both not empty.
+func (r *reader) texts(into *map[string]string, want string) func(value) {
+	return func(v value) {
+		if v.Shape == yamlfile.Null || !r.Is(v, yamlfile.Mapping, want) {
+			return
+		}
+		*into = make(map[string]string, len(v.Entries))
+		for _, e := range v.Entries {
+			var text string
+			r.NonEmpty(&text)(value{Node: e.Value, Path: yamlfile.Join(v.Path, e.Key)})
+			(*into)[e.Key] = text
+		}
+	}
+}
+
+// oneOrMore reads a value or a list of them.
+func oneOrMore[T any](r *reader, into *[]T, want string, read func(into *T) func(value)) func(value) {
+	return func(v value) {
+		if v.Shape != yamlfile.List {
+			*into = make([]T, 1)
+			read(&(*into)[0])(v)
+			return
+		}
+		if len(v.Items) == 0 {
+			r.Addf(v.Pos, "%s is empty; write %s", v.Path, want)
+		}
+		yamlfile.ListOf(r.Reader, into, want, read)(v)
+	}
+}

@@ -1,0 +1,63 @@
+package policyfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/policy"
+)
+
+// Render writes a Spec as a policy file with comments. Parse reads it back as
+// the same Spec. Matchers written in Go, which no file can hold, are named in a
+// comment.
+func Render(s *policy.Spec) []byte {
+	doc := document(s)
+	var e emitter
+	e.mapping(doc.items, "")
+	return []byte(e.String())
+}
+
+// hashVersion begins what is hashed: another rendering gets other hashes.
+const hashVersion = "redrive policy 1\n"
+
+// Hash names what a Spec says: 64 hexadecimal digits that depend on no comment,
+// no order of keys and no spelling of its file, and that are another one when
+// anything else is.
+func Hash(s *policy.Spec) string {
+	sum := sha256.Sum256(canonical(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// canonical is the one text that a Spec has.
+func canonical(s *policy.Spec) []byte {
+	text, err := json.Marshal(plain(document(s)))
+	if err != nil {
+		panic("policyfile: a document can always be encoded: " + err.Error())
+	}
+	return append([]byte(hashVersion), text...)
+}
+
+// plain turns an item into what encoding/json writes with sorted keys.
+func plain(i item) any {
+	switch i.shape {
+	case yamlfile.Mapping:
+		m := make(map[string]any, len(i.items))
+		for _, child := range i.items {
+			m[child.key] = plain(child)
+		}
+		return m
+	case yamlfile.List:
+		l := make([]any, len(i.items))
+		for n, child := range i.items {
+			l[n] = plain(child)
+		}
+		return l
+	default:
+	}
+	if i.same != "" {
+		return i.same
+	}
+	return i.text
+}

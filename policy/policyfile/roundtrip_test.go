@@ -1,0 +1,287 @@
+package policyfile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+// sameSpec compares Specs; conditions are the same when they are written alike.
+func sameSpec(want, got any) string {
+	return cmp.Diff(want, got, cmp.Transformer("condition", func(c policy.Condition) string {
+		if c == nil {
+			return ""
+		}
+		return c.String()
+	}))
+}
+
+// proves: F9
+func TestF9_WhatIsRenderedIsReadBack(t *testing.T) {
+	t.Parallel()
+	schema := validator(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		want := genSpec(t, rt)
+		text := policyfile.Render(&want)
+		f, err := policyfile.ParseOnly("rendered", text)
+		if err != nil {
+			rt.Fatalf("%v\n%s", err, text)
+		}
+		if d := sameSpec(want, f.Spec); d != "" {
+			rt.Fatalf("(-want +got):\n%s\n%s", d, text)
+		}
+		if again := policyfile.Render(&f.Spec); string(again) != string(text) {
+			rt.Fatalf("rendered again it is\n%s\nnot\n%s", again, text)
+		}
+		if err := valid(t, schema, text); err != nil {
+			rt.Fatalf("%v\n%s", err, text)
+		}
+		if got := policyfile.Hash(&f.Spec); got != policyfile.Hash(&want) {
+			rt.Fatalf("hash %s of\n%s", got, text)
+		}
+	})
+}
+
+// gen draws parts of a Spec.
+type gen struct {
+	*rapid.T
+	conditions []policy.Condition
+}
+
+func genSpec(t *testing.T, rt *rapid.T) policy.Spec {
+	g := gen{T: rt}
+	for _, when := range []string{"true", `kind == "a: b" or owner != '#'`, "attrs.n >= 6*3600", "not (attrs.x in ['a', \"b\\n\"])\n  and priority > 1"} {
+		g.conditions = append(g.conditions, condition(t, when))
+	}
+	s := policy.Spec{
+		Name: g.maybe(g.name()),
+		Limits: policy.Limits{
+			MaxAttempts: g.number(0, 1000), MaxAge: g.span(time.Second, 365*24*time.Hour), MaxWait: g.span(time.Second, backoff.Max),
+		},
+		Rollout: policy.Rollout{
+			Stage: g.maybe(g.name()), Mode: g.mode(), Enforce: g.classes(), Baseline: g.settings(),
+		},
+		Default: g.settings(),
+		Words: policy.Words{
+			States: g.texts(rapid.SampledFrom([]string{"dead", "retrying", "dead:stalled"})),
+			Error:  g.texts(rapid.SampledFrom([]string{"class", "message", "at"})),
+		},
+	}
+	for range g.number(0, 2) {
+		put(&s.Rollout.Stages, g.name(), policy.Stage{Mode: g.mode(), Enforce: g.classes()})
+		put(&s.Words.Classes, g.class(), g.text())
+	}
+	for range g.number(0, 3) {
+		put(&s.Classes, g.class(), policy.ClassSpec{
+			Settings: g.settings(), Is: failure.Class(g.maybe(string(g.class()))),
+			Retrying: g.maybe(g.text()), Dead: g.maybe(g.text()), Operator: g.maybe(g.text()),
+		})
+	}
+	for range g.number(0, 3) {
+		k := policy.KindSpec{Settings: g.settings()}
+		for range g.number(0, 2) {
+			put(&k.Classes, g.class(), g.settings())
+		}
+		put(&s.Kinds, g.name(), k)
+	}
+	for n := range g.number(0, 3) {
+		rule := policy.RuleSpec{
+			Name: fmt.Sprintf("r%d", n), When: rapid.SampledFrom(g.conditions).Draw(rt, "when"), Settings: g.settings(),
+			Queue: g.maybe(g.name()), Priority: g.number(0, 4), Overrides: g.texts(rapid.Custom(func(*rapid.T) string { return g.text() })),
+		}
+		if kinds := rapid.SliceOfN(rapid.Custom(func(*rapid.T) string { return g.name() }), 0, 3).Draw(rt, "kinds"); len(kinds) > 0 {
+			rule.Kinds = kinds
+		}
+		if g.yes() {
+			rule.Hold = &policy.Hold{Message: g.maybe(g.text()), Notify: g.maybe(g.text())}
+		}
+		s.Rules = append(s.Rules, rule)
+	}
+	return s
+}
+
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
+}
+
+func (g gen) yes() bool { return rapid.Bool().Draw(g.T, "yes") }
+
+func (g gen) maybe(s string) string {
+	if g.yes() {
+		return s
+	}
+	return ""
+}
+
+func (g gen) number(lowest, highest int) int {
+	return rapid.IntRange(lowest, highest).Draw(g.T, "number")
+}
+
+// span draws 0, for nothing, or a duration that people or nobody would write.
+func (g gen) span(lowest, highest time.Duration) time.Duration {
+	switch g.number(0, 3) {
+	case 0:
+		return 0
+	case 1:
+		return min(highest, lowest+time.Duration(g.number(0, 365))*24*time.Hour)
+	case 2:
+		return min(highest, lowest+time.Duration(g.number(0, 99))*time.Minute)
+	}
+	return time.Duration(rapid.Int64Range(int64(lowest), int64(highest)).Draw(g.T, "span"))
+}
+
+func (g gen) name() string {
+	return rapid.OneOf(rapid.StringMatching(`[a-z0-9][a-z0-9_.-]{0,9}`), rapid.SampledFrom([]string{"no", "null", "1e5", "0x1", "1.5", "on", "y", "true", "12"})).Draw(g.T, "name")
+}
+
+func (g gen) class() failure.Class {
+	return failure.Class(rapid.OneOf(rapid.StringMatching(`[A-Za-z][A-Za-z0-9_.-]{0,9}`),
+		rapid.SampledFrom([]string{"NetworkTimeout", "No", "NULL", "e1", "Inf", "NaN"})).Draw(g.T, "class"))
+}
+
+func (g gen) classes() []failure.Class {
+	list := rapid.SliceOfNDistinct(rapid.Custom(func(*rapid.T) failure.Class { return g.class() }), 0, 3, rapid.ID).Draw(g.T, "classes")
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+func (g gen) mode() policy.Mode {
+	return rapid.SampledFrom([]policy.Mode{policy.Enforce, policy.Observe}).Draw(g.T, "mode")
+}
+
+func (g gen) text() string {
+	return rapid.OneOf(
+		rapid.StringOfN(rapid.RuneFrom([]rune("\n\t\x01\u2028\"'\\:#,[]{}&*!|>%@`~-? "), unicode.PrintRanges...), 1, 20, -1),
+		rapid.SampledFrom([]string{"a: b", "a #b", "true", "~", "-", "- a", "a:", " a", "a ", "1", "0o7", "12:30", "2001-01-01", "no", "=", "<<", "{a}", "!x", "Please wait."}),
+	).Draw(g.T, "text")
+}
+
+func (g gen) texts(keys *rapid.Generator[string]) map[string]string {
+	var m map[string]string
+	for range g.number(0, 2) {
+		put(&m, keys.Draw(g.T, "key"), g.text())
+	}
+	return m
+}
+
+func pointer[T any](g gen, draw func() T) *T {
+	if !g.yes() {
+		return nil
+	}
+	v := draw()
+	return &v
+}
+
+func (g gen) settings() policy.Settings {
+	if !g.yes() {
+		return policy.Settings{}
+	}
+	retries := func() int { return g.number(0, 999) }
+	s := policy.Settings{
+		Retry: pointer(g, g.yes), MaxRetries: pointer(g, retries), MaxTotalRetries: pointer(g, retries),
+		Backoff: pointer(g, g.backoff), Hint: pointer(g, g.hint),
+		Count: pointer(g, func() policy.Count { return policy.Count(g.number(0, 1)) }),
+		MaxCost: pointer(g, func() int64 {
+			return rapid.Int64Range(0, 1_000_000_000_000).Draw(g.T, "cost")
+		}),
+		Escalate: pointer(g, func() policy.Escalation {
+			return policy.Escalation{Queue: g.maybe(g.name()), Priority: g.number(1, 4), After: g.number(0, 1000)}
+		}),
+	}
+	if g.yes() {
+		s.Verdict = rapid.SampledFrom([]policy.Verdict{policy.Permanent, "quota", "retry", "unknown"}).Draw(g.T, "verdict")
+	}
+	return s
+}
+
+func (g gen) share() float64 {
+	if g.yes() {
+		return float64(g.number(1, 1000)) / 1000
+	}
+	return rapid.Float64Range(1e-9, 1).Draw(g.T, "share")
+}
+
+func (g gen) hint() policy.Hint {
+	h := policy.Hint{Mode: policy.HintMode(g.number(0, 2)), JitterMin: g.span(0, time.Hour), Max: g.span(0, backoff.Max), Beyond: policy.Beyond(g.number(0, 1))}
+	if g.yes() {
+		h.Jitter = g.share()
+	}
+	return h
+}
+
+func (g gen) backoff() backoff.Backoff {
+	b := backoff.Backoff{Cap: g.span(0, backoff.Max), Floor: g.span(0, time.Hour), Jitter: backoff.Jitter(g.number(0, 5))}
+	if b.Jitter == backoff.Percent {
+		b.Percent = g.share()
+	}
+	if b.Jitter == backoff.Additive {
+		b.Spread = max(1, g.span(0, time.Hour))
+	}
+	if b.Jitter == backoff.Decorrelated || g.yes() {
+		b.Formula, b.First = backoff.Exponential, g.span(0, time.Hour)
+		if g.yes() {
+			b.Factor = rapid.Float64Range(1, 1000).Draw(g.T, "factor")
+		}
+		return b
+	}
+	b.Past = backoff.Past(g.number(0, 1))
+	for range g.number(1, 5) {
+		b.Waits = append(b.Waits, g.span(0, backoff.Max))
+	}
+	return b
+}
+
+// proves: F9
+func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
+	t.Parallel()
+	same := []string{
+		"name: x\ndefault: {max_retries: 3, backoff: {first: 30s, factor: 2}}\nrules: [{name: r, when: kind=='a'   and (true), queue: q}]\n",
+		"# another look\nversion: 1\nrules:\n  - queue: q\n    when: |\n      kind == \"a\" && true\n    name: r\n\n" +
+			"default: &d\n  backoff:\n    factor: 2.0\n    first: 0.5m\n  max_attempts: 4\nname: 'x'\nkinds: {}\nclasses:\n",
+		"name: x\nextends: default\ndefault: {max_retries: 3, max_attempts: 4, backoff: {first: 30000ms, factor: 2}}\nrules: [{name: r, when: \"kind == 'a' and true\", queue: q}]\n",
+	}
+	hashes := map[string]string{}
+	for _, text := range same {
+		f, err := policyfile.Parse("f", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.Hash) != 64 || f.Hash != policyfile.Hash(&f.Spec) {
+			t.Errorf("hash %q", f.Hash)
+		}
+		hashes[f.Hash] = text
+	}
+	if len(hashes) != 1 {
+		t.Errorf("the same policy has %d hashes", len(hashes))
+	}
+	for _, change := range [][2]string{
+		{"name: x", "name: y"}, {"max_retries: 3", "max_retries: 4"}, {"30s", "31s"}, {"factor: 2", "factor: 3"}, {"kind=='a'", "kind=='b'"},
+		{"kind=='a'   and (true)", "kind=='a' or true"}, {"queue: q", "queue: p"}, {"name: r", "name: s"}, {"max_retries", "max_total_retries"},
+		{"default:", "kinds: {a: {}}\ndefault:"}, {"default:", "classes: {Crash: {}}\ndefault:"}, {"{first: 30s, factor: 2}", "{waits: [30s, 1m]}"},
+	} {
+		text := strings.Replace(same[0], change[0], change[1], 1)
+		f, err := policyfile.Parse("f", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before, taken := hashes[f.Hash]; taken {
+			t.Errorf("%s\nhas the hash of\n%s", text, before)
+		}
+		hashes[f.Hash] = text
+	}
+}

@@ -1,0 +1,225 @@
+package policyfile_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+// validator is the published schema, in the hands of a program that knows JSON
+// Schema and nothing of policies.
+func validator(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(policyfile.Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// valid asks the schema about a file in YAML.
+func valid(t *testing.T, schema *jsonschema.Schema, text []byte) error {
+	t.Helper()
+	var tree any
+	if err := yaml.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema.Validate(instance)
+}
+
+// part of: F9
+func TestF9_SchemaIsValid(t *testing.T) {
+	t.Parallel()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(policyfile.Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := jsonschema.NewCompiler()
+	schema, err := meta.Compile("https://json-schema.org/draft/2020-12/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		t.Error(err)
+	}
+}
+
+// Both know the same keys at the same places.
+//
+// proves: F9
+func TestF9_SchemaAndReaderKnowTheSameKeys(t *testing.T) {
+	t.Parallel()
+	text := full(t)
+	read := map[string][]string{}
+	if _, err := policyfile.ParseObserved("full.yaml", text, func(path string, keys []string) {
+		read[generic(path)] = slices.Sorted(slices.Values(keys))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(policyfile.Schema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	written := map[string][]string{}
+	schemaKeys(root, root, "", written)
+	if d := cmp.Diff(read, written); d != "" {
+		t.Errorf("keys by place (-reader +schema):\n%s", d)
+	}
+}
+
+// generic replaces what the user chooses in a path: names and numbers.
+func generic(path string) string {
+	parts := strings.Split(path, ".")
+	for i := range parts {
+		name, _, item := strings.Cut(parts[i], "[")
+		parts[i] = name
+		if item {
+			parts[i] += "[]"
+		}
+		if i > 0 && slices.Contains([]string{"classes", "kinds", "stages"}, strings.TrimSuffix(parts[i-1], "[]")) {
+			parts[i] = "*"
+		}
+	}
+	return tail(strings.Join(parts, "."))
+}
+
+// tail leaves out where those parts stand that are the same everywhere.
+func tail(path string) string {
+	for _, part := range []string{"backoff", "backoff.jitter", "hint", "escalate"} {
+		if strings.HasSuffix(path, "."+part) {
+			return part
+		}
+	}
+	return path
+}
+
+// schemaKeys collects the properties of every object below a schema.
+func schemaKeys(root, s map[string]any, path string, into map[string][]string) {
+	if ref, ok := s["$ref"].(string); ok {
+		defs := root["$defs"].(map[string]any)
+		schemaKeys(root, defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any), path, into)
+	}
+	if properties, ok := s["properties"].(map[string]any); ok {
+		into[tail(path)] = slices.Sorted(maps.Keys(properties))
+		for key, child := range properties {
+			schemaKeys(root, child.(map[string]any), strings.TrimPrefix(path+"."+key, "."), into)
+		}
+	}
+	if child, ok := s["additionalProperties"].(map[string]any); ok {
+		schemaKeys(root, child, path+".*", into)
+	}
+	if child, ok := s["items"].(map[string]any); ok {
+		schemaKeys(root, child, path+"[]", into)
+	}
+	for _, list := range []string{"anyOf", "oneOf"} {
+		children, _ := s[list].([]any)
+		for _, child := range children {
+			schemaKeys(root, child.(map[string]any), path, into)
+		}
+	}
+}
+
+func full(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// proves: F9
+func TestF9_TheFullFileIsValid(t *testing.T) {
+	t.Parallel()
+	if err := valid(t, validator(t), full(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// What the reader refuses for its shape the schema refuses, too, and what it
+// takes the schema takes: an editor and the command say the same.
+//
+// proves: F9
+func TestF9_SchemaAndReaderAgree(t *testing.T) {
+	t.Parallel()
+	schema := validator(t)
+	const class = "classes: {NetworkTimeout: {%s}}"
+	const wait = "default: {backoff: {%s}}"
+	const rule = "rules: [{name: r, when: 'true', queue: q, %s}]"
+	for format, texts := range map[string]map[string]bool{
+		"%s": {
+			"version: 1": true, "version: 2": false, "version: '1'": false, "name: a.b-c_9": true, "name: A": false, "name: ''": false,
+			"nane: x": false, "limits: {max_attempts: 1}": true, "limits: {max_attempts: 0}": false, "limits: {max_attempts: 1000}": true,
+			"limits: {max_attempts: 1001}": false, "limits: {max_attempts: 1.5}": false, "limits: {max_age: 7d}": true, "limits: {max_wait: 7}": false,
+			"rules: {}": false, "classes: []": false, "kinds: {A: {}}": false, "kinds: {a: {}}": true, "classes: {'': {verdict: retry}}": false,
+			"classes: {'1a': {verdict: retry}}": false, "extends: default": true, "extends: nope": false,
+			"rollout: {mode: observe}": true, "rollout: {mode: obey}": false, "rollout: {enforce: [Crash]}": true, "rollout: {enforce: Crash}": false,
+			"rollout: {enforce: [Crash, Crash]}": false, "words: {states: {dead: FAILED}}": true, "words: {states: {dead: ''}}": false,
+			"words: {states: {dead: 1}}": false, "words: {error: [class]}": false,
+		},
+		class: {
+			"max_retries: 0": true, "max_retries: -1": false, "max_retries: 999": true, "max_retries: 1000": false, "max_retries: '3'": false,
+			"max_attempts: 1": true, "max_attempts: 0": false, "max_attempts: 1000": true, "max_attempts: 1001": false,
+			"retry: false": true, "retry: no": false, "retry: 0": false, "count: total": true, "count: all": false,
+			"verdict: permanent": true, "verdict: crash": false, "max_cost: 0.25": true, "max_cost: -1": false, "max_cost: free": false,
+			"max_cost: 1000001": false, "messages: {retrying: a, dead: b}": true, "messages: {alive: b}": false, "messages: {dead: ''}": false,
+			"is: Crash": true, "is: [Crash]": false,
+			"escalate: {queue: q}": true, "escalate: {}": false, "escalate: {priority: 1, after: 2}": true, "escalate: {priority: 5}": false,
+			"escalate: {priority: 1, after: 0}": false, "escalate: {after: 1}": false,
+			"hint: {mode: cap}": true, "hint: {mode: ceiling}": false, "hint: {jitter: 10%, jitter_min: 1s, max: 24h, beyond: wait}": true,
+			"hint: {jitter: 10}": false, "hint: {jitter: ten%}": false, "hint: {beyond: never}": false,
+		},
+		wait: {
+			"waits: [1s, 2m]": true, "waits: []": false, "waits: 1s": false, "waits: [1]": false, "waits: [1s], past: stop": true,
+			"waits: [1s], past: end": false, "waits: [1s], first: 1s": false, "cap: 1h": false, "first: 30s": true,
+			"first: 30s, factor: 1.5": true, "first: 30s, factor: 0.5": false, "first: 30s, factor: 1001": false, "first: 30s, factor: '2'": false,
+			"first: 1d12h, cap: 7d, floor: 1s": true, "first: 1w": false, "first: 1 s": false, "first: 10": false, "first: 1h30m5s10ms": true,
+			"first: 1s, jitter: 20%": true, "first: 1s, jitter: 2.5%": true, "first: 1s, jitter: 0.2": false, "first: 1s, jitter: 20 %": false,
+			"first: 1s, jitter: some": false, "first: 1s, jitter: full": true, "first: 1s, jitter: none": true, "first: 1s, jitter: {add: 1s}": true,
+			"first: 1s, jitter: {}": false, "first: 1s, jitter: {plus: 1s}": false, "first: 1s, jitter: [full]": false,
+		},
+		rule: {
+			"kinds: render": true, "kinds: [a, b]": true, "kinds: []": false, "kinds: [A]": false, "priority: 1": true, "priority: 0": false,
+			"overrides: {a: b}": true, "overrides: {a: 1}": false, "hold: {message: m, notify: n}": true, "hold: true": false,
+		},
+		"rules: [{%s, queue: q}]": {"name: r, when: 'true'": true, "name: r": false, "when: 'true'": false, "name: r, when: true": true, "name: r, when: 1": false},
+	} {
+		for text, good := range texts {
+			text = fmt.Sprintf(format, text)
+			_, err := policyfile.Parse("f", []byte(text))
+			if (err == nil) != good {
+				t.Errorf("%s: the reader says %v, want good: %v", text, err, good)
+			}
+			if err := valid(t, schema, []byte(text)); (err == nil) != good {
+				t.Errorf("%s: the schema says %v, want good: %v", text, err, good)
+			}
+		}
+	}
+}

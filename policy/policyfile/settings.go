@@ -1,0 +1,154 @@
+package policyfile
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/policy"
+)
+
+const settingsWanted = "a mapping such as {max_retries: 3, backoff: {waits: [1m, 5m, 15m]}}"
+
+// settings returns the keys that say how failures are retried, wherever they
+// may stand.
+func (r *reader) settings(v value, s *policy.Settings) []field {
+	return []field{
+		{"retry", pointer(&s.Retry, r.Boolean)},
+		{"max_retries", pointer(&s.MaxRetries, r.retries)},
+		{"max_attempts", func(attempts value) { r.attempts(attempts, v, &s.MaxRetries) }},
+		{"max_total_retries", pointer(&s.MaxTotalRetries, r.retries)},
+		{"backoff", pointer(&s.Backoff, r.backoff)},
+		{"count", pointer(&s.Count, r.count)},
+		{"hint", pointer(&s.Hint, r.hint)},
+		{"max_cost", pointer(&s.MaxCost, r.dollars)},
+		{"verdict", r.verdict(&s.Verdict)},
+		{"escalate", pointer(&s.Escalate, r.escalation)},
+	}
+}
+
+// onlySettings reads a mapping that holds settings and nothing else.
+func (r *reader) onlySettings(into *policy.Settings) func(value) {
+	return func(v value) { r.Fields(v, settingsWanted, r.settings(v, into)) }
+}
+
+func (r *reader) retries(into *int) func(value) {
+	return r.Integer(into, retriesMin, retriesMax, "")
+}
+
+// attempts reads the number of executions, one more than that of retries. Both
+// may be given when they agree.
+func (r *reader) attempts(v, owner value, retries **int) {
+	n := 0
+	r.Integer(&n, attemptsMin, attemptsMax, "")(v)
+	switch given := owner.Get("max_retries"); {
+	case n == 0: // wrong and reported
+	case *retries != nil && **retries != n-1:
+		r.Addf(v.Pos, "%s is %d, but max_retries: %d means %d executions; keep one of the two", v.Path, n, **retries, **retries+1)
+	case *retries == nil && given == nil:
+		n--
+		*retries = &n
+	}
+}
+
+func (r *reader) count(into *policy.Count) func(value) {
+	return yamlfile.Choice(r.Reader, into, countWords, counts)
+}
+
+var (
+	countWords = []string{"class", "total"}
+	counts     = []policy.Count{policy.PerClass, policy.Total}
+)
+
+// verdicts are those that a policy can give: the others are facts.
+func verdicts() (words []string, meanings []policy.Verdict) {
+	all := []failure.Verdict{
+		failure.VerdictRetry, failure.VerdictThrottle, failure.VerdictQuota,
+		failure.VerdictDependencyDown, failure.VerdictPermanent, failure.VerdictUnknown,
+	}
+	for _, v := range all {
+		words = append(words, string(v))
+		meanings = append(meanings, policy.Verdict(v))
+	}
+	return words, meanings
+}
+
+func (r *reader) verdict(into *policy.Verdict) func(value) {
+	words, meanings := verdicts()
+	return yamlfile.Choice(r.Reader, into, words, meanings)
+}
+
+const dollarsWanted = "an amount in US dollars from 0 to 1000000 such as 0.25"
+
+// dollars reads an amount exactly, in millionths.
+func (r *reader) dollars(into *int64) func(value) {
+	return func(v value) {
+		amount, ok := new(big.Rat).SetString(v.Text)
+		if v.Shape != yamlfile.Number || !ok || !slices.ContainsFunc([]byte(v.Text), isDigit) {
+			r.Mismatch(v, dollarsWanted, "")
+			return
+		}
+		amount.Mul(amount, big.NewRat(microsDollar, 1))
+		switch {
+		case amount.Sign() < 0 || amount.Cmp(big.NewRat(costMax*microsDollar, 1)) > 0:
+			r.Mismatch(v, dollarsWanted, "")
+		case !amount.IsInt():
+			r.Mismatch(v, dollarsWanted, "; the smallest part is 0.000001")
+		default:
+			*into = amount.Num().Int64()
+		}
+	}
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func (r *reader) escalation(into *policy.Escalation) func(value) {
+	return func(v value) {
+		r.Fields(v, "a mapping such as {queue: high-memory, priority: 1, after: 1}", []field{
+			{"queue", r.queue(&into.Queue)},
+			{"priority", r.Integer(&into.Priority, priorityMin, priorityMax, "")},
+			{"after", r.Integer(&into.After, afterMin, afterMax, "")},
+		})
+		if v.Shape == yamlfile.Mapping && v.Get("queue") == nil && v.Get("priority") == nil {
+			r.Addf(v.Pos, "%s moves nothing; name a queue or a priority", v.Path)
+		}
+	}
+}
+
+// queue reads the name of a queue.
+func (r *reader) queue(into *string) func(value) { return r.name("queue", into) }
+
+// name reads a name of the sort that queues and kinds have.
+func (r *reader) name(thing string, into *string) func(value) {
+	return func(v value) {
+		if v.Shape == yamlfile.Text && !yamlfile.IsName(v.Text) {
+			r.Addf(v.Pos, "%s is the %s name %s; it must be 1 to %d of a-z, 0-9, '_', '.' and '-', starting with a letter or digit",
+				v.Path, thing, yamlfile.Quote(v.Text), yamlfile.NameMax)
+			return
+		}
+		r.Words(into)(v)
+	}
+}
+
+func (r *reader) hint(into *policy.Hint) func(value) {
+	return func(v value) {
+		r.Fields(v, "a mapping such as {mode: floor, max: 24h}", []field{
+			{"mode", yamlfile.Choice(r.Reader, &into.Mode, hintWords, hintModes)},
+			{"jitter", r.percent(&into.Jitter, "")},
+			{"jitter_min", r.duration(&into.JitterMin, waitMax)},
+			{"max", r.duration(&into.Max, waitMax)},
+			{"beyond", yamlfile.Choice(r.Reader, &into.Beyond, beyondWords, beyonds)},
+		})
+	}
+}
+
+var (
+	hintWords   = []string{"floor", "cap", "off"}
+	hintModes   = []policy.HintMode{policy.HintFloor, policy.HintCap, policy.HintOff}
+	beyondWords = []string{"dead", "wait"}
+	beyonds     = []policy.Beyond{policy.BeyondDead, policy.BeyondWait}
+)
+
+func wantPercent(more string) string { return fmt.Sprintf("a share such as 20%%%s", more) }
