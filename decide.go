@@ -1,9 +1,13 @@
 package redrive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/job"
@@ -17,20 +21,20 @@ func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 	if end.How == "" {
 		return job.Outcome{Cause: job.Succeeded, To: job.Completed}
 	}
+	e := evidenceOf(end)
 	in := policy.Input{
-		Evidence: evidenceOf(end),
+		Kind:     claim.Kind,
+		Evidence: &e,
 		How:      policy.How(end.How),
 		Stop:     stopOf(end.Stopped),
 		Attempts: int(claim.Counters.Attempts),
 		Age:      claim.ClaimedAt.Sub(claim.LifeAt) + end.Elapsed,
-		Ceiling:  c.config.AttemptsMax,
-		AgeMax:   c.config.AgeMax,
-		Memo:     claim.Memo,
+		Memo:     policy.ParseMemo(claim.Memo),
 	}
-	d := c.schedule(claim.Kind).Decide(&in)
+	d := c.policy.Decide(&in)
 	o := outcomeOf(&d)
 	if o.Cause == job.Failed || d.Rule == policy.RuleCancel {
-		o.Failure = failureOf(claim.Kind, &in.Evidence, &d)
+		o.Failure = failureOf(claim.Kind, &e, &d)
 		if c.config.Development && end.Stack == "" {
 			o.Failure.Stack = longForm(end.Err)
 		}
@@ -38,12 +42,26 @@ func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 	return o
 }
 
-// schedule returns the schedule of a kind; nil is the default one.
-func (c *Client) schedule(kind string) *policy.Schedule {
-	if h := c.handlers[kind]; h != nil && h.options.Retry != nil {
-		return h.options.Retry
+// compilePolicy makes the policy that the client decides by: the built-in one,
+// under the schedules of the configuration.
+func (c *Client) compilePolicy() (*policy.Policy, error) {
+	limits := policy.Limits{MaxAttempts: c.config.AttemptsMax, MaxAge: cmp.Or(c.config.AgeMax, policy.AgeDefault)}
+	limits.MaxWait = min(limits.MaxAge, backoff.Max)
+	p, problems := policy.New(policy.Spec{Name: "default", Limits: limits})
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("policy: %s", problems[0])
 	}
-	return c.config.Retry
+	general := c.config.Retry
+	if general == nil {
+		general = &policy.Schedule{}
+	}
+	p, err := p.WithSchedule("", general)
+	for _, kind := range slices.Sorted(maps.Keys(c.handlers)) {
+		if err == nil {
+			p, err = p.WithSchedule(kind, c.handlers[kind].options.Retry)
+		}
+	}
+	return p, err
 }
 
 func evidenceOf(end *engine.End) failure.Evidence {
@@ -74,7 +92,7 @@ func outcomeOf(d *policy.Decision) job.Outcome {
 	case policy.Complete:
 		return job.Outcome{Cause: job.Succeeded, To: job.Completed}
 	case policy.Retry:
-		return job.Outcome{Cause: job.Failed, To: job.Retrying, Delay: d.Wait, Memo: d.Memo}
+		return job.Outcome{Cause: job.Failed, To: job.Retrying, Delay: d.Wait, Memo: d.Memo.Append(nil)}
 	case policy.Snooze:
 		return job.Outcome{Cause: job.Snoozed, To: job.Waiting, Delay: d.Wait}
 	case policy.HandBack:

@@ -92,7 +92,7 @@ func ExampleHandle() {
 		fmt.Println(j.ID, j.State)
 		for _, f := range failures {
 			decision, _ := policy.ParseRecord(f.Decision)
-			fmt.Printf("  %s; %s\n", f.Message, decision.Reason)
+			fmt.Printf("  %s; %s\n", f.Message, decision.Reason())
 		}
 	}
 	// Output:

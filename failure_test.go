@@ -82,7 +82,7 @@ func TestF1_EveryFailedAttemptIsOneRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reasons = append(reasons, r.Reason)
+		reasons = append(reasons, r.Reason())
 	}
 	want := []string{"retry 1 of 5 in 1m", "retry 2 of 5 in 1m", "dead at once: the error is marked as permanent"}
 	if diff := cmp.Diff(want, reasons); diff != "" {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
 )
 
@@ -52,6 +53,7 @@ type Client struct {
 	handlers map[string]*handler // not changed once sealed
 	sealed   bool                // Run has been called
 	engine   *engine.Engine      // while it runs
+	policy   *policy.Policy      // of the last Run
 }
 
 // New makes a client on a store. It does no I/O. The error tells every mistake

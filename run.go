@@ -155,6 +155,9 @@ func (c *Client) start() (stop func(), err error) {
 			return nil, fmt.Errorf("redrive: kind %q: %w", kind, err)
 		}
 	}
+	if c.policy, err = c.compilePolicy(); err != nil {
+		return nil, fmt.Errorf("redrive: %w", err)
+	}
 	config := c.engineConfig()
 	if config.Dirs, err = tempdir.Open(cmp.Or(c.config.TempDir, defaultTempDir())); err != nil {
 		return nil, fmt.Errorf("redrive: %w; set Config.TempDir", err)

@@ -70,8 +70,13 @@ func (b *Backoff) Borders() string {
 	return strings.Join(parts, ", ")
 }
 
-// Short writes a duration without the zero units at its end: 5m, not 5m0s.
+// Short writes a duration without the zero units at its end: 5m, not 5m0s; and
+// whole days from the second on: 30d.
 func Short(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= 2*day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

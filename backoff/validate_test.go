@@ -24,7 +24,7 @@ func TestValidate_TellsAllMistakes(t *testing.T) {
 				"waits[0]: -1ns: must not be negative",
 				"waits[1]: 1h is above the cap 1m: shorten the wait, or raise the cap",
 				"waits[2]: 1ns: must be a whole number of microseconds",
-				"waits[3]: 1281023h53m38.427387904s: must be at most 8760h",
+				"waits[3]: 1281023h53m38.427387904s: must be at most 365d",
 				"waits[3]: 1281023h53m38.427387904s is above the cap 1m: shorten the wait, or raise the cap",
 				"past: 7: must be repeat or stop",
 				"first: 1ns: belongs to exponential; a fixed schedule lists its waits",
@@ -116,7 +116,7 @@ func TestString(t *testing.T) {
 	}
 	for d, want := range map[time.Duration]string{
 		55438291 * time.Microsecond: "55.4s", time.Minute: "1m", 2 * time.Hour: "2h", 0: "0s", 1234567: "1.2ms",
-		3*time.Hour + 1234*time.Millisecond: "3h0m1s", -1500 * time.Millisecond: "-1.5s", 1500: "1.5µs",
+		3*time.Hour + 1234*time.Millisecond: "3h0m1s", 24 * time.Hour: "24h", 48 * time.Hour: "2d", 49 * time.Hour: "49h", -1500 * time.Millisecond: "-1.5s", 1500: "1.5µs",
 	} {
 		if got := backoff.Rounded(d); got != want {
 			t.Errorf("%d is written %q, want %q", d, got, want)

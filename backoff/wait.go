@@ -65,6 +65,25 @@ func (b *Backoff) Bounds(n int) (low, high time.Duration) {
 	return span(clamp(lo, floor, limit)), span(clamp(hi, floor, limit))
 }
 
+// Sum returns what the first n waits are together without jitter, at most the
+// largest duration.
+func (b *Backoff) Sum(n int) time.Duration {
+	var sum time.Duration
+	_, limit := b.borders()
+	for k := 1; k <= n && !b.ended(k); k++ {
+		wait, times := b.Nominal(k), 1
+		if !b.ended(k+1) && (b.Formula == Fixed && k >= len(b.Waits) || b.Formula == Exponential && b.factor() == 1 || wait == span(limit)) {
+			times = n - k + 1 // nothing changes any more
+		}
+		if wait > 0 && time.Duration(times) > (math.MaxInt64-sum)/wait {
+			return math.MaxInt64
+		}
+		sum += wait * time.Duration(times)
+		k += times - 1
+	}
+	return sum
+}
+
 func (b *Backoff) ended(n int) bool {
 	return b.Formula == Fixed && b.Past == Stop && n > len(b.Waits)
 }

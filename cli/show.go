@@ -185,7 +185,7 @@ func (p *page) failure(n, of int, f *job.Failure) {
 		lines.add("HTTP status", fmt.Sprint(f.HTTPStatus))
 	}
 	if d, err := policy.ParseRecord(f.Decision); err == nil {
-		lines.add("decision", d.Reason)
+		lines.add("decision", d.Reason())
 	}
 	lines.add("details", string(f.Details))
 	lines.print(p)

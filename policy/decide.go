@@ -1,6 +1,3 @@
-// Package policy decides what follows from the end of a run. It is pure: what
-// the decision depends on is its Input, and the same input gives the same
-// decision, today or in a replay.
 package policy
 
 import (
@@ -9,10 +6,6 @@ import (
 
 	"github.com/redrive/redrive/failure"
 )
-
-// CeilingDefault is the number of attempts in one life that end any job,
-// whatever its schedule says.
-const CeilingDefault = 100
 
 // How says how a run ended. The words are those of failure records.
 type How string
@@ -38,116 +31,282 @@ const (
 
 // Input is everything that a decision depends on.
 type Input struct {
-	Evidence failure.Evidence
+	Kind     string
+	Evidence *failure.Evidence // nil is none
+	// Class is what Classify made of the evidence. The zero value takes the class
+	// that the evidence is marked with, else UnknownError.
+	Class    Classification
 	How      How
 	Stop     Stop
 	Attempts int           // counted in this life before this run
 	Age      time.Duration // of this life, at the end of the run
-	Ceiling  int           // attempts of one life that end any job; 0 is CeilingDefault
-	AgeMax   time.Duration // age at which a life gets no retry any more; 0 is none
-	Memo     []byte        // what the last decision left
+	Deadline time.Duration // what the job has left to begin; 0 is none, negative is over
+	Now      time.Time     // by the clock that Evidence.NotBefore is meant for
+	Memo     Memo          // what the last decision of this life left
+	U        float64       // a uniform draw from [0, 1)
+	Cost     int64         // of this run, in millionths of a US dollar
+	// Job, Message and Admission go before what the policy says, in this order. Nil
+	// says nothing.
+	Job, Message *Override
+	Admission    *Admission
 }
 
-// Decide decides by the schedule; a nil one is the default. The first of these
-// that holds has the word: a success, even if somebody wanted the run to stop;
-// the marks failure.Cancel and failure.Permanent; a person's cancel; the mark
-// failure.Snooze; the stop of the worker; and the schedule under its ceilings.
-// After a panic the marks Cancel and Snooze and the stop of the worker do not
-// count.
-func (s *Schedule) Decide(in *Input) Decision {
+// none is the evidence of a run that has none.
+var none failure.Evidence
+
+// Decide decides what follows from the end of a run. The first of these that
+// holds has the word: a success, even if somebody wanted the run to stop; the
+// marks failure.Cancel and failure.Permanent; a person's cancel; the mark
+// failure.Snooze; the stop of the worker; and the policy. After a panic the marks
+// Cancel and Snooze and the stop of the worker do not count.
+//
+// The policy asks in this order: is the class, or the kind, retried at all; is a
+// retry left of those of the class, and of all; does the cost allow it; how long
+// is the wait, and may it be so long; would the next attempt begin below the
+// ceilings on age and attempts and before the job's deadline.
+//
+// Decide never fails, whatever the input, and never waits less than a hint asks
+// for, unless the policy says so.
+func (p *Policy) Decide(in *Input) (d Decision) {
 	if in.How == BySuccess {
-		return Decision{Action: Complete, Rule: RuleSuccess}
+		d.end(Complete, RuleSuccess)
+		return d
 	}
-	d := Decision{
-		Class:   classOf(in),
-		Verdict: verdictOf(in),
-		Of:      s.Retries(),
-		Hint:    in.Evidence.RetryAfter,
+	e := in.Evidence
+	if e == nil {
+		e = &none
 	}
-	switch e := &in.Evidence; {
-	case e.Cancel && in.How != ByPanic:
-		return d.end(Cancel, RuleCancel)
-	case e.Permanent:
-		return d.die(RulePermanent, ReasonPermanent)
-	case in.Stop == CancelAsked:
-		return d.end(Cancel, RuleCancelAsked)
-	case e.Snooze > 0 && in.How != ByPanic:
-		d.Wait = e.Snooze
-		return d.end(Snooze, RuleSnooze)
-	case in.Stop == Shutdown && in.How != ByPanic:
-		return d.end(HandBack, RuleShutdown)
-	case s != nil && e.Exit != nil && slices.Contains(s.PermanentExitCodes, *e.Exit):
-		d.Verdict = Permanent
-		return d.die(RuleExitCode, ReasonPermanent)
+	t := p.table(in.Kind)
+	d.Policy, d.Hash = p.spec.Name, p.hash
+	d.By = classify(in, e)
+	d.Class = d.By.Class
+	base := t.plan(d.Class)
+	d.Verdict = base.verdictOf(&d.By, e, in)
+	d.Hint = hintOf(in, e)
+	d.Memo = in.Memo
+	d.Memo.Cost = addCost(in.Memo.Cost, in.Cost)
+	p.count(&d, in, base)
+	if d.marked(in, e, t.schedule) {
+		return d
 	}
-	return s.retry(d, in)
-}
-
-// retry gives the job its next attempt, unless it has had all.
-func (s *Schedule) retry(d Decision, in *Input) Decision {
-	ceiling := in.Ceiling
-	if ceiling == 0 {
-		ceiling = CeilingDefault
+	chosen := base
+	if in.Job != nil || in.Message != nil || in.Admission.changes() {
+		own := p.with(*base, in)
+		d.Verdict = own.verdictOf(&d.By, e, in)
+		chosen = &own
 	}
-	d.N = in.Attempts + 1
-	d.Wait = max(s.Wait(d.N), wholeMicros(in.Evidence.RetryAfter))
-	switch {
-	case d.N > d.Of:
-		return d.die(RuleExhausted, ReasonExhausted)
-	case in.Attempts+1 >= ceiling:
-		return d.die(RuleCeilingReached, ReasonExhausted)
-	case in.AgeMax > 0 && in.Age >= in.AgeMax-d.Wait:
-		return d.die(RuleTooOld, ReasonExhausted)
+	if in.Admission != nil {
+		d.Rules = in.Admission.Rules
 	}
-	d.Memo = ParseMemo(in.Memo).add(d.Class, d.Wait).Encode()
-	return d.end(Retry, RuleSchedule)
-}
-
-// wholeMicros rounds up to the unit in which times are stored, so that a hint
-// is not cut short.
-func wholeMicros(d time.Duration) time.Duration {
-	if cut := d.Truncate(time.Microsecond); cut < d && d < 1<<62 {
-		return cut + time.Microsecond
+	if !base.observe {
+		p.judge(&d, in, chosen, !d.Verdict.Retriable())
+		return d
 	}
+	observed := d
+	p.judge(&observed, in, chosen, !d.Verdict.Retriable())
+	d.Observed, d.Would = true, observed.summary()
+	p.judge(&d, in, t.baseline, t.baseline.verdict != "" && !t.baseline.verdict.Retriable())
 	return d
 }
 
-func (d Decision) end(a Action, rule string) Decision {
-	d.Action, d.Rule = a, rule
-	return d
-}
-
-func (d Decision) die(rule, reason string) Decision {
-	d.N, d.Wait, d.Reason = 0, 0, reason
-	return d.end(Die, rule)
-}
-
-func classOf(in *Input) failure.Class {
+// classify returns how the class was found. The end of the run says it by
+// itself where the handler did not: what a stopped run reports is about its end,
+// not its cause.
+func classify(in *Input, e *failure.Evidence) Classification {
+	c := in.Class
+	if c.Class == "" {
+		c = Classification{Class: e.Class, Rule: ByMark, Rank: RankMark}
+		if e.Class == "" {
+			c = Classification{Class: failure.UnknownError, Rule: ByNothing}
+		}
+	}
 	switch {
-	case in.Evidence.Class != "":
-		return in.Evidence.Class
+	case c.Rank >= RankMark:
+		return c
 	case in.How == ByPanic:
-		return failure.Panic
-	case in.Evidence.Cancel || in.Stop == CancelAsked:
-		return failure.Cancelled
+		return c.beaten(failure.Panic, ByPanicking)
+	case in.Stop == CancelAsked:
+		return c.beaten(failure.Cancelled, ByPerson)
+	case e.Cancel:
+		return c.beaten(failure.Cancelled, ByHandler)
 	case in.How == ByTimeout || in.Stop == TimeLimit:
-		return failure.AttemptTimeout
+		return c.beaten(failure.AttemptTimeout, ByTimeLimit)
 	}
-	return failure.UnknownError
+	return c
 }
 
-func verdictOf(in *Input) Verdict {
-	switch e := &in.Evidence; {
+// beaten puts a class before the one that was found.
+func (c Classification) beaten(by failure.Class, rule string) Classification {
+	if c.Class == by {
+		return c
+	}
+	beat := [3]Beaten{{Rule: c.Rule, Class: c.Class, Rank: c.Rank, Saw: c.Saw}, c.Beat[0], c.Beat[1]}
+	if c.Rule == ByNothing {
+		beat = [3]Beaten{}
+	}
+	return Classification{Class: by, Rank: RankMark - 1, Rule: rule, Code: c.Code, Hint: c.Hint, Beat: beat}
+}
+
+// verdictOf returns what the evidence says under this plan: the marks, the
+// policy, the classification, the class.
+func (p *plan) verdictOf(c *Classification, e *failure.Evidence, in *Input) Verdict {
+	switch {
 	case e.Permanent:
 		return Permanent
-	case e.Cancel || in.Stop == CancelAsked:
+	case in.Stop == CancelAsked || e.Cancel && in.How != ByPanic:
 		return Cancelled
 	case e.Dependency != "":
 		return DependencyDown
-	case e.RetryAfter > 0:
-		return Throttled
-	case in.How == ByTimeout || in.Stop == TimeLimit:
-		return Retriable
+	case p.verdict != "":
+		return p.verdict
 	}
-	return Unknown
+	v := c.Verdict
+	if v == "" || v == Unknown {
+		v = p.classVerdict
+	}
+	switch {
+	case v == Cancelled: // by nobody that this run knows of: a failure like others
+		return Unknown
+	case v == Unknown && e.RetryAfter > 0:
+		return Throttled
+	}
+	return v
+}
+
+// marked ends what marks and stops decide, and reports whether they do.
+func (d *Decision) marked(in *Input, e *failure.Evidence, s *Schedule) bool {
+	switch {
+	case e.Cancel && in.How != ByPanic:
+		d.end(Cancel, RuleCancel)
+	case e.Permanent:
+		d.die(RulePermanent, ReasonPermanent)
+	case in.Stop == CancelAsked:
+		d.end(Cancel, RuleCancelAsked)
+	case e.Snooze > 0 && in.How != ByPanic:
+		d.Wait = e.Snooze
+		d.end(Snooze, RuleSnooze)
+	case in.Stop == Shutdown && in.How != ByPanic:
+		d.end(HandBack, RuleShutdown)
+	case s != nil && e.Exit != nil && slices.Contains(s.PermanentExitCodes, *e.Exit):
+		d.Verdict = Permanent
+		d.die(RuleExitCode, ReasonPermanent)
+	default:
+		return false
+	}
+	return true
+}
+
+// count notes what the job has behind it.
+func (p *Policy) count(d *Decision, in *Input, base *plan) {
+	p.retries(d, base)
+	d.ClassFailures = in.Memo.Count(d.Class) + 1
+	d.Failures = max(in.Attempts, 0) + 1
+	d.AttemptsMax = p.limits.MaxAttempts
+	d.Age, d.AgeMax = in.Age, p.limits.MaxAge
+	d.Deadline = in.Deadline
+	d.Cost = d.Memo.Cost
+}
+
+// retries notes how many retries a plan has.
+func (p *Policy) retries(d *Decision, plan *plan) {
+	d.Of, d.RetriesFrom, d.Count = plan.retries, plan.retriesFrom.level, plan.count
+	if d.Of >= p.limits.MaxAttempts {
+		d.Of, d.RetriesFrom = p.limits.MaxAttempts-1, LevelLimits
+	}
+	if !plan.retry {
+		d.Of = 0
+	}
+}
+
+// with lays over a plan what the job, its message and its attributes say.
+func (p *Policy) with(base plan, in *Input) plan {
+	o := overlay{plan: &base, curves: p.curves, longest: p.limits.MaxWait}
+	if in.Admission != nil {
+		for _, r := range slices.Backward(in.Admission.matched) {
+			o.put(&r.spec.Settings, LevelRule, r.spec.Name)
+		}
+	}
+	if in.Message != nil {
+		o.put(in.Message.settings(), LevelMessage, "")
+	}
+	if in.Job != nil {
+		o.put(in.Job.settings(), LevelJob, "")
+	}
+	return base
+}
+
+// judge decides by a plan.
+func (p *Policy) judge(d *Decision, in *Input, plan *plan, final bool) {
+	n := d.ClassFailures
+	if plan.count == Total {
+		n = d.Failures
+	}
+	p.retries(d, plan)
+	d.BackoffFrom, d.curve = plan.backoffFrom.level, plan.backoff
+	d.HintMode = plan.hint.Mode
+	d.TotalMax, d.TotalBound = max(plan.total, 0), plan.total != noTotal
+	d.CostMax, d.CostBound = max(plan.maxCost, 0), plan.maxCost != noCost
+	switch {
+	case !plan.retry:
+		d.die(RuleNoRetry, ReasonExhausted)
+		return
+	case final:
+		d.die(RuleVerdict, ReasonPermanent)
+		return
+	case n > d.Of:
+		d.die(RuleExhausted, ReasonExhausted)
+		return
+	case d.TotalBound && d.Failures > d.TotalMax:
+		d.die(RuleTotal, ReasonExhausted)
+		return
+	case d.CostBound && d.Cost > d.CostMax:
+		d.die(RuleCost, ReasonCost)
+		return
+	}
+	draw, ok := plan.backoff.Wait(n, in.Memo.Previous, in.U)
+	if !ok {
+		d.die(RuleEnded, ReasonExhausted)
+		return
+	}
+	d.Drawn, d.Nominal, d.Ceiling, d.U = draw.Wait, draw.Nominal, draw.Ceiling, draw.U
+	wait, ok := plan.hint.wait(draw.Wait, d.Hint, plan.backoff.Cap, draw.U)
+	if !ok {
+		d.die(RuleHint, ReasonHint)
+		return
+	}
+	switch {
+	case in.Age >= p.limits.MaxAge-wait:
+		d.die(RuleTooOld, ReasonExhausted)
+	case d.Failures >= p.limits.MaxAttempts:
+		d.die(RuleCeilingReached, ReasonExhausted)
+	case in.Deadline != 0 && wait >= in.Deadline:
+		d.die(RuleDeadline, ReasonDeadline)
+	default:
+		d.again(plan, n, wait, in.Age)
+	}
+}
+
+// again gives the job its next attempt.
+func (d *Decision) again(plan *plan, n int, wait, age time.Duration) {
+	d.N, d.Wait = n, wait
+	d.Memo.add(d.Class, d.Drawn, age)
+	if e := plan.escalate; e != nil && d.ClassFailures >= max(e.After, 1) {
+		d.Queue, d.Priority = e.Queue, e.Priority
+	}
+	d.end(Retry, RuleSchedule)
+}
+
+// summary is what Would keeps of a decision.
+func (d *Decision) summary() Would {
+	return Would{Action: d.Action, Rule: d.Rule, Reason: d.Reason, N: d.N, Of: d.Of, Wait: d.Wait, Queue: d.Queue, Priority: d.Priority}
+}
+
+func addCost(a, b int64) int64 {
+	if b <= 0 {
+		return max(a, 0)
+	}
+	if a > 1<<62 || b > 1<<62 {
+		return 1 << 62
+	}
+	return max(a, 0) + b
 }

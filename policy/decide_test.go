@@ -1,11 +1,11 @@
 package policy_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/redrive/redrive/failure"
@@ -19,118 +19,109 @@ var exitCodes = &policy.Schedule{
 	PermanentExitCodes: []int{64, 65},
 }
 
+// The order of what has the word, with the simplest of all policies.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	broken := failure.Evidence{Message: "broken"}
-	permanent := failure.Evidence{Permanent: true, Class: "NotFound"}
+	permanent := failure.Evidence{Permanent: true, Class: "Gone"}
 	snoozed := failure.Evidence{Snooze: time.Hour}
 	cancelled := failure.Evidence{Cancel: true}
 	tests := []struct {
 		name     string
 		schedule *policy.Schedule
 		in       policy.Input
-		want     policy.Decision
+		evidence failure.Evidence
+		want     brief
 	}{
-		{"success", nil, policy.Input{},
-			policy.Decision{Action: policy.Complete, Rule: policy.RuleSuccess}},
-		{"success although a cancel was asked", nil, policy.Input{Stop: policy.CancelAsked},
-			policy.Decision{Action: policy.Complete, Rule: policy.RuleSuccess}},
+		{"success", nil, policy.Input{}, broken, brief{Rule: policy.RuleSuccess}},
+		{"success although a cancel was asked", nil, policy.Input{Stop: policy.CancelAsked}, broken, brief{Rule: policy.RuleSuccess}},
 
-		{"first failure", nil, policy.Input{How: policy.ByError, Evidence: broken},
+		{"first failure", nil, policy.Input{How: policy.ByError}, broken,
 			retry("UnknownError", policy.Unknown, 1, 3, 30*time.Second)},
-		{"third failure", nil, policy.Input{How: policy.ByError, Evidence: broken, Attempts: 2},
+		{"third failure", nil, policy.Input{How: policy.ByError, Attempts: 2}, broken,
 			retry("UnknownError", policy.Unknown, 3, 3, 30*time.Second)},
-		{"last failure", nil, policy.Input{How: policy.ByError, Evidence: broken, Attempts: 3},
+		{"last failure", nil, policy.Input{How: policy.ByError, Attempts: 3}, broken,
 			dead("UnknownError", policy.Unknown, policy.RuleExhausted, policy.ReasonExhausted, 3)},
-		{"no retries", &policy.Schedule{MaxRetries: policy.NoRetry}, policy.Input{How: policy.ByError},
+		{"no retries", &policy.Schedule{MaxRetries: policy.NoRetry}, policy.Input{How: policy.ByError}, broken,
 			dead("UnknownError", policy.Unknown, policy.RuleExhausted, policy.ReasonExhausted, 0)},
-		{"the last wait repeats", exitCodes, policy.Input{How: policy.ByError, Attempts: 2},
+		{"the last wait repeats", exitCodes, policy.Input{How: policy.ByError, Attempts: 2}, broken,
 			retry("UnknownError", policy.Unknown, 3, 3, 5*time.Second)},
 
-		{"permanent by mark", nil, policy.Input{How: policy.ByError, Evidence: permanent},
-			dead("NotFound", policy.Permanent, policy.RulePermanent, policy.ReasonPermanent, 3)},
-		{"permanent by exit code", exitCodes, policy.Input{How: policy.ByError, Evidence: failure.Evidence{Exit: new(65)}},
+		{"permanent by mark", nil, policy.Input{How: policy.ByError}, permanent,
+			dead("Gone", policy.Permanent, policy.RulePermanent, policy.ReasonPermanent, 3)},
+		{"permanent by exit code", exitCodes, policy.Input{How: policy.ByError}, failure.Evidence{Exit: new(65)},
 			dead("UnknownError", policy.Permanent, policy.RuleExitCode, policy.ReasonPermanent, 3)},
-		{"another exit code", exitCodes, policy.Input{How: policy.ByError, Evidence: failure.Evidence{Exit: new(66)}},
+		{"another exit code", exitCodes, policy.Input{How: policy.ByError}, failure.Evidence{Exit: new(66)},
 			retry("UnknownError", policy.Unknown, 1, 3, time.Second)},
+		{"permanent by class", nil, policy.Input{How: policy.ByError}, failure.Evidence{Class: failure.NotFound},
+			dead("NotFound", policy.Permanent, policy.RuleVerdict, policy.ReasonPermanent, 3)},
+		{"a quota that is used up", nil, policy.Input{How: policy.ByError}, failure.Evidence{Class: failure.QuotaExceeded},
+			dead("QuotaExceeded", policy.QuotaUsed, policy.RuleVerdict, policy.ReasonPermanent, 3)},
 
-		{"snooze", nil, policy.Input{How: policy.ByError, Evidence: snoozed, Attempts: 3},
-			policy.Decision{Action: policy.Snooze, Rule: policy.RuleSnooze, Class: "UnknownError",
-				Verdict: policy.Unknown, Of: 3, Wait: time.Hour}},
-		{"cancel by the handler", nil, policy.Input{How: policy.ByError, Evidence: cancelled},
-			policy.Decision{Action: policy.Cancel, Rule: policy.RuleCancel, Class: "Cancelled",
-				Verdict: policy.Cancelled, Of: 3}},
+		{"snooze", nil, policy.Input{How: policy.ByError, Attempts: 3}, snoozed,
+			brief{Action: policy.Snooze, Rule: policy.RuleSnooze, Class: "UnknownError", Verdict: policy.Unknown, Of: 3, Wait: time.Hour}},
+		{"cancel by the handler", nil, policy.Input{How: policy.ByError}, cancelled,
+			brief{Action: policy.Cancel, Rule: policy.RuleCancel, Class: "Cancelled", Verdict: policy.Cancelled, Of: 3}},
 
-		{"panic", nil, policy.Input{How: policy.ByPanic, Evidence: broken},
+		{"panic", nil, policy.Input{How: policy.ByPanic}, broken,
 			retry("Panic", policy.Unknown, 1, 3, 30*time.Second)},
-		{"a panic cannot snooze or cancel", nil,
-			policy.Input{How: policy.ByPanic, Evidence: failure.Evidence{Snooze: time.Hour, Cancel: true}},
-			retry("Panic", policy.Cancelled, 1, 3, 30*time.Second)},
-		{"a panic under a shutdown is a failure", nil, policy.Input{How: policy.ByPanic, Stop: policy.Shutdown},
+		{"a panic cannot snooze or cancel", nil, policy.Input{How: policy.ByPanic}, failure.Evidence{Snooze: time.Hour, Cancel: true},
 			retry("Panic", policy.Unknown, 1, 3, 30*time.Second)},
-		{"time limit", nil, policy.Input{How: policy.ByTimeout, Stop: policy.TimeLimit, Evidence: broken},
+		{"a panic under a shutdown is a failure", nil, policy.Input{How: policy.ByPanic, Stop: policy.Shutdown}, broken,
+			retry("Panic", policy.Unknown, 1, 3, 30*time.Second)},
+		{"time limit", nil, policy.Input{How: policy.ByTimeout, Stop: policy.TimeLimit}, broken,
 			retry("AttemptTimeout", policy.Retriable, 1, 3, 30*time.Second)},
-		{"a class by mark", nil, policy.Input{How: policy.ByTimeout, Evidence: failure.Evidence{Class: "Slow"}},
-			retry("Slow", policy.Retriable, 1, 3, 30*time.Second)},
+		{"a class by mark", nil, policy.Input{How: policy.ByTimeout}, failure.Evidence{Class: "Slow"},
+			retry("Slow", policy.Unknown, 1, 3, 30*time.Second)},
 
-		{"a 503 under a shutdown is no failure", nil,
-			policy.Input{How: policy.ByError, Stop: policy.Shutdown, Evidence: failure.Evidence{HTTPStatus: 503}, Attempts: 99},
-			policy.Decision{Action: policy.HandBack, Rule: policy.RuleShutdown, Class: "UnknownError",
-				Verdict: policy.Unknown, Of: 3}},
-		{"permanent under a shutdown is permanent", nil,
-			policy.Input{How: policy.ByError, Stop: policy.Shutdown, Evidence: permanent},
-			dead("NotFound", policy.Permanent, policy.RulePermanent, policy.ReasonPermanent, 3)},
-		{"cancelled by a person", nil, policy.Input{How: policy.ByError, Stop: policy.CancelAsked, Evidence: broken},
-			policy.Decision{Action: policy.Cancel, Rule: policy.RuleCancelAsked, Class: "Cancelled",
-				Verdict: policy.Cancelled, Of: 3}},
-		{"a snooze does not outlive a person's cancel", nil,
-			policy.Input{How: policy.ByError, Stop: policy.CancelAsked, Evidence: snoozed},
-			policy.Decision{Action: policy.Cancel, Rule: policy.RuleCancelAsked, Class: "Cancelled",
-				Verdict: policy.Cancelled, Of: 3}},
+		{"a 503 under a shutdown is no failure", nil, policy.Input{How: policy.ByError, Stop: policy.Shutdown, Attempts: 99},
+			failure.Evidence{HTTPStatus: 503},
+			brief{Action: policy.HandBack, Rule: policy.RuleShutdown, Class: "UnknownError", Verdict: policy.Unknown, Of: 3}},
+		{"permanent under a shutdown is permanent", nil, policy.Input{How: policy.ByError, Stop: policy.Shutdown}, permanent,
+			dead("Gone", policy.Permanent, policy.RulePermanent, policy.ReasonPermanent, 3)},
+		{"a permanent class under a shutdown is no failure", nil, policy.Input{How: policy.ByError, Stop: policy.Shutdown},
+			failure.Evidence{Class: failure.InvalidInput},
+			brief{Action: policy.HandBack, Rule: policy.RuleShutdown, Class: "InvalidInput", Verdict: policy.Permanent, Of: 3}},
+		{"cancelled by a person", nil, policy.Input{How: policy.ByError, Stop: policy.CancelAsked}, broken,
+			brief{Action: policy.Cancel, Rule: policy.RuleCancelAsked, Class: "Cancelled", Verdict: policy.Cancelled, Of: 3}},
+		{"a snooze does not outlive a person's cancel", nil, policy.Input{How: policy.ByError, Stop: policy.CancelAsked}, snoozed,
+			brief{Action: policy.Cancel, Rule: policy.RuleCancelAsked, Class: "Cancelled", Verdict: policy.Cancelled, Of: 3}},
 
-		{"a hint above the wait", nil,
-			policy.Input{How: policy.ByError, Evidence: failure.Evidence{RetryAfter: 2 * time.Minute}},
-			hinted(retry("UnknownError", policy.Throttled, 1, 3, 2*time.Minute), 2*time.Minute)},
-		{"a hint below the wait", nil,
-			policy.Input{How: policy.ByError, Evidence: failure.Evidence{RetryAfter: time.Second}},
-			hinted(retry("UnknownError", policy.Throttled, 1, 3, 30*time.Second), time.Second)},
-		{"a hint between two microseconds is rounded up", nil,
-			policy.Input{How: policy.ByError, Evidence: failure.Evidence{RetryAfter: time.Minute + 1}},
-			hinted(retry("UnknownError", policy.Throttled, 1, 3, time.Minute+time.Microsecond), time.Minute+1)},
-		{"dependency down", nil,
-			policy.Input{How: policy.ByError, Evidence: failure.Evidence{Dependency: "s3"}},
-			retry("UnknownError", policy.DependencyDown, 1, 3, 30*time.Second)},
+		{"dependency down", nil, policy.Input{How: policy.ByError}, failure.Evidence{Dependency: "s3", Class: failure.NotFound},
+			retry("NotFound", policy.DependencyDown, 1, 3, 30*time.Second)},
+		{"cancelled, and nobody has asked for it", nil, policy.Input{How: policy.ByError}, failure.Evidence{Class: failure.Cancelled},
+			retry("Cancelled", policy.Unknown, 1, 3, 30*time.Second)},
 
-		{"below the ceiling", &policy.Schedule{MaxRetries: 1000}, policy.Input{How: policy.ByError, Attempts: 98},
-			retry("UnknownError", policy.Unknown, 99, 1000, 30*time.Second)},
-		{"at the ceiling", &policy.Schedule{MaxRetries: 1000}, policy.Input{How: policy.ByError, Attempts: 99},
-			dead("UnknownError", policy.Unknown, policy.RuleCeilingReached, policy.ReasonExhausted, 1000)},
-		{"at a lower ceiling", nil, policy.Input{How: policy.ByError, Attempts: 1, Ceiling: 2},
-			dead("UnknownError", policy.Unknown, policy.RuleCeilingReached, policy.ReasonExhausted, 3)},
-		{"young enough", nil, policy.Input{How: policy.ByError, Age: 29 * time.Second, AgeMax: time.Minute},
+		{"below the ceiling", &policy.Schedule{MaxRetries: 1000}, policy.Input{How: policy.ByError, Attempts: 98}, broken,
+			retry("UnknownError", policy.Unknown, 99, 99, 30*time.Second)},
+		{"at the ceiling", &policy.Schedule{MaxRetries: 1000}, policy.Input{How: policy.ByError, Attempts: 99}, broken,
+			dead("UnknownError", policy.Unknown, policy.RuleExhausted, policy.ReasonExhausted, 99)},
+		{"young enough", nil, policy.Input{How: policy.ByError, Age: policy.AgeDefault - 31*time.Second}, broken,
 			retry("UnknownError", policy.Unknown, 1, 3, 30*time.Second)},
-		{"too old after the wait", nil, policy.Input{How: policy.ByError, Age: 30 * time.Second, AgeMax: time.Minute},
+		{"too old after the wait", nil, policy.Input{How: policy.ByError, Age: policy.AgeDefault - 30*time.Second}, broken,
 			dead("UnknownError", policy.Unknown, policy.RuleTooOld, policy.ReasonExhausted, 3)},
+		{"before the deadline", nil, policy.Input{How: policy.ByError, Deadline: 30*time.Second + 1}, broken,
+			retry("UnknownError", policy.Unknown, 1, 3, 30*time.Second)},
+		{"at the deadline", nil, policy.Input{How: policy.ByError, Deadline: 30 * time.Second}, broken,
+			dead("UnknownError", policy.Unknown, policy.RuleDeadline, policy.ReasonDeadline, 3)},
+		{"after the deadline", nil, policy.Input{How: policy.ByError, Deadline: -1}, broken,
+			dead("UnknownError", policy.Unknown, policy.RuleDeadline, policy.ReasonDeadline, 3)},
 	}
 	for _, tt := range tests {
-		got := tt.schedule.Decide(&tt.in)
-		if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(policy.Decision{}, "Memo")); diff != "" {
+		tt.in.Kind, tt.in.Evidence = "render", &tt.evidence
+		d := scheduled(t, tt.schedule).Decide(&tt.in)
+		if diff := cmp.Diff(tt.want, briefly(&d)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
 
-func retry(class failure.Class, v policy.Verdict, n, of int, wait time.Duration) policy.Decision {
-	return policy.Decision{Action: policy.Retry, Rule: policy.RuleSchedule, Class: class, Verdict: v, N: n, Of: of, Wait: wait}
+func retry(class failure.Class, v policy.Verdict, n, of int, wait time.Duration) brief {
+	return brief{Action: policy.Retry, Rule: policy.RuleSchedule, Class: class, Verdict: v, N: n, Of: of, Wait: wait}
 }
 
-func dead(class failure.Class, v policy.Verdict, rule, reason string, of int) policy.Decision {
-	return policy.Decision{Action: policy.Die, Rule: rule, Class: class, Verdict: v, Reason: reason, Of: of}
-}
-
-func hinted(d policy.Decision, hint time.Duration) policy.Decision {
-	d.Hint = hint
-	return d
+func dead(class failure.Class, v policy.Verdict, rule, reason string, of int) brief {
+	return brief{Action: policy.Die, Rule: rule, Class: class, Verdict: v, Reason: reason, Of: of}
 }
 
 // Whatever the configuration and the failures, a job ends, never waits less
@@ -139,21 +130,26 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		wait := rapid.Custom(func(t *rapid.T) time.Duration {
-			return time.Duration(rapid.Int64Range(0, 1<<62).Draw(t, "wait"))
+			return time.Duration(rapid.Int64Range(0, int64(policy.WaitMax/time.Microsecond)).Draw(t, "wait")) * time.Microsecond
 		})
 		s := &policy.Schedule{
 			Waits:      rapid.SliceOfN(wait, 0, 5).Draw(t, "waits"),
-			MaxRetries: rapid.IntRange(-1, 1<<40).Draw(t, "retries"),
+			MaxRetries: rapid.IntRange(-1, math.MaxInt).Draw(t, "retries"),
+		}
+		p, err := policy.Default().WithSchedule("", s)
+		if err != nil {
+			t.Fatal(err)
 		}
 		in := policy.Input{
 			How:      rapid.SampledFrom([]policy.How{policy.ByError, policy.ByPanic, policy.ByTimeout}).Draw(t, "how"),
-			Evidence: failure.Evidence{RetryAfter: wait.Draw(t, "hint")},
-			AgeMax:   rapid.SampledFrom([]time.Duration{0, time.Hour, 1 << 62}).Draw(t, "age limit"),
+			Evidence: &failure.Evidence{RetryAfter: time.Duration(rapid.Int64().Draw(t, "hint"))},
+			Age:      time.Duration(rapid.Int64Range(0, int64(2*policy.AgeDefault)).Draw(t, "age")),
+			U:        rapid.Float64Range(0, 0.999999).Draw(t, "u"),
 		}
 		for ; ; in.Attempts++ {
-			d := s.Decide(&in)
-			if diff := cmp.Diff(d, s.Decide(&in)); diff != "" {
-				t.Fatalf("not the same twice:\n%s", diff)
+			d := p.Decide(&in)
+			if again := p.Decide(&in); string(d.Record()) != string(again.Record()) || d.Memo != again.Memo {
+				t.Fatalf("not the same twice:\n%s\n%s", d.Record(), again.Record())
 			}
 			if d.Action == policy.Die {
 				break
@@ -178,15 +174,24 @@ func TestWords_AreThoseOfFailureRecords(t *testing.T) {
 			t.Errorf("%q, the failure record says %q", mine, theirs)
 		}
 	}
-	if policy.ReasonPermanent != string(job.NonRetriable) || policy.ReasonExhausted != string(job.MaxRetries) {
-		t.Error("the reasons are not those of dead letters")
+	for mine, theirs := range map[string]job.Reason{
+		policy.ReasonPermanent: job.NonRetriable, policy.ReasonExhausted: job.MaxRetries, policy.ReasonCost: job.MaxCost,
+		policy.ReasonHint: job.HintTooLong, policy.ReasonDeadline: job.DeadlineOver,
+	} {
+		if mine != string(theirs) {
+			t.Errorf("%q, dead letters say %q", mine, theirs)
+		}
+	}
+	if policy.PriorityMax != job.PriorityMax || policy.OverrideMax != job.PolicyMax || policy.AttrsMax < job.AttrsMax {
+		t.Error("the limits are not those of jobs")
 	}
 }
 
 func TestSchedule_Validate(t *testing.T) {
 	t.Parallel()
-	bad := &policy.Schedule{Waits: []time.Duration{0, -1}, MaxRetries: -2, PermanentExitCodes: []int{0, 256}}
+	bad := &policy.Schedule{Waits: []time.Duration{0, -1, 1 << 62}, MaxRetries: -2, PermanentExitCodes: []int{0, 256}}
 	want := "wait 2 of the schedule is -1ns: must not be negative\n" +
+		"wait 3 of the schedule is 1281023h53m38.427387904s: must be at most 365d\n" +
 		"-2 retries: must be a number of retries, 0 for one per wait, or policy.NoRetry\n" +
 		"permanent exit code 0: must be 1 to 255\n" +
 		"permanent exit code 256: must be 1 to 255"
@@ -198,6 +203,11 @@ func TestSchedule_Validate(t *testing.T) {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
+	_, err := policy.Default().WithSchedule("render", &policy.Schedule{Waits: []time.Duration{25 * time.Hour}})
+	const above = `wait 1 of the schedule is 25h: policy "default" allows at most 24h: shorten it, or raise limits.max_wait`
+	if err == nil || err.Error() != above {
+		t.Errorf("got %v\nwant %s", err, above)
+	}
 }
 
 func TestAction_StringOfANumberThatIsNone(t *testing.T) {
@@ -205,4 +215,46 @@ func TestAction_StringOfANumberThatIsNone(t *testing.T) {
 	if got := policy.Action(9).String(); got != "action(9)" || policy.Cancel.String() != "cancel" {
 		t.Errorf("%s and %s", got, policy.Cancel)
 	}
+}
+
+func TestDecide_CommonPathDoesNotAllocate(t *testing.T) {
+	p := compile(t, policy.DefaultSpec())
+	in := failed(failure.NetworkTimeout)
+	in.Memo = life(p, *in, failure.NetworkTimeout)[0].Memo
+	in.Attempts = 1
+	in.Evidence.RetryAfter = time.Second
+	if n := testing.AllocsPerRun(100, func() { p.Decide(in) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	var buf []byte
+	d := p.Decide(in)
+	if n := testing.AllocsPerRun(100, func() { buf = d.Memo.Append(d.Append(buf[:0])) }); n != 0 {
+		t.Errorf("%v allocations to store it", n)
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	p := compile(b, policy.DefaultSpec())
+	in := failed(failure.NetworkTimeout)
+	in.Memo = life(p, *in, failure.NetworkTimeout)[0].Memo
+	in.Attempts = 1
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Decide(in)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	p := compile(b, policy.DefaultSpec())
+	in := failed(failure.NetworkTimeout)
+	in.Class = policy.Classification{Class: failure.NetworkTimeout, Rule: "http.504", Rank: 4, Saw: "504 Gateway Timeout", Code: "http.504"}
+	in.Class.Beat[0] = policy.Beaten{Rule: "phrase.timeout", Class: failure.NetworkTimeout, Rank: 2, Saw: "timed out"}
+	in.U = 0.31415926535
+	d := p.Decide(in)
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = d.Append(buf[:0])
+	}
+	b.ReportMetric(float64(len(buf)), "bytes")
 }

@@ -30,14 +30,14 @@ func (a Action) String() string {
 	return fmt.Sprintf("action(%d)", uint8(a))
 }
 
-// Verdict is what the evidence says.
+// Verdict is what the evidence says about another attempt.
 type Verdict = failure.Verdict
 
 // The verdicts.
 const (
 	Retriable      = failure.VerdictRetry
 	Throttled      = failure.VerdictThrottle
-	Quota          = failure.VerdictQuota
+	QuotaUsed      = failure.VerdictQuota
 	DependencyDown = failure.VerdictDependencyDown
 	Permanent      = failure.VerdictPermanent
 	Cancelled      = failure.VerdictCancelled
@@ -54,29 +54,106 @@ const (
 	RuleCancelAsked    = "stopped.cancel"
 	RuleShutdown       = "stopped.shutdown"
 	RuleExitCode       = "schedule.permanent_exit_codes"
-	RuleSchedule       = "schedule"
-	RuleExhausted      = "schedule.exhausted"
+	RuleSchedule       = "schedule"           // a retry is left
+	RuleExhausted      = "schedule.exhausted" // max_retries
+	RuleEnded          = "schedule.ended"     // the list of waits is at its end
+	RuleNoRetry        = "policy.no_retry"    // retry: false
+	RuleVerdict        = "policy.verdict"     // of the class
+	RuleTotal          = "policy.max_total_retries"
+	RuleCost           = "policy.max_cost"
+	RuleHint           = "policy.hint_max"
+	RuleDeadline       = "job.deadline"
 	RuleCeilingReached = "ceiling.attempts"
 	RuleTooOld         = "ceiling.age"
+)
+
+// The rules of a classification that the end of the run decides by itself. The
+// words are stored and append-only.
+const (
+	ByMark      = "mark.class"      // and nobody has classified
+	ByPanicking = "run.panic"       // How is ByPanic
+	ByTimeLimit = "stopped.timeout" // the time limit of the kind
+	ByPerson    = "stopped.cancel"  // a person cancelled the job
+	ByHandler   = "mark.cancel"     // the handler cancelled it
+	ByNothing   = "unknown"         // and nobody has classified
 )
 
 // The reasons for which a job dies here. The words are those of dead letters.
 const (
 	ReasonPermanent = "non_retriable_error"
 	ReasonExhausted = "max_retries_exceeded"
+	ReasonCost      = "max_cost_exceeded"
+	ReasonHint      = "hint_too_long"
+	ReasonDeadline  = "expired"
 )
 
-// Decision is what to do and what led to it, as plain values: it is made
-// without allocation on the common path, and Explain renders it when asked.
+// Decision is what to do and what led to it, as plain values: it is made without
+// allocation on the common path. Append writes it as it is stored; Record reads
+// that and renders it in words.
 type Decision struct {
-	Action  Action
-	Rule    string // which had the last word
-	Class   failure.Class
-	Verdict Verdict
-	Reason  string        // of Die
-	N       int           // of Retry: the number of the coming retry, from 1
-	Of      int           // how many retries the schedule has
-	Wait    time.Duration // of Retry and Snooze
-	Hint    time.Duration // the shortest wait that the other side asked for
-	Memo    []byte        // what the next decision needs; nil keeps the present one
+	Action   Action
+	Rule     string // which had the last word
+	Class    failure.Class
+	Verdict  Verdict
+	Reason   string        // of Die
+	N        int           // of Retry: the number of the coming retry, from 1, as Count counts
+	Of       int           // how many retries there are
+	Wait     time.Duration // of Retry and Snooze
+	Queue    string        // of Retry: the next attempt runs there; "" keeps
+	Priority int           // likewise; 0 keeps
+
+	// Memo is what the next decision of this life needs.
+	Memo Memo
+
+	// By is how the class was found.
+	By Classification
+
+	// Drawn is what the back-off gave; Wait is longer when a hint is. The draw was
+	// U, of an interval that ends at Ceiling.
+	Drawn, Nominal, Ceiling time.Duration
+	U                       float64
+	RetriesFrom             Level
+	BackoffFrom             Level
+	Count                   Count
+	curve                   *curve
+
+	Hint     time.Duration // the shortest wait that the other side asked for
+	HintMode HintMode
+
+	ClassFailures int           // of the class in this life, this one included
+	Failures      int           // of all classes: the attempts of this life, this one included
+	TotalMax      int           // retries over all classes; 0 with no TotalBound
+	TotalBound    bool          // there is such a bound
+	AttemptsMax   int           // ceiling
+	Age, AgeMax   time.Duration // of this life; ceiling
+	Deadline      time.Duration // what the job had left; 0 is none
+	Cost          int64         // of this life, in millionths of a US dollar
+	CostMax       int64         // 0 with no CostBound
+	CostBound     bool
+
+	Policy, Hash string   // what decided
+	Rules        []string // that match the job's attributes; must not be changed
+
+	// Observed says that the policy only observes failures of this class: what
+	// acts is its baseline, and Would is what the policy would have done.
+	Observed bool
+	Would    Would
+}
+
+// Would is what a policy that only observes would have done.
+type Would struct {
+	Action   Action
+	Rule     string
+	Reason   string
+	N, Of    int
+	Wait     time.Duration
+	Queue    string
+	Priority int
+}
+
+func (d *Decision) end(a Action, rule string) { d.Action, d.Rule = a, rule }
+
+func (d *Decision) die(rule, reason string) {
+	d.N, d.Wait, d.Reason = 0, 0, reason
+	d.end(Die, rule)
 }

@@ -1,62 +1,212 @@
 package policy
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/redrive/redrive/failure"
 )
 
-// memoVersion is the format of an encoded memo.
-const memoVersion = 1
+// memoVersion is the format of an encoded memo. Version 1 was JSON.
+const memoVersion = 2
 
-// memoClasses bounds the classes that a memo counts; failures of more classes
-// than that are counted together under "".
+// memoClasses bounds the classes that a memo counts by name; failures of other
+// classes are counted together.
 const memoClasses = 16
 
 // Memo is what one decision leaves for the next of the same life, so that none
-// has to read the history.
+// has to read the history. It is a value: a copy is another memo. The zero value
+// is that of a life without a failure.
 type Memo struct {
-	Failures map[failure.Class]int // retried so far, by class
-	Wait     time.Duration         // before the last retry
+	classes  [memoClasses]classCount
+	known    int    // of classes
+	other    uint32 // retried so far, of classes without a place
+	failures uint32 // retried so far, of all classes
+	// Previous is the wait that the back-off gave before the last retry, without
+	// what the other side asked for.
+	Previous time.Duration
+	// Cost is what the runs of this life have cost, in millionths of a US dollar.
+	Cost int64
+	// FirstAge is the age of the life at its first failure.
+	FirstAge time.Duration
 }
 
-// storedMemo is a memo as it is kept with the job.
-type storedMemo struct {
-	V        int                   `json:"v"`
-	Failures map[failure.Class]int `json:"failures,omitempty"`
-	Wait     int64                 `json:"wait_us,omitempty"`
+type classCount struct {
+	class failure.Class
+	n     uint32
 }
 
-// ParseMemo reads a memo. One that is damaged, or of a version that this
-// program does not know, is empty: a decision without history is better than
-// none.
+// Count returns how many failures of the class were retried in this life. A class
+// that came when the memo was full shares its count with others.
+func (m *Memo) Count(class failure.Class) int {
+	for i := range m.classes[:m.known] {
+		if m.classes[i].class == class {
+			return int(m.classes[i].n)
+		}
+	}
+	if m.known < memoClasses && len(class) <= failure.CodeMax {
+		return 0
+	}
+	return int(m.other)
+}
+
+// Failures returns how many failures were retried in this life.
+func (m *Memo) Failures() int { return int(m.failures) }
+
+// add counts one failure that is retried.
+func (m *Memo) add(class failure.Class, wait, age time.Duration) {
+	if m.failures == 0 {
+		m.FirstAge = age
+	}
+	m.failures = plusOne(m.failures)
+	m.Previous = wait
+	for i := range m.classes[:m.known] {
+		if m.classes[i].class == class {
+			m.classes[i].n = plusOne(m.classes[i].n)
+			return
+		}
+	}
+	if m.known == memoClasses || len(class) > failure.CodeMax {
+		m.other = plusOne(m.other)
+		return
+	}
+	m.classes[m.known] = classCount{class, 1}
+	m.known++
+}
+
+func plusOne(n uint32) uint32 { return min(n, math.MaxInt32-1) + 1 }
+
+// Append writes the memo after dst, as ParseMemo reads it: about 25 bytes. The
+// zero value is nothing.
+func (m *Memo) Append(dst []byte) []byte {
+	if m.failures == 0 && m.Cost == 0 && m.known == 0 && m.other == 0 && m.Previous == 0 && m.FirstAge == 0 {
+		return dst
+	}
+	dst = append(dst, memoVersion)
+	for _, v := range [...]int64{int64(m.failures), int64(m.other), m.Previous.Microseconds(), m.FirstAge.Microseconds(), m.Cost} {
+		dst = binary.AppendVarint(dst, v)
+	}
+	for i := range m.classes[:m.known] {
+		dst = append(dst, byte(len(m.classes[i].class)))
+		dst = append(dst, m.classes[i].class...)
+		dst = binary.AppendVarint(dst, int64(m.classes[i].n))
+	}
+	return dst
+}
+
+// ParseMemo reads a memo. One that is damaged, or of a version that this program
+// does not know, is empty: a decision without history is better than none, and
+// the ceiling on attempts, which the store counts, holds all the same.
 func ParseMemo(b []byte) Memo {
-	var s storedMemo
-	if len(b) == 0 || json.Unmarshal(b, &s) != nil || s.V != memoVersion {
+	switch {
+	case len(b) == 0:
+		return Memo{}
+	case b[0] == '{':
+		return parseMemo1(b)
+	case b[0] != memoVersion:
 		return Memo{}
 	}
-	return Memo{Failures: s.Failures, Wait: time.Duration(s.Wait) * time.Microsecond}
+	r := memoReader{b: b[1:]}
+	var m Memo
+	m.failures, m.other = r.count(), r.count()
+	m.Previous, m.FirstAge = r.micros(), r.micros()
+	m.Cost = r.varint()
+	for len(r.b) > 0 && !r.bad {
+		class, n := r.class(), r.count()
+		if r.bad || m.known == memoClasses || m.Count(class) > 0 {
+			return Memo{}
+		}
+		m.classes[m.known] = classCount{class, n}
+		m.known++
+	}
+	if r.bad {
+		return Memo{}
+	}
+	return m
 }
 
-// Encode writes the memo as ParseMemo reads it.
-func (m Memo) Encode() []byte {
-	b, err := json.Marshal(storedMemo{V: memoVersion, Failures: m.Failures, Wait: m.Wait.Microseconds()})
-	if err != nil {
-		panic("policy: a memo holds nothing that could not be encoded: " + err.Error())
-	}
-	return b
+// memoReader takes apart what Append wrote.
+type memoReader struct {
+	b   []byte
+	bad bool
 }
 
-// add counts one failure of class that is retried after wait.
-func (m Memo) add(class failure.Class, wait time.Duration) Memo {
-	if m.Failures == nil {
-		m.Failures = make(map[failure.Class]int, 1)
+func (r *memoReader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
 	}
-	if _, known := m.Failures[class]; !known && len(m.Failures) >= memoClasses {
-		class = ""
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *memoReader) count() uint32 {
+	v := r.varint()
+	r.bad = r.bad || v < 0 || v > math.MaxInt32
+	return uint32(min(max(v, 0), math.MaxInt32))
+}
+
+func (r *memoReader) micros() time.Duration {
+	v := r.varint()
+	r.bad = r.bad || v < 0 || v > math.MaxInt64/int64(time.Microsecond)
+	if r.bad {
+		return 0
 	}
-	m.Failures[class]++
-	m.Wait = wait
+	return time.Duration(v) * time.Microsecond
+}
+
+func (r *memoReader) class() failure.Class {
+	if len(r.b) == 0 || int(r.b[0]) > failure.CodeMax || len(r.b) < 1+int(r.b[0]) {
+		r.bad, r.b = true, nil
+		return ""
+	}
+	name := r.b[1 : 1+int(r.b[0])]
+	r.b = r.b[1+int(r.b[0]):]
+	return intern(name)
+}
+
+// intern returns a class without a copy if it is a common one.
+func intern(name []byte) failure.Class {
+	for _, c := range [...]failure.Class{
+		failure.NetworkTimeout, failure.RateLimitExceeded, failure.TemporaryServiceError, failure.ResourceConstraint,
+		failure.UnknownError, failure.AttemptTimeout, failure.Panic,
+	} {
+		if string(name) == string(c) {
+			return c
+		}
+	}
+	return failure.Class(name)
+}
+
+// memo1 is a memo of version 1.
+type memo1 struct {
+	V        int                   `json:"v"`
+	Failures map[failure.Class]int `json:"failures"`
+	Wait     int64                 `json:"wait_us"`
+}
+
+func parseMemo1(b []byte) (m Memo) {
+	var old memo1
+	if json.Unmarshal(b, &old) != nil || old.V != 1 {
+		return Memo{}
+	}
+	if old.Wait > 0 && old.Wait <= math.MaxInt64/int64(time.Microsecond) {
+		m.Previous = time.Duration(old.Wait) * time.Microsecond
+	}
+	for _, class := range slices.Sorted(maps.Keys(old.Failures)) {
+		count := uint32(min(max(old.Failures[class], 0), math.MaxInt32))
+		m.failures = uint32(min(int64(m.failures)+int64(count), math.MaxInt32))
+		if class == "" || m.known == memoClasses || len(class) > failure.CodeMax {
+			m.other = uint32(min(int64(m.other)+int64(count), math.MaxInt32))
+			continue
+		}
+		m.classes[m.known] = classCount{class, count}
+		m.known++
+	}
 	return m
 }

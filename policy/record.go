@@ -3,39 +3,92 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
+	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/redrive/redrive/failure"
 )
 
-// recordVersion is the format of a stored decision.
-const recordVersion = 1
+// recordVersion is the format of a stored decision. Version 1 had fewer fields
+// and the words themselves.
+const recordVersion = 2
 
-// Record is a decision as it is stored with the failure that it answers.
+// sawMax bounds what a record keeps of a text that decided, in bytes.
+const sawMax = 160
+
+// Record is a decision as it is stored with the failure that it answers. Times
+// are in microseconds, costs in millionths of a US dollar.
 type Record struct {
-	V       int           `json:"v"`
-	Action  string        `json:"action"`
-	Rule    string        `json:"rule"`
-	Class   failure.Class `json:"class"`
-	Verdict Verdict       `json:"verdict"`
-	N       int           `json:"n,omitempty"`       // number of the coming retry, from 1
-	Of      int           `json:"of,omitempty"`      // retries that the schedule has
-	Wait    int64         `json:"wait_us,omitempty"` // microseconds
-	Hint    int64         `json:"hint_us,omitempty"` // microseconds
-	Reason  string        `json:"reason"`            // in words
+	V        int           `json:"v"`
+	Action   string        `json:"action"`
+	Rule     string        `json:"rule"`
+	Class    failure.Class `json:"class,omitempty"`
+	Verdict  Verdict       `json:"verdict,omitempty"`
+	Dead     string        `json:"dead,omitempty"` // the reason of death
+	N        int           `json:"n,omitempty"`    // number of the coming retry, from 1
+	Of       int           `json:"of,omitempty"`   // retries that there are
+	Wait     int64         `json:"wait_us,omitempty"`
+	Queue    string        `json:"queue,omitempty"`
+	Priority int           `json:"priority,omitempty"`
+
+	By   string         `json:"by,omitempty"` // rule that found the class
+	Rank int            `json:"rank,omitempty"`
+	Saw  string         `json:"saw,omitempty"`
+	Code string         `json:"code,omitempty"`
+	Beat []BeatenRecord `json:"beat,omitempty"`
+
+	Drawn       int64   `json:"drawn_us,omitempty"`
+	Nominal     int64   `json:"nominal_us,omitempty"`
+	Ceiling     int64   `json:"ceiling_us,omitempty"`
+	U           float64 `json:"u,omitempty"`
+	Growth      string  `json:"growth,omitempty"`    // "30s × 2^(n−1)"
+	Spreading   string  `json:"spreading,omitempty"` // "±20 %"
+	Borders     string  `json:"borders,omitempty"`   // "cap 1h"
+	Count       string  `json:"count,omitempty"`     // "total", else the class's own
+	RetriesFrom Level   `json:"retries_from,omitempty"`
+	BackoffFrom Level   `json:"backoff_from,omitempty"`
+
+	Hint     int64  `json:"hint_us,omitempty"`
+	HintMode string `json:"hint_mode,omitempty"` // "cap" or "off", else floor
+
+	ClassFailures int    `json:"class_failures,omitempty"`
+	Failures      int    `json:"failures,omitempty"`
+	TotalMax      *int   `json:"max_total_retries,omitempty"`
+	AttemptsMax   int    `json:"max_attempts,omitempty"`
+	Age           int64  `json:"age_us,omitempty"`
+	AgeMax        int64  `json:"max_age_us,omitempty"`
+	Deadline      int64  `json:"deadline_us,omitempty"` // what the job had left
+	Cost          int64  `json:"cost,omitempty"`
+	CostMax       *int64 `json:"max_cost,omitempty"`
+
+	Policy string   `json:"policy,omitempty"`
+	Hash   string   `json:"hash,omitempty"`
+	Rules  []string `json:"rules,omitempty"` // that match the job's attributes
+
+	Would *WouldRecord `json:"would,omitempty"` // of a policy that only observes
+
+	Words string `json:"reason,omitempty"` // of version 1
 }
 
-// Record returns the decision as it is stored, in JSON.
-func (d *Decision) Record() []byte {
-	b, err := json.Marshal(Record{
-		V: recordVersion, Action: d.Action.String(), Rule: d.Rule, Class: d.Class, Verdict: d.Verdict,
-		N: d.N, Of: d.Of, Wait: d.Wait.Microseconds(), Hint: d.Hint.Microseconds(), Reason: d.Explain(),
-	})
-	if err != nil {
-		panic("policy: a decision holds nothing that could not be encoded: " + err.Error())
-	}
-	return b
+// BeatenRecord is evidence that lost.
+type BeatenRecord struct {
+	Rule  string        `json:"rule"`
+	Class failure.Class `json:"class,omitempty"`
+	Rank  int           `json:"rank,omitempty"`
+	Saw   string        `json:"saw,omitempty"`
+}
+
+// WouldRecord is what a policy that only observes would have done.
+type WouldRecord struct {
+	Action   string `json:"action"`
+	Rule     string `json:"rule"`
+	Dead     string `json:"dead,omitempty"`
+	N        int    `json:"n,omitempty"`
+	Of       int    `json:"of,omitempty"`
+	Wait     int64  `json:"wait_us,omitempty"`
+	Queue    string `json:"queue,omitempty"`
+	Priority int    `json:"priority,omitempty"`
 }
 
 // ParseRecord reads a stored decision. It returns an error for one that is
@@ -45,62 +98,214 @@ func ParseRecord(b []byte) (Record, error) {
 	if err := json.Unmarshal(b, &r); err != nil {
 		return Record{}, fmt.Errorf("stored decision: %w", err)
 	}
-	if r.V != recordVersion {
-		return Record{}, fmt.Errorf("stored decision: format %d, this program reads %d", r.V, recordVersion)
+	if r.V < 1 || r.V > recordVersion {
+		return Record{}, fmt.Errorf("stored decision: format %d, this program reads 1 to %d", r.V, recordVersion)
 	}
 	return r, nil
 }
 
-// Explain says in words what was decided and why.
-func (d *Decision) Explain() string {
-	switch d.Rule {
-	case RuleSuccess:
-		return "the handler succeeded"
-	case RuleSnooze:
-		return fmt.Sprintf("the handler asked to run again in %s; no attempt burned", short(d.Wait))
-	case RuleCancel:
-		return "the handler cancelled the job"
-	case RulePermanent:
-		return "dead at once: the error is marked as permanent"
-	case RuleCancelAsked:
-		return "cancelled by a person while it was running"
-	case RuleShutdown:
-		return "handed back by a stopping worker; no attempt burned"
-	case RuleExitCode:
-		return "dead at once: the exit code is one of the permanent ones"
-	case RuleExhausted:
-		if d.Of == 0 {
-			return "dead: the kind is not retried"
+// Record returns the decision as it is stored, in JSON.
+func (d *Decision) Record() []byte { return d.Append(make([]byte, 0, 1024)) }
+
+// Append writes the decision after dst as it is stored: one JSON object, as
+// ParseRecord reads it.
+func (d *Decision) Append(dst []byte) []byte {
+	w := recordWriter{dst}
+	w.b = append(w.b, `{"v":2`...)
+	w.text("action", d.Action.String())
+	w.text("rule", d.Rule)
+	w.text("class", string(d.Class))
+	w.text("verdict", string(d.Verdict))
+	w.text("dead", d.Reason)
+	w.number("n", int64(d.N))
+	w.number("of", int64(d.Of))
+	w.number("wait_us", d.Wait.Microseconds())
+	w.text("queue", d.Queue)
+	w.number("priority", int64(d.Priority))
+	w.class(&d.By)
+	w.curve(d)
+	w.number("hint_us", d.Hint.Microseconds())
+	if d.Hint > 0 {
+		w.text("hint_mode", hintModeWords[min(d.HintMode, HintOff)])
+	}
+	w.counters(d)
+	w.text("policy", d.Policy)
+	w.text("hash", d.Hash)
+	w.texts("rules", d.Rules)
+	if d.Observed {
+		w.would(&d.Would)
+	}
+	return append(w.b, '}')
+}
+
+var hintModeWords = [...]string{"", "cap", "off"}
+
+// recordWriter writes the members of an object. What is zero is left out.
+type recordWriter struct{ b []byte }
+
+func (w *recordWriter) key(name string) {
+	if last := w.b[len(w.b)-1]; last != '{' {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(w.b, '"')
+	w.b = append(w.b, name...)
+	w.b = append(w.b, '"', ':')
+}
+
+func (w *recordWriter) text(name, s string) {
+	if s != "" {
+		w.key(name)
+		w.b = appendText(w.b, s)
+	}
+}
+
+func (w *recordWriter) number(name string, n int64) {
+	if n != 0 {
+		w.key(name)
+		w.b = strconv.AppendInt(w.b, n, 10)
+	}
+}
+
+func (w *recordWriter) bound(name string, n int64, there bool) {
+	if there {
+		w.key(name)
+		w.b = strconv.AppendInt(w.b, n, 10)
+	}
+}
+
+func (w *recordWriter) texts(name string, all []string) {
+	if len(all) == 0 {
+		return
+	}
+	w.key(name)
+	w.b = append(w.b, '[')
+	for i, s := range all {
+		if i > 0 {
+			w.b = append(w.b, ',')
 		}
-		return fmt.Sprintf("dead: the retries are used up, %d of %d", d.Of, d.Of)
-	case RuleCeilingReached:
-		return "dead: the ceiling on attempts of one life is reached"
-	case RuleTooOld:
-		return "dead: the next attempt would come after the age at which a life ends"
+		w.b = appendText(w.b, s)
 	}
-	return d.explainRetry()
+	w.b = append(w.b, ']')
 }
 
-func (d *Decision) explainRetry() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "retry %d of %d in %s", d.N, d.Of, short(d.Wait))
-	switch {
-	case d.Hint > 0 && d.Hint >= d.Wait:
-		b.WriteString(": the other side asked for this wait")
-	case d.Hint > 0:
-		fmt.Fprintf(&b, ": the schedule waits longer than the %s that the other side asked for", short(d.Hint))
+func (w *recordWriter) class(c *Classification) {
+	w.text("by", c.Rule)
+	w.number("rank", int64(c.Rank))
+	w.text("saw", cut(c.Saw))
+	w.text("code", c.Code)
+	for i := range c.Beat {
+		b := &c.Beat[i]
+		if b.Rule == "" {
+			break
+		}
+		if i == 0 {
+			w.key("beat")
+			w.b = append(w.b, '[', '{')
+		} else {
+			w.b = append(w.b, ',', '{')
+		}
+		w.text("rule", b.Rule)
+		w.text("class", string(b.Class))
+		w.number("rank", int64(b.Rank))
+		w.text("saw", cut(b.Saw))
+		w.b = append(w.b, '}')
+		if i == len(c.Beat)-1 || c.Beat[i+1].Rule == "" {
+			w.b = append(w.b, ']')
+		}
 	}
-	return b.String()
 }
 
-// short writes a duration without the zero units at its end: 5m, not 5m0s.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
+func (w *recordWriter) curve(d *Decision) {
+	if d.curve == nil {
+		return
 	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
+	w.number("drawn_us", d.Drawn.Microseconds())
+	w.number("nominal_us", d.Nominal.Microseconds())
+	w.number("ceiling_us", d.Ceiling.Microseconds())
+	if d.U != 0 {
+		w.key("u")
+		w.b = strconv.AppendFloat(w.b, d.U, 'g', -1, 64)
 	}
-	return s
+	w.text("growth", d.curve.growth)
+	w.text("spreading", d.curve.spreading)
+	w.text("borders", d.curve.borders)
+	if d.Count == Total {
+		w.text("count", "total")
+	}
+	w.text("retries_from", string(d.RetriesFrom))
+	w.text("backoff_from", string(d.BackoffFrom))
+}
+
+func (w *recordWriter) counters(d *Decision) {
+	w.number("class_failures", int64(d.ClassFailures))
+	w.number("failures", int64(d.Failures))
+	w.bound("max_total_retries", int64(d.TotalMax), d.TotalBound)
+	w.number("max_attempts", int64(d.AttemptsMax))
+	w.number("age_us", d.Age.Microseconds())
+	w.number("max_age_us", d.AgeMax.Microseconds())
+	w.number("deadline_us", d.Deadline.Microseconds())
+	w.number("cost", d.Cost)
+	w.bound("max_cost", d.CostMax, d.CostBound)
+}
+
+func (w *recordWriter) would(o *Would) {
+	w.key("would")
+	w.b = append(w.b, '{')
+	w.text("action", o.Action.String())
+	w.text("rule", o.Rule)
+	w.text("dead", o.Reason)
+	w.number("n", int64(o.N))
+	w.number("of", int64(o.Of))
+	w.number("wait_us", o.Wait.Microseconds())
+	w.text("queue", o.Queue)
+	w.number("priority", int64(o.Priority))
+	w.b = append(w.b, '}')
+}
+
+// cut bounds what is kept of a text, at the border of a character.
+func cut(s string) string {
+	if len(s) <= sawMax {
+		return s
+	}
+	end := sawMax
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}
+
+// appendText writes a JSON string. Almost all need no escapes.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return appendAnyText(b, s)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+func appendAnyText(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	for _, r := range s { // what is no UTF-8 comes as the replacement character
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r == '\n':
+			b = append(b, '\\', 'n')
+		case r < ' ' || r == 0x7f:
+			b = append(b, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return append(b, '"')
+}
+
+// micros is the opposite of Duration.Microseconds.
+func micros(us int64) time.Duration {
+	const most = int64(1<<63-1) / int64(time.Microsecond)
+	return time.Duration(min(max(us, -most), most)) * time.Microsecond
 }

@@ -3,7 +3,11 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/redrive/redrive/backoff"
 )
 
 // NoRetry as MaxRetries makes the first failure final.
@@ -15,9 +19,10 @@ const (
 	defaultWait    = 30 * time.Second
 )
 
-// Schedule is the simplest policy: fixed waits between the attempts, whatever
-// the failure. The zero value, and nil, retry three times, 30 seconds apart. A
-// Schedule must not be changed once it is in use.
+// Schedule is the simplest way to say how a kind is retried: fixed waits between
+// the attempts, one count for all failures. The zero value, and nil, retry three
+// times, 30 seconds apart. See WithSchedule for how it goes together with a
+// policy. A Schedule must not be changed once it is in use.
 type Schedule struct {
 	// Waits are the waits before the first, second … retry; the last repeats.
 	Waits []time.Duration
@@ -59,8 +64,11 @@ func (s *Schedule) Validate() error {
 	}
 	var errs []error
 	for i, w := range s.Waits {
-		if w < 0 {
+		switch {
+		case w < 0:
 			errs = append(errs, fmt.Errorf("wait %d of the schedule is %s: must not be negative", i+1, w))
+		case w > backoff.Max:
+			errs = append(errs, fmt.Errorf("wait %d of the schedule is %s: must be at most %s", i+1, w, backoff.Short(backoff.Max)))
 		}
 	}
 	if s.MaxRetries < NoRetry {
@@ -72,4 +80,56 @@ func (s *Schedule) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// settings returns the schedule in the words of a policy.
+func (s *Schedule) settings() *Settings {
+	n, count := s.Retries(), Total
+	waits := []time.Duration{defaultWait}
+	if s != nil && len(s.Waits) > 0 {
+		waits = s.Waits
+	}
+	return &Settings{MaxRetries: &n, Count: &count, Backoff: &backoff.Backoff{Waits: waits}}
+}
+
+// WithSchedule returns the policy with a schedule for a kind; the kind "" stands
+// for all that have none of their own. A nil schedule changes nothing.
+//
+// A schedule is retries, waits and their count. It stands where the settings of
+// the kind stand: it replaces what the policy says for classes and by default,
+// and the schedule of a single kind also what the policy says for that kind; the
+// one of all kinds does not. Settings of a class within the kind, of rules,
+// messages and jobs go before it. So do verdicts: a failure that is marked as
+// permanent, has one of PermanentExitCodes, or is of a class that is not retried
+// ends the job at once. Its retries may be more than the ceiling, which then ends
+// the job.
+func (p *Policy) WithSchedule(kind string, s *Schedule) (*Policy, error) {
+	if s == nil {
+		return p, nil
+	}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	for i, w := range s.Waits {
+		if w > p.limits.MaxWait {
+			return nil, fmt.Errorf("wait %d of the schedule is %s: policy %q allows at most %s: shorten it, or raise limits.max_wait",
+				i+1, backoff.Short(w), p.Name(), backoff.Short(p.limits.MaxWait))
+		}
+	}
+	q := *p
+	q.schedules = maps.Clone(p.schedules)
+	if q.schedules == nil {
+		q.schedules = map[string]*Schedule{}
+	}
+	own := *s
+	own.Waits, own.PermanentExitCodes = slices.Clone(s.Waits), slices.Clone(s.PermanentExitCodes)
+	q.schedules[kind] = &own
+	q.curves = maps.Clone(p.curves)
+	if kind == "" {
+		q.compile()
+		return &q, nil
+	}
+	q.kinds = maps.Clone(p.kinds)
+	q.kinds[kind] = q.compileKind(kind)
+	return &q, nil
 }

@@ -12,6 +12,9 @@ import (
 // specific level has the word; what no level says comes from the built-in default.
 type Spec struct {
 	Name string
+	// Hash names the contents, as who read them from a file gives it, at most 64
+	// bytes; "" takes one made of the fields.
+	Hash string
 	// Limits are the hard ceilings: nothing below can exceed them.
 	Limits Limits
 	// Rollout says which decisions are carried out and which only recorded.
@@ -76,13 +79,42 @@ type Hint struct {
 	// hint. CapAtBackoff cuts the hint to the cap of the back-off.
 	Mode HintMode
 	// Jitter is added to a hint: U(0, max(JitterMin, Jitter × hint)).
-	Jitter    float64       // default 0.1
+	Jitter    float64       // default 0.1; NoJitter is none
 	JitterMin time.Duration // default 1 s
 	// Max is the border of the job's own zone; default 24 h. Beyond says what
 	// happens to a hint above it; it is never cut.
 	Max    time.Duration
 	Beyond Beyond
 }
+
+// NoJitter as Hint.Jitter adds nothing to a hint.
+const NoJitter = -1
+
+// withDefaults fills in what the hint leaves open.
+func (h Hint) withDefaults() Hint {
+	switch {
+	case h.Jitter < 0:
+		h.Jitter, h.JitterMin = 0, 0
+	case h.Jitter == 0:
+		h.Jitter = HintJitterDefault
+		fallthrough
+	default:
+		if h.JitterMin == 0 {
+			h.JitterMin = HintJitterMinDefault
+		}
+	}
+	if h.Max == 0 {
+		h.Max = HintMaxDefault
+	}
+	return h
+}
+
+// What a Hint has that names nothing else.
+const (
+	HintJitterDefault    = 0.1
+	HintJitterMinDefault = time.Second
+	HintMaxDefault       = 24 * time.Hour
+)
 
 // HintMode is how a hint and the back-off are combined.
 type HintMode uint8

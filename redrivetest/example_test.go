@@ -32,7 +32,7 @@ func Example() {
 			t.Fatal(err)
 		}
 		for _, o := range e.Work() {
-			fmt.Println(o.State, o.Failure.Code, o.Decision.Reason) // retrying DISK_FULL retry 1 of 3 in 30s
+			fmt.Println(o.State, o.Failure.Code, o.Decision.Reason()) // retrying DISK_FULL retry 1 of 3 in 30s
 		}
 		e.Advance(30 * time.Second)
 		for _, o := range e.Work() {

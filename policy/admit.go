@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/redrive/redrive/failure"
+)
+
+// AttrsMax is the size of attributes in bytes up to which rules look at them.
+const AttrsMax = 64 << 10
+
+// Job is what rules can look at.
+type Job struct {
+	Kind, Queue, Owner string
+	Priority           int
+	Attrs              []byte // a JSON object or nil
+}
+
+// Admission is what the rules of a policy say about one job, by its attributes.
+type Admission struct {
+	Queue     string            // where it belongs; "" keeps
+	Priority  int               // 0 keeps
+	Overrides map[string]string // for the handler; nil is none
+	Hold      *Hold             // a person is to decide first; nil is no
+	Rules     []string          // that match, in the order of the policy
+	// Failed are rules whose condition could not be evaluated, with the reason.
+	// They do not match.
+	Failed []Problem
+
+	matched []*rule
+}
+
+// changes reports whether the admission has settings for Decide.
+func (a *Admission) changes() bool {
+	return a != nil && slices.ContainsFunc(a.matched, func(r *rule) bool { return r.settles })
+}
+
+// rule is a compiled RuleSpec.
+type rule struct {
+	spec    *RuleSpec
+	index   int
+	settles bool // it has settings
+}
+
+func (r *rule) serves(kind string) bool {
+	return len(r.spec.Kinds) == 0 || slices.Contains(r.spec.Kinds, kind)
+}
+
+func (p *Policy) compileRules() {
+	p.rules = make([]rule, len(p.spec.Rules))
+	for i := range p.spec.Rules {
+		s := &p.spec.Rules[i]
+		p.rules[i] = rule{spec: s, index: i, settles: s.Settings != (Settings{})}
+		if b := s.Backoff; b != nil {
+			p.curves[b] = newCurve(b, p.limits.MaxWait)
+		}
+	}
+}
+
+// HasRules reports whether Admit has anything to look at for jobs of the kind.
+func (p *Policy) HasRules(kind string) bool { return p.table(kind).rules }
+
+// Admit asks the rules about a job: when it is enqueued, before each of its runs,
+// and with each of its failures. All that match apply; of what several say, the
+// first counts, and of overrides each key by itself. It never fails: attributes
+// that are no JSON object, or are longer than AttrsMax, count as none, and a
+// condition that cannot be evaluated does not match. It gives nil when no rule
+// matches and none failed.
+func (p *Policy) Admit(j *Job) *Admission {
+	if !p.HasRules(j.Kind) {
+		return nil
+	}
+	attrs := Attrs{Kind: j.Kind, Queue: j.Queue, Owner: j.Owner, Priority: j.Priority}
+	if len(j.Attrs) <= AttrsMax {
+		_ = json.Unmarshal(j.Attrs, &attrs.Values) // what is no object has no attributes
+	}
+	if attrs.Values == nil {
+		attrs.Values = map[string]any{}
+	}
+	var a Admission
+	for i := range p.rules {
+		r := &p.rules[i]
+		if !r.serves(j.Kind) {
+			continue
+		}
+		switch ok, err := r.match(&attrs); {
+		case err != nil:
+			a.Failed = append(a.Failed, Problem{fmt.Sprintf("rules[%d].when", r.index), fmt.Sprintf("rule %q: %s", r.spec.Name, failure.Text(err))})
+		case ok:
+			a.take(r)
+		}
+	}
+	if a.Rules == nil && a.Failed == nil {
+		return nil
+	}
+	return &a
+}
+
+// match evaluates the condition; a panic is an error like others.
+func (r *rule) match(attrs *Attrs) (ok bool, err error) {
+	if r.spec.When == nil {
+		return true, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			ok, err = false, fmt.Errorf("the condition panicked: %v", p)
+		}
+	}()
+	return r.spec.When.Match(attrs)
+}
+
+// take adds what a rule says to what those before it have left open.
+func (a *Admission) take(r *rule) {
+	s := r.spec
+	a.Rules = append(a.Rules, s.Name)
+	a.matched = append(a.matched, r)
+	a.Queue = either(a.Queue, s.Queue)
+	if a.Priority == 0 {
+		a.Priority = s.Priority
+	}
+	if a.Hold == nil {
+		a.Hold = s.Hold
+	}
+	for key, value := range s.Overrides {
+		if a.Overrides == nil {
+			a.Overrides = map[string]string{}
+		}
+		if _, taken := a.Overrides[key]; !taken {
+			a.Overrides[key] = value
+		}
+	}
+}

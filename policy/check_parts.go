@@ -1,0 +1,227 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/failure"
+)
+
+func (c *checker) class(class failure.Class, s ClassSpec) {
+	path := "classes." + string(class)
+	if class == "" {
+		c.add(path, "a class needs a name")
+	}
+	c.name(path, string(class))
+	c.settings(path, &s.Settings)
+	c.text(path+".messages.retrying", s.Retrying)
+	c.text(path+".messages.dead", s.Dead)
+	c.text(path+".operator", s.Operator)
+	if s.Is == "" {
+		return
+	}
+	c.known(path+".is", s.Is)
+	if _, builtin := failure.InfoOf(class); builtin {
+		c.add(path+".is", "%s is built in and cannot be another name of %s", class, s.Is)
+	}
+	seen := []failure.Class{class}
+	for next := s.Is; next != ""; next = c.policy.spec.Classes[next].Is {
+		if next == class {
+			c.add(path+".is", "goes in a circle: %s", circle(append(seen, class)))
+		}
+		if slices.Contains(seen, next) {
+			return
+		}
+		seen = append(seen, next)
+	}
+}
+
+func circle(classes []failure.Class) string {
+	words := make([]string, len(classes))
+	for i, class := range classes {
+		words[i] = string(class)
+	}
+	return strings.Join(words, " → ")
+}
+
+func (c *checker) kind(kind string, s KindSpec) {
+	path := "kinds." + kind
+	if kind == "" {
+		c.add(path, "a kind needs a name; what all kinds have stands under default")
+	}
+	c.name(path, kind)
+	c.settings(path, &s.Settings)
+	for _, class := range slices.Sorted(maps.Keys(s.Classes)) {
+		at := path + ".classes." + string(class)
+		c.known(at, class)
+		own := s.Classes[class]
+		c.settings(at, &own)
+	}
+}
+
+func (c *checker) rules(rules []RuleSpec) {
+	taken := map[string]int{}
+	for i := range rules {
+		r, path := &rules[i], fmt.Sprintf("rules[%d]", i)
+		if first, again := taken[r.Name]; again && r.Name != "" {
+			c.add(path+".name", "%q is the name of rules[%d]: rename one of them", r.Name, first)
+		}
+		taken[r.Name] = i
+		if r.Name == "" {
+			c.add(path+".name", "a rule needs a name, which decisions show")
+		}
+		c.name(path+".name", r.Name)
+		for k, kind := range r.Kinds {
+			c.name(fmt.Sprintf("%s.kinds[%d]", path, k), kind)
+		}
+		if r.When == nil && len(r.Kinds) == 0 {
+			c.add(path+".when", "a rule for all jobs is no rule: name a condition or kinds, or write it under default")
+		}
+		c.name(path+".queue", r.Queue)
+		c.priority(path+".priority", r.Priority)
+		c.overrides(path+".overrides", r.Overrides)
+		if r.Hold != nil {
+			if r.Hold.Message == "" {
+				c.add(path+".hold.message", "say what the user sees while the job is held")
+			}
+			c.text(path+".hold.message", r.Hold.Message)
+			c.text(path+".hold.notify", r.Hold.Notify)
+		}
+		if r.Settings == (Settings{}) && r.Queue == "" && r.Priority == 0 && len(r.Overrides) == 0 && r.Hold == nil {
+			c.add(path, "does nothing: give it settings, a queue, a priority, overrides or hold")
+		}
+		c.settings(path, &r.Settings)
+	}
+}
+
+func (c *checker) overrides(path string, o map[string]string) {
+	size := 0
+	for key, value := range o {
+		size += len(key) + len(value)
+	}
+	if size > TextMax {
+		c.add(path, "%d bytes: must be at most %d", size, TextMax)
+	}
+}
+
+func (c *checker) rollout(r *Rollout) {
+	if r.Stage != "" {
+		if _, ok := r.Stages[r.Stage]; !ok {
+			c.add("rollout.stage", "no stage is called %q: %s", r.Stage, stageNames(r))
+		}
+		if r.Mode != Enforce || len(r.Enforce) > 0 {
+			c.add("rollout.mode", "has no effect beside stage %q: move it into a stage, or remove the stage", r.Stage)
+		}
+	} else {
+		c.mode("rollout", r.Mode, r.Enforce)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Stages)) {
+		c.mode("rollout.stages."+name, r.Stages[name].Mode, r.Stages[name].Enforce)
+	}
+	c.settings("rollout.baseline", &r.Baseline)
+	if r.Baseline.Escalate != nil {
+		c.add("rollout.baseline.escalate", "the baseline is what was there before and moves nothing: remove it")
+	}
+}
+
+func stageNames(r *Rollout) string {
+	if len(r.Stages) == 0 {
+		return "there are none under rollout.stages"
+	}
+	return "there are " + strings.Join(slices.Sorted(maps.Keys(r.Stages)), ", ")
+}
+
+func (c *checker) mode(path string, m Mode, enforce []failure.Class) {
+	if m > Observe {
+		c.add(path+".mode", "%d: must be enforce or observe", m)
+	}
+	if m == Enforce && len(enforce) > 0 {
+		c.add(path+".enforce", "has no effect: without mode: observe every class is enforced")
+	}
+	for i, class := range enforce {
+		c.known(fmt.Sprintf("%s.enforce[%d]", path, i), class)
+	}
+}
+
+// What outside words can be given to.
+var (
+	stateWords = []string{"waiting", "retrying", "running", "completed", "dead", "cancelled"}
+	errorWords = []string{"class", "code", "message", "user_message", "permanent", "at", "details", "stack",
+		"attempt", "retries", "max_retries", "next_retry_at", "context"}
+)
+
+func (c *checker) words(w *Words) {
+	for _, state := range slices.Sorted(maps.Keys(w.States)) {
+		reason, dead := strings.CutPrefix(state, "dead:")
+		if !slices.Contains(stateWords, state) && !(dead && reason != "") {
+			c.add("words.states."+state, "no state is called so: there are %s, and dead:<reason>", list(stateWords))
+		}
+		c.word("words.states."+state, w.States[state])
+	}
+	for _, class := range slices.Sorted(maps.Keys(w.Classes)) {
+		c.known("words.classes."+string(class), class)
+		c.word("words.classes."+string(class), w.Classes[class])
+	}
+	for _, field := range slices.Sorted(maps.Keys(w.Error)) {
+		if !slices.Contains(errorWords, field) {
+			c.add("words.error."+field, "no field is called so: there are %s", list(errorWords))
+		}
+		c.word("words.error."+field, w.Error[field])
+	}
+}
+
+func (c *checker) word(path, s string) {
+	if s == "" {
+		c.add(path, "the outside word is empty")
+	}
+	c.name(path, s)
+}
+
+// checkPlans finds what only shows when the levels are laid over each other:
+// schedules that the limits would cut. Each is told once, at the place of its
+// waits; those of the built-in default are cut silently.
+func (c *checker) checkPlans() {
+	told := map[string]bool{}
+	for _, kind := range append(c.policy.kindNames(), "") {
+		t := c.policy.table(kind)
+		for _, class := range append(c.policy.Classes(), "") {
+			c.plan(t.plan(class), told)
+		}
+	}
+	for i := range c.policy.rules {
+		s := c.policy.rules[i].spec.Settings
+		if s.Backoff != nil && s.MaxRetries != nil {
+			path := fmt.Sprintf("rules[%d]", i)
+			c.plan(&plan{backoff: c.policy.curves[s.Backoff], retry: true, retries: *s.MaxRetries,
+				backoffFrom: origin{LevelRule, path}}, told)
+		}
+	}
+}
+
+// plan checks the waits of all retries that a plan allows.
+func (c *checker) plan(p *plan, told map[string]bool) {
+	path := p.backoffFrom.path + ".backoff"
+	key := fmt.Sprint(path, p.retries)
+	if p.backoffFrom.level == LevelBuiltin || p.backoffFrom.level == LevelSchedule || told[path] || told[key] || !p.retry || p.retries == 0 {
+		return
+	}
+	told[key] = true
+	limits := c.policy.limits
+	written := p.backoff.Backoff
+	written.Cap = p.backoff.written
+	if last := written.Nominal(p.retries); last > limits.MaxWait {
+		told[path] = true
+		c.add(path, "retry %d would wait %s, above limits.max_wait %s: name a cap, lower max_retries or the factor, or raise the limit",
+			p.retries, backoff.Rounded(last), backoff.Short(limits.MaxWait))
+		return
+	}
+	sum := written.Sum(p.retries)
+	if sum > limits.MaxAge {
+		told[path] = true
+		c.add(path, "%d retries wait %s together, above limits.max_age %s: lower max_retries or the waits, or raise the limit",
+			p.retries, backoff.Rounded(sum), backoff.Short(limits.MaxAge))
+	}
+}

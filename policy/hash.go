@@ -1,0 +1,34 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// contentHash names the contents of a Spec that is known to be valid. JSON writes
+// the keys of maps in order, so the same contents have the same hash.
+func contentHash(s *Spec) string {
+	type ruleText struct {
+		RuleSpec
+		When string // hides the condition, which is no data
+	}
+	hashed := struct {
+		Spec
+		Rules []ruleText
+	}{Spec: *s}
+	for _, r := range s.Rules {
+		text := ruleText{RuleSpec: r}
+		if r.When != nil {
+			text.When = r.When.String()
+		}
+		hashed.Rules = append(hashed.Rules, text)
+	}
+	b, err := json.Marshal(hashed)
+	if err != nil {
+		panic(fmt.Sprintf("policy: a valid spec could not be encoded: %v", err))
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

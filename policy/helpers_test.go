@@ -1,0 +1,126 @@
+package policy_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+// compile makes a policy that must be right.
+func compile(t testing.TB, s policy.Spec) *policy.Policy {
+	t.Helper()
+	p, problems := policy.New(s)
+	for _, problem := range problems {
+		t.Errorf("%s", problem)
+	}
+	if p == nil {
+		t.FailNow()
+	}
+	return p
+}
+
+// scheduled is the default policy under a schedule of one kind, "render".
+func scheduled(t testing.TB, s *policy.Schedule) *policy.Policy {
+	t.Helper()
+	if s == nil {
+		s = &policy.Schedule{}
+	}
+	p, err := policy.Default().WithSchedule("render", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// failed is the input of a run that failed with a class.
+func failed(class failure.Class) *policy.Input {
+	return &policy.Input{Kind: "render", How: policy.ByError, Evidence: &failure.Evidence{Message: "broken", Class: class}, U: 0.5}
+}
+
+// life runs failures of the given classes one after the other, as the engine
+// would, and returns what was decided about each until the job died.
+func life(p *policy.Policy, in policy.Input, classes ...failure.Class) (all []policy.Decision) {
+	for _, class := range classes {
+		e := failure.Evidence{}
+		if in.Evidence != nil {
+			e = *in.Evidence
+		}
+		if class != "" {
+			e.Class = class
+		}
+		in.Evidence = &e
+		d := p.Decide(&in)
+		all = append(all, d)
+		if d.Action != policy.Retry {
+			return all
+		}
+		in.Attempts++
+		in.Age += d.Wait
+		in.Memo = policy.ParseMemo(d.Memo.Append(nil))
+	}
+	return all
+}
+
+// repeat is n failures of one class.
+func repeat(class failure.Class, n int) []failure.Class {
+	all := make([]failure.Class, n)
+	for i := range all {
+		all[i] = class
+	}
+	return all
+}
+
+// waits are those of a life.
+func waits(all []policy.Decision) (w []time.Duration) {
+	for _, d := range all {
+		if d.Action == policy.Retry {
+			w = append(w, d.Wait)
+		}
+	}
+	return w
+}
+
+func seconds(s ...float64) (all []time.Duration) {
+	for _, v := range s {
+		all = append(all, time.Duration(v*1e6)*time.Microsecond)
+	}
+	return all
+}
+
+// brief is what matters of a decision to a table.
+type brief struct {
+	Action  policy.Action
+	Rule    string
+	Class   failure.Class
+	Verdict policy.Verdict
+	Reason  string
+	N, Of   int
+	Wait    time.Duration
+	Hint    time.Duration
+}
+
+func briefly(d *policy.Decision) brief {
+	return brief{d.Action, d.Rule, d.Class, d.Verdict, d.Reason, d.N, d.Of, d.Wait, d.Hint}
+}
+
+// same compares decisions without what is not exported.
+func same(t testing.TB, what string, a, b *policy.Decision) {
+	t.Helper()
+	if diff := cmp.Diff(a, b, cmpopts.IgnoreUnexported(policy.Decision{}), cmp.Comparer(func(x, y policy.Memo) bool { return x == y })); diff != "" {
+		t.Fatalf("%s:\n%s", what, diff)
+	}
+}
+
+func of[T any](v T) *T { return &v }
+
+func fixed(waits ...float64) *backoff.Backoff { return &backoff.Backoff{Waits: seconds(waits...)} }
+
+func doubling(first float64) *backoff.Backoff {
+	return &backoff.Backoff{Formula: backoff.Exponential, First: seconds(first)[0]}
+}

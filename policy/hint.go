@@ -1,0 +1,49 @@
+package policy
+
+import (
+	"math"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+)
+
+// hintOf returns the longest of the waits that the other side asked for, in whole
+// microseconds and rounded up, so that none is cut short; 0 is none. A date that
+// has passed asks for nothing.
+func hintOf(in *Input, e *failure.Evidence) time.Duration {
+	hint := max(e.RetryAfter, in.Class.Hint, 0)
+	if !e.NotBefore.IsZero() && !in.Now.IsZero() {
+		hint = max(hint, e.NotBefore.Sub(in.Now))
+	}
+	return wholeMicros(hint)
+}
+
+// wholeMicros rounds up to the unit in which times are stored.
+func wholeMicros(d time.Duration) time.Duration {
+	if cut := d.Truncate(time.Microsecond); cut < d && d < 1<<62 {
+		return cut + time.Microsecond
+	}
+	return d
+}
+
+// wait combines the wait of the back-off with a hint, and returns false when the
+// hint is beyond the border. It never shortens a hint but in the mode HintCap,
+// and never the back-off but there. The jitter of a hint only adds, so that those
+// who were told the same wait do not come back together.
+func (h *Hint) wait(drawn, hint, limit time.Duration, u float64) (time.Duration, bool) {
+	switch {
+	case hint <= 0 || h.Mode == HintOff:
+		return drawn, true
+	case h.Mode == HintCap:
+		return min(hint, limit), true
+	case hint > h.Max && h.Beyond == BeyondDead:
+		return 0, false
+	case hint < drawn:
+		return drawn, true
+	}
+	spread := max(float64(h.JitterMin), h.Jitter*float64(hint))
+	if limit := float64(math.MaxInt64 - hint); !(spread < limit) {
+		return math.MaxInt64, true
+	}
+	return (hint + time.Duration(spread*u)).Truncate(time.Microsecond), true
+}

@@ -1,0 +1,124 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/backoff"
+)
+
+// OverrideMax is the size of an encoded Override in bytes.
+const OverrideMax = 1 << 10
+
+// Override is what one job, or the message that brought it, says about its own
+// retries. It goes before all that the policy says, and stays below its limits.
+// The zero value says nothing.
+type Override struct {
+	Retry           *bool  `json:"retry,omitempty"`
+	MaxRetries      *int   `json:"max_retries,omitempty"`       // after the first attempt
+	MaxTotalRetries *int   `json:"max_total_retries,omitempty"` // over all classes
+	MaxCost         *int64 `json:"max_cost,omitempty"`          // in millionths of a US dollar
+	Waits           Waits  `json:"waits,omitempty"`             // the last repeats
+}
+
+// Waits are durations that are written as "1m30s".
+type Waits []time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (w Waits) MarshalJSON() ([]byte, error) {
+	words := make([]string, len(w))
+	for i, d := range w {
+		words[i] = d.String()
+	}
+	return json.Marshal(words)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *Waits) UnmarshalJSON(b []byte) error {
+	var words []string
+	if err := json.Unmarshal(b, &words); err != nil {
+		return errors.New(`waits must be a list of durations such as ["1m", "5m"]`)
+	}
+	waits := make(Waits, len(words))
+	for i, word := range words {
+		d, err := time.ParseDuration(word)
+		if err != nil {
+			return fmt.Errorf("waits[%d] %q: must be a duration such as 90s or 1h30m", i, word)
+		}
+		waits[i] = d
+	}
+	*w = waits
+	return nil
+}
+
+// ParseOverride reads an Override and refuses what it does not know and what is
+// out of bounds. Nothing gives nil.
+func ParseOverride(b []byte) (*Override, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	if len(b) > OverrideMax {
+		return nil, fmt.Errorf("settings of the job: %d bytes: at most %d", len(b), OverrideMax)
+	}
+	var o Override
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&o); err != nil {
+		return nil, fmt.Errorf("settings of the job: %w", err)
+	}
+	if dec.More() {
+		return nil, errors.New("settings of the job: something follows the object")
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &o, nil
+}
+
+// Encode returns the Override as ParseOverride reads it; nil of one that says
+// nothing.
+func (o *Override) Encode() []byte {
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic("policy: an override holds nothing that could not be encoded: " + err.Error())
+	}
+	if s := string(b); s == "{}" || s == "null" {
+		return nil
+	}
+	return b
+}
+
+// Validate returns every mistake.
+func (o *Override) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("settings of the job: "+format, args...))
+		}
+	}
+	for _, n := range []struct {
+		name  string
+		value *int
+	}{{"max_retries", o.MaxRetries}, {"max_total_retries", o.MaxTotalRetries}} {
+		check(n.value == nil || *n.value >= 0, "%s must not be negative", n.name)
+	}
+	check(o.MaxCost == nil || *o.MaxCost >= 0, "max_cost must not be negative")
+	if len(o.Waits) > 0 {
+		for _, m := range (&backoff.Backoff{Waits: o.Waits}).Mistakes() {
+			check(false, "%s: %s", m.Field, m.Message)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// settings returns the override in the words of a policy.
+func (o *Override) settings() *Settings {
+	s := &Settings{Retry: o.Retry, MaxRetries: o.MaxRetries, MaxTotalRetries: o.MaxTotalRetries, MaxCost: o.MaxCost}
+	if len(o.Waits) > 0 {
+		s.Backoff = &backoff.Backoff{Waits: o.Waits}
+	}
+	return s
+}
