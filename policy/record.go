@@ -155,7 +155,7 @@ func (w *recordWriter) key(name string) {
 func (w *recordWriter) text(name, s string) {
 	if s != "" {
 		w.key(name)
-		w.b = appendText(w.b, s)
+		w.b = appendString(w.b, s)
 	}
 }
 
@@ -183,7 +183,7 @@ func (w *recordWriter) texts(name string, all []string) {
 		if i > 0 {
 			w.b = append(w.b, ',')
 		}
-		w.b = appendText(w.b, s)
+		w.b = appendString(w.b, s)
 	}
 	w.b = append(w.b, ']')
 }
@@ -274,11 +274,11 @@ func cut(s string) string {
 	return s[:end] + "…"
 }
 
-// appendText writes a JSON string. Almost all need no escapes.
-func appendText(b []byte, s string) []byte {
+// appendString writes a JSON string. Almost all need no escapes.
+func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			return appendAnyText(b, s)
+			return appendEscaped(b, s)
 		}
 	}
 	b = append(b, '"')
@@ -286,7 +286,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-func appendAnyText(b []byte, s string) []byte {
+func appendEscaped(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	for _, r := range s { // what is no UTF-8 comes as the replacement character
