@@ -1,6 +1,9 @@
 package failure
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // adapter is a way to read errors that need more than to be asked by methods and
 // fields. It is a number and no function, because a call of a function that the
@@ -44,12 +47,13 @@ func (e *Evidence) adapt(how adapter, err error, has ability) {
 
 // adapters are by the name of the type.
 var adapters = map[string]adapter{
-	"net.OpError":      adaptOp,
-	"net.DNSError":     adaptDNS,
-	"url.Error":        adaptURL,
-	"mysql.MySQLError": adaptMySQL,
-	"sqlite.Error":     adaptSQLite,
-	"sqlite3.Error":    adaptSQLite,
+	"net.OpError":          adaptOp,
+	"net.DNSError":         adaptDNS,
+	"url.Error":            adaptURL,
+	"sqlite.Error":         adaptSQLite,
+	"sqlite.extendedError": adaptSQLite,
+	"sqlite.sqliteError":   adaptSQLite,
+	"sqlite3.Error":        adaptSQLite,
 }
 
 // adaptersOf returns what errors of a type need: types are known by name, or by
@@ -58,6 +62,9 @@ var adapters = map[string]adapter{
 func adaptersOf(t reflect.Type, name string, has ability) (how []adapter) {
 	if a := adapters[name]; a != 0 {
 		return append(how, a)
+	}
+	if strings.HasSuffix(name, ".MySQLError") {
+		return append(how, adaptMySQL)
 	}
 	if t.Implements(reflect.TypeFor[interface{ HasErrorLabel(string) bool }]()) {
 		return append(how, adaptMongo)

@@ -2,11 +2,11 @@ package failure
 
 import (
 	"reflect"
+	"strings"
 	"time"
 )
 
-// grpcNames are the canonical names of gRPC statuses by their number. Connect
-// has the same numbers.
+// grpcNames are the canonical names of gRPC statuses by their number.
 var grpcNames = [...]string{
 	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
 	"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
@@ -29,18 +29,32 @@ func isGRPC(name string) bool {
 	return false
 }
 
-// readRPCCode reads the code of a gRPC or Connect status and reports whether v
-// is one, by the name of its type.
-func (e *Evidence) readRPCCode(v reflect.Value) bool {
-	switch v.Type().String() {
-	case "codes.Code", "connect.Code":
-	default:
-		return false
+// rpcName is the canonical name for what a code calls itself: "DeadlineExceeded"
+// with gRPC, "deadline_exceeded" with Connect; "" if it is no failure of theirs.
+func rpcName(word string) string {
+	for _, known := range grpcNames[1:] {
+		if sameWords(known, word) {
+			return known
+		}
 	}
-	if n := numberOf(v); n > 0 && n < int64(len(grpcNames)) {
-		e.setGRPC(grpcNames[n])
+	if sameWords("CANCELED", word) {
+		return "CANCELLED"
 	}
-	return true
+	return ""
+}
+
+// sameWords compares without looking at case and underscores.
+func sameWords(a, b string) bool {
+	for {
+		a, b = strings.TrimLeft(a, "_"), strings.TrimLeft(b, "_")
+		if a == "" || b == "" {
+			return a == b
+		}
+		if a[0]|0x20 != b[0]|0x20 {
+			return false
+		}
+		a, b = a[1:], b[1:]
+	}
 }
 
 // readGRPC reads the status of a gRPC error: its code, and of its details the
@@ -51,7 +65,9 @@ func (e *Evidence) readGRPC(err error) {
 		return
 	}
 	if code := status.MethodByName("Code"); code.IsValid() && code.Type().NumIn() == 0 && code.Type().NumOut() == 1 {
-		e.readRPCCode(code.Call(nil)[0])
+		if n := numberOf(code.Call(nil)[0]); n > 0 && n < int64(len(grpcNames)) {
+			e.setGRPC(grpcNames[n])
+		}
 	}
 	if s, ok := status.Interface().(interface{ Details() []any }); ok {
 		for _, detail := range s.Details() {

@@ -90,7 +90,11 @@ var sqliteNames = [...]string{
 // readSQLite gives the result code of SQLite its name. Drivers have it as a
 // method or a field, with the extended code in its upper bits.
 func (e *Evidence) readSQLite(err error) {
-	n := fieldNumber(structOf(err), "Code")
+	v := structOf(err)
+	n := fieldNumber(v, "Code")
+	if n == 0 {
+		n = fieldNumber(v, "code")
+	}
 	if c, ok := err.(interface{ Code() int }); ok { //nolint:errorlint // the walk looks at each error by itself
 		n = int64(c.Code())
 	}

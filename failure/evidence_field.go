@@ -151,9 +151,12 @@ func (e *Evidence) readCode(v reflect.Value, has ability) {
 	switch {
 	case v.Kind() == reflect.String:
 		e.setServiceCode(v.String())
-	case (v.CanInt() || v.CanUint()) && !e.readRPCCode(v):
+	case v.CanInt() || v.CanUint():
 		n := numberOf(v)
-		if name := nameOf(v); name != "" {
+		if name := nameOf(v); rpcName(name) != "" {
+			e.setGRPC(rpcName(name))
+			return
+		} else if name != "" {
 			e.setServiceCode(name)
 			return
 		}

@@ -63,7 +63,7 @@ func (e *Evidence) readHint(status int, get func(name string) string) {
 		return
 	}
 	e.RetryAfter = max(e.RetryAfter, h.wait)
-	if h.until.After(e.NotBefore) {
+	if h.until.After(e.NotBefore) && h.until.Year() <= 9999 { // what can be written as JSON
 		e.NotBefore = h.until
 	}
 }

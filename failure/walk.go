@@ -20,12 +20,16 @@ func (e *Evidence) readTree(err error) {
 }
 
 func (e *Evidence) walk(err error, guarded bool) {
-	var room [8]error
+	var room, recent [8]error
 	stack := append(room[:0], err)
 	ends := 0 // errors that say something and wrap nothing
 	for n := 0; n < NodesMax && len(stack) > 0; n++ {
 		node := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
+		if n >= 2*len(recent) && isPointer(node) && slices.Contains(recent[:], node) {
+			continue // a cycle, as clients of Google's APIs make one
+		}
+		recent[n%len(recent)] = node
 		depth, says := len(stack), true
 		if guarded {
 			guard(func() { says = e.read(node) })
@@ -42,6 +46,10 @@ func (e *Evidence) walk(err error, guarded bool) {
 		e.Sent = SentUnknown // one part may know better than the other what happened
 	}
 }
+
+// isPointer reports whether err can be compared without a panic, and is a cycle
+// if it comes again.
+func isPointer(err error) bool { return reflect.TypeOf(err).Kind() == reflect.Pointer }
 
 // wrapType is the type of what fmt.Errorf makes of one %w, which most errors of
 // a tree are.
