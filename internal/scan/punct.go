@@ -17,7 +17,7 @@ func (s *scanner) punct(i int) int {
 			return end
 		}
 	case ':':
-		if s.at(i+1) == ':' && (i == s.base || classOf[s.text[i-1]]&cAlnum == 0) {
+		if s.at(i+1) == ':' && (i == s.base || !s.glued || classOf[s.text[i-1]]&cAlnum == 0) {
 			if end := s.ipv6(i); end > i {
 				s.add(IP, i, end)
 				return end
@@ -34,7 +34,9 @@ func (s *scanner) punct(i int) int {
 		if end := s.pem(i); end > i {
 			return end
 		}
-		s.option(i)
+		if from, to := s.option(i); from < to {
+			return s.secret(i, from, to)
+		}
 	}
 	s.addPunct(i, i+1, uint64(c))
 	return i + 1
@@ -72,13 +74,20 @@ func (s *scanner) escape(i int) int {
 		return end
 	}
 	switch c := s.at(i + 1); c {
+	case '/':
+		if end, kind := s.path(i); end > i {
+			s.add(kind, i, end)
+			return end
+		}
+		s.addPunct(i, i+2, '/')
+		return i + 2
 	case 'n', 'r':
 		s.addNewline(i, i+2)
 		return i + 2
 	case 't':
 		s.glued = false
 		return i + 2
-	case '"', '\'', '/', '\\':
+	case '"', '\'', '\\':
 		s.addPunct(i, i+2, uint64(c))
 		return i + 2
 	case 'u':

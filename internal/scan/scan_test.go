@@ -54,7 +54,7 @@ func TestTokens(t *testing.T) {
 		{"~/x ./y/z ../w", "<path ~/x> <path ./y/z> <path ../w>"},
 		{"main.go:29 worker.mjs:118:21", "<file main.go> : <id 29> <file worker.mjs> : <id 118:21>"},
 		{"lookup db-1.prod.internal:5432 on localhost:53", "lookup <host db-1.prod.internal> : <id 5432> on <host localhost> : <id 53>"},
-		{"fe80::1%eth0 [2001:db8::2]:443 ::1", "<ip fe80::1%eth0> [ <ip 2001:db8::2> ] : <number 443> <ip ::1>"},
+		{"fe80::1%eth0 [2001:db8::2]:443 ::1", "<ip fe80::1%eth0> [ <ip 2001:db8::2> ] : <id 443> <ip ::1>"},
 		{"std::bad_alloc Net::ReadTimeout", "std :: bad alloc Net :: Read Timeout"},
 		{"mail bob@example.com", "mail <email bob@example.com>"},
 		{"Authorization: Bearer abcdef123456", "Authorization : Bearer <secret abcdef123456>"},

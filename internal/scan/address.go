@@ -1,0 +1,183 @@
+package scan
+
+import "strings"
+
+// ipv6 finds an address of version 6, with its zone.
+func (s *scanner) ipv6(i int) int {
+	j, groups, double, digit := i, 0, false, false
+	for groups < 9 {
+		k := j
+		for isHex(s.at(k)) && k < j+5 {
+			digit = digit || isDigit(s.text[k])
+			k++
+		}
+		switch {
+		case k > j+4, k == j && j > i:
+			return i
+		case k > j:
+			groups++
+		}
+		if s.at(k) == '.' && groups > 1 || s.at(k) == '.' && double { // its last 32 bits as version 4
+			return s.mapped(i, j, double)
+		}
+		switch {
+		case s.at(k) == ':' && s.at(k+1) == ':' && !double:
+			double = true
+			j = k + 2
+			if !isHex(s.at(j)) {
+				return s.endIPv6(i, j, groups, double, digit)
+			}
+		case s.at(k) == ':' && isHex(s.at(k+1)) && k > j:
+			j = k + 1
+		default:
+			return s.endIPv6(i, k, groups, double, digit)
+		}
+	}
+	return i
+}
+
+func (s *scanner) endIPv6(i, j, groups int, double, digit bool) int {
+	full := groups == 8 && !double
+	short := double && groups < 8 && groups > 0 && (digit || groups > 3)
+	if !full && !short || s.is(j)&(cAlnum|cHigh) != 0 || s.at(j) == ':' && s.at(j+1) == ':' {
+		return i
+	}
+	if s.at(j) == '%' {
+		k := j + 1
+		for s.is(k)&cAlnum != 0 && k < j+16 {
+			k++
+		}
+		j = k
+	}
+	return j
+}
+
+func (s *scanner) mapped(i, v4 int, double bool) int {
+	j, parts := v4, 0
+	for isDigit(s.at(j)) && s.octet(j) {
+		parts++
+		j = s.digitsEnd(j)
+		if s.at(j) != '.' || parts == 4 {
+			break
+		}
+		j++
+	}
+	if parts != 4 || !double || s.is(j)&cAlnum != 0 {
+		return i
+	}
+	return j
+}
+
+// mac finds six pairs of hexadecimal digits.
+func (s *scanner) mac(i int) int {
+	for n := range 6 {
+		p := i + 3*n
+		if !isHex(s.at(p)) || !isHex(s.at(p+1)) || n < 5 && s.at(p+2) != ':' {
+			return i
+		}
+	}
+	end := i + len("00:00:00:00:00:00")
+	if s.is(end)&cAlnum != 0 || s.at(end) == ':' {
+		return i
+	}
+	return end
+}
+
+// email finds an address with a domain.
+func (s *scanner) email(i int) int {
+	if i < s.noEmail {
+		return i
+	}
+	j := i
+	for s.is(j)&(cAlnum|cDot|cJoin) != 0 || s.at(j) == '+' || s.at(j) == '%' {
+		j++
+	}
+	s.noEmail = j
+	if s.at(j) != '@' {
+		return i
+	}
+	k, dots := j+1, 0
+	for s.is(k)&(cAlnum|cDot|cJoin) != 0 {
+		if s.text[k] == '.' && s.is(k+1)&cAlnum != 0 {
+			dots++
+		}
+		k++
+	}
+	for k > j+1 && classOf[s.text[k-1]]&cAlnum == 0 {
+		k--
+	}
+	if dots == 0 || k < j+4 || isDigit(s.text[k-1]) {
+		return i
+	}
+	return k
+}
+
+const localhost = "localhost"
+
+// localhost reports whether the one name of a host without a dot is at i.
+func (s *scanner) localhost(i int) bool {
+	if s.text[i] != 'l' || !strings.HasPrefix(s.text[i:], localhost) {
+		return false
+	}
+	after := i + len(localhost)
+	return s.is(after)&(cAlnum|cHigh|cJoin) == 0 && (s.at(after) != '.' || s.is(after+1)&cAlnum == 0)
+}
+
+// dotted finds names with dots: hosts, URLs without a scheme, files, versions.
+func (s *scanner) dotted(i int) (int, Kind) {
+	if i < s.noDotted {
+		return i, Host
+	}
+	j, lastDot, labels, onlyDigits := i, -1, 1, true
+	for {
+		c := s.is(j)
+		switch {
+		case c&cDot != 0 && s.is(j+1)&cAlnum != 0:
+			lastDot = j
+			labels++
+		case c&(cAlnum|cJoin) == 0:
+			s.noDotted = j
+			return s.dottedKind(i, j, lastDot, labels, onlyDigits)
+		case c&cDigit == 0 && lastDot >= 0:
+			onlyDigits = false
+		}
+		j++
+	}
+}
+
+func (s *scanner) dottedKind(i, j, lastDot, labels int, onlyDigits bool) (int, Kind) {
+	for j > i && classOf[s.text[j-1]]&cAlnum == 0 {
+		j--
+	}
+	if lastDot < 0 || lastDot >= j || s.is(j)&cHigh != 0 {
+		return i, Host
+	}
+	last := s.text[lastDot+1 : j]
+	switch {
+	case onlyDigits && lower(s.text[i]) == 'v' && isDigit(s.at(i+1)):
+		return j, ID
+	case isExtension(last):
+		return j, File
+	case isDomain(last, labels) && s.at(j) != '(':
+		if s.at(j) == '/' && s.is(j+1)&cAlnum != 0 {
+			return s.trimURL(i, s.urlChars(j)), URL
+		}
+		return j, Host
+	}
+	return i, Host
+}
+
+// isDomain reports whether a last label says that the name is a host's. Of two
+// labels only those count that are no words of programs.
+func isDomain(label string, labels int) bool {
+	switch label {
+	case "com", "net", "org", "io", "dev", "ai", "app", "co", "cloud", "gov", "edu", "mil", "info", "biz",
+		"local", "internal", "intranet", "lan", "corp", "svc", "example", "invalid", "localhost", "arpa", "onion",
+		"uk", "de", "fr", "nl", "eu", "ru", "cn", "jp", "br", "au", "ca", "ch", "se", "es", "kr", "tr", "ua", "cz", "fi", "dk",
+		"COM", "NET", "ORG":
+		return true
+	case "test", "home", "in", "us", "it", "at", "be", "me", "to", "tv", "gg", "xyz", "tech", "site", "online", "store":
+		return labels > 2
+	}
+	return false
+}

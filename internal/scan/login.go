@@ -1,0 +1,154 @@
+package scan
+
+import "strings"
+
+// credsMemo is what is known about the '@' of a chunk.
+type credsMemo struct {
+	chunk int // its end
+	last  int // the last '@', -1 is none
+	tcp   int // the first "@tcp(" or "@unix(", as drivers for MySQL want it; -1 is none
+	// Of the part up to partEnd, in which every character may be in a password:
+	partEnd int
+	partAt  int // its last '@' in front of a host; -1 is none
+}
+
+// password finds the one in user:password@host; from and to are i when there is
+// none.
+func (s *scanner) password(i int) (from, to int) {
+	if i < s.noCreds {
+		return i, i
+	}
+	j := i
+	for s.is(j)&(cAlnum|cJoin|cDot) != 0 || s.at(j) == '%' || s.at(j) == '+' {
+		j++
+	}
+	if s.at(j) != ':' || s.at(j+1) == '/' && s.at(j+2) == '/' {
+		s.noCreds = j
+		return i, i
+	}
+	if s.creds.chunk != s.chunkEnd {
+		s.lookForAt(j)
+	}
+	at := s.creds.tcp
+	if at <= j+1 {
+		at = s.lastAt(j + 1)
+	}
+	if at <= j+1 || notUser(s.text[i:j]) || allDigits(s.text[i:j]) && s.times(j, at) {
+		return i, i
+	}
+	return j + 1, at
+}
+
+func (s *scanner) lookForAt(i int) {
+	rest := s.text[i:s.chunkEnd]
+	s.creds = credsMemo{chunk: s.chunkEnd, last: strings.LastIndexByte(rest, '@'), tcp: strings.Index(rest, "@tcp(")}
+	if s.creds.tcp < 0 {
+		s.creds.tcp = strings.Index(rest, "@unix(")
+	}
+	if s.creds.last >= 0 {
+		s.creds.last += i
+	}
+	if s.creds.tcp >= 0 {
+		s.creds.tcp += i
+	}
+}
+
+// lastAt returns the last '@' in front of a host, before something that is in no
+// password outside of quotes, or -1.
+func (s *scanner) lastAt(i int) int {
+	c := &s.creds
+	if i < c.partEnd {
+		return c.partAt
+	}
+	c.partAt = -1
+	for c.partEnd = i; c.partEnd <= c.last; c.partEnd++ {
+		switch s.text[c.partEnd] {
+		case '@':
+			if s.hostAfter(c.partEnd) {
+				c.partAt = c.partEnd
+			}
+		case '"', '\'', '`', '<', '>', '{', '}', ',', '\\', '[':
+			return c.partAt
+		}
+	}
+	return c.partAt
+}
+
+// hostAfter reports whether a host may follow the '@' at i, and no hash of an
+// object or of an image.
+func (s *scanner) hostAfter(i int) bool {
+	rest := s.text[i+1:]
+	if rest == "" || classOf[rest[0]]&cAlnum == 0 && rest[0] != '[' && rest[0] != '/' || strings.HasPrefix(rest, "sha256:") {
+		return false
+	}
+	n := 0
+	for n < len(rest) && n < 17 && isHex(rest[n]) {
+		n++
+	}
+	if n < 4 || n > 16 {
+		return true
+	}
+	return n < len(rest) && classOf[rest[n]]&(cAlnum|cDot|cColon|cJoin|cSlash) != 0
+}
+
+// notUser reports whether a name in front of a ':' and an address with '@' is
+// not that of a user with a password.
+func notUser(name string) bool {
+	switch strings.ToLower(name) {
+	case "to", "from", "cc", "bcc", "email", "mail", "mailto", "user", "username", "sender", "recipient", "address", "rcpt", "npm", "pkg", "sip", "acct":
+		return true
+	}
+	return false
+}
+
+// times reports whether only digits and ':' are in [i, j).
+func (s *scanner) times(i, j int) bool {
+	for ; i < j; i++ {
+		if !isDigit(s.text[i]) && s.text[i] != ':' {
+			return false
+		}
+	}
+	return true
+}
+
+// option finds the passwords of command lines: -u user:password, -ppassword;
+// from and to are i when there is none.
+func (s *scanner) option(i int) (from, to int) {
+	rest := s.text[i:]
+	for _, option := range [...]string{"-u ", "--user ", "--user=", "-U ", "--proxy-user "} {
+		if !strings.HasPrefix(rest, option) {
+			continue
+		}
+		from = i + len(option)
+		if isQuote(s.at(from)) {
+			from++
+		}
+		to = s.valueEnd(from)
+		if colon := strings.IndexByte(s.text[from:to], ':'); colon > 0 {
+			return from + colon + 1, to
+		}
+		return i, i
+	}
+	switch {
+	case s.at(i+1) == 'p' && s.is(i+2)&cBlank == 0 && s.command("mysql", "mysqldump", "mysqladmin", "mariadb"):
+		return i + 2, s.valueEnd(i + 2)
+	case (s.at(i+1) == 'p' || s.at(i+1) == 'a') && s.at(i+2) == ' ' && s.command("sshpass", "redis-cli"):
+		return i + 3, s.valueEnd(i + 3)
+	}
+	return i, i
+}
+
+// command reports whether one of the names is on the line, shortly before.
+func (s *scanner) command(names ...string) bool {
+	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-16) && s.dst[k].Kind != Newline; k-- {
+		if s.dst[k].Kind != Word {
+			continue
+		}
+		for _, name := range names {
+			if strings.HasPrefix(s.text[s.dst[k].Start:], name) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,200 @@
+package scan
+
+// number reads what begins with a digit and goes on beyond letters and digits:
+// addresses, fractions, versions, times and dates. Where it is neither, and no
+// letter touches it, it is a plain number. What it leaves is an identifier.
+func (s *scanner) number(i int) int {
+	j := s.digitsEnd(i)
+	next := s.at(j)
+	if !isDigit(s.at(j + 1)) {
+		if classOf[next]&(cLetter|cHigh) != 0 || next == '_' || next == '-' && s.is(j+1)&cLetter != 0 {
+			return i
+		}
+		return s.digits(i, j, false)
+	}
+	switch next {
+	case '.':
+		return s.dottedNumber(i)
+	case ':':
+		return s.id(i, s.timeEnd(j))
+	case '-':
+		return s.id(i, s.dateEnd(j))
+	case '/':
+		if k := s.digitsEnd(j + 1); s.at(k) == '/' && isDigit(s.at(k+1)) {
+			return s.id(i, s.digitsEnd(k+1))
+		}
+	case ',':
+		k := j
+		for s.at(k) == ',' && s.digitsEnd(k+1) == k+4 {
+			k += 4
+		}
+		if k > j {
+			return s.fraction(i, k)
+		}
+	case '_':
+		return i
+	}
+	if classOf[next]&cLetter != 0 {
+		return i
+	}
+	return s.digits(i, j, false)
+}
+
+func (s *scanner) id(start, end int) int {
+	s.add(ID, start, end)
+	return end
+}
+
+// digits adds a number. The port of a host, the line of a file, the index of a
+// field and an amount of money have no value that anybody should read.
+func (s *scanner) digits(start, end int, inName bool) int {
+	kind, num := Number, int64(-1)
+	if end-start <= 18 {
+		num = 0
+		for _, c := range []byte(s.text[start:end]) {
+			num = num*10 + int64(c-'0')
+		}
+	}
+	if s.glued && !inName {
+		switch before, hash := s.before(); {
+		case hash == '$':
+			num = -1
+		case hash == ':' && (before.place() || before == ID), hash == '.' && before == Word:
+			kind = ID
+		}
+	}
+	s.add(kind, start, end)
+	if kind == Number {
+		s.dst[len(s.dst)-1].Num = num
+	}
+	return end
+}
+
+// before returns the last token when it is a Punct, and the kind of what that
+// touches: of the ':' in [2001:db8::1]:443 it is the address.
+func (s *scanner) before() (k Kind, hash uint64) {
+	n := len(s.dst) - 1
+	if n < 0 || s.dst[n].Kind != Punct {
+		return Punct, 0
+	}
+	k, hash = Punct, s.dst[n].Hash
+	if n > 0 && s.dst[n].Glued {
+		k = s.dst[n-1].Kind
+		if n > 1 && s.dst[n-1].Hash == ']' && s.dst[n-2].Kind == IP {
+			k = IP
+		}
+	}
+	return k, hash
+}
+
+func (k Kind) place() bool { return k == Host || k == IP || k == File || k == Path || k == URL }
+
+// fraction adds a number whose value nobody reads.
+func (s *scanner) fraction(start, end int) int {
+	s.add(Number, start, end)
+	s.dst[len(s.dst)-1].Num = -1
+	return end
+}
+
+func (s *scanner) digitsEnd(i int) int {
+	for isDigit(s.at(i)) {
+		i++
+	}
+	return i
+}
+
+// dottedNumber reads 1.5, 1.2.3 and 10.0.0.1.
+func (s *scanner) dottedNumber(i int) int {
+	parts, octets, j := 1, s.octet(i), s.digitsEnd(i)
+	for s.at(j) == '.' && isDigit(s.at(j+1)) {
+		octets = octets && s.octet(j+1)
+		j = s.digitsEnd(j + 1)
+		parts++
+	}
+	switch {
+	case parts == 4 && octets && s.is(j)&cAlnum == 0 && !s.isVersion(i, j):
+		s.add(IP, i, j)
+	case parts == 2 && (s.is(j)&cLetter == 0 || s.unitAt(j)):
+		return s.fraction(i, j)
+	default:
+		for s.is(j)&cAlnum != 0 || (s.at(j) == '-' || s.at(j) == '+' || s.at(j) == '.') && s.is(j+1)&cAlnum != 0 {
+			j++
+		}
+		s.add(ID, i, j)
+	}
+	return j
+}
+
+// octet reports whether the digits at i are a number up to 255.
+func (s *scanner) octet(i int) bool {
+	n := s.digitsEnd(i) - i
+	return n < 3 || n == 3 && s.text[i:i+3] <= "255"
+}
+
+// isVersion reports whether four numbers are no address: after the word version
+// or a product and '/', as browsers write it. Host/address:port, as Java writes
+// it, is one.
+func (s *scanner) isVersion(i, j int) bool {
+	n := len(s.dst)
+	if n == 0 {
+		return false
+	}
+	if last := &s.dst[n-1]; last.Kind == Word {
+		return last.Hash == hashVersion
+	}
+	if s.dst[n-1].Hash != '/' || n < 2 || !s.dst[n-1].Glued || !s.glued || s.dst[n-2].Kind != Word {
+		return false
+	}
+	return !(s.at(j) == ':' && isDigit(s.at(j+1))) && !private(s.text[i:j])
+}
+
+var hashVersion = HashWord("version")
+
+// private reports whether an address is of a network that is nobody's.
+func private(v4 string) bool {
+	for _, prefix := range [...]string{"10.", "127.", "192.168.", "169.254."} {
+		if len(v4) > len(prefix) && v4[:len(prefix)] == prefix {
+			return true
+		}
+	}
+	return len(v4) > 7 && v4[:4] == "172." && v4[6] == '.' && "16" <= v4[4:6] && v4[4:6] <= "31"
+}
+
+// unitAt reports whether a unit that touches a number is at i, and ends there.
+func (s *scanner) unitAt(i int) bool {
+	j := i
+	for j <= i+unitMax && s.is(j)&cLetter != 0 {
+		j++
+	}
+	return j > i && j <= i+unitMax && !isDigit(s.at(j))
+}
+
+// timeEnd returns the end of a time or of a file's line and column, from a
+// ':' on.
+func (s *scanner) timeEnd(i int) int {
+	for (s.at(i) == ':' || s.at(i) == '.' || s.at(i) == ',') && isDigit(s.at(i+1)) {
+		i = s.digitsEnd(i + 1)
+	}
+	switch c := s.at(i); {
+	case c == 'Z' && s.is(i+1)&cAlnum == 0:
+		i++
+	case (c == '+' || c == '-') && isDigit(s.at(i+1)) && isDigit(s.at(i+2)):
+		i = s.digitsEnd(i + 1)
+		if s.at(i) == ':' && isDigit(s.at(i+1)) {
+			i = s.digitsEnd(i + 1)
+		}
+	}
+	return i
+}
+
+// dateEnd returns the end of a date with its time, or of other digits with
+// hyphens.
+func (s *scanner) dateEnd(i int) int {
+	for s.at(i) == '-' && isDigit(s.at(i+1)) {
+		i = s.digitsEnd(i + 1)
+	}
+	if (s.at(i) == 'T' || s.at(i) == 't') && isDigit(s.at(i+1)) {
+		return s.timeEnd(s.digitsEnd(i + 1))
+	}
+	return i
+}

@@ -1,0 +1,114 @@
+package scan
+
+import "strings"
+
+const (
+	pemBegin = "-----BEGIN "
+	pemFinal = "-----END "
+	pemLine  = 40 // no line of base64 but the last one is shorter
+)
+
+// pem finds a block of PEM, also one that is cut at either end.
+func (s *scanner) pem(i int) int {
+	switch {
+	case strings.HasPrefix(s.text[i:], pemBegin):
+	case strings.HasPrefix(s.text[i:], pemFinal):
+		return s.pemTail(i)
+	default:
+		return i
+	}
+	if s.pemEnd <= i {
+		s.pemEnd = len(s.text)
+		if n := strings.Index(s.text[i:], pemFinal); n >= 0 {
+			s.pemEnd = i + n
+		}
+	}
+	body := i + len(pemBegin)
+	end := s.pemEnd
+	if end == len(s.text) || strings.Contains(s.text[body:end], pemBegin) {
+		label := s.pemLabel(body)
+		if end = s.pemBody(label); end == label {
+			return i // the words alone
+		}
+	} else {
+		end = s.pemLabel(end + len(pemFinal))
+	}
+	s.add(Secret, i, end)
+	s.pemFloor = end
+	return end
+}
+
+// pemLabel returns the end of a label and the hyphens after it.
+func (s *scanner) pemLabel(i int) int {
+	for limit := i + 64; i < limit && (s.is(i)&cAlnum != 0 || s.at(i) == ' '); i++ {
+	}
+	for limit := i + 5; i < limit && s.at(i) == '-'; i++ {
+	}
+	return i
+}
+
+// pemBody returns the end of the lines at i that belong to a block whose end is
+// missing: base64 and the headers before it.
+func (s *scanner) pemBody(i int) int {
+	end := i
+	for i < len(s.text) {
+		for i < len(s.text) && (classOf[s.text[i]]&cBlank != 0 || s.text[i] == '\\') {
+			if s.text[i] == '\\' {
+				i++
+			}
+			i++
+		}
+		from := min(i, len(s.text))
+		for i = from; i < len(s.text) && base64Char(s.text[i]); i++ {
+		}
+		switch {
+		case i-from >= pemLine, i > from && (s.senseless(from, i) || i == len(s.text)):
+			end = i
+		case s.at(i) == '-' && strings.HasPrefix(s.text[from:], "Proc-Type:"), s.at(i) == '-' && strings.HasPrefix(s.text[from:], "DEK-Info:"):
+			for i < len(s.text) && classOf[s.text[i]]&cNewline == 0 && s.text[i] != '\\' {
+				i++
+			}
+		default:
+			return end
+		}
+	}
+	return end
+}
+
+func base64Char(c byte) bool { return classOf[c]&cAlnum != 0 || c == '+' || c == '/' || c == '=' }
+
+// pemTail takes the end of a block whose beginning was cut off, with the lines
+// of base64 before it.
+func (s *scanner) pemTail(i int) int {
+	end := s.pemLabel(i + len(pemFinal))
+	start, floor := i, max(s.base, s.pemFloor)
+	for last := true; start > floor; last = false {
+		j := start
+		for j > floor && (classOf[s.text[j-1]]&cBlank != 0 || j > floor+1 && s.text[j-2] == '\\' && (s.text[j-1] == 'n' || s.text[j-1] == 'r')) {
+			if classOf[s.text[j-1]]&cBlank == 0 {
+				j--
+			}
+			j--
+		}
+		k := j
+		for k > floor && base64Char(s.text[k-1]) {
+			k--
+		}
+		if k == j || !last && j-k < pemLine && k > s.base {
+			break
+		}
+		start = k
+	}
+	n := len(s.dst)
+	for n > 0 && int(s.dst[n-1].End) > start {
+		n--
+	}
+	if n < len(s.dst) {
+		start = min(start, int(s.dst[n].Start))
+		s.glued = s.dst[n].Glued
+		s.dst = s.dst[:n]
+	}
+	s.add(Secret, start, end)
+	s.pemFloor = end
+	return end
+}

@@ -1,0 +1,165 @@
+package scan
+
+// scanner is the state of one pass. Whatever looks ahead takes what it looked
+// at, looks at a few bytes only, or remembers how far it looked in vain: that
+// keeps the pass linear for any text.
+type scanner struct {
+	text  string // cut at the end of the range
+	base  int    // where the range begins
+	dst   []Token
+	glued bool
+
+	chunkEnd int   // of the characters without white space that are being read
+	mask     class // of all of them
+
+	// Nothing of the kind begins before these.
+	noEmail, noScheme, noDotted, noRelPath, noBlob, noCreds int
+
+	creds    credsMemo
+	pemEnd   int // the next end of a PEM block, or the text's
+	pemFloor int // PEM blocks before it are tokens
+}
+
+func (s *scanner) run(i int) {
+	for i < len(s.text) {
+		c := classOf[s.text[i]]
+		switch {
+		case c&cSpace != 0:
+			i = s.space(i)
+		case c&cNewline != 0:
+			i = s.newline(i)
+		default:
+			if i >= s.chunkEnd {
+				s.chunk(i)
+			}
+			if c&(cAlnum|cHigh) != 0 {
+				i = s.name(i)
+			} else {
+				i = s.punct(i)
+			}
+		}
+	}
+}
+
+// chunk looks at the characters up to the next white space.
+func (s *scanner) chunk(i int) {
+	var mask class
+	for ; i < len(s.text); i++ {
+		c := classOf[s.text[i]]
+		if c&cBlank != 0 {
+			break
+		}
+		mask |= c
+	}
+	s.chunkEnd, s.mask = i, mask
+}
+
+// secret adds a secret, and before it what is between i and it.
+func (s *scanner) secret(i, from, to int) int {
+	text, end, mask := s.text, s.chunkEnd, s.mask
+	s.text, s.chunkEnd = text[:from], i
+	s.run(i)
+	s.text, s.chunkEnd, s.mask = text, end, mask
+	s.add(Secret, from, to)
+	return to
+}
+
+func (s *scanner) add(k Kind, start, end int) {
+	s.dst = append(s.dst, Token{Kind: k, Glued: s.glued, Start: int32(start), End: int32(end)})
+	s.glued = true
+}
+
+// at returns the character at i, 0 beyond the end.
+func (s *scanner) at(i int) byte {
+	if uint(i) < uint(len(s.text)) {
+		return s.text[i]
+	}
+	return 0
+}
+
+// is returns the class of the character at i.
+func (s *scanner) is(i int) class { return classOf[s.at(i)] }
+
+// space skips white space, control characters and the escape sequences that
+// colour a terminal.
+func (s *scanner) space(i int) int {
+	s.glued = false
+	if s.text[i] == 0x1b && s.at(i+1) == '[' {
+		for j := i + 2; j < min(len(s.text), i+16); j++ {
+			if classOf[s.text[j]]&cLetter != 0 {
+				return j + 1
+			}
+		}
+	}
+	return i + 1
+}
+
+func (s *scanner) newline(i int) int {
+	start := i
+	for i < len(s.text) && classOf[s.text[i]]&cNewline != 0 {
+		i++
+	}
+	s.addNewline(start, i)
+	return i
+}
+
+func (s *scanner) addNewline(start, end int) {
+	if n := len(s.dst); n > 0 && s.dst[n-1].Kind == Newline {
+		s.dst[n-1].End = int32(end)
+	} else {
+		s.add(Newline, start, end)
+	}
+	s.glued = false
+}
+
+type class uint16
+
+// Classes of bytes.
+const (
+	cSpace class = 1 << iota
+	cNewline
+	cLower
+	cUpper
+	cDigit
+	cHigh // of a character beyond ASCII
+	cAt
+	cColon
+	cSlash
+	cDot
+	cBackslash
+	cJoin // - and _
+
+	cLetter = cLower | cUpper
+	cAlnum  = cLetter | cDigit
+	cBlank  = cSpace | cNewline
+)
+
+var classOf = makeClasses()
+
+func makeClasses() (table [256]class) {
+	for c := range table {
+		switch b := byte(c); {
+		case b == '\n' || b == '\r':
+			table[c] = cNewline
+		case b <= ' ' || b == 0x7f:
+			table[c] = cSpace
+		case 'a' <= b && b <= 'z':
+			table[c] = cLower
+		case 'A' <= b && b <= 'Z':
+			table[c] = cUpper
+		case '0' <= b && b <= '9':
+			table[c] = cDigit
+		case b >= 0x80:
+			table[c] = cHigh
+		}
+	}
+	table['@'], table[':'], table['/'], table['.'], table['\\'] = cAt, cColon, cSlash, cDot, cBackslash
+	table['-'], table['_'] = cJoin, cJoin
+	return table
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= lower(c) && lower(c) <= 'f' }
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }

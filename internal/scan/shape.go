@@ -1,0 +1,234 @@
+package scan
+
+import "strings"
+
+// shapeMin is the length in bytes below which nothing is a key by its shape.
+const shapeMin = 12
+
+// shapes are the beginnings of keys and tokens that say by themselves what they
+// are, by their first byte, and how many characters have to follow.
+var shapes = shapesByFirst([]shape{
+	{"1//0", 20}, {"AGE-SECRET-KEY-1", 10}, {"AIza", 20}, {"AKIA", 12}, {"ASIA", 12}, {"ATATT3", 16}, {"ATCTT3", 16},
+	{"GOCSPX-", 10}, {"LTAI", 12}, {"NRAK-", 16}, {"PMAK-", 20}, {"SG.", 16},
+	{"atlasv1.", 10}, {"dapi", 32}, {"dckr_oat_", 8}, {"dckr_pat_", 8}, {"doo_v1_", 16}, {"dop_v1_", 16}, {"dor_v1_", 16}, {"dp.pt.", 16},
+	{"eyJ", 12}, {"fal_", 20}, {"figd_", 16}, {"fo1_", 16},
+	{"gho_", 8}, {"ghp_", 8}, {"ghr_", 8}, {"ghs_", 8}, {"ghu_", 8}, {"github_pat_", 8}, {"glc_", 16}, {"gldt-", 8}, {"glpat-", 8},
+	{"glrt-", 8}, {"glsa_", 16}, {"gsk_", 16},
+	{"hf_", 12}, {"hvb.", 16}, {"hvs.", 16}, {"key-", 28}, {"lin_api_", 16}, {"live_sk_", 8}, {"npm_", 16}, {"ntn_", 20}, {"nvapi-", 16},
+	{"pat-na1-", 16}, {"phc_", 20}, {"phx_", 20}, {"pk_live_", 8}, {"pk_test_", 8}, {"pplx-", 16}, {"pscale_", 16}, {"pypi-", 16},
+	{"r8_", 20}, {"rk_live_", 8}, {"rk_test_", 8}, {"rnd_", 20}, {"rubygems_", 16},
+	{"sb_secret_", 8}, {"sbp_", 20}, {"secret_", 20}, {"sgp_", 20}, {"shpat_", 16}, {"shpca_", 16}, {"shppa_", 16}, {"shpss_", 16},
+	{"sk-", 8}, {"sk_", 20}, {"sk_live_", 8}, {"sk_test_", 8}, {"sntrys_", 16}, {"sq0atp-", 12}, {"sq0csp-", 12},
+	{"tgp_v1_", 16}, {"tskey-", 10}, {"vercel_", 16}, {"whsec_", 8}, {"xai-", 16}, {"xapp-", 8},
+	{"xoxa-", 8}, {"xoxb-", 8}, {"xoxc-", 8}, {"xoxd-", 8}, {"xoxe-", 8}, {"xoxe.xox", 8}, {"xoxo-", 8}, {"xoxp-", 8}, {"xoxr-", 8}, {"xoxs-", 8},
+	{"ya29.", 12},
+})
+
+type shape struct {
+	prefix string
+	more   int
+}
+
+func shapesByFirst(all []shape) (table [128][]shape) {
+	for _, p := range all {
+		table[p.prefix[0]] = append(table[p.prefix[0]], p)
+	}
+	return table
+}
+
+// shape returns the end of a key that is one by its looks.
+func (s *scanner) shape(i int) int {
+	for _, p := range shapes[s.text[i]&0x7f] {
+		if !strings.HasPrefix(s.text[i:s.chunkEnd], p.prefix) {
+			continue
+		}
+		from := i + len(p.prefix)
+		end := s.tokenEnd(from)
+		if end-from >= p.more && s.senseless(from, end) {
+			return end
+		}
+	}
+	if isDigit(s.text[i]) {
+		return s.botToken(i)
+	}
+	return i
+}
+
+// tokenEnd returns the end of the characters that keys have; stars may hide
+// some. The full stop of a sentence is none of them.
+func (s *scanner) tokenEnd(i int) int {
+	from := i
+	for s.is(i)&(cAlnum|cJoin|cDot) != 0 || strings.IndexByte("*~+/=", s.at(i)) >= 0 {
+		i++
+	}
+	for i > from && (s.text[i-1] == '.' || s.text[i-1] == '/') {
+		i--
+	}
+	return i
+}
+
+// senseless reports whether something is no word: it has digits, capitals
+// within, stars, or is very long.
+func (s *scanner) senseless(i, j int) bool {
+	for k := i; k < j; k++ {
+		if c := classOf[s.text[k]]; c&cDigit != 0 || c&cUpper != 0 && k > i || s.text[k] == '*' {
+			return true
+		}
+	}
+	return j-i >= 24
+}
+
+// botToken finds the number and the 35 characters of a chat bot's token.
+func (s *scanner) botToken(i int) int {
+	j := i
+	for isDigit(s.at(j)) && j < i+11 {
+		j++
+	}
+	if j < i+8 || s.at(j) != ':' {
+		return i
+	}
+	k := j + 1
+	for s.is(k)&(cAlnum|cJoin) != 0 {
+		k++
+	}
+	if k-j-1 < 30 {
+		return i
+	}
+	return k
+}
+
+const (
+	blobMin   = 20
+	secretMin = 40 // of a blob that is taken for a secret wherever it stands
+)
+
+// blob finds a long run of letters and digits without sense: request ids,
+// hashes, base64. Near the name of a secret, or when it is very long, it counts
+// as one.
+func (s *scanner) blob(i int) (int, Kind) {
+	if i < s.noBlob || s.mask&cDigit == 0 {
+		return i, ID
+	}
+	j := i
+	var run blobRun
+	for s.is(j)&(cAlnum|cJoin) != 0 || s.at(j) == '+' || s.at(j) == '/' || s.at(j) == '=' {
+		run.add(classOf[s.text[j]])
+		j++
+	}
+	s.noBlob = j
+	if s.at(j) == '.' && s.is(j+1)&cAlnum != 0 { // a host, a file
+		return i, ID
+	}
+	for j > i && (classOf[s.text[j-1]]&cJoin != 0 || s.text[j-1] == '/') {
+		j--
+	}
+	n := j - i
+	switch {
+	case s.uuid(i, j):
+	case n < blobMin || run.digits < 2 || run.changes*5 < n:
+		return i, ID
+	case n >= secretMin && run.digits > 2 && run.upper > 2 && run.lower > 2 && !s.idBefore():
+		return j, Secret
+	}
+	if s.nearKey() {
+		return j, Secret
+	}
+	return j, ID
+}
+
+// blobRun counts the characters of a blob, and how often their class changes.
+type blobRun struct {
+	digits, upper, lower, changes int
+	last                          class
+}
+
+func (b *blobRun) add(c class) {
+	if c&cAlnum == 0 {
+		return
+	}
+	switch {
+	case c&cDigit != 0:
+		b.digits++
+	case c&cUpper != 0:
+		b.upper++
+	default:
+		b.lower++
+	}
+	if c != b.last {
+		b.changes++
+		b.last = c
+	}
+}
+
+// uuid reports whether [i, j) is 8-4-4-4-12 hexadecimal digits.
+func (s *scanner) uuid(i, j int) bool {
+	if j-i != 36 {
+		return false
+	}
+	for k := i; k < j; k++ {
+		switch k - i {
+		case 8, 13, 18, 23:
+			if s.text[k] != '-' {
+				return false
+			}
+		default:
+			if !isHex(s.text[k]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// nearKey reports whether a word shortly before says that what follows is
+// secret. A word right before that names an id says that it is not.
+func (s *scanner) nearKey() bool {
+	first := true
+	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-12); k-- {
+		switch t := &s.dst[k]; t.Kind {
+		case Newline:
+			return false
+		case Word:
+			switch m := wordMeaning[t.Hash]; {
+			case m == namesSecret:
+				return true
+			case m == namesID && first:
+				return false
+			}
+			first = false
+		}
+	}
+	return false
+}
+
+// idBefore reports whether the word right before names an id.
+func (s *scanner) idBefore() bool {
+	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-4); k-- {
+		if s.dst[k].Kind != Punct {
+			return s.dst[k].Kind == Word && wordMeaning[s.dst[k].Hash] == namesID
+		}
+	}
+	return false
+}
+
+type meaning uint8
+
+const (
+	namesSecret meaning = iota + 1
+	namesID
+)
+
+var wordMeaning = makeMeanings()
+
+func makeMeanings() map[uint64]meaning {
+	m := make(map[uint64]meaning)
+	for _, word := range []string{"key", "token", "secret", "password", "passwd", "pwd", "credential", "apikey", "bearer", "authorization",
+		"signature", "jwt", "passphrase", "cookie"} {
+		m[HashWord(word)] = namesSecret
+	}
+	for _, word := range []string{"id", "request", "requestid", "sha", "sha256", "sha1", "md5", "digest", "etag", "hash", "checksum", "commit",
+		"trace", "span", "correlation", "job", "uuid", "version", "ray"} {
+		m[HashWord(word)] = namesID
+	}
+	return m
+}

@@ -1,0 +1,113 @@
+package scan
+
+import "strings"
+
+// url finds a URL by its scheme. It goes on to white space or a quote; what
+// closes a sentence or a bracket is not part of it.
+func (s *scanner) url(i int) int {
+	if i < s.noScheme || s.mask&cSlash == 0 {
+		return i
+	}
+	j := i
+	for s.is(j)&(cAlnum|cJoin|cDot) != 0 || s.at(j) == '+' {
+		j++
+	}
+	rest := s.text[j:]
+	switch {
+	case strings.HasPrefix(rest, "://"):
+		return s.urlEnd(i, j+3)
+	case strings.HasPrefix(rest, `:\/\/`):
+		return s.urlEnd(i, j+5)
+	case j == i+4 && strings.HasPrefix(rest, ":") && strings.EqualFold(s.text[i:j], "jdbc"):
+		return s.jdbc(i, j+1)
+	}
+	s.noScheme = j
+	return i
+}
+
+// jdbc reads what follows jdbc: up to :// or, of Oracle's drivers, :@.
+func (s *scanner) jdbc(start, i int) int {
+	for j := i; j < i+32 && (s.is(j)&cAlnum != 0 || s.at(j) == ':' || s.at(j) == '/' || s.at(j) == '@'); j++ {
+		if strings.HasPrefix(s.text[j:], "//") || s.text[j] == '@' {
+			return s.urlEnd(start, j)
+		}
+	}
+	return start
+}
+
+func (s *scanner) urlEnd(start, i int) int {
+	j := s.urlChars(i)
+	if j == i {
+		return start
+	}
+	return s.trimURL(start, s.passwordEnd(i, j))
+}
+
+// passwordEnd goes on when a URL seems to end within its password, which may
+// have any character: there is one, by a ':' and no '@', and an '@' follows.
+func (s *scanner) passwordEnd(i, j int) int {
+	if j == s.chunkEnd || strings.IndexByte(s.text[i:j], '@') >= 0 {
+		return j
+	}
+	colon := strings.IndexByte(s.text[i:j], ':')
+	if colon < 0 || isDigit(s.at(i+colon+1)) {
+		return j
+	}
+	limit := min(s.chunkEnd, j+256)
+	if at := strings.IndexByte(s.text[j:limit], '@'); at >= 0 {
+		return s.urlChars(j + at)
+	}
+	return j
+}
+
+// urlChars returns the end of the characters that a URL may have. In texts that
+// were JSON some of them are escaped.
+func (s *scanner) urlChars(i int) int {
+	for ; i < s.chunkEnd; i++ {
+		switch s.text[i] {
+		case '"', '\'', '<', '>', '`', '|':
+			return i
+		case '\\':
+			if s.at(i+1) != '/' && !strings.HasPrefix(s.text[i:], `\u00`) {
+				return i
+			}
+		case 0xe2:
+			if s.at(i+1) == 0x80 { // quotes, dashes, the ellipsis
+				return i
+			}
+		}
+	}
+	return i
+}
+
+// trimURL takes punctuation off the end, and brackets that were not opened.
+func (s *scanner) trimURL(start, end int) int {
+	var open [3]int
+	counted := false
+	for ; end > start; end-- {
+		k := 0
+		switch s.text[end-1] {
+		case '.', ',', ';', ':', '!', '?', '*', '\\':
+			continue
+		case ')':
+			k = 0
+		case ']':
+			k = 1
+		case '}':
+			k = 2
+		default:
+			return end
+		}
+		if !counted {
+			counted = true
+			for n, pair := range [...]string{"()", "[]", "{}"} {
+				open[n] = strings.Count(s.text[start:end], pair[:1]) - strings.Count(s.text[start:end], pair[1:])
+			}
+		}
+		if open[k] >= 0 {
+			return end
+		}
+		open[k]++
+	}
+	return end
+}

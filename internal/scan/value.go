@@ -1,0 +1,300 @@
+package scan
+
+import "strings"
+
+// value returns the secret of a name that begins at start.
+func (s *scanner) value(start int, level strength, l link) (from, to int) {
+	i := s.skipSpaces(l.value)
+	none := i
+	if s.at(i) == '[' { // a list, as Go writes headers
+		if end, _ := s.placeholder(i); end > i {
+			return none, none
+		}
+		i++
+	}
+	if s.at(i) == 'b' && isQuote(s.at(i+1)) && s.at(i+1) != '`' { // Python's bytes
+		i++
+	}
+	quote := byte(0)
+	if isQuote(s.at(i)) {
+		quote, i = s.at(i), i+1
+	} else if s.at(i) == '\\' && isQuote(s.at(i+1)) {
+		quote, i = '\\', i+2
+		l.tight = true
+	}
+	if i >= len(s.text) || s.skips(i, level) {
+		return none, none
+	}
+	switch level {
+	case headerKey:
+		return s.header(start, i, quote, l)
+	case cookieKey:
+		if !s.pairAt(i) {
+			return none, none
+		}
+		return i, s.lineEnd(start, i, quote)
+	}
+	if n := s.schemeLength(i); n > 0 {
+		i += n
+	}
+	if to = s.end(i, quote); to > i && s.isSecret(i, to, level, quote, l) {
+		return i, to
+	}
+	return none, none
+}
+
+// skips looks at how a value begins: what other readers know better, and what
+// is none.
+func (s *scanner) skips(i int, level strength) bool {
+	if strings.HasPrefix(s.text[i:], "-----BEGIN ") {
+		return true
+	}
+	if end, _ := s.placeholder(i); end > i {
+		return true
+	}
+	return level == folderKey && (s.text[i] == '/' || s.at(i+1) == ':') || s.harmless(i)
+}
+
+func (s *scanner) isSecret(from, to int, level strength, quote byte, l link) bool {
+	switch level {
+	case sureKey, folderKey:
+		return !l.bare || strings.IndexByte(s.text[from:to], ' ') < 0
+	case tokenKey:
+		if l.tight || quote != 0 && s.looksSecret(from, to) {
+			return to-from >= 4 && (to-from >= 6 || !allDigits(s.text[from:to]))
+		}
+	case hintKey, noKey, headerKey, cookieKey:
+		if !l.tight && quote == 0 && s.is(to)&cBlank == 0 {
+			return false
+		}
+		return s.looksSecret(from, to) && to-from >= 16 && s.blobLike(from, to)
+	}
+	return s.looksSecret(from, to)
+}
+
+// header returns what follows the scheme in a header. Schemes with several
+// parts go on to the end of the line.
+func (s *scanner) header(start, i int, quote byte, l link) (from, to int) {
+	n := s.schemeLength(i)
+	rest := s.text[i:]
+	for _, scheme := range [...]string{"Digest ", "AWS4-HMAC-SHA256 ", "OAuth ", "Hawk ", "SharedKey ", "SharedKeyLite ", "Signature "} {
+		if hasFoldPrefix(rest, scheme) {
+			from = i + len(scheme)
+			return from, s.lineEnd(start, from, quote)
+		}
+	}
+	if n > 0 {
+		from = i + n
+		if from >= len(s.text) || s.skips(from, headerKey) {
+			return i, i
+		}
+		return from, max(from, min(s.end(from, quote), s.valueEnd(from)))
+	}
+	to = s.end(i, quote)
+	if s.looksSecret(i, to) || l.tight && to-i >= 8 {
+		return i, to
+	}
+	return i, i
+}
+
+// schemeLength returns the length of "Bearer " in front of a value.
+func (s *scanner) schemeLength(i int) int {
+	j := i
+	for j < i+12 && s.is(j)&cAlnum != 0 {
+		j++
+	}
+	if s.at(j) != ' ' || !isScheme(s.text[i:j]) {
+		return 0
+	}
+	return s.skipSpaces(j) - i
+}
+
+// pairAt reports whether a name and '=' are at i.
+func (s *scanner) pairAt(i int) bool {
+	for j := i; j < i+64; j++ {
+		switch c := s.at(j); {
+		case c == '=':
+			return j > i
+		case classOf[c]&(cAlnum|cJoin|cDot) == 0:
+			return false
+		}
+	}
+	return false
+}
+
+// lineEnd returns the end of a header's value: of its line, of the quotes
+// around the value or around the header, of the brackets around it.
+func (s *scanner) lineEnd(start, i int, quote byte) int {
+	if quote != 0 {
+		return s.end(i, quote)
+	}
+	outer := byte(0)
+	if start > s.base && isQuote(s.text[start-1]) {
+		outer = s.text[start-1]
+	}
+	for ; i < len(s.text); i++ {
+		c := s.text[i]
+		if classOf[c]&cNewline != 0 || c == outer && outer != 0 || c == ']' || c == '\\' && (s.at(i+1) == 'n' || s.at(i+1) == 'r') {
+			break
+		}
+		if c == '\\' {
+			i++
+		}
+	}
+	return min(i, len(s.text))
+}
+
+// end returns the end of a value: of its quotes, or by itself.
+func (s *scanner) end(i int, quote byte) int {
+	if quote == 0 {
+		return s.valueEnd(i)
+	}
+	for ; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '\\' && quote == '\\' && isQuote(s.at(i+1)):
+			return i
+		case c == '\\':
+			i++
+		case c == quote:
+			return i
+		case classOf[c]&cNewline != 0:
+			return i
+		}
+	}
+	return len(s.text)
+}
+
+// valueEnd returns the end of a value without quotes.
+func (s *scanner) valueEnd(i int) int {
+	j := i
+	for j < len(s.text) && !s.ends(j) {
+		j++
+	}
+	for j > i && (s.text[j-1] == '.' || s.text[j-1] == ',' || s.text[j-1] == ':') {
+		j--
+	}
+	return j
+}
+
+// ends reports whether the character at i is behind a value without quotes.
+func (s *scanner) ends(i int) bool {
+	switch c := s.text[i]; c {
+	case ';', '"', '\'', '`', '<', '>':
+		return true
+	case '\\':
+		return s.at(i+1) == 'n' || s.at(i+1) == 'r' || isQuote(s.at(i+1))
+	case '&', ',':
+		return s.is(i+1)&cAlnum == 0 || s.nameAt(i+1)
+	case ')', ']', '}':
+		return s.is(i+1)&cAlnum == 0
+	case 0xe2: // quotes, dashes, the ellipsis
+		return s.at(i+1) == 0x80
+	default:
+		return classOf[c]&cBlank != 0
+	}
+}
+
+// nameAt reports whether a name and '=' or ':' are at i.
+func (s *scanner) nameAt(i int) bool {
+	for j := i; j < i+32; j++ {
+		switch c := s.at(j); {
+		case c == '=' || c == ':':
+			return j > i
+		case classOf[c]&(cAlnum|cJoin) == 0:
+			return false
+		}
+	}
+	return false
+}
+
+// harmless reports whether a value is none: a word such as null or expired, or
+// the beginning of a sentence; or stars that somebody else has put there.
+func (s *scanner) harmless(i int) bool {
+	j := i
+	for j < i+16 && (s.is(j)&cLetter != 0 || s.at(j) == '\'' && s.is(j+1)&cLetter != 0) {
+		j++
+	}
+	if j == i {
+		for s.at(j) == '*' {
+			j++
+		}
+		return j > i+2 && s.is(j)&cAlnum == 0
+	}
+	switch c := s.at(j); {
+	case classOf[c]&(cAlnum|cHigh|cJoin) != 0, c == '@', c == '!', c == '#', c == '$', c == '%', c == '+', c == '/', c == '=', c == '.' && s.is(j+1)&cAlnum != 0:
+		return false
+	}
+	var buf [16]byte
+	for k := i; k < j; k++ {
+		buf[k-i] = lower(s.text[k])
+	}
+	return harmlessWords[string(buf[:j-i])]
+}
+
+var harmlessWords = wordSet("null none nil true false undefined missing empty required invalid incorrect wrong expired mismatch denied " +
+	"failed failure error errors not is was are were has have had must can't can cannot could couldn't should shouldn't will won't would too " +
+	"unauthorized rejected revoked unknown unsupported malformed unexpected bad no yes forbidden disabled this that the a an it its your you " +
+	"please field value does doesn't did didn't do don't use used using got expected authentication string hidden omitted masked " +
+	"in on of for and or with to at by from be been contains contain length minimum maximum only enter provide provided need needs unable " +
+	"verification validation check checking hash matches match if when while after before because but header signature token secret key " +
+	"password xxx xxxx xxxxx xxxxxx xxxxxxx xxxxxxxx")
+
+func wordSet(words string) map[string]bool {
+	set := make(map[string]bool)
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
+}
+
+// looksSecret reports whether a value is no word, no sentence and no short
+// number.
+func (s *scanner) looksSecret(from, to int) bool {
+	digits, lowers, uppers := 0, 0, 0
+	for k := from; k < to; k++ {
+		switch c := classOf[s.text[k]]; {
+		case c&cDigit != 0:
+			digits++
+		case c&cLower != 0:
+			lowers++
+		case c&cUpper != 0 && k > from:
+			uppers++
+		case s.text[k] == ' ':
+			return false
+		}
+	}
+	switch n := to - from; {
+	case n < 6:
+		return false
+	case digits == n:
+		return n >= 12
+	default:
+		return digits > 0 && lowers+uppers > 0 || n >= 24 || n >= 8 && uppers > 0 && lowers > 0
+	}
+}
+
+// blobLike reports whether a value has only what encoded bytes have, and no
+// sense.
+func (s *scanner) blobLike(from, to int) bool {
+	if s.uuid(from, to) {
+		return false
+	}
+	var run blobRun
+	for k := from; k < to; k++ {
+		c := s.text[k]
+		if classOf[c]&(cAlnum|cJoin|cDot) == 0 && strings.IndexByte("+/=~%", c) < 0 {
+			return false
+		}
+		run.add(classOf[c])
+	}
+	return run.digits > 1 && run.changes*5 >= to-from
+}
+
+func allDigits(text string) bool {
+	for i := range len(text) {
+		if !isDigit(text[i]) {
+			return false
+		}
+	}
+	return true
+}
