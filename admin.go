@@ -64,3 +64,9 @@ func bounded(ids int) error {
 	}
 	return nil
 }
+
+// StoredPolicy returns a policy as it is kept in the store, by the hash that
+// decisions name; store.ErrNotFound when it is not there.
+func (c *Client) StoredPolicy(ctx context.Context, hash string) (store.Policy, error) {
+	return c.store.Policy(ctx, hash)
+}

@@ -36,14 +36,19 @@ type Config struct {
 	// DefaultQueue with WorkersDefault workers.
 	Queues map[string]Queue
 
-	// Retry is the schedule of kinds that have none of their own. The default
-	// retries three times, 30 seconds apart.
+	// Policy decides what follows from failures; default policy.Default. SetPolicy
+	// puts another one in force while the client runs.
+	Policy *policy.Policy
+	// Retry is a schedule for all kinds that have none of their own and that the
+	// policy does not name; see policy.Policy.WithSchedule. Default none: the
+	// policy alone decides.
 	Retry *policy.Schedule
-	// AttemptsMax is the number of attempts in one life that end any job,
-	// whatever its schedule says; default policy.CeilingDefault, at least 1.
+	// AttemptsMax is the number of attempts in one life that end any job, if it
+	// is lower than the ceiling of the policy; at least 1. Default that one.
 	AttemptsMax int
 	// AgeMax is the age of a life, counted from the enqueue or manual retry, at
-	// which a job gets no retry any more. The default is no limit.
+	// which a job gets no retry any more, if it is lower than the ceiling of the
+	// policy. Default that one.
 	AgeMax time.Duration
 
 	// PayloadMax is the limit on a payload in bytes, at most job.PayloadMax;
@@ -93,7 +98,6 @@ func (c *Config) afterFunc(d time.Duration, f func()) Timer {
 
 func (c Config) withDefaults() Config {
 	c.Name = cmp.Or(c.Name, defaultName())
-	c.AttemptsMax = cmp.Or(c.AttemptsMax, policy.CeilingDefault)
 	c.PayloadMax = cmp.Or(c.PayloadMax, PayloadMaxDefault)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -144,7 +148,7 @@ func (c *Config) validate() error {
 	if err := c.Retry.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("Config.Retry: %w", err))
 	}
-	check(c.AttemptsMax >= 1, "Config.AttemptsMax %d: must be at least 1", c.AttemptsMax)
+	check(c.AttemptsMax >= 0, "Config.AttemptsMax %d: must be at least 1", c.AttemptsMax)
 	check(c.PayloadMax >= 1 && c.PayloadMax <= job.PayloadMax,
 		"Config.PayloadMax %d: must be 1 to %d", c.PayloadMax, job.PayloadMax)
 	check(c.Lease == 0 || c.Lease >= engine.LeaseMin && c.Lease <= engine.LeaseMax,

@@ -1,13 +1,10 @@
 package redrive
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"time"
 
-	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/job"
@@ -15,23 +12,40 @@ import (
 )
 
 // decide turns the end of a run into its outcome: evidence from the error, a
-// decision from the evidence, and the record of both. The engine adds the facts
-// of the run.
+// class and a decision from the evidence, and the record of all. The engine adds
+// the facts of the run.
 func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 	if end.How == "" {
 		return job.Outcome{Cause: job.Succeeded, To: job.Completed}
 	}
-	e := evidenceOf(end)
-	in := policy.Input{
-		Kind:     claim.Kind,
-		Evidence: &e,
-		How:      policy.How(end.How),
-		Stop:     stopOf(end.Stopped),
-		Attempts: int(claim.Counters.Attempts),
-		Age:      claim.ClaimedAt.Sub(claim.LifeAt) + end.Elapsed,
-		Memo:     policy.ParseMemo(claim.Memo),
+	if o, held := c.holding(claim, end); held {
+		return o
 	}
-	d := c.policy.Decide(&in)
+	p := c.Policy()
+	e := evidenceOf(end)
+	own, err := policy.ParseOverride(claim.Policy)
+	if err != nil { // what the job says cannot be read: the policy decides alone
+		c.config.Logger.Warn("the job's own settings are not heeded", "job", claim.ID.String(), "error", err)
+	}
+	age := claim.ClaimedAt.Sub(claim.LifeAt) + end.Elapsed
+	in := policy.Input{
+		Kind:      claim.Kind,
+		Evidence:  &e,
+		How:       policy.How(end.How),
+		Stop:      stopOf(end.Stopped),
+		Attempts:  int(claim.Counters.Attempts),
+		Age:       age,
+		Now:       claim.LifeAt.Time().Add(age),
+		Memo:      policy.ParseMemo(claim.Memo),
+		U:         draw(claim),
+		Cost:      end.Cost,
+		Job:       own,
+		Admission: c.admit(claim),
+	}
+	if claim.Deadline != 0 {
+		in.Deadline = leftUntil(claim.Deadline, claim.LifeAt.Add(age))
+	}
+	d := p.Decide(&in)
 	o := outcomeOf(&d)
 	if o.Cause == job.Failed || d.Rule == policy.RuleCancel {
 		o.Failure = failureOf(claim.Kind, &e, &d)
@@ -42,26 +56,24 @@ func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 	return o
 }
 
-// compilePolicy makes the policy that the client decides by: the built-in one,
-// under the schedules of the configuration.
-func (c *Client) compilePolicy() (*policy.Policy, error) {
-	limits := policy.Limits{MaxAttempts: c.config.AttemptsMax, MaxAge: cmp.Or(c.config.AgeMax, policy.AgeDefault)}
-	limits.MaxWait = min(limits.MaxAge, backoff.Max)
-	p, problems := policy.New(policy.Spec{Name: "default", Limits: limits})
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("policy: %s", problems[0])
+// leftUntil returns how long a deadline is off; it is not 0, which is none.
+func leftUntil(deadline, now job.Micros) time.Duration {
+	if left := deadline.Sub(now); left != 0 {
+		return left
 	}
-	general := c.config.Retry
-	if general == nil {
-		general = &policy.Schedule{}
-	}
-	p, err := p.WithSchedule("", general)
-	for _, kind := range slices.Sorted(maps.Keys(c.handlers)) {
-		if err == nil {
-			p, err = p.WithSchedule(kind, c.handlers[kind].options.Retry)
-		}
-	}
-	return p, err
+	return -1
+}
+
+// draw returns the jitter's draw from [0, 1) for the failure of a run. It is made
+// of the run, so that a replay of the decision draws the same, and of the time at
+// which the job was created, so that jobs of different stores do not wait alike.
+func draw(claim *job.Claim) float64 {
+	const golden = 0x9E3779B97F4A7C15 // of SplitMix64: Steele, Lea, Flood, OOPSLA 2014
+	z := uint64(claim.ID)*golden ^ uint64(claim.CreatedAt) + uint64(claim.Token)*golden
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	z ^= z >> 31
+	return float64(z>>11) / (1 << 53)
 }
 
 func evidenceOf(end *engine.End) failure.Evidence {
@@ -92,7 +104,8 @@ func outcomeOf(d *policy.Decision) job.Outcome {
 	case policy.Complete:
 		return job.Outcome{Cause: job.Succeeded, To: job.Completed}
 	case policy.Retry:
-		return job.Outcome{Cause: job.Failed, To: job.Retrying, Delay: d.Wait, Memo: d.Memo.Append(nil)}
+		return job.Outcome{Cause: job.Failed, To: job.Retrying, Delay: d.Wait, Memo: d.Memo.Append(nil),
+			Queue: d.Queue, Priority: int8(d.Priority)}
 	case policy.Snooze:
 		return job.Outcome{Cause: job.Snoozed, To: job.Waiting, Delay: d.Wait}
 	case policy.HandBack:

@@ -122,6 +122,9 @@ func (c *Client) check(specs []Spec) ([]job.New, error) {
 			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
 		}
 		jobs[i] = s.new
+		if err := c.route(&jobs[i]); err != nil {
+			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
+		}
 	}
 	return jobs, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/redrivetest"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
@@ -200,7 +201,7 @@ func TestI3_AStepKeyIsTheSameOverAttemptsAndLives(t *testing.T) {
 	e := handle(t, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 		keys[j.StepKey("charge")]++
 		return errors.New("broken")
-	}, nil)
+	}, &redrive.HandlerOptions{Retry: &policy.Schedule{}})
 	run := func() {
 		for range 5 {
 			e.Work()

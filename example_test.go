@@ -92,15 +92,15 @@ func ExampleHandle() {
 		fmt.Println(j.ID, j.State)
 		for _, f := range failures {
 			decision, _ := policy.ParseRecord(f.Decision)
-			fmt.Printf("  %s; %s\n", f.Message, decision.Reason())
+			fmt.Printf("  %s; %s by %s, retry %d of %d\n", f.Message, decision.Action, decision.Rule, decision.N, decision.Of)
 		}
 	}
 	// Output:
 	// 1 completed
 	// 2 dead
-	//   there is no nobody; dead at once: the error is marked as permanent
+	//   there is no nobody; dead by mark.permanent, retry 0 of 3
 	// 3 retrying
-	//   the server is busy; retry 1 of 3 in 2m: the other side asked for this wait
+	//   the server is busy; retry by schedule, retry 1 of 3
 	// 4 waiting
 }
 

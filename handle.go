@@ -27,7 +27,8 @@ type HandlerOptions struct {
 	// KillGrace is how long subprocesses have between SIGTERM and SIGKILL when
 	// the context has ended; default 5 s.
 	KillGrace time.Duration
-	// Retry is the kind's own schedule; default Config.Retry.
+	// Retry is the kind's own schedule, before what the policy says of its classes;
+	// see policy.Policy.WithSchedule. Default Config.Retry.
 	Retry *policy.Schedule
 	// Workers is how many jobs of the kind run at a time in this process;
 	// default as many as the queues have workers.
@@ -68,7 +69,7 @@ func (o *HandlerOptions) validate() error {
 // handler is a kind as it was registered.
 type handler struct {
 	kind    string
-	handle  func(context.Context, *engine.Run) error
+	handle  func(context.Context, *engine.Run, *policy.Admission) error
 	options HandlerOptions
 }
 
@@ -84,9 +85,9 @@ func Handle[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error,
 	if h == nil {
 		panic(fmt.Sprintf("redrive: kind %q: the handler is nil", string(k)))
 	}
-	c.handle(string(k), o, func(ctx context.Context, r *engine.Run) error {
+	c.handle(string(k), o, func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
 		j := new(Job[T])
-		j.set(c, r)
+		j.set(c, r, a)
 		if err := json.Unmarshal(r.Claim.Payload, &j.Args); err != nil {
 			err = fmt.Errorf("payload of kind %q does not fit %T: %w", string(k), j.Args, err)
 			return failure.Permanent(failure.Code(CodeBadPayload, err))
@@ -101,14 +102,14 @@ func HandleRaw(c *Client, kind string, h func(context.Context, *Job[[]byte]) err
 	if h == nil {
 		panic(fmt.Sprintf("redrive: kind %q: the handler is nil", kind))
 	}
-	c.handle(kind, o, func(ctx context.Context, r *engine.Run) error {
+	c.handle(kind, o, func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
 		j := &Job[[]byte]{Args: r.Claim.Payload}
-		j.set(c, r)
+		j.set(c, r, a)
 		return h(ctx, j)
 	})
 }
 
-func (c *Client) handle(kind string, o *HandlerOptions, h func(context.Context, *engine.Run) error) {
+func (c *Client) handle(kind string, o *HandlerOptions, h func(context.Context, *engine.Run, *policy.Admission) error) {
 	if err := store.ValidName("kind", kind); err != nil {
 		panic("redrive: " + err.Error())
 	}

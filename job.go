@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
 )
 
@@ -37,19 +38,25 @@ type Info struct {
 	CreatedAt   time.Time
 	DueAt       time.Time
 	Deadline    time.Time // zero when there is none
+	// Overrides are what the rules of the policy want to be done differently for
+	// this job, by its attributes; nil when there are none.
+	Overrides map[string]string
 
 	run    *engine.Run
 	client *Client
 }
 
 // set fills in place, because an Info is large and made for every run.
-func (i *Info) set(c *Client, r *engine.Run) {
+func (i *Info) set(c *Client, r *engine.Run, a *policy.Admission) {
 	claim := &r.Claim
 	i.run, i.client = r, c
 	i.ID, i.Kind, i.Queue, i.Priority = claim.ID, claim.Kind, claim.Queue, int(claim.Priority)
 	i.Life, i.Attempt, i.Run = int(claim.Life), int(claim.Attempt()), int(claim.Token)
 	i.Owner, i.Correlation, i.Batch, i.Attrs = claim.Owner, claim.Correlation, claim.Batch, claim.Attrs
 	i.CreatedAt, i.DueAt, i.Deadline = claim.CreatedAt.Time(), claim.RunAt.Time(), claim.Deadline.Time()
+	if a != nil {
+		i.Overrides = a.Overrides
+	}
 }
 
 // Progress reports how far the run has come; a total of zero is unknown. It is

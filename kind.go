@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
 )
 
 // Kind is the type of a job: its name, of at most job.NameMax letters, digits
@@ -59,6 +60,10 @@ type Options struct {
 	Correlation string         // the caller's id for logs
 	Attrs       map[string]any // as JSON at most job.AttrsMax bytes
 	Batch       int64          // default none
+
+	// Retry is what the job says of its own retries, before all that the policy
+	// says and below its ceilings. It is kept over all lives.
+	Retry *policy.Override
 }
 
 func newSpec(kind string, payload []byte, o *Options) Spec {
@@ -78,6 +83,13 @@ func newSpec(kind string, payload []byte, o *Options) Spec {
 		Batch:       o.Batch,
 		Payload:     payload,
 	}}
+	if o.Retry != nil {
+		if err := o.Retry.Validate(); err != nil {
+			s.err = fmt.Errorf("job of kind %q: %w", kind, err)
+			return s
+		}
+		s.new.Policy = o.Retry.Encode()
+	}
 	if o.Key != "" {
 		sum := sha256.Sum256(payload)
 		s.new.Digest = sum[:16]

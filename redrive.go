@@ -13,14 +13,17 @@
 //
 // A handler runs at least once: after a crash it runs again, so what it does
 // outside should be repeatable; [Info.StepKey] and [Info.CompleteTx] help. What
-// it returns decides what follows. An error is retried as the kind's schedule
-// says; package failure has marks that say more.
+// it returns decides what follows: an error is put into a class, and the policy
+// says how often and when failures of that class are retried. Package failure has
+// marks that say more.
 package redrive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/job"
@@ -53,7 +56,8 @@ type Client struct {
 	handlers map[string]*handler // not changed once sealed
 	sealed   bool                // Run has been called
 	engine   *engine.Engine      // while it runs
-	policy   *policy.Policy      // of the last Run
+
+	policies atomic.Pointer[policies]
 }
 
 // New makes a client on a store. It does no I/O. The error tells every mistake
@@ -71,7 +75,13 @@ func New(s store.Store, config *Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)
 	}
-	return &Client{
+	client := &Client{
 		store: s, config: c, ids: newIDPool(s.ReserveIDs), handlers: make(map[string]*handler),
-	}, nil
+	}
+	p, err := client.underConfig(cmp.Or(c.Policy, policy.Default()))
+	if err != nil {
+		return nil, fmt.Errorf("redrive: %w", err)
+	}
+	client.policies.Store(p)
+	return client, nil
 }

@@ -25,7 +25,7 @@ var ErrNotRunning = errors.New("redrive: the client is not running; call Run fir
 // returns nil after a clean stop and a *Returned when work was handed back.
 // A client runs once at a time.
 func (c *Client) Run(ctx context.Context) error {
-	stop, err := c.start()
+	stop, err := c.start(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (c *Client) Drain(ctx context.Context) error { return c.runUntil(ctx, c.awa
 
 // runUntil runs until a condition holds, or until ctx ends, as Run does.
 func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engine.Engine) error) error {
-	stop, err := c.start()
+	stop, err := c.start(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (c *Client) running() *engine.Engine {
 
 // start makes the engine of one Run. The caller must call stop when it has
 // ended.
-func (c *Client) start() (stop func(), err error) {
+func (c *Client) start(ctx context.Context) (stop func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -155,7 +155,7 @@ func (c *Client) start() (stop func(), err error) {
 			return nil, fmt.Errorf("redrive: kind %q: %w", kind, err)
 		}
 	}
-	if c.policy, err = c.compilePolicy(); err != nil {
+	if err := c.enforce(ctx); err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)
 	}
 	config := c.engineConfig()
@@ -191,7 +191,7 @@ func (c *Client) engineConfig() engine.Config {
 		h := c.handlers[name]
 		o := &h.options
 		config.Kinds = append(config.Kinds, engine.Kind{
-			Name: name, Handler: h.handle, Workers: o.Workers, Limit: o.Limit, Rate: o.Rate,
+			Name: name, Handler: c.admitting(h), Workers: o.Workers, Limit: o.Limit, Rate: o.Rate,
 			CrashMax: cmp.Or(o.CrashMax, job.CrashesCeiling), Timeout: o.Timeout, KillGrace: o.KillGrace,
 		})
 	}

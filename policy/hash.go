@@ -10,6 +10,21 @@ import (
 // contentHash names the contents of a Spec that is known to be valid. JSON writes
 // the keys of maps in order, so the same contents have the same hash.
 func contentHash(s *Spec) string {
+	sum := sha256.Sum256(encode(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// Source returns the text of the policy, as it is kept beside the decisions that
+// name its hash: that of its Spec, else the Spec as JSON.
+func (p *Policy) Source() []byte {
+	if p.spec.Source != nil {
+		return p.spec.Source
+	}
+	return encode(&p.spec)
+}
+
+// encode writes what a valid Spec says as JSON.
+func encode(s *Spec) []byte {
 	type ruleText struct {
 		RuleSpec
 		When string // hides the condition, which is no data
@@ -29,6 +44,5 @@ func contentHash(s *Spec) string {
 	if err != nil {
 		panic(fmt.Sprintf("policy: a valid spec could not be encoded: %v", err))
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	return b
 }

@@ -15,6 +15,9 @@ type Spec struct {
 	// Hash names the contents, as who read them from a file gives it, at most 64
 	// bytes; "" takes one made of the fields.
 	Hash string
+	// Source is the text of the policy for people, as it is kept beside decisions; nil
+	// is the Spec as JSON. It is no part of the content.
+	Source []byte `json:"-"`
 	// Limits are the hard ceilings: nothing below can exceed them.
 	Limits Limits
 	// Rollout says which decisions are carried out and which only recorded.

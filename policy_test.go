@@ -1,0 +1,255 @@
+package redrive_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/redrivetest"
+	"github.com/redrive/redrive/store"
+)
+
+// longer matches jobs whose attribute "seconds" is in [From, To); To 0 is no end.
+type longer struct{ From, To float64 }
+
+func (l longer) Match(a *policy.Attrs) (bool, error) {
+	seconds, ok := a.Values["seconds"].(float64)
+	if !ok && a.Values["seconds"] != nil {
+		return false, errors.New("attrs.seconds is no number")
+	}
+	return ok && seconds >= l.From && (l.To == 0 || seconds < l.To), nil
+}
+
+func (l longer) String() string { return "attrs.seconds >= …" }
+
+// steady retries after whole minutes, without jitter.
+func steady(retries int) policy.Settings {
+	return policy.Settings{MaxRetries: &retries, Backoff: &backoff.Backoff{Waits: []time.Duration{time.Minute}}}
+}
+
+func policyOf(t *testing.T, s policy.Spec) *policy.Policy {
+	t.Helper()
+	p, problems := policy.New(s)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return p
+}
+
+// engineWith is an engine that works on two queues under a policy.
+func engineWith(t *testing.T, p *policy.Policy, h func(context.Context, *redrive.Job[renderArgs]) error) *redrivetest.Engine {
+	t.Helper()
+	e := redrivetest.New(t, &redrive.Config{
+		Policy: p, Queues: map[string]redrive.Queue{redrive.DefaultQueue: {Workers: 1}, "high-memory": {Workers: 1}},
+	})
+	redrive.Handle(e.Client, render, h, nil)
+	return e
+}
+
+// videos is the policy of long videos.
+func videos(t *testing.T) *policy.Policy {
+	t.Helper()
+	one := 1
+	return policyOf(t, policy.Spec{
+		Name:    "videos",
+		Default: steady(3),
+		Classes: map[failure.Class]policy.ClassSpec{"Flaky": {Settings: steady(3)}},
+		Rules: []policy.RuleSpec{
+			{
+				Name: "long", When: longer{6 * 3600, 8 * 3600}, Settings: policy.Settings{MaxTotalRetries: &one},
+				Queue: "high-memory", Overrides: map[string]string{"model": "flash"},
+			},
+			{Name: "too-long", When: longer{From: 8 * 3600}, Hold: &policy.Hold{Message: "Please contact support", Notify: "administrator"}},
+		},
+	})
+}
+
+// proves: R5
+func TestR5_ALongVideoGetsItsQueueOneRetryAndOverrides(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		seconds   float64
+		queue     string
+		overrides map[string]string
+		attempts  int
+	}{
+		{6*3600 - 1, redrive.DefaultQueue, nil, 4},
+		{6 * 3600, "high-memory", map[string]string{"model": "flash"}, 2},
+		{8*3600 - 1, "high-memory", map[string]string{"model": "flash"}, 2},
+	} {
+		attempts := 0
+		e := engineWith(t, videos(t), func(_ context.Context, j *redrive.Job[renderArgs]) error {
+			attempts++
+			if diff := cmp.Diff(tt.overrides, j.Overrides); diff != "" || j.Queue != tt.queue {
+				t.Errorf("%v s: queue %q, overrides (-want +got):\n%s", tt.seconds, j.Queue, diff)
+			}
+			return failure.WithClass("Flaky", errors.New("broken"))
+		})
+		id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": tt.seconds}}))
+		for range 6 {
+			e.Work()
+			e.Advance(time.Minute)
+		}
+		if j := get(t, e, id); j.State != job.Dead || j.Reason != job.MaxRetries || attempts != tt.attempts {
+			t.Errorf("%v s: %v by %q after %d attempts, want dead after %d", tt.seconds, j.State, j.Reason, attempts, tt.attempts)
+		}
+	}
+}
+
+// proves: R5
+func TestR5_AHeldJobNeverRunsUntilAPersonReleasesIt(t *testing.T) {
+	t.Parallel()
+	runs := 0
+	e := engineWith(t, videos(t), func(context.Context, *redrive.Job[renderArgs]) error { runs++; return nil })
+	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": 8 * 3600}}))
+	out := e.Work()
+	if len(out) != 1 || out[0].Cause != job.Held || runs != 0 {
+		t.Fatalf("%+v after %d runs, want held after none", out, runs)
+	}
+	j := get(t, e, id)
+	if j.State != job.Dead || j.Reason != job.ManualReview || j.Counters.Attempts != 0 {
+		t.Errorf("%v by %q after %d attempts, want dead by manual_review after none", j.State, j.Reason, j.Counters.Attempts)
+	}
+	if f := failures(t, e, id)[0]; f.UserMessage != "Please contact support" || f.How != job.ByHold {
+		t.Errorf("user message %q, by %q", f.UserMessage, f.How)
+	}
+	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id); err != nil {
+		t.Fatal(err)
+	}
+	if out := e.Work(); len(out) != 1 || out[0].State != job.Completed || runs != 1 {
+		t.Errorf("released: %+v after %d runs, want completed after one", out, runs)
+	}
+}
+
+// proves: R5
+func TestR5_ARuleThatFailsMatchesNothing(t *testing.T) {
+	t.Parallel()
+	e := engineWith(t, videos(t), func(context.Context, *redrive.Job[renderArgs]) error { return nil })
+	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": "long"}}))
+	e.Work()
+	if j := get(t, e, id); j.State != job.Completed || j.Queue != redrive.DefaultQueue {
+		t.Errorf("%v in queue %q", j.State, j.Queue)
+	}
+}
+
+// proves: R6
+func TestR6_AClassCanMoveTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	s := steady(2)
+	s.Escalate = &policy.Escalation{Queue: "high-memory", Priority: 1}
+	p := policyOf(t, policy.Spec{Name: "escalating", Classes: map[failure.Class]policy.ClassSpec{failure.ResourceConstraint: {Settings: s}}})
+	var queues []string
+	e := engineWith(t, p, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		queues = append(queues, j.Queue)
+		return failure.WithClass(failure.ResourceConstraint, errors.New("broken"))
+	})
+	id := enqueue(t, e, render.New(renderArgs{}, nil))
+	for range 2 {
+		e.Work()
+		e.Advance(time.Minute)
+	}
+	if diff := cmp.Diff([]string{redrive.DefaultQueue, "high-memory"}, queues); diff != "" {
+		t.Errorf("queues (-want +got):\n%s", diff)
+	}
+	if j := get(t, e, id); j.Priority != 1 {
+		t.Errorf("priority %d, want 1", j.Priority)
+	}
+}
+
+// proves: R2, D5
+func TestR2_AJobsOwnRetriesWinInEveryLife(t *testing.T) {
+	t.Parallel()
+	one := 1
+	attempts := 0
+	e := engineWith(t, videos(t), func(context.Context, *redrive.Job[renderArgs]) error {
+		attempts++
+		return errors.New("broken")
+	})
+	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Retry: &policy.Override{MaxRetries: &one}}))
+	run := func() {
+		for range 6 {
+			e.Work()
+			e.Advance(time.Hour)
+		}
+	}
+	run()
+	if attempts != 2 {
+		t.Errorf("%d attempts, want 2", attempts)
+	}
+	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id); err != nil {
+		t.Fatal(err)
+	}
+	run()
+	if attempts != 4 {
+		t.Errorf("%d attempts in two lives, want 4", attempts)
+	}
+	negative := -1
+	_, err := e.Enqueue(t.Context(), render.New(renderArgs{}, &redrive.Options{Retry: &policy.Override{MaxRetries: &negative}}))
+	if err == nil {
+		t.Error("a negative number of retries was taken in")
+	}
+}
+
+// proves: R11
+func TestR11_AJobThatCostsTooMuchDies(t *testing.T) {
+	t.Parallel()
+	s := steady(9)
+	most := int64(250_000)
+	s.MaxCost = &most
+	p := policyOf(t, policy.Spec{Name: "thrifty", Default: s, Classes: map[failure.Class]policy.ClassSpec{"Flaky": {Settings: s}}})
+	e := engineWith(t, p, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		j.AddCost(0.10)
+		return failure.WithClass("Flaky", errors.New("broken"))
+	})
+	id := enqueue(t, e, render.New(renderArgs{}, nil))
+	for range 6 {
+		e.Work()
+		e.Advance(time.Minute)
+	}
+	if j := get(t, e, id); j.State != job.Dead || j.Reason != job.MaxCost || j.Counters.Attempts != 3 || j.Cost != 300_000 {
+		t.Errorf("%v by %q after %d attempts for %d", j.State, j.Reason, j.Counters.Attempts, j.Cost)
+	}
+}
+
+// proves: R9
+func TestR9_APolicyIsKeptAndNamedByItsDecisions(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	first, second := videos(t), policyOf(t, policy.Spec{Name: "calm", Default: steady(1)})
+	e := engineWith(t, first, func(context.Context, *redrive.Job[renderArgs]) error { return errors.New("broken") })
+	one := enqueue(t, e, render.New(renderArgs{}, nil))
+	e.Work()
+	if err := e.SetPolicy(ctx, redrive.By{Actor: "ann", Reason: "calmer"}, second); err != nil {
+		t.Fatal(err)
+	}
+	two := enqueue(t, e, render.New(renderArgs{}, nil))
+	e.Work()
+	for id, p := range map[job.ID]*policy.Policy{one: first, two: second} {
+		r, err := policy.ParseRecord(failures(t, e, id)[0].Decision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Hash != p.Hash() || r.Policy != p.Name() {
+			t.Errorf("decided by %q %s, want %q %s", r.Policy, r.Hash, p.Name(), p.Hash())
+		}
+		kept, err := e.StoredPolicy(ctx, r.Hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept.Name != p.Name() || !json.Valid(kept.Body) {
+			t.Errorf("kept as %q: %s", kept.Name, kept.Body)
+		}
+	}
+	if _, err := e.StoredPolicy(ctx, "none"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a policy that nobody set: %v", err)
+	}
+}
