@@ -102,7 +102,8 @@ func (t *txn) crash(r *run) (job.State, error) {
 	}
 	t.wake = true
 	if r.counters.Crashes >= r.crashMax {
-		return job.Dead, t.bury(job.Running, r, job.Crashed, job.Stalled, f.Class, f.Fingerprint)
+		_, err := t.bury(job.Running, r, job.Crashed, job.Stalled, f.Class, f.Fingerprint)
+		return job.Dead, err
 	}
 	due := t.now.Add(store.CrashDelay(r.id, r.counters.Crashes))
 	if _, err := t.exec(setCrashed, num(r.id), num(r.token), num(due)); err != nil {

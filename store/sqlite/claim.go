@@ -284,7 +284,8 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	from := r.state
 	if claim.Deadline != 0 && claim.Deadline <= t.now {
 		c.out.Expired = append(c.out.Expired, id)
-		return false, t.bury(from, r, job.Expired, job.DeadlineOver, "", store.ExpiredFingerprint(r.lane.kind))
+		_, err := t.bury(from, r, job.Expired, job.DeadlineOver, "", store.ExpiredFingerprint(r.lane.kind))
+		return false, err
 	}
 	r.token++
 	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, crashMax(room.want.CrashMax)

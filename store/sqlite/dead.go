@@ -10,7 +10,7 @@ var (
 		owner, correlation, key, batch, attrs, policy, long, payload)
 		SELECT id, 0, 0, ?3, ?4, ?5, ?6, lane, priority, token, life, ?7, ?8, ?9, ?10, ?11, created_at, life_at,
 		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload
-		FROM redrive_jobs WHERE id = ?1 AND token = ?2
+		FROM redrive_jobs WHERE id = ?1 AND token = ?2 AND state = ?12
 		ON CONFLICT (job) DO UPDATE SET status = 0, revived = 0, reason = excluded.reason, class = excluded.class,
 		grp = excluded.grp, died_at = excluded.died_at, lane = excluded.lane, priority = excluded.priority,
 		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
@@ -23,20 +23,20 @@ var (
 )
 
 // bury moves a job to the dead ones, from running or, when its deadline passed,
-// from ready.
-func (t *txn) bury(from job.State, r *run, cause job.Cause, reason job.Reason, class, fingerprint string) error {
+// from ready. It is not ok when the job's row is not in that state of that run.
+func (t *txn) bury(from job.State, r *run, cause job.Cause, reason job.Reason, class, fingerprint string) (ok bool, err error) {
 	group, err := t.group(fingerprint, r.id)
 	if err != nil {
-		return err
+		return false, err
 	}
-	c := r.counters
-	_, err = t.exec(putDead, num(r.id), num(r.token), text(reason), setText(class), setNum(group), num(t.now),
-		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts))
-	if err != nil {
-		return err
+	c := &r.counters
+	n, err := t.exec(putDead, num(r.id), num(r.token), text(reason), setText(class), setNum(group), num(t.now),
+		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), num(from))
+	if err != nil || n == 0 {
+		return false, err
 	}
 	if _, err := t.exec(delJob, num(r.id), num(r.token)); err != nil {
-		return err
+		return false, err
 	}
 	if group != 0 {
 		t.groupCount(group, 1, 1)
@@ -46,17 +46,34 @@ func (t *txn) bury(from job.State, r *run, cause job.Cause, reason job.Reason, c
 	e := r.event(from, job.Dead, cause)
 	e.Class, e.Reason = class, string(reason)
 	t.events.Add(e)
-	return nil
+	return true, nil
 }
 
+// groupsMax bounds the groups that a catalogue knows by heart.
+const groupsMax = 4096
+
+// hasGroup reports whether deaths of a fingerprint need no look at the groups.
+func (c *catalog) hasGroup(fingerprint string) bool {
+	return fingerprint == "" || c.groups[fingerprint] != 0
+}
+
+// group returns the group of a fingerprint, which it makes when there is none.
 func (t *txn) group(fingerprint string, sample job.ID) (id int64, err error) {
-	if fingerprint == "" {
-		return 0, nil
+	if t.cat.hasGroup(fingerprint) {
+		return t.cat.groups[fingerprint], nil
 	}
 	scan := func(r row) error { id = r.int(0); return nil }
-	if err := t.rows(selGroup, scan, text(fingerprint)); err != nil || id != 0 {
-		return id, err
+	if err := t.rows(selGroup, scan, text(fingerprint)); err != nil {
+		return 0, err
 	}
-	err = t.rows(insGroup, scan, text(fingerprint), num(sample), num(t.now))
-	return id, err
+	if id == 0 {
+		if err := t.rows(insGroup, scan, text(fingerprint), num(sample), num(t.now)); err != nil {
+			return 0, err
+		}
+	}
+	if t.cat.groups == nil || len(t.cat.groups) >= groupsMax {
+		t.cat.groups = make(map[string]int64)
+	}
+	t.cat.groups[fingerprint] = id
+	return id, nil
 }

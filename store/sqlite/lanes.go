@@ -28,7 +28,8 @@ type catalog struct {
 	byID   map[int64]*lane
 	queues map[string]*queueRow
 	rates  map[string]job.Micros
-	ended  job.ID // no job above it has ended yet
+	groups map[string]int64 // by fingerprint; those met lately
+	ended  job.ID           // no job above it has ended yet
 }
 
 type laneKey struct{ queue, kind, deps string }

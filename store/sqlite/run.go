@@ -57,30 +57,27 @@ func (t *txn) running(id job.ID, token job.Token) (*run, error) {
 	return t.oneRun(selRun, num(id), num(token))
 }
 
-// take returns the run and removes its row, or returns nil. Of a run that this
-// process claimed, the row need not be read: what run holds of it cannot change
-// under one token, and the deletion checks that the token is still the one.
-func (t *txn) take(id job.ID, token job.Token) (r *run, err error) {
-	mine, ok := t.mine[id]
-	if !ok || mine.token != token {
-		if mine, err = t.running(id, token); err != nil || mine == nil {
-			return nil, err
-		}
+// recall returns the run that an outcome ends, as it was when this process
+// claimed it, and forgets it; nil when the row has to be read. What run holds
+// cannot change under one token, but for asked; that the token is still the one
+// and nobody has asked, the statement that ends the run checks. It has to be the
+// first to write: an outcome that may need a new lane or group reads the row.
+func (t *txn) recall(o *job.Outcome) *run {
+	r := t.mine[o.ID]
+	if r == nil || r.token != o.Token || o.To.Ready() && o.Queue != "" && o.Queue != r.lane.queue ||
+		o.To == job.Dead && !t.cat.hasGroup(o.Failure.Fingerprint) {
+		return nil
 	}
-	delete(t.mine, id)
-	n, err := t.exec(delRun, num(id), num(token))
-	if err != nil || n == 0 {
-		return nil, err
-	}
-	mine.lane = t.cat.byID[mine.lane.id] // the catalogue may have been read again
-	return mine, nil
+	delete(t.mine, o.ID)
+	r.lane = t.cat.byID[r.lane.id] // the catalogue may have been read again
+	return r
 }
 
 // mineMax bounds the runs that are remembered. Those of lost leases are not
 // taken out one by one.
 const mineMax = 2 * job.ExchangeMax
 
-// remember keeps what take needs of a run that this process has claimed.
+// remember keeps a run that this process has claimed for recall.
 func (t *txn) remember(r *run) {
 	if t.mine == nil {
 		return

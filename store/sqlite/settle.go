@@ -17,8 +17,8 @@ var (
 
 	setReady = &query{`UPDATE redrive_jobs SET state = ?3, lane = ?4, priority = ?5, run_at = ?6,
 		attempts = ?7, deferrals = ?8, snoozes = ?9, interrupts = ?10, memo = coalesce(?11, memo),
-		lease_until = NULL, cancel_at = NULL
-		WHERE id = ?1 AND token = ?2 AND state = 3`}
+		lease_until = NULL
+		WHERE id = ?1 AND token = ?2 AND state = 3 AND cancel_at IS NULL`}
 
 	insFailure = &query{`INSERT INTO redrive_failures (` + failureColumns + `)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
@@ -38,50 +38,62 @@ func (t *txn) settle(o *job.Outcome) (own, fatal error) {
 			return err, nil
 		}
 	}
-	find := t.running
-	if o.To == job.Completed || o.To == job.Cancelled {
-		find = t.take
+	if r := t.recall(o); r != nil {
+		if own, ok, err := t.end(r, o); ok || err != nil {
+			return own, err
+		}
 	}
-	r, err := find(o.ID, o.Token)
+	r, err := t.running(o.ID, o.Token)
 	if err != nil {
 		return nil, err
 	}
 	if r == nil {
 		return t.settledBefore(o)
 	}
+	own, ok, err := t.end(r, o)
+	if err == nil && !ok {
+		err = fmt.Errorf("job %d: run %d was read and is not there", o.ID, o.Token) // of the same transaction
+	}
+	return own, err
+}
+
+// end writes the outcome of a run. When the row is not as r says, because r was
+// recalled and another has ended the run or asked it to stop, it is not ok and
+// nothing is written. So the statement that takes the run comes first.
+func (t *txn) end(r *run, o *job.Outcome) (own error, ok bool, fatal error) {
 	to := r.lane
 	if o.To.Ready() {
+		var err error
 		switch to, err = t.laneAfter(r, o.Queue); {
 		case errors.Is(err, store.ErrTooLarge):
-			return err, nil
+			return err, true, nil
 		case err != nil:
-			return nil, err
+			return nil, false, err
 		}
 	}
 	r.counters.Count(o.Cause)
-	if o.Failure != nil {
-		if err := t.fail(r, o); err != nil {
-			return nil, err
-		}
-	}
 	switch o.To {
 	case job.Completed, job.Cancelled:
-		cost := o.Cost
-		if o.Failure != nil {
-			cost = 0 // the failure record has it
-		}
-		err = t.finish(r, job.Running, o.To, o.Cause, cost, o.Result)
+		ok, fatal = t.close(r, o)
 	case job.Dead:
-		err = t.bury(job.Running, r, o.Cause, o.Reason, o.Failure.Class, o.Failure.Fingerprint)
+		ok, fatal = t.bury(job.Running, r, o.Cause, o.Reason, o.Failure.Class, o.Failure.Fingerprint)
 	case job.Waiting, job.Retrying:
-		err = t.again(r, o, to)
+		ok, fatal = t.again(r, o, to)
 	case job.None, job.Running:
-		err = fmt.Errorf("job %d: a run cannot end as %s", o.ID, o.To) // Validate refuses it
+		fatal = fmt.Errorf("job %d: a run cannot end as %s", o.ID, o.To) // Validate refuses it
 	}
-	if err == nil && o.Progressed {
-		_, err = t.exec(delProgress, num(o.ID))
+	if fatal != nil || !ok {
+		return nil, false, fatal
 	}
-	return nil, err
+	if o.Failure != nil {
+		if err := t.fail(r, o); err != nil {
+			return nil, false, err
+		}
+	}
+	if o.Progressed {
+		_, fatal = t.exec(delProgress, num(o.ID))
+	}
+	return nil, true, fatal
 }
 
 func (t *txn) settledBefore(o *job.Outcome) (own, fatal error) {
@@ -120,6 +132,19 @@ func (t *txn) insertFailure(r *run, f *job.Failure, attempt int32, cost int64) e
 		setText(r.holder), setText(r.correlation), setText(f.Fingerprint), setNum(cost), text(f.Message),
 		setText(f.UserMessage), setBlob(f.Decision), setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr))
 	return err
+}
+
+// close ends a job that is completed or cancelled by its run.
+func (t *txn) close(r *run, o *job.Outcome) (ok bool, err error) {
+	n, err := t.exec(delRun, num(r.id), num(r.token))
+	if err != nil || n == 0 {
+		return false, err
+	}
+	cost := o.Cost
+	if o.Failure != nil {
+		cost = 0 // the failure record has it
+	}
+	return true, t.finish(r, job.Running, o.To, o.Cause, cost, o.Result)
 }
 
 // finish appends a job, whose row is taken already, to the ended ones.
@@ -168,18 +193,24 @@ func (t *txn) ended(r *run, to job.State) {
 	t.cat.ended = max(t.cat.ended, r.id)
 }
 
-// again puts a job back to waiting or retrying, in a lane of its queue.
-func (t *txn) again(r *run, o *job.Outcome, to *lane) error {
+// again puts a job back to waiting or retrying, in a lane of its queue. One that
+// a person has asked to stop is cancelled there at once.
+func (t *txn) again(r *run, o *job.Outcome, to *lane) (ok bool, err error) {
 	priority := r.priority
 	if o.Priority != 0 {
 		priority = o.Priority
 	}
 	runAt := max(t.now.Add(o.Delay), o.NotBefore)
-	c := r.counters
-	_, err := t.exec(setReady, num(r.id), num(r.token), num(o.To), num(to.id), num(priority), num(runAt),
-		num(c.Attempts), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), setBlob(o.Memo))
-	if err != nil {
-		return err
+	n := 0
+	if r.asked {
+		n, err = t.exec(delRun, num(r.id), num(r.token))
+	} else {
+		c := &r.counters
+		n, err = t.exec(setReady, num(r.id), num(r.token), num(o.To), num(to.id), num(priority), num(runAt),
+			num(c.Attempts), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), setBlob(o.Memo))
+	}
+	if err != nil || n == 0 {
+		return false, err
 	}
 	t.move(r.lane, job.Running, to, o.To)
 	e := r.event(job.Running, o.To, o.Cause)
@@ -191,9 +222,9 @@ func (t *txn) again(r *run, o *job.Outcome, to *lane) error {
 	t.wake = true
 	if r.asked {
 		r.lane, r.priority = to, priority
-		return t.cancelReady(r, o.To)
+		err = t.finish(r, o.To, job.Cancelled, job.Cancel, 0, nil)
 	}
-	return nil
+	return true, err
 }
 
 func (t *txn) laneAfter(r *run, queue string) (*lane, error) {

@@ -1,0 +1,159 @@
+package sqlite_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// ends are outcomes that take the different ways through a settlement.
+var ends = map[string]func() job.Outcome{
+	"completed": func() job.Outcome { return job.Outcome{Cause: job.Succeeded, To: job.Completed} },
+	"cancelled": func() job.Outcome {
+		return job.Outcome{Cause: job.Cancel, To: job.Cancelled, Failure: failureOf("Cancelled")}
+	},
+	"snoozed": func() job.Outcome {
+		return job.Outcome{Cause: job.Snoozed, To: job.Waiting, Delay: time.Hour}
+	},
+	"retrying": func() job.Outcome {
+		return job.Outcome{Cause: job.Failed, To: job.Retrying, Failure: failureOf("NetworkTimeout")}
+	},
+	"retrying elsewhere": func() job.Outcome {
+		return job.Outcome{Cause: job.Failed, To: job.Retrying, Queue: "elsewhere", Failure: failureOf("NetworkTimeout")}
+	},
+	"dead of a known group": func() job.Outcome {
+		return job.Outcome{Cause: job.Failed, To: job.Dead, Reason: job.MaxRetries, Failure: failureOf("Known")}
+	},
+	"dead of a new group": func() job.Outcome {
+		return job.Outcome{Cause: job.Failed, To: job.Dead, Reason: job.MaxRetries, Failure: failureOf("New")}
+	},
+}
+
+func failureOf(class string) *job.Failure {
+	return &job.Failure{How: job.ByError, Class: class, Message: "it failed", Fingerprint: "mail|" + class}
+}
+
+// pair is two stores on one file, as two processes have it, with one clock.
+type pair struct {
+	t      *testing.T
+	now    time.Time
+	ours   *sqlite.Store
+	theirs *sqlite.Store
+	run    job.Claim // of ours
+}
+
+// newPair has a run that our store has claimed, in a file in which a job has
+// died of the known group.
+func newPair(t *testing.T) *pair {
+	p := &pair{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	for _, s := range []**sqlite.Store{&p.theirs, &p.ours} {
+		var err error
+		*s, err = sqlite.Open(t.Context(), path, &sqlite.Options{Clock: func() time.Time { return p.now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { (*s).Close() })
+	}
+	for range 2 {
+		if _, err := p.ours.Enqueue(t.Context(), []job.New{newJob(t, p.ours)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.settle(claimOne(t, p.ours), ends["dead of a known group"]()); err != nil {
+		t.Fatal(err)
+	}
+	p.run = claimOne(t, p.ours)
+	return p
+}
+
+func (p *pair) settle(c job.Claim, o job.Outcome) error {
+	p.t.Helper()
+	o.ID, o.Token = c.ID, c.Token
+	x, err := p.ours.Exchange(p.t.Context(), store.Exchange{Holder: "worker", Lease: time.Minute, Settle: []job.Outcome{o}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return x.Settled[0]
+}
+
+func (p *pair) dump() *store.Dump {
+	p.t.Helper()
+	d, err := p.theirs.Dump(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return d
+}
+
+// A run that was ended by others writes nothing at all, whatever it ends in and
+// though this process remembers having claimed it.
+//
+// proves: Q4
+func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
+	t.Parallel()
+	for name, end := range ends {
+		for _, rescuer := range []string{"ours", "theirs"} {
+			for _, again := range []bool{false, true} {
+				p := newPair(t)
+				s := map[string]*sqlite.Store{"ours": p.ours, "theirs": p.theirs}[rescuer]
+				p.now = p.now.Add(2 * time.Minute) // past the lease
+				if r, err := s.Rescue(t.Context(), 10); err != nil || len(r.Jobs) != 1 {
+					t.Fatalf("rescue %v, %v", r, err)
+				}
+				if again {
+					p.now = p.now.Add(time.Hour)
+					claimOne(t, p.theirs)
+				}
+				before := p.dump()
+				if err := p.settle(p.run, end()); !errors.Is(err, store.ErrLeaseLost) {
+					t.Errorf("%s, rescued by %s, claimed again %v: %v", name, rescuer, again, err)
+				}
+				if diff := cmp.Diff(before, p.dump()); diff != "" {
+					t.Errorf("%s, rescued by %s, claimed again %v: it wrote (-before +after):\n%s", name, rescuer, again, diff)
+				}
+			}
+		}
+	}
+}
+
+// A run that was asked to stop after this process had claimed it does not run
+// again, whoever asked.
+//
+// proves: Q9
+func TestQ9_ARememberedRunIsStillAskedToStop(t *testing.T) {
+	t.Parallel()
+	want := map[string]job.State{
+		"completed": job.Completed, "cancelled": job.Cancelled, "snoozed": job.Cancelled, "retrying": job.Cancelled,
+		"retrying elsewhere": job.Cancelled, "dead of a known group": job.Dead, "dead of a new group": job.Dead,
+	}
+	for name, end := range ends {
+		for _, asker := range []string{"ours", "theirs"} {
+			p := newPair(t)
+			s := map[string]*sqlite.Store{"ours": p.ours, "theirs": p.theirs}[asker]
+			if errs, err := s.Cancel(t.Context(), store.By{Actor: "ann"}, []job.ID{p.run.ID}); err != nil || errs[0] != nil {
+				t.Fatal(errs, err)
+			}
+			if err := p.settle(p.run, end()); err != nil {
+				t.Errorf("%s, asked by %s: %v", name, asker, err)
+			}
+			if j, err := p.theirs.Get(t.Context(), p.run.ID); err != nil || j.State != want[name] {
+				t.Errorf("%s, asked by %s: the job is %s, %v; want %s", name, asker, j.State, err, want[name])
+			}
+			records, err := p.theirs.Failures(t.Context(), p.run.ID)
+			if err != nil || (len(records) == 1) != (end().Failure != nil) {
+				t.Errorf("%s, asked by %s: failure records %v, %v", name, asker, records, err)
+			}
+			if report, err := sqlite.Diagnose(t.Context(), p.ours.Path(), p.now); err != nil || len(report.Problems) > 0 {
+				t.Errorf("%s, asked by %s: %v, %v", name, asker, report.Problems, err)
+			}
+		}
+	}
+}
