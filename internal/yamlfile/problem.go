@@ -60,6 +60,9 @@ func (r *Reader) Err() error {
 	return r.problems
 }
 
+// Problems returns what was reported so far, in the order of the reports.
+func (r *Reader) Problems() Problems { return slices.Clip(r.problems) }
+
 // Quote shows text of the file in a message, shortened and on one line.
 func Quote(s string) string { return strconv.Quote(Clip(s)) }
 

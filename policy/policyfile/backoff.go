@@ -82,9 +82,6 @@ func (r *reader) jitter(b *backoff.Backoff) func(value) {
 		case v.Shape == yamlfile.Mapping:
 			b.Jitter = backoff.Additive
 			r.Fields(v, jitterWanted, []field{{"add", r.duration(&b.Spread, waitMax)}})
-			if v.Get("add") == nil {
-				r.Addf(v.Pos, "%s adds nothing; write it as {add: 1s}", v.Path)
-			}
 		case v.Shape == yamlfile.Text && strings.HasSuffix(v.Text, "%"), v.Shape == yamlfile.Number:
 			b.Jitter = backoff.Percent
 			r.percent(&b.Percent, ", or one of none, full, equal and decorrelated")(v)
@@ -96,7 +93,7 @@ func (r *reader) jitter(b *backoff.Backoff) func(value) {
 
 // percent reads a share above 0 and up to 100 %.
 func (r *reader) percent(into *float64, more string) func(value) {
-	want := wantPercent(more)
+	want := "a share such as 20%" + more
 	return func(v value) {
 		digits, ok := strings.CutSuffix(v.Text, "%")
 		share, err := strconv.ParseFloat(digits+"e-2", 64) // shifted, not divided: 7% is 0.07 exactly

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/policy"
 )
 
 // What a file may hold. Everything that is read is checked against one of these.
@@ -14,16 +15,16 @@ const (
 	// Version is the only version of the format.
 	Version = 1
 
-	attemptsMin, attemptsMax = 1, 1000
+	attemptsMin, attemptsMax = 1, policy.AttemptsLimit
 	retriesMin, retriesMax   = 0, attemptsMax - 1
-	ageMin, ageMax           = time.Second, 365 * yamlfile.Day
+	ageMin, ageMax           = time.Millisecond, policy.AgeLimit
 	waitMax                  = backoff.Max
 	waitsMax                 = backoff.WaitsMax
-	priorityMin, priorityMax = 1, 4
-	afterMin, afterMax       = 1, 1000
+	priorityMin, priorityMax = 1, policy.PriorityMax
+	afterMin, afterMax       = 1, attemptsMax
 	statusMin, statusMax     = 100, 599
 	exitMin, exitMax         = 0, 255
-	rulesMax                 = 100
+	rulesMax                 = policy.RulesMax
 	matchesMax               = 1000 // of each list under classify
 
 	costMax      = 1_000_000 // US dollars

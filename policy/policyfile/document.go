@@ -206,7 +206,11 @@ func waitsOf(b *backoff.Backoff, retries *int) string {
 }
 
 func hintItem(h *policy.Hint) item {
-	i := flow("hint", choiceOf("mode", h.Mode, hintWords, hintModes), share("jitter", h.Jitter), span("jitter_min", h.JitterMin),
+	jitter := share("jitter", h.Jitter)
+	if h.Jitter == policy.NoJitter {
+		jitter = word("jitter", jitterWords[0])
+	}
+	i := flow("hint", choiceOf("mode", h.Mode, hintWords, hintModes), jitter, span("jitter_min", h.JitterMin),
 		span("max", h.Max), choiceOf("beyond", h.Beyond, beyondWords, beyonds))
 	if len(i.items) == 0 { // that there is a hint at all makes the level say so
 		i.always(word("mode", hintWords[0]))

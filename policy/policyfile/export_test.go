@@ -4,10 +4,10 @@ package policyfile
 func ParseObserved(name string, data []byte, onFields func(path string, keys []string)) (*File, error) {
 	r := newReader(name)
 	r.OnFields = onFields
-	return r.file(data)
+	return r.file(data, false)
 }
 
-// ParseOnly reads a file without compiling what it says.
+// ParseOnly reads a file for its shape, without looking at names and without compiling.
 func ParseOnly(name string, data []byte) (*File, error) {
-	return newReader(name).file(data)
+	return newReader(name).file(data, false)
 }

@@ -24,8 +24,9 @@ type File struct {
 	Spec policy.Spec
 	// Extends names the preset below the file; "" is none.
 	Extends string
-	// Hash names what the policy says, whatever its file looks like.
-	Hash string
+	// Policy is the Spec, compiled. Its hash names what the policy says, whatever
+	// its file looks like.
+	Policy *policy.Policy
 }
 
 // Load reads the file at path. A file with mistakes gives Problems, one that
@@ -55,20 +56,24 @@ func readFile(path string) ([]byte, error) {
 // Parse reads data, the text of a file called name in messages. Mistakes are
 // returned as Problems, all at once.
 func Parse(name string, data []byte) (*File, error) {
-	return newReader(name).file(data)
+	return newReader(name).file(data, true)
 }
 
-func (r *reader) file(data []byte) (*File, error) {
+func (r *reader) file(data []byte, compile bool) (*File, error) {
 	f := &File{Name: r.label}
 	if root, ok := r.Parse(data); ok {
 		r.root = root
 		r.policy(root, &f.Spec, &f.Extends)
 		r.extend(&f.Spec, f.Extends)
+		f.Spec.Hash = Hash(&f.Spec)
+		if compile {
+			r.checkNames(&f.Spec)
+			f.Policy = r.compile(f.Spec)
+		}
 	}
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
-	f.Hash = Hash(&f.Spec)
 	return f, nil
 }
 

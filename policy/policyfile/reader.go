@@ -21,8 +21,9 @@ type (
 // reader reads one policy file.
 type reader struct {
 	*yamlfile.Reader
-	label string // of the file, in messages
-	root  value
+	label      string // of the file, in messages
+	root       value
+	references []reference
 	// places are where the values of lists that were written in a shorter form
 	// stand, by the paths that they have in the Spec.
 	places map[string]position

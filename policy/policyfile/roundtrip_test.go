@@ -37,6 +37,7 @@ func TestF9_WhatIsRenderedIsReadBack(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, text)
 		}
+		want.Hash = f.Spec.Hash
 		if d := sameSpec(want, f.Spec); d != "" {
 			rt.Fatalf("(-want +got):\n%s\n%s", d, text)
 		}
@@ -69,7 +70,7 @@ func genSpec(t *testing.T, rt *rapid.T) policy.Spec {
 			MaxAttempts: g.number(0, 1000), MaxAge: g.span(time.Second, 365*24*time.Hour), MaxWait: g.span(time.Second, backoff.Max),
 		},
 		Rollout: policy.Rollout{
-			Stage: g.maybe(g.name()), Mode: g.mode(), Enforce: g.classes(), Baseline: g.settings(),
+			Mode: g.mode(), Enforce: g.classes(), Baseline: g.settings(),
 		},
 		Default: g.settings(),
 		Words: policy.Words{
@@ -78,7 +79,9 @@ func genSpec(t *testing.T, rt *rapid.T) policy.Spec {
 		},
 	}
 	for range g.number(0, 2) {
-		put(&s.Rollout.Stages, g.name(), policy.Stage{Mode: g.mode(), Enforce: g.classes()})
+		stage := g.name()
+		s.Rollout.Stage = g.maybe(stage)
+		put(&s.Rollout.Stages, stage, policy.Stage{Mode: g.mode(), Enforce: g.classes()})
 		put(&s.Words.Classes, g.class(), g.text())
 	}
 	for range g.number(0, 3) {
@@ -218,8 +221,11 @@ func (g gen) share() float64 {
 
 func (g gen) hint() policy.Hint {
 	h := policy.Hint{Mode: policy.HintMode(g.number(0, 2)), JitterMin: g.span(0, time.Hour), Max: g.span(0, backoff.Max), Beyond: policy.Beyond(g.number(0, 1))}
-	if g.yes() {
+	switch g.number(0, 2) {
+	case 0:
 		h.Jitter = g.share()
+	case 1:
+		h.Jitter = policy.NoJitter
 	}
 	return h
 }
@@ -261,10 +267,10 @@ func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(f.Hash) != 64 || f.Hash != policyfile.Hash(&f.Spec) {
-			t.Errorf("hash %q", f.Hash)
+		if len(f.Policy.Hash()) != 64 || f.Policy.Hash() != policyfile.Hash(&f.Spec) {
+			t.Errorf("hash %q", f.Policy.Hash())
 		}
-		hashes[f.Hash] = text
+		hashes[f.Policy.Hash()] = text
 	}
 	if len(hashes) != 1 {
 		t.Errorf("the same policy has %d hashes", len(hashes))
@@ -279,9 +285,9 @@ func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before, taken := hashes[f.Hash]; taken {
+		if before, taken := hashes[f.Policy.Hash()]; taken {
 			t.Errorf("%s\nhas the hash of\n%s", text, before)
 		}
-		hashes[f.Hash] = text
+		hashes[f.Policy.Hash()] = text
 	}
 }

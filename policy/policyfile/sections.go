@@ -1,6 +1,8 @@
 package policyfile
 
 import (
+	"strconv"
+
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/policy"
@@ -8,9 +10,8 @@ import (
 
 // policy reads the whole file.
 func (r *reader) policy(v value, s *policy.Spec, extends *string) {
-	version := Version
 	r.Fields(v, "a mapping", []field{
-		{"version", r.Integer(&version, Version, Version, "")},
+		{"version", r.version},
 		{"name", r.name("policy", &s.Name)},
 		{"extends", r.NonEmpty(extends)},
 		{"limits", func(v value) { r.limits(v, &s.Limits) }},
@@ -23,6 +24,12 @@ func (r *reader) policy(v value, s *policy.Spec, extends *string) {
 	})
 }
 
+func (r *reader) version(v value) {
+	if v.Shape != yamlfile.Number || v.Text != strconv.Itoa(Version) {
+		r.Mismatch(v, strconv.Itoa(Version)+", the version of this format", "")
+	}
+}
+
 func (r *reader) limits(v value, l *policy.Limits) {
 	r.Fields(v, "a mapping such as {max_attempts: 100, max_age: 7d, max_wait: 24h}", []field{
 		{"max_attempts", r.Integer(&l.MaxAttempts, attemptsMin, attemptsMax, "")},
@@ -32,7 +39,7 @@ func (r *reader) limits(v value, l *policy.Limits) {
 }
 
 func (r *reader) classes(v value, s *policy.Spec) {
-	r.named(v, "a mapping such as {NetworkTimeout: {max_retries: 3}}", func(name string, v value) {
+	r.named(v, true, func(name string, v value) {
 		var c policy.ClassSpec
 		r.Fields(v, settingsWanted, append([]field{
 			{"is", r.class(&c.Is)},
@@ -55,7 +62,7 @@ func (r *reader) kinds(v value, s *policy.Spec) {
 		var k policy.KindSpec
 		r.Fields(v, settingsWanted, append([]field{
 			{"classes", func(v value) {
-				r.named(v, "a mapping such as {NetworkTimeout: {max_retries: 3}}", func(name string, v value) {
+				r.named(v, false, func(name string, v value) {
 					var s policy.Settings
 					r.onlySettings(&s)(v)
 					put(&k.Classes, failure.Class(name), s)
@@ -66,23 +73,27 @@ func (r *reader) kinds(v value, s *policy.Spec) {
 	})
 }
 
-// named reads a mapping whose keys are classes.
-func (r *reader) named(v value, want string, read func(name string, v value)) {
-	if v.Shape == yamlfile.Null || !r.Is(v, yamlfile.Mapping, want) {
+// named reads a mapping whose keys are classes; defines says that they may be
+// new ones.
+func (r *reader) named(v value, defines bool, read func(name string, v value)) {
+	if v.Shape == yamlfile.Null || !r.Is(v, yamlfile.Mapping, "a mapping such as {NetworkTimeout: {max_retries: 3}}") {
 		return
 	}
 	for _, e := range v.Entries {
 		r.checkClass(e.Pos, e.Key)
+		r.references = append(r.references, reference{e.Pos, v.Path, e.Key, defines})
 		read(e.Key, value{Node: e.Value, Path: yamlfile.Join(v.Path, e.Key)})
 	}
 }
 
 // checkClass reports what cannot be the name of a class.
 func (r *reader) checkClass(at position, name string) {
-	if name == "" || len(name) > failure.CodeMax || !isWord(name) {
+	if !isClassName(name) {
 		r.Addf(at, "class name %s must be 1 to %d letters, digits, '_', '.' and '-', starting with a letter", yamlfile.Quote(name), failure.CodeMax)
 	}
 }
+
+func isClassName(s string) bool { return s != "" && len(s) <= failure.CodeMax && isWord(s) }
 
 func isWord(s string) bool {
 	for i, c := range []byte(s) {
@@ -101,6 +112,7 @@ func (r *reader) class(into *failure.Class) func(value) {
 		r.NonEmpty(&name)(v)
 		if name != "" {
 			r.checkClass(v.Pos, name)
+			r.refer(v.Pos, v.Path, name)
 			*into = failure.Class(name)
 		}
 	}
@@ -149,15 +161,9 @@ func (r *reader) rules(v value, s *policy.Spec) {
 		r.Addf(v.Items[rulesMax].Pos, "%s must hold at most %d rules, found %d", v.Path, rulesMax, len(v.Items))
 		return
 	}
-	lines := map[string]int{}
 	s.Rules = make([]policy.RuleSpec, len(v.Items))
 	for i := range v.Items {
-		rule, item := &s.Rules[i], v.Item(i)
-		r.rule(item, rule)
-		if line, taken := lines[rule.Name]; taken && rule.Name != "" {
-			r.Addf(item.Get("name").Pos, "%s.name repeats %s of line %d; rename one of them", item.Path, yamlfile.Quote(rule.Name), line)
-		}
-		lines[rule.Name] = item.Pos.Line
+		r.rule(v.Item(i), &s.Rules[i])
 	}
 }
 
@@ -173,14 +179,6 @@ func (r *reader) rule(v value, rule *policy.RuleSpec) {
 		{"overrides", r.texts(&rule.Overrides, "a mapping such as {model: small}")},
 		{"hold", pointer(&rule.Hold, r.hold)},
 	}, r.settings(v, &rule.Settings)...))
-	if v.Shape != yamlfile.Mapping {
-		return
-	}
-	for _, key := range []string{"name", "when"} {
-		if v.Get(key) == nil {
-			r.Addf(v.Pos, "%s has no %s; write it as %s", v.Path, key, ruleWanted[len("a mapping such as "):])
-		}
-	}
 }
 
 func (r *reader) hold(into *policy.Hold) func(value) {

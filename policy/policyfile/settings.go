@@ -1,7 +1,6 @@
 package policyfile
 
 import (
-	"fmt"
 	"math/big"
 	"slices"
 
@@ -111,9 +110,6 @@ func (r *reader) escalation(into *policy.Escalation) func(value) {
 			{"priority", r.Integer(&into.Priority, priorityMin, priorityMax, "")},
 			{"after", r.Integer(&into.After, afterMin, afterMax, "")},
 		})
-		if v.Shape == yamlfile.Mapping && v.Get("queue") == nil && v.Get("priority") == nil {
-			r.Addf(v.Pos, "%s moves nothing; name a queue or a priority", v.Path)
-		}
 	}
 }
 
@@ -136,7 +132,7 @@ func (r *reader) hint(into *policy.Hint) func(value) {
 	return func(v value) {
 		r.Fields(v, "a mapping such as {mode: floor, max: 24h}", []field{
 			{"mode", yamlfile.Choice(r.Reader, &into.Mode, hintWords, hintModes)},
-			{"jitter", r.percent(&into.Jitter, "")},
+			{"jitter", r.hintJitter(&into.Jitter)},
 			{"jitter_min", r.duration(&into.JitterMin, waitMax)},
 			{"max", r.duration(&into.Max, waitMax)},
 			{"beyond", yamlfile.Choice(r.Reader, &into.Beyond, beyondWords, beyonds)},
@@ -151,4 +147,13 @@ var (
 	beyonds     = []policy.Beyond{policy.BeyondDead, policy.BeyondWait}
 )
 
-func wantPercent(more string) string { return fmt.Sprintf("a share such as 20%%%s", more) }
+// hintJitter reads a share or the word for none.
+func (r *reader) hintJitter(into *float64) func(value) {
+	return func(v value) {
+		if v.Shape == yamlfile.Text && v.Text == jitterWords[0] {
+			*into = policy.NoJitter
+			return
+		}
+		r.percent(into, ", or none")(v)
+	}
+}

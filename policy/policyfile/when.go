@@ -304,6 +304,7 @@ func (r *reader) when(into *policy.Condition) func(value) {
 		c, m := compileWhen(text)
 		if m != nil {
 			r.Addf(r.Inside(v, min(m.offset, utf8.RuneCountInString(text))), "%s %s", v.Path, m.message)
+			*into = &condition{text: text} // there is one, so nothing more is told
 			return
 		}
 		*into = c

@@ -1,0 +1,126 @@
+package policyfile_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// problemsOf parses text and returns what is wrong with it.
+func problemsOf(t *testing.T, text string) policyfile.Problems {
+	t.Helper()
+	f, err := policyfile.Parse("policy.yaml", []byte(text))
+	if err == nil {
+		return nil
+	}
+	var problems policyfile.Problems
+	if !errors.As(err, &problems) {
+		t.Fatalf("got %T, want Problems: %v", err, err)
+	}
+	if f != nil {
+		t.Errorf("got a policy beside the problems")
+	}
+	return problems
+}
+
+// proves: F9
+func TestF9_EveryMistakeOfAFileIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	const golden = "testdata/mistakes.golden"
+	_, err := policyfile.Load("testdata/mistakes.yaml")
+	if err == nil {
+		t.Fatal("no mistake found")
+	}
+	got := err.Error() + "\n"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// The mark « in a text stands where a problem is expected.
+//
+// proves: F9
+func TestF9_MistakesAreToldWithTheirExactPlace(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, text string
+		messages   []string // parts of the messages, in the order of the marks
+	}{
+		{"a key", "default:\n  backoff: {first: 1s}\n  «max_atempts: 3\n", []string{`unknown key "max_atempts", did you mean "max_attempts"?`}},
+		{"attempts at odds", "default: {max_attempts: «3, max_retries: 3}", []string{"default.max_attempts is 3, but max_retries: 3 means 4 executions"}},
+		{"a limit told of attempts", "limits: {max_attempts: 3}\ndefault: {max_attempts: «4}",
+			[]string{"default.max_retries: 3 retries make 4 attempts, limits.max_attempts allows 3"}},
+		{"a wait of a list", "limits: {max_wait: 1m}\nkinds:\n  a.b:\n    backoff: {waits: [1s, «2m]}\n",
+			[]string{"kinds.a.b.backoff.waits[1]: 2m is above limits.max_wait 1m"}},
+		{"a field of another name", "classes: {NetworkTimeout: {backoff: {first: 1s, «jitter: {add: 1ns}}}}", []string{"must be a whole number of microseconds"}},
+		{"too long together", "limits: {max_age: 2h, max_wait: 1h}\ndefault: {max_retries: 5, «backoff: {waits: [30m]}}",
+			[]string{"5 retries wait 2h30m together, above limits.max_age 2h"}},
+		{"growth over the limit", "default: {max_retries: 9, «backoff: {first: 10m, factor: 3}}", []string{"would wait", "limits.max_wait 24h"}[:1]},
+		{"a class of a kind", "kinds: {a: {classes: {«RateLimitExeeded: {max_retries: 1}}}}", []string{`did you mean "RateLimitExceeded"?`}},
+		{"behind an alias once", "default: &d {max_retries: «x}\nkinds: {a: *d, b: *d}", []string{"default.max_retries must be a whole number"}},
+		{"a merge", "default: &d {max_retries: 2}\nkinds: {a: {<<: *d, «retry: false}}", nil},
+		{"the expression in quotes", `rules: [{name: r, queue: q, when: "owner == \"x\" and «prority > 1"}]`, []string{`did you mean "priority"?`}},
+		{"the expression over lines", "rules:\n  - name: r\n    queue: q\n    when: >-\n      owner == 'x' and\n      «prority > 1\n", []string{`did you mean "priority"?`}},
+		{"a preset", "extends: «chta", []string{`did you mean "chat"?`}},
+		{"a kind that is no name", "kinds: {«Render: {max_retries: 1}}", []string{`kind name "Render" must be`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			text, marks := cutMarks(tt.text)
+			problems := problemsOf(t, text)
+			if tt.messages == nil {
+				if len(problems) == 0 || !strings.Contains(problems[0].Message, "contradicts retry: false") {
+					t.Errorf("got %v", problems)
+				}
+				return
+			}
+			if len(problems) != len(marks) {
+				t.Fatalf("got %d problems, want %d:\n%v", len(problems), len(marks), problems)
+			}
+			for i, p := range problems {
+				if got := [2]int{p.Line, p.Col}; got != marks[i] {
+					t.Errorf("at %v, want %v: %v", got, marks[i], p)
+				}
+				if !strings.Contains(p.Message, tt.messages[i]) {
+					t.Errorf("message %q lacks %q", p.Message, tt.messages[i])
+				}
+			}
+		})
+	}
+}
+
+// cutMarks removes the marks from text and returns their lines and columns.
+func cutMarks(text string) (string, [][2]int) {
+	var out strings.Builder
+	var marks [][2]int
+	line, col := 1, 1
+	for _, c := range text {
+		switch c {
+		case '«':
+			marks = append(marks, [2]int{line, col})
+			continue
+		case '\n':
+			line, col = line+1, 0
+		}
+		col++
+		out.WriteRune(c)
+	}
+	return out.String(), marks
+}

@@ -1,0 +1,91 @@
+package policyfile
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/policy"
+)
+
+// compile turns what was read into a policy, and reports what only shows there.
+// Where the reader has found a mistake already, nothing more is said.
+func (r *reader) compile(s policy.Spec) *policy.Policy {
+	p, problems := policy.New(s)
+	told := map[position]bool{}
+	for _, t := range r.Problems() {
+		told[position{Line: t.Line, Col: t.Col}] = true
+	}
+	for _, problem := range problems {
+		if at, key := r.place(problem.Path); !told[at] && !told[key] {
+			r.Addf(at, "%s", problem)
+		}
+	}
+	return p
+}
+
+// spelt are the keys of the file that stand for a field of another name.
+var spelt = map[string]string{
+	"max_retries": "max_attempts", // one more
+	"percent":     "jitter",
+	"spread":      "jitter",
+	"formula":     "waits",
+}
+
+// place returns where the value of a path and its key stand: the nearest place
+// above it that is in the file. What comes from below the file stands at its
+// extends.
+func (r *reader) place(path string) (at, key position) {
+	if at, ok := r.places[path]; ok {
+		return at, at
+	}
+	at = position{Line: 1, Col: 1}
+	if extends := r.root.Get("extends"); extends != nil {
+		at = extends.Pos
+	}
+	key = at
+	n := r.root.Node
+	for path != "" && n != nil {
+		if n.Shape == yamlfile.List {
+			number, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
+			i, err := strconv.Atoi(number)
+			if err != nil || i < 0 || i >= len(n.Items) {
+				return at, key
+			}
+			n, path = n.Items[i], strings.TrimPrefix(rest, ".")
+			at, key = n.Pos, n.Pos
+			continue
+		}
+		e, rest := entryOf(n, path)
+		if e == nil {
+			return at, key
+		}
+		n, path, at, key = e.Value, rest, e.Value.Pos, e.Pos
+		if n.Shape == yamlfile.Mapping {
+			at = key
+		}
+	}
+	return at, key
+}
+
+// entryOf returns the entry of a mapping that a path goes on with, and the rest
+// of the path. Names may have dots, so the longest key wins.
+func entryOf(n *yamlfile.Node, path string) (found *yamlfile.Entry, rest string) {
+	for i := range n.Entries {
+		e := &n.Entries[i]
+		after, ok := strings.CutPrefix(path, e.Key)
+		if ok && (after == "" || strings.ContainsAny(after[:1], ".[")) && (found == nil || len(e.Key) > len(found.Key)) {
+			found, rest = e, strings.TrimPrefix(after, ".")
+		}
+	}
+	if found != nil {
+		return found, rest
+	}
+	if other, ok := spelt[path]; ok {
+		if i := slices.IndexFunc(n.Entries, func(e yamlfile.Entry) bool { return e.Key == other }); i >= 0 {
+			return &n.Entries[i], ""
+		}
+	}
+	return nil, ""
+}

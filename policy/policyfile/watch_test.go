@@ -1,0 +1,159 @@
+package policyfile_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+// watched is a policy file that a test rewrites.
+type watched struct {
+	*testing.T
+	path string
+	*policyfile.Watcher
+}
+
+func startWatch(t *testing.T, text string) *watched {
+	t.Helper()
+	w := &watched{T: t, path: filepath.Join(t.TempDir(), "policy.yaml")}
+	w.write(text)
+	var err error
+	if w.Watcher, err = policyfile.Watch(w.path); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *watched) write(text string) {
+	w.Helper()
+	if err := os.WriteFile(w.path, []byte(text), 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *watched) reload(changed bool, problems int, name string) {
+	w.Helper()
+	got, err := w.Reload()
+	var list policyfile.Problems
+	errors.As(err, &list)
+	if got != changed || len(list) != problems || w.File().Spec.Name != name {
+		w.Errorf("changed %v with %d problems (%v) to %s, want %v, %d, %s", got, len(list), err, w.File().Spec.Name, changed, problems, name)
+	}
+}
+
+// proves: F9
+func TestF9_HotReloadKeepsTheOldPolicyOnAMistake(t *testing.T) {
+	t.Parallel()
+	w := startWatch(t, "name: a\n")
+	w.reload(false, 0, "a")
+	w.write("name: b\n")
+	w.reload(true, 0, "b")
+	w.write("name: b # a comment\n")
+	w.reload(false, 0, "b") // another content, the same policy
+	w.write("name: c\ndefault: {max_retires: 3, retry: 1}\n")
+	w.reload(false, 2, "b")
+	w.reload(false, 0, "b") // told once
+	w.write("name: c\ndefault: {max_retires: 3}\n")
+	w.reload(false, 1, "b") // another content, told again
+	w.write("name: c\ndefault: {max_ret")
+	w.reload(false, 1, "b") // half written
+	w.write("")
+	w.reload(false, 1, "b") // cut
+	w.write("name: c\ndefault: {max_retries: 3}\n")
+	w.reload(true, 0, "c")
+	before := w.File()
+	w.write("name: a\n")
+	w.reload(true, 0, "a")
+	if before.Spec.Name != "c" || before.Policy.Name() != "c" {
+		t.Errorf("the policy that somebody held has changed")
+	}
+}
+
+// part of: F9
+func TestF9_AFileThatIsAwayKeepsThePolicy(t *testing.T) {
+	t.Parallel()
+	w := startWatch(t, "name: a\n")
+	if err := os.Remove(w.path); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := w.Reload(); changed || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, %v", changed, err)
+	}
+	w.reload(false, 0, "a") // told once
+	w.write("name: a\n")
+	w.reload(false, 0, "a")
+	if err := os.Remove(w.path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Reload(); err == nil {
+		t.Error("the second absence is not told")
+	}
+}
+
+func TestWatchRefusesABadFileAtTheStart(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	if _, err := policyfile.Watch(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	if err := os.WriteFile(path, []byte("nane: a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w, err := policyfile.Watch(path); w != nil || err == nil || err.Error() != path+`:1:1: unknown key "nane", did you mean "name"?` {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Ticks come one after the other; what they find is told. Readers see a whole
+// policy at any time.
+func TestWatcherRuns(t *testing.T) {
+	t.Parallel()
+	w := startWatch(t, "name: a\n")
+	ticks, told := make(chan time.Time), make(chan string)
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() {
+		w.Watcher.Run(ctx, ticks, func(f *policyfile.File) { told <- f.Spec.Name }, func(err error) { told <- err.Error() })
+	})
+	for range 2 {
+		done.Go(func() {
+			for ctx.Err() == nil {
+				if f := w.File(); f.Spec.Name != f.Policy.Name() || len(f.Policy.Hash()) != 64 {
+					t.Errorf("%s beside %s", f.Spec.Name, f.Policy.Name())
+				}
+			}
+		})
+	}
+	for n, text := range []string{"name: b\n", "x: y\n", "name: c\n"} {
+		w.write(text)
+		ticks <- time.Time{}
+		want := []string{"b", w.path + `:1:1: unknown key "x"; the keys here are `, "c"}[n]
+		if got := <-told; got != want && (len(got) < len(want) || got[:len(want)] != want) {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+	ticks <- time.Time{} // nothing new, nothing told
+	ticks <- time.Time{}
+	cancel()
+	done.Wait()
+}
+
+func TestWatcherEndsWithItsTicks(t *testing.T) {
+	t.Parallel()
+	w := startWatch(t, "name: a\n")
+	ticks := make(chan time.Time, 1)
+	ticks <- time.Time{}
+	close(ticks)
+	w.write("name: b\n")
+	w.Watcher.Run(t.Context(), ticks, nil, nil)
+	if got := w.File().Spec.Name; got != "b" {
+		t.Errorf("holds %s", got)
+	}
+}
