@@ -64,7 +64,7 @@ func TestWork_RunsWhatIsDueAndWhatFollows(t *testing.T) {
 	if out := e.Work(); len(out) != 0 {
 		t.Errorf("the retry ran before its time: %+v", out)
 	}
-	e.Advance(30 * time.Second)
+	e.Advance(time.Minute)
 	if out := e.Work(); len(out) != 1 || out[0].Attempt != 2 || out[0].Kind != "pay" {
 		t.Errorf("the retry: %+v", out)
 	}
