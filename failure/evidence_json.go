@@ -114,7 +114,7 @@ const waitMax = math.MaxInt64 / int64(time.Microsecond)
 
 // mendDetails makes valid UTF-8 of details; null is none.
 func mendDetails(b json.RawMessage) json.RawMessage {
-	if bytes.Equal(b, []byte("null")) {
+	if len(b) == 0 || bytes.Equal(b, []byte("null")) {
 		return nil
 	}
 	return bytes.ToValidUTF8(b, []byte(string(utf8.RuneError)))

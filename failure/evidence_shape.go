@@ -119,13 +119,10 @@ var knownTypes = map[string]ability{
 	"x509.HostnameError":               notSent,
 	"x509.UnknownAuthorityError":       notSent,
 
-	"mongo.CommandError":      notHTTP,
-	"mongo.WriteConcernError": notHTTP,
-	"mongo.WriteError":        notHTTP,
-	"smtp.SMTPError":          notHTTP,
-	"sqlite.Error":            notHTTP,
-	"sqlite3.Error":           notHTTP,
-	"textproto.Error":         notHTTP,
+	"smtp.SMTPError":  notHTTP,
+	"sqlite.Error":    notHTTP,
+	"sqlite3.Error":   notHTTP,
+	"textproto.Error": notHTTP,
 }
 
 // abilities finds out which methods the errors of a type have.
@@ -160,4 +157,5 @@ var methods = [...]struct {
 	{reflect.TypeFor[interface{ RetryAfter() time.Duration }](), retryWait},
 	{reflect.TypeFor[interface{ SafeToRetry() bool }](), unsent},
 	{reflect.TypeFor[interface{ RawJSON() string }](), rawJSON},
+	{reflect.TypeFor[interface{ HasErrorLabel(string) bool }](), notHTTP}, // MongoDB
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -77,34 +75,6 @@ func TestF1_EvidenceOfTypedErrors(t *testing.T) {
 	}
 }
 
-func TestMain(m *testing.M) {
-	switch os.Getenv("FAILURE_TEST_ROLE") {
-	case "exit":
-		os.Exit(65)
-	case "die":
-		p, _ := os.FindProcess(os.Getpid())
-		_ = p.Kill()
-		select {}
-	}
-	os.Exit(m.Run())
-}
-
-// part of: F1
-func TestF1_EvidenceOfARealSubprocess(t *testing.T) {
-	t.Parallel()
-	run := func(role string) failure.Evidence {
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), "FAILURE_TEST_ROLE="+role)
-		return failure.Of(fmt.Errorf("encode: %w", cmd.Run()))
-	}
-	if e := run("exit"); e.Exit == nil || *e.Exit != 65 || e.Signal != "" {
-		t.Errorf("exit 65: %+v", e)
-	}
-	if e := run("die"); e.Exit != nil || e.Signal != "SIGKILL" {
-		t.Errorf("killed: %+v", e)
-	}
-}
-
 type panics struct{}
 
 func (panics) Error() string { panic("no text") }
@@ -172,6 +142,11 @@ func checkEvidence(t *testing.T, name string, e failure.Evidence) {
 		{"class", string(e.Class), failure.CodeMax},
 		{"dependency", e.Dependency, failure.CodeMax},
 		{"signal", e.Signal, failure.CodeMax},
+		{"service code", e.ServiceCode, failure.CodeMax},
+		{"errno", e.Errno, failure.CodeMax},
+		{"SQLSTATE", e.SQLState, 5},
+		{"gRPC status", e.GRPC, failure.CodeMax},
+		{"stderr", string(e.Stderr), failure.StderrMax},
 		{"details", string(e.Details), failure.DetailsMax},
 	} {
 		if !utf8.ValidString(text.value) {
@@ -186,6 +161,22 @@ func checkEvidence(t *testing.T, name string, e failure.Evidence) {
 	}
 	if e.RetryAfter < 0 || e.Snooze < 0 {
 		t.Errorf("%s: a negative wait: %+v", name, e)
+	}
+	if len(e.Types) > failure.TypesMax {
+		t.Errorf("%s: %d types", name, len(e.Types))
+	}
+	for _, typ := range e.Types {
+		if typ == "" || len(typ) > failure.CodeMax || !utf8.ValidString(typ) {
+			t.Errorf("%s: type %q", name, typ)
+		}
+	}
+	if e.HTTPStatus != 0 && (e.HTTPStatus < 100 || e.HTTPStatus > 599) {
+		t.Errorf("%s: status %d", name, e.HTTPStatus)
+	}
+	if b, err := json.Marshal(e); err != nil {
+		t.Errorf("%s: cannot be written: %v", name, err)
+	} else if err := json.Unmarshal(b, new(failure.Evidence)); err != nil {
+		t.Errorf("%s: cannot be read again: %v", name, err)
 	}
 }
 

@@ -57,8 +57,8 @@ var classTable = [...]ClassInfo{
 	{
 		Class: ContentViolation, Verdict: VerdictPermanent,
 		Summary:  "refused for what the content is: terms of service, copyright, safety rules",
-		Retrying: "The content was refused because of rules on what may be processed. Another attempt is scheduled.",
-		Dead:     "The content was refused because of rules on what may be processed.",
+		Retrying: "The content was refused by rules on what is allowed. Another attempt is scheduled.",
+		Dead:     "The content was refused by rules on what is allowed.",
 		Operator: "Whoever gave the input; the rules are those of the service that refused it.",
 	},
 	{
