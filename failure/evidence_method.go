@@ -127,7 +127,7 @@ func (e *Evidence) setServiceNumber(n int64) {
 }
 
 // isCode reports whether s can be a machine code: one word of CodeMax bytes at
-// most, and not a number that would read as an HTTP status.
+// most, and neither 0 nor a number that would read as an HTTP status.
 func isCode(s string) bool {
 	if s == "" || len(s) > CodeMax {
 		return false
@@ -142,7 +142,8 @@ func isCode(s string) bool {
 			return false
 		}
 	}
-	return digits < len(s) || len(s) > len("599")
+	status := len(s) == len("404") && s[0] >= '1' && s[0] <= '5'
+	return digits < len(s) || !status && s != "0"
 }
 
 // readProcess asks for the end of a subprocess by methods, so that this package

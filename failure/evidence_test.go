@@ -5,7 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -208,29 +213,85 @@ func TestLimits_FitWhatAStoreTakes(t *testing.T) {
 }
 
 func FuzzOf(f *testing.F) {
-	f.Add("broken", "CODE", "key", "value", int64(time.Second), uint8(3))
-	f.Add("\xff\xfe", "\xff", "", strings.Repeat("€", 9000), int64(-1), uint8(255))
-	f.Fuzz(func(t *testing.T, text, code, key, value string, d int64, shape uint8) {
-		err := errors.New(text)
-		if shape&1 != 0 {
-			err = failure.Code(code, err, key, value, value)
-		}
-		if shape&2 != 0 {
-			err = failure.WithClass(failure.Class(value), err)
-		}
-		if shape&4 != 0 {
-			err = errors.Join(panics{}, failure.RetryAfter(time.Duration(d), err))
-		}
-		if shape&8 != 0 {
-			err = fmt.Errorf("%w%s%w", failure.Snooze(time.Duration(d)), value, err)
-		}
-		if shape&16 != 0 {
-			err = failure.DependencyDown(key, err)
-		}
+	f.Add("broken", "CODE", "key", "value", int64(time.Second), []byte{1, 2, 3})
+	f.Add("\xff\xfe", "\xff", "", strings.Repeat("€", 9000), int64(-1), []byte{0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+	f.Add("", "404", "Retry-After", "120", int64(1), []byte{12, 13, 6, 6, 20, 21, 1, 15, 5})
+	f.Fuzz(func(t *testing.T, text, code, key, value string, d int64, shape []byte) {
+		err, permanent := oddTree(text, code, key, value, time.Duration(d), shape[:min(len(shape), 100)])
 		got := failure.Of(err)
 		checkEvidence(t, "fuzz", got)
 		if diff := cmp.Diff(got, failure.Of(err), compareEvidence); diff != "" {
 			t.Errorf("not the same twice:\n%s", diff)
 		}
+		if got.Permanent != permanent {
+			t.Errorf("permanent is %v, want %v", got.Permanent, permanent)
+		}
 	})
 }
+
+// oddTree builds a tree of errors from the inside out, a step for each byte, and
+// reports whether a mark of permanence is in it.
+func oddTree(text, code, key, value string, d time.Duration, shape []byte) (err error, permanent bool) { //nolint:revive,staticcheck // it is no error that is returned
+	err = errors.New(text)
+	for _, step := range shape {
+		switch step % 22 {
+		case 0:
+			err = failure.Code(code, err, key, value, value)
+		case 1:
+			err = failure.WithClass(failure.Class(value), err)
+		case 2:
+			err = errors.Join(panics{}, failure.RetryAfter(d, err))
+		case 3:
+			err = fmt.Errorf("%w%s%w", failure.Snooze(d), value, err)
+		case 4:
+			err = failure.DependencyDown(key, err)
+		case 5:
+			err, permanent = failure.Permanent(err), true
+		case 6:
+			err = &cyclic{errors.Join(err, &cyclic{err})}
+		case 7:
+			c := &cyclic{}
+			c.to = errors.Join(err, c)
+			err = c
+		case 8:
+			err = errors.Join(err, (*headerError)(nil), (*url.Error)(nil), (*fs.PathError)(nil), (*nilError)(nil))
+		case 9:
+			err = errors.Join((*net.OpError)(nil), (*net.DNSError)(nil), &net.OpError{Op: value}, &url.Error{Op: "parse"}, err)
+		case 10:
+			err = errors.Join(unhashable{[]byte(text)}, unhashable{nil}, err)
+		case 11:
+			err = errors.Join(statusError(d), syscall.Errno(d&0xffff), sqlError(code), processError{int(d), key, value}, err)
+		case 12:
+			err = errors.Join(err, &headerError{int(d & 1023), http.Header{key: {value}, "Retry-After": {value, code}, "Date": {text}}})
+		case 13:
+			err = errors.Join(err, &googleError{Code: int(d), Body: value, Details: []any{text, map[string]any{"@type": code}}})
+		case 14:
+			err = errors.Join(err, &llmRawError{StatusCode: int(d), raw: value}, &llmError{Code: code, Type: key})
+		case 15:
+			err = errors.Join(err, grpcError{"", &grpcStatus{grpcCode(d), []any{nil, text, &errorInfo{value}, &retryInfo{protoDuration(d)}}}})
+		case 16:
+			err = errors.Join(err, &smithyResponseError{nil, &smithyError{code: code, fault: fault(d)}}, grpcError{})
+		case 17:
+			err = errors.Join(err, mongoError{Code: int32(d), Name: value}, mongoWriteError{}, &MySQLError{Number: uint16(d)})
+		case 18:
+			err = errors.Join(err, telegramError{Code: int(d), parameters: parameters{int(d)}}, &slackError{RetryAfter: d}, kubernetes(int32(d), value, int32(d)))
+		case 19:
+			err = errors.Join(err, &sshError{status: int(d), signal: value}, &connectError{code: 14, meta: http.Header{"Retry-After": {value}}})
+		case 20:
+			err = fmt.Errorf("%s: %w", value, err)
+		case 21:
+			err = errors.Join(err, &embedded{}, &embedded{headerError: &headerError{int(d), nil}})
+		}
+	}
+	return err, permanent
+}
+
+// unhashable cannot be compared: doing so panics.
+type unhashable struct{ b []byte }
+
+func (u unhashable) Error() string { return string(u.b) }
+
+// embedded has fields behind a pointer that may be nil.
+type embedded struct{ *headerError }
+
+func (*embedded) Error() string { return "embedded" }
