@@ -173,8 +173,8 @@ func (p *Policy) compilePlan(kind string, class failure.Class) *plan {
 			o.put(&s.Settings, LevelClass, "classes."+string(c))
 		}
 	}
-	own := p.schedules[kind] != nil
-	if general := p.schedules[""]; general != nil && !own {
+	own := p.schedules[kind].paces()
+	if general := p.schedules[""]; general.paces() && !own {
 		o.put(general.settings(), LevelSchedule, "")
 	}
 	k := p.spec.Kinds[kind]

@@ -210,6 +210,21 @@ func TestSchedule_Validate(t *testing.T) {
 	}
 }
 
+// part of: R2
+func TestR2_ExitCodesAloneLeaveTheRestToThePolicy(t *testing.T) {
+	t.Parallel()
+	p := scheduled(t, &policy.Schedule{PermanentExitCodes: []int{65}})
+	in := failed(failure.RateLimitExceeded)
+	if d := p.Decide(in); d.Of != 5 || d.Nominal != time.Minute || d.RetriesFrom != policy.LevelClass {
+		t.Errorf("%d retries, the first after %s, from %s; want those of the class", d.Of, d.Nominal, d.RetriesFrom)
+	}
+	code := 65
+	in.Evidence.Exit = &code
+	if d := p.Decide(in); d.Action != policy.Die || d.Rule != policy.RuleExitCode {
+		t.Errorf("exit code 65: %v by %s, want dead by its exit code", d.Action, d.Rule)
+	}
+}
+
 func TestAction_StringOfANumberThatIsNone(t *testing.T) {
 	t.Parallel()
 	if got := policy.Action(9).String(); got != "action(9)" || policy.Cancel.String() != "cancel" {

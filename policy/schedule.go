@@ -21,7 +21,8 @@ const (
 
 // Schedule is the simplest way to say how a kind is retried: fixed waits between
 // the attempts, one count for all failures. The zero value, and nil, retry three
-// times, 30 seconds apart. See WithSchedule for how it goes together with a
+// times, 30 seconds apart; one with nothing but PermanentExitCodes leaves retries
+// and waits to the policy. See WithSchedule for how it goes together with a
 // policy. A Schedule must not be changed once it is in use.
 type Schedule struct {
 	// Waits are the waits before the first, second … retry; the last repeats.
@@ -32,6 +33,11 @@ type Schedule struct {
 	// PermanentExitCodes are the exit codes of subprocesses that no later
 	// attempt can mend.
 	PermanentExitCodes []int
+}
+
+// paces reports whether the schedule says how often and when a kind is retried.
+func (s *Schedule) paces() bool {
+	return s != nil && (len(s.PermanentExitCodes) == 0 || len(s.Waits) > 0 || s.MaxRetries != 0)
 }
 
 // Retries returns the number of retries that the schedule allows.
