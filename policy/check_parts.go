@@ -112,14 +112,14 @@ func (c *checker) rollout(r *Rollout) {
 		if _, ok := r.Stages[r.Stage]; !ok {
 			c.add("rollout.stage", "no stage is called %q: %s", r.Stage, stageNames(r))
 		}
-		if r.Mode != Enforce || len(r.Enforce) > 0 {
+		if r.Mode != Enforce || len(r.Enforce) > 0 || len(r.Kinds) > 0 {
 			c.add("rollout.mode", "has no effect beside stage %q: move it into a stage, or remove the stage", r.Stage)
 		}
 	} else {
-		c.mode("rollout", r.Mode, r.Enforce)
+		c.stage("rollout", Stage{Mode: r.Mode, Enforce: r.Enforce, Kinds: r.Kinds})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Stages)) {
-		c.mode("rollout.stages."+name, r.Stages[name].Mode, r.Stages[name].Enforce)
+		c.stage("rollout.stages."+name, r.Stages[name])
 	}
 	c.settings("rollout.baseline", &r.Baseline)
 	if r.Baseline.Escalate != nil {
@@ -134,30 +134,29 @@ func stageNames(r *Rollout) string {
 	return "there are " + strings.Join(slices.Sorted(maps.Keys(r.Stages)), ", ")
 }
 
-func (c *checker) mode(path string, m Mode, enforce []failure.Class) {
-	if m > Observe {
-		c.add(path+".mode", "%d: must be enforce or observe", m)
+func (c *checker) stage(path string, s Stage) {
+	if s.Mode > Observe {
+		c.add(path+".mode", "%d: must be enforce or observe", s.Mode)
 	}
-	if m == Enforce && len(enforce) > 0 {
+	if s.Mode == Enforce && len(s.Enforce) > 0 {
 		c.add(path+".enforce", "has no effect: without mode: observe every class is enforced")
 	}
-	for i, class := range enforce {
+	if s.Mode == Enforce && len(s.Kinds) > 0 {
+		c.add(path+".kinds", "has no effect: without mode: observe every kind is enforced")
+	}
+	for i, class := range s.Enforce {
 		c.known(fmt.Sprintf("%s.enforce[%d]", path, i), class)
+	}
+	for i, kind := range s.Kinds {
+		c.name(fmt.Sprintf("%s.kinds[%d]", path, i), kind)
 	}
 }
 
-// What outside words can be given to.
-var (
-	stateWords = []string{"waiting", "retrying", "running", "completed", "dead", "cancelled"}
-	errorWords = []string{"class", "code", "message", "user_message", "permanent", "at", "details", "stack",
-		"attempt", "retries", "max_retries", "next_retry_at", "context"}
-)
-
 func (c *checker) words(w *Words) {
 	for _, state := range slices.Sorted(maps.Keys(w.States)) {
-		reason, dead := strings.CutPrefix(state, "dead:")
-		if !slices.Contains(stateWords, state) && !(dead && reason != "") {
-			c.add("words.states."+state, "no state is called so: there are %s, and dead:<reason>", list(stateWords))
+		reason, _ := strings.CutPrefix(state, "dead:")
+		if !slices.Contains(States(), state) && (reason == "" || reason == state) {
+			c.add("words.states."+state, "no state is called so: there are %s, and dead:<reason>", list(States()))
 		}
 		c.word("words.states."+state, w.States[state])
 	}
@@ -166,8 +165,8 @@ func (c *checker) words(w *Words) {
 		c.word("words.classes."+string(class), w.Classes[class])
 	}
 	for _, field := range slices.Sorted(maps.Keys(w.Error)) {
-		if !slices.Contains(errorWords, field) {
-			c.add("words.error."+field, "no field is called so: there are %s", list(errorWords))
+		if !slices.Contains(errorFields[:], field) {
+			c.add("words.error."+field, "no field is called so: there are %s", list(errorFields[:]))
 		}
 		c.word("words.error."+field, w.Error[field])
 	}

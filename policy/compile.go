@@ -54,18 +54,23 @@ const (
 	noCost  = -1
 )
 
-// curve is a back-off under the ceiling on waits, with its words.
+// curve is a back-off under the ceiling on waits.
 type curve struct {
 	backoff.Backoff
-	written                    time.Duration // its own cap; 0 is none
-	growth, spreading, borders string
+	written time.Duration // its own cap; 0 is none
+	stored  string        // its words, as they stand in a record
 }
 
 func newCurve(b *backoff.Backoff, longest time.Duration) *curve {
-	c := &curve{Backoff: *b, written: b.Cap, growth: b.Growth(), spreading: b.Spreading(), borders: b.Borders()}
+	c := &curve{Backoff: *b, written: b.Cap}
 	if c.Cap == 0 || c.Cap > longest {
 		c.Cap = longest
 	}
+	var w recordWriter
+	w.text(`,"growth":`, b.Growth())
+	w.text(`,"spreading":`, b.Spreading())
+	w.text(`,"borders":`, b.Borders())
+	c.stored = string(w.b)
 	return c
 }
 
@@ -130,6 +135,9 @@ func (p *Policy) compile() {
 			names[kind] = true
 		}
 	}
+	for _, kind := range p.stage().Kinds {
+		names[kind] = true
+	}
 	p.kinds = map[string]*kindTable{}
 	for kind := range names {
 		p.kinds[kind] = p.compileKind(kind)
@@ -193,17 +201,24 @@ func (p *Policy) compilePlan(kind string, class failure.Class) *plan {
 			o.plan.classVerdict = info.Verdict
 		}
 	}
-	o.plan.observe = p.observes(chain)
+	o.plan.observe = p.observes(kind, chain)
 	return o.plan
 }
 
-// observes reports whether decisions about a class are only recorded.
-func (p *Policy) observes(chain []failure.Class) bool {
-	mode, enforce := p.spec.Rollout.Mode, p.spec.Rollout.Enforce
-	if s, ok := p.spec.Rollout.Stages[p.spec.Rollout.Stage]; ok && p.spec.Rollout.Stage != "" {
-		mode, enforce = s.Mode, s.Enforce
+// stage returns the present step of the roll-out.
+func (p *Policy) stage() Stage {
+	r := &p.spec.Rollout
+	if s, ok := r.Stages[r.Stage]; ok && r.Stage != "" {
+		return s
 	}
-	return mode == Observe && !slices.ContainsFunc(chain, func(c failure.Class) bool { return slices.Contains(enforce, c) })
+	return Stage{Mode: r.Mode, Enforce: r.Enforce, Kinds: r.Kinds}
+}
+
+// observes reports whether decisions about a class of a kind are only recorded.
+func (p *Policy) observes(kind string, chain []failure.Class) bool {
+	s := p.stage()
+	return s.Mode == Observe && !slices.Contains(s.Kinds, kind) &&
+		!slices.ContainsFunc(chain, func(c failure.Class) bool { return slices.Contains(s.Enforce, c) })
 }
 
 // compileBaseline makes the plan that acts where the policy only observes: the

@@ -135,7 +135,7 @@ func (s *Spec) isEmpty() bool {
 }
 
 func (r *Rollout) isEmpty() bool {
-	return r.Stage == "" && len(r.Stages) == 0 && r.Mode == Enforce && len(r.Enforce) == 0 && r.Baseline == (Settings{})
+	return r.Stage == "" && len(r.Stages) == 0 && r.Mode == Enforce && len(r.Enforce) == 0 && len(r.Kinds) == 0 && r.Baseline == (Settings{})
 }
 
 func (l Limits) withDefaults() Limits {

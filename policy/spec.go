@@ -202,6 +202,7 @@ type Rollout struct {
 	Stages  map[string]Stage
 	Mode    Mode
 	Enforce []failure.Class // classes that are enforced although Mode is Observe
+	Kinds   []string        // likewise kinds, in all their classes
 	// Baseline acts where the policy only observes.
 	Baseline Settings
 }
@@ -210,6 +211,7 @@ type Rollout struct {
 type Stage struct {
 	Mode    Mode
 	Enforce []failure.Class
+	Kinds   []string
 }
 
 // Mode is whether decisions are carried out.
