@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -109,18 +110,19 @@ func (c *checker) settings(path string, s *Settings) {
 // givable are the verdicts that a policy can give; the others are facts.
 var givable = []Verdict{Retriable, Throttled, QuotaUsed, DependencyDown, Permanent, Unknown}
 
+// list writes words as a choice: "a, b or c".
 func list[T ~string](words []T) string {
-	s := ""
+	var b strings.Builder
 	for i, w := range words {
 		switch {
 		case i > 0 && i == len(words)-1:
-			s += " or "
+			b.WriteString(" or ")
 		case i > 0:
-			s += ", "
+			b.WriteString(", ")
 		}
-		s += string(w)
+		b.WriteString(string(w))
 	}
-	return s
+	return b.String()
 }
 
 func (c *checker) backoff(path string, b *backoff.Backoff) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -200,7 +201,7 @@ func (d *Decision) marked(in *Input, e *failure.Evidence, s *Schedule) bool {
 func (p *Policy) count(d *Decision, in *Input, base *plan) {
 	p.retries(d, base)
 	d.ClassFailures = in.Memo.Count(d.Class) + 1
-	d.Failures = max(in.Attempts, 0) + 1
+	d.Failures = min(max(in.Attempts, 0), math.MaxInt32) + 1
 	d.AttemptsMax = p.limits.MaxAttempts
 	d.Age, d.AgeMax = in.Age, p.limits.MaxAge
 	d.Deadline = in.Deadline
@@ -242,7 +243,6 @@ func (p *Policy) judge(d *Decision, in *Input, plan *plan, final bool) {
 		n = d.Failures
 	}
 	p.retries(d, plan)
-	d.BackoffFrom, d.curve = plan.backoffFrom.level, plan.backoff
 	d.HintMode = plan.hint.Mode
 	d.TotalMax, d.TotalBound = max(plan.total, 0), plan.total != noTotal
 	d.CostMax, d.CostBound = max(plan.maxCost, 0), plan.maxCost != noCost
@@ -268,6 +268,7 @@ func (p *Policy) judge(d *Decision, in *Input, plan *plan, final bool) {
 		d.die(RuleEnded, ReasonExhausted)
 		return
 	}
+	d.BackoffFrom, d.curve = plan.backoffFrom.level, plan.backoff
 	d.Drawn, d.Nominal, d.Ceiling, d.U = draw.Wait, draw.Nominal, draw.Ceiling, draw.U
 	wait, ok := plan.hint.wait(draw.Wait, d.Hint, plan.backoff.Cap, draw.U)
 	if !ok {

@@ -86,8 +86,10 @@ func (r *Record) again() string {
 		s += fmt.Sprintf(": the %s that the other side asked for are not heeded", rounded(r.Hint))
 	case r.HintMode == "cap" && r.Wait < r.Hint:
 		s += fmt.Sprintf(": the other side asked for %s, cut to the cap", rounded(r.Hint))
-	case r.Hint >= r.Drawn:
+	case r.Hint == r.Wait:
 		s += ": the other side asked for this wait"
+	case r.Hint >= r.Drawn:
+		s += ": the other side asked for " + rounded(r.Hint)
 	default:
 		s += fmt.Sprintf(": the schedule waits longer than the %s that the other side asked for", rounded(r.Hint))
 	}
@@ -183,17 +185,14 @@ func (r *Record) beat() string {
 // 0.31 → 55.4s".
 func (r *Record) formula() string {
 	n := r.number()
-	if r.Growth == "" || n == 0 {
-		return ""
+	if r.Growth == "" {
+		return "" // it was over before a wait was drawn
 	}
 	var s string
 	if growth, exponential := strings.CutSuffix(r.Growth, "(n−1)"); exponential {
 		s = fmt.Sprintf("%s(%d−1)", growth, n)
 	} else {
 		s = fmt.Sprintf("wait %d of %s", n, r.Growth)
-	}
-	if r.Nominal == 0 && r.Drawn == 0 && r.Ceiling == 0 {
-		return s + from(r.BackoffFrom)
 	}
 	s += " = " + rounded(r.Nominal)
 	if r.Borders != "" {

@@ -4,9 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/policy"
@@ -109,18 +106,4 @@ func briefly(d *policy.Decision) brief {
 	return brief{d.Action, d.Rule, d.Class, d.Verdict, d.Reason, d.N, d.Of, d.Wait, d.Hint}
 }
 
-// same compares decisions without what is not exported.
-func same(t testing.TB, what string, a, b *policy.Decision) {
-	t.Helper()
-	if diff := cmp.Diff(a, b, cmpopts.IgnoreUnexported(policy.Decision{}), cmp.Comparer(func(x, y policy.Memo) bool { return x == y })); diff != "" {
-		t.Fatalf("%s:\n%s", what, diff)
-	}
-}
-
-func of[T any](v T) *T { return &v }
-
 func fixed(waits ...float64) *backoff.Backoff { return &backoff.Backoff{Waits: seconds(waits...)} }
-
-func doubling(first float64) *backoff.Backoff {
-	return &backoff.Backoff{Formula: backoff.Exponential, First: seconds(first)[0]}
-}

@@ -45,13 +45,13 @@ type Record struct {
 	Growth      string  `json:"growth,omitempty"`    // "30s × 2^(n−1)"
 	Spreading   string  `json:"spreading,omitempty"` // "±20 %"
 	Borders     string  `json:"borders,omitempty"`   // "cap 1h"
-	Count       string  `json:"count,omitempty"`     // "total", else the class's own
-	RetriesFrom Level   `json:"retries_from,omitempty"`
 	BackoffFrom Level   `json:"backoff_from,omitempty"`
 
 	Hint     int64  `json:"hint_us,omitempty"`
 	HintMode string `json:"hint_mode,omitempty"` // "cap" or "off", else floor
 
+	Count         string `json:"count,omitempty"` // "total", else the class's own
+	RetriesFrom   Level  `json:"retries_from,omitempty"`
 	ClassFailures int    `json:"class_failures,omitempty"`
 	Failures      int    `json:"failures,omitempty"`
 	TotalMax      *int   `json:"max_total_retries,omitempty"`
@@ -111,27 +111,26 @@ func (d *Decision) Record() []byte { return d.Append(make([]byte, 0, 1024)) }
 // ParseRecord reads it.
 func (d *Decision) Append(dst []byte) []byte {
 	w := recordWriter{dst}
-	w.b = append(w.b, `{"v":2`...)
-	w.text("action", d.Action.String())
-	w.text("rule", d.Rule)
-	w.text("class", string(d.Class))
-	w.text("verdict", string(d.Verdict))
-	w.text("dead", d.Reason)
-	w.number("n", int64(d.N))
-	w.number("of", int64(d.Of))
-	w.number("wait_us", d.Wait.Microseconds())
-	w.text("queue", d.Queue)
-	w.number("priority", int64(d.Priority))
+	w.word(`{"v":2,"action":"`, d.Action.String())
+	w.word(`,"rule":"`, d.Rule)
+	w.text(`,"class":`, string(d.Class))
+	w.word(`,"verdict":"`, string(d.Verdict))
+	w.word(`,"dead":"`, d.Reason)
+	w.number(`,"n":`, int64(d.N))
+	w.number(`,"of":`, int64(d.Of))
+	w.number(`,"wait_us":`, d.Wait.Microseconds())
+	w.text(`,"queue":`, d.Queue)
+	w.number(`,"priority":`, int64(d.Priority))
 	w.class(&d.By)
 	w.curve(d)
-	w.number("hint_us", d.Hint.Microseconds())
+	w.number(`,"hint_us":`, d.Hint.Microseconds())
 	if d.Hint > 0 {
-		w.text("hint_mode", hintModeWords[min(d.HintMode, HintOff)])
+		w.word(`,"hint_mode":"`, hintModeWords[min(d.HintMode, HintOff)])
 	}
 	w.counters(d)
-	w.text("policy", d.Policy)
-	w.text("hash", d.Hash)
-	w.texts("rules", d.Rules)
+	w.text(`,"policy":`, d.Policy)
+	w.text(`,"hash":`, d.Hash)
+	w.texts(`,"rules":`, d.Rules)
 	if d.Observed {
 		w.would(&d.Would)
 	}
@@ -140,125 +139,110 @@ func (d *Decision) Append(dst []byte) []byte {
 
 var hintModeWords = [...]string{"", "cap", "off"}
 
-// recordWriter writes the members of an object. What is zero is left out.
+// recordWriter writes the members of an object, each with the comma before it.
+// What is zero is left out.
 type recordWriter struct{ b []byte }
 
-func (w *recordWriter) key(name string) {
-	if last := w.b[len(w.b)-1]; last != '{' {
-		w.b = append(w.b, ',')
-	}
-	w.b = append(w.b, '"')
-	w.b = append(w.b, name...)
-	w.b = append(w.b, '"', ':')
-}
-
-func (w *recordWriter) text(name, s string) {
+// word writes a text of this package, which needs no look at its letters. The
+// key ends with the opening quote.
+func (w *recordWriter) word(key, s string) {
 	if s != "" {
-		w.key(name)
-		w.b = appendString(w.b, s)
+		w.b = append(append(append(w.b, key...), s...), '"')
 	}
 }
 
-func (w *recordWriter) number(name string, n int64) {
+func (w *recordWriter) text(key, s string) {
+	if s != "" {
+		w.b = appendString(append(w.b, key...), s)
+	}
+}
+
+func (w *recordWriter) number(key string, n int64) {
 	if n != 0 {
-		w.key(name)
-		w.b = strconv.AppendInt(w.b, n, 10)
+		w.bound(key, n, true)
 	}
 }
 
-func (w *recordWriter) bound(name string, n int64, there bool) {
+func (w *recordWriter) bound(key string, n int64, there bool) {
 	if there {
-		w.key(name)
-		w.b = strconv.AppendInt(w.b, n, 10)
+		w.b = strconv.AppendInt(append(w.b, key...), n, 10)
 	}
 }
 
-func (w *recordWriter) texts(name string, all []string) {
+func (w *recordWriter) texts(key string, all []string) {
 	if len(all) == 0 {
 		return
 	}
-	w.key(name)
-	w.b = append(w.b, '[')
+	w.b = append(w.b, key...)
 	for i, s := range all {
-		if i > 0 {
-			w.b = append(w.b, ',')
-		}
-		w.b = appendString(w.b, s)
+		w.b = appendString(append(w.b, "[,"[min(i, 1)]), s)
 	}
 	w.b = append(w.b, ']')
 }
 
 func (w *recordWriter) class(c *Classification) {
-	w.text("by", c.Rule)
-	w.number("rank", int64(c.Rank))
-	w.text("saw", cut(c.Saw))
-	w.text("code", c.Code)
+	w.text(`,"by":`, c.Rule)
+	w.number(`,"rank":`, int64(c.Rank))
+	w.text(`,"saw":`, cut(c.Saw))
+	w.text(`,"code":`, c.Code)
+	if c.Beat[0].Rule == "" {
+		return
+	}
+	w.b = append(w.b, `,"beat":`...)
 	for i := range c.Beat {
 		b := &c.Beat[i]
 		if b.Rule == "" {
 			break
 		}
-		if i == 0 {
-			w.key("beat")
-			w.b = append(w.b, '[', '{')
-		} else {
-			w.b = append(w.b, ',', '{')
-		}
-		w.text("rule", b.Rule)
-		w.text("class", string(b.Class))
-		w.number("rank", int64(b.Rank))
-		w.text("saw", cut(b.Saw))
+		w.b = append(w.b, "[,"[min(i, 1)])
+		w.text(`{"rule":`, b.Rule)
+		w.text(`,"class":`, string(b.Class))
+		w.number(`,"rank":`, int64(b.Rank))
+		w.text(`,"saw":`, cut(b.Saw))
 		w.b = append(w.b, '}')
-		if i == len(c.Beat)-1 || c.Beat[i+1].Rule == "" {
-			w.b = append(w.b, ']')
-		}
 	}
+	w.b = append(w.b, ']')
 }
 
 func (w *recordWriter) curve(d *Decision) {
 	if d.curve == nil {
 		return
 	}
-	w.number("drawn_us", d.Drawn.Microseconds())
-	w.number("nominal_us", d.Nominal.Microseconds())
-	w.number("ceiling_us", d.Ceiling.Microseconds())
+	w.number(`,"drawn_us":`, d.Drawn.Microseconds())
+	w.number(`,"nominal_us":`, d.Nominal.Microseconds())
+	w.number(`,"ceiling_us":`, d.Ceiling.Microseconds())
 	if d.U != 0 {
-		w.key("u")
-		w.b = strconv.AppendFloat(w.b, d.U, 'g', -1, 64)
+		w.b = strconv.AppendFloat(append(w.b, `,"u":`...), d.U, 'g', -1, 64)
 	}
-	w.text("growth", d.curve.growth)
-	w.text("spreading", d.curve.spreading)
-	w.text("borders", d.curve.borders)
-	if d.Count == Total {
-		w.text("count", "total")
-	}
-	w.text("retries_from", string(d.RetriesFrom))
-	w.text("backoff_from", string(d.BackoffFrom))
+	w.b = append(w.b, d.curve.stored...)
+	w.word(`,"backoff_from":"`, string(d.BackoffFrom))
 }
 
 func (w *recordWriter) counters(d *Decision) {
-	w.number("class_failures", int64(d.ClassFailures))
-	w.number("failures", int64(d.Failures))
-	w.bound("max_total_retries", int64(d.TotalMax), d.TotalBound)
-	w.number("max_attempts", int64(d.AttemptsMax))
-	w.number("age_us", d.Age.Microseconds())
-	w.number("max_age_us", d.AgeMax.Microseconds())
-	w.number("deadline_us", d.Deadline.Microseconds())
-	w.number("cost", d.Cost)
-	w.bound("max_cost", d.CostMax, d.CostBound)
+	if d.Count == Total {
+		w.word(`,"count":"`, "total")
+	}
+	w.word(`,"retries_from":"`, string(d.RetriesFrom))
+	w.number(`,"class_failures":`, int64(d.ClassFailures))
+	w.number(`,"failures":`, int64(d.Failures))
+	w.bound(`,"max_total_retries":`, int64(d.TotalMax), d.TotalBound)
+	w.number(`,"max_attempts":`, int64(d.AttemptsMax))
+	w.number(`,"age_us":`, d.Age.Microseconds())
+	w.number(`,"max_age_us":`, d.AgeMax.Microseconds())
+	w.number(`,"deadline_us":`, d.Deadline.Microseconds())
+	w.number(`,"cost":`, d.Cost)
+	w.bound(`,"max_cost":`, d.CostMax, d.CostBound)
 }
 
 func (w *recordWriter) would(o *Would) {
-	w.key("would")
-	w.b = append(w.b, '{')
-	w.text("action", o.Action.String())
-	w.text("rule", o.Rule)
-	w.text("dead", o.Reason)
-	w.number("n", int64(o.N))
-	w.number("of", int64(o.Of))
-	w.number("wait_us", o.Wait.Microseconds())
-	w.text("queue", o.Queue)
-	w.number("priority", int64(o.Priority))
+	w.word(`,"would":{"action":"`, o.Action.String())
+	w.word(`,"rule":"`, o.Rule)
+	w.word(`,"dead":"`, o.Reason)
+	w.number(`,"n":`, int64(o.N))
+	w.number(`,"of":`, int64(o.Of))
+	w.number(`,"wait_us":`, o.Wait.Microseconds())
+	w.text(`,"queue":`, o.Queue)
+	w.number(`,"priority":`, int64(o.Priority))
 	w.b = append(w.b, '}')
 }
 

@@ -1,0 +1,295 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+// Every sort of mistake is told with its place, the value, the bound and the
+// cure, all of one policy at once.
+func TestNew_TellsAllMistakes(t *testing.T) {
+	t.Parallel()
+	type class = policy.ClassSpec
+	tests := map[string]struct {
+		s    policy.Spec
+		want []string
+	}{
+		"limits": {policy.Spec{Hash: strings.Repeat("x", 65), Limits: policy.Limits{MaxAttempts: -1, MaxAge: 11 * 365 * 24 * time.Hour, MaxWait: -time.Second}}, []string{
+			"hash: 65 bytes: must be at most 64",
+			"limits.max_attempts: -1: must be 1 to 1000000",
+			"limits.max_age: 4015d: must be at most 3650d, not negative, and whole microseconds",
+			"limits.max_wait: -1s: must be at most 365d, not negative, and whole microseconds",
+		}},
+		"limits that contradict each other": {policy.Spec{Limits: policy.Limits{MaxAge: time.Hour, MaxWait: 2 * time.Hour}}, []string{
+			"limits.max_wait: 2h is above limits.max_age 1h, which ends the job before: lower it, or raise the age",
+		}},
+		"settings": {policy.Spec{Limits: policy.Limits{MaxAttempts: 10, MaxWait: time.Minute, MaxAge: time.Hour}, Default: policy.Settings{
+			MaxRetries: new(10), MaxTotalRetries: new(-1), MaxCost: new(int64(-1)), Count: new(policy.Count(7)), Verdict: "maybe",
+			Backoff:  &backoff.Backoff{Waits: seconds(1, 120), Jitter: backoff.Percent, Floor: 90 * time.Second},
+			Hint:     &policy.Hint{Mode: 7, Beyond: 7, Jitter: 2, JitterMin: -1, Max: 2 * time.Hour},
+			Escalate: &policy.Escalation{After: 10},
+		}}, []string{
+			"default.max_retries: 10 retries make 11 attempts, limits.max_attempts allows 10: lower it, or raise the limit",
+			"default.max_total_retries: -1: must be 0 or more",
+			"default.backoff.percent: 0: must be above 0 and at most 1; 0.2 is ±20 %",
+			"default.backoff.floor: 1m30s is above limits.max_wait 1m: shorten it, or raise the limit",
+			"default.backoff.waits[1]: 2m is above limits.max_wait 1m: shorten it, or raise the limit",
+			"default.count: 7: must be class or total",
+			"default.hint.mode: 7: must be floor, cap or off",
+			"default.hint.beyond: 7: must be dead or wait",
+			"default.hint.jitter: 2: must be 0 to 1; 0.1 adds up to 10 %",
+			"default.hint.jitter_min: -1ns: must be at most 365d, not negative, and whole microseconds",
+			"default.hint.max: 2h is above limits.max_age 1h, which ends the job before: lower it, or raise the age",
+			"default.max_cost: -1: must not be negative",
+			`default.verdict: "maybe": must be one of retry, throttle, quota, dependency_down, permanent or unknown`,
+			"default.escalate: moves nothing: name a queue or a priority",
+			"default.escalate.after: 10 failures: must be 1 to 9, below limits.max_attempts",
+		}},
+		"settings of every place": {policy.Spec{
+			Classes: map[failure.Class]class{"Own": {Settings: policy.Settings{MaxRetries: new(-1)}}},
+			Kinds: map[string]policy.KindSpec{"render": {Settings: policy.Settings{MaxRetries: new(-2)},
+				Classes: map[failure.Class]policy.Settings{"Own": {Backoff: &backoff.Backoff{Waits: seconds(1, 2, -3)}}, "Onw": {}}}},
+			Rules:   []policy.RuleSpec{{Name: "r", When: always{}, Settings: policy.Settings{MaxRetries: new(-4)}}},
+			Rollout: policy.Rollout{Baseline: policy.Settings{MaxRetries: new(-5), Escalate: &policy.Escalation{Queue: "x"}}},
+		}, []string{
+			"classes.Own.max_retries: -1: must be 0 or more",
+			"kinds.render.max_retries: -2: must be 0 or more",
+			`kinds.render.classes.Onw: no class is called "Onw": correct it, or declare it under classes`,
+			"kinds.render.classes.Own.backoff.waits[2]: -3s: must not be negative",
+			"rules[0].max_retries: -4: must be 0 or more",
+			"rollout.baseline.max_retries: -5: must be 0 or more",
+			"rollout.baseline.escalate: the baseline is what was there before and moves nothing: remove it",
+		}},
+		"retry: false beside retries": {policy.Spec{Kinds: map[string]policy.KindSpec{"k": {Settings: policy.Settings{Retry: new(false), MaxRetries: new(3)}}}}, []string{
+			"kinds.k.max_retries: 3 contradicts retry: false beside it: remove one of the two",
+		}},
+		"classes": {policy.Spec{Classes: map[failure.Class]class{
+			"": {}, failure.Class(strings.Repeat("x", 65)): {}, "A": {Is: "B"}, "B": {Is: "C"}, "C": {Is: "A"}, "D": {Is: "A"}, "E": {Is: "E"},
+			"F": {Is: "Nothing"}, failure.NotFound: {Is: "B"}, "G": {Dead: strings.Repeat("x", 2049)},
+		}}, []string{
+			"classes.: a class needs a name",
+			"classes.A.is: goes in a circle: A → B → C → A",
+			"classes.B.is: goes in a circle: B → C → A → B",
+			"classes.C.is: goes in a circle: C → A → B → C",
+			"classes.E.is: goes in a circle: E → E",
+			`classes.F.is: no class is called "Nothing": correct it, or declare it under classes`,
+			"classes.G.messages.dead: a text of 2049 bytes: must be at most 2048, in UTF-8",
+			"classes.NotFound.is: NotFound is built in and cannot be another name of B",
+			"classes." + strings.Repeat("x", 65) + ": a name of 65 bytes: must be at most 64, in UTF-8",
+		}},
+		"rules": {policy.Spec{Kinds: map[string]policy.KindSpec{"": {}}, Rules: []policy.RuleSpec{
+			{}, {Name: "a", When: always{}, Priority: 5, Hold: &policy.Hold{}}, {Name: "a", Kinds: []string{"\xff"}, Queue: strings.Repeat("q", 65)},
+			{Name: "b", When: always{}, Overrides: map[string]string{"k": strings.Repeat("x", 2048)}},
+		}}, []string{
+			"kinds.: a kind needs a name; what all kinds have stands under default",
+			"rules[0].name: a rule needs a name, which decisions show",
+			"rules[0].when: a rule for all jobs is no rule: name a condition or kinds, or write it under default",
+			"rules[0]: does nothing: give it settings, a queue, a priority, overrides or hold",
+			"rules[1].priority: 5: must be 1, the first, to 4",
+			"rules[1].hold.message: say what the user sees while the job is held",
+			`rules[2].name: "a" is the name of rules[1]: rename one of them`,
+			"rules[2].kinds[0]: a name of 1 bytes: must be at most 64, in UTF-8",
+			"rules[2].queue: a name of 65 bytes: must be at most 64, in UTF-8",
+			"rules[3].overrides: 2049 bytes: must be at most 2048",
+		}},
+		"roll-out": {policy.Spec{Rollout: policy.Rollout{Stage: "gama", Mode: policy.Observe,
+			Stages: map[string]policy.Stage{"alpha": {Enforce: []failure.Class{"NetworkTimeot"}}, "beta": {Mode: 7}}}}, []string{
+			`rollout.stage: no stage is called "gama": there are alpha, beta`,
+			`rollout.mode: has no effect beside stage "gama": move it into a stage, or remove the stage`,
+			"rollout.stages.alpha.enforce: has no effect: without mode: observe every class is enforced",
+			`rollout.stages.alpha.enforce[0]: no class is called "NetworkTimeot": correct it, or declare it under classes`,
+			"rollout.stages.beta.mode: 7: must be enforce or observe",
+		}},
+		"no stages": {policy.Spec{Rollout: policy.Rollout{Stage: "x"}}, []string{
+			`rollout.stage: no stage is called "x": there are none under rollout.stages`,
+		}},
+		"words": {policy.Spec{Words: policy.Words{
+			States:  map[string]string{"dead": "FAILED", "dead:stalled": "STALLED", "dead:": "x", "gone": ""},
+			Classes: map[failure.Class]string{"Nothing": "x"}, Error: map[string]string{"class": "type", "kind": "x"},
+		}}, []string{
+			"words.states.dead:: no state is called so: there are waiting, retrying, running, completed, dead or cancelled, and dead:<reason>",
+			"words.states.gone: no state is called so: there are waiting, retrying, running, completed, dead or cancelled, and dead:<reason>",
+			"words.states.gone: the outside word is empty",
+			`words.classes.Nothing: no class is called "Nothing": correct it, or declare it under classes`,
+			"words.error.kind: no field is called so: there are class, code, message, user_message, permanent, at, details, stack, attempt, retries, max_retries, next_retry_at or context",
+		}},
+		"a growing wait above the limit": {policy.Spec{Limits: policy.Limits{MaxWait: time.Hour},
+			Classes: map[failure.Class]class{"Own": {Settings: policy.Settings{MaxRetries: new(12), Backoff: &backoff.Backoff{Formula: backoff.Exponential, First: 30 * time.Second}}}}}, []string{
+			"classes.Own.backoff: retry 12 would wait 17h4m, above limits.max_wait 1h: name a cap, lower max_retries or the factor, or raise the limit",
+		}},
+		"retries of one level with waits of another": {policy.Spec{Limits: policy.Limits{MaxAge: time.Hour, MaxWait: time.Hour},
+			Default: policy.Settings{Backoff: fixed(60, 300, 900)}, Kinds: map[string]policy.KindSpec{"a": {Settings: policy.Settings{MaxRetries: new(6)}}}}, []string{
+			"default.backoff: 6 retries wait 1h6m together, above limits.max_age 1h: lower max_retries or the waits, or raise the limit",
+		}},
+		"a rule": {policy.Spec{Limits: policy.Limits{MaxAge: time.Hour, MaxWait: time.Hour},
+			Rules: []policy.RuleSpec{{Name: "slow", When: always{}, Settings: policy.Settings{MaxRetries: new(9), Backoff: fixed(1800)}}}}, []string{
+			"rules[0].backoff: 9 retries wait 4h30m together, above limits.max_age 1h: lower max_retries or the waits, or raise the limit",
+		}},
+	}
+	for name, tt := range tests {
+		p, problems := policy.New(tt.s)
+		var got []string
+		for _, problem := range problems {
+			got = append(got, problem.String())
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || p != nil {
+			t.Errorf("%s: policy %v (-want +got):\n%s", name, p != nil, diff)
+		}
+	}
+}
+
+func TestNew_TooMuch(t *testing.T) {
+	t.Parallel()
+	s := policy.Spec{Classes: map[failure.Class]policy.ClassSpec{}, Kinds: map[string]policy.KindSpec{}, Rules: make([]policy.RuleSpec, policy.RulesMax+1)}
+	for i := range 1001 {
+		name := "x" + strings.Repeat("y", i%60) + string(rune('a'+i/60))
+		s.Classes[failure.Class(name)], s.Kinds[name] = policy.ClassSpec{}, policy.KindSpec{}
+	}
+	_, problems := policy.New(s)
+	found := map[string]string{}
+	for _, p := range problems {
+		found[p.Path] = p.Message
+	}
+	for path, want := range map[string]string{
+		"classes": "1001 entries: must be at most 256", "kinds": "1001 entries: must be at most 1000", "rules": "101 entries: must be at most 100",
+	} {
+		if found[path] != want {
+			t.Errorf("%s: %q, want %q", path, found[path], want)
+		}
+	}
+}
+
+// What the catalogue's systems say is accepted.
+func TestNew_ContradictionsThatAreNone(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]policy.Spec{
+		"a total below that of a class": {Default: policy.Settings{MaxRetries: new(5), MaxTotalRetries: new(2)}},
+		"a limit below the built-in":    {Name: "x", Limits: policy.Limits{MaxAttempts: 2, MaxAge: time.Minute, MaxWait: time.Minute}},
+		"retry: false with no retries":  {Default: policy.Settings{Retry: new(false), MaxRetries: new(0)}},
+		"hints longer than waits":       {Limits: policy.Limits{MaxWait: time.Hour}, Default: policy.Settings{Hint: &policy.Hint{Max: 24 * time.Hour}}},
+		"at once, in so many words":     {Default: policy.Settings{MaxRetries: new(3), Backoff: fixed(0)}},
+		"a growing wait under a cap": {Limits: policy.Limits{MaxWait: time.Hour}, Default: policy.Settings{MaxRetries: new(12),
+			Backoff: &backoff.Backoff{Formula: backoff.Exponential, First: 30 * time.Second, Cap: time.Hour}}},
+	} {
+		if _, problems := policy.New(s); problems != nil {
+			t.Errorf("%s: %v", name, problems)
+		}
+	}
+}
+
+// Many kinds and classes compile in bounded time and are told apart.
+func TestNew_TheSameContentsHaveTheSameHash(t *testing.T) {
+	t.Parallel()
+	one, two := videos(), videos()
+	if compile(t, one).Hash() != compile(t, two).Hash() {
+		t.Error("the same contents, two hashes")
+	}
+	two.Rules[0].When = always{}
+	if compile(t, one).Hash() == compile(t, two).Hash() {
+		t.Error("another condition, the same hash")
+	}
+	two = videos()
+	two.Rules[1].Hold.Message += "."
+	if compile(t, one).Hash() == compile(t, two).Hash() {
+		t.Error("another message, the same hash")
+	}
+}
+
+func TestOverride_IsReadAndWritten(t *testing.T) {
+	t.Parallel()
+	o := &policy.Override{Retry: new(true), MaxRetries: new(0), MaxTotalRetries: new(3), MaxCost: new(int64(5)), Waits: seconds(90, 0.5)}
+	const want = `{"retry":true,"max_retries":0,"max_total_retries":3,"max_cost":5,"waits":["1m30s","500ms"]}`
+	if got := string(o.Encode()); got != want {
+		t.Errorf("got %s", got)
+	}
+	back, err := policy.ParseOverride([]byte(want))
+	if diff := cmp.Diff(o, back); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for _, nothing := range []*policy.Override{nil, {}} {
+		if b := nothing.Encode(); b != nil {
+			t.Errorf("nothing is written as %s", b)
+		}
+	}
+	if o, err := policy.ParseOverride(nil); o != nil || err != nil {
+		t.Errorf("nothing is read as %v, %v", o, err)
+	}
+	for text, want := range map[string]string{
+		`{"max_retry":1}`:         "settings of the job: json: unknown field \"max_retry\"",
+		`{"max_retries":-1}`:      "settings of the job: max_retries must not be negative",
+		`{"max_cost":-1}`:         "settings of the job: max_cost must not be negative",
+		`{"waits":["x"]}`:         "settings of the job: waits[0] \"x\": must be a duration such as 90s or 1h30m",
+		`{"waits":[1]}`:           "settings of the job: waits must be a list of durations such as [\"1m\", \"5m\"]",
+		`{"waits":["1s","-1s"]}`:  "settings of the job: waits[1]: -1s: must not be negative",
+		`{} {}`:                   "settings of the job: something follows the object",
+		strings.Repeat(" ", 1025): "settings of the job: 1025 bytes: at most 1024",
+		`{"max_total_retries":-1,"max_retries":-2}`: "settings of the job: max_retries must not be negative\nsettings of the job: max_total_retries must not be negative",
+	} {
+		if _, err := policy.ParseOverride([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%.40s\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func FuzzParseOverride(f *testing.F) {
+	f.Add([]byte(`{"retry":true,"max_retries":0,"waits":["1m30s"]}`), 3)
+	p := policy.Default()
+	f.Fuzz(func(t *testing.T, b []byte, attempts int) {
+		o, err := policy.ParseOverride(b)
+		if err != nil || o == nil {
+			return
+		}
+		again, err := policy.ParseOverride(o.Encode())
+		if err != nil && len(o.Encode()) <= policy.OverrideMax {
+			t.Fatalf("%s is written as %s: %v", b, o.Encode(), err)
+		}
+		if again != nil && string(again.Encode()) != string(o.Encode()) {
+			t.Fatalf("%s is written as %s, and again as %s", b, o.Encode(), again.Encode())
+		}
+		in := failed(failure.NetworkTimeout)
+		in.Message, in.Attempts = o, attempts
+		if d := p.Decide(in); d.Wait < 0 || d.Wait > policy.WaitMax || d.Of >= policy.CeilingDefault {
+			t.Fatalf("%s decided %s", b, d.Record())
+		}
+	})
+}
+
+// A policy is used by all workers at once, and made anew for schedules meanwhile.
+func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
+	p := compile(t, videos())
+	done := make(chan []byte)
+	for range 8 {
+		go func() {
+			var last []byte
+			for i := range 200 {
+				in := failed(failure.RateLimitExceeded)
+				in.Admission = p.Admit(&policy.Job{Kind: "transcribe", Attrs: []byte(`{"duration_seconds": 22000}`)})
+				in.Job = &policy.Override{Waits: seconds(float64(i))}
+				if _, err := p.WithSchedule("render", &policy.Schedule{Waits: seconds(1)}); err != nil {
+					t.Error(err)
+				}
+				d := p.Decide(in)
+				last = d.Record()
+			}
+			done <- last
+		}()
+	}
+	first := <-done
+	for range 7 {
+		if other := <-done; string(other) != string(first) {
+			t.Errorf("%s and %s", first, other)
+		}
+	}
+	if !json.Valid(first) {
+		t.Errorf("%s", first)
+	}
+}

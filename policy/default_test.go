@@ -1,0 +1,111 @@
+package policy_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+// The built-in default, execution by execution and wait by wait, at both ends of
+// its spread of ±20 %.
+//
+// proves: F3, F4, F5, F13
+func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
+	t.Parallel()
+	p := policy.Default()
+	tests := map[failure.Class][]time.Duration{
+		failure.NetworkTimeout:        seconds(30, 60, 120),
+		failure.RateLimitExceeded:     seconds(60, 180, 540, 1620, 4860),
+		failure.TemporaryServiceError: seconds(30, 60, 120),
+		failure.ResourceConstraint:    seconds(30, 45),
+		failure.UnknownError:          seconds(30, 60),
+		failure.AttemptTimeout:        seconds(30),
+		failure.Panic:                 seconds(30, 60),
+		"Own":                         seconds(60, 300, 900),
+
+		failure.InvalidInput: nil, failure.AuthenticationFailure: nil, failure.PaymentRequired: nil,
+		failure.ContentViolation: nil, failure.InputExceedsLimits: nil, failure.QuotaExceeded: nil,
+		failure.ValidationError: nil, failure.PermissionError: nil, failure.NotFound: nil, failure.BusinessLogicError: nil,
+	}
+	for class, nominal := range tests {
+		for _, u := range []float64{0, 0.5, 0.9999999999} {
+			in := *failed(class)
+			in.U = u
+			all := life(p, in, repeat(class, 100)...)
+			var want []time.Duration
+			for _, w := range nominal {
+				want = append(want, time.Duration(float64(w)*(0.8+0.4*u)))
+			}
+			near := cmp.Comparer(func(a, b time.Duration) bool { return (a - b).Abs() <= time.Microsecond })
+			if diff := cmp.Diff(want, waits(all), near); diff != "" || len(all) != len(nominal)+1 {
+				t.Errorf("%s at %v: %d executions, waits (-want +got):\n%s", class, u, len(all), diff)
+			}
+			if last := all[len(all)-1]; last.Action != policy.Die || (nominal == nil) != (last.Reason == policy.ReasonPermanent) {
+				t.Errorf("%s: the last decision is %s for %s", class, last.Action, last.Reason)
+			}
+		}
+	}
+}
+
+// A run that its time limit ended is AttemptTimeout, whatever it reports, unless
+// the handler says a class itself.
+//
+// proves: F13
+func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
+	t.Parallel()
+	found := policy.Classification{Class: failure.NetworkTimeout, Verdict: policy.Retriable, Rule: "phrase.timeout", Rank: 1, Saw: "timed out", Code: "FFMPEG_TIMEOUT"}
+	p := policy.Default()
+	in := failed("")
+	in.Class, in.How, in.Stop = found, policy.ByTimeout, policy.TimeLimit
+	d := p.Decide(in)
+	if d.Class != failure.AttemptTimeout || d.By.Rule != policy.ByTimeLimit || d.By.Code != "FFMPEG_TIMEOUT" || d.Of != 1 {
+		t.Errorf("%s by %s, %d retries", d.Class, d.By.Rule, d.Of)
+	}
+	if b := d.By.Beat[0]; b.Rule != "phrase.timeout" || b.Class != failure.NetworkTimeout || b.Saw != "timed out" {
+		t.Errorf("it beat %+v", b)
+	}
+	in.Class = policy.Classification{Class: "FfmpegTimeout", Rule: "mark.class", Rank: policy.RankMark}
+	if d := p.Decide(in); d.Class != "FfmpegTimeout" {
+		t.Errorf("%s, although the handler says otherwise", d.Class)
+	}
+	in.Class, in.How, in.Stop = found, policy.ByError, policy.NotStopped
+	if d := p.Decide(in); d.Class != failure.NetworkTimeout || d.Of != 3 {
+		t.Errorf("%s with %d retries without a time limit", d.Class, d.Of)
+	}
+}
+
+// The two budgets are apart: timeouts of the network do not use up that of the run.
+//
+// proves: F13
+func TestF13_ItsOwnBudget(t *testing.T) {
+	t.Parallel()
+	const net, limit = failure.NetworkTimeout, failure.AttemptTimeout
+	all := life(policy.Default(), *failed(""), net, net, limit, net, limit)
+	if last := all[len(all)-1]; len(all) != 5 || last.Class != limit || last.Rule != policy.RuleExhausted {
+		t.Errorf("%d decisions, the last %s by %s", len(all), last.Class, last.Rule)
+	}
+}
+
+func TestDefault_EmptySpecIsTheDefault(t *testing.T) {
+	t.Parallel()
+	empty, spelt := compile(t, policy.Spec{}), compile(t, policy.DefaultSpec())
+	if empty.Hash() != spelt.Hash() || empty.Name() != "default" || empty.Hash() != policy.Default().Hash() {
+		t.Errorf("%s %s and %s %s", empty.Name(), empty.Hash(), spelt.Name(), spelt.Hash())
+	}
+	changed := policy.DefaultSpec()
+	changed.Limits.MaxAttempts = 99
+	if compile(t, changed).Hash() == empty.Hash() {
+		t.Error("another limit, the same hash")
+	}
+	named := policy.Spec{Hash: "cafe"}
+	if compile(t, named).Hash() != "cafe" {
+		t.Error("the hash that the file has is not taken")
+	}
+	if l := empty.Limits(); l.MaxAttempts != 100 || l.MaxAge != 90*24*time.Hour || l.MaxWait != 24*time.Hour {
+		t.Errorf("limits %+v", l)
+	}
+}

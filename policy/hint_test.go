@@ -1,0 +1,121 @@
+package policy_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+const hinted = failure.RateLimitExceeded
+
+// proves: R3
+func TestR3_AHintIsAFloor(t *testing.T) {
+	t.Parallel()
+	type hint = policy.Hint
+	tests := []struct {
+		name string
+		hint *hint
+		ask  time.Duration
+		u    float64
+		want brief
+	}{
+		{"longer than the back-off, and up to 10 % more", nil, 120 * time.Second, 0.5, hintedRetry(126*time.Second, 120*time.Second)},
+		{"the lowest draw does not shorten it", nil, 120 * time.Second, 0, hintedRetry(120*time.Second, 120*time.Second)},
+		{"at least up to a second more", nil, 6 * time.Second, 0.5, hintedRetry(6500*time.Millisecond, 6*time.Second)},
+		{"as long as the back-off", nil, 5 * time.Second, 0, hintedRetry(5*time.Second, 5*time.Second)},
+		{"shorter than the back-off", nil, time.Second, 0.5, hintedRetry(5*time.Second, time.Second)},
+		{"none", nil, 0, 0.5, hintedRetry(5*time.Second, 0)},
+		{"negative", nil, -time.Second, 0.5, hintedRetry(5*time.Second, 0)},
+		{"between two microseconds it is rounded up", nil, 6*time.Second + 1, 0, hintedRetry(6*time.Second+1000, 6*time.Second+1000)},
+		{"its own jitter", &hint{Jitter: 0.5, JitterMin: time.Millisecond}, 10 * time.Second, 0.5, hintedRetry(12500*time.Millisecond, 10*time.Second)},
+		{"no jitter", &hint{Jitter: policy.NoJitter}, 10 * time.Second, 0.5, hintedRetry(10*time.Second, 10*time.Second)},
+		{"at the border", nil, 24 * time.Hour, 0, hintedRetry(24*time.Hour, 24*time.Hour)},
+		{"beyond the border", nil, 24*time.Hour + time.Microsecond, 0, hintedDead(policy.RuleHint, policy.ReasonHint, 24*time.Hour+time.Microsecond)},
+		{"beyond, waited for", &hint{Max: time.Hour, Beyond: policy.BeyondWait}, 100 * time.Hour, 0, hintedRetry(100*time.Hour, 100*time.Hour)},
+		{"beyond, waited for, and beyond the age", &hint{Max: time.Hour, Beyond: policy.BeyondWait}, 1 << 62, 0.5,
+			hintedDead(policy.RuleTooOld, policy.ReasonExhausted, 1<<62)},
+		{"the longest of all", &hint{Beyond: policy.BeyondWait}, 1<<63 - 1, 0.999, hintedDead(policy.RuleTooOld, policy.ReasonExhausted, 1<<63-1)},
+		{"a border of its own", &hint{Max: time.Minute}, time.Minute + time.Second, 0, hintedDead(policy.RuleHint, policy.ReasonHint, time.Minute+time.Second)},
+		{"cut to the cap, where the policy says so", &hint{Mode: policy.HintCap}, 120 * time.Second, 0.5, hintedRetry(15*time.Second, 120*time.Second)},
+		{"cut, and shorter than the cap", &hint{Mode: policy.HintCap}, 3 * time.Second, 0.5, hintedRetry(3*time.Second, 3*time.Second)},
+		{"cut, and beyond the border", &hint{Mode: policy.HintCap, Max: time.Minute}, time.Hour, 0.5, hintedRetry(15*time.Second, time.Hour)},
+		{"not heeded", &hint{Mode: policy.HintOff}, 120 * time.Second, 0.5, hintedRetry(5*time.Second, 120*time.Second)},
+	}
+	for _, tt := range tests {
+		b := fixed(5)
+		b.Cap = 15 * time.Second
+		p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{MaxRetries: new(3), Backoff: b, Hint: tt.hint}})
+		in := failed(hinted)
+		in.Evidence.RetryAfter, in.U = tt.ask, tt.u
+		d := p.Decide(in)
+		if diff := cmp.Diff(tt.want, briefly(&d)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func hintedRetry(wait, hint time.Duration) brief {
+	return brief{Action: policy.Retry, Rule: policy.RuleSchedule, Class: hinted, Verdict: policy.Throttled, N: 1, Of: 3, Wait: wait, Hint: hint}
+}
+
+func hintedDead(rule, reason string, hint time.Duration) brief {
+	return brief{Action: policy.Die, Rule: rule, Class: hinted, Verdict: policy.Throttled, Reason: reason, Of: 3, Hint: hint}
+}
+
+// A date is a wait from now on, a wait in the text counts, and of several the
+// longest.
+//
+// proves: R3
+func TestR3_WhereAHintComesFrom(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{Backoff: fixed(5)}})
+	for _, tt := range []struct {
+		name  string
+		e     failure.Evidence
+		text  time.Duration
+		clock time.Time
+		want  time.Duration
+	}{
+		{"a date", failure.Evidence{NotBefore: now.Add(time.Minute)}, 0, now, time.Minute},
+		{"a date that has passed", failure.Evidence{NotBefore: now.Add(-time.Minute)}, 0, now, 0},
+		{"a date without a clock", failure.Evidence{NotBefore: now.Add(time.Minute)}, 0, time.Time{}, 0},
+		{"the text", failure.Evidence{}, 53 * time.Second, now, 53 * time.Second},
+		{"the longest", failure.Evidence{RetryAfter: time.Second, NotBefore: now.Add(3 * time.Second)}, 2 * time.Second, now, 3 * time.Second},
+		{"a date without end", failure.Evidence{NotBefore: now.Add(1<<63 - 1)}, 0, now.Add(-1 << 63), 1<<63 - 1},
+	} {
+		in := failed(hinted)
+		tt.e.Class = hinted
+		in.Evidence, in.Class, in.Now = &tt.e, policy.Classification{Class: hinted, Hint: tt.text}, tt.clock
+		if d := p.Decide(in); d.Hint != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, d.Hint, tt.want)
+		}
+	}
+}
+
+// Whatever the policy, a retry never comes before the hint while hints are floors.
+//
+// proves: R3
+func TestR3_NeverBeforeTheHint(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := anySpec(t)
+		p, problems := policy.New(s)
+		if p == nil {
+			t.Fatalf("%v", problems)
+		}
+		in := anyInput(t)
+		d := p.Decide(in)
+		if d.Action == policy.Retry && d.HintMode == policy.HintFloor && d.Wait < d.Hint {
+			t.Fatalf("waits %v, asked for %v", d.Wait, d.Hint)
+		}
+		if d.Hint < in.Evidence.RetryAfter {
+			t.Fatalf("asked for %v, taken as %v", in.Evidence.RetryAfter, d.Hint)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package policy_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+func TestMemo_CountsFailuresByClass(t *testing.T) {
+	t.Parallel()
+	p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{MaxRetries: new(90), Backoff: fixed(1, 60)}})
+	var classes []failure.Class
+	for i := range 40 {
+		class := failure.Class(fmt.Sprintf("Class%d", i))
+		if i%2 == 0 {
+			class = "Even"
+		}
+		classes = append(classes, class)
+	}
+	in := *failed("")
+	in.Age = time.Hour
+	all := life(p, in, classes...)
+	m := all[len(all)-1].Memo
+	if len(all) != 40 || m.Count("Even") != 20 || m.Failures() != 40 || m.Previous != time.Minute || m.FirstAge != time.Hour {
+		t.Errorf("%d decisions, %d failures of one class, %d in all, the wait %v, the first at %v", len(all), m.Count("Even"), m.Failures(), m.Previous, m.FirstAge)
+	}
+	// 15 others have a place; the last five share one count.
+	if m.Count("Class1") != 1 || m.Count("Class39") != 5 || m.Count("Never") != 5 {
+		t.Errorf("%d, %d and %d", m.Count("Class1"), m.Count("Class39"), m.Count("Never"))
+	}
+	// The next of them has used up five, and so waits as the sixth.
+	if d := all[39]; d.N != 5 {
+		t.Errorf("retry %d", d.N)
+	}
+}
+
+// The wait that a hint made longer is not what decorrelated jitter goes on from.
+func TestMemo_PreviousWaitIsThatOfTheBackoff(t *testing.T) {
+	t.Parallel()
+	p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{Backoff: fixed(7)}})
+	in := failed("Own")
+	in.Evidence.RetryAfter = time.Hour
+	if d := p.Decide(in); d.Memo.Previous != 7*time.Second || d.Wait < time.Hour {
+		t.Errorf("%v after a wait of %v", d.Memo.Previous, d.Wait)
+	}
+}
+
+func TestMemo_IsSmall(t *testing.T) {
+	t.Parallel()
+	all := life(policy.Default(), *failed(""), failure.NetworkTimeout, failure.RateLimitExceeded)
+	if b := all[1].Memo.Append(nil); len(b) > 60 {
+		t.Errorf("%d bytes: %q", len(b), b)
+	}
+	if b := (&policy.Memo{}).Append(nil); b != nil {
+		t.Errorf("a life without failures leaves %q", b)
+	}
+}
+
+func TestMemo_Version1IsRead(t *testing.T) {
+	t.Parallel()
+	m := policy.ParseMemo([]byte(`{"v":1,"failures":{"UnknownError":2,"Panic":1,"":4},"wait_us":30000000}`))
+	if m.Count("UnknownError") != 2 || m.Count("Panic") != 1 || m.Failures() != 7 || m.Previous != 30*time.Second {
+		t.Errorf("%+v", m)
+	}
+	for _, bad := range []string{`{"v":3}`, `{"v":1`, `{}`, "\x03abc", "\x02", "\x02\x02", "x"} {
+		if m := policy.ParseMemo([]byte(bad)); m != (policy.Memo{}) {
+			t.Errorf("%q is read as %+v", bad, m)
+		}
+	}
+}
+
+func FuzzParseMemo(f *testing.F) {
+	all := life(policy.Default(), *failed(""), failure.NetworkTimeout, failure.RateLimitExceeded, "Own")
+	f.Add(all[2].Memo.Append(nil))
+	f.Add([]byte(`{"v":1,"failures":{"UnknownError":2},"wait_us":30000000}`))
+	f.Add([]byte(`{"v":1,"failures":null}`))
+	f.Add([]byte{1, 2, 3})
+	p := policy.Default()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m := policy.ParseMemo(b)
+		once := m.Append(nil)
+		again := policy.ParseMemo(once)
+		if again != m || !bytes.Equal(again.Append(nil), once) {
+			t.Errorf("%q is read as %+v, and written and read as %+v", b, m, again)
+		}
+		in := failed(failure.NetworkTimeout)
+		in.Memo = m
+		d := p.Decide(in)
+		if d.Action != policy.Retry && d.Rule != policy.RuleExhausted || d.Wait < 0 {
+			t.Errorf("a memo of %q decided %s", b, d.Record())
+		}
+		if next := policy.ParseMemo(d.Memo.Append(nil)); next != d.Memo {
+			t.Errorf("%+v is read back as %+v", d.Memo, next)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package policy_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+func observing(change func(*policy.Rollout)) policy.Spec {
+	s := policy.Spec{Name: "test",
+		Default: policy.Settings{MaxRetries: new(9), Backoff: fixed(9)},
+		Classes: map[failure.Class]policy.ClassSpec{
+			failure.ResourceConstraint: {Settings: policy.Settings{Escalate: &policy.Escalation{Queue: "high"}}}},
+		Rollout: policy.Rollout{Mode: policy.Observe, Baseline: policy.Settings{MaxRetries: new(2), Backoff: fixed(5), Count: new(policy.Total)}},
+	}
+	change(&s.Rollout)
+	return s
+}
+
+// Where the policy observes, the baseline acts, and what the policy would have
+// done is on record.
+//
+// proves: R8
+func TestR8_ObserveRecordsAndLeavesTheBaselineToAct(t *testing.T) {
+	t.Parallel()
+	p := compile(t, observing(func(*policy.Rollout) {}))
+	all := life(p, *failed(""), failure.NetworkTimeout, failure.ResourceConstraint, failure.RateLimitExceeded)
+	type row struct {
+		Action   policy.Action
+		Observed bool
+		Wait     time.Duration
+		Queue    string
+		Would    policy.Would
+	}
+	var got []row
+	for _, d := range all {
+		got = append(got, row{d.Action, d.Observed, d.Wait, d.Queue, d.Would})
+	}
+	would := policy.Would{Action: policy.Retry, Rule: policy.RuleSchedule, N: 1, Of: 9, Wait: 9 * time.Second}
+	moved := would
+	moved.Queue = "high"
+	want := []row{
+		{policy.Retry, true, 5 * time.Second, "", would},
+		{policy.Retry, true, 5 * time.Second, "", moved},
+		{policy.Die, true, 0, "", would},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// A class that the policy does not retry: the baseline retries it as before.
+	d := p.Decide(failed(failure.NotFound))
+	if d.Action != policy.Retry || d.Wait != 5*time.Second || d.Verdict != policy.Permanent ||
+		d.Would != (policy.Would{Action: policy.Die, Rule: policy.RuleVerdict, Reason: policy.ReasonPermanent, Of: 9}) {
+		t.Errorf("%s", d.Record())
+	}
+	// What the handler says itself is no matter of policy.
+	in := failed(failure.NotFound)
+	in.Evidence.Permanent = true
+	if d := p.Decide(in); d.Observed || d.Rule != policy.RulePermanent {
+		t.Errorf("%s", d.Record())
+	}
+}
+
+// The ceilings hold over the baseline, too.
+//
+// part of: R8
+func TestR8_TheBaselineEnds(t *testing.T) {
+	t.Parallel()
+	s := observing(func(r *policy.Rollout) { r.Baseline.MaxRetries = new(19) })
+	s.Limits.MaxAttempts = 20
+	all := life(compile(t, s), *failed(""), repeat(failure.InvalidInput, 100)...)
+	if len(all) != 20 {
+		t.Errorf("%d executions", len(all))
+	}
+}
+
+// Without a baseline the schedule acts that was there before.
+//
+// proves: R8
+func TestR8_TheBaselineIsTheScheduleThatWasThere(t *testing.T) {
+	t.Parallel()
+	p := compile(t, observing(func(r *policy.Rollout) { r.Baseline = policy.Settings{} }))
+	if d := p.Decide(failed(failure.NetworkTimeout)); d.Wait != 30*time.Second || d.Of != 3 || d.RetriesFrom != policy.LevelSchedule {
+		t.Errorf("%s", d.Record())
+	}
+	q, err := p.WithSchedule("render", &policy.Schedule{Waits: seconds(7), MaxRetries: 4, PermanentExitCodes: []int{65}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := q.Decide(failed(failure.NetworkTimeout)); d.Wait != 7*time.Second || d.Of != 4 {
+		t.Errorf("%s", d.Record())
+	}
+	in := failed("")
+	in.Evidence.Exit = new(65)
+	if d := q.Decide(in); d.Rule != policy.RuleExitCode {
+		t.Errorf("%s", d.Record())
+	}
+}
+
+// proves: R8
+func TestR8_EnforcedClassByClassAndByStage(t *testing.T) {
+	t.Parallel()
+	const net, rate = failure.NetworkTimeout, failure.RateLimitExceeded
+	stages := map[string]policy.Stage{
+		"alpha":      {Mode: policy.Observe, Enforce: []failure.Class{net}},
+		"beta":       {Mode: policy.Enforce},
+		"everything": {Mode: policy.Observe},
+	}
+	for name, tt := range map[string]struct {
+		change   func(*policy.Rollout)
+		observed map[failure.Class]bool
+	}{
+		"a class enforced": {func(r *policy.Rollout) { r.Enforce = []failure.Class{net} }, map[failure.Class]bool{net: false, rate: true}},
+		"stage alpha": {func(r *policy.Rollout) { r.Mode, r.Stage, r.Stages = policy.Enforce, "alpha", stages },
+			map[failure.Class]bool{net: false, rate: true, "Undeclared": true}},
+		"stage beta": {func(r *policy.Rollout) { r.Mode, r.Stage, r.Stages = policy.Enforce, "beta", stages },
+			map[failure.Class]bool{net: false, rate: false, "Undeclared": false}},
+		"stage everything": {func(r *policy.Rollout) { r.Mode, r.Stage, r.Stages = policy.Enforce, "everything", stages },
+			map[failure.Class]bool{net: true, rate: true}},
+	} {
+		p := compile(t, observing(tt.change))
+		for class, want := range tt.observed {
+			d := p.Decide(failed(class))
+			if d.Observed != want || (d.Wait == 9*time.Second) == want {
+				t.Errorf("%s, %s: observed %v, waits %v", name, class, d.Observed, d.Wait)
+			}
+		}
+	}
+}

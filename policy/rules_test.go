@@ -1,0 +1,195 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+// between matches jobs whose attribute is from low to below high.
+func between(attr string, low, high float64) policy.Condition {
+	return condition(func(a *policy.Attrs) (bool, error) {
+		v, ok := a.Values[attr].(float64)
+		if !ok {
+			return false, fmt.Errorf("%s is no number", attr)
+		}
+		return v >= low && v < high, nil
+	})
+}
+
+// videos are the rules of the system transcribe.
+func videos() policy.Spec {
+	const hour = 3600
+	return policy.Spec{Name: "videos", Rules: []policy.RuleSpec{
+		{Name: "long-video", When: between("duration_seconds", 6*hour, 8*hour), Kinds: []string{"transcribe"},
+			Queue:     "compute-engine-high-memory",
+			Overrides: map[string]string{"chunk_strategy": "adaptive", "model": "gemini-flash"},
+			Settings:  policy.Settings{MaxTotalRetries: new(1)}},
+		{Name: "too-long-video", When: between("duration_seconds", 8*hour, 1e9), Kinds: []string{"transcribe"},
+			Hold: &policy.Hold{Message: "Please contact support for videos over 8 hours", Notify: "administrator"}},
+	}}
+}
+
+// proves: R5
+func TestR5_BoundsToTheSecond(t *testing.T) {
+	t.Parallel()
+	p := compile(t, videos())
+	long := &policy.Admission{Rules: []string{"long-video"}, Queue: "compute-engine-high-memory",
+		Overrides: map[string]string{"chunk_strategy": "adaptive", "model": "gemini-flash"}}
+	held := &policy.Admission{Rules: []string{"too-long-video"},
+		Hold: &policy.Hold{Message: "Please contact support for videos over 8 hours", Notify: "administrator"}}
+	for seconds, want := range map[int]*policy.Admission{
+		0: nil, 6*3600 - 1: nil, 6 * 3600: long, 6*3600 + 1: long, 8*3600 - 1: long, 8 * 3600: held, 100 * 3600: held,
+	} {
+		attrs := fmt.Appendf(nil, `{"duration_seconds": %d, "title": "x"}`, seconds)
+		got := p.Admit(&policy.Job{Kind: "transcribe", Attrs: attrs})
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(policy.Admission{})); diff != "" {
+			t.Errorf("%d s (-want +got):\n%s", seconds, diff)
+		}
+	}
+	if a := p.Admit(&policy.Job{Kind: "other", Attrs: []byte(`{"duration_seconds": 99999999}`)}); a != nil || p.HasRules("other") {
+		t.Errorf("a kind without rules: %+v", a)
+	}
+}
+
+// A long video has one retry over all classes, an ordinary one those of each class.
+//
+// proves: R5
+func TestR5_OneRetryOverAllClasses(t *testing.T) {
+	t.Parallel()
+	p := compile(t, videos())
+	classes := []failure.Class{failure.NetworkTimeout, failure.RateLimitExceeded, failure.TemporaryServiceError, failure.InvalidInput}
+	for attrs, want := range map[string]int{`{"duration_seconds": 21600}`: 2, `{"duration_seconds": 21599}`: 4} {
+		in := *failed("")
+		in.Kind = "transcribe"
+		in.Admission = p.Admit(&policy.Job{Kind: "transcribe", Attrs: []byte(attrs)})
+		all := life(p, in, classes...)
+		if len(all) != want {
+			t.Errorf("%s: %d executions, want %d", attrs, len(all), want)
+		}
+		if last := all[len(all)-1]; want == 2 && (last.Rule != policy.RuleTotal || last.Rules[0] != "long-video" || last.TotalMax != 1) {
+			t.Errorf("%s: %s", attrs, last.Record())
+		}
+	}
+	// What another system calls too long stays a class that is not retried.
+	if d := p.Decide(failed(failure.InputExceedsLimits)); d.Rule != policy.RuleVerdict {
+		t.Errorf("%s by %s", d.Class, d.Rule)
+	}
+}
+
+// part of: R5
+func TestR5_BadAttributesBreakNothing(t *testing.T) {
+	t.Parallel()
+	s := videos()
+	s.Rules = append(s.Rules,
+		policy.RuleSpec{Name: "panics", When: condition(func(*policy.Attrs) (bool, error) { panic("boom") }), Queue: "a"},
+		policy.RuleSpec{Name: "fails", When: condition(func(*policy.Attrs) (bool, error) { return true, errors.New("no") }), Queue: "b"},
+		policy.RuleSpec{Name: "by owner", When: condition(func(a *policy.Attrs) (bool, error) { return a.Owner == "vip" && a.Values != nil, nil }), Queue: "c", Priority: 1},
+		policy.RuleSpec{Name: "by kind", Kinds: []string{"transcribe"}, Queue: "d", Priority: 2})
+	p := compile(t, s)
+	for _, attrs := range []string{``, `null`, `[]`, `"x"`, `{`, `{"duration_seconds": "long"}`, `{"duration_seconds": {}}`, "\xff", `{"a":` + string(make([]byte, policy.AttrsMax)) + `}`} {
+		a := p.Admit(&policy.Job{Kind: "transcribe", Owner: "vip", Attrs: []byte(attrs)})
+		if a == nil || a.Queue != "c" || a.Priority != 1 || len(a.Rules) != 2 || len(a.Failed) != 4 || a.Hold != nil {
+			t.Fatalf("%.40q: %+v", attrs, a)
+		}
+		want := []policy.Problem{
+			{Path: "rules[0].when", Message: `rule "long-video": duration_seconds is no number`},
+			{Path: "rules[1].when", Message: `rule "too-long-video": duration_seconds is no number`},
+			{Path: "rules[2].when", Message: `rule "panics": the condition panicked: boom`},
+			{Path: "rules[3].when", Message: `rule "fails": no`},
+		}
+		if diff := cmp.Diff(want, a.Failed); diff != "" {
+			t.Fatalf("%.40q (-want +got):\n%s", attrs, diff)
+		}
+	}
+}
+
+// proves: R6
+func TestR6_AClassEscalates(t *testing.T) {
+	t.Parallel()
+	const class = failure.ResourceConstraint
+	tests := []struct {
+		name string
+		e    policy.Escalation
+		want []string // queue and priority of each retry
+	}{
+		{"another queue at once", policy.Escalation{Queue: "high-memory"}, []string{"high-memory 0", "high-memory 0", "high-memory 0"}},
+		{"a higher priority", policy.Escalation{Priority: 1}, []string{" 1", " 1", " 1"}},
+		{"both, from the second failure on", policy.Escalation{Queue: "high-memory", Priority: 1, After: 2}, []string{" 0", "high-memory 1", "high-memory 1"}},
+	}
+	for _, tt := range tests {
+		p := compile(t, policy.Spec{Name: "test", Classes: map[failure.Class]policy.ClassSpec{
+			class: {Settings: policy.Settings{MaxRetries: new(3), Escalate: &tt.e}}}})
+		// A failure of another class moves nothing and is not counted.
+		all := life(p, *failed(""), failure.NetworkTimeout, class, class, class, class)
+		var got []string
+		for _, d := range all[1 : len(all)-1] {
+			got = append(got, fmt.Sprintf("%s %d", d.Queue, d.Priority))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || all[0].Queue != "" || all[len(all)-1].Queue != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// Whatever the class and whatever asks for retries below: the first failure of a
+// kind without retry is the last.
+//
+// proves: R7
+func TestR7_AKindWithoutRetry(t *testing.T) {
+	t.Parallel()
+	p := compile(t, policy.Spec{Name: "test",
+		Default: policy.Settings{MaxRetries: new(5), Backoff: fixed(1)},
+		Kinds:   map[string]policy.KindSpec{"detect": {Settings: policy.Settings{Retry: new(false)}}}})
+	for _, info := range failure.Classes() {
+		in := failed(info.Class)
+		in.Kind = "detect"
+		if d := p.Decide(in); d.Action != policy.Die || d.Rule != policy.RuleNoRetry || d.Of != 0 || d.Reason != policy.ReasonExhausted {
+			t.Errorf("%s: %s", info.Class, d.Record())
+		}
+	}
+	in := failed(failure.NetworkTimeout)
+	if d := p.Decide(in); d.Action != policy.Retry {
+		t.Errorf("another kind: %s", d.Record())
+	}
+	in.Kind = "detect"
+	in.Evidence.RetryAfter = time.Minute
+	if d := p.Decide(in); d.Action != policy.Die {
+		t.Errorf("with a hint: %s", d.Record())
+	}
+	in.Job = &policy.Override{Retry: new(true), MaxRetries: new(1)}
+	if d := p.Decide(in); d.Action != policy.Retry {
+		t.Errorf("a job that says otherwise: %s", d.Record())
+	}
+}
+
+// proves: R11
+func TestR11_ACapOnTheCost(t *testing.T) {
+	t.Parallel()
+	p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{MaxRetries: new(50), Backoff: fixed(1), MaxCost: new(int64(100_000))}})
+	in := *failed(failure.NetworkTimeout)
+	in.Cost = 33_333
+	all := life(p, in, repeat(failure.NetworkTimeout, 50)...)
+	last := all[len(all)-1]
+	if len(all) != 4 || last.Reason != policy.ReasonCost || last.Cost != 133_332 {
+		t.Errorf("%d executions, %d spent, ended for %s", len(all), last.Cost, last.Reason)
+	}
+	// Runs that are no attempts cost, too.
+	in.Evidence = &failure.Evidence{Snooze: time.Hour}
+	d := p.Decide(&in)
+	in.Memo, in.Evidence, in.Cost = policy.ParseMemo(d.Memo.Append(nil)), &failure.Evidence{Class: failure.NetworkTimeout}, 66_668
+	if d := p.Decide(&in); d.Reason != policy.ReasonCost || d.Cost != 100_001 {
+		t.Errorf("%d spent, %s for %s", d.Cost, d.Action, d.Reason)
+	}
+	in.Cost = 66_667
+	if d := p.Decide(&in); d.Action != policy.Retry {
+		t.Errorf("exactly the cap: %s", d.Record())
+	}
+}
