@@ -1,0 +1,245 @@
+package failure
+
+import "time"
+
+// Rank is the kind of evidence that a classification rests on. Of two pieces the
+// more specific decides, which is mostly, but not always, the one of the higher
+// rank: "insufficient quota" in a text says more than a status of 429.
+type Rank uint8
+
+// The ranks, from nothing to what the handler says itself.
+const (
+	RankNone    Rank = iota // nothing matched
+	RankPattern             // words of the message
+	RankText                // a code or a status that stands in the text
+	RankTyped               // a status, an exit code, a timeout of a typed error
+	RankType                // the name of a type
+	RankCode                // a code of the other side, or of the handler
+	RankCause               // why the context ended
+	RankMark                // a mark of the handler
+)
+
+var rankNames = [...]string{"none", "pattern", "text", "typed", "type", "code", "cause", "mark"}
+
+// String returns the rank's name, which is stored and append-only.
+func (r Rank) String() string {
+	if int(r) < len(rankNames) {
+		return rankNames[r]
+	}
+	return "none"
+}
+
+// Classification is what a classifier makes of evidence.
+type Classification struct {
+	Class   Class
+	Verdict Verdict
+	Rank    Rank
+	Rule    string        // stable id of the rule that decided, such as "http.429", "pg.40001", "rate.limit", "policy.phrases.2"
+	Saw     string        // what it read: a value or a part of the text
+	Code    string        // the handler's own code, or one derived: "http.503", "pg.40001", "errno.ECONNRESET"; "" is unknown
+	Hint    time.Duration // a wait that the text asks for; 0 is none
+	Beat    [3]Beaten     // the strongest evidence that lost, the strongest first
+}
+
+// Beaten is evidence that lost against stronger evidence. The zero value is
+// none.
+type Beaten struct {
+	Rule  string
+	Class Class
+	Rank  Rank
+	Saw   string
+}
+
+// hit is one piece of evidence for a class.
+type hit struct {
+	rule   string
+	class  Class
+	code   string // the machine code that follows from it, "" for none
+	saw    string
+	rank   Rank
+	weight int
+	at     int32 // where in the text; later ones are nearer to the cause
+	trait  trait
+}
+
+// score orders hits: of one weight those that must not be retried come first,
+// because another attempt of them is lost, and of the rest the later.
+func (h *hit) score() int {
+	if h.class != UnknownError && !retriable(h.class) {
+		return h.weight + failFast
+	}
+	return h.weight
+}
+
+// failFast is how much lighter evidence for a final class may be to still win.
+const failFast = 3
+
+func (h *hit) beats(other *hit) bool {
+	if a, b := h.score(), other.score(); a != b {
+		return a > b
+	}
+	if h.rank != other.rank {
+		return h.rank > other.rank
+	}
+	return h.at > other.at
+}
+
+// retriable reports whether a built-in class is; others count as final, so that
+// what a policy names wins ties.
+func retriable(c Class) bool {
+	switch c {
+	case NetworkTimeout, RateLimitExceeded, TemporaryServiceError, ResourceConstraint, UnknownError, AttemptTimeout, Crash, Panic:
+		return true
+	}
+	return false
+}
+
+// verdictOf is the verdict of a class, unknown for those that a policy defines.
+func verdictOf(c Class) Verdict {
+	for i := range classTable {
+		if classTable[i].Class == c {
+			return classTable[i].Verdict
+		}
+	}
+	return VerdictUnknown
+}
+
+// Classify puts evidence into a class. It looks at everything that there is and
+// takes the most specific: marks, codes, names of types, typed evidence, texts.
+// The kind is that of the job, for rules that are limited to kinds. Classify
+// never fails, its time is bounded, and the same evidence gives the same answer.
+func (c *Classifier) Classify(e *Evidence, kind string) Classification {
+	r, _ := c.pool.Get().(*reader)
+	if r == nil {
+		r = &reader{}
+	}
+	r.start(c, e, kind)
+	out := r.classify()
+	r.release()
+	c.pool.Put(r)
+	return out
+}
+
+// classify gathers hits until one is found that no later one can beat.
+func (r *reader) classify() Classification {
+	r.readOwn()
+	r.readCodes()
+	r.readTyped()
+	if !r.settled() {
+		r.readTexts()
+	}
+	best := r.best()
+	out := r.classification(best)
+	r.mark(&out)
+	return out
+}
+
+// settled reports that typed evidence says so exactly what happened that the
+// text would only repeat it.
+func (r *reader) settled() bool {
+	if r.c.own != nil || r.e.Class != "" && !r.e.Permanent {
+		return r.c.own == nil
+	}
+	best := r.best()
+	return best >= 0 && r.hits[best].weight >= wStrong && r.exact
+}
+
+func (r *reader) best() int {
+	best := -1
+	for i := range r.hits {
+		if best < 0 || r.hits[i].beats(&r.hits[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// classification writes down what hit best says, and what it beat.
+func (r *reader) classification(best int) Classification {
+	out := Classification{Class: UnknownError, Hint: r.hint, Code: r.code()}
+	if best >= 0 {
+		h := &r.hits[best]
+		out.Class, out.Rank, out.Rule, out.Saw = h.class, h.rank, h.rule, h.saw
+		r.refine(&out, h)
+		r.beaten(&out, best)
+	} else if r.hint > 0 || r.e.RetryAfter > 0 {
+		out.Class, out.Rank, out.Rule = RateLimitExceeded, RankText, "hint"
+	}
+	out.Verdict = verdictOf(out.Class)
+	return out
+}
+
+// beaten lists the strongest hits beside best, each rule once.
+func (r *reader) beaten(out *Classification, best int) {
+	for n := range out.Beat {
+		next := -1
+		for i := range r.hits {
+			h := &r.hits[i]
+			if i == best || h.rule == out.Rule || h.weight <= 0 || named3(out.Beat[:n], h.rule) {
+				continue
+			}
+			if next < 0 || h.beats(&r.hits[next]) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return
+		}
+		h := &r.hits[next]
+		out.Beat[n] = Beaten{Rule: h.rule, Class: h.class, Rank: h.rank, Saw: h.saw}
+	}
+}
+
+func named3(beat []Beaten, rule string) bool {
+	for i := range beat {
+		if beat[i].Rule == rule {
+			return true
+		}
+	}
+	return false
+}
+
+// shortWait is the longest wait that still speaks of a rate and not of a quota.
+const shortWait = time.Hour
+
+// refine tells a rate from a quota by the time that the text speaks of.
+func (r *reader) refine(out *Classification, h *hit) {
+	hint := max(r.hint, r.e.RetryAfter)
+	soon := hint > 0 && hint <= shortWait
+	switch {
+	case out.Class == QuotaExceeded && h.trait&perPeriod == 0 && r.traits&perPeriod == 0 && (soon || r.traits&perMoment != 0):
+		out.Class, out.Rule = RateLimitExceeded, "rate.by-time"
+	case out.Class == RateLimitExceeded && r.traits&perPeriod != 0 && r.traits&perMoment == 0 && !soon:
+		out.Class, out.Rule = QuotaExceeded, "quota.by-time"
+	case soon && h.rule == "http.403":
+		out.Class, out.Rule = RateLimitExceeded, "rate.by-time"
+	}
+}
+
+// mark lets the handler's own words win. Snoozing is no failure and left to the
+// policy; why the context ended is, too.
+func (r *reader) mark(out *Classification) {
+	e := r.e
+	if out.Code == "" {
+		out.Code = e.Code
+	}
+	outrank := func(rule, saw string, class Class, verdict Verdict) {
+		if out.Rank > RankNone {
+			copy(out.Beat[1:], out.Beat[:2])
+			out.Beat[0] = Beaten{Rule: out.Rule, Class: out.Class, Rank: out.Rank, Saw: out.Saw}
+		}
+		out.Rank, out.Rule, out.Saw, out.Class, out.Verdict = RankMark, rule, saw, class, verdict
+	}
+	switch {
+	case e.Cancel:
+		outrank("mark.cancel", "", Cancelled, VerdictCancelled)
+	case e.Class != "" && e.Permanent:
+		outrank("mark.permanent", string(e.Class), e.Class, VerdictPermanent)
+	case e.Class != "":
+		outrank("mark.class", string(e.Class), e.Class, verdictOf(e.Class))
+	case e.Permanent:
+		outrank("mark.permanent", "", out.Class, VerdictPermanent)
+	case e.Dependency != "":
+		outrank("mark.dependency", e.Dependency, TemporaryServiceError, VerdictDependencyDown)
+	}
+}

@@ -1,0 +1,179 @@
+package failure
+
+import (
+	"strconv"
+	"strings"
+)
+
+// codeNames are the machine codes of numbers, made once.
+type codeNames struct {
+	http [600]string
+	smtp [600]string
+	exit [256]string
+}
+
+var names = makeNames()
+
+func makeNames() *codeNames {
+	n := &codeNames{}
+	for i := 100; i < 600; i++ {
+		n.http[i] = "http." + strconv.Itoa(i)
+		n.smtp[i] = "smtp." + strconv.Itoa(i)
+	}
+	for i := range n.exit {
+		n.exit[i] = "exit." + strconv.Itoa(i)
+	}
+	return n
+}
+
+func httpCode(status int) string {
+	if status < 100 || status > 599 {
+		return ""
+	}
+	return names.http[status]
+}
+
+// knownErrno is an errno by its name, with the name of its rule.
+type knownErrno struct {
+	class  Class
+	weight int
+	rule   string
+}
+
+var errnoByName, errnoByNumber = makeErrnos()
+
+func makeErrnos() (byName map[string]knownErrno, byNumber map[int64]string) {
+	byName, byNumber = map[string]knownErrno{}, map[int64]string{}
+	for i := range errnoClasses {
+		e := &errnoClasses[i]
+		byName[e.name] = knownErrno{e.class, e.weight(), "errno." + e.name}
+		if e.number > 0 {
+			byNumber[int64(e.number)] = e.name
+		}
+	}
+	return byName, byNumber
+}
+
+// errno reads the name of an error of the operating system.
+func (r *reader) errno(name string, rank Rank, at int32, saw string, more int) bool {
+	known, ok := errnoByName[name]
+	if !ok {
+		rest, wsa := strings.CutPrefix(name, "WSA")
+		if known, ok = errnoByName[rest]; !ok || !wsa {
+			return false
+		}
+	}
+	r.add(hit{rule: known.rule, class: known.class, rank: rank, weight: known.weight + more, at: at, saw: saw, code: known.rule})
+	r.exact = r.exact || rank == RankCode && known.weight >= wStrong
+	return true
+}
+
+func (r *reader) errnoNumber(n int64, rank Rank, at int32, saw string, more int) {
+	if n < 0 {
+		n = -n
+	}
+	if name := errnoByNumber[n]; name != "" {
+		r.errno(name, rank, at, saw, more)
+	} else if name := winErrors[n]; name != "" && n >= 10000 {
+		r.errno(name, rank, at, saw, more)
+	}
+}
+
+// grpcRules are the names of the rules and codes of gRPC's statuses.
+var grpcRules = makeGRPCRules()
+
+func makeGRPCRules() (rules [len(grpcCodes)]string) {
+	for i, c := range grpcCodes {
+		rules[i] = "grpc." + c.name
+	}
+	return rules
+}
+
+// grpc reads the canonical name of a gRPC status.
+func (r *reader) grpc(name string, rank Rank, at int32, saw string, more int) bool {
+	for i := range grpcCodes {
+		c := &grpcCodes[i]
+		if c.name == name || c.name == "CANCELLED" && name == "CANCELED" {
+			r.add(hit{rule: grpcRules[i], class: c.class, rank: rank, weight: c.weight + more, at: at, saw: saw, code: grpcRules[i]})
+			return true
+		}
+	}
+	return false
+}
+
+// status reads an HTTP status.
+func (r *reader) status(code int, rank Rank, at int32, saw string) {
+	if rank != RankTyped {
+		r.ownStatus(code, rank, at, saw)
+	}
+	if s, ok := statusOf(statuses, code); ok && r.c.builtin != nil {
+		weight := s.weight
+		if rank == RankText {
+			weight--
+		}
+		r.add(hit{rule: httpCode(code), class: s.class, rank: rank, weight: weight, at: at, saw: saw, code: httpCode(code)})
+	}
+}
+
+// mailStatus reads a reply of a mail server.
+func (r *reader) mailStatus(code int, rank Rank, at int32, saw string) {
+	if s, ok := statusOf(mailStatuses, code); ok {
+		r.add(hit{rule: names.smtp[code], class: s.class, rank: rank, weight: s.weight, at: at, saw: saw, code: names.smtp[code]})
+	}
+}
+
+// exit reads the exit code of a process.
+func (r *reader) exit(code int64, rank Rank, at int32, saw string) {
+	if rank == RankText {
+		r.ownExit(code, "", rank, at, saw)
+	}
+	switch code {
+	case 3221225477, 3221225501, 3221226505, 3221225725: // access violation and the like, on Windows
+		code = 139
+	}
+	if s, ok := statusOf(exits, int(min(max(code, -1), 1<<20))); ok && r.c.builtin != nil {
+		r.add(hit{rule: names.exit[code], class: s.class, rank: rank, weight: s.weight, at: at, saw: saw, code: names.exit[code]})
+	}
+}
+
+// code derives a machine code from what is known: the handler's own, that of the
+// most specific typed evidence, or the heaviest that the text gives.
+func (r *reader) code() string {
+	e := r.e
+	switch {
+	case e.Code != "":
+		return e.Code
+	case e.SQLState != "":
+		return "pg." + e.SQLState
+	case e.ServiceCode != "":
+		return e.ServiceCode
+	case e.GRPC != "":
+		return "grpc." + e.GRPC
+	case e.Errno != "":
+		if known, ok := errnoByName[e.Errno]; ok {
+			return known.rule
+		}
+		return "errno." + e.Errno
+	case e.HTTPStatus >= 300:
+		return httpCode(e.HTTPStatus)
+	case e.Signal != "":
+		if s, ok := signalClasses[e.Signal]; ok {
+			return s.name
+		}
+	case e.Exit != nil && *e.Exit > 0 && *e.Exit < len(names.exit):
+		return names.exit[*e.Exit]
+	}
+	var best *hit
+	for i := range r.hits {
+		if h := &r.hits[i]; h.code != "" && (best == nil || h.beats(best)) {
+			best = h
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	if len(best.code) == 5 && best.rank == RankText {
+		return "pg." + best.code
+	}
+	return best.code
+}

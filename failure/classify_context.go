@@ -1,0 +1,378 @@
+package failure
+
+import (
+	"strings"
+
+	"github.com/redrive/redrive/internal/scan"
+)
+
+// context finds what the places of a text are worth: stack frames and settings
+// are noise, what stands in quotes after a noun is a name, what a code field
+// holds is a code.
+func (r *reader) context(m *matcher) {
+	if cap(r.adjust) < len(m.syms) {
+		r.adjust = make([]int8, len(m.syms), 2*len(m.syms))
+	}
+	r.adjust = r.adjust[:len(m.syms)]
+	clear(r.adjust)
+	r.lines(m)
+	r.quotes(m)
+}
+
+// lines looks at how the lines of a text begin.
+func (r *reader) lines(m *matcher) {
+	frame := false // the last line named a place in a file
+	worth := int8(0)
+	for i := range m.syms {
+		s := &m.syms[i]
+		if s.gap >= lineGap {
+			line := m.line(i)
+			worth, frame = lineWorth(line, frame, s.gap == textGap)
+		}
+		r.adjust[i] = worth
+	}
+}
+
+// lineMax is how much of a line is looked at to tell what it is.
+const lineMax = 160
+
+// line returns the beginning of the line that begins with symbol i, with the
+// white space before it.
+func (m *matcher) line(i int) string {
+	start := int(m.tokens[m.syms[i].token].Start)
+	from := start
+	for from > 0 && start-from < 24 && m.text[from-1] != '\n' && m.text[from-1] != '\r' {
+		from--
+	}
+	end := min(len(m.text), start+lineMax)
+	if cut := strings.IndexByte(m.text[start:end], '\n'); cut >= 0 {
+		end = start + cut
+	}
+	return m.text[from:end]
+}
+
+// lineWorth tells a line of a stack or of settings from one that says something.
+// After the line of a Python frame comes a line of the program.
+func lineWorth(line string, frame, first bool) (worth int8, isFrame bool) {
+	text := strings.TrimLeft(line, " \t")
+	indented := len(text) < len(line)
+	switch {
+	case strings.HasPrefix(text, `File "`) && strings.Contains(text, ", line "):
+		return -inNoise, true
+	case frame && indented:
+		return -inNoise, false
+	case indented && strings.HasPrefix(text, "at ") && strings.ContainsAny(text, "(/:."),
+		strings.HasPrefix(text, "goroutine ") && strings.Contains(text, "["),
+		strings.HasPrefix(text, "created by "),
+		strings.HasPrefix(text, "Traceback (most recent"),
+		indented && strings.HasPrefix(text, "/") && strings.Contains(text, ".go:"),
+		indented && strings.HasPrefix(text, "from ") && strings.Contains(text, ":in "),
+		strings.HasPrefix(text, "#") && len(text) > 4 && strings.Contains(text, " 0x"):
+		return -inNoise, false
+	case isBanner(text, indented):
+		return -inNoise, false
+	}
+	if !first || strings.Contains(line, " msg=") {
+		if level := levelOf(text); level < 0 {
+			return level, false
+		}
+	}
+	return 0, false
+}
+
+// isBanner tells what programs print about themselves and their input.
+func isBanner(text string, indented bool) bool {
+	for _, prefix := range [...]string{
+		"ffmpeg version", "ffprobe version", "built with ", "configuration:", "Stream #", "Metadata:", "Input #", "Output #", "Press [q]", "frame=", "Stream mapping:",
+		"libav", "libsw", "libpostproc", "encoder         :", "handler_name ", "Side data:", "<style", "<script", "<meta", "<link", "Duration:", "User-Agent:", "Server:",
+	} {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	if !indented {
+		return false
+	}
+	for _, prefix := range [...]string{"title ", "artist ", "album ", "comment ", "description ", "encoder ", "copyright ", "creation_time ", "major_brand ", "compatible_brands ", "minor_version "} {
+		if strings.HasPrefix(text, prefix) && strings.Contains(text, ": ") {
+			return true
+		}
+	}
+	return false
+}
+
+// levelOf looks for the level of a line of a log near its beginning.
+func levelOf(text string) int8 {
+	head := text[:min(len(text), 64)]
+	for _, word := range [...]string{"WARN", "warn", "INFO", "info", "DEBUG", "debug", "TRACE", "trace", "NOTICE", "notice", "Warning", "warning", "WARNING"} {
+		i := strings.Index(head, word)
+		if i < 0 || i > 0 && isLetterOrDigit(head[i-1]) {
+			continue
+		}
+		if end := i + len(word); end == len(head) || !isLetterOrDigit(head[end]) || strings.HasPrefix(head[end:], "ING") || strings.HasPrefix(head[end:], "ing") {
+			if i == 0 || strings.IndexByte("[=:<(|\" 0123456789", head[i-1]) >= 0 && logHead(head[:i]) {
+				return -18
+			}
+		}
+	}
+	return 0
+}
+
+// logHead reports whether what stands before a level looks like the head of a
+// line of a log: no words but names of fields.
+func logHead(head string) bool {
+	words := 0
+	for _, f := range strings.Fields(head) {
+		if isLetterOrDigit(f[0]) && (f[0] < '0' || f[0] > '9') && !strings.ContainsAny(f, "=[]:.") {
+			words++
+		}
+	}
+	return words <= 1
+}
+
+func isLetterOrDigit(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// quoteMax is the length of a quoted name in tokens; what is longer is a text.
+const quoteMax = 9
+
+// quotes finds names in quotes, and the values of fields.
+func (r *reader) quotes(m *matcher) {
+	tokens := m.tokens
+	sym := 0
+	for i := 0; i < len(tokens); i++ {
+		t := &tokens[i]
+		if t.Kind != scan.Punct || !isQuote(t.Hash) {
+			continue
+		}
+		for sym < len(m.syms) && int(m.syms[sym].token) < i {
+			sym++
+		}
+		end := closing(tokens, i)
+		if end < 0 {
+			continue
+		}
+		if end+1 < len(tokens) && tokens[end+1].Kind == scan.Punct && tokens[end+1].Hash == ':' {
+			r.field(m, sym, i, end)
+			continue
+		}
+		if i > 0 && !t.Glued && tokens[i-1].Kind == scan.Word && !saysSomething(m.text[tokens[i-1].Start:tokens[i-1].End]) {
+			for k := sym; k < len(m.syms) && int(m.syms[k].token) < end; k++ {
+				r.lower(k, inQuote)
+			}
+			i = end
+		}
+	}
+}
+
+func (r *reader) lower(sym, by int) {
+	r.adjust[sym] = int8(max(-inNoise, int(r.adjust[sym])-by))
+}
+
+func isQuote(char uint64) bool {
+	switch char {
+	case '"', '\'', '`', '“', '‘', '«':
+		return true
+	}
+	return false
+}
+
+// closing returns the token that closes a short quotation, -1 for none.
+func closing(tokens []scan.Token, open int) int {
+	want := tokens[open].Hash
+	switch want {
+	case '“':
+		want = '”'
+	case '‘':
+		want = '’'
+	case '«':
+		want = '»'
+	case '`':
+		want = '`'
+	}
+	for i := open + 1; i < len(tokens) && i <= open+quoteMax && tokens[i].Kind != scan.Newline; i++ {
+		if tokens[i].Kind == scan.Punct && (tokens[i].Hash == want || want == '`' && tokens[i].Hash == '\'') {
+			return i
+		}
+	}
+	return -1
+}
+
+// saysSomething reports whether what a word announces in quotes is a message and
+// no name.
+func saysSomething(word string) bool {
+	if len(word) > 12 {
+		return true
+	}
+	var buf [12]byte
+	switch string(lowerASCII(buf[:0], word)) {
+	case "error", "errors", "message", "msg", "reason", "said", "says", "returned", "response", "text", "desc", "description", "details", "detail",
+		"status", "exception", "cause", "str", "saying", "with", "output", "stderr", "reads", "from", "reply", "answer", "warning", "failed", "code", "err",
+		"state", "because", "contains", "got", "fatal", "failure", "result", "errmsg", "info", "and", "or", "type", "u", "b", "f":
+		return true
+	}
+	return false
+}
+
+// field looks at a field in quotes, from token key to token end, and at its
+// value: a short value of a code field counts as a code; what was sent to the
+// other side says nothing about the failure.
+func (r *reader) field(m *matcher, sym, key, end int) {
+	kind := plainField
+	for i := key + 1; i < end; i++ {
+		if m.tokens[i].Kind == scan.Word {
+			kind = fieldKind(m.text[m.tokens[i].Start:m.tokens[i].End])
+		}
+	}
+	for ; sym < len(m.syms) && int(m.syms[sym].token) < end; sym++ {
+		r.lower(sym, inQuote) // the name of the field itself
+	}
+	if kind == plainField {
+		return
+	}
+	from := end + 2
+	to := valueEnd(m.tokens, from)
+	for k := sym; k < len(m.syms) && int(m.syms[k].token) < to; k++ {
+		switch {
+		case kind == dataField:
+			r.lower(k, inHistory)
+		case to-from <= quoteMax+2 && r.adjust[k] > -inQuote:
+			r.adjust[k] += inCode
+		}
+	}
+}
+
+type fieldType uint8
+
+const (
+	plainField fieldType = iota
+	codeField
+	dataField
+)
+
+func fieldKind(name string) fieldType {
+	if len(name) > 12 {
+		return plainField
+	}
+	var buf [12]byte
+	switch string(lowerASCII(buf[:0], name)) {
+	case "code", "type", "status", "reason", "error", "errcode", "exception", "kind", "err", "errno", "errortype", "errorcode", "subcode", "category", "ecode":
+		return codeField
+	case "input", "prompt", "payload", "params", "title", "caption", "filename", "user", "sql", "command", "args", "env", "query", "headers", "config", "options", "settings":
+		return dataField
+	}
+	return plainField
+}
+
+// valueMax bounds how far a value is followed, in tokens.
+const valueMax = 400
+
+// valueEnd returns the token behind the value that begins at token from.
+func valueEnd(tokens []scan.Token, from int) int {
+	if from >= len(tokens) {
+		return from
+	}
+	last := min(len(tokens), from+valueMax)
+	first := &tokens[from]
+	switch {
+	case first.Kind == scan.Punct && isQuote(first.Hash):
+		for i := from + 1; i < last; i++ {
+			if tokens[i].Kind == scan.Punct && tokens[i].Hash == first.Hash && (tokens[i-1].Kind != scan.Punct || tokens[i-1].Hash != '\\') {
+				return i
+			}
+		}
+	case first.Kind == scan.Punct && (first.Hash == '{' || first.Hash == '['):
+		depth := 0
+		for i := from; i < last; i++ {
+			if tokens[i].Kind != scan.Punct {
+				continue
+			}
+			switch tokens[i].Hash {
+			case '{', '[':
+				depth += int(tokens[i].End - tokens[i].Start)
+			case '}', ']':
+				if depth -= int(tokens[i].End - tokens[i].Start); depth <= 0 {
+					return i
+				}
+			}
+		}
+	default:
+		for i := from; i < last; i++ {
+			if tokens[i].Kind == scan.Punct && (tokens[i].Hash == ',' || tokens[i].Hash == '}') {
+				return i
+			}
+		}
+	}
+	return last
+}
+
+// regions lowers what is over: earlier attempts, wrappers of a cause, what was
+// the reason to try again, and the failures of tidying up.
+func (r *reader) regions(m *matcher, set *ruleset) {
+	lastMark := int32(-1)
+	for i := range m.found {
+		f := &m.found[i]
+		switch t := set.rules[f.rule].trait; {
+		case t&history != 0:
+			if f.start > lastMark && r.says(m, set, f.end, int32(len(m.syms))) {
+				lastMark = f.start
+			}
+		case t&past != 0:
+			end := f.end
+			for end < int32(len(m.syms)) && m.syms[end].gap == noGap {
+				end++
+			}
+			if r.says(m, set, end, int32(len(m.syms))) || r.says(m, set, 0, f.start) {
+				r.lowerAll(f.start, end, inHistory)
+			}
+		case t&cleanup != 0:
+			if r.says(m, set, 0, f.start) {
+				end := f.end
+				for end < int32(len(m.syms)) && m.syms[end].gap < stop {
+					end++
+				}
+				r.lowerAll(f.start, end, inHistory)
+			}
+		}
+	}
+	if lastMark > 0 {
+		r.lowerAll(0, lastMark, inHistory)
+	}
+}
+
+func (r *reader) lowerAll(from, to int32, by int) {
+	for k := from; k < to; k++ {
+		r.lower(int(k), by)
+	}
+}
+
+// says reports whether there is evidence of some weight between two symbols.
+func (r *reader) says(m *matcher, set *ruleset, from, to int32) bool {
+	const marks = history | past | cleanup | readHint
+	for i := range m.found {
+		f := &m.found[i]
+		rule := &set.rules[f.rule]
+		if f.start >= from && f.end <= to && rule.trait&marks == 0 && rule.weight >= wWeak && r.adjust[f.end-1] > -inQuote {
+			return true
+		}
+	}
+	return false
+}
+
+// place returns what the place of a phrase adds to its weight.
+func (r *reader) place(f *match) int {
+	return int(min(r.adjust[f.start], r.adjust[f.end-1]))
+}
+
+// mailReply reports whether a held status is the reply of a mail server: an
+// enhanced code follows, or mail is spoken of.
+func (r *reader) mailReply(m *matcher, f *match) bool {
+	for i := max(0, f.end-1); i <= f.end+1 && int(i) < len(m.syms); i++ {
+		if code := m.textOf(i); len(code) >= 5 && (code[0] == '4' || code[0] == '5') && code[1] == '.' && strings.Count(code, ".") == 2 {
+			return true
+		}
+	}
+	word := m.word(int(f.start))
+	return strings.HasPrefix(strings.ToLower(word), "smtp") || word == "said" || word == "RCPT" || word == "mail"
+}

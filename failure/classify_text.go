@@ -1,0 +1,253 @@
+package failure
+
+import (
+	"strings"
+
+	"github.com/redrive/redrive/internal/scan"
+)
+
+// readTexts looks at the message, at what a process has written, and, if neither
+// says much, at the details.
+func (r *reader) readTexts() {
+	r.readText(r.e.Message)
+	if len(r.e.Stderr) > 0 {
+		r.readText(tail(r.e.Stderr))
+	}
+	if len(r.e.Details) > 0 {
+		if best := r.best(); best < 0 || r.hits[best].weight < wGeneric {
+			r.readText(tail(r.e.Details))
+		}
+	}
+}
+
+// tail returns the end of bytes, where errors say what happened.
+func tail(b []byte) string { return string(b[max(0, len(b)-scan.Max):]) }
+
+// readText finds the phrases of one text, and what its patterns say.
+func (r *reader) readText(text string) {
+	if text == "" {
+		return
+	}
+	r.tokens = scan.Tokens(r.tokens[:0], text)
+	if r.c.builtin != nil {
+		r.matcher.run(r.c.builtin.machine, text, r.tokens)
+		r.context(&r.matcher)
+		r.matches(&r.matcher, r.c.builtin)
+	}
+	if r.c.own != nil {
+		r.own.run(r.c.own.machine, text, r.tokens)
+		r.context(&r.own)
+		r.matches(&r.own, r.c.own)
+	}
+	r.patterns(text)
+}
+
+// patterns runs the policy's regular expressions.
+func (r *reader) patterns(text string) {
+	for i, re := range r.c.pats {
+		rule := &r.c.rules.Patterns[i]
+		if re == nil || !forKind(rule.Kinds, r.kind) {
+			continue
+		}
+		if at := re.FindStringIndex(text[:min(len(text), PatternText)]); at != nil {
+			r.add(hit{
+				rule: r.c.ids.patterns[i], class: rule.Class, rank: RankPattern, weight: wOwnPattern, saw: text[at[0]:at[1]],
+			})
+		}
+	}
+}
+
+// matches turns what the machine has found into hits.
+func (r *reader) matches(m *matcher, set *ruleset) {
+	r.regions(m, set)
+	for i := range m.found {
+		f := &m.found[i]
+		rule := &set.rules[f.rule]
+		if !forKind(rule.kinds, r.kind) {
+			continue
+		}
+		place := r.place(f)
+		if place <= -inNoise {
+			continue
+		}
+		saw := m.saw(f)
+		switch {
+		case rule.trait&(readStatus|readExit|readErrno|readWinError|readSQLState|readMySQL|readCurl) != 0:
+			from := len(r.hits)
+			r.number(m, f, rule, saw)
+			for k := from; k < len(r.hits); k++ {
+				r.hits[k].weight += place
+			}
+		case rule.trait&readHint != 0:
+			r.readHint(m, f)
+		case rule.trait&readLimit != 0:
+			if m.num(f.held[1]) > m.num(f.held[0]) && m.num(f.held[0]) > 0 {
+				r.add(hit{rule: rule.id, class: rule.class, rank: RankText, weight: rule.weight, saw: saw, at: f.end})
+			}
+		default:
+			r.traits |= rule.trait
+			if rule.class != "" {
+				r.add(hit{
+					rule: rule.id, class: rule.class, rank: rule.rank, trait: rule.trait, saw: saw, at: f.end,
+					weight: rule.weight + place - r.denied(m, f, rule),
+				})
+			}
+		}
+	}
+}
+
+// saw returns the part of the text that a phrase was found in.
+func (m *matcher) saw(f *match) string {
+	first, last := m.syms[f.start].token, m.syms[f.end-1].token
+	for int(last+1) < len(m.tokens) && int(f.end) < len(m.syms) && last+1 < m.syms[f.end].token && m.tokens[last+1].Kind == scan.Word {
+		last++
+	}
+	return m.text[m.tokens[first].Start:m.tokens[last].End]
+}
+
+func (m *matcher) num(sym int32) int64 {
+	if sym < 0 {
+		return -1
+	}
+	t := &m.tokens[m.syms[sym].token]
+	if t.Kind != scan.Number {
+		return -1
+	}
+	return t.Num
+}
+
+// denied returns how much less a phrase is worth that the text denies, or uses
+// as the name of a setting: "no timeout", "timeout=30".
+func (r *reader) denied(m *matcher, f *match, rule *textRule) int {
+	if !retriable(rule.class) || rule.weight >= wOwnPattern {
+		return 0
+	}
+	less := 0
+	if last := m.syms[f.end-1].token; rule.weight <= wSaid+4 && int(last+1) < len(m.tokens) {
+		if next := &m.tokens[last+1]; next.Kind == scan.Punct && next.Hash == '=' {
+			less = inQuote
+		}
+	}
+	for i := f.start - 1; i >= 0 && i >= f.start-2 && m.syms[i+1].gap == noGap; i-- {
+		switch m.word(int(i)) {
+		case "no", "not", "without", "isn't", "wasn't", "non", "never":
+			return inHistory
+		case "a", "an", "the", "any", "due", "because":
+		default:
+			return less
+		}
+	}
+	return less
+}
+
+// word returns a symbol's word if it is a short one.
+func (m *matcher) word(i int) string {
+	t := &m.tokens[m.syms[i].token]
+	if t.Kind != scan.Word || t.End-t.Start > 16 {
+		return ""
+	}
+	return m.text[t.Start:t.End]
+}
+
+// number reads what a held number says.
+func (r *reader) number(m *matcher, f *match, rule *textRule, saw string) {
+	held := f.held[1]
+	n := m.num(held)
+	if held < 0 && rule.trait&readStatus != 0 { // the status is a word of the phrase
+		for i := f.start; i < f.end && n < 0; i++ {
+			n = m.num(i)
+		}
+	}
+	at := f.end
+	switch {
+	case rule.trait&readStatus != 0:
+		if n >= 400 && n < 600 {
+			if r.mailReply(m, f) {
+				r.mailStatus(int(n), RankText, at, saw)
+			} else {
+				r.status(int(n), RankText, at, saw)
+			}
+		}
+	case rule.trait&readExit != 0:
+		r.exit(n, RankText, at, saw)
+	case rule.trait&readErrno != 0:
+		r.errnoNumber(n, RankText, at, saw, 0)
+	case rule.trait&readWinError != 0:
+		if name := winErrors[n]; name != "" && n >= 2 {
+			r.errno(name, RankText, at, saw, 0)
+		}
+	case rule.trait&readCurl != 0:
+		if x, ok := statusOf(curlExits, int(n)); ok {
+			r.add(hit{rule: "curl", class: x.class, rank: RankText, weight: x.weight, at: at, saw: saw})
+		}
+	case rule.trait&readSQLState != 0:
+		if f.held[0] != held && !m.inParens(held) {
+			return // ERROR 1213 (40001)
+		}
+		r.sqlState(m.textOf(held), at, saw)
+		if f.held[0] != held {
+			r.sqlState(m.textOf(f.held[0]), at, saw)
+		}
+	case rule.trait&readMySQL != 0:
+		r.vendor(m, f, n, saw)
+	}
+}
+
+// inParens reports whether a symbol stands right behind a parenthesis or bracket.
+func (m *matcher) inParens(sym int32) bool {
+	start := m.tokens[m.syms[sym].token].Start
+	return start > 0 && (m.text[start-1] == '(' || m.text[start-1] == '[')
+}
+
+func (m *matcher) textOf(sym int32) string {
+	if sym < 0 {
+		return ""
+	}
+	t := &m.tokens[m.syms[sym].token]
+	return m.text[t.Start:t.End]
+}
+
+// sqlState reads five characters of a text as a SQLSTATE.
+func (r *reader) sqlState(code string, at int32, saw string) {
+	if len(code) != 5 || strings.ToUpper(code) != code || strings.IndexAny(code, "0123456789") < 0 {
+		return
+	}
+	if s, ok := sqlClassOf(code); ok {
+		r.add(hit{rule: s.rule, class: s.class, rank: RankText, weight: s.weight, at: at, saw: saw, code: code})
+	}
+}
+
+// vendor reads an error number of a database; the phrase says of which.
+func (r *reader) vendor(m *matcher, f *match, n int64, saw string) {
+	table, rule := mysqlErrors, "mysql"
+	switch word := strings.ToLower(m.word(int(f.start))); word {
+	case "ora", "oracle":
+		table, rule = oracleErrors, "oracle"
+		if n < 0 {
+			n = digits(m.textOf(f.held[1]))
+		}
+	case "msg", "mssql", "sqlserver", "tsql", "sqlclient", "server", "number":
+		table, rule = mssqlErrors, "mssql"
+	case "error", "errno", "code", "er", "query", "general":
+		if n < 1000 || n > 4999 {
+			return
+		}
+	}
+	if v, ok := vendorOf(table, n); ok {
+		r.add(hit{rule: rule, class: v.class, rank: RankText, weight: v.weight, at: f.end, saw: saw})
+	}
+}
+
+// digits reads the digits at the end of a name.
+func digits(s string) int64 {
+	n, any := int64(0), false
+	for _, c := range []byte(s) {
+		if c >= '0' && c <= '9' && n < 1<<40 {
+			n, any = n*10+int64(c-'0'), true
+		}
+	}
+	if !any {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,297 @@
+package failure
+
+import "github.com/redrive/redrive/internal/scan"
+
+// symbol is one word of a text, or what else counts as one step of a phrase.
+type symbol struct {
+	word   int32  // its number in the machine, 0 for one in no phrase
+	token  int32  // which token it is
+	bits   uint64 // of the word and of what begins here, see bitOf
+	kind   scan.Kind
+	gap    gapKind
+	nfused uint8
+	fused  int32 // synonyms that begin here
+}
+
+// fusion is a row of words that means something.
+type fusion struct{ word, next int32 } // next is the symbol behind it
+
+// gapKind is what stands in front of a symbol, the strongest of it.
+type gapKind uint8
+
+const (
+	noGap   gapKind = iota // white space, quotes, hyphens
+	softGap                // a comma, a colon, a parenthesis
+	stop                   // the end of a sentence
+	lineGap                // the end of a line
+	textGap                // the beginning of the text
+)
+
+// match is a phrase that was found: of which rule, and where. held are the first
+// and the last symbol that placeholders have taken, -1 for none.
+type match struct {
+	rule       int32
+	start, end int32 // symbols
+	held       [2]int32
+}
+
+// matcher finds the phrases of a machine in a text. It may be used again.
+type matcher struct {
+	m      *machine
+	text   string
+	tokens []scan.Token
+	syms   []symbol
+	fused  []fusion
+	found  []match
+	steps  int // that may still be made
+}
+
+const (
+	matchesMax   = 2048 // per text
+	stepsPerWord = 256  // bounds what gaps can cost
+)
+
+// run finds the phrases in the text of the tokens.
+func (r *matcher) run(m *machine, text string, tokens []scan.Token) {
+	r.m, r.text, r.tokens = m, text, tokens
+	r.syms, r.fused, r.found = r.syms[:0], r.fused[:0], r.found[:0]
+	r.symbols()
+	r.fuse()
+	r.steps = 4096 + stepsPerWord*len(r.syms)
+	for i := range r.syms {
+		s := &r.syms[i]
+		if s.word != 0 {
+			r.enter(s.word, i, i+1)
+		}
+		for _, f := range r.fused[s.fused : s.fused+int32(s.nfused)] {
+			r.enter(f.word, i, int(f.next))
+		}
+		if s.kind != scan.Word {
+			for k := range m.holds {
+				r.take(&m.holds[k], i, i, [2]int32{-1, -1})
+			}
+		}
+	}
+}
+
+// enter begins all phrases that begin with a word.
+func (r *matcher) enter(word int32, start, next int) {
+	bits := uint64(0)
+	if next < len(r.syms) && r.syms[next].gap <= softGap {
+		bits = r.syms[next].bits
+	}
+	for _, e := range r.m.starts[word] {
+		if e.next&bits != 0 || e.next == ^uint64(0) {
+			r.walk(e.state, start, next, [2]int32{-1, -1})
+		}
+	}
+}
+
+// symbols turns tokens into symbols.
+func (r *matcher) symbols() {
+	gap, dot := textGap, false
+	for i := range r.tokens {
+		t := &r.tokens[i]
+		switch t.Kind {
+		case scan.Punct:
+			if t.Hash == '.' {
+				dot = true
+			} else {
+				gap = max(gap, gapOf(t.Hash))
+			}
+			continue
+		case scan.Newline:
+			gap = max(gap, lineGap)
+			continue
+		}
+		if dot && !t.Glued {
+			gap = max(gap, stop)
+		}
+		s := symbol{kind: t.Kind, gap: gap, token: int32(i)}
+		switch {
+		case t.Kind == scan.Word:
+			s.word = r.m.words.get(t.Hash)
+		case t.Kind == scan.Number && t.Num >= 0:
+			s.word = r.m.words.get(numberHash(t.Num))
+		}
+		if s.word != 0 {
+			s.bits = bitOf(s.word)
+		}
+		r.syms = append(r.syms, s)
+		gap, dot = noGap, false
+	}
+}
+
+func gapOf(char uint64) gapKind {
+	switch char {
+	case '"', '\'', '`', '-', '_', '/', '*', '\\', '$', '@', '#', '~', '^', '%', '’', '‘', '“', '”':
+		return noGap
+	case '!', '?', ';', '。', '！':
+		return stop
+	}
+	return softGap
+}
+
+// fuse finds the rows of words that mean something.
+func (r *matcher) fuse() {
+	for i := range r.syms {
+		s := &r.syms[i]
+		s.fused = int32(len(r.fused))
+		if s.word == 0 || s.kind != scan.Word {
+			continue
+		}
+		at := int32(0)
+		for j := i; j < len(r.syms) && (j == i || r.syms[j].gap == noGap) && r.syms[j].word != 0; j++ {
+			if at = r.m.fused.get(fuseKey(at, r.syms[j].word)); at == 0 {
+				break
+			}
+			for _, word := range r.m.means[at] {
+				r.fused = append(r.fused, fusion{word, int32(j + 1)})
+				s.nfused++
+				s.bits |= bitOf(word)
+			}
+		}
+	}
+}
+
+// walk looks at what may follow a state at symbol i.
+func (r *matcher) walk(at int32, start, i int, held [2]int32) {
+	if r.steps--; r.steps < 0 {
+		return
+	}
+	s := &r.m.states[at]
+	if s.outs > 0 {
+		r.emit(s, start, i, held)
+	}
+	for k := s.step; k < s.step+s.steps; k++ {
+		step := &r.m.steps[k]
+		for j := i; j <= i+int(step.gap) && j < len(r.syms) && r.syms[j].gap <= softGap; j++ {
+			if r.take(step, start, j, held) {
+				break
+			}
+		}
+	}
+}
+
+// take makes a step if the symbol at i allows it, in each of its meanings.
+func (r *matcher) take(s *step, start, i int, held [2]int32) bool {
+	sym := &r.syms[i]
+	if s.word == 0 {
+		n := r.takes(s.hold, i)
+		if n == 0 {
+			return false
+		}
+		if held[0] < 0 {
+			held[0] = int32(i)
+		}
+		held[1] = int32(i)
+		r.walk(s.to, start, i+n, held)
+		return true
+	}
+	took := false
+	if sym.word != 0 && r.m.is(s.word, sym.word) {
+		took = true
+		r.walk(s.to, start, i+1, held)
+	}
+	for _, f := range r.fused[sym.fused : sym.fused+int32(sym.nfused)] {
+		if r.m.is(s.word, f.word) {
+			took = true
+			r.walk(s.to, start, int(f.next), held)
+		}
+	}
+	return took
+}
+
+// is reports whether a word is the one that is wanted, or in the set.
+func (m *machine) is(wanted, word int32) bool {
+	if wanted > 0 {
+		return wanted == word
+	}
+	return m.sets[-wanted*m.width+word>>6]&(1<<(word&63)) != 0
+}
+
+// takes returns how many symbols a placeholder takes, 0 if it does not fit.
+func (r *matcher) takes(h placeholder, i int) int {
+	s := &r.syms[i]
+	t := &r.tokens[s.token]
+	is := false
+	switch h {
+	case anyToken:
+		is = true
+	case aNumber:
+		is = s.kind == scan.Number
+	case aStatus:
+		is = s.kind == scan.Number && t.Num >= 400 && t.Num < 600
+	case anID:
+		is = s.kind == scan.ID || s.kind == scan.Number
+	case aPath:
+		is = s.kind == scan.Path || s.kind == scan.File
+	case aURL:
+		is = s.kind == scan.URL
+	case aHost:
+		is = s.kind == scan.Host || s.kind == scan.IP
+	case aValue:
+		is = s.kind == scan.Number || s.kind == scan.ID || s.kind == scan.Word
+	case aDuration, aSize:
+		if s.kind == scan.Number && i+1 < len(r.syms) && r.unit(h, i+1) {
+			return 2
+		}
+	}
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func (r *matcher) unit(h placeholder, i int) bool {
+	word := &r.tokens[r.syms[i].token]
+	if word.Kind != scan.Word || word.End-word.Start > 12 {
+		return false
+	}
+	var buf [12]byte
+	name := lowerASCII(buf[:0], word.Text(r.text))
+	if h == aSize {
+		return sizeUnits[string(name)]
+	}
+	_, ok := unitNanos[string(name)]
+	return ok
+}
+
+func lowerASCII(dst []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// emit records the phrases that end before symbol i.
+func (r *matcher) emit(s *state, start, i int, held [2]int32) {
+	for k := s.out; k < s.out+s.outs; k++ {
+		o := &r.m.outs[k]
+		if len(r.found) >= matchesMax || r.unwanted(o.before, start-1, start) || r.unwanted(o.after, i, i) {
+			continue
+		}
+		r.found = append(r.found, match{rule: o.rule, start: int32(start), end: int32(i), held: held})
+	}
+}
+
+// unwanted reports whether the symbol at i is in the set, with no end of a
+// sentence at the border.
+func (r *matcher) unwanted(set int32, i, border int) bool {
+	if set == 0 || i < 0 || i >= len(r.syms) || r.syms[border].gap > softGap {
+		return false
+	}
+	if w := r.syms[i].word; w != 0 && r.m.is(-set, w) {
+		return true
+	}
+	for _, f := range r.fused[r.syms[i].fused : r.syms[i].fused+int32(r.syms[i].nfused)] {
+		if r.m.is(-set, f.word) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package failure
+
+// rule is one thing that programs say in many ways: a class, how much the words
+// are worth as evidence, and the phrases, one a line. Rules are data: a phrase
+// is what a family of programs says, not a line that somebody has seen.
+type rule struct {
+	id      string
+	class   Class
+	weight  int
+	trait   trait
+	phrases string
+}
+
+// Weights say how specific evidence is. Of several pieces the heaviest decides;
+// what is written between them gives a little more or less.
+const (
+	wDecides  = 90 // refines every code and status: "insufficient quota" within a 429
+	wCode     = 80 // names of codes that mean one thing: ECONNREFUSED, NoSuchKey
+	wStrong   = 70 // what is said of one cause only: "connection refused"
+	wStatus   = 60 // statuses that mean one thing: 429, 503
+	wSaid     = 54 // plain statements: "permission denied", "must be positive"
+	wGeneric  = 46 // statuses that mean many things: 400, 403, 404, 500
+	wWeak     = 34 // words that mostly mean it: "invalid", "timeout"
+	wFaint    = 24 // better than nothing: "memory", "rejected"
+	wNothing  = 10 // says that nothing is known
+	inCode    = 8  // more, where the text gives it as a code
+	inQuote   = 24 // less, in the name of something
+	inHistory = 30 // less, in what is over: an earlier attempt, a wrapper, a clean-up
+	inNoise   = 99 // less, in stack frames and settings
+)
+
+// trait is what is special about a rule.
+type trait uint32
+
+const (
+	identifiers  trait = 1 << iota // its phrases are also names written as one word
+	perMoment                      // speaks of seconds or minutes
+	perPeriod                      // speaks of days, months or plans
+	money                          // speaks of money
+	history                        // what is before it, up to the last of its kind, is over
+	past                           // what follows in the same sentence is over
+	cleanup                        // what follows is about tidying up
+	readStatus                     // the held number is an HTTP or SMTP status
+	readExit                       // … the exit code of a process
+	readErrno                      // … an errno
+	readWinError                   // … an error of Windows
+	readSQLState                   // the held value is a SQLSTATE
+	readMySQL                      // the held number is an error of MySQL
+	readCurl                       // … of curl
+	readHint                       // a wait that the other side asks for
+	readLimit                      // a limit and what was asked for
+)
+
+// builtinRules are all families.
+func builtinRules() []rule {
+	families := [][]rule{
+		evidenceRules, transportRules, serviceRules, rateRules, quotaRules, authRules, permissionRules,
+		notFoundRules, limitRules, inputRules, validationRules, businessRules, contentRules, resourceRules,
+		databaseRules, brokerRules, cloudRules, modelRules, mediaRules, processRules, mailRules, bugRules,
+		foreignRules, typeRules, genericRules,
+	}
+	var all []rule
+	for _, family := range families {
+		all = append(all, family...)
+	}
+	return all
+}

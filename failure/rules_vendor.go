@@ -1,0 +1,553 @@
+package failure
+
+// databaseRules are what databases say beside their codes.
+var databaseRules = []rule{
+	{id: "db.conflict", class: TemporaryServiceError, weight: wCode, trait: identifiers, phrases: `
+		(deadlock|deadlocked) !(risk)
+		deadlock (found|detected|victim)
+		deadlock victim
+		(could not|cannot) serialize
+		serialization (failure|error|conflict|anomaly)
+		serialize access
+		(write|transaction|commit|update|read write|snapshot) conflict
+		WriteConflict
+		(transaction|txn|tx) (was|has been|is|had|got)? (been)? (aborted|rolled back|retry|conflict|conflicted|restart|too old|deadlocked|cancelled due|could not be committed|in progress exception)
+		(restart|retry|rerun|redo) (the|your|this)? transaction
+		transaction (retry|restart|conflict|aborted|contention|in conflict)
+		TransientTransactionError
+		UnknownTransactionCommitResult
+		RetryableWriteError
+		TransactionConflict
+		TransactionCanceledException
+		TransactionInProgressException
+		ConflictException
+		OperationAborted
+		ConcurrentModification
+		ConcurrencyException
+		lock wait timeout
+		(lock|row lock|table lock|latch|lease|mutex|advisory lock|semaphore) ...3 (timeout|timed out|not available|unavailable|wait|contention|conflict|could not|busy|held|taken|request time out|acquire|obtained|is held)
+		(cannot|could not|unable to|failed to|failed) (acquire|obtain|get|take|acquiring|obtaining|lock) ...2 (lock|lease|mutex|semaphore|advisory lock|row|latch)
+		(database|table|schema|row|record|file|resource|db|state|index|tuple|document|object|repository|workspace|dpkg|apt) (is|was|already|currently)? (is)? locked !(out|by user|by administrator|account)
+		SQLITE BUSY
+		SQLITE LOCKED
+		database is locked
+		database table is locked
+		state lock
+		index lock
+		another (process|git process|instance|operation|transaction|update|client|session|user|copy|request|job|worker) (is|has|seems|holds|running|already|in progress)
+		(operation|update|deployment|change|migration|request|backup|snapshot|another operation) (is|already|currently)? in progress
+		(resource|object) (is)? (contended|contention)
+		too much contention
+		contention (on|these|detected)
+		(aborted|abort) due to (concurrent|conflict|contention)
+		concurrent (update|modification|transaction|write|access|change)
+		could not obtain lock
+		NOWAIT
+		snapshot (too old|isolation)
+		(optimistic|concurrency) ...2 retry
+		RETRY SERIALIZABLE
+		RETRY WRITE TOO OLD
+		ReadWithinUncertaintyInterval
+		restart read required`},
+	{id: "db.state", class: TemporaryServiceError, weight: wStrong + 2, trait: identifiers, phrases: `
+		(database|server|system|cluster|instance|mysql|postgres|mariadb|redis|mongodb|oracle|elasticsearch) (system)? (is)? (in)? (starting up|shutting down|in recovery|recovery mode|not yet accepting|not accepting|in standby|in restricted|being upgraded|mounting|closing|stopped|suspended|not open|paused|restoring|being recovered|auto closing|offline)
+		not yet accepting connections
+		hot standby
+		conflict with recovery
+		terminating connection due to (administrator|conflict|crash|idle)
+		terminating connection
+		administrator command
+		(server|database|primary|master) (was|is|has been)? (shut down|shutdown|restarted|restarting|stopped|going down)
+		(server)? shutdown in progress
+		server shutdown
+		(is|not|the) (not)? (a)? (primary|master|writable) (node|member|replica)?
+		NotWritablePrimary
+		NotPrimaryNoSecondaryOk
+		not master
+		PrimarySteppedDown
+		InterruptedDueToReplStateChange
+		InterruptedAtShutdown
+		NoPrimary
+		replica set ...3 (no primary|not reachable|down|unavailable)
+		no primary
+		MASTERDOWN
+		CLUSTERDOWN
+		hash slot not served
+		LOADING redis
+		loading the dataset
+		redis is loading
+		TRYAGAIN
+		MOVED <number>
+		ASK <number>
+		BUSY redis
+		busy running a script
+		NOREPLICAS
+		READONLY you cannot write
+		write against a read only replica
+		(server|mysql|mariadb|instance) ...5 read only
+		read only (replica|mode|option|node|server|state)
+		cannot execute <value> in a read only transaction
+		(transaction|connection) ...3 (idle|killed|terminated) ...2 (timeout|session|administrator)
+		MISCONF
+		stop writes on bgsave
+		(search|all) shards failed
+		all shards failed
+		no shard available
+		(shard|shards|primary shard) ...4 (unavailable|not active|failed|timeout|unassigned|missing)
+		unavailable_shards_exception
+		master_not_discovered_exception
+		cluster_block_exception
+		NoNodeAvailable
+		NoHostAvailable
+		NoServersAvailable
+		(unavailable|write timeout|read timeout|overloaded) exception
+		WriteTimeout
+		ReadTimeout
+		(cannot|could not) achieve consistency
+		(not)? enough replicas
+		replication (lag|behind|is behind|slot is active)
+		(query|connection) (was)? killed
+		query execution was interrupted
+		(the)? kill (command|signal)
+		node is (not)? (ready|bootstrapping|joining|down)
+		range unavailable
+		(tablet|region|raft) (server)? ...2 (not|unavailable|leader|split|epoch)
+		result is ambiguous
+		commit (outcome|result|state) unknown
+		EpochNotMatch
+		region is unavailable
+		server is busy
+		prepared statement ...3 (does not exist|already exists|no longer exists)
+		cached plan must not change
+		conn busy
+		current transaction is aborted`},
+	{id: "db.constraint", class: BusinessLogicError, weight: wStrong + 4, trait: identifiers, phrases: `
+		duplicate (key|entry|value|record|row|document|primary key|object|id|name|item|unique|index key|keys|error collection|user|email)
+		(unique|primary key|foreign key|check|exclusion|referential|uniqueness|not null|integrity|reference|referential integrity|unique key) (constraint|index|violation|constraints|key|contraint) ...3 (violated|violation|failed|fails|failure|error|violates|conflict)?
+		(violates|violated|violation of|violating|conflicts with) ...3 (unique|foreign|primary|check|exclusion|constraint|referential|integrity|key) (key|constraint|index)?
+		E11000
+		IntegrityError
+		IntegrityConstraintViolation
+		UniqueViolation
+		UniqueConstraintViolation
+		ForeignKeyViolation
+		ForeignKeyConstraintViolation
+		SequelizeUniqueConstraintError
+		DuplicateKeyException
+		DuplicateKeyError
+		RecordNotUnique
+		ConstraintViolation
+		DataIntegrityViolationException
+		ConstraintError
+		(cannot|could not) (add or update|delete or update|insert duplicate|delete a parent|add a child) ...2 (row|key|child|parent|record)?
+		cannot (delete|drop|truncate) ...6 (depend|dependency|referenced|foreign|because other|still)
+		other objects depend
+		(still|is) referenced
+		is not present in table
+		already exists in table
+		BUSYGROUP`},
+	{id: "db.statement", class: ValidationError, weight: wStrong + 2, trait: identifiers, phrases: `
+		(column|relation|table|function|schema|operator|type|view|sequence|procedure|trigger|index|extension|aggregate|language|collation|cast|role|savepoint|cursor|prepared statement|constraint|field|attribute|alias|database) ...3 does not exist
+		(unknown|no such|invalid|undefined|ambiguous|missing|nonexistent) (column|table|function|procedure|operator|collation|character set|relation|identifier|object name|column name|view|field in|aggregate|savepoint|prepared statement|storage engine)
+		no such (table|column|function|collation|module|savepoint|view|trigger)
+		(column|table|identifier) ...2 (ambiguous|not found|unknown|invalid|noexist)
+		table or view does not exist
+		(column|columns|value|values|field) count does not match
+		column ... cannot be null
+		cannot be null
+		(null value|null values|not null) ...5 (constraint|not null|column|violates|not allowed)
+		(value|data|string|number|numeric|integer|bigint|smallint|timestamp|date) ...3 out of range
+		(invalid|incorrect) input (syntax|value)
+		invalid (text|byte|input|datetime|escape|parameter) ...2 (representation|sequence|syntax|format|string|value)
+		(incorrect|truncated incorrect|out of range|invalid) (integer|datetime|date|string|decimal|double|time|value|float|json) (value|text|format|for)?
+		numeric field overflow
+		arithmetic overflow
+		operand type clash
+		conversion failed when converting
+		could not determine data type
+		more than one row
+		(wrong|incorrect) (number|type) of ...2 (arguments|parameters|columns|values)
+		syntax error (at|in|near|or)
+		sql (syntax|command not properly ended|compilation error|statement)
+		(group by|aggregate|having|order by) ...4 (must|invalid|cannot|not allowed)
+		must appear in the group by
+		operator does not exist
+		cannot (cast|coerce|compare|insert explicit|insert null|insert the value)
+		column name or number of supplied values
+		WRONGTYPE
+		NOSCRIPT
+		EXECABORT
+		CROSSSLOT
+		wrong kind of value
+		ERR (syntax|unknown|wrong|value|invalid|no such|index|bit|increment|hash|min or max|offset)
+		unknown command
+		value is not (an integer|a valid)
+		(index|mapping|document|query) ...2 (parsing|failed to parse|mapping|shard) exception
+		(unknown|bad|invalid) (operator|top level operator|update operator|query operator|modifier|pipeline stage)
+		document failed validation
+		cannot scan (null|into)
+		destination (pointer|must|not a pointer)
+		expected <number> arguments
+		(sql|query|result) ...4 expected ...4 (arguments|columns|destination)
+		converting (null|argument|driver) ...3 (unsupported|to|type)
+		inconsistent datatypes
+		SchemaError
+		InvalidSchema
+		ProgrammingError
+		DataError
+		NotSupportedError
+		StatementInvalid`},
+}
+
+// brokerRules are what brokers of messages say: the names of Kafka's errors, the
+// replies of AMQP, NATS, Pulsar and the like.
+var brokerRules = []rule{
+	{id: "broker.retriable", class: TemporaryServiceError, weight: wCode, trait: identifiers, phrases: `
+		LEADER NOT AVAILABLE
+		NOT LEADER (FOR PARTITION|OR FOLLOWER)
+		NotLeaderForPartition
+		REPLICA NOT AVAILABLE
+		COORDINATOR (LOAD IN PROGRESS|NOT AVAILABLE)
+		GROUP (LOAD IN PROGRESS|COORDINATOR NOT AVAILABLE)
+		NOT COORDINATOR
+		NotCoordinatorForGroup
+		NOT ENOUGH REPLICAS
+		REBALANCE IN PROGRESS
+		(group|consumer group) (is)? rebalancing
+		(UNKNOWN MEMBER ID|ILLEGAL GENERATION|FENCED INSTANCE ID|MEMBER ID REQUIRED|STALE MEMBER EPOCH|FENCED MEMBER EPOCH|UNRELEASED INSTANCE ID)
+		(KAFKA STORAGE ERROR|BROKER NOT AVAILABLE|NOT CONTROLLER|PREFERRED LEADER NOT AVAILABLE|ELIGIBLE LEADERS NOT AVAILABLE|FETCH SESSION (ID NOT FOUND|TOPIC ID ERROR)|INVALID FETCH SESSION EPOCH|UNKNOWN LEADER EPOCH|FENCED LEADER EPOCH|OFFSET NOT AVAILABLE|CONCURRENT TRANSACTIONS|UNSTABLE OFFSET COMMIT|LISTENER NOT FOUND|ELECTION NOT NEEDED|CORRUPT MESSAGE|REASSIGNMENT IN PROGRESS|STALE BROKER EPOCH|OPERATION NOT ATTEMPTED|BROKER ID NOT REGISTERED|UNKNOWN TOPIC ID|INCONSISTENT TOPIC ID|TRANSACTION ABORTABLE)
+		KafkaError
+		KafkaJSConnectionError
+		KafkaJSRequestTimeoutError
+		KafkaTimeoutError
+		NoBrokersAvailable
+		(local:)? (broker transport failure|all broker connections are down|queue full)
+		RD KAFKA RESP ERR (TRANSPORT|ALL BROKERS DOWN|QUEUE FULL|MSG TIMED OUT|TIMED OUT)
+		larger than available brokers
+		CommitFailedError
+		CommitFailedException
+		offset commit failed
+		CONNECTION FORCED
+		RESOURCE LOCKED
+		channel (closed|exception) by server
+		consumer cancelled by server
+		(nack|nacked|not acknowledged|negatively acknowledged|unacked|not confirmed) ...3 (broker|by|server|message|returned)
+		nats: (no responders|timeout|connection closed|slow consumer|stale connection|no servers)
+		no responders
+		slow consumer
+		jetstream ...3 (unavailable|temporarily)
+		(memory|disk) (resource)? alarm
+		connection blocked
+		ProducerBlockedQuotaExceeded
+		(topic|partition|bundle|ledger|namespace bundle) ...4 (not served|being unloaded|temporarily unavailable|is fenced|fenced)
+		ServiceNotReady
+		MetadataError
+		TopicTemporarilyUnavailable
+		shard ...2 iterator expired
+		ExpiredIteratorException
+		(visibility timeout|receipt handle) ...2 expired`},
+	{id: "broker.topic", class: NotFound, weight: wStrong + 4, trait: identifiers, phrases: `
+		UNKNOWN TOPIC OR PARTITION
+		UNKNOWN TOPIC
+		UnknownTopicOrPart
+		(does not|not) host this topic
+		no (queue|exchange|route|consumers|vhost) (in vhost|for|found|named|to)?
+		NO ROUTE
+		NO CONSUMERS
+		GROUP ID NOT FOUND
+		NOGROUP
+		UNKNOWN SUBSCRIPTION
+		TRANSACTIONAL ID NOT FOUND
+		(stream|consumer|queue|topic|subscription|exchange) not found
+		AWS SimpleQueueService NonExistentQueue
+		(queue|topic) does not exist`},
+	{id: "broker.invalid", class: ValidationError, weight: wStrong + 2, trait: identifiers, phrases: `
+		(INVALID (TOPIC EXCEPTION|REQUIRED ACKS|PARTITIONS|REPLICATION FACTOR|REPLICA ASSIGNMENT|CONFIG|REQUEST|TIMESTAMP|GROUP ID|SESSION TIMEOUT|COMMIT OFFSET SIZE|PRODUCER EPOCH|TXN STATE|TXN TIMEOUT|RECORD|PRINCIPAL TYPE|FETCH SIZE|REGISTRATION|REGULAR EXPRESSION|PRODUCER ID MAPPING)|UNSUPPORTED (VERSION|FOR MESSAGE FORMAT|COMPRESSION TYPE|SASL MECHANISM|ASSIGNOR)|INCONSISTENT GROUP PROTOCOL|OFFSET METADATA TOO LARGE|DUPLICATE SEQUENCE NUMBER|OUT OF ORDER SEQUENCE NUMBER|POLICY VIOLATION|ILLEGAL SASL STATE|TOPIC ALREADY EXISTS|NON EMPTY GROUP|UNKNOWN PRODUCER ID)
+		PRECONDITION FAILED (inequivalent|unknown|delivery)
+		inequivalent arg
+		(FRAME ERROR|SYNTAX ERROR|COMMAND INVALID|UNEXPECTED FRAME|CHANNEL ERROR)
+		unknown delivery tag
+		INVALID TOPIC
+		OFFSET OUT OF RANGE
+		(serialization|deserialization) (exception|error)
+		(schema|subject) ...3 (not found|incompatible|not registered)`},
+	{id: "broker.rights", class: PermissionError, weight: wStrong + 4, trait: identifiers, phrases: `
+		(TOPIC|GROUP|CLUSTER|TRANSACTIONAL ID|DELEGATION TOKEN) AUTHORIZATION FAILED
+		SECURITY DISABLED
+		permissions violation
+		NOT ALLOWED TO`},
+	{id: "broker.auth", class: AuthenticationFailure, weight: wStrong + 6, trait: identifiers, phrases: `
+		SASL AUTHENTICATION FAILED
+		ACCESS REFUSED
+		login was refused
+		authorization violation
+		DELEGATION TOKEN (EXPIRED|NOT FOUND|AUTH DISABLED)
+		user authentication (expired|revoked)`},
+}
+
+// cloudRules are the codes that clouds give. Those of other families, such as
+// AccessDenied, stand there.
+var cloudRules = []rule{
+	{id: "cloud.retriable", class: TemporaryServiceError, weight: wCode, trait: identifiers, phrases: `
+		ServiceUnavailable
+		ServiceUnavailableException
+		ServiceUnavailableError
+		ServiceException
+		ServiceFailure
+		ServiceFault
+		ServiceInternalError
+		InternalError
+		InternalFailure
+		InternalServerError
+		InternalServerException
+		InternalServiceError
+		InternalServiceException
+		InternalException
+		DependencyFailure
+		KMSInternalException
+		TransientFailure
+		TransientError
+		TemporarilyUnavailable
+		TemporaryRedirect
+		ServerTooBusy
+		ModelNotReadyException
+		ModelStreamErrorException
+		NotReady
+		ClusterNotReady
+		ResourceNotReadyException
+		backendError
+		internalError
+		serviceUnavailable
+		ServerBusyException
+		AccountBeingCreated
+		ContainerBeingDeleted
+		QueueBeingDeleted
+		TableBeingDeleted
+		ResourceBeingDeleted
+		LeaseAlreadyPresent
+		LeaseIdMissing
+		LeaseIdMismatchWithBlobOperation
+		PendingCopyOperation
+		ResourceInProgress
+		OperationInProgress
+		AnotherOperationInProgress
+		is already being (created|deleted|updated|processed)
+		has not finished
+		(replication|propagation) (in progress|not complete)
+		(503|500) (service|internal)`},
+	{id: "cloud.timeout", class: NetworkTimeout, weight: wStatus + 4, trait: identifiers, phrases: `
+		RequestTimeout
+		RequestTimeoutException
+		RequestTimedOut
+		OperationTimedOut
+		GatewayTimeout
+		ModelTimeoutException
+		UpstreamTimeout
+		DEADLINE EXCEEDED
+		DeadlineExceeded
+		deadlineExceeded
+		FUNCTION INVOCATION TIMEOUT
+		TaskTimedOut
+		States Timeout
+		Lambda Timeout
+		socket connection to the server was not read from or written to
+		could not connect to the endpoint url
+		EndpointConnectionError
+		EndpointUnavailable
+		ClientConnectorError
+		ServerDisconnectedError
+		IncompleteBody`},
+	{id: "cloud.state", class: BusinessLogicError, weight: wStrong + 4, trait: identifiers, phrases: `
+		InvalidObjectState
+		InvalidBlobType
+		InvalidState
+		InvalidResourceState
+		ObjectLockConfigurationNotFound
+		(object|blob) ...4 (archive|archived|glacier|storage class) !(class analysis)
+		restore the object
+		BlobArchived
+		BlobBeingRehydrated
+		SnapshotsPresent
+		OperationNotAllowed
+		generation mismatch`},
+	{id: "cloud.invalid", class: InvalidInput, weight: wStrong + 2, trait: identifiers, phrases: `
+		InvalidBucketName
+		InvalidPart
+		InvalidPartOrder
+		EntityTooSmall
+		InvalidRange
+		InvalidURI
+		InvalidLocationConstraint
+		IllegalLocationConstraintException
+		InvalidHeaderValue
+		InvalidBlobOrBlock
+		InvalidBlockList
+		InvalidBlockId
+		InvalidResourceName
+		InvalidMetadata
+		InvalidXmlDocument
+		InvalidUri
+		OutOfRangeInput
+		UnsupportedHeader
+		UnsupportedHttpVerb
+		UnsupportedXmlNode
+		MissingContentLength
+		MissingRequestBodyError
+		MissingRequiredHeader
+		IncorrectEndpoint
+		PermanentRedirect
+		the bucket you are attempting to access must be addressed
+		UnsupportedDocument
+		UnsupportedDocumentException
+		BadDocumentException
+		InvalidImageFormatException
+		InvalidS3ObjectException
+		UnsupportedLanguagePairException
+		UnsupportedOperationException
+		UnsupportedMediaTypeException
+		invalidParameter
+		badRequest
+		parseError
+		invalidArgument
+		invalidValue`},
+}
+
+// modelRules are what the APIs of models say.
+var modelRules = []rule{
+	{id: "model.overloaded", class: TemporaryServiceError, weight: wCode, trait: identifiers, phrases: `
+		overloaded_error
+		OverloadedError
+		engine_overloaded
+		model_overloaded
+		(model|engine|server|api) (is)? (currently|temporarily)? overloaded
+		is overloaded with other requests
+		that model is currently overloaded
+		(currently|experiencing) (high demand|heavy load)
+		no available (model|capacity|instance|worker|backend|server) (for)?
+		model (is)? (currently)? (loading|busy|unavailable|not loaded)
+		service tier capacity exceeded
+		server_error
+		internal_server_error
+		the server had an error
+		bad gateway
+		(response|stream|generation) (was)? (interrupted|incomplete|cut off|aborted)
+		(inference|prediction|generation) (failed|error|timeout)`},
+	{id: "model.missing", class: NotFound, weight: wStrong, trait: identifiers, phrases: `
+		model_not_found
+		(model|deployment|engine|voice|assistant|thread|fine tune|checkpoint|adapter|lora) ...4 (not found|noexist|notfound|has been deprecated|unavailable in this region|is not available for|has been shut down|was removed|retired|decommissioned|do not have access)
+		invalid model (name|id|identifier)?
+		(unknown|unsupported|no such) model
+		model: <any>
+		not_found_error
+		DeploymentNotFound`},
+	{id: "model.invalid", class: ValidationError, weight: wStatus, trait: identifiers, phrases: `
+		(maximum|max) tokens ...6 (exceed|lower|larger|too|must)
+		max tokens ...4 (too large|exceeds|must be|limit)
+		(temperature|top p|top k|seed|penalty|n|logprobs|stop sequences|max tokens|reasoning effort) (must|should|is|cannot|out of range|does not|not supported|unsupported)
+		(unsupported|invalid|unknown) (role|message role|tool|function|content block|response format|modality|parameter value|image url|voice)
+		tool_use ids
+		(tool|function) (call|calls|use|result|results) ...5 (must|missing|without|invalid|not found|corresponding|required)
+		(messages|contents|prompt|input|first message|last message|roles) ...3 (must|required|alternate|cannot|empty|at least|should|are missing|is missing|missing)
+		messages: <any>
+		invalid_request_error param
+		unsupported_parameter
+		does not support (image|images|tools|vision|streaming|audio|video|function|functions|this|system|json|the|temperature|chat|embeddings|completions)`},
+	{id: "model.region", class: PermissionError, weight: wStrong + 4, trait: identifiers, phrases: `
+		unsupported_country_region_territory
+		(country|region|location) ...5 (unsupported|notallowed|not supported)
+		user location
+		organization must be verified
+		(project|organization|account) ...4 (does not have access|not have access|no access) to model
+		(use|usage) of this (model|feature|endpoint) ...4 (restricted|requires|not allowed)
+		(on your behalf|behalf)
+		data retention policy`},
+}
+
+// mediaRules are what programs for pictures, sound, video and documents say.
+var mediaRules = []rule{
+	{id: "media.input", class: InvalidInput, weight: wStrong + 2, trait: identifiers, phrases: `
+		invalid data found when processing input
+		moov atom not found
+		could not find codec parameters
+		(error|errors) while (decoding|opening encoder|processing the decoded|filtering|opening decoder)
+		(no|unknown|invalid) (frame|frames|keyframe|sample|start code|nal unit|sps|pps|track|picture) ...2 (found|decoded|header|output|size)?
+		(decode|parse) (slice|frame|header|sps|pps|pce|packet|block|band|picture|extradata|nal) ...2 (error|failed|header)?
+		(header|frame|packet|block|bitstream|keyframe|ebml|atom|box|chunk|riff|sync) (missing|damaged|invalid|corrupt|truncated|parsing failed|not found|header)
+		(input|output) (link|stream|pad|buffer|file|format|picture|frame|image|video|device) ...3 (exhausted|invalid|not match|error|not supported|no such|unsupported|is not|does not|empty|not found|incompatible)
+		(error|failed|unable|could not|cannot) ...2 (initializing|reinitializing|configure|initialize|inject|create|open|find|write|load|set) ...3 (filter|filters|filtergraph|complex filters|output stream|encoder|decoder|input pad|output pad|codec|header|muxer|demuxer|option|bitstream filter|hwaccel|hardware|device|vaapi|cuda|nvenc|qsv)
+		(option|filter|stream|map|bitstream filter|codec|preset|pixel format|profile|level) ...3 (not found|matches no streams|unknown|invalid|not supported|unsupported|incompatible|does not exist|not compatible)
+		incorrect codec parameters
+		(width|height|dimensions|resolution|frame size|picture size|sample rate|bit rate|bitrate|frame rate|aspect|crop|scale|pixel aspect) ...3 (invalid|not divisible|must be|not supported|unsupported|too|non positive|odd|mismatch|out of range|is not|zero)
+		(not|is not) divisible by
+		(muxer|demuxer|encoder|decoder|codec|container|protocol) (does not support|not supported|unavailable|not found|not currently supported|is not)
+		non seekable
+		unsupported (codec|pixel format|sample format|channel layout|audio|video|image|color|subsampling|bit depth|chroma)
+		(video|audio|subtitle) codec ...2 (unsupported|not supported|unknown|invalid)
+		could not (find tag|find encoder|write header|determine|open codec|find codec)
+		no such filter
+		at least one (output|input) file must
+		(pdf|docx|xlsx|pptx|epub|html|svg|heic|webp|tiff|gif|bmp|raw|psd|exif|icc) (file|document|image|data|header|stream|is|page|parse|cannot|error|not|xref) ...4 (corrupt|damaged|encrypted|invalid|not a|broken|malformed|unsupported|error|password|missing|truncated|bad|unexpected|empty)
+		(incorrect|wrong|missing|no|requires a) ...1 password !(for user|authentication|supplied)
+		(document|file) has not been decrypted
+		(no|not any) (text|barcode|face|speech|pages|images|objects) (found|detected|recognized|in)
+		(cannot|unable to) ...2 (load|open|read) (the)? (image|font|picture|video|sound|audio|model file|document)
+		libpng (error|warning)
+		(jpeg|jpg) (datastream|marker|error|image|file) ...3 (corrupt|premature|unsupported|not|no)
+		not a jpeg
+		(tiff|gif|webp|png) (read|decode|open|write)? error
+		bogus (huffman|marker|sampling|virtual|message|input)
+		invalid (sos|sof|dht|crc|chunk|icc|color|jpeg|iccprofile|huffman)
+		(audio|sound|speech|voice|recording) ...3 (too short|too quiet|silent|empty|unintelligible|could not be decoded|file could not be decoded|file might be corrupted)
+		cannot write mode`},
+}
+
+// mailRules are what mail servers say.
+var mailRules = []rule{
+	{id: "mail.temporary", class: TemporaryServiceError, weight: wCode + 2, trait: identifiers, phrases: `
+		(greylisted|greylisting|greylist|graylisted|graylisting|graylist)
+		temporary (authentication|local|lookup|server|dns|system|greylisting|delivery|mail|backend)? (failure|error|problem|rejection|deferral)
+		temporarily (deferred|rejected|delayed|blocked|unavailable|rate limited)
+		(mail|message|delivery|recipient|address) ...2 (deferred|delayed|queued) !(for)
+		(mailbox|recipient|user) (is)? (busy|temporarily|locked)
+		local error in processing
+		mail server temporarily
+		(server|service) (not available|is busy|configuration problem) closing
+		closing (transmission|transaction) channel
+		tls not available due to
+		4 7 0 temporary
+		insufficient system (storage|resources)
+		(dns|mx|host|domain|sender|relay|policy) (lookup|check|verification) (failed|failure|failed temporarily) ...2 (try|temporarily|later)?
+		authentication server (is)? (down|unavailable|lost)`},
+	{id: "mail.address", class: InvalidInput, weight: wStrong + 4, trait: identifiers, phrases: `
+		(mailbox|recipient|user|address|email account|account|inbox|alias|addressee) ...4 (unknown|does not exist|not exist|noexist|notfound|not found|not exist here|invalid|disabled|inactive|unavailable|rejected|no longer|is not local|not accepted|bounced|not known|undeliverable|does not like|tried to reach)
+		(no such|unknown|invalid|bad|nonexistent|undeliverable|unrouteable|unroutable|illegal|malformed) (user|recipient|mailbox|address|local part|destination address|email|sender|mail|host part|address syntax|rcpt|destination)
+		(recipient|sender|relay|from|to|address|destination|domain|mailbox) (address)? (rejected|refused|syntax|undeliverable|invalid)
+		(user|recipient) (unknown|not local|not found|suspended)
+		does not have an? ...2 account
+		invalid (recipient|recipients|to address|from address|email address|address)
+		all recipients (failed|rejected|were)
+		no (valid)? recipients
+		(domain|mx|mail server|host) ...3 (no mx|not found|does not accept mail|does not exist|null mx|no mail)
+		does not accept (mail|email)
+		(hard)? bounce
+		missing (recipient|from|to|subject|sender)`},
+	{id: "mail.refused", class: PermissionError, weight: wStrong + 4, trait: identifiers, phrases: `
+		(sender|from address|helo|ehlo|your ip|reverse dns|ptr|spf|dkim|dmarc|sender domain|from domain) ...4 (rejected|notallowed|blocked|blacklisted|listed|denied|fail|failed|unauthorized|not verified|softfail|policy|blocklisted|refused|not pass|not aligned)
+		(spf|dkim|dmarc) (check|policy|fail|failed|failure|alignment|validation|verification)
+		(spamhaus|spamcop|barracuda|rbl|dnsbl|blocklist|blacklist|sorbs|uribl|poor reputation|low reputation|bad reputation)
+		unauthenticated (email|sender|mail) ...4 (not accepted|rejected)
+		(relay|relaying) (access)? (denied|notallowed|prohibited|not permitted)
+		unable to relay
+		(email address|sender|identity) is not verified
+		message rejected
+		(not|isnt) (allowed|authorized|permitted|authorised) to (send|relay)
+		sender (verify failed|notallowed|denied|address rejected)`},
+	{id: "mail.rate", class: RateLimitExceeded, weight: wCode + 4, trait: identifiers, phrases: `
+		too many (messages|connections|recipients this|concurrent smtp|emails|mails|errors from|sessions|invalid recipients) (from|per|in|this|sent|to)?
+		(unusual|unsolicited) rate
+		(receiving|sending) (mail|messages|email) (at a rate|too quickly|too fast|at rate)
+		(maximum|max) (sending|send) rate
+		rate (limited|limit) ...4 (mail|unsolicited|sender)
+		connection rate limit
+		sending rate exceeded`},
+}
