@@ -59,6 +59,8 @@ func (b *bencher) throughput() []scenario {
 		b.enqueue("enqueue with keys", n/2, producers, 1, true),
 		b.enqueue("enqueue in batches of 1,000", 2*n, 1, 1000, false),
 		b.both("enqueue+process, 4 KiB", n/2, 4096),
+		b.processing("process, all failing", allFailing(n)),
+		b.processing("process, 20 % failing", fifthFailing(n)),
 	}
 }
 
@@ -103,6 +105,12 @@ func (p *printer) share(name string, rate, floor, share float64) error {
 	return p.print(Figure{name, fmt.Sprintf(">= %.2f x floor", share), round(rate), "jobs/s", round(floor), rate >= share*floor})
 }
 
+// ofSuccess prints a rate of attempts that has to reach a share of that of the
+// success path.
+func (p *printer) ofSuccess(name string, rate, success, share float64) error {
+	return p.print(Figure{name, fmt.Sprintf(">= %.2f x process alone", share), round(rate), "attempts/s", round(success), rate >= share*success})
+}
+
 // atLeast prints a rate that has to reach a number.
 func (p *printer) atLeast(name string, rate, least float64) error {
 	return p.print(Figure{name, fmt.Sprintf(">= %.0f/s", least), round(rate), "jobs/s", 0, rate >= least})
@@ -138,6 +146,8 @@ func (b *bencher) throughputFigures(ctx context.Context, p *printer) error {
 		p.atLeast("durable enqueue with keys", r[5].PerSecond, 25_000),
 		p.atLeast("enqueue in batches of 1,000", r[6].PerSecond, 150_000),
 		p.atLeast("enqueue+process, 4 KiB payloads", r[7].PerSecond, 20_000),
+		p.ofSuccess("all attempts failing", r[8].PerSecond, r[2].PerSecond, 0.50),
+		p.ofSuccess("20 % of the attempts failing", r[9].PerSecond, r[2].PerSecond, 0.85),
 	)
 }
 

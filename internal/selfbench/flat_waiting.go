@@ -90,7 +90,7 @@ func childFlat(ctx context.Context, out io.Writer, args []string) (err error) {
 	if len(args) < 2 {
 		return fmt.Errorf("child process: %d arguments, want a name and a folder", len(args))
 	}
-	b, err := openBench(ctx, args[1], 100)
+	b, err := openBench(ctx, args[1], 100, succeed)
 	if err != nil {
 		return err
 	}

@@ -190,7 +190,7 @@ type saturated struct {
 func measureSaturated(ctx context.Context, dir string, load Load) (out saturated, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
-	b, err := openBench(ctx, dir, load.Workers)
+	b, err := openBench(ctx, dir, load.Workers, succeed)
 	if err != nil {
 		return out, err
 	}

@@ -125,8 +125,13 @@ func (b *bencher) both(name string, jobs, payload int) scenario {
 }
 
 func (b *bencher) process() scenario {
-	return scenario{"process", b.load.Jobs, func(ctx context.Context, dir string, jobs int) (time.Duration, error) {
-		return process(ctx, dir, jobs, b.load.Workers, b.load.Payload)
+	return b.processing("process", succeeding(b.load.Jobs))
+}
+
+// processing is work on jobs that are enqueued before; its rate counts attempts.
+func (b *bencher) processing(name string, w *work) scenario {
+	return scenario{name, w.attempts, func(ctx context.Context, dir string, _ int) (time.Duration, error) {
+		return process(ctx, dir, b.load.Workers, b.load.Payload, w)
 	}}
 }
 
