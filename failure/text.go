@@ -21,18 +21,16 @@ func Text(err error) string {
 
 // Message returns text as valid UTF-8 of at most MessageMax bytes. A longer one
 // keeps its beginning and, because errors in Go end with their cause, its end,
-// and says between them how long it was.
+// and says between them how long it was. It is not cut within a path, an
+// address or a secret, of which Sanitize would not know the halves.
 func Message(text string) string {
 	if len(text) <= MessageMax {
 		if text = mend(text); len(text) <= MessageMax {
 			return text
 		}
 	}
-	const tailBytes, gapBytes = MessageMax / 4, 64
-	head := mend(text[:MessageMax-tailBytes-gapBytes])
-	tail := mend(text[len(text)-tailBytes:])
-	return fmt.Sprintf("%s … [%d bytes in all] … %s",
-		cutEnd(head, MessageMax-tailBytes-gapBytes), len(text), cutStart(tail, tailBytes))
+	z := sanitizer{raw: true, max: MessageMax}
+	return z.cut(text, len(text))
 }
 
 // clip cuts s to limit bytes of valid UTF-8, visibly.
@@ -46,7 +44,12 @@ func clip(s string, limit int) string {
 }
 
 // mend replaces what is not UTF-8. It may make the text longer.
-func mend(s string) string { return strings.ToValidUTF8(s, string(utf8.RuneError)) }
+func mend(s string) string {
+	if utf8.ValidString(s) { // several times as fast as looking for what to replace
+		return s
+	}
+	return strings.ToValidUTF8(s, string(utf8.RuneError))
+}
 
 // cutEnd keeps the first limit bytes of valid UTF-8, or less to end at a
 // character.
@@ -57,7 +60,7 @@ func cutEnd(s string, limit int) string {
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--
 	}
-	return s[:limit]
+	return s[:max(limit, 0)]
 }
 
 // cutStart keeps the last limit bytes likewise.

@@ -13,15 +13,16 @@ const (
 	headerKey          // Authorization: what follows the scheme
 	cookieKey          // Cookie: all pairs
 	folderKey          // PWD: a password, or the working directory
+	blobKey            // in URLs: code, key
 )
 
-// strength reads a name. Its end decides, so that DB_PASSWORD, dbPassword and
+// strengthOf reads a name. Its end decides, so that DB_PASSWORD, dbPassword and
 // pgpassword are alike.
-func (s *scanner) strength(start, end int) strength {
+func strengthOf(text string) strength {
 	var buf [48]byte
 	n := len(buf)
-	for k := end; k > start && n > 0; k-- {
-		if c := s.text[k-1]; classOf[c]&cAlnum != 0 {
+	for k := len(text); k > 0 && n > 0; k-- {
+		if c := text[k-1]; classOf[c]&cAlnum != 0 {
 			n--
 			buf[n] = lower(c)
 		}
@@ -31,18 +32,17 @@ func (s *scanner) strength(start, end int) strength {
 		return noKey
 	}
 	for _, k := range keyNames[name[len(name)-1]&0x7f] {
-		if len(name) < len(k.name) || string(name[len(name)-len(k.name):]) != k.name {
+		rest := len(name) - len(k.name)
+		if rest < 0 || string(name[rest:]) != k.name {
 			continue
 		}
-		switch {
-		case k.part == anywhere,
-			len(name) == len(k.name),
-			k.part == asWord && s.wordBorder(end-len(k.name)):
-			if k.name == "key" && keepsKey(name[:len(name)-3]) {
-				return noKey
-			}
-			return k.strength
+		if rest > 0 && (k.part == alone || k.part == asWord && !wordBorder(text, len(text)-len(k.name))) {
+			continue
 		}
+		if k.name == "key" && keepsKey(name[:rest]) {
+			return noKey
+		}
+		return k.strength
 	}
 	return noKey
 }
@@ -104,12 +104,12 @@ func keepsKey(before []byte) bool {
 	return false
 }
 
-// wordBorder reports whether a word begins at i within an identifier.
-func (s *scanner) wordBorder(i int) bool {
-	if i <= s.base || classOf[s.text[i-1]]&cAlnum == 0 {
+// wordBorder reports whether a word begins at i within a name.
+func wordBorder(name string, i int) bool {
+	if i <= 0 || classOf[name[i-1]]&cAlnum == 0 {
 		return true
 	}
-	return classOf[s.text[i]]&cUpper != 0 && classOf[s.text[i-1]]&cLower != 0
+	return classOf[name[i]]&cUpper != 0 && classOf[name[i-1]]&cLower != 0
 }
 
 // named returns the secret that follows an identifier which names it; from and
@@ -132,7 +132,7 @@ func (s *scanner) named(start, end int) (from, to int) {
 	if l.value == 0 {
 		return end, end
 	}
-	level := s.strength(start, end)
+	level := strengthOf(s.text[start:end])
 	if level == noKey || l.bare && level != sureKey {
 		return end, end
 	}
@@ -158,7 +158,8 @@ func (s *scanner) link(start, end int) link {
 	if isQuote(s.at(i)) {
 		quoted = true
 		i++
-	} else if s.at(i) == ']' {
+	}
+	if s.at(i) == ']' {
 		i++
 	}
 	for i < end+6 && s.at(i) == ' ' {
@@ -176,6 +177,8 @@ func (s *scanner) link(start, end int) link {
 	case c == ':' && s.at(i+1) != ':' && !(s.at(i+1) == '/' && s.at(i+2) == '/'):
 		return link{value: i + 1, tight: quoted || s.is(i+1)&cBlank == 0}
 	case c == '>' && start > s.base && (s.text[start-1] == '<' || s.text[start-1] == ':'):
+		return link{value: i + 1, tight: true}
+	case c == ',' && quoted && start > s.base && s.text[start-1] == '-': // "--password", "x"
 		return link{value: i + 1, tight: true}
 	case c == ',' && quoted:
 		return link{value: s.valueMember(i), tight: true}
@@ -219,7 +222,7 @@ func (s *scanner) expected() bool {
 func (s *scanner) spaced(start, end int) (from, to int) {
 	last := lower(s.text[end-1])
 	if start > s.base && s.text[start-1] == '-' && s.at(end+1) != '-' {
-		if level := s.strength(start, end); level != noKey && level != headerKey {
+		if level := strengthOf(s.text[start:end]); level != noKey && level != headerKey {
 			return s.value(start, level, link{value: end + 1, tight: true})
 		}
 	}

@@ -111,8 +111,8 @@ func (s *scanner) times(i, j int) bool {
 	return true
 }
 
-// option finds the passwords of command lines: -u user:password, -ppassword;
-// from and to are i when there is none.
+// option finds the passwords of command lines: -u user:password, -ppassword.
+// from is not below to when there is none.
 func (s *scanner) option(i int) (from, to int) {
 	rest := s.text[i:]
 	for _, option := range [...]string{"-u ", "--user ", "--user=", "-U ", "--proxy-user "} {
@@ -130,12 +130,17 @@ func (s *scanner) option(i int) (from, to int) {
 		return i, i
 	}
 	switch {
-	case s.at(i+1) == 'p' && s.is(i+2)&cBlank == 0 && s.command("mysql", "mysqldump", "mysqladmin", "mariadb"):
-		return i + 2, s.valueEnd(i + 2)
-	case (s.at(i+1) == 'p' || s.at(i+1) == 'a') && s.at(i+2) == ' ' && s.command("sshpass", "redis-cli"):
-		return i + 3, s.valueEnd(i + 3)
+	case s.at(i+1) == 'p' && s.is(i+2)&cBlank == 0 && s.command("mysql", "mariadb"):
+		from = i + 2
+	case (s.at(i+1) == 'p' || s.at(i+1) == 'a') && s.at(i+2) == ' ' && s.command("sshpass", "redis"):
+		from = i + 3
+	default:
+		return i, i
 	}
-	return i, i
+	if isQuote(s.at(from)) {
+		return from + 1, s.end(from+1, s.at(from))
+	}
+	return from, s.valueEnd(from)
 }
 
 // command reports whether one of the names is on the line, shortly before.

@@ -171,10 +171,17 @@ func (s *scanner) relPath(i int) int {
 		}
 		dot += i
 	}
-	if slash < 0 || dot < slash || !isExtension(s.text[dot+1:end]) {
+	if slash < 0 || dot < slash || !isExtension(s.text[dot+1:end]) || s.hostAt(i) {
 		return i
 	}
 	return end
+}
+
+// hostAt reports whether the part up to the next '/' is a host.
+func (s *scanner) hostAt(i int) bool {
+	first := s.text[i : i+strings.IndexByte(s.text[i:], '/')]
+	dot := strings.LastIndexByte(first, '.')
+	return first == localhost || dot > 0 && isDomain(first[dot+1:], strings.Count(first, ".")+1) && !isExtension(first[dot+1:])
 }
 
 func hasExtension(path string) bool {

@@ -61,10 +61,10 @@ func (s *scanner) pemBody(i int) int {
 		from := min(i, len(s.text))
 		for i = from; i < len(s.text) && base64Char(s.text[i]); i++ {
 		}
-		switch {
-		case i-from >= pemLine, i > from && (s.senseless(from, i) || i == len(s.text)):
+		switch after := s.at(i); {
+		case i-from >= pemLine, i > from && (after <= ' ' || after == '\\' || isQuote(after)) && (s.senseless(from, i) || i == len(s.text)):
 			end = i
-		case s.at(i) == '-' && strings.HasPrefix(s.text[from:], "Proc-Type:"), s.at(i) == '-' && strings.HasPrefix(s.text[from:], "DEK-Info:"):
+		case after == '-' && strings.HasPrefix(s.text[from:], "Proc-Type:"), after == '-' && strings.HasPrefix(s.text[from:], "DEK-Info:"):
 			for i < len(s.text) && classOf[s.text[i]]&cNewline == 0 && s.text[i] != '\\' {
 				i++
 			}

@@ -54,8 +54,12 @@ func (s *scanner) chunk(i int) {
 	s.chunkEnd, s.mask = i, mask
 }
 
-// secret adds a secret, and before it what is between i and it.
+// secret adds a secret, and before it what is between i and it. What the
+// sanitiser has put in its place is all of it.
 func (s *scanner) secret(i, from, to int) int {
+	if end, kind := s.placeholder(from); end > from && kind == Secret {
+		to = end
+	}
 	text, end, mask := s.text, s.chunkEnd, s.mask
 	s.text, s.chunkEnd = text[:from], i
 	s.run(i)

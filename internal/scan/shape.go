@@ -111,7 +111,7 @@ func (s *scanner) blob(i int) (int, Kind) {
 	}
 	j := i
 	var run blobRun
-	for s.is(j)&(cAlnum|cJoin) != 0 || s.at(j) == '+' || s.at(j) == '/' || s.at(j) == '=' {
+	for s.is(j)&(cAlnum|cJoin) != 0 || s.at(j) == '+' || s.at(j) == '/' || s.at(j) == '=' && s.is(j+1)&cAlnum == 0 {
 		run.add(classOf[s.text[j]])
 		j++
 	}
@@ -125,12 +125,16 @@ func (s *scanner) blob(i int) (int, Kind) {
 	n := j - i
 	switch {
 	case s.uuid(i, j):
+		if s.nearKey(2) {
+			return j, Secret
+		}
+		return j, ID
 	case n < blobMin || run.digits < 2 || run.changes*5 < n:
 		return i, ID
 	case n >= secretMin && run.digits > 2 && run.upper > 2 && run.lower > 2 && !s.idBefore():
 		return j, Secret
 	}
-	if s.nearKey() {
+	if s.nearKey(8) {
 		return j, Secret
 	}
 	return j, ID
@@ -180,31 +184,39 @@ func (s *scanner) uuid(i, j int) bool {
 	return true
 }
 
-// nearKey reports whether a word shortly before says that what follows is
+// nearKey reports whether one of the words before says that what follows is
 // secret. A word right before that names an id says that it is not.
-func (s *scanner) nearKey() bool {
-	first := true
-	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-12); k-- {
+func (s *scanner) nearKey(words int) bool {
+	seen := 0
+	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-12) && seen < words; k-- {
 		switch t := &s.dst[k]; t.Kind {
 		case Newline:
 			return false
 		case Word:
 			switch m := wordMeaning[t.Hash]; {
-			case m == namesSecret:
-				return true
-			case m == namesID && first:
+			case m == namesSecret && lower(s.text[t.End-1]) != 's': // tokens are counted
+				return !s.keepsKey(k)
+			case m == namesID && seen == 0:
 				return false
 			}
-			first = false
+			seen++
 		}
 	}
 	return false
 }
 
+// keepsKey reports whether a word is part of a name such as partition_key.
+func (s *scanner) keepsKey(k int) bool {
+	if k == 0 || !s.dst[k].Glued || s.dst[k-1].Kind != Word {
+		return false
+	}
+	return keepsKey([]byte(strings.ToLower(s.dst[k-1].Text(s.text))))
+}
+
 // idBefore reports whether the word right before names an id.
 func (s *scanner) idBefore() bool {
 	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-4); k-- {
-		if s.dst[k].Kind != Punct {
+		if s.dst[k].Kind != Punct && (s.dst[k].Kind != Number || !s.dst[k].Glued) {
 			return s.dst[k].Kind == Word && wordMeaning[s.dst[k].Hash] == namesID
 		}
 	}

@@ -7,7 +7,10 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	i := s.skipSpaces(l.value)
 	none := i
 	if s.at(i) == '[' { // a list, as Go writes headers
-		if end, _ := s.placeholder(i); end > i {
+		if end, kind := s.placeholder(i); end > i {
+			if kind == Secret {
+				return i, end
+			}
 			return none, none
 		}
 		i++
@@ -22,12 +25,13 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 		quote, i = '\\', i+2
 		l.tight = true
 	}
+	if level == headerKey {
+		return s.header(start, i, quote, l)
+	}
 	if i >= len(s.text) || s.skips(i, level) {
 		return none, none
 	}
 	switch level {
-	case headerKey:
-		return s.header(start, i, quote, l)
 	case cookieKey:
 		if !s.pairAt(i) {
 			return none, none
@@ -49,9 +53,6 @@ func (s *scanner) skips(i int, level strength) bool {
 	if strings.HasPrefix(s.text[i:], "-----BEGIN ") {
 		return true
 	}
-	if end, _ := s.placeholder(i); end > i {
-		return true
-	}
 	return level == folderKey && (s.text[i] == '/' || s.at(i+1) == ':') || s.harmless(i)
 }
 
@@ -67,7 +68,9 @@ func (s *scanner) isSecret(from, to int, level strength, quote byte, l link) boo
 		if !l.tight && quote == 0 && s.is(to)&cBlank == 0 {
 			return false
 		}
-		return s.looksSecret(from, to) && to-from >= 16 && s.blobLike(from, to)
+		return to-from >= blobKeyMin && s.blobLike(from, to)
+	case blobKey:
+		return to-from >= blobKeyMin || to-from >= 8 && s.looksSecret(from, to)
 	}
 	return s.looksSecret(from, to)
 }
@@ -76,7 +79,7 @@ func (s *scanner) isSecret(from, to int, level strength, quote byte, l link) boo
 // parts go on to the end of the line.
 func (s *scanner) header(start, i int, quote byte, l link) (from, to int) {
 	n := s.schemeLength(i)
-	rest := s.text[i:]
+	rest := s.text[min(i, len(s.text)):]
 	for _, scheme := range [...]string{"Digest ", "AWS4-HMAC-SHA256 ", "OAuth ", "Hawk ", "SharedKey ", "SharedKeyLite ", "Signature "} {
 		if hasFoldPrefix(rest, scheme) {
 			from = i + len(scheme)
@@ -89,6 +92,9 @@ func (s *scanner) header(start, i int, quote byte, l link) (from, to int) {
 			return i, i
 		}
 		return from, max(from, min(s.end(from, quote), s.valueEnd(from)))
+	}
+	if i >= len(s.text) || s.skips(i, headerKey) {
+		return i, i
 	}
 	to = s.end(i, quote)
 	if s.looksSecret(i, to) || l.tight && to-i >= 8 {
@@ -233,9 +239,9 @@ func (s *scanner) harmless(i int) bool {
 
 var harmlessWords = wordSet("null none nil true false undefined missing empty required invalid incorrect wrong expired mismatch denied " +
 	"failed failure error errors not is was are were has have had must can't can cannot could couldn't should shouldn't will won't would too " +
-	"unauthorized rejected revoked unknown unsupported malformed unexpected bad no yes forbidden disabled this that the a an it its your you " +
+	"unauthorized rejected revoked unknown unsupported malformed unexpected bad no yes forbidden disabled this that the your you " +
 	"please field value does doesn't did didn't do don't use used using got expected authentication string hidden omitted masked " +
-	"in on of for and or with to at by from be been contains contain length minimum maximum only enter provide provided need needs unable " +
+	"be been contains contain length minimum maximum only enter provide provided need needs unable " +
 	"verification validation check checking hash matches match if when while after before because but header signature token secret key " +
 	"password xxx xxxx xxxxx xxxxxx xxxxxxx xxxxxxxx")
 
@@ -246,6 +252,10 @@ func wordSet(words string) map[string]bool {
 	}
 	return set
 }
+
+// blobKeyMin is the length in bytes below which a value whose name only hints
+// at a secret is none.
+const blobKeyMin = 16
 
 // looksSecret reports whether a value is no word, no sentence and no short
 // number.
@@ -280,12 +290,17 @@ func (s *scanner) blobLike(from, to int) bool {
 		return false
 	}
 	var run blobRun
+	path := false
 	for k := from; k < to; k++ {
 		c := s.text[k]
 		if classOf[c]&(cAlnum|cJoin|cDot) == 0 && strings.IndexByte("+/=~%", c) < 0 {
 			return false
 		}
+		path = path || c == '/' || c == '.'
 		run.add(classOf[c])
+	}
+	if path && (run.upper < 3 || run.changes*3 < to-from) {
+		return false
 	}
 	return run.digits > 1 && run.changes*5 >= to-from
 }

@@ -1,0 +1,148 @@
+package failure
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redrive/redrive/internal/scan"
+)
+
+// What the sanitiser puts in place of what it takes out.
+const (
+	RedactedPath   = scan.MarkPath   // of a file
+	RedactedIP     = scan.MarkIP     // version 4 and 6
+	RedactedSecret = scan.MarkSecret // passwords, keys, tokens
+	RedactedEmail  = scan.MarkEmail  // where Emails asks for it
+)
+
+// SanitizeOptions changes what Sanitize takes out. The zero value is the
+// default.
+type SanitizeOptions struct {
+	Emails bool     // takes out e-mail addresses as well
+	Keep   []string // stay whatever they look like, such as the job's own id
+	Max    int      // bytes of the result; 0 is 64 KiB, which is also the most
+}
+
+// Sanitize returns text without what a log or a user must not see: the paths of
+// files, IP addresses, and secrets, which are passwords, keys and tokens that
+// are told by their names (password=…, "api_key": …, Authorization: …), by
+// their shapes (AKIA…, sk-…, PEM, JWT) or by their place (in URLs, in DSNs, in
+// options of commands). URLs keep their scheme, host, path and the names in
+// their query. The marks are RedactedPath, RedactedIP, RedactedSecret and
+// RedactedEmail.
+//
+// The result is valid UTF-8 of at most o.Max bytes. Of longer texts beginning
+// and end stay, as Message cuts them; no half of a secret stays at the cut.
+// Sanitize is linear and idempotent, and does not allocate for a text that it
+// leaves as it is. A nil o stands for the defaults. It goes by looks: a secret
+// that looks like a word stays.
+func Sanitize(text string, o *SanitizeOptions) string {
+	z := sanitizer{max: scan.Max}
+	if o != nil {
+		z.emails, z.keep = o.Emails, o.Keep
+		if o.Max > 0 {
+			z.max = min(o.Max, scan.Max)
+		}
+	}
+	return z.text(text)
+}
+
+// SanitizeStderr does the same for the tail of a standard error. If its
+// beginning was cut off, because it is as long as StderrMax allows, the rest of
+// its first line goes: it may be the second half of a secret.
+func SanitizeStderr(tail []byte, o *SanitizeOptions) []byte {
+	if len(tail) >= StderrMax {
+		tail = afterCut(tail)
+	}
+	clean := Sanitize(string(tail), o)
+	if clean == string(tail) {
+		return tail
+	}
+	return []byte(clean)
+}
+
+// afterCut drops the rest of a line that was cut at its beginning.
+func afterCut(tail []byte) []byte {
+	const lineMax = 4 << 10
+	if n := bytes.IndexByte(tail[:min(len(tail), lineMax)], '\n'); n >= 0 {
+		return tail[n+1:]
+	}
+	if n := bytes.IndexAny(tail, " \t\n"); n >= 0 {
+		return tail[n+1:]
+	}
+	return nil
+}
+
+// rounds bounds how often a text is read again after something was replaced in
+// it, which may uncover something else.
+const rounds = 4
+
+type sanitizer struct {
+	emails bool
+	keep   []string
+	max    int
+	raw    bool // replaces nothing, only cuts
+}
+
+func (z *sanitizer) text(text string) string {
+	total := len(text)
+	for range rounds {
+		if len(text) > z.max {
+			text = z.cut(text, total)
+			continue
+		}
+		clean, same := z.pass(text)
+		if same {
+			return text
+		}
+		text = clean
+	}
+	return cutEnd(text, z.max)
+}
+
+// pass replaces once, and reports whether nothing was to do.
+func (z *sanitizer) pass(text string) (clean string, same bool) {
+	if !utf8.ValidString(text) {
+		return mend(text), false
+	}
+	var space [tokensMax]scan.Token
+	tokens := scan.Tokens(space[:0], text)
+	var b strings.Builder
+	from := 0
+	for i := range tokens {
+		if t := &tokens[i]; indivisible(t.Kind) {
+			from = z.replace(&b, text, from, t)
+		}
+	}
+	if from == 0 {
+		return text, true
+	}
+	b.WriteString(text[from:])
+	return b.String(), false
+}
+
+// tokensMax tokens are kept on the stack. A text of 200 bytes has about 40.
+const tokensMax = 96
+
+// mark returns what stands for a token.
+func (z *sanitizer) mark(k scan.Kind, part string) string {
+	if z.raw {
+		return part
+	}
+	switch k {
+	case scan.Secret:
+		return RedactedSecret
+	case scan.Path:
+		return RedactedPath
+	case scan.IP:
+		return RedactedIP
+	case scan.URL:
+		return z.url(part)
+	case scan.Email:
+		if z.emails {
+			return RedactedEmail
+		}
+	}
+	return part
+}

@@ -1,0 +1,171 @@
+package failure
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/internal/scan"
+)
+
+// SanitizeJSON does for the strings of a JSON value, and for the names in its
+// objects, what Sanitize does for a text. A member that is named like a secret
+// loses its value, whatever it is. The result is valid JSON of at most
+// DetailsMax bytes, with numbers and the order of names as they were; a value
+// that is too long is replaced by a note that says so. What is not JSON becomes
+// a string.
+func SanitizeJSON(value []byte, o *SanitizeOptions) []byte {
+	if len(value) == 0 {
+		return value
+	}
+	if !json.Valid(value) {
+		return fitJSON(marshal(Sanitize(string(value), o)))
+	}
+	w := jsonWriter{src: value, options: o}
+	w.value(false)
+	if w.from == 0 {
+		return fitJSON(value)
+	}
+	w.out = append(w.out, value[w.from:]...)
+	return fitJSON(w.out)
+}
+
+func fitJSON(value []byte) []byte {
+	if len(value) <= DetailsMax {
+		return value
+	}
+	return marshal(map[string]string{"note": fmt.Sprintf("(%d bytes, too long to be kept)", len(value))})
+}
+
+// jsonWriter copies valid JSON and replaces strings in it.
+type jsonWriter struct {
+	src     []byte
+	options *SanitizeOptions
+	out     []byte
+	from, i int // what is not written yet; where the reader is
+}
+
+// replace writes a string in place of what is between i and the reader.
+func (w *jsonWriter) replace(i int, text string) {
+	w.out = append(w.out, w.src[w.from:i]...)
+	w.out = append(w.out, marshal(text)...)
+	w.from = w.i
+}
+
+func (w *jsonWriter) space() {
+	for w.i < len(w.src) && (w.src[w.i] == ' ' || w.src[w.i] == '\n' || w.src[w.i] == '\t' || w.src[w.i] == '\r') {
+		w.i++
+	}
+}
+
+// value reads one value. Within a secret one, everything is.
+func (w *jsonWriter) value(secret bool) {
+	w.space()
+	switch start := w.i; w.src[w.i] {
+	case '{':
+		w.object(secret)
+	case '[':
+		w.i++
+		for w.space(); w.src[w.i] != ']'; w.space() {
+			if w.src[w.i] == ',' {
+				w.i++
+			}
+			w.value(secret)
+		}
+		w.i++
+	case '"':
+		text, clean := w.text(), ""
+		if clean = Sanitize(text, w.options); secret && text != "" && !w.kept(text) {
+			clean = RedactedSecret
+		}
+		if clean != text {
+			w.replace(start, clean)
+		}
+	default:
+		for w.i < len(w.src) && !bytes.ContainsRune([]byte(" \n\t\r,]}"), rune(w.src[w.i])) {
+			w.i++
+		}
+		if c := w.src[start]; secret && c != 'n' && c != 't' && c != 'f' && !w.kept(string(w.src[start:w.i])) {
+			w.replace(start, RedactedSecret)
+		}
+	}
+}
+
+func (w *jsonWriter) kept(text string) bool {
+	return w.options != nil && slices.Contains(w.options.Keep, text)
+}
+
+// object reads an object. In {"name": "PASSWORD", "value": …} the first member
+// names the second.
+func (w *jsonWriter) object(secret bool) {
+	w.i++
+	named := ""
+	for w.space(); w.src[w.i] != '}'; w.space() {
+		if w.src[w.i] == ',' {
+			w.i++
+			w.space()
+		}
+		start := w.i
+		name := w.text()
+		if clean := Sanitize(name, w.options); clean != name {
+			w.replace(start, clean)
+		}
+		w.space()
+		w.i++ // the colon
+		w.space()
+		isSecret := secret || scan.SecretMember(name, w.peek())
+		switch strings.ToLower(name) {
+		case "name", "key", "header":
+			named = w.peek()
+		case "value":
+			isSecret = isSecret || scan.SecretMember(named, w.peek())
+		}
+		w.value(isSecret)
+	}
+	w.i++
+}
+
+// text reads a string.
+func (w *jsonWriter) text() string {
+	start, plain := w.i, true
+	for w.i++; w.src[w.i] != '"'; w.i++ {
+		if w.src[w.i] == '\\' {
+			plain = false
+			w.i++
+		} else if w.src[w.i] >= 0x80 {
+			plain = false
+		}
+	}
+	w.i++
+	if plain {
+		return string(w.src[start+1 : w.i-1])
+	}
+	var text string
+	if err := json.Unmarshal(w.src[start:w.i], &text); err != nil {
+		return RedactedSecret // cannot be: the whole is valid
+	}
+	return text
+}
+
+// peek returns the value that the reader is at, without what is around it in
+// JSON: of a list its first one; of an object something that is no word.
+func (w *jsonWriter) peek() string {
+	from := w.i
+	defer func() { w.i = from }()
+	for w.space(); w.src[w.i] == '['; w.space() {
+		w.i++
+	}
+	switch w.src[w.i] {
+	case '"':
+		return w.text()
+	case '{', ']':
+		return "{}"
+	}
+	start := w.i
+	for w.i < len(w.src) && !bytes.ContainsRune([]byte(" \n\t\r,]}"), rune(w.src[w.i])) {
+		w.i++
+	}
+	return string(w.src[start:w.i])
+}

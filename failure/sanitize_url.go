@@ -1,0 +1,363 @@
+package failure
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/internal/scan"
+)
+
+// url returns a URL without the secrets and addresses in it; the same string
+// when there are none.
+func (z *sanitizer) url(u string) string {
+	w := urlWriter{z: z, src: u}
+	rest := w.scheme()
+	if w.done {
+		return w.finish(len(u))
+	}
+	if rest > 0 {
+		rest = w.authority(rest)
+	}
+	query := len(u)
+	if n := strings.IndexAny(u[rest:], "?#;"); n >= 0 {
+		query = rest + n
+	}
+	w.path(rest, query)
+	w.parameters(query)
+	return w.finish(len(u))
+}
+
+// urlWriter writes a URL with parts of it replaced.
+type urlWriter struct {
+	z     *sanitizer
+	src   string
+	lower string // the scheme
+	b     strings.Builder
+	from  int // what of src is not written yet
+	done  bool
+}
+
+// replace writes mark for src[i:j].
+func (w *urlWriter) replace(i, j int, mark string) {
+	if i >= j || i < w.from || w.src[i:j] == mark || slices.Contains(w.z.keep, w.src[i:j]) {
+		return
+	}
+	w.b.WriteString(w.src[w.from:i])
+	w.b.WriteString(mark)
+	w.from = j
+}
+
+func (w *urlWriter) finish(end int) string {
+	if w.from == 0 {
+		return w.src
+	}
+	w.b.WriteString(w.src[w.from:end])
+	return w.b.String()
+}
+
+// scheme returns where the authority begins; 0 when there is no scheme. What is
+// behind file:// is a path.
+func (w *urlWriter) scheme() int {
+	u := w.src
+	start := 0
+	if n := strings.Index(u, "://"); n >= 0 {
+		w.lower, start = strings.ToLower(u[:n]), n+3
+	} else if n := strings.Index(u, `:\/\/`); n >= 0 {
+		w.lower, start = strings.ToLower(u[:n]), n+5
+	} else if n := strings.IndexByte(u, '@'); n >= 0 && strings.HasPrefix(strings.ToLower(u), "jdbc:") {
+		// jdbc:oracle:thin:user/password@//host
+		if slash := strings.IndexByte(u[:n], '/'); slash >= 0 {
+			w.replace(slash+1, n, RedactedSecret)
+		}
+		return n + 1
+	}
+	if w.lower == "file" {
+		w.replace(start, len(u), RedactedPath)
+		w.done = true
+	}
+	return start
+}
+
+// web reports whether the scheme is one whose passwords are escaped, and whose
+// paths may have an @.
+func (w *urlWriter) web() bool {
+	switch w.lower {
+	case "http", "https", "ws", "wss", "":
+		return true
+	}
+	return false
+}
+
+// authority reads user, password and hosts, and returns their end.
+func (w *urlWriter) authority(start int) int {
+	u := w.src
+	end := start + authorityLength(u[start:])
+	if strings.HasPrefix(w.lower, "jdbc:") {
+		if n := strings.IndexByte(u[start:end], ';'); n >= 0 {
+			end = start + n
+		}
+	}
+	at := strings.LastIndexByte(u[start:end], '@')
+	colon := passwordColon(u[start:end])
+	switch {
+	case at >= 0 && !w.web() && colon >= 0 && colon < at, at < 0 && colon >= 0:
+		// The password may have slashes, question marks and more of @.
+		if last := strings.LastIndexByte(u[start:], '@'); last > at {
+			at = last
+			end = max(end, start+at+1+authorityLength(u[start+at+1:]))
+		}
+	}
+	if at >= 0 {
+		w.user(start, start+at)
+		w.hosts(start+at+1, end)
+		return end
+	}
+	if colon >= 0 && !harmlessPort(u[start+colon+1:end]) {
+		// A password that was cut off, with the host behind it.
+		if !w.web() {
+			end = len(u)
+		}
+		w.replace(start+colon+1, end, RedactedSecret)
+		return end
+	}
+	w.hosts(start, end)
+	return end
+}
+
+func authorityLength(rest string) int {
+	if n := strings.IndexAny(rest, "/?#"); n >= 0 {
+		if rest[n] == '/' && n > 0 && rest[n-1] == '\\' {
+			n--
+		}
+		return n
+	}
+	return len(rest)
+}
+
+// passwordColon returns where in an authority a ':' is that no port follows; -1
+// is nowhere.
+func passwordColon(authority string) int {
+	for i := 0; i < len(authority); i++ {
+		switch authority[i] {
+		case '[': // an address of version 6
+			if n := strings.IndexByte(authority[i:], ']'); n >= 0 {
+				i += n
+			}
+		case ':':
+			j := i + 1
+			for j < len(authority) && '0' <= authority[j] && authority[j] <= '9' {
+				j++
+			}
+			if j < len(authority) && authority[j] != ',' {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// harmlessPort reports whether what is behind a ':' stands for a port.
+func harmlessPort(text string) bool {
+	switch strings.ToLower(strings.Trim(text, "<>{}$[]%")) {
+	case "port", "", "*", "redacted":
+		return true
+	}
+	return text == RedactedSecret
+}
+
+// tokenMin is the length in bytes from which a user without a password is taken
+// for a token.
+const tokenMin = 20
+
+// user reads user:password, or a token alone.
+func (w *urlWriter) user(i, j int) {
+	u := w.src
+	name, password, both := strings.Cut(u[i:j], ":")
+	if both && password != "" && password != "x-oauth-basic" && strings.Trim(password, "x*") != "" {
+		w.tokenName(i, name)
+		w.replace(i+len(name)+1, j, RedactedSecret)
+		return
+	}
+	if from, to := scan.SecretPart(name); from < to || len(name) >= tokenMin || password == "x-oauth-basic" {
+		w.replace(i, i+len(name), RedactedSecret)
+	}
+}
+
+func (w *urlWriter) tokenName(i int, name string) {
+	if from, to := scan.SecretPart(name); from < to {
+		w.replace(i, i+len(name), RedactedSecret)
+	}
+}
+
+// hosts replaces the addresses in a list of hosts.
+func (w *urlWriter) hosts(i, j int) {
+	for i < j {
+		end := j
+		if n := strings.IndexByte(w.src[i:j], ','); n >= 0 {
+			end = i + n
+		}
+		host := w.src[i:end]
+		if strings.HasPrefix(host, "[") {
+			if n := strings.IndexByte(host, ']'); n > 0 {
+				w.replace(i, i+n+1, RedactedIP)
+			}
+		} else {
+			if n := strings.IndexByte(host, ':'); n >= 0 {
+				host = host[:n]
+			}
+			if isIPv4(host) {
+				w.replace(i, i+len(host), RedactedIP)
+			}
+		}
+		i = end + 1
+	}
+}
+
+func isIPv4(host string) bool {
+	if len(host) < len("0.0.0.0") || len(host) > len("255.255.255.255") || host[0] > '9' || host[0] < '0' {
+		return false
+	}
+	var space [4]scan.Token
+	tokens := scan.Tokens(space[:0], host)
+	return len(tokens) == 1 && tokens[0].Kind == scan.IP
+}
+
+// path replaces the secrets and addresses in the parts of a path: keys by their
+// looks, and what stands behind a word that announces one, as in the addresses
+// of webhooks.
+func (w *urlWriter) path(i, end int) {
+	announced := strings.Contains(w.src[:i], "hooks.")
+	for i < end {
+		if w.src[i] == '/' || w.src[i] == '\\' {
+			i++
+			continue
+		}
+		j := i
+		for j < end && w.src[j] != '/' && w.src[j] != '\\' {
+			j++
+		}
+		part := w.src[i:j]
+		switch from, to := scan.SecretPart(part); {
+		case from < to:
+			w.replace(i+from, i+to, RedactedSecret)
+		case announced && scan.LooksSecret(part):
+			w.replace(i, j, RedactedSecret)
+		case isIPv4(part):
+			w.replace(i, j, RedactedIP)
+		default:
+			w.other(i, j)
+			announced = announced || announces(part)
+		}
+		i = j
+	}
+}
+
+func announces(part string) bool {
+	switch strings.ToLower(part) {
+	case "webhook", "webhooks", "webhookb2", "hook", "hooks", "token", "tokens", "reset", "reset-password", "password-reset", "verify", "invite", "magic",
+		"confirm", "activate", "unsubscribe", "auth", "login":
+		return true
+	}
+	return false
+}
+
+// parameters replaces the secrets behind ?, # and ;.
+func (w *urlWriter) parameters(i int) {
+	u := w.src
+	for i < len(u) {
+		i += separatorLength(u[i:])
+		name := i
+		for i < len(u) && u[i] != '=' && separatorLength(u[i:]) == 0 {
+			i++
+		}
+		if i == len(u) || u[i] != '=' {
+			w.other(name, i)
+			if i < len(u) && separatorLength(u[i:]) == 0 {
+				i++
+			}
+			continue
+		}
+		key := u[name:i]
+		i++
+		value := i
+		for i < len(u) && separatorLength(u[i:]) == 0 {
+			i++
+		}
+		w.parameter(key, value, i)
+	}
+}
+
+// separatorLength returns the length of what is between two parameters, which
+// JSON and HTML may have escaped.
+func separatorLength(rest string) int {
+	switch rest[0] {
+	case '?', '#', ';':
+		return 1
+	case '&':
+		if strings.HasPrefix(rest, "&amp;") {
+			return len("&amp;")
+		}
+		return 1
+	case '\\':
+		if strings.HasPrefix(rest, `\u0026`) || strings.HasPrefix(rest, `\u003f`) || strings.HasPrefix(rest, `\u003F`) {
+			return len(`\u0026`)
+		}
+	}
+	return 0
+}
+
+func (w *urlWriter) parameter(name string, i, j int) {
+	value := w.src[i:j]
+	name = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "]"), "%5D"), "%5d")
+	switch from, to := scan.SecretPart(value); {
+	case scan.SecretParameter(name, value), nestedSecret(value):
+		w.replace(i, j, RedactedSecret)
+	case from < to:
+		w.replace(i+from, i+to, RedactedSecret)
+	case isIPv4(value):
+		w.replace(i, j, RedactedIP)
+	default:
+		w.other(i, j)
+	}
+}
+
+// nestedSecret reports whether an escaped URL in a parameter has a secret.
+func nestedSecret(value string) bool {
+	for {
+		n := strings.Index(strings.ToUpper(value), "%3D")
+		if n < 0 {
+			return false
+		}
+		name := n
+		for name > 0 && value[name-1] != '%' && value[name-1] != '.' {
+			name--
+		}
+		if name > 0 && value[name-1] == '%' && n-name > 2 {
+			name += 2 // its two digits
+		}
+		rest := value[n+3:]
+		end := strings.IndexByte(rest, '%')
+		if end < 0 {
+			end = len(rest)
+		}
+		if scan.SecretParameter(value[name:n], rest[:end]) {
+			return true
+		}
+		value = rest
+	}
+}
+
+// other replaces e-mail addresses in src[i:j] where they are to go.
+func (w *urlWriter) other(i, j int) {
+	if !w.z.emails || !strings.ContainsAny(w.src[i:j], "@%") {
+		return
+	}
+	part := strings.Replace(strings.Replace(w.src[i:j], "%40", "@", 1), "%2B", "+", 1)
+	var space [8]scan.Token
+	for _, t := range scan.Tokens(space[:0], part) {
+		if t.Kind == scan.Email {
+			w.replace(i, j, RedactedEmail)
+			return
+		}
+	}
+}

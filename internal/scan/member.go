@@ -1,0 +1,85 @@
+package scan
+
+// SecretMember reports whether the value of a member of data, such as one of a
+// JSON object, is secret by the name of the member. Values that are none, such
+// as "null" and "expired", are not.
+func SecretMember(name, value string) bool {
+	return secretMember(strengthOf(name), value)
+}
+
+// SecretParameter does the same for a parameter in a URL, where more names mean
+// something: key, code, X-Amz-Signature.
+func SecretParameter(name, value string) bool {
+	level := strengthOf(name)
+	if more := parameterStrength(name); more != noKey && (level == noKey || level == hintKey) {
+		level = more
+	}
+	if level == tokenKey {
+		level = sureKey
+	}
+	return secretMember(level, value)
+}
+
+func secretMember(level strength, value string) bool {
+	if level == noKey || value == "" {
+		return false
+	}
+	s := scanner{text: value, chunkEnd: len(value)}
+	if level == folderKey && value[0] == '/' || s.harmless(0) {
+		return false
+	}
+	switch level {
+	case headerKey:
+		return s.looksSecret(0, len(value)) || len(value) >= 8
+	case cookieKey:
+		return true
+	}
+	return s.isSecret(0, len(value), level, '"', link{tight: true})
+}
+
+// parameterStrength reads the names of secrets that are only such in URLs.
+func parameterStrength(name string) strength {
+	var buf [32]byte
+	n := 0
+	for i := range len(name) {
+		if c := name[i]; classOf[c]&cAlnum != 0 {
+			if n == len(buf) {
+				return noKey
+			}
+			buf[n] = lower(c)
+			n++
+		}
+	}
+	switch string(buf[:n]) {
+	case "sig", "signature", "xamzsignature", "xgoogsignature", "xamzcredential", "xgoogcredential", "xamzsecuritytoken", "xosssignature",
+		"hmac", "jwt", "auth", "session", "sessionid", "sid", "jsessionid", "phpsessid", "pw", "pass", "ticket", "assertion", "samlresponse",
+		"samlrequest", "codeverifier", "awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "lsig", "policy", "hdnts", "hdnea", "sas":
+		return tokenKey
+	case "key", "code", "appid", "k", "apptoken", "csrf", "state", "nonce", "t", "h", "hash":
+		return blobKey
+	}
+	return noKey
+}
+
+// SecretPart returns where in a text without white space, such as a part of a
+// URL's path, a key or token is that looks like one; from and to are equal when
+// there is none.
+func SecretPart(text string) (from, to int) {
+	s := scanner{text: text, chunkEnd: len(text)}
+	for i := 0; i+shapeMin <= len(text); i++ {
+		if classOf[text[i]]&cAlnum == 0 || i > 0 && classOf[text[i-1]]&cAlnum != 0 && !(isDigit(text[i]) && !isDigit(text[i-1])) {
+			continue
+		}
+		if end := s.shape(i); end > i {
+			return i, end
+		}
+	}
+	return 0, 0
+}
+
+// LooksSecret reports whether a text without white space has no sense, as keys
+// and tokens have none: 16 characters or more, letters and digits mixed.
+func LooksSecret(text string) bool {
+	s := scanner{text: text}
+	return len(text) >= blobKeyMin && s.blobLike(0, len(text))
+}
