@@ -60,18 +60,15 @@ func (e *Evidence) readAPIError(a *apiError) {
 // objects: the reason in an ErrorInfo, the wait in a RetryInfo. Of Kubernetes
 // it reads the wait.
 func (e *Evidence) readDetails(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Struct:
+	if v.Kind() == reflect.Struct {
 		e.RetryAfter = max(e.RetryAfter, seconds(uint64(max(0, fieldNumber(v, "RetryAfterSeconds")))))
-	case reflect.Slice:
-		for i := range min(v.Len(), attrsMax) {
-			item := v.Index(i)
-			if !item.CanInterface() {
-				return
-			}
-			if detail, ok := item.Interface().(map[string]any); ok {
-				e.readDetail(detail)
-			}
+	}
+	if v.Kind() != reflect.Slice {
+		return
+	}
+	for i := range min(v.Len(), attrsMax) {
+		if detail, ok := assert[map[string]any](v.Index(i)); ok {
+			e.readDetail(detail)
 		}
 	}
 }

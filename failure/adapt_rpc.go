@@ -2,6 +2,7 @@ package failure
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,12 +22,7 @@ func (e *Evidence) setGRPC(name string) {
 }
 
 func isGRPC(name string) bool {
-	for _, known := range grpcNames[1:] {
-		if known == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(grpcNames[1:], name)
 }
 
 // rpcName is the canonical name for what a code calls itself: "DeadlineExceeded"
@@ -69,7 +65,7 @@ func (e *Evidence) readGRPC(err error) {
 			e.setGRPC(grpcNames[n])
 		}
 	}
-	if s, ok := status.Interface().(interface{ Details() []any }); ok {
+	if s, ok := assert[interface{ Details() []any }](status); ok {
 		for _, detail := range s.Details() {
 			e.readRPCDetail(detail)
 		}
@@ -88,7 +84,7 @@ func (e *Evidence) readRPCDetail(detail any) {
 	if !delay.IsValid() || delay.Type().NumIn() != 0 || delay.Type().NumOut() != 1 {
 		return
 	}
-	if d, ok := delay.Call(nil)[0].Interface().(interface{ AsDuration() time.Duration }); ok {
+	if d, ok := assert[interface{ AsDuration() time.Duration }](delay.Call(nil)[0]); ok {
 		e.RetryAfter = max(e.RetryAfter, d.AsDuration())
 	}
 }

@@ -95,7 +95,7 @@ func (e *Evidence) readSQLite(err error) {
 	if n == 0 {
 		n = fieldNumber(v, "code")
 	}
-	if c, ok := err.(interface{ Code() int }); ok { //nolint:errorlint // the walk looks at each error by itself
+	if c, ok := err.(interface{ Code() int }); ok {
 		n = int64(c.Code())
 	}
 	if n &= 0xff; n > 0 && n < int64(len(sqliteNames)) {
@@ -110,7 +110,7 @@ var mongoLabels = [...]string{"TransientTransactionError", "RetryableWriteError"
 // readMongo reads an error of MongoDB: its labels, as types, and the name of
 // its code.
 func (e *Evidence) readMongo(err error) {
-	if l, ok := err.(interface{ HasErrorLabel(string) bool }); ok { //nolint:errorlint // the walk looks at each error by itself
+	if l, ok := err.(interface{ HasErrorLabel(string) bool }); ok {
 		for _, label := range mongoLabels {
 			if l.HasErrorLabel(label) {
 				e.addType(label)

@@ -63,6 +63,7 @@ func (v Verdict) Retriable() bool {
 	switch v {
 	case VerdictRetry, VerdictThrottle, VerdictDependencyDown, VerdictCrash, VerdictUnknown:
 		return true
+	case VerdictQuota, VerdictPermanent, VerdictCancelled:
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"reflect"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -149,16 +150,11 @@ func (e *Evidence) addTypes(names []string) {
 }
 
 func (e *Evidence) addType(name string) {
-	for _, known := range e.Types {
-		if known == name {
-			return
-		}
-	}
-	if len(e.Types) < TypesMax {
-		e.Types = append(e.Types[:len(e.Types):len(e.Types)], name)
+	if slices.Contains(e.Types, name) {
 		return
 	}
-	e.Types = append(e.Types[:TypesMax-1:TypesMax-1], name)
+	keep := e.Types[:min(len(e.Types), TypesMax-1)]
+	e.Types = append(slices.Clip(keep), name) // clipped: the names of a shape are shared
 }
 
 // readValue reads an error of which there is only one, known by identity.

@@ -12,6 +12,7 @@ func (e *Evidence) readErrno(errno syscall.Errno) {
 		e.Sent = NotSent
 	case syscall.ETIMEDOUT, systemTimedOut:
 		e.Timeout = true
+	default:
 	}
 	if e.Errno == "" {
 		e.Errno = errnoName(errno)
@@ -147,6 +148,7 @@ func errnoName(errno syscall.Errno) string {
 		return "ETXTBSY"
 	case syscall.EXDEV:
 		return "EXDEV"
+	default:
+		return ""
 	}
-	return ""
 }

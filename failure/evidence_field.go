@@ -135,7 +135,7 @@ func (e *Evidence) readField(tells topic, v reflect.Value, has ability) {
 	case tellsHeader:
 		e.readHeader(v, e.HTTPStatus)
 	case tellsStderr:
-		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
+		if isBytes(v, reflect.Slice) {
 			e.setStderr(v.Bytes())
 		}
 	case tellsNested:
@@ -169,12 +169,19 @@ func (e *Evidence) readCode(v reflect.Value, has ability) {
 
 // nameOf is what a number with a String method calls itself.
 func nameOf(v reflect.Value) string {
-	if v.CanInterface() {
-		if s, ok := v.Interface().(interface{ String() string }); ok {
-			return s.String()
-		}
+	if s, ok := assert[interface{ String() string }](v); ok {
+		return s.String()
 	}
 	return ""
+}
+
+// assert is a type assertion on the value itself, or on what an interface
+// holds. What came from a field that is not exported is none.
+func assert[T any](v reflect.Value) (t T, ok bool) {
+	if !v.CanInterface() {
+		return t, false
+	}
+	return reflect.TypeAssert[T](v)
 }
 
 func numberOf(v reflect.Value) int64 {
@@ -187,21 +194,22 @@ func numberOf(v reflect.Value) int64 {
 	return 0
 }
 
+// isBytes reports whether v is an array or a slice of bytes.
+func isBytes(v reflect.Value, kind reflect.Kind) bool {
+	return v.Kind() == kind && v.Type().Elem().Kind() == reflect.Uint8
+}
+
 // textOf is a text, whether it is a string, a slice or an array of bytes.
 func textOf(v reflect.Value) string {
-	switch v.Kind() {
-	case reflect.String:
+	switch {
+	case v.Kind() == reflect.String:
 		return v.String()
-	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return string(v.Bytes())
-		}
-	case reflect.Array:
-		if v.Type().Elem().Kind() == reflect.Uint8 && v.Len() <= CodeMax {
-			b := make([]byte, v.Len())
-			reflect.Copy(reflect.ValueOf(b), v)
-			return string(b)
-		}
+	case isBytes(v, reflect.Slice):
+		return string(v.Bytes())
+	case isBytes(v, reflect.Array) && v.Len() <= CodeMax:
+		b := make([]byte, v.Len())
+		reflect.Copy(reflect.ValueOf(b), v)
+		return string(b)
 	}
 	return ""
 }

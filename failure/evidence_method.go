@@ -14,12 +14,12 @@ func (e *Evidence) readMethods(err error, has ability) {
 		e.Sent = NotSent
 	}
 	if has&isTimeout != 0 {
-		if err, ok := err.(interface{ Timeout() bool }); ok && err.Timeout() { //nolint:errorlint // the walk looks at each error by itself
+		if err, ok := err.(interface{ Timeout() bool }); ok && err.Timeout() {
 			e.Timeout = true
 		}
 	}
 	if has&isValue != 0 {
-		if err, ok := err.(interface{ Is(error) bool }); ok { //nolint:errorlint // as above
+		if err, ok := err.(interface{ Is(error) bool }); ok {
 			e.readIs(err)
 		}
 	}
@@ -35,10 +35,10 @@ func (e *Evidence) readRareMethods(err error, has ability) {
 	if has&exitCode != 0 {
 		e.readProcess(err)
 	}
-	if err, ok := err.(interface{ SQLState() string }); ok { //nolint:errorlint // the walk looks at each error by itself
+	if err, ok := err.(interface{ SQLState() string }); ok {
 		e.setSQLState(err.SQLState())
 	}
-	switch err := err.(type) { //nolint:errorlint // as above
+	switch err := err.(type) { //nolint:errorlint // the walk looks at each error by itself
 	case interface{ ErrorCode() string }:
 		e.setServiceCode(err.ErrorCode())
 	case interface{ Code() string }:
@@ -46,21 +46,21 @@ func (e *Evidence) readRareMethods(err error, has ability) {
 	case interface{ ErrorCode() int }:
 		e.setServiceNumber(int64(err.ErrorCode()))
 	}
-	if err, ok := err.(interface{ Reason() string }); ok { //nolint:errorlint // as above
+	if err, ok := err.(interface{ Reason() string }); ok {
 		e.setServiceCode(err.Reason())
 	}
-	if err, ok := err.(interface{ ErrorType() string }); ok { //nolint:errorlint // as above
+	if err, ok := err.(interface{ ErrorType() string }); ok {
 		if name := err.ErrorType(); isCode(name) {
 			e.addType(name)
 		}
 	}
-	if err, ok := err.(interface{ RetryAfter() time.Duration }); ok { //nolint:errorlint // as above
+	if err, ok := err.(interface{ RetryAfter() time.Duration }); ok {
 		e.RetryAfter = max(e.RetryAfter, err.RetryAfter())
 	}
-	if err, ok := err.(interface{ SafeToRetry() bool }); ok && err.SafeToRetry() { //nolint:errorlint // as above
+	if err, ok := err.(interface{ SafeToRetry() bool }); ok && err.SafeToRetry() {
 		e.Sent = NotSent
 	}
-	if err, ok := err.(interface{ RawJSON() string }); ok { //nolint:errorlint // as above
+	if err, ok := err.(interface{ RawJSON() string }); ok {
 		e.readBody(err.RawJSON())
 	}
 }
@@ -174,7 +174,7 @@ func (e *Evidence) readProcess(err error) {
 	if code > 0 || code == 0 && e.Signal == "" {
 		e.Exit = &code
 	}
-	if p, ok := err.(interface{ StderrTail() []byte }); ok { //nolint:errorlint // as above
+	if p, ok := err.(interface{ StderrTail() []byte }); ok {
 		e.setStderr(p.StderrTail())
 	}
 }

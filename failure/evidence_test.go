@@ -231,7 +231,7 @@ func FuzzOf(f *testing.F) {
 
 // oddTree builds a tree of errors from the inside out, a step for each byte, and
 // reports whether a mark of permanence is in it.
-func oddTree(text, code, key, value string, d time.Duration, shape []byte) (err error, permanent bool) { //nolint:revive,staticcheck // it is no error that is returned
+func oddTree(text, code, key, value string, d time.Duration, shape []byte) (err error, permanent bool) { //nolint:revive // it is no error of this function
 	err = errors.New(text)
 	for _, step := range shape {
 		switch step % 22 {

@@ -323,7 +323,7 @@ func headerOf(v reflect.Value) (headers, bool) {
 	if !v.IsValid() || v.Kind() != reflect.Map || !v.CanInterface() || !v.CanConvert(t) {
 		return nil, false
 	}
-	h, ok := v.Convert(t).Interface().(headers)
+	h, ok := reflect.TypeAssert[headers](v.Convert(t))
 	return h, ok && len(h) > 0
 }
 
