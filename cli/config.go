@@ -18,7 +18,8 @@ type configCheckCmd struct {
 
 // Help implements kong.HelpProvider.
 func (*configCheckCmd) Help() string {
-	return `Each mistake is one line, FILE:LINE:COLUMN: and what is wrong; the exit code is 1 then.
+	return `Each mistake is one line, FILE:LINE:COLUMN: and what is wrong; the exit code is 1 then. The policy file that the
+configuration names is checked, too.
 
     redrive config check
     redrive config check production.yaml`
@@ -30,6 +31,9 @@ func (c *configCheckCmd) Run(a *app) error {
 		file, _ = a.configPath()
 	}
 	loaded, err := config.Load(file)
+	if err == nil {
+		_, err = openPolicy(&settings{loaded, file})
+	}
 	problems, mistakes := errors.AsType[config.Problems](err)
 	if err != nil && !mistakes {
 		return err
@@ -50,13 +54,14 @@ func (c *configCheckCmd) Run(a *app) error {
 
 func (a *app) problemsJSON(file string, problems config.Problems) error {
 	type problem struct {
+		File    string `json:"file"`
 		Line    int    `json:"line"`
 		Col     int    `json:"column"`
 		Message string `json:"message"`
 	}
 	list := make([]problem, len(problems))
 	for i, p := range problems {
-		list[i] = problem{p.Line, p.Col, p.Message}
+		list[i] = problem{p.File, p.Line, p.Col, p.Message}
 	}
 	if err := a.printJSON(map[string]any{"file": file, "problems": list}); err != nil || len(list) == 0 {
 		return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redrive/redrive/internal/config"
@@ -46,21 +47,34 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.IDs:
+	if c.IDs {
 		for i := range page.Jobs {
 			fmt.Fprintln(a.out, page.Jobs[i].ID)
 		}
 		return nil
-	case c.JSON:
-		return a.printJSON(listView{Jobs: page.Jobs, Next: page.Next})
 	}
-	return c.print(ctx, a, st, page)
+	rows, err := a.rows(ctx, st, page.Jobs)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.printJSON(listView{Jobs: rows, Next: page.Next})
+	}
+	c.print(a, rows, page.Next)
+	return nil
 }
 
 type listView struct {
-	Jobs []job.Job `json:"jobs"`
+	Jobs []listRow `json:"jobs"`
 	Next job.ID    `json:"next,omitempty"` // for --before
+}
+
+// listRow is a job of a list: with the failure that it has not got over, and how
+// many attempts its life may have.
+type listRow struct {
+	job.Job
+	AttemptsMax int          `json:"attempts_max,omitempty"`
+	LastFailure *job.Failure `json:"last_failure,omitempty"`
 }
 
 func (c *jobsListCmd) read(ctx context.Context, st store.Reader) (store.Page, error) {
@@ -80,73 +94,100 @@ func (c *jobsListCmd) read(ctx context.Context, st store.Reader) (store.Page, er
 	return page, nil
 }
 
-func (c *jobsListCmd) print(ctx context.Context, a *app, st store.Reader, page store.Page) error {
+// rows adds to jobs what their failures tell.
+func (a *app) rows(ctx context.Context, st store.Reader, jobs []job.Job) ([]listRow, error) {
 	known := a.known()
+	rows := make([]listRow, len(jobs))
+	for i := range jobs {
+		j := &jobs[i]
+		rows[i].Job = *j
+		var failures []job.Failure
+		if j.Token > 0 {
+			var err error
+			if failures, err = st.Failures(ctx, j.ID); err != nil {
+				return nil, fmt.Errorf("failures of job %d: %w", j.ID, err)
+			}
+		}
+		rows[i].AttemptsMax = attemptsMax(j, failures, known)
+		if n := len(failures); n > 0 && (j.State == job.Retrying || j.State == job.Dead) {
+			rows[i].LastFailure = &failures[n-1]
+		}
+	}
+	return rows, nil
+}
+
+func (c *jobsListCmd) print(a *app, rows []listRow, next job.ID) {
 	now := job.At(a.now())
 	t := table{columns: []column{
 		{title: "ID", right: true}, {title: "KIND"}, {title: "QUEUE"}, {title: "STATE"}, {title: "ATTEMPTS", right: true},
-		{title: "WHEN"}, {title: "LAST ERROR", loose: true},
+		{title: "WHEN"}, {title: "CLASS"}, {title: "LAST ERROR", loose: true},
 	}}
-	for i := range page.Jobs {
-		j := &page.Jobs[i]
-		last, err := lastFailure(ctx, st, j)
-		if err != nil {
-			return err
+	for i := range rows {
+		j := &rows[i].Job
+		class, message := "", ""
+		if f := rows[i].LastFailure; f != nil {
+			class, message = f.Class, firstLine(f.Message)
 		}
-		message := ""
-		if last != nil {
-			message = firstLine(last.Message)
-		}
-		t.add(j.ID.String(), j.Kind, j.Queue, j.State.String(), attempts(j, last, known), when(j, now), message)
+		t.add(j.ID.String(), j.Kind, j.Queue, j.State.String(), attempts(j, rows[i].AttemptsMax), when(j, now), class, message)
 	}
 	out := a.styleOf(a.stdout)
-	if len(page.Jobs) == 0 {
+	if len(rows) == 0 {
 		fmt.Fprintln(a.out, out.faint("no jobs"))
 	} else {
 		t.print(a.out, out)
 	}
-	if page.Next > 0 && out.terminal {
-		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("older ones: --before %d", page.Next)))
+	if next > 0 && out.terminal {
+		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("older ones: --before %d", next)))
 	}
-	return nil
-}
-
-// lastFailure returns the newest failure of a job that has not got over it.
-func lastFailure(ctx context.Context, st store.Reader, j *job.Job) (*job.Failure, error) {
-	if j.State != job.Retrying && j.State != job.Dead {
-		return nil, nil
-	}
-	failures, err := st.Failures(ctx, j.ID)
-	if err != nil {
-		return nil, fmt.Errorf("failures of job %d: %w", j.ID, err)
-	}
-	if len(failures) == 0 {
-		return nil, nil
-	}
-	return &failures[len(failures)-1], nil
 }
 
 // attempts writes how many attempts of the present life there were, and of how
-// many, if that is known: from the last decision, else from the configuration.
-func attempts(j *job.Job, last *job.Failure, c *config.Config) string {
+// many, if that is known.
+func attempts(j *job.Job, most int) string {
 	made := strconv.Itoa(int(j.Counters.Attempts))
-	most := attemptsMax(j, last, c)
 	if most == 0 {
 		return made
 	}
 	return made + "/" + strconv.Itoa(most)
 }
 
-func attemptsMax(j *job.Job, last *job.Failure, c *config.Config) int {
-	if last != nil && last.Life == j.Life && len(last.Decision) > 0 {
-		if d, err := policy.ParseRecord(last.Decision); err == nil {
-			return d.Of + 1
+// attemptsMax returns how many attempts the present life may have as things stand:
+// by the last decision, else by the kind's own schedule; 0 is not known. Before the
+// first failure, a policy with budgets for each class has no such number.
+func attemptsMax(j *job.Job, failures []job.Failure, c *config.Config) int {
+	made := int(j.Counters.Attempts)
+	for _, f := range slices.Backward(failures) {
+		if f.Life != j.Life {
+			break
+		}
+		if d, err := policy.ParseRecord(f.Decision); err == nil && d.Action != "" {
+			return max(made, attemptsOf(&d))
 		}
 	}
-	if k, ok := c.Kinds[j.Kind]; ok {
-		return k.Retry.MaxRetries + 1
+	if k, ok := c.Kinds[j.Kind]; ok && k.Retry != nil {
+		return max(made, k.Retry.MaxRetries+1)
 	}
 	return 0
+}
+
+// attemptsOf returns how many attempts a life can have after a decision if every
+// further one fails in the same way.
+func attemptsOf(d *policy.Record) int {
+	counted := d.ClassFailures
+	if d.Count == "total" {
+		counted = d.Failures
+	}
+	if counted == 0 { // of version 1
+		return d.Of + 1
+	}
+	most := d.Failures + max(0, d.Of+1-counted)
+	if d.TotalMax != nil {
+		most = min(most, *d.TotalMax+1)
+	}
+	if d.AttemptsMax > 0 {
+		most = min(most, d.AttemptsMax)
+	}
+	return most
 }
 
 // when tells the time that matters about a job: when it is due, since when it

@@ -45,6 +45,9 @@ func (p *page) head(d *details) {
 	fmt.Fprintf(p.w, "  %s\n", sentence)
 	if last := d.last(); last != nil && (d.job.State == job.Dead || d.job.State == job.Retrying) {
 		fmt.Fprintf(p.w, "  Last error: %s\n", clean(firstLine(last.Message)))
+		if last.UserMessage != "" {
+			fmt.Fprintf(p.w, "  Users see:  %s\n", clean(last.UserMessage))
+		}
 	}
 	fmt.Fprintln(p.w)
 }
@@ -60,7 +63,7 @@ func (d *details) last() *job.Failure {
 func (p *page) sentence(d *details) string {
 	j := &d.job
 	of := ""
-	if most := attemptsMax(j, d.last(), p.known); most > 0 {
+	if most := attemptsMax(j, d.failures, p.known); most > 0 {
 		of = fmt.Sprintf(" of %d", most)
 	}
 	next := fmt.Sprintf("attempt %d%s", j.Counters.Attempts+1, of)
@@ -115,6 +118,12 @@ func reasonText(r job.Reason) string {
 		return "too many of its workers died (" + string(r) + ")"
 	case job.DeadlineOver:
 		return "its deadline passed before it could run (" + string(r) + ")"
+	case job.MaxCost:
+		return "its attempts have cost more than is allowed (" + string(r) + ")"
+	case job.HintTooLong:
+		return "the other side asked for a longer wait than the policy allows (" + string(r) + ")"
+	case job.ManualReview:
+		return "a rule holds it until a person decides (" + string(r) + ")"
 	}
 	return string(r)
 }
@@ -124,7 +133,7 @@ func (p *page) facts(d *details) {
 	j := &d.job
 	f := facts{}
 	f.add("queue", fmt.Sprintf("%s, priority %d", j.Queue, j.Priority))
-	f.add("attempts", attempts(j, d.last(), p.known))
+	f.add("attempts", attempts(j, attemptsMax(j, d.failures, p.known)))
 	f.add("runs", fmt.Sprintf("%d in %s%s", j.Token, count(int64(j.Life), "life"), counters(&j.Counters)))
 	f.add("created", clockTime(j.CreatedAt))
 	if j.ClaimedAt > 0 {
@@ -190,6 +199,7 @@ func (p *page) failure(n, of int, f *job.Failure) {
 	lines.add("details", string(f.Details))
 	lines.print(p)
 	p.indented("message", f.Message)
+	p.indented("users see", f.UserMessage)
 	if said := strings.TrimSpace(string(f.Stderr)); !strings.HasSuffix(f.Message, said) {
 		p.indented("stderr", string(f.Stderr)) // else the message has all of it
 	}

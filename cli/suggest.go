@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/redrive/redrive/internal/suggest"
 )
@@ -18,3 +21,6 @@ func unknown(what, name string, known []string) string {
 	}
 	return text + "; known are " + suggest.List(known)
 }
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
-	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/sqlite"
@@ -49,12 +48,16 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	if err := runnable(s); err != nil {
 		return err
 	}
+	p, err := openPolicy(&s)
+	if err != nil {
+		return err
+	}
 	st, err := sqlite.Open(ctx, s.Database, &sqlite.Options{KeepSchema: true})
 	if err != nil {
 		return err
 	}
 	screen := &live{w: a.stderr, style: a.styleOf(a.stderr)}
-	w := &worker{store: st, settings: s, screen: screen, now: a.now, log: newLogger(screen, screen.style, s.Log)}
+	w := &worker{store: st, settings: s, policy: p, screen: screen, now: a.now, log: newLogger(screen, screen.style, s.Log)}
 	client, err := w.client()
 	if err != nil {
 		return errors.Join(err, st.Close())
@@ -62,8 +65,10 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	ctx, stop, release := w.stopOnSignals(ctx, client)
 	defer release()
 	defer closing(st, &err) // under the eye of the third signal, too
+	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
+	defer stop()
 	w.log.InfoContext(ctx, "working", "database", st.Path(), "queues", strings.Join(s.QueueNames, ","),
-		"kinds", strings.Join(s.KindNames, ","))
+		"kinds", strings.Join(s.KindNames, ","), "policy", p.policy.Name(), "hash", policy.ShortHash(p.policy.Hash()))
 	return w.run(ctx, stop, client, c.UntilIdle)
 }
 
@@ -93,6 +98,7 @@ func runnable(s settings) error {
 // worker runs the jobs of a configuration.
 type worker struct {
 	settings
+	policy workPolicy
 	store  store.Store
 	screen *live
 	log    *slog.Logger
@@ -175,7 +181,7 @@ func (w *worker) client() (*redrive.Client, error) {
 		queues[name] = redrive.Queue{Workers: q.Workers, Limit: q.Limit, Rate: redrive.Rate(q.Rate)}
 	}
 	client, err := redrive.New(w.store, &redrive.Config{
-		Queues: queues, AttemptsMax: w.MaxAttemptsCeiling, PayloadMax: w.Limits.PayloadBytes,
+		Queues: queues, Policy: w.policy.policy, AttemptsMax: w.MaxAttemptsCeiling, PayloadMax: w.Limits.PayloadBytes,
 		Development: w.Development, Lease: w.Lease, RescueEvery: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
 		TempDir: w.TempDir, Logger: w.log,
 	})
@@ -199,12 +205,4 @@ func graceOf(d time.Duration) time.Duration {
 		return -1
 	}
 	return d
-}
-
-func schedule(k *config.Kind) *policy.Schedule {
-	retries := k.Retry.MaxRetries
-	if retries == 0 {
-		retries = policy.NoRetry
-	}
-	return &policy.Schedule{Waits: k.Retry.Waits, MaxRetries: retries, PermanentExitCodes: k.PermanentExitCodes}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/proc"
 	"github.com/redrive/redrive/job"
@@ -127,13 +128,35 @@ func TestCommandError(t *testing.T) {
 
 func TestSchedule_NoRetriesAreNone(t *testing.T) {
 	t.Parallel()
-	k := config.Kind{Retry: config.Retry{MaxRetries: 0, Waits: []time.Duration{time.Second}}, PermanentExitCodes: []int{65}}
+	k := config.Kind{Retry: &config.Retry{MaxRetries: 0, Waits: []time.Duration{time.Second}}, PermanentExitCodes: []int{65}}
 	want := &policy.Schedule{Waits: k.Retry.Waits, MaxRetries: policy.NoRetry, PermanentExitCodes: []int{65}}
 	if diff := cmp.Diff(want, schedule(&k)); diff != "" {
 		t.Error(diff)
 	}
 	if got := schedule(&k).Retries(); got != 0 {
 		t.Errorf("%d retries, want none", got)
+	}
+}
+
+func TestSchedule_WithoutARetrySectionThePolicyDecides(t *testing.T) {
+	t.Parallel()
+	if got := schedule(&config.Kind{}); got != nil {
+		t.Errorf("a kind that says nothing has the schedule %+v", got)
+	}
+	c := &config.Config{
+		MaxAttemptsCeiling: 100, KindNames: []string{"k"}, Kinds: map[string]config.Kind{"k": {PermanentExitCodes: []int{65}}},
+	}
+	p, err := underConfig(policy.Default(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := 65
+	for exit, want := range map[*int]string{&code: policy.RuleExitCode, nil: policy.RuleSchedule} {
+		e := &failure.Evidence{Message: "broken", Class: failure.RateLimitExceeded, Exit: exit}
+		d := p.Decide(&policy.Input{Kind: "k", How: policy.ByError, Evidence: e})
+		if d.Rule != want || d.Of != 5 {
+			t.Errorf("decided by %s with %d retries, want %s with those of the class", d.Rule, d.Of, want)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ package config
 
 import (
 	"log/slog"
+	"strings"
 	"time"
 )
 
@@ -29,11 +30,14 @@ type Config struct {
 	RescueInterval time.Duration
 	// ShutdownGrace is how long running jobs may go on after a stop. Default 30s.
 	ShutdownGrace time.Duration
-	// MaxAttemptsCeiling bounds the executions of every job, whatever its
-	// kind's Retry says. Default 100.
+	// MaxAttemptsCeiling bounds the executions of every job, whatever the policy
+	// and its kind's Retry say. Default 100.
 	MaxAttemptsCeiling int
-	Log                Log
-	Limits             Limits
+	// Policy is the path of the policy file, or PresetPrefix and the name of a
+	// preset. Default "", the built-in default policy.
+	Policy string
+	Log    Log
+	Limits Limits
 	// Queues holds at least one queue. Default: one named "default".
 	Queues map[string]Queue
 	// QueueNames lists the keys of Queues in the order of the file.
@@ -42,6 +46,16 @@ type Config struct {
 	// KindNames lists the keys of Kinds in the order of the file.
 	KindNames []string
 }
+
+// PresetPrefix begins a Policy that comes with redrive: "preset:watermark".
+const PresetPrefix = "preset:"
+
+// PresetDefault is the preset that is the built-in default policy.
+const PresetDefault = "default"
+
+// Preset returns the name of the preset that the policy is; ok is false when it is
+// a file or the default.
+func (c *Config) Preset() (name string, ok bool) { return strings.CutPrefix(c.Policy, PresetPrefix) }
 
 // Log says what the process logs and how.
 type Log struct {
@@ -116,16 +130,17 @@ type Kind struct {
 	Payload string
 	// PermanentExitCodes are the exit codes (1 to 255) that are never retried.
 	PermanentExitCodes []int
-	Retry              Retry
+	// Retry is the kind's own schedule. Default nil: the policy decides.
+	Retry *Retry
 }
 
-// Retry says how often a failed job runs again, and when.
+// Retry says how often a failed job runs again, and when, in place of the policy.
 type Retry struct {
 	// MaxRetries is how often a job runs again after its first execution.
-	// Default: the length of Waits, but never over the ceiling.
+	// Default: the length of Waits.
 	MaxRetries int
 	// Waits are the pauses before the retries in order; the last one repeats.
-	// Default 30s, three times.
+	// Default 30s.
 	Waits []time.Duration
 }
 
@@ -149,7 +164,7 @@ const defaultQueueName = "default"
 
 func defaultQueue() Queue { return Queue{Workers: 4} }
 
-func defaultKind(attemptsCeiling int) Kind {
+func defaultKind() Kind {
 	return Kind{
 		Queue:      defaultQueueName,
 		Timeout:    2 * time.Hour,
@@ -158,9 +173,5 @@ func defaultKind(attemptsCeiling int) Kind {
 		MaxCrashes: maxCrashesMax,
 		Env:        []string{"PATH"},
 		Payload:    PayloadJSON,
-		Retry: Retry{
-			MaxRetries: min(3, attemptsCeiling-1),
-			Waits:      []time.Duration{30 * time.Second, 30 * time.Second, 30 * time.Second},
-		},
 	}
 }

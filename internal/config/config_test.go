@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,10 +37,6 @@ func plainKind(command ...string) config.Kind {
 		Env:        []string{"PATH"},
 		Dir:        "/srv/app",
 		Payload:    config.PayloadJSON,
-		Retry: config.Retry{
-			MaxRetries: 3,
-			Waits:      []time.Duration{30 * time.Second, 30 * time.Second, 30 * time.Second},
-		},
 	}
 }
 
@@ -65,6 +62,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		RescueInterval:     time.Minute,
 		ShutdownGrace:      time.Hour,
 		MaxAttemptsCeiling: 50,
+		Policy:             "/srv/app/data/policy.yaml",
 		Log:                config.Log{Level: slog.LevelWarn, Format: config.LogJSON},
 		Limits:             config.Limits{PayloadBytes: 1 << 20},
 		Queues: map[string]config.Queue{
@@ -88,7 +86,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				Dir:                "/srv/app/work",
 				Payload:            config.PayloadText,
 				PermanentExitCodes: []int{65, 66},
-				Retry: config.Retry{
+				Retry: &config.Retry{
 					MaxRetries: 5,
 					Waits:      []time.Duration{time.Second, 10 * time.Second, time.Minute},
 				},
@@ -158,26 +156,47 @@ func TestRetryForms(t *testing.T) {
 		retry string
 		want  config.Retry
 	}{
-		{"{}", config.Retry{MaxRetries: 3, Waits: []time.Duration{30 * s, 30 * s, 30 * s}}},
-		{"{max_retries: 0}", config.Retry{MaxRetries: 0, Waits: []time.Duration{30 * s, 30 * s, 30 * s}}},
-		{"{max_retries: 7}", config.Retry{MaxRetries: 7, Waits: []time.Duration{30 * s, 30 * s, 30 * s}}},
-		{"{max_attempts: 1}", config.Retry{MaxRetries: 0, Waits: []time.Duration{30 * s, 30 * s, 30 * s}}},
+		{"{max_retries: 0}", config.Retry{MaxRetries: 0, Waits: []time.Duration{30 * s}}},
+		{"{max_retries: 7}", config.Retry{MaxRetries: 7, Waits: []time.Duration{30 * s}}},
+		{"{max_attempts: 1}", config.Retry{MaxRetries: 0, Waits: []time.Duration{30 * s}}},
 		{"{waits: [1s, 2s]}", config.Retry{MaxRetries: 2, Waits: []time.Duration{s, 2 * s}}},
 		{"{waits: [1s, 2s], max_retries: 1}", config.Retry{MaxRetries: 1, Waits: []time.Duration{s, 2 * s}}},
 		{"{waits: [0s], max_attempts: 6}", config.Retry{MaxRetries: 5, Waits: []time.Duration{0}}},
-		{"{max_retries: 4, max_attempts: 5}", config.Retry{MaxRetries: 4, Waits: []time.Duration{30 * s, 30 * s, 30 * s}}},
+		{"{max_retries: 4, max_attempts: 5}", config.Retry{MaxRetries: 4, Waits: []time.Duration{30 * s}}},
 	} {
 		t.Run(tt.retry, func(t *testing.T) {
 			t.Parallel()
-			diff(t, tt.want, mustParse(t, "kinds: {a: {command: [x], retry: "+tt.retry+"}}").Kinds["a"].Retry)
+			diff(t, &tt.want, mustParse(t, "kinds: {a: {command: [x], retry: "+tt.retry+"}}").Kinds["a"].Retry)
 		})
 	}
 }
 
-func TestDefaultRetriesStayUnderTheCeiling(t *testing.T) {
+func TestWithoutARetrySectionThePolicyDecides(t *testing.T) {
 	t.Parallel()
-	c := mustParse(t, "kinds: {a: {command: [x]}}\nmax_attempts_ceiling: 2")
-	diff(t, 1, c.Kinds["a"].Retry.MaxRetries)
+	for _, text := range []string{"", ", retry: {}", ", retry: ", ", retry: null", ", permanent_exit_codes: [65]"} {
+		if got := mustParse(t, "kinds: {a: {command: [x]"+text+"}}").Kinds["a"].Retry; got != nil {
+			t.Errorf("%q gives the schedule %+v", text, *got)
+		}
+	}
+}
+
+func TestPolicyIsAPathOrAPreset(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                       "",
+		"policy: policy.yaml":    "/srv/app/policy.yaml",
+		"policy: ../p/x.yaml":    "/srv/p/x.yaml",
+		"policy: /etc/x.yaml":    "/etc/x.yaml",
+		"policy: preset:default": "preset:default",
+		"policy: preset:chat":    "preset:chat",
+	} {
+		c := mustParse(t, "kinds: {}\n"+text)
+		diff(t, want, c.Policy)
+		name, ok := c.Preset()
+		if wantOK := strings.HasPrefix(want, "preset:"); ok != wantOK || ok && name != want[len("preset:"):] {
+			t.Errorf("%q is the preset %q, %v", want, name, ok)
+		}
+	}
 }
 
 func TestAliasesAndMergeKeys(t *testing.T) {

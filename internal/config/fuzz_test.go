@@ -77,6 +77,9 @@ func checkConfig(t *testing.T, c *config.Config) {
 		if _, ok := c.Queues[k.Queue]; !ok || len(k.Command) == 0 || k.Command[0] == "" || !strings.HasPrefix(k.Dir, "/") {
 			t.Errorf("kind %s: %+v", name, k)
 		}
+		if k.Retry == nil {
+			continue
+		}
 		if k.Retry.MaxRetries < 0 || k.Retry.MaxRetries >= c.MaxAttemptsCeiling || len(k.Retry.Waits) == 0 {
 			t.Errorf("kind %s: %+v", name, k.Retry)
 		}

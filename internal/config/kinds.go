@@ -15,7 +15,7 @@ func (r *reader) kinds(v value, c *Config) {
 }
 
 func (r *reader) kind(v value, at position, c *Config) Kind {
-	k := defaultKind(c.MaxAttemptsCeiling)
+	k := defaultKind()
 	r.Fields(v, "a mapping such as {command: [./thumb]}", []field{
 		{"command", r.command(&k.Command)},
 		{"queue", r.NonEmpty(&k.Queue)},

@@ -50,6 +50,9 @@ func (c *Config) resolve(dir string) {
 	if c.TempDir != "" {
 		c.TempDir = under(dir, c.TempDir)
 	}
+	if _, ok := c.Preset(); c.Policy != "" && !ok {
+		c.Policy = under(dir, c.Policy)
+	}
 	for name, k := range c.Kinds {
 		k.Dir = under(dir, k.Dir)
 		if isPath(k.Command[0]) {

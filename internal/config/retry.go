@@ -7,8 +7,14 @@ import (
 
 // retry reads how often a kind is retried. The number may be given as retries,
 // as executions (one more), or not at all: then there is one retry for each wait.
-func (r *reader) retry(into *Retry, ceiling int) func(value) {
+// A section that says nothing is as good as none.
+func (r *reader) retry(set **Retry, ceiling int) func(value) {
 	return func(v value) {
+		own := Retry{Waits: []time.Duration{30 * time.Second}}
+		into := &own
+		if len(v.Entries) > 0 {
+			*set = into
+		}
 		const unset = -1
 		retries, attempts := unset, unset
 		var waits []time.Duration // stays empty when it is wrong

@@ -54,14 +54,16 @@ func written(c *config.Config) object {
 		if k.Workers > 0 {
 			o["workers"] = k.Workers
 		}
-		waits := []string{}
-		for _, w := range k.Retry.Waits {
-			waits = append(waits, w.String())
+		if k.Retry != nil {
+			waits := []string{}
+			for _, w := range k.Retry.Waits {
+				waits = append(waits, w.String())
+			}
+			o["retry"] = object{"max_retries": k.Retry.MaxRetries, "max_attempts": k.Retry.MaxRetries + 1, "waits": waits}
 		}
-		o["retry"] = object{"max_retries": k.Retry.MaxRetries, "max_attempts": k.Retry.MaxRetries + 1, "waits": waits}
 		kinds[name] = o
 	}
-	return object{
+	all := object{
 		"database": c.Database, "temp_dir": c.TempDir, "development": c.Development, "lease": c.Lease.String(),
 		"rescue_interval": c.RescueInterval.String(), "shutdown_grace": c.ShutdownGrace.String(),
 		"max_attempts_ceiling": c.MaxAttemptsCeiling,
@@ -70,6 +72,10 @@ func written(c *config.Config) object {
 		"queues":               queues,
 		"kinds":                kinds,
 	}
+	if c.Policy != "" {
+		all["policy"] = c.Policy
+	}
+	return all
 }
 
 func optional(o object, limit int, rate config.Rate) object {
@@ -105,6 +111,7 @@ func genConfig(t *rapid.T) *config.Config {
 		Development: rapid.Bool().Draw(t, "development"),
 		Lease:       span(3*time.Second, time.Hour), RescueInterval: span(time.Second, 10*time.Minute),
 		ShutdownGrace: span(0, time.Hour), MaxAttemptsCeiling: number(1, 1000),
+		Policy: rapid.SampledFrom([]string{"", "preset:default", "/srv/app/policy.yaml"}).Draw(t, "policy"),
 		Log: config.Log{
 			Level:  rapid.SampledFrom([]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}).Draw(t, "level"),
 			Format: rapid.SampledFrom([]string{config.LogText, config.LogJSON}).Draw(t, "format"),
@@ -117,9 +124,12 @@ func genConfig(t *rapid.T) *config.Config {
 	}
 	c.QueueNames = slices.Sorted(maps.Keys(c.Queues))
 	for _, k := range rapid.SliceOfN(name, 0, 3).Draw(t, "kinds") {
-		waits := []time.Duration{}
-		for range number(1, 5) {
-			waits = append(waits, span(0, 720*time.Hour))
+		var retry *config.Retry
+		if rapid.Bool().Draw(t, "own retries") {
+			retry = &config.Retry{MaxRetries: number(0, c.MaxAttemptsCeiling-1)}
+			for range number(1, 5) {
+				retry.Waits = append(retry.Waits, span(0, 720*time.Hour))
+			}
 		}
 		c.Kinds[k] = config.Kind{
 			Command: append([]string{"run"}, rapid.SliceOf(text).Draw(t, "arguments")...),
@@ -132,7 +142,7 @@ func genConfig(t *rapid.T) *config.Config {
 			Dir:                path.Draw(t, "dir"),
 			Payload:            rapid.SampledFrom([]string{config.PayloadJSON, config.PayloadText}).Draw(t, "payload"),
 			PermanentExitCodes: rapid.SliceOfDistinct(rapid.IntRange(1, 255), rapid.ID).Draw(t, "codes"),
-			Retry:              config.Retry{MaxRetries: number(0, c.MaxAttemptsCeiling-1), Waits: waits},
+			Retry:              retry,
 		}
 	}
 	if len(c.Kinds) > 0 {

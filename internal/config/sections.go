@@ -2,9 +2,12 @@ package config
 
 import (
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/policy/preset"
 )
 
 // config reads the whole file. What later sections refer to is read first,
@@ -18,11 +21,29 @@ func (r *reader) config(v value, c *Config) {
 		{"rescue_interval", r.Duration(&c.RescueInterval, rescueIntervalMin, rescueIntervalMax)},
 		{"shutdown_grace", r.Duration(&c.ShutdownGrace, shutdownGraceMin, shutdownGraceMax)},
 		{"max_attempts_ceiling", r.Integer(&c.MaxAttemptsCeiling, attemptsCeilingMin, attemptsCeilingMax, "")},
+		{"policy", r.policy(&c.Policy)},
 		{"log", func(v value) { r.log(v, &c.Log) }},
 		{"limits", func(v value) { r.limits(v, &c.Limits) }},
 		{"queues", func(v value) { r.queues(v, c) }},
 		{"kinds", func(v value) { r.kinds(v, c) }},
 	})
+}
+
+// policy reads the path of a policy file or the name of a preset.
+func (r *reader) policy(into *string) func(value) {
+	return func(v value) {
+		r.NonEmpty(into)(v)
+		name, ok := strings.CutPrefix(v.Text, PresetPrefix)
+		names := append([]string{PresetDefault}, preset.Names()...)
+		if !ok || v.Shape != yamlfile.Text || slices.Contains(names, name) {
+			return
+		}
+		hint := suggest.DidYouMean(name, names)
+		if hint == "" {
+			hint = "; the presets are " + suggest.List(names)
+		}
+		r.Addf(v.Pos, "policy names the preset %s, which is not known%s", yamlfile.Quote(name), hint)
+	}
 }
 
 func (r *reader) log(v value, l *Log) {

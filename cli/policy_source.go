@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+// policyName is the policy of the configuration as messages name it: a path that
+// leads from the working directory to the file, as the configuration's own does.
+func (s *settings) policyName() string {
+	if _, ok := s.Preset(); ok || s.Policy == "" {
+		return s.Policy
+	}
+	if below, err := filepath.Rel(s.Dir, s.Policy); err == nil && filepath.IsLocal(below) && s.file != "" {
+		return filepath.Join(filepath.Dir(s.file), below)
+	}
+	return s.Policy
+}
+
+// loadPolicy returns a policy by its name: the path of a file, config.PresetPrefix
+// and the name of a preset, or nothing for the built-in default. Mistakes of a file
+// are policyfile.Problems.
+func loadPolicy(name string) (*policy.Policy, error) {
+	preset, ok := strings.CutPrefix(name, config.PresetPrefix)
+	switch {
+	case name == "", ok && preset == config.PresetDefault:
+		s := policy.DefaultSpec()
+		return readable(&s)
+	case ok:
+		f, err := policyfile.Preset(preset)
+		if err != nil {
+			return nil, absentError(err.Error())
+		}
+		return readable(&f.Spec)
+	}
+	f, err := policyfile.Load(name)
+	if err != nil {
+		return nil, absentPolicy(name, err)
+	}
+	return readable(&f.Spec)
+}
+
+// absentPolicy says of a file that is not there what else there is.
+func absentPolicy(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return absentf("policy %s: there is no such file; %sNAME names one that comes with redrive", path, config.PresetPrefix)
+	}
+	return err
+}
+
+// readable compiles a Spec so that the store keeps it as a policy file.
+func readable(s *policy.Spec) (*policy.Policy, error) {
+	spec := *s
+	spec.Source = policyfile.Render(s)
+	p, problems := policy.New(spec)
+	if len(problems) > 0 { // of a file, the reader has told them with their places
+		return nil, fmt.Errorf("policy %q: %s", s.Name, problems[0])
+	}
+	return p, nil
+}
+
+// underConfig puts a policy under the ceiling and the kinds' own schedules of a
+// configuration, as a worker does.
+func underConfig(p *policy.Policy, c *config.Config) (*policy.Policy, error) {
+	p = p.WithLimits(policy.Limits{MaxAttempts: c.MaxAttemptsCeiling})
+	for _, name := range c.KindNames {
+		k := c.Kinds[name]
+		under, err := p.WithSchedule(name, schedule(&k))
+		if err != nil {
+			return nil, fmt.Errorf("kind %q: %w", name, err)
+		}
+		p = under
+	}
+	return p, nil
+}
+
+// schedule returns the schedule that the configuration gives a kind; nil leaves
+// everything to the policy.
+func schedule(k *config.Kind) *policy.Schedule {
+	s := &policy.Schedule{PermanentExitCodes: k.PermanentExitCodes}
+	switch {
+	case k.Retry == nil && len(k.PermanentExitCodes) == 0:
+		return nil
+	case k.Retry == nil:
+		return s
+	}
+	s.Waits, s.MaxRetries = k.Retry.Waits, k.Retry.MaxRetries
+	if s.MaxRetries == 0 {
+		s.MaxRetries = policy.NoRetry
+	}
+	return s
+}
+
+// foreign tells which queues and kinds a policy names that the configuration does
+// not have, a line each.
+func foreign(s *policy.Spec, c *config.Config) (lines []string) {
+	tell := func(path, what, name string, known []string) {
+		if name != "" && !slices.Contains(known, name) {
+			lines = append(lines, path+": "+unknown(what, name, known))
+		}
+	}
+	escalation := func(path string, s *policy.Settings) {
+		if s.Escalate != nil {
+			tell(path+".escalate.queue", "queue", s.Escalate.Queue, c.QueueNames)
+		}
+	}
+	escalation("default", &s.Default)
+	for _, class := range sortedKeys(s.Classes) {
+		own := s.Classes[class]
+		escalation("classes."+string(class), &own.Settings)
+	}
+	for _, kind := range sortedKeys(s.Kinds) {
+		own := s.Kinds[kind]
+		path := "kinds." + kind
+		tell(path, "kind", kind, c.KindNames)
+		escalation(path, &own.Settings)
+		for _, class := range sortedKeys(own.Classes) {
+			within := own.Classes[class]
+			escalation(path+".classes."+string(class), &within)
+		}
+	}
+	for i := range s.Rules {
+		r := &s.Rules[i]
+		path := fmt.Sprintf("rules[%d]", i)
+		for _, kind := range r.Kinds {
+			tell(path+".kinds", "kind", kind, c.KindNames)
+		}
+		tell(path+".queue", "queue", r.Queue, c.QueueNames)
+		escalation(path, &r.Settings)
+	}
+	return lines
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+	"github.com/redrive/redrive/store"
+)
+
+// policyEvery is how often a worker looks at its policy file.
+const policyEvery = time.Second
+
+// workPolicy is the policy of a worker, and the file that it comes from.
+type workPolicy struct {
+	policy  *policy.Policy
+	watcher *policyfile.Watcher // nil when it is no file
+}
+
+// openPolicy loads the policy of a configuration, and refuses one that cannot be
+// put in force under it.
+func openPolicy(s *settings) (p workPolicy, err error) {
+	name := s.policyName()
+	if _, preset := s.Preset(); name == "" || preset {
+		p.policy, err = loadPolicy(name)
+	} else if p.watcher, err = policyfile.Watch(name); err == nil {
+		p.policy, err = readable(&p.watcher.File().Spec)
+	}
+	if err != nil {
+		return p, absentPolicy(name, err)
+	}
+	_, err = underConfig(p.policy, s.Config)
+	return p, err
+}
+
+// policyKeeper puts each good policy that a worker's file holds in force.
+type policyKeeper struct {
+	*worker
+	watcher *policyfile.Watcher
+	set     func(context.Context, store.By, *policy.Policy) error
+	by      store.By
+	inForce *policy.Policy
+	refused string // what was told last of a policy that could not be put in force
+}
+
+// keepPolicy follows the policy file until the context ends: on every change of
+// its content, and on SIGHUP. The returned function waits for the end.
+func (w *worker) keepPolicy(ctx context.Context, client *redrive.Client, by store.By) (wait func()) {
+	w.tellForeign(ctx, w.policy.policy)
+	if w.policy.watcher == nil {
+		return func() {}
+	}
+	k := &policyKeeper{worker: w, watcher: w.policy.watcher, set: client.SetPolicy, by: by, inForce: w.policy.policy}
+	hangup := make(chan os.Signal, 1)
+	if !w.screen.style.terminal { // there it means that the terminal is gone
+		signal.Notify(hangup, syscall.SIGHUP)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer signal.Stop(hangup)
+		ticker := time.NewTicker(policyEvery)
+		defer ticker.Stop()
+		k.follow(ctx, ticker.C, hangup)
+	}()
+	return func() { <-ended }
+}
+
+func (k *policyKeeper) follow(ctx context.Context, tick <-chan time.Time, hangup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+			k.look(ctx, false)
+		case <-hangup:
+			k.look(ctx, true)
+		}
+	}
+}
+
+// look puts in force what the file holds; asked says that somebody waits for an
+// answer, also when there is nothing new.
+func (k *policyKeeper) look(ctx context.Context, asked bool) {
+	_, err := k.watcher.Reload()
+	f := k.watcher.File()
+	if asked && err == nil { // the watcher tells of a mistake once
+		_, err = policyfile.Load(f.Name)
+	}
+	if err != nil {
+		k.tellBad(ctx, err)
+		return
+	}
+	if f.Policy.Hash() == k.inForce.Hash() {
+		if asked {
+			k.log.InfoContext(ctx, "the policy file says nothing new", k.about(f.Name, k.inForce)...)
+		}
+		return
+	}
+	p, err := readable(&f.Spec)
+	if err == nil {
+		err = k.set(ctx, k.by, p)
+	}
+	if err != nil {
+		if text := f.Policy.Hash() + err.Error(); asked || text != k.refused {
+			k.refused = text
+			k.log.ErrorContext(ctx, "the policy of the file cannot be put in force; the one before it stays",
+				append(k.about(f.Name, k.inForce), "error", err)...)
+		}
+		return
+	}
+	k.inForce, k.refused = p, ""
+	k.log.InfoContext(ctx, "another policy is in force", k.about(f.Name, p)...)
+	k.tellForeign(ctx, p)
+}
+
+// tellBad logs each mistake of the file by itself.
+func (k *policyKeeper) tellBad(ctx context.Context, err error) {
+	const message = "the policy file cannot be used; the policy before it stays"
+	about := k.about(k.watcher.File().Name, k.inForce)
+	problems, ok := errors.AsType[policyfile.Problems](err)
+	if !ok {
+		k.log.ErrorContext(ctx, message, append(about, "error", err)...)
+		return
+	}
+	for _, p := range problems {
+		k.log.ErrorContext(ctx, message, append(about[:len(about):len(about)], "problem", p.String())...)
+	}
+}
+
+func (k *policyKeeper) about(file string, p *policy.Policy) []any {
+	return []any{"file", file, "policy", p.Name(), "hash", policy.ShortHash(p.Hash())}
+}
+
+// tellForeign logs what the policy names and the configuration does not have.
+func (w *worker) tellForeign(ctx context.Context, p *policy.Policy) {
+	for _, line := range foreign(p.Spec(), w.Config) {
+		w.log.WarnContext(ctx, "the policy names what the configuration does not have", "policy", p.Name(), "problem", line)
+	}
+}
