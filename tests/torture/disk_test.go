@@ -45,15 +45,14 @@ func (r *round) fillDisk(c int, over <-chan struct{}) {
 		if waitOr(over, time.Duration(150+random.IntN(400))*time.Millisecond) {
 			return
 		}
-		r.starve(func() {
-			fill(filler)
-			r.faulted("full disk")
-			waitOr(over, time.Duration(100+random.IntN(300))*time.Millisecond)
-			if err := os.Remove(filler); err != nil {
-				r.Error(err)
-			}
-			waitOr(over, 50*time.Millisecond) // until nobody ends because of it any more
-		})
+		r.shortages.Add(1)
+		fill(filler)
+		r.faulted("full disk")
+		waitOr(over, time.Duration(100+random.IntN(300))*time.Millisecond)
+		if err := os.Remove(filler); err != nil {
+			r.Error(err)
+		}
+		r.shortages.Add(1)
 	}
 }
 

@@ -44,43 +44,84 @@ func (s *slot) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(s.rand.Int64N(int64(high-low)))
 }
 
+// within draws a duration below most, and short ones more often: what is to be hit
+// within it takes a hundred times longer on one machine than on another.
+func (s *slot) within(most time.Duration) time.Duration {
+	return s.between(0, most) >> s.rand.IntN(8)
+}
+
+// pointValue is what lets a process die at a point.
+func pointValue(p crashpoint.Point, times int, delay time.Duration) string {
+	return fmt.Sprintf("%s:%d:%s", p, times, delay)
+}
+
+// startsAndDies starts a process and reports whether it died at a point before it
+// was up.
+func (s *slot) startsAndDies(p crashpoint.Point, delay time.Duration) bool {
+	w := s.start(pointValue(p, 1, delay))
+	s.comesUp(w)
+	return w.kill() == string(p)
+}
+
 // crashAt lets a process die at a point, at one of the first times that it comes
 // there, and up to delay later.
 func crashAt(p crashpoint.Point, times int, delay time.Duration) fault {
 	return fault{string(p), func(s *slot) bool {
-		value := fmt.Sprintf("%s:%d", p, 1+s.rand.IntN(times))
+		after := time.Duration(0)
 		if delay > 0 {
-			value += ":" + s.between(0, delay).String()
+			after = s.within(delay)
 		}
-		w := s.start(value)
-		if s.endsOrOver(w, pointPatience+s.program.lease()) {
-			return w.book("kill") == string(p)
+		w := s.start(pointValue(p, 1+s.rand.IntN(times), after))
+		if s.comesUp(w) {
+			s.endsOrOver(w, pointPatience+s.program.lease())
 		}
 		return w.kill() == string(p)
 	}}
 }
 
-// pointPatience is how long a process may take to a crash point, beside a lease.
-const pointPatience = 4 * time.Second
+// pointPatience is how long a process that is up may take to a crash point, beside
+// a lease. After that it is another one's turn: it may come there too rarely.
+const pointPatience = 10 * time.Second
 
-// endsOrOver waits for the end of a process, of the cycle or of its patience, and
-// reports whether it was the process.
-func (s *slot) endsOrOver(p *process, d time.Duration) bool {
+// endsOrOver waits for the end of a process, of the cycle or of its patience.
+func (s *slot) endsOrOver(p *process, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-p.ended:
-		return true
 	case <-timer.C:
 	case <-s.over:
 	}
-	return false
+}
+
+// comesUp waits until a process works, and reports whether it does: it may end
+// before, and so may the cycle.
+func (s *slot) comesUp(p *process) bool {
+	const look = 5 * time.Millisecond
+	for begun := time.Now(); !p.isUp(); {
+		if time.Since(begun) > patience {
+			p.hang("did not begin to work")
+		}
+		if p.endsWithin(look) || waitOr(s.over, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// runs lets a process run for a while: mostly from when it is up on, sometimes
+// from its very beginning.
+func (s *slot) runs(w *process, low, high time.Duration) {
+	if s.rand.IntN(4) > 0 {
+		s.comesUp(w)
+	}
+	s.endsOrOver(w, s.between(low, high))
 }
 
 func kill() fault {
 	return fault{"kill", func(s *slot) bool {
 		w := s.start("")
-		s.endsOrOver(w, s.between(s.program.lease()/8, s.program.lease()/2))
+		s.runs(w, s.program.lease()/8, s.program.lease()/2)
 		w.kill()
 		return true
 	}}
@@ -90,11 +131,8 @@ func kill() fault {
 func untouched() fault {
 	return fault{"untouched", func(s *slot) bool {
 		w := s.start("")
-		if s.endsOrOver(w, patience) {
-			w.book("kill")
-		} else {
-			w.kill()
-		}
+		s.endsOrOver(w, patience)
+		w.kill()
 		return true
 	}}
 }
@@ -103,6 +141,7 @@ func untouched() fault {
 func standStill() fault {
 	return fault{"stand still", func(s *slot) bool {
 		w := s.start("")
+		s.comesUp(w)
 		w.endsWithin(s.between(100*time.Millisecond, 300*time.Millisecond))
 		w.signal(syscall.SIGSTOP)
 		w.endsWithin(s.between(s.program.lease()*3/2, s.program.lease()*2))
@@ -122,7 +161,7 @@ func standStill() fault {
 func goodbye() fault {
 	return fault{"goodbye", func(s *slot) bool {
 		w := s.start("")
-		w.endsWithin(s.between(100*time.Millisecond, 300*time.Millisecond))
+		s.runs(w, 100*time.Millisecond, 300*time.Millisecond)
 		s.faulted("graceful stop")
 		w.stop()
 		return true
@@ -134,18 +173,18 @@ func goodbye() fault {
 func shortFile() fault {
 	return fault{"short file", func(s *slot) bool {
 		w := s.start("")
-		w.endsWithin(s.between(100*time.Millisecond, 250*time.Millisecond))
+		s.comesUp(w)
+		w.endsWithin(s.between(50*time.Millisecond, 200*time.Millisecond))
 		// The worker's own ledger must still fit.
 		limit := max(size(s.database+"-wal")+4<<10, size(s.ledger(w.name))+128<<10)
-		s.starve(func() {
-			if w.limitFiles(uint64(limit)) {
-				s.faulted("short file")
-			}
-			w.endsWithin(s.between(100*time.Millisecond, 300*time.Millisecond))
-			w.limitFiles(unix.RLIM_INFINITY)
-			w.endsWithin(s.between(50*time.Millisecond, 200*time.Millisecond))
-			w.stop()
-		})
+		w.starved = true
+		if w.limitFiles(uint64(limit)) {
+			s.faulted("short file")
+		}
+		w.endsWithin(s.between(100*time.Millisecond, 300*time.Millisecond))
+		w.limitFiles(unix.RLIM_INFINITY)
+		w.endsWithin(s.between(50*time.Millisecond, 200*time.Millisecond))
+		w.stop()
 		return true
 	}}
 }
@@ -165,15 +204,6 @@ func size(path string) int64 {
 	return info.Size()
 }
 
-// starve runs f while processes may fail for want of space.
-func (r *round) starve(f func()) {
-	r.starving.Lock()
-	defer r.starving.Unlock()
-	r.starved.Store(true)
-	defer r.starved.Store(false)
-	f()
-}
-
 // bag gives out faults in random order, each once before any comes again.
 type bag struct {
 	all, left []fault
@@ -184,15 +214,34 @@ func newBag(seed uint64, all ...fault) *bag {
 	return &bag{all: all, rand: rand.New(rand.NewPCG(seed, uint64(len(all))))}
 }
 
-// next lets the next fault of a bag happen. One that did not, because its process
-// never came to the point, goes back.
-func (s *slot) next(b *bag) {
-	f := s.draw(b)
-	if !f.do(s) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		b.left = append(b.left, f)
+// suffer lets so many faults of a bag happen.
+func (s *slot) suffer(b *bag, faults int) {
+	for range faults {
+		s.insist("a fault", func() bool { return s.next(b) })
 	}
+}
+
+// insist tries until something happens.
+func (s *slot) insist(what string, try func() bool) {
+	for begun := time.Now(); !try(); {
+		if time.Since(begun) > patience {
+			s.Errorf("round %d: %s did not happen within %s", s.n, what, patience)
+			return
+		}
+	}
+}
+
+// next lets the next fault of a bag happen, and reports whether it did. One whose
+// process never came to the point goes back.
+func (s *slot) next(b *bag) bool {
+	f := s.draw(b)
+	if f.do(s) {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b.left = append(b.left, f)
+	return false
 }
 
 func (tt *torture) draw(b *bag) fault {

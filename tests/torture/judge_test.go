@@ -37,7 +37,7 @@ func (r *round) judge() {
 		Enqueues: notes.Enqueues, Runs: notes.Runs, Writes: notes.Writes,
 		Dump: dump, Integrity: r.integrity(ctx), Limits: plan.Limits(), Drained: true,
 	}
-	r.summary.Add(check.Count(h))
+	r.count(func(s *summary) { s.Add(check.Count(h)) })
 	h.Writes = append(h.Writes, r.haunt(ctx, st, dump)...)
 	violations := check.Check(h)
 	if len(violations) > 0 {
@@ -90,7 +90,7 @@ func (r *round) haunt(ctx context.Context, st *sqlite.Store, before *store.Dump)
 		w := check.Write{Run: store.Run{ID: o.ID, Token: o.Token}, Cause: o.Cause, To: o.To, Answer: check.Written}
 		if errors.Is(out.Settled[i], store.ErrLeaseLost) {
 			w.Answer = check.Refused
-			r.summary.Haunted++
+			r.count(func(s *summary) { s.Haunted++ })
 		}
 		writes = append(writes, w)
 	}
@@ -149,7 +149,7 @@ func (r *round) applicationTables(ctx context.Context, notes *ledger.Notes, dump
 			r.Errorf("round %d: run %d of job %d has an effect and did not complete it, or has two", r.n, run.Token, run.ID)
 		}
 		delete(completed, run)
-		r.summary.Effects++
+		r.count(func(s *summary) { s.Effects++ })
 	})
 	for run := range completed {
 		r.Errorf("round %d: run %d completed job %d and its effect is missing", r.n, run.Token, run.ID)

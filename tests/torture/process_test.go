@@ -14,9 +14,9 @@ import (
 	"github.com/redrive/redrive/internal/crashpoint"
 )
 
-// patience is how long anything may take that should be quick. Machines under
-// test are busy.
-const patience = 20 * time.Second
+// patience is how long nothing may happen. It only ends what would never end by
+// itself: machines under test are busy.
+const patience = 2 * time.Minute
 
 // process is a child that is going to be hurt.
 type process struct {
@@ -25,14 +25,17 @@ type process struct {
 	cmd     *exec.Cmd
 	log     string
 	ended   chan struct{}
-	hurt    bool // we killed it
-	stopped bool // we asked it to stop
+	hurt    bool  // we killed it
+	stopped bool  // we asked it to stop
+	starved bool  // its files could not grow for a while
+	born    int64 // round.shortages when it was started
 }
 
 // start starts a process in a role, with a crash point or "".
 func (r *round) start(role, point string, command func(name string) *exec.Cmd) *process {
 	name := fmt.Sprintf("%04d-%s", r.started.Add(1), role)
-	p := &process{round: r, name: name, log: filepath.Join(r.dir, "log", name), ended: make(chan struct{})}
+	p := &process{round: r, name: name, log: filepath.Join(r.dir, "log", name), ended: make(chan struct{}),
+		born: r.shortages.Load()}
 	log, err := os.Create(p.log)
 	if err != nil {
 		r.Fatal(err)
@@ -70,9 +73,13 @@ func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 // kill kills the process, unless it has died by itself, and returns what it died
 // of.
 func (p *process) kill() string {
-	p.hurt = true
-	p.signal(syscall.SIGKILL)
-	<-p.ended
+	select {
+	case <-p.ended:
+	default:
+		p.hurt = true
+		p.signal(syscall.SIGKILL)
+		<-p.ended
+	}
 	return p.book("kill")
 }
 
@@ -81,12 +88,29 @@ func (p *process) stop() string {
 	p.stopped = true
 	p.signal(syscall.SIGTERM)
 	if !p.endsWithin(patience) {
-		p.signal(syscall.SIGQUIT) // leaves its goroutines in its log
-		<-p.ended
-		p.Errorf("%s did not stop within %s of SIGTERM, see %s", p.name, patience, p.log)
+		p.hang("did not stop after SIGTERM")
+		return ""
 	}
 	return p.book("kill")
 }
+
+// hang ends a process that lost our patience, and leaves its goroutines in its log.
+func (p *process) hang(format string, args ...any) {
+	p.signal(syscall.SIGQUIT)
+	if !p.endsWithin(patience) {
+		p.signal(syscall.SIGKILL)
+		<-p.ended
+	}
+	p.Errorf("%s %s within %s, see %s", p.name, fmt.Sprintf(format, args...), patience, p.log)
+}
+
+// short reports whether there was no space at some time of the process's life.
+func (p *process) short() bool {
+	return p.starved || p.born%2 == 1 || p.shortages.Load() != p.born
+}
+
+// failed is the exit code of a process that returns an error. A panic has another.
+const failed = 1
 
 // book notes and returns what a process died of, "" for one that did not. Only a
 // process that met a fault may end with an error.
@@ -103,10 +127,24 @@ func (p *process) book(by string) string {
 		p.killed(by)
 		return by
 	case p.stopped && status.Signal() == syscall.SIGTERM: // before it was ready to stop otherwise
-	case !p.program.exits(state.ExitCode()) && !p.starved.Load():
+	case state.ExitCode() == failed && p.short():
+	case !p.program.exits(state.ExitCode()):
 		p.Errorf("%s ended with %s, see %s", p.name, state, p.log)
 	}
 	return ""
+}
+
+// atWork is in the log of a worker, or of a client that goes on for a while, from
+// when it has opened the database.
+const atWork = "msg=working"
+
+// isUp reports whether the process has begun to work.
+func (p *process) isUp() bool {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		p.Error(err)
+	}
+	return strings.Contains(string(text), atWork)
 }
 
 // lastWords returns the crash point at which the process died.

@@ -24,13 +24,12 @@ const (
 // round is one database, from its making to its check.
 type round struct {
 	*torture
-	n        int
-	dir      string
-	database string
-	small    bool         // the database is on a disk of its own that can be filled
-	started  atomic.Int64 // processes, which also numbers them
-	starving sync.Mutex   // held while space is short
-	starved  atomic.Bool
+	n         int
+	dir       string
+	database  string
+	small     bool         // the database is on a disk of its own that can be filled
+	started   atomic.Int64 // processes, which also numbers them
+	shortages atomic.Int64 // beginnings and ends of times without space: odd while it is short
 
 	unanswered map[string]ledger.Line // submissions with a key whose call has brought no answer; torture.mu guards it
 }
@@ -41,8 +40,10 @@ func (r *round) ledger(name string) string { return filepath.Join(r.dir, "ledger
 // smallDiskEvery is which rounds run on a small disk.
 const smallDiskEvery = 4
 
+// round hurts a new database for some cycles. It heals and is judged while the
+// next one is hurt: that is mostly waiting for leases and crashed jobs' delays.
 func (tt *torture) round(cycles int) {
-	tt.summary.Rounds++
+	tt.count(func(s *summary) { s.Rounds++ })
 	n := tt.summary.Rounds
 	r := &round{torture: tt, n: n, dir: filepath.Join(tt.dir, fmt.Sprintf("round-%03d", n)),
 		unanswered: make(map[string]ledger.Line)}
@@ -58,37 +59,45 @@ func (tt *torture) round(cycles int) {
 	r.migrate()
 	for c := range cycles {
 		r.cycle(c)
-		tt.summary.Cycles++
+		tt.count(func(s *summary) { s.Cycles++ })
 	}
+	tt.settling.Wait()
+	tt.settling.Go(r.settle)
+}
+
+// settle does the rest of the work of a round and judges it.
+func (r *round) settle() {
 	r.heal()
-	tt.program.finish(r)
+	r.program.finish(r)
 	r.judge()
 	if r.small {
-		tt.unmount(filepath.Join(r.dir, "data"))
+		r.unmount(filepath.Join(r.dir, "data"))
 	}
-	if !tt.Failed() {
+	if !r.Failed() {
 		if err := os.RemoveAll(r.dir); err != nil {
-			tt.Error(err)
+			r.Error(err)
 		}
 	}
 }
 
 // migrate makes the database, with one death while the schema is written and,
-// by whoever goes on with what that left, one right after it. A death that came
-// too late for its point is tried again with a new file.
+// by whoever goes on with what that left, one right after it. A process that
+// came too far to die is followed by one with a new file.
 func (r *round) migrate() {
 	s := r.workers(-1)
-	for _, f := range []fault{
-		crashAt(crashpoint.InMigration, 1, 8*time.Millisecond), crashAt(crashpoint.AfterMigration, 1, 0),
+	for _, died := range []func() bool{
+		func() bool { return s.startsAndDies(crashpoint.InMigration, s.within(8*time.Millisecond)) },
+		func() bool { return s.startsAndDies(crashpoint.AfterMigration, 0) },
 	} {
-		for range 5 {
-			if f.do(s) {
-				break
+		s.insist("a death in the migration", func() bool {
+			if died() {
+				return true
 			}
 			if err := removeDatabase(r.database); err != nil {
-				r.Fatal(err)
+				r.Error(err)
 			}
-		}
+			return false
+		})
 	}
 }
 
@@ -115,32 +124,30 @@ func (r *round) cycle(c int) {
 		helpers.Go(func() { r.fillDisk(c, over) })
 	}
 	for place := range 2 {
-		workers.Go(func() {
-			s := r.workers(c, place)
-			for range faultsPerSlot {
-				s.next(r.workerBag)
-			}
-			kill().do(s) // so that a lease is left behind
-		})
+		workers.Go(func() { r.workers(c, place).suffer(r.workerBag, faultsPerSlot) })
 	}
 	workers.Wait()
 	close(over)
 	helpers.Wait()
-	r.topUp(before)
+	r.enqueue(ackedPerCycle - r.acked(before))
 
 	last := r.workers(c, 2)
-	crashAt(crashpoint.InRescue, 1, 0).do(last)
-	for range 3 {
-		if r.closing(last) {
-			break
-		}
-	}
+	last.insist("a death in a rescue", func() bool {
+		r.enqueue(orphans)
+		return crashAt(crashpoint.AfterClaimCommit, 1, 0).do(last) && crashAt(crashpoint.InRescue, 1, 0).do(last)
+	})
+	last.insist("a death in a checkpoint", last.closing)
 }
 
+// orphans is how many jobs there are at least for a worker that claims some and
+// dies, so that there is something to rescue.
+const orphans = 4
+
 // closing lets a worker die while its close moves the log into the database.
-func (r *round) closing(s *slot) bool {
-	w := s.start(fmt.Sprintf("%s:1:%s", crashpoint.InCheckpoint, s.between(0, 2*time.Millisecond)))
-	w.endsWithin(s.between(s.program.lease()/15, s.program.lease()/5)) // so that it is up
+func (s *slot) closing() bool {
+	w := s.start(pointValue(crashpoint.InCheckpoint, 1, s.within(2*time.Millisecond)))
+	s.comesUp(w)
+	w.endsWithin(s.between(0, s.program.lease()/5))
 	return w.stop() == string(crashpoint.InCheckpoint)
 }
 
@@ -162,50 +169,53 @@ func (r *round) clients(c int, over <-chan struct{}) {
 // clientPause is the time between two clients.
 const clientPause = 50 * time.Millisecond
 
-// topUp takes in what is missing to the jobs of a cycle.
-func (r *round) topUp(before int64) {
-	acked := 0
-	for n := before + 1; n <= r.started.Load(); n++ {
-		path := r.ledger(fmt.Sprintf("%04d-%s", n, client))
+// acked returns how many jobs the clients took in that were started since.
+func (r *round) acked(before int64) (n int) {
+	for started := before + 1; started <= r.started.Load(); started++ {
+		path := r.ledger(fmt.Sprintf("%04d-%s", started, client))
 		if size(path) == 0 {
 			continue
 		}
 		lines, err := ledger.Read(path)
 		if err != nil {
 			r.Error(err)
-			return
 		}
 		for i := range lines {
 			if lines[i].Op == ledger.Taken {
-				acked++
+				n++
 			}
 		}
 	}
-	if missing := ackedPerCycle - acked; missing > 0 {
-		p := r.start(client, "", func(name string) *exec.Cmd {
-			return r.program.client(r, name, intake{jobs: missing, seed: uint64(before)})
-		})
-		if !p.endsWithin(patience) {
-			p.kill()
-			r.Errorf("%s did not take %d jobs in within %s, see %s", p.name, missing, patience, p.log)
-			return
-		}
-		p.book("kill")
-	}
+	return n
 }
 
-// healPatience is how long the rest of the work may take once the faults ended.
-const healPatience = 2 * time.Minute
+// enqueue takes jobs in with a client that nothing happens to.
+func (r *round) enqueue(jobs int) {
+	if jobs <= 0 {
+		return
+	}
+	p := r.start(client, "", func(name string) *exec.Cmd {
+		return r.program.client(r, name, intake{jobs: jobs, seed: uint64(r.started.Load())})
+	})
+	if !p.endsWithin(patience) {
+		p.hang("did not take %d jobs in", jobs)
+		return
+	}
+	p.book("kill")
+}
 
 // heal works without faults until nothing is left. Jobs that kill their worker
-// may still do so.
+// may still do so, and those of dead workers wait for seconds.
 func (r *round) heal() {
 	for range 20 {
 		p := r.start(work, "", func(name string) *exec.Cmd { return r.program.drain(r, name) })
-		if !p.endsWithin(healPatience) {
-			p.stop()
-			r.Errorf("the work was not done %s after the faults had ended, see %s", healPatience, p.log)
-			return
+		for noted := int64(-1); !p.endsWithin(patience); {
+			now := r.noted()
+			if now == noted {
+				p.hang("has done nothing of the work that is left when the faults had ended")
+				return
+			}
+			noted = now
 		}
 		p.book("kill")
 		if p.cmd.ProcessState.Success() {
@@ -213,4 +223,16 @@ func (r *round) heal() {
 		}
 	}
 	r.Errorf("workers kept dying after the faults had ended, see %s", filepath.Join(r.dir, "log"))
+}
+
+// noted returns how long the ledgers are: they grow while work is done.
+func (r *round) noted() (bytes int64) {
+	paths, err := filepath.Glob(r.ledger("*"))
+	if err != nil {
+		r.Error(err)
+	}
+	for _, path := range paths {
+		bytes += size(path)
+	}
+	return bytes
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -96,6 +97,16 @@ func parse(payload []byte) (*execution, error) {
 	return r, nil
 }
 
+// killWorker kills the worker that started this process, unless that is dead: then
+// the parent is somebody else, who has nothing to do with it.
+func killWorker(parent int) error {
+	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", parent))
+	if err != nil || filepath.Base(program) != "redrive" {
+		return fmt.Errorf("process %d is not the worker: that is dead already", parent)
+	}
+	return syscall.Kill(parent, syscall.SIGKILL)
+}
+
 // hangs bounds a run whose worker was killed before it could end it.
 const hangs = 3 * time.Second
 
@@ -112,7 +123,7 @@ func (r *execution) do() (code int, err error) {
 		time.Sleep(hangs)
 		return 1, broken
 	case r.Plan == plan.Poison:
-		return 1, syscall.Kill(os.Getppid(), syscall.SIGKILL)
+		return 1, killWorker(os.Getppid())
 	}
 	return 0, nil
 }

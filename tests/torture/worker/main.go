@@ -62,24 +62,26 @@ func run(o *options) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	slog.SetDefault(log)
 	book, err := ledger.Open(o.ledger)
 	if err != nil {
 		return err
 	}
-	err = serve(ctx, o, book)
+	err = serve(ctx, o, book, log)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // stopped before it had begun
 	}
 	return err
 }
 
-func serve(ctx context.Context, o *options, book *ledger.Book) error {
+func serve(ctx context.Context, o *options, book *ledger.Book, log *slog.Logger) error {
 	st, err := sqlite.Open(ctx, o.database, nil)
 	if err != nil {
 		return err
 	}
 	if err = prepare(ctx, st); err == nil {
+		log.InfoContext(ctx, "working") // as the command says it: from now on it can be hurt at work
 		if o.enqueue > 0 {
 			err = enqueueAll(ctx, o, st, book)
 		} else {

@@ -45,7 +45,9 @@ func work(ctx context.Context, o *options, st *sqlite.Store, book *ledger.Book) 
 	}
 	h := &handlers{book: book, store: s, name: o.name}
 	for _, kind := range []string{plan.Work, plan.Brief, plan.Toxic} {
-		options := &redrive.HandlerOptions{Retry: plan.Schedule(kind)}
+		// These handlers end when they are told to, and then flush their ledger: on a
+		// disk that is slow at it they must not be left behind meanwhile.
+		options := &redrive.HandlerOptions{Retry: plan.Schedule(kind), KillGrace: time.Minute}
 		switch kind {
 		case plan.Brief:
 			options.Timeout = plan.BriefTimeout
