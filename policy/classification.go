@@ -1,33 +1,57 @@
 package policy
 
 import (
-	"time"
+	"slices"
 
 	"github.com/redrive/redrive/failure"
 )
 
-// Rank is how strong the evidence is that a class was found by.
-type Rank uint8
+// A classification is made by package failure; a decision holds it.
+type (
+	// Rank is the kind of evidence that a class was found by.
+	Rank = failure.Rank
+	// Classification is the class that a failure was put into, and why.
+	Classification = failure.Classification
+	// Beaten is evidence that lost.
+	Beaten = failure.Beaten
+)
 
 // RankMark is the rank of what the handler says itself.
-const RankMark Rank = 7
+const RankMark = failure.RankMark
 
-// Classification is the class that a failure was put into, and why.
-type Classification struct {
-	Class   failure.Class
-	Verdict Verdict
-	Rank    Rank
-	Rule    string        // stable id of the deciding rule
-	Saw     string        // what it read
-	Code    string        // machine code; the handler's own wins
-	Hint    time.Duration // a wait that the other side asks for in the text; 0 none
-	Beat    [3]Beaten     // the strongest evidence that lost
+// Classify puts the failure of a job of the kind into a class: by the matchers of
+// the policy, then by the built-in ones. It never fails.
+func (p *Policy) Classify(e *failure.Evidence, kind string) Classification {
+	return p.classifier.Classify(e, kind)
 }
 
-// Beaten is evidence that lost.
-type Beaten struct {
-	Rule  string
-	Class failure.Class
-	Rank  Rank
-	Saw   string
+// compileClassifier makes the classifier of the policy's own matchers. A policy
+// without any shares the built-in one.
+func (p *Policy) compileClassifier() []Problem {
+	if noMatchers(&p.spec.Classify) {
+		p.classifier = failure.Builtin()
+		return nil
+	}
+	classifier, mistakes := failure.NewClassifier(p.spec.Classify)
+	p.classifier = classifier
+	var found []Problem
+	for _, m := range mistakes {
+		found = append(found, Problem{"classify." + m.Path, m.Message})
+	}
+	return found
+}
+
+// noMatchers reports whether rules say nothing of their own.
+func noMatchers(r *failure.Rules) bool {
+	return len(r.Codes) == 0 && len(r.Types) == 0 && len(r.Statuses) == 0 && len(r.Exits) == 0 &&
+		len(r.Phrases) == 0 && len(r.Patterns) == 0 && len(r.Matchers) == 0
+}
+
+// matcherNames returns what a hash and a text can tell of matchers in Go.
+func matcherNames(r *failure.Rules) []string {
+	var names []string
+	for _, m := range r.Matchers {
+		names = append(names, m.Name+"@"+m.Version)
+	}
+	return slices.Clip(names)
 }

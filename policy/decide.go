@@ -125,19 +125,19 @@ func classify(in *Input, e *failure.Evidence) Classification {
 	case c.Rank >= RankMark:
 		return c
 	case in.How == ByPanic:
-		return c.beaten(failure.Panic, ByPanicking)
+		return beaten(c, failure.Panic, ByPanicking)
 	case in.Stop == CancelAsked:
-		return c.beaten(failure.Cancelled, ByPerson)
+		return beaten(c, failure.Cancelled, ByPerson)
 	case e.Cancel:
-		return c.beaten(failure.Cancelled, ByHandler)
+		return beaten(c, failure.Cancelled, ByHandler)
 	case in.How == ByTimeout || in.Stop == TimeLimit:
-		return c.beaten(failure.AttemptTimeout, ByTimeLimit)
+		return beaten(c, failure.AttemptTimeout, ByTimeLimit)
 	}
 	return c
 }
 
 // beaten puts a class before the one that was found.
-func (c Classification) beaten(by failure.Class, rule string) Classification {
+func beaten(c Classification, by failure.Class, rule string) Classification {
 	if c.Class == by {
 		return c
 	}
@@ -145,7 +145,7 @@ func (c Classification) beaten(by failure.Class, rule string) Classification {
 	if c.Rule == ByNothing {
 		beat = [3]Beaten{}
 	}
-	return Classification{Class: by, Rank: RankMark - 1, Rule: rule, Code: c.Code, Hint: c.Hint, Beat: beat}
+	return Classification{Class: by, Rank: failure.RankCause, Rule: rule, Code: c.Code, Hint: c.Hint, Beat: beat}
 }
 
 // verdictOf returns what the evidence says under this plan: the marks, the

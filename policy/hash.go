@@ -31,8 +31,10 @@ func encode(s *Spec) []byte {
 	}
 	hashed := struct {
 		Spec
-		Rules []ruleText
-	}{Spec: *s}
+		Rules    []ruleText
+		Matchers []string `json:",omitempty"` // code is known by name and version
+	}{Spec: *s, Matchers: matcherNames(&s.Classify)}
+	hashed.Classify.Matchers = nil
 	for _, r := range s.Rules {
 		text := ruleText{RuleSpec: r}
 		if r.When != nil {

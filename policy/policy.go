@@ -25,6 +25,8 @@ type Policy struct {
 	kinds     map[string]*kindTable
 	other     *kindTable // of the kinds that nothing names
 	curves    curves
+
+	classifier *failure.Classifier
 }
 
 // Problem is one mistake of a Spec.
@@ -49,6 +51,7 @@ func New(s Spec) (*Policy, []Problem) {
 	p := &Policy{spec: s, builtin: DefaultSpec(), limits: s.Limits.withDefaults(), curves: curves{}}
 	p.chains = chains(&s)
 	c := checker{policy: p}
+	c.found = p.compileClassifier()
 	c.check()
 	if len(c.found) > 0 {
 		return nil, c.found
@@ -130,7 +133,7 @@ func either[T ~string](a, b T) T {
 // isEmpty reports whether the Spec says nothing at all.
 func (s *Spec) isEmpty() bool {
 	return s.Name == "" && s.Hash == "" && s.Limits == (Limits{}) && s.Default == (Settings{}) &&
-		len(s.Classes) == 0 && len(s.Kinds) == 0 && len(s.Rules) == 0 &&
+		noMatchers(&s.Classify) && len(s.Classes) == 0 && len(s.Kinds) == 0 && len(s.Rules) == 0 &&
 		s.Rollout.isEmpty() && len(s.Words.States) == 0 && len(s.Words.Classes) == 0 && len(s.Words.Error) == 0
 }
 

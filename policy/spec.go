@@ -29,6 +29,9 @@ type Spec struct {
 	// Rules look at a job's attributes. All that match apply, in order; of a
 	// field that several set, the first counts.
 	Rules []RuleSpec
+	// Classify holds matchers that come before the built-in ones of the same rank.
+	// One without any matcher is the built-in ones.
+	Classify failure.Rules
 	// Words are the names that the outside knows for states and errors.
 	Words Words
 }
