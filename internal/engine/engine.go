@@ -20,7 +20,12 @@ type Engine struct {
 	started atomic.Bool
 	ended   chan struct{}
 	calls   sync.WaitGroup // store calls and clean-ups under way
+	failed  chan *Run      // to a judge that has nothing to do
+	judges  atomic.Int32   // that have nothing to do
 }
+
+// judgesMax bounds the goroutines that are kept for runs to fail.
+const judgesMax = 16
 
 // New returns an engine, or every problem of its configuration.
 func New(cfg Config) (*Engine, error) {
@@ -30,7 +35,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	return &Engine{
 		cfg: core.cfg, core: core, origin: core.cfg.Clock.Now(),
-		in: inbox{wake: make(chan struct{}, 1)}, ended: make(chan struct{}),
+		in: inbox{wake: make(chan struct{}, 1)}, ended: make(chan struct{}), failed: make(chan *Run),
 	}, nil
 }
 

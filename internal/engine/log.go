@@ -60,6 +60,8 @@ func (e *Engine) logTransition(t *Task) {
 			attrs = append(attrs, slog.String("how", string(f.How)), slog.String("class", f.Class), slog.String("error", f.Message))
 		}
 		e.log(level, message, c, attrs...)
+	case job.Held:
+		e.log(slog.LevelWarn, "job held: a person is to decide", c)
 	case job.Snoozed, job.Deferred, job.Interrupted:
 		e.log(slog.LevelInfo, "job "+o.Cause.String(), c, append(due(o), took)...)
 	case job.Cancel:

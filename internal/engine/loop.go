@@ -124,8 +124,37 @@ func (e *Engine) finish(r *Run) {
 	r.end.Elapsed = e.cfg.Clock.Now().Sub(r.begun)
 	r.gather(&r.end)
 	r.cancel(nil)
-	e.conclude(t, &r.end)
-	e.in.postFinished(t)
+	if r.end.How == "" {
+		e.conclude(t, &r.end)
+		e.in.postFinished(t)
+		return
+	}
+	select {
+	case e.failed <- r:
+	default:
+		go e.judge(r)
+	}
+}
+
+// judge makes the outcomes of runs that failed, as long as there are any. They
+// are not made where the handler ran because that takes more stack than such a
+// goroutine has: growing it costs more than handing the run over. A judge that
+// does not come back, because of some Error method, holds up nobody else.
+func (e *Engine) judge(r *Run) {
+	for {
+		e.conclude(r.task, &r.end)
+		e.in.postFinished(r.task)
+		if e.judges.Add(1) > judgesMax {
+			e.judges.Add(-1)
+			return
+		}
+		select {
+		case r = <-e.failed:
+			e.judges.Add(-1)
+		case <-e.ended:
+			return
+		}
+	}
 }
 
 // abandon makes the outcome of a run without its handler.
