@@ -126,7 +126,8 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 			"classes.Own.backoff: retry 12 would wait 17h4m, above limits.max_wait 1h: name a cap, lower max_retries or the factor, or raise the limit",
 		}},
 		"retries of one level with waits of another": {policy.Spec{Limits: policy.Limits{MaxAge: time.Hour, MaxWait: time.Hour},
-			Default: policy.Settings{Backoff: fixed(60, 300, 900)}, Kinds: map[string]policy.KindSpec{"a": {Settings: policy.Settings{MaxRetries: new(6)}}}}, []string{
+			Default: policy.Settings{Backoff: fixed(60, 300, 900)}, Kinds: map[string]policy.KindSpec{
+				"a": {Settings: policy.Settings{MaxRetries: new(6)}}, "b": {Settings: policy.Settings{MaxRetries: new(7)}}}}, []string{
 			"default.backoff: 6 retries wait 1h6m together, above limits.max_age 1h: lower max_retries or the waits, or raise the limit",
 		}},
 		"a rule": {policy.Spec{Limits: policy.Limits{MaxAge: time.Hour, MaxWait: time.Hour},

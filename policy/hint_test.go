@@ -28,6 +28,7 @@ func TestR3_AHintIsAFloor(t *testing.T) {
 		{"the lowest draw does not shorten it", nil, 120 * time.Second, 0, hintedRetry(120*time.Second, 120*time.Second)},
 		{"at least up to a second more", nil, 6 * time.Second, 0.5, hintedRetry(6500*time.Millisecond, 6*time.Second)},
 		{"as long as the back-off", nil, 5 * time.Second, 0, hintedRetry(5*time.Second, 5*time.Second)},
+		{"as long as the back-off, and a little more", nil, 5 * time.Second, 0.5, hintedRetry(5500*time.Millisecond, 5*time.Second)},
 		{"shorter than the back-off", nil, time.Second, 0.5, hintedRetry(5*time.Second, time.Second)},
 		{"none", nil, 0, 0.5, hintedRetry(5*time.Second, 0)},
 		{"negative", nil, -time.Second, 0.5, hintedRetry(5*time.Second, 0)},

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/policy"
 )
@@ -46,6 +49,19 @@ func TestMemo_PreviousWaitIsThatOfTheBackoff(t *testing.T) {
 	in.Evidence.RetryAfter = time.Hour
 	if d := p.Decide(in); d.Memo.Previous != 7*time.Second || d.Wait < time.Hour {
 		t.Errorf("%v after a wait of %v", d.Memo.Previous, d.Wait)
+	}
+}
+
+// Decorrelated jitter goes on from the wait before, over the whole life.
+func TestMemo_DecorrelatedJitterGoesOn(t *testing.T) {
+	t.Parallel()
+	p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{MaxRetries: new(4), Backoff: &backoff.Backoff{
+		Formula: backoff.Exponential, First: time.Second, Cap: time.Hour, Jitter: backoff.Decorrelated}}})
+	in := *failed("")
+	in.U = 0.5 // half-way from 1 s to three times the wait before
+	all := life(p, in, repeat("Own", 5)...)
+	if diff := cmp.Diff(seconds(2, 3.5, 5.75, 9.125), waits(all)); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
 	}
 }
 

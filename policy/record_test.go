@@ -199,6 +199,7 @@ func TestRecord_Version1IsRead(t *testing.T) {
 // Whatever text has decided, the record is valid JSON of bounded length.
 func FuzzRecord_AnyText(f *testing.F) {
 	f.Add("plain", "own", "queue")
+	f.Add("two\nlines", "a\tb", "\x01")
 	f.Add("\x00\x1f\"\\\n\x7f\xff\u2028é", "<script>", strings.Repeat("é", 1000))
 	p := policy.Default()
 	f.Fuzz(func(t *testing.T, saw, class, name string) {
@@ -218,6 +219,18 @@ func FuzzRecord_AnyText(f *testing.F) {
 			t.Fatalf("saw %q, read %q", saw, r.Saw)
 		}
 	})
+}
+
+// A long text is cut between characters, and says so.
+func TestRecord_ALongTextIsCut(t *testing.T) {
+	t.Parallel()
+	in := failed("")
+	in.Class = policy.Classification{Class: "Own", Rule: "x", Saw: "x" + strings.Repeat("é", 200)}
+	d := policy.Default().Decide(in)
+	r, err := policy.ParseRecord(d.Record())
+	if want := "x" + strings.Repeat("é", 79) + "…"; err != nil || r.Saw != want {
+		t.Errorf("got %q, want %q", r.Saw, want)
+	}
 }
 
 // Whatever has been stored: it is read or refused, and what was read is explained.

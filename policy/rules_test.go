@@ -3,6 +3,7 @@ package policy_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,23 @@ func TestR5_OneRetryOverAllClasses(t *testing.T) {
 	}
 }
 
+// proves: R5
+func TestR5_OfSeveralRulesTheFirstCountsFieldByField(t *testing.T) {
+	t.Parallel()
+	first, second := policy.Hold{Message: "first"}, policy.Hold{Message: "second"}
+	p := compile(t, policy.Spec{Name: "test", Rules: []policy.RuleSpec{
+		{Name: "a", When: always{}, Overrides: map[string]string{"model": "small", "a": "1"}},
+		{Name: "b", When: always{}, Priority: 1, Hold: &first, Overrides: map[string]string{"model": "large", "b": "2"}},
+		{Name: "c", When: always{}, Priority: 3, Queue: "c", Hold: &second},
+	}})
+	want := &policy.Admission{Rules: []string{"a", "b", "c"}, Queue: "c", Priority: 1, Hold: &first,
+		Overrides: map[string]string{"model": "small", "a": "1", "b": "2"}}
+	got := p.Admit(&policy.Job{Kind: "render"})
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(policy.Admission{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // part of: R5
 func TestR5_BadAttributesBreakNothing(t *testing.T) {
 	t.Parallel()
@@ -94,7 +112,7 @@ func TestR5_BadAttributesBreakNothing(t *testing.T) {
 		policy.RuleSpec{Name: "by owner", When: condition(func(a *policy.Attrs) (bool, error) { return a.Owner == "vip" && a.Values != nil, nil }), Queue: "c", Priority: 1},
 		policy.RuleSpec{Name: "by kind", Kinds: []string{"transcribe"}, Queue: "d", Priority: 2})
 	p := compile(t, s)
-	for _, attrs := range []string{``, `null`, `[]`, `"x"`, `{`, `{"duration_seconds": "long"}`, `{"duration_seconds": {}}`, "\xff", `{"a":` + string(make([]byte, policy.AttrsMax)) + `}`} {
+	for _, attrs := range []string{``, `null`, `[]`, `"x"`, `{`, `{"duration_seconds": "long"}`, `{"duration_seconds": {}}`, "\xff", `{"duration_seconds": 22000, "title": "` + strings.Repeat("x", policy.AttrsMax) + `"}`} {
 		a := p.Admit(&policy.Job{Kind: "transcribe", Owner: "vip", Attrs: []byte(attrs)})
 		if a == nil || a.Queue != "c" || a.Priority != 1 || len(a.Rules) != 2 || len(a.Failed) != 4 || a.Hold != nil {
 			t.Fatalf("%.40q: %+v", attrs, a)
