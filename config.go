@@ -57,6 +57,12 @@ type Config struct {
 	// Development stores what an error prints with %+v as its stack. The stack
 	// of a panic is stored always.
 	Development bool
+	// KeepRaw stores messages, details, stderr and stacks as they come, with the
+	// secrets, paths and addresses in them. Only for stores that nobody else can
+	// read: by default they are taken out before anything is stored.
+	KeepRaw bool
+	// HideEmails takes e-mail addresses out as well.
+	HideEmails bool
 
 	Lease       time.Duration // without a sign of life another process takes over; 100 ms to 1 h, default 10 s
 	RescueEvery time.Duration // how often to look for jobs of dead processes; default 30 s

@@ -31,6 +31,7 @@ func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 	in := policy.Input{
 		Kind:      claim.Kind,
 		Evidence:  &e,
+		Class:     p.Classify(&e, claim.Kind),
 		How:       policy.How(end.How),
 		Stop:      stopOf(end.Stopped),
 		Attempts:  int(claim.Counters.Attempts),
@@ -48,10 +49,8 @@ func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 	d := p.Decide(&in)
 	o := outcomeOf(&d)
 	if o.Cause == job.Failed || d.Rule == policy.RuleCancel {
-		o.Failure = failureOf(claim.Kind, &e, &d)
-		if c.config.Development && end.Stack == "" {
-			o.Failure.Stack = longForm(end.Err)
-		}
+		o.Failure = c.failureOf(claim, end, &e, &d)
+		o.Failure.UserMessage = userMessage(p, &d)
 	}
 	return o
 }
@@ -118,21 +117,62 @@ func outcomeOf(d *policy.Decision) job.Outcome {
 	panic(fmt.Sprintf("redrive: decision %d has no outcome", d.Action))
 }
 
-// failureOf is the record of a run that failed.
-func failureOf(kind string, e *failure.Evidence, d *policy.Decision) *job.Failure {
-	return &job.Failure{
+// failureOf is the record of a run that failed. What a secret, a path or an address
+// looks like does not get further than here, unless Config.KeepRaw says so.
+func (c *Client) failureOf(claim *job.Claim, end *engine.End, e *failure.Evidence, d *policy.Decision) *job.Failure {
+	stack := end.Stack
+	if stack == "" && c.config.Development {
+		stack = longForm(end.Err)
+	}
+	f := &job.Failure{
 		Class:       string(d.Class),
-		Code:        e.Code,
-		Permanent:   d.Verdict == policy.Permanent,
+		Code:        d.By.Code,
+		Permanent:   !d.Verdict.Retriable(),
 		Message:     e.Message,
 		HTTPStatus:  e.HTTPStatus,
 		Exit:        e.Exit,
 		Signal:      e.Signal,
-		Fingerprint: job.Fingerprint(kind, string(d.Class), e.Code),
+		Fingerprint: job.Fingerprint(claim.Kind, string(d.Class), d.By.Code),
 		Details:     e.Details,
 		Stderr:      e.Stderr,
-		Decision:    d.Record(),
+		Stack:       stack,
 	}
+	if !c.config.KeepRaw {
+		c.sanitize(claim.ID, f, d)
+	}
+	f.Decision = d.Record()
+	return f
+}
+
+// sanitize takes out of a record, and of what the decision quotes, what nobody is
+// to see.
+func (c *Client) sanitize(id JobID, f *job.Failure, d *policy.Decision) {
+	o := failure.SanitizeOptions{Emails: c.config.HideEmails, Keep: []string{id.String()}, Max: job.MessageMax}
+	f.Message = failure.Sanitize(f.Message, &o)
+	d.By.Saw = failure.Sanitize(d.By.Saw, &o)
+	for i := range d.By.Beat {
+		d.By.Beat[i].Saw = failure.Sanitize(d.By.Beat[i].Saw, &o)
+	}
+	o.Max = job.EvidenceMax
+	if len(f.Details) > 0 {
+		f.Details = failure.SanitizeJSON(f.Details, &o)
+	}
+	if len(f.Stderr) > 0 {
+		f.Stderr = failure.SanitizeStderr(f.Stderr, &o)
+	}
+	if f.Stack != "" {
+		o.Paths = true
+		f.Stack = failure.Sanitize(f.Stack, &o)
+	}
+}
+
+// userMessage is what the user of the job is told.
+func userMessage(p *policy.Policy, d *policy.Decision) string {
+	info := p.Info(d.Class)
+	if d.Action == policy.Retry {
+		return info.Retrying
+	}
+	return info.Dead
 }
 
 // longForm returns what an error prints with %+v, which is where errors that

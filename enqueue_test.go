@@ -200,7 +200,7 @@ func TestI3_AStepKeyIsTheSameOverAttemptsAndLives(t *testing.T) {
 	keys := map[string]int{}
 	e := handle(t, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 		keys[j.StepKey("charge")]++
-		return errors.New("broken")
+		return errors.New("oops")
 	}, &redrive.HandlerOptions{Retry: &policy.Schedule{}})
 	run := func() {
 		for range 5 {

@@ -65,15 +65,15 @@ func TestF1_EveryFailedAttemptIsOneRecord(t *testing.T) {
 	base := job.Failure{Job: id, Life: 1, How: job.ByError, Holder: "redrivetest", Correlation: "req-9"}
 	first, second, third := base, base, base
 	first.Token, first.Attempt, first.StartedAt, first.EndedAt = 1, 1, at(0), at(2*time.Second)
-	first.Class, first.Code, first.Message = "UnknownError", "IMAGE_DOWNLOAD_FAILED", "clip 3: status 404"
+	first.Class, first.Code, first.Message = "TemporaryServiceError", "IMAGE_DOWNLOAD_FAILED", "clip 3: status 404"
 	first.Details = []byte(`{"url":"https://a/3.png","clip":3}`)
-	first.Fingerprint = "render|UnknownError|IMAGE_DOWNLOAD_FAILED"
+	first.Fingerprint = "render|TemporaryServiceError|IMAGE_DOWNLOAD_FAILED"
 	second.Token, second.Attempt, second.StartedAt, second.EndedAt = 2, 2, at(62*time.Second), at(64*time.Second)
 	second.Class, second.Message, second.Fingerprint = "Storage", "upload cut off", "render|Storage|"
 	third.Token, third.Attempt, third.StartedAt, third.EndedAt = 3, 3, at(124*time.Second), at(126*time.Second)
 	third.Class, third.Message, third.Permanent, third.Fingerprint = "UnknownError", "gave up", true, "render|UnknownError|"
 	got := failures(t, e, id)
-	if diff := cmp.Diff([]job.Failure{first, second, third}, got, cmpopts.IgnoreFields(job.Failure{}, "Decision"), nearly); diff != "" {
+	if diff := cmp.Diff([]job.Failure{first, second, third}, got, cmpopts.IgnoreFields(job.Failure{}, "Decision", "UserMessage"), nearly); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	var reasons []string
@@ -112,7 +112,7 @@ func TestF1_ASubprocessLeavesItsExitCodeAndStderr(t *testing.T) {
 // proves: R4
 func TestR4_BetweenAttemptsAJobIsRetrying(t *testing.T) {
 	t.Parallel()
-	e := handle(t, func(context.Context, *redrive.Job[renderArgs]) error { return errors.New("broken") },
+	e := handle(t, func(context.Context, *redrive.Job[renderArgs]) error { return errors.New("oops") },
 		&redrive.HandlerOptions{Retry: &policy.Schedule{Waits: []time.Duration{30 * time.Second}, MaxRetries: 3}})
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	e.Work()
@@ -125,7 +125,7 @@ func TestR4_BetweenAttemptsAJobIsRetrying(t *testing.T) {
 	if want := e.Now().Add(30 * time.Second); !j.RunAt.Time().Equal(want) {
 		t.Errorf("next attempt at %v, want %v", j.RunAt.Time(), want)
 	}
-	if f := failures(t, e, id); f[len(f)-1].Message != "broken" {
+	if f := failures(t, e, id); f[len(f)-1].Message != "oops" {
 		t.Errorf("last error %q", f[len(f)-1].Message)
 	}
 	e.Advance(30*time.Second - time.Microsecond)
@@ -293,7 +293,7 @@ func TestCancel_APersonEndsARunningJob(t *testing.T) {
 func TestCeiling_EndsAnyJob(t *testing.T) {
 	t.Parallel()
 	e := redrivetest.New(t, &redrive.Config{AttemptsMax: 4, Retry: &policy.Schedule{MaxRetries: 1 << 30}})
-	redrive.Handle(e.Client, render, func(context.Context, *redrive.Job[renderArgs]) error { return errors.New("broken") }, nil)
+	redrive.Handle(e.Client, render, func(context.Context, *redrive.Job[renderArgs]) error { return errors.New("oops") }, nil)
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	for range 10 {
 		e.Work()
@@ -301,5 +301,61 @@ func TestCeiling_EndsAnyJob(t *testing.T) {
 	}
 	if j := get(t, e, id); j.State != job.Dead || j.Counters.Attempts != 4 || j.Reason != job.MaxRetries {
 		t.Errorf("%v, %q after %d attempts, want dead after 4", j.State, j.Reason, j.Counters.Attempts)
+	}
+}
+
+// proves: F2, F6, F10
+func TestF2_AFailureIsClassifiedWhereItIsReceived(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err   error
+		class failure.Class
+		code  string
+		state job.State
+	}{
+		{errors.New("upstream answered: HTTP 503 Service Unavailable"), failure.TemporaryServiceError, "http.503", job.Retrying},
+		{errors.New("The video is private"), failure.InvalidInput, "", job.Dead},
+		{failure.Code("FFMPEG_ERROR", errors.New("exit status 1")), failure.UnknownError, "FFMPEG_ERROR", job.Retrying},
+	} {
+		e := handle(t, func(context.Context, *redrive.Job[renderArgs]) error { return tt.err }, nil)
+		id := enqueue(t, e, render.New(renderArgs{}, nil))
+		out := e.Work()[0]
+		f := failures(t, e, id)[0]
+		if f.Class != string(tt.class) || f.Code != tt.code || out.State != tt.state {
+			t.Errorf("%q: class %q, code %q, %v, want %q, %q, %v", tt.err, f.Class, f.Code, out.State, tt.class, tt.code, tt.state)
+		}
+		info, _ := failure.InfoOf(failure.Class(f.Class))
+		want := info.Retrying
+		if tt.state == job.Dead {
+			want = info.Dead
+		}
+		if f.UserMessage != want || want == "" || strings.Contains(f.UserMessage, tt.err.Error()) {
+			t.Errorf("%q: users read %q, want %q", tt.err, f.UserMessage, want)
+		}
+	}
+}
+
+// proves: F11
+func TestF11_NothingSecretIsStored(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-proj-abcdEFGH1234ijklMNOP5678qrstUVWX"
+	fails := func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		err := fmt.Errorf("job %s: open /home/ann/x.mp4 from 10.1.2.3 with api_key=%s", j.ID, secret)
+		return failure.Code("X", err, "authorization", "Bearer "+secret, "clip", 3)
+	}
+	for _, raw := range []bool{false, true} {
+		e := redrivetest.New(t, &redrive.Config{KeepRaw: raw, Development: true})
+		redrive.Handle(e.Client, render, fails, nil)
+		id := enqueue(t, e, render.New(renderArgs{}, nil))
+		e.Work()
+		f := failures(t, e, id)[0]
+		all := f.Message + string(f.Details) + f.Stack + string(f.Decision) + f.UserMessage
+		if strings.Contains(all, secret) != raw {
+			t.Errorf("raw %v: %s", raw, all)
+		}
+		want := "job 1: open [PATH] from [IP] with api_key=[REDACTED]"
+		if !raw && (f.Message != want || !strings.Contains(string(f.Details), `"clip":3`)) {
+			t.Errorf("message %q, want %q; details %s", f.Message, want, f.Details)
+		}
 	}
 }

@@ -216,7 +216,7 @@ func TestQ11_ProgressResultAndCost(t *testing.T) {
 			for seen.Done == 0 && ctx.Err() == nil {
 				seen = get(t, e, j.ID).Progress
 			}
-			return errors.New("broken")
+			return errors.New("oops")
 		}
 		if p := get(t, e, j.ID).Progress; p.Done != 0 {
 			t.Errorf("the second run begins with the progress %+v of the first", p)

@@ -92,7 +92,7 @@ func TestR5_ALongVideoGetsItsQueueOneRetryAndOverrides(t *testing.T) {
 			if diff := cmp.Diff(tt.overrides, j.Overrides); diff != "" || j.Queue != tt.queue {
 				t.Errorf("%v s: queue %q, overrides (-want +got):\n%s", tt.seconds, j.Queue, diff)
 			}
-			return failure.WithClass("Flaky", errors.New("broken"))
+			return failure.WithClass("Flaky", errors.New("oops"))
 		})
 		id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": tt.seconds}}))
 		for range 6 {
@@ -150,7 +150,7 @@ func TestR6_AClassCanMoveTheNextAttempt(t *testing.T) {
 	var queues []string
 	e := engineWith(t, p, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 		queues = append(queues, j.Queue)
-		return failure.WithClass(failure.ResourceConstraint, errors.New("broken"))
+		return failure.WithClass(failure.ResourceConstraint, errors.New("oops"))
 	})
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	for range 2 {
@@ -172,7 +172,7 @@ func TestR2_AJobsOwnRetriesWinInEveryLife(t *testing.T) {
 	attempts := 0
 	e := engineWith(t, videos(t), func(context.Context, *redrive.Job[renderArgs]) error {
 		attempts++
-		return errors.New("broken")
+		return errors.New("oops")
 	})
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Retry: &policy.Override{MaxRetries: &one}}))
 	run := func() {
@@ -208,7 +208,7 @@ func TestR11_AJobThatCostsTooMuchDies(t *testing.T) {
 	p := policyOf(t, policy.Spec{Name: "thrifty", Default: s, Classes: map[failure.Class]policy.ClassSpec{"Flaky": {Settings: s}}})
 	e := engineWith(t, p, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 		j.AddCost(0.10)
-		return failure.WithClass("Flaky", errors.New("broken"))
+		return failure.WithClass("Flaky", errors.New("oops"))
 	})
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	for range 6 {
@@ -225,7 +225,7 @@ func TestR9_APolicyIsKeptAndNamedByItsDecisions(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	first, second := videos(t), policyOf(t, policy.Spec{Name: "calm", Default: steady(1)})
-	e := engineWith(t, first, func(context.Context, *redrive.Job[renderArgs]) error { return errors.New("broken") })
+	e := engineWith(t, first, func(context.Context, *redrive.Job[renderArgs]) error { return errors.New("oops") })
 	one := enqueue(t, e, render.New(renderArgs{}, nil))
 	e.Work()
 	if err := e.SetPolicy(ctx, redrive.By{Actor: "ann", Reason: "calmer"}, second); err != nil {

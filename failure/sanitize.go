@@ -21,6 +21,7 @@ const (
 type SanitizeOptions struct {
 	Emails bool     // takes out e-mail addresses as well
 	Keep   []string // stay whatever they look like, such as the job's own id
+	Paths  bool     // leaves the paths of files: for stacks, which are of no use without
 	Max    int      // bytes of the result; 0 is 64 KiB, which is also the most
 }
 
@@ -40,7 +41,7 @@ type SanitizeOptions struct {
 func Sanitize(text string, o *SanitizeOptions) string {
 	z := sanitizer{max: scan.Max}
 	if o != nil {
-		z.emails, z.keep = o.Emails, o.Keep
+		z.emails, z.keep, z.paths = o.Emails, o.Keep, o.Paths
 		if o.Max > 0 {
 			z.max = min(o.Max, scan.Max)
 		}
@@ -81,6 +82,7 @@ const rounds = 4
 type sanitizer struct {
 	emails bool
 	keep   []string
+	paths  bool // stay
 	max    int
 	raw    bool // replaces nothing, only cuts
 }
@@ -88,42 +90,36 @@ type sanitizer struct {
 func (z *sanitizer) text(text string) string {
 	total := len(text)
 	for range rounds {
+		read, same := z.pass, false
 		if len(text) > z.max {
-			text = z.cut(text, total)
-			continue
+			read = z.cut
 		}
-		clean, same := z.pass(text)
-		if same {
+		if text, same = read(text, total); same {
 			return text
 		}
-		text = clean
 	}
 	return cutEnd(text, z.max)
 }
 
 // pass replaces once, and reports whether nothing was to do.
-func (z *sanitizer) pass(text string) (clean string, same bool) {
+func (z *sanitizer) pass(text string, _ int) (clean string, same bool) {
 	if !utf8.ValidString(text) {
 		return mend(text), false
 	}
-	var space [tokensMax]scan.Token
-	tokens := scan.Tokens(space[:0], text)
+	read := scan.Read(text)
+	defer read.Release()
 	var b strings.Builder
 	from := 0
-	for i := range tokens {
-		if t := &tokens[i]; indivisible(t.Kind) {
+	for i := range read.Tokens {
+		if t := &read.Tokens[i]; indivisible(t.Kind) {
 			from = z.replace(&b, text, from, t)
 		}
 	}
 	if from == 0 {
 		return text, true
 	}
-	b.WriteString(text[from:])
-	return b.String(), false
+	return rest(&b, text[from:]), false
 }
-
-// tokensMax tokens are kept on the stack. A text of 200 bytes has about 40.
-const tokensMax = 96
 
 // mark returns what stands for a token.
 func (z *sanitizer) mark(k scan.Kind, part string) string {
@@ -134,6 +130,9 @@ func (z *sanitizer) mark(k scan.Kind, part string) string {
 	case scan.Secret:
 		return RedactedSecret
 	case scan.Path:
+		if z.paths {
+			return part
+		}
 		return RedactedPath
 	case scan.IP:
 		return RedactedIP
