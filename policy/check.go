@@ -38,6 +38,11 @@ func (c *checker) check() {
 	for _, kind := range c.policy.kindNames() {
 		c.kind(kind, s.Kinds[kind])
 	}
+	eachClass(&s.Classify, func(list string, i int, class failure.Class) {
+		if class != "" {
+			c.known(fmt.Sprintf("classify.%s[%d].class", list, i), class)
+		}
+	})
 	c.rules(s.Rules)
 	c.rollout(&s.Rollout)
 	c.words(&s.Words)

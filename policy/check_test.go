@@ -85,6 +85,23 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 			"classes.NotFound.is: NotFound is built in and cannot be another name of B",
 			"classes." + strings.Repeat("x", 65) + ": a name of 65 bytes: must be at most 64, in UTF-8",
 		}},
+		"matchers": {policy.Spec{Classify: failure.Rules{
+			Codes: []failure.CodeRule{{Class: failure.NotFound}, {Code: "A", Class: "Nothing"}}, Types: []failure.TypeRule{{Type: "T", Class: "Nothing"}},
+			Statuses: []failure.StatusRule{{From: 99, Class: "Nothing"}}, Exits: []failure.ExitRule{{Code: 3, Class: "Nothing"}},
+			Phrases: []failure.PhraseRule{{Match: "a b", Class: "Nothing"}}, Patterns: []failure.PatternRule{{Match: "a)", Class: "Nothing"}},
+			Matchers: []failure.Matcher{{Name: "go"}},
+		}}, []string{
+			"classify.codes[0].code: is empty: say what to look for",
+			"classify.statuses[0].from: 99 to 99 is no range of HTTP statuses: 100 to 599",
+			"classify.matchers[0]: a matcher needs a name and a function",
+			"classify.patterns[0].match: error parsing regexp: unexpected ): `a)`",
+			`classify.codes[1].class: no class is called "Nothing": correct it, or declare it under classes`,
+			`classify.types[0].class: no class is called "Nothing": correct it, or declare it under classes`,
+			`classify.statuses[0].class: no class is called "Nothing": correct it, or declare it under classes`,
+			`classify.exits[0].class: no class is called "Nothing": correct it, or declare it under classes`,
+			`classify.phrases[0].class: no class is called "Nothing": correct it, or declare it under classes`,
+			`classify.patterns[0].class: no class is called "Nothing": correct it, or declare it under classes`,
+		}},
 		"rules": {policy.Spec{Kinds: map[string]policy.KindSpec{"": {}}, Rules: []policy.RuleSpec{
 			{}, {Name: "a", When: always{}, Priority: 5, Hold: &policy.Hold{}}, {Name: "a", Kinds: []string{"\xff"}, Queue: strings.Repeat("q", 65)},
 			{Name: "b", When: always{}, Overrides: map[string]string{"k": strings.Repeat("x", 2048)}},
@@ -292,5 +309,22 @@ func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 	}
 	if !json.Valid(first) {
 		t.Errorf("%s", first)
+	}
+}
+
+// Code is known by its name and version.
+func TestNew_MatchersInGoArePartOfTheHash(t *testing.T) {
+	t.Parallel()
+	spec := func(version string) policy.Spec {
+		return policy.Spec{Name: "test", Classify: failure.Rules{Builtin: true, Matchers: []failure.Matcher{{
+			Name: "ours", Version: version, Match: func(e *failure.Evidence) (failure.Class, bool) { return failure.NotFound, e.Message == "ours" },
+		}}}}
+	}
+	one := compile(t, spec("1"))
+	if one.Hash() != compile(t, spec("1")).Hash() || one.Hash() == compile(t, spec("2")).Hash() {
+		t.Error("the hash does not tell the version of a matcher in Go")
+	}
+	if c := one.Classify(&failure.Evidence{Message: "ours"}, "render"); c.Class != failure.NotFound || !strings.Contains(string(one.Source()), "ours@1") {
+		t.Errorf("%+v, source %s", c, one.Source())
 	}
 }

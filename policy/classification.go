@@ -41,6 +41,28 @@ func (p *Policy) compileClassifier() []Problem {
 	return found
 }
 
+// eachClass calls see with the class of each matcher, and its place.
+func eachClass(r *failure.Rules, see func(list string, i int, class failure.Class)) {
+	for i := range r.Codes {
+		see("codes", i, r.Codes[i].Class)
+	}
+	for i := range r.Types {
+		see("types", i, r.Types[i].Class)
+	}
+	for i := range r.Statuses {
+		see("statuses", i, r.Statuses[i].Class)
+	}
+	for i := range r.Exits {
+		see("exits", i, r.Exits[i].Class)
+	}
+	for i := range r.Phrases {
+		see("phrases", i, r.Phrases[i].Class)
+	}
+	for i := range r.Patterns {
+		see("patterns", i, r.Patterns[i].Class)
+	}
+}
+
 // noMatchers reports whether rules say nothing of their own.
 func noMatchers(r *failure.Rules) bool {
 	return len(r.Codes) == 0 && len(r.Types) == 0 && len(r.Statuses) == 0 && len(r.Exits) == 0 &&

@@ -3,6 +3,7 @@ package policy
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redrive/redrive/failure"
@@ -122,7 +123,9 @@ func classify(in *Input, e *failure.Evidence) Classification {
 		}
 	}
 	switch {
-	case c.Rank >= RankMark:
+	case in.How == ByPanic && e.Cancel && e.Class == "": // the mark does not count
+		return beaten(c, failure.Panic, ByPanicking)
+	case saidSo(&c, e):
 		return c
 	case in.How == ByPanic:
 		return beaten(c, failure.Panic, ByPanicking)
@@ -134,6 +137,16 @@ func classify(in *Input, e *failure.Evidence) Classification {
 		return beaten(c, failure.AttemptTimeout, ByTimeLimit)
 	}
 	return c
+}
+
+// saidSo reports whether the class is what the handler says itself: by a mark, or
+// by its own code that the policy has a class for.
+func saidSo(c *Classification, e *failure.Evidence) bool {
+	if c.Rank >= RankMark {
+		return true
+	}
+	code, ok := strings.CutPrefix(c.Rule, "policy.codes.")
+	return ok && strings.EqualFold(code, e.Code)
 }
 
 // beaten puts a class before the one that was found.

@@ -267,8 +267,8 @@ func BenchmarkDecide(b *testing.B) {
 func BenchmarkRecord(b *testing.B) {
 	p := compile(b, policy.DefaultSpec())
 	in := failed(failure.NetworkTimeout)
-	in.Class = policy.Classification{Class: failure.NetworkTimeout, Rule: "http.504", Rank: 4, Saw: "504 Gateway Timeout", Code: "http.504"}
-	in.Class.Beat[0] = policy.Beaten{Rule: "phrase.timeout", Class: failure.NetworkTimeout, Rank: 2, Saw: "timed out"}
+	in.Class = policy.Classification{Class: failure.NetworkTimeout, Rule: "http.504", Rank: failure.RankTyped, Saw: "504 Gateway Timeout", Code: "http.504"}
+	in.Class.Beat[0] = policy.Beaten{Rule: "phrase.timeout", Class: failure.NetworkTimeout, Rank: failure.RankPattern, Saw: "timed out"}
 	in.U = 0.31415926535
 	d := p.Decide(in)
 	var buf []byte

@@ -68,9 +68,18 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	if b := d.By.Beat[0]; b.Rule != "phrase.timeout" || b.Class != failure.NetworkTimeout || b.Saw != "timed out" {
 		t.Errorf("it beat %+v", b)
 	}
-	in.Class = policy.Classification{Class: "FfmpegTimeout", Rule: "mark.class", Rank: policy.RankMark}
-	if d := p.Decide(in); d.Class != "FfmpegTimeout" {
-		t.Errorf("%s, although the handler says otherwise", d.Class)
+	mark := policy.Classification{Class: "FfmpegTimeout", Rule: "mark.class", Rank: failure.RankMark}
+	code := policy.Classification{Class: "FfmpegTimeout", Rule: "policy.codes.Ffmpeg_Timeout", Rank: failure.RankCode}
+	in.Evidence.Code = "FFMPEG_TIMEOUT"
+	for _, c := range []policy.Classification{mark, code} {
+		in.Class = c
+		if d := p.Decide(in); d.Class != "FfmpegTimeout" {
+			t.Errorf("%s: %s, although the handler says otherwise", c.Rule, d.Class)
+		}
+	}
+	in.Evidence.Code = "" // now the code is that of another side
+	if d := p.Decide(in); d.Class != failure.AttemptTimeout {
+		t.Errorf("%s by a code that is not the handler's", d.Class)
 	}
 	in.Class, in.How, in.Stop = found, policy.ByError, policy.NotStopped
 	if d := p.Decide(in); d.Class != failure.NetworkTimeout || d.Of != 3 {

@@ -154,9 +154,17 @@ func (r *Record) class() string {
 	}
 	s := fmt.Sprintf("%s, verdict %s", r.Class, r.Verdict)
 	if r.By != "" {
-		s += ", by " + r.By
+		s += ", by " + r.By + ranked(r.Rank)
 	}
 	return s + saw(r.Saw) + code(r.Code)
+}
+
+// ranked says what kind of evidence a rule read.
+func ranked(rank string) string {
+	if rank == "" {
+		return ""
+	}
+	return " (" + rank + ")"
 }
 
 func saw(s string) string {
@@ -176,7 +184,7 @@ func code(s string) string {
 func (r *Record) beat() string {
 	lost := make([]string, len(r.Beat))
 	for i, b := range r.Beat {
-		lost[i] = fmt.Sprintf("%s (%s%s)", b.Rule, b.Class, saw(b.Saw))
+		lost[i] = fmt.Sprintf("%s%s for %s%s", b.Rule, ranked(b.Rank), b.Class, saw(b.Saw))
 	}
 	return strings.Join(lost, "; ")
 }

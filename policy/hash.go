@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+
+	"github.com/redrive/redrive/failure"
 )
 
 // contentHash names the contents of a Spec that is known to be valid. JSON writes
@@ -29,12 +31,15 @@ func encode(s *Spec) []byte {
 		RuleSpec
 		When string // hides the condition, which is no data
 	}
+	type matchersText struct {
+		failure.Rules
+		Matchers []string // hides those in Go, which are known by name and version
+	}
 	hashed := struct {
 		Spec
+		Classify matchersText
 		Rules    []ruleText
-		Matchers []string `json:",omitempty"` // code is known by name and version
-	}{Spec: *s, Matchers: matcherNames(&s.Classify)}
-	hashed.Classify.Matchers = nil
+	}{Spec: *s, Classify: matchersText{s.Classify, matcherNames(&s.Classify)}}
 	for _, r := range s.Rules {
 		text := ruleText{RuleSpec: r}
 		if r.When != nil {

@@ -33,7 +33,7 @@ type Record struct {
 	Priority int           `json:"priority,omitempty"`
 
 	By   string         `json:"by,omitempty"` // rule that found the class
-	Rank int            `json:"rank,omitempty"`
+	Rank string         `json:"rank,omitempty"`
 	Saw  string         `json:"saw,omitempty"`
 	Code string         `json:"code,omitempty"`
 	Beat []BeatenRecord `json:"beat,omitempty"`
@@ -75,7 +75,7 @@ type Record struct {
 type BeatenRecord struct {
 	Rule  string        `json:"rule"`
 	Class failure.Class `json:"class,omitempty"`
-	Rank  int           `json:"rank,omitempty"`
+	Rank  string        `json:"rank,omitempty"`
 	Saw   string        `json:"saw,omitempty"`
 }
 
@@ -182,7 +182,7 @@ func (w *recordWriter) texts(key string, all []string) {
 
 func (w *recordWriter) class(c *Classification) {
 	w.text(`,"by":`, c.Rule)
-	w.number(`,"rank":`, int64(c.Rank))
+	w.rank(c.Rank)
 	w.text(`,"saw":`, cut(c.Saw))
 	w.text(`,"code":`, c.Code)
 	if c.Beat[0].Rule == "" {
@@ -197,11 +197,17 @@ func (w *recordWriter) class(c *Classification) {
 		w.b = append(w.b, "[,"[min(i, 1)])
 		w.text(`{"rule":`, b.Rule)
 		w.text(`,"class":`, string(b.Class))
-		w.number(`,"rank":`, int64(b.Rank))
+		w.rank(b.Rank)
 		w.text(`,"saw":`, cut(b.Saw))
 		w.b = append(w.b, '}')
 	}
 	w.b = append(w.b, ']')
+}
+
+func (w *recordWriter) rank(r Rank) {
+	if r != failure.RankNone {
+		w.word(`,"rank":"`, r.String())
+	}
 }
 
 func (w *recordWriter) curve(d *Decision) {

@@ -90,8 +90,8 @@ func TestR9_OneLineSaysWhatWasDecided(t *testing.T) {
 func classified() *policy.Input {
 	in := failed("")
 	in.Class = policy.Classification{
-		Class: failure.RateLimitExceeded, Verdict: policy.Throttled, Rank: 4, Rule: "http.429", Saw: "429", Code: "http.429",
-		Beat: [3]policy.Beaten{{Rule: "phrase.quota", Class: failure.QuotaExceeded, Rank: 1, Saw: `"quota" exceeded`}},
+		Class: failure.RateLimitExceeded, Verdict: policy.Throttled, Rank: failure.RankTyped, Rule: "http.429", Saw: "429", Code: "http.429",
+		Beat: [3]policy.Beaten{{Rule: "phrase.quota", Class: failure.QuotaExceeded, Rank: failure.RankPattern, Saw: `"quota" exceeded`}},
 	}
 	in.U, in.Cost, in.Age, in.Attempts, in.Deadline = 0.31, 13_000, 90*time.Second, 1, 24*time.Hour
 	return in
@@ -113,8 +113,8 @@ func TestR9_TheLongForm(t *testing.T) {
 	in.Admission = p.Admit(&policy.Job{Kind: "render", Attrs: []byte(`{"duration_seconds": 22000}`)})
 	d := p.Decide(in)
 	want := `decision  retry 1 of 5 in 55.4s
-class     RateLimitExceeded, verdict throttle, by http.429, which saw "429", code http.429
-beat      phrase.quota (QuotaExceeded, which saw "\"quota\" exceeded")
+class     RateLimitExceeded, verdict throttle, by http.429 (typed), which saw "429", code http.429
+beat      phrase.quota (pattern) for QuotaExceeded, which saw "\"quota\" exceeded"
 formula   60s × 3^(1−1) = 1m, ±20 %, drew 0.31 → 55.4s (from the built-in default)
 counters  failure 2 of this life, 1 of class RateLimitExceeded
 limits    5 retries of the class (from the built-in default), 3 over all classes, attempt 2 of 100, age 1m30s of 90d, deadline in 24h, cost $0.013 of $0.50
@@ -152,8 +152,8 @@ func TestRecord_FormatIsStored(t *testing.T) {
 	in.Evidence.RetryAfter = 3 * time.Second
 	d := compile(t, s).Decide(in)
 	const want = `{"v":2,"action":"retry","rule":"schedule","class":"RateLimitExceeded","verdict":"throttle","n":2,"of":2,"wait_us":5000000,` +
-		`"by":"http.429","rank":4,"saw":"429","code":"http.429",` +
-		`"beat":[{"rule":"phrase.quota","class":"QuotaExceeded","rank":1,"saw":"\"quota\" exceeded"}],` +
+		`"by":"http.429","rank":"typed","saw":"429","code":"http.429",` +
+		`"beat":[{"rule":"phrase.quota","class":"QuotaExceeded","rank":"pattern","saw":"\"quota\" exceeded"}],` +
 		`"drawn_us":5000000,"nominal_us":5000000,"ceiling_us":5000000,"u":0.31,"growth":"5s, …","backoff_from":"baseline","hint_us":3000000,` +
 		`"count":"total","retries_from":"baseline","class_failures":1,"failures":2,"max_attempts":100,"age_us":90000000,` +
 		`"max_age_us":7776000000000,"deadline_us":86400000000,"cost":13000,"policy":"test","hash":"cafe",` +

@@ -131,3 +131,30 @@ func TestR8_EnforcedClassByClassAndByStage(t *testing.T) {
 		}
 	}
 }
+
+// Some roll-outs go service by service.
+//
+// proves: R8
+func TestR8_EnforcedKindByKind(t *testing.T) {
+	t.Parallel()
+	p := compile(t, observing(func(r *policy.Rollout) {
+		r.Mode, r.Stage = policy.Enforce, "storage"
+		r.Stages = map[string]policy.Stage{"storage": {Mode: policy.Observe, Kinds: []string{"upload"}, Enforce: []failure.Class{failure.Panic}}}
+	}))
+	for _, tt := range []struct {
+		kind     string
+		class    failure.Class
+		observed bool
+	}{
+		{"upload", failure.NetworkTimeout, false},
+		{"render", failure.NetworkTimeout, true},
+		{"render", failure.Panic, false},
+		{"upload", "Undeclared", false},
+	} {
+		in := failed(tt.class)
+		in.Kind = tt.kind
+		if d := p.Decide(in); d.Observed != tt.observed {
+			t.Errorf("%s of %s: observed %v", tt.class, tt.kind, d.Observed)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+// decideOn classifies and decides, as the engine does.
+func decideOn(p *policy.Policy, kind string, err error, change func(*policy.Input)) policy.Decision {
+	e := failure.Of(err)
+	in := policy.Input{Kind: kind, Evidence: &e, Class: p.Classify(&e, kind), How: policy.ByError, U: 0.5}
+	if change != nil {
+		change(&in)
+	}
+	return p.Decide(&in)
+}
+
+// From an error to a decision, with the built-in policy.
+//
+// proves: F13
+func TestF13_FromAnErrorToADecision(t *testing.T) {
+	t.Parallel()
+	p := policy.Default()
+	timedOut := errors.New("read tcp: i/o timeout")
+	for name, tt := range map[string]struct {
+		err    error
+		change func(*policy.Input)
+		class  failure.Class
+		action policy.Action
+		wait   time.Duration
+	}{
+		"a text": {timedOut, nil, failure.NetworkTimeout, policy.Retry, 30 * time.Second},
+		"the time limit": {timedOut, func(in *policy.Input) { in.How, in.Stop = policy.ByTimeout, policy.TimeLimit },
+			failure.AttemptTimeout, policy.Retry, 30 * time.Second},
+		"the time limit, and a class": {failure.WithClass("Slow", timedOut), func(in *policy.Input) { in.How, in.Stop = policy.ByTimeout, policy.TimeLimit },
+			"Slow", policy.Retry, time.Minute},
+		"a panic":                 {errors.New("panic: nil map"), func(in *policy.Input) { in.How = policy.ByPanic }, failure.Panic, policy.Retry, 30 * time.Second},
+		"a panic with a cancel":   {failure.Cancel("no"), func(in *policy.Input) { in.How = policy.ByPanic }, failure.Panic, policy.Retry, 30 * time.Second},
+		"a cancel":                {failure.Cancel("no"), nil, failure.Cancelled, policy.Cancel, 0},
+		"permanent":               {failure.Permanent(timedOut), nil, failure.NetworkTimeout, policy.Die, 0},
+		"a hint by mark":          {failure.RetryAfter(2*time.Minute, errors.New("wat")), nil, failure.RateLimitExceeded, policy.Retry, 126 * time.Second},
+		"a hint in the text":      {errors.New("429 Too Many Requests, retry in 200s"), nil, failure.RateLimitExceeded, policy.Retry, 210 * time.Second},
+		"a dependency":            {failure.DependencyDown("s3", errors.New("no route")), nil, failure.TemporaryServiceError, policy.Retry, 30 * time.Second},
+		"a shutdown wraps a 503":  {errors.New("503 Service Unavailable"), func(in *policy.Input) { in.Stop = policy.Shutdown }, failure.TemporaryServiceError, policy.HandBack, 0},
+		"nothing to go by":        {errors.New("wat"), nil, failure.UnknownError, policy.Retry, 30 * time.Second},
+		"an error without a text": {errors.New(""), nil, failure.UnknownError, policy.Retry, 30 * time.Second},
+	} {
+		d := decideOn(p, "render", tt.err, tt.change)
+		if d.Class != tt.class || d.Action != tt.action || d.Wait != tt.wait {
+			t.Errorf("%s: %s, %s in %v\n%s", name, d.Class, d.Action, d.Wait, d.Explain())
+		}
+	}
+}
+
+// The same evidence is another class for another kind.
+//
+// proves: F7, F9
+func TestF7_F9_ThePolicyClassifiesByKind(t *testing.T) {
+	t.Parallel()
+	p := compile(t, policy.Spec{Name: "test",
+		Classes: map[failure.Class]policy.ClassSpec{"EncoderFailed": {Settings: policy.Settings{MaxRetries: new(2), Backoff: fixed(1), Verdict: policy.Retriable}}},
+		Classify: failure.Rules{Builtin: true,
+			Codes:   []failure.CodeRule{{Code: "ENCODER", Class: "EncoderFailed", Kinds: []string{"render"}}},
+			Phrases: []failure.PhraseRule{{Match: "moov atom not found", Class: failure.InvalidInput, Kinds: []string{"watermark"}}},
+		}})
+	err := failure.Code("ENCODER", fmt.Errorf("clip 3: %w", errors.New("moov atom not found")))
+	render, watermark := decideOn(p, "render", err, nil), decideOn(p, "watermark", err, nil)
+	if render.Class != "EncoderFailed" || render.Action != policy.Retry || render.By.Rule != "policy.codes.ENCODER" || render.Of != 2 {
+		t.Errorf("render:\n%s", render.Explain())
+	}
+	if watermark.Class != failure.InvalidInput || watermark.Action != policy.Die {
+		t.Errorf("watermark:\n%s", watermark.Explain())
+	}
+}
