@@ -16,20 +16,24 @@ const seam = 1 << 10
 const nameMax = 128
 
 // cut returns the beginning and the end of a text that is too long, and between
-// them how long it was: total bytes. A quarter of the room is the end's.
-func (z *sanitizer) cut(text string, total int) string {
+// them how long it was: total bytes. A quarter of the room is the end's. same
+// says that nothing was replaced in them.
+func (z *sanitizer) cut(text string, total int) (short string, same bool) {
 	gap := fmt.Sprintf(" … [%d bytes in all] … ", total)
 	tailBytes := z.max / 4
 	headBytes := z.max - tailBytes - len(gap)
 	if headBytes < len(gap) { // no room for two
-		return clip(z.head(text, z.max), z.max)
+		head, same := z.head(text, z.max)
+		return clip(head, z.max), same
 	}
+	head, same := z.head(text, headBytes)
+	tail, sameTail := z.tail(text, tailBytes)
 	// Marks can be longer than what they replace, hence once more.
-	return cutEnd(z.head(text, headBytes), headBytes) + gap + cutStart(z.tail(text, tailBytes), tailBytes)
+	return cutEnd(head, headBytes) + gap + cutStart(tail, tailBytes), same && sameTail
 }
 
 // head returns the first limit bytes, without what the cut divides.
-func (z *sanitizer) head(text string, limit int) string {
+func (z *sanitizer) head(text string, limit int) (string, bool) {
 	text = mend(text[:min(len(text), limit+seam)])
 	limit = len(cutEnd(text, limit))
 	var b strings.Builder
@@ -43,13 +47,12 @@ func (z *sanitizer) head(text string, limit int) string {
 		}
 		from = z.replace(&b, text, from, &t)
 	}
-	b.WriteString(text[from:limit])
-	return b.String()
+	return rest(&b, text[from:limit]), b.Len() == 0
 }
 
 // tail returns the last limit bytes, without what the cut divides. A secret
 // whose name is on the other side of the cut goes too.
-func (z *sanitizer) tail(text string, limit int) string {
+func (z *sanitizer) tail(text string, limit int) (string, bool) {
 	known := 0
 	if n := len(text) - limit - seam; n > 0 {
 		text = mend(text[n:])
@@ -67,7 +70,15 @@ func (z *sanitizer) tail(text string, limit int) string {
 			from = z.replace(&b, text, from, &t)
 		}
 	}
-	b.WriteString(text[from:])
+	return rest(&b, text[from:]), b.Len() == 0
+}
+
+// rest returns what was written and what follows it.
+func rest(b *strings.Builder, text string) string {
+	if b.Len() == 0 {
+		return text
+	}
+	b.WriteString(text)
 	return b.String()
 }
 

@@ -10,7 +10,7 @@ import (
 // url returns a URL without the secrets and addresses in it; the same string
 // when there are none.
 func (z *sanitizer) url(u string) string {
-	w := urlWriter{z: z, src: u}
+	w := urlWriter{z: *z, src: u}
 	rest := w.scheme()
 	if w.done {
 		return w.finish(len(u))
@@ -29,7 +29,7 @@ func (z *sanitizer) url(u string) string {
 
 // urlWriter writes a URL with parts of it replaced.
 type urlWriter struct {
-	z     *sanitizer
+	z     sanitizer
 	src   string
 	lower string // the scheme
 	b     strings.Builder
@@ -217,9 +217,9 @@ func isIPv4(host string) bool {
 	if len(host) < len("0.0.0.0") || len(host) > len("255.255.255.255") || host[0] > '9' || host[0] < '0' {
 		return false
 	}
-	var space [4]scan.Token
-	tokens := scan.Tokens(space[:0], host)
-	return len(tokens) == 1 && tokens[0].Kind == scan.IP
+	read := scan.Read(host)
+	defer read.Release()
+	return len(read.Tokens) == 1 && read.Tokens[0].Kind == scan.IP
 }
 
 // path replaces the secrets and addresses in the parts of a path: keys by their
@@ -353,8 +353,9 @@ func (w *urlWriter) other(i, j int) {
 		return
 	}
 	part := strings.Replace(strings.Replace(w.src[i:j], "%40", "@", 1), "%2B", "+", 1)
-	var space [8]scan.Token
-	for _, t := range scan.Tokens(space[:0], part) {
+	read := scan.Read(part)
+	defer read.Release()
+	for _, t := range read.Tokens {
 		if t.Kind == scan.Email {
 			w.replace(i, j, RedactedEmail)
 			return

@@ -30,7 +30,8 @@ func Message(text string) string {
 		}
 	}
 	z := sanitizer{raw: true, max: MessageMax}
-	return z.cut(text, len(text))
+	short, _ := z.cut(text, len(text))
+	return short
 }
 
 // clip cuts s to limit bytes of valid UTF-8, visibly.

@@ -23,26 +23,36 @@ func (s *scanner) pem(i int) int {
 			s.pemEnd = i + n
 		}
 	}
-	body := i + len(pemBegin)
-	end := s.pemEnd
-	if end == len(s.text) || strings.Contains(s.text[body:end], pemBegin) {
-		label := s.pemLabel(body)
-		if end = s.pemBody(label); end == label {
+	body := s.pemLabel(i + len(pemBegin))
+	if body == 0 {
+		return i
+	}
+	end := 0
+	if s.pemEnd < len(s.text) && s.pemEnd >= body && !strings.Contains(s.text[body:s.pemEnd], pemBegin) {
+		end = s.pemLabel(s.pemEnd + len(pemFinal))
+	}
+	if end == 0 {
+		if end = s.pemBody(body); end == body {
 			return i // the words alone
 		}
-	} else {
-		end = s.pemLabel(end + len(pemFinal))
 	}
 	s.add(Secret, i, end)
 	s.pemFloor = end
 	return end
 }
 
-// pemLabel returns the end of a label and the hyphens after it.
+// pemLabel returns the end of a label and of the hyphens after it; 0 when there
+// is none. It may be cut off.
 func (s *scanner) pemLabel(i int) int {
-	for limit := i + 64; i < limit && (s.is(i)&cAlnum != 0 || s.at(i) == ' '); i++ {
+	for limit := i + 64; i < limit && (s.is(i)&(cUpper|cDigit) != 0 || s.at(i) == ' '); i++ {
 	}
-	for limit := i + 5; i < limit && s.at(i) == '-'; i++ {
+	hyphens := 0
+	for hyphens < 5 && s.at(i) == '-' {
+		hyphens++
+		i++
+	}
+	if hyphens < 5 && i < len(s.text) {
+		return 0
 	}
 	return i
 }
@@ -81,6 +91,9 @@ func base64Char(c byte) bool { return classOf[c]&cAlnum != 0 || c == '+' || c ==
 // of base64 before it.
 func (s *scanner) pemTail(i int) int {
 	end := s.pemLabel(i + len(pemFinal))
+	if end == 0 {
+		return i
+	}
 	start, floor := i, max(s.base, s.pemFloor)
 	for last := true; start > floor; last = false {
 		j := start

@@ -4,7 +4,10 @@
 // the tokens.
 package scan
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Text longer than Max bytes is looked at in two parts: errors begin with what
 // was done and end with their cause.
@@ -81,9 +84,15 @@ func Tokens(dst []Token, text string) []Token {
 	return Range(dst, text, from, len(text))
 }
 
+// bytesPerToken is what is common in texts of errors.
+const bytesPerToken = 4
+
 // Range appends the tokens of text[from:to]. Nothing outside of it is looked
 // at, so what is cut at its ends is taken as it stands.
 func Range(dst []Token, text string, from, to int) []Token {
+	if size := (to - from) / bytesPerToken; cap(dst)-len(dst) < size/4 {
+		dst = slices.Grow(dst, size)
+	}
 	s := scanner{text: text[:to], base: from, dst: dst, chunkEnd: from, creds: credsMemo{chunk: -1}}
 	s.run(from)
 	return s.dst

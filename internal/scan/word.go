@@ -149,14 +149,33 @@ func isVowel(c byte) bool { return c == 'a' || c == 'e' || c == 'i' || c == 'o' 
 // ending, with its apostrophe, may be part of it.
 func (s *scanner) word(start, end int, plain bool) {
 	var w stem
+	part := s.text[start:end]
+	if len(part) <= stemMax {
+		for i := range len(part) {
+			w.buf[i] = lower(part[i])
+		}
+		w.n = len(part)
+	} else {
+		for i := range len(part) {
+			w.put(lower(part[i]))
+		}
+	}
+	s.addWord(start, end, w.sum(plain))
+}
+
+// contracted adds a word with an apostrophe, which does not count.
+func (s *scanner) contracted(start, end int) {
+	var w stem
 	for i := start; i < end; i++ {
 		if c := s.text[i]; classOf[c]&cAlnum != 0 {
 			w.put(lower(c))
 		}
 	}
-	s.dst = append(s.dst, Token{
-		Kind: Word, Glued: s.glued, Start: int32(start), End: int32(end), Hash: w.sum(plain),
-	})
+	s.addWord(start, end, w.sum(true))
+}
+
+func (s *scanner) addWord(start, end int, hash uint64) {
+	s.dst = append(s.dst, Token{Kind: Word, Glued: s.glued, Start: int32(start), End: int32(end), Hash: hash})
 	s.glued = true
 }
 
@@ -178,7 +197,11 @@ func (s *scanner) letters(start, end int) int {
 			from = i
 		}
 	}
-	s.word(from, last, true)
+	if last > end {
+		s.contracted(from, last)
+	} else {
+		s.word(from, end, true)
+	}
 	return last
 }
 
@@ -240,8 +263,7 @@ func (s *scanner) foreign(start int) int {
 			break
 		}
 	}
-	s.add(Word, start, i)
-	s.dst[len(s.dst)-1].Hash = w.sum(plain)
+	s.addWord(start, i, w.sum(plain))
 	return i
 }
 
