@@ -59,6 +59,7 @@ type hit struct {
 	rank   Rank
 	weight int
 	at     int32 // where in the text; later ones are nearer to the cause
+	order  int32 // of a policy's own phrase or pattern, from 1: where it is written; 0 else
 	trait  trait
 }
 
@@ -75,6 +76,9 @@ func (h *hit) score() int {
 const failFast = 3
 
 func (h *hit) beats(other *hit) bool {
+	if h.order > 0 && other.order > 0 && h.weight == other.weight && h.rank == other.rank {
+		return h.order < other.order
+	}
 	if a, b := h.score(), other.score(); a != b {
 		return a > b
 	}

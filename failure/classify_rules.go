@@ -117,6 +117,7 @@ type textRule struct {
 	trait  trait
 	rank   Rank
 	kinds  []string
+	order  int32
 }
 
 // ruleIDs are the names of own rules, so that classifying makes no strings.
@@ -237,7 +238,7 @@ func (c *Classifier) compilePhrases(p *problems) {
 			p.add(fmt.Sprintf("types[%d].type", i), "%q cannot be the name of a type", rule.Type)
 		}
 		set.rules = append(set.rules, textRule{
-			id: "policy.types." + rule.Type, class: rule.Class, weight: wOwnPhrase, rank: RankType, kinds: rule.Kinds,
+			id: "policy.types." + rule.Type, class: rule.Class, weight: wOwnPhrase, rank: RankType, kinds: rule.Kinds, order: int32(i + 1),
 		})
 	}
 	for i, rule := range c.rules.Phrases {
@@ -248,7 +249,7 @@ func (c *Classifier) compilePhrases(p *problems) {
 			p.add(fmt.Sprintf("phrases[%d].match", i), "%v", err)
 		}
 		set.rules = append(set.rules, textRule{
-			id: fmt.Sprintf("policy.phrases.%d", i), class: rule.Class, weight: wOwnPhrase, rank: RankPattern, kinds: rule.Kinds,
+			id: fmt.Sprintf("policy.phrases.%d", i), class: rule.Class, weight: wOwnPhrase, rank: RankPattern, kinds: rule.Kinds, order: int32(i + 1),
 		})
 	}
 	set.machine, set.phrases = b.freeze(), len(c.rules.Phrases)

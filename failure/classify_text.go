@@ -51,7 +51,7 @@ func (r *reader) patterns(text string) {
 		}
 		if at := re.FindStringIndex(text[:min(len(text), PatternText)]); at != nil {
 			r.add(hit{
-				rule: r.c.ids.patterns[i], class: rule.Class, rank: RankPattern, weight: wOwnPattern, saw: text[at[0]:at[1]],
+				rule: r.c.ids.patterns[i], class: rule.Class, rank: RankPattern, weight: wOwnPattern, saw: text[at[0]:at[1]], order: int32(i + 1),
 			})
 		}
 	}
@@ -88,7 +88,7 @@ func (r *reader) matches(m *matcher, set *ruleset) {
 			r.traits |= rule.trait
 			if rule.class != "" {
 				r.add(hit{
-					rule: rule.id, class: rule.class, rank: rule.rank, trait: rule.trait, saw: saw, at: f.end,
+					rule: rule.id, class: rule.class, rank: rule.rank, trait: rule.trait, saw: saw, at: f.end, order: rule.order,
 					weight: rule.weight + place - r.denied(m, f, rule),
 				})
 			}
