@@ -36,6 +36,7 @@ func document(s *policy.Spec) item {
 	doc.add(classItems(s.Classes))
 	doc.add(kindItems(s.Kinds))
 	doc.add(ruleItems(s.Rules))
+	doc.add(classifyItem(&s.Classify))
 	doc.add(wordItems(&s.Words))
 	return doc
 }
@@ -252,7 +253,7 @@ func kindItems(kinds map[string]policy.KindSpec) item {
 func ruleItems(rules []policy.RuleSpec) item {
 	all := list("rules")
 	for _, rule := range rules {
-		m := mapping("", word("name", rule.Name), kindList(rule.Kinds))
+		m := mapping("", word("name", rule.Name), wordList("kinds", rule.Kinds))
 		if rule.When != nil {
 			m.always(whenItem(rule.When))
 		}
@@ -266,8 +267,6 @@ func ruleItems(rules []policy.RuleSpec) item {
 	}
 	return all
 }
-
-func kindList(kinds []string) item { return wordList("kinds", kinds) }
 
 func wordList[S ~string](key string, words []S) item {
 	l := list(key)
@@ -287,11 +286,11 @@ func textsItem[K ~string](key string, texts map[K]string) item {
 }
 
 func rolloutItem(o *policy.Rollout) item {
-	m := mapping("rollout", word("stage", o.Stage), choiceOf("mode", o.Mode, modeWords, modes), wordList("enforce", o.Enforce))
+	m := mapping("rollout", word("stage", o.Stage), choiceOf("mode", o.Mode, modeWords, modes), wordList("enforce", o.Enforce), wordList("kinds", o.Kinds))
 	stages := mapping("stages")
 	for _, name := range slices.Sorted(maps.Keys(o.Stages)) {
 		s := o.Stages[name]
-		stage := flow(name, choiceOf("mode", s.Mode, modeWords, modes), wordList("enforce", s.Enforce))
+		stage := flow(name, choiceOf("mode", s.Mode, modeWords, modes), wordList("enforce", s.Enforce), wordList("kinds", s.Kinds))
 		if len(stage.items) == 0 {
 			stage.always(word("mode", modeWords[0]))
 		}

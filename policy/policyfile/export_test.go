@@ -11,3 +11,20 @@ func ParseObserved(name string, data []byte, onFields func(path string, keys []s
 func ParseOnly(name string, data []byte) (*File, error) {
 	return newReader(name).file(data, false)
 }
+
+// ParseOver reads a file as if it extended another one.
+func ParseOver(name string, over, under []byte) (*File, error) {
+	below, err := ParseOnly("under", under)
+	if err != nil {
+		return nil, err
+	}
+	r := newReader(name)
+	f, err := r.file(over, false)
+	if err == nil {
+		r.put(&f.Spec, &below.Spec)
+		r.ownMatchers(&f.Spec.Classify)
+		f.Spec.Hash = Hash(&f.Spec)
+		f.Spec.Source = Render(&f.Spec)
+	}
+	return f, err
+}

@@ -65,7 +65,9 @@ func (r *reader) file(data []byte, compile bool) (*File, error) {
 		r.root = root
 		r.policy(root, &f.Spec, &f.Extends)
 		r.extend(&f.Spec, f.Extends)
+		r.ownMatchers(&f.Spec.Classify)
 		f.Spec.Hash = Hash(&f.Spec)
+		f.Spec.Source = Render(&f.Spec)
 		if compile {
 			r.checkNames(&f.Spec)
 			f.Policy = r.compile(f.Spec)
@@ -92,7 +94,15 @@ func (r *reader) extend(s *policy.Spec, name string) {
 		r.Addf(r.root.Get("extends").Pos, "extends names the preset %s, which is not known%s", yamlfile.Quote(name), hint)
 		return
 	}
-	*s = merge(s, &under.Spec)
+	r.put(s, &under.Spec)
+}
+
+// put puts what the file says over another Spec.
+func (r *reader) put(s, under *policy.Spec) {
+	*s = merge(s, under)
+	if r.builtin == nil && !noMatchers(&under.Classify) {
+		r.builtin = &under.Classify.Builtin
+	}
 }
 
 // presetDefault names the built-in default, which is below every policy anyway.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -23,6 +24,16 @@ func merge(over, under *policy.Spec) policy.Spec {
 		Classes: mergeMaps(over.Classes, under.Classes, mergeClass),
 		Kinds:   mergeMaps(over.Kinds, under.Kinds, mergeKind),
 		Rules:   mergeRules(over.Rules, under.Rules),
+		Classify: failure.Rules{
+			Builtin:  over.Classify.Builtin,
+			Codes:    slices.Concat(over.Classify.Codes, under.Classify.Codes),
+			Types:    slices.Concat(over.Classify.Types, under.Classify.Types),
+			Statuses: slices.Concat(over.Classify.Statuses, under.Classify.Statuses),
+			Exits:    slices.Concat(over.Classify.Exits, under.Classify.Exits),
+			Phrases:  slices.Concat(over.Classify.Phrases, under.Classify.Phrases),
+			Patterns: slices.Concat(over.Classify.Patterns, under.Classify.Patterns),
+			Matchers: slices.Concat(over.Classify.Matchers, under.Classify.Matchers),
+		},
 		Words: policy.Words{
 			States:  mergeMaps(over.Words.States, under.Words.States, upper[string]),
 			Classes: mergeMaps(over.Words.Classes, under.Words.Classes, upper[string]),
@@ -96,8 +107,8 @@ func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
 // the named stages from both.
 func mergeRollout(over, under *policy.Rollout) policy.Rollout {
 	merged := *over
-	if merged.Stage == "" && merged.Mode == policy.Enforce && len(merged.Enforce) == 0 {
-		merged.Stage, merged.Mode, merged.Enforce = under.Stage, under.Mode, under.Enforce
+	if merged.Stage == "" && merged.Mode == policy.Enforce && len(merged.Enforce) == 0 && len(merged.Kinds) == 0 {
+		merged.Stage, merged.Mode, merged.Enforce, merged.Kinds = under.Stage, under.Mode, under.Enforce, under.Kinds
 	}
 	merged.Stages = mergeMaps(over.Stages, under.Stages, upper[policy.Stage])
 	merged.Baseline = mergeSettings(over.Baseline, under.Baseline)

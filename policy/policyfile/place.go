@@ -18,7 +18,12 @@ func (r *reader) compile(s policy.Spec) *policy.Policy {
 		told[position{Line: t.Line, Col: t.Col}] = true
 	}
 	for _, problem := range problems {
-		if at, key := r.place(problem.Path); !told[at] && !told[key] {
+		at, key := r.place(problem.Path)
+		entry, rest := r.spotOf(problem.Path)
+		if entry.path != "" {
+			at, key, problem.Path = entry.at, entry.at, entry.path+rest
+		}
+		if !told[at] && !told[key] {
 			r.Addf(at, "%s", problem)
 		}
 	}
@@ -37,9 +42,6 @@ var spelt = map[string]string{
 // above it that is in the file. What comes from below the file stands at its
 // extends.
 func (r *reader) place(path string) (at, key position) {
-	if at, ok := r.places[path]; ok {
-		return at, at
-	}
 	at = position{Line: 1, Col: 1}
 	if extends := r.root.Get("extends"); extends != nil {
 		at = extends.Pos
@@ -67,6 +69,16 @@ func (r *reader) place(path string) (at, key position) {
 		}
 	}
 	return at, key
+}
+
+// spotOf returns where an entry stands that the file writes in a shorter form, and
+// what follows it in the path.
+func (r *reader) spotOf(path string) (s spot, rest string) {
+	path = strings.Replace(path, "classify.exits[", "classify.exit_codes[", 1)
+	if end := strings.IndexByte(path, ']') + 1; end > 0 {
+		return r.spots[path[:end]], path[end:]
+	}
+	return spot{}, ""
 }
 
 // entryOf returns the entry of a mapping that a path goes on with, and the rest

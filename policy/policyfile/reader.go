@@ -24,9 +24,16 @@ type reader struct {
 	label      string // of the file, in messages
 	root       value
 	references []reference
-	// places are where the values of lists that were written in a shorter form
-	// stand, by the paths that they have in the Spec.
-	places map[string]position
+	builtin    *bool // what classify.builtin says, if anything
+	// spots are where the entries of lists stand that the file writes in a shorter
+	// form, by the paths that they have in the Spec.
+	spots map[string]spot
+}
+
+// spot is a place and the path that it has in the file.
+type spot struct {
+	at   position
+	path string
 }
 
 func newReader(file string) *reader {
@@ -39,7 +46,7 @@ func newReader(file string) *reader {
 			Depth:   8,
 			Days:    true,
 		}),
-		places: map[string]position{},
+		spots: map[string]spot{},
 	}
 }
 

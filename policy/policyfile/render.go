@@ -15,6 +15,9 @@ import (
 func Render(s *policy.Spec) []byte {
 	doc := document(s)
 	var e emitter
+	for _, m := range s.Classify.Matchers {
+		e.comment("Without the matcher "+m.Name+" "+m.Version+", which is written in Go.", "")
+	}
 	e.mapping(doc.items, "")
 	return []byte(e.String())
 }
@@ -32,7 +35,15 @@ func Hash(s *policy.Spec) string {
 
 // canonical is the one text that a Spec has.
 func canonical(s *policy.Spec) []byte {
-	text, err := json.Marshal(plain(document(s)))
+	doc := document(s)
+	matchers := list("matchers")
+	for _, m := range s.Classify.Matchers {
+		matchers.add(list("", text(m.Name), text(m.Version)))
+	}
+	if doc.add(matchers); len(matchers.items) > 0 {
+		doc.add(boolean("builtin", s.Classify.Builtin))
+	}
+	text, err := json.Marshal(plain(doc))
 	if err != nil {
 		panic("policyfile: a document can always be encoded: " + err.Error())
 	}

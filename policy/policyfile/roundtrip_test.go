@@ -37,7 +37,7 @@ func TestF9_WhatIsRenderedIsReadBack(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, text)
 		}
-		want.Hash = f.Spec.Hash
+		want.Hash, want.Source = f.Spec.Hash, f.Spec.Source
 		if d := sameSpec(want, f.Spec); d != "" {
 			rt.Fatalf("(-want +got):\n%s\n%s", d, text)
 		}
@@ -70,9 +70,10 @@ func genSpec(t *testing.T, rt *rapid.T) policy.Spec {
 			MaxAttempts: g.number(0, 1000), MaxAge: g.span(time.Second, 365*24*time.Hour), MaxWait: g.span(time.Second, backoff.Max),
 		},
 		Rollout: policy.Rollout{
-			Mode: g.mode(), Enforce: g.classes(), Baseline: g.settings(),
+			Mode: g.mode(), Enforce: g.classes(), Kinds: g.kinds(), Baseline: g.settings(),
 		},
-		Default: g.settings(),
+		Default:  g.settings(),
+		Classify: withBuiltin(g.classify(), g.yes()),
 		Words: policy.Words{
 			States: g.texts(rapid.SampledFrom([]string{"dead", "retrying", "dead:stalled"})),
 			Error:  g.texts(rapid.SampledFrom([]string{"class", "message", "at"})),
@@ -81,7 +82,7 @@ func genSpec(t *testing.T, rt *rapid.T) policy.Spec {
 	for range g.number(0, 2) {
 		stage := g.name()
 		s.Rollout.Stage = g.maybe(stage)
-		put(&s.Rollout.Stages, stage, policy.Stage{Mode: g.mode(), Enforce: g.classes()})
+		put(&s.Rollout.Stages, stage, policy.Stage{Mode: g.mode(), Enforce: g.classes(), Kinds: g.kinds()})
 		put(&s.Words.Classes, g.class(), g.text())
 	}
 	for range g.number(0, 3) {
@@ -230,6 +231,51 @@ func (g gen) hint() policy.Hint {
 	return h
 }
 
+// some draws 0 to 3 of something.
+func some[T any](g gen, draw func() T) (list []T) {
+	for range g.number(0, 3) {
+		list = append(list, draw())
+	}
+	return list
+}
+
+func (g gen) kinds() []string {
+	if g.yes() {
+		return nil
+	}
+	return append(some(g, g.name), "k")
+}
+
+// withBuiltin switches the built-in rules on or off, which only matters beside others.
+func withBuiltin(r failure.Rules, on bool) failure.Rules {
+	if len(r.Codes)+len(r.Types)+len(r.Statuses)+len(r.Exits)+len(r.Phrases)+len(r.Patterns) > 0 {
+		r.Builtin = on
+	}
+	return r
+}
+
+func (g gen) classify() failure.Rules {
+	return failure.Rules{
+		Codes: some(g, func() failure.CodeRule { return failure.CodeRule{Code: g.text(), Class: g.class(), Kinds: g.kinds()} }),
+		Types: some(g, func() failure.TypeRule { return failure.TypeRule{Type: g.text(), Class: g.class(), Kinds: g.kinds()} }),
+		Statuses: some(g, func() failure.StatusRule {
+			from := g.number(100, 599)
+			to := rapid.SampledFrom([]int{from, from/100*100 + 99, 599}).Draw(g.T, "to")
+			return failure.StatusRule{From: from, To: to, Class: g.class(), Kinds: g.kinds()}
+		}),
+		Exits: some(g, func() failure.ExitRule {
+			if g.yes() {
+				return failure.ExitRule{Signal: "SIGKILL", Class: g.class(), Kinds: g.kinds()}
+			}
+			return failure.ExitRule{Code: g.number(0, 255), Class: g.class(), Kinds: g.kinds()}
+		}),
+		Phrases: some(g, func() failure.PhraseRule { return failure.PhraseRule{Match: g.text(), Class: "Same", Kinds: g.kinds()} }),
+		Patterns: some(g, func() failure.PatternRule {
+			return failure.PatternRule{Match: g.text(), Class: g.class(), Kinds: g.kinds()}
+		}),
+	}
+}
+
 func (g gen) backoff() backoff.Backoff {
 	b := backoff.Backoff{Cap: g.span(0, backoff.Max), Floor: g.span(0, time.Hour), Jitter: backoff.Jitter(g.number(0, 5))}
 	if b.Jitter == backoff.Percent {
@@ -250,6 +296,29 @@ func (g gen) backoff() backoff.Backoff {
 		b.Waits = append(b.Waits, g.span(0, backoff.Max))
 	}
 	return b
+}
+
+// part of: F9
+func TestF9_MatchersInGoAreHashedAndNamed(t *testing.T) {
+	t.Parallel()
+	hashes := map[string]bool{}
+	for _, m := range []failure.Matcher{{}, {Name: "mine", Version: "1"}, {Name: "mine", Version: "2"}, {Name: "mine1"}} {
+		s := policy.Spec{Name: "x"}
+		if m.Name != "" {
+			s.Classify.Matchers = []failure.Matcher{m}
+		}
+		hashes[policyfile.Hash(&s)] = true
+		text := string(policyfile.Render(&s))
+		if m.Name != "" && !strings.Contains(text, "# Without the matcher "+m.Name+" "+m.Version) {
+			t.Errorf("not told in\n%s", text)
+		}
+		if _, err := policyfile.Parse("f", []byte(text)); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(hashes) != 4 {
+		t.Errorf("4 policies have %d hashes", len(hashes))
+	}
 }
 
 // proves: F9
@@ -289,5 +358,19 @@ func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
 			t.Errorf("%s\nhas the hash of\n%s", text, before)
 		}
 		hashes[f.Policy.Hash()] = text
+	}
+}
+
+// A hash is stored with each decision: it must be the same tomorrow.
+//
+// part of: F9
+func TestF9_TheHashDoesNotChange(t *testing.T) {
+	t.Parallel()
+	f, err := policyfile.ParseOnly("f", full(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "f6a971ae571a977c7523cf5672841167877c44f553e46227dde4b2912a6e72c4"; f.Spec.Hash != want {
+		t.Errorf("testdata/full.yaml has the hash %s, had %s: what was stored with decisions no longer names it", f.Spec.Hash, want)
 	}
 }

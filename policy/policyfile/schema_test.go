@@ -209,6 +209,18 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			"kinds: render": true, "kinds: [a, b]": true, "kinds: []": false, "kinds: [A]": false, "priority: 1": true, "priority: 0": false,
 			"overrides: {a: b}": true, "overrides: {a: 1}": false, "hold: {message: m, notify: n}": true, "hold: true": false,
 		},
+		"classify: {%s}": {
+			"builtin: false, codes: [{code: A, class: Crash}]": true, "builtin: off": false, "codes: [{code: A, class: Crash}]": true, "codes: [{code: [A, B], class: Crash}]": true,
+			"codes: [{code: [], class: Crash}]": false, "codes: [{code: A}]": false, "codes: [{class: Crash}]": false, "codes: {A: Crash}": false,
+			"codes: [{code: 5, class: Crash}]": false, "codes: [{code: A, klass: Crash}]": false, "types: [{type: T, class: Crash, kinds: k}]": true,
+			"statuses: [{status: 404, class: NotFound}]": true, "statuses: [{status: 99, class: NotFound}]": false,
+			"statuses: [{status: 600, class: NotFound}]": false, "statuses: [{status: '404', class: NotFound}]": false,
+			"statuses: [{status: [4xx, 500-504, 429], class: NotFound}]": true, "statuses: [{status: 6xx, class: NotFound}]": false,
+			"statuses: [{status: 50-504, class: NotFound}]": false, "exit_codes: [{exit: 0, class: Crash}]": true,
+			"exit_codes: [{exit: 256, class: Crash}]": false, "exit_codes: [{exit: SIGKILL, class: Crash}]": true,
+			"exit_codes: [{exit: KILL, class: Crash}]": false, "phrases: [{match: [a b, c], class: Crash, kinds: [k]}]": true,
+			"phrases: [{match: a, class: Crash, kinds: []}]": false, "patterns: [{match: a+, class: '9'}]": false,
+		},
 		"rules: [{%s, queue: q}]": {"name: r, when: 'true'": true, "name: r, kinds: a": true, "name: r, when: true": true, "name: r, when: 1": false},
 	} {
 		for text, good := range texts {

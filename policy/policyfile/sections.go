@@ -20,6 +20,7 @@ func (r *reader) policy(v value, s *policy.Spec, extends *string) {
 		{"classes", func(v value) { r.classes(v, s) }},
 		{"kinds", func(v value) { r.kinds(v, s) }},
 		{"rules", func(v value) { r.rules(v, s) }},
+		{"classify", func(v value) { r.classify(v, &s.Classify) }},
 		{"words", func(v value) { r.words(v, &s.Words) }},
 	})
 }
@@ -130,6 +131,7 @@ func (r *reader) rollout(v value, o *policy.Rollout) {
 		{"stage", r.name("stage", &o.Stage)},
 		{"mode", r.mode(&o.Mode)},
 		{"enforce", r.classList(&o.Enforce)},
+		{"kinds", r.kindList(&o.Kinds)},
 		{"baseline", r.onlySettings(&o.Baseline)},
 		{"stages", func(v value) {
 			r.Named(v, "a mapping such as {beta: {mode: enforce}}", "stage", func(name string, _ position, v value) {
@@ -137,6 +139,7 @@ func (r *reader) rollout(v value, o *policy.Rollout) {
 				r.Fields(v, "a mapping such as {mode: observe, enforce: [NetworkTimeout]}", []field{
 					{"mode", r.mode(&stage.Mode)},
 					{"enforce", r.classList(&stage.Enforce)},
+					{"kinds", r.kindList(&stage.Kinds)},
 				})
 				put(&o.Stages, name, stage)
 			})
@@ -172,7 +175,7 @@ const ruleWanted = "a mapping such as {name: long, when: attrs.duration_seconds 
 func (r *reader) rule(v value, rule *policy.RuleSpec) {
 	r.Fields(v, ruleWanted, append([]field{
 		{"name", r.name("rule", &rule.Name)},
-		{"kinds", oneOrMore(r, &rule.Kinds, "a kind, or a list such as [render]", func(into *string) func(value) { return r.name("kind", into) })},
+		{"kinds", r.kindList(&rule.Kinds)},
 		{"when", r.when(&rule.When)},
 		{"queue", r.queue(&rule.Queue)},
 		{"priority", r.Integer(&rule.Priority, priorityMin, priorityMax, "")},

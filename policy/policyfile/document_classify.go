@@ -1,0 +1,68 @@
+package policyfile
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/yamlfile"
+)
+
+// classifyItem is how evidence becomes a class. Neighbours that give the same
+// class for the same kinds share an entry.
+func classifyItem(rules *failure.Rules) item {
+	m := comment("How evidence becomes a class, before the built-in rules.", mapping("classify"))
+	if data := withoutGo(rules); !rules.Builtin && !noMatchers(&data) {
+		m.always(boolean("builtin", false))
+	}
+	m.add(
+		grouped("codes", "code", rules.Codes, func(c failure.CodeRule) (item, failure.Class, []string) { return text(c.Code), c.Class, c.Kinds }),
+		grouped("types", "type", rules.Types, func(c failure.TypeRule) (item, failure.Class, []string) { return text(c.Type), c.Class, c.Kinds }),
+		grouped("statuses", "status", rules.Statuses, func(c failure.StatusRule) (item, failure.Class, []string) {
+			return item{shape: yamlfile.Number, text: showStatuses(c.From, c.To)}, c.Class, c.Kinds
+		}),
+		grouped("exit_codes", "exit", rules.Exits, func(c failure.ExitRule) (item, failure.Class, []string) {
+			if c.Signal != "" {
+				return text(c.Signal), c.Class, c.Kinds
+			}
+			return item{shape: yamlfile.Number, text: strconv.Itoa(c.Code)}, c.Class, c.Kinds
+		}),
+		grouped("phrases", "match", rules.Phrases, func(c failure.PhraseRule) (item, failure.Class, []string) { return text(c.Match), c.Class, c.Kinds }),
+		grouped("patterns", "match", rules.Patterns, func(c failure.PatternRule) (item, failure.Class, []string) { return text(c.Match), c.Class, c.Kinds }),
+	)
+	return m
+}
+
+// withoutGo leaves out what no file can hold.
+func withoutGo(rules *failure.Rules) failure.Rules {
+	data := *rules
+	data.Matchers = nil
+	return data
+}
+
+func text(s string) item { return item{shape: yamlfile.Text, text: s} }
+
+// grouped lists matchers.
+func grouped[R any](key, of string, rules []R, part func(R) (is item, class failure.Class, kinds []string)) item {
+	all := list(key)
+	for i := 0; i < len(rules); {
+		is, class, kinds := part(rules[i])
+		one := []item{is}
+		for i++; i < len(rules); i++ {
+			next, c, k := part(rules[i])
+			if c != class || !slices.Equal(k, kinds) {
+				break
+			}
+			one = append(one, next)
+		}
+		what := one[0]
+		if len(one) > 1 {
+			what = item{shape: yamlfile.List, inline: true, items: one}
+		}
+		what.key = of
+		entry := item{shape: yamlfile.Mapping, inline: true, items: []item{what, word("class", string(class))}}
+		entry.add(wordList("kinds", kinds))
+		all.always(entry)
+	}
+	return all
+}

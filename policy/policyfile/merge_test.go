@@ -1,0 +1,97 @@
+package policyfile_test
+
+import (
+	"testing"
+
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+// part of: F9
+func TestF9_MergeTakesWhatIsSaid(t *testing.T) {
+	t.Parallel()
+	over := `name: over
+limits: {max_attempts: 9}
+rollout: {stage: beta, stages: {beta: {mode: enforce}}}
+default: {max_retries: 1}
+classes:
+  NetworkTimeout: {max_retries: 2, messages: {dead: over}}
+kinds:
+  a: {retry: false, classes: {Crash: {max_retries: 3}}}
+rules:
+  - {name: both, kinds: a, queue: over}
+classify:
+  codes: [{code: A, class: NotFound}]
+words:
+  states: {dead: OVER}
+`
+	under := `name: under
+limits: {max_attempts: 5, max_age: 7d}
+rollout: {stage: alpha, stages: {alpha: {mode: observe}, beta: {mode: observe}}, baseline: {retry: false}}
+default: {max_retries: 4, count: total}
+classes:
+  NetworkTimeout: {max_retries: 4, backoff: {first: 5s}, messages: {retrying: under, dead: under}, operator: under}
+  Mine: {verdict: retry}
+kinds:
+  a: {max_retries: 0, classes: {Crash: {max_retries: 4, count: total}}}
+  b: {max_retries: 4}
+rules:
+  - {name: both, kinds: b, queue: under}
+  - {name: second, kinds: b, queue: under}
+classify:
+  builtin: false
+  codes: [{code: B, class: NotFound}]
+words:
+  states: {dead: UNDER, retrying: UNDER}
+`
+	want := `name: over
+limits: {max_attempts: 9, max_age: 7d}
+rollout: {stage: beta, stages: {alpha: {mode: observe}, beta: {mode: enforce}}, baseline: {retry: false}}
+default: {max_retries: 1, count: total}
+classes:
+  NetworkTimeout: {max_retries: 2, backoff: {first: 5s}, messages: {retrying: under, dead: over}, operator: under}
+  Mine: {verdict: retry}
+kinds:
+  a: {retry: false, max_retries: 0, classes: {Crash: {max_retries: 3, count: total}}}
+  b: {max_retries: 4}
+rules:
+  - {name: both, kinds: a, queue: over}
+  - {name: second, kinds: b, queue: under}
+classify:
+  builtin: false
+  codes: [{code: [A, B], class: NotFound}]
+words:
+  states: {dead: OVER, retrying: UNDER}
+`
+	merged, err := policyfile.ParseOver("over", []byte(over), []byte(under))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := policyfile.ParseOnly("want", []byte(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := sameSpec(f.Spec, merged.Spec); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// part of: F9
+func TestF9_ExtendingAPresetAddsNothingByItself(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"transcribe", "render", "ocr", "watermark", "chat"} {
+		of, err := policyfile.Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := policyfile.Parse("f", []byte("extends: "+name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Extends != name || f.Policy.Hash() != of.Policy.Hash() {
+			t.Errorf("extending %s gives another policy", name)
+		}
+	}
+	if _, err := policyfile.Preset("nope"); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,115 @@
+package preset_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+// chatRetried is everything that the system retries.
+func chatRetried() (all []figures) {
+	for s, class := range map[int]failure.Class{
+		408: failure.NetworkTimeout, 429: failure.RateLimitExceeded, 500: failure.TemporaryServiceError,
+		502: failure.TemporaryServiceError, 503: failure.TemporaryServiceError, 504: failure.NetworkTimeout,
+	} {
+		all = append(all, figures{name: "status", runs: []run{failing("the server said no", status(s))}, class: class})
+	}
+	for name, class := range map[string]failure.Class{
+		"TimeoutError": failure.NetworkTimeout, "ConnectionError": failure.NetworkTimeout, "WeaviateTimeoutError": failure.NetworkTimeout,
+		"MongoNetworkError": failure.NetworkTimeout, "ServiceUnavailable": failure.TemporaryServiceError, "KafkaError": failure.TemporaryServiceError,
+		"RateLimitExceeded": failure.RateLimitExceeded,
+	} {
+		all = append(all, figures{name: name, class: class, runs: []run{
+			failing("x", typed(name)), failing("x", typed("library.errors."+name)), failing(name + ": x"),
+		}})
+	}
+	return all
+}
+
+// proves: P5, F2
+func TestP5_Chat_F2(t *testing.T) {
+	t.Parallel()
+	p := load(t, "chat", "").Policy
+	for _, f := range chatRetried() {
+		f.waits, f.bounds, f.reason = seconds(2, 4, 8, 16, 32), plus(time.Second, 300*time.Second), exhausted
+		f.check(t, p)
+	}
+}
+
+// proves: P5
+func TestP5_TheOtherBaseIsASetting(t *testing.T) {
+	t.Parallel()
+	p := load(t, "chat", "default: {backoff: {first: 1s, factor: 2, cap: 300s, jitter: {add: 1s}}}").Policy
+	for _, f := range chatRetried() {
+		f.waits, f.bounds, f.reason = seconds(1, 2, 4, 8, 16), plus(time.Second, 300*time.Second), exhausted
+		f.check(t, p)
+	}
+}
+
+// proves: P5, F5
+func TestP5_AllElseIsDeadAtOnce_F5(t *testing.T) {
+	t.Parallel()
+	p := load(t, "chat", "").Policy
+	runs := []run{
+		failing("something odd happened"), failing(""), failing("connection reset by peer"), failing("Rate limit, please wait"), failing("timed out"),
+		failing("service temporarily unavailable, no name"), {failure.Evidence{Message: "index out of range"}, policy.ByPanic},
+	}
+	for s := 400; s < 600; s++ {
+		switch s {
+		case 408, 429, 500, 502, 503, 504:
+		default:
+			runs = append(runs, failing("the server said no", status(s)))
+		}
+	}
+	for _, name := range []string{"ValidationError", "AuthenticationError", "PermissionError", "NotFoundError", "BusinessLogicError", "KeyError", "OSError"} {
+		runs = append(runs, failing("x", typed(name)))
+	}
+	for _, r := range runs {
+		if all := (life{}).execute(t, p, r); len(all) != 1 || all[0].Reason != permanent {
+			t.Errorf("%q, status %d, types %v: %d executions, class %s by %s", r.evidence.Message, r.evidence.HTTPStatus, r.evidence.Types, len(all), all[0].Class, all[0].By.Rule)
+		}
+	}
+}
+
+// The message's own number wins, up to the ceiling; no wait is longer than the cap.
+//
+// proves: P5
+func TestP5_TheMessageWins(t *testing.T) {
+	t.Parallel()
+	p := load(t, "chat", "").Policy
+	for retries, executions := range map[int]int{0: 1, 1: 2, 9: 10, 99: 100, 100: 100, 5000: 100} {
+		l := life{u: almostOne, message: &policy.Override{MaxRetries: &retries}}
+		all := l.execute(t, p, failing("the server said no", status(503)))
+		if len(all) != executions {
+			t.Errorf("max_retry %d gives %d executions, want %d", retries, len(all), executions)
+		}
+		for i, w := range waits(all) {
+			if w > 300*time.Second || i > 8 && w != 300*time.Second {
+				t.Errorf("wait %d is %v", i+1, w)
+			}
+		}
+	}
+}
+
+// proves: P5
+func TestP5_AllFailuresCount(t *testing.T) {
+	t.Parallel()
+	p := load(t, "chat", "").Policy
+	all := life{}.execute(t, p, failing("x", status(429)), failing("x", status(503)), failing("x", typed("KafkaError")), failing("x", status(408)), failing("x", status(500)), failing("x", status(429)))
+	if got := waits(all); len(all) != 6 || got[4] != 32*time.Second {
+		t.Errorf("waits %v", got)
+	}
+}
+
+// proves: Q14
+func TestQ14_WordsOfChat(t *testing.T) {
+	t.Parallel()
+	w := load(t, "chat", "").Spec.Words
+	at := time.Date(2026, 11, 20, 14, 3, 0, 500_000_000, time.UTC)
+	told := policy.Told{Class: failure.NetworkTimeout, Message: "no answer", At: at}
+	errorObject(t, w, told, `{"type":"NetworkTimeout","message":"no answer","timestamp":"2026-11-20T14:03:00.5Z","context":{}}`)
+	told.Context = []byte(`{"model":"m"}`)
+	errorObject(t, w, told, `{"type":"NetworkTimeout","message":"no answer","timestamp":"2026-11-20T14:03:00.5Z","context":{"model":"m"}}`)
+}

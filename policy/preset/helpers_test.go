@@ -1,0 +1,176 @@
+package preset_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+// load reads a preset, with changes on top if there are any.
+func load(t *testing.T, name, changes string) *policyfile.File {
+	t.Helper()
+	f, err := policyfile.Parse("test.yaml", []byte("extends: "+name+"\n"+changes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// almostOne is the largest draw.
+var almostOne = math.Nextafter(1, 0)
+
+// run is one failed execution.
+type run struct {
+	evidence failure.Evidence
+	how      policy.How
+}
+
+// failing is an execution that failed with a message, and with more.
+func failing(message string, more ...func(*failure.Evidence)) run {
+	r := run{failure.Evidence{Message: message}, policy.ByError}
+	for _, m := range more {
+		m(&r.evidence)
+	}
+	return r
+}
+
+func status(n int) func(*failure.Evidence)      { return func(e *failure.Evidence) { e.HTTPStatus = n } }
+func code(c string) func(*failure.Evidence)     { return func(e *failure.Evidence) { e.Code = c } }
+func exit(n int) func(*failure.Evidence)        { return func(e *failure.Evidence) { e.Exit = &n } }
+func typed(s ...string) func(*failure.Evidence) { return func(e *failure.Evidence) { e.Types = s } }
+
+// timeLimit is an execution that its own time limit ended.
+func timeLimit() run {
+	return run{failure.Evidence{Message: "context deadline exceeded", Timeout: true}, policy.ByTimeout}
+}
+
+// life is a job as the engine runs it, with a draw that is the same each time.
+type life struct {
+	kind    string
+	u       float64
+	message *policy.Override
+	attrs   string
+	queue   string
+}
+
+// execute runs failures one after the other, the last again and again, until the
+// job is not retried any more: evidence, class, decision, memo.
+func (l life) execute(t *testing.T, p *policy.Policy, runs ...run) []policy.Decision {
+	t.Helper()
+	if l.kind == "" {
+		l.kind = "job"
+	}
+	in := policy.Input{Kind: l.kind, U: l.u, Message: l.message}
+	in.Admission = p.Admit(&policy.Job{Kind: l.kind, Queue: "default", Priority: 2, Attrs: []byte(l.attrs)})
+	var all []policy.Decision
+	for n := range 1000 {
+		r := runs[min(n, len(runs)-1)]
+		in.Evidence, in.How = &r.evidence, r.how
+		in.Class = p.Classify(&r.evidence, l.kind)
+		d := p.Decide(&in)
+		all = append(all, d)
+		if d.Action != policy.Retry {
+			return all
+		}
+		in.Attempts++
+		in.Age += time.Minute + d.Wait
+		in.Memo = policy.ParseMemo(d.Memo.Append(nil))
+	}
+	t.Fatalf("never ends")
+	return nil
+}
+
+// waits are the waits of a life: one fewer than its executions.
+func waits(all []policy.Decision) (w []time.Duration) {
+	for _, d := range all[:len(all)-1] {
+		w = append(w, d.Wait)
+	}
+	return w
+}
+
+func nominal(all []policy.Decision) (w []time.Duration) {
+	for _, d := range all[:len(all)-1] {
+		w = append(w, d.Nominal)
+	}
+	return w
+}
+
+func seconds(s ...float64) []time.Duration {
+	all := []time.Duration{}
+	for _, v := range s {
+		all = append(all, time.Duration(v*1e6)*time.Microsecond)
+	}
+	return all
+}
+
+// figures are what the catalogue says of one class of failure.
+type figures struct {
+	name   string
+	life   life
+	runs   []run
+	class  failure.Class
+	waits  []time.Duration                               // nominal
+	bounds func(time.Duration) (low, high time.Duration) // of the drawn wait
+	reason string                                        // of the end
+}
+
+// check runs a failure with the lowest, the middle and the highest draw, and
+// compares every wait and the end with the figures.
+func (f figures) check(t *testing.T, p *policy.Policy) {
+	t.Helper()
+	for _, r := range f.runs {
+		for _, u := range []float64{0, 0.5, almostOne} {
+			l := f.life
+			l.u = u
+			all := l.execute(t, p, r)
+			name := fmt.Sprintf("%s: %.60q at draw %.3g", f.name, r.evidence.Message, u)
+			f.compare(t, name, u, all)
+		}
+	}
+}
+
+func (f figures) compare(t *testing.T, name string, u float64, all []policy.Decision) {
+	t.Helper()
+	last := all[len(all)-1]
+	if last.Class != f.class || last.Reason != f.reason {
+		t.Errorf("%s: ends as %s with %s (%s), want %s with %s", name, last.Class, last.Reason, last.By.Rule, f.class, f.reason)
+	}
+	if len(all) != len(f.waits)+1 {
+		t.Errorf("%s: %d executions with the waits %v, want %d", name, len(all), waits(all), len(f.waits)+1)
+		return
+	}
+	for i, want := range f.waits {
+		d := all[i]
+		low, high := f.bounds(want)
+		drawn := low + time.Duration(float64(high-low)*u)
+		if d.Nominal != want || d.Wait < low || d.Wait > high || (d.Wait-drawn).Abs() > time.Millisecond {
+			t.Errorf("%s: wait %d is %v (nominal %v), want %v of %v to %v (nominal %v)", name, i+1, d.Wait, d.Nominal, drawn, low, high, want)
+		}
+	}
+}
+
+// spread is ± a share.
+func spread(share float64) func(time.Duration) (low, high time.Duration) {
+	return func(d time.Duration) (low, high time.Duration) {
+		return time.Duration(float64(d) * (1 - share)), time.Duration(float64(d) * (1 + share))
+	}
+}
+
+func exact(d time.Duration) (low, high time.Duration) { return d, d }
+
+func upTo(d time.Duration) (low, high time.Duration) { return 0, d }
+
+// plus adds up to more, below a cap.
+func plus(more, most time.Duration) func(time.Duration) (low, high time.Duration) {
+	return func(d time.Duration) (low, high time.Duration) { return min(d, most), min(d+more, most) }
+}
+
+const (
+	exhausted = policy.ReasonExhausted
+	permanent = policy.ReasonPermanent
+)

@@ -1,0 +1,115 @@
+package preset_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+// transient are failures of a call that another send may mend.
+var transient = []figures{
+	{name: "429", runs: []run{failing("upstream said no", status(429)), failing("Rate limit exceeded")}, class: failure.RateLimitExceeded},
+	{name: "5xx", runs: []run{
+		failing("upstream said no", status(500)), failing("upstream said no", status(502)), failing("upstream said no", status(503)),
+	}, class: failure.TemporaryServiceError},
+	{name: "504", runs: []run{failing("upstream said no", status(504)), failing("connection reset by peer")}, class: failure.NetworkTimeout},
+}
+
+// proves: P3
+func TestP3_OcrCalls(t *testing.T) {
+	t.Parallel()
+	p := load(t, "ocr", "").Policy
+	for kind, ceilings := range map[string][]time.Duration{
+		"openai": seconds(2, 4, 8), "google_vision": seconds(1, 2, 4), "storage": seconds(1, 2, 4),
+	} {
+		for _, f := range transient {
+			f.life.kind, f.waits, f.bounds, f.reason = kind, ceilings, upTo, exhausted
+			f.check(t, p)
+		}
+	}
+	// More sends show the caps.
+	for kind, capped := range map[string]time.Duration{"openai": 30 * time.Second, "google_vision": 15 * time.Second, "storage": 10 * time.Second} {
+		many := 9
+		got := nominal(life{kind: kind, message: &policy.Override{MaxRetries: &many}}.execute(t, p, failing("upstream said no", status(503))))
+		if len(got) != 9 || got[8] != capped {
+			t.Errorf("%s: %v, want the cap %v", kind, got, capped)
+		}
+	}
+}
+
+// proves: P3, F6
+func TestP3_WhatEndsACallAtOnce_F6(t *testing.T) {
+	t.Parallel()
+	p := load(t, "ocr", "").Policy
+	for _, kind := range []string{"openai", "google_vision", "storage", "document"} {
+		for s := 400; s < 500; s++ {
+			if s == 429 {
+				continue
+			}
+			if all := (life{kind: kind}).execute(t, p, failing("the server said no", status(s))); len(all) != 1 || all[0].Reason != permanent {
+				t.Errorf("%s, status %d: %d executions, class %s by %s", kind, s, len(all), all[0].Class, all[0].By.Rule)
+			}
+		}
+		for _, r := range []run{failing("something odd happened"), failing("")} {
+			if all := (life{kind: kind}).execute(t, p, r); len(all) != 1 || all[0].Reason != permanent || all[0].Class != failure.UnknownError {
+				t.Errorf("%s, unknown: %d executions, class %s", kind, len(all), all[0].Class)
+			}
+		}
+	}
+}
+
+// A job whose call has given up is due again in 300 s and a little more, three times.
+//
+// proves: P3
+func TestP3_OcrJobs(t *testing.T) {
+	t.Parallel()
+	p := load(t, "ocr", "").Policy
+	for _, f := range transient {
+		f.life.kind, f.waits, f.bounds, f.reason = "document", seconds(300, 300, 300), plus(30*time.Second, time.Hour), exhausted
+		f.check(t, p)
+	}
+}
+
+// A hint up to the cap of the call is slept, a longer one ends the call, so that
+// the job takes it over; nothing cuts it.
+//
+// proves: P3, R3
+func TestP3_HintsOfCalls_R3(t *testing.T) {
+	t.Parallel()
+	p := load(t, "ocr", "").Policy
+	hinted := func(d time.Duration) run {
+		return failing("slow down", status(429), func(e *failure.Evidence) { e.RetryAfter = d })
+	}
+	if got := waits(life{kind: "openai"}.execute(t, p, hinted(20*time.Second))); len(got) != 3 || got[0] != 20*time.Second {
+		t.Errorf("a hint of 20s: %v", got)
+	}
+	all := life{kind: "google_vision"}.execute(t, p, hinted(120*time.Second))
+	if len(all) != 1 || all[0].Reason != policy.ReasonHint {
+		t.Errorf("a hint of 120s over the cap of 15s: %d sends, %s", len(all), all[0].Reason)
+	}
+	if got := waits(life{kind: "document"}.execute(t, p, hinted(600*time.Second))); len(got) != 3 || got[0] != 600*time.Second {
+		t.Errorf("the job with a hint of 10m: %v", got)
+	}
+	// The literal behaviour of the system, by a setting.
+	p = load(t, "ocr", "kinds: {google_vision: {hint: {mode: cap}}}").Policy
+	if got := waits(life{kind: "google_vision"}.execute(t, p, hinted(120*time.Second))); len(got) != 3 || got[0] != 15*time.Second {
+		t.Errorf("min(hint, cap): %v", got)
+	}
+}
+
+// proves: R8
+func TestR8_StagesOfOcr(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"google_vision", "storage", "openai", "document"}
+	for stage, enforced := range map[string]int{"ocr": 1, "storage": 2, "language-model": 3, "production": 4} {
+		p := load(t, "ocr", "rollout: {stage: "+stage+"}").Policy
+		for i, kind := range kinds {
+			all := life{kind: kind, u: 0.5}.execute(t, p, failing("upstream said no", status(503)))
+			if want := i < enforced; all[0].Observed == want || (len(all) == 4) != want {
+				t.Errorf("stage %s, %s: observed %v, %d sends", stage, kind, all[0].Observed, len(all))
+			}
+		}
+	}
+}
