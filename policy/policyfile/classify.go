@@ -81,7 +81,7 @@ func matchers[T, R any](r *reader, key string, into *[]R, read func(*T) func(val
 				continue
 			}
 			for n := range all {
-				r.spots[fmt.Sprintf("%s[%d]", v.Path, len(*into))] = spot{placeOf(item.Get(key), n), item.Path}
+				r.spots[fmt.Sprintf("%s[%d]", v.Path, len(*into))] = spot{placeOf(item.Get(key), n), item.Get("class").Pos, item.Path}
 				m.is = all[n]
 				*into = append(*into, rule(m))
 			}

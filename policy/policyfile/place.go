@@ -22,6 +22,9 @@ func (r *reader) compile(s policy.Spec) *policy.Policy {
 		entry, rest := r.spotOf(problem.Path)
 		if entry.path != "" {
 			at, key, problem.Path = entry.at, entry.at, entry.path+rest
+			if rest == ".class" {
+				at = entry.class
+			}
 		}
 		if !told[at] && !told[key] {
 			r.Addf(at, "%s", problem)

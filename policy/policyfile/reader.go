@@ -30,10 +30,11 @@ type reader struct {
 	spots map[string]spot
 }
 
-// spot is a place and the path that it has in the file.
+// spot is where an entry of a list and its class stand, and the path that it has
+// in the file.
 type spot struct {
-	at   position
-	path string
+	at, class position
+	path      string
 }
 
 func newReader(file string) *reader {
