@@ -161,12 +161,12 @@ func (r *reader) best() int {
 // classification writes down what hit best says, and what it beat.
 func (r *reader) classification(best int) Classification {
 	out := Classification{Class: UnknownError, Hint: r.hint, Code: r.code()}
-	if best >= 0 {
+	if waits := r.hint > 0 || r.e.RetryAfter > 0; best >= 0 && !(waits && r.hits[best].weight < wFaint) {
 		h := &r.hits[best]
 		out.Class, out.Rank, out.Rule, out.Saw = h.class, h.rank, h.rule, h.saw
 		r.refine(&out, h)
 		r.beaten(&out, best)
-	} else if r.hint > 0 || r.e.RetryAfter > 0 {
+	} else if waits {
 		out.Class, out.Rank, out.Rule = RateLimitExceeded, RankText, "hint"
 	}
 	out.Verdict = verdictOf(out.Class)

@@ -72,6 +72,9 @@ func (r *reader) errnoNumber(n int64, rank Rank, at int32, saw string, more int)
 	if n < 0 {
 		n = -n
 	}
+	if n <= 11 && strings.Contains(saw, "-") {
+		return // a resolver's: they count down from -1
+	}
 	if name := errnoByNumber[n]; name != "" {
 		r.errno(name, rank, at, saw, more)
 	} else if name := winErrors[n]; name != "" && n >= 10000 {

@@ -39,16 +39,21 @@ const lineMax = 160
 // line returns the beginning of the line that begins with symbol i, with the
 // white space before it.
 func (m *matcher) line(i int) string {
-	start := int(m.tokens[m.syms[i].token].Start)
-	from := start
-	for from > 0 && start-from < 24 && m.text[from-1] != '\n' && m.text[from-1] != '\r' {
-		from--
+	first := int(m.syms[i].token)
+	start := int(m.tokens[first].Start)
+	from, end := start, min(len(m.text), start+lineMax)
+	for k := first - 1; k >= 0; k-- { // punctuation may stand in front
+		if from = int(m.tokens[k].End); m.tokens[k].Kind == scan.Newline {
+			break
+		}
+		from = int(m.tokens[k].Start)
 	}
-	end := min(len(m.text), start+lineMax)
-	if cut := strings.IndexByte(m.text[start:end], '\n'); cut >= 0 {
-		end = start + cut
+	for k := first + 1; k < len(m.tokens) && int(m.tokens[k].Start) < end; k++ {
+		if m.tokens[k].Kind == scan.Newline {
+			end = int(m.tokens[k].Start)
+		}
 	}
-	return m.text[from:end]
+	return m.text[from:max(from, end)]
 }
 
 // lineWorth tells a line of a stack or of settings from one that says something.
@@ -72,12 +77,27 @@ func lineWorth(line string, frame, first bool) (worth int8, isFrame bool) {
 	case isBanner(text, indented):
 		return -inNoise, false
 	}
+	if !first && isAside(text) {
+		return -12, false
+	}
 	if !first || strings.Contains(line, " msg=") {
 		if level := levelOf(text); level < 0 {
 			return level, false
 		}
 	}
 	return 0, false
+}
+
+// isAside tells the lines that explain the one before.
+func isAside(text string) bool {
+	var buf [16]byte
+	head := string(lowerASCII(buf[:0], text[:min(len(text), 12)]))
+	for _, aside := range [...]string{"detail:", "hint:", "context:", "line ", "statement:", "note:", "help:", "= help", "= note", "see ", "for more inf"} {
+		if strings.HasPrefix(head, aside) {
+			return true
+		}
+	}
+	return false
 }
 
 // isBanner tells what programs print about themselves and their input.

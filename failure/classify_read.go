@@ -45,6 +45,18 @@ func (r *reader) release() {
 	}
 }
 
+// doubted returns how much less words for a passing failure are worth when a
+// typed status says that the request itself was wrong.
+func (r *reader) doubted(class Class) int {
+	switch r.e.HTTPStatus {
+	case 400, 401, 404, 405, 406, 410, 411, 412, 415, 422:
+		if retriable(class) {
+			return wStatus - wGeneric
+		}
+	}
+	return 0
+}
+
 func (r *reader) add(h hit) {
 	if h.class != "" && len(r.hits) < hitsMax {
 		r.hits = append(r.hits, h)

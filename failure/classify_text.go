@@ -87,9 +87,14 @@ func (r *reader) matches(m *matcher, set *ruleset) {
 		default:
 			r.traits |= rule.trait
 			if rule.class != "" {
+				code, rank := "", rule.rank
+				if rule.trait&readGRPC != 0 {
+					code, rank = rule.id, RankText
+				}
 				r.add(hit{
-					rule: rule.id, class: rule.class, rank: rule.rank, trait: rule.trait, saw: saw, at: f.end, order: rule.order,
-					weight: rule.weight + place - r.denied(m, f, rule),
+					code: code,
+					rule: rule.id, class: rule.class, rank: rank, trait: rule.trait, saw: saw, at: f.end, order: rule.order,
+					weight: rule.weight + place - r.denied(m, f, rule) - r.doubted(rule.class),
 				})
 			}
 		}

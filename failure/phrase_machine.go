@@ -20,8 +20,8 @@ type machine struct {
 	states []state
 	steps  []step
 	outs   []output
-	sets   []uint64 // the words of steps that take several, a bit each
-	width  int32    // numbers per set
+	sets   []uint64 // per word: the sets that it is in, a bit each
+	width  int32    // numbers per word
 }
 
 // entry is a state behind a first word. next has the bits of the words that may
@@ -406,13 +406,7 @@ func (b *builder) freeze() *machine {
 	for key, to := range b.fused {
 		m.fused.put(key, to)
 	}
-	m.width = int32(len(b.words)/64 + 1)
-	m.sets = make([]uint64, len(b.sets)*int(m.width))
-	for i, words := range b.sets {
-		for _, w := range words {
-			m.sets[i*int(m.width)+int(w>>6)] |= 1 << (w & 63)
-		}
-	}
+	b.freezeSets(m)
 	m.states = make([]state, len(b.states))
 	for i, s := range b.states {
 		m.states[i] = state{int32(len(m.steps)), int32(len(s.steps)), int32(len(m.outs)), int32(len(s.outs))}
@@ -456,4 +450,48 @@ func (b *builder) following(at int32) uint64 {
 		}
 	}
 	return bits
+}
+
+// freezeSets writes down for each word the sets that it is in. Sets that only
+// begin phrases are not needed: see starts.
+func (b *builder) freezeSets(m *machine) {
+	number := make([]int32, len(b.sets)) // of the sets that are needed
+	next := int32(1)
+	need := func(set int32) int32 {
+		if set > 0 && number[set] == 0 {
+			number[set] = next
+			next++
+		}
+		return number[set]
+	}
+	for at := range b.states {
+		s := &b.states[at]
+		for i := range s.steps {
+			if at > 0 && s.steps[i].word < 0 {
+				s.steps[i].word = -need(-s.steps[i].word)
+			}
+		}
+		for i := range s.outs {
+			s.outs[i].before, s.outs[i].after = need(s.outs[i].before), need(s.outs[i].after)
+		}
+	}
+	m.width = next/64 + 1
+	m.sets = make([]uint64, (len(b.words)+1)*int(m.width))
+	frozen := make([][]int32, next)
+	for set, n := range number {
+		if n == 0 {
+			continue
+		}
+		frozen[n] = b.sets[set]
+		for _, w := range b.sets[set] {
+			m.sets[w*m.width+(n>>6)] |= 1 << (n & 63)
+		}
+	}
+	for i := range b.states[0].steps { // the root's sets keep their words
+		if w := b.states[0].steps[i].word; w < 0 {
+			frozen = append(frozen, b.sets[-w])
+			b.states[0].steps[i].word = -int32(len(frozen) - 1)
+		}
+	}
+	b.sets = frozen
 }

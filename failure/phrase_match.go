@@ -166,6 +166,9 @@ func (r *matcher) walk(at int32, start, i int, held [2]int32) {
 	for k := s.step; k < s.step+s.steps; k++ {
 		step := &r.m.steps[k]
 		for j := i; j <= i+int(step.gap) && j < len(r.syms) && r.syms[j].gap <= softGap; j++ {
+			if sym := &r.syms[j]; step.word != 0 && sym.nfused == 0 && (sym.word == 0 || !r.m.is(step.word, sym.word)) {
+				continue
+			}
 			if r.take(step, start, j, held) {
 				break
 			}
@@ -207,7 +210,7 @@ func (m *machine) is(wanted, word int32) bool {
 	if wanted > 0 {
 		return wanted == word
 	}
-	return m.sets[-wanted*m.width+word>>6]&(1<<(word&63)) != 0
+	return m.sets[word*m.width+(-wanted>>6)]&(1<<(-wanted&63)) != 0
 }
 
 // takes returns how many symbols a placeholder takes, 0 if it does not fit.

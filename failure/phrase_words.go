@@ -9,8 +9,7 @@ var synonyms = []synonym{
 	{"not", `(not|never|isnt|arent|wasnt|werent|doesnt|dont|didnt|hasnt|havent|hadnt|mustnt|shouldnt|aint)
 		(isnt|arent|wasnt|werent|hasnt|havent|not) (been|be|yet)
 		(is|are|was|were|be|been|being|has|have|had|do|does|did|must|should|may|shall|need) (not|never) (been|be|yet)?
-		(cannot|cant|can not|couldnt|could not) be
-		(is|are|was|were|has|have)? no longer (been|be)?`},
+		(cannot|cant|can not|couldnt|could not) be`},
 	{"cannot", `(cannot|cant|can not|couldnt|could not|wont|will not|wouldnt|would not)
 		(unable|inability) to
 		(fail|failed|fails|failing|failure) to

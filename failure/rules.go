@@ -1,5 +1,10 @@
 package failure
 
+import (
+	"fmt"
+	"strings"
+)
+
 // rule is one thing that programs say in many ways: a class, how much the words
 // are worth as evidence, and the phrases, one a line. Rules are data: a phrase
 // is what a family of programs says, not a line that somebody has seen.
@@ -48,6 +53,7 @@ const (
 	readMySQL                      // the held number is an error of MySQL
 	readCurl                       // … of curl
 	readHint                       // a wait that the other side asks for
+	readGRPC                       // its id is a status of gRPC
 	readLimit                      // a limit and what was asked for
 )
 
@@ -56,12 +62,30 @@ func builtinRules() []rule {
 	families := [][]rule{
 		evidenceRules, transportRules, serviceRules, rateRules, quotaRules, authRules, permissionRules,
 		notFoundRules, limitRules, inputRules, validationRules, businessRules, contentRules, resourceRules,
-		databaseRules, brokerRules, cloudRules, modelRules, mediaRules, processRules, mailRules, bugRules,
+		databaseRules, brokerRules, cloudRules, modelRules, mediaRules, documentRules, processRules, mailRules, bugRules,
 		foreignRules, typeRules, genericRules,
 	}
 	var all []rule
 	for _, family := range families {
 		all = append(all, family...)
+	}
+	return append(all, grpcPhrases()...)
+}
+
+// grpcPhrases are the statuses of gRPC as texts give them: "code = Unavailable",
+// "StatusCode.UNAVAILABLE", "14 UNAVAILABLE:".
+func grpcPhrases() []rule {
+	var all []rule
+	for number, c := range grpcCodes {
+		if c.class == "" {
+			continue
+		}
+		name := strings.ReplaceAll(strings.ToLower(c.name), "_", " ")
+		if name == "cancelled" {
+			name = "(cancelled|canceled)"
+		}
+		all = append(all, rule{id: grpcRules[number], class: c.class, weight: c.weight, trait: readGRPC, phrases: fmt.Sprintf(
+			"(rpc|grpc) (error|status)? (code)? %[1]s\nrpc error code %[1]s\n(statuscode|grpcstatus|grpc code|code|canonical code) %[1]s\nstatus code %[1]s\n%[2]d %[1]s", name, number)})
 	}
 	return all
 }

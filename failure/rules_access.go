@@ -6,11 +6,12 @@ var authRules = []rule{
 		(invalid|incorrect|wrong|bad|missing|expired|revoked|no|unknown|unauthorized|inactive|disabled|deleted|fake|rejected|unrecognised|empty|insufficient|outdated|stale|mismatched|compromised|leaked) ...2 (api key|apikey|x api key|access key|access token|auth token|bearer token|authentication|auth|credential|credentials|password|login|client secret|client id|username or password|user name or password|oauth token|refresh token|id token|session token|security token|jwt|jwt token|signature|secret key|authorization header|authorization|auth header|authentication token|authentication credentials|personal access token|service account|hmac|app key|subscription key|login credentials|passphrase|pin|otp|mfa token|user credentials|key id|authenticity token|csrf token|app password|certificate thumbprint|bot token|webhook secret) !(format|timeout|timed out|response received|handler|cipher)
 		(api key|apikey|access key|access token|auth token|bearer token|credential|credentials|password|client secret|oauth token|refresh token|id token|session token|security token|jwt|token|session|secret|signature|login|service account key|authentication token|authentication|cookie|cookies|otp|passcode|ticket|sas|license key) ...3 (is|was|are|has|have|been|were|did|does)? (invalid|incorrect|wrong|expired|revoked|missing|required|rejected|unknown|not match|not recognized|malformed|expired or revoked|disabled|deleted|denied|refused|inactive|mismatch|not match|not accepted|not found|not set|has expired|cannot be verified|verification failed|could not be verified|is not valid|leaked|compromised|unauthorized) !(endpoint|type)
 		(token|session|credential|credentials|password|login|grant|key|signature|assertion|sas|ticket|cookie) (has|is|was|have|had|are)? (already|been)? (expired|revoked|invalidated)
-		(token|key|credential|password) (expired|invalid|revoked|error|mismatch|rejected) !(at|position|count|limit|space|too)
+		(token|key|credential|password) (expired|invalid|revoked|mismatch|rejected) !(at|position|count|limit|space|too)
 		expired (token|session|credential|signature|credentials|access)
 		ExpiredToken
 		ExpiredTokenException
 		InvalidAccessKeyId
+		(access key|api key|key id|token|credential|client id|account key) ...6 noexist
 		SignatureDoesNotMatch
 		InvalidClientTokenId
 		UnrecognizedClientException
@@ -49,6 +50,10 @@ var authRules = []rule{
 		could not load (the)? default credentials
 		(no|missing|without) (authorization|authentication|auth|api key|bearer|password|access token|authentication token|credentials|token|auth header|credential|valid token|csrf) (header|headers|token|information|credentials|was|is|supplied|provided|found|in|data|present|specified|parameter|set)?
 		no password (supplied|provided|was)
+		no pg hba conf entry
+		no <path> entry for host
+		entry for host
+		(kdc|kerberos|krb5|keytab)
 		password authentication failed
 		(username|user name|user|login|email|account) (or|and) (password|passphrase|api key|secret|token)
 		(bad|invalid) (username|user) (or)
@@ -126,12 +131,12 @@ var permissionRules = []rule{
 		(no|without|lacks|lacking|have not|has no|have no) (access|permission|permissions|privileges|rights) (to|for|on)
 		does not have ...4 access
 		unauthorized (to|operation|for|access|action)
-		(not|isnt) (authorized|entitled|eligible|privileged) (to|for)
-		(not|isnt) (an|the)? (owner|member|admin|administrator|collaborator|participant) (of|in)
+		(not|isnt) (authorized|entitled|privileged) (to|for)
+		(not|isnt) (a|an|the)? (owner|member|admin|administrator|collaborator|participant) (of|in)
 		not in channel
 		(only|must be|requires|reserved for|restricted to|limited to|available to|need to be|must have|for) ...2 (admin|admins|administrator|administrators|owner|owners|superuser|superusers|root|moderators|moderator|root privileges|superuser privilege|staff|verified users)
 		(admin|owner|member|superuser|root|super) (only|privilege|privileges|access|rights|role|required|access required)
-		notallowed (to|for|by|on|in your|in this) !(have|exceed|contain)
+		notallowed (to|by|on|in your) !(have|exceed|contain|be)
 		(you|user|client|caller|account|role|principal|app|application|bot|consumer|token|key|ip|address|host) (is|are|was)? notallowed
 		AccessDenied
 		AccessDeniedException
@@ -144,8 +149,6 @@ var permissionRules = []rule{
 		insufficientPermissions
 		PermissionDenied
 		PermissionError
-		NotPermitted
-		OperationNotPermitted
 		AllAccessDisabled
 		EACCES
 		EPERM
@@ -186,6 +189,8 @@ var permissionRules = []rule{
 		robots txt
 		sandbox (mode|restrictions|account)
 		not verified
+		(not|isnt) accessible (by|for|to|from|with|without)
+		(no|without|lacks) access
 		(email address|sender|identity|domain|account|phone number|number) (is|are|was|has)? (not|unverified|not been)? (verified|unverified|confirmed|approved)
 		pending (approval|verification|review)
 		requires (approval|verification|elevation)

@@ -126,7 +126,7 @@ var evidenceRules = []rule{
 		limit <number> ... requested <number>
 		limit <number> used 0 requested <number>`},
 	{id: "mark.attempt", weight: 1, trait: history, phrases: `
-		(attempt|try|attempts|retry) (no|number|nr)? <number>
+		(attempt|try) (no|number|nr)? <number>
 		(first|second|third|fourth|fifth|final|last|1st|2nd|3rd) (attempt|try|retry)
 		(last|final|latest|underlying|root|original|actual) (error|cause|failure|exception|reason)
 		giving up

@@ -10,8 +10,8 @@ var validationRules = []rule{
 		(field|parameter|argument|property|value|this|it|input|column|name|header) required
 		(is|are) (a)? required (field|property|parameter|argument|but|and|for|in|when|if|to|by|at|attribute)
 		required but
-		(not|never) (empty|null|negative|zero|positive|blank|none|whitespace|nan|unique|numeric|an integer|a number|a string|a list|an array|an object|a boolean|iterable|a function|callable|hashable|subscriptable|serializable|json serializable|comparable|a function or|a constructor|assignable|in the list|in the allowed|in enum|one of|among|a member of|an instance|a multiple|divisible|in range|within range|between|of type|of the form|of form|in the format|in format|in the correct|in the right|well formed|a valid|ascii|alphanumeric|finite|sorted|increasing|defined|initialized|a subset|a power|greater|less|equal|conform|match|compatible|contain|start|begin|end|a json|a positive|a supported|unique|consistent|an allowed|enough values|both|convertible|implement|compile)
-		(validation|schema|constraint|integrity|type|format|syntax|parse|parsing|parser|decode|decoding|encoding|serialization|deserialization|unmarshal|marshal|conversion|cast|casting|mapping|binding|argument|input|data|request|parameter|semantic|lexical|grammar|compile|compilation|template|rendering) (error|errors|failed|failure|exception|mismatch|violation|violations|problem|violated)
+		(not|never) (empty|null|negative|zero|positive|blank|none|whitespace|nan|unique|numeric|an integer|a number|a string|a list|an array|an object|a boolean|iterable|a function|callable|hashable|subscriptable|serializable|json serializable|comparable|a function or|a constructor|assignable|in the list|in the allowed|in enum|one of|among|an instance|a multiple|divisible|in range|within range|between|of type|of the form|of form|in the format|in format|in the correct|in the right|well formed|a valid|ascii|alphanumeric|finite|sorted|increasing|defined|initialized|a subset|a power|greater|less|equal|conform|match|compatible|contain|start|begin|end|a json|a positive|a supported|unique|consistent|an allowed|enough values|both|convertible|implement|compile)
+		(validation|schema|constraint|integrity|type|format|syntax|parse|parsing|parser|decode|decoding|encoding|serialization|deserialization|unmarshal|marshal|conversion|cast|casting|mapping|binding|argument|input|data|parameter|semantic|lexical|grammar|compile|compilation|template|rendering) (error|errors|failed|failure|exception|mismatch|violation|violations|problem|violated)
 		(failed|fails|failing|did not pass|does not pass|not pass|violates|violated|break|breaks|violating) ...2 (validation|schema|constraint|verification of input|type check|format check|check constraint|rule|invariant|the contract|assertion)
 		ValidationError
 		ValidationException
@@ -145,7 +145,7 @@ var validationRules = []rule{
 	{id: "validation.word", class: ValidationError, weight: wWeak - 2, phrases: `
 		(validation|validate|validator)
 		(required|mandatory) !(retry|service|action is|connection)
-		(invalid|bad) <value>
+		invalid <value>
 		missing
 		(mismatch|mismatched|incompatible)
 		(unexpected|unparseable|unparsable)
@@ -195,7 +195,7 @@ var businessRules = []rule{
 		IllegalStateTransition
 		WorkflowExecutionAlreadyStarted
 		EEXIST
-		(file|object|record|user|resource|row|document|account|entity|bucket|table|database|index|key|order|email|name|branch|tag|topic|queue|item|entry|username|column|container|job|project) (with|named|for)? ...4 (already exists|exists|is already|already in use|is taken|already taken|already registered)
+		(file|object|record|user|resource|row|document|account|entity|bucket|table|database|index|key|order|email|name|branch|tag|topic|queue|item|entry|username|column|container|job|project) (with|named|for)? ...4 (already exists|is already|already in use|is taken|already taken|already registered)
 		(is|are|was|were|be|been|in|has|have|from|current|its|order|status|state|not|job|the) ...2 (in)? (state|status|phase|stage) ...4 (cannot|not|must|needs|need|required|requires|invalid|expected|but|only|does not|is)
 		(in|has|with|have|current|unexpected|wrong|invalid|illegal|incorrect|inconsistent|bad|incompatible|final|terminal) (the|a|an)? ...2 (state|status) !(code|line|lock|of the server)
 		(is|are|was) (in)? (state|status) <value>
@@ -228,7 +228,8 @@ var businessRules = []rule{
 		(fenced|superseded|preempted by newer|zombie)
 		(was|has been|been) (modified|changed|updated|edited) (by|since|concurrently|in the meantime)
 		(limit|cap|ceiling|budget|maximum|allowance) (of|for) ...4 (per|for|on) (order|customer|user|job|account|booking|household|cart|transaction|this) ...4 (reached|exceed|exhausted)?
-		(cost|budget|price|spend|risk|credit|exposure|order) (cap|limit|ceiling|budget)? (of)? ...6 (reached|exceed|exhausted)
+		(cost|budget|price|spend|risk|credit|exposure) (cap|limit|ceiling|budget) ...6 (reached|exceed|exhausted)
+		budget ...2 (exceed|exhausted|used up|spent)
 		(minimum|maximum|min|max) (order|purchase|age|stay|bid|withdrawal|transfer|amount|spend|deposit|investment|booking|transaction)
 		(below|above|less than|under) (the)? (minimum|maximum) (order|amount|bid|price|age|value|balance|withdrawal)
 		(age|identity|kyc|compliance|fraud|risk|credit|background|aml|sanctions|eligibility|security) (check|checks|verification|screening|requirement|score|review) ...2 (failed|rejected|not passed|required|declined|too low|not met|incomplete)
@@ -279,8 +280,8 @@ var contentRules = []rule{
 		(copyright|trademark|dmca|intellectual property|licensing|content id|rights holder|piracy) (claim|claims|infringement|violation|strike|notice|takedown|complaint|restriction|restrictions|owner|holder|grounds|reasons|material|protected|match|issue|detected|reason|infringing)
 		copyright !(notice|c)
 		copyrighted
-		(taken down|removed|blocked|deleted|flagged|rejected|refused|suppressed|muted|withheld|suspended|filtered|banned|terminated) (for|due to|because of|on|by|as|following|under|pursuant to) ...3 (copyright|terms|policy|policies|violation|violating|violates|safety|moderation|abuse|spam|guidelines|legal|content|dmca|infringement|hate|violence|nudity|harmful|sensitive|filter|court)
-		(blocked|flagged|filtered|refused|withheld|moderated|censored|rejected|stopped|terminated|halted) (by|because|due to|as a result of|for|reason|as|on)? ...5 (safety|moderation|content filter|content filtering|filters|recitation|content policy|harm|harmful|prohibited content|blocklist|sensitive|inappropriate|toxicity|offensive|nsfw|nudity|explicit|guardrail|guardrails|spii|image safety|responsible)
+		(taken down|removed|blocked|flagged|rejected|refused|suppressed|muted|withheld|suspended|banned|terminated) (for|due to|because of|by|as|following|under|pursuant to) ...3 (copyright|terms|policy|policies|violation|violating|violates|safety|moderation|abuse|spam|guidelines|legal|content|dmca|infringement|hate|violence|nudity|harmful|sensitive|filter|court)
+		(blocked|flagged|withheld|moderated|censored|rejected|refused|stopped|terminated|halted|filtered) (by|because|due to|as a result of|for|reason|as) ...5 (safety|moderation|content filter|content filtering|filters|recitation|content policy|harm|harmful|prohibited content|blocklist|sensitive|inappropriate|toxicity|offensive|nsfw|nudity|explicit|guardrail|guardrails|spii|image safety|responsible)
 		(prompt|response|content|candidate|output|image|generation|caption|comment|completion) (was|were|is|has been|have been|being|may have been)? (been)? (blocked|flagged|moderated|filtered|censored|withheld)
 		(block|finish|stop|refusal|blocked|blocking) reason ...2 (safety|recitation|prohibited content|blocklist|content filter|image safety|spii|refusal)
 		(blocked|finish) reason safety

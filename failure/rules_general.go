@@ -391,7 +391,7 @@ var genericRules = []rule{
 		invalid
 		(corrupt|corrupted|damaged|broken|truncated)
 		(unreadable|undecodable|unintelligible)
-		(bad|wrong|incorrect|improper)
+		(wrong|incorrect|improper)
 		(private|expired)
 		(unsupported|unknown format)
 		(removed|unpublished)`},

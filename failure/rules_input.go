@@ -162,16 +162,18 @@ var limitRules = []rule{
 		array above max length
 		(maximum|max) context length
 		context (window|length) ...4 (exceed|limit|full|overflow|reached|is)
-		(exceed|beyond|over|larger) ...4 (context|token|tokens|input) ...2 (length|window|size)
+		(exceed|beyond|over|larger) ...4 (context|input) ...2 (length|window|size)
 		(prompt|input|message|messages|conversation|text|document) (tokens)? ...3 exceed ...5 (tokens|token|context|window|maximum|length)
-		(input|prompt|total|output|requested) (tokens|token count) ...4 (exceed|larger|over|above)
+		(input|prompt|total|output) (tokens|token count) ...4 (exceed|larger|over|above)
 		(reduce|shorten) (the|your) (length|size|number|prompt|input|message|messages|resolution|file|image|context|payload) !(of requests|of calls|of concurrent|rate)
 		(received)? message larger than max
 		message length too large
 		trying to send message larger
 		decompression bomb
 		maxContentLength size
+		maxcontentlength size
 		maxBodyLength
+		maxbodylength
 		WORKER TOO LARGE
 		413 (request|payload|content|entity)
 		limit (file size|field count|part count)
@@ -212,12 +214,10 @@ var limitRules = []rule{
 	{id: "limit.word", class: InputExceedsLimits, weight: wSaid - 4, phrases: `
 		too (large|big|long|wide|deep|heavy)
 		too many !(requests|connections|open|attempts|clients|files open|retries|redirects|redirections|users|sessions|concurrent|errors|failures|pings|times|simultaneous|active|calls|logins|pending|processes)
-		(larger|exceed) ...4 (limit|maximum|max|allowed|<number>|permitted|bound|threshold) !(of retries|of attempts|retries|attempts)
-		(maximum|max|allowed) ...3 exceed !(retries)
-		exceeds the
+		!(retries|attempts|tries|time|deadline|timeout|redirects|retry|requests|rate|quota|calls) (larger|exceed) ...4 (limit|maximum|max|allowed|<number>|permitted|bound|threshold) !(of|retries|attempts|number)
+		(maximum|max) (allowed|size|length|of|width|height|value|bytes|count)? exceed
 		at most <number>
 		(maximum|max) (size|length|allowed)
-		(surpasses|exceeds|exceeding)
 		oversized`},
 	{id: "limit.short", class: InvalidInput, weight: wSaid, phrases: `
 		too (small|short|few|low|narrow|tiny|early|old|young|recent|blurry|dark|noisy|close|similar|far|late to|weak|simple|common)
@@ -304,6 +304,9 @@ var inputRules = []rule{
 		(url|uri|link|dsn|connection string|hostname|urls|redirect uri) ...3 (is|was|are|has|must)? (invalid|malformed|not valid|missing|empty|required|unsupported|illegal|bad|incorrect|not absolute|not allowed|rejected|cannot be parsed|blank|wrong|not well formed|absolute|start with|expired|blocked)
 		(cannot|could not|failed to|unable to|error) (parse|parsing) ...2 (url|uri|link|address|dsn|connection string|host)
 		no host in (request)? url
+		no connection adapters
+		no scheme supplied
+		no protocol !(error|version)
 		unsupported protocol (scheme)?
 		protocol (not found|not supported|<any> not supported)
 		err (invalid url|unknown url scheme|disallowed url scheme|invalid redirect)

@@ -68,7 +68,8 @@ var resourceRules = []rule{
 		EUSERS
 		WSAEMFILE
 		WSAENOBUFS
-		(file)? (descriptor|descriptors|handle|handles|inotify|file watchers|fd|ulimit|nofile|socket|sockets|ephemeral port|ports|pid|pids|threads|process|processes|nproc|epoll) ...3 (limit|exhausted|exhaustion|exceed|table overflow|ran out|reached)
+		(file)? (descriptor|descriptors|handle|handles|inotify|file watchers|fd|ulimit|nofile|socket|sockets|ephemeral port|ports|pid|pids|nproc|epoll) ...3 (limit|exhausted|exhaustion|exceed|table overflow|ran out|reached)
+		(threads|process|processes) (limit|exhausted|exhaustion|table overflow)
 		(fork|clone|vfork|thread|spawn|pthread create|new process|new thread|native thread) ...4 (resource temporarily unavailable|cannot allocate|failed|limit|EAGAIN|retry|unable to create)
 		unable to create (new)? (native)? thread
 		(cannot|could not|unable to|failed to|can't) (start|create|fork|spawn|launch) ...2 (thread|process|worker|new thread|native thread|goroutine|child)
@@ -129,11 +130,12 @@ var resourceRules = []rule{
 		OpenEncodeSessionEx failed
 		shared memory segment
 		max locks per transaction
+		(index|cluster) ...3 read only allow delete`},
+	{id: "resource.breaker", class: ResourceConstraint, weight: wDecides + 8, trait: identifiers, phrases: `
 		circuit_breaking_exception
 		CircuitBreakingException
-		data too large
 		parent data too large
-		(index|cluster) ...3 read only allow delete`},
+		data too large data for`},
 	{id: "resource.killed", class: ResourceConstraint, weight: wStrong, trait: identifiers, phrases: `
 		SIGKILL
 		signal killed
@@ -146,8 +148,7 @@ var resourceRules = []rule{
 		!(in|the|loving|shared|read only|non volatile) memory !(of|store|cache|db|database|address|card|high)
 		killed
 		oom
-		exhausted
-		resources`},
+		exhausted`},
 }
 
 // processRules are about programs that were run.
@@ -273,7 +274,6 @@ var bugRules = []rule{
 		unexpected keyword
 		cannot evaluate field
 		cant evaluate field
-		template: <any>
 		no template
 		bug in
 		this is a bug

@@ -111,7 +111,7 @@ var serviceRules = []rule{
 
 // rateRules are about too much in a short time.
 var rateRules = []rule{
-	{id: "rate.limit", class: RateLimitExceeded, weight: wStrong + 4, trait: identifiers, phrases: `
+	{id: "rate.limit", class: RateLimitExceeded, weight: wStrong + 8, trait: identifiers, phrases: `
 		ratelimit (is|was|has been|have been)? (exceed|reached|hit|error|exception|violation|violated|breach|triggered|enforced|surpass|in effect|active|applies|quota|policy|for|of|threshold)
 		(exceed|reached|hit|over|above|hitting|reaching|exceeding|violated|triggered|tripped|under|due to|because of|being|been|are|is|were|was|got|getting|surpass|past) (the|your|our|its|a|an|by)? ...3 ratelimit
 		(secondary|primary|user|api|request|token|tokens|global|account|abuse|per user|client|message|upload|daily user|shared|ip|tenant|project|model|route|endpoint|burst|concurrency) ratelimit !(window|remaining|reset|headers)
@@ -137,7 +137,7 @@ var rateRules = []rule{
 		(reduce|decrease|lower|slow|reducing|limit|adjust) (your|the)? (request|requests|call|query|sending|message|connection|api|write|read)? (rate|frequency|concurrency|speed|traffic|load|throughput)
 		(request|sending|call|message|connection|read|write|query|submission|upload|send|mail|api) (rate|frequency) (is|was)? (too high|exceeded|limit|limited|exceeds|too fast|limiting)
 		(too|so) (fast|frequent|frequently|quickly|often) !(the)
-		(sending|requesting|calling|posting|making|sent|made) ...3 (too quickly|too fast|too often|too frequently|too many|rapidly|quickly)
+		(sending|requesting|calling|posting|making|sent|made) ...3 (too quickly|too fast|too often|too frequently|rapidly|quickly)
 		(flood|floodwait) (wait|control|protection|detected|error|limit)
 		FLOOD WAIT
 		floodwait
@@ -175,7 +175,6 @@ var rateRules = []rule{
 		RateLimitedException
 		ratelimitreached
 		PriorRequestNotComplete
-		ServerBusy
 		request quota ...4 (per|each|every) (second|minute)
 		(would exceed|exceeds) ...3 ratelimit
 		(requests|tokens|images|audio seconds|input tokens|output tokens) per (minute|min|second)
@@ -221,7 +220,7 @@ var quotaRules = []rule{
 		insufficient quota
 		insufficient_quota
 		exceed ...2 current quota`},
-	{id: "quota.plan", class: QuotaExceeded, weight: wStrong + 2, trait: identifiers | perPeriod, phrases: `
+	{id: "quota.plan", class: QuotaExceeded, weight: wStrong + 2, trait: identifiers, phrases: `
 		(plan|tier|subscription|package|license|free|trial|account|usage|contract|seat|edition|freemium|workspace|organization|team|pricing plan) (tier|plan|account|usage|trial)? (limit|limits|limitation|quota|cap|allowance|entitlement|maximum) ...4 (reached|exceed|exhausted|hit|met|used|over|for|surpassed)
 		(reached|exceed|exhausted|hit|met|over|beyond|past|outside|used up|above|maxed out) ...4 (plan|tier|subscription|package|free|trial|account|usage|included|contract|licensed|license|entitled|allotted|seat|hobby|starter) ...2 (limit|limits|limitation|quota|cap|allowance|entitlement|usage|minutes|credits|requests|seats|maximum|tier|plan|hours|storage)
 		usage (limit|limits|quota|cap) !(must|setting)
@@ -282,7 +281,6 @@ var quotaRules = []rule{
 		(credit|credits|account|wallet|prepaid|token|point) (balance)? (is|are|was)? (too low|insufficient|negative|exhausted|depleted|empty|low|not enough|zero)
 		(insufficient|low|negative|no|zero|inadequate|not enough|lack|lacks|lacking|out of|exhausted|ran out of|run out of|too few) (account|available|remaining|prepaid|wallet|sufficient|enough|your)? (balance|funds|credits|credit|money|fund|points) !(card|remaining <number>)
 		balance (is)? (too low|insufficient|not enough|exhausted|negative|below|depleted|low)
-		(purchase|buy|top up|topup|recharge|add|adding|refill|load|purchasing) (more|some|additional|your|extra)? (credits|credit|funds|balance|money|tokens|account)
 		(requires|require|required|needs|need) ...3 (more|additional|at least <number>)? (credits|paid plan|payment|paid subscription|premium|paid account)
 		(you|account|project|user|team|workspace|organization) ...5 (enough|sufficient) (credits|funds|balance|credit)
 		(card|credit card|bank|issuer|payment) (was|has been|is|issuer)? (declined|expired|refused|rejected|not supported|cannot be charged)
@@ -301,6 +299,8 @@ var quotaRules = []rule{
 		account (is)? not in good standing
 		(purchase|buy|order) (a|an|the) (plan|license|subscription|package)
 		(account|access) ...3 (non payment|nonpayment|unpaid|overdue)`},
+	{id: "payment.advice", class: PaymentRequired, weight: wStrong + 4, trait: money, phrases: `
+		(purchase|buy|top up|topup|recharge|add|adding|refill|load|purchasing) (more|some|additional|your|extra)? (credits|credit|funds|balance|money|account)`},
 	{id: "payment.word", class: PaymentRequired, weight: wSaid, trait: money, phrases: `
 		billing
 		(prepayment|unpaid|overdue)`},

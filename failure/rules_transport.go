@@ -42,7 +42,7 @@ var transportRules = []rule{
 		remote disconnected
 		(unexpectedly|suddenly|abruptly) (disconnected|closed|terminated|dropped)
 		(closed|terminated|died|disconnected|ended) (unexpectedly|prematurely) !(with exit)
-		premature (close|end|eof|disconnect|termination)
+		premature (close|eof|disconnect|termination)
 		prematurely (closed|ended|terminated)
 		(response|body|transfer|stream|download|upload|request) (was|has been|is)? (ended|closed|aborted|terminated|interrupted|cut|stopped) (prematurely|unexpectedly|early|short|off|while|before)
 		incomplete (read|chunked|response|body)
@@ -79,10 +79,10 @@ var transportRules = []rule{
 		decryption failed or bad record
 		ssl (connection|syscall|read|write|recv|send) (error|failed|has been closed|closed|was closed|unexpectedly|reset)
 		ssl (error)? (syscall|zero return)
-		(unexpected|violation of) eof (while|in|violation|on|from|reading|during)
+		(unexpected|violation of) eof (while|violation|on|from|reading|during)
 		eof occurred in violation
 		eof (while|during|on) (reading|receiving|handshake|the)? (from|response|header|packet|length|handshake|response headers)
-		unexpected eof (while|in|on|during|from)
+		unexpected eof (while|on|during|from)
 		unexpected (disconnect|disconnection|close|closure|connection close)
 		disconnected from (the)? (server|host|broker|peer|database|socket|remote)
 		(client|server|peer|worker|consumer|broker|node|database|redis|host) (was|has|got|is)? disconnected
@@ -158,7 +158,7 @@ var transportRules = []rule{
 		timeout (expired|exceeded|reached|elapsed|error|exception|occurred|waiting|awaiting|while|was|after|on|from|reading|writing|connecting|during|for|to|period|communicating|contacting|before|at|trying|in|talking|has|fetching|loading|executing|calling|getting|sending|receiving|opening|limit|running|when|because|with|executing|polling|performing) !(be|must|is|invalid)
 		deadline (has|was|is)? (exceeded|elapsed|expired|passed|reached|missed)
 		(exceeded|exceeds|over|past|missed|hit|reached|passed) ...2 (deadline|time limit|timeout|time budget|execution time)
-		time limit (was|is|has been)? (exceeded|reached|hit|up|expired)
+		time limit ...2 (exceeded|reached|hit|up|expired)
 		ETIMEDOUT
 		ESOCKETTIMEDOUT
 		ETIME

@@ -150,7 +150,8 @@ var databaseRules = []rule{
 		(column|relation|table|function|schema|operator|type|view|sequence|procedure|trigger|index|extension|aggregate|language|collation|cast|role|savepoint|cursor|prepared statement|constraint|field|attribute|alias|database) ...3 does not exist
 		(unknown|no such|invalid|undefined|ambiguous|missing|nonexistent) (column|table|function|procedure|operator|collation|character set|relation|identifier|object name|column name|view|field in|aggregate|savepoint|prepared statement|storage engine)
 		no such (table|column|function|collation|module|savepoint|view|trigger)
-		(column|table|identifier) ...2 (ambiguous|not found|unknown|invalid|noexist)
+		(column|identifier) ...2 (ambiguous|notfound|unknown|invalid|noexist)
+		table ...2 (ambiguous|unknown)
 		table or view does not exist
 		(column|columns|value|values|field) count does not match
 		column ... cannot be null
@@ -251,8 +252,8 @@ var brokerRules = []rule{
 		UNKNOWN TOPIC
 		UnknownTopicOrPart
 		(does not|not) host this topic
-		no (queue|exchange|route|consumers|vhost) (in vhost|for|found|named|to)?
-		NO ROUTE
+		no (queue|exchange|consumers|vhost) (in vhost|for|found|named|to)
+		NO ROUTE !(to)
 		NO CONSUMERS
 		GROUP ID NOT FOUND
 		NOGROUP
@@ -368,7 +369,6 @@ var cloudRules = []rule{
 		BlobArchived
 		BlobBeingRehydrated
 		SnapshotsPresent
-		OperationNotAllowed
 		generation mismatch`},
 	{id: "cloud.invalid", class: InvalidInput, weight: wStrong + 2, trait: identifiers, phrases: `
 		InvalidBucketName
@@ -426,8 +426,6 @@ var modelRules = []rule{
 		no available (model|capacity|instance|worker|backend|server) (for)?
 		model (is)? (currently)? (loading|busy|unavailable|not loaded)
 		service tier capacity exceeded
-		server_error
-		internal_server_error
 		the server had an error
 		bad gateway
 		(response|stream|generation) (was)? (interrupted|incomplete|cut off|aborted)
@@ -437,7 +435,6 @@ var modelRules = []rule{
 		(model|deployment|engine|voice|assistant|thread|fine tune|checkpoint|adapter|lora) ...4 (not found|noexist|notfound|has been deprecated|unavailable in this region|is not available for|has been shut down|was removed|retired|decommissioned|do not have access)
 		invalid model (name|id|identifier)?
 		(unknown|unsupported|no such) model
-		model: <any>
 		not_found_error
 		DeploymentNotFound`},
 	{id: "model.invalid", class: ValidationError, weight: wStatus, trait: identifiers, phrases: `
@@ -448,7 +445,6 @@ var modelRules = []rule{
 		tool_use ids
 		(tool|function) (call|calls|use|result|results) ...5 (must|missing|without|invalid|not found|corresponding|required)
 		(messages|contents|prompt|input|first message|last message|roles) ...3 (must|required|alternate|cannot|empty|at least|should|are missing|is missing|missing)
-		messages: <any>
 		invalid_request_error param
 		unsupported_parameter
 		does not support (image|images|tools|vision|streaming|audio|video|function|functions|this|system|json|the|temperature|chat|embeddings|completions)`},
@@ -501,53 +497,68 @@ var mediaRules = []rule{
 		cannot write mode`},
 }
 
+// documentRules are about documents that are locked.
+var documentRules = []rule{
+	{id: "media.locked", class: InvalidInput, weight: wCode, trait: identifiers, phrases: `
+		(pdf|pikepdf|pypdf|itextpdf|archive|zip|rar|workbook|xlsx|pdfreader|document|docx|zipfile|7z) ...8 password
+		(document|file|archive|zip|pdf|workbook) ...3 (encrypted|password protected|password required)
+		(password|passphrase) (required|needed) to open`},
+}
+
 // mailRules are what mail servers say.
 var mailRules = []rule{
 	{id: "mail.temporary", class: TemporaryServiceError, weight: wCode + 2, trait: identifiers, phrases: `
 		(greylisted|greylisting|greylist|graylisted|graylisting|graylist)
-		temporary (authentication|local|lookup|server|dns|system|greylisting|delivery|mail|backend)? (failure|error|problem|rejection|deferral)
-		temporarily (deferred|rejected|delayed|blocked|unavailable|rate limited)
-		(mail|message|delivery|recipient|address) ...2 (deferred|delayed|queued) !(for)
-		(mailbox|recipient|user) (is)? (busy|temporarily|locked)
+		temporary (authentication|local|lookup|server|dns|system|delivery|mail|backend) (failure|error|problem|rejection|deferral)
+		temporarily (deferred|rejected|delayed)
+		temporary (deferral|rejection)
+		(mail|message|delivery) (was|has been|is|temporarily)? (deferred|delayed) !(for approval)
+		(mailbox|recipient) (is)? (busy|temporarily|locked)
 		local error in processing
-		mail server temporarily
-		(server|service) (not available|is busy|configuration problem) closing
+		local problem
+		(server|service) (not available|unavailable|is busy|configuration problem) closing
 		closing (transmission|transaction) channel
-		tls not available due to
-		4 7 0 temporary
+		tls unavailable due to
 		insufficient system (storage|resources)
-		(dns|mx|host|domain|sender|relay|policy) (lookup|check|verification) (failed|failure|failed temporarily) ...2 (try|temporarily|later)?
-		authentication server (is)? (down|unavailable|lost)`},
+		authentication server (is)? (down|unavailable|lost)
+		connection lost to authentication server`},
 	{id: "mail.address", class: InvalidInput, weight: wStrong + 4, trait: identifiers, phrases: `
-		(mailbox|recipient|user|address|email account|account|inbox|alias|addressee) ...4 (unknown|does not exist|not exist|noexist|notfound|not found|not exist here|invalid|disabled|inactive|unavailable|rejected|no longer|is not local|not accepted|bounced|not known|undeliverable|does not like|tried to reach)
-		(no such|unknown|invalid|bad|nonexistent|undeliverable|unrouteable|unroutable|illegal|malformed) (user|recipient|mailbox|address|local part|destination address|email|sender|mail|host part|address syntax|rcpt|destination)
-		(recipient|sender|relay|from|to|address|destination|domain|mailbox) (address)? (rejected|refused|syntax|undeliverable|invalid)
-		(user|recipient) (unknown|not local|not found|suspended)
-		does not have an? ...2 account
-		invalid (recipient|recipients|to address|from address|email address|address)
+		(mailbox|recipient|email account|inbox|addressee|recipient address|email address|destination address|rcpt|mail account) ...3 (unknown|noexist|notfound|invalid|disabled|inactive|unavailable|rejected|no longer|is not local|not accepted|bounced|undeliverable|does not like|tried to reach|over|refused)
+		email account that you tried to reach
+		(no such|unknown|invalid|bad|nonexistent|undeliverable|unrouteable|unroutable|illegal|malformed) (recipient|mailbox|email address|local part|destination address|mail address|host part|address syntax|rcpt|destination mailbox|recipient address|sender address|sender)
+		no such user here
+		(user|recipient|mailbox|account|address) (is)? unknown (in|here|at|to)
+		user unknown
+		unknown user
+		unknown or illegal alias
+		(recipient|sender|relay|from|to|destination) address (rejected|refused|syntax|undeliverable|invalid)
+		recipient (rejected|refused|unknown|not local|suspended)
+		(does not|doesnt) have an? ...3 account
+		invalid (recipient|recipients|to address|from address)
 		all recipients (failed|rejected|were)
 		no (valid)? recipients
-		(domain|mx|mail server|host) ...3 (no mx|not found|does not accept mail|does not exist|null mx|no mail)
+		(domain|mx|mail server) ...3 (no mx|does not accept mail|null mx|no mail)
 		does not accept (mail|email)
-		(hard)? bounce
-		missing (recipient|from|to|subject|sender)`},
+		hard bounce
+		address syntax
+		missing (recipient|from|to|subject|sender) (address|header|field)?`},
 	{id: "mail.refused", class: PermissionError, weight: wStrong + 4, trait: identifiers, phrases: `
 		(sender|from address|helo|ehlo|your ip|reverse dns|ptr|spf|dkim|dmarc|sender domain|from domain) ...4 (rejected|notallowed|blocked|blacklisted|listed|denied|fail|failed|unauthorized|not verified|softfail|policy|blocklisted|refused|not pass|not aligned)
 		(spf|dkim|dmarc) (check|policy|fail|failed|failure|alignment|validation|verification)
-		(spamhaus|spamcop|barracuda|rbl|dnsbl|blocklist|blacklist|sorbs|uribl|poor reputation|low reputation|bad reputation)
+		(spamhaus|spamcop|barracuda|rbl|dnsbl|sorbs|uribl|poor reputation|low reputation|bad reputation)
 		unauthenticated (email|sender|mail) ...4 (not accepted|rejected)
-		(relay|relaying) (access)? (denied|notallowed|prohibited|not permitted)
+		(relay|relaying) (access)? (denied|notallowed|prohibited)
 		unable to relay
 		(email address|sender|identity) is not verified
-		message rejected
 		(not|isnt) (allowed|authorized|permitted|authorised) to (send|relay)
 		sender (verify failed|notallowed|denied|address rejected)`},
 	{id: "mail.rate", class: RateLimitExceeded, weight: wCode + 4, trait: identifiers, phrases: `
-		too many (messages|connections|recipients this|concurrent smtp|emails|mails|errors from|sessions|invalid recipients) (from|per|in|this|sent|to)?
-		(unusual|unsolicited) rate
+		too many (messages|emails|mails) (from|per|in|this|sent|to)
+		too many concurrent smtp
+		too many (smtp)? connections (from|per|in) (your|this|the same|one)
+		unusual rate
 		(receiving|sending) (mail|messages|email) (at a rate|too quickly|too fast|at rate)
 		(maximum|max) (sending|send) rate
-		rate (limited|limit) ...4 (mail|unsolicited|sender)
 		connection rate limit
 		sending rate exceeded`},
 }

@@ -1,0 +1,47 @@
+package failure_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redrive/redrive/failure"
+)
+
+// said reads testdata/says.txt.
+func said(t *testing.T) (texts []string, accepted [][]failure.Class) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/says.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		classes, text, ok := strings.Cut(strings.TrimRight(line, "\n"), " | ")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		var ok1 []failure.Class
+		for _, c := range strings.Fields(classes) {
+			ok1 = append(ok1, failure.Class(c))
+		}
+		texts = append(texts, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(text))
+		accepted = append(accepted, ok1)
+	}
+	return texts, accepted
+}
+
+// proves: F2, F3, F4, F5, F6, F7, F8
+func TestF8_WhatProgramsSay(t *testing.T) {
+	t.Parallel()
+	texts, accepted := said(t)
+	wrong := 0
+	for i, text := range texts {
+		got := failure.Builtin().Classify(&failure.Evidence{Message: text}, "")
+		if !slices.Contains(accepted[i], got.Class) {
+			wrong++
+			t.Errorf("%.160q: %s by %s (saw %q, beat %v), want %v", text, got.Class, got.Rule, got.Saw, got.Beat, accepted[i])
+		}
+	}
+	t.Logf("%d of %d texts", len(texts)-wrong, len(texts))
+}

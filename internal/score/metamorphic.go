@@ -1,0 +1,192 @@
+package score
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/scan"
+)
+
+// Transform changes of a text what says nothing about its class.
+type Transform struct {
+	Name  string
+	Apply func(text string) string
+}
+
+// Metamorphic is how many texts keep their class under the transforms.
+type Metamorphic struct {
+	Lines   int                `json:"lines"`
+	Kept    float64            `json:"kept"`    // share of all changed texts
+	By      map[string]float64 `json:"by"`      // the same of each transform
+	Changed []Changed          `json:"changed"` // those that got another class
+}
+
+// Changed is a text whose class depends on what should not matter.
+type Changed struct {
+	ID        string        `json:"id"`
+	Transform string        `json:"transform"`
+	From      failure.Class `json:"from"`
+	To        failure.Class `json:"to"`
+	Rules     [2]string     `json:"rules"`
+	Text      string        `json:"text"`
+}
+
+// Metamorph classifies each item as it is and in each transform. Items without
+// a text are left out.
+func Metamorph(items []Item, judge Judge) *Metamorphic {
+	rep := &Metamorphic{By: map[string]float64{}, Changed: []Changed{}}
+	all, kept := 0, 0
+	for _, t := range Transforms() {
+		tried, same := 0, 0
+		for i := range items {
+			it := items[i]
+			if it.Text == "" {
+				continue
+			}
+			before := judge(it.Evidence())
+			it.Text = t.Apply(items[i].Text)
+			if it.Text == items[i].Text {
+				continue
+			}
+			after := judge(it.Evidence())
+			tried++
+			if before.Class == after.Class || items[i].right(before.Class) && items[i].right(after.Class) {
+				same++
+				continue
+			}
+			rep.Changed = append(rep.Changed, Changed{
+				ID: it.ID, Transform: t.Name, From: before.Class, To: after.Class, Rules: [2]string{before.Rule, after.Rule}, Text: shorten(it.Text, 240),
+			})
+		}
+		rep.By[t.Name] = 1
+		if tried > 0 {
+			rep.By[t.Name] = share(same, tried)
+		}
+		all, kept = all+tried, kept+same
+	}
+	rep.Lines = len(items)
+	rep.Kept = share(kept, all)
+	return rep
+}
+
+// Transforms returns the changes that must not matter.
+func Transforms() []Transform {
+	return []Transform{
+		{"other ids and numbers", otherNumbers},
+		{"other hosts", otherHosts},
+		{"lower case", strings.ToLower},
+		{"upper case", strings.ToUpper},
+		{"wrapped in Go", func(s string) string { return "process order: step 3: call partner: " + s }},
+		{"wrapped in Java", func(s string) string {
+			return "com.example.orders.OrderFailedException: " + s + "\n\tat com.example.orders.Worker.run(Worker.java:412)\n\tat java.base/java.lang.Thread.run(Thread.java:1583)"
+		}},
+		{"wrapped in Python", func(s string) string {
+			return "Traceback (most recent call last):\n  File \"/srv/app/worker.py\", line 404, in run\n    step(order)\nRuntimeError: " + s
+		}},
+		{"line of a log", func(s string) string { return "2026-11-20T16:11:49.503Z ERROR [worker-4] order=88123401 " + s }},
+		{"field of a log", func(s string) string {
+			return `{"level":"error","time":"2026-11-20T16:11:49Z","worker":4,"msg":` + quoted(s) + `}`
+		}},
+		{"JSON or plain", otherForm},
+	}
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+// otherForm makes a JSON object of a plain text, and a line of a JSON object.
+func otherForm(text string) string {
+	var object map[string]any
+	if json.Unmarshal([]byte(text), &object) != nil {
+		return `{"error":{"message":` + quoted(text) + `}}`
+	}
+	var b strings.Builder
+	flatten(&b, object, 0)
+	return strings.TrimSuffix(b.String(), ", ")
+}
+
+func flatten(b *strings.Builder, v any, depth int) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range sorted(v) {
+			switch v[key].(type) {
+			case map[string]any, []any:
+			default:
+				b.WriteString(key + ": ")
+			}
+			flatten(b, v[key], depth+1)
+		}
+	case []any:
+		for _, x := range v {
+			flatten(b, x, depth+1)
+		}
+	case string:
+		b.WriteString(v + ", ")
+	default:
+		b.WriteString(quotedValue(v) + ", ")
+	}
+}
+
+func quotedValue(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+func sorted(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	for i := range keys { // few keys: insertion
+		for j := i; j > 0 && keys[j] < keys[j-1]; j-- {
+			keys[j], keys[j-1] = keys[j-1], keys[j]
+		}
+	}
+	return keys
+}
+
+// otherNumbers changes the digits of ids and of long numbers: what is shorter
+// may be a status, an exit code, a size or a limit.
+func otherNumbers(text string) string {
+	out := []byte(text)
+	for _, t := range scan.Tokens(nil, text) {
+		length := t.End - t.Start
+		if t.Kind == scan.ID && length >= 8 && !strings.Contains(t.Text(text), ".") || t.Kind == scan.Number && length >= 6 {
+			for i := t.Start; i < t.End; i++ {
+				if c := out[i]; c >= '0' && c <= '9' && i > t.Start {
+					out[i] = '0' + (c-'0'+3)%10
+				}
+			}
+		}
+	}
+	return string(out)
+}
+
+// otherHosts gives hosts and addresses other names.
+func otherHosts(text string) string {
+	var b strings.Builder
+	last := int32(0)
+	for _, t := range scan.Tokens(nil, text) {
+		other := ""
+		switch t.Kind {
+		case scan.Host:
+			other = "node-7.example.net"
+		case scan.IP:
+			if strings.Count(t.Text(text), ".") == 3 {
+				other = "198.51.100.23"
+			}
+		case scan.Email:
+			other = "somebody@example.org"
+		}
+		if other != "" {
+			b.WriteString(text[last:t.Start])
+			b.WriteString(other)
+			last = t.End
+		}
+	}
+	b.WriteString(text[last:])
+	return b.String()
+}
