@@ -74,7 +74,7 @@ func Figures(ctx context.Context, load Load, rows int, out, log io.Writer) (err 
 	defer func() { err = errors.Join(err, b.close()) }()
 	p := printer{out: json.NewEncoder(out)}
 	for _, measure := range []func(context.Context, *printer) error{
-		b.throughputFigures, b.latencyFigures,
+		b.judgementFigures, b.throughputFigures, b.latencyFigures,
 		func(ctx context.Context, p *printer) error { return b.flatFigures(ctx, p, rows) },
 	} {
 		if err := measure(ctx, &p); err != nil {

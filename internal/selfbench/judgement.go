@@ -1,0 +1,167 @@
+package selfbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+const (
+	judgeRounds = 51 // of which the median counts
+	judgeRound  = 200 * time.Microsecond
+	judgeTexts  = 64           // different failures that take turns, so that nothing is remembered
+	judgeHuge   = 10 << 20     // bytes of the longest text
+	judgeKind   = "renditions" // of the jobs that fail
+)
+
+// call is something that takes so long and allocates so often.
+type call struct {
+	took   time.Duration
+	allocs int64
+}
+
+// judgementFigures measure what is done about one failure, without a store.
+func (*bencher) judgementFigures(_ context.Context, p *printer) error {
+	m := newJudge()
+	typed, text, all, decide, huge := m.time(m.typed), m.time(m.text), m.time(m.all), m.time(m.decide), m.time(m.huge)
+	return errors.Join(
+		p.within("typed, wrapped error classified", typed, 200*time.Nanosecond),
+		p.within("200-byte text classified", text, 5*time.Microsecond),
+		p.within("200-byte text classified, sanitised, fingerprinted and decided", all, 20*time.Microsecond),
+		p.within("decision", decide, 500*time.Nanosecond),
+		p.print(Figure{"allocations of a decision", "<= 0", float64(decide.allocs), "allocations", 0, decide.allocs == 0}),
+		p.within("10 MiB text classified", huge, 5*time.Millisecond),
+	)
+}
+
+// within prints a duration of a call that has to stay below another.
+func (p *printer) within(name string, c call, most time.Duration) error {
+	return p.print(Figure{name, "< " + most.String(), float64(c.took.Nanoseconds()) / 1000, "µs", 0, c.took < most})
+}
+
+// judge has the failures that are judged, and how.
+type judge struct {
+	policy *policy.Policy
+	errs   []error // typed ones in wrappers
+	texts  []error // that are nothing but a text
+	inputs []policy.Input
+	giant  error
+	sink   int // depends on every result, so that none is left out
+}
+
+func newJudge() *judge {
+	j := &judge{policy: policy.Default()}
+	for i := range judgeTexts {
+		reset := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+		j.errs = append(j.errs, fmt.Errorf("rendition %d: %w", 4_000_000+i, fmt.Errorf("upload part %d: %w", i, reset)))
+		j.texts = append(j.texts, errors.New(textOf(i)))
+		e := failure.Of(j.texts[i])
+		j.inputs = append(j.inputs, policy.Input{
+			Kind: judgeKind, Evidence: &e, Class: j.policy.Classify(&e, judgeKind), How: policy.ByError,
+			Age: time.Minute, Now: time.Unix(1_800_000_000, 0), U: float64(i) / judgeTexts,
+		})
+	}
+	j.giant = errors.New(strings.Repeat(textOf(0)+"\n", judgeHuge/len(textOf(0))+1)[:judgeHuge])
+	return j
+}
+
+// textOf returns a text of about 200 bytes as handlers, services and programs
+// write them, with other ids for each i.
+func textOf(i int) string {
+	id := uint64(i+1) * 0x9E3779B97F4A7C15
+	forms := [...]string{
+		"fetch https://media.example.com/v2/renditions/%d/preview.mp4: unexpected status 503 Service Unavailable: upstream connect error or disconnect/reset before headers (request id req_%016x)",
+		"TimeoutError: HTTPSConnectionPool(host='api.example.com', port=443): Read timed out. (read timeout=30) while calling /v1/transcripts/%d for the speaker model; trace id %016x, region eu-central-1, attempt 2",
+		"rpc error: code = ResourceExhausted desc = Quota exceeded for quota metric 'Generate requests' and limit 'per minute' of service 'generate.example.com' for consumer 'project_number:%d' [trace %016x]",
+		"ERROR: could not serialize access due to concurrent update (SQLSTATE 40001) while executing UPDATE accounts SET balance = balance - $1 WHERE id = %d in the transaction %016x of the worker billing-7",
+		"ffmpeg: exit status 1: [mov,mp4,m4a,3gp,3g2,mj2 @ 0x55d0c8a3f2c0] moov atom not found; /var/lib/renders/%d/input.mp4: Invalid data found when processing input (log file render-%016x.txt was uploaded)",
+		`{"error":{"message":"The model is currently overloaded with other requests, please retry your request %d or contact us through our help center if the error persists.","type":"server_error","code":null,"request_id":"%016x"}}`,
+		"connect to the search cluster: dial tcp 10.42.%[1]d.17:9200: connect: connection refused (index products-%016[2]x, node search-data-3, the last healthy check was 14 seconds ago, retrying is up to the caller)",
+		"validation failed for order %d: the field 'shipping.address.postcode' must be between 4 and 10 characters, got 0; the field 'lines' must not be empty (schema order.v3, correlation id %016x)",
+	}
+	return fmt.Sprintf(forms[i%len(forms)], i, id)
+}
+
+func (j *judge) typed(i int) {
+	e := failure.Of(j.errs[i])
+	c := j.policy.Classify(&e, judgeKind)
+	j.sink += len(c.Rule)
+}
+
+func (j *judge) text(i int) {
+	e := failure.Of(j.texts[i])
+	c := j.policy.Classify(&e, judgeKind)
+	j.sink += len(c.Rule)
+}
+
+// all is what is done about a failure before it is stored.
+func (j *judge) all(i int) {
+	e := failure.Of(j.texts[i])
+	in := policy.Input{
+		Kind: judgeKind, Evidence: &e, Class: j.policy.Classify(&e, judgeKind), How: policy.ByError,
+		Age: time.Minute, Now: time.Unix(1_800_000_000, 0), U: 0.5,
+	}
+	e.Message = failure.Sanitize(e.Message, nil)
+	d := j.policy.Decide(&in)
+	group := failure.Fingerprint(judgeKind, d.Class, in.Class.Code, e.Message)
+	j.sink += len(e.Message) + len(d.Rule) + len(group.Key)
+}
+
+func (j *judge) decide(i int) {
+	d := j.policy.Decide(&j.inputs[i])
+	j.sink += len(d.Rule)
+}
+
+// huge is a text that came whole, as evidence from another process may.
+func (j *judge) huge(int) {
+	e := failure.Evidence{Message: j.giant.Error()}
+	c := j.policy.Classify(&e, judgeKind)
+	e = failure.Of(j.giant)
+	j.sink += len(c.Rule) + len(e.Message)
+}
+
+// time measures a call in rounds and returns the median round's. They are so
+// short that few of them are interrupted.
+func (*judge) time(do func(i int)) call {
+	n := 1
+	for min(several(do, n), several(do, n)) < judgeRound { // one may be interrupted
+		n *= 2
+	}
+	rounds := make([]time.Duration, judgeRounds)
+	for i := range rounds {
+		rounds[i] = several(do, n)
+	}
+	return call{median(rounds) / time.Duration(n), allocations(do)}
+}
+
+func several(do func(i int), n int) time.Duration {
+	start := time.Now()
+	for i := range n {
+		do(i % judgeTexts)
+	}
+	return time.Since(start)
+}
+
+// allocations returns how often a call allocates. What others allocate meanwhile
+// is counted in; the least of several rounds has none of it.
+func allocations(do func(i int)) int64 {
+	least := int64(math.MaxInt64)
+	for range 10 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		several(do, judgeTexts)
+		runtime.ReadMemStats(&after)
+		least = min(least, int64(after.Mallocs-before.Mallocs)/judgeTexts)
+	}
+	return least
+}
