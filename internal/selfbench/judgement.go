@@ -24,29 +24,25 @@ const (
 	judgeKind   = "renditions" // of the jobs that fail
 )
 
-// call is something that takes so long and allocates so often.
-type call struct {
-	took   time.Duration
-	allocs int64
-}
-
 // judgementFigures measure what is done about one failure, without a store.
 func (*bencher) judgementFigures(_ context.Context, p *printer) error {
-	m := newJudge()
-	typed, text, all, decide, huge := m.time(m.typed), m.time(m.text), m.time(m.all), m.time(m.decide), m.time(m.huge)
+	j := newJudge()
+	allocs := allocations(j.decide)
 	return errors.Join(
-		p.within("typed, wrapped error classified", typed, 200*time.Nanosecond),
-		p.within("200-byte text classified", text, 5*time.Microsecond),
-		p.within("200-byte text classified, sanitised, fingerprinted and decided", all, 20*time.Microsecond),
-		p.within("decision", decide, 500*time.Nanosecond),
-		p.print(Figure{"allocations of a decision", "<= 0", float64(decide.allocs), "allocations", 0, decide.allocs == 0}),
-		p.within("10 MiB text classified", huge, 5*time.Millisecond),
+		p.within("typed, wrapped error classified", j.typed, 200*time.Nanosecond),
+		p.within("200-byte text classified", j.text, 5*time.Microsecond),
+		p.within("200-byte text classified, sanitised, fingerprinted and decided", j.all, 20*time.Microsecond),
+		p.within("decision", j.decide, 500*time.Nanosecond),
+		p.print(Figure{"allocations of a decision", "0", float64(allocs), "allocations", 0, allocs == 0}),
+		p.within("10 MiB text classified", j.huge, 5*time.Millisecond),
 	)
 }
 
-// within prints a duration of a call that has to stay below another.
-func (p *printer) within(name string, c call, most time.Duration) error {
-	return p.print(Figure{name, "< " + most.String(), float64(c.took.Nanoseconds()) / 1000, "µs", 0, c.took < most})
+// within measures a call and prints how long it takes, which has to stay below a
+// duration.
+func (p *printer) within(name string, do func(i int), most time.Duration) error {
+	took := perCall(do)
+	return p.print(Figure{name, "< " + most.String(), float64(took.Nanoseconds()) / 1000, "µs", 0, took < most})
 }
 
 // judge has the failures that are judged, and how.
@@ -130,9 +126,9 @@ func (j *judge) huge(int) {
 	j.sink += len(c.Rule) + len(e.Message)
 }
 
-// time measures a call in rounds and returns the median round's. They are so
+// perCall measures a call in rounds and returns the median round's. They are so
 // short that few of them are interrupted.
-func (*judge) time(do func(i int)) call {
+func perCall(do func(i int)) time.Duration {
 	n := 1
 	for min(several(do, n), several(do, n)) < judgeRound { // one may be interrupted
 		n *= 2
@@ -141,7 +137,7 @@ func (*judge) time(do func(i int)) call {
 	for i := range rounds {
 		rounds[i] = several(do, n)
 	}
-	return call{median(rounds) / time.Duration(n), allocations(do)}
+	return median(rounds) / time.Duration(n)
 }
 
 func several(do func(i int), n int) time.Duration {
