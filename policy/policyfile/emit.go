@@ -13,7 +13,7 @@ type emitter struct{ strings.Builder }
 
 func (e *emitter) mapping(items []item, indent string) {
 	for n, i := range items {
-		if indent == "" && n > 0 && (i.block() || items[n-1].block()) {
+		if indent == "" && n > 0 && (i.block() || items[n-1].block() || i.comment != "") {
 			e.WriteByte('\n')
 		}
 		e.comment(i.comment, indent)
@@ -100,7 +100,7 @@ func (e *emitter) inline(i item, alone bool) {
 
 var (
 	// plainWord is what YAML reads as text whatever stands around it.
-	plainWord = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_./%+-]*|[0-9.]+%|[0-9]+d|(?:[0-9]+d)?(?:[0-9]+(?:\.[0-9]+)?(?:h|m|s|ms|µs|ns))+)$`)
+	plainWord = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_./%+-]*(?: [A-Za-z0-9_./%+-]+)*|[0-9.]+%|[0-9]+d|(?:[0-9]+d)?(?:[0-9]+(?:\.[0-9]+)?(?:h|m|s|ms|µs|ns))+)$`)
 	// plainText is what it reads as text after a key, if no colon and no hash follows a space.
 	plainText = regexp.MustCompile(`^[A-Za-z][ -~]*[!-9;-~]$`)
 	// reserved are the words that some reader of YAML takes for something else.

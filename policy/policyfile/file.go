@@ -86,10 +86,9 @@ func (r *reader) extend(s *policy.Spec, name string) {
 	}
 	under, err := Preset(name)
 	if err != nil {
-		names := append([]string{presetDefault}, preset.Names()...)
-		hint := suggest.DidYouMean(name, names)
+		hint := suggest.DidYouMean(name, Presets())
 		if hint == "" {
-			hint = "; the presets are " + suggest.List(names)
+			hint = "; the presets are " + suggest.List(Presets())
 		}
 		r.Addf(r.root.Get("extends").Pos, "extends names the preset %s, which is not known%s", yamlfile.Quote(name), hint)
 		return
@@ -108,11 +107,18 @@ func (r *reader) put(s, under *policy.Spec) {
 // presetDefault names the built-in default, which is below every policy anyway.
 const presetDefault = "default"
 
-// Preset returns a preset by its name: one of preset.Names.
+// Presets returns the names of the presets: the built-in default first.
+func Presets() []string { return append([]string{presetDefault}, preset.Names()...) }
+
+// Preset returns a preset by its name: one of Presets.
 func Preset(name string) (*File, error) {
 	text, ok := preset.Text(name)
+	if name == presetDefault {
+		s := policy.DefaultSpec()
+		text, ok = Render(&s), true
+	}
 	if !ok {
-		return nil, fmt.Errorf("preset %.64q is not known; the presets are %s", name, suggest.List(preset.Names()))
+		return nil, fmt.Errorf("preset %.64q is not known; the presets are %s", name, suggest.List(Presets()))
 	}
 	return Parse(name+".yaml", text)
 }

@@ -361,6 +361,25 @@ func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
 	}
 }
 
+// The built-in default is a file like others, and says the same.
+//
+// proves: F9
+func TestF9_TheBuiltInDefaultAsAFile(t *testing.T) {
+	t.Parallel()
+	f, err := policyfile.Preset("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := policy.DefaultSpec()
+	want.Hash, want.Source = f.Spec.Hash, f.Spec.Source
+	if d := sameSpec(want, f.Spec); d != "" {
+		t.Errorf("(-built in +file):\n%s", d)
+	}
+	if policyfile.Presets()[0] != "default" || len(policyfile.Presets()) != 6 {
+		t.Errorf("presets %v", policyfile.Presets())
+	}
+}
+
 // A hash is stored with each decision: it must be the same tomorrow.
 //
 // part of: F9
