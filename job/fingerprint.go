@@ -1,7 +1,10 @@
 package job
 
-// Fingerprint names the group of a failure: "kind|class|code", where class and
-// code may be empty. Failures that differ only in their texts have the same. It
-// is stored with failure records and is what dead letters are grouped by, so its
-// form must stay as it is. A kind has no '|', see store.ValidName.
-func Fingerprint(kind, class, code string) string { return kind + "|" + class + "|" + code }
+import "github.com/redrive/redrive/failure"
+
+// Fingerprint names the group of a failure that has no message of its own, such
+// as a crash: the key of failure.Fingerprint for no text. It is stored with
+// failure records and is what dead letters are grouped by.
+func Fingerprint(kind, class, code string) string {
+	return failure.Fingerprint(kind, failure.Class(class), code, "").Key
+}

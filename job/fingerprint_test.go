@@ -3,22 +3,26 @@ package job_test
 import (
 	"testing"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 )
 
-// The form is stored: groups that exist would be split by another one.
+// The form is stored: groups that exist would be split by another one. What a
+// store writes by itself is in the groups of what comes from a handler.
 //
 // part of: D6
 func TestD6_FormOfAFingerprint(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ kind, class, code, want string }{
-		{"render", "NetworkTimeout", "http.503", "render|NetworkTimeout|http.503"},
-		{"render", "Panic", "", "render|Panic|"},
-		{"render", "", "expired", "render||expired"},
-		{"a/b:c", "", "", "a/b:c||"},
+		{"render", "Crash", "lease_lost", "1:df3b8cf4c21b71ac"},
+		{"render", "", "expired", "1:9095127f9f4fb6b0"},
 	} {
-		if got := job.Fingerprint(tt.kind, tt.class, tt.code); got != tt.want {
+		got := job.Fingerprint(tt.kind, tt.class, tt.code)
+		if got != tt.want {
 			t.Errorf("fingerprint of (%q, %q, %q) is %q, want %q", tt.kind, tt.class, tt.code, got, tt.want)
+		}
+		if p := failure.Fingerprint(tt.kind, failure.Class(tt.class), tt.code, ""); p.Key != got {
+			t.Errorf("fingerprint of (%q, %q, %q) is %q, as a failure %q", tt.kind, tt.class, tt.code, got, p.Key)
 		}
 	}
 }
