@@ -244,7 +244,7 @@ func (s *shaper) tag(i int) int {
 	if s.kind(next) != scan.Word || !s.tokens[next].Glued || !s.tagName(next+1) {
 		return i
 	}
-	hidden := strings.EqualFold(s.part(next), "style") || strings.EqualFold(s.part(next), "script")
+	hidden := next == i+1 && (strings.EqualFold(s.part(next), "style") || strings.EqualFold(s.part(next), "script"))
 	for k := next; k < min(len(s.tokens), i+64); k++ {
 		if s.char(k) != '>' {
 			continue
