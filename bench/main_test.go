@@ -33,7 +33,7 @@ func TestEveryPeerDoesItsJobs(t *testing.T) {
 			if !ok {
 				t.Fatal("say in this test what the setting guarantees")
 			}
-			for _, r := range runJSON(t, []setting{s}, "-jobs=100", "-workers=20", "-producers=20", "-limit=30s") {
+			for _, r := range runJSON(t, []setting{s}, "-jobs=100", "-workers=20", "-producers=20", "-limit=5m") {
 				rowsLeft, calls := jobs, int64(jobs)
 				if r.Mode == enqueue {
 					calls = 0

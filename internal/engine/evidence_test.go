@@ -62,7 +62,7 @@ func (g *gang) start(ctx context.Context, run *engine.Run) (*exec.Cmd, error) {
 func (g *gang) wantGone(t *testing.T) {
 	t.Helper()
 	g.write.Close()
-	if err := g.read.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+	if err := g.read.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // it never ends by itself
 		t.Fatal(err)
 	}
 	if _, err := g.read.Read(make([]byte, 1)); err != io.EOF {
@@ -81,7 +81,7 @@ func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 		}
 		return cmd.Wait()
 	}, func(c *engine.Config) {
-		c.Kinds[0].Timeout, c.Kinds[0].KillGrace = 500*time.Millisecond, 100*time.Millisecond
+		c.Kinds[0].Timeout, c.Kinds[0].KillGrace = 5*time.Second, 100*time.Millisecond // the shell has to start within it
 	})
 	ids := r.enqueue(1)
 	r.start()
@@ -142,7 +142,10 @@ func TestACommandDoesNotOutliveItsRun(t *testing.T) {
 				}
 				return err
 			}, func(c *engine.Config) {
-				c.Kinds[0].Timeout, c.Kinds[0].KillGrace = 200*time.Millisecond, 10*time.Millisecond
+				c.Kinds[0].Timeout, c.Kinds[0].KillGrace = time.Minute, 10*time.Millisecond
+				if stuck {
+					c.Kinds[0].Timeout = 200 * time.Millisecond
+				}
 			})
 			ids := r.enqueue(1)
 			r.start()

@@ -34,7 +34,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 func TestQ5_TimeLimitKillsTheGroup(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	group := proc.NewGroup(time.Second)
+	group := proc.NewGroup(termGrace)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cmd := s.cast(group.Command(ctx, os.Args[0]), "parent", "stubborn")
 	var out bytes.Buffer // makes Wait depend on a pipe that the child holds as well

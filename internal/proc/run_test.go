@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -151,7 +150,7 @@ func TestQ5_RunEndsWithItsContext(t *testing.T) {
 		got, err = proc.Run(ctx, proc.Spec{
 			Argv:  []string{os.Args[0]},
 			Env:   s.env("parent", "stubborn"),
-			Grace: time.Second,
+			Grace: termGrace,
 		})
 		done <- err
 	}()

@@ -262,7 +262,7 @@ func TestQ10_CommitsOfOthersWake(t *testing.T) {
 	if _, err := a.SetQueue(t.Context(), store.By{Actor: "ann"}, store.QueueChange{Name: "default", Mode: &mode}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		select {
@@ -333,7 +333,7 @@ func TestAReplacedFileTakesNothing(t *testing.T) {
 	if err := os.Rename(s.Path(), s.Path()+".old"); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
 		_, err := s.ReserveIDs(ctx, 1)

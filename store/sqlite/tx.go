@@ -52,7 +52,7 @@ func (s *Store) transact(ctx context.Context, release func(), do func(context.Co
 	defer cancel()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return asStoreError(err)
+		return withCause(ctx, asStoreError(err))
 	}
 	defer tx.Rollback() // does nothing after a commit; also on the way out of a panic
 	// At the limit the others go on, whatever do is waiting for: it may be them.
