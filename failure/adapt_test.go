@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -315,6 +316,7 @@ func TestF2_CodesOfTheOtherSide(t *testing.T) {
 		{"MySQL, a rare number", &MySQLError{Number: 1999}, told{Code: "1999"}},
 		{"MongoDB", mongoError{Code: 112, Name: "WriteConflict", labels: []string{"TransientTransactionError"}},
 			told{Code: "WriteConflict", Extra: "TransientTransactionError"}},
+		{"MongoDB, a name of the server", mongoError{Code: 189, Name: "PrimarySteppedDown"}, told{Code: "PrimarySteppedDown"}},
 		{"MongoDB, a code that looks like a status", mongoError{Code: 503}, told{}},
 		{"MongoDB, writes", duplicate, told{Code: "DuplicateKey"}},
 		{"Kubernetes", kubernetes(429, "TooManyRequests", 4), told{Status: 429, Code: "TooManyRequests", Wait: 4 * time.Second}},
@@ -331,6 +333,26 @@ func TestF2_CodesOfTheOtherSide(t *testing.T) {
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, tell(tt.err)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// part of: F2
+func TestF2_ErrorsOfTheSystem(t *testing.T) {
+	t.Parallel()
+	for errno, want := range map[syscall.Errno]told{
+		0:                    {},
+		syscall.ECONNREFUSED: {Errno: "ECONNREFUSED", Sent: failure.NotSent},
+		syscall.ETIMEDOUT:    {Errno: "ETIMEDOUT", Timeout: true},
+		syscall.EAGAIN:       {Errno: "EAGAIN"}, // whose Timeout method says true
+		syscall.ENOSPC:       {Errno: "ENOSPC"},
+		syscall.EMFILE:       {Errno: "EMFILE"},
+		syscall.ENOMEM:       {Errno: "ENOMEM"},
+		syscall.EPIPE:        {Errno: "EPIPE"},
+		12345:                {},
+	} {
+		if got := tell(errno); got != want {
+			t.Errorf("%d: %+v, want %+v", int(errno), got, want)
 		}
 	}
 }

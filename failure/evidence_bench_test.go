@@ -55,3 +55,12 @@ func BenchmarkOf(b *testing.B) {
 		})
 	}
 }
+
+// The common path is that of every failed attempt.
+func TestOf_DoesNotAllocate(t *testing.T) { // and not in parallel: what other tests allocate would count
+	for _, tt := range typedErrors {
+		if n := testing.AllocsPerRun(100, func() { _ = failure.Of(tt.err) }); n > 0 {
+			t.Errorf("%s: %v allocations", tt.name, n)
+		}
+	}
+}

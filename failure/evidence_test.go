@@ -128,6 +128,27 @@ func TestOf_IsTotal(t *testing.T) {
 	}
 }
 
+// asked counts how often it is looked at.
+type asked struct {
+	cyclic
+	times int
+}
+
+func (a *asked) Timeout() bool {
+	a.times++
+	return false
+}
+
+func TestOf_ACycleIsSoonOver(t *testing.T) {
+	t.Parallel()
+	a := &asked{}
+	a.to = wrapped(a)
+	failure.Of(a)
+	if a.times == 0 || a.times > 32 {
+		t.Errorf("looked at one error %d times", a.times)
+	}
+}
+
 // slicesRepeat gives n details with different keys.
 func slicesRepeat(n int, key, value string) (args []any) {
 	for i := range n {
