@@ -26,6 +26,8 @@ type grammar struct {
 	Enqueue enqueueCmd `cmd:"" help:"Take jobs in: one, or many as JSON lines."`
 	Work    workCmd    `cmd:"" help:"Run jobs, with the commands of the configuration."`
 	Jobs    jobsCmd    `cmd:"" help:"List, show, cancel and retry jobs."`
+	Explain explainCmd `cmd:"" help:"Tell why: of a job, or of an error without any job."`
+	Policy  policyCmd  `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
 	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
 	Events  eventsCmd  `cmd:"" help:"Print what happened, as JSON lines."`
 	Doctor  doctorCmd  `cmd:"" help:"Examine the database."`

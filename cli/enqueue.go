@@ -150,11 +150,15 @@ type receiptView struct {
 // enqueuer opens the database, and makes it if need be, to take jobs in. The
 // caller closes it.
 func enqueuer(ctx context.Context, s settings) (*redrive.Client, io.Closer, error) {
+	p, err := loadPolicy(s.policyName()) // whose rules route jobs
+	if err != nil {
+		return nil, nil, err
+	}
 	st, err := openStore(ctx, s.Database)
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := redrive.New(st, &redrive.Config{PayloadMax: s.Limits.PayloadBytes})
+	client, err := redrive.New(st, &redrive.Config{PayloadMax: s.Limits.PayloadBytes, Policy: p})
 	if err != nil {
 		return nil, nil, errors.Join(err, st.Close())
 	}

@@ -128,10 +128,13 @@ func (d *details) view() detailsView {
 		v.Job.PayloadBase64 = payload
 	}
 	for i := range d.failures {
-		f := &d.failures[i]
-		v.Failures[i] = failureView{*f, asJSON(f.Details), asJSON(f.Decision), string(f.Stderr), f.Stack}
+		v.Failures[i] = viewOf(&d.failures[i])
 	}
 	return v
+}
+
+func viewOf(f *job.Failure) failureView {
+	return failureView{*f, asJSON(f.Details), asJSON(f.Decision), string(f.Stderr), f.Stack}
 }
 
 func isJSON(b []byte) bool { return utf8.Valid(b) && json.Valid(b) }

@@ -127,12 +127,19 @@ func foreign(s *policy.Spec, c *config.Config) (lines []string) {
 			escalation(path+".classes."+string(class), &within)
 		}
 	}
+	kinds := func(path string, names []string) {
+		for _, name := range names {
+			tell(path, "kind", name, c.KindNames)
+		}
+	}
+	kinds("rollout.kinds", s.Rollout.Kinds)
+	for _, stage := range sortedKeys(s.Rollout.Stages) {
+		kinds("rollout.stages."+stage+".kinds", s.Rollout.Stages[stage].Kinds)
+	}
 	for i := range s.Rules {
 		r := &s.Rules[i]
 		path := fmt.Sprintf("rules[%d]", i)
-		for _, kind := range r.Kinds {
-			tell(path+".kinds", "kind", kind, c.KindNames)
-		}
+		kinds(path+".kinds", r.Kinds)
 		tell(path+".queue", "queue", r.Queue, c.QueueNames)
 		escalation(path, &r.Settings)
 	}

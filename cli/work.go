@@ -182,7 +182,7 @@ func (w *worker) client() (*redrive.Client, error) {
 	}
 	client, err := redrive.New(w.store, &redrive.Config{
 		Queues: queues, Policy: w.policy.policy, AttemptsMax: w.MaxAttemptsCeiling, PayloadMax: w.Limits.PayloadBytes,
-		Development: w.Development, Lease: w.Lease, RescueEvery: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
+		Development: w.Development, KeepRaw: w.KeepRaw, HideEmails: w.HideEmails, Lease: w.Lease, RescueEvery: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
 		TempDir: w.TempDir, Logger: w.log,
 	})
 	if err != nil {

@@ -24,6 +24,11 @@ type Config struct {
 	TempDir string
 	// Development adds stacks to the failure records. Default false.
 	Development bool
+	// KeepRaw stores what failures say with the secrets, paths and addresses in it.
+	// Default false.
+	KeepRaw bool
+	// HideEmails takes e-mail addresses out of it as well. Default false.
+	HideEmails bool
 	// Lease is how long a claim is valid without a heartbeat. Default 10s.
 	Lease time.Duration
 	// RescueInterval is how often stalled runs are looked for. Default 30s.

@@ -58,6 +58,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Database:           "/srv/app/data/jobs.db",
 		TempDir:            "/var/tmp/redrive",
 		Development:        true,
+		KeepRaw:            true,
+		HideEmails:         true,
 		Lease:              20 * time.Second,
 		RescueInterval:     time.Minute,
 		ShutdownGrace:      time.Hour,

@@ -64,7 +64,8 @@ func written(c *config.Config) object {
 		kinds[name] = o
 	}
 	all := object{
-		"database": c.Database, "temp_dir": c.TempDir, "development": c.Development, "lease": c.Lease.String(),
+		"database": c.Database, "temp_dir": c.TempDir, "development": c.Development,
+		"keep_raw": c.KeepRaw, "hide_emails": c.HideEmails, "lease": c.Lease.String(),
 		"rescue_interval": c.RescueInterval.String(), "shutdown_grace": c.ShutdownGrace.String(),
 		"max_attempts_ceiling": c.MaxAttemptsCeiling,
 		"log":                  object{"level": strings.ToLower(c.Log.Level.String()), "format": c.Log.Format},
@@ -109,7 +110,8 @@ func genConfig(t *rapid.T) *config.Config {
 	c := &config.Config{
 		Dir: "/srv/app", Database: path.Draw(t, "database"), TempDir: path.Draw(t, "temp"),
 		Development: rapid.Bool().Draw(t, "development"),
-		Lease:       span(3*time.Second, time.Hour), RescueInterval: span(time.Second, 10*time.Minute),
+		KeepRaw:     rapid.Bool().Draw(t, "keep_raw"), HideEmails: rapid.Bool().Draw(t, "hide_emails"),
+		Lease: span(3*time.Second, time.Hour), RescueInterval: span(time.Second, 10*time.Minute),
 		ShutdownGrace: span(0, time.Hour), MaxAttemptsCeiling: number(1, 1000),
 		Policy: rapid.SampledFrom([]string{"", "preset:default", "/srv/app/policy.yaml"}).Draw(t, "policy"),
 		Log: config.Log{

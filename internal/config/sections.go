@@ -17,6 +17,8 @@ func (r *reader) config(v value, c *Config) {
 		{"database", r.NonEmpty(&c.Database)},
 		{"temp_dir", r.NonEmpty(&c.TempDir)},
 		{"development", r.Boolean(&c.Development)},
+		{"keep_raw", r.Boolean(&c.KeepRaw)},
+		{"hide_emails", r.Boolean(&c.HideEmails)},
 		{"lease", r.Duration(&c.Lease, leaseMin, leaseMax)},
 		{"rescue_interval", r.Duration(&c.RescueInterval, rescueIntervalMin, rescueIntervalMax)},
 		{"shutdown_grace", r.Duration(&c.ShutdownGrace, shutdownGraceMin, shutdownGraceMax)},

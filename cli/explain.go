@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/redrive/redrive/job"
+)
+
+type explainCmd struct {
+	ID    job.ID    `arg:"" optional:"" help:"Job."`
+	Token job.Token `name:"run" placeholder:"N" help:"Of a job, only the run of this number."`
+	explainFlags
+}
+
+// Help implements kong.HelpProvider.
+func (*explainCmd) Help() string {
+	return `With a job: why it stands where it stands, and for each failed run the evidence, the class, what else it could
+have been, the formula of the wait with its numbers, the counters and limits, and the policy that decided. All
+of it is stored; no worker has to run.
+
+Without a job: what would be decided about an error, by the policy of the configuration or by another one. No
+database is needed, and nothing is stored. With --attempt N, the failures before it are taken to be the same.
+
+    redrive explain 17
+    redrive explain 17 --run 2 --json
+    redrive explain --error "connection reset by peer" --kind thumbnail
+    redrive explain --status 429 --attempt 3 --policy preset:default
+    ./thumb <broken.png 2>&1 | redrive explain --error-file - --exit-code 65`
+}
+
+func (c *explainCmd) Run(ctx context.Context, a *app) error {
+	asked := c.explainFlags
+	asked.jsonFlag = jsonFlag{}
+	switch errorAsked := !reflect.ValueOf(asked).IsZero(); {
+	case c.ID != 0 && errorAsked:
+		return usagef("either a job or an error: of a job everything is stored; see `redrive explain --help`")
+	case c.ID == 0 && c.Token != 0:
+		return usagef("--run is of a job; name the job")
+	case c.ID == 0 && !errorAsked:
+		return usagef("name a job, or an error with --error, --status or --exit-code; see `redrive explain --help`")
+	case c.ID == 0:
+		return c.explainError(a)
+	}
+	return a.explainJob(ctx, c.ID, c.Token, c.JSON)
+}

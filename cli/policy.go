@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+type policyCmd struct {
+	Show    policyShowCmd    `cmd:"" help:"Print a policy as a file: what the configuration says, a preset, or a stored one."`
+	Check   policyCheckCmd   `cmd:"" help:"Find every mistake of policy files."`
+	Explain policyExplainCmd `cmd:"" help:"Tell what would be decided about an error; the same as redrive explain without a job."`
+	Schema  policySchemaCmd  `cmd:"" help:"Print the JSON Schema of a policy file, for editors."`
+	List    policyListCmd    `cmd:"" help:"List the policies that have decided."`
+}
+
+type policyCheckCmd struct {
+	jsonFlag
+	Files []string `arg:"" optional:"" name:"file" help:"Policy files. Default: the one of the configuration."`
+}
+
+// Help implements kong.HelpProvider.
+func (*policyCheckCmd) Help() string {
+	return `Each mistake is one line, FILE:LINE:COLUMN: what is wrong, and its cure; the exit code is 1 then.
+
+    redrive policy check
+    redrive policy check policy.yaml next.yaml --json`
+}
+
+// checked is what was found in one policy file.
+type checked struct {
+	File     string    `json:"file"`
+	Policy   string    `json:"policy,omitempty"`
+	Hash     string    `json:"hash,omitempty"`
+	Problems []mistake `json:"problems"`
+	Notes    []string  `json:"notes,omitempty"` // what the configuration does not have
+	problems policyText
+}
+
+// policyText are mistakes as they are printed.
+type policyText []string
+
+// mistake is a mistake in JSON.
+type mistake struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Col     int    `json:"column"`
+	Message string `json:"message"`
+}
+
+func (c *policyCheckCmd) Run(a *app) error {
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	files := c.Files
+	if len(files) == 0 {
+		files = []string{s.policyName()}
+	}
+	all, wrong := make([]checked, len(files)), false
+	for i, file := range files {
+		if all[i], err = checkPolicy(file, &s); err != nil {
+			return err
+		}
+		wrong = wrong || len(all[i].Problems) > 0
+	}
+	if c.JSON {
+		err = a.printJSON(map[string]any{"files": all})
+	} else {
+		a.printChecked(all)
+	}
+	if err == nil && wrong {
+		return failed{}
+	}
+	return err
+}
+
+// checkPolicy looks at one file, or at what else a policy can be called by.
+func checkPolicy(name string, s *settings) (checked, error) {
+	c := checked{File: name, Problems: []mistake{}}
+	if name == "" {
+		c.File = "the built-in default"
+	}
+	p, err := loadPolicy(name)
+	if problems, ok := errors.AsType[policyfile.Problems](err); ok {
+		for _, p := range problems {
+			c.Problems = append(c.Problems, mistake{p.File, p.Line, p.Col, p.Message})
+			c.problems = append(c.problems, p.String())
+		}
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	c.Policy, c.Hash = p.Name(), p.Hash()
+	if s.file == "" {
+		return c, nil
+	}
+	c.Notes = foreign(p.Spec(), s.Config)
+	if _, err := underConfig(p, s.Config); err != nil {
+		c.Notes = append(c.Notes, fmt.Sprintf("%s cannot go with it: %v", s.file, err))
+	}
+	return c, nil
+}
+
+func (a *app) printChecked(all []checked) {
+	for i := range all {
+		c := &all[i]
+		for _, line := range c.problems {
+			fmt.Fprintln(a.out, clean(line))
+		}
+		if len(c.Problems) == 0 {
+			fmt.Fprintf(a.out, "%s: good; policy %s, hash %s\n", clean(c.File), c.Policy, policy.ShortHash(c.Hash))
+		}
+		for _, note := range c.Notes {
+			fmt.Fprintf(a.out, "%s: note: %s\n", clean(c.File), clean(note))
+		}
+	}
+}
+
+type policyExplainCmd struct{ explainFlags }
+
+// Help implements kong.HelpProvider.
+func (*policyExplainCmd) Help() string {
+	return `    redrive policy explain --error "connection reset by peer" --kind thumbnail
+    redrive policy explain --status 429 --attempt 3 --policy next.yaml`
+}
+
+func (c *policyExplainCmd) Run(a *app) error { return c.explainError(a) }
+
+type policySchemaCmd struct{}
+
+// Help implements kong.HelpProvider.
+func (*policySchemaCmd) Help() string {
+	return `    redrive policy schema > policy.schema.json`
+}
+
+func (*policySchemaCmd) Run(a *app) error {
+	_, err := a.out.Write(policyfile.Schema())
+	return err
+}
+
+type policyListCmd struct{ jsonFlag }
+
+// Help implements kong.HelpProvider.
+func (*policyListCmd) Help() string {
+	return `The newest first. Decisions name a policy by its hash, and redrive policy show HASH prints it. A star is before the
+one that the configuration names now.
+
+    redrive policy list`
+}
+
+func (c *policyListCmd) Run(ctx context.Context, a *app) (err error) {
+	st, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	list, err := st.PolicyList(ctx)
+	if err != nil {
+		return fmt.Errorf("list policies: %w", err)
+	}
+	if c.JSON {
+		return a.printJSON(map[string]any{"policies": list})
+	}
+	now := a.configuredHash()
+	t := table{columns: []column{{title: ""}, {title: "HASH"}, {title: "NAME"}, {title: "SINCE"}, {title: "BY", loose: true}}}
+	for _, p := range list {
+		star := ""
+		if p.Hash == now {
+			star = "*"
+		}
+		t.add(star, policy.ShortHash(p.Hash), p.Name, clockTime(p.At), p.By)
+	}
+	out := a.styleOf(a.stdout)
+	if len(list) == 0 {
+		fmt.Fprintln(a.out, out.faint("no policies: no worker has started yet"))
+		return nil
+	}
+	t.print(a.out, out)
+	return nil
+}
+
+// configuredHash returns the hash of the policy that the configuration names, if
+// there is a configuration and the policy is good.
+func (a *app) configuredHash() string {
+	s, err := a.settings()
+	if err != nil || s.file == "" {
+		return ""
+	}
+	p, err := loadPolicy(s.policyName())
+	if err != nil {
+		return ""
+	}
+	return p.Hash()
+}

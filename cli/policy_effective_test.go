@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+	"github.com/redrive/redrive/policy/preset"
+)
+
+// specs are policies that differ in what they leave to the built-in default.
+func specs(t *testing.T) map[string]policy.Spec {
+	t.Helper()
+	all := map[string]policy.Spec{"default": policy.DefaultSpec()}
+	for _, name := range preset.Names() {
+		f, err := policyfile.Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = f.Spec
+	}
+	for name, text := range map[string]string{
+		"default over classes": "default: {max_retries: 7, backoff: {waits: [9s]}}",
+		"one field":            "classes: {NetworkTimeout: {max_retries: 9}, RateLimitExceeded: {backoff: {waits: [1s, 2s]}}}",
+		"alias":                "classes: {Own: {is: ResourceConstraint, max_retries: 1}, Mine: {verdict: permanent}}",
+		"kinds":                "kinds: {plain: {max_retries: 8}, paced: {max_retries: 6, classes: {NetworkTimeout: {max_retries: 2}}}, off: {retry: false}}",
+		"ceiling":              "limits: {max_attempts: 50, max_age: 60d}\ndefault: {max_retries: 49}\nkinds: {plain: {classes: {Panic: {max_retries: 30}}}}",
+		"totals":               "default: {count: total, max_total_retries: 3, max_cost: 1, hint: {max: 1h}, verdict: throttle}",
+	} {
+		f, err := policyfile.Parse("policy.yaml", []byte("version: 1\nname: test\n"+text+"\n"))
+		if err != nil {
+			t.Fatalf("%s:\n%v", name, err)
+		}
+		all[name] = f.Spec
+	}
+	return all
+}
+
+// What `policy show --effective` prints decides as the policy does under the
+// configuration, and is a good policy file.
+// part of: F9
+func TestEffective_DecidesAsThePolicyDoes(t *testing.T) {
+	t.Parallel()
+	c := &config.Config{
+		MaxAttemptsCeiling: 20, KindNames: []string{"paced", "plain"},
+		Kinds: map[string]config.Kind{
+			"plain": {}, "paced": {Retry: &config.Retry{MaxRetries: 5, Waits: []time.Duration{time.Second, time.Minute}}},
+		},
+	}
+	for name, spec := range specs(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, problems := policy.New(spec)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			under, err := underConfig(p, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			written := effective(&spec, c)
+			f, err := policyfile.Parse("effective.yaml", policyfile.Render(&written))
+			if err != nil {
+				t.Fatalf("what is printed is no good file:\n%v", err)
+			}
+			for _, kind := range []string{"plain", "paced", "off", "other"} {
+				for _, class := range under.Classes() {
+					if diff := cmp.Diff(course(under, kind, class), course(f.Policy, kind, class)); diff != "" {
+						t.Errorf("kind %s, class %s (-policy +effective):\n%s", kind, class, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// course is what is decided of failures of one class, one after the other.
+func course(p *policy.Policy, kind string, class failure.Class) (lines []string) {
+	in := policy.Input{Kind: kind, How: policy.ByError, U: 0.25, Cost: 300_000,
+		Evidence: &failure.Evidence{Message: "x", RetryAfter: 2 * time.Minute}}
+	in.Class = policy.Classification{Class: class, Verdict: p.Info(class).Verdict, Rank: policy.RankMark, Rule: "mark.class"}
+	for range 60 {
+		d := p.Decide(&in)
+		lines = append(lines, fmt.Sprint(d.Action, d.Rule, d.Verdict, d.N, d.Of, d.Wait, d.TotalMax, d.AttemptsMax))
+		if d.Action != policy.Retry {
+			return lines
+		}
+		in.Attempts, in.Memo, in.Age = in.Attempts+1, d.Memo, in.Age+d.Wait
+	}
+	return lines
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+	"github.com/redrive/redrive/store"
+)
+
+type policyShowCmd struct {
+	Name      string `arg:"" optional:"" placeholder:"FILE|preset:NAME|HASH" help:"A file, a preset, or the beginning of a stored policy's hash. Default: the policy of the configuration."`
+	Effective bool   `help:"With all that the built-in default and the configuration add: what decides."`
+}
+
+// Help implements kong.HelpProvider.
+func (*policyShowCmd) Help() string {
+	return `The output is a policy file, with what it extends. With --effective, every level is filled in from the built-in
+default, and the kinds' own schedules and the ceiling of the configuration are laid over it.
+
+    redrive policy show
+    redrive policy show preset:default > policy.yaml
+    redrive policy show --effective
+    redrive policy show 9467f998`
+}
+
+// hashPattern is what the beginning of a hash looks like.
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
+
+func (c *policyShowCmd) Run(ctx context.Context, a *app) error {
+	if _, err := os.Stat(c.Name); err != nil && hashPattern.MatchString(c.Name) {
+		if c.Effective {
+			return usagef("--effective: a stored policy is shown as it is kept; decisions tell what was laid over it")
+		}
+		return a.showStored(ctx, c.Name)
+	}
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	name := c.Name
+	if name == "" {
+		name = s.policyName()
+	}
+	p, err := loadPolicy(name)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		name = "the built-in default"
+	}
+	fmt.Fprintf(a.out, "# From %s; hash %s.\n", clean(name), policy.ShortHash(p.Hash()))
+	if !c.Effective {
+		_, err = a.out.Write(p.Source())
+		return err
+	}
+	if _, err := underConfig(p, s.Config); err != nil {
+		return err
+	}
+	spec := effective(p.Spec(), s.Config)
+	if s.file != "" {
+		fmt.Fprintf(a.out, "# Under the schedules and the ceiling of %s.\n", clean(s.file))
+	}
+	for _, kind := range s.KindNames {
+		if codes := s.Kinds[kind].PermanentExitCodes; len(codes) > 0 {
+			fmt.Fprintf(a.out, "# Exit codes that end a job of kind %s at once: %s.\n", kind, numbers(codes))
+		}
+	}
+	_, err = a.out.Write(policyfile.Render(&spec))
+	return err
+}
+
+func numbers(all []int) string {
+	words := make([]string, len(all))
+	for i, n := range all {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ", ")
+}
+
+// showStored prints a policy of the database by the beginning of its hash.
+func (a *app) showStored(ctx context.Context, prefix string) (err error) {
+	st, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	hash, err := storedHash(ctx, st, prefix)
+	if err != nil {
+		return err
+	}
+	p, err := st.Policy(ctx, hash)
+	if err != nil {
+		return fmt.Errorf("read policy %s: %w", hash, err)
+	}
+	fmt.Fprintf(a.out, "# Policy %s, hash %s, since %s.\n%s", clean(p.Name), clean(p.Hash), clockTime(p.At), cleanBlock(string(p.Body)))
+	return nil
+}
+
+// storedHash finds the one policy whose hash begins so.
+func storedHash(ctx context.Context, st store.Policies, prefix string) (string, error) {
+	list, err := st.PolicyList(ctx)
+	if err != nil {
+		return "", fmt.Errorf("list policies: %w", err)
+	}
+	var found []string
+	for _, p := range list {
+		if strings.HasPrefix(p.Hash, prefix) {
+			found = append(found, p.Hash)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", absentf("policy %s: there is no file and no stored policy of this name; `redrive policy list` lists them", prefix)
+	case 1:
+		return found[0], nil
+	}
+	return "", usagef("policy %s: %d stored policies begin so; give more of the hash, such as %.16s", prefix, len(found), found[0])
+}
