@@ -106,9 +106,9 @@ func outcomeOf(d *policy.Decision) job.Outcome {
 		return job.Outcome{Cause: job.Failed, To: job.Retrying, Delay: d.Wait, Memo: d.Memo.Append(nil),
 			Queue: d.Queue, Priority: int8(d.Priority)}
 	case policy.Snooze:
-		return job.Outcome{Cause: job.Snoozed, To: job.Waiting, Delay: d.Wait}
+		return job.Outcome{Cause: job.Snoozed, To: job.Waiting, Delay: d.Wait, Memo: d.Memo.Append(nil)}
 	case policy.HandBack:
-		return job.Outcome{Cause: job.Interrupted, To: job.Waiting}
+		return job.Outcome{Cause: job.Interrupted, To: job.Waiting, Memo: d.Memo.Append(nil)}
 	case policy.Cancel:
 		return job.Outcome{Cause: job.Cancel, To: job.Cancelled}
 	case policy.Die:
@@ -132,7 +132,6 @@ func (c *Client) failureOf(claim *job.Claim, end *engine.End, e *failure.Evidenc
 		HTTPStatus:  e.HTTPStatus,
 		Exit:        e.Exit,
 		Signal:      e.Signal,
-		Fingerprint: job.Fingerprint(claim.Kind, string(d.Class), d.By.Code),
 		Details:     e.Details,
 		Stderr:      e.Stderr,
 		Stack:       stack,
@@ -140,6 +139,7 @@ func (c *Client) failureOf(claim *job.Claim, end *engine.End, e *failure.Evidenc
 	if !c.config.KeepRaw {
 		c.sanitize(claim.ID, f, d)
 	}
+	f.Fingerprint = failure.Fingerprint(claim.Kind, d.Class, f.Code, f.Message).Key
 	f.Decision = d.Record()
 	return f
 }

@@ -67,11 +67,13 @@ func TestF1_EveryFailedAttemptIsOneRecord(t *testing.T) {
 	first.Token, first.Attempt, first.StartedAt, first.EndedAt = 1, 1, at(0), at(2*time.Second)
 	first.Class, first.Code, first.Message = "TemporaryServiceError", "IMAGE_DOWNLOAD_FAILED", "clip 3: status 404"
 	first.Details = []byte(`{"url":"https://a/3.png","clip":3}`)
-	first.Fingerprint = "render|TemporaryServiceError|IMAGE_DOWNLOAD_FAILED"
 	second.Token, second.Attempt, second.StartedAt, second.EndedAt = 2, 2, at(62*time.Second), at(64*time.Second)
-	second.Class, second.Message, second.Fingerprint = "Storage", "upload cut off", "render|Storage|"
+	second.Class, second.Message = "Storage", "upload cut off"
 	third.Token, third.Attempt, third.StartedAt, third.EndedAt = 3, 3, at(124*time.Second), at(126*time.Second)
-	third.Class, third.Message, third.Permanent, third.Fingerprint = "UnknownError", "gave up", true, "render|UnknownError|"
+	third.Class, third.Message, third.Permanent = "UnknownError", "gave up", true
+	for _, f := range []*job.Failure{&first, &second, &third} {
+		f.Fingerprint = failure.Fingerprint("render", failure.Class(f.Class), f.Code, f.Message).Key
+	}
 	got := failures(t, e, id)
 	if diff := cmp.Diff([]job.Failure{first, second, third}, got, cmpopts.IgnoreFields(job.Failure{}, "Decision", "UserMessage"), nearly); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
