@@ -389,7 +389,7 @@ func (r *reader) place(f *match) int {
 // enhanced code follows, or mail is spoken of.
 func (r *reader) mailReply(m *matcher, f *match) bool {
 	for i := max(0, f.end-1); i <= f.end+1 && int(i) < len(m.syms); i++ {
-		if code := m.textOf(i); len(code) >= 5 && (code[0] == '4' || code[0] == '5') && code[1] == '.' && strings.Count(code, ".") == 2 {
+		if enhanced(m.textOf(i)) {
 			return true
 		}
 	}

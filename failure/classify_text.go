@@ -32,6 +32,7 @@ func (r *reader) readText(text string) {
 	if r.c.builtin != nil {
 		r.matcher.run(r.c.builtin.machine, text, r.tokens)
 		r.context(&r.matcher)
+		r.leading(&r.matcher)
 		r.matches(&r.matcher, r.c.builtin)
 	}
 	if r.c.own != nil {
@@ -40,6 +41,34 @@ func (r *reader) readText(text string) {
 		r.matches(&r.own, r.c.own)
 	}
 	r.patterns(text)
+}
+
+// leading reads a status at the beginning of a text: clients put it in front of
+// the body, "429 {…}", and mail servers begin their replies with it.
+func (r *reader) leading(m *matcher) {
+	if len(m.syms) < 2 {
+		return
+	}
+	first := &m.tokens[m.syms[0].token]
+	if first.Kind != scan.Number || first.Num < 400 || first.Num >= 600 || first.Glued && first.Start > 0 {
+		return
+	}
+	saw := first.Text(m.text)
+	next := &m.tokens[m.syms[0].token+1]
+	code := int(first.Num)
+	switch {
+	case enhanced(m.textOf(1)), code == 450, code >= 452 && code <= 454, code >= 534 && code <= 538, code >= 550 && code <= 556,
+		code == 421, code == 451 && m.word(1) != "Unavailable", code == 530 && m.word(1) != "Site":
+		r.mailStatus(code, RankText, 1, saw)
+	case next.Kind == scan.Punct && strings.IndexByte("{[:<", m.text[next.Start]) >= 0:
+		r.status(code, RankText, 1, saw)
+	}
+}
+
+// enhanced reports whether a word is the enhanced status code of a mail server,
+// such as 5.7.1.
+func enhanced(code string) bool {
+	return len(code) >= 5 && (code[0] == '4' || code[0] == '5') && code[1] == '.' && strings.Count(code, ".") == 2
 }
 
 // patterns runs the policy's regular expressions.

@@ -63,23 +63,19 @@ var statuses = []status{
 	{500, 599, TemporaryServiceError, wStatus},
 }
 
-// mailStatuses are the replies of mail servers, and of FTP, beside those of
-// HTTP.
+// mailStatuses are the replies of mail servers, and of FTP. Their first digit
+// says whether waiting helps, whatever the words are.
 var mailStatuses = []status{
-	{421, 421, TemporaryServiceError, wGeneric},
-	{450, 451, TemporaryServiceError, wGeneric + 6},
-	{452, 452, ResourceConstraint, wGeneric + 4},
-	{454, 454, TemporaryServiceError, wGeneric + 6},
-	{500, 504, ValidationError, wGeneric},
-	{521, 521, PermissionError, wGeneric},
-	{523, 523, InputExceedsLimits, wGeneric},
-	{530, 530, AuthenticationFailure, wGeneric + 4},
+	{452, 452, ResourceConstraint, wStrong + 7},
+	{500, 504, ValidationError, wSaid + 5},
+	{523, 523, InputExceedsLimits, wSaid + 5},
+	{530, 530, AuthenticationFailure, wSaid + 5},
 	{534, 538, AuthenticationFailure, wStatus},
-	{550, 551, InvalidInput, wGeneric},
-	{552, 552, InputExceedsLimits, wGeneric},
-	{553, 553, InvalidInput, wGeneric + 4},
-	{400, 499, TemporaryServiceError, wGeneric + 2},
-	{500, 599, PermissionError, wGeneric - 2},
+	{550, 551, InvalidInput, wSaid + 5},
+	{552, 552, InputExceedsLimits, wSaid + 5},
+	{553, 553, InvalidInput, wSaid + 5},
+	{400, 499, TemporaryServiceError, wStrong + 7},
+	{500, 599, PermissionError, wSaid + 5},
 }
 
 // statusOf looks a status up.

@@ -18,7 +18,7 @@ import (
 //	lost ... connection      up to four words between; ...8 up to eight
 //	error <number>           a placeholder: see placeholders
 //	!(in|of) memory          not directly after one of these words
-//	memory !of               not directly before one of these words
+//	memory !of               not directly before one of these words; !<number> is any number
 //
 // Words that mean the same may stand for each other: see synonyms.
 
@@ -67,6 +67,9 @@ type phrase struct {
 	parts         []part
 	before, after []uint64 // hashes of words that must not stand there
 }
+
+// anyNumber is the hash by which a phrase says that no number must stand there.
+const anyNumber = 1
 
 // parsePhrase reads a phrase.
 func parsePhrase(text string) (phrase, error) {
@@ -139,10 +142,14 @@ func (p *phraseParser) unwanted() ([]uint64, error) {
 	}
 	var hashes []uint64
 	for _, o := range options {
-		if len(o) == 0 || o[0].word == "" {
-			return nil, fmt.Errorf("after ! only words can stand: !word or !(one|two)")
+		switch {
+		case len(o) > 0 && o[0].word != "":
+			hashes = append(hashes, o[0].hash)
+		case len(o) > 0 && o[0].hold == aNumber:
+			hashes = append(hashes, anyNumber)
+		default:
+			return nil, fmt.Errorf("after ! only words and <number> can stand: !word or !(one|two)")
 		}
-		hashes = append(hashes, o[0].hash)
 	}
 	return hashes, nil
 }

@@ -22,6 +22,7 @@ type machine struct {
 	outs   []output
 	sets   []uint64 // per word: the sets that it is in, a bit each
 	width  int32    // numbers per word
+	number int32    // the word that stands for any number behind "!"
 }
 
 // entry is a state behind a first word. next has the bits of the words that may
@@ -125,6 +126,7 @@ func newBuilder() (*builder, error) {
 	b.means = append(b.means, nil) // the root of the synonyms
 	b.sets = append(b.sets, nil)   // set 0 is no set
 	b.newState()                   // the root of the phrases
+	b.word(anyNumber)
 	return b, b.addSynonyms()
 }
 
@@ -399,7 +401,7 @@ func (b *builder) unwanted(hashes []uint64) int32 {
 
 // freeze makes the machine.
 func (b *builder) freeze() *machine {
-	m := &machine{words: newTable(len(b.words)), fused: newTable(len(b.fused)), means: b.means}
+	m := &machine{words: newTable(len(b.words)), fused: newTable(len(b.fused)), means: b.means, number: b.words[anyNumber]}
 	for hash, n := range b.words {
 		m.words.put(hash, n)
 	}

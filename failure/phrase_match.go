@@ -288,7 +288,7 @@ func (r *matcher) unwanted(set int32, i, border int) bool {
 	if set == 0 || i < 0 || i >= len(r.syms) || r.syms[border].gap > softGap {
 		return false
 	}
-	if w := r.syms[i].word; w != 0 && r.m.is(-set, w) {
+	if w := r.syms[i].word; w != 0 && r.m.is(-set, w) || r.syms[i].kind == scan.Number && r.m.is(-set, r.m.number) {
 		return true
 	}
 	for _, f := range r.fused[r.syms[i].fused : r.syms[i].fused+int32(r.syms[i].nfused)] {

@@ -3,7 +3,7 @@ package failure
 // validationRules are about requests that do not have the form required.
 var validationRules = []rule{
 	{id: "validation.field", class: ValidationError, weight: wStatus, trait: identifiers, phrases: `
-		must (be|have|contain|match|start|begin|end|specify|provide|include|consist|set|use|equal|conform|follow|define|come|exist|belong|point|refer|implement|satisfy|declare|at least|all|only|also|fall|lie|not|supply|pass|send|represent|resolve|comply|alternate) !(logged|authenticated|authorized|signed|an admin|granted|a member|retried|subscribed|verified|the owner|paid)
+		must (be|have|contain|match|start|begin|end|specify|provide|include|consist|set|use|equal|conform|follow|define|come|exist|belong|point|refer|implement|satisfy|declare|at least|all|only|also|fall|lie|not|supply|pass|send|represent|resolve|comply|alternate) !(connected|retried|running|ready|available|logged|authenticated|authorized|signed|an admin|granted|a member|retried|subscribed|verified|the owner|paid)
 		(field|parameter|property|argument|attribute|key|value|column|header|option|variable|param|input|element|setting|query parameter|body|environment variable|env var|flag|name|email|id|type|data|prompt|file|text|model|recipient|address|subject|date|body parameter|path parameter|message|messages|title|content|password|username|url|image|amount|currency|quantity|code|token|version|region|bucket) ...3 (is|are|was|were) (a)? (required|mandatory|missing|invalid|empty|not valid|unknown|unexpected|not allowed|read only|not recognized|unsupported|duplicated|out of range|reserved|ambiguous|immutable|too short|null)
 		(required|mandatory|missing|invalid|unknown|unexpected|unrecognized|extra|duplicate|unsupported|empty|bad|incorrect|malformed|conflicting|ambiguous|undefined|undeclared|illegal|null|blank|wrong|no|absent|deprecated|mutually exclusive|unrecognised) (required|mandatory|value for|values for|or missing|or unknown|or malformed|or empty|or invalid|json|request|query|input|the|body|form|path|user|named|positional|keyword|template)? ...1 (field|fields|parameter|parameters|property|properties|argument|arguments|attribute|attributes|key|keys|column|columns|header|headers|option|options|param|params|element|elements|setting|settings|operator|keyword|token|identifier|variable|enum|directive|placeholder|macro|literal|expression|statement|clause|function|method|command|operand|selector|cast|symbol|character|characters|escape|number|integer|date|datetime|timestamp|timezone|time zone|duration|interval|uuid|guid|boolean|float|decimal|currency|email|email address|phone|phone number|zip|zip code|postal code|iban|regex|regular expression|pattern|xpath|cron|cron expression|timestamp format|date format|object id|objectid|cursor|page token|continuation token|filter|sort|aggregation|json|xml|yaml|toml|csv|html|sql|query|syntax|schema|payload|body|request body|message format|template|tag|attribute value|type|data type|value|values|name|length|range|index|enum value|locale|version|argument type|address|recipient|sender|subject|color|amount|quantity|price|size|id|identifier format|ids|arn|region|resource name|bucket name|model name|model id|role|username|string|utf 8|unicode|byte|encoding|offset|sequence|signature format|hash|coordinates|latitude|geometry|media id|reference format|combination|configuration|config|response format|tool|tool call|message role|schema version|file id|use) !(notfound|of memory|exists|store)
 		(required|mandatory) (field|parameter|property|argument|attribute|key|value|column|header|option|input|element|param) !(service)
@@ -197,7 +197,7 @@ var businessRules = []rule{
 		EEXIST
 		(file|object|record|user|resource|row|document|account|entity|bucket|table|database|index|key|order|email|name|branch|tag|topic|queue|item|entry|username|column|container|job|project) (with|named|for)? ...4 (already exists|is already|already in use|is taken|already taken|already registered)
 		(is|are|was|were|be|been|in|has|have|from|current|its|order|status|state|not|job|the) ...2 (in)? (state|status|phase|stage) ...4 (cannot|not|must|needs|need|required|requires|invalid|expected|but|only|does not|is)
-		(in|has|with|have|current|unexpected|wrong|invalid|illegal|incorrect|inconsistent|bad|incompatible|final|terminal) (the|a|an)? ...2 (state|status) !(code|line|lock|of the server)
+		(in|has|with|have|current|unexpected|wrong|invalid|illegal|incorrect|inconsistent|bad|incompatible|final|terminal) (the|a|an)? ...2 (state|status) !(code|line|lock|of|from|response|<number>)
 		(is|are|was) (in)? (state|status) <value>
 		(state|status) (is|was|transition|does not allow|machine) <value>
 		not in (the|a|an)? ...2 (state|status|phase|draft|progress)
@@ -243,7 +243,7 @@ var businessRules = []rule{
 		market (is)? closed
 		(delivery|shipping|service) ...2 (unavailable|not offered|not possible) (to|in|for)
 		(parent|child|dependent|related|linked|referencing|associated) (records|objects|resources|entities|items|rows|orders|accounts)? ...2 (exist|exists|still|cannot be)
-		(still|is) (in use|referenced|used by|attached|linked|has dependents|assigned|required by|active subscriptions|being used)
+		(still|is) (in use|referenced|attached|linked|has dependents|assigned|required by|active subscriptions)
 		(in use|depends on|dependency violation|dependent)
 		DependencyViolation
 		DeleteConflict

@@ -375,6 +375,9 @@ var typeRules = []rule{
 // anything exact.
 var genericRules = []rule{
 	{id: "generic.retriable", class: TemporaryServiceError, weight: wFaint, phrases: `
+		(in progress|ongoing|underway)
+		(back off|backoff)
+		(waiting|awaiting) for
 		(retryable|retriable)
 		(not ready|starting|initializing)
 		(downtime|outage)

@@ -3,6 +3,12 @@ package failure
 // serviceRules are about services that are down, busy or not ready.
 var serviceRules = []rule{
 	{id: "service.unavailable", class: TemporaryServiceError, weight: wStatus + 2, trait: identifiers, phrases: `
+		load shedding
+		(shed|shedding) load
+		(broker|leader|coordinator|master|node|primary|controller|upstream|backend) (was|is)? (notfound|missing|gone|lost) !(in config)
+		timely response
+		(backup|deploy|deployment|upgrade|migration|maintenance|rebalance|rebalancing|election|recovery|resync|restore|reindex|restart|reboot|rollout) (is)? (still|already|currently)? in progress
+		(being|is) (attached|detached|provisioned|created|resized|migrated|unloaded|loaded|warmed)
 		(service|server|services|api|backend|endpoint|resource|upstream|site|website|host|node|cluster|database|broker|system|gateway|application|model|engine|origin|provider|registry|repository|instance|function|worker|replica|shard|partition|leader|coordinator|controller|proxy|network|cache|storage|queue|region|zone|feature flag service) (is|was|are)? (currently|temporarily|momentarily|briefly)? unavailable
 		(temporarily|currently|momentarily|transiently|briefly) (unavailable|out of service|down|offline|overloaded|disabled|suspended|unable|not available|closed|failing|inaccessible) !(video)
 		temporary unavailable
@@ -74,6 +80,8 @@ var serviceRules = []rule{
 		instance (is)? not running
 		eventual consistency`},
 	{id: "service.internal", class: TemporaryServiceError, weight: wGeneric - 4, trait: identifiers, phrases: `
+		(input output|i o) error
+		retrying may (solve|help|succeed|work)
 		internal (server|service|system|api|processing|backend|failure|platform)? (error|failure|exception|problem|fault) !(code <number>)
 		internal failure
 		server (side)? (error|failure|exception|fault|issue)

@@ -3,6 +3,7 @@ package failure
 // transportRules are about connections, name servers and TLS.
 var transportRules = []rule{
 	{id: "transport.refused", class: TemporaryServiceError, weight: wStrong + 2, trait: identifiers, phrases: `
+		(connection|connect|server|host) ...8 (was|is|be|been) refused !(authorization|login)
 		connection (was|is|has been)? (actively)? refused
 		(connect|dial|call) refused
 		ECONNREFUSED
@@ -154,6 +155,9 @@ var transportRules = []rule{
 		ssh (connection|session) (failed|lost|closed|error)
 		connection closed by (remote|foreign|invalid|authenticating|unknown)? (host|user)`},
 	{id: "transport.timeout", class: NetworkTimeout, weight: wSaid + 4, trait: identifiers, phrases: `
+		(not|never) receive ...4 (within|in time|before)
+		(heartbeat|heartbeats|keepalive|keep alive|ping|pong) ...2 (missed|lost|failed|not received|expired)
+		did not receive ...4 (within|in time|before)
 		(i o|io|read|write|connect|connection|connecting|socket|request|response|gateway|handshake|dial|network|idle|header|headers|body|operation|server selection|statement|query|command|session|ack|acknowledgement|heartbeat|navigation|page|receive|send|recv|upstream|backend|api|http|https|tcp|udp|ssl|tls|dns|rpc|grpc|call|client|server|service|message|poll|polling|execution|invocation|function|task|job|transaction|transfer|upload|download|fetch|stream|consumer|producer|publish|broker|script|render|waiter|proxy|origin|inactivity|first byte|wait|waiting|lock wait|process|step|activity|workflow|worker|run|runtime|sub process) timeout !(must|is not|invalid|should|setting|parameter|option|field|seconds|value|ms|property|has to)
 		timeout (expired|exceeded|reached|elapsed|error|exception|occurred|waiting|awaiting|while|was|after|on|from|reading|writing|connecting|during|for|to|period|communicating|contacting|before|at|trying|in|talking|has|fetching|loading|executing|calling|getting|sending|receiving|opening|limit|running|when|because|with|executing|polling|performing) !(be|must|is|invalid)
 		deadline (has|was|is)? (exceeded|elapsed|expired|passed|reached|missed)

@@ -3,6 +3,13 @@ package failure
 // databaseRules are what databases say beside their codes.
 var databaseRules = []rule{
 	{id: "db.conflict", class: TemporaryServiceError, weight: wCode, trait: identifiers, phrases: `
+		(used|opened|locked|held|in use|owned|accessed) by (another|a different|other|some other) (process|program|application|job|worker|session|user|instance|task|client|transaction|thread|host)
+		(used|held|locked|owned) by process
+		concurrently (updated|modified|changed|deleted|accessed|running)
+		(unable to|cannot) lock
+		waiting for ...3 lock
+		another instance of
+		(lock|lease) ...3 (held|owned|taken) by
 		(deadlock|deadlocked) !(risk)
 		deadlock (found|detected|victim)
 		deadlock victim
@@ -204,6 +211,8 @@ var databaseRules = []rule{
 // replies of AMQP, NATS, Pulsar and the like.
 var brokerRules = []rule{
 	{id: "broker.retriable", class: TemporaryServiceError, weight: wCode, trait: identifiers, phrases: `
+		delivery acknowledgement ...4 timeout
+		acknowledgement on channel
 		LEADER NOT AVAILABLE
 		NOT LEADER (FOR PARTITION|OR FOLLOWER)
 		NotLeaderForPartition
