@@ -14,6 +14,7 @@ type policyCmd struct {
 	Check   policyCheckCmd   `cmd:"" help:"Find every mistake of policy files."`
 	Explain policyExplainCmd `cmd:"" help:"Tell what would be decided about an error; the same as redrive explain without a job."`
 	Schema  policySchemaCmd  `cmd:"" help:"Print the JSON Schema of a policy file, for editors."`
+	Score   policyScoreCmd   `cmd:"" help:"Judge the classifier by labelled errors."`
 	List    policyListCmd    `cmd:"" help:"List the policies that have decided."`
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -130,7 +131,7 @@ func (k *policyKeeper) tellBad(ctx context.Context, err error) {
 		return
 	}
 	for _, p := range problems {
-		k.log.ErrorContext(ctx, message, append(about[:len(about):len(about)], "problem", p.String())...)
+		k.log.ErrorContext(ctx, message, append(slices.Clip(about), "problem", p.String())...)
 	}
 }
 

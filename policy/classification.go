@@ -25,6 +25,9 @@ func (p *Policy) Classify(e *failure.Evidence, kind string) Classification {
 	return p.classifier.Classify(e, kind)
 }
 
+// Phrases returns how many phrases and patterns Classify looks for.
+func (p *Policy) Phrases() (phrases, patterns int) { return p.classifier.Phrases() }
+
 // compileClassifier makes the classifier of the policy's own matchers. A policy
 // without any shares the built-in one.
 func (p *Policy) compileClassifier() []Problem {

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/score"
+	"github.com/redrive/redrive/policy"
+)
+
+type policyScoreCmd struct {
+	jsonFlag
+	File   string `arg:"" help:"Labelled errors, JSON lines; - reads standard input."`
+	Policy string `placeholder:"FILE|preset:NAME" help:"Another policy than that of the configuration."`
+	Kind   string `placeholder:"NAME" help:"Kind that the errors are taken to come from."`
+	Rules  bool   `help:"Print how many lines each rule has decided, too."`
+}
+
+// Help implements kong.HelpProvider.
+func (*policyScoreCmd) Help() string {
+	return `Each line is an object with text, retriable and class, and if they are known id, status, exit_code, code,
+also_ok (a list of other classes that are right) and ambiguous (left out of the shares).
+
+    redrive policy score errors.jsonl
+    redrive policy score errors.jsonl --policy next.yaml --rules
+    redrive policy score errors.jsonl --json | jq '.misses[] | select(.kind == "nonretriable_as_retriable")'`
+}
+
+func (c *policyScoreCmd) Run(a *app) error {
+	p, err := a.effectivePolicy(c.Policy)
+	if err != nil {
+		return err
+	}
+	in := a.in
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if errors.Is(err, fs.ErrNotExist) {
+			return absentf("%s: there is no such file", c.File)
+		}
+		if err != nil {
+			return fmt.Errorf("read the labelled errors: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	r, err := scoreOf(in, p, c.Kind)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if c.JSON {
+		return a.printJSON(r)
+	}
+	s := &page{w: a.out, style: a.styleOf(a.stdout)}
+	s.score(r)
+	s.confusion(r)
+	s.misses(r)
+	if c.Rules {
+		s.rules(r)
+	}
+	return nil
+}
+
+// scoreOf judges labelled errors by a policy: the class is that of its matchers,
+// the verdict that of its decision about a first failure.
+func scoreOf(in io.Reader, p *policy.Policy, kind string) (*score.Report, error) {
+	r, err := score.Score(in, func(e *failure.Evidence) failure.Classification {
+		found := p.Classify(e, kind)
+		d := p.Decide(&policy.Input{Kind: kind, Evidence: e, Class: found, How: policy.ByError})
+		found.Class, found.Verdict = d.Class, d.Verdict
+		return found
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Phrases, r.Patterns = p.Phrases()
+	return r, nil
+}
+
+// score writes the shares.
+func (p *page) score(r *score.Report) {
+	percent := func(share float64) string { return strconv.FormatFloat(100*share, 'f', 2, 64) + " %" }
+	f := facts{}
+	f.add("lines", fmt.Sprintf("%s, %s of them ambiguous and left out of the shares",
+		number(int64(r.Items)), number(int64(r.Ambiguous))))
+	f.add("kept trying", percent(r.NonretriableAsRetriable)+" of those that waiting does not mend")
+	f.add("given up", percent(r.RetriableAsPermanent)+" of those that waiting may mend")
+	f.add("class right", fmt.Sprintf("%s; of the ambiguous ones %s", percent(r.ClassRight), percent(r.AmbiguousClassRight)))
+	f.add("unmatched", count(int64(r.Unknown), "line"))
+	f.add("rules", fmt.Sprintf("%s decided; %s of the lines by a rule that decided no other",
+		count(int64(len(r.Rules)), "rule"), percent(r.OneLine)))
+	f.add("matchers", fmt.Sprintf("%s, %s", count(int64(r.Phrases), "phrase"), count(int64(r.Patterns), "pattern")))
+	f.print(p)
+}
+
+// confusion writes which class was taken for which: wanted ones downwards, under
+// their numbers what came out.
+func (p *page) confusion(r *score.Report) {
+	if len(r.Confusion) == 0 {
+		return
+	}
+	seen := map[failure.Class]bool{}
+	for want, row := range r.Confusion {
+		seen[want] = true
+		for got := range row {
+			seen[got] = true
+		}
+	}
+	classes := sortedKeys(seen)
+	t := table{columns: []column{{title: "", right: true}, {title: "WANTED"}}}
+	for i := range classes {
+		t.columns = append(t.columns, column{title: strconv.Itoa(i + 1), right: true})
+	}
+	for i, want := range classes {
+		cells := []string{strconv.Itoa(i + 1), string(want)}
+		for _, got := range classes {
+			cell := "·"
+			if n := r.Confusion[want][got]; n > 0 {
+				cell = strconv.Itoa(n)
+			}
+			cells = append(cells, cell)
+		}
+		t.add(cells...)
+	}
+	fmt.Fprintln(p.w)
+	t.print(p.w, style{color: p.style.color})
+}
+
+// missTextMax is how much of a text is shown, in columns.
+const missTextMax = 160
+
+func (p *page) misses(r *score.Report) {
+	for _, m := range r.Misses {
+		rule := "no rule"
+		if m.Rule != "" {
+			rule = m.Rule
+		}
+		if m.Saw != "" {
+			rule += fmt.Sprintf(", which saw %q", m.Saw)
+		}
+		title := fmt.Sprintf("%s: %s taken for %s by %s", m.ID, m.Want, m.Got, rule)
+		if m.Kind != "class" {
+			title += " (" + m.Kind + ")"
+		}
+		fmt.Fprintf(p.w, "\n%s\n  %s\n", clean(title), shorten(clean(m.Text), missTextMax))
+	}
+}
+
+func (p *page) rules(r *score.Report) {
+	names := sortedKeys(r.Rules)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(r.Rules[b], r.Rules[a]) })
+	t := table{columns: []column{{title: "LINES", right: true}, {title: "RULE"}}}
+	for _, name := range names {
+		t.add(number(int64(r.Rules[name])), cmp.Or(name, "none"))
+	}
+	fmt.Fprintln(p.w)
+	t.print(p.w, p.style)
+}
