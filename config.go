@@ -46,8 +46,8 @@ type Config struct {
 	// AttemptsMax is the number of attempts in one life that end any job, if it
 	// is lower than the ceiling of the policy; at least 1. Default that one.
 	AttemptsMax int
-	// AgeMax is the age of a life, counted from the enqueue or manual retry, at
-	// which a job gets no retry any more, if it is lower than the ceiling of the
+	// AgeMax is the age of a life, counted from when the job could first run or
+	// from its manual retry, at which a job gets no retry any more, if it is lower than the ceiling of the
 	// policy. Default that one.
 	AgeMax time.Duration
 

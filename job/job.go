@@ -75,7 +75,7 @@ type Claim struct {
 	Life        int32
 	Counters    Counters // of the life so far, without this run
 	CreatedAt   Micros
-	LifeAt      Micros // start of the life: age limits count from here
+	LifeAt      Micros // when the life could first run: age limits count from here
 	RunAt       Micros // when it was due
 	ClaimedAt   Micros // the store's now at the claim
 	Deadline    Micros

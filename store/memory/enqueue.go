@@ -139,7 +139,7 @@ func (t *tx) insert(n *job.New) {
 	r := &record{
 		Job: job.Job{
 			ID: n.ID, Kind: n.Kind, Queue: n.Queue, Priority: n.Priority, Life: 1,
-			CreatedAt: t.now, LifeAt: t.now, Deadline: n.Deadline,
+			CreatedAt: t.now, LifeAt: max(t.now, n.RunAt), Deadline: n.Deadline,
 			Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch,
 			Attrs: bytes.Clone(n.Attrs), Policy: bytes.Clone(n.Policy), Payload: bytes.Clone(n.Payload),
 		},

@@ -17,7 +17,7 @@ var (
 	insJob = &query{`INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
 		deadline, owner, correlation, key, batch, attrs, policy, long, payload)
-		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 		ON CONFLICT (id) DO NOTHING`}
 	insBody = &query{`INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`}
 	selKey  = &query{`SELECT job, digest, until FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`}

@@ -49,7 +49,7 @@ func keepsEveryField(r *rig) {
 	same(r, "receipt", receipt, job.Receipt{ID: n.ID, State: job.Waiting})
 	same(r, "job", r.get(n.ID), job.Job{
 		ID: n.ID, Kind: n.Kind, Queue: n.Queue, State: job.Waiting, Priority: n.Priority, Life: 1,
-		CreatedAt: r.now(), LifeAt: r.now(), RunAt: n.RunAt, Deadline: n.Deadline,
+		CreatedAt: r.now(), LifeAt: n.RunAt, RunAt: n.RunAt, Deadline: n.Deadline,
 		Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Attrs: n.Attrs, Policy: n.Policy, Payload: n.Payload,
 	})
 }
