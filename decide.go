@@ -125,16 +125,16 @@ func (c *Client) failureOf(claim *job.Claim, end *engine.End, e *failure.Evidenc
 		stack = longForm(end.Err)
 	}
 	f := &job.Failure{
-		Class:       string(d.Class),
-		Code:        d.By.Code,
-		Permanent:   !d.Verdict.Retriable(),
-		Message:     e.Message,
-		HTTPStatus:  e.HTTPStatus,
-		Exit:        e.Exit,
-		Signal:      e.Signal,
-		Details:     e.Details,
-		Stderr:      e.Stderr,
-		Stack:       stack,
+		Class:      string(d.Class),
+		Code:       d.By.Code,
+		Permanent:  !d.Verdict.Retriable(),
+		Message:    e.Message,
+		HTTPStatus: e.HTTPStatus,
+		Exit:       e.Exit,
+		Signal:     e.Signal,
+		Details:    e.Details,
+		Stderr:     e.Stderr,
+		Stack:      stack,
 	}
 	if !c.config.KeepRaw {
 		c.sanitize(claim.ID, f, d)
