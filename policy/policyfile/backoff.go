@@ -1,11 +1,13 @@
 package policyfile
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
@@ -85,8 +87,10 @@ func (r *reader) jitter(b *backoff.Backoff) func(value) {
 		case v.Shape == yamlfile.Text && strings.HasSuffix(v.Text, "%"), v.Shape == yamlfile.Number:
 			b.Jitter = backoff.Percent
 			r.percent(&b.Percent, ", or one of none, full, equal and decorrelated")(v)
+		case v.Shape == yamlfile.Text && slices.Contains(jitterWords, v.Text):
+			b.Jitter = jitters[slices.Index(jitterWords, v.Text)]
 		default:
-			yamlfile.Choice(r.Reader, &b.Jitter, jitterWords, jitters)(v)
+			r.Mismatch(v, jitterWanted, suggest.DidYouMean(v.Text, jitterWords))
 		}
 	}
 }

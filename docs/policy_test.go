@@ -1,0 +1,403 @@
+package docs_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+// policyBlocks returns the examples of policy.md: policies, and configurations
+// that go with them.
+func policyBlocks(t *testing.T) (policies, configs []string) {
+	t.Helper()
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "policy.md"), -1) {
+		if strings.HasPrefix(block[1], "# redrive.yaml") {
+			configs = append(configs, block[1])
+		} else {
+			policies = append(policies, block[1])
+		}
+	}
+	if len(policies) < 4 || len(configs) != 3 {
+		t.Fatalf("policy.md has %d policies and %d configurations", len(policies), len(configs))
+	}
+	return policies, configs
+}
+
+// tableRows returns the cells of the rows of policy.md that begin with a match.
+func tableRows(t *testing.T, first string, cells int) [][]string {
+	t.Helper()
+	var rows [][]string
+	for line := range strings.Lines(read(t, "policy.md")) {
+		line = strings.ReplaceAll(strings.TrimSpace(line), `\|`, "\x00")
+		row := strings.Split(strings.Trim(line, "|"), "|")
+		if !strings.HasPrefix(line, "|") || len(row) != cells || !regexp.MustCompile(first).MatchString(strings.TrimSpace(row[0])) {
+			continue
+		}
+		for i := range row {
+			row[i] = strings.ReplaceAll(strings.TrimSpace(row[i]), "\x00", "|")
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		t.Fatalf("policy.md has no table whose first column matches %s", first)
+	}
+	return rows
+}
+
+func mustPolicy(t *testing.T, text string) *policyfile.File {
+	t.Helper()
+	f, err := policyfile.Parse("policy.md", []byte(text))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return f
+}
+
+// proves: F9
+func TestF9_ExamplesOfThePolicyPage(t *testing.T) {
+	t.Parallel()
+	policies, configs := policyBlocks(t)
+	schema := policySchema(t)
+	for _, text := range policies {
+		mustPolicy(t, text)
+		var tree any
+		if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
+			t.Fatal(err)
+		}
+		asJSON, err := json.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(instance); err != nil {
+			t.Errorf("%v in\n%s", err, text)
+		}
+	}
+	for _, text := range configs {
+		if _, err := config.Parse("policy.md", []byte(text), t.TempDir()); err != nil {
+			t.Errorf("%v in\n%s", err, text)
+		}
+	}
+}
+
+func policySchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(policyfile.Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// part of: F9
+func TestF9_TheBuiltInDefaultOfThePage(t *testing.T) {
+	t.Parallel()
+	policies, _ := policyBlocks(t)
+	f := mustPolicy(t, policies[len(policies)-1])
+	if d := cmp.Diff(policy.DefaultSpec(), f.Spec, cmpopts.IgnoreFields(policy.Spec{}, "Hash", "Source")); d != "" {
+		t.Errorf("(-built in +policy.md):\n%s", d)
+	}
+}
+
+// settingKeys are documented once for all places where they may stand.
+var settingKeys = []string{
+	"retry", "max_retries", "max_attempts", "max_total_retries", "backoff", "count", "hint", "max_cost", "verdict", "escalate",
+}
+
+// matcherKeys are documented once for all lists of matchers.
+var matcherKeys = []string{"code", "type", "status", "exit", "match", "class", "kinds"}
+
+// proves: F9
+func TestF9_EveryKeyIsOnThePage(t *testing.T) {
+	t.Parallel()
+	var root map[string]any
+	if err := json.Unmarshal(policyfile.Schema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	schemaPaths(root, root, "", func(path string) {
+		parts := strings.Split(path, ".")
+		name := parts[len(parts)-1]
+		switch {
+		case regexp.MustCompile(`^classify\.[a-z_]+\.`).MatchString(path) && slices.Contains(matcherKeys, name):
+		case slices.Contains(settingKeys, name) && path != "limits.max_attempts":
+			known[name] = true
+		case regexp.MustCompile(`(^|\.)(backoff|hint|escalate)\.`).MatchString(path):
+			known[path[regexp.MustCompile(`(backoff|hint|escalate)\.`).FindStringIndex(path)[0]:]] = true
+		case strings.HasPrefix(path, "kinds.NAME.classes"): // told with the kinds
+		default:
+			known[path] = true
+		}
+	})
+	documented := map[string]bool{}
+	for _, cells := range []int{3, 4} {
+		for _, row := range tableRows(t, "^`[a-z_]+(\\.[a-zA-Z_]+)*`$", cells) {
+			documented[strings.Trim(row[0], "`")] = true
+		}
+	}
+	// The columns of other tables look alike.
+	for _, word := range []string{"default", "transcribe", "render", "ocr", "watermark", "chat", "class", "kinds", "none", "full", "equal", "decorrelated"} {
+		if !known[word] {
+			delete(documented, word)
+		}
+	}
+	if d := cmp.Diff(slices.Sorted(maps.Keys(known)), slices.Sorted(maps.Keys(documented))); d != "" {
+		t.Errorf("keys (-of the schema +of policy.md):\n%s", d)
+	}
+	complete, _ := policyBlocks(t)
+	for key := range known {
+		name := key[strings.LastIndexByte(key, '.')+1:]
+		if key != "extends" && !regexp.MustCompile(`\b`+name+`:`).MatchString(complete[0]) &&
+			!slices.Contains([]string{"rollout.mode", "rollout.enforce", "rollout.kinds"}, key) {
+			t.Errorf("the complete example does not use %s", key)
+		}
+	}
+}
+
+// schemaPaths tells the path of every key that a schema knows.
+func schemaPaths(root, s map[string]any, path string, tell func(string)) {
+	if ref, ok := s["$ref"].(string); ok {
+		s = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+	}
+	properties, _ := s["properties"].(map[string]any)
+	for key, child := range properties {
+		at := strings.TrimPrefix(path+"."+key, ".")
+		tell(at)
+		schemaPaths(root, child.(map[string]any), at, tell)
+	}
+	if child, ok := s["additionalProperties"].(map[string]any); ok {
+		name := "NAME"
+		if strings.HasSuffix(path, "classes") {
+			name = "CLASS"
+		}
+		schemaPaths(root, child, path+"."+name, tell)
+	}
+	if child, ok := s["items"].(map[string]any); ok {
+		schemaPaths(root, child, path, tell)
+	}
+	children, _ := s["anyOf"].([]any)
+	for _, child := range children {
+		schemaPaths(root, child.(map[string]any), path, tell)
+	}
+}
+
+// Each value column says what the reader says when it finds something else.
+//
+// proves: F9
+func TestF9_ThePageNamesEveryBound(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, cells := range []int{3, 4} {
+		for _, row := range tableRows(t, "^`[a-z_]+(\\.[a-zA-Z_]+)*`$", cells) {
+			path, value := strings.Trim(row[0], "`"), row[1]
+			if slices.Contains([]string{"class", "kinds", "code"}, path) && cells == 3 || slices.Contains(policyfile.Presets(), path) && path != "default" ||
+				slices.Contains([]string{"none", "full", "equal", "decorrelated"}, path) || strings.HasPrefix(value, "`") {
+				continue
+			}
+			probe := "[[]]"
+			if strings.HasPrefix(value, "a list") {
+				probe = "{}"
+			}
+			_, err := policyfile.Parse("f", []byte(probed(path, probe)))
+			if err == nil {
+				t.Errorf("%s accepts %s", path, probe)
+				continue
+			}
+			wanted := regexp.MustCompile(`(?m): \S*\b` + regexp.QuoteMeta(path[strings.LastIndexByte(path, '.')+1:]) + `(?:\[0\])* must be (.*?), found`).FindStringSubmatch(err.Error())
+			if wanted == nil || !strings.HasPrefix(wanted[1], value) {
+				t.Errorf("%s: policy.md says %q, the reader: %v", path, value, err)
+			}
+			checked++
+		}
+	}
+	if checked < 55 {
+		t.Errorf("only %d keys were checked", checked)
+	}
+}
+
+// probed writes a value at a path as it is documented.
+func probed(path, value string) string {
+	path = strings.ReplaceAll(strings.ReplaceAll(path, "NAME", "x"), "CLASS", "Crash")
+	root, _, _ := strings.Cut(path, ".")
+	if slices.Contains(settingKeys, root) {
+		path = "default." + path
+	}
+	if rest, ok := strings.CutPrefix(path, "rules."); ok {
+		return "rules: [{" + nested(rest, value) + "}]"
+	}
+	return nested(path, value)
+}
+
+// proves: R1
+func TestR1_TheWaitsOfThePage(t *testing.T) {
+	t.Parallel()
+	for _, row := range tableRows(t, "^`\\{.*(waits|first)", 3) {
+		b := mustPolicy(t, "default: {max_retries: 5, backoff: "+strings.Trim(row[0], "`")+"}").Spec.Default.Backoff
+		var waits []string
+		for n := 1; n <= 5 && (b.Past != backoff.Stop || n <= len(b.Waits)); n++ {
+			waits = append(waits, yamlfile.Span(b.Nominal(n)))
+		}
+		third := "none"
+		if len(waits) > 2 {
+			low, high := b.Bounds(3)
+			third = fmt.Sprintf("%s to %s", yamlfile.Span(low), yamlfile.Span(high))
+		}
+		if got := strings.Join(waits, ", "); got != row[1] || third != row[2] {
+			t.Errorf("%s: policy.md says %s | %s, it is %s | %s", row[0], row[1], row[2], got, third)
+		}
+	}
+}
+
+// proves: P1, P2, P3, P4, P5
+func TestP_TheFiguresOfThePage(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, row := range tableRows(t, "^`(default|transcribe|render|ocr|watermark|chat)`$", 5) {
+		f, err := policyfile.Preset(strings.Trim(row[0], "`"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[row[0]] = true
+		in := policy.Input{Kind: row[1], How: policy.ByError, Class: policy.Classification{Class: failure.Class(row[2]), Rule: "x"}, U: 0.5}
+		waits := []string{}
+		var d policy.Decision
+		for d = f.Policy.Decide(&in); d.Action == policy.Retry && len(waits) < 10; d = f.Policy.Decide(&in) {
+			waits = append(waits, yamlfile.Span(d.Nominal))
+			in.Memo, in.Attempts = d.Memo, in.Attempts+1
+		}
+		got := strings.Join(waits, ", ")
+		if got == "" {
+			got = "none"
+		}
+		if got != row[3] || d.Reason != row[4] {
+			t.Errorf("%s: it is %s | %s", strings.Join(row, " | "), got, d.Reason)
+		}
+	}
+	if len(seen) != len(policyfile.Presets()) {
+		t.Errorf("presets on the page: %v", seen)
+	}
+}
+
+// proves: R5
+func TestR5_TheConditionsOfThePage(t *testing.T) {
+	t.Parallel()
+	attrs := regexp.MustCompile("(?s)the attributes `(\\{.*?\\})`").FindStringSubmatch(read(t, "policy.md"))
+	if attrs == nil {
+		t.Fatal("no attributes")
+	}
+	for _, row := range tableRows(t, "^`.*(attrs|kind|owner)", 2) {
+		quoted, err := json.Marshal(strings.Trim(row[0], "`"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := mustPolicy(t, "rules: [{name: r, queue: q, when: "+string(quoted)+"}]").Policy
+		a := p.Admit(&policy.Job{Kind: "render", Queue: "default", Owner: "ann", Priority: 2, Attrs: []byte(attrs[1])})
+		if got := a != nil && len(a.Rules) == 1; got != (row[1] == "yes") || a != nil && a.Failed != nil {
+			t.Errorf("%s: matches %v, policy.md says %s", row[0], got, row[1])
+		}
+	}
+}
+
+// proves: F8
+func TestF8_ThePhrasesOfThePage(t *testing.T) {
+	t.Parallel()
+	rows := tableRows(t, "^`[a-z!(][^`]*[a-z?>]`$", 3)
+	checked := 0
+	for _, row := range rows {
+		if strings.Contains(row[0], "_") || !strings.Contains(row[0], " ") {
+			continue
+		}
+		match := strings.Trim(row[0], "`")
+		c, problems := failure.NewClassifier(failure.Rules{Phrases: []failure.PhraseRule{{Match: match, Class: "Found"}}})
+		if len(problems) > 0 {
+			t.Errorf("%s: %v", match, problems)
+			continue
+		}
+		checked++
+		for i, want := range []failure.Class{"Found", failure.UnknownError} {
+			for text := range strings.SplitSeq(row[i+1], "; ") {
+				if got := c.Classify(&failure.Evidence{Message: text}, ""); got.Class != want {
+					t.Errorf("%s: %q is %s", match, text, got.Class)
+				}
+			}
+		}
+	}
+	if checked < 7 {
+		t.Errorf("only %d phrases were checked", checked)
+	}
+}
+
+// part of: F9
+func TestF9_TheMistakesOfThePage(t *testing.T) {
+	t.Parallel()
+	const bad = `name: bad
+default: { max_atempts: 3}
+classes:
+  RateLimitExceeded: {backoff: {first: 60s, factor: 3, cap:  36h}}
+  NetworkTimeuot: {max_retries: 3}
+rules:
+  - {name: r, when: "count(attrs.tags, true) > 1", queue: q}
+`
+	_, err := policyfile.Parse("bad.yaml", []byte(bad))
+	shown := regexp.MustCompile("(?s)check bad.yaml\n(.*?)\n```").FindStringSubmatch(read(t, "policy.md"))
+	if err == nil || shown == nil {
+		t.Fatal("nothing to compare")
+	}
+	if d := cmp.Diff(strings.Split(err.Error(), "\n"), strings.Split(shown[1], "\n")); d != "" {
+		t.Errorf("mistakes (-told +shown):\n%s", d)
+	}
+}
+
+// The figures that stand beside the policy are those of the systems.
+//
+// part of: P1, P2, P4
+func TestP_WhatStandsBesideThePolicy(t *testing.T) {
+	t.Parallel()
+	_, configs := policyBlocks(t)
+	var c []*config.Config
+	for _, text := range configs {
+		parsed, err := config.Parse("policy.md", []byte(text), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c = append(c, parsed)
+	}
+	if got := c[0].Kinds["transcribe"].Timeout; got != 2*time.Hour {
+		t.Errorf("transcribe: %v", got)
+	}
+	if k := c[1].Kinds["render"]; k.Timeout != 300_000*time.Millisecond || k.MaxCrashes != 2 || c[1].RescueInterval != 30*time.Second {
+		t.Errorf("render: %+v", k)
+	}
+	if k := c[2].Kinds["watermark"]; c[2].Lease != 30*time.Minute || k.MaxCrashes != 5 {
+		t.Errorf("watermark: %+v", k)
+	}
+}
