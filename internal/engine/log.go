@@ -33,25 +33,35 @@ func (t *Task) claim() *job.Claim {
 	return t.Claim
 }
 
-// logTransition tells what a run that has been written ended in.
+// logTransition tells what a run that has been written ended in. It costs
+// nothing where nobody listens.
 func (e *Engine) logTransition(t *Task) {
 	o, c := &t.Outcome, t.Claim
-	if o.Cause == job.Succeeded && !e.cfg.Logger.Enabled(context.Background(), slog.LevelDebug) {
-		return // the one path that must cost nothing
+	level := slog.LevelInfo
+	switch {
+	case o.Cause == job.Succeeded || t.inTx:
+		level = slog.LevelDebug
+	case o.Cause == job.Held:
+		level = slog.LevelWarn
+	case o.To == job.Dead:
+		level = slog.LevelError
+	}
+	if !e.cfg.Logger.Enabled(context.Background(), level) {
+		return
 	}
 	took := slog.Duration("took", t.Elapsed)
 	if t.inTx {
-		e.log(slog.LevelDebug, "run ended; its handler's transaction decides", c, took)
+		e.log(level, "run ended; its handler's transaction decides", c, took)
 		return
 	}
 	switch o.Cause {
 	case job.Succeeded:
-		e.log(slog.LevelDebug, "job completed", c, took)
+		e.log(level, "job completed", c, took)
 	case job.Failed:
-		level, message := slog.LevelInfo, "job failed and will be retried"
+		message := "job failed and will be retried"
 		attrs := []slog.Attr{took, slog.Int("attempt", int(c.Attempt()))}
 		if o.To == job.Dead {
-			level, message = slog.LevelError, "job is dead"
+			message = "job is dead"
 			attrs = append(attrs, slog.String("reason", string(o.Reason)))
 		} else {
 			attrs = append(attrs, due(o)...)
@@ -61,11 +71,11 @@ func (e *Engine) logTransition(t *Task) {
 		}
 		e.log(level, message, c, attrs...)
 	case job.Held:
-		e.log(slog.LevelWarn, "job held: a person is to decide", c)
+		e.log(level, "job held: a person is to decide", c)
 	case job.Snoozed, job.Deferred, job.Interrupted:
-		e.log(slog.LevelInfo, "job "+o.Cause.String(), c, append(due(o), took)...)
+		e.log(level, "job "+o.Cause.String(), c, append(due(o), took)...)
 	case job.Cancel:
-		e.log(slog.LevelInfo, "job cancelled", c, took)
+		e.log(level, "job cancelled", c, took)
 	case job.Enqueued, job.Claimed, job.Crashed, job.Expired, job.Retried: // no end of a run
 	}
 }

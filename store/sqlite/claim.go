@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -31,6 +32,11 @@ type claimer struct {
 	out    *store.Exchanged
 	heads  []head
 	left   []left
+
+	// What take reads, and how; made once, not for each job.
+	run            *run
+	next           job.Claim
+	scan, scanBody func(row) error
 }
 
 // left is the first job of a lane and priority that was not taken.
@@ -155,6 +161,7 @@ func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, al
 		}
 		c.heads = append(c.heads, head{lane: l, room: room, more: true})
 	}
+	found := 0
 	for i := range c.heads {
 		chunk := min(all.max, c.heads[i].room.max)
 		if n := len(c.heads); n > 1 {
@@ -163,7 +170,9 @@ func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, al
 		if err := c.read(&c.heads[i], priority, chunk); err != nil {
 			return err
 		}
+		found += len(c.heads[i].due)
 	}
+	c.out.Claims = slices.Grow(c.out.Claims, max(0, min(found, all.max)))
 	return nil
 }
 
@@ -269,18 +278,11 @@ func (c *claimer) charge(k *kindRoom) error {
 // take claims one job; a job past its deadline dies instead.
 func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	t := c.t
-	var r *run
-	var claim job.Claim
-	err := t.rows(selClaim, func(row row) error {
-		r = t.scanRun(row)
-		claim.RunAt, claim.Deadline = job.Micros(row.int(runWidth)), job.Micros(row.int(runWidth+1))
-		claim.Attrs, claim.Policy = row.blob(runWidth+2), row.blob(runWidth+3)
-		claim.Memo, claim.Payload = row.blob(runWidth+4), row.blob(runWidth+5)
-		return nil
-	}, num(id))
-	if err != nil || r == nil {
+	c.run = nil
+	if err := t.rows(selClaim, c.scan, num(id)); err != nil || c.run == nil {
 		return false, err
 	}
+	r, claim := c.run, &c.next
 	from := r.state
 	if claim.Deadline != 0 && claim.Deadline <= t.now {
 		c.out.Expired = append(c.out.Expired, id)
@@ -293,7 +295,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 		return false, err
 	}
 	if r.long {
-		if err := t.rows(selBody, func(r row) error { claim.Payload = r.blob(0); return nil }, num(id)); err != nil {
+		if err := t.rows(selBody, c.scanBody, num(id)); err != nil {
 			return false, err
 		}
 	}
@@ -303,8 +305,23 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	claim.ID, claim.Token, claim.Kind, claim.Queue, claim.Priority = id, r.token, r.lane.kind, r.lane.queue, r.priority
 	claim.Life, claim.Counters, claim.CreatedAt, claim.LifeAt, claim.ClaimedAt = r.life, r.counters, r.createdAt, r.lifeAt, t.now
 	claim.Owner, claim.Correlation, claim.Batch = r.owner, r.correlation, r.batch
-	c.out.Claims = append(c.out.Claims, claim)
+	c.out.Claims = append(c.out.Claims, *claim)
 	return true, nil
+}
+
+func (c *claimer) scanRow(row row) error {
+	c.run = c.t.scanRun(row)
+	c.next = job.Claim{
+		RunAt: job.Micros(row.int(runWidth)), Deadline: job.Micros(row.int(runWidth + 1)),
+		Attrs: row.blob(runWidth + 2), Policy: row.blob(runWidth + 3),
+		Memo: row.blob(runWidth + 4), Payload: row.blob(runWidth + 5),
+	}
+	return nil
+}
+
+func (c *claimer) scanLong(row row) error {
+	c.next.Payload = row.blob(0)
+	return nil
 }
 
 func crashMax(n int) int32 { return int32(min(max(n, 1), job.CrashesCeiling)) }
@@ -320,6 +337,7 @@ func (t *txn) exchange(x *store.Exchange) (store.Exchanged, error) {
 		out.Settled[i] = own
 	}
 	c := claimer{t: t, holder: x.Holder, until: t.now.Add(x.Lease), out: &out}
+	c.scan, c.scanBody = c.scanRow, c.scanLong
 	for i := range x.Want {
 		if err := c.serve(&x.Want[i]); err != nil {
 			return store.Exchanged{}, err
