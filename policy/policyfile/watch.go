@@ -17,7 +17,8 @@ type Watcher struct {
 	current atomic.Pointer[File]
 
 	mu   sync.Mutex // of one reload
-	last []byte     // the content that was looked at last, good or not
+	last []byte     // the content that was judged last, good or not
+	seen []byte     // the content of the last look, when it was another one; nil is none
 	lost bool       // the file could not be read the last time
 }
 
@@ -36,12 +37,17 @@ func watch(path string, read func(path string) ([]byte, error)) (*Watcher, error
 // File returns the policy that holds now.
 func (w *Watcher) File() *File { return w.current.Load() }
 
-// Reload looks at the file again. It returns true when another policy holds
-// since then. Mistakes are returned once for each content, the error of a file
-// that cannot be read once until it can: whoever calls it often need not count.
-// In both cases the policy stays. A file that is just being written is either
-// complete, or has mistakes and is looked at again with its next content.
-func (w *Watcher) Reload() (changed bool, err error) {
+// Reload reads the file again, for somebody who says that it is complete. It
+// returns true when another policy holds since then. Mistakes are returned once
+// for each content, the error of a file that cannot be read once until it can:
+// whoever calls it often need not count. In both cases the policy stays.
+func (w *Watcher) Reload() (changed bool, err error) { return w.reload(true) }
+
+// Look is Reload for those who look now and then, and may find a file that is
+// just being written: a content is judged when two looks in a row have found it.
+func (w *Watcher) Look() (changed bool, err error) { return w.reload(false) }
+
+func (w *Watcher) reload(complete bool) (changed bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	data, err := w.read(w.path)
@@ -54,9 +60,14 @@ func (w *Watcher) Reload() (changed bool, err error) {
 	}
 	w.lost = false
 	if w.last != nil && bytes.Equal(data, w.last) {
+		w.seen = nil
 		return false, nil
 	}
-	w.last = data
+	if !complete && (w.seen == nil || !bytes.Equal(data, w.seen)) {
+		w.seen = append([]byte{}, data...) // not nil, even when the file is empty
+		return false, nil
+	}
+	w.last, w.seen = append([]byte{}, data...), nil
 	f, err := Parse(w.path, data)
 	if err != nil {
 		return false, err
@@ -66,8 +77,8 @@ func (w *Watcher) Reload() (changed bool, err error) {
 }
 
 // Run looks at the file with each tick until the context ends or the ticks do.
-// changed is told of each new policy, failed of what Reload returns; either may
-// be nil.
+// changed is told of each new policy, failed of what Look returns; either may be
+// nil.
 func (w *Watcher) Run(ctx context.Context, tick <-chan time.Time, changed func(*File), failed func(error)) {
 	for {
 		select {
@@ -78,7 +89,7 @@ func (w *Watcher) Run(ctx context.Context, tick <-chan time.Time, changed func(*
 				return
 			}
 		}
-		switch again, err := w.Reload(); {
+		switch again, err := w.Look(); {
 		case err != nil && failed != nil:
 			failed(err)
 		case again && changed != nil:

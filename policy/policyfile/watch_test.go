@@ -97,6 +97,36 @@ func TestF9_AFileThatIsAwayKeepsThePolicy(t *testing.T) {
 	}
 }
 
+// A file that grows while it is looked at is judged when it has stopped: its first
+// half is a policy, too, and another one.
+//
+// proves: F9
+func TestF9_HalfWrittenFilesAreNotTakenOver(t *testing.T) {
+	t.Parallel()
+	w := startWatch(t, "name: a\n")
+	look := func(changed, wrong bool, name string) {
+		t.Helper()
+		got, err := w.Look()
+		if got != changed || (err != nil) != wrong || w.File().Spec.Name != name {
+			t.Errorf("changed %v to %s, %v; want %v, %s, a mistake: %v", got, w.File().Spec.Name, err, changed, name, wrong)
+		}
+	}
+	for _, text := range []string{"", "name: b\n", "name: b\ndefault: {max_ret", "name: b\ndefault: {max_retries: 1}\n"} {
+		w.write(text)
+		look(false, false, "a")
+	}
+	look(true, false, "b")
+	look(false, false, "b")
+	w.write("")
+	look(false, false, "b")
+	w.write("name: b\ndefault: {max_retries: 1}\n")
+	look(false, false, "b")
+	w.write("")
+	look(false, false, "b")
+	look(false, true, "b") // it stays so: that is a mistake
+	look(false, false, "b")
+}
+
 func TestWatchRefusesABadFileAtTheStart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "policy.yaml")
@@ -134,6 +164,7 @@ func TestWatcherRuns(t *testing.T) {
 	for n, text := range []string{"name: b\n", "x: y\n", "name: c\n"} {
 		w.write(text)
 		ticks <- time.Time{}
+		ticks <- time.Time{}
 		want := []string{"b", w.path + `:1:1: unknown key "x"; the keys here are `, "c"}[n]
 		if got := <-told; got != want && (len(got) < len(want) || got[:len(want)] != want) {
 			t.Errorf("told %q, want %q", got, want)
@@ -148,7 +179,8 @@ func TestWatcherRuns(t *testing.T) {
 func TestWatcherEndsWithItsTicks(t *testing.T) {
 	t.Parallel()
 	w := startWatch(t, "name: a\n")
-	ticks := make(chan time.Time, 1)
+	ticks := make(chan time.Time, 2)
+	ticks <- time.Time{}
 	ticks <- time.Time{}
 	close(ticks)
 	w.write("name: b\n")

@@ -55,7 +55,6 @@ type life struct {
 	u       float64
 	message *policy.Override
 	attrs   string
-	queue   string
 }
 
 // execute runs failures one after the other, the last again and again, until the

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
 )
 
 // proves: P1
@@ -155,28 +156,34 @@ func TestR5_LongVideosHaveOneRetryOverAllClasses(t *testing.T) {
 	}
 }
 
-// Every class has a text while it is retried and one when it is dead, and they
-// stay true.
+// Every class of every preset has a text while it is retried and one when it is
+// dead, and they stay true.
 //
 // proves: F10
-func TestF10_MessagesOfTranscribe(t *testing.T) {
+func TestF10_Messages(t *testing.T) {
 	t.Parallel()
-	p := load(t, "transcribe", "").Policy
-	for _, class := range p.Classes() {
-		info := p.Info(class)
-		if info.Retrying == "" || info.Dead == "" || info.Operator == "" {
-			t.Errorf("%s: %+v", class, info)
-		}
-		dead := strings.ToLower(info.Dead)
-		for _, promise := range []string{"retry", "tried again", "will be processed", "scheduled", "notified", "soon", "by itself"} {
-			if strings.Contains(dead, promise) {
-				t.Errorf("%s is dead and says %q", class, info.Dead)
+	for _, name := range policyfile.Presets() {
+		p := load(t, name, "").Policy
+		for _, class := range p.Classes() {
+			info := p.Info(class)
+			if info.Retrying == "" || info.Dead == "" || info.Operator == "" {
+				t.Errorf("%s, %s: %+v", name, class, info)
+			}
+			dead := strings.ToLower(info.Dead)
+			for _, promise := range []string{"retry", "retri", "tried again", "will be processed", "attempt is scheduled", "soon", "by itself"} {
+				if strings.Contains(dead, promise) {
+					t.Errorf("%s: %s is dead and says %q", name, class, info.Dead)
+				}
+			}
+			if strings.Contains(dead+strings.ToLower(info.Retrying), "notified") {
+				t.Errorf("%s, %s: nobody was notified: %+v", name, class, info)
+			}
+			if priority := strings.Contains(info.Retrying, "priority queue"); priority != (name == "transcribe" && class == failure.ResourceConstraint) {
+				t.Errorf("%s, %s promises a priority queue: %q", name, class, info.Retrying)
 			}
 		}
-		if strings.Contains(strings.ToLower(info.Retrying), "notified") {
-			t.Errorf("%s: nobody was notified: %q", class, info.Retrying)
-		}
 	}
+	p := load(t, "transcribe", "").Policy
 	for _, class := range []failure.Class{failure.InputExceedsLimits, "VideoExceedsLimits"} {
 		info := p.Info(class)
 		if !strings.Contains(info.Dead, "6+ hours") || !strings.Contains(info.Dead, "10 GB+") || info.Verdict != policy.Permanent {
