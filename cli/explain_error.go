@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/redrive/redrive/failure"
@@ -82,12 +83,16 @@ type question struct {
 	draw     *float64
 }
 
+// sqlState is the form of a SQLSTATE, whose class begins with two signs that a
+// number can be among.
+var sqlState = regexp.MustCompile(`^([0-9][0-9A-Z]|F0|HV|HY|P0|XX)[0-9A-Z][0-9]{2}$`)
+
 func (c *explainFlags) question(a *app) (*question, error) {
 	if c.Error == nil && c.ErrorFile == "" && c.Status == 0 && c.ExitCode == nil && c.Signal == "" && c.Code == "" && !c.Timeout {
 		return nil, usagef("there is nothing to explain; give --error, --error-file, --status, --exit-code, --signal, --code or --timeout")
 	}
 	if err := c.check(); err != nil {
-		return nil, &usageError{err}
+		return nil, err
 	}
 	text, err := c.text(a)
 	if err != nil {
@@ -102,6 +107,9 @@ func (c *explainFlags) question(a *app) (*question, error) {
 	}
 	q.evidence.HTTPStatus, q.evidence.Exit, q.evidence.Signal = c.Status, c.ExitCode, c.Signal
 	q.evidence.Code, q.evidence.ServiceCode = c.Code, c.Code
+	if sqlState.MatchString(c.Code) {
+		q.evidence.SQLState = c.Code
+	}
 	if c.Timeout {
 		q.how, q.stop = policy.ByTimeout, policy.TimeLimit
 	}
@@ -113,7 +121,7 @@ func (c *explainFlags) check() error {
 	var wrong several
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
-			wrong = append(wrong, fmt.Errorf(format, args...))
+			wrong = append(wrong, usagef(format, args...))
 		}
 	}
 	var object map[string]any

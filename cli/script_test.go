@@ -3,16 +3,23 @@ package cli_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite" // the driver of the sql command
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/cli"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/sqlite"
 )
 
 func TestMain(m *testing.M) {
@@ -21,6 +28,7 @@ func TestMain(m *testing.M) {
 			os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
 		},
 		"sql": execSQL,
+		"lib": execLib,
 	})
 }
 
@@ -35,6 +43,38 @@ func execSQL() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// execLib is "lib FILE": a program in Go that takes jobs in and runs them once, with
+// ends that no command has.
+func execLib() {
+	ctx := context.Background()
+	st, err := sqlite.Open(ctx, os.Args[1], nil)
+	if err == nil {
+		err = errors.Join(runLib(ctx, st), st.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func runLib(ctx context.Context, st store.Store) error {
+	client, err := redrive.New(st, &redrive.Config{TempDir: "libtmp", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	for kind, end := range map[string]func() error{
+		"snoozer":   func() error { return failure.Snooze(time.Hour) },
+		"canceller": func() error { return failure.Cancel("the customer is gone") },
+		"panicker":  func() error { panic("index out of range") },
+	} {
+		redrive.HandleRaw(client, kind, func(context.Context, *redrive.Job[[]byte]) error { return end() }, nil)
+		if _, err := client.Enqueue(ctx, redrive.NewRaw(kind, []byte("{}"), nil)); err != nil {
+			return err
+		}
+	}
+	return client.RunDue(ctx)
 }
 
 // TestScripts runs the command as people do: each script of testdata/script

@@ -34,7 +34,7 @@ func (a *app) printDetails(d *details) {
 func (p *page) head(d *details) {
 	title := fmt.Sprintf("Job %d  %s", d.job.ID, clean(d.job.Kind))
 	fmt.Fprintf(p.w, "%s\n\n", p.style.bold(title))
-	sentence := clean(p.sentence(d))
+	sentence := clean(p.sentence(d) + p.pausedNote(d))
 	switch d.job.State {
 	case job.Dead:
 		sentence = p.style.red(sentence)
@@ -76,7 +76,7 @@ func (p *page) sentence(d *details) string {
 		if j.State == job.Retrying {
 			text = "Retrying" + strings.TrimPrefix(text, "Waiting")
 		}
-		return text + p.pausedNote(d)
+		return text
 	case job.Running:
 		return fmt.Sprintf("Running for %s: %s, on %s%s", span(max(0, p.now.Sub(j.ClaimedAt))), next, j.Holder, p.runNote(j))
 	case job.Completed:
@@ -92,7 +92,7 @@ func (p *page) sentence(d *details) string {
 }
 
 func (p *page) pausedNote(d *details) string {
-	if d.queue.Mode != store.Paused {
+	if d.queue.Mode != store.Paused || !d.job.State.Ready() {
 		return ""
 	}
 	return fmt.Sprintf("; queue %s is paused", d.job.Queue)
