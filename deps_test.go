@@ -57,6 +57,8 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 		"database/sql":                  "no SQL type crosses the store's contract",
 		"github.com/alecthomas/kong":    "the command line",
 		"github.com/goccy/go-yaml":      "files are read by the command",
+		"github.com/expr-lang/expr":     "conditions come with policy files",
+		"github.com/santhosh-tekuri":    "a JSON Schema is for tests and editors",
 		"github.com/google/go-cmp":      "test helpers stay out of programs",
 		"go.uber.org/goleak":            "test helpers stay out of programs",
 		"pgregory.net/rapid":            "test helpers stay out of programs",
