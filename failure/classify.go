@@ -94,8 +94,9 @@ func retriable(c Class) bool {
 	switch c {
 	case NetworkTimeout, RateLimitExceeded, TemporaryServiceError, ResourceConstraint, UnknownError, AttemptTimeout, Crash, Panic:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // verdictOf is the verdict of a class, unknown for those that a policy defines.
@@ -161,7 +162,7 @@ func (r *reader) best() int {
 // classification writes down what hit best says, and what it beat.
 func (r *reader) classification(best int) Classification {
 	out := Classification{Class: UnknownError, Hint: r.hint, Code: r.code()}
-	if waits := r.hint > 0 || r.e.RetryAfter > 0; best >= 0 && !(waits && r.hits[best].weight < wFaint) {
+	if waits := r.hint > 0 || r.e.RetryAfter > 0; best >= 0 && (!waits || r.hits[best].weight >= wFaint) {
 		h := &r.hits[best]
 		out.Class, out.Rank, out.Rule, out.Saw = h.class, h.rank, h.rule, h.saw
 		r.refine(&out, h)

@@ -22,12 +22,16 @@ func (r *reader) context(m *matcher) {
 // lines looks at how the lines of a text begin.
 func (r *reader) lines(m *matcher) {
 	frame := false // the last line named a place in a file
+	single := true
+	for i := range m.syms {
+		single = single && m.syms[i].gap != lineGap
+	}
 	worth := int8(0)
 	for i := range m.syms {
 		s := &m.syms[i]
 		if s.gap >= lineGap {
 			line := m.line(i)
-			worth, frame = lineWorth(line, frame, s.gap == textGap)
+			worth, frame = lineWorth(line, frame, single)
 		}
 		r.adjust[i] = worth
 	}
@@ -58,7 +62,7 @@ func (m *matcher) line(i int) string {
 
 // lineWorth tells a line of a stack or of settings from one that says something.
 // After the line of a Python frame comes a line of the program.
-func lineWorth(line string, frame, first bool) (worth int8, isFrame bool) {
+func lineWorth(line string, frame, single bool) (worth int8, isFrame bool) {
 	text := strings.TrimLeft(line, " \t")
 	indented := len(text) < len(line)
 	switch {
@@ -77,10 +81,10 @@ func lineWorth(line string, frame, first bool) (worth int8, isFrame bool) {
 	case isBanner(text, indented):
 		return -inNoise, false
 	}
-	if !first && isAside(text) {
+	if !single && isAside(text) {
 		return -12, false
 	}
-	if !first || strings.Contains(line, " msg=") {
+	if !single {
 		if level := levelOf(text); level < 0 {
 			return level, false
 		}
@@ -142,7 +146,7 @@ func levelOf(text string) int8 {
 // line of a log: no words but names of fields.
 func logHead(head string) bool {
 	words := 0
-	for _, f := range strings.Fields(head) {
+	for f := range strings.FieldsSeq(head) {
 		if isLetterOrDigit(f[0]) && (f[0] < '0' || f[0] > '9') && !strings.ContainsAny(f, "=[]:.") {
 			words++
 		}

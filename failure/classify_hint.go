@@ -58,7 +58,7 @@ func parseWait(text string, unit int64) (time.Duration, bool) {
 			break
 		}
 		text = trimmed[len(word):]
-		if len(text) > 0 && text[0] == ' ' && !(len(text) > 1 && text[1] >= '0' && text[1] <= '9') {
+		if len(text) > 0 && text[0] == ' ' && (len(text) < 2 || text[1] < '0' || text[1] > '9') {
 			break
 		}
 		text = strings.TrimLeft(text, " ")

@@ -14,10 +14,11 @@ type reader struct {
 	e    *Evidence
 	kind string
 
-	hits   []hit
-	exact  bool          // a typed code says exactly what happened
-	hint   time.Duration // the longest wait that the texts ask for
-	traits trait         // of all phrases that were found
+	hits    []hit
+	exact   bool          // a typed code says exactly what happened
+	refused bool          // a mail server has said so for good
+	hint    time.Duration // the longest wait that the texts ask for
+	traits  trait         // of all phrases that were found
 
 	tokens  []scan.Token
 	matcher matcher
@@ -32,7 +33,7 @@ const (
 
 func (r *reader) start(c *Classifier, e *Evidence, kind string) {
 	r.c, r.e, r.kind = c, e, kind
-	r.hits, r.exact, r.hint, r.traits = r.hits[:0], false, 0, 0
+	r.hits, r.exact, r.refused, r.hint, r.traits = r.hits[:0], false, false, 0, 0
 }
 
 // release forgets what it has read, so that no text is kept alive.
@@ -46,8 +47,11 @@ func (r *reader) release() {
 }
 
 // doubted returns how much less words for a passing failure are worth when a
-// typed status says that the request itself was wrong.
+// typed status, or a mail server, says that the request itself was wrong.
 func (r *reader) doubted(class Class) int {
+	if r.refused && retriable(class) {
+		return inHistory
+	}
 	switch r.e.HTTPStatus {
 	case 400, 401, 404, 405, 406, 410, 411, 412, 415, 422:
 		if retriable(class) {

@@ -22,7 +22,7 @@ func said(t *testing.T) (texts []string, accepted [][]failure.Class) {
 			continue
 		}
 		var ok1 []failure.Class
-		for _, c := range strings.Fields(classes) {
+		for c := range strings.FieldsSeq(classes) {
 			ok1 = append(ok1, failure.Class(c))
 		}
 		texts = append(texts, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(text))

@@ -243,7 +243,7 @@ func (m *matcher) textOf(sym int32) string {
 
 // sqlState reads five characters of a text as a SQLSTATE.
 func (r *reader) sqlState(code string, at int32, saw string) {
-	if len(code) != 5 || strings.ToUpper(code) != code || strings.IndexAny(code, "0123456789") < 0 {
+	if len(code) != 5 || strings.ToUpper(code) != code || !strings.ContainsAny(code, "0123456789") {
 		return
 	}
 	if s, ok := sqlClassOf(code); ok {

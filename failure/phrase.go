@@ -17,6 +17,7 @@ import (
 //	service (temporarily)? unavailable   a word or group that may be missing
 //	lost ... connection      up to four words between; ...8 up to eight
 //	error <number>           a placeholder: see placeholders
+//	=cannot                  this word and none that means the same
 //	!(in|of) memory          not directly after one of these words
 //	memory !of               not directly before one of these words; !<number> is any number
 //
@@ -60,6 +61,7 @@ type part struct {
 	gap      int
 	group    [][]part // its alternatives
 	optional bool
+	exact    bool // a word that stands for itself alone
 }
 
 // phrase is a parsed phrase.
@@ -195,10 +197,14 @@ func (p *phraseParser) item(depth int) ([]part, error) {
 	if end < 0 {
 		end = len(p.rest)
 	}
-	word := p.rest[:end]
+	word, exact := strings.CutPrefix(p.rest[:end], "=")
 	p.rest = p.rest[end:]
 	p.words = true
-	return literal(word)
+	parts, err := literal(word)
+	for i := range parts {
+		parts[i].exact = exact
+	}
+	return parts, err
 }
 
 func (p *phraseParser) group(depth int) ([]part, error) {

@@ -230,7 +230,7 @@ func (b *builder) fuse(parts []part) []part {
 	var out []part
 	for i := 0; i < len(parts); {
 		at, end, word := int32(0), 0, int32(0)
-		for j := i; j < len(parts) && parts[j].word != ""; j++ {
+		for j := i; j < len(parts) && parts[j].word != "" && !parts[j].exact; j++ {
 			next, ok := b.fused[fuseKey(at, b.words[parts[j].hash])]
 			if !ok {
 				break
@@ -257,6 +257,9 @@ func (b *builder) numbers(p part) []int32 {
 	}
 	n := b.word(p.hash)
 	out := []int32{n}
+	if p.exact {
+		return out
+	}
 	if at, ok := b.fused[fuseKey(0, n)]; ok {
 		out = append(out, b.means[at]...)
 	}
@@ -304,17 +307,17 @@ func (b *builder) finish(ends []place, out output) {
 // joinWords returns the words of a row as one, "" if that is nothing that
 // somebody would write.
 func joinWords(row []part) string {
-	one := ""
+	var one strings.Builder
 	for _, p := range row {
 		if p.word[0] >= 0x80 {
 			return ""
 		}
-		one += p.word
+		one.WriteString(p.word)
 	}
-	if len(row) < 2 || len(one) < 8 || len(one) > 40 {
+	if len(row) < 2 || one.Len() < 8 || one.Len() > 40 {
 		return ""
 	}
-	return one
+	return one.String()
 }
 
 // sequence adds parts behind places, and returns where they end.

@@ -103,6 +103,7 @@ func (r *matcher) symbols() {
 		case scan.Newline:
 			gap = max(gap, lineGap)
 			continue
+		default:
 		}
 		if dot && !t.Glued {
 			gap = max(gap, stop)
@@ -239,6 +240,7 @@ func (r *matcher) takes(h placeholder, i int) int {
 		if s.kind == scan.Number && i+1 < len(r.syms) && r.unit(h, i+1) {
 			return 2
 		}
+	default:
 	}
 	if is {
 		return 1

@@ -3,6 +3,7 @@ package failure
 // authRules are about who one is.
 var authRules = []rule{
 	{id: "auth.credentials", class: AuthenticationFailure, weight: wStrong + 4, trait: identifiers, phrases: `
+		(E401|ENEEDAUTH|EOTP)
 		(invalid|incorrect|wrong|bad|missing|expired|revoked|no|unknown|unauthorized|inactive|disabled|deleted|fake|rejected|unrecognised|empty|insufficient|outdated|stale|mismatched|compromised|leaked) ...2 (api key|apikey|x api key|access key|access token|auth token|bearer token|authentication|auth|credential|credentials|password|login|client secret|client id|username or password|user name or password|oauth token|refresh token|id token|session token|security token|jwt|jwt token|signature|secret key|authorization header|authorization|auth header|authentication token|authentication credentials|personal access token|service account|hmac|app key|subscription key|login credentials|passphrase|pin|otp|mfa token|user credentials|key id|authenticity token|csrf token|app password|certificate thumbprint|bot token|webhook secret) !(format|timeout|timed out|response received|handler|cipher)
 		(api key|apikey|access key|access token|auth token|bearer token|credential|credentials|password|client secret|oauth token|refresh token|id token|session token|security token|jwt|token|session|secret|signature|login|service account key|authentication token|authentication|cookie|cookies|otp|passcode|ticket|sas|license key) ...3 (is|was|are|has|have|been|were|did|does)? (invalid|incorrect|wrong|expired|revoked|missing|required|rejected|unknown|not match|not recognized|malformed|expired or revoked|disabled|deleted|denied|refused|inactive|mismatch|not match|not accepted|not found|not set|has expired|cannot be verified|verification failed|could not be verified|is not valid|leaked|compromised|unauthorized) !(endpoint|type)
 		(token|session|credential|credentials|password|login|grant|key|signature|assertion|sas|ticket|cookie) (has|is|was|have|had|are)? (already|been)? (expired|revoked|invalidated)
@@ -203,6 +204,8 @@ var permissionRules = []rule{
 		(is|access|error|status|request|operation|forbidden|403|was|are|http|server|returned|code|action) forbidden
 		forbidden !(word|words|character|characters|content|fruit|island|name)`},
 	{id: "permission.word", class: PermissionError, weight: wWeak + 4, phrases: `
+		(read only|readonly|immutable) !(replica|transaction|mode|option)
+		(E403|archived)
 		(denied|denies|deny)
 		notallowed
 		(permission|permissions|privilege|privileges)

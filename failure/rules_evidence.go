@@ -115,7 +115,7 @@ var evidenceRules = []rule{
 		flood wait <number>
 		FLOOD WAIT <number>
 		wait of <number> seconds
-		in <number> (sekunden|minuten|segundos|minutos|secondes|secondi|秒)
+		(in|en|dans|em|tra|через|nach|for) <number> (sekunden|minuten|segundos|minutos|secondes|secondi|秒)
 		<number> 秒 (后|後)
 		a wait of <number>
 		reset after <any>

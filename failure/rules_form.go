@@ -3,6 +3,8 @@ package failure
 // validationRules are about requests that do not have the form required.
 var validationRules = []rule{
 	{id: "validation.field", class: ValidationError, weight: wStatus, trait: identifiers, phrases: `
+		ERESOLVE
+		(extension|option|feature|format|language|plugin|command|filter|encoder|codec|region|size|instance type|sku) ...2 (is|are) unavailable
 		must (be|have|contain|match|start|begin|end|specify|provide|include|consist|set|use|equal|conform|follow|define|come|exist|belong|point|refer|implement|satisfy|declare|at least|all|only|also|fall|lie|not|supply|pass|send|represent|resolve|comply|alternate) !(connected|retried|running|ready|available|logged|authenticated|authorized|signed|an admin|granted|a member|retried|subscribed|verified|the owner|paid)
 		(field|parameter|property|argument|attribute|key|value|column|header|option|variable|param|input|element|setting|query parameter|body|environment variable|env var|flag|name|email|id|type|data|prompt|file|text|model|recipient|address|subject|date|body parameter|path parameter|message|messages|title|content|password|username|url|image|amount|currency|quantity|code|token|version|region|bucket) ...3 (is|are|was|were) (a)? (required|mandatory|missing|invalid|empty|not valid|unknown|unexpected|not allowed|read only|not recognized|unsupported|duplicated|out of range|reserved|ambiguous|immutable|too short|null)
 		(required|mandatory|missing|invalid|unknown|unexpected|unrecognized|extra|duplicate|unsupported|empty|bad|incorrect|malformed|conflicting|ambiguous|undefined|undeclared|illegal|null|blank|wrong|no|absent|deprecated|mutually exclusive|unrecognised) (required|mandatory|value for|values for|or missing|or unknown|or malformed|or empty|or invalid|json|request|query|input|the|body|form|path|user|named|positional|keyword|template)? ...1 (field|fields|parameter|parameters|property|properties|argument|arguments|attribute|attributes|key|keys|column|columns|header|headers|option|options|param|params|element|elements|setting|settings|operator|keyword|token|identifier|variable|enum|directive|placeholder|macro|literal|expression|statement|clause|function|method|command|operand|selector|cast|symbol|character|characters|escape|number|integer|date|datetime|timestamp|timezone|time zone|duration|interval|uuid|guid|boolean|float|decimal|currency|email|email address|phone|phone number|zip|zip code|postal code|iban|regex|regular expression|pattern|xpath|cron|cron expression|timestamp format|date format|object id|objectid|cursor|page token|continuation token|filter|sort|aggregation|json|xml|yaml|toml|csv|html|sql|query|syntax|schema|payload|body|request body|message format|template|tag|attribute value|type|data type|value|values|name|length|range|index|enum value|locale|version|argument type|address|recipient|sender|subject|color|amount|quantity|price|size|id|identifier format|ids|arn|region|resource name|bucket name|model name|model id|role|username|string|utf 8|unicode|byte|encoding|offset|sequence|signature format|hash|coordinates|latitude|geometry|media id|reference format|combination|configuration|config|response format|tool|tool call|message role|schema version|file id|use) !(notfound|of memory|exists|store)
@@ -11,7 +13,7 @@ var validationRules = []rule{
 		(is|are) (a)? required (field|property|parameter|argument|but|and|for|in|when|if|to|by|at|attribute)
 		required but
 		(not|never) (empty|null|negative|zero|positive|blank|none|whitespace|nan|unique|numeric|an integer|a number|a string|a list|an array|an object|a boolean|iterable|a function|callable|hashable|subscriptable|serializable|json serializable|comparable|a function or|a constructor|assignable|in the list|in the allowed|in enum|one of|among|an instance|a multiple|divisible|in range|within range|between|of type|of the form|of form|in the format|in format|in the correct|in the right|well formed|a valid|ascii|alphanumeric|finite|sorted|increasing|defined|initialized|a subset|a power|greater|less|equal|conform|match|compatible|contain|start|begin|end|a json|a positive|a supported|unique|consistent|an allowed|enough values|both|convertible|implement|compile)
-		(validation|schema|constraint|integrity|type|format|syntax|parse|parsing|parser|decode|decoding|encoding|serialization|deserialization|unmarshal|marshal|conversion|cast|casting|mapping|binding|argument|input|data|parameter|semantic|lexical|grammar|compile|compilation|template|rendering) (error|errors|failed|failure|exception|mismatch|violation|violations|problem|violated)
+		(validation|schema|constraint|integrity|type|format|syntax|parse|parsing|parser|decode|decoding|encoding|serialization|deserialization|unmarshal|marshal|cast|casting|mapping|binding|argument|input|data|parameter|semantic|lexical|grammar|compile|compilation|template|rendering) (error|errors|failed|failure|exception|mismatch|violation|violations|problem|violated)
 		(failed|fails|failing|did not pass|does not pass|not pass|violates|violated|break|breaks|violating) ...2 (validation|schema|constraint|verification of input|type check|format check|check constraint|rule|invariant|the contract|assertion)
 		ValidationError
 		ValidationException
@@ -113,7 +115,7 @@ var validationRules = []rule{
 		(method|operation|verb|http method|action|command|feature|function|type|version|parameter|option|query|statement|request|mode|model|field|encoding|value|region|property|image|transaction) ...3 (unsupported|notallowed|not implemented|deprecated|unknown|unrecognized)
 		method not allowed
 		MethodNotAllowed
-		(unsupported|unknown|unrecognized|undefined|invalid|no such|unexpected) (method|operation|action|command|function|procedure|verb|feature|type|version|model|engine|region|parameter value|query|mode|api|api version|instruction|opcode|kind|task|job type|event type|message type|event|step|workflow type|handler|queue type|entity type|field type|media|driver|backend|strategy|algorithm|key|flag|option|argument|enum value|attribute|module option|locale|encoding|job|activity type|subcommand|sub command|mime type|class|protocol version|dialect|adapter|provider)
+		(unsupported|unknown|unrecognized|undefined|invalid|unexpected) (method|operation|action|command|function|procedure|verb|feature|type|version|model|engine|region|parameter value|query|mode|api|api version|instruction|opcode|kind|task|job type|event type|message type|event|step|workflow type|handler|queue type|entity type|field type|media|driver|backend|strategy|algorithm|key|flag|option|argument|enum value|attribute|module option|locale|encoding|job|activity type|subcommand|sub command|mime type|class|protocol version|dialect|adapter|provider)
 		unknown field
 		(job|task|message|event|workflow|activity|command) type ...2 (unknown|unsupported|not registered|is not registered|unrecognized)
 		(no|unknown|missing) (handler|consumer|processor|worker|adapter|converter|serializer|deserializer|codec|resolver|mapping|encoder|operator|function|overload|route|implementation|template|provider|factory|strategy|parser) (is|was|for|registered|found|matches|matching|exists|configured|available|defined|function)
@@ -143,6 +145,21 @@ var validationRules = []rule{
 		(rejected|invalid) ... (contains|characters|format|empty)
 		contains (invalid|illegal|unsupported|forbidden|disallowed|unexpected|non|unknown|no|special|unescaped|duplicate|multiple|both) ...2 (character|characters|value|values|field|fields|data|key|keys|symbols|content type|entries|bytes|elements|parameters)`},
 	{id: "validation.word", class: ValidationError, weight: wWeak - 2, phrases: `
+		(=cannot|=cant) <value>
+		not (a|an) <value>
+		not have (a|an|any) <value>
+		only ...5 (allowed|permitted|accepted|supported)
+		please (enter|provide|specify|select|choose|supply|use a|set)
+		cast ...4 failed
+		division by 0
+		(unsatisfiable|not satisfiable|not satisfy)
+		(unable|cannot) (to)? (recognize|choose|determine|interpret|obtain)
+		for input string
+		no matching
+		(requires|required) <value>
+		default value
+		usage error
+		(is|are) of type
 		(validation|validate|validator)
 		(required|mandatory) !(retry|service|action is|connection)
 		invalid <value>

@@ -77,7 +77,7 @@ var foreignRules = []rule{
 		无法解析`},
 	{id: "foreign.rate", class: RateLimitExceeded, weight: wStrong, phrases: `
 		zu viele (anfragen|anforderungen|verbindungen|aufrufe|versuche)
-		(trop|beaucoup trop) de (requêtes|demandes|connexions|requetes|tentatives)
+		(trop|beaucoup trop) de (requêtes|connexions|requetes|tentatives)
 		demasiadas (solicitudes|peticiones|conexiones|llamadas)
 		demasiados intentos
 		(muitas|demasiadas) (solicitações|requisições|conexões)
@@ -195,7 +195,7 @@ var foreignRules = []rule{
 		(无效|不合法|格式错误|格式不正确|不支持|非法|参数错误|损坏)
 		(無効な|不正な|サポートされていません|破損)
 		(nicht unterstützt|non pris en charge|no compatible|no soportado|não suportado|non supportato|не поддерживается)
-		(beschädigt|corrompu|corrompue|dañado|corrupto|corrompido|danneggiato|повреждён|поврежден)
+		(beschädigt|corrompu|corrompue|dañado|corrompido|danneggiato|повреждён|поврежден)
 		(유효하지 않|잘못된)`},
 	{id: "foreign.validation", class: ValidationError, weight: wStatus - 4, phrases: `
 		(pflichtfeld|erforderliches feld|muss ausgefüllt|darf nicht leer|ist erforderlich|muss (größer|kleiner|positiv|zwischen|mindestens|ein))

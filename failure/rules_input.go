@@ -3,6 +3,8 @@ package failure
 // notFoundRules are about what does not exist.
 var notFoundRules = []rule{
 	{id: "notfound.named", class: NotFound, weight: wStatus + 1, trait: identifiers, phrases: `
+		E404
+		ETARGET
 		NoSuchKey
 		NoSuchBucket
 		NoSuchUpload
@@ -181,6 +183,7 @@ var limitRules = []rule{
 		(request|message|payload|body|upload|file|attachment|entity|packet|object|batch|document|email) size ...3 (exceed|larger|over|above|greater)
 		(request|message|payload|body|upload|file|attachment|entity|packet|object|batch|document|email|image|video|audio) ...3 (exceed|exceeding|larger|over) ...3 (maximum|max|allowed|permitted|size limit|upload limit|byte limit|<size>)`},
 	{id: "limit.size", class: InputExceedsLimits, weight: wStrong + 1, trait: identifiers, phrases: `
+		large (file|files|object|objects|message|attachment) (detected|found|not)
 		(size|length|duration|width|height|resolution|dimensions|dimension|bitrate|depth|aspect ratio|area|pixels|pixel count|bytes|filesize|page count|sample rate|runtime|megapixels|string length|recursion depth|frames) ...4 (exceed|larger|over|above|beyond) ...4 (limit|limits|maximum|max|allowed|<number>|permitted|supported|<size>)
 		(exceed|over|beyond|above|larger|past|than) ...3 (maximum|max|allowed|upload|permitted|allowable|the) ...2 (size|length|duration|dimensions|dimension|resolution|width|height|bytes|file size|pixels|depth|characters|body|payload|filesize|entity|page count|packet|message size|sizes)
 		(maximum|max|permitted|upload|allowable|body|largest|allowed) ...2 (size|length|duration|dimensions|resolution|filesize|file size|payload|message size|packet|entity|bytes) ...3 (exceed|reached|violated|allowed|<size>|supported|permitted)
@@ -245,6 +248,11 @@ var inputRules = []rule{
 		requested (format|quality|content|video|language|subtitle) (is)? unavailable
 		video unavailable`},
 	{id: "input.broken", class: InvalidInput, weight: wStatus + 4, trait: identifiers, phrases: `
+		(not|no) ...1 detected !(within)
+		(signature|rsa|integrity|hash|checksum|package) verification (error|failed)
+		verification (error|failed)
+		sha256 mismatch
+		content sha256mismatch
 		(file|image|video|audio|data|input|archive|document|stream|pdf|jpeg|png|gif|zip|gzip|zlib|header|payload|content|media|page|frame|packet|container|footer|block|object|record|body|upload|track|bitstream|index|checksum|trailer|signature|font|database|segment|chunk|parquet|avro|message|bundle|tar|workbook|spreadsheet|metadata|sample|table|disk image|package|layer) (is|was|are|were|appears|appears to be|may be|seems|seems to be|might be|looks|has been)? (possibly|either)? (corrupt|corrupted|damaged|broken|truncated|malformed|unreadable|undecodable|garbled|incomplete|invalid|not valid|empty|not a valid|missing|unusable|not readable|inconsistent)
 		(corrupt|corrupted|damaged|broken|truncated|malformed|unreadable|garbled|bogus|bad|incomplete) ...2 (file|image|video|audio|data|input|archive|document|stream|pdf|jpeg|png|gif|zip|gzip|zlib|header|payload|content|media|frame|packet|container|block|object|record|index|footer|bitstream|deflate|checksum|magic|segment|message|xref|marker|huffman|chunk|entry|ogg|mp3|mp4|font|metadata|trailer|compressed|input data|upload|central directory|database|page)
 		(invalid|bad|wrong|unknown|unexpected|missing|incorrect|unsupported|unrecognized|no) (file|image|video|audio|media|document|archive|magic|file type|container|codec|jpeg|png|pdf|zip|gzip|signature|stream|pixel|sample|color|colour|mime|mime type|content type|media type|encoding|charset|compression|bitstream|encoder|decoder|input|input data|input file|image data|file format|data found|header|file header|frame|chunk|block type|distance|bit length|central directory|format|format specified|source|resolution|dimensions|aspect|track|extension|file extension|image format|audio format|video format|input format|image type|subtitle|color space|colorspace|bit depth|sample rate|base64|data url|data uri|upload|profile|marker|moov|crc|checksum|compression method|end of file|utf 8|byte order mark|unicode|multibyte|byte sequence|escape sequence|encoding for|locale|language|voice|country code|barcode|qr code|audio file|content encoding|xref|version number|endian|font) !(in request|is a directory)
@@ -252,8 +260,8 @@ var inputRules = []rule{
 		(cannot|error|failure|errors) (while|when)? (decode|decoding|identify|demux|transcode|decompress|unzip|extract|inflate|uncompress|unpack|recognize|render|parse|determine|detect|transcribe|interpret|thumbnail|resize) ...3 (image|video|audio|media|file|pdf|frame|stream|archive|format|document|data|header|page|picture|codec|subtitle|track|bitmap|zip|gzip|thumbnail|content|font|type|duration|dimensions|mime|metadata|samples|packet)
 		(cannot|could not) (identify|decode|decompress|transcode|demux|unzip)
 		error (while)? (decoding|demuxing|splitting|parsing|reading header|opening (filters|encoder|decoder)|initializing (filter|complex|output|filters|encoder|decoder))
-		(decode|decoding|demuxing|demux|transcoding|transcode|decompression|conversion|encoding|unzip) (error|failed|failure) !(conversion failed)
-		(unknown|unsupported|unrecognized|undetected|unidentified|no|unhandled|not a|undetermined) ...2 (format|codec|container|encoding|image type|file type|media type|content type|mime|encoder|decoder|filter|bitstream|compression|profile|color space|extension|demuxer|muxer|protocol|scheme|charset|file|document|delegate|language|voice|sample format|pixel format|feature)
+		(decode|decoding|demuxing|demux|transcoding|transcode|decompression|encoding|unzip) (error|failed|failure) !(conversion failed)
+		(unknown|unsupported|unidentified|unhandled|undetermined) ...2 (format|codec|container|encoding|image type|file type|media type|content type|mime|encoder|decoder|filter|bitstream|compression|profile|color space|extension|demuxer|muxer|protocol|scheme|charset|file|document|delegate|language|voice|sample format|pixel format|feature)
 		(format|codec|container|file type|media type|content type|mime type|protocol|scheme|encoding|extension|file format|image type|document|language|compression|sample rate|resolution|color space|pixel format|audio|image|file|type|document format|charset|version|url|codec id) ...2 (is|are|was)? (unsupported|unknown|not recognized|unrecognized|not recognised|not accepted|not decodable|not enabled|not compiled)
 		(cannot|could not|unable to) (find|read|determine|detect) ...2 (codec|stream|duration|format|audio|video|dimensions|header|frame|keyframe|sync)
 		(no|missing|zero|without|lacks|contains no|0|not any) (audio|video|usable|valid|decodable|media|image|speech|text|face|faces|frames|streams|tracks|subtitle|readable|playable) (stream|streams|track|tracks|data|frames|detected|found|content|channel|input|samples|layer)?

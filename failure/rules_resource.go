@@ -94,7 +94,7 @@ var resourceRules = []rule{
 	{id: "resource.pool", class: ResourceConstraint, weight: wStrong + 2, trait: identifiers, phrases: `
 		TOO MANY PARTS
 		too many (parts|merges|mutations|bulk|scroll contexts|search contexts|shards open)
-		(connection|thread|worker|session|buffer|db|database|client|memory|object|channel|http|redis|browser|queue) pool ...5 (exhausted|timeout|full|limit|reached|overflow|empty|depleted|max|saturated|starved|wait)
+		(connection|thread|worker|session|buffer|db|database|client|memory|object|channel|http|redis|browser|queue) pool ...2 (exhausted|timeout|full|limit|reached|overflow|empty|depleted|max|saturated|starved|wait)
 		(timed out|timeout|waiting|waited|wait|unable|cannot|could not|failed) ...6 (connection|slot|session|client|resource|worker) from (the)? (connection)? pool
 		(acquire|acquiring|obtain|get|checkout|getting|borrow|obtaining|fetch) (a|an|the)? ...2 (connection|client|session|slot|worker|lease) ...3 (timeout|pool|timed out|failed|within|slot)
 		(connection|request) is not available request timed out

@@ -208,7 +208,7 @@ var transportRules = []rule{
 		name not resolved
 		(host|hostname|domain|name|address) lookup (failed|failure|error|timed out)
 		(cannot|could not|error|failed|unable to) (resolve|resolving|lookup|look up) ...3 (host|hostname|name|address|domain|proxy|dns|server|endpoint|<host>)
-		could not be resolved
+		(host|hostname|name|domain|address|server|<host>) ...2 (could not|cannot|can not) be resolved
 		cannot resolve !(dependency|dependencies|module|symbol|reference|type|variable|import|path|conflict|package|plugin)
 		(temporary|transient) (failure|error) in name resolution
 		(cannot|could not) (resolve|look up) <host>

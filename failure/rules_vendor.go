@@ -108,8 +108,6 @@ var databaseRules = []rule{
 		NoHostAvailable
 		NoServersAvailable
 		(unavailable|write timeout|read timeout|overloaded) exception
-		WriteTimeout
-		ReadTimeout
 		(cannot|could not) achieve consistency
 		(not)? enough replicas
 		replication (lag|behind|is behind|slot is active)

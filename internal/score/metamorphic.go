@@ -180,6 +180,7 @@ func otherHosts(text string) string {
 			}
 		case scan.Email:
 			other = "somebody@example.org"
+		default:
 		}
 		if other != "" {
 			b.WriteString(text[last:t.Start])
