@@ -257,7 +257,7 @@ func probed(path, value string) string {
 	return nested(path, value)
 }
 
-// proves: R1
+// part of: R1
 func TestR1_TheWaitsOfThePage(t *testing.T) {
 	t.Parallel()
 	for _, row := range tableRows(t, "^`\\{.*(waits|first)", 3) {
@@ -277,8 +277,8 @@ func TestR1_TheWaitsOfThePage(t *testing.T) {
 	}
 }
 
-// proves: P1, P2, P3, P4, P5
-func TestP_TheFiguresOfThePage(t *testing.T) {
+// part of: P1, P2, P3, P4, P5
+func TestPolicy_TheFiguresOfThePage(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, row := range tableRows(t, "^`(default|transcribe|render|ocr|watermark|chat)`$", 5) {
@@ -307,7 +307,7 @@ func TestP_TheFiguresOfThePage(t *testing.T) {
 	}
 }
 
-// proves: R5
+// part of: R5
 func TestR5_TheConditionsOfThePage(t *testing.T) {
 	t.Parallel()
 	attrs := regexp.MustCompile("(?s)the attributes `(\\{.*?\\})`").FindStringSubmatch(read(t, "policy.md"))
@@ -327,7 +327,7 @@ func TestR5_TheConditionsOfThePage(t *testing.T) {
 	}
 }
 
-// proves: F8
+// part of: F8
 func TestF8_ThePhrasesOfThePage(t *testing.T) {
 	t.Parallel()
 	rows := tableRows(t, "^`[a-z!(][^`]*[a-z?>]`$", 3)
@@ -380,7 +380,7 @@ rules:
 // The figures that stand beside the policy are those of the systems.
 //
 // part of: P1, P2, P4
-func TestP_WhatStandsBesideThePolicy(t *testing.T) {
+func TestPolicy_WhatStandsBesideThePolicy(t *testing.T) {
 	t.Parallel()
 	_, configs := policyBlocks(t)
 	var c []*config.Config

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/redrive/redrive/policy/policyfile"
+	"github.com/redrive/redrive/policy/preset"
 )
 
 // validator is the published schema, in the hands of a program that knows JSON
@@ -160,6 +161,28 @@ func TestF9_TheFullFileIsValid(t *testing.T) {
 	t.Parallel()
 	if err := valid(t, validator(t), full(t)); err != nil {
 		t.Error(err)
+	}
+}
+
+// proves: F9
+func TestF9_PresetsAreValid(t *testing.T) {
+	t.Parallel()
+	schema := validator(t)
+	for _, name := range preset.Names() {
+		text, _ := preset.Text(name)
+		if err := valid(t, schema, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// The schema lists them.
+	var root struct {
+		Properties struct{ Extends struct{ Enum []string } }
+	}
+	if err := json.Unmarshal(policyfile.Schema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(slices.Sorted(slices.Values(policyfile.Presets())), slices.Sorted(slices.Values(root.Properties.Extends.Enum))); d != "" {
+		t.Errorf("presets (-there +in the schema):\n%s", d)
 	}
 }
 

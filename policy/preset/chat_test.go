@@ -28,7 +28,9 @@ func chatRetried() (all []figures) {
 	return all
 }
 
-// proves: P5, F2
+// proves: P5
+//
+// part of: F2
 func TestP5_Chat_F2(t *testing.T) {
 	t.Parallel()
 	p := load(t, "chat", "").Policy
@@ -48,7 +50,9 @@ func TestP5_TheOtherBaseIsASetting(t *testing.T) {
 	}
 }
 
-// proves: P5, F5
+// proves: P5
+//
+// part of: F5
 func TestP5_AllElseIsDeadAtOnce_F5(t *testing.T) {
 	t.Parallel()
 	p := load(t, "chat", "").Policy
@@ -103,7 +107,7 @@ func TestP5_AllFailuresCount(t *testing.T) {
 	}
 }
 
-// proves: Q14
+// part of: Q14
 func TestQ14_WordsOfChat(t *testing.T) {
 	t.Parallel()
 	w := load(t, "chat", "").Spec.Words

@@ -39,7 +39,9 @@ func TestP3_OcrCalls(t *testing.T) {
 	}
 }
 
-// proves: P3, F6
+// proves: P3
+//
+// part of: F6
 func TestP3_WhatEndsACallAtOnce_F6(t *testing.T) {
 	t.Parallel()
 	p := load(t, "ocr", "").Policy
@@ -75,7 +77,9 @@ func TestP3_OcrJobs(t *testing.T) {
 // A hint up to the cap of the call is slept, a longer one ends the call, so that
 // the job takes it over; nothing cuts it.
 //
-// proves: P3, R3
+// proves: P3
+//
+// part of: R3
 func TestP3_HintsOfCalls_R3(t *testing.T) {
 	t.Parallel()
 	p := load(t, "ocr", "").Policy
@@ -99,7 +103,7 @@ func TestP3_HintsOfCalls_R3(t *testing.T) {
 	}
 }
 
-// proves: R8
+// part of: R8
 func TestR8_StagesOfOcr(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"google_vision", "storage", "openai", "document"}

@@ -75,7 +75,7 @@ func TestP2_AllFailuresCount(t *testing.T) {
 	}
 }
 
-// proves: Q14
+// part of: Q14
 func TestQ14_WordsOfRender(t *testing.T) {
 	t.Parallel()
 	w := load(t, "render", "").Spec.Words

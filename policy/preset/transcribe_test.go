@@ -105,7 +105,7 @@ func TestP1_TheWaitsAfterARateLimitAreLongerThanARun(t *testing.T) {
 	}
 }
 
-// proves: R5
+// part of: R5
 func TestR5_VideosByLength(t *testing.T) {
 	t.Parallel()
 	p := load(t, "transcribe", "").Policy
@@ -136,7 +136,7 @@ func TestR5_VideosByLength(t *testing.T) {
 
 // At most one retry over all classes, and it keeps the wait of its class.
 //
-// proves: R5
+// part of: R5
 func TestR5_LongVideosHaveOneRetryOverAllClasses(t *testing.T) {
 	t.Parallel()
 	p := load(t, "transcribe", "").Policy
@@ -194,7 +194,7 @@ func TestF10_Messages(t *testing.T) {
 
 // Handlers may use the name that users know.
 //
-// proves: F4
+// part of: F4
 func TestF4_VideoExceedsLimits(t *testing.T) {
 	t.Parallel()
 	p := load(t, "transcribe", "").Policy
@@ -204,7 +204,7 @@ func TestF4_VideoExceedsLimits(t *testing.T) {
 	}
 }
 
-// proves: R8
+// part of: R8
 func TestR8_StagesOfTranscribe(t *testing.T) {
 	t.Parallel()
 	for stage, enforced := range map[string]map[string]bool{
@@ -225,7 +225,7 @@ func TestR8_StagesOfTranscribe(t *testing.T) {
 	}
 }
 
-// proves: Q14
+// part of: Q14
 func TestQ14_WordsOfTranscribe(t *testing.T) {
 	t.Parallel()
 	w := load(t, "transcribe", "").Spec.Words

@@ -8,7 +8,9 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// proves: P4, F7
+// proves: P4
+//
+// part of: F7
 func TestP4_Watermark_F7(t *testing.T) {
 	t.Parallel()
 	p := load(t, "watermark", "").Policy
@@ -61,7 +63,7 @@ func TestP4_TheLimitIsSystemWide(t *testing.T) {
 	}
 }
 
-// proves: R7
+// part of: R7
 func TestR7_DetectIsNotRetried(t *testing.T) {
 	t.Parallel()
 	p := load(t, "watermark", "").Policy
@@ -72,7 +74,7 @@ func TestR7_DetectIsNotRetried(t *testing.T) {
 	}
 }
 
-// proves: F7
+// part of: F7
 func TestF7_TheSameEvidenceByKind(t *testing.T) {
 	t.Parallel()
 	p := load(t, "watermark", `
@@ -86,7 +88,7 @@ classify:
 	}
 }
 
-// proves: Q14
+// part of: Q14
 func TestQ14_WordsOfWatermark(t *testing.T) {
 	t.Parallel()
 	w := load(t, "watermark", "").Spec.Words
