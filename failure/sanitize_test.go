@@ -3,6 +3,7 @@ package failure_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -67,7 +68,7 @@ var sentences = []string{
 	"request https:\\/\\/api.example.com\\/v1?key=%s\\u0026x=1 failed",
 }
 
-// proves: F11
+// part of: F11
 func TestF11_KeysByTheirShape(t *testing.T) {
 	t.Parallel()
 	for name, canary := range canaries {
@@ -102,7 +103,7 @@ func leaks(text, secret string) bool {
 // The secret in these texts is what is between « and »; it has no shape of its
 // own.
 //
-// proves: F11
+// part of: F11
 func TestF11_SecretsByNameAndPlace(t *testing.T) {
 	t.Parallel()
 	for _, marked := range []string{
@@ -188,7 +189,7 @@ rS7UvW2Yz01x3456B89abCdeFgh1jKlmn0pQr5tuV3xyzA8CDeFGh9JKlMN0PqR2
 TUVWXYZcanary==
 -----END RSA PRIVATE KEY-----`
 
-// proves: F11
+// part of: F11
 func TestF11_PEM(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(pemKey, "\n")
@@ -216,7 +217,7 @@ func TestF11_PEM(t *testing.T) {
 	}
 }
 
-// proves: F11
+// part of: F11
 func TestF11_PathsAndAddresses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ text, want string }{
@@ -254,7 +255,7 @@ func TestF11_PathsAndAddresses(t *testing.T) {
 	}
 }
 
-// proves: F11
+// part of: F11
 func TestF11_WhatStays(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -306,7 +307,7 @@ func TestF11_Options(t *testing.T) {
 // A secret is put at every place around the cuts of a long text: of Message,
 // which is the first to cut, and of the sanitiser itself.
 //
-// proves: F11
+// part of: F11
 func TestF11_CutsDivideNoSecret(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("the frame was dropped, ", 5000)
@@ -386,6 +387,55 @@ func TestF11_StandardError(t *testing.T) {
 	}
 	if got := failure.SanitizeStderr([]byte(strings.Repeat("x", failure.StderrMax)), nil); len(got) != 0 {
 		t.Errorf("the rest of a cut word stays: %d bytes", len(got))
+	}
+}
+
+// A secret is found whatever stands around it, and what was replaced stays
+// replaced: texts are put together by chance.
+//
+// part of: F11
+func TestF11_SecretsAmongAnything(t *testing.T) {
+	t.Parallel()
+	around := []string{" ", "\n", ": ", "=", ":", ",", "; ", "\"", "'", "(", ")", "[", "]", "{", "}", "<", ">", "|", "&", "?", "#", "/", "\\", "\\n", "\\\"", "-", "--", "_",
+		".", "..", "@", "%", "%20", "$", "*", "`", "“", "…", " — ", "0", "a", "Z", "x1", "1.2", "10.0.0.1", "/tmp/x", "C:\\a b\\c", "https://h/", "bob@x.com", "password",
+		"token ", "key=", "id ", "Bearer ", "-u ", "[PATH]", "[REDACTED]", "[IP]", "-----BEGIN X-----", "-----END X-----", "é", "连", "mysql -px ", "at ", "tcp(", "@tcp("}
+	const symbols, quoted = "!$%^*+-_=.~@#/:?|abcXYZ019", "!$%^*+-_=.~@#/:?|abcXYZ019 ,;&()[]{}"
+	contexts := []struct{ format, chars string }{
+		{"password=%s ", symbols}, {"password: %s\n", symbols}, {`"password":"%s"`, quoted}, {`\"password\":\"%s\"`, quoted}, {"DB_PASSWORD='%s'", quoted},
+		{"token=%s\n", symbols}, {"api_key=%s ", symbols}, {"x-api-key: %s\n", symbols}, {"Authorization: Bearer %s\n", "abcXYZ019-._~+/="},
+		{"Authorization: Basic %s\n", "abcXYZ019+/="}, {"{Password:%s Next:1}", "!$^*+-_=.~?abcXYZ019"}, {"<password>%s</password>", quoted},
+		{"--password %s ", "abcXYZ019!$%^*+_.~"}, {"curl -u bob:%s x", symbols}, {"Password=%s;Server=x", symbols}, {"Cookie: sid=%s; a=b\n", symbols},
+		{"https://h/?token=%s&x=1 ", "abcXYZ019-._~%!*()"}, {"https://u:%s@h/x ", "!$^*+-_=.~abcXYZ"}, {"redis://:%s@h ", "!$^*+-_=.~#?/abcXYZ"},
+		{"app:%s@tcp(db:1)/x ", "!$^*+-_=.~#?abcXYZ019"},
+	}
+	random := rand.New(rand.NewSource(1))
+	pick := func(n int) string {
+		var b strings.Builder
+		for range random.Intn(n) {
+			b.WriteString(around[random.Intn(len(around))])
+		}
+		return b.String()
+	}
+	chars := func(set string) string {
+		b := make([]byte, random.Intn(6))
+		for i := range b {
+			b[i] = set[random.Intn(len(set))]
+		}
+		return string(b)
+	}
+	for range 50_000 {
+		c := contexts[random.Intn(len(contexts))]
+		text := "x " + fmt.Sprintf(c.format, "a"+chars(c.chars)+"CaNaRy"+chars(c.chars)) + pick(5)
+		if random.Intn(2) == 0 {
+			text = pick(6) + " " + fmt.Sprintf(c.format, "hunterCaNaRy7") + pick(5)
+		}
+		got := failure.Sanitize(text, nil)
+		if strings.Contains(got, "CaNaRy") {
+			t.Errorf("%q leaks: %q", text, got)
+		}
+		if again := failure.Sanitize(got, nil); again != got {
+			t.Errorf("%q gives %q, which gives %q", text, got, again)
+		}
 	}
 }
 

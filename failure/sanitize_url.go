@@ -99,13 +99,9 @@ func (w *urlWriter) authority(start int) int {
 	}
 	at := strings.LastIndexByte(u[start:end], '@')
 	colon := passwordColon(u[start:end])
-	switch {
-	case at >= 0 && !w.web() && colon >= 0 && colon < at, at < 0 && colon >= 0:
-		// The password may have slashes, question marks and more of @.
-		if last := strings.LastIndexByte(u[start:], '@'); last > at {
-			at = last
-			end = max(end, start+at+1+authorityLength(u[start+at+1:]))
-		}
+	if last := strings.LastIndexByte(u[start:], '@'); last > at && w.passwordGoesOn(u[start:start+last], at, colon) {
+		at = last
+		end = start + at + 1 + authorityLength(u[start+at+1:])
 	}
 	if at >= 0 {
 		w.user(start, start+at)
@@ -122,6 +118,20 @@ func (w *urlWriter) authority(start int) int {
 	}
 	w.hosts(start, end)
 	return end
+}
+
+// passwordGoesOn reports whether the '@' at the end of what is before is that of
+// a password which has slashes, question marks or an @ of its own: there is a
+// ':' that no port follows, and the scheme is not one whose paths have an @.
+func (w *urlWriter) passwordGoesOn(before string, at, colon int) bool {
+	if colon >= 0 {
+		return at < 0 || !w.web() && colon < at
+	}
+	if at >= 0 || w.web() {
+		return false
+	}
+	first := strings.IndexByte(before, ':')
+	return first >= 0 && (first+1 == authorityLength(before) || !strings.ContainsAny(before, "?="))
 }
 
 func authorityLength(rest string) int {
@@ -323,10 +333,15 @@ func (w *urlWriter) parameter(name string, i, j int) {
 
 // nestedSecret reports whether an escaped URL in a parameter has a secret.
 func nestedSecret(value string) bool {
-	for {
-		n := strings.Index(strings.ToUpper(value), "%3D")
+	for i := 0; ; i++ {
+		n := strings.Index(value[i:], "%3")
 		if n < 0 {
 			return false
+		}
+		n += i
+		i = n
+		if n+2 >= len(value) || value[n+2] != 'D' && value[n+2] != 'd' {
+			continue
 		}
 		name := n
 		for name > 0 && value[name-1] != '%' && value[name-1] != '.' {
@@ -335,15 +350,10 @@ func nestedSecret(value string) bool {
 		if name > 0 && value[name-1] == '%' && n-name > 2 {
 			name += 2 // its two digits
 		}
-		rest := value[n+3:]
-		end := strings.IndexByte(rest, '%')
-		if end < 0 {
-			end = len(rest)
-		}
-		if scan.SecretParameter(value[name:n], rest[:end]) {
+		nested, _, _ := strings.Cut(value[n+3:], "%")
+		if scan.SecretParameter(value[name:n], nested) {
 			return true
 		}
-		value = rest
 	}
 }
 

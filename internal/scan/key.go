@@ -28,7 +28,7 @@ func strengthOf(text string) strength {
 		}
 	}
 	name := buf[n:]
-	if len(name) < 3 {
+	if len(name) < 2 {
 		return noKey
 	}
 	for _, k := range keyNames[name[len(name)-1]&0x7f] {
@@ -66,7 +66,7 @@ type keyName struct {
 // longer before the shorter.
 var keyNames = keysByLast([]keyName{
 	{"password", anywhere, sureKey}, {"passwd", anywhere, sureKey}, {"oldpwd", alone, folderKey}, {"pwd", alone, folderKey},
-	{"pwd", anywhere, sureKey}, {"passphrase", anywhere, sureKey}, {"passcode", anywhere, sureKey}, {"pass", asWord, sureKey},
+	{"pwd", anywhere, sureKey}, {"passphrase", anywhere, sureKey}, {"passcode", anywhere, sureKey}, {"pass", asWord, sureKey}, {"pw", asWord, sureKey},
 	{"secret", anywhere, sureKey}, {"secretkeybase", anywhere, sureKey},
 	{"apikey", anywhere, sureKey}, {"accesskey", anywhere, sureKey}, {"secretkey", anywhere, sureKey}, {"privatekey", anywhere, sureKey},
 	{"accountkey", anywhere, sureKey}, {"signingkey", anywhere, sureKey}, {"encryptionkey", anywhere, sureKey},
@@ -146,8 +146,9 @@ func (s *scanner) named(start, end int) (from, to int) {
 type link struct {
 	value int // where the value begins; 0 is no link
 	// tight says that this is data, no sentence: key=value, "key": "value".
-	tight bool
-	bare  bool // nothing but a space and the value's quote
+	tight   bool
+	bare    bool // nothing but a space and the value's quote
+	element bool // of XML: the value goes on to the next tag
 }
 
 func (s *scanner) link(start, end int) link {
@@ -166,8 +167,14 @@ func (s *scanner) link(start, end int) link {
 		i++
 	}
 	switch c := s.at(i); {
-	case c == '=' && s.at(i+1) != '=':
+	case c == '=':
 		i++
+		if s.at(i) == '=' && (s.is(i+1)&cBlank != 0 || isQuote(s.at(i+1))) { // a comparison
+			i++
+		}
+		if i == end+1 && s.at(i) == ' ' && s.nameAt(s.skipSpaces(i)) { // empty: PASSWORD= HOST=db
+			return link{}
+		}
 		if s.at(i) == '>' {
 			i++
 		}
@@ -177,7 +184,7 @@ func (s *scanner) link(start, end int) link {
 	case c == ':' && s.at(i+1) != ':' && !(s.at(i+1) == '/' && s.at(i+2) == '/'):
 		return link{value: i + 1, tight: quoted || s.is(i+1)&cBlank == 0}
 	case c == '>' && start > s.base && (s.text[start-1] == '<' || s.text[start-1] == ':'):
-		return link{value: i + 1, tight: true}
+		return link{value: i + 1, tight: true, element: true}
 	case c == ',' && quoted && start > s.base && s.text[start-1] == '-': // "--password", "x"
 		return link{value: i + 1, tight: true}
 	case c == ',' && quoted:
@@ -236,7 +243,7 @@ func (s *scanner) spaced(start, end int) (from, to int) {
 	case last == 'd' || last == 'e':
 		if hasFoldSuffix(s.text[start:end], "password") || hasFoldSuffix(s.text[start:end], "passphrase") {
 			from, to = end+1, s.valueEnd(end+1)
-			if s.looksSecret(from, to) {
+			if s.looksSecret(from, to) && s.at(to) != ':' && s.at(to) != '=' && strings.ContainsAny(s.text[from:to], "0123456789") {
 				return from, to
 			}
 		}

@@ -130,6 +130,8 @@ func (s *scanner) option(i int) (from, to int) {
 		return i, i
 	}
 	switch {
+	case i > s.base && s.text[i-1] == '-':
+		return i, i
 	case s.at(i+1) == 'p' && s.is(i+2)&cBlank == 0 && s.command("mysql", "mariadb"):
 		from = i + 2
 	case (s.at(i+1) == 'p' || s.at(i+1) == 'a') && s.at(i+2) == ' ' && s.command("sshpass", "redis"):

@@ -59,12 +59,27 @@ func (s *scanner) segmentEnd(i int) int {
 		switch c := s.at(i); {
 		case pathChar(c):
 			i++
-		case c == '\\' && s.at(i+1) == ' ':
+		case c == '\\' && s.at(i+1) == ' ' && !s.keyAt(i+2):
 			i += 2
 		default:
 			return i
 		}
 	}
+}
+
+// keyAt reports whether the name of a secret is at i.
+func (s *scanner) keyAt(i int) bool {
+	j := i
+	for j < i+48 && s.is(j)&(cAlnum|cJoin) != 0 {
+		j++
+	}
+	return strengthOf(s.text[i:max(i, min(j, len(s.text)))]) != noKey || s.at(j) == ':' && strings.IndexByte(s.text[j:s.chunkTo(j)], '@') > 0
+}
+
+func (s *scanner) chunkTo(i int) int {
+	for limit := i + 64; i < limit && i < len(s.text) && classOf[s.text[i]]&cBlank == 0; i++ {
+	}
+	return i
 }
 
 func pathChar(c byte) bool {

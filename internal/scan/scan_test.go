@@ -2,8 +2,10 @@ package scan_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -103,6 +105,93 @@ func TestHashWord_Stems(t *testing.T) {
 	for _, pair := range [][2]string{{"status", "statu"}, {"string", "str"}, {"need", "ne"}, {"fail", "file"}, {"this", "thi"}, {"deny", "den"}} {
 		if scan.HashWord(pair[0]) == scan.HashWord(pair[1]) {
 			t.Errorf("%q and %q are alike", pair[0], pair[1])
+		}
+	}
+}
+
+// nasty are texts that make a reader look ahead in vain when they are repeated.
+var nasty = []string{
+	"a.", "a-", "a/", "a:", "a@", "a=", "x:y@", "ax:y@b ", "x:y@,", "a.b@", "user:p/w@", "https://", "a://b:c", "http://a)", "http://x:y\"", "jdbc:", "jdbc:a://",
+	"C:\\a b ", "C:\\)", "\\\\a\\", "\\", "/a", "'/a ", "~/", "./", "../", "1.", "1:", "1-", "1/", "1,234", "::", "fe80::", "a:b:", "password=", "password:", "token=\"a ",
+	"token='x'a ", "\"Authorization: ", "Cookie: ", "Cookie:a=", "Bearer ", "pass:is:", "PWD=/", "--token ", "-u ", "-u a:", "mysql -p", "<password>", "-----BEGIN ", "-----END ",
+	"-----BEGIN A-----", "-----END A-----", "-----BEGIN A-----\nMIIE\n", "sk-", "eyJ", "AKIA", "Ab1", "AbC1xY2z", "é", "连", "[", "[PATH]", "{\"name\":\"PASSWORD\",\"v\":", "don't ",
+	"X", "xX", "1a", "\x1b[", "\xff", "\u2028", "@tcp(", "u:p@tcp(", "a b", "\\n", "\\u0041", "\\\"", "?a=1&", "key AbCdEf1234567890abcd ",
+}
+
+// Twice as long a text takes about twice as long, not four times.
+func TestTokens_TakeLinearTime(t *testing.T) {
+	t.Parallel()
+	var dst []scan.Token
+	best := func(text string) time.Duration {
+		least := time.Hour
+		for range 3 {
+			start := time.Now()
+			dst = scan.Tokens(dst[:0], text)
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	const short, long = 4 << 10, 64 << 10
+	for _, piece := range nasty {
+		small, large := strings.Repeat(piece, short/len(piece)), strings.Repeat(piece, long/len(piece))
+		ratio := 0.0
+		for range 5 { // the machine may be busy with something else
+			ratio = float64(best(large)) / float64(best(small))
+			if ratio < 4*long/short {
+				break
+			}
+		}
+		if ratio >= 4*long/short {
+			t.Errorf("%q: a text that is %d times as long takes %.0f times as long", piece, long/short, ratio)
+		}
+	}
+}
+
+func TestTokens_LooksAtBothEndsOfALongText(t *testing.T) {
+	t.Parallel()
+	text := "first " + strings.Repeat("x ", 1<<20) + "last"
+	tokens := scan.Tokens(nil, text)
+	if got := tokens[0].Text(text); got != "first" {
+		t.Errorf("begins with %q", got)
+	}
+	if got := tokens[len(tokens)-1].Text(text); got != "last" {
+		t.Errorf("ends with %q", got)
+	}
+	if len(tokens) > scan.Max/2+2 {
+		t.Errorf("%d tokens", len(tokens))
+	}
+	gaps := 0
+	for _, tok := range tokens {
+		if tok.Kind == scan.Newline {
+			gaps++
+		}
+	}
+	if gaps != 1 {
+		t.Errorf("%d gaps", gaps)
+	}
+}
+
+func TestTokens_Numbers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		want int64
+	}{
+		{"404", 404}, {"(503)", 503}, {"007", 7}, {"1.5", -1}, {"1,234", -1}, {"$404", -1}, {"123456789012345678", 123456789012345678}, {"1234567890123456789", -1},
+		{"404.", 404}, {"404:", 404}, {"status=404", 404}, {"status:404", 404}, {"http_404", 404}, {"404s", 404},
+	} {
+		tokens := scan.Tokens(nil, tt.text)
+		i := slices.IndexFunc(tokens, func(tok scan.Token) bool { return tok.Kind == scan.Number })
+		if i < 0 || tokens[i].Num != tt.want {
+			t.Errorf("%q: want %d, got %+v", tt.text, tt.want, tokens)
+		}
+	}
+	for _, text := range []string{"10.0.0.1:404", "host.example.com:404", "localhost:404", "main.go:404", "/srv/x.py:404:503", "404:503", "1.404.2", "v1.404", "12:30:404",
+		"2026-04-04", "2026/404/5", "errors.404.x", "404abcdef", "req_404abc503def", "[::1]:404", "https://x.example/404", "404-503", "x404@example.com"} {
+		for _, tok := range scan.Tokens(nil, text) {
+			if tok.Kind == scan.Number && tok.Num >= 0 {
+				t.Errorf("%q has the number %d", text, tok.Num)
+			}
 		}
 	}
 }

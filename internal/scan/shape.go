@@ -111,7 +111,7 @@ func (s *scanner) blob(i int) (int, Kind) {
 	}
 	j := i
 	var run blobRun
-	for s.is(j)&(cAlnum|cJoin) != 0 || s.at(j) == '+' || s.at(j) == '/' || s.at(j) == '=' && s.is(j+1)&cAlnum == 0 {
+	for blobChar(s.at(j)) || s.at(j) == '=' && (s.at(j+1) == '=' || !blobChar(s.at(j+1))) {
 		run.add(classOf[s.text[j]])
 		j++
 	}
@@ -139,6 +139,8 @@ func (s *scanner) blob(i int) (int, Kind) {
 	}
 	return j, ID
 }
+
+func blobChar(c byte) bool { return classOf[c]&(cAlnum|cJoin) != 0 || c == '+' || c == '/' }
 
 // blobRun counts the characters of a blob, and how often their class changes.
 type blobRun struct {

@@ -65,7 +65,7 @@ func (s *scanner) passwordEnd(i, j int) int {
 func (s *scanner) urlChars(i int) int {
 	for ; i < s.chunkEnd; i++ {
 		switch s.text[i] {
-		case '"', '\'', '<', '>', '`', '|':
+		case '"', '\'', '<', '>', '`':
 			return i
 		case '\\':
 			if s.at(i+1) != '/' && !strings.HasPrefix(s.text[i:], `\u00`) {

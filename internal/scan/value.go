@@ -6,6 +6,12 @@ import "strings"
 func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	i := s.skipSpaces(l.value)
 	none := i
+	if l.element {
+		if n := strings.IndexByte(s.text[i:min(len(s.text), i+elementMax)], '<'); n > 0 && !s.skips(i, level) && s.isSecret(i, i+n, level, '<', l) {
+			return i, i + n
+		}
+		return none, none
+	}
 	if s.at(i) == '[' { // a list, as Go writes headers
 		if end, kind := s.placeholder(i); end > i {
 			if kind == Secret {
@@ -41,10 +47,30 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	if n := s.schemeLength(i); n > 0 {
 		i += n
 	}
-	if to = s.end(i, quote); to > i && s.isSecret(i, to, level, quote, l) {
+	to = s.end(i, quote)
+	if quote == 0 && to > i && s.isNext(i, to) {
+		return none, none
+	}
+	if to > i && s.isSecret(i, to, level, quote, l) {
 		return i, to
 	}
 	return none, none
+}
+
+// elementMax is how long the text of an element may be for a secret.
+const elementMax = 1 << 10
+
+// isNext reports whether what stands where a value is expected is the next name
+// or the next option: the value is empty.
+func (s *scanner) isNext(from, to int) bool {
+	switch c := s.at(to); {
+	case strings.HasPrefix(s.text[from:], "--"):
+		return true
+	case c == ':':
+		return s.nameAt(from) && strengthOf(s.text[from:to]) != noKey
+	default:
+		return isQuote(c) && (s.text[to-1] == '=' || s.text[to-1] == ':')
+	}
 }
 
 // skips looks at how a value begins: what other readers know better, and what
@@ -150,22 +176,34 @@ func (s *scanner) lineEnd(start, i int, quote byte) int {
 	return min(i, len(s.text))
 }
 
-// end returns the end of a value: of its quotes, or by itself.
+// end returns the end of a value: of its quotes, or by itself. A quote that a
+// word follows does not close, unless it is the last one nearby on its line.
 func (s *scanner) end(i int, quote byte) int {
 	if quote == 0 {
 		return s.valueEnd(i)
 	}
-	for ; i < len(s.text); i++ {
+	last, limit := 0, len(s.text)
+	for ; i < limit; i++ {
 		switch c := s.text[i]; {
 		case c == '\\' && quote == '\\' && isQuote(s.at(i+1)):
 			return i
 		case c == '\\':
 			i++
-		case c == quote:
+		case c == quote && s.is(i+1)&cAlnum == 0:
 			return i
+		case c == quote:
+			if last == 0 {
+				limit = min(limit, i+256)
+			}
+			last = i
+		case classOf[c]&cNewline != 0 && last > 0:
+			return last
 		case classOf[c]&cNewline != 0:
 			return i
 		}
+	}
+	if last > 0 {
+		return last
 	}
 	return len(s.text)
 }
@@ -224,7 +262,7 @@ func (s *scanner) harmless(i int) bool {
 		for s.at(j) == '*' {
 			j++
 		}
-		return j > i+2 && s.is(j)&cAlnum == 0
+		return j > i+2 && s.is(j)&cAlnum == 0 && (s.is(j+1)&cAlnum == 0 || isQuote(s.at(j)))
 	}
 	switch c := s.at(j); {
 	case classOf[c]&(cAlnum|cHigh|cJoin) != 0, c == '@', c == '!', c == '#', c == '$', c == '%', c == '+', c == '/', c == '=', c == '.' && s.is(j+1)&cAlnum != 0:
