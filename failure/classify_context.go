@@ -70,7 +70,7 @@ func lineWorth(line string, frame, single bool) (worth int8, isFrame bool) {
 		return -inNoise, true
 	case frame && indented:
 		return -inNoise, false
-	case indented && strings.HasPrefix(text, "at ") && strings.ContainsAny(text, "(/:."),
+	case indented && (strings.HasPrefix(text, "at ") || strings.HasPrefix(text, "AT ")) && strings.ContainsAny(text, "(/:."),
 		strings.HasPrefix(text, "goroutine ") && strings.Contains(text, "["),
 		strings.HasPrefix(text, "created by "),
 		strings.HasPrefix(text, "Traceback (most recent"),

@@ -17,6 +17,7 @@ type reader struct {
 	hits    []hit
 	exact   bool          // a typed code says exactly what happened
 	refused bool          // a mail server has said so for good
+	coded   bool          // what is being read is a code, not a text
 	hint    time.Duration // the longest wait that the texts ask for
 	traits  trait         // of all phrases that were found
 
@@ -212,7 +213,7 @@ func (r *reader) serviceCode(code string) {
 	if code == "" {
 		return
 	}
-	if n, err := strconv.Atoi(code); err == nil {
+	if n, err := strconv.Atoi(code); err == nil && len(code) != 5 {
 		switch {
 		case n >= 400 && n < 600:
 			r.status(n, RankCode, 0, code)
@@ -242,7 +243,9 @@ func (r *reader) words(code string, rank Rank, more int) {
 	r.tokens = scan.Tokens(r.tokens[:0], code)
 	r.matcher.run(r.c.builtin.machine, code, r.tokens)
 	r.adjust = append(r.adjust[:0], make([]int8, len(r.matcher.syms))...)
+	r.coded = true
 	r.matches(&r.matcher, r.c.builtin)
+	r.coded = false
 	for i := from; i < len(r.hits); i++ {
 		r.hits[i].rank, r.hits[i].weight = rank, r.hits[i].weight+more
 		r.hits[i].saw, r.hits[i].at = code, 0

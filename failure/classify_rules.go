@@ -247,6 +247,8 @@ func (c *Classifier) compilePhrases(p *problems) {
 			p.add(fmt.Sprintf("phrases[%d].match", i), "a phrase of %d bytes: at most %d are allowed", len(rule.Match), phraseMax)
 		} else if err := b.add(rule.Match, len(set.rules), false); err != nil {
 			p.add(fmt.Sprintf("phrases[%d].match", i), "%v", err)
+		} else if parsed, _ := parsePhrase(rule.Match); !parsed.words && rule.Match != "" {
+			p.add(fmt.Sprintf("phrases[%d].match", i), "a phrase needs at least one word")
 		}
 		set.rules = append(set.rules, textRule{
 			id: fmt.Sprintf("policy.phrases.%d", i), class: rule.Class, weight: wOwnPhrase, rank: RankPattern, kinds: rule.Kinds, order: int32(i + 1),

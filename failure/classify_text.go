@@ -96,12 +96,12 @@ func (r *reader) matches(m *matcher, set *ruleset) {
 			continue
 		}
 		place := r.place(f)
-		if place <= -inNoise {
+		if place <= -inNoise || rule.trait&codesOnly != 0 && place < inCode && !r.coded {
 			continue
 		}
 		saw := m.saw(f)
 		switch {
-		case rule.trait&(readStatus|readExit|readErrno|readWinError|readSQLState|readMySQL|readCurl) != 0:
+		case rule.trait&(readStatus|readReply|readExit|readErrno|readWinError|readSQLState|readMySQL|readCurl) != 0:
 			from := len(r.hits)
 			r.number(m, f, rule, saw)
 			for k := from; k < len(r.hits); k++ {
@@ -117,7 +117,7 @@ func (r *reader) matches(m *matcher, set *ruleset) {
 			r.traits |= rule.trait
 			if rule.class != "" {
 				code, rank := "", rule.rank
-				if rule.trait&readGRPC != 0 {
+				if rule.trait&readName != 0 {
 					code, rank = rule.id, RankText
 				}
 				r.add(hit{
@@ -201,6 +201,10 @@ func (r *reader) number(m *matcher, f *match, rule *textRule, saw string) {
 			} else {
 				r.status(int(n), RankText, at, saw)
 			}
+		}
+	case rule.trait&readReply != 0:
+		if enhanced(m.textOf(held)) {
+			r.mailStatus(int(m.num(f.held[0])), RankText, at, saw)
 		}
 	case rule.trait&readExit != 0:
 		r.exit(n, RankText, at, saw)

@@ -68,6 +68,7 @@ type part struct {
 type phrase struct {
 	parts         []part
 	before, after []uint64 // hashes of words that must not stand there
+	words         bool     // there are words in it, not placeholders alone
 }
 
 // anyNumber is the hash by which a phrase says that no number must stand there.
@@ -90,9 +91,7 @@ func parsePhrase(text string) (phrase, error) {
 	if p.skip(); p.rest != "" {
 		return phrase{}, fmt.Errorf("%q is not expected there", p.rest)
 	}
-	if !p.words {
-		return phrase{}, fmt.Errorf("a phrase needs at least one word")
-	}
+	out.words = p.words
 	return out, checkParts(out.parts)
 }
 

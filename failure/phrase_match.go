@@ -94,9 +94,12 @@ func (r *matcher) symbols() {
 		t := &r.tokens[i]
 		switch t.Kind {
 		case scan.Punct:
-			if t.Hash == '.' {
+			switch {
+			case t.Hash == '.':
 				dot = true
-			} else {
+			case t.Hash == ',' && i > 0 && isQuote(r.tokens[i-1].Hash) && r.tokens[i-1].Kind == scan.Punct:
+				gap = max(gap, stop) // of a field
+			default:
 				gap = max(gap, gapOf(t.Hash))
 			}
 			continue

@@ -39,6 +39,7 @@ type trait uint32
 
 const (
 	identifiers  trait = 1 << iota // its phrases are also names written as one word
+	codesOnly                      // counts only where a code is given
 	perMoment                      // speaks of seconds or minutes
 	perPeriod                      // speaks of days, months or plans
 	money                          // speaks of money
@@ -46,6 +47,7 @@ const (
 	past                           // what follows in the same sentence is over
 	cleanup                        // what follows is about tidying up
 	readStatus                     // the held number is an HTTP or SMTP status
+	readReply                      // … the reply of a mail server, if an enhanced code follows
 	readExit                       // … the exit code of a process
 	readErrno                      // … an errno
 	readWinError                   // … an error of Windows
@@ -53,7 +55,7 @@ const (
 	readMySQL                      // the held number is an error of MySQL
 	readCurl                       // … of curl
 	readHint                       // a wait that the other side asks for
-	readGRPC                       // its id is a status of gRPC
+	readName                       // its id is the code
 	readLimit                      // a limit and what was asked for
 )
 
@@ -69,7 +71,7 @@ func builtinRules() []rule {
 	for _, family := range families {
 		all = append(all, family...)
 	}
-	return append(all, grpcPhrases()...)
+	return append(append(all, grpcPhrases()...), errnoPhrases()...)
 }
 
 // grpcPhrases are the statuses of gRPC as texts give them: "code = Unavailable",
@@ -84,8 +86,18 @@ func grpcPhrases() []rule {
 		if name == "cancelled" {
 			name = "(cancelled|canceled)"
 		}
-		all = append(all, rule{id: grpcRules[number], class: c.class, weight: c.weight, trait: readGRPC, phrases: fmt.Sprintf(
+		all = append(all, rule{id: grpcRules[number], class: c.class, weight: c.weight, trait: readName, phrases: fmt.Sprintf(
 			"(rpc|grpc) (error|status)? (code)? %[1]s\nrpc error code %[1]s\n(statuscode|grpcstatus|grpc code|code|canonical code) %[1]s\nstatus code %[1]s\n%[2]d %[1]s", name, number)})
+	}
+	return all
+}
+
+// errnoPhrases are the names of errors of the operating system.
+func errnoPhrases() []rule {
+	var all []rule
+	for i := range errnoClasses {
+		e := &errnoClasses[i]
+		all = append(all, rule{id: errnoByName[e.name].rule, class: e.class, weight: e.weight(), trait: readName, phrases: e.name})
 	}
 	return all
 }

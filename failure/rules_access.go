@@ -123,6 +123,11 @@ var authRules = []rule{
 // permissionRules are about what one may do.
 var permissionRules = []rule{
 	{id: "permission.denied", class: PermissionError, weight: wStatus + 3, trait: identifiers, phrases: `
+		SQLITE (READONLY|PERM|AUTH)
+		account problem
+		not signed up
+		ER (TABLEACCESS DENIED ERROR|SPECIFIC ACCESS DENIED ERROR|DBACCESS DENIED ERROR)
+		opt in required
 		(permission|permissions) (is|was|were|are|has been)? (denied|missing|required|error|failure|refused|insufficient|not granted|not allowed|violation|exception)
 		(access|authorization|operation|request|privilege|action|entry|query|connection|object access|write access|read access) (is|was|has been|to|has)? ...3 denied
 		(access|authorization) (is|was|has been|is)? (denied|forbidden|refused|restricted|revoked|blocked|not allowed|not configured|disabled|not granted|prohibited|control)
@@ -169,7 +174,6 @@ var permissionRules = []rule{
 		blocked by (cors|policy|robots|administrator|admin|firewall|waf|your|the server|client|network policy|the owner|security|cloudflare)
 		blocked the (request|access|connection)
 		(policy|rule|rules|acl|firewall|waf|policies|security policy|guardrail|rls) (denied|denies|violation|rejected|blocks|blocked|forbids|does not allow|prohibits|disallows)
-		row level security
 		explicit deny
 		identity based policy
 		service control policy
@@ -200,6 +204,9 @@ var permissionRules = []rule{
 		notallowed to (access|perform|use|do|send|read|write|execute|call|invoke|create|delete|update|view|post|publish|relay)
 		relay (access)? (denied|notallowed|not permitted|is not)
 		relaying denied`},
+	{id: "permission.row", class: PermissionError, weight: wDecides, trait: identifiers, phrases: `
+		row level security
+		(iam|bucket|key|resource|network|organization|org|session|access|scp|rbac|firewall|security group) policy ...4 (denies|denied|prevents|does not allow|forbids|restricts)`},
 	{id: "permission.forbidden", class: AuthenticationFailure, weight: wSaid, trait: identifiers, phrases: `
 		(is|access|error|status|request|operation|forbidden|403|was|are|http|server|returned|code|action) forbidden
 		forbidden !(word|words|character|characters|content|fruit|island|name)`},

@@ -71,6 +71,8 @@ var evidenceRules = []rule{
 		recv failure <status>
 		exception <status> reason
 		(exception|handshake terminated by server|channel closed|connection closed) ...2 <status>`},
+	{id: "smtp", weight: wStrong, trait: readReply, phrases: `
+		<status> <id>`},
 	{id: "exit", weight: wGeneric, trait: readExit, phrases: `
 		exit (status|code|value|with|statuscode)? <number> !(of|more|seconds)
 		exited (with)? (status|code|exit code|non zero|return code)? ...1 <number>

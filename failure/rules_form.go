@@ -290,6 +290,7 @@ var businessRules = []rule{
 // contentRules are about what may not be shown, said or copied.
 var contentRules = []rule{
 	{id: "content.policy", class: ContentViolation, weight: wCode + 4, trait: identifiers, phrases: `
+		content blocked
 		(content|usage|community|acceptable use|responsible ai|moderation|safety|advertising|trust and safety|spam|anti spam|abuse|content management|content usage|sharing) (policy|policies|guideline|guidelines|standards|rules) !(error in|document|service|engine)
 		(email|message|messaging|mail|sms|image|platform|upload|ai|posting) policy (violation|violations|violated|reject|prevented)
 		(violates|violate|violated|violation of|violating|violations of|breach of|breaches|contrary to|in breach of|infringes|prohibited by|not allowed by|not permitted by|not permitted under|disallowed by|not comply with|not compliant with|against) ...5 (terms|terms of service|tos|community|guidelines|guideline|content policy|usage policies|usage policy|policies|policy|copyright|standards|acceptable use|safety|code of conduct|trademark|intellectual property|rules of conduct|dmca|moderation)
@@ -336,4 +337,6 @@ var contentRules = []rule{
 		(likeness|deepfake|real person|celebrity)
 		PII detected
 		profanity`},
+	{id: "content.code", class: ContentViolation, weight: wCode, trait: codesOnly, phrases: `
+		(safety|blocklist|recitation|spii|moderation|copyright|prohibited)`},
 }

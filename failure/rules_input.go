@@ -129,6 +129,8 @@ var notFoundRules = []rule{
 // limitRules are about input that is larger than allowed.
 var limitRules = []rule{
 	{id: "limit.large", class: InputExceedsLimits, weight: wDecides + 2, trait: identifiers, phrases: `
+		SQLITE TOOBIG
+		ER (DATA TOO LONG|NET PACKET TOO LARGE|TOO BIG ROWSIZE)
 		(request|message|payload|prompt|entity|packet|batch|header|headers|document|upload|attachment|request body|http body|response|input|input document|query|event|email|uri|url|context|transaction|item|record|file|image|video|audio|object|body|string|value|content|row|key|argument list|file name|filename|text|data) (size|length|body|entity|uri|url|header|fields|header fields|content|payload)? (is|was|are|were)? (way|far|much)? (too|to) (large|big|long|huge)
 		(too (large|big|long)) (for|to) ...3 (model|context|packet|process|upload|index|column|buffer|request|field|be)
 		(request|payload) (entity)? too large
@@ -167,7 +169,6 @@ var limitRules = []rule{
 		(exceed|beyond|over|larger) ...4 (context|input) ...2 (length|window|size)
 		(prompt|input|message|messages|conversation|text|document) (tokens)? ...3 exceed ...5 (tokens|token|context|window|maximum|length)
 		(input|prompt|total|output) (tokens|token count) ...4 (exceed|larger|over|above)
-		(reduce|shorten) (the|your) (length|size|number|prompt|input|message|messages|resolution|file|image|context|payload) !(of requests|of calls|of concurrent|rate)
 		(received)? message larger than max
 		message length too large
 		trying to send message larger
@@ -183,6 +184,7 @@ var limitRules = []rule{
 		(request|message|payload|body|upload|file|attachment|entity|packet|object|batch|document|email) size ...3 (exceed|larger|over|above|greater)
 		(request|message|payload|body|upload|file|attachment|entity|packet|object|batch|document|email|image|video|audio) ...3 (exceed|exceeding|larger|over) ...3 (maximum|max|allowed|permitted|size limit|upload limit|byte limit|<size>)`},
 	{id: "limit.size", class: InputExceedsLimits, weight: wStrong + 1, trait: identifiers, phrases: `
+		(reduce|shorten) (the|your) (length|size|prompt|input|message|messages|resolution|file|image|context|payload) !(rate)
 		large (file|files|object|objects|message|attachment) (detected|found|not)
 		(size|length|duration|width|height|resolution|dimensions|dimension|bitrate|depth|aspect ratio|area|pixels|pixel count|bytes|filesize|page count|sample rate|runtime|megapixels|string length|recursion depth|frames) ...4 (exceed|larger|over|above|beyond) ...4 (limit|limits|maximum|max|allowed|<number>|permitted|supported|<size>)
 		(exceed|over|beyond|above|larger|past|than) ...3 (maximum|max|allowed|upload|permitted|allowable|the) ...2 (size|length|duration|dimensions|dimension|resolution|width|height|bytes|file size|pixels|depth|characters|body|payload|filesize|entity|page count|packet|message size|sizes)
@@ -248,6 +250,7 @@ var inputRules = []rule{
 		requested (format|quality|content|video|language|subtitle) (is)? unavailable
 		video unavailable`},
 	{id: "input.broken", class: InvalidInput, weight: wStatus + 4, trait: identifiers, phrases: `
+		SQLITE (CORRUPT|NOTADB)
 		(not|no) ...1 detected !(within)
 		(signature|rsa|integrity|hash|checksum|package) verification (error|failed)
 		verification (error|failed)

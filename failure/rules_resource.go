@@ -92,6 +92,7 @@ var resourceRules = []rule{
 		operation would block
 		(system|process|kernel) (limit|limits|resources) ...2 (reached|exceed|exhausted)`},
 	{id: "resource.pool", class: ResourceConstraint, weight: wStrong + 2, trait: identifiers, phrases: `
+		ER (CON COUNT ERROR|TOO MANY USER CONNECTIONS|OUT OF RESOURCES)
 		TOO MANY PARTS
 		too many (parts|merges|mutations|bulk|scroll contexts|search contexts|shards open)
 		(connection|thread|worker|session|buffer|db|database|client|memory|object|channel|http|redis|browser|queue) pool ...2 (exhausted|timeout|full|limit|reached|overflow|empty|depleted|max|saturated|starved|wait)

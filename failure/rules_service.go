@@ -90,7 +90,7 @@ var serviceRules = []rule{
 		(error|problem|issue|failure) (occurred|happened|was encountered|encountered|arose)? ...3 (processing|handling|serving|on our|on the server|completing|fulfilling|executing) ...2 (your|the|this)? (request|end|side|operation)
 		something (went|has gone|is going|goes) wrong
 		(sorry|apologies|apologize) ...3 (error|wrong|inconvenience|trouble|problem|failed|unavailable|that)
-		(system|service|api|platform|processing|fatal|general|application) error !(code)
+		(system|service|api|platform|application) error !(code)
 		(oops|whoops|uh oh|hmm)
 		backend error
 		service exception

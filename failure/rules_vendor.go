@@ -57,6 +57,8 @@ var databaseRules = []rule{
 		ReadWithinUncertaintyInterval
 		restart read required`},
 	{id: "db.state", class: TemporaryServiceError, weight: wStrong + 2, trait: identifiers, phrases: `
+		SQLITE IOERR
+		SQLITE CANTOPEN
 		(database|server|system|cluster|instance|mysql|postgres|mariadb|redis|mongodb|oracle|elasticsearch) (system)? (is)? (in)? (starting up|shutting down|in recovery|recovery mode|not yet accepting|not accepting|in standby|in restricted|being upgraded|mounting|closing|stopped|suspended|not open|paused|restoring|being recovered|auto closing|offline)
 		not yet accepting connections
 		hot standby
@@ -127,6 +129,10 @@ var databaseRules = []rule{
 		conn busy
 		current transaction is aborted`},
 	{id: "db.constraint", class: BusinessLogicError, weight: wStrong + 4, trait: identifiers, phrases: `
+		SQLITE CONSTRAINT
+		ER DUP (ENTRY|KEY|UNIQUE)
+		ER (ROW IS REFERENCED|NO REFERENCED ROW)
+		dup key
 		duplicate (key|entry|value|record|row|document|primary key|object|id|name|item|unique|index key|keys|error collection|user|email)
 		(unique|primary key|foreign key|check|exclusion|referential|uniqueness|not null|integrity|reference|referential integrity|unique key) (constraint|index|violation|constraints|key|contraint) ...3 (violated|violation|failed|fails|failure|error|violates|conflict)?
 		(violates|violated|violation of|violating|conflicts with) ...3 (unique|foreign|primary|check|exclusion|constraint|referential|integrity|key) (key|constraint|index)?
@@ -152,6 +158,8 @@ var databaseRules = []rule{
 		already exists in table
 		BUSYGROUP`},
 	{id: "db.statement", class: ValidationError, weight: wStrong + 2, trait: identifiers, phrases: `
+		SQLITE (MISMATCH|RANGE|SCHEMA|MISUSE|ERROR)
+		ER (BAD NULL ERROR|BAD FIELD ERROR|PARSE ERROR|NO SUCH TABLE|BAD TABLE ERROR|TRUNCATED WRONG VALUE|WRONG VALUE COUNT|NO DEFAULT FOR FIELD|DATA OUT OF RANGE|NON UNIQ ERROR|WRONG FIELD WITH GROUP|SYNTAX ERROR|UNKNOWN SYSTEM VARIABLE|SP DOES NOT EXIST|DIVISION BY ZERO)
 		(column|relation|table|function|schema|operator|type|view|sequence|procedure|trigger|index|extension|aggregate|language|collation|cast|role|savepoint|cursor|prepared statement|constraint|field|attribute|alias|database) ...3 does not exist
 		(unknown|no such|invalid|undefined|ambiguous|missing|nonexistent) (column|table|function|procedure|operator|collation|character set|relation|identifier|object name|column name|view|field in|aggregate|savepoint|prepared statement|storage engine)
 		no such (table|column|function|collation|module|savepoint|view|trigger)
