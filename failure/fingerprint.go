@@ -28,7 +28,7 @@ func Fingerprint(kind string, class Class, code, text string) Print {
 	h := hashPart(hashStart, kind)
 	h = hashPart(h, string(class))
 	h = hashPart(h, code)
-	h = mix(hashPart(h, p.Shape))
+	h = hashPart(h, p.Shape)
 	key := [...]byte{'0' + FingerprintVersion, ':', 17: 0}
 	for i := len(key) - 1; i > 1; i-- {
 		key[i] = "0123456789abcdef"[h&15]
@@ -54,21 +54,23 @@ func (p Print) Explain() string {
 	return "same because " + strings.Join(parts, ", ") + ", and " + reads
 }
 
-// FNV-1a of 64 bits.
-const (
-	hashStart = 14695981039346656037
-	hashPrime = 1099511628211
-)
+const hashStart = 14695981039346656037
 
-// hashPart takes a part and a mark of its end into a hash.
+// hashPart takes a part and its length into a hash, eight bytes at a time.
 func hashPart(h uint64, part string) uint64 {
-	for i := range len(part) {
-		h = (h ^ uint64(part[i])) * hashPrime
+	h = mix(h ^ uint64(len(part)))
+	for ; len(part) >= 8; part = part[8:] {
+		h = mix(h ^ (uint64(part[0]) | uint64(part[1])<<8 | uint64(part[2])<<16 | uint64(part[3])<<24 |
+			uint64(part[4])<<32 | uint64(part[5])<<40 | uint64(part[6])<<48 | uint64(part[7])<<56))
 	}
-	return (h ^ 0xff) * hashPrime
+	last := uint64(0)
+	for i := range len(part) {
+		last |= uint64(part[i]) << (8 * i)
+	}
+	return mix(h ^ last)
 }
 
-// mix spreads the bits of a hash over all of it.
+// mix spreads the bits of a hash over all of it. No two values give the same.
 func mix(h uint64) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb

@@ -138,7 +138,7 @@ func (s *shaper) jsonBefore(open int) bool {
 // has letters, and no more than '_' and '.' beside them.
 func isName(text string) bool {
 	for i := range len(text) {
-		if c := text[i]; !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '.') {
+		if c := text[i]; (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c) && c != '_' && c != '.' {
 			return false
 		}
 	}
@@ -204,6 +204,7 @@ func (s *shaper) frame(i int) bool {
 		case '#':
 			return s.kind(i+1) == scan.Number && s.tokens[i+1].Glued && s.lines > 1
 		}
+	default:
 	}
 	return false
 }

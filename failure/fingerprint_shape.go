@@ -35,9 +35,9 @@ const (
 func Normalize(text string) string {
 	read := scan.Read(text)
 	defer read.Release()
-	var space [2 * shapeMax]byte
-	s := shaper{text: text, tokens: read.Tokens, out: space[:0]}
+	s := shaper{text: text, tokens: read.Tokens, out: read.Room}
 	s.run()
+	read.Room = s.out
 	return s.cut()
 }
 
@@ -94,6 +94,7 @@ func (s *shaper) token(i int) int {
 		s.join(i, shapeSecret)
 	case scan.Punct:
 		return s.punct(i)
+	case scan.Newline:
 	}
 	return i + 1
 }
@@ -276,6 +277,6 @@ func (s *shaper) cut() string {
 		return string(s.out)
 	}
 	const gap = " … "
-	shape := string(s.out)
+	shape := mend(string(s.out))
 	return cutEnd(shape, shapeMax-shapeTail-len(gap)) + gap + cutStart(shape, shapeTail)
 }

@@ -113,10 +113,10 @@ func TestD6_StoredForm(t *testing.T) {
 		text  string
 		want  string
 	}{
-		{"render", failure.Crash, "lease_lost", "", "1:df3b8cf4c21b71ac"},
-		{"render", "", "expired", "", "1:9095127f9f4fb6b0"},
-		{"render", failure.UnknownError, "", "open /srv/a/b: no such file", "1:28e26b4aa9ff0e0b"},
-		{"ocr", failure.UnknownError, "http.503", "HTTP 503: Service Unavailable", "1:dae2a27317f915e7"},
+		{"render", failure.Crash, "lease_lost", "", "1:b242050919fdbdf2"},
+		{"render", "", "expired", "", "1:10b47344d46ff586"},
+		{"render", failure.UnknownError, "", "open /srv/a/b: no such file", "1:c4bdd8dcfd33c189"},
+		{"ocr", failure.UnknownError, "http.503", "HTTP 503: Service Unavailable", "1:e4e6310592d2a9cf"},
 	} {
 		p := failure.Fingerprint(tt.kind, tt.class, tt.code, tt.text)
 		if p.Key != tt.want || p.Version != failure.FingerprintVersion {

@@ -142,6 +142,7 @@ func (z *sanitizer) mark(k scan.Kind, part string) string {
 		if z.emails {
 			return RedactedEmail
 		}
+	default:
 	}
 	return part
 }

@@ -182,13 +182,14 @@ const tokenMin = 20
 // user reads user:password, or a token alone.
 func (w *urlWriter) user(i, j int) {
 	u := w.src
-	name, password, both := strings.Cut(u[i:j], ":")
-	if both && password != "" && password != "x-oauth-basic" && strings.Trim(password, "x*") != "" {
+	name, rest, both := strings.Cut(u[i:j], ":")
+	tokenIsName := rest == "" || rest == "x-oauth-basic"
+	if both && !tokenIsName && strings.Trim(rest, "x*") != "" {
 		w.tokenName(i, name)
 		w.replace(i+len(name)+1, j, RedactedSecret)
 		return
 	}
-	if from, to := scan.SecretPart(name); from < to || len(name) >= tokenMin || password == "x-oauth-basic" {
+	if from, to := scan.SecretPart(name); from < to || len(name) >= tokenMin || both && tokenIsName && rest != "" {
 		w.replace(i, i+len(name), RedactedSecret)
 	}
 }

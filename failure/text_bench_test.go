@@ -27,3 +27,10 @@ func BenchmarkSanitize(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkFingerprint(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		failure.Fingerprint("transcribe", failure.UnknownError, "http.503", ordinary)
+	}
+}

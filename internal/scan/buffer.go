@@ -3,7 +3,10 @@ package scan
 import "sync"
 
 // Buffer holds the tokens of one text, in memory that is used again.
-type Buffer struct{ Tokens []Token }
+type Buffer struct {
+	Tokens []Token
+	Room   []byte // empty, for what is made of them
+}
 
 // buffers keeps what was given back. It is a cache, no state.
 var buffers = sync.Pool{New: func() any { return &Buffer{Tokens: make([]Token, 0, 128)} }}
@@ -21,7 +24,8 @@ func Read(text string) *Buffer {
 
 // Release gives the buffer back. Its tokens must not be used after that.
 func (b *Buffer) Release() {
-	if cap(b.Tokens) <= bufferMax {
+	b.Room = b.Room[:0]
+	if cap(b.Tokens) <= bufferMax && cap(b.Room) <= bufferMax {
 		buffers.Put(b)
 	}
 }

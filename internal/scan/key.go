@@ -181,7 +181,7 @@ func (s *scanner) link(start, end int) link {
 		return link{value: i, tight: true}
 	case c == ':' && s.at(i+1) == '=':
 		return link{value: i + 2, tight: true}
-	case c == ':' && s.at(i+1) != ':' && !(s.at(i+1) == '/' && s.at(i+2) == '/'):
+	case c == ':' && s.at(i+1) != ':' && (s.at(i+1) != '/' || s.at(i+2) != '/'):
 		return link{value: i + 1, tight: quoted || s.is(i+1)&cBlank == 0}
 	case c == '>' && start > s.base && (s.text[start-1] == '<' || s.text[start-1] == ':'):
 		return link{value: i + 1, tight: true, element: true}

@@ -33,8 +33,9 @@ func secretMember(level strength, value string) bool {
 		return s.looksSecret(0, len(value)) || len(value) >= 8
 	case cookieKey:
 		return true
+	default:
+		return s.isSecret(0, len(value), level, '"', link{tight: true})
 	}
-	return s.isSecret(0, len(value), level, '"', link{tight: true})
 }
 
 // parameterStrength reads the names of secrets that are only such in URLs.
@@ -67,7 +68,7 @@ func parameterStrength(name string) strength {
 func SecretPart(text string) (from, to int) {
 	s := scanner{text: text, chunkEnd: len(text)}
 	for i := 0; i+shapeMin <= len(text); i++ {
-		if classOf[text[i]]&cAlnum == 0 || i > 0 && classOf[text[i-1]]&cAlnum != 0 && !(isDigit(text[i]) && !isDigit(text[i-1])) {
+		if !partBegins(text, i) {
 			continue
 		}
 		if end := s.shape(i); end > i {
@@ -75,6 +76,18 @@ func SecretPart(text string) (from, to int) {
 		}
 	}
 	return 0, 0
+}
+
+// partBegins reports whether a key may begin at i: with a letter or a digit
+// after none, or with a digit after letters, as in bot123456:….
+func partBegins(text string, i int) bool {
+	switch {
+	case classOf[text[i]]&cAlnum == 0:
+		return false
+	case i == 0 || classOf[text[i-1]]&cAlnum == 0:
+		return true
+	}
+	return isDigit(text[i]) && !isDigit(text[i-1])
 }
 
 // LooksSecret reports whether a text without white space has no sense, as keys

@@ -145,7 +145,8 @@ func (s *scanner) isVersion(i, j int) bool {
 	if s.dst[n-1].Hash != '/' || n < 2 || !s.dst[n-1].Glued || !s.glued || s.dst[n-2].Kind != Word {
 		return false
 	}
-	return !(s.at(j) == ':' && isDigit(s.at(j+1))) && !private(s.text[i:j])
+	port := s.at(j) == ':' && isDigit(s.at(j+1))
+	return !port && !private(s.text[i:j])
 }
 
 var hashVersion = HashWord("version")

@@ -191,18 +191,20 @@ func (s *scanner) uuid(i, j int) bool {
 func (s *scanner) nearKey(words int) bool {
 	seen := 0
 	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-12) && seen < words; k-- {
-		switch t := &s.dst[k]; t.Kind {
-		case Newline:
+		t := &s.dst[k]
+		if t.Kind == Newline {
 			return false
-		case Word:
-			switch m := wordMeaning[t.Hash]; {
-			case m == namesSecret && lower(s.text[t.End-1]) != 's': // tokens are counted
-				return !s.keepsKey(k)
-			case m == namesID && seen == 0:
-				return false
-			}
-			seen++
 		}
+		if t.Kind != Word {
+			continue
+		}
+		switch m := wordMeaning[t.Hash]; {
+		case m == namesSecret && lower(s.text[t.End-1]) != 's': // tokens are counted
+			return !s.keepsKey(k)
+		case m == namesID && seen == 0:
+			return false
+		}
+		seen++
 	}
 	return false
 }

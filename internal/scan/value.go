@@ -37,8 +37,7 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	if i >= len(s.text) || s.skips(i, level) {
 		return none, none
 	}
-	switch level {
-	case cookieKey:
+	if level == cookieKey {
 		if !s.pairAt(i) {
 			return none, none
 		}

@@ -191,8 +191,8 @@ func (s *scanner) letters(start, end int) int {
 			continue
 		}
 		after := classOf[s.text[i-1]]&cLower != 0
-		before := i+1 < end && classOf[s.text[i+1]]&cLower != 0 && !(i+2 == end && s.text[i+1] == 's')
-		if (after || before) && !(i-start == 1) {
+		before := i+1 < end && classOf[s.text[i+1]]&cLower != 0 && (i+2 != end || s.text[i+1] != 's')
+		if (after || before) && i-start != 1 {
 			s.word(from, i, true)
 			from = i
 		}
