@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+	"github.com/redrive/redrive/store"
+)
+
+// keeperOf is a keeper of the policy file at path, and what it logs.
+func keeperOf(t *testing.T, path string, set func(*policy.Policy) error) (*policyKeeper, *bytes.Buffer) {
+	t.Helper()
+	watcher, err := policyfile.Watch(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	w := &worker{
+		settings: settings{Config: config.Default()}, screen: &live{w: io.Discard},
+		log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "hash" || a.Key == "file" {
+				return slog.Attr{}
+			}
+			return a
+		}})),
+	}
+	return &policyKeeper{
+		worker: w, watcher: watcher, by: store.By{Actor: "test"}, inForce: watcher.File().Policy,
+		set: func(_ context.Context, _ store.By, p *policy.Policy) error { return set(p) },
+	}, &log
+}
+
+func writePolicy(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A policy that the store does not take at once is put in force later, and
+// trouble is told once.
+// part of: F9
+func TestPolicyKeeper_TriesAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	writePolicy(t, path, "version: 1\nname: first\n")
+	var set []string
+	broken := errors.New("store is full")
+	k, log := keeperOf(t, path, func(p *policy.Policy) error {
+		if broken != nil {
+			return broken
+		}
+		set = append(set, p.Name()+": "+strings.SplitN(string(p.Source()), "\n", 2)[0])
+		return nil
+	})
+	look := func() { k.look(t.Context(), false) }
+	look()
+	writePolicy(t, path, "version: 1\nname: second\ndefault: {max_retries: 1}\n")
+	look()
+	look()
+	broken = nil
+	look()
+	look()
+	if diff := cmp.Diff([]string{"second: version: 1"}, set); diff != "" {
+		t.Errorf("put in force (-want +got):\n%s", diff)
+	}
+	want := `level=ERROR msg="the policy of the file cannot be put in force; the one before it stays" policy=first error="store is full"` +
+		"\n" + `level=INFO msg="another policy is in force" policy=second` + "\n"
+	if diff := cmp.Diff(want, log.String()); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+// A comment is no other policy.
+func TestPolicyKeeper_KnowsAPolicyByWhatItSays(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	writePolicy(t, path, "version: 1\nname: first\n")
+	k, log := keeperOf(t, path, func(*policy.Policy) error { return errors.New("nobody asked for it") })
+	writePolicy(t, path, "# the first one\nname: first\nversion: 1\n")
+	k.look(t.Context(), false)
+	if log.Len() != 0 {
+		t.Errorf("logged: %s", log)
+	}
+	k.look(t.Context(), true)
+	if want := "level=INFO msg=\"the policy file says nothing new\" policy=first\n"; log.String() != want {
+		t.Errorf("asked, it logs %q, want %q", log, want)
+	}
+}
+
+func TestPolicyKeeper_FollowsTicksAndSignalsUntilTheEnd(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	writePolicy(t, path, "version: 1\nname: p0\n")
+	set := make(chan string, 1)
+	k, _ := keeperOf(t, path, func(p *policy.Policy) error { set <- p.Name(); return nil })
+	tick, hangup, ended := make(chan time.Time), make(chan os.Signal), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { defer close(ended); k.follow(ctx, tick, hangup) }()
+	writePolicy(t, path, "version: 1\nname: p1\n")
+	tick <- time.Time{}
+	if got := <-set; got != "p1" {
+		t.Errorf("after a tick: %s", got)
+	}
+	writePolicy(t, path, "version: 1\nname: p2\n")
+	hangup <- os.Interrupt
+	if got := <-set; got != "p2" {
+		t.Errorf("after a signal: %s", got)
+	}
+	cancel()
+	<-ended
+}
+
+func TestForeign_TellsOfEveryPlace(t *testing.T) {
+	t.Parallel()
+	const file = `
+version: 1
+name: test
+rollout: {mode: observe, kinds: [no1], stages: {}}
+default: {escalate: {queue: no2}}
+classes: {NetworkTimeout: {escalate: {queue: no3}}}
+kinds:
+  no4: {max_retries: 1}
+  known: {escalate: {queue: no5}, classes: {Panic: {escalate: {queue: no6}}}}
+rules:
+  - {name: a, kinds: [known, no7], queue: no8, when: attrs.x == 1}
+  - {name: b, when: attrs.x == 1, escalate: {queue: no9}}
+  - {name: c, when: attrs.x == 1, escalate: {queue: here}, queue: here}
+`
+	f, err := policyfile.Parse("policy.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &config.Config{QueueNames: []string{"here"}, KindNames: []string{"known"}}
+	var paths []string
+	for _, line := range foreign(&f.Spec, c) {
+		path, _, _ := strings.Cut(line, ":")
+		paths = append(paths, path)
+	}
+	want := []string{
+		"default.escalate.queue", "classes.NetworkTimeout.escalate.queue", "kinds.known.escalate.queue",
+		"kinds.known.classes.Panic.escalate.queue", "kinds.no4", "rollout.kinds", "rules[0].kinds", "rules[0].queue", "rules[1].escalate.queue",
+	}
+	if diff := cmp.Diff(want, paths); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
