@@ -11,7 +11,8 @@ import (
 // reader is what one classification needs. It is used again.
 type reader struct {
 	c    *Classifier
-	e    *Evidence
+	e    *Evidence // a copy, so that the evidence of the caller stays where it is
+	copy Evidence
 	kind string
 
 	hits    []hit
@@ -33,13 +34,15 @@ const (
 )
 
 func (r *reader) start(c *Classifier, e *Evidence, kind string) {
-	r.c, r.e, r.kind = c, e, kind
+	r.copy = *e
+	r.c, r.e, r.kind = c, &r.copy, kind
 	r.hits, r.exact, r.refused, r.hint, r.traits = r.hits[:0], false, false, 0, 0
 }
 
 // release forgets what it has read, so that no text is kept alive.
 func (r *reader) release() {
 	clear(r.hits)
+	r.copy = Evidence{}
 	r.c, r.e, r.matcher.text, r.own.text, r.matcher.m, r.own.m = nil, nil, "", "", nil, nil
 	r.matcher.tokens, r.own.tokens = nil, nil
 	if cap(r.tokens) > keepScrap {
@@ -311,8 +314,12 @@ func (r *reader) typeName(name string) {
 		r.add(h)
 		return
 	}
-	if !r.exact {
-		r.words(name[strings.LastIndexAny(name, ".:$\\")+1:], RankType, 2)
+	if r.exact || r.c.builtin.silent.has(name) {
+		return
+	}
+	had, traits := len(r.hits), r.traits
+	if r.words(name[strings.LastIndexAny(name, ".:$\\")+1:], RankType, 2); len(r.hits) == had && r.traits == traits {
+		r.c.builtin.silent.add(name)
 	}
 }
 

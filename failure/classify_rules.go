@@ -97,6 +97,7 @@ type Classifier struct {
 	builtin *ruleset // nil when a policy has switched them off
 	own     *ruleset // nil without own phrases and types
 	rules   Rules
+	direct  bool // there are no rules but those that are built in
 	ids     ruleIDs
 	pats    []*regexp.Regexp
 	pool    sync.Pool
@@ -107,6 +108,7 @@ type ruleset struct {
 	machine *machine
 	rules   []textRule
 	phrases int
+	silent  silentTypes
 }
 
 // textRule is a rule as texts are read by it.
@@ -215,6 +217,7 @@ func NewClassifier(r Rules) (*Classifier, []Problem) {
 	}
 	c.compilePhrases(&p)
 	c.compilePatterns(&p)
+	c.direct = c.builtin != nil && len(r.Codes)+len(r.Types)+len(r.Statuses)+len(r.Exits)+len(r.Phrases)+len(r.Patterns)+len(r.Matchers) == 0
 	return c, p
 }
 
