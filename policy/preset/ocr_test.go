@@ -1,6 +1,7 @@
 package preset_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -45,12 +46,14 @@ func TestP3_OcrCalls(t *testing.T) {
 func TestP3_WhatEndsACallAtOnce_F6(t *testing.T) {
 	t.Parallel()
 	p := load(t, "ocr", "").Policy
+	known := []int{400, 401, 402, 403, 404, 409, 410, 413, 422} // have a class of their own
 	for _, kind := range []string{"openai", "google_vision", "storage", "document"} {
 		for s := 400; s < 500; s++ {
 			if s == 429 {
 				continue
 			}
-			if all := (life{kind: kind}).execute(t, p, failing("the server said no", status(s))); len(all) != 1 || all[0].Reason != permanent {
+			all := life{kind: kind}.execute(t, p, failing("the server said no", status(s)))
+			if len(all) != 1 || all[0].Reason != permanent || (all[0].Class == "ClientError") == slices.Contains(known, s) {
 				t.Errorf("%s, status %d: %d executions, class %s by %s", kind, s, len(all), all[0].Class, all[0].By.Rule)
 			}
 		}
@@ -72,6 +75,10 @@ func TestP3_OcrJobs(t *testing.T) {
 		f.life.kind, f.waits, f.bounds, f.reason = "document", seconds(300, 300, 300), plus(30*time.Second, time.Hour), exhausted
 		f.check(t, p)
 	}
+	mixed := life{kind: "document"}.execute(t, p, transient[0].runs[0], transient[1].runs[0], transient[2].runs[0], transient[0].runs[0])
+	if len(mixed) != 4 {
+		t.Errorf("hand-overs of different classes: %d executions, want 4", len(mixed))
+	}
 }
 
 // A hint up to the cap of the call is slept, a longer one ends the call, so that
@@ -86,12 +93,15 @@ func TestP3_HintsOfCalls_R3(t *testing.T) {
 	hinted := func(d time.Duration) run {
 		return failing("slow down", status(429), func(e *failure.Evidence) { e.RetryAfter = d })
 	}
-	if got := waits(life{kind: "openai"}.execute(t, p, hinted(20*time.Second))); len(got) != 3 || got[0] != 20*time.Second {
-		t.Errorf("a hint of 20s: %v", got)
-	}
-	all := life{kind: "google_vision"}.execute(t, p, hinted(120*time.Second))
-	if len(all) != 1 || all[0].Reason != policy.ReasonHint {
-		t.Errorf("a hint of 120s over the cap of 15s: %d sends, %s", len(all), all[0].Reason)
+	for kind, most := range map[string]time.Duration{"openai": 30 * time.Second, "google_vision": 15 * time.Second, "storage": 10 * time.Second} {
+		if got := waits(life{kind: kind}.execute(t, p, hinted(most))); len(got) != 3 || got[0] != most {
+			t.Errorf("%s, a hint of %v: %v", kind, most, got)
+		}
+		for _, d := range []time.Duration{most + time.Microsecond, 120 * time.Second} {
+			if all := (life{kind: kind}).execute(t, p, hinted(d)); len(all) != 1 || all[0].Reason != policy.ReasonHint {
+				t.Errorf("%s, a hint of %v: %d sends, %s", kind, d, len(all), all[0].Reason)
+			}
+		}
 	}
 	if got := waits(life{kind: "document"}.execute(t, p, hinted(600*time.Second))); len(got) != 3 || got[0] != 600*time.Second {
 		t.Errorf("the job with a hint of 10m: %v", got)
