@@ -8,7 +8,7 @@ TEST_FLAGS ?=
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build test short lint fmt fuzz figures plans torture differential peers fresh tidy clean
+.PHONY: help build test short lint fmt fuzz figures plans torture differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -57,6 +57,9 @@ peers: ## the peers side by side, in one run
 
 fresh: ## a fresh clone with an empty home and module cache: both README commands, timed
 	sh scripts/fresh.sh
+
+docs: ## make docs/classes.md anew from the code
+	go generate ./scripts/...
 
 tidy: ## tidy the modules
 	go mod tidy && cd bench && go mod tidy

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/human"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+const head = `<!-- Made by "make docs" from the code; changes belong there. -->
+
+# Classes
+
+Every failure is put into one class. The class says whether waiting can mend it, what users and operators are
+told, and by which settings of the policy it is retried. These are built in; a policy file adds its own,
+replaces their texts and settings, and says by which codes, types, statuses and words they are found.
+` + "`redrive explain`" + ` tells of a job, or of an error text, which evidence led to which class.
+
+`
+
+// page returns docs/classes.md.
+func page() []byte {
+	var b bytes.Buffer
+	b.WriteString(head)
+	overview(&b)
+	messages(&b)
+	codes(&b)
+	b.WriteString("## The built-in default policy\n\nIt decides where another policy says nothing. `redrive policy show` prints it.\n\n```yaml\n")
+	spec := policy.DefaultSpec()
+	b.Write(policyfile.Render(&spec))
+	b.WriteString("```\n")
+	return b.Bytes()
+}
+
+// overview is a table of the classes with what the built-in default does.
+func overview(b *bytes.Buffer) {
+	b.WriteString(`## Overview
+
+The retries and waits are those of the built-in default policy; each wait is spread by ±20 %.
+
+| class | what it is | verdict | retries | waits |
+|---|---|---|---|---|
+`)
+	p := policy.Default()
+	for _, c := range failure.Classes() {
+		retries, waits := schedule(p, c.Class)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", c.Class, c.Summary, c.Verdict, retries, waits)
+	}
+	b.WriteString(`
+| verdict | means |
+|---|---|
+| retry | waiting may mend it |
+| throttle | waiting mends it: too much was asked for in a short time |
+| quota | used up until a date, or until somebody pays: not retried |
+| dependency_down | a service is down for all jobs alike |
+| permanent | no later attempt mends it: not retried |
+| cancelled | no failure: it was wanted |
+| crash | the worker died; counted apart from attempts, see ` + "`max_crashes`" + ` |
+| unknown | nothing says whether waiting mends it; the policy has the say |
+
+`)
+}
+
+// schedule runs failures of a class until the job is dead.
+func schedule(p *policy.Policy, class failure.Class) (retries, waits string) {
+	info, _ := failure.InfoOf(class)
+	if info.Verdict == failure.VerdictCrash || info.Verdict == failure.VerdictCancelled {
+		return "", ""
+	}
+	in := policy.Input{How: policy.ByError, Evidence: &failure.Evidence{Message: "x"}, U: 0.5}
+	in.Class = policy.Classification{Class: class, Verdict: info.Verdict, Rank: policy.RankMark, Rule: policy.ByMark}
+	var all []string
+	for {
+		d := p.Decide(&in)
+		if d.Action != policy.Retry {
+			break
+		}
+		all = append(all, human.Duration(d.Nominal))
+		in.Attempts, in.Memo, in.Age = in.Attempts+1, d.Memo, in.Age+d.Wait
+	}
+	if len(all) == 0 {
+		return "none", ""
+	}
+	return strconv.Itoa(len(all)), strings.Join(all, ", ")
+}
+
+func messages(b *bytes.Buffer) {
+	b.WriteString(`## Messages
+
+Users see the text of the class, never the message of the error. While another attempt is scheduled:
+
+| class | users see |
+|---|---|
+`)
+	each := func(text func(failure.ClassInfo) string) {
+		for _, c := range failure.Classes() {
+			fmt.Fprintf(b, "| `%s` | %s |\n", c.Class, text(c))
+		}
+	}
+	each(func(c failure.ClassInfo) string { return c.Retrying })
+	b.WriteString("\nWhen the job is dead:\n\n| class | users see |\n|---|---|\n")
+	each(func(c failure.ClassInfo) string { return c.Dead })
+	b.WriteString("\nWho has to act, for operators:\n\n| class | who, and how |\n|---|---|\n")
+	each(func(c failure.ClassInfo) string { return c.Operator })
+	b.WriteByte('\n')
+}
+
+func codes(b *bytes.Buffer) {
+	b.WriteString(`## What says which class by itself
+
+Evidence that is more specific decides before these: a mark of the handler, a code before a status, and words
+that are clear before a status that is general. What is not in a table says nothing by itself.
+
+`)
+	b.WriteString("**HTTP status**\n\n| status | class |\n|---|---|\n")
+	numbers(b, 100, 599, func(n int) *failure.Evidence { return &failure.Evidence{HTTPStatus: n} })
+	b.WriteString("\n**Exit code**\n\n| exit code | class |\n|---|---|\n")
+	numbers(b, 1, 255, func(n int) *failure.Evidence { return &failure.Evidence{Exit: &n} })
+	for _, family := range []struct{ name, title string }{
+		{"signal", "Signal that ended a process"}, {"grpc", "gRPC status"},
+		{"sqlstate", "SQLSTATE; two signs stand for all that begin so"},
+		{"errno", "Error of the operating system, of name look-ups and of Node.js"},
+		{"handler", "Code that a handler gives"},
+	} {
+		fmt.Fprintf(b, "\n**%s**\n\n| class | codes |\n|---|---|\n", family.title)
+		named(b, family.name)
+	}
+	b.WriteByte('\n')
+}
+
+// numbers writes the runs of numbers of one class; those that nothing is known of
+// are left out.
+func numbers(b *bytes.Buffer, first, last int, evidence func(int) *failure.Evidence) {
+	from, class := first, failure.Class("")
+	for n := first; n <= last+1; n++ {
+		now := failure.Class("")
+		if n <= last {
+			if c := failure.Builtin().Classify(evidence(n), ""); c.Rank != failure.RankNone && c.Class != failure.UnknownError {
+				now = c.Class
+			}
+		}
+		if now == class && n <= last {
+			continue
+		}
+		if class != "" {
+			span := strconv.Itoa(from)
+			if from < n-1 {
+				span += "–" + strconv.Itoa(n-1)
+			}
+			fmt.Fprintf(b, "| %s | `%s` |\n", span, class)
+		}
+		from, class = n, now
+	}
+}
+
+// named writes the codes of a family, class by class.
+func named(b *bytes.Buffer, family string) {
+	byClass := map[failure.Class][]string{}
+	for _, c := range failure.KnownCodes() {
+		if c.Family == family {
+			byClass[c.Class] = append(byClass[c.Class], c.Code)
+		}
+	}
+	for _, info := range failure.Classes() {
+		if all := byClass[info.Class]; len(all) > 0 {
+			slices.Sort(all)
+			fmt.Fprintf(b, "| `%s` | `%s` |\n", info.Class, strings.Join(all, "` `"))
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// proves: F9
+func TestF9_ThePageOfClassesIsThatOfTheCode(t *testing.T) {
+	t.Parallel()
+	written, err := os.ReadFile(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(written), "\n"), strings.Split(string(page()), "\n")); diff != "" {
+		t.Errorf("docs/classes.md is stale; run `make docs` (-written +made):\n%s", diff)
+	}
+}
