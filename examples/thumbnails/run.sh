@@ -16,7 +16,7 @@ echo "Building redrive and thumb in $work/bin"
 (cd "$here/../.." && go build -o "$work/bin/" ./cmd/redrive ./examples/thumbnails/thumb)
 
 cp "$here"/images/* "$work/images/"
-cp "$here/redrive.yaml" "$here/jobs.jsonl" "$work/"
+cp "$here/redrive.yaml" "$here/policy.yaml" "$here/jobs.jsonl" "$work/"
 rm -f "$work/images/late.png" # left by an earlier run in the same folder
 
 cd "$work"
@@ -25,9 +25,13 @@ PATH=$work/bin:$PATH
 echo
 redrive enqueue --config redrive.yaml --file jobs.jsonl
 
-# The late upload. Copied beside its place and then renamed, so that no worker sees half of it.
+# The late upload, once its job has failed and waits for its retry. Copied beside its place and then
+# renamed, so that no worker sees half of it.
 (
-	sleep 2
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		redrive jobs list --config redrive.yaml --state retrying | grep -q thumbnail && break
+		sleep 1
+	done
 	cp "$here/upload/late.png" images/.late.png.part
 	mv images/.late.png.part images/late.png
 ) &
@@ -51,7 +55,7 @@ fi
 
 echo
 echo "Why is job $dead dead?"
-redrive jobs show --config redrive.yaml "$dead"
+redrive explain --config redrive.yaml "$dead"
 
 echo
 echo "Thumbnails: $work/out/images"
