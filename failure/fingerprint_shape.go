@@ -61,8 +61,23 @@ func (s *shaper) run() {
 				continue
 			}
 		}
+		if s.alone(i) {
+			s.out = appendLower(append(s.out, ' '), s.part(i))
+			i++
+			continue
+		}
 		i = s.token(i)
 	}
+}
+
+// alone reports whether the token at i is a word between blanks, after a word:
+// there is nothing to think about.
+func (s *shaper) alone(i int) bool {
+	t := &s.tokens[i]
+	if t.Kind != scan.Word || t.Glued || s.colon || s.mark != "" || len(s.out) == 0 || isDigit(s.text[t.End-1]) {
+		return false
+	}
+	return i+1 == len(s.tokens) || !s.tokens[i+1].Glued || s.tokens[i+1].Kind == scan.Punct
 }
 
 // token writes the token at i, and returns the next one to look at.
@@ -154,15 +169,15 @@ func (s *shaper) join(i int, word string) {
 }
 
 func appendLower(out []byte, word string) []byte {
-	for i := range len(word) {
-		c := word[i]
-		if c >= utf8.RuneSelf {
-			return append(out, strings.ToLower(word[i:])...)
+	start := len(out)
+	out = append(out, word...)
+	for i, c := range out[start:] {
+		switch {
+		case c >= utf8.RuneSelf:
+			return append(out[:start+i], strings.ToLower(word[i:])...)
+		case 'A' <= c && c <= 'Z':
+			out[start+i] = c + 'a' - 'A'
 		}
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		out = append(out, c)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package failure_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand"
@@ -116,6 +117,7 @@ func TestF11_SecretsByNameAndPlace(t *testing.T) {
 		"AccountKey=«Eby8vdM02xNOcqF»;EndpointSuffix=core.windows.net", "SharedAccessKey=«abcdef»;EntityPath=x",
 		"Server=db;User Id=sa;Password=«Pa55word»;Encrypt=true", "host=db user=app password=«geheim» dbname=x sslmode=require",
 		"access_token=«abcdef»", "refresh_token: «1a2b3c4d5e»", "token=«letmein»", "auth_token: «abc»", "csrf_token=«abcdef12»",
+		`{"auths":{"registry.example":{"auth":"«dXNlcjpwYXNz»"}}}`, "_auth=«dXNlcjpwYXNz»", "Passwort: «geheim»", "mot_de_passe=«secret1»",
 		// JSON, in several languages
 		`{"password":"«hunter2»","user":"bob"}`, `{"api_key": "«abc def»"}`, `{"token":"«abcd»"}`, `{\"password\":\"«hunter2»\",\"user\":\"bob\"}`,
 		`{'password': '«hunter2»', 'user': 'bob'}`, `{"password"=>"«hunter2»"}`, `{:password=>"«hunter2»"}`, `{password: "«hunter2»"}`,
@@ -457,6 +459,9 @@ func FuzzSanitize(f *testing.F) {
 		}
 		if value := failure.SanitizeJSON([]byte(text), nil); len(text) > 0 && !json.Valid(value) {
 			t.Fatalf("%q gives %q, which is not JSON", text, value)
+		}
+		if value := failure.SanitizeJSON([]byte(text), nil); json.Valid([]byte(text)) && !bytes.Equal(failure.SanitizeJSON(value, nil), value) {
+			t.Fatalf("%q gives %q, which gives %q", text, value, failure.SanitizeJSON(value, nil))
 		}
 		// A secret that stands by itself is found whatever is around it.
 		cut := min(int(at), len(text))

@@ -14,6 +14,7 @@ const (
 	cookieKey          // Cookie: all pairs
 	folderKey          // PWD: a password, or the working directory
 	blobKey            // in URLs: code, key
+	authKey            // auth: a value of capitals, small letters and digits
 )
 
 // strengthOf reads a name. Its end decides, so that DB_PASSWORD, dbPassword and
@@ -67,6 +68,7 @@ type keyName struct {
 var keyNames = keysByLast([]keyName{
 	{"password", anywhere, sureKey}, {"passwd", anywhere, sureKey}, {"oldpwd", alone, folderKey}, {"pwd", alone, folderKey},
 	{"pwd", anywhere, sureKey}, {"passphrase", anywhere, sureKey}, {"passcode", anywhere, sureKey}, {"pass", asWord, sureKey}, {"pw", asWord, sureKey},
+	{"passwort", anywhere, sureKey}, {"kennwort", anywhere, sureKey}, {"motdepasse", anywhere, sureKey}, {"senha", asWord, sureKey},
 	{"secret", anywhere, sureKey}, {"secretkeybase", anywhere, sureKey},
 	{"apikey", anywhere, sureKey}, {"accesskey", anywhere, sureKey}, {"secretkey", anywhere, sureKey}, {"privatekey", anywhere, sureKey},
 	{"accountkey", anywhere, sureKey}, {"signingkey", anywhere, sureKey}, {"encryptionkey", anywhere, sureKey},
@@ -77,9 +79,9 @@ var keyNames = keysByLast([]keyName{
 	{"accesstoken", anywhere, sureKey}, {"authtoken", anywhere, sureKey}, {"refreshtoken", anywhere, sureKey},
 	{"sessiontoken", anywhere, sureKey}, {"securitytoken", anywhere, sureKey}, {"apitoken", anywhere, sureKey},
 	{"bearertoken", anywhere, sureKey}, {"idtoken", anywhere, sureKey}, {"bottoken", anywhere, sureKey}, {"token", anywhere, tokenKey},
-	{"jwt", asWord, hintKey}, {"bearer", alone, hintKey}, {"auth", asWord, hintKey}, {"credential", anywhere, tokenKey},
+	{"jwt", asWord, hintKey}, {"bearer", alone, hintKey}, {"auth", asWord, authKey}, {"credential", anywhere, tokenKey},
 	{"credentials", anywhere, hintKey}, {"signature", asWord, hintKey}, {"sig", asWord, hintKey}, {"session", asWord, hintKey},
-	{"sessionid", anywhere, hintKey}, {"sessid", anywhere, hintKey}, {"csrf", asWord, hintKey},
+	{"sessionid", anywhere, hintKey}, {"sessid", anywhere, hintKey}, {"sid", asWord, hintKey}, {"csrf", asWord, hintKey},
 	{"otp", asWord, sureKey}, {"cvv", asWord, sureKey}, {"cvc", asWord, sureKey}, {"ssn", asWord, sureKey},
 	{"authorization", anywhere, headerKey}, {"setcookie", alone, cookieKey}, {"cookie", alone, cookieKey},
 })

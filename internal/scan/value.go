@@ -94,6 +94,8 @@ func (s *scanner) isSecret(from, to int, level strength, quote byte, l link) boo
 			return false
 		}
 		return to-from >= blobKeyMin && s.blobLike(from, to)
+	case authKey:
+		return to-from >= 8 && s.encoded(from, to)
 	case blobKey:
 		return to-from >= blobKeyMin || to-from >= 8 && s.looksSecret(from, to)
 	}
@@ -340,6 +342,20 @@ func (s *scanner) blobLike(from, to int) bool {
 		return false
 	}
 	return run.digits > 1 && run.changes*5 >= to-from
+}
+
+// encoded reports whether a value has digits, capitals and small letters, and
+// only what encoded bytes have beside them.
+func (s *scanner) encoded(from, to int) bool {
+	var run blobRun
+	for k := from; k < to; k++ {
+		c := s.text[k]
+		if !blobChar(c) && c != '=' {
+			return false
+		}
+		run.add(classOf[c])
+	}
+	return run.digits > 0 && run.upper > 0 && run.lower > 0 || to-from >= blobKeyMin && run.digits > 1
 }
 
 func allDigits(text string) bool {
