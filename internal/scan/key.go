@@ -14,7 +14,7 @@ const (
 	cookieKey          // Cookie: all pairs
 	folderKey          // PWD: a password, or the working directory
 	blobKey            // in URLs: code, key
-	authKey            // auth: a value of capitals, small letters and digits
+	authKey            // auth: a value that looks like encoded bytes
 )
 
 // strengthOf reads a name. Its end decides, so that DB_PASSWORD, dbPassword and

@@ -344,8 +344,8 @@ func (s *scanner) blobLike(from, to int) bool {
 	return run.digits > 1 && run.changes*5 >= to-from
 }
 
-// encoded reports whether a value has digits, capitals and small letters, and
-// only what encoded bytes have beside them.
+// encoded reports whether a value changes between capitals, small letters and
+// digits as encoded bytes do.
 func (s *scanner) encoded(from, to int) bool {
 	var run blobRun
 	for k := from; k < to; k++ {
@@ -355,7 +355,7 @@ func (s *scanner) encoded(from, to int) bool {
 		}
 		run.add(classOf[c])
 	}
-	return run.digits > 0 && run.upper > 0 && run.lower > 0 || to-from >= blobKeyMin && run.digits > 1
+	return run.upper > 1 && run.lower > 1 && run.changes*3 >= to-from || to-from >= blobKeyMin && run.digits > 1
 }
 
 func allDigits(text string) bool {
