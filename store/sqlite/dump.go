@@ -61,8 +61,9 @@ func dump(c session, d *store.Dump) (err error) {
 
 func dumpFailures(c session, d *store.Dump) error {
 	return c.rows(allFailures, func(r row) error {
-		d.Failures = append(d.Failures, scanFailure(r))
-		return nil
+		f, err := scanFailure(r)
+		d.Failures = append(d.Failures, f)
+		return err
 	})
 }
 

@@ -128,25 +128,33 @@ const failureColumns = `job, token, life, attempt, started_at, ended_at, how, cl
 
 var selFailures = &query{`SELECT ` + failureColumns + ` FROM redrive_failures WHERE job = ? ORDER BY token`}
 
-func scanFailure(r row) job.Failure {
-	f := job.Failure{
+func scanFailure(r row) (f job.Failure, err error) {
+	f = job.Failure{
 		Job: job.ID(r.int(0)), Token: job.Token(r.int(1)), Life: int32(r.int(2)), Attempt: int32(r.int(3)),
 		StartedAt: job.Micros(r.int(4)), EndedAt: job.Micros(r.int(5)), How: job.How(r.text(6)), Class: r.text(7),
 		Code: r.text(8), Permanent: r.int(9) != 0, HTTPStatus: int(r.int(10)), Signal: r.text(12), Holder: r.text(13),
 		Correlation: r.text(14), Fingerprint: r.text(15), Cost: r.int(16), Message: r.text(17),
-		UserMessage: r.text(18), Decision: r.blob(19), Details: r.blob(20), Stack: r.text(21), Stderr: r.blob(22),
+		UserMessage: r.text(18), Details: r.blob(20), Stack: r.text(21), Stderr: r.blob(22),
 	}
 	if !r.null(11) {
 		exit := int(r.int(11))
 		f.Exit = &exit
 	}
-	return f
+	f.Decision, err = unpackRecord(r.blob(19))
+	if err != nil {
+		err = fmt.Errorf("job %d, run %d: %w", f.Job, f.Token, err)
+	}
+	return f, err
 }
 
 // Failures implements store.Reader.
 func (s *Store) Failures(ctx context.Context, id job.ID) (all []job.Failure, err error) {
 	err = s.read(ctx, func(c session) error {
-		return c.rows(selFailures, func(r row) error { all = append(all, scanFailure(r)); return nil }, num(id))
+		return c.rows(selFailures, func(r row) error {
+			f, err := scanFailure(r)
+			all = append(all, f)
+			return err
+		}, num(id))
 	})
 	return all, err
 }

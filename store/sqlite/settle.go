@@ -127,10 +127,15 @@ func (t *txn) insertFailure(r *run, f *job.Failure, attempt int32, cost int64) e
 	if f.Permanent {
 		permanent = 1
 	}
+	decision := value{}
+	if f.Decision != nil {
+		t.packed = packRecord(t.packed[:0], f.Decision)
+		decision = blob(t.packed)
+	}
 	_, err := t.exec(insFailure, num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(t.now),
 		text(f.How), text(f.Class), setText(f.Code), num(permanent), setNum(f.HTTPStatus), exit, setText(f.Signal),
 		setText(r.holder), setText(r.correlation), setText(f.Fingerprint), setNum(cost), text(f.Message),
-		setText(f.UserMessage), setBlob(f.Decision), setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr))
+		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr))
 	return err
 }
 

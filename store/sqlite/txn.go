@@ -9,10 +9,11 @@ import (
 // what they change in counters and events is gathered and written once, by
 // flush, however many jobs it was.
 type txn struct {
-	s    session
-	now  job.Micros
-	cat  *catalog
-	args []value
+	s      session
+	now    job.Micros
+	cat    *catalog
+	args   []value
+	packed []byte // for the next failure record
 
 	events event.Packer
 	deltas []delta
