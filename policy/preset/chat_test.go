@@ -25,7 +25,8 @@ func chatRetried() (all []figures) {
 			failing("x", typed(name)), failing("x", typed("library.errors."+name)), failing(name + ": x"),
 		}})
 	}
-	return all
+	// The task's own time limit is what other languages call a TimeoutError.
+	return append(all, figures{name: "time limit", runs: []run{timeLimit()}, class: failure.AttemptTimeout})
 }
 
 // proves: P5
@@ -73,6 +74,31 @@ func TestP5_AllElseIsDeadAtOnce_F5(t *testing.T) {
 	for _, r := range runs {
 		if all := (life{}).execute(t, p, r); len(all) != 1 || all[0].Reason != permanent {
 			t.Errorf("%q, status %d, types %v: %d executions, class %s by %s", r.evidence.Message, r.evidence.HTTPStatus, r.evidence.Types, len(all), all[0].Class, all[0].By.Rule)
+		}
+	}
+}
+
+// Dead at once, and with a class that says why.
+//
+// proves: P5
+func TestP5_ClassesOfWhatIsDead(t *testing.T) {
+	t.Parallel()
+	p := load(t, "chat", "").Policy
+	for s, class := range map[int]failure.Class{
+		400: failure.ValidationError, 401: failure.AuthenticationFailure, 402: failure.PaymentRequired, 403: failure.PermissionError,
+		404: failure.NotFound, 410: failure.NotFound, 413: failure.InputExceedsLimits, 422: failure.BusinessLogicError, 418: failure.UnknownError,
+		501: failure.UnknownError, 505: failure.UnknownError,
+	} {
+		if got := p.Classify(&failure.Evidence{HTTPStatus: s}, "job").Class; got != class {
+			t.Errorf("status %d is %s, want %s", s, got, class)
+		}
+	}
+	for name, class := range map[string]failure.Class{
+		"ValidationError": failure.ValidationError, "AuthenticationError": failure.AuthenticationFailure, "PermissionError": failure.PermissionError,
+		"NotFoundError": failure.NotFound, "BusinessLogicError": failure.BusinessLogicError, "KeyError": failure.UnknownError,
+	} {
+		if got := p.Classify(&failure.Evidence{Types: []string{name}}, "job").Class; got != class {
+			t.Errorf("%s is %s, want %s", name, got, class)
 		}
 	}
 }
