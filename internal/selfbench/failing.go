@@ -2,6 +2,7 @@ package selfbench
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
@@ -33,13 +34,13 @@ func fifthFailing(attempts int) *work {
 // status, and says more in its text.
 type statusError struct {
 	status  int
-	request string
+	request uint64
 }
 
 // Error implements error.
 func (e *statusError) Error() string {
-	return fmt.Sprintf("unexpected status %d Service Unavailable: upstream connect error or disconnect/reset before headers (request id %s)",
-		e.status, e.request)
+	return "unexpected status " + strconv.Itoa(e.status) + " Service Unavailable: upstream connect error or " +
+		"disconnect/reset before headers (request id req_" + strconv.FormatUint(e.request, 16) + ")"
 }
 
 // StatusCode returns the status.
@@ -48,7 +49,6 @@ func (e *statusError) StatusCode() int { return e.status }
 // unavailable is the error of an attempt that a service is to blame for: some
 // 200 bytes, of one shape, with other ids in it each time.
 func unavailable(j *redrive.Job[[]byte]) error {
-	request := uint64(j.ID)<<8 + uint64(j.Attempt)
-	return fmt.Errorf("fetch https://media.example.com/v2/renditions/%d/preview.mp4: %w", 40_000_000+j.ID,
-		&statusError{503, fmt.Sprintf("req_%016x", request*0x9E3779B97F4A7C15)})
+	request := (uint64(j.ID)<<8 + uint64(j.Attempt)) * 0x9E3779B97F4A7C15
+	return fmt.Errorf("fetch https://media.example.com/v2/renditions/%d/preview.mp4: %w", 40_000_000+j.ID, &statusError{503, request})
 }
