@@ -237,6 +237,7 @@ func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 		TempDir: t.TempDir(), Logger: quiet,
 		Queues: map[string]redrive.Queue{redrive.DefaultQueue: {Workers: 16}},
 		Retry:  &policy.Schedule{Waits: []time.Duration{0, time.Millisecond}, MaxRetries: 4},
+		Lease:  time.Hour, // else a busy machine hands back runs that no handler saw
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestQ10_Conformance(t *testing.T) {
 
 // open opens a store on a fresh file.
 func open(t *testing.T, clock func() time.Time) store.Store {
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), &sqlite.Options{Clock: clock})
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), &sqlite.Options{Clock: clock, ReadLimit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -322,6 +322,19 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 	}
 }
 
+// A read holds a snapshot, so it has a limit, and says so in the store's words.
+func TestAReadHasATimeLimit(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, &sqlite.Options{ReadLimit: time.Nanosecond})
+	_, err := s.Counts(t.Context())
+	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "longer than 1ns") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
+		t.Errorf("a write: %v", err)
+	}
+}
+
 // What is written to a file that is gone from its path would be lost with the
 // process: it is refused.
 func TestAReplacedFileTakesNothing(t *testing.T) {

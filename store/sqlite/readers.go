@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
-)
 
-// readTimeMax is how long one read may hold its snapshot: as long as one is
-// held, the write-ahead log cannot be reused and grows.
-const readTimeMax = time.Second
+	"github.com/redrive/redrive/store"
+)
 
 // readers is a pool of connections that only read.
 type readers struct {
@@ -57,18 +54,18 @@ func (s *Store) read(ctx context.Context, do func(session) error) (err error) {
 		return errClosed
 	}
 	defer func() { s.readers.free <- conn }()
-	ctx, cancel := context.WithTimeoutCause(ctx, readTimeMax,
-		fmt.Errorf("read took longer than %s; narrow it", readTimeMax))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.options.ReadLimit,
+		fmt.Errorf("read took longer than %s; narrow it, or try again when the machine is less busy: %w",
+			s.options.ReadLimit, store.ErrUnavailable))
 	defer cancel()
 	conn.conn.SetInterrupt(ctx.Done())
 	defer conn.conn.SetInterrupt(nil)
-	if _, err := conn.exec(beginRead); err != nil {
-		return asStoreError(err)
-	}
-	err = do(conn)
-	conn.conn.SetInterrupt(nil) // the roll-back must not be interrupted
-	if _, rerr := conn.exec(rollbackTx); err == nil {
-		err = rerr
+	if _, err = conn.exec(beginRead); err == nil {
+		err = do(conn)
+		conn.conn.SetInterrupt(nil) // the roll-back must not be interrupted
+		if _, rerr := conn.exec(rollbackTx); err == nil {
+			err = rerr
+		}
 	}
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

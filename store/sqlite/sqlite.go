@@ -29,6 +29,10 @@ type Options struct {
 	// TxLimit bounds the caller's own transactions in Tx, which hold up every
 	// other writer; default 5 s.
 	TxLimit time.Duration
+	// ReadLimit bounds one read, which is refused with a store.ErrUnavailable when
+	// it takes longer: while one goes on, the write-ahead log cannot be reused and
+	// grows. Default 1 s.
+	ReadLimit time.Duration
 	// WatchEvery is how often the file is looked at for commits of other
 	// processes; default 10 ms.
 	WatchEvery time.Duration
@@ -50,6 +54,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if out.TxLimit == 0 {
 		out.TxLimit = 5 * time.Second
+	}
+	if out.ReadLimit == 0 {
+		out.ReadLimit = time.Second
 	}
 	if out.WatchEvery == 0 {
 		out.WatchEvery = 10 * time.Millisecond

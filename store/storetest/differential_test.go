@@ -16,7 +16,7 @@ func openMemory(_ *testing.T, clock func() time.Time) store.Store {
 }
 
 func openSQLite(t *testing.T, clock func() time.Time) store.Store {
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), &sqlite.Options{Clock: clock})
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), &sqlite.Options{Clock: clock, ReadLimit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
