@@ -102,7 +102,7 @@ func (a *app) rows(ctx context.Context, st store.Reader, jobs []job.Job) ([]list
 		j := &jobs[i]
 		rows[i].Job = *j
 		var failures []job.Failure
-		if j.Token > 0 {
+		if mayHaveFailed(j) {
 			var err error
 			if failures, err = st.Failures(ctx, j.ID); err != nil {
 				return nil, fmt.Errorf("failures of job %d: %w", j.ID, err)
@@ -114,6 +114,18 @@ func (a *app) rows(ctx context.Context, st store.Reader, jobs []job.Job) ([]list
 		}
 	}
 	return rows, nil
+}
+
+// mayHaveFailed reports whether a job can have failures that its row tells of.
+func mayHaveFailed(j *job.Job) bool {
+	switch j.State {
+	case job.Retrying, job.Dead:
+		return true
+	case job.Completed:
+		return j.Counters.Attempts > 1
+	case job.None, job.Waiting, job.Running, job.Cancelled:
+	}
+	return j.Counters.Attempts > 0
 }
 
 func (c *jobsListCmd) print(a *app, rows []listRow, next job.ID) {
