@@ -267,7 +267,7 @@ func TestF11_WhatStays(t *testing.T) {
 		"x-amz-id-2: eftixk72aD6Ap51TnqcoF8eFidJG9Z/2mkiDFu8yU9AS1ed4OpIszj7UDNEHGran", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		"Password authentication failed for user \"app\"", "Access denied for user 'root'@'localhost' (using password: YES)", "password: must be at least 8 characters",
 		`{"errors":{"password":["can't be blank"]}}`, `{"token":null,"secret":"","password":"required"}`, "token expired", "invalid token: expired",
-		"Unexpected token: '}' in JSON at position 4", "SyntaxError: Unexpected token '<'", "max_tokens=4096, tokens: 100, \"total_tokens\":1234",
+		"listener:com.example.Bar@7f31245a closed", "Unexpected token: 'identifier7'", "Unexpected token: '}' in JSON at position 4", "SyntaxError: Unexpected token '<'", "max_tokens=4096, tokens: 100, \"total_tokens\":1234",
 		"duplicate key value violates unique constraint \"users_key\"", "Key (email)=(x) already exists", "secrets \"web\" is forbidden",
 		"Authorization: required", "Basic authentication failed", "bearer token is missing", "the secret is out", "session expired",
 		`{"key":"uploads/2026/clip12","partition_key":"user:12345678901234567890"}`, "idempotency_key=f4598755-0000-0000-0000-2af2a3f63bc6",
