@@ -22,17 +22,25 @@ const RankMark = failure.RankMark
 // Classify puts the failure of a job of the kind into a class: by the matchers of
 // the policy, then by the built-in ones. It never fails.
 func (p *Policy) Classify(e *failure.Evidence, kind string) Classification {
-	return p.classifier.Classify(e, kind)
+	return p.matchers().Classify(e, kind)
 }
 
 // Phrases returns how many phrases and patterns Classify looks for.
-func (p *Policy) Phrases() (phrases, patterns int) { return p.classifier.Phrases() }
+func (p *Policy) Phrases() (phrases, patterns int) { return p.matchers().Phrases() }
+
+// matchers returns the classifier of the policy. The built-in one takes a twentieth
+// of a second to make, which a program that only takes jobs in need not spend.
+func (p *Policy) matchers() *failure.Classifier {
+	if p.classifier == nil {
+		return failure.Builtin()
+	}
+	return p.classifier
+}
 
 // compileClassifier makes the classifier of the policy's own matchers. A policy
 // without any shares the built-in one.
 func (p *Policy) compileClassifier() []Problem {
 	if noMatchers(&p.spec.Classify) {
-		p.classifier = failure.Builtin()
 		return nil
 	}
 	classifier, mistakes := failure.NewClassifier(p.spec.Classify)
