@@ -201,7 +201,7 @@ func drawOutcome(t *rapid.T, c job.Claim, queues *rapid.Generator[string], delay
 		o.Queue = queues.Draw(t, "queue")
 		o.Priority = int8(rapid.IntRange(0, 4).Draw(t, "priority"))
 	}
-	if tr.Cause == job.Failed {
+	if tr.Cause == job.Failed || tr.Cause == job.Held {
 		o.Failure = &job.Failure{How: job.ByError, Class: "Bug", Fingerprint: rapid.SampledFrom([]string{"", "f"}).Draw(t, "group")}
 	}
 	if tr.To == job.Dead {
