@@ -131,7 +131,7 @@ func TestTokens_TakeLinearTime(t *testing.T) {
 		}
 		return least
 	}
-	const short, long = 4 << 10, 64 << 10
+	const short, long = 4 << 10, 32 << 10
 	for _, piece := range nasty {
 		small, large := strings.Repeat(piece, short/len(piece)), strings.Repeat(piece, long/len(piece))
 		ratio := 0.0
