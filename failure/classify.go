@@ -215,7 +215,7 @@ func (r *reader) refine(out *Classification, h *hit) {
 	hint := max(r.hint, r.e.RetryAfter)
 	soon := hint > 0 && hint <= shortWait
 	switch {
-	case out.Class == QuotaExceeded && h.trait&perPeriod == 0 && r.traits&perPeriod == 0 && (soon || r.traits&perMoment != 0):
+	case out.Class == QuotaExceeded && (soon || r.traits&perMoment != 0 && (h.trait|r.traits)&perPeriod == 0):
 		out.Class, out.Rule = RateLimitExceeded, "rate.by-time"
 	case out.Class == RateLimitExceeded && r.traits&perPeriod != 0 && r.traits&perMoment == 0 && !soon:
 		out.Class, out.Rule = QuotaExceeded, "quota.by-time"

@@ -360,9 +360,32 @@ func (r *reader) regions(m *matcher, set *ruleset) {
 			}
 		}
 	}
+	if k := m.enumerated(); k > lastMark && r.says(m, set, k, int32(len(m.syms))) {
+		lastMark = k
+	}
 	if lastMark > 0 {
 		r.lowerAll(0, lastMark, inHistory)
 	}
+}
+
+// enumerated returns the symbol with which the last of several numbered attempts
+// begins, "(1) … (2) … (3) …", 0 for none.
+func (m *matcher) enumerated() int32 {
+	last, next := int32(0), int64(1)
+	for i := range m.syms {
+		at := int(m.syms[i].token)
+		if t := &m.tokens[at]; t.Kind != scan.Number || t.Num != next || at == 0 || at+1 >= len(m.tokens) {
+			continue
+		}
+		open, shut := m.text[m.tokens[at-1].Start], m.text[m.tokens[at+1].Start]
+		if open == '(' && shut == ')' || open == '[' && shut == ']' || open == '#' && (shut == ':' || shut == ')') {
+			last, next = int32(i), next+1
+		}
+	}
+	if next <= 2 {
+		return 0
+	}
+	return last
 }
 
 func (r *reader) lowerAll(from, to int32, by int) {

@@ -228,7 +228,14 @@ func (r *reader) serviceCode(code string) {
 	if r.errno(code, RankCode, 0, code, inCode) {
 		return
 	}
-	if s, ok := sqlClassOf(code); ok && strings.ToUpper(code) == code {
+	s, ok := sqlClassOf(code)
+	if n, err := strconv.Atoi(code); err == nil && len(s.code) < 5 { // SQL Server's, which look like a SQLSTATE
+		if v, known := vendorOf(mssqlErrors, int64(n)); known && v.to-v.from < 1000 {
+			r.add(hit{rule: "mssql", class: v.class, rank: RankCode, weight: v.weight + inCode, saw: code})
+			return
+		}
+	}
+	if ok && strings.ToUpper(code) == code {
 		r.add(hit{rule: s.rule, class: s.class, rank: RankCode, weight: s.weight + inCode, saw: code})
 		return
 	}

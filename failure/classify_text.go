@@ -270,6 +270,9 @@ func (r *reader) vendor(m *matcher, f *match, n int64, saw string) {
 		if n < 1000 || n > 4999 {
 			return
 		}
+		if len(m.syms) == 3 { // "error code: 1015" is all that a proxy's page says
+			table, rule = edgeErrors, "edge"
+		}
 	}
 	if v, ok := vendorOf(table, n); ok {
 		r.add(hit{rule: rule, class: v.class, rank: RankText, weight: v.weight, at: f.end, saw: saw})

@@ -114,6 +114,14 @@ var mysqlErrors = []vendorError{
 	{4031, 4031, NetworkTimeout, wStrong}, {9001, 9009, TemporaryServiceError, wStrong},
 }
 
+// edgeErrors are what a proxy in front of a site answers, with nothing else on
+// the page.
+var edgeErrors = []vendorError{
+	{1000, 1004, PermissionError, wStrong}, {1005, 1014, PermissionError, wStrong}, {1015, 1015, RateLimitExceeded, wStrong},
+	{1016, 1016, TemporaryServiceError, wStrong}, {1020, 1020, PermissionError, wStrong}, {1027, 1027, QuotaExceeded, wStrong},
+	{1033, 1033, TemporaryServiceError, wStrong}, {1101, 1104, TemporaryServiceError, wStatus}, {1200, 1200, TemporaryServiceError, wStrong},
+}
+
 // oracleErrors are the numbers behind ORA-.
 var oracleErrors = []vendorError{
 	{1, 1, BusinessLogicError, wCode}, {18, 20, ResourceConstraint, wCode}, {28, 28, NetworkTimeout, wStrong}, {30, 30, NotFound, wStatus},

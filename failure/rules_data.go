@@ -147,7 +147,6 @@ var databaseRules = []rule{
 		DuplicateKeyException
 		DuplicateKeyError
 		RecordNotUnique
-		ConstraintViolation
 		DataIntegrityViolationException
 		ConstraintError
 		(cannot|could not) (add or update|delete or update|insert duplicate|delete a parent|add a child) ...2 (row|key|child|parent|record)?
@@ -168,7 +167,7 @@ var databaseRules = []rule{
 		table or view does not exist
 		(column|columns|value|values|field) count does not match
 		column ... cannot be null
-		cannot be null
+		=cannot be =null
 		(null value|null values|not null) ...5 (constraint|not null|column|violates|not allowed)
 		(value|data|string|number|numeric|integer|bigint|smallint|timestamp|date) ...3 out of range
 		(invalid|incorrect) input (syntax|value)
@@ -278,7 +277,7 @@ var brokerRules = []rule{
 		AWS SimpleQueueService NonExistentQueue
 		(queue|topic) does not exist`},
 	{id: "broker.invalid", class: ValidationError, weight: wStrong + 2, trait: identifiers, phrases: `
-		(INVALID (TOPIC EXCEPTION|REQUIRED ACKS|PARTITIONS|REPLICATION FACTOR|REPLICA ASSIGNMENT|CONFIG|REQUEST|TIMESTAMP|GROUP ID|SESSION TIMEOUT|COMMIT OFFSET SIZE|PRODUCER EPOCH|TXN STATE|TXN TIMEOUT|RECORD|PRINCIPAL TYPE|FETCH SIZE|REGISTRATION|REGULAR EXPRESSION|PRODUCER ID MAPPING)|UNSUPPORTED (VERSION|FOR MESSAGE FORMAT|COMPRESSION TYPE|SASL MECHANISM|ASSIGNOR)|INCONSISTENT GROUP PROTOCOL|OFFSET METADATA TOO LARGE|DUPLICATE SEQUENCE NUMBER|OUT OF ORDER SEQUENCE NUMBER|POLICY VIOLATION|ILLEGAL SASL STATE|TOPIC ALREADY EXISTS|NON EMPTY GROUP|UNKNOWN PRODUCER ID)
+		(INVALID (TOPIC EXCEPTION|REQUIRED ACKS|PARTITIONS|REPLICATION FACTOR|REPLICA ASSIGNMENT|CONFIG|TIMESTAMP|GROUP ID|SESSION TIMEOUT|COMMIT OFFSET SIZE|PRODUCER EPOCH|TXN STATE|TXN TIMEOUT|RECORD|PRINCIPAL TYPE|FETCH SIZE|REGISTRATION|REGULAR EXPRESSION|PRODUCER ID MAPPING)|UNSUPPORTED (VERSION|FOR MESSAGE FORMAT|COMPRESSION TYPE|SASL MECHANISM|ASSIGNOR)|INCONSISTENT GROUP PROTOCOL|OFFSET METADATA TOO LARGE|DUPLICATE SEQUENCE NUMBER|OUT OF ORDER SEQUENCE NUMBER|ILLEGAL SASL STATE|TOPIC ALREADY EXISTS|NON EMPTY GROUP|UNKNOWN PRODUCER ID)
 		PRECONDITION FAILED (inequivalent|unknown|delivery)
 		inequivalent arg
 		(FRAME ERROR|SYNTAX ERROR|COMMAND INVALID|UNEXPECTED FRAME|CHANNEL ERROR)
@@ -290,8 +289,7 @@ var brokerRules = []rule{
 	{id: "broker.rights", class: PermissionError, weight: wStrong + 4, trait: identifiers, phrases: `
 		(TOPIC|GROUP|CLUSTER|TRANSACTIONAL ID|DELEGATION TOKEN) AUTHORIZATION FAILED
 		SECURITY DISABLED
-		permissions violation
-		NOT ALLOWED TO`},
+		permissions violation`},
 	{id: "broker.auth", class: AuthenticationFailure, weight: wStrong + 6, trait: identifiers, phrases: `
 		SASL AUTHENTICATION FAILED
 		ACCESS REFUSED

@@ -191,7 +191,7 @@ var foreignRules = []rule{
 		видео ...2 (недоступно|удалено|приватное|закрыто)
 		частное видео
 		(ungültig|ungültige|ungültiger|ungültiges)
-		(invalide|inválido|inválida|non valido|non valida|no válido|no válida|недопустимый|неверный|некорректный|неверное|некорректное)
+		(inválido|inválida|non valido|non valida|no válido|no válida|недопустимый|неверный|некорректный|неверное|некорректное)
 		(无效|不合法|格式错误|格式不正确|不支持|非法|参数错误|损坏)
 		(無効な|不正な|サポートされていません|破損)
 		(nicht unterstützt|non pris en charge|no compatible|no soportado|não suportado|non supportato|не поддерживается)
@@ -220,5 +220,15 @@ var foreignRules = []rule{
 		(infringe|viola|incumple) ...4 (condiciones|normas|políticas|términos|termos|política|directrices)
 		нарушает (правила|условия|авторские)
 		(内容违规|违规内容|敏感内容|敏感词|违反(了)?(规定|政策|条款)|内容安全|审核不通过|审核未通过|涉嫌违规)
-		(利用規約|ガイドライン違反|著作権)`},
+		(利用規約|ガイドライン違反|著作権)
+		(contenu|image|texte|vidéo|message) (haineux|haineuse|inapproprié|inappropriée|violent|violente|sexuel|choquant|interdit|offensant|illicite)
+		(règles|normes|standards|directives) de la communauté
+		(contenido|conteúdo|contenuto) (inapropiado|ofensivo|violento|sexual|prohibido|inapropriado|inappropriato|impróprio|de odio|de ódio|vietato)
+		(normas|reglas|directrices|diretrizes|regole) (de la|da|della) (comunidad|comunidade|community)
+		(anstößige|jugendgefährdende|hasserfüllte|unangemessene|gewaltverherrlichende|verbotene|sexuelle|urheberrechtlich geschützte) (inhalt|inhalte|inhalten|bilder)
+		(hassrede|gemeinschaftsregeln|urheberrechtsverletzung|gemeinschaftsstandards|jugendschutz)
+		(недопустим|запрещ(е|ё)нный|неприемлемый) контент
+		(авторских прав|правила сообщества)
+		(색정|음란|부적절한|커뮤니티 가이드라인)
+		(不適切なコンテンツ|不適切な内容|コンテンツポリシー)`},
 }

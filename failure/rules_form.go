@@ -104,7 +104,7 @@ var validationRules = []rule{
 		ImproperlyConfigured
 		(invalid|bad|missing|wrong|broken|incorrect|incomplete|unsupported|no) (configuration|config|setting|settings|environment variable|env variable|parameter group)
 		(configuration|config|environment variable|env var|setting|option|env) ...3 (error|invalid|missing|not set|is required|must|not defined|is empty|not configured|not found in environment|unset|incorrect)
-		not (configured|set|defined|initialized|specified|declared) !(yet)
+		not (configured|set|defined|specified|declared) !(yet)
 		(is|was)? (not implemented|unimplemented|not yet implemented|unsupported operation|not supported)
 		NotImplemented
 		NotImplementedError
@@ -259,7 +259,7 @@ var businessRules = []rule{
 		(outside|not within|before|after|during) (of)? (business|opening|working|trading|office|market|delivery) (hours|days|window|area|zone)
 		market (is)? closed
 		(delivery|shipping|service) ...2 (unavailable|not offered|not possible) (to|in|for)
-		(parent|child|dependent|related|linked|referencing|associated) (records|objects|resources|entities|items|rows|orders|accounts)? ...2 (exist|exists|still|cannot be)
+		(parent|child|dependent|related|linked|referencing|associated) (records|objects|resources|entities|items|rows|orders|accounts)? ...2 (exist|exists|still)
 		(still|is) (in use|referenced|attached|linked|has dependents|assigned|required by|active subscriptions)
 		(in use|depends on|dependency violation|dependent)
 		DependencyViolation
@@ -293,7 +293,8 @@ var contentRules = []rule{
 		content blocked
 		(content|usage|community|acceptable use|responsible ai|moderation|safety|advertising|trust and safety|spam|anti spam|abuse|content management|content usage|sharing) (policy|policies|guideline|guidelines|standards|rules) !(error in|document|service|engine)
 		(email|message|messaging|mail|sms|image|platform|upload|ai|posting) policy (violation|violations|violated|reject|prevented)
-		(violates|violate|violated|violation of|violating|violations of|breach of|breaches|contrary to|in breach of|infringes|prohibited by|not allowed by|not permitted by|not permitted under|disallowed by|not comply with|not compliant with|against) ...5 (terms|terms of service|tos|community|guidelines|guideline|content policy|usage policies|usage policy|policies|policy|copyright|standards|acceptable use|safety|code of conduct|trademark|intellectual property|rules of conduct|dmca|moderation)
+		(prohibited by|not allowed by|not permitted by|disallowed by) (our|the|its|your|their|youtube|google|openai|anthropic|meta)? ...1 (terms|terms of service|tos|content policy|usage policies|usage policy|community|guidelines|acceptable use|copyright|safety|code of conduct|moderation|policies)
+		(violates|violate|violated|violation of|violating|violations of|breach of|breaches|contrary to|in breach of|infringes|not permitted under|not comply with|not compliant with|against) ...5 (terms|terms of service|tos|community|guidelines|guideline|content policy|usage policies|usage policy|policies|policy|copyright|standards|acceptable use|safety|code of conduct|trademark|intellectual property|rules of conduct|dmca|moderation)
 		terms of (service|use) !(link|url|page|must be accepted|not accepted)
 		(copyright|trademark|dmca|intellectual property|licensing|content id|rights holder|piracy) (claim|claims|infringement|violation|strike|notice|takedown|complaint|restriction|restrictions|owner|holder|grounds|reasons|material|protected|match|issue|detected|reason|infringing)
 		copyright !(notice|c)

@@ -73,7 +73,7 @@ var notFoundRules = []rule{
 		(item|record|object|resource|page|file|content|video|post|entity|message|document|account|user|job|it) (has|have|was|is|had)? (been)? (already)? (permanently)? (deleted|removed|gone|purged|erased|archived|taken down|unpublished)
 		(requested|specified|given|referenced|target|named) ...4 (notfound|noexist|does not exist)
 		(cannot|could not|unable to|failed to) (find|locate) ...3 (file|module|package|object|record|user|table|model|path|resource|key|page|column|image|video|repository|directory|command|program|binary|executable|library|class|method|route|template|index|element)
-		(notfound|not found) !(handler|page template)
+		(notfound|not found) !(handler|page template|limit)
 		noexist
 		no (record|records|row|rows|document|documents|result|results|match|matches|object|user|users|file|files|item|items|entry|data|job|model|images|message|messages|video|account|matching) (was|were|are|is|could be)? (found|exists|exist|matching|matches|matched|for|with|in the result|in result)
 		(matches|matched|returned|found) (no|zero|0) (rows|records|documents|results|files|objects|items)
@@ -186,7 +186,7 @@ var limitRules = []rule{
 	{id: "limit.size", class: InputExceedsLimits, weight: wStrong + 1, trait: identifiers, phrases: `
 		(reduce|shorten) (the|your) (length|size|prompt|input|message|messages|resolution|file|image|context|payload) !(rate)
 		large (file|files|object|objects|message|attachment) (detected|found|not)
-		(size|length|duration|width|height|resolution|dimensions|dimension|bitrate|depth|aspect ratio|area|pixels|pixel count|bytes|filesize|page count|sample rate|runtime|megapixels|string length|recursion depth|frames) ...4 (exceed|larger|over|above|beyond) ...4 (limit|limits|maximum|max|allowed|<number>|permitted|supported|<size>)
+		!(pool|memory|heap|queue|batch|backlog) (size|length|duration|width|height|resolution|dimensions|dimension|bitrate|depth|aspect ratio|area|pixels|pixel count|bytes|filesize|page count|sample rate|runtime|megapixels|string length|recursion depth|frames) ...4 (exceed|larger|over|above|beyond) ...4 (limit|limits|maximum|max|allowed|<number>|permitted|supported|<size>)
 		(exceed|over|beyond|above|larger|past|than) ...3 (maximum|max|allowed|upload|permitted|allowable|the) ...2 (size|length|duration|dimensions|dimension|resolution|width|height|bytes|file size|pixels|depth|characters|body|payload|filesize|entity|page count|packet|message size|sizes)
 		(maximum|max|permitted|upload|allowable|body|largest|allowed) ...2 (size|length|duration|dimensions|resolution|filesize|file size|payload|message size|packet|entity|bytes) ...3 (exceed|reached|violated|allowed|<size>|supported|permitted)
 		exceed ...3 (size|length|duration|dimension|resolution|width|height) !(timeout)
@@ -289,7 +289,7 @@ var inputRules = []rule{
 		UnidentifiedImageError
 		cannot identify image
 		bad (magic|crc|checksum|header|zip|file)
-		(unexpected|premature|early) end of (file|data|input|archive|image|stream|header) !(json)
+		(unexpected|premature|early) end of (file|data|input|archive|image|header) !(json|from)
 		unexpected eof in (archive|file)
 		(error|eof) in archive
 		not in gzip format

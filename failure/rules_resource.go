@@ -48,7 +48,7 @@ var resourceRules = []rule{
 		EDQUOT
 		disk (is|was|space)? (been)? (full|exhausted|out|low|insufficient|exceeded|quota exceeded|limit exceeded|usage exceeded|write error|watermark|flood stage|pressure)
 		(disk|filesystem|file system|volume|device|partition|drive|tablespace|tempdb|log|transaction log|temp|storage|datafile|root filesystem|inode|temporary storage) (is|was|space|has|out of|space is)? (full|exhausted|out of space|no space|no free space|ran out|running out)
-		(insufficient|not enough|out of|no|low|low on|ran out of|running out of|exceeded|lack of) ...1 (disk|storage|filesystem|ephemeral storage|disk space|free space|space|inodes|temp space|tablespace|free disk|drive space) !(quota|account|unit|class)
+		(insufficient|not enough|out of|no|low|low on|ran out of|running out of|lack of) ...1 (disk|storage|filesystem|ephemeral storage|disk space|free space|space|inodes|temp space|tablespace|free disk|drive space) !(quota|account|unit|class)
 		(there is|is) not enough space
 		InsufficientStorage
 		insufficient storage
@@ -68,11 +68,12 @@ var resourceRules = []rule{
 		EUSERS
 		WSAEMFILE
 		WSAENOBUFS
-		(file)? (descriptor|descriptors|handle|handles|inotify|file watchers|fd|ulimit|nofile|socket|sockets|ephemeral port|ports|pid|pids|nproc|epoll) ...3 (limit|exhausted|exhaustion|exceed|table overflow|ran out|reached)
+		(file)? (descriptor|descriptors|handle|handles|inotify|file watchers|fd|ulimit|nofile|socket|sockets|ephemeral port|local ports|source ports|pid|pids|nproc|epoll) ...3 (limit|exhausted|exhaustion|exceed|table overflow|ran out|reached)
 		(threads|process|processes) (limit|exhausted|exhaustion|table overflow)
 		(fork|clone|vfork|thread|spawn|pthread create|new process|new thread|native thread) ...4 (resource temporarily unavailable|cannot allocate|failed|limit|EAGAIN|retry|unable to create)
 		unable to create (new)? (native)? thread
-		(cannot|could not|unable to|failed to|can't) (start|create|fork|spawn|launch) ...2 (thread|process|worker|new thread|native thread|goroutine|child)
+		(cannot|could not|unable to|failed to|can't) (start|create|fork|spawn|launch) ...2 (thread|new thread|native thread|goroutine)
+		(cannot|could not|unable to|failed to|can't) (fork|spawn) ...2 (process|worker|child)
 		cannot fork
 		cant start new thread
 		resource temporarily unavailable

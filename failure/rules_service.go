@@ -139,7 +139,8 @@ var rateRules = []rule{
 		request limit (exceeded|reached|hit)
 		(exceed|reached|hit|over) ...3 (request|requests|call|calls|query) (limit|rate|quota|count|cap|threshold) (per|in|for)?
 		(maximum|max|allowed|limit) (number of)? (requests|calls|queries|messages|tokens|operations) (per|in|within|each|every)
-		(requests|calls|queries|messages|tokens|operations|transactions|writes|reads|rows|units|events|emails) (per|a|each|every)? (second|minute|sec|min|s) (limit|exceeded|reached|quota)?
+		(requests|calls|queries|messages|tokens|operations|transactions|writes|reads|rows|units|events|emails) (per|a|each|every)? (second|minute|sec|min) (limit|exceeded|reached|quota)?
+		(requests|calls|queries|messages|tokens|operations|transactions|writes|reads|rows|units|events|emails) (per|a|each|every) s
 		(slow|slowing) down
 		SlowDown
 		(reduce|decrease|lower|slow|reducing|limit|adjust) (your|the)? (request|requests|call|query|sending|message|connection|api|write|read)? (rate|frequency|concurrency|speed|traffic|load|throughput)
@@ -171,7 +172,7 @@ var rateRules = []rule{
 		(rejected|rejecting) execution
 		es rejected execution exception
 		(queue|buffer|backlog|mailbox of worker|thread pool|executor) (is|was)? (full|overflow|overflowed|saturated|limit|capacity|length exceeded)
-		(thread pool|executor|pool) (is)? (saturated|exhausted|full)
+		(thread pool|executor) (is)? (saturated|exhausted|full)
 		(too many|max|maximum) ...2 (pending|queued|outstanding) ...1 (requests|jobs|tasks|messages|operations|tickets|submissions)
 		userRateLimitExceeded
 		rateLimitExceeded
@@ -250,7 +251,7 @@ var quotaRules = []rule{
 		(limit|quota) <number> ...3 per (day|month)
 		free (tier|quota|usage|trial|plan)
 		(tier|plan|subscription) limit
-		(maximum|max|limit) (number of)? ...2 (projects|seats|users|members|accounts|workspaces|buckets|repositories|instances|databases|collections|indexes|domains|sites|environments|keys|webhooks|functions|resources|vms|clusters|vpcs|addresses|volumes|snapshots|images|topics|subscriptions|queues) ...4 (reached|exceed|allowed|has been|hit|per account|limit)
+		(maximum|max|limit) (number of)? ...2 (streams|consumers|subscriptions|indices|aliases|triggers|crons|schedules|rules|apps|applications|pipelines|registrations|devices|deployments|schemas|projects|seats|users|members|accounts|workspaces|buckets|repositories|instances|databases|collections|indexes|domains|sites|environments|keys|webhooks|functions|resources|vms|clusters|vpcs|addresses|volumes|snapshots|images|topics|subscriptions|queues) ...4 (reached|exceed|allowed|has been|hit|per account|limit)
 		LimitExceededException
 		ServiceQuotaExceededException
 		ServiceQuotaExceeded
@@ -267,15 +268,14 @@ var quotaRules = []rule{
 		uploadLimitExceeded
 		over quota
 		overquota`},
-	{id: "quota.word", class: QuotaExceeded, weight: wStatus + 2, trait: identifiers, phrases: `
+	{id: "quota.word", class: QuotaExceeded, weight: wStrong + 3, trait: identifiers, phrases: `
 		quota (limit|limits|usage|was|is|has|have|metric|amount)? (been)? (exceed|reached|violation|error|failure|hit|over|limit|insufficient|surpass|breached|overflow)
 		(exceed|reached|hit|over|out of|beyond|insufficient|violated|exceeding|not enough|surpass|above|used up|no) (the|your|its|our|a|an)? ...2 quota
 		QuotaFailure
 		quotaExceeded
 		QuotaExceededException
 		QuotaExceededError
-		limit exceeded (exception|error|fault)?
-		LimitExceeded`},
+		!(time|size|memory|length|ratelimit|depth|recursion|retry|attempt|connection|thread|pool|body|file|payload|heap|stack|cpu|concurrency|redirect|nesting|context|window|input|result|message|byte) limit exceeded (exception|error|fault)?`},
 	{id: "payment", class: PaymentRequired, weight: wCode + 7, trait: identifiers | money, phrases: `
 		payment (is)? (required|needed|failed|declined|method|overdue|past due|due|missing|not received|error|refused|rejected|was declined|could not) !(service|gateway|api|timeout|queue|job|worker|provider)
 		(no|add|update|missing|valid|invalid|without|expired|set up|provide) (a|an|your|any|valid)? (payment|billing) (method|information|details|account|info|source|profile|instrument)
@@ -286,7 +286,8 @@ var quotaRules = []rule{
 		BillingNotEnabled
 		BILLING DISABLED
 		(plan|plans) and billing
-		(credit|credits|account|wallet|prepaid|token|point) (balance)? (is|are|was)? (too low|insufficient|negative|exhausted|depleted|empty|low|not enough|zero)
+		(credit|credits|account|wallet|prepaid|point) (balance)? (is|are|was)? (too low|insufficient|negative|exhausted|depleted|=empty|low|not enough|zero)
+		token balance (is|are|was)? (too low|insufficient|negative|exhausted|depleted|=empty|low|not enough|zero)
 		(insufficient|low|negative|no|zero|inadequate|not enough|lack|lacks|lacking|out of|exhausted|ran out of|run out of|too few) (account|available|remaining|prepaid|wallet|sufficient|enough|your)? (balance|funds|credits|credit|money|fund|points) !(card|remaining <number>)
 		balance (is)? (too low|insufficient|not enough|exhausted|negative|below|depleted|low)
 		(requires|require|required|needs|need) ...3 (more|additional|at least <number>)? (credits|paid plan|payment|paid subscription|premium|paid account)

@@ -5,7 +5,7 @@ var typeRules = []rule{
 	{id: "type.timeout", class: NetworkTimeout, weight: wSaid + 1, trait: identifiers, phrases: `
 		(timeout|timed out|timeout expired|time out) (error|exception)
 		(connect|connection|read|write|socket|request|pool|gateway|response|body|headers|http|async|query|operation|command|lock|navigation|weaviate|client|server|api|network|db|database|redis|kafka|mongo|wait) timeout (error|exception)
-		(connection|network|socket|transport|connect|mongo network|api connection|connection reset|connection aborted|broken pipe|protocol|remote disconnected|client connector|server disconnected|connection closed|connection lost|http|url|io|eof|max retry|new connection|incomplete read|chunked encoding|stream|channel closed|not connected|websocket|interface|amqp connection|connection interrupted|weaviate connection|es connection|redis connection) (error|exception|refused error|errors)
+		(connection|network|socket|transport|connect|mongo network|api connection|connection reset|connection aborted|broken pipe|protocol|remote disconnected|client connector|server disconnected|connection closed|connection lost|eof|max retry|new connection|incomplete read|chunked encoding|stream|channel closed|not connected|websocket|interface|amqp connection|connection interrupted|weaviate connection|es connection|redis connection) (error|exception|refused error|errors)
 		ConnectionError
 		MongoNetworkError
 		WeaviateTimeoutError
@@ -36,7 +36,6 @@ var typeRules = []rule{
 		CommunicationsException
 		ClosedChannelException
 		AsyncRequestTimeoutException
-		RequestError
 		NoHttpResponseException
 		InterruptedIOException
 		ConnectionResetError
@@ -121,10 +120,9 @@ var typeRules = []rule{
 		UnprocessableEntity
 		DomainError`},
 	{id: "type.input", class: InvalidInput, weight: wSaid, trait: identifiers, phrases: `
-		(bad request|invalid request|invalid input|unsupported format|unsupported media|invalid url|invalid image|invalid file|decoder|decoding|unsupported|corrupt|corrupted|media|codec|image) (error|exception)
+		(bad request|invalid input|unsupported format|unsupported media|invalid url|invalid image|invalid file|decoder|decoding|unsupported|corrupt|corrupted|media|codec|image) (error|exception)
 		BadRequestError
 		BadRequestException
-		InvalidRequestError
 		UnsupportedFormatError
 		UnsupportedMediaTypeException
 		CodecException`},

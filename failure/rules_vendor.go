@@ -119,9 +119,10 @@ var cloudRules = []rule{
 		UnsupportedLanguagePairException
 		UnsupportedOperationException
 		UnsupportedMediaTypeException
-		invalidParameter
-		badRequest
 		parseError
+`},
+	{id: "cloud.invalid", class: InvalidInput, weight: wStrong + 2, trait: identifiers | codesOnly, phrases: `
+		invalidParameter
 		invalidArgument
 		invalidValue`},
 }
@@ -187,7 +188,7 @@ var mediaRules = []rule{
 		(error|failed|unable|could not|cannot) ...2 (initializing|reinitializing|configure|initialize|inject|create|open|find|write|load|set) ...3 (filter|filters|filtergraph|complex filters|output stream|encoder|decoder|input pad|output pad|codec|header|muxer|demuxer|option|bitstream filter|hwaccel|hardware|device|vaapi|cuda|nvenc|qsv)
 		(option|filter|stream|map|bitstream filter|codec|preset|pixel format|profile|level) ...3 (not found|matches no streams|unknown|invalid|not supported|unsupported|incompatible|does not exist|not compatible)
 		incorrect codec parameters
-		(width|height|dimensions|resolution|frame size|picture size|sample rate|bit rate|bitrate|frame rate|aspect|crop|scale|pixel aspect) ...3 (invalid|not divisible|must be|not supported|unsupported|too|non positive|odd|mismatch|out of range|is not|zero)
+		(width|height|dimensions|resolution|frame size|picture size|sample rate|bit rate|bitrate|frame rate|aspect|crop|scale|pixel aspect) ...3 (invalid|not divisible|not supported|unsupported|too|non positive|odd|mismatch|out of range|is not|zero)
 		(not|is not) divisible by
 		(muxer|demuxer|encoder|decoder|codec|container|protocol) (does not support|not supported|unavailable|not found|not currently supported|is not)
 		non seekable
