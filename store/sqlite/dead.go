@@ -4,13 +4,21 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-var (
-	putDead = &query{`INSERT INTO redrive_dead (job, status, revived, reason, class, grp, died_at, lane, priority, token, life,
+const (
+	buryColumns = `job, status, revived, reason, class, grp, died_at, lane, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, deadline,
-		owner, correlation, key, batch, attrs, policy, long, payload)
-		SELECT id, 0, 0, ?3, ?4, ?5, ?6, lane, priority, token, life, ?7, ?8, ?9, ?10, ?11, created_at, life_at,
+		owner, correlation, key, batch, attrs, policy, long, payload`
+	buryValues = `id, 0, 0, ?3, ?4, ?5, ?6, lane, priority, token, life, ?7, ?8, ?9, ?10, ?11, created_at, life_at,
 		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload
-		FROM redrive_jobs WHERE id = ?1 AND token = ?2 AND state = ?12
+		FROM redrive_jobs WHERE id = ?1 AND token = ?2 AND state = ?12`
+)
+
+var (
+	// OR FAIL, because SQLite keeps a journal of the statement else, to take back a
+	// part of it; what goes wrong here takes back the whole transaction.
+	insDead = &query{`INSERT OR FAIL INTO redrive_dead (` + buryColumns + `) SELECT ` + buryValues}
+	// From its second life on, a job may have an entry.
+	putDead = &query{`INSERT INTO redrive_dead (` + buryColumns + `) SELECT ` + buryValues + `
 		ON CONFLICT (job) DO UPDATE SET status = 0, revived = 0, reason = excluded.reason, class = excluded.class,
 		grp = excluded.grp, died_at = excluded.died_at, lane = excluded.lane, priority = excluded.priority,
 		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
@@ -30,7 +38,11 @@ func (t *txn) bury(from job.State, r *run, cause job.Cause, reason job.Reason, c
 		return false, err
 	}
 	c := &r.counters
-	n, err := t.exec(putDead, num(r.id), num(r.token), text(reason), setText(class), setNum(group), num(t.now),
+	put := putDead
+	if r.life == 1 {
+		put = insDead
+	}
+	n, err := t.exec(put, num(r.id), num(r.token), text(reason), setText(class), setNum(group), num(t.now),
 		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), num(from))
 	if err != nil || n == 0 {
 		return false, err

@@ -42,6 +42,7 @@ var writing = []plan{
 	{name: "delProgress", q: delProgress, want: "SEARCH redrive_progress" + byID},
 	{name: "insAudit", q: insAudit, want: noPlan},
 	{name: "insBody", q: insBody, want: noPlan},
+	{name: "insDead", q: insDead, want: "SEARCH redrive_jobs" + byID},
 	{name: "insDone", q: insDone, want: noPlan},
 	{name: "insEvents", q: insEvents, want: noPlan},
 	{name: "insFailure", q: insFailure, want: noPlan},
