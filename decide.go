@@ -3,6 +3,7 @@ package redrive
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redrive/redrive/failure"
@@ -41,7 +42,7 @@ func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 		U:         draw(claim),
 		Cost:      end.Cost,
 		Job:       own,
-		Admission: c.admit(claim),
+		Admission: c.admit(p, claim),
 	}
 	if claim.Deadline != 0 {
 		in.Deadline = leftUntil(claim.Deadline, claim.LifeAt.Add(age))
@@ -148,10 +149,11 @@ func (c *Client) failureOf(claim *job.Claim, end *engine.End, e *failure.Evidenc
 // to see.
 func (c *Client) sanitize(id JobID, f *job.Failure, d *policy.Decision) {
 	o := failure.SanitizeOptions{Emails: c.config.HideEmails, Keep: []string{id.String()}, Max: job.MessageMax}
-	f.Message = failure.Sanitize(f.Message, &o)
-	d.By.Saw = failure.Sanitize(d.By.Saw, &o)
+	raw := f.Message
+	f.Message = failure.Sanitize(raw, &o)
+	d.By.Saw = quote(d.By.Saw, raw, f.Message, &o)
 	for i := range d.By.Beat {
-		d.By.Beat[i].Saw = failure.Sanitize(d.By.Beat[i].Saw, &o)
+		d.By.Beat[i].Saw = quote(d.By.Beat[i].Saw, raw, f.Message, &o)
 	}
 	o.Max = job.EvidenceMax
 	if len(f.Details) > 0 {
@@ -164,6 +166,16 @@ func (c *Client) sanitize(id JobID, f *job.Failure, d *policy.Decision) {
 		o.Paths = true
 		f.Stack = failure.Sanitize(f.Stack, &o)
 	}
+}
+
+// quote returns what a rule saw, as far as it may be stored. A part of a text does
+// not show that it is a secret when the name in front of it is cut off, so a part
+// of the message must be one of the sanitised message, too.
+func quote(saw, raw, clean string, o *failure.SanitizeOptions) string {
+	if raw != clean && strings.Contains(raw, saw) && !strings.Contains(clean, saw) {
+		return ""
+	}
+	return failure.Sanitize(saw, o)
 }
 
 // userMessage is what the user of the job is told.
