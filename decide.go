@@ -151,6 +151,8 @@ func (c *Client) sanitize(id JobID, f *job.Failure, d *policy.Decision) {
 	o := failure.SanitizeOptions{Emails: c.config.HideEmails, Keep: []string{id.String()}, Max: job.MessageMax}
 	raw := f.Message
 	f.Message = failure.Sanitize(raw, &o)
+	f.Code = failure.Sanitize(f.Code, &o)
+	d.By.Code = f.Code
 	d.By.Saw = quote(d.By.Saw, raw, f.Message, &o)
 	for i := range d.By.Beat {
 		d.By.Beat[i].Saw = quote(d.By.Beat[i].Saw, raw, f.Message, &o)

@@ -338,6 +338,30 @@ func TestF2_AFailureIsClassifiedWhereItIsReceived(t *testing.T) {
 }
 
 // proves: F11
+func TestF11_ASecretInTheCodeIsNotStored(t *testing.T) {
+	t.Parallel()
+	codes := map[string]string{"sk-proj-abcdEFGH1234ijklMNOP5678qrstUVWX": failure.RedactedSecret}
+	for _, known := range []string{
+		"FFMPEG_TIMEOUT", "insufficient_quota", "SlowDown", "ECONNRESET", "40001", "0x80070005", "InvalidParameter.Value",
+	} {
+		codes[known] = known
+	}
+	e := redrivetest.New(t, nil)
+	redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		return failure.Code(j.Correlation, errors.New("oops"))
+	}, nil)
+	for code, want := range codes {
+		id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Correlation: code}))
+		e.Work()
+		f := failures(t, e, id)[0]
+		r, err := policy.ParseRecord(f.Decision)
+		if err != nil || f.Code != want || r.Code != want {
+			t.Errorf("code %q is stored as %q, with the decision as %q; want %q, %v", code, f.Code, r.Code, want, err)
+		}
+	}
+}
+
+// proves: F11
 func TestF11_NothingSecretIsStored(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-proj-abcdEFGH1234ijklMNOP5678qrstUVWX"

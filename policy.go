@@ -31,6 +31,8 @@ func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 	if p == nil {
 		p = policy.Default()
 	}
+	c.setting.Lock() // so that what is published last is in force
+	defer c.setting.Unlock()
 	c.mu.Lock()
 	next, err := c.underConfig(p)
 	c.mu.Unlock()
@@ -47,7 +49,7 @@ func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 // enforce puts the policy that was set under the schedules of the handlers, which
 // are all known now, and keeps it in the store. If the store does not take it, the
 // client works all the same: each decision tells what it was made by. The caller
-// holds the lock.
+// holds both locks.
 func (c *Client) enforce(ctx context.Context) error {
 	p, err := c.underConfig(c.policies.Load().set)
 	if err != nil {
@@ -85,9 +87,9 @@ func (c *Client) publish(ctx context.Context, by By, p *policy.Policy) error {
 	return nil
 }
 
-// admit asks the rules about a claimed job; nil when none has anything to say.
-func (c *Client) admit(claim *job.Claim) *policy.Admission {
-	p := c.Policy()
+// admit asks the rules of a policy about a claimed job; nil when none has anything
+// to say.
+func (c *Client) admit(p *policy.Policy, claim *job.Claim) *policy.Admission {
 	if !p.HasRules(claim.Kind) {
 		return nil
 	}
@@ -144,7 +146,7 @@ func (e *heldError) Error() string {
 // that a person has released, which opened its next life, is not held again.
 func (c *Client) admitting(h *handler) func(context.Context, *engine.Run) error {
 	return func(ctx context.Context, r *engine.Run) error {
-		a := c.admit(&r.Claim)
+		a := c.admit(c.Policy(), &r.Claim)
 		if a != nil && a.Hold != nil && r.Claim.Life == 1 {
 			return &heldError{a.Hold, a.Rules}
 		}

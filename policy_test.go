@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/redrivetest"
 	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
 )
 
 // longer matches jobs whose attribute "seconds" is in [From, To); To 0 is no end.
@@ -254,5 +257,46 @@ func TestR9_APolicyIsKeptAndNamedByItsDecisions(t *testing.T) {
 	}
 	if _, err := e.StoredPolicy(ctx, "none"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a policy that nobody set: %v", err)
+	}
+}
+
+// published notes the policy that a store was given last.
+type published struct {
+	store.Store
+	mu   sync.Mutex
+	last string
+}
+
+func (s *published) PublishPolicy(ctx context.Context, by store.By, p store.Policy) error {
+	s.mu.Lock()
+	err := s.Store.PublishPolicy(ctx, by, p)
+	s.last = p.Name
+	s.mu.Unlock()
+	runtime.Gosched() // others may come before it is in force
+	return err
+}
+
+// part of: R9
+func TestR9_ThePolicyThatIsKeptLastIsInForce(t *testing.T) {
+	t.Parallel()
+	st := &published{Store: memory.New(memory.Options{})}
+	c, err := redrive.New(st, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := [...]*policy.Policy{policyOf(t, policy.Spec{Name: "one", Default: steady(1)}), policyOf(t, policy.Spec{Name: "two", Default: steady(2)})}
+	for range 200 {
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				if err := c.SetPolicy(t.Context(), redrive.By{Actor: "ann", Reason: "so"}, both[i%2]); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got := c.Policy().Name(); got != st.last {
+			t.Fatalf("%q is in force, %q was kept last", got, st.last)
+		}
 	}
 }

@@ -57,6 +57,7 @@ type Client struct {
 	sealed   bool                // Run has been called
 	engine   *engine.Engine      // while it runs
 
+	setting  sync.Mutex // held while a policy is put in force; taken before mu
 	policies atomic.Pointer[policies]
 }
 

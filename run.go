@@ -142,6 +142,8 @@ func (c *Client) running() *engine.Engine {
 // start makes the engine of one Run. The caller must call stop when it has
 // ended.
 func (c *Client) start(ctx context.Context) (stop func(), err error) {
+	c.setting.Lock() // before mu, as SetPolicy
+	defer c.setting.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
