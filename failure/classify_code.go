@@ -92,11 +92,33 @@ func makeGRPCRules() (rules [len(grpcCodes)]string) {
 	return rules
 }
 
+// sameName reports whether a code is one with underscores, such as
+// RESOURCE_EXHAUSTED, however it is written: ResourceExhausted.
+func sameName(canonical, code string) bool {
+	if canonical == code {
+		return true
+	}
+	i := 0
+	for _, c := range []byte(canonical) {
+		if c == '_' {
+			if i < len(code) && code[i] == '_' {
+				i++
+			}
+			continue
+		}
+		if i == len(code) || code[i]&^0x20 != c {
+			return false
+		}
+		i++
+	}
+	return i == len(code)
+}
+
 // grpc reads the canonical name of a gRPC status.
 func (r *reader) grpc(name string, rank Rank, at int32, saw string, more int) bool {
 	for i := range grpcCodes {
 		c := &grpcCodes[i]
-		if c.name == name || c.name == "CANCELLED" && name == "CANCELED" {
+		if sameName(c.name, name) || c.name == "CANCELLED" && sameName("CANCELED", name) {
 			r.add(hit{rule: grpcRules[i], class: c.class, rank: rank, weight: c.weight + more, at: at, saw: saw, code: grpcRules[i]})
 			return true
 		}

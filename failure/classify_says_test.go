@@ -9,10 +9,10 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// said reads testdata/says.txt.
-func said(t *testing.T) (texts []string, accepted [][]failure.Class) {
+// said reads a file of testdata.
+func said(t *testing.T, name string) (texts []string, accepted [][]failure.Class) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/says.txt")
+	data, err := os.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,17 @@ func said(t *testing.T) (texts []string, accepted [][]failure.Class) {
 // proves: F2, F3, F4, F5, F6, F7, F8
 func TestF8_WhatProgramsSay(t *testing.T) {
 	t.Parallel()
-	texts, accepted := said(t)
+	for _, name := range []string{"says.txt", "general.txt"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whatProgramsSay(t, name)
+		})
+	}
+}
+
+func whatProgramsSay(t *testing.T, name string) {
+	t.Helper()
+	texts, accepted := said(t, name)
 	wrong := 0
 	for i, text := range texts {
 		got := failure.Builtin().Classify(&failure.Evidence{Message: text}, "")

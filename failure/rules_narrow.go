@@ -22,6 +22,12 @@ var narrowRules = []rule{
 		BodyTimeoutError
 		unexpected end of (stream|file) (on|from) !(position|line)
 		end of stream (on|from) (https|http|connection)
+		(stream|connection|transfer|download|upload|link|call|line) (broke|broken|breaking|was cut|cut) (off|up|down)
+		(lost|losing|no) contact (with|to)
+		no (bytes|data|packets|bytes were) (arrived|came|received|read|were received|sent) (for|in|within|after)
+		(did not|does not|not) answer (the|a|our|to)? ...1 (ping|request|call|probe|heartbeat|handshake|in time)
+		(waited|waiting) <duration> (for|on)
+		(sending|receiving|send|receive|reading|writing) (a|the)? ...1 (packet|packets)
 		transport connection broken
 		client connection lost
 		(server|connection|response|peer|host) ...3 failed to respond
@@ -122,7 +128,18 @@ var narrowRules = []rule{
 		does not appear to have (a|any) (file|files) named
 		(is not|not) a (local folder|known model|valid model identifier)
 		(model|deployment|engine|version) ...5 (decommissioned|retired|shut down|sunset|no longer available)`},
+	{id: "notfound.said", class: NotFound, weight: wSaid - 2, phrases: `
+		there (is|are) no <value> (with|named|called|by|at|for|of)
+		(nothing|nobody|no one) (at|under|by|with) (this|that) (address|name|path|id|url|number)
+		(is|are) not there
+		isnt there`},
 	{id: "service.notready", class: TemporaryServiceError, weight: wStrong + 2, trait: identifiers, phrases: `
+		(reads|writes|read|write|requests|connections|queries|commands|traffic) (is|are|was|were)? (currently|being|temporarily|all)? (refused|suspended|paused|halted|stopped) !(by policy)
+		(is|are) (electing|being (rebuilt|restored|replaced|reindexed|repaired|drained|upgraded|deployed|rotated|rebalanced|reloaded|restarted|resized|moved))
+		(too old resource version|resource version ...1 too old)
+		(another|other|some other|previous) (import|export|job|run|build|deployment|sync|upload|migration|backup|worker|writer|process|task|operation|render) (is|was)? (still|already|currently)? (running|active|in progress|busy|underway)
+		(changed|modified|updated) (while|during|between) ...6 (retry|try again|rerun|reload)
+		(rebuilding|restoring|reindexing|redeploying|electing|failing over)
 		not enough (in sync)? replicas
 		(server|service|node|broker|cluster|database|storage|instance|backend|controller|agent|daemon|provider|engine|replica|leader|coordinator) (is|was|has)? (not|not yet) (been)? (initialized|initialised|ready|started|bootstrapped|up|available|online|running)
 		(currently|is|still|are|being|now) (restarting|initialising|initializing|reloading|rebooting|warming up|starting up|spinning up|booting|loading|deploying|recovering|rebalancing|resyncing|failing over|migrating|compacting)

@@ -174,13 +174,13 @@ var genericRules = []rule{
 		(unsupported|unknown format)
 		(removed|unpublished)`},
 	{id: "generic.refused", class: BusinessLogicError, weight: wFaint, phrases: `
-		(rejected|refused|declined) !(connection)
+		(rejected|declined) !(connection)
 		(violates|violation|violated)
 		(cannot|must not) be
 		(ineligible|inapplicable|impossible)
 		(not|isnt) (possible|applicable|allowed)`},
 	{id: "generic.limit", class: InputExceedsLimits, weight: wFaint + 2, phrases: `
 		(exceed|exceeds|exceeded|exceeding)
-		(larger|longer|bigger)
+		!(no) (larger|longer|bigger)
 		(maximum|max) (of|is|allowed)`},
 }
