@@ -19,6 +19,7 @@ const (
 	retriesMin, retriesMax   = 0, attemptsMax - 1
 	ageMin, ageMax           = time.Millisecond, policy.AgeLimit
 	waitMax                  = backoff.Max
+	hintMin                  = time.Nanosecond // 0 would be the default: off and none say that there is nothing
 	waitsMax                 = backoff.WaitsMax
 	priorityMin, priorityMax = 1, policy.PriorityMax
 	afterMin, afterMax       = 1, attemptsMax

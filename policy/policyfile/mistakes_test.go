@@ -106,6 +106,17 @@ func TestF9_MistakesAreToldWithTheirExactPlace(t *testing.T) {
 	}
 }
 
+// part of: F9
+func TestF9_AHintOfNothingIsNotTheDefault(t *testing.T) {
+	t.Parallel()
+	for _, field := range []string{"max", "jitter_min"} {
+		_, err := policyfile.Parse("x.yaml", []byte("version: 1\ndefault: {hint: {"+field+": 0s}}\n"))
+		if err == nil || !strings.Contains(err.Error(), "default.hint."+field+" must be a duration from 1ns") {
+			t.Errorf("%s: 0s: %v", field, err)
+		}
+	}
+}
+
 // cutMarks removes the marks from text and returns their lines and columns.
 func cutMarks(text string) (string, [][2]int) {
 	var out strings.Builder

@@ -133,8 +133,8 @@ func (r *reader) hint(into *policy.Hint) func(value) {
 		r.Fields(v, "a mapping such as {mode: floor, max: 24h}", []field{
 			{"mode", yamlfile.Choice(r.Reader, &into.Mode, hintWords, hintModes)},
 			{"jitter", r.hintJitter(&into.Jitter)},
-			{"jitter_min", r.duration(&into.JitterMin, waitMax)},
-			{"max", r.duration(&into.Max, waitMax)},
+			{"jitter_min", r.Duration(&into.JitterMin, hintMin, waitMax)},
+			{"max", r.Duration(&into.Max, hintMin, waitMax)},
 			{"beyond", yamlfile.Choice(r.Reader, &into.Beyond, beyondWords, beyonds)},
 		})
 	}
