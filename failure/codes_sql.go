@@ -53,13 +53,16 @@ func sqlClassOf(code string) (sqlClass, bool) {
 	if len(code) != 5 {
 		return sqlClass{}, false
 	}
-	best := sqlClass{}
-	for _, s := range sqlClasses {
-		if len(s.code) > len(best.code) && code[:len(s.code)] == s.code {
-			best = s
+	best := -1
+	for i := range sqlClasses {
+		if s := sqlClasses[i].code; s[0] == code[0] && code[:len(s)] == s && (best < 0 || len(s) > len(sqlClasses[best].code)) {
+			best = i
 		}
 	}
-	return best, best.code != ""
+	if best < 0 {
+		return sqlClass{}, false
+	}
+	return sqlClasses[best], true
 }
 
 // vendorError is a numbered error of a database.

@@ -212,7 +212,7 @@ var permissionRules = []rule{
 		forbidden !(word|words|character|characters|content|fruit|island|name)`},
 	{id: "permission.word", class: PermissionError, weight: wWeak + 4, phrases: `
 		(read only|readonly|immutable) !(replica|transaction|mode|option)
-		(E403|archived)
+		E403
 		(denied|denies|deny)
 		notallowed
 		(permission|permissions|privilege|privileges)

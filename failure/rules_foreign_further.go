@@ -28,7 +28,7 @@ var furtherRules = []rule{
 		verbinding (geweigerd|geweigerd door)
 		(dienst|service|server) ...3 (niet beschikbaar|niet bereikbaar|overbelast|otillgänglig|utilgjengelig|utilgængelig|niedostępna|niedostępny|nedostupná|nedostupný|kullanılamıyor)
 		(tijdelijk|tillfälligt|midlertidig|chwilowo|tymczasowo|dočasně|geçici olarak) ...2 (niet beschikbaar|otillgänglig|utilgjengelig|utilgængelig|niedostępna|niedostępny|nedostupná|nedostupný|kullanılamıyor)
-		(interne serverfout|internt serverfel|intern serverfejl|wewnętrzny błąd serwera|vnitřní chyba serveru|sunucu hatası)
+		(interne serverfout|intern serverfejl|wewnętrzny błąd serwera|vnitřní chyba serveru|sunucu hatası)
 		(anslutningen|tilkoblingen|forbindelsen) ...2 (nekades|avvist|afvist)
 		(połączenie|polaczenie) ...2 odrzucone
 		spojení ...2 odmítnuto
@@ -123,7 +123,7 @@ var furtherRules = []rule{
 	{id: "foreign.business", class: BusinessLogicError, weight: wStatus, phrases: `
 		(wurde|ist|sind|wurden) (bereits|schon) (storniert|bezahlt|versendet|vergeben|gebucht|abgeschlossen|vorhanden|gelöscht|verwendet|registriert|freigegeben|beendet)
 		bereits (storniert|bezahlt|versendet|vergeben|gebucht|abgeschlossen|vorhanden|verwendet|registriert)
-		(a|est|été|ont) déjà (été)? (annulé|annulée|payé|payée|utilisé|utilisée|expédié|expédiée|réservé|pris|existant|traité)
+		(a|est|été|ont) déjà (été)? (annulé|annulée|payé|payée|utilisé|utilisée|expédié|expédiée|réservé|pris|traité)
 		déjà (annulé|annulée|payé|payée|utilisé|utilisée|expédié|réservé|pris|existe|traité)
 		ya (ha sido|está|existe|fue|se ha) (cancelado|cancelada|pagado|pagada|usado|usada|enviado|enviada|reservado|registrado|registrada)?
 		já (foi|existe|está) (cancelado|cancelada|pago|paga|usado|usada|enviado|enviada|reservado|registrado)?

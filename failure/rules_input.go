@@ -186,7 +186,7 @@ var limitRules = []rule{
 	{id: "limit.size", class: InputExceedsLimits, weight: wStrong + 1, trait: identifiers, phrases: `
 		(reduce|shorten) (the|your) (length|size|prompt|input|message|messages|resolution|file|image|context|payload) !(rate)
 		large (file|files|object|objects|message|attachment) (detected|found|not)
-		!(pool|memory|heap|queue|batch|backlog) (size|length|duration|width|height|resolution|dimensions|dimension|bitrate|depth|aspect ratio|area|pixels|pixel count|bytes|filesize|page count|sample rate|runtime|megapixels|string length|recursion depth|frames) ...4 (exceed|larger|over|above|beyond) ...4 (limit|limits|maximum|max|allowed|<number>|permitted|supported|<size>)
+		!(pool|memory|heap|queue|batch|backlog) (size|length|duration|width|height|resolution|dimensions|dimension|bitrate|depth|aspect ratio|area|pixels|pixel count|bytes|filesize|page count|sample rate|megapixels|string length|recursion depth|frames) ...4 (exceed|larger|over|above|beyond) ...4 (limit|limits|maximum|max|allowed|<number>|permitted|supported|<size>)
 		(exceed|over|beyond|above|larger|past|than) ...3 (maximum|max|allowed|upload|permitted|allowable|the) ...2 (size|length|duration|dimensions|dimension|resolution|width|height|bytes|file size|pixels|depth|characters|body|payload|filesize|entity|page count|packet|message size|sizes)
 		(maximum|max|permitted|upload|allowable|body|largest|allowed) ...2 (size|length|duration|dimensions|resolution|filesize|file size|payload|message size|packet|entity|bytes) ...3 (exceed|reached|violated|allowed|<size>|supported|permitted)
 		exceed ...3 (size|length|duration|dimension|resolution|width|height) !(timeout)
@@ -302,7 +302,7 @@ var inputRules = []rule{
 		no (images|pages) defined
 		improper image header
 		insufficient image data
-		(pixel|scanline|strip) ...2 (error|missing)
+		(pixel|scanline) ...2 (error|missing)
 		not all tiles
 		syntax error in pdf
 		(xref|trailer|startxref) ...2 (not found|missing|broken)

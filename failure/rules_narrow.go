@@ -28,6 +28,7 @@ var narrowRules = []rule{
 		(did not|does not|not) answer (the|a|our|to)? ...1 (ping|request|call|probe|heartbeat|handshake|in time)
 		(waited|waiting) <duration> (for|on)
 		(sending|receiving|send|receive|reading|writing) (a|the)? ...1 (packet|packets)
+		(connection|channel|socket|session) (is|was) not (open|established|alive|open anymore)
 		transport connection broken
 		client connection lost
 		(server|connection|response|peer|host) ...3 failed to respond
@@ -74,7 +75,8 @@ var narrowRules = []rule{
 		AuthorizationFailure
 		websocket ...4 1008`},
 	{id: "rate.grpc", class: RateLimitExceeded, weight: wCode, phrases: `
-		exhausted ...6 quota`},
+		exhausted ...6 quota
+		(status|status runtime) exception resource exhausted`},
 	{id: "service.away", class: TemporaryServiceError, weight: wSaid + 4, phrases: `
 		going away
 		(close|closed) (code|with|status)? ...1 (1001|1012|1013)
@@ -156,7 +158,7 @@ var narrowRules = []rule{
 		(article|post|page|product|entry|document|video|draft|record|item|course|listing|episode|campaign|form|version|release|story|book) ...12 (is|was|has)? not (been)? (yet)? (published|approved|activated|released|live|public yet|reviewed|signed|started|opened|finalized)
 		not (yet)? (published|mergeable|finalized)
 		(head|base|branch|object|document|resource|record|item|row|content|head branch|base branch|ref|sha) (was|has been|is) (modified|changed|updated|moved|edited) !(successfully)
-		(is|has been|was) archived (so|and|therefore)
+		(is|are|has been|have been|was) archived
 		archived and (read only|cannot)
 		(pull request|merge request|branch) (is)? not mergeable
 		(the)? (object|item) has been modified

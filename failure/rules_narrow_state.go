@@ -93,6 +93,8 @@ var stateRules = []rule{
 		(no|not) more than <number> <any> (are|is|can|may|possible|allowed|permitted|supported|fit)
 		(has|have|is|are|with|of) <number> (characters|bytes|pages|tokens|words|rows|scenes|items|files|pixels|seconds|minutes|images|lines) ...1 <number> (are|is) (allowed|permitted|possible|supported|the limit|the maximum)`},
 	{id: "input.thing", class: InvalidInput, weight: wStatus + 2, trait: identifiers, phrases: `
+		does not look like (a|an) <any> (file|archive|image|video|document)
+		end of central directory
 		(file|stream|data|input|image|video|archive|recording|track|upload|document) ends (in|before|within|early|abruptly|too early|prematurely)
 		(odd|zero|negative|non square) (height|width|dimension|dimensions|length|number of samples)
 		(xref|trailer|startxref) (table|dictionary|stream)?
