@@ -306,7 +306,7 @@ func wordItems(w *policy.Words) item {
 }
 
 func whenItem(when policy.Condition) item {
-	i := item{key: "when", shape: yamlfile.Text, text: when.String()}
+	i := item{key: "when", shape: yamlfile.Text, text: strings.TrimSpace(when.String())}
 	if c, ok := when.(*condition); ok {
 		i.same = c.plain
 	}

@@ -11,7 +11,7 @@ import (
 // classifyItem is how evidence becomes a class. Neighbours that give the same
 // class for the same kinds share an entry.
 func classifyItem(rules *failure.Rules) item {
-	m := comment("How evidence becomes a class, before the built-in rules.", mapping("classify"))
+	m := comment("How evidence becomes a class.", mapping("classify"))
 	if data := withoutGo(rules); !rules.Builtin && !noMatchers(&data) {
 		m.always(boolean("builtin", false))
 	}

@@ -54,6 +54,16 @@ func TestF9_EveryMistakeOfAFileIsToldAtOnce(t *testing.T) {
 	}
 }
 
+// What a schema's patterns cannot say about numbers.
+func TestSharesAreBounded(t *testing.T) {
+	t.Parallel()
+	for share, good := range map[string]bool{"0%": false, "0.0001%": true, "100%": true, "100.01%": false, ".5%": true, "%": false, "1.2.3%": false} {
+		if got := problemsOf(t, "default: {backoff: {first: 1s, jitter: "+share+"}}") == nil; got != good {
+			t.Errorf("%s: accepted %v", share, got)
+		}
+	}
+}
+
 // The mark « in a text stands where a problem is expected.
 //
 // proves: F9

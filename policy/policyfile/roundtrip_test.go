@@ -2,6 +2,7 @@ package policyfile_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func sameSpec(want, got any) string {
 		if c == nil {
 			return ""
 		}
-		return c.String()
+		return strings.TrimSpace(c.String()) // a block of text ends with its line
 	}))
 }
 
@@ -377,6 +378,31 @@ func TestF9_TheBuiltInDefaultAsAFile(t *testing.T) {
 	}
 	if policyfile.Presets()[0] != "default" || len(policyfile.Presets()) != 6 {
 		t.Errorf("presets %v", policyfile.Presets())
+	}
+}
+
+// How it looks when people read it.
+//
+// part of: F9
+func TestF9_RenderedForPeople(t *testing.T) {
+	t.Parallel()
+	const golden = "testdata/full.golden"
+	f, err := policyfile.ParseOnly("testdata/full.yaml", full(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(policyfile.Render(&f.Spec))
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 

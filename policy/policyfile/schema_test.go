@@ -202,7 +202,7 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			"nane: x": false, "limits: {max_attempts: 1}": true, "limits: {max_attempts: 0}": false, "limits: {max_attempts: 1000000}": true,
 			"limits: {max_attempts: 1000001}": false, "limits: {max_attempts: 1.5}": false, "limits: {max_age: 7d}": true, "limits: {max_wait: 7}": false,
 			"rules: {}": false, "classes: []": false, "kinds: {A: {}}": false, "kinds: {a: {}}": true, "classes: {'': {verdict: retry}}": false,
-			"classes: {'1a': {verdict: retry}}": false, "extends: default": true, "extends: nope": false,
+			"classes: {'1a': {verdict: retry}}": false, "classes: {" + strings.Repeat("A", 64) + ": {}}": true, "classes: {" + strings.Repeat("A", 65) + ": {}}": false, "extends: default": true, "extends: nope": false,
 			"rollout: {mode: observe}": true, "rollout: {mode: obey}": false, "rollout: {enforce: [Crash]}": true, "rollout: {enforce: Crash}": false,
 			"rollout: {enforce: [Crash, Crash]}": false, "words: {states: {dead: FAILED}}": true, "words: {states: {dead: ''}}": false,
 			"words: {states: {dead: 1}}": false, "words: {error: [class]}": false,
@@ -210,7 +210,7 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 		class: {
 			"max_retries: 0": true, "max_retries: -1": false, "max_retries: 999999": true, "max_retries: 1000000": false, "max_retries: '3'": false,
 			"max_attempts: 1": true, "max_attempts: 0": false, "max_attempts: 1000000": true, "max_attempts: 1000001": false,
-			"retry: false": true, "retry: no": false, "retry: 0": false, "count: total": true, "count: all": false,
+			"retry: false": true, "retry: no": false, "retry: 'true'": false, "retry: 0": false, "count: total": true, "count: all": false,
 			"verdict: permanent": true, "verdict: crash": false, "max_cost: 0.25": true, "max_cost: -1": false, "max_cost: free": false,
 			"max_cost: 1000001": false, "messages: {retrying: a, dead: b}": true, "messages: {alive: b}": false, "messages: {dead: ''}": false,
 			"is: Crash": true, "is: [Crash]": false,
@@ -225,7 +225,7 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			"first: 30s, factor: 1.5": true, "first: 30s, factor: 0.5": false, "first: 30s, factor: 1001": false, "first: 30s, factor: '2'": false,
 			"first: 1d12h, cap: 7d, floor: 1s": true, "first: 1w": false, "first: 1 s": false, "first: 10": false, "first: 1h30m5s10ms": true,
 			"first: 1s, jitter: 20%": true, "first: 1s, jitter: 2.5%": true, "first: 1s, jitter: 0.2": false, "first: 1s, jitter: 20 %": false,
-			"first: 1s, jitter: some": false, "first: 1s, jitter: full": true, "first: 1s, jitter: none": true, "first: 1s, jitter: {add: 1s}": true,
+			"first: 1s, jitter: 100%": true, "first: 1s, jitter: some": false, "first: 1s, jitter: full": true, "first: 1s, jitter: none": true, "first: 1s, jitter: {add: 1s}": true,
 			"first: 1s, jitter: {plus: 1s}": false, "first: 1s, jitter: [full]": false,
 		},
 		rule: {
