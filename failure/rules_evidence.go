@@ -13,6 +13,7 @@ var evidenceRules = []rule{
 		(returned|returns|return|received|receive|responded|responds|response|answered|got|gave|replied|reply|respond|failed|rejected|result|getting) (with|by|as|an|a|the|of|unexpected)? ...1 (error|status|http|code|response|status code|http status|http error|http code|returned error|statuscode|http response|failure)? (code|of|was)? <status> !(rows|row|items|records|results|bytes|files|lines|frames|documents|entries|objects|messages|ms|seconds|s|kb|mb|px|pixels|tokens|times|images|pages|users|events|retries|attempts|characters|chars|chunks)
 		server returned <status>
 		too many <status>
+		<status> from (the)? (upstream|server|backend|api|origin|proxy|gateway|service|remote|<host>)
 		(last|final) (response|status|answer|result|reply) (was|is)? (an|a)? (http)? <status>
 		server returned ...1 <status>
 		url returned error <status>

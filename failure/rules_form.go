@@ -243,7 +243,7 @@ var businessRules = []rule{
 		stale (current|object|version)
 		(version|revision|etag|sequence|token|generation|seqno|epoch|fencing token) ...4 (is stale|stale|out of date|outdated|mismatch|does not match|not match|conflict|too old|superseded|older)
 		fencing token
-		(fenced|superseded|preempted by newer|zombie)
+		(fenced|superseded|preempted by newer)
 		(was|has been|been) (modified|changed|updated|edited) (by|since|concurrently|in the meantime)
 		(limit|cap|ceiling|budget|maximum|allowance) (of|for) ...4 (per|for|on) (order|customer|user|job|account|booking|household|cart|transaction|this) ...4 (reached|exceed|exhausted)?
 		(cost|budget|price|spend|risk|credit|exposure) (cap|limit|ceiling|budget) ...6 (reached|exceed|exhausted)

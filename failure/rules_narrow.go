@@ -29,6 +29,7 @@ var narrowRules = []rule{
 		(waited|waiting) <duration> (for|on)
 		(sending|receiving|send|receive|reading|writing) (a|the)? ...1 (packet|packets)
 		(connection|channel|socket|session) (is|was) not (open|established|alive|open anymore)
+		(missed|lost|no|missing) (heartbeat|heartbeats|keepalive|pings)
 		transport connection broken
 		client connection lost
 		(server|connection|response|peer|host) ...3 failed to respond
@@ -49,6 +50,9 @@ var narrowRules = []rule{
 		tried to allocate (more|<size>|<number>)
 		(database|mvcc|backend|keyspace) space exceeded
 		maxmemory
+		near heap limit
+		(unable to|cannot|could not|failed to) ...1 (call|create|start) ...1 thread (create)?
+		no more (connections|sessions|threads|workers|slots|handles|sockets)
 		ER RECORD FILE FULL
 		(table|tablespace|index file|datafile|record file|heap table) ...2 is full`},
 	{id: "resource.pool.named", class: ResourceConstraint, weight: wCode + 2, trait: identifiers, phrases: `
@@ -134,14 +138,22 @@ var narrowRules = []rule{
 		there (is|are) no <value> (with|named|called|by|at|for|of)
 		(nothing|nobody|no one) (at|under|by|with) (this|that) (address|name|path|id|url|number)
 		(is|are) not there
-		isnt there`},
+		isnt there
+		no <value> with (id|name|key|number|the id|that id|that name|this id)
+		(requested|specified|given|referenced) ...3 (was|is|has been|were) (purged|deleted|removed|dropped|erased|expunged)`},
 	{id: "service.notready", class: TemporaryServiceError, weight: wStrong + 2, trait: identifiers, phrases: `
 		(reads|writes|read|write|requests|connections|queries|commands|traffic) (is|are|was|were)? (currently|being|temporarily|all)? (refused|suspended|paused|halted|stopped) !(by policy)
-		(is|are) (electing|being (rebuilt|restored|replaced|reindexed|repaired|drained|upgraded|deployed|rotated|rebalanced|reloaded|restarted|resized|moved))
+		(is|are) (currently|now|still)? (electing|being (updated|created|deleted|modified|provisioned|rebuilt|restored|replaced|reindexed|repaired|drained|upgraded|deployed|rotated|rebalanced|reloaded|restarted|resized|moved))
 		(too old resource version|resource version ...1 too old)
 		(another|other|some other|previous) (import|export|job|run|build|deployment|sync|upload|migration|backup|worker|writer|process|task|operation|render) (is|was)? (still|already|currently)? (running|active|in progress|busy|underway)
 		(changed|modified|updated) (while|during|between) ...6 (retry|try again|rerun|reload)
 		(rebuilding|restoring|reindexing|redeploying|electing|failing over)
+		no (cluster|raft|group|partition|current|active|elected) (leader|primary|master|coordinator)
+		(vault|keystore|database) is sealed
+		(osd|node|nodes|shard|host|hosts|member|replica|replicas|server|link|site|backend) (is|are|went|marked)? down !(load)
+		(engine|runner|server|worker|daemon|service|backend|agent|executor|broker|renderer) (is|has|was)? (unexpectedly|suddenly)? (dead|stopped|stopping)
+		DevToolsActivePort
+		(writes|reads|requests) are (blocked|paused) (while|during|until)
 		not enough (in sync)? replicas
 		(server|service|node|broker|cluster|database|storage|instance|backend|controller|agent|daemon|provider|engine|replica|leader|coordinator) (is|was|has)? (not|not yet) (been)? (initialized|initialised|ready|started|bootstrapped|up|available|online|running)
 		(currently|is|still|are|being|now) (restarting|initialising|initializing|reloading|rebooting|warming up|starting up|spinning up|booting|loading|deploying|recovering|rebalancing|resyncing|failing over|migrating|compacting)

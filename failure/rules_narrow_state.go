@@ -18,6 +18,9 @@ var stateRules = []rule{
 		(left|remaining|available) in stock
 		(user|customer|member|guest|player|patient|employee|account|person) ...3 (not a participant|not part of|not invited|not registered for|not enrolled|not booked|not checked in)
 		(amount|value|sum|bid|order|price|withdrawal|deposit|transfer|stake|basket|total|subtotal) ...5 (below|under|less than|lower than|above|over|exceeds) ...2 (minimum|maximum|reserve|limit of|floor|ceiling|allowed amount)
+		(mandate|order|booking|contract|reservation|appointment|flight|event|meeting|shipment|standing order|delivery) (was|has been|is) (already)? (cancelled|withdrawn|revoked|called off)
+		no longer (on sale|for sale|bookable|offered|sold|deliverable|refundable)
+		(is|are) (write protected|worm protected|immutable) and
 		(parent|previous|preceding|upstream|required|prerequisite|dependent|child) (job|task|step|order|stage|run|booking|payment|phase|document) ...2 (not finished|has not finished|not completed|has failed|failed|was cancelled|is missing|unfinished|not done)
 		assigned to (another|someone|somebody|a different|other)
 		(still|currently) (has|have|had) (open|unpaid|pending|active|unresolved|outstanding|running|unfinished|remaining) <any>
@@ -33,6 +36,7 @@ var stateRules = []rule{
 		(balance|wallet|credit|deposit|budget|funds|credits) ...6 (not cover|used up|insufficient|too low|not sufficient|run out|ran out|exhausted|spent)
 		(prepaid|wallet|account) (balance|credit|credits|funds) ...2 (used up|empty|gone|spent|exhausted)
 		(top|fill) up your
+		(instrument|charge|transaction|direct debit|mandate|funding source) (was|is|has been)? declined
 		(please)? (top up|recharge|refill) (your|the)? (account|wallet|balance|credits|credit)
 		(insufficient|not enough|too little|no) (funds|money|balance|credit|credits)
 		3d secure
@@ -43,12 +47,16 @@ var stateRules = []rule{
 		(no more|not more|at most|up to) <number> (videos|projects|renders|jobs|minutes) ...4 (month|plan|day|week|tier|subscription)
 		used <number> ...5 (plan|month|quota|period|subscription|tier)
 		(no|zero|out of) (more)? (seats|licenses|licences|projects|credits|minutes|renders|searches) ...2 (left|available|remaining|in|on) (this|the|your)? (subscription|plan|license|team|tier|account|organization)
+		exceed (approved|total|the total|assigned|granted|allotted) ...4 quota
+		exceed the number of ...4 (may|can|allowed|permitted)
 		no more (seats|licenses|licences|projects|minutes|renders|searches) (in|on|for|left)
 		quota ...5 (used up|exhausted|reached|full|consumed|spent|depleted)
 		(allowance|allotment|allocation) ...3 (used up|exhausted|reached|consumed|spent|depleted|gone)
 		(may|can) (only)? make <number> ...3 (a|per|each|every) (day|week|month)`},
 	{id: "rate.thing", class: RateLimitExceeded, weight: wStrong + 8, trait: identifiers, phrases: `
 		(message|request|sending|call|query|event) rate (is|was)? (above|over|beyond|too high)
+		too many (posts|comments|likes|follows|tweets|replies|invites|votes|texts|actions|changes) !(in one|in the)
+		spam risk
 		(per minute|per second|minute|second|hourly|per hour|burst) (rate)? (limit|quota|cap|allowance|capacity|rate) ...5 (reached|exceed|hit|used up|exhausted)
 		rate of <number> ...4 (above|over|exceed|higher|larger|more)
 		(please)? wait <number> (s|seconds|minutes|sec|min) (before|until|and|to)
@@ -95,6 +103,8 @@ var stateRules = []rule{
 	{id: "input.thing", class: InvalidInput, weight: wStatus + 2, trait: identifiers, phrases: `
 		does not look like (a|an) <any> (file|archive|image|video|document)
 		end of central directory
+		(format|media|file|codec|resolution|duration|video|image|audio|picture) ...1 check (failed|not passed)
+		(file|image|document|media) format error
 		(file|stream|data|input|image|video|archive|recording|track|upload|document) ends (in|before|within|early|abruptly|too early|prematurely)
 		(odd|zero|negative|non square) (height|width|dimension|dimensions|length|number of samples)
 		(xref|trailer|startxref) (table|dictionary|stream)?
