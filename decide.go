@@ -124,6 +124,9 @@ func (c *Client) failureOf(claim *job.Claim, end *engine.End, e *failure.Evidenc
 	stack := end.Stack
 	if stack == "" && c.config.Development {
 		stack = longForm(end.Err)
+		if c.config.KeepRaw {
+			stack = strings.ToValidUTF8(stack[:min(len(stack), job.EvidenceMax)], "")
+		}
 	}
 	f := &job.Failure{
 		Class:      string(d.Class),
@@ -196,5 +199,5 @@ func longForm(err error) string {
 	if long == fmt.Sprintf("%v", err) {
 		return ""
 	}
-	return long[:min(len(long), job.EvidenceMax)]
+	return long
 }

@@ -143,15 +143,34 @@ func (e *heldError) Error() string {
 }
 
 // admitting returns the handler of a kind behind the rules of the policy. A job
-// that a person has released, which opened its next life, is not held again.
+// that was held and that a person has released, which opened its next life, is not
+// held again.
 func (c *Client) admitting(h *handler) func(context.Context, *engine.Run) error {
 	return func(ctx context.Context, r *engine.Run) error {
 		a := c.admit(c.Policy(), &r.Claim)
-		if a != nil && a.Hold != nil && r.Claim.Life == 1 {
-			return &heldError{a.Hold, a.Rules}
+		if a != nil && a.Hold != nil {
+			released, err := c.released(ctx, &r.Claim)
+			if err != nil {
+				return err
+			}
+			if !released {
+				return &heldError{a.Hold, a.Rules}
+			}
 		}
 		return h.handle(ctx, r, a)
 	}
+}
+
+// released reports whether the job was held in an earlier life.
+func (c *Client) released(ctx context.Context, claim *job.Claim) (bool, error) {
+	if claim.Life == 1 {
+		return false, nil
+	}
+	failures, err := c.store.Failures(ctx, claim.ID)
+	if err != nil {
+		return false, fmt.Errorf("look for the release of the job: %w", err)
+	}
+	return slices.ContainsFunc(failures, func(f job.Failure) bool { return f.How == job.ByHold && f.Life < claim.Life }), nil
 }
 
 // holding returns the outcome of a run that was held; ok says that it was.

@@ -136,7 +136,8 @@ func TestR5_AHeldJobNeverRunsUntilAPersonReleasesIt(t *testing.T) {
 // proves: R5
 func TestR5_ARuleThatFailsMatchesNothing(t *testing.T) {
 	t.Parallel()
-	e := engineWith(t, videos(t), func(context.Context, *redrive.Job[renderArgs]) error { return nil })
+	p := policyOf(t, policy.Spec{Name: "lenient", Rules: []policy.RuleSpec{{Name: "long", When: longer{From: 1}, Queue: "high-memory"}}})
+	e := engineWith(t, p, func(context.Context, *redrive.Job[renderArgs]) error { return nil })
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": "long"}}))
 	e.Work()
 	if j := get(t, e, id); j.State != job.Completed || j.Queue != redrive.DefaultQueue {
@@ -298,5 +299,52 @@ func TestR9_ThePolicyThatIsKeptLastIsInForce(t *testing.T) {
 		if got := c.Policy().Name(); got != st.last {
 			t.Fatalf("%q is in force, %q was kept last", got, st.last)
 		}
+	}
+}
+
+// proves: R5
+func TestR5_ARuleThatHoldsAndCannotBeEvaluatedHolds(t *testing.T) {
+	t.Parallel()
+	p := policyOf(t, policy.Spec{Name: "strict", Rules: []policy.RuleSpec{
+		{Name: "too-long", When: longer{From: 8 * 3600}, Hold: &policy.Hold{Message: "Please contact support"}},
+	}})
+	runs := 0
+	e := engineWith(t, p, func(context.Context, *redrive.Job[renderArgs]) error { runs++; return nil })
+	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": "30000"}}))
+	e.Work()
+	if j := get(t, e, id); j.Reason != job.ManualReview || runs != 0 {
+		t.Errorf("%v by %q after %d runs, want held", j.State, j.Reason, runs)
+	}
+}
+
+// proves: R5
+func TestR5_OnlyAHeldJobIsReleasedByItsRetry(t *testing.T) {
+	t.Parallel()
+	calm := policyOf(t, policy.Spec{Name: "calm", Default: steady(0)})
+	runs := 0
+	e := engineWith(t, calm, func(context.Context, *redrive.Job[renderArgs]) error {
+		runs++
+		return failure.Permanent(errors.New("oops"))
+	})
+	retry := func(id job.ID) {
+		t.Helper()
+		if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id); err != nil {
+			t.Fatal(err)
+		}
+		e.Work()
+	}
+	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": 9 * 3600}}))
+	e.Work()
+	if err := e.SetPolicy(t.Context(), redrive.By{Actor: "ann"}, videos(t)); err != nil {
+		t.Fatal(err)
+	}
+	retry(id) // it died before there was a rule
+	if j := get(t, e, id); j.Reason != job.ManualReview || runs != 1 {
+		t.Errorf("%v by %q after %d runs, want held after one", j.State, j.Reason, runs)
+	}
+	retry(id) // this releases it, once for all
+	retry(id)
+	if j := get(t, e, id); j.Reason != job.NonRetriable || runs != 3 {
+		t.Errorf("%v by %q after %d runs, want dead after three", j.State, j.Reason, runs)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ type jobFlags struct {
 	Owner       string        `placeholder:"NAME" help:"Whose job it is."`
 	Key         string        `placeholder:"KEY" help:"Idempotency key: enqueued again, within owner and kind, it gives the first job."`
 	Correlation string        `placeholder:"ID" help:"Your id for logs."`
-	Attr        []string      `placeholder:"NAME=VALUE" sep:"none" help:"An attribute; may be repeated."`
+	Attr        []string      `placeholder:"NAME=VALUE" sep:"none" help:"An attribute as a text, or NAME:=JSON for a number or anything else; may be repeated."`
 }
 
 // Help implements kong.HelpProvider.
@@ -95,9 +96,16 @@ func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*request, error) 
 		r.in = &c.In
 	}
 	for _, a := range c.Attr {
-		name, value, ok := strings.Cut(a, "=")
+		name, text, ok := strings.Cut(a, "=")
+		value := any(text)
+		name, typed := strings.CutSuffix(name, ":")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("--attr %q: must be NAME=VALUE", a)
+			return nil, fmt.Errorf("--attr %q: must be NAME=TEXT or NAME:=JSON", a)
+		}
+		if typed {
+			if err := json.Unmarshal([]byte(text), &value); err != nil {
+				return nil, fmt.Errorf("--attr %s: the value after := must be JSON, such as %s:=7200 or %s:=true: %w", name, name, name, err)
+			}
 		}
 		if _, twice := r.attrs[name]; twice {
 			return nil, fmt.Errorf("--attr %s is given twice", name)

@@ -26,6 +26,9 @@ type explainFlags struct {
 	Code      string   `placeholder:"CODE" help:"Code of the handler or the other side, such as ECONNRESET, SlowDown or 40001."`
 	Timeout   bool     `help:"The time limit of the kind ended the run."`
 	Kind      string   `placeholder:"NAME" help:"Kind of the job."`
+	Queue     string   `placeholder:"NAME" default:"default" help:"Queue of the job, for the rules of the policy. Default: default."`
+	Priority  int      `placeholder:"N" default:"2" help:"Priority of the job, for the rules. Default 2."`
+	Owner     string   `placeholder:"NAME" help:"Owner of the job, for the rules."`
 	Attempt   *int     `placeholder:"N" help:"The attempt that failed, from 1. Default 1."`
 	Attrs     string   `placeholder:"JSON" help:"Attributes of the job, an object, for the rules of the policy."`
 	Policy    string   `placeholder:"FILE|preset:NAME" help:"Another policy than that of the configuration."`
@@ -75,6 +78,9 @@ func (a *app) effectivePolicy(name string) (*policy.Policy, error) {
 // question is a failure that a decision is asked about.
 type question struct {
 	kind     string
+	queue    string
+	owner    string
+	priority int
 	attempt  int
 	evidence failure.Evidence
 	how      policy.How
@@ -98,7 +104,7 @@ func (c *explainFlags) question(a *app) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &question{kind: c.Kind, attempt: 1, how: policy.ByError, draw: c.Draw, attrs: []byte(c.Attrs)}
+	q := &question{kind: c.Kind, queue: c.Queue, owner: c.Owner, priority: c.Priority, attempt: 1, how: policy.ByError, draw: c.Draw, attrs: []byte(c.Attrs)}
 	if c.Attempt != nil {
 		q.attempt = *c.Attempt
 	}
@@ -198,7 +204,9 @@ const middle, almostOne = 0.5, 1 - 1.0/(1<<53)
 
 func (q *question) rule(p *policy.Policy) ruling {
 	a := ruling{Kind: q.kind}
-	admission := p.Admit(&policy.Job{Kind: q.kind, Attrs: q.attrs})
+	admission := p.Admit(&policy.Job{
+		Kind: q.kind, Queue: q.queue, Owner: q.owner, Priority: q.priority, Attrs: q.attrs,
+	})
 	if admission != nil {
 		a.Rules, a.Queue, a.Priority, a.Overrides = admission.Rules, admission.Queue, admission.Priority, admission.Overrides
 		for _, problem := range admission.Failed {

@@ -83,8 +83,8 @@ type Matcher struct {
 // Limits of a policy's own rules.
 const (
 	RulesMax    = 10_000   // phrases, and entries of each other list
-	PatternsMax = 200      // patterns: each costs a pass over the text
-	PatternText = 64 << 10 // bytes that a pattern looks at
+	PatternsMax = 50       // patterns: each costs a pass over the text
+	PatternText = 16 << 10 // bytes that a pattern looks at
 	patternMax  = 1 << 10  // bytes of a pattern
 )
 
@@ -269,7 +269,7 @@ func (c *Classifier) compilePatterns(p *problems) {
 		var re *regexp.Regexp
 		if len(rule.Match) > patternMax {
 			p.add(path, "a pattern of %d bytes: at most %d are allowed", len(rule.Match), patternMax)
-		} else if compiled, err := regexp.Compile(rule.Match); err != nil {
+		} else if compiled, err := CompilePattern(rule.Match); err != nil {
 			p.add(path, "%v", err)
 		} else {
 			re = compiled

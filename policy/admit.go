@@ -64,18 +64,18 @@ func (p *Policy) HasRules(kind string) bool { return p.table(kind).rules }
 
 // Admit asks the rules about a job: when it is enqueued, before each of its runs,
 // and with each of its failures. All that match apply; of what several say, the
-// first counts, and of overrides each key by itself. It never fails: attributes
-// that are no JSON object, or are longer than AttrsMax, count as none, and a
-// condition that cannot be evaluated does not match. It gives nil when no rule
-// matches and none failed.
+// first counts, and of overrides each key by itself. It never fails: a condition
+// that cannot be evaluated, because of an attribute of another type for example,
+// does not match. Attributes that are no JSON object, or are longer than AttrsMax,
+// count as none. But a rule that would hold the job holds it in both cases: a person
+// can release what should have run, and nobody can take back what should not have.
+// It gives nil when no rule matches and none failed.
 func (p *Policy) Admit(j *Job) *Admission {
 	if !p.HasRules(j.Kind) {
 		return nil
 	}
 	attrs := Attrs{Kind: j.Kind, Queue: j.Queue, Owner: j.Owner, Priority: j.Priority}
-	if len(j.Attrs) <= AttrsMax {
-		_ = json.Unmarshal(j.Attrs, &attrs.Values) // what is no object has no attributes
-	}
+	unread := readAttrs(j.Attrs, &attrs.Values)
 	if attrs.Values == nil {
 		attrs.Values = map[string]any{}
 	}
@@ -85,8 +85,15 @@ func (p *Policy) Admit(j *Job) *Admission {
 		if !r.serves(j.Kind) {
 			continue
 		}
-		switch ok, err := r.match(&attrs); {
+		ok, err := r.match(&attrs)
+		if unread != nil && r.spec.Hold != nil && r.spec.When != nil {
+			ok, err = false, unread
+		}
+		switch {
 		case err != nil:
+			if r.spec.Hold != nil {
+				a.take(r)
+			}
 			a.Failed = append(a.Failed, Problem{fmt.Sprintf("rules[%d].when", r.index), fmt.Sprintf("rule %q: %s", r.spec.Name, failure.Text(err))})
 		case ok:
 			a.take(r)
@@ -96,6 +103,21 @@ func (p *Policy) Admit(j *Job) *Admission {
 		return nil
 	}
 	return &a
+}
+
+// readAttrs reads the attributes of a job; nothing gives none.
+func readAttrs(b []byte, into *map[string]any) error {
+	switch {
+	case len(b) == 0:
+		return nil
+	case len(b) > AttrsMax:
+		return fmt.Errorf("attributes of %d bytes: rules look at %d at most", len(b), AttrsMax)
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		*into = nil
+		return fmt.Errorf("the attributes are no JSON object: %w", err)
+	}
+	return nil
 }
 
 // match evaluates the condition; a panic is an error like others.

@@ -60,6 +60,10 @@ func (r *Record) reason() string {
 
 func (r *Record) exhausted() string {
 	switch {
+	case r.Of == 0 && r.RetriesFrom == LevelRule:
+		return "dead: a rule on the job's attributes allows no retry"
+	case r.Of == 0 && (r.RetriesFrom == LevelJob || r.RetriesFrom == LevelMessage):
+		return fmt.Sprintf("dead: the %s allows no retry", r.RetriesFrom)
 	case r.Of == 0 && (r.Count == "total" || r.RetriesFrom != LevelClass && r.RetriesFrom != LevelKindOf):
 		return "dead: the kind is not retried"
 	case r.Of == 0:

@@ -40,6 +40,13 @@ func Load(path string) (*File, error) {
 }
 
 func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path) // a pipe would be waited for
+	if err != nil {
+		return nil, fmt.Errorf("open policy: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open policy: %s is no regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open policy: %w", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/policy"
@@ -249,6 +250,8 @@ func (w *costs) matches(n *ast.BinaryNode) {
 	}
 	if _, err := regexp.Compile(pattern.Value); err != nil {
 		w.refuse(n.Right, "has a pattern that is no RE2 expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	} else if _, err := failure.CompilePattern(pattern.Value); err != nil {
+		w.refuse(n.Right, "has %s", err)
 	}
 }
 

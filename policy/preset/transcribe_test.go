@@ -111,7 +111,7 @@ func TestR5_VideosByLength(t *testing.T) {
 	p := load(t, "transcribe", "").Policy
 	for seconds, want := range map[string]string{
 		"21599": "", "21599.999": "", "21600": "long-video", "28799": "long-video", "28799.999": "long-video", "28800": "too-long-video", "360000": "too-long-video",
-		`"21600"`: "", "null": "",
+		`"21600"`: "too-long-video", "null": "", // a text is no duration: a person has to look
 	} {
 		a := p.Admit(&policy.Job{Kind: "transcribe", Queue: "default", Priority: 2, Attrs: []byte(`{"duration_seconds":` + seconds + `}`)})
 		got := ""
