@@ -30,6 +30,7 @@ var narrowRules = []rule{
 		(sending|receiving|send|receive|reading|writing) (a|the)? ...1 (packet|packets)
 		(connection|channel|socket|session) (is|was) not (open|established|alive|open anymore)
 		(missed|lost|no|missing) (heartbeat|heartbeats|keepalive|pings)
+		KeeperErrorCode (connection loss|session expired|session moved|operation timeout)
 		transport connection broken
 		client connection lost
 		(server|connection|response|peer|host) ...3 failed to respond
@@ -51,6 +52,7 @@ var narrowRules = []rule{
 		(database|mvcc|backend|keyspace) space exceeded
 		maxmemory
 		near heap limit
+		too many ...4 (into|in) memory
 		(unable to|cannot|could not|failed to) ...1 (call|create|start) ...1 thread (create)?
 		no more (connections|sessions|threads|workers|slots|handles|sockets)
 		ER RECORD FILE FULL
@@ -140,6 +142,8 @@ var narrowRules = []rule{
 		(is|are) not there
 		isnt there
 		no <value> with (id|name|key|number|the id|that id|that name|this id)
+		KeeperErrorCode no node
+		zero results
 		(requested|specified|given|referenced) ...3 (was|is|has been|were) (purged|deleted|removed|dropped|erased|expunged)`},
 	{id: "service.notready", class: TemporaryServiceError, weight: wStrong + 2, trait: identifiers, phrases: `
 		(reads|writes|read|write|requests|connections|queries|commands|traffic) (is|are|was|were)? (currently|being|temporarily|all)? (refused|suspended|paused|halted|stopped) !(by policy)
@@ -154,6 +158,8 @@ var narrowRules = []rule{
 		(engine|runner|server|worker|daemon|service|backend|agent|executor|broker|renderer) (is|has|was)? (unexpectedly|suddenly)? (dead|stopped|stopping)
 		DevToolsActivePort
 		(writes|reads|requests) are (blocked|paused) (while|during|until)
+		(in|is in|entered) (safe|maintenance|recovery|standby|degraded) mode
+		(ErrImagePull|ImagePullBackOff)
 		not enough (in sync)? replicas
 		(server|service|node|broker|cluster|database|storage|instance|backend|controller|agent|daemon|provider|engine|replica|leader|coordinator) (is|was|has)? (not|not yet) (been)? (initialized|initialised|ready|started|bootstrapped|up|available|online|running)
 		(currently|is|still|are|being|now) (restarting|initialising|initializing|reloading|rebooting|warming up|starting up|spinning up|booting|loading|deploying|recovering|rebalancing|resyncing|failing over|migrating|compacting)
@@ -190,6 +196,12 @@ var narrowRules = []rule{
 	{id: "db.constraint.type", class: BusinessLogicError, weight: wSaid - 4, trait: identifiers, phrases: `
 		ConstraintViolation
 		ConstraintViolationException`},
+	{id: "bug.answer.unread", class: UnknownError, weight: wStatus + 6, phrases: `
+		(cannot|could not|failed to|unable to|error) (parse|parsing|decode|decoding|unmarshal|deserialize|interpret) (the|a|an|its|json|our)? ...1 (response|reply|answer) !(format|model|schema|type)`},
+	{id: "rate.limit.faint", class: RateLimitExceeded, weight: wFaint + 4, phrases: `
+		!(size|length|depth|time|memory|heap) limit (is|was|has been)? (reached|hit)`},
+	{id: "dns.faint", class: TemporaryServiceError, weight: wFaint, phrases: `
+		cannot resolve !(column|field|type|symbol|module|import|path|reference|variable|class|method|function|plugin|dependency|dependencies|conflict|conflicts|overload|package)`},
 	{id: "net.weak", class: NetworkTimeout, weight: wFaint, phrases: `
 		(io|transport|client|request|url) (error|exception)`},
 }

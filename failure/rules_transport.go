@@ -209,7 +209,7 @@ var transportRules = []rule{
 		(host|hostname|domain|name|address) lookup (failed|failure|error|timed out)
 		(cannot|could not|error|failed|unable to) (resolve|resolving|lookup|look up) ...3 (host|hostname|name|address|domain|proxy|dns|server|endpoint|<host>)
 		(host|hostname|name|domain|address|server|<host>) ...2 (could not|cannot|can not) be resolved
-		cannot resolve !(dependency|dependencies|module|symbol|reference|type|variable|import|path|conflict|package|plugin)
+		cannot resolve (host|hostname|domain|name|address|server|proxy|endpoint|service|dns|<host>) !(dependency|dependencies|module|symbol|reference|type|variable|import|path|conflict|package|plugin)
 		(temporary|transient) (failure|error) in name resolution
 		(cannot|could not) (resolve|look up) <host>
 		unknown host !(key)
