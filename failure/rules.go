@@ -65,7 +65,7 @@ func builtinRules() []rule {
 		evidenceRules, transportRules, serviceRules, rateRules, quotaRules, authRules, permissionRules,
 		notFoundRules, limitRules, inputRules, validationRules, businessRules, contentRules, resourceRules,
 		databaseRules, brokerRules, cloudRules, modelRules, mediaRules, documentRules, processRules, mailRules, bugRules,
-		foreignRules, furtherRules, typeRules, narrowRules, stateRules, genericRules,
+		frameworkRules, foreignRules, furtherRules, typeRules, narrowRules, stateRules, genericRules,
 	}
 	var all []rule
 	for _, family := range families {
