@@ -89,11 +89,7 @@ func (k *policyKeeper) follow(ctx context.Context, tick <-chan time.Time, hangup
 // look puts in force what the file holds; asked says that somebody waits for an
 // answer, also when there is nothing new.
 func (k *policyKeeper) look(ctx context.Context, asked bool) {
-	look := k.watcher.Look // the file may be just being written
-	if asked {
-		look = k.watcher.Reload
-	}
-	_, err := look()
+	_, err := k.watcher.Reload()
 	f := k.watcher.File()
 	if asked && err == nil { // the watcher tells of a mistake once
 		_, err = policyfile.Load(f.Name)
