@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,8 +30,9 @@ func TestMain(m *testing.M) {
 		"redrive": func() {
 			os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
 		},
-		"sql": execSQL,
-		"lib": execLib,
+		"sql":  execSQL,
+		"lib":  execLib,
+		"code": execCode,
 	})
 }
 
@@ -43,6 +47,29 @@ func execSQL() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// execCode is "code COMMAND": it runs the command and prints its exit code. A script
+// that fails interrupts what is in its background and waits for that; the command is
+// told twice then, so that it ends whatever it is doing.
+func execCode() {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, os.Interrupt, syscall.SIGQUIT)
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	go func() {
+		<-told
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-time.After(10 * time.Second)
+		_ = cmd.Process.Kill()
+	}()
+	_ = cmd.Wait() // its state tells
+	fmt.Printf("code=%d\n", cmd.ProcessState.ExitCode())
 }
 
 // execLib is "lib FILE": a program in Go that takes jobs in and runs them once, with
@@ -77,6 +104,9 @@ func runLib(ctx context.Context, st store.Store) error {
 	return client.RunDue(ctx)
 }
 
+// scriptLimit ends a script that hangs, before the time for all tests is up.
+const scriptLimit = 10 * time.Minute
+
 // TestScripts runs the command as people do: each script of testdata/script
 // starts real processes. A script says in "# proves:" which rows it proves, and
 // its test carries them in its name.
@@ -92,6 +122,7 @@ func TestScripts(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Files:               []string{file},
 				RequireExplicitExec: true,
+				Deadline:            time.Now().Add(scriptLimit),
 				Setup: func(e *testscript.Env) error {
 					e.Setenv("TZ", "UTC")
 					e.Setenv("USER", "tess")
