@@ -65,8 +65,7 @@ func execCode() {
 		<-told
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		<-time.After(10 * time.Second)
-		_ = cmd.Process.Kill()
+		time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 	}()
 	_ = cmd.Wait() // its state tells
 	fmt.Printf("code=%d\n", cmd.ProcessState.ExitCode())
