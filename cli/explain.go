@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
 )
 
@@ -32,6 +33,12 @@ database is needed, and nothing is stored. With --attempt N, the failures before
 func (c *explainCmd) Run(ctx context.Context, a *app) error {
 	asked := c.explainFlags
 	asked.jsonFlag = jsonFlag{}
+	if asked.Queue == redrive.DefaultQueue {
+		asked.Queue = ""
+	}
+	if asked.Priority == job.PriorityDefault {
+		asked.Priority = 0
+	}
 	switch errorAsked := !reflect.ValueOf(asked).IsZero(); {
 	case c.ID != 0 && errorAsked:
 		return usagef("either a job or an error: of a job everything is stored; see `redrive explain --help`")
