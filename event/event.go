@@ -32,7 +32,12 @@ const (
 	JobCancelAsked Type = 20 // a running job was asked to stop
 	JobProgressed  Type = 21 // its handler reported progress
 	QueueChanged   Type = 30 // a person changed a queue's settings
-	PolicyChanged  Type = 31 // a policy was published that was not known before
+	PolicyChanged  Type = 31 // another policy than before was published; Reason is its hash
+
+	DeadLetterChanged Type = 40 // a person, or the end of a time, changed its status; Reason is the job.DeadAction
+	DeadLetterPurged  Type = 41 // it was removed with its job; Reason is "purge" or "retention"
+	RedriveChanged    Type = 42 // Note is its number, Reason its state
+	ScheduleFired     Type = 43 // Note is the schedule's name, DueAt its slot, Job what it enqueued
 )
 
 var typeNames = map[Type]string{
@@ -41,6 +46,8 @@ var typeNames = map[Type]string{
 	JobInterrupted: "job.interrupted", JobCrashed: "job.crashed", JobCancelled: "job.cancelled",
 	JobExpired: "job.expired", JobRetried: "job.retried", JobHeld: "job.held", JobCancelAsked: "job.cancel_requested",
 	JobProgressed: "job.progressed", QueueChanged: "queue.changed", PolicyChanged: "policy.published",
+	DeadLetterChanged: "dead_letter.changed", DeadLetterPurged: "dead_letter.purged", RedriveChanged: "redrive.changed",
+	ScheduleFired: "schedule.fired",
 }
 
 // Of returns the type of the event that a transition by cause gives.

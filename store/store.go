@@ -35,6 +35,9 @@ type Store interface {
 	Reader
 	Admin
 	Policies
+	DeadLetters
+	Redrives
+	Keeper
 	// Close releases what the store holds. Calls after it return an error.
 	Close() error
 }
@@ -276,8 +279,9 @@ type Reader interface {
 // hash of its content, so that a decision which names the hash can be explained
 // by the text that made it.
 type Policies interface {
-	// PublishPolicy keeps a policy. One that is known already changes nothing
-	// and is no error. The first time leaves an audit row and an event.
+	// PublishPolicy keeps a policy and notes that it is in force. When another one
+	// was published last, that leaves an audit row and an event, also for a policy
+	// that is known. Publishing the same one again changes nothing and is no error.
 	PublishPolicy(ctx context.Context, by By, p Policy) error
 	// Policy returns a policy by its hash; ErrNotFound when it is not known.
 	Policy(ctx context.Context, hash string) (Policy, error)
@@ -360,14 +364,16 @@ type QueueChange struct {
 
 // Audit is one action of a person.
 type Audit struct {
-	Seq    int64      `json:"seq"`
-	At     job.Micros `json:"at"`
-	Actor  string     `json:"actor"`
-	Action string     `json:"action"` // "job.cancel", "job.retry", "queue.set", "policy.publish"
-	Target string     `json:"target"` // job id, queue or hash of a policy
-	Reason string     `json:"reason,omitempty"`
-	Before string     `json:"before,omitempty"`
-	After  string     `json:"after,omitempty"`
+	Seq   int64      `json:"seq"`
+	At    job.Micros `json:"at"`
+	Actor string     `json:"actor"`
+	// Action is "job.cancel", "job.retry", "queue.set", "policy.publish", the
+	// "dead_letter." and "redrive." ones named in their files, or "retention.remove".
+	Action string `json:"action"`
+	Target string `json:"target"` // job id, queue, hash of a policy, filter, number of a redrive
+	Reason string `json:"reason,omitempty"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 }
 
 // Dump is the whole content of a store, canonically ordered: jobs, failures,
@@ -380,11 +386,17 @@ type Dump struct {
 	Dead     []job.DeadLetter
 	Keys     []Key
 	Counts   []Count
-	Groups   []Group
-	Queues   []Queue
-	Events   []event.Event
-	Audit    []Audit
-	Policies []Policy // by hash
+	Groups   []Group // by fingerprint, without trends
+	// DeadCounts are by queue, kind, reason, class and status, zero ones left out.
+	DeadCounts []DeadCount
+	Originals  []Original // by job
+	Redrives   []Redrive  // by id
+	Schedules  []Schedule // by name
+	Hours      []Hour     // by time
+	Queues     []Queue
+	Events     []event.Event
+	Audit      []Audit
+	Policies   []Policy // by hash
 }
 
 // Key is an idempotency key and the job that holds it.
@@ -392,13 +404,4 @@ type Key struct {
 	Owner, Kind, Key string
 	Job              job.ID
 	Until            job.Micros // 0 is for ever
-}
-
-// Group is the dead letters of one fingerprint.
-type Group struct {
-	Fingerprint     string
-	Sample          job.ID // the first job of the group
-	FirstAt, LastAt job.Micros
-	N               int64 // deaths so far
-	Pending         int64 // dead letters that are pending
 }

@@ -19,21 +19,21 @@ var (
 	insDead = &query{`INSERT OR FAIL INTO redrive_dead (` + buryColumns + `) SELECT ` + buryValues}
 	// From its second life on, a job may have an entry.
 	putDead = &query{`INSERT INTO redrive_dead (` + buryColumns + `) SELECT ` + buryValues + `
-		ON CONFLICT (job) DO UPDATE SET status = 0, revived = 0, reason = excluded.reason, class = excluded.class,
+		ON CONFLICT (job) DO UPDATE SET death = (SELECT max(death) + 1 FROM redrive_dead), status = 0, revived = 0, reason = excluded.reason, class = excluded.class,
 		grp = excluded.grp, died_at = excluded.died_at, lane = excluded.lane, priority = excluded.priority,
 		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
 		deferrals = excluded.deferrals, snoozes = excluded.snoozes, interrupts = excluded.interrupts,
 		life_at = excluded.life_at, claimed_at = excluded.claimed_at, holder = excluded.holder,
 		deadline = excluded.deadline, attrs = excluded.attrs, policy = excluded.policy, long = excluded.long, payload = excluded.payload`}
 	selGroup = &query{`SELECT id FROM redrive_groups WHERE fingerprint = ?`}
-	insGroup = &query{`INSERT INTO redrive_groups (fingerprint, sample, first_at, last_at, n, pending)
-		VALUES (?1, ?2, ?3, ?3, 0, 0) RETURNING id`}
+	insGroup = &query{`INSERT INTO redrive_groups (fingerprint, sample, first_at, last_at, n, pending, kind)
+		VALUES (?1, ?2, ?3, ?3, 0, 0, ?4) RETURNING id`}
 )
 
 // bury moves a job to the dead ones, from running or, when its deadline passed,
 // from ready. It is not ok when the job's row is not in that state of that run.
 func (t *txn) bury(from job.State, r *run, cause job.Cause, reason job.Reason, class, fingerprint string) (ok bool, err error) {
-	group, err := t.group(fingerprint, r.id)
+	group, err := t.group(fingerprint, r)
 	if err != nil {
 		return false, err
 	}
@@ -70,7 +70,7 @@ func (c *catalog) hasGroup(fingerprint string) bool {
 }
 
 // group returns the group of a fingerprint, which it makes when there is none.
-func (t *txn) group(fingerprint string, sample job.ID) (id int64, err error) {
+func (t *txn) group(fingerprint string, r *run) (id int64, err error) {
 	if t.cat.hasGroup(fingerprint) {
 		return t.cat.groups[fingerprint], nil
 	}
@@ -79,7 +79,7 @@ func (t *txn) group(fingerprint string, sample job.ID) (id int64, err error) {
 		return 0, err
 	}
 	if id == 0 {
-		if err := t.rows(insGroup, scan, text(fingerprint), num(sample), num(t.now)); err != nil {
+		if err := t.rows(insGroup, scan, text(fingerprint), num(r.id), num(t.now), text(r.lane.kind)); err != nil {
 			return 0, err
 		}
 	}

@@ -133,8 +133,10 @@ func (d *duel) compare(op string) {
 // they are thousands of times a second.
 func equalDumps(a, b *store.Dump) bool {
 	return a.Now == b.Now && slices.Equal(a.Events, b.Events) && slices.Equal(a.Dead, b.Dead) && slices.Equal(a.Keys, b.Keys) &&
-		slices.Equal(a.Counts, b.Counts) && slices.Equal(a.Groups, b.Groups) && slices.Equal(a.Queues, b.Queues) &&
-		slices.Equal(a.Audit, b.Audit) && equalRows(a.Jobs, b.Jobs) && equalRows(a.Failures, b.Failures)
+		slices.Equal(a.Counts, b.Counts) && equalRows(a.Groups, b.Groups) && slices.Equal(a.Queues, b.Queues) &&
+		slices.Equal(a.Audit, b.Audit) && equalRows(a.Jobs, b.Jobs) && equalRows(a.Failures, b.Failures) &&
+		slices.Equal(a.DeadCounts, b.DeadCounts) && equalRows(a.Originals, b.Originals) && equalRows(a.Redrives, b.Redrives) &&
+		slices.Equal(a.Schedules, b.Schedules) && slices.Equal(a.Hours, b.Hours)
 }
 
 func equalRows[T any](a, b []T) bool { return reflect.DeepEqual(a, b) || cmp.Equal(a, b, equal) }

@@ -65,6 +65,7 @@ CREATE TABLE redrive_jobs (
 	attrs       BLOB,
 	policy      BLOB, -- the job's own settings
 	memo        BLOB,
+	redrive     INTEGER, -- that has brought the job back into this life
 	long        INTEGER, -- 1: the payload is in redrive_bodies
 	payload     BLOB
 );
@@ -135,16 +136,24 @@ CREATE TABLE redrive_failures (
 	PRIMARY KEY (job, token)
 );
 
--- One entry a job that failed for good. The job itself is in it until a retry
--- moves it back (revived = 1); the entry stays.
+-- One entry a job that failed for good, numbered by its death: a second death
+-- gives the row another number. The job itself is in it until a retry moves it
+-- back (revived = 1); the entry stays.
 CREATE TABLE redrive_dead (
-	job         INTEGER PRIMARY KEY,
+	death       INTEGER PRIMARY KEY,
+	job         INTEGER NOT NULL UNIQUE,
 	status      INTEGER NOT NULL, -- 0 pending, 1 retried, 2 resolved, 3 ignored
 	revived     INTEGER NOT NULL DEFAULT 0,
 	reason      TEXT NOT NULL,
 	class       TEXT,
 	grp         INTEGER,
 	died_at     INTEGER NOT NULL,
+	action      TEXT, -- what was done last, see job.DeadAction
+	note        TEXT,
+	acted_at    INTEGER,
+	acted_by    TEXT,
+	reopen_at   INTEGER, -- ignored: pending again then; above 1 << 62: when that group's count is reached
+	redrive     INTEGER, -- that has brought the job back last
 	lane        INTEGER NOT NULL,
 	priority    INTEGER NOT NULL,
 	token       INTEGER NOT NULL,
@@ -168,22 +177,116 @@ CREATE TABLE redrive_dead (
 	long        INTEGER,
 	payload     BLOB
 );
--- Filter indexes hold nothing that an action of a person changes; status is read
--- from the row. Only pending ones are found by their group.
-CREATE INDEX redrive_dead_pending ON redrive_dead (grp, job) WHERE status = 0;
-CREATE INDEX redrive_dead_owner ON redrive_dead (owner, job);
-CREATE INDEX redrive_dead_class ON redrive_dead (class, job);
-CREATE INDEX redrive_dead_lane ON redrive_dead (lane, job);
+-- Filter indexes hold nothing that an action of a person changes, each in the
+-- order of deaths; status is read from the row. Only pending ones are found by
+-- their group.
+CREATE INDEX redrive_dead_pending ON redrive_dead (grp) WHERE status = 0;
+CREATE INDEX redrive_dead_owner ON redrive_dead (owner);
+CREATE INDEX redrive_dead_class ON redrive_dead (class);
+CREATE INDEX redrive_dead_lane ON redrive_dead (lane);
+CREATE INDEX redrive_dead_reopen ON redrive_dead (reopen_at) WHERE reopen_at IS NOT NULL;
 
 CREATE TABLE redrive_groups (
 	id          INTEGER PRIMARY KEY,
 	fingerprint TEXT NOT NULL UNIQUE,
+	kind        TEXT NOT NULL,
+	class       TEXT,
+	code        TEXT,
+	message     TEXT,
 	sample      INTEGER NOT NULL,
 	first_at    INTEGER NOT NULL,
 	last_at     INTEGER NOT NULL,
 	n           INTEGER NOT NULL,
-	pending     INTEGER NOT NULL
+	pending     INTEGER NOT NULL,
+	muted       INTEGER NOT NULL DEFAULT 0,
+	muted_until INTEGER,
+	muted_for   INTEGER, -- deaths left
+	muted_by    TEXT,
+	muted_note  TEXT
 );
+
+-- Deaths by time: of all together (grp 0) by the minute, of a group by the hour.
+CREATE TABLE redrive_trends (
+	grp INTEGER NOT NULL,
+	at  INTEGER NOT NULL, -- the start
+	n   INTEGER NOT NULL,
+	PRIMARY KEY (grp, at)
+) WITHOUT ROWID;
+
+-- Entries as numbers; what Stats reads.
+CREATE TABLE redrive_dead_counts (
+	lane   INTEGER NOT NULL,
+	reason TEXT NOT NULL,
+	class  TEXT NOT NULL, -- '' is none
+	status INTEGER NOT NULL,
+	n      INTEGER NOT NULL,
+	PRIMARY KEY (lane, reason, class, status)
+) WITHOUT ROWID;
+
+-- What became of jobs, by the hour; see store.Hour.
+CREATE TABLE redrive_hours (
+	at         INTEGER PRIMARY KEY,
+	completed  INTEGER NOT NULL,
+	recovered  INTEGER NOT NULL,
+	dead       INTEGER NOT NULL,
+	exhausted  INTEGER NOT NULL,
+	retries    INTEGER NOT NULL,
+	retry_cost INTEGER NOT NULL
+);
+
+-- What a job was before a retry changed it for the first time.
+CREATE TABLE redrive_originals (
+	job      INTEGER PRIMARY KEY,
+	at       INTEGER NOT NULL,
+	by       TEXT NOT NULL,
+	queue    TEXT NOT NULL,
+	priority INTEGER NOT NULL,
+	policy   BLOB,
+	payload  BLOB
+);
+
+-- Bulk retries; spec is JSON. answered to cancelled are added to by the ends of
+-- jobs, the rest is written by steps and people.
+CREATE TABLE redrive_redrives (
+	id         INTEGER PRIMARY KEY,
+	spec       BLOB NOT NULL,
+	policy     BLOB,
+	state      TEXT NOT NULL,
+	resume     TEXT,
+	why        TEXT,
+	by         TEXT NOT NULL,
+	reason     TEXT,
+	created_at INTEGER NOT NULL,
+	ended_at   INTEGER,
+	cursor     INTEGER NOT NULL DEFAULT 0,
+	last_at    INTEGER NOT NULL DEFAULT 0,
+	forgive    INTEGER NOT NULL DEFAULT 0,
+	forgave    INTEGER NOT NULL DEFAULT 0,
+	released   INTEGER NOT NULL DEFAULT 0,
+	answered   INTEGER NOT NULL DEFAULT 0,
+	again      INTEGER NOT NULL DEFAULT 0,
+	completed  INTEGER NOT NULL DEFAULT 0,
+	dead       INTEGER NOT NULL DEFAULT 0,
+	cancelled  INTEGER NOT NULL DEFAULT 0
+);
+-- Those under way: a step looks at nothing else.
+CREATE INDEX redrive_redrives_active ON redrive_redrives (id) WHERE ended_at IS NULL;
+
+-- The last slot of each schedule that was fired.
+CREATE TABLE redrive_schedules (
+	name TEXT PRIMARY KEY,
+	slot INTEGER NOT NULL,
+	at   INTEGER NOT NULL,
+	job  INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- What sweeps have removed since it was last audited, and where they go on.
+CREATE TABLE redrive_swept (
+	what   TEXT PRIMARY KEY,
+	n      INTEGER NOT NULL,
+	since  INTEGER NOT NULL,
+	cursor INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
 
 -- Policies as they were in force, by the hash of their content; never changed.
 CREATE TABLE redrive_policies (
@@ -202,6 +305,7 @@ CREATE TABLE redrive_keys (
 	digest     BLOB NOT NULL,
 	created_at INTEGER NOT NULL,
 	until      INTEGER, -- NULL: for ever
+	state      INTEGER, -- of the job, once retention or a purge has removed it
 	PRIMARY KEY (owner, kind, key)
 ) WITHOUT ROWID;
 
@@ -261,6 +365,13 @@ DROP TABLE redrive_progress;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_policies;
+DROP TABLE redrive_swept;
+DROP TABLE redrive_schedules;
+DROP TABLE redrive_redrives;
+DROP TABLE redrive_originals;
+DROP TABLE redrive_hours;
+DROP TABLE redrive_dead_counts;
+DROP TABLE redrive_trends;
 DROP TABLE redrive_groups;
 DROP TABLE redrive_dead;
 DROP TABLE redrive_failures;

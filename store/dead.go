@@ -1,0 +1,313 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/job"
+)
+
+// DeadLetters is what people do with the jobs that failed for good.
+//
+// Entries are ordered by the numbers of their deaths, which grow with time. What
+// a filter asks for does not change for one death, but for its status: so the
+// deaths up to a number are a frozen set, that nothing joins later. A job that
+// is retried and dies again is another death, and not in the set.
+type DeadLetters interface {
+	// DeadLetters returns a page of entries, the newest death first.
+	DeadLetters(ctx context.Context, f DeadFilter, p DeadPaging) (DeadPage, error)
+	// Groups returns groups of dead letters.
+	Groups(ctx context.Context, f GroupFilter) (GroupPage, error)
+	// DeadStats returns figures about the dead letters. It reads counters: its
+	// cost does not grow with the entries.
+	DeadStats(ctx context.Context) (DeadStats, error)
+	// Preview is Act without its effect: it counts. The answer's Through is what
+	// Act is to be given, so that it acts on nothing that was not counted.
+	Preview(ctx context.Context, a Action) (Acted, error)
+	// Act does one step of an action of a person, in one transaction, with its
+	// audit rows: for each id one ("job.retry", "dead_letter.resolve" and so on by
+	// the act's word, the job's id as target), or one for a step by filter that
+	// changed something ("dead_letter.retry" and so on, the filter as JSON as
+	// target, what was done as after). Asking again does nothing twice.
+	Act(ctx context.Context, by By, a Action) (Acted, error)
+	// Original returns what a dead job was before a retry changed it for the
+	// first time; ErrNotFound when none has.
+	Original(ctx context.Context, id job.ID) (Original, error)
+}
+
+// DeadFilter selects dead letters. Zero fields select everything.
+type DeadFilter struct {
+	Statuses []job.Status `json:"statuses,omitempty"`
+	Reason   job.Reason   `json:"reason,omitempty"`
+	Class    string       `json:"class,omitempty"`
+	Kind     string       `json:"kind,omitempty"`
+	Queue    string       `json:"queue,omitempty"`
+	Owner    string       `json:"owner,omitempty"`
+	Group    string       `json:"group,omitempty"` // a fingerprint
+	Since    job.Micros   `json:"since,omitempty"` // died at or after it
+	Until    job.Micros   `json:"until,omitempty"` // died before it
+	Text     string       `json:"text,omitempty"`  // is in the message, in whatever case; at most job.TextMax bytes
+	Redrive  int64        `json:"redrive,omitempty"`
+}
+
+// Match reports whether the filter selects an entry.
+func (f *DeadFilter) Match(d *job.DeadLetter) bool {
+	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, d.Status)) &&
+		(f.Reason == "" || f.Reason == d.Reason) &&
+		(f.Class == "" || f.Class == d.Class) &&
+		(f.Kind == "" || f.Kind == d.Kind) &&
+		(f.Queue == "" || f.Queue == d.Queue) &&
+		(f.Owner == "" || f.Owner == d.Owner) &&
+		(f.Group == "" || f.Group == d.Fingerprint) &&
+		(f.Since == 0 || d.DiedAt >= f.Since) &&
+		(f.Until == 0 || d.DiedAt < f.Until) &&
+		(f.Redrive == 0 || f.Redrive == d.Redrive) &&
+		(f.Text == "" || strings.Contains(strings.ToLower(d.Message), strings.ToLower(f.Text)))
+}
+
+// Validate returns an ErrInvalid or ErrTooLarge that names the field.
+func (f *DeadFilter) Validate() error {
+	for _, s := range f.Statuses {
+		if s > job.Ignored {
+			return fmt.Errorf("filter: status %d is none: %w", uint8(s), ErrInvalid)
+		}
+	}
+	switch {
+	case f.Since < 0 || f.Until < 0 || f.Redrive < 0:
+		return fmt.Errorf("filter: since, until and redrive must not be negative: %w", ErrInvalid)
+	case f.Until != 0 && f.Until <= f.Since:
+		return fmt.Errorf("filter: until must be after since: %w", ErrInvalid)
+	}
+	for _, t := range [...]struct{ name, value string }{
+		{"reason", string(f.Reason)}, {"class", f.Class}, {"kind", f.Kind}, {"queue", f.Queue}, {"owner", f.Owner},
+		{"group", f.Group}, {"text", f.Text},
+	} {
+		if len(t.value) > job.TextMax {
+			return fmt.Errorf("filter: %s of %d bytes: at most %d: %w", t.name, len(t.value), job.TextMax, ErrTooLarge)
+		}
+	}
+	return nil
+}
+
+// DeadPaging says which page of a list.
+type DeadPaging struct {
+	Before int64 // only deaths numbered below; 0 is from the newest
+	Limit  int   // 1 to job.PageMax; 0 is 50
+	Jobs   bool  // with the jobs and their payloads
+}
+
+// DeadEntry is a dead letter in a list.
+type DeadEntry struct {
+	job.DeadLetter
+	Job *job.Job `json:"job_data,omitempty"` // when asked for; nil when it is not dead any more
+}
+
+// DeadPage is one page of a list.
+type DeadPage struct {
+	Entries []DeadEntry
+	// Next is the Before of the page after this one; 0 when this is the last. A
+	// page may have fewer entries than its limit, even none, and still have a
+	// next one: a list stops after a bounded number of rows looked at.
+	Next int64
+	// Searched is how far back this page has looked: everything that died after
+	// it is here or in a page before. 0 when the page is the last.
+	Searched job.Micros
+}
+
+// Act is what is done with a dead letter.
+type Act uint8
+
+// The acts. Each takes entries of the statuses that are named; those are also
+// what a filter without statuses selects for it.
+const (
+	// ActRetry opens the next life of the job. By id it takes every entry whose
+	// job is dead; by a filter without statuses those that are pending.
+	ActRetry Act = 1
+	// ActResolve closes pending and ignored ones.
+	ActResolve Act = 2
+	// ActIgnore puts pending ones aside.
+	ActIgnore Act = 3
+	// ActReopen makes resolved and ignored ones pending, if the job is dead.
+	ActReopen Act = 4
+	// ActPurge removes resolved and ignored ones with everything that is known of
+	// their jobs; never a pending one, and never one whose job lives.
+	ActPurge Act = 5
+)
+
+var actNames = [...]string{ActRetry: "retry", ActResolve: "resolve", ActIgnore: "ignore", ActReopen: "reopen", ActPurge: "purge"}
+
+// String returns the act's word.
+func (a Act) String() string {
+	if a >= 1 && int(a) < len(actNames) {
+		return actNames[a]
+	}
+	return fmt.Sprintf("act(%d)", uint8(a))
+}
+
+// Takes reports whether the act can be done to an entry. ByID says that the
+// entry was named by the id of its job.
+func (a Act) Takes(d *job.DeadLetter, byID bool) bool {
+	switch a {
+	case ActRetry:
+		return !d.Revived && (byID || d.Status != job.Redriven)
+	case ActResolve:
+		return d.Status == job.Pending || d.Status == job.Ignored
+	case ActIgnore:
+		return d.Status == job.Pending
+	case ActReopen:
+		return !d.Revived && (d.Status == job.Resolved || d.Status == job.Ignored)
+	case ActPurge:
+		return d.Status == job.Resolved || d.Status == job.Ignored
+	}
+	return false
+}
+
+// Statuses returns what a filter without statuses selects for the act.
+func (a Act) Statuses() []job.Status {
+	switch a {
+	case ActRetry, ActIgnore:
+		return []job.Status{job.Pending}
+	case ActResolve:
+		return []job.Status{job.Pending, job.Ignored}
+	case ActReopen, ActPurge:
+		return []job.Status{job.Resolved, job.Ignored}
+	}
+	return nil
+}
+
+// Limits of an action.
+const (
+	StepMax    = 2_000  // entries that one step by filter changes
+	PreviewMax = 50_000 // entries that one preview counts
+)
+
+// Action is what a person wants done to dead letters: those of IDs, or all that
+// Filter selects.
+type Action struct {
+	Do     Act
+	IDs    []job.ID // at most job.IDsMax
+	Filter *DeadFilter
+
+	// Of an action by filter. Through is the last death of the frozen set, from
+	// Preview; Act requires it. After is where the step before has ended (Acted.Next).
+	// Limit bounds the entries that the step changes; 0 is StepMax.
+	Through int64
+	After   int64
+	Limit   int
+
+	Note   string // what the person says; at most job.MessageMax bytes
+	Change Change // of ActRetry
+
+	// Of ActIgnore: when the entries are pending again. Until is a time. Count is
+	// a number of further deaths of the group, and goes with a filter that has a
+	// Group and no other field. While a group is ignored so, whatever dies in it
+	// is ignored as it comes. Both may be given: what comes first holds.
+	Until job.Micros
+	Count int64
+}
+
+// Change is what a retry changes of a job; zero fields keep what it has. What a
+// job was before its first change is kept, see Original.
+type Change struct {
+	Payload  []byte // not nil: another payload; for a single id
+	Queue    string
+	Priority int8
+	Policy   []byte        // not nil: other settings of the job's own; empty: none
+	Delay    time.Duration // due so long after the store's now
+}
+
+// IsZero reports whether nothing is changed.
+func (c *Change) IsZero() bool {
+	return c.Payload == nil && c.Queue == "" && c.Priority == 0 && c.Policy == nil && c.Delay == 0
+}
+
+// Original is what a job was before a retry changed it.
+type Original struct {
+	Job      job.ID     `json:"job"`
+	At       job.Micros `json:"at"` // of the change
+	By       string     `json:"by"`
+	Queue    string     `json:"queue"`
+	Priority int8       `json:"priority"`
+	Policy   []byte     `json:"-"`
+	Payload  []byte     `json:"-"`
+}
+
+// Acted is the answer to a step of an action.
+type Acted struct {
+	Errors  []error // by id: ErrNotFound, ErrConflict when its state does not allow the act, or nil
+	Done    int64   // entries changed, or counted by Preview
+	Through int64   // of the frozen set
+	// Next is the After of the next step; 0 when nothing is left. A step may have
+	// changed nothing and still have a next one: it looks at a bounded number of rows.
+	Next int64
+}
+
+// Validate returns an ErrInvalid or ErrTooLarge when the action cannot be done.
+// Preview says that it is only to be counted.
+func (a *Action) Validate(preview bool) error {
+	most := StepMax
+	if preview {
+		most = PreviewMax
+	}
+	switch {
+	case a.Do < ActRetry || a.Do > ActPurge:
+		return fmt.Errorf("act %d is none: %w", uint8(a.Do), ErrInvalid)
+	case (a.Filter == nil) == (a.IDs == nil):
+		return fmt.Errorf("%s: either ids or a filter is required: %w", a.Do, ErrInvalid)
+	case len(a.IDs) > job.IDsMax:
+		return fmt.Errorf("%s: %d ids: at most %d in a call: %w", a.Do, len(a.IDs), job.IDsMax, ErrTooLarge)
+	case len(a.Note) > job.MessageMax:
+		return fmt.Errorf("%s: note of %d bytes: at most %d: %w", a.Do, len(a.Note), job.MessageMax, ErrTooLarge)
+	case a.Through < 0 || a.After < 0 || a.Limit < 0 || a.Limit > most:
+		return fmt.Errorf("%s: limit %d: must be 1 to %d, and no number below 0: %w", a.Do, a.Limit, most, ErrInvalid)
+	case a.Filter != nil && a.Through == 0 && !preview:
+		return fmt.Errorf("%s: Through is required with a filter; Preview gives it: %w", a.Do, ErrInvalid)
+	case a.Do != ActRetry && !a.Change.IsZero():
+		return fmt.Errorf("%s: only a retry can change a job: %w", a.Do, ErrInvalid)
+	case a.Do != ActIgnore && (a.Until != 0 || a.Count != 0):
+		return fmt.Errorf("%s: only what is ignored can come back by itself: %w", a.Do, ErrInvalid)
+	case a.Until < 0 || a.Count < 0:
+		return fmt.Errorf("ignore: until and count must not be negative: %w", ErrInvalid)
+	case a.Count > 0 && (a.Filter == nil || !a.Filter.wholeGroup()):
+		return fmt.Errorf("ignore: a count of deaths goes with a whole group: %w", ErrInvalid)
+	case a.Change.Payload != nil && len(a.IDs) != 1:
+		return fmt.Errorf("retry: another payload goes with one id, not with %d: %w", len(a.IDs), ErrInvalid)
+	}
+	if a.Filter != nil {
+		if err := a.Filter.Validate(); err != nil {
+			return err
+		}
+	}
+	return a.Change.validate()
+}
+
+// wholeGroup reports whether the filter selects all of one group.
+func (f *DeadFilter) wholeGroup() bool {
+	rest := *f
+	rest.Group, rest.Statuses = "", nil
+	return f.Group != "" && rest.isZero()
+}
+
+func (f *DeadFilter) isZero() bool {
+	return len(f.Statuses) == 0 && f.Reason == "" && f.Class == "" && f.Kind == "" && f.Queue == "" && f.Owner == "" &&
+		f.Group == "" && f.Since == 0 && f.Until == 0 && f.Text == "" && f.Redrive == 0
+}
+
+func (c *Change) validate() error {
+	switch {
+	case len(c.Payload) > job.PayloadMax:
+		return fmt.Errorf("payload of %d bytes: at most %d: %w", len(c.Payload), job.PayloadMax, ErrTooLarge)
+	case len(c.Policy) > job.PolicyMax:
+		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(c.Policy), job.PolicyMax, ErrTooLarge)
+	case c.Priority < 0 || c.Priority > job.PriorityMax:
+		return fmt.Errorf("priority %d: must be %d to %d: %w", c.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
+	case c.Delay < 0:
+		return fmt.Errorf("delay %s: must not be negative: %w", c.Delay, ErrInvalid)
+	case c.Queue != "":
+		return ValidName("queue", c.Queue)
+	}
+	return nil
+}

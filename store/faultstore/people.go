@@ -1,0 +1,78 @@
+package faultstore
+
+import (
+	"context"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// DeadLetters implements store.DeadLetters.
+func (s *Store) DeadLetters(ctx context.Context, f store.DeadFilter, p store.DeadPaging) (store.DeadPage, error) {
+	return do(ctx, s, "DeadLetters", func() (store.DeadPage, error) { return s.inner.DeadLetters(ctx, f, p) })
+}
+
+// Groups implements store.DeadLetters.
+func (s *Store) Groups(ctx context.Context, f store.GroupFilter) (store.GroupPage, error) {
+	return do(ctx, s, "Groups", func() (store.GroupPage, error) { return s.inner.Groups(ctx, f) })
+}
+
+// DeadStats implements store.DeadLetters.
+func (s *Store) DeadStats(ctx context.Context) (store.DeadStats, error) {
+	return do(ctx, s, "DeadStats", func() (store.DeadStats, error) { return s.inner.DeadStats(ctx) })
+}
+
+// Preview implements store.DeadLetters.
+func (s *Store) Preview(ctx context.Context, a store.Action) (store.Acted, error) {
+	return do(ctx, s, "Preview", func() (store.Acted, error) { return s.inner.Preview(ctx, a) })
+}
+
+// Act implements store.DeadLetters.
+func (s *Store) Act(ctx context.Context, by store.By, a store.Action) (store.Acted, error) {
+	return do(ctx, s, "Act", func() (store.Acted, error) { return s.inner.Act(ctx, by, a) })
+}
+
+// Original implements store.DeadLetters.
+func (s *Store) Original(ctx context.Context, id job.ID) (store.Original, error) {
+	return do(ctx, s, "Original", func() (store.Original, error) { return s.inner.Original(ctx, id) })
+}
+
+// StartRedrive implements store.Redrives.
+func (s *Store) StartRedrive(ctx context.Context, by store.By, r store.RedriveSpec) (store.Redrive, error) {
+	return do(ctx, s, "StartRedrive", func() (store.Redrive, error) { return s.inner.StartRedrive(ctx, by, r) })
+}
+
+// Redrive implements store.Redrives.
+func (s *Store) Redrive(ctx context.Context, id int64) (store.Redrive, error) {
+	return do(ctx, s, "Redrive", func() (store.Redrive, error) { return s.inner.Redrive(ctx, id) })
+}
+
+// RedriveList implements store.Redrives.
+func (s *Store) RedriveList(ctx context.Context) ([]store.Redrive, error) {
+	return do(ctx, s, "RedriveList", func() ([]store.Redrive, error) { return s.inner.RedriveList(ctx) })
+}
+
+// ControlRedrive implements store.Redrives.
+func (s *Store) ControlRedrive(ctx context.Context, by store.By, id int64, op store.RedriveOp) (store.Redrive, error) {
+	return do(ctx, s, "ControlRedrive", func() (store.Redrive, error) { return s.inner.ControlRedrive(ctx, by, id, op) })
+}
+
+// StepRedrives implements store.Redrives.
+func (s *Store) StepRedrives(ctx context.Context, limit int) (store.RedriveStep, error) {
+	return do(ctx, s, "StepRedrives", func() (store.RedriveStep, error) { return s.inner.StepRedrives(ctx, limit) })
+}
+
+// Sweep implements store.Keeper.
+func (s *Store) Sweep(ctx context.Context, r store.Retention, limit int) (store.Swept, error) {
+	return do(ctx, s, "Sweep", func() (store.Swept, error) { return s.inner.Sweep(ctx, r, limit) })
+}
+
+// Fire implements store.Keeper.
+func (s *Store) Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
+	return do(ctx, s, "Fire", func() (store.Fired, error) { return s.inner.Fire(ctx, name, slot, jobs) })
+}
+
+// Schedules implements store.Keeper.
+func (s *Store) Schedules(ctx context.Context) ([]store.Schedule, error) {
+	return do(ctx, s, "Schedules", func() ([]store.Schedule, error) { return s.inner.Schedules(ctx) })
+}

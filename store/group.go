@@ -1,0 +1,105 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/job"
+)
+
+// Group is the dead letters of one fingerprint: one root cause.
+type Group struct {
+	Fingerprint string     `json:"fingerprint"`
+	Kind        string     `json:"kind"`
+	Class       string     `json:"class,omitempty"`
+	Code        string     `json:"code,omitempty"`
+	Message     string     `json:"message,omitempty"` // of the first death, sanitised; at most GroupMessageMax bytes
+	Sample      job.ID     `json:"sample"`            // the job that died first
+	FirstAt     job.Micros `json:"first_at"`
+	LastAt      job.Micros `json:"last_at"`
+	N           int64      `json:"deaths"`  // so far
+	Pending     int64      `json:"pending"` // dead letters that are pending
+
+	// While a group is ignored, what dies in it is ignored as it comes, until the
+	// time or until so many more have died; 0 is no such border. Muted with both
+	// 0 cannot be.
+	Muted      bool       `json:"muted,omitempty"`
+	MutedUntil job.Micros `json:"muted_until,omitempty"`
+	MutedFor   int64      `json:"muted_for,omitempty"` // deaths left
+
+	// Trend is the number of deaths in each of the last TrendHours hours, the
+	// present one last. In a Dump it is nil.
+	Trend []int64 `json:"trend,omitempty"`
+}
+
+// The figures of groups.
+const (
+	GroupMessageMax = 300 // bytes
+	TrendHours      = 24
+	AddedMinutes    = 60
+)
+
+// GroupFilter selects groups. Zero fields select everything.
+type GroupFilter struct {
+	Group   string // the one of a fingerprint
+	Kind    string
+	Class   string
+	Pending bool // only those that have pending dead letters
+	// Largest sorts by pending dead letters, then by deaths, the most first. Else
+	// the last seen comes first.
+	Largest bool
+	Skip    int // groups before the page
+	Limit   int // 1 to job.PageMax; 0 is 50
+}
+
+// Validate returns an ErrInvalid that names the field.
+func (f *GroupFilter) Validate() error {
+	if f.Skip < 0 || f.Limit < 0 || f.Limit > job.PageMax {
+		return fmt.Errorf("groups: %d after %d: a page has 1 to %d: %w", f.Limit, f.Skip, job.PageMax, ErrInvalid)
+	}
+	return nil
+}
+
+// GroupPage is one page of groups.
+type GroupPage struct {
+	Groups []Group
+	Total  int // groups that the filter selects
+}
+
+// DeadCount is a number of dead letters.
+type DeadCount struct {
+	Status job.Status `json:"status"`
+	Reason job.Reason `json:"reason"`
+	Class  string     `json:"class"`
+	Kind   string     `json:"kind"`
+	Queue  string     `json:"queue"`
+	N      int64      `json:"n"`
+}
+
+// DeadStats is what is known of the dead letters as numbers.
+type DeadStats struct {
+	At            job.Micros  `json:"at"`     // the store's time
+	Counts        []DeadCount `json:"counts"` // by queue, kind, reason, class, status; zero counts left out
+	OldestPending job.Micros  `json:"oldest_pending,omitempty"`
+	// Added is the number of deaths in each of the last AddedMinutes minutes, the
+	// present one last.
+	Added []int64 `json:"added"`
+	// Hours is what became of jobs in each hour that has something, of the last
+	// HoursKept, the oldest first.
+	Hours []Hour `json:"hours"`
+}
+
+// HoursKept is how long the figures of an hour are kept.
+const HoursKept = 30 * 24 * time.Hour
+
+// Hour is what became of jobs in an hour. A job that dies, is retried by hand
+// and completes is counted with both ends.
+type Hour struct {
+	At        job.Micros `json:"at"`        // its start
+	Completed int64      `json:"completed"` // jobs, with the recovered ones
+	Recovered int64      `json:"recovered"` // completed, not at the first attempt of the first life
+	Dead      int64      `json:"dead"`      // jobs, with the exhausted ones
+	Exhausted int64      `json:"exhausted"` // dead, not at the first attempt of the first life
+	Retries   int64      `json:"retries"`   // attempts but for the first one of a first life
+	RetryCost int64      `json:"retry_cost_microusd"`
+}
