@@ -87,9 +87,14 @@ func (k *policyKeeper) follow(ctx context.Context, tick <-chan time.Time, hangup
 }
 
 // look puts in force what the file holds; asked says that somebody waits for an
-// answer, also when there is nothing new.
+// answer, also when there is nothing new, and that the file is complete. Else it may
+// be just being written, and counts when two looks in a row have found it the same.
 func (k *policyKeeper) look(ctx context.Context, asked bool) {
-	_, err := k.watcher.Reload()
+	look := k.watcher.Look
+	if asked {
+		look = k.watcher.Reload
+	}
+	_, err := look()
 	f := k.watcher.File()
 	if asked && err == nil { // the watcher tells of a mistake once
 		_, err = policyfile.Load(f.Name)

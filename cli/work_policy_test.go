@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -71,6 +72,7 @@ func TestPolicyKeeper_TriesAgain(t *testing.T) {
 	writePolicy(t, path, "version: 1\nname: second\ndefault: {max_retries: 1}\n")
 	look()
 	look()
+	look()
 	broken = nil
 	look()
 	look()
@@ -84,6 +86,43 @@ func TestPolicyKeeper_TriesAgain(t *testing.T) {
 	}
 }
 
+// The first half of a file is often a policy, too, and another one. A tick takes it
+// over only when the file has stopped changing; who sends a signal says that it has.
+//
+// part of: F9
+func TestF9_AWorkerDoesNotTakeOverAHalfWrittenPolicy(t *testing.T) {
+	t.Parallel()
+	const half, whole = "name: second\n", "name: second\nkinds: {a: {retry: false}}\n"
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	writePolicy(t, path, "name: first\n")
+	var set []string
+	k, log := keeperOf(t, path, func(p *policy.Policy) error {
+		set = append(set, fmt.Sprintf("%s with %d kinds", p.Name(), len(p.Spec().Kinds)))
+		return nil
+	})
+	tick := func(text string, want ...string) {
+		t.Helper()
+		writePolicy(t, path, text)
+		k.look(t.Context(), false)
+		if diff := cmp.Diff(want, set); diff != "" {
+			t.Errorf("put in force (-want +got):\n%s", diff)
+		}
+	}
+	tick("name: second\nkin") // a mistake, but not one of who writes it
+	tick(half)
+	tick(whole)
+	if log.Len() != 0 {
+		t.Errorf("logged of a file that was being written: %s", log)
+	}
+	tick(whole, "second with 1 kinds")
+	tick(whole, "second with 1 kinds")
+	writePolicy(t, path, "name: third\n")
+	k.look(t.Context(), true)
+	if got := set[len(set)-1]; got != "third with 0 kinds" {
+		t.Errorf("after a signal: %s", got)
+	}
+}
+
 // A comment is no other policy.
 func TestPolicyKeeper_KnowsAPolicyByWhatItSays(t *testing.T) {
 	t.Parallel()
@@ -91,6 +130,7 @@ func TestPolicyKeeper_KnowsAPolicyByWhatItSays(t *testing.T) {
 	writePolicy(t, path, "version: 1\nname: first\n")
 	k, log := keeperOf(t, path, func(*policy.Policy) error { return errors.New("nobody asked for it") })
 	writePolicy(t, path, "# the first one\nname: first\nversion: 1\n")
+	k.look(t.Context(), false)
 	k.look(t.Context(), false)
 	if log.Len() != 0 {
 		t.Errorf("logged: %s", log)
@@ -112,8 +152,9 @@ func TestPolicyKeeper_FollowsTicksAndSignalsUntilTheEnd(t *testing.T) {
 	go func() { defer close(ended); k.follow(ctx, tick, hangup) }()
 	writePolicy(t, path, "version: 1\nname: p1\n")
 	tick <- time.Time{}
+	tick <- time.Time{}
 	if got := <-set; got != "p1" {
-		t.Errorf("after a tick: %s", got)
+		t.Errorf("after two ticks: %s", got)
 	}
 	writePolicy(t, path, "version: 1\nname: p2\n")
 	hangup <- os.Interrupt
