@@ -18,6 +18,7 @@ type Group struct {
 	FirstAt     job.Micros `json:"first_at"`
 	LastAt      job.Micros `json:"last_at"`
 	N           int64      `json:"deaths"`  // so far
+	Entries     int64      `json:"entries"` // dead letters, whatever their status
 	Pending     int64      `json:"pending"` // dead letters that are pending
 
 	// While a group is ignored, what dies in it is ignored as it comes, until the

@@ -198,6 +198,7 @@ CREATE TABLE redrive_groups (
 	last_at     INTEGER NOT NULL,
 	n           INTEGER NOT NULL,
 	pending     INTEGER NOT NULL,
+	entries     INTEGER NOT NULL DEFAULT 0, -- dead letters of whatever status
 	muted       INTEGER NOT NULL DEFAULT 0,
 	muted_until INTEGER,
 	muted_for   INTEGER, -- deaths left
@@ -308,6 +309,8 @@ CREATE TABLE redrive_keys (
 	state      INTEGER, -- of the job, once retention or a purge has removed it
 	PRIMARY KEY (owner, kind, key)
 ) WITHOUT ROWID;
+
+CREATE INDEX redrive_keys_until ON redrive_keys (until) WHERE until IS NOT NULL;
 
 CREATE TABLE redrive_batches (
 	id        INTEGER PRIMARY KEY,
