@@ -1,6 +1,7 @@
 package failure
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/redrive/redrive/internal/scan"
@@ -270,13 +271,40 @@ func (r *reader) vendor(m *matcher, f *match, n int64, saw string) {
 		if n < 1000 || n > 4999 {
 			return
 		}
-		if len(m.syms) == 3 { // "error code: 1015" is all that a proxy's page says
+		switch own := word == "error" || word == "code"; {
+		case own && m.tellsOfSQL(f):
+		case len(m.syms) == 3: // "error code: 1015" is all that a proxy's page says
 			table, rule = edgeErrors, "edge"
+		case own:
+			return // every program numbers its errors
 		}
 	}
 	if v, ok := vendorOf(table, n); ok {
 		r.add(hit{rule: rule, class: v.class, rank: RankText, weight: v.weight, at: f.end, saw: saw})
 	}
+}
+
+// tellsOfSQL reports whether the number of an error is one of a database: a SQLSTATE
+// follows in parentheses, or the words around it speak of tables, queries and the like.
+func (m *matcher) tellsOfSQL(f *match) bool {
+	const around = 40 // words on each side: far ones tell of something else
+	held := int(f.held[0])
+	if next := held + 1; next < len(m.syms) && m.inParens(int32(next)) && len(m.textOf(int32(next))) == 5 {
+		return true
+	}
+	for i := max(held-around, 0); i < min(held+around, len(m.syms)); i++ {
+		word := m.word(i)
+		if slices.ContainsFunc(wordsOfSQL, func(w string) bool { return strings.EqualFold(w, word) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// wordsOfSQL are words by which a text tells that it is about a database.
+var wordsOfSQL = []string{
+	"sql", "mysql", "mariadb", "sqlstate", "innodb", "myisam", "percona", "galera", "database", "db", "table", "column", "query",
+	"row", "rows", "record", "transaction", "deadlock", "lock", "duplicate", "foreign", "connections", "binlog", "replica",
 }
 
 // digits reads the digits at the end of a name.

@@ -21,6 +21,7 @@ var evidenceRules = []rule{
 		(unexpected|bad|invalid|non ok|non 2xx|unsuccessful|wrong) (http)? (status|response|statuscode|response status|status code|response code) (code|from server|received|of|returned|received from server)? ...3 <status>
 		(api|request|server|client|response|http|service|upstream|backend|call|fetch|webhook|gateway|proxy|upload|download) (error|failed|failure|request failed|responded|returned|exception) (with|code|status|returned|response)? ...1 <status> !(rows|items|records|bytes|files|ms|seconds|times)
 		<status> (client|server) error
+		<status> (http)? (status|response|error) code
 		400 bad request
 		401 (unauthorized|authorization required)
 		402 payment required
