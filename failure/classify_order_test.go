@@ -19,11 +19,11 @@ func TestF7_OwnPhrasesDecideInTheirOrder(t *testing.T) {
 			rules failure.Rules
 			want  failure.Class
 		}{
-			"phrases, retriable first": {failure.Rules{Phrases: []failure.PhraseRule{full, broken}}, full.Class},
-			"phrases, final first":     {failure.Rules{Phrases: []failure.PhraseRule{broken, full}}, broken.Class},
-			"patterns":                 {failure.Rules{Patterns: []failure.PatternRule{fullP, brokenP}}, full.Class},
-			"patterns, final first":    {failure.Rules{Patterns: []failure.PatternRule{brokenP, fullP}}, broken.Class},
-			"beside the built-in ones": {failure.Rules{Builtin: true, Phrases: []failure.PhraseRule{full, broken}}, full.Class},
+			"phrases, retriable first": {failure.Rules{NoBuiltin: true, Phrases: []failure.PhraseRule{full, broken}}, full.Class},
+			"phrases, final first":     {failure.Rules{NoBuiltin: true, Phrases: []failure.PhraseRule{broken, full}}, broken.Class},
+			"patterns":                 {failure.Rules{NoBuiltin: true, Patterns: []failure.PatternRule{fullP, brokenP}}, full.Class},
+			"patterns, final first":    {failure.Rules{NoBuiltin: true, Patterns: []failure.PatternRule{brokenP, fullP}}, broken.Class},
+			"beside the built-in ones": {failure.Rules{Phrases: []failure.PhraseRule{full, broken}}, full.Class},
 		} {
 			c, problems := failure.NewClassifier(tt.rules)
 			if len(problems) > 0 {

@@ -10,16 +10,17 @@ import (
 
 // Rules are a policy's own: they come before the built-in ones of the same rank,
 // in the order in which they are written. Where Kinds are named, a rule is for
-// jobs of these kinds only. A class may be any name.
+// jobs of these kinds only. A class may be any name. The zero value is the built-in
+// rules.
 type Rules struct {
-	Builtin  bool          // the built-in rules stay on behind them
-	Codes    []CodeRule    // of the handler or of the other side
-	Types    []TypeRule    // names of error types, of any language
-	Statuses []StatusRule  // of HTTP
-	Exits    []ExitRule    // of processes
-	Phrases  []PhraseRule  // words of the message
-	Patterns []PatternRule // regular expressions on the message
-	Matchers []Matcher     // in Go
+	NoBuiltin bool          // the built-in rules do not count: only those here
+	Codes     []CodeRule    // of the handler or of the other side
+	Types     []TypeRule    // names of error types, of any language
+	Statuses  []StatusRule  // of HTTP
+	Exits     []ExitRule    // of processes
+	Phrases   []PhraseRule  // words of the message
+	Patterns  []PatternRule // regular expressions on the message
+	Matchers  []Matcher     // in Go
 }
 
 // CodeRule puts failures with a code into a class: the handler's code, that of
@@ -157,7 +158,7 @@ var builtin = sync.OnceValues(func() (*ruleset, error) {
 })
 
 var builtinClassifier = sync.OnceValue(func() *Classifier {
-	c, _ := NewClassifier(Rules{Builtin: true})
+	c, _ := NewClassifier(Rules{})
 	return c
 })
 
@@ -179,7 +180,7 @@ func (c *Classifier) Phrases() (phrases, patterns int) {
 func NewClassifier(r Rules) (*Classifier, []Problem) {
 	c := &Classifier{rules: r}
 	var p problems
-	if r.Builtin {
+	if !r.NoBuiltin {
 		set, err := builtin()
 		if err != nil {
 			p.add("builtin", "%v", err)

@@ -161,7 +161,7 @@ func TestF7_MediaTools(t *testing.T) {
 			t.Errorf("%q: %s by %s, want %s", text, got.Class, got.Rule, want)
 		}
 	}
-	own, problems := failure.NewClassifier(failure.Rules{Builtin: true, Phrases: []failure.PhraseRule{
+	own, problems := failure.NewClassifier(failure.Rules{Phrases: []failure.PhraseRule{
 		{Match: "invalid data found", Class: failure.TemporaryServiceError, Kinds: []string{"thumbnail"}},
 	}})
 	if len(problems) > 0 {
@@ -315,7 +315,6 @@ func TestF2_WhichOfSeveral(t *testing.T) {
 func TestF9_OwnRules(t *testing.T) {
 	t.Parallel()
 	c, problems := failure.NewClassifier(failure.Rules{
-		Builtin:  true,
 		Codes:    []failure.CodeRule{{Code: "http.404", Class: "Missing"}, {Code: "slowdown", Class: "Slow"}},
 		Types:    []failure.TypeRule{{Type: "render.SceneError", Class: "Scene"}},
 		Statuses: []failure.StatusRule{{From: 500, To: 502, Class: "Upstream"}},
@@ -359,11 +358,15 @@ func TestF9_OwnRules(t *testing.T) {
 	if got := c.Classify(&failure.Evidence{Message: "failed: E-1234"}, "print"); got.Class == "Pattern" {
 		t.Error("a rule for another kind matched")
 	}
-	bare, _ := failure.NewClassifier(failure.Rules{Phrases: []failure.PhraseRule{{Match: "a b", Class: "AB"}}})
+	bare, _ := failure.NewClassifier(failure.Rules{NoBuiltin: true, Phrases: []failure.PhraseRule{{Match: "a b", Class: "AB"}}})
 	for text, want := range map[string]failure.Class{"connection refused": failure.UnknownError, "a b": "AB"} {
 		if got := bare.Classify(&failure.Evidence{Message: text, HTTPStatus: 503}, ""); got.Class != want {
 			t.Errorf("without built-in rules %q is %s", text, got.Class)
 		}
+	}
+	one, _ := failure.NewClassifier(failure.Rules{Phrases: []failure.PhraseRule{{Match: "a b", Class: "AB"}}})
+	if got := one.Classify(&failure.Evidence{Message: "connection refused"}, ""); got.Class != failure.TemporaryServiceError {
+		t.Errorf("beside a matcher of one's own a refused connection is %s", got.Class)
 	}
 }
 
@@ -458,7 +461,7 @@ func FuzzPhrase(f *testing.F) {
 		f.Add(seed, "a b c d")
 	}
 	f.Fuzz(func(t *testing.T, phrase, text string) {
-		c, problems := failure.NewClassifier(failure.Rules{Phrases: []failure.PhraseRule{{Match: phrase, Class: "Own"}}})
+		c, problems := failure.NewClassifier(failure.Rules{NoBuiltin: true, Phrases: []failure.PhraseRule{{Match: phrase, Class: "Own"}}})
 		got := c.Classify(&failure.Evidence{Message: text}, "")
 		if len(problems) > 0 && got.Class == "Own" {
 			t.Errorf("%q has %v and matches %q", phrase, problems, text)

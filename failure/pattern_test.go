@@ -16,7 +16,7 @@ func TestF9_APatternHasABoundedCost(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`(a?b?c?d?e?f?g?h?i?j?k?){90}zzz`, `(.{0,500}a){2}z`, `(`} {
-		_, problems := failure.NewClassifier(failure.Rules{Builtin: true, Patterns: []failure.PatternRule{{Match: bad, Class: failure.InvalidInput}}})
+		_, problems := failure.NewClassifier(failure.Rules{Patterns: []failure.PatternRule{{Match: bad, Class: failure.InvalidInput}}})
 		if len(problems) != 1 || problems[0].Path != "patterns[0].match" {
 			t.Errorf("%q: %v", bad, problems)
 		}

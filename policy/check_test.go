@@ -102,6 +102,9 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 			`classify.phrases[0].class: no class is called "Nothing": correct it, or declare it under classes`,
 			`classify.patterns[0].class: no class is called "Nothing": correct it, or declare it under classes`,
 		}},
+		"no matchers at all": {policy.Spec{Classify: failure.Rules{NoBuiltin: true}}, []string{
+			"classify.builtin: the built-in rules are switched off, and there are no matchers in their place; add some, or leave them on",
+		}},
 		"rules": {policy.Spec{Kinds: map[string]policy.KindSpec{"": {}}, Rules: []policy.RuleSpec{
 			{}, {Name: "a", When: always{}, Priority: 5, Hold: &policy.Hold{}}, {Name: "a", Kinds: []string{"\xff"}, Queue: strings.Repeat("q", 65)},
 			{Name: "b", When: always{}, Overrides: map[string]string{"k": strings.Repeat("x", 2048)}},
@@ -316,7 +319,7 @@ func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 func TestNew_MatchersInGoArePartOfTheHash(t *testing.T) {
 	t.Parallel()
 	spec := func(version string) policy.Spec {
-		return policy.Spec{Name: "test", Classify: failure.Rules{Builtin: true, Matchers: []failure.Matcher{{
+		return policy.Spec{Name: "test", Classify: failure.Rules{Matchers: []failure.Matcher{{
 			Name: "ours", Version: version, Match: func(e *failure.Evidence) (failure.Class, bool) { return failure.NotFound, e.Message == "ours" },
 		}}}}
 	}

@@ -41,6 +41,9 @@ func (p *Policy) matchers() *failure.Classifier {
 // without any shares the built-in one.
 func (p *Policy) compileClassifier() []Problem {
 	if noMatchers(&p.spec.Classify) {
+		if p.spec.Classify.NoBuiltin {
+			return []Problem{{"classify.builtin", "the built-in rules are switched off, and there are no matchers in their place; add some, or leave them on"}}
+		}
 		return nil
 	}
 	classifier, mistakes := failure.NewClassifier(p.spec.Classify)

@@ -64,7 +64,7 @@ func TestF7_F9_ThePolicyClassifiesByKind(t *testing.T) {
 	t.Parallel()
 	p := compile(t, policy.Spec{Name: "test",
 		Classes: map[failure.Class]policy.ClassSpec{"EncoderFailed": {Settings: policy.Settings{MaxRetries: new(2), Backoff: fixed(1), Verdict: policy.Retriable}}},
-		Classify: failure.Rules{Builtin: true,
+		Classify: failure.Rules{
 			Codes:   []failure.CodeRule{{Code: "ENCODER", Class: "EncoderFailed", Kinds: []string{"render"}}},
 			Phrases: []failure.PhraseRule{{Match: "moov atom not found", Class: failure.InvalidInput, Kinds: []string{"watermark"}}},
 		}})

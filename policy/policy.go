@@ -133,7 +133,7 @@ func either[T ~string](a, b T) T {
 // isEmpty reports whether the Spec says nothing at all.
 func (s *Spec) isEmpty() bool {
 	return s.Name == "" && s.Hash == "" && s.Limits == (Limits{}) && s.Default == (Settings{}) &&
-		noMatchers(&s.Classify) && len(s.Classes) == 0 && len(s.Kinds) == 0 && len(s.Rules) == 0 &&
+		noMatchers(&s.Classify) && !s.Classify.NoBuiltin && len(s.Classes) == 0 && len(s.Kinds) == 0 && len(s.Rules) == 0 &&
 		s.Rollout.isEmpty() && len(s.Words.States) == 0 && len(s.Words.Classes) == 0 && len(s.Words.Error) == 0
 }
 

@@ -38,7 +38,7 @@ func (r *reader) classify(v value, rules *failure.Rules) {
 // policy. Without any there are only the built-in ones, and nothing to be said.
 func (r *reader) ownMatchers(rules *failure.Rules) {
 	if !noMatchers(rules) {
-		rules.Builtin = r.builtin == nil || *r.builtin
+		rules.NoBuiltin = r.builtin != nil && !*r.builtin
 		return
 	}
 	classify := r.root.Get("classify")

@@ -12,7 +12,7 @@ import (
 // class for the same kinds share an entry.
 func classifyItem(rules *failure.Rules) item {
 	m := comment("How evidence becomes a class.", mapping("classify"))
-	if data := withoutGo(rules); !rules.Builtin && !noMatchers(&data) {
+	if data := withoutGo(rules); rules.NoBuiltin && !noMatchers(&data) {
 		m.always(boolean("builtin", false))
 	}
 	m.add(

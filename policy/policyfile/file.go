@@ -107,7 +107,7 @@ func (r *reader) extend(s *policy.Spec, name string) {
 func (r *reader) put(s, under *policy.Spec) {
 	*s = merge(s, under)
 	if r.builtin == nil && !noMatchers(&under.Classify) {
-		r.builtin = &under.Classify.Builtin
+		r.builtin = new(!under.Classify.NoBuiltin)
 	}
 }
 

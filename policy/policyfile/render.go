@@ -41,7 +41,7 @@ func canonical(s *policy.Spec) []byte {
 		matchers.add(list("", text(m.Name), text(m.Version)))
 	}
 	if doc.add(matchers); len(matchers.items) > 0 {
-		doc.add(boolean("builtin", s.Classify.Builtin))
+		doc.add(boolean("builtin", !s.Classify.NoBuiltin))
 	}
 	text, err := json.Marshal(plain(doc))
 	if err != nil {

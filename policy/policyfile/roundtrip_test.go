@@ -250,7 +250,7 @@ func (g gen) kinds() []string {
 // withBuiltin switches the built-in rules on or off, which only matters beside others.
 func withBuiltin(r failure.Rules, on bool) failure.Rules {
 	if len(r.Codes)+len(r.Types)+len(r.Statuses)+len(r.Exits)+len(r.Phrases)+len(r.Patterns) > 0 {
-		r.Builtin = on
+		r.NoBuiltin = !on
 	}
 	return r
 }
