@@ -76,6 +76,7 @@ func Figures(ctx context.Context, load Load, rows int, out, log io.Writer) (err 
 	for _, measure := range []func(context.Context, *printer) error{
 		b.judgementFigures, b.throughputFigures, b.latencyFigures,
 		func(ctx context.Context, p *printer) error { return b.flatFigures(ctx, p, rows) },
+		func(ctx context.Context, p *printer) error { return b.deadFigures(ctx, p, max(1000, rows/5)) },
 	} {
 		if err := measure(ctx, &p); err != nil {
 			return err

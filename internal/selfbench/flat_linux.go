@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,4 +39,13 @@ func peakMemory() (int64, error) {
 		}
 	}
 	return 0, errors.New("/proc/self/status: no line VmHWM")
+}
+
+// peakOf returns the most memory, in bytes, that a process had which has ended.
+func peakOf(p *os.ProcessState) (int64, error) {
+	usage, ok := p.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0, errors.New("the system does not say how much memory the process had")
+	}
+	return usage.Maxrss << 10, nil // in KiB, see getrusage(2)
 }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 // What is seeded past the store is what the store itself would have written.
 func TestSeedsAreSound(t *testing.T) {
 	t.Parallel()
-	for name, seed := range map[string]func(context.Context, string, int) error{"flat": seedFlat, "waiting": seedWaiting} {
+	for name, seed := range map[string]func(context.Context, string, int) error{"flat": seedFlat, "waiting": seedWaiting, "dead": seedDead} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "jobs.db")
 			if err := seed(t.Context(), path, 2000); err != nil {
@@ -37,7 +37,7 @@ func TestSeedsAreSound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(report.Problems) > 0 || report.Jobs["waiting"] == 0 {
+			if len(report.Problems) > 0 || report.Jobs["waiting"]+report.Jobs["dead"] == 0 {
 				t.Errorf("jobs %v, problems %q", report.Jobs, report.Problems)
 			}
 		})

@@ -1,0 +1,68 @@
+package selfbench
+
+import (
+	"context"
+)
+
+// The shape of the seeded dead letters: what a bad month leaves behind.
+const (
+	deadOwners = 1_000
+	deadGroups = 200
+	deadKinds  = 20
+	deadQueue  = "main"
+)
+
+// The inserts. ?1 to ?2 are deaths, ?3 is how many there are in all, ?4 a time,
+// ?5 a payload. Of a death everything follows from its number: the job, and the
+// group, of which follow class, code, kind and message.
+const (
+	deadRows = `WITH RECURSIVE seq(i) AS (VALUES (?1) UNION ALL SELECT i + 1 FROM seq WHERE i < ?2),
+		d AS (SELECT i, 1 + (i * ` + deadStep + `) % ?3 AS job, 1 + (i * 7) % 200 AS g FROM seq) `
+	// deadStep spreads the ids of the jobs over their deaths: jobs die in another
+	// order than they were enqueued in. It is a prime that divides no number of
+	// rows that is used.
+	deadStep    = `611953`
+	deadLetters = `INSERT INTO redrive_dead (death, job, lane, priority, status, revived, reason, class, grp, died_at, token,
+		life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, owner, payload)
+		` + deadRows + `SELECT i, job, 1 + g % 20, 2, 0, 0,
+		CASE g % 3 WHEN 0 THEN 'non_retriable_error' ELSE 'max_retries_exceeded' END, 'Class' || g % 10, g, ?4 + i * 1000,
+		3, 1, 3, 0, 0, 0, 0, ?4 - 60000000, ?4 - 60000000, ?4 + i * 1000 - 1000000, 'host-4711-0123456789ab',
+		'tenant-' || (job * 31) % 1000, ?5 FROM d`
+	deadFailures = `INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, code, permanent,
+		http, holder, fingerprint, message)
+		` + deadRows + `SELECT job, 3, 1, 3, ?4 + i * 1000 - 1000000, ?4 + i * 1000, 'error', 'Class' || g % 10, 'http.503', 0,
+		503, 'host-4711-0123456789ab', 'cause ' || g,
+		'fetch https://media.example.com/v2/renditions/' || job || '/preview.mp4: unexpected status 503 Service Unavailable (cause ' || g || ')'
+		FROM d ORDER BY job`
+	deadGroupRows = `INSERT INTO redrive_groups (id, fingerprint, kind, class, code, message, sample, first_at, last_at, n, pending, entries)
+		SELECT g, 'cause ' || g, printf('kind-%02d', g % 20), 'Class' || g % 10, 'http.503', 'unexpected status 503 (cause ' || g || ')',
+		job, first, last, n, n, n FROM (SELECT grp AS g, min(job) AS job, min(died_at) AS first, max(died_at) AS last, count(*) AS n
+		FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 GROUP BY grp)`
+	deadCountRows = `INSERT INTO redrive_dead_counts (lane, reason, class, status, n)
+		SELECT lane, reason, class, status, count(*) FROM redrive_dead GROUP BY 1, 2, 3, 4`
+	deadLaneCounts = `INSERT INTO redrive_counters (lane, state, n) SELECT lane, 5, count(*) FROM redrive_dead GROUP BY 1`
+	deadTrends     = `INSERT INTO redrive_trends (grp, at, n)
+		SELECT grp, died_at / 3600000000 * 3600000000, count(*) FROM redrive_dead GROUP BY 1, 2`
+)
+
+// seedDead makes a database with so many pending dead letters.
+func seedDead(ctx context.Context, path string, rows int) error {
+	return seed(ctx, path, func(s *seeder) {
+		s.exec(`INSERT INTO redrive_queues (name) VALUES (?)`, deadQueue)
+		for k := range deadKinds {
+			s.exec(`INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, ?, ?, '')`, 1+k, deadQueue, deadKind(k))
+		}
+		first := int64(s.now) - int64(rows)*1000 // the last died now
+		for from := 1; from <= rows; from += flatChunk {
+			to := min(from+flatChunk-1, rows)
+			s.exec(deadLetters, from, to, rows, first, flatPayload)
+			s.exec(deadFailures, from, to, rows, first)
+		}
+		for _, text := range []string{deadGroupRows, deadCountRows, deadLaneCounts, deadTrends} {
+			s.exec(text)
+		}
+		s.next = rows + 1
+	})
+}
+
+func deadKind(k int) string { return flatKind(k) }
