@@ -12,6 +12,9 @@ import (
 const (
 	// MaxBytes is the size of the largest file that is read.
 	MaxBytes = yamlfile.MaxBytes
+	// RenderedMax is the length of the longest text, in bytes, that Render may make
+	// of a file: a store keeps no longer one.
+	RenderedMax = 1 << 20
 	// Version is the only version of the format.
 	Version = 1
 

@@ -75,6 +75,10 @@ func (r *reader) file(data []byte, compile bool) (*File, error) {
 		r.ownMatchers(&f.Spec.Classify)
 		f.Spec.Hash = Hash(&f.Spec)
 		f.Spec.Source = Render(&f.Spec)
+		if n := len(f.Spec.Source); n > RenderedMax {
+			r.Addf(position{Line: 1, Col: 1}, "the policy is %d bytes long when it is written out, as it is kept beside its decisions, with what it extends and what its aliases repeat; "+
+				"at most %d are allowed: repeat less by aliases, or say it once for all kinds or classes", n, RenderedMax)
+		}
 		if compile {
 			r.checkNames(&f.Spec)
 			f.Policy = r.compile(f.Spec)
@@ -105,7 +109,7 @@ func (r *reader) extend(s *policy.Spec, name string) {
 
 // put puts what the file says over another Spec.
 func (r *reader) put(s, under *policy.Spec) {
-	*s = merge(s, under)
+	*s = merge(s, under, r.step)
 	if r.builtin == nil && !noMatchers(&under.Classify) {
 		r.builtin = new(!under.Classify.NoBuiltin)
 	}

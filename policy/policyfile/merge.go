@@ -10,8 +10,9 @@ import (
 )
 
 // merge returns what over says, and what under says where over says nothing.
-// Settings are merged one by one; lists of over come before those of under.
-func merge(over, under *policy.Spec) policy.Spec {
+// Settings are merged one by one; lists of over come before those of under. step
+// says that over names the present step of the roll-out.
+func merge(over, under *policy.Spec, step bool) policy.Spec {
 	return policy.Spec{
 		Name: cmp.Or(over.Name, under.Name),
 		Limits: policy.Limits{
@@ -19,7 +20,7 @@ func merge(over, under *policy.Spec) policy.Spec {
 			MaxAge:      cmp.Or(over.Limits.MaxAge, under.Limits.MaxAge),
 			MaxWait:     cmp.Or(over.Limits.MaxWait, under.Limits.MaxWait),
 		},
-		Rollout: mergeRollout(&over.Rollout, &under.Rollout),
+		Rollout: mergeRollout(&over.Rollout, &under.Rollout, step),
 		Default: mergeSettings(over.Default, under.Default),
 		Classes: mergeMaps(over.Classes, under.Classes, mergeClass),
 		Kinds:   mergeMaps(over.Kinds, under.Kinds, mergeKind),
@@ -103,11 +104,12 @@ func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
 	return merged
 }
 
-// mergeRollout takes the mode from where anything is said of the roll-out, and
-// the named stages from both.
-func mergeRollout(over, under *policy.Rollout) policy.Rollout {
+// mergeRollout takes the present step from over if that says one, which its values
+// alone do not tell: the first mode is also the default. The named stages are those
+// of both.
+func mergeRollout(over, under *policy.Rollout, said bool) policy.Rollout {
 	merged := *over
-	if merged.Stage == "" && merged.Mode == policy.Enforce && len(merged.Enforce) == 0 && len(merged.Kinds) == 0 {
+	if !said {
 		merged.Stage, merged.Mode, merged.Enforce, merged.Kinds = under.Stage, under.Mode, under.Enforce, under.Kinds
 	}
 	merged.Stages = mergeMaps(over.Stages, under.Stages, upper[policy.Stage])

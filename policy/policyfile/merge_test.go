@@ -75,6 +75,39 @@ words:
 	}
 }
 
+// What a file says of the step goes before what it extends, also when it says what is
+// the default anyway; what it says of stages and of the baseline does not name a step.
+//
+// part of: F9, R8
+func TestF9_R8_AFileEndsTheObservingOfWhatItExtends(t *testing.T) {
+	t.Parallel()
+	const staged = "rollout: {stage: alpha, stages: {alpha: {mode: observe, enforce: [Crash]}}}\n"
+	const observing = "rollout: {mode: observe, enforce: [Crash], kinds: [a]}\n"
+	for _, tt := range []struct{ under, over, want string }{
+		{observing, "rollout: {mode: enforce}", ""},
+		{observing, "rollout: {mode: observe}", "rollout: {mode: observe}"},
+		{observing, "rollout: {kinds: [b]}", "rollout: {kinds: [b]}"},
+		{observing, "rollout: {}", observing},
+		{observing, "rollout: {baseline: {retry: false}}", "rollout: {mode: observe, enforce: [Crash], kinds: [a], baseline: {retry: false}}"},
+		{observing, "rollout: {stages: {beta: {mode: enforce}}}", "rollout: {mode: observe, enforce: [Crash], kinds: [a], stages: {beta: {mode: enforce}}}"},
+		{observing, "rollout: {stage: beta, stages: {beta: {mode: enforce}}}", "rollout: {stage: beta, stages: {beta: {mode: enforce}}}"},
+		{staged, "rollout: {mode: enforce}", "rollout: {stages: {alpha: {mode: observe, enforce: [Crash]}}}"},
+		{staged, "default: {}", staged},
+	} {
+		merged, err := policyfile.ParseOver("over", []byte("name: x\n"+tt.over), []byte(tt.under))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := policyfile.ParseOnly("want", []byte("name: x\n"+tt.want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := sameSpec(want.Spec, merged.Spec); d != "" {
+			t.Errorf("%s over %s (-want +got):\n%s", tt.over, tt.under, d)
+		}
+	}
+}
+
 // part of: F9
 func TestF9_ExtendingAPresetAddsNothingByItself(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package policyfile_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -123,6 +124,30 @@ func TestF9_AHintOfNothingIsNotTheDefault(t *testing.T) {
 		_, err := policyfile.Parse("x.yaml", []byte("version: 1\ndefault: {hint: {"+field+": 0s}}\n"))
 		if err == nil || !strings.Contains(err.Error(), "default.hint."+field+" must be a duration from 1ns") {
 			t.Errorf("%s: 0s: %v", field, err)
+		}
+	}
+}
+
+// What a store would not keep is refused when it is read: aliases make much of little.
+//
+// part of: F9
+func TestF9_WhatIsTooLongWrittenOutIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		bytes int // of each message
+		good  bool
+	}{{1900, true}, {2048, false}} {
+		var text strings.Builder
+		fmt.Fprintf(&text, "classes:\n  C0: {verdict: retry, messages: &m {retrying: &t %s, dead: *t}}\n", strings.Repeat("x", tt.bytes))
+		for n := range 255 {
+			fmt.Fprintf(&text, "  C%d: {verdict: retry, messages: *m}\n", n+1)
+		}
+		f, err := policyfile.Parse("long.yaml", []byte(text.String()))
+		switch {
+		case tt.good && (err != nil || len(f.Spec.Source) > policyfile.RenderedMax):
+			t.Errorf("%d bytes: %v", tt.bytes, err)
+		case !tt.good && (err == nil || !strings.Contains(err.Error(), "long.yaml:1:1: the policy is 10") || !strings.Contains(err.Error(), "at most 1048576 are allowed")):
+			t.Errorf("%d bytes: %v", tt.bytes, err)
 		}
 	}
 }

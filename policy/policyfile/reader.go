@@ -25,6 +25,7 @@ type reader struct {
 	root       value
 	references []reference
 	builtin    *bool // what classify.builtin says, if anything
+	step       bool  // something is said of the present step of the roll-out
 	// spots are where the entries of lists stand that the file writes in a shorter
 	// form, by the paths that they have in the Spec.
 	spots map[string]spot

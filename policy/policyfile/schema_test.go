@@ -201,6 +201,7 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			"version: 1": true, "version: 2": false, "version: '1'": false, "name: a.b-c_9": true, "name: A": false, "name: ''": false,
 			"nane: x": false, "limits: {max_attempts: 1}": true, "limits: {max_attempts: 0}": false, "limits: {max_attempts: 1000000}": true,
 			"limits: {max_attempts: 1000001}": false, "limits: {max_attempts: 1.5}": false, "limits: {max_age: 7d}": true, "limits: {max_wait: 7}": false,
+			"limits: {max_age: 0s}": false, "limits: {max_wait: 0s}": false,
 			"rules: {}": false, "classes: []": false, "kinds: {A: {}}": false, "kinds: {a: {}}": true, "classes: {'': {verdict: retry}}": false,
 			"classes: {'1a': {verdict: retry}}": false, "classes: {" + strings.Repeat("A", 64) + ": {}}": true, "classes: {" + strings.Repeat("A", 65) + ": {}}": false, "extends: default": true, "extends: nope": false,
 			"rollout: {mode: observe}": true, "rollout: {mode: obey}": false, "rollout: {enforce: [Crash]}": true, "rollout: {enforce: Crash}": false,
@@ -218,6 +219,7 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			"escalate: {priority: 1, after: 0}": false,
 			"hint: {mode: cap}":                 true, "hint: {mode: ceiling}": false, "hint: {jitter: 10%, jitter_min: 1s, max: 24h, beyond: wait}": true,
 			"hint: {jitter: 10}": false, "hint: {jitter: ten%}": false, "hint: {beyond: never}": false,
+			"hint: {max: 0s}": false, "hint: {max: 0h0m}": false, "hint: {max: 1h0m}": true, "hint: {jitter_min: 0s}": false, "hint: {jitter_min: .5s}": true,
 		},
 		wait: {
 			"waits: [1s, 2m]": true, "waits: []": false, "waits: 1s": false, "waits: [1]": false, "waits: [1s], past: stop": true,

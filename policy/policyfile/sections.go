@@ -128,10 +128,10 @@ func (r *reader) classList(into *[]failure.Class) func(value) {
 
 func (r *reader) rollout(v value, o *policy.Rollout) {
 	r.Fields(v, "a mapping such as {mode: observe, enforce: [NetworkTimeout]}", []field{
-		{"stage", r.name("stage", &o.Stage)},
-		{"mode", r.mode(&o.Mode)},
-		{"enforce", r.classList(&o.Enforce)},
-		{"kinds", r.kindList(&o.Kinds)},
+		{"stage", r.stepped(r.name("stage", &o.Stage))},
+		{"mode", r.stepped(r.mode(&o.Mode))},
+		{"enforce", r.stepped(r.classList(&o.Enforce))},
+		{"kinds", r.stepped(r.kindList(&o.Kinds))},
 		{"baseline", r.onlySettings(&o.Baseline)},
 		{"stages", func(v value) {
 			r.Named(v, "a mapping such as {beta: {mode: enforce}}", "stage", func(name string, _ position, v value) {
@@ -145,6 +145,14 @@ func (r *reader) rollout(v value, o *policy.Rollout) {
 			})
 		}},
 	})
+}
+
+// stepped notes that the file says something of the present step of the roll-out.
+func (r *reader) stepped(read func(value)) func(value) {
+	return func(v value) {
+		r.step = r.step || v.Shape != yamlfile.Null
+		read(v)
+	}
 }
 
 var (
