@@ -107,7 +107,9 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 	observed := d
 	p.judge(&observed, in, chosen, !d.Verdict.Retriable())
 	d.Observed, d.Would = true, observed.summary()
-	p.judge(&d, in, t.baseline, t.baseline.verdict != "" && !t.baseline.verdict.Retriable())
+	before := *t.baseline // under what the job says, which is no matter of policy either
+	p.own(&before, in)
+	p.judge(&d, in, &before, before.verdict != "" && !before.verdict.Retriable())
 	return d
 }
 
@@ -234,19 +236,29 @@ func (p *Policy) retries(d *Decision, plan *plan) {
 
 // with lays over a plan what the job, its message and its attributes say.
 func (p *Policy) with(base plan, in *Input) plan {
-	o := overlay{plan: &base, curves: p.curves, longest: p.limits.MaxWait}
 	if in.Admission != nil {
+		o := p.over(&base)
 		for _, r := range slices.Backward(in.Admission.matched) {
 			o.put(&r.spec.Settings, LevelRule, r.spec.Name)
 		}
 	}
+	p.own(&base, in)
+	return base
+}
+
+// own lays over a plan what the job and its message say.
+func (p *Policy) own(plan *plan, in *Input) {
 	if in.Message != nil {
-		o.put(in.Message.settings(), LevelMessage, "")
+		p.over(plan).put(in.Message.settings(), LevelMessage, "")
 	}
 	if in.Job != nil {
-		o.put(in.Job.settings(), LevelJob, "")
+		p.over(plan).put(in.Job.settings(), LevelJob, "")
 	}
-	return base
+}
+
+// over returns an overlay over the plan of one decision.
+func (p *Policy) over(plan *plan) overlay {
+	return overlay{plan: plan, curves: p.curves, longest: p.limits.MaxWait}
 }
 
 // judge decides by a plan.

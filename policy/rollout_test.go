@@ -78,6 +78,45 @@ func TestR8_TheBaselineEnds(t *testing.T) {
 	}
 }
 
+// What a job, or the message that brought it, says about its own retries was there
+// before the policy and stays in force where that only observes; so it does in what
+// the policy would do. The rules of the policy do not act.
+//
+// proves: R8, R2
+func TestR8_R2_AJobsOwnSettingsActWhereThePolicyObserves(t *testing.T) {
+	t.Parallel()
+	s := observing(func(*policy.Rollout) {})
+	s.Rules = []policy.RuleSpec{{Name: "rule", When: always{}, Settings: policy.Settings{MaxRetries: new(0), Backoff: fixed(3)}}}
+	p := compile(t, s)
+	for name, tt := range map[string]struct {
+		change func(*policy.Input)
+		of     int
+		from   policy.Level
+		wait   time.Duration
+		would  int
+	}{
+		"nobody":    {func(*policy.Input) {}, 2, policy.LevelBaseline, 5 * time.Second, 9},
+		"a rule":    {func(in *policy.Input) { in.Admission = p.Admit(&policy.Job{Kind: in.Kind}) }, 2, policy.LevelBaseline, 5 * time.Second, 0},
+		"a message": {func(in *policy.Input) { in.Message = &policy.Override{MaxRetries: new(6)} }, 6, policy.LevelMessage, 5 * time.Second, 6},
+		"a job": {func(in *policy.Input) {
+			in.Message = &policy.Override{MaxRetries: new(6)}
+			in.Job = &policy.Override{MaxRetries: new(7), Waits: policy.Waits(seconds(8))}
+		}, 7, policy.LevelJob, 8 * time.Second, 7},
+	} {
+		in := failed(failure.NetworkTimeout)
+		tt.change(in)
+		d := p.Decide(in)
+		if !d.Observed || d.Of != tt.of || d.RetriesFrom != tt.from || d.Wait != tt.wait || d.Would.Of != tt.would {
+			t.Errorf("%s: %s", name, d.Record())
+		}
+	}
+	in := failed(failure.NetworkTimeout)
+	in.Job = &policy.Override{Retry: new(false)}
+	if d := p.Decide(in); !d.Observed || d.Action != policy.Die || d.Rule != policy.RuleNoRetry {
+		t.Errorf("a job that is not retried: %s", d.Record())
+	}
+}
+
 // Without a baseline the schedule acts that was there before.
 //
 // proves: R8
