@@ -7,21 +7,46 @@ type machine struct {
 	words  table     // hash of a stem → number of the word
 	fused  table     // node of the synonyms and number → node
 	means  [][]int32 // per node of the synonyms: what it means
-	starts [][]entry // per word: the states behind it
-	holds  []step    // of phrases that begin with a placeholder
+	starts []start   // per word: what begins with it
+	pairs  table     // two words → where in seconds what begins with them is
+	holds  []holding // of phrases that begin with a placeholder
 	states []state
 	steps  []step
 	outs   []output
+	follow []second
 	sets   []uint64 // per word: the sets that it is in, a bit each
 	width  int32    // numbers per word
 	number int32    // the word that stands for any number behind "!"
 }
 
-// entry is a state behind a first word. next has the bits of the words that may
-// follow, so that most entries are passed over without a look at the state.
-type entry struct {
+// start is what begins with a word. Where a second word has to follow at once,
+// that finds the state behind both; the rest are entries.
+type start struct {
+	entries []entry
+	seconds uint64 // bits of the second words
+}
+
+// second is a state behind two words.
+type second struct {
 	state int32
+	order int32 // of the phrase: matches are in the order in which phrases are written
+	more  bool  // the next one is behind the same words
+}
+
+// entry is a state behind a first word. next and far say what may follow, so that
+// most entries are passed over without a look at the state.
+type entry struct {
 	next  uint64
+	state int32
+	order int32
+	far   reach
+	ends  bool // a phrase ends here: nothing has to follow
+}
+
+// holding is a placeholder at the beginning of phrases, and what is behind it.
+type holding struct {
+	entry
+	hold placeholder
 }
 
 // state is a place within phrases.
@@ -33,10 +58,12 @@ type state struct {
 // step leads from one state to another by a word of a set, or by a placeholder,
 // after up to gap other words.
 type step struct {
+	bits uint64 // of what it takes, see bitOf: where none of them is, it leads nowhere
 	to   int32
 	word int32 // > 0: this word; 0: by hold; < 0: of the set -word
 	hold placeholder
 	gap  uint8
+	far  reach // of the gap
 }
 
 // output is a phrase that was found.
@@ -87,8 +114,37 @@ func (t *table) get(key uint64) int32 {
 
 func fuseKey(node, word int32) uint64 { return uint64(node+1)<<32 | uint64(word) }
 
-// bitOf gives each word one of 64 bits.
-func bitOf(word int32) uint64 { return 1 << (spread(uint64(word)) & 63) }
+// Bits tell in one operation that a word, or none of many, is not there. One of
+// them stands for whatever there is, for steps that take more than words.
+const (
+	bitAny   = 1 << 63
+	wordBits = 63
+)
+
+// bitOf gives each word one of the other bits.
+func bitOf(word int32) uint64 { return 1 << (spread(uint64(word)) % wordBits) }
+
+// reach is how many words a gap spans, roughly: a symbol has the bits of what is
+// within each reach of it.
+type reach uint8
+
+const (
+	next     reach = iota // the next word
+	near                  // gapDefault words between
+	sentence              // up to the end of the sentence
+	reaches
+)
+
+func reachOf(gap uint8) reach {
+	switch {
+	case gap == 0:
+		return next
+	case gap <= gapDefault:
+		return near
+	default:
+		return sentence
+	}
+}
 
 // freeze makes the machine.
 func (b *builder) freeze() *machine {
@@ -100,22 +156,16 @@ func (b *builder) freeze() *machine {
 		m.fused.put(key, to)
 	}
 	b.freezeSets(m)
+	b.freezeStarts(m)
 	m.states = make([]state, len(b.states))
 	for i, s := range b.states {
+		for k := range s.steps {
+			step := &s.steps[k]
+			step.bits, step.far = b.bitsOf(*step), reachOf(step.gap)
+		}
 		m.states[i] = state{int32(len(m.steps)), int32(len(s.steps)), int32(len(m.outs)), int32(len(s.outs))}
 		m.steps = append(m.steps, s.steps...)
 		m.outs = append(m.outs, s.outs...)
-	}
-	m.starts = make([][]entry, len(b.words)+1)
-	for _, s := range b.states[0].steps {
-		if s.word == 0 {
-			m.holds = append(m.holds, s)
-			continue
-		}
-		e := entry{s.to, b.following(s.to)}
-		for _, w := range b.taken(s) {
-			m.starts[w] = append(m.starts[w], e)
-		}
 	}
 	return m
 }
@@ -125,24 +175,6 @@ func (b *builder) taken(s step) []int32 {
 		return []int32{s.word}
 	}
 	return b.sets[-s.word]
-}
-
-// following returns the bits of the words that may follow a state, all where
-// something else than the next word decides.
-func (b *builder) following(at int32) uint64 {
-	bits := uint64(0)
-	if len(b.states[at].outs) > 0 {
-		return ^bits
-	}
-	for _, s := range b.states[at].steps {
-		if s.word == 0 || s.gap > 0 {
-			return ^uint64(0)
-		}
-		for _, w := range b.taken(s) {
-			bits |= bitOf(w)
-		}
-	}
-	return bits
 }
 
 // freezeSets writes down for each word the sets that it is in. Sets that only

@@ -4,13 +4,13 @@ import "github.com/redrive/redrive/internal/scan"
 
 // symbol is one word of a text, or what else counts as one step of a phrase.
 type symbol struct {
-	word   int32  // its number in the machine, 0 for one in no phrase
-	token  int32  // which token it is
-	bits   uint64 // of the word and of what begins here, see bitOf
+	word   int32 // its number in the machine, 0 for one in no phrase
+	token  int32 // which token it is
 	kind   scan.Kind
 	gap    gapKind
 	nfused uint8
-	fused  int32 // synonyms that begin here
+	fused  int32           // synonyms that begin here
+	bits   [reaches]uint64 // of what is here and within reach, see bitOf; 0 behind the end of a sentence
 }
 
 // fusion is a row of words that means something.
@@ -32,6 +32,7 @@ const (
 type match struct {
 	rule       int32
 	start, end int32 // symbols
+	order      int32 // of its phrase, among those that begin with the same word
 	held       [2]int32
 }
 
@@ -43,7 +44,8 @@ type matcher struct {
 	syms   []symbol
 	fused  []fusion
 	found  []match
-	steps  int // that may still be made
+	steps  int   // that may still be made
+	order  int32 // of what is being looked for
 }
 
 const (
@@ -57,34 +59,91 @@ func (r *matcher) run(m *machine, text string, tokens []scan.Token) {
 	r.syms, r.fused, r.found = r.syms[:0], r.fused[:0], r.found[:0]
 	r.symbols()
 	r.fuse()
+	r.spreadBits()
 	r.steps = 4096 + stepsPerWord*len(r.syms)
 	for i := range r.syms {
 		s := &r.syms[i]
 		if s.word != 0 {
 			r.enter(s.word, i, i+1)
 		}
-		for _, f := range r.fused[s.fused : s.fused+int32(s.nfused)] {
+		for _, f := range r.fusedAt(s) {
 			r.enter(f.word, i, int(f.next))
 		}
 		if s.kind != scan.Word {
-			for k := range m.holds {
-				r.take(&m.holds[k], i, i, [2]int32{-1, -1})
-			}
+			r.hold(i)
+		}
+	}
+}
+
+// hold begins the phrases that begin with a placeholder.
+func (r *matcher) hold(i int) {
+	var bits [reaches]uint64
+	if i+1 < len(r.syms) {
+		bits = r.syms[i+1].bits
+	}
+	for k := range r.m.holds {
+		h := &r.m.holds[k]
+		if !h.ends && h.next&bits[h.far] == 0 {
+			continue
+		}
+		if n := r.takes(h.hold, i); n > 0 {
+			r.walk(h.state, i, i+n, [2]int32{int32(i), int32(i)})
 		}
 	}
 }
 
 // enter begins all phrases that begin with a word.
-func (r *matcher) enter(word int32, start, next int) {
-	bits := uint64(0)
-	if next < len(r.syms) && r.syms[next].gap <= softGap {
-		bits = r.syms[next].bits
-	}
-	for _, e := range r.m.starts[word] {
-		if e.next&bits != 0 || e.next == ^uint64(0) {
-			r.walk(e.state, start, next, [2]int32{-1, -1})
+func (r *matcher) enter(word int32, start, behind int) {
+	begins := &r.m.starts[word]
+	had := len(r.found)
+	var bits [reaches]uint64
+	if behind < len(r.syms) {
+		sym := &r.syms[behind]
+		if bits = sym.bits; begins.seconds&bits[next] != 0 {
+			r.pair(word, sym.word, start, behind+1)
+			for _, f := range r.fusedAt(sym) {
+				r.pair(word, f.word, start, int(f.next))
+			}
 		}
 	}
+	for i := range begins.entries {
+		if e := &begins.entries[i]; e.ends || e.next&bits[e.far] != 0 {
+			r.order = e.order
+			r.walk(e.state, start, behind, nothingHeld)
+		}
+	}
+	sortByOrder(r.found[had:])
+}
+
+// pair goes on behind the first two words of phrases.
+func (r *matcher) pair(first, word int32, start, behind int) {
+	at := r.m.pairs.get(pairKey(first, word))
+	if at == 0 {
+		return
+	}
+	for _, s := range r.m.follow[at-1:] {
+		r.order = s.order
+		r.walk(s.state, start, behind, nothingHeld)
+		if !s.more {
+			return
+		}
+	}
+}
+
+// sortByOrder puts the few matches that begin with a word into order.
+func sortByOrder(found []match) {
+	for i := range found {
+		for k := i; k > 0 && found[k].order < found[k-1].order; k-- {
+			found[k], found[k-1] = found[k-1], found[k]
+		}
+	}
+}
+
+var nothingHeld = [2]int32{-1, -1}
+
+// fusedAt returns what the words that begin with a symbol mean together.
+func (r *matcher) fusedAt(s *symbol) []fusion {
+	return r.fused[s.fused : s.fused+int32(s.nfused)]
 }
 
 // symbols turns tokens into symbols.
@@ -118,8 +177,9 @@ func (r *matcher) symbols() {
 		case t.Kind == scan.Number && t.Num >= 0:
 			s.word = r.m.words.get(numberHash(t.Num))
 		}
+		s.bits[next] = bitAny
 		if s.word != 0 {
-			s.bits = bitOf(s.word)
+			s.bits[next] |= bitOf(s.word)
 		}
 		r.syms = append(r.syms, s)
 		gap, dot = noGap, false
@@ -152,8 +212,25 @@ func (r *matcher) fuse() {
 			for _, word := range r.m.means[at] {
 				r.fused = append(r.fused, fusion{word, int32(j + 1)})
 				s.nfused++
-				s.bits |= bitOf(word)
+				s.bits[next] |= bitOf(word)
 			}
+		}
+	}
+}
+
+// spreadBits sums up for each symbol what is within reach of it.
+func (r *matcher) spreadBits() {
+	rest := uint64(0)
+	for i := len(r.syms) - 1; i >= 0; i-- {
+		s := &r.syms[i]
+		if s.gap > softGap {
+			s.bits, rest = [reaches]uint64{}, 0
+			continue
+		}
+		rest |= s.bits[next]
+		s.bits[sentence], s.bits[near] = rest, s.bits[next]
+		for j := i + 1; j < len(r.syms) && j <= i+gapDefault && r.syms[j].bits[next] != 0; j++ {
+			s.bits[near] |= r.syms[j].bits[next]
 		}
 	}
 }
@@ -167,13 +244,19 @@ func (r *matcher) walk(at int32, start, i int, held [2]int32) {
 	if s.outs > 0 {
 		r.emit(s, start, i, held)
 	}
-	for k := s.step; k < s.step+s.steps; k++ {
-		step := &r.m.steps[k]
-		for j := i; j <= i+int(step.gap) && j < len(r.syms) && r.syms[j].gap <= softGap; j++ {
-			if sym := &r.syms[j]; step.word != 0 && sym.nfused == 0 && (sym.word == 0 || !r.m.is(step.word, sym.word)) {
-				continue
-			}
-			if r.take(step, start, j, held) {
+	if i >= len(r.syms) {
+		return
+	}
+	bits := &r.syms[i].bits
+	steps := r.m.steps[s.step : s.step+s.steps]
+	for k := range steps {
+		step := &steps[k]
+		if step.bits&bits[step.far] == 0 {
+			continue
+		}
+		last := min(i+int(step.gap), len(r.syms)-1)
+		for j := i; j <= last && r.syms[j].bits[next] != 0; j++ {
+			if step.bits&r.syms[j].bits[next] != 0 && r.take(step, start, j, held) {
 				break
 			}
 		}
@@ -200,7 +283,10 @@ func (r *matcher) take(s *step, start, i int, held [2]int32) bool {
 		took = true
 		r.walk(s.to, start, i+1, held)
 	}
-	for _, f := range r.fused[sym.fused : sym.fused+int32(sym.nfused)] {
+	if sym.nfused == 0 {
+		return took
+	}
+	for _, f := range r.fusedAt(sym) {
 		if r.m.is(s.word, f.word) {
 			took = true
 			r.walk(s.to, start, int(f.next), held)
@@ -283,7 +369,7 @@ func (r *matcher) emit(s *state, start, i int, held [2]int32) {
 		if len(r.found) >= matchesMax || r.unwanted(o.before, start-1, start) || r.unwanted(o.after, i, i) {
 			continue
 		}
-		r.found = append(r.found, match{rule: o.rule, start: int32(start), end: int32(i), held: held})
+		r.found = append(r.found, match{rule: o.rule, start: int32(start), end: int32(i), order: r.order, held: held})
 	}
 }
 
@@ -296,7 +382,7 @@ func (r *matcher) unwanted(set int32, i, border int) bool {
 	if w := r.syms[i].word; w != 0 && r.m.is(-set, w) || r.syms[i].kind == scan.Number && r.m.is(-set, r.m.number) {
 		return true
 	}
-	for _, f := range r.fused[r.syms[i].fused : r.syms[i].fused+int32(r.syms[i].nfused)] {
+	for _, f := range r.fusedAt(&r.syms[i]) {
 		if r.m.is(-set, f.word) {
 			return true
 		}

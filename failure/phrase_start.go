@@ -1,0 +1,117 @@
+package failure
+
+import "slices"
+
+// Most words of a text begin some phrases, and most of these do not go on with
+// the word that follows. So phrases are looked up by their first two words; what
+// has a gap or a placeholder behind its first word is asked by its bits.
+
+// pairsMax bounds the pairs of words by which phrases are looked up. What is
+// beyond it is found all the same, by its first word.
+const pairsMax = 1 << 18
+
+// pair is a second word, and the state behind it.
+type pair struct {
+	word int32
+	second
+}
+
+// freezeStarts writes down what begins with each word. It splits states, so they
+// are frozen after it, and empties the root, which is not needed any more.
+func (b *builder) freezeStarts(m *machine) {
+	m.starts = make([]start, len(b.words)+1)
+	pairs := make([][]pair, len(m.starts))
+	total := 0
+	for order, s := range b.states[0].steps {
+		if s.word == 0 {
+			m.holds = append(m.holds, b.holding(s))
+			continue
+		}
+		words := b.taken(s)
+		more, at := b.split(s.to, len(words), &total)
+		for _, w := range words {
+			for _, p := range more {
+				p.order = int32(order)
+				pairs[w] = append(pairs[w], p)
+			}
+			if at > 0 {
+				e := b.entry(at)
+				e.order = int32(order)
+				m.starts[w].entries = append(m.starts[w].entries, e)
+			}
+		}
+	}
+	b.states[0].steps = nil
+	m.pairs = newTable(total)
+	for w := range pairs {
+		b.freezePairs(m, int32(w), pairs[w])
+	}
+}
+
+// holding is a placeholder that phrases begin with.
+func (b *builder) holding(s step) holding {
+	e := b.entry(s.to)
+	e.ends = e.ends || s.hold == aDuration || s.hold == aSize // they take two: what follows is not the next
+	return holding{entry: e, hold: s.hold}
+}
+
+// split returns the second words behind a state, and a state with what else may
+// follow, 0 for nothing. firsts is how many words lead to the state.
+func (b *builder) split(at int32, firsts int, total *int) (pairs []pair, rest int32) {
+	var others []step
+	for _, s := range b.states[at].steps {
+		if s.word == 0 || s.gap > 0 || *total+firsts*len(b.taken(s)) > pairsMax {
+			others = append(others, s)
+			continue
+		}
+		*total += firsts * len(b.taken(s))
+		for _, w := range b.taken(s) {
+			pairs = append(pairs, pair{word: w, second: second{state: s.to}})
+		}
+	}
+	outs := b.states[at].outs
+	switch {
+	case len(pairs) == 0:
+		return nil, at
+	case len(others)+len(outs) == 0:
+		return pairs, 0
+	}
+	b.states = append(b.states, buildState{steps: others, outs: outs})
+	return pairs, int32(len(b.states) - 1)
+}
+
+// freezePairs writes down what begins with a word and a second one.
+func (b *builder) freezePairs(m *machine, first int32, pairs []pair) {
+	slices.SortStableFunc(pairs, func(a, b pair) int { return int(a.word - b.word) })
+	for i, p := range pairs {
+		if i == 0 || pairs[i-1].word != p.word {
+			m.starts[first].seconds |= bitOf(p.word)
+			m.pairs.put(pairKey(first, p.word), int32(len(m.follow)+1))
+		}
+		p.more = i+1 < len(pairs) && pairs[i+1].word == p.word
+		m.follow = append(m.follow, p.second)
+	}
+}
+
+func pairKey(first, second int32) uint64 { return uint64(first)<<32 | uint64(second) }
+
+// entry sums up what may follow a state.
+func (b *builder) entry(at int32) entry {
+	e := entry{state: at, ends: len(b.states[at].outs) > 0}
+	for _, s := range b.states[at].steps {
+		e.next |= b.bitsOf(s)
+		e.far = max(e.far, reachOf(s.gap))
+	}
+	return e
+}
+
+// bitsOf returns the bits of what a step takes.
+func (b *builder) bitsOf(s step) (bits uint64) {
+	if s.word == 0 {
+		return bitAny
+	}
+	for _, w := range b.taken(s) {
+		bits |= bitOf(w)
+	}
+	return bits
+}
