@@ -3,6 +3,7 @@ package redrive
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 	}
 	p := c.Policy()
 	e := evidenceOf(end)
+	class := c.classify(p, &e, claim)
 	own, err := policy.ParseOverride(claim.Policy)
 	if err != nil { // what the job says cannot be read: the policy decides alone
 		c.config.Logger.Warn("the job's own settings are not heeded", "job", claim.ID.String(), "error", err)
@@ -32,7 +34,7 @@ func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 	in := policy.Input{
 		Kind:      claim.Kind,
 		Evidence:  &e,
-		Class:     p.Classify(&e, claim.Kind),
+		Class:     class,
 		How:       policy.How(end.How),
 		Stop:      stopOf(end.Stopped),
 		Attempts:  int(claim.Counters.Attempts),
@@ -54,6 +56,36 @@ func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 		o.Failure.UserMessage = userMessage(p, &d)
 	}
 	return o
+}
+
+// classify returns the class of a failure. What the handler made up, by a mark or a
+// matcher, is bounded and loses its secrets before anything is decided by it: it gets
+// into the record, the fingerprint and the memo.
+func (c *Client) classify(p *policy.Policy, e *failure.Evidence, claim *job.Claim) policy.Classification {
+	e.Class = c.storable(p, e.Class, claim.ID)
+	found := p.Classify(e, claim.Kind)
+	found.Class = c.storable(p, found.Class, claim.ID)
+	for i := range found.Beat {
+		found.Beat[i].Class = c.storable(p, found.Beat[i].Class, claim.ID)
+	}
+	return found
+}
+
+// storable returns a class as it may be stored. One that the policy knows stays as
+// it is, whatever it looks like.
+func (c *Client) storable(p *policy.Policy, class failure.Class, id JobID) failure.Class {
+	var clean string
+	if c.config.KeepRaw {
+		clean = strings.ToValidUTF8(string(class[:min(len(class), job.TextMax)]), "")
+	} else {
+		clean = failure.Sanitize(string(class), &failure.SanitizeOptions{
+			Emails: c.config.HideEmails, Keep: []string{id.String()}, Max: job.TextMax,
+		})
+	}
+	if clean == string(class) || slices.Contains(p.Classes(), class) {
+		return class
+	}
+	return failure.Class(clean)
 }
 
 // leftUntil returns how long a deadline is off; it is not 0, which is none.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -346,5 +347,46 @@ func TestR5_OnlyAHeldJobIsReleasedByItsRetry(t *testing.T) {
 	retry(id)
 	if j := get(t, e, id); j.Reason != job.NonRetriable || runs != 3 {
 		t.Errorf("%v by %q after %d runs, want dead after three", j.State, j.Reason, runs)
+	}
+}
+
+// A class that is made up of what failed has no secret in it, wherever it is stored,
+// and is never too long to be; one that the policy knows stays as it is called.
+//
+// part of: F11
+func TestF11_AMadeUpClassIsBoundedAndHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	const secret, token = "hunter2hunter2", "AKIAIOSFODNN7EXAMPLE"
+	long := strings.Repeat("very long ", 100) + "password=" + secret
+	p := policyOf(t, policy.Spec{
+		Name: "marks", Default: steady(3), Classes: map[failure.Class]policy.ClassSpec{token: {Settings: policy.Settings{Verdict: policy.Retriable}}},
+		Classify: failure.Rules{Matchers: []failure.Matcher{{Name: "own", Version: "1", Match: func(e *failure.Evidence) (failure.Class, bool) {
+			return failure.Class(long), e.Message == "matched"
+		}}}},
+	})
+	for _, raw := range []bool{false, true} {
+		for name, tt := range map[string]struct {
+			err  error
+			want string // without Config.KeepRaw
+		}{
+			"a mark":       {failure.WithClass("password="+secret, errors.New("x")), "password=[REDACTED]"},
+			"a matcher":    {errors.New("matched"), ""},
+			"a known name": {failure.WithClass(token, errors.New("x")), token},
+		} {
+			e := redrivetest.New(t, &redrive.Config{Policy: p, KeepRaw: raw})
+			redrive.Handle(e.Client, render, func(context.Context, *redrive.Job[renderArgs]) error { return tt.err }, nil)
+			id := enqueue(t, e, render.New(renderArgs{}, nil))
+			e.Work()
+			if j := get(t, e, id); j.State != job.Retrying {
+				t.Errorf("%s, raw %v: %v", name, raw, j.State)
+			}
+			f := failures(t, e, id)[0]
+			if f.How != job.ByError || f.Class == "" || len(f.Class) > job.TextMax || !raw && tt.want != "" && f.Class != tt.want {
+				t.Errorf("%s, raw %v: class %q of %d bytes by %s, want %q", name, raw, f.Class, len(f.Class), f.How, tt.want)
+			}
+			if all := f.Class + f.Fingerprint + string(f.Decision); !raw && strings.Contains(all, secret) {
+				t.Errorf("%s: stored: %s", name, all)
+			}
+		}
 	}
 }
