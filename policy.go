@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/job"
@@ -97,7 +99,7 @@ func (c *Client) admit(p *policy.Policy, claim *job.Claim) *policy.Admission {
 		Kind: claim.Kind, Queue: claim.Queue, Owner: claim.Owner, Priority: int(claim.Priority), Attrs: claim.Attrs,
 	})
 	if a != nil {
-		c.tellFailed(claim.ID.String(), a)
+		c.tellFailed(claim.ID.String(), p, a)
 	}
 	return a
 }
@@ -112,7 +114,7 @@ func (c *Client) route(n *job.New) error {
 	if a == nil {
 		return nil
 	}
-	c.tellFailed("", a)
+	c.tellFailed("", p, a)
 	if a.Queue != "" {
 		if err := store.ValidName("queue", a.Queue); err != nil {
 			return fmt.Errorf("rules %v of policy %q: %w", a.Rules, p.Name(), err)
@@ -125,11 +127,70 @@ func (c *Client) route(n *job.New) error {
 	return nil
 }
 
-// tellFailed logs the rules that could not be evaluated.
-func (c *Client) tellFailed(id string, a *policy.Admission) {
+// tellFailed logs the rules that could not be evaluated. They fail with every job
+// that is enqueued, runs or fails, so each is told once, and then once a minute at
+// most, with how often it was meanwhile.
+func (c *Client) tellFailed(id string, p *policy.Policy, a *policy.Admission) {
 	for _, problem := range a.Failed {
-		c.config.Logger.Warn("a rule of the policy could not be evaluated and does not match", "job", id, "problem", problem.String())
+		if since, tell := c.told.again(c.config.now(), p.Hash(), problem.String()); tell {
+			c.config.Logger.Warn("a rule of the policy could not be evaluated and does not match",
+				"job", id, "problem", problem.String(), "not_told", since)
+		}
 	}
+}
+
+// now returns the time by the client's clock.
+func (c *Config) now() time.Time {
+	if c.Clock == nil {
+		return time.Now()
+	}
+	return c.Clock.Now()
+}
+
+// How often the same is told, and of how many things it is known when they were: what
+// is beyond is told together.
+const (
+	toldEvery = time.Minute
+	toldMax   = 200
+)
+
+// told knows what was told lately. It is safe for concurrent use.
+type told struct {
+	mu   sync.Mutex
+	hash string // of the policy that it is about
+	last map[string]*telling
+}
+
+// telling is when something was told last, and how often it was not since then.
+type telling struct {
+	at   time.Time
+	more int
+}
+
+// again reports whether what happens now under a policy is to be told, and how often
+// it was not since the last time.
+func (t *told) again(now time.Time, hash, what string) (since int, tell bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.hash != hash || t.last == nil {
+		t.hash, t.last = hash, map[string]*telling{}
+	}
+	last, known := t.last[what]
+	if !known && len(t.last) >= toldMax {
+		what = "" // no text of a problem
+		last, known = t.last[what]
+	}
+	switch {
+	case !known:
+		t.last[what] = &telling{at: now}
+		return 0, true
+	case now.Sub(last.at) < toldEvery:
+		last.more++
+		return 0, false
+	}
+	since = last.more
+	last.at, last.more = now, 0
+	return since, true
 }
 
 // heldError is the end of a run that a rule did not let begin.

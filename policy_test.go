@@ -1,9 +1,12 @@
 package redrive_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
@@ -390,3 +393,62 @@ func TestF11_AMadeUpClassIsBoundedAndHasNoSecrets(t *testing.T) {
 		}
 	}
 }
+
+// A rule that fails does so with every job. It is told once, and then once a minute
+// with how often it was, each error of each rule and each policy by itself.
+func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	rules := policy.Spec{Name: "lenient", Rules: []policy.RuleSpec{{Name: "long", When: longer{From: 1}, Queue: "high-memory"}}}
+	e := redrivetest.New(t, &redrive.Config{Policy: policyOf(t, rules), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	redrive.Handle(e.Client, render, func(context.Context, *redrive.Job[renderArgs]) error { return nil }, nil)
+	warnings := func(jobs int, want ...string) {
+		t.Helper()
+		log.Reset()
+		for range jobs {
+			enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": "long"}}))
+		}
+		var got []string
+		for line := range strings.Lines(log.String()) {
+			if _, count, ok := strings.Cut(line, "no number\" not_told="); ok && strings.Contains(line, "level=WARN") {
+				got = append(got, strings.TrimSpace(count))
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("told, with how often it was not (-want +got):\n%s%s", diff, &log)
+		}
+	}
+	warnings(50, "0")
+	e.Advance(time.Minute - time.Millisecond)
+	warnings(50)
+	e.Advance(time.Millisecond)
+	warnings(50, "99")
+	e.Advance(time.Hour)
+	warnings(1, "49")
+	rules.Rules = append(rules.Rules, policy.RuleSpec{Name: "longer", When: longer{From: 2}, Queue: "high-memory"})
+	if err := e.SetPolicy(t.Context(), redrive.By{Actor: "test"}, policyOf(t, rules)); err != nil {
+		t.Fatal(err)
+	}
+	warnings(3, "0", "0")
+}
+
+// What is told of many different things is bounded, too, and so is what is known.
+func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	p := policyOf(t, policy.Spec{Name: "odd", Rules: []policy.RuleSpec{{Name: "odd", When: odd{}, Queue: "q"}}})
+	e := redrivetest.New(t, &redrive.Config{Policy: p, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	redrive.Handle(e.Client, render, func(context.Context, *redrive.Job[renderArgs]) error { return nil }, nil)
+	for n := range 1000 {
+		enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"n": n}}))
+	}
+	if got := strings.Count(log.String(), "level=WARN"); got != 201 {
+		t.Errorf("told %d times", got)
+	}
+}
+
+// odd fails in another way with each job.
+type odd struct{}
+
+func (odd) Match(a *policy.Attrs) (bool, error) { return false, fmt.Errorf("n is %v", a.Values["n"]) }
+func (odd) String() string                      { return "odd" }

@@ -59,6 +59,7 @@ type Client struct {
 
 	setting  sync.Mutex // held while a policy is put in force; taken before mu
 	policies atomic.Pointer[policies]
+	told     told // of rules that fail
 }
 
 // New makes a client on a store. It does no I/O. The error tells every mistake
