@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/redrive/redrive/event"
@@ -73,25 +72,10 @@ func (t *tx) cancelOne(by store.By, r *record) error {
 
 func (t *tx) retryOne(by store.By, r *record) error {
 	if r.State != job.Dead {
-		return fmt.Errorf("job %d is %s; only a dead job can be retried: %w", r.ID, r.State, store.ErrConflict)
+		return notDead(r)
 	}
 	t.note(by, "job.retry", r.ID.String(), r.State.String(), job.Waiting.String())
-	d := t.dead[r.ID]
-	if g := t.groups[d.Fingerprint]; g != nil && d.Status == job.Pending {
-		g.Pending--
-	}
-	d.Status, d.Revived = job.Redriven, true
-
-	t.detach(r)
-	r.Life++
-	r.Counters = job.Counters{}
-	r.LifeAt, r.ClaimedAt, r.FinishedAt = t.now, 0, 0
-	r.Holder, r.Reason = "", ""
-	if r.Deadline <= t.now {
-		r.Deadline = 0
-	}
-	t.wait(r, job.Waiting, t.now)
-	t.transition(r, job.Dead, job.Retried, "")
+	t.revive(t.dead[r.ID], by.Actor, "", &store.Change{}, 0)
 	return nil
 }
 
@@ -115,18 +99,10 @@ func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) 
 		return after, nil
 	}
 	*q = after
-	t.note(by, "queue.set", q.Name, queueJSON(before), queueJSON(after))
+	t.note(by, "queue.set", q.Name, asJSON(before), asJSON(after))
 	t.emit(event.Event{Type: event.QueueChanged, Queue: q.Name, Reason: q.Mode.String()})
 	t.wake = true
 	return after, nil
-}
-
-func queueJSON(q store.Queue) string {
-	text, err := json.Marshal(q)
-	if err != nil {
-		panic(err) // a plain struct with a checked mode always marshals
-	}
-	return string(text)
 }
 
 // note writes one audit row.

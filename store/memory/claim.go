@@ -139,8 +139,9 @@ func claimOf(r *record) job.Claim {
 // expire ends a job whose deadline passed before it could start.
 func (c *claims) expire(r *record) {
 	from := r.State
+	c.answered(r, false, job.Dead, nil)
 	c.detach(r)
-	c.bury(r, job.DeadlineOver, "", store.ExpiredFingerprint(r.Kind))
+	c.bury(r, job.Expired, job.DeadlineOver, "", store.ExpiredFingerprint(r.Kind))
 	c.transition(r, from, job.Expired, "")
 	c.answer.Expired = append(c.answer.Expired, r.ID)
 }

@@ -3,12 +3,13 @@ package memory
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/redrive/redrive/store"
 )
 
-// Dump implements store.Reader. Groups are in the order of their fingerprints.
+// Dump implements store.Reader.
 func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 	t, err := s.begin(ctx, "dump")
 	if err != nil {
@@ -23,21 +24,26 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Audit:  slices.Clone(t.audit),
 
 		Policies: t.sortedPolicies(),
+
+		Groups:     t.sortedGroups(),
+		DeadCounts: t.deadCounts(),
+		Originals:  t.sortedOriginals(),
+		Redrives:   t.sortedRedrives(),
+		Schedules:  t.sortedSchedules(),
+		Hours:      t.sortedHours(),
 	}
 	for _, id := range t.ids {
 		d.Jobs = append(d.Jobs, t.whole(t.jobs[id]))
+	}
+	for _, id := range slices.Sorted(maps.Keys(t.failures)) { // of jobs that are gone, too
 		d.Failures = append(d.Failures, t.failuresOf(id)...)
-		if letter := t.dead[id]; letter != nil {
-			d.Dead = append(d.Dead, *letter)
-		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(t.dead)) {
+		d.Dead = append(d.Dead, t.shown(t.dead[id]))
 	}
 	for _, k := range t.keys {
 		d.Keys = append(d.Keys, k.Key)
 	}
 	slices.SortFunc(d.Keys, func(a, b store.Key) int { return cmp.Compare(a.Job, b.Job) })
-	for _, g := range t.groups {
-		d.Groups = append(d.Groups, *g)
-	}
-	slices.SortFunc(d.Groups, func(a, b store.Group) int { return cmp.Compare(a.Fingerprint, b.Fingerprint) })
 	return d, nil
 }

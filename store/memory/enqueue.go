@@ -16,6 +16,7 @@ type keyName struct{ owner, kind, key string }
 type key struct {
 	store.Key
 	digest []byte
+	state  job.State // of the job, once it is removed
 }
 
 // Enqueue implements store.Producer.
@@ -33,13 +34,23 @@ func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, err
 			return nil, t.errorf("job %d of %d: %w", i+1, len(jobs), err)
 		}
 	}
+	receipts, err := t.enqueue(jobs)
+	if err != nil {
+		return nil, t.errorf("%w", err)
+	}
+	return receipts, nil
+}
+
+// enqueue takes all the jobs or none.
+func (t *tx) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	c := intake{
 		tx: t, newIDs: make(map[job.ID]bool), newKeys: make(map[keyName]*key), newLanes: make(map[laneName]bool),
 	}
 	receipts := make([]job.Receipt, len(jobs))
 	for i := range jobs {
+		var err error
 		if receipts[i], err = c.look(i, &jobs[i]); err != nil {
-			return nil, t.errorf("job %d of %d: %w", i+1, len(jobs), err)
+			return nil, fmt.Errorf("job %d of %d: %w", i+1, len(jobs), err)
 		}
 	}
 	for _, n := range c.fresh {
@@ -118,7 +129,11 @@ func (c *intake) existing(i int, n *job.New, k *key) (job.Receipt, error) {
 	if !bytes.Equal(k.digest, n.Digest) {
 		return job.Receipt{}, &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: k.Job}
 	}
-	return job.Receipt{ID: k.Job, Existing: true, State: c.state(k.Job)}, nil
+	state := c.state(k.Job)
+	if state == job.None {
+		state = k.state
+	}
+	return job.Receipt{ID: k.Job, Existing: true, State: state}, nil
 }
 
 func nameOf(n *job.New) keyName { return keyName{n.Owner, n.Kind, n.Key} }

@@ -79,7 +79,8 @@ func (t *tx) rescue(r *record) store.Rescued {
 	t.fail(r, f, attempts, 0)
 	t.detach(r)
 	if r.Counters.Crashes >= crashMax {
-		t.bury(r, job.Stalled, f.Class, f.Fingerprint)
+		t.answered(r, false, job.Dead, &f)
+		t.bury(r, job.Crashed, job.Stalled, f.Class, f.Fingerprint)
 	} else {
 		t.wait(r, job.Waiting, t.now.Add(store.CrashDelay(r.ID, r.Counters.Crashes)))
 	}

@@ -22,11 +22,16 @@ func (s *Store) PublishPolicy(ctx context.Context, by store.By, p store.Policy) 
 	if err := cmp.Or(by.Validate(), p.Validate()); err != nil {
 		return t.errorf("%w", err)
 	}
-	if _, known := t.policies[p.Hash]; known {
+	if t.inForce == p.Hash {
 		return nil
 	}
-	p.At, p.By, p.Body = t.now, by.Actor, bytes.Clone(p.Body)
-	t.policies[p.Hash] = p
+	t.inForce = p.Hash
+	if known, ok := t.policies[p.Hash]; ok {
+		p = known
+	} else {
+		p.At, p.By, p.Body = t.now, by.Actor, bytes.Clone(p.Body)
+		t.policies[p.Hash] = p
+	}
 	t.note(by, "policy.publish", p.Hash, "", p.Name)
 	t.emit(event.Event{Type: event.PolicyChanged, Reason: p.Hash})
 	return nil

@@ -66,20 +66,6 @@ func (t *tx) failuresOf(id job.ID) []job.Failure {
 	return failures
 }
 
-// DeadLetter implements store.Reader.
-func (s *Store) DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error) {
-	t, err := s.begin(ctx, "dead letter")
-	if err != nil {
-		return job.DeadLetter{}, err
-	}
-	defer t.end()
-	d := t.dead[id]
-	if d == nil {
-		return job.DeadLetter{}, t.errorf("%w", notFound(id))
-	}
-	return *d, nil
-}
-
 // List implements store.Reader.
 func (s *Store) List(ctx context.Context, f store.Filter) (store.Page, error) {
 	t, err := s.begin(ctx, "list")

@@ -5,7 +5,6 @@ import (
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 // record is a job, wherever it stands. Fields of the job that its state does
@@ -15,6 +14,8 @@ type record struct {
 	lane     *lane
 	memo     []byte
 	crashMax int32 // running: lost leases that end the life
+	redrive  int64 // that has brought the job back into this life, 0 is none
+	own      int8  // the priority before that redrive gave it another
 	in       *heap // the heap that it is in, nil when ended
 	place    int   // in that heap
 }
@@ -81,37 +82,23 @@ func (t *tx) finish(r *record, to job.State) {
 	r.State, r.FinishedAt = to, t.now
 	r.RunAt, r.Deadline = 0, 0
 	r.Payload, r.Attrs, r.Policy, r.memo = nil, nil, nil, nil
+	r.redrive = 0
 	t.attach(r)
-	if d := t.dead[r.ID]; d != nil {
-		d.Status = job.Resolved
+	t.ended = append(t.ended, r.ID)
+	e := t.dead[r.ID]
+	switch {
+	case e == nil || e.Status != job.Redriven:
+	case to == job.Completed:
+		t.set(e, job.Resolved, job.ActionCompleted)
+	default:
+		t.set(e, job.Resolved, job.ActionCancelled)
 	}
-}
-
-// bury ends a detached job as dead and opens its dead letter.
-func (t *tx) bury(r *record, reason job.Reason, class, fingerprint string) {
-	r.State, r.FinishedAt, r.Reason = job.Dead, t.now, reason
-	r.RunAt, r.memo = 0, nil
-	t.attach(r)
-	t.dead[r.ID] = &job.DeadLetter{
-		Job: r.ID, Life: r.Life, Status: job.Pending, Reason: reason, Class: class, Fingerprint: fingerprint,
-		Kind: r.Kind, Queue: r.Queue, Owner: r.Owner, DiedAt: t.now,
-	}
-	if fingerprint == "" {
-		return
-	}
-	g := t.groups[fingerprint]
-	if g == nil {
-		g = &store.Group{Fingerprint: fingerprint, Sample: r.ID, FirstAt: t.now}
-		t.groups[fingerprint] = g
-	}
-	g.LastAt = t.now
-	g.N++
-	g.Pending++
 }
 
 // cancel cancels a ready job.
 func (t *tx) cancel(r *record) {
 	from := r.State
+	t.answered(r, false, job.Cancelled, nil)
 	t.detach(r)
 	t.finish(r, job.Cancelled)
 	t.transition(r, from, job.Cancel, "")

@@ -69,6 +69,11 @@ func (t *tx) settled(o *job.Outcome) error {
 func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 	attempts, cancel, class, fingerprint := r.Counters.Attempts, r.CancelAt != 0, "", ""
 	r.Counters.Count(o.Cause)
+	attempt := o.Cause == job.Succeeded || o.Cause == job.Failed
+	if attempt {
+		t.attempted(r, o.Cost)
+	}
+	t.answered(r, attempt, o.To, o.Failure)
 	if f := o.Failure; f != nil {
 		t.fail(r, *f, attempts, o.Cost)
 		class, fingerprint = f.Class, f.Fingerprint
@@ -78,6 +83,7 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 	case job.Completed, job.Cancelled:
 		if o.To == job.Completed {
 			r.Result = bytes.Clone(o.Result)
+			t.completed(r)
 		}
 		if o.Failure == nil { // else the failure record has the cost
 			r.Cost = o.Cost
@@ -85,7 +91,7 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 		class = "" // it ended well
 		t.finish(r, o.To)
 	case job.Dead:
-		t.bury(r, o.Reason, class, fingerprint)
+		t.bury(r, o.Cause, o.Reason, class, fingerprint)
 	case job.Waiting, job.Retrying:
 		t.again(r, o, to)
 	case job.None, job.Running: // no legal outcome

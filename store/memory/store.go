@@ -39,12 +39,22 @@ type Store struct {
 	byKind    map[string]*usage
 	leases    *heap // running jobs, the earliest end first
 	asked     map[job.ID]*record
-	dead      map[job.ID]*job.DeadLetter
+	dead      map[job.ID]*entry
+	deaths    []*entry // all of dead, by the numbers of the deaths
+	ended     []job.ID // completed and cancelled jobs, in the order of their ends
 	failures  map[job.ID][]job.Failure
 	keys      map[keyName]*key
-	groups    map[string]*store.Group
+	groups    map[string]*group
+	originals map[job.ID]store.Original
+	redrives  map[int64]*store.Redrive // numbered from 1, none is ever removed
+	schedules map[string]store.Schedule
+	entries   map[store.DeadCount]int64 // dead letters, counted by the key without its N
+	minutes   map[job.Micros]int64      // deaths by the start of the minute
+	hours     map[job.Micros]*store.Hour
+	sweeping  sweeping
 	policies  map[string]store.Policy
-	seq       int64 // of the last commit that had events
+	inForce   string // the hash of the policy that was published last
+	seq       int64  // of the last commit that had events
 	events    []event.Event
 	audit     []store.Audit
 	listeners map[*listener]struct{}
@@ -68,10 +78,17 @@ func New(o Options) *Store {
 		byKind:    make(map[string]*usage),
 		leases:    &heap{before: leaseEndsBefore},
 		asked:     make(map[job.ID]*record),
-		dead:      make(map[job.ID]*job.DeadLetter),
+		dead:      make(map[job.ID]*entry),
 		failures:  make(map[job.ID][]job.Failure),
 		keys:      make(map[keyName]*key),
-		groups:    make(map[string]*store.Group),
+		groups:    make(map[string]*group),
+		originals: make(map[job.ID]store.Original),
+		redrives:  make(map[int64]*store.Redrive),
+		schedules: make(map[string]store.Schedule),
+		entries:   make(map[store.DeadCount]int64),
+		minutes:   make(map[job.Micros]int64),
+		hours:     make(map[job.Micros]*store.Hour),
+		sweeping:  sweeping{removed: make(map[string]*removal)},
 		policies:  make(map[string]store.Policy),
 		listeners: make(map[*listener]struct{}),
 	}
@@ -94,6 +111,8 @@ type tx struct {
 	now  job.Micros
 	wake bool // listeners must be told
 	from int  // length of the event log at the start
+
+	removed bool // jobs or entries are gone from their maps
 }
 
 // begin takes the store for one call. The caller must end the tx.
@@ -111,6 +130,9 @@ func (s *Store) begin(ctx context.Context, op string) (*tx, error) {
 
 // end commits: the events of the call become one commit, and listeners hear.
 func (t *tx) end() {
+	if t.removed {
+		t.compact()
+	}
 	if len(t.events) > t.from {
 		t.seq++
 	}

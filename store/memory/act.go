@@ -1,0 +1,267 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Preview implements store.DeadLetters.
+func (s *Store) Preview(ctx context.Context, a store.Action) (store.Acted, error) {
+	t, err := s.begin(ctx, "preview")
+	if err != nil {
+		return store.Acted{}, err
+	}
+	defer t.end()
+	if err := a.Validate(true); err != nil {
+		return store.Acted{}, t.errorf("%w", err)
+	}
+	if a.Filter == nil {
+		return t.previewIDs(&a), nil
+	}
+	if a.Through == 0 && len(t.deaths) > 0 {
+		a.Through = t.deaths[len(t.deaths)-1].Death
+	}
+	entries, next := t.selected(&a, cmp.Or(a.Limit, store.PreviewMax))
+	return store.Acted{Done: int64(len(entries)), Through: a.Through, Next: next}, nil
+}
+
+func (t *tx) previewIDs(a *store.Action) store.Acted {
+	answer := store.Acted{Errors: make([]error, len(a.IDs))}
+	counted := make(map[job.ID]bool)
+	for i, id := range a.IDs {
+		_, answer.Errors[i] = t.named(a.Do, id)
+		switch {
+		case answer.Errors[i] != nil:
+		case counted[id]:
+			answer.Errors[i] = fmt.Errorf("job %d is named twice: %w", id, store.ErrConflict)
+		default:
+			counted[id] = true
+			answer.Done++
+		}
+	}
+	return answer
+}
+
+// named returns the entry of a job that an act can be done to.
+func (t *tx) named(do store.Act, id job.ID) (*entry, error) {
+	r, e := t.jobs[id], t.dead[id]
+	switch {
+	case e != nil && do.Takes(&e.DeadLetter, true):
+		return e, nil
+	case r == nil && e == nil:
+		return nil, notFound(id)
+	case do == store.ActRetry && r == nil:
+		return nil, fmt.Errorf("job %d has ended and is gone; only a dead job can be retried: %w", id, store.ErrConflict)
+	case do == store.ActRetry:
+		return nil, notDead(r)
+	case e == nil:
+		return nil, fmt.Errorf("job %d is %s and has no dead letter; nothing to %s: %w", id, r.State, do, store.ErrConflict)
+	}
+	return nil, fmt.Errorf("dead letter of job %d is %s; cannot %s it: %w", id, e.Status, do, store.ErrConflict)
+}
+
+func notDead(r *record) error {
+	return fmt.Errorf("job %d is %s; only a dead job can be retried: %w", r.ID, r.State, store.ErrConflict)
+}
+
+// selected returns the entries of the action's filter that it takes, the lowest
+// deaths first and up to limit of them, and the After of the next step.
+func (t *tx) selected(a *store.Action, limit int) (entries []*entry, next int64) {
+	f := *a.Filter
+	if len(f.Statuses) == 0 {
+		f.Statuses = a.Do.Statuses()
+	}
+	for _, e := range t.between(a.After, a.Through) {
+		if d := t.shown(e); !f.Match(&d) || !a.Do.Takes(&d, false) {
+			continue
+		}
+		if len(entries) == limit {
+			return entries, entries[limit-1].Death
+		}
+		entries = append(entries, e)
+	}
+	return entries, 0
+}
+
+// Act implements store.DeadLetters.
+func (s *Store) Act(ctx context.Context, by store.By, a store.Action) (store.Acted, error) {
+	t, err := s.begin(ctx, "act on dead letters")
+	if err != nil {
+		return store.Acted{}, err
+	}
+	defer t.end()
+	if err := cmp.Or(by.Validate(), a.Validate(false)); err != nil {
+		return store.Acted{}, t.errorf("%w", err)
+	}
+	if a.Filter == nil {
+		return t.actIDs(by, &a), nil
+	}
+	answer, err := t.actFilter(by, &a)
+	if err != nil {
+		return store.Acted{}, t.errorf("%w", err)
+	}
+	return answer, nil
+}
+
+// because returns by with the reason that the audit is to have.
+func because(by store.By, a *store.Action) store.By {
+	by.Reason = cmp.Or(by.Reason, a.Note)
+	return by
+}
+
+func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
+	answer := store.Acted{Errors: make([]error, len(a.IDs))}
+	for i, id := range a.IDs {
+		e, err := t.named(a.Do, id)
+		if err == nil && a.Do == store.ActRetry {
+			err = t.roomFor(&a.Change, e)
+		}
+		if answer.Errors[i] = err; err != nil {
+			continue
+		}
+		action, before, after := "dead_letter."+a.Do.String(), e.Status.String(), ""
+		t.do(by, a, e, false)
+		switch {
+		case a.Do == store.ActRetry:
+			action, before, after = "job.retry", job.Dead.String(), job.Waiting.String()
+		case !e.gone:
+			after = e.Status.String()
+		}
+		t.note(because(by, a), action, id.String(), before, after)
+		answer.Done++
+	}
+	return answer
+}
+
+func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
+	entries, next := t.selected(a, cmp.Or(a.Limit, store.StepMax))
+	if a.Do == store.ActRetry {
+		if err := t.roomFor(&a.Change, entries...); err != nil {
+			return store.Acted{}, err
+		}
+	}
+	withGroup := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0) && wholeGroup(a.Filter)
+	muted := false
+	if g := t.groups[a.Filter.Group]; withGroup && a.After == 0 && g != nil {
+		muted = g.mute(by, a)
+	}
+	for _, e := range entries {
+		t.do(by, a, e, withGroup)
+	}
+	done := int64(len(entries))
+	if done > 0 || muted {
+		t.note(because(by, a), "dead_letter."+a.Do.String(), asJSON(a.Filter), "",
+			fmt.Sprintf(`{"done":%d,"through":%d,"after":%d}`, done, a.Through, a.After))
+	}
+	return store.Acted{Done: done, Through: a.Through, Next: next}, nil
+}
+
+// wholeGroup reports whether a filter selects all of one group.
+func wholeGroup(f *store.DeadFilter) bool {
+	rest := *f
+	rest.Group, rest.Statuses = "", nil
+	return f.Group != "" && reflect.ValueOf(rest).IsZero()
+}
+
+func asJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // plain structs of checked values always marshal
+	}
+	return string(text)
+}
+
+// roomFor demands that there is room for the lanes that retried jobs go to.
+func (t *tx) roomFor(c *store.Change, entries ...*entry) error {
+	if c.Queue == "" {
+		return nil
+	}
+	fresh := make(map[laneName]bool)
+	for _, e := range entries {
+		to := t.jobs[e.Job].lane.laneName
+		to.queue = c.Queue
+		if t.lanes[to] == nil {
+			fresh[to] = true
+		}
+		if len(t.lanes)+len(fresh) > job.LanesMax {
+			return tooManyLanes(to)
+		}
+	}
+	return nil
+}
+
+// do does the act to one entry.
+func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
+	switch a.Do {
+	case store.ActRetry:
+		t.revive(e, by.Actor, a.Note, &a.Change, 0)
+		return
+	case store.ActPurge:
+		t.purge(e)
+		t.emit(store.PurgeEvent(&e.DeadLetter, "purge"))
+		return
+	case store.ActResolve:
+		t.set(e, job.Resolved, job.ActionResolved)
+	case store.ActIgnore:
+		t.set(e, job.Ignored, job.ActionIgnored)
+		if e.withGroup = withGroup; !withGroup {
+			e.ReopenAt = a.Until
+		}
+	case store.ActReopen:
+		t.set(e, job.Pending, job.ActionReopened)
+	}
+	e.ActedBy, e.Note = by.Actor, a.Note
+	t.emit(store.DeadLetterEvent(&e.DeadLetter, e.Action))
+}
+
+// revive opens the next life of a dead job, by a person or by a redrive.
+func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64) {
+	t.set(e, job.Redriven, job.ActionRetried)
+	e.Revived, e.ActedBy, e.Note, e.Redrive = true, actor, note, redrive
+
+	r := t.jobs[e.Job]
+	t.detach(r)
+	t.change(r, actor, c, redrive)
+	r.Life++
+	r.Counters = job.Counters{}
+	r.LifeAt, r.ClaimedAt, r.FinishedAt = t.now, 0, 0
+	r.Holder, r.Reason = "", ""
+	if r.Deadline <= t.now {
+		r.Deadline = 0
+	}
+	t.wait(r, job.Waiting, t.now.Add(c.Delay))
+	t.transition(r, job.Dead, job.Retried, "")
+}
+
+// change changes a detached job as its retry says, and keeps what it was. The
+// priority that a redrive gives is not the job's own.
+func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
+	r.own, r.redrive = r.Priority, redrive
+	before := store.Original{Job: r.ID, At: t.now, By: actor, Queue: r.Queue, Priority: r.Priority, Policy: r.Policy, Payload: r.Payload}
+	changed := false
+	if c.Payload != nil && !bytes.Equal(c.Payload, r.Payload) {
+		r.Payload, changed = bytes.Clone(c.Payload), true
+	}
+	if c.Policy != nil && !bytes.Equal(c.Policy, r.Policy) {
+		r.Policy, changed = bytes.Clone(c.Policy), true
+	}
+	if c.Queue != "" && c.Queue != r.Queue {
+		to := r.lane.laneName
+		to.queue = c.Queue
+		r.lane, r.Queue, changed = t.lane(to), c.Queue, true
+	}
+	if c.Priority != 0 && c.Priority != r.Priority {
+		r.Priority = c.Priority
+		changed = changed || redrive == 0
+	}
+	if _, known := t.originals[r.ID]; changed && !known {
+		t.originals[r.ID] = before
+	}
+}

@@ -1,0 +1,236 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sort"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// entry is a dead letter as it is kept.
+type entry struct {
+	job.DeadLetter
+	withGroup bool // ignored until its group is not muted any more
+	gone      bool // removed by the call under way
+}
+
+// shown returns the dead letter as readers see it.
+func (t *tx) shown(e *entry) job.DeadLetter {
+	d := e.DeadLetter
+	if g := t.groups[d.Fingerprint]; e.withGroup && g != nil {
+		d.ReopenAt = g.MutedUntil
+	}
+	return d
+}
+
+// bury ends a detached job as dead and opens its dead letter. A job that has
+// one already gives it the number of another death.
+func (t *tx) bury(r *record, cause job.Cause, reason job.Reason, class, fingerprint string) {
+	r.State, r.FinishedAt, r.Reason = job.Dead, t.now, reason
+	r.RunAt, r.memo = 0, nil
+	t.attach(r)
+	e := &entry{DeadLetter: job.DeadLetter{
+		Job: r.ID, Life: r.Life, Status: job.Pending, Reason: reason, Class: class, Fingerprint: fingerprint,
+		Kind: r.Kind, Queue: r.Queue, Owner: r.Owner, DiedAt: t.now, Redrive: r.redrive,
+	}}
+	if r.redrive != 0 { // whose priority is not the job's own
+		r.Priority, r.redrive = r.own, 0
+	}
+	if f := t.failureOf(r); f != nil {
+		e.Code, e.Message = f.Code, f.Message
+	}
+	if before := t.dead[r.ID]; before != nil {
+		t.forget(before)
+		at, _ := t.deathAt(before.Death)
+		t.deaths = slices.Delete(t.deaths, at, at+1)
+	}
+	e.Death = 1
+	if n := len(t.deaths); n > 0 {
+		e.Death = t.deaths[n-1].Death + 1
+	}
+	t.dead[r.ID] = e
+	t.deaths = append(t.deaths, e)
+	t.join(e)
+	t.countDead(e, 1)
+	t.died(r, cause)
+}
+
+// failureOf returns the record of the job's last run, nil when it has none.
+func (t *tx) failureOf(r *record) *job.Failure {
+	failures := t.failures[r.ID]
+	if n := len(failures); n > 0 && failures[n-1].Token == r.Token {
+		return &failures[n-1]
+	}
+	return nil
+}
+
+// deathAt returns the place of a death, or of the first one above it.
+func (t *tx) deathAt(death int64) (int, bool) {
+	return slices.BinarySearchFunc(t.deaths, death, func(e *entry, n int64) int { return cmp.Compare(e.Death, n) })
+}
+
+// between returns the entries of the deaths above after, up to through.
+func (t *tx) between(after, through int64) []*entry {
+	first := sort.Search(len(t.deaths), func(i int) bool { return t.deaths[i].Death > after })
+	last := sort.Search(len(t.deaths), func(i int) bool { return t.deaths[i].Death > through })
+	return t.deaths[first:max(first, last)]
+}
+
+// forget takes an entry out of all that counts it.
+func (t *tx) forget(e *entry) {
+	t.countDead(e, -1)
+	if g := t.groups[e.Fingerprint]; g != nil {
+		g.Entries--
+		if e.Status == job.Pending {
+			g.Pending--
+		}
+	}
+}
+
+// set gives an entry another status.
+func (t *tx) set(e *entry, to job.Status, did job.DeadAction) {
+	g := t.groups[e.Fingerprint]
+	if g != nil && e.Status == job.Pending {
+		g.Pending--
+	}
+	t.countDead(e, -1)
+	e.Status, e.Action, e.ActedAt = to, did, t.now
+	e.ReopenAt, e.withGroup = 0, false
+	t.countDead(e, 1)
+	if g != nil && e.Status == job.Pending {
+		g.Pending++
+	}
+}
+
+// purge removes an entry with all that is known of its job, but for the row of
+// one that has ended otherwise since.
+func (t *tx) purge(e *entry) {
+	t.forget(e)
+	e.gone, t.removed = true, true
+	delete(t.dead, e.Job)
+	delete(t.failures, e.Job)
+	delete(t.originals, e.Job)
+	if r := t.jobs[e.Job]; r != nil && r.State == job.Dead {
+		t.remove(r)
+	}
+}
+
+// remove removes an ended job. Its key, if it still holds one, keeps its state.
+func (t *tx) remove(r *record) {
+	if k := t.keys[keyName{r.Owner, r.Kind, r.Key}]; r.Key != "" && k != nil && k.Job == r.ID {
+		k.state = r.State
+	}
+	t.detach(r)
+	delete(t.jobs, r.ID)
+	t.removed = true
+}
+
+// compact closes the gaps that the removals of a call have left.
+func (t *tx) compact() {
+	t.deaths = slices.DeleteFunc(t.deaths, func(e *entry) bool { return e.gone })
+	t.ids = slices.DeleteFunc(t.ids, func(id job.ID) bool { return t.jobs[id] == nil })
+}
+
+// DeadLetter implements store.Reader.
+func (s *Store) DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error) {
+	t, err := s.begin(ctx, "dead letter")
+	if err != nil {
+		return job.DeadLetter{}, err
+	}
+	defer t.end()
+	e := t.dead[id]
+	if e == nil {
+		return job.DeadLetter{}, t.errorf("%w", notFound(id))
+	}
+	return t.shown(e), nil
+}
+
+// DeadLetters implements store.DeadLetters.
+func (s *Store) DeadLetters(ctx context.Context, f store.DeadFilter, p store.DeadPaging) (store.DeadPage, error) {
+	t, err := s.begin(ctx, "dead letters")
+	if err != nil {
+		return store.DeadPage{}, err
+	}
+	defer t.end()
+	if err := f.Validate(); err != nil {
+		return store.DeadPage{}, t.errorf("%w", err)
+	}
+	if p.Limit < 0 || p.Limit > job.PageMax || p.Before < 0 {
+		return store.DeadPage{}, t.errorf("%d before %d: a page has 1 to %d: %w", p.Limit, p.Before, job.PageMax, store.ErrInvalid)
+	}
+	if p.Limit == 0 {
+		p.Limit = pageDefault
+	}
+	end := len(t.deaths)
+	if p.Before > 0 {
+		end, _ = t.deathAt(p.Before)
+	}
+	var page store.DeadPage
+	for _, e := range slices.Backward(t.deaths[:end]) {
+		d := t.shown(e)
+		if !f.Match(&d) {
+			continue
+		}
+		if n := len(page.Entries); n == p.Limit {
+			page.Next, page.Searched = page.Entries[n-1].Death, page.Entries[n-1].DiedAt
+			break
+		}
+		listed := store.DeadEntry{DeadLetter: d}
+		if r := t.jobs[e.Job]; p.Jobs && r != nil && r.State == job.Dead {
+			listed.Job = new(t.whole(r))
+		}
+		page.Entries = append(page.Entries, listed)
+	}
+	return page, nil
+}
+
+// DeadStats implements store.DeadLetters.
+func (s *Store) DeadStats(ctx context.Context) (store.DeadStats, error) {
+	t, err := s.begin(ctx, "statistics of dead letters")
+	if err != nil {
+		return store.DeadStats{}, err
+	}
+	defer t.end()
+	stats := store.DeadStats{At: t.now, Counts: t.deadCounts(), Added: trend(t.minutes, t.now, minute, store.AddedMinutes)}
+	for _, e := range t.deaths {
+		if e.Status == job.Pending {
+			stats.OldestPending = e.DiedAt // deaths are in the order of time
+			break
+		}
+	}
+	since := t.now.Add(-store.HoursKept)
+	stats.Hours = slices.DeleteFunc(t.sortedHours(), func(h store.Hour) bool { return h.At <= since })
+	return stats, nil
+}
+
+// Original implements store.DeadLetters.
+func (s *Store) Original(ctx context.Context, id job.ID) (store.Original, error) {
+	t, err := s.begin(ctx, "original")
+	if err != nil {
+		return store.Original{}, err
+	}
+	defer t.end()
+	o, ok := t.originals[id]
+	if !ok {
+		return store.Original{}, t.errorf("%w", notFound(id))
+	}
+	return cloneOriginal(o), nil
+}
+
+func cloneOriginal(o store.Original) store.Original {
+	o.Policy, o.Payload = bytes.Clone(o.Policy), bytes.Clone(o.Payload)
+	return o
+}
+
+func (t *tx) sortedOriginals() []store.Original {
+	list := make([]store.Original, 0, len(t.originals))
+	for _, id := range slices.Sorted(maps.Keys(t.originals)) {
+		list = append(list, cloneOriginal(t.originals[id]))
+	}
+	return list
+}

@@ -1,0 +1,125 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// group is a group of dead letters as it is kept.
+type group struct {
+	store.Group
+	by, note string               // of the mute
+	deaths   map[job.Micros]int64 // by the start of the hour
+}
+
+// join puts the entry of a new death into its group. In a muted group the entry
+// is ignored as it comes, unless it is the one that ends the mute.
+func (t *tx) join(e *entry) {
+	if e.Fingerprint == "" {
+		return
+	}
+	g := t.groups[e.Fingerprint]
+	if g == nil {
+		g = &group{deaths: map[job.Micros]int64{}, Group: store.Group{
+			Fingerprint: e.Fingerprint, Kind: e.Kind, Class: e.Class, Code: e.Code,
+			Message: cut(e.Message, store.GroupMessageMax), Sample: e.Job, FirstAt: t.now,
+		}}
+		t.groups[e.Fingerprint] = g
+	}
+	g.LastAt = t.now
+	g.N++
+	g.Entries++
+	g.deaths[start(t.now, hour)]++
+	switch {
+	case g.Muted && g.MutedFor == 1:
+		g.unmute()
+	case g.Muted:
+		g.MutedFor = max(0, g.MutedFor-1)
+		e.Status, e.Action, e.withGroup = job.Ignored, job.ActionMuted, true
+		e.Note, e.ActedBy, e.ActedAt = g.note, g.by, t.now
+	}
+	if e.Status == job.Pending {
+		g.Pending++
+	}
+}
+
+// cut returns the beginning of a text, of so many bytes at most and no part of
+// a character.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// mute puts a group aside, and reports whether that changes it.
+func (g *group) mute(by store.By, a *store.Action) bool {
+	before := *g
+	g.Muted, g.MutedUntil, g.MutedFor = true, a.Until, a.Count
+	g.by, g.note = by.Actor, a.Note
+	return before.Muted != g.Muted || before.MutedUntil != g.MutedUntil || before.MutedFor != g.MutedFor ||
+		before.by != g.by || before.note != g.note
+}
+
+func (g *group) unmute() {
+	g.Muted, g.MutedUntil, g.MutedFor = false, 0, 0
+	g.by, g.note = "", ""
+}
+
+// Groups implements store.DeadLetters.
+func (s *Store) Groups(ctx context.Context, f store.GroupFilter) (store.GroupPage, error) {
+	t, err := s.begin(ctx, "groups")
+	if err != nil {
+		return store.GroupPage{}, err
+	}
+	defer t.end()
+	if err := f.Validate(); err != nil {
+		return store.GroupPage{}, t.errorf("%w", err)
+	}
+	if f.Limit == 0 {
+		f.Limit = pageDefault
+	}
+	var groups []*group
+	for _, g := range t.groups {
+		if g.matches(&f) {
+			groups = append(groups, g)
+		}
+	}
+	slices.SortFunc(groups, func(a, b *group) int {
+		if f.Largest {
+			return cmp.Or(cmp.Compare(b.Pending, a.Pending), cmp.Compare(b.N, a.N), cmp.Compare(a.Fingerprint, b.Fingerprint))
+		}
+		return cmp.Or(cmp.Compare(b.LastAt, a.LastAt), cmp.Compare(a.Fingerprint, b.Fingerprint))
+	})
+	page := store.GroupPage{Total: len(groups)}
+	groups = groups[min(f.Skip, len(groups)):]
+	for _, g := range groups[:min(f.Limit, len(groups))] {
+		shown := g.Group
+		shown.Trend = trend(g.deaths, t.now, hour, store.TrendHours)
+		page.Groups = append(page.Groups, shown)
+	}
+	return page, nil
+}
+
+func (g *group) matches(f *store.GroupFilter) bool {
+	return (f.Group == "" || f.Group == g.Fingerprint) && (f.Kind == "" || f.Kind == g.Kind) &&
+		(f.Class == "" || f.Class == g.Class) && (!f.Pending || g.Pending > 0)
+}
+
+// sortedGroups returns the groups by fingerprint.
+func (t *tx) sortedGroups() []store.Group {
+	groups := make([]store.Group, 0, len(t.groups))
+	for _, g := range t.groups {
+		groups = append(groups, g.Group)
+	}
+	slices.SortFunc(groups, func(a, b store.Group) int { return cmp.Compare(a.Fingerprint, b.Fingerprint) })
+	return groups
+}

@@ -1,0 +1,238 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// answered counts the end of a run, or of a job without one, on the redrive that
+// has brought the job back. To is the state that the job goes to, f the record
+// of the run's failure, nil when it has none; the run is counted already.
+func (t *tx) answered(r *record, attempt bool, to job.State, f *job.Failure) {
+	if r.redrive == 0 {
+		return
+	}
+	d := t.redrives[r.redrive]
+	if attempt && r.Counters.Attempts == 1 || to.Terminal() && r.Counters.Attempts == 0 {
+		d.Answered++
+		if f != nil && f.Fingerprint != "" && f.Fingerprint == t.dead[r.ID].Fingerprint {
+			d.Again++
+		}
+	}
+	switch to {
+	case job.Completed:
+		d.Completed++
+	case job.Dead:
+		d.Dead++
+	case job.Cancelled:
+		d.Cancelled++
+	case job.None, job.Waiting, job.Retrying, job.Running:
+	}
+}
+
+// StartRedrive implements store.Redrives.
+func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.RedriveSpec) (store.Redrive, error) {
+	t, err := s.begin(ctx, "start redrive")
+	if err != nil {
+		return store.Redrive{}, err
+	}
+	defer t.end()
+	spec = spec.WithDefaults()
+	if err := cmp.Or(by.Validate(), spec.Validate()); err != nil {
+		return store.Redrive{}, t.errorf("%w", err)
+	}
+	r := cloneRedrive(&store.Redrive{
+		ID: int64(len(t.redrives)) + 1, RedriveSpec: spec, State: store.RedriveCanary,
+		By: by.Actor, Reason: by.Reason, CreatedAt: t.now, LastAt: t.now,
+	})
+	if r.Canary == 0 {
+		r.State = store.RedriveRamping
+	}
+	t.redrives[r.ID] = &r
+	t.note(by, "redrive.start", strconv.FormatInt(r.ID, 10), "", asJSON(r.RedriveSpec))
+	t.emit(store.RedriveEvent(&r))
+	t.wake = true
+	return cloneRedrive(&r), nil
+}
+
+func cloneRedrive(r *store.Redrive) store.Redrive {
+	c := *r
+	c.Filter.Statuses = slices.Clone(c.Filter.Statuses)
+	c.Change.Policy = bytes.Clone(c.Change.Policy)
+	return c
+}
+
+// Redrive implements store.Redrives.
+func (s *Store) Redrive(ctx context.Context, id int64) (store.Redrive, error) {
+	t, err := s.begin(ctx, "redrive")
+	if err != nil {
+		return store.Redrive{}, err
+	}
+	defer t.end()
+	r := t.redrives[id]
+	if r == nil {
+		return store.Redrive{}, t.errorf("redrive %d: %w", id, store.ErrNotFound)
+	}
+	return cloneRedrive(r), nil
+}
+
+// RedriveList implements store.Redrives.
+func (s *Store) RedriveList(ctx context.Context) ([]store.Redrive, error) {
+	t, err := s.begin(ctx, "redrive list")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	list := t.sortedRedrives()
+	slices.Reverse(list)
+	return firstOf(list, store.RedrivesMax), nil
+}
+
+// sortedRedrives returns the redrives by id.
+func (t *tx) sortedRedrives() []store.Redrive {
+	list := make([]store.Redrive, 0, len(t.redrives))
+	for _, id := range slices.Sorted(maps.Keys(t.redrives)) {
+		list = append(list, cloneRedrive(t.redrives[id]))
+	}
+	return list
+}
+
+// ControlRedrive implements store.Redrives.
+func (s *Store) ControlRedrive(ctx context.Context, by store.By, id int64, do store.RedriveOp) (store.Redrive, error) {
+	t, err := s.begin(ctx, "control redrive")
+	if err != nil {
+		return store.Redrive{}, err
+	}
+	defer t.end()
+	if err := by.Validate(); err != nil {
+		return store.Redrive{}, t.errorf("%w", err)
+	}
+	r := t.redrives[id]
+	if r == nil {
+		return store.Redrive{}, t.errorf("redrive %d: %w", id, store.ErrNotFound)
+	}
+	before := r.State
+	changed, err := r.Apply(t.now, do)
+	if err != nil {
+		return store.Redrive{}, t.errorf("%w", err)
+	}
+	if changed {
+		t.note(by, "redrive."+string(do), strconv.FormatInt(id, 10), string(before), string(r.State))
+		t.emit(store.RedriveEvent(r))
+		t.wake = true
+	}
+	return cloneRedrive(r), nil
+}
+
+// StepRedrives implements store.Redrives.
+func (s *Store) StepRedrives(ctx context.Context, limit int) (store.RedriveStep, error) {
+	t, err := s.begin(ctx, "step redrives")
+	if err != nil {
+		return store.RedriveStep{}, err
+	}
+	defer t.end()
+	if limit < 1 || limit > store.StepMax {
+		return store.RedriveStep{}, t.errorf("limit %d: must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
+	}
+	answer := store.RedriveStep{Wait: store.Never}
+	for _, id := range slices.Sorted(maps.Keys(t.redrives)) {
+		r := t.redrives[id]
+		if !r.State.Active() {
+			continue
+		}
+		before := r.State
+		plan := r.Plan(t.now, limit-int(answer.Released))
+		if plan.Release > 0 {
+			answer.Released += t.release(r, plan)
+		}
+		answer.Wait = min(answer.Wait, plan.Wait)
+		if r.State.Active() {
+			answer.Active++
+		}
+		t.stepped(r, before)
+	}
+	if answer.Released == int64(limit) {
+		answer.Wait = 0
+	}
+	return answer, nil
+}
+
+// stepped tells of the state that a step has brought a redrive to.
+func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
+	if r.State == before {
+		return
+	}
+	by, target := store.By{Actor: "redrive", Reason: r.Why}, strconv.FormatInt(r.ID, 10)
+	switch r.State {
+	case store.RedriveStopped:
+		t.note(by, "redrive.stop", target, string(before), string(r.State))
+	case store.RedriveCompleted:
+		t.note(by, "redrive.complete", target, string(before), string(r.State))
+	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCancelled:
+	}
+	t.emit(store.RedriveEvent(r))
+}
+
+// release brings back jobs of a redrive by its plan, and returns how many.
+func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
+	after := r.Cursor
+	if plan.Spread {
+		after = 0
+	}
+	left, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &r.Filter, Through: r.Through, After: after}, -1)
+	chosen := left[:min(plan.Release, len(left))]
+	if plan.Spread {
+		chosen = spread(left, plan.Release)
+	}
+	actor := fmt.Sprint("redrive ", r.ID)
+	released, cursor := int64(0), r.Cursor
+	for _, e := range chosen {
+		cursor = e.Death
+		if t.roomFor(&r.Change, e) != nil {
+			continue // its dead letter stays as it is
+		}
+		t.revive(e, actor, "", &r.Change, r.ID)
+		released++
+	}
+	if released > 0 {
+		t.note(store.By{Actor: actor}, "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, released))
+	}
+	r.Went(t.now, plan, released, cursor, len(chosen) == len(left))
+	return released
+}
+
+// spread chooses n of the entries, all over the range of their deaths.
+func spread(left []*entry, n int) []*entry {
+	n = min(n, len(left))
+	if n == 0 {
+		return nil
+	}
+	first, last := left[0].Death, left[len(left)-1].Death
+	taken := make(map[int]bool, n)
+	for i := range n {
+		target := store.SpreadTarget(first, last, i, n)
+		at, _ := slices.BinarySearchFunc(left, target, func(e *entry, death int64) int { return cmp.Compare(e.Death, death) })
+		for at < len(left) && taken[at] {
+			at++
+		}
+		if at < len(left) {
+			taken[at] = true
+		}
+	}
+	for at := 0; len(taken) < n; at++ {
+		taken[at] = true // the lowest ones left
+	}
+	chosen := make([]*entry, 0, n)
+	for _, at := range slices.Sorted(maps.Keys(taken)) {
+		chosen = append(chosen, left[at])
+	}
+	return chosen
+}

@@ -1,0 +1,288 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// sweeping is where sweeps go on, and what they have removed since that was
+// last audited.
+type sweeping struct {
+	failure store.Run // the next record to look at
+	death   int64     // the last that was looked at
+	removed map[string]*removal
+}
+
+// removal adds up what was removed of one kind of thing.
+type removal struct {
+	n     int64
+	since job.Micros // of the first
+}
+
+// auditEvery is how often removals are audited at most.
+const auditEvery = time.Hour
+
+// Sweep implements store.Keeper.
+func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (store.Swept, error) {
+	t, err := s.begin(ctx, "sweep")
+	if err != nil {
+		return store.Swept{}, err
+	}
+	defer t.end()
+	if err := keep.Validate(); err != nil {
+		return store.Swept{}, t.errorf("%w", err)
+	}
+	if limit < 1 || limit > store.SweepMax {
+		return store.Swept{}, t.errorf("limit %d: must be 1 to %d: %w", limit, store.SweepMax, store.ErrInvalid)
+	}
+	w := sweep{tx: t, keep: keep, limit: limit}
+	w.sweepEnded()
+	w.sweepFailures()
+	w.sweepDead()
+	w.sweepEvents()
+	w.sweepKeys()
+	w.reopen()
+	w.prune()
+	w.auditRemovals()
+	return w.swept, nil
+}
+
+// sweep is one sweep.
+type sweep struct {
+	*tx
+	keep  store.Retention
+	limit int
+	swept store.Swept
+}
+
+// sweepEnded removes completed and cancelled jobs by the order of their ends,
+// but never the last.
+func (w *sweep) sweepEnded() {
+	if w.keep.Completed == 0 {
+		return
+	}
+	until := w.now.Add(-w.keep.Completed)
+	n := 0
+	for ; n < len(w.ended)-1 && w.jobs[w.ended[n]].FinishedAt <= until; n++ {
+		if n == w.limit {
+			w.swept.More = true
+			break
+		}
+		w.remove(w.jobs[w.ended[n]])
+	}
+	w.ended = slices.Delete(w.ended, 0, n)
+	w.swept.Completed = int64(n)
+}
+
+// sweepFailures walks over the failure records and removes those that are past
+// their time, of jobs that are neither live nor have a dead letter.
+func (w *sweep) sweepFailures() {
+	if w.keep.Failures == 0 {
+		return
+	}
+	until, looked := w.now.Add(-w.keep.Failures), 0
+	from := w.sweeping.failure
+	w.sweeping.failure = store.Run{}
+	for _, id := range slices.Sorted(maps.Keys(w.failures)) {
+		if id < from.ID {
+			continue
+		}
+		r := w.jobs[id]
+		kept := r != nil && !r.State.Terminal() || w.dead[id] != nil
+		w.failures[id] = slices.DeleteFunc(w.failures[id], func(f job.Failure) bool {
+			if id == from.ID && f.Token < from.Token {
+				return false
+			}
+			if looked++; looked > w.limit {
+				if looked == w.limit+1 {
+					w.sweeping.failure = store.Run{ID: id, Token: f.Token}
+				}
+				return false
+			}
+			if kept || f.EndedAt > until {
+				return false
+			}
+			w.swept.Failures++
+			return true
+		})
+		if len(w.failures[id]) == 0 {
+			delete(w.failures, id)
+		}
+		if looked > w.limit {
+			w.swept.More = true
+			return
+		}
+	}
+}
+
+// sweepDead walks over the dead letters and removes those that are past their
+// time. What is about to be pending again is not dropped as ignored.
+func (w *sweep) sweepDead() {
+	if w.keep.Dead == 0 {
+		return
+	}
+	until := w.now.Add(-w.keep.Dead)
+	left := w.between(w.sweeping.death, math.MaxInt64)
+	w.sweeping.death = 0
+	if len(left) > w.limit {
+		left = left[:w.limit]
+		w.sweeping.death, w.swept.More = left[w.limit-1].Death, true
+	}
+	for _, e := range left {
+		if max(e.DiedAt, e.ActedAt) > until || !w.droppable(e) {
+			continue
+		}
+		if e.Status == job.Pending {
+			w.swept.Pending++
+		}
+		w.swept.Dead++
+		w.purge(e)
+		w.emit(store.PurgeEvent(&e.DeadLetter, "retention"))
+	}
+	for fingerprint, g := range w.groups {
+		if g.Entries == 0 && g.LastAt <= until {
+			delete(w.groups, fingerprint)
+		}
+	}
+	if w.swept.Pending > 0 {
+		w.note(store.By{Actor: store.SweepActor}, "retention.remove", "pending_dead_letters", "", fmt.Sprintf(`{"n":%d}`, w.swept.Pending))
+	}
+}
+
+func (w *sweep) droppable(e *entry) bool {
+	switch e.Status {
+	case job.Pending:
+		return w.keep.DropPending
+	case job.Ignored:
+		return w.keep.DropPending || !w.returns(e)
+	case job.Resolved:
+		return true
+	case job.Redriven: // its job lives
+	}
+	return false
+}
+
+// returns reports whether an entry is to be pending again now.
+func (w *sweep) returns(e *entry) bool {
+	if e.withGroup {
+		g := w.groups[e.Fingerprint]
+		return g == nil || !g.Muted || g.MutedUntil != 0 && g.MutedUntil <= w.now
+	}
+	return e.Status == job.Ignored && e.ReopenAt != 0 && e.ReopenAt <= w.now
+}
+
+// sweepEvents removes whole commits, but never the last.
+func (w *sweep) sweepEvents() {
+	if w.keep.Events == 0 {
+		return
+	}
+	until, n, at := w.now.Add(-w.keep.Events), 0, 0
+	for at < w.from {
+		end := at
+		for end < w.from && w.events[end].Cursor.Seq == w.events[at].Cursor.Seq {
+			end++
+		}
+		if end == w.from || w.events[at].At > until {
+			break
+		}
+		if n == w.limit {
+			w.swept.More = true
+			break
+		}
+		n++
+		at = end
+	}
+	w.events = slices.Delete(w.events, 0, at)
+	w.from -= at
+	w.swept.Events = int64(n)
+}
+
+// sweepKeys forgets the keys whose time is over.
+func (w *sweep) sweepKeys() {
+	var over []keyName
+	for name, k := range w.keys {
+		if k.Until != 0 && k.Until <= w.now {
+			over = append(over, name)
+		}
+	}
+	slices.SortFunc(over, func(a, b keyName) int {
+		return cmp.Or(cmp.Compare(w.keys[a].Until, w.keys[b].Until), cmp.Compare(a.owner, b.owner), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key))
+	})
+	if len(over) > w.limit {
+		over, w.swept.More = over[:w.limit], true
+	}
+	for _, name := range over {
+		delete(w.keys, name)
+	}
+	w.swept.Keys = int64(len(over))
+}
+
+// reopen makes ignored dead letters pending again whose time has come, by the
+// order of deaths.
+func (w *sweep) reopen() {
+	for _, g := range w.groups {
+		if g.Muted && g.MutedUntil != 0 && g.MutedUntil <= w.now {
+			g.unmute()
+		}
+	}
+	for _, e := range w.deaths {
+		if e.gone || !w.returns(e) {
+			continue
+		}
+		if w.swept.Reopened == int64(w.limit) {
+			w.swept.More = true
+			return
+		}
+		w.set(e, job.Pending, job.ActionReopened)
+		e.ActedBy, e.Note = store.SweepActor, ""
+		w.emit(store.DeadLetterEvent(&e.DeadLetter, job.ActionReopened))
+		w.swept.Reopened++
+	}
+}
+
+// prune drops figures that nobody is shown any more.
+func (w *sweep) prune() {
+	drop := func(counts map[job.Micros]int64, until job.Micros) {
+		maps.DeleteFunc(counts, func(at job.Micros, _ int64) bool { return at <= until })
+	}
+	drop(w.minutes, start(w.now, minute)-minute*store.AddedMinutes)
+	for _, g := range w.groups {
+		drop(g.deaths, start(w.now, hour)-hour*store.TrendHours)
+	}
+	until := w.now.Add(-store.HoursKept)
+	maps.DeleteFunc(w.hours, func(at job.Micros, _ *store.Hour) bool { return at <= until })
+}
+
+// auditRemovals adds up what was removed, and tells of it from time to time.
+// Dead letters that were pending have been told of.
+func (w *sweep) auditRemovals() {
+	for _, r := range [...]struct {
+		what string
+		n    int64
+	}{
+		{"completed", w.swept.Completed}, {"failures", w.swept.Failures}, {"dead_letters", w.swept.Dead - w.swept.Pending},
+		{"events", w.swept.Events}, {"keys", w.swept.Keys},
+	} {
+		sum := w.sweeping.removed[r.what]
+		if sum == nil {
+			sum = &removal{}
+			w.sweeping.removed[r.what] = sum
+		}
+		if sum.n == 0 {
+			sum.since = w.now
+		}
+		sum.n += r.n
+		if sum.n > 0 && w.now >= sum.since.Add(auditEvery) {
+			w.note(store.By{Actor: store.SweepActor}, "retention.remove", r.what, "", fmt.Sprintf(`{"n":%d}`, sum.n))
+			sum.n = 0
+		}
+	}
+}
