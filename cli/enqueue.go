@@ -128,7 +128,7 @@ func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*request, error) 
 
 // enqueueOne takes one job in and prints its id.
 func (a *app) enqueueOne(ctx context.Context, s settings, spec redrive.Spec, asJSON bool) (err error) {
-	client, st, err := enqueuer(ctx, s)
+	client, st, err := a.enqueuer(ctx, &s)
 	if err != nil {
 		return err
 	}
@@ -157,12 +157,8 @@ type receiptView struct {
 
 // enqueuer opens the database, and makes it if need be, to take jobs in. The
 // caller closes it.
-func enqueuer(ctx context.Context, s settings) (*redrive.Client, io.Closer, error) {
-	p, err := loadPolicy(s.policyName()) // whose rules route jobs
-	if err != nil {
-		return nil, nil, err
-	}
-	st, err := openStore(ctx, s.Database)
+func (a *app) enqueuer(ctx context.Context, s *settings) (*redrive.Client, io.Closer, error) {
+	p, st, err := a.policyOfEnqueue(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -73,7 +73,7 @@ func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON boo
 		}
 		in = f
 	}
-	client, st, err := enqueuer(ctx, r.settings)
+	client, st, err := a.enqueuer(ctx, &r.settings)
 	if err != nil {
 		return err
 	}
