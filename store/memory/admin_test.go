@@ -73,7 +73,7 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 		t.Errorf("claim of the second life: %+v", c)
 	}
 	b.ok(b.settle(failed(c, job.Dead)))
-	equal(t, "group", b.dump().Groups, []store.Group{{Fingerprint: "f|k", Sample: 1, N: 2, Pending: 1,
+	equal(t, "group", b.dump().Groups, []store.Group{{Fingerprint: "f|k", Kind: "k", Class: "Bug", Message: "no", Sample: 1, N: 2, Entries: 1, Pending: 1,
 		FirstAt: b.at(-time.Second), LastAt: b.at(0)}})
 	_, err := b.Retry(b.ctx, me, []job.ID{1})
 	b.ok(err)

@@ -87,7 +87,7 @@ func TestADeadlineEndsAJobAtTheClaim(t *testing.T) {
 	equal(t, "claims", ids(x), []int64{2})
 	letter, err := b.DeadLetter(b.ctx, 1)
 	b.ok(err)
-	equal(t, "dead letter", letter, job.DeadLetter{Job: 1, Life: 1, Reason: job.DeadlineOver,
+	equal(t, "dead letter", letter, job.DeadLetter{Death: 1, Job: 1, Life: 1, Reason: job.DeadlineOver,
 		Fingerprint: store.ExpiredFingerprint("k"), Kind: "k", Queue: "q", DiedAt: b.at(0)})
 }
 

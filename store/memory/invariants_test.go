@@ -89,15 +89,17 @@ func checkEvents(t failer, d *store.Dump) {
 
 func checkGroups(t failer, d *store.Dump) {
 	t.Helper()
-	pending := map[string]int64{}
+	pending, entries := map[string]int64{}, map[string]int64{}
 	for _, letter := range d.Dead {
+		entries[letter.Fingerprint]++
 		if letter.Status == job.Pending {
 			pending[letter.Fingerprint]++
 		}
 	}
 	for _, g := range d.Groups {
-		if g.Pending != pending[g.Fingerprint] || g.N < g.Pending {
-			t.Errorf("group %q has %d pending of %d, want %d", g.Fingerprint, g.Pending, g.N, pending[g.Fingerprint])
+		if g.Pending != pending[g.Fingerprint] || g.Entries != entries[g.Fingerprint] || g.N < g.Entries {
+			t.Errorf("group %q has %d pending in %d of %d deaths, want %d in %d", g.Fingerprint,
+				g.Pending, g.Entries, g.N, pending[g.Fingerprint], entries[g.Fingerprint])
 		}
 	}
 }

@@ -104,7 +104,8 @@ func stallsThatEndTheJob(r *rig) {
 	same(r, "state, reason and counters", []any{j.State, j.Reason, j.Counters},
 		[]any{job.Dead, job.Stalled, job.Counters{Crashes: 2}})
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
-		Job: id, Life: 1, Reason: job.Stalled, Class: crash.Class, Fingerprint: crash.Fingerprint,
+		Death: 1, Job: id, Life: 1, Reason: job.Stalled, Class: crash.Class, Code: crash.Code,
+		Fingerprint: crash.Fingerprint, Message: crash.Message,
 		Kind: kind, Queue: queue, DiedAt: r.now(),
 	})
 

@@ -36,8 +36,10 @@ func retryOpensTheNextLife(r *rig) {
 		Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Attrs: n.Attrs, Policy: n.Policy, Payload: n.Payload,
 	})
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
-		Job: id, Life: 1, Status: job.Redriven, Reason: job.MaxRetries, Class: "NetworkTimeout",
-		Fingerprint: "NetworkTimeout|" + kind, Kind: n.Kind, Queue: n.Queue, Owner: n.Owner, DiedAt: diedAt, Revived: true,
+		Death: 1, Job: id, Life: 1, Status: job.Redriven, Reason: job.MaxRetries, Class: "NetworkTimeout", Code: "http.503",
+		Fingerprint: "NetworkTimeout|" + kind, Message: "the other side is down",
+		Kind: n.Kind, Queue: n.Queue, Owner: n.Owner, DiedAt: diedAt, Revived: true,
+		Action: job.ActionRetried, ActedAt: r.now(), ActedBy: person.Actor,
 	})
 	same(r, "number of failures", len(r.failures(id)), 2)
 	c := r.takeID(id)
@@ -90,8 +92,8 @@ func secondDeathReopensTheEntry(r *rig) {
 	r.clock.Advance(time.Minute)
 	r.end(died(r.take(), "PermissionError", job.NonRetriable))
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
-		Job: id, Life: 2, Status: job.Pending, Reason: job.NonRetriable, Class: "PermissionError",
-		Fingerprint: "PermissionError|" + kind, Kind: kind, Queue: queue, DiedAt: r.now(),
+		Death: 2, Job: id, Life: 2, Status: job.Pending, Reason: job.NonRetriable, Class: "PermissionError", Code: "http.503",
+		Fingerprint: "PermissionError|" + kind, Message: "the other side is down", Kind: kind, Queue: queue, DiedAt: r.now(),
 	})
 	same(r, "number of dead letters", len(r.dump().Dead), 1)
 	failures := r.failures(id)
@@ -109,11 +111,14 @@ func successResolvesTheEntry(r *rig) {
 	} {
 		id := r.dead()
 		r.ok(r.retry(id))
+		r.clock.Advance(time.Minute)
 		c := r.take()
 		same(r, "status while it runs", r.letter(id).Status, job.Redriven)
 		r.end(end(c))
 		l := r.letter(id)
 		same(r, "status and life", []any{l.Status, l.Revived, l.Life}, []any{job.Resolved, true, int32(1)})
+		did := map[job.State]job.DeadAction{job.Completed: job.ActionCompleted, job.Cancelled: job.ActionCancelled}
+		same(r, "what was done and by whom", []any{l.Action, l.ActedBy, l.ActedAt}, []any{did[r.get(id).State], person.Actor, r.now()})
 		same(r, "number of failures", len(r.failures(id)), 1)
 	}
 	id := r.dead() // cancelled before the new life has begun to run
