@@ -113,8 +113,8 @@ func verdictOf(c Class) Verdict {
 // takes the most specific: marks, codes, names of types, typed evidence, texts.
 // The kind is that of the job, for rules that are limited to kinds. Classify
 // never fails, its time is bounded, and the same evidence gives the same answer.
-func (c *Classifier) Classify(e *Evidence, kind string) Classification {
-	if out, ok := c.plain(e); ok {
+func (c *Classifier) Classify(e *Evidence, kind string) (out Classification) {
+	if c.plain(e, &out) {
 		return out
 	}
 	r, _ := c.pool.Get().(*reader)
@@ -122,24 +122,22 @@ func (c *Classifier) Classify(e *Evidence, kind string) Classification {
 		r = &reader{}
 	}
 	r.start(c, e, kind)
-	out := r.classify()
+	r.classify(&out)
 	r.release()
 	c.pool.Put(r)
 	return out
 }
 
 // classify gathers hits until one is found that no later one can beat.
-func (r *reader) classify() Classification {
+func (r *reader) classify(out *Classification) {
 	r.readOwn()
 	r.readCodes()
 	r.readTyped()
 	if !r.settled() {
 		r.readTexts()
 	}
-	best := r.best()
-	out := r.classification(best)
-	r.mark(&out)
-	return out
+	r.classification(out, r.best())
+	r.mark(out)
 }
 
 // settled reports that typed evidence says so exactly what happened that the
@@ -163,18 +161,17 @@ func (r *reader) best() int {
 }
 
 // classification writes down what hit best says, and what it beat.
-func (r *reader) classification(best int) Classification {
-	out := Classification{Class: UnknownError, Hint: r.hint, Code: r.code()}
+func (r *reader) classification(out *Classification, best int) {
+	*out = Classification{Class: UnknownError, Hint: r.hint, Code: r.code()}
 	if waits := r.hint > 0 || r.e.RetryAfter > 0; best >= 0 && (!waits || r.hits[best].weight >= wFaint) {
 		h := &r.hits[best]
 		out.Class, out.Rank, out.Rule, out.Saw = h.class, h.rank, h.rule, h.saw
-		r.refine(&out, h)
-		r.beaten(&out, best)
+		r.refine(out, h)
+		r.beaten(out, best)
 	} else if waits {
 		out.Class, out.Rank, out.Rule = RateLimitExceeded, RankText, "hint"
 	}
 	out.Verdict = verdictOf(out.Class)
-	return out
 }
 
 // beaten lists the strongest hits beside best, each rule once.

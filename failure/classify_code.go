@@ -42,24 +42,25 @@ type knownErrno struct {
 
 var errnoByName, errnoByNumber = makeErrnos()
 
-func makeErrnos() (byName map[string]knownErrno, byNumber map[int64]string) {
-	byName, byNumber = map[string]knownErrno{}, map[int64]string{}
+func makeErrnos() (byName lookup[knownErrno], byNumber map[int64]string) {
+	all := map[string]knownErrno{}
+	byNumber = map[int64]string{}
 	for i := range errnoClasses {
 		e := &errnoClasses[i]
-		byName[e.name] = knownErrno{e.class, e.weight(), "errno." + e.name}
+		all[e.name] = knownErrno{e.class, e.weight(), "errno." + e.name}
 		if e.number > 0 {
 			byNumber[int64(e.number)] = e.name
 		}
 	}
-	return byName, byNumber
+	return newLookup(all), byNumber
 }
 
 // errno reads the name of an error of the operating system.
 func (r *reader) errno(name string, rank Rank, at int32, saw string, more int) bool {
-	known, ok := errnoByName[name]
-	if !ok {
+	known := errnoByName.get(name)
+	if known == nil {
 		rest, wsa := strings.CutPrefix(name, "WSA")
-		if known, ok = errnoByName[rest]; !ok || !wsa {
+		if known = errnoByName.get(rest); known == nil || !wsa {
 			return false
 		}
 	}
@@ -176,7 +177,7 @@ func (r *reader) code() string {
 	case e.GRPC != "":
 		return "grpc." + e.GRPC
 	case e.Errno != "":
-		if known, ok := errnoByName[e.Errno]; ok {
+		if known := errnoByName.get(e.Errno); known != nil {
 			return known.rule
 		}
 		return "errno." + e.Errno

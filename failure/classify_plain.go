@@ -9,62 +9,71 @@ import (
 // reset, a deadline that passed, a SQLSTATE, a status that means one thing. What
 // such a fact says, its text only repeats, so that there is no need to read it.
 
-// plain classifies evidence that is one such fact and nothing else.
-func (c *Classifier) plain(e *Evidence) (Classification, bool) {
+// plain classifies evidence that is one such fact and nothing else. It writes to
+// where the result goes: to copy it would cost as much as to find it.
+func (c *Classifier) plain(e *Evidence, out *Classification) bool {
 	if !c.direct || e.Code != "" || e.Class != "" || e.Permanent || e.Cancel || e.Dependency != "" || e.ServiceCode != "" ||
 		e.GRPC != "" || e.Exit != nil || e.Signal != "" || e.Canceled {
-		return Classification{}, false
+		return false
 	}
-	h, ok := hit{}, false
 	switch {
 	case e.SQLState != "":
-		h, ok = plainState(e)
+		return plainState(e, out) && c.builtin.quiet(e.Types, true)
 	case e.Errno != "":
-		h, ok = plainErrno(e)
+		return plainErrno(e, out) && c.builtin.quiet(e.Types, true)
 	case e.HTTPStatus != 0:
-		h, ok = plainStatus(e)
-	case e.Timeout:
-		h, ok = hit{rule: "typed.timeout", class: NetworkTimeout, rank: RankTyped, weight: wSaid}, true
+		return plainStatus(e, out) && c.builtin.quiet(e.Types, false)
+	case e.Timeout && c.builtin.quiet(e.Types, false):
+		out.is(NetworkTimeout, RankTyped, "typed.timeout")
+		return true
 	}
-	if !ok || !c.builtin.quiet(e.Types, h.rank == RankCode) {
-		return Classification{}, false
-	}
-	return Classification{Class: h.class, Verdict: verdictOf(h.class), Rank: h.rank, Rule: h.rule, Saw: h.saw, Code: h.code}, true
+	return false
 }
 
-func plainState(e *Evidence) (hit, bool) {
+// is writes down what evidence says.
+func (c *Classification) is(class Class, rank Rank, rule string) {
+	c.Class, c.Verdict, c.Rank, c.Rule = class, verdictOf(class), rank, rule
+}
+
+func plainState(e *Evidence, out *Classification) bool {
 	s, ok := sqlClassOf(e.SQLState)
 	if !ok || len(s.code) != 5 || s.weight < wStrong || e.Errno != "" || e.HTTPStatus != 0 || e.Timeout {
-		return hit{}, false
+		return false
 	}
-	return hit{rule: s.rule, class: s.class, rank: RankCode, saw: e.SQLState, code: s.rule}, true
+	out.is(s.class, RankCode, s.rule)
+	out.Saw, out.Code = e.SQLState, s.rule
+	return true
 }
 
-func plainErrno(e *Evidence) (hit, bool) {
-	known, ok := errnoByName[e.Errno]
-	if !ok || known.weight < wStrong || e.HTTPStatus != 0 || e.Timeout && !retriable(known.class) {
-		return hit{}, false
+func plainErrno(e *Evidence, out *Classification) bool {
+	known := errnoByName.get(e.Errno)
+	if known == nil || known.weight < wStrong || e.HTTPStatus != 0 || e.Timeout && !retriable(known.class) {
+		return false
 	}
-	return hit{rule: known.rule, class: known.class, rank: RankCode, saw: e.Errno, code: known.rule}, true
+	out.is(known.class, RankCode, known.rule)
+	out.Saw, out.Code = e.Errno, known.rule
+	return true
 }
 
 // plainStatus takes the statuses that texts do not refine. Others, such as 400,
 // 403, 429 and 500, stand for many things.
-func plainStatus(e *Evidence) (hit, bool) {
+func plainStatus(e *Evidence, out *Classification) bool {
 	switch e.HTTPStatus {
 	case 502, 504, 408:
 	case 503:
 		if refines503(e.Message) {
-			return hit{}, false
+			return false
 		}
 	default:
-		return hit{}, false
+		return false
 	}
 	if len(e.Details) > 0 || len(e.Stderr) > 0 {
-		return hit{}, false
+		return false
 	}
 	s, _ := statusOf(statuses, e.HTTPStatus)
-	return hit{rule: httpCode(e.HTTPStatus), class: s.class, rank: RankTyped, code: httpCode(e.HTTPStatus)}, true
+	out.is(s.class, RankTyped, httpCode(e.HTTPStatus))
+	out.Code = out.Rule
+	return true
 }
 
 // refines503 reports whether a text may say more than that a service is
@@ -84,7 +93,7 @@ func refines503(text string) bool {
 // words do.
 func (s *ruleset) quiet(types []string, coded bool) bool {
 	for _, name := range types {
-		if h, ok := goTypes[name]; ok {
+		if h := goTypes.get(name); h != nil {
 			if h.class != "" {
 				return false
 			}

@@ -263,7 +263,7 @@ func (r *reader) words(code string, rank Rank, more int) {
 }
 
 // goTypes are types of Go's library and of its best known clients.
-var goTypes = map[string]hit{
+var goTypes = newLookup(map[string]hit{
 	"io.EOF":                           {rule: "type.io.EOF", class: NetworkTimeout, weight: wWeak},
 	"io.ErrUnexpectedEOF":              {rule: "type.io.ErrUnexpectedEOF", class: NetworkTimeout, weight: wGeneric},
 	"io.ErrClosedPipe":                 {rule: "type.io.ErrClosedPipe", class: NetworkTimeout, weight: wGeneric},
@@ -312,11 +312,12 @@ var goTypes = map[string]hit{
 	"pq.Error":                         {},
 	"mysql.MySQLError":                 {},
 	"context.deadlineExceededError":    {},
-}
+})
 
 // typeName reads the name of an error type of any language.
 func (r *reader) typeName(name string) {
-	if h, ok := goTypes[name]; ok {
+	if known := goTypes.get(name); known != nil {
+		h := *known
 		h.rank, h.saw = RankType, name
 		r.add(h)
 		return

@@ -107,8 +107,7 @@ func (e *Evidence) read(err error) bool {
 	case syscall.Errno:
 		e.readErrno(err)
 	default:
-		t := reflect.TypeOf(err)
-		return t != wrapType && e.readShape(err, shapeOf(t))
+		return e.readShape(err, shapeOf(reflect.TypeOf(err)))
 	}
 	return true
 }

@@ -4,12 +4,14 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // shape is what the type of an error says, before one looks at the error: the
 // name that it goes by, and which of its methods and fields to ask.
 type shape struct {
+	of     uintptr  // where the type is, which no other is
 	names  []string // the one for Types; nil where it says nothing
 	has    ability
 	adapts []adapter
@@ -47,12 +49,26 @@ const (
 // entries as the program has types of errors.
 var shapes sync.Map // reflect.Type to *shape
 
-// shapeOf returns the shape of errors of type t, of which err is one.
+// latest has the shape that was asked for last, for each of some types: nearly
+// always the one that is asked for next.
+var latest [latestShapes]atomic.Pointer[shape]
+
+const latestShapes = 64
+
+// shapeOf returns the shape of errors of type t.
 func shapeOf(t reflect.Type) *shape {
-	if s, ok := shapes.Load(t); ok {
-		return s.(*shape)
+	of := reflect.ValueOf(t).Pointer()
+	at := &latest[of/latestShapes%latestShapes] // types are some dozens of bytes long
+	if s := at.Load(); s != nil && s.of == of {
+		return s
 	}
-	s, _ := shapes.LoadOrStore(t, newShape(t))
+	s, ok := shapes.Load(t)
+	if !ok {
+		made := newShape(t)
+		made.of = of
+		s, _ = shapes.LoadOrStore(t, made)
+	}
+	at.Store(s.(*shape))
 	return s.(*shape)
 }
 

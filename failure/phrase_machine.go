@@ -122,7 +122,7 @@ const (
 )
 
 // bitOf gives each word one of the other bits.
-func bitOf(word int32) uint64 { return 1 << (spread(uint64(word)) % wordBits) }
+func bitOf(word int32) uint64 { return 1 << (spread(uint64(word)) >> 32 * wordBits >> 32) }
 
 // reach is how many words a gap spans, roughly: a symbol has the bits of what is
 // within each reach of it.

@@ -29,14 +29,17 @@ func (b *builder) freezeStarts(m *machine) {
 		}
 		words := b.taken(s)
 		more, at := b.split(s.to, len(words), &total)
+		var e entry
+		if at > 0 {
+			e = b.entry(at)
+			e.order = int32(order)
+		}
 		for _, w := range words {
 			for _, p := range more {
 				p.order = int32(order)
 				pairs[w] = append(pairs[w], p)
 			}
 			if at > 0 {
-				e := b.entry(at)
-				e.order = int32(order)
 				m.starts[w].entries = append(m.starts[w].entries, e)
 			}
 		}

@@ -97,7 +97,7 @@ func errnoPhrases() []rule {
 	var all []rule
 	for i := range errnoClasses {
 		e := &errnoClasses[i]
-		all = append(all, rule{id: errnoByName[e.name].rule, class: e.class, weight: e.weight(), trait: readName, phrases: e.name})
+		all = append(all, rule{id: errnoByName.get(e.name).rule, class: e.class, weight: e.weight(), trait: readName, phrases: e.name})
 	}
 	return all
 }

@@ -29,13 +29,15 @@ func (e *Evidence) walk(err error, guarded bool) {
 		if n >= 2*len(recent) && isPointer(node) && slices.Contains(recent[:], node) {
 			continue // a cycle, as clients of Google's APIs make one
 		}
-		recent[n%len(recent)] = node
+		if n >= len(recent) {
+			recent[n%len(recent)] = node
+		}
 		depth, says := len(stack), true
 		if guarded {
 			guard(func() { says = e.read(node) })
 			guard(func() { stack = pushCauses(stack, node) })
 		} else {
-			says = e.read(node)
+			says = reflect.TypeOf(node) != wrapType && e.read(node)
 			stack = pushCauses(stack, node)
 		}
 		if says && len(stack) == depth {
