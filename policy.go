@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/job"
@@ -139,60 +137,6 @@ func (c *Client) tellFailed(id string, p *policy.Policy, a *policy.Admission) {
 	}
 }
 
-// now returns the time by the client's clock.
-func (c *Config) now() time.Time {
-	if c.Clock == nil {
-		return time.Now()
-	}
-	return c.Clock.Now()
-}
-
-// How often the same is told, and of how many things it is known when they were: what
-// is beyond is told together.
-const (
-	toldEvery = time.Minute
-	toldMax   = 200
-)
-
-// told knows what was told lately. It is safe for concurrent use.
-type told struct {
-	mu   sync.Mutex
-	hash string // of the policy that it is about
-	last map[string]*telling
-}
-
-// telling is when something was told last, and how often it was not since then.
-type telling struct {
-	at   time.Time
-	more int
-}
-
-// again reports whether what happens now under a policy is to be told, and how often
-// it was not since the last time.
-func (t *told) again(now time.Time, hash, what string) (since int, tell bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.hash != hash || t.last == nil {
-		t.hash, t.last = hash, map[string]*telling{}
-	}
-	last, known := t.last[what]
-	if !known && len(t.last) >= toldMax {
-		what = "" // no text of a problem
-		last, known = t.last[what]
-	}
-	switch {
-	case !known:
-		t.last[what] = &telling{at: now}
-		return 0, true
-	case now.Sub(last.at) < toldEvery:
-		last.more++
-		return 0, false
-	}
-	since = last.more
-	last.at, last.more = now, 0
-	return since, true
-}
-
 // heldError is the end of a run that a rule did not let begin.
 type heldError struct {
 	hold  *policy.Hold
@@ -209,6 +153,9 @@ func (e *heldError) Error() string {
 func (c *Client) admitting(h *handler) func(context.Context, *engine.Run) error {
 	return func(ctx context.Context, r *engine.Run) error {
 		a := c.admit(c.Policy(), &r.Claim)
+		if a != nil && a.Would != nil && a.Would.Hold != nil {
+			c.config.Logger.InfoContext(ctx, "rules of the policy would hold the job, but it only observes", "job", r.Claim.ID.String(), "rules", a.Rules)
+		}
 		if a != nil && a.Hold != nil {
 			released, err := c.released(ctx, &r.Claim)
 			if err != nil {

@@ -452,3 +452,28 @@ type odd struct{}
 
 func (odd) Match(a *policy.Attrs) (bool, error) { return false, fmt.Errorf("n is %v", a.Values["n"]) }
 func (odd) String() string                      { return "odd" }
+
+// A policy that only observes holds nobody and sends nobody elsewhere.
+//
+// proves: R8
+func TestR8_AnObservedPolicyLetsJobsRun(t *testing.T) {
+	t.Parallel()
+	rules := []policy.RuleSpec{
+		{Name: "long", When: longer{From: 1}, Queue: "high-memory", Overrides: map[string]string{"model": "flash"}},
+		{Name: "too-long", When: longer{From: 2}, Hold: &policy.Hold{Message: "Please contact support"}},
+	}
+	for mode, want := range map[policy.Mode]job.State{policy.Observe: job.Completed, policy.Enforce: job.Dead} {
+		p := policyOf(t, policy.Spec{Name: "watching", Rules: rules, Rollout: policy.Rollout{Mode: mode}})
+		e := engineWith(t, p, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+			if j.Overrides != nil || j.Queue != redrive.DefaultQueue {
+				t.Errorf("runs in queue %q with %v", j.Queue, j.Overrides)
+			}
+			return nil
+		})
+		id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": 3}}))
+		e.Work()
+		if j := get(t, e, id); j.State != want || (j.Queue == redrive.DefaultQueue) != (mode == policy.Observe) {
+			t.Errorf("mode %v: %v in queue %q", mode, j.State, j.Queue)
+		}
+	}
+}

@@ -182,6 +182,7 @@ type ruling struct {
 	Priority  int               `json:"priority,omitempty"`
 	Overrides map[string]string `json:"overrides,omitempty"`
 	Failed    []string          `json:"failed_rules,omitempty"`
+	Would     string            `json:"rules_would,omitempty"` // where the policy only observes
 	Decision  json.RawMessage   `json:"decision,omitempty"`
 	Facts     []policy.Fact     `json:"facts,omitempty"`
 	Draw      *drawRange        `json:"draw,omitempty"`
@@ -202,6 +203,30 @@ type drawRange struct {
 // middle is the draw that stands for all, and almostOne the largest.
 const middle, almostOne = 0.5, 1 - 1.0/(1<<53)
 
+// wouldDo tells what rules would do if the policy did more than observe.
+func wouldDo(a *policy.Admission) string {
+	if a == nil {
+		return ""
+	}
+	var does []string
+	if a.Hold != nil {
+		does = append(does, "hold the job before it runs")
+	}
+	if a.Queue != "" {
+		does = append(does, "send it to queue "+a.Queue)
+	}
+	if a.Priority > 0 {
+		does = append(does, fmt.Sprintf("give it priority %d", a.Priority))
+	}
+	for _, key := range sortedKeys(a.Overrides) {
+		does = append(does, "hand "+key+"="+a.Overrides[key]+" to the handler")
+	}
+	if len(does) == 0 {
+		return ""
+	}
+	return strings.Join(does, ", ") + "; the policy only observes"
+}
+
 func (q *question) rule(p *policy.Policy) ruling {
 	a := ruling{Kind: q.kind}
 	admission := p.Admit(&policy.Job{
@@ -212,6 +237,7 @@ func (q *question) rule(p *policy.Policy) ruling {
 		for _, problem := range admission.Failed {
 			a.Failed = append(a.Failed, problem.String())
 		}
+		a.Would = wouldDo(admission.Would)
 		if admission.Hold != nil {
 			a.Attempt, a.Users = 1, admission.Hold.Message
 			a.Held = "a rule holds the job before it runs, until a person decides: " + strings.Join(admission.Rules, ", ")
@@ -312,6 +338,7 @@ func (p *page) ruling(a *ruling) {
 	for _, key := range sortedKeys(a.Overrides) {
 		lines.add("override", key+"="+a.Overrides[key])
 	}
+	lines.add("rules would", a.Would)
 	for _, problem := range a.Failed {
 		lines.add("rule failed", problem)
 	}

@@ -28,6 +28,9 @@ type Admission struct {
 	// Failed are rules whose condition could not be evaluated, with the reason.
 	// They do not match.
 	Failed []Problem
+	// Would is what the rules would do where the policy only observes the kind: then
+	// nothing of it stands above. Nil where they act.
+	Would *Admission
 
 	matched []*rule
 }
@@ -69,7 +72,8 @@ func (p *Policy) HasRules(kind string) bool { return p.table(kind).rules }
 // does not match. Attributes that are no JSON object, or are longer than AttrsMax,
 // count as none. But a rule that would hold the job holds it in both cases: a person
 // can release what should have run, and nobody can take back what should not have.
-// It gives nil when no rule matches and none failed.
+// Where the policy only observes the kind, nothing of this acts. It gives nil when no
+// rule matches and none failed.
 func (p *Policy) Admit(j *Job) *Admission {
 	if !p.HasRules(j.Kind) {
 		return nil
@@ -101,6 +105,11 @@ func (p *Policy) Admit(j *Job) *Admission {
 	}
 	if a.Rules == nil && a.Failed == nil {
 		return nil
+	}
+	if p.table(j.Kind).observed {
+		would := a
+		a.Would = &would
+		a.Queue, a.Priority, a.Overrides, a.Hold = "", 0, nil, nil
 	}
 	return &a
 }

@@ -84,6 +84,7 @@ type kindTable struct {
 	baseline *plan
 	schedule *Schedule
 	rules    bool // some rule may match
+	observed bool // the rules do not act
 }
 
 func (t *kindTable) plan(c failure.Class) *plan {
@@ -150,6 +151,7 @@ func (p *Policy) compileKind(kind string) *kindTable {
 		classes:  make(map[failure.Class]*plan, len(p.chains)),
 		schedule: p.scheduleOf(kind),
 		rules:    slices.ContainsFunc(p.rules, func(r rule) bool { return r.serves(kind) }),
+		observed: p.observes(kind, nil),
 	}
 	for c := range p.chains {
 		t.classes[c] = p.compilePlan(kind, c)

@@ -117,6 +117,27 @@ func TestR8_R2_AJobsOwnSettingsActWhereThePolicyObserves(t *testing.T) {
 	}
 }
 
+// Before a job runs nothing is known of classes: where a kind is observed, rules
+// neither move nor hold its jobs nor hand anything to the handler.
+//
+// proves: R8
+func TestR8_RulesDoNotActWhereThePolicyObserves(t *testing.T) {
+	t.Parallel()
+	s := observing(func(r *policy.Rollout) { r.Kinds, r.Enforce = []string{"upload"}, []failure.Class{failure.Panic} })
+	s.Rules = []policy.RuleSpec{{Name: "rule", When: always{}, Queue: "q", Priority: 4, Overrides: map[string]string{"a": "b"}, Hold: &policy.Hold{Message: "m"}}}
+	p := compile(t, s)
+	acts := func(a *policy.Admission) bool {
+		return a.Queue == "q" && a.Priority == 4 && a.Overrides["a"] == "b" && a.Hold != nil
+	}
+	if a := p.Admit(&policy.Job{Kind: "upload"}); !acts(a) || a.Would != nil {
+		t.Errorf("enforced: %+v", a)
+	}
+	a := p.Admit(&policy.Job{Kind: "render"})
+	if a.Queue != "" || a.Priority != 0 || a.Overrides != nil || a.Hold != nil || a.Would == nil || !acts(a.Would) || len(a.Rules) != 1 {
+		t.Errorf("observed: %+v", a)
+	}
+}
+
 // Without a baseline the schedule acts that was there before.
 //
 // proves: R8
