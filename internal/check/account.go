@@ -113,6 +113,9 @@ func crashLimit(l Limits) int32 {
 
 func errorKept(x *index, broken func(job.ID, string, ...any)) {
 	for _, p := range x.jobs {
+		if p.row() == nil && x.gone(p) || x.Retention {
+			continue // the records went with the job, or before it
+		}
 		kept := make(map[job.Token]*job.Failure)
 		for _, f := range p.failures {
 			if kept[f.Token] != nil {
@@ -172,6 +175,7 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 	for _, a := range x.Dump.Audit {
 		rows[a.Action+" "+a.Target]++
 	}
+	inSteps := int64(0) // retries that were not asked for by id
 	for _, p := range x.jobs {
 		if len(p.events) == 0 {
 			continue
@@ -187,12 +191,17 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 				stopped = true
 			}
 		}
-		if n := rows["job.retry "+p.id.String()]; n != retries {
+		if n := rows["job.retry "+p.id.String()]; n > retries {
 			broken(p.id, "was retried by hand %d times and has %d audit rows", retries, n)
+		} else {
+			inSteps += int64(retries - n)
 		}
 		if n := rows["job.cancel "+p.id.String()]; n < asked || stopped && n == 0 {
 			broken(p.id, "was cancelled and has %d audit rows", n)
 		}
+	}
+	if n := x.stepsDone("dead_letter.retry") + x.stepsDone("redrive.release"); n != inSteps {
+		broken(0, "%d jobs were retried in bulk, the audit rows of the steps say %d", inSteps, n)
 	}
 }
 

@@ -42,6 +42,11 @@ const (
 	ErrorKept Invariant = "ErrorKept"
 	// NoSilentDrop: no row vanishes and nothing is trimmed.
 	NoSilentDrop Invariant = "NoSilentDrop"
+	// DeadConservation: every job that died has its entry, in the status that what
+	// was done to it makes, or was removed by somebody who is on record.
+	DeadConservation Invariant = "DeadConservation"
+	// RedriveNumbers: what a redrive counts fits together and fits the audit.
+	RedriveNumbers Invariant = "RedriveNumbers"
 	// AuditComplete: one audit row for each action of a person.
 	AuditComplete Invariant = "AuditComplete"
 	// SoundStore: the file is whole and every derived figure agrees with what
@@ -86,6 +91,8 @@ func judges() []judge {
 		{BoundedRetry, boundedRetry},
 		{ErrorKept, errorKept},
 		{NoSilentDrop, noSilentDrop},
+		{DeadConservation, deadConservation},
+		{RedriveNumbers, redriveNumbers},
 		{AuditComplete, auditComplete},
 		{SoundStore, soundStore},
 		{EventualProgress, eventualProgress},

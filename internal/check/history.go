@@ -21,6 +21,8 @@ type History struct {
 	// Integrity is what the store's own check of its file complains about.
 	Integrity []string
 	Limits    map[string]Limits // by kind
+	// Retention says that ended jobs were removed after a time.
+	Retention bool
 	// Drained says that the faults stopped and everything had time to end: no
 	// job may be live any more.
 	Drained bool

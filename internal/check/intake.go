@@ -17,6 +17,7 @@ func noLostEnqueue(x *index, broken func(job.ID, string, ...any)) {
 		}
 		row := x.row(e.ID)
 		switch {
+		case row == nil && x.gone(x.byID[e.ID]):
 		case row == nil:
 			broken(e.ID, "submission %q was acknowledged and the job is nowhere", e.Name)
 		case !e.Existing && row.Correlation != "" && row.Correlation != e.Name:
@@ -142,7 +143,7 @@ func noSilentDrop(x *index, broken func(job.ID, string, ...any)) {
 	for _, p := range x.jobs {
 		row := p.row()
 		if row == nil {
-			if len(p.events) > 0 {
+			if len(p.events) > 0 && !x.gone(p) {
 				broken(p.id, "has %d events and is nowhere", len(p.events))
 			}
 			continue

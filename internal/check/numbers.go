@@ -23,7 +23,7 @@ func Count(h *History) Numbers {
 	for i := range h.Enqueues {
 		if e := &h.Enqueues[i]; e.Answer == Written {
 			n.Acknowledged++
-			if x.row(e.ID) == nil {
+			if x.row(e.ID) == nil && !x.gone(x.byID[e.ID]) {
 				n.Lost++
 			}
 		}

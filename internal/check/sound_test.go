@@ -26,6 +26,11 @@ const (
 	unwanted                     // cancelled while it waited
 	stopped                      // cancelled while it ran
 	late                         // past its deadline before it could start
+	returned                     // died, and was brought back by a redrive
+	bulky                        // died, was retried with all of its group, completed
+	aside                        // died and was ignored
+	purged                       // died, was resolved and removed
+	last       = purged
 )
 
 const (
@@ -41,6 +46,8 @@ type recorder struct {
 	ctx context.Context
 	now time.Time
 	h   check.History
+
+	worked bool // once
 }
 
 // sound returns a history without a fault in which every kind of end occurs.
@@ -53,7 +60,7 @@ func sound(t *testing.T) *check.History {
 	_, err := r.ReserveIDs(r.ctx, 100)
 	r.ok(err)
 
-	for id := plain; id <= late; id++ {
+	for id := plain; id <= last; id++ {
 		r.submit(id)
 	}
 	r.h.Enqueues[unsure-1].Answer = check.Unknown
@@ -70,6 +77,8 @@ func sound(t *testing.T) *check.History {
 	_, err = r.Rescue(r.ctx, 10)
 	r.ok(err)
 	r.end(claims[orphan], success) // too late
+	r.work()
+	r.people()
 	r.work()
 	dump, err := r.Dump(r.ctx)
 	r.ok(err)
@@ -166,6 +175,35 @@ var (
 	held        = job.Outcome{Cause: job.Held, To: job.Dead, Reason: job.ManualReview}
 )
 
+// died1 is the plan of a job whose first run is its end.
+var died1 = []job.Outcome{died}
+
+// people do with dead letters what can be done.
+func (r *recorder) people() {
+	act := func(do store.Act, id job.ID) {
+		answer, err := r.Act(r.ctx, person, store.Action{Do: do, IDs: []job.ID{id}})
+		r.ok(err)
+		r.ok(answer.Errors[0])
+	}
+	act(store.ActIgnore, aside)
+	act(store.ActResolve, purged)
+	act(store.ActPurge, purged)
+
+	all := store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{Group: "boom|" + bulky.String()}}
+	frozen, err := r.Preview(r.ctx, all)
+	r.ok(err)
+	all.Through = frozen.Through
+	_, err = r.Act(r.ctx, person, all)
+	r.ok(err)
+
+	_, err = r.StartRedrive(r.ctx, person, store.RedriveSpec{
+		Filter: store.DeadFilter{Group: "boom|" + returned.String()}, Through: frozen.Through, Total: 1,
+	})
+	r.ok(err)
+	_, err = r.StepRedrives(r.ctx, 10)
+	r.ok(err)
+}
+
 // end hands in the outcome of a run and notes the answer.
 func (r *recorder) end(c job.Claim, o job.Outcome) {
 	o.ID, o.Token = c.ID, c.Token
@@ -196,12 +234,16 @@ func (r *recorder) work() {
 		patient: {snoozed, deferred},
 		stopped: {cancelled},
 	}
+	if !r.worked {
+		plan[returned], plan[bulky], plan[aside], plan[purged] = died1, died1, died1, died1
+	}
+	r.worked = true
 	for {
 		claims := r.claim(0)
 		if len(claims) == 0 {
 			return
 		}
-		for id := plain; id <= late; id++ {
+		for id := plain; id <= last; id++ {
 			c, ok := claims[id]
 			if !ok {
 				continue
