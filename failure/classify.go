@@ -61,12 +61,13 @@ type hit struct {
 	at     int32 // where in the text; later ones are nearer to the cause
 	order  int32 // of a policy's own phrase or pattern, from 1: where it is written; 0 else
 	trait  trait
+	final  bool // of a class that must not be retried, see add
 }
 
 // score orders hits: of one weight those that must not be retried come first,
 // because another attempt of them is lost, and of the rest the later.
 func (h *hit) score() int {
-	if h.class != UnknownError && !retriable(h.class) {
+	if h.final {
 		return h.weight + failFast
 	}
 	return h.weight
@@ -180,10 +181,10 @@ func (r *reader) beaten(out *Classification, best int) {
 		next := -1
 		for i := range r.hits {
 			h := &r.hits[i]
-			if i == best || h.rule == out.Rule || h.weight <= 0 || named3(out.Beat[:n], h.rule) {
-				continue
+			if i == best || h.weight <= 0 || next >= 0 && !h.beats(&r.hits[next]) {
+				continue // numbers are compared before names
 			}
-			if next < 0 || h.beats(&r.hits[next]) {
+			if h.rule != out.Rule && !named3(out.Beat[:n], h.rule) {
 				next = i
 			}
 		}

@@ -67,6 +67,7 @@ func (r *reader) doubted(class Class) int {
 
 func (r *reader) add(h hit) {
 	if h.class != "" && len(r.hits) < hitsMax {
+		h.final = h.class != UnknownError && !retriable(h.class)
 		r.hits = append(r.hits, h)
 	}
 }

@@ -265,8 +265,27 @@ func isScheme(word string) bool {
 	if len(word) < 3 || len(word) > 9 {
 		return false
 	}
-	switch lower(word[0]) {
-	case 'b', 't', 'a', 'n', 's', 'k':
+	switch last := lower(word[len(word)-1]); lower(word[0]) { // most words are none by these two
+	case 'b':
+		if last != 'r' && last != 'c' {
+			return false
+		}
+	case 't':
+		if last != 'n' {
+			return false
+		}
+	case 'a', 'k':
+		if last != 'y' {
+			return false
+		}
+	case 'n':
+		if last != 'e' && last != 'm' {
+			return false
+		}
+	case 's':
+		if last != 's' {
+			return false
+		}
 	default:
 		return false
 	}

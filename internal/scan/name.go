@@ -86,9 +86,12 @@ func (s *scanner) identifier(i int) int {
 	for {
 		j := i
 		var mask class
-		for j < len(s.text) && classOf[s.text[j]]&cAlnum != 0 {
-			mask |= classOf[s.text[j]]
-			j++
+		for ; j < len(s.text); j++ {
+			c := classOf[s.text[j]]
+			if c&cAlnum == 0 {
+				break
+			}
+			mask |= c
 		}
 		if s.is(j)&cHigh != 0 && s.contraction(j) == 0 && s.letterAt(j) {
 			return s.foreign(i)
@@ -101,7 +104,7 @@ func (s *scanner) identifier(i int) int {
 		}
 		switch {
 		case mask&cDigit == 0:
-			j = s.letters(i, j)
+			j = s.letters(i, j, mask)
 		case mask&cLetter == 0:
 			s.digits(i, j, !first)
 		default:
@@ -137,7 +140,7 @@ func (s *scanner) mixed(i, j int) int {
 		s.add(ID, i, j)
 	case isDigit(s.text[i]) && m.groups == 1 && j-rest <= unitMax:
 		s.digits(i, rest, false)
-		return s.letters(rest, j)
+		return s.letters(rest, j, cLetter)
 	case isDigit(s.text[i]):
 		if !s.duration(i, j) {
 			s.add(ID, i, j)
@@ -147,7 +150,7 @@ func (s *scanner) mixed(i, j int) int {
 	case m.groups == 1 && m.digits <= 6 && (rest == j || s.wordAt(rest, j)):
 		s.codeWord(i, rest, i+m.firstDigit)
 		if rest < j {
-			return s.letters(rest, j)
+			return s.letters(rest, j, cLetter)
 		}
 	default:
 		s.add(ID, i, j)
@@ -198,7 +201,7 @@ func (s *scanner) codeWord(i, j, firstDigit int) {
 	from := i
 	for k := firstDigit - 1; k > i+1; k-- {
 		if classOf[s.text[k]]&cUpper != 0 && classOf[s.text[k-1]]&cLower != 0 {
-			s.letters(i, k)
+			s.letters(i, k, cLetter)
 			from = k
 			break
 		}

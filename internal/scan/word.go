@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"encoding/binary"
 	"unicode"
 	"unicode/utf8"
 )
@@ -17,8 +18,8 @@ type stem struct {
 }
 
 const (
-	hashStart = 14695981039346656037 // FNV-1a of 64 bits
-	hashPrime = 1099511628211
+	hashStart = 14695981039346656037 // of FNV-1a of 64 bits
+	hashPrime = 0x9e3779b97f4a7c15   // odd, with ones all over it
 )
 
 func (w *stem) put(b byte) {
@@ -48,7 +49,18 @@ func (w *stem) sum(plain bool) uint64 {
 	case plain:
 		w.cut()
 	}
-	return hashBytes(hashStart, w.buf[:w.n])
+	return w.hashShort()
+}
+
+// hashShort returns the hash of a word that is not long, eight letters at a time.
+func (w *stem) hashShort() uint64 {
+	clear(w.buf[w.n:min(len(w.buf), (w.n+7)&^7)]) // the endings that were cut off
+	h := hashStart ^ uint64(w.n)
+	for i := 0; i < w.n; i += 8 {
+		h = (h ^ binary.LittleEndian.Uint64(w.buf[i:i+8])) * hashPrime
+		h ^= h >> 32
+	}
+	return h
 }
 
 func hashBytes(h uint64, bytes []byte) uint64 {
@@ -163,6 +175,17 @@ func (s *scanner) word(start, end int, plain bool) {
 	s.addWord(start, end, w.sum(plain))
 }
 
+// small adds one word of small letters.
+func (s *scanner) small(start, end int) {
+	if end-start > stemMax {
+		s.word(start, end, true)
+		return
+	}
+	var w stem
+	w.n = copy(w.buf[:], s.text[start:end])
+	s.addWord(start, end, w.sum(true))
+}
+
 // contracted adds a word with an apostrophe, which does not count.
 func (s *scanner) contracted(start, end int) {
 	var w stem
@@ -182,9 +205,14 @@ func (s *scanner) addWord(start, end int, hash uint64) {
 // letters adds the words of a run of ASCII letters: it is cut where small
 // letters are followed by a capital, and before the last of several capitals
 // that small letters follow. A single letter in front stays with the rest, as
-// in gRPC and OAuth, and so does the s of URLs.
-func (s *scanner) letters(start, end int) int {
+// in gRPC and OAuth, and so does the s of URLs. mask has the classes of the
+// letters.
+func (s *scanner) letters(start, end int, mask class) int {
 	last := end + s.contraction(end)
+	if mask&cUpper == 0 && last == end { // nothing to cut and nothing to make small: most words
+		s.small(start, end)
+		return end
+	}
 	from := start
 	for i := start + 1; i < end; i++ {
 		if classOf[s.text[i]]&cUpper == 0 {
