@@ -199,3 +199,11 @@ rules:
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// What a policy file may be when it is written out is what a store keeps.
+func TestAPolicyThatIsReadCanBeKept(t *testing.T) {
+	t.Parallel()
+	if policyfile.RenderedMax != store.PolicyBodyMax {
+		t.Errorf("a file may become %d bytes, a store keeps %d", policyfile.RenderedMax, store.PolicyBodyMax)
+	}
+}
