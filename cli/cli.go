@@ -18,7 +18,7 @@ import (
 
 const description = `Durable jobs in one SQLite file. Commands of redrive.yaml run them; what failed is kept and explained.
 
-Exit codes: 0 done, 1 error, 2 wrong usage, 3 stopped and work was left to others, 4 not found, 5 conflict.`
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 stopped and work was left, 4 not found, 5 conflict.`
 
 // grammar is the command line.
 type grammar struct {
@@ -27,9 +27,11 @@ type grammar struct {
 	Work    workCmd    `cmd:"" help:"Run jobs, with the commands of the configuration."`
 	Jobs    jobsCmd    `cmd:"" help:"List, show, cancel and retry jobs."`
 	Explain explainCmd `cmd:"" help:"Tell why: of a job, or of an error without any job."`
+	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"List, show, bring back and close dead letters: jobs that failed for good."`
 	Policy  policyCmd  `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
 	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
 	Events  eventsCmd  `cmd:"" help:"Print what happened, as JSON lines."`
+	Audit   auditCmd   `cmd:"" help:"Print what people did, and redrives and retention."`
 	Doctor  doctorCmd  `cmd:"" help:"Examine the database."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
 	Config  configCmd  `cmd:"" help:"Check the configuration."`
@@ -81,14 +83,9 @@ func (a *app) run(ctx context.Context, args []string) error {
 	}
 	var g grammar
 	helped := false
-	parser, err := kong.New(&g,
-		kong.Name("redrive"), kong.Description(description),
-		kong.Vars{"pageMax": strconv.Itoa(job.PageMax)},
-		kong.Writers(a.stdout, a.stderr), kong.Exit(func(int) { helped = true }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-	)
+	parser, err := newParser(&g, kong.Writers(a.stdout, a.stderr), kong.Exit(func(int) { helped = true }))
 	if err != nil {
-		return err // a mistake in the grammar, which every test would meet
+		return err
 	}
 	parsed, err := parser.Parse(args)
 	if helped {
@@ -100,6 +97,16 @@ func (a *app) run(ctx context.Context, args []string) error {
 	a.globals = g.globals
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	return parsed.Run(a)
+}
+
+// newParser reads the command line into g. An error is a mistake in the grammar,
+// which every test would meet.
+func newParser(g *grammar, more ...kong.Option) (*kong.Kong, error) {
+	return kong.New(g, append(more,
+		kong.Name("redrive"), kong.Description(description),
+		kong.Vars{"pageMax": strconv.Itoa(job.PageMax)},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)...)
 }
 
 // helpFor names the call that explains what was used wrongly.

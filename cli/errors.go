@@ -17,7 +17,7 @@ const (
 	codeOK       exitCode = 0
 	codeError    exitCode = 1
 	codeUsage    exitCode = 2 // the command line is wrong
-	codeReturned exitCode = 3 // stopped, and work was handed back
+	codeReturned exitCode = 3 // stopped, and work was left
 	codeNotFound exitCode = 4
 	codeConflict exitCode = 5 // the thing is in a state that does not allow it
 )
@@ -93,7 +93,7 @@ func codeOf(err error) exitCode {
 		return codeUsage
 	}
 	switch {
-	case errors.As(err, new(*returnedError)):
+	case errors.As(err, new(*returnedError)), errors.As(err, new(*interruptedError)):
 		return codeReturned
 	case errors.Is(err, store.ErrNotFound):
 		return codeNotFound

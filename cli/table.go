@@ -16,8 +16,9 @@ type column struct {
 // table prints rows under titles, aligned. Cells are cleaned. Without a terminal
 // (columns 0) nothing is shortened.
 type table struct {
-	columns []column
-	rows    [][]string
+	columns  []column
+	rows     [][]string
+	untitled bool // goes on below rows that have their titles
 }
 
 const columnGap = "  "
@@ -42,7 +43,9 @@ func (t *table) print(w io.Writer, terminal style) {
 	for i, c := range t.columns {
 		titles[i] = c.title
 	}
-	fmt.Fprintln(w, terminal.faint(t.line(titles, widths)))
+	if !t.untitled {
+		fmt.Fprintln(w, terminal.faint(t.line(titles, widths)))
+	}
 	for _, row := range t.rows {
 		fmt.Fprintln(w, t.line(row, widths))
 	}

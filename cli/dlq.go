@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+type dlqCmd struct {
+	List    dlqListCmd    `cmd:"" help:"List dead letters, newest first."`
+	Show    dlqShowCmd    `cmd:"" help:"Show everything about a dead letter: why, what was tried and done, what to do."`
+	Groups  dlqGroupsCmd  `cmd:"" help:"List dead letters by root cause."`
+	Stats   dlqStatsCmd   `cmd:"" help:"Count dead letters, and judge how well retries do."`
+	Retry   dlqRetryCmd   `cmd:"" help:"Give dead jobs a new life, at once."`
+	Redrive dlqRedriveCmd `cmd:"" help:"Bring many jobs back in steps: a few first, then more and more."`
+	Resolve dlqResolveCmd `cmd:"" help:"Close dead letters."`
+	Ignore  dlqIgnoreCmd  `cmd:"" help:"Put dead letters aside, for good or for a while."`
+	Reopen  dlqReopenCmd  `cmd:"" help:"Make resolved and ignored dead letters pending again."`
+	Purge   dlqPurgeCmd   `cmd:"" help:"Remove resolved and ignored dead letters with their jobs."`
+	Export  dlqExportCmd  `cmd:"" help:"Write dead letters as CSV or JSON lines."`
+}
+
+// statusFlag is a status on the command line.
+type statusFlag job.Status
+
+var statuses = [...]job.Status{job.Pending, job.Redriven, job.Resolved, job.Ignored}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *statusFlag) UnmarshalText(text []byte) error {
+	words := make([]string, len(statuses))
+	for i, status := range statuses {
+		if words[i] = status.String(); words[i] == string(text) {
+			*s = statusFlag(status)
+			return nil
+		}
+	}
+	return fmt.Errorf("%s", unknown("status", string(text), words))
+}
+
+// reasons are all reasons for which a job can be dead.
+var reasons = [...]job.Reason{
+	job.NonRetriable, job.MaxRetries, job.Stalled, job.DeadlineOver, job.MaxCost, job.HintTooLong, job.ManualReview,
+}
+
+// deadFlags select dead letters, alike in all commands.
+type deadFlags struct {
+	Status  []statusFlag `placeholder:"STATUS,..." help:"pending, retried, resolved or ignored."`
+	Reason  string       `placeholder:"REASON" help:"Why they are dead, such as max_retries_exceeded."`
+	Class   string       `placeholder:"CLASS" help:"Class of the failure, such as NetworkTimeout."`
+	Kind    string       `placeholder:"NAME" help:"Of this kind."`
+	Queue   string       `placeholder:"NAME" help:"Of this queue."`
+	Owner   string       `placeholder:"NAME" help:"Of this owner."`
+	Group   string       `placeholder:"GROUP" help:"Of this root cause: a group's name, or its beginning."`
+	Since   string       `placeholder:"WHEN" help:"Died at or after then: a time such as 2026-01-31T18:00, or so long ago, such as 2h or 3d."`
+	Until   string       `placeholder:"WHEN" help:"Died before then, in the same forms."`
+	Text    string       `placeholder:"TEXT" help:"With this in the message, in whatever case."`
+	Redrive int64        `placeholder:"N" help:"Brought back last by this redrive."`
+}
+
+func (f *deadFlags) isZero() bool { return reflect.ValueOf(*f).IsZero() }
+
+// filter reads the flags. The store is asked for the group's whole name.
+func (f *deadFlags) filter(ctx context.Context, a *app, st store.DeadLetters) (store.DeadFilter, error) {
+	filter := store.DeadFilter{
+		Reason: job.Reason(f.Reason), Class: f.Class, Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Text: f.Text, Redrive: f.Redrive,
+	}
+	for _, s := range f.Status {
+		filter.Statuses = append(filter.Statuses, job.Status(s))
+	}
+	if f.Reason != "" && !slices.Contains(reasons[:], filter.Reason) {
+		return filter, usagef("--reason: %s; --note says why you do something", unknown("reason", f.Reason, words(reasons[:])))
+	}
+	var err error
+	now := a.now()
+	if filter.Since, err = past("--since", f.Since, now); err != nil {
+		return filter, err
+	}
+	if filter.Until, err = past("--until", f.Until, now); err != nil {
+		return filter, err
+	}
+	if err := filter.Validate(); err != nil {
+		return filter, &usageError{err}
+	}
+	if f.Group != "" {
+		if filter.Group, err = findGroup(ctx, st, f.Group); err != nil {
+			return filter, err
+		}
+	}
+	return filter, nil
+}
+
+func words[S ~string](list []S) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}
+
+// filterText says in words what a filter selects; "" is everything.
+func filterText(f *store.DeadFilter) string {
+	var parts []string
+	add := func(label, text string) {
+		if text != "" {
+			parts = append(parts, label+" "+text)
+		}
+	}
+	var named []string
+	for _, s := range f.Statuses {
+		named = append(named, s.String())
+	}
+	add("status", strings.Join(named, " or "))
+	add("reason", string(f.Reason))
+	add("class", f.Class)
+	add("kind", f.Kind)
+	add("queue", f.Queue)
+	add("owner", f.Owner)
+	add("group", shortGroup(f.Group))
+	if f.Since > 0 {
+		add("died since", clockTime(f.Since))
+	}
+	if f.Until > 0 {
+		add("died before", clockTime(f.Until))
+	}
+	if f.Text != "" {
+		add("with", fmt.Sprintf("%q", f.Text))
+	}
+	if f.Redrive > 0 {
+		add("redrive", fmt.Sprint(f.Redrive))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// A group is named by its fingerprint, "1:0123456789abcdef"; people see and
+// write the beginning of what follows the version.
+const shortGroupLen = 8
+
+func shortGroup(fingerprint string) string {
+	_, key, ok := strings.Cut(fingerprint, ":")
+	if !ok {
+		key = fingerprint
+	}
+	return key[:min(len(key), shortGroupLen)]
+}
+
+// groupPagesMax bounds how many groups are read to find one by its beginning.
+const groupPagesMax = 200
+
+// findGroup returns the fingerprint that a name, with or without the version, is
+// the only beginning of.
+func findGroup(ctx context.Context, st store.DeadLetters, name string) (string, error) {
+	exact, err := st.Groups(ctx, store.GroupFilter{Group: name, Limit: 1})
+	if err != nil {
+		return "", fmt.Errorf("groups: %w", err)
+	}
+	if len(exact.Groups) == 1 {
+		return name, nil
+	}
+	var found []string
+	for page := range groupPagesMax {
+		groups, err := st.Groups(ctx, store.GroupFilter{Skip: page * job.PageMax, Limit: job.PageMax})
+		if err != nil {
+			return "", fmt.Errorf("groups: %w", err)
+		}
+		for i := range groups.Groups {
+			fingerprint := groups.Groups[i].Fingerprint
+			_, key, _ := strings.Cut(fingerprint, ":")
+			if strings.HasPrefix(fingerprint, name) || strings.HasPrefix(key, name) {
+				found = append(found, fingerprint)
+			}
+		}
+		if len(groups.Groups) < job.PageMax {
+			break
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", absentf("group %.64q: there is none of that name; see `redrive dlq groups`", name)
+	case 1:
+		return found[0], nil
+	}
+	return "", usagef("group %.64q: %d groups begin so, %s and %s among them; write more of the name", name, len(found), found[0], found[1])
+}

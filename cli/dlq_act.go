@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// actOnDead does something to the dead letters of a selection.
+func (a *app) actOnDead(ctx context.Context, s *selection, do store.Act, w who, asJSON bool, fill func(context.Context, store.Store, *store.Action) error) (err error) {
+	if err := s.check(); err != nil {
+		return err
+	}
+	st, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	act, err := s.action(ctx, a, st, do)
+	if err != nil {
+		return err
+	}
+	act.Note = w.Note
+	if fill != nil {
+		if err := fill(ctx, st, &act); err != nil {
+			return err
+		}
+	}
+	if err := act.Validate(true); err != nil {
+		return &usageError{err}
+	}
+	if len(act.IDs) == 1 && !s.DryRun {
+		return a.actByID(ctx, st, w.actor(a), act, asJSON)
+	}
+	c, err := preview(ctx, a, st, act)
+	switch {
+	case err != nil:
+		return err
+	case s.DryRun:
+		return a.dryRun(&c, asJSON)
+	case c.n == 0 && act.Filter != nil && (c.Through == 0 || !mutes(&act)):
+		return a.acted(&c, 0, asJSON)
+	}
+	if err := a.confirm(c.question(), s.Yes); err != nil {
+		return err
+	}
+	if act.Filter == nil {
+		return a.actByID(ctx, st, w.actor(a), act, asJSON)
+	}
+	return a.actByFilter(ctx, st, w.actor(a), &c, asJSON)
+}
+
+// mutes reports whether an action ignores a group with what dies in it from now
+// on: that is of use even when nothing is in it.
+func mutes(act *store.Action) bool {
+	return act.Do == store.ActIgnore && (act.Until > 0 || act.Count > 0) && wholeGroup(act.Filter)
+}
+
+// wholeGroup reports whether a filter is of a group and nothing else.
+func wholeGroup(f *store.DeadFilter) bool {
+	rest := *f
+	rest.Group, rest.Statuses = "", nil
+	return f.Group != "" && filterText(&rest) == ""
+}
+
+// actByFilter does an action step by step. An interrupt ends it between two of them.
+func (a *app) actByFilter(ctx context.Context, st store.DeadLetters, who store.By, c *counted, asJSON bool) error {
+	asked, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	progress := newBar(a, c.n)
+	defer progress.end()
+	done := int64(0)
+	for {
+		step, err := st.Act(ctx, who, c.Action)
+		done += step.Done
+		if err != nil {
+			return &noted{fmt.Errorf("%s: %w", c.Do, err), howFar(c, done)}
+		}
+		progress.set(done, done)
+		if step.Next == 0 {
+			progress.end()
+			return a.acted(c, done, asJSON)
+		}
+		c.After = step.Next
+		if asked.Err() != nil {
+			return &interruptedError{howFar(c, done)}
+		}
+	}
+}
+
+// interruptedError is the end of a command that a person stopped before its end.
+type interruptedError struct{ done string }
+
+func (e *interruptedError) Error() string { return "stopped: " + e.done }
+
+func howFar(c *counted, done int64) string {
+	return fmt.Sprintf("%s of %s were %s, the rest is as it was; the same command goes on with it",
+		number(done), count(c.n, "dead letter"), past3(c.Do))
+}
+
+func (a *app) acted(c *counted, done int64, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(struct {
+			Do      string `json:"act"`
+			N       int64  `json:"count"`
+			Done    int64  `json:"done"`
+			Through int64  `json:"through"`
+		}{c.Do.String(), c.n, done, c.Through})
+	}
+	if done == 0 && c.n == 0 {
+		_, err := fmt.Fprintf(a.out, "nothing to %s: no dead letter fits\n", c.Do)
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "%s %s\n", count(done, "dead letter"), past3(c.Do))
+	return err
+}
+
+// deadAnswer is what became of one dead letter.
+type deadAnswer struct {
+	ID     job.ID `json:"id"`
+	Status string `json:"status,omitempty"`
+	Code   string `json:"error_code,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// actByID does an action to jobs that were named, and tells for each what became of it.
+func (a *app) actByID(ctx context.Context, st store.Store, who store.By, act store.Action, asJSON bool) error {
+	acted, err := st.Act(ctx, who, act)
+	if err != nil {
+		return invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
+	}
+	answers := make([]deadAnswer, len(act.IDs))
+	var wrong several
+	for i, id := range act.IDs {
+		answers[i] = deadAnswer{ID: id}
+		if i < len(acted.Errors) && acted.Errors[i] != nil {
+			err := acted.Errors[i]
+			answers[i].Code, answers[i].Error = codeOf(err).String(), err.Error()
+			wrong = append(wrong, err)
+			continue
+		}
+		answers[i].Status = "removed"
+		if act.Do != store.ActPurge {
+			d, err := st.DeadLetter(ctx, id)
+			if err != nil {
+				return fmt.Errorf("dead letter of job %d: %w", id, err)
+			}
+			answers[i].Status = d.Status.String()
+		}
+	}
+	if asJSON {
+		if err := a.printJSON(map[string]any{"dead_letters": answers}); err != nil {
+			return err
+		}
+		return wrong.asError()
+	}
+	for _, one := range answers {
+		if one.Error == "" {
+			fmt.Fprintf(a.out, "%d is %s\n", one.ID, one.Status)
+		}
+	}
+	return wrong.asError()
+}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+)
+
+type dlqRetryCmd struct {
+	jsonFlag
+	selection
+	who
+	changeFlags
+	Payload string `placeholder:"FILE" help:"Another payload, for one job; - reads it from standard input."`
+	Delay   string `placeholder:"DURATION" help:"Due after so long, such as 10m or 2d. Default: at once."`
+}
+
+// changeFlags are what a retry changes of jobs, next to their payload.
+type changeFlags struct {
+	ToQueue         string          `placeholder:"NAME" help:"Move to this queue."`
+	Priority        int8            `placeholder:"N" help:"1 goes first, 4 last."`
+	MaxRetries      *int            `placeholder:"N" help:"The jobs' own number of retries, after the first attempt of a life."`
+	MaxTotalRetries *int            `placeholder:"N" help:"The jobs' own number of retries over all classes."`
+	MaxCost         *float64        `placeholder:"DOLLARS" help:"The jobs' own limit on what the runs of a life cost, in US dollars."`
+	Waits           []time.Duration `placeholder:"DURATION,..." help:"The jobs' own waits before retries; the last repeats."`
+	PolicyAlone     bool            `help:"Take settings of the jobs' own away: the policy alone decides."`
+}
+
+// Help implements kong.HelpProvider.
+func (*dlqRetryCmd) Help() string {
+	return `The jobs are due at once and have all their attempts again. Their failures and dead letters stay on record: a dead letter
+is "retried" until the new life ends, then "resolved", or "pending" again if the job dies again.
+
+    redrive dlq retry 17 --note "the disk is mended"
+    redrive dlq retry 17 --payload mended.json --to-queue slow
+    redrive dlq retry --group 3fa9 --dry-run
+    redrive dlq retry --class NetworkTimeout --since 2h --priority 4 --yes
+
+What comes by a filter is counted first; what dies afterwards is not touched. All of it comes back as fast as workers take it:
+"redrive dlq redrive" brings back a few first and stops by itself when they fail again. A filter takes pending ones, unless
+--status says otherwise. --max-retries, --max-total-retries, --max-cost and --waits replace all settings of the jobs' own.`
+}
+
+func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
+	if c.Payload != "" && len(c.IDs) != 1 {
+		return usagef("--payload is of one job; name just one")
+	}
+	return a.actOnDead(ctx, &c.selection, store.ActRetry, c.who, c.JSON, func(ctx context.Context, st store.Store, act *store.Action) error {
+		change, err := c.change(ctx, a, st)
+		if err != nil {
+			return err
+		}
+		if c.Delay != "" {
+			if change.Delay, err = parseSpan(c.Delay); err != nil {
+				return usagef("--delay %q: must be a duration such as 90s, 2h or 3d", c.Delay)
+			}
+		}
+		if c.Payload != "" {
+			if change.Payload, err = c.payload(ctx, a, st); err != nil {
+				return err
+			}
+		}
+		act.Change = change
+		return nil
+	})
+}
+
+// change reads what is to be changed, but for the payload and the delay.
+func (c *changeFlags) change(ctx context.Context, a *app, st store.Reader) (store.Change, error) {
+	change := store.Change{Queue: c.ToQueue, Priority: c.Priority}
+	if c.Priority < 0 || c.Priority > job.PriorityMax {
+		return change, usagef("--priority %d: must be %d to %d", c.Priority, job.PriorityMin, job.PriorityMax)
+	}
+	if c.ToQueue != "" {
+		if err := a.knownQueue(ctx, st, c.ToQueue); err != nil {
+			return change, err
+		}
+	}
+	o := policy.Override{MaxRetries: c.MaxRetries, MaxTotalRetries: c.MaxTotalRetries, Waits: c.Waits}
+	if c.MaxCost != nil {
+		if *c.MaxCost < 0 || *c.MaxCost > job.CostMax/1e6 {
+			return change, usagef("--max-cost %g: must be 0 to %d dollars", *c.MaxCost, int64(job.CostMax/1e6))
+		}
+		microusd := int64(*c.MaxCost*1e6 + 0.5)
+		o.MaxCost = &microusd
+	}
+	if err := o.Validate(); err != nil {
+		return change, &usageError{err}
+	}
+	change.Policy = o.Encode()
+	if c.PolicyAlone {
+		if change.Policy != nil {
+			return change, usagef("--policy-alone takes the jobs' own settings away; it goes with none of them")
+		}
+		change.Policy = []byte{}
+	}
+	return change, nil
+}
+
+// knownQueue refuses a queue that nobody works on, as far as can be known.
+func (a *app) knownQueue(ctx context.Context, st store.Reader, name string) error {
+	queues, err := st.Queues(ctx)
+	if err != nil {
+		return fmt.Errorf("read queues: %w", err)
+	}
+	known := append([]string{}, a.known().QueueNames...)
+	for _, q := range queues {
+		known = append(known, q.Name)
+	}
+	if slices.Contains(known, name) {
+		return nil
+	}
+	return &usageError{fmt.Errorf("--to-queue: %s", unknown("queue", name, known))}
+}
+
+// payload reads the new payload, which the configuration bounds as one of a new job.
+func (c *dlqRetryCmd) payload(ctx context.Context, a *app, st store.Reader) ([]byte, error) {
+	s, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	in := a.in
+	if c.Payload != "-" {
+		f, err := os.Open(c.Payload)
+		if err != nil {
+			return nil, fmt.Errorf("payload: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	payload, err := io.ReadAll(io.LimitReader(in, int64(s.Limits.PayloadBytes)+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the payload: %w", err)
+	}
+	j, err := st.Get(ctx, c.IDs[0])
+	if err != nil {
+		return nil, err
+	}
+	k := s.Kinds[j.Kind]
+	if err := (&rules{settings: s}).checkPayload(&request{kind: j.Kind, payload: payload}, &k); err != nil {
+		return nil, &usageError{err}
+	}
+	return append([]byte{}, payload...), nil
+}
+
+type dlqResolveCmd struct {
+	jsonFlag
+	selection
+	who
+}
+
+// Help implements kong.HelpProvider.
+func (*dlqResolveCmd) Help() string {
+	return `A resolved dead letter stays for as long as retention keeps it. A job that was retried and completes is resolved by itself.
+
+    redrive dlq resolve 17 --note "sent by hand"
+    redrive dlq resolve --kind thumbnail --until 7d --yes`
+}
+
+func (c *dlqResolveCmd) Run(ctx context.Context, a *app) error {
+	return a.actOnDead(ctx, &c.selection, store.ActResolve, c.who, c.JSON, nil)
+}
+
+type dlqIgnoreCmd struct {
+	jsonFlag
+	selection
+	who
+	Reopen string `placeholder:"WHEN" help:"Pending again then: a time such as 2026-01-31T18:00, or after so long, such as 2d. Default: never."`
+	Count  int64  `placeholder:"N" help:"Of a whole group: pending again when so many more have died of it."`
+}
+
+// Help implements kong.HelpProvider.
+func (*dlqIgnoreCmd) Help() string {
+	return `With --reopen or --count, a whole group is ignored: what dies of it meanwhile is ignored as it comes. With both, what
+comes first ends it.
+
+    redrive dlq ignore 17 --note "a test"
+    redrive dlq ignore --group 3fa9 --reopen 2d --note "the vendor mends it this week"
+    redrive dlq ignore --group 3fa9 --count 100 --yes`
+}
+
+func (c *dlqIgnoreCmd) Run(ctx context.Context, a *app) error {
+	now := a.now()
+	until, err := future("--reopen", c.Reopen, now)
+	switch {
+	case err != nil:
+		return err
+	case until != 0 && until <= job.At(now):
+		return usagef("--reopen %q: must be in the future", c.Reopen)
+	case c.Count < 0:
+		return usagef("--count %d: must not be negative", c.Count)
+	}
+	return a.actOnDead(ctx, &c.selection, store.ActIgnore, c.who, c.JSON, func(_ context.Context, _ store.Store, act *store.Action) error {
+		act.Until, act.Count = until, c.Count
+		if c.Count > 0 && (act.Filter == nil || !wholeGroup(act.Filter)) {
+			return usagef("--count goes with --group and no other filter: it counts the deaths of a group")
+		}
+		return nil
+	})
+}
+
+type dlqReopenCmd struct {
+	jsonFlag
+	selection
+	who
+}
+
+// Help implements kong.HelpProvider.
+func (*dlqReopenCmd) Help() string {
+	return `Only the dead letters of jobs that are dead can be pending.
+
+    redrive dlq reopen 17
+    redrive dlq reopen --group 3fa9 --status ignored --yes`
+}
+
+func (c *dlqReopenCmd) Run(ctx context.Context, a *app) error {
+	return a.actOnDead(ctx, &c.selection, store.ActReopen, c.who, c.JSON, nil)
+}
+
+type dlqPurgeCmd struct {
+	jsonFlag
+	selection
+	who
+}
+
+// Help implements kong.HelpProvider.
+func (*dlqPurgeCmd) Help() string {
+	return `Removes dead letters with their jobs, payloads and failure records, for good. Only resolved and ignored ones are removed,
+whatever the filter says; never a pending one, and never one whose job lives. --note has to say why. What is idempotent
+stays so: a key of a job that is gone is known for as long as it was to be.
+
+    redrive dlq purge --until 30d --dry-run
+    redrive dlq purge --until 30d --note "quarterly clean-up" --yes`
+}
+
+func (c *dlqPurgeCmd) Run(ctx context.Context, a *app) error {
+	if strings.TrimSpace(c.Note) == "" && !c.DryRun {
+		return usagef("--note is required: say why they are removed")
+	}
+	for _, s := range c.Status {
+		if status := job.Status(s); status == job.Pending || status == job.Redriven {
+			return usagef("--status %s: only resolved and ignored ones can be removed", status)
+		}
+	}
+	if len(c.IDs) == 1 && !c.Yes && !c.DryRun {
+		question := fmt.Sprintf("purge the dead letter of job %d, with all that is known of the job", cmp.Or(c.IDs...))
+		if err := a.confirm(question, false); err != nil {
+			return err
+		}
+	}
+	return a.actOnDead(ctx, &c.selection, store.ActPurge, c.who, c.JSON, nil)
+}

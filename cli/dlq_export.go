@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/store"
+)
+
+type dlqExportCmd struct {
+	deadFlags
+	Format string `enum:"csv,jsonl" default:"jsonl" placeholder:"FORMAT" help:"csv, or jsonl: one JSON object a line. Default jsonl."`
+	Output string `short:"o" placeholder:"FILE" help:"Write to this file, which is there when all is written. Default: standard output."`
+	Raw    bool   `help:"Payloads and attributes as they are stored, with what secrets they hold."`
+}
+
+// Help implements kong.HelpProvider.
+func (*dlqExportCmd) Help() string {
+	return `The newest come first, with the fields job_id, task_type, payload, metadata, dlq_reason, dlq_timestamp, status, resolution,
+resolved_at and resolved_by. Memory does not grow with their number. Secrets, paths and addresses are taken out of payloads
+and attributes, as they are out of messages before these are stored; --raw leaves payloads and attributes as they are. A job
+that lives or has completed has no payload here.
+
+In CSV, payload, metadata and resolution are JSON. A cell that a spreadsheet would take for a formula, because it begins with
+= + - @, a tab or a line end, begins with an apostrophe instead; numbers stay numbers.
+
+    redrive dlq export > dead.jsonl
+    redrive dlq export --status pending --since 7d --format csv -o dead.csv
+    redrive dlq export --group 3fa9 | jq -r .payload.image`
+}
+
+func (c *dlqExportCmd) Run(ctx context.Context, a *app) (err error) {
+	st, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	f, err := c.filter(ctx, a, st)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	out, err := a.exportFile(c.Output)
+	if err != nil {
+		return err
+	}
+	err = c.write(ctx, a, st, f, out)
+	if ctx.Err() != nil {
+		err = &interruptedError{"the export is not whole"}
+	}
+	if err = out.end(err); errors.Is(err, syscall.EPIPE) {
+		return nil // who reads has enough
+	}
+	return err
+}
+
+// What one read of the export brings: dead letters, and bytes of their payloads
+// above which the next read brings fewer.
+const (
+	exportRows  = 200
+	exportBytes = 4 << 20
+)
+
+// write writes what the filter selects, page by page.
+func (c *dlqExportCmd) write(ctx context.Context, a *app, st store.DeadLetters, f store.DeadFilter, out io.Writer) error {
+	e := newExporter(out, c.Format, c.sanitiser(a))
+	progress := newBar(a, exportTotal(ctx, a, st, &f))
+	defer progress.end()
+	if err := e.begin(); err != nil {
+		return err
+	}
+	p := store.DeadPaging{Limit: exportRows / 4, Jobs: true}
+	for {
+		page, err := st.DeadLetters(ctx, f, p)
+		if err != nil {
+			return fmt.Errorf("read dead letters: %w", err)
+		}
+		size := 0
+		for i := range page.Entries {
+			if j := page.Entries[i].Job; j != nil {
+				size += len(j.Payload) + len(j.Attrs)
+			}
+			if err := e.add(&page.Entries[i]); err != nil {
+				return fmt.Errorf("write the export: %w", err)
+			}
+		}
+		progress.set(e.n, e.n)
+		if page.Next == 0 {
+			return nil
+		}
+		p.Before = page.Next
+		switch {
+		case size > exportBytes:
+			p.Limit = max(p.Limit/2, 1)
+		case size < exportBytes/4:
+			p.Limit = min(p.Limit*2, exportRows)
+		}
+	}
+}
+
+// sanitiser returns what takes secrets out; nil leaves everything as it is.
+func (c *dlqExportCmd) sanitiser(a *app) *failure.SanitizeOptions {
+	known := a.known()
+	if c.Raw || known.KeepRaw {
+		return nil
+	}
+	return &failure.SanitizeOptions{Emails: known.HideEmails}
+}
+
+// exportTotal returns how many dead letters an export has, for its bar; 0 is not
+// known.
+func exportTotal(ctx context.Context, a *app, st store.DeadLetters, f *store.DeadFilter) int64 {
+	if !a.styleOf(a.stderr).terminal || f.Owner+f.Group+f.Text != "" || f.Since > 0 || f.Until > 0 || f.Redrive > 0 {
+		return 0
+	}
+	stats, err := st.DeadStats(ctx)
+	if err != nil {
+		return 0 // the export goes without
+	}
+	total := int64(0)
+	for i := range stats.Counts {
+		n := &stats.Counts[i]
+		if entry := entryOf(n); f.Match(&entry) {
+			total += n.N
+		}
+	}
+	return total
+}
+
+// exportFile is where an export goes. A regular file is written under another name
+// and gets its own at the end, so that half of an export is never taken for one.
+type exportFile struct {
+	*bufio.Writer
+	file *os.File // nil: standard output
+	name string   // that the file gets; "" has it already
+}
+
+func (a *app) exportFile(name string) (*exportFile, error) {
+	if name == "" || name == "-" {
+		return &exportFile{Writer: a.out}, nil
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+		return &exportFile{Writer: bufio.NewWriterSize(f, 64<<10), file: f}, nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*") // for its owner alone
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return &exportFile{Writer: bufio.NewWriterSize(f, 64<<10), file: f, name: name}, nil
+}
+
+// end closes the file, and gives it its name unless there was an error.
+func (e *exportFile) end(err error) error {
+	if ferr := e.Flush(); err == nil && ferr != nil {
+		err = fmt.Errorf("write the export: %w", ferr)
+	}
+	if e.file == nil {
+		return err
+	}
+	if err == nil && e.name != "" {
+		err = e.file.Sync()
+	}
+	if cerr := e.file.Close(); err == nil {
+		err = cerr
+	}
+	switch {
+	case e.name == "":
+		return err
+	case err == nil:
+		err = os.Rename(e.file.Name(), e.name)
+	}
+	if err != nil {
+		_ = os.Remove(e.file.Name()) // there is a better error to tell
+		return fmt.Errorf("export to %s: %w", e.name, err)
+	}
+	return nil
+}

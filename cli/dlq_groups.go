@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+type dlqGroupsCmd struct {
+	jsonFlag
+	Kind    string `placeholder:"NAME" help:"Only of this kind."`
+	Class   string `placeholder:"CLASS" help:"Only of this class of failure."`
+	Group   string `placeholder:"GROUP" help:"Only this one: a group's name, or its beginning."`
+	Pending bool   `help:"Only groups that have pending dead letters."`
+	Largest bool   `help:"The most pending first. Default: the last seen first."`
+	Limit   int    `default:"50" help:"At most so many, up to ${pageMax}."`
+	Skip    int    `placeholder:"N" help:"Leave out so many from the beginning: the next page."`
+}
+
+// Help implements kong.HelpProvider.
+func (*dlqGroupsCmd) Help() string {
+	return `A group is one root cause: dead letters of one kind, class and code whose messages have the same shape. DEATHS counts
+all so far, PENDING those that nobody has acted on, TREND the deaths of each of the last 24 hours. JOB died of it first.
+
+    redrive dlq groups
+    redrive dlq groups --pending --largest
+    redrive dlq redrive --group 3fa9
+
+A group's name may be cut short wherever one is wanted, as long as no other begins so.`
+}
+
+func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
+	f := store.GroupFilter{Kind: c.Kind, Class: c.Class, Pending: c.Pending, Largest: c.Largest, Skip: c.Skip, Limit: c.Limit}
+	if c.Limit < 1 {
+		return usagef("--limit %d: must be 1 to %d", c.Limit, job.PageMax)
+	}
+	if err := f.Validate(); err != nil {
+		return &usageError{err}
+	}
+	st, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	if c.Group != "" {
+		if f.Group, err = findGroup(ctx, st, c.Group); err != nil {
+			return err
+		}
+	}
+	page, err := st.Groups(ctx, f)
+	if err != nil {
+		return fmt.Errorf("groups: %w", err)
+	}
+	if c.JSON {
+		groups := page.Groups
+		if groups == nil {
+			groups = []store.Group{}
+		}
+		return a.printJSON(map[string]any{"groups": groups, "total": page.Total})
+	}
+	c.print(a, &page)
+	return nil
+}
+
+func (c *dlqGroupsCmd) print(a *app, page *store.GroupPage) {
+	out := a.styleOf(a.stdout)
+	if len(page.Groups) == 0 {
+		fmt.Fprintln(a.out, out.faint("no groups"))
+		return
+	}
+	now := job.At(a.now())
+	muted := slices.ContainsFunc(page.Groups, func(g store.Group) bool { return g.Muted })
+	t := table{columns: []column{
+		{title: "GROUP"}, {title: "KIND"}, {title: "CLASS"}, {title: "PENDING", right: true}, {title: "DEATHS", right: true},
+		{title: "FIRST SEEN"}, {title: "LAST SEEN"}, {title: "TREND"}, {title: "JOB", right: true}, {title: "CAUSE", loose: true},
+	}}
+	if muted {
+		t.columns = slices.Insert(t.columns, 3, column{title: "IGNORED"})
+	}
+	for i := range page.Groups {
+		g := &page.Groups[i]
+		row := []string{
+			shortGroup(g.Fingerprint), g.Kind, g.Class, number(g.Pending), number(g.N), away(g.FirstAt, now), away(g.LastAt, now),
+			trend(g.Trend, out), g.Sample.String(), groupCause(g),
+		}
+		if muted {
+			row = slices.Insert(row, 3, mutedText(g, now))
+		}
+		t.add(row...)
+	}
+	t.print(a.out, out)
+	if left := page.Total - c.Skip - len(page.Groups); left > 0 && out.terminal {
+		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("%s more: --skip %d", number(int64(left)), c.Skip+len(page.Groups))))
+	}
+}
+
+// groupCause is what a group has in common, in one line.
+func groupCause(g *store.Group) string {
+	switch message := firstLine(g.Message); {
+	case message != "":
+		return message
+	case g.Code != "":
+		return g.Code
+	case g.Class == "":
+		return "died before it could run"
+	}
+	return ""
+}
+
+// mutedText says until when a group is ignored.
+func mutedText(g *store.Group, now job.Micros) string {
+	if !g.Muted {
+		return ""
+	}
+	var parts []string
+	if g.MutedFor > 0 {
+		parts = append(parts, "for "+count(g.MutedFor, "more death"))
+	}
+	if g.MutedUntil > 0 {
+		parts = append(parts, "until "+away(g.MutedUntil, now))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sparks are the heights of a sparkline; the first is none.
+var sparks = []rune("▁▂▃▄▅▆▇█")
+
+// trend draws numbers on a terminal, and writes them anywhere else.
+func trend(numbers []int64, out style) string {
+	if !out.terminal {
+		texts := make([]string, len(numbers))
+		for i, n := range numbers {
+			texts[i] = strconv.FormatInt(n, 10)
+		}
+		return strings.Join(texts, ",")
+	}
+	return sparkline(numbers)
+}
+
+// sparkline draws numbers as heights of the largest of them. What is not zero is
+// seen.
+func sparkline(numbers []int64) string {
+	if len(numbers) == 0 {
+		return ""
+	}
+	line := make([]rune, len(numbers))
+	most := max(slices.Max(numbers), 1)
+	for i, n := range numbers {
+		height := 0
+		if n > 0 {
+			height = 1 + int(float64(n-1)/float64(most)*float64(len(sparks)-1))
+		}
+		line[i] = sparks[min(height, len(sparks)-1)]
+	}
+	return string(line)
+}

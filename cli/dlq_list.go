@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+type dlqListCmd struct {
+	jsonFlag
+	deadFlags
+	Limit  int   `default:"50" help:"At most so many, up to ${pageMax}."`
+	Before int64 `placeholder:"N" help:"Only deaths before this one: the next page, as the one before says."`
+	IDs    bool  `name:"ids" help:"Print the ids of the jobs only."`
+}
+
+// Help implements kong.HelpProvider.
+func (*dlqListCmd) Help() string {
+	return `All flags have to fit. STATUS is what was done about it; GROUP names the root cause, see "redrive dlq groups".
+
+    redrive dlq list
+    redrive dlq list --status pending --kind thumbnail --since 2h
+    redrive dlq list --group 3fa9 --text "connection refused" --json
+
+What no index finds, such as a text, is looked for in a bounded number of dead letters. When that was not enough for
+a whole page, the command says how far back it has searched, and --before goes on from there.`
+}
+
+func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
+	if c.Limit < 1 || c.Limit > job.PageMax {
+		return usagef("--limit %d: must be 1 to %d", c.Limit, job.PageMax)
+	}
+	if c.Before < 0 {
+		return usagef("--before %d: must not be negative", c.Before)
+	}
+	st, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	f, err := c.filter(ctx, a, st)
+	if err != nil {
+		return err
+	}
+	page, err := c.read(ctx, st, f)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.JSON:
+		return a.printJSON(deadPageView{Entries: page.Entries, Next: page.Next, Searched: page.Searched})
+	case c.IDs:
+		for i := range page.Entries {
+			fmt.Fprintln(a.out, page.Entries[i].Job)
+		}
+	default:
+		c.print(a, &page)
+	}
+	c.tellSearched(a, &page)
+	return nil
+}
+
+type deadPageView struct {
+	Entries  []store.DeadEntry `json:"dead_letters"`
+	Next     int64             `json:"next,omitempty"`     // for --before
+	Searched job.Micros        `json:"searched,omitempty"` // what died after it is here or in a page before
+}
+
+// deadListPages bounds how many pages of the store are read for one list: each
+// looks at a bounded number of rows, and a filter may fit none of them.
+const deadListPages = 20
+
+func (c *dlqListCmd) read(ctx context.Context, st store.DeadLetters, f store.DeadFilter) (store.DeadPage, error) {
+	all := store.DeadPage{Entries: []store.DeadEntry{}}
+	p := store.DeadPaging{Before: c.Before, Limit: c.Limit}
+	for range deadListPages {
+		page, err := st.DeadLetters(ctx, f, p)
+		if err != nil {
+			return all, fmt.Errorf("list dead letters: %w", err)
+		}
+		all.Entries, all.Next, all.Searched = append(all.Entries, page.Entries...), page.Next, page.Searched
+		p.Before, p.Limit = page.Next, c.Limit-len(all.Entries)
+		if page.Next == 0 || p.Limit == 0 {
+			break
+		}
+	}
+	return all, nil
+}
+
+func (c *dlqListCmd) print(a *app, page *store.DeadPage) {
+	now := job.At(a.now())
+	out := a.styleOf(a.stdout)
+	if len(page.Entries) == 0 {
+		fmt.Fprintln(a.out, out.faint("no dead letters"))
+		return
+	}
+	t := table{columns: []column{
+		{title: "JOB", right: true}, {title: "KIND"}, {title: "QUEUE"}, {title: "STATUS"}, {title: "DIED"}, {title: "REASON"},
+		{title: "CLASS"}, {title: "GROUP"}, {title: "MESSAGE", loose: true},
+	}}
+	for i := range page.Entries {
+		d := &page.Entries[i].DeadLetter
+		t.add(d.Job.String(), d.Kind, d.Queue, d.Status.String(), away(d.DiedAt, now), string(d.Reason), d.Class,
+			shortGroup(d.Fingerprint), firstLine(d.Message))
+	}
+	t.print(a.out, out)
+}
+
+// tellSearched says that there may be more. A page that is not full is told of
+// always, on standard error: who reads it must know that something was left out.
+func (c *dlqListCmd) tellSearched(a *app, page *store.DeadPage) {
+	out := a.styleOf(a.stdout)
+	switch {
+	case page.Next == 0:
+	case len(page.Entries) < c.Limit:
+		fmt.Fprintf(a.stderr, "redrive: searched back to %s (%s); --before %d goes on from there\n",
+			clockTime(page.Searched), away(page.Searched, job.At(a.now())), page.Next)
+	case out.terminal && !c.IDs:
+		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("older ones: --before %d", page.Next)))
+	}
+}

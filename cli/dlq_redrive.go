@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+type dlqRedriveCmd struct {
+	Start   redriveStartCmd   `cmd:"" default:"withargs" help:"Start a redrive. This is what \"dlq redrive\" does without another word."`
+	List    redriveListCmd    `cmd:"" help:"List redrives, newest first."`
+	Show    redriveShowCmd    `cmd:"" help:"Show a redrive, or watch it."`
+	Pause   redrivePauseCmd   `cmd:"" help:"Bring back no more until it is resumed."`
+	Resume  redriveResumeCmd  `cmd:"" help:"Go on with a paused one, or with one that has stopped by itself."`
+	Proceed redriveProceedCmd `cmd:"" help:"Do not wait for the first few any longer."`
+	Cancel  redriveCancelCmd  `cmd:"" help:"Bring back no more, for good."`
+}
+
+// Help implements kong.HelpProvider.
+func (*dlqRedriveCmd) Help() string {
+	return `Without another word it starts one; "redrive dlq redrive start --help" has the flags.
+
+    redrive dlq redrive --group 3fa9
+    redrive dlq redrive --class NetworkTimeout --canary 20 --rate 50/s --stop 10%
+    redrive dlq redrive list
+    redrive dlq redrive pause 3`
+}
+
+type redriveStartCmd struct {
+	jsonFlag
+	deadFlags
+	who
+	changeFlags
+	All    bool   `help:"All that are pending, instead of a filter."`
+	Canary int    `default:"10" help:"Bring back so many first, spread over the set, and wait for them; 0 is none. Default 10."`
+	Rate   string `placeholder:"N/s" help:"At most so many per second, such as 50 or 50/s. Default: no limit."`
+	Stop   string `default:"20%" help:"Stop when more than this share fails again by the same cause; 100% never does. Default 20%."`
+	Watch  *bool  `negatable:"" help:"Show how it goes until it ends. Default: on a terminal."`
+	DryRun bool   `help:"Count, and start nothing."`
+	Yes    bool   `short:"y" help:"Do not ask."`
+}
+
+// Help implements kong.HelpProvider.
+func (*redriveStartCmd) Help() string {
+	return `A redrive brings back the dead letters that fit now; what dies later is not in it. A canary of a few goes first, spread over
+the set. When they have answered, more and more follow: at most twice as many as have answered, and 100, are out without an
+answer. When too large a share fails again by the same cause, the redrive stops by itself. Its jobs run after fresh work
+(priority 4), unless --priority says otherwise. Running workers carry it out: they may be stopped and killed, and this command
+may be left at any time.
+
+    redrive dlq redrive --group 3fa9 --note "the upstream is back"
+    redrive dlq redrive --class NetworkTimeout --canary 20 --rate 50/s --stop 10%
+    redrive dlq redrive --all --yes --no-watch --json`
+}
+
+func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
+	spec, err := c.spec()
+	if err != nil {
+		return err
+	}
+	st, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	if spec.Filter, err = c.filter(ctx, a, st); err != nil {
+		return err
+	}
+	if spec.Change, err = c.change(ctx, a, st); err != nil {
+		return err
+	}
+	found, err := preview(ctx, a, st, store.Action{Do: store.ActRetry, Filter: &spec.Filter, Change: spec.Change})
+	switch {
+	case err != nil:
+		return err
+	case c.DryRun:
+		return a.dryRun(&found, c.JSON)
+	case found.n == 0:
+		return absentf("nothing to bring back: no dead letter fits")
+	}
+	if err := a.confirm("redrive"+strings.TrimPrefix(found.question(), "retry"), c.Yes); err != nil {
+		return err
+	}
+	spec.Through, spec.Total = found.Through, found.n
+	r, err := st.StartRedrive(ctx, c.actor(a), spec)
+	if err != nil {
+		return invalidIsUsage(fmt.Errorf("start the redrive: %w", err))
+	}
+	return c.started(ctx, a, st, &r)
+}
+
+// started tells of the redrive, and watches it if that is wanted.
+func (c *redriveStartCmd) started(ctx context.Context, a *app, st store.Store, r *store.Redrive) error {
+	watch := a.styleOf(a.stdout).terminal && !c.JSON
+	if c.Watch != nil {
+		watch = *c.Watch
+	}
+	if !c.JSON {
+		fmt.Fprintf(a.out, "redrive %d started: %s\n", r.ID, planText(r))
+		if err := a.out.Flush(); err != nil {
+			return fmt.Errorf("write the output: %w", err)
+		}
+	}
+	if watch {
+		return a.watchRedrive(ctx, st, r.ID, c.JSON)
+	}
+	if err := a.tellIdle(ctx, st); err != nil || !c.JSON {
+		return err
+	}
+	return a.printJSON(redriveViewOf(r))
+}
+
+// spec reads what needs no store.
+func (c *redriveStartCmd) spec() (store.RedriveSpec, error) {
+	spec := store.RedriveSpec{Canary: c.Canary}
+	switch filtered := !c.isZero(); {
+	case !filtered && !c.All:
+		return spec, usagef("name a --group or another filter; --all takes everything that is pending")
+	case filtered && c.All:
+		return spec, usagef("either --all or a filter, not both")
+	case c.Canary < 0 || c.Canary > store.CanaryMax:
+		return spec, usagef("--canary %d: must be 0 to %d", c.Canary, store.CanaryMax)
+	case c.Canary == 0:
+		spec.Canary = -1
+	}
+	if c.Rate != "" {
+		n, err := strconv.Atoi(strings.TrimSuffix(c.Rate, "/s"))
+		if err != nil || n < 1 || n > store.RedriveRateMax {
+			return spec, usagef("--rate %q: must be 1 to %d per second, such as 50 or 50/s", c.Rate, store.RedriveRateMax)
+		}
+		spec.Rate = n
+	}
+	share, err := parseShare(c.Stop)
+	if err != nil {
+		return spec, err
+	}
+	spec.StopShare = share
+	return spec, nil
+}
+
+// parseShare reads "20%" or "0.2".
+func parseShare(text string) (float64, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(digits, 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !(share > 0 && share <= 1) { // NaN, too
+		return 0, usagef("--stop %q: must be a share above 0%%, at most 100%%, such as 20%% or 0.2", text)
+	}
+	return share, nil
+}
+
+// planText says what a redrive is going to do.
+func planText(r *store.Redrive) string {
+	parts := []string{count(r.Total, "job")}
+	if r.Canary > 0 {
+		parts = append(parts, fmt.Sprintf("%d first", min(int64(r.Canary), r.Total)))
+	}
+	if r.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("at most %s/s", number(int64(r.Rate))))
+	}
+	if r.StopShare < 1 {
+		parts = append(parts, fmt.Sprintf("stops when more than %g %% fail again", r.StopShare*100))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// tellIdle says so when no worker is seen: a redrive is carried out by workers. A
+// worker that has nothing to do leaves no trace.
+func (a *app) tellIdle(ctx context.Context, st store.Reader) error {
+	busy, err := workerSeen(ctx, st, job.At(a.now()))
+	if err == nil && !busy {
+		fmt.Fprintln(a.stderr, "redrive: no worker is busy now; without a running `redrive work` the redrive waits for one")
+	}
+	return err
+}
+
+// workerSeen reports whether a job is running on a lease that is not over.
+func workerSeen(ctx context.Context, st store.Reader, now job.Micros) (bool, error) {
+	page, err := st.List(ctx, store.Filter{States: []job.State{job.Running}, Limit: job.PageMax})
+	if err != nil {
+		return false, fmt.Errorf("list running jobs: %w", err)
+	}
+	for i := range page.Jobs {
+		if page.Jobs[i].LeaseUntil > now {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+type redrivePauseCmd struct{ redriveControl }
+
+func (c *redrivePauseCmd) Run(ctx context.Context, a *app) error {
+	return c.control(ctx, a, store.RedrivePause)
+}
+
+type redriveResumeCmd struct{ redriveControl }
+
+// Help implements kong.HelpProvider.
+func (*redriveResumeCmd) Help() string {
+	return `Of one that has stopped by itself, the jobs that have failed again are forgiven: it stops again only for those that come now.
+
+    redrive dlq redrive resume 3 --note "the rest is another upstream"`
+}
+
+func (c *redriveResumeCmd) Run(ctx context.Context, a *app) error {
+	return c.control(ctx, a, store.RedriveResume)
+}
+
+type redriveProceedCmd struct{ redriveControl }
+
+func (c *redriveProceedCmd) Run(ctx context.Context, a *app) error {
+	return c.control(ctx, a, store.RedriveProceed)
+}
+
+type redriveCancelCmd struct{ redriveControl }
+
+// Help implements kong.HelpProvider.
+func (*redriveCancelCmd) Help() string {
+	return `Jobs that are back go on. Dead letters that were not brought back stay as they are.
+
+    redrive dlq redrive cancel 3`
+}
+
+func (c *redriveCancelCmd) Run(ctx context.Context, a *app) error {
+	return c.control(ctx, a, store.RedriveCancel)
+}
+
+// redriveControl is what a person does with a redrive.
+type redriveControl struct {
+	who
+	jsonFlag
+	ID int64 `arg:"" help:"Redrive."`
+}
+
+func (c *redriveControl) control(ctx context.Context, a *app, do store.RedriveOp) (err error) {
+	st, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	r, err := st.ControlRedrive(ctx, c.actor(a), c.ID, do)
+	if err != nil {
+		return absentRedrive(err, c.ID)
+	}
+	if c.JSON {
+		return a.printJSON(redriveViewOf(&r))
+	}
+	_, err = fmt.Fprintf(a.out, "redrive %d is %s\n", r.ID, r.State)
+	return err
+}

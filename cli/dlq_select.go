@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// selection is what a command acts on: jobs by their ids, or what a filter
+// selects. Anything wider than one job is counted, and asked about, before.
+type selection struct {
+	IDs []job.ID `arg:"" optional:"" name:"id" help:"Jobs."`
+	deadFlags
+	All     bool  `help:"All that the command can be done to, instead of a filter."`
+	Through int64 `placeholder:"N" help:"Only deaths up to this one, as --dry-run told."`
+	DryRun  bool  `help:"Count, and change nothing."`
+	Yes     bool  `short:"y" help:"Do not ask."`
+}
+
+// who is the person who acts, and why.
+type who struct {
+	By   string `name:"by" placeholder:"NAME" help:"Who does this, for the audit log. Default: $$USER."`
+	Note string `placeholder:"TEXT" help:"Why, for the dead letters and the audit log."`
+}
+
+func (w who) actor(a *app) store.By { return by{By: w.By, Reason: w.Note}.actor(a) }
+
+// check tells the forms of a selection apart.
+func (s *selection) check() error {
+	filtered := !s.isZero()
+	switch {
+	case len(s.IDs) == 0 && !filtered && !s.All:
+		return usagef("name jobs, a --group or another filter; --all takes everything that fits")
+	case len(s.IDs) > 0 && (filtered || s.All || s.Through != 0):
+		return usagef("either jobs or a filter, not both; --reason filters by why they are dead, --note says why you do this")
+	case filtered && s.All:
+		return usagef("either --all or a filter, not both")
+	case s.Through < 0:
+		return usagef("--through %d: must not be negative", s.Through)
+	case len(s.IDs) > job.IDsMax:
+		return usagef("%d jobs: at most %d in one call; a filter takes any number", len(s.IDs), job.IDsMax)
+	}
+	return nil
+}
+
+// action makes the selection one of the store's.
+func (s *selection) action(ctx context.Context, a *app, st store.DeadLetters, do store.Act) (store.Action, error) {
+	act := store.Action{Do: do, Through: s.Through}
+	if len(s.IDs) > 0 {
+		act.IDs = s.IDs
+		return act, nil
+	}
+	f, err := s.filter(ctx, a, st)
+	act.Filter = &f
+	return act, err
+}
+
+// counted is a selection that was counted, and is frozen.
+type counted struct {
+	store.Action
+	n int64
+}
+
+// preview counts what an action would take. Of an action by filter it freezes the
+// set: what dies from now on is not in it.
+func preview(ctx context.Context, a *app, st store.DeadLetters, act store.Action) (counted, error) {
+	c := counted{Action: act}
+	progress := newBar(a, 0)
+	defer progress.end()
+	for {
+		step, err := st.Preview(ctx, act)
+		if err != nil {
+			return c, invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
+		}
+		c.n += step.Done
+		c.Through, act.Through, act.After = step.Through, step.Through, step.Next
+		if step.Next == 0 {
+			return c, nil
+		}
+		progress.set(0, c.n)
+	}
+}
+
+// invalidIsUsage makes what a store refuses about an action a matter of its use.
+func invalidIsUsage(err error) error {
+	if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge) {
+		return &usageError{err}
+	}
+	return err
+}
+
+// dryRun tells what an action would take.
+func (a *app) dryRun(c *counted, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(struct {
+			Do      string `json:"act"`
+			N       int64  `json:"count"`
+			Through int64  `json:"through,omitempty"`
+		}{c.Do.String(), c.n, c.Through})
+	}
+	text := fmt.Sprintf("%s would %s", count(c.n, "dead letter"), passive(c.Do))
+	if c.Filter != nil && c.Through > 0 {
+		text += fmt.Sprintf("; --through %d does it to just these", c.Through)
+	}
+	_, err := fmt.Fprintln(a.out, text)
+	return err
+}
+
+// passive is what happens to a dead letter by an act.
+func passive(do store.Act) string { return "be " + past3(do) }
+
+// past3 is the third form of an act's verb.
+func past3(do store.Act) string {
+	switch do {
+	case store.ActRetry:
+		return "retried"
+	case store.ActResolve:
+		return "resolved"
+	case store.ActIgnore:
+		return "ignored"
+	case store.ActReopen:
+		return "reopened"
+	case store.ActPurge:
+		return "removed for good"
+	}
+	return do.String()
+}
+
+// confirm asks on a terminal whether to go on. Without one, and without --yes,
+// nothing wide is done.
+func (a *app) confirm(question string, yes bool) error {
+	if yes {
+		return nil
+	}
+	in, ok := a.in.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) || !a.styleOf(a.stderr).terminal {
+		return usagef("%s: that is not done without a yes; --yes gives it, --dry-run only counts", question)
+	}
+	fmt.Fprintf(a.stderr, "%s? [y/N] ", clean(question))
+	return answered(a.in)
+}
+
+// answered reads the answer to a question.
+func answered(in io.Reader) error {
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was done")
+}
+
+// question asks about an act: "retry 1,234 dead letters (status pending, class X)".
+func (c *counted) question() string {
+	text := fmt.Sprintf("%s %s", c.Do, count(c.n, "dead letter"))
+	if c.Filter == nil {
+		return text
+	}
+	f := *c.Filter
+	if len(f.Statuses) == 0 {
+		f.Statuses = c.Do.Statuses()
+	}
+	return text + " (" + filterText(&f) + ")"
+}
