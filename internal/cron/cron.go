@@ -1,0 +1,206 @@
+// Package cron says when a periodic schedule has its slots.
+//
+// A slot is an instant. A schedule of five fields names times on the clocks of a
+// zone; its slots are the instants at which the clocks show them:
+//
+//   - A time that the clocks leave out in spring has its slot when they are put
+//     forward: what is due at 02:30 is due when 02:00 becomes 03:00. Several such
+//     times are one slot.
+//   - A time that the clocks show twice in autumn has one slot, the first.
+//   - A schedule for every hour of the day has none of these: it goes on with real
+//     time, so that "*/15 * * * *" is every 15 minutes in those nights, too.
+//
+// "@every 90s" does not look at a zone: its slots are the whole multiples since
+// 1970 in UTC, the same ones for every process.
+package cron
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/robfig/cron/v3"
+)
+
+// The bounds of a schedule.
+const (
+	TextMax  = 256                  // bytes
+	EveryMin = time.Second          // of @every
+	EveryMax = 366 * 24 * time.Hour // of @every
+	// Horizon is how far a slot may be away: a schedule without any until then has
+	// none at all, as "0 0 30 2 *".
+	Horizon = 5 * 366 * 24 * time.Hour
+)
+
+// segmentsMax bounds the changes of the clocks that are looked at for one slot.
+const segmentsMax = 64
+
+// Schedule is a periodic schedule. It is immutable.
+type Schedule struct {
+	text   string
+	zone   *time.Location
+	every  time.Duration // 0: by the fields
+	fields *cron.SpecSchedule
+	hourly bool // for every hour of the day
+}
+
+// Problem is a mistake in the text of a schedule.
+type Problem struct {
+	Offset  int // in characters, from 0
+	Message string
+}
+
+func (p *Problem) Error() string { return p.Message }
+
+// field is one of the five fields.
+type field struct {
+	name   string
+	parser cron.ParseOption
+	values string
+	most   int // the greatest step that makes sense
+}
+
+var fields = [...]field{
+	{"minute", cron.Minute, "0 to 59", 59},
+	{"hour", cron.Hour, "0 to 23", 23},
+	{"day of the month", cron.Dom, "1 to 31", 30},
+	{"month", cron.Month, "1 to 12 or JAN to DEC", 11},
+	{"day of the week", cron.Dow, "0 to 6 or SUN to SAT", 6},
+}
+
+// words are the schedules that have a name.
+var words = map[string]string{
+	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
+	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+}
+
+const wanted = `write the five fields minute, hour, day of the month, month and day of the week, such as "*/5 * * * *", ` +
+	`or @hourly, @daily, @weekly, @monthly, @yearly, or "@every 90s"`
+
+// Parse reads a schedule for a zone; nil is UTC. An error is a *Problem.
+func Parse(text string, zone *time.Location) (*Schedule, error) {
+	if zone == nil {
+		zone = time.UTC
+	}
+	if len(text) > TextMax {
+		return nil, &Problem{0, fmt.Sprintf("the schedule has %d bytes: at most %d", len(text), TextMax)}
+	}
+	s := &Schedule{text: text, zone: zone}
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case trimmed == "":
+		return nil, &Problem{0, "the schedule is empty; " + wanted}
+	case strings.HasPrefix(trimmed, "TZ=") || strings.HasPrefix(trimmed, "CRON_TZ="):
+		return nil, &Problem{0, "a schedule does not name its zone; set the time zone beside it"}
+	case strings.HasPrefix(trimmed, "@"):
+		return s, s.named(trimmed)
+	}
+	return s, s.parse(text)
+}
+
+// named reads a schedule that begins with an @.
+func (s *Schedule) named(text string) error {
+	if meaning, ok := words[text]; ok {
+		return s.parse(meaning)
+	}
+	span, ok := strings.CutPrefix(text, "@every ")
+	if !ok {
+		return &Problem{0, fmt.Sprintf("there is no schedule %.40q; %s", text, wanted)}
+	}
+	every, err := time.ParseDuration(strings.TrimSpace(span))
+	if err != nil || every < EveryMin || every > EveryMax || every%time.Second != 0 {
+		return &Problem{0, fmt.Sprintf("@every %.40q must be whole seconds from 1s to 8784h, such as @every 90s", span)}
+	}
+	s.every = every
+	return nil
+}
+
+// parse reads five fields. Each is read by itself, so that a mistake has a place.
+func (s *Schedule) parse(text string) error {
+	parts, offsets := split(text)
+	if len(parts) != len(fields) {
+		return &Problem{0, fmt.Sprintf("the schedule has %d fields and needs 5; %s", len(parts), wanted)}
+	}
+	for i, f := range fields {
+		if strings.ContainsRune(parts[i], '=') || !readable(f.parser, parts[i]) { // = would be a zone to the parser
+			return &Problem{offsets[i], fmt.Sprintf("the %s %.40q cannot be read: it is *, or values of %s, "+
+				"as one (5), a list (1,15), a range (1-5) or with steps (*/10)", f.name, parts[i], f.values)}
+		}
+		if step, ok := largeStep(parts[i], f.most); ok {
+			return &Problem{offsets[i], fmt.Sprintf("the %s %.40q goes in steps of %d, which is beyond its values, %s: "+
+				"it would begin anew each time; use @every for other spans", f.name, parts[i], step, f.values)}
+		}
+	}
+	parsed, err := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(strings.Join(parts, " "))
+	spec, ok := parsed.(*cron.SpecSchedule)
+	if err != nil || !ok {
+		return &Problem{0, fmt.Sprintf("the schedule %.40q cannot be read; %s", text, wanted)}
+	}
+	spec.Location = time.UTC // which only stands for "the clocks": see local
+	const everyHour = 1<<24 - 1
+	s.fields, s.hourly = spec, spec.Hour&everyHour == everyHour
+	if s.local(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return &Problem{offsets[2], fmt.Sprintf("the schedule %q never comes: no month of it has such a day", text)}
+	}
+	return nil
+}
+
+func readable(o cron.ParseOption, part string) bool {
+	_, err := cron.NewParser(o).Parse(part)
+	return err == nil
+}
+
+// split returns the words of a text and where they begin, in characters.
+func split(text string) (parts []string, offsets []int) {
+	at := 0
+	begin := -1 // byte of the word
+	for i, r := range text {
+		switch space := unicode.IsSpace(r); {
+		case space && begin >= 0:
+			parts, begin = append(parts, text[begin:i]), -1
+		case !space && begin < 0:
+			begin, offsets = i, append(offsets, at)
+		}
+		at++
+	}
+	if begin >= 0 {
+		parts = append(parts, text[begin:])
+	}
+	return parts, offsets
+}
+
+// largeStep returns a step that is greater than the values allow.
+func largeStep(part string, most int) (step int, ok bool) {
+	for item := range strings.SplitSeq(part, ",") {
+		_, text, found := strings.Cut(item, "/")
+		if !found {
+			continue
+		}
+		if _, err := fmt.Sscanf(text, "%d", &step); err == nil && step > most {
+			return step, true
+		}
+	}
+	return 0, false
+}
+
+// Zone returns a time zone by its name in the database of IANA, "" being UTC. The
+// zone of the machine is none: processes on two machines have to mean the same.
+func Zone(name string) (*time.Location, error) {
+	if name == "" || name == "UTC" {
+		return time.UTC, nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return nil, errors.New("there is no such time zone here; use a name such as Europe/Berlin or UTC, " +
+			"and install the tzdata package if that is missing")
+	}
+	return zone, nil
+}
+
+// String returns the text of the schedule.
+func (s *Schedule) String() string { return s.text }
+
+// Location returns the zone of the schedule.
+func (s *Schedule) Location() *time.Location { return s.zone }

@@ -1,0 +1,104 @@
+package cron
+
+import "time"
+
+// Next returns the first slot after t, in the schedule's zone; the zero time when
+// there is none within the Horizon.
+func (s *Schedule) Next(t time.Time) time.Time {
+	if s.every > 0 {
+		return s.nextMultiple(t)
+	}
+	at := t.In(s.zone) // in the stretch of even time that is looked at
+	until := at.Add(Horizon)
+	for range segmentsMax {
+		begin, end := at.ZoneBounds()
+		switch slot := s.within(t, at, begin); {
+		case !slot.IsZero() && (end.IsZero() || slot.Before(end)):
+			return slot
+		case end.IsZero() || end.After(until):
+			return time.Time{}
+		case s.leftOut(end):
+			return end
+		}
+		t, at = end.Add(-1), end // a slot at the very change is one
+	}
+	return time.Time{}
+}
+
+// nextMultiple returns the first multiple of the span after t.
+func (s *Schedule) nextMultiple(t time.Time) time.Time {
+	every, at := int64(s.every/time.Second), t.Unix()
+	ago := at % every
+	if ago < 0 {
+		ago += every
+	}
+	return time.Unix(at-ago+every, 0).In(s.zone)
+}
+
+// within returns the first slot after t if the clocks always went as they do at
+// a time. What they show for the second time since they were put back at begin is
+// passed over.
+func (s *Schedule) within(t, at, begin time.Time) time.Time {
+	ahead := offset(at)
+	if !begin.IsZero() && !s.hourly {
+		again := offset(begin.Add(-1)) - ahead
+		if first := begin.Add(again - 1); again > 0 && t.Before(first) {
+			t = first
+		}
+	}
+	shown := s.local(t.UTC().Add(ahead))
+	if shown.IsZero() {
+		return time.Time{}
+	}
+	return shown.Add(-ahead).In(s.zone)
+}
+
+// leftOut reports whether the clocks pass over a time of the schedule when they
+// change at end.
+func (s *Schedule) leftOut(end time.Time) bool {
+	before := offset(end.Add(-1))
+	skipped := offset(end) - before
+	if skipped <= 0 || s.hourly {
+		return false
+	}
+	from := end.UTC().Add(before)
+	shown := s.local(from.Add(-1))
+	return !shown.IsZero() && shown.Before(from.Add(skipped))
+}
+
+// offset returns how far the clocks are ahead of UTC at a time in its zone.
+func offset(t time.Time) time.Duration {
+	_, seconds := t.Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+// local returns the first time of the fields after one that the clocks show, both
+// written as if the clocks were in UTC.
+func (s *Schedule) local(shown time.Time) time.Time { return s.fields.Next(shown) }
+
+// Last returns the latest slot at or before t, not more than the Horizon ago; ok
+// says that there is one.
+func (s *Schedule) Last(t time.Time) (slot time.Time, ok bool) {
+	// There is a slot in (t-back, t] as soon as back is large enough.
+	due := func(back time.Duration) bool {
+		next := s.Next(t.Add(-back))
+		return !next.IsZero() && !next.After(t)
+	}
+	back := time.Minute
+	for ; !due(back); back *= 2 {
+		if back > Horizon {
+			return time.Time{}, false
+		}
+	}
+	// Next(t-high) is a slot up to t, and from t-low on there is none: between
+	// them is the latest.
+	low, high := time.Duration(0), back
+	for high-low > time.Second {
+		if middle := low + (high-low)/2; due(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return s.Next(t.Add(-high)), true
+}
