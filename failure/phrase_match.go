@@ -81,8 +81,9 @@ func (r *matcher) hold(i int) {
 	if i+1 < len(r.syms) {
 		bits = r.syms[i+1].bits
 	}
-	for k := range r.m.holds {
-		h := &r.m.holds[k]
+	holds := r.m.holds
+	for k := range holds {
+		h := &holds[k]
 		if !h.ends && h.next&bits[h.far] == 0 {
 			continue
 		}
@@ -252,6 +253,10 @@ func (r *matcher) walk(at int32, start, i int, held [2]int32) {
 	for k := range steps {
 		step := &steps[k]
 		if step.bits&bits[step.far] == 0 {
+			continue
+		}
+		if step.gap == 0 {
+			r.take(step, start, i, held)
 			continue
 		}
 		last := min(i+int(step.gap), len(r.syms)-1)

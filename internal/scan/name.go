@@ -82,6 +82,10 @@ func (s *scanner) whole(i int) (from, end int, kind Kind) {
 // identifier adds the words of letters and digits that '_' and '-' join, and
 // the secret behind them if they name one.
 func (s *scanner) identifier(i int) int {
+	if s.mask&^cLetter == 0 && i < s.chunkEnd { // a word between blanks, which was looked at already
+		end := s.letters(i, s.chunkEnd, s.mask)
+		return s.valueOf(i, end)
+	}
 	start, first := i, true
 	for {
 		j := i
@@ -119,14 +123,21 @@ func (s *scanner) identifier(i int) int {
 		}
 		if k == j || s.is(k)&cAlnum == 0 {
 			if mask&cLetter != 0 {
-				if from, to := s.named(start, j); from < to {
-					return s.secret(j, from, to)
-				}
+				return s.valueOf(start, j)
 			}
 			return j
 		}
 		i, first = k, false
 	}
+}
+
+// valueOf adds the secret that follows an identifier which names it, and returns
+// where to go on.
+func (s *scanner) valueOf(start, end int) int {
+	if from, to := s.named(start, end); from < to {
+		return s.secret(end, from, to)
+	}
+	return end
 }
 
 // mixed adds letters and digits without anything between, and returns their

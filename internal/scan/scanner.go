@@ -131,7 +131,8 @@ const (
 	cSlash
 	cDot
 	cBackslash
-	cJoin // - and _
+	cJoin  // - and _
+	cOther // punctuation that is none of these
 
 	cLetter = cLower | cUpper
 	cAlnum  = cLetter | cDigit
@@ -155,6 +156,8 @@ func makeClasses() (table [256]class) {
 			table[c] = cDigit
 		case b >= 0x80:
 			table[c] = cHigh
+		default:
+			table[c] = cOther
 		}
 	}
 	table['@'], table[':'], table['/'], table['.'], table['\\'] = cAt, cColon, cSlash, cDot, cBackslash
