@@ -27,6 +27,7 @@ type duel struct {
 	runs    []store.Run
 	settled []job.Outcome // written, to be written again
 	last    *store.Dump
+	removed bool         // something was purged or swept
 	cursor  event.Cursor // up to which the transitions have been counted
 }
 
@@ -45,7 +46,7 @@ func (d *duel) close() {
 
 // finish judges what the sequence has left by the invariants.
 func (d *duel) finish() {
-	if err := soundDump(d.last); err != nil {
+	if err := soundDump(d.last, d.removed); err != nil {
 		d.t.Fatal(err)
 	}
 }

@@ -15,6 +15,7 @@ func policyPromises() []promise {
 		{"R9_PolicyIsNeverRewritten", policyIsNeverRewritten},
 		{"R9_PoliciesAreListedNewestFirst", policiesAreListed},
 		{"Q9_PolicyIsAuditedAndToldOnce", policyIsAuditedAndTold},
+		{"Q9_PolicyThatComesBackIsAudited", policyComesBack},
 		{"X3_PolicyBounds", policyBounds},
 	}
 }
@@ -81,6 +82,30 @@ func policyIsAuditedAndTold(r *rig) {
 	r.ok(err)
 	same(r, "number of events", len(events), 1)
 	same(r, "type and hash", []string{events[0].Type.String(), events[0].Reason}, []string{"policy.published", "a1"})
+}
+
+// proves: Q9
+// part of: M4
+func policyComesBack(r *rig) {
+	var rows []store.Audit
+	for i, hash := range []string{"a", "b", "b", "a", "a"} {
+		r.ok(r.PublishPolicy(ctx(), operator, store.Policy{Hash: hash, Name: "n" + hash, Body: []byte(hash)}))
+		if i != 2 && i != 4 { // the same as before is no change
+			rows = append(rows, store.Audit{
+				Seq: int64(len(rows)) + 1, At: r.now(), Actor: operator.Actor, Action: "policy.publish", Target: hash, Reason: operator.Reason, After: "n" + hash,
+			})
+		}
+		r.clock.Advance(time.Second)
+	}
+	same(r, "audit", r.audit(), rows)
+	var told []string
+	for _, e := range r.events(event.Cursor{}) {
+		told = append(told, e.Reason)
+	}
+	same(r, "events", strings.Join(told, ""), "aba")
+	got, err := r.Policy(ctx(), "a")
+	r.ok(err)
+	same(r, "first published", got.At, r.start)
 }
 
 // proves: X3

@@ -1,0 +1,303 @@
+package storetest
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Filters proves that lists, previews and actions by filter touch exactly the
+// rows that a predicate over all rows selects, whatever has died of what and
+// whatever was done about it. Each check is a random sequence on a fresh store.
+func Filters(t *testing.T, open Open) {
+	rapid.Check(t, func(rt *rapid.T) {
+		clock := NewClock()
+		s := open(t, clock.Now)
+		defer func() {
+			if err := s.Close(); err != nil {
+				rt.Error(err)
+			}
+		}()
+		err := promise{"I25_FilterEquals", func(r *rig) {
+			f := filtering{rig: r, t: rt}
+			for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+				f.step()
+			}
+		}}.on(s, clock)
+		if err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+// proves: D3, D6, Q9
+func filterEquals(r *rig) {
+	step := rapid.Custom(func(t *rapid.T) bool {
+		f := filtering{rig: r, t: t}
+		f.step()
+		return rapid.Bool().Draw(t, "end") // a generator has to draw something
+	})
+	for seed := range 60 {
+		step.Example(seed)
+	}
+}
+
+// filtering draws what happens to dead letters and what people ask for.
+type filtering struct {
+	*rig
+	t *rapid.T
+}
+
+func (f *filtering) step() {
+	switch rapid.IntRange(0, 7).Draw(f.t, "step") {
+	case 0, 1, 2:
+		f.deaths()
+	case 3:
+		f.lives()
+	case 4:
+		f.redrives()
+	default:
+		f.acts()
+	}
+}
+
+var (
+	someMessages = []string{"disk full", "Disk FULL", "50% off", "ÜBER the limit", "timeout at /a_b", ""}
+	someTexts    = []string{"full", "DISK", "%", "_", "über", "o", "nowhere"}
+)
+
+// deaths makes jobs of all sorts die.
+func (f *filtering) deaths() {
+	f.clock.Advance(pick(f.t, "passes", 0, time.Second, time.Minute))
+	for range rapid.IntRange(1, 6).Draw(f.t, "deaths") {
+		id := f.add(func(n *job.New) {
+			n.Kind, n.Queue = pick(f.t, "kind", "a", "b"), pick(f.t, "queue", "x", "y")
+			n.Owner, n.Deps = pick(f.t, "owner", "", "al", "bo"), pick(f.t, "deps", "", "s3")
+		})
+		f.kill(f.takeID(id))
+	}
+}
+
+func (f *filtering) kill(c job.Claim) {
+	o := died(c, pick(f.t, "class", "A", "B", "C"), pick(f.t, "reason", job.NonRetriable, job.MaxRetries))
+	o.Failure.Message = pick(f.t, "message", someMessages...)
+	o.Failure.Fingerprint = pick(f.t, "group", "g1", "g2", "")
+	f.end(o)
+}
+
+// lives ends some of the jobs that were retried, in one way or another.
+func (f *filtering) lives() {
+	for _, j := range f.dump().Jobs {
+		if !j.State.Ready() || rapid.Bool().Draw(f.t, "leave") {
+			continue
+		}
+		switch pick(f.t, "end", "complete", "die", "cancel") {
+		case "complete":
+			f.end(succeeded(f.only1(j.ID)))
+		case "die":
+			f.kill(f.only1(j.ID))
+		case "cancel":
+			f.ok(f.cancel(j.ID))
+		}
+	}
+}
+
+// only1 claims one job and hands back those that were before it.
+func (f *filtering) only1(id job.ID) job.Claim {
+	j := f.get(id)
+	claims := f.claim(store.Want{Queue: j.Queue, Max: 10_000, Kinds: []store.KindWant{{Kind: j.Kind, Max: 10_000, CrashMax: 5}}})
+	var mine job.Claim
+	for _, c := range claims {
+		if c.ID == id {
+			mine = c
+		} else {
+			f.end(waits(c, job.Interrupted, 0))
+		}
+	}
+	return mine
+}
+
+// redrives brings some back through a redrive, so that there is one to ask for.
+func (f *filtering) redrives() {
+	filter := store.DeadFilter{Class: pick(f.t, "class", "A", "B", "C")}
+	if f.preview(store.Action{Do: store.ActRetry, Filter: &filter}).Done > 0 {
+		f.startRedrive(func(s *store.RedriveSpec) { s.Filter, s.Canary = filter, 2 })
+		f.rig.step(pick(f.t, "limit", 1, 3, 100))
+	}
+}
+
+// filter draws a filter, mostly of several fields.
+func (f *filtering) filter() (d store.DeadFilter) {
+	t := f.t
+	maybe := func(what string, set func()) {
+		if chance(t, what, 4) {
+			set()
+		}
+	}
+	statuses := []job.Status{job.Pending, job.Redriven, job.Resolved, job.Ignored}
+	maybe("by status", func() {
+		d.Statuses = some(t, "statuses", 3, func(int) job.Status { return pick(t, "status", statuses...) })
+	})
+	maybe("by reason", func() { d.Reason = pick(t, "reason", job.NonRetriable, job.MaxRetries, job.Stalled) })
+	maybe("by class", func() { d.Class = pick(t, "class", "A", "B", "Z") })
+	maybe("by kind", func() { d.Kind = pick(t, "kind", "a", "b", "z") })
+	maybe("by queue", func() { d.Queue = pick(t, "queue", "x", "y", "z") })
+	maybe("by owner", func() { d.Owner = pick(t, "owner", "al", "bo", "zo") })
+	maybe("by group", func() { d.Group = pick(t, "group", "g1", "g2", "g9") })
+	maybe("since", func() { d.Since = f.now().Add(-pick(t, "age", 0, time.Second, time.Minute, time.Hour)) })
+	maybe("until", func() { d.Until = f.now().Add(-pick(t, "age", 0, time.Second, time.Minute)) })
+	maybe("by text", func() { d.Text = pick(t, "text", someTexts...) })
+	maybe("by redrive", func() { d.Redrive = rapid.Int64Range(1, 3).Draw(t, "redrive") })
+	if d.Until != 0 && d.Until <= d.Since {
+		d.Until = 0
+	}
+	return d
+}
+
+// selects is the predicate, written anew: it shares no line with the store's.
+func selects(f *store.DeadFilter, l *job.DeadLetter, message string) bool {
+	for _, field := range [...][2]string{
+		{string(f.Reason), string(l.Reason)}, {f.Class, l.Class}, {f.Kind, l.Kind}, {f.Queue, l.Queue}, {f.Owner, l.Owner},
+		{f.Group, l.Fingerprint},
+	} {
+		if field[0] != "" && field[0] != field[1] {
+			return false
+		}
+	}
+	switch {
+	case f.Since > 0 && l.DiedAt < f.Since, f.Until > 0 && !(l.DiedAt < f.Until):
+		return false
+	case f.Redrive != 0 && l.Redrive != f.Redrive:
+		return false
+	case f.Text != "" && !regexp.MustCompile(`(?i)`+regexp.QuoteMeta(f.Text)).MatchString(message):
+		return false
+	}
+	status := len(f.Statuses) == 0
+	for _, s := range f.Statuses {
+		status = status || s == l.Status
+	}
+	return status
+}
+
+// takes is what an act by filter can be done to, by the job's state and the
+// status, and what a filter without statuses means for it.
+var takes = map[store.Act]struct {
+	dead     bool // only while the job is dead
+	statuses []job.Status
+	fallback []job.Status
+	after    job.Status
+}{
+	store.ActRetry:   {true, []job.Status{job.Pending, job.Resolved, job.Ignored}, []job.Status{job.Pending}, job.Redriven},
+	store.ActResolve: {false, []job.Status{job.Pending, job.Ignored}, []job.Status{job.Pending, job.Ignored}, job.Resolved},
+	store.ActIgnore:  {false, []job.Status{job.Pending}, []job.Status{job.Pending}, job.Ignored},
+	store.ActReopen:  {true, []job.Status{job.Resolved, job.Ignored}, []job.Status{job.Resolved, job.Ignored}, job.Pending},
+	store.ActPurge:   {false, []job.Status{job.Resolved, job.Ignored}, []job.Status{job.Resolved, job.Ignored}, 0},
+}
+
+// acts draws a filter and compares the list, the preview and the act with the
+// predicate.
+func (f *filtering) acts() {
+	filter := f.filter()
+	do := pick(f.t, "act", store.ActRetry, store.ActRetry, store.ActResolve, store.ActIgnore, store.ActReopen, store.ActPurge)
+	before := f.dump()
+	messages := map[job.ID]string{} // of the failure that each entry is about
+	for i := range before.Failures {
+		if m := &before.Failures[i]; m.Life <= f.lifeOf(before, m.Job) {
+			messages[m.Job] = m.Message
+		}
+	}
+	byState := map[job.ID]job.State{}
+	for i := range before.Jobs {
+		byState[before.Jobs[i].ID] = before.Jobs[i].State
+	}
+
+	var listed, taken []job.DeadLetter
+	rule := takes[do]
+	asked := filter
+	if len(asked.Statuses) == 0 {
+		asked.Statuses = rule.fallback
+	}
+	for _, l := range before.Dead {
+		if selects(&filter, &l, messages[l.Job]) {
+			listed = append(listed, l)
+		}
+		if selects(&asked, &l, messages[l.Job]) && slices.Contains(rule.statuses, l.Status) && (!rule.dead || byState[l.Job] == job.Dead) {
+			taken = append(taken, l)
+		}
+	}
+	what := fmt.Sprintf("%s of %+v", do, filter)
+	slices.SortFunc(listed, func(a, b job.DeadLetter) int { return int(b.Death - a.Death) })
+	same(f.rig, "list for "+what, f.listed(filter, pick(f.t, "page", 1, 7, 50)), jobsOf(listed))
+	same(f.rig, "preview of "+what, f.previewed(do, filter), int64(len(taken)))
+	if f.removed = f.removed || do == store.ActPurge; before.Dead == nil {
+		return
+	}
+	done := f.act(store.Action{Do: do, Filter: &filter, Limit: pick(f.t, "limit", 0, 1, 3)})
+	same(f.rig, "number done by "+what, done, int64(len(taken)))
+	same(f.rig, "changed by "+what, changedIn(before, f.dump()), sortedJobs(taken))
+	for i := range taken {
+		if l, err := f.DeadLetter(ctx(), taken[i].Job); do == store.ActPurge {
+			f.is(err, store.ErrNotFound)
+		} else {
+			f.ok(err)
+			same(f.rig, "status after "+what, l.Status, rule.after)
+		}
+	}
+}
+
+// lifeOf returns the life that the entry of a job is about.
+func (f *filtering) lifeOf(d *store.Dump, id job.ID) int32 {
+	for i := range d.Dead {
+		if d.Dead[i].Job == id {
+			return d.Dead[i].Life
+		}
+	}
+	return 0
+}
+
+// previewed adds up the preview in steps of a few.
+func (f *filtering) previewed(do store.Act, filter store.DeadFilter) (n int64) {
+	a := store.Action{Do: do, Filter: &filter, Limit: pick(f.t, "preview limit", 0, 2)}
+	for {
+		answer := f.preview(a)
+		if n += answer.Done; answer.Next == 0 {
+			return n
+		}
+		a.After, a.Through = answer.Next, answer.Through
+	}
+}
+
+func jobsOf(letters []job.DeadLetter) (ids []job.ID) {
+	for i := range letters {
+		ids = append(ids, letters[i].Job)
+	}
+	return ids
+}
+
+func sortedJobs(letters []job.DeadLetter) []job.ID {
+	ids := jobsOf(letters)
+	slices.Sort(ids)
+	return ids
+}
+
+// changedIn returns the jobs whose entries are not what they were.
+func changedIn(before, after *store.Dump) (ids []job.ID) {
+	now := map[job.ID]job.DeadLetter{}
+	for _, l := range after.Dead {
+		now[l.Job] = l
+	}
+	for _, l := range before.Dead {
+		if now[l.Job] != l {
+			ids = append(ids, l.Job)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}

@@ -1,0 +1,460 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func redrivePromises() []promise {
+	return []promise{
+		{"D7_CanaryIsSpreadAndWaits", canaryIsSpread},
+		{"D7_GoodCanaryOpensTheRamp", goodCanary},
+		{"D7_BadCanaryStopsTheRest", badCanary},
+		{"D7_AnotherCauseStopsNothing", anotherCause},
+		{"D7_RampStopsByItself", rampStops},
+		{"D7_LaterDeathsDoNotJoin", laterDeathsDoNotJoin},
+		{"D7_RateHolds", redriveRate},
+		{"D7_PauseResumeProceedCancel", redriveControls},
+		{"D7_AnswersAreCounted", redriveAnswers},
+		{"D7_PriorityIsNotTheJobsOwn", redrivePriority},
+		{"D7_PersonInBetween", redrivePerson},
+		{"D7_ManySteppersBringBackOnce", manySteppers},
+		{"D7_RedrivesAreAuditedAndTold", redrivesAreAudited},
+		{"D7_RedrivesAreListed", redrivesAreListed},
+		{"X3_RedriveBounds", redriveBounds},
+	}
+}
+
+func canaryOf(n int) func(*store.RedriveSpec) {
+	return func(s *store.RedriveSpec) { s.Canary = n }
+}
+
+// waiting returns the jobs that are due, by id.
+func (r *rig) waiting() (ids []job.ID) {
+	for _, j := range r.dump().Jobs {
+		if j.State == job.Waiting {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids
+}
+
+// answer ends n runs: with nothing wrong, or with a failure of a class.
+func (r *rig) answer(n int, class string) {
+	for _, c := range r.claim(want(n)) {
+		if class == "" {
+			r.end(succeeded(c))
+		} else {
+			r.end(died(c, class, job.NonRetriable))
+		}
+		n--
+	}
+	if n != 0 {
+		r.fail("%d jobs fewer to claim", n)
+	}
+}
+
+// proves: D7
+func canaryIsSpread(r *rig) {
+	all := r.dieAll(10, "A")
+	d := r.startRedrive(canaryOf(4))
+	same(r, "redrive", []any{d.State, d.Total, d.Through, d.Released}, []any{store.RedriveCanary, int64(10), int64(10), int64(0)})
+	s := r.step(100)
+	same(r, "step", []any{s.Active, s.Released}, []any{1, int64(4)})
+	same(r, "canaries", r.waiting(), []job.ID{all[0], all[3], all[6], all[9]})
+	for range 3 {
+		s = r.step(100)
+		same(r, "step while the canaries run", []any{s.Active, s.Released, s.Wait}, []any{1, int64(0), store.Never})
+	}
+	r.answer(3, "")
+	same(r, "step before the last answer", r.step(100).Released, int64(0))
+	l := r.letter(all[0])
+	same(r, "entry", []any{l.ActedBy, l.Redrive}, []any{fmt.Sprint("redrive ", d.ID), d.ID})
+}
+
+// proves: D7
+func goodCanary(r *rig) {
+	r.dieAll(10, "A")
+	id := r.startRedrive(canaryOf(2)).ID
+	r.step(100)
+	r.answer(2, "")
+	same(r, "released", r.step(100).Released, int64(8))
+	same(r, "state", r.redrive(id).State, store.RedriveSettling)
+	r.answer(8, "")
+	s := r.step(100)
+	same(r, "last step", []any{s.Active, s.Released, s.Wait}, []any{0, int64(0), store.Never})
+	r.clock.Advance(time.Hour)
+	d := r.redrive(id)
+	same(r, "end", []any{d.State, d.Released, d.Answered, d.Again, d.Completed, d.EndedAt},
+		[]any{store.RedriveCompleted, int64(10), int64(10), int64(0), int64(10), r.in(-time.Hour)})
+}
+
+// proves: D7
+func badCanary(r *rig) {
+	all := r.dieAll(20, "A")
+	id := r.startRedrive(canaryOf(5)).ID
+	r.step(100)
+	r.answer(3, "")
+	r.answer(2, "A") // more than the default share of a fifth
+	s := r.step(100)
+	same(r, "step", []any{s.Active, s.Released, s.Wait}, []any{0, int64(0), store.Never})
+	d := r.redrive(id)
+	same(r, "state", []any{d.State, d.Answered, d.Again, d.EndedAt}, []any{store.RedriveStopped, int64(5), int64(2), r.now()})
+	if !strings.Contains(d.Why, "2 of 5") {
+		r.fail("why it stopped: %q", d.Why)
+	}
+	dead := 0
+	for _, id := range all {
+		if r.get(id).State == job.Dead {
+			dead++
+		}
+	}
+	same(r, "still dead", dead, 17)
+}
+
+// proves: D7
+func anotherCause(r *rig) {
+	r.dieAll(6, "A")
+	id := r.startRedrive(canaryOf(3)).ID
+	r.step(100)
+	r.answer(3, "B") // the old cause is gone
+	same(r, "released", r.step(100).Released, int64(3))
+	d := r.redrive(id)
+	same(r, "answers", []int64{d.Answered, d.Again, d.Dead}, []int64{3, 0, 3})
+}
+
+// proves: D7
+func rampStops(r *rig) {
+	r.dieAll(200, "A")
+	id := r.startRedrive(canaryOf(-1)).ID
+	same(r, "state without a canary", r.redrive(id).State, store.RedriveRamping)
+	same(r, "first window", r.step(500).Released, int64(100))
+	same(r, "no more without an answer", r.step(500).Released, int64(0))
+	r.answer(9, "A")
+	same(r, "too few answers to judge", r.step(500).Released > 0, true)
+	r.answer(1, "A")
+	same(r, "released after it stopped", r.step(500).Released, int64(0))
+	d := r.redrive(id)
+	same(r, "state", []any{d.State, d.Again}, []any{store.RedriveStopped, int64(10)})
+	if d.Released > 130 {
+		r.fail("%d jobs were brought back to fail again", d.Released)
+	}
+	// A person goes on nevertheless; the old answers are forgiven.
+	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
+	r.ok(err)
+	if r.step(500).Released == 0 {
+		r.fail("resumed, and nothing is brought back")
+	}
+}
+
+// proves: D7
+func laterDeathsDoNotJoin(r *rig) {
+	r.dieAll(3, "A")
+	id := r.startRedrive(canaryOf(1)).ID
+	late := r.die("A")
+	r.step(100)
+	r.answer(1, "A") // dies again: another death, too
+	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
+	r.ok(err)
+	r.step(100) // stops
+	_, err = r.ControlRedrive(ctx(), person, id, store.RedriveResume)
+	r.ok(err)
+	same(r, "released", r.step(100).Released, int64(2))
+	r.answer(2, "")
+	r.step(100)
+	d := r.redrive(id)
+	same(r, "end", []any{d.State, d.Released, d.Completed, d.Dead}, []any{store.RedriveCompleted, int64(3), int64(2), int64(1)})
+	r.state(late, job.Dead)
+	same(r, "what died again", r.listed(store.DeadFilter{Redrive: id, Statuses: []job.Status{job.Pending}}, 5), []job.ID{1})
+}
+
+// proves: D7
+func redriveRate(r *rig) {
+	r.dieAll(50, "A")
+	id := r.startRedrive(canaryOf(-1), func(s *store.RedriveSpec) { s.Rate = 10 }).ID
+	released := int64(0)
+	for tenth := range int64(40) { // of a second
+		released += r.step(100).Released
+		if most := tenth + 1; released > most {
+			r.fail("%d jobs after %d tenths of a second, at most %d", released, tenth, most)
+		}
+		if s := r.step(100); s.Wait > 100*time.Millisecond || s.Wait <= 0 {
+			r.fail("asks to wait for %s", s.Wait)
+		}
+		r.clock.Advance(100 * time.Millisecond)
+	}
+	if released < 38 {
+		r.fail("%d jobs in 4 s at 10 a second", released)
+	}
+	r.clock.Advance(time.Hour) // what was not used is lost but for a second
+	same(r, "after an hour", r.step(100).Released, int64(10))
+	same(r, "state", r.redrive(id).State, store.RedriveRamping)
+}
+
+// proves: D7
+func redriveControls(r *rig) {
+	r.dieAll(40, "A")
+	id := r.startRedrive(canaryOf(2)).ID
+	control := func(do store.RedriveOp, want store.RedriveState) {
+		d, err := r.ControlRedrive(ctx(), person, id, do)
+		r.ok(err)
+		same(r, "state after "+string(do), d.State, want)
+		same(r, "state that is kept", r.redrive(id), d)
+		r.unchanged(func() { // asked again
+			_, err := r.ControlRedrive(ctx(), person, id, do)
+			r.ok(err)
+		})
+	}
+	refused := func(ops ...store.RedriveOp) {
+		r.unchanged(func() {
+			for _, do := range ops {
+				_, err := r.ControlRedrive(ctx(), person, id, do)
+				r.is(err, store.ErrConflict)
+			}
+		})
+	}
+	control(store.RedrivePause, store.RedrivePaused)
+	refused(store.RedriveProceed)
+	s := r.step(100)
+	same(r, "step of a paused one", []any{s.Active, s.Released, s.Wait}, []any{0, int64(0), store.Never})
+	control(store.RedriveResume, store.RedriveCanary)
+	same(r, "canaries", r.step(100).Released, int64(2))
+	control(store.RedriveProceed, store.RedriveRamping)
+	same(r, "limit of a step", r.step(7).Released, int64(7))
+	control(store.RedrivePause, store.RedrivePaused)
+	r.answer(9, "") // what is out goes on
+	same(r, "paused", r.step(100).Released, int64(0))
+	control(store.RedriveResume, store.RedriveRamping)
+	same(r, "resumed", r.step(11).Released, int64(11))
+	control(store.RedriveCancel, store.RedriveCancelled)
+	refused(store.RedrivePause, store.RedriveResume, store.RedriveProceed)
+	same(r, "cancelled", r.step(100).Released, int64(0))
+	r.answer(11, "")
+	d := r.redrive(id)
+	same(r, "end", []any{d.State, d.Released, d.Completed}, []any{store.RedriveCancelled, int64(20), int64(20)})
+	_, err := r.ControlRedrive(ctx(), person, 99, store.RedrivePause)
+	r.is(err, store.ErrNotFound)
+	_, err = r.ControlRedrive(ctx(), person, id, "explode")
+	r.is(err, store.ErrInvalid)
+}
+
+// proves: D7
+func redriveAnswers(r *rig) {
+	r.dieAll(9, "A")
+	id := r.startRedrive(canaryOf(9)).ID
+	r.step(100)
+	numbers := func(want ...int64) { // answered, again, completed, dead, cancelled
+		d := r.redrive(id)
+		same(r, "numbers", []int64{d.Answered, d.Again, d.Completed, d.Dead, d.Cancelled}, want)
+	}
+	c := r.take()
+	r.end(failed(c, "A", 0)) // the first attempt answers
+	numbers(1, 1, 0, 0, 0)
+	r.end(succeeded(r.takeID(c.ID))) // the later ones do not
+	numbers(1, 1, 1, 0, 0)
+	c = r.take()
+	r.end(waits(c, job.Snoozed, 0)) // no attempt
+	numbers(1, 1, 1, 0, 0)
+	r.end(failed(r.takeID(c.ID), "B", 0))
+	numbers(2, 1, 1, 0, 0)
+	r.end(died(r.takeID(c.ID), "A", job.MaxRetries)) // the second attempt
+	numbers(2, 1, 1, 1, 0)
+	r.end(outcome(r.take(), job.Cancel, job.Cancelled))
+	numbers(3, 1, 1, 1, 1)
+	r.ok(r.cancel(r.waiting()[0]))
+	numbers(4, 1, 1, 1, 2)
+	o := held(r.take())
+	r.end(o)
+	numbers(5, 1, 1, 2, 2)
+	c = r.take(func(w *store.Want) { w.Kinds[0].CrashMax = 1 })
+	r.lose(c)
+	numbers(6, 1, 1, 3, 2)
+	c = r.take()
+	r.ok(r.cancel(c.ID)) // asked for while it runs
+	r.end(failed(c, "A", 0))
+	numbers(7, 2, 1, 3, 3)
+	r.end(died(r.take(), "A", job.NonRetriable))
+	numbers(8, 3, 1, 4, 3)
+	o = succeeded(r.take())
+	r.end(o)
+	same(r, "settle again", r.settle(o), nil)
+	numbers(9, 3, 2, 4, 3)
+}
+
+// proves: D7
+func redrivePriority(r *rig) {
+	id := r.die("A", func(n *job.New) { n.Priority = 1 })
+	d := r.startRedrive(canaryOf(-1), func(s *store.RedriveSpec) { s.Change = store.Change{Queue: "night", Policy: []byte(`{"p":1}`)} })
+	r.step(100)
+	j := r.get(id)
+	same(r, "brought back", []any{j.Priority, j.Queue, string(j.Policy)}, []any{int8(store.RedrivePriority), "night", `{"p":1}`})
+	o, err := r.Original(ctx(), id)
+	r.ok(err)
+	same(r, "original", []any{o.Queue, o.Priority, o.By}, []any{queue, int8(1), fmt.Sprint("redrive ", d.ID)})
+	r.end(died(r.takeID(id), "A", job.NonRetriable))
+	same(r, "priority after the second death", r.get(id).Priority, int8(1))
+	same(r, "redrive of the entry", r.letter(id).Redrive, d.ID)
+	r.ok(r.retry(id))
+	j = r.get(id)
+	same(r, "retried by hand", []any{j.Priority, j.Queue}, []any{int8(1), "night"})
+
+	plain := r.die("A") // a lower priority alone is no change of the job
+	r.startRedrive(canaryOf(-1))
+	r.step(100)
+	r.state(plain, job.Waiting)
+	_, err = r.Original(ctx(), plain)
+	r.is(err, store.ErrNotFound)
+}
+
+// proves: D7
+// part of: D5
+func redrivePerson(r *rig) {
+	all := r.dieAll(3, "A")
+	id := r.startRedrive(canaryOf(1)).ID
+	r.ok(r.retry(all[1])) // a person is faster
+	r.ok(r.actOn(store.ActResolve, all[2]))
+	r.step(100)
+	r.end(succeeded(r.takeID(all[1])))
+	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
+	r.ok(r.retry(all[0])) // whose life is not the redrive's
+	r.end(succeeded(r.takeID(all[0])))
+	same(r, "redrive of the entry", r.letter(all[1]).Redrive, int64(0))
+	d := r.redrive(id)
+	same(r, "numbers", []int64{d.Released, d.Answered, d.Again, d.Dead, d.Completed}, []int64{1, 1, 1, 1, 0})
+	r.step(100) // nothing was left after the only canary
+	r.state(all[2], job.Dead)
+	same(r, "state", r.redrive(id).State, store.RedriveCompleted)
+}
+
+// proves: D7, D5
+func manySteppers(r *rig) {
+	all := r.dieAll(120, "A")
+	id := r.startRedrive(canaryOf(20)).ID
+	var (
+		wg       sync.WaitGroup
+		mu       sync.Mutex
+		released int64
+		failure  error
+	)
+	for round := range 2 {
+		for range 4 {
+			wg.Go(func() {
+				for range 10 {
+					s, err := r.StepRedrives(ctx(), 7)
+					mu.Lock()
+					released += s.Released
+					if err != nil {
+						failure = err
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		r.ok(failure)
+		if round == 0 {
+			same(r, "canaries", released, int64(20))
+			r.answer(20, "")
+		}
+	}
+	same(r, "released", released, int64(len(all)))
+	same(r, "released, as counted", r.redrive(id).Released, int64(len(all)))
+	events := map[job.ID]int{}
+	for _, e := range r.dump().Events {
+		if e.Type == event.JobRetried {
+			events[e.Job]++
+		}
+	}
+	for _, id := range all {
+		same(r, "retries and life", []int{events[id], int(r.get(id).Life)}, []int{1, 2})
+	}
+}
+
+// proves: D7, Q9
+func redrivesAreAudited(r *rig) {
+	r.dieAll(2, "A")
+	after := r.cursor()
+	d := r.startRedrive(canaryOf(1), func(s *store.RedriveSpec) { s.Filter.Class = "A" })
+	r.step(100)
+	r.answer(1, "A")
+	r.step(100)
+	_, err := r.ControlRedrive(ctx(), person, d.ID, store.RedriveResume)
+	r.ok(err)
+	r.step(100)
+	r.answer(1, "")
+	r.step(100)
+	var rows []string
+	for _, a := range r.audit() {
+		same(r, "target", a.Target, "1")
+		rows = append(rows, fmt.Sprintf("%s: %s %s>%s", a.Actor, a.Action, a.Before, a.After))
+	}
+	same(r, "audit", rows, []string{
+		`ann: redrive.start >{"filter":{"statuses":["pending"],"class":"A"},"through":2,"total":2,"canary":1,"stop_share":0.2}`,
+		`redrive 1: redrive.release >{"done":1}`,
+		"redrive: redrive.stop canary>stopped",
+		"ann: redrive.resume stopped>ramping",
+		`redrive 1: redrive.release >{"done":1}`,
+		"redrive: redrive.complete settling>completed",
+	})
+	var told []string
+	for _, e := range r.events(after) {
+		if e.Type == event.RedriveChanged {
+			same(r, "number", e.Note, "1")
+			told = append(told, e.Reason)
+		}
+	}
+	same(r, "events", strings.Join(told, " "), "canary stopped ramping settling completed")
+}
+
+// proves: D7
+func redrivesAreListed(r *rig) {
+	r.dieAll(2, "A")
+	first, second := r.startRedrive(), r.startRedrive(canaryOf(3))
+	list, err := r.RedriveList(ctx())
+	r.ok(err)
+	same(r, "list", list, []store.Redrive{second, first})
+	same(r, "defaults", []any{first.Canary, first.StopShare, first.Change.Priority, first.By, first.Reason, first.CreatedAt},
+		[]any{store.CanaryDefault, store.StopDefault, int8(store.RedrivePriority), person.Actor, person.Reason, r.now()})
+	_, err = r.Redrive(ctx(), 99)
+	r.is(err, store.ErrNotFound)
+	// Both want the same jobs: each is brought back once.
+	same(r, "released", r.step(100).Released, int64(2))
+	same(r, "lives", []int32{r.get(1).Life, r.get(2).Life}, []int32{2, 2})
+	r.answer(2, "")
+	r.step(100)
+	for _, id := range []int64{first.ID, second.ID} {
+		same(r, "state", r.redrive(id).State, store.RedriveCompleted)
+	}
+}
+
+// proves: X3
+func redriveBounds(r *rig) {
+	r.die("A")
+	r.unchanged(func() {
+		for _, bend := range []func(*store.RedriveSpec){
+			func(s *store.RedriveSpec) { s.Through = 0 },
+			func(s *store.RedriveSpec) { s.Total = 0 },
+			func(s *store.RedriveSpec) { s.Canary = store.CanaryMax + 1 },
+			func(s *store.RedriveSpec) { s.Rate = -1 },
+			func(s *store.RedriveSpec) { s.Rate = store.RedriveRateMax + 1 },
+			func(s *store.RedriveSpec) { s.StopShare = 1.1 },
+			func(s *store.RedriveSpec) { s.Change.Payload = []byte("p") },
+			func(s *store.RedriveSpec) { s.Change.Delay = time.Second },
+		} {
+			spec := store.RedriveSpec{Through: 1, Total: 1}
+			bend(&spec)
+			_, err := r.StartRedrive(ctx(), person, spec)
+			r.is(err, store.ErrInvalid)
+		}
+		for _, limit := range []int{0, store.StepMax + 1} {
+			_, err := r.StepRedrives(ctx(), limit)
+			r.is(err, store.ErrInvalid)
+		}
+	})
+}

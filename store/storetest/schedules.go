@@ -1,0 +1,149 @@
+package storetest
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func schedulePromises() []promise {
+	return []promise{
+		{"Q13_SlotIsFiredOnce", slotIsFiredOnce},
+		{"Q13_ManySchedulersFireOnce", manySchedulers},
+		{"Q13_FutureSlotIsRefused", futureSlot},
+		{"Q13_RefusedEnqueueLeavesTheSlot", refusedEnqueue},
+		{"Q13_SchedulesAreListed", schedulesAreListed},
+		{"X3_SlotBounds", slotBounds},
+	}
+}
+
+func (r *rig) fire(name string, slot job.Micros, jobs ...job.New) store.Fired {
+	if jobs == nil {
+		jobs = []job.New{r.newJob()}
+	}
+	answer, err := r.Fire(ctx(), name, slot, jobs)
+	r.ok(err)
+	return answer
+}
+
+// proves: Q13
+func slotIsFiredOnce(r *rig) {
+	slot := r.in(-time.Second)
+	jobs := []job.New{r.newJob(), r.newJob()}
+	got := r.fire("nightly", slot, jobs...)
+	last := store.Schedule{Name: "nightly", Slot: slot, At: r.now(), Job: jobs[0].ID}
+	same(r, "fired", got, store.Fired{Fired: true, Last: last, Receipts: []job.Receipt{
+		{ID: jobs[0].ID, State: job.Waiting}, {ID: jobs[1].ID, State: job.Waiting},
+	}})
+	events := r.dump().Events
+	e := events[len(events)-1]
+	same(r, "event", []any{e.Type, e.Note, e.DueAt, e.Job}, []any{event.ScheduleFired, "nightly", slot, jobs[0].ID})
+	r.clock.Advance(time.Minute)
+	again := r.newJob()
+	r.unchanged(func() {
+		same(r, "the same slot", r.fire("nightly", slot, again), store.Fired{Last: last})
+		same(r, "an earlier slot", r.fire("nightly", slot-1, again), store.Fired{Last: last})
+	})
+	same(r, "the next slot", r.fire("nightly", slot+1).Fired, true)
+	same(r, "another schedule", r.fire("hourly", slot).Fired, true)
+	same(r, "jobs", len(r.dump().Jobs), 4)
+}
+
+// proves: Q13
+func manySchedulers(r *rig) {
+	const schedulers, slots = 6, 5
+	var (
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		fired   = map[job.Micros]int{}
+		failure error
+	)
+	r.clock.Advance(time.Second)
+	jobs := make([]job.New, schedulers*slots)
+	for i := range jobs {
+		jobs[i] = r.newJob()
+	}
+	for i := range schedulers {
+		wg.Go(func() {
+			for k := range slots {
+				slot := r.start + job.Micros(k)
+				answer, err := r.Fire(ctx(), "s", slot, jobs[i*slots+k:i*slots+k+1])
+				mu.Lock()
+				if err != nil {
+					failure = err
+				} else if answer.Fired {
+					fired[slot]++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	r.ok(failure)
+	for slot, n := range fired {
+		if n != 1 {
+			r.fail("slot %d was fired %d times", slot, n)
+		}
+	}
+	same(r, "the last slot", fired[r.start+slots-1], 1) // earlier ones may have been overtaken
+	same(r, "jobs", len(r.dump().Jobs), len(fired))
+}
+
+// proves: Q13
+func futureSlot(r *rig) {
+	n := r.newJob()
+	r.unchanged(func() {
+		_, err := r.Fire(ctx(), "s", r.now()+1, []job.New{n})
+		r.is(err, store.ErrConflict)
+	})
+	same(r, "the slot of now", r.fire("s", r.now(), n).Fired, true)
+}
+
+// proves: Q13
+func refusedEnqueue(r *rig) {
+	r.add()
+	r.set(store.QueueChange{Mode: new(store.Draining)})
+	n := r.newJob(func(n *job.New) { n.Queue = "else" })
+	refused := r.newJob()
+	r.unchanged(func() {
+		_, err := r.Fire(ctx(), "s", r.now(), []job.New{n, refused})
+		r.is(err, store.ErrDraining)
+	})
+	r.set(store.QueueChange{Mode: new(store.Open)})
+	same(r, "fired later", r.fire("s", r.now(), n, refused).Fired, true)
+}
+
+// proves: Q13
+func schedulesAreListed(r *rig) {
+	none, err := r.Schedules(ctx())
+	r.ok(err)
+	same(r, "schedules", len(none), 0)
+	var want []store.Schedule
+	for _, name := range []string{"a", "b", "c"} {
+		want = append(want, r.fire(name, r.now()).Last)
+		r.clock.Advance(time.Second)
+	}
+	want[0] = r.fire("a", r.now()).Last
+	list, err := r.Schedules(ctx())
+	r.ok(err)
+	same(r, "schedules", list, want)
+}
+
+// proves: X3
+func slotBounds(r *rig) {
+	n := r.newJob()
+	r.unchanged(func() {
+		for _, name := range []string{"", "no good", strings.Repeat("s", job.NameMax+1)} {
+			_, err := r.Fire(ctx(), name, 1, []job.New{n})
+			r.is(err, store.ErrInvalid)
+		}
+		_, err := r.Fire(ctx(), "s", 0, []job.New{n})
+		r.is(err, store.ErrInvalid)
+		_, err = r.Fire(ctx(), "s", 1, nil)
+		r.is(err, store.ErrInvalid)
+	})
+}

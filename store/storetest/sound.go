@@ -1,0 +1,126 @@
+package storetest
+
+import (
+	"fmt"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// soundDead compares the dead letters of a dump with the jobs, and with
+// everything that counts them.
+func soundDead(d *store.Dump) error {
+	states := make(map[job.ID]job.State, len(d.Jobs))
+	for i := range d.Jobs {
+		states[d.Jobs[i].ID] = d.Jobs[i].State
+	}
+	entries := make(map[job.ID]bool, len(d.Dead))
+	deaths := make(map[int64]bool, len(d.Dead))
+	for i := range d.Dead {
+		l := &d.Dead[i]
+		if entries[l.Job] || deaths[l.Death] || l.Death < 1 {
+			return fmt.Errorf("dead letter of job %d: it has two, or death %d is no number of its own", l.Job, l.Death)
+		}
+		entries[l.Job], deaths[l.Death] = true, true
+		if err := soundEntry(l, states[l.Job]); err != nil {
+			return err
+		}
+	}
+	for id, state := range states {
+		if state == job.Dead && !entries[id] {
+			return fmt.Errorf("job %d is dead and has no dead letter", id)
+		}
+	}
+	for i := range d.Originals {
+		if !entries[d.Originals[i].Job] {
+			return fmt.Errorf("there is an original of job %d, which has no dead letter", d.Originals[i].Job)
+		}
+	}
+	for i := range d.Redrives {
+		r := &d.Redrives[i]
+		if r.Completed+r.Dead+r.Cancelled > r.Answered || r.Answered > r.Released || r.Again > r.Answered {
+			return fmt.Errorf("redrive %d: %d released, %d answered, %d again, %d completed, %d dead, %d cancelled cannot be",
+				r.ID, r.Released, r.Answered, r.Again, r.Completed, r.Dead, r.Cancelled)
+		}
+	}
+	return soundCounts(d)
+}
+
+// soundEntry compares an entry with the state of its job, which is None when it
+// is gone.
+func soundEntry(l *job.DeadLetter, state job.State) error {
+	live := state != job.None && !state.Terminal()
+	switch {
+	case l.Revived == (state == job.Dead):
+		return fmt.Errorf("dead letter of job %d, which is %s: revived %v", l.Job, state, l.Revived)
+	case live != (l.Status == job.Redriven):
+		return fmt.Errorf("dead letter of job %d, which is %s: %s", l.Job, state, l.Status)
+	case l.ReopenAt != 0 && l.Status != job.Ignored:
+		return fmt.Errorf("dead letter of job %d is %s and opens again", l.Job, l.Status)
+	case (l.Action == "") != (l.ActedAt == 0) || (l.ActedBy == "") != (l.Action == ""):
+		return fmt.Errorf("dead letter of job %d: %q at %d by %q", l.Job, l.Action, l.ActedAt, l.ActedBy)
+	}
+	fits := map[job.DeadAction]job.Status{
+		"": job.Pending, job.ActionRetried: job.Redriven, job.ActionResolved: job.Resolved, job.ActionIgnored: job.Ignored,
+		job.ActionReopened: job.Pending, job.ActionMuted: job.Ignored, job.ActionCompleted: job.Resolved, job.ActionCancelled: job.Resolved,
+	}
+	if status, known := fits[l.Action]; !known || status != l.Status {
+		return fmt.Errorf("dead letter of job %d is %s after %q", l.Job, l.Status, l.Action)
+	}
+	return nil
+}
+
+// soundCounts counts the rows of a dump and compares.
+func soundCounts(d *store.Dump) error {
+	jobs := map[store.Count]int64{}
+	for i := range d.Jobs {
+		jobs[store.Count{Queue: d.Jobs[i].Queue, Kind: d.Jobs[i].Kind, State: d.Jobs[i].State}]++
+	}
+	for _, c := range d.Counts {
+		of := c
+		of.N = 0
+		if jobs[of] != c.N {
+			return fmt.Errorf("%d jobs of %+v are counted, there are %d", c.N, of, jobs[of])
+		}
+		delete(jobs, of)
+	}
+	dead := map[store.DeadCount]int64{}
+	inGroup, pending := map[string]int64{}, map[string]int64{}
+	for i := range d.Dead {
+		l := &d.Dead[i]
+		dead[store.DeadCount{Status: l.Status, Reason: l.Reason, Class: l.Class, Kind: l.Kind, Queue: l.Queue}]++
+		if l.Fingerprint == "" {
+			continue
+		}
+		inGroup[l.Fingerprint]++
+		if l.Status == job.Pending {
+			pending[l.Fingerprint]++
+		}
+	}
+	counted := map[store.DeadCount]int64{}
+	for _, c := range d.DeadCounts {
+		n := c.N
+		c.N = 0
+		counted[c] += n
+	}
+	if diff := cmp.Diff(dead, counted, equal); diff != "" {
+		return fmt.Errorf("the dead letters are counted wrongly (-there +counted):\n%s", diff)
+	}
+	for i := range d.Groups {
+		g := &d.Groups[i]
+		if g.Entries != inGroup[g.Fingerprint] || g.Pending != pending[g.Fingerprint] || g.N < g.Entries {
+			return fmt.Errorf("group %q: %d deaths, %d dead letters, %d pending; there are %d and %d",
+				g.Fingerprint, g.N, g.Entries, g.Pending, inGroup[g.Fingerprint], pending[g.Fingerprint])
+		}
+		delete(inGroup, g.Fingerprint)
+		if g.Muted == (g.MutedUntil == 0 && g.MutedFor == 0) {
+			return fmt.Errorf("group %q: muted %v until %d, for %d deaths", g.Fingerprint, g.Muted, g.MutedUntil, g.MutedFor)
+		}
+	}
+	if len(jobs)+len(inGroup) > 0 {
+		return fmt.Errorf("not counted: jobs %v, groups %v", jobs, inGroup)
+	}
+	return nil
+}
