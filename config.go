@@ -64,6 +64,13 @@ type Config struct {
 	// HideEmails takes e-mail addresses out as well.
 	HideEmails bool
 
+	// Retention is how long things are kept that are done with. Default a day for
+	// completed jobs, a week for failures and events, 30 days for dead letters, and
+	// never a pending one.
+	Retention Retention
+	// Cron are the periodic jobs that Run enqueues.
+	Cron []Cron
+
 	Lease       time.Duration // without a sign of life another process takes over; 100 ms to 1 h, default 10 s
 	RescueEvery time.Duration // how often to look for jobs of dead processes; default 30 s
 	Poll        time.Duration // how long a lost notification can delay; default 1 s

@@ -125,6 +125,8 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"job":             {"failure", "internal/scan"},
 		"event":           {"job", "failure", "internal/scan"},
 		"store":           {"job", "event", "failure", "internal/scan"},
+		"internal/cron":   {},
+		"internal/keeper": {"job", "event", "failure", "internal/scan", "store", "internal/cron"},
 		"internal/engine": {"failure", "internal/scan", "job", "event", "store", "internal/proc", "internal/tempdir", "internal/crashpoint"},
 	}
 	for name, allowed := range mayImport {

@@ -69,6 +69,7 @@ func (o *HandlerOptions) validate() error {
 // handler is a kind as it was registered.
 type handler struct {
 	kind    string
+	json    bool // its payloads are
 	handle  func(context.Context, *engine.Run, *policy.Admission) error
 	options HandlerOptions
 }
@@ -85,7 +86,7 @@ func Handle[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error,
 	if h == nil {
 		panic(fmt.Sprintf("redrive: kind %q: the handler is nil", string(k)))
 	}
-	c.handle(string(k), o, func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
+	c.handle(string(k), o, true, func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
 		j := new(Job[T])
 		j.set(c, r, a)
 		if err := json.Unmarshal(r.Claim.Payload, &j.Args); err != nil {
@@ -102,14 +103,14 @@ func HandleRaw(c *Client, kind string, h func(context.Context, *Job[[]byte]) err
 	if h == nil {
 		panic(fmt.Sprintf("redrive: kind %q: the handler is nil", kind))
 	}
-	c.handle(kind, o, func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
+	c.handle(kind, o, false, func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
 		j := &Job[[]byte]{Args: r.Claim.Payload}
 		j.set(c, r, a)
 		return h(ctx, j)
 	})
 }
 
-func (c *Client) handle(kind string, o *HandlerOptions, h func(context.Context, *engine.Run, *policy.Admission) error) {
+func (c *Client) handle(kind string, o *HandlerOptions, inJSON bool, h func(context.Context, *engine.Run, *policy.Admission) error) {
 	if err := store.ValidName("kind", kind); err != nil {
 		panic("redrive: " + err.Error())
 	}
@@ -121,7 +122,7 @@ func (c *Client) handle(kind string, o *HandlerOptions, h func(context.Context, 
 	case c.handlers[kind] != nil:
 		panic(fmt.Sprintf("redrive: kind %q has a handler already", kind))
 	}
-	registered := &handler{kind: kind, handle: h}
+	registered := &handler{kind: kind, json: inJSON, handle: h}
 	if o != nil {
 		registered.options = *o
 	}

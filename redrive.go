@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 
 	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/internal/keeper"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
@@ -56,10 +57,12 @@ type Client struct {
 	handlers map[string]*handler // not changed once sealed
 	sealed   bool                // Run has been called
 	engine   *engine.Engine      // while it runs
+	keeper   *keeper.Keeper      // while it runs
 
 	setting  sync.Mutex // held while a policy is put in force; taken before mu
 	policies atomic.Pointer[policies]
 	told     told // of rules that fail
+	crons    crons
 }
 
 // New makes a client on a store. It does no I/O. The error tells every mistake
@@ -85,5 +88,8 @@ func New(s store.Store, config *Config) (*Client, error) {
 		return nil, fmt.Errorf("redrive: %w", err)
 	}
 	client.policies.Store(p)
+	if client.crons, err = client.newCrons(); err != nil {
+		return nil, fmt.Errorf("redrive: %w", err)
+	}
 	return client, nil
 }

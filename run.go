@@ -24,12 +24,16 @@ var ErrNotRunning = errors.New("redrive: the client is not running; call Run fir
 // their contexts and hands back what remains without using up an attempt. It
 // returns nil after a clean stop and a *Returned when work was handed back.
 // A client runs once at a time.
+//
+// It also keeps the store in order meanwhile: it takes redrives further, fires the
+// schedules of Config.Cron, and removes what is past Config.Retention.
 func (c *Client) Run(ctx context.Context) error {
 	stop, err := c.start(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	defer c.keep(ctx)()
 	return c.running().Run(ctx)
 }
 
@@ -56,14 +60,24 @@ func (c *Client) WaitIdle(ctx context.Context) error {
 }
 
 // RunDue is Run until nothing is due any more that this client could run: a
-// program that a timer starts does its work so and ends.
-func (c *Client) RunDue(ctx context.Context) error {
-	return c.runUntil(ctx, func(ctx context.Context, e *engine.Engine) error { return e.Idle(ctx) })
+// program that a timer starts does its work so and ends. Schedules whose slot is
+// due fire first, and redrives are taken as far as they can go without waiting; what
+// a rate or an unpaused canary holds back is left.
+func (c *Client) RunDue(ctx context.Context) error { return c.runUntil(ctx, c.awaitDue) }
+
+// awaitDue waits until nothing is due, and nothing becomes due by the keeper.
+func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
+	for {
+		if err := e.Idle(ctx); err != nil || !c.keeping().Pass(ctx) {
+			return err
+		}
+	}
 }
 
 // Drain is Run until all jobs of the configured queues whose kinds have a
 // handler have ended, those that are due later and those that wait for a retry
-// included. It waits for ever for the jobs of a paused queue, until ctx ends.
+// included, and no redrive is under way; a paused redrive does not count. It waits
+// for ever for the jobs of a paused queue, until ctx ends. Schedules fire meanwhile.
 func (c *Client) Drain(ctx context.Context) error { return c.runUntil(ctx, c.awaitEmpty) }
 
 // runUntil runs until a condition holds, or until ctx ends, as Run does.
@@ -76,6 +90,7 @@ func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engi
 	e := c.running()
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer c.keep(inner)()
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(inner) }()
 
@@ -95,20 +110,16 @@ func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
 		if err := e.Idle(ctx); err != nil {
 			return err
 		}
+		c.keeping().Pass(ctx)
 		live, err := c.live(ctx)
 		switch {
 		case passes(err): // ask again
 		case err != nil || live == 0:
 			return err
 		}
-		poll, cancel := context.WithCancel(ctx)
-		timer := c.config.afterFunc(cmp.Or(c.config.Poll, engine.PollDefault), cancel)
-		select {
-		case <-changed:
-		case <-poll.Done():
+		if err := c.await(ctx, changed); err != nil {
+			return err
 		}
-		timer.Stop()
-		cancel()
 	}
 }
 
@@ -117,7 +128,8 @@ func passes(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrFull)
 }
 
-// live counts the jobs that this client could still have to run.
+// live counts the jobs that this client could still have to run, and the redrives
+// that may bring more.
 func (c *Client) live(ctx context.Context) (int64, error) {
 	counts, err := c.store.Counts(ctx)
 	if err != nil {
@@ -128,6 +140,15 @@ func (c *Client) live(ctx context.Context) (int64, error) {
 		_, worked := c.config.Queues[n.Queue]
 		if worked && c.handlers[n.Kind] != nil && !n.State.Terminal() {
 			live += n.N
+		}
+	}
+	redrives, err := c.store.RedriveList(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count redrives: %w", err)
+	}
+	for i := range redrives {
+		if redrives[i].State.Active() {
+			live++
 		}
 	}
 	return live, nil
@@ -168,11 +189,11 @@ func (c *Client) start(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("redrive: %w", err), config.Dirs.Close())
 	}
-	c.sealed, c.engine = true, e
+	c.sealed, c.engine, c.keeper = true, e, c.newKeeper()
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.engine = nil
+		c.engine, c.keeper = nil, nil
 		if err := config.Dirs.Close(); err != nil {
 			c.config.Logger.Warn("closing the base of temporary directories", "error", err)
 		}

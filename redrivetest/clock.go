@@ -8,8 +8,8 @@ import (
 )
 
 // clock is the two times of an Engine. The store's stands still between two
-// calls of advance, so that due times are exact. The client's runs by itself as
-// well, because an engine paces its calls by it.
+// calls of advance, so that due times are exact. The client's begins at the same
+// time and runs by itself as well, because an engine paces its calls by it.
 type clock struct {
 	mu     sync.Mutex
 	stored time.Time
@@ -18,7 +18,7 @@ type clock struct {
 }
 
 func newClock(start time.Time) *clock {
-	return &clock{stored: start, timers: make(map[*timer]struct{})}
+	return &clock{stored: start, jumped: start.Sub(time.Now()), timers: make(map[*timer]struct{})}
 }
 
 // store returns the store's time.

@@ -34,8 +34,8 @@ type Engine struct {
 
 // New returns an engine for a test. Of the configuration, which may be nil, the
 // defaults differ: one worker, so that jobs run in order, no log, temporary
-// directories below t.TempDir, and leases of an hour, so that a handler may
-// move the clock. Config.Clock must be nil.
+// directories below t.TempDir, leases of an hour, so that a handler may move the
+// clock, and everything is kept for ever. Config.Clock must be nil.
 func New(t testing.TB, config *redrive.Config) *Engine {
 	t.Helper()
 	var c redrive.Config
@@ -50,6 +50,11 @@ func New(t testing.TB, config *redrive.Config) *Engine {
 	c.Name = cmp.Or(c.Name, "redrivetest")
 	c.Lease = cmp.Or(c.Lease, engine.LeaseMax)
 	c.TempDir = cmp.Or(c.TempDir, t.TempDir())
+	if c.Retention == (redrive.Retention{}) {
+		c.Retention = redrive.Retention{
+			Completed: redrive.Forever, Failures: redrive.Forever, Dead: redrive.Forever, Events: redrive.Forever,
+		}
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -73,7 +78,8 @@ func (e *Engine) Advance(d time.Duration) { e.clock.advance(d) }
 
 // Work runs the jobs that are due, and those that become due by it, and returns
 // their outcomes in the order in which they were stored. It leaves what is not
-// due, and what limits and rates hold back.
+// due, and what limits and rates hold back. Schedules of Config.Cron fire when the
+// clock has passed a slot, and redrives go as far as they can at that time.
 func (e *Engine) Work() []Outcome {
 	e.t.Helper()
 	var all []Outcome

@@ -1,0 +1,197 @@
+package redrive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+)
+
+// actStep is how many dead letters one step of Act changes, so that other writers
+// have their turn soon.
+const actStep = 1_000
+
+// DeadLetters returns a page of dead letters, the newest death first.
+func (c *Client) DeadLetters(ctx context.Context, f store.DeadFilter, p store.DeadPaging) (store.DeadPage, error) {
+	return c.store.DeadLetters(ctx, f, p)
+}
+
+// DeadLetter returns the dead letter of a job; store.ErrNotFound when it has none.
+func (c *Client) DeadLetter(ctx context.Context, id JobID) (job.DeadLetter, error) {
+	return c.store.DeadLetter(ctx, id)
+}
+
+// Groups returns dead letters by their root cause.
+func (c *Client) Groups(ctx context.Context, f store.GroupFilter) (store.GroupPage, error) {
+	return c.store.Groups(ctx, f)
+}
+
+// DeadStats returns figures about the dead letters, and what became of jobs by the
+// hour. Its cost does not grow with the entries.
+func (c *Client) DeadStats(ctx context.Context) (store.DeadStats, error) {
+	return c.store.DeadStats(ctx)
+}
+
+// Original returns what a job was before a retry changed it for the first time;
+// store.ErrNotFound when none has.
+func (c *Client) Original(ctx context.Context, id JobID) (store.Original, error) {
+	return c.store.Original(ctx, id)
+}
+
+// Change is what a retry changes of a job. Zero fields keep what it has.
+type Change struct {
+	// Payload is another payload, at most Config.PayloadMax bytes; nil keeps it.
+	Payload  []byte
+	Queue    string
+	Priority int // job.PriorityMin (first) to job.PriorityMax
+	// Policy is what the job says of its own retries from now on, in place of
+	// Options.Retry; an empty one is nothing, nil keeps it.
+	Policy *policy.Override
+	Delay  time.Duration // due so long after the retry
+}
+
+// Encode returns the change as the store takes it: for an Action of ActRetry, or
+// for a redrive.
+func (ch Change) Encode() (store.Change, error) {
+	out := store.Change{Payload: ch.Payload, Queue: ch.Queue, Delay: ch.Delay}
+	if ch.Priority < 0 || ch.Priority > job.PriorityMax {
+		return out, fmt.Errorf("priority %d: must be %d to %d: %w", ch.Priority, job.PriorityMin, job.PriorityMax, store.ErrInvalid)
+	}
+	out.Priority = int8(ch.Priority)
+	if ch.Policy != nil {
+		if err := ch.Policy.Validate(); err != nil {
+			return out, fmt.Errorf("%w: %w", err, store.ErrInvalid)
+		}
+		if out.Policy = ch.Policy.Encode(); out.Policy == nil {
+			out.Policy = []byte{}
+		}
+	}
+	return out, nil
+}
+
+// RetryChanged is Retry of a job that is changed by it; what it was before the first
+// change stays, see Original. The error is a store.ErrTooLarge or store.ErrInvalid
+// for a change that no enqueue would take: of a kind that this client handles with
+// Handle the payload has to be JSON.
+func (c *Client) RetryChanged(ctx context.Context, by By, id JobID, ch Change) error {
+	change, err := ch.Encode()
+	if err == nil {
+		err = c.checkPayload(ctx, id, ch.Payload)
+	}
+	if err != nil {
+		return fmt.Errorf("retry job %d: %w", id, err)
+	}
+	acted, err := c.Act(ctx, by, store.Action{Do: store.ActRetry, IDs: []JobID{id}, Note: by.Reason, Change: change}, nil)
+	return only(acted.Errors, err)
+}
+
+// checkPayload refuses another payload that could not have been enqueued.
+func (c *Client) checkPayload(ctx context.Context, id JobID, payload []byte) error {
+	switch {
+	case payload == nil:
+		return nil
+	case len(payload) > c.config.PayloadMax:
+		return fmt.Errorf("payload of %d bytes: at most %d (Config.PayloadMax): %w", len(payload), c.config.PayloadMax, store.ErrTooLarge)
+	case json.Valid(payload):
+		return nil
+	}
+	j, err := c.store.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	h := c.handlers[j.Kind]
+	c.mu.Unlock()
+	if h != nil && h.json {
+		return fmt.Errorf("the payload is not JSON, which kind %q takes: %w", j.Kind, store.ErrInvalid)
+	}
+	return nil
+}
+
+// Preview counts what Act would do, and changes nothing. Done of the answer is the
+// whole number, and Through closes the set: Act with it acts on nothing that was
+// not counted.
+func (c *Client) Preview(ctx context.Context, a store.Action) (store.Acted, error) {
+	a.Limit = store.PreviewMax
+	return c.steps(ctx, a, func(a store.Action) (store.Acted, error) { return c.store.Preview(ctx, a) }, nil)
+}
+
+// Act does something to dead letters in the name of a person: to those of
+// Action.IDs in one transaction, with an error for each in the answer; or to all
+// that Action.Filter selects, step by step. Progress, which may be nil, is called
+// after each step with what is done so far.
+//
+// Action.Through from Preview is the frozen set; without it Act freezes what is
+// there now. Acting again on the same set does what is left of it. A retry by
+// filter gives the jobs store.RedrivePriority, so that they do not hold up fresh
+// work, unless Change says another one. A step whose answer is lost is done again:
+// what it had changed is then not in Done.
+//
+// An error leaves the steps before it done; the answer says how many.
+func (c *Client) Act(ctx context.Context, by By, a store.Action, progress func(done int64)) (store.Acted, error) {
+	if len(a.Change.Payload) > c.config.PayloadMax {
+		return store.Acted{}, fmt.Errorf("%s: payload of %d bytes: at most %d (Config.PayloadMax): %w",
+			a.Do, len(a.Change.Payload), c.config.PayloadMax, store.ErrTooLarge)
+	}
+	if a.Filter != nil {
+		if a.Limit == 0 {
+			a.Limit = actStep
+		}
+		if a.Do == store.ActRetry && a.Change.Priority == 0 {
+			a.Change.Priority = store.RedrivePriority
+		}
+		if a.Through == 0 {
+			seen, err := c.Preview(ctx, a)
+			if err != nil || seen.Done == 0 {
+				return store.Acted{Through: seen.Through}, err
+			}
+			a.Through = seen.Through
+		}
+	}
+	return c.steps(ctx, a, func(a store.Action) (store.Acted, error) { return c.store.Act(ctx, by, a) }, progress)
+}
+
+// steps takes an action to its end.
+func (c *Client) steps(ctx context.Context, a store.Action, step func(store.Action) (store.Acted, error), progress func(int64)) (store.Acted, error) {
+	sum := store.Acted{Through: a.Through}
+	for {
+		did, err := again(ctx, c, func() (store.Acted, error) { return step(a) })
+		if err != nil {
+			return sum, err
+		}
+		sum.Errors, sum.Done, sum.Through = did.Errors, sum.Done+did.Done, did.Through
+		if progress != nil {
+			progress(sum.Done)
+		}
+		if a.Filter == nil || did.Next == 0 {
+			return sum, nil
+		}
+		if did.Next <= a.After {
+			return sum, fmt.Errorf("%s: the store goes back from death %d to %d", a.Do, a.After, did.Next)
+		}
+		a.After, a.Through = did.Next, did.Through
+		runtime.Gosched() // others may write now
+	}
+}
+
+// again makes a call of the store that may be made again, until it gets an answer:
+// for about 15 s when the store does not answer.
+func again[T any](ctx context.Context, c *Client, call func() (T, error)) (T, error) {
+	wait := askAgainWait
+	for try := 0; ; try++ {
+		answer, err := call()
+		if err == nil || try == askAgainTries || !errors.Is(err, store.ErrUnknown) && !errors.Is(err, store.ErrUnavailable) {
+			return answer, err
+		}
+		if ended := c.sleep(ctx, wait); ended != nil {
+			return answer, errors.Join(err, ended)
+		}
+		wait = min(2*wait, askAgainWaitMax)
+	}
+}

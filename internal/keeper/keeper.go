@@ -1,0 +1,193 @@
+package keeper
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/redrive/redrive/store"
+)
+
+// The most that one call changes: transactions stay short, so that others have
+// their turn.
+const (
+	stepLimit  = 500
+	sweepLimit = 1_000
+)
+
+// Store is what a keeper needs of a store.
+type Store interface {
+	StepRedrives(ctx context.Context, limit int) (store.RedriveStep, error)
+	Sweep(ctx context.Context, r store.Retention, limit int) (store.Swept, error)
+	Schedules(ctx context.Context) ([]store.Schedule, error)
+	Notify(ch chan<- struct{}) (stop func())
+}
+
+// Options are what a keeper is made of, beside what its core is.
+type Options struct {
+	Config
+	Store     Store
+	Retention store.Retention
+	// Fire enqueues the jobs of a slot of the i-th schedule.
+	Fire   func(ctx context.Context, i int, slot time.Time) (store.Fired, error)
+	Now    func() time.Time
+	After  func(d time.Duration, f func()) (stop func() bool)
+	Logger *slog.Logger
+}
+
+// Keeper keeps one store in order.
+type Keeper struct {
+	o     Options
+	core  *Core
+	wake  chan struct{}
+	pass  chan chan<- bool
+	moved bool // jobs have become ready since the last pass
+	ended chan struct{}
+}
+
+// New returns a keeper.
+func New(o Options) *Keeper {
+	return &Keeper{
+		o: o, core: NewCore(o.Config), wake: make(chan struct{}, 1), pass: make(chan chan<- bool), ended: make(chan struct{}),
+	}
+}
+
+// Run keeps the store in order until ctx ends. A keeper runs once.
+func (k *Keeper) Run(ctx context.Context) {
+	defer close(k.ended)
+	defer k.o.Store.Notify(k.wake)()
+	for ctx.Err() == nil {
+		a := k.core.Next(k.o.Now())
+		if a.Call != None {
+			k.do(ctx, a)
+			continue
+		}
+		k.wait(ctx, a.At)
+	}
+}
+
+// wait waits for a time, a notification, or the end of ctx, and serves who asks for
+// a pass meanwhile.
+func (k *Keeper) wait(ctx context.Context, at time.Time) {
+	due := make(chan struct{})
+	stop := k.o.After(at.Sub(k.o.Now()), func() { close(due) })
+	defer stop()
+	select {
+	case <-due:
+	case <-k.wake:
+		k.core.Wake()
+	case moved := <-k.pass:
+		moved <- k.passOnce(ctx)
+	case <-ctx.Done():
+	}
+}
+
+// Nudge has the redrives looked at soon, as a notification of the store does.
+func (k *Keeper) Nudge() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Pass does all that is due, redrives in any case, and reports whether jobs have
+// become ready by the keeper since the last pass. False also when Run has ended.
+func (k *Keeper) Pass(ctx context.Context) (moved bool) {
+	answer := make(chan bool, 1)
+	select {
+	case k.pass <- answer:
+	case <-k.ended:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+	return <-answer
+}
+
+func (k *Keeper) passOnce(ctx context.Context) (moved bool) {
+	for ctx.Err() == nil {
+		if a := k.core.Next(k.o.Now()); a.Call != None {
+			k.do(ctx, a)
+			continue
+		}
+		// Whatever has ended a moment ago may let a redrive go on.
+		released := k.do(ctx, Action{Call: Step})
+		if !released {
+			break
+		}
+	}
+	moved, k.moved = k.moved, false
+	return moved
+}
+
+// do makes a call and tells the core of its end. It reports whether jobs have
+// become ready by it.
+func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
+	var err error
+	defer func() { k.moved = k.moved || moved }()
+	switch a.Call {
+	case Load:
+		var fired []store.Schedule
+		if fired, err = k.o.Store.Schedules(ctx); err == nil {
+			k.core.Loaded(k.o.Now(), fired)
+		}
+	case Fire:
+		var f store.Fired
+		if f, err = k.o.Fire(ctx, a.Cron, a.Slot); err == nil {
+			k.core.Fired(k.o.Now(), a.Cron, f)
+			moved = f.Fired
+			k.tellFired(ctx, a, f)
+		}
+	case Step:
+		var s store.RedriveStep
+		if s, err = k.o.Store.StepRedrives(ctx, stepLimit); err == nil {
+			k.core.Stepped(k.o.Now(), s)
+			moved = s.Released > 0
+		}
+	case Sweep:
+		var s store.Swept
+		if s, err = k.o.Store.Sweep(ctx, k.o.Retention, sweepLimit); err == nil {
+			k.core.Swept(k.o.Now(), s)
+			k.tellSwept(ctx, s)
+		}
+	case None:
+	}
+	if err != nil {
+		k.tellFailed(ctx, a, err)
+	}
+	return moved
+}
+
+func (k *Keeper) tellFired(ctx context.Context, a Action, f store.Fired) {
+	if !f.Fired {
+		return
+	}
+	for _, r := range f.Receipts {
+		k.o.Logger.InfoContext(ctx, "schedule fired", "schedule", k.o.Cron[a.Cron].Name, "slot", a.Slot, "job", r.ID.String())
+	}
+}
+
+func (k *Keeper) tellSwept(ctx context.Context, s store.Swept) {
+	if !s.Removed() && s.Reopened == 0 {
+		return
+	}
+	level := slog.LevelDebug
+	if s.Pending > 0 {
+		level = slog.LevelWarn
+	}
+	k.o.Logger.Log(ctx, level, "removed what was past its time", "completed", s.Completed, "failures", s.Failures,
+		"dead_letters", s.Dead, "pending", s.Pending, "events", s.Events, "keys", s.Keys, "reopened", s.Reopened)
+}
+
+// tellFailed logs an error and puts the call off. What ends with ctx is none.
+func (k *Keeper) tellFailed(ctx context.Context, a Action, err error) {
+	again := k.core.Failed(k.o.Now(), a)
+	if ctx.Err() != nil {
+		return
+	}
+	attrs := []any{"call", a.Call.String(), "again_in", again, "error", err}
+	if a.Call == Fire {
+		attrs = append(attrs, "schedule", k.o.Cron[a.Cron].Name, "slot", a.Slot)
+	}
+	k.o.Logger.WarnContext(ctx, "keeping the store in order has failed", attrs...)
+}

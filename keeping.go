@@ -1,0 +1,44 @@
+package redrive
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive/internal/keeper"
+)
+
+// newKeeper makes the keeper of one Run.
+func (c *Client) newKeeper() *keeper.Keeper {
+	return keeper.New(keeper.Options{
+		Config: keeper.Config{Since: c.crons.since, Cron: c.crons.kept},
+		Store:  c.store, Retention: c.config.Retention.stored(), Fire: c.fire, Logger: c.config.Logger,
+		Now:   c.config.now,
+		After: func(d time.Duration, f func()) func() bool { return c.config.afterFunc(d, f).Stop },
+	})
+}
+
+// keep keeps the store in order until ctx ends or stop is called.
+func (c *Client) keep(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var kept sync.WaitGroup
+	k := c.keeping()
+	kept.Go(func() { k.Run(ctx) })
+	return func() {
+		cancel()
+		kept.Wait()
+	}
+}
+
+func (c *Client) keeping() *keeper.Keeper {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keeper
+}
+
+// nudge has the client's own keeper look at the redrives now, if it runs.
+func (c *Client) nudge() {
+	if k := c.keeping(); k != nil {
+		k.Nudge()
+	}
+}
