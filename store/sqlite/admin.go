@@ -13,14 +13,6 @@ var (
 	askCancel = &query{`UPDATE redrive_jobs SET cancel_at = ?2 WHERE id = ?1 AND state = 3 AND cancel_at IS NULL`}
 	insAudit  = &query{`INSERT INTO redrive_audit (at, actor, action, target, reason, before, after)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`}
-	selRetry = &query{`SELECT lane, life, token, owner, batch, status, grp FROM redrive_dead WHERE job = ? AND revived = 0`}
-	insRetry = &query{`INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
-		batch, attrs, policy, long, payload)
-		SELECT job, lane, 1, priority, ?2, token, life + 1, 0, 0, 0, 0, 0, created_at, ?2,
-		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, long, payload
-		FROM redrive_dead WHERE job = ?1 AND revived = 0`}
-	setRedriven = &query{`UPDATE redrive_dead SET status = 1, revived = 1 WHERE job = ? AND revived = 0`}
 	setQueueRow = &query{`UPDATE redrive_queues SET mode = ?2, workers = ?3, lim = ?4, rate_n = ?5, rate_per = ?6
 		WHERE name = ?1`}
 )
@@ -78,42 +70,18 @@ func (t *txn) cancelReady(r *run, from job.State) error {
 	if _, err := t.exec(delJob, num(r.id), num(r.token)); err != nil {
 		return err
 	}
-	return t.finish(r, from, job.Cancelled, job.Cancel, 0, nil)
+	return t.stopped(r, from)
 }
 
-// retry opens the next life of one dead job.
-func (t *txn) retry(by store.By, id job.ID) (own, fatal error) {
-	var r *run
-	var status job.Status
-	var group int64
-	err := t.rows(selRetry, func(row row) error {
-		r = &run{id: id, lane: t.cat.byID[row.int(0)], life: int32(row.int(1)) + 1, token: job.Token(row.int(2)),
-			owner: row.text(3), batch: row.int(4)}
-		status, group = job.Status(row.int(5)), row.int(6)
-		return nil
-	}, num(id))
+// stopped ends a job that waits, whose row is taken already, as cancelled by a
+// person.
+func (t *txn) stopped(r *run, from job.State) error {
+	answer, err := t.answer(r, false, job.Cancelled, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if r == nil {
-		return t.refuse(id, job.None, "a dead job can be retried by hand")
-	}
-	if _, err := t.exec(insRetry, num(id), num(t.now)); err != nil {
-		return nil, err
-	}
-	if _, err := t.exec(setRedriven, num(id)); err != nil {
-		return nil, err
-	}
-	if group != 0 && status == job.Pending {
-		t.groupCount(group, 0, -1)
-	}
-	t.move(r.lane, job.Dead, r.lane, job.Waiting)
-	t.batchCount(batchDelta{id: r.batch, dead: -1})
-	e := r.event(job.Dead, job.Waiting, job.Retried)
-	e.DueAt = t.now
-	t.events.Add(e)
-	t.wake = true
-	return nil, t.audit(by, "job.retry", id.String(), "dead", "waiting")
+	t.answered(r, answer)
+	return t.finish(r, from, job.Cancelled, job.Cancel, 0, nil)
 }
 
 func (t *txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {

@@ -102,7 +102,12 @@ func (t *txn) crash(r *run) (job.State, error) {
 	}
 	t.wake = true
 	if r.counters.Crashes >= r.crashMax {
-		_, err := t.bury(job.Running, r, job.Crashed, job.Stalled, f.Class, f.Fingerprint)
+		answer, err := t.answer(r, false, job.Dead, &f)
+		if err != nil {
+			return job.None, err
+		}
+		t.answered(r, answer)
+		_, err = t.bury(job.Running, r, job.Crashed, job.Stalled, &f)
 		return job.Dead, err
 	}
 	due := t.now.Add(store.CrashDelay(r.id, r.counters.Crashes))

@@ -286,8 +286,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	from := r.state
 	if claim.Deadline != 0 && claim.Deadline <= t.now {
 		c.out.Expired = append(c.out.Expired, id)
-		_, err := t.bury(from, r, job.Expired, job.DeadlineOver, "", store.ExpiredFingerprint(r.lane.kind))
-		return false, err
+		return false, t.expire(r, from)
 	}
 	r.token++
 	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, crashMax(room.want.CrashMax)
@@ -307,6 +306,17 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	claim.Owner, claim.Correlation, claim.Batch = r.owner, r.correlation, r.batch
 	c.out.Claims = append(c.out.Claims, *claim)
 	return true, nil
+}
+
+// expire ends a job that was found past its deadline.
+func (t *txn) expire(r *run, from job.State) error {
+	answer, err := t.answer(r, false, job.Dead, nil)
+	if err != nil {
+		return err
+	}
+	t.answered(r, answer)
+	_, err = t.bury(from, r, job.Expired, job.DeadlineOver, &job.Failure{Fingerprint: store.ExpiredFingerprint(r.lane.kind)})
+	return err
 }
 
 func (c *claimer) scanRow(row row) error {

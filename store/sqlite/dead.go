@@ -1,14 +1,19 @@
 package sqlite
 
 import (
+	"unicode/utf8"
+
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 const (
-	buryColumns = `job, status, revived, reason, class, grp, died_at, lane, priority, token, life,
+	buryColumns = `job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by, reopen_at,
+		redrive, lane, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, deadline,
 		owner, correlation, key, batch, attrs, policy, long, payload`
-	buryValues = `id, 0, 0, ?3, ?4, ?5, ?6, lane, priority, token, life, ?7, ?8, ?9, ?10, ?11, created_at, life_at,
+	buryValues = `id, ?13, 0, ?3, ?4, ?5, ?6, ?14, ?15, ?16, ?17, ?18, redrive, lane, priority, token, life,
+		?7, ?8, ?9, ?10, ?11, created_at, life_at,
 		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload
 		FROM redrive_jobs WHERE id = ?1 AND token = ?2 AND state = ?12`
 )
@@ -17,75 +22,218 @@ var (
 	// OR FAIL, because SQLite keeps a journal of the statement else, to take back a
 	// part of it; what goes wrong here takes back the whole transaction.
 	insDead = &query{`INSERT OR FAIL INTO redrive_dead (` + buryColumns + `) SELECT ` + buryValues}
-	// From its second life on, a job may have an entry.
+	// From its second life on, a job may have an entry. The priority that a redrive
+	// has given is not the job's own: that of the entry stays.
 	putDead = &query{`INSERT INTO redrive_dead (` + buryColumns + `) SELECT ` + buryValues + `
-		ON CONFLICT (job) DO UPDATE SET death = (SELECT max(death) + 1 FROM redrive_dead), status = 0, revived = 0, reason = excluded.reason, class = excluded.class,
-		grp = excluded.grp, died_at = excluded.died_at, lane = excluded.lane, priority = excluded.priority,
+		ON CONFLICT (job) DO UPDATE SET death = (SELECT max(death) + 1 FROM redrive_dead), status = excluded.status,
+		revived = 0, reason = excluded.reason, class = excluded.class, grp = excluded.grp, died_at = excluded.died_at,
+		action = excluded.action, note = excluded.note, acted_at = excluded.acted_at, acted_by = excluded.acted_by,
+		reopen_at = excluded.reopen_at, redrive = excluded.redrive, lane = excluded.lane,
+		priority = CASE WHEN excluded.redrive IS NULL THEN excluded.priority ELSE priority END,
 		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
 		deferrals = excluded.deferrals, snoozes = excluded.snoozes, interrupts = excluded.interrupts,
 		life_at = excluded.life_at, claimed_at = excluded.claimed_at, holder = excluded.holder,
 		deadline = excluded.deadline, attrs = excluded.attrs, policy = excluded.policy, long = excluded.long, payload = excluded.payload`}
-	selGroup = &query{`SELECT id FROM redrive_groups WHERE fingerprint = ?`}
-	insGroup = &query{`INSERT INTO redrive_groups (fingerprint, sample, first_at, last_at, n, pending, kind)
-		VALUES (?1, ?2, ?3, ?3, 0, 0, ?4) RETURNING id`}
+	selEntry = &query{`SELECT lane, reason, class, status, grp FROM redrive_dead WHERE job = ?`}
+	selGroup = &query{`SELECT id, muted, muted_until, muted_for, muted_by, muted_note FROM redrive_groups WHERE fingerprint = ?`}
+	insGroup = &query{`INSERT INTO redrive_groups (fingerprint, kind, class, code, message, sample, first_at, last_at, n, pending)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0) RETURNING id`}
 )
+
+// withGroup marks a dead letter that was ignored with its group: its reopen_at
+// is this plus the group's number, until that is not muted any more.
+const withGroup = 1 << 62
 
 // bury moves a job to the dead ones, from running or, when its deadline passed,
 // from ready. It is not ok when the job's row is not in that state of that run.
-func (t *txn) bury(from job.State, r *run, cause job.Cause, reason job.Reason, class, fingerprint string) (ok bool, err error) {
-	group, err := t.group(fingerprint, r)
+func (t *txn) bury(from job.State, r *run, cause job.Cause, reason job.Reason, f *job.Failure) (ok bool, err error) {
+	group, err := t.group(f, r)
 	if err != nil {
 		return false, err
 	}
-	c := &r.counters
-	put := putDead
-	if r.life == 1 {
-		put = insDead
+	var before *entry
+	put := insDead
+	if r.life > 1 {
+		put = putDead
+		if before, err = t.entry(r.id); err != nil {
+			return false, err
+		}
 	}
-	n, err := t.exec(put, num(r.id), num(r.token), text(reason), setText(class), setNum(group), num(t.now),
-		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), num(from))
+	var id int64
+	status, action, note, by, at, reopen := job.Pending, value{}, value{}, value{}, value{}, value{}
+	if group != nil {
+		id = group.id
+		if group.muted && group.left != 1 { // else this is the death that ends it
+			status, action, note, by = job.Ignored, text(job.ActionMuted), setText(group.note), setText(group.by)
+			at, reopen = num(t.now), num(withGroup+id)
+		}
+	}
+	c := &r.counters
+	n, err := t.exec(put, num(r.id), num(r.token), text(reason), setText(f.Class), setNum(id), num(t.now),
+		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), num(from),
+		num(status), action, note, at, by, reopen)
 	if err != nil || n == 0 {
 		return false, err
 	}
 	if _, err := t.exec(delJob, num(r.id), num(r.token)); err != nil {
 		return false, err
 	}
-	if group != 0 {
-		t.groupCount(group, 1, 1)
+	if before != nil {
+		t.uncount(before.group, before.deadKey)
 	}
+	*t.dead.at(deadKey{r.lane.id, reason, f.Class, status})++
+	if group != nil {
+		t.countDeath(group, status)
+	}
+	t.died(r, cause)
 	t.move(r.lane, from, r.lane, job.Dead)
 	t.ended(r, job.Dead)
 	e := r.event(from, job.Dead, cause)
-	e.Class, e.Reason = class, string(reason)
+	e.Class, e.Reason = f.Class, string(reason)
 	t.events.Add(e)
 	return true, nil
 }
+
+// countDeath counts a death in its group, and as one of those that a muted group
+// waits for.
+func (t *txn) countDeath(g *groupRow, status job.Status) {
+	d := t.groups.at(g.id)
+	d.n++
+	d.entries++
+	if status == job.Pending {
+		d.pending++
+	}
+	if !g.muted || g.left == 0 {
+		return
+	}
+	if g.left--; g.left == 0 {
+		g.unmute()
+	}
+	d.mute = g
+}
+
+// entry is what a dead letter is counted by.
+type entry struct {
+	deadKey
+	group int64
+}
+
+// entry returns the dead letter of a job, nil when it has none.
+func (t *txn) entry(id job.ID) (e *entry, err error) {
+	err = t.rows(selEntry, func(r row) error {
+		e = &entry{deadKey{r.int(0), job.Reason(r.text(1)), r.text(2), job.Status(r.int(3))}, r.int(4)}
+		return nil
+	}, num(id))
+	return e, err
+}
+
+// uncount takes a dead letter out of what counts it.
+func (t *txn) uncount(group int64, k deadKey) {
+	*t.dead.at(k)--
+	if group == 0 {
+		return
+	}
+	d := t.groups.at(group)
+	d.entries--
+	if k.status == job.Pending {
+		d.pending--
+	}
+}
+
+// recount counts a dead letter under another status.
+func (t *txn) recount(group int64, k deadKey, to job.Status) {
+	if k.status == to {
+		return
+	}
+	*t.dead.at(k)--
+	if group != 0 {
+		switch d := t.groups.at(group); {
+		case k.status == job.Pending:
+			d.pending--
+		case to == job.Pending:
+			d.pending++
+		}
+	}
+	k.status = to
+	*t.dead.at(k)++
+}
+
+// groupRow is what a death has to know of its group.
+type groupRow struct {
+	id       int64
+	muted    bool
+	until    job.Micros
+	left     int64 // deaths that end the mute; 0 is no such number
+	by, note string
+}
+
+func (g *groupRow) unmute() { *g = groupRow{id: g.id} }
 
 // groupsMax bounds the groups that a catalogue knows by heart.
 const groupsMax = 4096
 
 // hasGroup reports whether deaths of a fingerprint need no look at the groups.
 func (c *catalog) hasGroup(fingerprint string) bool {
-	return fingerprint == "" || c.groups[fingerprint] != 0
+	return fingerprint == "" || c.groups[fingerprint] != nil
 }
 
-// group returns the group of a fingerprint, which it makes when there is none.
-func (t *txn) group(fingerprint string, r *run) (id int64, err error) {
-	if t.cat.hasGroup(fingerprint) {
-		return t.cat.groups[fingerprint], nil
+// group returns the group of a failure, which it makes when there is none; nil
+// when the failure belongs to none.
+func (t *txn) group(f *job.Failure, r *run) (g *groupRow, err error) {
+	if f.Fingerprint == "" {
+		return nil, nil
 	}
-	scan := func(r row) error { id = r.int(0); return nil }
-	if err := t.rows(selGroup, scan, text(fingerprint)); err != nil {
-		return 0, err
+	if g, err = t.groupOf(f.Fingerprint); err != nil || g != nil {
+		return g, err
 	}
-	if id == 0 {
-		if err := t.rows(insGroup, scan, text(fingerprint), num(r.id), num(t.now), text(r.lane.kind)); err != nil {
-			return 0, err
-		}
+	g = &groupRow{}
+	err = t.rows(insGroup, func(r row) error { g.id = r.int(0); return nil }, text(f.Fingerprint), text(r.lane.kind),
+		setText(f.Class), setText(f.Code), setText(cut(f.Message, store.GroupMessageMax)), num(r.id), num(t.now))
+	if err != nil {
+		return nil, err
 	}
+	t.wrote = true
+	t.knowGroup(f.Fingerprint, g)
+	return g, nil
+}
+
+// groupOf returns the group of a fingerprint, nil when there is none.
+func (t *txn) groupOf(fingerprint string) (g *groupRow, err error) {
+	if g = t.cat.groups[fingerprint]; g != nil {
+		return g, nil
+	}
+	err = t.rows(selGroup, func(r row) error {
+		g = &groupRow{id: r.int(0), muted: r.int(1) != 0, until: job.Micros(r.int(2)), left: r.int(3), by: r.text(4), note: r.text(5)}
+		return nil
+	}, text(fingerprint))
+	if err != nil || g == nil {
+		return nil, err
+	}
+	if changed := t.groups.at(g.id).mute; changed != nil { // by this transaction, which has not written it yet
+		g = changed
+	}
+	t.knowGroup(fingerprint, g)
+	return g, nil
+}
+
+func (t *txn) knowGroup(fingerprint string, g *groupRow) {
 	if t.cat.groups == nil || len(t.cat.groups) >= groupsMax {
-		t.cat.groups = make(map[string]int64)
+		t.cat.groups = make(map[string]*groupRow)
 	}
-	t.cat.groups[fingerprint] = id
-	return id, nil
+	t.cat.groups[fingerprint] = g
+}
+
+// forgetGroup is for who has removed or changed a group by a statement of its own.
+func (t *txn) forgetGroup(fingerprint string) { delete(t.cat.groups, fingerprint) }
+
+// cut returns the beginning of a text, of so many bytes at most and no part of
+// a character.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
 }

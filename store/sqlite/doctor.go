@@ -229,8 +229,13 @@ var (
 			UNION ALL SELECT lane, 5, count(*), 0 FROM redrive_dead WHERE revived = 0 GROUP BY 1
 			UNION ALL SELECT lane, state, 0, n FROM redrive_counters)
 		JOIN redrive_lanes l ON l.id = lane GROUP BY lane, state`}
-	recountGroups = &query{`SELECT g.fingerprint, g.pending, count(d.job) FROM redrive_groups g
-		LEFT JOIN redrive_dead d ON d.grp = g.id AND d.status = 0 GROUP BY g.id HAVING g.pending != count(d.job)`}
+	recountGroups = &query{`SELECT g.fingerprint, g.pending, count(d.job) FILTER (WHERE d.status = 0), g.entries, count(d.job)
+		FROM redrive_groups g LEFT JOIN redrive_dead d ON d.grp = g.id GROUP BY g.id
+		HAVING g.pending != count(d.job) FILTER (WHERE d.status = 0) OR g.entries != count(d.job)`}
+	recountDead = &query{`SELECT l.queue, l.kind, reason, class, status, sum(kept), sum(n) FROM (
+			SELECT lane, reason, coalesce(class, '') AS class, status, 1 AS n, 0 AS kept FROM redrive_dead
+			UNION ALL SELECT lane, reason, class, status, 0, n FROM redrive_dead_counts)
+		JOIN redrive_lanes l ON l.id = lane GROUP BY lane, reason, class, status HAVING sum(kept) != sum(n)`}
 	// selOldest seeks the first job of each lane and priority, which the ready
 	// index has at hand; gates and pauses are not looked at.
 	selOldest = &query{`SELECT j.id, l.queue, l.kind, j.run_at FROM redrive_lanes l,
@@ -256,12 +261,7 @@ func (r *Report) rows(s *native, now job.Micros) error {
 	if err != nil {
 		return err
 	}
-	err = s.rows(recountGroups, func(row row) error {
-		r.problem("the group %q counts %d pending dead letters, and there are %d; please report this",
-			row.text(0), row.int(1), row.int(2))
-		return nil
-	})
-	if err != nil {
+	if err := r.deadLetters(s); err != nil {
 		return err
 	}
 	err = s.rows(selOldest, func(row row) error {
@@ -272,6 +272,23 @@ func (r *Report) rows(s *native, now job.Micros) error {
 		return err
 	}
 	return r.leases(s, now)
+}
+
+// deadLetters compares what counts dead letters with what there are.
+func (r *Report) deadLetters(s *native) error {
+	err := s.rows(recountGroups, func(row row) error {
+		r.problem("the group %q counts %d pending of %d dead letters, and there are %d of %d; please report this",
+			row.text(0), row.int(1), row.int(3), row.int(2), row.int(4))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.rows(recountDead, func(row row) error {
+		r.problem("the count of %s dead letters of queue %q, kind %q, %s, class %q is %d, and there are %d; please report this",
+			job.Status(row.int(4)), row.text(0), row.text(1), row.text(2), row.text(3), row.int(5), row.int(6))
+		return nil
+	})
 }
 
 func (r *Report) leases(s *native, now job.Micros) error {

@@ -18,7 +18,6 @@ var (
 		`LEFT JOIN redrive_bodies b ON b.job = j.job WHERE j.revived = 0 ORDER BY j.job`}
 	allFailures = &query{`SELECT ` + failureColumns + ` FROM redrive_failures ORDER BY job, token`}
 	allKeys     = &query{`SELECT owner, kind, key, job, until FROM redrive_keys ORDER BY job, owner, kind, key`}
-	allGroups   = &query{`SELECT fingerprint, sample, first_at, last_at, n, pending FROM redrive_groups ORDER BY fingerprint`}
 	allProgress = &query{`SELECT ` + progressColumns + ` FROM redrive_progress`}
 	allEvents   = &query{`SELECT seq, at, body FROM redrive_events ORDER BY seq`}
 	allPolicies = &query{`SELECT ` + policyColumns + `, body FROM redrive_policies ORDER BY hash`}
@@ -123,11 +122,13 @@ func dumpRest(c session, d *store.Dump) error {
 		return err
 	}
 	err = c.rows(allGroups, func(r row) error {
-		d.Groups = append(d.Groups, store.Group{Fingerprint: r.text(0), Sample: job.ID(r.int(1)),
-			FirstAt: job.Micros(r.int(2)), LastAt: job.Micros(r.int(3)), N: r.int(4), Pending: r.int(5)})
+		d.Groups = append(d.Groups, scanGroup(r))
 		return nil
 	})
 	if err != nil {
+		return err
+	}
+	if err := dumpFigures(c, d); err != nil {
 		return err
 	}
 	err = c.rows(allEvents, func(r row) error {
@@ -143,4 +144,24 @@ func dumpRest(c session, d *store.Dump) error {
 		return err
 	}
 	return c.rows(allPolicies, func(r row) error { d.Policies = append(d.Policies, scanPolicy(r)); return nil })
+}
+
+func dumpFigures(c session, d *store.Dump) (err error) {
+	if d.DeadCounts, err = readDeadCounts(c); err != nil {
+		return err
+	}
+	err = c.rows(allOriginals, func(r row) error { d.Originals = append(d.Originals, scanOriginal(r)); return nil })
+	if err != nil {
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if d.Redrives, err = readRedrives(c, allRedrives); err != nil {
+		return err
+	}
+	if d.Schedules, err = readSchedules(c); err != nil {
+		return err
+	}
+	return c.rows(allHours, func(r row) error { d.Hours = append(d.Hours, scanHour(r)); return nil })
 }

@@ -20,10 +20,10 @@ var (
 		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 		ON CONFLICT (id) DO NOTHING`}
 	insBody = &query{`INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`}
-	selKey  = &query{`SELECT job, digest, until FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`}
+	selKey  = &query{`SELECT job, digest, until, state FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`}
 	putKey  = &query{`INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-		ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = ?6, until = ?7`}
+		ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = ?6, until = ?7, state = NULL`}
 )
 
 // enqueue takes all jobs or none. When it returns an error after it wrote, the
@@ -133,9 +133,13 @@ func (t *txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, re
 	}
 	var holder job.ID
 	var same bool
+	left := job.Completed // the state of a job that is gone; retention only ever removes ended ones
 	err := t.rows(selKey, func(r row) error {
 		if until := job.Micros(r.int(2)); until == 0 || until > t.now {
 			holder, same = job.ID(r.int(0)), bytes.Equal(r.blob(1), n.Digest)
+		}
+		if !r.null(3) {
+			left = job.State(r.int(3))
 		}
 		return nil
 	}, text(n.Owner), text(n.Kind), text(n.Key))
@@ -154,7 +158,7 @@ func (t *txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, re
 	}
 	state, _, err := t.find(holder)
 	if state == job.None {
-		state = job.Completed // removed by retention, which only ever removes ended jobs
+		state = left
 	}
 	receipts[i] = job.Receipt{ID: holder, Existing: true, State: state}
 	return true, err

@@ -28,8 +28,8 @@ type catalog struct {
 	byID   map[int64]*lane
 	queues map[string]*queueRow
 	rates  map[string]job.Micros
-	groups map[string]int64 // by fingerprint; those met lately
-	ended  job.ID           // no job above it has ended yet
+	groups map[string]*groupRow // by fingerprint; those met lately
+	ended  job.ID               // no job above it has ended yet
 }
 
 type laneKey struct{ queue, kind, deps string }
@@ -146,8 +146,7 @@ func (t *txn) lane(queue, kind, deps string) (*lane, error) {
 		return l, nil
 	}
 	if len(t.cat.byID) >= job.LanesMax {
-		return nil, fmt.Errorf("queue %q, kind %q: the store has %d different (queue, kind, dependencies) already, "+
-			"the most it takes; use fewer names: %w", queue, kind, job.LanesMax, store.ErrTooLarge)
+		return nil, tooManyLanes(laneKey{queue, kind, deps})
 	}
 	if _, err := t.queue(queue); err != nil {
 		return nil, err
@@ -158,4 +157,9 @@ func (t *txn) lane(queue, kind, deps string) (*lane, error) {
 	}
 	t.cat.addLane(l)
 	return l, nil
+}
+
+func tooManyLanes(k laneKey) error {
+	return fmt.Errorf("queue %q, kind %q: the store has %d different (queue, kind, dependencies) already, "+
+		"the most it takes; use fewer names: %w", k.queue, k.kind, job.LanesMax, store.ErrTooLarge)
 }

@@ -20,6 +20,8 @@ var planRows = flag.Int("plan.rows", 12_000, "jobs, over all places, beside whic
 const (
 	byID   = " USING INTEGER PRIMARY KEY (rowid=?)"
 	noPlan = "" // values are inserted, nothing is looked for
+
+	deadByJob = "SEARCH redrive_dead USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)"
 )
 
 // plan is how a statement has to find its rows.
@@ -52,7 +54,7 @@ var writing = []plan{
 	{name: "insQueue", q: insQueue, want: noPlan},
 	{name: "insPolicy", q: insPolicy, want: noPlan},
 	{name: "insRetry", q: insRetry, want: "SEARCH redrive_dead" + byID},
-	{name: "putDead", q: putDead, want: "SEARCH redrive_jobs" + byID},
+	{name: "putDead", q: putDead, want: "SEARCH redrive_jobs" + byID + "; SCALAR SUBQUERY 2; SEARCH redrive_dead"},
 	{name: "putKey", q: putKey, want: noPlan},
 	{name: "putProgress", q: putProgress, want: noPlan},
 	{name: "seekReady", q: seekReady, want: "SEARCH redrive_jobs USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},
@@ -60,12 +62,12 @@ var writing = []plan{
 	{name: "selBody", q: selBody, want: "SEARCH redrive_bodies" + byID},
 	{name: "selCounters", q: selCounters, want: "SCAN redrive_counters"},
 	{name: "selCrashed", q: selCrashed, want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=? AND token=?)"},
-	{name: "selDead", q: selDead, want: "SEARCH redrive_dead" + byID},
+	{name: "selDead", q: selDead, want: deadByJob},
 	{name: "selDone", q: selDone, want: "SEARCH redrive_done USING INDEX redrive_done_job (job=?)"},
 	{name: "selEnded", q: selEnded, want: "SCAN CONSTANT ROW; SCALAR SUBQUERY 1; " +
-		"SEARCH redrive_done USING COVERING INDEX redrive_done_job; SCALAR SUBQUERY 2; SEARCH redrive_dead"},
+		"SEARCH redrive_done USING COVERING INDEX redrive_done_job; SCALAR SUBQUERY 2; SEARCH redrive_dead USING COVERING INDEX sqlite_autoindex_redrive_dead_1"},
 	{name: "selExpiredLeases", q: selExpiredLeases, want: "SEARCH redrive_jobs USING INDEX redrive_lease (lease_until<?)"},
-	{name: "selGroup", q: selGroup, want: "SEARCH redrive_groups USING COVERING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?)"},
+	{name: "selGroup", q: selGroup, want: "SEARCH redrive_groups USING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?)"},
 	{name: "selKey", q: selKey, want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
 	{name: "selLanes", q: selLanes, want: "SCAN redrive_lanes"},
 	{name: "selLastAt", q: selLastAt, want: "SCAN redrive_events", scan: "from the end, and one row is all"},
@@ -76,8 +78,7 @@ var writing = []plan{
 	{name: "listPolicies", q: listPolicies, want: "SCAN redrive_policies; USE TEMP B-TREE FOR ORDER BY"},
 	{name: "selQueues", q: selQueues, want: "SCAN redrive_queues"},
 	{name: "selRates", q: selRates, want: "SCAN redrive_rates"},
-	{name: "selRetry", q: selRetry, want: "SEARCH redrive_dead" + byID},
-	{name: "selRevived", q: selRevived, want: "SEARCH redrive_dead" + byID},
+	{name: "selRevived", q: selRevived, want: deadByJob},
 	{name: "selRun", q: selRun, want: "SEARCH redrive_jobs" + byID},
 	{name: "setBeat", q: setBeat, want: "SEARCH redrive_jobs" + byID},
 	{name: "selClaim", q: selClaim, want: "SEARCH redrive_jobs" + byID},
@@ -87,7 +88,7 @@ var writing = []plan{
 	{name: "setRate", q: setRate, want: noPlan},
 	{name: "setReady", q: setReady, want: "SEARCH redrive_jobs" + byID},
 	{name: "setRedriven", q: setRedriven, want: "SEARCH redrive_dead" + byID},
-	{name: "setResolved", q: setResolved, want: "SEARCH redrive_dead" + byID},
+	{name: "setResolved", q: setResolved, want: deadByJob},
 	{name: "delRun", q: delRun, want: "SEARCH redrive_jobs" + byID},
 
 	{name: "beginRead", q: beginRead, want: noPlan},
@@ -108,17 +109,16 @@ const laneByID = "; SEARCH l" + byID
 
 // reading runs on connections that only read.
 var reading = []plan{
-	{name: "getDead", q: getDead, want: "SEARCH j" + byID + laneByID},
+	{name: "getDead", q: getDead, want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)" + laneByID},
 	{name: "getDone", q: getDone, want: "SEARCH j USING INDEX redrive_done_job (job=?)" + laneByID},
 	{name: "getLive", q: getLive, want: "SEARCH j" + byID + laneByID},
 	{name: "places[0]", q: places[0].walk, want: "SEARCH j USING INTEGER PRIMARY KEY (rowid<?)" + laneByID},
 	{name: "places[1]", q: places[1].walk, want: "SEARCH j USING INDEX redrive_done_job (job<?)" + laneByID},
-	{name: "places[2]", q: places[2].walk, want: "SEARCH j USING INTEGER PRIMARY KEY (rowid<?)" + laneByID},
+	{name: "places[2]", q: places[2].walk, want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job<?)" + laneByID},
 	{name: "selAudit", q: selAudit, want: "SEARCH redrive_audit USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "selCancels", q: selCancels, want: "SEARCH redrive_jobs USING INDEX redrive_cancel (cancel_at>?); USE TEMP B-TREE FOR ORDER BY"},
 	{name: "selCounts", q: selCounts, want: "SCAN l USING COVERING INDEX sqlite_autoindex_redrive_lanes_1; " +
 		"SEARCH c USING PRIMARY KEY (lane=?); USE TEMP B-TREE FOR GROUP BY"},
-	{name: "selDeadLetter", q: selDeadLetter, want: "SEARCH j" + byID + laneByID + "; SEARCH g" + byID + " LEFT-JOIN"},
 	{name: "selEvents", q: selEvents, want: "SEARCH redrive_events USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "selFailures", q: selFailures, want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
 	{name: "selOverdue", q: selOverdue, want: "SEARCH redrive_jobs USING COVERING INDEX redrive_lease (lease_until<?)"},
@@ -130,10 +130,11 @@ var reading = []plan{
 
 // whole reads everything on purpose: Dump and the doctor.
 var whole = []plan{
-	{name: "allDead", q: allDead}, {name: "allDone", q: allDone}, {name: "allEvents", q: allEvents},
+	{name: "allDead", q: allDead}, {name: "allHours", q: allHours}, {name: "allOriginals", q: allOriginals}, {name: "allDone", q: allDone}, {name: "allEvents", q: allEvents},
 	{name: "allFailures", q: allFailures}, {name: "allGroups", q: allGroups}, {name: "allKeys", q: allKeys}, {name: "allPolicies", q: allPolicies},
 	{name: "allLive", q: allLive}, {name: "allProgress", q: allProgress}, {name: "auditRows", q: auditRows},
-	{name: "recount", q: recount}, {name: "recountGroups", q: recountGroups}, {name: "selDeadLetters", q: selDeadLetters},
+	{name: "recount", q: recount}, {name: "recountDead", q: recountDead}, {name: "recountGroups", q: recountGroups},
+	{name: "selDeadLetters", q: selDeadLetters},
 	{name: "selIntegrity", q: selIntegrity}, {name: "selOldest", q: selOldest},
 }
 
@@ -141,6 +142,7 @@ var whole = []plan{
 func TestQ2_Plans(t *testing.T) {
 	t.Parallel()
 	s := openSeeded(t)
+	writing, reading := slices.Concat(writing, writingDead), slices.Concat(reading, readingDead)
 	both := slices.Concat(writing, reading)
 	for _, step := range []struct {
 		name  string
@@ -183,7 +185,7 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	t.Parallel()
 	walk := regexp.MustCompile(`SCAN (j|d|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit))\b`)
-	for _, p := range slices.Concat(writing, reading) {
+	for _, p := range slices.Concat(writing, writingDead, reading, readingDead) {
 		if walks := walk.MatchString(p.want); walks != (p.scan != "") {
 			t.Errorf("%s: %q walks a table that grows: %v; reason: %q", p.name, p.want, walks, p.scan)
 		}
@@ -194,7 +196,7 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 func TestQ2_PlansAreComplete(t *testing.T) {
 	t.Parallel()
 	var listed []string
-	for _, p := range slices.Concat(writing, reading, whole) {
+	for _, p := range slices.Concat(writing, writingDead, reading, readingDead, whole) {
 		listed = append(listed, p.name)
 	}
 	slices.Sort(listed)

@@ -15,7 +15,11 @@ const policyColumns = `hash, name, at, by`
 var (
 	insPolicy = &query{`INSERT INTO redrive_policies (hash, name, at, by, body) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (hash) DO NOTHING`}
-	selPolicy    = &query{`SELECT ` + policyColumns + `, body FROM redrive_policies WHERE hash = ?`}
+	selPolicy = &query{`SELECT ` + policyColumns + `, body FROM redrive_policies WHERE hash = ?`}
+	// The policy that was published last is known by its audit row.
+	selInForce = &query{`SELECT a.target FROM redrive_meta m JOIN redrive_audit a ON a.seq = m.value WHERE m.key = 'policy'`}
+	setInForce = &query{`INSERT INTO redrive_meta (key, value) VALUES ('policy', (SELECT max(seq) FROM redrive_audit))
+		ON CONFLICT (key) DO UPDATE SET value = excluded.value`}
 	listPolicies = &query{`SELECT ` + policyColumns + ` FROM redrive_policies ORDER BY at DESC, hash LIMIT ?`}
 )
 
@@ -28,12 +32,28 @@ func (s *Store) PublishPolicy(ctx context.Context, by store.By, p store.Policy) 
 }
 
 func (t *txn) publishPolicy(by store.By, p *store.Policy) error {
-	changed, err := t.exec(insPolicy, text(p.Hash), text(p.Name), num(t.now), text(by.Actor), blob(p.Body))
-	if err != nil || changed == 0 {
+	same := false
+	err := t.rows(selInForce, func(r row) error { same = r.text(0) == p.Hash; return nil })
+	if err != nil || same {
 		return err
 	}
+	changed, err := t.exec(insPolicy, text(p.Hash), text(p.Name), num(t.now), text(by.Actor), blob(p.Body))
+	if err != nil {
+		return err
+	}
+	name := p.Name
+	if changed == 0 { // known; its name is that of the first time
+		err = t.rows(selPolicy, func(r row) error { name = scanPolicyHead(r).Name; return nil }, text(p.Hash))
+		if err != nil {
+			return err
+		}
+	}
 	t.events.Add(&event.Event{Type: event.PolicyChanged, Reason: p.Hash})
-	return t.audit(by, "policy.publish", p.Hash, "", p.Name)
+	if err := t.audit(by, "policy.publish", p.Hash, "", name); err != nil {
+		return err
+	}
+	_, err = t.exec(setInForce)
+	return err
 }
 
 // Policy implements store.Policies.

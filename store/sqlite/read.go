@@ -159,33 +159,6 @@ func (s *Store) Failures(ctx context.Context, id job.ID) (all []job.Failure, err
 	return all, err
 }
 
-const deadLetterColumns = `SELECT j.job, j.life, j.status, j.reason, j.class, g.fingerprint, l.kind, l.queue, j.owner,
-	j.died_at, j.revived` + fromDead + `LEFT JOIN redrive_groups g ON g.id = j.grp `
-
-var (
-	selDeadLetter  = &query{deadLetterColumns + `WHERE j.job = ?`}
-	selDeadLetters = &query{deadLetterColumns + `ORDER BY j.job`}
-)
-
-func scanDeadLetter(r row) job.DeadLetter {
-	return job.DeadLetter{
-		Job: job.ID(r.int(0)), Life: int32(r.int(1)), Status: job.Status(r.int(2)), Reason: job.Reason(r.text(3)),
-		Class: r.text(4), Fingerprint: r.text(5), Kind: r.text(6), Queue: r.text(7), Owner: r.text(8),
-		DiedAt: job.Micros(r.int(9)), Revived: r.int(10) != 0,
-	}
-}
-
-// DeadLetter implements store.Reader.
-func (s *Store) DeadLetter(ctx context.Context, id job.ID) (d job.DeadLetter, err error) {
-	err = s.read(ctx, func(c session) error {
-		return c.rows(selDeadLetter, func(r row) error { d = scanDeadLetter(r); return nil }, num(id))
-	})
-	if err == nil && d.Job == 0 {
-		err = fmt.Errorf("dead letter of job %d: %w", id, store.ErrNotFound)
-	}
-	return d, err
-}
-
 var selCounts = &query{`SELECT l.queue, l.kind, c.state, sum(c.n) FROM redrive_counters c
 	JOIN redrive_lanes l ON l.id = c.lane GROUP BY l.queue, l.kind, c.state HAVING sum(c.n) <> 0
 	ORDER BY l.queue, l.kind, c.state`}

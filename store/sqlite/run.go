@@ -24,14 +24,15 @@ type run struct {
 	batch       int64
 	long        bool // the payload is in redrive_bodies
 	crashMax    int32
-	asked       bool // a person asked it to stop
+	asked       bool  // a person asked it to stop
+	redrive     int64 // that has brought the job back into this life
 }
 
 const runColumns = `id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
-	created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at`
+	created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at, redrive`
 
 // runWidth is the number of runColumns; what else a statement reads follows.
-const runWidth = 22
+const runWidth = 23
 
 var (
 	selRun = &query{`SELECT ` + runColumns + ` FROM redrive_jobs WHERE id = ? AND token = ? AND state = 3`}
@@ -49,6 +50,7 @@ func (t *txn) scanRun(r row) *run {
 		createdAt: job.Micros(r.int(11)), lifeAt: job.Micros(r.int(12)), claimedAt: job.Micros(r.int(13)),
 		holder: r.text(14), owner: r.text(15), correlation: r.text(16), key: r.text(17), batch: r.int(18),
 		long: r.int(19) != 0, crashMax: int32(r.int(20)), asked: !r.null(21),
+		redrive: r.int(22),
 	}
 }
 

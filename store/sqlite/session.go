@@ -54,6 +54,13 @@ func text[T ~string](s T) value { return value{kind: isText, s: string(s)} }
 
 func blob(b []byte) value { return value{kind: isBlob, b: b} }
 
+func bit(set bool) value {
+	if set {
+		return num(1)
+	}
+	return num(0)
+}
+
 // The set… forms store the zero value as NULL, which takes no room in a row.
 
 func setNum[T ~int | ~int8 | ~int32 | ~int64](n T) value {

@@ -24,7 +24,7 @@ var (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
 	selCrashed  = &query{`SELECT 1 FROM redrive_failures WHERE job = ? AND token = ? AND how = 'crash'`}
 	delProgress = &query{`DELETE FROM redrive_progress WHERE job = ?`}
-	setResolved = &query{`UPDATE redrive_dead SET status = 2 WHERE job = ? AND status = 1`}
+	setResolved = &query{`UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`}
 )
 
 // settle writes one outcome. An error that is not about this outcome alone is
@@ -72,11 +72,16 @@ func (t *txn) end(r *run, o *job.Outcome) (own error, ok bool, fatal error) {
 		}
 	}
 	r.counters.Count(o.Cause)
+	attempt := o.Cause == job.Succeeded || o.Cause == job.Failed
+	answer, fatal := t.answer(r, attempt, o.To, o.Failure)
+	if fatal != nil {
+		return nil, false, fatal
+	}
 	switch o.To {
 	case job.Completed, job.Cancelled:
 		ok, fatal = t.close(r, o)
 	case job.Dead:
-		ok, fatal = t.bury(job.Running, r, o.Cause, o.Reason, o.Failure.Class, o.Failure.Fingerprint)
+		ok, fatal = t.bury(job.Running, r, o.Cause, o.Reason, o.Failure)
 	case job.Waiting, job.Retrying:
 		ok, fatal = t.again(r, o, to)
 	case job.None, job.Running:
@@ -84,6 +89,10 @@ func (t *txn) end(r *run, o *job.Outcome) (own error, ok bool, fatal error) {
 	}
 	if fatal != nil || !ok {
 		return nil, false, fatal
+	}
+	t.answered(r, answer)
+	if attempt {
+		t.attempted(r, o.Cost)
 	}
 	if o.Failure != nil {
 		if err := t.fail(r, o); err != nil {
@@ -123,17 +132,13 @@ func (t *txn) insertFailure(r *run, f *job.Failure, attempt int32, cost int64) e
 	if f.Exit != nil {
 		exit = num(*f.Exit)
 	}
-	permanent := 0
-	if f.Permanent {
-		permanent = 1
-	}
 	decision := value{}
 	if f.Decision != nil {
 		t.packed = packRecord(t.packed[:0], f.Decision)
 		decision = blob(t.packed)
 	}
 	_, err := t.exec(insFailure, num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(t.now),
-		text(f.How), text(f.Class), setText(f.Code), num(permanent), setNum(f.HTTPStatus), exit, setText(f.Signal),
+		text(f.How), text(f.Class), setText(f.Code), bit(f.Permanent), setNum(f.HTTPStatus), exit, setText(f.Signal),
 		setText(r.holder), setText(r.correlation), setText(f.Fingerprint), setNum(cost), text(f.Message),
 		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr))
 	return err
@@ -169,17 +174,29 @@ func (t *txn) finish(r *run, from, to job.State, cause job.Cause, cost int64, re
 	}
 	t.move(r.lane, from, r.lane, to)
 	t.ended(r, to)
+	if to == job.Completed {
+		t.completed(r)
+	}
 	t.events.Add(r.event(from, to, cause))
-	return t.resolve(r)
+	return t.resolve(r, to)
 }
 
 // resolve closes the dead letter of a job whose later life has ended otherwise
 // than dead: completed, or cancelled by a person.
-func (t *txn) resolve(r *run) error {
+func (t *txn) resolve(r *run, to job.State) error {
 	if r.life < 2 {
 		return nil
 	}
-	_, err := t.exec(setResolved, num(r.id))
+	e, err := t.entry(r.id)
+	if err != nil || e == nil || e.status != job.Redriven {
+		return err
+	}
+	did := job.ActionCompleted
+	if to == job.Cancelled {
+		did = job.ActionCancelled
+	}
+	t.recount(e.group, e.deadKey, job.Resolved)
+	_, err = t.exec(setResolved, num(r.id), text(did), num(t.now))
 	return err
 }
 
@@ -227,7 +244,7 @@ func (t *txn) again(r *run, o *job.Outcome, to *lane) (ok bool, err error) {
 	t.wake = true
 	if r.asked {
 		r.lane, r.priority = to, priority
-		err = t.finish(r, o.To, job.Cancelled, job.Cancel, 0, nil)
+		err = t.stopped(r, o.To)
 	}
 	return true, err
 }

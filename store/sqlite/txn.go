@@ -3,6 +3,7 @@ package sqlite
 import (
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // txn is one transaction's view of the store: the statements run in a session,
@@ -17,11 +18,16 @@ type txn struct {
 
 	events event.Packer
 	deltas []delta
-	groups []groupDelta
 	batch  []batchDelta
-	mine   map[job.ID]*run // claimed by this process; nil in a caller's own transaction
-	wrote  bool            // something was changed, so there is something to commit
-	wake   bool            // jobs may have become ready or signals have changed
+	groups tally[int64, groupDelta] // by number of the group
+	dead   tally[deadKey, int64]    // dead letters
+	hour   store.Hour               // what this transaction adds to the present one
+
+	redrives tally[int64, redriveDelta]
+
+	mine  map[job.ID]*run // claimed by this process; nil in a caller's own transaction
+	wrote bool            // something was changed, so there is something to commit
+	wake  bool            // jobs may have become ready or signals have changed
 }
 
 type delta struct {
@@ -35,17 +41,14 @@ type batchDelta struct {
 	total, completed, dead, cancelled int64
 }
 
-type groupDelta struct {
-	id         int64
-	n, pending int64
-	at         job.Micros
-}
-
 // reset makes the txn ready for the next transaction and keeps its memory.
 func (t *txn) reset(now job.Micros, cat *catalog) {
 	t.now, t.cat = now, cat
 	t.events.Reset()
-	t.deltas, t.groups, t.batch = t.deltas[:0], t.groups[:0], t.batch[:0]
+	t.deltas, t.batch, t.hour = t.deltas[:0], t.batch[:0], store.Hour{}
+	t.groups.reset()
+	t.dead.reset()
+	t.redrives.reset()
 	t.wrote, t.wake = false, false
 }
 
@@ -101,32 +104,16 @@ func (t *txn) batchCount(d batchDelta) {
 	t.batch = append(t.batch, d)
 }
 
-// groupCount notes deaths of a group and a change of its pending ones.
-func (t *txn) groupCount(id, n, pending int64) {
-	for i := range t.groups {
-		if g := &t.groups[i]; g.id == id {
-			g.n += n
-			g.pending += pending
-			return
-		}
-	}
-	t.groups = append(t.groups, groupDelta{id: id, n: n, pending: pending, at: t.now})
-}
-
 var (
-	addGroup = &query{`UPDATE redrive_groups SET n = n + ?2, pending = pending + ?3,
-		last_at = CASE WHEN ?2 > 0 THEN ?4 ELSE last_at END WHERE id = ?1`}
 	addBatch = &query{`INSERT INTO redrive_batches (id, total, completed, dead, cancelled) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (id) DO UPDATE SET total = total + ?2, completed = completed + ?3, dead = dead + ?4, cancelled = cancelled + ?5`}
 	insEvents = &query{`INSERT INTO redrive_events (at, n, body) VALUES (?, ?, ?)`}
 )
 
-// flush writes what was gathered: groups, batches, counters, events.
+// flush writes what was gathered: groups and figures, batches, counters, events.
 func (t *txn) flush() error {
-	for _, g := range t.groups {
-		if _, err := t.exec(addGroup, num(g.id), num(g.n), num(g.pending), num(g.at)); err != nil {
-			return err
-		}
+	if err := t.flushTallies(); err != nil {
+		return err
 	}
 	for _, b := range t.batch {
 		if _, err := t.exec(addBatch, num(b.id), num(b.total), num(b.completed), num(b.dead), num(b.cancelled)); err != nil {

@@ -306,8 +306,8 @@ func (w *writer) rollback() {
 	}
 }
 
-func readInt(s session, q *query) (n int64, err error) {
-	err = s.rows(q, func(r row) error { n = r.int(0); return nil })
+func readInt(s session, q *query, args ...value) (n int64, err error) {
+	err = s.rows(q, func(r row) error { n = r.int(0); return nil }, args...)
 	return n, err
 }
 

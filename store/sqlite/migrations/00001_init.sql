@@ -205,6 +205,9 @@ CREATE TABLE redrive_groups (
 	muted_by    TEXT,
 	muted_note  TEXT
 );
+-- What sweeps look for: groups without dead letters, mutes whose time is over.
+CREATE INDEX redrive_groups_empty ON redrive_groups (last_at) WHERE entries = 0;
+CREATE INDEX redrive_groups_muted ON redrive_groups (muted_until) WHERE muted = 1;
 
 -- Deaths by time: of all together (grp 0) by the minute, of a group by the hour.
 CREATE TABLE redrive_trends (
