@@ -78,7 +78,6 @@ var writing = []plan{
 	{name: "listPolicies", q: listPolicies, want: "SCAN redrive_policies; USE TEMP B-TREE FOR ORDER BY"},
 	{name: "selQueues", q: selQueues, want: "SCAN redrive_queues"},
 	{name: "selRates", q: selRates, want: "SCAN redrive_rates"},
-	{name: "selRevived", q: selRevived, want: deadByJob},
 	{name: "selRun", q: selRun, want: "SEARCH redrive_jobs" + byID},
 	{name: "setBeat", q: setBeat, want: "SEARCH redrive_jobs" + byID},
 	{name: "selClaim", q: selClaim, want: "SEARCH redrive_jobs" + byID},

@@ -34,7 +34,7 @@ const progressColumns = `job, token, at, done, total, note`
 var (
 	getLive = &query{`SELECT ` + liveColumns + `, j.attrs, j.policy, j.long, j.payload` + fromLive + `WHERE j.id = ?`}
 	getDone = &query{`SELECT ` + doneColumns + `, j.result, j.cost` + fromDone + `WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`}
-	getDead = &query{`SELECT ` + deadColumns + `, j.attrs, j.policy, j.long, j.payload, j.revived` + fromDead + `WHERE j.job = ?`}
+	getDead = &query{`SELECT ` + deadColumns + `, j.attrs, j.policy, j.long, j.payload` + fromDead + `WHERE j.job = ? AND j.revived = 0`}
 
 	selProgress = &query{`SELECT ` + progressColumns + ` FROM redrive_progress WHERE job = ?`}
 	sumCost     = &query{`SELECT coalesce(sum(cost), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1
@@ -64,7 +64,7 @@ func (s *Store) Get(ctx context.Context, id job.ID) (j job.Job, err error) {
 }
 
 func getJob(c session, id job.ID) (j job.Job, err error) {
-	found, long, revived := false, false, false
+	found, long := false, false
 	err = c.rows(getLive, func(r row) error {
 		j, found, long = scanJob(r), true, r.int(columns+2) != 0
 		j.Attrs, j.Policy, j.Payload = r.blob(columns), r.blob(columns+1), r.blob(columns+3)
@@ -79,7 +79,7 @@ func getJob(c session, id job.ID) (j job.Job, err error) {
 	}
 	if err == nil && !found {
 		err = c.rows(getDead, func(r row) error {
-			j, found, long, revived = scanJob(r), true, r.int(columns+2) != 0, r.int(columns+4) != 0
+			j, found, long = scanJob(r), true, r.int(columns+2) != 0
 			j.Attrs, j.Policy, j.Payload = r.blob(columns), r.blob(columns+1), r.blob(columns+3)
 			return nil
 		}, num(id))
@@ -89,9 +89,6 @@ func getJob(c session, id job.ID) (j job.Job, err error) {
 		return j, err
 	case !found:
 		return j, fmt.Errorf("job %d: %w", id, store.ErrNotFound)
-	case revived: // its later life ended well and retention has removed that
-		j.State, j.Reason, j.Payload = job.Completed, "", nil
-		return j, nil
 	}
 	if long {
 		if err := c.rows(selBody, func(r row) error { j.Payload = r.blob(0); return nil }, num(id)); err != nil {
