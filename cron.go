@@ -86,7 +86,7 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 		return k, err
 	}
 	if s.Location == time.Local {
-		return k, errors.New("Location is time.Local: load a zone by its name")
+		return k, errors.New("a Location of time.Local is not the same everywhere; load a zone by its name")
 	}
 	var err error
 	if k.Schedule, err = cron.Parse(s.Schedule, s.Location); err != nil {
@@ -94,7 +94,7 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 	}
 	switch given := s.Spec.new.Kind != "" || s.Spec.err != nil; {
 	case s.Catch != 0 && s.Catch < CronCatchMin:
-		return k, fmt.Errorf("Catch %s: must be at least %s, or 0 for until the next slot", s.Catch, CronCatchMin)
+		return k, fmt.Errorf("a Catch of %s: must be at least %s, or 0 for until the next slot", s.Catch, CronCatchMin)
 	case given == (s.Make != nil):
 		return k, errors.New("either Spec or Make is required")
 	case given:

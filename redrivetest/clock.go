@@ -18,7 +18,8 @@ type clock struct {
 }
 
 func newClock(start time.Time) *clock {
-	return &clock{stored: start, jumped: start.Sub(time.Now()), timers: make(map[*timer]struct{})}
+	began := time.Now()
+	return &clock{stored: start, jumped: start.Sub(began), timers: make(map[*timer]struct{})}
 }
 
 // store returns the store's time.

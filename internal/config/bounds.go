@@ -27,4 +27,7 @@ const (
 	exitCodeMin, exitCodeMax     = 1, 255
 	waitMin, waitMax             = time.Duration(0), 720 * time.Hour
 	waitsMax                     = 100
+
+	keptMin, keptMax   = time.Minute, 3650 * yamlfile.Day
+	catchMin, catchMax = time.Second, 720 * time.Hour
 )

@@ -40,6 +40,10 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 		{retry, "max_attempts", []string{"0", "101"}, []string{"1", "2", "99", "100"}, "from 1 to 100 (max_attempts_ceiling is 100)"},
 		{retry, "waits", []string{"[-1ms]", "[720h0m1s]"}, []string{"[0s]", "[1ms]", "[719h]", "[720h]"}, "from 0s to 720h"},
 		{retry, "max_retries: 1, waits", []string{waits(0), waits(101)}, []string{waits(1), waits(2), waits(99), waits(100)}, "1 to 100 durations"},
+		{"retention: {%s: %s}", "completed", []string{"59s", "3650d1s", "3651d", "1", "-1h", "forevr", "d", "[]"},
+			[]string{"1m", "61s", "3649d23h", "3650d", "forever"}, "from 1m to 3650d such as 12h or 30d, or forever"},
+		{"kinds: {a: {command: [x]}}\ncron: {b: {kind: a, schedule: '@daily', %s: %s}}", "catch", []string{"999ms", "720h1s"},
+			[]string{"1s", "2s", "719h", "720h"}, "from 1s to 720h"},
 		{retry, "waits", []string{waits(100)}, []string{waits(98), waits(99)}, "max_attempts_ceiling: 100 allows 99"},
 	} {
 		for _, v := range tt.bad {

@@ -50,6 +50,11 @@ type Config struct {
 	Kinds      map[string]Kind
 	// KindNames lists the keys of Kinds in the order of the file.
 	KindNames []string
+	Retention Retention
+	// Cron is nil when there is none.
+	Cron map[string]Cron
+	// CronNames lists the keys of Cron in the order of the file.
+	CronNames []string
 }
 
 // PresetPrefix begins a Policy that comes with redrive: "preset:watermark".
@@ -162,6 +167,7 @@ func Default() *Config {
 		Queues:             map[string]Queue{defaultQueueName: defaultQueue()},
 		QueueNames:         []string{defaultQueueName},
 		Kinds:              map[string]Kind{},
+		Retention:          defaultRetention(),
 	}
 }
 

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -96,6 +97,22 @@ func TestEveryKeyIsRead(t *testing.T) {
 			"a.plain_kind-2": plainKind("sh", "-c", "echo \"$1\"\n\texit 0\n"),
 		},
 		KindNames: []string{"thumbnail", "a.plain_kind-2"},
+		Retention: config.Retention{
+			Completed: 12 * time.Hour, Failures: 36 * time.Hour, Dead: config.Forever, DropPending: true, Events: 365 * 24 * time.Hour,
+		},
+		Cron: map[string]config.Cron{
+			"nightly": {
+				Schedule: "30 2 * * MON-FRI", Timezone: "Europe/Berlin", Catch: 10 * time.Minute, Kind: "thumbnail",
+				Payload: []byte("all of them\n"), Queue: "default", Priority: 3, Owner: "ops", Correlation: "night",
+				Attrs: map[string]any{"customer": "acme", "minutes": json.Number("90")},
+			},
+			"often": {
+				Schedule: "@every 90s", Timezone: "UTC", Kind: "a.plain_kind-2", Queue: "default", Priority: 2,
+				Payload: []byte(`{"list":[1,-0.5,true,null,"x",{}],"z":"ä"}`),
+			},
+			"plain": {Schedule: "0 0 * * *", Timezone: "UTC", Kind: "a.plain_kind-2", Queue: "default", Priority: 2, Payload: []byte("{}")},
+		},
+		CronNames: []string{"nightly", "often", "plain"},
 	}
 	diff(t, want, mustParse(t, string(text)))
 }
@@ -134,6 +151,9 @@ func TestDefault(t *testing.T) {
 		Queues:             map[string]config.Queue{"default": {Workers: 4}},
 		QueueNames:         []string{"default"},
 		Kinds:              map[string]config.Kind{},
+		Retention: config.Retention{
+			Completed: 24 * time.Hour, Failures: 7 * 24 * time.Hour, Dead: 30 * 24 * time.Hour, Events: 7 * 24 * time.Hour,
+		},
 	}
 	diff(t, want, config.Default())
 	config.Default().Queues["default"] = config.Queue{}

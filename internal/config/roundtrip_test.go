@@ -73,6 +73,32 @@ func written(c *config.Config) object {
 		"queues":               queues,
 		"kinds":                kinds,
 	}
+	spelt := func(d time.Duration) string {
+		if d == config.Forever {
+			return "forever"
+		}
+		return d.String()
+	}
+	all["retention"] = object{
+		"completed": spelt(c.Retention.Completed), "failures": spelt(c.Retention.Failures), "dead": spelt(c.Retention.Dead),
+		"drop_pending": c.Retention.DropPending, "events": spelt(c.Retention.Events),
+	}
+	crons := object{}
+	for name, s := range c.Cron {
+		payload := any(json.RawMessage(s.Payload))
+		if c.Kinds[s.Kind].Payload == config.PayloadText {
+			payload = string(s.Payload)
+		}
+		o := object{
+			"schedule": s.Schedule, "timezone": s.Timezone, "kind": s.Kind, "payload": payload, "queue": s.Queue,
+			"priority": s.Priority, "attrs": s.Attrs,
+		}
+		if s.Catch > 0 {
+			o["catch"] = s.Catch.String()
+		}
+		crons[name] = o
+	}
+	all["cron"] = crons
 	if c.Policy != "" {
 		all["policy"] = c.Policy
 	}
@@ -147,8 +173,41 @@ func genConfig(t *rapid.T) *config.Config {
 			Retry:              retry,
 		}
 	}
+	kept := func() time.Duration {
+		if rapid.Bool().Draw(t, "forever") {
+			return config.Forever
+		}
+		return span(time.Minute, 3650*24*time.Hour)
+	}
+	c.Retention = config.Retention{
+		Completed: kept(), Failures: kept(), Dead: kept(), Events: kept(), DropPending: rapid.Bool().Draw(t, "drop_pending"),
+	}
 	if len(c.Kinds) > 0 {
 		c.KindNames = slices.Sorted(maps.Keys(c.Kinds))
+		for _, s := range rapid.SliceOfN(name, 0, 3).Draw(t, "schedules") {
+			if c.Cron == nil {
+				c.Cron = map[string]config.Cron{}
+			}
+			cron := config.Cron{
+				Schedule: rapid.SampledFrom([]string{"*/5 * * * *", "0 3 1,15 * MON", "@daily", "@every 2h"}).Draw(t, "schedule"),
+				Timezone: rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "Asia/Tokyo"}).Draw(t, "zone"),
+				Kind:     rapid.SampledFrom(c.KindNames).Draw(t, "kind"), Queue: rapid.SampledFrom(c.QueueNames).Draw(t, "queue"),
+				Priority: number(1, 4), Attrs: map[string]any{"n": json.Number("7")},
+			}
+			cron.Payload = []byte(`{"a":[1,"x"]}`)
+			if c.Limits.PayloadBytes < len(cron.Payload) {
+				continue
+			}
+			if rapid.Bool().Draw(t, "caught") {
+				cron.Catch = span(time.Second, 720*time.Hour)
+			}
+			c.Cron[s] = cron
+		}
+		if len(c.Cron) == 0 {
+			c.Cron = nil
+		} else {
+			c.CronNames = slices.Sorted(maps.Keys(c.Cron))
+		}
 	}
 	return c
 }

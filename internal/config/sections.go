@@ -28,6 +28,8 @@ func (r *reader) config(v value, c *Config) {
 		{"limits", func(v value) { r.limits(v, &c.Limits) }},
 		{"queues", func(v value) { r.queues(v, c) }},
 		{"kinds", func(v value) { r.kinds(v, c) }},
+		{"retention", func(v value) { r.retention(v, &c.Retention) }},
+		{"cron", func(v value) { r.cron(v, c) }},
 	})
 }
 

@@ -1,0 +1,64 @@
+package config
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/internal/yamlfile"
+)
+
+// Retention is how long things are kept; Forever is without end.
+type Retention struct {
+	// Completed is for completed and cancelled jobs. Default 24h.
+	Completed time.Duration
+	// Failures is for failure records. Default 7d.
+	Failures time.Duration
+	// Dead is for dead letters that are resolved or ignored. Default 30d.
+	Dead time.Duration
+	// DropPending removes pending ones by their age, too. Default false.
+	DropPending bool
+	// Events is for events. Default 7d.
+	Events time.Duration
+}
+
+// Forever is a span without end, in the file "forever".
+const Forever time.Duration = -1
+
+const forever = "forever"
+
+func defaultRetention() Retention {
+	return Retention{
+		Completed: yamlfile.Day, Failures: 7 * yamlfile.Day, Dead: 30 * yamlfile.Day, Events: 7 * yamlfile.Day,
+	}
+}
+
+func (r *reader) retention(v value, into *Retention) {
+	r.Fields(v, "a mapping such as {completed: 24h, dead: 30d}", []field{
+		{"completed", r.span(&into.Completed)},
+		{"failures", r.span(&into.Failures)},
+		{"dead", r.span(&into.Dead)},
+		{"drop_pending", r.Boolean(&into.DropPending)},
+		{"events", r.span(&into.Events)},
+	})
+}
+
+// span reads how long something is kept. Days are units here, unlike elsewhere in
+// the file, because that is how people speak of it.
+func (r *reader) span(into *time.Duration) func(value) {
+	want := fmt.Sprintf("a time from %s to %s such as 12h or 30d, or %s", yamlfile.Span(keptMin), yamlfile.Span(keptMax), forever)
+	return func(v value) {
+		d, err := yamlfile.ParseSpan(v.Text)
+		switch {
+		case v.Shape == yamlfile.Text && v.Text == forever:
+			*into = Forever
+		case v.Shape != yamlfile.Text || err != nil || d < keptMin || d > keptMax:
+			cure := ""
+			if v.Shape == yamlfile.Number {
+				cure = fmt.Sprintf(" without a unit; write %[1]sh or %[1]sd", yamlfile.Clip(v.Text))
+			}
+			r.Mismatch(v, want, cure)
+		default:
+			*into = d
+		}
+	}
+}
