@@ -130,7 +130,7 @@ var reading = []plan{
 // whole reads everything on purpose: Dump and the doctor.
 var whole = []plan{
 	{name: "allDead", q: allDead}, {name: "allHours", q: allHours}, {name: "allOriginals", q: allOriginals}, {name: "allDone", q: allDone}, {name: "allEvents", q: allEvents},
-	{name: "allFailures", q: allFailures}, {name: "allGroups", q: allGroups}, {name: "allKeys", q: allKeys}, {name: "allPolicies", q: allPolicies},
+	{name: "allFailures", q: allFailures}, {name: "allGroups", q: allGroups}, {name: "allKeys", q: allKeys}, {name: "allPolicies", q: allPolicies}, {name: "allRedrives", q: allRedrives},
 	{name: "allLive", q: allLive}, {name: "allProgress", q: allProgress}, {name: "auditRows", q: auditRows},
 	{name: "recount", q: recount}, {name: "recountDead", q: recountDead}, {name: "recountGroups", q: recountGroups},
 	{name: "selDeadLetters", q: selDeadLetters},
@@ -141,7 +141,7 @@ var whole = []plan{
 func TestQ2_Plans(t *testing.T) {
 	t.Parallel()
 	s := openSeeded(t)
-	writing, reading := slices.Concat(writing, writingDead), slices.Concat(reading, readingDead)
+	writing, reading := slices.Concat(writing, writingDead, writingKept), slices.Concat(reading, readingDead, readingKept)
 	both := slices.Concat(writing, reading)
 	for _, step := range []struct {
 		name  string
@@ -184,7 +184,7 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	t.Parallel()
 	walk := regexp.MustCompile(`SCAN (j|d|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit))\b`)
-	for _, p := range slices.Concat(writing, writingDead, reading, readingDead) {
+	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingKept) {
 		if walks := walk.MatchString(p.want); walks != (p.scan != "") {
 			t.Errorf("%s: %q walks a table that grows: %v; reason: %q", p.name, p.want, walks, p.scan)
 		}
@@ -195,7 +195,7 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 func TestQ2_PlansAreComplete(t *testing.T) {
 	t.Parallel()
 	var listed []string
-	for _, p := range slices.Concat(writing, writingDead, reading, readingDead, whole) {
+	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingKept, whole) {
 		listed = append(listed, p.name)
 	}
 	slices.Sort(listed)

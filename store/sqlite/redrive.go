@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const redriveColumns = `id, spec, policy, state, resume, why, by, reason, created_at, ended_at, cursor, last_at,
+	forgive, forgave, released, answered, again, completed, dead, cancelled`
+
+var (
+	insRedrive = &query{`INSERT INTO redrive_redrives (spec, policy, state, by, reason, created_at, last_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) RETURNING id`}
+	selRedrive  = &query{`SELECT ` + redriveColumns + ` FROM redrive_redrives WHERE id = ?`}
+	lastRedrive = &query{`SELECT ` + redriveColumns + ` FROM redrive_redrives ORDER BY id DESC LIMIT ?`}
+	allRedrives = &query{`SELECT ` + redriveColumns + ` FROM redrive_redrives ORDER BY id`}
+	selActive   = &query{`SELECT ` + redriveColumns + ` FROM redrive_redrives INDEXED BY redrive_redrives_active
+		WHERE ended_at IS NULL ORDER BY id`}
+	// The numbers of ends are added to by outcomes alone, see addRedrive.
+	setRedrive = &query{`UPDATE redrive_redrives SET state = ?2, resume = ?3, why = ?4, ended_at = ?5, cursor = ?6, last_at = ?7,
+		forgive = ?8, forgave = ?9, released = ?10 WHERE id = ?1`}
+)
+
+// keptSpec is a spec as it is stored; statuses are numbers there, and the
+// settings of jobs are beside it.
+type keptSpec struct {
+	store.RedriveSpec
+	Filter   keptFilter `json:"filter"`
+	Queue    string     `json:"queue,omitempty"`
+	Priority int8       `json:"priority"`
+}
+
+type keptFilter struct {
+	store.DeadFilter
+	Statuses []int `json:"statuses"`
+}
+
+func packSpec(s *store.RedriveSpec) ([]byte, error) {
+	k := keptSpec{RedriveSpec: *s, Filter: keptFilter{DeadFilter: s.Filter}, Queue: s.Change.Queue, Priority: s.Change.Priority}
+	for _, status := range s.Filter.Statuses {
+		k.Filter.Statuses = append(k.Filter.Statuses, int(status))
+	}
+	return json.Marshal(k)
+}
+
+func unpackSpec(packed, policy []byte) (store.RedriveSpec, error) {
+	var k keptSpec
+	err := json.Unmarshal(packed, &k)
+	s := k.RedriveSpec
+	s.Filter, s.Filter.Statuses = k.Filter.DeadFilter, nil
+	for _, status := range k.Filter.Statuses {
+		s.Filter.Statuses = append(s.Filter.Statuses, job.Status(status))
+	}
+	s.Change = store.Change{Queue: k.Queue, Priority: k.Priority, Policy: policy}
+	return s, err
+}
+
+func scanRedrive(r row) (d store.Redrive, err error) {
+	spec, err := unpackSpec(r.blob(1), r.blob(2))
+	if err != nil {
+		return d, fmt.Errorf("redrive %d: %w", r.int(0), err)
+	}
+	return store.Redrive{
+		ID: r.int(0), RedriveSpec: spec, State: store.RedriveState(r.text(3)), Resume: store.RedriveState(r.text(4)),
+		Why: r.text(5), By: r.text(6), Reason: r.text(7), CreatedAt: job.Micros(r.int(8)), EndedAt: job.Micros(r.int(9)),
+		Cursor: r.int(10), LastAt: job.Micros(r.int(11)), Forgive: r.int(12), Forgave: r.int(13), Released: r.int(14),
+		Answered: r.int(15), Again: r.int(16), Completed: r.int(17), Dead: r.int(18), Cancelled: r.int(19),
+	}, nil
+}
+
+// readRedrives returns the redrives that a statement selects.
+func readRedrives(c session, q *query, args ...value) (list []store.Redrive, err error) {
+	err = c.rows(q, func(r row) error {
+		d, err := scanRedrive(r)
+		list = append(list, d)
+		return err
+	}, args...)
+	return list, err
+}
+
+func oneRedrive(c session, id int64) (store.Redrive, error) {
+	list, err := readRedrives(c, selRedrive, num(id))
+	switch {
+	case err != nil:
+		return store.Redrive{}, err
+	case len(list) == 0:
+		return store.Redrive{}, fmt.Errorf("redrive %d: %w", id, store.ErrNotFound)
+	}
+	return list[0], nil
+}
+
+// StartRedrive implements store.Redrives.
+func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.RedriveSpec) (r store.Redrive, err error) {
+	spec = spec.WithDefaults()
+	if err := errors.Join(by.Validate(), spec.Validate()); err != nil {
+		return store.Redrive{}, err
+	}
+	err = s.write(ctx, func(t *txn) error {
+		r, err = t.startRedrive(by, &spec)
+		return err
+	})
+	if err != nil {
+		return store.Redrive{}, err
+	}
+	return r, nil
+}
+
+func (t *txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redrive, err error) {
+	state := store.RedriveCanary
+	if spec.Canary == 0 {
+		state = store.RedriveRamping
+	}
+	packed, err := packSpec(spec)
+	if err != nil {
+		return r, err
+	}
+	t.wrote = true
+	var id int64
+	err = t.rows(insRedrive, func(r row) error { id = r.int(0); return nil }, blob(packed), setBlob(spec.Change.Policy),
+		text(state), text(by.Actor), setText(by.Reason), num(t.now))
+	if err != nil {
+		return r, err
+	}
+	if r, err = oneRedrive(t.s, id); err != nil {
+		return r, err
+	}
+	shown, err := json.Marshal(spec)
+	if err != nil {
+		return r, err
+	}
+	t.events.Add(new(store.RedriveEvent(&r)))
+	t.wake = true
+	return r, t.audit(by, "redrive.start", strconv.FormatInt(id, 10), "", string(shown))
+}
+
+// Redrive implements store.Redrives.
+func (s *Store) Redrive(ctx context.Context, id int64) (r store.Redrive, err error) {
+	err = s.read(ctx, func(c session) error {
+		r, err = oneRedrive(c, id)
+		return err
+	})
+	return r, err
+}
+
+// RedriveList implements store.Redrives.
+func (s *Store) RedriveList(ctx context.Context) (list []store.Redrive, err error) {
+	err = s.read(ctx, func(c session) error {
+		list, err = readRedrives(c, lastRedrive, num(store.RedrivesMax))
+		return err
+	})
+	return list, err
+}
+
+// ControlRedrive implements store.Redrives.
+func (s *Store) ControlRedrive(ctx context.Context, by store.By, id int64, do store.RedriveOp) (r store.Redrive, err error) {
+	if err := by.Validate(); err != nil {
+		return store.Redrive{}, err
+	}
+	err = s.write(ctx, func(t *txn) error {
+		r, err = t.controlRedrive(by, id, do)
+		return err
+	})
+	if err != nil {
+		return store.Redrive{}, err
+	}
+	return r, nil
+}
+
+func (t *txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.Redrive, error) {
+	r, err := oneRedrive(t.s, id)
+	if err != nil {
+		return r, err
+	}
+	before := r.State
+	changed, err := r.Apply(t.now, do)
+	if err != nil || !changed {
+		return r, err
+	}
+	if err := t.keepRedrive(&r); err != nil {
+		return r, err
+	}
+	t.events.Add(new(store.RedriveEvent(&r)))
+	t.wake = true
+	return r, t.audit(by, "redrive."+string(do), strconv.FormatInt(id, 10), string(before), string(r.State))
+}
+
+// keepRedrive writes what steps and people change of a redrive.
+func (t *txn) keepRedrive(r *store.Redrive) error {
+	n, err := t.exec(setRedrive, num(r.ID), text(r.State), setText(r.Resume), setText(r.Why), setNum(r.EndedAt), num(r.Cursor),
+		num(r.LastAt), num(r.Forgive), num(r.Forgave), num(r.Released))
+	if err == nil && n == 0 {
+		err = fmt.Errorf("redrive %d was read and is not there", r.ID) // of the same transaction
+	}
+	return err
+}

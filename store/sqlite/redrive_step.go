@@ -1,0 +1,199 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// spreadLook is what all canaries of a step look at together, besides the first
+// search. Where that is too little, they come from the beginning of the set.
+const spreadLook = 20_000
+
+var anyActive = &query{`SELECT EXISTS (SELECT 1 FROM redrive_redrives INDEXED BY redrive_redrives_active WHERE ended_at IS NULL)`}
+
+// StepRedrives implements store.Redrives.
+func (s *Store) StepRedrives(ctx context.Context, limit int) (answer store.RedriveStep, err error) {
+	if limit < 1 || limit > store.StepMax {
+		return answer, fmt.Errorf("step of %d jobs: must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
+	}
+	active := int64(0) // as a rule there is none, and the writer has other things to do
+	err = s.read(ctx, func(c session) error {
+		active, err = readInt(c, anyActive)
+		return err
+	})
+	if err != nil || active == 0 {
+		return store.RedriveStep{Wait: store.Never}, err
+	}
+	err = s.write(ctx, func(t *txn) error {
+		answer, err = t.stepRedrives(limit)
+		return err
+	})
+	if err != nil {
+		return store.RedriveStep{}, err
+	}
+	return answer, nil
+}
+
+func (t *txn) stepRedrives(limit int) (store.RedriveStep, error) {
+	answer := store.RedriveStep{Wait: store.Never}
+	list, err := readRedrives(t.s, selActive)
+	if err != nil {
+		return answer, err
+	}
+	for i := range list {
+		r := &list[i]
+		if !r.State.Active() {
+			continue // paused
+		}
+		before := *r
+		plan := r.Plan(t.now, limit-int(answer.Released))
+		if plan.Release > 0 {
+			released, err := t.release(r, plan)
+			if err != nil {
+				return answer, err
+			}
+			answer.Released += released
+		}
+		answer.Wait = min(answer.Wait, plan.Wait)
+		if r.State.Active() {
+			answer.Active++
+		}
+		if err := t.stepped(&before, r); err != nil {
+			return answer, err
+		}
+	}
+	if answer.Released == int64(limit) {
+		answer.Wait = 0
+	}
+	return answer, nil
+}
+
+// stepped writes what a step has done to a redrive, and tells of its state.
+func (t *txn) stepped(before, r *store.Redrive) error {
+	if r.State == before.State && r.Cursor == before.Cursor && r.LastAt == before.LastAt && r.Released == before.Released {
+		return nil
+	}
+	if err := t.keepRedrive(r); err != nil || r.State == before.State {
+		return err
+	}
+	t.events.Add(new(store.RedriveEvent(r)))
+	action := ""
+	switch r.State {
+	case store.RedriveStopped:
+		action = "redrive.stop"
+	case store.RedriveCompleted:
+		action = "redrive.complete"
+	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCancelled:
+		return nil // goes on, or a person's doing
+	}
+	return t.audit(store.By{Actor: "redrive", Reason: r.Why}, action, strconv.FormatInt(r.ID, 10), string(before.State), string(r.State))
+}
+
+// release brings back jobs of a redrive by its plan, and returns how many. One
+// whose queue has no room for another lane stays dead.
+func (t *txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64, err error) {
+	b, err := t.toRelease(r, &plan)
+	if err != nil {
+		return 0, err
+	}
+	id := strconv.FormatInt(r.ID, 10)
+	by := store.By{Actor: "redrive " + id}
+	for i := range b.jobs {
+		d := &b.jobs[i]
+		if t.roomFor(d, &r.Change) != nil {
+			continue
+		}
+		if err := t.revive(by, d, &r.Change, r.ID); err != nil {
+			return 0, err
+		}
+		released++
+	}
+	r.Went(t.now, plan, released, b.cursor, b.exhausted)
+	if released == 0 {
+		return 0, nil
+	}
+	return released, t.audit(by, "redrive.release", id, "", fmt.Sprintf(`{"done":%d}`, released))
+}
+
+// releases is what a step brings back of a redrive.
+type releases struct {
+	jobs      []deadRow
+	cursor    int64 // what it has looked at in the order of deaths
+	exhausted bool
+}
+
+// toRelease finds the jobs that a plan brings back. When canaries are not found at
+// the beginning of a large set, it makes the plan one without a spread, whose
+// search goes on where the one before has ended.
+func (t *txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, err error) {
+	m, err := newMatcher(t.s, &r.Filter, false)
+	if err != nil {
+		return b, err
+	}
+	m.takes = func(d *job.DeadLetter) bool { return store.ActRetry.Takes(d, false) }
+	p, err := t.search(m, r.Cursor, r.Through, plan.Release)
+	if err != nil {
+		return b, err
+	}
+	b = releases{jobs: p.found, cursor: r.Cursor, exhausted: !p.more}
+	switch n := len(p.found); {
+	case p.more:
+		b.cursor = p.edge
+	case n > 0:
+		b.cursor = p.found[n-1].Death
+	}
+	switch {
+	case !plan.Spread || b.exhausted:
+		return b, nil
+	case len(b.jobs) == 0:
+		plan.Spread = false
+		return b, nil
+	}
+	b.jobs, err = t.spread(m, r, b.jobs, plan.Release)
+	return b, err
+}
+
+// spread chooses n of the entries that a filter selects, all over the range of
+// their deaths. Low are the first of them, used where the targets find nothing.
+func (t *txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]deadRow, error) {
+	look := max(spreadLook/(n+1), 1)
+	number := func(death *int64) int64 { return *death }
+	newest, err := search(m, false, r.Cursor+1, r.Through, 1, look, func(r row) int64 { return r.int(0) }, number)
+	if err != nil {
+		return nil, err
+	}
+	first, last := low[0].Death, r.Through
+	if len(newest.found) > 0 {
+		last = newest.found[0]
+	}
+	chosen := make([]deadRow, 0, n)
+	taken := make(map[int64]bool, n)
+	top := int64(0) // the last that was taken: nothing between a target and it is free
+	for i := range n {
+		from := max(store.SpreadTarget(first, last, i, n), top+1)
+		p, err := search(m, true, from, r.Through, 1, look, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })
+		if err != nil {
+			return nil, err
+		}
+		if len(p.found) > 0 {
+			chosen, top = append(chosen, p.found[0]), p.found[0].Death
+			taken[top] = true
+		}
+	}
+	for i := range low {
+		if len(chosen) == n {
+			break
+		}
+		if !taken[low[i].Death] {
+			chosen = append(chosen, low[i])
+		}
+	}
+	slices.SortFunc(chosen, func(a, b deadRow) int { return cmp.Compare(a.Death, b.Death) })
+	return chosen, nil
+}
