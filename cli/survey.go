@@ -19,15 +19,17 @@ type survey struct {
 	parked map[string]int64 // by queue
 	// foreign are the live jobs that the configuration has no queue or kind for.
 	foreign map[string]int64 // by "queue/kind"
+	// redrives are under way; they may bring more jobs.
+	redrives int64
 }
 
-// live counts the jobs that the worker waits for.
+// live counts the jobs and redrives that the worker waits for.
 func (s *survey) live() int64 {
 	n := s.jobs[job.Waiting] + s.jobs[job.Retrying] + s.jobs[job.Running]
 	for _, parked := range s.parked {
 		n -= parked
 	}
-	return n
+	return n + s.redrives
 }
 
 func (w *worker) survey(ctx context.Context) (survey, error) {
@@ -40,7 +42,17 @@ func (w *worker) survey(ctx context.Context) (survey, error) {
 	if err != nil {
 		return survey{}, fmt.Errorf("count jobs: %w", err)
 	}
-	return surveyOf(w.Config, queues, counts), nil
+	list, err := w.store.RedriveList(ctx)
+	if err != nil {
+		return survey{}, fmt.Errorf("count redrives: %w", err)
+	}
+	s := surveyOf(w.Config, queues, counts)
+	for i := range list {
+		if list[i].State.Active() {
+			s.redrives++
+		}
+	}
+	return s, nil
 }
 
 func surveyOf(c *config.Config, queues []store.Queue, counts []store.Count) survey {

@@ -180,10 +180,14 @@ func (w *worker) client() (*redrive.Client, error) {
 	for name, q := range w.Queues {
 		queues[name] = redrive.Queue{Workers: q.Workers, Limit: q.Limit, Rate: redrive.Rate(q.Rate)}
 	}
+	periodic, err := schedules(w.Config)
+	if err != nil {
+		return nil, err
+	}
 	client, err := redrive.New(w.store, &redrive.Config{
 		Queues: queues, Policy: w.policy.policy, AttemptsMax: w.MaxAttemptsCeiling, PayloadMax: w.Limits.PayloadBytes,
 		Development: w.Development, KeepRaw: w.KeepRaw, HideEmails: w.HideEmails, Lease: w.Lease, RescueEvery: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
-		TempDir: w.TempDir, Logger: w.log,
+		TempDir: w.TempDir, Logger: w.log, Retention: retention(w.Config), Cron: periodic,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/config"
+)
+
+// retention returns how long the configuration wants things kept.
+func retention(c *config.Config) redrive.Retention {
+	r := c.Retention
+	return redrive.Retention{
+		Completed: r.Completed, Failures: r.Failures, Dead: r.Dead, DropPending: r.DropPending, Events: r.Events,
+	}
+}
+
+// schedules returns the periodic jobs of the configuration.
+func schedules(c *config.Config) ([]redrive.Cron, error) {
+	var all []redrive.Cron
+	for _, name := range c.CronNames {
+		s := c.Cron[name]
+		zone, err := time.LoadLocation(s.Timezone)
+		if err != nil {
+			return nil, fmt.Errorf("cron.%s.timezone: %w", name, err)
+		}
+		all = append(all, redrive.Cron{
+			Name: name, Schedule: s.Schedule, Location: zone, Catch: s.Catch,
+			Spec: redrive.NewRaw(s.Kind, s.Payload, &redrive.Options{
+				Queue: s.Queue, Priority: s.Priority, Owner: s.Owner, Correlation: s.Correlation, Attrs: s.Attrs,
+			}),
+		})
+	}
+	return all, nil
+}
