@@ -31,12 +31,16 @@ type grammar struct {
 	Policy  policyCmd  `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
 	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
 	Events  eventsCmd  `cmd:"" help:"Print what happened, as JSON lines."`
+	Cron    cronCmd    `cmd:"" help:"List schedules: what they enqueue, when next, and when last."`
 	Audit   auditCmd   `cmd:"" help:"Print what people did, and redrives and retention."`
 	Doctor  doctorCmd  `cmd:"" help:"Examine the database."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
 	Config  configCmd  `cmd:"" help:"Check the configuration."`
 	Bench   benchCmd   `cmd:"" help:"Measure this program on this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	Completion completionCmd `cmd:"" help:"Print the script that completes this command in a shell."`
+	Complete   completeCmd   `cmd:"" name:"__complete" hidden:"" passthrough:""`
 }
 
 // globals are the flags that every command has.

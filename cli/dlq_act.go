@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -34,10 +35,14 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do store.Act, w who, 
 	if err := act.Validate(true); err != nil {
 		return &usageError{err}
 	}
-	if len(act.IDs) == 1 && !s.DryRun {
-		return a.actByID(ctx, st, w.actor(a), act, asJSON)
+	client, err := operator(st)
+	if err != nil {
+		return err
 	}
-	c, err := preview(ctx, a, st, act)
+	if len(act.IDs) == 1 && !s.DryRun {
+		return a.actByID(ctx, client, w.actor(a), act, asJSON)
+	}
+	c, err := preview(ctx, client, act)
 	switch {
 	case err != nil:
 		return err
@@ -50,9 +55,9 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do store.Act, w who, 
 		return err
 	}
 	if act.Filter == nil {
-		return a.actByID(ctx, st, w.actor(a), act, asJSON)
+		return a.actByID(ctx, client, w.actor(a), act, asJSON)
 	}
-	return a.actByFilter(ctx, st, w.actor(a), &c, asJSON)
+	return a.actByFilter(ctx, client, w.actor(a), &c, asJSON)
 }
 
 // mutes reports whether an action ignores a group with what dies in it from now
@@ -69,28 +74,26 @@ func wholeGroup(f *store.DeadFilter) bool {
 }
 
 // actByFilter does an action step by step. An interrupt ends it between two of them.
-func (a *app) actByFilter(ctx context.Context, st store.DeadLetters, who store.By, c *counted, asJSON bool) error {
-	asked, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+func (a *app) actByFilter(ctx context.Context, client *redrive.Client, actor store.By, c *counted, asJSON bool) error {
+	asked, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer release()
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // a step that has begun comes to its end
 	defer stop()
 	progress := newBar(a, c.n)
-	defer progress.end()
-	done := int64(0)
-	for {
-		step, err := st.Act(ctx, who, c.Action)
-		done += step.Done
-		if err != nil {
-			return &noted{fmt.Errorf("%s: %w", c.Do, err), howFar(c, done)}
-		}
+	acted, err := client.Act(ctx, actor, c.Action, func(done int64) {
 		progress.set(done, done)
-		if step.Next == 0 {
-			progress.end()
-			return a.acted(c, done, asJSON)
-		}
-		c.After = step.Next
 		if asked.Err() != nil {
-			return &interruptedError{howFar(c, done)}
+			stop()
 		}
+	})
+	progress.end()
+	switch {
+	case err == nil:
+		return a.acted(c, acted.Done, asJSON)
+	case asked.Err() != nil && ctx.Err() != nil:
+		return &interruptedError{howFar(c, acted.Done)}
 	}
+	return &noted{fmt.Errorf("%s: %w", c.Do, err), howFar(c, acted.Done)}
 }
 
 // interruptedError is the end of a command that a person stopped before its end.
@@ -129,8 +132,8 @@ type deadAnswer struct {
 }
 
 // actByID does an action to jobs that were named, and tells for each what became of it.
-func (a *app) actByID(ctx context.Context, st store.Store, who store.By, act store.Action, asJSON bool) error {
-	acted, err := st.Act(ctx, who, act)
+func (a *app) actByID(ctx context.Context, client *redrive.Client, actor store.By, act store.Action, asJSON bool) error {
+	acted, err := client.Act(ctx, actor, act, nil)
 	if err != nil {
 		return invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
 	}
@@ -146,7 +149,7 @@ func (a *app) actByID(ctx context.Context, st store.Store, who store.By, act sto
 		}
 		answers[i].Status = "removed"
 		if act.Do != store.ActPurge {
-			d, err := st.DeadLetter(ctx, id)
+			d, err := client.DeadLetter(ctx, id)
 			if err != nil {
 				return fmt.Errorf("dead letter of job %d: %w", id, err)
 			}

@@ -47,7 +47,8 @@ is "retried" until the new life ends, then "resolved", or "pending" again if the
 
 What comes by a filter is counted first; what dies afterwards is not touched. All of it comes back as fast as workers take it:
 "redrive dlq redrive" brings back a few first and stops by itself when they fail again. A filter takes pending ones, unless
---status says otherwise. --max-retries, --max-total-retries, --max-cost and --waits replace all settings of the jobs' own.`
+--status says otherwise, and its jobs run after fresh work (priority 4), unless --priority says otherwise.
+--max-retries, --max-total-retries, --max-cost and --waits replace all settings of the jobs' own.`
 }
 
 func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
@@ -112,9 +113,11 @@ func (a *app) knownQueue(ctx context.Context, st store.Reader, name string) erro
 	if err != nil {
 		return fmt.Errorf("read queues: %w", err)
 	}
-	known := append([]string{}, a.known().QueueNames...)
+	known := slices.Clone(a.known().QueueNames)
 	for _, q := range queues {
-		known = append(known, q.Name)
+		if !slices.Contains(known, q.Name) {
+			known = append(known, q.Name)
+		}
 	}
 	if slices.Contains(known, name) {
 		return nil

@@ -73,7 +73,11 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 	if spec.Change, err = c.change(ctx, a, st); err != nil {
 		return err
 	}
-	found, err := preview(ctx, a, st, store.Action{Do: store.ActRetry, Filter: &spec.Filter, Change: spec.Change})
+	client, err := operator(st)
+	if err != nil {
+		return err
+	}
+	found, err := preview(ctx, client, store.Action{Do: store.ActRetry, Filter: &spec.Filter, Change: spec.Change})
 	switch {
 	case err != nil:
 		return err
@@ -86,7 +90,7 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	spec.Through, spec.Total = found.Through, found.n
-	r, err := st.StartRedrive(ctx, c.actor(a), spec)
+	r, err := client.Redrive(ctx, c.actor(a), spec)
 	if err != nil {
 		return invalidIsUsage(fmt.Errorf("start the redrive: %w", err))
 	}
@@ -245,7 +249,11 @@ func (c *redriveControl) control(ctx context.Context, a *app, do store.RedriveOp
 		return err
 	}
 	defer closing(st, &err)
-	r, err := st.ControlRedrive(ctx, c.actor(a), c.ID, do)
+	client, err := operator(st)
+	if err != nil {
+		return err
+	}
+	r, err := client.ControlRedrive(ctx, c.actor(a), c.ID, do)
 	if err != nil {
 		return absentRedrive(err, c.ID)
 	}

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 
 	"golang.org/x/term"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -64,6 +66,11 @@ func (s *selection) action(ctx context.Context, a *app, st store.DeadLetters, do
 	return act, err
 }
 
+// operator is a client that acts for people on an open store, and runs no jobs.
+func operator(st store.Store) (*redrive.Client, error) {
+	return redrive.New(st, &redrive.Config{PayloadMax: job.PayloadMax, Logger: slog.New(slog.DiscardHandler)})
+}
+
 // counted is a selection that was counted, and is frozen.
 type counted struct {
 	store.Action
@@ -72,22 +79,13 @@ type counted struct {
 
 // preview counts what an action would take. Of an action by filter it freezes the
 // set: what dies from now on is not in it.
-func preview(ctx context.Context, a *app, st store.DeadLetters, act store.Action) (counted, error) {
-	c := counted{Action: act}
-	progress := newBar(a, 0)
-	defer progress.end()
-	for {
-		step, err := st.Preview(ctx, act)
-		if err != nil {
-			return c, invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
-		}
-		c.n += step.Done
-		c.Through, act.Through, act.After = step.Through, step.Through, step.Next
-		if step.Next == 0 {
-			return c, nil
-		}
-		progress.set(0, c.n)
+func preview(ctx context.Context, client *redrive.Client, act store.Action) (counted, error) {
+	found, err := client.Preview(ctx, act)
+	if err != nil {
+		return counted{}, invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
 	}
+	act.Through = found.Through
+	return counted{act, found.Done}, nil
 }
 
 // invalidIsUsage makes what a store refuses about an action a matter of its use.

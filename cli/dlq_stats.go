@@ -37,12 +37,13 @@ type deadStatsView struct {
 	Success []figure         `json:"success"`
 }
 
-// addedView is the deaths per minute: of the last whole minute, and the mean over
-// more.
+// addedView is the deaths per minute: of the present minute so far, of the last
+// whole one, and the mean of more whole ones.
 type addedView struct {
-	Last   int64   `json:"last"`
-	Mean10 float64 `json:"mean_10m"`
-	Mean60 float64 `json:"mean_60m"`
+	Present int64   `json:"present"`
+	Last    int64   `json:"last"`
+	Mean10  float64 `json:"mean_10m"`
+	Mean60  float64 `json:"mean_60m"`
 }
 
 // figure is a number that is judged.
@@ -106,7 +107,7 @@ func viewStats(s *store.DeadStats, window time.Duration) *deadStatsView {
 	return v
 }
 
-// viewAdded leaves the present minute out, which is not whole.
+// viewAdded leaves the present minute, which is not whole, out of the means.
 func viewAdded(added []int64) addedView {
 	whole := added[:max(len(added)-1, 0)]
 	mean := func(minutes int) float64 {
@@ -118,6 +119,9 @@ func viewAdded(added []int64) addedView {
 		return float64(sum) / float64(max(len(last), 1))
 	}
 	v := addedView{Mean10: mean(10), Mean60: mean(store.AddedMinutes)}
+	if len(added) > 0 {
+		v.Present = added[len(added)-1]
+	}
 	if len(whole) > 0 {
 		v.Last = whole[len(whole)-1]
 	}
@@ -181,8 +185,8 @@ func (p *page) stats(v *deadStatsView) {
 	if v.OldestPending > 0 {
 		f.add("oldest", fmt.Sprintf("pending since %s (%s)", clockTime(v.OldestPending), away(v.OldestPending, p.now)))
 	}
-	f.add("per minute", fmt.Sprintf("%s in the last one, %.1f over 10, %.1f over %d", number(v.PerMin.Last), v.PerMin.Mean10,
-		v.PerMin.Mean60, store.AddedMinutes))
+	f.add("per minute", fmt.Sprintf("%s in this one so far, %s in the last, mean of 10 %.1f, of %d %.1f",
+		number(v.PerMin.Present), number(v.PerMin.Last), v.PerMin.Mean10, store.AddedMinutes-1, v.PerMin.Mean60))
 	if p.style.terminal {
 		f.add("", sparkline(v.Added))
 	}

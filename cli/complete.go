@@ -1,0 +1,368 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// completionCmd writes the script with which a shell completes this command.
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+// Help implements kong.HelpProvider.
+func (*completionCmd) Help() string {
+	return `The script asks this program for what can come next, so it never falls behind it. Names of queues, kinds, classes and
+groups are those of the configuration and the database.
+
+    source <(redrive completion bash)
+    redrive completion bash > /etc/bash_completion.d/redrive
+    redrive completion zsh > "${fpath[1]}/_redrive"
+    redrive completion fish > ~/.config/fish/completions/redrive.fish`
+}
+
+func (c *completionCmd) Run(a *app) error {
+	_, err := io.WriteString(a.out, completionScripts[c.Shell])
+	return err
+}
+
+// completeCmd is what the scripts ask: the words of the command line so far, the
+// last of them unfinished.
+type completeCmd struct {
+	Words []string `arg:"" optional:"" passthrough:""`
+}
+
+// suggestion is a word that can come next.
+type suggestion struct{ word, help string }
+
+// fileNames in place of suggestions lets the shell complete names of files.
+const fileNames = ":files"
+
+func (c *completeCmd) Run(ctx context.Context, a *app) error {
+	words := c.Words
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	found, files, err := a.complete(ctx, words)
+	if err != nil {
+		return err
+	}
+	if files {
+		_, err := fmt.Fprintln(a.out, fileNames)
+		return err
+	}
+	for _, s := range found {
+		line := clean(s.word)
+		if s.help != "" {
+			line += "\t" + clean(s.help)
+		}
+		fmt.Fprintln(a.out, line)
+	}
+	return nil
+}
+
+// complete returns what can stand in place of the last word, or that it is a file.
+func (a *app) complete(ctx context.Context, words []string) (found []suggestion, files bool, err error) {
+	var g grammar
+	parser, err := newParser(&g, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	if err != nil {
+		return nil, false, err
+	}
+	w := &completer{node: parser.Model.Node}
+	last := ""
+	if len(words) > 0 {
+		words, last = joined(words)
+	}
+	for _, word := range words {
+		w.read(word)
+	}
+	a.globals = w.globals
+	return a.candidates(ctx, w, last)
+}
+
+// joined undoes what bash does to words: it makes three of --name=value. It returns
+// the words before the last one, and the last.
+func joined(words []string) (before []string, last string) {
+	for i := 0; i < len(words); i++ {
+		if words[i] == "=" && len(before) > 0 && strings.HasPrefix(before[len(before)-1], "--") {
+			if i == len(words)-1 {
+				return before, ""
+			}
+			continue
+		}
+		before = append(before, words[i])
+	}
+	return before[:len(before)-1], before[len(before)-1]
+}
+
+// completer is where a command line stands after some words.
+type completer struct {
+	node       *kong.Node
+	flag       *kong.Flag // that waits for its value
+	positional int        // values given
+	plain      bool       // after "--", no flags
+	globals    globals
+}
+
+func (w *completer) read(word string) {
+	switch {
+	case w.flag != nil:
+		w.set(w.flag, word)
+		w.flag = nil
+	case word == "--":
+		w.plain = true
+	case strings.HasPrefix(word, "-") && len(word) > 1 && !w.plain:
+		name, value, given := strings.Cut(word, "=")
+		flag := w.find(name)
+		if flag != nil && given {
+			w.set(flag, value)
+		} else if flag != nil && !flag.IsBool() {
+			w.flag = flag
+		}
+	default:
+		for _, child := range w.node.Children {
+			if child.Name == word {
+				w.node, w.positional = child, 0
+				return
+			}
+		}
+		w.positional++
+	}
+}
+
+// set keeps the values that say where to look for names.
+func (w *completer) set(flag *kong.Flag, value string) {
+	switch flag.Name {
+	case "db":
+		w.globals.DB = value
+	case "config":
+		w.globals.ConfigFile = value
+	}
+}
+
+// flags are the flags that fit, with those of a default command.
+func (w *completer) flags() (all []*kong.Flag) {
+	for _, group := range w.node.AllFlags(true) {
+		all = append(all, group...)
+	}
+	if d := w.node.DefaultCmd; d != nil {
+		all = append(all, d.Flags...)
+	}
+	return all
+}
+
+func (w *completer) find(word string) *kong.Flag {
+	for _, flag := range w.flags() {
+		if word == "--"+flag.Name || flag.Short != 0 && word == "-"+string(flag.Short) {
+			return flag
+		}
+	}
+	return nil
+}
+
+// candidates returns what begins with the last word at a place.
+func (a *app) candidates(ctx context.Context, w *completer, last string) (found []suggestion, files bool, err error) {
+	name, value, inFlag := strings.Cut(last, "=")
+	switch {
+	case w.flag != nil:
+		return a.values(ctx, w, w.flag.Value, "", last)
+	case inFlag && !w.plain && strings.HasPrefix(name, "--"):
+		if flag := w.find(name); flag != nil {
+			return a.values(ctx, w, flag.Value, name+"=", value)
+		}
+		return nil, false, nil
+	case strings.HasPrefix(last, "-") && !w.plain:
+		for _, flag := range w.flags() {
+			found = append(found, suggestion{"--" + flag.Name, firstSentence(flag.Help)})
+			if flag.Tag.Negatable != "" {
+				found = append(found, suggestion{"--no-" + flag.Name, firstSentence(flag.Help)})
+			}
+		}
+		return begin(found, last), false, nil
+	}
+	for _, child := range w.node.Children {
+		if !child.Hidden {
+			found = append(found, suggestion{child.Name, firstSentence(child.Help)})
+		}
+	}
+	if found = begin(found, last); len(found) > 0 || len(w.node.Children) > 0 {
+		return found, false, nil
+	}
+	if p := w.place(); p != nil {
+		return a.values(ctx, w, p, "", last)
+	}
+	return nil, false, nil
+}
+
+// place is the positional argument that comes next.
+func (w *completer) place() *kong.Positional {
+	all := w.node.Positional
+	if n := len(all); n > 0 && w.positional >= n && all[n-1].IsCumulative() {
+		return all[n-1]
+	}
+	if w.positional < len(all) {
+		return all[w.positional]
+	}
+	return nil
+}
+
+// values returns the values of a flag or argument that begin with text. Of a list,
+// the last item is completed.
+func (a *app) values(ctx context.Context, w *completer, v *kong.Value, prefix, text string) ([]suggestion, bool, error) {
+	known := a.valuesOf(ctx, w, v)
+	if known == nil {
+		return nil, isFile(v), nil
+	}
+	if i := strings.LastIndexByte(text, ','); i >= 0 && v.IsSlice() {
+		prefix, text = prefix+text[:i+1], text[i+1:]
+	}
+	found := begin(known, text)
+	for i := range found {
+		found[i].word = prefix + found[i].word
+	}
+	return found, false, nil
+}
+
+func begin(all []suggestion, text string) []suggestion {
+	return slices.DeleteFunc(all, func(s suggestion) bool { return !strings.HasPrefix(s.word, text) })
+}
+
+func firstSentence(help string) string {
+	if i := strings.IndexAny(help, ".:;"); i > 0 {
+		return help[:i]
+	}
+	return help
+}
+
+// isFile reports whether a value is the name of a file, as its placeholder says.
+func isFile(v *kong.Value) bool {
+	if v.Flag == nil {
+		return v.Name == "file"
+	}
+	return strings.HasPrefix(v.Flag.PlaceHolder, "FILE")
+}
+
+// valuesOf returns what a value can be; nil is not known. Whatever cannot be read
+// is left out: nobody sees an error here.
+func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []suggestion {
+	if v.Enum != "" {
+		return plainWords(v.EnumSlice())
+	}
+	name := v.Name
+	if v.Flag == nil && name == "name" && w.node.Parent != nil && w.node.Parent.Name == "queues" {
+		name = "queue"
+	}
+	if v.Flag == nil && name == "id" && w.node.Parent != nil && w.node.Parent.Name == "redrive" {
+		name = "redrive"
+	}
+	switch name {
+	case "status":
+		return wordsOf(statuses[:])
+	case "state":
+		return wordsOf(job.States[:])
+	case "reason":
+		if w.find("--status") == nil {
+			return nil // a text: why somebody does something
+		}
+		return plainWords(words(reasons[:]))
+	case "kind", "queue", "to-queue", "class", "group", "redrive":
+		return a.names(ctx, strings.TrimPrefix(name, "to-"))
+	}
+	return nil
+}
+
+func wordsOf[S fmt.Stringer](all []S) []suggestion {
+	out := make([]suggestion, len(all))
+	for i, s := range all {
+		out[i].word = s.String()
+	}
+	return out
+}
+
+func plainWords(all []string) []suggestion {
+	out := make([]suggestion, len(all))
+	for i, s := range all {
+		out[i].word = s
+	}
+	return out
+}
+
+// names returns the names of a sort that the configuration and the database have.
+func (a *app) names(ctx context.Context, sort string) []suggestion {
+	n := &nameReader{known: a.known(), all: map[string]string{}}
+	if sort == "class" {
+		for _, c := range failure.Classes() {
+			n.all[string(c.Class)] = firstSentence(c.Summary)
+		}
+	}
+	for _, name := range n.configured(sort) {
+		n.all[name] = ""
+	}
+	if st, err := a.open(ctx); err == nil {
+		n.read(ctx, st, sort)
+		_ = st.Close() // it was only read
+	}
+	found := []suggestion{}
+	for _, name := range sortedKeys(n.all) {
+		found = append(found, suggestion{name, n.all[name]})
+	}
+	return found
+}
+
+type nameReader struct {
+	known *config.Config
+	all   map[string]string // with what they are
+}
+
+func (n *nameReader) configured(sort string) []string {
+	switch sort {
+	case "kind":
+		return n.known.KindNames
+	case "queue":
+		return n.known.QueueNames
+	}
+	return nil
+}
+
+func (n *nameReader) read(ctx context.Context, st store.Store, sort string) {
+	switch sort {
+	case "kind":
+		counts, _ := st.Counts(ctx)
+		for i := range counts {
+			n.all[counts[i].Kind] = ""
+		}
+	case "queue":
+		queues, _ := st.Queues(ctx)
+		for i := range queues {
+			n.all[queues[i].Name] = ""
+		}
+	case "class":
+		stats, _ := st.DeadStats(ctx)
+		for i := range stats.Counts {
+			if class := stats.Counts[i].Class; n.all[class] == "" && class != "" {
+				n.all[class] = ""
+			}
+		}
+	case "group":
+		page, _ := st.Groups(ctx, store.GroupFilter{Limit: job.PageMax})
+		for i := range page.Groups {
+			g := &page.Groups[i]
+			n.all[shortGroup(g.Fingerprint)] = fmt.Sprintf("%s, %s pending: %s", g.Kind, number(g.Pending), shorten(groupCause(g), 60))
+		}
+	case "redrive":
+		list, _ := st.RedriveList(ctx)
+		for i := range list {
+			n.all[fmt.Sprint(list[i].ID)] = fmt.Sprintf("%s, %s", list[i].State, count(list[i].Total, "job"))
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package cli
+
+// completionScripts are the scripts by shell. All of them ask the program itself,
+// by its hidden command, which answers a word a line, with a tab and what it is
+// after it, or ":files".
+var completionScripts = map[string]string{"bash": completionBash, "zsh": completionZsh, "fish": completionFish}
+
+const completionBash = `# Completion of redrive for bash.
+_redrive() {
+    local line
+    COMPREPLY=()
+    while IFS= read -r line; do
+        if [[ $line == :files ]]; then
+            compopt -o default 2>/dev/null
+            return
+        fi
+        COMPREPLY+=("${line%%$'\t'*}")
+    done < <("${COMP_WORDS[0]}" __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then
+        compopt -o nospace 2>/dev/null
+    fi
+}
+complete -F _redrive redrive
+`
+
+const completionZsh = `#compdef redrive
+# Completion of redrive for zsh.
+_redrive() {
+    local line word
+    local -a plain described
+    while IFS= read -r line; do
+        if [[ $line == :files ]]; then
+            _files
+            return
+        fi
+        word=${line%%$'\t'*}
+        if [[ $word == "$line" ]]; then
+            plain+=("$word")
+        else
+            described+=("${word//:/\\:}:${line#*$'\t'}")
+        fi
+    done < <("${words[1]}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+    (( ${#plain} )) && compadd -- "${plain[@]}"
+    (( ${#described} )) && _describe redrive described
+}
+if [[ $funcstack[1] == _redrive ]]; then
+    _redrive "$@"
+else
+    compdef _redrive redrive
+fi
+`
+
+const completionFish = `# Completion of redrive for fish.
+function __redrive_complete
+    set -l words (commandline -opc)
+    set -l found ($words[1] __complete -- $words[2..-1] (commandline -ct) 2>/dev/null)
+    if test "$found[1]" = :files
+        __fish_complete_path (commandline -ct)
+        return
+    end
+    printf '%s\n' $found
+end
+complete -c redrive -f -a '(__redrive_complete)'
+`

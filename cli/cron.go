@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/cron"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+type cronCmd struct{ jsonFlag }
+
+// Help implements kong.HelpProvider.
+func (*cronCmd) Help() string {
+	return `The schedules of the configuration, with their next slot, and the last one that was fired, by whichever worker. One that
+only the database knows has fired before and is in this configuration no longer.
+
+    redrive cron
+    redrive cron --json | jq -r '.schedules[] | [.name, .next] | @tsv'`
+}
+
+// cronView is a schedule as it stands.
+type cronView struct {
+	Name       string     `json:"name"`
+	Configured bool       `json:"configured"`
+	Kind       string     `json:"kind,omitempty"`
+	Queue      string     `json:"queue,omitempty"`
+	Schedule   string     `json:"schedule,omitempty"`
+	Words      string     `json:"words,omitempty"`
+	Zone       string     `json:"timezone,omitempty"`
+	Next       job.Micros `json:"next,omitempty"`
+	LastSlot   job.Micros `json:"last_slot,omitempty"`
+	FiredAt    job.Micros `json:"fired_at,omitempty"`
+	LastJob    job.ID     `json:"last_job,omitempty"`
+}
+
+func (c *cronCmd) Run(ctx context.Context, a *app) (err error) {
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	var fired []store.Schedule
+	if a.exists(s.Database) == nil {
+		st, err := openStore(ctx, s.Database)
+		if err != nil {
+			return err
+		}
+		defer closing(st, &err)
+		if fired, err = st.Schedules(ctx); err != nil {
+			return fmt.Errorf("read schedules: %w", err)
+		}
+	}
+	views, err := viewCron(s.Config, fired, a.now())
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.printJSON(map[string]any{"schedules": views})
+	}
+	c.print(a, views)
+	return nil
+}
+
+// viewCron joins what the configuration and the store know: first what is
+// configured, in its order.
+func viewCron(c *config.Config, fired []store.Schedule, now time.Time) ([]cronView, error) {
+	views := []cronView{}
+	at := map[string]int{}
+	for _, name := range c.CronNames {
+		s := c.Cron[name]
+		zone, err := cron.Zone(s.Timezone)
+		if err != nil {
+			return nil, fmt.Errorf("cron.%s: %w", name, err)
+		}
+		schedule, err := cron.Parse(s.Schedule, zone)
+		if err != nil {
+			return nil, fmt.Errorf("cron.%s: %w", name, err)
+		}
+		at[name] = len(views)
+		views = append(views, cronView{
+			Name: name, Configured: true, Kind: s.Kind, Queue: s.Queue, Schedule: s.Schedule, Words: cronWords(s.Schedule),
+			Zone: s.Timezone, Next: job.At(schedule.Next(now)),
+		})
+	}
+	for _, f := range fired {
+		i, ok := at[f.Name]
+		if !ok {
+			i = len(views)
+			views = append(views, cronView{Name: f.Name})
+		}
+		views[i].LastSlot, views[i].FiredAt, views[i].LastJob = f.Slot, f.At, f.Job
+	}
+	return views, nil
+}
+
+func (c *cronCmd) print(a *app, views []cronView) {
+	out := a.styleOf(a.stdout)
+	if len(views) == 0 {
+		fmt.Fprintln(a.out, out.faint("no schedules"))
+		return
+	}
+	now := job.At(a.now())
+	t := table{columns: []column{
+		{title: "NAME"}, {title: "KIND"}, {title: "WHEN", loose: true}, {title: "ZONE"}, {title: "NEXT"}, {title: "LAST"},
+		{title: "JOB", right: true},
+	}}
+	for i := range views {
+		v := &views[i]
+		next, last, id := "-", "never", "-"
+		if v.Next > 0 {
+			next = fmt.Sprintf("%s (%s)", clockTime(v.Next), away(v.Next, now))
+		}
+		if v.LastSlot > 0 {
+			last, id = fmt.Sprintf("%s (%s)", clockTime(v.LastSlot), away(v.LastSlot, now)), v.LastJob.String()
+		}
+		when := v.Words
+		if !v.Configured {
+			when = "not in the configuration"
+		}
+		t.add(v.Name, v.Kind, when, v.Zone, next, last, id)
+	}
+	t.print(a.out, out)
+}
