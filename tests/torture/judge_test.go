@@ -133,6 +133,9 @@ func (r *round) applicationTables(ctx context.Context, notes *ledger.Notes, dump
 			completed[store.Run{ID: j.ID, Token: j.Token}] = true
 		}
 	}
+	for _, name := range r.purged {
+		jobs[name] = true // it was there
+	}
 	r.query(ctx, db, `SELECT name, 0, 0 FROM orders`, func(name string, _ store.Run) {
 		if !jobs[name] {
 			r.Errorf("round %d: order %s is stored without its job", r.n, name)

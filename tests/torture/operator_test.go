@@ -35,8 +35,93 @@ func (r *round) operate(c int, over <-chan struct{}) {
 			if _, err := s.Cancel(ctx, by, live); err == nil {
 				r.faulted("cancellation")
 			}
+			r.triage(ctx, s, by, random.IntN(triages))
 			r.writeLate(ctx, s)
 		})
+	}
+}
+
+// triages is how many things triage can do.
+const triages = 7
+
+// triage does one of the things that people do with dead letters.
+func (r *round) triage(ctx context.Context, s *sqlite.Store, by store.By, which int) {
+	switch which {
+	case 0:
+		r.act(ctx, s, by, store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}, Limit: 5})
+	case 1:
+		r.act(ctx, s, by, store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{}, Limit: 2})
+	case 2:
+		r.act(ctx, s, by, store.Action{Do: store.ActReopen, Filter: &store.DeadFilter{}, Limit: 1})
+	case 3:
+		r.act(ctx, s, by, store.Action{Do: store.ActResolve, Filter: &store.DeadFilter{}, Limit: 1})
+	case 4:
+		r.purge(ctx, s, by)
+	case 5:
+		r.redrive(ctx, s, by)
+	case 6:
+		r.steer(ctx, s, by)
+	}
+}
+
+// act does one step of an action to the oldest dead letters that it takes.
+func (r *round) act(ctx context.Context, s *sqlite.Store, by store.By, a store.Action) {
+	frozen, err := s.Preview(ctx, store.Action{Do: a.Do, Filter: a.Filter})
+	if err != nil || frozen.Done == 0 {
+		return
+	}
+	a.Through = frozen.Through
+	if answer, err := s.Act(ctx, by, a); err == nil && answer.Done > 0 {
+		r.faulted("bulk " + a.Do.String())
+	}
+}
+
+// purge removes one job whose dead letter is closed, and notes its name.
+func (r *round) purge(ctx context.Context, s *sqlite.Store, by store.By) {
+	page, err := s.DeadLetters(ctx, store.DeadFilter{Statuses: store.ActPurge.Statuses()}, store.DeadPaging{Limit: 1, Jobs: true})
+	if err != nil || len(page.Entries) == 0 {
+		return
+	}
+	id := page.Entries[0].DeadLetter.Job
+	j, err := s.Get(ctx, id)
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	r.purged = append(r.purged, j.Correlation)
+	r.mu.Unlock()
+	if answer, err := s.Act(ctx, by, store.Action{Do: store.ActPurge, IDs: []job.ID{id}}); err == nil && answer.Errors[0] == nil {
+		r.faulted("purge")
+	}
+}
+
+// redrive starts a redrive of all that is pending; the workers take it further.
+func (r *round) redrive(ctx context.Context, s *sqlite.Store, by store.By) {
+	filter := store.DeadFilter{Statuses: store.ActRetry.Statuses()}
+	frozen, err := s.Preview(ctx, store.Action{Do: store.ActRetry, Filter: &filter})
+	if err != nil || frozen.Done == 0 {
+		return
+	}
+	_, err = s.StartRedrive(ctx, by, store.RedriveSpec{Filter: filter, Through: frozen.Through, Total: frozen.Done, Canary: 2, StopShare: 1})
+	if err == nil {
+		r.faulted("redrive")
+	}
+}
+
+// steer pauses a redrive that is under way and resumes it.
+func (r *round) steer(ctx context.Context, s *sqlite.Store, by store.By) {
+	list, err := s.RedriveList(ctx)
+	if err != nil {
+		return
+	}
+	for i := range list {
+		if list[i].State.Active() {
+			if _, err := s.ControlRedrive(ctx, by, list[i].ID, store.RedrivePause); err == nil {
+				r.faulted("pause of a redrive")
+			}
+			_, _ = s.ControlRedrive(ctx, by, list[i].ID, store.RedriveResume) // else it stays paused
+			return
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ type round struct {
 	started   atomic.Int64 // processes, which also numbers them
 	shortages atomic.Int64 // beginnings and ends of times without space: odd while it is short
 
+	purged     []string               // names of jobs that an operator removes; torture.mu guards it
 	unanswered map[string]ledger.Line // submissions with a key whose call has brought no answer; torture.mu guards it
 }
 
