@@ -39,10 +39,13 @@ type keptSpec struct {
 type keptFilter struct {
 	store.DeadFilter
 	Statuses []int `json:"statuses"`
+	Since    int64 `json:"since,omitempty"` // as numbers: times are written for people and not read
+	Until    int64 `json:"until,omitempty"`
 }
 
 func packSpec(s *store.RedriveSpec) ([]byte, error) {
 	k := keptSpec{RedriveSpec: *s, Filter: keptFilter{DeadFilter: s.Filter}, Queue: s.Change.Queue, Priority: s.Change.Priority}
+	k.Filter.Since, k.Filter.Until = int64(s.Filter.Since), int64(s.Filter.Until)
 	for _, status := range s.Filter.Statuses {
 		k.Filter.Statuses = append(k.Filter.Statuses, int(status))
 	}
@@ -54,6 +57,7 @@ func unpackSpec(packed, policy []byte) (store.RedriveSpec, error) {
 	err := json.Unmarshal(packed, &k)
 	s := k.RedriveSpec
 	s.Filter, s.Filter.Statuses = k.Filter.DeadFilter, nil
+	s.Filter.Since, s.Filter.Until = job.Micros(k.Filter.Since), job.Micros(k.Filter.Until)
 	for _, status := range k.Filter.Statuses {
 		s.Filter.Statuses = append(s.Filter.Statuses, job.Status(status))
 	}
