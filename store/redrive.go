@@ -217,7 +217,7 @@ func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
 	r.LastAt = max(r.LastAt, now-job.Micros(second))
 	allowed := int64(now-r.LastAt) * int64(r.Rate) / second
 	if allowed < 1 {
-		next := second/int64(r.Rate) - int64(now-r.LastAt)
+		next := (second+int64(r.Rate)-1)/int64(r.Rate) - int64(now-r.LastAt) // rounded up: then there is one
 		return RedrivePlan{Wait: time.Duration(max(next, 1)) * time.Microsecond}
 	}
 	return RedrivePlan{Release: int(min(n, allowed))}

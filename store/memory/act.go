@@ -55,10 +55,8 @@ func (t *tx) named(do store.Act, id job.ID) (*entry, error) {
 	switch {
 	case e != nil && do.Takes(&e.DeadLetter, true):
 		return e, nil
-	case r == nil && e == nil:
+	case r == nil && (e == nil || do == store.ActRetry):
 		return nil, notFound(id)
-	case do == store.ActRetry && r == nil:
-		return nil, fmt.Errorf("job %d has ended and is gone; only a dead job can be retried: %w", id, store.ErrConflict)
 	case do == store.ActRetry:
 		return nil, notDead(r)
 	case e == nil:

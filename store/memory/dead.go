@@ -55,7 +55,7 @@ func (t *tx) bury(r *record, cause job.Cause, reason job.Reason, class, fingerpr
 	}
 	t.dead[r.ID] = e
 	t.deaths = append(t.deaths, e)
-	t.join(e)
+	t.join(e, cause)
 	t.countDead(e, 1)
 	t.died(r, cause)
 }

@@ -18,17 +18,20 @@ type group struct {
 }
 
 // join puts the entry of a new death into its group. In a muted group the entry
-// is ignored as it comes, unless it is the one that ends the mute.
-func (t *tx) join(e *entry) {
+// is ignored as it comes, unless it is the one that ends the mute. What a job
+// failed of before its deadline passed is not the cause of its death.
+func (t *tx) join(e *entry, cause job.Cause) {
 	if e.Fingerprint == "" {
 		return
 	}
 	g := t.groups[e.Fingerprint]
 	if g == nil {
 		g = &group{deaths: map[job.Micros]int64{}, Group: store.Group{
-			Fingerprint: e.Fingerprint, Kind: e.Kind, Class: e.Class, Code: e.Code,
-			Message: cut(e.Message, store.GroupMessageMax), Sample: e.Job, FirstAt: t.now,
+			Fingerprint: e.Fingerprint, Kind: e.Kind, Class: e.Class, Sample: e.Job, FirstAt: t.now,
 		}}
+		if cause != job.Expired {
+			g.Code, g.Message = e.Code, cut(e.Message, store.GroupMessageMax)
+		}
 		t.groups[e.Fingerprint] = g
 	}
 	g.LastAt = t.now

@@ -33,3 +33,10 @@ func TestQ10_StoresBehaveAlike(t *testing.T) {
 func TestDifferentialReachesEverything(t *testing.T) {
 	storetest.Differential(t, map[string]storetest.Open{"memory 1": openMemory, "memory 2": openMemory}, 100)
 }
+
+// proves: D3, D6
+func TestI25_FiltersSelectWhatAPredicateSelects(t *testing.T) {
+	for name, open := range map[string]storetest.Open{"memory": openMemory, "sqlite": openSQLite} {
+		t.Run(name, func(t *testing.T) { storetest.Filters(t, open) })
+	}
+}

@@ -69,7 +69,7 @@ func (f *filtering) step() {
 }
 
 var (
-	someMessages = []string{"disk full", "Disk FULL", "50% off", "ÜBER the limit", "timeout at /a_b", ""}
+	someMessages = []string{"disk full", "Disk FULL", "50% off", "ÜBER the limit", "timeout at /a_b", "x"}
 	someTexts    = []string{"full", "DISK", "%", "_", "über", "o", "nowhere"}
 )
 

@@ -22,6 +22,9 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		"exchange 2": d.exchange, "exchange 3": d.exchange, "exchange 4": d.exchange, "claim all": d.claimAll, "claim all later": d.claimAllLater, "heartbeat": d.heartbeat,
 		"rescue": d.rescue, "rescue late": d.rescueLate, "cancel": d.cancel, "retry": d.retry,
 		"set queue": d.setQueue, "declare": d.declare, "signals": d.signals, "read": d.read, "list": d.list,
+		"act by id": d.actIDs, "act by filter": d.actFilter, "read dead letters": d.readDead, "start redrive": d.startRedrive,
+		"step redrives": d.stepRedrives, "step redrives 2": d.stepRedrives, "control redrive": d.controlRedrive,
+		"sweep": d.sweep, "fire": d.fire, "publish policy": d.publish,
 	}
 	steps := map[string]func(*rapid.T){}
 	for name, op := range ops {
@@ -39,6 +42,10 @@ func operationNames() []string {
 		"Get", "Failures", "DeadLetter", "List", "Counts", "Queues", "Events", "Audit",
 		"settle that is written", "settle that is written again", "heartbeat that is held", "enqueue with a known key",
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
+		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
+		"StepRedrives", "Sweep", "Fire", "Schedules", "PublishPolicy",
+		"act by id that is taken", "act by filter that changes something", "job that a redrive brings back",
+		"removal by a sweep", "reopening by a sweep", "slot that is fired",
 	}
 }
 

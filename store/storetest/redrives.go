@@ -419,6 +419,16 @@ func redrivesAreListed(r *rig) {
 	list, err := r.RedriveList(ctx())
 	r.ok(err)
 	same(r, "list", list, []store.Redrive{second, first})
+	all := store.RedriveSpec{
+		Filter: store.DeadFilter{
+			Statuses: []job.Status{job.Pending, job.Ignored}, Reason: job.Stalled, Class: "C", Kind: "k", Queue: "q", Owner: "o",
+			Group: "g", Since: r.start, Until: r.start + 1, Text: "t", Redrive: 1,
+		},
+		Through: 2, Total: 1, Change: store.Change{Queue: "night", Priority: 3, Policy: []byte("{}")}, Canary: 5, Rate: 6, StopShare: 0.7,
+	}
+	whole, err := r.StartRedrive(ctx(), person, all)
+	r.ok(err)
+	same(r, "all that was wanted", r.redrive(whole.ID).RedriveSpec, all)
 	same(r, "defaults", []any{first.Canary, first.StopShare, first.Change.Priority, first.By, first.Reason, first.CreatedAt},
 		[]any{store.CanaryDefault, store.StopDefault, int8(store.RedrivePriority), person.Actor, person.Reason, r.now()})
 	_, err = r.Redrive(ctx(), 99)

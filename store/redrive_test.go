@@ -1,0 +1,190 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// at is a time of the store.
+const at = job.Micros(1_000_000_000)
+
+func redriveOf(state store.RedriveState, change func(*store.Redrive)) *store.Redrive {
+	r := &store.Redrive{ID: 7, State: state, LastAt: at, RedriveSpec: store.RedriveSpec{
+		Through: 1000, Total: 1000, Canary: 10, StopShare: 0.2,
+	}}
+	if change != nil {
+		change(r)
+	}
+	return r
+}
+
+func answers(released, answered, again int64) func(*store.Redrive) {
+	return func(r *store.Redrive) { r.Released, r.Answered, r.Again = released, answered, again }
+}
+
+// part of: D7
+func TestD7_PlanOfARedrive(t *testing.T) {
+	t.Parallel()
+	idle := store.RedrivePlan{Wait: store.Never}
+	for _, tt := range []struct {
+		name  string
+		r     *store.Redrive
+		limit int
+		want  store.RedrivePlan
+		state store.RedriveState
+	}{
+		{"a canary begins", redriveOf(store.RedriveCanary, nil), 500, store.RedrivePlan{Release: 10, Spread: true}, store.RedriveCanary},
+		{"a canary in parts", redriveOf(store.RedriveCanary, answers(4, 4, 4)), 3, store.RedrivePlan{Release: 3, Spread: true}, store.RedriveCanary},
+		{"a canary waits", redriveOf(store.RedriveCanary, answers(10, 9, 9)), 500, idle, store.RedriveCanary},
+		{"a canary at the share goes on", redriveOf(store.RedriveCanary, answers(10, 10, 2)), 500, store.RedrivePlan{Release: 120}, store.RedriveRamping},
+		{"a canary above the share stops", redriveOf(store.RedriveCanary, answers(10, 10, 3)), 500, idle, store.RedriveStopped},
+		{"a ramp has a window", redriveOf(store.RedriveRamping, nil), 500, store.RedrivePlan{Release: 100}, store.RedriveRamping},
+		{"a ramp is held to the limit", redriveOf(store.RedriveRamping, nil), 7, store.RedrivePlan{Release: 7}, store.RedriveRamping},
+		{"a ramp that is full waits", redriveOf(store.RedriveRamping, answers(100, 0, 0)), 500, idle, store.RedriveRamping},
+		{"a ramp grows with answers", redriveOf(store.RedriveRamping, answers(100, 100, 0)), 500, store.RedrivePlan{Release: 300}, store.RedriveRamping},
+		{"nine answers are too few", redriveOf(store.RedriveRamping, answers(100, 9, 9)), 500, store.RedrivePlan{Release: 27}, store.RedriveRamping},
+		{"ten stop it", redriveOf(store.RedriveRamping, answers(100, 10, 10)), 500, idle, store.RedriveStopped},
+		{"a ramp at the share goes on", redriveOf(store.RedriveRamping, answers(50, 50, 10)), 10, store.RedrivePlan{Release: 10}, store.RedriveRamping},
+		{"a share of 1 never stops", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.StopShare = 1 }), 10,
+			store.RedrivePlan{Release: 10}, store.RedriveRamping},
+		{"forgiven answers do not count", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.Forgive, r.Forgave = 50, 50 }), 10,
+			store.RedrivePlan{Release: 10}, store.RedriveRamping},
+		{"settling", redriveOf(store.RedriveSettling, func(r *store.Redrive) { r.Released, r.Completed = 3, 2 }), 10, idle, store.RedriveSettling},
+		{"all have ended", redriveOf(store.RedriveSettling, func(r *store.Redrive) { r.Released, r.Completed, r.Dead, r.Cancelled = 3, 1, 1, 1 }), 10, idle, store.RedriveCompleted},
+		{"paused", redriveOf(store.RedrivePaused, nil), 10, idle, store.RedrivePaused},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tt.r.Plan(at, tt.limit); got != tt.want || tt.r.State != tt.state {
+				t.Errorf("plan %+v in state %s, want %+v in %s", got, tt.r.State, tt.want, tt.state)
+			}
+			if ended := tt.state == store.RedriveStopped || tt.state == store.RedriveCompleted; ended != (tt.r.EndedAt == at) {
+				t.Errorf("%s ended at %d", tt.r.State, tt.r.EndedAt)
+			}
+			if (tt.state == store.RedriveStopped) != strings.Contains(tt.r.Why, "more than the share of 0.2") {
+				t.Errorf("%s because %q", tt.r.State, tt.r.Why)
+			}
+		})
+	}
+}
+
+// However steps and answers fall, the jobs that are out without an answer stay
+// in the window, the rate holds in every window of time, and a set whose jobs
+// all end is completed.
+//
+// part of: D7
+func TestD7_RampStaysInItsBounds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rate := rapid.SampledFrom([]int{0, 1, 3, 10, 999}).Draw(t, "rate")
+		left := rapid.Int64Range(1, 2000).Draw(t, "set")
+		r := redriveOf(store.RedriveRamping, func(r *store.Redrive) { r.Rate, r.StopShare = rate, 1 })
+		now := at
+		for range 2000 {
+			before := r.Released
+			p := r.Plan(now, rapid.IntRange(1, 500).Draw(t, "limit"))
+			if p.Release > 0 {
+				n := min(int64(p.Release), left)
+				left -= n
+				r.Went(now, p, n, r.Cursor+n, left == 0)
+			}
+			if out := r.Released - r.Answered; out > 2*r.Answered+100 {
+				t.Fatalf("%d are out after %d answers", out, r.Answered)
+			}
+			// A second's worth at once, and a rounding of a microsecond for each job.
+			if most := int64(rate) + int64(now-at)*int64(rate)/1_000_000 + 1; rate > 0 && r.Released > most+most/1000 {
+				t.Fatalf("%d in %s at %d a second", r.Released, now.Sub(at), rate)
+			}
+			if p.Wait > 0 && p.Wait != store.Never && r.Released == before {
+				now = now.Add(p.Wait)
+				if again := *r; again.Plan(now, 1).Release == 0 {
+					t.Fatalf("asked to wait %s, and then there is nothing to do", p.Wait)
+				}
+			}
+			n := rapid.Int64Range(0, r.Released-r.Answered).Draw(t, "answers")
+			r.Answered += n
+			r.Completed += n
+			now = now.Add(time.Duration(rapid.IntRange(0, 2_000_000).Draw(t, "microseconds")) * time.Microsecond)
+			if r.State == store.RedriveCompleted {
+				break
+			}
+		}
+		r.Completed, r.Answered = r.Released, r.Released
+		if r.Plan(now, 1); left == 0 && r.State != store.RedriveCompleted {
+			t.Fatalf("all have ended, and it is %s", r.State)
+		}
+	})
+}
+
+// part of: D7
+func TestD7_WhatPeopleDoWithARedrive(t *testing.T) {
+	t.Parallel()
+	const refused, invalid = "refused", "invalid"
+	same := func(s store.RedriveState) string { return "same " + string(s) }
+	ops := []store.RedriveOp{store.RedrivePause, store.RedriveResume, store.RedriveProceed, store.RedriveCancel, "shout"}
+	for from, want := range map[store.RedriveState][]string{
+		store.RedriveCanary:    {"paused", same("canary"), "ramping", "cancelled", invalid},
+		store.RedriveRamping:   {"paused", same("ramping"), same("ramping"), "cancelled", invalid},
+		store.RedriveSettling:  {"paused", same("settling"), same("settling"), "cancelled", invalid},
+		store.RedrivePaused:    {same("paused"), "canary", refused, "cancelled", invalid},
+		store.RedriveStopped:   {refused, "ramping", refused, "cancelled", invalid},
+		store.RedriveCompleted: {refused, refused, refused, refused, invalid},
+		store.RedriveCancelled: {refused, refused, refused, same("cancelled"), invalid},
+	} {
+		for i, do := range ops {
+			r := redriveOf(from, func(r *store.Redrive) { r.Resume, r.Answered, r.Again = store.RedriveCanary, 5, 3 })
+			changed, err := r.Apply(at+1, do)
+			got := string(r.State)
+			switch {
+			case errors.Is(err, store.ErrConflict):
+				got = refused
+			case errors.Is(err, store.ErrInvalid):
+				got = invalid
+			case err != nil:
+				t.Error(err)
+			case !changed:
+				got = same(r.State)
+			}
+			if got != want[i] {
+				t.Errorf("%s of a redrive that is %s: %s, want %s", do, from, got, want[i])
+			}
+			if err != nil && r.State != from {
+				t.Errorf("%s was refused and made it %s", do, r.State)
+			}
+			if from == store.RedriveStopped && do == store.RedriveResume && (r.Forgive != 5 || r.Forgave != 3 || r.EndedAt != 0 || r.Why != "") {
+				t.Errorf("resumed: %+v", r)
+			}
+		}
+	}
+}
+
+// part of: D7
+func TestD7_SpreadCoversTheRange(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		first := rapid.Int64Range(1, 1<<61).Draw(t, "first")
+		last := first + rapid.SampledFrom([]int64{0, 1, 2, 9, 1000, 1 << 61}).Draw(t, "range")
+		n := rapid.IntRange(1, store.CanaryMax).Draw(t, "n")
+		if got := store.SpreadTarget(first, last, 0, n); got != first {
+			t.Fatalf("begins at %d, want %d", got, first)
+		}
+		if got := store.SpreadTarget(first, last, n-1, n); n > 1 && got != last {
+			t.Fatalf("ends at %d, want %d", got, last)
+		}
+		before := first
+		for i := 1; i < n; i++ {
+			got := store.SpreadTarget(first, last, i, n)
+			if step := (last - first) / int64(n-1); got < before+step || got > before+step+1 {
+				t.Fatalf("target %d of %d is %d after %d, want a step of %d", i, n, got, before, step)
+			}
+			before = got
+		}
+	})
+}

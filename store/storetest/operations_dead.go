@@ -1,0 +1,249 @@
+package storetest
+
+import (
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The operations of a differential run with dead letters, and what keeps a
+// store in order.
+
+// status draws a status of a dead letter.
+func (d *duel) status() job.Status {
+	return pick(d.t, "status", job.Pending, job.Redriven, job.Resolved, job.Ignored)
+}
+
+// deadFilter draws a filter: mostly of one field, so that it selects something.
+func (d *duel) deadFilter() (f store.DeadFilter) {
+	t := d.t
+	for range rapid.IntRange(0, 2).Draw(t, "number of fields") {
+		switch pick(t, "field", "class", "group", "queue", "kind", "owner", "reason", "status", "since", "until", "text", "redrive") {
+		case "class":
+			f.Class = pick(t, "class", "A", "B", store.ClassCrash)
+		case "group":
+			f.Group = d.fingerprint()
+		case "queue":
+			f.Queue = d.queue()
+		case "kind":
+			f.Kind = d.kind()
+		case "owner":
+			f.Owner = "alice"
+		case "reason":
+			f.Reason = pick(t, "reason", job.MaxRetries, job.NonRetriable, job.DeadlineOver, job.Stalled, job.ManualReview)
+		case "status":
+			f.Statuses = some(t, "statuses", 3, func(int) job.Status { return d.status() })
+		case "since":
+			f.Since = d.now().Add(-d.tick("since"))
+		case "until":
+			f.Until = d.now().Add(d.tick("until") - time.Minute)
+		case "text":
+			f.Text = pick(t, "text", "SIGN", "worker", "a", "nowhere")
+		case "redrive":
+			f.Redrive = rapid.Int64Range(1, 3).Draw(t, "redrive")
+		}
+	}
+	if f.Until != 0 && f.Until <= f.Since {
+		f.Since = 0
+	}
+	return f
+}
+
+// fingerprint draws a group: mostly one that exists.
+func (d *duel) fingerprint() string {
+	if len(d.last.Groups) == 0 || chance(d.t, "other group", 8) {
+		return "unheard"
+	}
+	i := rapid.IntRange(0, len(d.last.Groups)-1).Draw(d.t, "group")
+	return d.last.Groups[i].Fingerprint
+}
+
+func (d *duel) act(do store.Act) store.Action {
+	a := store.Action{Do: do, Note: pick(d.t, "note", "", "seen")}
+	switch {
+	case do == store.ActRetry && chance(d.t, "change", 2):
+		a.Change = store.Change{
+			Queue: pick(d.t, "to queue", "", "x", "z"), Priority: pick(d.t, "to priority", int8(0), 0, 1, 4),
+			Policy: pick(d.t, "to policy", nil, []byte{}, []byte(`{"p":1}`)), Delay: pick(d.t, "delay", 0, time.Second),
+		}
+	case do == store.ActIgnore && chance(d.t, "for a time", 2):
+		a.Until = d.now().Add(d.tick("ignored"))
+	}
+	return a
+}
+
+func (d *duel) drawAct() store.Act {
+	return pick(d.t, "act", store.ActRetry, store.ActResolve, store.ActIgnore, store.ActReopen, store.ActPurge)
+}
+
+func (d *duel) actIDs() {
+	a := d.act(d.drawAct())
+	a.IDs = some(d.t, "ids", 1, func(int) job.ID { return d.id() })
+	for i := range d.last.Dead {
+		if chance(d.t, "dead letter", 3) {
+			a.IDs = append(a.IDs, d.last.Dead[i].Job)
+		}
+	}
+	if len(a.IDs) == 1 && a.Do == store.ActRetry {
+		a.Change.Payload = pick(d.t, "payload", nil, []byte("q"), make([]byte, 1025))
+	}
+	d.each("Preview", func(s store.Store) (any, error) { return actedOf(s.Preview(ctx(), a)) })
+	by := d.by()
+	got := d.each("Act", func(s store.Store) (any, error) { return actedOf(s.Act(ctx(), by, a)) })
+	d.acted(a.Do, "act by id that is taken", got)
+}
+
+// acted notes what an act has done.
+func (d *duel) acted(do store.Act, what string, a answer) {
+	if done, ok := a.Value.(actAnswer); ok {
+		d.did(what, int(done.Done))
+		d.removed = d.removed || do == store.ActPurge && done.Done > 0
+	}
+}
+
+// actAnswer is what stores have to agree on: where a step ends is their own.
+type actAnswer struct {
+	Errors  []string
+	Done    int64
+	Through int64
+}
+
+func actedOf(a store.Acted, err error) (any, error) {
+	return actAnswer{sentinels(a.Errors), a.Done, a.Through}, err
+}
+
+func (d *duel) actFilter() {
+	a := d.act(d.drawAct())
+	f := d.deadFilter()
+	if a.Do == store.ActIgnore && chance(d.t, "whole group", 2) {
+		f = store.DeadFilter{Group: d.fingerprint()}
+		a.Count = pick(d.t, "count", int64(0), 1, 2)
+	}
+	a.Filter, a.Limit = &f, pick(d.t, "limit", 0, 0, 1, 2)
+	got := d.each("Preview", func(s store.Store) (any, error) {
+		p := a
+		p.Limit = 0
+		return actedOf(s.Preview(ctx(), p))
+	})
+	counted, ok := got.Value.(actAnswer)
+	if a.Through = counted.Through; !ok || a.Through == 0 {
+		return
+	}
+	by := d.by()
+	got = d.each("Act", func(s store.Store) (any, error) {
+		sum, a := actAnswer{Through: a.Through}, a
+		for {
+			answer, err := s.Act(ctx(), by, a)
+			if sum.Done += answer.Done; err != nil || answer.Next == 0 {
+				return sum, err
+			}
+			a.After = answer.Next
+		}
+	})
+	d.acted(a.Do, "act by filter that changes something", got)
+}
+
+func (d *duel) readDead() {
+	f, limit := d.deadFilter(), rapid.IntRange(0, 4).Draw(d.t, "limit")
+	d.each("DeadLetters", func(s store.Store) (any, error) {
+		var all []store.DeadEntry
+		p := store.DeadPaging{Limit: limit, Jobs: true}
+		for {
+			page, err := s.DeadLetters(ctx(), f, p)
+			if all = append(all, page.Entries...); err != nil || page.Next == 0 {
+				return all, err
+			}
+			p.Before = page.Next
+		}
+	})
+	g := store.GroupFilter{
+		Kind: pick(d.t, "kind", "", "", "a"), Class: pick(d.t, "class", "", "", "A"), Pending: chance(d.t, "pending", 3),
+		Largest: chance(d.t, "largest", 2), Skip: rapid.IntRange(0, 2).Draw(d.t, "skip"), Limit: limit,
+	}
+	d.each("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })
+	d.each("DeadStats", func(s store.Store) (any, error) { return s.DeadStats(ctx()) })
+	id := d.id()
+	for _, o := range d.last.Originals {
+		id = o.Job
+	}
+	d.each("Original", func(s store.Store) (any, error) { return s.Original(ctx(), id) })
+	n := rapid.Int64Range(1, 3).Draw(d.t, "redrive")
+	d.each("Redrive", func(s store.Store) (any, error) { return s.Redrive(ctx(), n) })
+	d.each("RedriveList", func(s store.Store) (any, error) { return s.RedriveList(ctx()) })
+	d.each("Schedules", func(s store.Store) (any, error) { return s.Schedules(ctx()) })
+}
+
+func (d *duel) startRedrive() {
+	f, by := d.deadFilter(), d.by()
+	spec := store.RedriveSpec{
+		Filter: f, Canary: pick(d.t, "canary", -1, 0, 1, 2, 3), Rate: pick(d.t, "rate", 0, 0, 1, 3), StopShare: pick(d.t, "share", 0, 1, 0.5),
+		Change: store.Change{Queue: pick(d.t, "to queue", "", "", "z"), Policy: pick(d.t, "to policy", nil, nil, []byte{}, []byte(`{"p":2}`))},
+	}
+	got := d.each("Preview", func(s store.Store) (any, error) {
+		return actedOf(s.Preview(ctx(), store.Action{Do: store.ActRetry, Filter: &f}))
+	})
+	if counted, ok := got.Value.(actAnswer); ok {
+		spec.Through, spec.Total = counted.Through, counted.Done
+	}
+	d.each("StartRedrive", func(s store.Store) (any, error) { return s.StartRedrive(ctx(), by, spec) })
+}
+
+func (d *duel) stepRedrives() {
+	limit := pick(d.t, "limit", 1, 2, 100)
+	got := d.each("StepRedrives", func(s store.Store) (any, error) { return s.StepRedrives(ctx(), limit) })
+	if step, ok := got.Value.(store.RedriveStep); ok {
+		d.did("job that a redrive brings back", int(step.Released))
+	}
+}
+
+func (d *duel) controlRedrive() {
+	id, by := int64(rapid.IntRange(1, len(d.last.Redrives)+1).Draw(d.t, "redrive")), d.by()
+	do := pick(d.t, "do", store.RedriveResume, store.RedriveProceed, store.RedrivePause, store.RedriveCancel, "explode")
+	d.each("ControlRedrive", func(s store.Store) (any, error) { return s.ControlRedrive(ctx(), by, id, do) })
+}
+
+// sweep sweeps in steps that take all there is: where smaller ones end is the
+// store's own business.
+func (d *duel) sweep() {
+	if chance(d.t, "later", 2) {
+		d.clock.Advance(pick(d.t, "much later", time.Hour, 24*time.Hour, 31*24*time.Hour))
+	}
+	age := func(what string) time.Duration {
+		return pick(d.t, what, 0, 0, time.Minute, time.Hour, 24*time.Hour)
+	}
+	keep := store.Retention{
+		Completed: age("completed"), Failures: age("failures"), Dead: age("dead"), Events: age("events"),
+		DropPending: chance(d.t, "pending too", 4),
+	}
+	got := d.each("Sweep", func(s store.Store) (any, error) { return s.Sweep(ctx(), keep, store.SweepMax) })
+	if swept, ok := got.Value.(store.Swept); ok {
+		if swept.Removed() {
+			d.removed = true
+			d.did("removal by a sweep", 1)
+		}
+		d.did("reopening by a sweep", int(swept.Reopened))
+	}
+}
+
+func (d *duel) fire() {
+	first := d.each("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
+	jobs := []job.New{d.newJob(first)}
+	name, slot := pick(d.t, "schedule", "s1", "s2", "no good"), d.now().Add(pick(d.t, "slot", -time.Minute, 0, time.Microsecond))
+	got := d.each("Fire", func(s store.Store) (any, error) { return s.Fire(ctx(), name, slot, jobs) })
+	if fired, ok := got.Value.(store.Fired); ok && fired.Fired {
+		d.did("slot that is fired", 1)
+		if r := fired.Receipts[0]; r.ID == first && !r.Existing {
+			d.ids = append(d.ids, first)
+		}
+	}
+}
+
+func (d *duel) publish() {
+	hash, by := pick(d.t, "hash", "h1", "h2"), d.by()
+	d.each("PublishPolicy", func(s store.Store) (any, error) {
+		return nil, s.PublishPolicy(ctx(), by, store.Policy{Hash: hash, Name: "n", Body: []byte(hash)})
+	})
+}
