@@ -12,7 +12,7 @@ import (
 
 var (
 	selDeadRow = &query{`SELECT ` + actColumns + ` FROM redrive_dead WHERE job = ?`}
-	setStatus  = &query{`UPDATE redrive_dead SET status = ?2, action = ?3, note = ?4, acted_at = ?5, acted_by = ?6,
+	setStatus  = &query{`UPDATE OR FAIL redrive_dead SET status = ?2, action = ?3, note = ?4, acted_at = ?5, acted_by = ?6,
 		reopen_at = ?7 WHERE death = ?1`}
 )
 
@@ -217,10 +217,8 @@ func (t *txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	if err != nil {
 		return answer, err
 	}
-	for i := range p.found {
-		if _, err := t.do(by, a, &p.found[i], mark); err != nil {
-			return store.Acted{}, err
-		}
+	if err := t.doAll(by, a, p.found, mark); err != nil {
+		return store.Acted{}, err
 	}
 	answer.Done, answer.Through = int64(len(p.found)), a.Through
 	if p.more {
@@ -270,6 +268,19 @@ func (t *txn) roomFor(d *deadRow, c *store.Change) error {
 		return nil
 	}
 	return tooManyLanes(to)
+}
+
+// doAll does the act to all of the entries.
+func (t *txn) doAll(by store.By, a *store.Action, all []deadRow, mark int64) error {
+	if a.Do == store.ActRetry {
+		return t.reviveAll(store.By{Actor: by.Actor, Reason: a.Note}, all, &a.Change, 0)
+	}
+	for i := range all {
+		if _, err := t.do(by, a, &all[i], mark); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // do does the act to one entry and returns its new status. Mark is the reopen_at

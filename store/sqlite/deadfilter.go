@@ -355,7 +355,7 @@ func walk[T any](m *matcher, q *query, key value, low, high int64, want, look in
 // merge joins what was found on several ways, up to where the first of them was
 // left.
 func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
-	before := func(a, b int64) bool { return a < b == up }
+	before := func(a, b int64) bool { return up && a < b || !up && a > b }
 	for _, part := range parts {
 		if part.more && (!p.more || before(part.edge, p.edge)) {
 			p.edge, p.more = part.edge, true

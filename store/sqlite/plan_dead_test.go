@@ -47,6 +47,8 @@ var writingDead = []plan{
 // deaths: with statistics of three rows or fewer, SQLite reads a table from its
 // beginning rather than from a number.
 var readingDead = []plan{
+	{name: "insRetries", q: insRetries, want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},
+	{name: "setRedrivens", q: setRedrivens, want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},
 	{name: "selDeathFrom", q: selDeathFrom, want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "allRoute[0]", q: allRoute.up, want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},
 	{name: "allRoute[1]", q: allRoute.down, want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},

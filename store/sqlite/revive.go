@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -9,16 +10,28 @@ import (
 )
 
 var (
-	insRetry = &query{`INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
+	// OR FAIL, as in insDead.
+	insRetry = &query{`INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
 		batch, attrs, policy, redrive, long, payload)
 		SELECT job, ?3, 1, ?4, ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?2,
 		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, long, payload
 		FROM redrive_dead WHERE death = ?1 AND revived = 0`}
 	// What the job takes with it is not kept twice.
-	setRedriven = &query{`UPDATE redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
+	setRedriven = &query{`UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
 		acted_by = ?4, reopen_at = NULL, redrive = ?5, attrs = NULL, policy = NULL, long = NULL, payload = NULL
 		WHERE death = ?1`}
+	// The same for deaths without a gap, whose jobs keep their lanes; a priority of
+	// NULL keeps that, too.
+	insRetries = &query{`INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
+		batch, attrs, policy, redrive, long, payload)
+		SELECT job, lane, 1, coalesce(?4, priority), ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?3,
+		CASE WHEN deadline > ?3 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, long, payload
+		FROM redrive_dead NOT INDEXED WHERE death >= +?1 AND death <= +?2 AND revived = 0`}
+	setRedrivens = &query{`UPDATE OR FAIL redrive_dead NOT INDEXED SET status = 1, revived = 1, action = 'retried', note = ?3,
+		acted_at = ?4, acted_by = ?5, reopen_at = NULL, redrive = ?6, attrs = NULL, policy = NULL, long = NULL, payload = NULL
+		WHERE death >= +?1 AND death <= +?2 AND revived = 0`}
 	selOwn      = &query{`SELECT policy, long, payload FROM redrive_dead WHERE death = ?`}
 	insOriginal = &query{`INSERT INTO redrive_originals (job, at, by, queue, priority, policy, payload)
 		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job) DO NOTHING`}
@@ -70,12 +83,62 @@ func (t *txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	if err != nil {
 		return err
 	}
+	t.revived(d, to, due)
+	return nil
+}
+
+// revived tells of a job that was brought back.
+func (t *txn) revived(d *deadRow, to *lane, due job.Micros) {
 	t.recount(d.group, d.key(), job.Redriven)
 	t.move(d.lane, job.Dead, to, job.Waiting)
 	t.batchCount(batchDelta{id: d.batch, dead: -1})
 	t.events.Add(&event.Event{Type: event.JobRetried, Job: d.Job, Kind: to.kind, Queue: to.queue, Owner: d.Owner,
 		Batch: d.batch, From: job.Dead, To: job.Waiting, Life: d.Life + 1, Token: d.token, DueAt: due})
 	t.wake = true
+}
+
+// reviveAll is revive for all of the entries, which are in the order of deaths.
+func (t *txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int64) error {
+	// What a job was has to be kept when that changes; where it goes to is found
+	// for each.
+	single := c.Queue != "" || c.Policy != nil || c.Payload != nil || c.Priority != 0 && redrive == 0
+	for len(all) > 0 {
+		n := 1
+		for !single && n < len(all) && all[n].Death == all[n-1].Death+1 {
+			n++
+		}
+		var err error
+		if n == 1 {
+			err = t.revive(by, &all[0], c, redrive)
+		} else {
+			err = t.reviveRun(by, all[:n], c, redrive)
+		}
+		if err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	return nil
+}
+
+// reviveRun is reviveAll for deaths without a gap and a change that is alike for
+// all.
+func (t *txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int64) error {
+	first, last, due := run[0].Death, run[len(run)-1].Death, t.now.Add(c.Delay)
+	n, err := t.exec(insRetries, num(first), num(last), num(t.now), setNum(c.Priority), num(due), setNum(redrive))
+	if err != nil {
+		return err
+	}
+	m, err := t.exec(setRedrivens, num(first), num(last), setText(by.Reason), num(t.now), text(by.Actor), setNum(redrive))
+	if err != nil {
+		return err
+	}
+	if n != len(run) || m != n {
+		return fmt.Errorf("deaths %d to %d: %d jobs were read, %d brought back and %d marked", first, last, len(run), n, m) // of the same transaction
+	}
+	for i := range run {
+		t.revived(&run[i], run[i].lane, due)
+	}
 	return nil
 }
 
