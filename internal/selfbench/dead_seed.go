@@ -25,17 +25,17 @@ const (
 	deadLetters = `INSERT INTO redrive_dead (death, job, lane, priority, status, revived, reason, class, grp, died_at, token,
 		life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, owner, payload)
 		` + deadRows + `SELECT i, job, 1 + g % 20, 2, 0, 0,
-		CASE g % 3 WHEN 0 THEN 'non_retriable_error' ELSE 'max_retries_exceeded' END, 'Class' || g % 10, g, ?4 + i * 1000,
+		CASE g % 3 WHEN 0 THEN 'non_retriable_error' ELSE 'max_retries_exceeded' END, 'Class' || (g % 10), g, ?4 + i * 1000,
 		3, 1, 3, 0, 0, 0, 0, ?4 - 60000000, ?4 - 60000000, ?4 + i * 1000 - 1000000, 'host-4711-0123456789ab',
-		'tenant-' || (job * 31) % 1000, ?5 FROM d`
+		'tenant-' || ((job * 31) % 1000), ?5 FROM d`
 	deadFailures = `INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, code, permanent,
 		http, holder, fingerprint, message)
-		` + deadRows + `SELECT job, 3, 1, 3, ?4 + i * 1000 - 1000000, ?4 + i * 1000, 'error', 'Class' || g % 10, 'http.503', 0,
+		` + deadRows + `SELECT job, 3, 1, 3, ?4 + i * 1000 - 1000000, ?4 + i * 1000, 'error', 'Class' || (g % 10), 'http.503', 0,
 		503, 'host-4711-0123456789ab', 'cause ' || g,
 		'fetch https://media.example.com/v2/renditions/' || job || '/preview.mp4: unexpected status 503 Service Unavailable (cause ' || g || ')'
 		FROM d ORDER BY job`
 	deadGroupRows = `INSERT INTO redrive_groups (id, fingerprint, kind, class, code, message, sample, first_at, last_at, n, pending, entries)
-		SELECT g, 'cause ' || g, printf('kind-%02d', g % 20), 'Class' || g % 10, 'http.503', 'unexpected status 503 (cause ' || g || ')',
+		SELECT g, 'cause ' || g, printf('kind-%02d', g % 20), 'Class' || (g % 10), 'http.503', 'unexpected status 503 (cause ' || g || ')',
 		job, first, last, n, n, n FROM (SELECT grp AS g, min(job) AS job, min(died_at) AS first, max(died_at) AS last, count(*) AS n
 		FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 GROUP BY grp)`
 	deadCountRows = `INSERT INTO redrive_dead_counts (lane, reason, class, status, n)
