@@ -1,0 +1,313 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/redrivetest"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+func zone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loc
+}
+
+// scenes is the job of a slot, which it has as its argument.
+func scenes(slot time.Time) redrive.Spec { return render.New(renderArgs{Scene: slot.Unix()}, nil) }
+
+// ahead is a clock that is wrong.
+type ahead time.Duration
+
+func (a ahead) Now() time.Time { return time.Now().Add(time.Duration(a)) }
+
+func (a ahead) AfterFunc(d time.Duration, f func()) redrive.Timer { return time.AfterFunc(d, f) }
+
+// slots are what a handler was called with, by the correlation of its schedule.
+type slots struct {
+	mu  sync.Mutex
+	had map[string][]string
+}
+
+func (s *slots) handle(_ context.Context, j *redrive.Job[renderArgs]) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.had == nil {
+		s.had = map[string][]string{}
+	}
+	late := time.Since(time.Unix(j.Args.Scene, 0)).Round(time.Second)
+	text := time.Unix(j.Args.Scene, 0).UTC().Format("02 15:04")
+	if late != 0 {
+		text += " + " + late.String()
+	}
+	s.had[j.Correlation] = append(s.had[j.Correlation], text)
+	return nil
+}
+
+// Three clients work on one store, over the nights in which the clocks of several
+// zones change. One of the clients is ahead by a minute.
+//
+// proves: Q13
+func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
+	t.Parallel()
+	berlin, newYork, lordHowe := zone(t, "Europe/Berlin"), zone(t, "America/New_York"), zone(t, "Australia/Lord_Howe")
+	crons := []redrive.Cron{
+		{Name: "nightly", Schedule: "30 2 * * *", Location: berlin, Make: scenes},
+		{Name: "hours", Schedule: "0 */6 * * *", Location: berlin, Make: scenes},
+		{Name: "quarters", Schedule: "*/15 * * * *", Location: berlin, Make: scenes},
+		{Name: "new-york", Schedule: "30 1,2 * * *", Location: newYork, Make: scenes},
+		{Name: "lord-howe", Schedule: "15,45 1 * * *", Location: lordHowe, Make: scenes},
+		{Name: "often", Schedule: "@every 7h", Make: scenes},
+	}
+	for _, tt := range []struct {
+		name string
+		from time.Time
+		want map[string][]string
+	}{
+		{"spring", time.Date(2000, 3, 25, 12, 0, 0, 0, time.UTC), map[string][]string{
+			"cron:nightly":   {"26 01:00", "27 00:30"}, // the first is 03:00 for 02:30
+			"cron:hours":     {"25 17:00", "25 23:00", "26 04:00", "26 10:00", "26 16:00", "26 22:00", "27 04:00", "27 10:00"},
+			"cron:new-york":  {"26 06:30", "26 07:30", "27 06:30", "27 07:30"},
+			"cron:lord-howe": {"25 14:15", "25 14:45", "26 14:45", "26 15:15"}, // the second night is half an hour longer
+			"cron:often":     {"25 15:00", "25 22:00", "26 05:00", "26 12:00", "26 19:00", "27 02:00", "27 09:00"},
+		}},
+		{"autumn", time.Date(2000, 10, 28, 12, 0, 0, 0, time.UTC), map[string][]string{
+			"cron:nightly":   {"29 00:30", "30 01:30"}, // the first of the two
+			"cron:hours":     {"28 16:00", "28 22:00", "29 05:00", "29 11:00", "29 17:00", "29 23:00", "30 05:00", "30 11:00"},
+			"cron:new-york":  {"29 05:30", "29 07:30", "30 06:30", "30 07:30"}, // 01:30 comes twice, 02:30 does not
+			"cron:lord-howe": {"28 14:15", "28 14:45", "29 14:15", "29 14:45"},
+			"cron:often":     {"28 15:00", "28 22:00", "29 05:00", "29 12:00", "29 19:00", "30 02:00", "30 09:00"},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(tt.from))
+				var had slots
+				st := memory.New(memory.Options{})
+				ctx, cancel := context.WithCancel(t.Context())
+				var running sync.WaitGroup
+				for i := range 3 {
+					config := &redrive.Config{
+						TempDir: t.TempDir(), Logger: quiet, Cron: crons, Poll: time.Hour, RescueEvery: time.Hour, Lease: time.Hour,
+					}
+					if i == 2 {
+						config.Clock = ahead(time.Minute)
+					}
+					c, err := redrive.New(st, config)
+					if err != nil {
+						t.Fatal(err)
+					}
+					redrive.Handle(c, render, had.handle, nil)
+					running.Go(func() {
+						if err := c.Run(ctx); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				time.Sleep(48*time.Hour - time.Minute)
+				cancel()
+				running.Wait()
+				quarters := had.had["cron:quarters"]
+				if n := len(slices.Compact(slices.Sorted(slices.Values(quarters)))); n != 48*4-1 || len(quarters) != n {
+					t.Errorf("%d slots of every quarter of an hour, %d different, want %d", len(quarters), n, 48*4-1)
+				}
+				delete(had.had, "cron:quarters")
+				if diff := cmp.Diff(tt.want, had.had); diff != "" {
+					t.Errorf("slots (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// proves: Q13
+func TestQ13_AMissedSlotIsFiredOnceAndLate(t *testing.T) {
+	t.Parallel()
+	var had []string
+	e := redrivetest.New(t, &redrive.Config{Cron: []redrive.Cron{
+		{Name: "half-hours", Schedule: "*/30 * * * *", Make: scenes},
+		{Name: "caught", Schedule: "0 * * * *", Catch: 10 * time.Minute, Make: scenes},
+	}})
+	redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		had = append(had, j.Correlation+" "+time.Unix(j.Args.Scene, 0).UTC().Format("15:04"))
+		return nil
+	}, nil)
+	for _, step := range []struct {
+		wait time.Duration
+		want []string
+	}{
+		{0, []string{"cron:caught 00:00"}}, // it may be caught; the other begins with the next
+		{29 * time.Minute, nil},
+		{time.Minute, []string{"cron:half-hours 00:30"}},
+		{0, nil},
+		{5*time.Hour + 39*time.Minute, []string{"cron:caught 06:00", "cron:half-hours 06:00"}}, // 06:09
+		{5*time.Hour + 22*time.Minute, []string{"cron:half-hours 11:30"}},                      // 11:31
+		{24 * time.Hour, []string{"cron:half-hours 11:30"}},
+	} {
+		had = nil
+		e.Advance(step.wait)
+		e.Work()
+		slices.Sort(had)
+		if diff := cmp.Diff(step.want, had); diff != "" {
+			t.Errorf("at %s (-want +got):\n%s", e.Now().Format(time.TimeOnly), diff)
+		}
+	}
+}
+
+// full is a store that takes nothing in while it is full.
+type full struct {
+	store.Store
+	mu    sync.Mutex
+	full  bool
+	tries int
+}
+
+func (f *full) Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tries++
+	if f.full {
+		return store.Fired{}, store.ErrFull
+	}
+	fired, err := f.Store.Fire(ctx, name, slot, jobs)
+	if err == nil && f.tries%2 == 1 {
+		return store.Fired{}, errors.Join(store.ErrUnknown, errors.New("the answer is lost"))
+	}
+	return fired, err
+}
+
+// proves: Q13
+func TestQ13_AStoreInTroubleIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var had slots
+		st := &full{Store: memory.New(memory.Options{}), full: true}
+		c, err := redrive.New(st, &redrive.Config{
+			TempDir: t.TempDir(), Logger: quiet, Cron: []redrive.Cron{{Name: "c", Schedule: "0 * * * *", Make: scenes}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		redrive.Handle(c, render, had.handle, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Run(ctx) }()
+		time.Sleep(time.Hour + 90*time.Second)
+		st.mu.Lock()
+		st.full = false
+		if st.tries < 5 || st.tries > 10 {
+			t.Errorf("asked %d times in 90 s, want a back-off from one second to one minute", st.tries)
+		}
+		st.tries = 0 // the answer to the next is lost
+		st.mu.Unlock()
+		time.Sleep(time.Hour)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if n := len(had.had["cron:c"]); n != 2 {
+			t.Errorf("%v: %d slots, want 2", had.had, n)
+		}
+	})
+}
+
+// proves: Q13
+func TestQ13_AScheduleSendsItsJobLikeAnyEnqueue(t *testing.T) {
+	t.Parallel()
+	e := redrivetest.New(t, &redrive.Config{Cron: []redrive.Cron{
+		{Name: "own", Schedule: "@hourly", Location: zone(t, "Asia/Tokyo"), Spec: render.New(renderArgs{Scene: 7}, &redrive.Options{
+			Priority: 4, Owner: "ops", Correlation: "mine", Attrs: map[string]any{"n": 1},
+		})},
+		{Name: "plain", Schedule: "@daily", Spec: render.New(renderArgs{Scene: 8}, nil)},
+	}})
+	var infos []redrive.Info
+	redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		infos = append(infos, j.Info)
+		return nil
+	}, nil)
+	began := e.Now()
+	e.Advance(time.Hour)
+	e.Work()
+	if len(infos) != 1 || infos[0].Priority != 4 || infos[0].Owner != "ops" || infos[0].Correlation != "mine" || string(infos[0].Attrs) != `{"n":1}` {
+		t.Fatalf("ran %+v", infos)
+	}
+	got, err := e.Schedules(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []redrive.Schedule{
+		{
+			Name: "own", Schedule: "@hourly", Zone: "Asia/Tokyo", Kind: "render",
+			Next: began.Add(2 * time.Hour), Last: began.Add(time.Hour), FiredAt: began.Add(time.Hour), Job: infos[0].ID,
+		},
+		{Name: "plain", Schedule: "@daily", Zone: "UTC", Kind: "render", Next: began.Add(24 * time.Hour)},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApproxTime(0)); diff != "" {
+		t.Errorf("schedules (-want +got):\n%s", diff)
+	}
+	e.Advance(23 * time.Hour)
+	e.Work()
+	byName := map[string]bool{}
+	for _, i := range infos {
+		byName[i.Correlation] = true
+	}
+	if names := slices.Sorted(maps.Keys(byName)); !slices.Equal(names, []string{"cron:plain", "mine"}) {
+		t.Errorf("correlations %v", names)
+	}
+}
+
+// proves: Q13, X3
+func TestQ13_MistakesOfASchedule(t *testing.T) {
+	t.Parallel()
+	job := render.New(renderArgs{}, nil)
+	_, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{PayloadMax: 100, Cron: []redrive.Cron{
+		{Name: "a b", Schedule: "@daily", Spec: job},
+		{Name: "hour", Schedule: "0 24 * * *", Spec: job},
+		{Name: "local", Schedule: "@daily", Location: time.Local, Spec: job},
+		{Name: "catch", Schedule: "@daily", Catch: time.Millisecond, Spec: job},
+		{Name: "none", Schedule: "@daily"},
+		{Name: "both", Schedule: "@daily", Spec: job, Make: scenes},
+		{Name: "twice", Schedule: "@daily", Spec: job},
+		{Name: "twice", Schedule: "@daily", Spec: job},
+		{Name: "large", Schedule: "@daily", Spec: redrive.NewRaw("k", make([]byte, 101), nil)},
+		{Name: "kind", Schedule: "@daily", Spec: redrive.NewRaw("k k", nil, nil)},
+	}})
+	if err == nil {
+		t.Fatal("no mistake")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for i, want := range []string{
+		`redrive: Config.Cron: schedule "a b": schedule "a b": only letters`,
+		`schedule "hour": the hour "24" cannot be read`,
+		`schedule "local": a Location of time.Local`,
+		`schedule "catch": a Catch of 1ms: must be at least 1s`,
+		`schedule "none": either Spec or Make is required`,
+		`schedule "both": either Spec or Make is required`,
+		`schedule "twice": the name is taken`,
+		`schedule "large": enqueue, job 1 of 1: payload of kind "k": 101 bytes: at most 100`,
+		`schedule "kind": kind "k k": only letters`,
+	} {
+		if i >= len(lines) || !strings.Contains(lines[i], want) {
+			t.Errorf("mistake %d is not %q:\n%s", i+1, want, err)
+			break
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package keeper_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/internal/cron"
+	"github.com/redrive/redrive/internal/keeper"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var start = time.Date(2026, 1, 1, 10, 7, 0, 0, time.UTC)
+
+// rig drives a core by hand.
+type rig struct {
+	*testing.T
+	core *keeper.Core
+	now  time.Time
+}
+
+func newRig(t *testing.T, crons ...keeper.Cron) *rig {
+	t.Helper()
+	return &rig{t, keeper.NewCore(keeper.Config{Since: start, Cron: crons}), start}
+}
+
+func every(t *testing.T, schedule string, catch time.Duration) keeper.Cron {
+	t.Helper()
+	s, err := cron.Parse(schedule, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keeper.Cron{Name: "c", Schedule: s, Catch: catch}
+}
+
+func (r *rig) want(call keeper.Call) keeper.Action {
+	r.Helper()
+	a := r.core.Next(r.now)
+	if a.Call != call {
+		r.Fatalf("at %s the core wants to %s (%s), want %s", r.now.Sub(start), a.Call, a.At.Sub(start), call)
+	}
+	return a
+}
+
+// rest wants nothing until a time after the start.
+func (r *rig) rest(until time.Duration) {
+	r.Helper()
+	if a := r.want(keeper.None); a.At.Sub(start) != until {
+		r.Fatalf("at %s the core rests until %s, want %s", r.now.Sub(start), a.At.Sub(start), until)
+	}
+}
+
+// quiet has the redrives and the sweeps done.
+func (r *rig) quiet() {
+	r.Helper()
+	for {
+		switch a := r.core.Next(r.now); a.Call {
+		case keeper.Step:
+			r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
+		case keeper.Sweep:
+			r.core.Swept(r.now, store.Swept{})
+		case keeper.None, keeper.Load, keeper.Fire:
+			return
+		}
+	}
+}
+
+func (r *rig) to(at time.Time) {
+	r.now = at
+	r.quiet()
+}
+
+// part of: Q13
+func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
+	t.Parallel()
+	at := func(clock string) time.Time {
+		p, err := time.Parse("02 15:04", clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return time.Date(2026, 1, p.Day(), p.Hour(), p.Minute(), 0, 0, time.UTC)
+	}
+	for _, tt := range []struct {
+		name   string
+		catch  time.Duration
+		last   string // fired when the process comes up
+		now    string // what the core is asked, day and time
+		want   string // the slot
+		resume string // when it is not, the next
+	}{
+		{"never fired: not what was before", 0, "", "01 10:07", "", "01 11:00"},
+		{"never fired: the next", 0, "", "01 11:00", "01 11:00", ""},
+		{"never fired, with what may be caught", 10 * time.Minute, "", "01 10:07", "01 10:00", ""},
+		{"never fired, too late to be caught", 6 * time.Minute, "", "01 10:07", "", "01 11:00"},
+		{"missed", 0, "01 03:00", "01 10:07", "01 10:00", ""},
+		{"missed, late, to the next", 0, "01 03:00", "02 10:59", "02 10:00", ""},
+		{"missed, too late", 30 * time.Minute, "01 03:00", "01 10:31", "", "01 11:00"},
+		{"missed, at the edge", 30 * time.Minute, "01 03:00", "01 10:30", "01 10:00", ""},
+		{"fired by another", 0, "01 10:00", "01 10:07", "", "01 11:00"},
+		{"fired by one that is ahead", 0, "01 11:00", "01 10:07", "", "01 11:00"},
+		{"and then at the time of that", 0, "01 11:00", "01 11:30", "", "01 12:00"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, every(t, "0 * * * *", tt.catch))
+			r.want(keeper.Load)
+			var fired []store.Schedule
+			if tt.last != "" {
+				fired = []store.Schedule{{Name: "b"}, {Name: "c", Slot: job.At(at(tt.last))}}
+			}
+			r.core.Loaded(r.now, fired)
+			r.to(at(tt.now))
+			a := r.core.Next(r.now)
+			switch {
+			case tt.want == "" && a.Call != keeper.None:
+				t.Errorf("the core wants to %s (%s)", a.Call, a.Slot)
+			case tt.want != "" && (a.Call != keeper.Fire || !a.Slot.Equal(at(tt.want))):
+				t.Errorf("the core wants to %s (%s), want the slot %s", a.Call, a.Slot, tt.want)
+			case tt.want == "":
+				r.to(at(tt.resume).Add(-time.Second))
+				if a := r.core.Next(r.now); a.Call != keeper.None || a.At.After(at(tt.resume)) {
+					t.Errorf("a second before the next slot the core wants to %s, or rests until %s", a.Call, a.At)
+				}
+			}
+		})
+	}
+}
+
+// part of: Q13
+func TestQ13_ASlotIsAskedAgainUntilItIsFired(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, every(t, "*/5 * * * *", 0))
+	for _, wait := range []time.Duration{time.Second, 2 * time.Second} {
+		a := r.want(keeper.Load)
+		if got := r.core.Failed(r.now, a); got != wait {
+			t.Errorf("the schedules are read again after %s, want %s", got, wait)
+		}
+		r.to(r.now.Add(wait - 1))
+		r.want(keeper.None)
+		r.now = r.now.Add(1)
+	}
+	r.want(keeper.Load)
+	r.core.Loaded(r.now, nil)
+	r.to(start.Add(3 * time.Minute))
+	slot := r.now
+	for range 3 {
+		a := r.want(keeper.Fire)
+		if !a.Slot.Equal(slot) {
+			t.Errorf("slot %s, want %s", a.Slot, slot)
+		}
+		r.to(r.now.Add(r.core.Failed(r.now, a)))
+	}
+	a := r.want(keeper.Fire)
+	r.core.Fired(r.now, a.Cron, store.Fired{Last: store.Schedule{Slot: job.At(slot)}}) // by another
+	r.quiet()
+	r.want(keeper.None)
+	for range 12 { // it cannot be fired: the next one takes its place
+		if a := r.core.Next(r.now); a.Call == keeper.Fire {
+			slot = a.Slot
+			r.core.Failed(r.now, a)
+		}
+		r.to(r.now.Add(time.Minute))
+	}
+	if want := start.Add(13 * time.Minute); !slot.Equal(want) {
+		t.Errorf("after 12 minutes of failures the slot is %s, want %s", slot, want)
+	}
+}
+
+// part of: D7
+func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	step := func(s store.RedriveStep) {
+		t.Helper()
+		r.want(keeper.Step)
+		r.core.Stepped(r.now, s)
+	}
+	step(store.RedriveStep{Active: 1})                    // at the limit
+	step(store.RedriveStep{Active: 1, Wait: store.Never}) // for outcomes
+	r.want(keeper.Sweep)
+	r.core.Swept(r.now, store.Swept{})
+	r.rest(keeper.ActiveEvery)
+	r.core.Wake()
+	r.rest(keeper.StepMin)
+	r.now = r.now.Add(keeper.StepMin)
+	step(store.RedriveStep{Active: 1, Wait: 120 * time.Millisecond}) // a rate
+	r.rest(keeper.StepMin + 120*time.Millisecond)
+	r.now = r.now.Add(120 * time.Millisecond)
+	step(store.RedriveStep{Active: 1, Wait: time.Microsecond})
+	r.rest(keeper.StepMin + 120*time.Millisecond + keeper.StepMin)
+	r.now = r.now.Add(keeper.StepMin)
+	step(store.RedriveStep{Wait: store.Never}) // none is left
+	idle := r.now.Sub(start)
+	r.rest(idle + keeper.IdleStepEvery)
+	r.core.Wake()
+	r.core.Wake()
+	r.rest(idle + keeper.IdleStepMin)
+	r.now = start.Add(idle + keeper.IdleStepMin)
+	a := r.want(keeper.Step)
+	r.core.Failed(r.now, a)
+	r.core.Wake() // an error waits, whatever is notified
+	r.rest(idle + keeper.IdleStepMin + keeper.RetryMin)
+}
+
+// part of: Q6
+func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	sweep := func(took time.Duration, s store.Swept) {
+		t.Helper()
+		for r.core.Next(r.now).Call == keeper.Step {
+			r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
+		}
+		r.want(keeper.Sweep)
+		r.now = r.now.Add(took)
+		r.core.Swept(r.now, s)
+	}
+	sweep(100*time.Millisecond, store.Swept{More: true, Completed: 1_000})
+	r.rest(400 * time.Millisecond)
+	r.now = start.Add(400 * time.Millisecond)
+	sweep(100*time.Millisecond, store.Swept{More: true, Reopened: 5})
+	r.rest(800 * time.Millisecond)
+	r.now = start.Add(800 * time.Millisecond)
+	sweep(100*time.Millisecond, store.Swept{More: true}) // only looked at
+	r.rest(2800 * time.Millisecond)
+	r.now = start.Add(2800 * time.Millisecond)
+	sweep(time.Microsecond, store.Swept{More: true, Events: 1})
+	r.rest(2800*time.Millisecond + time.Microsecond + keeper.SweepMin)
+	r.now = start.Add(4 * time.Second)
+	sweep(0, store.Swept{Keys: 1})
+	r.quiet()
+	r.now = start.Add(4*time.Second + keeper.SweepEvery - 1)
+	r.quiet()
+	r.rest(4*time.Second + keeper.SweepEvery)
+	r.now = r.now.Add(1)
+	for _, wait := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+		for r.core.Next(r.now).Call == keeper.Step {
+			r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
+		}
+		if got := r.core.Failed(r.now, r.want(keeper.Sweep)); got != wait*time.Second {
+			t.Errorf("an error puts a sweep off by %s, want %d s", got, wait)
+		}
+		r.now = r.now.Add(wait * time.Second)
+	}
+}
