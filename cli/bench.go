@@ -45,12 +45,13 @@ func (c *benchThroughputCmd) Run(ctx context.Context, a *app) error {
 
 type benchFiguresCmd struct {
 	loadFlags
-	Rows int `default:"5000000" help:"Rows in each place beside which a claim has to stay flat."`
+	Rows int      `default:"5000000" help:"Rows in each place beside which a claim has to stay flat; a fifth of it are dead letters."`
+	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh" help:"Only these subjects: ${enum}." placeholder:"SUBJECT"`
 }
 
 // Run implements the command.
 func (c *benchFiguresCmd) Run(ctx context.Context, a *app) error {
-	return selfbench.Figures(ctx, selfbench.Load(c.loadFlags), c.Rows, a.stdout, a.stderr)
+	return selfbench.Figures(ctx, selfbench.Load(c.loadFlags), c.Rows, c.Only, a.stdout, a.stderr)
 }
 
 type benchChildCmd struct {

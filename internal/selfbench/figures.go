@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -64,22 +65,32 @@ func (b *bencher) throughput() []scenario {
 	}
 }
 
-// Figures measures everything that has a target and prints a line of JSON per
-// figure. The error is ErrMissed when one missed.
-func Figures(ctx context.Context, load Load, rows int, out, log io.Writer) (err error) {
+// Figures measures everything that has a target, or only the subjects that are
+// named, and prints a line of JSON per figure. The error is ErrMissed when one
+// missed.
+func Figures(ctx context.Context, load Load, rows int, only []string, out, log io.Writer) (err error) {
 	b, err := newBencher(load, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	p := printer{out: json.NewEncoder(out)}
-	for _, measure := range []func(context.Context, *printer) error{
-		b.judgementFigures, b.throughputFigures, b.latencyFigures,
-		func(ctx context.Context, p *printer) error { return b.flatFigures(ctx, p, rows) },
-		func(ctx context.Context, p *printer) error { return b.deadFigures(ctx, p, max(1000, rows/5)) },
+	for _, subject := range []struct {
+		name    string
+		measure func(context.Context, *printer) error
+	}{
+		{"judgement", b.judgementFigures},
+		{"throughput", b.throughputFigures},
+		{"latency", b.latencyFigures},
+		{"flat", func(ctx context.Context, p *printer) error { return b.flatFigures(ctx, p, rows) }},
+		{"dead", func(ctx context.Context, p *printer) error { return b.deadFigures(ctx, p, max(1000, rows/5)) }},
+		{"fresh", b.freshFigures},
 	} {
-		if err := measure(ctx, &p); err != nil {
-			return err
+		if len(only) > 0 && !slices.Contains(only, subject.name) {
+			continue
+		}
+		if err := subject.measure(ctx, &p); err != nil {
+			return fmt.Errorf("%s: %w", subject.name, err)
 		}
 	}
 	if p.missed > 0 {
