@@ -1,0 +1,261 @@
+package sqlite
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// start starts a redrive of what a filter selects now.
+func (k *keeper) start(spec store.RedriveSpec) store.Redrive {
+	k.t.Helper()
+	for a := (store.Action{Do: store.ActRetry, Filter: &spec.Filter}); ; {
+		found, err := k.s.Preview(k.t.Context(), a)
+		k.must(err)
+		a.Through, a.After = found.Through, found.Next
+		spec.Through, spec.Total = found.Through, spec.Total+found.Done
+		if found.Next == 0 {
+			break
+		}
+	}
+	r, err := k.s.StartRedrive(k.t.Context(), store.By{Actor: "ann"}, spec)
+	k.must(err)
+	return r
+}
+
+func (k *keeper) step(limit int) store.RedriveStep {
+	k.t.Helper()
+	step, err := k.s.StepRedrives(k.t.Context(), limit)
+	k.must(err)
+	return step
+}
+
+func (k *keeper) revived() (deaths []int64) {
+	k.rows(`SELECT death FROM redrive_dead WHERE revived = 1 ORDER BY death`, func(r row) { deaths = append(deaths, r.int(0)) })
+	return deaths
+}
+
+// What a redrive is told is the same after a restart.
+//
+// part of: D7
+func TestD7_ARedriveIsKeptWhole(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	k.bury(3, func(int) string { return "cause" })
+	first, err := k.s.StartRedrive(t.Context(), store.By{Actor: "ann", Reason: "deployed"}, store.RedriveSpec{
+		Filter: store.DeadFilter{Statuses: []job.Status{job.Pending, job.Ignored}, Reason: job.NonRetriable, Class: "Refused",
+			Kind: "k", Queue: seedQueue, Owner: "tenant-1", Group: "cause", Since: 1, Until: 2, Text: "by", Redrive: 7},
+		Through: 3, Total: 2, Canary: 5, Rate: 6, StopShare: 0.125,
+		Change: store.Change{Queue: "other", Priority: 3, Policy: []byte{}},
+	})
+	k.must(err)
+	bare, err := k.s.StartRedrive(t.Context(), store.By{Actor: "ann"}, store.RedriveSpec{Through: 1, Total: 1, Canary: -1})
+	k.must(err)
+	k.must(k.s.Close())
+	k.s = k.open()
+	list, err := k.s.RedriveList(t.Context())
+	k.must(err)
+	if diff := cmp.Diff([]store.Redrive{bare, first}, list); diff != "" {
+		t.Errorf("after a restart (-want +got):\n%s", diff)
+	}
+	if first.Change.Policy == nil || bare.Change.Policy != nil {
+		t.Errorf("no settings and empty settings are mixed up: %v, %v", first.Change.Policy, bare.Change.Policy)
+	}
+}
+
+// Canaries come from all over the set, however many deaths between them the
+// filter does not select.
+//
+// part of: D7
+func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	k.bury(2_000, func(i int) string {
+		if i%100 == 0 {
+			return "rare"
+		}
+		return "frequent"
+	})
+	for _, test := range []struct {
+		filter store.DeadFilter
+		canary int
+		want   []int64
+	}{
+		{store.DeadFilter{Group: "rare"}, 4, []int64{1, 701, 1301, 1901}}, // through an index: 1, 634.3…, 1267.7…, 1901
+		{store.DeadFilter{Text: "by frequent"}, 3, []int64{2, 1002, 2000}},
+	} {
+		before := k.revived()
+		r := k.start(store.RedriveSpec{Filter: test.filter, Canary: test.canary})
+		if step := k.step(100); step.Released != int64(test.canary) {
+			t.Fatalf("%+v: step %+v", test.filter, step)
+		}
+		var got []int64
+		k.rows(fmt.Sprintf(`SELECT death FROM redrive_dead WHERE redrive = %d ORDER BY death`, r.ID), func(r row) { got = append(got, r.int(0)) })
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%+v: deaths (-want +got):\n%s", test.filter, diff)
+		}
+		if n := len(k.revived()) - len(before); n != test.canary {
+			t.Errorf("%+v: %d came back, want %d", test.filter, n, test.canary)
+		}
+		_, err := k.s.ControlRedrive(t.Context(), store.By{Actor: "ann"}, r.ID, store.RedriveCancel)
+		k.must(err)
+	}
+	k.healthy()
+}
+
+// A filter that selects a few of very many deaths is searched through in bounded
+// steps, each of which gets further, and in the end all are found.
+//
+// part of: D7
+func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
+	t.Parallel()
+	const deaths = 3 * lookMax / messageCost // a look at a message counts for several
+	for _, canary := range []int{-1, 5} {
+		k := openKeeper(t)
+		k.bury(deaths, func(i int) string {
+			if i >= deaths-20 {
+				return "what is sought"
+			}
+			return "frequent"
+		})
+		r := k.start(store.RedriveSpec{Filter: store.DeadFilter{Text: "sought"}, Canary: canary})
+		empty := 0
+		step := k.step(100)
+		for ; step.Released == 0 && step.Wait == 0; step = k.step(100) {
+			if empty++; empty > 10 {
+				t.Fatalf("canary %d: steps get nowhere", canary)
+			}
+		}
+		want := int64(20)
+		if canary > 0 {
+			want = int64(canary)
+		}
+		if empty == 0 || step.Released != want {
+			t.Errorf("canary %d: after %d empty steps %+v, want %d released", canary, empty, step, want)
+		}
+		r, err := k.s.Redrive(t.Context(), r.ID)
+		k.must(err)
+		if r.Released != want || !r.State.Active() {
+			t.Errorf("canary %d: %+v", canary, r)
+		}
+		k.healthy()
+	}
+}
+
+// A step costs the same however many dead letters there are, and one without a
+// redrive under way does not even write.
+//
+// part of: D7
+func TestD7_StepCostIsFlat(t *testing.T) {
+	t.Parallel()
+	few, many := openKeeper(t), openKeeper(t)
+	var costs []cost
+	for k, rows := range map[*keeper]int{few: 400, many: 4_000} {
+		k.bury(rows, func(int) string { return "cause" })
+		if step := k.step(50); step.Wait != store.Never || step.Active != 0 {
+			t.Fatalf("without a redrive: %+v", step)
+		}
+		k.start(store.RedriveSpec{Filter: store.DeadFilter{Group: "cause"}, Canary: 10})
+		_, err := k.s.ControlRedrive(t.Context(), store.By{Actor: "ann"}, 1, store.RedriveProceed)
+		k.must(err)
+		k.step(20) // compiles the statements
+		k.analyze()
+		k.step(20)
+	}
+	for _, k := range []*keeper{few, many} {
+		k.count()
+		commits := k.s.Commits()
+		if step := k.step(20); step.Released != 20 {
+			t.Fatalf("%+v", step)
+		}
+		if n := k.s.Commits() - commits; n != 1 {
+			t.Errorf("a step takes %d commits", n)
+		}
+		costs = append(costs, k.count())
+	}
+	t.Logf("20 jobs: %d steps beside few dead letters, %d beside many", costs[0].steps, costs[1].steps)
+	if costs[1].steps > costs[0].steps*3/2 || costs[0].compiled+costs[1].compiled > 0 {
+		t.Errorf("a step costs %+v beside few dead letters, %+v beside many", costs[0], costs[1])
+	}
+}
+
+// Two processes that take the same redrive further bring no job back twice.
+//
+// part of: D7
+func TestD7_TwoProcessesStepOneRedrive(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	k.bury(90, func(int) string { return "cause" })
+	stores := []*Store{k.s, k.open()}
+	r := k.start(store.RedriveSpec{Filter: store.DeadFilter{Group: "cause"}, Canary: -1})
+	released := make(chan int64)
+	for _, s := range stores {
+		go func() {
+			sum := int64(0)
+			for range 10 {
+				step, err := s.StepRedrives(t.Context(), 7)
+				if err != nil {
+					t.Error(err)
+				}
+				sum += step.Released
+			}
+			released <- sum
+		}()
+	}
+	if sum := <-released + <-released; sum != 90 {
+		t.Errorf("%d were released, want 90", sum)
+	}
+	r, err := k.s.Redrive(t.Context(), r.ID)
+	k.must(err)
+	if r.Released != 90 || r.State != store.RedriveSettling {
+		t.Errorf("%+v", r)
+	}
+	if n := k.number(`SELECT count(*) FROM redrive_jobs WHERE redrive = %d AND life = 2`, r.ID); n != 90 {
+		t.Errorf("%d jobs, want 90", n)
+	}
+	k.healthy()
+}
+
+// part of: Q13
+func TestQ13_ASlotIsFiredOnceByManyProcesses(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	stores := []*Store{k.s, k.open(), k.open()}
+	fired := make(chan int)
+	const slots = 20
+	for _, s := range stores {
+		go func() {
+			n := 0
+			for slot := range slots {
+				ids, err := s.ReserveIDs(t.Context(), 2)
+				if err != nil {
+					t.Error(err)
+				}
+				jobs := []job.New{{ID: ids, Kind: "k", Queue: "q", Priority: 2}, {ID: ids + 1, Kind: "k", Queue: "q", Priority: 2}}
+				got, err := s.Fire(t.Context(), "nightly", job.At(seedNow.Add(time.Duration(slot-slots)*time.Minute)), jobs)
+				if err != nil {
+					t.Error(err)
+				}
+				if got.Fired {
+					n++
+				}
+			}
+			fired <- n
+		}()
+	}
+	sum := <-fired + <-fired + <-fired
+	jobs := k.number(`SELECT count(*) FROM redrive_jobs`)
+	if jobs != int64(2*sum) || sum > slots {
+		t.Errorf("%d slots were fired, with %d jobs", sum, jobs)
+	}
+	list, err := k.s.Schedules(t.Context())
+	k.must(err)
+	if len(list) != 1 || list[0].Slot != job.At(seedNow.Add(-time.Minute)) {
+		t.Errorf("schedules: %+v", list)
+	}
+}

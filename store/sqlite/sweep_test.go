@@ -1,0 +1,363 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// keeper is a seeder whose clock can be moved.
+type keeper struct {
+	*seeder
+	path  string
+	ahead *atomic.Int64
+}
+
+func openKeeper(t *testing.T) *keeper {
+	k := &keeper{seeder: &seeder{t: t}, path: filepath.Join(t.TempDir(), "jobs.db"), ahead: &atomic.Int64{}}
+	k.s = k.open()
+	return k
+}
+
+// open opens the file once more, as another process does.
+func (k *keeper) open() *Store {
+	k.t.Helper()
+	s, err := Open(k.t.Context(), k.path, &Options{ReadLimit: time.Minute,
+		Clock: func() time.Time { return seedNow.Add(time.Duration(k.ahead.Load())) }})
+	k.must(err)
+	k.t.Cleanup(func() { k.must(s.Close()) })
+	return s
+}
+
+func (k *keeper) advance(d time.Duration) { k.ahead.Add(int64(d)) }
+
+func (k *keeper) sweep(keep store.Retention, limit int) store.Swept {
+	k.t.Helper()
+	swept, err := k.s.Sweep(k.t.Context(), keep, limit)
+	k.must(err)
+	return swept
+}
+
+// sweepAll sweeps until nothing is left, which takes so many sweeps at most.
+func (k *keeper) sweepAll(keep store.Retention, limit, most int) (sum store.Swept) {
+	k.t.Helper()
+	for range most {
+		swept := k.sweep(keep, limit)
+		sum.Completed += swept.Completed
+		sum.Failures += swept.Failures
+		sum.Dead += swept.Dead
+		sum.Pending += swept.Pending
+		sum.Events += swept.Events
+		sum.Keys += swept.Keys
+		sum.Reopened += swept.Reopened
+		if !swept.More {
+			return sum
+		}
+	}
+	k.t.Fatalf("%d sweeps of %d rows have not come to an end: %+v", most, limit, sum)
+	return sum
+}
+
+func (k *keeper) complete(n int) {
+	k.end(n, func(o *job.Outcome) { o.To, o.Cause = job.Completed, job.Succeeded })
+}
+
+// bury has so many jobs die, each of the cause that is named for its number.
+func (k *keeper) bury(n int, cause func(i int) string) {
+	i := 0
+	k.end(n, func(o *job.Outcome) {
+		o.To, o.Cause, o.Reason = job.Dead, job.Failed, job.NonRetriable
+		o.Failure = &job.Failure{How: job.ByError, Class: "Refused", Message: "refused by " + cause(i), Fingerprint: cause(i)}
+		i++
+	})
+}
+
+func (k *keeper) act(a *store.Action) store.Acted {
+	k.t.Helper()
+	if a.Filter != nil {
+		found, err := k.s.Preview(k.t.Context(), *a)
+		k.must(err)
+		a.Through = found.Through
+	}
+	acted, err := k.s.Act(k.t.Context(), store.By{Actor: "ann"}, *a)
+	k.must(err)
+	return acted
+}
+
+// number returns what a statement counts.
+func (k *keeper) number(text string, args ...any) (n int64) {
+	k.t.Helper()
+	k.rows(fmt.Sprintf(text, args...), func(r row) { n = r.int(0) })
+	return n
+}
+
+var keepShort = store.Retention{Completed: time.Hour, Failures: time.Hour, Dead: time.Hour, DropPending: true, Events: time.Hour}
+
+// A sweep beside many rows takes the work of one beside few, whether it removes
+// something or finds nothing, also where somebody has run ANALYZE.
+//
+// proves: Q6
+func TestQ6_SweepCostIsFlat(t *testing.T) {
+	t.Parallel()
+	few, many := openKeeper(t), openKeeper(t)
+	for k, rows := range map[*keeper]int{few: 300, many: 3_000} {
+		k.complete(rows)
+		k.bury(rows, func(i int) string { return fmt.Sprint("cause ", i%100) })
+		k.advance(30 * time.Minute)
+	}
+	for _, step := range []struct {
+		name    string
+		advance time.Duration
+		removes bool
+	}{
+		{"nothing is old enough", time.Minute, false},
+		{"everything is old enough", time.Hour, true},
+	} {
+		for _, statistics := range []bool{false, true} {
+			var costs []cost
+			for _, k := range []*keeper{few, many} {
+				if statistics {
+					k.analyze()
+				} else {
+					k.advance(step.advance)
+				}
+				k.sweep(keepShort, 50) // compiles the statements
+				k.count()
+				if swept := k.sweep(keepShort, 50); swept.Removed() != step.removes || !swept.More {
+					t.Fatalf("%s: %+v", step.name, swept)
+				}
+				costs = append(costs, k.count())
+			}
+			t.Logf("%s, statistics %v: %d steps beside few rows, %d beside many", step.name, statistics, costs[0].steps, costs[1].steps)
+			if costs[1].steps > costs[0].steps*3/2 {
+				t.Errorf("%s, statistics %v: %d steps beside many rows, %d beside few: want at most 1.5 times as many",
+					step.name, statistics, costs[1].steps, costs[0].steps)
+			}
+			if n := costs[0].compiled + costs[1].compiled; n > 0 {
+				t.Errorf("%s, statistics %v: statements were compiled %d times more", step.name, statistics, n)
+			}
+		}
+	}
+}
+
+// Sweeps that go on in another process, and after each restart, remove all that
+// is past its time, and nothing of it is left in any table.
+//
+// proves: Q6
+func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	k.complete(120)
+	k.bury(100, func(i int) string { return fmt.Sprint("cause ", i%7) })
+	k.add(30, func(int, *job.New) {}) // live
+	k.advance(2 * time.Hour)
+	for i := 0; ; i++ {
+		if i > 100 {
+			t.Fatal("sweeps do not come to an end")
+		}
+		if !k.sweep(keepShort, 11).More {
+			break
+		}
+		k.must(k.s.Close())
+		k.s = k.open()
+	}
+	k.sweepAll(keepShort, 11, 100) // what was let out by a walk that had gone past it
+	got := map[string]int64{}
+	want := map[string]int64{"jobs": 30, "done": 1}
+	for _, table := range []string{"jobs", "done", "dead", "failures", "bodies", "originals", "progress", "groups", "trends"} {
+		if n := k.number(`SELECT count(*) FROM redrive_%s`, table); n > 0 {
+			got[table] = n
+		}
+	}
+	if bodies := k.number(`SELECT count(*) FROM redrive_jobs WHERE long = 1`); bodies > 0 {
+		want["bodies"] = bodies
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if n := k.number(`SELECT count(*) FROM redrive_events WHERE at < %d`, job.At(seedNow.Add(time.Hour))); n != 0 {
+		t.Errorf("%d commits with old events", n)
+	}
+	if n := k.number(`SELECT coalesce(sum(n), 0) FROM redrive_dead_counts`); n != 0 {
+		t.Errorf("dead letters are counted still: %d", n)
+	}
+	k.healthy()
+}
+
+// healthy has the doctor count everything anew.
+func (k *keeper) healthy() {
+	k.t.Helper()
+	report, err := Diagnose(k.t.Context(), k.path, seedNow.Add(time.Duration(k.ahead.Load())))
+	k.must(err)
+	for _, problem := range report.Problems {
+		k.t.Error(problem)
+	}
+}
+
+// A full disk refuses a sweep whole, and one that finds room in what it frees is
+// done. SQLite reports a page limit as it reports a full disk.
+//
+// proves: Q6
+func TestQ6_SweepOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	k.complete(300)
+	k.bury(300, func(i int) string { return fmt.Sprint("cause ", i%7) })
+	for _, id := range k.dead()[:200] {
+		k.act(&store.Action{Do: store.ActIgnore, IDs: []job.ID{id}, Until: job.At(seedNow.Add(time.Hour)), Note: string(make([]byte, 1))})
+	}
+	k.advance(2 * time.Hour)
+	limit := func(pages int) {
+		t.Helper()
+		k.must(k.s.writer.request(t.Context(), nil, func() error {
+			_, err := one(k.s.writer.conn, fmt.Sprintf("PRAGMA max_page_count=%d", pages))
+			return err
+		}))
+	}
+	limit(1) // SQLite takes it as the present size
+	for k.number(`PRAGMA freelist_count`) > 0 {
+		k.must(k.fillDisk())
+	}
+	if err := k.fillDisk(); !errors.Is(err, store.ErrFull) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+	before, err := k.s.Dump(t.Context())
+	k.must(err)
+	// Nothing is removed, and the events of 200 dead letters that come back need room.
+	if _, err := k.s.Sweep(t.Context(), store.Retention{}, 200); !errors.Is(err, store.ErrFull) {
+		t.Fatalf("a sweep without room: %v", err)
+	}
+	after, err := k.s.Dump(t.Context())
+	k.must(err)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("something half done:\n%s", diff)
+	}
+	if swept := k.sweep(keepShort, 500); swept.Completed == 0 || swept.Dead == 0 || swept.Events == 0 {
+		t.Errorf("a sweep that makes room: %+v", swept)
+	}
+	if err := k.fillDisk(); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+	k.healthy()
+}
+
+// fillDisk takes some pages.
+func (k *keeper) fillDisk() error {
+	return k.s.PublishPolicy(k.t.Context(), store.By{Actor: "ann"}, store.Policy{
+		Hash: fmt.Sprint("hash ", k.number(`SELECT count(*) FROM redrive_policies`)), Name: "p", Body: make([]byte, 5_000)})
+}
+
+func (k *keeper) dead() (ids []job.ID) {
+	k.rows(`SELECT job FROM redrive_dead ORDER BY death`, func(r row) { ids = append(ids, job.ID(r.int(0))) })
+	return ids
+}
+
+// A group that was removed does not come back to a process that has known it, and
+// nobody inherits its figures.
+//
+// part of: Q6
+func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	one := func(name string) func(int) string { return func(int) string { return name } }
+	k.bury(3, one("last"))
+	first := k.s
+	other := k.open()
+	k.advance(2 * time.Hour)
+	k.s = other
+	if swept := k.sweep(keepShort, 100); swept.Dead != 3 {
+		t.Fatalf("swept: %+v", swept)
+	}
+	k.s = first
+	k.bury(1, one("last"))
+	k.s = other
+	k.bury(1, one("next"))
+	for name, want := range map[string]store.Group{
+		"last": {Fingerprint: "last", N: 1, Entries: 1, Pending: 1},
+		"next": {Fingerprint: "next", N: 1, Entries: 1, Pending: 1},
+	} {
+		page, err := k.s.Groups(t.Context(), store.GroupFilter{Group: name})
+		k.must(err)
+		if len(page.Groups) != 1 {
+			t.Fatalf("%d groups %q", len(page.Groups), name)
+		}
+		g := page.Groups[0]
+		got := store.Group{Fingerprint: g.Fingerprint, N: g.N, Entries: g.Entries, Pending: g.Pending}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("group (-want +got):\n%s", diff)
+		}
+		sum := int64(0)
+		for _, n := range g.Trend {
+			sum += n
+		}
+		if sum != 1 {
+			t.Errorf("group %q: the trend has %d deaths, want 1: %v", name, sum, g.Trend)
+		}
+	}
+	k.healthy()
+}
+
+// More groups are muted than a sweep looks at: those whose mute is over are found
+// all the same, and the dead letters that are to stay ignored stay so.
+//
+// part of: F10
+func TestF10_ManyMutedGroups(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	const groups = 2*sweepMarks + 50
+	name := func(i int) string { return fmt.Sprint("cause ", i) }
+	k.bury(groups, name)
+	soon := 0
+	for i := range groups {
+		a := &store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: name(i)}, Until: job.At(seedNow.Add(24 * time.Hour))}
+		if i%10 == 9 {
+			a.Until = job.At(seedNow.Add(time.Hour))
+			soon++
+		}
+		k.act(a)
+	}
+	k.advance(2 * time.Hour)
+	sum := k.sweepAll(store.Retention{}, 7, 200)
+	for range 5 { // each goes on with other groups
+		sum.Reopened += k.sweepAll(store.Retention{}, 7, 200).Reopened
+	}
+	if sum.Reopened != int64(soon) {
+		t.Errorf("%d came back, want %d", sum.Reopened, soon)
+	}
+	if n := k.number(`SELECT count(*) FROM redrive_groups WHERE muted = 1`); n != int64(groups-soon) {
+		t.Errorf("%d groups are muted, want %d", n, groups-soon)
+	}
+	k.healthy()
+}
+
+// Dead letters with very many failure records go in more than one sweep.
+//
+// part of: Q6
+func TestQ6_ManyRecordsAreSpreadOverSweeps(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	k.bury(10, func(int) string { return "cause" })
+	k.direct(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+		INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, permanent, message)
+		SELECT job, 1000 + i, 1, 1, 0, died_at, 'error', 'Refused', 0, 'no' FROM redrive_dead, n`)
+	k.advance(2 * time.Hour)
+	keep := store.Retention{Dead: time.Hour, DropPending: true}
+	first := k.sweep(keep, 500)
+	if first.Dead < 1 || first.Dead > 3 || !first.More {
+		t.Errorf("the first sweep: %+v", first)
+	}
+	if rest := k.sweepAll(keep, 500, 10); rest.Dead+first.Dead != 10 {
+		t.Errorf("the others: %+v", rest)
+	}
+	if n := k.number(`SELECT count(*) FROM redrive_failures`); n != 0 {
+		t.Errorf("%d records are left", n)
+	}
+}
