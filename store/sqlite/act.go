@@ -65,7 +65,7 @@ func (m *matcher) counted(do store.Act) bool {
 	for s, selected := range m.statuses {
 		// Pending and ignored ones are of dead jobs; of the others it is not counted.
 		d := job.DeadLetter{Status: job.Status(s)}
-		if selected && do.Takes(&d, false) && !(d.Status == job.Pending || d.Status == job.Ignored) {
+		if selected && do.Takes(&d, false) && d.Status != job.Pending && d.Status != job.Ignored {
 			return false
 		}
 	}

@@ -376,25 +376,8 @@ func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
 	}
 }
 
-// deadAfter finds the entries of a filter that a retry takes, of the deaths above
-// after up to through, in their order, up to limit of them, and calls each for
-// every one when it has found them. It looks at a bounded number of rows: when
-// there is more to look at, last is where to go on.
-func (t *txn) deadAfter(f *store.DeadFilter, after, through int64, limit int, each func(*deadRow) error) (last int64, more bool, err error) {
-	m, err := newMatcher(t.s, f, false)
-	if err != nil {
-		return 0, false, err
-	}
-	m.takes = func(d *job.DeadLetter) bool { return store.ActRetry.Takes(d, false) }
-	p, err := t.search(m, after, through, limit)
-	for i := range p.found {
-		if err == nil {
-			err = each(&p.found[i])
-		}
-	}
-	return p.edge, p.more, err
-}
-
+// search finds up to so many entries that an action can take, of the deaths above
+// after up to through, in their order.
 func (t *txn) search(m *matcher, after, through int64, limit int) (page[deadRow], error) {
 	return search(m, true, after+1, through, limit, lookMax, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })
 }

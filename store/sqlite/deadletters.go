@@ -79,8 +79,6 @@ func deadLetters(c session, f *store.DeadFilter, p *store.DeadPaging) (out store
 	below := m.high
 	if p.Before > 0 {
 		below = p.Before - 1
-		m.most++ // never reached: earlier pages had some of them
-		m.most = max(m.most, int64(p.Limit)+2)
 	}
 	found, err := search(m, false, 1, below, p.Limit, lookMax,
 		func(r row) int64 { return r.int(0) }, func(death *int64) int64 { return *death })

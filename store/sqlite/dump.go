@@ -154,9 +154,6 @@ func dumpFigures(c session, d *store.Dump) (err error) {
 	if err != nil {
 		return err
 	}
-	if err != nil {
-		return err
-	}
 	if d.Redrives, err = readRedrives(c, allRedrives); err != nil {
 		return err
 	}
