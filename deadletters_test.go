@@ -424,7 +424,7 @@ func TestT1_LeftoversAreSweptOnASchedule(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(ctx) }()
-		time.Sleep(30 * time.Second)
+		elapse(30 * time.Second)
 		left := filepath.Join(base, "job-99") // of a worker that has been killed since
 		for _, err := range []error{
 			os.Mkdir(left, 0o700),
@@ -435,7 +435,7 @@ func TestT1_LeftoversAreSweptOnASchedule(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(time.Minute)
+		elapse(time.Minute)
 		synctest.Wait()
 		if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the leftover is still there: %v", err)
