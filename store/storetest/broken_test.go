@@ -25,7 +25,7 @@ type mutant struct {
 }
 
 func mutants() []mutant {
-	return append(writeMutants(), readMutants()...)
+	return slices.Concat(writeMutants(), readMutants(), deadMutants())
 }
 
 // proves: Q10

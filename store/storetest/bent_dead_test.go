@@ -1,0 +1,99 @@
+package storetest
+
+import (
+	"context"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// bentDead is a good store that is told something else than it was asked to do
+// with dead letters, redrives, retention and schedules; nil is nothing else.
+type bentDead struct {
+	store.Store
+	clock    *Clock
+	act      func(*store.Action)
+	list     func(*store.DeadFilter)
+	redrive  func(*store.RedriveSpec)
+	keep     func(*store.Retention)
+	slot     func(c *Clock, slot *job.Micros)
+	original func(*store.Original)
+}
+
+func (s *bentDead) Act(ctx context.Context, by store.By, a store.Action) (store.Acted, error) {
+	if s.act != nil {
+		if a.Filter != nil {
+			f := *a.Filter
+			a.Filter = &f
+		}
+		s.act(&a)
+	}
+	return s.Store.Act(ctx, by, a)
+}
+
+func (s *bentDead) DeadLetters(ctx context.Context, f store.DeadFilter, p store.DeadPaging) (store.DeadPage, error) {
+	if s.list != nil {
+		s.list(&f)
+	}
+	return s.Store.DeadLetters(ctx, f, p)
+}
+
+func (s *bentDead) StartRedrive(ctx context.Context, by store.By, r store.RedriveSpec) (store.Redrive, error) {
+	if s.redrive != nil {
+		s.redrive(&r)
+	}
+	return s.Store.StartRedrive(ctx, by, r)
+}
+
+func (s *bentDead) Sweep(ctx context.Context, r store.Retention, limit int) (store.Swept, error) {
+	if s.keep != nil {
+		s.keep(&r)
+	}
+	return s.Store.Sweep(ctx, r, limit)
+}
+
+func (s *bentDead) Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
+	if s.slot != nil {
+		s.slot(s.clock, &slot)
+	}
+	return s.Store.Fire(ctx, name, slot, jobs)
+}
+
+func (s *bentDead) Original(ctx context.Context, id job.ID) (store.Original, error) {
+	o, err := s.Store.Original(ctx, id)
+	if s.original != nil && err == nil {
+		s.original(&o)
+	}
+	return o, err
+}
+
+func deadMutants() []mutant {
+	with := func(b bentDead) func(store.Store, *Clock) store.Store {
+		return func(s store.Store, c *Clock) store.Store {
+			bent := b
+			bent.Store, bent.clock = s, c
+			return &bent
+		}
+	}
+	return []mutant{
+		{"acts on other classes, too", "I25_FilterEquals", with(bentDead{act: func(a *store.Action) {
+			if a.Filter != nil {
+				a.Filter.Class = ""
+			}
+		}})},
+		{"lists other groups, too", "I25_FilterEquals", with(bentDead{list: func(f *store.DeadFilter) { f.Group = "" }})},
+		{"acts on what died since it was counted", "D3_FrozenSetStaysFrozen", with(bentDead{act: func(a *store.Action) {
+			if a.Filter != nil {
+				a.Through = 1 << 40
+			}
+		}})},
+		{"lets later deaths join a redrive", "D7_LaterDeathsDoNotJoin", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Through++ }})},
+		{"does not wait for canaries", "D7_CanaryIsSpreadAndWaits", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Canary = -1 }})},
+		{"never stops a redrive", "D7_BadCanaryStopsTheRest", with(bentDead{redrive: func(r *store.RedriveSpec) { r.StopShare = 1 }})},
+		{"ignores for ever", "D6_MutedUntilATime", with(bentDead{act: func(a *store.Action) { a.Until, a.Count = 0, 0 }})},
+		{"loses what the job was", "D5_OriginalIsOfTheFirstChange", with(bentDead{original: func(o *store.Original) { o.Payload = nil }})},
+		{"drops pending dead letters", "Q6_PendingNeverVanishes", with(bentDead{keep: func(r *store.Retention) { r.DropPending = true }})},
+		{"drops failures of nobody never", "Q6_FailuresGoAtTheirTime", with(bentDead{keep: func(r *store.Retention) { r.Failures = 0 }})},
+		{"fires a slot for each scheduler", "Q13_SlotIsFiredOnce", with(bentDead{slot: func(c *Clock, slot *job.Micros) { *slot = min(job.At(c.Now()), *slot+job.Micros(1_000_000)) }})},
+	}
+}
