@@ -93,7 +93,7 @@ func (a *app) complete(ctx context.Context, words []string) (found []suggestion,
 // joined undoes what bash does to words: it makes three of --name=value. It returns
 // the words before the last one, and the last.
 func joined(words []string) (before []string, last string) {
-	for i := 0; i < len(words); i++ {
+	for i := range words {
 		if words[i] == "=" && len(before) > 0 && strings.HasPrefix(before[len(before)-1], "--") {
 			if i == len(words)-1 {
 				return before, ""

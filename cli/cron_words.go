@@ -26,7 +26,7 @@ func cronWords(schedule string) string {
 	}
 	days := cronDays(f[2], f[3], f[4])
 	text := cronTimes(f[0], f[1])
-	if days == "" && strings.HasPrefix(text, "at ") && !strings.Contains(text, "every") {
+	if days == "" && strings.HasPrefix(text, "at ") && !strings.Contains(text, " of ") {
 		days = "every day"
 	}
 	return strings.TrimSpace(text + " " + days)

@@ -53,7 +53,7 @@ func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
 		return a.printJSON(deadPageView{Entries: page.Entries, Next: page.Next, Searched: page.Searched})
 	case c.IDs:
 		for i := range page.Entries {
-			fmt.Fprintln(a.out, page.Entries[i].Job)
+			fmt.Fprintln(a.out, page.Entries[i].DeadLetter.Job)
 		}
 	default:
 		c.print(a, &page)
