@@ -302,6 +302,37 @@ func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
 	}
 }
 
+// proves: D7
+func TestD7_RunDueTakesARedriveToItsEnd(t *testing.T) {
+	t.Parallel()
+	dead := true
+	c := newClient(t, memory.New(memory.Options{}), func(context.Context, *redrive.Job[renderArgs]) error {
+		if dead {
+			return failure.Permanent(errors.New("no"))
+		}
+		return nil
+	})
+	for range 1_500 {
+		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.RunDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dead = false
+	r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.RunDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 1_500 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // Drain waits for a redrive, also while no job of it is live.
 //
 // proves: D7

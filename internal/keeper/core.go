@@ -196,7 +196,6 @@ func (k *Core) Loaded(now time.Time, fired []store.Schedule) {
 func (k *Core) Fired(now time.Time, i int, f store.Fired) {
 	s := &k.crons[i]
 	s.know(f.Last.Slot)
-	s.next = time.Time{} // looked up again
 	s.done(now, now)
 }
 
