@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"github.com/redrive/redrive/redrivetest"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
+	"github.com/redrive/redrive/store/sqlite"
 )
 
 func zone(t *testing.T, name string) *time.Location {
@@ -138,6 +141,65 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// byHand is a clock that a test sets. What is to happen later happens by the
+// system's, so that a client can pace itself.
+type byHand struct{ micros atomic.Int64 }
+
+func (b *byHand) Now() time.Time { return time.UnixMicro(b.micros.Load()) }
+
+func (b *byHand) AfterFunc(d time.Duration, f func()) redrive.Timer { return time.AfterFunc(d, f) }
+
+// Two clients, each with the file open for itself, race for each slot.
+//
+// proves: Q13
+func TestQ13_OneFileSeveralClients(t *testing.T) {
+	t.Parallel()
+	clock := new(byHand)
+	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	clock.micros.Store(at.UnixMicro())
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	var ran atomic.Int64
+	var clients []*redrive.Client
+	for range 2 {
+		st, err := sqlite.Open(t.Context(), path, &sqlite.Options{Clock: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		c, err := redrive.New(st, &redrive.Config{
+			TempDir: t.TempDir(), Logger: quiet, Clock: clock,
+			Cron: []redrive.Cron{{Name: "c", Schedule: "*/5 * * * *", Spec: render.New(renderArgs{}, nil)}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		redrive.Handle(c, render, func(context.Context, *redrive.Job[renderArgs]) error {
+			ran.Add(1)
+			return nil
+		}, nil)
+		clients = append(clients, c)
+	}
+	for n := range int64(10) {
+		at = at.Add(5 * time.Minute)
+		clock.micros.Store(at.UnixMicro())
+		var race sync.WaitGroup
+		for _, c := range clients {
+			race.Go(func() {
+				if err := c.RunDue(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		race.Wait()
+		if err := clients[0].RunDue(t.Context()); err != nil { // what one has left to the other
+			t.Fatal(err)
+		}
+		if got := ran.Load(); got != n+1 {
+			t.Fatalf("%d jobs have run for %d slots", got, n+1)
+		}
 	}
 }
 

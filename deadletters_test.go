@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/redrive/redrive/redrivetest"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
+	"github.com/redrive/redrive/store/sqlite"
 )
 
 var ops = redrive.By{Actor: "ops", Reason: "the upstream is back"}
@@ -305,31 +307,39 @@ func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
 // proves: D7
 func TestD7_RunDueTakesARedriveToItsEnd(t *testing.T) {
 	t.Parallel()
-	dead := true
-	c := newClient(t, memory.New(memory.Options{}), func(context.Context, *redrive.Job[renderArgs]) error {
-		if dead {
-			return failure.Permanent(errors.New("no"))
-		}
-		return nil
-	})
-	for range 1_500 {
-		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := c.RunDue(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	dead = false
-	r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{})
+	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.RunDue(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 1_500 {
-		t.Errorf("%+v, %v", r, err)
+	defer file.Close()
+	for name, st := range map[string]store.Store{"memory": memory.New(memory.Options{}), "sqlite": file} {
+		t.Run(name, func(t *testing.T) {
+			var healed atomic.Bool
+			c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error {
+				if !healed.Load() {
+					return failure.Permanent(errors.New("no"))
+				}
+				return nil
+			})
+			specs := slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, 700)
+			if _, err := c.EnqueueAll(t.Context(), specs); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.RunDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			healed.Store(true)
+			r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.RunDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 700 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
 	}
 }
 
