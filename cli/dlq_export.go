@@ -78,33 +78,68 @@ func (c *dlqExportCmd) write(ctx context.Context, a *app, st store.DeadLetters, 
 	if err := e.begin(); err != nil {
 		return err
 	}
-	p := store.DeadPaging{Limit: exportRows / 4, Jobs: true}
-	for {
-		page, err := st.DeadLetters(ctx, f, p)
-		if err != nil {
-			return fmt.Errorf("read dead letters: %w", err)
+	ctx, stop := context.WithCancel(ctx)
+	pages := make(chan exportPage)
+	go readPages(ctx, st, f, pages)
+	defer func() {
+		stop()
+		for range pages { // until the reader has left the store
 		}
-		size := 0
-		for i := range page.Entries {
-			if j := page.Entries[i].Job; j != nil {
-				size += len(j.Payload) + len(j.Attrs)
-			}
-			if err := e.add(&page.Entries[i]); err != nil {
+	}()
+	for page := range pages {
+		if page.err != nil {
+			return fmt.Errorf("read dead letters: %w", page.err)
+		}
+		for i := range page.entries {
+			if err := e.add(&page.entries[i]); err != nil {
 				return fmt.Errorf("write the export: %w", err)
 			}
 		}
 		progress.set(e.n, e.n)
-		if page.Next == 0 {
-			return nil
+	}
+	return ctx.Err()
+}
+
+// exportPage is what one read brings.
+type exportPage struct {
+	entries []store.DeadEntry
+	err     error
+}
+
+// readPages reads what the filter selects, one page ahead of who writes it, until
+// there is no more or the context ends. It closes the channel.
+func readPages(ctx context.Context, st store.DeadLetters, f store.DeadFilter, pages chan<- exportPage) {
+	defer close(pages)
+	p := store.DeadPaging{Limit: exportRows / 4, Jobs: true}
+	for {
+		page, err := st.DeadLetters(ctx, f, p)
+		select {
+		case pages <- exportPage{page.Entries, err}:
+		case <-ctx.Done():
+			return
 		}
-		p.Before = page.Next
-		switch {
-		case size > exportBytes:
-			p.Limit = max(p.Limit/2, 1)
-		case size < exportBytes/4:
-			p.Limit = min(p.Limit*2, exportRows)
+		if err != nil || page.Next == 0 {
+			return
+		}
+		p.Before, p.Limit = page.Next, nextLimit(page.Entries, p.Limit)
+	}
+}
+
+// nextLimit keeps the bytes of a page in bounds.
+func nextLimit(entries []store.DeadEntry, limit int) int {
+	size := 0
+	for i := range entries {
+		if j := entries[i].Job; j != nil {
+			size += len(j.Payload) + len(j.Attrs)
 		}
 	}
+	switch {
+	case size > exportBytes:
+		return max(limit/2, 1)
+	case size < exportBytes/4:
+		return min(limit*2, exportRows)
+	}
+	return limit
 }
 
 // sanitiser returns what takes secrets out; nil leaves everything as it is.
