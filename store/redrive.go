@@ -204,6 +204,7 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 		if r.Completed+r.Dead+r.Cancelled >= r.Released {
 			r.State, r.EndedAt = RedriveCompleted, now
 		}
+	case RedriveCanary, RedrivePaused, RedriveStopped, RedriveCompleted, RedriveCancelled: // nothing is to be done
 	}
 	return nothing
 }
@@ -299,6 +300,7 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 			return false, nil
 		case RedriveCompleted:
 			return false, refuse("one that has not ended can be cancelled")
+		case RedriveCanary, RedriveRamping, RedriveSettling, RedrivePaused, RedriveStopped:
 		}
 		r.State, r.EndedAt = RedriveCancelled, now
 	default:

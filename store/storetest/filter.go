@@ -185,7 +185,7 @@ func selects(f *store.DeadFilter, l *job.DeadLetter, message string) bool {
 		}
 	}
 	switch {
-	case f.Since > 0 && l.DiedAt < f.Since, f.Until > 0 && !(l.DiedAt < f.Until):
+	case f.Since > 0 && l.DiedAt < f.Since, f.Until > 0 && l.DiedAt >= f.Until:
 		return false
 	case f.Redrive != 0 && l.Redrive != f.Redrive:
 		return false
