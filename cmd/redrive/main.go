@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"os"
+	_ "time/tzdata" // zones of schedules, on machines that have none
 
 	"github.com/redrive/redrive/cli"
 )
