@@ -103,8 +103,8 @@ func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
 		{Text: "REFUSED 3"}, {Owner: "tenant-3", Kind: seedKind(2)}, {Class: "Class1", Text: "d 1"}, {Queue: seedQueue, Text: "d 2"},
 		{Group: "Class1 1", Statuses: []job.Status{job.Pending}}, {Group: "Class2 2"}, {Queue: seedQueue},
 	} {
-		s.must(s.s.read(t.Context(), func(conn session) error {
-			m, err := newMatcher(conn, &f, false)
+		s.must(s.s.write(t.Context(), func(tx *txn) error { // a reader would have a second
+			m, err := newMatcher(tx.s, &f, false)
 			if err != nil {
 				return err
 			}
