@@ -62,6 +62,7 @@ type hit struct {
 	order  int32 // of a policy's own phrase or pattern, from 1: where it is written; 0 else
 	trait  trait
 	final  bool // of a class that must not be retried, see add
+	key    uint64
 }
 
 // score orders hits: of one weight those that must not be retried come first,
@@ -151,11 +152,24 @@ func (r *reader) settled() bool {
 	return best >= 0 && r.hits[best].weight >= wStrong && r.exact
 }
 
+// rate gives a hit a number: what beats another has the greater one, as long as
+// the order of rules does not count.
+func (h *hit) rate() {
+	h.key = uint64(h.score()+1<<20)<<40 | uint64(h.rank)<<32 | uint64(uint32(h.at))
+}
+
+// best returns the strongest hit, of equal ones the first, -1 for none.
 func (r *reader) best() int {
-	best := -1
+	best, most := -1, uint64(0)
 	for i := range r.hits {
-		if best < 0 || r.hits[i].beats(&r.hits[best]) {
-			best = i
+		h := &r.hits[i]
+		switch h.rate(); {
+		case r.ordered:
+			if best < 0 || h.beats(&r.hits[best]) {
+				best = i
+			}
+		case h.key > most:
+			best, most = i, h.key
 		}
 	}
 	return best
@@ -177,6 +191,52 @@ func (r *reader) classification(out *Classification, best int) {
 
 // beaten lists the strongest hits beside best, each rule once.
 func (r *reader) beaten(out *Classification, best int) {
+	if r.ordered {
+		r.beatenInOrder(out, best)
+		return
+	}
+	var top [len(out.Beat)]int // 1 + the hit, 0 for none
+	least := uint64(0)         // that is still among them
+	for i := range r.hits {
+		if h := &r.hits[i]; h.key > least && i != best && h.weight > 0 && h.rule != out.Rule {
+			r.rank(&top, i)
+			if last := top[len(top)-1]; last > 0 {
+				least = r.hits[last-1].key
+			}
+		}
+	}
+	for n, i := range top {
+		if i > 0 {
+			h := &r.hits[i-1]
+			out.Beat[n] = Beaten{Rule: h.rule, Class: h.class, Rank: h.rank, Saw: h.saw}
+		}
+	}
+}
+
+// rank puts a hit among the strongest, of which one rule has no two.
+func (r *reader) rank(top *[3]int, hit int) {
+	h := &r.hits[hit]
+	at, end := len(top), len(top)-1 // where it goes, and of what it takes the place
+	for i, t := range top {
+		if at == len(top) && (t == 0 || h.key > r.hits[t-1].key) {
+			at = i
+		}
+		if t == 0 || r.hits[t-1].rule == h.rule {
+			end = i
+			break
+		}
+	}
+	if at > end {
+		return
+	}
+	for ; end > at; end-- {
+		top[end] = top[end-1]
+	}
+	top[at] = hit + 1
+}
+
+// beatenInOrder is beaten where the order of a policy's rules counts.
+func (r *reader) beatenInOrder(out *Classification, best int) {
 	for n := range out.Beat {
 		next := -1
 		for i := range r.hits {

@@ -16,6 +16,7 @@ type reader struct {
 	kind string
 
 	hits    []hit
+	ordered bool          // some of them have an order
 	exact   bool          // a typed code says exactly what happened
 	refused bool          // a mail server has said so for good
 	coded   bool          // what is being read is a code, not a text
@@ -36,7 +37,7 @@ const (
 func (r *reader) start(c *Classifier, e *Evidence, kind string) {
 	r.copy = *e
 	r.c, r.e, r.kind = c, &r.copy, kind
-	r.hits, r.exact, r.refused, r.hint, r.traits = r.hits[:0], false, false, 0, 0
+	r.hits, r.ordered, r.exact, r.refused, r.hint, r.traits = r.hits[:0], false, false, false, 0, 0
 }
 
 // release forgets what it has read, so that no text is kept alive.
@@ -68,6 +69,7 @@ func (r *reader) doubted(class Class) int {
 func (r *reader) add(h hit) {
 	if h.class != "" && len(r.hits) < hitsMax {
 		h.final = h.class != UnknownError && !retriable(h.class)
+		r.ordered = r.ordered || h.order > 0
 		r.hits = append(r.hits, h)
 	}
 }

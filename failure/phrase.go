@@ -46,6 +46,23 @@ var placeholders = map[string]placeholder{
 	"url": aURL, "host": aHost, "duration": aDuration, "size": aSize, "value": aValue,
 }
 
+// tokensOf are the kinds of tokens that placeholders take, a bit each.
+var tokensOf = [...]uint16{
+	anyToken:  ^uint16(0),
+	aNumber:   1 << scan.Number,
+	aStatus:   1 << scan.Number,
+	anID:      1<<scan.Number | 1<<scan.ID,
+	aPath:     1<<scan.Path | 1<<scan.File,
+	aURL:      1 << scan.URL,
+	aHost:     1<<scan.Host | 1<<scan.IP,
+	aDuration: 1 << scan.Number,
+	aSize:     1 << scan.Number,
+	aValue:    1<<scan.Number | 1<<scan.ID | 1<<scan.Word,
+}
+
+// mayBe reports whether a placeholder may take a token of a kind.
+func (h placeholder) mayBe(k scan.Kind) bool { return tokensOf[h]>>k&1 != 0 }
+
 const (
 	gapDefault = 4       // words that "..." spans at most
 	gapMax     = 16      // that "...n" may ask for

@@ -15,6 +15,7 @@ type builder struct {
 	means   [][]int32
 	states  []buildState
 	sets    [][]int32
+	bits    []uint64 // of the words, see needBits
 	setOf   map[string]int32
 	phrases int
 }
@@ -22,6 +23,7 @@ type builder struct {
 type buildState struct {
 	steps []step
 	outs  []output
+	last  uint64 // see lastOf; 0 before it is known
 }
 
 // place is where a part of a phrase begins: a state, and how many words may

@@ -1,15 +1,17 @@
 package failure
 
+import "github.com/redrive/redrive/internal/scan"
+
 // machine finds all phrases of a set of rules in one pass over the words of a
 // text: an automaton whose steps are numbers of words, so that the cost of a
 // text hardly grows with the number of phrases.
 type machine struct {
-	words  table     // hash of a stem → number of the word
-	fused  table     // node of the synonyms and number → node
-	means  [][]int32 // per node of the synonyms: what it means
-	starts []start   // per word: what begins with it
-	pairs  table     // two words → where in seconds what begins with them is
-	holds  []holding // of phrases that begin with a placeholder
+	words  table                       // hash of a stem → number of the word
+	fused  table                       // node of the synonyms and number → node
+	means  [][]int32                   // per node of the synonyms: what it means
+	starts []start                     // per word: what begins with it
+	pairs  table                       // two words → where in seconds what begins with them is
+	holds  [scan.Newline + 1][]holding // per kind of token: of phrases that begin with a placeholder for it
 	states []state
 	steps  []step
 	outs   []output
@@ -24,6 +26,8 @@ type machine struct {
 type start struct {
 	entries []entry
 	seconds uint64 // bits of the second words
+	bits    uint64 // of the word itself
+	fused   int32  // node of the synonyms that begin with it
 }
 
 // second is a state behind two words.
@@ -33,14 +37,28 @@ type second struct {
 	more  bool  // the next one is behind the same words
 }
 
-// entry is a state behind a first word. next and far say what may follow, so that
-// most entries are passed over without a look at the state.
+// entry is a state behind a first word, and what may follow it, so that most
+// entries are passed over without a look at the state.
 type entry struct {
-	next  uint64
+	ahead
 	state int32
 	order int32
-	far   reach
-	ends  bool // a phrase ends here: nothing has to follow
+}
+
+// ahead sums up what may follow a state: where nothing of it is there, the state
+// leads nowhere.
+type ahead struct {
+	next uint64 // bits of what may follow at once
+	wide uint64 // bits of what may follow behind a gap
+	last uint64 // bits of which one has to be in the rest of the sentence
+	far  reach  // of the widest gap
+	ends bool   // a phrase ends here: nothing has to follow
+}
+
+// leads reports whether a state may lead to something in front of a symbol with
+// the bits.
+func (a *ahead) leads(bits *[reaches]uint64) bool {
+	return a.ends || (a.next&bits[next]|a.wide&bits[a.far]) != 0 && a.last&bits[sentence] != 0
 }
 
 // holding is a placeholder at the beginning of phrases, and what is behind it.
@@ -53,12 +71,14 @@ type holding struct {
 type state struct {
 	step, steps int32 // what may follow
 	out, outs   int32 // the phrases that may end here
+	ahead
 }
 
 // step leads from one state to another by a word of a set, or by a placeholder,
 // after up to gap other words.
 type step struct {
-	bits uint64 // of what it takes, see bitOf: where none of them is, it leads nowhere
+	bits uint64 // of what it takes, see needBits: where none of them is, it leads nowhere
+	last uint64 // of what has to be in the rest of the sentence for a phrase to end
 	to   int32
 	word int32 // > 0: this word; 0: by hold; < 0: of the set -word
 	hold placeholder
@@ -121,8 +141,21 @@ const (
 	wordBits = 63
 )
 
-// bitOf gives each word one of the other bits.
-func bitOf(word int32) uint64 { return 1 << (spread(uint64(word)) >> 32 * wordBits >> 32) }
+// needBits gives one of the other bits to each word that something looks for
+// behind another. The rest, with which phrases begin at most, have none.
+func (b *builder) needBits() {
+	b.bits = make([]uint64, len(b.words)+1)
+	for at := range b.states {
+		for _, s := range b.states[at].steps {
+			if at == 0 || s.word == 0 {
+				continue
+			}
+			for _, w := range b.taken(s) {
+				b.bits[w] = 1 << (spread(uint64(w)) >> 32 * wordBits >> 32)
+			}
+		}
+	}
+}
 
 // reach is how many words a gap spans, roughly: a symbol has the bits of what is
 // within each reach of it.
@@ -156,14 +189,18 @@ func (b *builder) freeze() *machine {
 		m.fused.put(key, to)
 	}
 	b.freezeSets(m)
+	b.needBits()
 	b.freezeStarts(m)
+	for w := range m.starts {
+		m.starts[w].bits, m.starts[w].fused = b.bits[w], b.fused[fuseKey(0, int32(w))]
+	}
 	m.states = make([]state, len(b.states))
 	for i, s := range b.states {
 		for k := range s.steps {
 			step := &s.steps[k]
-			step.bits, step.far = b.bitsOf(*step), reachOf(step.gap)
+			step.bits, step.last, step.far = b.bitsOf(*step), b.lastOf(*step), reachOf(step.gap)
 		}
-		m.states[i] = state{int32(len(m.steps)), int32(len(s.steps)), int32(len(m.outs)), int32(len(s.outs))}
+		m.states[i] = state{int32(len(m.steps)), int32(len(s.steps)), int32(len(m.outs)), int32(len(s.outs)), b.ahead(int32(i))}
 		m.steps = append(m.steps, s.steps...)
 		m.outs = append(m.outs, s.outs...)
 	}

@@ -10,7 +10,7 @@ type symbol struct {
 	gap    gapKind
 	nfused uint8
 	fused  int32           // synonyms that begin here
-	bits   [reaches]uint64 // of what is here and within reach, see bitOf; 0 behind the end of a sentence
+	bits   [reaches]uint64 // of what is here and within reach, see needBits; 0 behind the end of a sentence
 }
 
 // fusion is a row of words that means something.
@@ -81,10 +81,10 @@ func (r *matcher) hold(i int) {
 	if i+1 < len(r.syms) {
 		bits = r.syms[i+1].bits
 	}
-	holds := r.m.holds
+	holds := r.m.holds[r.syms[i].kind]
 	for k := range holds {
 		h := &holds[k]
-		if !h.ends && h.next&bits[h.far] == 0 {
+		if !h.leads(&bits) {
 			continue
 		}
 		if n := r.takes(h.hold, i); n > 0 {
@@ -108,7 +108,7 @@ func (r *matcher) enter(word int32, start, behind int) {
 		}
 	}
 	for i := range begins.entries {
-		if e := &begins.entries[i]; e.ends || e.next&bits[e.far] != 0 {
+		if e := &begins.entries[i]; e.leads(&bits) {
 			r.order = e.order
 			r.walk(e.state, start, behind, nothingHeld)
 		}
@@ -123,8 +123,10 @@ func (r *matcher) pair(first, word int32, start, behind int) {
 		return
 	}
 	for _, s := range r.m.follow[at-1:] {
-		r.order = s.order
-		r.walk(s.state, start, behind, nothingHeld)
+		if r.leads(s.state, behind) {
+			r.order = s.order
+			r.walk(s.state, start, behind, nothingHeld)
+		}
 		if !s.more {
 			return
 		}
@@ -180,7 +182,7 @@ func (r *matcher) symbols() {
 		}
 		s.bits[next] = bitAny
 		if s.word != 0 {
-			s.bits[next] |= bitOf(s.word)
+			s.bits[next] |= r.m.starts[s.word].bits
 		}
 		r.syms = append(r.syms, s)
 		gap, dot = noGap, false
@@ -205,16 +207,17 @@ func (r *matcher) fuse() {
 		if s.word == 0 || s.kind != scan.Word {
 			continue
 		}
-		at := int32(0)
-		for j := i; j < len(r.syms) && (j == i || r.syms[j].gap == noGap) && r.syms[j].word != 0; j++ {
-			if at = r.m.fused.get(fuseKey(at, r.syms[j].word)); at == 0 {
-				break
-			}
+		at := r.m.starts[s.word].fused
+		for j := i; at != 0; {
 			for _, word := range r.m.means[at] {
 				r.fused = append(r.fused, fusion{word, int32(j + 1)})
 				s.nfused++
-				s.bits[next] |= bitOf(word)
+				s.bits[next] |= r.m.starts[word].bits
 			}
+			if j++; j == len(r.syms) || r.syms[j].gap != noGap || r.syms[j].word == 0 {
+				break
+			}
+			at = r.m.fused.get(fuseKey(at, r.syms[j].word))
 		}
 	}
 }
@@ -236,6 +239,12 @@ func (r *matcher) spreadBits() {
 	}
 }
 
+// leads reports whether a state may lead to something at symbol i.
+func (r *matcher) leads(at int32, i int) bool {
+	s := &r.m.states[at]
+	return s.ends || i < len(r.syms) && s.leads(&r.syms[i].bits)
+}
+
 // walk looks at what may follow a state at symbol i.
 func (r *matcher) walk(at int32, start, i int, held [2]int32) {
 	if r.steps--; r.steps < 0 {
@@ -252,7 +261,7 @@ func (r *matcher) walk(at int32, start, i int, held [2]int32) {
 	steps := r.m.steps[s.step : s.step+s.steps]
 	for k := range steps {
 		step := &steps[k]
-		if step.bits&bits[step.far] == 0 {
+		if step.bits&bits[step.far] == 0 || step.last&bits[sentence] == 0 {
 			continue
 		}
 		if step.gap == 0 {
@@ -280,13 +289,17 @@ func (r *matcher) take(s *step, start, i int, held [2]int32) bool {
 			held[0] = int32(i)
 		}
 		held[1] = int32(i)
-		r.walk(s.to, start, i+n, held)
+		if r.leads(s.to, i+n) {
+			r.walk(s.to, start, i+n, held)
+		}
 		return true
 	}
 	took := false
 	if sym.word != 0 && r.m.is(s.word, sym.word) {
 		took = true
-		r.walk(s.to, start, i+1, held)
+		if r.leads(s.to, i+1) {
+			r.walk(s.to, start, i+1, held)
+		}
 	}
 	if sym.nfused == 0 {
 		return took
@@ -294,7 +307,9 @@ func (r *matcher) take(s *step, start, i int, held [2]int32) bool {
 	for _, f := range r.fusedAt(sym) {
 		if r.m.is(s.word, f.word) {
 			took = true
-			r.walk(s.to, start, int(f.next), held)
+			if r.leads(s.to, int(f.next)) {
+				r.walk(s.to, start, int(f.next), held)
+			}
 		}
 	}
 	return took
@@ -311,35 +326,22 @@ func (m *machine) is(wanted, word int32) bool {
 // takes returns how many symbols a placeholder takes, 0 if it does not fit.
 func (r *matcher) takes(h placeholder, i int) int {
 	s := &r.syms[i]
-	t := &r.tokens[s.token]
-	is := false
+	if !h.mayBe(s.kind) {
+		return 0
+	}
 	switch h {
-	case anyToken:
-		is = true
-	case aNumber:
-		is = s.kind == scan.Number
 	case aStatus:
-		is = s.kind == scan.Number && t.Num >= 400 && t.Num < 600
-	case anID:
-		is = s.kind == scan.ID || s.kind == scan.Number
-	case aPath:
-		is = s.kind == scan.Path || s.kind == scan.File
-	case aURL:
-		is = s.kind == scan.URL
-	case aHost:
-		is = s.kind == scan.Host || s.kind == scan.IP
-	case aValue:
-		is = s.kind == scan.Number || s.kind == scan.ID || s.kind == scan.Word
-	case aDuration, aSize:
-		if s.kind == scan.Number && i+1 < len(r.syms) && r.unit(h, i+1) {
-			return 2
+		if t := &r.tokens[s.token]; t.Num < 400 || t.Num >= 600 {
+			return 0
 		}
+	case aDuration, aSize:
+		if i+1 >= len(r.syms) || !r.unit(h, i+1) {
+			return 0
+		}
+		return 2
 	default:
 	}
-	if is {
-		return 1
-	}
-	return 0
+	return 1
 }
 
 func (r *matcher) unit(h placeholder, i int) bool {

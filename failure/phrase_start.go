@@ -1,6 +1,10 @@
 package failure
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/redrive/redrive/internal/scan"
+)
 
 // Most words of a text begin some phrases, and most of these do not go on with
 // the word that follows. So phrases are looked up by their first two words; what
@@ -24,7 +28,7 @@ func (b *builder) freezeStarts(m *machine) {
 	total := 0
 	for order, s := range b.states[0].steps {
 		if s.word == 0 {
-			m.holds = append(m.holds, b.holding(s))
+			b.freezeHolding(m, s)
 			continue
 		}
 		words := b.taken(s)
@@ -51,11 +55,15 @@ func (b *builder) freezeStarts(m *machine) {
 	}
 }
 
-// holding is a placeholder that phrases begin with.
-func (b *builder) holding(s step) holding {
+// freezeHolding writes down a placeholder that phrases begin with.
+func (b *builder) freezeHolding(m *machine, s step) {
 	e := b.entry(s.to)
 	e.ends = e.ends || s.hold == aDuration || s.hold == aSize // they take two: what follows is not the next
-	return holding{entry: e, hold: s.hold}
+	for kind := range m.holds {
+		if k := scan.Kind(kind); k != scan.Word && s.hold.mayBe(k) {
+			m.holds[k] = append(m.holds[k], holding{entry: e, hold: s.hold})
+		}
+	}
 }
 
 // split returns the second words behind a state, and a state with what else may
@@ -88,7 +96,7 @@ func (b *builder) freezePairs(m *machine, first int32, pairs []pair) {
 	slices.SortStableFunc(pairs, func(a, b pair) int { return int(a.word - b.word) })
 	for i, p := range pairs {
 		if i == 0 || pairs[i-1].word != p.word {
-			m.starts[first].seconds |= bitOf(p.word)
+			m.starts[first].seconds |= b.bits[p.word]
 			m.pairs.put(pairKey(first, p.word), int32(len(m.follow)+1))
 		}
 		p.more = i+1 < len(pairs) && pairs[i+1].word == p.word
@@ -98,14 +106,38 @@ func (b *builder) freezePairs(m *machine, first int32, pairs []pair) {
 
 func pairKey(first, second int32) uint64 { return uint64(first)<<32 | uint64(second) }
 
-// entry sums up what may follow a state.
-func (b *builder) entry(at int32) entry {
-	e := entry{state: at, ends: len(b.states[at].outs) > 0}
+// entry is a state, with what may follow it.
+func (b *builder) entry(at int32) entry { return entry{ahead: b.ahead(at), state: at} }
+
+// ahead sums up what may follow a state.
+func (b *builder) ahead(at int32) ahead {
+	a := ahead{ends: len(b.states[at].outs) > 0}
 	for _, s := range b.states[at].steps {
-		e.next |= b.bitsOf(s)
-		e.far = max(e.far, reachOf(s.gap))
+		if s.gap == 0 {
+			a.next |= b.bitsOf(s)
+		} else {
+			a.wide |= b.bitsOf(s)
+		}
+		a.last |= b.lastOf(s)
+		a.far = max(a.far, reachOf(s.gap))
 	}
-	return e
+	return a
+}
+
+// lastOf returns the bits of which one has to be in the rest of a sentence for a
+// step to lead to the end of a phrase: those of the last words.
+func (b *builder) lastOf(s step) uint64 {
+	switch to := &b.states[s.to]; {
+	case s.hold == aDuration || s.hold == aSize: // they take two, of which the second may begin a sentence
+		return ^uint64(0)
+	case len(to.outs) > 0:
+		return b.bitsOf(s)
+	case to.last == 0:
+		for _, further := range to.steps {
+			to.last |= b.lastOf(further)
+		}
+	}
+	return b.states[s.to].last
 }
 
 // bitsOf returns the bits of what a step takes.
@@ -114,7 +146,7 @@ func (b *builder) bitsOf(s step) (bits uint64) {
 		return bitAny
 	}
 	for _, w := range b.taken(s) {
-		bits |= bitOf(w)
+		bits |= b.bits[w]
 	}
 	return bits
 }
