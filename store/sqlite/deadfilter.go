@@ -13,7 +13,7 @@ const (
 	// lookMax bounds the dead letters that one page of a list, or one step of an
 	// action, looks at, so that a filter which fits few of them costs milliseconds
 	// and not a walk over all.
-	lookMax = 20_000
+	lookMax = 12_000
 	// messageCost is how many of these a look at a message counts for.
 	messageCost = 8
 	// lanesMerged bounds the lanes that are read one by one and merged.
@@ -255,7 +255,7 @@ func (m *matcher) estimate() (of estimate, err error) {
 		}
 		return nil
 	})
-	of.owner /= 16 // of a store with owners, one has a part
+	of.owner = min(of.owner/16, lookMax/4) // it is not counted; where there are owners, one has a small part
 	return of, err
 }
 
