@@ -85,8 +85,11 @@ func (d *duel) newJob(id job.ID) job.New {
 	t := d.t
 	if len(d.news) > 0 && chance(t, "repeat", 8) {
 		n := pick(t, "job", d.news...)
-		n.Repeat = true
-		return n
+		// Nobody asks again as late as that the job has been removed: it would be
+		// taken in anew.
+		if n.Repeat = true; slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool { return j.ID == n.ID }) {
+			return n
+		}
 	}
 	n := job.New{
 		ID: id, Kind: d.kind(), Queue: d.queue(),
