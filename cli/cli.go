@@ -36,11 +36,13 @@ type grammar struct {
 	Doctor  doctorCmd  `cmd:"" help:"Examine the database."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
 	Config  configCmd  `cmd:"" help:"Check the configuration."`
+	Demo    demoCmd    `cmd:"" help:"See it work: five systems, an upstream in trouble, and a cause that is mended."`
 	Bench   benchCmd   `cmd:"" help:"Measure this program on this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	Completion completionCmd `cmd:"" help:"Print the script that completes this command in a shell."`
 	Complete   completeCmd   `cmd:"" name:"__complete" hidden:"" passthrough:""`
+	DemoTool   demoToolCmd   `cmd:"" name:"demo-tool" hidden:"" passthrough:""`
 }
 
 // globals are the flags that every command has.

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/redrive/redrive/internal/demo"
+)
+
+type demoCmd struct {
+	Jobs int    `default:"560" help:"How many jobs, 100 to 20000."`
+	Seed uint64 `default:"1" help:"Which jobs meet which trouble."`
+	Fast bool   `hidden:"" help:"Shorter waits still, for tests."`
+}
+
+// Help implements kong.HelpProvider.
+func (*demoCmd) Help() string {
+	return `Plays a story of about 40 seconds. Five systems run several hundred jobs on a new database: real calls over HTTP, real
+subprocesses, real temporary files. What they call is a server of this program on 127.0.0.1 that fails in every way
+there is: 429 with Retry-After, 5xx, 4xx, silence, resets, bodies that are cut short. Their policies are the presets
+that come with redrive, with shorter waits. Then a cause is mended, and the jobs that died of it are brought back.
+
+Nothing but this program is needed, and nothing leaves this machine. At the end it says how to look further into the
+file. The exit code is 1 when something did not go as it should, and 3 after Ctrl-C.
+
+    redrive demo
+    redrive demo --seed 7 --db /tmp/demo.db`
+}
+
+// Run implements the command.
+func (c *demoCmd) Run(ctx context.Context, a *app) error {
+	path, err := a.demoFile()
+	if err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program, which the demo runs as a subprocess: %w", err)
+	}
+	o := demo.Options{
+		Path: path, Jobs: c.Jobs, Seed: c.Seed, Fast: c.Fast, Tool: []string{exe, "demo-tool"}, Command: commandName(exe),
+		Now: a.now, Out: a.stdout, Screen: a.screenOf(),
+	}
+	if err := o.Validate(); err != nil {
+		return &usageError{err}
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err = demo.Run(ctx, o)
+	if errors.Is(err, demo.ErrInterrupted) {
+		return &interruptedError{"the demo is not over; what it has taken in is in " + path}
+	}
+	return err
+}
+
+// demoFile returns the file that the demo makes: that of --db, or the first of
+// redrive-demo.db, redrive-demo-2.db and so on that is not there, in the current
+// folder or, when nothing can be written there, in the one for temporary files.
+func (a *app) demoFile() (string, error) {
+	if a.DB != "" {
+		return a.DB, nil
+	}
+	folder := ""
+	if probe, err := os.CreateTemp(".", ".redrive-demo-"); err == nil {
+		_ = probe.Close()
+		_ = os.Remove(probe.Name())
+	} else if folder, err = os.MkdirTemp("", "redrive-demo-file-"); err != nil {
+		return "", err
+	}
+	for n := 1; n <= demoFiles; n++ {
+		name := "redrive-demo.db"
+		if n > 1 {
+			name = "redrive-demo-" + strconv.Itoa(n) + ".db"
+		}
+		name = filepath.Join(folder, name)
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			return name, nil
+		}
+	}
+	return "", usagef("there are %d files of demos here; remove some, or name another one with --db", demoFiles)
+}
+
+// demoFiles is how many files of demos a folder may have.
+const demoFiles = 100
+
+// commandName is how this program can be called again from here.
+func commandName(exe string) string {
+	if strings.Contains(exe, string(filepath.Separator)+"go-build") {
+		return "go run ./cmd/redrive"
+	}
+	if found, err := exec.LookPath("redrive"); err == nil {
+		if here, err := os.Stat(exe); err == nil {
+			if there, err := os.Stat(found); err == nil && os.SameFile(here, there) {
+				return "redrive"
+			}
+		}
+	}
+	if folder, err := os.Getwd(); err == nil {
+		if name, err := filepath.Rel(folder, exe); err == nil && filepath.IsLocal(name) {
+			return "." + string(filepath.Separator) + name
+		}
+	}
+	return exe
+}
+
+// screenOf tells the demo where its output goes.
+func (a *app) screenOf() demo.Screen {
+	s := a.styleOf(a.stdout)
+	screen := demo.Screen{Terminal: s.terminal && a.getenv("TERM") != "dumb", Color: s.color, Columns: s.columns}
+	if f, ok := a.stdout.(*os.File); ok && screen.Terminal {
+		if _, rows, err := term.GetSize(int(f.Fd())); err == nil {
+			screen.Rows = rows
+		}
+	}
+	return screen
+}
+
+// demoToolCmd is the program that jobs of the demo run as a subprocess.
+type demoToolCmd struct {
+	Args []string `arg:"" optional:"" passthrough:""`
+}
+
+// Run implements the command.
+func (c *demoToolCmd) Run(ctx context.Context, a *app) error {
+	os.Exit(demo.Tool(ctx, c.Args, a.stderr)) // which has said why
+	return nil
+}

@@ -1,0 +1,120 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// services is the client of the upstream, as a program would write it. It retries
+// nothing by itself: that is the policies' business.
+type services struct {
+	base string
+	http *http.Client
+
+	mu   sync.Mutex
+	keys map[string]string // by tenant, as the worker knows them
+}
+
+func newServices(base string, keys map[string]string) *services {
+	return &services{base: base, keys: keys, http: &http.Client{
+		// A connection for each request: on one that was used before, net/http would
+		// send a request again by itself when it is reset.
+		Transport: &http.Transport{DisableKeepAlives: true},
+	}}
+}
+
+// setKey changes what the worker knows as the key of a tenant.
+func (s *services) setKey(tenant, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys[tenant] = key
+}
+
+func (s *services) key(tenant string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keys[tenant]
+}
+
+// StatusError is an answer that is no success. It has the response, as the errors
+// of many SDKs do: the status and Retry-After are evidence.
+type StatusError struct {
+	Service  string
+	Response *http.Response // without its body
+	Text     string
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("%s answered %d %s: %s", e.Service, e.Response.StatusCode, http.StatusText(e.Response.StatusCode), e.Text)
+}
+
+// request is a call of a service.
+type request struct {
+	method, path string
+	tenant       string // "" calls without a key
+	bucket       string
+	body         []byte
+	limit        time.Duration // the caller's own; 0 is none
+}
+
+// do calls a service and returns the body of its answer.
+func (s *services) do(ctx context.Context, q request) ([]byte, error) {
+	if q.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, q.limit)
+		defer cancel()
+	}
+	service, _, _ := strings.Cut(q.path, "/")
+	r, err := http.NewRequestWithContext(ctx, q.method, s.base+"/"+q.path, bytes.NewReader(q.body))
+	if err != nil {
+		return nil, err
+	}
+	if q.tenant != "" {
+		r.Header.Set("X-Tenant", q.tenant)
+		r.Header.Set("Authorization", "Bearer "+s.key(q.tenant))
+	}
+	if q.bucket != "" {
+		r.Header.Set("X-Bucket", q.bucket)
+	}
+	resp, err := s.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("receive from %s: %w", service, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, &StatusError{Service: service, Response: resp, Text: strings.TrimSpace(string(body))}
+	}
+	return body, nil
+}
+
+// fetch downloads a file into a folder and returns its name.
+func (s *services) fetch(ctx context.Context, path, folder, name string) (string, error) {
+	body, err := s.do(ctx, request{method: http.MethodGet, path: path})
+	if err != nil {
+		return "", err
+	}
+	name = filepath.Join(folder, name)
+	return name, os.WriteFile(name, body, 0o600)
+}
+
+// store uploads a file, the last step of a job.
+func (s *services) store(ctx context.Context, path, bucket, file string) error {
+	body, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	_, err = s.do(ctx, request{method: http.MethodPut, path: path, bucket: bucket, body: body})
+	return err
+}

@@ -1,0 +1,116 @@
+package demo
+
+import (
+	"fmt"
+
+	"github.com/redrive/redrive"
+)
+
+// The kinds of jobs, which are also the names of the presets and of the queues.
+const (
+	kindTranscribe = "transcribe"
+	kindRender     = "render"
+	kindOCR        = "ocr"
+	kindWatermark  = "watermark"
+	kindChat       = "chat"
+)
+
+// kinds are the kinds in the order in which they are shown.
+var kinds = [...]string{kindTranscribe, kindRender, kindOCR, kindWatermark, kindChat}
+
+// shares are how many of the jobs are of each kind, in the order of kinds.
+var shares = [...]float64{0.22, 0.16, 0.24, 0.16, 0.22}
+
+// The bounds of Options.Jobs.
+const (
+	JobsDefault = 560
+	JobsMin     = 100
+	JobsMax     = 20_000
+)
+
+// task is the payload of the demo's jobs.
+type task struct {
+	// Key names the job to the upstream, as an idempotency key or a path would.
+	Key string `json:"key"`
+	// Tenant is whose key opens the service of text recognition.
+	Tenant string `json:"tenant,omitempty"`
+	// Bucket is where the result goes.
+	Bucket string `json:"bucket,omitempty"`
+}
+
+// demoJob is a job before it is enqueued.
+type demoJob struct {
+	task
+	kind, key string
+	attrs     map[string]any
+	spared    bool // meets no trouble of the plan, because it is one by itself
+}
+
+// The parts of the kinds that meet a trouble of their own.
+const (
+	revokedShare = 0.40 // of ocr: the tenant whose key was revoked
+	fullShare    = 0.12 // of render: the bucket that takes nothing
+	longShare    = 0.03 // of transcribe: a rule sends them to another queue
+	holdShare    = 0.03 // of transcribe: a rule holds them for a person
+)
+
+// makeJobs makes the jobs of the demo. A seed picks which of them are special.
+func makeJobs(seed uint64, n int) []demoJob {
+	var all []demoJob
+	for i, kind := range kinds {
+		size := int(shares[i] * float64(n))
+		if i == len(kinds)-1 {
+			size = n - len(all)
+		}
+		first := len(all)
+		for number := range size {
+			key := fmt.Sprintf("%s-%d", kind, number+1)
+			all = append(all, demoJob{task: task{Key: key}, kind: kind, key: key, attrs: map[string]any{}})
+		}
+		specialize(seed, kind, all[first:])
+	}
+	return all
+}
+
+// specialize makes some jobs of a kind special ones.
+func specialize(seed uint64, kind string, jobs []demoJob) {
+	order := make([]string, len(jobs))
+	byKey := map[string]*demoJob{}
+	for i := range jobs {
+		order[i], byKey[jobs[i].key] = jobs[i].key, &jobs[i]
+	}
+	shuffle(seed, kind+" specials", order)
+	take := func(share float64, f func(*demoJob)) {
+		n := max(1, int(share*float64(len(jobs))))
+		for _, key := range order[:n] {
+			byKey[key].spared = true
+			f(byKey[key])
+		}
+		order = order[n:]
+	}
+	switch kind {
+	case kindTranscribe:
+		for i := range jobs {
+			jobs[i].attrs["duration_seconds"] = 600
+		}
+		take(longShare, func(j *demoJob) { j.attrs["duration_seconds"] = 7 * 3600 })
+		take(holdShare, func(j *demoJob) { j.attrs["duration_seconds"] = 9 * 3600 })
+	case kindRender:
+		for i := range jobs {
+			jobs[i].Bucket = "fresh"
+		}
+		take(fullShare, func(j *demoJob) { j.Bucket = "archive" })
+	case kindOCR:
+		for i := range jobs {
+			jobs[i].Tenant = "north"
+		}
+		take(revokedShare, func(j *demoJob) { j.Tenant = "south" })
+	}
+}
+
+// spec is the job as it is enqueued.
+func (j *demoJob) spec() redrive.Spec {
+	return redrive.Kind[task](j.kind).New(j.task, &redrive.Options{
+		Queue: j.kind, Key: j.key, Correlation: "demo-" + j.key, Owner: j.Tenant, Attrs: j.attrs,
+	})
+}

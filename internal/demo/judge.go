@@ -1,0 +1,119 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// judge returns an UntrueError when something of the story did not come true. It
+// looks at the store, not at what was shown.
+func (s *stage) judge(ctx context.Context) error {
+	if err := s.observe(ctx); err != nil {
+		return err
+	}
+	var missing []string
+	for _, find := range []func(context.Context) ([]string, error){s.missingJobs, s.missingTrouble, s.missingRedrives} {
+		found, err := find(ctx)
+		if err != nil {
+			return err
+		}
+		missing = append(missing, found...)
+	}
+	if len(missing) > 0 {
+		return &UntrueError{missing}
+	}
+	return nil
+}
+
+// missingJobs says which jobs are lost, by the counters of the store, by its events
+// and by what the upstream has got.
+func (s *stage) missingJobs(ctx context.Context) (missing []string, err error) {
+	counts, err := s.store.Counts(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count jobs: %w", err)
+	}
+	stored := map[job.State]int{}
+	for _, c := range counts {
+		stored[c.State] += int(c.N)
+	}
+	told := s.ledger.total()
+	for _, state := range job.States {
+		if stored[state] != told[state] {
+			missing = append(missing, fmt.Sprintf("%d jobs are %s by the counters, %d by the events", stored[state], state, told[state]))
+		}
+	}
+	if ended := stored[job.Completed] + stored[job.Dead]; ended != len(s.jobs) {
+		missing = append(missing, fmt.Sprintf("%d jobs were taken in, %d have ended", len(s.jobs), ended))
+	}
+	delivered := 0
+	for i := range s.jobs {
+		if s.upstream.delivered(s.jobs[i].key) {
+			delivered++
+		}
+	}
+	if delivered < stored[job.Completed] {
+		missing = append(missing, fmt.Sprintf("%d jobs have completed, %d results have arrived", stored[job.Completed], delivered))
+	}
+	if n := s.leftovers(); n > 0 {
+		missing = append(missing, fmt.Sprintf("%d temporary folders of runs are still there", n))
+	}
+	return missing, nil
+}
+
+// missingTrouble says what has not happened of what the policies had to deal with.
+func (s *stage) missingTrouble(context.Context) (missing []string, err error) {
+	met, _ := s.upstream.tally()
+	for _, t := range []trouble{
+		tooMany, tooManyDate, tooManyLong, unavailable, notFound, wrongKey, hang, reset, cut, fileBroken, fileStuck, readOnly,
+	} {
+		if met[t] == 0 {
+			missing = append(missing, fmt.Sprintf("the upstream never answered with: %s", t))
+		}
+	}
+	for _, want := range []struct{ kind, class string }{
+		{kindTranscribe, "NotFound"}, {kindTranscribe, "RateLimitExceeded"}, {kindRender, "StorageUploadFailed"},
+		{kindRender, "ImageDownloadFailed"}, {kindOCR, "AuthenticationFailure"}, {kindOCR, "ClientError"},
+		{kindWatermark, "BrokenInput"}, {kindWatermark, "MissingInput"}, {kindChat, "BusinessLogicError"},
+	} {
+		if !s.hasGroup(want.kind, want.class) {
+			missing = append(missing, fmt.Sprintf("no group of dead letters: %s, %s", want.kind, want.class))
+		}
+	}
+	if f := s.figures(); f.atOnce == 0 || f.afterRetries == 0 {
+		missing = append(missing, fmt.Sprintf("%d jobs completed at once, %d after retries", f.atOnce, f.afterRetries))
+	}
+	return missing, nil
+}
+
+func (s *stage) hasGroup(kind, class string) bool {
+	for i := range s.groups {
+		if s.groups[i].Kind == kind && s.groups[i].Class == class {
+			return true
+		}
+	}
+	return false
+}
+
+// missingRedrives says what is wrong with the two redrives.
+func (s *stage) missingRedrives(context.Context) (missing []string, err error) {
+	if len(s.redrives) != 2 {
+		return []string{fmt.Sprintf("there are %d redrives, not 2", len(s.redrives))}, nil
+	}
+	early, late := &s.redrives[1], &s.redrives[0]
+	if early.State != store.RedriveStopped || early.Released != canary || early.Again != canary {
+		missing = append(missing, fmt.Sprintf("redrive %d is %s with %d jobs brought back and %d failed again; it had to stop after %d",
+			early.ID, early.State, early.Released, early.Again, canary))
+	}
+	if late.State != store.RedriveCompleted || late.Completed != late.Total {
+		missing = append(missing, fmt.Sprintf("redrive %d is %s with %d of %d jobs completed", late.ID, late.State, late.Completed, late.Total))
+	}
+	for i := range s.groups {
+		if g := &s.groups[i]; g.Fingerprint == late.Filter.Group && g.Pending > 0 {
+			missing = append(missing, fmt.Sprintf("%d dead letters of the mended cause are still pending", g.Pending))
+		}
+	}
+	return missing, nil
+}

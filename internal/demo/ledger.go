@@ -1,0 +1,141 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// ledger is how the jobs stand, as the events of the store tell it.
+type ledger struct {
+	after event.Cursor
+	jobs  map[job.ID]*account
+	ids   []job.ID // in the order of the enqueue
+}
+
+// account is one job in the ledger.
+type account struct {
+	id       job.ID
+	kind     string
+	state    job.State
+	life     int32
+	retries  int        // that the policies ordered, over all lives
+	due      job.Micros // of a job that waits
+	class    string     // of its last failure
+	run      job.Token  // of that
+	reason   string     // of its death
+	outcomes []outcome  // how its lives ended
+}
+
+// outcome is the end of a life.
+type outcome struct {
+	completed bool
+	retries   int // within that life
+}
+
+func newLedger() *ledger { return &ledger{jobs: map[job.ID]*account{}} }
+
+// eventsRead is how many events are read at once.
+const eventsRead = 1_000
+
+// read takes in what has happened since the last time, and returns it.
+func (l *ledger) read(ctx context.Context, st store.Reader) ([]event.Event, error) {
+	var all []event.Event
+	for {
+		events, err := st.Events(ctx, l.after, eventsRead)
+		if err != nil {
+			return nil, err
+		}
+		for i := range events {
+			l.take(&events[i])
+			l.after = events[i].Cursor
+		}
+		all = append(all, events...)
+		if len(events) < eventsRead {
+			return all, nil
+		}
+	}
+}
+
+func (l *ledger) take(e *event.Event) {
+	if e.To == job.None {
+		return // nothing that moves a job
+	}
+	a := l.jobs[e.Job]
+	if a == nil {
+		a = &account{id: e.Job, kind: e.Kind}
+		l.jobs[e.Job] = a
+		l.ids = append(l.ids, e.Job)
+	}
+	if e.Life != a.life || len(a.outcomes) == 0 && e.Type == event.JobEnqueued {
+		a.life = max(a.life, e.Life)
+		a.outcomes = append(a.outcomes, outcome{})
+	}
+	a.state, a.due = e.To, e.DueAt
+	now := &a.outcomes[len(a.outcomes)-1]
+	switch {
+	case e.To == job.Completed:
+		now.completed = true
+	case e.To == job.Retrying:
+		now.retries++
+		a.retries++
+		a.class, a.run = e.Class, e.Token
+	case e.To == job.Dead:
+		a.class, a.run, a.reason = e.Class, e.Token, e.Reason
+	}
+}
+
+// counts returns the number of jobs by kind and state.
+func (l *ledger) counts() map[string]map[job.State]int {
+	all := map[string]map[job.State]int{}
+	for _, kind := range kinds {
+		all[kind] = map[job.State]int{}
+	}
+	for _, a := range l.jobs {
+		if byState := all[a.kind]; byState != nil {
+			byState[a.state]++
+		}
+	}
+	return all
+}
+
+// total returns the number of jobs by state.
+func (l *ledger) total() map[job.State]int {
+	all := map[job.State]int{}
+	for _, a := range l.jobs {
+		all[a.state]++
+	}
+	return all
+}
+
+// live returns how many jobs have not ended.
+func (l *ledger) live() int {
+	t := l.total()
+	return t[job.Waiting] + t[job.Retrying] + t[job.Running]
+}
+
+// retrying returns the n jobs whose retry is due first.
+func (l *ledger) retrying(n int) []*account {
+	var all []*account
+	for _, a := range l.jobs {
+		if a.state == job.Retrying {
+			all = append(all, a)
+		}
+	}
+	slices.SortFunc(all, func(a, b *account) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.id, b.id)) })
+	return all[:min(n, len(all))]
+}
+
+// pick returns the first job that fits; nil when none does.
+func (l *ledger) pick(fits func(*account) bool) *account {
+	for _, id := range l.ids {
+		if a := l.jobs[id]; fits(a) {
+			return a
+		}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package demo
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+)
+
+// shortened returns the preset of a name with every wait of its back-offs divided.
+// Nothing else of it is changed but its name, which says so: classes, verdicts,
+// numbers of retries, limits, rules and texts are those of the preset, and so is
+// what a wait that the other side asks for means.
+func shortened(preset string, by int) (*policy.Policy, error) {
+	f, err := policyfile.Preset(preset)
+	if err != nil {
+		return nil, err
+	}
+	spec := f.Spec
+	eachBackoff(&spec, func(b *backoff.Backoff) {
+		eachWait(b, func(d time.Duration) time.Duration { return (d / time.Duration(by)).Truncate(time.Microsecond) })
+	})
+	spec.Name = fmt.Sprintf("%s-waits-by-%d", preset, by)
+	// Through a file, as one of a user's own would come: it is what the store keeps.
+	f, err = policyfile.Parse("the demo's "+preset, policyfile.Render(&spec))
+	if err != nil {
+		return nil, err
+	}
+	return f.Policy, nil
+}
+
+// eachWait changes the waits of a back-off, and leaves its shape.
+func eachWait(b *backoff.Backoff, change func(time.Duration) time.Duration) {
+	for _, d := range []*time.Duration{&b.First, &b.Cap, &b.Floor, &b.Spread} {
+		*d = change(*d)
+	}
+	for i := range b.Waits {
+		b.Waits[i] = change(b.Waits[i])
+	}
+}
+
+// eachBackoff calls f with the back-offs of a policy.
+func eachBackoff(s *policy.Spec, f func(*backoff.Backoff)) {
+	settings := func(s policy.Settings) {
+		if s.Backoff != nil {
+			f(s.Backoff)
+		}
+	}
+	settings(s.Default)
+	settings(s.Rollout.Baseline)
+	for _, class := range s.Classes {
+		settings(class.Settings)
+	}
+	for _, kind := range s.Kinds {
+		settings(kind.Settings)
+		for _, class := range kind.Classes {
+			settings(class)
+		}
+	}
+	for _, rule := range s.Rules {
+		settings(rule.Settings)
+	}
+}

@@ -1,0 +1,130 @@
+package demo
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Screen is what is known of where the output goes.
+type Screen struct {
+	Terminal      bool
+	Color         bool
+	Columns, Rows int // of a terminal; 0 is not known
+}
+
+// view writes lines that stay and, on a terminal, a block below them that changes.
+type view struct {
+	out    io.Writer
+	screen Screen
+	height int // of the block that is shown
+}
+
+// say writes lines that stay.
+func (v *view) say(lines ...string) {
+	var b bytes.Buffer
+	v.back(&b)
+	for _, line := range lines {
+		b.WriteString(line + v.toEnd() + "\n")
+	}
+	v.height = 0
+	v.rest(&b)
+	_, _ = v.out.Write(b.Bytes())
+}
+
+// draw shows a block in place of the one before, in one write so that nothing
+// flickers. Without a terminal it does nothing.
+func (v *view) draw(lines []string) {
+	if !v.screen.Terminal {
+		return
+	}
+	if rows := v.screen.Rows; rows > 1 && len(lines) > rows-1 {
+		lines = lines[:rows-1]
+	}
+	var b bytes.Buffer
+	v.back(&b)
+	for _, line := range lines {
+		b.WriteString(line + v.toEnd() + "\n")
+	}
+	v.height = len(lines)
+	v.rest(&b)
+	_, _ = v.out.Write(b.Bytes())
+}
+
+// back goes to the first line of the block.
+func (v *view) back(b *bytes.Buffer) {
+	if v.screen.Terminal && v.height > 0 {
+		fmt.Fprintf(b, "\x1b[%dA\r", v.height)
+	}
+}
+
+// toEnd empties the rest of a line, rest that of the screen.
+func (v *view) toEnd() string {
+	if v.screen.Terminal {
+		return "\x1b[K"
+	}
+	return ""
+}
+
+func (v *view) rest(b *bytes.Buffer) {
+	if v.screen.Terminal {
+		b.WriteString("\x1b[J")
+	}
+}
+
+// columns is how long a line may be.
+func (v *view) columns() int {
+	if v.screen.Columns > 40 {
+		return v.screen.Columns - 1
+	}
+	return 100
+}
+
+func (v *view) paint(code, text string) string {
+	if !v.screen.Color || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (v *view) bold(text string) string   { return v.paint("1", text) }
+func (v *view) faint(text string) string  { return v.paint("2", text) }
+func (v *view) red(text string) string    { return v.paint("31", text) }
+func (v *view) green(text string) string  { return v.paint("32", text) }
+func (v *view) yellow(text string) string { return v.paint("33", text) }
+
+// fit cuts a text to so many columns, and takes out what would move the cursor.
+func fit(text string, columns int) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if columns < 1 {
+		return ""
+	}
+	if utf8.RuneCountInString(text) <= columns {
+		return text
+	}
+	return string([]rune(text)[:columns-1]) + "…"
+}
+
+// wrap breaks a text into lines of so many columns, and puts an indent before each.
+func wrap(text, indent string, columns int) (lines []string) {
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns && line != indent {
+			lines = append(lines, line)
+			line = indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

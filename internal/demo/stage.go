@@ -1,0 +1,250 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// The tenant whose key is revoked before the story begins, and the keys.
+const (
+	revokedTenant = "south"
+	oldKey        = "key-of-last-year"
+	newKey        = "key-of-this-year"
+)
+
+// pace is how fast the story goes.
+type pace struct {
+	latency time.Duration // of the upstream
+	look    time.Duration // between two looks at the store
+	hold    time.Duration // to read what was said
+	rate    int           // of the redrive, jobs a second
+	haste   int           // divides the waits further
+}
+
+func (o *Options) pace() pace {
+	if o.Fast {
+		return pace{latency: 8 * time.Millisecond, look: 20 * time.Millisecond, rate: 200, haste: 4}
+	}
+	return pace{latency: 180 * time.Millisecond, look: 100 * time.Millisecond, hold: 2500 * time.Millisecond, rate: 12, haste: 1}
+}
+
+// The limits of the demo. A run gets no more than runLimit, and a 429 asks for
+// politeness, which is not divided: it is the upstream's word.
+const (
+	runLimit   = 3 * time.Second
+	patience   = time.Second
+	politeness = 2 * time.Second
+)
+
+// stage is everything that plays a part.
+type stage struct {
+	Options
+	pace
+	store    *sqlite.Store
+	jobs     []demoJob
+	upstream *upstream
+	services *services
+	systems  []system
+	view     view
+	tempDir  string
+
+	began    time.Time
+	title    string // of the act
+	ledger   *ledger
+	groups   []store.Group
+	redrives []store.Redrive
+	told     map[string]bool
+	saidAt   time.Duration // of the last line about the whole
+	records  map[record]note
+}
+
+// record names a failure record, note is what is shown of it.
+type record struct {
+	job job.ID
+	run job.Token
+}
+
+type note struct {
+	n, of, attempt int
+	wait           time.Duration
+	cause, users   string
+}
+
+func newStage(ctx context.Context, o Options, st *sqlite.Store, tempDir string) (*stage, error) {
+	s := &stage{
+		Options: o, pace: o.pace(), store: st, tempDir: tempDir, jobs: makeJobs(o.Seed, o.Jobs), view: view{out: o.Out, screen: o.Screen},
+		began: o.Now(), ledger: newLedger(), told: map[string]bool{}, records: map[record]note{},
+	}
+	s.upstream = &upstream{
+		now: o.Now, latency: s.latency, wait: politeness, plan: planned(o.Seed, s.jobs), full: true,
+		keys: map[string]string{"north": oldKey, revokedTenant: newKey},
+	}
+	if err := serve(ctx, s.upstream); err != nil {
+		return nil, err
+	}
+	s.services = newServices(s.upstream.address, map[string]string{"north": oldKey, revokedTenant: oldKey})
+	var err error
+	s.systems, err = newSystems(systemOptions{
+		store: st, tempDir: tempDir, limit: runLimit, haste: s.haste,
+		worker: &worker{services: s.services, tool: o.Tool, patience: patience},
+	})
+	if err != nil {
+		s.upstream.close()
+	}
+	return s, err
+}
+
+// elapsed is how long the story has gone on.
+func (s *stage) elapsed() time.Duration { return s.Now().Sub(s.began) }
+
+// await looks at the store again and again, and shows it, until something is true.
+// False says that the limit came first.
+func (s *stage) await(ctx context.Context, limit time.Duration, done func() bool) (bool, error) {
+	tick := time.NewTicker(s.look)
+	defer tick.Stop()
+	until := s.elapsed() + limit
+	for {
+		if err := s.observe(ctx); err != nil {
+			return false, err
+		}
+		switch {
+		case done():
+			return true, nil
+		case s.elapsed() >= until:
+			return false, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	}
+}
+
+// hold leaves time to read.
+func (s *stage) holdOn(ctx context.Context) error {
+	if s.hold <= 0 {
+		return nil
+	}
+	_, err := s.await(ctx, s.hold, func() bool { return false })
+	return err
+}
+
+// observe takes in how everything stands, and shows it.
+func (s *stage) observe(ctx context.Context) error {
+	events, err := s.ledger.read(ctx, s.store)
+	if err != nil {
+		return fmt.Errorf("read events: %w", err)
+	}
+	page, err := s.store.Groups(ctx, store.GroupFilter{Largest: true, Limit: job.PageMax})
+	if err != nil {
+		return fmt.Errorf("read groups: %w", err)
+	}
+	s.groups = page.Groups
+	if s.redrives, err = s.store.RedriveList(ctx); err != nil {
+		return fmt.Errorf("read redrives: %w", err)
+	}
+	if s.view.screen.Terminal {
+		s.view.draw(s.frame(ctx))
+		return nil
+	}
+	s.tell(ctx, events)
+	return nil
+}
+
+// noteOf is what is shown of a failure; the zero note when it cannot be read.
+func (s *stage) noteOf(ctx context.Context, id job.ID, run job.Token) note {
+	key := record{id, run}
+	if n, ok := s.records[key]; ok {
+		return n
+	}
+	failures, err := s.store.Failures(ctx, id)
+	if err != nil {
+		return note{}
+	}
+	for i := range failures {
+		f := &failures[i]
+		n := note{cause: f.Message, users: f.UserMessage, attempt: int(f.Attempt)}
+		if r, err := policy.ParseRecord(f.Decision); err == nil {
+			n.n, n.of, n.wait = r.N, r.Of, time.Duration(r.Wait)*time.Microsecond
+		}
+		s.records[record{id, f.Token}] = n
+	}
+	return s.records[key]
+}
+
+// tell writes lines about what has happened: the first of its kind, and once a
+// second how the whole stands.
+func (s *stage) tell(ctx context.Context, events []event.Event) {
+	for i := range events {
+		if line := s.news(ctx, &events[i]); line != "" {
+			s.view.say(line)
+		}
+	}
+	now := s.elapsed()
+	if now-s.saidAt < time.Second {
+		return
+	}
+	s.saidAt = now
+	t := s.ledger.total()
+	line := fmt.Sprintf("%4.0f s  waiting %d  retrying %d  running %d  completed %d  dead %d", now.Seconds(),
+		t[job.Waiting], t[job.Retrying], t[job.Running], t[job.Completed], t[job.Dead])
+	if r := s.underway(); r != nil {
+		line += fmt.Sprintf("  redrive %d %s: %d of %d out, %d completed", r.ID, r.State, r.Released, r.Total, r.Completed)
+	}
+	s.view.say(line)
+}
+
+// news is a line about an event that is the first of its kind; else "".
+func (s *stage) news(ctx context.Context, e *event.Event) string {
+	retry := e.Type == event.JobFailed && e.To == job.Retrying
+	switch {
+	case e.Type == event.RedriveChanged:
+		return fmt.Sprintf("        redrive %s: %s", e.Note, e.Reason)
+	case e.To != job.Dead && !retry:
+		return ""
+	}
+	what := fmt.Sprintf("%s %s %s", e.Kind, e.Class, e.To)
+	if s.told[what] {
+		return ""
+	}
+	s.told[what] = true
+	n := s.noteOf(ctx, e.Job, e.Token)
+	if retry {
+		return fmt.Sprintf("        %s %d: %s, retry %d of %d in %.1f s; users see: %s", e.Kind, e.Job, e.Class, n.n, n.of, n.wait.Seconds(), n.users)
+	}
+	return fmt.Sprintf("        %s %d is dead (%s): %s; users see: %s", e.Kind, e.Job, e.Reason, e.Class, n.users)
+}
+
+// underway is the newest redrive that has not ended; nil when there is none.
+func (s *stage) underway() *store.Redrive {
+	if len(s.redrives) > 0 && s.redrives[0].EndedAt == 0 {
+		return &s.redrives[0]
+	}
+	return nil
+}
+
+// command is a command of this program about the demo's file.
+func (s *stage) command(words string) string {
+	return fmt.Sprintf("%s %s --db %s", s.Command, words, s.Path)
+}
+
+// leftovers returns how many temporary folders of runs are still there.
+func (s *stage) leftovers() int {
+	n := 0
+	entries, _ := os.ReadDir(s.tempDir)
+	for _, e := range entries {
+		if e.IsDir() {
+			n++
+		}
+	}
+	return n
+}

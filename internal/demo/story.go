@@ -1,0 +1,155 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// How long an act may take at most before the story goes on, and is not true.
+const (
+	firstLimit   = 45 * time.Second
+	redriveLimit = 30 * time.Second
+)
+
+// canary is how many jobs a redrive of the story brings back first.
+const canary = 5
+
+// play plays the story and stops the systems at its end.
+func (s *stage) play(ctx context.Context) error {
+	if err := enqueue(ctx, s.systems, s.jobs); err != nil {
+		return err
+	}
+	s.introduce()
+	running, stop := run(ctx, s.systems)
+	err := s.acts(running)
+	return errors.Join(err, stop())
+}
+
+func (s *stage) acts(ctx context.Context) error {
+	for _, act := range []func(context.Context) error{s.theUpstreamFails, s.theCauseIsStillThere, s.theCauseIsMended} {
+		if err := act(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// introduce says what is about to happen.
+func (s *stage) introduce() {
+	v := &s.view
+	v.say(v.bold(fmt.Sprintf("%d jobs of five systems, a real engine and a real file, %s.", len(s.jobs), s.Path)),
+		"Each system has the preset of its name as its policy. Only the waits are divided, here those of the default:", "")
+	for i := range s.systems {
+		v.say(waitsOf(&s.systems[i]))
+	}
+	v.say("")
+}
+
+// waitsOf says how a preset's waits were shortened.
+func waitsOf(sys *system) string {
+	b := sys.policy.Spec().Default.Backoff
+	longer := *b
+	longer.Waits = slices.Clone(b.Waits)
+	eachWait(&longer, func(d time.Duration) time.Duration { return d * time.Duration(sys.divisor) })
+	return fmt.Sprintf("  %-12s%-30s by %-4d  %s", sys.kind, longer.Growth(), sys.divisor, b.Growth())
+}
+
+// begin opens an act.
+func (s *stage) begin(title string) {
+	s.title = title
+	if !s.view.screen.Terminal {
+		s.view.say("", title)
+	}
+}
+
+// end says what came of an act, and leaves time to read it.
+func (s *stage) end(ctx context.Context, format string, args ...any) error {
+	v := &s.view
+	lines := wrap(fmt.Sprintf(format, args...), "        ", min(v.columns(), 100))
+	if v.screen.Terminal {
+		lines = append([]string{"", v.bold(fit(s.title, v.columns()))}, lines...)
+	}
+	v.say(lines...)
+	return s.holdOn(ctx)
+}
+
+// theUpstreamFails runs all jobs against an upstream in trouble.
+func (s *stage) theUpstreamFails(ctx context.Context) error {
+	s.begin("1 of 3  The upstream is flaky. What is worth another attempt, and when?")
+	if _, err := s.await(ctx, firstLimit, func() bool { return s.ledger.live() == 0 }); err != nil {
+		return err
+	}
+	f := s.figures()
+	met, calls := s.upstream.tally()
+	bad := 0
+	for _, n := range met {
+		bad += n
+	}
+	return s.end(ctx, "%d of %d calls failed. %d jobs completed at once and %d after retries; %d are dead, by %d causes, not %d mysteries.",
+		bad, calls, f.atOnce, f.afterRetries, s.ledger.total()[job.Dead], len(s.groups), s.ledger.total()[job.Dead])
+}
+
+// theCauseIsStillThere brings jobs back too early, which costs a few attempts only.
+func (s *stage) theCauseIsStillThere(ctx context.Context) error {
+	g := s.revoked()
+	if g == nil {
+		return nil // judge says so
+	}
+	s.begin(fmt.Sprintf("2 of 3  Somebody brings the %d jobs of the largest cause back. It is still there.", g.Pending))
+	r, err := s.redrive(ctx, g, "perhaps it was only for a moment")
+	if err != nil {
+		return err
+	}
+	return s.end(ctx, "Redrive %d has stopped by itself: %s. The other %d jobs were not touched.", r.ID, r.Why, r.Total-r.Released)
+}
+
+// theCauseIsMended brings the same jobs back when they can succeed.
+func (s *stage) theCauseIsMended(ctx context.Context) error {
+	g := s.revoked()
+	if g == nil {
+		return nil
+	}
+	s.upstream.mend(revokedTenant, newKey)
+	s.services.setKey(revokedTenant, newKey)
+	s.begin("3 of 3  The worker has got the new key. A few jobs first, then more and more.")
+	r, err := s.redrive(ctx, g, "the key of tenant south is replaced")
+	if err != nil {
+		return err
+	}
+	return s.end(ctx, "Redrive %d: %d of %d jobs completed. Their dead letters are resolved, their history is kept.", r.ID, r.Completed, r.Total)
+}
+
+// revoked is the group of those whose key was revoked; nil when there is none.
+func (s *stage) revoked() *store.Group {
+	for i := range s.groups {
+		if g := &s.groups[i]; g.Kind == kindOCR && g.Class == "AuthenticationFailure" && g.Pending > 0 {
+			return g
+		}
+	}
+	return nil
+}
+
+// redrive brings a group back and shows it until it has ended.
+func (s *stage) redrive(ctx context.Context, g *store.Group, why string) (store.Redrive, error) {
+	client := s.systems[0].client // any: the store takes it further
+	r, err := client.Redrive(ctx, redrive.By{Actor: "demo", Reason: why}, store.RedriveSpec{
+		Filter: store.DeadFilter{Group: g.Fingerprint}, Canary: canary, Rate: s.rate,
+	})
+	if err != nil {
+		return r, fmt.Errorf("start a redrive: %w", err)
+	}
+	_, err = s.await(ctx, redriveLimit, func() bool {
+		return len(s.redrives) > 0 && s.redrives[0].ID == r.ID && s.redrives[0].EndedAt != 0 && s.ledger.live() == 0
+	})
+	if err != nil {
+		return r, err
+	}
+	return client.GetRedrive(ctx, r.ID)
+}

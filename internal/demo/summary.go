@@ -1,0 +1,127 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// figures are what became of the jobs.
+type figures struct {
+	atOnce, afterRetries, broughtBack, dead int
+	// retried are the first lives in which something was retried, saved those of them
+	// that completed.
+	retried, saved int
+}
+
+func (s *stage) figures() (f figures) {
+	for _, a := range s.ledger.jobs {
+		first := a.outcomes[0]
+		switch {
+		case a.state == job.Dead:
+			f.dead++
+		case a.state != job.Completed:
+		case len(a.outcomes) > 1:
+			f.broughtBack++
+		case first.retries > 0:
+			f.afterRetries++
+		default:
+			f.atOnce++
+		}
+		if first.retries > 0 {
+			f.retried++
+			if first.completed {
+				f.saved++
+			}
+		}
+	}
+	return f
+}
+
+// summary says what came of it all and how to look further.
+func (s *stage) summary(ctx context.Context) error {
+	v := &s.view
+	v.draw(nil)
+	f := s.figures()
+	share := 0
+	if f.retried > 0 {
+		share = 100 * f.saved / f.retried
+	}
+	v.say("", v.bold(fmt.Sprintf("%d jobs in %s, none lost", len(s.jobs), seconds(s.elapsed()))), "",
+		fmt.Sprintf("  %5d  completed at once", f.atOnce),
+		fmt.Sprintf("  %5d  completed after retries: of %d jobs that were retried, %d %% succeeded", f.afterRetries, f.retried, share),
+		fmt.Sprintf("  %5d  were dead, and completed when their cause was mended", f.broughtBack),
+		fmt.Sprintf("  %5d  are dead, each with its history, its class and what users read:", f.dead), "")
+	v.say(s.deadByCause()...)
+	v.say("", v.bold("Look further")+", nothing runs any more and all of it is in "+s.Path, "")
+	v.say(s.suggestions(ctx)...)
+	return ctx.Err()
+}
+
+// deadByCause lists the groups that have pending dead letters, the largest first.
+func (s *stage) deadByCause() (lines []string) {
+	v := &s.view
+	for i := range s.groups {
+		g := &s.groups[i]
+		if g.Pending == 0 {
+			continue
+		}
+		text := fmt.Sprintf("  %5d  %-10s  %-21s", g.Pending, g.Kind, g.Class)
+		lines = append(lines, v.red(text)+"  "+fit(causeOf(g), v.columns()-len([]rune(text))-2))
+	}
+	return lines
+}
+
+// suggestion is a command, and what it shows.
+type suggestion struct{ words, shows string }
+
+// suggestions are commands that work on the file.
+func (s *stage) suggestions(ctx context.Context) (lines []string) {
+	all := []suggestion{{"dlq groups --pending --largest", "what is wrong, by cause"}}
+	explain := func(shows string, fits func(*account) bool) {
+		if a := s.ledger.pick(fits); a != nil {
+			all = append(all, suggestion{fmt.Sprintf("explain %d", a.id), shows})
+		}
+	}
+	explain("why it was retried, when, and what else it could have been", func(a *account) bool {
+		return a.state == job.Completed && len(a.outcomes) == 1 && a.retries > 1
+	})
+	explain("why it died at its first failure", func(a *account) bool {
+		return a.state == job.Dead && a.retries == 0 && a.kind == kindWatermark
+	})
+	explain("a job that was dead, and came back", func(a *account) bool {
+		return a.state == job.Completed && len(a.outcomes) > 1
+	})
+	if len(s.redrives) > 0 {
+		all = append(all, suggestion{fmt.Sprintf("dlq redrive show %d", s.redrives[len(s.redrives)-1].ID), "the redrive that has stopped by itself"})
+	}
+	all = append(all, suggestion{"jobs list --state dead --kind " + kindChat, "jobs, here the dead ones of a kind"})
+	if hash := s.policyOf(ctx); hash != "" {
+		all = append(all, suggestion{"policy show " + hash, "the policy that decided, as a file"})
+	}
+	all = append(all, suggestion{"dlq stats", "how well the retries do"}, suggestion{"audit", "who did what"})
+	longest := 0
+	for _, each := range all {
+		longest = max(longest, len(s.command(each.words)))
+	}
+	for _, each := range all {
+		command := s.command(each.words)
+		lines = append(lines, "  "+command+strings.Repeat(" ", longest-len(command)+2)+s.view.faint("# "+each.shows))
+	}
+	return lines
+}
+
+// policyOf is the hash of the policy of the first kind, as short as people write it;
+// "" when the store does not have it.
+func (s *stage) policyOf(ctx context.Context) string {
+	p, err := s.store.Policy(ctx, s.systems[0].policy.Hash())
+	if err != nil {
+		return ""
+	}
+	return shortHash(p)
+}
+
+func shortHash(p store.Policy) string { return p.Hash[:min(len(p.Hash), 12)] }

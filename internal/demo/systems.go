@@ -1,0 +1,106 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+)
+
+// divisors are by how much the waits of each kind's preset are divided, in the order
+// of kinds: so that minutes become a second or so.
+var divisors = [...]int{120, 4, 300, 300, 10}
+
+// highMemory is the queue to which the preset of transcribe sends long videos.
+const highMemory = "compute-engine-high-memory"
+
+// system is one of the five programs of the demo: a client with one kind of job and
+// the policy for it. All of them share a store, as programs on one machine can.
+type system struct {
+	kind    string
+	divisor int
+	policy  *policy.Policy
+	client  *redrive.Client
+}
+
+// systemOptions are what the systems have in common.
+type systemOptions struct {
+	store   store.Store
+	worker  *worker
+	tempDir string
+	limit   time.Duration // of a run
+	haste   int           // divides waits further
+}
+
+func newSystems(o systemOptions) ([]system, error) {
+	var all []system
+	for i, kind := range kinds {
+		by := divisors[i] * o.haste
+		p, err := shortened(kind, by)
+		if err != nil {
+			return nil, err
+		}
+		queues := map[string]redrive.Queue{kind: {Workers: 6}}
+		if kind == kindTranscribe {
+			queues[highMemory] = redrive.Queue{Workers: 2}
+		}
+		client, err := redrive.New(o.store, &redrive.Config{
+			Name: "demo-" + kind, Queues: queues, Policy: p, TempDir: o.tempDir,
+			Grace: 5 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			return nil, err
+		}
+		redrive.Handle(client, redrive.Kind[task](kind), o.worker.handler(kind), &redrive.HandlerOptions{
+			Timeout: o.limit, KillGrace: 100 * time.Millisecond,
+		})
+		all = append(all, system{kind: kind, divisor: by, policy: p, client: client})
+	}
+	return all, nil
+}
+
+// enqueue takes the jobs in, each by its own system.
+func enqueue(ctx context.Context, all []system, jobs []demoJob) error {
+	for i := range all {
+		var specs []redrive.Spec
+		for k := range jobs {
+			if jobs[k].kind == all[i].kind {
+				specs = append(specs, jobs[k].spec())
+			}
+		}
+		if _, err := all[i].client.EnqueueAll(ctx, specs); err != nil {
+			return fmt.Errorf("enqueue jobs of kind %s: %w", all[i].kind, err)
+		}
+	}
+	return nil
+}
+
+// run runs the systems until stop is called, which waits for them and returns what
+// went wrong. A system that ends by itself ends ctx with its error.
+func run(ctx context.Context, all []system) (running context.Context, stop func() error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan error, len(all))
+	for _, s := range all {
+		go func() {
+			err := s.client.Run(ctx)
+			if err != nil {
+				err = fmt.Errorf("system %s: %w", s.kind, err)
+				cancel(err)
+			}
+			ended <- err
+		}()
+	}
+	return ctx, func() error {
+		cancel(nil)
+		var errs []error
+		for range all {
+			errs = append(errs, <-ended)
+		}
+		return errors.Join(errs...)
+	}
+}

@@ -1,0 +1,212 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// upstream is what the jobs of the demo depend on: services of other people, on a
+// port of this machine. Its trouble is real: statuses, headers, silence, resets and
+// bodies that end too early all go over a connection.
+type upstream struct {
+	now     func() time.Time
+	latency time.Duration // the longest of a healthy answer
+	wait    time.Duration // what a 429 asks for
+	server  *http.Server
+	address string
+
+	mu     sync.Mutex
+	plan   plan
+	keys   map[string]string // by tenant, as the service knows them
+	full   bool              // the bucket "archive" takes nothing
+	met    map[trouble]int
+	calls  int
+	served map[string]bool // jobs whose result has arrived
+}
+
+// serve starts an upstream on a port of its own of the loopback interface.
+func serve(ctx context.Context, u *upstream) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("start the upstream: %w", err)
+	}
+	u.address = "http://" + l.Addr().String()
+	u.met, u.served = map[trouble]int{}, map[string]bool{}
+	u.server = &http.Server{
+		Handler: u, ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: log.New(io.Discard, "", 0), // what it does to its connections is on purpose
+	}
+	go func() { _ = u.server.Serve(l) }() // until close
+	return nil
+}
+
+func (u *upstream) close() { _ = u.server.Close() }
+
+// mend puts the key of a tenant in force and makes room in the bucket.
+func (u *upstream) mend(tenant, key string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.keys[tenant] = key
+	u.full = false
+	u.plan = plan{}
+}
+
+// tally returns how often each trouble was met, and how many calls there were.
+func (u *upstream) tally() (met map[trouble]int, calls int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	met = make(map[trouble]int, len(u.met))
+	for t, n := range u.met {
+		met[t] = n
+	}
+	return met, u.calls
+}
+
+// delivered reports whether the last step of a job has reached the upstream.
+func (u *upstream) delivered(key string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.served[key]
+}
+
+// next takes the trouble that a request meets; "" is none.
+func (u *upstream) next(r *http.Request, service, key string) trouble {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.calls++
+	t := u.troubleOf(r, service, key)
+	if t != "" {
+		u.met[t]++
+	}
+	return t
+}
+
+func (u *upstream) troubleOf(r *http.Request, service, key string) trouble {
+	if tenant := r.Header.Get("X-Tenant"); tenant != "" && r.Header.Get("Authorization") != "Bearer "+u.keys[tenant] {
+		return wrongKey
+	}
+	if u.full && r.Header.Get("X-Bucket") == "archive" {
+		return readOnly
+	}
+	e, planned := u.plan[key]
+	if !planned || e.service != service {
+		return ""
+	}
+	switch e.times {
+	case 0:
+	case 1:
+		delete(u.plan, key)
+	default:
+		e.times--
+		u.plan[key] = e
+	}
+	return e.trouble
+}
+
+// ServeHTTP implements http.Handler.
+func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	service, key, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
+	key, _, _ = strings.Cut(key, "/")
+	_, _ = io.Copy(io.Discard, r.Body)
+	t := u.next(r, service, key)
+	pause(r.Context(), u.slowness(service, key))
+	u.answer(w, r, t, service, key)
+}
+
+// slowness is how long a healthy answer takes: some longer than others, always the
+// same for one job.
+func (u *upstream) slowness(service, key string) time.Duration {
+	h := 0
+	for _, c := range []byte(service + key) {
+		h = (h*31 + int(c)) % 1009
+	}
+	return u.latency/4 + u.latency*3/4*time.Duration(h)/1009
+}
+
+func (u *upstream) answer(w http.ResponseWriter, r *http.Request, t trouble, service, key string) {
+	refuse := func(status int, text string) { http.Error(w, text, status) }
+	switch t {
+	case tooMany:
+		w.Header().Set("Retry-After", fmt.Sprint(int(u.wait/time.Second)))
+		refuse(http.StatusTooManyRequests, "too many requests in a short time")
+	case tooManyDate:
+		w.Header().Set("Retry-After", u.now().UTC().Add(u.wait).Format(http.TimeFormat))
+		refuse(http.StatusTooManyRequests, "too many requests in a short time")
+	case tooManyLong:
+		w.Header().Set("Retry-After", "172800")
+		refuse(http.StatusTooManyRequests, "too many requests in a short time")
+	case unavailable:
+		refuse(http.StatusServiceUnavailable, "no server is available")
+	case readOnly:
+		refuse(http.StatusServiceUnavailable, "the bucket takes no writes at the moment")
+	case serverError:
+		refuse(http.StatusInternalServerError, "something broke")
+	case gateway:
+		refuse(http.StatusGatewayTimeout, "a server behind this one did not answer")
+	case notFound:
+		refuse(http.StatusNotFound, "there is no such thing here")
+	case forbidden:
+		refuse(http.StatusForbidden, "this is private")
+	case unprocessed:
+		refuse(http.StatusUnprocessableEntity, "the order is closed already")
+	case teapot:
+		refuse(http.StatusTeapot, "this service makes tea")
+	case wrongKey:
+		refuse(http.StatusUnauthorized, "the key was revoked")
+	case hang:
+		<-r.Context().Done() // until the client has had enough
+	case reset:
+		breakOff(w, true)
+	case cut:
+		body := u.body(r, "", service, key)
+		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+		_, _ = w.Write(body[:len(body)/2])
+		breakOff(w, false)
+	default:
+		_, _ = w.Write(u.body(r, t, service, key))
+	}
+}
+
+// body is the answer of a service that works.
+func (u *upstream) body(r *http.Request, t trouble, service, key string) []byte {
+	if r.Method == http.MethodPut {
+		u.mu.Lock()
+		u.served[key] = true
+		u.mu.Unlock()
+		return []byte("stored\n")
+	}
+	switch service {
+	case "videos", "sources", "images":
+		return clip(key, t)
+	case "models", "vision":
+		if t == emptyResult {
+			return []byte(`{"segments":[]}`)
+		}
+		return []byte(`{"segments":["what was seen and heard"],"cost":0.002}`)
+	}
+	return bytes.Repeat([]byte(key+"\n"), 64)
+}
+
+// breakOff ends a connection in the middle: with a reset, or as if it were over.
+func breakOff(w http.ResponseWriter, hard bool) {
+	rc := http.NewResponseController(w)
+	if !hard {
+		_ = rc.Flush() // what was written of the body arrives
+	}
+	conn, _, err := rc.Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok && hard {
+		_ = tcp.SetLinger(0) // unsent data is dropped, and the other side gets a RST
+	}
+	_ = conn.Close()
+}
