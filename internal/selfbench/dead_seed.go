@@ -12,25 +12,25 @@ const (
 	deadQueue  = "main"
 )
 
-// The inserts. ?1 to ?2 are deaths, ?3 is how many there are in all, ?4 a time,
-// ?5 a payload. Of a death everything follows from its number: the job, and the
+// The inserts. ?1 to ?2 are deaths, ?3 a time, ?3 a payload. Of a death everything follows from its number: the job, and the
 // group, of which follow class, code, kind and message.
 const (
 	deadRows = `WITH RECURSIVE seq(i) AS (VALUES (?1) UNION ALL SELECT i + 1 FROM seq WHERE i < ?2),
-		d AS (SELECT i, 1 + (i * ` + deadStep + `) % ?3 AS job, 1 + (i * 7) % 200 AS g FROM seq) `
-	// deadStep spreads the ids of the jobs over their deaths: jobs die in another
-	// order than they were enqueued in. It is a prime that divides no number of
-	// rows that is used.
-	deadStep    = `611953`
+		d AS (SELECT i, ((i - 1) / ` + deadWindow + `) * ` + deadWindow + ` + 1 + ((i - 1) * ` + deadStep + `) % ` + deadWindow + ` AS job, 1 + (i * 7) % 200 AS g FROM seq) `
+	// Jobs die in another order than they were enqueued in, because their waits
+	// differ: within a window of deaths, the ids of the jobs are all over it.
+	// deadStep is a prime that does not divide the window.
+	deadWindow  = `20000`
+	deadStep    = `7919`
 	deadLetters = `INSERT INTO redrive_dead (death, job, lane, priority, status, revived, reason, class, grp, died_at, token,
 		life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, owner, payload)
 		` + deadRows + `SELECT i, job, 1 + g % 20, 2, 0, 0,
-		CASE g % 3 WHEN 0 THEN 'non_retriable_error' ELSE 'max_retries_exceeded' END, 'Class' || (g % 10), g, ?4 + i * 1000,
-		3, 1, 3, 0, 0, 0, 0, ?4 - 60000000, ?4 - 60000000, ?4 + i * 1000 - 1000000, 'host-4711-0123456789ab',
-		'tenant-' || ((job * 31) % 1000), ?5 FROM d`
+		CASE g % 3 WHEN 0 THEN 'non_retriable_error' ELSE 'max_retries_exceeded' END, 'Class' || (g % 10), g, ?3 + i * 1000,
+		3, 1, 3, 0, 0, 0, 0, ?3 - 60000000, ?3 - 60000000, ?3 + i * 1000 - 1000000, 'host-4711-0123456789ab',
+		'tenant-' || ((i * 7919 + g) % 1000), ?4 FROM d`
 	deadFailures = `INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, code, permanent,
 		http, holder, fingerprint, message)
-		` + deadRows + `SELECT job, 3, 1, 3, ?4 + i * 1000 - 1000000, ?4 + i * 1000, 'error', 'Class' || (g % 10), 'http.503', 0,
+		` + deadRows + `SELECT job, 3, 1, 3, ?3 + i * 1000 - 1000000, ?3 + i * 1000, 'error', 'Class' || (g % 10), 'http.503', 0,
 		503, 'host-4711-0123456789ab', 'cause ' || g,
 		'fetch https://media.example.com/v2/renditions/' || job || '/preview.mp4: unexpected status 503 Service Unavailable (cause ' || g || ')'
 		FROM d ORDER BY job`
@@ -45,7 +45,8 @@ const (
 		SELECT grp, died_at / 3600000000 * 3600000000, count(*) FROM redrive_dead GROUP BY 1, 2`
 )
 
-// seedDead makes a database with so many pending dead letters.
+// seedDead makes a database with so many pending dead letters. The ids of jobs
+// have a gap when that is no multiple of the window.
 func seedDead(ctx context.Context, path string, rows int) error {
 	return seed(ctx, path, func(s *seeder) {
 		s.exec(`INSERT INTO redrive_queues (name) VALUES (?)`, deadQueue)
@@ -55,13 +56,13 @@ func seedDead(ctx context.Context, path string, rows int) error {
 		first := int64(s.now) - int64(rows)*1000 // the last died now
 		for from := 1; from <= rows; from += flatChunk {
 			to := min(from+flatChunk-1, rows)
-			s.exec(deadLetters, from, to, rows, first, flatPayload)
-			s.exec(deadFailures, from, to, rows, first)
+			s.exec(deadLetters, from, to, first, flatPayload)
+			s.exec(deadFailures, from, to, first)
 		}
 		for _, text := range []string{deadGroupRows, deadCountRows, deadLaneCounts, deadTrends} {
 			s.exec(text)
 		}
-		s.next = rows + 1
+		s.next = rows + 20_000
 	})
 }
 

@@ -38,10 +38,10 @@ const (
 	flatDead = `INSERT INTO redrive_dead (job, lane, priority, status, revived, reason, class, grp, died_at, token, life, attempts,
 		crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, owner, payload)
 		` + flatRows + `0, 0, 'max_retries_exceeded', 'NetworkTimeout', 1 + i % 1000, ?5 + i, 3, 1, 3, 0, 0, 0, 0, ?5, ?5, ?5,
-		'host-4711-0123456789ab', 'tenant-' || i % 100, ?6 FROM seq`
+		'host-4711-0123456789ab', 'tenant-' || (i % 100), ?6 FROM seq`
 	flatGroups = `WITH RECURSIVE seq(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM seq WHERE i < 1000)
-		INSERT INTO redrive_groups (id, fingerprint, kind, sample, first_at, last_at, n, pending)
-		SELECT i, 'timeout ' || i, 'probe', min(job), min(died_at), max(died_at), count(*), count(*)
+		INSERT INTO redrive_groups (id, fingerprint, kind, sample, first_at, last_at, n, pending, entries)
+		SELECT i, 'timeout ' || i, 'probe', min(job), min(died_at), max(died_at), count(*), count(*), count(*)
 		FROM seq JOIN redrive_dead INDEXED BY redrive_dead_pending ON grp = i AND status = 0 GROUP BY i`
 )
 
@@ -91,6 +91,7 @@ func seedFlat(ctx context.Context, path string, rows int) error {
 			}
 		}
 		s.exec(flatGroups)
+		s.exec(deadCountRows)
 	})
 }
 

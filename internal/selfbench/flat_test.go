@@ -38,7 +38,7 @@ func TestSeedsAreSound(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(report.Problems) > 0 || report.Jobs["waiting"]+report.Jobs["dead"] == 0 {
-				t.Errorf("jobs %v, problems %q", report.Jobs, report.Problems)
+				t.Errorf("jobs %v, problems %q", report.Jobs, report.Problems[:min(3, len(report.Problems))])
 			}
 		})
 	}
