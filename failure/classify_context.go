@@ -16,22 +16,31 @@ func (r *reader) context(m *matcher) {
 	r.adjust = r.adjust[:len(m.syms)]
 	clear(r.adjust)
 	r.lines(m)
-	r.quotes(m)
+	if m.quotes {
+		r.quotes(m)
+	}
 }
 
 // lines looks at how the lines of a text begin.
 func (r *reader) lines(m *matcher) {
-	frame := false // the last line named a place in a file
-	single := true
-	for i := range m.syms {
-		single = single && m.syms[i].gap != lineGap
+	if !m.lines {
+		if len(m.syms) == 0 {
+			return
+		}
+		if worth, _ := lineWorth(m.line(0), false, true); worth != 0 {
+			for i := range r.adjust {
+				r.adjust[i] = worth
+			}
+		}
+		return
 	}
+	frame := false // the last line named a place in a file
 	worth := int8(0)
 	for i := range m.syms {
 		s := &m.syms[i]
 		if s.gap >= lineGap {
 			line := m.line(i)
-			worth, frame = lineWorth(line, frame, single)
+			worth, frame = lineWorth(line, frame, false)
 		}
 		r.adjust[i] = worth
 	}
@@ -104,21 +113,28 @@ func isAside(text string) bool {
 	return false
 }
 
+// banners are how programs begin to speak of themselves and of their input.
+var banners = []string{
+	"ffmpeg version", "ffprobe version", "built with ", "configuration:", "Stream #", "Metadata:", "Input #", "Output #", "Press [q]", "frame=", "Stream mapping:",
+	"libav", "libsw", "libpostproc", "encoder         :", "handler_name ", "Side data:", "<style", "<script", "<meta", "<link", "Duration:", "User-Agent:", "Server:",
+}
+
+// tags are what programs print, indented, about a file.
+var tags = []string{
+	"title ", "artist ", "album ", "comment ", "description ", "encoder ", "copyright ", "creation_time ", "major_brand ", "compatible_brands ", "minor_version ",
+}
+
 // isBanner tells what programs print about themselves and their input.
 func isBanner(text string, indented bool) bool {
-	for _, prefix := range [...]string{
-		"ffmpeg version", "ffprobe version", "built with ", "configuration:", "Stream #", "Metadata:", "Input #", "Output #", "Press [q]", "frame=", "Stream mapping:",
-		"libav", "libsw", "libpostproc", "encoder         :", "handler_name ", "Side data:", "<style", "<script", "<meta", "<link", "Duration:", "User-Agent:", "Server:",
-	} {
-		if strings.HasPrefix(text, prefix) {
-			return true
-		}
-	}
-	if !indented {
+	return beginsWith(text, banners) || indented && beginsWith(text, tags) && strings.Contains(text, ": ")
+}
+
+func beginsWith(text string, prefixes []string) bool {
+	if text == "" {
 		return false
 	}
-	for _, prefix := range [...]string{"title ", "artist ", "album ", "comment ", "description ", "encoder ", "copyright ", "creation_time ", "major_brand ", "compatible_brands ", "minor_version "} {
-		if strings.HasPrefix(text, prefix) && strings.Contains(text, ": ") {
+	for _, prefix := range prefixes {
+		if prefix[0] == text[0] && strings.HasPrefix(text, prefix) {
 			return true
 		}
 	}
@@ -371,6 +387,9 @@ func (r *reader) regions(m *matcher, set *ruleset) {
 // enumerated returns the symbol with which the last of several numbered attempts
 // begins, "(1) … (2) … (3) …", 0 for none.
 func (m *matcher) enumerated() int32 {
+	if !m.ones {
+		return 0
+	}
 	last, next := int32(0), int64(1)
 	for i := range m.syms {
 		at := int(m.syms[i].token)

@@ -44,6 +44,9 @@ type matcher struct {
 	syms   []symbol
 	fused  []fusion
 	found  []match
+	lines  bool  // there are several
+	quotes bool  // there are some
+	ones   bool  // a number is 1
 	steps  int   // that may still be made
 	order  int32 // of what is being looked for
 }
@@ -66,8 +69,10 @@ func (r *matcher) run(m *machine, text string, tokens []scan.Token) {
 		if s.word != 0 {
 			r.enter(s.word, i, i+1)
 		}
-		for _, f := range r.fusedAt(s) {
-			r.enter(f.word, i, int(f.next))
+		if s.nfused > 0 {
+			for _, f := range r.fusedAt(s) {
+				r.enter(f.word, i, int(f.next))
+			}
 		}
 		if s.kind != scan.Word {
 			r.hold(i)
@@ -102,8 +107,10 @@ func (r *matcher) enter(word int32, start, behind int) {
 		sym := &r.syms[behind]
 		if bits = sym.bits; begins.seconds&bits[next] != 0 {
 			r.pair(word, sym.word, start, behind+1)
-			for _, f := range r.fusedAt(sym) {
-				r.pair(word, f.word, start, int(f.next))
+			if sym.nfused > 0 {
+				for _, f := range r.fusedAt(sym) {
+					r.pair(word, f.word, start, int(f.next))
+				}
 			}
 		}
 	}
@@ -113,7 +120,9 @@ func (r *matcher) enter(word int32, start, behind int) {
 			r.walk(e.state, start, behind, nothingHeld)
 		}
 	}
-	sortByOrder(r.found[had:])
+	if len(r.found) > had+1 {
+		sortByOrder(r.found[had:])
+	}
 }
 
 // pair goes on behind the first two words of phrases.
@@ -152,6 +161,7 @@ func (r *matcher) fusedAt(s *symbol) []fusion {
 // symbols turns tokens into symbols.
 func (r *matcher) symbols() {
 	gap, dot := textGap, false
+	r.lines, r.quotes, r.ones = false, false, false
 	for i := range r.tokens {
 		t := &r.tokens[i]
 		switch t.Kind {
@@ -164,6 +174,7 @@ func (r *matcher) symbols() {
 			default:
 				gap = max(gap, gapOf(t.Hash))
 			}
+			r.quotes = r.quotes || isQuote(t.Hash)
 			continue
 		case scan.Newline:
 			gap = max(gap, lineGap)
@@ -173,12 +184,14 @@ func (r *matcher) symbols() {
 		if dot && !t.Glued {
 			gap = max(gap, stop)
 		}
+		r.lines = r.lines || gap == lineGap
 		s := symbol{kind: t.Kind, gap: gap, token: int32(i)}
 		switch {
 		case t.Kind == scan.Word:
 			s.word = r.m.words.get(t.Hash)
 		case t.Kind == scan.Number && t.Num >= 0:
 			s.word = r.m.words.get(numberHash(t.Num))
+			r.ones = r.ones || t.Num == 1
 		}
 		s.bits[next] = bitAny
 		if s.word != 0 {
@@ -224,18 +237,18 @@ func (r *matcher) fuse() {
 
 // spreadBits sums up for each symbol what is within reach of it.
 func (r *matcher) spreadBits() {
-	rest := uint64(0)
+	var rest, one, two, three, four uint64 // of the sentence, and of each of gapDefault symbols behind
 	for i := len(r.syms) - 1; i >= 0; i-- {
 		s := &r.syms[i]
 		if s.gap > softGap {
-			s.bits, rest = [reaches]uint64{}, 0
+			s.bits = [reaches]uint64{}
+			rest, one, two, three, four = 0, 0, 0, 0, 0
 			continue
 		}
-		rest |= s.bits[next]
-		s.bits[sentence], s.bits[near] = rest, s.bits[next]
-		for j := i + 1; j < len(r.syms) && j <= i+gapDefault && r.syms[j].bits[next] != 0; j++ {
-			s.bits[near] |= r.syms[j].bits[next]
-		}
+		bits := s.bits[next]
+		rest |= bits
+		s.bits[sentence], s.bits[near] = rest, bits|one|two|three|four
+		one, two, three, four = bits, one, two, three
 	}
 }
 
@@ -373,7 +386,7 @@ func lowerASCII(dst []byte, s string) []byte {
 func (r *matcher) emit(s *state, start, i int, held [2]int32) {
 	for k := s.out; k < s.out+s.outs; k++ {
 		o := &r.m.outs[k]
-		if len(r.found) >= matchesMax || r.unwanted(o.before, start-1, start) || r.unwanted(o.after, i, i) {
+		if len(r.found) >= matchesMax || o.before|o.after != 0 && (r.unwanted(o.before, start-1, start) || r.unwanted(o.after, i, i)) {
 			continue
 		}
 		r.found = append(r.found, match{rule: o.rule, start: int32(start), end: int32(i), order: r.order, held: held})

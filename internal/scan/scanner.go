@@ -30,7 +30,10 @@ func (s *scanner) run(i int) {
 			i = s.newline(i)
 		default:
 			if i >= s.chunkEnd {
-				s.chunk(i)
+				if s.chunk(i); s.mask == cLower && s.plain(i) {
+					i = s.chunkEnd
+					continue
+				}
 			}
 			if c&(cAlnum|cHigh) != 0 {
 				i = s.name(i)

@@ -175,6 +175,47 @@ func (s *scanner) word(start, end int, plain bool) {
 	s.addWord(start, end, w.sum(plain))
 }
 
+// plain adds the word of small letters that is all between two blanks, as most
+// words of a text are, if no secret can be behind it. Otherwise it does nothing.
+func (s *scanner) plain(start int) bool {
+	end := s.chunkEnd
+	if end-start >= shapeMin || s.text[start] == localhost[0] && end-start >= len(localhost) {
+		return false
+	}
+	if end < len(s.text) && s.mayAnnounce(start, end) {
+		return false
+	}
+	s.small(start, end)
+	return true
+}
+
+// mayAnnounce reports whether a secret may be behind a word of small letters and a
+// blank, see named.
+func (s *scanner) mayAnnounce(start, end int) bool {
+	if s.text[end] != ' ' {
+		return false // a blank that is no link
+	}
+	switch next := s.at(end + 1); {
+	case classOf[next]&cBlank != 0:
+		return false
+	case classOf[next]&(cAlnum|cHigh) == 0 || start > s.base && s.text[start-1] == '-':
+		return true
+	}
+	first, last := s.text[start]-'a', s.text[end-1]-'a'
+	return schemeEnds[first]>>last&1 != 0 || (last == 'd'-'a' || last == 'e'-'a') && end-start >= len("password")
+}
+
+// schemeEnds are the last letters of what isScheme knows, by the first one, a bit
+// each.
+var schemeEnds = [26]uint32{
+	'a' - 'a': 1 << ('y' - 'a'),
+	'b' - 'a': 1<<('r'-'a') | 1<<('c'-'a'),
+	'k' - 'a': 1 << ('y' - 'a'),
+	'n' - 'a': 1<<('e'-'a') | 1<<('m'-'a'),
+	's' - 'a': 1 << ('s' - 'a'),
+	't' - 'a': 1 << ('n' - 'a'),
+}
+
 // small adds one word of small letters.
 func (s *scanner) small(start, end int) {
 	if end-start > stemMax {
