@@ -76,8 +76,11 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
 	k.bury(2_000, func(i int) string {
-		if i%100 == 0 {
+		switch {
+		case i%100 == 0:
 			return "rare"
+		case i < 6 || i == 1_998:
+			return "crowded"
 		}
 		return "frequent"
 	})
@@ -87,7 +90,8 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 		want   []int64
 	}{
 		{store.DeadFilter{Group: "rare"}, 4, []int64{1, 701, 1301, 1901}}, // through an index: 1, 634.3…, 1267.7…, 1901
-		{store.DeadFilter{Text: "by frequent"}, 3, []int64{2, 1002, 2000}},
+		{store.DeadFilter{Group: "crowded"}, 4, []int64{2, 3, 4, 1999}},   // most targets are above the last
+		{store.DeadFilter{Text: "by frequent"}, 3, []int64{7, 1003, 2000}},
 	} {
 		before := k.revived()
 		r := k.start(store.RedriveSpec{Filter: test.filter, Canary: test.canary})
@@ -108,13 +112,31 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 	k.healthy()
 }
 
+// part of: D7
+func TestD7_RedrivesShareTheLimitOfAStep(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	k.bury(60, func(i int) string { return fmt.Sprint("cause ", i%2) })
+	for i := range 2 {
+		k.start(store.RedriveSpec{Filter: store.DeadFilter{Group: fmt.Sprint("cause ", i)}, Canary: -1})
+	}
+	for _, want := range []store.RedriveStep{{Active: 2, Released: 40}, {Active: 2, Released: 20, Wait: 0}, {Active: 2, Wait: store.Never}} {
+		if step := k.step(40); step != want {
+			t.Errorf("step %+v, want %+v", step, want)
+		}
+	}
+	if n := k.number(`SELECT count(*) FROM redrive_audit WHERE action = 'redrive.release'`); n != 3 {
+		t.Errorf("%d steps are on record that released something, want 3", n)
+	}
+}
+
 // A filter that selects a few of very many deaths is searched through in bounded
 // steps, each of which gets further, and in the end all are found.
 //
 // part of: D7
 func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 	t.Parallel()
-	const deaths = 3 * lookMax / messageCost // a look at a message counts for several
+	const deaths = lookMax/messageCost + 100 // a look at a message counts for several
 	for _, canary := range []int{-1, 5} {
 		k := openKeeper(t)
 		k.bury(deaths, func(i int) string {
@@ -143,6 +165,9 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 		if r.Released != want || !r.State.Active() {
 			t.Errorf("canary %d: %+v", canary, r)
 		}
+		if n := k.number(`SELECT count(*) FROM redrive_audit WHERE action = 'redrive.release'`); n != 1 {
+			t.Errorf("canary %d: %d steps are on record, want the one that released something", canary, n)
+		}
 		k.healthy()
 	}
 }
@@ -155,7 +180,7 @@ func TestD7_StepCostIsFlat(t *testing.T) {
 	t.Parallel()
 	few, many := openKeeper(t), openKeeper(t)
 	var costs []cost
-	for k, rows := range map[*keeper]int{few: 400, many: 4_000} {
+	for k, rows := range map[*keeper]int{few: 200, many: 2_000} {
 		k.bury(rows, func(int) string { return "cause" })
 		if step := k.step(50); step.Wait != store.Never || step.Active != 0 {
 			t.Fatalf("without a redrive: %+v", step)

@@ -45,7 +45,7 @@ func (t *txn) scanLetter(r row) letter {
 
 // shown returns what events tell of it.
 func (l *letter) shown() *job.DeadLetter {
-	return &job.DeadLetter{Job: l.id, Kind: l.goneJob.lane.kind, Queue: l.goneJob.lane.queue, Owner: l.owner, Life: l.life, Class: l.class}
+	return &job.DeadLetter{Job: l.id, Kind: l.lane.kind, Queue: l.lane.queue, Owner: l.owner, Life: l.life, Class: l.class}
 }
 
 var (
@@ -147,6 +147,11 @@ func (t *txn) purge(l *letter) (records int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if l.death == t.cat.deaths { // its number must not come again
+		if _, err := t.exec(setDeaths, num(l.death)); err != nil {
+			return 0, err
+		}
+	}
 	t.uncount(l.group, l.deadKey)
 	if !l.revived {
 		if err := t.remove(&l.goneJob); err != nil {
@@ -163,6 +168,10 @@ func (t *txn) purge(l *letter) (records int, err error) {
 	}
 	return t.exec(delFailures, num(l.id))
 }
+
+// setDeaths keeps the number of the last death when its row goes.
+var setDeaths = &query{`INSERT INTO redrive_meta (key, value) VALUES ('deaths', ?1)
+	ON CONFLICT (key) DO UPDATE SET value = ?1`}
 
 var (
 	selEmptyGroups = &query{`SELECT id, fingerprint FROM redrive_groups INDEXED BY redrive_groups_empty

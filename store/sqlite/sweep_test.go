@@ -108,7 +108,7 @@ var keepShort = store.Retention{Completed: time.Hour, Failures: time.Hour, Dead:
 func TestQ6_SweepCostIsFlat(t *testing.T) {
 	t.Parallel()
 	few, many := openKeeper(t), openKeeper(t)
-	for k, rows := range map[*keeper]int{few: 300, many: 3_000} {
+	for k, rows := range map[*keeper]int{few: 300, many: 2_000} {
 		k.complete(rows)
 		k.bury(rows, func(i int) string { return fmt.Sprint("cause ", i%100) })
 		k.advance(30 * time.Minute)
@@ -359,5 +359,46 @@ func TestQ6_ManyRecordsAreSpreadOverSweeps(t *testing.T) {
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_failures`); n != 0 {
 		t.Errorf("%d records are left", n)
+	}
+}
+
+// A walk over the records of one job gets on, though it ends within them.
+//
+// part of: Q6
+func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	k.direct(fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+		INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, permanent, message)
+		SELECT 900, i, 1, 1, 0, %d + i %% 2, 'error', 'Refused', 0, 'no' FROM n`, job.At(seedNow)))
+	k.advance(time.Hour)
+	if swept := k.sweepAll(store.Retention{Failures: time.Hour}, 7, 6); swept.Failures != 20 {
+		t.Errorf("swept: %+v", swept)
+	}
+}
+
+// Figures go when nobody is shown them any more, in all groups.
+//
+// part of: Q6
+func TestQ6_OldFiguresGo(t *testing.T) {
+	t.Parallel()
+	k := openKeeper(t)
+	const groups = sweepTrends + 100 // more than one sweep looks at
+	k.bury(groups, func(i int) string { return fmt.Sprint("cause ", i) })
+	k.advance(store.TrendHours*time.Hour + time.Minute)
+	k.bury(1, func(int) string { return "young" })
+	count := func() [3]int64 {
+		return [...]int64{k.number(`SELECT count(*) FROM redrive_trends WHERE grp > 0`),
+			k.number(`SELECT count(*) FROM redrive_trends WHERE grp = 0`), k.number(`SELECT count(*) FROM redrive_hours`)}
+	}
+	k.sweep(store.Retention{}, 1)
+	k.sweep(store.Retention{}, 1)
+	if got, want := count(), [...]int64{1, 1, 2}; got != want {
+		t.Errorf("a day later: %v of groups, of minutes and of hours, want %v", got, want)
+	}
+	k.advance(store.HoursKept)
+	k.sweep(store.Retention{}, 1)
+	if got := count(); got != [3]int64{} {
+		t.Errorf("a month later: %v are left", got)
 	}
 }
