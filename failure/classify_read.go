@@ -53,15 +53,16 @@ func (r *reader) release() {
 
 // doubted returns how much less words for a passing failure are worth when a
 // typed status, or a mail server, says that the request itself was wrong.
-func (r *reader) doubted(class Class) int {
-	if r.refused && retriable(class) {
+func (r *reader) doubted(rule *textRule) int {
+	if !rule.passes {
+		return 0
+	}
+	if r.refused {
 		return inHistory
 	}
 	switch r.e.HTTPStatus {
 	case 400, 401, 404, 405, 406, 410, 411, 412, 415, 422:
-		if retriable(class) {
-			return wStatus - wGeneric
-		}
+		return wStatus - wGeneric
 	}
 	return 0
 }

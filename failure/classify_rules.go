@@ -121,6 +121,15 @@ type textRule struct {
 	rank   Rank
 	kinds  []string
 	order  int32
+	passes bool // its class is retriable
+}
+
+// freeze makes the machine of the rules.
+func (s *ruleset) freeze(b *builder) {
+	for i := range s.rules {
+		s.rules[i].passes = retriable(s.rules[i].class)
+	}
+	s.machine = b.freeze()
 }
 
 // ruleIDs are the names of own rules, so that classifying makes no strings.
@@ -153,7 +162,8 @@ var builtin = sync.OnceValues(func() (*ruleset, error) {
 		}
 		set.rules = append(set.rules, textRule{id: r.id, class: r.class, weight: r.weight, trait: r.trait, rank: RankPattern})
 	}
-	set.machine, set.phrases = b.freeze(), b.phrases
+	set.freeze(b)
+	set.phrases = b.phrases
 	return set, nil
 })
 
@@ -258,7 +268,8 @@ func (c *Classifier) compilePhrases(p *problems) {
 			id: fmt.Sprintf("policy.phrases.%d", i), class: rule.Class, weight: wOwnPhrase, rank: RankPattern, kinds: rule.Kinds, order: int32(i + 1),
 		})
 	}
-	set.machine, set.phrases = b.freeze(), len(c.rules.Phrases)
+	set.freeze(b)
+	set.phrases = len(c.rules.Phrases)
 	c.own = set
 }
 

@@ -100,11 +100,10 @@ func (r *reader) matches(m *matcher, set *ruleset) {
 		if place <= -inNoise || rule.trait&codesOnly != 0 && place < inCode && !r.coded {
 			continue
 		}
-		saw := m.saw(f)
 		switch {
 		case rule.trait&(readStatus|readReply|readExit|readErrno|readWinError|readSQLState|readMySQL|readCurl) != 0:
 			from := len(r.hits)
-			r.number(m, f, rule, saw)
+			r.number(m, f, rule, m.saw(f))
 			for k := from; k < len(r.hits); k++ {
 				r.hits[k].weight += place
 			}
@@ -112,23 +111,29 @@ func (r *reader) matches(m *matcher, set *ruleset) {
 			r.readHint(m, f)
 		case rule.trait&readLimit != 0:
 			if m.num(f.held[1]) > m.num(f.held[0]) && m.num(f.held[0]) > 0 {
-				r.add(hit{rule: rule.id, class: rule.class, rank: RankText, weight: rule.weight, saw: saw, at: f.end})
+				r.add(hit{rule: rule.id, class: rule.class, rank: RankText, weight: rule.weight, saw: m.saw(f), at: f.end})
 			}
 		default:
 			r.traits |= rule.trait
-			if rule.class != "" {
-				code, rank := "", rule.rank
-				if rule.trait&readName != 0 {
-					code, rank = rule.id, RankText
-				}
-				r.add(hit{
-					code: code,
-					rule: rule.id, class: rule.class, rank: rank, trait: rule.trait, saw: saw, at: f.end, order: rule.order,
-					weight: rule.weight + place - r.denied(m, f, rule) - r.doubted(rule.class),
-				})
-			}
+			r.say(m, f, rule, place)
 		}
 	}
+}
+
+// say adds what a phrase says.
+func (r *reader) say(m *matcher, f *match, rule *textRule, place int) {
+	if rule.class == "" || len(r.hits) >= hitsMax {
+		return
+	}
+	r.hits = append(r.hits, hit{})
+	h := &r.hits[len(r.hits)-1] // in place: to copy it would cost as much as to make it
+	h.rule, h.class, h.rank, h.trait, h.saw, h.at, h.order = rule.id, rule.class, rule.rank, rule.trait, m.saw(f), f.end, rule.order
+	if rule.trait&readName != 0 {
+		h.code, h.rank = rule.id, RankText
+	}
+	h.final = !rule.passes
+	h.weight = rule.weight + place - r.denied(m, f, rule) - r.doubted(rule)
+	r.ordered = r.ordered || h.order > 0
 }
 
 // saw returns the part of the text that a phrase was found in.
@@ -154,7 +159,7 @@ func (m *matcher) num(sym int32) int64 {
 // denied returns how much less a phrase is worth that the text denies, or uses
 // as the name of a setting: "no timeout", "timeout=30".
 func (r *reader) denied(m *matcher, f *match, rule *textRule) int {
-	if !retriable(rule.class) || rule.weight >= wOwnPattern {
+	if !rule.passes || rule.weight >= wOwnPattern {
 		return 0
 	}
 	less := 0

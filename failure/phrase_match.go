@@ -82,14 +82,14 @@ func (r *matcher) run(m *machine, text string, tokens []scan.Token) {
 
 // hold begins the phrases that begin with a placeholder.
 func (r *matcher) hold(i int) {
-	var bits [reaches]uint64
+	bits := &nothingAhead
 	if i+1 < len(r.syms) {
-		bits = r.syms[i+1].bits
+		bits = &r.syms[i+1].bits
 	}
 	holds := r.m.holds[r.syms[i].kind]
 	for k := range holds {
 		h := &holds[k]
-		if !h.leads(&bits) {
+		if !h.leads(bits) {
 			continue
 		}
 		if n := r.takes(h.hold, i); n > 0 {
@@ -102,10 +102,10 @@ func (r *matcher) hold(i int) {
 func (r *matcher) enter(word int32, start, behind int) {
 	begins := &r.m.starts[word]
 	had := len(r.found)
-	var bits [reaches]uint64
+	bits := &nothingAhead
 	if behind < len(r.syms) {
 		sym := &r.syms[behind]
-		if bits = sym.bits; begins.seconds&bits[next] != 0 {
+		if bits = &sym.bits; begins.seconds&bits[next] != 0 {
 			r.pair(word, sym.word, start, behind+1)
 			if sym.nfused > 0 {
 				for _, f := range r.fusedAt(sym) {
@@ -115,7 +115,7 @@ func (r *matcher) enter(word int32, start, behind int) {
 		}
 	}
 	for i := range begins.entries {
-		if e := &begins.entries[i]; e.leads(&bits) {
+		if e := &begins.entries[i]; e.leads(bits) {
 			r.order = e.order
 			r.walk(e.state, start, behind, nothingHeld)
 		}
@@ -151,7 +151,10 @@ func sortByOrder(found []match) {
 	}
 }
 
-var nothingHeld = [2]int32{-1, -1}
+var (
+	nothingHeld  = [2]int32{-1, -1}
+	nothingAhead [reaches]uint64 // behind the end of a text
+)
 
 // fusedAt returns what the words that begin with a symbol mean together.
 func (r *matcher) fusedAt(s *symbol) []fusion {

@@ -54,10 +54,15 @@ func (w *stem) sum(plain bool) uint64 {
 
 // hashShort returns the hash of a word that is not long, eight letters at a time.
 func (w *stem) hashShort() uint64 {
-	clear(w.buf[w.n:min(len(w.buf), (w.n+7)&^7)]) // the endings that were cut off
 	h := hashStart ^ uint64(w.n)
-	for i := 0; i < w.n; i += 8 {
+	i := 0
+	for ; i+8 <= w.n; i += 8 {
 		h = (h ^ binary.LittleEndian.Uint64(w.buf[i:i+8])) * hashPrime
+		h ^= h >> 32
+	}
+	if i < w.n {
+		last := binary.LittleEndian.Uint64(w.buf[i:i+8]) & (1<<(8*(w.n-i)&63) - 1) // without the ending that was cut off
+		h = (h ^ last) * hashPrime
 		h ^= h >> 32
 	}
 	return h
