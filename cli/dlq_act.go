@@ -63,14 +63,7 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do store.Act, w who, 
 // mutes reports whether an action ignores a group with what dies in it from now
 // on: that is of use even when nothing is in it.
 func mutes(act *store.Action) bool {
-	return act.Do == store.ActIgnore && (act.Until > 0 || act.Count > 0) && wholeGroup(act.Filter)
-}
-
-// wholeGroup reports whether a filter is of a group and nothing else.
-func wholeGroup(f *store.DeadFilter) bool {
-	rest := *f
-	rest.Group, rest.Statuses = "", nil
-	return f.Group != "" && filterText(&rest) == ""
+	return act.Do == store.ActIgnore && (act.Until > 0 || act.Count > 0) && act.Filter.WholeGroup()
 }
 
 // actByFilter does an action step by step. An interrupt ends it between two of them.

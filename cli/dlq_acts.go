@@ -204,7 +204,7 @@ func (c *dlqIgnoreCmd) Run(ctx context.Context, a *app) error {
 	}
 	return a.actOnDead(ctx, &c.selection, store.ActIgnore, c.who, c.JSON, func(_ context.Context, _ store.Store, act *store.Action) error {
 		act.Until, act.Count = until, c.Count
-		if c.Count > 0 && (act.Filter == nil || !wholeGroup(act.Filter)) {
+		if c.Count > 0 && (act.Filter == nil || !act.Filter.WholeGroup()) {
 			return usagef("--count goes with --group and no other filter: it counts the deaths of a group")
 		}
 		return nil

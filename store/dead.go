@@ -130,7 +130,8 @@ const (
 	ActResolve Act = 2
 	// ActIgnore puts pending ones aside.
 	ActIgnore Act = 3
-	// ActReopen makes resolved and ignored ones pending, if the job is dead.
+	// ActReopen makes resolved and ignored ones pending, if the job is dead. Of a
+	// whole group it ends that the group is ignored.
 	ActReopen Act = 4
 	// ActPurge removes resolved and ignored ones with everything that is known of
 	// their jobs; never a pending one, and never one whose job lives.
@@ -271,7 +272,7 @@ func (a *Action) Validate(preview bool) error {
 		return fmt.Errorf("%s: only what is ignored can come back by itself: %w", a.Do, ErrInvalid)
 	case a.Until < 0 || a.Count < 0:
 		return fmt.Errorf("ignore: until and count must not be negative: %w", ErrInvalid)
-	case a.Count > 0 && (a.Filter == nil || !a.Filter.wholeGroup()):
+	case a.Count > 0 && (a.Filter == nil || !a.Filter.WholeGroup()):
 		return fmt.Errorf("ignore: a count of deaths goes with a whole group: %w", ErrInvalid)
 	case a.Change.Payload != nil && len(a.IDs) != 1:
 		return fmt.Errorf("retry: another payload goes with one id, not with %d: %w", len(a.IDs), ErrInvalid)
@@ -284,8 +285,9 @@ func (a *Action) Validate(preview bool) error {
 	return a.Change.validate()
 }
 
-// wholeGroup reports whether the filter selects all of one group.
-func (f *DeadFilter) wholeGroup() bool {
+// WholeGroup reports whether the filter selects all of one group, of whatever
+// statuses.
+func (f *DeadFilter) WholeGroup() bool {
 	rest := *f
 	rest.Group, rest.Statuses = "", nil
 	return f.Group != "" && rest.isZero()

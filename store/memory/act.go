@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -145,10 +144,15 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 			return store.Acted{}, err
 		}
 	}
-	withGroup := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0) && wholeGroup(a.Filter)
+	withGroup := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0) && a.Filter.WholeGroup()
 	muted := false
-	if g := t.groups[a.Filter.Group]; withGroup && a.After == 0 && g != nil {
+	switch g := t.groups[a.Filter.Group]; {
+	case g == nil || a.After != 0:
+	case withGroup:
 		muted = g.mute(by, a)
+	case a.Do == store.ActReopen && a.Filter.WholeGroup() && g.Muted:
+		g.unmute()
+		muted = true
 	}
 	for _, e := range entries {
 		t.do(by, a, e, withGroup)
@@ -159,13 +163,6 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 			fmt.Sprintf(`{"done":%d,"through":%d,"after":%d}`, done, a.Through, a.After))
 	}
 	return store.Acted{Done: done, Through: a.Through, Next: next}, nil
-}
-
-// wholeGroup reports whether a filter selects all of one group.
-func wholeGroup(f *store.DeadFilter) bool {
-	rest := *f
-	rest.Group, rest.Statuses = "", nil
-	return f.Group != "" && reflect.ValueOf(rest).IsZero()
 }
 
 func asJSON(value any) string {

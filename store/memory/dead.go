@@ -44,10 +44,8 @@ func (t *tx) bury(r *record, cause job.Cause, reason job.Reason, class, fingerpr
 	if f := t.failureOf(r); f != nil {
 		e.Code, e.Message = f.Code, f.Message
 	}
-	e.Death = 1
-	if n := len(t.deaths); n > 0 {
-		e.Death = t.deaths[n-1].Death + 1
-	}
+	t.lastDeath++
+	e.Death = t.lastDeath
 	if before := t.dead[r.ID]; before != nil {
 		t.forget(before)
 		at, _ := t.deathAt(before.Death)

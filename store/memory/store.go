@@ -41,6 +41,7 @@ type Store struct {
 	asked     map[job.ID]*record
 	dead      map[job.ID]*entry
 	deaths    []*entry // all of dead, by the numbers of the deaths
+	lastDeath int64
 	ended     []job.ID // completed and cancelled jobs, in the order of their ends
 	failures  map[job.ID][]job.Failure
 	keys      map[keyName]*key

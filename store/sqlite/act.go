@@ -235,16 +235,25 @@ func (t *txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	return answer, t.audit(because(by, a), "dead_letter."+a.Do.String(), string(target), "", after)
 }
 
-// mute puts a group aside when the action ignores the whole of one for a while.
-// Mark is the reopen_at of what is ignored with it, 0 when the action is another
-// one; muted says that it has changed the group.
+// mute puts a group aside when the action ignores the whole of one for a while,
+// and takes it back when it reopens one. Mark is the reopen_at of what is ignored
+// with it, 0 when the action is another one; muted says that it has changed the
+// group.
 func (t *txn) mute(by store.By, a *store.Action) (mark int64, muted bool, err error) {
-	if a.Do != store.ActIgnore || a.Until == 0 && a.Count == 0 || !wholeGroup(a.Filter) {
+	ignores := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0)
+	if !ignores && a.Do != store.ActReopen || !a.Filter.WholeGroup() {
 		return 0, false, nil
 	}
 	g, err := t.groupOf(a.Filter.Group)
 	if err != nil || g == nil {
 		return 0, false, err
+	}
+	if !ignores {
+		if muted = a.After == 0 && g.muted; muted {
+			g.unmute()
+			t.groups.at(g.id).mute = g
+		}
+		return 0, muted, nil
 	}
 	after := groupRow{id: g.id, muted: true, until: a.Until, left: a.Count, by: by.Actor, note: a.Note}
 	if a.After == 0 && *g != after {
@@ -253,12 +262,6 @@ func (t *txn) mute(by store.By, a *store.Action) (mark int64, muted bool, err er
 		muted = true
 	}
 	return withGroup + g.id, muted, nil
-}
-
-// wholeGroup reports whether a filter selects all of one group.
-func wholeGroup(f *store.DeadFilter) bool {
-	return f.Group != "" && f.Reason == "" && f.Class == "" && f.Kind == "" && f.Queue == "" && f.Owner == "" &&
-		f.Since == 0 && f.Until == 0 && f.Text == "" && f.Redrive == 0
 }
 
 // roomFor demands that there is room for the lane that a retried job goes to.

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	buryColumns = `job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by, reopen_at,
+	buryColumns = `death, job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by, reopen_at,
 		redrive, lane, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, deadline,
 		owner, correlation, key, batch, attrs, policy, long, payload`
-	buryValues = `id, ?13, 0, ?3, ?4, ?5, ?6, ?14, ?15, ?16, ?17, ?18, redrive, lane, priority, token, life,
+	buryValues = `?19, id, ?13, 0, ?3, ?4, ?5, ?6, ?14, ?15, ?16, ?17, ?18, redrive, lane, priority, token, life,
 		?7, ?8, ?9, ?10, ?11, created_at, life_at,
 		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload
 		FROM redrive_jobs WHERE id = ?1 AND token = ?2 AND state = ?12`
@@ -25,7 +25,7 @@ var (
 	// From its second life on, a job may have an entry. The priority that a redrive
 	// has given is not the job's own: that of the entry stays.
 	putDead = &query{`INSERT INTO redrive_dead (` + buryColumns + `) SELECT ` + buryValues + `
-		ON CONFLICT (job) DO UPDATE SET death = (SELECT max(death) + 1 FROM redrive_dead), status = excluded.status,
+		ON CONFLICT (job) DO UPDATE SET death = excluded.death, status = excluded.status,
 		revived = 0, reason = excluded.reason, class = excluded.class, grp = excluded.grp, died_at = excluded.died_at,
 		action = excluded.action, note = excluded.note, acted_at = excluded.acted_at, acted_by = excluded.acted_by,
 		reopen_at = excluded.reopen_at, redrive = excluded.redrive, lane = excluded.lane,
@@ -71,10 +71,11 @@ func (t *txn) bury(from job.State, r *run, cause job.Cause, reason job.Reason, f
 	c := &r.counters
 	n, err := t.exec(put, num(r.id), num(r.token), text(reason), setText(f.Class), setNum(id), num(t.now),
 		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), num(from),
-		num(status), action, note, at, by, reopen)
+		num(status), action, note, at, by, reopen, num(t.cat.deaths+1))
 	if err != nil || n == 0 {
 		return false, err
 	}
+	t.cat.deaths++
 	if _, err := t.exec(delJob, num(r.id), num(r.token)); err != nil {
 		return false, err
 	}

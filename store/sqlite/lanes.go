@@ -30,6 +30,7 @@ type catalog struct {
 	rates  map[string]job.Micros
 	groups map[string]*groupRow // by fingerprint; those met lately
 	ended  job.ID               // no job above it has ended yet
+	deaths int64                // the number of the last death
 }
 
 type laneKey struct{ queue, kind, deps string }
@@ -45,9 +46,11 @@ var (
 	selQueues   = &query{`SELECT name, mode, workers, lim, rate_n, rate_per FROM redrive_queues ORDER BY name`}
 	selRates    = &query{`SELECT scope, arrival FROM redrive_rates`}
 	selEnded    = &query{`SELECT max(coalesce((SELECT max(job) FROM redrive_done), 0), coalesce((SELECT max(job) FROM redrive_dead), 0))`}
-	insLane     = &query{`INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, ?, ?, ?)`}
-	insQueue    = &query{`INSERT INTO redrive_queues (name) VALUES (?)`}
-	addCounter  = &query{`INSERT INTO redrive_counters (lane, state, n) VALUES (?1, ?2, ?3)
+	selDeaths   = &query{`SELECT max(coalesce((SELECT max(death) FROM redrive_dead), 0),
+		coalesce((SELECT value FROM redrive_meta WHERE key = 'deaths'), 0))`}
+	insLane    = &query{`INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, ?, ?, ?)`}
+	insQueue   = &query{`INSERT INTO redrive_queues (name) VALUES (?)`}
+	addCounter = &query{`INSERT INTO redrive_counters (lane, state, n) VALUES (?1, ?2, ?3)
 		ON CONFLICT (lane, state) DO UPDATE SET n = n + ?3`}
 	setRate = &query{`INSERT INTO redrive_rates (scope, arrival) VALUES (?1, ?2)
 		ON CONFLICT (scope) DO UPDATE SET arrival = ?2`}
@@ -92,7 +95,11 @@ func readCatalog(s session) (*catalog, error) {
 		return nil, err
 	}
 	ended, err := readInt(s, selEnded)
+	if err != nil {
+		return nil, err
+	}
 	c.ended = job.ID(ended)
+	c.deaths, err = readInt(s, selDeaths)
 	return c, err
 }
 

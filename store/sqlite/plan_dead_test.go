@@ -39,6 +39,8 @@ var writingDead = []plan{
 	{name: "selLanesOf", q: selLanesOf, want: "SCAN redrive_lanes"},
 	{name: "selMessage", q: selMessage, want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=? AND token=?)"},
 	{name: "selNewest", q: selNewest, want: "SEARCH redrive_dead"},
+	{name: "selDeaths", q: selDeaths, want: "SCAN CONSTANT ROW; SCALAR SUBQUERY 1; SEARCH redrive_dead; SCALAR SUBQUERY 2; SEARCH redrive_meta USING PRIMARY KEY (key=?)"},
+	{name: "setDeaths", q: setDeaths, want: noPlan},
 	{name: "selSpan", q: selSpan, want: "SEARCH redrive_groups USING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?)"},
 	{name: "selTally", q: selTally, want: "SCAN redrive_dead_counts"},
 }

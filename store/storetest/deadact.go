@@ -17,6 +17,7 @@ func actPromises() []promise {
 		{"D2_SecondDeathClearsWhatWasDone", secondDeathClears},
 		{"D3_ActByFilterInSteps", actInSteps},
 		{"D3_FrozenSetStaysFrozen", frozenSetStays},
+		{"D3_NumberOfADeathIsNotUsedAgain", numbersAreUsedOnce},
 		{"D3_PurgeTakesAllOfAJob", purgeTakesAll},
 		{"D3_PurgeLeavesPendingAndLiving", purgeLeaves},
 		{"D3_PreviewChangesNothing", previewChangesNothing},
@@ -156,6 +157,25 @@ func frozenSetStays(r *rig) {
 	r.state(all[0], job.Dead)
 	r.state(all[1], job.Waiting)
 	r.state(all[2], job.Waiting)
+}
+
+// A number that came again would put a later death into an older frozen set.
+//
+// proves: D3
+func numbersAreUsedOnce(r *rig) {
+	r.removed = true
+	r.die("A")
+	last := r.die("A")
+	f := &store.DeadFilter{Class: "A"}
+	p := r.preview(store.Action{Do: store.ActRetry, Filter: f})
+	r.ok(r.actOn(store.ActResolve, last))
+	r.ok(r.actOn(store.ActPurge, last))
+	late := r.die("A")
+	if got := r.letter(late).Death; got <= p.Through {
+		r.fail("death %d after death %d was counted", got, p.Through)
+	}
+	same(r, "retried", r.act(store.Action{Do: store.ActRetry, Filter: f, Through: p.Through}), int64(1))
+	r.state(late, job.Dead)
 }
 
 // proves: D3

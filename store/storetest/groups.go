@@ -18,6 +18,7 @@ func groupPromises() []promise {
 		{"D6_MutedUntilATime", mutedUntil},
 		{"D6_MutedForACount", mutedFor},
 		{"D6_IgnoredEntriesReopenAtTheirTime", ignoredReopen},
+		{"D6_ReopenedGroupIsNotIgnoredAnyMore", reopenedGroup},
 	}
 }
 
@@ -197,4 +198,19 @@ func ignoredReopen(r *rig) {
 	r.clock.Advance(24 * time.Hour)
 	same(r, "reopened later", r.sweep(store.Retention{}, 10).Reopened, int64(0))
 	same(r, "late and never", []job.Status{r.letter(late).Status, r.letter(never).Status}, []job.Status{job.Resolved, job.Ignored})
+}
+
+// proves: D6
+func reopenedGroup(r *rig) {
+	all := r.dieAll(2, "A")
+	f := &store.DeadFilter{Group: "A|" + kind}
+	same(r, "ignored", r.act(store.Action{Do: store.ActIgnore, Filter: f, Count: 10}), int64(2))
+	muted := r.die("A")
+	same(r, "the group is ignored", r.group("A").Muted, true)
+	same(r, "reopened", r.act(store.Action{Do: store.ActReopen, Filter: f}), int64(3))
+	same(r, "the group is ignored", r.group("A").Muted, false)
+	next := r.die("A")
+	for _, id := range append(all, muted, next) {
+		same(r, "status of "+id.String(), r.letter(id).Status, job.Pending)
+	}
 }
