@@ -113,6 +113,11 @@ func readPages(ctx context.Context, st store.DeadLetters, f store.DeadFilter, pa
 	p := store.DeadPaging{Limit: exportRows / 4, Jobs: true}
 	for {
 		page, err := st.DeadLetters(ctx, f, p)
+		if errors.Is(err, store.ErrUnavailable) && p.Limit > 1 && ctx.Err() == nil {
+			p.Limit /= 4 // a slow disk, or a busy one: a read may last a second
+			p.Limit = max(p.Limit, 1)
+			continue
+		}
 		select {
 		case pages <- exportPage{page.Entries, err}:
 		case <-ctx.Done():
