@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,8 +15,10 @@ import (
 const (
 	retriesShown = 4
 	causesShown  = 6
-	barColumns   = 24
 )
+
+// barColumns is how long a bar may be beside so many columns of text.
+func (v *view) barColumns(beside int) int { return min(24, max(8, v.columns()-beside)) }
 
 // frame is what a terminal shows while the story goes on.
 func (s *stage) frame(ctx context.Context) []string {
@@ -23,91 +26,97 @@ func (s *stage) frame(ctx context.Context) []string {
 	head := fmt.Sprintf("redrive demo  %d jobs, seed %d, %s", s.Jobs, s.Seed, s.Path)
 	at := fmt.Sprintf("%.1f s", s.elapsed().Seconds())
 	gap := max(2, v.columns()-len([]rune(head))-len(at))
-	lines := []string{"", v.faint(fit(head+strings.Repeat(" ", gap)+at, v.columns())), v.bold(fit(s.title, v.columns())), ""}
+	lines := []string{"", v.row(span{v.faint, head + strings.Repeat(" ", gap) + at}), v.row(span{v.bold, s.title}), ""}
 	lines = append(lines, s.table()...)
-	lines = append(lines, s.retries(ctx)...)
-	lines = append(lines, s.causes()...)
-	return append(lines, s.redriveLines()...)
+	if len(s.redrives) > 0 {
+		lines = append(lines, s.redriveLines()...)
+	} else {
+		lines = append(lines, s.retries(ctx)...)
+	}
+	return append(lines, s.causes()...)
 }
 
 // table is the jobs by kind and state.
 func (s *stage) table() []string {
 	v := &s.view
-	lines := []string{v.faint("              waiting  retrying  running  completed  dead")}
+	lines := []string{v.row(span{v.faint, "              waiting  retrying  running  completed  dead"})}
 	counts := s.ledger.counts()
+	some := func(paint func(string) string, width, n int) span {
+		if n == 0 {
+			paint = nil
+		}
+		return span{paint, fmt.Sprintf("%*d", width, n)}
+	}
 	for _, kind := range kinds {
 		n := counts[kind]
-		all := 0
-		for _, count := range n {
-			all += count
+		spans := []span{
+			{nil, fmt.Sprintf("  %-12s", kind)}, some(nil, 7, n[job.Waiting]), some(v.yellow, 10, n[job.Retrying]),
+			some(nil, 9, n[job.Running]), some(v.green, 11, n[job.Completed]), some(v.red, 6, n[job.Dead]), {nil, "  "},
 		}
-		lines = append(lines, fmt.Sprintf("  %-12s%7d  %s  %7d  %s  %s  %s", kind, n[job.Waiting],
-			v.some(v.yellow, 8, n[job.Retrying]), n[job.Running], v.some(v.green, 9, n[job.Completed]), v.some(v.red, 4, n[job.Dead]),
-			v.bar(n, all)))
+		lines = append(lines, v.row(append(spans, v.bar(n)...)...))
 	}
 	return append(lines, "")
 }
 
-// some is a number in a colour, unless it is zero.
-func (v *view) some(paint func(string) string, width, n int) string {
-	text := fmt.Sprintf("%*d", width, n)
-	if n == 0 {
-		return text
+// bar draws how many of the jobs have completed, wait for a retry, and are dead.
+func (v *view) bar(n map[job.State]int) []span {
+	all := 0
+	for _, count := range n {
+		all += count
 	}
-	return paint(text)
-}
-
-// bar draws how many of the jobs have completed, are dead, and wait for a retry.
-func (v *view) bar(n map[job.State]int, all int) string {
 	if all == 0 {
-		return ""
+		return nil
 	}
-	done := n[job.Completed] * barColumns / all
-	retrying := n[job.Retrying] * barColumns / all
-	dead := (n[job.Dead]*barColumns + all - 1) / all // a single one is seen
-	rest := max(0, barColumns-done-retrying-dead)
-	return v.green(strings.Repeat("█", done)) + v.yellow(strings.Repeat("▒", retrying)) +
-		v.faint(strings.Repeat("·", rest)) + v.red(strings.Repeat("█", dead))
+	columns := v.barColumns(60)
+	done := n[job.Completed] * columns / all
+	retrying := n[job.Retrying] * columns / all
+	dead := min((n[job.Dead]*columns+all-1)/all, columns-done-retrying) // a single one is seen
+	return []span{
+		{v.green, strings.Repeat("█", done)}, {v.yellow, strings.Repeat("▒", retrying)},
+		{v.faint, strings.Repeat("·", columns-done-retrying-dead)}, {v.red, strings.Repeat("█", dead)},
+	}
 }
 
 // retries are the retries that come next, and what users read meanwhile.
 func (s *stage) retries(ctx context.Context) []string {
 	v := &s.view
-	lines := []string{v.faint("Next retries, and what users read meanwhile")}
 	now := job.At(s.Now())
-	for _, a := range s.ledger.retrying(retriesShown) {
+	coming, due := s.ledger.retrying(now)
+	title := "Next retries, and what users read meanwhile"
+	if due > 0 {
+		title += fmt.Sprintf(" (%d are due, and wait for a worker)", due)
+	}
+	lines := []string{v.row(span{v.faint, title})}
+	for _, a := range coming[:min(retriesShown, len(coming))] {
 		n := s.noteOf(ctx, a.id, a.run)
-		in := max(0, a.due.Sub(now)).Seconds()
-		text := fmt.Sprintf("  %4.1f s  %-14s  %-21s  retry %d of %d", in, fmt.Sprintf("%s %d", a.kind, a.id), a.class, n.n, n.of)
-		lines = append(lines, v.yellow(text)+"  "+v.faint(fit(n.users, v.columns()-len([]rune(text))-2)))
+		lines = append(lines, v.row(
+			span{nil, fmt.Sprintf("  in %4.1f s  %-14s  ", a.due.Sub(now).Seconds(), fmt.Sprintf("%s %d", a.kind, a.id))},
+			span{v.yellow, fmt.Sprintf("%-21s", a.class)}, span{nil, fmt.Sprintf("  retry %d of %d  ", n.n, n.of)}, span{v.faint, n.users}))
 	}
-	for len(lines) < retriesShown+1 {
-		lines = append(lines, "")
-	}
-	return append(lines, "")
+	return padded(lines, retriesShown+2)
 }
 
-// causes are the largest groups of dead letters.
+// causes are the largest groups of dead letters that nobody has done anything about.
 func (s *stage) causes() []string {
 	v := &s.view
-	lines := []string{v.faint("Dead letters by cause")}
-	more := 0
-	for i := range s.groups {
-		g := &s.groups[i]
-		if len(lines) > causesShown {
-			more++
-			continue
-		}
-		text := fmt.Sprintf("  %4d  %-10s  %-21s", g.Pending, g.Kind, g.Class)
-		lines = append(lines, v.red(text)+"  "+fit(causeOf(g), v.columns()-len([]rune(text))-2))
+	lines := []string{v.row(span{v.faint, "Dead letters by cause"})}
+	pending := s.pendingGroups()
+	for i := range pending[:min(causesShown, len(pending))] {
+		lines = append(lines, v.causeLine(&pending[i]))
 	}
-	if more > 0 {
-		lines = append(lines, v.faint(fmt.Sprintf("        and %d more causes", more)))
+	if more := len(pending) - causesShown; more > 0 {
+		lines = append(lines, v.row(span{v.faint, fmt.Sprintf("        and %d more", more)}))
 	}
-	for len(lines) < causesShown+2 {
-		lines = append(lines, "")
-	}
-	return lines
+	return padded(lines, causesShown+2)
+}
+
+// pendingGroups are the groups that have pending dead letters, the largest first.
+func (s *stage) pendingGroups() []store.Group {
+	return slices.DeleteFunc(slices.Clone(s.groups), func(g store.Group) bool { return g.Pending == 0 })
+}
+
+func (v *view) causeLine(g *store.Group) string {
+	return v.row(span{v.red, fmt.Sprintf("  %4d", g.Pending)}, span{nil, fmt.Sprintf("  %-10s  %-21s  ", g.Kind, g.Class)}, span{v.faint, causeOf(g)})
 }
 
 // causeOf is what the dead letters of a group have in common.
@@ -132,10 +141,20 @@ func (s *stage) redriveLines() (lines []string) {
 			paint = v.green
 		default:
 		}
-		full := int(r.Completed * barColumns / max(r.Total, 1))
-		lines = append(lines, fmt.Sprintf("Redrive %d  %s  %s%s  %d of %d brought back, %d completed, %d dead again",
-			r.ID, paint(fmt.Sprintf("%-9s", r.State)), v.green(strings.Repeat("█", full)), v.faint(strings.Repeat("·", barColumns-full)),
-			r.Released, r.Total, r.Completed, r.Dead))
+		columns := v.barColumns(68)
+		full := int(r.Completed) * columns / max(int(r.Total), 1)
+		lines = append(lines, v.row(
+			span{v.bold, fmt.Sprintf("Redrive %d  ", r.ID)}, span{paint, fmt.Sprintf("%-9s  ", r.State)},
+			span{v.green, strings.Repeat("█", full)}, span{v.faint, strings.Repeat("·", columns-full)},
+			span{nil, fmt.Sprintf("  %d of %d out, %d completed, %d dead again", r.Released, r.Total, r.Completed, r.Dead)}))
+	}
+	return append(lines, "")
+}
+
+// padded adds empty lines, so that what is below stays where it is.
+func padded(lines []string, n int) []string {
+	for len(lines) < n {
+		lines = append(lines, "")
 	}
 	return lines
 }

@@ -27,6 +27,7 @@ type account struct {
 	due      job.Micros // of a job that waits
 	class    string     // of its last failure
 	run      job.Token  // of that
+	classes  []string   // of all that were retried
 	reason   string     // of its death
 	outcomes []outcome  // how its lives ended
 }
@@ -84,6 +85,7 @@ func (l *ledger) take(e *event.Event) {
 		now.retries++
 		a.retries++
 		a.class, a.run = e.Class, e.Token
+		a.classes = append(a.classes, e.Class)
 	case e.To == job.Dead:
 		a.class, a.run, a.reason = e.Class, e.Token, e.Reason
 	}
@@ -118,16 +120,20 @@ func (l *ledger) live() int {
 	return t[job.Waiting] + t[job.Retrying] + t[job.Running]
 }
 
-// retrying returns the n jobs whose retry is due first.
-func (l *ledger) retrying(n int) []*account {
-	var all []*account
+// retrying returns the jobs that wait for a retry, in the order of their times, and
+// how many more are due already.
+func (l *ledger) retrying(now job.Micros) (coming []*account, due int) {
 	for _, a := range l.jobs {
-		if a.state == job.Retrying {
-			all = append(all, a)
+		switch {
+		case a.state != job.Retrying:
+		case a.due > now:
+			coming = append(coming, a)
+		default:
+			due++
 		}
 	}
-	slices.SortFunc(all, func(a, b *account) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.id, b.id)) })
-	return all[:min(n, len(all))]
+	slices.SortFunc(coming, func(a, b *account) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.id, b.id)) })
+	return coming, due
 }
 
 // pick returns the first job that fits; nil when none does.

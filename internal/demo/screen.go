@@ -77,10 +77,31 @@ func (v *view) rest(b *bytes.Buffer) {
 
 // columns is how long a line may be.
 func (v *view) columns() int {
-	if v.screen.Columns > 40 {
-		return v.screen.Columns - 1
+	if v.screen.Columns > 1 {
+		return v.screen.Columns - 1 // a full line may wrap
 	}
 	return 100
+}
+
+// span is a part of a line in one colour; nil is none.
+type span struct {
+	paint func(string) string
+	text  string
+}
+
+// row puts the parts of a line together, and cuts what does not fit.
+func (v *view) row(spans ...span) string {
+	var line strings.Builder
+	left := v.columns()
+	for _, s := range spans {
+		text := fit(s.text, left)
+		left -= utf8.RuneCountInString(text)
+		if s.paint != nil {
+			text = s.paint(text)
+		}
+		line.WriteString(text)
+	}
+	return line.String()
 }
 
 func (v *view) paint(code, text string) string {

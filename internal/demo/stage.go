@@ -33,7 +33,7 @@ func (o *Options) pace() pace {
 	if o.Fast {
 		return pace{latency: 8 * time.Millisecond, look: 20 * time.Millisecond, rate: 200, haste: 4}
 	}
-	return pace{latency: 180 * time.Millisecond, look: 100 * time.Millisecond, hold: 2500 * time.Millisecond, rate: 12, haste: 1}
+	return pace{latency: 180 * time.Millisecond, look: 100 * time.Millisecond, hold: 3 * time.Second, rate: 10, haste: 1}
 }
 
 // The limits of the demo. A run gets no more than runLimit, and a 429 asks for
@@ -129,7 +129,7 @@ func (s *stage) await(ctx context.Context, limit time.Duration, done func() bool
 	}
 }
 
-// hold leaves time to read.
+// holdOn leaves time to read.
 func (s *stage) holdOn(ctx context.Context) error {
 	if s.hold <= 0 {
 		return nil
@@ -140,7 +140,12 @@ func (s *stage) holdOn(ctx context.Context) error {
 
 // observe takes in how everything stands, and shows it.
 func (s *stage) observe(ctx context.Context) error {
-	events, err := s.ledger.read(ctx, s.store)
+	redrives, err := s.store.RedriveList(ctx)
+	if err != nil {
+		return fmt.Errorf("read redrives: %w", err)
+	}
+	s.redrives = redrives
+	events, err := s.ledger.read(ctx, s.store) // after the redrives: it tells how they came to stand so
 	if err != nil {
 		return fmt.Errorf("read events: %w", err)
 	}
@@ -149,9 +154,6 @@ func (s *stage) observe(ctx context.Context) error {
 		return fmt.Errorf("read groups: %w", err)
 	}
 	s.groups = page.Groups
-	if s.redrives, err = s.store.RedriveList(ctx); err != nil {
-		return fmt.Errorf("read redrives: %w", err)
-	}
 	if s.view.screen.Terminal {
 		s.view.draw(s.frame(ctx))
 		return nil

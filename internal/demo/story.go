@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,8 +13,8 @@ import (
 
 // How long an act may take at most before the story goes on, and is not true.
 const (
-	firstLimit   = 45 * time.Second
-	redriveLimit = 30 * time.Second
+	firstLimit   = 35 * time.Second
+	redriveLimit = 15 * time.Second
 )
 
 // canary is how many jobs a redrive of the story brings back first.
@@ -29,7 +28,10 @@ func (s *stage) play(ctx context.Context) error {
 	s.introduce()
 	running, stop := run(ctx, s.systems)
 	err := s.acts(running)
-	return errors.Join(err, stop())
+	if stopped := stop(); err == nil {
+		err = stopped
+	}
+	return err
 }
 
 func (s *stage) acts(ctx context.Context) error {

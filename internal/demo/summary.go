@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redrive/redrive/job"
@@ -63,14 +64,9 @@ func (s *stage) summary(ctx context.Context) error {
 
 // deadByCause lists the groups that have pending dead letters, the largest first.
 func (s *stage) deadByCause() (lines []string) {
-	v := &s.view
-	for i := range s.groups {
-		g := &s.groups[i]
-		if g.Pending == 0 {
-			continue
-		}
-		text := fmt.Sprintf("  %5d  %-10s  %-21s", g.Pending, g.Kind, g.Class)
-		lines = append(lines, v.red(text)+"  "+fit(causeOf(g), v.columns()-len([]rune(text))-2))
+	pending := s.pendingGroups()
+	for i := range pending {
+		lines = append(lines, s.view.causeLine(&pending[i]))
 	}
 	return lines
 }
@@ -86,7 +82,10 @@ func (s *stage) suggestions(ctx context.Context) (lines []string) {
 			all = append(all, suggestion{fmt.Sprintf("explain %d", a.id), shows})
 		}
 	}
-	explain("why it was retried, when, and what else it could have been", func(a *account) bool {
+	explain("what the other side asked for, and when the retry was", func(a *account) bool {
+		return a.state == job.Completed && slices.Contains(a.classes, "RateLimitExceeded")
+	})
+	explain("why it was retried, by which formula, and what else it could have been", func(a *account) bool {
 		return a.state == job.Completed && len(a.outcomes) == 1 && a.retries > 1
 	})
 	explain("why it died at its first failure", func(a *account) bool {
@@ -96,7 +95,7 @@ func (s *stage) suggestions(ctx context.Context) (lines []string) {
 		return a.state == job.Completed && len(a.outcomes) > 1
 	})
 	if len(s.redrives) > 0 {
-		all = append(all, suggestion{fmt.Sprintf("dlq redrive show %d", s.redrives[len(s.redrives)-1].ID), "the redrive that has stopped by itself"})
+		all = append(all, suggestion{fmt.Sprintf("dlq redrive show %d", s.redrives[len(s.redrives)-1].ID), "the redrive that stopped by itself"})
 	}
 	all = append(all, suggestion{"jobs list --state dead --kind " + kindChat, "jobs, here the dead ones of a kind"})
 	if hash := s.policyOf(ctx); hash != "" {

@@ -1,0 +1,208 @@
+package demo_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/internal/demo"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// TestMain is the tool when a job of the demo runs this program as its subprocess.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "demo-tool" {
+		os.Exit(demo.Tool(context.Background(), os.Args[2:], os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+func options(t *testing.T, out *bytes.Buffer) demo.Options {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return demo.Options{
+		Path: filepath.Join(t.TempDir(), "demo.db"), Jobs: 150, Seed: 1, Fast: true,
+		Tool: []string{exe, "demo-tool"}, Command: "redrive", Now: time.Now, Out: out,
+	}
+}
+
+func open(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	st, err := sqlite.Open(t.Context(), path, &sqlite.Options{KeepSchema: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+// part of: F1, F10, R4, D6, D7
+func TestD7_TheStoryComesTrue_F1_F10_R4_D6(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	o := options(t, &out)
+	if err := demo.Run(t.Context(), o); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	st := open(t, o.Path)
+	t.Run("redrives", func(t *testing.T) { oneStoppedOneCompleted(t, st) })
+	t.Run("failures", func(t *testing.T) { eachFailureIsARecord(t, st) })
+	t.Run("output", func(t *testing.T) {
+		for _, want := range []string{
+			`(?m)^150 jobs of five systems`, `(?m)^  ocr +5m, … +by 1200 +250ms, …$`,
+			`retry 1 of 3 in \d+\.\d s; users see: .*Your video is tried again by itself`,
+			`transcribe \d+ is dead \(manual_review\): ManualReview; users see: Please contact support`,
+			`transcribe \d+ is dead \(hint_too_long\): RateLimitExceeded`,
+			`(?m)^ +redrive 1: stopped$`, `(?m)^ +redrive 2: canary$`, `(?m)^ +redrive 2: completed$`,
+			`(?m)^150 jobs in \d+ s, none lost$`, `(?m)^  redrive explain \d+ --db .* # `,
+		} {
+			if !regexp.MustCompile(want).MatchString(out.String()) {
+				t.Errorf("the output has no %s", want)
+			}
+		}
+		if strings.ContainsRune(out.String(), '\x1b') {
+			t.Error("the output moves a cursor, and it goes to no terminal")
+		}
+		if t.Failed() {
+			t.Log(out.String())
+		}
+	})
+}
+
+// oneStoppedOneCompleted looks at the redrives and at what they left.
+func oneStoppedOneCompleted(t *testing.T, st store.Store) {
+	list, err := st.RedriveList(t.Context())
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%d redrives, %v", len(list), err)
+	}
+	late, early := list[0], list[1]
+	if early.State != store.RedriveStopped || early.Released != 5 || early.Completed != 0 {
+		t.Errorf("the early one: %+v", early)
+	}
+	if late.State != store.RedriveCompleted || late.Completed != late.Total || late.Total != early.Total {
+		t.Errorf("the late one: %+v", late)
+	}
+	filter := store.DeadFilter{Group: late.Filter.Group}
+	page, err := st.DeadLetters(t.Context(), filter, store.DeadPaging{Limit: job.PageMax})
+	if err != nil || int64(len(page.Entries)) != late.Total {
+		t.Fatalf("%d dead letters of the cause, %v, want %d", len(page.Entries), err, late.Total)
+	}
+	for _, e := range page.Entries {
+		if e.Status != job.Resolved || e.Action != job.ActionCompleted || e.Redrive != late.ID {
+			t.Errorf("job %d: %s, %s, by redrive %d", e.DeadLetter.Job, e.Status, e.Action, e.Redrive)
+		}
+	}
+}
+
+// eachFailureIsARecord looks at the failures of all jobs: each with a class, a text
+// for users, and the decision of a policy that the store has.
+func eachFailureIsARecord(t *testing.T, st store.Store) {
+	dump, err := st.Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(dump.Jobs) != 150 || len(dump.Failures) < 100 {
+		t.Fatalf("%d jobs, %d failures", len(dump.Jobs), len(dump.Failures))
+	}
+	for _, f := range dump.Failures {
+		if f.Class == "ManualReview" && f.UserMessage != "" {
+			continue // nothing has failed: a rule holds it, so that there is no decision about a failure
+		}
+		r, err := policy.ParseRecord(f.Decision)
+		if err != nil || f.Class == "" || f.UserMessage == "" || f.Message == "" {
+			t.Errorf("job %d, run %d: class %q, message %q, users see %q, decision: %v", f.Job, f.Token, f.Class, f.Message, f.UserMessage, err)
+			continue
+		}
+		if !slices.ContainsFunc(dump.Policies, func(p store.Policy) bool { return p.Hash == r.Hash }) {
+			t.Errorf("job %d, run %d: decided by policy %s, which the store does not have", f.Job, f.Token, r.Hash)
+		}
+		if promises := strings.Contains(f.UserMessage, " tried ") || strings.Contains(f.UserMessage, "is scheduled"); promises != (r.Action == "retry") {
+			t.Errorf("job %d, run %d: %s, and users see %q", f.Job, f.Token, r.Action, f.UserMessage)
+		}
+		if strings.Contains(f.Message, "127.0.0.1") || strings.Contains(f.Message, "redrive-demo-") || strings.Contains(string(f.Stderr), "redrive-demo-") {
+			t.Errorf("job %d, run %d: an address or a path is stored: %q, %q", f.Job, f.Token, f.Message, f.Stderr)
+		}
+	}
+}
+
+// stopper ends a context when something is written.
+type stopper struct {
+	bytes.Buffer
+	when string
+	stop context.CancelFunc
+}
+
+func (s *stopper) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), s.when) {
+		s.stop()
+	}
+	return s.Buffer.Write(p)
+}
+
+func TestInterruptedItKeepsWhatWasTakenIn(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out := &stopper{when: "1 of 3", stop: stop}
+	o := options(t, nil)
+	o.Out = out
+	if err := demo.Run(ctx, o); !errors.Is(err, demo.ErrInterrupted) {
+		t.Fatalf("%v, want ErrInterrupted", err)
+	}
+	if !strings.Contains(out.String(), "Interrupted.") {
+		t.Errorf("the output does not say so: %s", out.String())
+	}
+	counts, err := open(t, o.Path).Counts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all int64
+	for _, c := range counts {
+		if all += c.N; c.State == job.Running && c.N > 0 {
+			t.Errorf("%d jobs of kind %s are running", c.N, c.Kind)
+		}
+	}
+	if all != 150 {
+		t.Errorf("%d jobs are in the file, want 150", all)
+	}
+}
+
+func TestAForeignFileIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	o := options(t, &out)
+	if err := os.WriteFile(o.Path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := demo.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("%v, want a refusal", err)
+	}
+	if data, err := os.ReadFile(o.Path); err != nil || string(data) != "mine" {
+		t.Errorf("the file has become %q, %v", data, err)
+	}
+}
+
+func TestJobsAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{-1, 99, 20_001} {
+		var out bytes.Buffer
+		o := options(t, &out)
+		o.Jobs = n
+		if err := demo.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "must be 100 to 20000") {
+			t.Errorf("%d jobs: %v", n, err)
+		}
+	}
+}
