@@ -42,7 +42,8 @@ type Retention struct {
 	Failures time.Duration
 	// Dead is for dead letters, with their jobs and all failure records, counted
 	// from the death or from what was done last. Pending ones stay for ever, and
-	// so does one whose job lives.
+	// so does one whose job lives. A group goes when it has had no entries for as
+	// long, unless it is ignored.
 	Dead time.Duration
 	// DropPending removes dead letters by their age whatever their status.
 	DropPending bool

@@ -148,7 +148,7 @@ func (w *sweep) sweepDead() {
 		w.emit(store.PurgeEvent(&e.DeadLetter, "retention"))
 	}
 	for fingerprint, g := range w.groups {
-		if g.Entries == 0 && g.LastAt <= until {
+		if g.Entries == 0 && !g.Muted && g.LastAt <= until {
 			delete(w.groups, fingerprint)
 		}
 	}

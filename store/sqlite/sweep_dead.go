@@ -175,8 +175,8 @@ var setDeaths = &query{`INSERT INTO redrive_meta (key, value) VALUES ('deaths', 
 
 var (
 	selEmptyGroups = &query{`SELECT id, fingerprint FROM redrive_groups INDEXED BY redrive_groups_empty
-		WHERE entries = 0 AND last_at <= +? ORDER BY last_at`}
-	delGroup  = &query{`DELETE FROM redrive_groups WHERE id = ? AND entries = 0`}
+		WHERE entries = 0 AND last_at <= +? AND muted = 0 ORDER BY last_at`}
+	delGroup  = &query{`DELETE FROM redrive_groups WHERE id = ? AND entries = 0 AND muted = 0`}
 	delTrends = &query{`DELETE FROM redrive_trends WHERE grp = +?`}
 )
 

@@ -308,13 +308,15 @@ func removalsAreAudited(r *rig) {
 
 // proves: Q6, D6
 func emptyGroupsGo(r *rig) {
-	a := r.die("A")
+	a, c := r.die("A"), r.die("C")
 	r.die("B")
+	r.act(store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: "C|" + kind}, Count: 10})
+	r.ok(r.actOn(store.ActPurge, c))
 	r.ok(r.actOn(store.ActResolve, a))
 	r.clock.Advance(time.Hour)
 	r.sweep(store.Retention{Dead: time.Hour}, 10)
 	groups := r.groups(store.GroupFilter{})
-	same(r, "groups left", []any{len(groups), groups[0].Class}, []any{1, "B"})
+	same(r, "groups left", []any{len(groups), groups[0].Class, groups[1].Class}, []any{2, "B", "C"}) // C is ignored still
 	id := r.die("A") // begins anew
 	g := r.group("A")
 	same(r, "new group", []any{g.N, g.Sample, g.FirstAt}, []any{int64(1), id, r.now()})
