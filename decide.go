@@ -51,7 +51,7 @@ func (c *Client) decide(claim *job.Claim, end *engine.End) job.Outcome {
 	}
 	d := p.Decide(&in)
 	o := outcomeOf(&d)
-	if o.Cause == job.Failed || d.Rule == policy.RuleCancel {
+	if o.Cause == job.Failed || o.Cause == job.Deferred || d.Rule == policy.RuleCancel {
 		o.Failure = c.failureOf(claim, end, &e, &d)
 		o.Failure.UserMessage = userMessage(p, &d)
 	}
@@ -140,6 +140,8 @@ func outcomeOf(d *policy.Decision) job.Outcome {
 			Queue: d.Queue, Priority: int8(d.Priority)}
 	case policy.Snooze:
 		return job.Outcome{Cause: job.Snoozed, To: job.Waiting, Delay: d.Wait, Memo: d.Memo.Append(nil)}
+	case policy.Defer:
+		return job.Outcome{Cause: job.Deferred, To: job.Waiting, Delay: d.Wait, Memo: d.Memo.Append(nil)}
 	case policy.HandBack:
 		return job.Outcome{Cause: job.Interrupted, To: job.Waiting, Memo: d.Memo.Append(nil)}
 	case policy.Cancel:
@@ -218,7 +220,7 @@ func quote(saw, raw, clean string, o *failure.SanitizeOptions) string {
 // userMessage is what the user of the job is told.
 func userMessage(p *policy.Policy, d *policy.Decision) string {
 	info := p.Info(d.Class)
-	if d.Action == policy.Retry {
+	if d.Action == policy.Retry || d.Action == policy.Defer {
 		return info.Retrying
 	}
 	return info.Dead

@@ -123,6 +123,7 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"backoff":         {},
 		"policy":          {"failure", "backoff", "internal/scan"},
 		"job":             {"failure", "internal/scan"},
+		"retry":           {"failure", "backoff", "internal/scan"},
 		"event":           {"job", "failure", "internal/scan"},
 		"store":           {"job", "event", "failure", "internal/scan"},
 		"internal/cron":   {},

@@ -10,6 +10,7 @@ import (
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/retry"
 	"github.com/redrive/redrive/store"
 )
 
@@ -165,6 +166,10 @@ func (c *Client) admitting(h *handler) func(context.Context, *engine.Run) error 
 				return &heldError{a.Hold, a.Rules}
 			}
 		}
+		ctx, ledger := retry.WithJob(ctx, retry.Job{
+			ID: r.Claim.ID.String(), Correlation: r.Claim.Correlation, Deadline: r.Claim.Deadline.Time(), Logger: c.config.Logger,
+		})
+		r.CountSends(ledger.Sends)
 		return h.handle(ctx, r, a)
 	}
 }

@@ -101,6 +101,7 @@ func over(a, b policy.Settings) policy.Settings {
 		Retry:           cmp.Or(a.Retry, b.Retry),
 		MaxRetries:      cmp.Or(a.MaxRetries, b.MaxRetries),
 		MaxTotalRetries: cmp.Or(a.MaxTotalRetries, b.MaxTotalRetries),
+		HandOvers:       cmp.Or(a.HandOvers, b.HandOvers),
 		Backoff:         cmp.Or(a.Backoff, b.Backoff),
 		Count:           cmp.Or(a.Count, b.Count),
 		Hint:            cmp.Or(a.Hint, b.Hint),
@@ -120,6 +121,9 @@ func without(a, b policy.Settings) policy.Settings {
 	}
 	if b.MaxTotalRetries != nil {
 		a.MaxTotalRetries = nil
+	}
+	if b.HandOvers != nil {
+		a.HandOvers = nil
 	}
 	if b.Backoff != nil {
 		a.Backoff = nil

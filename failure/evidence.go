@@ -43,6 +43,7 @@ type Evidence struct {
 	Dependency  string        // by mark: the service that is down
 	Snooze      time.Duration // by mark: not a failure, run again after this
 	Cancel      bool          // by mark: not a failure, do not run again
+	HandOver    time.Duration // by mark: a call gave up and leaves it to the queue to run the job again after this
 	Timeout     bool          // something timed out: a context's deadline, a connection
 	Canceled    bool          // a context was cancelled
 	HTTPStatus  int           // 100 to 599; 0 is unknown
@@ -99,6 +100,8 @@ func (e *Evidence) read(err error) bool {
 	case *classed:
 		err.note(e)
 	case *dependencyDown:
+		err.note(e)
+	case *handOver:
 		err.note(e)
 	case snooze:
 		err.note(e)

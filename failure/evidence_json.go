@@ -27,6 +27,7 @@ type wire struct {
 	Dependency  string          `json:"dependency,omitempty"`
 	Snooze      int64           `json:"snooze_us,omitempty"`
 	Cancel      bool            `json:"cancel,omitempty"`
+	HandOver    int64           `json:"hand_over_us,omitempty"`
 	Timeout     bool            `json:"timeout,omitempty"`
 	Canceled    bool            `json:"canceled,omitempty"`
 	HTTPStatus  int             `json:"http_status,omitempty"`
@@ -45,14 +46,14 @@ type wire struct {
 // MarshalJSON returns the evidence as one JSON object: "v", which is
 // EvidenceVersion, "message", and what else is known, each named like its field
 // in lower case with underscores ("service_code", "exit_code"). Waits are whole
-// microseconds, rounded up ("retry_after_us", "snooze_us"), times are of RFC
+// microseconds, rounded up ("retry_after_us", "snooze_us", "hand_over_us"), times are of RFC
 // 3339, "details" is an object and "stderr" a text. It fails on evidence whose
 // details are not JSON.
 func (e Evidence) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{
 		V: EvidenceVersion, Message: e.Message, Code: e.Code, Class: string(e.Class), Permanent: e.Permanent,
 		RetryAfter: micros(e.RetryAfter), NotBefore: e.NotBefore, Dependency: e.Dependency,
-		Snooze: micros(e.Snooze), Cancel: e.Cancel, Timeout: e.Timeout, Canceled: e.Canceled,
+		Snooze: micros(e.Snooze), Cancel: e.Cancel, HandOver: micros(e.HandOver), Timeout: e.Timeout, Canceled: e.Canceled,
 		HTTPStatus: e.HTTPStatus, GRPC: e.GRPC, SQLState: e.SQLState, Errno: e.Errno, ServiceCode: e.ServiceCode,
 		Types: e.Types, Sent: e.Sent, Exit: e.Exit, Signal: e.Signal, Details: e.Details, Stderr: string(e.Stderr),
 	})
@@ -93,6 +94,7 @@ func (w *wire) validate() error {
 	}
 	bad(w.RetryAfter < 0 || w.RetryAfter > waitMax, "retry_after_us is %d: must be 0 to %d", w.RetryAfter, waitMax)
 	bad(w.Snooze < 0 || w.Snooze > waitMax, "snooze_us is %d: must be 0 to %d", w.Snooze, waitMax)
+	bad(w.HandOver < 0 || w.HandOver > waitMax, "hand_over_us is %d: must be 0 to %d", w.HandOver, waitMax)
 	bad(w.HTTPStatus != 0 && (w.HTTPStatus < statusMin || w.HTTPStatus > statusMax),
 		"http_status is %d: must be %d to %d, or left out", w.HTTPStatus, statusMin, statusMax)
 	bad(w.GRPC != "" && !isGRPC(w.GRPC), "grpc is %q: must be the canonical name of a failure, such as UNAVAILABLE", clip(w.GRPC, CodeMax))
@@ -130,7 +132,8 @@ func (w *wire) evidence() Evidence {
 		Message: Message(w.Message), Code: clip(w.Code, CodeMax), Class: Class(clip(w.Class, CodeMax)),
 		Permanent: w.Permanent, RetryAfter: time.Duration(w.RetryAfter) * time.Microsecond, NotBefore: w.NotBefore,
 		Dependency: clip(w.Dependency, CodeMax), Snooze: time.Duration(w.Snooze) * time.Microsecond, Cancel: w.Cancel,
-		Timeout: w.Timeout, Canceled: w.Canceled, HTTPStatus: w.HTTPStatus, GRPC: w.GRPC, SQLState: w.SQLState,
+		HandOver: time.Duration(w.HandOver) * time.Microsecond,
+		Timeout:  w.Timeout, Canceled: w.Canceled, HTTPStatus: w.HTTPStatus, GRPC: w.GRPC, SQLState: w.SQLState,
 		Errno: w.Errno, ServiceCode: w.ServiceCode, Sent: w.Sent, Exit: w.Exit, Signal: clip(w.Signal, CodeMax),
 		Details: w.Details,
 	}

@@ -15,7 +15,7 @@ type mark interface {
 	note(e *Evidence)
 }
 
-var _ = [...]mark{(*permanent)(nil), (*retryAfter)(nil), (*coded)(nil), (*classed)(nil), (*dependencyDown)(nil), snooze(0), cancel("")}
+var _ = [...]mark{(*permanent)(nil), (*retryAfter)(nil), (*coded)(nil), (*classed)(nil), (*dependencyDown)(nil), (*handOver)(nil), snooze(0), cancel("")}
 
 // wrap is what all marks on another error have in common: its text and the way
 // to it, so that errors.Is and errors.As reach the cause. Marks are pointers:
@@ -118,6 +118,34 @@ func (d *dependencyDown) note(e *Evidence) {
 		e.Dependency = clip(d.key, CodeMax)
 	}
 }
+
+// HandOver marks err as that of a call which has done what waiting in memory could
+// do, and hands its job over to the queue: the job is due again after d, and used
+// up no attempt, as often as the policy allows it; after that err is a failure like
+// any other. The reason goes before the text of err. Of several the longest wait
+// counts. A d below SnoozeMin counts as that.
+func HandOver(d time.Duration, reason string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &handOver{wrap{err}, max(d, SnoozeMin), reason}
+}
+
+type handOver struct {
+	wrap
+	after  time.Duration
+	reason string
+}
+
+// Error returns the reason and the text of what it wraps.
+func (h *handOver) Error() string {
+	if h.reason == "" {
+		return h.error.Error()
+	}
+	return h.reason + ": " + h.error.Error()
+}
+
+func (h *handOver) note(e *Evidence) { e.HandOver = max(e.HandOver, h.after) }
 
 // Snooze returns an error that is no failure: the job asks to run again after d
 // (SnoozeMin at least) and burns no attempt. Of several the longest counts.

@@ -21,6 +21,7 @@ var marks = map[string]func(error) error{
 	"Code":           func(err error) error { return failure.Code("DISK", err, "path", "/tmp") },
 	"WithClass":      func(err error) error { return failure.WithClass("Storage", err) },
 	"DependencyDown": func(err error) error { return failure.DependencyDown("s3", err) },
+	"HandOver":       func(err error) error { return failure.HandOver(time.Minute, "", err) },
 }
 
 func TestMarks_NilStaysNilAndTheCauseIsReached(t *testing.T) {
@@ -57,6 +58,7 @@ func TestF2_MarksAreFoundAnywhereInTheTree(t *testing.T) {
 		"Code":           {Code: "DISK", Details: []byte(`{"path":"/tmp"}`)},
 		"WithClass":      {Class: "Storage"},
 		"DependencyDown": {Dependency: "s3"},
+		"HandOver":       {HandOver: time.Minute},
 	}
 	for shape, in := range shapes {
 		for name, mark := range marks {
@@ -99,6 +101,17 @@ func TestMarks_WaitsAreNeverNegative(t *testing.T) {
 		if got := failure.Of(failure.Snooze(d)).Snooze; got != failure.SnoozeMin {
 			t.Errorf("Snooze(%v) = %v, want %v", d, got, failure.SnoozeMin)
 		}
+	}
+}
+
+func TestHandOver_TheReasonComesFirst(t *testing.T) {
+	t.Parallel()
+	err := failure.HandOver(5*time.Minute, "ocr retries exhausted", failure.HandOver(time.Hour, "", errors.New("broken")))
+	if got := failure.Of(err); got.Message != "ocr retries exhausted: broken" || got.HandOver != time.Hour {
+		t.Errorf("%+v", got)
+	}
+	if got := failure.Of(failure.HandOver(-1, "", errors.New("broken"))).HandOver; got != failure.SnoozeMin {
+		t.Errorf("HandOver(-1) = %v, want %v", got, failure.SnoozeMin)
 	}
 }
 

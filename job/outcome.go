@@ -25,6 +25,7 @@ type Outcome struct {
 
 	Result  []byte   // Completed; at most ResultMax bytes
 	Cost    int64    // of this run, in millionths of a US dollar
+	Sends   int32    // what the calls of this run sent, as far as package retry knows of them
 	Failure *Failure // required for Failed and Held, optional else
 	Reason  Reason   // Dead
 	// Progressed says that the run reported progress, which ends with it.
@@ -53,6 +54,8 @@ func (o *Outcome) Validate() error {
 		return fmt.Errorf("job %d: result of %d bytes: at most %d", o.ID, len(o.Result), ResultMax)
 	case o.Cost < 0 || o.Cost > CostMax:
 		return fmt.Errorf("job %d: cost of %d millionths of a dollar: must be 0 to %d", o.ID, o.Cost, int64(CostMax))
+	case o.Sends < 0:
+		return fmt.Errorf("job %d: %d sends: must not be negative", o.ID, o.Sends)
 	case o.Failure != nil:
 		return o.Failure.validate(o.ID)
 	}
@@ -132,4 +135,5 @@ type Failure struct {
 	Stack       string `json:"-"`
 	Decision    []byte `json:"-"` // what was decided and why, versioned
 	Cost        int64  `json:"cost_microusd,omitempty"`
+	Sends       int32  `json:"sends,omitempty"` // of the run, see Outcome.Sends
 }

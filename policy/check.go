@@ -95,6 +95,9 @@ func (c *checker) settings(path string, s *Settings) {
 	if s.Backoff != nil {
 		c.backoff(path+".backoff", s.Backoff)
 	}
+	if s.HandOvers != nil && (*s.HandOvers < 0 || *s.HandOvers > HandOversMax) {
+		c.add(path+".handovers", "%d: must be 0 to %d", *s.HandOvers, HandOversMax)
+	}
 	if s.Count != nil && *s.Count > Total {
 		c.add(path+".count", "%d: must be class or total", *s.Count)
 	}
@@ -111,6 +114,9 @@ func (c *checker) settings(path string, s *Settings) {
 		c.escalate(path+".escalate", s.Escalate)
 	}
 }
+
+// HandOversMax bounds Settings.HandOvers.
+const HandOversMax = 1000
 
 // givable are the verdicts that a policy can give; the others are facts.
 var givable = []Verdict{Retriable, Throttled, QuotaUsed, DependencyDown, Permanent, Unknown}

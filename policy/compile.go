@@ -41,6 +41,7 @@ type plan struct {
 	backoff      *curve
 	backoffFrom  origin
 	count        Count
+	handOvers    int
 	hint         Hint  // with its defaults
 	maxCost      int64 // noCost is no bound
 	verdict      Verdict
@@ -164,7 +165,7 @@ func (p *Policy) compileKind(kind string) *kindTable {
 // newPlan begins a plan of which nothing is said yet.
 func (p *Policy) newPlan() overlay {
 	return overlay{curves: p.curves, keep: true, longest: p.limits.MaxWait,
-		plan: &plan{retry: true, total: noTotal, maxCost: noCost, hint: Hint{}.withDefaults()}}
+		plan: &plan{retry: true, handOvers: HandOversDefault, total: noTotal, maxCost: noCost, hint: Hint{}.withDefaults()}}
 }
 
 // compilePlan lays the levels over each other, the least specific first.
@@ -258,6 +259,9 @@ func (o overlay) put(s *Settings, level Level, path string) {
 	}
 	if s.MaxTotalRetries != nil {
 		o.plan.total = max(*s.MaxTotalRetries, 0)
+	}
+	if s.HandOvers != nil {
+		o.plan.handOvers = max(*s.HandOvers, 0)
 	}
 	if s.Backoff != nil {
 		o.plan.backoff, o.plan.backoffFrom = o.curve(s.Backoff), from

@@ -62,7 +62,8 @@ var none failure.Evidence
 // failure.Snooze; the stop of the worker; and the policy. After a panic the marks
 // Cancel and Snooze and the stop of the worker do not count.
 //
-// The policy asks in this order: is the class, or the kind, retried at all; is a
+// The policy asks in this order: is the class, or the kind, retried at all; does a
+// call hand the job over, and has it done so less often than it may; is a
 // retry left of those of the class, and of all; does the cost allow it; how long
 // is the wait, and may it be so long; would the next attempt begin below the
 // ceilings on age and attempts and before the job's deadline.
@@ -221,6 +222,7 @@ func (p *Policy) count(d *Decision, in *Input, base *plan) {
 	d.Age, d.AgeMax = in.Age, p.limits.MaxAge
 	d.Deadline = in.Deadline
 	d.Cost = d.Memo.Cost
+	d.HandOvers = int(in.Memo.HandOvers)
 }
 
 // retries notes how many retries a plan has.
@@ -265,12 +267,18 @@ func (p *Policy) over(plan *plan) overlay {
 func (p *Policy) judge(d *Decision, in *Input, plan *plan, final bool) {
 	n := d.ClassFailures
 	if plan.count == Total {
-		n = d.Failures
+		n = d.Failures + d.HandOvers
 	}
 	p.retries(d, plan)
 	d.HintMode = plan.hint.Mode
 	d.TotalMax, d.TotalBound = max(plan.total, 0), plan.total != noTotal
 	d.CostMax, d.CostBound = max(plan.maxCost, 0), plan.maxCost != noCost
+	if in.Evidence != nil && in.Evidence.HandOver > 0 && in.How == ByError {
+		d.HandOversMax = plan.handOvers
+		if plan.retry && d.HandOvers < plan.handOvers && p.handOver(d, in, plan) {
+			return
+		}
+	}
 	switch {
 	case !plan.retry:
 		d.die(RuleNoRetry, ReasonExhausted)
@@ -310,6 +318,33 @@ func (p *Policy) judge(d *Decision, in *Input, plan *plan, final bool) {
 	default:
 		d.again(plan, n, wait, in.Age)
 	}
+}
+
+// handOver leaves the job to the queue for as long as the call asks for, and reports
+// whether it may wait so long.
+func (p *Policy) handOver(d *Decision, in *Input, plan *plan) bool {
+	wait := wholeMicros(in.Evidence.HandOver)
+	switch {
+	case d.CostBound && d.Cost > d.CostMax:
+		return false // what follows knows the rule
+	case plan.hint.Mode == HintFloor && d.Hint > plan.hint.Max && plan.hint.Beyond == BeyondDead:
+		d.die(RuleHint, ReasonHint)
+		return true
+	case plan.hint.Mode == HintFloor:
+		wait = max(wait, d.Hint)
+	}
+	switch {
+	case in.Age >= p.limits.MaxAge-wait:
+		d.die(RuleTooOld, ReasonExhausted)
+	case in.Deadline != 0 && wait >= in.Deadline:
+		d.die(RuleDeadline, ReasonDeadline)
+	default:
+		d.Wait = wait
+		d.Memo.HandOvers++
+		d.HandOvers = int(d.Memo.HandOvers)
+		d.end(Defer, RuleHandOver)
+	}
+	return true
 }
 
 // again gives the job its next attempt.

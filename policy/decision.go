@@ -18,9 +18,10 @@ const (
 	Snooze                 // run again after Wait; the handler asked for it
 	HandBack               // run again at once; the worker stopped
 	Cancel                 // neither done nor failed, and over
+	Defer                  // run again after Wait; a call handed the job over
 )
 
-var actionNames = [...]string{"complete", "retry", "dead", "snooze", "hand_back", "cancel"}
+var actionNames = [...]string{"complete", "retry", "dead", "snooze", "hand_back", "cancel", "defer"}
 
 // String returns the action's word.
 func (a Action) String() string {
@@ -54,6 +55,7 @@ const (
 	RuleCancelAsked    = "stopped.cancel"
 	RuleShutdown       = "stopped.shutdown"
 	RuleExitCode       = "schedule.permanent_exit_codes"
+	RuleHandOver       = "mark.hand_over"
 	RuleSchedule       = "schedule"           // a retry is left
 	RuleExhausted      = "schedule.exhausted" // max_retries
 	RuleEnded          = "schedule.ended"     // the list of waits is at its end
@@ -98,7 +100,7 @@ type Decision struct {
 	Reason   string        // of Die
 	N        int           // of Retry: the number of the coming retry, from 1, as Count counts
 	Of       int           // how many retries there are
-	Wait     time.Duration // of Retry and Snooze
+	Wait     time.Duration // of Retry, Snooze and Defer
 	Queue    string        // of Retry: the next attempt runs there; "" keeps
 	Priority int           // likewise; 0 keeps
 
@@ -122,6 +124,8 @@ type Decision struct {
 
 	ClassFailures int           // of the class in this life, this one included
 	Failures      int           // of all classes: the attempts of this life, this one included
+	HandOvers     int           // of this life, one of Defer included
+	HandOversMax  int           // how many there may be
 	TotalMax      int           // retries over all classes; 0 with no TotalBound
 	TotalBound    bool          // there is such a bound
 	AttemptsMax   int           // ceiling

@@ -26,6 +26,9 @@ func (r *Record) reason() string {
 		return "the handler succeeded"
 	case RuleSnooze:
 		return fmt.Sprintf("the handler asked to run again in %s; no attempt burned", rounded(r.Wait))
+	case RuleHandOver:
+		return fmt.Sprintf("a call has run out of retries and handed the job over: it runs again in %s, %d of %d times; no attempt burned",
+			rounded(r.Wait), r.HandOvers, *orZero(r.HandOversMax))
 	case RuleCancel:
 		return "the handler cancelled the job"
 	case RulePermanent:
@@ -219,7 +222,7 @@ func (r *Record) formula() string {
 // number is n of the formula.
 func (r *Record) number() int {
 	if r.Count == "total" {
-		return r.Failures
+		return r.Failures + r.HandOvers
 	}
 	return r.ClassFailures
 }
@@ -268,7 +271,14 @@ func (r *Record) counters() string {
 	if r.Failures == 0 {
 		return ""
 	}
-	return fmt.Sprintf("failure %d of this life, %d of class %s", r.Failures, r.ClassFailures, r.Class)
+	if r.Rule == RuleHandOver {
+		return fmt.Sprintf("hand-over %d of this life", r.HandOvers)
+	}
+	s := fmt.Sprintf("failure %d of this life, %d of class %s", r.Failures, r.ClassFailures, r.Class)
+	if r.HandOvers > 0 {
+		s += fmt.Sprintf(", after %d hand-overs", r.HandOvers)
+	}
+	return s
 }
 
 func (r *Record) limits() string {
@@ -280,6 +290,9 @@ func (r *Record) limits() string {
 		counted = "of all classes"
 	}
 	parts := []string{fmt.Sprintf("%d retries %s%s", r.Of, counted, from(r.RetriesFrom))}
+	if r.HandOversMax != nil {
+		parts = append(parts, fmt.Sprintf("%d hand-overs", *r.HandOversMax))
+	}
 	if r.TotalMax != nil {
 		parts = append(parts, fmt.Sprintf("%d over all classes", *r.TotalMax))
 	}

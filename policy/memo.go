@@ -11,8 +11,12 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// memoVersion is the format of an encoded memo. Version 1 was JSON.
-const memoVersion = 2
+// memoVersion is the format of an encoded memo, and memoHanded that of one with
+// hand-overs. Version 1 was JSON.
+const (
+	memoVersion = 2
+	memoHanded  = 3
+)
 
 // memoClasses bounds the classes that a memo counts by name; failures of other
 // classes are counted together.
@@ -33,6 +37,8 @@ type Memo struct {
 	Cost int64
 	// FirstAge is the age of the life at its first failure.
 	FirstAge time.Duration
+	// HandOvers is how often calls of this life have handed the job over.
+	HandOvers uint32
 }
 
 type classCount struct {
@@ -83,10 +89,14 @@ func plusOne(n uint32) uint32 { return min(n, math.MaxInt32-1) + 1 }
 // Append writes the memo after dst, as ParseMemo reads it: about 25 bytes. The
 // zero value is nothing.
 func (m *Memo) Append(dst []byte) []byte {
-	if m.failures == 0 && m.Cost == 0 && m.known == 0 && m.other == 0 && m.Previous == 0 && m.FirstAge == 0 {
+	if m.failures == 0 && m.Cost == 0 && m.known == 0 && m.other == 0 && m.Previous == 0 && m.FirstAge == 0 && m.HandOvers == 0 {
 		return dst
 	}
-	dst = append(dst, memoVersion)
+	if m.HandOvers > 0 {
+		dst = binary.AppendVarint(append(dst, memoHanded), int64(m.HandOvers))
+	} else {
+		dst = append(dst, memoVersion)
+	}
 	for _, v := range [...]int64{int64(m.failures), int64(m.other), m.Previous.Microseconds(), m.FirstAge.Microseconds(), m.Cost} {
 		dst = binary.AppendVarint(dst, v)
 	}
@@ -107,11 +117,14 @@ func ParseMemo(b []byte) Memo {
 		return Memo{}
 	case b[0] == '{':
 		return parseMemo1(b)
-	case b[0] != memoVersion:
+	case b[0] != memoVersion && b[0] != memoHanded:
 		return Memo{}
 	}
 	r := memoReader{b: b[1:]}
 	var m Memo
+	if b[0] == memoHanded {
+		m.HandOvers = r.count()
+	}
 	m.failures, m.other = r.count(), r.count()
 	m.Previous, m.FirstAge = r.micros(), r.micros()
 	m.Cost = r.varint()

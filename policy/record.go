@@ -54,6 +54,8 @@ type Record struct {
 	RetriesFrom   Level  `json:"retries_from,omitempty"`
 	ClassFailures int    `json:"class_failures,omitempty"`
 	Failures      int    `json:"failures,omitempty"`
+	HandOvers     int    `json:"handovers,omitempty"` // of this life
+	HandOversMax  *int   `json:"max_handovers,omitempty"`
 	TotalMax      *int   `json:"max_total_retries,omitempty"`
 	AttemptsMax   int    `json:"max_attempts,omitempty"`
 	Age           int64  `json:"age_us,omitempty"`
@@ -231,6 +233,8 @@ func (w *recordWriter) counters(d *Decision) {
 	w.word(`,"retries_from":"`, string(d.RetriesFrom))
 	w.number(`,"class_failures":`, int64(d.ClassFailures))
 	w.number(`,"failures":`, int64(d.Failures))
+	w.number(`,"handovers":`, int64(d.HandOvers))
+	w.bound(`,"max_handovers":`, int64(d.HandOversMax), d.HandOversMax > 0 || d.Action == Defer)
 	w.bound(`,"max_total_retries":`, int64(d.TotalMax), d.TotalBound)
 	w.number(`,"max_attempts":`, int64(d.AttemptsMax))
 	w.number(`,"age_us":`, d.Age.Microseconds())

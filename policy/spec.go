@@ -55,8 +55,12 @@ type Settings struct {
 	// MaxTotalRetries bounds the retries of one life over all classes.
 	MaxTotalRetries *int
 	Backoff         *backoff.Backoff
+	// HandOvers is how often in one life a call may hand its job over to the queue, see
+	// failure.HandOver, without using up an attempt; default HandOversDefault. A further
+	// one is a failure like any other.
+	HandOvers *int `json:",omitempty"`
 	// Count says what is compared with MaxRetries and is n in the formula: the
-	// failures of the class in this life, or all of them.
+	// failures of the class in this life, or all of them, hand-overs included.
 	Count *Count
 	// Hint says what a wait that the other side asks for means.
 	Hint *Hint
@@ -69,6 +73,9 @@ type Settings struct {
 	// Escalate moves the next attempts (R6).
 	Escalate *Escalation
 }
+
+// HandOversDefault is how often a job is handed over where no policy says it.
+const HandOversDefault = 3
 
 // Count is what is counted against MaxRetries.
 type Count uint8

@@ -60,6 +60,7 @@ type End struct {
 	Stopped    error
 	Result     []byte
 	Cost       int64 // millionths of a US dollar
+	Sends      int32 // of the run's calls
 	Stderr     []byte
 	Progressed bool
 }
@@ -101,7 +102,7 @@ func (e *Engine) decide(t *Task, end *End) (err error) {
 func (e *Engine) complete(t *Task, end *End) {
 	o, c := &t.Outcome, t.Claim
 	o.ID, o.Token = c.ID, c.Token
-	o.Cost, o.Progressed = end.Cost, end.Progressed
+	o.Cost, o.Sends, o.Progressed = end.Cost, end.Sends, end.Progressed
 	if o.To == job.Completed {
 		o.Result = end.Result
 	}
@@ -111,7 +112,7 @@ func (e *Engine) complete(t *Task, end *End) {
 	}
 	f.Job, f.Token, f.Life, f.Attempt = c.ID, c.Token, c.Life, c.Attempt()
 	f.StartedAt = c.ClaimedAt.Add(t.waited)
-	f.Holder, f.Correlation, f.Cost = e.cfg.Holder, c.Correlation, end.Cost
+	f.Holder, f.Correlation, f.Cost, f.Sends = e.cfg.Holder, c.Correlation, end.Cost, end.Sends
 	if f.How == "" {
 		f.How = end.How
 	}

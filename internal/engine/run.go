@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -41,6 +42,7 @@ type Run struct {
 	progressed bool
 	result     []byte
 	cost       int64
+	sends      func() int
 	inTx       bool
 	group      *proc.Group
 	dir        *tempdir.Dir
@@ -84,6 +86,21 @@ func (r *Run) AddCost(microUSD int64) {
 	if !r.closed {
 		r.cost = max(0, min(r.cost+min(microUSD, job.CostMax), job.CostMax))
 	}
+}
+
+// CountSends tells the run where the sends of its calls are counted.
+func (r *Run) CountSends(sends func() int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sends = sends
+}
+
+// sent is how many sends there were so far.
+func (r *Run) sent() int32 {
+	if r.sends == nil {
+		return 0
+	}
+	return int32(min(max(r.sends(), 0), math.MaxInt32))
 }
 
 // TempDir returns the run's own directory, which is made at the first call and
@@ -130,7 +147,7 @@ func (r *Run) Success() job.Outcome {
 	defer r.mu.Unlock()
 	return job.Outcome{
 		ID: r.Claim.ID, Token: r.Claim.Token, Cause: job.Succeeded, To: job.Completed,
-		Result: r.result, Cost: r.cost, Progressed: r.progressed,
+		Result: r.result, Cost: r.cost, Sends: r.sent(), Progressed: r.progressed,
 	}
 }
 
@@ -192,7 +209,7 @@ func (r *Run) gather(end *End) {
 		}
 		end.Stderr = r.group.Stderr()
 	}
-	end.Result, end.Cost, end.Progressed = r.result, r.cost, r.progressed
+	end.Result, end.Cost, end.Sends, end.Progressed = r.result, r.cost, r.sent(), r.progressed
 	end.Stopped = context.Cause(&r.ctx)
 	if end.Err == nil && r.inTx {
 		end.Err = errNotCommitted

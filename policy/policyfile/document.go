@@ -141,6 +141,7 @@ func settingsItems(s *policy.Settings) []item {
 		optional(s.Retry, func(b bool) item { return boolean("retry", b) }),
 		optional(s.MaxRetries, retries("max_retries")),
 		optional(s.MaxTotalRetries, retries("max_total_retries")),
+		optional(s.HandOvers, retries("handovers")),
 		wait,
 		optional(s.Count, func(c policy.Count) item { return word("count", countWords[slices.Index(counts, c)]) }),
 		optional(s.Hint, func(h policy.Hint) item { return hintItem(&h) }),

@@ -62,6 +62,7 @@ func mergeSettings(over, under policy.Settings) policy.Settings {
 		Retry:           cmp.Or(over.Retry, under.Retry),
 		MaxRetries:      cmp.Or(over.MaxRetries, under.MaxRetries),
 		MaxTotalRetries: cmp.Or(over.MaxTotalRetries, under.MaxTotalRetries),
+		HandOvers:       cmp.Or(over.HandOvers, under.HandOvers),
 		Backoff:         cmp.Or(over.Backoff, under.Backoff),
 		Count:           cmp.Or(over.Count, under.Count),
 		Hint:            cmp.Or(over.Hint, under.Hint),

@@ -19,6 +19,9 @@ func (r *reader) settings(v value, s *policy.Settings) []field {
 		{"max_retries", pointer(&s.MaxRetries, r.retries)},
 		{"max_attempts", func(attempts value) { r.attempts(attempts, v, &s.MaxRetries) }},
 		{"max_total_retries", pointer(&s.MaxTotalRetries, r.retries)},
+		{"handovers", pointer(&s.HandOvers, func(into *int) func(value) {
+			return r.Integer(into, 0, policy.HandOversMax, "")
+		})},
 		{"backoff", pointer(&s.Backoff, r.backoff)},
 		{"count", pointer(&s.Count, r.count)},
 		{"hint", pointer(&s.Hint, r.hint)},

@@ -1,0 +1,129 @@
+package policy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/policy"
+)
+
+// handedOver is the end of a run whose call has handed the job over.
+func handedOver(memo policy.Memo, after time.Duration) *policy.Input {
+	return &policy.Input{
+		Kind: "document", How: policy.ByError, U: 0.5, Memo: memo, Age: time.Minute, Now: time.Unix(1e9, 0),
+		Evidence: &failure.Evidence{Message: "ocr retries exhausted: 503", HTTPStatus: 503, HandOver: after},
+	}
+}
+
+func withHandOvers(t *testing.T, n int, change func(*policy.Spec)) *policy.Policy {
+	t.Helper()
+	s := policy.Spec{Name: "t", Default: policy.Settings{HandOvers: &n}}
+	if change != nil {
+		change(&s)
+	}
+	p, err := policy.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A hand-over burns nothing, as often as the policy says; the next is a failure.
+//
+// part of: L3
+func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		p    *policy.Policy
+		most int
+	}{"default": {policy.Default(), 3}, "two": {withHandOvers(t, 2, nil), 2}, "none": {withHandOvers(t, 0, nil), 0}} {
+		var memo policy.Memo
+		for n := 1; n <= c.most; n++ {
+			d := c.p.Decide(handedOver(memo, 300*time.Second))
+			if d.Action != policy.Defer || d.Rule != policy.RuleHandOver || d.Wait != 300*time.Second || d.HandOvers != n {
+				t.Fatalf("%s, hand-over %d: %+v", name, n, d)
+			}
+			if text := d.Explain(); !strings.Contains(text, "no attempt burned") || !strings.Contains(text, "5m") {
+				t.Errorf("%s: explained as\n%s", name, text)
+			}
+			memo = policy.ParseMemo(d.Memo.Append(nil))
+			if memo.HandOvers != uint32(n) || memo.Failures() != 0 {
+				t.Fatalf("%s: the memo counts %d hand-overs and %d failures", name, memo.HandOvers, memo.Failures())
+			}
+		}
+		d := c.p.Decide(handedOver(memo, 300*time.Second))
+		if d.Action != policy.Retry || d.N != 1 || d.ClassFailures != 1 {
+			t.Errorf("%s: one more is %v, retry %d, want an ordinary failed attempt", name, d.Action, d.N)
+		}
+	}
+}
+
+// What a run is otherwise told goes before a hand-over, and so do the borders of
+// the job.
+func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
+	t.Parallel()
+	p := policy.Default()
+	for name, c := range map[string]struct {
+		change func(*policy.Input)
+		action policy.Action
+		rule   string
+	}{
+		"permanent":   {func(in *policy.Input) { in.Evidence.Permanent = true }, policy.Die, policy.RulePermanent},
+		"cancel":      {func(in *policy.Input) { in.Evidence.Cancel = true }, policy.Cancel, policy.RuleCancel},
+		"a person":    {func(in *policy.Input) { in.Stop = policy.CancelAsked }, policy.Cancel, policy.RuleCancelAsked},
+		"snooze":      {func(in *policy.Input) { in.Evidence.Snooze = time.Hour }, policy.Snooze, policy.RuleSnooze},
+		"shutdown":    {func(in *policy.Input) { in.Stop = policy.Shutdown }, policy.HandBack, policy.RuleShutdown},
+		"a panic":     {func(in *policy.Input) { in.How = policy.ByPanic }, policy.Retry, policy.RuleSchedule},
+		"time limit":  {func(in *policy.Input) { in.How, in.Stop = policy.ByTimeout, policy.TimeLimit }, policy.Retry, policy.RuleSchedule},
+		"deadline":    {func(in *policy.Input) { in.Deadline = 300 * time.Second }, policy.Die, policy.RuleDeadline},
+		"age":         {func(in *policy.Input) { in.Age = policy.AgeDefault }, policy.Die, policy.RuleTooOld},
+		"long hint":   {func(in *policy.Input) { in.Evidence.RetryAfter = 25 * time.Hour }, policy.Die, policy.RuleHint},
+		"hint":        {func(in *policy.Input) { in.Evidence.RetryAfter = time.Hour }, policy.Defer, policy.RuleHandOver},
+		"no verdict":  {func(in *policy.Input) { in.Evidence.HTTPStatus = 0 }, policy.Defer, policy.RuleHandOver},
+		"another one": {func(in *policy.Input) { in.Evidence.HTTPStatus = 404 }, policy.Defer, policy.RuleHandOver},
+	} {
+		in := handedOver(policy.Memo{}, 300*time.Second)
+		c.change(in)
+		in.Class = p.Classify(in.Evidence, in.Kind)
+		d := p.Decide(in)
+		if d.Action != c.action || d.Rule != c.rule {
+			t.Errorf("%s: %v by %s, want %v by %s", name, d.Action, d.Rule, c.action, c.rule)
+		}
+		if d.Action == policy.Defer && d.Wait < max(300*time.Second, in.Evidence.RetryAfter) {
+			t.Errorf("%s: waits %v", name, d.Wait)
+		}
+	}
+}
+
+// With count: total, the job's retries include its hand-overs.
+//
+// part of: P3
+func TestP3_TotalCountsHandOvers(t *testing.T) {
+	t.Parallel()
+	three, total := 3, policy.Total
+	p := withHandOvers(t, 3, func(s *policy.Spec) { s.Default.MaxRetries, s.Default.Count = &three, &total })
+	var memo policy.Memo
+	for range 3 {
+		d := p.Decide(handedOver(memo, time.Minute))
+		if d.Action != policy.Defer {
+			t.Fatalf("%v", d.Action)
+		}
+		memo = d.Memo
+	}
+	if d := p.Decide(handedOver(memo, time.Minute)); d.Action != policy.Die || d.Rule != policy.RuleExhausted {
+		t.Errorf("after three hand-overs: %v by %s, want dead", d.Action, d.Rule)
+	}
+}
+
+func TestHandOver_ALimitOutOfBoundsIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{-1, policy.HandOversMax + 1} {
+		_, err := policy.New(policy.Spec{Name: "t", Default: policy.Settings{HandOvers: &n}})
+		if !strings.Contains(fmt.Sprint(err), "default.handovers") {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}

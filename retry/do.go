@@ -1,0 +1,425 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+)
+
+// Do calls op until it succeeds, and returns its value, or an *Error and the zero
+// value. Each attempt has a context of its own; From tells op about its call.
+//
+// The context of the caller ends a call at once, also while it waits, and nothing
+// else counts as a cancellation: an error that looks like one is a failure of op.
+// A call within another one of the same dependency is made once, and its error is
+// returned as it is; the outer call retries.
+func Do[T any](ctx context.Context, p *Policy, op func(context.Context) (T, error)) (T, error) {
+	v, r := do(ctx, p, op)
+	if r == nil {
+		return v, nil
+	}
+	return v, r.result(ctx)
+}
+
+// DoErr is Do for an operation without a value.
+func DoErr(ctx context.Context, p *Policy, op func(context.Context) error) error {
+	_, err := Do(ctx, p, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) })
+	return err
+}
+
+// DoOr is Do with a fallback, which is called instead of returning an *Error, and
+// decides what to return: another value, or the error, which then hands the job over
+// as after Do. It is not called when the caller's context has ended.
+func DoOr[T any](ctx context.Context, p *Policy, op func(context.Context) (T, error), fallback func(context.Context, error) (T, error)) (T, error) {
+	v, r := do(ctx, p, op)
+	if r == nil {
+		return v, nil
+	}
+	e := r.seal()
+	if e.Reason == Cancelled || ctx.Err() != nil {
+		return v, r.result(ctx)
+	}
+	v, err := fallback(ctx, e)
+	r.tell(ctx, errors.Is(err, error(e)))
+	return v, err
+}
+
+// do returns a value, or the run that has ended without one.
+func do[T any](ctx context.Context, p *Policy, op func(context.Context) (T, error)) (T, *run) {
+	if !p.fast || ctx.Err() != nil || frameOf(ctx) != nil {
+		return loop(ctx, newRun(ctx, p), op)
+	}
+	// Nothing is known or kept before there is a failure, so that a success costs next
+	// to nothing.
+	var began time.Time
+	if _, limited := ctx.Deadline(); limited {
+		began = p.o.Clock.Now()
+	}
+	v, err := op(ctx)
+	if err == nil {
+		p.counters.first.Add(1)
+		return v, nil
+	}
+	r := failedRun(p, began)
+	if r.again(ctx, err, false) {
+		return loop(ctx, r, op)
+	}
+	var zero T
+	return zero, r
+}
+
+func loop[T any](ctx context.Context, r *run, op func(context.Context) (T, error)) (T, *run) {
+	for r.begin(ctx) {
+		v, err, limited := attempt(ctx, r, op)
+		if err == nil {
+			r.succeeded(ctx)
+			return v, nil
+		}
+		if !r.again(ctx, err, limited) {
+			break
+		}
+	}
+	var zero T
+	return zero, r
+}
+
+// attempt calls op once; limited says that its time limit has ended it.
+func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, error)) (v T, err error, limited bool) { //nolint:revive,staticcheck // limited tells about the error
+	inner := r.frame(ctx)
+	if limit := r.p.o.AttemptTimeout; limit > 0 {
+		with, cancel := context.WithTimeoutCause(inner, limit, errLimit)
+		defer cancel()
+		if send := r.p.o.Hooks.Send; send != nil {
+			send(with, From(with))
+		}
+		v, err = op(with)
+		return v, err, err != nil && context.Cause(with) == errLimit //nolint:errorlint // ours, by identity
+	}
+	if send := r.p.o.Hooks.Send; send != nil {
+		send(inner, From(inner))
+	}
+	v, err = op(inner)
+	return v, err, false
+}
+
+// errLimit is the cause with which attempts end at their limit.
+var errLimit error = &limitError{}
+
+type limitError struct{}
+
+func (*limitError) Error() string        { return "the attempt has reached its time limit" }
+func (*limitError) Is(target error) bool { return target == context.DeadlineExceeded }
+func (*limitError) Timeout() bool        { return true }
+
+// run is one call under way.
+type run struct {
+	p      *Policy
+	up     *frame // that of the caller's context
+	ledger *Ledger
+	key    string
+	number [2]uint64
+	once   bool // a call around this one retries
+	timed  bool // there is a limit, or something was slept: the clock is read
+
+	n        int       // attempts begun
+	start    time.Time // of the call; zero is unknown
+	began    time.Time // of the attempt; zero is unknown
+	failedAt time.Time // first
+	shortest time.Duration
+	previous time.Duration // drawn
+	sends    int
+	resent   int
+	current  *frame
+	first    frame
+	*trouble // nil before the first failure
+}
+
+// trouble is what a run needs once it has failed.
+type trouble struct {
+	err    Error
+	frames [3]frame
+	status int
+	same   error // whose class is known
+	retry  bool
+	told   bool // by a call within
+}
+
+// newRun begins a call of which more has to be known than its result.
+func newRun(ctx context.Context, p *Policy) *run {
+	r := &run{p: p, up: frameOf(ctx), number: number()}
+	if r.up != nil {
+		r.ledger, r.key = r.up.ledger, r.up.outerKey()
+		r.once = r.up.within(p.o.Dependency)
+	}
+	if r.ledger != nil {
+		r.ledger.calls.Add(1)
+		if r.once {
+			r.ledger.suppressed.Add(1)
+		}
+	}
+	_, limited := ctx.Deadline()
+	r.timed = limited || p.o.MaxElapsed > 0 || r.ledger != nil && !r.ledger.job.Deadline.IsZero()
+	if r.timed {
+		r.start = p.o.Clock.Now()
+	}
+	return r
+}
+
+// failedRun begins where an attempt without a frame has failed.
+func failedRun(p *Policy, began time.Time) *run {
+	both := &struct {
+		run
+		trouble
+	}{}
+	r := &both.run
+	r.p, r.n, r.trouble = p, 1, &both.trouble
+	r.start, r.began, r.timed = began, began, !began.IsZero()
+	return r
+}
+
+// begin reports whether the next attempt may be made.
+func (r *run) begin(ctx context.Context) bool {
+	if err := ctx.Err(); err != nil {
+		r.ends(ctx, err)
+		return false
+	}
+	if r.timed {
+		r.began = r.p.o.Clock.Now()
+		if r.n == 0 && r.p.o.MinUseful > 0 && r.left(ctx) < r.p.o.MinUseful {
+			r.fail(OutOfTime, context.DeadlineExceeded)
+			return false
+		}
+	}
+	r.n++
+	return true
+}
+
+// frame returns the context of the attempt that has begun.
+func (r *run) frame(ctx context.Context) *frame {
+	f := &r.first
+	switch {
+	case r.n == 1:
+	case r.n-2 < len(r.frames):
+		f = &r.frames[r.n-2]
+	default:
+		f = &frame{}
+	}
+	f.Context, f.up, f.ledger, f.policy, f.key, f.number, f.attempt = ctx, r.up, r.ledger, r.p, r.key, r.number, r.n
+	if r.trouble != nil {
+		f.last = r.err.Last
+	}
+	r.current = f
+	if r.n > 1 && r.ledger != nil {
+		r.ledger.resends.Add(1)
+	}
+	return f
+}
+
+// outerKey returns the key that WithKey gave to what is called under f.
+func (f *frame) outerKey() string {
+	for ; f != nil && f.policy == nil; f = f.up {
+		if f.key != "" {
+			return f.key
+		}
+	}
+	return ""
+}
+
+// sent counts what the attempt has sent. Where nobody has counted it was one.
+func (r *run) sent() {
+	if r.current == nil {
+		r.sends++
+		return
+	}
+	n := r.current.physical.Load()
+	if n == 0 {
+		n = 1
+		if r.ledger != nil {
+			r.ledger.sends.Add(1)
+		}
+		r.up.note(1)
+	}
+	r.sends += int(n)
+	r.current = nil
+}
+
+// succeeded tells of a success that was not the plain one.
+func (r *run) succeeded(ctx context.Context) {
+	r.sent()
+	c := r.p.counters
+	c.calls.Add(1)
+	c.sends.Add(int64(r.sends))
+	if r.once {
+		c.suppressed.Add(1)
+	}
+	if r.trouble == nil {
+		if hook := r.p.o.Hooks.End; hook != nil {
+			hook(ctx, &Event{Kind: Succeeded, Operation: r.p.o.Operation, MaxRetries: r.p.retries, Sends: r.sends})
+		}
+		return
+	}
+	c.recovered.Add(1)
+	r.added()
+	r.say(ctx, Recovered, 0, r.p.o.Hooks.End)
+}
+
+// again notes a failure, and waits if there is to be another attempt.
+func (r *run) again(ctx context.Context, err error, limited bool) bool {
+	r.sent()
+	if r.trouble == nil {
+		r.trouble = &trouble{}
+	}
+	e := &r.err
+	e.Last, e.Sends = err, r.sends
+	took := r.took()
+	wait, again := r.judge(ctx, err, limited)
+	e.tried(Attempt{Err: err, Class: e.Class.Class, Took: took, Wait: wait})
+	if !again {
+		return false
+	}
+	if r.failedAt.IsZero() && wait > 0 {
+		r.failedAt = r.p.o.Clock.Now()
+	}
+	r.say(ctx, Retrying, wait, r.p.o.Hooks.Retry)
+	if wait > 0 {
+		if err := r.p.o.Clock.Sleep(ctx, wait); err != nil {
+			r.ends(ctx, err)
+			return false
+		}
+		e.Waited += wait
+	}
+	return true
+}
+
+// took returns how long the attempt took; 0 is unknown.
+func (r *run) took() time.Duration {
+	if r.began.IsZero() {
+		return 0
+	}
+	took := max(r.p.o.Clock.Now().Sub(r.began), 1)
+	if r.shortest == 0 || took < r.shortest {
+		r.shortest = took
+	}
+	r.began = time.Time{}
+	return took
+}
+
+// ends notes that the caller's context has ended.
+func (r *run) ends(ctx context.Context, err error) {
+	if r.trouble == nil {
+		r.trouble = &trouble{}
+	}
+	e := &r.err
+	e.ended = context.Cause(ctx)
+	if e.ended == nil { // a context that is not one of package context
+		e.ended = err
+	}
+	if e.Last == nil {
+		e.Last = e.ended
+	}
+	e.Reason = Cancelled
+	if errors.Is(err, context.DeadlineExceeded) {
+		e.Reason = OutOfTime
+	}
+}
+
+// fail ends the call; a nil error leaves the last one.
+func (r *run) fail(why Reason, err error) {
+	if r.trouble == nil {
+		r.trouble = &trouble{}
+	}
+	r.err.Reason = why
+	if err != nil {
+		r.err.Last = err
+	}
+}
+
+// seal makes the error of a call that has ended.
+func (r *run) seal() *Error {
+	e := &r.err
+	if e.cause != nil {
+		return e
+	}
+	e.Operation, e.Sends, e.cause = r.p.o.Operation, r.sends, e.Last
+	if r.once && e.Reason != Cancelled {
+		e.Reason = Suppressed
+		return e
+	}
+	transient := e.Reason == Exhausted || e.Reason == OutOfTime || e.Reason == LongHint
+	switch {
+	case !transient || e.ended != nil || r.told:
+	case e.Hint > r.p.o.HandOverCap:
+		e.cause = failure.RetryAfter(e.Hint, e.Last) // longer than a queue waits by itself: for the job's policy
+	case r.ledger != nil && r.p.o.HandOver > 0:
+		e.HandOver = r.handOver()
+		e.cause = failure.HandOver(e.HandOver, "", e.Last)
+	}
+	return e
+}
+
+// handOver returns when the job is due again.
+func (r *run) handOver() time.Duration {
+	o := &r.p.o
+	after := o.HandOver + time.Duration(float64(max(o.HandOverJitter, 0))*o.Rand())
+	if r.err.Hint > o.HandOver {
+		after = max(after, r.err.Hint+hintJitter(r.err.Hint, o.Rand()))
+	}
+	return after.Truncate(time.Microsecond)
+}
+
+// result returns the error of the call, and tells of it.
+func (r *run) result(ctx context.Context) error {
+	e := r.seal()
+	r.tell(ctx, true)
+	if e.Reason == Suppressed {
+		return e.Last
+	}
+	return e
+}
+
+// tell counts and logs the end of a call; leaves says that its error goes on to
+// the caller.
+func (r *run) tell(ctx context.Context, leaves bool) {
+	e, c := &r.err, r.p.counters
+	c.calls.Add(1)
+	c.sends.Add(int64(r.sends))
+	kind := GaveUp
+	switch {
+	case e.Reason == Suppressed:
+		c.suppressed.Add(1)
+		r.told = true // the call around this one will
+		r.say(ctx, GaveUp, 0, r.p.o.Hooks.End)
+		return
+	case e.Reason == Cancelled:
+		c.cancelled.Add(1)
+		kind = Ended
+	case e.Reason == Permanent:
+		c.failedFast.Add(1)
+		kind = FailedFast
+	case e.HandOver > 0 && leaves:
+		c.handedOver.Add(1)
+		kind = Rescheduled
+	default:
+		c.exhausted.Add(1)
+	}
+	r.added()
+	delay := time.Duration(0)
+	if kind == Rescheduled {
+		delay = e.HandOver
+	}
+	r.say(ctx, kind, delay, r.p.o.Hooks.End)
+}
+
+// added counts the time since the first failure.
+func (r *run) added() {
+	if r.n < 2 {
+		return
+	}
+	var d time.Duration
+	if !r.failedAt.IsZero() {
+		d = r.p.o.Clock.Now().Sub(r.failedAt)
+	}
+	r.p.counters.retried(d)
+}

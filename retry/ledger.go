@@ -1,0 +1,66 @@
+package retry
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// ResendsDefault is how often the calls of one run of a job may send again, all
+// together.
+const ResendsDefault = 50
+
+// Job is what the context of a job tells the calls in it.
+type Job struct {
+	ID          string
+	Correlation string
+	Deadline    time.Time // for the job to begin; zero is none
+	// Resends bounds what the calls of the run send beyond their first sends, those
+	// of SDKs that were counted included; 0 is ResendsDefault.
+	Resends int
+	Logger  *slog.Logger // of calls whose policy has none
+}
+
+// Ledger is the account of one run of a job, which all calls in it share. Its
+// methods are safe for concurrent use.
+type Ledger struct {
+	job        Job
+	sends      atomic.Int64
+	calls      atomic.Int64
+	resends    atomic.Int64
+	suppressed atomic.Int64
+}
+
+// WithJob returns a context for one run of a job, and the account of it. Calls
+// under it hand the job over when they run out of retries. The engine does this for
+// every handler; other queues can, too, if they heed failure.HandOver.
+func WithJob(ctx context.Context, j Job) (context.Context, *Ledger) {
+	if j.Resends <= 0 {
+		j.Resends = ResendsDefault
+	}
+	of := &struct {
+		frame
+		Ledger
+	}{}
+	of.Ledger.job = j
+	of.frame.Context, of.frame.ledger = ctx, &of.Ledger
+	return &of.frame, &of.Ledger
+}
+
+// Sends returns what was sent so far: what transports counted, and one for each
+// attempt in which none did.
+func (l *Ledger) Sends() int { return int(l.sends.Load()) }
+
+// Resends returns what was sent beyond the first sends of calls: their retries, and
+// what was counted twice and more in one attempt.
+func (l *Ledger) Resends() int { return int(l.resends.Load()) }
+
+// Calls returns the number of calls.
+func (l *Ledger) Calls() int { return int(l.calls.Load()) }
+
+// Suppressed returns how many calls ran once because a call around them retries.
+func (l *Ledger) Suppressed() int { return int(l.suppressed.Load()) }
+
+// spent reports whether the run has sent as much beyond its first sends as it may.
+func (l *Ledger) spent() bool { return l.resends.Load() >= int64(l.job.Resends) }

@@ -1,0 +1,168 @@
+package retry
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+)
+
+// EventKind says what an Event tells.
+type EventKind uint8
+
+// The kinds.
+const (
+	Retrying    EventKind = iota + 1 // another attempt comes after Delay
+	Recovered                        // a call succeeded after a retry
+	GaveUp                           // the retries are used up
+	FailedFast                       // waiting does not help
+	Rescheduled                      // the job is due again after Delay
+	Ended                            // the caller's context has ended
+	Succeeded                        // at the first attempt; for hooks only
+)
+
+var kinds = [...]struct {
+	message string
+	level   slog.Level
+}{
+	Retrying: {"call failed, retrying", slog.LevelWarn}, Recovered: {"call recovered", slog.LevelInfo},
+	GaveUp: {"call retries exhausted", slog.LevelError}, FailedFast: {"call failed, not retried", slog.LevelError},
+	Rescheduled: {"call handed its job over", slog.LevelWarn}, Ended: {"call ended by its caller", slog.LevelInfo},
+	Succeeded: {"call succeeded", slog.LevelDebug},
+}
+
+// String returns the message of the log line.
+func (k EventKind) String() string {
+	if int(k) < len(kinds) {
+		return kinds[k].message
+	}
+	return ""
+}
+
+// Event is what a hook is told, and what a log line says.
+type Event struct {
+	Kind       EventKind
+	Operation  string
+	Retry      int // of Retrying, the number of the coming retry, from 1; else how many there were
+	MaxRetries int
+	Delay      time.Duration // of Retrying and Rescheduled
+	Err        error         // of the last attempt; nil of Succeeded
+	Class      failure.Class
+	Status     int  // of HTTP; 0 is unknown
+	Retriable  bool // waiting may help
+	Sends      int
+}
+
+// say tells the log and a hook of the call as it stands. Nothing is made where
+// nobody listens.
+func (r *run) say(ctx context.Context, k EventKind, delay time.Duration, hook func(context.Context, *Event)) {
+	l := r.logger()
+	logged := !r.told && k != Ended && l.Enabled(ctx, kinds[k].level)
+	if !logged && hook == nil {
+		return
+	}
+	e := &Event{Kind: k, Operation: r.p.o.Operation, Retry: max(r.n-1, 0), MaxRetries: r.p.retries, Delay: delay, Err: r.err.Last,
+		Class: r.err.Class.Class, Status: r.status, Retriable: k != FailedFast && k != Ended, Sends: r.sends}
+	if k == Retrying {
+		e.Retry = r.n
+	}
+	if logged {
+		r.log(ctx, l, e)
+	}
+	if hook != nil {
+		hook(ctx, e)
+	}
+}
+
+func (r *run) logger() *slog.Logger {
+	switch {
+	case r.p.o.Logger != nil:
+		return r.p.o.Logger
+	case r.ledger != nil && r.ledger.job.Logger != nil:
+		return r.ledger.job.Logger
+	}
+	return slog.Default()
+}
+
+// log writes the line of an event.
+func (r *run) log(ctx context.Context, l *slog.Logger, e *Event) {
+	correlation, id := said(ctx)
+	if r.ledger != nil {
+		correlation, id = r.ledger.job.Correlation, r.ledger.job.ID
+	}
+	all := []slog.Attr{
+		slog.Int("retry_attempt", e.Retry), slog.Int("max_retries", e.MaxRetries), slog.String("operation", e.Operation),
+		slog.Int64("delay_ms", e.Delay.Milliseconds()), slog.String("error_type", string(e.Class)), slog.Int("error_status", e.Status),
+		slog.String("error_message", failure.Sanitize(failure.Text(e.Err), nil)), slog.Bool("is_retryable", e.Retriable),
+		slog.String("correlation_id", correlation), slog.String("job_id", id),
+	}
+	if a, ok := ctx.Value(attrsKey{}).(*attrs); ok {
+		all = append(all, a.own...)
+	}
+	l.LogAttrs(ctx, kinds[e.Kind].level, e.Kind.String(), all...)
+}
+
+type attrsKey struct{}
+
+// attrs are what WithAttrs has put into a context; never changed.
+type attrs struct {
+	own             []slog.Attr
+	correlation, id string
+}
+
+// WithAttrs puts attributes into the log lines of all calls under ctx, as keys and
+// values the way log/slog takes them: "shell_file_id", id. The keys
+// "correlation_id" and "job_id" stand for those of a job where there is none.
+func WithAttrs(ctx context.Context, args ...any) context.Context {
+	a := &attrs{}
+	if outer, ok := ctx.Value(attrsKey{}).(*attrs); ok {
+		a.correlation, a.id = outer.correlation, outer.id
+		a.own = append(a.own, outer.own...)
+	}
+	var rec slog.Record
+	rec.Add(args...)
+	rec.Attrs(func(attr slog.Attr) bool {
+		switch attr.Key {
+		case "correlation_id":
+			a.correlation = attr.Value.String()
+		case "job_id":
+			a.id = attr.Value.String()
+		default:
+			a.own = append(a.own, attr)
+		}
+		return true
+	})
+	return context.WithValue(ctx, attrsKey{}, a)
+}
+
+// said returns the correlation and the job's id of WithAttrs.
+func said(ctx context.Context) (correlation, id string) {
+	if a, ok := ctx.Value(attrsKey{}).(*attrs); ok {
+		return a.correlation, a.id
+	}
+	return "", ""
+}
+
+// LogHandler returns a handler that writes the log lines of calls as JSON with
+// exactly these keys: level, timestamp, retry_attempt, max_retries, operation,
+// delay_ms, error_type, error_status, error_message, is_retryable, correlation_id,
+// job_id, and what WithAttrs adds.
+func LogHandler(w io.Writer, level slog.Leveler) slog.Handler {
+	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: ReplaceAttr})
+}
+
+// ReplaceAttr is slog.HandlerOptions.ReplaceAttr for a program's own handler: the
+// time is called timestamp, and the message is left out, because the other keys say
+// it.
+func ReplaceAttr(groups []string, a slog.Attr) slog.Attr {
+	switch {
+	case len(groups) > 0:
+	case a.Key == slog.TimeKey:
+		a.Key = "timestamp"
+	case a.Key == slog.MessageKey:
+		return slog.Attr{}
+	}
+	return a
+}
