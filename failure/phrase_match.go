@@ -176,10 +176,13 @@ func (r *matcher) walk(at int32, start, i int, held [2]int32) {
 	if s.outs > 0 {
 		r.emit(s, start, i, held)
 	}
-	if i >= len(r.syms) {
+	if i >= len(r.syms) || s.steps == 0 {
 		return
 	}
 	bits := &r.syms[i].bits
+	if s.next&bits[next] == 0 && s.wide&bits[s.far] == 0 { // it was begun for what ends here
+		return
+	}
 	steps := r.m.steps[s.step : s.step+s.steps]
 	for k := range steps {
 		step := &steps[k]
