@@ -117,6 +117,22 @@ func eachFailureIsARecord(t *testing.T, st store.Store) {
 	if len(dump.Jobs) != 150 || len(dump.Failures) < 100 {
 		t.Fatalf("%d jobs, %d failures", len(dump.Jobs), len(dump.Failures))
 	}
+	for what, seen := range map[string]func(*job.Failure) bool{
+		"a body that was cut":   func(f *job.Failure) bool { return strings.Contains(f.Message, "unexpected EOF") },
+		"a connection's reset":  func(f *job.Failure) bool { return strings.Contains(f.Message, "reset by peer") },
+		"a silence":             func(f *job.Failure) bool { return f.How == job.ByTimeout },
+		"a panic":               func(f *job.Failure) bool { return f.How == job.ByPanic && f.Stack != "" },
+		"a program's exit code": func(f *job.Failure) bool { return f.Exit != nil && *f.Exit == 137 },
+		"its standard error":    func(f *job.Failure) bool { return strings.Contains(string(f.Stderr), "moov atom not found") },
+		"a 429 and a wait that heeds it": func(f *job.Failure) bool {
+			r, err := policy.ParseRecord(f.Decision)
+			return err == nil && f.HTTPStatus == 429 && r.Action == "retry" && r.Hint > 0 && r.Wait >= r.Hint
+		},
+	} {
+		if !slices.ContainsFunc(dump.Failures, func(f job.Failure) bool { return seen(&f) }) {
+			t.Errorf("no failure tells of %s", what)
+		}
+	}
 	for _, f := range dump.Failures {
 		if f.Class == "ManualReview" && f.UserMessage != "" {
 			continue // nothing has failed: a rule holds it, so that there is no decision about a failure

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -80,6 +81,14 @@ func (s *stage) missingTrouble(context.Context) (missing []string, err error) {
 	} {
 		if !s.hasGroup(want.kind, want.class) {
 			missing = append(missing, fmt.Sprintf("no group of dead letters: %s, %s", want.kind, want.class))
+		}
+	}
+	for _, want := range []struct{ kind, class string }{
+		{kindTranscribe, "NetworkTimeout"}, {kindTranscribe, "AttemptTimeout"}, {kindTranscribe, "Panic"}, {kindRender, "FFmpegError"},
+		{kindOCR, "RateLimitExceeded"}, {kindWatermark, "ResourceConstraint"}, {kindChat, "TemporaryServiceError"},
+	} {
+		if s.ledger.pick(func(a *account) bool { return a.kind == want.kind && slices.Contains(a.classes, want.class) }) == nil {
+			missing = append(missing, fmt.Sprintf("nothing was retried: %s, %s", want.kind, want.class))
 		}
 	}
 	if f := s.figures(); f.atOnce == 0 || f.afterRetries == 0 {

@@ -25,10 +25,9 @@ type account struct {
 	life     int32
 	retries  int        // that the policies ordered, over all lives
 	due      job.Micros // of a job that waits
-	class    string     // of its last failure
+	class    string     // of the last failure that was retried
 	run      job.Token  // of that
-	classes  []string   // of all that were retried
-	reason   string     // of its death
+	classes  []string   // of all of these
 	outcomes []outcome  // how its lives ended
 }
 
@@ -78,16 +77,15 @@ func (l *ledger) take(e *event.Event) {
 	}
 	a.state, a.due = e.To, e.DueAt
 	now := &a.outcomes[len(a.outcomes)-1]
-	switch {
-	case e.To == job.Completed:
+	switch e.To {
+	case job.Completed:
 		now.completed = true
-	case e.To == job.Retrying:
+	case job.Retrying:
 		now.retries++
 		a.retries++
 		a.class, a.run = e.Class, e.Token
 		a.classes = append(a.classes, e.Class)
-	case e.To == job.Dead:
-		a.class, a.run, a.reason = e.Class, e.Token, e.Reason
+	default:
 	}
 }
 

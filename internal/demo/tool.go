@@ -34,6 +34,7 @@ func clip(key string, t trouble) []byte {
 		b.WriteString("frame hungry\n")
 	case fileConfused:
 		b.WriteString("frame confused\n")
+	default:
 	}
 	b.WriteString(index)
 	return b.Bytes()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -63,11 +64,7 @@ func (u *upstream) mend(tenant, key string) {
 func (u *upstream) tally() (met map[trouble]int, calls int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	met = make(map[trouble]int, len(u.met))
-	for t, n := range u.met {
-		met[t] = n
-	}
-	return met, u.calls
+	return maps.Clone(u.met), u.calls
 }
 
 // delivered reports whether the last step of a job has reached the upstream.
@@ -171,7 +168,7 @@ func (u *upstream) answer(w http.ResponseWriter, r *http.Request, t trouble, ser
 		_, _ = w.Write(body[:len(body)/2])
 		breakOff(w, false)
 	default:
-		_, _ = w.Write(u.body(r, t, service, key))
+		_, _ = w.Write(u.body(r, t, service, key)) //nolint:gosec // no browser reads it
 	}
 }
 
