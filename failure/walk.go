@@ -3,8 +3,6 @@ package failure
 import (
 	"fmt"
 	"io"
-	"net"
-	"os"
 	"reflect"
 	"slices"
 	"syscall"
@@ -63,16 +61,8 @@ var wrapType = reflect.TypeOf(fmt.Errorf("%w", io.EOF))
 // pushCauses puts what err wraps on the stack, the first on top. Of a very wide
 // join only as many are taken as can be visited.
 func pushCauses(stack []error, err error) []error {
-	switch err := err.(type) { //nolint:errorlint // this is what unwraps; common types are told sooner than what they can do
+	switch err := err.(type) { //nolint:errorlint // this is what unwraps; the innermost is mostly an errno, told by its type
 	case syscall.Errno:
-	case *net.OpError:
-		if err.Err != nil {
-			stack = append(stack, err.Err)
-		}
-	case *os.SyscallError:
-		if err.Err != nil {
-			stack = append(stack, err.Err)
-		}
 	case interface{ Unwrap() error }:
 		if cause := err.Unwrap(); cause != nil {
 			stack = append(stack, cause)

@@ -212,14 +212,12 @@ func (s *scanner) mayAnnounce(start, end int) bool {
 
 // schemeEnds are the last letters of what isScheme knows, by the first one, a bit
 // each.
-var schemeEnds = [26]uint32{
-	'a' - 'a': 1 << ('y' - 'a'),
-	'b' - 'a': 1<<('r'-'a') | 1<<('c'-'a'),
-	'k' - 'a': 1 << ('y' - 'a'),
-	'n' - 'a': 1<<('e'-'a') | 1<<('m'-'a'),
-	's' - 'a': 1 << ('s' - 'a'),
-	't' - 'a': 1 << ('n' - 'a'),
-}
+var schemeEnds = func() (ends [26]uint32) {
+	for _, name := range [...]string{"bearer", "basic", "token", "apikey", "negotiate", "ntlm", "ssws", "key"} {
+		ends[name[0]-'a'] |= 1 << (name[len(name)-1] - 'a')
+	}
+	return ends
+}()
 
 // small adds one word of small letters.
 func (s *scanner) small(start, end int) {
