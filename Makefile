@@ -50,7 +50,7 @@ torture: ## N cycles of kills of the real program (N=200)
 	go test ./tests/torture -count=1 -v -timeout 120m -torture.cycles=$(N) -torture.seed=$(SEED)
 
 differential: ## N runs of random operations on all stores in lockstep (N=200)
-	REDRIVE_DIFFERENTIAL_CHECKS=$(N) go test ./store/storetest -run Differential -count=1 -v -timeout 120m
+	REDRIVE_DIFFERENTIAL_CHECKS=$(N) go test ./store/storetest -run StoresBehaveAlike -count=1 -v -timeout 120m
 
 peers: ## the peers side by side, in one run
 	cd bench && go run . -peer all

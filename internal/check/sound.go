@@ -52,10 +52,13 @@ func byPlace(a, b store.Count) int {
 
 // regroup compares the groups with the dead letters and the deaths.
 func (x *index) regroup(broken func(job.ID, string, ...any)) {
-	pending, deaths := make(map[string]int64), make(map[string]int64)
+	pending, entries := make(map[string]int64), make(map[string]int64)
+	deaths := make(map[string][]job.Micros)
 	unknown := int64(0) // deaths of which the records are gone
 	for i := range x.Dump.Dead {
-		if l := &x.Dump.Dead[i]; l.Status == job.Pending {
+		l := &x.Dump.Dead[i]
+		entries[l.Fingerprint]++
+		if l.Status == job.Pending {
 			pending[l.Fingerprint]++
 		}
 	}
@@ -66,7 +69,7 @@ func (x *index) regroup(broken func(job.ID, string, ...any)) {
 			case x.Retention || p.row() == nil && x.gone(p):
 				unknown++
 			default:
-				deaths[p.fingerprint(e)]++
+				deaths[p.fingerprint(e)] = append(deaths[p.fingerprint(e)], e.At)
 			}
 		}
 	}
@@ -74,20 +77,26 @@ func (x *index) regroup(broken func(job.ID, string, ...any)) {
 		if g.Pending != pending[g.Fingerprint] {
 			broken(g.Sample, "group %q counts %d pending dead letters, there are %d", g.Fingerprint, g.Pending, pending[g.Fingerprint])
 		}
-		if n := deaths[g.Fingerprint]; (g.N < n || g.N > n+unknown) && len(x.Dump.Events) > 0 {
+		if n := since(deaths[g.Fingerprint], g.FirstAt); (g.N < n || g.N > n+unknown) && len(x.Dump.Events) > 0 {
 			broken(g.Sample, "group %q counts %d deaths, there were %d", g.Fingerprint, g.N, n)
 		}
-		delete(pending, g.Fingerprint)
-		delete(deaths, g.Fingerprint)
+		delete(entries, g.Fingerprint)
 	}
-	delete(pending, "")
-	delete(deaths, "")
-	for _, fingerprint := range slices.Sorted(maps.Keys(pending)) {
-		broken(0, "%d dead letters have fingerprint %q, which has no group", pending[fingerprint], fingerprint)
+	delete(entries, "")
+	for _, fingerprint := range slices.Sorted(maps.Keys(entries)) { // a group may go when it has none
+		broken(0, "%d dead letters have fingerprint %q, which has no group", entries[fingerprint], fingerprint)
 	}
-	for _, fingerprint := range slices.Sorted(maps.Keys(deaths)) {
-		broken(0, "%d jobs died with fingerprint %q, which has no group", deaths[fingerprint], fingerprint)
+}
+
+// since counts the times that are not before another: a group that had no entries
+// for long may have gone and come again.
+func since(times []job.Micros, first job.Micros) (n int64) {
+	for _, at := range times {
+		if at >= first {
+			n++
+		}
 	}
+	return n
 }
 
 // fingerprint returns the fingerprint of a death.

@@ -31,7 +31,7 @@ func TestQ10_StoresBehaveAlike(t *testing.T) {
 // The coverage that a differential run demands is reached by the reference
 // alone, too: two of it cannot differ.
 func TestDifferentialReachesEverything(t *testing.T) {
-	storetest.Differential(t, map[string]storetest.Open{"memory 1": openMemory, "memory 2": openMemory}, 100)
+	storetest.Differential(t, map[string]storetest.Open{"memory 1": openMemory, "memory 2": openMemory}, 300)
 }
 
 // proves: D3, D6
