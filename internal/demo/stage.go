@@ -62,7 +62,8 @@ type stage struct {
 	groups   []store.Group
 	redrives []store.Redrive
 	told     map[string]bool
-	saidAt   time.Duration // of the last line about the whole
+	said     string // the last line about the whole, and when
+	saidAt   time.Duration
 	records  map[record]note
 }
 
@@ -183,8 +184,8 @@ func (s *stage) noteOf(ctx context.Context, id job.ID, run job.Token) note {
 	return s.records[key]
 }
 
-// tell writes lines about what has happened: the first of its kind, and once a
-// second how the whole stands.
+// tell writes lines about what has happened: the first of its kind, and how the whole
+// stands when that has changed, once a second at most.
 func (s *stage) tell(ctx context.Context, events []event.Event) {
 	for i := range events {
 		if line := s.news(ctx, &events[i]); line != "" {
@@ -195,14 +196,16 @@ func (s *stage) tell(ctx context.Context, events []event.Event) {
 	if now-s.saidAt < time.Second {
 		return
 	}
-	s.saidAt = now
 	t := s.ledger.total()
-	line := fmt.Sprintf("%4.0f s  waiting %d  retrying %d  running %d  completed %d  dead %d", now.Seconds(),
+	line := fmt.Sprintf("waiting %d  retrying %d  running %d  completed %d  dead %d",
 		t[job.Waiting], t[job.Retrying], t[job.Running], t[job.Completed], t[job.Dead])
 	if r := s.underway(); r != nil {
 		line += fmt.Sprintf("  redrive %d %s: %d of %d out, %d completed", r.ID, r.State, r.Released, r.Total, r.Completed)
 	}
-	s.view.say(line)
+	if line != s.said {
+		s.said, s.saidAt = line, now
+		s.view.say(fmt.Sprintf("%4.0f s  %s", now.Seconds(), line))
+	}
 }
 
 // news is a line about an event that is the first of its kind; else "".

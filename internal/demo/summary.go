@@ -101,7 +101,7 @@ func (s *stage) suggestions(ctx context.Context) (lines []string) {
 	if hash := s.policyOf(ctx); hash != "" {
 		all = append(all, suggestion{"policy show " + hash, "the policy that decided, as a file"})
 	}
-	all = append(all, suggestion{"dlq stats", "how well the retries do"}, suggestion{"audit", "who did what"})
+	all = append(all, suggestion{"dlq stats", "how well the retries do"}, suggestion{"audit --action redrive.start", "who brought what back, and why"})
 	longest := 0
 	for _, each := range all {
 		longest = max(longest, len(s.command(each.words)))
