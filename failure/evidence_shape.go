@@ -120,6 +120,8 @@ var knownTypes = map[string]ability{
 	"multierr.multiError": onlyWraps,
 	"multierror.Error":    onlyWraps,
 	"os.SyscallError":     onlyWraps,
+	"retry.Error":         onlyWraps,
+	"retry.stop":          onlyWraps,
 	"xerrors.errorString": onlyWraps,
 	"xerrors.noWrapError": onlyWraps,
 	"xerrors.wrapError":   onlyWraps,

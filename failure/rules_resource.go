@@ -153,7 +153,7 @@ var resourceRules = []rule{
 		!(in|the|loving|shared|read only|non volatile) memory !(of|store|cache|db|database|address|card|high)
 		killed
 		oom
-		exhausted`},
+		!(retries|attempts) exhausted`},
 }
 
 // processRules are about programs that were run.

@@ -160,7 +160,7 @@ func newRun(ctx context.Context, p *Policy) *run {
 		}
 	}
 	_, limited := ctx.Deadline()
-	r.timed = limited || p.o.MaxElapsed > 0 || r.ledger != nil && !r.ledger.job.Deadline.IsZero()
+	r.timed = limited || p.o.MaxElapsed > 0 || p.o.AttemptTimeout > 0 || r.ledger != nil && !r.ledger.job.Deadline.IsZero()
 	if r.timed {
 		r.start = p.o.Clock.Now()
 	}

@@ -79,18 +79,19 @@ const AttemptsKept = 32
 
 // Error returns the reason and what the operation returned last.
 func (e *Error) Error() string {
-	text := e.Operation + " "
+	// The words must not change what a classifier makes of the rest, see
+	// TestError_IsReadAsItsCause.
+	text := e.Operation
 	switch e.Reason {
 	case Exhausted:
-		text += "retries exhausted"
+		text += " retries exhausted"
 	case OutOfTime:
-		text += "retries end, no time is left for another attempt"
+		text += " retries end before a limit"
 	case Cancelled:
-		text += "cancelled"
+		text += " ended by its caller"
 	case LongHint:
-		text += "asked to wait longer than a call sleeps"
+		text += " retries end for a long wait"
 	case Permanent, Suppressed:
-		text += "failed"
 	}
 	if e.Last == nil {
 		return text

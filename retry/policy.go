@@ -128,7 +128,7 @@ func build(name string, o Options, from map[string]string) (*Policy, error) {
 	}
 	p := &Policy{name: name, o: o, from: from, counters: &counters{}}
 	p.curve, p.retries = &p.o.Backoff, max(o.Retries, 0)
-	p.fast = o.AttemptTimeout == 0 && o.MaxElapsed == 0 && !o.Keyed && o.Hooks.Send == nil && o.Hooks.End == nil
+	p.fast = o.AttemptTimeout == 0 && o.MaxElapsed == 0 && o.MinUseful == 0 && !o.Keyed && o.Hooks.Send == nil && o.Hooks.End == nil
 	return p, nil
 }
 

@@ -1,0 +1,456 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+)
+
+// proves: L1
+func TestL1_ACallKeepsItsTypeAndRetries(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 0.5, retry.Options{})
+	s := failing(unavailable, &status{code: 502}, &status{code: 429})
+	v, err := retry.Do(t.Context(), r.Policy, s.op)
+	if v != 4 || err != nil || s.calls != 4 {
+		t.Fatalf("%d, %v after %d calls", v, err, s.calls)
+	}
+	// Full jitter of 1, 2, 4 s, drawn in the middle.
+	if want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}; !slices.Equal(r.clock.slept, want) {
+		t.Errorf("slept %v, want %v", r.clock.slept, want)
+	}
+	text, err := retry.Do(t.Context(), r.Policy, func(context.Context) (string, error) { return "page", nil })
+	if text != "page" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := retry.DoErr(t.Context(), r.Policy, func(context.Context) error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+// proves: L1
+func TestL1_FullJitterBelowTheCap(t *testing.T) {
+	t.Parallel()
+	for u, want := range map[float64][]time.Duration{
+		0:          {0, 0, 0, 0, 0},
+		0.999999:   {time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second},
+		0.25:       {250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 2500 * time.Millisecond},
+		1.7:        {time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second},
+		-1:         {0, 0, 0, 0, 0},
+		0.99999999: {time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second},
+	} {
+		r := newRig(t, u, retry.Options{Retries: 5})
+		_, err := retry.Do(t.Context(), r.Policy, always(unavailable).op)
+		e := failedWith(t, err)
+		for i, w := range want {
+			if got := e.Attempts[i].Wait; got > w || got < w-w/100000-time.Microsecond {
+				t.Errorf("draw %v, wait %d: %v, want %v", u, i+1, got, w)
+			}
+		}
+	}
+}
+
+// proves: L1
+func TestL1_WhatWaitingDoesNotMendReturnsAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{
+		"400": &status{code: 400}, "401": &status{code: 401}, "403": &status{code: 403}, "404": &status{code: 404},
+		"marked": failure.Permanent(unavailable), "stopped": retry.Stop(unavailable), "unknown": errors.New("something odd"),
+		"snoozed": failure.Snooze(time.Hour), "cancelled by mark": failure.Cancel("obsolete"),
+		"quota": errors.New("You exceeded your current quota, please check your plan and billing details"),
+	} {
+		r := newRig(t, 0.5, retry.Options{})
+		s := always(err)
+		_, got := retry.Do(t.Context(), r.Policy, s.op)
+		e := failedWith(t, got)
+		if s.calls != 1 || len(r.clock.slept) != 0 || e.Reason != retry.Permanent || !errors.Is(got, retry.ErrPermanent) || !errors.Is(got, err) {
+			t.Errorf("%s: %d calls, slept %v, %v", name, s.calls, r.clock.slept, got)
+		}
+	}
+}
+
+func TestDo_VerdictsByOptions(t *testing.T) {
+	t.Parallel()
+	odd := errors.New("something odd")
+	for name, c := range map[string]struct {
+		o     retry.Options
+		err   error
+		calls int
+	}{
+		"unknown":           {retry.Options{RetryUnknown: true}, odd, 4},
+		"a status":          {retry.Options{Statuses: map[int]failure.Verdict{409: failure.VerdictRetry}}, &status{code: 409}, 4},
+		"a status, not":     {retry.Options{Statuses: map[int]failure.Verdict{503: failure.VerdictPermanent}}, unavailable, 1},
+		"a class":           {retry.Options{Classes: map[failure.Class]failure.Verdict{failure.NotFound: failure.VerdictRetry}}, &status{code: 404}, 4},
+		"a mark wins":       {retry.Options{Statuses: map[int]failure.Verdict{503: failure.VerdictRetry}}, failure.Permanent(unavailable), 1},
+		"a class by mark":   {retry.Options{}, failure.WithClass(failure.NetworkTimeout, odd), 4},
+		"not idempotent":    {retry.Options{NotIdempotent: true}, unavailable, 1},
+		"throttled":         {retry.Options{NotIdempotent: true}, &status{code: 429}, 4},
+		"one's own":         {retry.Options{Classify: judgeOdd}, odd, 4},
+		"one's own, passed": {retry.Options{Classify: judgeOdd}, unavailable, 4},
+		"asked to wait":     {retry.Options{}, failure.RetryAfter(time.Second, odd), 4},
+		"no retries":        {retry.Options{Retries: retry.None}, unavailable, 1},
+	} {
+		r := newRig(t, 0.5, c.o)
+		s := always(c.err)
+		if _, err := retry.Do(t.Context(), r.Policy, s.op); s.calls != c.calls {
+			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
+		}
+	}
+}
+
+func judgeOdd(_ context.Context, err error) (failure.Classification, bool) {
+	return failure.Classification{Class: "Odd", Verdict: failure.VerdictRetry}, err.Error() == "something odd"
+}
+
+// The caller's context decides, and nothing that an error looks like.
+//
+// proves: L1
+func TestL1_OnlyTheCallersContextCancels(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{
+		"a canceled of somebody else": &status{code: 503, text: fmt.Sprint(context.Canceled)},
+		"a timeout of the client":     fmt.Errorf("get: %w", context.DeadlineExceeded),
+	} {
+		r := newRig(t, 0.5, retry.Options{})
+		s := failing(err)
+		if v, err := retry.Do(t.Context(), r.Policy, s.op); v != 2 || err != nil {
+			t.Errorf("%s: %d, %v", name, v, err)
+		}
+	}
+	cause := errors.New("the user has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r := newRig(t, 0.5, retry.Options{})
+	s := always(unavailable) // retriable, and cancelled all the same
+	s.do = func(context.Context) { cancel(cause) }
+	_, err := retry.Do(ctx, r.Policy, s.op)
+	e := failedWith(t, err)
+	if s.calls != 1 || e.Reason != retry.Cancelled || !errors.Is(err, retry.ErrCancelled) || !errors.Is(err, cause) || !errors.Is(err, error(unavailable)) {
+		t.Errorf("cancelled in an attempt: %d calls, %v", s.calls, err)
+	}
+	s = always(unavailable)
+	_, err = retry.Do(ctx, r.Policy, s.op)
+	if e := failedWith(t, err); s.calls != 0 || e.Reason != retry.Cancelled || !errors.Is(err, cause) {
+		t.Errorf("cancelled before: %d calls, %v", s.calls, err)
+	}
+	ctx, cancel = context.WithCancelCause(t.Context())
+	r.clock.onNap = func() { cancel(cause) }
+	s = always(unavailable)
+	_, err = retry.Do(ctx, r.Policy, s.op)
+	if e := failedWith(t, err); s.calls != 1 || e.Reason != retry.Cancelled || e.Waited != 0 || !errors.Is(err, cause) {
+		t.Errorf("cancelled in a wait: %d calls, %v", s.calls, err)
+	}
+	// A success counts even then.
+	if v, err := retry.Do(ctx, r.Policy, failing().op); v != 0 || err == nil {
+		t.Errorf("a cancelled context began a call: %d, %v", v, err)
+	}
+}
+
+// proves: L1
+func TestL1_CancellingEndsAWaitAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, err := retry.New("ocr", retry.Options{
+			Backoff: backoff.Backoff{Waits: []time.Duration{time.Hour}}, Logger: quiet,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		time.AfterFunc(time.Second, cancel)
+		_, err = retry.Do(ctx, p, always(unavailable).op)
+		if waited := time.Since(began); waited != time.Second || !errors.Is(err, retry.ErrCancelled) {
+			t.Errorf("after %v: %v", waited, err)
+		}
+		began = time.Now()
+		if _, err := retry.Do(t.Context(), p, failing(unavailable).op); err != nil || time.Since(began) != time.Hour {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+// Each attempt has a limit of its own, whatever error the operation makes of it; the
+// caller's deadline is another thing.
+//
+// proves: L1
+func TestL1_TheLimitOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, err := retry.New("ocr", retry.Options{
+			AttemptTimeout: time.Second, Backoff: backoff.Backoff{Waits: []time.Duration{time.Second}}, Logger: quiet,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, as := range map[string]func(context.Context) error{
+			"its error": context.Context.Err, "its cause": context.Cause,
+			"a text": func(context.Context) error { return errors.New("gave up") },
+			"an EOF": func(context.Context) error { return io.ErrUnexpectedEOF },
+		} {
+			var contexts []context.Context
+			began := time.Now()
+			_, err := retry.Do(t.Context(), p, func(ctx context.Context) (int, error) {
+				contexts = append(contexts, ctx)
+				<-ctx.Done()
+				return 0, as(ctx)
+			})
+			e := failedWith(t, err)
+			if e.Reason != retry.Exhausted || len(e.Attempts) != 4 || time.Since(began) != 7*time.Second {
+				t.Errorf("%s: %v after %v", name, err, time.Since(began))
+			}
+			if e.Attempts[0].Took != time.Second {
+				t.Errorf("%s: an attempt took %v", name, e.Attempts[0].Took)
+			}
+			for i := range contexts[1:] {
+				if contexts[i] == contexts[i+1] {
+					t.Errorf("%s: attempts share a context", name)
+				}
+			}
+		}
+		// What the other side says counts more than the limit.
+		_, err = retry.Do(t.Context(), p, func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, &status{code: 401}
+		})
+		if e := failedWith(t, err); e.Reason != retry.Permanent {
+			t.Errorf("401 at the limit: %v", err)
+		}
+	})
+}
+
+// proves: L1
+func TestL1_LimitsAreLookedAtBeforeSleeping(t *testing.T) {
+	t.Parallel()
+	deadline := func(d time.Duration) func(*testing.T, *rig) context.Context {
+		return func(t *testing.T, r *rig) context.Context {
+			return &dated{t.Context(), r.clock.now.Add(d)}
+		}
+	}
+	for name, c := range map[string]struct {
+		o     retry.Options
+		ctx   func(*testing.T, *rig) context.Context
+		takes time.Duration // of an attempt
+		calls int
+	}{
+		// Waits of 1, 2, 4 s.
+		"no limit":             {calls: 4},
+		"a deadline":           {ctx: deadline(3*time.Second + 1), calls: 3}, // at 0, 1, 3 s
+		"just too near":        {ctx: deadline(3 * time.Second), calls: 2},
+		"no time to be useful": {ctx: deadline(5 * time.Second), takes: time.Second, calls: 2}, // 0-1, 2-3, 5-
+		"just useful":          {ctx: deadline(6 * time.Second), takes: time.Second, calls: 3},
+		"min useful":           {o: retry.Options{MinUseful: 2 * time.Second}, ctx: deadline(3 * time.Second), calls: 2},
+		"min useful, first":    {o: retry.Options{MinUseful: 4 * time.Second}, ctx: deadline(3 * time.Second), calls: 0},
+		"elapsed":              {o: retry.Options{MaxElapsed: 3*time.Second + 1}, calls: 3},
+		"elapsed, attempts":    {o: retry.Options{MaxElapsed: 5 * time.Second}, takes: time.Second, calls: 2},
+		"the job's deadline": {ctx: func(t *testing.T, r *rig) context.Context {
+			ctx, _ := retry.WithJob(t.Context(), retry.Job{Deadline: r.clock.now.Add(3*time.Second + 1)})
+			return ctx
+		}, calls: 3},
+	} {
+		c.o.Backoff = backoff.Backoff{Formula: backoff.Exponential, First: time.Second, Cap: time.Minute}
+		r := newRig(t, 0.5, c.o)
+		ctx := t.Context()
+		if c.ctx != nil {
+			ctx = c.ctx(t, r)
+		}
+		s := always(unavailable)
+		s.do = func(context.Context) { r.clock.pass(c.takes) }
+		_, err := retry.Do(ctx, r.Policy, s.op)
+		e := failedWith(t, err)
+		want, is := retry.OutOfTime, retry.ErrDeadline
+		if c.calls == 4 {
+			want, is = retry.Exhausted, retry.ErrExhausted
+		}
+		if s.calls != c.calls || e.Reason != want || !errors.Is(err, is) {
+			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
+		}
+		for i, wait := range r.clock.slept { // never shortened
+			if wait != time.Second<<i {
+				t.Errorf("%s: wait %d was %v", name, i+1, wait)
+			}
+		}
+		if len(r.clock.slept) > max(c.calls-1, 0) {
+			t.Errorf("%s: slept %v for %d calls", name, r.clock.slept, c.calls)
+		}
+	}
+}
+
+// dated has a deadline by a clock of its own.
+type dated struct {
+	context.Context
+	at time.Time
+}
+
+func (d *dated) Deadline() (time.Time, bool) { return d.at, true }
+
+func TestFrom_WhatAnAttemptKnows(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 0.5, retry.Options{Operation: "page download", Keyed: true})
+	var calls []retry.Call
+	s := failing(unavailable, &status{code: 502})
+	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
+	ctx, _ := inJob(t)
+	if _, err := retry.Do(ctx, r.Policy, s.op); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range calls {
+		if c.Attempt != i+1 || c.Key == "" || c.Key != calls[0].Key || c.Job != "j7" || c.Correlation != "c9" || c.Operation != "page download" {
+			t.Errorf("attempt %d: %+v", i+1, c)
+		}
+	}
+	if calls[0].Last != nil || calls[1].Last != error(unavailable) {
+		t.Errorf("the errors before: %v, %v", calls[0].Last, calls[1].Last)
+	}
+	s = failing()
+	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
+	_, _ = retry.Do(ctx, r.Policy, s.op)
+	if calls[3].Key == calls[0].Key {
+		t.Error("two calls have the same key")
+	}
+	s = failing(unavailable)
+	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
+	_, _ = retry.Do(retry.WithKey(ctx, "j7-page-3"), r.Policy, s.op)
+	if calls[4].Key != "j7-page-3" || calls[5].Key != "j7-page-3" {
+		t.Errorf("WithKey: %q, %q", calls[4].Key, calls[5].Key)
+	}
+}
+
+// Without a key from the first attempt on there is none in the later ones.
+func TestFrom_AKeyIsTheSameInAllAttemptsOrNone(t *testing.T) {
+	t.Parallel()
+	for _, o := range []retry.Options{{}, {Keyed: true}, {AttemptTimeout: time.Minute}, {MaxElapsed: time.Hour}} {
+		r := newRig(t, 0.5, o)
+		var keys []string
+		s := failing(unavailable, unavailable, unavailable)
+		s.do = func(ctx context.Context) { keys = append(keys, retry.From(ctx).Key) }
+		if _, err := retry.Do(t.Context(), r.Policy, s.op); err != nil {
+			t.Fatal(err)
+		}
+		if len(slices.Compact(keys)) != 1 || o.Keyed && keys[0] == "" {
+			t.Errorf("%+v: keys %q", o, keys)
+		}
+	}
+}
+
+// proves: L7
+func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 0.5, retry.Options{})
+	fresh := func(_ context.Context, err error) (int, error) {
+		e := failedWith(t, err)
+		if e.Reason != retry.Exhausted || e.Sends != 4 {
+			t.Errorf("the fallback sees %+v", e)
+		}
+		return 42, nil
+	}
+	ctx, _ := inJob(t)
+	v, err := retry.DoOr(ctx, r.Policy, always(unavailable).op, fresh)
+	if v != 42 || err != nil {
+		t.Errorf("%d, %v", v, err)
+	}
+	if got := r.Stats(); got.HandedOver != 0 || got.Exhausted != 1 {
+		t.Errorf("%+v", got)
+	}
+	if v, err := retry.DoOr(ctx, r.Policy, failing(unavailable).op, fresh); v != 2 || err != nil {
+		t.Errorf("without a failure: %d, %v", v, err)
+	}
+	// One that returns the error hands the job over.
+	_, err = retry.DoOr(ctx, r.Policy, always(unavailable).op, func(_ context.Context, err error) (int, error) {
+		return 0, fmt.Errorf("manifest: %w", err)
+	})
+	if evidence(err).HandOver == 0 || r.Stats().HandedOver != 1 {
+		t.Errorf("%v, %+v", err, r.Stats())
+	}
+	// A call that its caller has ended has no fallback.
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = retry.DoOr(ended, r.Policy, always(unavailable).op, func(context.Context, error) (int, error) {
+		t.Error("the fallback of a cancelled call")
+		return 0, nil
+	})
+	if !errors.Is(err, retry.ErrCancelled) {
+		t.Error(err)
+	}
+}
+
+func TestError_HasTheWholeStory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 0.5, retry.Options{Retries: 40, Backoff: backoff.Backoff{Waits: []time.Duration{time.Second}}})
+	_, err := retry.Do(t.Context(), r.Policy, always(&status{code: 503, after: 2 * time.Second}).op)
+	e := failedWith(t, err)
+	if len(e.Attempts) != retry.AttemptsKept || e.Sends != 41 || e.Waited != 40*2500*time.Millisecond || e.Hint != 2*time.Second {
+		t.Errorf("%d attempts, %d sends, waited %v, hint %v", len(e.Attempts), e.Sends, e.Waited, e.Hint)
+	}
+	if e.Class.Class != failure.TemporaryServiceError || e.Operation != "ocr" || !strings.HasPrefix(err.Error(), "ocr retries exhausted: ") {
+		t.Errorf("%+v", e)
+	}
+	var s *status
+	if !errors.As(err, &s) || s.code != 503 {
+		t.Error("errors.As does not reach the cause")
+	}
+	for _, is := range []error{retry.ErrPermanent, retry.ErrDeadline, retry.ErrCancelled, retry.ErrHint} {
+		if errors.Is(err, is) {
+			t.Errorf("is %v, too", is)
+		}
+	}
+}
+
+// A job's policy reads the same class from the error of a call as from its cause.
+func TestError_IsReadAsItsCause(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{
+		unavailable, &status{code: 429, after: time.Second}, &status{code: 401}, errors.New("rate limit exceeded"),
+		errors.New("connection reset by peer"), fmt.Errorf("read: %w", io.ErrUnexpectedEOF), errors.New("something odd"),
+		errors.New("invalid api key"), errors.New("out of memory"), context.DeadlineExceeded,
+	} {
+		for _, ctx := range []context.Context{t.Context(), first(inJob(t))} {
+			for _, o := range []retry.Options{{}, {Retries: retry.None}, {RetryUnknown: true}, {RetryUnknown: true, MaxElapsed: 1}, {RetryUnknown: true, HintCap: 1}} {
+				r := newRig(t, 0.5, o)
+				_, err := retry.Do(ctx, r.Policy, always(cause).op)
+				a, b := failure.Of(cause), failure.Of(err)
+				want, got := failure.Builtin().Classify(&a, ""), failure.Builtin().Classify(&b, "")
+				a.Message, b.Message, b.HandOver = "", "", 0
+				if got.Class != want.Class || got.Verdict != want.Verdict || !slices.Equal(a.Types, b.Types) || a.HTTPStatus != b.HTTPStatus {
+					t.Errorf("%v: class %s by %s, want %s by %s; types %v, want %v", err, got.Class, got.Rule, want.Class, want.Rule, b.Types, a.Types)
+				}
+			}
+		}
+	}
+}
+
+func first[T, U any](v T, _ U) T { return v }
+
+func TestPolicy_IsSharedByManyCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, err := retry.New("ocr", retry.Options{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var good atomic.Int64
+		for range 200 {
+			go func() {
+				if v, err := retry.Do(t.Context(), p, failing(unavailable, unavailable).op); v == 3 && err == nil {
+					good.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if s := p.Stats(); good.Load() != 200 || s.Calls != 200 || s.Sends != 600 || s.Recovered != 200 || s.Retried != 200 {
+			t.Errorf("%d, %+v", good.Load(), s)
+		}
+	})
+}

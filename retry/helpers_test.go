@@ -1,0 +1,5 @@
+package retry_test
+
+import "log/slog"
+
+var quiet = slog.New(slog.DiscardHandler)

@@ -1,0 +1,276 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+)
+
+// naive retries as a loop does that knows of no other.
+func naive(times int, op func() error) (err error) {
+	for range times {
+		if err = op(); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// Three tries around a call that makes four are twelve sends, and become four.
+//
+// proves: L4
+func TestL4_NestedRetriesDoNotMultiply(t *testing.T) {
+	t.Parallel()
+	sends := 0
+	_ = naive(3, func() error { return naive(4, func() error { sends++; return unavailable }) })
+	if sends != 12 {
+		t.Fatalf("naive loops send %d times, want 12", sends)
+	}
+	outside := func(t *testing.T) context.Context { return t.Context() }
+	inside := func(t *testing.T) context.Context { return first(inJob(t)) }
+	for name, c := range map[string]struct {
+		ctx          func(*testing.T) context.Context
+		outer, inner retry.Options
+		flatten      bool // the code between takes the error apart
+		want         int
+	}{
+		"in a job, one dependency":        {ctx: inside, want: 3, outer: retry.Options{Dependency: "s3"}, inner: retry.Options{Dependency: "s3"}},
+		"in a job, two dependencies":      {ctx: inside, want: 4, outer: retry.Options{Dependency: "page"}, inner: retry.Options{Dependency: "s3"}},
+		"outside, one dependency":         {ctx: outside, want: 4, outer: retry.Options{Dependency: "s3"}, inner: retry.Options{Dependency: "s3"}},
+		"outside, two dependencies":       {ctx: outside, want: 4, outer: retry.Options{Dependency: "page"}, inner: retry.Options{Dependency: "s3"}},
+		"outside, with a limit":           {ctx: outside, want: 3, outer: retry.Options{Dependency: "s3", AttemptTimeout: time.Minute}, inner: retry.Options{Dependency: "s3"}},
+		"in a job, taken apart, one":      {ctx: inside, flatten: true, want: 3, outer: retry.Options{Dependency: "s3"}, inner: retry.Options{Dependency: "s3"}},
+		"outside, taken apart, limited":   {ctx: outside, flatten: true, want: 3, outer: retry.Options{Dependency: "s3", MaxElapsed: time.Hour}, inner: retry.Options{Dependency: "s3"}},
+		"outside, taken apart, unlimited": {ctx: outside, flatten: true, want: 4 + 2, outer: retry.Options{Dependency: "s3"}, inner: retry.Options{Dependency: "s3"}},
+	} {
+		c.outer.Retries, c.inner.Retries = 2, 3
+		outer, inner := newRig(t, 0.5, c.outer), newRig(t, 0.5, c.inner)
+		s := always(unavailable)
+		_, err := retry.Do(c.ctx(t), outer.Policy, func(ctx context.Context) (int, error) {
+			v, err := retry.Do(ctx, inner.Policy, s.op)
+			if err != nil && c.flatten {
+				err = &status{code: 503, text: err.Error()}
+			}
+			return v, err
+		})
+		if s.calls != c.want || !errors.Is(err, retry.ErrExhausted) {
+			t.Errorf("%s: %d sends, want %d; %v", name, s.calls, c.want, err)
+		}
+	}
+}
+
+// What a call within heals by retrying is invisible outside; what it must not retry
+// is the outer's to retry.
+//
+// proves: L4
+func TestL4_ASuppressedCallLeavesRetryingToTheOuter(t *testing.T) {
+	t.Parallel()
+	ctx, ledger := inJob(t)
+	outer, inner := newRig(t, 0.5, retry.Options{Dependency: "s3"}), newRig(t, 0.5, retry.Options{Dependency: "s3"})
+	s := failing(unavailable, unavailable)
+	v, err := retry.Do(ctx, outer.Policy, func(ctx context.Context) (int, error) { return retry.Do(ctx, inner.Policy, s.op) })
+	if v != 3 || err != nil || ledger.Sends() != 3 || ledger.Resends() != 2 || ledger.Suppressed() != 3 {
+		t.Errorf("%d, %v: %d sends, %d again, %d suppressed", v, err, ledger.Sends(), ledger.Resends(), ledger.Suppressed())
+	}
+	if got := inner.Stats(); got.Suppressed != 3 || got.Calls != 3 || len(inner.clock.slept) != 0 || len(inner.lines(t)) != 0 {
+		t.Errorf("the inner call: %+v, %v", got, inner.lines(t))
+	}
+}
+
+// Physical sends are counted once: by the transport, where it says so, else by the
+// call; an SDK that retries by itself, three times three, reads as nine.
+//
+// proves: L4
+func TestL4_PhysicalSendsAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	sdk := func(ctx context.Context) error {
+		return naive(3, func() error { retry.CountSend(ctx); return unavailable })
+	}
+	for name, c := range map[string]struct {
+		op   func(context.Context) error
+		want int
+	}{
+		"no transport":     {func(context.Context) error { return unavailable }, 3},
+		"a transport":      {func(ctx context.Context) error { retry.CountSend(ctx); return unavailable }, 3},
+		"an SDK":           {sdk, 9},
+		"under a key":      {func(ctx context.Context) error { return sdk(retry.WithKey(ctx, "k")) }, 9},
+		"in a call within": {func(ctx context.Context) error { return retry.DoErr(ctx, newRig(t, 0, retry.Options{}).Policy, sdk) }, 9},
+	} {
+		r := newRig(t, 0.5, retry.Options{Retries: 2})
+		ctx, ledger := inJob(t)
+		err := retry.DoErr(ctx, r.Policy, c.op)
+		if e := failedWith(t, err); ledger.Sends() != c.want || e.Sends != c.want || r.Stats().Sends != int64(c.want) {
+			t.Errorf("%s: %d sends, %d in the error, %d counted, want %d", name, ledger.Sends(), e.Sends, r.Stats().Sends, c.want)
+		}
+	}
+	retry.CountSend(t.Context()) // nowhere
+}
+
+// Calls of one run draw on one account; first sends are free.
+//
+// proves: L4
+func TestL4_AJobWideCapOnSendingAgain(t *testing.T) {
+	t.Parallel()
+	ctx, ledger := retry.WithJob(t.Context(), retry.Job{ID: "j7", Resends: 5})
+	total := 0
+	for page := range 10 {
+		r := newRig(t, 0.5, retry.Options{Dependency: fmt.Sprintf("d%d", page)})
+		s := always(unavailable)
+		_, err := retry.Do(ctx, r.Policy, s.op)
+		if !errors.Is(err, retry.ErrExhausted) {
+			t.Error(err)
+		}
+		total += s.calls
+	}
+	if total != 15 || ledger.Sends() != 15 || ledger.Resends() != 5 || ledger.Calls() != 10 {
+		t.Errorf("%d sends, %d again in %d calls, want 10 and 5", ledger.Sends(), ledger.Resends(), ledger.Calls())
+	}
+	if _, ledger := inJob(t); ledger.Sends() != 0 {
+		t.Error("a run begins with sends")
+	}
+}
+
+// cenkalti/backoff#174, #177: a mark that was meant for the inner retry ended the
+// outer one.
+//
+// part of: L4
+func TestL4_AMarkForOneCallIsNotOneForTheNext(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err   error
+		outer int
+	}{
+		"stopped, retriable":     {retry.Stop(unavailable), 4},
+		"permanent, retriable":   {failure.Permanent(unavailable), 4},
+		"permanent by its class": {failure.Permanent(&status{code: 401}), 1},
+		"permanent, unknown":     {failure.Permanent(errors.New("something odd")), 1},
+	} {
+		outer, inner := newRig(t, 0.5, retry.Options{Dependency: "a"}), newRig(t, 0.5, retry.Options{Dependency: "b"})
+		calls := 0
+		_, err := retry.Do(t.Context(), outer.Policy, func(ctx context.Context) (int, error) {
+			calls++
+			return retry.Do(ctx, inner.Policy, always(c.err).op)
+		})
+		if calls != c.outer || err == nil {
+			t.Errorf("%s: %d outer attempts, want %d; %v", name, calls, c.outer, err)
+		}
+	}
+	if got := evidence(retry.Stop(unavailable)); got.Permanent {
+		t.Error("Stop ends the job")
+	}
+	if retry.Stop(nil) != nil {
+		t.Error("Stop(nil) is an error")
+	}
+}
+
+// proves: L3
+func TestL3_ACallInAJobHandsItOver(t *testing.T) {
+	t.Parallel()
+	for u, want := range map[float64]time.Duration{0: 300 * time.Second, 0.5: 315 * time.Second} {
+		r := newRig(t, u, retry.Options{})
+		ctx, _ := inJob(t)
+		_, err := retry.Do(ctx, r.Policy, always(unavailable).op)
+		e, ev := failedWith(t, err), evidence(fmt.Errorf("page 3: %w", err))
+		if e.HandOver != want || ev.HandOver != want || ev.Permanent || ev.Message != "page 3: ocr retries exhausted: the service said no" {
+			t.Errorf("draw %v: %v, %+v", u, e.HandOver, ev)
+		}
+		if ev.HTTPStatus != 503 || !errors.Is(err, retry.ErrExhausted) || r.Stats().HandedOver != 1 || r.Stats().Exhausted != 0 {
+			t.Errorf("%+v, %+v", ev, r.Stats())
+		}
+		lines := r.lines(t)
+		if last := lines[len(lines)-1]; len(lines) != 4 || last["level"] != "WARN" || last["delay_ms"] != float64(want.Milliseconds()) {
+			t.Errorf("%d lines, the last %v", len(lines), last)
+		}
+	}
+	// Outside a job, and where the policy does not hand over, it is an error.
+	for name, c := range map[string]struct {
+		ctx context.Context
+		o   retry.Options
+		err error
+	}{
+		"outside":       {t.Context(), retry.Options{}, unavailable},
+		"switched off":  {first(inJob(t)), retry.Options{HandOver: retry.None}, unavailable},
+		"not transient": {first(inJob(t)), retry.Options{}, &status{code: 401}},
+	} {
+		r := newRig(t, 0, c.o)
+		_, err := retry.Do(c.ctx, r.Policy, always(c.err).op)
+		if e := failedWith(t, err); e.HandOver != 0 || evidence(err).HandOver != 0 || r.Stats().HandedOver != 0 {
+			t.Errorf("%s: handed over in %v", name, e.HandOver)
+		}
+	}
+}
+
+// A hint is slept, handed over or left to the job's policy, by its length.
+//
+// proves: R3
+func TestR3_TheZonesOfAHint(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		hint     time.Duration
+		u        float64
+		slept    time.Duration // by the first wait
+		job      time.Duration // handed over
+		reason   retry.Reason
+		inJobOut time.Duration // the hint that the job's policy sees
+	}{
+		{hint: time.Second, u: 0, slept: time.Second},
+		{hint: time.Second, u: 0.5, slept: 1500 * time.Millisecond}, // max(0.5 s, 1 s) + U(0, 1 s)
+		{hint: 10 * time.Second, u: 0.5, slept: 10500 * time.Millisecond},
+		{hint: 10*time.Second + 1, u: 0.5, job: 315 * time.Second, reason: retry.LongHint},
+		{hint: 120 * time.Second, u: 0, job: 300 * time.Second, reason: retry.LongHint},
+		{hint: 400 * time.Second, u: 0.5, job: 420 * time.Second, reason: retry.LongHint}, // + U(0, 40 s)
+		{hint: 24 * time.Hour, u: 0.5, job: 24*time.Hour + 72*time.Minute, reason: retry.LongHint},
+		{hint: 24*time.Hour + 1, u: 0.5, reason: retry.LongHint, inJobOut: 24*time.Hour + 1},
+	} {
+		r := newRig(t, c.u, retry.Options{})
+		s := failing(&status{code: 429, after: c.hint})
+		ctx, _ := inJob(t)
+		v, err := retry.Do(ctx, r.Policy, s.op)
+		if c.reason == 0 {
+			if err != nil || v != 2 || len(r.clock.slept) != 1 || r.clock.slept[0] != c.slept {
+				t.Errorf("hint %v: %v, slept %v, want %v", c.hint, err, r.clock.slept, c.slept)
+			}
+			continue
+		}
+		e, ev := failedWith(t, err), evidence(err)
+		if e.Reason != c.reason || s.calls != 1 || len(r.clock.slept) != 0 || !errors.Is(err, retry.ErrHint) || e.Hint != c.hint {
+			t.Errorf("hint %v: %d calls, slept %v, %v", c.hint, s.calls, r.clock.slept, err)
+		}
+		if ev.HandOver != c.job || ev.RetryAfter != c.hint {
+			t.Errorf("hint %v: handed over in %v, want %v; the job sees %v", c.hint, ev.HandOver, c.job, ev.RetryAfter)
+		}
+		if _, err := retry.Do(t.Context(), r.Policy, failing(&status{code: 429, after: c.hint}).op); !errors.Is(err, retry.ErrHint) || evidence(err).HandOver != 0 {
+			t.Errorf("outside a job: %v", err)
+		}
+	}
+}
+
+// The trap: 120 s cut to a cap of 15 s puts every call inside the forbidden window.
+//
+// proves: R3
+func TestR3_NoSecondCallBeforeTheHintIsOver(t *testing.T) {
+	t.Parallel()
+	hinted := &status{code: 429, after: 120 * time.Second}
+	r := newRig(t, 0.5, retry.Options{HintCap: 15 * time.Second})
+	s := always(hinted)
+	if _, err := retry.Do(t.Context(), r.Policy, s.op); s.calls != 1 || len(r.clock.slept) != 0 || !errors.Is(err, retry.ErrHint) {
+		t.Errorf("%d calls, slept %v, %v", s.calls, r.clock.slept, err)
+	}
+	// The literal min(hint, cap), by a setting.
+	r = newRig(t, 0.5, retry.Options{HintCap: 15 * time.Second, CutHints: true})
+	s = always(hinted)
+	if _, err := retry.Do(t.Context(), r.Policy, s.op); s.calls != 4 || r.clock.slept[0] != 15*time.Second || !errors.Is(err, retry.ErrExhausted) {
+		t.Errorf("cut: %d calls, slept %v", s.calls, r.clock.slept)
+	}
+	// The last failure has a hint: the job comes after it.
+	r = newRig(t, 0, retry.Options{Retries: retry.None})
+	_, err := retry.Do(first(inJob(t)), r.Policy, always(&status{code: 429, after: 10 * time.Minute}).op)
+	if e := failedWith(t, err); e.HandOver != 10*time.Minute || e.Reason != retry.Exhausted {
+		t.Errorf("%v, handed over in %v", err, e.HandOver)
+	}
+}

@@ -1,0 +1,140 @@
+package retry
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/failure"
+)
+
+// preset is a policy for one kind of service.
+type preset struct {
+	prefix  string // of its variables
+	base    time.Duration
+	most    time.Duration // the cap, of back-off and hint
+	timeout time.Duration // of an attempt
+	only429 bool          // of the statuses 4xx only 429 is retried
+}
+
+// presets by name. All retry three times, with full jitter.
+var presets = map[string]preset{
+	"openai":        {"OPENAI_RETRY_", 2 * time.Second, 30 * time.Second, 10 * time.Minute, true},
+	"google-vision": {"GOOGLE_VISION_RETRY_", time.Second, 15 * time.Second, time.Minute, true},
+	"storage":       {"STORAGE_RETRY_", time.Second, 10 * time.Second, time.Minute, true},
+	"http":          {"HTTP_RETRY_", time.Second, 10 * time.Second, time.Minute, false},
+}
+
+// Presets returns the names of the presets.
+func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
+
+// The bounds of what the environment may say.
+const (
+	envRetriesMax = 100
+	envMillisMax  = 86_400_000 // a day
+)
+
+// Preset returns the policy for a kind of service: "openai" for language models,
+// "google-vision" for OCR, "storage" for object storage, both ways, "http" for the
+// rest. The environment may change it: OPENAI_RETRY_MAX (retries, 0 is none),
+// OPENAI_RETRY_BASE_MS and OPENAI_RETRY_MAX_BACKOFF_MS, which is also the longest hint
+// that is slept; and so on with GOOGLE_VISION_RETRY_, STORAGE_RETRY_ and HTTP_RETRY_.
+//
+// environ is what os.Environ returns; nil is that of the process. A value that is
+// not a whole number within its bounds, also an empty one, is an error, and so is a
+// variable that has the prefix and is none of these. All mistakes are named.
+func Preset(name string, environ []string) (*Policy, error) {
+	s, ok := presets[name]
+	if !ok {
+		return nil, fmt.Errorf("retry preset %q: there is none; use one of %s", name, strings.Join(Presets(), ", "))
+	}
+	if environ == nil {
+		environ = os.Environ()
+	}
+	env := environment{prefix: s.prefix, from: map[string]string{}}
+	retries := RetriesDefault
+	base, most := s.base.Milliseconds(), s.most.Milliseconds()
+	env.read(environ, map[string]func(key, value string){
+		"MAX": func(key, value string) {
+			n := int64(retries)
+			env.number(key, value, 0, envRetriesMax, &n, "Retries")
+			retries = int(n)
+		},
+		"BASE_MS":        func(key, value string) { env.number(key, value, 1, envMillisMax, &base, "Backoff") },
+		"MAX_BACKOFF_MS": func(key, value string) { env.number(key, value, 1, envMillisMax, &most, "Backoff", "HintCap") },
+	})
+	if base > most && len(env.errs) == 0 {
+		env.errs = append(env.errs, fmt.Errorf("%sBASE_MS: %d ms is above %sMAX_BACKOFF_MS, %d ms: lower it, or raise the cap",
+			s.prefix, base, s.prefix, most))
+	}
+	if len(env.errs) > 0 {
+		return nil, fmt.Errorf("retry preset %q: %w", name, errors.Join(env.errs...))
+	}
+	if retries == 0 {
+		retries = None
+	}
+	o := Options{
+		Retries: retries, AttemptTimeout: s.timeout, HintCap: time.Duration(most) * time.Millisecond, Keyed: true,
+		Backoff: backoff.Backoff{
+			Formula: backoff.Exponential, First: time.Duration(base) * time.Millisecond, Factor: 2,
+			Cap: time.Duration(most) * time.Millisecond, Jitter: backoff.Full,
+		},
+	}
+	if s.only429 {
+		o.Statuses = map[int]failure.Verdict{}
+		for status := 400; status < 500; status++ {
+			o.Statuses[status] = failure.VerdictPermanent
+		}
+		delete(o.Statuses, 429)
+	}
+	from := sourcesOf(&o, fromPreset)
+	maps.Copy(from, env.from)
+	return build(name, o, from)
+}
+
+// environment reads variables strictly.
+type environment struct {
+	prefix string
+	from   map[string]string // field to variable
+	errs   []error
+}
+
+// read hands the variables that have the prefix to those who know them. Of one that
+// is there twice the last counts, as in a process.
+func (e *environment) read(environ []string, known map[string]func(key, value string)) {
+	values := map[string]string{}
+	for _, variable := range environ {
+		if key, value, ok := strings.Cut(variable, "="); ok && strings.HasPrefix(key, e.prefix) {
+			values[key] = value
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		set, ok := known[strings.TrimPrefix(key, e.prefix)]
+		if !ok {
+			e.errs = append(e.errs, fmt.Errorf("%s: there is no such variable; there are %sMAX, %sBASE_MS and %sMAX_BACKOFF_MS",
+				key, e.prefix, e.prefix, e.prefix))
+			continue
+		}
+		set(key, values[key])
+	}
+}
+
+// number reads a whole number, digits and nothing else.
+func (e *environment) number(key, value string, least, most int64, into *int64, fields ...string) {
+	n, err := strconv.ParseUint(value, 10, 63)
+	if err != nil || strings.Trim(value, "0123456789") != "" || int64(n) < least || int64(n) > most {
+		e.errs = append(e.errs, fmt.Errorf("%s is %q: must be a whole number from %d to %d, digits only; leave it out for the default",
+			key, value[:min(len(value), nameMax)], least, most))
+		return
+	}
+	*into = int64(n)
+	for _, f := range fields {
+		e.from[f] = key
+	}
+}
