@@ -1,0 +1,137 @@
+package httpretry_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/redrive/redrive/retry"
+	"github.com/redrive/redrive/retry/httpretry"
+)
+
+// naive is an SDK that retries by itself, and knows of nothing else.
+type naive struct {
+	base  http.RoundTripper
+	tries int
+}
+
+func (n *naive) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	for range n.tries {
+		if resp != nil {
+			resp.Body.Close()
+		}
+		if resp, err = n.base.RoundTrip(req); err == nil && resp.StatusCode < http.StatusInternalServerError {
+			return resp, nil
+		}
+	}
+	return resp, err
+}
+
+// get is a call of an SDK, with the errors that one has.
+func get(t *testing.T, c *http.Client, url string) func(context.Context) (string, error) {
+	t.Helper()
+	return func(ctx context.Context) (string, error) {
+		resp, err := c.Do(request(t, ctx, http.MethodGet, url, nil))
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return "", &httpretry.StatusError{Method: http.MethodGet, URL: url, StatusCode: resp.StatusCode, Header: resp.Header}
+		}
+		b, err := io.ReadAll(resp.Body)
+		return string(b), err
+	}
+}
+
+// proves: L4
+func TestL4_SendsAreCountedAndDoNotMultiply(t *testing.T) {
+	t.Parallel()
+	base := &http.Transport{}
+	t.Cleanup(base.CloseIdleConnections)
+	same := policy(t, nil)
+	other := policy(t, func(o *retry.Options) { o.Dependency, o.Operation = "other", "other" })
+	for name, c := range map[string]struct {
+		transport         http.RoundTripper
+		sends, suppressed int
+	}{
+		"nothing below":                       {httpretry.Count(base), 4, 0},
+		"an SDK that retries, counted":        {&naive{httpretry.Count(base), 3}, 12, 0},
+		"our transport":                       {httpretry.Transport(same, base), 4, 4},
+		"our transport twice":                 {httpretry.Transport(same, httpretry.Transport(same, base)), 4, 8},
+		"counted twice":                       {httpretry.Count(httpretry.Count(base)), 4, 0},
+		"counted below our transport":         {httpretry.Transport(same, httpretry.Count(base)), 4, 4},
+		"counted above our transport":         {httpretry.Count(httpretry.Transport(same, base)), 4, 4},
+		"a transport for another dependency":  {httpretry.Transport(other, base), 4, 0},
+		"an SDK that retries, not counted":    {&naive{base, 3}, 4, 0}, // Do counts its attempts: nobody sees the rest
+		"counted, and our transport below it": {httpretry.Count(&naive{httpretry.Transport(same, base), 1}), 4, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := serve(t, failing(99, http.StatusServiceUnavailable))
+			ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+			_, err := retry.Do(ctx, same, get(t, &http.Client{Transport: c.transport}, u.URL))
+			e, ok := errors.AsType[*retry.Error](err)
+			if !ok || e.Reason != retry.Exhausted {
+				t.Fatal(err)
+			}
+			if account.Sends() != c.sends || account.Suppressed() != c.suppressed {
+				t.Errorf("counted %d sends and %d suppressed calls, want %d and %d", account.Sends(), account.Suppressed(), c.sends, c.suppressed)
+			}
+			if n := u.requests.Load(); name != "an SDK that retries, not counted" && n != int64(c.sends) {
+				t.Errorf("%d requests came, counted were %d", n, c.sends)
+			}
+		})
+	}
+}
+
+// proves: L4
+func TestL4_ReplaysOfNetHTTPAreSeen(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func(http.RoundTripper) http.RoundTripper{
+		"Count":     httpretry.Count,
+		"Transport": func(base http.RoundTripper) http.RoundTripper { return httpretry.Transport(policy(t, nil), base) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := serve(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+				if n != 2 {
+					io.WriteString(w, "done") //nolint:errcheck // the client sees it
+					return
+				}
+				conn, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer conn.Close() // it was idle: net/http sends again by itself
+			})
+			base := &http.Transport{}
+			defer base.CloseIdleConnections()
+			ctx, account := retry.WithJob(t.Context(), retry.Job{})
+			c := &http.Client{Transport: make(base)}
+			for range 2 {
+				if _, err := get(t, c, u.URL)(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if u.requests.Load() != 3 || account.Sends() != 3 {
+				t.Errorf("%d requests came, %d were counted, want 3", u.requests.Load(), account.Sends())
+			}
+		})
+	}
+}
+
+// part of: L4
+func TestL4_AttemptsWithoutAConnectionCount(t *testing.T) {
+	t.Parallel()
+	base := &http.Transport{}
+	defer base.CloseIdleConnections()
+	ctx, account := retry.WithJob(t.Context(), retry.Job{})
+	_, err := get(t, &http.Client{Transport: httpretry.Transport(policy(t, nil), httpretry.Count(base))}, nobody(t))(ctx)
+	if err == nil || account.Sends() != 4 {
+		t.Errorf("%d sends, %v", account.Sends(), err)
+	}
+}

@@ -1,0 +1,111 @@
+package httpretry
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+)
+
+// StatusError is a response that counts as a failure. Its text has the method, the
+// address without what can be secret, and the status; failure.Of reads the rest.
+type StatusError struct {
+	Method, URL string
+	StatusCode  int
+	Header      http.Header // of the response; may hold secrets
+	Body        string      // its beginning, DrainMax at most, where it was read; may hold secrets
+}
+
+func newStatusError(req *http.Request, resp *http.Response) *StatusError {
+	return &StatusError{Method: method(req), URL: redactURL(req.URL), StatusCode: resp.StatusCode, Header: resp.Header}
+}
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return strings.TrimSuffix(fmt.Sprintf("%s %s: %d %s", e.Method, e.URL, e.StatusCode, http.StatusText(e.StatusCode)), " ")
+}
+
+// marked is the error with what the other side itself says of another attempt, as
+// the APIs of language models do.
+func (e *StatusError) marked() error {
+	switch e.Header.Get("X-Should-Retry") {
+	case "false":
+		return retry.Stop(e)
+	case "true":
+		return failure.WithClass(failure.TemporaryServiceError, e)
+	}
+	return e
+}
+
+// BodyError is a request that would have been sent again, and has a body that cannot
+// be rewound. It wraps what the one attempt returned.
+type BodyError struct {
+	Method, URL string
+	Err         error
+}
+
+// Error implements error.
+func (e *BodyError) Error() string {
+	return fmt.Sprintf("%s %s: not sent again, its body cannot be rewound (set Request.GetBody, give http.NewRequest a bytes.Reader, or use httpretry.Rewindable): %s",
+		e.Method, e.URL, e.Err)
+}
+
+// Unwrap returns what the attempt returned.
+func (e *BodyError) Unwrap() error { return e.Err }
+
+// limitError is an attempt that had no response in time.
+type limitError struct {
+	method, url string
+	limit       time.Duration
+}
+
+func (e *limitError) Error() string {
+	return fmt.Sprintf("%s %s: no response within %s", e.method, e.url, e.limit)
+}
+
+// Timeout is true, as of net.Error.
+func (e *limitError) Timeout() bool { return true }
+
+// Temporary implements net.Error.
+func (e *limitError) Temporary() bool { return true }
+
+// redact takes secrets out of the address in an error of net/http.
+func redact(err error) error {
+	if e, ok := err.(*url.Error); ok { //nolint:errorlint // one further inside cannot be replaced
+		return &url.Error{Op: e.Op, URL: redactText(e.URL), Err: e.Err}
+	}
+	return err
+}
+
+func redactText(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return failure.RedactedSecret
+	}
+	return redactURL(u)
+}
+
+// redactURL is scheme, host and path, without a user, a query and a fragment. What
+// looks like a secret in the path goes, too.
+func redactURL(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	path := u.EscapedPath()
+	if u.Opaque != "" {
+		path = ""
+	}
+	host := u.Scheme + "://" + u.Host
+	return host + failure.Sanitize(path, &failure.SanitizeOptions{Paths: true})
+}
+
+func method(req *http.Request) string {
+	if req.Method == "" {
+		return http.MethodGet
+	}
+	return req.Method
+}

@@ -1,0 +1,19 @@
+package httpretry
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/redrive/redrive/retry"
+)
+
+// Hasty is Transport with another DrainTime.
+func Hasty(p *retry.Policy, base http.RoundTripper, drain time.Duration) http.RoundTripper {
+	t := newTransport(p, base)
+	t.drain = drain
+	return t
+}
+
+// RedactURL is for a fuzz test.
+func RedactURL(u *url.URL) string { return redactURL(u) }

@@ -1,0 +1,112 @@
+package httpretry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/redrive/redrive/retry"
+)
+
+// ReadAll sends a request, reads the whole body of its response, and retries both:
+// a body that breaks off is read from its beginning. It is for requests that may be
+// sent twice; others it sends as the policy with NotIdempotent does. A status of 400
+// and above is a *StatusError. A body of more than limit bytes is an error that is
+// not retried. The response that comes back has no body any more.
+//
+// The policy does the retrying also where the client has a Transport with the same
+// dependency. Options.AttemptTimeout bounds each attempt with its body.
+func ReadAll(p *retry.Policy, client *http.Client, req *http.Request, limit int64) ([]byte, *http.Response, error) {
+	if client == nil {
+		client = http.DefaultClient
+	}
+	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
+		req.Body.Close()
+		return nil, nil, &BodyError{Method: method(req), URL: redactURL(req.URL), Err: errors.New("so it is not sent at all")}
+	}
+	keyed := p.Options().Keyed
+	if !idempotent(req.Method) && keyOf(req) == "" && !keyed {
+		once, err := p.With(func(o *retry.Options) { o.NotIdempotent = true })
+		if err != nil {
+			return nil, nil, err
+		}
+		p = once
+	}
+	r := reader{client: client, req: req, limit: limit, keyed: keyed}
+	body, err := retry.Do(req.Context(), p, r.read)
+	return body, r.resp, err
+}
+
+type reader struct {
+	client *http.Client
+	req    *http.Request
+	limit  int64
+	keyed  bool
+	resp   *http.Response
+}
+
+func (r *reader) read(ctx context.Context) ([]byte, error) {
+	r.resp = nil
+	a := begin(ctx, 0)
+	defer a.end(nil)
+	req := r.req.Clone(a.ctx)
+	if r.req.GetBody != nil {
+		body, err := r.req.GetBody()
+		if err != nil {
+			return nil, retry.Stop(fmt.Errorf("rewind the body of the request: %w", err))
+		}
+		req.Body = body
+	}
+	if r.keyed && keyOf(req) == "" && !idempotent(req.Method) {
+		req.Header.Set(KeyHeader, retry.From(ctx).Key)
+	}
+	resp, err := (&http.Client{
+		Transport: Count(r.client.Transport), CheckRedirect: r.client.CheckRedirect, Jar: r.client.Jar, Timeout: r.client.Timeout,
+	}).Do(req)
+	if err != nil {
+		return nil, redact(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusBadRequest {
+		e := newStatusError(req, resp)
+		a.limit(DrainTime)
+		head, _ := io.ReadAll(io.LimitReader(resp.Body, DrainMax)) // what there is of it
+		a.stop()
+		e.Body = string(head)
+		return nil, e.marked()
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, r.limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: read the body after %d bytes: %w", method(req), redactURL(req.URL), len(body), err)
+	}
+	if int64(len(body)) > r.limit {
+		return nil, retry.Stop(fmt.Errorf("%s %s: the body is longer than %d bytes: raise the limit", method(req), redactURL(req.URL), r.limit))
+	}
+	r.resp = resp
+	resp.Body = http.NoBody
+	return body, nil
+}
+
+// Rewindable reads the body of a request into memory, so that it can be sent again.
+// A body of more than limit bytes is an error, and then the request cannot be sent at
+// all any more. A request without a body, or with GetBody, stays as it is.
+func Rewindable(req *http.Request, limit int64) error {
+	if req.Body == nil || req.Body == http.NoBody || req.GetBody != nil {
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(req.Body, limit+1))
+	req.Body.Close()
+	if err != nil {
+		return fmt.Errorf("read the body of the request: %w", err)
+	}
+	if int64(len(body)) > limit {
+		return fmt.Errorf("the body of the request is longer than %d bytes: raise the limit, or set Request.GetBody", limit)
+	}
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, _ = req.GetBody()
+	req.ContentLength = int64(len(body))
+	return nil
+}

@@ -1,0 +1,116 @@
+package httpretry_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redrive/redrive/retry"
+	"github.com/redrive/redrive/retry/httpretry"
+)
+
+const whole = "the whole of a long body"
+
+// cutting breaks off the first n bodies in the middle.
+func cutting(n int) func(int, http.ResponseWriter, *http.Request) {
+	return func(i int, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(whole)))
+		if i <= n {
+			io.WriteString(w, whole[:10]) //nolint:errcheck // the client sees it
+			http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		io.WriteString(w, whole) //nolint:errcheck // as above
+	}
+}
+
+// proves: L6
+func TestL6_ABodyThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	t.Run("is the caller's", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, cutting(1))
+		resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if got, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) || u.requests.Load() != 1 {
+			t.Errorf("%q, %v after %d requests", got, err, u.requests.Load())
+		}
+	})
+	for name, below := range map[string]bool{"is retried by ReadAll": false, "is retried by ReadAll, once a time": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u, p := serve(t, cutting(2)), policy(t, nil)
+			c := client(t, p)
+			if !below {
+				c.Transport = http.DefaultTransport.(*http.Transport).Clone()
+				defer c.CloseIdleConnections()
+			}
+			ctx, account := retry.WithJob(t.Context(), retry.Job{})
+			got, resp, err := httpretry.ReadAll(p, c, request(t, ctx, http.MethodGet, u.URL, nil), int64(len(whole)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if string(got) != whole || u.requests.Load() != 3 || account.Sends() != 3 || account.Resends() != 2 {
+				t.Errorf("%q after %d requests, %d counted, %d of them again", got, u.requests.Load(), account.Sends(), account.Resends())
+			}
+		})
+	}
+}
+
+// proves: L6
+func TestL6_WhatReadAllRefuses(t *testing.T) {
+	t.Parallel()
+	p := policy(t, nil)
+	t.Run("too long", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, cutting(0))
+		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), 9) //nolint:bodyclose // it is read
+		if err == nil || !strings.Contains(err.Error(), "longer than 9 bytes") || u.requests.Load() != 1 {
+			t.Errorf("%v after %d requests", err, u.requests.Load())
+		}
+	})
+	t.Run("a status", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, failing(9, http.StatusUnauthorized))
+		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), 9) //nolint:bodyclose // it is read
+		if e, ok := errors.AsType[*httpretry.StatusError](err); !ok || e.StatusCode != 401 || u.requests.Load() != 1 {
+			t.Errorf("%v after %d requests", err, u.requests.Load())
+		}
+	})
+	t.Run("a method that may not be sent twice", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, cutting(1))
+		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")), 99) //nolint:bodyclose // it is read
+		if !errors.Is(err, retry.ErrPermanent) || u.requests.Load() != 1 {
+			t.Errorf("%v after %d requests", err, u.requests.Load())
+		}
+	})
+	t.Run("a body that cannot be rewound", func(t *testing.T) {
+		t.Parallel()
+		_, _, err := httpretry.ReadAll(p, nil, request(t, t.Context(), http.MethodPut, "http://127.0.0.1:1", opaque{bytes.NewReader([]byte("x"))}), 99) //nolint:bodyclose // it is read
+		if _, ok := errors.AsType[*httpretry.BodyError](err); !ok {
+			t.Error(err)
+		}
+	})
+	t.Run("but one with a key may", func(t *testing.T) {
+		t.Parallel()
+		u, keyed := serve(t, cutting(1)), policy(t, func(o *retry.Options) { o.Keyed = true })
+		got, resp, err := httpretry.ReadAll(keyed, client(t, keyed), request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")), 99)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		a, b := u.headers[0].Get("Idempotency-Key"), u.headers[1].Get("Idempotency-Key")
+		if string(got) != whole || a == "" || a != b || u.bodies[1] != "x" {
+			t.Errorf("%q, keys %q and %q, bodies %q", got, a, b, u.bodies)
+		}
+	})
+}

@@ -1,0 +1,376 @@
+package httpretry_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/retry"
+	"github.com/redrive/redrive/retry/httpretry"
+)
+
+// Bug: the body was closed before the backoff read it (hashicorp/go-retryablehttp#215).
+// part of: L6
+func TestL6_TheBodyIsReadBeforeItIsJudged(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n == 2 {
+			io.WriteString(w, "done") //nolint:errcheck // the client sees it
+			return
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+		// A wait in the body, and no header, as Google's APIs have it.
+		io.WriteString(w, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"6s"}]}}`) //nolint:errcheck // as above
+	})
+	c := &clock{}
+	var seen string
+	p := policy(t, func(o *retry.Options) {
+		o.Clock = c
+		o.Hooks.Retry = func(_ context.Context, e *retry.Event) {
+			if s, ok := errors.AsType[*httpretry.StatusError](e.Err); ok {
+				seen = s.Body
+			}
+		}
+	})
+	resp, err := client(t, p).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodyOf(t, resp)
+	if waits := c.all(); len(waits) != 1 || waits[0] < 6*time.Second {
+		t.Errorf("waits %v, the body asks for 6s", waits)
+	}
+	if !strings.Contains(seen, "RetryInfo") {
+		t.Errorf("the hook sees the body %q", seen)
+	}
+}
+
+// Bug: responses were not drained, so that every retry had a connection of its own.
+// part of: L6
+func TestL6_RetriesUseTheConnectionAgain(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n < 4 {
+			w.WriteHeader(http.StatusBadGateway)
+			w.Write(make([]byte, httpretry.DrainMax)) //nolint:errcheck // the client sees it
+		}
+	})
+	resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodyOf(t, resp)
+	if u.requests.Load() != 4 || u.connections.Load() != 1 {
+		t.Errorf("%d requests on %d connections, want 4 on 1", u.requests.Load(), u.connections.Load())
+	}
+}
+
+// Bug: draining had no bound, in bytes or in time, so that a retry never came.
+// part of: L6
+func TestL6_DrainsAreBounded(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
+		"endless": func(w http.ResponseWriter, _ *http.Request) {
+			for block := make([]byte, 32<<10); ; {
+				if _, err := w.Write(block); err != nil {
+					return // the client has closed the connection
+				}
+			}
+		},
+		"hanging": func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "a part")           //nolint:errcheck // the client sees it
+			http.NewResponseController(w).Flush() //nolint:errcheck // as above
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gone := make(chan struct{})
+			u := serve(t, func(n int, w http.ResponseWriter, r *http.Request) {
+				if n == 1 {
+					w.WriteHeader(http.StatusInternalServerError)
+					answer(w, r)
+					close(gone)
+				}
+			})
+			base := &http.Transport{}
+			defer base.CloseIdleConnections()
+			waiting := &clock{wake: func() { <-gone }} // the first connection is not held during the wait
+			rt := httpretry.Hasty(policy(t, func(o *retry.Options) { o.Clock = waiting }), base, 20*time.Millisecond)
+			resp, err := (&http.Client{Transport: rt}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			bodyOf(t, resp)
+			if u.requests.Load() != 2 {
+				t.Errorf("%d requests", u.requests.Load())
+			}
+		})
+	}
+}
+
+// Bug: credentials in the log lines of retries (CVE-2024-6104 of hashicorp/go-retryablehttp).
+// proves: L6, L5
+func TestL6_NoSecretsInErrorsAndLogs(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Set-Cookie", "session=COOKIE-SECRET")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		io.WriteString(w, "BODY-SECRET") //nolint:errcheck // the client sees it
+	})
+	address := strings.Replace(u.URL, "http://", "http://USER-SECRET:PASS-SECRET@", 1) + "/v1/files?key=QUERY-SECRET#FRAGMENT-SECRET"
+	var log syncBuffer
+	p := policy(t, func(o *retry.Options) { o.Logger = slog.New(retry.LogHandler(&log, slog.LevelDebug)) })
+	base := &http.Transport{}
+	defer base.CloseIdleConnections()
+	get := func(to string) *http.Request {
+		req := request(t, t.Context(), http.MethodPut, to, strings.NewReader("REQUEST-SECRET"))
+		req.Header.Set("Authorization", "Bearer HEADER-SECRET")
+		return req
+	}
+	_, whole := httpretry.Transport(p, base).RoundTrip(get(address))                                                     //nolint:bodyclose // there is none
+	_, _, read := httpretry.ReadAll(p, &http.Client{Transport: base}, get(address), 1<<10)                               //nolint:bodyclose // it is read
+	_, _, refused := httpretry.ReadAll(p, &http.Client{Transport: base}, get(nobody(t)+"/v1/files?key=QUERY-SECRET"), 1) //nolint:bodyclose // as above
+	for what, text := range map[string]string{"RoundTrip": whole.Error(), "ReadAll": read.Error(), "refused": refused.Error(), "log": log.String()} {
+		if strings.Contains(text, "SECRET") {
+			t.Errorf("%s tells a secret: %s", what, text)
+		}
+	}
+	if want := "PUT " + u.URL + "/v1/files: 503 Service Unavailable"; !strings.Contains(whole.Error(), want) || !strings.Contains(read.Error(), want) {
+		t.Errorf("%q and %q do not say %q", whole, read, want)
+	}
+	if !strings.Contains(log.String(), `"error_status":503`) {
+		t.Errorf("log: %s", log.String())
+	}
+}
+
+// FuzzRedactURL looks for parts of an address that come through.
+func FuzzRedactURL(f *testing.F) {
+	f.Add("https://user:QSECRETQ@example.com/a?key=QSECRETQ#QSECRETQ")
+	f.Add("mailto:QSECRETQ@example.com")
+	f.Add("https://example.com/a;b=c?%51SECRET%51")
+	f.Fuzz(func(t *testing.T, text string) {
+		u, err := url.Parse(text)
+		if err != nil {
+			return
+		}
+		got := httpretry.RedactURL(u)
+		if strings.ContainsAny(got, "?#") && !strings.ContainsAny(u.Host, "?#") {
+			t.Errorf("%q has a query: %q", text, got)
+		}
+		if password, _ := u.User.Password(); len(password) > 8 && strings.Contains(got, password) && !strings.Contains(u.EscapedPath()+u.Host, password) {
+			t.Errorf("%q has the password: %q", text, got)
+		}
+	})
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// spy keeps the contexts with which requests come.
+type spy struct {
+	http.RoundTripper
+	mu       sync.Mutex
+	contexts []context.Context
+}
+
+func (s *spy) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	s.contexts = append(s.contexts, req.Context())
+	s.mu.Unlock()
+	return s.RoundTripper.RoundTrip(req)
+}
+
+// Bug: contexts of attempts were cancelled early or never (failsafe-go/failsafe-go#123, #134, #136).
+// proves: L6
+func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
+	t.Parallel()
+	const limit = 300 * time.Millisecond // an answer takes no time, what is waited for takes all of it
+	release := make(chan struct{})
+	u := serve(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		switch n {
+		case 1:
+			<-r.Context().Done() // until the client's limit
+		case 2:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			http.NewResponseController(w).Flush() //nolint:errcheck // as above
+			<-release
+			io.WriteString(w, "done") //nolint:errcheck // the client sees it
+		}
+	})
+	base := &http.Transport{}
+	defer base.CloseIdleConnections()
+	contexts := &spy{RoundTripper: base}
+	p := policy(t, func(o *retry.Options) { o.AttemptTimeout = limit })
+	resp, err := (&http.Client{Transport: httpretry.Transport(p, contexts)}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := time.NewTimer(2 * limit)
+	defer late.Stop()
+	select {
+	case <-contexts.contexts[2].Done():
+		t.Errorf("the context has ended before the body was read: %v", context.Cause(contexts.contexts[2]))
+	case <-late.C:
+	}
+	close(release)
+	if got := bodyOf(t, resp); got != "done" {
+		t.Errorf("body %q", got)
+	}
+	for i, ctx := range contexts.contexts {
+		if ctx.Err() == nil {
+			t.Errorf("the context of attempt %d has not been released", i+1)
+		}
+	}
+	if len(contexts.contexts) != 3 {
+		t.Errorf("%d attempts", len(contexts.contexts))
+	}
+}
+
+// Bug: timers leaked, and a timeout of zero ended attempts at once (projectdiscovery/retryablehttp-go#554).
+// part of: L6
+func TestL6_AttemptsAtTheirLimitAreTimeouts(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	p := policy(t, func(o *retry.Options) { o.AttemptTimeout, o.Retries = 20*time.Millisecond, 2 })
+	_, err := client(t, p).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	e, ok := errors.AsType[*retry.Error](err)
+	if !ok || e.Reason != retry.Exhausted || len(e.Attempts) != 3 {
+		t.Fatalf("%v", err)
+	}
+	if timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](e.Last); !ok || !timeout.Timeout() || !strings.Contains(e.Error(), "no response within 20ms") {
+		t.Errorf("%v", e.Last)
+	}
+	if errors.Is(err, context.Canceled) {
+		t.Errorf("a timeout reads as a cancellation: %v", err)
+	}
+}
+
+// Bug: a cancellation was reported as a timeout, and retried (NVIDIA/aicr#2850, ferro-labs/ai-gateway#137).
+// proves: L6
+func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
+	t.Parallel()
+	reason := errors.New("the user has left")
+	t.Run("while it waits", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, failing(9, http.StatusServiceUnavailable))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		p := policy(t, func(o *retry.Options) { o.Clock = &clock{wake: func() { cancel(reason) }} })
+		_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+		if !errors.Is(err, reason) || !errors.Is(err, retry.ErrCancelled) || u.requests.Load() != 1 {
+			t.Errorf("%v after %d requests", err, u.requests.Load())
+		}
+	})
+	t.Run("while it is under way", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		u := serve(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
+			cancel(reason)
+			<-r.Context().Done()
+		})
+		_, err := client(t, policy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+		if !errors.Is(err, reason) || !errors.Is(err, retry.ErrCancelled) || u.requests.Load() != 1 {
+			t.Errorf("%v after %d requests", err, u.requests.Load())
+		}
+	})
+	t.Run("before it begins", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		body := &closing{Reader: strings.NewReader("x")}
+		_, err := httpretry.Transport(policy(t, nil), nil).RoundTrip(request(t, ctx, http.MethodPut, "http://127.0.0.1:1", body)) //nolint:bodyclose // there is none
+		if !errors.Is(err, context.Canceled) || !body.closed {
+			t.Errorf("%v; body closed: %v", err, body.closed)
+		}
+	})
+}
+
+type closing struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closing) Close() error {
+	c.closed = true
+	return nil
+}
+
+// Bug: it slept until the deadline, although there was no time left for another attempt
+// (hashicorp/go-retryablehttp#272).
+// proves: L6
+func TestL6_NoSleepBeyondTheClientsTimeout(t *testing.T) {
+	t.Parallel()
+	u, c := serve(t, failing(2, http.StatusServiceUnavailable, "Retry-After", "9")), &clock{}
+	hc := client(t, policy(t, func(o *retry.Options) { o.Clock = c }))
+	hc.Timeout = 8 * time.Second
+	_, err := hc.Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	if !errors.Is(err, retry.ErrDeadline) || len(c.all()) != 0 || u.requests.Load() != 1 {
+		t.Errorf("%v after waits %v", err, c.all())
+	}
+}
+
+// part of: L6
+func TestL6_OneTransportForAll(t *testing.T) {
+	t.Parallel()
+	seen := map[string]int{}
+	var mu sync.Mutex
+	u := serve(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen[r.URL.Path]++
+		n := seen[r.URL.Path]
+		mu.Unlock()
+		if n < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		io.WriteString(w, r.URL.Path) //nolint:errcheck // the client sees it
+	})
+	c := client(t, policy(t, nil))
+	ctx, account := retry.WithJob(t.Context(), retry.Job{Resends: 1000})
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			path := fmt.Sprintf("/%d", i)
+			resp, err := c.Do(request(t, ctx, http.MethodPut, u.URL+path, strings.NewReader(path)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if got, err := io.ReadAll(resp.Body); string(got) != path {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	wg.Wait()
+	if account.Sends() != 120 {
+		t.Errorf("%d sends, want 120", account.Sends())
+	}
+}

@@ -1,0 +1,276 @@
+package httpretry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+)
+
+// The headers of requests.
+const (
+	AttemptHeader = "X-Retry-Attempt" // of this call or of one around it, the higher; from 1
+	KeyHeader     = "Idempotency-Key"
+)
+
+// The bounds of what is read of a response before it is retried, so that its
+// connection can be used again. What is longer or slower is closed.
+const (
+	DrainMax  = 64 << 10 // bytes
+	DrainTime = time.Second
+)
+
+// Transport returns a transport that retries by the policy what base sends; a nil
+// base is http.DefaultTransport. It is safe for concurrent use, and changes no
+// request. See the text of the package.
+func Transport(p *retry.Policy, base http.RoundTripper) http.RoundTripper {
+	return newTransport(p, base)
+}
+
+func newTransport(p *retry.Policy, base http.RoundTripper) *transport {
+	o := p.Options()
+	t := &transport{base: orDefault(base), limit: o.AttemptTimeout, keyed: o.Keyed, statuses: o.Statuses, drain: DrainTime}
+	for i := range t.policies {
+		for j := range t.policies[i] {
+			var err error
+			if t.policies[i][j], err = p.With(func(o *retry.Options) { t.change(o, i == 1, j == 1) }); err != nil {
+				t.mistake = fmt.Errorf("transport: %w", err)
+			}
+		}
+	}
+	return t
+}
+
+type transport struct {
+	base     http.RoundTripper
+	policies [2][2]*retry.Policy // not idempotent; not to be rewound
+	limit    time.Duration       // of an attempt, until its headers; 0 is none
+	keyed    bool
+	statuses map[int]failure.Verdict
+	drain    time.Duration
+	mistake  error
+}
+
+// change makes the options of one kind of request. The time limit is the
+// transport's: that of Do would end with the attempt, and the body of the response
+// with it.
+func (t *transport) change(o *retry.Options, once, fixed bool) {
+	o.AttemptTimeout, o.Lease = 0, 0
+	o.NotIdempotent = o.NotIdempotent || once
+	if fixed {
+		o.Retries = retry.None
+	}
+	if o.Hooks.Send == nil { // first attempts have their account, too
+		o.Hooks.Send = func(context.Context, retry.Call) {}
+	}
+	own := o.Hooks.Retry
+	o.Hooks.Retry = func(ctx context.Context, e *retry.Event) {
+		if c, ok := ctx.Value(callKey{}).(*call); ok {
+			c.release() // nothing is held open during the wait
+		}
+		if own != nil {
+			own(ctx, e)
+		}
+	}
+}
+
+// CloseIdleConnections does so in the base, for http.Client.
+func (t *transport) CloseIdleConnections() { closeIdle(t.base) }
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := &call{t: t, req: req, key: keyOf(req), outer: retry.From(req.Context()).Attempt}
+	hasBody := req.Body != nil && req.Body != http.NoBody
+	c.fixed = hasBody && req.GetBody == nil
+	if t.mistake != nil {
+		c.unsent()
+		return nil, t.mistake
+	}
+	safe := idempotent(req.Method) || c.key != "" || t.keyed
+	ctx := context.WithValue(tallied(req.Context()), callKey{}, c)
+	resp, err := retry.Do(ctx, t.policies[index(!safe)][index(c.fixed)], c.send)
+	if c.n == 0 {
+		c.unsent()
+	}
+	if err == nil {
+		return resp, nil
+	}
+	return c.end(err)
+}
+
+// call is one request and its attempts.
+type call struct {
+	t     *transport
+	req   *http.Request
+	key   string // of the caller
+	outer int    // attempt of the call around this one
+	fixed bool   // there is a body that cannot be rewound
+	n     int    // attempts begun
+
+	resp *http.Response // of the last attempt, of a status that may be an error
+}
+
+type callKey struct{}
+
+// unsent closes the body of a request that never went to the base.
+func (c *call) unsent() {
+	if c.req.Body != nil {
+		c.req.Body.Close()
+	}
+}
+
+// send makes one attempt.
+func (c *call) send(ctx context.Context) (*http.Response, error) {
+	c.release()
+	req, err := c.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := begin(ctx, c.t.limit)
+	req = req.WithContext(a.ctx)
+	done := began(a.ctx)
+	resp, err := c.t.base.RoundTrip(req)
+	done()
+	if a.stop() {
+		err = &limitError{method(req), redactURL(req.URL), c.t.limit}
+	}
+	if err != nil {
+		if resp != nil && resp.Body != nil {
+			resp.Body.Close()
+		}
+		a.end(nil)
+		return nil, redact(err)
+	}
+	if resp.StatusCode < http.StatusBadRequest {
+		resp.Body = a.own(resp.Body)
+		return resp, nil
+	}
+	c.resp = resp
+	return nil, c.status(a)
+}
+
+// next returns the request of the next attempt, without its context.
+func (c *call) next(ctx context.Context) (*http.Request, error) {
+	req := new(http.Request)
+	*req = *c.req
+	req.Header = c.req.Header.Clone()
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
+	now := retry.From(ctx)
+	req.Header.Set(AttemptHeader, strconv.Itoa(max(now.Attempt, c.outer)))
+	if c.key == "" && c.t.keyed && !idempotent(req.Method) && now.Key != "" {
+		req.Header.Set(KeyHeader, now.Key)
+	}
+	if c.n++; c.n > 1 && req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, retry.Stop(fmt.Errorf("rewind the body of the request: %w", err))
+		}
+		req.Body = body
+	}
+	return req, nil
+}
+
+// status makes an error of a response. What its body says counts, and is there for
+// the caller as well, if the response is returned in the end.
+func (c *call) status(a *attempt) error {
+	resp := c.resp
+	e := newStatusError(c.req, resp)
+	if !c.telling(resp.StatusCode) {
+		resp.Body = a.own(resp.Body)
+		return e
+	}
+	if resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusForbidden {
+		a.limit(c.t.drain) // of the other two, most are returned
+	}
+	head, err := io.ReadAll(io.LimitReader(resp.Body, DrainMax+1))
+	a.stop()
+	e.Body = string(head[:min(len(head), DrainMax)])
+	if len(head) > DrainMax {
+		err = nil
+	} else if err == nil {
+		err = io.EOF
+	}
+	resp.Body = &replay{head: head, err: err, rest: a.own(resp.Body)}
+	if err != nil { // nothing is left to be read
+		resp.Body.(*replay).rest.Close()
+	}
+	return e.marked()
+}
+
+// telling reports whether a response may be retried, or would be but for what its
+// body says.
+func (c *call) telling(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked,
+		http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	_, named := c.t.statuses[status]
+	return named || status >= http.StatusInternalServerError
+}
+
+// release closes the response of the last attempt.
+func (c *call) release() {
+	if c.resp != nil {
+		c.resp.Body.Close()
+		c.resp = nil
+	}
+}
+
+// end makes what the caller gets of a call without success.
+func (c *call) end(err error) (*http.Response, error) {
+	e, ok := errors.AsType[*retry.Error](err)
+	if c.resp != nil && (!ok || e.Reason == retry.Permanent) {
+		return c.resp, nil
+	}
+	c.release()
+	if ok && c.fixed && (e.Reason == retry.Exhausted || e.Reason == retry.LongHint || e.Reason == retry.OutOfTime) && e.Last != nil && c.n > 0 {
+		return nil, &BodyError{Method: c.req.Method, URL: redactURL(c.req.URL), Err: err}
+	}
+	return nil, err
+}
+
+func orDefault(base http.RoundTripper) http.RoundTripper {
+	if base == nil {
+		return http.DefaultTransport
+	}
+	return base
+}
+
+func closeIdle(base http.RoundTripper) {
+	if base, ok := base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
+// idempotent reports whether a method may be sent twice (RFC 9110, 9.2.2).
+func idempotent(method string) bool {
+	switch method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return false
+}
+
+// keyOf returns the key that the caller has given to a request.
+func keyOf(req *http.Request) string {
+	if key := req.Header.Get(KeyHeader); key != "" {
+		return key
+	}
+	return req.Header.Get("X-Idempotency-Key")
+}
+
+func index(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

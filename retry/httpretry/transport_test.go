@@ -1,0 +1,447 @@
+package httpretry_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+	"github.com/redrive/redrive/retry/httpretry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// proves: L6
+func TestL6_IdempotentMethodsAreSentAgain(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPut, http.MethodDelete} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			u := serve(t, failing(4, http.StatusServiceUnavailable))
+			p := policy(t, nil)
+			req := request(t, t.Context(), method, u.URL, strings.NewReader("the whole body"))
+			before := req.Header.Clone()
+			resp, err := client(t, p).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bodyOf(t, resp)
+			if resp.StatusCode != http.StatusOK || u.requests.Load() != 4 {
+				t.Errorf("status %d after %d requests, want 200 after 4", resp.StatusCode, u.requests.Load())
+			}
+			for i, h := range u.headers {
+				if got, want := h.Get("X-Retry-Attempt"), fmt.Sprint(i+1); got != want {
+					t.Errorf("request %d says it is attempt %q", i+1, got)
+				}
+				if u.bodies[i] != "the whole body" {
+					t.Errorf("request %d has the body %q", i+1, u.bodies[i])
+				}
+			}
+			if len(before) != len(req.Header) {
+				t.Errorf("the caller's request was changed: %v", req.Header)
+			}
+			if s := p.Stats(); s.Calls != 1 || s.Sends != 4 || s.Recovered != 1 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// proves: L6
+func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
+	t.Parallel()
+	t.Run("503", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			io.WriteString(w, "why it failed") //nolint:errcheck // the client sees it
+		})
+		resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bodyOf(t, resp); resp.StatusCode != 503 || got != "why it failed" || u.requests.Load() != 1 {
+			t.Errorf("%d %q after %d requests: want the response itself, of one request", resp.StatusCode, got, u.requests.Load())
+		}
+	})
+	t.Run("broken off", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		_, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x"))) //nolint:bodyclose // there is none
+		if !errors.Is(err, retry.ErrPermanent) || u.requests.Load() != 1 {
+			t.Errorf("%v after %d requests", err, u.requests.Load())
+		}
+	})
+	t.Run("429", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, failing(3, http.StatusTooManyRequests))
+		resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bodyOf(t, resp) != "done" || !slices.Equal(u.bodies, []string{"x", "x", "x"}) {
+			t.Errorf("bodies %q", u.bodies)
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
+		_, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodPost, nobody(t), strings.NewReader("x"))) //nolint:bodyclose // there is none
+		if e, ok := errors.AsType[*retry.Error](err); !ok || e.Reason != retry.Exhausted || len(e.Attempts) != 4 {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// nobody returns the address of a port on which nobody listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+// proves: L6
+func TestL6_TheKeyIsTheSameInAllAttempts(t *testing.T) {
+	t.Parallel()
+	keys := func(u *upstream) (keys []string) {
+		for _, h := range u.headers {
+			keys = append(keys, h.Get("Idempotency-Key"))
+		}
+		return keys
+	}
+	post := func(t *testing.T, ctx context.Context, p *retry.Policy, key string) []string {
+		t.Helper()
+		u := serve(t, failing(3, http.StatusBadGateway))
+		req := request(t, ctx, http.MethodPost, u.URL, strings.NewReader("x"))
+		if key != "" {
+			req.Header.Set("Idempotency-Key", key)
+		}
+		resp, err := client(t, p).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodyOf(t, resp)
+		if got := keys(u); len(got) != 3 || got[0] == "" || got[1] != got[0] || got[2] != got[0] {
+			t.Errorf("keys %q: want the same in three requests", got)
+		}
+		return keys(u)
+	}
+	t.Run("of the caller", func(t *testing.T) {
+		t.Parallel()
+		if got := post(t, t.Context(), policy(t, nil), "mine"); got[0] != "mine" {
+			t.Errorf("keys %q", got)
+		}
+	})
+	t.Run("of a policy", func(t *testing.T) {
+		t.Parallel()
+		p := policy(t, func(o *retry.Options) { o.Keyed = true })
+		if a, b := post(t, t.Context(), p, ""), post(t, t.Context(), p, ""); a[0] == b[0] {
+			t.Errorf("two calls have the key %q", a[0])
+		}
+	})
+	t.Run("of the context", func(t *testing.T) {
+		t.Parallel()
+		p := policy(t, func(o *retry.Options) { o.Keyed = true })
+		if got := post(t, retry.WithKey(t.Context(), "step-7"), p, ""); got[0] != "step-7" {
+			t.Errorf("keys %q", got)
+		}
+	})
+	t.Run("of the call around", func(t *testing.T) {
+		t.Parallel()
+		p, u := policy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(3, http.StatusBadGateway))
+		c := client(t, p)
+		_, err := retry.Do(t.Context(), p, func(ctx context.Context) (string, error) {
+			req := request(t, ctx, http.MethodPost, u.URL, strings.NewReader("x"))
+			req.Header.Set(httpretry.KeyHeader, retry.From(ctx).Key)
+			resp, err := c.Do(req)
+			if err != nil {
+				return "", err
+			}
+			if resp.StatusCode != http.StatusOK {
+				resp.Body.Close()
+				return "", &httpretry.StatusError{StatusCode: resp.StatusCode}
+			}
+			return bodyOf(t, resp), nil
+		})
+		if got := keys(u); err != nil || len(got) != 3 || got[0] == "" || got[1] != got[0] || got[2] != got[0] {
+			t.Errorf("keys %q, %v", got, err)
+		}
+	})
+}
+
+// Bug: bodies that cannot be rewound were sent again empty. See docs of net/http, Request.GetBody.
+// proves: L6
+func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
+	t.Parallel()
+	body := func() io.Reader { return opaque{bytes.NewReader([]byte("once"))} }
+	t.Run("sent once, and the cure named", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, failing(2, http.StatusServiceUnavailable))
+		ctx, _ := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+		_, err := client(t, policy(t, nil)).Do(request(t, ctx, http.MethodPut, u.URL, body())) //nolint:bodyclose // there is none
+		e, ok := errors.AsType[*httpretry.BodyError](err)
+		if !ok || u.requests.Load() != 1 {
+			t.Fatalf("%v after %d requests, want a *BodyError after one", err, u.requests.Load())
+		}
+		for _, part := range []string{"PUT " + u.URL, "GetBody", "Rewindable", "503"} {
+			if !strings.Contains(e.Error(), part) {
+				t.Errorf("%q says nothing of %q", e, part)
+			}
+		}
+		if failure.Of(err).HandOver == 0 {
+			t.Error("the job is not handed over")
+		}
+	})
+	t.Run("not in the way of a response", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, failing(2, http.StatusNotFound))
+		resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodPut, u.URL, body()))
+		if err != nil || resp.StatusCode != http.StatusNotFound {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	})
+	t.Run("rewindable", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, failing(3, http.StatusServiceUnavailable))
+		req := request(t, t.Context(), http.MethodPut, u.URL, body())
+		if err := httpretry.Rewindable(req, 4); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client(t, policy(t, nil)).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bodyOf(t, resp) != "done" || !slices.Equal(u.bodies, []string{"once", "once", "once"}) {
+			t.Errorf("bodies %q", u.bodies)
+		}
+		if err := httpretry.Rewindable(request(t, t.Context(), http.MethodPut, u.URL, body()), 3); err == nil || !strings.Contains(err.Error(), "3 bytes") {
+			t.Errorf("of 4 bytes with a limit of 3: %v", err)
+		}
+	})
+}
+
+// Bug: Retry-After was ignored (googleapis/python-genai#1875), cut (openai/openai-node#1841) and read
+// as milliseconds (Azure/azure-sdk-for-net#5268).
+// proves: L6, R3
+func TestL6_RetryAfterIsAFloor(t *testing.T) {
+	t.Parallel()
+	now := time.Now().UTC().Truncate(time.Second)
+	for name, header := range map[string][]string{
+		"seconds":      {"Retry-After", "7"},
+		"date":         {"Retry-After", now.Add(7 * time.Second).Format(http.TimeFormat), "Date", now.Format(http.TimeFormat)},
+		"skewed clock": {"Retry-After", now.Add(-time.Hour).Add(7 * time.Second).Format(http.TimeFormat), "Date", now.Add(-time.Hour).Format(http.TimeFormat)},
+		"milliseconds": {"Retry-After-Ms", "7000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u, c := serve(t, failing(3, http.StatusTooManyRequests, header...)), &clock{}
+			resp, err := client(t, policy(t, func(o *retry.Options) { o.Clock = c })).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			bodyOf(t, resp)
+			for _, wait := range c.all() {
+				if wait < 7*time.Second || wait > 8*time.Second {
+					t.Errorf("waited for %v, asked for 7s", wait)
+				}
+			}
+			if len(c.all()) != 2 {
+				t.Errorf("waits %v", c.all())
+			}
+		})
+	}
+}
+
+// proves: L6, R3
+func TestL6_ALongRetryAfterIsNotSlept(t *testing.T) {
+	t.Parallel()
+	u, c := serve(t, failing(2, http.StatusTooManyRequests, "Retry-After", "120")), &clock{}
+	ctx, _ := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+	p := policy(t, func(o *retry.Options) { o.Clock = c; o.HandOver = time.Minute })
+	_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	if !errors.Is(err, retry.ErrHint) || u.requests.Load() != 1 || len(c.all()) != 0 {
+		t.Errorf("%v after %d requests and waits %v", err, u.requests.Load(), c.all())
+	}
+	if after := failure.Of(err).HandOver; after < 2*time.Minute || after > 3*time.Minute {
+		t.Errorf("handed over for %v", after)
+	}
+}
+
+// proves: L6
+func TestL6_WhatIsNotRetriedComesBackAsItIs(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0123456789abcdef", 200<<10/16)
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		method string
+	}{
+		"wrong key":       {http.StatusUnauthorized, `{"error":{"code":"invalid_api_key"}}`, http.MethodGet},
+		"bad request":     {http.StatusBadRequest, `{"error":{"type":"invalid_request_error"}}`, http.MethodGet},
+		"not found":       {http.StatusNotFound, "no such thing", http.MethodGet},
+		"not implemented": {http.StatusNotImplemented, "never", http.MethodGet},
+		"quota":           {http.StatusTooManyRequests, `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}`, http.MethodGet},
+		"long":            {http.StatusInternalServerError, long, http.MethodPost},
+		"long not found":  {http.StatusNotFound, long, http.MethodGet},
+		"long forbidden":  {http.StatusForbidden, long, http.MethodGet},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				io.WriteString(w, c.body) //nolint:errcheck // the client sees it
+			})
+			resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), c.method, u.URL, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := bodyOf(t, resp); got != c.body || resp.StatusCode != c.status || u.requests.Load() != 1 {
+				t.Errorf("%d with %d bytes after %d requests, want %d with %d after one", resp.StatusCode, len(got), u.requests.Load(), c.status, len(c.body))
+			}
+		})
+	}
+}
+
+// proves: L6
+func TestL6_ExhaustedHandsTheJobOver(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		io.WriteString(w, `{"error":{"code":"overloaded"}}`) //nolint:errcheck // the client sees it
+	})
+	ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+	_, err := client(t, policy(t, nil)).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	e, ok := errors.AsType[*httpretry.StatusError](err)
+	if !ok || e.StatusCode != 503 || e.Body != `{"error":{"code":"overloaded"}}` || !errors.Is(err, retry.ErrExhausted) {
+		t.Fatalf("%v", err)
+	}
+	ev := failure.Of(err)
+	if ev.HandOver < retry.HandOverDefault || ev.HTTPStatus != 503 || ev.ServiceCode != "overloaded" {
+		t.Errorf("%+v", ev)
+	}
+	if account.Sends() != 4 || account.Calls() != 1 {
+		t.Errorf("%d sends in %d calls, want 4 in 1", account.Sends(), account.Calls())
+	}
+}
+
+// proves: L6
+func TestL6_TheOtherSideSaysWhetherToRetry(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]int64{"": 4, "true": 4, "false": 1} {
+		u := serve(t, failing(9, http.StatusServiceUnavailable, "X-Should-Retry", said))
+		resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+		if err == nil {
+			resp.Body.Close()
+		}
+		if u.requests.Load() != want {
+			t.Errorf("X-Should-Retry %q: %d requests, want %d", said, u.requests.Load(), want)
+		}
+	}
+	u := serve(t, failing(3, http.StatusConflict, "X-Should-Retry", "true"))
+	resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bodyOf(t, resp) != "done" {
+		t.Error("409 with X-Should-Retry was not retried")
+	}
+}
+
+// proves: L6
+func TestL6_ParametersOfAPolicyCount(t *testing.T) {
+	t.Parallel()
+	u := serve(t, failing(3, http.StatusNotFound))
+	p := policy(t, func(o *retry.Options) {
+		o.Statuses = map[int]failure.Verdict{http.StatusNotFound: failure.VerdictRetry}
+	})
+	resp, err := client(t, p).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bodyOf(t, resp) != "done" || u.requests.Load() != 3 || u.connections.Load() != 1 {
+		t.Errorf("%d requests on %d connections", u.requests.Load(), u.connections.Load())
+	}
+}
+
+func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
+	t.Parallel()
+	t.Run("redirect", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, func(n int, w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/" {
+				http.Redirect(w, r, "/there", http.StatusFound)
+				return
+			}
+			failing(4, http.StatusBadGateway)(n, w, r)
+		})
+		ctx, account := retry.WithJob(t.Context(), retry.Job{})
+		resp, err := client(t, policy(t, nil)).Do(request(t, ctx, http.MethodGet, u.URL, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bodyOf(t, resp) != "done" || account.Sends() != 4 {
+			t.Errorf("%d sends, want 4", account.Sends())
+		}
+	})
+	t.Run("upgrade", func(t *testing.T) {
+		t.Parallel()
+		u := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+			conn, rw, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n") //nolint:errcheck // the client sees it
+			line, _ := rw.ReadString('\n')
+			io.WriteString(conn, line) //nolint:errcheck // as above
+		})
+		req := request(t, t.Context(), http.MethodGet, u.URL, nil)
+		req.Header.Set("Connection", "Upgrade")
+		req.Header.Set("Upgrade", "echo")
+		resp, err := client(t, policy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		conn, ok := resp.Body.(io.ReadWriteCloser)
+		if !ok {
+			t.Fatalf("the body of 101 is a %T, which cannot be written to", resp.Body)
+		}
+		io.WriteString(conn, "hello\n") //nolint:errcheck // what comes back says it
+		if got, err := io.ReadAll(conn); string(got) != "hello\n" {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+	t.Run("HTTP/2", func(t *testing.T) {
+		t.Parallel()
+		u := serveWith(t, func(u *upstream) { u.EnableHTTP2 = true; u.StartTLS() }, failing(3, http.StatusServiceUnavailable))
+		c := u.Client()
+		base := c.Transport
+		c.Transport = httpretry.Transport(policy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute }), base)
+		defer c.CloseIdleConnections()
+		ctx, account := retry.WithJob(t.Context(), retry.Job{})
+		resp, err := c.Do(request(t, ctx, http.MethodPut, u.URL, strings.NewReader("x")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bodyOf(t, resp) != "done" || resp.ProtoMajor != 2 || account.Sends() != 3 {
+			t.Errorf("%s, %d sends", resp.Proto, account.Sends())
+		}
+	})
+}
