@@ -102,6 +102,8 @@ func waitingFor(d *details, last *job.Failure) string {
 	switch c := &j.Counters; {
 	case last != nil && last.Token == j.Token && last.How == job.ByCrash:
 		return cause(last)
+	case last != nil && last.Token == j.Token && c.Deferrals > 0:
+		return handedOver(last)
 	case c.Sum() == 0 && j.Life > 1:
 		return fmt.Sprintf("a person retried it after it was dead: this is life %d", j.Life)
 	case c.Sum() == 0:
@@ -113,6 +115,15 @@ func waitingFor(d *details, last *job.Failure) string {
 	default:
 		return "it was given back" + counters(c)
 	}
+}
+
+// handedOver tells of the call that handed a job over.
+func handedOver(f *job.Failure) string {
+	r, err := policy.ParseRecord(f.Decision)
+	if err != nil {
+		return "it was deferred, which used up no attempt"
+	}
+	return r.Reason()
 }
 
 func times(n int32) string {
