@@ -46,9 +46,8 @@ func (o *Options) checkBackoff(c *checker) {
 		c.add(false, "Backoff.%s: %s", m.Field, m.Message)
 	}
 	c.add(o.Backoff.Formula != backoff.Exponential || o.Backoff.Cap > 0, "Backoff.cap: a back-off that grows needs one: set Cap, such as 30 s")
-	last := max(o.Retries, 1)
-	_, high := o.Backoff.Bounds(last)
-	c.add(o.Immediate || high > 0, "Backoff: never waits, and would hammer what it calls: name a wait, or set Immediate")
+	waits := func(n int) bool { _, high := o.Backoff.Bounds(n); return high > 0 }
+	c.add(o.Immediate || waits(1) || waits(max(len(o.Backoff.Waits), 1)), "Backoff: never waits, and would hammer what it calls: name a wait, or set Immediate")
 }
 
 func (o *Options) checkTimes(c *checker) {
