@@ -72,8 +72,8 @@ func BenchmarkThreeImmediateRetries(b *testing.B) {
 		return 1, nil
 	}
 	for name, p := range map[string]*retry.Policy{"classified": p, "judged": mustNew(b, "op", retry.Options{
-		Immediate: true, Classify: func(context.Context, error) (failure.Classification, bool) {
-			return failure.Classification{Class: failure.TemporaryServiceError, Verdict: failure.VerdictRetry}, true
+		Immediate: true, Judge: func(context.Context, error) retry.Judgement {
+			return retry.Judgement{Class: failure.TemporaryServiceError, Verdict: failure.VerdictRetry}
 		}})} {
 		b.Run(name, func(b *testing.B) {
 			n = 0

@@ -32,7 +32,7 @@ func From(ctx context.Context) Call {
 		return c
 	}
 	if f.policy != nil {
-		c.Operation, c.Attempt, c.Last = f.policy.o.Operation, f.attempt, f.last
+		c.Operation, c.Attempt, c.Last = f.policy.o.Operation, int(f.attempt), f.last
 		c.Key = f.keyed()
 	} else {
 		c.Key = f.key
@@ -50,26 +50,31 @@ func From(ctx context.Context) Call {
 // for a job's, redrive's Info.StepKey. All calls under ctx have it, so it should be
 // given to one.
 func WithKey(ctx context.Context, key string) context.Context {
-	f := &frame{Context: ctx, key: key}
+	b := &base{key: key}
 	if up := frameOf(ctx); up != nil {
-		f.up, f.ledger = up, up.ledger
+		b.up, b.ledger = up, up.ledger
 	}
-	return f
+	return &frame{Context: ctx, base: b}
 }
 
 // frame is what the contexts of calls carry: of a job (no policy), a key (no
 // policy), or an attempt.
 type frame struct {
 	context.Context //nolint:containedctx // it is one
-	up              *frame
-	ledger          *Ledger
-	policy          *Policy // nil: not of a call
-	key             string
-	number          [2]uint64 // a key is made of it if there is none; zero: there is none
-	attempt         int
-	last            error
-	physical        atomic.Int32 // sends that were counted in this attempt, in calls within it too
-	direct          atomic.Int32 // those that were counted in this attempt itself
+	*base
+	last     error
+	attempt  int32
+	physical atomic.Int32 // sends that were counted in this attempt, in calls within it too
+	direct   atomic.Int32 // those that were counted in this attempt itself
+}
+
+// base is what all attempts of a call have in common.
+type base struct {
+	up     *frame // that of the caller's context
+	ledger *Ledger
+	policy *Policy // nil: not of a call
+	key    string
+	number [2]uint64 // a key is made of it if there is none; zero: there is none
 }
 
 type frameKey struct{}

@@ -48,14 +48,17 @@ func DoOr[T any](ctx context.Context, p *Policy, op func(context.Context) (T, er
 
 // do returns a value, or the run that has ended without one.
 func do[T any](ctx context.Context, p *Policy, op func(context.Context) (T, error)) (T, *run) {
-	if !p.fast || ctx.Err() != nil || frameOf(ctx) != nil {
+	// Nothing is known or kept before there is a failure, so that a success costs next
+	// to nothing. A context that never ends has no deadline.
+	var began time.Time
+	ends := ctx.Done() != nil
+	if !p.fast || ends && ctx.Err() != nil || frameOf(ctx) != nil {
 		return loop(ctx, newRun(ctx, p), op)
 	}
-	// Nothing is known or kept before there is a failure, so that a success costs next
-	// to nothing.
-	var began time.Time
-	if _, limited := ctx.Deadline(); limited {
-		began = p.o.Clock.Now()
+	if ends {
+		if _, limited := ctx.Deadline(); limited {
+			began = p.o.Clock.Now()
+		}
 	}
 	v, err := op(ctx)
 	if err == nil {
@@ -115,13 +118,10 @@ func (*limitError) Timeout() bool        { return true }
 
 // run is one call under way.
 type run struct {
-	p      *Policy
-	up     *frame // that of the caller's context
-	ledger *Ledger
-	key    string
-	number [2]uint64
-	once   bool // a call around this one retries
-	timed  bool // there is a limit, or something was slept: the clock is read
+	base
+	p     *Policy
+	once  bool // a call around this one retries
+	timed bool // there is a limit, or something was slept: the clock is read
 
 	n        int       // attempts begun
 	start    time.Time // of the call; zero is unknown
@@ -130,7 +130,6 @@ type run struct {
 	shortest time.Duration
 	previous time.Duration // drawn
 	sends    int
-	resent   int
 	current  *frame
 	first    frame
 	*trouble // nil before the first failure
@@ -148,7 +147,7 @@ type trouble struct {
 
 // newRun begins a call of which more has to be known than its result.
 func newRun(ctx context.Context, p *Policy) *run {
-	r := &run{p: p, up: frameOf(ctx), number: number()}
+	r := &run{p: p, base: base{up: frameOf(ctx), policy: p, number: number()}}
 	if r.up != nil {
 		r.ledger, r.key = r.up.ledger, r.up.outerKey()
 		r.once = r.up.within(p.o.Dependency)
@@ -174,7 +173,7 @@ func failedRun(p *Policy, began time.Time) *run {
 		trouble
 	}{}
 	r := &both.run
-	r.p, r.n, r.trouble = p, 1, &both.trouble
+	r.p, r.policy, r.n, r.trouble = p, p, 1, &both.trouble
 	r.start, r.began, r.timed = began, began, !began.IsZero()
 	return r
 }
@@ -206,7 +205,7 @@ func (r *run) frame(ctx context.Context) *frame {
 	default:
 		f = &frame{}
 	}
-	f.Context, f.up, f.ledger, f.policy, f.key, f.number, f.attempt = ctx, r.up, r.ledger, r.p, r.key, r.number, r.n
+	f.Context, f.base, f.attempt = ctx, &r.base, int32(r.n)
 	if r.trouble != nil {
 		f.last = r.err.Last
 	}

@@ -96,8 +96,8 @@ func TestDo_VerdictsByOptions(t *testing.T) {
 		"a class by mark":   {retry.Options{}, failure.WithClass(failure.NetworkTimeout, odd), 4},
 		"not idempotent":    {retry.Options{NotIdempotent: true}, unavailable, 1},
 		"throttled":         {retry.Options{NotIdempotent: true}, &status{code: 429}, 4},
-		"one's own":         {retry.Options{Classify: judgeOdd}, odd, 4},
-		"one's own, passed": {retry.Options{Classify: judgeOdd}, unavailable, 4},
+		"one's own":         {retry.Options{Judge: judgeOdd}, odd, 4},
+		"one's own, passed": {retry.Options{Judge: judgeOdd}, unavailable, 4},
 		"asked to wait":     {retry.Options{}, failure.RetryAfter(time.Second, odd), 4},
 		"no retries":        {retry.Options{Retries: retry.None}, unavailable, 1},
 	} {
@@ -109,8 +109,11 @@ func TestDo_VerdictsByOptions(t *testing.T) {
 	}
 }
 
-func judgeOdd(_ context.Context, err error) (failure.Classification, bool) {
-	return failure.Classification{Class: "Odd", Verdict: failure.VerdictRetry}, err.Error() == "something odd"
+func judgeOdd(_ context.Context, err error) (j retry.Judgement) {
+	if err.Error() == "something odd" {
+		j = retry.Judgement{Class: "Odd", Verdict: failure.VerdictRetry}
+	}
+	return j
 }
 
 // The caller's context decides, and nothing that an error looks like.

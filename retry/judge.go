@@ -99,6 +99,12 @@ func (o *Options) wait(drawn, hint time.Duration) (time.Duration, bool) {
 	return (max(drawn, hint) + hintJitter(hint, o.Rand())).Truncate(time.Microsecond), true
 }
 
+// ruleJudge and ruleLimit are the rules of what is judged here.
+const (
+	ruleJudge = "retry.judge"
+	ruleLimit = "retry.attempt_timeout"
+)
+
 var plainText = reflect.TypeOf(errors.New(""))
 
 // classify finds the class of a failure, whether it is retried, and its hint. It
@@ -111,10 +117,12 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	r.same = nil
 	e, o := &r.err, &r.p.o
 	e.Hint, r.status, r.retry = 0, 0, false
-	if o.Classify != nil {
-		if c, ok := o.Classify(ctx, err); ok {
-			e.Class, e.Hint = c, max(c.Hint, 0)
-			r.retry = o.retried(&c)
+	if o.Judge != nil {
+		if j := o.Judge(ctx, err); j.Verdict != "" {
+			if e.Class.Rule != ruleJudge || e.Class.Class != j.Class || e.Class.Verdict != j.Verdict {
+				e.Class = failure.Classification{Class: j.Class, Verdict: j.Verdict, Rank: failure.RankMark, Rule: ruleJudge}
+			}
+			e.Hint, r.retry = max(j.Hint, 0), o.retried(j.Verdict)
 			return 0
 		}
 	}
@@ -134,7 +142,7 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 		case Permanent: // what was said to that call is not said to this one: its class decides
 			e.Class = inner.Class
 			e.Class.Verdict = verdictOf(inner.Class.Class)
-			r.retry = o.retried(&e.Class)
+			r.retry = o.retried(e.Class.Verdict)
 			return 0
 		case Cancelled, Suppressed:
 		}
@@ -161,7 +169,7 @@ func (r *run) verdict(err error, ev *failure.Evidence, limited, nested bool) {
 		} else if v, ok := o.Classes[c.Class]; ok {
 			c.Verdict = v
 		} else if limited && (c.Verdict != failure.VerdictPermanent || c.Rank < failure.RankTyped) {
-			*c = failure.Classification{Class: failure.AttemptTimeout, Verdict: failure.VerdictRetry, Rank: failure.RankCause, Rule: "retry.attempt_timeout"}
+			*c = failure.Classification{Class: failure.AttemptTimeout, Verdict: failure.VerdictRetry, Rank: failure.RankCause, Rule: ruleLimit}
 		}
 	}
 	if c.Verdict == failure.VerdictUnknown && ev.RetryAfter > 0 {
@@ -170,15 +178,15 @@ func (r *run) verdict(err error, ev *failure.Evidence, limited, nested bool) {
 	if c.Verdict == failure.VerdictUnknown {
 		r.p.counters.unclassified.Add(1)
 	}
-	r.retry = o.retried(c)
+	r.retry = o.retried(c.Verdict)
 	if o.NotIdempotent && ev.Sent != failure.NotSent && c.Verdict != failure.VerdictThrottle {
 		r.retry = false
 	}
 }
 
 // retried reports whether a call is retried on a verdict.
-func (o *Options) retried(c *failure.Classification) bool {
-	switch c.Verdict {
+func (o *Options) retried(v failure.Verdict) bool {
+	switch v {
 	case failure.VerdictRetry, failure.VerdictThrottle, failure.VerdictDependencyDown:
 		return true
 	case failure.VerdictUnknown, "":

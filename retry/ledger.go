@@ -40,12 +40,13 @@ func WithJob(ctx context.Context, j Job) (context.Context, *Ledger) {
 		j.Resends = ResendsDefault
 	}
 	of := &struct {
-		frame
-		Ledger
+		frame  frame
+		base   base
+		ledger Ledger
 	}{}
-	of.Ledger.job = j
-	of.frame.Context, of.frame.ledger = ctx, &of.Ledger
-	return &of.frame, &of.Ledger
+	of.ledger.job, of.base.ledger = j, &of.ledger
+	of.frame.Context, of.frame.base = ctx, &of.base
+	return &of.frame, &of.ledger
 }
 
 // Sends returns what was sent so far: what transports counted, and one for each

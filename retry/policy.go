@@ -72,9 +72,9 @@ type Options struct {
 	HandOverJitter time.Duration
 	HandOverCap    time.Duration
 
-	// Classify, if it is not nil, judges before the classifier does; false leaves it
-	// to that one. Its hint counts, and that of the error itself is not read.
-	Classify func(ctx context.Context, err error) (failure.Classification, bool)
+	// Judge, if it is not nil, judges before the classifier does. The zero Judgement
+	// leaves it to that one; of another nothing more is read from the error.
+	Judge func(ctx context.Context, err error) Judgement
 	// Classifier puts errors into classes; default failure.Builtin.
 	Classifier *failure.Classifier
 	// Statuses and Classes replace verdicts; a status before a class. They do not
@@ -95,6 +95,13 @@ type Options struct {
 	Hooks  Hooks          // called at the points of a call
 	Clock  Clock          // default the system's; for tests
 	Rand   func() float64 // uniform draws from [0, 1); safe for concurrent use; for tests
+}
+
+// Judgement is what Options.Judge says about a failure.
+type Judgement struct {
+	Class   failure.Class
+	Verdict failure.Verdict // "" is no judgement
+	Hint    time.Duration   // the wait that the other side asks for
 }
 
 // Hooks are called by the goroutine of the call, in its way; nil is none.
