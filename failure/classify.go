@@ -137,6 +137,7 @@ func (r *reader) classify(out *Classification) {
 	r.readTyped()
 	if !r.settled() {
 		r.readTexts()
+		r.overrule()
 	}
 	r.classification(out, r.best())
 	r.mark(out)
@@ -150,6 +151,26 @@ func (r *reader) settled() bool {
 	}
 	best := r.best()
 	return best >= 0 && r.hits[best].weight >= wStrong && r.exact
+}
+
+// overrule lets a typed fact about the connection win against built-in words for a
+// bug: "read the answer: unexpected EOF" reads like an answer that nobody can parse,
+// and the error says that it broke off.
+func (r *reader) overrule() {
+	most := 0
+	for i := range r.hits {
+		if h := &r.hits[i]; h.class == NetworkTimeout && h.rank >= RankTyped && h.weight >= wGeneric {
+			most = max(most, h.weight)
+		}
+	}
+	if most == 0 {
+		return
+	}
+	for i := range r.hits {
+		if h := &r.hits[i]; h.class == UnknownError && h.rank == RankPattern && h.order == 0 {
+			h.weight = min(h.weight, most) // the rank decides then
+		}
+	}
 }
 
 // rate gives a hit a number: what beats another has the greater one, as long as

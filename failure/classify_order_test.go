@@ -1,6 +1,10 @@
 package failure_test
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"testing"
 
 	"github.com/redrive/redrive/failure"
@@ -33,6 +37,37 @@ func TestF7_OwnPhrasesDecideInTheirOrder(t *testing.T) {
 			if got.Class != tt.want {
 				t.Errorf("%s: %q is %s by %s, want %s", name, text, got.Class, got.Rule, tt.want)
 			}
+		}
+	}
+}
+
+// What an error says of the connection by its type, or as a fact, is more than
+// words that read like a bug, unless they are the policy's own.
+//
+// proves: F2
+func TestF2_TypedConnectionBeatsWordsForABug(t *testing.T) {
+	t.Parallel()
+	own := failure.Rules{Phrases: []failure.PhraseRule{{Match: "answer of documents", Class: failure.UnknownError}}}
+	for name, tt := range map[string]struct {
+		rules failure.Rules
+		err   error
+		want  failure.Class
+		rule  string
+	}{
+		"broke off":      {err: fmt.Errorf("read the answer of documents: %w", io.ErrUnexpectedEOF), want: failure.NetworkTimeout, rule: "type.io.ErrUnexpectedEOF"},
+		"timed out":      {err: fmt.Errorf("no response body: %w", os.ErrDeadlineExceeded), want: failure.NetworkTimeout, rule: "typed.timeout"},
+		"without a type": {err: errors.New("read the answer of documents: unexpected EOF"), want: failure.UnknownError, rule: "bug.answer"},
+		"only the end":   {err: fmt.Errorf("the answer was empty: %w", io.EOF), want: failure.UnknownError, rule: "bug.answer"},
+		"words of a policy": {own, fmt.Errorf("read the answer of documents: %w", io.ErrUnexpectedEOF),
+			failure.UnknownError, "policy.phrases.0"},
+	} {
+		c, problems := failure.NewClassifier(tt.rules)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		e := failure.Of(tt.err)
+		if got := c.Classify(&e, ""); got.Class != tt.want || got.Rule != tt.rule {
+			t.Errorf("%s: %q is %s by %s, want %s by %s", name, tt.err, got.Class, got.Rule, tt.want, tt.rule)
 		}
 	}
 }
