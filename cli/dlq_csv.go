@@ -16,8 +16,7 @@ func appendCSV(out *bytes.Buffer, cells []string) {
 			out.WriteByte(',')
 		}
 		cell = harmless(cell)
-		// A cell with what separates cells elsewhere is quoted, too: spreadsheets
-		// of many countries split at semicolons, or at tabs.
+		// A cell with what separates cells elsewhere is quoted, too.
 		if !strings.ContainsAny(cell, "\",;\t\r\n") && strings.TrimSpace(cell) == cell {
 			out.WriteString(cell)
 			continue
@@ -32,13 +31,25 @@ func appendCSV(out *bytes.Buffer, cells []string) {
 // plainNumber is a number that a spreadsheet reads as nothing else.
 var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
+// formula is what a formula may begin with, behind something that separates cells or
+// records for some spreadsheet.
+var formula = regexp.MustCompile("([;\t\r\n][;\t\r\n \u00a0\"']*)([=+\\-@＝＋－＠])")
+
 // harmless puts an apostrophe before a cell that a spreadsheet would take for a
-// formula. Numbers stay numbers.
+// formula, and before what it would take for one when it splits cells at
+// semicolons, which quotes do not keep it from in a line that it has split before.
+// Numbers stay numbers.
 func harmless(cell string) string {
-	if cell == "" || !strings.ContainsRune("=+-@\t\r\n＝＋－＠", firstRune(cell)) || plainNumber.MatchString(cell) {
+	if cell == "" || plainNumber.MatchString(cell) {
 		return cell
 	}
-	return "'" + cell
+	if strings.ContainsAny(cell, ";\t\r\n") {
+		cell = formula.ReplaceAllString(cell, "$1'$2")
+	}
+	if strings.ContainsRune("=+-@\t\r\n＝＋－＠", firstRune(cell)) {
+		return "'" + cell
+	}
+	return cell
 }
 
 func firstRune(s string) rune {

@@ -21,7 +21,8 @@ func TestD3_NoCellIsAFormula(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"plain", "plain"}, {"", ""}, {"17", "17"}, {"-5", "-5"}, {"-1.5e-3", "-1.5e-3"}, {"a=b", "a=b"},
 		{"=1+1", "'=1+1"}, {"+5", "'+5"}, {"-5+cmd", "'-5+cmd"}, {"-", "'-"}, {"@SUM(A1)", "'@SUM(A1)"},
-		{"\t=1", "'\t=1"}, {"\r=1", "'\r=1"}, {"\n=1", "'\n=1"}, {"＝1", "'＝1"}, {"-1\n=2", "'-1\n=2"},
+		{"\t=1", "'\t'=1"}, {"\r=1", "'\r'=1"}, {"\n=1", "'\n'=1"}, {"＝1", "'＝1"}, {"-1\n=2", "'-1\n'=2"},
+		{"a;=1+1", "a;'=1+1"}, {"a; +1;b", "a; '+1;b"}, {"a;b=1", "a;b=1"}, {"a;\"=1", "a;\"'=1"},
 	} {
 		if got := harmless(tt.in); got != tt.want {
 			t.Errorf("harmless(%q) = %q, want %q", tt.in, got, tt.want)
@@ -55,6 +56,28 @@ func FuzzCSV(f *testing.F) {
 			t.Fatalf("there is another record: %q", rest)
 		}
 	})
+}
+
+// A spreadsheet that splits at semicolons takes no quotes for such in the middle of
+// what it thinks is a cell.
+//
+// part of: D3
+func TestD3_NoCellIsAFormulaWhereverItIsSplit(t *testing.T) {
+	t.Parallel()
+	d := deadEntry(`{"a":";=HYPERLINK(\"http://evil\");x","b":"\t=1"}`)
+	d.Job.Attrs, d.Note, d.ActedBy, d.Message = []byte(`{"k;=1+1":";+1"}`), "=1+1;=2+2", "x;@y", ";-1"
+	var out bytes.Buffer
+	if err := newExporter(&out, "csv", nil).add(d); err != nil {
+		t.Fatal(err)
+	}
+	for _, comma := range ",;\t|" {
+		for _, cell := range strings.FieldsFunc(out.String(), func(r rune) bool { return r == comma || r == '\n' || r == '\r' }) {
+			cell = strings.Trim(cell, "\" ")
+			if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) && !plainNumber.MatchString(cell) {
+				t.Errorf("split at %q, a cell is %q", comma, cell)
+			}
+		}
+	}
 }
 
 // deadEntry is a dead letter with a secret wherever one can be.

@@ -110,7 +110,7 @@ type exportPage struct {
 // there is no more or the context ends. It closes the channel.
 func readPages(ctx context.Context, st store.DeadLetters, f store.DeadFilter, pages chan<- exportPage) {
 	defer close(pages)
-	p := store.DeadPaging{Limit: exportRows / 4, Jobs: true}
+	p := store.DeadPaging{Limit: exportRows / 20, Jobs: true}
 	for {
 		page, err := st.DeadLetters(ctx, f, p)
 		if errors.Is(err, store.ErrUnavailable) && p.Limit > 1 && ctx.Err() == nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/redrive/redrive/failure"
@@ -175,7 +176,8 @@ func (r *exportRow) cells() ([]string, error) {
 			return nil, fmt.Errorf("job %d: %w", r.Job, err)
 		}
 		if string(text) != "null" {
-			cells[i] = string(plainJSON(text))
+			// Semicolons of JSON are in strings: as an escape they separate no cells.
+			cells[i] = strings.ReplaceAll(string(plainJSON(text)), ";", `\u003b`)
 		}
 	}
 	cells[5] = exportTime(&r.DiedAt)
