@@ -21,6 +21,7 @@ run() {
 	echo "== took $(($(date +%s) - start)) s: $*"
 }
 
+run go run ./cmd/redrive demo
 run sh examples/thumbnails/run.sh
 run make test
 if [ -n "$(git status --porcelain)" ]; then
