@@ -1,0 +1,177 @@
+package retries
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	avast "github.com/avast/retry-go/v5"
+	cenkalti "github.com/cenkalti/backoff/v7"
+	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/retrypolicy"
+	sethvargo "github.com/sethvargo/go-retry"
+
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+)
+
+var (
+	sink      int
+	errSend   = errors.New("503 service unavailable")
+	errMarked = sethvargo.RetryableError(errSend)
+)
+
+// operation fails its first sends of every call.
+type operation struct{ fails, n int }
+
+func (o *operation) send() (int, error) {
+	if o.n++; o.n <= o.fails {
+		return 0, errSend
+	}
+	o.n = 0
+	return 1, nil
+}
+
+func (o *operation) sendMarked() (int, error) {
+	v, err := o.send()
+	if err != nil {
+		return v, errMarked
+	}
+	return v, nil
+}
+
+// peer calls an operation; wait is that of every retry.
+type peer struct {
+	name string
+	make func(b *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error)
+}
+
+var peers = []peer{
+	{"bare", func(_ *testing.B, _ time.Duration, op *operation) func(context.Context) (int, error) {
+		return func(context.Context) (int, error) {
+			for {
+				if v, err := op.send(); err == nil {
+					return v, nil
+				}
+			}
+		}
+	}},
+	{"redrive", func(b *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
+		p := policy(b, wait, func(context.Context, error) retry.Judgement {
+			return retry.Judgement{Class: failure.TemporaryServiceError, Verdict: failure.VerdictRetry}
+		})
+		send := func(context.Context) (int, error) { return op.send() }
+		return func(ctx context.Context) (int, error) { return retry.Do(ctx, p, send) }
+	}},
+	{"redrive, classified", func(b *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
+		p := policy(b, wait, nil)
+		send := func(context.Context) (int, error) { return op.send() }
+		return func(ctx context.Context) (int, error) { return retry.Do(ctx, p, send) }
+	}},
+	{"avast, reused", func(_ *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
+		r := avast.NewWithData[int](avast.Attempts(4), avast.Delay(wait), avast.DelayType(avast.FixedDelay), avast.LastErrorOnly(true))
+		return func(context.Context) (int, error) { return r.Do(op.send) }
+	}},
+	{"avast", func(_ *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
+		return func(ctx context.Context) (int, error) { // the context is bound when it is made
+			return avast.NewWithData[int](avast.Context(ctx), avast.Attempts(4), avast.Delay(wait), avast.DelayType(avast.FixedDelay), avast.LastErrorOnly(true)).Do(op.send)
+		}
+	}},
+	{"sethvargo", func(_ *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
+		send := func(context.Context) (int, error) { return op.sendMarked() }
+		return func(ctx context.Context) (int, error) { // a back-off counts, so each call needs one
+			return sethvargo.DoValue(ctx, sethvargo.WithMaxRetries(3, sethvargo.BackoffFunc(func() (time.Duration, bool) { return wait, false })), send)
+		}
+	}},
+	{"cenkalti", func(_ *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
+		return func(ctx context.Context) (int, error) {
+			return cenkalti.Retry(ctx, op.send, cenkalti.WithBackOff(&cenkalti.ConstantBackOff{Interval: wait}), cenkalti.WithMaxTries(4))
+		}
+	}},
+	{"failsafe", func(_ *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
+		e := failsafe.With(retrypolicy.NewBuilder[int]().WithMaxRetries(3).WithDelay(wait).Build())
+		return func(ctx context.Context) (int, error) { return e.WithContext(ctx).Get(op.send) }
+	}},
+}
+
+func policy(b *testing.B, wait time.Duration, judge func(context.Context, error) retry.Judgement) *retry.Policy {
+	b.Helper()
+	p, err := retry.New("op", retry.Options{
+		Backoff: backoff.Backoff{Waits: []time.Duration{wait}}, Immediate: wait == 0, Judge: judge,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1})),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+func BenchmarkSuccess(b *testing.B) { bench(b, 0, time.Second) }
+
+func BenchmarkThreeImmediateRetries(b *testing.B) { bench(b, 3, 0) }
+
+func bench(b *testing.B, fails int, wait time.Duration) {
+	for _, p := range peers {
+		b.Run(p.name, func(b *testing.B) {
+			ctx, op := context.Background(), &operation{fails: fails}
+			call := p.make(b, wait, op)
+			b.ReportAllocs()
+			for b.Loop() {
+				v, err := call(ctx)
+				if err != nil {
+					b.Fatal(err)
+				}
+				sink += v
+			}
+		})
+	}
+}
+
+// What a goroutine holds that waits for its first retry, of 100,000.
+func BenchmarkWaiters(b *testing.B) {
+	const waiters = 100_000
+	for _, p := range peers[1:] {
+		b.Run(p.name, func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(float64(held(b, p, waiters))/waiters, "B/waiter")
+			}
+		})
+	}
+}
+
+func held(b *testing.B, p peer, waiters int) uint64 {
+	ctx, cancel := context.WithCancel(context.Background())
+	var before, after runtime.MemStats
+	calls := make([]func(context.Context) (int, error), waiters)
+	for i := range calls {
+		calls[i] = p.make(b, time.Hour, &operation{fails: 1 << 30})
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var ended, asleep sync.WaitGroup
+	asleep.Add(waiters)
+	for _, call := range calls {
+		ended.Go(func() {
+			asleep.Done()
+			_, _ = call(ctx)
+		})
+	}
+	asleep.Wait()
+	for range 200 { // until what has begun has come to its wait
+		runtime.Gosched()
+	}
+	time.Sleep(300 * time.Millisecond)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	cancel()
+	if p.name != "avast, reused" { // has no context and would wait
+		ended.Wait()
+	}
+	return after.HeapInuse + after.StackInuse - before.HeapInuse - before.StackInuse
+}
