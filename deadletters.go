@@ -118,7 +118,7 @@ func (c *Client) checkPayload(ctx context.Context, id JobID, payload []byte) err
 // whole number, and Through closes the set: Act with it acts on nothing that was
 // not counted.
 func (c *Client) Preview(ctx context.Context, a store.Action) (store.Acted, error) {
-	a.Limit = store.PreviewMax
+	a.Limit = 0 // store.PreviewMax, and what counters know is not searched for
 	return c.steps(ctx, a, func(a store.Action) (store.Acted, error) { return c.store.Preview(ctx, a) }, nil)
 }
 
@@ -130,7 +130,9 @@ func (c *Client) Preview(ctx context.Context, a store.Action) (store.Acted, erro
 // Action.Through from Preview is the frozen set; without it Act freezes what is
 // there now. Acting again on the same set does what is left of it. A retry by
 // filter gives the jobs store.RedrivePriority, so that they do not hold up fresh
-// work, unless Change says another one. A step whose answer is lost is done again:
+// work, unless Change says another one. What ignores a whole group for a while, or
+// reopens one, changes how the group takes what dies in it, even when none of its
+// dead letters is selected. A step whose answer is lost is done again:
 // what it had changed is then not in Done.
 //
 // An error leaves the steps before it done; the answer says how many.
@@ -148,13 +150,20 @@ func (c *Client) Act(ctx context.Context, by By, a store.Action, progress func(d
 		}
 		if a.Through == 0 {
 			seen, err := c.Preview(ctx, a)
-			if err != nil || seen.Done == 0 {
+			if err != nil || seen.Done == 0 && !ofGroup(&a) {
 				return store.Acted{Through: seen.Through}, err
 			}
-			a.Through = seen.Through
+			a.Through = max(1, seen.Through) // where nothing has died yet, there is nothing up to the first death
 		}
 	}
 	return c.steps(ctx, a, func(a store.Action) (store.Acted, error) { return c.store.Act(ctx, by, a) }, progress)
+}
+
+// ofGroup reports whether an action changes the group itself, too: it ignores what
+// dies in it from now on, or ends that. It does so when nothing is in the group.
+func ofGroup(a *store.Action) bool {
+	ignores := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0)
+	return a.Filter.WholeGroup() && (ignores || a.Do == store.ActReopen)
 }
 
 // steps takes an action to its end.

@@ -491,3 +491,132 @@ func TestT1_LeftoversAreSweptOnASchedule(t *testing.T) {
 		<-ended
 	})
 }
+
+// lookedAt is a store that notes how it is asked to count.
+type lookedAt struct {
+	store.Store
+	previews []store.Action
+}
+
+func (l *lookedAt) Preview(ctx context.Context, a store.Action) (store.Acted, error) {
+	l.previews = append(l.previews, a)
+	return l.Store.Preview(ctx, a)
+}
+
+// A store may only count by its counters when no limit is asked for; another one
+// of an Act by steps is not that of its preview.
+//
+// part of: D3
+func TestD3_PreviewLeavesTheLimitToTheStore(t *testing.T) {
+	t.Parallel()
+	st := &lookedAt{Store: memory.New(memory.Options{})}
+	c := newClient(t, st, succeed)
+	a := store.Action{Do: store.ActResolve, Filter: &store.DeadFilter{}, Limit: 7}
+	if _, err := c.Preview(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Act(t.Context(), ops, a, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(st.previews) != 2 || st.previews[0].Limit != 0 || st.previews[1].Limit != 0 {
+		t.Errorf("counted by %+v", st.previews)
+	}
+}
+
+// A group is ignored, and taken back, also when nothing of it can be: what counts is
+// what dies of it from then on.
+//
+// proves: D6
+func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
+	t.Parallel()
+	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for name, st := range map[string]store.Store{"memory": memory.New(memory.Options{}), "sqlite": file} {
+		t.Run(name, func(t *testing.T) {
+			c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error {
+				return failure.Permanent(errors.New("disk is on fire"))
+			})
+			dies := func(want job.Status) redrive.JobID {
+				t.Helper()
+				r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+				if err == nil {
+					err = c.RunDue(t.Context())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d, err := c.DeadLetter(t.Context(), r.ID); err != nil || d.Status != want {
+					t.Errorf("job %d is %s, %v; want %s", r.ID, d.Status, err, want)
+				}
+				return r.ID
+			}
+			act := func(a store.Action) {
+				t.Helper()
+				if acted, err := c.Act(t.Context(), ops, a, nil); err != nil || acted.Done != 0 {
+					t.Errorf("%s: %+v, %v; want nothing done", a.Do, acted, err)
+				}
+			}
+			first := dies(job.Pending)
+			d, err := c.DeadLetter(t.Context(), first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, do := range []store.Act{store.ActResolve, store.ActPurge} { // the store has no dead letters then
+				if _, err := c.Act(t.Context(), ops, store.Action{Do: do, IDs: []redrive.JobID{first}, Note: "x"}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			group := &store.DeadFilter{Group: d.Fingerprint}
+			act(store.Action{Do: store.ActIgnore, Filter: group, Count: 100})
+			second := dies(job.Ignored)
+			if _, err := c.Act(t.Context(), ops, store.Action{Do: store.ActResolve, IDs: []redrive.JobID{second}}, nil); err != nil {
+				t.Fatal(err)
+			}
+			act(store.Action{Do: store.ActReopen, Filter: &store.DeadFilter{Group: d.Fingerprint, Statuses: []job.Status{job.Ignored}}})
+			dies(job.Pending)
+		})
+	}
+}
+
+// A redrive of the same set that somebody else has started, and that changes the
+// jobs in another way, is not taken for the one whose answer is lost.
+//
+// proves: D7
+func TestD7_ALostStartIsNotMistakenForAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := &overtaken{Store: memory.New(memory.Options{})}
+		c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error { return failure.Permanent(errors.New("no")) })
+		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RunDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Change: store.Change{Queue: "slow"}})
+		if err != nil || r.Change.Queue != "slow" {
+			t.Errorf("started %+v, %v", r, err)
+		}
+	})
+}
+
+// overtaken is a store that loses the first start of a redrive, while somebody
+// starts another one.
+type overtaken struct {
+	store.Store
+	starts int
+}
+
+func (o *overtaken) StartRedrive(ctx context.Context, by store.By, r store.RedriveSpec) (store.Redrive, error) {
+	if o.starts++; o.starts > 1 {
+		return o.Store.StartRedrive(ctx, by, r)
+	}
+	r.Change.Queue = "fast"
+	if _, err := o.Store.StartRedrive(ctx, by, r); err != nil {
+		return store.Redrive{}, err
+	}
+	return store.Redrive{}, store.ErrUnknown
+}

@@ -70,8 +70,13 @@ func (c *Client) startRedrive(ctx context.Context, by By, spec store.RedriveSpec
 
 // started reports whether a redrive was started by such a call.
 func started(r *store.Redrive, by By, spec store.RedriveSpec) bool {
-	has, err := json.Marshal(r.RedriveSpec)
-	wants, err2 := json.Marshal(spec.WithDefaults())
+	type whole struct {
+		store.RedriveSpec
+		Change store.Change `json:"change"` // which a spec leaves out
+	}
+	spec = spec.WithDefaults()
+	has, err := json.Marshal(whole{r.RedriveSpec, r.Change})
+	wants, err2 := json.Marshal(whole{spec, spec.Change})
 	return err == nil && err2 == nil && r.By == by.Actor && r.Reason == by.Reason && string(has) == string(wants)
 }
 
