@@ -130,6 +130,7 @@ type run struct {
 	shortest time.Duration
 	previous time.Duration // drawn
 	sends    int
+	made     int // frames
 	current  *frame
 	first    frame
 	*trouble // nil before the first failure
@@ -138,7 +139,7 @@ type run struct {
 // trouble is what a run needs once it has failed.
 type trouble struct {
 	err    Error
-	frames [3]frame
+	frames [2]frame
 	status int
 	same   error // whose class is known
 	retry  bool
@@ -199,12 +200,13 @@ func (r *run) begin(ctx context.Context) bool {
 func (r *run) frame(ctx context.Context) *frame {
 	f := &r.first
 	switch {
-	case r.n == 1:
-	case r.n-2 < len(r.frames):
-		f = &r.frames[r.n-2]
+	case r.made == 0:
+	case r.trouble != nil && r.made <= len(r.frames):
+		f = &r.frames[r.made-1]
 	default:
 		f = &frame{}
 	}
+	r.made++
 	f.Context, f.base, f.attempt = ctx, &r.base, int32(r.n)
 	if r.trouble != nil {
 		f.last = r.err.Last

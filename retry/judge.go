@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/failure"
 )
 
@@ -33,7 +34,11 @@ func (r *run) judge(ctx context.Context, err error, limited bool) (time.Duration
 		r.fail(Exhausted, nil)
 		return 0, false
 	}
-	draw, ok := r.p.curve.Wait(r.n, r.previous, r.p.o.Rand())
+	var u float64
+	if r.p.curve.Jitter != backoff.None {
+		u = r.p.o.Rand()
+	}
+	draw, ok := r.p.curve.Wait(r.n, r.previous, u)
 	if !ok {
 		r.fail(Exhausted, nil)
 		return 0, false
