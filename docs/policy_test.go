@@ -130,7 +130,7 @@ func TestF9_TheBuiltInDefaultOfThePage(t *testing.T) {
 
 // settingKeys are documented once for all places where they may stand.
 var settingKeys = []string{
-	"retry", "max_retries", "max_attempts", "max_total_retries", "backoff", "count", "hint", "max_cost", "verdict", "escalate",
+	"retry", "max_retries", "max_attempts", "max_total_retries", "handovers", "backoff", "count", "hint", "max_cost", "verdict", "escalate",
 }
 
 // matcherKeys are documented once for all lists of matchers.

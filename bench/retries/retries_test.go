@@ -145,12 +145,12 @@ func BenchmarkWaiters(b *testing.B) {
 	}
 }
 
-func held(b *testing.B, p peer, waiters int) uint64 {
+func held(b *testing.B, p peer, waiters int) int64 {
 	ctx, cancel := context.WithCancel(context.Background())
 	var before, after runtime.MemStats
 	calls := make([]func(context.Context) (int, error), waiters)
 	for i := range calls {
-		calls[i] = p.make(b, time.Hour, &operation{fails: 1 << 30})
+		calls[i] = p.make(b, 10*time.Minute, &operation{fails: 1 << 30})
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -173,5 +173,5 @@ func held(b *testing.B, p peer, waiters int) uint64 {
 	if p.name != "avast, reused" { // has no context and would wait
 		ended.Wait()
 	}
-	return after.HeapInuse + after.StackInuse - before.HeapInuse - before.StackInuse
+	return int64(after.HeapInuse+after.StackInuse) - int64(before.HeapInuse+before.StackInuse)
 }
