@@ -62,7 +62,7 @@ func reading(t *testing.T, u *upstream, s policy.Settings, o retry.Options) (*re
 // still is a clock on which a call does not sleep.
 type still struct{ e *redrivetest.Engine }
 
-func (s still) Now() time.Time                                  { return s.e.Now() }
+func (s still) Now() time.Time                                 { return s.e.Now() }
 func (still) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 // A call that runs out of retries is an outcome of the job and not a failed attempt:

@@ -191,7 +191,7 @@ func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 		if d.Wait != 0 || d.N != 0 || d.Reason == "" || d.Queue != "" {
 			t.Fatalf("%s", d.Record())
 		}
-	case policy.Complete, policy.Snooze, policy.HandBack, policy.Cancel:
+	case policy.Complete, policy.Snooze, policy.HandBack, policy.Cancel, policy.Defer:
 		t.Fatalf("%s", d.Record())
 	}
 	r, err := policy.ParseRecord(d.Record())

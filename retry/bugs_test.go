@@ -265,11 +265,10 @@ func TestBug_IdentityOfErrors(t *testing.T) {
 	if !errors.Is(e, sentinel) || !errors.Is(e, retry.ErrExhausted) || !strings.HasSuffix(e.Error(), "page: 503 service unavailable") {
 		t.Error(e)
 	}
-	if errors.Is(e, nil) || errors.Is(retry.ErrExhausted, e) {
+	if e.Is(nil) || errors.Is(e, retry.ErrPermanent) {
 		t.Error("is what it is not")
 	}
-	var nobody *retry.Error
-	if errors.As(sentinel, &nobody) {
+	if _, found := errors.AsType[*retry.Error](sentinel); found {
 		t.Error("found where there is none")
 	}
 }

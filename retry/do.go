@@ -89,7 +89,7 @@ func loop[T any](ctx context.Context, r *run, op func(context.Context) (T, error
 }
 
 // attempt calls op once; limited says that its time limit has ended it.
-func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, error)) (v T, err error, limited bool) { //nolint:revive,staticcheck // limited tells about the error
+func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, error)) (v T, err error, limited bool) { //nolint:revive // limited tells about the error
 	inner := r.frame(ctx)
 	if limit := r.p.o.AttemptTimeout; limit > 0 {
 		with, cancel := context.WithTimeoutCause(inner, limit, errLimit)

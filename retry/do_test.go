@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -442,16 +443,15 @@ func TestPolicy_IsSharedByManyCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		var good atomic.Int64
+		var all sync.WaitGroup
 		for range 200 {
-			go func() {
+			all.Go(func() {
 				if v, err := retry.Do(t.Context(), p, failing(unavailable, unavailable).op); v == 3 && err == nil {
 					good.Add(1)
 				}
-			}()
+			})
 		}
-		synctest.Wait()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		all.Wait()
 		if s := p.Stats(); good.Load() != 200 || s.Calls != 200 || s.Sends != 600 || s.Recovered != 200 || s.Retried != 200 {
 			t.Errorf("%d, %+v", good.Load(), s)
 		}
