@@ -139,7 +139,7 @@ func TestL1_OnlyTheCallersContextCancels(t *testing.T) {
 	s.do = func(context.Context) { cancel(cause) }
 	_, err := retry.Do(ctx, r.Policy, s.op)
 	e := failedWith(t, err)
-	if s.calls != 1 || e.Reason != retry.Cancelled || !errors.Is(err, retry.ErrCancelled) || !errors.Is(err, cause) || !errors.Is(err, error(unavailable)) {
+	if s.calls != 1 || len(r.clock.slept) != 0 || e.Reason != retry.Cancelled || !errors.Is(err, retry.ErrCancelled) || !errors.Is(err, cause) || !errors.Is(err, error(unavailable)) {
 		t.Errorf("cancelled in an attempt: %d calls, %v", s.calls, err)
 	}
 	s = always(unavailable)

@@ -162,7 +162,7 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 // verdict finds whether a failure of this call itself is retried.
 func (r *run) verdict(err error, ev *failure.Evidence, limited, nested bool) {
 	o, c := &r.p.o, &r.err.Class
-	if ev.Permanent || ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 {
+	if ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 {
 		return // the handler's own words, to this call and to its job
 	}
 	if s, ok := errors.AsType[*stop](err); ok && s != nil && !nested {

@@ -128,7 +128,7 @@ func (e *environment) read(environ []string, known map[string]func(key, value st
 // number reads a whole number, digits and nothing else.
 func (e *environment) number(key, value string, least, most int64, into *int64, fields ...string) {
 	n, err := strconv.ParseUint(value, 10, 63)
-	if err != nil || strings.Trim(value, "0123456789") != "" || int64(n) < least || int64(n) > most {
+	if err != nil || int64(n) < least || int64(n) > most {
 		e.errs = append(e.errs, fmt.Errorf("%s is %q: must be a whole number from %d to %d, digits only; leave it out for the default",
 			key, value[:min(len(value), nameMax)], least, most))
 		return
