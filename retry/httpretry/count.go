@@ -82,12 +82,10 @@ func began(ctx context.Context) func() {
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if t.last == ctx {
-			if t.pending {
-				retry.CountSend(ctx)
-			}
-			t.pending, t.over = false, true
+		if t.pending {
+			retry.CountSend(ctx)
 		}
+		t.pending, t.over = false, true
 	}
 }
 

@@ -3,6 +3,7 @@ package httpretry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -80,6 +81,11 @@ func TestL4_SendsAreCountedAndDoNotMultiply(t *testing.T) {
 			if account.Sends() != c.sends || account.Suppressed() != c.suppressed {
 				t.Errorf("counted %d sends and %d suppressed calls, want %d and %d", account.Sends(), account.Suppressed(), c.sends, c.suppressed)
 			}
+			for i, h := range u.headers {
+				if got := h.Get("X-Retry-Attempt"); c.sends == 4 && c.suppressed > 0 && got != fmt.Sprint(i+1) {
+					t.Errorf("request %d says it is attempt %s", i+1, got)
+				}
+			}
 			if n := u.requests.Load(); name != "an SDK that retries, not counted" && n != int64(c.sends) {
 				t.Errorf("%d requests came, counted were %d", n, c.sends)
 			}
@@ -90,9 +96,10 @@ func TestL4_SendsAreCountedAndDoNotMultiply(t *testing.T) {
 // proves: L4
 func TestL4_ReplaysOfNetHTTPAreSeen(t *testing.T) {
 	t.Parallel()
+	p := policy(t, nil)
 	for name, make := range map[string]func(http.RoundTripper) http.RoundTripper{
 		"Count":     httpretry.Count,
-		"Transport": func(base http.RoundTripper) http.RoundTripper { return httpretry.Transport(policy(t, nil), base) },
+		"Transport": func(base http.RoundTripper) http.RoundTripper { return httpretry.Transport(p, base) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,6 +124,9 @@ func TestL4_ReplaysOfNetHTTPAreSeen(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if name == "Transport" && p.Stats().Sends != 3 {
+				t.Errorf("%+v", p.Stats())
+			}
 			if u.requests.Load() != 3 || account.Sends() != 3 {
 				t.Errorf("%d requests came, %d were counted, want 3", u.requests.Load(), account.Sends())
 			}
@@ -133,5 +143,10 @@ func TestL4_AttemptsWithoutAConnectionCount(t *testing.T) {
 	_, err := get(t, &http.Client{Transport: httpretry.Transport(policy(t, nil), httpretry.Count(base))}, nobody(t))(ctx)
 	if err == nil || account.Sends() != 4 {
 		t.Errorf("%d sends, %v", account.Sends(), err)
+	}
+	ctx, account = retry.WithJob(t.Context(), retry.Job{})
+	_, err = get(t, &http.Client{Transport: httpretry.Count(base)}, nobody(t))(ctx)
+	if err == nil || account.Sends() != 1 {
+		t.Errorf("without a call: %d sends, %v", account.Sends(), err)
 	}
 }

@@ -58,6 +58,9 @@ func TestL6_ABodyThatBreaksOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
+			if attempt := u.headers[2].Get("X-Retry-Attempt"); attempt != "3" {
+				t.Errorf("the third request says it is attempt %q", attempt)
+			}
 			if string(got) != whole || u.requests.Load() != 3 || account.Sends() != 3 || account.Resends() != 2 {
 				t.Errorf("%q after %d requests, %d counted, %d of them again", got, u.requests.Load(), account.Sends(), account.Resends())
 			}
@@ -71,7 +74,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 	p := policy(t, nil)
 	t.Run("too long", func(t *testing.T) {
 		t.Parallel()
-		u := serve(t, cutting(0))
+		u, p := serve(t, cutting(0)), policy(t, func(o *retry.Options) { o.RetryUnknown = true })
 		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), 9) //nolint:bodyclose // it is read
 		if err == nil || !strings.Contains(err.Error(), "longer than 9 bytes") || u.requests.Load() != 1 {
 			t.Errorf("%v after %d requests", err, u.requests.Load())

@@ -105,7 +105,11 @@ func TestL6_DrainsAreBounded(t *testing.T) {
 			base := &http.Transport{}
 			defer base.CloseIdleConnections()
 			waiting := &clock{wake: func() { <-gone }} // the first connection is not held during the wait
-			rt := httpretry.Hasty(policy(t, func(o *retry.Options) { o.Clock = waiting }), base, 20*time.Millisecond)
+			drain := time.Hour
+			if name == "hanging" {
+				drain = 20 * time.Millisecond
+			}
+			rt := httpretry.Hasty(policy(t, func(o *retry.Options) { o.Clock = waiting }), base, drain)
 			resp, err := (&http.Client{Transport: rt}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
 			if err != nil {
 				t.Fatal(err)
@@ -116,6 +120,26 @@ func TestL6_DrainsAreBounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// part of: L6
+func TestL6_NothingIsLeftOpenAtTheEnd(t *testing.T) {
+	t.Parallel()
+	gone := make(chan struct{})
+	u := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		defer close(gone)
+		w.WriteHeader(http.StatusInternalServerError)
+		for block := make([]byte, 32<<10); ; {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	_, err := client(t, policy(t, func(o *retry.Options) { o.Retries = retry.None })).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	if !errors.Is(err, retry.ErrExhausted) {
+		t.Error(err)
+	}
+	<-gone // the connection is closed
 }
 
 // Bug: credentials in the log lines of retries (CVE-2024-6104 of hashicorp/go-retryablehttp).
@@ -216,13 +240,15 @@ func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 			<-r.Context().Done() // until the client's limit
 		case 2:
 			w.WriteHeader(http.StatusServiceUnavailable)
+		case 3:
+			panic(http.ErrAbortHandler)
 		default:
 			http.NewResponseController(w).Flush() //nolint:errcheck // as above
 			<-release
 			io.WriteString(w, "done") //nolint:errcheck // the client sees it
 		}
 	})
-	base := &http.Transport{}
+	base := &http.Transport{DisableKeepAlives: true} // net/http itself would send again what breaks off
 	defer base.CloseIdleConnections()
 	contexts := &spy{RoundTripper: base}
 	p := policy(t, func(o *retry.Options) { o.AttemptTimeout = limit })
@@ -233,20 +259,21 @@ func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 	late := time.NewTimer(2 * limit)
 	defer late.Stop()
 	select {
-	case <-contexts.contexts[2].Done():
-		t.Errorf("the context has ended before the body was read: %v", context.Cause(contexts.contexts[2]))
+	case <-contexts.contexts[3].Done():
+		t.Errorf("the context has ended before the body was read: %v", context.Cause(contexts.contexts[3]))
 	case <-late.C:
 	}
 	close(release)
-	if got := bodyOf(t, resp); got != "done" {
-		t.Errorf("body %q", got)
+	defer resp.Body.Close()
+	if got, err := io.ReadAll(resp.Body); string(got) != "done" {
+		t.Errorf("body %q, %v", got, err)
 	}
 	for i, ctx := range contexts.contexts {
 		if ctx.Err() == nil {
 			t.Errorf("the context of attempt %d has not been released", i+1)
 		}
 	}
-	if len(contexts.contexts) != 3 {
+	if len(contexts.contexts) != 4 {
 		t.Errorf("%d attempts", len(contexts.contexts))
 	}
 }

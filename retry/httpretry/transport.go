@@ -86,6 +86,9 @@ func (t *transport) CloseIdleConnections() { closeIdle(t.base) }
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := &call{t: t, req: req, key: keyOf(req), outer: retry.From(req.Context()).Attempt}
+	if around, ok := req.Context().Value(callKey{}).(*call); ok { // another transport of ours
+		c.outer = max(c.outer, around.outer)
+	}
 	hasBody := req.Body != nil && req.Body != http.NoBody
 	c.fixed = hasBody && req.GetBody == nil
 	if t.mistake != nil {
@@ -199,9 +202,6 @@ func (c *call) status(a *attempt) error {
 		err = io.EOF
 	}
 	resp.Body = &replay{head: head, err: err, rest: a.own(resp.Body)}
-	if err != nil { // nothing is left to be read
-		resp.Body.(*replay).rest.Close()
-	}
 	return e.marked()
 }
 

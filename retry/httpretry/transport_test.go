@@ -169,6 +169,7 @@ func TestL6_TheKeyIsTheSameInAllAttempts(t *testing.T) {
 			req.Header.Set(httpretry.KeyHeader, retry.From(ctx).Key)
 			resp, err := c.Do(req)
 			if err != nil {
+				t.Errorf("within another call the response comes back: %v", err)
 				return "", err
 			}
 			if resp.StatusCode != http.StatusOK {

@@ -1,0 +1,111 @@
+package anthropicretry_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+	anthropicretry "github.com/redrive/redrive/retry/sdk/anthropic"
+)
+
+// upstream answers as the API does when it fails, and counts what comes. The client
+// is asked to come again at once, so that its own retries take no time.
+func upstream(t *testing.T, status int, body string, header ...string) (string, *atomic.Int64) {
+	t.Helper()
+	var requests atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, &requests
+}
+
+func ask(ctx context.Context, url string, with []option.RequestOption, retries int) error {
+	p, err := retry.New("anthropic", retry.Options{Retries: retries, Immediate: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	with = append([]option.RequestOption{option.WithBaseURL(url), option.WithAPIKey("test")}, with...)
+	client := anthropic.NewClient(with...)
+	_, err = retry.Do(ctx, p, func(ctx context.Context) (*anthropic.Message, error) {
+		return client.Messages.New(ctx, anthropic.MessageNewParams{
+			Model: "any", MaxTokens: 1, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("hello"))},
+		})
+	})
+	return err
+}
+
+const overloaded = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
+
+// proves: L4
+func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		with            []option.RequestOption
+		requests, sends int
+	}{
+		"the client's retries on":          {nil, 9, 3}, // nobody sees the other six
+		"the client's retries on, counted": {anthropicretry.Counted(), 9, 9},
+		"off":                              {anthropicretry.Options(), 3, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, requests := upstream(t, 529, overloaded, "Retry-After-Ms", "1")
+			ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+			err := ask(ctx, url, c.with, 2)
+			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
+				t.Errorf("%v", err)
+			}
+			if got := int(requests.Load()); got != c.requests || account.Sends() != c.sends {
+				t.Errorf("%d requests came and %d were counted, want %d and %d", got, account.Sends(), c.requests, c.sends)
+			}
+		})
+	}
+}
+
+// part of: L1
+func TestL1_ErrorsOfTheClientAreRead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		header []string
+		class  failure.Class
+		hint   time.Duration
+		is     error
+	}{
+		"wrong key": {http.StatusUnauthorized, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`,
+			nil, failure.AuthenticationFailure, 0, retry.ErrPermanent},
+		"no money": {http.StatusBadRequest, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API"}}`,
+			nil, failure.PaymentRequired, 0, retry.ErrPermanent},
+		"too fast": {http.StatusTooManyRequests, `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`,
+			[]string{"Retry-After", "90"}, failure.RateLimitExceeded, 90 * time.Second, retry.ErrHint},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, requests := upstream(t, c.status, c.body, c.header...)
+			err := ask(t.Context(), url, anthropicretry.Options(), 2)
+			e, ok := errors.AsType[*retry.Error](err)
+			if !ok || !errors.Is(err, c.is) || e.Class.Class != c.class || e.Hint != c.hint || requests.Load() != 1 {
+				t.Errorf("%v: %+v after %d requests", err, e, requests.Load())
+			}
+		})
+	}
+}
