@@ -14,7 +14,7 @@ import (
 
 // Not parallel, as testing.AllocsPerRun wants it.
 func TestAllocations(t *testing.T) {
-	if poolDrops {
+	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
 	p := mustNew(t, "op", retry.Options{Immediate: true})

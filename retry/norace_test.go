@@ -2,4 +2,4 @@
 
 package retry_test
 
-const poolDrops = 0.5
+const raceDetector = false
