@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/redrive/redrive/retry"
+	"github.com/redrive/redrive/retry/httpretry"
+)
+
+// settings are what the program is told.
+type settings struct {
+	APIs      string            // address of the OCR API and of the language model
+	VisionKey string            // of the OCR API
+	ModelKeys map[string]string // of the language model, by account
+	Bucket    *blob.Bucket
+	// Environ may change the presets (OPENAI_RETRY_MAX=5); nil is the environment of
+	// the process.
+	Environ []string
+	Change  func(*retry.Options) // of every policy: clock, hooks, logger; may be nil
+}
+
+// calls are the eight calls that the program makes, each with its policy.
+type calls struct {
+	vision *vision
+	model  *model
+	keys   map[string]string
+	bucket *blob.Bucket
+
+	fileDownload, manifestDownload, pageDownload *retry.Policy
+	ocr                                          *retry.Policy
+	pageUpload, manifestUpload                   *retry.Policy
+	languageModel                                *retry.Policy
+	imageUpload                                  *retry.Policy
+}
+
+// newCalls makes the policies of the three presets. Of a preset all calls have the
+// same dependency, and each has its own name in errors, log lines and counters.
+func newCalls(s *settings) (*calls, error) {
+	client := &http.Client{Transport: httpretry.Count(nil)} // retries nothing: counts what is sent
+	c := &calls{
+		vision: &vision{s.APIs, s.VisionKey, client}, model: &model{s.APIs, client}, keys: s.ModelKeys, bucket: s.Bucket,
+	}
+	var errs []error
+	for _, call := range []struct {
+		into              **retry.Policy
+		preset, operation string
+	}{
+		{&c.fileDownload, "storage", "file download"},
+		{&c.manifestDownload, "storage", "manifest download"},
+		{&c.pageDownload, "storage", "page download"},
+		{&c.ocr, "google-vision", "OCR"},
+		{&c.pageUpload, "storage", "page upload"},
+		{&c.manifestUpload, "storage", "manifest upload"},
+		{&c.languageModel, "openai", "language model"},
+		{&c.imageUpload, "storage", "processed-image upload"},
+	} {
+		p, err := retry.Preset(call.preset, s.Environ)
+		if err == nil {
+			p, err = p.With(func(o *retry.Options) {
+				o.Operation = call.operation
+				if s.Change != nil {
+					s.Change(o)
+				}
+			})
+		}
+		*call.into = p
+		errs = append(errs, err)
+	}
+	return c, errors.Join(errs...)
+}
+
+// load reads an object as a whole: a body that breaks off in the middle is read from
+// its beginning by the next attempt.
+func (c *calls) load(key string) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) { return c.bucket.ReadAll(ctx, key) }
+}
+
+// loadJSON reads an object of JSON, and nil when there is none: that is an answer,
+// and no failure.
+func loadJSON[T any](c *calls, key string) func(context.Context) (*T, error) {
+	return func(ctx context.Context) (*T, error) {
+		content, err := c.bucket.ReadAll(ctx, key)
+		if gcerrors.Code(err) == gcerrors.NotFound {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		into := new(T)
+		if err := json.Unmarshal(content, into); err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		return into, nil
+	}
+}
+
+// save writes an object. An attempt that fails leaves none behind.
+func (c *calls) save(key, contentType string, content []byte) func(context.Context) (struct{}, error) {
+	return func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, c.bucket.Upload(ctx, key, bytes.NewReader(content), &blob.WriterOptions{ContentType: contentType})
+	}
+}
+
+func saveJSON(ctx context.Context, c *calls, p *retry.Policy, key string, v any) error {
+	content, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	_, err = retry.Do(ctx, p, c.save(key, "application/json", content))
+	return err
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+	"github.com/redrive/redrive/retry/httpretry"
+)
+
+// answerMax is what is read of a response, in bytes.
+const answerMax = 32 << 20
+
+// vision is a client of the OCR API. It sends once: retrying is up to the call.
+type vision struct {
+	url, key string
+	client   *http.Client
+}
+
+// page is what the OCR API has read.
+type page struct {
+	Text  string `json:"text"`
+	Words []box  `json:"words"`
+}
+
+// box is where a word stands on the picture, in pixels.
+type box struct{ Left, Top, Right, Bottom int }
+
+// read returns the text of a picture.
+func (v *vision) read(ctx context.Context, picture []byte) (*page, error) {
+	ask := map[string]any{"requests": []any{map[string]any{
+		"image":    map[string]any{"content": picture}, // base64 in JSON
+		"features": []any{map[string]any{"type": "DOCUMENT_TEXT_DETECTION"}},
+	}}}
+	var told struct {
+		Responses []struct {
+			TextAnnotations []struct {
+				Description  string
+				BoundingPoly struct{ Vertices []struct{ X, Y int } }
+			}
+			Error *struct {
+				Code    int
+				Message string
+			}
+		}
+	}
+	if err := post(ctx, v.client, v.url+"/v1/images:annotate", http.Header{"X-Goog-Api-Key": {v.key}}, ask, &told); err != nil {
+		return nil, err
+	}
+	if len(told.Responses) != 1 {
+		return nil, fmt.Errorf("vision: %d responses, want 1", len(told.Responses))
+	}
+	if e := told.Responses[0].Error; e != nil { // of this picture, under a status of 200
+		return nil, imageError(e.Code, e.Message)
+	}
+	p := &page{}
+	for i, a := range told.Responses[0].TextAnnotations {
+		if i == 0 { // the text as a whole
+			p.Text = a.Description
+			continue
+		}
+		if corners := a.BoundingPoly.Vertices; len(corners) == 4 {
+			p.Words = append(p.Words, box{corners[0].X, corners[0].Y, corners[2].X, corners[2].Y})
+		}
+	}
+	return p, nil
+}
+
+// imageError puts the error of one picture, a code of google.rpc, into a class.
+func imageError(code int, message string) error {
+	err := fmt.Errorf("vision: %s (code %d)", message, code)
+	switch code {
+	case 4, 13, 14: // DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE
+		return failure.WithClass(failure.TemporaryServiceError, err)
+	case 8: // RESOURCE_EXHAUSTED
+		return failure.WithClass(failure.RateLimitExceeded, err)
+	}
+	return failure.WithClass(failure.InvalidInput, err)
+}
+
+// model is a client of the language-model API; it sends once, too.
+type model struct {
+	url    string
+	client *http.Client
+}
+
+// findings are what the language model finds in a text.
+type findings struct {
+	Title string `json:"title"`
+	Total string `json:"total,omitempty"`
+}
+
+// understand asks the language model what a text says.
+func (m *model) understand(ctx context.Context, key, text string) (*findings, error) {
+	ask := map[string]any{
+		"model": "example-small", "response_format": map[string]any{"type": "json_object"},
+		"messages": []any{
+			map[string]any{"role": "system", "content": "Return the title and the total of the document as JSON."},
+			map[string]any{"role": "user", "content": text},
+		},
+	}
+	var told struct {
+		Choices []struct {
+			Message struct{ Content string }
+		}
+	}
+	head := http.Header{"Authorization": {"Bearer " + key}}
+	if err := post(ctx, m.client, m.url+"/v1/chat/completions", head, ask, &told); err != nil {
+		return nil, err
+	}
+	if len(told.Choices) == 0 {
+		return nil, errors.New("language model: no choices in the answer")
+	}
+	found := &findings{}
+	if err := json.Unmarshal([]byte(told.Choices[0].Message.Content), found); err != nil {
+		return nil, fmt.Errorf("language model: the answer is not the JSON that was asked for: %w", err)
+	}
+	return found, nil
+}
+
+// post sends JSON and reads JSON, under the idempotency key of the call.
+func post(ctx context.Context, client *http.Client, url string, head http.Header, ask, into any) error {
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return fmt.Errorf("encode request: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("make request: %w", err)
+	}
+	req.Header = head
+	req.Header.Set("Content-Type", "application/json")
+	if key := retry.From(ctx).Key; key != "" { // the same in all attempts
+		req.Header.Set(httpretry.KeyHeader, key)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, answerMax))
+	if resp.StatusCode != http.StatusOK {
+		return refused(url, resp, answer)
+	}
+	if err != nil { // broken off in the middle: the attempt has failed as a whole
+		return fmt.Errorf("read answer: %w", err)
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return nil
+}
+
+// refused is the error of a status, with what the service says about it: both APIs
+// say it in "error".
+func refused(url string, resp *http.Response, answer []byte) error {
+	err := error(&httpretry.StatusError{
+		Method: http.MethodPost, URL: url, StatusCode: resp.StatusCode, Header: resp.Header, Body: string(answer),
+	})
+	var told struct{ Error struct{ Message string } }
+	if json.Unmarshal(answer, &told) == nil && told.Error.Message != "" {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSuffix(told.Error.Message, "."))
+	}
+	return err
+}
