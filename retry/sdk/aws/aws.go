@@ -1,0 +1,42 @@
+// Package awsretry makes clients of AWS leave their retries to retry.Do.
+//
+//	cfg, err := config.LoadDefaultConfig(ctx)
+//	awsretry.Apply(&cfg)
+//	client := s3.NewFromConfig(cfg)
+//
+// failure.Of reads the clients' errors as they are: their status, code, fault and
+// headers.
+package awsretry
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/redrive/redrive/retry"
+)
+
+// Apply switches the retries of all clients made from cfg off, which are two for each
+// call, and counts what they really send. Limits that a client has of its own
+// (RetryMaxAttempts) must stay unset.
+func Apply(cfg *aws.Config) {
+	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
+	cfg.RetryMaxAttempts = 0
+	Count(cfg)
+}
+
+// Count leaves the retries of clients made from cfg on, and counts what they really
+// send, so that the account of the job shows them.
+func Count(cfg *aws.Config) {
+	// A copy of the list: copies of cfg share it.
+	cfg.APIOptions = append(cfg.APIOptions[:len(cfg.APIOptions):len(cfg.APIOptions)], func(s *middleware.Stack) error {
+		return s.Finalize.Add(middleware.FinalizeMiddlewareFunc("redrive.CountSend", count), middleware.After)
+	})
+}
+
+// count is the last step before a request is made, and within the SDK's retries.
+func count(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+	retry.CountSend(ctx)
+	return next.HandleFinalize(ctx, in)
+}

@@ -1,0 +1,120 @@
+package grpcretry_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+	grpcretry "github.com/redrive/redrive/retry/sdk/grpc"
+)
+
+// three asks the client to make three attempts of every call.
+const three = `{"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":3,"initialBackoff":"0.001s","maxBackoff":"0.001s","backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]}`
+
+// upstream always fails in the same way, and counts what comes.
+type upstream struct {
+	grpc_health_v1.UnimplementedHealthServer
+	requests atomic.Int64
+	err      error
+}
+
+func (u *upstream) Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+	u.requests.Add(1)
+	return nil, u.err
+}
+
+// call asks an upstream that fails, within a policy of two retries.
+func call(t *testing.T, ctx context.Context, u *upstream, options ...grpc.DialOption) error {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	grpc_health_v1.RegisterHealthServer(s, u)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	defer func() {
+		s.Stop()
+		<-served
+	}()
+	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultServiceConfig(three))
+	conn, err := grpc.NewClient(l.Addr().String(), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	p, err := retry.New("upstream", retry.Options{Retries: 2, Immediate: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = retry.Do(ctx, p, func(ctx context.Context) (*grpc_health_v1.HealthCheckResponse, error) {
+		return grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+	})
+	return err
+}
+
+// proves: L4
+func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		with            []grpc.DialOption
+		requests, sends int
+	}{
+		"the connection's retries on":          {nil, 9, 3}, // nobody sees the other six
+		"the connection's retries on, counted": {grpcretry.Counted(), 9, 9},
+		"off":                                  {grpcretry.Options(), 3, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := &upstream{err: status.Error(codes.Unavailable, "down")}
+			ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+			err := call(t, ctx, u, c.with...)
+			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
+				t.Errorf("%v", err)
+			}
+			if got := int(u.requests.Load()); got != c.requests || account.Sends() != c.sends {
+				t.Errorf("%d requests came and %d were counted, want %d and %d", got, account.Sends(), c.requests, c.sends)
+			}
+		})
+	}
+}
+
+// part of: L1
+func TestL1_StatusesAreRead(t *testing.T) {
+	t.Parallel()
+	slow, err := status.New(codes.ResourceExhausted, "too fast").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(90 * time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		err   error
+		class failure.Class
+		hint  time.Duration
+		is    error
+	}{
+		"a wait":    {slow.Err(), failure.RateLimitExceeded, 90 * time.Second, retry.ErrHint},
+		"wrong key": {status.Error(codes.Unauthenticated, "no"), failure.AuthenticationFailure, 0, retry.ErrPermanent},
+	} {
+		u := &upstream{err: c.err}
+		err := call(t, t.Context(), u, grpcretry.Options()...)
+		e, ok := errors.AsType[*retry.Error](err)
+		if !ok || !errors.Is(err, c.is) || e.Class.Class != c.class || e.Hint != c.hint || u.requests.Load() != 1 {
+			t.Errorf("%s: %v: %+v after %d requests", name, err, e, u.requests.Load())
+		}
+	}
+}
