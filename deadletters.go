@@ -129,8 +129,8 @@ func (c *Client) Preview(ctx context.Context, a store.Action) (store.Acted, erro
 //
 // Action.Through from Preview is the frozen set; without it Act freezes what is
 // there now. Acting again on the same set does what is left of it. A retry by
-// filter gives the jobs store.RedrivePriority, so that they do not hold up fresh
-// work, unless Change says another one. What ignores a whole group for a while, or
+// filter gives the jobs store.RedrivePriority for this life, so that they do not
+// hold up fresh work, unless Change says another one. What ignores a whole group for a while, or
 // reopens one, changes how the group takes what dies in it, even when none of its
 // dead letters is selected. A step whose answer is lost is done again:
 // what it had changed is then not in Done.
@@ -146,7 +146,7 @@ func (c *Client) Act(ctx context.Context, by By, a store.Action, progress func(d
 			a.Limit = actStep
 		}
 		if a.Do == store.ActRetry && a.Change.Priority == 0 {
-			a.Change.Priority = store.RedrivePriority
+			a.Change.Priority, a.Change.Once = store.RedrivePriority, true
 		}
 		if a.Through == 0 {
 			seen, err := c.Preview(ctx, a)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redrive/redrive/job"
 )
@@ -31,7 +30,8 @@ type DeadLetters interface {
 	// audit rows: for each id one ("job.retry", "dead_letter.resolve" and so on by
 	// the act's word, the job's id as target), or one for a step by filter that
 	// changed something ("dead_letter.retry" and so on, the filter as JSON as
-	// target, what was done as after). Asking again does nothing twice.
+	// target, what was done as after). What a retry changes of the jobs is in
+	// after, too. Asking again does nothing twice.
 	Act(ctx context.Context, by By, a Action) (Acted, error)
 	// Original returns what a dead job was before a retry changed it for the
 	// first time; ErrNotFound when none has.
@@ -185,6 +185,10 @@ const (
 	PreviewMax = 50_000 // entries that one preview counts
 )
 
+// UntilMax is the end of the year 9999: the last time until which something can
+// be ignored.
+const UntilMax job.Micros = 253_402_300_799_999_999
+
 // Action is what a person wants done to dead letters: those of IDs, or all that
 // Filter selects.
 type Action struct {
@@ -202,38 +206,13 @@ type Action struct {
 	Note   string // what the person says; at most job.MessageMax bytes
 	Change Change // of ActRetry
 
-	// Of ActIgnore: when the entries are pending again. Until is a time. Count is
+	// Of ActIgnore: when the entries are pending again. Until is a time, UntilMax at
+	// most. Count is
 	// a number of further deaths of the group, and goes with a filter that has a
 	// Group and no other field. While a group is ignored so, whatever dies in it
 	// is ignored as it comes. Both may be given: what comes first holds.
 	Until job.Micros
 	Count int64
-}
-
-// Change is what a retry changes of a job; zero fields keep what it has. What a
-// job was before its first change is kept, see Original.
-type Change struct {
-	Payload  []byte // not nil: another payload; for a single id
-	Queue    string
-	Priority int8
-	Policy   []byte        // not nil: other settings of the job's own; empty: none
-	Delay    time.Duration // due so long after the store's now
-}
-
-// IsZero reports whether nothing is changed.
-func (c *Change) IsZero() bool {
-	return c.Payload == nil && c.Queue == "" && c.Priority == 0 && c.Policy == nil && c.Delay == 0
-}
-
-// Original is what a job was before a retry changed it.
-type Original struct {
-	Job      job.ID     `json:"job"`
-	At       job.Micros `json:"at"` // of the change
-	By       string     `json:"by"`
-	Queue    string     `json:"queue"`
-	Priority int8       `json:"priority"`
-	Policy   []byte     `json:"-"`
-	Payload  []byte     `json:"-"`
 }
 
 // Acted is the answer to a step of an action.
@@ -272,6 +251,8 @@ func (a *Action) Validate(preview bool) error {
 		return fmt.Errorf("%s: only what is ignored can come back by itself: %w", a.Do, ErrInvalid)
 	case a.Until < 0 || a.Count < 0:
 		return fmt.Errorf("ignore: until and count must not be negative: %w", ErrInvalid)
+	case a.Until > UntilMax:
+		return fmt.Errorf("ignore: until must not be after the year 9999: %w", ErrInvalid)
 	case a.Count > 0 && (a.Filter == nil || !a.Filter.WholeGroup()):
 		return fmt.Errorf("ignore: a count of deaths goes with a whole group: %w", ErrInvalid)
 	case a.Change.Payload != nil && len(a.IDs) != 1:
@@ -296,20 +277,4 @@ func (f *DeadFilter) WholeGroup() bool {
 func (f *DeadFilter) isZero() bool {
 	return len(f.Statuses) == 0 && f.Reason == "" && f.Class == "" && f.Kind == "" && f.Queue == "" && f.Owner == "" &&
 		f.Group == "" && f.Since == 0 && f.Until == 0 && f.Text == "" && f.Redrive == 0
-}
-
-func (c *Change) validate() error {
-	switch {
-	case len(c.Payload) > job.PayloadMax:
-		return fmt.Errorf("payload of %d bytes: at most %d: %w", len(c.Payload), job.PayloadMax, ErrTooLarge)
-	case len(c.Policy) > job.PolicyMax:
-		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(c.Policy), job.PolicyMax, ErrTooLarge)
-	case c.Priority < 0 || c.Priority > job.PriorityMax:
-		return fmt.Errorf("priority %d: must be %d to %d: %w", c.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
-	case c.Delay < 0:
-		return fmt.Errorf("delay %s: must not be negative: %w", c.Delay, ErrInvalid)
-	case c.Queue != "":
-		return ValidName("queue", c.Queue)
-	}
-	return nil
 }

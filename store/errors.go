@@ -35,6 +35,13 @@ var (
 	ErrInvalid = errors.New("invalid")
 )
 
+// TooManyLanes returns the ErrTooLarge of a job for whose queue, kind and
+// dependencies there is no room.
+func TooManyLanes(queue, kind, deps string) error {
+	return fmt.Errorf("queue %q, kind %q, dependencies %q: the store has %d such combinations already, the most it keeps; "+
+		"use fewer names: %w", queue, kind, deps, job.LanesMax, ErrTooLarge)
+}
+
 // KeyConflict says that an idempotency key is held by a job with another
 // payload. It is an ErrConflict.
 type KeyConflict struct {

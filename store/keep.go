@@ -41,8 +41,9 @@ type Retention struct {
 	// dead letter, those of a live job as long as that.
 	Failures time.Duration
 	// Dead is for dead letters, with their jobs and all failure records, counted
-	// from the death or from what was done last. Pending ones stay for ever, and
-	// so does one whose job lives. A group goes when it has had no entries for as
+	// from the death or from what was done last. Pending ones stay for ever, one
+	// whose job lives as long as that, and an ignored one that is to be pending
+	// again until then. A group goes when it has had no entries for as
 	// long, unless it is ignored.
 	Dead time.Duration
 	// DropPending removes dead letters by their age whatever their status.

@@ -12,7 +12,13 @@ import (
 // any number of processes may, and the death of one loses nothing.
 type Redrives interface {
 	// StartRedrive makes a redrive of the dead letters that its filter selects
-	// now. Its Through and Total come from Preview of an ActRetry.
+	// now. Its Through and Total come from Preview of an ActRetry. One into a queue
+	// that needs more lanes than the store has room for is an ErrTooLarge.
+	//
+	// Redrives are audited by what happens to them ("redrive.start", "redrive.stop",
+	// "redrive.complete", and "redrive.pause" and so on by people), the number as
+	// target. Before such a row, but for the first, one "redrive.release" says how
+	// many jobs were brought back since the last of these: {"done":N}.
 	StartRedrive(ctx context.Context, by By, r RedriveSpec) (Redrive, error)
 	// Redrive returns one; ErrNotFound when there is none.
 	Redrive(ctx context.Context, id int64) (Redrive, error)
@@ -23,7 +29,8 @@ type Redrives interface {
 	// same again is no error.
 	ControlRedrive(ctx context.Context, by By, id int64, do RedriveOp) (Redrive, error)
 	// StepRedrives takes every redrive that is under way a step further and
-	// brings back limit jobs at most (1 to StepMax), all in one transaction.
+	// brings back limit jobs at most (1 to StepMax), all in one transaction. The
+	// redrives share the limit.
 	StepRedrives(ctx context.Context, limit int) (RedriveStep, error)
 }
 
@@ -53,7 +60,9 @@ type RedriveSpec struct {
 	Filter  DeadFilter `json:"filter"` // pending ones, when it names no status
 	Through int64      `json:"through"`
 	Total   int64      `json:"total"`
-	Change  Change     `json:"-"` // no payload; priority 0 is RedrivePriority
+	// Change has no payload and no delay. Priority 0 is RedrivePriority; whatever it
+	// is, it is for the life only that the redrive opens.
+	Change Change `json:"-"`
 	// Canary is how many are retried first, spread over the set; negative is
 	// none, 0 is CanaryDefault.
 	Canary int `json:"canary"`
@@ -93,6 +102,7 @@ func (r RedriveSpec) WithDefaults() RedriveSpec {
 	if r.Change.Priority == 0 {
 		r.Change.Priority = RedrivePriority
 	}
+	r.Change.Once = true
 	switch {
 	case r.Canary < 0:
 		r.Canary = 0
@@ -114,7 +124,7 @@ const (
 	RedriveRamping   RedriveState = "ramping"   // more and more are brought back
 	RedriveSettling  RedriveState = "settling"  // all are out, some have not ended
 	RedrivePaused    RedriveState = "paused"    // by a person
-	RedriveStopped   RedriveState = "stopped"   // by itself: too many have failed again
+	RedriveStopped   RedriveState = "stopped"   // by itself, see Why
 	RedriveCompleted RedriveState = "completed" // all have ended
 	RedriveCancelled RedriveState = "cancelled" // by a person
 )
@@ -140,7 +150,7 @@ type Redrive struct {
 	ID int64 `json:"id"`
 	RedriveSpec
 	State     RedriveState `json:"state"`
-	Why       string       `json:"why,omitempty"` // it has stopped
+	Why       string       `json:"why,omitempty"` // it has stopped: too many have failed again, or there was no way on
 	By        string       `json:"by"`
 	Reason    string       `json:"reason,omitempty"`
 	CreatedAt job.Micros   `json:"created_at"`
@@ -153,167 +163,11 @@ type Redrive struct {
 	Dead      int64 `json:"dead"`
 	Cancelled int64 `json:"cancelled"`
 
-	// How far it is. Resume is the state to go back to from a pause.
+	// How far it is. Resume is the state to go back to from a pause or a stop.
 	Resume  RedriveState `json:"-"`
 	Cursor  int64        `json:"-"` // deaths up to it have been brought back or passed over; canaries aside
 	LastAt  job.Micros   `json:"-"` // of the release that the rate counts from
 	Forgive int64        `json:"-"` // Answered when a person last resumed it: the stop rule counts from there
 	Forgave int64        `json:"-"` // Again at that time
-}
-
-// RedrivePlan is what a step is to do with a redrive.
-type RedrivePlan struct {
-	// Release is how many to bring back: spread over the set when Spread is set,
-	// else those with the lowest numbers above the cursor.
-	Release int
-	Spread  bool
-	Wait    time.Duration // as RedriveStep.Wait, when nothing is released
-}
-
-// Plan moves the redrive to the state that follows from its numbers at a time of
-// the store, and says what is to be done then. It brings back limit jobs at most.
-//
-// The ramp follows the answers: at most twice as many are out as have answered,
-// and a window of 100 more. So it doubles while it goes well, and only that window is lost
-// when everything fails again.
-func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
-	nothing := RedrivePlan{Wait: Never}
-	if r.State == RedriveCanary {
-		switch left := int64(r.Canary) - r.Released; {
-		case left > 0:
-			return RedrivePlan{Release: int(min(left, int64(limit))), Spread: true}
-		case r.Answered < r.Released:
-			return nothing
-		}
-		if r.stop(now) {
-			return nothing
-		}
-		r.State = RedriveRamping
-	}
-	switch r.State {
-	case RedriveRamping:
-		if r.judged() && r.stop(now) {
-			return nothing
-		}
-		room := 2*r.Answered + redriveWindow - (r.Released - r.Answered)
-		if room <= 0 {
-			return nothing
-		}
-		return r.paced(now, min(room, int64(limit)))
-	case RedriveSettling:
-		if r.Completed+r.Dead+r.Cancelled >= r.Released {
-			r.State, r.EndedAt = RedriveCompleted, now
-		}
-	case RedriveCanary, RedrivePaused, RedriveStopped, RedriveCompleted, RedriveCancelled: // nothing is to be done
-	}
-	return nothing
-}
-
-// paced holds a release to the rate: its unused time counts for one second.
-func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
-	if r.Rate <= 0 {
-		return RedrivePlan{Release: int(n)}
-	}
-	const second = int64(time.Second / time.Microsecond)
-	r.LastAt = max(r.LastAt, now-job.Micros(second))
-	allowed := int64(now-r.LastAt) * int64(r.Rate) / second
-	if allowed < 1 {
-		next := (second+int64(r.Rate)-1)/int64(r.Rate) - int64(now-r.LastAt) // rounded up: then there is one
-		return RedrivePlan{Wait: time.Duration(max(next, 1)) * time.Microsecond}
-	}
-	return RedrivePlan{Release: int(min(n, allowed))}
-}
-
-// Went notes what a step has done by a plan: how many it has brought back, the
-// death up to which it has looked, and whether the set has no more. Of a spread
-// one the cursor stays.
-func (r *Redrive) Went(now job.Micros, p RedrivePlan, released, cursor int64, exhausted bool) {
-	r.Released += released
-	if !p.Spread {
-		r.Cursor = cursor
-		if r.Rate > 0 {
-			r.LastAt = r.LastAt + job.Micros(released*int64(time.Second/time.Microsecond)/int64(r.Rate))
-		}
-	}
-	if exhausted {
-		r.State = RedriveSettling
-		if r.Completed+r.Dead+r.Cancelled >= r.Released {
-			r.State, r.EndedAt = RedriveCompleted, now
-		}
-	}
-}
-
-// judged reports whether there are enough answers for the stop rule of a ramp.
-func (r *Redrive) judged() bool { return r.Answered-r.Forgive >= redriveJudged }
-
-// stop stops the redrive when too many have failed again.
-func (r *Redrive) stop(now job.Micros) bool {
-	answered, again := r.Answered-r.Forgive, r.Again-r.Forgave
-	if answered < 1 || float64(again) <= r.StopShare*float64(answered) {
-		return false
-	}
-	r.Resume = r.State
-	r.State, r.EndedAt = RedriveStopped, now
-	r.Why = fmt.Sprintf("%d of %d first attempts failed by the same cause as before, more than the share of %g",
-		again, answered, r.StopShare)
-	return true
-}
-
-// Apply does what a person wants, or returns an ErrConflict.
-func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) {
-	refuse := func(only string) error {
-		return fmt.Errorf("redrive %d is %s: only %s: %w", r.ID, r.State, only, ErrConflict)
-	}
-	switch do {
-	case RedrivePause:
-		switch {
-		case r.State == RedrivePaused:
-			return false, nil
-		case !r.State.Active():
-			return false, refuse("one that is under way can be paused")
-		}
-		r.Resume, r.State = r.State, RedrivePaused
-	case RedriveResume:
-		switch {
-		case r.State.Active():
-			return false, nil
-		case r.State != RedrivePaused && r.State != RedriveStopped:
-			return false, refuse("a paused or stopped one can be resumed")
-		}
-		if r.State == RedriveStopped {
-			r.Resume = RedriveRamping // the canary has answered, and a person goes on nevertheless
-			r.Forgive, r.Forgave = r.Answered, r.Again
-		}
-		r.State, r.EndedAt, r.Why, r.LastAt = r.Resume, 0, "", now
-	case RedriveProceed:
-		switch r.State {
-		case RedriveRamping, RedriveSettling:
-			return false, nil
-		case RedriveCanary:
-			r.State = RedriveRamping
-		default:
-			return false, refuse("one with a canary under way can proceed")
-		}
-	case RedriveCancel:
-		switch r.State {
-		case RedriveCancelled:
-			return false, nil
-		case RedriveCompleted:
-			return false, refuse("one that has not ended can be cancelled")
-		case RedriveCanary, RedriveRamping, RedriveSettling, RedrivePaused, RedriveStopped:
-		}
-		r.State, r.EndedAt = RedriveCancelled, now
-	default:
-		return false, fmt.Errorf("redrive %d: %.40q is nothing that can be done: %w", r.ID, string(do), ErrInvalid)
-	}
-	return true, nil
-}
-
-// SpreadTarget returns the number of a death from which on the i-th of n canaries
-// is looked for, in a set whose first and last deaths are given.
-func SpreadTarget(first, last int64, i, n int) int64 {
-	if n < 2 {
-		return first
-	}
-	return first + (last-first)/int64(n-1)*int64(i) + (last-first)%int64(n-1)*int64(i)/int64(n-1)
+	Audited int64        `json:"-"` // Released when the last audit row was written
 }

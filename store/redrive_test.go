@@ -93,7 +93,7 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 			if p.Release > 0 {
 				n := min(int64(p.Release), left)
 				left -= n
-				r.Went(now, p, n, r.Cursor+n, left == 0)
+				r.Went(now, p, store.RedriveDone{Released: n, Cursor: r.Cursor + n, Exhausted: left == 0})
 			}
 			if out := r.Released - r.Answered; out > 2*r.Answered+100 {
 				t.Fatalf("%d are out after %d answers", out, r.Answered)

@@ -275,36 +275,6 @@ type Reader interface {
 	Dump(ctx context.Context) (*Dump, error)
 }
 
-// Policies keeps the policies that decided. They are immutable: one row by the
-// hash of its content, so that a decision which names the hash can be explained
-// by the text that made it.
-type Policies interface {
-	// PublishPolicy keeps a policy and notes that it is in force. When another one
-	// was published last, that leaves an audit row and an event, also for a policy
-	// that is known. Publishing the same one again changes nothing and is no error.
-	PublishPolicy(ctx context.Context, by By, p Policy) error
-	// Policy returns a policy by its hash; ErrNotFound when it is not known.
-	Policy(ctx context.Context, hash string) (Policy, error)
-	// PolicyList returns the policies that are known without their bodies, the
-	// newest first, PoliciesMax at most.
-	PolicyList(ctx context.Context) ([]Policy, error)
-}
-
-// Limits on policies.
-const (
-	PolicyBodyMax = 1 << 20 // bytes
-	PoliciesMax   = 1_000   // of one list
-)
-
-// Policy is a policy as it is kept. The store sets At and By.
-type Policy struct {
-	Hash string     `json:"hash"` // of the content, at most job.NameMax bytes
-	Name string     `json:"name"` // at most job.TextMax bytes
-	At   job.Micros `json:"at"`   // first published
-	By   string     `json:"by"`
-	Body []byte     `json:"-"` // the file; at most PolicyBodyMax bytes
-}
-
 // Filter selects jobs. Zero fields select everything.
 type Filter struct {
 	States []job.State
@@ -342,8 +312,9 @@ type Admin interface {
 	// SetQueue changes the settings of a queue; nil fields stay, zero values
 	// take a setting back. ErrNotFound for a queue nobody has declared or used.
 	SetQueue(ctx context.Context, by By, c QueueChange) (Queue, error)
-	// Retry opens the next life of dead jobs. The answer has an error per id:
-	// ErrNotFound, ErrConflict for a job that is not dead, or nil.
+	// Retry opens the next life of dead jobs; the reason is the note of their dead
+	// letters. The answer has an error per id: ErrNotFound, ErrConflict for a job
+	// that is not dead, or nil.
 	Retry(ctx context.Context, by By, ids []job.ID) ([]error, error)
 }
 
@@ -369,6 +340,7 @@ type Audit struct {
 	Actor string     `json:"actor"`
 	// Action is "job.cancel", "job.retry", "queue.set", "policy.publish", the
 	// "dead_letter." and "redrive." ones named in their files, or "retention.remove".
+	// What a retry has changed of jobs is in After, see Change.MarshalJSON.
 	Action string `json:"action"`
 	Target string `json:"target"` // job id, queue, hash of a policy, filter, number of a redrive
 	Reason string `json:"reason,omitempty"`

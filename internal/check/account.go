@@ -200,7 +200,7 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 			broken(p.id, "was cancelled and has %d audit rows", n)
 		}
 	}
-	if n := x.stepsDone("dead_letter.retry") + x.stepsDone("redrive.release"); n != inSteps {
+	if n := x.stepsDone("dead_letter.retry") + x.stepsDone("redrive.release") + x.untoldReleases(); n != inSteps {
 		broken(0, "%d jobs were retried in bulk, the audit rows of the steps say %d", inSteps, n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -169,10 +170,9 @@ func (x *index) recountDead(broken func(job.ID, string, ...any)) {
 // redriveNumbers demands that the numbers of a redrive fit together, and that it
 // has brought each job back once.
 func redriveNumbers(x *index, broken func(job.ID, string, ...any)) {
-	released := int64(0)
+	told := x.toldReleases()
 	for i := range x.Dump.Redrives {
 		r := &x.Dump.Redrives[i]
-		released += r.Released
 		ended := r.Completed + r.Dead + r.Cancelled
 		switch {
 		case ended > r.Released || r.Answered > r.Released || r.Again > r.Answered || r.Released > r.Total:
@@ -181,8 +181,43 @@ func redriveNumbers(x *index, broken func(job.ID, string, ...any)) {
 		case r.State == store.RedriveCompleted && ended != r.Released:
 			broken(0, "redrive %d is completed and %d of its %d jobs have ended", r.ID, ended, r.Released)
 		}
+		// The audit tells of what was brought back when the redrive's state changes.
+		if n := told[r.ID]; n > r.Released || n != r.Released && !releases(r) {
+			broken(0, "redrive %d is %s and has brought back %d jobs, the audit says %d", r.ID, r.State, r.Released, n)
+		}
+		delete(told, r.ID)
 	}
-	if n := x.stepsDone("redrive.release"); n != released {
-		broken(0, "redrives have brought back %d jobs, the audit says %d", released, n)
+	for id, n := range told {
+		broken(0, "the audit says that redrive %d has brought back %d jobs, and there is none", id, n)
 	}
+}
+
+// releases reports whether a redrive may bring back more jobs in its state.
+func releases(r *store.Redrive) bool {
+	return r.State == store.RedriveCanary || r.State == store.RedriveRamping
+}
+
+// toldReleases returns how many jobs each redrive has brought back as the audit
+// says.
+func (x *index) toldReleases() map[int64]int64 {
+	told := make(map[int64]int64)
+	for i := range x.Dump.Audit {
+		a := &x.Dump.Audit[i]
+		if id, err := strconv.ParseInt(a.Target, 10, 64); err == nil && a.Action == "redrive.release" {
+			told[id] += doneOf(a)
+		}
+	}
+	return told
+}
+
+// untoldReleases returns how many jobs the redrives that may go on have brought back
+// since the audit has told of that.
+func (x *index) untoldReleases() (n int64) {
+	told := x.toldReleases()
+	for i := range x.Dump.Redrives {
+		if r := &x.Dump.Redrives[i]; releases(r) {
+			n += max(0, r.Released-told[r.ID])
+		}
+	}
+	return n
 }

@@ -14,7 +14,7 @@ import (
 
 // How often the store is asked. Notifications only make it earlier.
 const (
-	StepMin       = 50 * time.Millisecond  // between two steps of redrives that have nothing to release
+	StepMin       = 50 * time.Millisecond  // after a step of redrives that has brought back nothing
 	IdleStepMin   = time.Second            // between two steps while no redrive is under way
 	IdleStepEvery = 30 * time.Second       // without a notification
 	ActiveEvery   = 200 * time.Millisecond // while a redrive is under way: the ends of jobs do not notify
@@ -214,7 +214,7 @@ func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 		every = ActiveEvery
 	}
 	wait := min(s.Wait, every)
-	if s.Wait > 0 {
+	if s.Wait > 0 || s.Released == 0 { // it may only have searched
 		wait = max(wait, StepMin)
 	}
 	if !k.active {

@@ -175,7 +175,7 @@ func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
 		r.want(keeper.Step)
 		r.core.Stepped(r.now, s)
 	}
-	step(store.RedriveStep{Active: 1})                    // at the limit
+	step(store.RedriveStep{Active: 1, Released: 5})       // at the limit
 	step(store.RedriveStep{Active: 1, Wait: store.Never}) // for outcomes
 	r.want(keeper.Sweep)
 	r.core.Swept(r.now, store.Swept{})
@@ -188,6 +188,9 @@ func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
 	r.now = r.now.Add(120 * time.Millisecond)
 	step(store.RedriveStep{Active: 1, Wait: time.Microsecond})
 	r.rest(keeper.StepMin + 120*time.Millisecond + keeper.StepMin)
+	r.now = r.now.Add(keeper.StepMin)
+	step(store.RedriveStep{Active: 1}) // has only searched
+	r.rest(2*keeper.StepMin + 120*time.Millisecond + keeper.StepMin)
 	r.now = r.now.Add(keeper.StepMin)
 	step(store.RedriveStep{Wait: store.Never}) // none is left
 	idle := r.now.Sub(start)

@@ -15,6 +15,14 @@ const (
 	sweepLimit = 1_000
 )
 
+// The bounds of a pass: of the calls that are due when it begins, and of the steps
+// of redrives in a row that bring back nothing. They are far above what there is to
+// do, so that a store that always answers the same cannot hold up the caller.
+const (
+	passMax   = 100_000
+	searchMax = 1_000
+)
+
 // Store is what a keeper needs of a store.
 type Store interface {
 	StepRedrives(ctx context.Context, limit int) (store.RedriveStep, error)
@@ -42,7 +50,10 @@ type Keeper struct {
 	wake  chan struct{}
 	pass  chan chan<- bool
 	moved bool // jobs have become ready since the last pass
-	ended chan struct{}
+	// searching says that the last step of the redrives has found nothing to bring
+	// back where it has looked, and that it can look further at once.
+	searching bool
+	ended     chan struct{}
 }
 
 // New returns a keeper.
@@ -104,15 +115,22 @@ func (k *Keeper) Pass(ctx context.Context) (moved bool) {
 	return <-answer
 }
 
+// passOnce does what is due now, and takes the redrives as far as they go. It ends
+// however long a call takes, and whatever the store answers.
 func (k *Keeper) passOnce(ctx context.Context) (moved bool) {
-	for ctx.Err() == nil {
-		if a := k.core.Next(k.o.Now()); a.Call != None {
-			k.do(ctx, a)
-			continue
+	now := k.o.Now()
+	for range passMax {
+		a := k.core.Next(now)
+		if a.Call == None || ctx.Err() != nil {
+			break
 		}
-		// Whatever has ended a moment ago may let a redrive go on.
-		released := k.do(ctx, Action{Call: Step})
-		if !released {
+		k.do(ctx, a)
+	}
+	// Whatever has ended a moment ago may let a redrive go on.
+	for searched := 0; searched < searchMax && ctx.Err() == nil; searched++ {
+		if k.do(ctx, Action{Call: Step}) {
+			searched = 0
+		} else if !k.searching {
 			break
 		}
 	}
@@ -140,9 +158,11 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 		}
 	case Step:
 		var s store.RedriveStep
+		k.searching = false
 		if s, err = k.o.Store.StepRedrives(ctx, stepLimit); err == nil {
 			k.core.Stepped(k.o.Now(), s)
 			moved = s.Released > 0
+			k.searching = !moved && s.Active > 0 && s.Wait == 0
 		}
 	case Sweep:
 		var s store.Swept

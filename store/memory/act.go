@@ -127,7 +127,7 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 		t.do(by, a, e, false)
 		switch {
 		case a.Do == store.ActRetry:
-			action, before, after = "job.retry", job.Dead.String(), job.Waiting.String()
+			action, before, after = "job.retry", job.Dead.String(), a.Change.AuditRetry()
 		case !e.gone:
 			after = e.Status.String()
 		}
@@ -159,8 +159,7 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 	}
 	done := int64(len(entries))
 	if done > 0 || muted {
-		t.note(because(by, a), "dead_letter."+a.Do.String(), asJSON(a.Filter), "",
-			fmt.Sprintf(`{"done":%d,"through":%d,"after":%d}`, done, a.Through, a.After))
+		t.note(because(by, a), "dead_letter."+a.Do.String(), asJSON(a.Filter), "", a.AuditStep(done))
 	}
 	return store.Acted{Done: done, Through: a.Through, Next: next}, nil
 }
@@ -235,10 +234,12 @@ func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64
 	t.transition(r, job.Dead, job.Retried, "")
 }
 
-// change changes a detached job as its retry says, and keeps what it was. The
-// priority that a redrive gives is not the job's own.
+// change changes a detached job as its retry says, and keeps what it was. A
+// priority that is lent for one life is not the job's own.
 func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
-	r.own, r.redrive = r.Priority, redrive
+	if r.own, r.redrive = 0, redrive; c.Lends() {
+		r.own = r.Priority
+	}
 	before := store.Original{Job: r.ID, At: t.now, By: actor, Queue: r.Queue, Priority: r.Priority, Policy: r.Policy, Payload: r.Payload}
 	changed := false
 	if c.Payload != nil && !bytes.Equal(c.Payload, r.Payload) {
@@ -254,7 +255,7 @@ func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
 	}
 	if c.Priority != 0 && c.Priority != r.Priority {
 		r.Priority = c.Priority
-		changed = changed || redrive == 0
+		changed = changed || !c.Once
 	}
 	if _, known := t.originals[r.ID]; changed && !known {
 		t.originals[r.ID] = before

@@ -75,7 +75,7 @@ func (t *tx) retryOne(by store.By, r *record) error {
 		return notDead(r)
 	}
 	t.note(by, "job.retry", r.ID.String(), r.State.String(), job.Waiting.String())
-	t.revive(t.dead[r.ID], by.Actor, "", &store.Change{}, 0)
+	t.revive(t.dead[r.ID], by.Actor, by.Reason, &store.Change{}, 0)
 	return nil
 }
 

@@ -38,9 +38,10 @@ func (t *tx) bury(r *record, cause job.Cause, reason job.Reason, class, fingerpr
 		Job: r.ID, Life: r.Life, Status: job.Pending, Reason: reason, Class: class, Fingerprint: fingerprint,
 		Kind: r.Kind, Queue: r.Queue, Owner: r.Owner, DiedAt: t.now, Redrive: r.redrive,
 	}}
-	if r.redrive != 0 { // whose priority is not the job's own
-		r.Priority, r.redrive = r.own, 0
+	if r.own != 0 {
+		r.Priority = r.own
 	}
+	r.own, r.redrive = 0, 0
 	if f := t.failureOf(r); f != nil {
 		e.Code, e.Message = f.Code, f.Message
 	}

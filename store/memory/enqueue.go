@@ -146,8 +146,7 @@ func keyOf(n *job.New) *key {
 }
 
 func tooManyLanes(name laneName) error {
-	return fmt.Errorf("queue %q, kind %q, dependencies %q: the store has %d such combinations already, the most it keeps: %w",
-		name.queue, name.kind, name.deps, job.LanesMax, store.ErrTooLarge)
+	return store.TooManyLanes(name.queue, name.kind, name.deps)
 }
 
 func (t *tx) insert(n *job.New) {

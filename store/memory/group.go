@@ -38,6 +38,9 @@ func (t *tx) join(e *entry, cause job.Cause) {
 	g.N++
 	g.Entries++
 	g.deaths[start(t.now, hour)]++
+	if g.over(t.now) { // no sweep has seen it yet
+		g.unmute()
+	}
 	switch {
 	case g.Muted && g.MutedFor == 1:
 		g.unmute()
@@ -71,6 +74,9 @@ func (g *group) mute(by store.By, a *store.Action) bool {
 	return before.Muted != g.Muted || before.MutedUntil != g.MutedUntil || before.MutedFor != g.MutedFor ||
 		before.by != g.by || before.note != g.note
 }
+
+// over reports whether the time of the mute is over.
+func (g *group) over(now job.Micros) bool { return g.Muted && g.MutedUntil != 0 && g.MutedUntil <= now }
 
 func (g *group) unmute() {
 	g.Muted, g.MutedUntil, g.MutedFor = false, 0, 0

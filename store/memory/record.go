@@ -15,7 +15,7 @@ type record struct {
 	memo     []byte
 	crashMax int32 // running: lost leases that end the life
 	redrive  int64 // that has brought the job back into this life, 0 is none
-	own      int8  // the priority before that redrive gave it another
+	own      int8  // while this life has a priority of its own: the one that comes back with the death
 	in       *heap // the heap that it is in, nil when ended
 	place    int   // in that heap
 }

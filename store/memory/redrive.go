@@ -49,6 +49,10 @@ func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.Redriv
 	if err := cmp.Or(by.Validate(), spec.Validate()); err != nil {
 		return store.Redrive{}, t.errorf("%w", err)
 	}
+	all, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &spec.Filter, Through: spec.Through}, -1)
+	if err := t.roomFor(&spec.Change, all...); err != nil {
+		return store.Redrive{}, t.errorf("%w", err)
+	}
 	r := cloneRedrive(&store.Redrive{
 		ID: int64(len(t.redrives)) + 1, RedriveSpec: spec, State: store.RedriveCanary,
 		By: by.Actor, Reason: by.Reason, CreatedAt: t.now, LastAt: t.now,
@@ -57,7 +61,7 @@ func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.Redriv
 		r.State = store.RedriveRamping
 	}
 	t.redrives[r.ID] = &r
-	t.note(by, "redrive.start", strconv.FormatInt(r.ID, 10), "", asJSON(r.RedriveSpec))
+	t.note(by, "redrive.start", strconv.FormatInt(r.ID, 10), "", spec.Audit())
 	t.emit(store.RedriveEvent(&r))
 	t.wake = true
 	return cloneRedrive(&r), nil
@@ -125,6 +129,7 @@ func (s *Store) ControlRedrive(ctx context.Context, by store.By, id int64, do st
 		return store.Redrive{}, t.errorf("%w", err)
 	}
 	if changed {
+		t.auditReleases(r)
 		t.note(by, "redrive."+string(do), strconv.FormatInt(id, 10), string(before), string(r.State))
 		t.emit(store.RedriveEvent(r))
 		t.wake = true
@@ -143,18 +148,16 @@ func (s *Store) StepRedrives(ctx context.Context, limit int) (store.RedriveStep,
 		return store.RedriveStep{}, t.errorf("limit %d: must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
 	}
 	answer := store.RedriveStep{Wait: store.Never}
-	for _, id := range slices.Sorted(maps.Keys(t.redrives)) {
-		r := t.redrives[id]
-		if !r.State.Active() {
-			continue
-		}
+	active := slices.DeleteFunc(slices.Collect(maps.Values(t.redrives)), func(r *store.Redrive) bool { return !r.State.Active() })
+	slices.SortFunc(active, store.RedriveTurns)
+	for i, r := range active {
 		before := r.State
-		plan := r.Plan(t.now, limit-int(answer.Released))
+		plan := r.Plan(t.now, store.RedriveShare(limit-int(answer.Released), len(active)-i))
 		if plan.Release > 0 {
 			answer.Released += t.release(r, plan)
 		}
-		answer.Wait = min(answer.Wait, plan.Wait)
 		if r.State.Active() {
+			answer.Wait = min(answer.Wait, plan.Wait)
 			answer.Active++
 		}
 		t.stepped(r, before)
@@ -170,6 +173,7 @@ func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 	if r.State == before {
 		return
 	}
+	t.auditReleases(r)
 	by, target := store.By{Actor: "redrive", Reason: r.Why}, strconv.FormatInt(r.ID, 10)
 	switch r.State {
 	case store.RedriveStopped:
@@ -181,7 +185,19 @@ func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 	t.emit(store.RedriveEvent(r))
 }
 
-// release brings back jobs of a redrive by its plan, and returns how many.
+// redriver is the name of a redrive as the actor of what it does.
+func redriver(id int64) string { return fmt.Sprint("redrive ", id) }
+
+// auditReleases tells of the jobs that a redrive has brought back since it did so
+// last. It goes with a change of the redrive's state.
+func (t *tx) auditReleases(r *store.Redrive) {
+	if n := r.Account(); n > 0 {
+		t.note(store.By{Actor: redriver(r.ID)}, "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, n))
+	}
+}
+
+// release brings back jobs of a redrive by its plan, and returns how many. The
+// first for whose lane there is no room is where it ends.
 func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	after := r.Cursor
 	if plan.Spread {
@@ -192,21 +208,17 @@ func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	if plan.Spread {
 		chosen = spread(left, plan.Release)
 	}
-	actor := fmt.Sprint("redrive ", r.ID)
-	released, cursor := int64(0), r.Cursor
+	did := store.RedriveDone{Cursor: r.Cursor, Exhausted: len(chosen) == len(left)}
 	for _, e := range chosen {
-		cursor = e.Death
-		if t.roomFor(&r.Change, e) != nil {
-			continue // its dead letter stays as it is
+		if did.Blocked = t.roomFor(&r.Change, e); did.Blocked != nil {
+			break
 		}
-		t.revive(e, actor, "", &r.Change, r.ID)
-		released++
+		t.revive(e, redriver(r.ID), "", &r.Change, r.ID)
+		did.Released++
+		did.Cursor = e.Death
 	}
-	if released > 0 {
-		t.note(store.By{Actor: actor}, "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, released))
-	}
-	r.Went(t.now, plan, released, cursor, len(chosen) == len(left))
-	return released
+	r.Went(t.now, plan, did)
+	return did.Released
 }
 
 // spread chooses n of the entries, all over the range of their deaths.

@@ -124,7 +124,7 @@ func (w *sweep) sweepFailures() {
 }
 
 // sweepDead walks over the dead letters and removes those that are past their
-// time. What is about to be pending again is not dropped as ignored.
+// time. What is to be pending again is not dropped as ignored.
 func (w *sweep) sweepDead() {
 	if w.keep.Dead == 0 {
 		return
@@ -162,7 +162,7 @@ func (w *sweep) droppable(e *entry) bool {
 	case job.Pending:
 		return w.keep.DropPending
 	case job.Ignored:
-		return w.keep.DropPending || !w.returns(e)
+		return w.keep.DropPending || !e.withGroup && e.ReopenAt == 0 // else it is promised to come back
 	case job.Resolved:
 		return true
 	case job.Redriven: // its job lives
@@ -174,7 +174,7 @@ func (w *sweep) droppable(e *entry) bool {
 func (w *sweep) returns(e *entry) bool {
 	if e.withGroup {
 		g := w.groups[e.Fingerprint]
-		return g == nil || !g.Muted || g.MutedUntil != 0 && g.MutedUntil <= w.now
+		return g == nil || !g.Muted || g.over(w.now)
 	}
 	return e.Status == job.Ignored && e.ReopenAt != 0 && e.ReopenAt <= w.now
 }
@@ -229,7 +229,7 @@ func (w *sweep) sweepKeys() {
 // order of deaths.
 func (w *sweep) reopen() {
 	for _, g := range w.groups {
-		if g.Muted && g.MutedUntil != 0 && g.MutedUntil <= w.now {
+		if g.over(w.now) {
 			g.unmute()
 		}
 	}

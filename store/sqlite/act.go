@@ -185,7 +185,7 @@ func (t *txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 		if own := t.roomFor(d, &a.Change); own != nil {
 			return own, nil
 		}
-		action, before, after = "job.retry", job.Dead.String(), job.Waiting.String()
+		action, before, after = "job.retry", job.Dead.String(), a.Change.AuditRetry()
 	}
 	to, err := t.do(by, a, d, 0)
 	if err != nil {
@@ -197,9 +197,9 @@ func (t *txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 	return nil, t.audit(because(by, a), action, id.String(), before, after)
 }
 
-// retry opens the next life of one dead job.
+// retry opens the next life of one dead job, for a reason that is its note.
 func (t *txn) retry(by store.By, id job.ID) (own, fatal error) {
-	return t.actOne(by, &store.Action{Do: store.ActRetry}, id)
+	return t.actOne(by, &store.Action{Do: store.ActRetry, Note: by.Reason}, id)
 }
 
 // actFilter does one step of an action by filter.
@@ -231,8 +231,7 @@ func (t *txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	if err != nil {
 		return store.Acted{}, err
 	}
-	after := fmt.Sprintf(`{"done":%d,"through":%d,"after":%d}`, answer.Done, a.Through, a.After)
-	return answer, t.audit(because(by, a), "dead_letter."+a.Do.String(), string(target), "", after)
+	return answer, t.audit(because(by, a), "dead_letter."+a.Do.String(), string(target), "", a.AuditStep(answer.Done))
 }
 
 // mute puts a group aside when the action ignores the whole of one for a while,
@@ -316,7 +315,7 @@ func (t *txn) purgeDead(d *deadRow) error {
 
 // setStatus gives an entry another status. The note is by's reason.
 func (t *txn) setStatus(by store.By, d *deadRow, to job.Status, did job.DeadAction, reopen value) error {
-	_, err := t.exec(setStatus, num(d.Death), num(to), text(did), setText(by.Reason), num(t.now), text(by.Actor), reopen)
+	err := t.one(setStatus, num(d.Death), num(to), text(did), setText(by.Reason), num(t.now), text(by.Actor), reopen)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ const (
 		redrive, lane, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, deadline,
 		owner, correlation, key, batch, attrs, policy, long, payload`
-	buryValues = `?19, id, ?13, 0, ?3, ?4, ?5, ?6, ?14, ?15, ?16, ?17, ?18, redrive, lane, priority, token, life,
+	buryValues = `?19, id, ?13, 0, ?3, ?4, ?5, ?6, ?14, ?15, ?16, ?17, ?18, redrive, lane, coalesce(own_priority, priority), token, life,
 		?7, ?8, ?9, ?10, ?11, created_at, life_at,
 		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload
 		FROM redrive_jobs WHERE id = ?1 AND token = ?2 AND state = ?12`
@@ -22,14 +22,13 @@ var (
 	// OR FAIL, because SQLite keeps a journal of the statement else, to take back a
 	// part of it; what goes wrong here takes back the whole transaction.
 	insDead = &query{`INSERT OR FAIL INTO redrive_dead (` + buryColumns + `) SELECT ` + buryValues}
-	// From its second life on, a job may have an entry. The priority that a redrive
-	// has given is not the job's own: that of the entry stays.
+	// From its second life on, a job may have an entry.
 	putDead = &query{`INSERT INTO redrive_dead (` + buryColumns + `) SELECT ` + buryValues + `
 		ON CONFLICT (job) DO UPDATE SET death = excluded.death, status = excluded.status,
 		revived = 0, reason = excluded.reason, class = excluded.class, grp = excluded.grp, died_at = excluded.died_at,
 		action = excluded.action, note = excluded.note, acted_at = excluded.acted_at, acted_by = excluded.acted_by,
 		reopen_at = excluded.reopen_at, redrive = excluded.redrive, lane = excluded.lane,
-		priority = CASE WHEN excluded.redrive IS NULL THEN excluded.priority ELSE priority END,
+		priority = excluded.priority,
 		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
 		deferrals = excluded.deferrals, snoozes = excluded.snoozes, interrupts = excluded.interrupts,
 		life_at = excluded.life_at, claimed_at = excluded.claimed_at, holder = excluded.holder,
@@ -63,7 +62,7 @@ func (t *txn) bury(from job.State, r *run, cause job.Cause, reason job.Reason, f
 	status, action, note, by, at, reopen := job.Pending, value{}, value{}, value{}, value{}, value{}
 	if group != nil {
 		id = group.id
-		if group.muted && group.left != 1 { // else this is the death that ends it
+		if group.mutes(t.now) && group.left != 1 { // else this is the death that ends it
 			status, action, note, by = job.Ignored, text(job.ActionMuted), setText(group.note), setText(group.by)
 			at, reopen = num(t.now), num(withGroup+id)
 		}
@@ -104,11 +103,13 @@ func (t *txn) countDeath(g *groupRow, status job.Status) {
 	if status == job.Pending {
 		d.pending++
 	}
-	if !g.muted || g.left == 0 {
+	switch {
+	case !g.muted || g.mutes(t.now) && g.left == 0:
 		return
-	}
-	if g.left--; g.left == 0 {
+	case !g.mutes(t.now) || g.left == 1: // no sweep has seen yet that its time is over, or it ends here
 		g.unmute()
+	default:
+		g.left--
 	}
 	d.mute = g
 }
@@ -167,6 +168,10 @@ type groupRow struct {
 	left     int64 // deaths that end the mute; 0 is no such number
 	by, note string
 }
+
+// mutes reports whether what dies in the group at a time is ignored, unless it is
+// the last that is counted.
+func (g *groupRow) mutes(now job.Micros) bool { return g.muted && (g.until == 0 || g.until > now) }
 
 func (g *groupRow) unmute() { *g = groupRow{id: g.id} }
 

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -166,7 +165,4 @@ func (t *txn) lane(queue, kind, deps string) (*lane, error) {
 	return l, nil
 }
 
-func tooManyLanes(k laneKey) error {
-	return fmt.Errorf("queue %q, kind %q: the store has %d different (queue, kind, dependencies) already, "+
-		"the most it takes; use fewer names: %w", k.queue, k.kind, job.LanesMax, store.ErrTooLarge)
-}
+func tooManyLanes(k laneKey) error { return store.TooManyLanes(k.queue, k.kind, k.deps) }

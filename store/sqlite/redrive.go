@@ -12,7 +12,7 @@ import (
 )
 
 const redriveColumns = `id, spec, policy, state, resume, why, by, reason, created_at, ended_at, cursor, last_at,
-	forgive, forgave, released, answered, again, completed, dead, cancelled`
+	forgive, forgave, released, answered, again, completed, dead, cancelled, audited`
 
 var (
 	insRedrive = &query{`INSERT INTO redrive_redrives (spec, policy, state, by, reason, created_at, last_at)
@@ -24,7 +24,7 @@ var (
 		WHERE ended_at IS NULL ORDER BY id`}
 	// The numbers of ends are added to by outcomes alone, see addRedrive.
 	setRedrive = &query{`UPDATE redrive_redrives SET state = ?2, resume = ?3, why = ?4, ended_at = ?5, cursor = ?6, last_at = ?7,
-		forgive = ?8, forgave = ?9, released = ?10 WHERE id = ?1`}
+		forgive = ?8, forgave = ?9, released = ?10, audited = ?11 WHERE id = ?1`}
 )
 
 // keptSpec is a spec as it is stored; statuses are numbers there, and the
@@ -61,7 +61,7 @@ func unpackSpec(packed, policy []byte) (store.RedriveSpec, error) {
 	for _, status := range k.Filter.Statuses {
 		s.Filter.Statuses = append(s.Filter.Statuses, job.Status(status))
 	}
-	s.Change = store.Change{Queue: k.Queue, Priority: k.Priority, Policy: policy}
+	s.Change = store.Change{Queue: k.Queue, Priority: k.Priority, Once: true, Policy: policy}
 	return s, err
 }
 
@@ -74,7 +74,7 @@ func scanRedrive(r row) (d store.Redrive, err error) {
 		ID: r.int(0), RedriveSpec: spec, State: store.RedriveState(r.text(3)), Resume: store.RedriveState(r.text(4)),
 		Why: r.text(5), By: r.text(6), Reason: r.text(7), CreatedAt: job.Micros(r.int(8)), EndedAt: job.Micros(r.int(9)),
 		Cursor: r.int(10), LastAt: job.Micros(r.int(11)), Forgive: r.int(12), Forgave: r.int(13), Released: r.int(14),
-		Answered: r.int(15), Again: r.int(16), Completed: r.int(17), Dead: r.int(18), Cancelled: r.int(19),
+		Answered: r.int(15), Again: r.int(16), Completed: r.int(17), Dead: r.int(18), Cancelled: r.int(19), Audited: r.int(20),
 	}, nil
 }
 
@@ -116,6 +116,9 @@ func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.Redriv
 }
 
 func (t *txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redrive, err error) {
+	if err := t.roomForAll(spec); err != nil {
+		return r, err
+	}
 	state := store.RedriveCanary
 	if spec.Canary == 0 {
 		state = store.RedriveRamping
@@ -134,13 +137,9 @@ func (t *txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redriv
 	if r, err = oneRedrive(t.s, id); err != nil {
 		return r, err
 	}
-	shown, err := json.Marshal(spec)
-	if err != nil {
-		return r, err
-	}
 	t.events.Add(new(store.RedriveEvent(&r)))
 	t.wake = true
-	return r, t.audit(by, "redrive.start", strconv.FormatInt(id, 10), "", string(shown))
+	return r, t.audit(by, "redrive.start", strconv.FormatInt(id, 10), "", spec.Audit())
 }
 
 // Redrive implements store.Redrives.
@@ -186,7 +185,7 @@ func (t *txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.R
 	if err != nil || !changed {
 		return r, err
 	}
-	if err := t.keepRedrive(&r); err != nil {
+	if err := errors.Join(t.auditReleases(&r), t.keepRedrive(&r)); err != nil {
 		return r, err
 	}
 	t.events.Add(new(store.RedriveEvent(&r)))
@@ -197,7 +196,7 @@ func (t *txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.R
 // keepRedrive writes what steps and people change of a redrive.
 func (t *txn) keepRedrive(r *store.Redrive) error {
 	n, err := t.exec(setRedrive, num(r.ID), text(r.State), setText(r.Resume), setText(r.Why), setNum(r.EndedAt), num(r.Cursor),
-		num(r.LastAt), num(r.Forgive), num(r.Forgave), num(r.Released))
+		num(r.LastAt), num(r.Forgive), num(r.Forgave), num(r.Released), num(r.Audited))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("redrive %d was read and is not there", r.ID) // of the same transaction
 	}

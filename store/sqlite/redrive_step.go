@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -46,13 +47,12 @@ func (t *txn) stepRedrives(limit int) (store.RedriveStep, error) {
 	if err != nil {
 		return answer, err
 	}
+	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() }) // paused
+	slices.SortFunc(list, func(a, b store.Redrive) int { return store.RedriveTurns(&a, &b) })
 	for i := range list {
 		r := &list[i]
-		if !r.State.Active() {
-			continue // paused
-		}
 		before := *r
-		plan := r.Plan(t.now, limit-int(answer.Released))
+		plan := r.Plan(t.now, store.RedriveShare(limit-int(answer.Released), len(list)-i))
 		if plan.Release > 0 {
 			released, err := t.release(r, plan)
 			if err != nil {
@@ -60,8 +60,8 @@ func (t *txn) stepRedrives(limit int) (store.RedriveStep, error) {
 			}
 			answer.Released += released
 		}
-		answer.Wait = min(answer.Wait, plan.Wait)
 		if r.State.Active() {
+			answer.Wait = min(answer.Wait, plan.Wait)
 			answer.Active++
 		}
 		if err := t.stepped(&before, r); err != nil {
@@ -79,7 +79,10 @@ func (t *txn) stepped(before, r *store.Redrive) error {
 	if r.State == before.State && r.Cursor == before.Cursor && r.LastAt == before.LastAt && r.Released == before.Released {
 		return nil
 	}
-	if err := t.keepRedrive(r); err != nil || r.State == before.State {
+	if r.State == before.State {
+		return t.keepRedrive(r)
+	}
+	if err := errors.Join(t.auditReleases(r), t.keepRedrive(r)); err != nil {
 		return err
 	}
 	t.events.Add(new(store.RedriveEvent(r)))
@@ -95,30 +98,100 @@ func (t *txn) stepped(before, r *store.Redrive) error {
 	return t.audit(store.By{Actor: "redrive", Reason: r.Why}, action, strconv.FormatInt(r.ID, 10), string(before.State), string(r.State))
 }
 
-// release brings back jobs of a redrive by its plan, and returns how many. One
-// whose queue has no room for another lane stays dead.
+// redriver is the name of a redrive as the actor of what it does.
+func redriver(id int64) store.By { return store.By{Actor: "redrive " + strconv.FormatInt(id, 10)} }
+
+// auditReleases tells of the jobs that a redrive has brought back since it did so
+// last. It goes with a change of the redrive's state: a row for each step were
+// thousands, where a rate makes the steps small.
+func (t *txn) auditReleases(r *store.Redrive) error {
+	n := r.Account()
+	if n == 0 {
+		return nil
+	}
+	return t.audit(redriver(r.ID), "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, n))
+}
+
+// release brings back jobs of a redrive by its plan, and returns how many. The
+// first for whose lane there is no room is where it ends.
 func (t *txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64, err error) {
 	b, err := t.toRelease(r, &plan)
 	if err != nil {
 		return 0, err
 	}
-	id := strconv.FormatInt(r.ID, 10)
-	by := store.By{Actor: "redrive " + id}
-	for i := range b.jobs {
-		d := &b.jobs[i]
-		if t.roomFor(d, &r.Change) != nil {
+	did, jobs := store.RedriveDone{Cursor: b.cursor, Exhausted: b.exhausted}, b.jobs
+	if r.Change.Queue != "" { // the others stay in their lanes
+		jobs, did.Blocked = t.whatHasRoom(jobs, &r.Change)
+	}
+	if did.Blocked != nil {
+		did.Cursor = r.Cursor
+		if n := len(jobs); n > 0 {
+			did.Cursor = jobs[n-1].Death
+		}
+	}
+	if err := t.reviveAll(redriver(r.ID), jobs, &r.Change, r.ID); err != nil {
+		return 0, err
+	}
+	did.Released = int64(len(jobs))
+	r.Went(t.now, plan, did)
+	return did.Released, nil
+}
+
+// whatHasRoom returns those jobs that come before the first for which there would
+// be no room for a lane, and the error of that.
+func (t *txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
+	fresh := make(map[laneKey]bool)
+	for i := range jobs {
+		to := laneKey{c.Queue, jobs[i].lane.kind, jobs[i].lane.deps}
+		if t.cat.lanes[to] != nil {
 			continue
 		}
-		if err := t.revive(by, d, &r.Change, r.ID); err != nil {
-			return 0, err
+		if fresh[to] = true; len(t.cat.byID)+len(fresh) > job.LanesMax {
+			return jobs[:i], tooManyLanes(to)
 		}
-		released++
 	}
-	r.Went(t.now, plan, released, b.cursor, b.exhausted)
-	if released == 0 {
-		return 0, nil
+	return jobs, nil
+}
+
+// roomForAll demands that there is room for the lanes that a redrive needs. The
+// set is only looked through when all lanes with dead jobs would be too many.
+func (t *txn) roomForAll(spec *store.RedriveSpec) error {
+	if spec.Change.Queue == "" {
+		return nil
 	}
-	return released, t.audit(by, "redrive.release", id, "", fmt.Sprintf(`{"done":%d}`, released))
+	fresh := make(map[laneKey]bool)
+	for _, l := range t.cat.byID {
+		if to := (laneKey{spec.Change.Queue, l.kind, l.deps}); l.counts[job.Dead] > 0 && t.cat.lanes[to] == nil {
+			fresh[to] = true
+		}
+	}
+	if len(t.cat.byID)+len(fresh) <= job.LanesMax {
+		return nil
+	}
+	m, err := newMatcher(t.s, &spec.Filter, false)
+	if err != nil {
+		return err
+	}
+	m.takes = func(d *job.DeadLetter) bool { return store.ActRetry.Takes(d, false) }
+	clear(fresh)
+	for after := int64(0); ; {
+		p, err := t.search(m, after, spec.Through, store.StepMax)
+		if err != nil {
+			return err
+		}
+		for i := range p.found {
+			to := laneKey{spec.Change.Queue, p.found[i].lane.kind, p.found[i].lane.deps}
+			if t.cat.lanes[to] == nil {
+				fresh[to] = true
+			}
+			if len(t.cat.byID)+len(fresh) > job.LanesMax {
+				return tooManyLanes(to)
+			}
+		}
+		if after = p.edge; !p.more {
+			return nil
+		}
+	}
 }
 
 // releases is what a step brings back of a redrive.

@@ -13,21 +13,21 @@ var (
 	// OR FAIL, as in insDead.
 	insRetry = &query{`INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
-		batch, attrs, policy, redrive, long, payload)
+		batch, attrs, policy, redrive, own_priority, long, payload)
 		SELECT job, ?3, 1, ?4, ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?2,
-		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, long, payload
+		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, ?7, long, payload
 		FROM redrive_dead WHERE death = ?1 AND revived = 0`}
 	// What the job takes with it is not kept twice.
 	setRedriven = &query{`UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
 		acted_by = ?4, reopen_at = NULL, redrive = ?5, attrs = NULL, policy = NULL, long = NULL, payload = NULL
 		WHERE death = ?1`}
 	// The same for deaths without a gap, whose jobs keep their lanes; a priority of
-	// NULL keeps that, too.
+	// NULL keeps that, too. ?7 says that it is lent.
 	insRetries = &query{`INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
-		batch, attrs, policy, redrive, long, payload)
+		batch, attrs, policy, redrive, own_priority, long, payload)
 		SELECT job, lane, 1, coalesce(?4, priority), ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?3,
-		CASE WHEN deadline > ?3 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, long, payload
+		CASE WHEN deadline > ?3 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, CASE WHEN ?7 THEN priority END, long, payload
 		FROM redrive_dead NOT INDEXED WHERE death >= +?1 AND death <= +?2 AND revived = 0`}
 	setRedrivens = &query{`UPDATE OR FAIL redrive_dead NOT INDEXED SET status = 1, revived = 1, action = 'retried', note = ?3,
 		acted_at = ?4, acted_by = ?5, reopen_at = NULL, redrive = ?6, attrs = NULL, policy = NULL, long = NULL, payload = NULL
@@ -54,7 +54,10 @@ func (t *txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	if c.Priority != 0 {
 		priority = c.Priority
 	}
-	changed := to != d.lane || priority != d.priority && redrive == 0
+	changed, lent := to != d.lane || priority != d.priority && !c.Once, value{}
+	if c.Lends() {
+		lent = num(d.priority)
+	}
 	var own own
 	if changed || c.Policy != nil || c.Payload != nil {
 		var err error
@@ -73,13 +76,13 @@ func (t *txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 		}
 	}
 	due := t.now.Add(c.Delay)
-	if _, err := t.exec(insRetry, num(d.Death), num(t.now), num(to.id), num(priority), num(due), setNum(redrive)); err != nil {
+	if err := t.one(insRetry, num(d.Death), num(t.now), num(to.id), num(priority), num(due), setNum(redrive), lent); err != nil {
 		return err
 	}
 	if err := t.change(d.Job, c, &own); err != nil {
 		return err
 	}
-	_, err := t.exec(setRedriven, num(d.Death), setText(by.Reason), num(t.now), text(by.Actor), setNum(redrive))
+	err := t.one(setRedriven, num(d.Death), setText(by.Reason), num(t.now), text(by.Actor), setNum(redrive))
 	if err != nil {
 		return err
 	}
@@ -101,7 +104,7 @@ func (t *txn) revived(d *deadRow, to *lane, due job.Micros) {
 func (t *txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int64) error {
 	// What a job was has to be kept when that changes; where it goes to is found
 	// for each.
-	single := c.Queue != "" || c.Policy != nil || c.Payload != nil || c.Priority != 0 && redrive == 0
+	single := c.Queue != "" || c.Policy != nil || c.Payload != nil || c.Priority != 0 && !c.Once
 	for len(all) > 0 {
 		n := 1
 		for !single && n < len(all) && all[n].Death == all[n-1].Death+1 {
@@ -125,7 +128,7 @@ func (t *txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int
 // all.
 func (t *txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int64) error {
 	first, last, due := run[0].Death, run[len(run)-1].Death, t.now.Add(c.Delay)
-	n, err := t.exec(insRetries, num(first), num(last), num(t.now), setNum(c.Priority), num(due), setNum(redrive))
+	n, err := t.exec(insRetries, num(first), num(last), num(t.now), setNum(c.Priority), num(due), setNum(redrive), bit(c.Lends()))
 	if err != nil {
 		return err
 	}

@@ -196,8 +196,7 @@ func (t *txn) resolve(r *run, to job.State) error {
 		did = job.ActionCancelled
 	}
 	t.recount(e.group, e.deadKey, job.Resolved)
-	_, err = t.exec(setResolved, num(r.id), text(did), num(t.now))
-	return err
+	return t.one(setResolved, num(r.id), text(did), num(t.now))
 }
 
 func (t *txn) ended(r *run, to job.State) {

@@ -166,7 +166,7 @@ func (w *sweep) ended() error {
 		return err
 	}
 	for i := range gone {
-		if _, err := w.exec(delDone, num(seqs[i])); err != nil {
+		if err := w.one(delDone, num(seqs[i])); err != nil {
 			return err
 		}
 		if err := w.remove(&gone[i]); err != nil {

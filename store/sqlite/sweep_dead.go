@@ -11,10 +11,10 @@ import (
 
 // The most rows that one sweep looks at where its limit does not say.
 const (
-	sweepRecords = 5_000 // failure records that go with dead letters
-	sweepGroups  = 1_000 // that are removed, or not muted any more
-	sweepMarks   = 200   // groups that dead letters were ignored with
-	sweepDue     = 5_000 // dead letters that come back; store.SweepMax at least
+	sweepRecords = 5_000              // failure records that go with dead letters
+	sweepGroups  = 1_000              // that are removed, or not muted any more
+	sweepMarks   = 200                // groups that dead letters were ignored with
+	sweepDue     = store.SweepMax + 1 // dead letters that come back: one more than any limit, which shows that there are more
 	sweepTrends  = 500
 )
 
@@ -56,7 +56,7 @@ var (
 )
 
 // letters walks over the dead letters and removes those that are past their
-// time. What is about to be pending again is not dropped as ignored.
+// time. What is to be pending again is not dropped as ignored.
 func (w *sweep) letters() error {
 	if w.keep.Dead == 0 {
 		return nil
@@ -81,11 +81,7 @@ func (w *sweep) letters() error {
 	records := 0
 	for i := range old {
 		l := &old[i]
-		ok, err := w.droppable(l)
-		if err != nil {
-			return err
-		}
-		if !ok {
+		if !w.droppable(l) {
 			continue
 		}
 		if records >= sweepRecords {
@@ -113,18 +109,16 @@ func (w *sweep) letters() error {
 }
 
 // droppable reports whether a dead letter that is old enough is removed.
-func (w *sweep) droppable(l *letter) (bool, error) {
+func (w *sweep) droppable(l *letter) bool {
 	switch {
 	case l.status == job.Redriven: // its job lives
-		return false, nil
+		return false
 	case l.status == job.Resolved || w.keep.DropPending:
-		return true, nil
+		return true
 	case l.status == job.Pending:
-		return false, nil
-	case l.reopensAt < withGroup:
-		return l.reopensAt == 0 || l.reopensAt > w.now, nil
+		return false
 	}
-	return w.muted(l.group)
+	return l.reopensAt == 0 // else it is promised to come back
 }
 
 var selMuted = &query{`SELECT 1 FROM redrive_groups WHERE id = ?1 AND muted <> 0 AND (muted_until IS NULL OR muted_until > ?2)`}
@@ -273,7 +267,7 @@ func (w *sweep) reopen() error {
 	if err := enough(w.rows(selDue, collect, num(w.now))); err != nil {
 		return err
 	}
-	marks, err := w.overMarks()
+	marks, next, err := w.overMarks()
 	if err != nil {
 		return err
 	}
@@ -283,9 +277,12 @@ func (w *sweep) reopen() error {
 		}
 	}
 	slices.Sort(deaths)
-	if len(deaths) > w.limit {
+	if len(deaths) > w.limit { // the next sweep begins with the same marks: any of them may have some left
 		deaths, w.swept.More = deaths[:w.limit], true
+	} else if err := w.moveTo(sweptMarks, next); err != nil {
+		return err
 	}
+	w.swept.More = w.swept.More || next != 0
 	for _, death := range deaths {
 		if err := w.reopenOne(death); err != nil {
 			return err
@@ -294,29 +291,29 @@ func (w *sweep) reopen() error {
 	return nil
 }
 
-// overMarks returns marks of groups that are not muted any more, see withGroup.
-// The walk over the groups that have marks goes on where the last one ended.
-func (w *sweep) overMarks() (over []int64, err error) {
+// overMarks returns marks of groups that are not muted any more, see withGroup,
+// and where the walk over the groups that have marks is to go on when all of those
+// are reopened; 0 is at the start.
+func (w *sweep) overMarks() (over []int64, end int64, err error) {
 	mark := cmp.Or(w.note(sweptMarks).cursor, withGroup)
 	for range sweepMarks {
 		next := int64(0)
 		if err := w.rows(nextMark, func(r row) error { next = r.int(0); return nil }, num(mark)); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if next == 0 {
-			return over, w.moveTo(sweptMarks, 0)
+			return over, 0, nil
 		}
 		mark = next
 		muted, err := w.muted(mark - withGroup)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if !muted {
 			over = append(over, mark)
 		}
 	}
-	w.swept.More = true
-	return over, w.moveTo(sweptMarks, mark)
+	return over, mark, nil
 }
 
 func (w *sweep) reopenOne(death int64) error {
@@ -324,8 +321,7 @@ func (w *sweep) reopenOne(death int64) error {
 	if err := w.rows(selLetter, func(r row) error { l = w.scanLetter(r); return nil }, num(death)); err != nil {
 		return err
 	}
-	n, err := w.exec(setReopen, num(death), text(job.ActionReopened), num(w.now), text(store.SweepActor))
-	if err != nil || n == 0 {
+	if err := w.one(setReopen, num(death), text(job.ActionReopened), num(w.now), text(store.SweepActor)); err != nil {
 		return err
 	}
 	w.recount(l.group, l.deadKey, job.Pending)

@@ -338,6 +338,48 @@ func TestF10_ManyMutedGroups(t *testing.T) {
 	k.healthy()
 }
 
+// A sweep says that there is more as long as there is: also when it was allowed to
+// reopen as many as it may at most, and when it has opened a part of a group behind
+// which more groups are muted than it looks at.
+//
+// part of: F10
+func TestF10_ReopeningComesToItsEnd(t *testing.T) {
+	t.Parallel()
+	t.Run("the most that a sweep takes", func(t *testing.T) {
+		t.Parallel()
+		k := openKeeper(t)
+		k.bury(store.SweepMax+1, func(int) string { return "cause" })
+		for left := store.SweepMax + 1; left > 0; left -= store.StepMax {
+			a := store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{}, Until: job.At(seedNow.Add(time.Hour))}
+			k.act(&a)
+		}
+		k.advance(2 * time.Hour)
+		if swept := k.sweep(store.Retention{}, store.SweepMax); swept.Reopened != store.SweepMax || !swept.More {
+			t.Errorf("the first sweep: %+v", swept)
+		}
+		if swept := k.sweep(store.Retention{}, store.SweepMax); swept.Reopened != 1 || swept.More {
+			t.Errorf("the second: %+v", swept)
+		}
+		k.healthy()
+	})
+	t.Run("a part of a group", func(t *testing.T) {
+		t.Parallel()
+		k := openKeeper(t)
+		const groups = sweepMarks + 50
+		k.bury(20, func(int) string { return "first" })
+		k.bury(groups, func(i int) string { return fmt.Sprint("cause ", i) })
+		k.act(&store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: "first"}, Until: job.At(seedNow.Add(time.Hour))})
+		for i := range groups {
+			k.act(&store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: fmt.Sprint("cause ", i)}, Count: 9})
+		}
+		k.advance(2 * time.Hour)
+		if sum := k.sweepAll(store.Retention{}, 7, 10); sum.Reopened != 20 {
+			t.Errorf("%d of 20 came back", sum.Reopened)
+		}
+		k.healthy()
+	})
+}
+
 // Dead letters with very many failure records go in more than one sweep.
 //
 // part of: Q6

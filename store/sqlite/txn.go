@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"fmt"
+
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -61,6 +63,16 @@ func (t *txn) exec(q *query, args ...value) (int, error) {
 		t.wrote = true
 	}
 	return n, err
+}
+
+// one is exec of a statement that changes one row, which was read in the same
+// transaction.
+func (t *txn) one(q *query, args ...value) error {
+	n, err := t.exec(q, args...)
+	if err == nil && n != 1 {
+		err = fmt.Errorf("a statement has changed %d rows and not 1: %.60s", n, q.text)
+	}
+	return err
 }
 
 func (t *txn) rows(q *query, each func(row) error, args ...value) error {

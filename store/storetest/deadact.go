@@ -25,6 +25,8 @@ func actPromises() []promise {
 		{"D5_OriginalIsOfTheFirstChange", originalIsOfTheFirst},
 		{"D5_ChangedJobDiesAsItIs", changedJobDies},
 		{"D5_RetryWithADelay", retryWithDelay},
+		{"D5_PriorityForOneLife", priorityForOneLife},
+		{"Q9_ChangesAreAudited", changesAreAudited},
 		{"Q9_ActsAreAudited", actsAreAudited},
 		{"X3_ActBounds", actBounds},
 	}
@@ -369,6 +371,7 @@ func actBounds(r *rig) {
 			{"queue", store.Action{Do: store.ActRetry, IDs: some, Change: store.Change{Queue: "no good"}}, store.ErrInvalid},
 			{"priority", store.Action{Do: store.ActRetry, IDs: some, Change: store.Change{Priority: 5}}, store.ErrInvalid},
 			{"count without a group", store.Action{Do: store.ActIgnore, Filter: all, Through: 1, Count: 3}, store.ErrInvalid},
+			{"until after all time", store.Action{Do: store.ActIgnore, IDs: some, Until: store.UntilMax + 1}, store.ErrInvalid},
 			{"until of a retry", store.Action{Do: store.ActRetry, IDs: some, Until: 5}, store.ErrInvalid},
 		} {
 			if _, err := r.Act(ctx(), person, tt.a); !errors.Is(err, tt.want) {

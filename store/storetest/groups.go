@@ -17,6 +17,7 @@ func groupPromises() []promise {
 		{"D6_ActOnAWholeGroup", actOnAGroup},
 		{"D6_MutedUntilATime", mutedUntil},
 		{"D6_MutedForACount", mutedFor},
+		{"D6_MuteEndsByItsTime", muteIsOver},
 		{"D6_IgnoredEntriesReopenAtTheirTime", ignoredReopen},
 		{"D6_ReopenedGroupIsNotIgnoredAnyMore", reopenedGroup},
 	}
@@ -182,6 +183,26 @@ func mutedFor(r *rig) {
 		same(r, "status", r.letter(id).Status, job.Pending)
 	}
 	same(r, "pending in the group", r.group("A").Pending, int64(4))
+}
+
+// proves: D6
+//
+// No sweep has seen yet that the time is over.
+func muteIsOver(r *rig) {
+	old := r.die("A")
+	until := r.in(time.Hour)
+	r.mute(func(a *store.Action) { a.Until, a.Count = until, 2 })
+	r.clock.Advance(time.Hour - time.Microsecond)
+	same(r, "just before", r.letter(r.die("A")).Status, job.Ignored)
+	r.clock.Advance(time.Microsecond)
+	late := r.letter(r.die("A"))
+	same(r, "at its end", []any{late.Status, late.Action, late.ActedBy}, []any{job.Pending, job.DeadAction(""), ""})
+	g := r.group("A")
+	same(r, "group", []any{g.Muted, g.MutedUntil, g.MutedFor, g.Pending}, []any{false, job.Micros(0), int64(0), int64(1)})
+	same(r, "next", r.letter(r.die("A")).Status, job.Pending)
+	same(r, "reopened", r.sweep(store.Retention{}, 10).Reopened, int64(2))
+	same(r, "old one", r.letter(old).Status, job.Pending)
+	same(r, "pending", r.group("A").Pending, int64(4))
 }
 
 // proves: D6, D2

@@ -66,7 +66,7 @@ func (d *duel) act(do store.Act) store.Action {
 	switch {
 	case do == store.ActRetry && chance(d.t, "change", 2):
 		a.Change = store.Change{
-			Queue: pick(d.t, "to queue", "", "x", "z"), Priority: pick(d.t, "to priority", int8(0), 0, 1, 4),
+			Queue: pick(d.t, "to queue", "", "x", "z"), Priority: pick(d.t, "to priority", int8(0), 0, 1, 4), Once: chance(d.t, "once", 2),
 			Policy: pick(d.t, "to policy", nil, []byte{}, []byte(`{"p":1}`)), Delay: pick(d.t, "delay", 0, time.Second),
 		}
 	case do == store.ActIgnore && chance(d.t, "for a time", 2):

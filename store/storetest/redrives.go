@@ -395,7 +395,7 @@ func redrivesAreAudited(r *rig) {
 		rows = append(rows, fmt.Sprintf("%s: %s %s>%s", a.Actor, a.Action, a.Before, a.After))
 	}
 	same(r, "audit", rows, []string{
-		`ann: redrive.start >{"filter":{"statuses":["pending"],"class":"A"},"through":2,"total":2,"canary":1,"stop_share":0.2}`,
+		`ann: redrive.start >{"filter":{"statuses":["pending"],"class":"A"},"through":2,"total":2,"canary":1,"stop_share":0.2,"change":{"priority":4,"once":true}}`,
 		`redrive 1: redrive.release >{"done":1}`,
 		"redrive: redrive.stop canary>stopped",
 		"ann: redrive.resume stopped>ramping",
@@ -424,7 +424,7 @@ func redrivesAreListed(r *rig) {
 			Statuses: []job.Status{job.Pending, job.Ignored}, Reason: job.Stalled, Class: "C", Kind: "k", Queue: "q", Owner: "o",
 			Group: "g", Since: r.start, Until: r.start + 1, Text: "t", Redrive: 1,
 		},
-		Through: 2, Total: 1, Change: store.Change{Queue: "night", Priority: 3, Policy: []byte("{}")}, Canary: 5, Rate: 6, StopShare: 0.7,
+		Through: 2, Total: 1, Change: store.Change{Queue: "night", Priority: 3, Once: true, Policy: []byte("{}")}, Canary: 5, Rate: 6, StopShare: 0.7,
 	}
 	whole, err := r.StartRedrive(ctx(), person, all)
 	r.ok(err)

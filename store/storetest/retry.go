@@ -11,6 +11,7 @@ func retryPromises() []promise {
 	return []promise{
 		{"D5_RetryOpensTheNextLife", retryOpensTheNextLife},
 		{"D5_OnlyDeadJobsAreRetried", onlyDeadJobsAreRetried},
+		{"D5_RetryOfAJobThatIsGone", retryOfAGoneJob},
 		{"D5_TwoClicksOpenOneLife", twoClicksOpenOneLife},
 		{"D1_SecondDeathReopensTheEntry", secondDeathReopensTheEntry},
 		{"D5_SuccessResolvesTheEntry", successResolvesTheEntry},
@@ -39,7 +40,7 @@ func retryOpensTheNextLife(r *rig) {
 		Death: 1, Job: id, Life: 1, Status: job.Redriven, Reason: job.MaxRetries, Class: "NetworkTimeout", Code: "http.503",
 		Fingerprint: "NetworkTimeout|" + kind, Message: "the other side is down",
 		Kind: n.Kind, Queue: n.Queue, Owner: n.Owner, DiedAt: diedAt, Revived: true,
-		Action: job.ActionRetried, ActedAt: r.now(), ActedBy: person.Actor,
+		Action: job.ActionRetried, Note: person.Reason, ActedAt: r.now(), ActedBy: person.Actor,
 	})
 	same(r, "number of failures", len(r.failures(id)), 2)
 	c := r.takeID(id)
@@ -72,6 +73,27 @@ func onlyDeadJobsAreRetried(r *rig) {
 		r.is(errs[i], want)
 	}
 	r.state(dead, job.Waiting)
+}
+
+// part of: D5
+//
+// Its dead letter may still be there.
+func retryOfAGoneJob(r *rig) {
+	id := r.die("A")
+	r.ok(r.retry(id))
+	r.end(succeeded(r.takeID(id)))
+	r.add()
+	r.complete(func(n *job.New) { n.Queue = "else" }) // the newest end stays
+	r.clock.Advance(2 * time.Hour)
+	same(r, "removed", r.sweep(store.Retention{Completed: time.Hour}, 10).Completed, int64(1))
+	same(r, "status of its dead letter", r.letter(id).Status, job.Resolved)
+	r.unchanged(func() {
+		r.is(r.retry(id), store.ErrNotFound)
+		r.is(r.actOn(store.ActRetry, id), store.ErrNotFound)
+		r.is(r.preview(store.Action{Do: store.ActRetry, IDs: []job.ID{id}}).Errors[0], store.ErrNotFound)
+		r.is(r.cancel(id), store.ErrNotFound)
+		r.is(r.actOn(store.ActReopen, id), store.ErrConflict) // it is of the dead letter
+	})
 }
 
 // proves: D5

@@ -16,6 +16,7 @@ func sweepPromises() []promise {
 		{"Q6_PendingNeverVanishes", pendingNeverVanishes},
 		{"Q6_PendingIsDroppedLoudly", pendingIsDropped},
 		{"Q6_DueReopeningIsNotDropped", dueReopeningIsNotDropped},
+		{"Q6_PromisedReturnIsKept", promisedReturn},
 		{"Q6_EventsGoByCommits", eventsGo},
 		{"Q6_KeysGoAtTheirTime", keysGo},
 		{"Q6_KeyKeepsTheStateOfItsJob", keyKeepsItsState},
@@ -162,6 +163,26 @@ func dueReopeningIsNotDropped(r *rig) {
 	swept := r.sweep(store.Retention{Dead: 2 * time.Hour}, 1)
 	same(r, "swept", []int64{swept.Dead, swept.Reopened}, []int64{0, 2})
 	same(r, "entries", []job.Status{r.letter(id).Status, r.letter(muted).Status}, []job.Status{job.Pending, job.Pending})
+}
+
+// proves: Q6, D2
+func promisedReturn(r *rig) {
+	id, plain, timed, counted := r.die("A"), r.die("A"), r.die("B"), r.die("C")
+	r.ok(r.actOn(store.ActIgnore, id, func(a *store.Action) { a.Until = r.in(100 * time.Hour) }))
+	r.ok(r.actOn(store.ActIgnore, plain))
+	r.act(store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: "B|" + kind}, Until: r.in(100 * time.Hour)})
+	r.act(store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: "C|" + kind}, Count: 2})
+	keep := store.Retention{Dead: time.Hour}
+	r.clock.Advance(99 * time.Hour)
+	same(r, "swept before", r.sweep(keep, 10), store.Swept{Dead: 1})
+	r.gone(plain)
+	r.clock.Advance(time.Hour)
+	r.die("C")
+	r.die("C")
+	same(r, "swept then", r.sweep(keep, 10), store.Swept{Reopened: 4})
+	for _, id := range []job.ID{id, timed, counted} {
+		same(r, "status", r.letter(id).Status, job.Pending)
+	}
 }
 
 // proves: Q6
@@ -317,7 +338,7 @@ func emptyGroupsGo(r *rig) {
 	r.sweep(store.Retention{Dead: time.Hour}, 10)
 	groups := r.groups(store.GroupFilter{})
 	same(r, "groups left", []any{len(groups), groups[0].Class, groups[1].Class}, []any{2, "B", "C"}) // C is ignored still
-	id := r.die("A") // begins anew
+	id := r.die("A")                                                                                 // begins anew
 	g := r.group("A")
 	same(r, "new group", []any{g.N, g.Sample, g.FirstAt}, []any{int64(1), id, r.now()})
 }

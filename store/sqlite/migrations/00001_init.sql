@@ -66,6 +66,7 @@ CREATE TABLE redrive_jobs (
 	policy      BLOB, -- the job's own settings
 	memo        BLOB,
 	redrive     INTEGER, -- that has brought the job back into this life
+	own_priority INTEGER, -- while this life has a priority of its own: the one that comes back with the death
 	long        INTEGER, -- 1: the payload is in redrive_bodies
 	payload     BLOB
 );
@@ -271,7 +272,8 @@ CREATE TABLE redrive_redrives (
 	again      INTEGER NOT NULL DEFAULT 0,
 	completed  INTEGER NOT NULL DEFAULT 0,
 	dead       INTEGER NOT NULL DEFAULT 0,
-	cancelled  INTEGER NOT NULL DEFAULT 0
+	cancelled  INTEGER NOT NULL DEFAULT 0,
+	audited    INTEGER NOT NULL DEFAULT 0 -- released, when the last audit row was written
 );
 -- Those under way: a step looks at nothing else.
 CREATE INDEX redrive_redrives_active ON redrive_redrives (id) WHERE ended_at IS NULL;

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redrive/redrive/job"
+)
+
+// Change is what a retry changes of a job; zero fields keep what it has. What a
+// job was before its first change is kept, see Original.
+type Change struct {
+	Payload  []byte // not nil: another payload; for a single id
+	Queue    string
+	Priority int8
+	// Once says that the priority is for this life only, as that of a redrive is:
+	// the job's own, which it had before, comes back with its death. Such a
+	// priority alone is no change of which an Original is kept.
+	Once   bool
+	Policy []byte        // not nil: other settings of the job's own; empty: none
+	Delay  time.Duration // due so long after the store's now
+}
+
+// IsZero reports whether nothing is changed.
+func (c *Change) IsZero() bool {
+	return c.Payload == nil && c.Queue == "" && c.Priority == 0 && !c.Once && c.Policy == nil && c.Delay == 0
+}
+
+// Lends reports whether the change gives a priority for one life only.
+func (c *Change) Lends() bool { return c.Once && c.Priority != 0 }
+
+// shownChange is a change as the audit has it.
+type shownChange struct {
+	Payload  *shownBytes     `json:"payload,omitempty"`
+	Queue    string          `json:"queue,omitempty"`
+	Priority int8            `json:"priority,omitempty"`
+	Once     bool            `json:"once,omitempty"`
+	Policy   json.RawMessage `json:"policy,omitempty"`
+	Delay    string          `json:"delay,omitempty"`
+}
+
+type shownBytes struct {
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"` // the first half, in hex
+}
+
+// MarshalJSON returns the change as the audit has it, for people: of a payload,
+// which may be large or secret, the size and the beginning of its SHA-256.
+// Settings that are taken back are null.
+func (c Change) MarshalJSON() ([]byte, error) {
+	shown := shownChange{Queue: c.Queue, Priority: c.Priority, Once: c.Lends()}
+	if c.Payload != nil {
+		sum := sha256.Sum256(c.Payload)
+		shown.Payload = &shownBytes{len(c.Payload), hex.EncodeToString(sum[:sha256.Size/2])}
+	}
+	switch {
+	case c.Policy == nil:
+	case len(c.Policy) == 0:
+		shown.Policy = json.RawMessage("null")
+	case json.Valid(c.Policy):
+		shown.Policy = c.Policy
+	default:
+		shown.Policy = json.RawMessage(strconv.Quote(hex.EncodeToString(c.Policy)))
+	}
+	if c.Delay != 0 {
+		shown.Delay = c.Delay.String()
+	}
+	return json.Marshal(shown)
+}
+
+// AuditRetry returns what the audit row of a retry by id has as its after: the
+// state of the job, and what the retry has changed of it.
+func (c *Change) AuditRetry() string {
+	if c.IsZero() {
+		return job.Waiting.String()
+	}
+	return auditJSON(struct {
+		State  string `json:"state"`
+		Change Change `json:"change"`
+	}{job.Waiting.String(), *c})
+}
+
+// AuditStep returns what the audit row of a step by filter has as its after: what
+// the step did, and what it has changed of the jobs.
+func (a *Action) AuditStep(done int64) string {
+	shown := struct {
+		Done    int64   `json:"done"`
+		Through int64   `json:"through"`
+		After   int64   `json:"after"`
+		Change  *Change `json:"change,omitempty"`
+	}{done, a.Through, a.After, nil}
+	if !a.Change.IsZero() {
+		shown.Change = &a.Change
+	}
+	return auditJSON(shown)
+}
+
+// Audit returns what the audit row of a start has as its after.
+func (r *RedriveSpec) Audit() string {
+	return auditJSON(struct {
+		*RedriveSpec
+		Change Change `json:"change"`
+	}{r, r.Change})
+}
+
+func auditJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return strconv.Quote(err.Error()) // plain structs of checked values always marshal
+	}
+	return string(text)
+}
+
+// Original is what a job was before a retry changed it.
+type Original struct {
+	Job      job.ID     `json:"job"`
+	At       job.Micros `json:"at"` // of the change
+	By       string     `json:"by"`
+	Queue    string     `json:"queue"`
+	Priority int8       `json:"priority"`
+	Policy   []byte     `json:"-"`
+	Payload  []byte     `json:"-"`
+}
+
+func (c *Change) validate() error {
+	switch {
+	case len(c.Payload) > job.PayloadMax:
+		return fmt.Errorf("payload of %d bytes: at most %d: %w", len(c.Payload), job.PayloadMax, ErrTooLarge)
+	case len(c.Policy) > job.PolicyMax:
+		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(c.Policy), job.PolicyMax, ErrTooLarge)
+	case c.Priority < 0 || c.Priority > job.PriorityMax:
+		return fmt.Errorf("priority %d: must be %d to %d: %w", c.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
+	case c.Delay < 0:
+		return fmt.Errorf("delay %s: must not be negative: %w", c.Delay, ErrInvalid)
+	case c.Queue != "":
+		return ValidName("queue", c.Queue)
+	}
+	return nil
+}
