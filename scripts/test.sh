@@ -22,12 +22,14 @@ go vet ./...
 go build -o "$tools/testreport" ./scripts/testreport
 
 status=0
-echo "== tests of the bench module"
-if ! (cd bench && go vet ./... && go test -timeout 10m ./...); then
-	status=1
-	note="FAILED: the bench module, see above${note:+
+for module in bench retry/sdk/*; do
+	echo "== tests of the $module module"
+	if ! (cd "$module" && go vet ./... && go test -timeout 10m ./...); then
+		status=1
+		note="FAILED: the $module module, see above${note:+
 $note}"
-fi
+	fi
+done
 
 echo "== tests of the module $race"
 "$tools/testreport" -note "$note" go test -json $race -timeout 20m "$@" ./... || status=1

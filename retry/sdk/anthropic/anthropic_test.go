@@ -31,14 +31,20 @@ func upstream(t *testing.T, status int, body string, header ...string) (string, 
 			w.Header().Set(header[i], header[i+1])
 		}
 		w.WriteHeader(status)
-		io.WriteString(w, body)
+		io.WriteString(w, body) //nolint:errcheck // the client sees it
 	}))
 	t.Cleanup(s.Close)
 	return s.URL, &requests
 }
 
+// hasty lets no time pass in waits.
+type hasty struct{}
+
+func (hasty) Now() time.Time                                   { return time.Now() }
+func (hasty) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
 func ask(ctx context.Context, url string, with []option.RequestOption, retries int) error {
-	p, err := retry.New("anthropic", retry.Options{Retries: retries, Immediate: true, Logger: slog.New(slog.DiscardHandler)})
+	p, err := retry.New("anthropic", retry.Options{Retries: retries, Immediate: true, Clock: hasty{}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ package awsretry
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/middleware"
@@ -29,8 +30,8 @@ func Apply(cfg *aws.Config) {
 // Count leaves the retries of clients made from cfg on, and counts what they really
 // send, so that the account of the job shows them.
 func Count(cfg *aws.Config) {
-	// A copy of the list: copies of cfg share it.
-	cfg.APIOptions = append(cfg.APIOptions[:len(cfg.APIOptions):len(cfg.APIOptions)], func(s *middleware.Stack) error {
+	// Clipped: copies of cfg share the list.
+	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), func(s *middleware.Stack) error {
 		return s.Finalize.Add(middleware.FinalizeMiddlewareFunc("redrive.CountSend", count), middleware.After)
 	})
 }

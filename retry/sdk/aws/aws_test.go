@@ -27,10 +27,10 @@ func upstream(t *testing.T, status int, code string) (string, *atomic.Int64) {
 	var requests atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
-		io.Copy(io.Discard, r.Body)
+		io.Copy(io.Discard, r.Body) //nolint:errcheck // as below
 		w.Header().Set("Content-Type", "application/xml")
 		w.WriteHeader(status)
-		io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>`+code+`</Code><Message>no</Message></Error>`)
+		io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>`+code+`</Code><Message>no</Message></Error>`) //nolint:errcheck // the client sees it
 	}))
 	t.Cleanup(s.Close)
 	return s.URL, &requests

@@ -38,7 +38,7 @@ func (u *upstream) Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*
 }
 
 // call asks an upstream that fails, within a policy of two retries.
-func call(t *testing.T, ctx context.Context, u *upstream, options ...grpc.DialOption) error {
+func call(ctx context.Context, t *testing.T, u *upstream, options ...grpc.DialOption) error {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -83,7 +83,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 			t.Parallel()
 			u := &upstream{err: status.Error(codes.Unavailable, "down")}
 			ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
-			err := call(t, ctx, u, c.with...)
+			err := call(ctx, t, u, c.with...)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
 				t.Errorf("%v", err)
 			}
@@ -111,7 +111,7 @@ func TestL1_StatusesAreRead(t *testing.T) {
 		"wrong key": {status.Error(codes.Unauthenticated, "no"), failure.AuthenticationFailure, 0, retry.ErrPermanent},
 	} {
 		u := &upstream{err: c.err}
-		err := call(t, t.Context(), u, grpcretry.Options()...)
+		err := call(t.Context(), t, u, grpcretry.Options()...)
 		e, ok := errors.AsType[*retry.Error](err)
 		if !ok || !errors.Is(err, c.is) || e.Class.Class != c.class || e.Hint != c.hint || u.requests.Load() != 1 {
 			t.Errorf("%s: %v: %+v after %d requests", name, err, e, u.requests.Load())
