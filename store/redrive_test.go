@@ -188,3 +188,58 @@ func TestD7_SpreadCoversTheRange(t *testing.T) {
 		}
 	})
 }
+
+// The rate holds from the first canary on.
+//
+// part of: D7
+func TestD7_CanaryIsPaced(t *testing.T) {
+	t.Parallel()
+	r := redriveOf(store.RedriveCanary, func(r *store.Redrive) { r.Canary, r.Rate = 500, 4 })
+	if p := r.Plan(at, 500); p != (store.RedrivePlan{Wait: time.Second / 4}) {
+		t.Errorf("at the start: %+v", p)
+	}
+	now := at.Add(time.Hour)
+	p := r.Plan(now, 500)
+	if p != (store.RedrivePlan{Release: 4, Spread: true}) {
+		t.Errorf("after an hour: %+v", p)
+	}
+	r.Went(now, p, store.RedriveDone{Released: 4})
+	if p := r.Plan(now, 500); p.Release != 0 || p.Wait != time.Second/4 {
+		t.Errorf("at once again: %+v", p)
+	}
+}
+
+// A step that gets nowhere ends the redrive with a reason: else it would be asked
+// for another one for ever.
+//
+// part of: D7
+func TestD7_NoWayOn(t *testing.T) {
+	t.Parallel()
+	spread, ramp := store.RedrivePlan{Release: 5, Spread: true}, store.RedrivePlan{Release: 5}
+	for _, tt := range []struct {
+		name string
+		plan store.RedrivePlan
+		did  store.RedriveDone
+		want store.RedriveState
+		why  string
+	}{
+		{"a spread of nothing", spread, store.RedriveDone{}, store.RedriveStopped, "not the end of the set"},
+		{"a cursor that stays", ramp, store.RedriveDone{Cursor: 50}, store.RedriveStopped, "not the end of the set"},
+		{"a search", ramp, store.RedriveDone{Cursor: 51}, store.RedriveRamping, ""},
+		{"nothing is left", ramp, store.RedriveDone{Cursor: 50, Exhausted: true}, store.RedriveSettling, ""},
+		{"no room", ramp, store.RedriveDone{Released: 2, Cursor: 60, Exhausted: true, Blocked: store.TooManyLanes("night", "k", "")},
+			store.RedriveStopped, `5 of 1000 are brought back, and the next cannot be: queue "night"`},
+	} {
+		r := redriveOf(store.RedriveRamping, func(r *store.Redrive) { r.Cursor, r.Released = 50, 3 })
+		r.Went(at, tt.plan, tt.did)
+		if r.State != tt.want || !strings.Contains(r.Why, tt.why) || (r.Why == "") != (tt.why == "") {
+			t.Errorf("%s: %s because %q", tt.name, r.State, r.Why)
+		}
+		if r.State != store.RedriveStopped {
+			continue
+		}
+		if changed, err := r.Apply(at, store.RedriveResume); err != nil || !changed || r.State != store.RedriveRamping || r.Forgive != 0 {
+			t.Errorf("%s: resumed %s, error %v", tt.name, r.State, err)
+		}
+	}
+}

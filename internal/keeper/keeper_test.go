@@ -1,0 +1,82 @@
+package keeper_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/internal/keeper"
+	"github.com/redrive/redrive/store"
+)
+
+// answers is a store whose steps of redrives answer what a test wants.
+type answers struct {
+	steps atomic.Int64
+	step  func(n int64) store.RedriveStep
+	now   atomic.Int64 // nanoseconds since 1970
+	takes time.Duration
+}
+
+func (a *answers) StepRedrives(context.Context, int) (store.RedriveStep, error) {
+	a.now.Add(int64(a.takes))
+	return a.step(a.steps.Add(1)), nil
+}
+
+func (*answers) Sweep(context.Context, store.Retention, int) (store.Swept, error) {
+	return store.Swept{More: true}, nil
+}
+
+func (*answers) Schedules(context.Context) ([]store.Schedule, error) { return nil, nil }
+
+func (*answers) Notify(chan<- struct{}) (stop func()) { return func() {} }
+
+// A pass takes redrives as far as they go, through what they only search. It ends
+// whatever the store answers, on a clock that stands as on one that runs.
+//
+// part of: D7
+func TestD7_APassEnds(t *testing.T) {
+	t.Parallel()
+	stuck := func(int64) store.RedriveStep { return store.RedriveStep{Active: 1} }
+	for _, tt := range []struct {
+		name  string
+		takes time.Duration // a step
+		step  func(n int64) store.RedriveStep
+		moved bool
+		least int64 // steps
+	}{
+		{"stuck", 0, stuck, false, 2},
+		{"stuck, and steps take long", time.Second, stuck, false, 2},
+		{"found after a search", 0, func(n int64) store.RedriveStep {
+			switch {
+			case n < 20:
+				return store.RedriveStep{Active: 1}
+			case n == 20:
+				return store.RedriveStep{Active: 1, Released: 5}
+			}
+			return store.RedriveStep{Active: 1, Wait: store.Never}
+		}, true, 21},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &answers{step: tt.step, takes: tt.takes}
+			s.now.Store(start.UnixNano())
+			k := keeper.New(keeper.Options{
+				Store: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+				Now:   func() time.Time { return time.Unix(0, s.now.Load()) },
+				After: func(time.Duration, func()) func() bool { return func() bool { return true } },
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() { defer close(ended); k.Run(ctx) }()
+			moved := k.Pass(t.Context())
+			cancel()
+			<-ended
+			if n := s.steps.Load(); moved != tt.moved || n < tt.least {
+				t.Errorf("moved %t after %d steps, want %t after %d", moved, n, tt.moved, tt.least)
+			}
+		})
+	}
+}

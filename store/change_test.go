@@ -1,0 +1,43 @@
+package store_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/store"
+)
+
+// The audit has what was changed, and of a payload nothing that could be secret.
+//
+// part of: Q9
+func TestQ9_ChangeAsTheAuditHasIt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		c    store.Change
+		want string
+	}{
+		{store.Change{}, `{}`},
+		{store.Change{Queue: "night", Priority: 3, Delay: time.Minute}, `{"queue":"night","priority":3,"delay":"1m0s"}`},
+		{store.Change{Priority: 4, Once: true}, `{"priority":4,"once":true}`},
+		{store.Change{Once: true}, `{}`},
+		{store.Change{Policy: []byte(`{"a": 1}`)}, `{"policy":{"a":1}}`},
+		{store.Change{Policy: []byte{}}, `{"policy":null}`},
+		{store.Change{Policy: []byte("\xffno")}, `{"policy":"ff6e6f"}`},
+		{store.Change{Payload: []byte{}}, `{"payload":{"bytes":0,"sha256":"e3b0c44298fc1c149afbf4c8996fb924"}}`},
+	} {
+		got, err := json.Marshal(tt.c)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%+v: %s, error %v, want %s", tt.c, got, err, tt.want)
+		}
+	}
+	plain := store.Change{}
+	if got := plain.AuditRetry(); got != "waiting" {
+		t.Errorf("a retry that changes nothing: %s", got)
+	}
+	secret := store.Change{Payload: []byte("password")}
+	if got := secret.AuditRetry(); strings.Contains(got, "password") || !json.Valid([]byte(got)) {
+		t.Errorf("a retry with another payload: %s", got)
+	}
+}
