@@ -88,7 +88,7 @@ func deadConservation(x *index, broken func(job.ID, string, ...any)) {
 			purged++
 		}
 		switch {
-		case l.open && len(p.letters) == 0 && !(x.Retention && p.row() == nil):
+		case l.open && len(p.letters) == 0 && (!x.Retention || p.row() != nil):
 			broken(p.id, "has died %d times and has no dead letter", l.deaths)
 		case !l.open && len(p.letters) > 0:
 			broken(p.id, "has a dead letter that no event tells of, or that was removed")

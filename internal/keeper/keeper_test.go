@@ -2,7 +2,6 @@ package keeper_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -64,7 +63,7 @@ func TestD7_APassEnds(t *testing.T) {
 			s := &answers{step: tt.step, takes: tt.takes}
 			s.now.Store(start.UnixNano())
 			k := keeper.New(keeper.Options{
-				Store: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+				Store: s, Logger: slog.New(slog.DiscardHandler),
 				Now:   func() time.Time { return time.Unix(0, s.now.Load()) },
 				After: func(time.Duration, func()) func() bool { return func() bool { return true } },
 			})
