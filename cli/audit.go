@@ -38,13 +38,10 @@ redrives and of retention. The newest comes last. With --json, one object a line
 // auditWindow is how many rows of the audit log are read at once.
 const auditWindow = 500
 
-// auditWindows bounds how many windows are searched for rows that fit.
-const auditWindows = 400
-
 // auditQuery looks for rows of the audit log from its end backwards.
 type auditQuery struct {
 	limit   int
-	windows int
+	windows int // that are searched for rows that fit; 0 is the whole log
 	since   job.Micros
 	keep    func(*store.Audit) bool
 }
@@ -59,8 +56,8 @@ func (c *auditCmd) Run(ctx context.Context, a *app) (err error) {
 	if c.Limit < 1 || c.Limit > job.PageMax {
 		return usagef("--limit %d: must be 1 to %d", c.Limit, job.PageMax)
 	}
-	q := &auditQuery{limit: c.Limit, windows: auditWindows, keep: c.keeps}
-	if q.since, err = past("--since", c.Since, a.now()); err != nil {
+	since, err := past("--since", c.Since, a.now())
+	if err != nil {
 		return err
 	}
 	st, err := a.open(ctx)
@@ -68,15 +65,12 @@ func (c *auditCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer closing(st, &err)
-	found, err := q.last(ctx, st)
+	found, err := c.query(since).last(ctx, st)
 	if err != nil {
 		return err
 	}
 	if err := c.print(a, found.rows, true); err != nil {
 		return err
-	}
-	if found.searched > 0 {
-		fmt.Fprintf(a.stderr, "redrive: searched back to %s; older ones were not looked at\n", clockTime(found.searched))
 	}
 	if !c.Follow {
 		return nil
@@ -84,6 +78,11 @@ func (c *auditCmd) Run(ctx context.Context, a *app) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return c.follow(ctx, a, st, found.end)
+}
+
+// query looks for what is asked for in the whole log.
+func (c *auditCmd) query(since job.Micros) *auditQuery {
+	return &auditQuery{limit: c.Limit, since: since, keep: c.keeps}
 }
 
 // keeps reports whether a row is asked for, but for its time.
@@ -101,7 +100,7 @@ func (q *auditQuery) last(ctx context.Context, st store.Reader) (auditFound, err
 		return found, err
 	}
 	var oldest job.Micros
-	for range q.windows {
+	for n := 0; n < q.windows || q.windows == 0; n++ {
 		from := max(0, end-auditWindow)
 		rows, err := auditRows(ctx, st, from)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -148,41 +149,65 @@ func shortGroup(fingerprint string) string {
 	return key[:min(len(key), shortGroupLen)]
 }
 
-// groupPagesMax bounds how many groups are read to find one by its beginning.
-const groupPagesMax = 200
+// groupPagesMax bounds how many pages of groups are read to find one by its
+// beginning, those seen last first. A whole name is not searched for.
+const groupPagesMax = 20
 
 // findGroup returns the fingerprint that a name, with or without the version, is
 // the only beginning of.
 func findGroup(ctx context.Context, st store.DeadLetters, name string) (string, error) {
-	exact, err := st.Groups(ctx, store.GroupFilter{Group: name, Limit: 1})
-	if err != nil {
-		return "", fmt.Errorf("groups: %w", err)
+	whole := []string{name}
+	for version := failure.FingerprintVersion; version > 0; version-- {
+		whole = append(whole, fmt.Sprintf("%d:%s", version, name))
 	}
-	if len(exact.Groups) == 1 {
-		return name, nil
-	}
-	var found []string
-	for page := range groupPagesMax {
-		groups, err := st.Groups(ctx, store.GroupFilter{Skip: page * job.PageMax, Limit: job.PageMax})
+	for _, fingerprint := range whole {
+		exact, err := st.Groups(ctx, store.GroupFilter{Group: fingerprint, Limit: 1})
 		if err != nil {
 			return "", fmt.Errorf("groups: %w", err)
 		}
+		if len(exact.Groups) == 1 {
+			return fingerprint, nil
+		}
+	}
+	found, total, err := groupsNamed(ctx, st, name)
+	const most = groupPagesMax * job.PageMax
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) > 1:
+		return "", usagef("group %.64q: more than one group begins so, %s and %s among them; write more of the name", name, found[0], found[1])
+	case total > most && len(found) == 1:
+		return "", usagef("group %.64q: %s begins so, but of %s groups only the last %s were looked through; write the whole name",
+			name, found[0], number(int64(total)), number(most))
+	case total > most:
+		return "", absentf("group %.64q: none of the last %s begins so, and the other %s were not looked through; write the whole name",
+			name, number(most), number(int64(total-most)))
+	case len(found) == 0:
+		return "", absentf("group %.64q: there is none of that name; see `redrive dlq groups`", name)
+	}
+	return found[0], nil
+}
+
+// groupsNamed returns the groups that a name is the beginning of, two at most, and
+// how many groups there are.
+func groupsNamed(ctx context.Context, st store.DeadLetters, name string) (found []string, total int, err error) {
+	for page := range groupPagesMax {
+		groups, err := st.Groups(ctx, store.GroupFilter{Skip: page * job.PageMax, Limit: job.PageMax})
+		if err != nil {
+			return nil, 0, fmt.Errorf("groups: %w", err)
+		}
+		total = groups.Total
 		for i := range groups.Groups {
 			fingerprint := groups.Groups[i].Fingerprint
 			_, key, _ := strings.Cut(fingerprint, ":")
-			if strings.HasPrefix(fingerprint, name) || strings.HasPrefix(key, name) {
+			// A group that was seen again meanwhile may come twice.
+			if (strings.HasPrefix(fingerprint, name) || strings.HasPrefix(key, name)) && !slices.Contains(found, fingerprint) {
 				found = append(found, fingerprint)
 			}
 		}
-		if len(groups.Groups) < job.PageMax {
+		if len(groups.Groups) < job.PageMax || len(found) > 1 {
 			break
 		}
 	}
-	switch len(found) {
-	case 0:
-		return "", absentf("group %.64q: there is none of that name; see `redrive dlq groups`", name)
-	case 1:
-		return found[0], nil
-	}
-	return "", usagef("group %.64q: %d groups begin so, %s and %s among them; write more of the name", name, len(found), found[0], found[1])
+	return found, total, nil
 }

@@ -48,8 +48,14 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do store.Act, w who, 
 		return err
 	case s.DryRun:
 		return a.dryRun(&c, asJSON)
-	case c.n == 0 && act.Filter != nil && (c.Through == 0 || !mutes(&act)):
-		return a.acted(&c, 0, asJSON)
+	}
+	if c.n == 0 && act.Filter != nil {
+		if c.group, err = groupToChange(ctx, st, &act); err != nil {
+			return err
+		}
+		if c.group == nil {
+			return a.acted(&c, 0, asJSON)
+		}
 	}
 	if err := a.confirm(c.question(), s.Yes); err != nil {
 		return err
@@ -58,12 +64,6 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do store.Act, w who, 
 		return a.actByID(ctx, client, w.actor(a), act, asJSON)
 	}
 	return a.actByFilter(ctx, client, w.actor(a), &c, asJSON)
-}
-
-// mutes reports whether an action ignores a group with what dies in it from now
-// on: that is of use even when nothing is in it.
-func mutes(act *store.Action) bool {
-	return act.Do == store.ActIgnore && (act.Until > 0 || act.Count > 0) && act.Filter.WholeGroup()
 }
 
 // actByFilter does an action step by step. An interrupt ends it between two of them.
@@ -107,6 +107,10 @@ func (a *app) acted(c *counted, done int64, asJSON bool) error {
 			Done    int64  `json:"done"`
 			Through int64  `json:"through"`
 		}{c.Do.String(), c.n, done, c.Through})
+	}
+	if c.group != nil && done == 0 {
+		_, err := fmt.Fprintln(a.out, c.groupText("is ignored: what dies of it from now on, too", "is ignored no longer"))
+		return err
 	}
 	if done == 0 && c.n == 0 {
 		_, err := fmt.Fprintf(a.out, "nothing to %s: no dead letter fits\n", c.Do)

@@ -74,7 +74,34 @@ func operator(st store.Store) (*redrive.Client, error) {
 // counted is a selection that was counted, and is frozen.
 type counted struct {
 	store.Action
-	n int64
+	n     int64
+	group *store.Group // not nil: nothing is selected, and the action changes how this group takes what dies of it
+}
+
+// groupToChange returns the group that an action ignores with what dies of it from
+// now on, or takes back; nil when it does neither.
+func groupToChange(ctx context.Context, st store.DeadLetters, act *store.Action) (*store.Group, error) {
+	ignores := act.Do == store.ActIgnore && (act.Until > 0 || act.Count > 0)
+	if !act.Filter.WholeGroup() || !ignores && act.Do != store.ActReopen {
+		return nil, nil
+	}
+	page, err := st.Groups(ctx, store.GroupFilter{Group: act.Filter.Group, Limit: 1})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("groups: %w", err)
+	case len(page.Groups) == 0 || !ignores && !page.Groups[0].Muted:
+		return nil, nil
+	}
+	return &page.Groups[0], nil
+}
+
+// groupText says of the group that it is ignored, or taken back.
+func (c *counted) groupText(ignored, reopened string) string {
+	text := "group " + shortGroup(c.group.Fingerprint) + " "
+	if c.Do == store.ActIgnore {
+		return text + ignored
+	}
+	return text + reopened
 }
 
 // preview counts what an action would take. Of an action by filter it freezes the
@@ -85,7 +112,7 @@ func preview(ctx context.Context, client *redrive.Client, act store.Action) (cou
 		return counted{}, invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
 	}
 	act.Through = found.Through
-	return counted{act, found.Done}, nil
+	return counted{Action: act, n: found.Done}, nil
 }
 
 // invalidIsUsage makes what a store refuses about an action a matter of its use.
@@ -162,6 +189,9 @@ func answered(in io.Reader) error {
 
 // question asks about an act: "retry 1,234 dead letters (status pending, class X)".
 func (c *counted) question() string {
+	if c.group != nil {
+		return c.groupText("has nothing pending; ignore what dies of it from now on", "has nothing ignored; ignore what dies of it no longer")
+	}
 	text := fmt.Sprintf("%s %s", c.Do, count(c.n, "dead letter"))
 	if c.Filter == nil {
 		return text

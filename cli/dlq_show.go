@@ -38,6 +38,7 @@ type deadDetails struct {
 	original *store.Original // nil: no retry has changed the job
 	acts     []store.Audit   // of people and redrives on this job, oldest first
 	fatal    *job.Failure    // what it died of; nil when it never ran
+	searched job.Micros      // not 0: acts before then were not looked for
 	operator string          // who has to act, and how
 }
 
@@ -96,15 +97,18 @@ func readDead(ctx context.Context, st store.Store, id job.ID) (*deadDetails, err
 		known := &operators{store: st}
 		d.operator = known.run(ctx, d.fatal).Operator
 	}
-	d.acts, err = actsOn(ctx, st, id.String())
+	acts, err := actsOn(ctx, st, id)
+	d.acts, d.searched = acts.rows, acts.searched
 	return d, err
 }
 
-// actsOn returns what the audit log has of a target, among its newest rows.
-func actsOn(ctx context.Context, st store.Reader, target string) ([]store.Audit, error) {
-	q := &auditQuery{limit: 100, windows: 20, keep: func(r *store.Audit) bool { return r.Target == target }}
-	found, err := q.last(ctx, st)
-	return found.rows, err
+// actsOn returns what the audit log has of a job, among its newest rows. A redrive
+// may have the number of a job, and a queue may have it as its name.
+func actsOn(ctx context.Context, st store.Reader, id job.ID) (auditFound, error) {
+	q := &auditQuery{limit: 100, windows: 20, keep: func(r *store.Audit) bool {
+		return r.Target == id.String() && (strings.HasPrefix(r.Action, "job.") || strings.HasPrefix(r.Action, "dead_letter."))
+	}}
+	return q.last(ctx, st)
 }
 
 type deadView struct {
@@ -116,6 +120,7 @@ type deadView struct {
 	Failures []failureView   `json:"failures"`
 	Original *originalView   `json:"original,omitempty"`
 	Acts     []store.Audit   `json:"audit"`
+	Searched job.Micros      `json:"audit_searched_to,omitempty"` // older rows were not looked at
 	Next     []nextStep      `json:"next"`
 }
 
@@ -145,7 +150,7 @@ func (d *deadDetails) view() deadView {
 	v := d.details.view()
 	out := deadView{
 		Letter: d.letter, Cause: d.cause(), Operator: d.operator, Group: d.group, Job: v.Job, Failures: v.Failures,
-		Acts: append([]store.Audit{}, d.acts...), Next: d.next(),
+		Acts: append([]store.Audit{}, d.acts...), Searched: d.searched, Next: d.next(),
 	}
 	if d.original != nil {
 		out.Original = &originalView{Original: d.original, payloadView: viewPayload(d.original.Payload)}
@@ -226,7 +231,7 @@ func (p *page) dead(d *deadDetails) {
 	if d.fatal != nil {
 		p.failure(slices.IndexFunc(d.failures, func(f job.Failure) bool { return f.Token == d.fatal.Token })+1, len(d.failures), d.fatal)
 	}
-	p.acts(d.acts)
+	p.acts(d)
 	p.payload(d)
 }
 
@@ -361,13 +366,17 @@ func (p *page) runs(d *deadDetails) {
 	t.print(p.w, p.style)
 }
 
-func (p *page) acts(rows []store.Audit) {
-	if len(rows) == 0 {
+func (p *page) acts(d *deadDetails) {
+	if len(d.acts) == 0 && d.searched == 0 {
 		return
 	}
 	fmt.Fprintf(p.w, "\n%s\n", p.style.bold("What was done"))
-	for i := range rows {
-		r := &rows[i]
+	if d.searched > 0 {
+		fmt.Fprintf(p.w, "  %s\n", p.style.faint(fmt.Sprintf("searched back to %s; redrive audit --target %d searches it all",
+			clockTime(d.searched), d.letter.Job)))
+	}
+	for i := range d.acts {
+		r := &d.acts[i]
 		text := fmt.Sprintf("%s  %s by %s", clockTime(r.At), r.Action, r.Actor)
 		if r.Reason != "" {
 			text += ": " + r.Reason

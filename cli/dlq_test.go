@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,11 +35,48 @@ func TestParseSpan(t *testing.T) {
 			t.Errorf("parseSpan(%q) = %s, %v, want %s", tt.in, got, err, tt.want)
 		}
 	}
-	for _, in := range []string{"", "d", "3", "-2h", "2h3d", "1d-1h", "99999w", "x", "1dx"} {
-		if got, err := parseSpan(in); err == nil && in != "99999w" || got < 0 {
+	for _, in := range []string{
+		"", "d", "3", "-2h", "2h3d", "1d-1h", "x", "1dx", // not in the form
+		"99999w", "20000w", "15251w", "15250w99999d", "15250w2563h", // longer than a duration can be
+	} {
+		if got, err := parseSpan(in); err == nil {
 			t.Errorf("parseSpan(%q) = %s", in, got)
 		}
 	}
+	if at, err := past("--until", "20000w", time.Unix(1<<31, 0)); err == nil {
+		t.Errorf("20000w ago was %s", at.Time())
+	}
+}
+
+// A span is read as what it says, or refused: it is never less than one of its parts.
+func FuzzParseSpan(f *testing.F) {
+	for _, in := range []string{"", "2h", "1w2d3h", "20000w", "15250w1d23h", "99999d", "1.5h", "-1h", "1d1ns"} {
+		f.Add(in)
+	}
+	parts := regexp.MustCompile(`^(?:([0-9]{1,5})w)?(?:([0-9]{1,5})d)?(.*)$`)
+	f.Fuzz(func(t *testing.T, in string) {
+		got, err := parseSpan(in)
+		if err != nil {
+			return
+		}
+		m := parts.FindStringSubmatch(in)
+		if m == nil {
+			t.Fatalf("%q was read as %s", in, got)
+		}
+		want := 0.0
+		for i, hours := range []float64{7 * 24, 24} {
+			n, _ := strconv.ParseFloat("0"+m[i+1], 64)
+			want += n * hours
+		}
+		if rest, err := time.ParseDuration(m[3]); err == nil {
+			want += rest.Hours()
+		} else if m[3] != "" {
+			t.Fatalf("%q was read as %s", in, got)
+		}
+		if got < 0 || math.Abs(got.Hours()-want) > 1e-6 {
+			t.Errorf("%q is %s, which is %g hours, want %g", in, got, got.Hours(), want)
+		}
+	})
 }
 
 func TestWhen(t *testing.T) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"time"
@@ -47,32 +48,38 @@ func whenOf(flag, text string, now time.Time, sign time.Duration) (job.Micros, e
 var daysPattern = regexp.MustCompile(`^(?:(\d{1,5})w)?(?:(\d{1,5})d)?(.*)$`)
 
 // parseSpan reads a duration that is not negative, with weeks and days before
-// what time.ParseDuration reads: 1w, 2d12h, 90s.
+// what time.ParseDuration reads: 1w, 2d12h, 90s. What is more than a duration can
+// be, some 292 years, is refused.
 func parseSpan(text string) (time.Duration, error) {
 	m := daysPattern.FindStringSubmatch(text)
+	if m == nil {
+		m = []string{text, "", "", text}
+	}
 	var total time.Duration
 	for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour} {
-		if m != nil && m[i+1] != "" {
-			n, err := strconv.Atoi(m[i+1])
-			if err != nil {
-				return 0, err
-			}
-			total += time.Duration(n) * unit
+		if m[i+1] == "" {
+			continue
 		}
+		n, err := strconv.Atoi(m[i+1])
+		switch {
+		case err != nil:
+			return 0, err
+		case time.Duration(n) > (math.MaxInt64-total)/unit:
+			return 0, fmt.Errorf("duration %q: must be at most 15250w", text)
+		}
+		total += time.Duration(n) * unit
 	}
-	if m != nil && m[3] == "" && text != "" {
+	if m[3] == "" && text != "" {
 		return total, nil
 	}
-	rest := text
-	if m != nil {
-		rest = m[3]
-	}
-	d, err := time.ParseDuration(rest)
-	if err != nil {
+	d, err := time.ParseDuration(m[3])
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if d < 0 || total+d < total {
+	case d < 0:
 		return 0, fmt.Errorf("duration %q: must not be negative", text)
+	case d > math.MaxInt64-total:
+		return 0, fmt.Errorf("duration %q: must be at most 15250w", text)
 	}
 	return total + d, nil
 }

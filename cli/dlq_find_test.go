@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// crowded has so many groups that not all are looked through for a beginning.
+type crowded struct {
+	store.Store
+	total, pages int
+}
+
+func crowdedName(i int) string { return fmt.Sprintf("1:%015x0", i) }
+
+func (c *crowded) Groups(_ context.Context, f store.GroupFilter) (store.GroupPage, error) {
+	page := store.GroupPage{Total: c.total}
+	if f.Group != "" {
+		var i int
+		if _, err := fmt.Sscanf(f.Group, "1:%x", &i); err == nil && i>>4 < c.total && f.Group == crowdedName(i>>4) {
+			page.Groups = []store.Group{{Fingerprint: f.Group}}
+		}
+		return page, nil
+	}
+	c.pages++
+	for i := f.Skip; i < min(f.Skip+f.Limit, c.total); i++ {
+		page.Groups = append(page.Groups, store.Group{Fingerprint: crowdedName(i)})
+	}
+	return page, nil
+}
+
+// part of: D6
+func TestD6_TheSearchForAGroupIsBounded(t *testing.T) {
+	t.Parallel()
+	const most = groupPagesMax * job.PageMax
+	st := &crowded{total: 3 * most}
+	last := crowdedName(st.total - 1)
+	for _, name := range []string{last, strings.TrimPrefix(last, "1:")} {
+		if got, err := findGroup(t.Context(), st, name); err != nil || got != last || st.pages != 0 {
+			t.Errorf("%q is %q after %d pages, %v", name, got, st.pages, err)
+		}
+	}
+	for name, want := range map[string]exitCode{last[:17]: codeNotFound, crowdedName(17)[:18] + "x": codeNotFound, "1:0000": codeUsage} {
+		st.pages = 0
+		got, err := findGroup(t.Context(), st, name)
+		if codeOf(err) != want || st.pages > groupPagesMax {
+			t.Errorf("%q is %q after %d pages, %v", name, got, st.pages, err)
+		}
+		if want == codeNotFound && (err == nil || !strings.Contains(err.Error(), "20,000 were not looked through")) {
+			t.Errorf("%q: %v does not say that the search was cut", name, err)
+		}
+	}
+	// The only one among those that were looked at need not be the only one.
+	if got, err := findGroup(t.Context(), st, crowdedName(17)[:17]); codeOf(err) != codeUsage || !strings.Contains(err.Error(), "write the whole name") {
+		t.Errorf("one of those looked at is %q, %v", got, err)
+	}
+	st = &crowded{total: 257} // each of them is looked at
+	if got, err := findGroup(t.Context(), st, crowdedName(256)[:17]); err != nil || got != crowdedName(256) {
+		t.Errorf("the only one is %q, %v", got, err)
+	}
+}
+
+// logged is a long audit log.
+type logged struct {
+	store.Reader
+	rows int64
+	make func(seq int64) store.Audit
+}
+
+func (l *logged) Audit(_ context.Context, after int64, limit int) (rows []store.Audit, err error) {
+	for seq := after + 1; seq <= min(l.rows, after+int64(limit)); seq++ {
+		r := l.make(seq)
+		r.Seq, r.At = seq, job.Micros(seq)
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// deadAndLogged is a store with an audit log from elsewhere.
+type deadAndLogged struct {
+	store.Store
+	log *logged
+}
+
+func (d *deadAndLogged) Audit(ctx context.Context, after int64, limit int) ([]store.Audit, error) {
+	return d.log.Audit(ctx, after, limit)
+}
+
+// proves: Q9
+func TestQ9_TheFirstOfManyRowsIsFound(t *testing.T) {
+	t.Parallel()
+	st := &logged{rows: 250_001, make: func(seq int64) store.Audit {
+		if seq == 3 {
+			return store.Audit{Actor: "ann"}
+		}
+		return store.Audit{Actor: "tess"}
+	}}
+	c := &auditCmd{Actor: "ann", Limit: 2}
+	found, err := c.query(0).last(t.Context(), st)
+	if err != nil || len(found.rows) != 1 || found.rows[0].Seq != 3 || found.searched != 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// What was done to a job is not what was done to a redrive or a queue that is
+// called as it.
+//
+// proves: D2
+func TestD2_ActsOnAJobAreItsOwn(t *testing.T) {
+	t.Parallel()
+	actions := []string{"dead_letter.ignore", "redrive.start", "job.retry", "queue.pause", "dead_letter.resolve"}
+	st := &logged{rows: int64(len(actions)), make: func(seq int64) store.Audit {
+		return store.Audit{Action: actions[seq-1], Target: "17"}
+	}}
+	found, err := actsOn(t.Context(), st, 17)
+	var got []string
+	for _, r := range found.rows {
+		got = append(got, r.Action)
+	}
+	if err != nil || strings.Join(got, " ") != "dead_letter.ignore job.retry dead_letter.resolve" || found.searched != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if found, err := actsOn(t.Context(), st, 18); err != nil || len(found.rows) > 0 {
+		t.Errorf("of another job %+v, %v", found, err)
+	}
+}
+
+// proves: D2
+func TestD2_ASearchThatWasCutIsTold(t *testing.T) {
+	t.Parallel()
+	st := &logged{rows: 10_007, make: func(seq int64) store.Audit {
+		return store.Audit{Action: "job.retry", Target: fmt.Sprint(seq), Actor: "tess"}
+	}}
+	dead := graveyard(t, 1)
+	both := &deadAndLogged{Store: dead, log: st}
+	d, err := readDead(t.Context(), both, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	p := &page{w: &out, now: 1 << 40}
+	p.dead(d)
+	if !strings.Contains(out.String(), "What was done\n  searched back to 1970-01-01") || !strings.Contains(out.String(), "redrive audit --target 1 ") {
+		t.Errorf("the page:\n%s", out.String())
+	}
+	if v := d.view(); v.Searched == 0 || len(v.Acts) != 0 {
+		t.Errorf("searched to %d: %+v", v.Searched, v.Acts)
+	}
+	st.rows = 3
+	if d, err = readDead(t.Context(), both, 1); err != nil || d.searched != 0 || len(d.acts) != 1 {
+		t.Errorf("of a short log: %+v, searched to %d, %v", d.acts, d.searched, err)
+	}
+}
