@@ -26,7 +26,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## linters, formatting, tidy modu
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
 	$(BIN)/golangci-lint-$(GOLANGCI_VERSION) run ./...
 	go mod tidy -diff
-	for m in bench retry/sdk/*; do (cd $$m && go vet ./... && go mod tidy -diff) || exit 1; done
+	for m in bench examples/ocr retry/sdk/*; do (cd $$m && go vet ./... && go mod tidy -diff) || exit 1; done
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
@@ -62,7 +62,7 @@ docs: ## make docs/classes.md anew from the code
 	go generate ./scripts/...
 
 tidy: ## tidy the modules
-	for m in . bench retry/sdk/*; do (cd $$m && go mod tidy) || exit 1; done
+	for m in . bench examples/ocr retry/sdk/*; do (cd $$m && go mod tidy) || exit 1; done
 
 clean: ## remove what was built
 	rm -rf bin

@@ -22,7 +22,7 @@ go vet ./...
 go build -o "$tools/testreport" ./scripts/testreport
 
 status=0
-for module in bench retry/sdk/*; do
+for module in bench examples/ocr retry/sdk/*; do
 	echo "== tests of the $module module"
 	if ! (cd "$module" && go vet ./... && go test -timeout 10m ./...); then
 		status=1

@@ -130,7 +130,10 @@ func listen(ctx context.Context, h http.Handler) (address string, closing func()
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	var serving sync.WaitGroup
 	serving.Go(func() { server.Serve(l) }) //nolint:errcheck // it ends by Close
-	return "http://" + l.Addr().String(), func() { server.Close(); serving.Wait() }, nil
+	return "http://" + l.Addr().String(), func() {
+		server.Close() //nolint:errcheck // what is under way is over
+		serving.Wait()
+	}, nil
 }
 
 // resultOf reads what a job has left.

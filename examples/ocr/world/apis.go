@@ -69,7 +69,7 @@ func (p *Plan) annotate(w http.ResponseWriter, r *http.Request) {
 	case met.Status == http.StatusUnauthorized:
 		answer(w, met.Status, visionError(met.Status, "UNAUTHENTICATED", "API key not valid. Please pass a valid API key."))
 	case met.Status != http.StatusOK:
-		trouble(w, met, visionError(met.Status, "UNAVAILABLE", "The service is not able to take the request."))
+		trouble(w, met, visionError(met.Status, visionStatus[met.Status], "The service does not take the request."))
 	case err != nil: // what is wrong with one picture is said beside it, with status 200
 		answer(w, http.StatusOK, map[string]any{"responses": []any{
 			map[string]any{"error": map[string]any{"code": 3, "message": err.Error()}},
@@ -84,6 +84,11 @@ func (p *Plan) annotate(w http.ResponseWriter, r *http.Request) {
 		all[0] = newAnnotation(text, whole)
 		answer(w, http.StatusOK, map[string]any{"responses": []any{map[string]any{"textAnnotations": all}}})
 	}
+}
+
+// visionStatus are the names that go with statuses of HTTP.
+var visionStatus = map[int]string{
+	403: "PERMISSION_DENIED", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }
 
 func visionError(status int, name, message string) any {
@@ -121,8 +126,18 @@ func (p *Plan) complete(w http.ResponseWriter, r *http.Request) {
 	case http.StatusUnauthorized:
 		answer(w, met.Status, modelError("invalid_request_error", "invalid_api_key", "Incorrect API key provided."))
 	default:
-		trouble(w, met, modelError("server_error", "", "The server is overloaded or not ready yet."))
+		trouble(w, met, modelError(modelType(met.Status), "", "The service does not take the request."))
 	}
+}
+
+func modelType(status int) string {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_exceeded"
+	case status >= 500:
+		return "server_error"
+	}
+	return "invalid_request_error"
 }
 
 func modelError(kind, code, message string) any {
@@ -146,7 +161,8 @@ func trouble(w http.ResponseWriter, t Trouble, body any) {
 	if t.Status == Cut {
 		w.Header().Set("Content-Length", "1000")
 		fmt.Fprint(w, `{"responses": [`)
-		panic(http.ErrAbortHandler) // the connection breaks off in the middle of the body
+		http.NewResponseController(w).Flush() //nolint:errcheck // it breaks off anyway
+		panic(http.ErrAbortHandler)           // the connection is closed in the middle of the body
 	}
 	if t.After > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(t.After))

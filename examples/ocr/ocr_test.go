@@ -1,0 +1,312 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/examples/ocr/world"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+)
+
+// proves: Y3
+func TestY3_Three429Then200AreFourCalls(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, world.Trouble{Where: world.Vision, About: "LETTER", Times: 3, Status: 429})
+	j, failures := r.do(file{Name: "letter"})
+	if j.State != job.Completed || j.Token != 1 || len(failures) != 0 {
+		t.Fatalf("%+v, %+v", j, failures)
+	}
+	if got := resultOf(j.Result); got.Title != "LETTER" || got.Total != "107.50" || got.Source != "ocr" || got.Warnings != nil {
+		t.Errorf("result %+v", got)
+	}
+	if calls := r.plan.Calls(world.Vision, ""); len(calls) != 4 || calls[3].Status != 200 || !sameKey(calls) {
+		t.Errorf("%+v", calls)
+	}
+	// Half of the ceilings of P3: 1, 2, 4 s.
+	if want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}; !slices.Equal(r.waits, want) {
+		t.Errorf("waits %v, want %v", r.waits, want)
+	}
+	lines := r.logged()
+	if len(lines) != 4 || lines[0]["level"] != "WARN" || lines[3]["level"] != "INFO" || lines[3]["retry_attempt"] != 3.0 ||
+		lines[3]["shell_file_id"] != "letter" || lines[3]["operation"] != "OCR" {
+		t.Errorf("log lines: %v", lines)
+	}
+}
+
+// A body that breaks off in the middle is nobody's half: the next attempt reads, or
+// writes, the whole.
+//
+// proves: Y3
+func TestY3_StorageCutInMidBodyHeals(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ where, key string }{
+		{world.Read, "inbox/invoice.png"}, {world.Write, "invoice/page-1.json"},
+		{world.Write, "invoice/manifest.json"}, {world.Write, "invoice/page-1.processed.png"},
+	} {
+		r := newRig(t)
+		id := r.enqueue(file{Name: "invoice"})
+		r.plan.Add(world.Trouble{Where: c.where, About: c.key, Times: 1, Status: world.Cut})
+		j, failures := r.work(id)
+		if j.State != job.Completed || j.Token != 1 || len(failures) != 0 {
+			t.Errorf("%s %s: %+v, %+v", c.where, c.key, j, failures)
+		}
+		if got := resultOf(j.Result); got.Title != "INVOICE" || got.Total != "107.50" || got.Warnings != nil {
+			t.Errorf("%s %s: result %+v", c.where, c.key, got)
+		}
+		calls := r.plan.Calls(c.where, c.key)
+		if len(calls) != 2 || calls[0].Status != world.Cut || calls[1].Status != 200 || len(r.waits) != 1 || r.waits[0] != 500*time.Millisecond {
+			t.Errorf("%s %s: %+v after waits %v", c.where, c.key, calls, r.waits)
+		}
+	}
+}
+
+// An answer of an API that breaks off after its status is a failed attempt, too.
+//
+// part of: Y3
+func TestY3_AnswerCutInMidBodyHeals(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, world.Trouble{Where: world.Vision, Times: 1, Status: world.Cut}, world.Trouble{Where: world.Model, Times: 1, Status: world.Cut})
+	j, failures := r.do(file{Name: "letter"})
+	if j.State != job.Completed || len(r.plan.Calls(world.Vision, "")) != 2 || len(r.plan.Calls(world.Model, "")) != 2 {
+		t.Errorf("%+v, %+v, %+v", j, failures, r.logged())
+	}
+}
+
+// The job waits in its queue, due in 300 s and a little by the store's clock, has used
+// up no attempt, and goes on with what it has stored.
+//
+// proves: Y3
+//
+// part of: L3, P3
+func TestY3_LanguageModelDownReschedulesOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, world.Trouble{Where: world.Model, About: "RECEIPT", Times: 4, Status: 503})
+	j, failures := r.do(file{Name: "receipt"})
+	const due = 315 * time.Second // 300 s and half of the jitter of 30 s
+	if j.State != job.Waiting || j.RunAt.Time().Sub(r.Now()) != due || j.Counters != (job.Counters{Deferrals: 1}) {
+		t.Fatalf("%+v", j)
+	}
+	if len(failures) != 1 || !strings.HasPrefix(failures[0].Message, "language model retries exhausted: ") ||
+		failures[0].HTTPStatus != 503 || failures[0].Class != string(failure.TemporaryServiceError) {
+		t.Errorf("%+v", failures)
+	}
+	if want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}; !slices.Equal(r.waits, want) {
+		t.Errorf("waits %v, want %v, half of the ceilings", r.waits, want)
+	}
+	if lines := r.logged(); len(lines) != 4 || lines[3]["level"] != "WARN" || lines[3]["delay_ms"] != 315_000.0 {
+		t.Errorf("log lines: %v", lines)
+	}
+	r.advance(due - time.Microsecond)
+	if j, _ := r.work(j.ID); j.State != job.Waiting || j.Token != 1 {
+		t.Fatalf("before it is due: %+v", j)
+	}
+	r.advance(time.Microsecond)
+	j, failures = r.work(j.ID)
+	if j.State != job.Completed || j.Token != 2 || j.Counters != (job.Counters{Attempts: 1, Deferrals: 1}) || len(failures) != 1 {
+		t.Errorf("%+v, %+v", j, failures)
+	}
+	if got := resultOf(j.Result); got.Title != "RECEIPT" || got.Source != "storage" {
+		t.Errorf("result %+v", got)
+	}
+	if calls := r.plan.Calls(world.Model, ""); len(calls) != 5 || !sameKey(calls) {
+		t.Errorf("%+v", calls)
+	}
+	if calls := r.plan.Calls(world.Vision, ""); len(calls) != 1 {
+		t.Errorf("the page was read again: %+v", calls)
+	}
+}
+
+// proves: Y3
+func TestY3_WrongKeyIsOneCallAndAClearMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j, failures := r.do(file{Name: "memo", Account: "former"})
+	if j.State != job.Dead || j.Reason != job.NonRetriable || j.Token != 1 || len(failures) != 1 {
+		t.Fatalf("%+v, %+v", j, failures)
+	}
+	f := failures[0]
+	for _, part := range []string{"language model: ", "401 Unauthorized", "Incorrect API key provided"} {
+		if !strings.Contains(f.Message, part) {
+			t.Errorf("the message %q does not say %q", f.Message, part)
+		}
+	}
+	if f.Class != string(failure.AuthenticationFailure) || !f.Permanent || f.HTTPStatus != 401 || f.UserMessage == "" || strings.Contains(f.Message, "revoked") {
+		t.Errorf("%+v", f)
+	}
+	if calls := r.plan.Calls(world.Model, ""); len(calls) != 1 || len(r.waits) != 0 {
+		t.Errorf("%+v after waits %v", calls, r.waits)
+	}
+	if lines := r.logged(); len(lines) != 1 || lines[0]["level"] != "ERROR" || lines[0]["is_retryable"] != false {
+		t.Errorf("log lines: %v", lines)
+	}
+}
+
+// site is one of the eight calls, and what becomes of the job when it fails for good.
+type site struct {
+	name, where, about string
+	again              bool   // called of a document that was read before
+	warning            string // with which the job goes on; "" hands it over or fails it
+	source             string // of the text then
+}
+
+var sites = []site{
+	{name: "file download", where: world.Read, about: "inbox/form.png"},
+	{name: "manifest download", where: world.Read, about: "form/manifest.json", again: true, warning: "the manifest could not be loaded", source: "ocr"},
+	{name: "page download", where: world.Read, about: "form/page-1.json", again: true, warning: "the page could not be loaded", source: "ocr"},
+	{name: "OCR", where: world.Vision, about: "FORM"},
+	{name: "page upload", where: world.Write, about: "form/page-1.json"},
+	{name: "manifest upload", where: world.Write, about: "form/manifest.json"},
+	{name: "language model", where: world.Model, about: "FORM"},
+	{name: "processed-image upload", where: world.Write, about: "form/page-1.processed.png", warning: "the processed image could not be stored", source: "ocr"},
+}
+
+// proves: L7
+func TestL7_EightCallsAndWhatBecomesOfTheJob(t *testing.T) {
+	t.Parallel()
+	for _, s := range sites {
+		for status, sends := range map[int]int{503: 4, 403: 1, world.Cut: 4} {
+			t.Run(fmt.Sprintf("%s, %d", s.name, status), func(t *testing.T) {
+				t.Parallel()
+				s.check(t, status, sends)
+			})
+		}
+	}
+}
+
+// check lets the call of a site fail by a status, as often as it is sent.
+func (s *site) check(t *testing.T, status, sends int) {
+	r := newRig(t)
+	id := r.enqueue(file{Name: "form"})
+	if s.again {
+		if j, _ := r.work(id); j.State != job.Completed {
+			t.Fatalf("first time: %+v", j)
+		}
+		id = r.enqueue(file{Name: "form"})
+	}
+	before := len(r.plan.Calls(s.where, s.about))
+	r.plan.Add(world.Trouble{Where: s.where, About: s.about, Times: sends, Status: status})
+	j, failures := r.work(id)
+	calls := r.plan.Calls(s.where, s.about)[before:]
+	failed := 0
+	for _, c := range calls {
+		if c.Status == status {
+			failed++
+		}
+	}
+	if failed != sends {
+		t.Errorf("calls %+v, want %d that fail", calls, sends)
+	}
+	switch {
+	case s.warning != "":
+		got := resultOf(j.Result)
+		if j.State != job.Completed || !slices.Equal(got.Warnings, []string{s.warning}) || got.Source != s.source || got.Title != "FORM" {
+			t.Errorf("%s, %+v, %+v", j.State, got, failures)
+		}
+	case sends == 1:
+		if j.State != job.Dead || j.Reason != job.NonRetriable || !strings.Contains(failures[0].Message, s.name+": ") {
+			t.Errorf("%+v, %+v", j, failures)
+		}
+	default:
+		if j.State != job.Waiting || j.Counters.Deferrals != 1 || !strings.Contains(failures[0].Message, s.name+" retries exhausted: ") {
+			t.Errorf("%+v, %+v", j, failures)
+		}
+		r.advance(315 * time.Second)
+		if j, failures := r.work(id); j.State != job.Completed {
+			t.Errorf("healed: %+v, %+v", j, failures)
+		}
+	}
+}
+
+// Three hand-overs; what fails after them counts with them, and has none left.
+//
+// proves: P3
+func TestP3_ThreeHandOversAJob(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, world.Trouble{Where: world.Model, Times: world.Always, Status: 503})
+	j, _ := r.do(file{Name: "form"})
+	for n := int32(1); n <= 3; n++ {
+		if j.State != job.Waiting || j.Counters.Deferrals != n {
+			t.Fatalf("hand-over %d: %+v", n, j)
+		}
+		r.advance(315 * time.Second)
+		j, _ = r.work(j.ID)
+	}
+	if j.State != job.Dead || j.Reason != job.MaxRetries || j.Counters != (job.Counters{Attempts: 1, Deferrals: 3}) {
+		t.Fatalf("after the last hand-over: %+v", j)
+	}
+	if got := len(r.plan.Calls(world.Model, "")); got != 16 {
+		t.Errorf("%d calls, want 16: four times four", got)
+	}
+}
+
+// A picture that was changed is read again.
+//
+// part of: L7
+func TestL7_AStoredPageServesOnlyItsOwnPicture(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for n, want := range []string{"ocr", "storage"} {
+		if j, _ := r.do(file{Name: "form"}); resultOf(j.Result).Source != want {
+			t.Errorf("run %d: %s", n+1, j.Result)
+		}
+	}
+	id := r.enqueue(file{Name: "form"})
+	other, err := world.Page("FORM\nTOTAL: 9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.bucket.WriteAll(t.Context(), file{Name: "form"}.inbox(), other, nil); err != nil {
+		t.Fatal(err)
+	}
+	if j, _ := r.work(id); resultOf(j.Result).Source != "ocr" || resultOf(j.Result).Total != "9" {
+		t.Errorf("%s", j.Result)
+	}
+	// What is no picture is refused by the OCR API, beside a status of 200.
+	id = r.enqueue(file{Name: "form"})
+	if err := r.bucket.WriteAll(t.Context(), file{Name: "form"}.inbox(), []byte("no picture"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if j, failures := r.work(id); j.State != job.Dead || failures[0].Class != string(failure.InvalidInput) {
+		t.Errorf("%+v, %+v", j, failures)
+	}
+}
+
+// part of: Y3
+func TestY3_TheDemonstrationShowsIt(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, t.TempDir(), 300); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, line := range []string{
+		"recovered after 4 sends", "recovered after 2 sends", "after 4 sends: the job is due again in 5m",
+		"RECEIPT, total 121.50, text from storage", "401 AuthenticationFailure after 1 send: ",
+		"warning: the processed image could not be stored", "warning: the manifest could not be loaded", "warning: the page could not be loaded",
+	} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("the demonstration does not show %q:\n%s", line, out.String())
+		}
+	}
+}
+
+// The presets can be changed from outside, and a mistake there is told at the start.
+//
+// part of: L2
+func TestL2_TheEnvironmentChangesThePresets(t *testing.T) {
+	t.Parallel()
+	c, err := newCalls(&settings{Environ: []string{"OPENAI_RETRY_MAX=5", "STORAGE_RETRY_BASE_MS=200"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.languageModel.Options().Retries != 5 || c.ocr.Options().Retries != 3 || c.pageUpload.Options().Backoff.First != 200*time.Millisecond {
+		t.Errorf("%s\n%s\n%s", c.languageModel, c.ocr, c.pageUpload)
+	}
+	if _, err := newCalls(&settings{Environ: []string{"OPENAI_RETRY_MAX=3abc"}}); err == nil || !strings.Contains(err.Error(), "OPENAI_RETRY_MAX") {
+		t.Errorf("%v", err)
+	}
+}
