@@ -107,6 +107,7 @@ func failing(n, status int, header ...string) func(int, http.ResponseWriter, *ht
 				w.Header().Set(header[k], header[k+1])
 			}
 			w.WriteHeader(status)
+			io.WriteString(w, "no") //nolint:errcheck // the client sees it
 			return
 		}
 		io.WriteString(w, "done") //nolint:errcheck // the client sees it
