@@ -30,7 +30,9 @@ const CronCatchMin = time.Second
 // begins with the first slot after the client was made.
 type Cron struct {
 	// Name is what the store knows the schedule by, at most job.NameMax letters,
-	// digits and _-.:/. Another name is another schedule.
+	// digits and _-.:/. Another name is another schedule. A store keeps the names
+	// for ever, store.SchedulesMax of them; one that no client has any more may be
+	// taken for another schedule.
 	Name string
 	// Schedule is five fields (minute, hour, day of the month, month, day of the
 	// week), one of @hourly, @daily, @weekly, @monthly and @yearly, or "@every 90s":
@@ -62,7 +64,7 @@ func (c *Client) newCrons() (crons, error) {
 	all := crons{list: slices.Clone(c.config.Cron), since: c.config.now()}
 	var errs []error
 	if n := len(all.list); n > store.SchedulesMax {
-		return all, fmt.Errorf("Config.Cron: %d schedules: at most %d", n, store.SchedulesMax)
+		return all, fmt.Errorf("Config.Cron: %d schedules: at most %d, which is what a store keeps", n, store.SchedulesMax)
 	}
 	seen := map[string]bool{}
 	for i := range all.list {
@@ -136,7 +138,21 @@ func (c *Client) fire(ctx context.Context, i int, slot time.Time) (f store.Fired
 		return f, err
 	}
 	number(jobs, first)
-	return c.store.Fire(ctx, s.Name, job.At(slot), jobs)
+	f, err = c.store.Fire(ctx, s.Name, job.At(slot), jobs)
+	if errors.Is(err, store.ErrTooLarge) {
+		err = c.withoutRoom(ctx, s.Name, err)
+	}
+	return f, err
+}
+
+// withoutRoom adds the cure to an error that says that the store has no room for
+// another name.
+func (c *Client) withoutRoom(ctx context.Context, name string, err error) error {
+	known, failed := c.store.Schedules(ctx)
+	if failed != nil || len(known) < store.SchedulesMax || slices.ContainsFunc(known, func(s store.Schedule) bool { return s.Name == name }) {
+		return err // it is another bound
+	}
+	return fmt.Errorf("%w; names are kept for ever: give the schedule one that no client has any more (redrive cron lists them)", err)
 }
 
 // Schedule is a periodic schedule as it stands.

@@ -1,11 +1,14 @@
 package redrive_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -374,5 +377,40 @@ func TestQ13_MistakesOfASchedule(t *testing.T) {
 			t.Errorf("mistake %d is not %q:\n%s", i+1, want, err)
 			break
 		}
+	}
+}
+
+// A store has room for so many names. Whoever comes later is told what to do.
+//
+// part of: Q13
+func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
+	t.Parallel()
+	st := memory.New(memory.Options{})
+	for i := range store.SchedulesMax {
+		name := "old-" + strconv.Itoa(i)
+		if _, err := st.Fire(t.Context(), name, 1, []job.New{{ID: job.ID(i + 1<<40), Kind: "render", Queue: "default", Priority: 1, Payload: []byte("{}")}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said bytes.Buffer
+	for _, name := range []string{"new", "old-7"} {
+		c, err := redrive.New(st, &redrive.Config{
+			TempDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&said, nil)),
+			Cron: []redrive.Cron{{Name: name, Schedule: "* * * * *", Catch: time.Hour, Make: scenes}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		redrive.Handle(c, render, succeed, nil)
+		if err := c.RunDue(t.Context()); err != nil {
+			t.Errorf("with %s: %v", name, err)
+		}
+	}
+	if n := strings.Count(said.String(), "give the schedule one that no client has any more"); n != 1 {
+		t.Errorf("the cure is told %d times in %s", n, said.String())
+	}
+	list, err := st.Schedules(t.Context())
+	if i := slices.IndexFunc(list, func(s store.Schedule) bool { return s.Name == "old-7" }); err != nil || i < 0 || list[i].Slot == 1 {
+		t.Errorf("the name that was taken over has not fired: %v", err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redrive/redrive/internal/cron"
 )
 
 // cronWords says in words when a schedule has its slots: "at 03:00 on Monday to
@@ -13,11 +15,7 @@ func cronWords(schedule string) string {
 	if span, ok := strings.CutPrefix(schedule, "@every "); ok {
 		return "every " + strings.TrimSpace(span)
 	}
-	named := map[string]string{
-		"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
-		"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
-	}
-	if fields, ok := named[schedule]; ok {
+	if fields, ok := cron.Meaning(schedule); ok {
 		schedule = fields
 	}
 	f := strings.Fields(schedule)

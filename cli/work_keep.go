@@ -2,10 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/cron"
 )
 
 // retention returns how long the configuration wants things kept.
@@ -21,7 +21,7 @@ func schedules(c *config.Config) ([]redrive.Cron, error) {
 	var all []redrive.Cron
 	for _, name := range c.CronNames {
 		s := c.Cron[name]
-		zone, err := time.LoadLocation(s.Timezone)
+		zone, err := cron.Zone(s.Timezone)
 		if err != nil {
 			return nil, fmt.Errorf("cron.%s.timezone: %w", name, err)
 		}

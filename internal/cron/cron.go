@@ -76,6 +76,12 @@ var words = map[string]string{
 	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }
 
+// Meaning returns the five fields that the name of a schedule, such as @daily, stands for.
+func Meaning(name string) (fields string, ok bool) {
+	fields, ok = words[name]
+	return fields, ok
+}
+
 const wanted = `write the five fields minute, hour, day of the month, month and day of the week, such as "*/5 * * * *", ` +
 	`or @hourly, @daily, @weekly, @monthly, @yearly, or "@every 90s"`
 
