@@ -299,11 +299,11 @@ func TestY3_TheDemonstrationShowsIt(t *testing.T) {
 // part of: L2
 func TestL2_TheEnvironmentChangesThePresets(t *testing.T) {
 	t.Parallel()
-	c, err := newCalls(&settings{Environ: []string{"OPENAI_RETRY_MAX=5", "STORAGE_RETRY_BASE_MS=200"}})
+	c, err := newCalls(&settings{Environ: []string{"OPENAI_RETRY_MAX=5", "GOOGLE_VISION_RETRY_MAX=2", "STORAGE_RETRY_BASE_MS=200"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.languageModel.Options().Retries != 5 || c.ocr.Options().Retries != 3 || c.pageUpload.Options().Backoff.First != 200*time.Millisecond {
+	if c.languageModel.Options().Retries != 5 || c.ocr.Options().Retries != 2 || c.pageUpload.Options().Backoff.First != 200*time.Millisecond {
 		t.Errorf("%s\n%s\n%s", c.languageModel, c.ocr, c.pageUpload)
 	}
 	if _, err := newCalls(&settings{Environ: []string{"OPENAI_RETRY_MAX=3abc"}}); err == nil || !strings.Contains(err.Error(), "OPENAI_RETRY_MAX") {
