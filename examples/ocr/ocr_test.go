@@ -92,7 +92,8 @@ func TestY3_LanguageModelDownReschedulesOnce(t *testing.T) {
 		t.Fatalf("%+v", j)
 	}
 	if len(failures) != 1 || !strings.HasPrefix(failures[0].Message, "language model retries exhausted: ") ||
-		failures[0].HTTPStatus != 503 || failures[0].Class != string(failure.TemporaryServiceError) {
+		failures[0].HTTPStatus != 503 || failures[0].Class != string(failure.TemporaryServiceError) ||
+		failures[0].Sends != 9 { // five calls before, and four times this one
 		t.Errorf("%+v", failures)
 	}
 	if want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}; !slices.Equal(r.waits, want) {
