@@ -191,7 +191,7 @@ func mutedFor(r *rig) {
 func muteIsOver(r *rig) {
 	old := r.die("A")
 	until := r.in(time.Hour)
-	r.mute(func(a *store.Action) { a.Until, a.Count = until, 2 })
+	r.mute(func(a *store.Action) { a.Until, a.Count = until, 9 })
 	r.clock.Advance(time.Hour - time.Microsecond)
 	same(r, "just before", r.letter(r.die("A")).Status, job.Ignored)
 	r.clock.Advance(time.Microsecond)
