@@ -121,6 +121,7 @@ type Job struct {
 	Payload     []byte   `json:"-"` // kept while live or dead
 	Result      []byte   `json:"-"` // completed
 	Cost        int64    `json:"cost_microusd,omitempty"`
+	Sends       int64    `json:"sends,omitempty"` // of the calls of all its runs, see Outcome.Sends
 	Progress    Progress `json:"progress,omitzero"`
 }
 

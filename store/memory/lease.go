@@ -76,7 +76,7 @@ func (t *tx) rescue(r *record) store.Rescued {
 	attempts, crashMax, cancel := r.Counters.Attempts, r.crashMax, r.CancelAt != 0
 	f := store.CrashFailure(r.Kind, r.Holder)
 	r.Counters.Count(job.Crashed)
-	t.fail(r, f, attempts, 0)
+	t.fail(r, f, attempts, new(job.Outcome))
 	t.detach(r)
 	if r.Counters.Crashes >= crashMax {
 		t.answered(r, false, job.Dead, &f)

@@ -36,6 +36,7 @@ func (t *tx) whole(r *record) job.Job {
 	j.Payload, j.Result = bytes.Clone(j.Payload), bytes.Clone(j.Result)
 	for i := range t.failures[r.ID] {
 		j.Cost += t.failures[r.ID][i].Cost
+		j.Sends += int64(t.failures[r.ID][i].Sends)
 	}
 	return j
 }
@@ -44,7 +45,7 @@ func (t *tx) whole(r *record) job.Job {
 func narrow(r *record) job.Job {
 	j := r.Job
 	j.Attrs, j.Policy, j.Payload, j.Result = nil, nil, nil, nil
-	j.Progress, j.Cost = job.Progress{}, 0
+	j.Progress, j.Cost, j.Sends = job.Progress{}, 0, 0
 	return j
 }
 

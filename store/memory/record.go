@@ -106,11 +106,11 @@ func (t *tx) cancel(r *record) {
 
 // fail appends the failure record of the run that is ending; the attempts are
 // those from before it.
-func (t *tx) fail(r *record, f job.Failure, attempts int32, cost int64) {
+func (t *tx) fail(r *record, f job.Failure, attempts int32, o *job.Outcome) {
 	f = cloneFailure(f)
 	f.Job, f.Token, f.Life, f.Attempt = r.ID, r.Token, r.Life, attempts+1
 	f.StartedAt, f.EndedAt = r.ClaimedAt, t.now
-	f.Holder, f.Correlation, f.Cost = r.Holder, r.Correlation, cost
+	f.Holder, f.Correlation, f.Cost, f.Sends = r.Holder, r.Correlation, o.Cost, o.Sends
 	t.failures[r.ID] = append(t.failures[r.ID], f)
 }
 

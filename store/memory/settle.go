@@ -75,7 +75,7 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 	}
 	t.answered(r, attempt, o.To, o.Failure)
 	if f := o.Failure; f != nil {
-		t.fail(r, *f, attempts, o.Cost)
+		t.fail(r, *f, attempts, o)
 		class, fingerprint = f.Class, f.Fingerprint
 	}
 	t.detach(r)
@@ -85,8 +85,8 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 			r.Result = bytes.Clone(o.Result)
 			t.completed(r)
 		}
-		if o.Failure == nil { // else the failure record has the cost
-			r.Cost = o.Cost
+		if o.Failure == nil { // else the failure record has them
+			r.Cost, r.Sends = o.Cost, int64(o.Sends)
 		}
 		class = "" // it ended well
 		t.finish(r, o.To)

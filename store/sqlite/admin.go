@@ -81,7 +81,7 @@ func (t *txn) stopped(r *run, from job.State) error {
 		return err
 	}
 	t.answered(r, answer)
-	return t.finish(r, from, job.Cancelled, job.Cancel, 0, nil)
+	return t.finish(r, from, job.Cancelled, job.Cancel, 0, 0, nil)
 }
 
 func (t *txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {

@@ -94,7 +94,7 @@ func (t *txn) rescue(limit int) (store.Rescue, error) {
 func (t *txn) crash(r *run) (job.State, error) {
 	r.counters.Count(job.Crashed)
 	f := store.CrashFailure(r.lane.kind, r.holder)
-	if err := t.insertFailure(r, &f, r.counters.Attempts+1, 0); err != nil {
+	if err := t.insertFailure(r, &f, r.counters.Attempts+1, 0, 0); err != nil {
 		return job.None, err
 	}
 	if _, err := t.exec(delProgress, num(r.id)); err != nil {

@@ -24,7 +24,8 @@ var (
 	selDeadLetters = &query{letterOf + fromLetters + `ORDER BY j.job`}
 	selListed      = &query{letterOf + fromLetters + `WHERE j.death = ?`}
 	selListedJob   = &query{letterOf + `, ` + deadColumns + `, j.attrs, j.policy, j.long, j.payload,
-		(SELECT coalesce(sum(cost), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1 WHERE job = j.job)` +
+		(SELECT coalesce(sum(cost), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1 WHERE job = j.job),
+		(SELECT coalesce(sum(sends), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1 WHERE job = j.job)` +
 		fromLetters + `WHERE j.death = ?`}
 	selDiedAt = &query{`SELECT died_at FROM redrive_dead WHERE death = ?`}
 
@@ -119,6 +120,7 @@ func readEntry(c session, death int64, withJob bool) (e store.DeadEntry, err err
 		const of, own = letterWidth, letterWidth + columns
 		j := scanJob(shifted{r, of})
 		j.Attrs, j.Policy, long, j.Payload, j.Cost = r.blob(own), r.blob(own+1), r.int(own+2) != 0, r.blob(own+3), r.int(own+4)
+		j.Sends = r.int(own + 5)
 		e.Job = &j
 		return nil
 	}, num(death))

@@ -13,7 +13,7 @@ import (
 var (
 	allLive = &query{`SELECT ` + liveColumns + `, j.attrs, j.policy, coalesce(j.payload, b.payload)` + fromLive +
 		`LEFT JOIN redrive_bodies b ON b.job = j.id ORDER BY j.id`}
-	allDone = &query{`SELECT ` + doneColumns + `, j.result, j.cost` + fromDone + `ORDER BY j.job, j.seq`}
+	allDone = &query{`SELECT ` + doneColumns + `, j.result, j.cost, j.sends` + fromDone + `ORDER BY j.job, j.seq`}
 	allDead = &query{`SELECT ` + deadColumns + `, j.attrs, j.policy, coalesce(j.payload, b.payload)` + fromDead +
 		`LEFT JOIN redrive_bodies b ON b.job = j.job WHERE j.revived = 0 ORDER BY j.job`}
 	allFailures = &query{`SELECT ` + failureColumns + ` FROM redrive_failures ORDER BY job, token`}
@@ -41,11 +41,13 @@ func dump(c session, d *store.Dump) (err error) {
 	if err := dumpFailures(c, d); err != nil {
 		return err
 	}
-	cost := make(map[job.ID]int64)
+	spent := make(map[job.ID]spending)
 	for i := range d.Failures {
-		cost[d.Failures[i].Job] += d.Failures[i].Cost
+		f := &d.Failures[i]
+		s := spent[f.Job]
+		spent[f.Job] = spending{s.cost + f.Cost, s.sends + int64(f.Sends)}
 	}
-	if err := dumpJobs(c, d, cost); err != nil {
+	if err := dumpJobs(c, d, spent); err != nil {
 		return err
 	}
 	if err := dumpRest(c, d); err != nil {
@@ -66,7 +68,10 @@ func dumpFailures(c session, d *store.Dump) error {
 	})
 }
 
-func dumpJobs(c session, d *store.Dump, cost map[job.ID]int64) error {
+// spending is what the failed runs of a job add up to.
+type spending struct{ cost, sends int64 }
+
+func dumpJobs(c session, d *store.Dump, spent map[job.ID]spending) error {
 	progress := make(map[job.ID]job.Progress)
 	err := c.rows(allProgress, func(r row) error {
 		p := scanProgress(r)
@@ -80,7 +85,8 @@ func dumpJobs(c session, d *store.Dump, cost map[job.ID]int64) error {
 		if p := progress[j.ID]; j.State == job.Running && p.Token == j.Token {
 			j.Progress = p
 		}
-		j.Cost += cost[j.ID]
+		j.Cost += spent[j.ID].cost
+		j.Sends += spent[j.ID].sends
 		d.Jobs = append(d.Jobs, j)
 	}
 	withPayload := func(r row) error {
@@ -97,7 +103,7 @@ func dumpJobs(c session, d *store.Dump, cost map[job.ID]int64) error {
 	}
 	err = c.rows(allDone, func(r row) error {
 		j := scanJob(r)
-		j.Result, j.Cost = r.blob(columns), r.int(columns+1)
+		j.Result, j.Cost, j.Sends = r.blob(columns), r.int(columns+1), r.int(columns+2)
 		add(j)
 		return nil
 	})

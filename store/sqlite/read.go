@@ -33,11 +33,11 @@ const progressColumns = `job, token, at, done, total, note`
 
 var (
 	getLive = &query{`SELECT ` + liveColumns + `, j.attrs, j.policy, j.long, j.payload` + fromLive + `WHERE j.id = ?`}
-	getDone = &query{`SELECT ` + doneColumns + `, j.result, j.cost` + fromDone + `WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`}
+	getDone = &query{`SELECT ` + doneColumns + `, j.result, j.cost, j.sends` + fromDone + `WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`}
 	getDead = &query{`SELECT ` + deadColumns + `, j.attrs, j.policy, j.long, j.payload` + fromDead + `WHERE j.job = ? AND j.revived = 0`}
 
 	selProgress = &query{`SELECT ` + progressColumns + ` FROM redrive_progress WHERE job = ?`}
-	sumCost     = &query{`SELECT coalesce(sum(cost), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1
+	sumCost     = &query{`SELECT coalesce(sum(cost), 0), coalesce(sum(sends), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1
 		WHERE job = ?`}
 )
 
@@ -73,7 +73,7 @@ func getJob(c session, id job.ID) (j job.Job, err error) {
 	if err == nil && !found {
 		err = c.rows(getDone, func(r row) error {
 			j, found = scanJob(r), true
-			j.Result, j.Cost = r.blob(columns), r.int(columns+1)
+			j.Result, j.Cost, j.Sends = r.blob(columns), r.int(columns+1), r.int(columns+2)
 			return nil
 		}, num(id))
 	}
@@ -100,7 +100,7 @@ func getJob(c session, id job.ID) (j job.Job, err error) {
 			return j, err
 		}
 	}
-	err = c.rows(sumCost, func(r row) error { j.Cost += r.int(0); return nil }, num(id))
+	err = c.rows(sumCost, func(r row) error { j.Cost += r.int(0); j.Sends += r.int(1); return nil }, num(id))
 	return j, err
 }
 
@@ -121,7 +121,7 @@ func scanProgress(r row) job.Progress {
 // failureColumns are the columns of a failure, as scanFailure and insertFailure
 // have them.
 const failureColumns = `job, token, life, attempt, started_at, ended_at, how, class, code, permanent, http, exit,
-	signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr`
+	signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends`
 
 var selFailures = &query{`SELECT ` + failureColumns + ` FROM redrive_failures WHERE job = ? ORDER BY token`}
 
@@ -131,7 +131,7 @@ func scanFailure(r row) (f job.Failure, err error) {
 		StartedAt: job.Micros(r.int(4)), EndedAt: job.Micros(r.int(5)), How: job.How(r.text(6)), Class: r.text(7),
 		Code: r.text(8), Permanent: r.int(9) != 0, HTTPStatus: int(r.int(10)), Signal: r.text(12), Holder: r.text(13),
 		Correlation: r.text(14), Fingerprint: r.text(15), Cost: r.int(16), Message: r.text(17),
-		UserMessage: r.text(18), Details: r.blob(20), Stack: r.text(21), Stderr: r.blob(22),
+		UserMessage: r.text(18), Details: r.blob(20), Stack: r.text(21), Stderr: r.blob(22), Sends: int32(r.int(23)),
 	}
 	if !r.null(11) {
 		exit := int(r.int(11))

@@ -11,8 +11,8 @@ import (
 var (
 	insDone = &query{`INSERT INTO redrive_done (job, lane, state, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
-		holder, owner, correlation, key, batch, cost, result)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
+		holder, owner, correlation, key, batch, cost, sends, result)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
 	delBody = &query{`DELETE FROM redrive_bodies WHERE job = ?`}
 
 	setReady = &query{`UPDATE redrive_jobs SET state = ?3, lane = ?4, priority = ?5, run_at = ?6,
@@ -21,7 +21,7 @@ var (
 		WHERE id = ?1 AND token = ?2 AND state = 3 AND cancel_at IS NULL`}
 
 	insFailure = &query{`INSERT INTO redrive_failures (` + failureColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
 	selCrashed  = &query{`SELECT 1 FROM redrive_failures WHERE job = ? AND token = ? AND how = 'crash'`}
 	delProgress = &query{`DELETE FROM redrive_progress WHERE job = ?`}
 	setResolved = &query{`UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`}
@@ -124,10 +124,10 @@ func (t *txn) fail(r *run, o *job.Outcome) error {
 	if o.Cause != job.Failed && o.Cause != job.Succeeded {
 		attempt++ // the attempt that was under way and is not counted
 	}
-	return t.insertFailure(r, f, attempt, o.Cost)
+	return t.insertFailure(r, f, attempt, o.Cost, o.Sends)
 }
 
-func (t *txn) insertFailure(r *run, f *job.Failure, attempt int32, cost int64) error {
+func (t *txn) insertFailure(r *run, f *job.Failure, attempt int32, cost int64, sends int32) error {
 	exit := value{}
 	if f.Exit != nil {
 		exit = num(*f.Exit)
@@ -140,7 +140,7 @@ func (t *txn) insertFailure(r *run, f *job.Failure, attempt int32, cost int64) e
 	_, err := t.exec(insFailure, num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(t.now),
 		text(f.How), text(f.Class), setText(f.Code), bit(f.Permanent), setNum(f.HTTPStatus), exit, setText(f.Signal),
 		setText(r.holder), setText(r.correlation), setText(f.Fingerprint), setNum(cost), text(f.Message),
-		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr))
+		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr), setNum(sends))
 	return err
 }
 
@@ -150,20 +150,20 @@ func (t *txn) close(r *run, o *job.Outcome) (ok bool, err error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	cost := o.Cost
+	cost, sends := o.Cost, o.Sends
 	if o.Failure != nil {
-		cost = 0 // the failure record has it
+		cost, sends = 0, 0 // the failure record has them
 	}
-	return true, t.finish(r, job.Running, o.To, o.Cause, cost, o.Result)
+	return true, t.finish(r, job.Running, o.To, o.Cause, cost, sends, o.Result)
 }
 
 // finish appends a job, whose row is taken already, to the ended ones.
-func (t *txn) finish(r *run, from, to job.State, cause job.Cause, cost int64, result []byte) error {
+func (t *txn) finish(r *run, from, to job.State, cause job.Cause, cost int64, sends int32, result []byte) error {
 	c := r.counters
 	_, err := t.exec(insDone, num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life),
 		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts),
 		num(r.createdAt), num(r.lifeAt), setNum(r.claimedAt), num(t.now), setText(r.holder), setText(r.owner),
-		setText(r.correlation), setText(r.key), setNum(r.batch), setNum(cost), setBlob(result))
+		setText(r.correlation), setText(r.key), setNum(r.batch), setNum(cost), setNum(sends), setBlob(result))
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (d *duel) outcome() job.Outcome {
 			o.Memo = []byte(pick(d.t, "new memo", "m1", "m2"))
 		}
 	}
-	o.Cost = pick(d.t, "cost", int64(0), 0, 5, 30)
+	o.Cost, o.Sends = pick(d.t, "cost", int64(0), 0, 5, 30), pick(d.t, "sends", int32(0), 0, 3)
 	if o.To == job.Completed && chance(d.t, "result", 2) {
 		o.Result = []byte("result")
 	}

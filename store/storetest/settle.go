@@ -66,11 +66,12 @@ func eachEndHasItsStateAndCounter(r *rig) {
 func successKeepsTheResult(r *rig) {
 	id := r.add(everyField)
 	o := succeeded(r.takeID(id))
-	o.Result, o.Cost = []byte("\x00 result"), 1234
+	o.Result, o.Cost, o.Sends = []byte("\x00 result"), 1234, 4
 	r.end(o)
 	j := r.get(id)
 	same(r, "result", j.Result, o.Result)
 	same(r, "cost", j.Cost, o.Cost)
+	same(r, "sends", j.Sends, int64(o.Sends))
 	same(r, "payload of a completed job", j.Payload, []byte(nil))
 	same(r, "owner, key and so on", []any{j.Owner, j.Correlation, j.Key, j.Batch}, []any{"alice", "req-7", "order-12", int64(42)})
 }
@@ -92,14 +93,14 @@ func failureIsAWholeRecord(r *rig) {
 	c := r.takeID(id)
 	r.clock.Advance(5 * time.Minute)
 	o := failed(c, "", 0)
-	o.Failure, o.Cost = richFailure(), 77
+	o.Failure, o.Cost, o.Sends = richFailure(), 77, 9
 	o.Failure.Job, o.Failure.Token, o.Failure.Attempt, o.Failure.Holder = 99, 98, 97, "liar" // the store knows better
 	o.Failure.StartedAt, o.Failure.EndedAt, o.Failure.Life = 1, 2, 96
 	r.end(o)
 	want := *richFailure()
 	want.Job, want.Token, want.Life, want.Attempt = id, 1, 1, 1
 	want.StartedAt, want.EndedAt = r.in(-5*time.Minute), r.now()
-	want.Holder, want.Correlation, want.Cost = holder, "req-7", 77
+	want.Holder, want.Correlation, want.Cost, want.Sends = holder, "req-7", 77, 9
 	same(r, "failures", r.failures(id), []job.Failure{want})
 	same(r, "failures of a job without any", r.failures(r.add()), nil)
 }
@@ -218,14 +219,16 @@ func costAddsUp(r *rig) {
 	id := r.add()
 	for _, cost := range []int64{5, 0, 30} {
 		o := failed(r.take(), "NetworkTimeout", 0)
-		o.Cost = cost
+		o.Cost, o.Sends = cost, 2
 		r.end(o)
 	}
 	same(r, "cost so far", r.get(id).Cost, int64(35))
+	same(r, "sends so far", r.get(id).Sends, int64(6))
 	o := succeeded(r.take())
-	o.Cost = 700
+	o.Cost, o.Sends = 700, 1
 	r.end(o)
 	same(r, "cost", r.get(id).Cost, int64(735))
+	same(r, "sends", r.get(id).Sends, int64(7))
 
 	// Of a run that has both a record and an end of the job it counts once.
 	id = r.add()

@@ -106,6 +106,7 @@ CREATE TABLE redrive_done (
 	key         TEXT,
 	batch       INTEGER,
 	cost        INTEGER,
+	sends       INTEGER,
 	result      BLOB
 );
 CREATE INDEX redrive_done_job ON redrive_done (job);
@@ -128,6 +129,7 @@ CREATE TABLE redrive_failures (
 	correlation  TEXT,
 	fingerprint  TEXT,
 	cost         INTEGER,
+	sends        INTEGER,
 	message      TEXT NOT NULL,
 	user_message TEXT,
 	decision     BLOB,
