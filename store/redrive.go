@@ -70,7 +70,7 @@ type RedriveSpec struct {
 	Rate int `json:"rate,omitempty"`
 	// StopShare is the share of jobs whose first attempt fails again by the same
 	// fingerprint above which the redrive stops by itself, above 0 to 1; 0 is
-	// StopDefault. 1 never stops.
+	// StopDefault. A canary of which no job completes stops it, too. 1 never stops.
 	StopShare float64 `json:"stop_share"`
 }
 

@@ -21,8 +21,8 @@ type RedrivePlan struct {
 // the store, and says what is to be done then. It brings back limit jobs at most.
 //
 // The ramp follows the answers: at most twice as many are out as have answered,
-// and a window of 100 more. So it doubles while it goes well, and only that window is lost
-// when everything fails again.
+// and a window of 100 more. So it doubles while it goes well. The ramp begins when
+// every job of the canary has answered and one has completed.
 func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	nothing := RedrivePlan{Wait: Never}
 	if r.State == RedriveCanary {
@@ -34,7 +34,7 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 		case r.Answered < r.Released:
 			return nothing
 		}
-		if r.stop(now) {
+		if r.stop(now) || r.barren(now) {
 			return nothing
 		}
 		r.State = RedriveRamping
@@ -142,6 +142,20 @@ func (r *Redrive) stop(now job.Micros) bool {
 	}
 	r.stopFor(now, fmt.Sprintf("%d of %d first attempts failed by the same cause as before, more than the share of %g",
 		r.Again-r.Forgave, r.Answered-r.Forgive, r.StopShare))
+	return true
+}
+
+// barren reports whether no job of the canary has completed: it waits for the first
+// that does, and stops when all have ended otherwise, of whatever cause. A share of
+// 1 never stops.
+func (r *Redrive) barren(now job.Micros) bool {
+	if r.Completed > 0 || r.Released == 0 || r.StopShare >= 1 {
+		return false
+	}
+	if ended := r.Dead + r.Cancelled; ended >= r.Released {
+		r.stopFor(now, fmt.Sprintf("none of the %d jobs that went first has completed", r.Released))
+		r.Resume = RedriveRamping // a person goes on nevertheless
+	}
 	return true
 }
 

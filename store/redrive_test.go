@@ -29,6 +29,14 @@ func answers(released, answered, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) { r.Released, r.Answered, r.Again = released, answered, again }
 }
 
+// ended is a canary of 10 that has answered, with what became of it.
+func ended(completed, dead, again int64) func(*store.Redrive) {
+	return func(r *store.Redrive) {
+		answers(10, 10, again)(r)
+		r.Completed, r.Dead = completed, dead
+	}
+}
+
 // part of: D7
 func TestD7_PlanOfARedrive(t *testing.T) {
 	t.Parallel()
@@ -43,7 +51,11 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 		{"a canary begins", redriveOf(store.RedriveCanary, nil), 500, store.RedrivePlan{Release: 10, Spread: true}, store.RedriveCanary},
 		{"a canary in parts", redriveOf(store.RedriveCanary, answers(4, 4, 4)), 3, store.RedrivePlan{Release: 3, Spread: true}, store.RedriveCanary},
 		{"a canary waits", redriveOf(store.RedriveCanary, answers(10, 9, 9)), 500, idle, store.RedriveCanary},
-		{"a canary at the share goes on", redriveOf(store.RedriveCanary, answers(10, 10, 2)), 500, store.RedrivePlan{Release: 120}, store.RedriveRamping},
+		{"a canary at the share goes on", redriveOf(store.RedriveCanary, ended(8, 2, 2)), 500, store.RedrivePlan{Release: 120}, store.RedriveRamping},
+		{"a canary waits for one that completes", redriveOf(store.RedriveCanary, ended(0, 9, 0)), 500, idle, store.RedriveCanary},
+		{"a canary of which none completes stops", redriveOf(store.RedriveCanary, ended(0, 10, 0)), 500, idle, store.RedriveStopped},
+		{"a share of 1 goes on whatever the canary says", redriveOf(store.RedriveCanary, func(r *store.Redrive) { ended(0, 10, 10)(r); r.StopShare = 1 }), 500,
+			store.RedrivePlan{Release: 120}, store.RedriveRamping},
 		{"a canary above the share stops", redriveOf(store.RedriveCanary, answers(10, 10, 3)), 500, idle, store.RedriveStopped},
 		{"a ramp has a window", redriveOf(store.RedriveRamping, nil), 500, store.RedrivePlan{Release: 100}, store.RedriveRamping},
 		{"a ramp is held to the limit", redriveOf(store.RedriveRamping, nil), 7, store.RedrivePlan{Release: 7}, store.RedriveRamping},
@@ -68,7 +80,7 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 			if ended := tt.state == store.RedriveStopped || tt.state == store.RedriveCompleted; ended != (tt.r.EndedAt == at) {
 				t.Errorf("%s ended at %d", tt.r.State, tt.r.EndedAt)
 			}
-			if (tt.state == store.RedriveStopped) != strings.Contains(tt.r.Why, "more than the share of 0.2") {
+			if (tt.state == store.RedriveStopped) != (strings.Contains(tt.r.Why, "more than the share of 0.2") || strings.Contains(tt.r.Why, "none of the 10")) {
 				t.Errorf("%s because %q", tt.r.State, tt.r.Why)
 			}
 		})

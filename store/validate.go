@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/redrive/redrive/job"
 )
@@ -122,6 +123,8 @@ func (b By) Validate() error {
 	switch {
 	case b.Actor == "" || len(b.Actor) > job.TextMax:
 		return fmt.Errorf("actor of %d bytes: must be 1 to %d: %w", len(b.Actor), job.TextMax, ErrInvalid)
+	case b.Actor == SweepActor || strings.HasPrefix(b.Actor, SweepActor+" "):
+		return fmt.Errorf("actor %q: in the audit that is redrive itself; give another name: %w", b.Actor, ErrInvalid)
 	case len(b.Reason) > job.MessageMax:
 		return fmt.Errorf("reason of %d bytes: at most %d: %w", len(b.Reason), job.MessageMax, ErrTooLarge)
 	}

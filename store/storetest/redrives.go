@@ -17,6 +17,7 @@ func redrivePromises() []promise {
 		{"D7_GoodCanaryOpensTheRamp", goodCanary},
 		{"D7_BadCanaryStopsTheRest", badCanary},
 		{"D7_AnotherCauseStopsNothing", anotherCause},
+		{"D7_CanaryOfWhichNoneCompletesStops", barrenCanary},
 		{"D7_RampStopsByItself", rampStops},
 		{"D7_LaterDeathsDoNotJoin", laterDeathsDoNotJoin},
 		{"D7_RateHolds", redriveRate},
@@ -123,10 +124,31 @@ func anotherCause(r *rig) {
 	r.dieAll(6, "A")
 	id := r.startRedrive(canaryOf(3)).ID
 	r.step(100)
-	r.answer(3, "B") // the old cause is gone
+	r.answer(2, "B") // the old cause is gone
+	same(r, "released before one has completed", r.step(100).Released, int64(0))
+	r.answer(1, "")
 	same(r, "released", r.step(100).Released, int64(3))
 	d := r.redrive(id)
-	same(r, "answers", []int64{d.Answered, d.Again, d.Dead}, []int64{3, 0, 3})
+	same(r, "answers", []int64{d.Answered, d.Again, d.Dead}, []int64{3, 0, 2})
+}
+
+// A canary that dies of something else altogether has not shown that it is better.
+//
+// proves: D7
+func barrenCanary(r *rig) {
+	r.dieAll(6, "A")
+	id := r.startRedrive(canaryOf(3)).ID
+	r.step(100)
+	r.answer(3, "B")
+	same(r, "released", r.step(100).Released, int64(0))
+	d := r.redrive(id)
+	same(r, "state", d.State, store.RedriveStopped)
+	if !strings.Contains(d.Why, "none of the 3") {
+		r.fail("why it stopped: %q", d.Why)
+	}
+	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
+	r.ok(err)
+	same(r, "released after a person went on", r.step(100).Released, int64(3))
 }
 
 // proves: D7
