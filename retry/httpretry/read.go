@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 
 	"github.com/redrive/redrive/retry"
@@ -15,7 +16,9 @@ import (
 // a body that breaks off is read from its beginning. It is for requests that may be
 // sent twice; others it sends as the policy with NotIdempotent does. A status of 400
 // and above is a *StatusError. A body of more than limit bytes is an error that is
-// not retried. The response that comes back has no body any more.
+// not retried, and a negative limit one before anything is sent. The response that
+// comes back has no body any more. The body of the request is closed in any case;
+// what is sent are those of Request.GetBody.
 //
 // The policy does the retrying also where the client has a Transport with the same
 // dependency. Options.AttemptTimeout bounds each attempt with its body.
@@ -23,8 +26,13 @@ func ReadAll(p *retry.Policy, client *http.Client, req *http.Request, limit int6
 	if client == nil {
 		client = http.DefaultClient
 	}
+	if req.Body != nil {
+		defer req.Body.Close()
+	}
+	if limit < 0 {
+		return nil, nil, negative(limit)
+	}
 	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
-		req.Body.Close()
 		return nil, nil, &BodyError{Method: method(req), URL: redactURL(req.URL), Err: errors.New("so it is not sent at all")}
 	}
 	keyed := p.Options().Keyed
@@ -78,7 +86,7 @@ func (r *reader) read(ctx context.Context) ([]byte, error) {
 		e.Body = string(head)
 		return nil, e.marked()
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, r.limit+1))
+	body, err := readUpTo(resp.Body, r.limit)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: read the body after %d bytes: %w", method(req), redactURL(req.URL), len(body), err)
 	}
@@ -92,12 +100,16 @@ func (r *reader) read(ctx context.Context) ([]byte, error) {
 
 // Rewindable reads the body of a request into memory, so that it can be sent again.
 // A body of more than limit bytes is an error, and then the request cannot be sent at
-// all any more. A request without a body, or with GetBody, stays as it is.
+// all any more. A request without a body, or with GetBody, stays as it is, and so
+// does every one with a negative limit, which is an error.
 func Rewindable(req *http.Request, limit int64) error {
+	if limit < 0 {
+		return negative(limit)
+	}
 	if req.Body == nil || req.Body == http.NoBody || req.GetBody != nil {
 		return nil
 	}
-	body, err := io.ReadAll(io.LimitReader(req.Body, limit+1))
+	body, err := readUpTo(req.Body, limit)
 	req.Body.Close()
 	if err != nil {
 		return fmt.Errorf("read the body of the request: %w", err)
@@ -109,4 +121,16 @@ func Rewindable(req *http.Request, limit int64) error {
 	req.Body, _ = req.GetBody()
 	req.ContentLength = int64(len(body))
 	return nil
+}
+
+// readUpTo reads all of r, or one byte more than limit, which tells that r is longer.
+func readUpTo(r io.Reader, limit int64) ([]byte, error) {
+	if limit < math.MaxInt64 { // else one more would be negative, and nothing be read
+		r = io.LimitReader(r, limit+1)
+	}
+	return io.ReadAll(r)
+}
+
+func negative(limit int64) error {
+	return fmt.Errorf("the limit of a body is %d bytes: give one of at least 0", limit)
 }

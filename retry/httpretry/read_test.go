@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -116,4 +117,68 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 			t.Errorf("%q, keys %q and %q, bodies %q", got, a, b, u.bodies)
 		}
 	})
+}
+
+// Bug: one more than the limit was negative, and the body lost without a word.
+// part of: L6
+func TestL6_TheGreatestLimitIsALimit(t *testing.T) {
+	t.Parallel()
+	u, p := serve(t, cutting(0)), policy(t, nil)
+	c := client(t, p)
+	got, resp, err := httpretry.ReadAll(p, c, request(t, t.Context(), http.MethodGet, u.URL, nil), math.MaxInt64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if string(got) != whole {
+		t.Errorf("the body is %q", got)
+	}
+	req := request(t, t.Context(), http.MethodPut, u.URL, opaque{bytes.NewReader([]byte("once"))})
+	if err := httpretry.Rewindable(req, math.MaxInt64); err != nil || req.ContentLength != 4 {
+		t.Errorf("%v, %d bytes", err, req.ContentLength)
+	}
+	if body, err := io.ReadAll(req.Body); string(body) != "once" || err != nil {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
+// part of: L6
+func TestL6_ANegativeLimitIsRefused(t *testing.T) {
+	t.Parallel()
+	u, p := serve(t, cutting(0)), policy(t, nil)
+	_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), -1) //nolint:bodyclose // there is none
+	if err == nil || !strings.Contains(err.Error(), "-1 bytes") || u.requests.Load() != 0 {
+		t.Errorf("%v after %d requests", err, u.requests.Load())
+	}
+	req := request(t, t.Context(), http.MethodPut, u.URL, opaque{bytes.NewReader([]byte("once"))})
+	if err := httpretry.Rewindable(req, -1); err == nil || !strings.Contains(err.Error(), "-1 bytes") {
+		t.Error(err)
+	}
+	if body, err := io.ReadAll(req.Body); string(body) != "once" || err != nil {
+		t.Errorf("the body of a request that was refused: %q, %v", body, err)
+	}
+}
+
+// Bug: with GetBody the body that the request came with was never closed.
+// part of: L6
+func TestL6_ReadAllClosesEveryBodyOfTheRequest(t *testing.T) {
+	t.Parallel()
+	u, p := serve(t, cutting(1)), policy(t, nil)
+	bodies := []*closing{{Reader: strings.NewReader("x")}}
+	req := request(t, t.Context(), http.MethodPut, u.URL, nil)
+	req.Body, req.ContentLength = bodies[0], 1
+	req.GetBody = func() (io.ReadCloser, error) {
+		bodies = append(bodies, &closing{Reader: strings.NewReader("x")})
+		return bodies[len(bodies)-1], nil
+	}
+	base := &http.Transport{}
+	_, resp, err := httpretry.ReadAll(p, &http.Client{Transport: base}, req, 99)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	base.CloseIdleConnections()
+	if !bodies[0].closed || len(bodies) != 3 {
+		t.Errorf("closed: %v; %d bodies, want that of the request and two more", bodies[0].closed, len(bodies))
+	}
 }
