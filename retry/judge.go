@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/http"
 	"reflect"
 	"time"
 
@@ -115,59 +116,127 @@ var plainText = reflect.TypeOf(errors.New(""))
 // classify finds the class of a failure, whether it is retried, and its hint. It
 // returns the reason of a call within this one that has tried for both.
 func (r *run) classify(ctx context.Context, err error, limited bool) (inherited Reason) {
+	e, o := &r.err, &r.p.o
 	plain := reflect.TypeOf(err) == plainText
-	if plain && !limited && r.same == err { //nolint:errorlint // the very same text gives the same class
+	known := plain && !limited && o.Judge == nil
+	if known && r.same == err { //nolint:errorlint // the very same text gives the same class
 		return 0
 	}
 	r.same = nil
-	e, o := &r.err, &r.p.o
 	e.Hint, r.status, r.retry = 0, 0, false
-	if o.Judge != nil {
-		if j := o.Judge(ctx, err); j.Verdict != "" {
-			if e.Class.Rule != ruleJudge || e.Class.Class != j.Class || e.Class.Verdict != j.Verdict {
-				e.Class = failure.Classification{Class: j.Class, Verdict: j.Verdict, Rank: failure.RankMark, Rule: ruleJudge}
-			}
-			e.Hint, r.retry = max(j.Hint, 0), o.retried(j.Verdict)
-			return 0
-		}
+	if plain && o.Judge != nil && r.judged(ctx, err, &failure.Evidence{}) {
+		return 0
 	}
-	var inner *Error
+	var in calls
 	if !plain {
-		inner, _ = errors.AsType[*Error](err)
+		in.look(err, &e.Hint)
 	}
 	ev := failure.Of(err)
-	e.Class = o.Classifier.Classify(&ev, "")
-	e.Hint, r.status = r.hint(&ev), ev.HTTPStatus
-	if inner != nil {
-		switch inner.Reason {
-		case Exhausted, OutOfTime, LongHint:
-			e.Class, e.Hint, r.told = inner.Class, max(e.Hint, inner.Hint), true
-			e.HandOver = inner.HandOver
-			return inner.Reason
-		case Permanent: // what was said to that call is not said to this one: its class decides
-			e.Class = inner.Class
-			e.Class.Verdict = verdictOf(inner.Class.Class)
-			r.retry = o.retried(e.Class.Verdict)
-			return 0
-		case Cancelled, Suppressed:
-		}
+	r.status = ev.HTTPStatus
+	if in.ended != nil {
+		e.Class, e.HandOver, r.told = in.ended.Class, in.handOver, true
+		e.Hint = max(e.Hint, r.hint(&ev))
+		return in.ended.Reason
 	}
-	r.verdict(err, &ev, limited, inner != nil)
-	if plain {
+	final := ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 || in.stopped || // the handler's own words, to this call and to its job
+		ev.Permanent && in.final == nil // what was said to a call within is not said to this one
+	if !final && !plain && o.Judge != nil && r.judged(ctx, err, &ev) {
+		return 0
+	}
+	e.Class = o.Classifier.Classify(&ev, "")
+	e.Hint = r.hint(&ev)
+	switch {
+	case final:
+		return 0
+	case in.final != nil: // its class decides
+		e.Class = in.final.Class
+		e.Class.Verdict = verdictOf(in.final.Class.Class)
+		r.retry = o.retried(e.Class.Verdict) && o.repeats(&ev, &e.Class)
+		return 0
+	}
+	r.verdict(&ev, limited)
+	if known {
 		r.same = err
 	}
 	return 0
 }
 
+// judged asks the policy's own judge, and reports whether it has said anything.
+func (r *run) judged(ctx context.Context, err error, ev *failure.Evidence) bool {
+	e, o := &r.err, &r.p.o
+	j := o.Judge(ctx, err)
+	if j.Verdict == "" {
+		return false
+	}
+	if e.Class.Rule != ruleJudge || e.Class.Class != j.Class || e.Class.Verdict != j.Verdict {
+		e.Class = failure.Classification{Class: j.Class, Verdict: j.Verdict, Rank: failure.RankMark, Rule: ruleJudge}
+	}
+	r.status = ev.HTTPStatus
+	e.Hint = 0
+	if j.Hint >= 0 {
+		e.Hint = max(j.Hint, r.hint(ev))
+	}
+	r.retry = o.retried(j.Verdict) && o.repeats(ev, &e.Class)
+	return true
+}
+
+// calls is what an error tells of calls within this one.
+type calls struct {
+	ended    *Error // the first that has tried for both
+	final    *Error // the first that would not try again
+	handOver time.Duration
+	stopped  bool // by a mark for this call itself
+	seen     int
+}
+
+// look walks over a tree, but not into the calls in it, whose words were for them.
+func (c *calls) look(err error, hint *time.Duration) {
+	for ; err != nil && c.seen < failure.NodesMax; c.seen++ {
+		switch node := err.(type) { //nolint:errorlint // each by itself
+		case *Error:
+			if node == nil {
+				return
+			}
+			switch node.Reason {
+			case Exhausted, OutOfTime, LongHint:
+				if c.ended == nil {
+					c.ended = node
+				}
+				*hint, c.handOver = max(*hint, node.Hint), max(c.handOver, node.HandOver)
+				return
+			case Permanent:
+				if c.final == nil {
+					c.final = node
+				}
+				return
+			case Cancelled, Suppressed:
+			}
+			err = node.Last
+			continue
+		case *stop:
+			if node == nil {
+				return
+			}
+			c.stopped = true
+		}
+		switch node := err.(type) { //nolint:errorlint // this is what unwraps
+		case interface{ Unwrap() error }:
+			err = node.Unwrap()
+		case interface{ Unwrap() []error }:
+			for _, part := range node.Unwrap() {
+				c.seen++
+				c.look(part, hint)
+			}
+			return
+		default:
+			return
+		}
+	}
+}
+
 // verdict finds whether a failure of this call itself is retried.
-func (r *run) verdict(err error, ev *failure.Evidence, limited, nested bool) {
+func (r *run) verdict(ev *failure.Evidence, limited bool) {
 	o, c := &r.p.o, &r.err.Class
-	if ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 {
-		return // the handler's own words, to this call and to its job
-	}
-	if s, ok := errors.AsType[*stop](err); ok && s != nil && !nested {
-		return
-	}
 	if c.Rank != failure.RankMark {
 		if v, ok := o.Statuses[ev.HTTPStatus]; ok && ev.HTTPStatus != 0 {
 			c.Verdict = v
@@ -177,16 +246,24 @@ func (r *run) verdict(err error, ev *failure.Evidence, limited, nested bool) {
 			*c = failure.Classification{Class: failure.AttemptTimeout, Verdict: failure.VerdictRetry, Rank: failure.RankCause, Rule: ruleLimit}
 		}
 	}
+	repeats := o.repeats(ev, c)
 	if c.Verdict == failure.VerdictUnknown && ev.RetryAfter > 0 {
 		c.Verdict = failure.VerdictThrottle
 	}
 	if c.Verdict == failure.VerdictUnknown {
 		r.p.counters.unclassified.Add(1)
 	}
-	r.retry = o.retried(c.Verdict)
-	if o.NotIdempotent && ev.Sent != failure.NotSent && c.Verdict != failure.VerdictThrottle {
-		r.retry = false
+	r.retry = o.retried(c.Verdict) && repeats
+}
+
+// repeats reports whether sending again does no harm: words such as "too many
+// requests" do not say what the other side has done before it wrote them.
+func (o *Options) repeats(ev *failure.Evidence, c *failure.Classification) bool {
+	switch {
+	case !o.NotIdempotent, ev.Sent == failure.NotSent, ev.HTTPStatus == http.StatusTooManyRequests, ev.GRPC == "RESOURCE_EXHAUSTED":
+		return true
 	}
+	return ev.HTTPStatus == 0 && ev.GRPC == "" && c.Rank == failure.RankMark && c.Verdict == failure.VerdictThrottle
 }
 
 // retried reports whether a call is retried on a verdict.

@@ -72,8 +72,10 @@ type Options struct {
 	HandOverJitter time.Duration
 	HandOverCap    time.Duration
 
-	// Judge, if it is not nil, judges before the classifier does. The zero Judgement
-	// leaves it to that one; of another nothing more is read from the error.
+	// Judge, if it is not nil, judges before the classifier does; the zero Judgement
+	// leaves it to that one. It is not asked about what ends a call anyway: a call
+	// within that has run out of retries, Stop, and the marks Permanent, Cancel, Snooze
+	// and HandOver. NotIdempotent holds for what it says, too.
 	Judge func(ctx context.Context, err error) Judgement
 	// Classifier puts errors into classes; default failure.Builtin.
 	Classifier *failure.Classifier
@@ -85,7 +87,9 @@ type Options struct {
 	// the call.
 	RetryUnknown bool
 	// NotIdempotent retries only what the other side has not received, or has turned
-	// away with 429: sending twice does harm.
+	// away: with the status 429 or RESOURCE_EXHAUSTED, or, where there is no status, by
+	// a class that is throttled and that failure.WithClass or Judge says. Sending twice
+	// does harm.
 	NotIdempotent bool
 
 	// Keyed gives every call an idempotency key, see Call.Key, outside a job too.
@@ -101,7 +105,9 @@ type Options struct {
 type Judgement struct {
 	Class   failure.Class
 	Verdict failure.Verdict // "" is no judgement
-	Hint    time.Duration   // the wait that the other side asks for
+	// Hint is the wait that the other side asks for. A longer one that the error
+	// carries, in a mark or a type, counts instead; a negative Hint drops that.
+	Hint time.Duration
 }
 
 // Hooks are called by the goroutine of the call, in its way; nil is none.

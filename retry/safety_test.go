@@ -1,0 +1,166 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+)
+
+// retryAll is a judge to whom everything is worth another try.
+func retryAll(context.Context, error) retry.Judgement {
+	return retry.Judgement{Class: failure.TemporaryServiceError, Verdict: failure.VerdictRetry}
+}
+
+// A judge has no word on what ends a call anyway.
+func TestJudge_SwitchesNoSafetyOff(t *testing.T) {
+	t.Parallel()
+	odd := errors.New("something odd")
+	within := func(err error) error {
+		_, err = retry.Do(t.Context(), newRig(t, 0, retry.Options{}).Policy, always(err).op)
+		return fmt.Errorf("page 3: %w", err)
+	}
+	for name, c := range map[string]struct {
+		o     retry.Options
+		err   error
+		calls int
+	}{
+		"permanent":              {retry.Options{}, failure.Permanent(unavailable), 1},
+		"stop":                   {retry.Options{}, retry.Stop(odd), 1},
+		"cancel":                 {retry.Options{}, failure.Cancel("obsolete"), 1},
+		"snooze":                 {retry.Options{}, failure.Snooze(time.Minute), 1},
+		"hand over":              {retry.Options{}, failure.HandOver(time.Minute, "", odd), 1},
+		"a call within":          {retry.Options{}, within(unavailable), 1},
+		"asked to wait, within":  {retry.Options{}, within(&status{code: 429, after: time.Hour}), 1},
+		"permanent to that call": {retry.Options{}, within(failure.Permanent(unavailable)), 4},
+		"not idempotent":         {retry.Options{NotIdempotent: true}, unavailable, 1},
+		"not idempotent, words":  {retry.Options{NotIdempotent: true}, odd, 1},
+		"not idempotent, 429":    {retry.Options{NotIdempotent: true}, &status{code: 429}, 4},
+		"another":                {retry.Options{}, odd, 4},
+	} {
+		c.o.Judge = retryAll
+		r := newRig(t, 0.5, c.o)
+		s := always(c.err)
+		if _, err := retry.Do(t.Context(), r.Policy, s.op); err == nil || s.calls != c.calls {
+			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
+		}
+	}
+}
+
+// Of the hint of a judge and that of the error the longer counts; a negative one
+// drops it.
+func TestJudge_AndTheHintOfTheError(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ judge, hint, want time.Duration }{
+		{0, 5 * time.Second, 5 * time.Second},
+		{3 * time.Second, 5 * time.Second, 5 * time.Second},
+		{7 * time.Second, 5 * time.Second, 7 * time.Second},
+		{-1, 5 * time.Second, 0},
+	} {
+		r := newRig(t, 0, retry.Options{Judge: func(context.Context, error) retry.Judgement {
+			return retry.Judgement{Verdict: failure.VerdictThrottle, Hint: c.judge}
+		}})
+		if _, err := retry.Do(t.Context(), r.Policy, failing(&status{code: 429, after: c.hint}).op); err != nil {
+			t.Error(err)
+		}
+		slept := time.Duration(0)
+		for _, d := range r.clock.slept {
+			slept += d
+		}
+		if slept != c.want {
+			t.Errorf("%v and %v: slept %v, want %v", c.judge, c.hint, slept, c.want)
+		}
+	}
+}
+
+// Words do not say what was done before they were written.
+func TestNotIdempotent_TrustsNoWords(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err   error
+		calls int
+	}{
+		"500, rate limit in its text": {&status{code: 500, text: ": rate limit exceeded"}, 1},
+		"503, too many requests":      {&status{code: 503, text: ": too many requests"}, 1},
+		"words alone":                 {errors.New("too many requests"), 1},
+		"unknown, with a hint":        {failure.RetryAfter(time.Second, errors.New("half done")), 1},
+		"a class by mark":             {failure.WithClass(failure.RateLimitExceeded, errors.New("turned away")), 4},
+		"a class by mark, but 503":    {failure.WithClass(failure.RateLimitExceeded, unavailable), 1},
+		"another class by mark":       {failure.WithClass(failure.NetworkTimeout, errors.New("lost")), 1},
+		"429":                         {&status{code: 429}, 4},
+	} {
+		r := newRig(t, 0.5, retry.Options{NotIdempotent: true})
+		s := always(c.err)
+		if _, err := retry.Do(t.Context(), r.Policy, s.op); err == nil || s.calls != c.calls {
+			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
+		}
+	}
+}
+
+// Of several calls within, the one that has used up its retries counts, wherever it
+// stands.
+//
+// part of: L4
+func TestL4_JoinedCallsWithinDoNotMultiply(t *testing.T) {
+	t.Parallel()
+	in := newRig(t, 0, retry.Options{Dependency: "in"})
+	for name, beside := range map[string]func(context.Context) error{
+		"cancelled": func(ctx context.Context) error {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return retry.DoErr(ctx, in.Policy, func(context.Context) error { return nil })
+		},
+		"permanent": func(ctx context.Context) error {
+			return retry.DoErr(ctx, in.Policy, func(context.Context) error { return &status{code: 404} })
+		},
+		"for its class retriable": func(ctx context.Context) error {
+			return retry.DoErr(ctx, in.Policy, func(context.Context) error { return retry.Stop(unavailable) })
+		},
+		"plain": func(context.Context) error { return unavailable },
+	} {
+		out := newRig(t, 0.5, retry.Options{Dependency: "out"})
+		ctx, _ := inJob(t)
+		s := always(unavailable)
+		err := retry.DoErr(ctx, out.Policy, func(ctx context.Context) error {
+			first := beside(ctx)
+			_, second := retry.Do(ctx, in.Policy, s.op)
+			return errors.Join(first, fmt.Errorf("page 3: %w", second))
+		})
+		if e := failedWith(t, err); s.calls != 4 || e.Reason != retry.Exhausted || e.HandOver != 300*time.Second {
+			t.Errorf("%s: %d sends, %v, handed over in %v", name, s.calls, e.Reason, e.HandOver)
+		}
+	}
+}
+
+// The class of a text that was returned at the limit is not that of the text.
+func TestDo_TheClassOfASameTextIsItsOwn(t *testing.T) {
+	t.Parallel()
+	odd, busy := errors.New("something odd"), errors.New("503 service unavailable")
+	calls := 0
+	r := newRig(t, 0, retry.Options{AttemptTimeout: time.Millisecond})
+	err := retry.DoErr(t.Context(), r.Policy, func(ctx context.Context) error {
+		if calls++; calls == 1 {
+			<-ctx.Done()
+		}
+		return odd
+	})
+	if calls != 2 || !errors.Is(err, retry.ErrPermanent) {
+		t.Errorf("%d calls, want 2: %v", calls, err)
+	}
+	// A judge is asked every time.
+	calls = 0
+	r = newRig(t, 0, retry.Options{Judge: func(context.Context, error) (j retry.Judgement) {
+		if calls == 2 {
+			j.Verdict = failure.VerdictPermanent
+		}
+		return j
+	}})
+	err = retry.DoErr(t.Context(), r.Policy, func(context.Context) error { calls++; return busy })
+	if calls != 2 || !errors.Is(err, retry.ErrPermanent) {
+		t.Errorf("judged: %d calls, want 2: %v", calls, err)
+	}
+}
