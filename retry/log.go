@@ -64,7 +64,7 @@ func (r *run) say(ctx context.Context, k EventKind, delay time.Duration, hook fu
 		return
 	}
 	e := &Event{Kind: k, Operation: r.p.o.Operation, Retry: max(r.n-1, 0), MaxRetries: r.p.retries, Delay: delay, Err: r.err.Last,
-		Class: r.err.Class.Class, Status: r.status, Retriable: k != FailedFast && k != Ended, Sends: r.sends}
+		Class: r.err.Class.Class, Status: r.status, Retriable: k != FailedFast && k != Ended && (r.err.Reason != Suppressed || r.retry), Sends: r.sends}
 	if k == Retrying {
 		e.Retry = r.n
 	}

@@ -10,9 +10,10 @@
 // policy retries. Others (POST, PATCH) are sent again only when the other side has
 // seen nothing of them, or has turned them away with 429. A policy with
 // Options.Keyed says that the other side heeds Idempotency-Key: then these get one,
-// the same in all attempts, and count as the rest. Within a call of
-// retry.Do of the same dependency, which does the retrying, the key that lasts is
-// that of this call: give the request retry.From(ctx).Key as a header.
+// the same in all attempts, and count as the rest. Within a call of retry.Do of the
+// same dependency, which does the retrying, they get the key of that call (see
+// retry.Policy.Within), so one such call should make one request; where it has none,
+// because its policy is not Keyed, they are not sent again.
 //
 // A body is rewound by Request.GetBody, which http.NewRequest sets for bytes.Buffer,
 // bytes.Reader and strings.Reader. A request with a body that cannot be rewound is
@@ -24,7 +25,8 @@
 // A response that the policy does not retry is returned as it is, whatever its
 // status: as without the transport, 404 is no error. One that it would retry and
 // cannot any more is an error: a *retry.Error around a *StatusError, which hands the
-// job over within one. The time limit of an attempt (Options.AttemptTimeout) ends
+// job over within one. Within a call of the same dependency it is the *StatusError
+// alone, which that call retries. The time limit of an attempt (Options.AttemptTimeout) ends
 // with the headers of the response; after that the request's context counts.
 //
 // A body that breaks off after the headers is the caller's, who may have used a part

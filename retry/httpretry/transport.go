@@ -1,8 +1,8 @@
 package httpretry
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -78,6 +78,15 @@ func (t *transport) change(o *retry.Options, once, fixed bool) {
 			own(ctx, e)
 		}
 	}
+	end := o.Hooks.End
+	o.Hooks.End = func(ctx context.Context, e *retry.Event) {
+		if c, ok := ctx.Value(callKey{}).(*call); ok {
+			c.retriable = e.Retriable
+		}
+		if end != nil {
+			end(ctx, e)
+		}
+	}
 }
 
 // CloseIdleConnections does so in the base, for http.Client.
@@ -95,9 +104,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		c.unsent()
 		return nil, t.mistake
 	}
-	safe := idempotent(req.Method) || c.key != "" || t.keyed
+	c.safe = idempotent(req.Method) || c.key != "" || t.keyed
+	if t.keyed && !idempotent(req.Method) && c.key == "" {
+		if key, within := t.policies[0][0].Within(req.Context()); within {
+			c.inherited, c.safe = key, key != "" // one of our own would be another one in the next attempt
+		}
+	}
 	ctx := context.WithValue(tallied(req.Context()), callKey{}, c)
-	resp, err := retry.Do(ctx, t.policies[index(!safe)][index(c.fixed)], c.send)
+	resp, err := retry.Do(ctx, t.policies[index(!c.safe)][index(c.fixed)], c.send)
 	if c.n == 0 {
 		c.unsent()
 	}
@@ -114,7 +128,11 @@ type call struct {
 	key   string // of the caller
 	outer int    // attempt of the call around this one
 	fixed bool   // there is a body that cannot be rewound
+	safe  bool   // it may be sent twice
 	n     int    // attempts begun
+
+	inherited string // the key of the call around this one, which does the retrying
+	retriable bool   // so says the policy of the last failure
 
 	resp *http.Response // of the last attempt, of a status that may be an error
 }
@@ -168,8 +186,10 @@ func (c *call) next(ctx context.Context) (*http.Request, error) {
 	}
 	now := retry.From(ctx)
 	req.Header.Set(AttemptHeader, strconv.Itoa(max(now.Attempt, c.outer)))
-	if c.key == "" && c.t.keyed && !idempotent(req.Method) && now.Key != "" {
-		req.Header.Set(KeyHeader, now.Key)
+	if c.key == "" && c.t.keyed && !idempotent(req.Method) {
+		if key := cmp.Or(c.inherited, now.Key); key != "" {
+			req.Header.Set(KeyHeader, key)
+		}
 	}
 	if c.n++; c.n > 1 && req.GetBody != nil {
 		body, err := req.GetBody()
@@ -227,12 +247,18 @@ func (c *call) release() {
 
 // end makes what the caller gets of a call without success.
 func (c *call) end(err error) (*http.Response, error) {
-	e, ok := errors.AsType[*retry.Error](err)
-	if c.resp != nil && (!ok || e.Reason == retry.Permanent) {
+	e, own := err.(*retry.Error) //nolint:errorlint // one further inside is that of another call
+	if c.resp != nil && (own && e.Reason == retry.Permanent || !own && !c.retriable) {
 		return c.resp, nil
 	}
 	c.release()
-	if ok && c.fixed && (e.Reason == retry.Exhausted || e.Reason == retry.LongHint || e.Reason == retry.OutOfTime) && e.Last != nil && c.n > 0 {
+	if !own { // a call around this one retries
+		if !c.safe && !c.retriable {
+			err = retry.Stop(err) // and knows nothing of methods
+		}
+		return nil, err
+	}
+	if c.fixed && (e.Reason == retry.Exhausted || e.Reason == retry.LongHint || e.Reason == retry.OutOfTime) && e.Last != nil && c.n > 0 {
 		return nil, &BodyError{Method: c.req.Method, URL: redactURL(c.req.URL), Err: err}
 	}
 	return nil, err

@@ -1,0 +1,117 @@
+package httpretry_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+	"github.com/redrive/redrive/retry/httpretry"
+)
+
+// around makes one request in a call of outer, which may be made again.
+func around(t *testing.T, ctx context.Context, outer *retry.Policy, c *http.Client, method, url string) (status int, err error) { //nolint:revive // t comes first in helpers
+	t.Helper()
+	return retry.Do(ctx, outer, func(ctx context.Context) (int, error) {
+		resp, err := c.Do(request(t, ctx, method, url, strings.NewReader("x")))
+		if err != nil {
+			return 0, err
+		}
+		bodyOf(t, resp)
+		return resp.StatusCode, nil
+	})
+}
+
+// Bug: within a call of the same dependency 503 came back as a response, and the call
+// was a success.
+// part of: L6
+func TestL6_WithinACallARetriableStatusIsAnError(t *testing.T) {
+	t.Parallel()
+	for name, keyed := range map[string]bool{http.MethodGet: false, http.MethodPost: true} {
+		p, u := policy(t, func(o *retry.Options) { o.Keyed = keyed }), serve(t, failing(9, http.StatusServiceUnavailable))
+		ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+		status, err := around(t, ctx, p, client(t, p), name, u.URL)
+		e, ok := errors.AsType[*httpretry.StatusError](err)
+		if !ok || e.StatusCode != http.StatusServiceUnavailable || !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
+			t.Errorf("%s: status %d, %v", name, status, err)
+		}
+		if u.requests.Load() != 4 || account.Sends() != 4 {
+			t.Errorf("%s: %d requests, %d counted, want 4", name, u.requests.Load(), account.Sends())
+		}
+		for i, h := range u.headers {
+			if key := h.Get(httpretry.KeyHeader); key != u.headers[0].Get(httpretry.KeyHeader) || (key != "") != keyed {
+				t.Errorf("%s: request %d has the key %q", name, i+1, key)
+			}
+		}
+	}
+}
+
+// part of: L6
+func TestL6_WithinACallOtherResponsesComeBack(t *testing.T) {
+	t.Parallel()
+	p, u := policy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(9, http.StatusNotFound))
+	if status, err := around(t, t.Context(), p, client(t, p), http.MethodGet, u.URL); status != http.StatusNotFound || err != nil || u.requests.Load() != 1 {
+		t.Errorf("%d, %v after %d requests", status, err, u.requests.Load())
+	}
+}
+
+// Bug: a key of the transport's own was another one in every attempt of the call around.
+// part of: L6
+func TestL6_WithinACallWithoutAKeyAPostIsSentOnce(t *testing.T) {
+	t.Parallel()
+	keyed := policy(t, func(o *retry.Options) { o.Keyed = true })
+	outer := policy(t, nil)
+	// Outside a job a call without Keyed has no key, and is known from its second attempt on.
+	fails := func(u *upstream) (int, error) {
+		first := true
+		return retry.Do(t.Context(), outer, func(ctx context.Context) (int, error) {
+			if first {
+				first = false
+				return 0, failure.WithClass(failure.TemporaryServiceError, errors.New("something else"))
+			}
+			resp, err := client(t, keyed).Do(request(t, ctx, http.MethodPost, u.URL, strings.NewReader("x")))
+			if err != nil {
+				return 0, err
+			}
+			bodyOf(t, resp)
+			return resp.StatusCode, nil
+		})
+	}
+	u := serve(t, failing(9, http.StatusServiceUnavailable))
+	if status, err := fails(u); status != http.StatusServiceUnavailable || err != nil || u.requests.Load() != 1 {
+		t.Errorf("%d, %v after %d requests: want the response, of one", status, err, u.requests.Load())
+	}
+	u = serve(t, func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	if _, err := fails(u); err == nil || u.requests.Load() != 1 {
+		t.Errorf("broken off: %v after %d requests", err, u.requests.Load())
+	}
+}
+
+// part of: L6
+func TestL6_TheKeyOfTheCallThatRetries(t *testing.T) {
+	t.Parallel()
+	p, u := policy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(3, http.StatusBadGateway))
+	between, err := retry.New("other", retry.Options{Keyed: true, Logger: quiet(), Clock: &clock{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, p)
+	_, err = retry.Do(t.Context(), p, func(ctx context.Context) (int, error) {
+		return around(t, ctx, between, c, http.MethodPost, u.URL)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for i, h := range u.headers {
+		if key := h.Get(httpretry.KeyHeader); key == "" || key != u.headers[0].Get(httpretry.KeyHeader) && u.requests.Load() > 1 {
+			t.Errorf("request %d of %d has the key %q, the first %q", i+1, u.requests.Load(), key, u.headers[0].Get(httpretry.KeyHeader))
+		}
+	}
+	own := serve(t, failing(3, http.StatusBadGateway))
+	if _, err := around(t, retry.WithKey(t.Context(), "step-7"), p, c, http.MethodPost, own.URL); err != nil || own.headers[2].Get(httpretry.KeyHeader) != "step-7" {
+		t.Errorf("%v, %q", err, own.headers)
+	}
+}
