@@ -88,34 +88,3 @@ func (s *stream) Close() error {
 	s.attempt.end(nil)
 	return err
 }
-
-// replay is a body of which the beginning has been read.
-type replay struct {
-	head []byte
-	err  error // after the head; nil: there is a rest
-	rest io.ReadCloser
-	shut bool
-}
-
-// Read implements io.Reader.
-func (r *replay) Read(p []byte) (int, error) {
-	switch {
-	case r.shut:
-		return 0, errClosed
-	case len(r.head) > 0:
-		n := copy(p, r.head)
-		r.head = r.head[n:]
-		return n, nil
-	case r.err != nil:
-		return 0, r.err
-	}
-	return r.rest.Read(p)
-}
-
-var errClosed = errors.New("read of a body that is closed")
-
-// Close implements io.Closer.
-func (r *replay) Close() error {
-	r.shut = true
-	return r.rest.Close()
-}

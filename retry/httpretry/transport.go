@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -19,8 +18,9 @@ const (
 	KeyHeader     = "Idempotency-Key"
 )
 
-// The bounds of what is read of a response before it is retried, so that its
-// connection can be used again. What is longer or slower is closed.
+// The bounds of what is read of a response of 400 and above before it is judged, which
+// its body counts for, and before it is retried, so that its connection can be used
+// again. What is longer or slower is closed when it is retried, and else handed on.
 const (
 	DrainMax  = 64 << 10 // bytes
 	DrainTime = time.Second
@@ -201,27 +201,16 @@ func (c *call) next(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// status makes an error of a response. What its body says counts, and is there for
-// the caller as well, if the response is returned in the end.
+// status makes an error of a response. What its body says in time counts, and is there
+// for the caller as well with all that follows, if the response is returned in the end.
 func (c *call) status(a *attempt) error {
 	resp := c.resp
 	e := newStatusError(c.req, resp)
+	resp.Body = a.own(resp.Body)
 	if !c.telling(resp.StatusCode) {
-		resp.Body = a.own(resp.Body)
 		return e
 	}
-	if resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusForbidden {
-		a.limit(c.t.drain) // of the other two, most are returned
-	}
-	head, err := io.ReadAll(io.LimitReader(resp.Body, DrainMax+1))
-	a.stop()
-	e.Body = string(head[:min(len(head), DrainMax)])
-	if len(head) > DrainMax {
-		err = nil
-	} else if err == nil {
-		err = io.EOF
-	}
-	resp.Body = &replay{head: head, err: err, rest: a.own(resp.Body)}
+	resp.Body, e.Body = peek(c.req.Context(), resp.Body, DrainMax, c.t.drain)
 	return e.marked()
 }
 

@@ -1,0 +1,127 @@
+package httpretry_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/retry"
+	"github.com/redrive/redrive/retry/httpretry"
+)
+
+// inParts answers with a status and the first half of a body, and with the second one
+// when told to.
+func inParts(status int, second <-chan struct{}) func(int, http.ResponseWriter, *http.Request) {
+	return func(_ int, w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(status)
+		io.WriteString(w, whole[:10])         //nolint:errcheck // the client sees it
+		http.NewResponseController(w).Flush() //nolint:errcheck // as above
+		select {
+		case <-second:
+			io.WriteString(w, whole[10:]) //nolint:errcheck // as above
+		case <-r.Context().Done():
+		}
+	}
+}
+
+// Bug: a response that comes back had lost what came after DrainTime.
+// Bug: the bodies of 400 and 403 were waited for, however long they took.
+// part of: L6
+func TestL6_ASlowBodyComesBackWhole(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		method string
+		status int
+	}{
+		{http.MethodPost, http.StatusInternalServerError},
+		{http.MethodGet, http.StatusBadRequest},
+		{http.MethodGet, http.StatusForbidden},
+		{http.MethodGet, http.StatusNotImplemented},
+	} {
+		t.Run(c.method+" "+http.StatusText(c.status), func(t *testing.T) {
+			t.Parallel()
+			second := make(chan struct{})
+			u := serve(t, inParts(c.status, second))
+			base := &http.Transport{}
+			defer base.CloseIdleConnections()
+			p := policy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })
+			hc := &http.Client{Transport: httpretry.Hasty(p, base, 20*time.Millisecond)}
+			resp, err := hc.Do(request(t, t.Context(), c.method, u.URL, nil)) // before there is a second part
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			first := make([]byte, 10)
+			if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != whole[:10] {
+				t.Fatalf("%q, %v", first, err)
+			}
+			close(second)
+			if rest, err := io.ReadAll(resp.Body); err != nil || string(rest) != whole[10:] || resp.StatusCode != c.status {
+				t.Errorf("%d: %q, %v", resp.StatusCode, rest, err)
+			}
+			if u.requests.Load() != 1 {
+				t.Errorf("%d requests", u.requests.Load())
+			}
+		})
+	}
+}
+
+// A part that is there in time is judged.
+// part of: L6
+func TestL6_TheBeginningOfASlowBodyCounts(t *testing.T) {
+	t.Parallel()
+	u := serve(t, inParts(http.StatusServiceUnavailable, nil))
+	base := &http.Transport{}
+	defer base.CloseIdleConnections()
+	p := policy(t, func(o *retry.Options) {
+		o.Retries = retry.None
+		o.Statuses = map[int]failure.Verdict{http.StatusServiceUnavailable: failure.VerdictRetry}
+	})
+	_, err := (&http.Client{Transport: httpretry.Hasty(p, base, 50*time.Millisecond)}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	if e, ok := errors.AsType[*httpretry.StatusError](err); !ok || e.Body != whole[:10] {
+		t.Errorf("%v: %+v", err, e)
+	}
+}
+
+// Bug: Close raced with Read.
+// part of: L6
+func TestL6_ABodyMayBeClosedWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	for _, long := range []bool{false, true} {
+		u := serve(t, func(n int, w http.ResponseWriter, r *http.Request) {
+			if long {
+				w.WriteHeader(http.StatusForbidden)
+				io.WriteString(w, strings.Repeat("x", 2*httpretry.DrainMax)) //nolint:errcheck // the client sees it
+				return
+			}
+			inParts(http.StatusForbidden, nil)(n, w, r)
+		})
+		base := &http.Transport{}
+		resp, err := (&http.Client{Transport: httpretry.Hasty(policy(t, nil), base, 20*time.Millisecond)}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			block := make([]byte, 1)
+			_, err := resp.Body.Read(block)
+			close(begun)
+			for err == nil {
+				_, err = resp.Body.Read(block)
+			}
+		})
+		<-begun
+		resp.Body.Close()
+		wg.Wait()
+		if n, err := resp.Body.Read(make([]byte, 1)); n != 0 || err == nil {
+			t.Errorf("a closed body gives %d bytes", n)
+		}
+		base.CloseIdleConnections()
+	}
+}
