@@ -18,7 +18,7 @@ type Call struct {
 	// Job and Correlation are those of the job, or those of WithAttrs.
 	Job, Correlation string
 	Last             error     // of the attempt before; nil in the first
-	Deadline         time.Time // of the attempt's context and of the job; zero is none
+	Deadline         time.Time // of the attempt's context; zero is none
 }
 
 // From returns what is known about the innermost call that ctx belongs to. A
@@ -39,9 +39,6 @@ func From(ctx context.Context) Call {
 	}
 	if l := f.ledger; l != nil {
 		c.Job, c.Correlation = l.job.ID, l.job.Correlation
-		if d := l.job.Deadline; !d.IsZero() && (c.Deadline.IsZero() || d.Before(c.Deadline)) {
-			c.Deadline = d
-		}
 	}
 	return c
 }
@@ -93,11 +90,11 @@ func frameOf(ctx context.Context) *frame {
 	return f
 }
 
-// within reports whether a call of the same dependency is under way, whose attempt
-// this call is a part of.
+// within reports whether a call of the same dependency is under way that retries, and
+// whose attempt this call is a part of.
 func (f *frame) within(dependency string) bool {
 	for ; f != nil; f = f.up {
-		if f.policy != nil && f.policy.o.Dependency == dependency {
+		if f.policy != nil && f.policy.retries > 0 && f.policy.o.Dependency == dependency {
 			return true
 		}
 	}
@@ -126,7 +123,7 @@ func CountSend(ctx context.Context) {
 	for f != nil && f.policy == nil { // of a key
 		f = f.up
 	}
-	if f != nil && f.direct.Add(1) > 1 && f.ledger != nil {
+	if f != nil && f.direct.Add(1) > 1 && f.attempt > 1 && f.ledger != nil {
 		f.ledger.resends.Add(1)
 	}
 }

@@ -121,7 +121,9 @@ type run struct {
 	base
 	p     *Policy
 	once  bool // a call around this one retries
-	timed bool // there is a limit, or something was slept: the clock is read
+	timed bool // there is a limit: the clock is read
+
+	reserved bool // the next attempt, in the account of the job
 
 	n        int       // attempts begun
 	start    time.Time // of the call; zero is unknown
@@ -160,7 +162,7 @@ func newRun(ctx context.Context, p *Policy) *run {
 		}
 	}
 	_, limited := ctx.Deadline()
-	r.timed = limited || p.o.MaxElapsed > 0 || p.o.AttemptTimeout > 0 || r.ledger != nil && !r.ledger.job.Deadline.IsZero()
+	r.timed = limited || p.o.MaxElapsed > 0 || p.o.AttemptTimeout > 0
 	if r.timed {
 		r.start = p.o.Clock.Now()
 	}
@@ -193,6 +195,7 @@ func (r *run) begin(ctx context.Context) bool {
 		}
 	}
 	r.n++
+	r.reserved = false
 	return true
 }
 
@@ -212,9 +215,6 @@ func (r *run) frame(ctx context.Context) *frame {
 		f.last = r.err.Last
 	}
 	r.current = f
-	if r.n > 1 && r.ledger != nil {
-		r.ledger.resends.Add(1)
-	}
 	return f
 }
 
@@ -268,6 +268,9 @@ func (r *run) succeeded(ctx context.Context) {
 
 // again notes a failure, and waits if there is to be another attempt.
 func (r *run) again(ctx context.Context, err error, limited bool) bool {
+	if f := r.current; f != nil && f.attempt == 1 && r.ledger != nil {
+		r.ledger.resends.Add(int64(max(f.direct.Load()-1, 0))) // those of an SDK that has retried, as far as is known
+	}
 	r.sent()
 	if r.trouble == nil {
 		r.trouble = &trouble{}
@@ -312,6 +315,10 @@ func (r *run) ends(ctx context.Context, err error) {
 	if r.trouble == nil {
 		r.trouble = &trouble{}
 	}
+	if r.reserved {
+		r.ledger.resends.Add(-1)
+		r.reserved = false
+	}
 	e := &r.err
 	e.ended = context.Cause(ctx)
 	if e.ended == nil { // a context that is not one of package context
@@ -354,8 +361,12 @@ func (r *run) seal() *Error {
 	case e.Hint > r.p.o.HandOverCap:
 		e.cause = failure.RetryAfter(e.Hint, e.Last) // longer than a queue waits by itself: for the job's policy
 	case r.ledger != nil && r.p.o.HandOver > 0:
-		e.HandOver = r.handOver()
-		e.cause = failure.HandOver(e.HandOver, "", e.Last)
+		after := r.handOver()
+		if at := r.ledger.job.Deadline; !at.IsZero() && at.Sub(r.p.o.Clock.Now()) <= after {
+			break // it would come too late; the job's policy may know of a shorter wait
+		}
+		e.HandOver = after
+		e.cause = failure.HandOver(after, "", e.Last)
 	}
 	return e
 }

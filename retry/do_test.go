@@ -257,10 +257,10 @@ func TestL1_LimitsAreLookedAtBeforeSleeping(t *testing.T) {
 		"min useful, first":    {o: retry.Options{MinUseful: 4 * time.Second}, ctx: deadline(3 * time.Second), calls: 0},
 		"elapsed":              {o: retry.Options{MaxElapsed: 3*time.Second + 1}, calls: 3},
 		"elapsed, attempts":    {o: retry.Options{MaxElapsed: 5 * time.Second}, takes: time.Second, calls: 2},
-		"the job's deadline": {ctx: func(t *testing.T, r *rig) context.Context {
-			ctx, _ := retry.WithJob(t.Context(), retry.Job{Deadline: r.clock.now.Add(3*time.Second + 1)})
+		"the job's, to begin": {ctx: func(t *testing.T, r *rig) context.Context {
+			ctx, _ := retry.WithJob(t.Context(), retry.Job{Deadline: r.clock.now.Add(-time.Second)})
 			return ctx
-		}, calls: 3},
+		}, calls: 4},
 	} {
 		c.o.Backoff = backoff.Backoff{Formula: backoff.Exponential, First: time.Second, Cap: time.Minute}
 		r := newRig(t, 0.5, c.o)

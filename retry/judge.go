@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"net/http"
 	"reflect"
 	"time"
 
@@ -54,6 +53,13 @@ func (r *run) judge(ctx context.Context, err error, limited bool) (time.Duration
 		r.fail(OutOfTime, nil)
 		return 0, false
 	}
+	if r.ledger != nil {
+		if !r.ledger.reserve() { // another call has just taken the last
+			r.fail(Exhausted, nil)
+			return 0, false
+		}
+		r.reserved = true
+	}
 	return wait, true
 }
 
@@ -63,9 +69,6 @@ func (r *run) left(ctx context.Context) time.Duration {
 	left := time.Duration(math.MaxInt64)
 	if at, ok := ctx.Deadline(); ok {
 		left = at.Sub(now)
-	}
-	if r.ledger != nil && !r.ledger.job.Deadline.IsZero() {
-		left = min(left, r.ledger.job.Deadline.Sub(now))
 	}
 	if most := r.p.o.MaxElapsed; most > 0 {
 		left = min(left, most-now.Sub(r.start))
@@ -260,7 +263,7 @@ func (r *run) verdict(ev *failure.Evidence, limited bool) {
 // requests" do not say what the other side has done before it wrote them.
 func (o *Options) repeats(ev *failure.Evidence, c *failure.Classification) bool {
 	switch {
-	case !o.NotIdempotent, ev.Sent == failure.NotSent, ev.HTTPStatus == http.StatusTooManyRequests, ev.GRPC == "RESOURCE_EXHAUSTED":
+	case !o.NotIdempotent, ev.Sent == failure.NotSent, ev.HTTPStatus == 429, ev.GRPC == "RESOURCE_EXHAUSTED":
 		return true
 	}
 	return ev.HTTPStatus == 0 && ev.GRPC == "" && c.Rank == failure.RankMark && c.Verdict == failure.VerdictThrottle

@@ -15,9 +15,9 @@ const ResendsDefault = 50
 type Job struct {
 	ID          string
 	Correlation string
-	Deadline    time.Time // for the job to begin; zero is none
-	// Resends bounds what the calls of the run send beyond their first sends, those
-	// of SDKs that were counted included; 0 is ResendsDefault.
+	Deadline    time.Time // for the job to begin: it is not handed over beyond; zero is none
+	// Resends bounds what the calls of the run send again, see Ledger.Resends; 0 is
+	// ResendsDefault.
 	Resends int
 	Logger  *slog.Logger // of calls whose policy has none
 }
@@ -53,8 +53,9 @@ func WithJob(ctx context.Context, j Job) (context.Context, *Ledger) {
 // attempt in which none did.
 func (l *Ledger) Sends() int { return int(l.sends.Load()) }
 
-// Resends returns what was sent beyond the first sends of calls: their retries, and
-// what was counted twice and more in one attempt.
+// Resends returns what was sent again: the retries of calls, from when they are
+// decided on, and what was counted beyond the first send in an attempt that failed, or
+// was a retry. The requests of an operation that succeeds at once are none.
 func (l *Ledger) Resends() int { return int(l.resends.Load()) }
 
 // Calls returns the number of calls.
@@ -65,3 +66,16 @@ func (l *Ledger) Suppressed() int { return int(l.suppressed.Load()) }
 
 // spent reports whether the run has sent as much beyond its first sends as it may.
 func (l *Ledger) spent() bool { return l.resends.Load() >= int64(l.job.Resends) }
+
+// reserve takes a send from what is left, and reports whether there was one.
+func (l *Ledger) reserve() bool {
+	for {
+		n := l.resends.Load()
+		if n >= int64(l.job.Resends) {
+			return false
+		}
+		if l.resends.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
