@@ -28,13 +28,20 @@ func Apply(cfg *aws.Config) {
 }
 
 // Count leaves the retries of clients made from cfg on, and counts what they really
-// send, so that the account of the job shows them.
+// send, so that the account of the job shows them. More than once on the same cfg it
+// counts once, as does Apply.
 func Count(cfg *aws.Config) {
 	// Clipped: copies of cfg share the list.
 	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), func(s *middleware.Stack) error {
-		return s.Finalize.Add(middleware.FinalizeMiddlewareFunc("redrive.CountSend", count), middleware.After)
+		if _, ok := s.Finalize.Get(countID); ok { // Apply or Count before
+			return nil
+		}
+		return s.Finalize.Add(middleware.FinalizeMiddlewareFunc(countID, count), middleware.After)
 	})
 }
+
+// countID names the step of count.
+const countID = "redrive.CountSend"
 
 // count is the last step before a request is made, and within the SDK's retries.
 func count(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {

@@ -122,3 +122,21 @@ func TestApply_LeavesCopiesAlone(t *testing.T) {
 		t.Errorf("%d and %d options, %d attempts", len(a.APIOptions), len(b.APIOptions), b.Retryer().MaxAttempts())
 	}
 }
+
+// Bug: every Apply and Count on a configuration counted once more.
+// part of: L4
+func TestL4_TwiceCountsOnce(t *testing.T) {
+	t.Parallel()
+	url, requests := upstream(t, http.StatusServiceUnavailable, "SlowDown")
+	cfg := settings(url)
+	awsretry.Count(&cfg)
+	awsretry.Apply(&cfg)
+	awsretry.Apply(&cfg)
+	ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+	if err := put(ctx, cfg); !errors.Is(err, retry.ErrExhausted) {
+		t.Error(err)
+	}
+	if requests.Load() != 3 || account.Sends() != 3 {
+		t.Errorf("%d requests came and %d were counted, want 3 and 3", requests.Load(), account.Sends())
+	}
+}
