@@ -82,7 +82,7 @@ func (o *Options) checkLease(c *checker) {
 	if o.Lease <= 0 || len(c.errs) > 0 {
 		return
 	}
-	c.add(o.AttemptTimeout > 0 || o.MaxElapsed > 0, "Lease %s: needs AttemptTimeout or MaxElapsed, else a call can take any time",
+	c.add(o.AttemptTimeout > 0, "Lease %s: needs AttemptTimeout, else an attempt can take any time: MaxElapsed only keeps further ones back",
 		backoff.Short(o.Lease))
 	longest := o.longest()
 	c.add(longest < o.Lease, "Lease %s: a call can take %s: lower Retries, AttemptTimeout or the cap, or set MaxElapsed",
@@ -94,17 +94,19 @@ func (o *Options) longest() time.Duration {
 	sum := o.AttemptTimeout
 	for n := 1; n <= o.Retries; n++ {
 		_, wait := o.Backoff.Bounds(n)
-		if hint := o.HintCap + max(hintJitterMin, o.HintCap/hintJitterPart); !o.CutHints {
-			wait = max(wait, hint)
+		hint := o.HintCap
+		if !o.CutHints {
+			hint += max(hintJitterMin, o.HintCap/hintJitterPart)
 		}
+		wait = max(wait, hint)
 		if sum > math.MaxInt64-wait-o.AttemptTimeout {
 			sum = math.MaxInt64
 			break
 		}
 		sum += wait + o.AttemptTimeout
 	}
-	if o.MaxElapsed > 0 && (o.AttemptTimeout == 0 || o.MaxElapsed+o.AttemptTimeout < sum) {
-		return o.MaxElapsed + o.AttemptTimeout
+	if o.MaxElapsed > 0 { // in which the last attempt begins
+		sum = min(sum, o.MaxElapsed+o.AttemptTimeout)
 	}
 	return sum
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Do calls op until it succeeds, and returns its value, or an *Error and the zero
-// value. Each attempt has a context of its own; From tells op about its call.
+// value. From tells op, by its context, about its call. With Options.AttemptTimeout that
+// context ends with the attempt; else it ends with the caller's.
 //
 // The context of the caller ends a call at once, also while it waits, and nothing
 // else counts as a cancellation: an error that looks like one is a failure of op.
@@ -356,17 +357,19 @@ func (r *run) seal() *Error {
 		return e
 	}
 	transient := e.Reason == Exhausted || e.Reason == OutOfTime || e.Reason == LongHint
+	if transient && !r.told && e.Hint > 0 { // the job may not see what a judge or the classifier has
+		e.cause = failure.RetryAfter(e.Hint, e.Last)
+	}
 	switch {
 	case !transient || e.ended != nil || r.told:
-	case e.Hint > r.p.o.HandOverCap:
-		e.cause = failure.RetryAfter(e.Hint, e.Last) // longer than a queue waits by itself: for the job's policy
+	case e.Hint > r.p.o.HandOverCap: // longer than a queue waits by itself: for the job's policy
 	case r.ledger != nil && r.p.o.HandOver > 0:
 		after := r.handOver()
 		if at := r.ledger.job.Deadline; !at.IsZero() && at.Sub(r.p.o.Clock.Now()) <= after {
 			break // it would come too late; the job's policy may know of a shorter wait
 		}
 		e.HandOver = after
-		e.cause = failure.HandOver(after, "", e.Last)
+		e.cause = failure.HandOver(after, "", e.cause)
 	}
 	return e
 }

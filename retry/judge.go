@@ -101,7 +101,7 @@ func (o *Options) wait(drawn, hint time.Duration) (time.Duration, bool) {
 	case hint <= 0:
 		return drawn, true
 	case o.CutHints:
-		return min(hint, o.HintCap), true
+		return max(drawn, min(hint, o.HintCap)), true
 	case hint > o.HintCap:
 		return 0, false
 	}

@@ -56,14 +56,15 @@ type Options struct {
 	// limit, none begins. Default the shortest attempt so far.
 	MinUseful time.Duration
 	// Lease, if it is not zero, is the time in which a call must be over: New
-	// refuses limits and waits that can take longer.
+	// refuses limits and waits that can take longer, and no AttemptTimeout. It takes an
+	// operation that heeds its context.
 	Lease time.Duration
 
 	// HintCap is the longest wait that the other side may ask for and that is
 	// slept; default HintCapDefault, or the cap of the back-off where that is longer.
 	HintCap time.Duration
-	// CutHints cuts a hint to HintCap instead: the wait is min(hint, HintCap), which
-	// may come too early.
+	// CutHints cuts a hint to HintCap instead: the wait is max(back-off, min(hint,
+	// HintCap)), after which the call may come too early.
 	CutHints bool
 	// HandOver is when a job is due again whose call has run out of retries;
 	// default HandOverDefault, and up to HandOverJitter more. A longer hint counts
@@ -149,7 +150,7 @@ func build(name string, o Options, from map[string]string) (*Policy, error) {
 // operation is the same.
 func (p *Policy) With(change func(*Options)) (*Policy, error) {
 	o := p.Options()
-	before := o
+	before := p.Options() // of its own: a change may write into the maps
 	o.Logger, o.Rand, o.Clock = p.o.Logger, p.o.Rand, p.o.Clock
 	change(&o)
 	from := maps.Clone(p.from)

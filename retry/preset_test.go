@@ -194,16 +194,20 @@ func TestNew_AllMistakesAtOnce(t *testing.T) {
 		o    retry.Options
 		want []string
 	}{
-		"no cap":          {retry.Options{Backoff: growing}, []string{"Backoff.cap", "set Cap"}},
-		"no delay":        {retry.Options{Backoff: backoff.Backoff{Waits: []time.Duration{0}}}, []string{"never waits", "Immediate"}},
-		"negative":        {retry.Options{AttemptTimeout: -1, MaxElapsed: -1, Retries: -2}, []string{"AttemptTimeout", "MaxElapsed", "Retries -2"}},
-		"endless":         {retry.Options{Retries: 1 << 40}, []string{"Retries", "1000"}},
-		"a verdict":       {retry.Options{Statuses: map[int]failure.Verdict{503: "again"}, Classes: map[failure.Class]failure.Verdict{"X": failure.VerdictCrash}}, []string{"Statuses[503]", "Classes[X]"}},
-		"a status":        {retry.Options{Statuses: map[int]failure.Verdict{99: failure.VerdictRetry}}, []string{"Statuses[99]"}},
-		"the lease":       {retry.Options{Lease: 10 * time.Second, AttemptTimeout: time.Second}, []string{"Lease 10s", "a call can take"}},
-		"a lease, no end": {retry.Options{Lease: time.Hour}, []string{"Lease 1h", "AttemptTimeout or MaxElapsed"}},
-		"hints":           {retry.Options{HintCap: 48 * time.Hour}, []string{"HintCap 2d", "HandOverCap 24h"}},
-		"useful":          {retry.Options{MinUseful: time.Minute, MaxElapsed: time.Second}, []string{"MinUseful 1m", "MaxElapsed 1s"}},
+		"no cap":           {retry.Options{Backoff: growing}, []string{"Backoff.cap", "set Cap"}},
+		"no delay":         {retry.Options{Backoff: backoff.Backoff{Waits: []time.Duration{0}}}, []string{"never waits", "Immediate"}},
+		"negative":         {retry.Options{AttemptTimeout: -1, MaxElapsed: -1, Retries: -2}, []string{"AttemptTimeout", "MaxElapsed", "Retries -2"}},
+		"endless":          {retry.Options{Retries: 1 << 40}, []string{"Retries", "1000"}},
+		"a verdict":        {retry.Options{Statuses: map[int]failure.Verdict{503: "again"}, Classes: map[failure.Class]failure.Verdict{"X": failure.VerdictCrash}}, []string{"Statuses[503]", "Classes[X]"}},
+		"a status":         {retry.Options{Statuses: map[int]failure.Verdict{99: failure.VerdictRetry}}, []string{"Statuses[99]"}},
+		"the lease":        {retry.Options{Lease: 10 * time.Second, AttemptTimeout: time.Second}, []string{"Lease 10s", "a call can take"}},
+		"a lease, no end":  {retry.Options{Lease: time.Hour}, []string{"Lease 1h", "needs AttemptTimeout"}},
+		"a lease, elapsed": {retry.Options{Lease: time.Minute, MaxElapsed: 50 * time.Second}, []string{"Lease 1m", "needs AttemptTimeout"}},
+		"a lease, cut hints": {retry.Options{Lease: 5 * time.Minute, AttemptTimeout: time.Second, CutHints: true, HintCap: time.Hour},
+			[]string{"Lease 5m", "a call can take 3h"}},
+
+		"hints":  {retry.Options{HintCap: 48 * time.Hour}, []string{"HintCap 2d", "HandOverCap 24h"}},
+		"useful": {retry.Options{MinUseful: time.Minute, MaxElapsed: time.Second}, []string{"MinUseful 1m", "MaxElapsed 1s"}},
 	} {
 		_, err := retry.New("ocr", c.o)
 		for _, want := range c.want {
@@ -217,7 +221,7 @@ func TestNew_AllMistakesAtOnce(t *testing.T) {
 	}
 	for name, o := range map[string]retry.Options{
 		"nothing": {}, "immediate": {Immediate: true}, "lease": {Lease: time.Hour, AttemptTimeout: time.Minute},
-		"lease, elapsed": {Lease: time.Minute, MaxElapsed: 50 * time.Second}, "none": {Retries: retry.None},
+		"lease, elapsed": {Lease: time.Minute, MaxElapsed: 50 * time.Second, AttemptTimeout: 9 * time.Second}, "none": {Retries: retry.None},
 	} {
 		if _, err := retry.New("ocr", o); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -164,3 +164,55 @@ func TestDo_TheClassOfASameTextIsItsOwn(t *testing.T) {
 		t.Errorf("judged: %d calls, want 2: %v", calls, err)
 	}
 }
+
+// What a judge or a classifier has found reaches the job's policy.
+//
+// part of: R3
+func TestR3_AFoundHintReachesTheJob(t *testing.T) {
+	t.Parallel()
+	o := retry.Options{Judge: func(context.Context, error) retry.Judgement {
+		return retry.Judgement{Verdict: failure.VerdictThrottle, Hint: time.Hour}
+	}}
+	for name, handOver := range map[string]time.Duration{"handed over": 0, "not": retry.None} {
+		o.HandOver = handOver
+		ctx, _ := inJob(t)
+		_, err := retry.Do(ctx, newRig(t, 0, o).Policy, always(errors.New("no")).op)
+		if ev := evidence(err); ev.RetryAfter != time.Hour || (ev.HandOver > 0) != (handOver == 0) || !errors.Is(err, retry.ErrHint) {
+			t.Errorf("%s: the job sees a hint of %v, handed over in %v; %v", name, ev.RetryAfter, ev.HandOver, err)
+		}
+	}
+}
+
+// A cut hint is a floor still.
+//
+// part of: R3
+func TestR3_ACutHintDoesNotShortenTheBackoff(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 0.5, retry.Options{CutHints: true})
+	_, err := retry.Do(t.Context(), r.Policy, failing(&status{code: 429, after: time.Microsecond}).op)
+	if err != nil || len(r.clock.slept) != 1 || r.clock.slept[0] != 500*time.Millisecond {
+		t.Errorf("slept %v; %v", r.clock.slept, err)
+	}
+}
+
+// A change of a map is one like any other, and not one of the policy it comes from.
+func TestWith_AMapThatIsWrittenInto(t *testing.T) {
+	t.Parallel()
+	p, err := retry.Preset("storage", []string{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := p.String()
+	q, err := p.With(func(o *retry.Options) { o.Statuses[408] = failure.VerdictRetry })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range q.Settings() {
+		if s.Name == "Statuses" && s.From != "options" {
+			t.Errorf("%+v", s)
+		}
+	}
+	if p.String() != before {
+		t.Errorf("the policy is now\n%s", p)
+	}
+}
