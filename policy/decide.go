@@ -63,8 +63,8 @@ var none failure.Evidence
 // Cancel and Snooze and the stop of the worker do not count.
 //
 // The policy asks in this order: is the class, or the kind, retried at all; does a
-// call hand the job over, and has it done so less often than it may; is a
-// retry left of those of the class, and of all; does the cost allow it; how long
+// call hand the job over, has it done so less often than it may, and is a retry left
+// of those of all classes; is one left of those of the class, and of all; does the cost allow it; how long
 // is the wait, and may it be so long; would the next attempt begin below the
 // ceilings on age and attempts and before the job's deadline.
 //
@@ -275,7 +275,7 @@ func (p *Policy) judge(d *Decision, in *Input, plan *plan, final bool) {
 	d.CostMax, d.CostBound = max(plan.maxCost, 0), plan.maxCost != noCost
 	if in.Evidence != nil && in.Evidence.HandOver > 0 && in.How == ByError {
 		d.HandOversMax = plan.handOvers
-		if plan.retry && d.HandOvers < plan.handOvers && p.handOver(d, in, plan) {
+		if plan.retry && !final && !d.spent(plan, n) && d.HandOvers < plan.handOvers && p.handOver(d, in, plan) {
 			return
 		}
 	}
@@ -318,6 +318,11 @@ func (p *Policy) judge(d *Decision, in *Input, plan *plan, final bool) {
 	default:
 		d.again(plan, n, wait, in.Age)
 	}
+}
+
+// spent reports whether the job has used up what counts over all its failures.
+func (d *Decision) spent(plan *plan, n int) bool {
+	return plan.count == Total && n > d.Of || d.TotalBound && d.Failures > d.TotalMax
 }
 
 // handOver leaves the job to the queue for as long as the call asks for, and reports

@@ -83,7 +83,8 @@ func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 		"long hint":   {func(in *policy.Input) { in.Evidence.RetryAfter = 25 * time.Hour }, policy.Die, policy.RuleHint},
 		"hint":        {func(in *policy.Input) { in.Evidence.RetryAfter = time.Hour }, policy.Defer, policy.RuleHandOver},
 		"no verdict":  {func(in *policy.Input) { in.Evidence.HTTPStatus = 0 }, policy.Defer, policy.RuleHandOver},
-		"another one": {func(in *policy.Input) { in.Evidence.HTTPStatus = 404 }, policy.Defer, policy.RuleHandOver},
+		"final":       {func(in *policy.Input) { in.Evidence.HTTPStatus = 404 }, policy.Die, policy.RuleVerdict},
+		"final, mark": {func(in *policy.Input) { in.Evidence.Class = failure.NotFound }, policy.Die, policy.RuleVerdict},
 	} {
 		in := handedOver(policy.Memo{}, 300*time.Second)
 		c.change(in)
@@ -125,5 +126,23 @@ func TestHandOver_ALimitOutOfBoundsIsRefused(t *testing.T) {
 		if !strings.Contains(fmt.Sprint(err), "default.handovers") {
 			t.Errorf("%d: %v", n, err)
 		}
+	}
+}
+
+// Where the retries over all classes are used up, a hand-over is no way round.
+func TestHandOver_WithinTheTotal(t *testing.T) {
+	t.Parallel()
+	two, total := 2, policy.Total
+	p := withHandOvers(t, 10, func(s *policy.Spec) { s.Default.MaxTotalRetries = &two })
+	for attempts, want := range map[int]policy.Action{0: policy.Defer, 1: policy.Defer, 2: policy.Die, 9: policy.Die} {
+		in := handedOver(policy.Memo{}, time.Minute)
+		in.Attempts = attempts
+		if d := p.Decide(in); d.Action != want || want == policy.Die && d.Rule != policy.RuleTotal {
+			t.Errorf("after %d attempts: %v by %s, want %v", attempts, d.Action, d.Rule, want)
+		}
+	}
+	p = withHandOvers(t, 10, func(s *policy.Spec) { s.Default.MaxRetries, s.Default.Count = &two, &total })
+	if d := p.Decide(handedOver(policy.Memo{HandOvers: 2}, time.Minute)); d.Action != policy.Die || d.Rule != policy.RuleExhausted {
+		t.Errorf("counted in all: %v by %s, want dead", d.Action, d.Rule)
 	}
 }
