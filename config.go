@@ -51,6 +51,10 @@ type Config struct {
 	// policy. Default that one.
 	AgeMax time.Duration
 
+	// Resends bounds what the calls of package retry in one run of a job send again, all
+	// together; default retry.ResendsDefault.
+	Resends int
+
 	// PayloadMax is the limit on a payload in bytes, at most job.PayloadMax;
 	// default PayloadMaxDefault.
 	PayloadMax int
@@ -162,6 +166,7 @@ func (c *Config) validate() error {
 		errs = append(errs, fmt.Errorf("Config.Retry: %w", err))
 	}
 	check(c.AttemptsMax >= 0, "Config.AttemptsMax %d: must be at least 1", c.AttemptsMax)
+	check(c.Resends >= 0, "Config.Resends %d: must be at least 1", c.Resends)
 	check(c.PayloadMax >= 1 && c.PayloadMax <= job.PayloadMax,
 		"Config.PayloadMax %d: must be 1 to %d", c.PayloadMax, job.PayloadMax)
 	check(c.Lease == 0 || c.Lease >= engine.LeaseMin && c.Lease <= engine.LeaseMax,

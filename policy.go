@@ -168,6 +168,7 @@ func (c *Client) admitting(h *handler) func(context.Context, *engine.Run) error 
 		}
 		ctx, ledger := retry.WithJob(ctx, retry.Job{
 			ID: r.Claim.ID.String(), Correlation: r.Claim.Correlation, Deadline: r.Claim.Deadline.Time(), Logger: c.config.Logger,
+			Resends: c.config.Resends,
 		})
 		r.CountSends(ledger.Sends)
 		return h.handle(ctx, r, a)

@@ -186,3 +186,26 @@ func TestL3_AFallbackThatSwallowsTheHandOverCompletes(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// What calls may send again in one run is the program's to say.
+//
+// part of: L4
+func TestL4_ResendsOfAProgram(t *testing.T) {
+	t.Parallel()
+	e := redrivetest.New(t, &redrive.Config{Resends: 2})
+	p, err := retry.New("ocr", retry.Options{Clock: still{e}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &upstream{fails: 1 << 30, status: 503}
+	redrive.Handle(e.Client, render, func(ctx context.Context, _ *redrive.Job[renderArgs]) error {
+		_, err := retry.Do(ctx, p, u.call)
+		return err
+	}, nil)
+	if _, err := e.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if o := e.Work(); len(o) != 1 || u.calls != 3 {
+		t.Errorf("%+v after %d calls, want 3", o, u.calls)
+	}
+}
