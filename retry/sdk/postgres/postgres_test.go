@@ -50,7 +50,7 @@ func unsent(t *testing.T) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there.Close() //nolint:errcheck // of a pipe
+	there.Close()           //nolint:errcheck // of a pipe
 	conn.Close(t.Context()) //nolint:errcheck // the other side is gone
 	_, err = conn.Exec(t.Context(), "select 1").ReadAll()
 	if !pgconn.SafeToRetry(err) {
