@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -108,16 +109,15 @@ func (b *bencher) deadExport(ctx context.Context, p *printer, path string, rows 
 		return err
 	}
 	cmd := exec.CommandContext(ctx, self, "dlq", "export", "--db", path, "--format", "jsonl", "-o", os.DevNull)
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
 	begin := time.Now()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("export: %w: %s", err, out)
+	peak, err := peakOf(cmd)
+	if err != nil {
+		return fmt.Errorf("export: %w: %s", err, out.String())
 	}
 	took := time.Since(begin)
 	rate := float64(rows) / took.Seconds()
-	peak, err := peakOf(cmd.ProcessState)
-	if err != nil {
-		return err
-	}
 	memory := float64(peak) / 1e6
 	return errors.Join(
 		p.print(Figure{fmt.Sprintf("export of %d dead letters", rows), fmt.Sprintf(">= %d/s", exportLeast),

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
-	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,8 +26,10 @@ func dropCache(path string) error {
 }
 
 // peakMemory returns the most memory, in bytes, that this process had.
-func peakMemory() (int64, error) {
-	f, err := os.Open("/proc/self/status")
+func peakMemory() (int64, error) { return highWater("/proc/self/status") }
+
+func highWater(status string) (int64, error) {
+	f, err := os.Open(status)
 	if err != nil {
 		return 0, err
 	}
@@ -38,14 +41,29 @@ func peakMemory() (int64, error) {
 			return kib << 10, err
 		}
 	}
-	return 0, errors.New("/proc/self/status: no line VmHWM")
+	return 0, errors.New(status + ": no line VmHWM")
 }
 
-// peakOf returns the most memory, in bytes, that a process had which has ended.
-func peakOf(p *os.ProcessState) (int64, error) {
-	usage, ok := p.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0, errors.New("the system does not say how much memory the process had")
+// peakOf runs a command and returns the most memory, in bytes, that its process
+// had, as it was seen every few milliseconds. What getrusage(2) tells of a child
+// has the memory of its parent in it, whose image it was before it became another.
+func peakOf(cmd *exec.Cmd) (peak int64, err error) {
+	if err := cmd.Start(); err != nil {
+		return 0, err
 	}
-	return usage.Maxrss << 10, nil // in KiB, see getrusage(2)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	status := fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return peak, err
+		case <-ticker.C:
+			if now, err := highWater(status); err == nil { // it may have ended
+				peak = max(peak, now)
+			}
+		}
+	}
 }

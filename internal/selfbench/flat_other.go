@@ -4,7 +4,7 @@ package selfbench
 
 import (
 	"fmt"
-	"os"
+	"os/exec"
 	"runtime"
 )
 
@@ -18,5 +18,5 @@ func peakMemory() (int64, error) {
 	return 0, fmt.Errorf("the most memory of a process is known on Linux only, this is %s", runtime.GOOS)
 }
 
-// peakOf returns the most memory, in bytes, that a process had which has ended.
-func peakOf(*os.ProcessState) (int64, error) { return peakMemory() }
+// peakOf runs a command and returns the most memory, in bytes, that its process had.
+func peakOf(*exec.Cmd) (int64, error) { return peakMemory() }
