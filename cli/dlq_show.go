@@ -322,6 +322,7 @@ func (p *page) deadFacts(d *deadDetails) {
 	if j.Cost > 0 {
 		f.add("cost", fmt.Sprintf("$%.6f", float64(j.Cost)/1e6))
 	}
+	f.add("sends", sends(j.Sends))
 	f.add("note", l.Note)
 	if l.Redrive > 0 {
 		f.add("redrive", strconv.FormatInt(l.Redrive, 10))

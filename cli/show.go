@@ -152,6 +152,7 @@ func (p *page) facts(d *details) {
 	if j.Cost > 0 {
 		f.add("cost", fmt.Sprintf("$%.6f", float64(j.Cost)/1e6))
 	}
+	f.add("sends", sends(j.Sends))
 	if d.letter != nil {
 		f.add("dead letter", fmt.Sprintf("%s, since %s", d.letter.Status, clockTime(d.letter.DiedAt)))
 	}
@@ -189,6 +190,7 @@ func (p *page) failure(n, of int, f *job.Failure) {
 	if f.Exit != nil {
 		lines.add("exit code", fmt.Sprint(*f.Exit))
 	}
+	lines.add("sends", sends(int64(f.Sends)))
 	lines.add("signal", f.Signal)
 	if f.HTTPStatus > 0 {
 		lines.add("HTTP status", fmt.Sprint(f.HTTPStatus))
@@ -253,4 +255,13 @@ func (f *facts) print(p *page) {
 		pad := strings.Repeat(" ", labelColumns-width(line.label))
 		fmt.Fprintf(p.w, "  %s%s %s\n", p.style.faint(line.label), pad, clean(line.text))
 	}
+}
+
+// sends tells how many requests the calls of a run or of a job have sent; "" for
+// none that package retry knows of.
+func sends(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
 }
