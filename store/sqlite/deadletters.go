@@ -23,9 +23,7 @@ var (
 	selDeadLetter  = &query{letterOf + fromLetters + `WHERE j.job = ?`}
 	selDeadLetters = &query{letterOf + fromLetters + `ORDER BY j.job`}
 	selListed      = &query{letterOf + fromLetters + `WHERE j.death = ?`}
-	selListedJob   = &query{letterOf + `, ` + deadColumns + `, j.attrs, j.policy, j.long, j.payload,
-		(SELECT coalesce(sum(cost), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1 WHERE job = j.job),
-		(SELECT coalesce(sum(sends), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1 WHERE job = j.job)` +
+	selListedJob   = &query{letterOf + `, ` + deadColumns + `, j.attrs, j.policy, j.long, j.payload` +
 		fromLetters + `WHERE j.death = ?`}
 	selDiedAt = &query{`SELECT died_at FROM redrive_dead WHERE death = ?`}
 
@@ -119,13 +117,15 @@ func readEntry(c session, death int64, withJob bool) (e store.DeadEntry, err err
 		}
 		const of, own = letterWidth, letterWidth + columns
 		j := scanJob(shifted{r, of})
-		j.Attrs, j.Policy, long, j.Payload, j.Cost = r.blob(own), r.blob(own+1), r.int(own+2) != 0, r.blob(own+3), r.int(own+4)
-		j.Sends = r.int(own + 5)
+		j.Attrs, j.Policy, long, j.Payload = r.blob(own), r.blob(own+1), r.int(own+2) != 0, r.blob(own+3)
 		e.Job = &j
 		return nil
 	}, num(death))
 	if err == nil && long {
 		err = c.rows(selBody, func(r row) error { e.Job.Payload = r.blob(0); return nil }, num(e.DeadLetter.Job))
+	}
+	if err == nil && e.Job != nil {
+		err = addSpent(c, e.Job)
 	}
 	return e, err
 }

@@ -62,9 +62,7 @@ var readingDead = []plan{
 		laneByID + "; " + groupByID + "; " + failureByRun},
 	{name: "selDiedAt", q: selDiedAt, want: deadByDeath},
 	{name: "selListed", q: selListed, want: "SEARCH j" + byID + laneByID + "; " + groupByID + "; " + failureByRun},
-	{name: "selListedJob", q: selListedJob, want: "SEARCH j" + byID + laneByID + "; " + groupByID + "; " + failureByRun +
-		"; CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)" +
-		"; CORRELATED SCALAR SUBQUERY 2; SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
+	{name: "selListedJob", q: selListedJob, want: "SEARCH j" + byID + laneByID + "; " + groupByID + "; " + failureByRun},
 	{name: "selOldestPending", q: selOldestPending, want: deadByDeath + "; SCALAR SUBQUERY 5; CO-ROUTINE (subquery-4); " +
 		"COMPOUND QUERY; LEFT-MOST SUBQUERY; SCAN g; " +
 		"CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_dead USING COVERING INDEX redrive_dead_pending (grp=?); UNION ALL; " +

@@ -100,8 +100,17 @@ func getJob(c session, id job.ID) (j job.Job, err error) {
 			return j, err
 		}
 	}
-	err = c.rows(sumCost, func(r row) error { j.Cost += r.int(0); j.Sends += r.int(1); return nil }, num(id))
+	err = addSpent(c, &j)
 	return j, err
+}
+
+// addSpent adds what the failed runs of a job have cost and sent.
+func addSpent(c session, j *job.Job) error {
+	return c.rows(sumCost, func(r row) error {
+		j.Cost += r.int(0)
+		j.Sends += r.int(1)
+		return nil
+	}, num(j.ID))
 }
 
 func readProgress(c session, j *job.Job) error {
