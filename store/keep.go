@@ -30,6 +30,8 @@ const (
 	SweepMax     = 5_000
 	SchedulesMax = 1_000
 	SweepActor   = "redrive"
+	// SweepAuditEvery is how often removals are audited at most.
+	SweepAuditEvery = time.Hour
 )
 
 // Retention is how long things are kept; 0 is for ever.

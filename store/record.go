@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/redrive/redrive/job"
 )
@@ -60,4 +62,24 @@ func Settled(state job.State, current, asked job.Token, crashed bool) error {
 		return ErrLeaseLost
 	}
 	return nil
+}
+
+// GroupMessage returns the beginning of a message that is kept with its group, no
+// part of a character: GroupMessageMax bytes at most.
+func GroupMessage(message string) string {
+	most := GroupMessageMax
+	if len(message) <= most {
+		return message
+	}
+	for most > 0 && !utf8.RuneStart(message[most]) {
+		most--
+	}
+	return message[:most]
+}
+
+// Because returns by with the reason that the audit is to have of the action: its
+// note, when by says none.
+func (a *Action) Because(by By) By {
+	by.Reason = cmp.Or(by.Reason, a.Note)
+	return by
 }

@@ -107,12 +107,6 @@ func (s *Store) Act(ctx context.Context, by store.By, a store.Action) (store.Act
 	return answer, nil
 }
 
-// because returns by with the reason that the audit is to have.
-func because(by store.By, a *store.Action) store.By {
-	by.Reason = cmp.Or(by.Reason, a.Note)
-	return by
-}
-
 func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 	answer := store.Acted{Errors: make([]error, len(a.IDs))}
 	for i, id := range a.IDs {
@@ -131,7 +125,7 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 		case !e.gone:
 			after = e.Status.String()
 		}
-		t.note(because(by, a), action, id.String(), before, after)
+		t.note(a.Because(by), action, id.String(), before, after)
 		answer.Done++
 	}
 	return answer
@@ -159,7 +153,7 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 	}
 	done := int64(len(entries))
 	if done > 0 || muted {
-		t.note(because(by, a), "dead_letter."+a.Do.String(), asJSON(a.Filter), "", a.AuditStep(done))
+		t.note(a.Because(by), "dead_letter."+a.Do.String(), asJSON(a.Filter), "", a.AuditStep(done))
 	}
 	return store.Acted{Done: done, Through: a.Through, Next: next}, nil
 }

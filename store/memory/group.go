@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -30,7 +29,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 			Fingerprint: e.Fingerprint, Kind: e.Kind, Class: e.Class, Sample: e.Job, FirstAt: t.now,
 		}}
 		if cause != job.Expired {
-			g.Code, g.Message = e.Code, cut(e.Message, store.GroupMessageMax)
+			g.Code, g.Message = e.Code, store.GroupMessage(e.Message)
 		}
 		t.groups[e.Fingerprint] = g
 	}
@@ -52,18 +51,6 @@ func (t *tx) join(e *entry, cause job.Cause) {
 	if e.Status == job.Pending {
 		g.Pending++
 	}
-}
-
-// cut returns the beginning of a text, of so many bytes at most and no part of
-// a character.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
 }
 
 // mute puts a group aside, and reports whether that changes it.

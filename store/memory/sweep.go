@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -26,9 +25,6 @@ type removal struct {
 	n     int64
 	since job.Micros // of the first
 }
-
-// auditEvery is how often removals are audited at most.
-const auditEvery = time.Hour
 
 // Sweep implements store.Keeper.
 func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (store.Swept, error) {
@@ -280,7 +276,7 @@ func (w *sweep) auditRemovals() {
 			sum.since = w.now
 		}
 		sum.n += r.n
-		if sum.n > 0 && w.now >= sum.since.Add(auditEvery) {
+		if sum.n > 0 && w.now >= sum.since.Add(store.SweepAuditEvery) {
 			w.note(store.By{Actor: store.SweepActor}, "retention.remove", r.what, "", fmt.Sprintf(`{"n":%d}`, sum.n))
 			sum.n = 0
 		}

@@ -155,12 +155,6 @@ func (s *Store) Act(ctx context.Context, by store.By, a store.Action) (answer st
 	return answer, nil
 }
 
-// because returns by with the reason that the audit is to have.
-func because(by store.By, a *store.Action) store.By {
-	by.Reason = cmp.Or(by.Reason, a.Note)
-	return by
-}
-
 func (t *txn) actIDs(by store.By, a *store.Action) (answer store.Acted, err error) {
 	answer.Errors = make([]error, len(a.IDs))
 	for i, id := range a.IDs {
@@ -194,7 +188,7 @@ func (t *txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 	if a.Do != store.ActRetry && a.Do != store.ActPurge {
 		after = to.String()
 	}
-	return nil, t.audit(because(by, a), action, id.String(), before, after)
+	return nil, t.audit(a.Because(by), action, id.String(), before, after)
 }
 
 // retry opens the next life of one dead job, for a reason that is its note.
@@ -231,7 +225,7 @@ func (t *txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	if err != nil {
 		return store.Acted{}, err
 	}
-	return answer, t.audit(because(by, a), "dead_letter."+a.Do.String(), string(target), "", a.AuditStep(answer.Done))
+	return answer, t.audit(a.Because(by), "dead_letter."+a.Do.String(), string(target), "", a.AuditStep(answer.Done))
 }
 
 // mute puts a group aside when the action ignores the whole of one for a while,

@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"unicode/utf8"
-
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -194,7 +192,7 @@ func (t *txn) group(f *job.Failure, r *run) (g *groupRow, err error) {
 	}
 	g = &groupRow{}
 	err = t.rows(insGroup, func(r row) error { g.id = r.int(0); return nil }, text(f.Fingerprint), text(r.lane.kind),
-		setText(f.Class), setText(f.Code), setText(cut(f.Message, store.GroupMessageMax)), num(r.id), num(t.now))
+		setText(f.Class), setText(f.Code), setText(store.GroupMessage(f.Message)), num(r.id), num(t.now))
 	if err != nil {
 		return nil, err
 	}
@@ -231,15 +229,3 @@ func (t *txn) knowGroup(fingerprint string, g *groupRow) {
 
 // forgetGroup is for who has removed or changed a group by a statement of its own.
 func (t *txn) forgetGroup(fingerprint string) { delete(t.cat.groups, fingerprint) }
-
-// cut returns the beginning of a text, of so many bytes at most and no part of
-// a character.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
-}

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
-
-// auditEvery is how often removals are audited at most.
-const auditEvery = time.Hour
 
 // What sweeps remember: the first five are audited by these words, the others
 // only have a cursor.
@@ -304,7 +300,7 @@ func (w *sweep) audits() error {
 		if sum.n == 0 && removed.n > 0 {
 			sum.since = w.now
 		}
-		if sum.n += removed.n; sum.n > 0 && w.now >= sum.since.Add(auditEvery) {
+		if sum.n += removed.n; sum.n > 0 && w.now >= sum.since.Add(store.SweepAuditEvery) {
 			if err := w.auditRemoval(removed.what, sum.n); err != nil {
 				return err
 			}
