@@ -33,6 +33,18 @@ func TestASoundHistoryPasses(t *testing.T) {
 	}
 }
 
+// A job whose client was killed is known by the name it carries, and after a purge
+// by the name that somebody saw before.
+func TestAPurgedJobOfAKilledClientIsNoPhantom(t *testing.T) {
+	t.Parallel()
+	h := sound(t)
+	h.Purged = map[job.ID]string{purged: h.Enqueues[purged-1].Name}
+	forget(h, purged)
+	for _, v := range check.Check(h) {
+		t.Error(v)
+	}
+}
+
 // mutant is a sound history with one thing made wrong, and every invariant that
 // this breaks: no more, no less.
 type mutant struct {
@@ -68,6 +80,9 @@ func intakeMutants() []mutant {
 		}},
 		{"a refused submission is there", breaks(check.NoPhantom), func(h *check.History) {
 			h.Enqueues[plain-1].Answer, h.Enqueues[plain-1].ID = check.Refused, 0
+		}},
+		{"nobody knows who submitted a job that was removed", breaks(check.NoPhantom), func(h *check.History) {
+			forget(h, purged)
 		}},
 		{"a handler got a job that is nowhere", breaks(check.NoPhantom), func(h *check.History) {
 			h.Runs = append(h.Runs, check.Run{Job: 99, Life: 1, Token: 1})

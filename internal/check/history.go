@@ -23,6 +23,9 @@ type History struct {
 	Limits    map[string]Limits // by kind
 	// Retention says that ended jobs were removed after a time.
 	Retention bool
+	// Purged names the submissions of jobs that people removed, as somebody saw
+	// before: such a job carries its name no more.
+	Purged map[job.ID]string
 	// Drained says that the faults stopped and everything had time to end: no
 	// job may be live any more.
 	Drained bool

@@ -93,8 +93,8 @@ func (x *index) past(id job.ID) *past {
 
 // link ties a job to the submission that it carries the name of.
 func (x *index) link(p *past) {
-	for _, row := range p.rows {
-		s := x.byName[row.Correlation]
+	for _, name := range x.names(p) {
+		s := x.byName[name]
 		if s == nil || slices.Contains(s.jobs, p) {
 			continue
 		}
@@ -105,11 +105,22 @@ func (x *index) link(p *past) {
 	}
 }
 
+// names returns the names that a job carries, or carried before it was purged.
+func (x *index) names(p *past) (names []string) {
+	for _, row := range p.rows {
+		names = append(names, row.Correlation)
+	}
+	if name, ok := x.Purged[p.id]; ok && len(p.rows) == 0 {
+		names = append(names, name)
+	}
+	return names
+}
+
 // origin returns the submission that made the job, nil when there is none: the
 // one whose name it carries, or one that reserved its id.
 func (x *index) origin(p *past) *Enqueue {
-	for _, row := range p.rows {
-		if s := x.byName[row.Correlation]; s != nil {
+	for _, name := range x.names(p) {
+		if s := x.byName[name]; s != nil {
 			return s.Enqueue
 		}
 	}

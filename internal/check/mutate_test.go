@@ -56,6 +56,12 @@ func lastEvent(h *check.History, id job.ID) *event.Event {
 	return last
 }
 
+// forget takes the answer of a job's submission away: its client was killed.
+func forget(h *check.History, id job.ID) {
+	e := find(h.Enqueues, func(e *check.Enqueue) bool { return e.ID == id })
+	e.ID, e.Answer = 0, check.Unknown
+}
+
 func dropRow(h *check.History, id job.ID) {
 	count(h, row(h, id).State, -1)
 	drop(&h.Dump.Jobs, func(j job.Job) bool { return j.ID == id })

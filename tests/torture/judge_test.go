@@ -35,7 +35,7 @@ func (r *round) judge() {
 	dump := r.dump(ctx, st)
 	h := &check.History{
 		Enqueues: notes.Enqueues, Runs: notes.Runs, Writes: notes.Writes,
-		Dump: dump, Integrity: r.integrity(ctx), Limits: plan.Limits(), Drained: true,
+		Dump: dump, Purged: r.purged, Integrity: r.integrity(ctx), Limits: plan.Limits(), Drained: true,
 	}
 	r.count(func(s *summary) { s.Add(check.Count(h)) })
 	h.Writes = append(h.Writes, r.haunt(ctx, st, dump)...)

@@ -88,7 +88,7 @@ func (r *round) purge(ctx context.Context, s *sqlite.Store, by store.By) {
 		return
 	}
 	r.mu.Lock()
-	r.purged = append(r.purged, j.Correlation)
+	r.purged[id] = j.Correlation
 	r.mu.Unlock()
 	if answer, err := s.Act(ctx, by, store.Action{Do: store.ActPurge, IDs: []job.ID{id}}); err == nil && answer.Errors[0] == nil {
 		r.faulted("purge")

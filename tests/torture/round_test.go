@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/tests/torture/ledger"
 )
 
@@ -31,7 +32,7 @@ type round struct {
 	started   atomic.Int64 // processes, which also numbers them
 	shortages atomic.Int64 // beginnings and ends of times without space: odd while it is short
 
-	purged     []string               // names of jobs that an operator removes; torture.mu guards it
+	purged     map[job.ID]string      // names of jobs that an operator removes; torture.mu guards it
 	unanswered map[string]ledger.Line // submissions with a key whose call has brought no answer; torture.mu guards it
 }
 
@@ -47,7 +48,7 @@ func (tt *torture) round(cycles int) {
 	tt.count(func(s *summary) { s.Rounds++ })
 	n := tt.summary.Rounds
 	r := &round{torture: tt, n: n, dir: filepath.Join(tt.dir, fmt.Sprintf("round-%03d", n)),
-		unanswered: make(map[string]ledger.Line)}
+		purged: make(map[job.ID]string), unanswered: make(map[string]ledger.Line)}
 	for _, sub := range []string{"ledger", "log", "data"} {
 		if err := os.MkdirAll(filepath.Join(r.dir, sub), 0o700); err != nil {
 			tt.Fatal(err)
