@@ -13,6 +13,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -189,7 +190,7 @@ func (r *Report) examine(conn *sqlite.Conn, now job.Micros) error {
 		r.problem("it has schema %d and this program uses %d; run `redrive migrate`", r.Schema.Version, r.Schema.Known)
 		return nil
 	}
-	if _, err := s.exec(beginRead); err != nil {
+	if _, err := s.Exec(beginRead); err != nil {
 		return err
 	}
 	return errors.Join(r.rows(s, now), s.end())
@@ -197,25 +198,25 @@ func (r *Report) examine(conn *sqlite.Conn, now job.Micros) error {
 
 // end ends a read transaction.
 func (s *native) end() error {
-	_, err := s.exec(rollbackTx)
+	_, err := s.Exec(rollbackTx)
 	return err
 }
 
 var (
-	selPages     = &query{`PRAGMA page_count`}
-	selFree      = &query{`PRAGMA freelist_count`}
-	selIntegrity = &query{`PRAGMA integrity_check(` + fmt.Sprint(damagesMax) + `)`}
+	selPages     = &sqlstore.Query{Text: `PRAGMA page_count`}
+	selFree      = &sqlstore.Query{Text: `PRAGMA freelist_count`}
+	selIntegrity = &sqlstore.Query{Text: `PRAGMA integrity_check(` + fmt.Sprint(damagesMax) + `)`}
 )
 
 func (r *Report) pages(s *native) (err error) {
-	if r.Pages, err = readInt(s, selPages); err != nil {
+	if r.Pages, err = sqlstore.ReadInt(s, selPages); err != nil {
 		return err
 	}
-	if r.Free, err = readInt(s, selFree); err != nil {
+	if r.Free, err = sqlstore.ReadInt(s, selFree); err != nil {
 		return err
 	}
-	return s.rows(selIntegrity, func(row row) error {
-		if found := row.text(0); found != "ok" {
+	return s.Rows(selIntegrity, func(row sqlstore.Row) error {
+		if found := row.Text(0); found != "ok" {
 			r.problem("the file is damaged: %s; stop all workers and restore a backup", found)
 		}
 		return nil
@@ -223,38 +224,38 @@ func (r *Report) pages(s *native) (err error) {
 }
 
 var (
-	recount = &query{`SELECT l.queue, l.kind, l.deps, state, sum(n), sum(kept) FROM (
+	recount = &sqlstore.Query{Text: `SELECT l.queue, l.kind, l.deps, state, sum(n), sum(kept) FROM (
 			SELECT lane, state, count(*) AS n, 0 AS kept FROM redrive_jobs GROUP BY 1, 2
 			UNION ALL SELECT lane, state, count(*), 0 FROM redrive_done GROUP BY 1, 2
 			UNION ALL SELECT lane, 5, count(*), 0 FROM redrive_dead WHERE revived = 0 GROUP BY 1
 			UNION ALL SELECT lane, state, 0, n FROM redrive_counters)
 		JOIN redrive_lanes l ON l.id = lane GROUP BY lane, state`}
-	recountGroups = &query{`SELECT g.fingerprint, g.pending, count(d.job) FILTER (WHERE d.status = 0), g.entries, count(d.job)
+	recountGroups = &sqlstore.Query{Text: `SELECT g.fingerprint, g.pending, count(d.job) FILTER (WHERE d.status = 0), g.entries, count(d.job)
 		FROM redrive_groups g LEFT JOIN redrive_dead d ON d.grp = g.id GROUP BY g.id
 		HAVING g.pending != count(d.job) FILTER (WHERE d.status = 0) OR g.entries != count(d.job)`}
-	recountDead = &query{`SELECT l.queue, l.kind, reason, class, status, sum(kept), sum(n) FROM (
+	recountDead = &sqlstore.Query{Text: `SELECT l.queue, l.kind, reason, class, status, sum(kept), sum(n) FROM (
 			SELECT lane, reason, coalesce(class, '') AS class, status, 1 AS n, 0 AS kept FROM redrive_dead
 			UNION ALL SELECT lane, reason, class, status, 0, n FROM redrive_dead_counts)
 		JOIN redrive_lanes l ON l.id = lane GROUP BY lane, reason, class, status HAVING sum(kept) != sum(n)`}
 	// selOldest seeks the first job of each lane and priority, which the ready
 	// index has at hand; gates and pauses are not looked at.
-	selOldest = &query{`SELECT j.id, l.queue, l.kind, j.run_at FROM redrive_lanes l,
+	selOldest = &sqlstore.Query{Text: `SELECT j.id, l.queue, l.kind, j.run_at FROM redrive_lanes l,
 		(SELECT 1 AS p UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)
 		JOIN redrive_jobs j ON j.id = (SELECT id FROM redrive_jobs INDEXED BY redrive_ready
 			WHERE lane = l.id AND priority = p AND state < 3 ORDER BY run_at LIMIT 1)
 		WHERE j.run_at <= ?1 ORDER BY j.run_at, j.id LIMIT 1`}
-	selOverdue = &query{`SELECT count(*), min(lease_until) FROM redrive_jobs INDEXED BY redrive_lease
+	selOverdue = &sqlstore.Query{Text: `SELECT count(*), min(lease_until) FROM redrive_jobs INDEXED BY redrive_lease
 		WHERE state = 3 AND lease_until <= ?1`}
 )
 
 // rows examines redrive's own tables.
 func (r *Report) rows(s *native, now job.Micros) error {
-	err := s.rows(recount, func(row row) error {
-		state, n, kept := job.State(row.int(3)), row.int(4), row.int(5)
+	err := s.Rows(recount, func(row sqlstore.Row) error {
+		state, n, kept := job.State(row.Int(3)), row.Int(4), row.Int(5)
 		r.Jobs[state.String()] += n
 		if n != kept {
 			r.problem("the counter of queue %q, kind %q, %s is %d, and there are %d jobs; please report this",
-				row.text(0), row.text(1), state, kept, n)
+				row.Text(0), row.Text(1), state, kept, n)
 		}
 		return nil
 	})
@@ -264,10 +265,10 @@ func (r *Report) rows(s *native, now job.Micros) error {
 	if err := r.deadLetters(s); err != nil {
 		return err
 	}
-	err = s.rows(selOldest, func(row row) error {
-		r.Oldest = &Due{ID: job.ID(row.int(0)), Queue: row.text(1), Kind: row.text(2), RunAt: job.Micros(row.int(3))}
+	err = s.Rows(selOldest, func(row sqlstore.Row) error {
+		r.Oldest = &Due{ID: job.ID(row.Int(0)), Queue: row.Text(1), Kind: row.Text(2), RunAt: job.Micros(row.Int(3))}
 		return nil
-	}, num(now))
+	}, sqlstore.Num(now))
 	if err != nil {
 		return err
 	}
@@ -276,26 +277,26 @@ func (r *Report) rows(s *native, now job.Micros) error {
 
 // deadLetters compares what counts dead letters with what there are.
 func (r *Report) deadLetters(s *native) error {
-	err := s.rows(recountGroups, func(row row) error {
+	err := s.Rows(recountGroups, func(row sqlstore.Row) error {
 		r.problem("the group %q counts %d pending of %d dead letters, and there are %d of %d; please report this",
-			row.text(0), row.int(1), row.int(3), row.int(2), row.int(4))
+			row.Text(0), row.Int(1), row.Int(3), row.Int(2), row.Int(4))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return s.rows(recountDead, func(row row) error {
+	return s.Rows(recountDead, func(row sqlstore.Row) error {
 		r.problem("the count of %s dead letters of queue %q, kind %q, %s, class %q is %d, and there are %d; please report this",
-			job.Status(row.int(4)), row.text(0), row.text(1), row.text(2), row.text(3), row.int(5), row.int(6))
+			job.Status(row.Int(4)), row.Text(0), row.Text(1), row.Text(2), row.Text(3), row.Int(5), row.Int(6))
 		return nil
 	})
 }
 
 func (r *Report) leases(s *native, now job.Micros) error {
-	err := s.rows(selOverdue, func(row row) error {
-		r.Expired, r.ExpiredAt = row.int(0), job.Micros(row.int(1))
+	err := s.Rows(selOverdue, func(row sqlstore.Row) error {
+		r.Expired, r.ExpiredAt = row.Int(0), job.Micros(row.Int(1))
 		return nil
-	}, num(now))
+	}, sqlstore.Num(now))
 	if err == nil && r.Expired > 0 && now.Sub(r.ExpiredAt) > rescueLate {
 		r.problem("%d runs have lost their lease, the first at %s, and no worker has rescued them: start one",
 			r.Expired, r.ExpiredAt.Time().Format(time.RFC3339))

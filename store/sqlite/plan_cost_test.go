@@ -9,6 +9,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -86,10 +87,10 @@ func (s *seeder) analyzeAndReopen() {
 // count returns what the writer's statements have cost since the last count.
 func (s *seeder) count() (c cost) {
 	s.t.Helper()
-	s.must(s.s.write(s.t.Context(), func(t *txn) error {
+	s.must(s.s.write(s.t.Context(), func(t *sqlstore.Txn) error {
 		tls := libc.NewTLS()
 		defer tls.Close()
-		for _, stmt := range t.s.(*native).stmts {
+		for _, stmt := range t.Session().(*native).stmts {
 			c.steps += status(tls, stmt, sqlite3.SQLITE_STMTSTATUS_VM_STEP)
 			c.compiled += status(tls, stmt, sqlite3.SQLITE_STMTSTATUS_REPREPARE)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/store"
 )
 
@@ -36,10 +37,10 @@ func (r *readers) close() (err error) {
 	return err
 }
 
-var beginRead = &query{`BEGIN DEFERRED`}
+var beginRead = &sqlstore.Query{Text: `BEGIN DEFERRED`}
 
 // read runs do in one read transaction, so that all it sees is of one moment.
-func (s *Store) read(ctx context.Context, do func(session) error) (err error) {
+func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err error) {
 	select {
 	case <-s.closed:
 		return errClosed
@@ -60,10 +61,10 @@ func (s *Store) read(ctx context.Context, do func(session) error) (err error) {
 	defer cancel()
 	conn.conn.SetInterrupt(ctx.Done())
 	defer conn.conn.SetInterrupt(nil)
-	if _, err = conn.exec(beginRead); err == nil {
+	if _, err = conn.Exec(beginRead); err == nil {
 		err = do(conn)
 		conn.conn.SetInterrupt(nil) // the roll-back must not be interrupted
-		if _, rerr := conn.exec(rollbackTx); err == nil {
+		if _, rerr := conn.Exec(rollbackTx); err == nil {
 			err = rerr
 		}
 	}

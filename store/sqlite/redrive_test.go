@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -36,7 +37,7 @@ func (k *keeper) step(limit int) store.RedriveStep {
 }
 
 func (k *keeper) revived() (deaths []int64) {
-	k.rows(`SELECT death FROM redrive_dead WHERE revived = 1 ORDER BY death`, func(r row) { deaths = append(deaths, r.int(0)) })
+	k.rows(`SELECT death FROM redrive_dead WHERE revived = 1 ORDER BY death`, func(r sqlstore.Row) { deaths = append(deaths, r.Int(0)) })
 	return deaths
 }
 
@@ -99,7 +100,7 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 			t.Fatalf("%+v: step %+v", test.filter, step)
 		}
 		var got []int64
-		k.rows(fmt.Sprintf(`SELECT death FROM redrive_dead WHERE redrive = %d ORDER BY death`, r.ID), func(r row) { got = append(got, r.int(0)) })
+		k.rows(fmt.Sprintf(`SELECT death FROM redrive_dead WHERE redrive = %d ORDER BY death`, r.ID), func(r sqlstore.Row) { got = append(got, r.Int(0)) })
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%+v: deaths (-want +got):\n%s", test.filter, diff)
 		}
@@ -136,7 +137,7 @@ func TestD7_RedrivesShareTheLimitOfAStep(t *testing.T) {
 // part of: D7
 func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 	t.Parallel()
-	const deaths = lookMax/messageCost + 100 // a look at a message counts for several
+	const deaths = sqlstore.LookMax/sqlstore.MessageCost + 100 // a look at a message counts for several
 	for _, canary := range []int{-1, 5} {
 		k := openKeeper(t)
 		k.bury(deaths, func(i int) string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -78,14 +79,7 @@ func (s *seeder) fill(rows int) {
 
 // park closes the lanes of all jobs that depend on something.
 func (s *seeder) park() {
-	park := &query{`UPDATE redrive_lanes SET gate = 1 WHERE deps <> ''`}
-	s.must(s.s.write(s.t.Context(), func(t *txn) error {
-		_, err := t.exec(park)
-		for _, l := range t.cat.byID {
-			l.parked = l.deps != ""
-		}
-		return err
-	}))
+	s.direct(`UPDATE redrive_lanes SET gate = 1 WHERE deps <> ''`)
 }
 
 // add enqueues jobs, each spread to the next kind and, round by round, to the
@@ -104,7 +98,7 @@ func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 				Batch: int64(1 + i/1000), Payload: []byte(`{"user":4711}`),
 			}
 			if i%100 == 0 {
-				jobs[k].Payload = make([]byte, 2*inlineMax)
+				jobs[k].Payload = make([]byte, 2*sqlstore.InlineMax)
 			}
 			change(i, &jobs[k])
 		}

@@ -6,99 +6,25 @@ import (
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/redrive/redrive/internal/sqlstore"
 )
-
-// session runs statements inside one transaction. There are two: the native one
-// of the writer, which prepares each statement once and allocates nothing, and
-// the one over a caller's own *sql.Tx. The logic above them is written once.
-type session interface {
-	// exec runs a statement and returns how many rows it changed.
-	exec(q *query, args ...value) (int, error)
-	// rows calls each for every row. The row is valid only during the call.
-	rows(q *query, each func(row) error, args ...value) error
-}
-
-// query is a statement's text; its address is its identity.
-type query struct{ text string }
-
-// row reads the columns of a result's current row.
-type row interface {
-	int(col int) int64 // NULL is 0
-	text(col int) string
-	blob(col int) []byte // a copy; NULL is nil
-	null(col int) bool
-}
-
-// value is an argument of a statement. The zero value is NULL.
-type value struct {
-	kind valueKind
-	n    int64
-	s    string
-	b    []byte
-}
-
-type valueKind uint8
-
-const (
-	isNull valueKind = iota
-	isInt
-	isText
-	isBlob
-)
-
-func num[T ~int | ~int8 | ~int32 | ~int64 | ~uint8](n T) value {
-	return value{kind: isInt, n: int64(n)}
-}
-
-func text[T ~string](s T) value { return value{kind: isText, s: string(s)} }
-
-func blob(b []byte) value { return value{kind: isBlob, b: b} }
-
-func bit(set bool) value {
-	if set {
-		return num(1)
-	}
-	return num(0)
-}
-
-// The set… forms store the zero value as NULL, which takes no room in a row.
-
-func setNum[T ~int | ~int8 | ~int32 | ~int64](n T) value {
-	if n == 0 {
-		return value{}
-	}
-	return num(n)
-}
-
-func setText[T ~string](s T) value {
-	if s == "" {
-		return value{}
-	}
-	return text(s)
-}
-
-func setBlob(b []byte) value {
-	if b == nil {
-		return value{}
-	}
-	return blob(b)
-}
 
 // native is the session on a connection of ours.
 type native struct {
 	conn  *sqlite.Conn
-	stmts map[*query]*sqlite.Stmt
+	stmts map[*sqlstore.Query]*sqlite.Stmt
 }
 
 func newNative(conn *sqlite.Conn) *native {
-	return &native{conn: conn, stmts: make(map[*query]*sqlite.Stmt)}
+	return &native{conn: conn, stmts: make(map[*sqlstore.Query]*sqlite.Stmt)}
 }
 
-func (s *native) stmt(q *query) (*sqlite.Stmt, error) {
+func (s *native) stmt(q *sqlstore.Query) (*sqlite.Stmt, error) {
 	if stmt := s.stmts[q]; stmt != nil {
 		return stmt, nil
 	}
-	stmt, err := s.conn.Prepare(q.text)
+	stmt, err := s.conn.Prepare(q.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -106,23 +32,23 @@ func (s *native) stmt(q *query) (*sqlite.Stmt, error) {
 	return stmt, nil
 }
 
-func bind(stmt *sqlite.Stmt, args []value) {
+func bind(stmt *sqlite.Stmt, args []sqlstore.Value) {
 	for i := range args {
 		a := &args[i]
-		switch a.kind {
-		case isInt:
-			stmt.BindInt64(i+1, a.n)
-		case isText:
-			stmt.BindText(i+1, a.s)
-		case isBlob:
-			stmt.BindBytes(i+1, a.b)
-		case isNull:
+		switch a.Kind {
+		case sqlstore.IsInt:
+			stmt.BindInt64(i+1, a.N)
+		case sqlstore.IsText:
+			stmt.BindText(i+1, a.S)
+		case sqlstore.IsBlob:
+			stmt.BindBytes(i+1, a.B)
+		case sqlstore.IsNull:
 			stmt.BindNull(i + 1)
 		}
 	}
 }
 
-func (s *native) exec(q *query, args ...value) (int, error) {
+func (s *native) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
 	stmt, err := s.stmt(q)
 	if err != nil {
 		return 0, err
@@ -141,7 +67,7 @@ func (s *native) exec(q *query, args ...value) (int, error) {
 	return changed, stmt.Reset()
 }
 
-func (s *native) rows(q *query, each func(row) error, args ...value) error {
+func (s *native) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...sqlstore.Value) error {
 	stmt, err := s.stmt(q)
 	if err != nil {
 		return err
@@ -164,18 +90,18 @@ func (s *native) rows(q *query, each func(row) error, args ...value) error {
 
 type nativeRow struct{ stmt *sqlite.Stmt }
 
-func (r nativeRow) int(col int) int64 { return r.stmt.ColumnInt64(col) }
-func (r nativeRow) null(col int) bool { return r.stmt.ColumnType(col) == sqlite.TypeNull }
+func (r nativeRow) Int(col int) int64 { return r.stmt.ColumnInt64(col) }
+func (r nativeRow) Null(col int) bool { return r.stmt.ColumnType(col) == sqlite.TypeNull }
 
-func (r nativeRow) text(col int) string {
-	if r.null(col) {
+func (r nativeRow) Text(col int) string {
+	if r.Null(col) {
 		return ""
 	}
 	return r.stmt.ColumnText(col)
 }
 
-func (r nativeRow) blob(col int) []byte {
-	if r.null(col) {
+func (r nativeRow) Blob(col int) []byte {
+	if r.Null(col) {
 		return nil
 	}
 	b := make([]byte, r.stmt.ColumnLen(col))
@@ -189,24 +115,24 @@ type foreign struct {
 	tx  *sql.Tx
 }
 
-func (s *foreign) args(args []value) []any {
+func (s *foreign) args(args []sqlstore.Value) []any {
 	out := make([]any, len(args))
 	for i, a := range args {
-		switch a.kind {
-		case isInt:
-			out[i] = a.n
-		case isText:
-			out[i] = a.s
-		case isBlob:
-			out[i] = append([]byte{}, a.b...) // an empty blob is not NULL
-		case isNull:
+		switch a.Kind {
+		case sqlstore.IsInt:
+			out[i] = a.N
+		case sqlstore.IsText:
+			out[i] = a.S
+		case sqlstore.IsBlob:
+			out[i] = append([]byte{}, a.B...) // an empty blob is not NULL
+		case sqlstore.IsNull:
 		}
 	}
 	return out
 }
 
-func (s *foreign) exec(q *query, args ...value) (int, error) {
-	result, err := s.tx.ExecContext(s.ctx, q.text, s.args(args)...)
+func (s *foreign) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
+	result, err := s.tx.ExecContext(s.ctx, q.Text, s.args(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -214,8 +140,8 @@ func (s *foreign) exec(q *query, args ...value) (int, error) {
 	return int(n), err
 }
 
-func (s *foreign) rows(q *query, each func(row) error, args ...value) (err error) {
-	rows, err := s.tx.QueryContext(s.ctx, q.text, s.args(args)...)
+func (s *foreign) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...sqlstore.Value) (err error) {
+	rows, err := s.tx.QueryContext(s.ctx, q.Text, s.args(args)...)
 	if err != nil {
 		return err
 	}
@@ -254,14 +180,14 @@ func (s *foreign) rows(q *query, each func(row) error, args ...value) (err error
 
 type foreignRow []any
 
-func (r foreignRow) null(col int) bool { return r[col] == nil }
+func (r foreignRow) Null(col int) bool { return r[col] == nil }
 
-func (r foreignRow) int(col int) int64 {
+func (r foreignRow) Int(col int) int64 {
 	n, _ := r[col].(int64)
 	return n
 }
 
-func (r foreignRow) text(col int) string {
+func (r foreignRow) Text(col int) string {
 	switch v := r[col].(type) {
 	case nil:
 		return ""
@@ -274,7 +200,7 @@ func (r foreignRow) text(col int) string {
 	}
 }
 
-func (r foreignRow) blob(col int) []byte {
+func (r foreignRow) Blob(col int) []byte {
 	switch v := r[col].(type) {
 	case []byte:
 		return v

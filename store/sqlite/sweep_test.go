@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -95,7 +96,7 @@ func (k *keeper) act(a *store.Action) store.Acted {
 // number returns what a statement counts.
 func (k *keeper) number(text string, args ...any) (n int64) {
 	k.t.Helper()
-	k.rows(fmt.Sprintf(text, args...), func(r row) { n = r.int(0) })
+	k.rows(fmt.Sprintf(text, args...), func(r sqlstore.Row) { n = r.Int(0) })
 	return n
 }
 
@@ -256,7 +257,7 @@ func (k *keeper) fillDisk() error {
 }
 
 func (k *keeper) dead() (ids []job.ID) {
-	k.rows(`SELECT job FROM redrive_dead ORDER BY death`, func(r row) { ids = append(ids, job.ID(r.int(0))) })
+	k.rows(`SELECT job FROM redrive_dead ORDER BY death`, func(r sqlstore.Row) { ids = append(ids, job.ID(r.Int(0))) })
 	return ids
 }
 
@@ -312,7 +313,7 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 func TestF10_ManyMutedGroups(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
-	const groups = 2*sweepMarks + 50
+	const groups = 2*sqlstore.SweepMarks + 50
 	name := func(i int) string { return fmt.Sprint("cause ", i) }
 	k.bury(groups, name)
 	soon := 0
@@ -365,7 +366,7 @@ func TestF10_ReopeningComesToItsEnd(t *testing.T) {
 	t.Run("a part of a group", func(t *testing.T) {
 		t.Parallel()
 		k := openKeeper(t)
-		const groups = sweepMarks + 50
+		const groups = sqlstore.SweepMarks + 50
 		k.bury(20, func(int) string { return "first" })
 		k.bury(groups, func(i int) string { return fmt.Sprint("cause ", i) })
 		k.act(&store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: "first"}, Until: job.At(seedNow.Add(time.Hour))})
@@ -425,7 +426,7 @@ func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
 func TestQ6_OldFiguresGo(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
-	const groups = sweepTrends + 100 // more than one sweep looks at
+	const groups = sqlstore.SweepTrends + 100 // more than one sweep looks at
 	k.bury(groups, func(i int) string { return fmt.Sprint("cause ", i) })
 	k.advance(store.TrendHours*time.Hour + time.Minute)
 	k.bury(1, func(int) string { return "young" })

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
 )
 
@@ -37,11 +38,11 @@ func TestQ2_TimesAreNumbers(t *testing.T) {
 				}
 			}
 			var low, high job.Micros
-			s.rows(`SELECT coalesce(min(`+column+`), 0), coalesce(max(`+column+`), 0) FROM `+table, func(r row) {
-				low, high = job.Micros(r.int(0)), job.Micros(r.int(1))
+			s.rows(`SELECT coalesce(min(`+column+`), 0), coalesce(max(`+column+`), 0) FROM `+table, func(r sqlstore.Row) {
+				low, high = job.Micros(r.Int(0)), job.Micros(r.Int(1))
 			})
 			if table == "redrive_hours" || table == "redrive_trends" { // beginnings of units
-				low += hour
+				low += 3_600_000_000
 			}
 			if high != 0 && (low < earliest || high > latest) {
 				t.Errorf("%s.%s is from %d to %d, want microseconds between %d and %d", table, column, low, high, earliest, latest)
@@ -68,13 +69,13 @@ func (s *seeder) addInTx() {
 }
 
 func (s *seeder) texts(text string) (all []string) {
-	s.rows(text, func(r row) { all = append(all, r.text(0)) })
+	s.rows(text, func(r sqlstore.Row) { all = append(all, r.Text(0)) })
 	return all
 }
 
-func (s *seeder) rows(text string, each func(row)) {
+func (s *seeder) rows(text string, each func(sqlstore.Row)) {
 	s.t.Helper()
-	s.must(s.s.read(s.t.Context(), func(c session) error {
-		return c.rows(&query{text}, func(r row) error { each(r); return nil })
+	s.must(s.s.read(s.t.Context(), func(c sqlstore.Session) error {
+		return c.Rows(&sqlstore.Query{Text: text}, func(r sqlstore.Row) error { each(r); return nil })
 	}))
 }

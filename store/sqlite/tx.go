@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -81,48 +82,16 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// EnqueueTx implements store.Transactor.
-func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, jobs []job.New) (receipts []job.Receipt, err error) {
-	if err := checkNew(jobs); err != nil {
-		return nil, err
-	}
-	err = s.join(ctx, tx, func(t *txn) error {
-		receipts, err = t.enqueue(jobs)
-		return err
-	})
-	return receipts, err
-}
-
-// ReserveIDsTx implements store.TxReserver.
-func (s *Store) ReserveIDsTx(ctx context.Context, tx store.Tx, n int) (first job.ID, err error) {
-	if err := checkReserve(n); err != nil {
-		return 0, err
-	}
-	err = s.join(ctx, tx, func(t *txn) error {
-		first, err = t.reserve(n)
-		return err
-	})
-	return first, err
-}
-
-// SettleTx implements store.Transactor.
-func (s *Store) SettleTx(ctx context.Context, tx store.Tx, o job.Outcome) error {
-	return s.join(ctx, tx, func(t *txn) error {
-		own, fatal := t.settle(&o)
-		return errors.Join(own, fatal)
-	})
-}
-
 var (
-	selSynchronous = &query{`PRAGMA synchronous`}
-	selFile        = &query{`SELECT file FROM pragma_database_list WHERE name = 'main'`}
+	selSynchronous = &sqlstore.Query{Text: `PRAGMA synchronous`}
+	selFile        = &sqlstore.Query{Text: `SELECT file FROM pragma_database_list WHERE name = 'main'`}
 )
 
 // sameFile refuses a transaction of another database: its jobs would get ids of
 // this one.
 func (s *Store) sameFile(f *foreign) error {
 	var path string
-	if err := f.rows(selFile, func(r row) error { path = r.text(0); return nil }); err != nil {
+	if err := f.Rows(selFile, func(r sqlstore.Row) error { path = r.Text(0); return nil }); err != nil {
 		return asStoreError(err)
 	}
 	theirs, err1 := os.Stat(path)
@@ -135,16 +104,16 @@ func (s *Store) sameFile(f *foreign) error {
 }
 
 var (
-	savepoint  = &query{`SAVEPOINT redrive_join`}
-	releaseTo  = &query{`RELEASE redrive_join`}
-	rollbackTo = &query{`ROLLBACK TO redrive_join`}
+	savepoint  = &sqlstore.Query{Text: `SAVEPOINT redrive_join`}
+	releaseTo  = &sqlstore.Query{Text: `RELEASE redrive_join`}
+	rollbackTo = &sqlstore.Query{Text: `ROLLBACK TO redrive_join`}
 )
 
 // join runs do inside the caller's transaction. Only what the transaction itself
 // sees counts there: nothing of the writer's is used. It happens whole or not at
 // all, also for a caller who commits after an error: a context that ends meanwhile
 // does not stop it, and what is refused is taken back to where it began.
-func (s *Store) join(ctx context.Context, tx store.Tx, do func(*txn) error) error {
+func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) error) error {
 	callers, ok := tx.(callersTx)
 	if !ok {
 		return fmt.Errorf("transaction of a %s store, this is sqlite: make it with sqlite.Tx: %w", tx.StoreTx(), store.ErrInvalid)
@@ -159,7 +128,7 @@ func (s *Store) join(ctx context.Context, tx store.Tx, do func(*txn) error) erro
 	if err := s.sameFile(f); err != nil {
 		return err
 	}
-	level, err := readInt(f, selSynchronous)
+	level, err := sqlstore.ReadInt(f, selSynchronous)
 	if err != nil {
 		return asStoreError(err)
 	}
@@ -167,29 +136,29 @@ func (s *Store) join(ctx context.Context, tx store.Tx, do func(*txn) error) erro
 		return fmt.Errorf("the transaction's connection has synchronous=%d, which loses acknowledged jobs on a power loss: "+
 			"use Store.Tx, or set PRAGMA synchronous=FULL on that connection: %w", level, store.ErrInvalid)
 	}
-	cat, err := readCatalog(f)
+	cat, err := sqlstore.ReadCatalog(f)
 	if err != nil {
 		return asStoreError(err)
 	}
-	last, err := readInt(f, selLastAt)
+	last, err := sqlstore.ReadInt(f, selLastAt)
 	if err != nil {
 		return asStoreError(err)
 	}
 	s.clock.Floor(job.Micros(last))
-	if _, err := f.exec(savepoint); err != nil {
+	if _, err := f.Exec(savepoint); err != nil {
 		return asStoreError(err)
 	}
-	t := &txn{s: f}
-	t.reset(s.clock.Now(), cat)
+	t := sqlstore.NewTxn(f, false)
+	t.Reset(s.clock.Now(), cat)
 	err = do(t)
 	if err == nil {
-		err = t.flush()
+		err = t.Flush()
 	}
 	if err != nil {
-		_, back := f.exec(rollbackTo)
-		_, free := f.exec(releaseTo)
+		_, back := f.Exec(rollbackTo)
+		_, free := f.Exec(releaseTo)
 		return asStoreError(errors.Join(err, back, free))
 	}
-	_, err = f.exec(releaseTo)
+	_, err = f.Exec(releaseTo)
 	return asStoreError(err)
 }

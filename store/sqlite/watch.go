@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/redrive/redrive/internal/sqlstore"
 )
 
 // watcher wakes whoever waits for work. Commits of this process tell it at
@@ -93,7 +95,7 @@ func (w *watcher) run(conn *sqlite.Conn, every time.Duration, replaced func() bo
 		if tick%looks == 0 && !w.replaced.Load() && replaced() {
 			w.replaced.Store(true)
 		}
-		version, err := readInt(s, selVersion)
+		version, err := sqlstore.ReadInt(s, selVersion)
 		if err != nil {
 			continue // a busy or full file; the engines' own polling goes on
 		}

@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/internal/storeclock"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -39,17 +40,18 @@ type writer struct {
 	quit     chan struct{}
 	ended    chan struct{}
 
-	txn     txn
-	cat     *catalog // nil: read it again
-	version int64    // data_version that cat was read at
+	native  *native
+	txn     *sqlstore.Txn
+	cat     *sqlstore.Catalog // nil: read it again
+	version int64             // data_version that cat was read at
 
 	commits atomic.Int64
 }
 
 // request is one caller's part of a transaction.
 type request struct {
-	do      func(*txn) error // inside the shared transaction; may run twice
-	alone   func() error     // instead of do: with the right to write, outside of it
+	do      func(*sqlstore.Txn) error // inside the shared transaction; may run twice
+	alone   func() error              // instead of do: with the right to write, outside of it
 	done    chan error
 	ctx     context.Context //nolint:containedctx // of the waiting caller
 	started atomic.Bool
@@ -60,11 +62,11 @@ var requests = sync.Pool{New: func() any { return &request{done: make(chan error
 // write runs do in a transaction and returns when it is durable. A context that
 // ends before the transaction has begun takes the request back; after that the
 // answer is waited for, so that the caller knows what happened.
-func (w *writer) write(ctx context.Context, do func(*txn) error) error {
+func (w *writer) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return w.request(ctx, do, nil)
 }
 
-func (w *writer) request(ctx context.Context, do func(*txn) error, alone func() error) error {
+func (w *writer) request(ctx context.Context, do func(*sqlstore.Txn) error, alone func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -229,8 +231,8 @@ func answerOf(transaction, own error) error {
 // commit runs the group in the transaction that was begun. It returns nil when
 // that is durable, and has rolled back otherwise.
 func (w *writer) commit(group []*request, answers []error) (err error) {
-	t := &w.txn
-	t.reset(w.clock.Now(), w.cat)
+	t := w.txn
+	t.Reset(w.clock.Now(), w.cat)
 	defer func() {
 		if err != nil {
 			w.rollback()
@@ -238,7 +240,7 @@ func (w *writer) commit(group []*request, answers []error) (err error) {
 	}()
 	clear(answers)
 	for i, r := range group {
-		t.wrote = false
+		t.Part()
 		err := r.do(t)
 		if err == nil {
 			continue
@@ -247,48 +249,48 @@ func (w *writer) commit(group []*request, answers []error) (err error) {
 			return fatal
 		}
 		answers[i] = err
-		if t.wrote || ofStatement(err) {
+		if t.Wrote() || ofStatement(err) {
 			return errRedo
 		}
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return asStoreError(err)
 	}
 	survived := crashpoint.Span(crashpoint.InCommit)
-	_, err = t.s.exec(commitTx)
+	_, err = w.native.Exec(commitTx)
 	survived()
 	if err != nil {
 		return commitError(err)
 	}
 	w.commits.Add(1)
-	if t.wake {
+	if t.Wakes() {
 		w.wake()
 	}
 	return nil
 }
 
 var (
-	beginTx    = &query{`BEGIN IMMEDIATE`}
-	commitTx   = &query{`COMMIT`}
-	rollbackTx = &query{`ROLLBACK`}
-	selVersion = &query{`PRAGMA data_version`}
-	selLastAt  = &query{`SELECT at FROM redrive_events ORDER BY seq DESC LIMIT 1`}
+	beginTx    = &sqlstore.Query{Text: `BEGIN IMMEDIATE`}
+	commitTx   = &sqlstore.Query{Text: `COMMIT`}
+	rollbackTx = &sqlstore.Query{Text: `ROLLBACK`}
+	selVersion = &sqlstore.Query{Text: `PRAGMA data_version`}
+	selLastAt  = &sqlstore.Query{Text: `SELECT at FROM redrive_events ORDER BY seq DESC LIMIT 1`}
 )
 
 // begin starts the transaction and sees to it that the catalogue and the clock
 // know what other connections have committed.
 func (w *writer) begin() error {
-	s := w.txn.s
-	if _, err := s.exec(beginTx); err != nil {
+	s := w.native
+	if _, err := s.Exec(beginTx); err != nil {
 		return asStoreError(err)
 	}
-	version, err := readInt(s, selVersion)
+	version, err := sqlstore.ReadInt(s, selVersion)
 	if err == nil && (w.cat == nil || version != w.version) {
 		w.version = version
 		var last int64
-		if last, err = readInt(s, selLastAt); err == nil {
+		if last, err = sqlstore.ReadInt(s, selLastAt); err == nil {
 			w.clock.Floor(job.Micros(last))
-			w.cat, err = readCatalog(s)
+			w.cat, err = sqlstore.ReadCatalog(s)
 		}
 	}
 	if err != nil {
@@ -300,15 +302,10 @@ func (w *writer) begin() error {
 
 func (w *writer) rollback() {
 	w.cat = nil
-	clear(w.txn.mine) // what it claimed is not claimed
+	w.txn.Undone()
 	if !w.conn.AutocommitEnabled() {
-		_, _ = w.txn.s.exec(rollbackTx) // the connection is unusable else, and the next begin says so
+		_, _ = w.native.Exec(rollbackTx) // the connection is unusable else, and the next begin says so
 	}
-}
-
-func readInt(s session, q *query, args ...value) (n int64, err error) {
-	err = s.rows(q, func(r row) error { n = r.int(0); return nil }, args...)
-	return n, err
 }
 
 // close ends the writer after what it has begun.

@@ -1,0 +1,320 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	selDeadRow = declare("selDeadRow", `SELECT `+actColumns+` FROM redrive_dead WHERE job = ?`)
+	setStatus  = declare("setStatus", `UPDATE OR FAIL redrive_dead SET status = ?2, action = ?3, note = ?4, acted_at = ?5, acted_by = ?6,
+		reopen_at = ?7 WHERE death = ?1`)
+)
+
+// Preview implements store.DeadLetters.
+func (s *Core) Preview(ctx context.Context, a store.Action) (answer store.Acted, err error) {
+	if err := a.Validate(true); err != nil {
+		return answer, err
+	}
+	err = s.db.Read(ctx, func(c Session) error {
+		if a.Filter == nil {
+			answer, err = previewIDs(c, &a)
+		} else {
+			answer, err = previewFilter(c, &a)
+		}
+		return err
+	})
+	return answer, err
+}
+
+// previewFilter counts what an action would take.
+func previewFilter(c Session, a *store.Action) (answer store.Acted, err error) {
+	if answer.Through = a.Through; a.Through == 0 {
+		if answer.Through, err = ReadInt(c, selNewest); err != nil {
+			return answer, err
+		}
+	}
+	m, err := newMatcher(c, selection(a), true)
+	if err != nil {
+		return answer, err
+	}
+	m.takes = func(d *job.DeadLetter) bool { return a.Do.Takes(d, false) }
+	if a.Through == 0 && a.After == 0 && a.Limit == 0 && m.counted(a.Do) {
+		answer.Done, err = m.total()
+		return answer, err
+	}
+	p, err := search(m, true, a.After+1, answer.Through, cmp.Or(a.Limit, store.PreviewMax), store.PreviewMax,
+		func(r Row) int64 { return r.Int(0) }, func(death *int64) int64 { return *death })
+	if answer.Done = int64(len(p.found)); p.more {
+		answer.Next = p.edge
+	}
+	return answer, err
+}
+
+// counted reports whether what the action takes is known from counters.
+func (m *matcher) counted(do store.Act) bool {
+	f := m.f
+	if f.Owner != "" || f.Group != "" || f.Since != 0 || f.Until != 0 || f.Text != "" || f.Redrive != 0 {
+		return false
+	}
+	for s, selected := range m.statuses {
+		// Pending and ignored ones are of dead jobs; of the others it is not counted.
+		d := job.DeadLetter{Status: job.Status(s)}
+		if selected && do.Takes(&d, false) && d.Status != job.Pending && d.Status != job.Ignored {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *matcher) total() (int64, error) {
+	if m.none {
+		return 0, nil
+	}
+	for s := range m.statuses {
+		m.statuses[s] = m.statuses[s] && m.takes(&job.DeadLetter{Status: job.Status(s)})
+	}
+	of, err := m.estimate()
+	return of.selected, err
+}
+
+// selection returns the filter of an action with what it selects by default.
+func selection(a *store.Action) *store.DeadFilter {
+	f := *a.Filter
+	if len(f.Statuses) == 0 {
+		f.Statuses = a.Do.Statuses()
+	}
+	return &f
+}
+
+func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
+	cat, err := ReadCatalog(c)
+	if err != nil {
+		return answer, err
+	}
+	t := &Txn{s: c, cat: cat}
+	answer.Errors = make([]error, len(a.IDs))
+	counted := make(map[job.ID]bool)
+	for i, id := range a.IDs {
+		_, own, err := t.named(a.Do, id)
+		if err != nil {
+			return answer, err
+		}
+		switch answer.Errors[i] = own; {
+		case own != nil:
+		case counted[id]:
+			answer.Errors[i] = fmt.Errorf("job %d is named twice: %w", id, store.ErrConflict)
+		default:
+			counted[id] = true
+			answer.Done++
+		}
+	}
+	return answer, nil
+}
+
+// named returns the entry of a job that an act can be done to. The first error
+// is the job's own.
+func (t *Txn) named(do store.Act, id job.ID) (d *deadRow, own, fatal error) {
+	err := t.rows(selDeadRow, func(r Row) error { found := t.scanDeadRow(r); d = &found; return nil }, num(id))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case d != nil && do.Takes(&d.DeadLetter, true):
+		return d, nil, nil
+	case d != nil && do != store.ActRetry:
+		return nil, fmt.Errorf("dead letter of job %d is %s; cannot %s it: %w", id, d.Status, do, store.ErrConflict), nil
+	case do == store.ActRetry:
+		own, fatal = t.refuse(id, job.None, "a dead job can be retried")
+	default:
+		own, fatal = t.refuse(id, job.None, "a job with a dead letter has something to "+do.String())
+	}
+	return nil, own, fatal
+}
+
+// Act implements store.DeadLetters.
+func (s *Core) Act(ctx context.Context, by store.By, a store.Action) (answer store.Acted, err error) {
+	if err := cmp.Or(by.Validate(), a.Validate(false)); err != nil {
+		return answer, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		if a.Filter == nil {
+			answer, err = t.actIDs(by, &a)
+		} else {
+			answer, err = t.actFilter(by, &a)
+		}
+		return err
+	})
+	if err != nil {
+		return store.Acted{}, err
+	}
+	return answer, nil
+}
+
+func (t *Txn) actIDs(by store.By, a *store.Action) (answer store.Acted, err error) {
+	answer.Errors = make([]error, len(a.IDs))
+	for i, id := range a.IDs {
+		own, err := t.actOne(by, a, id)
+		if err != nil {
+			return store.Acted{}, err
+		}
+		if answer.Errors[i] = own; own == nil {
+			answer.Done++
+		}
+	}
+	return answer, nil
+}
+
+func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error) {
+	d, own, fatal := t.named(a.Do, id)
+	if own != nil || fatal != nil {
+		return own, fatal
+	}
+	action, before, after := "dead_letter."+a.Do.String(), d.Status.String(), ""
+	if a.Do == store.ActRetry {
+		if own := t.roomFor(d, &a.Change); own != nil {
+			return own, nil
+		}
+		action, before, after = "job.retry", job.Dead.String(), a.Change.AuditRetry()
+	}
+	to, err := t.do(by, a, d, 0)
+	if err != nil {
+		return nil, err
+	}
+	if a.Do != store.ActRetry && a.Do != store.ActPurge {
+		after = to.String()
+	}
+	return nil, t.audit(a.Because(by), action, id.String(), before, after)
+}
+
+// retry opens the next life of one dead job, for a reason that is its note.
+func (t *Txn) retry(by store.By, id job.ID) (own, fatal error) {
+	return t.actOne(by, &store.Action{Do: store.ActRetry, Note: by.Reason}, id)
+}
+
+// actFilter does one step of an action by filter.
+func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err error) {
+	m, err := newMatcher(t.s, selection(a), false)
+	if err != nil {
+		return answer, err
+	}
+	m.takes = func(d *job.DeadLetter) bool { return a.Do.Takes(d, false) }
+	p, err := t.search(m, a.After, a.Through, cmp.Or(a.Limit, store.StepMax))
+	if err != nil {
+		return answer, err
+	}
+	mark, muted, err := t.mute(by, a)
+	if err != nil {
+		return answer, err
+	}
+	if err := t.doAll(by, a, p.found, mark); err != nil {
+		return store.Acted{}, err
+	}
+	answer.Done, answer.Through = int64(len(p.found)), a.Through
+	if p.more {
+		answer.Next = p.edge
+	}
+	if answer.Done == 0 && !muted {
+		return answer, nil
+	}
+	target, err := json.Marshal(a.Filter)
+	if err != nil {
+		return store.Acted{}, err
+	}
+	return answer, t.audit(a.Because(by), "dead_letter."+a.Do.String(), string(target), "", a.AuditStep(answer.Done))
+}
+
+// mute puts a group aside when the action ignores the whole of one for a while,
+// and takes it back when it reopens one. Mark is the reopen_at of what is ignored
+// with it, 0 when the action is another one; muted says that it has changed the
+// group.
+func (t *Txn) mute(by store.By, a *store.Action) (mark int64, muted bool, err error) {
+	ignores := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0)
+	if !ignores && a.Do != store.ActReopen || !a.Filter.WholeGroup() {
+		return 0, false, nil
+	}
+	g, err := t.groupOf(a.Filter.Group)
+	if err != nil || g == nil {
+		return 0, false, err
+	}
+	if !ignores {
+		if muted = a.After == 0 && g.muted; muted {
+			g.unmute()
+			t.groups.at(g.id).mute = g
+		}
+		return 0, muted, nil
+	}
+	after := groupRow{id: g.id, muted: true, until: a.Until, left: a.Count, by: by.Actor, note: a.Note}
+	if a.After == 0 && *g != after {
+		*g = after
+		t.groups.at(g.id).mute = g
+		muted = true
+	}
+	return withGroup + g.id, muted, nil
+}
+
+// roomFor demands that there is room for the lane that a retried job goes to.
+func (t *Txn) roomFor(d *deadRow, c *store.Change) error {
+	to := laneKey{c.Queue, d.lane.kind, d.lane.deps}
+	if c.Queue == "" || t.cat.lanes[to] != nil || len(t.cat.byID) < job.LanesMax {
+		return nil
+	}
+	return tooManyLanes(to)
+}
+
+// doAll does the act to all of the entries.
+func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, mark int64) error {
+	if a.Do == store.ActRetry {
+		return t.reviveAll(store.By{Actor: by.Actor, Reason: a.Note}, all, &a.Change, 0)
+	}
+	for i := range all {
+		if _, err := t.do(by, a, &all[i], mark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// do does the act to one entry and returns its new status. Mark is the reopen_at
+// of what is ignored with its group.
+func (t *Txn) do(by store.By, a *store.Action, d *deadRow, mark int64) (to job.Status, err error) {
+	var did job.DeadAction
+	reopen := Value{}
+	switch a.Do {
+	case store.ActRetry:
+		return job.Redriven, t.revive(store.By{Actor: by.Actor, Reason: a.Note}, d, &a.Change, 0)
+	case store.ActPurge:
+		return d.Status, t.purgeDead(d)
+	case store.ActResolve:
+		to, did = job.Resolved, job.ActionResolved
+	case store.ActIgnore:
+		to, did, reopen = job.Ignored, job.ActionIgnored, setNum(cmp.Or(mark, int64(a.Until)))
+	case store.ActReopen:
+		to, did = job.Pending, job.ActionReopened
+	}
+	return to, t.setStatus(store.By{Actor: by.Actor, Reason: a.Note}, d, to, did, reopen)
+}
+
+// purgeDead removes an entry for a person.
+func (t *Txn) purgeDead(d *deadRow) error {
+	_, err := t.purge(&letter{entry: entry{d.key(), d.group}, goneJob: goneJob{d.Job, d.lane, job.Dead, d.Owner, d.name},
+		death: d.Death, revived: d.Revived, long: d.long})
+	t.events.Add(new(store.PurgeEvent(&d.DeadLetter, "purge")))
+	return err
+}
+
+// setStatus gives an entry another status. The note is by's reason.
+func (t *Txn) setStatus(by store.By, d *deadRow, to job.Status, did job.DeadAction, reopen Value) error {
+	err := t.one(setStatus, num(d.Death), num(to), text(did), setText(by.Reason), num(t.now), text(by.Actor), reopen)
+	if err != nil {
+		return err
+	}
+	t.recount(d.group, d.key(), to)
+	e := store.DeadLetterEvent(&d.DeadLetter, did)
+	t.events.Add(&e)
+	return nil
+}

@@ -1,0 +1,114 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	askCancel = declare("askCancel", `UPDATE redrive_jobs SET cancel_at = ?2 WHERE id = ?1 AND state = 3 AND cancel_at IS NULL`)
+	insAudit  = declare("insAudit", `INSERT INTO redrive_audit (at, actor, action, target, reason, before, after)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`)
+	setQueueRow = declare("setQueueRow", `UPDATE redrive_queues SET mode = ?2, workers = ?3, lim = ?4, rate_n = ?5, rate_per = ?6
+		WHERE name = ?1`)
+)
+
+func (t *Txn) audit(by store.By, action, target, before, after string) error {
+	_, err := t.exec(insAudit, num(t.now), text(by.Actor), text(action), text(target), setText(by.Reason),
+		setText(before), setText(after))
+	return err
+}
+
+// cancel cancels one job. The first error is the job's own.
+func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
+	r, err := t.live(id)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case r == nil:
+		return t.refuse(id, job.Cancelled, "a waiting, retrying or running job can be cancelled")
+	case r.asked:
+		return nil, nil
+	case r.state == job.Running:
+		if _, err := t.exec(askCancel, num(id), num(t.now)); err != nil {
+			return nil, err
+		}
+		e := r.event(job.None, job.None, 0)
+		e.Type = event.JobCancelAsked
+		t.events.Add(e)
+		t.wake = true
+		return nil, t.audit(by, "job.cancel", id.String(), r.state.String(), "cancel_requested")
+	}
+	if err := t.cancelReady(r, r.state); err != nil {
+		return nil, err
+	}
+	return nil, t.audit(by, "job.cancel", id.String(), r.state.String(), "cancelled")
+}
+
+// refuse says why a job is in no state for an act, of which only tells what it
+// takes. A job that has come to the end the act is for is no error.
+func (t *Txn) refuse(id job.ID, end job.State, only string) (own, fatal error) {
+	state, _, err := t.find(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case state == job.None:
+		return fmt.Errorf("job %d: %w", id, store.ErrNotFound), nil
+	case state == end:
+		return nil, nil
+	}
+	return fmt.Errorf("job %d is %s: only %s: %w", id, state, only, store.ErrConflict), nil
+}
+
+// cancelReady ends a job that waits.
+func (t *Txn) cancelReady(r *Run, from job.State) error {
+	if _, err := t.exec(delJob, num(r.id), num(r.token)); err != nil {
+		return err
+	}
+	return t.stopped(r, from)
+}
+
+// stopped ends a job that waits, whose row is taken already, as cancelled by a
+// person.
+func (t *Txn) stopped(r *Run, from job.State) error {
+	answer, err := t.answer(r, false, job.Cancelled, nil)
+	if err != nil {
+		return err
+	}
+	t.answered(r, answer)
+	return t.finish(r, from, job.Cancelled, job.Cancel, 0, 0, nil)
+}
+
+func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {
+	q := t.cat.queues[c.Name]
+	if q == nil {
+		return store.Queue{}, fmt.Errorf("queue %q: %w", c.Name, store.ErrNotFound)
+	}
+	before := q.Queue
+	after := c.Apply(before)
+	if after == before {
+		return after, nil
+	}
+	_, err := t.exec(setQueueRow, text(after.Name), num(after.Mode), num(after.Workers), num(after.Limit),
+		num(after.Rate.N), num(after.Rate.Per))
+	if err != nil {
+		return store.Queue{}, err
+	}
+	q.Queue = after
+	t.events.Add(&event.Event{Type: event.QueueChanged, Queue: after.Name, Reason: after.Mode.String()})
+	t.wake = true
+	return after, t.audit(by, "queue.set", after.Name, asJSON(before), asJSON(after))
+}
+
+func asJSON(q store.Queue) string {
+	b, err := json.Marshal(q)
+	if err != nil {
+		return err.Error() // a Queue always marshals
+	}
+	return string(b)
+}

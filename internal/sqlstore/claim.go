@@ -1,0 +1,377 @@
+package sqlstore
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	// The claim's seek: every index column before run_at is fixed, so the first
+	// row that is due later ends the walk, and the reader ends it at its fill.
+	// A bound LIMIT would make SQLite compile the statement anew for each seek;
+	// so would bound values without the pluses where somebody has run ANALYZE.
+	seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs INDEXED BY redrive_ready
+		WHERE lane = +?1 AND priority = +?2 AND state < 3 AND (run_at, id) > (+?3, +?4)
+		ORDER BY run_at, id`)
+	// Read, then written: RETURNING would put the row through a temporary table.
+	selClaim   = declare("selClaim", `SELECT `+runColumns+`, run_at, deadline, attrs, policy, memo, payload FROM redrive_jobs WHERE id = ? AND state < 3`)
+	setClaimed = declare("setClaimed", `UPDATE redrive_jobs SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4,
+		holder = ?5, crash_max = ?6 WHERE id = ?1 AND state < 3`)
+	selBody = declare("selBody", `SELECT payload FROM redrive_bodies WHERE job = ?`)
+)
+
+// claimer serves the wants of one exchange.
+type claimer struct {
+	t      *Txn
+	holder string
+	until  job.Micros // of the new leases
+	out    *store.Exchanged
+	heads  []head
+	left   []left
+
+	// What take reads, and how; made once, not for each job.
+	run            *Run
+	next           job.Claim
+	scan, scanBody func(Row) error
+}
+
+// left is the first job of a lane and priority that was not taken.
+type left struct {
+	at   job.Micros
+	room *kindRoom
+}
+
+// head is the part of one lane's ready jobs of one priority that was read.
+type head struct {
+	lane *Lane
+	room *kindRoom
+	due  []ready // read and not yet taken, in order
+	last ready   // where to read on
+	more bool    // there may be due rows after the last
+}
+
+type ready struct {
+	at job.Micros
+	id job.ID
+}
+
+func (a ready) compare(b ready) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id))
+}
+
+// kindRoom is how many more jobs of a kind, or of all kinds of a queue, may be
+// taken, and how that is bounded.
+type kindRoom struct {
+	want     store.KindWant
+	max      int
+	limit    int // over all processes; only when limited
+	limited  bool
+	rate     store.Rate
+	scope    string
+	arrival  job.Micros
+	rateRoom int
+	started  int
+}
+
+func (k *kindRoom) open() bool {
+	return k.max > 0 && (!k.limited || k.limit > 0) && (k.rate.Unlimited() || k.rateRoom > 0)
+}
+
+func (k *kindRoom) take() {
+	k.max--
+	k.limit--
+	k.rateRoom--
+	k.started++
+}
+
+// nextStart is when a due job held back here may start, and whether that is
+// known: the end of another run is notified, not timed.
+func (k *kindRoom) nextStart(now job.Micros) (job.Micros, bool) {
+	if k.max <= 0 || k.limited && k.limit <= 0 {
+		return 0, false
+	}
+	if k.rate.Unlimited() || k.rateRoom > 0 {
+		return now, true
+	}
+	return k.rate.Next(k.rate.Take(k.arrival, now, k.started), now), true
+}
+
+func (t *Txn) room(want store.KindWant, scope string, limit int, rate store.Rate, running int64) *kindRoom {
+	k := &kindRoom{want: want, max: want.Max, limited: limit > 0, limit: limit - int(running), rate: rate, scope: scope}
+	if !rate.Unlimited() {
+		k.arrival = t.cat.rates[scope]
+		k.rateRoom = rate.Room(k.arrival, t.now)
+	}
+	return k
+}
+
+// claim serves one want.
+func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
+	t := c.t
+	q := t.cat.queues[w.Queue]
+	if q == nil || q.Mode == store.Paused || w.Max <= 0 {
+		return nil
+	}
+	limit, rate := w.Limit, w.Rate
+	if q.Limit != 0 {
+		limit = q.Limit
+	}
+	if !q.Rate.Unlimited() {
+		rate = q.Rate
+	}
+	all := t.room(store.KindWant{Max: w.Max}, "queue:"+w.Queue, limit, rate, q.running())
+	c.left = c.left[:0]
+	for p := job.PriorityMin; p <= job.PriorityMax; p++ {
+		if err := c.open(q, p, kinds, all); err != nil {
+			return err
+		}
+		if err := c.merge(p, all); err != nil {
+			return err
+		}
+		if err := c.rest(p, all); err != nil {
+			return err
+		}
+	}
+	if err := c.charge(all); err != nil {
+		return err
+	}
+	if all.max <= 0 || len(c.out.Expired) >= store.ExpiredMax {
+		c.out.Full = true
+		return nil
+	}
+	for _, l := range c.left {
+		if at, ok := l.due(t.now, all); ok {
+			c.out.NextDue = min(c.out.NextDue, max(0, at.Sub(t.now)))
+		}
+	}
+	return nil
+}
+
+// open reads the first ready rows of each lane that the want may take from.
+func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, all *kindRoom) error {
+	c.heads = c.heads[:0]
+	for _, l := range q.lanes {
+		room := kinds[l.kind]
+		if room == nil || l.parked || room.want.Max <= 0 || l.ready() == 0 {
+			continue
+		}
+		c.heads = append(c.heads, head{lane: l, room: room, more: true})
+	}
+	found := 0
+	for i := range c.heads {
+		chunk := min(all.max, c.heads[i].room.max)
+		if n := len(c.heads); n > 1 {
+			chunk = min(chunk, 2*chunk/n+4)
+		}
+		if err := c.read(&c.heads[i], priority, chunk); err != nil {
+			return err
+		}
+		found += len(c.heads[i].due)
+	}
+	c.out.Claims = slices.Grow(c.out.Claims, max(0, min(found, all.max)))
+	return nil
+}
+
+// errEnough ends the walk of rows early.
+var errEnough = errors.New("enough")
+
+// read reads up to n further due rows of a head and, when there are fewer, the
+// first one that is due later, so that its time is known.
+func (c *claimer) read(h *head, priority, n int) error {
+	h.due, h.more = h.due[:0], false
+	n = max(n, 1)
+	err := c.t.rows(seekReady, func(r Row) error {
+		h.last = ready{job.Micros(r.Int(0)), job.ID(r.Int(1))}
+		h.due = append(h.due, h.last)
+		h.more = len(h.due) == n && h.last.at <= c.t.now
+		if h.more || h.last.at > c.t.now {
+			return errEnough
+		}
+		return nil
+	}, num(h.lane.id), num(priority), num(h.last.at), num(h.last.id))
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// merge takes due jobs over all heads, the one due first first.
+func (c *claimer) merge(priority int, all *kindRoom) error {
+	for all.open() && len(c.out.Expired) < store.ExpiredMax {
+		best := -1
+		for i := range c.heads {
+			h := &c.heads[i]
+			if len(h.due) == 0 && h.more {
+				if err := c.read(h, priority, min(all.max, h.room.max)); err != nil {
+					return err
+				}
+			}
+			if len(h.due) == 0 || h.due[0].at > c.t.now || !h.room.open() {
+				continue
+			}
+			if best < 0 || h.due[0].compare(c.heads[best].due[0]) < 0 {
+				best = i
+			}
+		}
+		if best < 0 {
+			return nil
+		}
+		h := &c.heads[best]
+		id := h.due[0].id
+		h.due = h.due[1:]
+		taken, err := c.take(id, h.room)
+		if err != nil {
+			return err
+		}
+		if taken {
+			h.room.take()
+			all.take()
+		}
+	}
+	return nil
+}
+
+// rest notes what is left at the heads, for NextDue.
+func (c *claimer) rest(priority int, all *kindRoom) error {
+	if all.max <= 0 {
+		return nil
+	}
+	for i := range c.heads {
+		h := &c.heads[i]
+		if len(h.due) == 0 && h.more {
+			if err := c.read(h, priority, 1); err != nil {
+				return err
+			}
+		}
+		if len(h.due) > 0 {
+			c.left = append(c.left, left{h.due[0].at, h.room})
+		}
+	}
+	return nil
+}
+
+// due is when the job may be taken, and whether that is known.
+func (l left) due(now job.Micros, all *kindRoom) (job.Micros, bool) {
+	if l.at > now {
+		return l.at, l.room.max > 0
+	}
+	own, ok1 := l.room.nextStart(now)
+	queue, ok2 := all.nextStart(now)
+	return max(own, queue), ok1 && ok2
+}
+
+// charge books the starts on the rate.
+func (c *claimer) charge(k *kindRoom) error {
+	if k.rate.Unlimited() || k.started == 0 {
+		return nil
+	}
+	arrival := k.rate.Take(k.arrival, c.t.now, k.started)
+	c.t.cat.rates[k.scope] = arrival
+	_, err := c.t.exec(setRate, text(k.scope), num(arrival))
+	return err
+}
+
+// take claims one job; a job past its deadline dies instead.
+func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
+	t := c.t
+	c.run = nil
+	if err := t.rows(selClaim, c.scan, num(id)); err != nil || c.run == nil {
+		return false, err
+	}
+	r, claim := c.run, &c.next
+	from := r.state
+	if claim.Deadline != 0 && claim.Deadline <= t.now {
+		c.out.Expired = append(c.out.Expired, id)
+		return false, t.expire(r, from)
+	}
+	r.token++
+	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, crashMax(room.want.CrashMax)
+	if _, err := t.exec(setClaimed, num(id), num(r.token), num(c.until), num(t.now), text(c.holder), num(r.crashMax)); err != nil {
+		return false, err
+	}
+	if r.long {
+		if err := t.rows(selBody, c.scanBody, num(id)); err != nil {
+			return false, err
+		}
+	}
+	t.move(r.lane, from, r.lane, job.Running)
+	t.events.Add(r.event(from, job.Running, job.Claimed))
+	t.remember(r)
+	claim.ID, claim.Token, claim.Kind, claim.Queue, claim.Priority = id, r.token, r.lane.kind, r.lane.queue, r.priority
+	claim.Life, claim.Counters, claim.CreatedAt, claim.LifeAt, claim.ClaimedAt = r.life, r.counters, r.createdAt, r.lifeAt, t.now
+	claim.Owner, claim.Correlation, claim.Batch = r.owner, r.correlation, r.batch
+	c.out.Claims = append(c.out.Claims, *claim)
+	return true, nil
+}
+
+// expire ends a job that was found past its deadline.
+func (t *Txn) expire(r *Run, from job.State) error {
+	answer, err := t.answer(r, false, job.Dead, nil)
+	if err != nil {
+		return err
+	}
+	t.answered(r, answer)
+	_, err = t.bury(from, r, job.Expired, job.DeadlineOver, &job.Failure{Fingerprint: store.ExpiredFingerprint(r.lane.kind)})
+	return err
+}
+
+func (c *claimer) scanRow(row Row) error {
+	c.run = c.t.scanRun(row)
+	c.next = job.Claim{
+		RunAt: job.Micros(row.Int(runWidth)), Deadline: job.Micros(row.Int(runWidth + 1)),
+		Attrs: row.Blob(runWidth + 2), Policy: row.Blob(runWidth + 3),
+		Memo: row.Blob(runWidth + 4), Payload: row.Blob(runWidth + 5),
+	}
+	return nil
+}
+
+func (c *claimer) scanLong(row Row) error {
+	c.next.Payload = row.Blob(0)
+	return nil
+}
+
+func crashMax(n int) int32 { return int32(min(max(n, 1), job.CrashesCeiling)) }
+
+// exchange writes what has settled and claims what is wanted.
+func (t *Txn) exchange(x *store.Exchange) (store.Exchanged, error) {
+	out := store.Exchanged{Settled: make([]error, len(x.Settle)), NextDue: store.Never}
+	for i := range x.Settle {
+		own, err := t.settle(&x.Settle[i])
+		if err != nil {
+			return store.Exchanged{}, err
+		}
+		out.Settled[i] = own
+	}
+	c := claimer{t: t, holder: x.Holder, until: t.now.Add(x.Lease), out: &out}
+	c.scan, c.scanBody = c.scanRow, c.scanLong
+	for i := range x.Want {
+		if err := c.serve(&x.Want[i]); err != nil {
+			return store.Exchanged{}, err
+		}
+	}
+	return out, nil
+}
+
+func (c *claimer) serve(w *store.Want) error {
+	kinds := make(map[string]*kindRoom, len(w.Kinds))
+	for _, k := range w.Kinds {
+		running := int64(0)
+		if k.Limit > 0 {
+			running = c.t.cat.runningKind(k.Kind)
+		}
+		kinds[k.Kind] = c.t.room(k, "kind:"+k.Kind, k.Limit, k.Rate, running)
+	}
+	if err := c.claim(w, kinds); err != nil {
+		return err
+	}
+	for _, k := range kinds {
+		if err := c.charge(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}

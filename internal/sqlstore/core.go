@@ -1,0 +1,239 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/storeclock"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// DB is how a store gets at its database.
+type DB struct {
+	Clock *storeclock.Clock
+	// Write runs do in a transaction, which is durable when it returns nil. It may
+	// run do again.
+	Write func(ctx context.Context, do func(*Txn) error) error
+	// Read runs do in a transaction that only reads and sees one moment.
+	Read func(ctx context.Context, do func(Session) error) error
+	// Join runs do in the caller's transaction, whole or not at all.
+	Join func(ctx context.Context, tx store.Tx, do func(*Txn) error) error
+}
+
+// Core is a store but for its way to the database, its notifications and its
+// end.
+type Core struct{ db DB }
+
+// NewCore returns the core of a store.
+func NewCore(db DB) *Core { return &Core{db} }
+
+// ReserveIDs implements store.Producer.
+func (s *Core) ReserveIDs(ctx context.Context, n int) (first job.ID, err error) {
+	if err := checkReserve(n); err != nil {
+		return 0, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		first, err = t.reserve(n)
+		return err
+	})
+	return first, err
+}
+
+func checkReserve(n int) error {
+	if n < 1 || n > 1<<20 {
+		return fmt.Errorf("reserve %d ids: must be 1 to %d: %w", n, 1<<20, store.ErrInvalid)
+	}
+	return nil
+}
+
+var addNextID = declare("addNextID", `UPDATE redrive_meta SET value = value + ? WHERE key = 'next_id' RETURNING value`)
+
+func (t *Txn) reserve(n int) (first job.ID, err error) {
+	t.wrote = true
+	err = t.rows(addNextID, func(r Row) error { first = job.ID(r.Int(0) - int64(n)); return nil }, num(n))
+	return first, err
+}
+
+// Enqueue implements store.Producer.
+func (s *Core) Enqueue(ctx context.Context, jobs []job.New) (receipts []job.Receipt, err error) {
+	if err := checkNew(jobs); err != nil {
+		return nil, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		receipts, err = t.enqueue(jobs)
+		crashpoint.Hit(crashpoint.BeforeEnqueueCommit)
+		return err
+	})
+	crashpoint.Hit(crashpoint.AfterEnqueueCommit)
+	return receipts, err
+}
+
+func checkNew(jobs []job.New) error {
+	if len(jobs) > job.EnqueueMax {
+		return fmt.Errorf("%d jobs in one call: at most %d: %w", len(jobs), job.EnqueueMax, store.ErrTooLarge)
+	}
+	for i := range jobs {
+		if err := store.Validate(&jobs[i]); err != nil {
+			return fmt.Errorf("job %d of %d: %w", i+1, len(jobs), err)
+		}
+	}
+	return nil
+}
+
+// Exchange implements store.Worker.
+func (s *Core) Exchange(ctx context.Context, x store.Exchange) (out store.Exchanged, err error) {
+	if err := x.Validate(); err != nil {
+		return store.Exchanged{}, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		out, err = t.exchange(&x)
+		hitExchange(&x, &out, crashpoint.BeforeSettleCommit, crashpoint.BeforeClaimCommit)
+		return err
+	})
+	hitExchange(&x, &out, crashpoint.AfterSettleCommit, crashpoint.AfterClaimCommit)
+	return out, err
+}
+
+// hitExchange hits the crash points of what an exchange brought and took.
+func hitExchange(x *store.Exchange, out *store.Exchanged, settle, claim crashpoint.Point) {
+	if len(x.Settle) > 0 {
+		crashpoint.Hit(settle)
+	}
+	if len(out.Claims) > 0 {
+		crashpoint.Hit(claim)
+	}
+}
+
+// Heartbeat implements store.Worker.
+func (s *Core) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunStatus, err error) {
+	if b.Lease <= 0 {
+		return nil, fmt.Errorf("lease %s: must be above zero: %w", b.Lease, store.ErrInvalid)
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		status, err = t.heartbeat(&b)
+		return err
+	})
+	return status, err
+}
+
+// jumpGrace is how long no run is rescued after the wall clock has jumped forward,
+// as when a suspended machine wakes up: the leases ended in the gap, and the
+// living have to have the time to say so.
+const jumpGrace = 15 * time.Second
+
+// Rescue implements store.Worker.
+func (s *Core) Rescue(ctx context.Context, limit int) (out store.Rescue, err error) {
+	if limit < 1 || limit > job.ExchangeMax {
+		return out, fmt.Errorf("rescue of %d runs: must be 1 to %d: %w", limit, job.ExchangeMax, store.ErrInvalid)
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		if ago, jumped := s.db.Clock.SinceJump(); jumped && ago < jumpGrace {
+			out = store.Rescue{NextExpiry: jumpGrace - ago}
+			return nil
+		}
+		out, err = t.rescue(limit)
+		return err
+	})
+	return out, err
+}
+
+// Declare implements store.Worker.
+func (s *Core) Declare(ctx context.Context, queues []string) error {
+	for _, name := range queues {
+		if err := store.ValidName("queue", name); err != nil {
+			return err
+		}
+	}
+	return s.db.Write(ctx, func(t *Txn) error {
+		for _, name := range queues {
+			if _, err := t.queue(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Cancel implements store.Admin.
+func (s *Core) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
+	return s.each(ctx, by, ids, (*Txn).cancel)
+}
+
+// Retry implements store.Admin.
+func (s *Core) Retry(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
+	return s.each(ctx, by, ids, (*Txn).retry)
+}
+
+func (s *Core) each(ctx context.Context, by store.By, ids []job.ID,
+	act func(*Txn, store.By, job.ID) (own, fatal error),
+) (answers []error, err error) {
+	if err := by.Validate(); err != nil {
+		return nil, err
+	}
+	if len(ids) > job.IDsMax {
+		return nil, fmt.Errorf("%d ids in one call: at most %d: %w", len(ids), job.IDsMax, store.ErrTooLarge)
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		answers = make([]error, len(ids))
+		for i, id := range ids {
+			own, fatal := act(t, by, id)
+			if fatal != nil {
+				return fatal
+			}
+			answers[i] = own
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+// SetQueue implements store.Admin.
+func (s *Core) SetQueue(ctx context.Context, by store.By, c store.QueueChange) (q store.Queue, err error) {
+	if err := errors.Join(by.Validate(), c.Validate()); err != nil {
+		return q, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		q, err = t.setQueue(by, &c)
+		return err
+	})
+	return q, err
+}
+
+// EnqueueTx implements store.Transactor.
+func (s *Core) EnqueueTx(ctx context.Context, tx store.Tx, jobs []job.New) (receipts []job.Receipt, err error) {
+	if err := checkNew(jobs); err != nil {
+		return nil, err
+	}
+	err = s.db.Join(ctx, tx, func(t *Txn) error {
+		receipts, err = t.enqueue(jobs)
+		return err
+	})
+	return receipts, err
+}
+
+// ReserveIDsTx implements store.TxReserver.
+func (s *Core) ReserveIDsTx(ctx context.Context, tx store.Tx, n int) (first job.ID, err error) {
+	if err := checkReserve(n); err != nil {
+		return 0, err
+	}
+	err = s.db.Join(ctx, tx, func(t *Txn) error {
+		first, err = t.reserve(n)
+		return err
+	})
+	return first, err
+}
+
+// SettleTx implements store.Transactor.
+func (s *Core) SettleTx(ctx context.Context, tx store.Tx, o job.Outcome) error {
+	return s.db.Join(ctx, tx, func(t *Txn) error {
+		own, fatal := t.settle(&o)
+		return errors.Join(own, fatal)
+	})
+}

@@ -1,0 +1,231 @@
+package sqlstore
+
+import (
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const (
+	buryColumns = `death, job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by, reopen_at,
+		redrive, lane, priority, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, deadline,
+		owner, correlation, key, batch, attrs, policy, long, payload`
+	buryValues = `?19, id, ?13, 0, ?3, ?4, ?5, ?6, ?14, ?15, ?16, ?17, ?18, redrive, lane, coalesce(own_priority, priority), token, life,
+		?7, ?8, ?9, ?10, ?11, created_at, life_at,
+		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload
+		FROM redrive_jobs WHERE id = ?1 AND token = ?2 AND state = ?12`
+)
+
+var (
+	// OR FAIL, because SQLite keeps a journal of the statement else, to take back a
+	// part of it; what goes wrong here takes back the whole transaction.
+	insDead = declare("insDead", `INSERT OR FAIL INTO redrive_dead (`+buryColumns+`) SELECT `+buryValues)
+	// From its second life on, a job may have an entry.
+	putDead = declare("putDead", `INSERT INTO redrive_dead (`+buryColumns+`) SELECT `+buryValues+`
+		ON CONFLICT (job) DO UPDATE SET death = excluded.death, status = excluded.status,
+		revived = 0, reason = excluded.reason, class = excluded.class, grp = excluded.grp, died_at = excluded.died_at,
+		action = excluded.action, note = excluded.note, acted_at = excluded.acted_at, acted_by = excluded.acted_by,
+		reopen_at = excluded.reopen_at, redrive = excluded.redrive, lane = excluded.lane,
+		priority = excluded.priority,
+		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
+		deferrals = excluded.deferrals, snoozes = excluded.snoozes, interrupts = excluded.interrupts,
+		life_at = excluded.life_at, claimed_at = excluded.claimed_at, holder = excluded.holder,
+		deadline = excluded.deadline, attrs = excluded.attrs, policy = excluded.policy, long = excluded.long, payload = excluded.payload`)
+	selEntry = declare("selEntry", `SELECT lane, reason, class, status, grp FROM redrive_dead WHERE job = ?`)
+	selGroup = declare("selGroup", `SELECT id, muted, muted_until, muted_for, muted_by, muted_note FROM redrive_groups WHERE fingerprint = ?`)
+	insGroup = declare("insGroup", `INSERT INTO redrive_groups (fingerprint, kind, class, code, message, sample, first_at, last_at, n, pending)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0) RETURNING id`)
+)
+
+// withGroup marks a dead letter that was ignored with its group: its reopen_at
+// is this plus the group's number, until that is not muted any more.
+const withGroup = 1 << 62
+
+// bury moves a job to the dead ones, from running or, when its deadline passed,
+// from ready. It is not ok when the job's row is not in that state of that run.
+func (t *Txn) bury(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure) (ok bool, err error) {
+	group, err := t.group(f, r)
+	if err != nil {
+		return false, err
+	}
+	var before *entry
+	put := insDead
+	if r.life > 1 {
+		put = putDead
+		if before, err = t.entry(r.id); err != nil {
+			return false, err
+		}
+	}
+	var id int64
+	status, action, note, by, at, reopen := job.Pending, Value{}, Value{}, Value{}, Value{}, Value{}
+	if group != nil {
+		id = group.id
+		if group.mutes(t.now) && group.left != 1 { // else this is the death that ends it
+			status, action, note, by = job.Ignored, text(job.ActionMuted), setText(group.note), setText(group.by)
+			at, reopen = num(t.now), num(withGroup+id)
+		}
+	}
+	c := &r.counters
+	n, err := t.exec(put, num(r.id), num(r.token), text(reason), setText(f.Class), setNum(id), num(t.now),
+		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), num(from),
+		num(status), action, note, at, by, reopen, num(t.cat.deaths+1))
+	if err != nil || n == 0 {
+		return false, err
+	}
+	t.cat.deaths++
+	if _, err := t.exec(delJob, num(r.id), num(r.token)); err != nil {
+		return false, err
+	}
+	if before != nil {
+		t.uncount(before.group, before.deadKey)
+	}
+	*t.dead.at(deadKey{r.lane.id, reason, f.Class, status})++
+	if group != nil {
+		t.countDeath(group, status)
+	}
+	t.died(r, cause)
+	t.move(r.lane, from, r.lane, job.Dead)
+	t.ended(r, job.Dead)
+	e := r.event(from, job.Dead, cause)
+	e.Class, e.Reason = f.Class, string(reason)
+	t.events.Add(e)
+	return true, nil
+}
+
+// countDeath counts a death in its group, and as one of those that a muted group
+// waits for.
+func (t *Txn) countDeath(g *groupRow, status job.Status) {
+	d := t.groups.at(g.id)
+	d.n++
+	d.entries++
+	if status == job.Pending {
+		d.pending++
+	}
+	switch {
+	case !g.muted || g.mutes(t.now) && g.left == 0:
+		return
+	case !g.mutes(t.now) || g.left == 1: // no sweep has seen yet that its time is over, or it ends here
+		g.unmute()
+	default:
+		g.left--
+	}
+	d.mute = g
+}
+
+// entry is what a dead letter is counted by.
+type entry struct {
+	deadKey
+	group int64
+}
+
+// entry returns the dead letter of a job, nil when it has none.
+func (t *Txn) entry(id job.ID) (e *entry, err error) {
+	err = t.rows(selEntry, func(r Row) error {
+		e = &entry{deadKey{r.Int(0), job.Reason(r.Text(1)), r.Text(2), job.Status(r.Int(3))}, r.Int(4)}
+		return nil
+	}, num(id))
+	return e, err
+}
+
+// uncount takes a dead letter out of what counts it.
+func (t *Txn) uncount(group int64, k deadKey) {
+	*t.dead.at(k)--
+	if group == 0 {
+		return
+	}
+	d := t.groups.at(group)
+	d.entries--
+	if k.status == job.Pending {
+		d.pending--
+	}
+}
+
+// recount counts a dead letter under another status.
+func (t *Txn) recount(group int64, k deadKey, to job.Status) {
+	if k.status == to {
+		return
+	}
+	*t.dead.at(k)--
+	if group != 0 {
+		switch d := t.groups.at(group); {
+		case k.status == job.Pending:
+			d.pending--
+		case to == job.Pending:
+			d.pending++
+		}
+	}
+	k.status = to
+	*t.dead.at(k)++
+}
+
+// groupRow is what a death has to know of its group.
+type groupRow struct {
+	id       int64
+	muted    bool
+	until    job.Micros
+	left     int64 // deaths that end the mute; 0 is no such number
+	by, note string
+}
+
+// mutes reports whether what dies in the group at a time is ignored, unless it is
+// the last that is counted.
+func (g *groupRow) mutes(now job.Micros) bool { return g.muted && (g.until == 0 || g.until > now) }
+
+func (g *groupRow) unmute() { *g = groupRow{id: g.id} }
+
+// groupsMax bounds the groups that a catalogue knows by heart.
+const groupsMax = 4096
+
+// hasGroup reports whether deaths of a fingerprint need no look at the groups.
+func (c *Catalog) hasGroup(fingerprint string) bool {
+	return fingerprint == "" || c.groups[fingerprint] != nil
+}
+
+// group returns the group of a failure, which it makes when there is none; nil
+// when the failure belongs to none.
+func (t *Txn) group(f *job.Failure, r *Run) (g *groupRow, err error) {
+	if f.Fingerprint == "" {
+		return nil, nil
+	}
+	if g, err = t.groupOf(f.Fingerprint); err != nil || g != nil {
+		return g, err
+	}
+	g = &groupRow{}
+	err = t.rows(insGroup, func(r Row) error { g.id = r.Int(0); return nil }, text(f.Fingerprint), text(r.lane.kind),
+		setText(f.Class), setText(f.Code), setText(store.GroupMessage(f.Message)), num(r.id), num(t.now))
+	if err != nil {
+		return nil, err
+	}
+	t.wrote = true
+	t.knowGroup(f.Fingerprint, g)
+	return g, nil
+}
+
+// groupOf returns the group of a fingerprint, nil when there is none.
+func (t *Txn) groupOf(fingerprint string) (g *groupRow, err error) {
+	if g = t.cat.groups[fingerprint]; g != nil {
+		return g, nil
+	}
+	err = t.rows(selGroup, func(r Row) error {
+		g = &groupRow{id: r.Int(0), muted: r.Int(1) != 0, until: job.Micros(r.Int(2)), left: r.Int(3), by: r.Text(4), note: r.Text(5)}
+		return nil
+	}, text(fingerprint))
+	if err != nil || g == nil {
+		return nil, err
+	}
+	if changed := t.groups.at(g.id).mute; changed != nil { // by this transaction, which has not written it yet
+		g = changed
+	}
+	t.knowGroup(fingerprint, g)
+	return g, nil
+}
+
+func (t *Txn) knowGroup(fingerprint string, g *groupRow) {
+	if t.cat.groups == nil || len(t.cat.groups) >= groupsMax {
+		t.cat.groups = make(map[string]*groupRow)
+	}
+	t.cat.groups[fingerprint] = g
+}
+
+// forgetGroup is for who has removed or changed a group by a statement of its own.
+func (t *Txn) forgetGroup(fingerprint string) { delete(t.cat.groups, fingerprint) }

@@ -1,0 +1,395 @@
+package sqlstore
+
+import (
+	"errors"
+	"math"
+	"strings"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const (
+	// LookMax bounds the dead letters that one page of a list, or one step of an
+	// action, looks at, so that a filter which fits few of them costs milliseconds
+	// and not a walk over all.
+	LookMax = 12_000
+	// MessageCost is how many of these a look at a message counts for.
+	MessageCost = 8
+	// lanesMerged bounds the lanes that are read one by one and merged.
+	lanesMerged = 8
+)
+
+// The columns that a filter asks for, and those that an action needs besides.
+const (
+	filterColumns = `death, job, status, revived, reason, class, grp, lane, owner, redrive, token`
+	actColumns    = filterColumns + `, life, priority, batch, long, key, died_at`
+)
+
+// route is a way through the dead letters by their deaths: ?1 is what its index
+// is for, ?2 to ?3 are the deaths. Up is for actions, down for lists. The walk
+// ends where the reader has enough: a bound LIMIT would have the statement
+// compiled anew each time, and so would bound values without the pluses where
+// somebody has run ANALYZE.
+type route struct{ up, down *Query }
+
+var (
+	allRoute = route{
+		up: declareWalk("allRoute.up", `SELECT `+actColumns+` FROM redrive_dead NOT INDEXED
+			WHERE ?1 IS NULL AND death >= +?2 AND death <= +?3 ORDER BY death`),
+		down: declareWalk("allRoute.down", `SELECT `+filterColumns+` FROM redrive_dead NOT INDEXED
+			WHERE ?1 IS NULL AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+	}
+	pendingRoute = route{
+		up: declareWalk("pendingRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_pending
+			WHERE status = 0 AND grp = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
+		down: declareWalk("pendingRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_pending
+			WHERE status = 0 AND grp = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+	}
+	ownerRoute = route{
+		up: declareWalk("ownerRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_owner
+			WHERE owner = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
+		down: declareWalk("ownerRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_owner
+			WHERE owner = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+	}
+	classRoute = route{
+		up: declareWalk("classRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_class
+			WHERE class = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
+		down: declareWalk("classRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_class
+			WHERE class = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+	}
+	laneRoute = route{
+		up: declareWalk("laneRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_lane
+			WHERE lane = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
+		down: declareWalk("laneRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_lane
+			WHERE lane = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+	}
+)
+
+var (
+	selLanesOf = declare("selLanesOf", `SELECT id FROM redrive_lanes WHERE (?1 IS NULL OR queue = ?1) AND (?2 IS NULL OR kind = ?2)`)
+	// selDeathFrom is the first death from a number on.
+	selDeathFrom = declare("selDeathFrom", `SELECT death, died_at FROM redrive_dead WHERE death >= ? ORDER BY death LIMIT 1`)
+	selNewest    = declare("selNewest", `SELECT max(death) FROM redrive_dead`)
+	selSpan      = declare("selSpan", `SELECT id, first_at FROM redrive_groups WHERE fingerprint = ?`)
+	selMessage   = declare("selMessage", `SELECT message FROM redrive_failures WHERE job = ? AND token = ?`)
+	selTally     = declare("selTally", `SELECT lane, reason, class, status, n FROM redrive_dead_counts`)
+)
+
+// deadRow is a dead letter as an action needs it: without texts of its failure,
+// and without what was done about it.
+type deadRow struct {
+	job.DeadLetter
+	lane     *Lane
+	group    int64
+	token    job.Token
+	priority int8
+	batch    int64
+	long     bool
+	name     string // the idempotency key
+}
+
+// key is what the dead letter is counted by.
+func (d *deadRow) key() deadKey { return deadKey{d.lane.id, d.Reason, d.Class, d.Status} }
+
+// matcher finds the dead letters of a filter.
+type matcher struct {
+	c        Session
+	f        *store.DeadFilter
+	takes    func(*job.DeadLetter) bool // nil: whatever the filter selects
+	statuses [job.Ignored + 1]bool      // selected
+	group    int64
+	lanes    map[int64]bool // nil: any
+	text     string
+	low      int64 // deaths below and above it are not selected
+	high     int64
+	none     bool // nothing can be selected
+
+	route route
+	keys  []Value // that the route is walked for
+	most  int64   // entries that can be selected, when that is known
+}
+
+// newMatcher looks up what the filter names and chooses a route. Exact says that
+// the counters of dead letters are as the rows are: nothing has been changed in
+// this transaction.
+func newMatcher(c Session, f *store.DeadFilter, exact bool) (*matcher, error) {
+	m := &matcher{c: c, f: f, text: strings.ToLower(f.Text), low: 1, high: math.MaxInt64, most: math.MaxInt64}
+	for s := range m.statuses {
+		m.statuses[s] = len(f.Statuses) == 0
+	}
+	for _, s := range f.Statuses {
+		m.statuses[s] = true
+	}
+	if err := m.lookUp(); err != nil || m.none {
+		return m, err
+	}
+	return m, m.choose(exact)
+}
+
+// lookUp finds the numbers of what the filter names.
+func (m *matcher) lookUp() error {
+	f := m.f
+	if f.Group != "" {
+		since := job.Micros(0)
+		err := m.c.Rows(selSpan, func(r Row) error { m.group, since = r.Int(0), job.Micros(r.Int(1)); return nil }, text(f.Group))
+		if m.none = m.group == 0; err != nil || m.none {
+			return err
+		}
+		if !m.pendingOnly() { // else the way to them is short
+			if m.low, err = firstDeath(m.c, since); err != nil {
+				return err
+			}
+		}
+	}
+	if f.Queue != "" || f.Kind != "" {
+		m.lanes = make(map[int64]bool)
+		err := m.c.Rows(selLanesOf, func(r Row) error { m.lanes[r.Int(0)] = true; return nil }, setText(f.Queue), setText(f.Kind))
+		if m.none = len(m.lanes) == 0; err != nil || m.none {
+			return err
+		}
+	}
+	if f.Since > 0 {
+		low, err := firstDeath(m.c, f.Since)
+		if err != nil {
+			return err
+		}
+		m.low = max(m.low, low)
+	}
+	if f.Until > 0 {
+		above, err := firstDeath(m.c, f.Until)
+		if err != nil {
+			return err
+		}
+		m.high = above - 1
+	}
+	m.none = m.low > m.high
+	return nil
+}
+
+// firstDeath returns the number from which on deaths are not before a time: their
+// times grow with their numbers.
+func firstDeath(c Session, at job.Micros) (int64, error) {
+	newest, err := ReadInt(c, selNewest)
+	low, high := int64(1), newest+1
+	for err == nil && low < high {
+		middle := low + (high-low)/2
+		err = c.Rows(selDeathFrom, func(r Row) error {
+			if job.Micros(r.Int(1)) >= at {
+				high = middle
+			} else {
+				low = r.Int(0) + 1
+			}
+			return nil
+		}, num(middle))
+	}
+	return low, err
+}
+
+func (m *matcher) pendingOnly() bool {
+	return m.statuses == [job.Ignored + 1]bool{job.Pending: true}
+}
+
+// choose chooses the route with the fewest rows.
+func (m *matcher) choose(exact bool) error {
+	f := m.f
+	if m.group != 0 && m.pendingOnly() {
+		m.take(pendingRoute, num(m.group))
+		return nil
+	}
+	m.take(allRoute, Value{})
+	named := 0
+	for _, is := range [...]bool{f.Owner != "", f.Class != "", m.lanes != nil} {
+		if is {
+			named++
+		}
+	}
+	of := estimate{owner: -1, class: -1, lanes: -1}
+	if named > 1 || exact && (f.Reason != "" || f.Class != "" || m.lanes != nil || len(f.Statuses) > 0) {
+		var err error
+		if of, err = m.estimate(); err != nil {
+			return err
+		}
+		if exact {
+			m.most, m.none = of.selected, of.selected == 0
+		}
+	}
+	// One that is not known is taken alone.
+	best := int64(math.MaxInt64)
+	if f.Owner != "" {
+		best = of.owner
+		m.take(ownerRoute, text(f.Owner))
+	}
+	if f.Class != "" && of.class < best {
+		best = of.class
+		m.take(classRoute, text(f.Class))
+	}
+	if m.lanes != nil && of.lanes < best && len(m.lanes) <= lanesMerged {
+		m.route, m.keys = laneRoute, m.keys[:0]
+		for id := range m.lanes {
+			m.keys = append(m.keys, num(id))
+		}
+	}
+	return nil
+}
+
+func (m *matcher) take(r route, key Value) { m.route, m.keys = r, append(m.keys[:0], key) }
+
+// estimate is how many dead letters there are by what a filter names; those
+// selected are of what is counted by reason, class, lane and status.
+type estimate struct{ owner, class, lanes, selected int64 }
+
+func (m *matcher) estimate() (of estimate, err error) {
+	err = m.c.Rows(selTally, func(r Row) error {
+		n, lane := r.Int(4), m.lanes == nil || m.lanes[r.Int(0)]
+		class := m.f.Class == "" || m.f.Class == r.Text(2)
+		of.owner += n
+		if class {
+			of.class += n
+		}
+		if lane {
+			of.lanes += n
+		}
+		if lane && class && (m.f.Reason == "" || string(m.f.Reason) == r.Text(1)) && m.statuses[r.Int(3)] {
+			of.selected += n
+		}
+		return nil
+	})
+	of.owner = min(of.owner/16, LookMax/4) // it is not counted; where there are owners, one has a small part
+	return of, err
+}
+
+// fits reports whether the filter selects a row of filterColumns.
+func (m *matcher) fits(r Row, left *int) (bool, error) {
+	f := m.f
+	status := job.Status(r.Int(2))
+	if !m.statuses[status] || m.lanes != nil && !m.lanes[r.Int(7)] || m.group != 0 && m.group != r.Int(6) ||
+		f.Redrive != 0 && f.Redrive != r.Int(9) ||
+		f.Reason != "" && string(f.Reason) != r.Text(4) || f.Class != "" && f.Class != r.Text(5) || f.Owner != "" && f.Owner != r.Text(8) {
+		return false, nil
+	}
+	if m.takes != nil && !m.takes(&job.DeadLetter{Status: status, Revived: r.Int(3) != 0}) {
+		return false, nil
+	}
+	if m.text == "" {
+		return true, nil
+	}
+	*left -= MessageCost
+	found := false
+	err := m.c.Rows(selMessage, func(r Row) error {
+		found = strings.Contains(strings.ToLower(r.Text(0)), m.text)
+		return nil
+	}, num(r.Int(1)), num(r.Int(10)))
+	return found, err
+}
+
+// page is what was found of a filter.
+type page[T any] struct {
+	found []T
+	// Edge is the last death looked at, when there is more beyond.
+	edge int64
+	more bool
+}
+
+// search returns up to so many entries of the deaths from low to high, the lowest
+// first when it goes up, else the highest. It looks at a bounded number of them;
+// make makes an entry of a row, death tells its number.
+func search[T any](m *matcher, up bool, low, high int64, want, look int, make func(Row) T, death func(*T) int64) (p page[T], err error) {
+	low, high = max(low, m.low), min(high, m.high)
+	if m.none || low > high {
+		return p, nil
+	}
+	q := m.route.down
+	if up {
+		q = m.route.up
+	}
+	parts := []page[T]{}
+	for _, key := range m.keys {
+		part, err := walk(m, q, key, low, high, want, max(look/len(m.keys), 1), make)
+		if err != nil {
+			return p, err
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 1 {
+		p = parts[0]
+	} else {
+		p = merge(parts, up, death)
+	}
+	if len(p.found) > want {
+		p.found = p.found[:want]
+		p.edge, p.more = death(&p.found[want-1]), true
+	}
+	return p, nil
+}
+
+// walk finds one more than wanted, to know whether there is more.
+func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look int, make func(Row) T) (p page[T], err error) {
+	err = m.c.Rows(q, func(r Row) error {
+		if look <= 0 {
+			p.more = true
+			return errEnough
+		}
+		look--
+		p.edge = r.Int(0)
+		ok, err := m.fits(r, &look)
+		if err != nil || !ok {
+			return err
+		}
+		p.found = append(p.found, make(r))
+		if len(p.found) > want {
+			p.more = true
+			return errEnough
+		}
+		if int64(len(p.found)) == m.most {
+			return errEnough
+		}
+		return nil
+	}, key, num(low), num(high))
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return p, err
+}
+
+// merge joins what was found on several ways, up to where the first of them was
+// left.
+func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
+	before := func(a, b int64) bool { return up && a < b || !up && a > b }
+	for _, part := range parts {
+		if part.more && (!p.more || before(part.edge, p.edge)) {
+			p.edge, p.more = part.edge, true
+		}
+	}
+	for {
+		first := -1
+		for i := range parts {
+			if len(parts[i].found) > 0 && (first < 0 || before(death(&parts[i].found[0]), death(&parts[first].found[0]))) {
+				first = i
+			}
+		}
+		if first < 0 || p.more && before(p.edge, death(&parts[first].found[0])) {
+			return p
+		}
+		p.found = append(p.found, parts[first].found[0])
+		parts[first].found = parts[first].found[1:]
+	}
+}
+
+// search finds up to so many entries that an action can take, of the deaths above
+// after up to through, in their order.
+func (t *Txn) search(m *matcher, after, through int64, limit int) (page[deadRow], error) {
+	return search(m, true, after+1, through, limit, LookMax, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })
+}
+
+// scanDeadRow reads a row of actColumns.
+func (t *Txn) scanDeadRow(r Row) deadRow {
+	l := t.cat.byID[r.Int(7)]
+	return deadRow{
+		DeadLetter: job.DeadLetter{Death: r.Int(0), Job: job.ID(r.Int(1)), Status: job.Status(r.Int(2)), Revived: r.Int(3) != 0,
+			Reason: job.Reason(r.Text(4)), Class: r.Text(5), Kind: l.kind, Queue: l.queue, Owner: r.Text(8), Redrive: r.Int(9),
+			Life: int32(r.Int(11)), DiedAt: job.Micros(r.Int(16))},
+		lane: l, group: r.Int(6), token: job.Token(r.Int(10)), priority: int8(r.Int(12)), batch: r.Int(13), long: r.Int(14) != 0,
+		name: r.Text(15),
+	}
+}

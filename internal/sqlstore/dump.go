@@ -1,0 +1,170 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	allLive = declare("allLive", `SELECT `+liveColumns+`, j.attrs, j.policy, coalesce(j.payload, b.payload)`+fromLive+
+		`LEFT JOIN redrive_bodies b ON b.job = j.id ORDER BY j.id`)
+	allDone = declare("allDone", `SELECT `+doneColumns+`, j.result, j.cost, j.sends`+fromDone+`ORDER BY j.job, j.seq`)
+	allDead = declare("allDead", `SELECT `+deadColumns+`, j.attrs, j.policy, coalesce(j.payload, b.payload)`+fromDead+
+		`LEFT JOIN redrive_bodies b ON b.job = j.job WHERE j.revived = 0 ORDER BY j.job`)
+	allFailures = declare("allFailures", `SELECT `+failureColumns+` FROM redrive_failures ORDER BY job, token`)
+	allKeys     = declare("allKeys", `SELECT owner, kind, key, job, until FROM redrive_keys ORDER BY job, owner, kind, key`)
+	allProgress = declare("allProgress", `SELECT `+progressColumns+` FROM redrive_progress`)
+	allEvents   = declare("allEvents", `SELECT seq, at, body FROM redrive_events ORDER BY seq`)
+	allPolicies = declare("allPolicies", `SELECT `+policyColumns+`, body FROM redrive_policies ORDER BY hash`)
+	auditRows   = declare("auditRows", `SELECT `+auditColumns+` FROM redrive_audit ORDER BY seq`)
+)
+
+// Dump implements store.Reader. It reads with the writer, so that it is of one
+// moment however long it takes.
+func (s *Core) Dump(ctx context.Context) (d *store.Dump, err error) {
+	err = s.db.Write(ctx, func(t *Txn) error {
+		d = &store.Dump{Now: t.now}
+		return dump(t.s, d)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func dump(c Session, d *store.Dump) (err error) {
+	if err := dumpFailures(c, d); err != nil {
+		return err
+	}
+	spent := make(map[job.ID]spending)
+	for i := range d.Failures {
+		f := &d.Failures[i]
+		s := spent[f.Job]
+		spent[f.Job] = spending{s.cost + f.Cost, s.sends + int64(f.Sends)}
+	}
+	if err := dumpJobs(c, d, spent); err != nil {
+		return err
+	}
+	if err := dumpRest(c, d); err != nil {
+		return err
+	}
+	if d.Counts, err = readCounts(c); err != nil {
+		return err
+	}
+	d.Queues, err = readQueues(c)
+	return err
+}
+
+func dumpFailures(c Session, d *store.Dump) error {
+	return c.Rows(allFailures, func(r Row) error {
+		f, err := scanFailure(r)
+		d.Failures = append(d.Failures, f)
+		return err
+	})
+}
+
+// spending is what the failed runs of a job add up to.
+type spending struct{ cost, sends int64 }
+
+func dumpJobs(c Session, d *store.Dump, spent map[job.ID]spending) error {
+	progress := make(map[job.ID]job.Progress)
+	err := c.Rows(allProgress, func(r Row) error {
+		p := scanProgress(r)
+		progress[p.ID] = p
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	add := func(j job.Job) {
+		if p := progress[j.ID]; j.State == job.Running && p.Token == j.Token {
+			j.Progress = p
+		}
+		j.Cost += spent[j.ID].cost
+		j.Sends += spent[j.ID].sends
+		d.Jobs = append(d.Jobs, j)
+	}
+	withPayload := func(r Row) error {
+		j := scanJob(r)
+		j.Attrs, j.Policy, j.Payload = r.Blob(columns), r.Blob(columns+1), r.Blob(columns+2)
+		add(j)
+		return nil
+	}
+	if err := c.Rows(allLive, withPayload); err != nil {
+		return err
+	}
+	if err := c.Rows(allDead, withPayload); err != nil {
+		return err
+	}
+	err = c.Rows(allDone, func(r Row) error {
+		j := scanJob(r)
+		j.Result, j.Cost, j.Sends = r.Blob(columns), r.Int(columns+1), r.Int(columns+2)
+		add(j)
+		return nil
+	})
+	slices.SortStableFunc(d.Jobs, func(a, b job.Job) int { return cmp.Compare(a.ID, b.ID) })
+	return err
+}
+
+func dumpRest(c Session, d *store.Dump) error {
+	err := c.Rows(selDeadLetters, func(r Row) error {
+		d.Dead = append(d.Dead, scanDeadLetter(r))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.Rows(allKeys, func(r Row) error {
+		d.Keys = append(d.Keys, store.Key{Owner: r.Text(0), Kind: r.Text(1), Key: r.Text(2), Job: job.ID(r.Int(3)),
+			Until: job.Micros(r.Int(4))})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.Rows(allGroups, func(r Row) error {
+		d.Groups = append(d.Groups, scanGroup(r))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := dumpFigures(c, d); err != nil {
+		return err
+	}
+	err = c.Rows(allEvents, func(r Row) error {
+		row, err := event.Unpack(r.Int(0), 1, job.Micros(r.Int(1)), r.Blob(2))
+		d.Events = append(d.Events, row...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = c.Rows(auditRows, func(r Row) error { d.Audit = append(d.Audit, scanAudit(r)); return nil })
+	if err != nil {
+		return err
+	}
+	return c.Rows(allPolicies, func(r Row) error { d.Policies = append(d.Policies, scanPolicy(r)); return nil })
+}
+
+func dumpFigures(c Session, d *store.Dump) (err error) {
+	if d.DeadCounts, err = readDeadCounts(c); err != nil {
+		return err
+	}
+	err = c.Rows(allOriginals, func(r Row) error { d.Originals = append(d.Originals, scanOriginal(r)); return nil })
+	if err != nil {
+		return err
+	}
+	if d.Redrives, err = readRedrives(c, allRedrives); err != nil {
+		return err
+	}
+	if d.Schedules, err = readSchedules(c); err != nil {
+		return err
+	}
+	return c.Rows(allHours, func(r Row) error { d.Hours = append(d.Hours, scanHour(r)); return nil })
+}

@@ -1,0 +1,165 @@
+package sqlstore
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// InlineMax is the size up to which a payload stays in the job's row. Above it
+// a claim and a settle, which rewrite the row, would pay for it twice.
+const InlineMax = 1 << 10
+
+var (
+	insJob = declare("insJob", `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
+		deadline, owner, correlation, key, batch, attrs, policy, long, payload)
+		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+		ON CONFLICT (id) DO NOTHING`)
+	insBody = declare("insBody", `INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`)
+	selKey  = declare("selKey", `SELECT job, digest, until, state FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`)
+	putKey  = declare("putKey", `INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+		ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = ?6, until = ?7, state = NULL`)
+)
+
+// enqueue takes all jobs or none. When it returns an error after it wrote, the
+// writer rolls back.
+func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
+	receipts := make([]job.Receipt, len(jobs))
+	var keys map[keyName]int // keys that this call brings, by the job's index
+	for i := range jobs {
+		n := &jobs[i]
+		found, err := t.known(n, i, &keys, jobs, receipts)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			continue
+		}
+		if q := t.cat.queues[n.Queue]; q != nil && q.Mode == store.Draining {
+			return nil, fmt.Errorf("queue %q: takes no new jobs until it is resumed: %w", n.Queue, store.ErrDraining)
+		}
+		if err := t.insert(n); err != nil {
+			return nil, err
+		}
+		receipts[i] = job.Receipt{ID: n.ID, State: job.Waiting}
+	}
+	return receipts, nil
+}
+
+func taken(id job.ID) error {
+	return fmt.Errorf("job id %d: taken already; take ids from ReserveIDs: %w", id, store.ErrConflict)
+}
+
+func (t *Txn) insert(n *job.New) error {
+	if n.ID <= t.cat.ended { // else no ended job can have it, and nobody need look
+		state, _, err := t.find(n.ID)
+		if err != nil {
+			return err
+		}
+		if state != job.None {
+			return taken(n.ID)
+		}
+	}
+	l, err := t.lane(n.Queue, n.Kind, n.Deps)
+	if err != nil {
+		return err
+	}
+	runAt := n.RunAt
+	if runAt == 0 {
+		runAt = t.now
+	}
+	inline, long := setBlob(n.Payload), Value{}
+	if len(n.Payload) > InlineMax {
+		inline, long = Value{}, num(1)
+	}
+	changed, err := t.exec(insJob, num(n.ID), num(l.id), num(n.Priority), num(runAt), num(t.now),
+		setNum(n.Deadline), setText(n.Owner), setText(n.Correlation), setText(n.Key), setNum(n.Batch),
+		setBlob(n.Attrs), setBlob(n.Policy), long, inline)
+	if err != nil {
+		return err
+	}
+	if changed == 0 {
+		return taken(n.ID)
+	}
+	if len(n.Payload) > InlineMax {
+		if _, err := t.exec(insBody, num(n.ID), blob(n.Payload)); err != nil {
+			return err
+		}
+	}
+	if n.Key != "" {
+		if _, err := t.exec(putKey, text(n.Owner), text(n.Kind), text(n.Key), num(n.ID), blob(n.Digest),
+			num(t.now), setNum(n.KeyUntil)); err != nil {
+			return err
+		}
+	}
+	t.count(l, job.Waiting, 1)
+	t.batchCount(batchDelta{id: n.Batch, total: 1})
+	t.events.Add(&event.Event{Type: event.JobEnqueued, Job: n.ID, Kind: n.Kind, Queue: n.Queue, Owner: n.Owner,
+		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: runAt})
+	t.wake = true
+	return nil
+}
+
+type keyName struct{ owner, kind, key string }
+
+// known looks for a job that is there already, by its id when the call is a
+// repeat, or by its key, also within the call.
+func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, receipts []job.Receipt) (bool, error) {
+	if n.Repeat {
+		state, _, err := t.find(n.ID)
+		if err != nil {
+			return false, err
+		}
+		if state != job.None {
+			receipts[i] = job.Receipt{ID: n.ID, State: state}
+			return true, nil
+		}
+	}
+	if n.Key == "" {
+		return false, nil
+	}
+	name := keyName{n.Owner, n.Kind, n.Key}
+	if first, ok := (*keys)[name]; ok {
+		if !bytes.Equal(jobs[first].Digest, n.Digest) {
+			return false, &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: jobs[first].ID}
+		}
+		receipts[i] = job.Receipt{ID: receipts[first].ID, Existing: true, State: job.Waiting}
+		return true, nil
+	}
+	var holder job.ID
+	var same bool
+	left := job.Completed // the state of a job that is gone; retention only ever removes ended ones
+	err := t.rows(selKey, func(r Row) error {
+		if until := job.Micros(r.Int(2)); until == 0 || until > t.now {
+			holder, same = job.ID(r.Int(0)), bytes.Equal(r.Blob(1), n.Digest)
+		}
+		if !r.Null(3) {
+			left = job.State(r.Int(3))
+		}
+		return nil
+	}, text(n.Owner), text(n.Kind), text(n.Key))
+	if err != nil {
+		return false, err
+	}
+	if holder == 0 {
+		if *keys == nil {
+			*keys = make(map[keyName]int)
+		}
+		(*keys)[name] = i
+		return false, nil
+	}
+	if !same {
+		return false, &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: holder}
+	}
+	state, _, err := t.find(holder)
+	if state == job.None {
+		state = left
+	}
+	receipts[i] = job.Receipt{ID: holder, Existing: true, State: state}
+	return true, err
+}

@@ -1,0 +1,42 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/redrive/redrive/store"
+)
+
+// Way is the route of a filter through the dead letters, for tests.
+type Way struct {
+	Statement string // that goes down it
+	Keys      int
+	None      bool // nothing can be found
+	High      int64
+
+	m *matcher
+}
+
+// Way chooses the route of a filter and lets do search on it.
+func (s *Core) Way(ctx context.Context, f *store.DeadFilter, exact bool, do func(*Way) error) error {
+	find := func(c Session) error {
+		m, err := newMatcher(c, f, exact)
+		if err != nil {
+			return err
+		}
+		w := &Way{Keys: len(m.keys), None: m.none, High: m.high, m: m}
+		if !m.none {
+			w.Statement = m.route.down.Name
+		}
+		return do(w)
+	}
+	if exact {
+		return s.db.Read(ctx, find)
+	}
+	return s.db.Write(ctx, func(t *Txn) error { return find(t.s) }) // a reader would have a second
+}
+
+// Search returns the deaths found, where it stopped and whether there is more.
+func (w *Way) Search(up bool, low, high int64, want, look int) (found []int64, edge int64, more bool, err error) {
+	p, err := search(w.m, up, low, high, want, look, func(r Row) int64 { return r.Int(0) }, func(death *int64) int64 { return *death })
+	return p.found, p.edge, p.more, err
+}

@@ -1,0 +1,68 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const (
+	groupColumns = `SELECT fingerprint, kind, class, code, message, sample, first_at, last_at, n, entries, pending, muted,
+		muted_until, muted_for, id FROM redrive_groups `
+	groupFilter = ` WHERE (?1 IS NULL OR fingerprint = ?1) AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR class = ?3)
+		AND (?4 = 0 OR pending > 0) `
+)
+
+// Groups are as many as there are causes: all of them are read and sorted.
+var (
+	countGroups   = declare("countGroups", `SELECT count(*) FROM redrive_groups`+groupFilter)
+	lastGroups    = declare("lastGroups", groupColumns+groupFilter+`ORDER BY last_at DESC, fingerprint LIMIT ?5 OFFSET ?6`)
+	largestGroups = declare("largestGroups", groupColumns+groupFilter+`ORDER BY pending DESC, n DESC, fingerprint LIMIT ?5 OFFSET ?6`)
+	allGroups     = declare("allGroups", groupColumns+`ORDER BY fingerprint`)
+)
+
+// Groups implements store.DeadLetters.
+func (s *Core) Groups(ctx context.Context, f store.GroupFilter) (page store.GroupPage, err error) {
+	if err := f.Validate(); err != nil {
+		return page, err
+	}
+	now := s.db.Clock.Now()
+	err = s.db.Read(ctx, func(c Session) error {
+		page, err = readGroups(c, &f, now)
+		return err
+	})
+	return page, err
+}
+
+func readGroups(c Session, f *store.GroupFilter, now job.Micros) (page store.GroupPage, err error) {
+	selected := []Value{setText(f.Group), setText(f.Kind), setText(f.Class), bit(f.Pending)}
+	total, err := ReadInt(c, countGroups, selected...)
+	if err != nil {
+		return page, err
+	}
+	page.Total = int(total)
+	q := lastGroups
+	if f.Largest {
+		q = largestGroups
+	}
+	var ids []int64
+	err = c.Rows(q, func(r Row) error {
+		page.Groups = append(page.Groups, scanGroup(r))
+		ids = append(ids, r.Int(14))
+		return nil
+	}, append(selected, num(cmp.Or(f.Limit, 50)), num(f.Skip))...)
+	for i := range page.Groups {
+		if err == nil {
+			page.Groups[i].Trend, err = readTrend(c, ids[i], now, hour, store.TrendHours)
+		}
+	}
+	return page, err
+}
+
+func scanGroup(r Row) store.Group {
+	return store.Group{Fingerprint: r.Text(0), Kind: r.Text(1), Class: r.Text(2), Code: r.Text(3), Message: r.Text(4),
+		Sample: job.ID(r.Int(5)), FirstAt: job.Micros(r.Int(6)), LastAt: job.Micros(r.Int(7)), N: r.Int(8), Entries: r.Int(9),
+		Pending: r.Int(10), Muted: r.Int(11) != 0, MutedUntil: job.Micros(r.Int(12)), MutedFor: r.Int(13)}
+}

@@ -1,0 +1,168 @@
+package sqlstore
+
+import (
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// lane is (queue, kind, dependencies) with its gate and its counters. A claim
+// opens or closes it as a whole.
+type Lane struct {
+	id          int64
+	queue, kind string
+	deps        string
+	parked      bool
+	counts      [job.Cancelled + 1]int64
+}
+
+func (l *Lane) ready() int64 { return l.counts[job.Waiting] + l.counts[job.Retrying] }
+
+// catalog is what a transaction needs to know about lanes and queues. The writer
+// keeps it between commits of its own; any other commit, and a roll-back of its
+// own, make it read again.
+type Catalog struct {
+	lanes  map[laneKey]*Lane
+	byID   map[int64]*Lane
+	queues map[string]*queueRow
+	rates  map[string]job.Micros
+	groups map[string]*groupRow // by fingerprint; those met lately
+	ended  job.ID               // no job above it has ended yet
+	deaths int64                // the number of the last death
+}
+
+type laneKey struct{ queue, kind, deps string }
+
+type queueRow struct {
+	store.Queue
+	lanes []*Lane
+}
+
+var (
+	selLanes    = declare("selLanes", `SELECT id, queue, kind, deps, gate FROM redrive_lanes ORDER BY id`)
+	selCounters = declare("selCounters", `SELECT lane, state, n FROM redrive_counters`)
+	selQueues   = declare("selQueues", `SELECT name, mode, workers, lim, rate_n, rate_per FROM redrive_queues ORDER BY name`)
+	selRates    = declare("selRates", `SELECT scope, arrival FROM redrive_rates`)
+	selEnded    = declare("selEnded", `SELECT max(coalesce((SELECT max(job) FROM redrive_done), 0), coalesce((SELECT max(job) FROM redrive_dead), 0))`)
+	selDeaths   = declare("selDeaths", `SELECT max(coalesce((SELECT max(death) FROM redrive_dead), 0),
+		coalesce((SELECT value FROM redrive_meta WHERE key = 'deaths'), 0))`)
+	insLane    = declare("insLane", `INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, ?, ?, ?)`)
+	insQueue   = declare("insQueue", `INSERT INTO redrive_queues (name) VALUES (?)`)
+	addCounter = declare("addCounter", `INSERT INTO redrive_counters (lane, state, n) VALUES (?1, ?2, ?3)
+		ON CONFLICT (lane, state) DO UPDATE SET n = n + ?3`)
+	setRate = declare("setRate", `INSERT INTO redrive_rates (scope, arrival) VALUES (?1, ?2)
+		ON CONFLICT (scope) DO UPDATE SET arrival = ?2`)
+)
+
+func ReadCatalog(s Session) (*Catalog, error) {
+	c := &Catalog{
+		lanes:  make(map[laneKey]*Lane),
+		byID:   make(map[int64]*Lane),
+		queues: make(map[string]*queueRow),
+		rates:  make(map[string]job.Micros),
+	}
+	err := s.Rows(selQueues, func(r Row) error {
+		q := scanQueue(r)
+		c.queues[q.Name] = &queueRow{Queue: q}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.Rows(selLanes, func(r Row) error {
+		c.addLane(&Lane{id: r.Int(0), queue: r.Text(1), kind: r.Text(2), deps: r.Text(3), parked: r.Int(4) != 0})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.Rows(selCounters, func(r Row) error {
+		if l, state := c.byID[r.Int(0)], r.Int(1); l != nil && state >= 0 && state < int64(len(l.counts)) {
+			l.counts[state] = r.Int(2)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.Rows(selRates, func(r Row) error {
+		c.rates[r.Text(0)] = job.Micros(r.Int(1))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	ended, err := ReadInt(s, selEnded)
+	if err != nil {
+		return nil, err
+	}
+	c.ended = job.ID(ended)
+	c.deaths, err = ReadInt(s, selDeaths)
+	return c, err
+}
+
+func scanQueue(r Row) store.Queue {
+	q := store.Queue{Name: r.Text(0), Mode: store.Mode(r.Int(1)), Workers: int(r.Int(2)), Limit: int(r.Int(3))}
+	q.Rate.N, q.Rate.Per = int(r.Int(4)), time.Duration(r.Int(5))
+	return q
+}
+
+func (c *Catalog) addLane(l *Lane) {
+	c.lanes[laneKey{l.queue, l.kind, l.deps}] = l
+	c.byID[l.id] = l
+	if q := c.queues[l.queue]; q != nil {
+		q.lanes = append(q.lanes, l)
+	}
+}
+
+// runningKind returns how many jobs of a kind run, over all queues.
+func (c *Catalog) runningKind(kind string) (n int64) {
+	for _, l := range c.byID {
+		if l.kind == kind {
+			n += l.counts[job.Running]
+		}
+	}
+	return n
+}
+
+func (q *queueRow) running() (n int64) {
+	for _, l := range q.lanes {
+		n += l.counts[job.Running]
+	}
+	return n
+}
+
+// queue returns the queue's row, which it makes when there is none.
+func (t *Txn) queue(name string) (*queueRow, error) {
+	if q := t.cat.queues[name]; q != nil {
+		return q, nil
+	}
+	if _, err := t.exec(insQueue, text(name)); err != nil {
+		return nil, err
+	}
+	q := &queueRow{Queue: store.Queue{Name: name}}
+	t.cat.queues[name] = q
+	return q, nil
+}
+
+// lane returns the lane of a job, which it makes when there is none.
+func (t *Txn) lane(queue, kind, deps string) (*Lane, error) {
+	if l := t.cat.lanes[laneKey{queue, kind, deps}]; l != nil {
+		return l, nil
+	}
+	if len(t.cat.byID) >= job.LanesMax {
+		return nil, tooManyLanes(laneKey{queue, kind, deps})
+	}
+	if _, err := t.queue(queue); err != nil {
+		return nil, err
+	}
+	l := &Lane{id: int64(len(t.cat.byID) + 1), queue: queue, kind: kind, deps: deps}
+	if _, err := t.exec(insLane, num(l.id), text(queue), text(kind), text(deps)); err != nil {
+		return nil, err
+	}
+	t.cat.addLane(l)
+	return l, nil
+}
+
+func tooManyLanes(k laneKey) error { return store.TooManyLanes(k.queue, k.kind, k.deps) }

@@ -1,0 +1,90 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const policyColumns = `hash, name, at, by`
+
+var (
+	insPolicy = declare("insPolicy", `INSERT INTO redrive_policies (hash, name, at, by, body) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (hash) DO NOTHING`)
+	selPolicy = declare("selPolicy", `SELECT `+policyColumns+`, body FROM redrive_policies WHERE hash = ?`)
+	// The policy that was published last is known by its audit row.
+	selInForce = declare("selInForce", `SELECT a.target FROM redrive_meta m JOIN redrive_audit a ON a.seq = m.value WHERE m.key = 'policy'`)
+	setInForce = declare("setInForce", `INSERT INTO redrive_meta (key, value) VALUES ('policy', (SELECT max(seq) FROM redrive_audit))
+		ON CONFLICT (key) DO UPDATE SET value = excluded.value`)
+	listPolicies = declare("listPolicies", `SELECT `+policyColumns+` FROM redrive_policies ORDER BY at DESC, hash LIMIT ?`)
+)
+
+// PublishPolicy implements store.Policies.
+func (s *Core) PublishPolicy(ctx context.Context, by store.By, p store.Policy) error {
+	if err := errors.Join(by.Validate(), p.Validate()); err != nil {
+		return err
+	}
+	return s.db.Write(ctx, func(t *Txn) error { return t.publishPolicy(by, &p) })
+}
+
+func (t *Txn) publishPolicy(by store.By, p *store.Policy) error {
+	same := false
+	err := t.rows(selInForce, func(r Row) error { same = r.Text(0) == p.Hash; return nil })
+	if err != nil || same {
+		return err
+	}
+	changed, err := t.exec(insPolicy, text(p.Hash), text(p.Name), num(t.now), text(by.Actor), blob(p.Body))
+	if err != nil {
+		return err
+	}
+	name := p.Name
+	if changed == 0 { // known; its name is that of the first time
+		err = t.rows(selPolicy, func(r Row) error { name = scanPolicyHead(r).Name; return nil }, text(p.Hash))
+		if err != nil {
+			return err
+		}
+	}
+	t.events.Add(&event.Event{Type: event.PolicyChanged, Reason: p.Hash})
+	if err := t.audit(by, "policy.publish", p.Hash, "", name); err != nil {
+		return err
+	}
+	_, err = t.exec(setInForce)
+	return err
+}
+
+// Policy implements store.Policies.
+func (s *Core) Policy(ctx context.Context, hash string) (p store.Policy, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		return c.Rows(selPolicy, func(r Row) error { p = scanPolicy(r); return nil }, text(hash))
+	})
+	if err == nil && p.Hash == "" {
+		err = fmt.Errorf("policy %.80q: %w", hash, store.ErrNotFound)
+	}
+	return p, err
+}
+
+// PolicyList implements store.Policies.
+func (s *Core) PolicyList(ctx context.Context) (list []store.Policy, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		list = nil
+		return c.Rows(listPolicies, func(r Row) error {
+			list = append(list, scanPolicyHead(r))
+			return nil
+		}, num(store.PoliciesMax))
+	})
+	return list, err
+}
+
+func scanPolicyHead(r Row) store.Policy {
+	return store.Policy{Hash: r.Text(0), Name: r.Text(1), At: job.Micros(r.Int(2)), By: r.Text(3)}
+}
+
+func scanPolicy(r Row) store.Policy {
+	p := scanPolicyHead(r)
+	p.Body = r.Blob(4)
+	return p
+}

@@ -1,0 +1,277 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The columns of a job in its three places, in one order; what a place does not
+// have is NULL. scanJob reads them.
+const (
+	liveColumns = `j.id, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
+		j.snoozes, j.interrupts, j.created_at, j.life_at, j.run_at, j.claimed_at, NULL, j.deadline, j.lease_until,
+		j.cancel_at, j.holder, j.owner, j.correlation, j.key, j.batch, NULL`
+	doneColumns = `j.job, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
+		j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.finished_at, NULL, NULL,
+		NULL, j.holder, j.owner, j.correlation, j.key, j.batch, NULL`
+	deadColumns = `j.job, l.kind, l.queue, 5, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
+		j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.died_at, j.deadline, NULL,
+		NULL, j.holder, j.owner, j.correlation, j.key, j.batch, j.reason`
+	columns = 26 // the place's own follow
+
+	fromLive = ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane `
+	fromDone = ` FROM redrive_done j JOIN redrive_lanes l ON l.id = j.lane `
+	fromDead = ` FROM redrive_dead j JOIN redrive_lanes l ON l.id = j.lane `
+)
+
+const progressColumns = `job, token, at, done, total, note`
+
+var (
+	getLive = declare("getLive", `SELECT `+liveColumns+`, j.attrs, j.policy, j.long, j.payload`+fromLive+`WHERE j.id = ?`)
+	getDone = declare("getDone", `SELECT `+doneColumns+`, j.result, j.cost, j.sends`+fromDone+`WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`)
+	getDead = declare("getDead", `SELECT `+deadColumns+`, j.attrs, j.policy, j.long, j.payload`+fromDead+`WHERE j.job = ? AND j.revived = 0`)
+
+	selProgress = declare("selProgress", `SELECT `+progressColumns+` FROM redrive_progress WHERE job = ?`)
+	sumCost     = declare("sumCost", `SELECT coalesce(sum(cost), 0), coalesce(sum(sends), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1
+		WHERE job = ?`)
+)
+
+func scanJob(r Row) job.Job {
+	return job.Job{
+		ID: job.ID(r.Int(0)), Kind: r.Text(1), Queue: r.Text(2), State: job.State(r.Int(3)), Priority: int8(r.Int(4)),
+		Life: int32(r.Int(5)), Token: job.Token(r.Int(6)),
+		Counters: job.Counters{Attempts: int32(r.Int(7)), Crashes: int32(r.Int(8)), Deferrals: int32(r.Int(9)),
+			Snoozes: int32(r.Int(10)), Interrupts: int32(r.Int(11))},
+		CreatedAt: job.Micros(r.Int(12)), LifeAt: job.Micros(r.Int(13)), RunAt: job.Micros(r.Int(14)),
+		ClaimedAt: job.Micros(r.Int(15)), FinishedAt: job.Micros(r.Int(16)), Deadline: job.Micros(r.Int(17)),
+		LeaseUntil: job.Micros(r.Int(18)), CancelAt: job.Micros(r.Int(19)), Holder: r.Text(20), Owner: r.Text(21),
+		Correlation: r.Text(22), Key: r.Text(23), Batch: r.Int(24), Reason: job.Reason(r.Text(25)),
+	}
+}
+
+// Get implements store.Reader.
+func (s *Core) Get(ctx context.Context, id job.ID) (j job.Job, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		j, err = getJob(c, id)
+		return err
+	})
+	return j, err
+}
+
+func getJob(c Session, id job.ID) (j job.Job, err error) {
+	found, long := false, false
+	err = c.Rows(getLive, func(r Row) error {
+		j, found, long = scanJob(r), true, r.Int(columns+2) != 0
+		j.Attrs, j.Policy, j.Payload = r.Blob(columns), r.Blob(columns+1), r.Blob(columns+3)
+		return nil
+	}, num(id))
+	if err == nil && !found {
+		err = c.Rows(getDone, func(r Row) error {
+			j, found = scanJob(r), true
+			j.Result, j.Cost, j.Sends = r.Blob(columns), r.Int(columns+1), r.Int(columns+2)
+			return nil
+		}, num(id))
+	}
+	if err == nil && !found {
+		err = c.Rows(getDead, func(r Row) error {
+			j, found, long = scanJob(r), true, r.Int(columns+2) != 0
+			j.Attrs, j.Policy, j.Payload = r.Blob(columns), r.Blob(columns+1), r.Blob(columns+3)
+			return nil
+		}, num(id))
+	}
+	switch {
+	case err != nil:
+		return j, err
+	case !found:
+		return j, fmt.Errorf("job %d: %w", id, store.ErrNotFound)
+	}
+	if long {
+		if err := c.Rows(selBody, func(r Row) error { j.Payload = r.Blob(0); return nil }, num(id)); err != nil {
+			return j, err
+		}
+	}
+	if j.State == job.Running {
+		if err := readProgress(c, &j); err != nil {
+			return j, err
+		}
+	}
+	err = addSpent(c, &j)
+	return j, err
+}
+
+// addSpent adds what the failed runs of a job have cost and sent.
+func addSpent(c Session, j *job.Job) error {
+	return c.Rows(sumCost, func(r Row) error {
+		j.Cost += r.Int(0)
+		j.Sends += r.Int(1)
+		return nil
+	}, num(j.ID))
+}
+
+func readProgress(c Session, j *job.Job) error {
+	return c.Rows(selProgress, func(r Row) error {
+		if p := scanProgress(r); p.Token == j.Token {
+			j.Progress = p
+		}
+		return nil
+	}, num(j.ID))
+}
+
+func scanProgress(r Row) job.Progress {
+	return job.Progress{ID: job.ID(r.Int(0)), Token: job.Token(r.Int(1)), At: job.Micros(r.Int(2)), Done: r.Int(3),
+		Total: r.Int(4), Note: r.Text(5)}
+}
+
+// failureColumns are the columns of a failure, as scanFailure and insertFailure
+// have them.
+const failureColumns = `job, token, life, attempt, started_at, ended_at, how, class, code, permanent, http, exit,
+	signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends`
+
+var selFailures = declare("selFailures", `SELECT `+failureColumns+` FROM redrive_failures WHERE job = ? ORDER BY token`)
+
+func scanFailure(r Row) (f job.Failure, err error) {
+	f = job.Failure{
+		Job: job.ID(r.Int(0)), Token: job.Token(r.Int(1)), Life: int32(r.Int(2)), Attempt: int32(r.Int(3)),
+		StartedAt: job.Micros(r.Int(4)), EndedAt: job.Micros(r.Int(5)), How: job.How(r.Text(6)), Class: r.Text(7),
+		Code: r.Text(8), Permanent: r.Int(9) != 0, HTTPStatus: int(r.Int(10)), Signal: r.Text(12), Holder: r.Text(13),
+		Correlation: r.Text(14), Fingerprint: r.Text(15), Cost: r.Int(16), Message: r.Text(17),
+		UserMessage: r.Text(18), Details: r.Blob(20), Stack: r.Text(21), Stderr: r.Blob(22), Sends: int32(r.Int(23)),
+	}
+	if !r.Null(11) {
+		exit := int(r.Int(11))
+		f.Exit = &exit
+	}
+	f.Decision, err = unpackRecord(r.Blob(19))
+	if err != nil {
+		err = fmt.Errorf("job %d, run %d: %w", f.Job, f.Token, err)
+	}
+	return f, err
+}
+
+// Failures implements store.Reader.
+func (s *Core) Failures(ctx context.Context, id job.ID) (all []job.Failure, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		return c.Rows(selFailures, func(r Row) error {
+			f, err := scanFailure(r)
+			all = append(all, f)
+			return err
+		}, num(id))
+	})
+	return all, err
+}
+
+var selCounts = declare("selCounts", `SELECT l.queue, l.kind, c.state, sum(c.n) FROM redrive_counters c
+	JOIN redrive_lanes l ON l.id = c.lane GROUP BY l.queue, l.kind, c.state HAVING sum(c.n) <> 0
+	ORDER BY l.queue, l.kind, c.state`)
+
+// Counts implements store.Reader.
+func (s *Core) Counts(ctx context.Context) (counts []store.Count, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		counts, err = readCounts(c)
+		return err
+	})
+	return counts, err
+}
+
+func readCounts(c Session) (counts []store.Count, err error) {
+	err = c.Rows(selCounts, func(r Row) error {
+		counts = append(counts, store.Count{Queue: r.Text(0), Kind: r.Text(1), State: job.State(r.Int(2)), N: r.Int(3)})
+		return nil
+	})
+	return counts, err
+}
+
+// Queues implements store.Reader.
+func (s *Core) Queues(ctx context.Context) (queues []store.Queue, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		queues, err = readQueues(c)
+		return err
+	})
+	return queues, err
+}
+
+func readQueues(c Session) (queues []store.Queue, err error) {
+	err = c.Rows(selQueues, func(r Row) error { queues = append(queues, scanQueue(r)); return nil })
+	return queues, err
+}
+
+var selCancels = declare("selCancels", `SELECT id, token FROM redrive_jobs INDEXED BY redrive_cancel
+	WHERE cancel_at IS NOT NULL AND state = 3 AND holder = ? ORDER BY id`)
+
+// Signals implements store.Worker.
+func (s *Core) Signals(ctx context.Context, holder string) (out store.Signals, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		if out.Queues, err = readQueues(c); err != nil {
+			return err
+		}
+		return c.Rows(selCancels, func(r Row) error {
+			out.Cancel = append(out.Cancel, store.Run{ID: job.ID(r.Int(0)), Token: job.Token(r.Int(1))})
+			return nil
+		}, text(holder))
+	})
+	return out, err
+}
+
+var selEvents = declareWalk("selEvents", `SELECT seq, at, body FROM redrive_events WHERE seq >= ? ORDER BY seq LIMIT ?`)
+
+// eventPageMax bounds the events of one call.
+const eventPageMax = 10_000
+
+// Events implements store.Reader.
+func (s *Core) Events(ctx context.Context, after event.Cursor, limit int) (events []event.Event, err error) {
+	if limit < 1 || limit > eventPageMax {
+		return nil, fmt.Errorf("%d events: must be 1 to %d: %w", limit, eventPageMax, store.ErrInvalid)
+	}
+	err = s.db.Read(ctx, func(c Session) error {
+		events, err = readEvents(c, after, limit)
+		return err
+	})
+	return events, err
+}
+
+func readEvents(c Session, after event.Cursor, limit int) (events []event.Event, err error) {
+	err = c.Rows(selEvents, func(r Row) error {
+		row, err := event.Unpack(r.Int(0), 1, job.Micros(r.Int(1)), r.Blob(2))
+		if err != nil {
+			return err
+		}
+		for _, e := range row {
+			if after.Before(e.Cursor) {
+				events = append(events, e)
+			}
+		}
+		if len(events) >= limit {
+			return errEnough
+		}
+		return nil
+	}, num(after.Seq), num(limit+1))
+	if errors.Is(err, errEnough) {
+		err, events = nil, events[:limit]
+	}
+	return events, err
+}
+
+const auditColumns = `seq, at, actor, action, target, reason, before, after`
+
+var selAudit = declare("selAudit", `SELECT `+auditColumns+` FROM redrive_audit WHERE seq > ? ORDER BY seq LIMIT ?`)
+
+// Audit implements store.Reader.
+func (s *Core) Audit(ctx context.Context, after int64, limit int) (all []store.Audit, err error) {
+	if limit < 1 || limit > job.PageMax {
+		return nil, fmt.Errorf("%d audit rows: must be 1 to %d: %w", limit, job.PageMax, store.ErrInvalid)
+	}
+	err = s.db.Read(ctx, func(c Session) error {
+		return c.Rows(selAudit, func(r Row) error { all = append(all, scanAudit(r)); return nil }, num(after), num(limit))
+	})
+	return all, err
+}
+
+func scanAudit(r Row) store.Audit {
+	return store.Audit{Seq: r.Int(0), At: job.Micros(r.Int(1)), Actor: r.Text(2), Action: r.Text(3),
+		Target: r.Text(4), Reason: r.Text(5), Before: r.Text(6), After: r.Text(7)}
+}

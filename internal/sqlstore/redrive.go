@@ -1,0 +1,204 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const redriveColumns = `id, spec, policy, state, resume, why, by, reason, created_at, ended_at, cursor, last_at,
+	forgive, forgave, released, answered, again, completed, dead, cancelled, audited`
+
+var (
+	insRedrive = declare("insRedrive", `INSERT INTO redrive_redrives (spec, policy, state, by, reason, created_at, last_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) RETURNING id`)
+	selRedrive  = declare("selRedrive", `SELECT `+redriveColumns+` FROM redrive_redrives WHERE id = ?`)
+	lastRedrive = declare("lastRedrive", `SELECT `+redriveColumns+` FROM redrive_redrives ORDER BY id DESC LIMIT ?`)
+	allRedrives = declare("allRedrives", `SELECT `+redriveColumns+` FROM redrive_redrives ORDER BY id`)
+	selActive   = declare("selActive", `SELECT `+redriveColumns+` FROM redrive_redrives INDEXED BY redrive_redrives_active
+		WHERE ended_at IS NULL ORDER BY id`)
+	// The numbers of ends are added to by outcomes alone, see addRedrive.
+	setRedrive = declare("setRedrive", `UPDATE redrive_redrives SET state = ?2, resume = ?3, why = ?4, ended_at = ?5, cursor = ?6, last_at = ?7,
+		forgive = ?8, forgave = ?9, released = ?10, audited = ?11 WHERE id = ?1`)
+)
+
+// keptSpec is a spec as it is stored; statuses are numbers there, and the
+// settings of jobs are beside it.
+type keptSpec struct {
+	store.RedriveSpec
+	Filter   keptFilter `json:"filter"`
+	Queue    string     `json:"queue,omitempty"`
+	Priority int8       `json:"priority"`
+}
+
+type keptFilter struct {
+	store.DeadFilter
+	Statuses []int `json:"statuses"`
+	Since    int64 `json:"since,omitempty"` // as numbers: times are written for people and not read
+	Until    int64 `json:"until,omitempty"`
+}
+
+func packSpec(s *store.RedriveSpec) ([]byte, error) {
+	k := keptSpec{RedriveSpec: *s, Filter: keptFilter{DeadFilter: s.Filter}, Queue: s.Change.Queue, Priority: s.Change.Priority}
+	k.Filter.Since, k.Filter.Until = int64(s.Filter.Since), int64(s.Filter.Until)
+	for _, status := range s.Filter.Statuses {
+		k.Filter.Statuses = append(k.Filter.Statuses, int(status))
+	}
+	return json.Marshal(k)
+}
+
+func unpackSpec(packed, policy []byte) (store.RedriveSpec, error) {
+	var k keptSpec
+	err := json.Unmarshal(packed, &k)
+	s := k.RedriveSpec
+	s.Filter, s.Filter.Statuses = k.Filter.DeadFilter, nil
+	s.Filter.Since, s.Filter.Until = job.Micros(k.Filter.Since), job.Micros(k.Filter.Until)
+	for _, status := range k.Filter.Statuses {
+		s.Filter.Statuses = append(s.Filter.Statuses, job.Status(status))
+	}
+	s.Change = store.Change{Queue: k.Queue, Priority: k.Priority, Once: true, Policy: policy}
+	return s, err
+}
+
+func scanRedrive(r Row) (d store.Redrive, err error) {
+	spec, err := unpackSpec(r.Blob(1), r.Blob(2))
+	if err != nil {
+		return d, fmt.Errorf("redrive %d: %w", r.Int(0), err)
+	}
+	return store.Redrive{
+		ID: r.Int(0), RedriveSpec: spec, State: store.RedriveState(r.Text(3)), Resume: store.RedriveState(r.Text(4)),
+		Why: r.Text(5), By: r.Text(6), Reason: r.Text(7), CreatedAt: job.Micros(r.Int(8)), EndedAt: job.Micros(r.Int(9)),
+		Cursor: r.Int(10), LastAt: job.Micros(r.Int(11)), Forgive: r.Int(12), Forgave: r.Int(13), Released: r.Int(14),
+		Answered: r.Int(15), Again: r.Int(16), Completed: r.Int(17), Dead: r.Int(18), Cancelled: r.Int(19), Audited: r.Int(20),
+	}, nil
+}
+
+// readRedrives returns the redrives that a statement selects.
+func readRedrives(c Session, q *Query, args ...Value) (list []store.Redrive, err error) {
+	err = c.Rows(q, func(r Row) error {
+		d, err := scanRedrive(r)
+		list = append(list, d)
+		return err
+	}, args...)
+	return list, err
+}
+
+func oneRedrive(c Session, id int64) (store.Redrive, error) {
+	list, err := readRedrives(c, selRedrive, num(id))
+	switch {
+	case err != nil:
+		return store.Redrive{}, err
+	case len(list) == 0:
+		return store.Redrive{}, fmt.Errorf("redrive %d: %w", id, store.ErrNotFound)
+	}
+	return list[0], nil
+}
+
+// StartRedrive implements store.Redrives.
+func (s *Core) StartRedrive(ctx context.Context, by store.By, spec store.RedriveSpec) (r store.Redrive, err error) {
+	spec = spec.WithDefaults()
+	if err := errors.Join(by.Validate(), spec.Validate()); err != nil {
+		return store.Redrive{}, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		r, err = t.startRedrive(by, &spec)
+		return err
+	})
+	if err != nil {
+		return store.Redrive{}, err
+	}
+	return r, nil
+}
+
+func (t *Txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redrive, err error) {
+	if err := t.roomForAll(spec); err != nil {
+		return r, err
+	}
+	state := store.RedriveCanary
+	if spec.Canary == 0 {
+		state = store.RedriveRamping
+	}
+	packed, err := packSpec(spec)
+	if err != nil {
+		return r, err
+	}
+	t.wrote = true
+	var id int64
+	err = t.rows(insRedrive, func(r Row) error { id = r.Int(0); return nil }, blob(packed), setBlob(spec.Change.Policy),
+		text(state), text(by.Actor), setText(by.Reason), num(t.now))
+	if err != nil {
+		return r, err
+	}
+	if r, err = oneRedrive(t.s, id); err != nil {
+		return r, err
+	}
+	t.events.Add(new(store.RedriveEvent(&r)))
+	t.wake = true
+	return r, t.audit(by, "redrive.start", strconv.FormatInt(id, 10), "", spec.Audit())
+}
+
+// Redrive implements store.Redrives.
+func (s *Core) Redrive(ctx context.Context, id int64) (r store.Redrive, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		r, err = oneRedrive(c, id)
+		return err
+	})
+	return r, err
+}
+
+// RedriveList implements store.Redrives.
+func (s *Core) RedriveList(ctx context.Context) (list []store.Redrive, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		list, err = readRedrives(c, lastRedrive, num(store.RedrivesMax))
+		return err
+	})
+	return list, err
+}
+
+// ControlRedrive implements store.Redrives.
+func (s *Core) ControlRedrive(ctx context.Context, by store.By, id int64, do store.RedriveOp) (r store.Redrive, err error) {
+	if err := by.Validate(); err != nil {
+		return store.Redrive{}, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		r, err = t.controlRedrive(by, id, do)
+		return err
+	})
+	if err != nil {
+		return store.Redrive{}, err
+	}
+	return r, nil
+}
+
+func (t *Txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.Redrive, error) {
+	r, err := oneRedrive(t.s, id)
+	if err != nil {
+		return r, err
+	}
+	before := r.State
+	changed, err := r.Apply(t.now, do)
+	if err != nil || !changed {
+		return r, err
+	}
+	if err := errors.Join(t.auditReleases(&r), t.keepRedrive(&r)); err != nil {
+		return r, err
+	}
+	t.events.Add(new(store.RedriveEvent(&r)))
+	t.wake = true
+	return r, t.audit(by, "redrive."+string(do), strconv.FormatInt(id, 10), string(before), string(r.State))
+}
+
+// keepRedrive writes what steps and people change of a redrive.
+func (t *Txn) keepRedrive(r *store.Redrive) error {
+	n, err := t.exec(setRedrive, num(r.ID), text(r.State), setText(r.Resume), setText(r.Why), setNum(r.EndedAt), num(r.Cursor),
+		num(r.LastAt), num(r.Forgive), num(r.Forgave), num(r.Released), num(r.Audited))
+	if err == nil && n == 0 {
+		err = fmt.Errorf("redrive %d was read and is not there", r.ID) // of the same transaction
+	}
+	return err
+}

@@ -1,0 +1,272 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// spreadLook is what all canaries of a step look at together, besides the first
+// search. Where that is too little, they come from the beginning of the set.
+const spreadLook = 20_000
+
+var anyActive = declare("anyActive", `SELECT EXISTS (SELECT 1 FROM redrive_redrives INDEXED BY redrive_redrives_active WHERE ended_at IS NULL)`)
+
+// StepRedrives implements store.Redrives.
+func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.RedriveStep, err error) {
+	if limit < 1 || limit > store.StepMax {
+		return answer, fmt.Errorf("step of %d jobs: must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
+	}
+	active := int64(0) // as a rule there is none, and the writer has other things to do
+	err = s.db.Read(ctx, func(c Session) error {
+		active, err = ReadInt(c, anyActive)
+		return err
+	})
+	if err != nil || active == 0 {
+		return store.RedriveStep{Wait: store.Never}, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		answer, err = t.stepRedrives(limit)
+		return err
+	})
+	if err != nil {
+		return store.RedriveStep{}, err
+	}
+	return answer, nil
+}
+
+func (t *Txn) stepRedrives(limit int) (store.RedriveStep, error) {
+	answer := store.RedriveStep{Wait: store.Never}
+	list, err := readRedrives(t.s, selActive)
+	if err != nil {
+		return answer, err
+	}
+	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() }) // paused
+	slices.SortFunc(list, func(a, b store.Redrive) int { return store.RedriveTurns(&a, &b) })
+	for i := range list {
+		r := &list[i]
+		before := *r
+		plan := r.Plan(t.now, store.RedriveShare(limit-int(answer.Released), len(list)-i))
+		if plan.Release > 0 {
+			released, err := t.release(r, plan)
+			if err != nil {
+				return answer, err
+			}
+			answer.Released += released
+		}
+		if r.State.Active() {
+			answer.Wait = min(answer.Wait, plan.Wait)
+			answer.Active++
+		}
+		if err := t.stepped(&before, r); err != nil {
+			return answer, err
+		}
+	}
+	if answer.Released == int64(limit) {
+		answer.Wait = 0
+	}
+	return answer, nil
+}
+
+// stepped writes what a step has done to a redrive, and tells of its state.
+func (t *Txn) stepped(before, r *store.Redrive) error {
+	if r.State == before.State && r.Cursor == before.Cursor && r.LastAt == before.LastAt && r.Released == before.Released {
+		return nil
+	}
+	if r.State == before.State {
+		return t.keepRedrive(r)
+	}
+	if err := errors.Join(t.auditReleases(r), t.keepRedrive(r)); err != nil {
+		return err
+	}
+	t.events.Add(new(store.RedriveEvent(r)))
+	action := ""
+	switch r.State {
+	case store.RedriveStopped:
+		action = "redrive.stop"
+	case store.RedriveCompleted:
+		action = "redrive.complete"
+	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCancelled:
+		return nil // goes on, or a person's doing
+	}
+	return t.audit(store.By{Actor: "redrive", Reason: r.Why}, action, strconv.FormatInt(r.ID, 10), string(before.State), string(r.State))
+}
+
+// redriver is the name of a redrive as the actor of what it does.
+func redriver(id int64) store.By { return store.By{Actor: "redrive " + strconv.FormatInt(id, 10)} }
+
+// auditReleases tells of the jobs that a redrive has brought back since it did so
+// last. It goes with a change of the redrive's state: a row for each step were
+// thousands, where a rate makes the steps small.
+func (t *Txn) auditReleases(r *store.Redrive) error {
+	n := r.Account()
+	if n == 0 {
+		return nil
+	}
+	return t.audit(redriver(r.ID), "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, n))
+}
+
+// release brings back jobs of a redrive by its plan, and returns how many. The
+// first for whose lane there is no room is where it ends.
+func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64, err error) {
+	b, err := t.toRelease(r, &plan)
+	if err != nil {
+		return 0, err
+	}
+	did, jobs := store.RedriveDone{Cursor: b.cursor, Exhausted: b.exhausted}, b.jobs
+	if r.Change.Queue != "" { // the others stay in their lanes
+		jobs, did.Blocked = t.whatHasRoom(jobs, &r.Change)
+	}
+	if did.Blocked != nil {
+		did.Cursor = r.Cursor
+		if n := len(jobs); n > 0 {
+			did.Cursor = jobs[n-1].Death
+		}
+	}
+	if err := t.reviveAll(redriver(r.ID), jobs, &r.Change, r.ID); err != nil {
+		return 0, err
+	}
+	did.Released = int64(len(jobs))
+	r.Went(t.now, plan, did)
+	return did.Released, nil
+}
+
+// whatHasRoom returns those jobs that come before the first for which there would
+// be no room for a lane, and the error of that.
+func (t *Txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
+	fresh := make(map[laneKey]bool)
+	for i := range jobs {
+		to := laneKey{c.Queue, jobs[i].lane.kind, jobs[i].lane.deps}
+		if t.cat.lanes[to] != nil {
+			continue
+		}
+		if fresh[to] = true; len(t.cat.byID)+len(fresh) > job.LanesMax {
+			return jobs[:i], tooManyLanes(to)
+		}
+	}
+	return jobs, nil
+}
+
+// roomForAll demands that there is room for the lanes that a redrive needs. The
+// set is only looked through when all lanes with dead jobs would be too many.
+func (t *Txn) roomForAll(spec *store.RedriveSpec) error {
+	if spec.Change.Queue == "" {
+		return nil
+	}
+	fresh := make(map[laneKey]bool)
+	for _, l := range t.cat.byID {
+		if to := (laneKey{spec.Change.Queue, l.kind, l.deps}); l.counts[job.Dead] > 0 && t.cat.lanes[to] == nil {
+			fresh[to] = true
+		}
+	}
+	if len(t.cat.byID)+len(fresh) <= job.LanesMax {
+		return nil
+	}
+	m, err := newMatcher(t.s, &spec.Filter, false)
+	if err != nil {
+		return err
+	}
+	m.takes = func(d *job.DeadLetter) bool { return store.ActRetry.Takes(d, false) }
+	clear(fresh)
+	for after := int64(0); ; {
+		p, err := t.search(m, after, spec.Through, store.StepMax)
+		if err != nil {
+			return err
+		}
+		for i := range p.found {
+			to := laneKey{spec.Change.Queue, p.found[i].lane.kind, p.found[i].lane.deps}
+			if t.cat.lanes[to] == nil {
+				fresh[to] = true
+			}
+			if len(t.cat.byID)+len(fresh) > job.LanesMax {
+				return tooManyLanes(to)
+			}
+		}
+		if after = p.edge; !p.more {
+			return nil
+		}
+	}
+}
+
+// releases is what a step brings back of a redrive.
+type releases struct {
+	jobs      []deadRow
+	cursor    int64 // what it has looked at in the order of deaths
+	exhausted bool
+}
+
+// toRelease finds the jobs that a plan brings back. When canaries are not found at
+// the beginning of a large set, it makes the plan one without a spread, whose
+// search goes on where the one before has ended.
+func (t *Txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, err error) {
+	m, err := newMatcher(t.s, &r.Filter, false)
+	if err != nil {
+		return b, err
+	}
+	m.takes = func(d *job.DeadLetter) bool { return store.ActRetry.Takes(d, false) }
+	p, err := t.search(m, r.Cursor, r.Through, plan.Release)
+	if err != nil {
+		return b, err
+	}
+	b = releases{jobs: p.found, cursor: r.Cursor, exhausted: !p.more}
+	switch n := len(p.found); {
+	case p.more:
+		b.cursor = p.edge
+	case n > 0:
+		b.cursor = p.found[n-1].Death
+	}
+	switch {
+	case !plan.Spread || b.exhausted:
+		return b, nil
+	case len(b.jobs) == 0:
+		plan.Spread = false
+		return b, nil
+	}
+	b.jobs, err = t.spread(m, r, b.jobs, plan.Release)
+	return b, err
+}
+
+// spread chooses n of the entries that a filter selects, all over the range of
+// their deaths. Low are the first of them, used where the targets find nothing.
+func (t *Txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]deadRow, error) {
+	look := max(spreadLook/(n+1), 1)
+	number := func(death *int64) int64 { return *death }
+	newest, err := search(m, false, r.Cursor+1, r.Through, 1, look, func(r Row) int64 { return r.Int(0) }, number)
+	if err != nil {
+		return nil, err
+	}
+	first, last := low[0].Death, r.Through
+	if len(newest.found) > 0 {
+		last = newest.found[0]
+	}
+	chosen := make([]deadRow, 0, n)
+	taken := make(map[int64]bool, n)
+	top := int64(0) // the last that was taken: nothing between a target and it is free
+	for i := range n {
+		from := max(store.SpreadTarget(first, last, i, n), top+1)
+		p, err := search(m, true, from, r.Through, 1, look, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })
+		if err != nil {
+			return nil, err
+		}
+		if len(p.found) > 0 {
+			chosen, top = append(chosen, p.found[0]), p.found[0].Death
+			taken[top] = true
+		}
+	}
+	for i := range low {
+		if len(chosen) == n {
+			break
+		}
+		if !taken[low[i].Death] {
+			chosen = append(chosen, low[i])
+		}
+	}
+	slices.SortFunc(chosen, func(a, b deadRow) int { return cmp.Compare(a.Death, b.Death) })
+	return chosen, nil
+}

@@ -1,0 +1,190 @@
+package sqlstore
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	// OR FAIL, as in insDead.
+	insRetry = declare("insRetry", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
+		batch, attrs, policy, redrive, own_priority, long, payload)
+		SELECT job, ?3, 1, ?4, ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?2,
+		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, ?7, long, payload
+		FROM redrive_dead WHERE death = ?1 AND revived = 0`)
+	// What the job takes with it is not kept twice.
+	setRedriven = declare("setRedriven", `UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
+		acted_by = ?4, reopen_at = NULL, redrive = ?5, attrs = NULL, policy = NULL, long = NULL, payload = NULL
+		WHERE death = ?1`)
+	// The same for deaths without a gap, whose jobs keep their lanes; a priority of
+	// NULL keeps that, too. ?7 says that it is lent.
+	insRetries = declare("insRetries", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
+		batch, attrs, policy, redrive, own_priority, long, payload)
+		SELECT job, lane, 1, coalesce(?4, priority), ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?3,
+		CASE WHEN deadline > ?3 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, CASE WHEN ?7 THEN priority END, long, payload
+		FROM redrive_dead NOT INDEXED WHERE death >= +?1 AND death <= +?2 AND revived = 0`)
+	setRedrivens = declare("setRedrivens", `UPDATE OR FAIL redrive_dead NOT INDEXED SET status = 1, revived = 1, action = 'retried', note = ?3,
+		acted_at = ?4, acted_by = ?5, reopen_at = NULL, redrive = ?6, attrs = NULL, policy = NULL, long = NULL, payload = NULL
+		WHERE death >= +?1 AND death <= +?2 AND revived = 0`)
+	selOwn      = declare("selOwn", `SELECT policy, long, payload FROM redrive_dead WHERE death = ?`)
+	insOriginal = declare("insOriginal", `INSERT INTO redrive_originals (job, at, by, queue, priority, policy, payload)
+		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job) DO NOTHING`)
+	setPolicy  = declare("setPolicy", `UPDATE redrive_jobs SET policy = ?2 WHERE id = ?1`)
+	setPayload = declare("setPayload", `UPDATE redrive_jobs SET long = ?2, payload = ?3 WHERE id = ?1`)
+)
+
+// revive opens the next life of the dead job of an entry, for a person or, when
+// it has a number, for a redrive. The note of the entry is by's reason. An error
+// that is the store's own, as of one lane too many, comes before anything is
+// written.
+func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) error {
+	to, priority := d.lane, d.priority
+	if c.Queue != "" && c.Queue != d.lane.queue {
+		var err error
+		if to, err = t.lane(c.Queue, d.lane.kind, d.lane.deps); err != nil {
+			return err
+		}
+	}
+	if c.Priority != 0 {
+		priority = c.Priority
+	}
+	changed, lent := to != d.lane || priority != d.priority && !c.Once, Value{}
+	if c.Lends() {
+		lent = num(d.priority)
+	}
+	var own own
+	if changed || c.Policy != nil || c.Payload != nil {
+		var err error
+		if own, err = t.own(d); err != nil {
+			return err
+		}
+		own.newPolicy = c.Policy != nil && !bytes.Equal(c.Policy, own.policy)
+		own.newPayload = c.Payload != nil && !bytes.Equal(c.Payload, own.payload)
+		changed = changed || own.newPolicy || own.newPayload
+	}
+	if changed {
+		_, err := t.exec(insOriginal, num(d.Job), num(t.now), text(by.Actor), text(d.lane.queue), num(d.priority),
+			setBlob(own.policy), setBlob(own.payload))
+		if err != nil {
+			return err
+		}
+	}
+	due := t.now.Add(c.Delay)
+	if err := t.one(insRetry, num(d.Death), num(t.now), num(to.id), num(priority), num(due), setNum(redrive), lent); err != nil {
+		return err
+	}
+	if err := t.change(d.Job, c, &own); err != nil {
+		return err
+	}
+	err := t.one(setRedriven, num(d.Death), setText(by.Reason), num(t.now), text(by.Actor), setNum(redrive))
+	if err != nil {
+		return err
+	}
+	t.revived(d, to, due)
+	return nil
+}
+
+// revived tells of a job that was brought back.
+func (t *Txn) revived(d *deadRow, to *Lane, due job.Micros) {
+	t.recount(d.group, d.key(), job.Redriven)
+	t.move(d.lane, job.Dead, to, job.Waiting)
+	t.batchCount(batchDelta{id: d.batch, dead: -1})
+	t.events.Add(&event.Event{Type: event.JobRetried, Job: d.Job, Kind: to.kind, Queue: to.queue, Owner: d.Owner,
+		Batch: d.batch, From: job.Dead, To: job.Waiting, Life: d.Life + 1, Token: d.token, DueAt: due})
+	t.wake = true
+}
+
+// reviveAll is revive for all of the entries, which are in the order of deaths.
+func (t *Txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int64) error {
+	// What a job was has to be kept when that changes; where it goes to is found
+	// for each.
+	single := c.Queue != "" || c.Policy != nil || c.Payload != nil || c.Priority != 0 && !c.Once
+	for len(all) > 0 {
+		n := 1
+		for !single && n < len(all) && all[n].Death == all[n-1].Death+1 {
+			n++
+		}
+		var err error
+		if n == 1 {
+			err = t.revive(by, &all[0], c, redrive)
+		} else {
+			err = t.reviveRun(by, all[:n], c, redrive)
+		}
+		if err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	return nil
+}
+
+// reviveRun is reviveAll for deaths without a gap and a change that is alike for
+// all.
+func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int64) error {
+	first, last, due := run[0].Death, run[len(run)-1].Death, t.now.Add(c.Delay)
+	n, err := t.exec(insRetries, num(first), num(last), num(t.now), setNum(c.Priority), num(due), setNum(redrive), bit(c.Lends()))
+	if err != nil {
+		return err
+	}
+	m, err := t.exec(setRedrivens, num(first), num(last), setText(by.Reason), num(t.now), text(by.Actor), setNum(redrive))
+	if err != nil {
+		return err
+	}
+	if n != len(run) || m != n {
+		return fmt.Errorf("deaths %d to %d: %d jobs were read, %d brought back and %d marked", first, last, len(run), n, m) // of the same transaction
+	}
+	for i := range run {
+		t.revived(&run[i], run[i].lane, due)
+	}
+	return nil
+}
+
+// own is what a dead job brings along, and what of it a retry changes.
+type own struct {
+	policy, payload       []byte
+	long                  bool
+	newPolicy, newPayload bool
+}
+
+func (t *Txn) own(d *deadRow) (o own, err error) {
+	err = t.rows(selOwn, func(r Row) error {
+		o.policy, o.long, o.payload = r.Blob(0), r.Int(1) != 0, r.Blob(2)
+		return nil
+	}, num(d.Death))
+	if err == nil && o.long {
+		err = t.rows(selBody, func(r Row) error { o.payload = r.Blob(0); return nil }, num(d.Job))
+	}
+	return o, err
+}
+
+// change gives a job that was brought back other settings and another payload.
+func (t *Txn) change(id job.ID, c *store.Change, o *own) error {
+	if o.newPolicy {
+		if _, err := t.exec(setPolicy, num(id), blob(c.Policy)); err != nil {
+			return err
+		}
+	}
+	if !o.newPayload {
+		return nil
+	}
+	if o.long {
+		if _, err := t.exec(delBody, num(id)); err != nil {
+			return err
+		}
+	}
+	inline, long := blob(c.Payload), Value{}
+	if len(c.Payload) > InlineMax {
+		inline, long = Value{}, num(1)
+		if _, err := t.exec(insBody, num(id), blob(c.Payload)); err != nil {
+			return err
+		}
+	}
+	_, err := t.exec(setPayload, num(id), long, inline)
+	return err
+}

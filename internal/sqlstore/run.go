@@ -1,0 +1,104 @@
+package sqlstore
+
+import (
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+)
+
+// run is what a live job's row says, for whoever ends a run or a wait of it.
+type Run struct {
+	id          job.ID
+	token       job.Token
+	lane        *Lane
+	state       job.State
+	priority    int8
+	life        int32
+	counters    job.Counters
+	createdAt   job.Micros
+	lifeAt      job.Micros
+	claimedAt   job.Micros
+	holder      string
+	owner       string
+	correlation string
+	key         string
+	batch       int64
+	long        bool // the payload is in redrive_bodies
+	crashMax    int32
+	asked       bool  // a person asked it to stop
+	redrive     int64 // that has brought the job back into this life
+}
+
+const runColumns = `id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
+	created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at, redrive`
+
+// runWidth is the number of runColumns; what else a statement reads follows.
+const runWidth = 23
+
+var (
+	selRun = declare("selRun", `SELECT `+runColumns+` FROM redrive_jobs WHERE id = ? AND token = ? AND state = 3`)
+	selAny = declare("selAny", `SELECT `+runColumns+` FROM redrive_jobs WHERE id = ?`)
+	delRun = declare("delRun", `DELETE FROM redrive_jobs WHERE id = ? AND token = ? AND state = 3`)
+	delJob = declare("delJob", `DELETE FROM redrive_jobs WHERE id = ? AND token = ?`)
+)
+
+func (t *Txn) scanRun(r Row) *Run {
+	return &Run{
+		id: job.ID(r.Int(0)), token: job.Token(r.Int(1)), lane: t.cat.byID[r.Int(2)], state: job.State(r.Int(3)),
+		priority: int8(r.Int(4)), life: int32(r.Int(5)),
+		counters: job.Counters{Attempts: int32(r.Int(6)), Crashes: int32(r.Int(7)), Deferrals: int32(r.Int(8)),
+			Snoozes: int32(r.Int(9)), Interrupts: int32(r.Int(10))},
+		createdAt: job.Micros(r.Int(11)), lifeAt: job.Micros(r.Int(12)), claimedAt: job.Micros(r.Int(13)),
+		holder: r.Text(14), owner: r.Text(15), correlation: r.Text(16), key: r.Text(17), batch: r.Int(18),
+		long: r.Int(19) != 0, crashMax: int32(r.Int(20)), asked: !r.Null(21),
+		redrive: r.Int(22),
+	}
+}
+
+// running returns the run, or nil when it is not the current one.
+func (t *Txn) running(id job.ID, token job.Token) (*Run, error) {
+	return t.oneRun(selRun, num(id), num(token))
+}
+
+// recall returns the run that an outcome ends, as it was when this process
+// claimed it, and forgets it; nil when the row has to be read. What run holds
+// cannot change under one token, but for asked; that the token is still the one
+// and nobody has asked, the statement that ends the run checks. It has to be the
+// first to write: an outcome that may need a new lane or group reads the row.
+func (t *Txn) recall(o *job.Outcome) *Run {
+	r := t.mine[o.ID]
+	if r == nil || r.token != o.Token || o.To.Ready() && o.Queue != "" && o.Queue != r.lane.queue ||
+		o.To == job.Dead && !t.cat.hasGroup(o.Failure.Fingerprint) {
+		return nil
+	}
+	delete(t.mine, o.ID)
+	r.lane = t.cat.byID[r.lane.id] // the catalogue may have been read again
+	return r
+}
+
+// mineMax bounds the runs that are remembered. Those of lost leases are not
+// taken out one by one.
+const mineMax = 2 * job.ExchangeMax
+
+// remember keeps a run that this process has claimed for recall.
+func (t *Txn) remember(r *Run) {
+	if t.mine == nil {
+		return
+	}
+	if len(t.mine) >= mineMax {
+		clear(t.mine)
+	}
+	t.mine[r.id] = r
+}
+
+// live returns a live job in whatever state, or nil.
+func (t *Txn) live(id job.ID) (*Run, error) { return t.oneRun(selAny, num(id)) }
+
+func (t *Txn) oneRun(q *Query, args ...Value) (found *Run, err error) {
+	err = t.rows(q, func(r Row) error { found = t.scanRun(r); return nil }, args...)
+	return found, err
+}
+
+func (r *Run) event(from, to job.State, cause job.Cause) *event.Event {
+	return &event.Event{Type: event.Of(cause), Job: r.id, Kind: r.lane.kind, Queue: r.lane.queue, Owner: r.owner,
+		Batch: r.batch, From: from, To: to, Life: r.life, Token: r.token, Attempt: r.counters.Attempts}
+}

@@ -1,0 +1,99 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const scheduleColumns = `name, slot, at, job`
+
+var (
+	selSchedule    = declare("selSchedule", `SELECT `+scheduleColumns+` FROM redrive_schedules WHERE name = ?`)
+	allSchedules   = declare("allSchedules", `SELECT `+scheduleColumns+` FROM redrive_schedules ORDER BY name`)
+	countSchedules = declare("countSchedules", `SELECT count(*) FROM redrive_schedules`) // store.SchedulesMax at most
+	// A slot that is not later than the last one changes nothing.
+	putSchedule = declare("putSchedule", `INSERT INTO redrive_schedules (name, slot, at, job) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (name) DO UPDATE SET slot = ?2, at = ?3, job = ?4 WHERE slot < ?2`)
+)
+
+// Fire implements store.Keeper.
+func (s *Core) Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (fired store.Fired, err error) {
+	if err := store.ValidateSlot(name, slot, jobs); err != nil {
+		return store.Fired{}, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		fired, err = t.fire(name, slot, jobs)
+		return err
+	})
+	if err != nil {
+		return store.Fired{}, err
+	}
+	return fired, nil
+}
+
+// fire enqueues the jobs of a slot and notes the slot, in that order: the row of
+// the schedule names the first job.
+func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
+	if slot > t.now {
+		return store.Fired{}, fmt.Errorf("schedule %q: slot %s is in the future of the store, whose time is %s: %w",
+			name, slot.Time(), t.now.Time(), store.ErrConflict)
+	}
+	var last store.Schedule
+	err := t.rows(selSchedule, func(r Row) error { last = scanSchedule(r); return nil }, text(name))
+	if err != nil {
+		return store.Fired{}, err
+	}
+	if last.Slot >= slot {
+		return store.Fired{Last: last}, nil
+	}
+	if last.Slot == 0 {
+		if err := t.roomForSchedule(name); err != nil {
+			return store.Fired{}, err
+		}
+	}
+	receipts, err := t.enqueue(jobs)
+	if err != nil {
+		return store.Fired{}, fmt.Errorf("schedule %q: %w", name, err)
+	}
+	last = store.Schedule{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID}
+	n, err := t.exec(putSchedule, text(name), num(slot), num(t.now), num(last.Job))
+	if err == nil && n == 0 {
+		err = fmt.Errorf("schedule %q: a later slot was fired by the same transaction", name) // it was read in it
+	}
+	if err != nil {
+		return store.Fired{}, err
+	}
+	t.events.Add(&event.Event{Type: event.ScheduleFired, Note: name, DueAt: slot, Job: last.Job})
+	return store.Fired{Fired: true, Receipts: receipts, Last: last}, nil
+}
+
+func (t *Txn) roomForSchedule(name string) error {
+	n, err := ReadInt(t.s, countSchedules)
+	if err == nil && n >= store.SchedulesMax {
+		err = fmt.Errorf("schedule %q: the store has %d already, the most it keeps: %w", name, n, store.ErrTooLarge)
+	}
+	return err
+}
+
+// Schedules implements store.Keeper.
+func (s *Core) Schedules(ctx context.Context) (list []store.Schedule, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		list, err = readSchedules(c)
+		return err
+	})
+	return list, err
+}
+
+// readSchedules returns the schedules by name.
+func readSchedules(c Session) (list []store.Schedule, err error) {
+	err = c.Rows(allSchedules, func(r Row) error { list = append(list, scanSchedule(r)); return nil })
+	return list, err
+}
+
+func scanSchedule(r Row) store.Schedule {
+	return store.Schedule{Name: r.Text(0), Slot: job.Micros(r.Int(1)), At: job.Micros(r.Int(2)), Job: job.ID(r.Int(3))}
+}

@@ -1,0 +1,127 @@
+// Package sqlstore is what the stores on SQL databases share: what their
+// transactions read and write, in domain terms, over a small interface to the
+// database. It knows no driver. SQLite runs all of it as it is; PostgreSQL has
+// statements of its own where many jobs are written at once.
+package sqlstore
+
+import "fmt"
+
+// Session runs statements inside one transaction.
+type Session interface {
+	// Exec runs a statement and returns how many rows it changed.
+	Exec(q *Query, args ...Value) (int, error)
+	// Rows calls each for every row. The row is valid only during the call, which
+	// may run other statements. An error of each ends the walk and is returned.
+	Rows(q *Query, each func(Row) error, args ...Value) error
+}
+
+// Query is a statement in the dialect of SQLite; its address is its identity.
+type Query struct {
+	Name string // as it is declared
+	Text string
+	// Walk says that the reader ends it where it has enough: there is no LIMIT.
+	Walk bool
+}
+
+var declared = make(map[string]*Query)
+
+// declare makes a statement known by its name.
+func declare(name, text string) *Query { return keep(&Query{Name: name, Text: text}) }
+
+// declareWalk is declare for a statement that has no LIMIT and is ended early.
+func declareWalk(name, text string) *Query { return keep(&Query{Name: name, Text: text, Walk: true}) }
+
+func keep(q *Query) *Query {
+	if declared[q.Name] != nil {
+		panic("sqlstore: two statements are named " + q.Name)
+	}
+	declared[q.Name] = q
+	return q
+}
+
+// Statements returns all statements by their names.
+func Statements() map[string]*Query { return declared }
+
+// Statement returns the statement of a name. It panics when there is none.
+func Statement(name string) *Query {
+	q := declared[name]
+	if q == nil {
+		panic(fmt.Sprintf("sqlstore: no statement is named %q", name))
+	}
+	return q
+}
+
+// Row reads the columns of a result's current row.
+type Row interface {
+	Int(col int) int64 // NULL is 0
+	Text(col int) string
+	Blob(col int) []byte // a copy; NULL is nil
+	Null(col int) bool
+}
+
+// Value is an argument of a statement. The zero value is NULL.
+type Value struct {
+	Kind ValueKind
+	N    int64
+	S    string
+	B    []byte
+}
+
+// ValueKind says which member of a Value counts.
+type ValueKind uint8
+
+// The kinds of values.
+const (
+	IsNull ValueKind = iota
+	IsInt
+	IsText
+	IsBlob
+)
+
+func num[T ~int | ~int8 | ~int32 | ~int64 | ~uint8](n T) Value {
+	return Value{Kind: IsInt, N: int64(n)}
+}
+
+func text[T ~string](s T) Value { return Value{Kind: IsText, S: string(s)} }
+
+func blob(b []byte) Value { return Value{Kind: IsBlob, B: b} }
+
+func bit(set bool) Value {
+	if set {
+		return num(1)
+	}
+	return num(0)
+}
+
+// The set… forms store the zero value as NULL, which takes no room in a row.
+
+func setNum[T ~int | ~int8 | ~int32 | ~int64](n T) Value {
+	if n == 0 {
+		return Value{}
+	}
+	return num(n)
+}
+
+func setText[T ~string](s T) Value {
+	if s == "" {
+		return Value{}
+	}
+	return text(s)
+}
+
+func setBlob(b []byte) Value {
+	if b == nil {
+		return Value{}
+	}
+	return blob(b)
+}
+
+// Num is an argument that is a whole number.
+func Num[T ~int | ~int8 | ~int32 | ~int64 | ~uint8](n T) Value { return num(n) }
+
+// ReadInt returns the first column of the last row of a statement, 0 when there
+// is none.
+func ReadInt(s Session, q *Query, args ...Value) (n int64, err error) {
+	err = s.Rows(q, func(r Row) error { n = r.Int(0); return nil }, args...)
+	return n, err
+}

@@ -1,0 +1,256 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	insDone = declare("insDone", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
+		holder, owner, correlation, key, batch, cost, sends, result)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	delBody = declare("delBody", `DELETE FROM redrive_bodies WHERE job = ?`)
+
+	setReady = declare("setReady", `UPDATE redrive_jobs SET state = ?3, lane = ?4, priority = ?5, run_at = ?6,
+		attempts = ?7, deferrals = ?8, snoozes = ?9, interrupts = ?10, memo = coalesce(?11, memo),
+		lease_until = NULL
+		WHERE id = ?1 AND token = ?2 AND state = 3 AND cancel_at IS NULL`)
+
+	insFailure = declare("insFailure", `INSERT INTO redrive_failures (`+failureColumns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	selCrashed  = declare("selCrashed", `SELECT 1 FROM redrive_failures WHERE job = ? AND token = ? AND how = 'crash'`)
+	delProgress = declare("delProgress", `DELETE FROM redrive_progress WHERE job = ?`)
+	setResolved = declare("setResolved", `UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`)
+)
+
+// settle writes one outcome. An error that is not about this outcome alone is
+// fatal for the transaction; the first result is the outcome's own.
+func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", err, store.ErrInvalid), nil
+	}
+	if o.Queue != "" {
+		if err := store.ValidName("queue", o.Queue); err != nil {
+			return err, nil
+		}
+	}
+	if r := t.recall(o); r != nil {
+		if own, ok, err := t.end(r, o); ok || err != nil {
+			return own, err
+		}
+	}
+	r, err := t.running(o.ID, o.Token)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return t.settledBefore(o)
+	}
+	own, ok, err := t.end(r, o)
+	if err == nil && !ok {
+		err = fmt.Errorf("job %d: run %d was read and is not there", o.ID, o.Token) // of the same transaction
+	}
+	return own, err
+}
+
+// end writes the outcome of a run. When the row is not as r says, because r was
+// recalled and another has ended the run or asked it to stop, it is not ok and
+// nothing is written. So the statement that takes the run comes first.
+func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
+	to := r.lane
+	if o.To.Ready() {
+		var err error
+		switch to, err = t.laneAfter(r, o.Queue); {
+		case errors.Is(err, store.ErrTooLarge):
+			return err, true, nil
+		case err != nil:
+			return nil, false, err
+		}
+	}
+	r.counters.Count(o.Cause)
+	attempt := o.Cause == job.Succeeded || o.Cause == job.Failed
+	answer, fatal := t.answer(r, attempt, o.To, o.Failure)
+	if fatal != nil {
+		return nil, false, fatal
+	}
+	switch o.To {
+	case job.Completed, job.Cancelled:
+		ok, fatal = t.close(r, o)
+	case job.Dead:
+		ok, fatal = t.bury(job.Running, r, o.Cause, o.Reason, o.Failure)
+	case job.Waiting, job.Retrying:
+		ok, fatal = t.again(r, o, to)
+	case job.None, job.Running:
+		fatal = fmt.Errorf("job %d: a run cannot end as %s", o.ID, o.To) // Validate refuses it
+	}
+	if fatal != nil || !ok {
+		return nil, false, fatal
+	}
+	t.answered(r, answer)
+	if attempt {
+		t.attempted(r, o.Cost)
+	}
+	if o.Failure != nil {
+		if err := t.fail(r, o); err != nil {
+			return nil, false, err
+		}
+	}
+	if o.Progressed {
+		_, fatal = t.exec(delProgress, num(o.ID))
+	}
+	return nil, true, fatal
+}
+
+func (t *Txn) settledBefore(o *job.Outcome) (own, fatal error) {
+	state, token, err := t.find(o.ID)
+	if err != nil {
+		return nil, err
+	}
+	crashed := false
+	err = t.rows(selCrashed, func(Row) error { crashed = true; return nil }, num(o.ID), num(o.Token))
+	if err != nil {
+		return nil, err
+	}
+	return store.Settled(state, token, o.Token, crashed), nil
+}
+
+func (t *Txn) fail(r *Run, o *job.Outcome) error {
+	f := o.Failure
+	attempt := r.counters.Attempts
+	if o.Cause != job.Failed && o.Cause != job.Succeeded {
+		attempt++ // the attempt that was under way and is not counted
+	}
+	return t.insertFailure(r, f, attempt, o.Cost, o.Sends)
+}
+
+func (t *Txn) insertFailure(r *Run, f *job.Failure, attempt int32, cost int64, sends int32) error {
+	exit := Value{}
+	if f.Exit != nil {
+		exit = num(*f.Exit)
+	}
+	decision := Value{}
+	if f.Decision != nil {
+		t.packed = packRecord(t.packed[:0], f.Decision)
+		decision = blob(t.packed)
+	}
+	_, err := t.exec(insFailure, num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(t.now),
+		text(f.How), text(f.Class), setText(f.Code), bit(f.Permanent), setNum(f.HTTPStatus), exit, setText(f.Signal),
+		setText(r.holder), setText(r.correlation), setText(f.Fingerprint), setNum(cost), text(f.Message),
+		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr), setNum(sends))
+	return err
+}
+
+// close ends a job that is completed or cancelled by its run.
+func (t *Txn) close(r *Run, o *job.Outcome) (ok bool, err error) {
+	n, err := t.exec(delRun, num(r.id), num(r.token))
+	if err != nil || n == 0 {
+		return false, err
+	}
+	cost, sends := o.Cost, o.Sends
+	if o.Failure != nil {
+		cost, sends = 0, 0 // the failure record has them
+	}
+	return true, t.finish(r, job.Running, o.To, o.Cause, cost, sends, o.Result)
+}
+
+// finish appends a job, whose row is taken already, to the ended ones.
+func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, sends int32, result []byte) error {
+	c := r.counters
+	_, err := t.exec(insDone, num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life),
+		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts),
+		num(r.createdAt), num(r.lifeAt), setNum(r.claimedAt), num(t.now), setText(r.holder), setText(r.owner),
+		setText(r.correlation), setText(r.key), setNum(r.batch), setNum(cost), setNum(sends), setBlob(result))
+	if err != nil {
+		return err
+	}
+	if r.long {
+		if _, err := t.exec(delBody, num(r.id)); err != nil {
+			return err
+		}
+	}
+	t.move(r.lane, from, r.lane, to)
+	t.ended(r, to)
+	if to == job.Completed {
+		t.completed(r)
+	}
+	t.events.Add(r.event(from, to, cause))
+	return t.resolve(r, to)
+}
+
+// resolve closes the dead letter of a job whose later life has ended otherwise
+// than dead: completed, or cancelled by a person.
+func (t *Txn) resolve(r *Run, to job.State) error {
+	if r.life < 2 {
+		return nil
+	}
+	e, err := t.entry(r.id)
+	if err != nil || e == nil || e.status != job.Redriven {
+		return err
+	}
+	did := job.ActionCompleted
+	if to == job.Cancelled {
+		did = job.ActionCancelled
+	}
+	t.recount(e.group, e.deadKey, job.Resolved)
+	return t.one(setResolved, num(r.id), text(did), num(t.now))
+}
+
+func (t *Txn) ended(r *Run, to job.State) {
+	d := batchDelta{id: r.batch}
+	switch to {
+	case job.Completed:
+		d.completed = 1
+	case job.Dead:
+		d.dead = 1
+	case job.Cancelled:
+		d.cancelled = 1
+	case job.None, job.Waiting, job.Retrying, job.Running:
+	}
+	t.batchCount(d)
+	t.cat.ended = max(t.cat.ended, r.id)
+}
+
+// again puts a job back to waiting or retrying, in a lane of its queue. One that
+// a person has asked to stop is cancelled there at once.
+func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
+	priority := r.priority
+	if o.Priority != 0 {
+		priority = o.Priority
+	}
+	runAt := max(t.now.Add(o.Delay), o.NotBefore)
+	n := 0
+	if r.asked {
+		n, err = t.exec(delRun, num(r.id), num(r.token))
+	} else {
+		c := &r.counters
+		n, err = t.exec(setReady, num(r.id), num(r.token), num(o.To), num(to.id), num(priority), num(runAt),
+			num(c.Attempts), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), setBlob(o.Memo))
+	}
+	if err != nil || n == 0 {
+		return false, err
+	}
+	t.move(r.lane, job.Running, to, o.To)
+	e := r.event(job.Running, o.To, o.Cause)
+	e.Queue, e.DueAt = to.queue, runAt
+	if o.Failure != nil {
+		e.Class = o.Failure.Class
+	}
+	t.events.Add(e)
+	t.wake = true
+	if r.asked {
+		r.lane, r.priority = to, priority
+		err = t.stopped(r, o.To)
+	}
+	return true, err
+}
+
+func (t *Txn) laneAfter(r *Run, queue string) (*Lane, error) {
+	if queue == "" || queue == r.lane.queue {
+		return r.lane, nil
+	}
+	return t.lane(queue, r.lane.kind, r.lane.deps)
+}

@@ -1,0 +1,372 @@
+package sqlstore
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The most rows that one sweep looks at where its limit does not say.
+const (
+	sweepRecords = 5_000              // failure records that go with dead letters
+	sweepGroups  = 1_000              // that are removed, or not muted any more
+	SweepMarks   = 200                // groups that dead letters were ignored with
+	sweepDue     = store.SweepMax + 1 // dead letters that come back: one more than any limit, which shows that there are more
+	SweepTrends  = 500
+)
+
+const letterColumns = `death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at`
+
+// letter is a dead letter as a sweep sees it.
+type letter struct {
+	entry
+	goneJob
+	death     int64
+	life      int32
+	revived   bool
+	long      bool
+	diedAt    job.Micros
+	actedAt   job.Micros
+	reopensAt job.Micros
+}
+
+func (t *Txn) scanLetter(r Row) letter {
+	l := letter{
+		entry: entry{deadKey{r.Int(2), job.Reason(r.Text(3)), r.Text(4), job.Status(r.Int(5))}, r.Int(6)},
+		death: r.Int(0), life: int32(r.Int(9)), revived: r.Int(10) != 0, long: r.Int(11) != 0,
+		diedAt: job.Micros(r.Int(12)), actedAt: job.Micros(r.Int(13)), reopensAt: job.Micros(r.Int(14)),
+	}
+	l.goneJob = goneJob{id: job.ID(r.Int(1)), lane: t.cat.byID[r.Int(2)], state: job.Dead, owner: r.Text(7), key: r.Text(8)}
+	return l
+}
+
+// shown returns what events tell of it.
+func (l *letter) shown() *job.DeadLetter {
+	return &job.DeadLetter{Job: l.id, Kind: l.lane.kind, Queue: l.lane.queue, Owner: l.owner, Life: l.life, Class: l.class}
+}
+
+var (
+	walkLetters = declareWalk("walkLetters", `SELECT `+letterColumns+` FROM redrive_dead WHERE death > +? ORDER BY death`)
+	delDead     = declare("delDead", `DELETE FROM redrive_dead WHERE death = ? AND job = ? AND status <> 1`)
+	delFailures = declare("delFailures", `DELETE FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1 WHERE job = +?`)
+	delOriginal = declare("delOriginal", `DELETE FROM redrive_originals WHERE job = ?`)
+)
+
+// letters walks over the dead letters and removes those that are past their
+// time. What is to be pending again is not dropped as ignored.
+func (w *sweep) letters() error {
+	if w.keep.Dead == 0 {
+		return nil
+	}
+	until := w.now.Add(-w.keep.Dead)
+	var old []letter
+	looked, last, cursor := 0, int64(0), int64(0)
+	err := w.rows(walkLetters, func(r Row) error {
+		if looked++; looked > w.limit {
+			cursor = last
+			return errEnough
+		}
+		last = r.Int(0)
+		if max(r.Int(12), r.Int(13)) <= int64(until) {
+			old = append(old, w.scanLetter(r))
+		}
+		return nil
+	}, num(w.note(sweptDead).cursor))
+	if err := enough(err); err != nil {
+		return err
+	}
+	records := 0
+	for i := range old {
+		l := &old[i]
+		if !w.droppable(l) {
+			continue
+		}
+		if records >= sweepRecords {
+			cursor = l.death - 1
+			break
+		}
+		n, err := w.purge(l)
+		if err != nil {
+			return err
+		}
+		records += n
+		w.events.Add(new(store.PurgeEvent(l.shown(), "retention")))
+		w.swept.Dead++
+		if l.status == job.Pending {
+			w.swept.Pending++
+		}
+	}
+	if w.swept.Pending > 0 {
+		if err := w.auditRemoval("pending_dead_letters", w.swept.Pending); err != nil {
+			return err
+		}
+	}
+	w.swept.More = w.swept.More || cursor != 0
+	return w.moveTo(sweptDead, cursor)
+}
+
+// droppable reports whether a dead letter that is old enough is removed.
+func (w *sweep) droppable(l *letter) bool {
+	switch {
+	case l.status == job.Redriven: // its job lives
+		return false
+	case l.status == job.Resolved || w.keep.DropPending:
+		return true
+	case l.status == job.Pending:
+		return false
+	}
+	return l.reopensAt == 0 // else it is promised to come back
+}
+
+var selMuted = declare("selMuted", `SELECT 1 FROM redrive_groups WHERE id = ?1 AND muted <> 0 AND (muted_until IS NULL OR muted_until > ?2)`)
+
+// muted reports whether a group is muted still. Groups that have changed must
+// have been written.
+func (w *sweep) muted(group int64) (muted bool, err error) {
+	err = w.rows(selMuted, func(Row) error { muted = true; return nil }, num(group), num(w.now))
+	return muted, err
+}
+
+// purge removes a dead letter with all that is known of its job, but for the row
+// of one that has ended otherwise since. It returns the number of its failure
+// records.
+func (t *Txn) purge(l *letter) (records int, err error) {
+	n, err := t.exec(delDead, num(l.death), num(l.id))
+	if err == nil && n == 0 {
+		err = errors.New("a dead letter was read and is not there") // of the same transaction
+	}
+	if err != nil {
+		return 0, err
+	}
+	if l.death == t.cat.deaths { // its number must not come again
+		if _, err := t.exec(setDeaths, num(l.death)); err != nil {
+			return 0, err
+		}
+	}
+	t.uncount(l.group, l.deadKey)
+	if !l.revived {
+		if err := t.remove(&l.goneJob); err != nil {
+			return 0, err
+		}
+		if l.long {
+			if _, err := t.exec(delBody, num(l.id)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if _, err := t.exec(delOriginal, num(l.id)); err != nil {
+		return 0, err
+	}
+	return t.exec(delFailures, num(l.id))
+}
+
+// setDeaths keeps the number of the last death when its row goes.
+var setDeaths = declare("setDeaths", `INSERT INTO redrive_meta (key, value) VALUES ('deaths', ?1)
+	ON CONFLICT (key) DO UPDATE SET value = ?1`)
+
+var (
+	selEmptyGroups = declareWalk("selEmptyGroups", `SELECT id, fingerprint FROM redrive_groups INDEXED BY redrive_groups_empty
+		WHERE entries = 0 AND last_at <= +? AND muted = 0 ORDER BY last_at`)
+	delGroup  = declare("delGroup", `DELETE FROM redrive_groups WHERE id = ? AND entries = 0 AND muted = 0`)
+	delTrends = declare("delTrends", `DELETE FROM redrive_trends WHERE grp = +?`)
+)
+
+// emptyGroups removes the groups whose dead letters are gone for long.
+func (w *sweep) emptyGroups() error {
+	if err := w.flushGroups(); err != nil || w.keep.Dead == 0 {
+		return err
+	}
+	var ids []int64
+	var names []string
+	err := w.rows(selEmptyGroups, func(r Row) error {
+		if len(ids) == sweepGroups {
+			w.swept.More = true
+			return errEnough
+		}
+		ids, names = append(ids, r.Int(0)), append(names, r.Text(1))
+		return nil
+	}, num(w.now.Add(-w.keep.Dead)))
+	if err := enough(err); err != nil {
+		return err
+	}
+	for i, id := range ids {
+		if _, err := w.exec(delGroup, num(id)); err != nil {
+			return err
+		}
+		if _, err := w.exec(delTrends, num(id)); err != nil { // another group may get its number
+			return err
+		}
+		w.forgetGroup(names[i])
+	}
+	return nil
+}
+
+// flushGroups writes what has changed in groups, for who reads them afterwards.
+func (t *Txn) flushGroups() error {
+	for i, id := range t.groups.keys {
+		if err := t.flushGroup(id, &t.groups.values[i]); err != nil {
+			return err
+		}
+	}
+	t.groups.reset()
+	return nil
+}
+
+var (
+	selMuteOver = declareWalk("selMuteOver", `SELECT id, fingerprint FROM redrive_groups INDEXED BY redrive_groups_muted
+		WHERE muted = 1 AND muted_until <= +? ORDER BY muted_until`)
+	// A mark is seen once however many dead letters have it.
+	nextMark = declare("nextMark", `SELECT reopen_at FROM redrive_dead INDEXED BY redrive_dead_reopen
+		WHERE reopen_at > +? ORDER BY reopen_at LIMIT 1`)
+	selMarked = declareWalk("selMarked", `SELECT death FROM redrive_dead INDEXED BY redrive_dead_reopen WHERE reopen_at = +? ORDER BY death`)
+	selDue    = declareWalk("selDue", `SELECT death FROM redrive_dead INDEXED BY redrive_dead_reopen
+		WHERE reopen_at <= +? ORDER BY reopen_at, death`)
+	selLetter = declare("selLetter", `SELECT `+letterColumns+` FROM redrive_dead WHERE death = ?`)
+	setReopen = declare("setReopen", `UPDATE redrive_dead SET status = 0, action = ?2, note = NULL, acted_at = ?3, acted_by = ?4, reopen_at = NULL
+		WHERE death = ?1 AND status = 3`)
+)
+
+// unmute ends the mutes whose time is over.
+func (w *sweep) unmute() error {
+	var over []groupRow
+	var names []string
+	err := w.rows(selMuteOver, func(r Row) error {
+		if len(over) == sweepGroups {
+			w.swept.More = true
+			return errEnough
+		}
+		over, names = append(over, groupRow{id: r.Int(0)}), append(names, r.Text(1))
+		return nil
+	}, num(w.now))
+	if err := enough(err); err != nil {
+		return err
+	}
+	for i := range over {
+		if err := w.flushGroup(over[i].id, &groupDelta{mute: &over[i]}); err != nil {
+			return err
+		}
+		w.forgetGroup(names[i])
+	}
+	return nil
+}
+
+// reopen makes ignored dead letters pending again whose time has come, or whose
+// group is not muted any more, by the order of deaths as far as it looks.
+func (w *sweep) reopen() error {
+	var deaths []int64
+	collect := func(r Row) error {
+		if len(deaths) == sweepDue {
+			return errEnough
+		}
+		deaths = append(deaths, r.Int(0))
+		return nil
+	}
+	if err := enough(w.rows(selDue, collect, num(w.now))); err != nil {
+		return err
+	}
+	marks, next, err := w.overMarks()
+	if err != nil {
+		return err
+	}
+	for _, mark := range marks {
+		if err := enough(w.rows(selMarked, collect, num(mark))); err != nil {
+			return err
+		}
+	}
+	slices.Sort(deaths)
+	if len(deaths) > w.limit { // the next sweep begins with the same marks: any of them may have some left
+		deaths, w.swept.More = deaths[:w.limit], true
+	} else if err := w.moveTo(sweptMarks, next); err != nil {
+		return err
+	}
+	w.swept.More = w.swept.More || next != 0
+	for _, death := range deaths {
+		if err := w.reopenOne(death); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overMarks returns marks of groups that are not muted any more, see withGroup,
+// and where the walk over the groups that have marks is to go on when all of those
+// are reopened; 0 is at the start.
+func (w *sweep) overMarks() (over []int64, end int64, err error) {
+	mark := cmp.Or(w.note(sweptMarks).cursor, withGroup)
+	for range SweepMarks {
+		next := int64(0)
+		if err := w.rows(nextMark, func(r Row) error { next = r.Int(0); return nil }, num(mark)); err != nil {
+			return nil, 0, err
+		}
+		if next == 0 {
+			return over, 0, nil
+		}
+		mark = next
+		muted, err := w.muted(mark - withGroup)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !muted {
+			over = append(over, mark)
+		}
+	}
+	return over, mark, nil
+}
+
+func (w *sweep) reopenOne(death int64) error {
+	var l letter
+	if err := w.rows(selLetter, func(r Row) error { l = w.scanLetter(r); return nil }, num(death)); err != nil {
+		return err
+	}
+	if err := w.one(setReopen, num(death), text(job.ActionReopened), num(w.now), text(store.SweepActor)); err != nil {
+		return err
+	}
+	w.recount(l.group, l.deadKey, job.Pending)
+	w.events.Add(new(store.DeadLetterEvent(l.shown(), job.ActionReopened)))
+	w.swept.Reopened++
+	return nil
+}
+
+var (
+	delOldMinutes = declare("delOldMinutes", `DELETE FROM redrive_trends WHERE grp = 0 AND at <= +?`)
+	walkTrends    = declareWalk("walkTrends", `SELECT grp, at FROM redrive_trends WHERE grp >= +? ORDER BY grp, at`)
+	delTrend      = declare("delTrend", `DELETE FROM redrive_trends WHERE grp = ? AND at = ?`)
+	delOldHours   = declare("delOldHours", `DELETE FROM redrive_hours WHERE +at <= ?`) // 720 rows, and those since the last sweep
+)
+
+// figures drops what nobody is shown any more.
+func (w *sweep) figures() error {
+	if _, err := w.exec(delOldMinutes, num(start(w.now, minute)-minute*store.AddedMinutes)); err != nil {
+		return err
+	}
+	if _, err := w.exec(delOldHours, num(w.now.Add(-store.HoursKept))); err != nil {
+		return err
+	}
+	type trend struct{ group, at int64 }
+	var old []trend
+	until, looked, cursor := int64(start(w.now, hour)-hour*store.TrendHours), 0, int64(0)
+	// A group has few hours that are kept, so a walk that begins at the first of a
+	// group gets further.
+	err := w.rows(walkTrends, func(r Row) error {
+		if looked++; looked > SweepTrends {
+			cursor = r.Int(0)
+			return errEnough
+		}
+		if at := r.Int(1); at <= until {
+			old = append(old, trend{r.Int(0), at})
+		}
+		return nil
+	}, num(max(w.note(sweptTrends).cursor, 1)))
+	if err := enough(err); err != nil {
+		return err
+	}
+	for _, o := range old {
+		if _, err := w.exec(delTrend, num(o.group), num(o.at)); err != nil {
+			return err
+		}
+	}
+	return w.moveTo(sweptTrends, cursor)
+}

@@ -1,0 +1,222 @@
+package sqlstore
+
+import (
+	"slices"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The units of time by which deaths and ends are counted.
+const (
+	minute = job.Micros(60_000_000)
+	hour   = 60 * minute
+)
+
+// start returns the beginning of the unit that a time is in.
+func start(at, unit job.Micros) job.Micros { return at - at%unit }
+
+// tally keeps a value by key, in the order in which the keys came.
+type tally[K comparable, V any] struct {
+	keys   []K
+	values []V
+	index  map[K]int // of the keys, when they are more than a few
+}
+
+// tallyFew is how many keys are found faster one by one than through a map.
+const tallyFew = 16
+
+// at returns the value of a key, which is zero when the key is new.
+func (t *tally[K, V]) at(key K) *V {
+	if t.index == nil {
+		if i := slices.Index(t.keys, key); i >= 0 {
+			return &t.values[i]
+		}
+		if len(t.keys) == tallyFew {
+			t.index = make(map[K]int)
+			for i, k := range t.keys {
+				t.index[k] = i
+			}
+		}
+	} else if i, ok := t.index[key]; ok {
+		return &t.values[i]
+	}
+	if t.index != nil {
+		t.index[key] = len(t.keys)
+	}
+	var zero V
+	t.keys, t.values = append(t.keys, key), append(t.values, zero)
+	return &t.values[len(t.values)-1]
+}
+
+func (t *tally[K, V]) reset() {
+	clear(t.values) // they may point at what is not needed any more
+	t.keys, t.values, t.index = t.keys[:0], t.values[:0], nil
+}
+
+// groupDelta is what has changed in a group.
+type groupDelta struct {
+	n, pending, entries int64
+	mute                *groupRow // to be written, when it has changed
+}
+
+// deadKey is what dead letters are counted by.
+type deadKey struct {
+	lane   int64
+	reason job.Reason
+	class  string
+	status job.Status
+}
+
+// redriveDelta is what outcomes have added to a redrive.
+type redriveDelta struct {
+	answered, again, completed, dead, cancelled int64
+}
+
+// retried reports whether the present or last attempt of a run's job is not the
+// first one of its first life. The attempt is counted already.
+func (r *Run) retried() bool { return r.counters.Attempts > 1 || r.life > 1 }
+
+// attempted counts a run that ended as an attempt.
+func (t *Txn) attempted(r *Run, cost int64) {
+	if r.retried() {
+		t.hour.Retries++
+		t.hour.RetryCost += cost
+	}
+}
+
+// completed counts a job that completed.
+func (t *Txn) completed(r *Run) {
+	t.hour.Completed++
+	if r.retried() {
+		t.hour.Recovered++
+	}
+}
+
+// died counts a death.
+func (t *Txn) died(r *Run, cause job.Cause) {
+	t.hour.Dead++
+	if cause == job.Failed && r.retried() {
+		t.hour.Exhausted++
+	}
+}
+
+// selCauseOf finds the fingerprint that the job of a dead letter died of.
+var selCauseOf = declare("selCauseOf", `SELECT fingerprint FROM redrive_groups WHERE id = (SELECT grp FROM redrive_dead WHERE job = ?)`)
+
+// answer returns what the end of a run, or of a job without one, means to the
+// redrive that has brought the job back. To is the state that the job goes to, f
+// the failure, nil when there is none; the run is counted already, and the dead
+// letter is still as it was.
+func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redriveDelta, err error) {
+	if r.redrive == 0 {
+		return d, nil
+	}
+	if attempt && r.counters.Attempts == 1 || to.Terminal() && r.counters.Attempts == 0 {
+		d.answered = 1
+		if f != nil && f.Fingerprint != "" {
+			err = t.rows(selCauseOf, func(row Row) error {
+				if row.Text(0) == f.Fingerprint {
+					d.again = 1
+				}
+				return nil
+			}, num(r.id))
+		}
+	}
+	switch to {
+	case job.Completed:
+		d.completed = 1
+	case job.Dead:
+		d.dead = 1
+	case job.Cancelled:
+		d.cancelled = 1
+	case job.None, job.Waiting, job.Retrying, job.Running:
+	}
+	return d, err
+}
+
+// answered adds to a redrive what answer has found.
+func (t *Txn) answered(r *Run, d redriveDelta) {
+	if d == (redriveDelta{}) {
+		return
+	}
+	sum := t.redrives.at(r.redrive)
+	sum.answered += d.answered
+	sum.again += d.again
+	sum.completed += d.completed
+	sum.dead += d.dead
+	sum.cancelled += d.cancelled
+	t.wake = true // the redrive may go on
+}
+
+var (
+	addGroup = declare("addGroup", `UPDATE redrive_groups SET n = n + ?2, pending = pending + ?3, entries = entries + ?4,
+		last_at = CASE WHEN ?2 > 0 THEN ?5 ELSE last_at END WHERE id = ?1`)
+	setMute = declare("setMute", `UPDATE redrive_groups SET muted = ?2, muted_until = ?3, muted_for = ?4, muted_by = ?5, muted_note = ?6
+		WHERE id = ?1`)
+	addTrend = declare("addTrend", `INSERT INTO redrive_trends (grp, at, n) VALUES (?1, ?2, ?3)
+		ON CONFLICT (grp, at) DO UPDATE SET n = n + ?3`)
+	addDead = declare("addDead", `INSERT INTO redrive_dead_counts (lane, reason, class, status, n) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (lane, reason, class, status) DO UPDATE SET n = n + ?5`)
+	addHour = declare("addHour", `INSERT INTO redrive_hours (at, completed, recovered, dead, exhausted, retries, retry_cost)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+		ON CONFLICT (at) DO UPDATE SET completed = completed + ?2, recovered = recovered + ?3, dead = dead + ?4,
+		exhausted = exhausted + ?5, retries = retries + ?6, retry_cost = retry_cost + ?7`)
+	addRedrive = declare("addRedrive", `UPDATE redrive_redrives SET answered = answered + ?2, again = again + ?3,
+		completed = completed + ?4, dead = dead + ?5, cancelled = cancelled + ?6 WHERE id = ?1`)
+)
+
+// flushTallies writes what has changed in groups, dead letters as numbers,
+// redrives and the figures of the hour.
+func (t *Txn) flushTallies() error {
+	for i, id := range t.groups.keys {
+		if err := t.flushGroup(id, &t.groups.values[i]); err != nil {
+			return err
+		}
+	}
+	for i, k := range t.dead.keys {
+		n := t.dead.values[i]
+		if n == 0 {
+			continue
+		}
+		if _, err := t.exec(addDead, num(k.lane), text(k.reason), text(k.class), num(k.status), num(n)); err != nil {
+			return err
+		}
+	}
+	for i, id := range t.redrives.keys {
+		d := &t.redrives.values[i]
+		if _, err := t.exec(addRedrive, num(id), num(d.answered), num(d.again), num(d.completed), num(d.dead), num(d.cancelled)); err != nil {
+			return err
+		}
+	}
+	h := &t.hour
+	if h.Dead > 0 {
+		if _, err := t.exec(addTrend, num(0), num(start(t.now, minute)), num(h.Dead)); err != nil {
+			return err
+		}
+	}
+	if *h == (store.Hour{}) {
+		return nil
+	}
+	_, err := t.exec(addHour, num(start(t.now, hour)), num(h.Completed), num(h.Recovered), num(h.Dead), num(h.Exhausted),
+		num(h.Retries), num(h.RetryCost))
+	return err
+}
+
+func (t *Txn) flushGroup(id int64, d *groupDelta) error {
+	if d.n != 0 || d.pending != 0 || d.entries != 0 {
+		if _, err := t.exec(addGroup, num(id), num(d.n), num(d.pending), num(d.entries), num(t.now)); err != nil {
+			return err
+		}
+	}
+	if d.n > 0 {
+		if _, err := t.exec(addTrend, num(id), num(start(t.now, hour)), num(d.n)); err != nil {
+			return err
+		}
+	}
+	if g := d.mute; g != nil {
+		_, err := t.exec(setMute, num(id), bit(g.muted), setNum(g.until), setNum(g.left), setText(g.by), setText(g.note))
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// txn is one transaction's view of the store: the statements run in a session,
+// what they change in counters and events is gathered and written once, by
+// flush, however many jobs it was.
+type Txn struct {
+	s      Session
+	now    job.Micros
+	cat    *Catalog
+	args   []Value
+	packed []byte // for the next failure record
+
+	events event.Packer
+	deltas []delta
+	batch  []batchDelta
+	groups tally[int64, groupDelta] // by number of the group
+	dead   tally[deadKey, int64]    // dead letters
+	hour   store.Hour               // what this transaction adds to the present one
+
+	redrives tally[int64, redriveDelta]
+
+	mine  map[job.ID]*Run // claimed by this process; nil in a caller's own transaction
+	wrote bool            // something was changed, so there is something to commit
+	wake  bool            // jobs may have become ready or signals have changed
+}
+
+type delta struct {
+	lane  *Lane
+	state job.State
+	n     int64
+}
+
+type batchDelta struct {
+	id                                int64
+	total, completed, dead, cancelled int64
+}
+
+// NewTxn returns what transactions over a session are made with, one after the
+// other. Remembers says that it keeps the runs that it claims, see recall: then
+// it must be the only one of its process.
+func NewTxn(s Session, remembers bool) *Txn {
+	t := &Txn{s: s}
+	if remembers {
+		t.mine = make(map[job.ID]*Run)
+	}
+	return t
+}
+
+// Session returns the session of the transaction.
+func (t *Txn) Session() Session { return t.s }
+
+// Now returns the time of the transaction.
+func (t *Txn) Now() job.Micros { return t.now }
+
+// Wrote reports whether a part of the transaction has changed something since it
+// was begun by Part.
+func (t *Txn) Wrote() bool { return t.wrote }
+
+// Part begins the part of one caller in a transaction that several share.
+func (t *Txn) Part() { t.wrote = false }
+
+// Wakes reports whether jobs may have become ready, or signals have changed.
+func (t *Txn) Wakes() bool { return t.wake }
+
+// Undone tells that the transaction was taken back: what it claimed is not
+// claimed.
+func (t *Txn) Undone() { clear(t.mine) }
+
+// Reset makes the txn ready for the next transaction and keeps its memory.
+func (t *Txn) Reset(now job.Micros, cat *Catalog) {
+	t.now, t.cat = now, cat
+	t.events.Reset()
+	t.deltas, t.batch, t.hour = t.deltas[:0], t.batch[:0], store.Hour{}
+	t.groups.reset()
+	t.dead.reset()
+	t.redrives.reset()
+	t.wrote, t.wake = false, false
+}
+
+// exec runs a statement. The arguments are copied, so that the caller's do not
+// move to the heap.
+func (t *Txn) exec(q *Query, args ...Value) (int, error) {
+	t.args = append(t.args[:0], args...)
+	n, err := t.s.Exec(q, t.args...)
+	if n > 0 {
+		t.wrote = true
+	}
+	return n, err
+}
+
+// one is exec of a statement that changes one row, which was read in the same
+// transaction.
+func (t *Txn) one(q *Query, args ...Value) error {
+	n, err := t.exec(q, args...)
+	if err == nil && n != 1 {
+		err = fmt.Errorf("a statement has changed %d rows and not 1: %.60s", n, q.Text)
+	}
+	return err
+}
+
+func (t *Txn) rows(q *Query, each func(Row) error, args ...Value) error {
+	t.args = append(t.args[:0], args...) // bound before the first row, so each may use it again
+	return t.s.Rows(q, each, t.args...)
+}
+
+// count notes that n jobs more (or fewer) of a lane are in a state. It takes
+// effect in the catalogue at once, because limits read it.
+func (t *Txn) count(l *Lane, state job.State, n int64) {
+	l.counts[state] += n
+	for i := range t.deltas {
+		if d := &t.deltas[i]; d.lane == l && d.state == state {
+			d.n += n
+			return
+		}
+	}
+	t.deltas = append(t.deltas, delta{l, state, n})
+}
+
+// move notes one job's change of state, between lanes if need be.
+func (t *Txn) move(from *Lane, a job.State, to *Lane, b job.State) {
+	t.count(from, a, -1)
+	t.count(to, b, 1)
+}
+
+// batchCount notes what has changed in a batch.
+func (t *Txn) batchCount(d batchDelta) {
+	if d.id == 0 {
+		return
+	}
+	for i := range t.batch {
+		if b := &t.batch[i]; b.id == d.id {
+			b.total += d.total
+			b.completed += d.completed
+			b.dead += d.dead
+			b.cancelled += d.cancelled
+			return
+		}
+	}
+	t.batch = append(t.batch, d)
+}
+
+var (
+	addBatch = declare("addBatch", `INSERT INTO redrive_batches (id, total, completed, dead, cancelled) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (id) DO UPDATE SET total = total + ?2, completed = completed + ?3, dead = dead + ?4, cancelled = cancelled + ?5`)
+	insEvents = declare("insEvents", `INSERT INTO redrive_events (at, n, body) VALUES (?, ?, ?)`)
+)
+
+// Flush writes what was gathered: groups and figures, batches, counters, events.
+func (t *Txn) Flush() error {
+	if err := t.flushTallies(); err != nil {
+		return err
+	}
+	for _, b := range t.batch {
+		if _, err := t.exec(addBatch, num(b.id), num(b.total), num(b.completed), num(b.dead), num(b.cancelled)); err != nil {
+			return err
+		}
+	}
+	for _, d := range t.deltas {
+		if d.n == 0 {
+			continue
+		}
+		if _, err := t.exec(addCounter, num(d.lane.id), num(d.state), num(d.n)); err != nil {
+			return err
+		}
+	}
+	if t.events.Len() == 0 {
+		return nil
+	}
+	_, err := t.exec(insEvents, num(t.now), num(t.events.Len()), blob(t.events.Bytes()))
+	return err
+}
