@@ -1,0 +1,186 @@
+package pgtest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/servers"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Stopping(m)) }
+
+// connect opens a connection for the time of a test.
+func connect(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) }) // it may be cut
+	return conn
+}
+
+func run(t *testing.T, conn *pgx.Conn, statement string) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func ask[T any](t *testing.T, conn *pgx.Conn, query string) (answer T) {
+	t.Helper()
+	if err := conn.QueryRow(t.Context(), query).Scan(&answer); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return answer
+}
+
+func TestSchemasAreApartAndGoWithTheirTests(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pgtest.DSN(t))
+	var used []string
+	t.Run("users", func(t *testing.T) {
+		for i := range 3 {
+			t.Run(fmt.Sprintf("a long name with blanks, \"quotes\" and more, number %d", i), func(t *testing.T) {
+				dsn, schema := pgtest.Schema(t)
+				used = append(used, schema)
+				conn := connect(t, dsn)
+				run(t, conn, "CREATE SCHEMA "+schema)
+				run(t, conn, "CREATE TABLE "+schema+".jobs (id int)")
+				run(t, conn, "INSERT INTO "+schema+".jobs VALUES (1)")
+				if n := ask[int](t, conn, "SELECT count(*) FROM "+schema+".jobs"); n != 1 {
+					t.Errorf("%d rows in a fresh schema, want the one that was put there", n)
+				}
+			})
+		}
+	})
+	if len(used) != 3 || used[0] == used[1] || used[1] == used[2] {
+		t.Errorf("schemas %q, want 3 different ones", used)
+	}
+	for _, schema := range used {
+		if n := ask[int](t, conn, "SELECT count(*) FROM pg_namespace WHERE nspname = '"+schema+"'"); n != 0 {
+			t.Errorf("schema %s is still there after its test", schema)
+		}
+	}
+}
+
+func TestADatabaseGoesWithItsTest(t *testing.T) {
+	t.Parallel()
+	var database string
+	t.Run("user", func(t *testing.T) {
+		conn := connect(t, pgtest.Database(t)) // still open when the database is dropped
+		database = ask[string](t, conn, "SELECT current_database()")
+		run(t, conn, "CREATE TABLE jobs (id int)")
+	})
+	conn := connect(t, pgtest.DSN(t))
+	if n := ask[int](t, conn, "SELECT count(*) FROM pg_database WHERE datname = '"+database+"'"); n != 0 || database == "" {
+		t.Errorf("database %q is still there after its test", database)
+	}
+}
+
+// A server that lies about the disk proves nothing.
+func TestServersWaitForTheDisk(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pgtest.New(t).DSN())
+	for setting, want := range map[string]string{
+		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "server_encoding": "UTF8", "max_connections": "300",
+	} {
+		if got := ask[string](t, conn, "SHOW "+setting); got != want && (setting != "fsync" || !pgtest.Options().NoSync) {
+			t.Errorf("%s is %s, want %s", setting, got, want)
+		}
+	}
+}
+
+func TestRestartsKeepWhatWasCommitted(t *testing.T) {
+	t.Parallel()
+	s := pgtest.New(t, pgtest.Setting("max_connections", "7"))
+	conn := connect(t, s.DSN())
+	if got := ask[string](t, conn, "SHOW max_connections"); got != "7" {
+		t.Errorf("max_connections is %s, want the 7 that was asked for", got)
+	}
+	run(t, conn, "CREATE TABLE jobs (id int)")
+	steps := []struct {
+		name string
+		do   func()
+	}{
+		{"a fast restart", func() { s.Restart(servers.Fast) }},
+		{"an immediate restart", func() { s.Restart(servers.Immediate) }},
+		{"a kill", func() { s.Kill(); s.Start() }},
+		{"a kill of a paused server", func() { s.Pause(); s.Kill(); s.Start() }},
+		{"a stop of a paused server", func() { s.Pause(); s.Stop(servers.Fast); s.Start() }},
+	}
+	for i, step := range steps {
+		run(t, conn, fmt.Sprintf("INSERT INTO jobs VALUES (%d)", i))
+		step.do()
+		if _, err := conn.Exec(t.Context(), "SELECT 1"); err == nil {
+			t.Errorf("%s: the connection lives", step.name)
+		}
+		conn = connect(t, s.DSN())
+		if n := ask[int](t, conn, "SELECT count(*) FROM jobs"); n != i+1 {
+			t.Errorf("after %s there are %d rows, want %d", step.name, n, i+1)
+		}
+	}
+	if got := ask[int](t, connect(t, s.SocketDSN()), "SELECT count(*) FROM jobs"); got != len(steps) {
+		t.Errorf("%d rows through the socket", got)
+	}
+}
+
+func TestAPausedServerAnswersNobodyUntilItIsResumed(t *testing.T) {
+	t.Parallel()
+	s := pgtest.New(t)
+	conn := connect(t, s.DSN())
+	pid := ask[int](t, conn, "SELECT pg_backend_pid()")
+	s.Pause()
+	for _, p := range []int{pid, s.Process().PID()} {
+		if state := state(t, p); state != "T" {
+			t.Errorf("process %d of a paused server is in state %s, want T (stopped)", p, state)
+		}
+	}
+	s.Pause() // again, which does nothing
+	s.Resume()
+	if got := ask[int](t, conn, "SELECT pg_backend_pid()"); got != pid {
+		t.Errorf("connected to %d, want the same backend %d", got, pid)
+	}
+}
+
+func TestAFullDiskFailsCommitsAndFreeingItHeals(t *testing.T) {
+	t.Parallel()
+	s := pgtest.New(t, pgtest.Disk("100m"))
+	conn := connect(t, s.DSN())
+	run(t, conn, "CREATE TABLE jobs (payload text)")
+	s.FillDisk()
+	_, err := conn.Exec(t.Context(), "INSERT INTO jobs SELECT repeat(md5(n::text), 200) FROM generate_series(1, 5000) n")
+	if err == nil {
+		t.Fatal("30 MB went to a full disk")
+	}
+	s.FreeDisk()
+	if !s.Process().Running() { // it panics when WAL cannot be written
+		s.Start()
+	}
+	run(t, connectSoon(t, s.DSN()), "INSERT INTO jobs VALUES ('small')")
+}
+
+// connectSoon connects to a server that may still recover, which it says.
+func connectSoon(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		conn, err := pgx.Connect(t.Context(), dsn)
+		if err == nil {
+			t.Cleanup(func() { _ = conn.Close(context.Background()) })
+			return conn
+		}
+		if !strings.Contains(err.Error(), "57P03") { // cannot_connect_now
+			t.Fatal(err)
+		}
+		<-look.C
+	}
+}

@@ -1,0 +1,232 @@
+//go:build unix
+
+package servers
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// program is how a server's process is started.
+type program struct {
+	path  string
+	args  []string
+	ready string         // in the line of its output that tells that it serves
+	death syscall.Signal // which it gets when this process dies, where the system can do it
+}
+
+// daemon is a process of a server.
+type daemon struct {
+	pid    int
+	proc   *os.Process
+	home   *home
+	ready  chan struct{}
+	ended  chan struct{} // closed once the process is gone
+	logged chan struct{} // closed once nobody holds its output any more
+
+	mu   sync.Mutex
+	tail []string // of its output
+}
+
+// logName is the file in the home of a server with its output.
+const logName = "server.log"
+
+// tailMax bounds the lines of output that an error tells.
+const tailMax = 40
+
+// environment is that of a server: nothing of the caller's, whose PGDATA,
+// PGPORT or LANG are not meant for it.
+func environment() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+}
+
+// command prepares a process of the account of the home.
+func (h *home) command(path string, death syscall.Signal, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...) //nolint:noctx // its life is that of the server
+	cmd.Dir = h.dir
+	cmd.Env = environment()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	diesWith(cmd.SysProcAttr, death)
+	if h.owner != nil {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(h.owner.uid), Gid: uint32(h.owner.gid)}
+	}
+	return cmd
+}
+
+// run runs a program to its end and tells its output if it fails.
+func (h *home) run(path string, args ...string) error {
+	var out strings.Builder
+	err := onThread(func() error {
+		cmd := h.command(path, syscall.SIGKILL, args...)
+		cmd.Stdout, cmd.Stderr = &out, &out
+		return cmd.Run()
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(path), err, strings.TrimSpace(out.String()))
+	}
+	return nil
+}
+
+// onThread calls f on a thread that lives as long as f runs: a child's parent,
+// to the kernel, is the thread that started it.
+func onThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		done <- f()
+	}()
+	return <-done
+}
+
+// start starts a server and waits until it serves.
+func (h *home) start(ctx context.Context, p *program) (*daemon, error) {
+	d := &daemon{home: h, ready: make(chan struct{}), ended: make(chan struct{}), logged: make(chan struct{})}
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // see onThread
+		defer runtime.UnlockOSThread()
+		d.live(p, started)
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", filepath.Base(p.path), err)
+	}
+	return d, d.await(ctx, p)
+}
+
+// live starts the process and waits for its end.
+func (d *daemon) live(p *program, started chan<- error) {
+	defer close(d.ended)
+	out, in, err := os.Pipe()
+	if err != nil {
+		started <- err
+		return
+	}
+	cmd := d.home.command(p.path, p.death, p.args...)
+	cmd.Stdout, cmd.Stderr = in, in
+	err = cmd.Start()
+	in.Close()
+	if err != nil {
+		out.Close()
+		started <- err
+		return
+	}
+	d.proc, d.pid = cmd.Process, cmd.Process.Pid
+	d.home.runs(d.pid)
+	go d.read(out, p.ready)
+	started <- nil
+	_ = cmd.Wait() // how it ended is told by its log
+	d.home.runs(0)
+}
+
+// read keeps the output of the process and notices that it is ready.
+func (d *daemon) read(out *os.File, ready string) {
+	defer close(d.logged)
+	defer out.Close()
+	log := io.Discard
+	if f, err := os.OpenFile(filepath.Join(d.home.dir, logName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
+		defer f.Close()
+		log = f
+	}
+	seen := false
+	for in := bufio.NewReader(out); ; {
+		line, err := in.ReadString('\n')
+		_, _ = io.WriteString(log, line)
+		if line != "" {
+			d.keep(line)
+		}
+		if !seen && strings.Contains(line, ready) {
+			seen = true
+			close(d.ready)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (d *daemon) keep(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tail = append(d.tail, line)
+	if len(d.tail) > tailMax {
+		d.tail = d.tail[1:]
+	}
+}
+
+// said returns the last lines of the output.
+func (d *daemon) said() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return strings.Join(d.tail, "")
+}
+
+// await waits until the server serves. A server that does not is killed.
+func (d *daemon) await(ctx context.Context, p *program) error {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	var err error
+	select {
+	case <-d.ready:
+		return nil
+	case <-d.ended:
+		within(d.logged, time.Second)
+		err = errors.New("it ended at once")
+	case <-limit.C:
+		err = fmt.Errorf("it is not ready after %v", patience)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	d.signal(syscall.SIGKILL)
+	<-d.ended
+	return fmt.Errorf("start %s: %w\n%s", filepath.Base(p.path), err, d.said())
+}
+
+// alive reports whether the process has not ended.
+func (d *daemon) alive() bool {
+	select {
+	case <-d.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// signal sends a signal to a process that may have ended.
+func (d *daemon) signal(s syscall.Signal) { _ = d.proc.Signal(s) }
+
+// stop sends a signal that ends the process and waits for the end; when that
+// takes too long it kills.
+func (d *daemon) stop(s syscall.Signal) error {
+	d.signal(s)
+	if within(d.ended, patience) {
+		within(d.logged, patience) // its children hold it
+		return nil
+	}
+	d.signal(syscall.SIGKILL)
+	<-d.ended
+	return fmt.Errorf("process %d did not end within %v and was killed\n%s", d.pid, patience, d.said())
+}
+
+// within waits for the end of something.
+func within(done <-chan struct{}, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

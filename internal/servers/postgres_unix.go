@@ -1,0 +1,356 @@
+//go:build unix
+
+package servers
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Postgres is a private cluster with one superuser and the database postgres.
+// Texts are compared as a dictionary does (ICU, en) where the build can do it,
+// as on most servers of users, and not by bytes. Its methods may be called from
+// several goroutines at a time.
+type Postgres struct {
+	home     *home
+	bin      string
+	data     string
+	port     int
+	password string
+	settings map[string]string
+
+	mu     sync.Mutex
+	daemon *daemon // nil while it is stopped
+	last   *daemon // the newest one, for its log
+	paused []int   // the processes that were stopped by Pause
+}
+
+// StartPostgres makes a cluster and starts it. The error is [ErrMissing] where
+// PostgreSQL is not installed.
+func StartPostgres(ctx context.Context, o *PostgresOptions) (p *Postgres, err error) {
+	bin := o.Bin
+	if bin == "" {
+		if bin, err = FindPostgres(ctx); err != nil {
+			return nil, err
+		}
+	}
+	h, err := newHome()
+	if err != nil {
+		return nil, err
+	}
+	p = &Postgres{home: h, bin: bin, data: filepath.Join(h.dir, "data"), password: rand.Text()}
+	if err = p.create(ctx, o); err == nil {
+		err = p.first(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("private PostgreSQL (%s): %w", bin, err), p.Close())
+	}
+	return p, nil
+}
+
+// create makes the cluster.
+func (p *Postgres) create(ctx context.Context, o *PostgresOptions) error {
+	if o.Disk != "" {
+		disk := filepath.Join(p.home.dir, "disk")
+		if err := os.Mkdir(disk, 0o700); err != nil {
+			return err
+		}
+		if err := mountDisk(disk, o.Disk); err != nil {
+			return err
+		}
+		if err := p.home.own(disk); err != nil {
+			return err
+		}
+		p.data = filepath.Join(disk, "data")
+	}
+	p.settings = map[string]string{
+		"max_connections":         "300",
+		"listen_addresses":        "127.0.0.1",
+		"unix_socket_directories": p.home.dir,
+		"logging_collector":       "off",
+		"log_destination":         "stderr",
+		"fsync":                   "on",
+	}
+	if o.NoSync {
+		p.settings["fsync"] = "off"
+	}
+	maps.Copy(p.settings, o.Settings)
+	password, err := p.home.write("password", p.password)
+	if err != nil {
+		return err
+	}
+	args := []string{
+		"-D", p.data, "-U", postgresUser, "--pwfile", password, "--encoding", "UTF8", "--locale", "C",
+		// The socket is in a directory of the server's user; others need the
+		// password, whose check must cost nothing in measurements.
+		"--auth-local", "trust", "--auth-host", "password",
+		"--no-sync", // nobody relies on it before it serves
+	}
+	if o.Disk != "" {
+		args = append(args, "--wal-segsize", "1") // WAL of 16 MB a file would fill a small disk alone
+	}
+	icu := append(slices.Clone(args), "--locale-provider", "icu", "--icu-locale", "en")
+	if err := p.home.run(filepath.Join(p.bin, "initdb"), icu...); err != nil {
+		// A build without ICU, or a version before 15. A half-made cluster was removed by initdb.
+		if p.home.run(filepath.Join(p.bin, "initdb"), args...) != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// first starts the cluster for the first time, on a free port.
+func (p *Postgres) first(ctx context.Context) error {
+	for tries := 1; ; tries++ {
+		port, err := freePort()
+		if err != nil {
+			return err
+		}
+		p.port = port
+		if err = p.Start(ctx); err == nil || tries == 3 || !strings.Contains(err.Error(), "could not bind") {
+			return err
+		}
+	}
+}
+
+// Start starts the server after a stop, on the port that it had. It returns
+// when connections are taken. Starting a server that runs does nothing.
+func (p *Postgres) Start(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.daemon != nil && p.daemon.alive() {
+		return nil
+	}
+	args := []string{"-D", p.data, "-p", strconv.Itoa(p.port)}
+	for _, name := range slices.Sorted(maps.Keys(p.settings)) {
+		args = append(args, "-c", name+"="+p.settings[name])
+	}
+	d, err := p.home.start(ctx, &program{
+		path: filepath.Join(p.bin, "postgres"), args: args, death: syscall.SIGQUIT,
+		ready: "database system is ready to accept connections",
+	})
+	if err != nil {
+		return err
+	}
+	p.daemon, p.last, p.paused = d, d, nil
+	return nil
+}
+
+// Stop stops the server and waits for its end. A paused server is resumed first.
+func (p *Postgres) Stop(mode Mode) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stop(mode)
+}
+
+func (p *Postgres) stop(mode Mode) error {
+	if p.daemon == nil {
+		return nil
+	}
+	p.resume()
+	d := p.daemon
+	p.daemon = nil
+	return d.stop(map[Mode]syscall.Signal{Fast: syscall.SIGINT, Immediate: syscall.SIGQUIT, Smart: syscall.SIGTERM}[mode])
+}
+
+// Restart stops the server in a mode and starts it again.
+func (p *Postgres) Restart(ctx context.Context, mode Mode) error {
+	if err := p.Stop(mode); err != nil {
+		return err
+	}
+	return p.Start(ctx)
+}
+
+// Kill kills all processes of the server at once with SIGKILL and waits until
+// they are gone: nobody gets a word. Start recovers.
+func (p *Postgres) Kill() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.daemon == nil {
+		return nil
+	}
+	d := p.daemon
+	p.daemon, p.paused = nil, nil
+	d.signal(syscall.SIGSTOP) // so that it starts nobody while they are counted
+	pids, err := children(d.pid)
+	if err != nil {
+		return errors.Join(err, d.stop(syscall.SIGKILL))
+	}
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+	}
+	d.signal(syscall.SIGKILL)
+	<-d.ended
+	return awaitDead(pids)
+}
+
+// awaitDead waits until processes that got SIGKILL are gone. Nothing tells that
+// of processes that are nobody's children, so it looks.
+func awaitDead(pids []int) error {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	look := time.NewTicker(2 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if pids = slices.DeleteFunc(pids, dead); len(pids) == 0 {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-limit.C:
+			return fmt.Errorf("processes %v are still there %v after SIGKILL", pids, patience)
+		}
+	}
+}
+
+// Pause stops all processes of the server with SIGSTOP: connections stay open
+// and nobody answers. Pausing a paused server does nothing.
+func (p *Postgres) Pause() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.daemon == nil || !p.daemon.alive() {
+		return errors.New("the server to pause does not run")
+	}
+	if len(p.paused) > 0 {
+		return nil
+	}
+	p.daemon.signal(syscall.SIGSTOP) // first, so that it starts nobody
+	pids, err := children(p.daemon.pid)
+	if err != nil {
+		p.daemon.signal(syscall.SIGCONT)
+		return err
+	}
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
+	}
+	p.paused = append(pids, p.daemon.pid)
+	return nil
+}
+
+// Resume lets the processes of a paused server run on.
+func (p *Postgres) Resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resume()
+}
+
+// resume lets the paused processes go on. Their parent comes last: until then
+// nobody buries them, so the numbers are theirs.
+func (p *Postgres) resume() {
+	for _, pid := range p.paused {
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+	p.paused = nil
+}
+
+// Close stops the server and removes all that it had.
+func (p *Postgres) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := p.stop(Immediate)
+	if id, ok := p.segment(); ok {
+		removeSegment(id)
+	}
+	unmountDisk(filepath.Join(p.home.dir, "disk"))
+	return errors.Join(err, p.home.remove())
+}
+
+// segment returns the number of the shared memory segment that a killed server
+// has left. One that was stopped removes it, and the file with its number.
+func (p *Postgres) segment() (id int, ok bool) {
+	text, err := os.ReadFile(filepath.Join(p.data, "postmaster.pid"))
+	if err != nil {
+		return 0, false
+	}
+	lines := strings.Split(string(text), "\n")
+	if len(lines) < 7 {
+		return 0, false
+	}
+	var key int
+	n, _ := fmt.Sscan(lines[6], &key, &id)
+	return id, n == 2
+}
+
+// URL returns the address over TCP, to be changed at will.
+func (p *Postgres) URL() *url.URL { return postgresURL(p.password, p.port) }
+
+// DSN returns the address over TCP as a URL.
+func (p *Postgres) DSN() string { return p.URL().String() }
+
+// SocketDSN returns the address over the unix socket, which is faster, and to
+// which root and the user of the server alone get.
+func (p *Postgres) SocketDSN() string {
+	u := p.URL()
+	u.Host, u.User = "", url.User(postgresUser)
+	u.RawQuery = url.Values{"host": {p.home.dir}, "port": {strconv.Itoa(p.port)}, "sslmode": {"disable"}}.Encode()
+	return u.String()
+}
+
+// Port returns the TCP port at 127.0.0.1.
+func (p *Postgres) Port() int { return p.port }
+
+// Dir returns the data directory.
+func (p *Postgres) Dir() string { return p.data }
+
+// PID returns the number of the postmaster process, 0 while it is stopped.
+func (p *Postgres) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.daemon == nil {
+		return 0
+	}
+	return p.daemon.pid
+}
+
+// Running reports whether the server's first process has not ended.
+func (p *Postgres) Running() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.daemon != nil && p.daemon.alive()
+}
+
+// Log returns the last lines that the server wrote since it was started.
+func (p *Postgres) Log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last == nil {
+		return ""
+	}
+	return p.last.said()
+}
+
+// FillDisk fills the disk of the server to the last byte.
+func (p *Postgres) FillDisk() error {
+	f, err := os.Create(p.filler())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for _, size := range []int{1 << 20, 4 << 10} {
+		for chunk := make([]byte, size); err == nil; {
+			_, err = f.Write(chunk)
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			return err
+		}
+		err = nil
+	}
+	return nil
+}
+
+// FreeDisk takes back what FillDisk did.
+func (p *Postgres) FreeDisk() error { return os.Remove(p.filler()) }
+
+func (p *Postgres) filler() string { return filepath.Join(p.home.dir, "disk", "filler") }

@@ -1,0 +1,95 @@
+// Package servers starts private servers for tests and measurements: PostgreSQL,
+// PgBouncer and Redis, as processes of their own on free ports of 127.0.0.1, with
+// their data in temporary directories. What the system itself runs is left alone.
+//
+// A server outlives nobody: it and its data are gone soon after the process that
+// started it has ended, however that ended. It runs as the user of that process,
+// or, under root, as an unprivileged one.
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrMissing tells that a server cannot be started here because its program is
+// not installed, or because the system is not supported. Tests skip then.
+var ErrMissing = errors.New("not installed")
+
+// patience is how long a server may take for a step: it only ends what would
+// never end by itself.
+const patience = 2 * time.Minute
+
+// missing is an ErrMissing with the cure.
+func missing(program, debian string) error {
+	return fmt.Errorf("%s: %w (on Debian: apt-get install %s)", program, ErrMissing, debian)
+}
+
+// postgresPlaces are where programs of PostgreSQL are found beside PATH.
+var postgresPlaces = []string{
+	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
+	"/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin",
+}
+
+// FindPostgres returns the directory with the programs of the newest PostgreSQL
+// in PATH and in the usual places, or an error that is [ErrMissing].
+func FindPostgres(ctx context.Context) (dir string, err error) {
+	var dirs []string
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			dirs = append(dirs, filepath.Dir(path))
+		}
+	}
+	for _, pattern := range postgresPlaces {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return "", err
+		}
+		dirs = append(dirs, found...)
+	}
+	slices.Sort(dirs)
+	newest := 0.0
+	for _, d := range slices.Compact(dirs) {
+		if v := postgresVersion(ctx, d); v > newest {
+			dir, newest = d, v
+		}
+	}
+	if dir == "" {
+		return "", missing("PostgreSQL", "postgresql")
+	}
+	return dir, nil
+}
+
+// postgresVersion returns the version of the programs in a directory, such as
+// 15.18, and 0 if a program that is needed is missing.
+func postgresVersion(ctx context.Context, dir string) float64 {
+	if _, err := exec.LookPath(filepath.Join(dir, "initdb")); err != nil {
+		return 0
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
+	if err != nil {
+		return 0
+	}
+	return versionIn(string(out))
+}
+
+// versionIn finds the version in a line such as "postgres (PostgreSQL) 18.1 (Debian 18.1-1)".
+// A line of a beta, such as "19beta1", has its major version.
+func versionIn(line string) float64 {
+	_, rest, _ := strings.Cut(line, ") ")
+	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end < 0 {
+		end = len(rest)
+	}
+	major, minor, _ := strings.Cut(rest[:end], ".")
+	n, _ := strconv.Atoi(major)
+	m, _ := strconv.Atoi(minor)
+	return float64(n) + float64(m)/1000
+}

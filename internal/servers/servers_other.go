@@ -1,0 +1,70 @@
+//go:build !unix
+
+package servers
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"runtime"
+)
+
+// errSystem is told by everything that would start a server.
+func errSystem() error { return fmt.Errorf("private servers on %s: %w", runtime.GOOS, ErrMissing) }
+
+// Postgres is a private cluster. There is none on this system.
+type Postgres struct{}
+
+// StartPostgres returns an error that is [ErrMissing].
+func StartPostgres(context.Context, *PostgresOptions) (*Postgres, error) { return nil, errSystem() }
+
+// Start returns an error.
+func (*Postgres) Start(context.Context) error { return errSystem() }
+
+// Stop returns an error.
+func (*Postgres) Stop(Mode) error { return errSystem() }
+
+// Restart returns an error.
+func (*Postgres) Restart(context.Context, Mode) error { return errSystem() }
+
+// Kill returns an error.
+func (*Postgres) Kill() error { return errSystem() }
+
+// Pause returns an error.
+func (*Postgres) Pause() error { return errSystem() }
+
+// Resume does nothing.
+func (*Postgres) Resume() {}
+
+// Close returns an error.
+func (*Postgres) Close() error { return errSystem() }
+
+// URL returns nothing of use.
+func (*Postgres) URL() *url.URL { return postgresURL("", 0) }
+
+// DSN returns nothing of use.
+func (p *Postgres) DSN() string { return p.URL().String() }
+
+// SocketDSN returns nothing of use.
+func (p *Postgres) SocketDSN() string { return p.DSN() }
+
+// Port returns 0.
+func (*Postgres) Port() int { return 0 }
+
+// Dir returns "".
+func (*Postgres) Dir() string { return "" }
+
+// PID returns 0.
+func (*Postgres) PID() int { return 0 }
+
+// Running returns false.
+func (*Postgres) Running() bool { return false }
+
+// Log returns "".
+func (*Postgres) Log() string { return "" }
+
+// FillDisk returns an error.
+func (*Postgres) FillDisk() error { return errSystem() }
+
+// FreeDisk returns an error.
+func (*Postgres) FreeDisk() error { return errSystem() }
