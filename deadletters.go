@@ -6,21 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
-)
-
-// The steps of Act. While jobs run, a step is short and is followed by a pause, so
-// that those who enqueue and those who work hardly notice; when nothing runs there
-// is nobody to wait for.
-const (
-	actStep   = 1_000 // dead letters
-	actGentle = 200
-	actPause  = 25 * time.Millisecond
 )
 
 // DeadLetters returns a page of dead letters, the newest death first.
@@ -162,27 +152,19 @@ func (c *Client) Act(ctx context.Context, by By, a store.Action, progress func(d
 			a.Through = max(1, seen.Through) // where nothing has died yet, there is nothing up to the first death
 		}
 	}
-	step := a.Limit
+	pace := actPace{most: a.Limit}
 	return c.steps(ctx, a, func(a store.Action) (store.Acted, error) {
-		if a.Filter != nil && c.busy(ctx) {
-			a.Limit = min(step, actGentle)
-			if a.After > 0 {
-				if err := c.sleep(ctx, actPause); err != nil {
-					return store.Acted{}, err
-				}
-			}
+		if a.Filter == nil {
+			return c.store.Act(ctx, by, a)
 		}
+		var err error
+		if a.Limit, err = pace.next(ctx, c); err != nil {
+			return store.Acted{}, err
+		}
+		begin := c.config.now()
+		defer func() { pace.took = c.config.now().Sub(begin) }()
 		return c.store.Act(ctx, by, a)
 	}, progress)
-}
-
-// busy reports whether jobs run, in whatever process.
-func (c *Client) busy(ctx context.Context) bool {
-	counts, err := c.store.Counts(ctx)
-	if err != nil {
-		return true // it has more to do than to count
-	}
-	return slices.ContainsFunc(counts, func(n store.Count) bool { return n.State == job.Running && n.N > 0 })
 }
 
 // ofGroup reports whether an action changes the group itself, too: it ignores what

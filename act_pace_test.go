@@ -1,0 +1,93 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// No job is ever running when a step looks: it sees others by what they leave.
+//
+// part of: D3
+func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
+	t.Parallel()
+	const dead, gentle, pause = 1_200, 50, 25 * time.Millisecond
+	enqueues := func(t *testing.T, c *redrive.Client) {
+		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+			t.Error(err)
+		}
+	}
+	tests := []struct {
+		name  string
+		other func(t *testing.T, c *redrive.Client, step int)
+		small func(step int) bool // the steps, from 0, that have to be small
+	}{
+		{"nobody", func(*testing.T, *redrive.Client, int) {}, func(step int) bool { return step < 1 }},
+		{"enqueues", func(t *testing.T, c *redrive.Client, _ int) { enqueues(t, c) }, func(int) bool { return true }},
+		{"runs end", func(t *testing.T, c *redrive.Client, _ int) {
+			if err := c.RunDue(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}, func(int) bool { return true }},
+		{"one job, after the third step", func(t *testing.T, c *redrive.Client, step int) {
+			if step == 2 {
+				enqueues(t, c)
+			}
+		}, func(step int) bool { return step < 1 || step > 2 }}, // the rest takes less than a second
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var well atomic.Bool
+				c := newClient(t, memory.New(memory.Options{}), func(context.Context, *redrive.Job[renderArgs]) error {
+					if well.Load() {
+						return nil
+					}
+					return failure.Permanent(errors.New("no"))
+				})
+				specs := make([]redrive.Spec, dead)
+				for i := range specs {
+					specs[i] = render.New(renderArgs{}, nil)
+				}
+				for len(specs) > 0 {
+					n := min(len(specs), 500)
+					if _, err := c.EnqueueAll(t.Context(), specs[:n]); err != nil {
+						t.Fatal(err)
+					}
+					specs = specs[n:]
+				}
+				if err := c.RunDue(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				well.Store(true)
+
+				step, last, at := 0, int64(0), time.Now()
+				acted, err := c.Act(t.Context(), ops, store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}}, func(n int64) {
+					size, waited := n-last, time.Since(at)
+					switch small := tt.small(step); {
+					case small && size > gentle:
+						t.Errorf("step %d has %d while others work: at most %d", step, size, gentle)
+					case small && step > 0 && waited < pause:
+						t.Errorf("step %d comes %v after the one before, while others work: at least %v", step, waited, pause)
+					case !small && (n < dead && size != int64(gentle<<step) || waited != 0):
+						t.Errorf("step %d has %d after %v, with nobody about: want twice the one before at once", step, size, waited)
+					}
+					tt.other(t, c, step)
+					step, last, at = step+1, n, time.Now()
+				})
+				if err != nil || acted.Done != dead {
+					t.Errorf("%+v, %v; want all %d", acted, err, dead)
+				}
+			})
+		})
+	}
+}
