@@ -156,6 +156,9 @@ func (s *Core) Act(ctx context.Context, by store.By, a store.Action) (answer sto
 }
 
 func (t *Txn) actIDs(by store.By, a *store.Action) (answer store.Acted, err error) {
+	if err := t.graves(); err != nil {
+		return answer, err
+	}
 	answer.Errors = make([]error, len(a.IDs))
 	for i, id := range a.IDs {
 		own, err := t.actOne(by, a, id)
@@ -193,11 +196,17 @@ func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 
 // retry opens the next life of one dead job, for a reason that is its note.
 func (t *Txn) retry(by store.By, id job.ID) (own, fatal error) {
+	if err := t.graves(); err != nil {
+		return nil, err
+	}
 	return t.actOne(by, &store.Action{Do: store.ActRetry, Note: by.Reason}, id)
 }
 
 // actFilter does one step of an action by filter.
 func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err error) {
+	if err := t.graves(); err != nil {
+		return answer, err
+	}
 	m, err := newMatcher(t.s, selection(a), false)
 	if err != nil {
 		return answer, err

@@ -85,6 +85,9 @@ func (t *Txn) stopped(r *Run, from job.State) error {
 }
 
 func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {
+	if _, err := t.lockLanes(); err != nil {
+		return store.Queue{}, err
+	}
 	q := t.cat.queues[c.Name]
 	if q == nil {
 		return store.Queue{}, fmt.Errorf("queue %q: %w", c.Name, store.ErrNotFound)

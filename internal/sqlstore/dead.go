@@ -44,6 +44,9 @@ const withGroup = 1 << 62
 // bury moves a job to the dead ones, from running or, when its deadline passed,
 // from ready. It is not ok when the job's row is not in that state of that run.
 func (t *Txn) bury(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure) (ok bool, err error) {
+	if err := t.graves(); err != nil {
+		return false, err
+	}
 	group, err := t.group(f, r)
 	if err != nil {
 		return false, err

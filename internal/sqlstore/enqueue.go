@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/redrive/redrive/event"
@@ -23,7 +24,8 @@ var (
 	selKey  = declare("selKey", `SELECT job, digest, until, state FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`)
 	putKey  = declare("putKey", `INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-		ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = ?6, until = ?7, state = NULL`)
+		ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = ?6, until = ?7, state = NULL
+		WHERE redrive_keys.until <= ?6`)
 )
 
 // enqueue takes all jobs or none. When it returns an error after it wrote, the
@@ -92,8 +94,12 @@ func (t *Txn) insert(n *job.New) error {
 		}
 	}
 	if n.Key != "" {
-		if _, err := t.exec(putKey, text(n.Owner), text(n.Kind), text(n.Key), num(n.ID), blob(n.Digest),
-			num(t.now), setNum(n.KeyUntil)); err != nil {
+		changed, err := t.exec(putKey, text(n.Owner), text(n.Kind), text(n.Key), num(n.ID), blob(n.Digest),
+			num(t.now), setNum(n.KeyUntil))
+		if err == nil && changed == 0 {
+			err = ErrAgain
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -104,6 +110,10 @@ func (t *Txn) insert(n *job.New) error {
 	t.wake = true
 	return nil
 }
+
+// ErrAgain says that another transaction has taken what this one had seen to be
+// free. Nothing is wrong: it has to be run again.
+var ErrAgain = errors.New("another transaction was faster")
 
 type keyName struct{ owner, kind, key string }
 

@@ -62,22 +62,10 @@ func ReadCatalog(s Session) (*Catalog, error) {
 		queues: make(map[string]*queueRow),
 		rates:  make(map[string]job.Micros),
 	}
-	err := s.Rows(selQueues, func(r Row) error {
-		q := scanQueue(r)
-		c.queues[q.Name] = &queueRow{Queue: q}
-		return nil
-	})
-	if err != nil {
+	if err := c.readLanes(s); err != nil {
 		return nil, err
 	}
-	err = s.Rows(selLanes, func(r Row) error {
-		c.addLane(&Lane{id: r.Int(0), queue: r.Text(1), kind: r.Text(2), deps: r.Text(3), parked: r.Int(4) != 0})
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = s.Rows(selCounters, func(r Row) error {
+	err := s.Rows(selCounters, func(r Row) error {
 		if l, state := c.byID[r.Int(0)], r.Int(1); l != nil && state >= 0 && state < int64(len(l.counts)) {
 			l.counts[state] = r.Int(2)
 		}
@@ -100,6 +88,31 @@ func ReadCatalog(s Session) (*Catalog, error) {
 	c.ended = job.ID(ended)
 	c.deaths, err = ReadInt(s, selDeaths)
 	return c, err
+}
+
+// readLanes reads the queues, and the lanes that are not known yet.
+func (c *Catalog) readLanes(s Session) error {
+	err := s.Rows(selQueues, func(r Row) error {
+		q := scanQueue(r)
+		if known := c.queues[q.Name]; known != nil {
+			known.Queue = q
+			return nil
+		}
+		c.queues[q.Name] = &queueRow{Queue: q}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.Rows(selLanes, func(r Row) error {
+		l := &Lane{id: r.Int(0), queue: r.Text(1), kind: r.Text(2), deps: r.Text(3), parked: r.Int(4) != 0}
+		if known := c.byID[l.id]; known != nil {
+			known.parked = l.parked
+			return nil
+		}
+		c.addLane(l)
+		return nil
+	})
 }
 
 func scanQueue(r Row) store.Queue {
@@ -133,9 +146,26 @@ func (q *queueRow) running() (n int64) {
 	return n
 }
 
+// lockLanes keeps other transactions from making lanes and queues, and reads those
+// that they have made. It reports whether there are others.
+func (t *Txn) lockLanes() (others bool, err error) {
+	if t.hooks.LockLanes == nil {
+		return false, nil
+	}
+	if err := t.hooks.LockLanes(); err != nil {
+		return true, err
+	}
+	return true, t.cat.readLanes(t.s)
+}
+
 // queue returns the queue's row, which it makes when there is none.
 func (t *Txn) queue(name string) (*queueRow, error) {
 	if q := t.cat.queues[name]; q != nil {
+		return q, nil
+	}
+	if known, err := t.lockLanes(); err != nil {
+		return nil, err
+	} else if q := t.cat.queues[name]; known && q != nil {
 		return q, nil
 	}
 	if _, err := t.exec(insQueue, text(name)); err != nil {
@@ -149,6 +179,11 @@ func (t *Txn) queue(name string) (*queueRow, error) {
 // lane returns the lane of a job, which it makes when there is none.
 func (t *Txn) lane(queue, kind, deps string) (*Lane, error) {
 	if l := t.cat.lanes[laneKey{queue, kind, deps}]; l != nil {
+		return l, nil
+	}
+	if known, err := t.lockLanes(); err != nil {
+		return nil, err
+	} else if l := t.cat.lanes[laneKey{queue, kind, deps}]; known && l != nil {
 		return l, nil
 	}
 	if len(t.cat.byID) >= job.LanesMax {

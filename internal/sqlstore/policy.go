@@ -32,6 +32,9 @@ func (s *Core) PublishPolicy(ctx context.Context, by store.By, p store.Policy) e
 }
 
 func (t *Txn) publishPolicy(by store.By, p *store.Policy) error {
+	if err := t.graves(); err != nil {
+		return err
+	}
 	same := false
 	err := t.rows(selInForce, func(r Row) error { same = r.Text(0) == p.Hash; return nil })
 	if err != nil || same {

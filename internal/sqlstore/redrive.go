@@ -116,6 +116,9 @@ func (s *Core) StartRedrive(ctx context.Context, by store.By, spec store.Redrive
 }
 
 func (t *Txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redrive, err error) {
+	if err := t.graves(); err != nil {
+		return r, err
+	}
 	if err := t.roomForAll(spec); err != nil {
 		return r, err
 	}
@@ -176,6 +179,9 @@ func (s *Core) ControlRedrive(ctx context.Context, by store.By, id int64, do sto
 }
 
 func (t *Txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.Redrive, error) {
+	if err := t.graves(); err != nil {
+		return store.Redrive{}, err
+	}
 	r, err := oneRedrive(t.s, id)
 	if err != nil {
 		return r, err

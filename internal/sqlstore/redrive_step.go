@@ -43,6 +43,9 @@ func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.Redriv
 
 func (t *Txn) stepRedrives(limit int) (store.RedriveStep, error) {
 	answer := store.RedriveStep{Wait: store.Never}
+	if err := t.graves(); err != nil {
+		return answer, err
+	}
 	list, err := readRedrives(t.s, selActive)
 	if err != nil {
 		return answer, err

@@ -42,6 +42,9 @@ func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, e
 		return store.Fired{}, fmt.Errorf("schedule %q: slot %s is in the future of the store, whose time is %s: %w",
 			name, slot.Time(), t.now.Time(), store.ErrConflict)
 	}
+	if err := t.graves(); err != nil {
+		return store.Fired{}, err
+	}
 	var last store.Schedule
 	err := t.rows(selSchedule, func(r Row) error { last = scanSchedule(r); return nil }, text(name))
 	if err != nil {

@@ -128,20 +128,29 @@ func (t *Txn) fail(r *Run, o *job.Outcome) error {
 }
 
 func (t *Txn) insertFailure(r *Run, f *job.Failure, attempt int32, cost int64, sends int32) error {
+	t.args, t.packed = appendFailure(t.args[:0], t.packed[:0], t.now, r, f, attempt, cost, sends)
+	n, err := t.s.Exec(insFailure, t.args...)
+	t.wrote = t.wrote || n > 0
+	return err
+}
+
+// appendFailure appends the row of a failure to args, in the order of
+// failureColumns, and its packed record to packed.
+func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.Failure, attempt int32, cost int64, sends int32) ([]Value, []byte) {
 	exit := Value{}
 	if f.Exit != nil {
 		exit = num(*f.Exit)
 	}
 	decision := Value{}
 	if f.Decision != nil {
-		t.packed = packRecord(t.packed[:0], f.Decision)
-		decision = blob(t.packed)
+		begin := len(packed)
+		packed = packRecord(packed, f.Decision)
+		decision = blob(packed[begin:])
 	}
-	_, err := t.exec(insFailure, num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(t.now),
+	return append(args, num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(now),
 		text(f.How), text(f.Class), setText(f.Code), bit(f.Permanent), setNum(f.HTTPStatus), exit, setText(f.Signal),
 		setText(r.holder), setText(r.correlation), setText(f.Fingerprint), setNum(cost), text(f.Message),
-		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr), setNum(sends))
-	return err
+		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr), setNum(sends)), packed
 }
 
 // close ends a job that is completed or cancelled by its run.
@@ -186,6 +195,9 @@ func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, se
 func (t *Txn) resolve(r *Run, to job.State) error {
 	if r.life < 2 {
 		return nil
+	}
+	if err := t.graves(); err != nil {
+		return err
 	}
 	e, err := t.entry(r.id)
 	if err != nil || e == nil || e.status != job.Redriven {

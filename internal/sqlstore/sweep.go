@@ -69,6 +69,9 @@ type sweepNote struct {
 }
 
 func (w *sweep) run() error {
+	if err := w.graves(); err != nil {
+		return err
+	}
 	w.notes = make(map[string]*sweepNote)
 	err := w.rows(selSwept, func(r Row) error {
 		w.notes[r.Text(0)] = &sweepNote{n: r.Int(1), since: job.Micros(r.Int(2)), cursor: r.Int(3)}

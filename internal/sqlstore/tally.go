@@ -112,6 +112,9 @@ func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redr
 	if r.redrive == 0 {
 		return d, nil
 	}
+	if err := t.graves(); err != nil {
+		return d, err
+	}
 	if attempt && r.counters.Attempts == 1 || to.Terminal() && r.counters.Attempts == 0 {
 		d.answered = 1
 		if f != nil && f.Fingerprint != "" {
@@ -195,7 +198,7 @@ func (t *Txn) flushTallies() error {
 			return err
 		}
 	}
-	if *h == (store.Hour{}) {
+	if *h == (store.Hour{}) || t.hooks.Record != nil {
 		return nil
 	}
 	_, err := t.exec(addHour, num(start(t.now, hour)), num(h.Completed), num(h.Recovered), num(h.Dead), num(h.Exhausted),

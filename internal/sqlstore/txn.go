@@ -13,6 +13,8 @@ import (
 // flush, however many jobs it was.
 type Txn struct {
 	s      Session
+	hooks  Hooks
+	held   bool // LockGraves was called
 	now    job.Micros
 	cat    *Catalog
 	args   []Value
@@ -43,11 +45,25 @@ type batchDelta struct {
 	total, completed, dead, cancelled int64
 }
 
+// Hooks are what a store does that shares its database with other writers. The
+// zero value is for one that is alone while it writes.
+type Hooks struct {
+	// LockGraves waits until no other transaction writes dead letters, groups,
+	// redrives or schedules, and keeps the others out until the end of this one.
+	// Whoever needs live jobs takes these first, in the order of their ids.
+	LockGraves func() error
+	// LockLanes does the same for new lanes, queues and the settings of queues.
+	LockLanes func() error
+	// Record writes the events of a transaction with what it has changed in the
+	// counters of jobs and the figures of the hour.
+	Record func(*Txn) error
+}
+
 // NewTxn returns what transactions over a session are made with, one after the
 // other. Remembers says that it keeps the runs that it claims, see recall: then
 // it must be the only one of its process.
-func NewTxn(s Session, remembers bool) *Txn {
-	t := &Txn{s: s}
+func NewTxn(s Session, remembers bool, hooks Hooks) *Txn {
+	t := &Txn{s: s, hooks: hooks}
 	if remembers {
 		t.mine = make(map[job.ID]*Run)
 	}
@@ -82,8 +98,38 @@ func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.groups.reset()
 	t.dead.reset()
 	t.redrives.reset()
-	t.wrote, t.wake = false, false
+	t.wrote, t.wake, t.held = false, false, false
 }
+
+// graves begins what changes dead letters and all that goes with them.
+func (t *Txn) graves() error {
+	if t.hooks.LockGraves == nil || t.held {
+		return nil
+	}
+	t.held = true
+	if err := t.hooks.LockGraves(); err != nil {
+		return err
+	}
+	clear(t.cat.groups) // others may have changed them
+	deaths, err := ReadInt(t.s, selDeaths)
+	t.cat.deaths = deaths
+	return err
+}
+
+// Deltas calls each for every change of the number of jobs of a lane in a state.
+func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
+	for _, d := range t.deltas {
+		if d.n != 0 {
+			each(d.lane.id, d.state, d.n)
+		}
+	}
+}
+
+// Hour returns what the transaction adds to the figures of the present hour.
+func (t *Txn) Hour() store.Hour { return t.hour }
+
+// Events returns the events of the transaction.
+func (t *Txn) Events() *event.Packer { return &t.events }
 
 // exec runs a statement. The arguments are copied, so that the caller's do not
 // move to the heap.
@@ -112,9 +158,12 @@ func (t *Txn) rows(q *Query, each func(Row) error, args ...Value) error {
 }
 
 // count notes that n jobs more (or fewer) of a lane are in a state. It takes
-// effect in the catalogue at once, because limits read it.
+// effect in the catalogue at once, because limits read it; a store with other
+// writers has to look.
 func (t *Txn) count(l *Lane, state job.State, n int64) {
-	l.counts[state] += n
+	if t.hooks.Record == nil {
+		l.counts[state] += n
+	}
 	for i := range t.deltas {
 		if d := &t.deltas[i]; d.lane == l && d.state == state {
 			d.n += n
@@ -162,6 +211,9 @@ func (t *Txn) Flush() error {
 		if _, err := t.exec(addBatch, num(b.id), num(b.total), num(b.completed), num(b.dead), num(b.cancelled)); err != nil {
 			return err
 		}
+	}
+	if t.hooks.Record != nil {
+		return t.hooks.Record(t)
 	}
 	for _, d := range t.deltas {
 		if d.n == 0 {

@@ -120,7 +120,7 @@ func (s *Store) open() error {
 	native := newNative(conn)
 	s.writer = &writer{
 		conn: conn, turn: turn, clock: s.clock, requests: make(chan *request, groupMax),
-		quit: make(chan struct{}), ended: make(chan struct{}), native: native, txn: sqlstore.NewTxn(native, true),
+		quit: make(chan struct{}), ended: make(chan struct{}), native: native, txn: sqlstore.NewTxn(native, true, sqlstore.Hooks{}),
 	}
 	s.watcher = newWatcher()
 	s.writer.wake = s.watcher.tell

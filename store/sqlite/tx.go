@@ -148,7 +148,7 @@ func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) er
 	if _, err := f.Exec(savepoint); err != nil {
 		return asStoreError(err)
 	}
-	t := sqlstore.NewTxn(f, false)
+	t := sqlstore.NewTxn(f, false, sqlstore.Hooks{})
 	t.Reset(s.clock.Now(), cat)
 	err = do(t)
 	if err == nil {
