@@ -18,7 +18,7 @@ var (
 		WHERE lane = +?1 AND priority = +?2 AND state < 3 AND (run_at, id) > (+?3, +?4)
 		ORDER BY run_at, id`)
 	// Read, then written: RETURNING would put the row through a temporary table.
-	selClaim   = declare("selClaim", `SELECT `+runColumns+`, run_at, deadline, attrs, policy, memo, payload FROM redrive_jobs WHERE id = ? AND state < 3`)
+	selClaim   = declare("selClaim", `SELECT `+ReadyColumns+` FROM redrive_jobs WHERE id = ? AND state < 3`)
 	setClaimed = declare("setClaimed", `UPDATE redrive_jobs SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4,
 		holder = ?5, crash_max = ?6 WHERE id = ?1 AND state < 3`)
 	selBody = declare("selBody", `SELECT payload FROM redrive_bodies WHERE job = ?`)
@@ -32,6 +32,7 @@ type claimer struct {
 	out    *store.Exchanged
 	heads  []head
 	left   []left
+	source Source // nil: the statements above
 
 	// What take reads, and how; made once, not for each job.
 	run            *Run
@@ -49,18 +50,19 @@ type left struct {
 type head struct {
 	lane *Lane
 	room *kindRoom
-	due  []ready // read and not yet taken, in order
-	last ready   // where to read on
+	due  []Ready // read and not yet taken, in order
+	last Ready   // where to read on
 	more bool    // there may be due rows after the last
 }
 
-type ready struct {
-	at job.Micros
-	id job.ID
+// Ready is the place of a job among those of its lane and priority.
+type Ready struct {
+	At job.Micros
+	ID job.ID
 }
 
-func (a ready) compare(b ready) int {
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id))
+func (a Ready) compare(b Ready) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 }
 
 // kindRoom is how many more jobs of a kind, or of all kinds of a queue, may be
@@ -109,6 +111,24 @@ func (t *Txn) room(want store.KindWant, scope string, limit int, rate store.Rate
 	return k
 }
 
+// Source is how a claim gets at ready jobs where many are read and written by one
+// statement.
+type Source interface {
+	// Lanes says which lanes the next want may take from, and how many jobs it
+	// takes at most.
+	Lanes(lanes []int64, most int) error
+	// Next returns up to n jobs of a lane and priority after a place, due ones and
+	// then, when those are fewer, the first that is due later. More says that there
+	// may be further ones that are due.
+	Next(lane int64, priority int, after Ready, n int) (jobs []Ready, more bool, err error)
+	// Take returns a job that Next has returned, with its payload; nil when another
+	// has taken it.
+	Take(id job.ID) (*Run, *job.Claim, error)
+	// Claimed says that a job is to be written as claimed: its run has the token,
+	// the holder and the limit of crashes of the claim.
+	Claimed(r *Run)
+}
+
 // claim serves one want.
 func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	t := c.t
@@ -125,6 +145,11 @@ func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	}
 	all := t.room(store.KindWant{Max: w.Max}, "queue:"+w.Queue, limit, rate, q.running())
 	c.left = c.left[:0]
+	if c.source != nil {
+		if err := c.source.Lanes(c.lanes(q, kinds), all.max); err != nil {
+			return err
+		}
+	}
 	for p := job.PriorityMin; p <= job.PriorityMax; p++ {
 		if err := c.open(q, p, kinds, all); err != nil {
 			return err
@@ -151,15 +176,31 @@ func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	return nil
 }
 
+// takes returns the room for a lane's kind, nil when nothing can be taken there.
+func (c *claimer) takes(l *Lane, kinds map[string]*kindRoom) *kindRoom {
+	room := kinds[l.kind]
+	if room == nil || l.parked || room.want.Max <= 0 || c.source == nil && l.ready() == 0 {
+		return nil
+	}
+	return room
+}
+
+func (c *claimer) lanes(q *queueRow, kinds map[string]*kindRoom) (ids []int64) {
+	for _, l := range q.lanes {
+		if c.takes(l, kinds) != nil {
+			ids = append(ids, l.id)
+		}
+	}
+	return ids
+}
+
 // open reads the first ready rows of each lane that the want may take from.
 func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, all *kindRoom) error {
 	c.heads = c.heads[:0]
 	for _, l := range q.lanes {
-		room := kinds[l.kind]
-		if room == nil || l.parked || room.want.Max <= 0 || l.ready() == 0 {
-			continue
+		if room := c.takes(l, kinds); room != nil {
+			c.heads = append(c.heads, head{lane: l, room: room, more: true})
 		}
-		c.heads = append(c.heads, head{lane: l, room: room, more: true})
 	}
 	found := 0
 	for i := range c.heads {
@@ -184,15 +225,22 @@ var errEnough = errors.New("enough")
 func (c *claimer) read(h *head, priority, n int) error {
 	h.due, h.more = h.due[:0], false
 	n = max(n, 1)
+	if c.source != nil {
+		jobs, more, err := c.source.Next(h.lane.id, priority, h.last, n)
+		if h.due, h.more = jobs, more; len(jobs) > 0 {
+			h.last = jobs[len(jobs)-1]
+		}
+		return err
+	}
 	err := c.t.rows(seekReady, func(r Row) error {
-		h.last = ready{job.Micros(r.Int(0)), job.ID(r.Int(1))}
+		h.last = Ready{job.Micros(r.Int(0)), job.ID(r.Int(1))}
 		h.due = append(h.due, h.last)
-		h.more = len(h.due) == n && h.last.at <= c.t.now
-		if h.more || h.last.at > c.t.now {
+		h.more = len(h.due) == n && h.last.At <= c.t.now
+		if h.more || h.last.At > c.t.now {
 			return errEnough
 		}
 		return nil
-	}, num(h.lane.id), num(priority), num(h.last.at), num(h.last.id))
+	}, num(h.lane.id), num(priority), num(h.last.At), num(h.last.ID))
 	if errors.Is(err, errEnough) {
 		return nil
 	}
@@ -210,7 +258,7 @@ func (c *claimer) merge(priority int, all *kindRoom) error {
 					return err
 				}
 			}
-			if len(h.due) == 0 || h.due[0].at > c.t.now || !h.room.open() {
+			if len(h.due) == 0 || h.due[0].At > c.t.now || !h.room.open() {
 				continue
 			}
 			if best < 0 || h.due[0].compare(c.heads[best].due[0]) < 0 {
@@ -221,7 +269,7 @@ func (c *claimer) merge(priority int, all *kindRoom) error {
 			return nil
 		}
 		h := &c.heads[best]
-		id := h.due[0].id
+		id := h.due[0].ID
 		h.due = h.due[1:]
 		taken, err := c.take(id, h.room)
 		if err != nil {
@@ -248,7 +296,7 @@ func (c *claimer) rest(priority int, all *kindRoom) error {
 			}
 		}
 		if len(h.due) > 0 {
-			c.left = append(c.left, left{h.due[0].at, h.room})
+			c.left = append(c.left, left{h.due[0].At, h.room})
 		}
 	}
 	return nil
@@ -278,8 +326,7 @@ func (c *claimer) charge(k *kindRoom) error {
 // take claims one job; a job past its deadline dies instead.
 func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	t := c.t
-	c.run = nil
-	if err := t.rows(selClaim, c.scan, num(id)); err != nil || c.run == nil {
+	if err := c.find(id); err != nil || c.run == nil {
 		return false, err
 	}
 	r, claim := c.run, &c.next
@@ -290,13 +337,8 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	}
 	r.token++
 	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, crashMax(room.want.CrashMax)
-	if _, err := t.exec(setClaimed, num(id), num(r.token), num(c.until), num(t.now), text(c.holder), num(r.crashMax)); err != nil {
+	if err := c.write(r); err != nil {
 		return false, err
-	}
-	if r.long {
-		if err := t.rows(selBody, c.scanBody, num(id)); err != nil {
-			return false, err
-		}
 	}
 	t.move(r.lane, from, r.lane, job.Running)
 	t.events.Add(r.event(from, job.Running, job.Claimed))
@@ -306,6 +348,32 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	claim.Owner, claim.Correlation, claim.Batch = r.owner, r.correlation, r.batch
 	c.out.Claims = append(c.out.Claims, *claim)
 	return true, nil
+}
+
+// find reads a ready job; the run is nil when another has taken it.
+func (c *claimer) find(id job.ID) error {
+	c.run = nil
+	if c.source == nil {
+		return c.t.rows(selClaim, c.scan, num(id))
+	}
+	run, claim, err := c.source.Take(id)
+	if run != nil {
+		c.run, c.next = run, *claim
+	}
+	return err
+}
+
+// write writes a claim and reads what it needs besides.
+func (c *claimer) write(r *Run) error {
+	if c.source != nil {
+		c.source.Claimed(r)
+		return nil
+	}
+	_, err := c.t.exec(setClaimed, num(r.id), num(r.token), num(c.until), num(c.t.now), text(c.holder), num(r.crashMax))
+	if err == nil && r.long {
+		err = c.t.rows(selBody, c.scanBody, num(r.id))
+	}
+	return err
 }
 
 // expire ends a job that was found past its deadline.
@@ -320,13 +388,21 @@ func (t *Txn) expire(r *Run, from job.State) error {
 }
 
 func (c *claimer) scanRow(row Row) error {
-	c.run = c.t.scanRun(row)
-	c.next = job.Claim{
+	c.run, c.next = c.t.ScanReady(row)
+	return nil
+}
+
+// ReadyColumns are the columns of redrive_jobs that ScanReady reads.
+const ReadyColumns = runColumns + `, run_at, deadline, attrs, policy, memo, payload`
+
+// ScanReady reads a ready job from a row of ReadyColumns. The rest of the claim is
+// known when it is taken.
+func (t *Txn) ScanReady(row Row) (*Run, job.Claim) {
+	return t.scanRun(row), job.Claim{
 		RunAt: job.Micros(row.Int(runWidth)), Deadline: job.Micros(row.Int(runWidth + 1)),
 		Attrs: row.Blob(runWidth + 2), Policy: row.Blob(runWidth + 3),
 		Memo: row.Blob(runWidth + 4), Payload: row.Blob(runWidth + 5),
 	}
-	return nil
 }
 
 func (c *claimer) scanLong(row Row) error {
@@ -346,14 +422,19 @@ func (t *Txn) exchange(x *store.Exchange) (store.Exchanged, error) {
 		}
 		out.Settled[i] = own
 	}
-	c := claimer{t: t, holder: x.Holder, until: t.now.Add(x.Lease), out: &out}
+	return out, t.claimAll(x, &out, nil)
+}
+
+// claimAll claims what is wanted.
+func (t *Txn) claimAll(x *store.Exchange, out *store.Exchanged, source Source) error {
+	c := claimer{t: t, holder: x.Holder, until: t.now.Add(x.Lease), out: out, source: source}
 	c.scan, c.scanBody = c.scanRow, c.scanLong
 	for i := range x.Want {
 		if err := c.serve(&x.Want[i]); err != nil {
-			return store.Exchanged{}, err
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 func (c *claimer) serve(w *store.Want) error {

@@ -7,14 +7,22 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/internal/crashpoint"
-	"github.com/redrive/redrive/internal/storeclock"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
+// Clock is a store's clock.
+type Clock interface {
+	// Now returns the time, which never runs backwards.
+	Now() job.Micros
+	// SinceJump returns how long ago the clock last jumped forward, and whether it
+	// ever did.
+	SinceJump() (time.Duration, bool)
+}
+
 // DB is how a store gets at its database.
 type DB struct {
-	Clock *storeclock.Clock
+	Clock Clock
 	// Write runs do in a transaction, which is durable when it returns nil. It may
 	// run do again.
 	Write func(ctx context.Context, do func(*Txn) error) error

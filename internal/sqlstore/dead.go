@@ -47,7 +47,7 @@ func (t *Txn) bury(from job.State, r *Run, cause job.Cause, reason job.Reason, f
 	if err := t.graves(); err != nil {
 		return false, err
 	}
-	group, err := t.group(f, r)
+	b, err := t.burial(r, f)
 	if err != nil {
 		return false, err
 	}
@@ -59,32 +59,58 @@ func (t *Txn) bury(from job.State, r *Run, cause job.Cause, reason job.Reason, f
 			return false, err
 		}
 	}
-	var id int64
-	status, action, note, by, at, reopen := job.Pending, Value{}, Value{}, Value{}, Value{}, Value{}
-	if group != nil {
-		id = group.id
-		if group.mutes(t.now) && group.left != 1 { // else this is the death that ends it
-			status, action, note, by = job.Ignored, text(job.ActionMuted), setText(group.note), setText(group.by)
-			at, reopen = num(t.now), num(withGroup+id)
-		}
-	}
-	c := &r.counters
-	n, err := t.exec(put, num(r.id), num(r.token), text(reason), setText(f.Class), setNum(id), num(t.now),
-		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), num(from),
-		num(status), action, note, at, by, reopen, num(t.cat.deaths+1))
+	t.args = t.appendDeath(t.args[:0], from, r, reason, f, &b)
+	n, err := t.s.Exec(put, t.args...)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	t.cat.deaths++
+	t.wrote = true
 	if _, err := t.exec(delJob, num(r.id), num(r.token)); err != nil {
 		return false, err
 	}
 	if before != nil {
 		t.uncount(before.group, before.deadKey)
 	}
-	*t.dead.at(deadKey{r.lane.id, reason, f.Class, status})++
-	if group != nil {
-		t.countDeath(group, status)
+	t.buried(from, r, cause, reason, f, &b)
+	return true, nil
+}
+
+// burial is what becomes of a dead letter by the group it joins.
+type burial struct {
+	group                    *groupRow // nil: none
+	status                   job.Status
+	action, note, by, at, re Value
+}
+
+func (t *Txn) burial(r *Run, f *job.Failure) (b burial, err error) {
+	if b.group, err = t.group(f, r); err != nil || b.group == nil {
+		return b, err
+	}
+	if g := b.group; g.mutes(t.now) && g.left != 1 { // else this is the death that ends it
+		b.status, b.action, b.note, b.by = job.Ignored, text(job.ActionMuted), setText(g.note), setText(g.by)
+		b.at, b.re = num(t.now), num(withGroup+g.id)
+	}
+	return b, nil
+}
+
+// appendDeath appends the arguments of insDead and putDead.
+func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reason, f *job.Failure, b *burial) []Value {
+	var group int64
+	if b.group != nil {
+		group = b.group.id
+	}
+	c := &r.counters
+	return append(args, num(r.id), num(r.token), text(reason), setText(f.Class), setNum(group), num(t.now),
+		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), num(from),
+		num(b.status), b.action, b.note, b.at, b.by, b.re, num(t.cat.deaths+1))
+}
+
+// buried notes a death that is written.
+func (t *Txn) buried(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure, b *burial) {
+	t.cat.deaths++
+	*t.dead.at(deadKey{r.lane.id, reason, f.Class, b.status})++
+	if b.group != nil {
+		t.countDeath(b.group, b.status)
 	}
 	t.died(r, cause)
 	t.move(r.lane, from, r.lane, job.Dead)
@@ -92,7 +118,6 @@ func (t *Txn) bury(from job.State, r *Run, cause job.Cause, reason job.Reason, f
 	e := r.event(from, job.Dead, cause)
 	e.Class, e.Reason = f.Class, string(reason)
 	t.events.Add(e)
-	return true, nil
 }
 
 // countDeath counts a death in its group, and as one of those that a muted group

@@ -30,6 +30,13 @@ type Catalog struct {
 	groups map[string]*groupRow // by fingerprint; those met lately
 	ended  job.ID               // no job above it has ended yet
 	deaths int64                // the number of the last death
+
+	borrowed bool // lanes and queues belong to others, too, and must not be changed
+}
+
+// Borrow returns a catalogue for one transaction that shares the lanes and queues.
+func (c *Catalog) Borrow() *Catalog {
+	return &Catalog{lanes: c.lanes, byID: c.byID, queues: c.queues, rates: c.rates, borrowed: true}
 }
 
 type laneKey struct{ queue, kind, deps string }
@@ -92,6 +99,10 @@ func ReadCatalog(s Session) (*Catalog, error) {
 
 // readLanes reads the queues, and the lanes that are not known yet.
 func (c *Catalog) readLanes(s Session) error {
+	if c.borrowed {
+		c.lanes, c.byID, c.queues = make(map[laneKey]*Lane), make(map[int64]*Lane), make(map[string]*queueRow)
+		c.borrowed = false
+	}
 	err := s.Rows(selQueues, func(r Row) error {
 		q := scanQueue(r)
 		if known := c.queues[q.Name]; known != nil {

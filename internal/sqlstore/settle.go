@@ -223,7 +223,9 @@ func (t *Txn) ended(r *Run, to job.State) {
 	case job.None, job.Waiting, job.Retrying, job.Running:
 	}
 	t.batchCount(d)
-	t.cat.ended = max(t.cat.ended, r.id)
+	if t.hooks.Record == nil { // else others end jobs, too, and the catalogue is not this transaction's alone
+		t.cat.ended = max(t.cat.ended, r.id)
+	}
 }
 
 // again puts a job back to waiting or retrying, in a lane of its queue. One that

@@ -1,0 +1,170 @@
+package sqlstore
+
+import (
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// What a store that writes many jobs by one statement does itself is the
+// statement; what goes with it, in counters, figures and events, is noted here,
+// job by job in the order of the call. What is out of the ordinary, as a death or
+// the end of a job that a redrive has brought back, goes the way of single jobs.
+
+// NewCatalog reads the lanes and queues, without the counters.
+func NewCatalog(s Session) (*Catalog, error) {
+	c := &Catalog{lanes: make(map[laneKey]*Lane), byID: make(map[int64]*Lane), queues: make(map[string]*queueRow),
+		rates: make(map[string]job.Micros)}
+	return c, c.readLanes(s)
+}
+
+// LaneOf returns the number of a lane; 0 when there is none.
+func (c *Catalog) LaneOf(queue, kind, deps string) int64 {
+	if l := c.lanes[laneKey{queue, kind, deps}]; l != nil {
+		return l.id
+	}
+	return 0
+}
+
+// Draining reports whether a queue takes no new jobs.
+func (c *Catalog) Draining(queue string) bool {
+	q := c.queues[queue]
+	return q != nil && q.Mode == store.Draining
+}
+
+// Limited reports whether what is wanted is limited over all processes, by the
+// wants or by what people have set.
+func (c *Catalog) Limited(wants []store.Want) bool {
+	for i := range wants {
+		w := &wants[i]
+		q := c.queues[w.Queue]
+		if w.Limit != 0 || !w.Rate.Unlimited() || q != nil && (q.Limit != 0 || !q.Rate.Unlimited()) {
+			return true
+		}
+		for k := range w.Kinds {
+			if w.Kinds[k].Limit != 0 || !w.Kinds[k].Rate.Unlimited() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ID returns the job of the run.
+func (r *Run) ID() job.ID { return r.id }
+
+// Token returns the number of the run.
+func (r *Run) Token() job.Token { return r.token }
+
+// Lane returns the number of the job's lane.
+func (r *Run) Lane() int64 { return r.lane.id }
+
+// Kind returns the job's kind.
+func (r *Run) Kind() string { return r.lane.kind }
+
+// Queue returns the queue that the job is in.
+func (r *Run) Queue() string { return r.lane.queue }
+
+// Life returns the job's life.
+func (r *Run) Life() int32 { return r.life }
+
+// Long reports whether the payload is in redrive_bodies.
+func (r *Run) Long() bool { return r.long }
+
+// CrashMax returns the number of crashes that end the job, as it is stored.
+func (r *Run) CrashMax() int32 { return r.crashMax }
+
+// Counters returns the counters as they are with an end by a cause.
+func (r *Run) Counters(cause job.Cause) job.Counters {
+	c := r.counters
+	c.Count(cause)
+	return c
+}
+
+// Plain reports whether the end of the run concerns nothing but the job: it is in
+// its first life, nothing has brought it back and nobody has asked it to stop.
+func (r *Run) Plain() bool { return r.life == 1 && r.redrive == 0 && !r.asked }
+
+// ClaimAll claims what is wanted through a source.
+func (t *Txn) ClaimAll(x *store.Exchange, out *store.Exchanged, source Source) error {
+	return t.claimAll(x, out, source)
+}
+
+// Settle writes one outcome. The first error is the outcome's own.
+func (t *Txn) Settle(o *job.Outcome) (own, fatal error) { return t.settle(o) }
+
+// Completed notes that a plain run has completed its job, which is written.
+func (t *Txn) Completed(r *Run, o *job.Outcome) {
+	t.wrote = true
+	r.counters.Count(o.Cause)
+	t.move(r.lane, job.Running, r.lane, job.Completed)
+	t.ended(r, job.Completed)
+	t.completed(r)
+	t.events.Add(r.event(job.Running, job.Completed, o.Cause))
+	t.attempted(r, o.Cost)
+}
+
+// Postponed notes that a plain run has put its job back into its lane, due at a
+// time, which is written but for the failure record.
+func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
+	t.wrote, t.wake = true, true
+	r.counters.Count(o.Cause)
+	t.move(r.lane, job.Running, r.lane, o.To)
+	e := r.event(job.Running, o.To, o.Cause)
+	e.DueAt = due
+	if o.Failure != nil {
+		e.Class = o.Failure.Class
+	}
+	t.events.Add(e)
+	if o.Cause == job.Succeeded || o.Cause == job.Failed {
+		t.attempted(r, o.Cost)
+	}
+}
+
+// FailureWidth is the number of columns of a failure record.
+const FailureWidth = 24
+
+// AppendFailure appends the record of the failure that an outcome brings, in the
+// order of the columns of insFailure, for a run that Postponed or AppendDeath was
+// told of. Packed keeps what the values point at.
+func (t *Txn) AppendFailure(args []Value, packed []byte, r *Run, o *job.Outcome) ([]Value, []byte) {
+	attempt := r.counters.Attempts
+	if o.Cause != job.Failed && o.Cause != job.Succeeded {
+		attempt++ // the attempt that was under way and is not counted
+	}
+	return appendFailure(args, packed, t.now, r, o.Failure, attempt, o.Cost, o.Sends)
+}
+
+// Bury begins the deaths of a transaction. The rows of the jobs must be locked.
+func (t *Txn) Bury() error { return t.graves() }
+
+// DeathWidth is the number of arguments that insDead has.
+const DeathWidth = 19
+
+// AppendDeath appends the arguments of insDead for a plain run that has ended as
+// dead by an outcome, and notes the death; the record of its failure is for
+// AppendFailure to append afterwards.
+func (t *Txn) AppendDeath(args []Value, r *Run, o *job.Outcome) ([]Value, error) {
+	t.wrote = true
+	r.counters.Count(o.Cause)
+	b, err := t.burial(r, o.Failure)
+	if err != nil {
+		return args, err
+	}
+	args = t.appendDeath(args, job.Running, r, o.Reason, o.Failure, &b)
+	t.buried(job.Running, r, o.Cause, o.Reason, o.Failure, &b)
+	if o.Cause == job.Succeeded || o.Cause == job.Failed {
+		t.attempted(r, o.Cost)
+	}
+	return args, nil
+}
+
+// Enqueued notes that a job was taken into a lane, due at a time, which is
+// written.
+func (t *Txn) Enqueued(n *job.New, lane int64, due job.Micros) {
+	t.wrote, t.wake = true, true
+	t.count(t.cat.byID[lane], job.Waiting, 1)
+	t.batchCount(batchDelta{id: n.Batch, total: 1})
+	t.events.Add(&event.Event{Type: event.JobEnqueued, Job: n.ID, Kind: n.Kind, Queue: n.Queue, Owner: n.Owner,
+		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: due})
+}
