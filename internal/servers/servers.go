@@ -93,3 +93,14 @@ func versionIn(line string) float64 {
 	m, _ := strconv.Atoi(minor)
 	return float64(n) + float64(m)/1000
 }
+
+// find returns the path of a program in PATH or in the directories of
+// administrators, which the PATH of others may lack.
+func find(program, debian string) (string, error) {
+	for _, name := range []string{program, "/usr/sbin/" + program, "/usr/local/sbin/" + program} {
+		if path, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(path)
+		}
+	}
+	return "", missing(program, debian)
+}

@@ -68,3 +68,32 @@ func (*Postgres) FillDisk() error { return errSystem() }
 
 // FreeDisk returns an error.
 func (*Postgres) FreeDisk() error { return errSystem() }
+
+// Redis is a private Redis server. There is none on this system.
+type Redis struct{}
+
+// StartRedis returns an error that is [ErrMissing].
+func StartRedis(context.Context, *RedisOptions) (*Redis, error) { return nil, errSystem() }
+
+// URL returns nothing of use.
+func (*Redis) URL() string { return redisURL("", 0) }
+
+// Close returns an error.
+func (*Redis) Close() error { return errSystem() }
+
+// Bouncer is a private PgBouncer. There is none on this system.
+type Bouncer struct{}
+
+// StartBouncer returns an error that is [ErrMissing].
+func StartBouncer(context.Context, string, *BouncerOptions) (*Bouncer, error) {
+	return nil, errSystem()
+}
+
+// DSN returns "".
+func (*Bouncer) DSN() string { return "" }
+
+// Log returns "".
+func (*Bouncer) Log() string { return "" }
+
+// Close returns an error.
+func (*Bouncer) Close() error { return errSystem() }

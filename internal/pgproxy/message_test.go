@@ -1,0 +1,60 @@
+package pgproxy
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestVerbs(t *testing.T) {
+	t.Parallel()
+	for sql, want := range map[string]string{
+		"":                             "",
+		" ; ;":                         "",
+		"commit":                       "COMMIT",
+		"/* a; b */ -- COMMIT\n\tEnd;": "END",
+		"BEGIN; INSERT INTO t VALUES (';commit'); COMMIT": "BEGIN,INSERT,COMMIT",
+		`SELECT "a;b" ; rollback to savepoint x; abort`:   "SELECT,ROLLBACK TO,ABORT",
+		"rollback work to x; rollback; rollback work":     "ROLLBACK TO,ROLLBACK,ROLLBACK",
+		"DO $$ begin; commit; end $$; select $1":          "DO,SELECT",
+		"DO $a1$ ; $$ ; $a1$ ; end":                       "DO,END",
+		"select 'it''s; so' -- ;\n; start transaction":    "SELECT,START",
+		"select 'no end; commit":                          "SELECT",
+		"(select 1); commit":                              "COMMIT",
+	} {
+		if diff := cmp.Diff(want, strings.Join(verbs(sql), ",")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sql, diff)
+		}
+	}
+}
+
+func FuzzVerbs(f *testing.F) {
+	f.Add("BEGIN; insert '; -- /* $$' ; ROLLBACK TO x; $a$ ; $a$; COMMIT")
+	f.Fuzz(func(t *testing.T, sql string) {
+		got := verbs(sql)
+		if len(got) > strings.Count(sql, ";")+1 {
+			t.Errorf("%d statements in %q", len(got), sql)
+		}
+		// A comment before it changes nothing.
+		if diff := cmp.Diff(got, verbs("/* ; */ "+sql)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func FuzzReadMessage(f *testing.F) {
+	f.Add([]byte("Q\x00\x00\x00\x0bcommit\x00"), true)
+	f.Add([]byte("\x00\x00\x00\x08\x04\xd2\x16\x2f"), false)
+	f.Fuzz(func(t *testing.T, in []byte, typed bool) {
+		raw, err := readMessage(bytes.NewReader(in), typed)
+		if err == nil && !bytes.HasPrefix(in, raw) {
+			t.Errorf("read %q from %q", raw, in)
+		}
+		if err == nil && typed {
+			l := newLink(nil, nil, nil)
+			l.read(raw)
+		}
+	})
+}

@@ -1,0 +1,241 @@
+// Package pgproxy is a TCP proxy for tests that stands before a PostgreSQL
+// server, reads what is said, and cuts connections at a chosen word: before a
+// COMMIT reaches the server, while it is under way, before its reply or in the
+// middle of it. Nothing depends on time, so a test knows which state it made.
+package pgproxy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Proxy stands before one server. Its methods may be called from several
+// goroutines at a time.
+type Proxy struct {
+	target   string
+	listener net.Listener
+	running  sync.WaitGroup
+
+	mu      sync.Mutex
+	links   map[*link]struct{}
+	cuts    []*Cut
+	gate    chan struct{} // closed while bytes may pass
+	refuses bool
+	closed  bool
+	stats   Stats
+}
+
+// Stats are counts since the start of a proxy.
+type Stats struct {
+	Connections int          // that came and were not refused
+	Refused     int          // that were refused
+	Cuts        int          // that were done
+	Trips       int          // messages that ask for the end of a reply: Query and Sync
+	Commits     int          // that were sent as a statement; see [Message]
+	Messages    map[byte]int // of clients, by type, without those of the start of a connection
+	ToServer    int64        // bytes
+	ToClient    int64        // bytes
+}
+
+// Before starts a proxy before the server at a DSN and returns the DSN that goes
+// through it.
+func Before(dsn string) (p *Proxy, through string, err error) {
+	config, err := pgconn.ParseConfig(dsn)
+	if err != nil {
+		return nil, "", fmt.Errorf("proxy: the DSN of the server: %w", err)
+	}
+	_, target := pgconn.NetworkAddress(config.Host, config.Port)
+	if p, err = Start(target); err != nil {
+		return nil, "", err
+	}
+	if through, err = p.DSN(dsn); err != nil {
+		return nil, "", errors.Join(err, p.Close())
+	}
+	return p, through, nil
+}
+
+// Start starts a proxy at a free port of 127.0.0.1, before a server at
+// host:port, or at the path of a unix socket.
+func Start(target string) (*Proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed by Close
+	if err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	p := &Proxy{
+		target: target, listener: l, links: make(map[*link]struct{}), gate: make(chan struct{}),
+		stats: Stats{Messages: make(map[byte]int)},
+	}
+	close(p.gate)
+	p.running.Go(p.accept)
+	return p, nil
+}
+
+// Addr returns the host and port of the proxy.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// DSN returns the DSN of the server with the address of the proxy, and without
+// encryption, which would make it deaf.
+func (p *Proxy) DSN(server string) (string, error) {
+	host, port, err := net.SplitHostPort(p.Addr())
+	if err != nil {
+		return "", err
+	}
+	if !strings.Contains(server, "://") {
+		return server + " sslmode=disable host=" + host + " port=" + port, nil // the last one counts
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", fmt.Errorf("proxy: the DSN of the server: %w", err)
+	}
+	u.Host = p.Addr()
+	settings := u.Query()
+	settings.Del("host")
+	settings.Del("port")
+	settings.Set("sslmode", "disable")
+	u.RawQuery = settings.Encode()
+	return u.String(), nil
+}
+
+// Close ends all connections and the proxy.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.open()
+	for l := range p.links {
+		l.close()
+	}
+	p.mu.Unlock()
+	err := p.listener.Close()
+	p.running.Wait()
+	return err
+}
+
+// Pause keeps all that is said from passing, in both directions. Connections
+// stay open, and new ones are taken but not answered.
+func (p *Proxy) Pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.gate:
+		p.gate = make(chan struct{})
+	default: // it is shut
+	}
+}
+
+// Resume ends a pause.
+func (p *Proxy) Resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open()
+}
+
+func (p *Proxy) open() {
+	select {
+	case <-p.gate:
+	default:
+		close(p.gate)
+	}
+}
+
+// pass waits for the end of a pause.
+func (p *Proxy) pass() {
+	p.mu.Lock()
+	gate := p.gate
+	p.mu.Unlock()
+	<-gate
+}
+
+// Refuse makes the proxy reset new connections at once, or take them again.
+func (p *Proxy) Refuse(refuses bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuses = refuses
+}
+
+// CutAll ends all connections that there are, wherever they are, as a network
+// does that breaks down: with a reset.
+func (p *Proxy) CutAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		p.stats.Cuts++
+		l.close()
+	}
+}
+
+// Stats returns the counts.
+func (p *Proxy) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stats
+	s.Messages = maps.Clone(s.Messages)
+	return s
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		p.running.Go(func() { p.serve(client.(*net.TCPConn)) })
+	}
+}
+
+// serve passes on what the two ends of a connection say.
+func (p *Proxy) serve(client *net.TCPConn) {
+	p.mu.Lock()
+	refused := p.refuses || p.closed
+	if refused {
+		p.stats.Refused++
+	} else {
+		p.stats.Connections++
+	}
+	p.mu.Unlock()
+	var server net.Conn
+	err := errors.New("refused")
+	if !refused {
+		network := "tcp"
+		if strings.HasPrefix(p.target, "/") {
+			network = "unix"
+		}
+		server, err = net.Dial(network, p.target) //nolint:noctx // the server is there or not
+	}
+	if err != nil {
+		reset(client)
+		return
+	}
+	l := newLink(p, client, server.(half))
+	if p.add(l) {
+		l.run()
+	}
+	p.mu.Lock()
+	delete(p.links, l)
+	p.mu.Unlock()
+	l.close()
+}
+
+// add notes a connection, unless the proxy is closed.
+func (p *Proxy) add(l *link) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.links[l] = struct{}{}
+	}
+	return !p.closed
+}
+
+// reset closes a connection so that the other side gets an error.
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // it may be closed
+	}
+	_ = c.Close() // as above
+}

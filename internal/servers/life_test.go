@@ -1,0 +1,188 @@
+//go:build unix
+
+package servers_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/redrive/redrive/internal/servers"
+)
+
+// roleVar tells the test binary how to end after it has started servers.
+const roleVar = "SERVERS_TEST_ROLE"
+
+// patience ends a test that would never end by itself.
+const patience = time.Minute
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVar); role != "" {
+		play(role)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// play starts servers, tells of them, and ends without stopping them.
+func play(role string) {
+	p, err := servers.StartPostgres(context.Background(), &servers.PostgresOptions{})
+	if err != nil {
+		fmt.Println(err)
+		syscall.Exit(3)
+	}
+	if role == "paused" {
+		if err := p.Pause(); err != nil {
+			fmt.Println(err)
+			syscall.Exit(3)
+		}
+	}
+	fmt.Println(p.PID(), filepath.Dir(p.Dir()))
+	switch role {
+	case "panic":
+		panic("on purpose")
+	case "exit":
+		syscall.Exit(1)
+	default:
+		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
+	}
+}
+
+// needs skips a test where a server is not installed.
+func needs(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, servers.ErrMissing) {
+		t.Skipf("no server: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever becomes of the process that started a server, nothing of it stays.
+func TestAServerDoesNotOutliveItsProcess(t *testing.T) {
+	t.Parallel()
+	_, err := servers.FindPostgres(t.Context())
+	needs(t, err)
+	for _, role := range []string{"panic", "exit", "killed", "paused"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), roleVar+"="+role)
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			var pid int
+			var dir string
+			if _, err := fmt.Sscan(line, &pid, &dir); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			_ = cmd.Process.Kill() // unless it ends by itself
+			if err := cmd.Wait(); err == nil {
+				t.Error("the process that started the server ended well")
+			}
+			gone(t, pid, dir)
+		})
+	}
+}
+
+// gone waits until a process of nobody and a directory are gone, of which
+// nothing tells.
+func gone(t *testing.T, pid int, dir string) {
+	t.Helper()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		_, err := os.Stat(dir)
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		ended := errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || strings.Contains(string(stat), ") Z ")
+		if errors.Is(err, os.ErrNotExist) && ended {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-limit.C:
+			t.Fatalf("after %v: process %d has ended: %t; directory %s: %v", patience, pid, ended, dir, err)
+		}
+	}
+}
+
+func TestRedisAsksForItsPassword(t *testing.T) {
+	t.Parallel()
+	r, err := servers.StartRedis(t.Context(), &servers.RedisOptions{})
+	needs(t, err)
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	u, err := url.Parse(r.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := u.User.Password()
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for _, step := range []struct{ say, want string }{
+		{"PING", "-NOAUTH"}, {"AUTH " + password, "+OK"}, {"PING", "+PONG"}, {"CONFIG GET appendonly", "*2"},
+	} {
+		if _, err := fmt.Fprintf(conn, "%s\r\n", step.say); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := in.ReadString('\n'); err != nil || !strings.HasPrefix(line, step.want) {
+			t.Errorf("the answer to %s is %q, %v; want %s", step.say, line, err, step.want)
+		}
+	}
+}
+
+func TestABouncerWantsTheWholeAddress(t *testing.T) {
+	t.Parallel()
+	for _, dsn := range []string{"host=localhost", "postgres:///db", "postgres://localhost/db", "::"} {
+		b, err := servers.StartBouncer(t.Context(), dsn, &servers.BouncerOptions{})
+		if b != nil || err == nil {
+			t.Errorf("%q is taken", dsn)
+		}
+	}
+}
+
+func TestAServerThatDoesNotStartSaysWhy(t *testing.T) {
+	t.Parallel()
+	_, err := servers.FindPostgres(t.Context())
+	needs(t, err)
+	p, err := servers.StartPostgres(t.Context(), &servers.PostgresOptions{Settings: map[string]string{"shared_buffers": "many"}})
+	if p != nil || err == nil || !strings.Contains(err.Error(), "shared_buffers") {
+		t.Errorf("the error is %v, want one that names the setting", err)
+	}
+}
