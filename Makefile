@@ -52,8 +52,11 @@ torture: ## N cycles of kills of the real program (N=200)
 differential: ## N runs of random operations on all stores in lockstep (N=200)
 	REDRIVE_DIFFERENTIAL_CHECKS=$(N) go test ./store/storetest -run StoresBehaveAlike -count=1 -v -timeout 120m
 
-peers: ## the peers side by side, in one run
-	cd bench && go run . -peer all
+peers: ## other job systems beside redrive, in one run, into docs/benchmarks.md (ROUNDS=3; ONLY=both,river prints); a quiet machine
+	sh scripts/install.sh
+	mkdir -p $(BIN)
+	cd bench && go run ./peers -rounds $(or $(ROUNDS),3) -json $(BIN)/peers.json \
+		$(if $(ONLY),-only $(ONLY),-page ../docs/benchmarks.md)
 
 fresh: ## a fresh clone with an empty home and module cache: both README commands, timed
 	sh scripts/fresh.sh

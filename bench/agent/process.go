@@ -1,0 +1,210 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// patience is how long an agent may take to end in order.
+const patience = 20 * time.Second
+
+// Process is an agent, seen by its parent. It is safe for concurrent use.
+type Process struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	hello  Hello
+	starts chan Reply // of jobs
+	ended  chan struct{}
+	stderr *tail
+
+	mu      sync.Mutex
+	last    int
+	waiting map[int]chan Reply
+	err     error // why nobody is answered any more
+}
+
+// Launch starts the program of cmd as an agent and returns when it is set up.
+func Launch(ctx context.Context, cmd *exec.Cmd, c Config) (*Process, error) {
+	p := &Process{
+		cmd: cmd, starts: make(chan Reply, 1<<16), ended: make(chan struct{}), stderr: &tail{},
+		waiting: make(map[int]chan Reply),
+	}
+	ownProcess(cmd)
+	cmd.Stderr = p.stderr
+	var err error
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	greeted := make(chan Reply, 1)
+	p.waiting[0] = greeted
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go p.read(out)
+	if err := json.NewEncoder(p.in).Encode(c); err != nil {
+		return nil, errors.Join(fmt.Errorf("configure %s: %w", c.System, err), p.Kill())
+	}
+	data, err := p.await(ctx, 0, greeted)
+	if err == nil {
+		err = json.Unmarshal(data, &p.hello)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("set up %s: %w", c.System, err), p.Kill())
+	}
+	return p, nil
+}
+
+// Hello returns what the agent said of itself.
+func (p *Process) Hello() Hello { return p.hello }
+
+// PID returns the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Starts tells of the starts of jobs, if the configuration asks for it.
+func (p *Process) Starts() <-chan Reply { return p.starts }
+
+// read hands out the lines of the agent until its output ends.
+func (p *Process) read(out io.Reader) {
+	defer close(p.ended)
+	lines := bufio.NewReaderSize(out, 1<<20)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			_ = p.cmd.Wait() // its words say more than its exit code
+			p.fail(fmt.Errorf("the agent ended: %s", p.stderr))
+			return
+		}
+		var r Reply
+		if err := json.Unmarshal(line, &r); err != nil {
+			p.fail(fmt.Errorf("the agent said %.200q: %w", line, err))
+			continue
+		}
+		if r.At != 0 && r.ID == 0 {
+			select {
+			case p.starts <- r:
+			default: // nobody looks
+			}
+			continue
+		}
+		p.mu.Lock()
+		answer := p.waiting[r.ID]
+		delete(p.waiting, r.ID)
+		p.mu.Unlock()
+		if answer != nil {
+			answer <- r
+		}
+	}
+}
+
+func (p *Process) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		p.err = err
+	}
+	for id, answer := range p.waiting {
+		answer <- Reply{ID: id, Error: p.err.Error()}
+		delete(p.waiting, id)
+	}
+}
+
+// Ask sends a request and puts the answer into out, which may be nil.
+func (p *Process) Ask(ctx context.Context, r Request, out any) error {
+	answer := make(chan Reply, 1)
+	p.mu.Lock()
+	if p.err != nil {
+		p.mu.Unlock()
+		return p.err
+	}
+	p.last++
+	r.ID = p.last
+	p.waiting[r.ID] = answer
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = p.in.Write(append(line, '\n'))
+	}
+	p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	data, err := p.await(ctx, r.ID, answer)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Do, err)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(data, out)
+}
+
+func (p *Process) await(ctx context.Context, id int, answer <-chan Reply) (json.RawMessage, error) {
+	select {
+	case r := <-answer:
+		if r.Error != "" {
+			return nil, errors.New(r.Error)
+		}
+		return r.Data, nil
+	case <-ctx.Done():
+		p.mu.Lock()
+		delete(p.waiting, id)
+		p.mu.Unlock()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Close lets the agent end in order, or kills it.
+func (p *Process) Close() error {
+	_ = p.in.Close() // a process that is gone has closed it
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+		return nil
+	case <-timer.C:
+		return errors.Join(fmt.Errorf("an agent did not end within %v and was killed", patience), p.Kill())
+	}
+}
+
+// Kill ends the agent with SIGKILL and waits until it is gone.
+func (p *Process) Kill() error {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.ended
+	return nil
+}
+
+// tail keeps the end of what is written.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// tailMax bounds it, in bytes.
+const tailMax = 2000
+
+// Write keeps the text.
+func (t *tail) Write(text []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, text...)
+	t.text = t.text[max(0, len(t.text)-tailMax):]
+	return len(text), nil
+}
+
+// String returns the end, on one line.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(strings.Fields(string(t.text)), " ")
+}

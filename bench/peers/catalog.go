@@ -1,0 +1,193 @@
+package main
+
+import "slices"
+
+// workload is what is measured.
+type workload struct {
+	name    string
+	title   string
+	about   string
+	mode    mode
+	procs   int
+	failing int // of 100 jobs
+}
+
+type mode string
+
+const (
+	enqueueMode  mode = "enqueue"
+	bulkMode     mode = "bulk"
+	processMode  mode = "process"
+	bothMode     mode = "both"
+	bothBulkMode mode = "both-bulk"
+	pickupMode   mode = "pickup"
+	killMode     mode = "kill"
+)
+
+// stores reports whether jobs are only stored.
+func (m mode) stores() bool { return m == enqueueMode || m == bulkMode }
+
+// workloads are all of them, in the order of the page.
+func workloads() []workload {
+	return []workload{
+		{"both", "Enqueue and process at once", "One process enqueues jobs one by one from 100 callers, each waiting for its own " +
+			"commit, and works on them; from the first enqueue until the store holds no unfinished job.", bothMode, 1, 0},
+		{"both-bulk", "Enqueue in batches and process at once", "The same, but one caller enqueues 1,000 jobs a call.", bothBulkMode, 1, 0},
+		{"process", "Process alone", "Stored jobs, from the start of the workers until the store holds no unfinished job.", processMode, 1, 0},
+		{"enqueue", "Enqueue alone", "Nothing works; until the last job is committed.", enqueueMode, 1, 0},
+		{"bulk", "Enqueue alone, in batches", "One caller, 1,000 jobs a call.", bulkMode, 1, 0},
+		{"fail-1", "Process alone, 1 % failing", failing, processMode, 1, 1},
+		{"fail-20", "Process alone, 20 % failing", failing, processMode, 1, 20},
+		{"fail-100", "Process alone, all failing", failing, processMode, 1, 100},
+		{"process-4", "Process alone, 4 processes", "As above, in four processes, each with all its workers and connections.", processMode, 4, 0},
+		{"both-4", "Enqueue and process at once, 4 processes", "As above, in four processes, each of which enqueues a quarter.", bothMode, 4, 0},
+		{"pickup", "Idle pickup", "One process enqueues a job now and then, another one has nothing else to do: from when the " +
+			"enqueue was acknowledged to the start of the handler, in milliseconds.", pickupMode, 2, 0},
+		{"kill", "Killed", "In the midst of the first workload all processes and the server get SIGKILL. The server is started again, " +
+			"and what it knows is compared with what the callers had been told.", killMode, 1, 0},
+	}
+}
+
+// failing is said once for its three workloads.
+const failing = "Each job has one attempt: the failing ones, with an error text of some 200 bytes, are dead at once. " +
+	"With retries the timers of the systems would be measured, not what a failure costs them: asynq looks for retries every 5 s, " +
+	"and Graphile Worker's waits are fixed at e^n seconds."
+
+func workloadNames() (names []string) {
+	for _, w := range workloads() {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+// server is what a system needs beside its own process.
+type server string
+
+const (
+	noServer      server = ""
+	postgres      server = "PostgreSQL"
+	redisEverySec server = "Redis, appendfsync everysec"
+	redisAlways   server = "Redis, appendfsync always"
+)
+
+// How an agent is started.
+const (
+	inGo      = "go"
+	inRiverPG = "riverpg"
+	inNode    = "node"
+)
+
+// system is one line of the tables.
+type system struct {
+	name    string
+	setting string
+	label   string
+	server  server
+	runs    string // how the agent is started
+	tuned   bool
+	workers int
+	share   float64 // of the jobs of a run; slow systems need fewer to be measured
+	floor   bool
+	history bool     // succeeded jobs leave a row
+	one     bool     // one process only, by its documents or for a floor
+	only    []string // the workloads, nil for all
+
+	differs string // from the defaults
+	keeps   string // what it guarantees for its data
+}
+
+func (s system) key() string { return s.name + " " + s.setting }
+
+func (s system) ours() bool { return s.name == "redrive-sqlite" || s.name == "redrive-postgres" }
+
+func (s system) does(w workload) bool {
+	switch {
+	case s.only != nil:
+		return slices.Contains(s.only, w.name)
+	case s.floor:
+		return w.procs == 1 && w.failing == 0 && (w.mode == enqueueMode || w.mode == processMode || w.mode == bothMode)
+	case s.one:
+		return w.procs == 1
+	}
+	return true
+}
+
+const (
+	flushed      = "each commit is flushed"
+	flushedPG    = "each commit is flushed by the server (fsync, synchronous_commit on)"
+	flushedRedis = "each write is flushed before its answer"
+	everySecond  = "flushed once a second: a power cut takes back 1 to 2 s of enqueues and completions"
+)
+
+// catalog lists everything that can be measured, in the order of the tables.
+func catalog() []system {
+	const defaults, best = "defaults", "best"
+	return []system{
+		{
+			name: "redrive-sqlite", setting: defaults, label: "redrive on SQLite", runs: inGo, workers: 100, share: 1, history: true,
+			differs: "100 workers", keeps: flushed + "; history a day, failures, dead letters and events",
+		},
+		{
+			name: "redrive-postgres", setting: defaults, label: "redrive on PostgreSQL", server: postgres, runs: inGo, workers: 100, share: 1,
+			history: true, differs: "100 workers", keeps: flushedPG + "; history a day, failures, dead letters and events",
+		},
+		{
+			name: "redrive-postgres", setting: best, label: "redrive on PostgreSQL", server: postgres, runs: inGo, tuned: true, workers: 1000,
+			share: 1, history: true, differs: "1,000 workers", keeps: "the same",
+		},
+		{
+			name: "floor-sqlite", setting: "", label: "bare statements on SQLite", runs: inGo, workers: 100, share: 1, floor: true,
+			differs: "no product: the statements of redrive with its rows, no handler", keeps: flushed,
+		},
+		{
+			name: "floor-postgres", setting: "", label: "bare statements on PostgreSQL", server: postgres, runs: inGo, workers: 1000, share: 1,
+			floor: true, differs: "no product: batched statements with redrive's rows on 2 + 1 + 2 connections, 1,000 workers, no handler",
+			keeps: flushedPG,
+		},
+		{
+			name: "river-postgres", setting: defaults, label: "River on PostgreSQL", server: postgres, runs: inRiverPG, workers: 100, share: 0.2,
+			history: true, differs: "100 workers", keeps: flushedPG + "; completions wait in memory for a batch; history a day",
+		},
+		{
+			name: "river-postgres", setting: best, label: "River on PostgreSQL", server: postgres, runs: inRiverPG, tuned: true, workers: 2000,
+			share: 1, history: true, differs: "2,000 workers, 20 connections, fetches every 2 ms and polls every 20 ms, as its own benchmark",
+			keeps: "the same",
+		},
+		{
+			name: "graphile-worker", setting: best, label: "Graphile Worker on PostgreSQL", server: postgres, runs: inNode, tuned: true, workers: 24,
+			share: 0.4, differs: "24 workers, 25 connections, local queue of 500, completions batched", keeps: flushedPG + "; no history",
+		},
+		{
+			name: "river-sqlite", setting: defaults, label: "River on SQLite", runs: inGo, workers: 100, share: 0.06, history: true, one: true,
+			differs: "100 workers", keeps: flushed + "; history a day",
+		},
+		{
+			name: "river-sqlite", setting: best, label: "River on SQLite", runs: inGo, tuned: true, workers: 100, share: 0.2, history: true, one: true,
+			differs: "fetches every 2 ms and polls every 20 ms, as its own benchmark; 64 MiB cache", keeps: "the same",
+		},
+		{
+			name: "backlite", setting: best, label: "backlite on SQLite", runs: inGo, tuned: true, workers: 100, share: 0.04, history: true, one: true,
+			differs: "100 workers, one connection, 64 MiB cache", keeps: flushed + "; history 6 h",
+		},
+		{
+			name: "asynq", setting: "everysec", label: "asynq on Redis", server: redisEverySec, runs: inGo, tuned: true, workers: 100, share: 0.6,
+			differs: "100 workers, looks for tasks every 10 ms", keeps: everySecond + "; no history, at most 10,000 dead tasks",
+		},
+		{
+			name: "asynq", setting: "everysec, defaults", label: "asynq on Redis", server: redisEverySec, runs: inGo, workers: 100, share: 0.6,
+			only: []string{"pickup"}, differs: "looks for tasks once a second", keeps: "the same",
+		},
+		{
+			name: "asynq", setting: "always", label: "asynq on Redis", server: redisAlways, runs: inGo, tuned: true, workers: 100, share: 0.15,
+			differs: "as everysec", keeps: flushedRedis + "; no history, at most 10,000 dead tasks",
+		},
+		{
+			name: "bullmq", setting: "everysec", label: "BullMQ on Redis", server: redisEverySec, runs: inNode, workers: 100, share: 0.6,
+			history: true, differs: "100 workers", keeps: everySecond + "; all jobs for ever",
+		},
+		{
+			name: "bullmq", setting: "always", label: "BullMQ on Redis", server: redisAlways, runs: inNode, workers: 100, share: 0.6,
+			history: true, differs: "100 workers", keeps: flushedRedis + "; all jobs for ever",
+		},
+	}
+}

@@ -1,0 +1,70 @@
+// Command peers measures redrive beside other job systems on one machine and in
+// one run: ours and theirs take turns, each run's jobs are counted in the end, and
+// nothing that lost one has a figure.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/redrive/redrive/bench/agent"
+	"github.com/redrive/redrive/bench/systems"
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == agentArg {
+		if err := agent.Serve(context.Background(), systems.Programs(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// agentArg makes this program an agent.
+const agentArg = "agent"
+
+// run returns 0 when all that was asked for was measured, 1 when a run failed or
+// the machine cannot do it, and 2 when the command line is wrong.
+func run(ctx context.Context, args []string, out, log io.Writer) int {
+	o, err := parseOptions(args, log)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintln(log, err)
+		return 2
+	}
+	b, err := newBench(ctx, o, log)
+	if err != nil {
+		fmt.Fprintln(log, err)
+		return 1
+	}
+	began := time.Now()
+	results := b.measureAll(ctx)
+	err = errors.Join(context.Cause(ctx), b.close())
+	p := page{
+		options: o, results: results, missing: b.missing, machine: describe(), settings: b.settings,
+		began: began, took: time.Since(began),
+	}
+	err = errors.Join(err, p.write(out))
+	for _, r := range results {
+		if r.Error != "" {
+			err = errors.Join(err, fmt.Errorf("%s, %s, round %d: %s", r.Workload, r.key(), r.Round, r.Error))
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(log, err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options is a validated command line.
+type options struct {
+	systems   []system
+	workloads []workload
+	rounds    int
+	jobs      int // of one run of a fast system
+	payload   int // bytes
+	producers int
+	limit     time.Duration // of one run
+	killAfter time.Duration // how long a system works before it is killed
+	node      string        // the folder of the programs for Node
+	riverpg   string        // the folder of the module with River on PostgreSQL
+	page      string        // "" prints the page
+	json      string        // "" writes none
+}
+
+// jobsMin is how many jobs a run has at least.
+const jobsMin = 20
+
+func parseOptions(args []string, log io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("peers", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // the caller prints the error
+	only := f.String("only", "", "a comma-separated list of workloads ("+strings.Join(workloadNames(), ", ")+
+		") and of parts of the systems' names; redrive is always among the systems")
+	f.IntVar(&o.rounds, "rounds", 3, "how often everything is measured; the median counts")
+	f.IntVar(&o.jobs, "jobs", 50_000, "jobs of one run; slow systems get a share of them")
+	f.IntVar(&o.payload, "payload", 200, "bytes of each job's JSON")
+	f.IntVar(&o.producers, "producers", 100, "enqueues at the same time in each process")
+	f.DurationVar(&o.limit, "limit", 2*time.Minute, "longest run")
+	f.DurationVar(&o.killAfter, "kill-after", 1500*time.Millisecond, "how long a system works before it is killed")
+	f.StringVar(&o.node, "node", "node", "the folder of the programs for Node")
+	f.StringVar(&o.riverpg, "riverpg", "riverpg", "the folder of the module that runs River on PostgreSQL")
+	f.StringVar(&o.page, "page", "", "the file for the page; it is printed if there is none")
+	f.StringVar(&o.json, "json", "", "a file for all results as JSON")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			f.SetOutput(log)
+			f.PrintDefaults()
+		}
+		return o, err
+	}
+	err = o.choose(*only)
+	return o, errors.Join(err,
+		leftover(f.Args()),
+		within("rounds", o.rounds, 1, 100),
+		within("jobs", o.jobs, jobsMin, 10_000_000),
+		within("payload", o.payload, 32, 64<<10),
+		within("producers", o.producers, 1, 10_000),
+	)
+}
+
+// choose keeps the systems and workloads that a list names.
+func (o *options) choose(only string) error {
+	var names, modes []string
+	for word := range strings.SplitSeq(only, ",") {
+		switch {
+		case word == "":
+		case slices.Contains(workloadNames(), word):
+			modes = append(modes, word)
+		case slices.ContainsFunc(catalog(), func(s system) bool { return strings.Contains(s.key(), word) }):
+			names = append(names, word)
+		default:
+			return fmt.Errorf("-only %q: must be of the workloads %s, or a part of a system's name, such as river",
+				word, strings.Join(workloadNames(), ", "))
+		}
+	}
+	o.systems = slices.DeleteFunc(catalog(), func(s system) bool {
+		return len(names) > 0 && !s.ours() && !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(s.key(), n) })
+	})
+	o.workloads = slices.DeleteFunc(workloads(), func(w workload) bool {
+		return len(modes) > 0 && !slices.Contains(modes, w.name)
+	})
+	return nil
+}
+
+func leftover(args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%q is no flag: everything is given by flags", args[0])
+}
+
+func within(flag string, value, low, high int) error {
+	if low <= value && value <= high {
+		return nil
+	}
+	return fmt.Errorf("-%s %d: must be from %d to %d", flag, value, low, high)
+}

@@ -1,0 +1,85 @@
+// Package systems sets job systems up for agents.
+package systems
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	_ "modernc.org/sqlite" // the pure Go driver "sqlite"
+
+	"github.com/redrive/redrive/bench/agent"
+)
+
+// Programs are the systems that run in the program that imports this package.
+func Programs() map[string]agent.Program {
+	return map[string]agent.Program{
+		"redrive-sqlite": redriveSQLite(),
+		"floor-sqlite":   floorSQLite(),
+		"floor-postgres": floorPostgres(),
+		"river-sqlite":   riverSQLite(),
+		"backlite":       backliteProgram(),
+		"asynq":          asynqProgram(),
+	}
+}
+
+// openSQLite opens a database file below dir with the parameters of the driver's
+// data source name.
+func openSQLite(dir, name, parameters string) (*sql.DB, error) {
+	return sql.Open("sqlite", filepath.Join(dir, name)+"?"+parameters)
+}
+
+// queryer is an *sql.DB or an *sql.Tx.
+type queryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// pragmas asks a connection for the two pragmas that decide what survives a power
+// cut.
+func pragmas(ctx context.Context, db queryer) (string, error) {
+	var journal string
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal); err != nil {
+		return "", fmt.Errorf("read journal_mode: %w", err)
+	}
+	var level int
+	if err := db.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
+		return "", fmt.Errorf("read synchronous: %w", err)
+	}
+	names := [...]string{"off", "normal", "full", "extra"}
+	if level < 0 || level >= len(names) {
+		return "", fmt.Errorf("PRAGMA synchronous is %d", level)
+	}
+	return fmt.Sprintf("journal_mode=%s synchronous=%s", journal, names[level]), nil
+}
+
+// scan reads one row of numbers.
+func scan(ctx context.Context, db *sql.DB, query string, into ...any) error {
+	if err := db.QueryRowContext(ctx, query).Scan(into...); err != nil {
+		return fmt.Errorf("count rows: %w", err)
+	}
+	return nil
+}
+
+// known looks up names in the answers of a query with the columns name and
+// whether the job is finished.
+func known(ctx context.Context, db *sql.DB, query string, ids []string) ([]byte, error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	states := make(map[string]byte)
+	for rows.Next() {
+		var id string
+		var finished bool
+		if err := rows.Scan(&id, &finished); err != nil {
+			return nil, err
+		}
+		states[id] = agent.StateOf(finished)
+	}
+	return agent.LookUp(states, ids), rows.Err()
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,41 @@
+package selfbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Floor does the bare work of a load in one of the modes enqueue, process (of
+// jobs that are there already) and both, below dir, and returns how long it took.
+// It is for comparisons with other systems in one run.
+func Floor(ctx context.Context, dir, mode string, load Load) (took time.Duration, err error) {
+	f, err := openFloor(ctx, dir, load.Payload)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	switch mode {
+	case "enqueue":
+		return f.enqueue(ctx, load.Jobs, load.Producers)
+	case "process":
+		if err := f.preload(load.Jobs); err != nil {
+			return 0, err
+		}
+		return f.both(ctx, load.Jobs, 0, load.Workers)
+	case "both":
+		return f.both(ctx, load.Jobs, load.Producers, load.Workers)
+	}
+	return 0, fmt.Errorf("mode %q of the floor: must be enqueue, process or both", mode)
+}
+
+// preload inserts jobs in large transactions.
+func (f *floor) preload(jobs int) error {
+	for left := jobs; left > 0; left -= 1000 {
+		if _, err := f.transact([]*floorRequest{{inserts: min(left, 1000), done: make(chan struct{})}}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
