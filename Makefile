@@ -8,7 +8,7 @@ TEST_FLAGS ?=
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build test short lint fmt fuzz figures plans torture differential peers fresh docs tidy clean
+.PHONY: help build test servers short lint fmt fuzz figures plans torture differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -18,6 +18,9 @@ build: ## build the command into bin/
 
 test: ## all tests, with the race detector; says what it skipped
 	sh scripts/test.sh $(TEST_FLAGS)
+
+servers: ## install what the tests use, as root on Debian; says what is missing
+	sh scripts/install.sh
 
 short: ## the quick tests, without the race detector
 	go test -short ./...

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Installs what the tests use and this machine lacks, as root on Debian and its
+# relatives; elsewhere it changes nothing. It says on standard output what is still
+# missing afterwards, a line for each. REDRIVE_TEST_INSTALL=no keeps it from
+# installing. What is there already costs no network.
+set -eu
+
+# has tells whether a program is there, also outside of the PATH of users.
+has() {
+	case $1 in
+	postgres) command -v initdb || ls /usr/lib/postgresql/*/bin/initdb ;;
+	gcc) test "$(go env CGO_ENABLED)" = 1 && command -v "$(go env CC)" ;;
+	*) command -v "$1" || ls "/usr/sbin/$1" "/usr/local/sbin/$1" ;;
+	esac >/dev/null 2>&1
+}
+
+# Programs, the packages of Debian that have them, and what is skipped without.
+wanted() {
+	cat <<-'END'
+		gcc|gcc libc6-dev|the race detector
+		postgres|postgresql|the tests that start PostgreSQL
+		pgbouncer|pgbouncer|the tests with PgBouncer
+		redis-server|redis-server|what is measured against Redis
+	END
+}
+
+packages=$(wanted | while IFS='|' read -r program package _; do has "$program" || echo "$package"; done)
+
+if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
+	[ "${REDRIVE_TEST_INSTALL:-yes}" != no ]; then
+	log=$(mktemp)
+	trap 'rm -f "$log"' EXIT
+	# shellcheck disable=SC2086 # the packages are words
+	echo "== install" $packages >&2
+	apt() {
+		DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 \
+			-o Acquire::http::Timeout=30 "$@" >>"$log" 2>&1 </dev/null
+	}
+	apt update || echo "== apt-get update failed; the lists that are there are used" >&2
+	# shellcheck disable=SC2086
+	apt install --no-install-recommends $packages || {
+		tail -n 20 "$log" >&2
+		# One that cannot be had does not keep the others away.
+		for package in $packages; do
+			apt install --no-install-recommends "$package" || echo "== no $package could be installed" >&2
+		done
+	}
+fi
+
+wanted | while IFS='|' read -r program package skipped; do
+	has "$program" || echo "SKIPPED: $skipped (no $program; on Debian: apt-get install $package)"
+done
