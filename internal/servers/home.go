@@ -69,7 +69,8 @@ if [ "$server" -gt 1 ]; then
 	kill -s CONT "$server"
 	kill -s QUIT "$server"
 	tries=0
-	while kill -s 0 "$server" && [ "$tries" -lt 100 ]; do
+	# Where nobody buries the dead, a zombie stays.
+	while kill -s 0 "$server" && ! grep -q ') Z ' "/proc/$server/stat" && [ "$tries" -lt 100 ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 	done
