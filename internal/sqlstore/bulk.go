@@ -65,6 +65,9 @@ func (r *Run) Kind() string { return r.lane.kind }
 // Queue returns the queue that the job is in.
 func (r *Run) Queue() string { return r.lane.queue }
 
+// Priority returns the job's priority.
+func (r *Run) Priority() int8 { return r.priority }
+
 // Life returns the job's life.
 func (r *Run) Life() int32 { return r.life }
 

@@ -158,10 +158,10 @@ func (t *Txn) rows(q *Query, each func(Row) error, args ...Value) error {
 }
 
 // count notes that n jobs more (or fewer) of a lane are in a state. It takes
-// effect in the catalogue at once, because limits read it; a store with other
-// writers has to look.
+// effect in the catalogue at once, because limits read it, unless that is
+// shared with other transactions.
 func (t *Txn) count(l *Lane, state job.State, n int64) {
-	if t.hooks.Record == nil {
+	if !t.cat.borrowed {
 		l.counts[state] += n
 	}
 	for i := range t.deltas {

@@ -1,0 +1,319 @@
+package postgres
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// A claim reads the heads of all lanes and priorities that it may take from by one
+// statement, which locks what it reads and passes over what others have locked,
+// and writes what it has chosen by another. Every column of the index before
+// run_at is fixed for each head, so that jobs that are due later are never walked.
+var readyJobs = `SELECT j.*, CASE WHEN j.long = 1 THEN (SELECT b.payload FROM redrive_bodies b WHERE b.job = j.id) END
+	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS h(lane, priority, low, after, most)
+	CROSS JOIN LATERAL (SELECT ` + sqlstore.ReadyColumns + ` FROM redrive_jobs
+		WHERE lane = h.lane AND priority = h.priority AND state < 3 AND run_at <= $6::bigint AND (run_at, id) > (h.low, h.after)
+		ORDER BY run_at, id LIMIT h.most FOR UPDATE SKIP LOCKED) j
+	LIMIT $7::bigint`
+
+const (
+	bodyColumn = 29 // of readyJobs, after sqlstore.ReadyColumns
+
+	laterJobs = `SELECT h.lane, h.priority, j.run_at, j.id FROM unnest($1::bigint[], $2::bigint[]) AS h(lane, priority)
+		CROSS JOIN LATERAL (SELECT run_at, id FROM redrive_jobs
+			WHERE lane = h.lane AND priority = h.priority AND state < 3 AND run_at > $3::bigint ORDER BY run_at, id LIMIT 1) j`
+	claimJobs = `UPDATE redrive_jobs j SET state = 3, token = t.token, lease_until = $1::bigint, claimed_at = $2::bigint,
+			holder = $3::text, crash_max = t.crash_max
+		FROM unnest($4::bigint[], $5::bigint[], $6::bigint[]) AS t(id, token, crash_max)
+		WHERE j.id = t.id AND j.state < 3`
+)
+
+// heads are bounds below which nothing is ready, by lane and priority: what was
+// claimed there stays in the index until the server cleans it, which an old
+// snapshot anywhere keeps it from doing, and would be walked again by each claim.
+// A commit that makes an earlier job ready lowers its bound, wherever it was made;
+// what nobody tells of, such as a job that was passed over because another claim
+// had locked it and let it go, is found by a look from the beginning. That is what
+// every claim does while it is cheap; where it is not, the next one waits.
+type heads struct {
+	mu   sync.Mutex
+	low  map[readyPlace]job.Micros
+	next time.Time // of the next look from the beginning, by the clock of the process
+}
+
+const (
+	// A look from the beginning is dear when it takes longer than lookCheap and
+	// lookRow for each job that it finds.
+	lookCheap = 4 * time.Millisecond
+	lookRow   = 40 * time.Microsecond
+	// lookShare is how many times as long as a dear look took there is none.
+	lookShare = 50
+)
+
+// looks reports whether a claim reads from the beginning.
+func (h *heads) looks(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !now.Before(h.next)
+}
+
+// looked says how long a look took that found so many jobs.
+func (h *heads) looked(end time.Time, took time.Duration, rows int) {
+	if took <= lookCheap+time.Duration(rows)*lookRow {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.next = end.Add(lookShare * took)
+}
+
+// raise notes up to where jobs were taken.
+func (h *heads) raise(taken map[readyPlace]job.Micros) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for place, at := range taken {
+		h.low[place] = at
+	}
+}
+
+// heard lowers the bounds by what was told.
+func (h *heads) heard(n news) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n.all {
+		clear(h.low)
+		return
+	}
+	for place, at := range n.ready {
+		if low, ok := h.low[place]; ok && at < low {
+			h.low[place] = at
+		}
+	}
+}
+
+// found is a ready job as it was read.
+type found struct {
+	run   *sqlstore.Run
+	claim job.Claim
+}
+
+// front is what was read of one lane and priority.
+type front struct {
+	readyPlace
+	due   []sqlstore.Ready // not handed on yet
+	most  int              // that were asked for
+	got   int
+	read  bool
+	later sqlstore.Ready // the first that is due later
+}
+
+// source reads ready jobs for a claim. It implements sqlstore.Source.
+type source struct {
+	s       *Store
+	t       *fastTxn
+	places  []*front
+	byPlace map[readyPlace]*front
+	found   map[job.ID]*found
+	claimed []*sqlstore.Run
+	rows    int  // of the last statement
+	look    bool // from the beginning
+}
+
+var _ sqlstore.Source = (*source)(nil)
+
+// Lanes implements sqlstore.Source.
+func (c *source) Lanes(lanes []int64, most int) error {
+	c.places, c.byPlace = nil, make(map[readyPlace]*front, 4*len(lanes))
+	if len(lanes) == 0 || most <= 0 {
+		return nil
+	}
+	each := most
+	if n := len(lanes); n > 1 {
+		each = min(most, 2*most/n+4)
+	}
+	slices.Sort(lanes)
+	for p := int8(job.PriorityMin); p <= job.PriorityMax; p++ {
+		for _, lane := range lanes {
+			at := &front{readyPlace: readyPlace{lane, p}, most: each}
+			c.places = append(c.places, at)
+			c.byPlace[at.readyPlace] = at
+		}
+	}
+	// With one lane the order of the places is the order of claims, and the
+	// statement can end with the number that is wanted. With more of them all of a
+	// priority are needed; what is beyond comes when it is asked for.
+	limit := most
+	if len(lanes) > 1 {
+		limit = each * len(lanes)
+	}
+	return c.seek(c.places, nil, limit, true)
+}
+
+// seek reads the heads of places, and where asked for when their next jobs are
+// due.
+func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later bool) error {
+	n := len(places)
+	lanes, priorities, lows, ids, most := ints(n), ints(n), ints(n), ints(n), ints(n)
+	now := c.t.Now()
+	for i, p := range places {
+		lanes.int(p.lane)
+		priorities.int(int64(p.priority))
+		most.int(int64(p.most))
+		switch {
+		case after != nil:
+			lows.int(int64(after.At))
+			ids.int(int64(after.ID))
+		default:
+			lows.int(int64(c.low(places[i].readyPlace)))
+			ids.int(-1 << 63)
+		}
+		p.got = 0
+	}
+	c.rows = 0
+	var last *front
+	steps := []step{{name: "readyJobs", text: readyJobs, args: []any{lanes, priorities, lows, ids, most, int64(now), int64(limit)},
+		each: func(r sqlstore.Row) error {
+			run, claim := c.t.ScanReady(r)
+			if run.Long() {
+				claim.Payload = r.Blob(bodyColumn)
+			}
+			last = c.byPlace[readyPlace{run.Lane(), run.Priority()}]
+			last.due = append(last.due, sqlstore.Ready{At: claim.RunAt, ID: run.ID()})
+			last.got++
+			c.rows++
+			c.found[run.ID()] = &found{run, claim}
+			return nil
+		}}}
+	if later {
+		steps = append(steps, step{name: "laterJobs", text: laterJobs, args: []any{lanes, priorities, int64(now)},
+			each: func(r sqlstore.Row) error {
+				p := c.byPlace[readyPlace{r.Int(0), int8(r.Int(1))}]
+				p.later = sqlstore.Ready{At: job.Micros(r.Int(2)), ID: job.ID(r.Int(3))}
+				return nil
+			}})
+	}
+	begun := c.s.clock.local()
+	if err := c.t.send(steps...); err != nil {
+		return err
+	}
+	if end := c.s.clock.local(); c.look && after == nil {
+		c.s.hot.heads.looked(end, end.Sub(begun), c.rows)
+	}
+	for _, p := range places {
+		if c.rows == limit && last != nil && last != p && !p.read && p.got == 0 && behind(places, last, p) {
+			continue // the statement ended before it
+		}
+		p.read = true
+	}
+	if c.rows == limit && last != nil {
+		last.got = max(last.got, last.most) // it may have been cut
+	}
+	return nil
+}
+
+func behind(places []*front, a, b *front) bool {
+	return slices.Index(places, b) > slices.Index(places, a)
+}
+
+// low is where a place is read from.
+func (c *source) low(p readyPlace) job.Micros {
+	h := &c.s.hot.heads
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	low, ok := h.low[p]
+	if !ok || c.look {
+		return -1 << 63
+	}
+	return low
+}
+
+// Next implements sqlstore.Source.
+func (c *source) Next(lane int64, priority int, last sqlstore.Ready, n int) (jobs []sqlstore.Ready, more bool, err error) {
+	p := c.byPlace[readyPlace{lane, int8(priority)}]
+	if p == nil {
+		return nil, false, nil
+	}
+	if !p.read {
+		if err := c.seek([]*front{p}, nil, p.most, false); err != nil {
+			return nil, false, err
+		}
+	}
+	if len(p.due) == 0 && p.got >= p.most {
+		if err := c.seek([]*front{p}, &last, p.most, false); err != nil {
+			return nil, false, err
+		}
+	}
+	full := p.got >= p.most
+	if len(p.due) >= n {
+		jobs, p.due = p.due[:n:n], p.due[n:]
+		return jobs, true, nil
+	}
+	jobs, p.due = p.due, nil
+	if full {
+		return jobs, true, nil
+	}
+	if p.later.ID != 0 {
+		jobs = append(jobs, p.later)
+	}
+	return jobs, false, nil
+}
+
+// Take implements sqlstore.Source.
+func (c *source) Take(id job.ID) (*sqlstore.Run, *job.Claim, error) {
+	f := c.found[id]
+	if f == nil {
+		return nil, nil, nil
+	}
+	delete(c.found, id)
+	return f.run, &f.claim, nil
+}
+
+// Claimed implements sqlstore.Source.
+func (c *source) Claimed(r *sqlstore.Run) { c.claimed = append(c.claimed, r) }
+
+// taken returns up to where the claims have gone, by place. They are in the order
+// of each place.
+func (c *source) taken(claims []job.Claim) map[readyPlace]job.Micros {
+	taken := make(map[readyPlace]job.Micros)
+	for i, r := range c.claimed {
+		taken[readyPlace{r.Lane(), r.Priority()}] = claims[i].RunAt
+	}
+	return taken
+}
+
+// write writes the claims.
+func (c *source) write(x *store.Exchange) error {
+	if len(c.claimed) == 0 {
+		return nil
+	}
+	byID := slices.SortedFunc(slices.Values(c.claimed), func(a, b *sqlstore.Run) int { return cmp.Compare(a.ID(), b.ID()) })
+	ids, tokens, crashes := ints(len(byID)), ints(len(byID)), ints(len(byID))
+	for _, r := range byID {
+		ids.int(int64(r.ID()))
+		tokens.int(int64(r.Token()))
+		crashes.int(int64(r.CrashMax()))
+	}
+	n := 0
+	err := c.t.send(step{name: "claimJobs", text: claimJobs, n: &n,
+		args: []any{int64(c.t.Now().Add(x.Lease)), int64(c.t.Now()), x.Holder, ids, tokens, crashes}})
+	if err == nil && n != len(byID) {
+		err = errTaken(len(byID), n)
+	}
+	return err
+}
+
+type takenError string
+
+func (e takenError) Error() string { return string(e) }
+
+// errTaken tells of claims whose rows were locked and have changed all the same.
+func errTaken(want, got int) error {
+	return takenError(strconv.Itoa(want) + " jobs were locked for a claim, and " + strconv.Itoa(got) + " written")
+}

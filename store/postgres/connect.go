@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/redrive/redrive/store"
+)
+
+// versionMin is the oldest server that is supported, as in server_version_num.
+const versionMin = 150_000
+
+// schemaName is what a schema may be called: what needs no quotes in PostgreSQL,
+// and leaves room in the name of the notification channel.
+var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
+
+func checkSchema(name string) error {
+	if !schemaName.MatchString(name) || strings.HasPrefix(name, "pg_") {
+		return fmt.Errorf("schema %q: must be 1 to 48 lower-case letters, digits and underscores, "+
+			"begin with no digit and not with pg_: %w", name, store.ErrInvalid)
+	}
+	return nil
+}
+
+// parse reads a DSN. No part of it is in the error: which part is the password
+// cannot be told when the whole cannot be read.
+func parse(dsn string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err == nil {
+		return config, nil
+	}
+	why := "it is neither a URL (postgres://user:password@host:5432/database) nor made of keywords (host=… dbname=…)"
+	if u, uerr := url.Parse(dsn); uerr != nil && strings.Contains(dsn, "://") {
+		why = "it is no valid URL: write special characters of a password as %XX"
+	} else if cause := errors.Unwrap(err); uerr == nil && cause != nil && u.Host != "" && u.User.String() == u.User.Username() {
+		why = cause.Error() // a URL without a password
+	} else if u != nil && u.Host != "" {
+		why = "a setting in it is not valid: look at the port, at sslmode and at the files that it names"
+	}
+	return nil, fmt.Errorf("PostgreSQL DSN: %s: %w", why, store.ErrInvalid)
+}
+
+// place names the server and database of a configuration for error messages.
+func place(c *pgx.ConnConfig) string {
+	at := c.Host
+	if !strings.HasPrefix(at, "/") {
+		at = net.JoinHostPort(at, fmt.Sprint(c.Port))
+	}
+	return fmt.Sprintf("PostgreSQL at %s, database %q, user %q", at, c.Database, c.User)
+}
+
+// dial opens one connection outside of the pool.
+func dial(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, connectError(c, err)
+	}
+	return conn, nil
+}
+
+// connectError says why no connection came about, and what to do.
+func connectError(c *pgx.ConnConfig, err error) error {
+	where := place(c)
+	switch sqlstate(err) {
+	case statePassword, stateAuthorization:
+		return fmt.Errorf("%s: the server refuses the user: check user and password, and pg_hba.conf on the server: %w: %w",
+			where, store.ErrUnavailable, refusal(err))
+	case stateNoDatabase:
+		return fmt.Errorf("%s: there is no such database: CREATE DATABASE %s, or choose another one: %w: %w",
+			where, quote(c.Database), store.ErrUnavailable, refusal(err))
+	case stateRights:
+		return fmt.Errorf("%s: the user may not connect: GRANT CONNECT ON DATABASE %s TO %s: %w: %w",
+			where, quote(c.Database), quote(c.User), store.ErrUnavailable, refusal(err))
+	case "":
+		return fmt.Errorf("%s: no connection: is the server running, and does it listen there? %w: %w",
+			where, store.ErrUnavailable, refusal(err))
+	}
+	return fmt.Errorf("%s: %w", where, asStoreError(refusal(err)))
+}
+
+// refusal is the innermost error of a connection attempt that says something:
+// the outer ones repeat every address that was tried.
+func refusal(err error) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return dns
+	}
+	return err
+}
+
+// server is what a connection tells about its server.
+type server struct {
+	version int
+	replica bool
+	coding  string
+	pooled  bool // what answers is not what was connected to: a pooler
+}
+
+const selServer = `SELECT current_setting('server_version_num')::bigint, pg_is_in_recovery()::int::bigint,
+	current_setting('server_encoding'), pg_backend_pid()::bigint`
+
+// examine asks a server what it is, and refuses one that cannot keep jobs.
+func examine(ctx context.Context, conn *pgx.Conn) (s server, err error) {
+	var r result
+	if err := r.read(conn.PgConn().ExecParams(ctx, selServer, nil, nil, nil, binaryColumns)); err != nil {
+		return s, asStoreError(&failed{"ask for the version", err})
+	}
+	row := r.row(0)
+	s = server{int(row.Int(0)), row.Int(1) != 0, row.Text(2), uint32(row.Int(3)) != conn.PgConn().PID()}
+	switch {
+	case s.version < versionMin:
+		return s, fmt.Errorf("the server is PostgreSQL %d: redrive needs %d or newer: upgrade the server",
+			s.version/10_000, versionMin/10_000)
+	case s.coding != "UTF8":
+		return s, fmt.Errorf("the database stores text as %s: redrive needs UTF8: "+
+			"make a database WITH ENCODING 'UTF8' TEMPLATE template0", s.coding)
+	case s.replica:
+		return s, fmt.Errorf("%w: the server is a replica: connect to the primary, "+
+			"or name both in the DSN with target_session_attrs=read-write", store.ErrReadOnly)
+	}
+	return s, nil
+}

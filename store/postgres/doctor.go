@@ -1,0 +1,350 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/job"
+)
+
+const (
+	// rescueLate is how long a lease may be over before it is odd that no worker
+	// has rescued its run.
+	rescueLate = 2 * time.Minute
+	// longTransaction is how long one may take before it holds up what others need:
+	// the cleaning of tables, and the reading of events.
+	longTransaction = time.Minute
+	// clockApart is how far the clocks of this machine and of the server may differ
+	// before people will wonder about the times that they see.
+	clockApart = 5 * time.Second
+	// deadTuples is the share of a table's rows that may wait to be cleaned, above
+	// deadFew of them.
+	deadTuples, deadFew = 0.5, 100_000
+	// unfoldedMany is more rows of events than a second's commits.
+	unfoldedMany = 100_000
+)
+
+// Report is what Diagnose finds.
+type Report struct {
+	Where    string            `json:"database"`
+	Name     string            `json:"schema_name"`
+	Schema   Schema            `json:"schema"`
+	Server   string            `json:"server"`   // version
+	Pooled   bool              `json:"pooled"`   // a pooler is between
+	Settings map[string]string `json:"settings"` // of the server that matter here
+	Size     int64             `json:"size"`     // bytes, of redrive's tables with their indexes
+	Tables   []Table           `json:"tables"`   // largest first
+	// Connections is how many the server has of all programs, and Allowed the most.
+	Connections int64 `json:"connections"`
+	Allowed     int64 `json:"connections_allowed"`
+
+	// OldestTransaction is how long ago the oldest transaction of the server began
+	// that has written, OldestSnapshot the oldest that looks at the past. The first
+	// holds back events, the second the cleaning of tables.
+	OldestTransaction time.Duration `json:"oldest_transaction_ns"`
+	OldestSnapshot    time.Duration `json:"oldest_snapshot_ns"`
+	// Hidden is how many rows of events are committed and not to be read yet, EventLag
+	// since when the oldest of them is.
+	Hidden   int64         `json:"hidden_events"`
+	EventLag time.Duration `json:"event_lag_ns"`
+	// Unfolded is how many rows of events are not in the counters' table yet.
+	Unfolded int64 `json:"unfolded_events"`
+	// ClockAhead is how far the server's clock is ahead of this machine's.
+	ClockAhead time.Duration `json:"clock_ahead_ns"`
+
+	Jobs map[string]int64 `json:"jobs"` // by state, counted anew
+	// Oldest is the job that is due for the longest time.
+	Oldest *Due `json:"oldest_due,omitempty"`
+	// Expired is how many runs have a lease that is over, ExpiredAt since when
+	// the oldest of them is.
+	Expired   int64      `json:"expired_leases"`
+	ExpiredAt job.Micros `json:"oldest_expired_lease,omitempty"`
+
+	// Problems tell what is wrong and what to do about it; none is healthy.
+	Problems []string `json:"problems"`
+}
+
+// Table is a table of redrive's.
+type Table struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"` // bytes, with indexes
+	Live int64  `json:"rows"` // an estimate
+	Dead int64  `json:"dead"` // rows that wait to be cleaned; an estimate
+}
+
+// Due is a job that could run.
+type Due struct {
+	ID    job.ID     `json:"id"`
+	Queue string     `json:"queue"`
+	Kind  string     `json:"kind"`
+	RunAt job.Micros `json:"run_at"`
+}
+
+func (r *Report) problem(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// Diagnose examines a database: how the server is set up, what holds it up, and
+// whether redrive's counters agree with its rows. It reads every row, and changes
+// nothing. What is wrong is in the report; an error means that it could not be
+// examined. The name of the schema is the default one when it is empty. Now is
+// the machine's time, to which the server's is compared.
+func Diagnose(ctx context.Context, dsn, schema string, now func() time.Time) (*Report, error) {
+	conn, config, schema, err := dialFor(ctx, dsn, schema)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	r := &Report{Where: place(config), Name: schema, Settings: map[string]string{}, Jobs: map[string]int64{}, Problems: []string{}}
+	found, err := examine(ctx, conn)
+	switch {
+	case err != nil && found.version == 0:
+		return nil, fmt.Errorf("%s: %w", r.Where, err)
+	case err != nil:
+		r.problem("%v", err)
+	}
+	r.Pooled = found.pooled
+	if r.Schema, err = readSchema(ctx, conn, schema); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Where, err)
+	}
+	if err := r.clock(ctx, conn, now); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Where, err)
+	}
+	if _, err := conn.Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Where, asStoreError(err))
+	}
+	c := &session{ctx: ctx, conn: conn.PgConn(), dialect: &dialect{schema: schema}}
+	if err := r.examine(c); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		r.problem("cannot be read: %v", asStoreError(err))
+	}
+	return r, nil
+}
+
+// clock compares the two clocks.
+func (r *Report) clock(ctx context.Context, conn *pgx.Conn, now func() time.Time) error {
+	sent := now()
+	at, err := ask(ctx, conn, `SELECT `+serverTime)
+	if err != nil {
+		return err
+	}
+	trip := now().Sub(sent)
+	r.ClockAhead = job.Micros(at).Time().Sub(sent.Add(trip / 2))
+	if r.ClockAhead > clockApart || r.ClockAhead < -clockApart {
+		r.problem("the server's clock is %s ahead of this machine's: set both by NTP; redrive goes by the server's",
+			r.ClockAhead.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// each runs a statement of this package's and hands its rows on.
+func (r *Report) each(c *session, text string, each func(sqlstore.Row) error, args ...sqlstore.Value) error {
+	answer, err := c.start("doctor", c.dialect.ours(text), args)
+	if err != nil {
+		return err
+	}
+	all := c.result()
+	defer c.done(all)
+	if err := all.read(answer); err != nil {
+		return &failed{"doctor", err}
+	}
+	return all.each("doctor", each)
+}
+
+func (r *Report) examine(c *session) error {
+	if err := r.settings(c); err != nil {
+		return err
+	}
+	if err := r.Schema.Fits(); err != nil {
+		r.problem("%v", err)
+		return nil
+	}
+	switch {
+	case r.Schema.Version == 0:
+		r.problem("the schema %q has no tables of redrive's; `redrive migrate`, or a program that opens it, makes them", r.Name)
+		return nil
+	case r.Schema.Version < r.Schema.Known:
+		r.problem("it has schema %d and this program uses %d; run `redrive migrate`", r.Schema.Version, r.Schema.Known)
+		return nil
+	}
+	return errors.Join(r.tables(c), r.activity(c), r.events(c), r.jobs(c), r.deadLetters(c))
+}
+
+const selSettingsOf = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'fsync', 'synchronous_commit',
+	'full_page_writes', 'wal_level', 'max_connections', 'synchronous_standby_names', 'autovacuum', 'shared_buffers',
+	'max_wal_size', 'idle_in_transaction_session_timeout', 'default_transaction_isolation') ORDER BY name`
+
+func (r *Report) settings(c *session) error {
+	err := r.each(c, selSettingsOf, func(row sqlstore.Row) error { r.Settings[row.Text(0)] = row.Text(1); return nil })
+	if err != nil {
+		return err
+	}
+	r.Server = r.Settings["server_version"]
+	for _, name := range []string{"fsync", "full_page_writes"} {
+		if r.Settings[name] == "off" {
+			r.problem("%s is off: the server loses acknowledged jobs, or its whole database, when its machine does: "+
+				"set %s = on in postgresql.conf", name, name)
+		}
+	}
+	if r.Settings["autovacuum"] == "off" {
+		r.problem("autovacuum is off: tables grow and claims get slower without end: set autovacuum = on in postgresql.conf")
+	}
+	return r.each(c, `SELECT count(*), current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
+		FROM pg_stat_activity WHERE backend_type = 'client backend'`, func(row sqlstore.Row) error {
+		r.Connections, r.Allowed = row.Int(0), row.Int(1)
+		if r.Connections*10 > r.Allowed*9 {
+			r.problem("%d of %d connections of the server are taken: raise max_connections, or use a pooler", r.Connections, r.Allowed)
+		}
+		return nil
+	})
+}
+
+func (r *Report) tables(c *session) error {
+	return r.each(c, `SELECT relname, pg_total_relation_size(relid), n_live_tup, n_dead_tup FROM pg_stat_user_tables
+		WHERE schemaname = $1 AND relname LIKE 'redrive\_%' ORDER BY 2 DESC, 1`, func(row sqlstore.Row) error {
+		t := Table{Name: row.Text(0), Size: row.Int(1), Live: row.Int(2), Dead: row.Int(3)}
+		r.Size += t.Size
+		r.Tables = append(r.Tables, t)
+		if t.Dead > deadFew && float64(t.Dead) > deadTuples*float64(t.Live+t.Dead) {
+			r.problem("%s has %d rows that wait to be cleaned beside %d: end old transactions (below), and see that autovacuum keeps up",
+				t.Name, t.Dead, t.Live)
+		}
+		return nil
+	}, text(r.Name))
+}
+
+// activity looks for transactions that hold others up.
+func (r *Report) activity(c *session) error {
+	age := func(row sqlstore.Row, col int) time.Duration { return time.Duration(row.Int(col)) * time.Microsecond }
+	return r.each(c, `SELECT pid, coalesce(application_name, ''), coalesce(state, ''), backend_xid IS NOT NULL,
+		(extract(epoch FROM clock_timestamp() - xact_start) * 1000000)::bigint, coalesce(datname, '')
+		FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid()
+		AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL) AND backend_type = 'client backend' ORDER BY xact_start`,
+		func(row sqlstore.Row) error {
+			took, wrote := age(row, 4), row.Int(3) != 0
+			if wrote {
+				r.OldestTransaction = max(r.OldestTransaction, took)
+			} else {
+				r.OldestSnapshot = max(r.OldestSnapshot, took)
+			}
+			if took < longTransaction {
+				return nil
+			}
+			what := "keeps tables from being cleaned"
+			if wrote {
+				what = "keeps tables from being cleaned and events from being read"
+			}
+			r.problem("the process %d of the server (%q, %s, database %q) has a transaction open for %s, which %s: "+
+				"end it, or SELECT pg_terminate_backend(%[1]d)",
+				row.Int(0), row.Text(1), row.Text(2), row.Text(5), took.Round(time.Second), what)
+			return nil
+		})
+}
+
+func (r *Report) events(c *session) error {
+	err := r.each(c, `SELECT count(*), coalesce((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - min(at), 0) FROM redrive_events
+		WHERE seq >= (SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value) << 20 FROM redrive_meta
+			WHERE key = 'event_base')`, func(row sqlstore.Row) error {
+		r.Hidden, r.EventLag = row.Int(0), time.Duration(row.Int(1))*time.Microsecond
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if r.Hidden > 0 && r.EventLag > longTransaction {
+		r.problem("%d commits of the last %s cannot be read as events yet: an older transaction of the server is still under way",
+			r.Hidden, r.EventLag.Round(time.Second))
+	}
+	return r.each(c, `SELECT count(*) FROM redrive_events WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'folded')`,
+		func(row sqlstore.Row) error {
+			if r.Unfolded = row.Int(0); r.Unfolded > unfoldedMany {
+				r.problem("%d commits are not in the counters' table yet, so every look at the counters adds them up: "+
+					"end old transactions, and let a worker run", r.Unfolded)
+			}
+			return nil
+		})
+}
+
+const (
+	recountJobs = `SELECT l.queue, l.kind, l.deps, x.state, sum(x.n), sum(x.kept) FROM (
+			SELECT lane, state, count(*) AS n, 0 AS kept FROM redrive_jobs GROUP BY 1, 2
+			UNION ALL SELECT lane, state, count(*), 0 FROM redrive_done GROUP BY 1, 2
+			UNION ALL SELECT lane, 5, count(*), 0 FROM redrive_dead WHERE revived = 0 GROUP BY 1
+			UNION ALL SELECT lane, state, 0, n FROM ` + countersNow + `) x
+		JOIN redrive_lanes l ON l.id = x.lane GROUP BY l.id, x.state`
+	recountGroups = `SELECT g.fingerprint, g.pending, count(d.job) FILTER (WHERE d.status = 0), g.entries, count(d.job)
+		FROM redrive_groups g LEFT JOIN redrive_dead d ON d.grp = g.id GROUP BY g.id
+		HAVING g.pending <> count(d.job) FILTER (WHERE d.status = 0) OR g.entries <> count(d.job)`
+	recountDead = `SELECT l.queue, l.kind, x.reason, x.class, x.status, sum(x.kept), sum(x.n) FROM (
+			SELECT lane, reason, coalesce(class, '') AS class, status, 1 AS n, 0 AS kept FROM redrive_dead
+			UNION ALL SELECT lane, reason, class, status, 0, n FROM redrive_dead_counts) x
+		JOIN redrive_lanes l ON l.id = x.lane GROUP BY l.id, x.reason, x.class, x.status HAVING sum(x.kept) <> sum(x.n)`
+	// selOldest seeks the first job of each lane and priority, which the ready
+	// index has at hand; gates and pauses are not looked at.
+	selOldest = `SELECT j.id, l.queue, l.kind, j.run_at FROM redrive_lanes l CROSS JOIN generate_series(1, 4) p
+		CROSS JOIN LATERAL (SELECT id, run_at FROM redrive_jobs WHERE lane = l.id AND priority = p AND state < 3
+			ORDER BY run_at, id LIMIT 1) j
+		WHERE j.run_at <= $1::bigint ORDER BY j.run_at, j.id LIMIT 1`
+	selOverdue = `SELECT count(*), min(lease_until) FROM redrive_jobs WHERE lease_until <= $1::bigint AND state = 3`
+	selNow     = `SELECT ` + serverTime
+)
+
+// jobs compares the counters with the rows, and looks for what is late.
+func (r *Report) jobs(c *session) error {
+	err := r.each(c, recountJobs, func(row sqlstore.Row) error {
+		state, n, kept := job.State(row.Int(3)), row.Int(4), row.Int(5)
+		r.Jobs[state.String()] += n
+		if n != kept {
+			r.problem("the counter of queue %q, kind %q, %s is %d, and there are %d jobs; please report this",
+				row.Text(0), row.Text(1), state, kept, n)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	now := job.Micros(0)
+	if err := r.each(c, selNow, func(row sqlstore.Row) error { now = job.Micros(row.Int(0)); return nil }); err != nil {
+		return err
+	}
+	err = r.each(c, selOldest, func(row sqlstore.Row) error {
+		r.Oldest = &Due{ID: job.ID(row.Int(0)), Queue: row.Text(1), Kind: row.Text(2), RunAt: job.Micros(row.Int(3))}
+		return nil
+	}, sqlstore.Num(now))
+	if err != nil {
+		return err
+	}
+	err = r.each(c, selOverdue, func(row sqlstore.Row) error {
+		r.Expired, r.ExpiredAt = row.Int(0), job.Micros(row.Int(1))
+		return nil
+	}, sqlstore.Num(now))
+	if err == nil && r.Expired > 0 && now.Sub(r.ExpiredAt) > rescueLate {
+		r.problem("%d runs have lost their lease, the first at %s, and no worker has rescued them: start one",
+			r.Expired, r.ExpiredAt.Time().Format(time.RFC3339))
+	}
+	return err
+}
+
+// deadLetters compares what counts dead letters with what there are.
+func (r *Report) deadLetters(c *session) error {
+	err := r.each(c, recountGroups, func(row sqlstore.Row) error {
+		r.problem("the group %q counts %d pending of %d dead letters, and there are %d of %d; please report this",
+			row.Text(0), row.Int(1), row.Int(3), row.Int(2), row.Int(4))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.each(c, recountDead, func(row sqlstore.Row) error {
+		r.problem("the count of %s dead letters of queue %q, kind %q, %s, class %q is %d, and there are %d; please report this",
+			job.Status(row.Int(4)), row.Text(0), row.Text(1), row.Text(2), row.Text(3), row.Int(5), row.Int(6))
+		return nil
+	})
+}

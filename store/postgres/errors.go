@@ -1,0 +1,159 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/redrive/redrive/store"
+)
+
+// The SQLSTATEs that are told apart, of PostgreSQL's appendix A.
+const (
+	stateReadOnly      = "25006" // read_only_sql_transaction
+	stateSerialization = "40001"
+	stateDeadlock      = "40P01"
+	stateRights        = "42501" // insufficient_privilege
+	stateNoTable       = "42P01" // undefined_table
+	stateNoSchema      = "3F000" // invalid_schema_name
+	stateDiskFull      = "53100"
+	stateTooMany       = "53300" // too_many_connections
+	stateCanceled      = "57014" // query_canceled: statement_timeout, or a person
+	stateLockTimeout   = "55P03" // lock_not_available
+	statePassword      = "28P01" // invalid_password
+	stateAuthorization = "28000" // invalid_authorization_specification
+	stateNoDatabase    = "3D000" // invalid_catalog_name
+	stateOldPlan       = "0A000" // a prepared statement's columns have changed
+	stateNoStatement   = "26000" // a prepared statement is not there
+	stateDoubleStmt    = "42P05" // a prepared statement of that name is there already
+	stateUnique        = "23505" // unique_violation
+)
+
+// sqlstate returns the SQLSTATE of an error, from whichever driver it is; "" is
+// none.
+func sqlstate(err error) string {
+	if coded, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok {
+		return coded.SQLState()
+	}
+	return ""
+}
+
+// failed is an error of a statement or of its connection, in contrast to what
+// the code around the statement found.
+type failed struct {
+	what string // the statement's name
+	err  error
+}
+
+func (e *failed) Error() string { return e.what + ": " + e.err.Error() }
+func (e *failed) Unwrap() error { return e.err }
+
+// asStoreError gives an error of a statement, or of its connection, the store's
+// word for it. Nothing was written when it is returned.
+func asStoreError(err error) error {
+	if err == nil {
+		return nil
+	}
+	state := sqlstate(err)
+	if state == "" {
+		if _, ok := errors.AsType[*failed](err); ok || isNetwork(err) {
+			return fmt.Errorf("%w: the connection to PostgreSQL was lost: %w", store.ErrUnavailable, err)
+		}
+		return err
+	}
+	switch state {
+	case stateDiskFull:
+		return fmt.Errorf("%w: free some space on the disk of the PostgreSQL server; nothing is lost: %w", store.ErrFull, err)
+	case stateReadOnly:
+		return fmt.Errorf("%w: the server is a replica, or its database is set read-only: connect to the primary "+
+			"(target_session_attrs=read-write): %w", store.ErrReadOnly, err)
+	case stateRights:
+		return fmt.Errorf("%w: the role may not do this: run the GRANT statements of docs/postgres.md as the schema's owner: %w",
+			store.ErrReadOnly, err)
+	case stateNoTable, stateNoSchema:
+		return fmt.Errorf("%w: redrive's tables are not there any more; restart to make them again, or restore a backup: %w",
+			store.ErrUnavailable, err)
+	case stateCanceled, stateLockTimeout:
+		return fmt.Errorf("%w: a statement took longer than its limit; try again when the server is less busy: %w",
+			store.ErrUnavailable, err)
+	case stateTooMany:
+		return fmt.Errorf("%w: the server has no connection left: raise max_connections, lower MaxConns, or use a pooler: %w",
+			store.ErrUnavailable, err)
+	case stateSerialization, stateDeadlock, stateOldPlan, stateNoStatement, stateDoubleStmt:
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	switch state[:2] {
+	case "08", // connection exception
+		"53", // insufficient resources
+		"57", // operator intervention
+		"58": // system error
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	if state == "25P03" || state == "25P04" { // idle_in_transaction_session_timeout, transaction_timeout
+		return fmt.Errorf("%w: the transaction took too long and was ended by the server: %w", store.ErrUnavailable, err)
+	}
+	return err
+}
+
+// commitError is asStoreError for a transaction whose COMMIT has been sent. Only
+// an error that the server has answered leaves no doubt.
+func commitError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, errAborted) {
+		return err
+	}
+	if state := sqlstate(err); state != "" && !strings.HasPrefix(state, "57P") && !strings.HasPrefix(state, "58") &&
+		!strings.HasPrefix(state, "08") {
+		return asStoreError(err)
+	}
+	return fmt.Errorf("commit: %w: %w", store.ErrUnknown, err)
+}
+
+// isNetwork reports whether an error is of the connection and not of a
+// statement.
+func isNetwork(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	return errors.Is(err, pgconn.ErrConnClosed)
+}
+
+// again reports whether a transaction that failed with err, and of which nothing
+// was written, may go well when it is simply repeated.
+func again(err error) bool {
+	switch sqlstate(err) {
+	case stateSerialization, stateDeadlock:
+		return true
+	}
+	return stale(err)
+}
+
+// stale reports whether the connection knows prepared statements that do not fit
+// any more: a migration has changed a table, or a pooler has changed the session.
+func stale(err error) bool {
+	switch sqlstate(err) {
+	case stateOldPlan, stateNoStatement, stateDoubleStmt:
+		return true
+	}
+	return false
+}
+
+// withContext adds that the context has ended, when that is why err came.
+func withContext(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	cause := context.Cause(ctx)
+	if errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", cause, err)
+}

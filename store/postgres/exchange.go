@@ -1,0 +1,137 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Exchange implements store.Worker. Outcomes and claims are transactions of their
+// own, at the same time where neither can change what the other does.
+func (s *Store) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	if err := x.Validate(); err != nil {
+		return store.Exchanged{}, err
+	}
+	switch {
+	case len(x.Want) == 0:
+		answers, err := s.settleAll(ctx, x.Settle)
+		return store.Exchanged{Settled: answers, NextDue: store.Never}, err
+	case len(x.Settle) == 0:
+		out, _, err := s.claimAll(ctx, &x)
+		return out, err
+	}
+	known, err := s.lanesKnown(ctx)
+	if err != nil {
+		return store.Exchanged{}, err
+	}
+	if dependent(&x, known) {
+		return s.inTurn(ctx, &x)
+	}
+	return s.atOnce(ctx, &x)
+}
+
+// dependent reports whether the outcomes may change what can be claimed.
+func dependent(x *store.Exchange, known *knownLanes) bool {
+	for i := range x.Settle {
+		if x.Settle[i].To.Ready() {
+			return true
+		}
+	}
+	return known.catalog.Limited(x.Want)
+}
+
+func (s *Store) inTurn(ctx context.Context, x *store.Exchange) (store.Exchanged, error) {
+	answers, err := s.settleAll(ctx, x.Settle)
+	if err != nil {
+		return store.Exchanged{}, err
+	}
+	out, _, err := s.claimAll(ctx, x)
+	return together(out, answers, err), nil
+}
+
+func (s *Store) atOnce(ctx context.Context, x *store.Exchange) (store.Exchanged, error) {
+	var answers []error
+	var settleErr error
+	var done sync.WaitGroup
+	done.Go(func() { answers, settleErr = s.settleAll(ctx, x.Settle) })
+	out, claimed, claimErr := s.claimAll(ctx, x)
+	done.Wait()
+	switch {
+	case settleErr != nil && !claimed:
+		return store.Exchanged{}, settleErr
+	case settleErr != nil: // the claims must not be lost with it
+		answers = make([]error, len(x.Settle))
+		for i := range answers {
+			answers[i] = settleErr
+		}
+	}
+	return together(out, answers, claimErr), nil
+}
+
+// together is the answer when the outcomes have theirs. An error of the claim comes
+// again when it is asked again, which is at once.
+func together(out store.Exchanged, answers []error, claimErr error) store.Exchanged {
+	if claimErr != nil {
+		out = store.Exchanged{NextDue: store.Never, Full: true}
+	}
+	out.Settled = answers
+	return out
+}
+
+// claimAll is the half of an exchange that claims. It reports whether it has
+// claimed anything.
+func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exchanged, claimed bool, err error) {
+	var src *source
+	err = s.fast(ctx, func(t *fastTxn) error {
+		out = store.Exchanged{NextDue: store.Never}
+		src = &source{s: s, t: t, found: make(map[job.ID]*found), look: s.hot.heads.looks(s.clock.local())}
+		if t.known.catalog.Limited(x.Want) {
+			if err := s.limit(t); err != nil {
+				return err
+			}
+		}
+		if err := t.ClaimAll(x, &out, src); err != nil {
+			return err
+		}
+		if !t.begun { // there is no lane to look in, as far as is known
+			if err := t.send(); err != nil {
+				return err
+			}
+		}
+		if err := src.write(x); err != nil {
+			return err
+		}
+		crashpoint.Hit(crashpoint.BeforeClaimCommit)
+		return nil
+	})
+	if err != nil {
+		return store.Exchanged{}, false, err
+	}
+	if len(out.Claims) > 0 {
+		crashpoint.Hit(crashpoint.AfterClaimCommit)
+		s.hot.runs.remember(src.claimed)
+		s.hot.heads.raise(src.taken(out.Claims))
+	}
+	return out, len(out.Claims) > 0, nil
+}
+
+// limit waits until nobody else claims what is limited over all processes, and
+// reads how much of it there is.
+func (s *Store) limit(t *fastTxn) error {
+	if err := t.send(); err != nil {
+		return err
+	}
+	if err := s.lock(t.session, s.lockKey("limits")); err != nil {
+		return err
+	}
+	cat, err := sqlstore.ReadCatalog(t.session)
+	if err != nil {
+		return err
+	}
+	t.Reset(t.Now(), cat)
+	return nil
+}

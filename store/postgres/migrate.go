@@ -1,0 +1,334 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+const (
+	// versionTable is where goose notes which migrations have run.
+	versionTable = "redrive_migrations"
+	// schemaVersion is the newest schema that this program knows.
+	schemaVersion = 1
+	// compatKey is the row of redrive_meta in which a migration states the
+	// oldest schema version whose programs may go on using the database after
+	// it. Without the row only programs that know the newest schema may.
+	compatKey = "compatible_from"
+)
+
+// ErrSchema is in the error of Open when the database's schema does not fit this
+// program.
+var ErrSchema = errors.New("schema version does not fit")
+
+// Schema is the state of a database's schema.
+type Schema struct {
+	Version    int64 `json:"version"`         // of the database; 0 is empty
+	Known      int64 `json:"known"`           // the newest this program knows
+	Compatible int64 `json:"compatible_from"` // oldest program that may use it
+}
+
+// Fits returns an ErrSchema that names both versions and the cure when this
+// program may not use the database.
+func (s Schema) Fits() error {
+	if s.Version > s.Known && s.Compatible > s.Known {
+		return fmt.Errorf("%w: the database has schema %d, which needs a program that knows schema %d; "+
+			"this one knows %d: install a newer redrive", ErrSchema, s.Version, s.Compatible, s.Known)
+	}
+	return nil
+}
+
+// embedded returns the migrations for a schema: each begins with making that the
+// one in which its transaction makes tables.
+func embedded(schema string) (fs.FS, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return placed(files, schema)
+}
+
+func placed(files fs.FS, schema string) (fs.FS, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return nil, err
+	}
+	out := fstest.MapFS{}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, way := range []string{"-- +goose Up\n", "-- +goose Down\n"} {
+			text = bytes.Replace(text, []byte(way), []byte(way+"SET LOCAL search_path = "+quote(schema)+";\n"), 1)
+		}
+		out[path.Base(name)] = &fstest.MapFile{Data: text}
+	}
+	return out, nil
+}
+
+// migrateUp brings the schema up to date.
+func migrateUp(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, schema string, keep bool) error {
+	now, err := readSchema(ctx, conn, schema)
+	if err != nil {
+		return err
+	}
+	if err := now.Fits(); err != nil {
+		return err
+	}
+	if now.Version >= now.Known {
+		return nil
+	}
+	if keep && now.Version > 0 {
+		return fmt.Errorf("%w: the database has schema %d and this program uses %d; run `redrive migrate` first",
+			ErrSchema, now.Version, now.Known)
+	}
+	files, err := embedded(schema)
+	if err != nil {
+		return err
+	}
+	_, err = migrateWith(ctx, conn, config, schema, files, schemaVersion)
+	return err
+}
+
+// ReadSchema reads the version of the schema of a database without changing it.
+// The name of the schema is the default one when it is empty.
+func ReadSchema(ctx context.Context, dsn, schema string) (Schema, error) {
+	conn, _, schema, err := dialFor(ctx, dsn, schema)
+	if err != nil {
+		return Schema{Known: schemaVersion}, err
+	}
+	defer conn.Close(ctx)
+	return readSchema(ctx, conn, schema)
+}
+
+// Migrate moves the schema up or down to a version and returns the versions
+// that it passed. Down to 0 removes every table of redrive's and no other; the
+// schema itself and the note of the version stay.
+func Migrate(ctx context.Context, dsn, schema string, to int64) (passed []int64, err error) {
+	if to < 0 || to > schemaVersion {
+		return nil, fmt.Errorf("schema %d: this program knows 0 to %d", to, schemaVersion)
+	}
+	conn, config, schema, err := dialFor(ctx, dsn, schema)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	if _, err := examine(ctx, conn); err != nil {
+		return nil, err
+	}
+	files, err := embedded(schema)
+	if err != nil {
+		return nil, err
+	}
+	return migrateWith(ctx, conn, config, schema, files, to)
+}
+
+// dialFor opens one connection for what needs no store.
+func dialFor(ctx context.Context, dsn, schema string) (*pgx.Conn, *pgx.ConnConfig, string, error) {
+	o := &Options{Schema: schema}
+	options, err := o.withDefaults()
+	if err != nil {
+		return nil, nil, "", err
+	}
+	config, err := configure(dsn, &options)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	conn, err := dial(ctx, config.ConnConfig)
+	return conn, config.ConnConfig, options.Schema, err
+}
+
+func readSchema(ctx context.Context, conn *pgx.Conn, schema string) (out Schema, err error) {
+	out.Known = schemaVersion
+	versions := quote(schema) + "." + versionTable
+	there, err := ask(ctx, conn, `SELECT (to_regclass($1) IS NOT NULL)::int`, versions)
+	if err != nil || there == 0 {
+		return out, err
+	}
+	out.Version, err = ask(ctx, conn, `SELECT coalesce(max(version_id), 0) FROM `+versions+` WHERE is_applied`)
+	if err != nil {
+		return out, err
+	}
+	if out.Compatible = out.Version; out.Version == 0 {
+		return out, nil
+	}
+	out.Compatible, err = ask(ctx, conn, `SELECT coalesce((SELECT value FROM `+quote(schema)+`.redrive_meta WHERE key = $1), $2::bigint)`,
+		compatKey, fmt.Sprint(out.Version))
+	return out, err
+}
+
+// ask returns the number that a query answers. Its arguments are texts.
+func ask(ctx context.Context, conn *pgx.Conn, query string, args ...string) (int64, error) {
+	values := make([][]byte, len(args))
+	for i, a := range args {
+		values[i] = []byte(a)
+	}
+	var r result
+	if err := r.read(conn.PgConn().ExecParams(ctx, query, values, nil, nil, binaryColumns)); err != nil {
+		return 0, asStoreError(&failed{"ask", err})
+	}
+	if r.len() == 0 {
+		return 0, nil
+	}
+	n := r.row(0).Int(0)
+	return n, r.err
+}
+
+// migrateWith migrates while it holds a lock that others wait for. The lock is of
+// a transaction, which stays open on conn: unlike one of a session it is given
+// back on the same connection behind a pooler, too.
+func migrateWith(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, schema string, files fs.FS, to int64) (passed []int64, err error) {
+	simple := func(text string) error {
+		_, err := conn.PgConn().Exec(ctx, text).ReadAll()
+		if err != nil {
+			err = asStoreError(&failed{"migrate", err})
+		}
+		return err
+	}
+	if err := simple(fmt.Sprintf(`BEGIN; SELECT set_config('idle_in_transaction_session_timeout', '0', true),
+		set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
+		pg_advisory_xact_lock(%d)`, lockKey(schema, "migrate"))); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, simple(`ROLLBACK`)) }()
+	plain := config.Copy()
+	plain.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing prepared, for poolers
+	db := stdlib.OpenDB(*plain)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := makeSchema(ctx, db, schema); err != nil {
+		return nil, err
+	}
+	p, err := goose.NewProvider(goose.DialectCustom, db, files, goose.WithStore(versions{quote(schema) + "." + versionTable}),
+		goose.WithDisableGlobalRegistry(true)) // it refuses two migrations of one number
+	if err != nil {
+		return nil, fmt.Errorf("migrations: %w", err)
+	}
+	now, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return nil, migrateError(schema, err)
+	}
+	survived := crashpoint.Span(crashpoint.InMigration)
+	var results []*goose.MigrationResult
+	if to >= now {
+		results, err = p.UpTo(ctx, to)
+	} else {
+		results, err = p.DownTo(ctx, to)
+	}
+	survived()
+	crashpoint.Hit(crashpoint.AfterMigration)
+	for _, r := range results {
+		passed = append(passed, r.Source.Version)
+	}
+	if err != nil {
+		return passed, fmt.Errorf("migrate from schema %d to %d: %w", now, to, migrateError(schema, err))
+	}
+	return passed, nil
+}
+
+// makeSchema makes the schema when there is none. It asks first: whoever may not
+// make one may use it all the same.
+func makeSchema(ctx context.Context, db *sql.DB, schema string) error {
+	var there bool
+	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, schema).Scan(&there); err != nil {
+		return asStoreError(err)
+	}
+	if there {
+		return nil
+	}
+	_, err := db.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+quote(schema))
+	return migrateError(schema, err)
+}
+
+// migrateError is asStoreError with the cure for missing rights to make tables.
+func migrateError(schema string, err error) error {
+	if sqlstate(err) != stateRights {
+		return asStoreError(err)
+	}
+	return fmt.Errorf("the user may not make redrive's tables: have the owner of the database run "+
+		"CREATE SCHEMA %[1]s AUTHORIZATION the_user, or `redrive migrate` as a user who may, "+
+		"and the GRANT statements of docs/postgres.md: %[2]w", schema, err)
+}
+
+// versions is where goose notes what has run. Its own way to PostgreSQL cannot
+// name a schema in quotes.
+type versions struct{ table string }
+
+var _ database.StoreExtender = versions{}
+
+func (v versions) Tablename() string { return v.table }
+
+func (v versions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
+	_, err := db.ExecContext(ctx, `CREATE TABLE `+v.table+` (
+		id         bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+		version_id bigint NOT NULL,
+		is_applied boolean NOT NULL,
+		tstamp     timestamptz NOT NULL DEFAULT now())`)
+	return err
+}
+
+func (v versions) TableExists(ctx context.Context, db database.DBTxConn) (there bool, err error) {
+	err = db.QueryRowContext(ctx, `SELECT to_regclass($1) IS NOT NULL`, v.table).Scan(&there)
+	return there, err
+}
+
+func (v versions) Insert(ctx context.Context, db database.DBTxConn, r database.InsertRequest) error {
+	_, err := db.ExecContext(ctx, `INSERT INTO `+v.table+` (version_id, is_applied) VALUES ($1, true)`, r.Version)
+	return err
+}
+
+func (v versions) Delete(ctx context.Context, db database.DBTxConn, version int64) error {
+	_, err := db.ExecContext(ctx, `DELETE FROM `+v.table+` WHERE version_id = $1`, version)
+	return err
+}
+
+func (v versions) GetMigration(ctx context.Context, db database.DBTxConn, version int64) (*database.GetMigrationResult, error) {
+	var r database.GetMigrationResult
+	err := db.QueryRowContext(ctx, `SELECT tstamp, is_applied FROM `+v.table+` WHERE version_id = $1 ORDER BY id DESC LIMIT 1`, version).
+		Scan(&r.Timestamp, &r.IsApplied)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: %d", database.ErrVersionNotFound, version)
+	}
+	return &r, err
+}
+
+func (v versions) GetLatestVersion(ctx context.Context, db database.DBTxConn) (int64, error) {
+	var latest sql.NullInt64
+	err := db.QueryRowContext(ctx, `SELECT max(version_id) FROM `+v.table).Scan(&latest)
+	if err == nil && !latest.Valid {
+		err = database.ErrVersionNotFound
+	}
+	return latest.Int64, err
+}
+
+func (v versions) ListMigrations(ctx context.Context, db database.DBTxConn) (list []*database.ListMigrationsResult, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT version_id, is_applied FROM `+v.table+` ORDER BY id DESC`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var r database.ListMigrationsResult
+		if err := rows.Scan(&r.Version, &r.IsApplied); err != nil {
+			return nil, err
+		}
+		list = append(list, &r)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,332 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// announceEvery is the least time between two notifications of a process. The
+	// first one after a pause goes out at once; what is told meanwhile goes together.
+	announceEvery = 5 * time.Millisecond
+	// A connection that is lost is made again after a wait that doubles.
+	reconnectMin = 100 * time.Millisecond
+	reconnectMax = 5 * time.Second
+	// quietMax is how long nothing may be heard before the listener asks whether
+	// the server is there at all.
+	quietMax = 15 * time.Second
+	// answerLimit bounds what the listener and the announcer wait for.
+	answerLimit = 5 * time.Second
+	// probeLimit is how long a notification to oneself may take.
+	probeLimit = 2 * time.Second
+	// pollEvery is how often the server is asked where notifications do not arrive.
+	pollEvery = 100 * time.Millisecond
+)
+
+// newsroom tells what commits mean: those of this process to the engine here at
+// once, and to other processes by NOTIFY; those of others to the engine here.
+// Notifications go out on a connection of their own, some at a time, because each
+// waits for a lock that all commits with one share.
+type newsroom struct {
+	s       *Store
+	channel string
+	sender  string // of this process: it does not listen to itself
+
+	mu      sync.Mutex
+	subs    map[int]chan<- struct{}
+	hearers map[int]func(news)
+	next    int
+	pending news
+	due     chan struct{} // something is pending
+}
+
+// anyone is the sender of a caller's own transaction: nobody knows when it will
+// commit, so every process wants to hear of it.
+const anyone = "0"
+
+func newNewsroom(s *Store) *newsroom {
+	return &newsroom{s: s, channel: channel(s.options.Schema), sender: strings.ToLower(rand.Text()[:12]),
+		subs: make(map[int]chan<- struct{}), hearers: make(map[int]func(news)), due: make(chan struct{}, 1)}
+}
+
+func channel(schema string) string { return "redrive_" + schema }
+
+// subscribe has ch told, without ever waiting for it, that there is news.
+func (r *newsroom) subscribe(ch chan<- struct{}) (stop func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := r.next
+	r.next++
+	r.subs[id] = ch
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.subs, id)
+	}
+}
+
+// hear has f called with all news, of this process and others. It must not
+// block or call the newsroom.
+func (r *newsroom) hear(f func(news)) (stop func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := r.next
+	r.next++
+	r.hearers[id] = f
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.hearers, id)
+	}
+}
+
+// tell spreads what a commit of this process means.
+func (r *newsroom) tell(n news) {
+	if n.empty() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spread(n)
+	r.pending.merge(n)
+	select {
+	case r.due <- struct{}{}:
+	default:
+	}
+}
+
+// heard spreads what others have told.
+func (r *newsroom) heard(n news) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spread(n)
+}
+
+func (r *newsroom) spread(n news) {
+	for _, f := range r.hearers {
+		f(n)
+	}
+	for _, ch := range r.subs {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (r *newsroom) take() news {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.pending
+	r.pending = news{}
+	return n
+}
+
+// announce sends what is told to the other processes, until the store is closed.
+func (r *newsroom) announce() {
+	var conn *pgx.Conn
+	defer func() { r.hangUp(conn) }()
+	wait := reconnectMin
+	for {
+		closing := false
+		select {
+		case <-r.due:
+		case <-r.s.closed:
+			closing = true // what was told last
+		}
+		n := r.take()
+		if n.empty() {
+			if closing {
+				return
+			}
+			continue
+		}
+		err := r.send(&conn, n)
+		switch {
+		case closing:
+			return // others find it when they look
+		case err == nil:
+			wait = reconnectMin
+			r.pause(announceEvery)
+		default:
+			r.hangUp(conn)
+			conn = nil
+			r.mu.Lock()
+			r.pending.merge(n)
+			r.mu.Unlock()
+			r.pause(wait)
+			wait = min(2*wait, reconnectMax)
+			select {
+			case r.due <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// send sends one notification. It need not survive a crash of the server, after
+// which everybody looks anyway; so it waits for no disk.
+func (r *newsroom) send(conn **pgx.Conn, n news) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
+	defer cancel()
+	if *conn == nil {
+		if *conn, err = dial(ctx, r.s.config); err != nil {
+			return err
+		}
+	}
+	// The text is made of letters, digits and signs without a quote.
+	return (*conn).PgConn().Exec(ctx, `BEGIN; SELECT set_config('synchronous_commit', 'off', true); SELECT pg_notify('`+
+		r.channel+`', '`+n.text(r.sender)+`'); COMMIT`).Close()
+}
+
+// listen hears what other processes tell, until the store is closed. Whenever it
+// begins to listen, something may have been missed.
+func (r *newsroom) listen() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r.s.ended.Go(func() {
+		select {
+		case <-r.s.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	wait := reconnectMin
+	for ctx.Err() == nil {
+		heard, err := r.listenOnce(ctx)
+		if errors.Is(err, errDeaf) {
+			r.s.options.Logger.WarnContext(ctx, "notifications of PostgreSQL do not arrive through the pooler: polling instead; "+
+				"for a faster pick-up give redrive a DSN of the server itself, or a pool in session mode",
+				"database", r.s.where, "poll", pollEvery)
+			r.poll(ctx)
+			return
+		}
+		if heard {
+			wait = reconnectMin
+		}
+		r.pause(wait)
+		wait = min(2*wait, reconnectMax)
+	}
+}
+
+// errDeaf says that notifications do not arrive.
+var errDeaf = errors.New("notifications do not arrive")
+
+// listenOnce listens on one connection until that is lost.
+func (r *newsroom) listenOnce(ctx context.Context) (heard bool, err error) {
+	conn, err := dial(ctx, r.s.config)
+	if err != nil {
+		return false, err
+	}
+	defer r.hangUp(conn)
+	if _, err := conn.Exec(ctx, "LISTEN "+r.channel, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return false, err
+	}
+	if r.s.unnamed.Load() {
+		if err := r.probe(ctx, conn); err != nil {
+			return false, err
+		}
+	}
+	r.heard(allNews)
+	for {
+		n, err := r.wait(ctx, conn)
+		if err != nil {
+			return true, err
+		}
+		if n == "" {
+			continue
+		}
+		if sender, what, err := parseNews(n); err != nil {
+			r.heard(allNews) // of a newer version
+		} else if sender != r.sender {
+			r.heard(what)
+		}
+	}
+}
+
+// wait returns the text of the next notification, or "" when the server was asked
+// whether it is there, and is.
+func (r *newsroom) wait(ctx context.Context, conn *pgx.Conn) (string, error) {
+	quiet, cancel := context.WithTimeout(ctx, quietMax)
+	defer cancel()
+	n, err := conn.WaitForNotification(quiet)
+	if err == nil {
+		return n.Payload, nil
+	}
+	if ctx.Err() != nil || quiet.Err() == nil || conn.IsClosed() {
+		return "", err
+	}
+	ask, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	_, err = conn.Exec(ask, "SELECT 1", pgx.QueryExecModeSimpleProtocol)
+	return "", err
+}
+
+// probe sends a notification to itself: where a pooler gives each transaction
+// another connection, it does not arrive.
+func (r *newsroom) probe(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	probe := "probe-" + r.sender + "|"
+	if _, err := r.s.pool.Exec(ctx, "SELECT pg_notify('"+r.channel+"', '"+probe+"')", pgx.QueryExecModeSimpleProtocol); err != nil {
+		return err
+	}
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		switch {
+		case err == nil && n.Payload == probe:
+			return nil
+		case err != nil && ctx.Err() != nil && !conn.IsClosed():
+			return errDeaf
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// poll asks the server again and again whether there were transactions.
+func (r *newsroom) poll(ctx context.Context) {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	r.heard(allNews)
+	seen := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		var now string
+		err := r.s.pool.QueryRow(ctx, "SELECT pg_current_snapshot()::text", pgx.QueryExecModeSimpleProtocol).Scan(&now)
+		if err == nil && now != seen {
+			seen = now
+			r.heard(allNews)
+		}
+	}
+}
+
+// pause waits, but not beyond the end of the store.
+func (r *newsroom) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.s.closed:
+	}
+}
+
+// hangUp closes a connection, which may be lost.
+func (r *newsroom) hangUp(conn *pgx.Conn) {
+	if conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
+	defer cancel()
+	_ = conn.Close(ctx) // there is nothing left to say on it
+}

@@ -1,0 +1,63 @@
+package postgres
+
+// amended are the shared statements in which a part has to be said otherwise: the
+// conditions of partial indexes, where SQLite's statement names the index.
+var amended = map[string]struct{ from, to string }{
+	"selNextLease": {`state = 3`, `state = 3 AND lease_until IS NOT NULL`},
+	"selRunning":   {`j.state = 3`, `j.state = 3 AND j.lease_until IS NOT NULL`},
+}
+
+// overrides are the shared statements that PostgreSQL needs in other words than
+// translate finds, by their names. Tables are named without the schema.
+var overrides = map[string]string{
+	// Numbers without gaps, in the order of commits: the row that counts them is
+	// locked until the end of the transaction.
+	"insAudit": `WITH number AS (UPDATE redrive_meta SET value = value + 1 WHERE key = 'audit' RETURNING value)
+		INSERT INTO redrive_audit (seq, at, actor, action, target, reason, before, after)
+		SELECT value, $1, $2, $3, $4, $5, $6, $7 FROM number`,
+	"insRedrive": `WITH number AS (UPDATE redrive_meta SET value = value + 1 WHERE key = 'redrives' RETURNING value)
+		INSERT INTO redrive_redrives (id, spec, policy, state, by, reason, created_at, last_at)
+		SELECT value, $1, $2, $3, $4, $5, $6, $6 FROM number RETURNING id`,
+
+	// Counters and figures are what is folded, and what later events have changed.
+	"selCounters": `SELECT lane, state, sum(n) FROM ` + countersNow + ` GROUP BY lane, state`,
+	"selCounts": `SELECT l.queue, l.kind, c.state, sum(c.n) FROM ` + countersNow + `
+		JOIN redrive_lanes l ON l.id = c.lane GROUP BY l.queue, l.kind, c.state HAVING sum(c.n) <> 0
+		ORDER BY l.queue, l.kind, c.state`,
+	"allHours": `SELECT at, sum(completed), sum(recovered), sum(dead), sum(exhausted), sum(retries), sum(retry_cost) FROM (
+		SELECT at, completed, recovered, dead, exhausted, retries, retry_cost FROM redrive_hours
+		UNION ALL SELECT at - at % 3600000000, hour[1], hour[2], hour[3], hour[4], hour[5], hour[6] FROM redrive_events
+		WHERE hour IS NOT NULL AND seq > (SELECT value FROM redrive_meta WHERE key = 'folded')) h
+		GROUP BY at ORDER BY at`,
+
+	// Events are read up to the oldest transaction that may still write some, and
+	// removed when they are folded.
+	"selEvents": `SELECT seq, at, body FROM redrive_events WHERE seq >= $1 AND n > 0 AND seq < (SELECT
+		(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value) << 20 FROM redrive_meta WHERE key = 'event_base')
+		ORDER BY seq LIMIT $2`,
+	"allEvents": `SELECT seq, at, body FROM redrive_events WHERE n > 0 ORDER BY seq`,
+	// Those that are not folded yet are folded as they go. Nobody else folds
+	// meanwhile: both hold the lock of the graves.
+	"delEvents": `WITH gone AS (
+			DELETE FROM redrive_events WHERE seq <= $1 RETURNING seq, at, lanes, states, ns, hour),
+		part AS (SELECT * FROM gone WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'folded')),
+		` + foldPart + `
+		SELECT 1 WHERE $1 IS NULL`,
+}
+
+// countersNow are the counters of jobs: rows of (lane, state, n), several of one
+// lane and state.
+const countersNow = `(SELECT lane, state, n FROM redrive_counters
+		UNION ALL SELECT d.lane, d.state, d.n FROM redrive_events e, unnest(e.lanes, e.states, e.ns) AS d(lane, state, n)
+		WHERE e.seq > (SELECT value FROM redrive_meta WHERE key = 'folded')) c`
+
+// ownText is the text of a statement that is this package's own, or that is a
+// shared one in other words; "" is neither.
+func ownText(name string) string {
+	for _, texts := range []map[string]string{overrides, eventStatements, joinStatements, sightStatements} {
+		if text, ok := texts[name]; ok {
+			return text
+		}
+	}
+	return ""
+}

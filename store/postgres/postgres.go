@@ -1,0 +1,283 @@
+// Package postgres keeps jobs in a PostgreSQL database, version 15 or newer, for
+// any number of processes on any number of machines.
+//
+// Commits are durable as the server is set up to make them: synchronous_commit is
+// never off in the store's transactions, and everything else (replication, fsync)
+// is the server's business. The server's clock is the store's clock.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/store"
+)
+
+// DefaultSchema is the schema of redrive's tables when Options name none. It is
+// not public: since version 15 only the owner of a database may create tables
+// there, and in a schema of its own everything of redrive's can be granted, backed
+// up and dropped by one name.
+const DefaultSchema = "redrive"
+
+// Options are the settings of a store. The zero value and nil are the defaults.
+type Options struct {
+	// Schema is the schema of redrive's tables: 1 to 48 lower-case letters, digits
+	// and underscores. Several stores can be in one database, each in a schema of its
+	// own. Default DefaultSchema. It is made when there is none.
+	Schema string
+	// Clock replaces the server's clock, in tests. It is floored by the latest time
+	// that was given, so that it never runs backwards.
+	Clock func() time.Time
+	// MaxConns bounds the connections of this process that read and write, 2 to 1000;
+	// default 10. Two more listen and notify.
+	MaxConns int
+	// StatementTimeout bounds one statement, waiting for locks included; default
+	// 10 s.
+	StatementTimeout time.Duration
+	// ReadLimit bounds one read, which is refused with a store.ErrUnavailable when it
+	// takes longer: while one goes on, the server cannot clean its tables. Default
+	// 1 s.
+	ReadLimit time.Duration
+	// ConnectTimeout bounds an attempt to connect, unless the DSN has a
+	// connect_timeout; default 5 s.
+	ConnectTimeout time.Duration
+	// KeepSchema refuses to open a database whose schema would have to be migrated
+	// first, instead of migrating it.
+	KeepSchema bool
+	// PgBouncer says that between here and the server is a pooler that gives a
+	// connection to each transaction: nothing is prepared, and notifications are
+	// replaced by polling. Poolers are found without it; it is for those that hide.
+	PgBouncer bool
+	// Logger is told what people should know; default slog.Default.
+	Logger *slog.Logger
+}
+
+func (o *Options) withDefaults() (Options, error) {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	if out.Schema == "" {
+		out.Schema = DefaultSchema
+	}
+	if out.MaxConns == 0 {
+		out.MaxConns = 10
+	}
+	if out.StatementTimeout == 0 {
+		out.StatementTimeout = 10 * time.Second
+	}
+	if out.ReadLimit == 0 {
+		out.ReadLimit = time.Second
+	}
+	if out.ConnectTimeout == 0 {
+		out.ConnectTimeout = 5 * time.Second
+	}
+	if out.Logger == nil {
+		out.Logger = slog.Default()
+	}
+	if err := checkSchema(out.Schema); err != nil {
+		return out, err
+	}
+	if out.MaxConns < 2 || out.MaxConns > 1_000 {
+		return out, fmt.Errorf("MaxConns %d: must be 2 to 1000: %w", out.MaxConns, store.ErrInvalid)
+	}
+	for name, d := range map[string]time.Duration{"StatementTimeout": out.StatementTimeout, "ReadLimit": out.ReadLimit,
+		"ConnectTimeout": out.ConnectTimeout} {
+		if d < time.Millisecond || d > time.Hour {
+			return out, fmt.Errorf("%s %s: must be 1ms to 1h: %w", name, d, store.ErrInvalid)
+		}
+	}
+	return out, nil
+}
+
+// Store is a store.Store in one schema of a PostgreSQL database.
+type Store struct {
+	*sqlstore.Core
+	options  Options
+	config   *pgx.ConnConfig // for connections outside of the pool
+	where    string          // for error messages
+	pool     *pgxpool.Pool
+	dialect  *dialect
+	clock    *clock
+	news     *newsroom
+	unnamed  atomic.Bool // nothing is prepared: there is a pooler
+	begins   begins
+	commits  atomic.Int64
+	hot      *hotPath
+	graves   int64 // keys of advisory locks
+	lanes    int64
+	identity string // of the database and schema, as the server knows them
+
+	closing sync.Once
+	closed  chan struct{}
+	ended   sync.WaitGroup
+}
+
+var (
+	_ store.Store      = (*Store)(nil)
+	_ store.Transactor = (*Store)(nil)
+	_ store.TxReserver = (*Store)(nil)
+)
+
+// Open opens the database that a DSN names, a URL or keywords as libpq takes
+// them, and brings redrive's schema up to date; it makes the schema when there is
+// none. It refuses, and says why: a server older than 15, a replica, an encoding
+// other than UTF8, a schema of a newer version, missing rights. A password that
+// is in the DSN is in no error and no log.
+func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
+	options, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	config, err := configure(dsn, &options)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{options: options, config: config.ConnConfig, where: place(config.ConnConfig), closed: make(chan struct{}),
+		dialect: &dialect{schema: options.Schema}, clock: newClock(options.Clock), begins: newBegins(&options)}
+	s.graves, s.lanes = s.lockKey("graves"), s.lockKey("lanes")
+	s.Core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Read: s.read, Join: s.join})
+	if err := s.open(ctx, config); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// configure makes the settings of connections.
+func configure(dsn string, o *Options) (*pgxpool.Config, error) {
+	config, err := parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = int32(o.MaxConns)
+	if config.ConnConfig.ConnectTimeout == 0 || !strings.Contains(dsn, "connect_timeout") {
+		config.ConnConfig.ConnectTimeout = o.ConnectTimeout
+	}
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "redrive"
+	}
+	return config, nil
+}
+
+func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
+	conn, err := dial(ctx, s.config)
+	if err != nil {
+		return err
+	}
+	found, err := s.prepare(ctx, conn)
+	if cerr := conn.Close(ctx); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.where, err)
+	}
+	if s.options.PgBouncer || found.pooled {
+		s.unnamed.Store(true)
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	if s.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
+		return fmt.Errorf("%s: %w", s.where, err)
+	}
+	if err := s.first(ctx); err != nil {
+		return fmt.Errorf("%s: %w", s.where, err)
+	}
+	s.news = newNewsroom(s)
+	s.hot = newHotPath(&s.begins)
+	s.news.hear(s.hot.heads.heard)
+	s.ended.Go(s.news.listen)
+	s.ended.Go(s.news.announce)
+	s.ended.Go(s.keep)
+	return nil
+}
+
+// prepare sees to it that the server is fit and that the schema is there.
+func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (found server, err error) {
+	if found, err = examine(ctx, conn); err != nil {
+		return found, err
+	}
+	if err := migrateUp(ctx, conn, s.config, s.options.Schema, s.options.KeepSchema); err != nil {
+		return found, err
+	}
+	if err := checkRights(ctx, conn, s.options.Schema); err != nil {
+		return found, err
+	}
+	s.identity, err = identify(ctx, conn.PgConn(), s.options.Schema)
+	return found, err
+}
+
+// first runs the first transaction: it sets the clock, and raises the numbers of
+// events where a backup was restored into another server.
+func (s *Store) first(ctx context.Context) error {
+	return s.transact(ctx, &s.begins.write, func(c *session) error {
+		_, err := c.Exec(raiseBase)
+		return err
+	})
+}
+
+// lockKey is the number of an advisory lock: those of a database are shared by
+// all who use it.
+func (s *Store) lockKey(name string) int64 { return lockKey(s.options.Schema, name) }
+
+func lockKey(schema, name string) int64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte("redrive:" + schema + ":" + name)) // never fails
+	return int64(h.Sum64())
+}
+
+// Close waits for what is being written and closes all connections.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		close(s.closed)
+		s.ended.Wait()
+		if s.pool != nil {
+			s.pool.Close()
+		}
+	})
+	return nil
+}
+
+// Schema returns the name of the schema of redrive's tables.
+func (s *Store) Schema() string { return s.options.Schema }
+
+// Commits returns how many transactions this process has committed, for measuring
+// how many requests share one.
+func (s *Store) Commits() int64 { return s.commits.Load() }
+
+// Notify implements store.Worker.
+func (s *Store) Notify(ch chan<- struct{}) (stop func()) { return s.news.subscribe(ch) }
+
+// errClosed is the answer of every call after Close.
+var errClosed = fmt.Errorf("store is closed: %w", store.ErrUnavailable)
+
+// keepEvery is how often the clock is compared with the server's and the events
+// are folded.
+const keepEvery = time.Second
+
+// keep does what has to be done now and then, until the store is closed.
+func (s *Store) keep() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { <-s.closed; cancel() }()
+	ticker := time.NewTicker(keepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.closed:
+			return
+		case <-ticker.C:
+		}
+		// A server that is away is told to whoever calls; here the next tick will do.
+		_ = s.foldAll(ctx)
+	}
+}

@@ -1,0 +1,269 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/redrive/redrive/internal/sqlstore"
+)
+
+// dialect is the shared statements in PostgreSQL's words, for one schema. It is
+// filled as statements are used.
+type dialect struct {
+	schema string
+	texts  sync.Map // *sqlstore.Query to string
+	own    sync.Map // text of this package's to text with the schema
+}
+
+func (d *dialect) text(q *sqlstore.Query) string {
+	if text, ok := d.texts.Load(q); ok {
+		return text.(string)
+	}
+	var text string
+	if own := ownText(q.Name); own != "" {
+		text = qualified(own, d.schema)
+	} else {
+		text = q.Text
+		if a, ok := amended[q.Name]; ok {
+			text = strings.Replace(text, a.from, a.to, 1)
+		}
+		text = translate(text, d.schema)
+	}
+	d.texts.Store(q, text)
+	return text
+}
+
+// ours returns a statement of this package with the schema before its tables.
+func (d *dialect) ours(text string) string {
+	if known, ok := d.own.Load(text); ok {
+		return known.(string)
+	}
+	made := qualified(text, d.schema)
+	d.own.Store(text, made)
+	return made
+}
+
+// statements are those that a connection has prepared. Without them each
+// statement is parsed anew, which is what a pooler in transaction mode wants:
+// there the next transaction may be on another connection.
+type statements struct {
+	known map[string]*pgconn.StatementDescription
+}
+
+// session runs the statements of one transaction on a connection. It implements
+// sqlstore.Session.
+type session struct {
+	ctx     context.Context //nolint:containedctx // lives as long as the transaction
+	conn    *pgconn.PgConn
+	dialect *dialect
+	stmts   *statements // nil: nothing is prepared
+	free    []*result   // results that can be used again
+	cursors int
+	values  [][]byte
+	formats []int16
+	scratch []byte
+}
+
+var _ sqlstore.Session = (*session)(nil)
+
+// binary is the format of all columns of an answer.
+var binaryColumns = []int16{pgtype.BinaryFormatCode}
+
+// Exec implements sqlstore.Session.
+func (s *session) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
+	answer, err := s.start(q.Name, s.dialect.text(q), args)
+	if err != nil {
+		return 0, err
+	}
+	tag, err := answer.Close()
+	if err != nil {
+		return 0, &failed{q.Name, err}
+	}
+	return int(tag.RowsAffected()), nil
+}
+
+// Rows implements sqlstore.Session. What is walked comes in parts through a
+// cursor; any other answer is read whole before the first row is handed on.
+func (s *session) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...sqlstore.Value) error {
+	if q.Walk {
+		return s.walk(q, each, args)
+	}
+	answer, err := s.start(q.Name, s.dialect.text(q), args)
+	if err != nil {
+		return err
+	}
+	r := s.result()
+	defer s.done(r)
+	if err := r.read(answer); err != nil {
+		return &failed{q.Name, err}
+	}
+	return r.each(q.Name, each)
+}
+
+// read takes an answer in and ends it.
+func (r *result) read(answer *pgconn.ResultReader) error {
+	for answer.NextRow() {
+		r.add(answer.FieldDescriptions(), answer.Values())
+	}
+	_, err := answer.Close()
+	return err
+}
+
+func (r *result) each(name string, each func(sqlstore.Row) error) error {
+	for i := range r.len() {
+		if err := each(r.row(i)); err != nil {
+			return err
+		}
+		if r.err != nil {
+			return fmt.Errorf("%s: %w", name, r.err)
+		}
+	}
+	return nil
+}
+
+// result returns an empty one; done gives it back.
+func (s *session) result() *result {
+	if n := len(s.free); n > 0 {
+		r := s.free[n-1]
+		s.free = s.free[:n-1]
+		return r
+	}
+	return &result{}
+}
+
+// resultKeep bounds the memory that an idle session keeps for answers.
+const resultKeep = 1 << 20
+
+func (s *session) done(r *result) {
+	if cap(r.data) > resultKeep {
+		return
+	}
+	r.reset()
+	s.free = append(s.free, r)
+}
+
+// start sends a statement and returns the answer, which has to be read and
+// closed before the next one.
+func (s *session) start(name, text string, args []sqlstore.Value) (*pgconn.ResultReader, error) {
+	if s.stmts == nil {
+		s.plainArgs(args)
+		return s.conn.ExecParams(s.ctx, text, s.values, nil, s.formats, binaryColumns), nil
+	}
+	description, err := s.prepare(text)
+	if err != nil {
+		return nil, &failed{name, err}
+	}
+	if len(description.ParamOIDs) != len(args) {
+		return nil, fmt.Errorf("%s: %d arguments for %d parameters", name, len(args), len(description.ParamOIDs))
+	}
+	if err := s.typedArgs(description.ParamOIDs, args); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s.conn.ExecPrepared(s.ctx, description.Name, s.values, s.formats, binaryColumns), nil
+}
+
+func (s *session) prepare(text string) (*pgconn.StatementDescription, error) {
+	if d := s.stmts.known[text]; d != nil {
+		return d, nil
+	}
+	d, err := s.conn.Prepare(s.ctx, "redrive_"+strconv.Itoa(len(s.stmts.known)), text, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.stmts.known[text] = d
+	return d, nil
+}
+
+// plainArgs writes arguments whose types the server finds out: in text form,
+// but bytes as they are.
+func (s *session) plainArgs(args []sqlstore.Value) {
+	s.values, s.formats = s.values[:0], s.formats[:0]
+	for i := range args {
+		a := &args[i]
+		var value []byte
+		format := int16(pgtype.TextFormatCode)
+		switch a.Kind {
+		case sqlstore.IsInt:
+			value = strconv.AppendInt(nil, a.N, 10)
+		case sqlstore.IsText:
+			value = []byte(escape(a.S))
+		case sqlstore.IsBlob:
+			value, format = present(a.B), pgtype.BinaryFormatCode
+		case sqlstore.IsNull:
+		}
+		s.values, s.formats = append(s.values, value), append(s.formats, format)
+	}
+}
+
+// typedArgs writes arguments for parameters whose types are known.
+func (s *session) typedArgs(oids []uint32, args []sqlstore.Value) error {
+	s.values, s.formats, s.scratch = s.values[:0], s.formats[:0], s.scratch[:0]
+	if cap(s.scratch) < 8*len(args) { // so that it does not move while values point at it
+		s.scratch = make([]byte, 0, 8*len(args))
+	}
+	for i := range args {
+		value, format, err := s.typedArg(oids[i], &args[i])
+		if err != nil {
+			return fmt.Errorf("argument %d: %w", i+1, err)
+		}
+		s.values, s.formats = append(s.values, value), append(s.formats, format)
+	}
+	return nil
+}
+
+func (s *session) typedArg(oid uint32, a *sqlstore.Value) (value []byte, format int16, err error) {
+	switch a.Kind {
+	case sqlstore.IsInt:
+		from := len(s.scratch)
+		switch oid {
+		case pgtype.Int8OID:
+			s.scratch = binary.BigEndian.AppendUint64(s.scratch, uint64(a.N))
+		case pgtype.Int4OID:
+			if int64(int32(a.N)) != a.N {
+				return nil, 0, fmt.Errorf("%d is beyond 32 bits", a.N)
+			}
+			s.scratch = binary.BigEndian.AppendUint32(s.scratch, uint32(a.N))
+		case pgtype.Int2OID:
+			if int64(int16(a.N)) != a.N {
+				return nil, 0, fmt.Errorf("%d is beyond 16 bits", a.N)
+			}
+			s.scratch = binary.BigEndian.AppendUint16(s.scratch, uint16(a.N))
+		case pgtype.BoolOID:
+			truth := byte(0)
+			if a.N != 0 {
+				truth = 1
+			}
+			s.scratch = append(s.scratch, truth)
+		default:
+			return strconv.AppendInt(nil, a.N, 10), pgtype.TextFormatCode, nil
+		}
+		return s.scratch[from:len(s.scratch):len(s.scratch)], pgtype.BinaryFormatCode, nil
+	case sqlstore.IsText:
+		if oid == pgtype.ByteaOID {
+			return []byte(a.S), pgtype.BinaryFormatCode, nil
+		}
+		return []byte(escape(a.S)), pgtype.TextFormatCode, nil
+	case sqlstore.IsBlob:
+		if oid != pgtype.ByteaOID {
+			return []byte(escape(string(a.B))), pgtype.TextFormatCode, nil
+		}
+		return present(a.B), pgtype.BinaryFormatCode, nil
+	case sqlstore.IsNull:
+	}
+	return nil, pgtype.TextFormatCode, nil
+}
+
+// present makes an empty value of nil, which would be NULL.
+func present(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

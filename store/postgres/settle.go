@@ -1,0 +1,308 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/job"
+)
+
+// Ends that concern nothing but their jobs are written by a statement for each
+// kind of end: what the statements return was still the run's, the rest has lost
+// its lease, or is looked at one by one. Arrays are in the order of ids, so that
+// no two transactions wait for each other.
+const (
+	closeJobs = `WITH d AS (
+		DELETE FROM redrive_jobs j USING unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[])
+			AS t(id, token, cost, sends, result)
+		WHERE j.id = t.id AND j.token = t.token AND j.state = 3
+		RETURNING j.id, j.lane, j.priority, j.token, j.life, j.attempts, j.crashes, j.deferrals, j.snoozes, j.interrupts,
+			j.created_at, j.life_at, j.claimed_at, j.holder, j.owner, j.correlation, j.key, j.batch, t.cost, t.sends, t.result)
+		INSERT INTO redrive_done (job, lane, state, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
+			created_at, life_at, claimed_at, finished_at, holder, owner, correlation, key, batch, cost, sends, result)
+		SELECT id, lane, 4, priority, token, life, attempts + 1, crashes, deferrals, snoozes, interrupts,
+			created_at, life_at, claimed_at, $1::bigint, holder, owner, correlation, key, batch, cost, sends, result FROM d
+		RETURNING job`
+	postponeJobs = `UPDATE redrive_jobs j SET state = t.state, priority = coalesce(t.priority, j.priority), run_at = t.run_at,
+			attempts = t.attempts, deferrals = t.deferrals, snoozes = t.snoozes, interrupts = t.interrupts,
+			memo = coalesce(t.memo, j.memo), lease_until = NULL
+		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+			$9::bigint[], $10::bytea[])
+			AS t(id, token, state, priority, run_at, attempts, deferrals, snoozes, interrupts, memo)
+		WHERE j.id = t.id AND j.token = t.token AND j.state = 3 AND j.cancel_at IS NULL
+		RETURNING j.id`
+	lockDying = `SELECT j.id FROM unnest($1::bigint[], $2::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id = t.id
+		WHERE j.token = t.token AND j.state = 3 FOR UPDATE OF j`
+	// Those that are looked at one by one are locked before anything else is.
+	lockRunning = `SELECT j.id FROM redrive_jobs j WHERE j.id = ANY($1::bigint[]) AND j.state = 3 ORDER BY j.id FOR UPDATE`
+	buryJobs    = `WITH d AS (
+		DELETE FROM redrive_jobs j USING unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
+			$7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[],
+			$15::text[], $16::bigint[], $17::text[], $18::bigint[], $19::bigint[])
+			AS t(id, token, reason, class, grp, died_at, attempts, crashes, deferrals, snoozes, interrupts, state, status, action,
+			note, acted_at, acted_by, reopen_at, death)
+		WHERE j.id = t.id AND j.token = t.token AND j.state = t.state
+		RETURNING t.*, j.redrive, j.lane, coalesce(j.own_priority, j.priority) AS priority, j.life, j.created_at, j.life_at,
+			j.claimed_at, j.holder, j.deadline, j.owner, j.correlation, j.key, j.batch, j.attrs, j.policy, j.long, j.payload)
+		INSERT INTO redrive_dead (death, job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by,
+			reopen_at, redrive, lane, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
+			claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload)
+		SELECT death, id, status, 0, reason, class, grp, died_at, action, note, acted_at, acted_by,
+			reopen_at, redrive, lane, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
+			claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload FROM d`
+	// The columns are those of insFailure.
+	keepFailures = `INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, code, permanent,
+			http, exit, signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
+			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[],
+			$17::bigint[], $18::text[], $19::text[], $20::bytea[], $21::bytea[], $22::text[], $23::bytea[], $24::bigint[])`
+	delBodies   = `DELETE FROM redrive_bodies WHERE job = ANY($1::bigint[])`
+	delProgress = `DELETE FROM redrive_progress WHERE job = ANY($1::bigint[])`
+
+	deathTypes   = "iittiiiiiiiiittitii"
+	failureTypes = "iiiiiittt" + "iiitttti" + "ttbbtbi"
+)
+
+// ending is an outcome that is written with others of its kind.
+type ending struct {
+	*job.Outcome
+	run     *sqlstore.Run
+	due     job.Micros
+	written bool
+}
+
+// settling is the outcomes of one exchange.
+type settling struct {
+	s        *Store
+	t        *fastTxn
+	outcomes []job.Outcome
+	plain    []*ending // by the number of the outcome; nil is one by one
+	closed   []*ending // in the order of ids
+	again    []*ending
+	dying    []*ending
+
+	single *vector // ids of the others
+
+	failures []sqlstore.Value
+	packed   []byte
+	deaths   []sqlstore.Value
+}
+
+// settle writes outcomes and returns what is wrong with each.
+func (s *Store) settle(t *fastTxn, outcomes []job.Outcome) ([]error, error) {
+	w := settling{s: s, t: t, outcomes: outcomes, plain: make([]*ending, len(outcomes)),
+		single: ints(0)}
+	w.sort()
+	if err := w.take(); err != nil {
+		return nil, err
+	}
+	return w.note()
+}
+
+// sort finds the outcomes that are written by their kinds: of runs that this
+// process has claimed, each once.
+func (w *settling) sort() {
+	seen := make(map[job.ID]bool, len(w.outcomes))
+	var single []job.ID
+	for i := range w.outcomes {
+		o := &w.outcomes[i]
+		if seen[o.ID] {
+			continue
+		}
+		seen[o.ID] = true
+		r := w.s.hot.runs.recall(o)
+		if r == nil || !r.Plain() || o.Validate() != nil {
+			single = append(single, o.ID)
+			continue
+		}
+		e := &ending{Outcome: o, run: r}
+		switch {
+		case o.To == job.Completed && o.Cause == job.Succeeded && o.Failure == nil:
+			w.closed = append(w.closed, e)
+		case o.To.Ready() && (o.Queue == "" || o.Queue == r.Queue()):
+			e.due = max(w.t.Now().Add(o.Delay), o.NotBefore)
+			w.again = append(w.again, e)
+		case o.To == job.Dead && o.Failure != nil:
+			w.dying = append(w.dying, e)
+		default:
+			single = append(single, o.ID)
+			continue
+		}
+		w.plain[i] = e
+	}
+	for _, kind := range [][]*ending{w.closed, w.again, w.dying} {
+		slices.SortFunc(kind, func(a, b *ending) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	slices.Sort(single)
+	for _, id := range single {
+		w.single.int(int64(id))
+	}
+}
+
+// take takes the runs that are still theirs.
+func (w *settling) take() error {
+	var steps []step
+	if len(w.closed) > 0 {
+		steps = append(steps, w.close())
+	}
+	if len(w.again) > 0 {
+		steps = append(steps, w.postpone())
+	}
+	if len(w.dying) > 0 {
+		ids, tokens := ints(len(w.dying)), ints(len(w.dying))
+		for _, e := range w.dying {
+			ids.int(int64(e.ID))
+			tokens.int(int64(e.Token))
+		}
+		steps = append(steps, step{name: "lockDying", text: lockDying, args: []any{ids, tokens}, each: written(w.dying)})
+	}
+	if w.single.n > 0 {
+		steps = append(steps, step{name: "lockRunning", text: lockRunning, args: []any{w.single}})
+	}
+	return w.t.send(steps...)
+}
+
+// written marks those whose ids come back.
+func written(kind []*ending) func(sqlstore.Row) error {
+	return func(r sqlstore.Row) error {
+		id := job.ID(r.Int(0))
+		if i, ok := slices.BinarySearchFunc(kind, id, func(e *ending, id job.ID) int { return cmp.Compare(e.ID, id) }); ok {
+			kind[i].written = true
+		}
+		return nil
+	}
+}
+
+func (w *settling) close() step {
+	n := len(w.closed)
+	ids, tokens, costs, sends, results := ints(n), ints(n), ints(n), ints(n), blobs(n)
+	for _, e := range w.closed {
+		ids.int(int64(e.ID))
+		tokens.int(int64(e.Token))
+		costs.setInt(e.Cost)
+		sends.setInt(int64(e.Sends))
+		results.blob(e.Result)
+	}
+	return step{name: "closeJobs", text: closeJobs, args: []any{int64(w.t.Now()), ids, tokens, costs, sends, results},
+		each: written(w.closed)}
+}
+
+func (w *settling) postpone() step {
+	n := len(w.again)
+	ids, tokens, states, priorities, due := ints(n), ints(n), ints(n), ints(n), ints(n)
+	attempts, deferrals, snoozes, interrupts, memos := ints(n), ints(n), ints(n), ints(n), blobs(n)
+	for _, e := range w.again {
+		c := e.run.Counters(e.Cause)
+		ids.int(int64(e.ID))
+		tokens.int(int64(e.Token))
+		states.int(int64(e.To))
+		priorities.setInt(int64(e.Priority))
+		due.int(int64(e.due))
+		attempts.int(int64(c.Attempts))
+		deferrals.int(int64(c.Deferrals))
+		snoozes.int(int64(c.Snoozes))
+		interrupts.int(int64(c.Interrupts))
+		memos.blob(e.Memo)
+	}
+	return step{name: "postponeJobs", text: postponeJobs, each: written(w.again),
+		args: []any{ids, tokens, states, priorities, due, attempts, deferrals, snoozes, interrupts, memos}}
+}
+
+// note goes through the outcomes in their order: what is written is noted, the
+// others are written one by one.
+func (w *settling) note() ([]error, error) {
+	answers := make([]error, len(w.outcomes))
+	bodies, progress := ints(0), ints(0)
+	for i, e := range w.plain {
+		if e == nil || !e.written {
+			if err := w.write(nil); err != nil { // what comes now may look at it
+				return nil, err
+			}
+			own, err := w.t.Settle(&w.outcomes[i])
+			if err != nil {
+				return nil, err
+			}
+			answers[i] = own
+			continue
+		}
+		if err := w.noteOne(e); err != nil {
+			return nil, err
+		}
+		if e.Progressed {
+			progress.int(int64(e.ID))
+		}
+		if e.To == job.Completed && e.run.Long() {
+			bodies.int(int64(e.ID))
+		}
+	}
+	var steps []step
+	if bodies.n > 0 {
+		steps = append(steps, step{name: "delBodies", text: delBodies, args: []any{bodies}})
+	}
+	if progress.n > 0 {
+		steps = append(steps, step{name: "delProgress", text: delProgress, args: []any{progress}})
+	}
+	return answers, w.write(steps)
+}
+
+func (w *settling) noteOne(e *ending) (err error) {
+	switch e.To {
+	case job.Completed:
+		w.t.Completed(e.run, e.Outcome)
+		return nil
+	case job.Dead:
+		if err := w.t.Bury(); err != nil {
+			return err
+		}
+		if w.deaths, err = w.t.AppendDeath(w.deaths, e.run, e.Outcome); err != nil {
+			return err
+		}
+	case job.None, job.Waiting, job.Retrying, job.Running, job.Cancelled:
+		w.t.Postponed(e.run, e.Outcome, e.due)
+	}
+	if e.Failure != nil {
+		w.failures, w.packed = w.t.AppendFailure(w.failures, w.packed, e.run, e.Outcome)
+	}
+	return nil
+}
+
+// write writes what belongs to the outcomes that are noted, and more.
+func (w *settling) write(more []step) error {
+	var steps []step
+	if len(w.deaths) > 0 {
+		steps = append(steps, step{name: "buryJobs", text: buryJobs, args: columns(deathTypes, w.deaths)})
+	}
+	if len(w.failures) > 0 {
+		steps = append(steps, step{name: "keepFailures", text: keepFailures, args: columns(failureTypes, w.failures)})
+	}
+	w.deaths, w.failures, w.packed = nil, nil, nil
+	if steps = append(steps, more...); len(steps) == 0 {
+		return nil
+	}
+	return w.t.send(steps...)
+}
+
+// settleAll is the half of an exchange that writes outcomes.
+func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers []error, err error) {
+	var wakes bool
+	err = s.fast(ctx, func(t *fastTxn) (err error) {
+		if answers, err = s.settle(t, outcomes); err != nil {
+			return err
+		}
+		crashpoint.Hit(crashpoint.BeforeSettleCommit)
+		wakes = t.Wakes()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	crashpoint.Hit(crashpoint.AfterSettleCommit)
+	s.hot.runs.forget(outcomes)
+	if wakes {
+		s.news.tell(allNews)
+	}
+	return answers, nil
+}

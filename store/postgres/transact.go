@@ -1,0 +1,343 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const (
+	// tries is how often a transaction is run that others have got in the way of.
+	tries = 6
+	// callLimit bounds a call whose context has no end of its own: a server that
+	// is gone without a word is not waited for for ever.
+	callLimit = 2 * time.Minute
+	// commitGrace is how much longer than its caller's context a commit is waited
+	// for: an answer that is on its way is better than none.
+	commitGrace = 2 * time.Second
+	// rollbackLimit is how long a roll-back may take before the connection is
+	// given up, which rolls back too.
+	rollbackLimit = 2 * time.Second
+	// idleLimit is how long the server waits for this process inside a
+	// transaction. One that is stopped or hangs must not keep its locks.
+	idleLimit = 10 * time.Second
+)
+
+// begins are the statements that begin transactions. They go to the server in
+// one flush, and set what holds for the transaction only: behind a pooler the next
+// one is on another connection. The last column of the answer is the server's
+// time.
+type begins struct{ write, fold, read beginning }
+
+type beginning struct {
+	text  string
+	limit time.Duration // of the whole transaction; 0 is none
+	reads bool          // nothing is written: the end of it cannot be in doubt
+}
+
+const serverTime = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
+
+func newBegins(o *Options) begins {
+	millis := func(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
+	limits := func(statement time.Duration) string {
+		return `set_config('statement_timeout', '` + millis(statement) + `', true),
+			set_config('idle_in_transaction_session_timeout', '` + millis(idleLimit) + `', true),
+			set_config('jit', 'off', true), `
+	}
+	write := `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT ` + limits(o.StatementTimeout)
+	return begins{
+		// Whoever has set it to more than on (remote_apply) keeps that.
+		write: beginning{text: write + `set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
+			ELSE current_setting('synchronous_commit') END, true), ` + serverTime},
+		fold: beginning{text: write + `set_config('synchronous_commit', 'off', true), ` + serverTime},
+		read: beginning{text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT ` + limits(o.ReadLimit) + serverTime,
+			limit: o.ReadLimit, reads: true},
+	}
+}
+
+// write runs do in a transaction of the shared statements. It implements
+// sqlstore.DB's Write.
+func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
+	var wakes bool
+	err := s.transact(ctx, &s.begins.write, func(c *session) error {
+		t, err := s.txn(c)
+		if err != nil {
+			return err
+		}
+		if err := do(t); err != nil {
+			return err
+		}
+		wakes = t.Wakes()
+		return t.Flush()
+	})
+	if err == nil && wakes {
+		s.news.tell(allNews)
+	}
+	return err
+}
+
+// txn makes a transaction of the shared statements on a session.
+func (s *Store) txn(c sqlstore.Session) (*sqlstore.Txn, error) {
+	cat, err := sqlstore.ReadCatalog(c)
+	if err != nil {
+		return nil, err
+	}
+	t := sqlstore.NewTxn(c, false, s.hooks(c))
+	t.Reset(s.clock.Now(), cat)
+	return t, nil
+}
+
+// hooks are how a transaction shares the tables with others.
+func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
+	return sqlstore.Hooks{
+		LockGraves: func() error { return s.lock(c, s.graves) },
+		LockLanes: func() error {
+			if err := s.lock(c, s.lanes); err != nil {
+				return err
+			}
+			_, err := c.Exec(nextSettings) // who knows the lanes by heart has to read them again
+			return err
+		},
+		Record: record,
+	}
+}
+
+func (s *Store) lock(c sqlstore.Session, key int64) error {
+	_, err := c.Exec(lock, sqlstore.Num(key))
+	return err
+}
+
+// read runs do in a transaction that sees one moment. It implements sqlstore.DB's
+// Read.
+func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) error {
+	return s.transact(ctx, &s.begins.read, func(c *session) error { return do(c) })
+}
+
+// foldAll folds what can be folded, and compares the clocks.
+func (s *Store) foldAll(ctx context.Context) error {
+	for more := true; more; {
+		err := s.transact(ctx, &s.begins.fold, func(c *session) (err error) {
+			more, err = s.fold(c)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// transact runs do in a transaction and commits it. When others have got in its
+// way (a deadlock), or the connection was gone before it began, it is run again.
+func (s *Store) transact(ctx context.Context, begin *beginning, do func(*session) error) error {
+	select {
+	case <-s.closed:
+		return errClosed
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, callLimit,
+		fmt.Errorf("no answer from the server for %s: %w", callLimit, store.ErrUnavailable))
+	defer cancel()
+	for try := 1; ; try++ {
+		repeat, err := s.attempt(ctx, begin, do)
+		if err == nil {
+			return nil
+		}
+		if !repeat || try == tries || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// attempt runs do in a transaction once. Repeat says that nothing was written and
+// that it is worth another try.
+func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session) error) (repeat bool, err error) {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	c := s.session(conn)
+	if begin.limit > 0 { // from now on: waiting for a connection takes no snapshot
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, begin.limit, fmt.Errorf("took longer than %s; ask for less, "+
+			"or try again when the server is less busy: %w", begin.limit, store.ErrUnavailable))
+		defer cancel()
+	}
+	b := watch(ctx, c.conn, 0)
+	defer func() {
+		if !b.stop() || c.conn.IsClosed() || c.conn.TxStatus() != 'I' || stale(err) {
+			s.discard(conn)
+		}
+		conn.Release()
+	}()
+	if err := s.begin(c, begin.text); err != nil {
+		// A connection that has lain in the pool while the server was restarted; the
+		// others have, too.
+		if c.conn.IsClosed() {
+			s.pool.Reset()
+			return true, withContext(ctx, asStoreError(err))
+		}
+		return again(err), withContext(ctx, asStoreError(err))
+	}
+	if err := do(c); err != nil {
+		s.rollback(c.conn)
+		return again(err), withContext(ctx, asStoreError(err))
+	}
+	if !b.stop() {
+		return false, withContext(ctx, store.ErrUnavailable)
+	}
+	b = watch(ctx, c.conn, commitGrace)
+	survived := crashpoint.Span(crashpoint.InCommit)
+	err = commit(c.conn)
+	survived()
+	switch {
+	case err == nil:
+		s.commits.Add(1)
+		return false, nil
+	case begin.reads:
+		return false, asStoreError(err)
+	}
+	return again(err), commitError(err)
+}
+
+// acquire waits for a connection.
+func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	conn, err := s.pool.Acquire(ctx)
+	switch {
+	case err == nil:
+		return conn, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%w: no connection came free: all %d are in use, or the server does not answer: %w",
+			store.ErrUnavailable, s.options.MaxConns, err)
+	}
+	select {
+	case <-s.closed:
+		return nil, errClosed
+	default:
+		return nil, connectError(s.config, err)
+	}
+}
+
+// discard closes a connection whose state is not known.
+func (s *Store) discard(conn *pgxpool.Conn) {
+	_ = conn.Conn().PgConn().Conn().SetDeadline(past) // what it is about to say is of no use
+	_ = conn.Conn().Close(context.Background())
+}
+
+// sessionKey is where a connection keeps its session.
+const sessionKey = "redrive"
+
+// session returns the session of a pooled connection.
+func (s *Store) session(conn *pgxpool.Conn) *session {
+	raw := conn.Conn().PgConn()
+	data := raw.CustomData()
+	c, ok := data[sessionKey].(*session)
+	if !ok {
+		c = &session{ctx: context.Background(), conn: raw, dialect: s.dialect}
+		if !s.unnamed.Load() {
+			c.stmts = &statements{known: make(map[string]*pgconn.StatementDescription)}
+		}
+		data[sessionKey] = c
+	}
+	c.cursors = 0
+	return c
+}
+
+// begin begins a transaction and tells the clock what the server's says.
+func (s *Store) begin(c *session, begin string) error {
+	sent := s.clock.local()
+	results, err := c.conn.Exec(c.ctx, begin).ReadAll()
+	if err != nil {
+		return &failed{"begin", err}
+	}
+	received := s.clock.local()
+	last := results[len(results)-1].Rows
+	row := last[len(last)-1]
+	at, err := strconv.ParseInt(string(row[len(row)-1]), 10, 64)
+	if err != nil {
+		return fmt.Errorf("time of the server: %w", err)
+	}
+	s.clock.sample(sent, received, job.Micros(at))
+	return nil
+}
+
+// errAborted is that of a transaction in which an error was not noticed.
+var errAborted = errors.New("the transaction was rolled back by the server")
+
+func commit(conn *pgconn.PgConn) error {
+	results, err := conn.Exec(context.Background(), "COMMIT").ReadAll()
+	if err != nil {
+		return &failed{"commit", err}
+	}
+	if tag := results[0].CommandTag.String(); tag != "COMMIT" {
+		return errAborted
+	}
+	return nil
+}
+
+// rollback ends a transaction; a connection on which that fails is found not to
+// be idle, and closed.
+func (s *Store) rollback(conn *pgconn.PgConn) {
+	if conn.IsClosed() || conn.TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackLimit)
+	defer cancel()
+	_, _ = conn.Exec(ctx, "ROLLBACK").ReadAll() // see above
+}
+
+// breaker ends what a connection is waiting for when a context ends.
+type breaker struct {
+	mu          sync.Mutex
+	conn        *pgconn.PgConn
+	over, fired bool
+	cut         func() bool
+}
+
+// past is a deadline that is over.
+var past = time.Unix(1, 0)
+
+// watch begins to watch a context. After it ended, grace has to pass, too.
+func watch(ctx context.Context, conn *pgconn.PgConn, grace time.Duration) *breaker {
+	b := &breaker{conn: conn}
+	b.cut = context.AfterFunc(ctx, func() {
+		if grace == 0 {
+			b.fire()
+		} else {
+			time.AfterFunc(grace, b.fire)
+		}
+	})
+	return b
+}
+
+func (b *breaker) fire() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.over {
+		b.fired = true
+		_ = b.conn.Conn().SetDeadline(past) // a closed connection waits for nothing
+	}
+}
+
+// stop ends the watching and reports whether the connection was left alone.
+func (b *breaker) stop() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+	b.cut()
+	return !b.fired
+}

@@ -1,0 +1,182 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/store"
+)
+
+// Tx makes a caller's own transaction one that jobs can be enqueued and completed
+// in. It must be of the store's database and READ COMMITTED, PostgreSQL's
+// default. Locks that jobs need are held until it ends, so end it soon. The commit
+// is made durable (synchronous_commit) if it would not be.
+func Tx(tx pgx.Tx) store.Tx { return callersTx{tx} }
+
+// SQLTx is Tx for a transaction of database/sql, with pgx's driver or any other
+// for PostgreSQL.
+func SQLTx(tx *sql.Tx) store.Tx { return callersSQLTx{tx} }
+
+type callersTx struct{ tx pgx.Tx }
+
+func (callersTx) StoreTx() string { return "postgres" }
+
+type callersSQLTx struct{ tx *sql.Tx }
+
+func (callersSQLTx) StoreTx() string { return "postgres" }
+
+// joined is a session in a caller's transaction.
+type joined interface {
+	sqlstore.Session
+	// plain runs a statement without parameters.
+	plain(text string) error
+}
+
+// foreign returns the session of a caller's transaction. A context that ends does
+// not stop its statements: what is half done in the caller's transaction could
+// not be taken back.
+func (s *Store) foreign(ctx context.Context, tx store.Tx) (joined, error) {
+	ctx = context.WithoutCancel(ctx)
+	switch callers := tx.(type) {
+	case callersTx:
+		if callers.tx == nil || callers.tx.Conn() == nil {
+			return nil, fmt.Errorf("the transaction has ended: %w", store.ErrInvalid)
+		}
+		return &session{ctx: ctx, conn: callers.tx.Conn().PgConn(), dialect: s.dialect}, nil
+	case callersSQLTx:
+		if callers.tx == nil {
+			return nil, fmt.Errorf("the transaction has ended: %w", store.ErrInvalid)
+		}
+		return &sqlSession{ctx: ctx, tx: callers.tx, dialect: s.dialect}, nil
+	}
+	return nil, fmt.Errorf("transaction of a %s store, this is postgres: make it with postgres.Tx or postgres.SQLTx: %w",
+		tx.StoreTx(), store.ErrInvalid)
+}
+
+func (s *session) plain(text string) error {
+	if _, err := s.conn.ExecParams(s.ctx, text, nil, nil, []int16{}, []int16{pgtype.TextFormatCode}).Close(); err != nil {
+		return &failed{text, err}
+	}
+	return nil
+}
+
+var (
+	selTx    = &sqlstore.Query{Name: "selTx"}
+	selOurs  = &sqlstore.Query{Name: "selOurs"}
+	keepSync = &sqlstore.Query{Name: "keepSync"}
+	notifyTx = &sqlstore.Query{Name: "notifyTx"}
+)
+
+// joinStatements are the statements of this file.
+var joinStatements = map[string]string{
+	"selTx": `SELECT current_database(), to_regclass($1) IS NOT NULL, current_setting('transaction_isolation'),
+		current_setting('transaction_read_only'), current_setting('synchronous_commit')`,
+	"selOurs":  `SELECT current_database() || '/' || value FROM redrive_meta WHERE key = 'identity'`,
+	"keepSync": `SELECT set_config('synchronous_commit', 'on', true)`,
+	"notifyTx": `SELECT pg_notify($1, $2)`,
+}
+
+// fits refuses a transaction that jobs cannot be written in rightly.
+func (s *Store) fits(c sqlstore.Session) error {
+	var database, isolation, readOnly, sync string
+	there := false
+	err := c.Rows(selTx, func(r sqlstore.Row) error {
+		database, there, isolation, readOnly, sync = r.Text(0), r.Int(1) != 0, r.Text(2), r.Text(3), r.Text(4)
+		return nil
+	}, text(quote(s.options.Schema)+".redrive_meta"))
+	if err != nil {
+		return err
+	}
+	identity := ""
+	if there {
+		if err := c.Rows(selOurs, func(r sqlstore.Row) error { identity = r.Text(0); return nil }); err != nil {
+			return err
+		}
+	}
+	switch {
+	case identity != s.identity:
+		return fmt.Errorf("the transaction is of the database %q, whose schema %q is not that of this store: "+
+			"begin it on a connection to %s: %w", database, s.options.Schema, s.where, store.ErrInvalid)
+	case readOnly != "off":
+		return fmt.Errorf("the transaction is read-only: begin it READ WRITE: %w", store.ErrInvalid)
+	case isolation != "read committed" && isolation != "read uncommitted":
+		return fmt.Errorf("the transaction is %s, in which it does not see what other processes have just written: "+
+			"begin it READ COMMITTED: %w", isolation, store.ErrInvalid)
+	}
+	if sync == "off" {
+		_, err = c.Exec(keepSync)
+	}
+	return err
+}
+
+const (
+	savepoint  = `SAVEPOINT redrive_join`
+	releaseTo  = `RELEASE SAVEPOINT redrive_join`
+	rollbackTo = `ROLLBACK TO SAVEPOINT redrive_join`
+)
+
+// join runs do inside the caller's transaction, whole or not at all, also for a
+// caller who commits after an error: what is refused is taken back to where it
+// began. It implements sqlstore.DB's Join.
+func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) error) error {
+	select {
+	case <-s.closed:
+		return errClosed
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c, err := s.foreign(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := c.plain(savepoint); err != nil {
+		return savepointError(err)
+	}
+	if err := s.joined(c, do); err != nil {
+		back := c.plain(rollbackTo)
+		if back == nil {
+			back = c.plain(releaseTo)
+		}
+		return asStoreError(errors.Join(err, back))
+	}
+	return asStoreError(c.plain(releaseTo))
+}
+
+// savepointError says what is wrong with a transaction that takes no savepoint.
+func savepointError(err error) error {
+	switch sqlstate(err) {
+	case "25P01": // no_active_sql_transaction
+		return fmt.Errorf("the transaction has ended: begin another one: %w: %w", store.ErrInvalid, err)
+	case "25P02": // in_failed_sql_transaction
+		return fmt.Errorf("an earlier statement of the transaction has failed: roll it back: %w: %w", store.ErrInvalid, err)
+	}
+	return asStoreError(err)
+}
+
+func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
+	if err := s.fits(c); err != nil {
+		return err
+	}
+	t, err := s.txn(c)
+	if err != nil {
+		return err
+	}
+	if err := do(t); err != nil {
+		return err
+	}
+	if err := t.Flush(); err != nil || !t.Wakes() {
+		return err
+	}
+	_, err = c.Exec(notifyTx, text(s.news.channel), text(allNews.text(anyone)))
+	return err
+}
+
+func text(s string) sqlstore.Value { return sqlstore.Value{Kind: sqlstore.IsText, S: s} }
