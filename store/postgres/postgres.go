@@ -114,6 +114,7 @@ type Store struct {
 	unnamed  atomic.Bool // nothing is prepared: there is a pooler
 	begins   begins
 	commits  atomic.Int64
+	hot      *hotPath
 	graves   int64 // keys of advisory locks
 	lanes    int64
 	identity string // of the database and schema, as the server knows them
@@ -192,6 +193,8 @@ func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
 	s.news = newNewsroom(s)
+	s.hot = newHotPath(&s.begins)
+	s.news.hear(s.hot.heads.heard)
 	s.ended.Go(s.news.listen)
 	s.ended.Go(s.news.announce)
 	s.ended.Go(s.keep)
