@@ -269,7 +269,7 @@ func (b *bench) measureAll(ctx context.Context) (results []result) {
 
 // once is one run. Its error is in the result, and then there is no figure.
 func (b *bench) once(ctx context.Context, s system, w workload) result {
-	r := result{System: s.name, Setting: s.setting, Workload: w.name, Jobs: max(jobsMin, int(float64(b.jobs)*s.share)), Workers: s.workers}
+	r := result{System: s.name, Setting: s.setting, Workload: w.name, Jobs: s.jobs(w.mode, b.jobs), Workers: s.workers}
 	ctx, cancel := context.WithTimeoutCause(ctx, b.limit, fmt.Errorf("not done within %v", b.limit))
 	defer cancel()
 	p, err := b.place(ctx, s)

@@ -87,6 +87,7 @@ type system struct {
 	tuned   bool
 	workers int
 	share   float64 // of the jobs of a run; slow systems need fewer to be measured
+	ones    float64 // the same where jobs are enqueued one by one; 0 is share
 	floor   bool
 	history bool     // succeeded jobs leave a row
 	one     bool     // one process only, by its documents or for a floor
@@ -94,6 +95,15 @@ type system struct {
 
 	differs string // from the defaults
 	keeps   string // what it guarantees for its data
+}
+
+// jobs is how many jobs a run of a workload has, of so many of a fast system.
+func (s system) jobs(m mode, of int) int {
+	share := s.share
+	if s.ones > 0 && (m == enqueueMode || m == bothMode) {
+		share = s.ones
+	}
+	return max(jobsMin, int(float64(of)*share))
 }
 
 func (s system) key() string { return s.name + " " + s.setting }
@@ -145,48 +155,48 @@ func catalog() []system {
 			keeps: flushedPG,
 		},
 		{
-			name: "river-postgres", setting: defaults, label: "River on PostgreSQL", server: postgres, runs: inRiverPG, workers: 100, share: 0.2,
+			name: "river-postgres", setting: defaults, label: "River on PostgreSQL", server: postgres, runs: inRiverPG, workers: 100, share: 0.06,
 			history: true, differs: "100 workers", keeps: flushedPG + "; completions wait in memory for a batch; history a day",
 		},
 		{
 			name: "river-postgres", setting: best, label: "River on PostgreSQL", server: postgres, runs: inRiverPG, tuned: true, workers: 2000,
-			share: 1, history: true, differs: "2,000 workers, 20 connections, fetches every 2 ms and polls every 20 ms, as its own benchmark",
+			share: 0.5, ones: 0.2, history: true, differs: "2,000 workers, 20 connections, fetches every 2 ms and polls every 20 ms, as its own benchmark",
 			keeps: "the same",
 		},
 		{
 			name: "graphile-worker", setting: best, label: "Graphile Worker on PostgreSQL", server: postgres, runs: inNode, tuned: true, workers: 24,
-			share: 0.4, differs: "24 workers, 25 connections, local queue of 500, completions batched", keeps: flushedPG + "; no history",
+			share: 0.3, ones: 0.06, differs: "24 workers, 25 connections, local queue of 500, completions batched", keeps: flushedPG + "; no history",
 		},
 		{
-			name: "river-sqlite", setting: defaults, label: "River on SQLite", runs: inGo, workers: 100, share: 0.06, history: true, one: true,
+			name: "river-sqlite", setting: defaults, label: "River on SQLite", runs: inGo, workers: 100, share: 0.03, history: true, one: true,
 			differs: "100 workers", keeps: flushed + "; history a day",
 		},
 		{
-			name: "river-sqlite", setting: best, label: "River on SQLite", runs: inGo, tuned: true, workers: 100, share: 0.2, history: true, one: true,
+			name: "river-sqlite", setting: best, label: "River on SQLite", runs: inGo, tuned: true, workers: 100, share: 0.1, ones: 0.06, history: true, one: true,
 			differs: "fetches every 2 ms and polls every 20 ms, as its own benchmark; 64 MiB cache", keeps: "the same",
 		},
 		{
-			name: "backlite", setting: best, label: "backlite on SQLite", runs: inGo, tuned: true, workers: 100, share: 0.04, history: true, one: true,
+			name: "backlite", setting: best, label: "backlite on SQLite", runs: inGo, tuned: true, workers: 100, share: 0.02, history: true, one: true,
 			differs: "100 workers, one connection, 64 MiB cache", keeps: flushed + "; history 6 h",
 		},
 		{
-			name: "asynq", setting: "everysec", label: "asynq on Redis", server: redisEverySec, runs: inGo, tuned: true, workers: 100, share: 0.6,
+			name: "asynq", setting: "everysec", label: "asynq on Redis", server: redisEverySec, runs: inGo, tuned: true, workers: 100, share: 0.3,
 			differs: "100 workers, looks for tasks every 10 ms", keeps: everySecond + "; no history, at most 10,000 dead tasks",
 		},
 		{
-			name: "asynq", setting: "everysec, defaults", label: "asynq on Redis", server: redisEverySec, runs: inGo, workers: 100, share: 0.6,
+			name: "asynq", setting: "everysec, defaults", label: "asynq on Redis", server: redisEverySec, runs: inGo, workers: 100, share: 0.3,
 			only: []string{"pickup"}, differs: "looks for tasks once a second", keeps: "the same",
 		},
 		{
-			name: "asynq", setting: "always", label: "asynq on Redis", server: redisAlways, runs: inGo, tuned: true, workers: 100, share: 0.15,
+			name: "asynq", setting: "always", label: "asynq on Redis", server: redisAlways, runs: inGo, tuned: true, workers: 100, share: 0.06,
 			differs: "as everysec", keeps: flushedRedis + "; no history, at most 10,000 dead tasks",
 		},
 		{
-			name: "bullmq", setting: "everysec", label: "BullMQ on Redis", server: redisEverySec, runs: inNode, workers: 100, share: 0.6,
+			name: "bullmq", setting: "everysec", label: "BullMQ on Redis", server: redisEverySec, runs: inNode, workers: 100, share: 0.3,
 			history: true, differs: "100 workers", keeps: everySecond + "; all jobs for ever",
 		},
 		{
-			name: "bullmq", setting: "always", label: "BullMQ on Redis", server: redisAlways, runs: inNode, workers: 100, share: 0.6,
+			name: "bullmq", setting: "always", label: "BullMQ on Redis", server: redisAlways, runs: inNode, workers: 100, share: 0.3,
 			history: true, differs: "100 workers", keeps: flushedRedis + "; all jobs for ever",
 		},
 	}

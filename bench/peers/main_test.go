@@ -24,8 +24,8 @@ func TestEverySystemDoesItsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers and many processes")
 	}
-	results := measured(t, "-jobs", "500", "-kill-after", "150ms", "-only", "both,both-4,fail-20,kill")
-	results = append(results, measured(t, "-jobs", "20", "-only", "pickup,river-postgres")...)
+	results := measured(t, "-jobs", "500", "-kill-after", "150ms", "-only", "both,fail-20,kill")
+	results = append(results, measured(t, "-jobs", "20", "-only", "pickup,both-4,river-postgres")...)
 	for _, s := range catalog() {
 		t.Run(s.key(), func(t *testing.T) {
 			n := 0

@@ -35,7 +35,7 @@ func parseOptions(args []string, log io.Writer) (o options, err error) {
 	only := f.String("only", "", "a comma-separated list of workloads ("+strings.Join(workloadNames(), ", ")+
 		") and of parts of the systems' names; redrive is always among the systems")
 	f.IntVar(&o.rounds, "rounds", 3, "how often everything is measured; the median counts")
-	f.IntVar(&o.jobs, "jobs", 50_000, "jobs of one run; slow systems get a share of them")
+	f.IntVar(&o.jobs, "jobs", 100_000, "jobs of one run; slow systems get a share of them")
 	f.IntVar(&o.payload, "payload", 200, "bytes of each job's JSON")
 	f.IntVar(&o.producers, "producers", 100, "enqueues at the same time in each process")
 	f.DurationVar(&o.limit, "limit", 2*time.Minute, "longest run")

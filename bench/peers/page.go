@@ -134,7 +134,7 @@ func (p page) nameOf(s system) string {
 func (p page) systemsTable(w *strings.Builder) {
 	w.WriteString("## The systems\n\n| system | versions | differs from its defaults in | what is stored |\n|---|---|---|---|\n")
 	for _, s := range p.systems {
-		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", p.nameOf(s), p.versions(s), s.differs, s.keeps)
+		fmt.Fprintf(w, "| %s | %s | %s | %s%s |\n", p.nameOf(s), p.versions(s), s.differs, s.keeps, p.readBack(s))
 	}
 	w.WriteString("\n")
 	for _, kind := range slices.Sorted(maps.Keys(p.settings)) {
@@ -157,6 +157,17 @@ func (p page) versions(s system) string {
 			words = append(words, short+" "+strings.TrimPrefix(r.Versions[name], "v"))
 		}
 		return strings.Join(words, ", ")
+	}
+	return ""
+}
+
+// readBack returns the settings that decide what is durable, as a connection of
+// the system has said.
+func (p page) readBack(s system) string {
+	for _, r := range p.results {
+		if r.key() == s.key() && r.Durability != "" {
+			return " (" + r.Durability + ")"
+		}
 	}
 	return ""
 }
