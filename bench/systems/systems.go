@@ -16,12 +16,13 @@ import (
 // Programs are the systems that run in the program that imports this package.
 func Programs() map[string]agent.Program {
 	return map[string]agent.Program{
-		"redrive-sqlite": redriveSQLite(),
-		"floor-sqlite":   floorSQLite(),
-		"floor-postgres": floorPostgres(),
-		"river-sqlite":   riverSQLite(),
-		"backlite":       backliteProgram(),
-		"asynq":          asynqProgram(),
+		"redrive-sqlite":   redriveSQLite(),
+		"redrive-postgres": redrivePostgres(),
+		"floor-sqlite":     floorSQLite(),
+		"floor-postgres":   floorPostgres(),
+		"river-sqlite":     riverSQLite(),
+		"backlite":         backliteProgram(),
+		"asynq":            asynqProgram(),
 	}
 }
 
