@@ -83,8 +83,9 @@ type Runner interface{ Run() int }
 // With goleak it is goleak.VerifyTestMain(pgtest.Stopping(m)).
 func Main(m Runner) { os.Exit(Stopping(m).Run()) }
 
-// Stopping returns a runner that stops the server of the tests after them.
-// Without it the server is stopped when the process is gone.
+// Stopping returns a runner that stops the server of the tests after them, and
+// drops the schemas of [Schemas] where the server was there before. Without it the
+// server is stopped when the process is gone.
 func Stopping(m Runner) Runner { return stopping{m} }
 
 type stopping struct{ Runner }
@@ -93,13 +94,15 @@ func (s stopping) Run() int {
 	code := s.Runner.Run()
 	shared.Lock()
 	defer shared.Unlock()
+	what, err := "drop the schemas of the tests: ", error(nil)
 	if shared.server == nil {
-		return code
+		err = drop.all()
+	} else {
+		what, err = "stop the server of the tests: ", shared.server.Close()
+		shared.server = nil
 	}
-	err := shared.server.Close()
-	shared.server = nil
 	if err != nil {
-		_, _ = os.Stderr.WriteString("stop the server of the tests: " + err.Error() + "\n")
+		_, _ = os.Stderr.WriteString(what + err.Error() + "\n")
 		return max(code, 1)
 	}
 	return code

@@ -1,0 +1,176 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Schemas are schemas with tables that tests use one after the other: to make the
+// tables takes hundreds of milliseconds, to empty them a few. The zero value with
+// a Make is ready to be used, by any number of tests at a time. It lives as long
+// as the test binary, which drops the schemas at its end, see [Stopping].
+type Schemas struct {
+	// Make makes the tables in a schema that does not exist yet, and puts into
+	// them what is there from the start.
+	Make func(ctx context.Context, dsn, schema string) error
+
+	mu   sync.Mutex
+	free []*lent
+}
+
+// lent is a schema of Schemas.
+type lent struct {
+	dsn, schema string
+	reset       []string // statements
+}
+
+// largeTable is the size in bytes from which a table is emptied by TRUNCATE, which
+// makes new files, and takes longer for a small one.
+const largeTable = "1 << 20"
+
+// seedSuffix makes the name of the schema that keeps what is there from the start.
+const seedSuffix = "_seed"
+
+// Take returns the DSN of the server that tests share, and the name of a schema
+// that is as Make has left it. It is the caller's until back is called, once,
+// which fails when something still locks its tables; what else is open there
+// must be closed before. What is not given back is not used again.
+func (p *Schemas) Take(t testing.TB) (dsn, schema string, back func() error) {
+	t.Helper()
+	dsn = DSN(t)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var l *lent
+	if n := len(p.free); n > 0 {
+		l, p.free = p.free[n-1], p.free[:n-1]
+	} else {
+		var err error
+		if l, err = p.make(dsn); err != nil {
+			t.Fatalf("make a schema for tests: %v", err)
+		}
+	}
+	return l.dsn, l.schema, func() error {
+		if err := l.empty(); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.free = append(p.free, l)
+		return nil
+	}
+}
+
+func (p *Schemas) make(dsn string) (*lent, error) {
+	l := &lent{dsn: dsn, schema: "t_" + strings.ToLower(rand.Text()[:8]) + "_shared"}
+	ctx, cancel := context.WithTimeout(context.Background(), execLimit)
+	defer cancel()
+	drop.add(dsn, l.schema, l.schema+seedSuffix)
+	if err := p.Make(ctx, dsn, l.schema); err != nil {
+		return nil, err
+	}
+	return l, l.seed(ctx)
+}
+
+// seed keeps what is in the tables now, and writes the statements that bring it
+// back.
+func (l *lent) seed(ctx context.Context) (err error) {
+	conn, err := pgx.Connect(ctx, l.dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	if _, err := conn.Exec(ctx, "CREATE SCHEMA "+l.schema+seedSuffix); err != nil {
+		return err
+	}
+	tables, err := names(ctx, conn, "SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r' ORDER BY 1", l.schema)
+	if err != nil {
+		return err
+	}
+	for _, name := range tables {
+		table, kept := l.schema+"."+name, l.schema+seedSuffix+"."+name
+		tag, err := conn.Exec(ctx, "CREATE TABLE "+kept+" AS SELECT * FROM "+table)
+		if err != nil {
+			return err
+		}
+		l.reset = append(l.reset, "DELETE FROM "+table)
+		if tag.RowsAffected() > 0 {
+			l.reset = append(l.reset, "INSERT INTO "+table+" OVERRIDING SYSTEM VALUE SELECT * FROM "+kept)
+		}
+	}
+	sequences, err := names(ctx, conn, `SELECT format('SELECT setval(%L, %s, %s)', $1 || '.' || sequencename,
+		coalesce(last_value, start_value), CASE WHEN last_value IS NULL THEN 'false' ELSE 'true' END)
+		FROM pg_sequences WHERE schemaname = $1`, l.schema)
+	l.reset = append(l.reset, sequences...)
+	return err
+}
+
+// empty brings the tables back to what they were.
+func (l *lent) empty() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), execLimit)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, l.dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	large, err := names(ctx, conn, `SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r'
+		AND pg_table_size(oid) > `+largeTable, l.schema)
+	if err != nil {
+		return err
+	}
+	statements := []string{"BEGIN", "SET LOCAL synchronous_commit = off", "SET LOCAL lock_timeout = '" + dropWait + "'"}
+	for _, name := range large {
+		statements = append(statements, "TRUNCATE "+l.schema+"."+name)
+	}
+	statements = append(append(statements, l.reset...), "COMMIT")
+	_, err = conn.PgConn().Exec(ctx, strings.Join(statements, "; ")).ReadAll()
+	if code(err) == "55P03" { // lock_not_available
+		err = errors.New("something still locks the schema of a test after " + dropWait + "; close what the test opened")
+	}
+	return err
+}
+
+func names(ctx context.Context, conn *pgx.Conn, query, schema string) ([]string, error) {
+	rows, err := conn.Query(ctx, query, schema)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// drop is what the test binary drops at its end. A server of its own goes with
+// all there is.
+var drop dropping
+
+type dropping struct {
+	mu      sync.Mutex
+	schemas []string
+	dsn     string
+}
+
+func (d *dropping) add(dsn string, schemas ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dsn = dsn
+	d.schemas = append(d.schemas, schemas...)
+}
+
+func (d *dropping) all() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.schemas) == 0 {
+		return nil
+	}
+	statements := []string{"SET client_min_messages = warning", "SET lock_timeout = '" + dropWait + "'"}
+	for _, s := range d.schemas {
+		statements = append(statements, "DROP SCHEMA IF EXISTS "+s+" CASCADE")
+	}
+	d.schemas = nil
+	return exec(d.dsn, statements...)
+}
