@@ -183,8 +183,7 @@ func (p *Postgres) Kill() error {
 	}
 	d := p.daemon
 	p.daemon, p.paused = nil, nil
-	d.signal(syscall.SIGSTOP) // so that it starts nobody while they are counted
-	pids, err := children(d.pid)
+	pids, err := d.freeze()
 	if err != nil {
 		return errors.Join(err, d.stop(syscall.SIGKILL))
 	}
@@ -193,30 +192,41 @@ func (p *Postgres) Kill() error {
 	}
 	d.signal(syscall.SIGKILL)
 	<-d.ended
-	return awaitDead(pids)
+	return awaitAll(pids, dead)
 }
 
-// awaitDead waits until processes that got SIGKILL are gone. Nothing tells that
-// of processes that are nobody's children, so it looks.
-func awaitDead(pids []int) error {
+// freeze stops the first process of a server and returns the others: it starts
+// nobody while they are counted.
+func (d *daemon) freeze() (children []int, err error) {
+	d.signal(syscall.SIGSTOP)
+	if err := awaitAll([]int{d.pid}, stopped); err != nil {
+		return nil, err
+	}
+	return childrenOf(d.pid)
+}
+
+// awaitAll waits until processes that got a signal are dead or stopped. Nothing
+// tells that of those that are not children of this process, so it looks.
+func awaitAll(pids []int, done func(pid int) bool) error {
+	pids = slices.Clone(pids)
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	look := time.NewTicker(2 * time.Millisecond)
 	defer look.Stop()
 	for {
-		if pids = slices.DeleteFunc(pids, dead); len(pids) == 0 {
+		if pids = slices.DeleteFunc(pids, done); len(pids) == 0 {
 			return nil
 		}
 		select {
 		case <-look.C:
 		case <-limit.C:
-			return fmt.Errorf("processes %v are still there %v after SIGKILL", pids, patience)
+			return fmt.Errorf("processes %v have not taken a signal for %v", pids, patience)
 		}
 	}
 }
 
-// Pause stops all processes of the server with SIGSTOP: connections stay open
-// and nobody answers. Pausing a paused server does nothing.
+// Pause stops all processes of the server with SIGSTOP and returns when they
+// stand: connections stay open and nobody answers. Pausing a paused server does nothing.
 func (p *Postgres) Pause() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -226,17 +236,16 @@ func (p *Postgres) Pause() error {
 	if len(p.paused) > 0 {
 		return nil
 	}
-	p.daemon.signal(syscall.SIGSTOP) // first, so that it starts nobody
-	pids, err := children(p.daemon.pid)
+	pids, err := p.daemon.freeze()
+	p.paused = append(pids, p.daemon.pid)
 	if err != nil {
-		p.daemon.signal(syscall.SIGCONT)
+		p.resume()
 		return err
 	}
 	for _, pid := range pids {
 		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
 	}
-	p.paused = append(pids, p.daemon.pid)
-	return nil
+	return awaitAll(pids, stopped)
 }
 
 // Resume lets the processes of a paused server run on.

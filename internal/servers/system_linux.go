@@ -15,8 +15,8 @@ import (
 // diesWith makes a process get a signal when its parent ends.
 func diesWith(attr *syscall.SysProcAttr, death syscall.Signal) { attr.Pdeathsig = death }
 
-// children returns the processes whose parent a process is, without zombies.
-func children(parent int) ([]int, error) {
+// childrenOf returns the processes whose parent a process is, without zombies.
+func childrenOf(parent int) ([]int, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return nil, err
@@ -27,8 +27,7 @@ func children(parent int) ([]int, error) {
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		// The second field, the name in parentheses, may hold anything.
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		fields := fieldsOf(stat)
 		if len(fields) < 2 || fields[0] == "Z" || fields[1] != strconv.Itoa(parent) {
 			continue
 		}
@@ -41,15 +40,27 @@ func children(parent int) ([]int, error) {
 	return found, nil
 }
 
-// dead reports whether a process is gone or a zombie.
-func dead(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return true
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	return len(fields) > 0 && (fields[0] == "Z" || fields[0] == "X")
+// fieldsOf returns the fields of a process's stat from the third one on: its
+// state, its parent … The second one, the name in parentheses, may hold anything.
+func fieldsOf(stat []byte) []string {
+	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 }
+
+// state returns the letter of a process's state, X when it is gone.
+func state(pid int) string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if fields := fieldsOf(stat); err == nil && len(fields) > 0 {
+		return fields[0]
+	}
+	return "X"
+}
+
+// dead reports whether a process is gone or a zombie.
+func dead(pid int) bool { return state(pid) == "X" || state(pid) == "Z" }
+
+// stopped reports whether a process stands after SIGSTOP, which it takes when it
+// runs next, or is dead.
+func stopped(pid int) bool { return state(pid) == "T" || dead(pid) }
 
 // removeSegment removes the shared memory that a killed server has left.
 func removeSegment(id int) { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -14,8 +15,8 @@ import (
 // diesWith does nothing: the guard alone ends the server.
 func diesWith(*syscall.SysProcAttr, syscall.Signal) {}
 
-// children returns the processes whose parent a process is.
-func children(parent int) ([]int, error) {
+// childrenOf returns the processes whose parent a process is.
+func childrenOf(parent int) ([]int, error) {
 	out, err := exec.CommandContext(context.Background(), "ps", "-A", "-o", "pid=,ppid=").Output()
 	if err != nil {
 		return nil, err
@@ -32,6 +33,12 @@ func children(parent int) ([]int, error) {
 
 // dead reports whether a process is gone.
 func dead(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+// stopped reports whether a process stands after SIGSTOP, or is dead.
+func stopped(pid int) bool {
+	out, err := exec.CommandContext(context.Background(), "ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err != nil || strings.HasPrefix(string(out), "T")
+}
 
 func removeSegment(int) {}
 
