@@ -121,16 +121,21 @@ func examine(ctx context.Context, conn *pgx.Conn) (s server, err error) {
 	}
 	row := r.row(0)
 	s = server{int(row.Int(0)), row.Int(1) != 0, row.Text(2), uint32(row.Int(3)) != conn.PgConn().PID()}
+	return s, s.fits()
+}
+
+// fits refuses a server that cannot keep jobs.
+func (s server) fits() error {
 	switch {
 	case s.version < versionMin:
-		return s, fmt.Errorf("the server is PostgreSQL %d: redrive needs %d or newer: upgrade the server",
+		return fmt.Errorf("the server is PostgreSQL %d: redrive needs %d or newer: upgrade the server",
 			s.version/10_000, versionMin/10_000)
 	case s.coding != "UTF8":
-		return s, fmt.Errorf("the database stores text as %s: redrive needs UTF8: "+
+		return fmt.Errorf("the database stores text as %s: redrive needs UTF8: "+
 			"make a database WITH ENCODING 'UTF8' TEMPLATE template0", s.coding)
 	case s.replica:
-		return s, fmt.Errorf("%w: the server is a replica: connect to the primary, "+
+		return fmt.Errorf("%w: the server is a replica: connect to the primary, "+
 			"or name both in the DSN with target_session_attrs=read-write", store.ErrReadOnly)
 	}
-	return s, nil
+	return nil
 }

@@ -26,7 +26,8 @@ const (
 	statePassword      = "28P01" // invalid_password
 	stateAuthorization = "28000" // invalid_authorization_specification
 	stateNoDatabase    = "3D000" // invalid_catalog_name
-	stateOldPlan       = "0A000" // a prepared statement's columns have changed
+	stateOldPlan       = "0A000" // feature_not_supported: a prepared statement's columns have changed
+	stateReplica       = "0A000" // the same, of a BEGIN: a replica does not write
 	stateNoStatement   = "26000" // a prepared statement is not there
 	stateDoubleStmt    = "42P05" // a prepared statement of that name is there already
 	stateUnique        = "23505" // unique_violation
@@ -71,8 +72,7 @@ func asStoreError(err error) error {
 	case stateDiskFull:
 		return fmt.Errorf("%w: free some space on the disk of the PostgreSQL server; nothing is lost: %w", store.ErrFull, err)
 	case stateReadOnly:
-		return fmt.Errorf("%w: the server is a replica, or its database is set read-only: connect to the primary "+
-			"(target_session_attrs=read-write): %w", store.ErrReadOnly, err)
+		return readOnly(err)
 	case stateRights:
 		return fmt.Errorf("%w: the role may not do this: run the GRANT statements of docs/postgres.md as the schema's owner: %w",
 			store.ErrReadOnly, err)
@@ -99,6 +99,11 @@ func asStoreError(err error) error {
 		return fmt.Errorf("%w: the transaction took too long and was ended by the server: %w", store.ErrUnavailable, err)
 	}
 	return err
+}
+
+func readOnly(err error) error {
+	return fmt.Errorf("%w: the server is a replica, or its database is set read-only: connect to the primary "+
+		"(target_session_attrs=read-write): %w", store.ErrReadOnly, err)
 }
 
 // commitError is asStoreError for a transaction whose COMMIT has been sent. Only

@@ -19,7 +19,7 @@ const hexDigits = "0123456789abcdef"
 
 // escape returns s in a form that PostgreSQL stores.
 func escape(s string) string {
-	if plain(s) {
+	if storable(s) {
 		return s
 	}
 	var b strings.Builder
@@ -42,7 +42,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-func plain(s string) bool {
+func storable(s string) bool {
 	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 && !strings.HasPrefix(s, escapeMark)
 }
 

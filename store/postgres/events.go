@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/store"
 )
@@ -13,14 +12,15 @@ import (
 // oldest transaction under way, in whatever database of the server: one that has a
 // lower number may still write events, and a reader who has passed it would miss
 // them. So what was just committed can be out of sight for as long as another
-// transaction takes. Most take milliseconds: a reader waits for them a little.
+// transaction takes. Readers ask again; a sweep, which removes only what was
+// there to be read, waits a little.
 
 const (
-	// eventsWait bounds how long Events waits for others' transactions. Those that
-	// take longer hold back all events that were committed meanwhile.
-	eventsWait = time.Second
-	// eventsLook is how long Events waits before it looks again, at first.
-	eventsLook = 2 * time.Millisecond
+	// sightWait bounds how long a sweep waits for others' transactions. Those that
+	// take longer keep the events of that time from being removed this time.
+	sightWait = time.Second
+	// sightLook is how long a sweep waits before it looks again, at first.
+	sightLook = 2 * time.Millisecond
 )
 
 var (
@@ -33,15 +33,6 @@ var sightStatements = map[string]string{
 	"selNewestEvents": `SELECT coalesce(max(seq), 0) FROM redrive_events`,
 	"selHiddenEvents": `SELECT ($1::bigint >> 20) >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value
 		FROM redrive_meta WHERE key = 'event_base'`,
-}
-
-// Events implements store.Reader. It waits for up to a second while a transaction
-// of somebody else holds back events that are committed.
-func (s *Store) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
-	if err := s.inSight(ctx); err != nil {
-		return nil, err
-	}
-	return s.Core.Events(ctx, after, limit)
 }
 
 // inSight waits until what is committed now can be read.
@@ -57,11 +48,11 @@ func (s *Store) inSight(ctx context.Context) error {
 		hidden = n != 0
 		return err
 	}
-	for wait, waited := eventsLook, time.Duration(0); ; wait *= 2 {
-		if err := s.read(ctx, look); err != nil || !hidden || waited >= eventsWait {
+	for wait, waited := sightLook, time.Duration(0); ; wait *= 2 {
+		if err := s.read(ctx, look); err != nil || !hidden || waited >= sightWait {
 			return err
 		}
-		wait = min(wait, eventsWait-waited)
+		wait = min(wait, sightWait-waited)
 		waited += wait
 		timer := time.NewTimer(wait)
 		select {

@@ -3,9 +3,14 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
@@ -27,16 +32,52 @@ type knownLanes struct {
 }
 
 // pinned are the settings under which the statements for many jobs are planned:
-// each looks a few rows up by an index, whatever the statistics say. They were
-// written with tables that were empty a moment ago, or with none at all.
-const pinned = `set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-	set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true),
-	set_config('plan_cache_mode', 'force_generic_plan', true), `
+// each looks a few rows up by an index, whatever the statistics say. They may have
+// been made when the tables were empty.
+var pinned = [...][2]string{
+	{"enable_seqscan", "off"}, {"enable_hashjoin", "off"}, {"enable_mergejoin", "off"}, {"enable_bitmapscan", "off"},
+	{"plan_cache_mode", "force_generic_plan"}, {"jit", "off"},
+}
 
-func newHotPath(b *begins) *hotPath {
-	begin := b.write
-	begin.text = strings.Replace(begin.text, "SELECT ", "SELECT "+pinned, 1)
-	return &hotPath{begin: begin, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)}, heads: heads{low: make(map[readyPlace]job.Micros)}}
+// fastConns is how many connections the statements for many jobs have: for new
+// jobs, for outcomes and for claims.
+const fastConns = enqueuers + 3
+
+// openFast opens the connections of fast transactions. Behind a pooler a setting
+// holds for a transaction only; there they are begun like any other.
+func (s *Store) openFast(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
+	c := config.Copy()
+	c.MaxConns = fastConns
+	if !s.unnamed.Load() {
+		c.AfterConnect = s.pin
+	}
+	return pgxpool.NewWithConfig(context.WithoutCancel(ctx), c)
+}
+
+func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
+	var b strings.Builder
+	for _, p := range pinned {
+		b.WriteString("SET " + p[0] + " = '" + p[1] + "'; ")
+	}
+	millis := func(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
+	b.WriteString("SET statement_timeout = " + millis(s.options.StatementTimeout) +
+		"; SET idle_in_transaction_session_timeout = " + millis(idleLimit) +
+		"; SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+	return conn.PgConn().Exec(ctx, b.String()).Close()
+}
+
+func newHotPath(s *Store) *hotPath {
+	h := &hotPath{begin: beginning{fast: true}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
+		heads: heads{low: make(map[readyPlace]job.Micros)}}
+	if s.unnamed.Load() {
+		var b strings.Builder
+		for _, p := range pinned {
+			b.WriteString("set_config('" + p[0] + "', '" + p[1] + "', true), ")
+		}
+		h.begin = s.begins.write
+		h.begin.text = strings.Replace(h.begin.text, "SELECT ", "SELECT "+b.String(), 1)
+	}
+	return h
 }
 
 const selSettings = `SELECT value FROM redrive_meta WHERE key = 'settings'`
@@ -48,6 +89,7 @@ var errStale = errors.New("lanes or queues have changed")
 type fastTxn struct {
 	*session
 	*sqlstore.Txn
+	s     *Store
 	known *knownLanes
 	begun bool
 }
@@ -60,9 +102,14 @@ func (t *fastTxn) send(steps ...step) error {
 	}
 	version := int64(0)
 	look := step{name: "selSettings", text: selSettings, each: func(r sqlstore.Row) error { version = r.Int(0); return nil }}
-	if err := t.session.send(append([]step{look}, steps...)...); err != nil {
+	first := []step{look}
+	if t.s.hot.begin.fast {
+		first = []step{{name: "begin", text: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"}, look}
+	}
+	if err := t.session.send(append(first, steps...)...); err != nil {
 		return err
 	}
+	t.session.begun = true
 	if version != t.known.version {
 		return errStale
 	}
@@ -78,7 +125,8 @@ func (s *Store) fast(ctx context.Context, do func(*fastTxn) error) error {
 			return err
 		}
 		err = s.transact(ctx, &s.hot.begin, func(c *session) error {
-			t := &fastTxn{session: c, Txn: sqlstore.NewTxn(c, false, s.hooks(c)), known: known}
+			t := &fastTxn{session: c, s: s, known: known}
+			t.Txn = sqlstore.NewTxn(c, false, s.fastHooks(c))
 			t.Reset(s.clock.Now(), known.catalog.Borrow())
 			if err := do(t); err != nil {
 				return err
@@ -90,6 +138,18 @@ func (s *Store) fast(ctx context.Context, do func(*fastTxn) error) error {
 		}
 		s.hot.known.CompareAndSwap(known, nil)
 	}
+}
+
+// fastHooks are those of a fast transaction: its events go with the COMMIT.
+func (s *Store) fastHooks(c *session) sqlstore.Hooks {
+	h := s.hooks(c)
+	if s.hot.begin.fast {
+		h.Record = func(t *sqlstore.Txn) error {
+			c.last = recordStep(t)
+			return nil
+		}
+	}
+	return h
 }
 
 // lanesKnown returns the lanes, which it reads when they have changed.

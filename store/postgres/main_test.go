@@ -61,6 +61,16 @@ func connected(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
+// connectedLate is connected for a cleanup, when the test's context has ended.
+func connectedLate(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
 func run(t *testing.T, conn *pgx.Conn, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -92,6 +102,18 @@ func with(t *testing.T, dsn, user, password, database string) string {
 	if database != "" {
 		u.Path = "/" + database
 	}
+	return u.String()
+}
+
+// setting returns a DSN, a URL, with a setting for the connections to it.
+func setting(dsn, name, value string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return dsn
+	}
+	q := u.Query()
+	q.Set(name, value)
+	u.RawQuery = q.Encode()
 	return u.String()
 }
 

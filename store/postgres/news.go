@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -79,8 +80,7 @@ func (n *news) text(sender string) string {
 		places = append(places, place)
 	}
 	slices.SortFunc(places, func(a, b readyPlace) int {
-		return strings.Compare(strconv.FormatInt(a.lane, 36)+"."+strconv.Itoa(int(a.priority)),
-			strconv.FormatInt(b.lane, 36)+"."+strconv.Itoa(int(b.priority)))
+		return cmp.Or(cmp.Compare(a.lane, b.lane), cmp.Compare(a.priority, b.priority))
 	})
 	for _, place := range places {
 		b = strconv.AppendInt(b, place.lane, 10)

@@ -18,6 +18,7 @@ type step struct {
 	args []any                    // int64, string, []byte, *vector; nil is NULL
 	each func(sqlstore.Row) error // nil: no row is looked at
 	n    *int                     // gets the number of rows changed or returned
+	tag  *string                  // gets what the server says it did
 }
 
 // send runs the steps in their order, all in one flush. The rows are handed on
@@ -59,6 +60,24 @@ func (s *session) send(steps ...step) error {
 	return err
 }
 
+// commit sends the last steps of a fast transaction with its COMMIT. One that never
+// began has nothing to commit.
+func (s *session) commit() error {
+	if !s.begun {
+		return nil
+	}
+	// The commit is not to be given up: watch cuts the connection when it takes too
+	// long.
+	tag := ""
+	if err := s.send(append(s.last, step{name: "commit", text: "COMMIT", tag: &tag})...); err != nil {
+		return err
+	}
+	if tag != "COMMIT" {
+		return errAborted
+	}
+	return nil
+}
+
 // receive reads the answers of all steps.
 func (s *session) receive(p *pgconn.Pipeline, steps []step, results []*result) error {
 	if err := p.Sync(); err != nil {
@@ -86,6 +105,9 @@ func (s *session) receive(p *pgconn.Pipeline, steps []step, results []*result) e
 		}
 		if steps[i].n != nil {
 			*steps[i].n = int(tag.RowsAffected())
+		}
+		if steps[i].tag != nil {
+			*steps[i].tag = tag.String()
 		}
 	}
 	return nil

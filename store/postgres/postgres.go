@@ -108,6 +108,7 @@ type Store struct {
 	config   *pgx.ConnConfig // for connections outside of the pool
 	where    string          // for error messages
 	pool     *pgxpool.Pool
+	fastPool *pgxpool.Pool // whose connections have the settings of fast transactions
 	dialect  *dialect
 	clock    *clock
 	news     *newsroom
@@ -115,7 +116,10 @@ type Store struct {
 	begins   begins
 	commits  atomic.Int64
 	hot      *hotPath
-	graves   int64 // keys of advisory locks
+	intake   *intake
+	reserved int64         // ids up to it were taken from ReserveIDs before this store was opened
+	drained  chan struct{} // nothing is taken in any more
+	graves   int64         // keys of advisory locks
 	lanes    int64
 	identity string // of the database and schema, as the server knows them
 
@@ -144,7 +148,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: options, config: config.ConnConfig, where: place(config.ConnConfig), closed: make(chan struct{}),
+	s := &Store{options: options, config: config.ConnConfig, where: place(config.ConnConfig), closed: make(chan struct{}), drained: make(chan struct{}),
 		dialect: &dialect{schema: options.Schema}, clock: newClock(options.Clock), begins: newBegins(&options)}
 	s.graves, s.lanes = s.lockKey("graves"), s.lockKey("lanes")
 	s.Core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Read: s.read, Join: s.join})
@@ -189,15 +193,25 @@ func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
 	if s.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
+	if s.fastPool, err = s.openFast(ctx, config); err != nil {
+		return fmt.Errorf("%s: %w", s.where, err)
+	}
 	if err := s.first(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
 	s.news = newNewsroom(s)
-	s.hot = newHotPath(&s.begins)
+	s.hot = newHotPath(s)
+	s.intake = newIntake()
+	s.intake.used.Store(s.reserved)
 	s.news.hear(s.hot.heads.heard)
 	s.ended.Go(s.news.listen)
 	s.ended.Go(s.news.announce)
 	s.ended.Go(s.keep)
+	var taking sync.WaitGroup
+	for range enqueuers {
+		taking.Go(s.takeIn)
+	}
+	s.ended.Go(func() { taking.Wait(); close(s.drained) })
 	return nil
 }
 
@@ -219,8 +233,11 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (found server, err 
 // first runs the first transaction: it sets the clock, and raises the numbers of
 // events where a backup was restored into another server.
 func (s *Store) first(ctx context.Context) error {
-	return s.transact(ctx, &s.begins.write, func(c *session) error {
-		_, err := c.Exec(raiseBase)
+	return s.transact(ctx, &s.begins.write, func(c *session) (err error) {
+		if _, err := c.Exec(raiseBase); err != nil {
+			return err
+		}
+		s.reserved, err = sqlstore.ReadInt(c, selReserved)
 		return err
 	})
 }
@@ -242,6 +259,9 @@ func (s *Store) Close() error {
 		s.ended.Wait()
 		if s.pool != nil {
 			s.pool.Close()
+		}
+		if s.fastPool != nil {
+			s.fastPool.Close()
 		}
 	})
 	return nil

@@ -22,6 +22,7 @@ var (
 	recordEvents = &sqlstore.Query{Name: "recordEvents"}
 	lock         = &sqlstore.Query{Name: "lock"}
 	nextSettings = &sqlstore.Query{Name: "nextSettings"}
+	selReserved  = &sqlstore.Query{Name: "selReserved"}
 	foldLock     = &sqlstore.Query{Name: "foldLock"}
 	foldEvents   = &sqlstore.Query{Name: "foldEvents"}
 	raiseBase    = &sqlstore.Query{Name: "raiseBase"}
@@ -44,6 +45,7 @@ const foldPart = `counters AS (
 
 // eventStatements are the statements of this file, and the lock that all need.
 var eventStatements = map[string]string{
+	"selReserved":  `SELECT value - 1 FROM redrive_meta WHERE key = 'next_id'`,
 	"nextSettings": `UPDATE redrive_meta SET value = value + 1 WHERE key = 'settings'`,
 	"recordEvents": `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, hour)
 		SELECT (x.id << 20) + (SELECT count(*) FROM redrive_events WHERE seq >= x.id << 20 AND seq < (x.id + 1) << 20),
@@ -90,6 +92,35 @@ func record(t *sqlstore.Txn) error {
 	_, err := t.Session().Exec(recordEvents, sqlstore.Num(t.Now()), sqlstore.Num(events.Len()),
 		sqlstore.Value{Kind: sqlstore.IsBlob, B: events.Bytes()}, lanes.value(), states.value(), ns.value(), hours.value())
 	return err
+}
+
+// recordFast is recordEvents for a transaction that writes one row for sure.
+const recordFast = `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, hour)
+	SELECT (pg_current_xact_id()::text::bigint + value) << 20, $1::bigint, $2::bigint, $3::bytea, $4::bigint[],
+		$5::bigint[]::smallint[], $6::bigint[], $7::bigint[]
+	FROM redrive_meta WHERE key = 'event_base'`
+
+// recordStep is record as a step, none when there is nothing to write.
+func recordStep(t *sqlstore.Txn) []step {
+	lanes, states, ns := ints(8), ints(8), ints(8)
+	t.Deltas(func(lane int64, state job.State, n int64) {
+		lanes.int(lane)
+		states.int(int64(state))
+		ns.int(n)
+	})
+	events, h := t.Events(), t.Hour()
+	if events.Len() == 0 && lanes.n == 0 && h == (store.Hour{}) {
+		return nil
+	}
+	args := []any{int64(t.Now()), int64(events.Len()), events.Bytes(), lanes, states, ns, nil}
+	if h != (store.Hour{}) {
+		hour := ints(6)
+		for _, n := range [...]int64{h.Completed, h.Recovered, h.Dead, h.Exhausted, h.Retries, h.RetryCost} {
+			hour.int(n)
+		}
+		args[6] = hour
+	}
+	return []step{{name: "recordFast", text: recordFast, args: args}}
 }
 
 // array is an array of numbers in PostgreSQL's text form, while it is written.

@@ -66,6 +66,8 @@ type session struct {
 	stmts   *statements // nil: nothing is prepared
 	free    []*result   // results that can be used again
 	cursors int
+	begun   bool   // of a fast transaction: the server knows of it
+	last    []step // go with the COMMIT of a fast transaction
 	values  [][]byte
 	formats []int16
 	scratch []byte

@@ -86,20 +86,23 @@ type settling struct {
 
 	single *vector // ids of the others
 
+	told news
+
 	failures []sqlstore.Value
 	packed   []byte
 	deaths   []sqlstore.Value
 }
 
-// settle writes outcomes and returns what is wrong with each.
-func (s *Store) settle(t *fastTxn, outcomes []job.Outcome) ([]error, error) {
+// settle writes outcomes and returns what is wrong with each, and what to tell.
+func (s *Store) settle(t *fastTxn, outcomes []job.Outcome) ([]error, news, error) {
 	w := settling{s: s, t: t, outcomes: outcomes, plain: make([]*ending, len(outcomes)),
 		single: ints(0)}
 	w.sort()
 	if err := w.take(); err != nil {
-		return nil, err
+		return nil, news{}, err
 	}
-	return w.note()
+	answers, err := w.note()
+	return answers, w.told, err
 }
 
 // sort finds the outcomes that are written by their kinds: of runs that this
@@ -221,6 +224,9 @@ func (w *settling) note() ([]error, error) {
 			if err := w.write(nil); err != nil { // what comes now may look at it
 				return nil, err
 			}
+			if w.outcomes[i].To.Ready() {
+				w.told = allNews
+			}
 			own, err := w.t.Settle(&w.outcomes[i])
 			if err != nil {
 				return nil, err
@@ -262,6 +268,7 @@ func (w *settling) noteOne(e *ending) (err error) {
 		}
 	case job.None, job.Waiting, job.Retrying, job.Running, job.Cancelled:
 		w.t.Postponed(e.run, e.Outcome, e.due)
+		w.told.add(e.run.Lane(), int8(cmp.Or(int64(e.Priority), int64(e.run.Priority()))), e.due)
 	}
 	if e.Failure != nil {
 		w.failures, w.packed = w.t.AppendFailure(w.failures, w.packed, e.run, e.Outcome)
@@ -287,22 +294,20 @@ func (w *settling) write(more []step) error {
 
 // settleAll is the half of an exchange that writes outcomes.
 func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers []error, err error) {
-	var wakes bool
+	var told news
 	err = s.fast(ctx, func(t *fastTxn) (err error) {
-		if answers, err = s.settle(t, outcomes); err != nil {
-			return err
-		}
+		answers, told, err = s.settle(t, outcomes)
 		crashpoint.Hit(crashpoint.BeforeSettleCommit)
-		wakes = t.Wakes()
-		return nil
+		if told.empty() && t.Wakes() { // a redrive may go on
+			told = news{signals: true}
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	crashpoint.Hit(crashpoint.AfterSettleCommit)
 	s.hot.runs.forget(outcomes)
-	if wakes {
-		s.news.tell(allNews)
-	}
+	s.news.tell(told)
 	return answers, nil
 }

@@ -44,6 +44,9 @@ type beginning struct {
 	text  string
 	limit time.Duration // of the whole transaction; 0 is none
 	reads bool          // nothing is written: the end of it cannot be in doubt
+	// fast says that the transaction begins with its first statements and ends with
+	// its last ones, on a connection that has the settings already.
+	fast bool
 }
 
 const serverTime = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
@@ -53,7 +56,7 @@ func newBegins(o *Options) begins {
 	limits := func(statement time.Duration) string {
 		return `set_config('statement_timeout', '` + millis(statement) + `', true),
 			set_config('idle_in_transaction_session_timeout', '` + millis(idleLimit) + `', true),
-			set_config('jit', 'off', true), `
+			set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), `
 	}
 	write := `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT ` + limits(o.StatementTimeout)
 	return begins{
@@ -166,7 +169,11 @@ func (s *Store) transact(ctx context.Context, begin *beginning, do func(*session
 // attempt runs do in a transaction once. Repeat says that nothing was written and
 // that it is worth another try.
 func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session) error) (repeat bool, err error) {
-	conn, err := s.acquire(ctx)
+	pool := s.pool
+	if begin.fast {
+		pool = s.fastPool
+	}
+	conn, err := s.acquire(ctx, pool)
 	if err != nil {
 		return false, err
 	}
@@ -184,16 +191,26 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 		}
 		conn.Release()
 	}()
-	if err := s.begin(c, begin.text); err != nil {
+	if begin.fast {
+		c.begun, c.last = false, nil
+	} else if err := s.begin(c, begin.text); err != nil {
 		// A connection that has lain in the pool while the server was restarted; the
 		// others have, too.
 		if c.conn.IsClosed() {
-			s.pool.Reset()
+			pool.Reset()
 			return true, withContext(ctx, asStoreError(err))
+		}
+		if sqlstate(err) == stateReplica { // a fail-over: other connections lead elsewhere
+			s.pool.Reset()
+			return false, readOnly(err)
 		}
 		return again(err), withContext(ctx, asStoreError(err))
 	}
 	if err := do(c); err != nil {
+		if begin.fast && !c.begun && c.conn.IsClosed() { // the same, see above
+			pool.Reset()
+			return true, withContext(ctx, asStoreError(err))
+		}
 		s.rollback(c.conn)
 		return again(err), withContext(ctx, asStoreError(err))
 	}
@@ -202,7 +219,11 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 	}
 	b = watch(ctx, c.conn, commitGrace)
 	survived := crashpoint.Span(crashpoint.InCommit)
-	err = commit(c.conn)
+	if begin.fast {
+		err = c.commit()
+	} else {
+		err = commit(c.conn)
+	}
 	survived()
 	switch {
 	case err == nil:
@@ -215,8 +236,8 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 }
 
 // acquire waits for a connection.
-func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
-	conn, err := s.pool.Acquire(ctx)
+func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	conn, err := pool.Acquire(ctx)
 	switch {
 	case err == nil:
 		return conn, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -177,6 +178,13 @@ func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
 	}
 	_, err = c.Exec(notifyTx, text(s.news.channel), text(allNews.text(anyone)))
 	return err
+}
+
+// ReserveIDsTx implements store.TxReserver. The ids are reserved beside the
+// transaction: inside of it, every other process that wants some would have to
+// wait for its end. Those of a transaction that is rolled back leave a gap.
+func (s *Store) ReserveIDsTx(ctx context.Context, _ store.Tx, n int) (job.ID, error) {
+	return s.ReserveIDs(ctx, n)
 }
 
 func text(s string) sqlstore.Value { return sqlstore.Value{Kind: sqlstore.IsText, S: s} }
