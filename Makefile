@@ -4,6 +4,8 @@ SHELL := /bin/sh
 N ?= 200
 SEED ?= 0
 TEST_FLAGS ?=
+TORTURE_sqlite := TortureOfThe(Library|Command)$$
+TORTURE_postgres := OnPostgres$$
 
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
@@ -49,8 +51,9 @@ figures: ## the measured figures against their targets, as JSON; needs a quiet m
 plans: ## the claim's cost and query plans beside millions of rows (PLAN_ROWS=1000000 by default)
 	go test ./store/sqlite -run 'Q2_' -v -count=1 -timeout 60m -plan.rows=$(or $(PLAN_ROWS),1000000)
 
-torture: ## N cycles of kills of the real program (N=200)
-	go test ./tests/torture -count=1 -v -timeout 120m -torture.cycles=$(N) -torture.seed=$(SEED)
+torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres
+	go test ./tests/torture -run '$(or $(TORTURE_$(STORE)),.)' -count=1 -v -timeout 120m \
+		-torture.cycles=$(N) -torture.postgres=$(N) -torture.seed=$(SEED)
 
 differential: ## N runs of random operations on all stores in lockstep (N=200)
 	REDRIVE_DIFFERENTIAL_CHECKS=$(N) go test ./store/storetest -run StoresBehaveAlike -count=1 -v -timeout 120m

@@ -23,7 +23,10 @@ import (
 
 // command tortures the redrive command itself: a process for each job, and one
 // for each call of a client.
-type command struct{ redrive, job string }
+type command struct {
+	files
+	redrive, job string
+}
 
 func newCommand(tt *torture) *command {
 	c := &command{redrive: filepath.Join(tt.dir, "redrive"), job: filepath.Join(tt.dir, "job")}

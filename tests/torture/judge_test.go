@@ -4,7 +4,6 @@ package torture
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io"
 	"strings"
@@ -15,8 +14,8 @@ import (
 	"github.com/redrive/redrive/internal/check"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
-	"github.com/redrive/redrive/store/sqlite"
 	"github.com/redrive/redrive/tests/torture/ledger"
+	"github.com/redrive/redrive/tests/torture/place"
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
@@ -27,7 +26,7 @@ func (r *round) judge() {
 		r.Fatal(err)
 	}
 	ctx := context.Background()
-	st, err := sqlite.Open(ctx, r.database, nil)
+	st, err := place.Open(ctx, r.direct)
 	if err != nil {
 		r.Fatalf("the database cannot be opened any more: %v", err)
 	}
@@ -35,7 +34,7 @@ func (r *round) judge() {
 	dump := r.dump(ctx, st)
 	h := &check.History{
 		Enqueues: notes.Enqueues, Runs: notes.Runs, Writes: notes.Writes,
-		Dump: dump, Purged: r.purged, Integrity: r.integrity(ctx), Limits: plan.Limits(), Drained: true,
+		Dump: dump, Purged: r.purged, Integrity: r.program.integrity(ctx, r), Limits: plan.Limits(), Drained: true,
 	}
 	r.count(func(s *summary) { s.Add(check.Count(h)) })
 	h.Writes = append(h.Writes, r.haunt(ctx, st, dump)...)
@@ -49,7 +48,7 @@ func (r *round) judge() {
 	}
 	r.verdicts(notes.Plans, dump)
 	if r.program.ownTables() {
-		r.applicationTables(ctx, notes, dump)
+		r.applicationTables(ctx, st, notes, dump)
 	}
 }
 
@@ -60,7 +59,7 @@ func (r *round) close(c io.Closer) {
 	}
 }
 
-func (r *round) dump(ctx context.Context, st *sqlite.Store) *store.Dump {
+func (r *round) dump(ctx context.Context, st *place.Place) *store.Dump {
 	dump, err := st.Dump(ctx)
 	if err != nil {
 		r.Fatal(err)
@@ -72,7 +71,7 @@ func (r *round) dump(ctx context.Context, st *sqlite.Store) *store.Dump {
 const hauntMax = 200
 
 // haunt writes in the name of runs whose leases were lost: nothing may change.
-func (r *round) haunt(ctx context.Context, st *sqlite.Store, before *store.Dump) (writes []check.Write) {
+func (r *round) haunt(ctx context.Context, st *place.Place, before *store.Dump) (writes []check.Write) {
 	var late []job.Outcome
 	for i := range before.Events {
 		e := &before.Events[i]
@@ -119,12 +118,7 @@ func (r *round) verdicts(plans map[string]plan.Plan, dump *store.Dump) {
 // applicationTables demands that an order is there if and only if its job is, and
 // that a job that ended in a transaction has exactly one effect, of the run that
 // completed it.
-func (r *round) applicationTables(ctx context.Context, notes *ledger.Notes, dump *store.Dump) {
-	db, err := sql.Open("sqlite", r.database)
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer r.close(db)
+func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *ledger.Notes, dump *store.Dump) {
 	jobs, completed := make(map[string]bool), make(map[store.Run]bool)
 	for i := range dump.Jobs {
 		j := &dump.Jobs[i]
@@ -136,7 +130,7 @@ func (r *round) applicationTables(ctx context.Context, notes *ledger.Notes, dump
 	for _, name := range r.purged {
 		jobs[name] = true // it was there
 	}
-	r.query(ctx, db, `SELECT name, 0, 0 FROM orders`, func(name string, _ store.Run) {
+	r.query(ctx, st, `SELECT name, 0, 0 FROM orders`, func(name string, _ store.Run) {
 		if !jobs[name] {
 			r.Errorf("round %d: order %s is stored without its job", r.n, name)
 		}
@@ -147,7 +141,7 @@ func (r *round) applicationTables(ctx context.Context, notes *ledger.Notes, dump
 			r.Errorf("round %d: the job of order %s is stored without it", r.n, name)
 		}
 	}
-	r.query(ctx, db, `SELECT '', job, run FROM effects`, func(_ string, run store.Run) {
+	r.query(ctx, st, `SELECT '', job, run FROM effects`, func(_ string, run store.Run) {
 		if !completed[run] {
 			r.Errorf("round %d: run %d of job %d has an effect and did not complete it, or has two", r.n, run.Token, run.ID)
 		}
@@ -159,48 +153,17 @@ func (r *round) applicationTables(ctx context.Context, notes *ledger.Notes, dump
 	}
 }
 
-func (r *round) query(ctx context.Context, db *sql.DB, query string, each func(name string, run store.Run)) {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }() // rows.Err tells
-	for rows.Next() {
+func (r *round) query(ctx context.Context, st *place.Place, query string, each func(name string, run store.Run)) {
+	err := st.Query(ctx, query, func(scan func(...any) error) error {
 		var name string
 		var run store.Run
-		if err := rows.Scan(&name, &run.ID, &run.Token); err != nil {
-			r.Fatal(err)
+		if err := scan(&name, &run.ID, &run.Token); err != nil {
+			return err
 		}
 		each(name, run)
-	}
-	if err := rows.Err(); err != nil {
-		r.Fatal(err)
-	}
-}
-
-// integrity returns the complaints of SQLite about the file.
-func (r *round) integrity(ctx context.Context) (complaints []string) {
-	db, err := sql.Open("sqlite", r.database)
+		return nil
+	})
 	if err != nil {
 		r.Fatal(err)
 	}
-	defer r.close(db)
-	rows, err := db.QueryContext(ctx, `PRAGMA integrity_check`)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	defer func() { _ = rows.Close() }() // rows.Err tells
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			r.Fatal(err)
-		}
-		if line != "ok" {
-			complaints = append(complaints, line)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		complaints = append(complaints, err.Error())
-	}
-	return complaints
 }

@@ -14,10 +14,13 @@ import (
 
 // library tortures a small program on the Go API, whose handlers and clients
 // keep ledgers themselves: many jobs a second.
-type library struct{ program string }
+type library struct {
+	site
+	program string
+}
 
-func newLibrary(tt *torture) *library {
-	l := &library{program: filepath.Join(tt.dir, "worker")}
+func newLibrary(tt *torture, on site) *library {
+	l := &library{on, filepath.Join(tt.dir, "worker")}
 	tt.build(l.program, "./worker")
 	return l
 }
@@ -30,7 +33,9 @@ func (*library) exits(code int) bool { return code == 0 }
 
 func (*library) ownTables() bool { return true }
 
-func (*library) points() []crashpoint.Point { return crashpoint.Points[:] }
+func (l *library) points() []crashpoint.Point {
+	return slices.DeleteFunc(slices.Clone(crashpoint.Points[:]), func(p crashpoint.Point) bool { return !l.comesTo(p) })
+}
 
 func (l *library) command(r *round, name string, args ...string) *exec.Cmd {
 	return exec.Command(l.program, slices.Concat([]string{"-database", r.database, "-name", name,
@@ -52,8 +57,8 @@ func (l *library) client(r *round, name string, o intake) *exec.Cmd {
 
 func (*library) finish(*round) {}
 
-func (*library) workerFaults() []fault {
-	return []fault{
+func (l *library) workerFaults() []fault {
+	return append(l.site.workerFaults(),
 		crashAt(crashpoint.BeforeClaimCommit, 6, 0),
 		crashAt(crashpoint.AfterClaimCommit, 6, 0),
 		crashAt(crashpoint.HandlerStart, 30, 0),
@@ -61,8 +66,8 @@ func (*library) workerFaults() []fault {
 		crashAt(crashpoint.BeforeSettleCommit, 6, 0),
 		crashAt(crashpoint.AfterSettleCommit, 6, 0),
 		crashAt(crashpoint.InCommit, 20, time.Millisecond),
-		kill(), kill(), standStill(), standStill(), goodbye(), shortFile(),
-	}
+		kill(), kill(), standStill(), standStill(), goodbye(),
+	)
 }
 
 func (*library) clientFaults() []fault {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
-	"github.com/redrive/redrive/store/sqlite"
+	"github.com/redrive/redrive/tests/torture/place"
 )
 
 // operate does what people do meanwhile: it retries dead jobs and cancels a few
@@ -27,7 +27,7 @@ func (r *round) operate(c int, over <-chan struct{}) {
 			return
 		case <-timer.C:
 		}
-		r.withStore(func(ctx context.Context, s *sqlite.Store) {
+		r.withStore(func(ctx context.Context, s *place.Place) {
 			dead, live := r.some(ctx, s, 3, job.Dead), r.some(ctx, s, 2, job.Waiting, job.Running)
 			if _, err := s.Retry(ctx, by, dead); err == nil {
 				r.faulted("manual retry")
@@ -45,7 +45,7 @@ func (r *round) operate(c int, over <-chan struct{}) {
 const triages = 7
 
 // triage does one of the things that people do with dead letters.
-func (r *round) triage(ctx context.Context, s *sqlite.Store, by store.By, which int) {
+func (r *round) triage(ctx context.Context, s *place.Place, by store.By, which int) {
 	switch which {
 	case 0:
 		r.act(ctx, s, by, store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}, Limit: 5})
@@ -65,7 +65,7 @@ func (r *round) triage(ctx context.Context, s *sqlite.Store, by store.By, which 
 }
 
 // act does one step of an action to the oldest dead letters that it takes.
-func (r *round) act(ctx context.Context, s *sqlite.Store, by store.By, a store.Action) {
+func (r *round) act(ctx context.Context, s *place.Place, by store.By, a store.Action) {
 	frozen, err := s.Preview(ctx, store.Action{Do: a.Do, Filter: a.Filter})
 	if err != nil || frozen.Done == 0 {
 		return
@@ -77,7 +77,7 @@ func (r *round) act(ctx context.Context, s *sqlite.Store, by store.By, a store.A
 }
 
 // purge removes one job whose dead letter is closed, and notes its name.
-func (r *round) purge(ctx context.Context, s *sqlite.Store, by store.By) {
+func (r *round) purge(ctx context.Context, s *place.Place, by store.By) {
 	page, err := s.DeadLetters(ctx, store.DeadFilter{Statuses: store.ActPurge.Statuses()}, store.DeadPaging{Limit: 1, Jobs: true})
 	if err != nil || len(page.Entries) == 0 {
 		return
@@ -96,7 +96,7 @@ func (r *round) purge(ctx context.Context, s *sqlite.Store, by store.By) {
 }
 
 // redrive starts a redrive of all that is pending; the workers take it further.
-func (r *round) redrive(ctx context.Context, s *sqlite.Store, by store.By) {
+func (r *round) redrive(ctx context.Context, s *place.Place, by store.By) {
 	filter := store.DeadFilter{Statuses: store.ActRetry.Statuses()}
 	frozen, err := s.Preview(ctx, store.Action{Do: store.ActRetry, Filter: &filter})
 	if err != nil || frozen.Done == 0 {
@@ -109,7 +109,7 @@ func (r *round) redrive(ctx context.Context, s *sqlite.Store, by store.By) {
 }
 
 // steer pauses a redrive that is under way and resumes it.
-func (r *round) steer(ctx context.Context, s *sqlite.Store, by store.By) {
+func (r *round) steer(ctx context.Context, s *place.Place, by store.By) {
 	list, err := s.RedriveList(ctx)
 	if err != nil {
 		return
@@ -127,7 +127,7 @@ func (r *round) steer(ctx context.Context, s *sqlite.Store, by store.By) {
 
 // writeLate claims success for the last but one runs of jobs that go on. The
 // store must refuse that: their leases are over, however they ended.
-func (r *round) writeLate(ctx context.Context, s *sqlite.Store) {
+func (r *round) writeLate(ctx context.Context, s *place.Place) {
 	page, err := s.List(ctx, store.Filter{States: []job.State{job.Waiting, job.Retrying, job.Running}, Limit: 100})
 	if err != nil {
 		return
@@ -151,7 +151,7 @@ func (r *round) writeLate(ctx context.Context, s *sqlite.Store) {
 }
 
 // some returns the newest jobs of the states that were not retried yet.
-func (r *round) some(ctx context.Context, s *sqlite.Store, n int, states ...job.State) (ids []job.ID) {
+func (r *round) some(ctx context.Context, s *place.Place, n int, states ...job.State) (ids []job.ID) {
 	page, err := s.List(ctx, store.Filter{States: states, Limit: 50})
 	if err != nil {
 		return nil
@@ -165,10 +165,10 @@ func (r *round) some(ctx context.Context, s *sqlite.Store, n int, states ...job.
 }
 
 // withStore opens the database for a moment; when that fails it does nothing.
-func (r *round) withStore(do func(ctx context.Context, s *sqlite.Store)) {
+func (r *round) withStore(do func(ctx context.Context, s *place.Place)) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	s, err := sqlite.Open(ctx, r.database, nil)
+	s, err := place.Open(ctx, r.database)
 	if err != nil {
 		return
 	}

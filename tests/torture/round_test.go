@@ -27,7 +27,8 @@ type round struct {
 	*torture
 	n         int
 	dir       string
-	database  string
+	database  string       // where the processes find it
+	direct    string       // where it is
 	small     bool         // the database is on a disk of its own that can be filled
 	started   atomic.Int64 // processes, which also numbers them
 	shortages atomic.Int64 // beginnings and ends of times without space: odd while it is short
@@ -38,9 +39,6 @@ type round struct {
 
 // ledger returns the path of a process's ledger.
 func (r *round) ledger(name string) string { return filepath.Join(r.dir, "ledger", name) }
-
-// smallDiskEvery is which rounds run on a small disk.
-const smallDiskEvery = 4
 
 // round hurts a new database for some cycles. It heals and is judged while the
 // next one is hurt: that is mostly waiting for leases and crashed jobs' delays.
@@ -54,10 +52,7 @@ func (tt *torture) round(cycles int) {
 			tt.Fatal(err)
 		}
 	}
-	r.database = filepath.Join(r.dir, "data", "jobs.db")
-	if n%smallDiskEvery == 0 {
-		r.small = tt.mountSmall(filepath.Join(r.dir, "data"))
-	}
+	r.program.begin(r)
 	r.migrate()
 	for c := range cycles {
 		r.cycle(c)
@@ -72,9 +67,7 @@ func (r *round) settle() {
 	r.heal()
 	r.program.finish(r)
 	r.judge()
-	if r.small {
-		r.unmount(filepath.Join(r.dir, "data"))
-	}
+	r.program.end(r)
 	if !r.Failed() {
 		if err := os.RemoveAll(r.dir); err != nil {
 			r.Error(err)
@@ -84,7 +77,7 @@ func (r *round) settle() {
 
 // migrate makes the database, with one death while the schema is written and,
 // by whoever goes on with what that left, one right after it. A process that
-// came too far to die is followed by one with a new file.
+// came too far to die is followed by one with a new database.
 func (r *round) migrate() {
 	s := r.workers(-1)
 	for _, died := range []func() bool{
@@ -95,21 +88,12 @@ func (r *round) migrate() {
 			if died() {
 				return true
 			}
-			if err := removeDatabase(r.database); err != nil {
+			if err := r.program.again(r); err != nil {
 				r.Error(err)
 			}
 			return false
 		})
 	}
-}
-
-func removeDatabase(path string) error {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(path + suffix); err != nil && !os.IsNotExist(err) {
-			return err
-		}
-	}
-	return nil
 }
 
 // faultsPerSlot is how many faults a worker's place sees in a cycle.
@@ -122,9 +106,7 @@ func (r *round) cycle(c int) {
 	before := r.started.Load()
 	helpers.Go(func() { r.clients(c, over) })
 	helpers.Go(func() { r.operate(c, over) })
-	if r.small {
-		helpers.Go(func() { r.fillDisk(c, over) })
-	}
+	helpers.Go(func() { r.program.meanwhile(r, c, over) })
 	for place := range 2 {
 		workers.Go(func() { r.workers(c, place).suffer(r.workerBag, faultsPerSlot) })
 	}
@@ -138,7 +120,9 @@ func (r *round) cycle(c int) {
 		r.enqueue(orphans)
 		return crashAt(crashpoint.AfterClaimCommit, 1, 0).do(last) && crashAt(crashpoint.InRescue, 1, 0).do(last)
 	})
-	last.insist("a death in a checkpoint", last.closing)
+	if r.program.comesTo(crashpoint.InCheckpoint) {
+		last.insist("a death in a checkpoint", last.closing)
+	}
 }
 
 // orphans is how many jobs there are at least for a worker that claims some and

@@ -22,6 +22,7 @@ import (
 
 var (
 	cyclesFlag = flag.Int("torture.cycles", 15, "cycles of faults")
+	serverFlag = flag.Int("torture.postgres", 6, "cycles of faults on PostgreSQL")
 	seedFlag   = flag.Uint64("torture.seed", 0, "seed of the faults; 0 takes one from the clock")
 	dirFlag    = flag.String("torture.dir", "", "where databases and ledgers are kept; default a temporary directory")
 )
@@ -53,8 +54,9 @@ type torture struct {
 	clientBag *bag
 }
 
-// program is what is tortured.
+// program is what is tortured, with a place for its databases.
 type program interface {
+	site
 	lease() time.Duration
 	worker(r *round, name string) *exec.Cmd
 	drain(r *round, name string) *exec.Cmd // a worker that ends when nothing is left to do
@@ -62,7 +64,6 @@ type program interface {
 	exits(code int) bool        // whether a process may end with it
 	ownTables() bool            // whether it has tables of its own beside the jobs
 	points() []crashpoint.Point // that its processes come to
-	workerFaults() []fault      // that workers meet while they work
 	clientFaults() []fault      // that clients meet
 	finish(r *round)            // before a round is judged
 }
@@ -91,7 +92,14 @@ type summary struct {
 func TestQ3_Q4_I1_TortureOfTheLibrary(t *testing.T) {
 	t.Parallel()
 	tt := newTorture(t)
-	tt.run(*cyclesFlag, newLibrary(tt))
+	tt.run(*cyclesFlag, newLibrary(tt, files{}))
+}
+
+// proves: Q3, Q4, Q8, Q9, F1, I1
+func TestQ3_Q4_I1_TortureOfTheLibraryOnPostgres(t *testing.T) {
+	t.Parallel()
+	tt := newTorture(t)
+	tt.run(*serverFlag, newLibrary(tt, newPostgresSite(tt)))
 }
 
 // The command is slower: its leases are at least three seconds, and each job is a
@@ -205,6 +213,11 @@ func (tt *torture) missing(cycles int) (less []string) {
 	if s.DoubleRuns == 0 || s.Haunted == 0 {
 		less = append(less, fmt.Sprintf("%d double runs and %d writes for lost runs: nothing was in flight when the faults came",
 			s.DoubleRuns, s.Haunted))
+	}
+	for _, name := range tt.program.wanted() {
+		if cycles >= fullCycles && s.Faults[name] == 0 {
+			less = append(less, fmt.Sprintf("fault %q did not happen", name))
+		}
 	}
 	if tt.program.ownTables() && cycles >= fullCycles && (s.LateRefused == 0 || s.Effects == 0) {
 		less = append(less, fmt.Sprintf("%d late writes of processes that stood still, %d effects in transactions: want some",

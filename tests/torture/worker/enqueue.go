@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,8 +13,8 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/check"
 	"github.com/redrive/redrive/store"
-	"github.com/redrive/redrive/store/sqlite"
 	"github.com/redrive/redrive/tests/torture/ledger"
+	"github.com/redrive/redrive/tests/torture/place"
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
@@ -25,7 +24,7 @@ const batchMax = 16
 // producer enqueues jobs and keeps a ledger of it.
 type producer struct {
 	*options
-	store  *sqlite.Store
+	store  *place.Place
 	client *redrive.Client
 	book   *ledger.Book
 	rand   *rand.Rand
@@ -34,7 +33,7 @@ type producer struct {
 	keyed  []ledger.Line
 }
 
-func enqueueAll(ctx context.Context, o *options, st *sqlite.Store, book *ledger.Book) error {
+func enqueueAll(ctx context.Context, o *options, st *place.Place, book *ledger.Book) error {
 	client, err := redrive.New(st, nil)
 	if err != nil {
 		return err
@@ -172,12 +171,12 @@ func (p *producer) inTx(ctx context.Context) error {
 		return err
 	}
 	var receipts []redrive.Receipt
-	err := p.store.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO orders (name) VALUES (?)`, l.Name); err != nil {
+	err := p.store.Tx(ctx, func(ctx context.Context, tx *place.Tx) error {
+		if err := tx.Exec(ctx, `INSERT INTO orders (name) VALUES (?)`, l.Name); err != nil {
 			return err
 		}
 		var err error
-		if receipts, err = p.client.EnqueueTx(ctx, sqlite.Tx(tx), spec(&l)); err != nil {
+		if receipts, err = p.client.EnqueueTx(ctx, tx.Jobs, spec(&l)); err != nil {
 			return err
 		}
 		if p.rand.IntN(3) == 0 {

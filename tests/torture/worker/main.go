@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redrive/redrive/store/sqlite"
 	"github.com/redrive/redrive/tests/torture/ledger"
+	"github.com/redrive/redrive/tests/torture/place"
 )
 
 type options struct {
@@ -38,7 +37,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.database, "database", "", "database file")
+	flag.StringVar(&o.database, "database", "", "database file, or URL of a PostgreSQL server with the schema as its fragment")
 	flag.StringVar(&o.ledger, "ledger", "", "ledger file")
 	flag.StringVar(&o.name, "name", "", "name of the process, unique in the round")
 	flag.DurationVar(&o.lease, "lease", 400*time.Millisecond, "lease of a run")
@@ -76,7 +75,7 @@ func run(o *options) error {
 }
 
 func serve(ctx context.Context, o *options, book *ledger.Book, log *slog.Logger) error {
-	st, err := sqlite.Open(ctx, o.database, nil)
+	st, err := open(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -91,16 +90,33 @@ func serve(ctx context.Context, o *options, book *ledger.Book, log *slog.Logger)
 	return errors.Join(err, st.Close())
 }
 
+// open waits for a database that is away.
+func open(ctx context.Context, o *options) (*place.Place, error) {
+	for {
+		st, err := place.Open(ctx, o.database)
+		if err == nil || !place.Passes(err) || ctx.Err() != nil {
+			return st, err
+		}
+		pause(ctx, troubleWait)
+	}
+}
+
 // The application's own tables: an order comes with its job in one transaction,
 // an effect with the end of its job.
-const ownTables = `CREATE TABLE IF NOT EXISTS orders (name TEXT PRIMARY KEY);
-	CREATE TABLE IF NOT EXISTS effects (job INTEGER, run INTEGER)`
+var ownTables = [...]string{
+	`CREATE TABLE IF NOT EXISTS orders (name TEXT PRIMARY KEY)`,
+	`CREATE TABLE IF NOT EXISTS effects (job BIGINT, run BIGINT)`,
+}
 
-func prepare(ctx context.Context, st *sqlite.Store) error {
+func prepare(ctx context.Context, st *place.Place) error {
 	for {
-		err := st.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, ownTables)
-			return err
+		err := st.Tx(ctx, func(ctx context.Context, tx *place.Tx) error {
+			for _, table := range ownTables {
+				if err := tx.Exec(ctx, table); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 		if err == nil || ctx.Err() != nil {
 			return err

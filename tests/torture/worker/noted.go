@@ -13,15 +13,15 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
-	"github.com/redrive/redrive/store/sqlite"
 	"github.com/redrive/redrive/tests/torture/ledger"
+	"github.com/redrive/redrive/tests/torture/place"
 )
 
 func token(j *redrive.Job[[]byte]) job.Token { return job.Token(j.Run) }
 
 // noted is a store that writes every outcome and its answer into the ledger.
 type noted struct {
-	*sqlite.Store
+	*place.Place
 	book  *ledger.Book
 	name  string
 	lease time.Duration
@@ -33,8 +33,8 @@ type noted struct {
 	inTx map[store.Run]bool   // runs that end in a transaction of the handler's
 }
 
-func newNoted(st *sqlite.Store, book *ledger.Book, name string, lease time.Duration) *noted {
-	return &noted{Store: st, book: book, name: name, lease: lease,
+func newNoted(st *place.Place, book *ledger.Book, name string, lease time.Duration) *noted {
+	return &noted{Place: st, book: book, name: name, lease: lease,
 		held: make(map[job.ID]job.Token), inTx: make(map[store.Run]bool)}
 }
 
@@ -50,21 +50,28 @@ func (s *noted) exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 	if err := s.note(lines); err != nil {
 		return store.Exchanged{}, err
 	}
-	out, err := s.Store.Exchange(ctx, x)
+	out, err := s.Place.Exchange(ctx, x)
 	if err != nil {
 		return out, err
 	}
+	answered := lines[:0]
 	for i, outcome := range at {
-		lines[i].Op, lines[i].At = ledger.Settled, time.Now().UnixMicro()
-		if settled := out.Settled[outcome]; settled != nil {
-			lines[i].Op = ledger.Late
-			if !errors.Is(settled, store.ErrLeaseLost) {
-				return out, fmt.Errorf("an outcome was refused for another reason than a lost lease: %w", settled)
-			}
+		l := lines[i]
+		l.Op, l.At = ledger.Settled, time.Now().UnixMicro()
+		settled := out.Settled[outcome]
+		switch {
+		case settled == nil:
+		case errors.Is(settled, store.ErrLeaseLost):
+			l.Op = ledger.Late
+		case place.Passes(settled):
+			continue // no answer, no line
+		default:
+			return out, fmt.Errorf("an outcome was refused for another reason than a lost lease: %w", settled)
 		}
+		answered = append(answered, l)
 	}
 	s.keep(x.Settle, out.Claims)
-	return out, s.note(lines)
+	return out, s.note(answered)
 }
 
 // outcomes returns a line for each outcome that the ledger is about, and the

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,8 +16,8 @@ import (
 	"github.com/redrive/redrive/internal/check"
 	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/store"
-	"github.com/redrive/redrive/store/sqlite"
 	"github.com/redrive/redrive/tests/torture/ledger"
+	"github.com/redrive/redrive/tests/torture/place"
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
@@ -29,7 +28,7 @@ type handlers struct {
 	name  string
 }
 
-func work(ctx context.Context, o *options, st *sqlite.Store, book *ledger.Book) error {
+func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book) error {
 	s := newNoted(st, book, o.name, o.lease)
 	go s.watchForStops(ctx)
 	client, err := redrive.New(s, &redrive.Config{
@@ -157,11 +156,11 @@ func (h *handlers) inTx(ctx context.Context, j *redrive.Job[[]byte], result []by
 		return err
 	}
 	h.store.endsInTx(j.ID, token(j))
-	err := h.store.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO effects (job, run) VALUES (?, ?)`, int64(j.ID), j.Run); err != nil {
+	err := h.store.Tx(ctx, func(ctx context.Context, tx *place.Tx) error {
+		if err := tx.Exec(ctx, `INSERT INTO effects (job, run) VALUES (?, ?)`, int64(j.ID), j.Run); err != nil {
 			return err
 		}
-		return j.CompleteTx(ctx, sqlite.Tx(tx))
+		return j.CompleteTx(ctx, tx.Jobs)
 	})
 	if err != nil && !errors.Is(err, store.ErrLeaseLost) {
 		return failure.Snooze(troubleWait) // a disk that is full is not this job's fault

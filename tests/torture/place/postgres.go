@@ -1,0 +1,112 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/postgres"
+)
+
+// server is a schema of a PostgreSQL database.
+type server struct{ pool *pgxpool.Pool }
+
+// Split returns the DSN and the schema of a place on a PostgreSQL server.
+func Split(where string) (dsn, schema string, err error) {
+	u, err := url.Parse(where)
+	if err != nil {
+		return "", "", err
+	}
+	schema, u.Fragment = u.Fragment, ""
+	return u.String(), schema, nil
+}
+
+func openPostgres(ctx context.Context, where string) (*Place, error) {
+	dsn, schema, err := Split(where)
+	if err != nil {
+		return nil, err
+	}
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig.RuntimeParams["search_path"] = schema
+	config.ConnConfig.RuntimeParams["application_name"] = "application"
+	s, err := postgres.Open(ctx, dsn, &postgres.Options{Schema: schema})
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &Place{Jobs: s, app: server{pool}}, nil
+}
+
+func (s server) tx(ctx context.Context, do func(context.Context, *Tx) error) error {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // does nothing after a commit
+	err = do(ctx, &Tx{Jobs: postgres.Tx(tx), exec: func(ctx context.Context, text string, args ...any) error {
+		_, err := tx.Exec(ctx, numbered(text), args...)
+		return err
+	}})
+	if err != nil {
+		return err
+	}
+	err = tx.Commit(ctx)
+	if err == nil || refused(err) {
+		return err
+	}
+	return fmt.Errorf("commit: %w: %w", store.ErrUnknown, err)
+}
+
+// refused reports whether the server itself has said that it did not commit. One
+// that is being stopped may have committed all the same.
+func refused(err error) bool {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return errors.Is(err, pgx.ErrTxCommitRollback) || ok && !strings.HasPrefix(said.Code, "57P")
+}
+
+func (s server) query(ctx context.Context, text string, each func(scan func(...any) error) error) error {
+	rows, err := s.pool.Query(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (s server) close() error {
+	s.pool.Close()
+	return nil
+}
+
+// numbered gives the parameters of a statement the names that PostgreSQL wants.
+func numbered(text string) string {
+	var b strings.Builder
+	n := 0
+	for part := range strings.SplitSeq(text, "?") {
+		if n > 0 {
+			b.WriteString("$" + strconv.Itoa(n))
+		}
+		b.WriteString(part)
+		n++
+	}
+	return b.String()
+}

@@ -1,0 +1,188 @@
+//go:build linux
+
+package torture
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/pgproxy"
+	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/store/postgres"
+	"github.com/redrive/redrive/tests/torture/place"
+)
+
+// postgresSite gives each round a PostgreSQL server, which the processes reach
+// through a proxy.
+type postgresSite struct {
+	mu     sync.Mutex
+	rounds map[*round]*server
+	bag    *bag
+}
+
+func newPostgresSite(tt *torture) *postgresSite {
+	s := &postgresSite{rounds: make(map[*round]*server)}
+	s.bag = newBag(tt.seed+2, s.faults()...)
+	return s
+}
+
+// server is the server of a round, and what stands before it.
+type server struct {
+	*servers.Postgres
+	proxy *pgproxy.Proxy
+	disk  bool // it can be filled
+
+	release context.CancelFunc
+	holding sync.WaitGroup // who holds the past
+	close   func() error   // of both; again does nothing
+}
+
+// schema is where the jobs of every round are.
+const schema = "torture"
+
+// Every second round is on a small disk. Its log is kept short, so that it fills
+// only when it is to.
+const (
+	smallServerEvery = 2
+	smallServer      = "200m"
+)
+
+func (s *postgresSite) of(r *round) *server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rounds[r]
+}
+
+func (s *postgresSite) begin(r *round) {
+	o := pgtest.Options()
+	o.Settings = map[string]string{"max_wal_size": "64MB", "min_wal_size": "32MB", "shared_buffers": "32MB"}
+	if r.n%smallServerEvery == 0 {
+		if os.Geteuid() == 0 && runtime.GOOS == "linux" {
+			o.Disk = smallServer
+		} else {
+			r.Log("NO FULL DISK in this round: a small file system cannot be mounted without root")
+		}
+	}
+	p, err := servers.StartPostgres(r.Context(), o)
+	if errors.Is(err, servers.ErrMissing) {
+		r.Skipf("no server: %v", err)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	proxy, through, err := pgproxy.Before(p.DSN())
+	if err != nil {
+		r.Fatal(errors.Join(err, p.Close()))
+	}
+	r.database, r.direct = through+"#"+schema, p.DSN()+"#"+schema
+	ctx, release := context.WithCancel(context.Background())
+	srv := &server{Postgres: p, proxy: proxy, disk: o.Disk != "", release: release}
+	srv.close = sync.OnceValue(func() error {
+		release()
+		srv.holding.Wait()
+		return errors.Join(proxy.Close(), p.Close())
+	})
+	r.Cleanup(func() { _ = srv.close() }) // after a failure before the end of the round
+	srv.holding.Go(func() { r.hold(ctx, p.DSN()) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rounds[r] = srv
+}
+
+// hold keeps a snapshot for the whole round: nothing that is removed meanwhile can
+// be cleaned away. One that a restart has ended is taken anew.
+func (r *round) hold(ctx context.Context, dsn string) {
+	for ctx.Err() == nil {
+		if err := holdOnce(ctx, dsn, func() { r.faulted("snapshot held open") }); err != nil {
+			waitOr(ctx.Done(), 20*time.Millisecond)
+		}
+	}
+}
+
+func holdOnce(ctx context.Context, dsn string, held func()) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.Background()) }() // it may be lost
+	if _, err := conn.Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1`, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return err
+	}
+	held()
+	_, err = conn.WaitForNotification(ctx) // none comes: until the end of either
+	return err
+}
+
+func (s *postgresSite) again(r *round) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return s.of(r).exec(ctx, `DROP SCHEMA IF EXISTS `+schema+` CASCADE`)
+}
+
+// exec runs a statement on a connection of its own.
+func (s *server) exec(ctx context.Context, text string) error {
+	conn, err := pgx.Connect(ctx, s.DSN())
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// Pauses between the faults of the server.
+const (
+	serverPauseMin = 100 * time.Millisecond
+	serverPauseMax = 500 * time.Millisecond
+)
+
+func (s *postgresSite) meanwhile(r *round, c int, over <-chan struct{}) {
+	place := &slot{round: r, role: "server", rand: r.random(r.n, c, 6), over: over}
+	for !waitOr(over, place.between(serverPauseMin, serverPauseMax)) {
+		place.next(s.bag)
+	}
+}
+
+// integrity is what redrive's own doctor finds.
+func (s *postgresSite) integrity(ctx context.Context, r *round) []string {
+	dsn, schema, err := place.Split(r.direct)
+	if err != nil {
+		r.Fatal(err)
+	}
+	report, err := postgres.Diagnose(ctx, dsn, schema, time.Now)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return report.Problems
+}
+
+func (s *postgresSite) end(r *round) {
+	srv := s.of(r)
+	if r.Failed() {
+		r.Logf("round %d: the last lines of the server:\n%s", r.n, srv.Log())
+	}
+	if err := srv.close(); err != nil {
+		r.Error(err)
+	}
+}
+
+// comesTo: a store on a server has nothing to do when it is closed.
+func (*postgresSite) comesTo(p crashpoint.Point) bool { return p != crashpoint.InCheckpoint }
+
+func (*postgresSite) workerFaults() []fault { return nil }
+
+func (s *postgresSite) wanted() (names []string) {
+	for _, f := range s.faults() {
+		if f.name != fullDiskFault || os.Geteuid() == 0 {
+			names = append(names, f.name)
+		}
+	}
+	return append(names, "snapshot held open")
+}
