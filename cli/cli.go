@@ -16,7 +16,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-const description = `Durable jobs in one SQLite file. Commands of redrive.yaml run them; what failed is kept and explained.
+const description = `Durable jobs in one SQLite file, or in PostgreSQL. Commands of redrive.yaml run them; what failed is kept and explained.
 
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 stopped and work was left, 4 not found, 5 conflict.`
 
@@ -48,7 +48,8 @@ type grammar struct {
 // globals are the flags that every command has.
 type globals struct {
 	ConfigFile string `name:"config" placeholder:"FILE" help:"Configuration. Default: $$REDRIVE_CONFIG, else redrive.yaml if there is one."`
-	DB         string `name:"db" placeholder:"FILE" help:"Database. Default: the one of the configuration, else jobs.db."`
+	DB         string `name:"db" placeholder:"FILE|DSN" help:"Database: a file, or postgres://user@host:5432/name. Default: $$REDRIVE_DB, else the one of the configuration, else jobs.db."`
+	Schema     string `name:"schema" placeholder:"NAME" help:"Schema of redrive's tables, with PostgreSQL. Default: the one of the configuration, else redrive."`
 }
 
 // jsonFlag is for commands that have something to read.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,16 +43,9 @@ func (c *cronCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	var fired []store.Schedule
-	if a.exists(s.Database) == nil {
-		st, err := openStore(ctx, s.Database)
-		if err != nil {
-			return err
-		}
-		defer closing(st, &err)
-		if fired, err = st.Schedules(ctx); err != nil {
-			return fmt.Errorf("read schedules: %w", err)
-		}
+	fired, err := a.fired(ctx, &s)
+	if err != nil {
+		return err
 	}
 	views, err := viewCron(s.Config, fired, a.now())
 	if err != nil {
@@ -62,6 +56,28 @@ func (c *cronCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	c.print(a, views)
 	return nil
+}
+
+// fired reads the slots that were fired last; none where no job was ever taken in.
+func (a *app) fired(ctx context.Context, s *settings) (list []store.Schedule, err error) {
+	d, err := a.databaseOf(s.Config)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.there(ctx); errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	st, err := d.open(ctx, a.warnings())
+	if err != nil {
+		return nil, err
+	}
+	defer closing(st, &err)
+	if list, err = st.Schedules(ctx); err != nil {
+		return nil, fmt.Errorf("read schedules: %w", err)
+	}
+	return list, nil
 }
 
 // viewCron joins what the configuration and the store know: first what is

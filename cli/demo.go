@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/demo"
 )
 
@@ -68,6 +69,9 @@ func (c *demoCmd) Run(ctx context.Context, a *app) error {
 // redrive-demo.db, redrive-demo-2.db and so on that is not there, in the current
 // folder or, when nothing can be written there, in the one for temporary files.
 func (a *app) demoFile() (string, error) {
+	if a.Schema != "" || config.IsDSN(a.DB) {
+		return "", usagef("the demo makes a file of its own; give it none, or a new one with --db FILE")
+	}
 	if a.DB != "" {
 		return a.DB, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/redrive/redrive/job"
@@ -18,14 +17,16 @@ import (
 // it is the one before it, as with workers that run: a mistake in a file must neither
 // lose jobs nor let them past the rules. If none was ever in force, there is nothing
 // that could be said of a job, and it is refused.
-func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy, store.Store, error) {
+func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy, jobStore, error) {
 	p, bad := loadPolicy(s.policyName())
-	if bad != nil {
-		if _, err := os.Stat(s.Database); err != nil {
-			return nil, nil, bad // and no database is made
-		}
+	d, err := a.databaseOf(s.Config)
+	if err != nil {
+		return nil, nil, err
 	}
-	st, err := openStore(ctx, s.Database)
+	if bad != nil && d.there(ctx) != nil {
+		return nil, nil, bad // and no database is made
+	}
+	st, err := d.open(ctx, a.warnings())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/redrive/redrive/store/sqlite"
 )
@@ -27,43 +26,49 @@ func (*migrateCmd) Help() string {
 }
 
 func (m *migrateCmd) Run(ctx context.Context, a *app) error {
-	path, err := a.database()
+	d, err := a.database()
 	if err != nil {
 		return err
 	}
-	if err := a.exists(path); err != nil {
+	if err := errors.Join(d.fileThere(), d.absolute()); err != nil {
 		return err
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return fmt.Errorf("database: %w", err)
-	}
-	schema, err := sqlite.ReadSchema(ctx, path)
+	schema, err := d.version(ctx)
 	if err != nil {
-		return fmt.Errorf("database %s: %w", path, err)
+		return err
 	}
 	if m.Status {
-		return m.status(a, path, schema)
+		return m.status(a, d, schema)
 	}
 	to, err := m.target(schema)
 	if err != nil {
 		return err
 	}
 	if err := schema.Fits(); err != nil {
-		return fmt.Errorf("database %s: %w", path, err)
+		return fmt.Errorf("database %s: %w", d, err)
 	}
-	passed, err := sqlite.Migrate(ctx, path, to)
+	steps, err := d.migrate(ctx, to)
 	if err != nil {
-		return fmt.Errorf("database %s: %w", path, err)
-	}
-	if m.JSON {
-		return a.printJSON(map[string]any{"database": path, "from": schema.Version, "to": to, "steps": len(passed)})
-	}
-	if len(passed) == 0 {
-		_, err = fmt.Fprintf(a.out, "%s: schema %d, nothing to do\n", clean(path), to)
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "%s: schema %d -> %d\n", clean(path), schema.Version, to)
+	if m.JSON {
+		return a.printJSON(migrated{Database: d.name, Name: d.postgres.Schema, From: schema.Version, To: to, Steps: steps})
+	}
+	if steps == 0 {
+		_, err = fmt.Fprintf(a.out, "%s: %s %d, nothing to do\n", clean(d.String()), d.numbered(), to)
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "%s: %s %d -> %d\n", clean(d.String()), d.numbered(), schema.Version, to)
 	return err
+}
+
+// migrated is a migration as it is printed.
+type migrated struct {
+	Database string `json:"database"`
+	Name     string `json:"schema_name,omitempty"` // with PostgreSQL
+	From     int64  `json:"from"`
+	To       int64  `json:"to"`
+	Steps    int    `json:"steps"`
 }
 
 // target returns the version to move to, if it was asked for clearly enough.
@@ -87,12 +92,13 @@ func (m *migrateCmd) target(schema sqlite.Schema) (int64, error) {
 	return to, nil
 }
 
-func (m *migrateCmd) status(a *app, path string, schema sqlite.Schema) error {
+func (m *migrateCmd) status(a *app, d *database, schema sqlite.Schema) error {
 	if m.JSON {
 		return errors.Join(a.printJSON(struct {
 			Database string `json:"database"`
+			Name     string `json:"schema_name,omitempty"`
 			sqlite.Schema
-		}{path, schema}), schema.Fits())
+		}{d.name, d.postgres.Schema, schema}), schema.Fits())
 	}
 	state := "up to date"
 	switch {
@@ -103,6 +109,6 @@ func (m *migrateCmd) status(a *app, path string, schema sqlite.Schema) error {
 	case schema.Version > schema.Known:
 		state = "newer than this program"
 	}
-	fmt.Fprintf(a.out, "%s: schema %d, this program knows %d: %s\n", clean(path), schema.Version, schema.Known, state)
+	fmt.Fprintf(a.out, "%s: %s %d, this program knows %d: %s\n", clean(d.String()), d.numbered(), schema.Version, schema.Known, state)
 	return schema.Fits()
 }

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
+	"log/slog"
 	"strings"
 
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/store"
-	"github.com/redrive/redrive/store/sqlite"
 )
 
 // defaultConfig is read if it is there and nobody names another one.
@@ -23,7 +22,8 @@ type settings struct {
 }
 
 // settings reads the configuration that counts: --config, $REDRIVE_CONFIG or
-// redrive.yaml, in this order. Only the last may be missing.
+// redrive.yaml, in this order. Only the last may be missing. What names another
+// database on the command line or in $REDRIVE_DB goes before it.
 func (a *app) settings() (settings, error) {
 	file, named := a.configPath()
 	c, err := config.Load(file)
@@ -36,10 +36,40 @@ func (a *app) settings() (settings, error) {
 	default:
 		return settings{}, err
 	}
-	if a.DB != "" {
-		c.Database = a.DB
+	if err := a.override(c); err != nil {
+		return settings{}, err
 	}
 	return settings{c, file}, nil
+}
+
+// override sets what was said about the database elsewhere than in the
+// configuration.
+func (a *app) override(c *config.Config) error {
+	if name, from := a.namedDatabase(); name != "" {
+		if err := c.SetDatabase(name); err != nil {
+			return usagef("%s: %w", from, err)
+		}
+	}
+	if a.Schema == "" {
+		return nil
+	}
+	if err := config.CheckSchema(a.Schema); err != nil {
+		return usagef("--schema %w", err)
+	}
+	if c.Postgres.DSN.IsZero() {
+		return usagef("--schema goes with a PostgreSQL database, and %s is a file; name one with --db postgres://user@host:5432/database", c.Database)
+	}
+	c.Postgres.Schema = a.Schema
+	return nil
+}
+
+// namedDatabase returns the database that goes before that of the configuration,
+// "" for none, and what names it.
+func (a *app) namedDatabase() (name, from string) {
+	if a.DB != "" {
+		return a.DB, "--db"
+	}
+	return a.getenv("REDRIVE_DB"), "REDRIVE_DB"
 }
 
 func (a *app) configPath() (file string, named bool) {
@@ -52,17 +82,21 @@ func (a *app) configPath() (file string, named bool) {
 	return defaultConfig, false
 }
 
-// database returns the path of the database. The configuration is read only if
-// it has to be, so that --db works beside a broken one.
-func (a *app) database() (string, error) {
-	if a.DB != "" {
-		return a.DB, nil
+// database returns the database that counts. The configuration is read only if it
+// has to be, so that --db works beside a broken one.
+func (a *app) database() (*database, error) {
+	if name, _ := a.namedDatabase(); name != "" && (a.Schema != "" || !config.IsDSN(name)) {
+		c := config.Default()
+		if err := a.override(c); err != nil {
+			return nil, err
+		}
+		return a.databaseOf(c)
 	}
 	s, err := a.settings()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return s.Database, nil
+	return a.databaseOf(s.Config)
 }
 
 // known returns the configuration if there is one that can be read, else an
@@ -76,26 +110,20 @@ func (a *app) known() *config.Config {
 }
 
 // open opens a database that must exist, and never changes its schema.
-func (a *app) open(ctx context.Context) (*sqlite.Store, error) {
-	path, err := a.database()
+func (a *app) open(ctx context.Context) (jobStore, error) {
+	d, err := a.database()
 	if err != nil {
 		return nil, err
 	}
-	if err := a.exists(path); err != nil {
+	if err := d.there(ctx); err != nil {
 		return nil, err
 	}
-	return openStore(ctx, path)
+	return d.open(ctx, a.warnings())
 }
 
-func (a *app) exists(path string) error {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return absentf("database %s: there is no such file; `redrive enqueue` and `redrive work` make it, --db names another one", path)
-	}
-	return nil
-}
-
-func openStore(ctx context.Context, path string) (*sqlite.Store, error) {
-	return sqlite.Open(ctx, path, &sqlite.Options{Readers: 1, KeepSchema: true})
+// warnings is the log of commands that do not work: what people should know.
+func (a *app) warnings() *slog.Logger {
+	return newLogger(a.stderr, a.styleOf(a.stderr), config.Log{Level: slog.LevelWarn, Format: config.LogText})
 }
 
 // closing closes c at the end of a function whose named error it sets, unless

@@ -13,7 +13,6 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
-	"github.com/redrive/redrive/store/sqlite"
 )
 
 type workCmd struct {
@@ -52,12 +51,20 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	st, err := sqlite.Open(ctx, s.Database, &sqlite.Options{KeepSchema: true})
+	d, err := a.databaseOf(s.Config)
 	if err != nil {
 		return err
 	}
+	if err := d.absolute(); err != nil {
+		return err
+	}
 	screen := &live{w: a.stderr, style: a.styleOf(a.stderr)}
-	w := &worker{store: st, settings: s, policy: p, screen: screen, now: a.now, log: newLogger(screen, screen.style, s.Log)}
+	log := newLogger(screen, screen.style, s.Log)
+	st, err := d.openToWork(ctx, log)
+	if err != nil {
+		return err
+	}
+	w := &worker{store: st, settings: s, policy: p, screen: screen, now: a.now, log: log}
 	client, err := w.client()
 	if err != nil {
 		return errors.Join(err, st.Close())
@@ -67,7 +74,7 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	defer closing(st, &err) // under the eye of the third signal, too
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
 	defer stop()
-	w.log.InfoContext(ctx, "working", "database", st.Path(), "queues", strings.Join(s.QueueNames, ","),
+	w.log.InfoContext(ctx, "working", "database", d.String(), "queues", strings.Join(s.QueueNames, ","),
 		"kinds", strings.Join(s.KindNames, ","), "policy", p.policy.Name(), "hash", policy.ShortHash(p.policy.Hash()))
 	return w.run(ctx, stop, client, c.UntilIdle)
 }

@@ -118,7 +118,7 @@ func reference(t *testing.T) map[string]string {
 func knownKeys(t *testing.T) []string {
 	t.Helper()
 	sections := map[string]string{
-		"config": "", "log": "log.", "limits": "limits.", "queues": "queues.NAME.", "kind": "kinds.NAME.", "retry": "kinds.NAME.retry.",
+		"config": "", "postgres": "postgres.", "log": "log.", "limits": "limits.", "queues": "queues.NAME.", "kind": "kinds.NAME.", "retry": "kinds.NAME.retry.",
 		"retention": "retention.", "cronJob": "cron.NAME.",
 	}
 	files, err := filepath.Glob("../internal/config/*.go")

@@ -17,6 +17,9 @@ const (
 	attemptsCeilingMin, attemptsCeilingMax = 1, 1000
 	payloadBytesMin, payloadBytesMax       = 1, 16 << 20
 
+	maxConnsMin, maxConnsMax                 = 2, 1_000
+	statementTimeoutMin, statementTimeoutMax = 100 * time.Millisecond, time.Hour
+
 	workersMin, workersMax       = 1, 5_000
 	limitMin, limitMax           = 1, 1_000_000
 	rateMin, rateMax             = 1, 1_000_000

@@ -17,8 +17,11 @@ type Config struct {
 	// Dir is the folder that relative paths of the file start at, absolute.
 	// It is empty in Default, whose relative paths start at the working directory.
 	Dir string
-	// Database is the path of the database file. Default "jobs.db".
+	// Database is the path of the database file, "" when Postgres has a DSN. Default
+	// "jobs.db".
 	Database string
+	// Postgres says how a PostgreSQL database is used.
+	Postgres Postgres
 	// TempDir is the base of the jobs' temp directories. Default "", which
 	// leaves it to redrive.Config: a folder of this user's own.
 	TempDir string
@@ -158,6 +161,7 @@ type Retry struct {
 func Default() *Config {
 	return &Config{
 		Database:           "jobs.db",
+		Postgres:           defaultPostgres(),
 		Lease:              10 * time.Second,
 		RescueInterval:     30 * time.Second,
 		ShutdownGrace:      30 * time.Second,

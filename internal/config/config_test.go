@@ -57,6 +57,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	want := &config.Config{
 		Dir:                "/srv/app",
 		Database:           "/srv/app/data/jobs.db",
+		Postgres:           config.Postgres{Schema: "jobs", MaxConns: 20, StatementTimeout: 5 * time.Second, PgBouncer: true},
 		TempDir:            "/var/tmp/redrive",
 		Development:        true,
 		KeepRaw:            true,
@@ -127,7 +128,7 @@ func TestDefaultsFillWhatAFileLeavesOut(t *testing.T) {
 	for name, text := range map[string]string{
 		"absent":   "kinds: {greet: {command: [echo, hello]}}",
 		"empty":    "log: {}\nlimits: {}\nqueues: {}\nkinds: {greet: {command: [echo, hello], set_env: , retry: {}}}",
-		"no value": "log:\nlimits:\nqueues:\nkinds:\n  greet:\n    command: [echo, hello]\n    retry:\n",
+		"no value": "log:\nlimits:\npostgres:\nqueues:\nkinds:\n  greet:\n    command: [echo, hello]\n    retry:\n",
 		"default":  "queues:\n  default:\nkinds: {greet: {command: [echo, hello]}}",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,6 +142,7 @@ func TestDefault(t *testing.T) {
 	t.Parallel()
 	want := &config.Config{
 		Database:           "jobs.db",
+		Postgres:           config.Postgres{Schema: "redrive", MaxConns: 10, StatementTimeout: 10 * time.Second},
 		TempDir:            "", // redrive.Config has a default for each user
 		Lease:              10 * time.Second,
 		RescueInterval:     30 * time.Second,

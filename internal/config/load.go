@@ -46,7 +46,12 @@ func Parse(name string, data []byte, dir string) (*Config, error) {
 // resolve makes the paths of the file absolute.
 func (c *Config) resolve(dir string) {
 	c.Dir = dir
-	c.Database = under(dir, c.Database)
+	if c.Postgres.DSN.IsZero() {
+		c.Database = under(dir, c.Database)
+	}
+	if c.Postgres.PasswordFile != "" {
+		c.Postgres.PasswordFile = under(dir, c.Postgres.PasswordFile)
+	}
 	if c.TempDir != "" {
 		c.TempDir = under(dir, c.TempDir)
 	}

@@ -68,10 +68,14 @@ func written(c *config.Config) object {
 		"keep_raw": c.KeepRaw, "hide_emails": c.HideEmails, "lease": c.Lease.String(),
 		"rescue_interval": c.RescueInterval.String(), "shutdown_grace": c.ShutdownGrace.String(),
 		"max_attempts_ceiling": c.MaxAttemptsCeiling,
-		"log":                  object{"level": strings.ToLower(c.Log.Level.String()), "format": c.Log.Format},
-		"limits":               object{"payload": fmt.Sprintf("%dB", c.Limits.PayloadBytes)},
-		"queues":               queues,
-		"kinds":                kinds,
+		"postgres": object{
+			"schema": c.Postgres.Schema, "max_conns": c.Postgres.MaxConns,
+			"statement_timeout": c.Postgres.StatementTimeout.String(), "pgbouncer": c.Postgres.PgBouncer,
+		},
+		"log":    object{"level": strings.ToLower(c.Log.Level.String()), "format": c.Log.Format},
+		"limits": object{"payload": fmt.Sprintf("%dB", c.Limits.PayloadBytes)},
+		"queues": queues,
+		"kinds":  kinds,
 	}
 	spelt := func(d time.Duration) string {
 		if d == config.Forever {
@@ -101,6 +105,9 @@ func written(c *config.Config) object {
 	all["cron"] = crons
 	if c.Policy != "" {
 		all["policy"] = c.Policy
+	}
+	if dsn := c.Postgres.DSN.Reveal(); dsn != "" {
+		all["database"] = dsn
 	}
 	return all
 }
@@ -145,7 +152,18 @@ func genConfig(t *rapid.T) *config.Config {
 			Format: rapid.SampledFrom([]string{config.LogText, config.LogJSON}).Draw(t, "format"),
 		},
 		Limits: config.Limits{PayloadBytes: number(1, 16<<20)},
+		Postgres: config.Postgres{
+			Schema:   rapid.StringMatching(`[a-oq-z_][a-z0-9_]{0,47}`).Draw(t, "schema"),
+			MaxConns: number(2, 1_000), StatementTimeout: span(100*time.Millisecond, time.Hour),
+			PgBouncer: rapid.Bool().Draw(t, "pgbouncer"),
+		},
 		Queues: map[string]config.Queue{}, Kinds: map[string]config.Kind{},
+	}
+	if rapid.Bool().Draw(t, "on PostgreSQL") {
+		c.Database = ""
+		c.Postgres.DSN = config.NewSecret(rapid.SampledFrom([]string{
+			"postgres://ann:pa%40ss@db:5432/app?sslmode=verify-full", "postgresql://db/app", "host=/run/pg dbname=app password='a b'",
+		}).Draw(t, "dsn"))
 	}
 	for _, q := range rapid.SliceOfN(name, 1, 3).Draw(t, "queues") {
 		c.Queues[q] = config.Queue{Workers: number(1, 5_000), Limit: number(0, 1_000_000), Rate: rate()}

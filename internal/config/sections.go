@@ -14,7 +14,8 @@ import (
 // wherever it stands in the file.
 func (r *reader) config(v value, c *Config) {
 	r.Fields(v, "a mapping", []field{
-		{"database", r.NonEmpty(&c.Database)},
+		{"database", r.database(c)},
+		{"postgres", func(v value) { r.postgres(v, c) }},
 		{"temp_dir", r.NonEmpty(&c.TempDir)},
 		{"development", r.Boolean(&c.Development)},
 		{"keep_raw", r.Boolean(&c.KeepRaw)},

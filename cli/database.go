@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/postgres"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// database is where the jobs are: in a file of SQLite's, or in a schema of a
+// PostgreSQL database. Nothing else of the command knows which.
+type database struct {
+	file     string // "" when it is PostgreSQL
+	dsn      config.Secret
+	postgres config.Postgres
+	name     string // for people; without a password
+}
+
+// database returns the database of a configuration. The password is looked up
+// where that says.
+func (a *app) databaseOf(c *config.Config) (*database, error) {
+	p := c.Postgres
+	if p.DSN.IsZero() {
+		return &database{file: c.Database, name: c.Database}, nil
+	}
+	dsn, err := a.withPassword(&p)
+	if err != nil {
+		return nil, err
+	}
+	where, err := postgres.Where(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return &database{dsn: config.NewSecret(dsn), postgres: p, name: where}, nil
+}
+
+// passwordMax bounds a file with a password, in bytes.
+const passwordMax = 4 << 10
+
+// withPassword returns the DSN with the password that is elsewhere.
+func (a *app) withPassword(p *config.Postgres) (string, error) {
+	password, dsn := "", p.DSN.Reveal()
+	switch {
+	case p.PasswordEnv != "":
+		if password = a.getenv(p.PasswordEnv); password == "" {
+			return "", fmt.Errorf("postgres.password_env: $%s is not set", p.PasswordEnv)
+		}
+	case p.PasswordFile != "":
+		f, err := os.Open(p.PasswordFile)
+		if err != nil {
+			return "", fmt.Errorf("postgres.password_file: %w", err)
+		}
+		text, err := io.ReadAll(io.LimitReader(f, passwordMax+1))
+		if err = errors.Join(err, f.Close()); err != nil {
+			return "", fmt.Errorf("postgres.password_file: %w", err)
+		}
+		password = strings.TrimRight(string(text), "\r\n")
+		if password == "" || len(text) > passwordMax || strings.ContainsAny(password, "\r\n\x00") {
+			return "", fmt.Errorf("postgres.password_file: %s: must hold the password in one line of 1 to %d bytes and nothing else",
+				p.PasswordFile, passwordMax)
+		}
+	default:
+		return dsn, nil
+	}
+	if !strings.Contains(dsn, "://") {
+		return dsn + " password='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(password) + "'", nil
+	}
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return "", errors.New("database: it is no valid URL")
+	}
+	q := u.Query()
+	q.Set("password", password)
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}
+
+// String returns what names the database, without a password.
+func (d *database) String() string {
+	if d.file != "" {
+		return d.file
+	}
+	return d.name + ", schema " + d.postgres.Schema
+}
+
+// there returns an error of the code "not found" when there are no jobs and no
+// tables for them.
+func (d *database) there(ctx context.Context) error {
+	if err := d.fileThere(); err != nil || d.file != "" {
+		return err
+	}
+	s, err := d.version(ctx)
+	if err == nil && s.Version == 0 {
+		err = absentf("database %s: it has no tables of redrive's; `redrive enqueue`, `redrive work` and `redrive migrate` make them, "+
+			"--db and --schema name others", d)
+	}
+	return err
+}
+
+// fileThere is there for a file; a server is not asked.
+func (d *database) fileThere() error {
+	if d.file == "" {
+		return nil
+	}
+	if _, err := os.Stat(d.file); errors.Is(err, fs.ErrNotExist) {
+		return absentf("database %s: there is no such file; `redrive enqueue` and `redrive work` make it, --db names another one", d.file)
+	}
+	return nil
+}
+
+// jobStore is a store that was opened.
+type jobStore interface {
+	store.Store
+	io.Closer
+}
+
+// connsOfLook is how many connections a command other than work may have.
+const connsOfLook = 4
+
+// open opens the database to look at it or to change some jobs. Its schema is
+// made if there is none, and else not changed.
+func (d *database) open(ctx context.Context, log *slog.Logger) (jobStore, error) {
+	if d.file != "" {
+		return opened(sqlite.Open(ctx, d.file, &sqlite.Options{Readers: 1, KeepSchema: true}))
+	}
+	o := d.options(log)
+	o.MaxConns = min(o.MaxConns, connsOfLook)
+	return opened(postgres.Open(ctx, d.dsn.Reveal(), o))
+}
+
+// openToWork opens the database to run jobs.
+func (d *database) openToWork(ctx context.Context, log *slog.Logger) (jobStore, error) {
+	if d.file != "" {
+		return opened(sqlite.Open(ctx, d.file, &sqlite.Options{KeepSchema: true}))
+	}
+	return opened(postgres.Open(ctx, d.dsn.Reveal(), d.options(log)))
+}
+
+func (d *database) options(log *slog.Logger) *postgres.Options {
+	return &postgres.Options{
+		Schema: d.postgres.Schema, MaxConns: d.postgres.MaxConns, StatementTimeout: d.postgres.StatementTimeout,
+		PgBouncer: d.postgres.PgBouncer, KeepSchema: true, Logger: log,
+	}
+}
+
+// opened keeps a nil of a store from becoming one that is not nil.
+func opened[S jobStore](s S, err error) (jobStore, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// version reads the version of the schema.
+func (d *database) version(ctx context.Context) (sqlite.Schema, error) {
+	if d.file == "" {
+		s, err := postgres.ReadSchema(ctx, d.dsn.Reveal(), d.postgres.Schema)
+		return sqlite.Schema(s), err
+	}
+	s, err := sqlite.ReadSchema(ctx, d.file)
+	if err != nil {
+		err = fmt.Errorf("database %s: %w", d.file, err)
+	}
+	return s, err
+}
+
+// numbered is what the number of a schema is called after String.
+func (d *database) numbered() string {
+	if d.file == "" {
+		return "version"
+	}
+	return "schema"
+}
+
+// migrate moves the schema to a version and returns how many steps that took.
+func (d *database) migrate(ctx context.Context, to int64) (steps int, err error) {
+	var passed []int64
+	if d.file == "" {
+		passed, err = postgres.Migrate(ctx, d.dsn.Reveal(), d.postgres.Schema, to)
+	} else {
+		passed, err = sqlite.Migrate(ctx, d.file, to)
+	}
+	if err != nil {
+		err = fmt.Errorf("database %s: %w", d, err)
+	}
+	return len(passed), err
+}
+
+// absolute makes the path of a file absolute, to name it in an answer.
+func (d *database) absolute() error {
+	if d.file == "" {
+		return nil
+	}
+	file, err := filepath.Abs(d.file)
+	if err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	d.file, d.name = file, file
+	return nil
+}

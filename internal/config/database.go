@@ -1,0 +1,226 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/internal/suggest"
+	"github.com/redrive/redrive/internal/yamlfile"
+)
+
+// Postgres says how a PostgreSQL database is used. Without a DSN it is not.
+type Postgres struct {
+	// DSN is what "database" says when it names no file: a URL or keywords, as libpq
+	// takes them. It may hold a password.
+	DSN Secret
+	// Schema is the schema of redrive's tables. Default "redrive".
+	Schema string
+	// PasswordEnv and PasswordFile name the environment variable or the file that
+	// the password is in; at most one is given. A relative path starts at the folder
+	// of the configuration. Default "": the password is in the DSN, or where libpq
+	// looks for it.
+	PasswordEnv, PasswordFile string
+	// MaxConns bounds the connections of one process that read and write. Default 10.
+	MaxConns int
+	// StatementTimeout bounds one statement. Default 10s.
+	StatementTimeout time.Duration
+	// PgBouncer says that there is a pooler in transaction mode between. Poolers are
+	// found without it, but for those that hide. Default false.
+	PgBouncer bool
+}
+
+func defaultPostgres() Postgres {
+	return Postgres{Schema: "redrive", MaxConns: 10, StatementTimeout: 10 * time.Second}
+}
+
+// Secret is a text that may hold a password. Whatever prints, logs or marshals
+// it shows Redacted; only Reveal has the text. The zero Secret is none.
+type Secret struct{ text *string } // a pointer: fmt shows its address where it may not call methods
+
+// Redacted stands for a secret in every output.
+const Redacted = "[redacted]"
+
+// NewSecret returns the secret of a text, none for "".
+func NewSecret(text string) Secret {
+	if text == "" {
+		return Secret{}
+	}
+	return Secret{&text}
+}
+
+// Reveal returns the text, "" for none.
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// IsZero reports whether there is no secret.
+func (s Secret) IsZero() bool { return s.text == nil }
+
+// Equal reports whether two secrets have the same text.
+func (s Secret) Equal(o Secret) bool { return s.Reveal() == o.Reveal() }
+
+// String implements fmt.Stringer. None is "".
+func (s Secret) String() string {
+	if s.IsZero() {
+		return ""
+	}
+	return Redacted
+}
+
+// Format implements fmt.Formatter for every verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) } // f keeps its error
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue implements slog.LogValuer.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+var (
+	schemes = []string{"postgres", "postgresql"}
+	scheme  = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
+	// A DSN of keywords begins with one of libpq's. A file of such a name is written
+	// with its folder: ./host=1.
+	keywords = regexp.MustCompile(`^\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|` +
+		`application_name|target_session_attrs)\s*=`)
+	keywordPassword = regexp.MustCompile(`(?:^|\s)password\s*=`)
+	// schemaName is what the store takes as the name of a schema.
+	schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
+	// nearlyDSN is a URL without its colon or with one slash; taken for a path it
+	// would be shown with its password.
+	nearlyDSN = regexp.MustCompile(`^postgres(?:ql)?(?::/?[^/]|//?).*@`)
+	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// IsDSN tells what names a PostgreSQL database from the path of a file.
+func IsDSN(database string) bool {
+	m := scheme.FindStringSubmatch(database)
+	return m != nil && slices.Contains(schemes, m[1]) || m == nil && keywords.MatchString(database)
+}
+
+// SetDatabase makes the jobs be where a text says: the path of a file, or a DSN. A
+// password that was to be looked up for another database is not for this one.
+// Nothing of the text is in the error.
+func (c *Config) SetDatabase(database string) error {
+	m := scheme.FindStringSubmatch(database)
+	if m != nil && !slices.Contains(schemes, m[1]) {
+		return fmt.Errorf("the scheme %s:// is not known%s; give the path of a file, or postgres://user@host:5432/database",
+			m[1], suggest.DidYouMean(m[1], schemes))
+	}
+	if m == nil && nearlyDSN.MatchString(database) {
+		return errors.New("it looks like a URL and is none; write postgres://user@host:5432/database, or ./ before the path of a file")
+	}
+	c.Postgres.PasswordEnv, c.Postgres.PasswordFile = "", ""
+	c.Database, c.Postgres.DSN = database, Secret{}
+	if !IsDSN(database) {
+		return nil
+	}
+	if _, err := url.Parse(database); m != nil && err != nil {
+		return errors.New("it is no valid URL; write special characters of a user or password as %XX, such as %40 for @")
+	}
+	c.Database, c.Postgres.DSN = "", NewSecret(database)
+	return nil
+}
+
+// CheckSchema refuses a name that no schema may have.
+func CheckSchema(name string) error {
+	if !schemaName.MatchString(name) || strings.HasPrefix(name, "pg_") {
+		return fmt.Errorf("must be 1 to 48 lower-case letters, digits and underscores, and begin with no digit and not with pg_, found %s",
+			yamlfile.Quote(name))
+	}
+	return nil
+}
+
+// hasPassword reports whether a DSN has a password in it.
+func hasPassword(dsn string) bool {
+	if !scheme.MatchString(dsn) {
+		return keywordPassword.MatchString(dsn)
+	}
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return false
+	}
+	_, there := u.User.Password()
+	return there || u.Query().Has("password")
+}
+
+// database reads where the jobs are.
+func (r *reader) database(c *Config) func(value) {
+	return func(v value) {
+		name := c.Database
+		r.NonEmpty(&name)(v)
+		if err := c.SetDatabase(name); err != nil {
+			r.Addf(v.Pos, "database: %v", err)
+		}
+	}
+}
+
+// postgres reads the section of what matters with PostgreSQL only.
+func (r *reader) postgres(v value, c *Config) {
+	p := &c.Postgres
+	r.Fields(v, "a mapping such as {schema: redrive}", []field{
+		{"schema", r.schema(&p.Schema)},
+		{"password_env", r.passwordEnv(p)},
+		{"password_file", r.passwordFile(p)},
+		{"max_conns", r.Integer(&p.MaxConns, maxConnsMin, maxConnsMax, "")},
+		{"statement_timeout", r.Duration(&p.StatementTimeout, statementTimeoutMin, statementTimeoutMax)},
+		{"pgbouncer", r.Boolean(&p.PgBouncer)},
+	})
+}
+
+func (r *reader) schema(into *string) func(value) {
+	return func(v value) {
+		name := ""
+		if r.NonEmpty(&name)(v); name == "" {
+			return // which is told
+		}
+		if err := CheckSchema(name); err != nil {
+			r.Addf(v.Pos, "%s %v", v.Path, err)
+			return
+		}
+		*into = name
+	}
+}
+
+func (r *reader) passwordEnv(p *Postgres) func(value) {
+	return func(v value) {
+		r.NonEmpty(&p.PasswordEnv)(v)
+		if p.PasswordEnv != "" && !variable.MatchString(p.PasswordEnv) {
+			r.Addf(v.Pos, "%s must be the name of an environment variable, not the password itself", v.Path)
+			return
+		}
+		r.onePassword(v, p)
+	}
+}
+
+func (r *reader) passwordFile(p *Postgres) func(value) {
+	return func(v value) {
+		env := p.PasswordEnv
+		r.NonEmpty(&p.PasswordFile)(v)
+		if p.PasswordFile != "" && env != "" {
+			r.Addf(v.Pos, "postgres.password_file and postgres.password_env are both given; keep one")
+			return
+		}
+		r.onePassword(v, p)
+	}
+}
+
+// onePassword refuses a password that has no use, or comes twice.
+func (r *reader) onePassword(v value, p *Postgres) {
+	switch {
+	case v.Shape == yamlfile.Null:
+	case p.DSN.IsZero():
+		r.Addf(v.Pos, "%s goes with a PostgreSQL database, and database names none; write database: postgres://user@host:5432/database", v.Path)
+	case hasPassword(p.DSN.Reveal()):
+		r.Addf(v.Pos, "%s: database has a password already; take it out there", v.Path)
+	}
+}
