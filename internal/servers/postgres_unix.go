@@ -139,7 +139,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	}
 	d, err := p.home.start(ctx, &program{
 		path: filepath.Join(p.bin, "postgres"), args: args, death: syscall.SIGQUIT,
-		ready: "database system is ready to accept connections",
+		ready: "database system is ready to accept", // connections, or read-only ones
 	})
 	if err != nil {
 		return err

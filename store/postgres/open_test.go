@@ -126,7 +126,7 @@ func TestF6_OpenSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("a database of another encoding: %v", err)
 	}
 	// A replica: the same data, started as one.
-	opened(t, dsn, nil)
+	open := opened(t, dsn, nil)
 	server.Stop(servers.Fast)
 	if err := os.WriteFile(filepath.Join(server.Process().Dir(), "standby.signal"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -134,6 +134,9 @@ func TestF6_OpenSaysWhatIsWrong(t *testing.T) {
 	server.Start()
 	if err := refused(t, dsn, nil); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "connect to the primary") {
 		t.Errorf("a replica: %v", err)
+	}
+	if _, err := open.ReserveIDs(t.Context(), 1); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("a server that has become a replica: %v", err)
 	}
 }
 

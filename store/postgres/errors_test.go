@@ -1,0 +1,65 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/redrive/redrive/store"
+)
+
+// part of: F7
+func TestF7_WordsForErrors(t *testing.T) {
+	t.Parallel()
+	state := func(code string) error { return &failed{"statement", &pgconn.PgError{Code: code, Message: "x"}} }
+	lost := &failed{"statement", io.ErrUnexpectedEOF}
+	own := errors.New("of the caller")
+	for _, c := range []struct {
+		err          error
+		before, then error // the words before COMMIT was sent, and after
+	}{
+		{state("53100"), store.ErrFull, store.ErrFull},
+		{state("25006"), store.ErrReadOnly, store.ErrReadOnly},
+		{state("42501"), store.ErrReadOnly, store.ErrReadOnly},
+		{state("40001"), store.ErrUnavailable, store.ErrUnavailable},
+		{state("40P01"), store.ErrUnavailable, store.ErrUnavailable},
+		{state("53300"), store.ErrUnavailable, store.ErrUnavailable},
+		{state("57014"), store.ErrUnavailable, store.ErrUnavailable},
+		{state("57P01"), store.ErrUnavailable, store.ErrUnknown},
+		{state("57P03"), store.ErrUnavailable, store.ErrUnknown},
+		{state("58030"), store.ErrUnavailable, store.ErrUnknown},
+		{state("08006"), store.ErrUnavailable, store.ErrUnknown},
+		{state("25P03"), store.ErrUnavailable, store.ErrUnavailable},
+		{lost, store.ErrUnavailable, store.ErrUnknown},
+		{own, own, store.ErrUnknown},
+		{errAborted, errAborted, errAborted},
+	} {
+		if err := asStoreError(c.err); !errors.Is(err, c.before) || errors.Is(err, store.ErrUnknown) {
+			t.Errorf("before the commit: %v is %v, want %v", c.err, err, c.before)
+		}
+		if err := commitError(c.err); !errors.Is(err, c.then) || errors.Is(err, store.ErrUnknown) != (c.then == store.ErrUnknown) {
+			t.Errorf("of the commit: %v is %v, want %v", c.err, err, c.then)
+		}
+	}
+	if asStoreError(nil) != nil || commitError(nil) != nil {
+		t.Error("no error has become one")
+	}
+	for code, want := range map[string]bool{"40001": true, "40P01": true, "0A000": true, "26000": true, "23505": false, "57P01": false} {
+		if again(fmt.Errorf("x: %w", state(code))) != want {
+			t.Errorf("%s is tried again: %t, want %t", code, !want, want)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	if err := withContext(ctx, own); err != own {
+		t.Errorf("%v", err)
+	}
+	cause := errors.New("cause")
+	cancel(cause)
+	if err := withContext(ctx, own); !errors.Is(err, own) || !errors.Is(err, cause) {
+		t.Errorf("%v", err)
+	}
+}
