@@ -118,10 +118,12 @@ type front struct {
 type source struct {
 	s       *Store
 	t       *fastTxn
+	x       *store.Exchange
 	places  []*front
 	byPlace map[readyPlace]*front
 	found   map[job.ID]*found
 	claimed []*sqlstore.Run
+	written int  // of claimed
 	rows    int  // of the last statement
 	look    bool // from the beginning
 }
@@ -139,6 +141,13 @@ func (c *source) Lanes(lanes []int64, most int) error {
 		each = min(most, 2*most/n+4)
 	}
 	slices.Sort(lanes)
+	// An earlier want may have taken from these lanes, too: what is not written yet
+	// would be read again.
+	if slices.ContainsFunc(c.claimed[c.written:], func(r *sqlstore.Run) bool { return slices.Contains(lanes, r.Lane()) }) {
+		if err := c.write(); err != nil {
+			return err
+		}
+	}
 	for p := int8(job.PriorityMin); p <= job.PriorityMax; p++ {
 		for _, lane := range lanes {
 			at := &front{readyPlace: readyPlace{lane, p}, most: each}
@@ -288,12 +297,12 @@ func (c *source) taken(claims []job.Claim) map[readyPlace]job.Micros {
 	return taken
 }
 
-// write writes the claims.
-func (c *source) write(x *store.Exchange) error {
-	if len(c.claimed) == 0 {
+// write writes the claims that are not written yet.
+func (c *source) write() error {
+	if c.written == len(c.claimed) {
 		return nil
 	}
-	byID := slices.SortedFunc(slices.Values(c.claimed), func(a, b *sqlstore.Run) int { return cmp.Compare(a.ID(), b.ID()) })
+	byID := slices.SortedFunc(slices.Values(c.claimed[c.written:]), func(a, b *sqlstore.Run) int { return cmp.Compare(a.ID(), b.ID()) })
 	ids, tokens, crashes := ints(len(byID)), ints(len(byID)), ints(len(byID))
 	for _, r := range byID {
 		ids.int(int64(r.ID()))
@@ -302,10 +311,11 @@ func (c *source) write(x *store.Exchange) error {
 	}
 	n := 0
 	err := c.t.send(step{name: "claimJobs", text: claimJobs, n: &n,
-		args: []any{int64(c.t.Now().Add(x.Lease)), int64(c.t.Now()), x.Holder, ids, tokens, crashes}})
+		args: []any{int64(c.t.Now().Add(c.x.Lease)), int64(c.t.Now()), c.x.Holder, ids, tokens, crashes}})
 	if err == nil && n != len(byID) {
 		err = errTaken(len(byID), n)
 	}
+	c.written = len(c.claimed)
 	return err
 }
 

@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/redrive/redrive/internal/crashpoint"
@@ -15,13 +17,24 @@ import (
 
 const (
 	insertJobs = `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life, attempts, crashes, deferrals, snoozes,
-			interrupts, created_at, life_at, deadline, owner, correlation, batch, attrs, policy, long, payload)
+			interrupts, created_at, life_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload)
 		SELECT t.id, t.lane, 1, t.priority, t.run_at, 0, 1, 0, 0, 0, 0, 0, $1::bigint, greatest(t.run_at, $1::bigint), t.deadline,
-			t.owner, t.correlation, t.batch, t.attrs, t.policy, t.long, t.payload
-		FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::bigint[],
-			$10::bytea[], $11::bytea[], $12::bigint[], $13::bytea[])
-			AS t(id, lane, priority, run_at, deadline, owner, correlation, batch, attrs, policy, long, payload)
+			t.owner, t.correlation, t.key, t.batch, t.attrs, t.policy, t.long, t.payload
+		FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
+			$11::bytea[], $12::bytea[], $13::bigint[], $14::bytea[])
+			AS t(id, lane, priority, run_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload)
 		ON CONFLICT (id) DO NOTHING`
+	// A key whose time is over is free. What is returned is taken by this statement;
+	// of the others nobody knows more yet. The order keeps two transactions from
+	// waiting for each other.
+	reserveKeys = `INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
+		SELECT t.owner, t.kind, t.key, t.job, t.digest, $1::bigint, t.until
+		FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[])
+			AS t(owner, kind, key, job, digest, until)
+		ON CONFLICT (owner, kind, key) DO UPDATE SET job = excluded.job, digest = excluded.digest,
+			created_at = excluded.created_at, until = excluded.until, state = NULL
+		WHERE redrive_keys.until <= $1::bigint
+		RETURNING job`
 	insertBodies = `INSERT INTO redrive_bodies (job, payload) SELECT * FROM unnest($1::bigint[], $2::bytea[])`
 	selEnded     = `SELECT job FROM redrive_done WHERE job = ANY($1::bigint[])
 		UNION ALL SELECT job FROM redrive_dead WHERE job = ANY($1::bigint[])`
@@ -103,14 +116,14 @@ func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, err
 	}
 }
 
-// plain reports whether jobs only have to be written: nothing in the store can
-// say that they are there already.
+// plain reports whether jobs can be written with those of other calls: none is
+// asked again, and a key is only with a job that comes alone.
 func plain(jobs []job.New) bool {
 	if len(jobs) == 0 || len(jobs) > jobsMax {
 		return false
 	}
 	for i := range jobs {
-		if jobs[i].Key != "" || jobs[i].Repeat {
+		if jobs[i].Repeat || jobs[i].Key != "" && len(jobs) > 1 {
 			return false
 		}
 	}
@@ -150,34 +163,54 @@ func (s *Store) takeIn() {
 var errSingly = errors.New("one of the calls has to be looked at by itself")
 
 func (s *Store) serve(group []*enqueueCall) {
-	served := group[:0]
+	together, singly := group[:0], []*enqueueCall(nil)
+	keys := make(map[keyName]bool)
 	for _, call := range group {
-		if call.started.CompareAndSwap(false, true) {
-			served = append(served, call)
+		if !call.started.CompareAndSwap(false, true) {
+			continue
 		}
+		n := &call.jobs[0]
+		name := keyName{n.Owner, n.Kind, n.Key}
+		if n.Key != "" && keys[name] { // the one before has to be written first
+			singly = append(singly, call)
+			continue
+		}
+		keys[name] = true
+		together = append(together, call)
 	}
-	if len(served) == 0 {
-		return
-	}
-	err := s.insert(served)
-	for _, call := range served {
-		var a enqueueAnswer
-		switch {
-		case errors.Is(err, errSingly), len(served) > 1 && ofStatement(err):
-			// What is wrong with it, and whether anything is, is for the shared
-			// statements to find.
-			a.receipts, a.err = s.Core.Enqueue(call.ctx, call.jobs)
-		case err != nil:
-			a.err = err
-		default:
-			a.receipts = make([]job.Receipt, len(call.jobs))
-			for i := range call.jobs {
-				a.receipts[i] = job.Receipt{ID: call.jobs[i].ID, State: job.Waiting}
+	if len(together) > 0 {
+		known, err := s.insert(together)
+		for _, call := range together {
+			switch {
+			case errors.Is(err, errSingly), len(together) > 1 && ofStatement(err), known[call]:
+				// What is wrong with it, and whether anything is, is for the shared
+				// statements to find.
+				singly = append(singly, call)
+			case err != nil:
+				call.answer <- enqueueAnswer{err: err}
+			default:
+				call.answer <- enqueueAnswer{receipts: receipts(call.jobs)}
 			}
 		}
-		call.answer <- a
+	}
+	for _, call := range singly {
+		go func() {
+			taken, err := s.Core.Enqueue(call.ctx, call.jobs)
+			s.intake.use(call.jobs)
+			call.answer <- enqueueAnswer{taken, err}
+		}()
 	}
 }
+
+func receipts(jobs []job.New) []job.Receipt {
+	taken := make([]job.Receipt, len(jobs))
+	for i := range jobs {
+		taken[i] = job.Receipt{ID: jobs[i].ID, State: job.Waiting}
+	}
+	return taken
+}
+
+type keyName struct{ owner, kind, key string }
 
 // ofStatement reports whether an error is about a statement and its values, not
 // about the server: the calls beside it are not at fault.
@@ -190,12 +223,20 @@ func ofStatement(err error) bool {
 	}
 }
 
-// insert writes the jobs of a group, all of them or none.
-func (s *Store) insert(group []*enqueueCall) error {
+// insert writes the jobs of a group, but for calls whose key is known: these it
+// returns.
+func (s *Store) insert(group []*enqueueCall) (known map[*enqueueCall]bool, err error) {
 	var told news
-	err := s.fast(context.Background(), func(t *fastTxn) error {
+	err = s.fast(context.Background(), func(t *fastTxn) (err error) {
 		told = news{}
-		b, err := s.batch(t, group)
+		if known, err = reserve(t, group); err != nil {
+			return err
+		}
+		fresh := slices.DeleteFunc(slices.Clone(group), func(call *enqueueCall) bool { return known[call] })
+		if len(fresh) == 0 {
+			return nil
+		}
+		b, err := s.batch(t, fresh)
 		if err != nil {
 			return err
 		}
@@ -211,7 +252,7 @@ func (s *Store) insert(group []*enqueueCall) error {
 		if written != b.n || taken > 0 {
 			return errSingly
 		}
-		for _, call := range group {
+		for _, call := range fresh {
 			for i := range call.jobs {
 				n := &call.jobs[i]
 				lane, due := t.known.catalog.LaneOf(n.Queue, n.Kind, n.Deps), dueOf(n, t.Now())
@@ -223,14 +264,56 @@ func (s *Store) insert(group []*enqueueCall) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	crashpoint.Hit(crashpoint.AfterEnqueueCommit)
 	for _, call := range group {
 		s.intake.use(call.jobs)
 	}
 	s.news.tell(told)
-	return nil
+	return known, nil
+}
+
+// reserve takes the keys of a group, and returns the calls whose keys are known
+// already, to whomever.
+func reserve(t *fastTxn, group []*enqueueCall) (known map[*enqueueCall]bool, err error) {
+	var keyed []*enqueueCall
+	for _, call := range group {
+		if call.jobs[0].Key != "" {
+			keyed = append(keyed, call)
+		}
+	}
+	if len(keyed) == 0 {
+		return nil, nil
+	}
+	slices.SortFunc(keyed, func(a, b *enqueueCall) int {
+		x, y := &a.jobs[0], &b.jobs[0]
+		return cmp.Or(cmp.Compare(x.Owner, y.Owner), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Key, y.Key))
+	})
+	n := len(keyed)
+	owners, kinds, keys, jobs, digests, until := texts(n), texts(n), texts(n), ints(n), blobs(n), ints(n)
+	for _, call := range keyed {
+		j := &call.jobs[0]
+		owners.text(j.Owner)
+		kinds.text(j.Kind)
+		keys.text(j.Key)
+		jobs.int(int64(j.ID))
+		digests.blob(present(j.Digest))
+		until.setInt(int64(j.KeyUntil))
+	}
+	taken := make(map[job.ID]bool, n)
+	err = t.send(step{name: "reserveKeys", text: reserveKeys, args: []any{int64(t.Now()), owners, kinds, keys, jobs, digests, until},
+		each: func(r sqlstore.Row) error { taken[job.ID(r.Int(0))] = true; return nil }})
+	if err != nil || len(taken) == n {
+		return nil, err
+	}
+	known = make(map[*enqueueCall]bool)
+	for _, call := range keyed {
+		if !taken[call.jobs[0].ID] {
+			known[call] = true
+		}
+	}
+	return known, nil
 }
 
 func dueOf(n *job.New, now job.Micros) job.Micros {
@@ -252,7 +335,7 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch, err error) {
 		b.n += len(call.jobs)
 	}
 	ids, lanes, priorities, due, deadlines := ints(b.n), ints(b.n), ints(b.n), ints(b.n), ints(b.n)
-	owners, correlations, batches := texts(b.n), texts(b.n), ints(b.n)
+	owners, correlations, keys, batches := texts(b.n), texts(b.n), texts(b.n), ints(b.n)
 	attrs, policies, long, payloads := blobs(b.n), blobs(b.n), ints(b.n), blobs(b.n)
 	longIDs, bodies := ints(0), blobs(0)
 	b.old = ints(0)
@@ -271,6 +354,7 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch, err error) {
 			deadlines.setInt(int64(n.Deadline))
 			owners.setText(n.Owner)
 			correlations.setText(n.Correlation)
+			keys.setText(n.Key)
 			batches.setInt(n.Batch)
 			attrs.blob(n.Attrs)
 			policies.blob(n.Policy)
@@ -289,7 +373,7 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch, err error) {
 		}
 	}
 	b.steps = append(b.steps, step{name: "insertJobs", text: insertJobs, args: []any{int64(t.Now()), ids, lanes, priorities, due, deadlines,
-		owners, correlations, batches, attrs, policies, long, payloads}})
+		owners, correlations, keys, batches, attrs, policies, long, payloads}})
 	if longIDs.n > 0 {
 		b.steps = append(b.steps, step{name: "insertBodies", text: insertBodies, args: []any{longIDs, bodies}})
 	}

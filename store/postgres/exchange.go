@@ -88,7 +88,7 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 	var src *source
 	err = s.fast(ctx, func(t *fastTxn) error {
 		out = store.Exchanged{NextDue: store.Never}
-		src = &source{s: s, t: t, found: make(map[job.ID]*found), look: s.hot.heads.looks(s.clock.local())}
+		src = &source{s: s, t: t, x: x, found: make(map[job.ID]*found), look: s.hot.heads.looks(s.clock.local())}
 		if t.known.catalog.Limited(x.Want) {
 			if err := s.limit(t); err != nil {
 				return err
@@ -102,7 +102,7 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 				return err
 			}
 		}
-		if err := src.write(x); err != nil {
+		if err := src.write(); err != nil {
 			return err
 		}
 		crashpoint.Hit(crashpoint.BeforeClaimCommit)

@@ -54,6 +54,15 @@ func (s Schema) Fits() error {
 	return nil
 }
 
+// mayUse is Fits, and refuses an older schema that is to be kept.
+func (s Schema) mayUse(keep bool) error {
+	if keep && s.Version > 0 && s.Version < s.Known {
+		return fmt.Errorf("%w: the database has schema %d and this program uses %d; run `redrive migrate` first",
+			ErrSchema, s.Version, s.Known)
+	}
+	return s.Fits()
+}
+
 // embedded returns the migrations for a schema: each begins with making that the
 // one in which its transaction makes tables.
 func embedded(schema string) (fs.FS, error) {
@@ -89,15 +98,8 @@ func migrateUp(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, sche
 	if err != nil {
 		return err
 	}
-	if err := now.Fits(); err != nil {
+	if err := now.mayUse(keep); err != nil || now.Version >= now.Known {
 		return err
-	}
-	if now.Version >= now.Known {
-		return nil
-	}
-	if keep && now.Version > 0 {
-		return fmt.Errorf("%w: the database has schema %d and this program uses %d; run `redrive migrate` first",
-			ErrSchema, now.Version, now.Known)
 	}
 	files, err := embedded(schema)
 	if err != nil {

@@ -1,10 +1,15 @@
 package postgres
 
 // amended are the shared statements in which a part has to be said otherwise: the
-// conditions of partial indexes, where SQLite's statement names the index.
+// conditions of partial indexes, where SQLite's statement names the index, and the
+// locks on rows that are read to be written, which others write, too. Runs whose
+// rows are locked are not rescued: somebody is just ending them.
 var amended = map[string]struct{ from, to string }{
-	"selNextLease": {`state = 3`, `state = 3 AND lease_until IS NOT NULL`},
-	"selRunning":   {`j.state = 3`, `j.state = 3 AND j.lease_until IS NOT NULL`},
+	"selRun":           {`state = 3`, `state = 3 FOR UPDATE`},
+	"selAny":           {`WHERE id = ?`, `WHERE id = ? FOR UPDATE`},
+	"selExpiredLeases": {`LIMIT ?2`, `LIMIT ?2 FOR UPDATE SKIP LOCKED`},
+	"selNextLease":     {`state = 3`, `state = 3 AND lease_until IS NOT NULL`},
+	"selRunning":       {`j.state = 3`, `j.state = 3 AND j.lease_until IS NOT NULL`},
 }
 
 // overrides are the shared statements that PostgreSQL needs in other words than
@@ -36,6 +41,13 @@ var overrides = map[string]string{
 		(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value) << 20 FROM redrive_meta WHERE key = 'event_base')
 		ORDER BY seq LIMIT $2`,
 	"allEvents": `SELECT seq, at, body FROM redrive_events WHERE n > 0 ORDER BY seq`,
+	// Hours that nobody is shown any more may be in rows that are not folded yet.
+	"delOldHours": `WITH unfolded AS (UPDATE redrive_events SET hour = NULL
+			WHERE hour IS NOT NULL AND seq > (SELECT value FROM redrive_meta WHERE key = 'folded') AND at - at % 3600000000 <= $1)
+		DELETE FROM redrive_hours WHERE at <= $1`,
+	// A row without events has changes of counters only, as of a sweep.
+	"selOldEvents": `SELECT seq, at FROM redrive_events WHERE n > 0 AND seq < (SELECT max(seq) FROM redrive_events WHERE n > 0)
+		ORDER BY seq`,
 	// Those that are not folded yet are folded as they go. Nobody else folds
 	// meanwhile: both hold the lock of the graves.
 	"delEvents": `WITH gone AS (

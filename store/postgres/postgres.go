@@ -220,10 +220,10 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (found server, err 
 	if found, err = examine(ctx, conn); err != nil {
 		return found, err
 	}
-	if err := migrateUp(ctx, conn, s.config, s.options.Schema, s.options.KeepSchema); err != nil {
+	if err := checkRights(ctx, conn, s.options.Schema); err != nil {
 		return found, err
 	}
-	if err := checkRights(ctx, conn, s.options.Schema); err != nil {
+	if err := migrateUp(ctx, conn, s.config, s.options.Schema, s.options.KeepSchema); err != nil {
 		return found, err
 	}
 	s.identity, err = identify(ctx, conn.PgConn(), s.options.Schema)

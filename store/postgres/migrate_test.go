@@ -1,0 +1,178 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/redrive/redrive/internal/pgtest"
+)
+
+// proves: Q10
+func TestQ10_SchemaUpAndDown(t *testing.T) {
+	t.Parallel()
+	dsn, schema := pgtest.Schema(t)
+	conn := connected(t, dsn)
+	if s, err := ReadSchema(t.Context(), dsn, schema); err != nil || s != (Schema{Known: schemaVersion}) {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if n := numberOf(t, conn, `SELECT count(*) FROM pg_namespace WHERE nspname = '`+schema+`'`); n != 0 {
+		t.Error("looking has made a schema")
+	}
+	run(t, conn, `CREATE SCHEMA `+schema, `CREATE TABLE `+schema+`.orders (id int)`, `CREATE TABLE `+schema+`.redrive_mine (id int)`)
+	for range 2 {
+		passed, err := Migrate(t.Context(), dsn, schema, schemaVersion)
+		if err != nil || len(passed) != schemaVersion {
+			t.Fatalf("up: %v, %v", passed, err)
+		}
+		if passed, err := Migrate(t.Context(), dsn, schema, schemaVersion); err != nil || len(passed) != 0 {
+			t.Fatalf("up again: %v, %v", passed, err)
+		}
+		if s, err := ReadSchema(t.Context(), dsn, schema); err != nil || s.Version != schemaVersion || s.Compatible != schemaVersion {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		if passed, err = Migrate(t.Context(), dsn, schema, 0); err != nil || len(passed) != schemaVersion {
+			t.Fatalf("down: %v, %v", passed, err)
+		}
+		var left []string
+		rows, err := conn.Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relnamespace = $1::regnamespace ORDER BY 1`, schema)
+		if err == nil {
+			left, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		if want := []string{"orders", "redrive_migrations", "redrive_mine"}; err != nil || !slices.Equal(left, want) {
+			t.Errorf("left %v, want %v, %v", left, want, err)
+		}
+	}
+	if _, err := Migrate(t.Context(), dsn, schema, schemaVersion+1); err == nil {
+		t.Error("a version that nobody knows")
+	}
+	// The search path of others is as it was.
+	if n := numberOf(t, conn, `SELECT count(*) FROM pg_class WHERE relname LIKE 'redrive\_%' AND relnamespace = 'public'::regnamespace`); n != 0 {
+		t.Errorf("%d tables in public", n)
+	}
+}
+
+// proves: Q10
+func TestQ10_NewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	o := &Options{Schema: s.Schema()}
+	conn := connected(t, dsn)
+	run(t, conn, `INSERT INTO `+s.Schema()+`.redrive_migrations (version_id, is_applied) VALUES (7, true)`)
+	err := refused(t, dsn, o)
+	if !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "schema 7") || !strings.Contains(err.Error(), "newer redrive") {
+		t.Errorf("error %v", err)
+	}
+	// A migration that says so lets older programs go on: a rolling upgrade.
+	run(t, conn, `INSERT INTO `+s.Schema()+`.redrive_meta VALUES ('compatible_from', 1)`)
+	opened(t, dsn, o)
+}
+
+// proves: Q10
+func TestQ10_KeepSchema(t *testing.T) {
+	t.Parallel()
+	older := Schema{Version: schemaVersion, Known: schemaVersion + 1}
+	if err := older.mayUse(true); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "redrive migrate") {
+		t.Errorf("an older schema that is kept: %v", err)
+	}
+	if err := older.mayUse(false); err != nil {
+		t.Errorf("an older schema that is migrated: %v", err)
+	}
+}
+
+// Many processes start at once on an empty database, also through PgBouncer; and
+// then the next version comes while they all look.
+//
+// proves: Q10
+func TestQ10_MigratorsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, pooled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("pooled=%t", pooled), func(t *testing.T) {
+			t.Parallel()
+			dsn, schema := pgtest.Schema(t)
+			if pooled {
+				dsn = pgtest.Bouncer(t, dsn)
+			}
+			var all sync.WaitGroup
+			for range 6 {
+				all.Go(func() {
+					s, err := Open(t.Context(), dsn, &Options{Schema: schema, MaxConns: 2})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			files, err := embedded(schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := fstest.MapFS{"00002_next.sql": {Data: []byte("-- +goose Up\nSET LOCAL search_path = " + quote(schema) +
+				";\nCREATE TABLE redrive_next (id int);\n-- +goose Down\nDROP TABLE " + quote(schema) + ".redrive_next;\n")}}
+			text, err := fs.ReadFile(files, "00001_init.sql")
+			if err != nil {
+				t.Fatal(err)
+			}
+			next["00001_init.sql"] = &fstest.MapFile{Data: text}
+			ran := make(chan int, 6)
+			for range 6 {
+				all.Go(func() {
+					conn, config, name, err := dialFor(t.Context(), dsn, schema)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+					passed, err := migrateWith(t.Context(), conn, config, name, next, 2)
+					if err != nil {
+						t.Error(err)
+					}
+					ran <- len(passed)
+				})
+			}
+			all.Wait()
+			close(ran)
+			sum := 0
+			for n := range ran {
+				sum += n
+			}
+			if sum != 1 {
+				t.Errorf("the migration ran %d times", sum)
+			}
+		})
+	}
+}
+
+// A migration that fails leaves the schema as it was.
+//
+// part of: Q10
+func TestQ10_FailedMigrationLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dsn, schema := pgtest.Schema(t)
+	conn, config, name, err := dialFor(t.Context(), dsn, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	bad := fstest.MapFS{"00001_bad.sql": {Data: []byte("-- +goose Up\nCREATE TABLE " + quote(schema) +
+		".redrive_a (id int);\nSELECT 1 / 0;\n-- +goose Down\n")}}
+	if _, err := migrateWith(t.Context(), conn, config, name, bad, 1); sqlstate(err) != "22012" {
+		t.Errorf("%v", err)
+	}
+	if n := numberOf(t, connected(t, dsn), `SELECT count(*) FROM pg_class WHERE relname = 'redrive_a' AND relnamespace = '`+schema+`'::regnamespace`); n != 0 {
+		t.Error("a part of it is there")
+	}
+	opened(t, dsn, &Options{Schema: schema})
+}

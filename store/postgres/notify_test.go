@@ -1,0 +1,241 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/job"
+)
+
+// hearing collects what a store hears.
+type hearing struct {
+	mu    sync.Mutex
+	heard []news
+}
+
+func listenTo(t *testing.T, s *Store) *hearing {
+	t.Helper()
+	h := &hearing{}
+	t.Cleanup(s.news.hear(func(n news) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.heard = append(h.heard, n)
+	}))
+	return h
+}
+
+// has reports whether something was heard that fits.
+func (h *hearing) has(fits func(news) bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.heard {
+		if fits(n) {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *hearing) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.heard = nil
+}
+
+// hears waits until a store listens: what is told before is not heard.
+func hears(t *testing.T, from *Store, h *hearing) {
+	t.Helper()
+	eventually(t, "the listener", func() bool {
+		from.news.tell(news{ready: map[readyPlace]job.Micros{{lane: 99, priority: 1}: 1}})
+		return h.has(func(n news) bool { return n.ready[readyPlace{99, 1}] == 1 })
+	})
+	h.forget()
+}
+
+// part of: I1
+func TestNewsReachOtherProcesses(t *testing.T) {
+	t.Parallel()
+	a, dsn := freshAt(t, nil)
+	b := opened(t, dsn, &Options{Schema: a.Schema()})
+	h := listenTo(t, b)
+	hears(t, a, h)
+	a.news.tell(news{signals: true, ready: map[readyPlace]job.Micros{{7, 2}: 123, {8, 4}: 456}})
+	want := news{signals: true, ready: map[readyPlace]job.Micros{{7, 2}: 123, {8, 4}: 456}}
+	eventually(t, "the news", func() bool {
+		return h.has(func(n news) bool {
+			return cmp.Equal(n, want, cmp.AllowUnexported(news{}, readyPlace{}))
+		})
+	})
+	// A process does not hear itself a second time.
+	own := listenTo(t, a)
+	a.news.tell(news{ready: map[readyPlace]job.Micros{{5, 1}: 5}})
+	eventually(t, "the news of the other", func() bool { return h.has(func(n news) bool { return n.ready[readyPlace{5, 1}] == 5 }) })
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	if n := len(own.heard); n != 1 {
+		t.Errorf("heard %d times: %+v", n, own.heard)
+	}
+}
+
+// What a commit in a caller's transaction makes ready is heard when it commits,
+// by its own process, too.
+//
+// part of: I2
+func TestI2_NewsOfCallersTransactions(t *testing.T) {
+	allWays(t, func(t *testing.T, w way, s *Store, dsn string) {
+		h := listenTo(t, s)
+		other := opened(t, dsn, &Options{Schema: s.Schema()})
+		hears(t, other, h)
+		tx, _, end := w.begin(t, dsn, &sql.TxOptions{})
+		if _, err := s.EnqueueTx(t.Context(), tx, []job.New{newJob(t, s)}); err != nil {
+			t.Fatal(err)
+		}
+		h.forget()
+		if err := end(true); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the news", func() bool { return h.has(func(n news) bool { return !n.empty() }) })
+	})
+}
+
+// When the connection that listens is lost, another one is made, and all is
+// looked at: what was told meanwhile was missed.
+//
+// part of: F7
+func TestF7_ListenerComesBack(t *testing.T) {
+	t.Parallel()
+	a, dsn := freshAt(t, nil)
+	b := opened(t, dsn, &Options{Schema: a.Schema()})
+	h := listenTo(t, b)
+	hears(t, a, h)
+	admin := connected(t, dsn)
+	for range 3 {
+		h.forget()
+		// Both the listeners and those who notify.
+		run(t, admin, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+			AND application_name = 'redrive' AND (query LIKE '%LISTEN `+a.news.channel+`%' OR query LIKE '%pg_notify(''`+a.news.channel+`%')`)
+		eventually(t, "a full look", func() bool { return h.has(func(n news) bool { return n.all }) })
+		hears(t, a, h)
+	}
+}
+
+// Notifications go out at most so often, however much there is to tell, and
+// nothing is lost.
+func TestNewsGoTogether(t *testing.T) {
+	t.Parallel()
+	a, dsn := freshAt(t, nil)
+	b := opened(t, dsn, &Options{Schema: a.Schema()})
+	h := listenTo(t, b)
+	hears(t, a, h)
+	const many = 2_000
+	begun := time.Now()
+	for i := range many {
+		a.news.tell(news{ready: map[readyPlace]job.Micros{{int64(i % 50), 1}: job.Micros(many - i)}})
+	}
+	lowest := func() (found int) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		var all news
+		for _, n := range h.heard {
+			all.merge(n)
+		}
+		if all.all {
+			return 50
+		}
+		for lane := range int64(50) {
+			if at, ok := all.ready[readyPlace{lane, 1}]; ok && at <= 50 {
+				found++
+			}
+		}
+		return found
+	}
+	eventually(t, "all lanes", func() bool { return lowest() == 50 })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if most := int(time.Since(begun)/announceEvery) + 2; len(h.heard) > most {
+		t.Errorf("%d notifications in %s, want %d at most", len(h.heard), time.Since(begun), most)
+	}
+}
+
+// Behind PgBouncer in transaction mode the store says once that it polls, works,
+// and still hears of others.
+//
+// proves: I1
+func TestI1_BehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	server, schema := pgtest.Schema(t)
+	dsn := pgtest.Bouncer(t, server)
+	var log safeBuffer
+	o := &Options{Schema: schema, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	s := opened(t, dsn, o)
+	if !s.unnamed.Load() {
+		t.Error("the pooler is not noticed")
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 10 {
+				id, err := s.ReserveIDs(t.Context(), 1)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = s.Enqueue(t.Context(), []job.New{{ID: id, Kind: "mail", Queue: "default", Priority: 2, Payload: []byte(`{}`)}})
+				if err != nil {
+					t.Error(err)
+				}
+				if _, err := s.Get(t.Context(), id); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	claimOne(t, s)
+	eventually(t, "a word about it", func() bool { return strings.Contains(log.String(), "polling") })
+	h := listenTo(t, s)
+	direct := opened(t, server, &Options{Schema: schema})
+	eventually(t, "what another process does", func() bool {
+		if _, err := direct.ReserveIDs(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		return h.has(func(n news) bool { return n.all })
+	})
+	if n := strings.Count(log.String(), "polling"); n != 1 {
+		t.Errorf("said %d times: %s", n, log.String())
+	}
+	if _, err := Migrate(context.WithoutCancel(t.Context()), dsn, schema, schemaVersion); err != nil {
+		t.Errorf("migrate: %v", err)
+	}
+	if err := fmt.Sprint(s.Close(), direct.Close()); err != "<nil> <nil>" {
+		t.Error(err)
+	}
+}
+
+// safeBuffer is a buffer that a logger may write to while it is read.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
