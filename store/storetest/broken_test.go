@@ -72,7 +72,7 @@ func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
 				rapid.Check(verdict, func(rt *rapid.T) {
 					d := newDuel(rt, newCoverage(), func(clock *Clock) []contender {
 						open := func() store.Store { return memory.New(memory.Options{Clock: clock.Now}) }
-						return []contender{{"good", open()}, {"bad", m.bend(open(), clock)}}
+						return []contender{{name: "good", Store: open()}, {name: "bad", Store: m.bend(open(), clock)}}
 					})
 					rt.Repeat(d.operations())
 				})

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -22,34 +23,44 @@ const ChecksVar = "REDRIVE_DIFFERENTIAL_CHECKS"
 
 const checksDefault = 200
 
+// Match says which stores a Differential compares.
+type Match struct {
+	// Exact are stores whose dumps are equal to the last number.
+	Exact map[string]Open
+	// Own are stores that number commits in their own way, with gaps, and may
+	// commit the two halves of an exchange apart, in any order. All else is equal.
+	Own map[string]Open
+	// Checks is the number of sequences; 0 takes it from ChecksVar, or Default.
+	Checks, Default int
+}
+
+// more is how many times as many checks are made to see what was not seen yet.
+const more = 4
+
 // Differential drives the same random operations on all the stores. After each
 // one the answers must be equal (errors by their sentinel) and so must the
-// dumps, event numbers included. A check is one sequence on fresh stores;
-// checks of 0 takes the number from ChecksVar, or 200. The run fails as well
-// when it has not seen every operation succeed and every legal transition,
-// except under -short, where rapid cuts the number of checks.
+// dumps, event numbers included, but see Match. A check is one sequence on fresh
+// stores. The run goes on, and fails in the end, when it has not seen every
+// operation succeed and every legal transition, except under -short, where rapid
+// cuts the number of checks.
 //
 // It sets the flags of package rapid, so it must not run in parallel with
 // another test that uses them.
-func Differential(t *testing.T, opens map[string]Open, checks int) {
-	if checks == 0 {
-		checks = checksOf(t, os.Getenv(ChecksVar))
+func Differential(t *testing.T, m Match) {
+	if m.Checks == 0 {
+		m.Checks = checksOf(t, os.Getenv(ChecksVar), m.Default)
 	}
-	setFlag(t, "rapid.checks", strconv.Itoa(checks))
+	setFlag(t, "rapid.checks", strconv.Itoa(m.Checks))
 	setFlag(t, "rapid.steps", "60")
 	seen := newCoverage()
-	rapid.Check(t, func(rt *rapid.T) {
-		d := newDuel(rt, seen, func(clock *Clock) []contender {
-			var stores []contender
-			for _, name := range slices.Sorted(maps.Keys(opens)) {
-				stores = append(stores, contender{name, opens[name](t, clock.Now)})
-			}
-			return stores
+	for round := 0; round == 0 || round < more && len(seen.missing()) > 0 && !testing.Short() && !t.Failed(); round++ {
+		rapid.Check(t, func(rt *rapid.T) {
+			d := newDuel(rt, seen, func(clock *Clock) []contender { return m.open(t, clock) })
+			defer d.close()
+			rt.Repeat(d.operations())
+			d.finish()
 		})
-		defer d.close()
-		rt.Repeat(d.operations())
-		d.finish()
-	})
+	}
 	t.Log(seen)
 	if testing.Short() {
 		return // rapid has made fewer checks than were asked for
@@ -59,9 +70,20 @@ func Differential(t *testing.T, opens map[string]Open, checks int) {
 	}
 }
 
-func checksOf(t *testing.T, text string) int {
+// open opens a store of each, the exact ones first.
+func (m *Match) open(t *testing.T, clock *Clock) (stores []contender) {
+	for _, name := range slices.Sorted(maps.Keys(m.Exact)) {
+		stores = append(stores, contender{name: name, Store: m.Exact[name](t, clock.Now)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Own)) {
+		stores = append(stores, contender{name: name, Store: m.Own[name](t, clock.Now), numbers: newNumbers()})
+	}
+	return stores
+}
+
+func checksOf(t *testing.T, text string, otherwise int) int {
 	if text == "" {
-		return checksDefault
+		return cmp.Or(otherwise, checksDefault)
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
@@ -130,4 +152,5 @@ func (c *coverage) String() string {
 type contender struct {
 	name string
 	store.Store
+	numbers *numbers // of a store that numbers commits in its own way
 }

@@ -29,11 +29,15 @@ type duel struct {
 	last    *store.Dump
 	removed bool         // something was purged or swept
 	cursor  event.Cursor // up to which the transitions have been counted
+	apart   bool         // a store may commit the halves of an exchange apart
+	marks   int          // see mark
 }
 
 func newDuel(t *rapid.T, seen *coverage, open func(*Clock) []contender) *duel {
 	clock := NewClock()
-	return &duel{t: t, clock: clock, stores: open(clock), seen: seen, last: &store.Dump{}}
+	d := &duel{t: t, clock: clock, stores: open(clock), seen: seen, last: &store.Dump{}}
+	d.apart = slices.ContainsFunc(d.stores, func(c contender) bool { return c.numbers != nil })
+	return d
 }
 
 func (d *duel) close() {
@@ -93,9 +97,14 @@ func sentinels(errs []error) []string {
 // each does one operation on every store, demands equal answers and equal
 // content, and returns the answer.
 func (d *duel) each(op string, do func(store.Store) (any, error)) answer {
+	return d.eachOf(op, func(c *contender) (any, error) { return do(c.Store) })
+}
+
+func (d *duel) eachOf(op string, do func(*contender) (any, error)) answer {
 	var first answer
-	for i, s := range d.stores {
-		a := answerOf(do(s.Store))
+	for i := range d.stores {
+		s := &d.stores[i]
+		a := answerOf(do(s))
 		if i == 0 {
 			first = a
 		} else if diff := cmp.Diff(first, a, equal); diff != "" {
@@ -115,6 +124,11 @@ func (d *duel) compare(op string) {
 		dump, err := s.Dump(ctx())
 		if err != nil {
 			d.t.Fatalf("%s: dump of %s: %v", op, s.name, err)
+		}
+		if s.numbers != nil {
+			if err := s.numbers.follow(d.last.Events, dump, op == "Exchange"); err != nil {
+				d.t.Fatalf("after %s, events of %s: %v", op, s.name, err)
+			}
 		}
 		if i == 0 {
 			d.last = dump

@@ -262,11 +262,14 @@ func (d *duel) read() {
 	if n := len(d.last.Events); n > 0 {
 		after = d.last.Events[rapid.IntRange(0, n-1).Draw(d.t, "after")].Cursor
 	}
-	d.each("Events", func(s store.Store) (any, error) {
-		if err := shown(s); err != nil {
+	d.eachOf("Events", func(c *contender) (any, error) {
+		if err := shown(c); err != nil {
 			return nil, err
 		}
-		return s.Events(ctx(), after, limit)
+		if c.numbers != nil {
+			return c.numbers.events(c, d.last.Events, after, limit)
+		}
+		return c.Events(ctx(), after, limit)
 	})
 	d.each("Audit", func(s store.Store) (any, error) { return s.Audit(ctx(), int64(limit), limit) })
 }

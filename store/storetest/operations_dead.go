@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strconv"
 	"time"
 
 	"pgregory.net/rapid"
@@ -218,6 +219,9 @@ func (d *duel) sweep() {
 		Completed: age("completed"), Failures: age("failures"), Dead: age("dead"), Events: age("events"),
 		DropPending: chance(d.t, "pending too", 4),
 	}
+	if d.apart && keep.Events > 0 {
+		d.mark()
+	}
 	got := d.each("Sweep", func(s store.Store) (any, error) { return s.Sweep(ctx(), keep, store.SweepMax) })
 	if swept, ok := got.Value.(store.Swept); ok {
 		if swept.Removed() {
@@ -226,6 +230,16 @@ func (d *duel) sweep() {
 		}
 		d.did("reopening by a sweep", int(swept.Reopened))
 	}
+}
+
+// mark makes a commit that all stores number alike. The events of the last commit
+// are not swept, and of an exchange whose halves are apart either may be that.
+func (d *duel) mark() {
+	d.marks++
+	hash := "mark " + strconv.Itoa(d.marks)
+	d.each("PublishPolicy", func(s store.Store) (any, error) {
+		return nil, s.PublishPolicy(ctx(), person, store.Policy{Hash: hash, Name: "n", Body: []byte(hash)})
+	})
 }
 
 func (d *duel) fire() {
