@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/internal/sqlstore"
@@ -18,7 +20,7 @@ func (s *Store) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 	}
 	switch {
 	case len(x.Want) == 0:
-		answers, err := s.settleAll(ctx, x.Settle)
+		answers, _, err := s.settleAll(ctx, x.Settle)
 		return store.Exchanged{Settled: answers, NextDue: store.Never}, err
 	case len(x.Settle) == 0:
 		out, _, err := s.claimAll(ctx, &x)
@@ -28,24 +30,39 @@ func (s *Store) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 	if err != nil {
 		return store.Exchanged{}, err
 	}
-	if dependent(&x, known) {
+	if s.dependent(&x, known) {
 		return s.inTurn(ctx, &x)
 	}
-	return s.atOnce(ctx, &x)
+	return s.atOnce(ctx, &x, known)
 }
 
-// dependent reports whether the outcomes may change what can be claimed.
-func dependent(x *store.Exchange, known *knownLanes) bool {
+// dependent reports whether the outcomes may change what can be claimed now: by
+// what is ready at once, or by the room that they make under a limit. Of a job that
+// is due later only the time counts, which is known; a want says where.
+func (s *Store) dependent(x *store.Exchange, known *knownLanes) bool {
+	now := s.clock.Now()
 	for i := range x.Settle {
-		if x.Settle[i].To.Ready() {
+		o := &x.Settle[i]
+		if !o.To.Ready() {
+			continue
+		}
+		r := s.hot.runs.recall(o)
+		if r == nil || !r.Plain() || o.Queue != "" && o.Queue != r.Queue() || max(now.Add(o.Delay), o.NotBefore) <= now {
 			return true
 		}
+	}
+	wanted := make(map[string]bool, len(x.Want))
+	for i := range x.Want {
+		if wanted[x.Want[i].Queue] {
+			return true
+		}
+		wanted[x.Want[i].Queue] = true
 	}
 	return known.catalog.Limited(x.Want)
 }
 
 func (s *Store) inTurn(ctx context.Context, x *store.Exchange) (store.Exchanged, error) {
-	answers, err := s.settleAll(ctx, x.Settle)
+	answers, _, err := s.settleAll(ctx, x.Settle)
 	if err != nil {
 		return store.Exchanged{}, err
 	}
@@ -53,11 +70,12 @@ func (s *Store) inTurn(ctx context.Context, x *store.Exchange) (store.Exchanged,
 	return together(out, answers, err), nil
 }
 
-func (s *Store) atOnce(ctx context.Context, x *store.Exchange) (store.Exchanged, error) {
+func (s *Store) atOnce(ctx context.Context, x *store.Exchange, known *knownLanes) (store.Exchanged, error) {
 	var answers []error
+	var told news
 	var settleErr error
 	var done sync.WaitGroup
-	done.Go(func() { answers, settleErr = s.settleAll(ctx, x.Settle) })
+	done.Go(func() { answers, told, settleErr = s.settleAll(ctx, x.Settle) })
 	out, claimed, claimErr := s.claimAll(ctx, x)
 	done.Wait()
 	switch {
@@ -68,8 +86,42 @@ func (s *Store) atOnce(ctx context.Context, x *store.Exchange) (store.Exchanged,
 		for i := range answers {
 			answers[i] = settleErr
 		}
+	case claimErr == nil:
+		out.NextDue = min(out.NextDue, s.postponed(x, &out, known, told))
 	}
 	return together(out, answers, claimErr), nil
+}
+
+// postponed returns how long until the first of the jobs is due that the outcomes
+// have put back and a want could take.
+func (s *Store) postponed(x *store.Exchange, out *store.Exchanged, known *knownLanes, told news) time.Duration {
+	next, now := store.Never, s.clock.Now()
+	for place, at := range told.ready {
+		queue, kind, open := known.catalog.Lane(place.lane)
+		if !open {
+			continue
+		}
+		for i := range x.Want {
+			w := &x.Want[i]
+			k := slices.IndexFunc(w.Kinds, func(k store.KindWant) bool { return k.Kind == kind })
+			if w.Queue != queue || k < 0 {
+				continue
+			}
+			all, ofKind := w.Max, w.Kinds[k].Max
+			for c := range out.Claims {
+				if out.Claims[c].Queue == queue {
+					all--
+					if out.Claims[c].Kind == kind {
+						ofKind--
+					}
+				}
+			}
+			if all > 0 && ofKind > 0 {
+				next = min(next, max(0, at.Sub(now)))
+			}
+		}
+	}
+	return next
 }
 
 // together is the answer when the outcomes have theirs. An error of the claim comes
