@@ -26,6 +26,17 @@ func (c *Catalog) LaneOf(queue, kind, deps string) int64 {
 	return 0
 }
 
+// Lane returns the queue and kind of a lane, and whether claims may take from it;
+// no names when there is no such lane.
+func (c *Catalog) Lane(id int64) (queue, kind string, open bool) {
+	l := c.byID[id]
+	if l == nil {
+		return "", "", false
+	}
+	q := c.queues[l.queue]
+	return l.queue, l.kind, !l.parked && q != nil && q.Mode != store.Paused
+}
+
 // Draining reports whether a queue takes no new jobs.
 func (c *Catalog) Draining(queue string) bool {
 	q := c.queues[queue]

@@ -292,9 +292,9 @@ func (w *settling) write(more []step) error {
 	return w.t.send(steps...)
 }
 
-// settleAll is the half of an exchange that writes outcomes.
-func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers []error, err error) {
-	var told news
+// settleAll is the half of an exchange that writes outcomes. Told is where jobs are
+// ready after it.
+func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers []error, told news, err error) {
 	err = s.fast(ctx, func(t *fastTxn) (err error) {
 		answers, told, err = s.settle(t, outcomes)
 		crashpoint.Hit(crashpoint.BeforeSettleCommit)
@@ -304,10 +304,10 @@ func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers 
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, news{}, err
 	}
 	crashpoint.Hit(crashpoint.AfterSettleCommit)
 	s.hot.runs.forget(outcomes)
 	s.news.tell(told)
-	return answers, nil
+	return answers, told, nil
 }

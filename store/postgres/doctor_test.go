@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/job"
+)
+
+// problems returns the problems that name something.
+func problems(r *Report, what string) (found []string) {
+	for _, p := range r.Problems {
+		if strings.Contains(p, what) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// proves: O6
+func TestO6_DoctorOfAHealthyDatabase(t *testing.T) {
+	t.Parallel()
+	server := pgtest.New(t) // whose settings and transactions are only ours
+	s := opened(t, server.DSN(), nil)
+	for range 3 {
+		if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claimOne(t, s)
+	r, err := Diagnose(t.Context(), server.DSN(), "", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Problems) != 0 {
+		t.Errorf("problems: %q", r.Problems)
+	}
+	if r.Jobs["waiting"] != 2 || r.Jobs["running"] != 1 || r.Oldest == nil || r.Oldest.Queue != "default" {
+		t.Errorf("jobs %v, oldest %v", r.Jobs, r.Oldest)
+	}
+	if r.Schema.Version != schemaVersion || r.Server == "" || r.Settings["fsync"] != "on" || r.Size == 0 || len(r.Tables) < 20 ||
+		r.Connections < 1 || r.Allowed < 10 || r.Pooled || strings.Contains(r.Where, "password") {
+		t.Errorf("%+v", r)
+	}
+	if r.ClockAhead > time.Second || r.ClockAhead < -time.Second {
+		t.Errorf("the clock of this machine is %s from itself", r.ClockAhead)
+	}
+}
+
+// proves: O6
+func TestO6_DoctorFindsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	server := pgtest.New(t, pgtest.Setting("fsync", "off"), pgtest.Setting("autovacuum", "off"))
+	s := opened(t, server.DSN(), nil)
+	conn := connected(t, server.DSN())
+	for range 3 {
+		if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run(t, conn, `DELETE FROM redrive.redrive_jobs WHERE id = (SELECT min(id) FROM redrive.redrive_jobs)`,
+		`UPDATE redrive.redrive_jobs SET state = 3, lease_until = 1 WHERE id = (SELECT min(id) FROM redrive.redrive_jobs)`,
+		`BEGIN`, `CREATE TABLE held (id int)`)
+	later := func() time.Time { return time.Now().Add(-time.Hour) }
+	r, err := Diagnose(t.Context(), server.DSN(), "", later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"fsync is off", "autovacuum is off", "the counter of queue", "have lost their lease", "ahead of this machine's"} {
+		if len(problems(r, want)) == 0 {
+			t.Errorf("not found: %s in %q", want, r.Problems)
+		}
+	}
+	if r.OldestTransaction <= 0 {
+		t.Errorf("the open transaction is not seen")
+	}
+	run(t, conn, `ROLLBACK`)
+	if _, err := Migrate(t.Context(), server.DSN(), "", 0); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = Diagnose(t.Context(), server.DSN(), "", time.Now); err != nil || len(problems(r, "has no tables of redrive's")) != 1 {
+		t.Errorf("an empty schema: %v, %v", r, err)
+	}
+	if _, err := Diagnose(t.Context(), "postgres://127.0.0.1:1/db?connect_timeout=1", "", time.Now); err == nil {
+		t.Error("no server, and no error")
+	}
+}

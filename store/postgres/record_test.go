@@ -1,0 +1,143 @@
+package postgres
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Counters and figures are the same before and after they are folded, whoever
+// writes meanwhile, and add up to the rows.
+//
+// proves: B3
+func TestB3_FoldingChangesNoCount(t *testing.T) {
+	t.Parallel()
+	a, dsn := freshAt(t, nil)
+	b := opened(t, dsn, &Options{Schema: a.Schema()})
+	const writers, each = 4, 40
+	var all sync.WaitGroup
+	for i := range writers {
+		s := []*Store{a, b}[i%2]
+		all.Go(func() {
+			for range each {
+				id, err := s.ReserveIDs(t.Context(), 1)
+				if err == nil {
+					_, err = s.Enqueue(t.Context(), []job.New{{ID: id, Kind: "mail", Queue: "default", Priority: 2, Payload: []byte(`{}`)}})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, s := range []*Store{a, b} {
+		all.Go(func() {
+			for range each {
+				if err := s.foldAll(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	want := []store.Count{{Queue: "default", Kind: "mail", State: job.Waiting, N: writers * each}}
+	counts, err := a.Counts(t.Context())
+	if d := cmp.Diff(want, counts); d != "" || err != nil {
+		t.Errorf("before: %v %s", err, d)
+	}
+	conn := connected(t, dsn)
+	eventually(t, "all to be folded", func() bool {
+		if err := a.foldAll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return numberOf(t, conn, `SELECT count(*) FROM `+a.Schema()+`.redrive_events
+			WHERE seq > (SELECT value FROM `+a.Schema()+`.redrive_meta WHERE key = 'folded')`) == 0
+	})
+	if n := numberOf(t, conn, `SELECT sum(n)::bigint FROM `+a.Schema()+`.redrive_counters`); n != writers*each {
+		t.Errorf("%d in the table of the counters", n)
+	}
+	if counts, err = a.Counts(t.Context()); err != nil || !cmp.Equal(want, counts) {
+		t.Errorf("after: %v, %v", counts, err)
+	}
+}
+
+// A reader who goes on from the last event that it has seen misses none, however
+// late a transaction with a lower number commits.
+//
+// proves: N6
+func TestN6_LateCommitsAreNotMissed(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	late := connected(t, dsn)
+	slow, err := late.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := newJob(t, s), newJob(t, s)
+	if _, err := s.EnqueueTx(t.Context(), Tx(slow), []job.New{first}); err != nil {
+		t.Fatal(err)
+	}
+	// Events of cancelled jobs: a new job alone is no event.
+	if _, err := s.Enqueue(t.Context(), []job.New{second}); err != nil {
+		t.Fatal(err)
+	}
+	by := store.By{Actor: "test"}
+	if _, err := s.Cancel(t.Context(), by, []job.ID{second.ID}); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := s.Events(t.Context(), event.Cursor{}, 100)
+	if err != nil || len(seen) != 0 {
+		t.Errorf("%d events beside an older transaction, %v", len(seen), err)
+	}
+	if err := slow.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the events", func() bool {
+		seen, err = s.Events(t.Context(), event.Cursor{}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(seen) > 0
+	})
+	if last := seen[len(seen)-1]; last.Job != second.ID {
+		t.Errorf("%+v", seen)
+	}
+}
+
+// The numbers of events go on where a backup was restored into a server whose
+// transactions have lower ones.
+//
+// proves: F6
+func TestF6_EventsGoOnAfterARestore(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	n := newJob(t, s)
+	if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	conn := connected(t, dsn)
+	run(t, conn, `UPDATE `+s.Schema()+`.redrive_events SET seq = seq + (1000000::bigint << 20)`)
+	before := numberOf(t, conn, `SELECT max(seq) FROM `+s.Schema()+`.redrive_events`)
+	s = opened(t, dsn, &Options{Schema: s.Schema()})
+	if _, err := s.Cancel(t.Context(), store.By{Actor: "test"}, []job.ID{n.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if after := numberOf(t, conn, `SELECT max(seq) FROM `+s.Schema()+`.redrive_events`); after <= before {
+		t.Errorf("the event after %d is %d", before, after)
+	}
+	eventually(t, "the event", func() bool {
+		events, err := s.Events(t.Context(), event.Cursor{Seq: before, Index: 1 << 30}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(events) == 1
+	})
+}
