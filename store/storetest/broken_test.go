@@ -65,24 +65,35 @@ func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
 	setFlag(t, "rapid.steps", "60")
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
-			verdict := &silentTB{}
-			done := make(chan struct{})
-			go func() { // FailNow ends the goroutine
-				defer close(done)
-				rapid.Check(verdict, func(rt *rapid.T) {
-					d := newDuel(rt, newCoverage(), func(clock *Clock) []contender {
-						open := func() store.Store { return memory.New(memory.Options{Clock: clock.Now}) }
-						return []contender{{name: "good", Store: open()}, {name: "bad", Store: m.bend(open(), clock)}}
-					})
-					rt.Repeat(d.operations())
-				})
-			}()
-			<-done
-			if !verdict.failed {
-				t.Error("the run finds no difference")
+			for _, own := range []bool{false, true} { // as a store that numbers commits in its own way
+				if !differs(m, own) {
+					t.Errorf("the run finds no difference (numbers of its own: %v)", own)
+				}
 			}
 		})
 	}
+}
+
+// differs reports whether a run tells a mutant from a sound store.
+func differs(m mutant, own bool) bool {
+	verdict := &silentTB{}
+	done := make(chan struct{})
+	go func() { // FailNow ends the goroutine
+		defer close(done)
+		rapid.Check(verdict, func(rt *rapid.T) {
+			d := newDuel(rt, newCoverage(), func(clock *Clock) []contender {
+				open := func() store.Store { return memory.New(memory.Options{Clock: clock.Now}) }
+				good, bad := contender{name: "good", Store: open()}, contender{name: "bad", Store: m.bend(open(), clock)}
+				if own {
+					bad.numbers = newNumbers()
+				}
+				return []contender{good, bad}
+			})
+			rt.Repeat(d.operations())
+		})
+	}()
+	<-done
+	return verdict.failed
 }
 
 // A run that has done nothing has proved nothing.
