@@ -50,11 +50,13 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 		return 1
 	}
 	began := time.Now()
+	busy := [2]float64{others(ctx)}
 	results := b.measureAll(ctx)
 	err = errors.Join(context.Cause(ctx), b.close())
+	busy[1] = others(ctx)
 	p := page{
 		options: o, results: results, missing: b.missing, machine: describe(), settings: b.settings,
-		began: began, took: time.Since(began),
+		began: began, took: time.Since(began), busy: busy,
 	}
 	err = errors.Join(err, p.write(out))
 	for _, r := range results {

@@ -2,17 +2,26 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/redrive/redrive/bench/agent"
 )
 
 // TestMain lets the test program be the agents that it starts.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == agentArg {
 		main()
+		return
+	}
+	if len(os.Args) == 2 && os.Args[1] == fakeArg {
+		if err := agent.Serve(context.Background(), fakes(), os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
 		return
 	}
 	os.Exit(m.Run())

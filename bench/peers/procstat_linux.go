@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,4 +50,38 @@ func stat(pid string) (used time.Duration, parent int, ok bool) {
 	}
 	parent, _ = strconv.Atoi(fields[ppid])
 	return used, parent, true
+}
+
+// others returns the share of the processors that is in use while this program
+// waits for a second.
+func others(ctx context.Context) float64 {
+	idle, total := processors()
+	pause(ctx, time.Second)
+	idleEnd, totalEnd := processors()
+	if totalEnd == total {
+		return 0
+	}
+	return 1 - (idleEnd-idle)/(totalEnd-total)
+}
+
+// processors returns how long all processors were idle or waiting for the disk,
+// and how long they were there, in ticks.
+func processors() (idle, total float64) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	const idleField, diskField, last = 4, 5, 8 // what guests use is in the first ones already
+	for i, field := range strings.Fields(line) {
+		n, err := strconv.ParseFloat(field, 64)
+		if err != nil || i > last {
+			continue
+		}
+		total += n
+		if i == idleField || i == diskField {
+			idle += n
+		}
+	}
+	return idle, total
 }

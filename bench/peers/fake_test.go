@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/bench/agent"
+)
+
+// fakeArg makes the test program an agent of systems that do wrong by design.
+const fakeArg = "fake-agent"
+
+func fakes() map[string]agent.Program {
+	all := make(map[string]agent.Program)
+	for _, name := range []string{"honest", "swaps", "forgets", "leaves", "drops"} {
+		all[name] = agent.Program{Open: func(_ context.Context, _ agent.Config, w *agent.Work) (agent.System, error) {
+			return &fake{name: name, work: w}, nil
+		}}
+	}
+	return all
+}
+
+// fake keeps jobs in memory.
+type fake struct {
+	name string
+	work *agent.Work
+
+	mu      sync.Mutex
+	started bool
+	waiting []int
+	n       agent.Counts
+}
+
+func (f *fake) Bulk(_ context.Context, first, n int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range n {
+		if f.name == "drops" && i == 1 {
+			continue // says that it is stored
+		}
+		f.waiting = append(f.waiting, first+i)
+		f.n.Unfinished++
+	}
+	f.run()
+	return nil
+}
+
+func (f *fake) Enqueue(ctx context.Context, n int) (string, error) { return "", f.Bulk(ctx, n, 1) }
+
+func (f *fake) Start(context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.started = true
+	f.run()
+	return nil
+}
+
+func (f *fake) run() {
+	if !f.started {
+		return
+	}
+	for _, n := range f.waiting {
+		if f.name == "swaps" && n == 3 {
+			n = 2 // a second time
+		}
+		f.n.Unfinished--
+		switch {
+		case f.work.Do(n) != nil:
+			f.n.Dead++
+		case f.name == "forgets" && n == 1:
+		default:
+			f.n.Finished++
+		}
+	}
+	f.waiting = nil
+}
+
+func (f *fake) Stop(context.Context) error { return nil }
+
+func (f *fake) Unfinished(context.Context) (int, error) {
+	if f.name == "leaves" {
+		return 2, nil
+	}
+	n, err := f.Counts(context.Background())
+	return n.Unfinished, err
+}
+
+func (f *fake) Counts(context.Context) (agent.Counts, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n, nil
+}
+
+func (f *fake) Known(context.Context, []string) ([]byte, error) { return nil, nil }
+func (f *fake) Durability(context.Context) (string, error)      { return "none", nil }
+func (f *fake) Close() error                                    { return nil }
+
+func TestLostWorkIsAnErrorNotAFigure(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	process := workload{name: "process", mode: processMode, procs: 1, failing: 20}
+	both := workload{name: "both", mode: bothMode, procs: 1}
+	for _, tt := range []struct {
+		name string
+		w    workload
+		want string // of the error
+	}{
+		{"honest", process, ""},
+		{"honest", both, ""},
+		{"swaps", process, "49 of 50 jobs ran"},
+		{"forgets", process, "the history has 38 of 39 jobs"},
+		{"leaves", process, "2 jobs ran and are not finished: unfinished: not done within"},
+		{"drops", workload{name: "bulk", mode: bulkMode, procs: 1}, "49 of 50 jobs are stored, 0 ran"},
+		{"drops", process, "49 of 50 jobs: run: not done within"},
+	} {
+		t.Run(tt.name+" "+tt.w.name, func(t *testing.T) {
+			t.Parallel()
+			b := &bench{
+				options: options{jobs: 50, payload: 64, producers: 4, limit: 2 * time.Second}, log: io.Discard, dir: t.TempDir(),
+				programs: map[string][]string{inGo: {self, fakeArg}},
+			}
+			r := b.once(t.Context(), system{name: tt.name, runs: inGo, share: 1, history: true}, tt.w)
+			switch {
+			case tt.want == "" && (r.Error != "" || r.PerSecond <= 0):
+				t.Errorf("no figure: %+v", r)
+			case tt.want != "" && (!strings.HasPrefix(r.Error, tt.want) || r.PerSecond != 0):
+				t.Errorf("%q, %.0f/s; want %q and no figure", r.Error, r.PerSecond, tt.want)
+			}
+		})
+	}
+}
