@@ -16,23 +16,26 @@ import (
 // statement, which locks what it reads and passes over what others have locked,
 // and writes what it has chosen by another. Every column of the index before
 // run_at is fixed for each head, so that jobs that are due later are never walked.
-var readyJobs = `SELECT j.*, CASE WHEN j.long = 1 THEN (SELECT b.payload FROM redrive_bodies b WHERE b.job = j.id) END
+var readyJobs = `SELECT j.*, CASE WHEN j.long = 1 THEN (SELECT b.payload FROM redrive_bodies b WHERE b.job = j.id) END, ` + overtaken + `
 	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS h(lane, priority, low, after, most)
-	CROSS JOIN LATERAL (SELECT ` + sqlstore.ReadyColumns + ` FROM redrive_jobs
+	CROSS JOIN LATERAL (SELECT ` + sqlstore.ReadyColumns + `, ` + writtenBy + ` FROM redrive_jobs
 		WHERE lane = h.lane AND priority = h.priority AND state < 3 AND run_at <= $6::bigint AND (run_at, id) > (h.low, h.after)
 		ORDER BY run_at, id LIMIT h.most FOR UPDATE SKIP LOCKED) j
 	LIMIT $7::bigint`
 
 const (
-	bodyColumn = 29 // of readyJobs, after sqlstore.ReadyColumns
+	bodyColumn      = 30 // of readyJobs, after sqlstore.ReadyColumns and written
+	overtakenColumn = 31
 
 	laterJobs = `SELECT h.lane, h.priority, j.run_at, j.id FROM unnest($1::bigint[], $2::bigint[]) AS h(lane, priority)
 		CROSS JOIN LATERAL (SELECT run_at, id FROM redrive_jobs
 			WHERE lane = h.lane AND priority = h.priority AND state < 3 AND run_at > $3::bigint ORDER BY run_at, id LIMIT 1) j`
+	// The rows are locked. Their state is not asked for, because that is what
+	// redrive_ready is of: the server has been seen to look for the ids in all of it.
 	claimJobs = `UPDATE redrive_jobs j SET state = 3, token = t.token, lease_until = $1::bigint, claimed_at = $2::bigint,
 			holder = $3::text, crash_max = t.crash_max
 		FROM unnest($4::bigint[], $5::bigint[], $6::bigint[]) AS t(id, token, crash_max)
-		WHERE j.id = t.id AND j.state < 3`
+		WHERE j.id = t.id AND j.token = t.token - 1`
 )
 
 // heads are bounds below which nothing is ready, by lane and priority: what was
@@ -189,6 +192,9 @@ func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later b
 	var last *front
 	steps := []step{{name: "readyJobs", text: readyJobs, args: []any{lanes, priorities, lows, ids, most, int64(now), int64(limit)},
 		each: func(r sqlstore.Row) error {
+			if r.Int(overtakenColumn) != 0 {
+				return errOvertaken
+			}
 			run, claim := c.t.ScanReady(r)
 			if run.Long() {
 				claim.Payload = r.Blob(bodyColumn)

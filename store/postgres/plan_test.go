@@ -1,0 +1,172 @@
+package postgres
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redrive/redrive/internal/sqlstore"
+)
+
+var planRows = flag.Int("plan.rows", 5_000, "rows of each table beside which a statement must not read one whole")
+
+// fastStatements are those for many jobs, with the index that each has to take.
+var fastStatements = map[string]struct{ text, index string }{
+	"readyJobs":    {readyJobs, "redrive_ready"},
+	"laterJobs":    {laterJobs, "redrive_ready"},
+	"claimJobs":    {claimJobs, "redrive_jobs_pkey"},
+	"closeJobs":    {closeJobs, "redrive_jobs_pkey"},
+	"postponeJobs": {postponeJobs, "redrive_jobs_pkey"},
+	"lockDying":    {lockDying, "redrive_jobs_pkey"},
+	"lockRunning":  {lockRunning, "redrive_jobs_pkey"},
+	"buryJobs":     {buryJobs, "redrive_jobs_pkey"},
+	"delBodies":    {delBodies, "redrive_bodies_pkey"},
+	"delProgress":  {delProgress, "redrive_progress_pkey"},
+	"selEnded":     {selEnded, "redrive_done_job"},
+	"keepFailures": {keepFailures, ""},
+	"insertJobs":   {insertJobs, ""},
+	"insertBodies": {insertBodies, ""},
+	"reserveKeys":  {reserveKeys, ""},
+	"recordFast":   {recordFast, "redrive_meta_pkey"},
+}
+
+// wholeTables are the shared statements that read a table that grows from its
+// beginning to its end, and why that is right.
+var wholeTables = map[string]string{
+	"allDone": "dump", "allDead": "dump", "allLive": "dump", "allFailures": "dump", "allKeys": "dump", "allProgress": "dump",
+	"allEvents": "dump", "auditRows": "dump", "selDeadLetters": "dump",
+	"allGroups": "dump", "countGroups": "as many rows as there are causes", "lastGroups": "as many rows as there are causes",
+	"largestGroups": "as many rows as there are causes", "selOldestPending": "as many rows as there are causes",
+}
+
+// wholeIndexes are those that walk over an index from its beginning, and why that
+// is right.
+var wholeIndexes = map[string]string{
+	"selNextLease": "it ends with the first", "selRunning": "as many rows as jobs run", "allLive": "dump",
+	"selClaim": "not used here", "setClaimed": "not used here", "seekReady": "not used here",
+}
+
+var readsWhole = regexp.MustCompile(`Seq Scan on redrive_(jobs|bodies|done|failures|dead|keys|progress|events|audit|groups|originals)\b`)
+
+// A statement finds its rows by an index whatever the server thinks of its tables:
+// that they are empty, which it found out when they were, or as they are.
+//
+// proves: Q2
+func TestQ2_Plans(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	admin := connected(t, setting(dsn, "search_path", s.Schema()))
+	for _, state := range []struct {
+		name string
+		do   []string
+	}{
+		{"empty", nil},
+		{"empty, with statistics", []string{"ANALYZE"}},
+		{"full, with statistics of nothing", filled(*planRows)},
+		{"full, with statistics", []string{"ANALYZE"}},
+	} {
+		run(t, admin, state.do...)
+		for _, name := range slices.Sorted(maps.Keys(fastStatements)) {
+			f := fastStatements[name]
+			plan := s.planOf(t, name, s.dialect.ours(f.text), true)
+			if readsWhole.MatchString(plan) || f.index != "" && !strings.Contains(plan, f.index) {
+				t.Errorf("%s: %s does not go by %s:\n%s", state.name, name, f.index, plan)
+			}
+			if strayed(plan) {
+				t.Errorf("%s: %s walks over an index that it has no beginning in:\n%s", state.name, name, plan)
+			}
+			if strings.Contains(plan, "Hash Join") || strings.Contains(plan, "Merge Join") {
+				t.Errorf("%s: %s joins whole tables:\n%s", state.name, name, plan)
+			}
+		}
+		for name, q := range sqlstore.Statements() {
+			plan := s.planOf(t, name, s.dialect.text(q), false)
+			if whole := readsWhole.MatchString(plan); whole && wholeTables[name] == "" {
+				t.Errorf("%s: %s reads a table from its beginning to its end:\n%s", state.name, name, plan)
+			}
+			if strayed(plan) && wholeIndexes[name] == "" {
+				t.Errorf("%s: %s walks over an index that it has no beginning in:\n%s", state.name, name, plan)
+			}
+		}
+	}
+}
+
+// strayed reports whether a plan walks over the index of ready jobs without a
+// lane, or over that of leases without a time.
+func strayed(plan string) bool {
+	lines := strings.Split(plan, "\n")
+	for i, line := range lines {
+		for index, column := range map[string]string{"redrive_ready": "lane", "redrive_lease": "lease_until"} {
+			if strings.Contains(line, " using "+index+" ") && !strings.Contains(lines[i+1], column) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// filled returns statements that fill the tables that grow, each row alike but
+// for its numbers.
+func filled(n int) []string {
+	rows := fmt.Sprintf("generate_series(1, %d) i", n)
+	return []string{
+		`INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life, attempts, crashes, deferrals, snoozes, interrupts,
+			created_at, life_at) SELECT i, 1 + i % 50, 1, 1 + i % 4, i, 0, 1, 0, 0, 0, 0, 0, i, i FROM ` + rows,
+		`INSERT INTO redrive_bodies SELECT i, 'x' FROM ` + rows,
+		`INSERT INTO redrive_progress (job, token, at, done, total) SELECT i, 1, i, 1, 2 FROM ` + rows,
+		`INSERT INTO redrive_done (job, lane, state, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
+			created_at, life_at, finished_at) SELECT 1000000 + i, 1, 4, 3, 1, 1, 1, 0, 0, 0, 0, i, i, i FROM ` + rows,
+		`INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, permanent, message)
+			SELECT 2000000 + i, 1, 1, 1, i, i, 'error', 'C', 0, 'm' FROM ` + rows,
+		`INSERT INTO redrive_groups (fingerprint, kind, sample, first_at, last_at, n, pending) SELECT 'f' || i, 'k', i, i, i, 1, 1 FROM ` + rows,
+		`INSERT INTO redrive_dead (death, job, status, reason, class, grp, died_at, lane, priority, token, life, attempts, crashes,
+			deferrals, snoozes, interrupts, created_at, life_at, owner)
+			SELECT i, 2000000 + i, 0, 'r', 'C' || i % 9, i, i, 1 + i % 50, 3, 1, 1, 1, 0, 0, 0, 0, i, i, 'o' || i % 100 FROM ` + rows,
+		`INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until) SELECT '', 'k', i, i, 'd', i, i FROM ` + rows,
+		`INSERT INTO redrive_events (seq, at, n, body) SELECT i, i, 1, 'x' FROM ` + rows,
+		`INSERT INTO redrive_audit (seq, at, actor, action, target) SELECT i, i, 'a', 'b', 'c' FROM ` + rows,
+		`INSERT INTO redrive_originals (job, at, by, queue, priority) SELECT i, i, 'a', 'q', 3 FROM ` + rows,
+	}
+}
+
+// planOf returns the plan that a statement gets whatever its arguments are.
+func (s *Store) planOf(t *testing.T, name, text string, fast bool) (plan string) {
+	t.Helper()
+	begin := &s.begins.write
+	if fast {
+		begin = &s.hot.begin
+	}
+	err := s.transact(t.Context(), begin, func(c *session) error {
+		if fast {
+			if err := c.send(step{name: "begin", text: "BEGIN"}); err != nil {
+				return err
+			}
+			c.begun = true
+		}
+		d, err := c.conn.Prepare(t.Context(), "plan_of", text, nil)
+		if err != nil {
+			return err
+		}
+		args := strings.TrimSuffix(strings.Repeat("NULL, ", len(d.ParamOIDs)), ", ")
+		if args != "" {
+			args = "(" + args + ")"
+		}
+		results, err := c.conn.Exec(t.Context(), `SET LOCAL plan_cache_mode = force_generic_plan; EXPLAIN (COSTS OFF) EXECUTE plan_of`+args+
+			`; DEALLOCATE plan_of`).ReadAll()
+		if err != nil {
+			return err
+		}
+		for _, row := range results[1].Rows {
+			plan += string(row[0]) + "\n"
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("plan of %s: %v", name, err)
+	}
+	return plan
+}
