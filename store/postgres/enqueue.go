@@ -344,6 +344,11 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch, err error) {
 		for i := range call.jobs {
 			n := &call.jobs[i]
 			lane := t.known.catalog.LaneOf(n.Queue, n.Kind, n.Deps)
+			if lane == 0 {
+				// It is about to be made, and a process that only enqueues has
+				// nothing else that would notice.
+				s.hot.known.CompareAndSwap(t.known, nil)
+			}
 			if lane == 0 || t.known.catalog.Draining(n.Queue) {
 				return b, errSingly
 			}
