@@ -211,4 +211,10 @@ func (t *Txn) lane(queue, kind, deps string) (*Lane, error) {
 	return l, nil
 }
 
+// MakeLane makes the lane of a job when there is none.
+func (t *Txn) MakeLane(n *job.New) error {
+	_, err := t.lane(n.Queue, n.Kind, n.Deps)
+	return err
+}
+
 func tooManyLanes(k laneKey) error { return store.TooManyLanes(k.queue, k.kind, k.deps) }

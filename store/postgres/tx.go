@@ -180,6 +180,37 @@ func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
 	return err
 }
 
+// EnqueueTx implements store.Transactor. Lanes that are not there yet are made
+// beside the transaction: inside of it, whoever needs another new one would have
+// to wait for its end. A lane without jobs is of no harm.
+func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, jobs []job.New) ([]job.Receipt, error) {
+	known, err := s.lanesKnown(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var missing []*job.New
+	for i := range jobs {
+		n := &jobs[i]
+		if store.Validate(n) == nil && known.catalog.LaneOf(n.Queue, n.Kind, n.Deps) == 0 {
+			missing = append(missing, n)
+		}
+	}
+	if len(missing) > 0 {
+		err := s.write(ctx, func(t *sqlstore.Txn) error {
+			for _, n := range missing {
+				if err := t.MakeLane(n); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.Core.EnqueueTx(ctx, tx, jobs)
+}
+
 // ReserveIDsTx implements store.TxReserver. The ids are reserved beside the
 // transaction: inside of it, every other process that wants some would have to
 // wait for its end. Those of a transaction that is rolled back leave a gap.

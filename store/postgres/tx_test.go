@@ -278,6 +278,31 @@ func TestI2_ContextOfACall(t *testing.T) {
 	})
 }
 
+// A transaction that takes its time holds up nobody, not even for a kind of job
+// that was never seen before.
+//
+// part of: I2
+func TestI2_OthersGoOn(t *testing.T) {
+	allWays(t, func(t *testing.T, w way, s *Store, dsn string) {
+		tx, _, end := w.begin(t, dsn, &sql.TxOptions{})
+		if _, err := s.EnqueueTx(t.Context(), tx, []job.New{newJob(t, s)}); err != nil {
+			t.Fatal(err)
+		}
+		other := newJob(t, s)
+		other.Kind, other.Queue = "new", "other"
+		if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s), other}); err != nil {
+			t.Errorf("beside it: %v", err)
+		}
+		claimOne(t, s)
+		if _, err := s.Sweep(t.Context(), store.Retention{Completed: time.Hour, Events: time.Hour}, 100); err != nil {
+			t.Errorf("sweep: %v", err)
+		}
+		if err := end(true); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // Rows are numbered apart however often a transaction enqueues, and their counts
 // are right.
 //
