@@ -138,7 +138,7 @@ func again(err error) bool {
 	case stateSerialization, stateDeadlock:
 		return true
 	}
-	return stale(err)
+	return stale(err) || errors.Is(err, errOvertaken)
 }
 
 // stale reports whether the connection knows prepared statements that do not fit

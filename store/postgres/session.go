@@ -34,7 +34,9 @@ func (d *dialect) text(q *sqlstore.Query) string {
 		if a, ok := amended[q.Name]; ok {
 			text = strings.Replace(text, a.from, a.to, 1)
 		}
-		text = translate(text, d.schema)
+		if text = translate(text, d.schema); inOrder[q.Name] {
+			text = withOrder(text)
+		}
 	}
 	d.texts.Store(q, text)
 	return text
@@ -105,6 +107,9 @@ func (s *session) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ..
 	defer s.done(r)
 	if err := r.read(answer); err != nil {
 		return &failed{q.Name, err}
+	}
+	if inOrder[q.Name] {
+		each = notOvertaken(each)
 	}
 	return r.each(q.Name, each)
 }

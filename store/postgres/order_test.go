@@ -1,0 +1,105 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var ann = store.By{Actor: "ann", Reason: "test"}
+
+// cancelling cancels jobs in a goroutine and waits until that waits for a lock.
+func cancelling(t *testing.T, s *Store, dsn string, ids ...job.ID) (done <-chan error) {
+	t.Helper()
+	look := connected(t, dsn)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Cancel(t.Context(), ann, ids)
+		ended <- err
+	}()
+	eventually(t, "the cancel waits for a row", func() bool {
+		return numberOf(t, look, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+			AND query LIKE '%`+s.Schema()+`%redrive_jobs%'`) > 0
+	})
+	return ended
+}
+
+func added(t *testing.T, s *Store) job.ID {
+	t.Helper()
+	n := newJob(t, s)
+	if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
+		t.Fatal(err)
+	}
+	return n.ID
+}
+
+// A job that is claimed while it is cancelled is running, and is asked to stop.
+// part of: Q4
+func TestQ4_ACancelSeesWhatAClaimHasDone(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	id := added(t, s)
+	other := connected(t, dsn)
+	run(t, other, `BEGIN`, `UPDATE `+s.Schema()+`.redrive_jobs SET state = 3, token = 1, holder = 'other',
+		lease_until = 9000000000000000 WHERE id = `+id.String())
+	done := cancelling(t, s, dsn, id)
+	run(t, other, `COMMIT`)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	j, err := s.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.State != job.Running || j.CancelAt == 0 {
+		t.Errorf("the job is %s, asked to stop: %v; want it running, and asked", j.State, j.CancelAt != 0)
+	}
+}
+
+// Events of a job are in the order in which they happened, also when the number of
+// a transaction was given before that of another one that came first.
+// part of: Q9
+func TestQ9_EventsOfAJobAreInTheirOrder(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	moved, first, held := added(t, s), added(t, s), added(t, s)
+	other := connected(t, dsn)
+	run(t, other, `BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_jobs WHERE id = `+held.String()+` FOR UPDATE`)
+	done := cancelling(t, s, dsn, first, held, moved)
+
+	claim := claimOne(t, s)
+	if claim.ID != moved {
+		t.Fatalf("job %d was claimed, want %d", claim.ID, moved)
+	}
+	snooze := job.Outcome{ID: moved, Token: claim.Token, Cause: job.Snoozed, To: job.Waiting, Delay: time.Hour}
+	if _, err := s.Exchange(t.Context(), store.Exchange{Holder: "worker", Lease: time.Minute, Settle: []job.Outcome{snooze}}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, other, `ROLLBACK`)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+
+	dump, err := s.Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []event.Type
+	for i := range dump.Events {
+		if e := &dump.Events[i]; e.Job == moved {
+			types = append(types, e.Type)
+		}
+	}
+	want := []event.Type{event.JobEnqueued, event.JobClaimed, event.JobSnoozed, event.JobCancelled}
+	if len(types) != len(want) {
+		t.Fatalf("events %v, want %v", types, want)
+	}
+	for i := range want {
+		if types[i] != want[i] {
+			t.Fatalf("events %v, want %v", types, want)
+		}
+	}
+}
