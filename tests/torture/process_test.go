@@ -138,13 +138,20 @@ func (p *process) book(by string) string {
 // when it has opened the database.
 const atWork = "msg=working"
 
+// awake is in the log of a worker that has noticed that it stood still, and has
+// written as if it had not.
+const awake = "msg=awake"
+
 // isUp reports whether the process has begun to work.
-func (p *process) isUp() bool {
+func (p *process) isUp() bool { return p.says(atWork) }
+
+// says reports whether something is in the process's log.
+func (p *process) says(what string) bool {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
 		p.Error(err)
 	}
-	return strings.Contains(string(text), atWork)
+	return strings.Contains(string(text), what)
 }
 
 // lastWords returns the crash point at which the process died.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -141,6 +142,7 @@ func (s *noted) watchForStops(ctx context.Context) {
 			if err := s.writeLate(ctx); err != nil {
 				fmt.Fprintln(os.Stderr, "worker: late writes:", err)
 			}
+			slog.InfoContext(ctx, "awake")
 		}
 		last = now
 	}
