@@ -135,6 +135,9 @@ func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 	}
 }
 
+// Progress stores the progress of a run that is held.
+func (t *Txn) Progress(p *job.Progress) error { return t.progress(p) }
+
 // FailureWidth is the number of columns of a failure record.
 const FailureWidth = 24
 

@@ -24,6 +24,7 @@ var fastStatements = map[string]struct{ text, index string }{
 	"lockDying":    {lockDying, "redrive_jobs_pkey"},
 	"lockRunning":  {lockRunning, "redrive_jobs_pkey"},
 	"buryJobs":     {buryJobs, "redrive_jobs_pkey"},
+	"setBeats":     {setBeats, "redrive_jobs_pkey"},
 	"delBodies":    {delBodies, "redrive_bodies_pkey"},
 	"delProgress":  {delProgress, "redrive_progress_pkey"},
 	"selEnded":     {selEnded, "redrive_done_job"},
