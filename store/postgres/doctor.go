@@ -99,7 +99,7 @@ func Diagnose(ctx context.Context, dsn, schema string, now func() time.Time) (*R
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }() // it was only asked
 	r := &Report{Where: place(config), Name: schema, Settings: map[string]string{}, Jobs: map[string]int64{}, Problems: []string{}}
 	found, err := examine(ctx, conn)
 	switch {

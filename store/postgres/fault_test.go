@@ -55,15 +55,17 @@ func TestF7_ServerAwayAndBack(t *testing.T) {
 		if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
 			t.Errorf("%v: the first write after it: %v", mode, err)
 		}
+		limit, done := context.WithTimeout(t.Context(), testLimit)
 		select { // the listener listens again, and says that something may have been missed
 		case <-wake:
 		default:
 		}
 		select {
 		case <-wake:
-		case <-time.After(testLimit):
+		case <-limit.Done():
 			t.Errorf("%v: no full look after it", mode)
 		}
+		done()
 	}
 	claimOne(t, s)
 }

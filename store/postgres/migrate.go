@@ -7,9 +7,9 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
-	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -70,27 +70,39 @@ func embedded(schema string) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return placed(files, schema)
+	return placed{files, schema}, nil
 }
 
-func placed(files fs.FS, schema string) (fs.FS, error) {
-	names, err := fs.Glob(files, "*.sql")
-	if err != nil {
+// placed are migrations whose transactions begin with the choice of a schema.
+type placed struct {
+	fs.FS
+	schema string
+}
+
+// Open implements fs.FS.
+func (p placed) Open(name string) (fs.File, error) {
+	f, err := p.FS.Open(name)
+	if err != nil || path.Ext(name) != ".sql" {
+		return f, err
+	}
+	text, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
-	out := fstest.MapFS{}
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
-		for _, way := range []string{"-- +goose Up\n", "-- +goose Down\n"} {
-			text = bytes.Replace(text, []byte(way), []byte(way+"SET LOCAL search_path = "+quote(schema)+";\n"), 1)
-		}
-		out[path.Base(name)] = &fstest.MapFile{Data: text}
+	for _, way := range []string{"-- +goose Up\n", "-- +goose Down\n"} {
+		text = bytes.Replace(text, []byte(way), []byte(way+"SET LOCAL search_path = "+quote(p.schema)+";\n"), 1)
 	}
-	return out, nil
+	return placedFile{f, bytes.NewReader(text)}, nil
 }
+
+// placedFile reads a text in the place of a file's own.
+type placedFile struct {
+	fs.File
+	text io.Reader
+}
+
+func (f placedFile) Read(b []byte) (int, error) { return f.text.Read(b) }
+func (f placedFile) Close() error               { return nil }
 
 // migrateUp brings the schema up to date.
 func migrateUp(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, schema string, keep bool) error {
@@ -116,7 +128,7 @@ func ReadSchema(ctx context.Context, dsn, schema string) (Schema, error) {
 	if err != nil {
 		return Schema{Known: schemaVersion}, err
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }() // it was only asked, or has answered
 	return readSchema(ctx, conn, schema)
 }
 
@@ -131,7 +143,7 @@ func Migrate(ctx context.Context, dsn, schema string, to int64) (passed []int64,
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }() // it was only asked, or has answered
 	if _, err := examine(ctx, conn); err != nil {
 		return nil, err
 	}

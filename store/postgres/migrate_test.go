@@ -119,13 +119,14 @@ func TestQ10_MigratorsAtOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			next := fstest.MapFS{"00002_next.sql": {Data: []byte("-- +goose Up\nSET LOCAL search_path = " + quote(schema) +
-				";\nCREATE TABLE redrive_next (id int);\n-- +goose Down\nDROP TABLE " + quote(schema) + ".redrive_next;\n")}}
 			text, err := fs.ReadFile(files, "00001_init.sql")
 			if err != nil {
 				t.Fatal(err)
 			}
-			next["00001_init.sql"] = &fstest.MapFile{Data: text}
+			next := placed{fstest.MapFS{
+				"00001_init.sql": {Data: text},
+				"00002_next.sql": {Data: []byte("-- +goose Up\nCREATE TABLE redrive_next (id int);\n-- +goose Down\nDROP TABLE redrive_next;\n")},
+			}, schema}
 			ran := make(chan int, 6)
 			for range 6 {
 				all.Go(func() {

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,12 +37,7 @@ func listenTo(t *testing.T, s *Store) *hearing {
 func (h *hearing) has(fits func(news) bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, n := range h.heard {
-		if fits(n) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.heard, fits)
 }
 
 func (h *hearing) forget() {

@@ -13,14 +13,10 @@ import (
 // others want is written by every commit. Now and then the changes are folded
 // into the tables of the counters and figures; readers add up both.
 
-// partBits is how far the number of a transaction is shifted in the numbers of
-// its rows of events. A transaction of the store writes one row; a caller's own
-// one for each call.
-const partBits = 20
-
 var (
 	recordEvents = &sqlstore.Query{Name: "recordEvents"}
 	lock         = &sqlstore.Query{Name: "lock"}
+	lockLive     = &sqlstore.Query{Name: "lockLive"}
 	nextSettings = &sqlstore.Query{Name: "nextSettings"}
 	selReserved  = &sqlstore.Query{Name: "selReserved"}
 	foldLock     = &sqlstore.Query{Name: "foldLock"}
@@ -52,6 +48,7 @@ var eventStatements = map[string]string{
 			$1, $2, $3, $4::text::bigint[], $5::text::smallint[], $6::text::bigint[], $7::text::bigint[]
 		FROM (SELECT pg_current_xact_id()::text::bigint + value AS id FROM redrive_meta WHERE key = 'event_base') x`,
 	"lock":     `SELECT pg_advisory_xact_lock($1)`,
+	"lockLive": `SELECT 1 FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE`,
 	"foldLock": `SELECT pg_try_advisory_xact_lock($1)`,
 	// What is below the oldest transaction under way gets no more rows.
 	"foldEvents": `WITH part AS MATERIALIZED (
