@@ -1,0 +1,54 @@
+// Package line is what the processes of the test print, a line of JSON for each
+// thing that happens, and what the test reads.
+package line
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+
+	"github.com/redrive/redrive/job"
+)
+
+// The things that happen.
+const (
+	Up     = "up"     // the process works
+	Begin  = "begin"  // a handler got a run
+	End    = "end"    // the handler is about to return
+	Taken  = "taken"  // a job was enqueued
+	Policy = "policy" // a policy is in force
+)
+
+// Line is one line.
+type Line struct {
+	Op   string    `json:"op"`
+	At   int64     `json:"at"`             // microseconds since 1970
+	Call int64     `json:"call,omitempty"` // when the call of an enqueue began
+	ID   job.ID    `json:"id,omitempty"`
+	Run  job.Token `json:"run,omitempty"`
+	Kind string    `json:"kind,omitempty"`
+	Note string    `json:"note,omitempty"`
+
+	From string `json:"-"` // the process
+}
+
+// Printer prints lines. It is safe for concurrent use.
+type Printer struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// NewPrinter returns a printer of lines to w.
+func NewPrinter(w io.Writer) *Printer { return &Printer{w: w} }
+
+// Print prints a line at once.
+func (p *Printer) Print(l Line) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, err = p.w.Write(append(text, '\n'))
+	return err
+}

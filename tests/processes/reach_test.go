@@ -1,0 +1,208 @@
+//go:build linux
+
+package processes
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/tests/processes/line"
+)
+
+// reachMax is how long a change of a person may take to all processes. It takes a
+// second; the rest is for machines that are busy with other tests.
+const reachMax = 2 * time.Second
+
+var ann = store.By{Actor: "ann", Reason: "test"}
+
+func (f *fleet) set(c store.QueueChange) {
+	f.Helper()
+	c.Name = "default"
+	if _, err := f.store.SetQueue(f.Context(), ann, c); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// most returns how many jobs ran at most at a time from an instant on, and when
+// there were last more than limit.
+func most(lines []line.Line, from time.Time, limit int) (n int, last time.Time) {
+	type change struct {
+		at int64
+		by int
+	}
+	var changes []change
+	for i := range lines {
+		switch lines[i].Op {
+		case line.Begin:
+			changes = append(changes, change{lines[i].At, 1})
+		case line.End:
+			changes = append(changes, change{lines[i].At, -1})
+		}
+	}
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
+	running := 0
+	for i, c := range changes {
+		running += c.by
+		if c.at >= from.UnixMicro() {
+			n = max(n, running)
+		}
+		if running > limit {
+			last = from
+			if i+1 < len(changes) {
+				last = time.UnixMicro(changes[i+1].at)
+			}
+		}
+	}
+	return n, last
+}
+
+// begun counts the runs that began at or after an instant.
+func begun(lines []line.Line, from string, at time.Time) (n int) {
+	for i := range lines {
+		if l := &lines[i]; l.Op == line.Begin && (from == "" || l.From == from) && l.At >= at.UnixMicro() {
+			n++
+		}
+	}
+	return n
+}
+
+// proves: Q7
+func TestQ7_APauseReachesAllProcesses(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	processes := f.up(3, "-kinds", "short")
+	f.enqueue("short", 3_000)
+	f.await("all processes work", func(lines []line.Line) bool {
+		return !slices.ContainsFunc(processes, func(p *process) bool { return count(lines, line.Begin, p.name) < 5 })
+	})
+	paused, active := store.Paused, store.Open
+	f.set(store.QueueChange{Mode: &paused})
+	said := time.Now()
+	f.stored("nothing runs", func() bool { return f.counts()[job.Running] == 0 })
+	if waiting := f.counts()[job.Waiting]; waiting == 0 {
+		t.Fatal("no job is left: the pause was not tested")
+	}
+	lines, _ := f.all()
+	reach := time.Duration(0)
+	for i := range lines {
+		if lines[i].Op == line.Begin {
+			reach = max(reach, since(said, &lines[i]))
+		}
+	}
+	still := count(lines, line.Begin, "")
+	f.enqueue("short", 10) // wakes all of them
+	f.up(1, "-kinds", "short")
+	if lines, _ = f.all(); count(lines, line.Begin, "") != still {
+		t.Errorf("%d jobs began in a paused queue", count(lines, line.Begin, "")-still)
+	}
+
+	f.set(store.QueueChange{Mode: &active})
+	resumed := time.Now()
+	lines = f.await("all processes work again", func(lines []line.Line) bool {
+		return !slices.ContainsFunc(processes, func(p *process) bool { return begun(lines, p.name, resumed) == 0 })
+	})
+	again := time.Duration(0)
+	for _, p := range processes {
+		first := slices.IndexFunc(lines, func(l line.Line) bool {
+			return l.Op == line.Begin && l.From == p.name && l.At >= resumed.UnixMicro()
+		})
+		again = max(again, since(resumed, &lines[first]))
+	}
+	t.Logf("a pause reached all within %s, its end within %s", reach, again)
+	if reach > reachMax || again > reachMax {
+		t.Errorf("a pause reached all within %s, its end within %s; want %s", reach, again, reachMax)
+	}
+}
+
+// proves: Q7
+func TestQ7_ALimitReachesAllProcesses(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	processes := f.up(3, "-kinds", "short")
+	f.enqueue("short", 3_000)
+	lines := f.await("all processes work", func(lines []line.Line) bool {
+		return !slices.ContainsFunc(processes, func(p *process) bool { return count(lines, line.Begin, p.name) < 20 })
+	})
+	const limit = 2
+	if n, _ := most(lines, time.UnixMicro(0), limit); n <= limit {
+		t.Fatalf("%d jobs at a time without a limit: it would not be seen", n)
+	}
+	n := limit
+	f.set(store.QueueChange{Limit: &n})
+	said := time.Now()
+	lines = f.await("jobs run under the limit for long", func(lines []line.Line) bool {
+		return begun(lines, "", said.Add(reachMax)) >= 30
+	})
+	at, last := most(lines, said.Add(reachMax), limit)
+	t.Logf("the limit held after %s", max(0, last.Sub(said)))
+	if at > limit || at == 0 {
+		t.Errorf("%d jobs ran at a time %s after a limit of %d was set", at, reachMax, limit)
+	}
+}
+
+const (
+	patient = "version: 1\nname: patient\ndefault: {max_retries: 3, backoff: {waits: [1h]}, verdict: retry}\n"
+	strict  = "version: 1\nname: strict\ndefault: {max_retries: 3, backoff: {waits: [1h]}, verdict: permanent}\n"
+)
+
+// part of: F9
+func TestF9_APolicyFileReachesAllProcesses(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(patient)
+	const processes, jobs = 3, 12
+	f.up(processes, "-kinds", "broken", "-policy", path)
+	f.enqueue("broken", jobs)
+	f.stored("all wait for their retry", func() bool { return f.counts()[job.Retrying] == jobs })
+
+	write(strict)
+	changed := time.Now()
+	lines := f.await("all have the new policy", func(lines []line.Line) bool { return count(lines, line.Policy, "") == processes })
+	reach := time.Duration(0)
+	for i := range lines {
+		if lines[i].Op == line.Policy {
+			reach = max(reach, since(changed, &lines[i]))
+		}
+	}
+	t.Logf("a policy file reached all within %s", reach)
+	if reach > reachMax {
+		t.Errorf("a policy file reached all within %s, want %s", reach, reachMax)
+	}
+	f.enqueue("broken", jobs)
+	f.stored("all of the later jobs are dead", func() bool { return f.counts()[job.Dead] == jobs })
+	if n := f.counts()[job.Retrying]; n != jobs {
+		t.Errorf("%d jobs wait for a retry, want the %d of the first policy", n, jobs)
+	}
+}
+
+// proves: Q7
+func TestQ7_ALimitHoldsOverAllProcesses(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	const processes, limit, jobs = 4, 3, 150
+	f.up(processes, "-kinds", "short", "-workers", "4", "-limit", fmt.Sprint(limit))
+	f.enqueue("short", jobs)
+	lines := f.await("all jobs ran", func(lines []line.Line) bool { return count(lines, line.End, "") == jobs })
+	n, _ := most(lines, time.UnixMicro(0), limit)
+	if n != limit {
+		t.Errorf("%d jobs ran at a time over %d processes, want %d", n, processes, limit)
+	}
+	f.stored("all are completed", func() bool { return f.counts()[job.Completed] == jobs })
+}

@@ -1,0 +1,134 @@
+//go:build linux
+
+package processes
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/tests/processes/line"
+)
+
+// takeover is how long the jobs of a killed process wait at most until they run
+// elsewhere: until their leases are over, somebody looks, and he looks for jobs.
+func takeover(lease, scan, poll time.Duration) time.Duration { return lease + scan + poll }
+
+// takeoverMax is what takeover may be with the defaults.
+const takeoverMax = 45 * time.Second
+
+// proves: Q3
+func TestQ3_JobsOfAKilledProcessRunElsewhereInTime(t *testing.T) {
+	t.Parallel()
+	if d := takeover(engine.LeaseDefault, engine.RescueEveryDefault, engine.PollDefault); d > takeoverMax {
+		t.Errorf("with the defaults it takes up to %s, want at most %s", d, takeoverMax)
+	}
+	f := newFleet(t)
+	const lease, scan, poll, jobs = 2 * time.Second, time.Second, time.Second, 8
+	args := []string{"-kinds", "stuck", "-workers", fmt.Sprint(jobs), "-lease", lease.String(), "-scan", scan.String(), "-poll", poll.String()}
+	victim := f.start("victim", args...)
+	victim.isUp()
+	f.enqueue("stuck", jobs)
+	f.await("all jobs run", func(lines []line.Line) bool { return count(lines, line.Begin, "victim") == jobs })
+	heir := f.start("heir", args...)
+	heir.isUp()
+	killed := time.Now()
+	victim.kill()
+	lines := f.await("all jobs run elsewhere", func(lines []line.Line) bool { return count(lines, line.Begin, "heir") == jobs })
+	last := time.Duration(0)
+	ids := make(map[job.ID]bool)
+	for i := range lines {
+		if l := &lines[i]; l.Op == line.Begin && l.From == "heir" {
+			last = max(last, since(killed, l))
+			ids[l.ID] = true
+			if l.Run != 2 {
+				t.Errorf("job %d runs for time %d, want 2", l.ID, l.Run)
+			}
+		}
+	}
+	if len(ids) != jobs {
+		t.Errorf("%d different jobs run elsewhere, want %d", len(ids), jobs)
+	}
+	if bound := takeover(lease, scan, poll); last > bound {
+		t.Errorf("the last job ran elsewhere after %s, want within %s", last, bound)
+	}
+	t.Logf("the last job ran elsewhere %s after the kill, of at most %s", last, takeover(lease, scan, poll))
+}
+
+// part of: Q10
+func TestQ10_UnknownKindsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	f.up(2, "-kinds", "quick")
+	f.enqueue("other", 10) // first in line
+	f.enqueue("quick", 50)
+	f.await("all jobs of the known kind ran", func(lines []line.Line) bool { return count(lines, line.End, "") == 50 })
+	f.stored("they are completed", func() bool { return f.counts()[job.Completed] == 50 })
+	if n := f.counts()[job.Waiting]; n != 10 {
+		t.Errorf("%d jobs of the unknown kind wait, want 10", n)
+	}
+	dump, err := f.store.Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range dump.Jobs {
+		if j := &dump.Jobs[i]; j.Kind == "other" && (j.Token != 0 || j.State != job.Waiting) {
+			t.Errorf("job %d of an unknown kind is %s after %d runs", j.ID, j.State, j.Token)
+		}
+	}
+	f.start("who-knows", "-kinds", "other")
+	f.await("they run where they are known", func(lines []line.Line) bool { return count(lines, line.End, "who-knows") == 10 })
+}
+
+// proves: Q13
+func TestQ13_EachSlotFiresOnceForAllProcesses(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	processes := f.up(4, "-kinds", "slot", "-cron", "@every 1s")
+	slots := func(lines []line.Line) map[string]int {
+		seen := make(map[string]int)
+		for i := range lines {
+			if lines[i].Op == line.Begin {
+				seen[lines[i].Note]++
+			}
+		}
+		return seen
+	}
+	f.await("two slots fired", func(lines []line.Line) bool { return len(slots(lines)) >= 2 })
+	processes[0].kill() // whoever fired first: the others go on
+	f.await("five slots fired", func(lines []line.Line) bool { return len(slots(lines)) >= 5 })
+	for _, p := range processes[1:] {
+		p.kill()
+	}
+	dump, err := f.store.Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slotOf := make(map[job.ID]string)
+	lines, _ := f.all()
+	for i := range lines {
+		if lines[i].Op == line.Begin {
+			slotOf[lines[i].ID] = lines[i].Note // what is kept of a completed job is without it
+		}
+	}
+	jobs := make(map[string]int)
+	for i := range dump.Jobs {
+		j := &dump.Jobs[i]
+		slot, ran := slotOf[j.ID]
+		if !ran {
+			slot = string(j.Payload)
+		}
+		jobs[slot]++
+	}
+	for slot, n := range jobs {
+		if n != 1 || slot == "" {
+			t.Errorf("slot %q fired %d times", slot, n)
+		}
+	}
+	fired := slices.Sorted(maps.Keys(jobs))
+	t.Logf("%d slots, from %s to %s", len(fired), fired[0], fired[len(fired)-1])
+}
