@@ -48,7 +48,7 @@ func built(t *testing.T) string {
 		if program.dir, program.err = os.MkdirTemp("", "redrive-processes-"); program.err != nil { //nolint:usetesting // all tests share it
 			return
 		}
-		out, err := exec.Command("go", "build", "-o", program.dir+"/", "./worker").CombinedOutput() //nolint:noctx // for all tests
+		out, err := exec.Command("go", "build", "-o", program.dir+"/", "./worker").CombinedOutput()
 		if err != nil {
 			program.err = fmt.Errorf("%w\n%s", err, out)
 		}
@@ -110,7 +110,7 @@ type process struct {
 func (f *fleet) start(name string, args ...string) *process {
 	f.Helper()
 	args = append([]string{"-database", f.dsn + "#" + f.schema, "-name", name}, args...)
-	p := &process{fleet: f, name: name, cmd: exec.Command(built(f.T), args...), //nolint:noctx // killed by the clean-up
+	p := &process{fleet: f, name: name, cmd: exec.Command(built(f.T), args...),
 		log: filepath.Join(f.TempDir(), name+".log"), ended: make(chan struct{})}
 	log, err := os.Create(p.log)
 	if err != nil {

@@ -53,13 +53,14 @@ func main() {
 func run(o *options) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	slog.SetDefault(log)
 	st, err := place.Open(ctx, o.database)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	w := &worker{options: o, kinds: strings.Split(o.kinds, ","), out: line.NewPrinter(os.Stdout)}
+	w := &worker{options: o, kinds: strings.Split(o.kinds, ","), out: line.NewPrinter(os.Stdout), log: log}
 	if o.enqueues {
 		return w.enqueueAll(ctx, st)
 	}
@@ -70,6 +71,7 @@ type worker struct {
 	*options
 	kinds []string
 	out   *line.Printer
+	log   *slog.Logger
 }
 
 // enqueueAll enqueues until the standard input ends.
@@ -150,9 +152,9 @@ func (w *worker) follow(ctx context.Context, client *redrive.Client, watcher *po
 			err = w.out.Print(line.Line{Op: line.Policy, At: now(), Note: f.Spec.Name})
 		}
 		if err != nil {
-			slog.ErrorContext(ctx, "policy", "error", err)
+			w.log.ErrorContext(ctx, "policy", "error", err)
 		}
-	}, func(err error) { slog.ErrorContext(ctx, "policy", "error", err) })
+	}, func(err error) { w.log.ErrorContext(ctx, "policy", "error", err) })
 }
 
 var errBroken = errors.New("broken")

@@ -84,7 +84,7 @@ func serve(ctx context.Context, o *options, book *ledger.Book, log *slog.Logger)
 		if o.enqueue > 0 {
 			err = enqueueAll(ctx, o, st, book)
 		} else {
-			err = work(ctx, o, st, book)
+			err = work(ctx, o, st, book, log)
 		}
 	}
 	return errors.Join(err, st.Close())

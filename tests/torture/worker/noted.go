@@ -24,6 +24,7 @@ func token(j *redrive.Job[[]byte]) job.Token { return job.Token(j.Run) }
 type noted struct {
 	*place.Place
 	book  *ledger.Book
+	log   *slog.Logger
 	name  string
 	lease time.Duration
 
@@ -34,8 +35,8 @@ type noted struct {
 	inTx map[store.Run]bool   // runs that end in a transaction of the handler's
 }
 
-func newNoted(st *place.Place, book *ledger.Book, name string, lease time.Duration) *noted {
-	return &noted{Place: st, book: book, name: name, lease: lease,
+func newNoted(st *place.Place, book *ledger.Book, log *slog.Logger, name string, lease time.Duration) *noted {
+	return &noted{Place: st, book: book, log: log, name: name, lease: lease,
 		held: make(map[job.ID]job.Token), inTx: make(map[store.Run]bool)}
 }
 
@@ -142,7 +143,7 @@ func (s *noted) watchForStops(ctx context.Context) {
 			if err := s.writeLate(ctx); err != nil {
 				fmt.Fprintln(os.Stderr, "worker: late writes:", err)
 			}
-			slog.InfoContext(ctx, "awake")
+			s.log.InfoContext(ctx, "awake")
 		}
 		last = now
 	}

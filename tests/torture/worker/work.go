@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"syscall"
 	"time"
@@ -28,8 +29,8 @@ type handlers struct {
 	name  string
 }
 
-func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book) error {
-	s := newNoted(st, book, o.name, o.lease)
+func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book, log *slog.Logger) error {
+	s := newNoted(st, book, log, o.name, o.lease)
 	go s.watchForStops(ctx)
 	client, err := redrive.New(s, &redrive.Config{
 		Name:        o.name,
