@@ -41,7 +41,7 @@ func (m *machine) ask(c *clock, ahead, trip time.Duration) {
 	c.sample(sent, c.local(), server)
 }
 
-// part of: I1
+// part of: Q10
 func TestClockFollowsTheServer(t *testing.T) {
 	t.Parallel()
 	m, c := newMachine()

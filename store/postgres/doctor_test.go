@@ -19,8 +19,7 @@ func problems(r *Report, what string) (found []string) {
 	return found
 }
 
-// proves: O6
-func TestO6_DoctorOfAHealthyDatabase(t *testing.T) {
+func TestDoctorOfAHealthyDatabase(t *testing.T) {
 	t.Parallel()
 	server := pgtest.New(t) // whose settings and transactions are only ours
 	s := opened(t, server.DSN(), nil)
@@ -49,8 +48,7 @@ func TestO6_DoctorOfAHealthyDatabase(t *testing.T) {
 	}
 }
 
-// proves: O6
-func TestO6_DoctorFindsWhatIsWrong(t *testing.T) {
+func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	server := pgtest.New(t, pgtest.Setting("fsync", "off"), pgtest.Setting("autovacuum", "off"))
 	s := opened(t, server.DSN(), nil)

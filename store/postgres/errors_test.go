@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// part of: F7
-func TestF7_WordsForErrors(t *testing.T) {
+// part of: Q10
+func TestQ10_WordsForErrors(t *testing.T) {
 	t.Parallel()
 	state := func(code string) error { return &failed{"statement", &pgconn.PgError{Code: code, Message: "x"}} }
 	lost := &failed{"statement", io.ErrUnexpectedEOF}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// part of: F5
+// part of: Q10
 func TestEscapeLeavesOrdinaryTextsAlone(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "thumbnail", `C:\temp\x00`, "größer 你好 🙂", "\uFFFD", "a" + escapeMark} {

@@ -20,8 +20,8 @@ import (
 // contexts with the store's word for it, and all is well when it is back, without
 // a word to the store.
 //
-// proves: F7
-func TestF7_ServerAwayAndBack(t *testing.T) {
+// part of: Q10
+func TestQ10_ServerAwayAndBack(t *testing.T) {
 	t.Parallel()
 	server := pgtest.New(t)
 	s := opened(t, server.DSN(), nil)
@@ -73,8 +73,8 @@ func TestF7_ServerAwayAndBack(t *testing.T) {
 // A server that does not answer is not waited for beyond the context, and what
 // was asked for is not done behind the caller's back.
 //
-// part of: F7
-func TestF7_ServerHangs(t *testing.T) {
+// part of: Q10
+func TestQ10_ServerHangs(t *testing.T) {
 	t.Parallel()
 	server := pgtest.New(t)
 	s := opened(t, server.DSN(), nil)
@@ -94,8 +94,8 @@ func TestF7_ServerHangs(t *testing.T) {
 
 // A connection that is killed costs the call that was on it, and no other.
 //
-// part of: F7
-func TestF7_KilledBackends(t *testing.T) {
+// part of: Q10
+func TestQ10_KilledBackends(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
 	admin := connected(t, dsn)
@@ -121,8 +121,8 @@ func TestF7_KilledBackends(t *testing.T) {
 
 // Transactions that wait for each other in a ring are run again.
 //
-// proves: I1
-func TestI1_DeadlocksAreRunAgain(t *testing.T) {
+// part of: Q10
+func TestQ10_DeadlocksAreRunAgain(t *testing.T) {
 	t.Parallel()
 	s := fresh(t, nil)
 	for i := range 2 {
@@ -163,8 +163,8 @@ func TestI1_DeadlocksAreRunAgain(t *testing.T) {
 
 // A statement that waits too long for a lock ends, says so, and leaves nothing.
 //
-// part of: F7
-func TestF7_StatementLimit(t *testing.T) {
+// part of: Q10
+func TestQ10_StatementLimit(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, &Options{StatementTimeout: 50 * time.Millisecond, ReadLimit: 50 * time.Millisecond})
 	admin := connected(t, dsn)

@@ -56,7 +56,7 @@ func hears(t *testing.T, from *Store, h *hearing) {
 	h.forget()
 }
 
-// part of: I1
+// part of: Q10
 func TestNewsReachOtherProcesses(t *testing.T) {
 	t.Parallel()
 	a, dsn := freshAt(t, nil)
@@ -104,8 +104,8 @@ func TestI2_NewsOfCallersTransactions(t *testing.T) {
 // When the connection that listens is lost, another one is made, and all is
 // looked at: what was told meanwhile was missed.
 //
-// part of: F7
-func TestF7_ListenerComesBack(t *testing.T) {
+// part of: Q10
+func TestQ10_ListenerComesBack(t *testing.T) {
 	t.Parallel()
 	a, dsn := freshAt(t, nil)
 	b := opened(t, dsn, &Options{Schema: a.Schema()})
@@ -163,8 +163,8 @@ func TestNewsGoTogether(t *testing.T) {
 // Behind PgBouncer in transaction mode the store says once that it polls, works,
 // and still hears of others.
 //
-// proves: I1
-func TestI1_BehindPgBouncer(t *testing.T) {
+// part of: Q10
+func TestQ10_BehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	server, schema := pgtest.Schema(t)
 	dsn := pgtest.Bouncer(t, server)

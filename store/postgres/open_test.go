@@ -85,7 +85,7 @@ func role(t *testing.T, dsn, schema string) (name string) {
 	run(t, conn, `CREATE ROLE `+name+` LOGIN PASSWORD '`+secret+`'`)
 	t.Cleanup(func() {
 		conn := connectedLate(t, dsn)
-		defer conn.Close(context.Background())
+		defer func() { _ = conn.Close(context.Background()) }()
 		_, err := conn.Exec(context.Background(), `DROP OWNED BY `+name+`; DROP ROLE `+name)
 		if err != nil {
 			t.Error(err)
@@ -94,8 +94,8 @@ func role(t *testing.T, dsn, schema string) (name string) {
 	return name
 }
 
-// proves: F6
-func TestF6_OpenSaysWhatIsWrong(t *testing.T) {
+// part of: Q10
+func TestQ10_OpenSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	server := pgtest.New(t) // asks for passwords over TCP
 	dsn := server.DSN()
@@ -153,8 +153,8 @@ func TestServersThatDoNotFit(t *testing.T) {
 // A role that may not do what is needed is told what to grant, and with that it
 // works: nothing else is needed.
 //
-// part of: I1
-func TestI1_LeastPrivilege(t *testing.T) {
+// part of: Q10
+func TestQ10_LeastPrivilege(t *testing.T) {
 	t.Parallel()
 	dsn, schema := pgtest.Schema(t)
 	user := role(t, dsn, schema)

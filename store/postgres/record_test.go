@@ -14,7 +14,7 @@ import (
 // Counters and figures are the same before and after they are folded, whoever
 // writes meanwhile, and add up to the rows.
 //
-// proves: B3
+// part of: B3
 func TestB3_FoldingChangesNoCount(t *testing.T) {
 	t.Parallel()
 	a, dsn := freshAt(t, nil)
@@ -69,7 +69,7 @@ func TestB3_FoldingChangesNoCount(t *testing.T) {
 // A reader who goes on from the last event that it has seen misses none, however
 // late a transaction with a lower number commits.
 //
-// proves: N6
+// part of: N6
 func TestN6_LateCommitsAreNotMissed(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
@@ -111,8 +111,8 @@ func TestN6_LateCommitsAreNotMissed(t *testing.T) {
 // The numbers of events go on where a backup was restored into a server whose
 // transactions have lower ones.
 //
-// proves: F6
-func TestF6_EventsGoOnAfterARestore(t *testing.T) {
+// part of: Q10
+func TestN6_EventsGoOnAfterARestore(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
 	n := newJob(t, s)

@@ -172,8 +172,8 @@ func TestWalkOfAFailedTransaction(t *testing.T) {
 // A number that does not fit its column is refused before it is sent, and texts
 // that PostgreSQL does not store come back as they were.
 //
-// part of: F5
-func TestF5_UnstorableTextsAreStored(t *testing.T) {
+// part of: Q10
+func TestQ10_UnstorableTextsAreStored(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, s *Store) {
 		id, err := s.ReserveIDs(t.Context(), 1)
