@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -297,6 +298,9 @@ func plainWords(all []string) []suggestion {
 	return out
 }
 
+// completionLimit is how long somebody who completes a word waits for a server.
+const completionLimit = 2 * time.Second
+
 // names returns the names of a sort that the configuration and the database have.
 func (a *app) names(ctx context.Context, sort string) []suggestion {
 	n := &nameReader{known: a.known(), all: map[string]string{}}
@@ -308,6 +312,8 @@ func (a *app) names(ctx context.Context, sort string) []suggestion {
 	for _, name := range n.configured(sort) {
 		n.all[name] = ""
 	}
+	ctx, cancel := context.WithTimeout(ctx, completionLimit)
+	defer cancel()
 	if st, err := a.open(ctx); err == nil {
 		n.read(ctx, st, sort)
 		_ = st.Close() // it was only read

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/store/postgres"
 )
 
 type configCmd struct {
@@ -34,6 +35,11 @@ func (c *configCheckCmd) Run(a *app) error {
 	if err == nil {
 		_, err = openPolicy(&settings{loaded, file})
 	}
+	if dsn := loadedDSN(loaded); err == nil && dsn != "" {
+		if _, err = postgres.Where(dsn); err != nil {
+			return fmt.Errorf("%s: database: %w", file, err)
+		}
+	}
 	problems, mistakes := errors.AsType[config.Problems](err)
 	if err != nil && !mistakes {
 		return err
@@ -50,6 +56,14 @@ func (c *configCheckCmd) Run(a *app) error {
 	_, err = fmt.Fprintf(a.out, "%s: good; %s, %s\n", clean(file),
 		count(int64(len(loaded.Kinds)), "kind"), count(int64(len(loaded.Queues)), "queue"))
 	return err
+}
+
+// loadedDSN returns the DSN of a configuration; "" is none.
+func loadedDSN(c *config.Config) string {
+	if c == nil {
+		return ""
+	}
+	return c.Postgres.DSN.Reveal()
 }
 
 func (a *app) problemsJSON(file string, problems config.Problems) error {

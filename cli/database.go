@@ -27,7 +27,7 @@ type database struct {
 	name     string // for people; without a password
 }
 
-// database returns the database of a configuration. The password is looked up
+// databaseOf returns the database of a configuration. The password is looked up
 // where that says.
 func (a *app) databaseOf(c *config.Config) (*database, error) {
 	p := c.Postgres
@@ -40,9 +40,17 @@ func (a *app) databaseOf(c *config.Config) (*database, error) {
 	}
 	where, err := postgres.Where(dsn)
 	if err != nil {
-		return nil, err
+		return nil, a.badDSN(err)
 	}
 	return &database{dsn: config.NewSecret(dsn), postgres: p, name: where}, nil
+}
+
+// badDSN says where a DSN came from that cannot be used.
+func (a *app) badDSN(err error) error {
+	if name, from := a.namedDatabase(); name != "" {
+		return usagef("%s: %w", from, err)
+	}
+	return fmt.Errorf("database: %w", err)
 }
 
 // passwordMax bounds a file with a password, in bytes.

@@ -85,7 +85,8 @@ func (a *app) configPath() (file string, named bool) {
 // database returns the database that counts. The configuration is read only if it
 // has to be, so that --db works beside a broken one.
 func (a *app) database() (*database, error) {
-	if name, _ := a.namedDatabase(); name != "" && (a.Schema != "" || !config.IsDSN(name)) {
+	name, _ := a.namedDatabase()
+	if name != "" && (a.Schema != "" || !config.IsDSN(name)) {
 		c := config.Default()
 		if err := a.override(c); err != nil {
 			return nil, err
@@ -93,6 +94,9 @@ func (a *app) database() (*database, error) {
 		return a.databaseOf(c)
 	}
 	s, err := a.settings()
+	if _, broken := errors.AsType[config.Problems](err); broken && name != "" {
+		err = &noted{err, "the configuration may say which schema is meant; --schema says it without"}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -21,16 +21,18 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/cli"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/pgtest"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/sqlite"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(pgtest.Stopping(m), map[string]func(){
 		"redrive": func() {
 			os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
 		},
 		"sql":  execSQL,
+		"pg":   execPG,
 		"lib":  execLib,
 		"code": execCode,
 	})
@@ -115,25 +117,10 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("scripts: %v, %d found", err, len(files))
 	}
-	try, err := os.ReadFile("testdata/try.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, file := range files {
 		t.Run(rows(t, file), func(t *testing.T) {
 			t.Parallel()
-			testscript.Run(t, testscript.Params{
-				Files:               []string{file},
-				RequireExplicitExec: true,
-				Deadline:            time.Now().Add(scriptLimit),
-				Setup: func(e *testscript.Env) error {
-					e.Setenv("TZ", "UTC")
-					e.Setenv("USER", "tess")
-					// With the race detector each process would sleep a second at its end.
-					e.Setenv("GORACE", "atexit_sleep_ms=0")
-					return os.WriteFile(filepath.Join(e.WorkDir, "try.sh"), try, 0o600) // waits, and gives up
-				},
-			})
+			runScript(t, file, nil, nil)
 		})
 	}
 }

@@ -113,8 +113,11 @@ func IsDSN(database string) bool {
 func (c *Config) SetDatabase(database string) error {
 	m := scheme.FindStringSubmatch(database)
 	if m != nil && !slices.Contains(schemes, m[1]) {
-		return fmt.Errorf("the scheme %s:// is not known%s; give the path of a file, or postgres://user@host:5432/database",
-			m[1], suggest.DidYouMean(m[1], schemes))
+		hint := suggest.DidYouMean(m[1], schemes)
+		if hint == "" {
+			hint = "; give the path of a file, or postgres://user@host:5432/database"
+		}
+		return fmt.Errorf("the scheme %s:// is not known%s", m[1], hint)
 	}
 	if m == nil && nearlyDSN.MatchString(database) {
 		return errors.New("it looks like a URL and is none; write postgres://user@host:5432/database, or ./ before the path of a file")

@@ -1,0 +1,139 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/servers"
+)
+
+// execPG is "pg DSN STATEMENTS": it does to a server what its people would, and
+// prints the first column of what is answered.
+func execPG() {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, os.Args[1])
+	if err == nil {
+		err = answer(ctx, conn, os.Args[2])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func answer(ctx context.Context, conn *pgx.Conn, text string) error {
+	results, err := conn.PgConn().Exec(ctx, text).ReadAll()
+	for _, r := range results {
+		for _, row := range r.Rows {
+			fmt.Println(string(row[0]))
+		}
+	}
+	return err
+}
+
+// Scripts of testdata/script that do not look into the file that the jobs are in do
+// the same on PostgreSQL, each in a database of its own.
+func TestScriptsOnEitherStore(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts: %v, %d found", err, len(files))
+	}
+	ran := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "# either store") {
+			continue
+		}
+		ran++
+		t.Run(rows(t, file), func(t *testing.T) {
+			t.Parallel()
+			dsn := pgtest.Database(t)
+			runScript(t, file, nil, func(e *testscript.Env) {
+				e.Setenv("DB", dsn)
+				e.Setenv("REDRIVE_DB", dsn)
+			})
+		})
+	}
+	if ran < 10 {
+		t.Errorf("%d scripts are for either store", ran)
+	}
+}
+
+// Scripts of testdata/postgres are about servers. Each has one for itself.
+func TestScriptsOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/postgres/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts: %v, %d found", err, len(files))
+	}
+	for _, file := range files {
+		t.Run(rows(t, file), func(t *testing.T) {
+			t.Parallel()
+			var options []pgtest.Option
+			if strings.HasSuffix(file, "full.txtar") {
+				options = append(options, pgtest.Disk("160m"), pgtest.Setting("max_wal_size", "32MB"), pgtest.Setting("min_wal_size", "32MB"))
+			}
+			server := pgtest.New(t, options...)
+			u, err := url.Parse(server.DSN())
+			if err != nil {
+				t.Fatal(err)
+			}
+			password, _ := u.User.Password()
+			runScript(t, file, server.Process(), func(e *testscript.Env) {
+				e.Setenv("DSN", server.DSN())
+				e.Setenv("PASSWORD", password)
+				e.Setenv("AT", u.Host)
+			})
+		})
+	}
+}
+
+// runScript runs one script. In those about a server, "server STEP" is what happens
+// to it.
+func runScript(t *testing.T, file string, server *servers.Postgres, set func(*testscript.Env)) {
+	t.Helper()
+	try, err := os.ReadFile("testdata/try.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Files: []string{file}, RequireExplicitExec: true, Deadline: time.Now().Add(scriptLimit),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("TZ", "UTC")
+			e.Setenv("USER", "tess")
+			// With the race detector each process would sleep a second at its end.
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
+			e.Setenv("DB", "redrive.db") // of scripts whose configuration says that
+			if set != nil {
+				set(e)
+			}
+			return os.WriteFile(filepath.Join(e.WorkDir, "try.sh"), try, 0o600) // waits, and gives up
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"server": func(ts *testscript.TestScript, _ bool, args []string) {
+				steps := map[string]func() error{
+					"start": func() error { return server.Start(context.Background()) },
+					"stop":  func() error { return server.Stop(servers.Fast) },
+					"crash": func() error { return server.Stop(servers.Immediate) },
+					"pause": server.Pause, "resume": func() error { server.Resume(); return nil },
+					"fill": server.FillDisk, "free": server.FreeDisk,
+				}
+				ts.Check(steps[args[0]]())
+			},
+		},
+	})
+}
