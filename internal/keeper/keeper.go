@@ -199,7 +199,9 @@ func (k *Keeper) tellSwept(ctx context.Context, s store.Swept) {
 		"dead_letters", s.Dead, "pending", s.Pending, "events", s.Events, "keys", s.Keys, "reopened", s.Reopened)
 }
 
-// tellFailed logs an error and puts the call off. What ends with ctx is none.
+// tellFailed logs an error and puts the call off. What ends with ctx is none. Of
+// several in a row people are told the first: a store that is away for long is away
+// for everyone, and the engine says when it is back.
 func (k *Keeper) tellFailed(ctx context.Context, a Action, err error) {
 	again := k.core.Failed(k.o.Now(), a)
 	if ctx.Err() != nil {
@@ -209,5 +211,9 @@ func (k *Keeper) tellFailed(ctx context.Context, a Action, err error) {
 	if a.Call == Fire {
 		attrs = append(attrs, "schedule", k.o.Cron[a.Cron].Name, "slot", a.Slot)
 	}
-	k.o.Logger.WarnContext(ctx, "keeping the store in order has failed", attrs...)
+	level := slog.LevelWarn
+	if again > RetryMin {
+		level = slog.LevelDebug
+	}
+	k.o.Logger.Log(ctx, level, "keeping the store in order has failed", attrs...)
 }
