@@ -6,6 +6,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/redrive/redrive/internal/pgproxy"
 	"github.com/redrive/redrive/internal/servers"
 )
@@ -22,6 +24,9 @@ func (s *postgresSite) faults() []fault {
 		s.cut("cut after COMMIT", pgproxy.BeforeReply), s.cut("cut after COMMIT", pgproxy.BeforeReply),
 		s.cut("cut in the reply to COMMIT", pgproxy.InReply),
 		s.cutAnywhere(), s.breakDown(), s.stall(), s.fillDisk(),
+		s.session("writer that does not end", `SELECT pg_current_xact_id()`),
+		s.session("table locked", `LOCK TABLE `+schema+`.redrive_jobs IN ACCESS EXCLUSIVE MODE`),
+		s.session("jobs locked", `SELECT count(*) FROM (SELECT 1 FROM `+schema+`.redrive_jobs ORDER BY id LIMIT 20 FOR UPDATE) x`),
 	}
 }
 
@@ -111,6 +116,24 @@ func (s *postgresSite) stall() fault {
 	})
 }
 
+// session is somebody's transaction that stands in the way for a while. It does not
+// happen when it has to wait for others too long itself.
+func (s *postgresSite) session(name, statement string) fault {
+	return s.trouble(name, func(p *slot, srv *server) bool {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, srv.DSN())
+		if !p.must(err) {
+			return false
+		}
+		_, err = conn.Exec(ctx, `BEGIN; SET LOCAL lock_timeout = '500ms'; `+statement, pgx.QueryExecModeSimpleProtocol)
+		if err == nil {
+			waitOr(p.over, p.within(4*p.program.lease()))
+		}
+		return p.must(conn.Close(ctx)) && err == nil
+	})
+}
+
 // fillDisk fills the disk of the server for a while. A server that cannot write its
 // log ends; it is started again.
 func (s *postgresSite) fillDisk() fault {
@@ -122,9 +145,22 @@ func (s *postgresSite) fillDisk() fault {
 		if !p.must(srv.FreeDisk()) {
 			return false
 		}
-		return srv.Running() || p.must(srv.Start(context.Background()))
+		return (srv.Running() || p.must(srv.Start(context.Background()))) && p.recovers(srv)
 	})
 	return fault{f.name, func(p *slot) bool {
 		return !s.of(p.round).disk || f.do(p) // without a disk to fill its turn is over
 	}}
+}
+
+// recovers waits until a server takes connections that has ended its own processes.
+func (s *slot) recovers(srv *server) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		err := srv.exec(ctx, `SELECT 1`)
+		if err == nil || ctx.Err() != nil {
+			return s.must(err)
+		}
+		waitOr(ctx.Done(), 20*time.Millisecond)
+	}
 }
