@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/redrive/redrive/bench/agent"
@@ -25,7 +26,7 @@ func main() {
 		}
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -53,12 +54,16 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 	busy := [2]float64{others(ctx)}
 	results := b.measureAll(ctx)
 	err = errors.Join(context.Cause(ctx), b.close())
+	if err != nil { // half a comparison is none
+		fmt.Fprintln(log, err)
+		return 1
+	}
 	busy[1] = others(ctx)
 	p := page{
 		options: o, results: results, missing: b.missing, machine: describe(), settings: b.settings,
 		began: began, took: time.Since(began), busy: busy,
 	}
-	err = errors.Join(err, p.write(out))
+	err = p.write(out)
 	for _, r := range results {
 		if r.Error != "" {
 			err = errors.Join(err, fmt.Errorf("%s, %s, round %d: %s", r.Workload, r.key(), r.Round, r.Error))
