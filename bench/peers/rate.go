@@ -142,14 +142,15 @@ func awaitDone(ctx context.Context, group []*agent.Process, jobs int) error {
 	}
 	ran, left := 0, 0
 	err := wait("run", func() (bool, error) {
-		ran = 0
+		sum := 0
 		for _, a := range group {
 			n := 0
 			if err := a.Ask(ctx, agent.Request{Do: "ran"}, &n); err != nil {
-				return false, fmt.Errorf("after %d of %d jobs: %w", ran, jobs, err)
+				return false, err
 			}
-			ran += n
+			sum += n
 		}
+		ran = sum
 		return ran >= jobs, nil
 	})
 	if err != nil {
