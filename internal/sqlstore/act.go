@@ -194,11 +194,9 @@ func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 	return nil, t.audit(a.Because(by), action, id.String(), before, after)
 }
 
-// retry opens the next life of one dead job, for a reason that is its note.
+// retry opens the next life of one dead job, after graves, for a reason that is
+// its note.
 func (t *Txn) retry(by store.By, id job.ID) (own, fatal error) {
-	if err := t.graves(); err != nil {
-		return nil, err
-	}
 	return t.actOne(by, &store.Action{Do: store.ActRetry, Note: by.Reason}, id)
 }
 

@@ -23,7 +23,7 @@ func (t *Txn) audit(by store.By, action, target, before, after string) error {
 	return err
 }
 
-// cancel cancels one job. The first error is the job's own.
+// cancel cancels one job, after alive. The first error is the job's own.
 func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	r, err := t.live(id)
 	if err != nil {

@@ -1,6 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/job"
@@ -26,7 +29,8 @@ func (t *Txn) heartbeat(b *store.Beat) ([]store.RunStatus, error) {
 	status := make([]store.RunStatus, len(b.Runs))
 	held := make(map[job.ID]job.Token, len(b.Progress))
 	until := t.now.Add(b.Lease)
-	for i, run := range b.Runs {
+	for _, i := range byJob(b.Runs) {
+		run := b.Runs[i]
 		err := t.rows(setBeat, func(r Row) error {
 			status[i] = store.RunStatus{Held: true, Cancel: !r.Null(0)}
 			return nil
@@ -49,6 +53,17 @@ func (t *Txn) heartbeat(b *store.Beat) ([]store.RunStatus, error) {
 		}
 	}
 	return status, nil
+}
+
+// byJob returns the places of runs in the order of their jobs, in which everybody
+// takes these.
+func byJob(runs []store.Run) []int {
+	order := make([]int, len(runs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(runs[a].ID, runs[b].ID) })
+	return order
 }
 
 func (t *Txn) progress(p *job.Progress) error {

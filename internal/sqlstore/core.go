@@ -168,15 +168,15 @@ func (s *Core) Declare(ctx context.Context, queues []string) error {
 
 // Cancel implements store.Admin.
 func (s *Core) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
-	return s.each(ctx, by, ids, (*Txn).cancel)
+	return s.each(ctx, by, ids, (*Txn).alive, (*Txn).cancel)
 }
 
 // Retry implements store.Admin.
 func (s *Core) Retry(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
-	return s.each(ctx, by, ids, (*Txn).retry)
+	return s.each(ctx, by, ids, func(t *Txn, _ []job.ID) error { return t.graves() }, (*Txn).retry)
 }
 
-func (s *Core) each(ctx context.Context, by store.By, ids []job.ID,
+func (s *Core) each(ctx context.Context, by store.By, ids []job.ID, begin func(*Txn, []job.ID) error,
 	act func(*Txn, store.By, job.ID) (own, fatal error),
 ) (answers []error, err error) {
 	if err := by.Validate(); err != nil {
@@ -186,6 +186,9 @@ func (s *Core) each(ctx context.Context, by store.By, ids []job.ID,
 		return nil, fmt.Errorf("%d ids in one call: at most %d: %w", len(ids), job.IDsMax, store.ErrTooLarge)
 	}
 	err = s.db.Write(ctx, func(t *Txn) error {
+		if err := begin(t, ids); err != nil {
+			return err
+		}
 		answers = make([]error, len(ids))
 		for i, id := range ids {
 			own, fatal := act(t, by, id)

@@ -28,13 +28,20 @@ var (
 // moment however long it takes.
 func (s *Core) Dump(ctx context.Context) (d *store.Dump, err error) {
 	err = s.db.Write(ctx, func(t *Txn) error {
-		d = &store.Dump{Now: t.now}
-		return dump(t.s, d)
+		d, err = ReadDump(t.s, t.now)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// ReadDump reads everything. What it sees is of one moment if the transaction of
+// the session sees one.
+func ReadDump(c Session, now job.Micros) (*store.Dump, error) {
+	d := &store.Dump{Now: now}
+	return d, dump(c, d)
 }
 
 func dump(c Session, d *store.Dump) (err error) {

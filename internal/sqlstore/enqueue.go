@@ -2,8 +2,11 @@ package sqlstore
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -31,6 +34,9 @@ var (
 // enqueue takes all jobs or none. When it returns an error after it wrote, the
 // writer rolls back.
 func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
+	if err := t.newLanes(jobs); err != nil {
+		return nil, err
+	}
 	receipts := make([]job.Receipt, len(jobs))
 	var keys map[keyName]int // keys that this call brings, by the job's index
 	for i := range jobs {
@@ -50,7 +56,38 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 		}
 		receipts[i] = job.Receipt{ID: n.ID, State: job.Waiting}
 	}
-	return receipts, nil
+	return receipts, t.takeKeys(jobs, keys)
+}
+
+// newLanes locks the lanes if some will be made, which comes before keys.
+func (t *Txn) newLanes(jobs []job.New) error {
+	for i := range jobs {
+		if n := &jobs[i]; t.cat.lanes[laneKey{n.Queue, n.Kind, n.Deps}] == nil {
+			_, err := t.lockLanes()
+			return err
+		}
+	}
+	return nil
+}
+
+// takeKeys writes the keys that a call brings, in an order that keeps two
+// transactions from waiting for each other.
+func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]int) error {
+	names := slices.SortedFunc(maps.Keys(keys), func(a, b keyName) int {
+		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key))
+	})
+	for _, name := range names {
+		n := &jobs[keys[name]]
+		changed, err := t.exec(putKey, text(n.Owner), text(n.Kind), text(n.Key), num(n.ID), blob(n.Digest),
+			num(t.now), setNum(n.KeyUntil))
+		if err == nil && changed == 0 {
+			err = ErrAgain
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func taken(id job.ID) error {
@@ -85,21 +122,15 @@ func (t *Txn) insert(n *job.New) error {
 	if err != nil {
 		return err
 	}
-	if changed == 0 {
+	switch {
+	case changed > 0:
+	case n.Repeat: // another transaction has just taken it in
+		return ErrAgain
+	default:
 		return taken(n.ID)
 	}
 	if len(n.Payload) > InlineMax {
 		if _, err := t.exec(insBody, num(n.ID), blob(n.Payload)); err != nil {
-			return err
-		}
-	}
-	if n.Key != "" {
-		changed, err := t.exec(putKey, text(n.Owner), text(n.Kind), text(n.Key), num(n.ID), blob(n.Digest),
-			num(t.now), setNum(n.KeyUntil))
-		if err == nil && changed == 0 {
-			err = ErrAgain
-		}
-		if err != nil {
 			return err
 		}
 	}

@@ -11,9 +11,17 @@ var (
 	selDead = declare("selDead", `SELECT 5, token FROM redrive_dead WHERE job = ? AND revived = 0`)
 )
 
+// selPlace asks all three at one moment: where there are other writers, a job may
+// go from one place to another between two statements. They say it in their words.
+var selPlace = &Query{Name: "selPlace"}
+
 // find returns where a job stands and its last token; None when it is nowhere.
 func (t *Txn) find(id job.ID) (state job.State, token job.Token, err error) {
-	for _, q := range [...]*Query{selLive, selDone, selDead} {
+	places := []*Query{selLive, selDone, selDead}
+	if t.hooks.Record != nil {
+		places = []*Query{selPlace}
+	}
+	for _, q := range places {
 		err = t.rows(q, func(r Row) error {
 			state, token = job.State(r.Int(0)), job.Token(r.Int(1))
 			return nil

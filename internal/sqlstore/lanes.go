@@ -163,6 +163,9 @@ func (t *Txn) lockLanes() (others bool, err error) {
 	if t.hooks.LockLanes == nil {
 		return false, nil
 	}
+	if err := t.graves(); err != nil { // before the lanes, for whoever comes to need both
+		return true, err
+	}
 	if err := t.hooks.LockLanes(); err != nil {
 		return true, err
 	}

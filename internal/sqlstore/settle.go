@@ -258,6 +258,8 @@ func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
 	if r.asked {
 		r.lane, r.priority = to, priority
 		err = t.stopped(r, o.To)
+	} else if t.hooks.Record != nil {
+		t.readied = append(t.readied, Readied{to.id, priority, runAt})
 	}
 	return true, err
 }

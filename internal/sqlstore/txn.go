@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -28,6 +30,7 @@ type Txn struct {
 	hour   store.Hour               // what this transaction adds to the present one
 
 	redrives tally[int64, redriveDelta]
+	readied  []Readied
 
 	mine  map[job.ID]*Run // claimed by this process; nil in a caller's own transaction
 	wrote bool            // something was changed, so there is something to commit
@@ -52,8 +55,12 @@ type Hooks struct {
 	// redrives or schedules, and keeps the others out until the end of this one.
 	// Whoever needs live jobs takes these first, in the order of their ids.
 	LockGraves func() error
-	// LockLanes does the same for new lanes, queues and the settings of queues.
+	// LockLanes does the same for new lanes, queues and the settings of queues. The
+	// graves come before it.
 	LockLanes func() error
+	// LockJobs waits until no other transaction writes live jobs, which are sorted by
+	// their ids, and keeps the others out until the end of this one.
+	LockJobs func(ids []job.ID) error
 	// Record writes the events of a transaction with what it has changed in the
 	// counters of jobs and the figures of the hour.
 	Record func(*Txn) error
@@ -98,6 +105,7 @@ func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.groups.reset()
 	t.dead.reset()
 	t.redrives.reset()
+	t.readied = t.readied[:0]
 	t.wrote, t.wake, t.held = false, false, false
 }
 
@@ -114,6 +122,19 @@ func (t *Txn) graves() error {
 	deaths, err := ReadInt(t.s, selDeaths)
 	t.cat.deaths = deaths
 	return err
+}
+
+// alive begins what changes live jobs and, it may be, the graves.
+func (t *Txn) alive(ids []job.ID) error {
+	if t.hooks.LockJobs == nil {
+		return nil
+	}
+	sorted := slices.Clone(ids)
+	slices.Sort(sorted)
+	if err := t.hooks.LockJobs(slices.Compact(sorted)); err != nil {
+		return err
+	}
+	return t.graves()
 }
 
 // Deltas calls each for every change of the number of jobs of a lane in a state.
@@ -207,6 +228,7 @@ func (t *Txn) Flush() error {
 	if err := t.flushTallies(); err != nil {
 		return err
 	}
+	slices.SortFunc(t.batch, func(a, b batchDelta) int { return cmp.Compare(a.id, b.id) }) // as other transactions do
 	for _, b := range t.batch {
 		if _, err := t.exec(addBatch, num(b.id), num(b.total), num(b.completed), num(b.dead), num(b.cancelled)); err != nil {
 			return err

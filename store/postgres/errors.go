@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/store"
 )
 
@@ -63,6 +64,9 @@ func asStoreError(err error) error {
 	}
 	state := sqlstate(err)
 	if state == "" {
+		if errors.Is(err, sqlstore.ErrAgain) {
+			return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+		}
 		if _, ok := errors.AsType[*failed](err); ok || isNetwork(err) {
 			return fmt.Errorf("%w: the connection to PostgreSQL was lost: %w", store.ErrUnavailable, err)
 		}
@@ -138,7 +142,7 @@ func again(err error) bool {
 	case stateSerialization, stateDeadlock:
 		return true
 	}
-	return stale(err) || errors.Is(err, errOvertaken)
+	return stale(err) || errors.Is(err, errOvertaken) || errors.Is(err, sqlstore.ErrAgain)
 }
 
 // stale reports whether the connection knows prepared statements that do not fit

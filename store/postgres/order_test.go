@@ -65,7 +65,7 @@ func TestQ4_ACancelSeesWhatAClaimHasDone(t *testing.T) {
 func TestQ9_EventsOfAJobAreInTheirOrder(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
-	moved, first, held := added(t, s), added(t, s), added(t, s)
+	first, held, moved := added(t, s), added(t, s), added(t, s)
 	other := connected(t, dsn)
 	run(t, other, `BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_jobs WHERE id = `+held.String()+` FOR UPDATE`)
 	done := cancelling(t, s, dsn, first, held, moved)

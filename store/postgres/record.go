@@ -49,6 +49,9 @@ var eventStatements = map[string]string{
 		FROM (SELECT pg_current_xact_id()::text::bigint + value AS id FROM redrive_meta WHERE key = 'event_base') x`,
 	"lock":     `SELECT pg_advisory_xact_lock($1)`,
 	"lockLive": `SELECT 1 FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE`,
+	"selPlace": `SELECT state, token FROM (SELECT 1 AS place, state, token FROM redrive_jobs WHERE id = $1
+		UNION ALL SELECT 2, state, token FROM (SELECT state, token FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
+		UNION ALL SELECT 3, 5, token FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
 	"foldLock": `SELECT pg_try_advisory_xact_lock($1)`,
 	// What is below the oldest transaction under way gets no more rows.
 	"foldEvents": `WITH part AS MATERIALIZED (

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/redrive/redrive/internal/crashpoint"
@@ -36,8 +37,9 @@ const (
 		RETURNING j.id`
 	lockDying = `SELECT j.id FROM unnest($1::bigint[], $2::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id = t.id
 		WHERE j.token = t.token AND j.state = 3 FOR UPDATE OF j`
-	// Those that are looked at one by one are locked before anything else is.
-	lockRunning = `SELECT j.id FROM redrive_jobs j WHERE j.id = ANY($1::bigint[]) AND j.state = 3 ORDER BY j.id FOR UPDATE`
+	// Those that are looked at one by one, and those of several kinds, are locked
+	// before anything else is.
+	lockRunning = `SELECT j.id, j.token FROM redrive_jobs j WHERE j.id = ANY($1::bigint[]) AND j.state = 3 ORDER BY j.id FOR UPDATE`
 	buryJobs    = `WITH d AS (
 		DELETE FROM redrive_jobs j USING unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
 			$7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[],
@@ -84,7 +86,8 @@ type settling struct {
 	again    []*ending
 	dying    []*ending
 
-	single *vector // ids of the others
+	single  *vector // ids of the others
+	careful bool    // all are locked first
 
 	told news
 
@@ -93,10 +96,11 @@ type settling struct {
 	deaths   []sqlstore.Value
 }
 
-// settle writes outcomes and returns what is wrong with each, and what to tell.
-func (s *Store) settle(t *fastTxn, outcomes []job.Outcome) ([]error, news, error) {
+// settle writes outcomes and returns what is wrong with each, and what to tell. It
+// is careful after an errMissed.
+func (s *Store) settle(t *fastTxn, outcomes []job.Outcome, careful bool) ([]error, news, error) {
 	w := settling{s: s, t: t, outcomes: outcomes, plain: make([]*ending, len(outcomes)),
-		single: ints(0)}
+		single: ints(0), careful: careful}
 	w.sort()
 	if err := w.take(); err != nil {
 		return nil, news{}, err
@@ -145,16 +149,21 @@ func (w *settling) sort() {
 	}
 }
 
-// take takes the runs that are still theirs.
+// take takes the runs that are still theirs. Whatever the kinds, it locks the jobs
+// in the order of their ids, as everybody does who needs several.
 func (w *settling) take() error {
 	var steps []step
+	apart := w.kinds() < 2
+	if !apart {
+		steps = append(steps, w.lockAll())
+	}
 	if len(w.closed) > 0 {
 		steps = append(steps, w.close())
 	}
 	if len(w.again) > 0 {
 		steps = append(steps, w.postpone())
 	}
-	if len(w.dying) > 0 {
+	if apart && len(w.dying) > 0 {
 		ids, tokens := ints(len(w.dying)), ints(len(w.dying))
 		for _, e := range w.dying {
 			ids.int(int64(e.ID))
@@ -162,10 +171,59 @@ func (w *settling) take() error {
 		}
 		steps = append(steps, step{name: "lockDying", text: lockDying, args: []any{ids, tokens}, each: written(w.dying)})
 	}
-	if w.single.n > 0 {
+	if apart && w.single.n > 0 {
 		steps = append(steps, step{name: "lockRunning", text: lockRunning, args: []any{w.single}})
 	}
-	return w.t.send(steps...)
+	if err := w.t.send(steps...); err != nil {
+		return err
+	}
+	missed := func(e *ending) bool { return !e.written }
+	if apart && slices.ContainsFunc(w.again, missed) {
+		return errMissed
+	}
+	return nil
+}
+
+// errMissed says that some job is not as it was claimed: most likely somebody has
+// asked it to stop. It has to be locked in its turn.
+var errMissed = errors.New("a job has changed since it was claimed")
+
+// kinds returns how many statements take jobs.
+func (w *settling) kinds() (n int) {
+	for _, jobs := range []int{len(w.closed), len(w.again), len(w.dying), w.single.n} {
+		if jobs > 0 {
+			n++
+		}
+	}
+	if w.careful {
+		n++
+	}
+	return n
+}
+
+// lockAll locks the jobs of all outcomes, and finds the dying that are still
+// theirs.
+func (w *settling) lockAll() step {
+	all := make([]job.ID, len(w.outcomes))
+	for i := range w.outcomes {
+		all[i] = w.outcomes[i].ID
+	}
+	slices.Sort(all)
+	ids := ints(len(all))
+	for _, id := range slices.Compact(all) {
+		ids.int(int64(id))
+	}
+	mark := written(w.dying)
+	tokens := make(map[job.ID]job.Token, len(w.dying))
+	for _, e := range w.dying {
+		tokens[e.ID] = e.Token
+	}
+	return step{name: "lockRunning", text: lockRunning, args: []any{ids}, each: func(r sqlstore.Row) error {
+		if token, ok := tokens[job.ID(r.Int(0))]; !ok || token != job.Token(r.Int(1)) {
+			return nil
+		}
+		return mark(r)
+	}}
 }
 
 // written marks those whose ids come back.
@@ -224,12 +282,12 @@ func (w *settling) note() ([]error, error) {
 			if err := w.write(nil); err != nil { // what comes now may look at it
 				return nil, err
 			}
-			if w.outcomes[i].To.Ready() {
-				w.told = allNews
-			}
 			own, err := w.t.Settle(&w.outcomes[i])
 			if err != nil {
 				return nil, err
+			}
+			for _, r := range w.t.Readied() {
+				w.told.add(r.Lane, r.Priority, r.At)
 			}
 			answers[i] = own
 			continue
@@ -295,14 +353,19 @@ func (w *settling) write(more []step) error {
 // settleAll is the half of an exchange that writes outcomes. Told is where jobs are
 // ready after it.
 func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers []error, told news, err error) {
-	err = s.fast(ctx, func(t *fastTxn) (err error) {
-		answers, told, err = s.settle(t, outcomes)
-		crashpoint.Hit(crashpoint.BeforeSettleCommit)
-		if told.empty() && t.Wakes() { // a redrive may go on
-			told = news{signals: true}
+	for careful := false; ; careful = true {
+		err = s.fast(ctx, func(t *fastTxn) (err error) {
+			answers, told, err = s.settle(t, outcomes, careful)
+			crashpoint.Hit(crashpoint.BeforeSettleCommit)
+			if told.empty() && t.Wakes() { // a redrive may go on
+				told = news{signals: true}
+			}
+			return err
+		})
+		if !errors.Is(err, errMissed) {
+			break
 		}
-		return err
-	})
+	}
 	if err != nil {
 		return nil, news{}, err
 	}

@@ -38,7 +38,7 @@ const (
 // one flush, and set what holds for the transaction only: behind a pooler the next
 // one is on another connection. The last column of the answer is the server's
 // time.
-type begins struct{ write, fold, read beginning }
+type begins struct{ write, fold, read, dump beginning }
 
 type beginning struct {
 	text  string
@@ -66,6 +66,8 @@ func newBegins(o *Options) begins {
 		fold: beginning{text: write + `set_config('synchronous_commit', 'off', true), ` + serverTime},
 		read: beginning{text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT ` + limits(o.ReadLimit) + serverTime,
 			limit: o.ReadLimit, reads: true},
+		dump: beginning{text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT ` + limits(o.StatementTimeout) + serverTime,
+			reads: true},
 	}
 }
 
@@ -105,6 +107,14 @@ func (s *Store) txn(c sqlstore.Session) (*sqlstore.Txn, error) {
 func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
 	return sqlstore.Hooks{
 		LockGraves: func() error { return s.lock(c, s.graves) },
+		LockJobs: func(ids []job.ID) error {
+			var all array
+			for _, id := range ids {
+				all.add(int64(id))
+			}
+			_, err := c.Exec(lockLive, all.value())
+			return err
+		},
 		LockLanes: func() error {
 			if err := s.lock(c, s.lanes); err != nil {
 				return err
@@ -125,6 +135,18 @@ func (s *Store) lock(c sqlstore.Session, key int64) error {
 // Read.
 func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) error {
 	return s.transact(ctx, &s.begins.read, func(c *session) error { return do(c) })
+}
+
+// Dump implements store.Reader. All of it is of one moment, however long it takes.
+func (s *Store) Dump(ctx context.Context) (d *store.Dump, err error) {
+	err = s.transact(ctx, &s.begins.dump, func(c *session) error {
+		d, err = sqlstore.ReadDump(c, s.clock.Now())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // foldAll folds what can be folded, and compares the clocks.

@@ -141,7 +141,13 @@ func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) er
 	if err := c.plain(savepoint); err != nil {
 		return savepointError(err)
 	}
-	if err := s.joined(c, do); err != nil {
+	err = s.joined(c, do)
+	for try := 1; errors.Is(err, sqlstore.ErrAgain) && try < tries; try++ {
+		if err = c.plain(rollbackTo); err == nil {
+			err = s.joined(c, do)
+		}
+	}
+	if err != nil {
 		back := c.plain(rollbackTo)
 		if back == nil {
 			back = c.plain(releaseTo)

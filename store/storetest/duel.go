@@ -30,7 +30,6 @@ type duel struct {
 	removed bool         // something was purged or swept
 	cursor  event.Cursor // up to which the transitions have been counted
 	apart   bool         // a store may commit the halves of an exchange apart
-	marks   int          // see mark
 }
 
 func newDuel(t *rapid.T, seen *coverage, open func(*Clock) []contender) *duel {
