@@ -73,8 +73,9 @@ func (c *Client) EnqueueAll(ctx context.Context, specs []Spec) ([]Receipt, error
 }
 
 // EnqueueTx takes jobs in inside the caller's own transaction, which the
-// package of the store wraps (for SQLite, sqlite.Tx). They exist if and only if
-// the caller commits; after an error none of them does. See EnqueueAll.
+// package of the store wraps (sqlite.Tx; postgres.Tx and postgres.SQLTx). They
+// exist if and only if the caller commits; after an error none of them does. See
+// EnqueueAll.
 func (c *Client) EnqueueTx(ctx context.Context, tx store.Tx, specs ...Spec) ([]Receipt, error) {
 	joins, ok := c.store.(store.Transactor)
 	if !ok {

@@ -75,7 +75,7 @@ func New(s store.Store, config *Config) (*Client, error) {
 	c = c.withDefaults()
 	err := c.validate()
 	if s == nil {
-		err = errors.Join(errors.New("a store is required; open one with sqlite.Open or memory.New"), err)
+		err = errors.Join(errors.New("a store is required; open one with sqlite.Open, postgres.Open or memory.New"), err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)

@@ -35,7 +35,7 @@ func TestNew_TellsEveryMistake(t *testing.T) {
 		Poll:        -1,
 	})
 	want := []string{
-		"redrive: a store is required; open one with sqlite.Open or memory.New",
+		"redrive: a store is required; open one with sqlite.Open, postgres.Open or memory.New",
 		"Config.Name of 300 bytes: at most 256",
 		`Config.Queues: queue "a b": only letters, digits and _-.:/ are allowed: invalid`,
 		`Config.Queues: queue "a b": -1 workers: must be 1 to 5000`,

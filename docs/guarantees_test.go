@@ -43,11 +43,14 @@ func TestGuarantees_LeasesAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	text := read(t, "guarantees.md")
 	for name, is := range map[string]bool{
-		"10 s":                 engine.LeaseDefault.Seconds() == 10,
-		"100 ms to 1 h":        engine.LeaseMin.Milliseconds() == 100 && engine.LeaseMax.Hours() == 1,
-		"every 30 s":           engine.RescueEveryDefault.Seconds() == 30,
-		"40 s by\ndefault":     (engine.LeaseDefault + engine.RescueEveryDefault).Seconds() == 40,
-		"`shutdown_grace` (30": engine.GraceDefault.Seconds() == 30,
+		"10 s":                                   engine.LeaseDefault.Seconds() == 10,
+		"100 ms to 1 h":                          engine.LeaseMin.Milliseconds() == 100 && engine.LeaseMax.Hours() == 1,
+		"every 30 s":                             engine.RescueEveryDefault.Seconds() == 30,
+		"the lease, extended just before | 10 s": engine.LeaseDefault.Seconds() == 10,
+		"leases that are over | 30 s":            engine.RescueEveryDefault.Seconds() == 30,
+		"was lost | 1 s":                         engine.PollDefault.Seconds() == 1,
+		"| together | 41 s |":                    (engine.LeaseDefault + engine.RescueEveryDefault + engine.PollDefault).Seconds() == 41,
+		"`shutdown_grace` (30":                   engine.GraceDefault.Seconds() == 30,
 	} {
 		if !is || !strings.Contains(text, name) {
 			t.Errorf("guarantees.md and the code differ on %q", name)

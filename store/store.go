@@ -55,7 +55,7 @@ type Producer interface {
 }
 
 // Tx is a transaction of the caller's, made by the package of the store that it
-// belongs to (for SQLite, sqlite.Tx).
+// belongs to (sqlite.Tx; postgres.Tx and postgres.SQLTx).
 type Tx interface {
 	// StoreTx names the store's package, for error messages.
 	StoreTx() string
