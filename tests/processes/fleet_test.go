@@ -76,8 +76,13 @@ func newFleet(t *testing.T) *fleet {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	f := &fleet{T: t, news: make(chan struct{})}
-	f.dsn, f.schema = pgtest.Schema(t)
+	dsn, schema := pgtest.Schema(t)
+	return fleetAt(t, dsn, schema)
+}
+
+func fleetAt(t *testing.T, dsn, schema string) *fleet {
+	t.Helper()
+	f := &fleet{T: t, dsn: dsn, schema: schema, news: make(chan struct{})}
 	var err error
 	if f.store, err = postgres.Open(t.Context(), f.dsn, &postgres.Options{Schema: f.schema}); err != nil {
 		t.Fatal(err)

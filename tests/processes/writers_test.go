@@ -1,0 +1,103 @@
+//go:build linux
+
+package processes
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/postgres"
+)
+
+// Processes that claim, complete, bury and extend leases, and people who cancel,
+// retry and ignore meanwhile, never wait for each other in a circle, and what they
+// add up is right.
+// proves: Q10
+func TestQ10_ConcurrentWritersDoNotDeadlock(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	f := fleetAt(t, pgtest.Database(t), "redrive") // deadlocks are counted by database
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(path, []byte(strict), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.up(4, "-kinds", "short,broken", "-policy", path, "-lease", "400ms", "-scan", "100ms", "-workers", "8")
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 40 {
+		f.enqueue("short", 30)
+		f.enqueue("broken", 20)
+		f.act(random)
+	}
+	f.stored("all have ended", func() bool {
+		n := f.counts()
+		return n[job.Waiting]+n[job.Running]+n[job.Retrying] == 0
+	})
+
+	report, err := postgres.Diagnose(t.Context(), f.dsn, f.schema, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range report.Problems {
+		t.Error(problem)
+	}
+	if n := f.deadlocks(); n != 0 {
+		t.Errorf("%d deadlocks, want none", n)
+	}
+}
+
+// act does what people do, to jobs in no order.
+func (f *fleet) act(random *rand.Rand) {
+	f.Helper()
+	ctx := f.Context()
+	must := func(err error) {
+		f.Helper()
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+	page, err := f.store.List(ctx, store.Filter{States: []job.State{job.Waiting, job.Running}, Limit: 30})
+	must(err)
+	ids := make([]job.ID, len(page.Jobs))
+	for i := range page.Jobs {
+		ids[i] = page.Jobs[i].ID
+	}
+	random.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	_, err = f.store.Cancel(ctx, ann, ids[:min(10, len(ids))])
+	must(err)
+	filter := store.DeadFilter{Statuses: store.ActRetry.Statuses()}
+	for _, do := range []store.Act{store.ActRetry, store.ActIgnore} {
+		frozen, err := f.store.Preview(ctx, store.Action{Do: do, Filter: &filter})
+		must(err)
+		if frozen.Done == 0 {
+			continue
+		}
+		_, err = f.store.Act(ctx, ann, store.Action{Do: do, Filter: &filter, Through: frozen.Through, Limit: 5})
+		must(err)
+	}
+}
+
+// deadlocks returns how many the server has broken in the database.
+func (f *fleet) deadlocks() (n int64) {
+	f.Helper()
+	conn, err := pgx.Connect(f.Context(), f.dsn)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }() // nothing is left to say
+	err = conn.QueryRow(f.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return n
+}
