@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// lane is (queue, kind, dependencies) with its gate and its counters. A claim
+// Lane is (queue, kind, dependencies) with its gate and its counters. A claim
 // opens or closes it as a whole.
 type Lane struct {
 	id          int64
@@ -19,7 +19,7 @@ type Lane struct {
 
 func (l *Lane) ready() int64 { return l.counts[job.Waiting] + l.counts[job.Retrying] }
 
-// catalog is what a transaction needs to know about lanes and queues. The writer
+// Catalog is what a transaction needs to know about lanes and queues. The writer
 // keeps it between commits of its own; any other commit, and a roll-back of its
 // own, make it read again.
 type Catalog struct {
@@ -62,6 +62,7 @@ var (
 		ON CONFLICT (scope) DO UPDATE SET arrival = ?2`)
 )
 
+// ReadCatalog reads all of it.
 func ReadCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{
 		lanes:  make(map[laneKey]*Lane),

@@ -5,7 +5,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// run is what a live job's row says, for whoever ends a run or a wait of it.
+// Run is what a live job's row says, for whoever ends a run or a wait of it.
 type Run struct {
 	id          job.ID
 	token       job.Token

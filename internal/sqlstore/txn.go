@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// txn is one transaction's view of the store: the statements run in a session,
+// Txn is one transaction's view of the store: the statements run in a session,
 // what they change in counters and events is gathered and written once, by
 // flush, however many jobs it was.
 type Txn struct {

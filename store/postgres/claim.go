@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -81,9 +82,7 @@ func (h *heads) looked(end time.Time, took time.Duration, rows int) {
 func (h *heads) raise(taken map[readyPlace]job.Micros) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for place, at := range taken {
-		h.low[place] = at
-	}
+	maps.Copy(h.low, taken)
 }
 
 // heard lowers the bounds by what was told.

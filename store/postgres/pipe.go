@@ -48,12 +48,13 @@ func (s *session) send(steps ...step) error {
 	if cerr := p.Close(); err == nil && cerr != nil {
 		err = &failed{"flush", cerr}
 	}
-	for i, r := range results {
+	for i := range steps {
+		r, each := results[i], steps[i].each
 		if r == nil {
 			continue
 		}
-		if err == nil && steps[i].each != nil {
-			err = r.each(steps[i].name, steps[i].each)
+		if err == nil && each != nil {
+			err = r.each(steps[i].name, each)
 		}
 		s.done(r)
 	}
