@@ -136,7 +136,7 @@ func newRig(t *testing.T, driver string, clock func() time.Time) *rig {
 		}
 	})
 	r := &rig{users(t, dsn), st, schema + ".effects", drivers[driver](t, dsn)}
-	r.user.exec(`CREATE TABLE ` + r.effects + ` (job int)`)
+	r.exec(`CREATE TABLE ` + r.effects + ` (job int)`)
 	return r
 }
 
