@@ -31,7 +31,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## linters, formatting, tidy modu
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
 	$(BIN)/golangci-lint-$(GOLANGCI_VERSION) run ./...
 	go mod tidy -diff
-	for m in bench examples/ocr retry/sdk/*; do (cd $$m && go vet ./... && go mod tidy -diff) || exit 1; done
+	for m in bench bench/riverpg examples/ocr retry/sdk/*; do (cd $$m && go vet ./... && go mod tidy -diff) || exit 1; done
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

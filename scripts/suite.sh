@@ -14,7 +14,7 @@ if ! { [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null 2
 fi
 
 status=0
-for module in bench examples/ocr retry/sdk/*; do
+for module in bench bench/riverpg examples/ocr retry/sdk/*; do
 	echo "== tests of the $module module"
 	if ! (cd "$module" && go vet ./... && go test -timeout 10m ./...); then
 		status=1
