@@ -23,7 +23,7 @@ func (s *postgresSite) faults() []fault {
 		s.cut("cut in COMMIT", pgproxy.AfterMessage), s.cut("cut in COMMIT", pgproxy.AfterMessage),
 		s.cut("cut after COMMIT", pgproxy.BeforeReply), s.cut("cut after COMMIT", pgproxy.BeforeReply),
 		s.cut("cut in the reply to COMMIT", pgproxy.InReply),
-		s.cutAnywhere(), s.breakDown(), s.stall(), s.fillDisk(),
+		s.cutAnywhere(), s.breakDown(), s.stall(), s.fillDisk(), s.exhaust(),
 		s.session("writer that does not end", `SELECT pg_current_xact_id()`),
 		s.session("table locked", `LOCK TABLE `+schema+`.redrive_jobs IN ACCESS EXCLUSIVE MODE`),
 		s.session("jobs locked", `SELECT count(*) FROM (SELECT 1 FROM `+schema+`.redrive_jobs ORDER BY id LIMIT 20 FOR UPDATE) x`),
@@ -131,6 +131,27 @@ func (s *postgresSite) session(name, statement string) fault {
 			waitOr(p.over, p.within(4*p.program.lease()))
 		}
 		return p.must(conn.Close(ctx)) && err == nil
+	})
+}
+
+// exhaust takes all connections that the server gives, for a while.
+func (s *postgresSite) exhaust() fault {
+	return s.trouble("no connection left", func(p *slot, srv *server) bool {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		var taken []*pgx.Conn
+		var full error
+		for full == nil && len(taken) <= serverConnections {
+			var conn *pgx.Conn
+			if conn, full = pgx.Connect(ctx, srv.DSN()); full == nil {
+				taken = append(taken, conn)
+			}
+		}
+		waitOr(p.over, p.within(2*p.program.lease()))
+		for _, conn := range taken {
+			p.must(conn.Close(ctx))
+		}
+		return p.recovers(srv) && full != nil
 	})
 }
 

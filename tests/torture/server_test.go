@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -55,6 +56,10 @@ const (
 	smallServer      = "200m"
 )
 
+// serverConnections are more than all processes want together, and few enough to be
+// taken by one.
+const serverConnections = 120
+
 func (s *postgresSite) of(r *round) *server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +68,8 @@ func (s *postgresSite) of(r *round) *server {
 
 func (s *postgresSite) begin(r *round) {
 	o := pgtest.Options()
-	o.Settings = map[string]string{"max_wal_size": "64MB", "min_wal_size": "32MB", "shared_buffers": "32MB"}
+	o.Settings = map[string]string{"max_wal_size": "64MB", "min_wal_size": "32MB", "shared_buffers": "32MB",
+		"max_connections": strconv.Itoa(serverConnections)}
 	if r.n%smallServerEvery == 0 {
 		if os.Geteuid() == 0 && runtime.GOOS == "linux" {
 			o.Disk = smallServer
