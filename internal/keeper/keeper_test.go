@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -77,5 +78,59 @@ func TestD7_APassEnds(t *testing.T) {
 				t.Errorf("moved %t after %d steps, want %t after %d", moved, n, tt.moved, tt.least)
 			}
 		})
+	}
+}
+
+// away is a store that nothing can be asked.
+type away struct{ answers }
+
+var errAway = errors.New("the server is away")
+
+func (a *away) StepRedrives(context.Context, int) (store.RedriveStep, error) {
+	a.steps.Add(1)
+	return store.RedriveStep{}, errAway
+}
+
+func (*away) Sweep(context.Context, store.Retention, int) (store.Swept, error) {
+	return store.Swept{}, errAway
+}
+
+// warnings counts what people are told.
+type warnings struct {
+	slog.Handler
+	n atomic.Int64
+}
+
+func (*warnings) Enabled(context.Context, slog.Level) bool { return true }
+
+func (w *warnings) Handle(_ context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn {
+		w.n.Add(1)
+	}
+	return nil
+}
+
+// A store that is away is told once by each thing that is tried, not with each try.
+func TestAFailureThatRepeatsIsToldOnce(t *testing.T) {
+	t.Parallel()
+	s, told := &away{}, &warnings{}
+	s.now.Store(start.UnixNano())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	k := keeper.New(keeper.Options{
+		Store: s, Logger: slog.New(told),
+		Now: func() time.Time { return time.Unix(0, s.now.Load()) },
+		After: func(d time.Duration, f func()) func() bool { // the time is over at once
+			s.now.Add(int64(d))
+			if s.steps.Load() >= 10 {
+				cancel()
+			}
+			go f()
+			return func() bool { return true }
+		},
+	})
+	k.Run(ctx)
+	if n := told.n.Load(); n != 2 {
+		t.Errorf("%d warnings after %d steps, want one for the steps and one for the sweeps", n, s.steps.Load())
 	}
 }
