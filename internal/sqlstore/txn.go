@@ -119,10 +119,18 @@ func (t *Txn) graves() error {
 		return err
 	}
 	clear(t.cat.groups) // others may have changed them
-	deaths, err := ReadInt(t.s, selDeaths)
-	t.cat.deaths = deaths
-	return err
+	return t.s.Rows(selGraves, func(r Row) error {
+		t.cat.deaths = r.Int(0)
+		// Deaths are in the order of time, also those of a transaction that began
+		// before another one and had to wait for it.
+		t.now = max(t.now, job.Micros(r.Int(1)))
+		return nil
+	})
 }
+
+// selGraves returns the number of the last death and when it was, where there are
+// other writers. They say it in their words.
+var selGraves = &Query{Name: "selGraves"}
 
 // alive begins what changes live jobs and, it may be, the graves.
 func (t *Txn) alive(ids []job.ID) error {

@@ -305,8 +305,8 @@ func TestI2_Q4_ALostRunHasNoEffect(t *testing.T) {
 			if j.Run > 1 {
 				return complete(ctx, j)
 			}
-			news := make(chan struct{}, 1)
-			defer r.store.Notify(news)()
+			look := time.NewTicker(5 * time.Millisecond)
+			defer look.Stop()
 			ahead.Store(int64(time.Minute)) // as if this process had slept
 			for {
 				if _, err := r.store.Rescue(t.Context(), 10); err != nil {
@@ -315,7 +315,7 @@ func TestI2_Q4_ALostRunHasNoEffect(t *testing.T) {
 				if now, err := r.store.Get(t.Context(), j.ID); err != nil || now.State == job.Completed {
 					break // by the other run
 				}
-				<-news
+				<-look.C
 			}
 			lost = complete(context.WithoutCancel(ctx), j)
 			return lost

@@ -49,6 +49,9 @@ var eventStatements = map[string]string{
 		FROM (SELECT pg_current_xact_id()::text::bigint + value AS id FROM redrive_meta WHERE key = 'event_base') x`,
 	"lock":     `SELECT pg_advisory_xact_lock($1)`,
 	"lockLive": `SELECT 1 FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE`,
+	"selGraves": `SELECT greatest(coalesce((SELECT max(death) FROM redrive_dead), 0),
+		coalesce((SELECT value FROM redrive_meta WHERE key = 'deaths'), 0)),
+		(SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1)`,
 	"selPlace": `SELECT state, token FROM (SELECT 1 AS place, state, token FROM redrive_jobs WHERE id = $1
 		UNION ALL SELECT 2, state, token FROM (SELECT state, token FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
 		UNION ALL SELECT 3, 5, token FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
