@@ -111,7 +111,9 @@ func readOnly(err error) error {
 }
 
 // commitError is asStoreError for a transaction whose COMMIT has been sent. Only
-// an error that the server has answered leaves no doubt.
+// an error that the server has answered, and survived, leaves no doubt: one that
+// panics because its log cannot be written may have written what it needs to find
+// the transaction committed when it starts again.
 func commitError(err error) error {
 	if err == nil {
 		return nil
@@ -120,10 +122,16 @@ func commitError(err error) error {
 		return err
 	}
 	if state := sqlstate(err); state != "" && !strings.HasPrefix(state, "57P") && !strings.HasPrefix(state, "58") &&
-		!strings.HasPrefix(state, "08") {
+		!strings.HasPrefix(state, "08") && !broken(err) {
 		return asStoreError(err)
 	}
 	return fmt.Errorf("commit: %w: %w", store.ErrUnknown, err)
+}
+
+// broken reports whether the server has ended the connection with its error.
+func broken(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pg.SeverityUnlocalized == "FATAL" || pg.SeverityUnlocalized == "PANIC")
 }
 
 // isNetwork reports whether an error is of the connection and not of a

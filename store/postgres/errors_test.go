@@ -23,6 +23,8 @@ func TestQ10_WordsForErrors(t *testing.T) {
 		before, then error // the words before COMMIT was sent, and after
 	}{
 		{state("53100"), store.ErrFull, store.ErrFull},
+		{&pgconn.PgError{Code: "53100", SeverityUnlocalized: "PANIC"}, store.ErrFull, store.ErrUnknown},
+		{&pgconn.PgError{Code: "25P03", SeverityUnlocalized: "FATAL"}, store.ErrUnavailable, store.ErrUnknown},
 		{state("25006"), store.ErrReadOnly, store.ErrReadOnly},
 		{state("42501"), store.ErrReadOnly, store.ErrReadOnly},
 		{state("40001"), store.ErrUnavailable, store.ErrUnavailable},

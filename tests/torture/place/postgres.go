@@ -72,10 +72,10 @@ func (s server) tx(ctx context.Context, do func(context.Context, *Tx) error) err
 }
 
 // refused reports whether the server itself has said that it did not commit. One
-// that is being stopped may have committed all the same.
+// that ends with its answer may have committed all the same.
 func refused(err error) bool {
 	said, ok := errors.AsType[*pgconn.PgError](err)
-	return errors.Is(err, pgx.ErrTxCommitRollback) || ok && !strings.HasPrefix(said.Code, "57P")
+	return errors.Is(err, pgx.ErrTxCommitRollback) || ok && said.SeverityUnlocalized == "ERROR"
 }
 
 func (s server) query(ctx context.Context, text string, each func(scan func(...any) error) error) error {
