@@ -384,7 +384,7 @@ func (t *Txn) search(m *matcher, after, through int64, limit int) (page[deadRow]
 
 // scanDeadRow reads a row of actColumns.
 func (t *Txn) scanDeadRow(r Row) deadRow {
-	l := t.cat.byID[r.Int(7)]
+	l := t.laneOf(r.Int(7))
 	return deadRow{
 		DeadLetter: job.DeadLetter{Death: r.Int(0), Job: job.ID(r.Int(1)), Status: job.Status(r.Int(2)), Revived: r.Int(3) != 0,
 			Reason: job.Reason(r.Text(4)), Class: r.Text(5), Kind: l.kind, Queue: l.queue, Owner: r.Text(8), Redrive: r.Int(9),

@@ -31,12 +31,13 @@ type Catalog struct {
 	ended  job.ID               // no job above it has ended yet
 	deaths int64                // the number of the last death
 
-	borrowed bool // lanes and queues belong to others, too, and must not be changed
+	borrowed  bool // lanes and queues belong to others, too, and must not be changed
+	uncounted bool // without the counters of lanes
 }
 
 // Borrow returns a catalogue for one transaction that shares the lanes and queues.
 func (c *Catalog) Borrow() *Catalog {
-	return &Catalog{lanes: c.lanes, byID: c.byID, queues: c.queues, rates: c.rates, borrowed: true}
+	return &Catalog{lanes: c.lanes, byID: c.byID, queues: c.queues, rates: c.rates, borrowed: true, uncounted: true}
 }
 
 type laneKey struct{ queue, kind, deps string }
@@ -156,6 +157,18 @@ func (q *queueRow) running() (n int64) {
 		n += l.counts[job.Running]
 	}
 	return n
+}
+
+// laneOf returns the lane of a row. Where there are other writers, it may have been
+// made since the lanes were read.
+func (t *Txn) laneOf(id int64) *Lane {
+	if l := t.cat.byID[id]; l != nil {
+		return l
+	}
+	if t.cat.readLanes(t.s) == nil && t.cat.byID[id] != nil {
+		return t.cat.byID[id]
+	}
+	return &Lane{id: id} // the connection is lost, and the next statement fails, too
 }
 
 // lockLanes keeps other transactions from making lanes and queues, and reads those

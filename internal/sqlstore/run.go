@@ -43,7 +43,7 @@ var (
 
 func (t *Txn) scanRun(r Row) *Run {
 	return &Run{
-		id: job.ID(r.Int(0)), token: job.Token(r.Int(1)), lane: t.cat.byID[r.Int(2)], state: job.State(r.Int(3)),
+		id: job.ID(r.Int(0)), token: job.Token(r.Int(1)), lane: t.laneOf(r.Int(2)), state: job.State(r.Int(3)),
 		priority: int8(r.Int(4)), life: int32(r.Int(5)),
 		counters: job.Counters{Attempts: int32(r.Int(6)), Crashes: int32(r.Int(7)), Deferrals: int32(r.Int(8)),
 			Snoozes: int32(r.Int(9)), Interrupts: int32(r.Int(10))},
@@ -71,7 +71,7 @@ func (t *Txn) recall(o *job.Outcome) *Run {
 		return nil
 	}
 	delete(t.mine, o.ID)
-	r.lane = t.cat.byID[r.lane.id] // the catalogue may have been read again
+	r.lane = t.laneOf(r.lane.id) // the catalogue may have been read again
 	return r
 }
 

@@ -158,7 +158,7 @@ func (w *sweep) ended() error {
 			return errEnough
 		}
 		seqs = append(seqs, r.Int(0))
-		gone = append(gone, goneJob{job.ID(r.Int(1)), w.cat.byID[r.Int(2)], job.State(r.Int(3)), r.Text(5), r.Text(6)})
+		gone = append(gone, goneJob{job.ID(r.Int(1)), w.laneOf(r.Int(2)), job.State(r.Int(3)), r.Text(5), r.Text(6)})
 		return nil
 	})
 	if err := enough(err); err != nil {

@@ -187,10 +187,9 @@ func (t *Txn) rows(q *Query, each func(Row) error, args ...Value) error {
 }
 
 // count notes that n jobs more (or fewer) of a lane are in a state. It takes
-// effect in the catalogue at once, because limits read it, unless that is
-// shared with other transactions.
+// effect in the catalogue at once, because limits read it, unless that has none.
 func (t *Txn) count(l *Lane, state job.State, n int64) {
-	if !t.cat.borrowed {
+	if !t.cat.uncounted {
 		l.counts[state] += n
 	}
 	for i := range t.deltas {
