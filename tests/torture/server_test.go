@@ -29,6 +29,17 @@ type postgresSite struct {
 	bag    *bag
 }
 
+// needsPostgres skips a test where no server can be started.
+func needsPostgres(t *testing.T) {
+	t.Helper()
+	if pgtest.Options().Bin != "" {
+		return
+	}
+	if _, err := servers.FindPostgres(t.Context()); errors.Is(err, servers.ErrMissing) {
+		t.Skipf("no server: %v", err)
+	}
+}
+
 func newPostgresSite(tt *torture) *postgresSite {
 	s := &postgresSite{rounds: make(map[*round]*server)}
 	s.bag = newBag(tt.seed+2, s.faults()...)
@@ -78,9 +89,6 @@ func (s *postgresSite) begin(r *round) {
 		}
 	}
 	p, err := servers.StartPostgres(r.Context(), o)
-	if errors.Is(err, servers.ErrMissing) {
-		r.Skipf("no server: %v", err)
-	}
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -98,6 +98,7 @@ func TestQ3_Q4_I1_TortureOfTheLibrary(t *testing.T) {
 // proves: Q3, Q4, Q8, Q9, F1, I1
 func TestQ3_Q4_I1_TortureOfTheLibraryOnPostgres(t *testing.T) {
 	t.Parallel()
+	needsPostgres(t)
 	tt := newTorture(t)
 	tt.run(*serverFlag, newLibrary(tt, newPostgresSite(tt)))
 }
