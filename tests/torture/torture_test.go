@@ -164,8 +164,8 @@ func (tt *torture) run(cycles int, p program) {
 	tt.Log(tt.summary.text())
 	if tt.Failed() {
 		tt.Logf("kept: %s", tt.dir)
-		tt.Logf("repeat: go test ./tests/torture -run '^%s$' -torture.cycles %d -torture.seed %d -timeout 60m -v",
-			tt.Name(), *cyclesFlag, tt.seed)
+		tt.Logf("repeat: go test ./tests/torture -run '^%s$' -torture.cycles %d -torture.postgres %d -torture.seed %d -timeout 60m -v",
+			tt.Name(), *cyclesFlag, *serverFlag, tt.seed)
 		return
 	}
 	if err := os.RemoveAll(tt.dir); err != nil {
