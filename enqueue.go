@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -139,6 +140,7 @@ func number(jobs []job.New, first job.ID) {
 // askAgain finds out about jobs whose enqueue may have happened: with Repeat the
 // store takes them in only if they are not there.
 func (c *Client) askAgain(ctx context.Context, jobs []job.New, unknown error) ([]Receipt, error) {
+	jobs = slices.Clone(jobs) // the store may still be reading those of the call that it gave up
 	for i := range jobs {
 		jobs[i].Repeat = true
 	}

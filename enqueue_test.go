@@ -28,6 +28,7 @@ type faulty struct {
 	mu       sync.Mutex
 	faults   []fault // of the coming calls, in order
 	calls    [][]job.New
+	first    []job.New // of the first call, as they were handed in
 	reserved int
 }
 
@@ -41,6 +42,9 @@ func (f *faulty) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, slices.Clone(jobs))
+	if f.first == nil {
+		f.first = jobs
+	}
 	if len(f.faults) == 0 {
 		return f.Store.Enqueue(ctx, jobs)
 	}
@@ -106,6 +110,9 @@ func TestEnqueue_AnUnknownCommitBecomesALookUp(t *testing.T) {
 				if jobs[0].ID != f.calls[0][0].ID || jobs[0].Repeat != (i > 0) || jobs[1].Repeat != (i > 0) {
 					t.Errorf("%s: call %d has id %d and Repeat %v", name, i+1, jobs[0].ID, jobs[0].Repeat)
 				}
+			}
+			if f.first[0].Repeat { // a store that was given up may still be reading
+				t.Errorf("%s: the jobs of the first call were changed after it", name)
 			}
 		})
 	}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/redrive/redrive/internal/crashpoint"
@@ -36,46 +38,83 @@ const (
 		WHERE redrive_keys.until <= $1::bigint
 		RETURNING job`
 	insertBodies = `INSERT INTO redrive_bodies (job, payload) SELECT * FROM unnest($1::bigint[], $2::bytea[])`
-	selEnded     = `SELECT job FROM redrive_done WHERE job = ANY($1::bigint[])
+	// Whoever holds a key or a batch in a transaction that is open is not waited for
+	// by a whole group of calls.
+	waitShortly = `SET LOCAL lock_timeout = '50ms'`
+	selEnded    = `SELECT job FROM redrive_done WHERE job = ANY($1::bigint[])
 		UNION ALL SELECT job FROM redrive_dead WHERE job = ANY($1::bigint[])`
 )
 
 const (
 	// enqueuers is how many transactions of new jobs a process has under way: while
-	// one waits for the disk, the next is filled.
-	enqueuers = 2
-	// A transaction takes what waits, up to so many calls and jobs.
+	// one waits for the disk, the next is filled. Half of them are of jobs that have
+	// to wait for nobody, so that these never do.
+	enqueuers = 4
+	// A transaction takes what waits, up to so many calls and jobs, and so many
+	// bytes: a message to the server is a lot smaller than the 1 GiB that it may be.
 	callsMax = 512
 	jobsMax  = 2_000
+	bytesMax = 32 << 20
+	// jobBytes is about what a job takes besides its values of any length.
+	jobBytes = 256
 )
 
 // intake takes new jobs in. Calls that wait at one time share a transaction.
 type intake struct {
-	calls chan *enqueueCall
-	used  atomic.Int64 // no job with an id above it can be there: none was taken from ReserveIDs, or used
+	plain   chan *enqueueCall // that wait for no other transaction
+	waiting chan *enqueueCall // that may have to: with a key or a batch
+	bytes   int               // bytesMax
+	used    atomic.Int64      // no job with an id above it can be there: none was taken from ReserveIDs, or used
+	singles singles
 }
 
 // enqueueCall is the jobs of one call.
 type enqueueCall struct {
-	ctx     context.Context //nolint:containedctx // of the waiting caller
-	jobs    []job.New
-	answer  chan enqueueAnswer
-	started atomic.Bool // by the intake; or the caller has gone
+	ctx    context.Context //nolint:containedctx // of the waiting caller
+	jobs   []job.New
+	bytes  int
+	waits  bool // it may have to wait for other transactions
+	held   bool // it had to; of singles
+	answer chan enqueueAnswer
+	state  atomic.Int32
 }
+
+// The states of a call. What is taken back from a transaction that has failed is
+// waiting again.
+const (
+	callWaiting int32 = iota
+	callStarted       // it may be with the server
+	callGone          // its caller has been answered; it is not begun any more
+)
 
 type enqueueAnswer struct {
 	receipts []job.Receipt
 	err      error
 }
 
-func newIntake() *intake { return &intake{calls: make(chan *enqueueCall, callsMax)} }
+func newIntake(o *Options) *intake {
+	return &intake{plain: make(chan *enqueueCall, callsMax), waiting: make(chan *enqueueCall, callsMax), bytes: bytesMax,
+		singles: newSingles(o)}
+}
+
+// takeAll serves calls until the store is closed and all that were begun have
+// their answers.
+func (s *Store) takeAll() {
+	var taking sync.WaitGroup
+	for range enqueuers / 2 {
+		taking.Go(func() { s.takeIn(s.intake.plain) })
+		taking.Go(func() { s.takeIn(s.intake.waiting) })
+	}
+	taking.Wait()
+	s.intake.singles.finish()
+	close(s.drained)
+}
 
 // Enqueue implements store.Producer.
 func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
-	if !plain(jobs) {
-		receipts, err := s.Core.Enqueue(ctx, jobs)
-		s.intake.use(jobs)
-		return receipts, err
+	size, waits := measure(jobs)
+	if size > s.intake.bytes || !plain(jobs) {
+		return s.enqueueAlone(ctx, jobs, waits)
 	}
 	for i := range jobs {
 		if err := store.Validate(&jobs[i]); err != nil {
@@ -85,9 +124,13 @@ func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	call := &enqueueCall{ctx: ctx, jobs: jobs, answer: make(chan enqueueAnswer, 1)}
+	call := &enqueueCall{ctx: ctx, jobs: jobs, bytes: size, waits: waits, answer: make(chan enqueueAnswer, 1)}
+	calls := s.intake.plain
+	if waits {
+		calls = s.intake.waiting
+	}
 	select {
-	case s.intake.calls <- call:
+	case calls <- call:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-s.closed:
@@ -97,23 +140,40 @@ func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, err
 	case a := <-call.answer:
 		return a.receipts, a.err
 	case <-ctx.Done():
-		if call.started.CompareAndSwap(false, true) {
-			return nil, ctx.Err()
-		}
-		select {
-		case a := <-call.answer:
-			return a.receipts, a.err
-		default:
-			return nil, fmt.Errorf("the jobs were on their way to the server: %w: %w", store.ErrUnknown, ctx.Err())
-		}
+		return call.leave(ctx.Err(), ctx.Err())
 	case <-s.drained:
-		select {
-		case a := <-call.answer:
-			return a.receipts, a.err
-		default:
-			return nil, errClosed
-		}
+		return call.leave(errClosed, errLate)
 	}
+}
+
+// errLate is the cause where it is not known what has become of a call at the end
+// of Close.
+var errLate = errors.New("the store was closed meanwhile")
+
+// leave gives up waiting for an answer: with why when nothing was begun, and will
+// be; otherwise nobody knows.
+func (c *enqueueCall) leave(why, cause error) ([]job.Receipt, error) {
+	was := c.state.Swap(callGone)
+	select {
+	case a := <-c.answer:
+		return a.receipts, a.err
+	default:
+	}
+	if was == callWaiting {
+		return nil, why
+	}
+	return nil, fmt.Errorf("the jobs were on their way to the server: %w: %w", store.ErrUnknown, cause)
+}
+
+// measure returns about how many bytes jobs take in a message, and whether they
+// may have to wait for a key or a batch.
+func measure(jobs []job.New) (size int, waits bool) {
+	for i := range jobs {
+		n := &jobs[i]
+		size += jobBytes + len(n.Payload) + len(n.Attrs) + len(n.Policy) + len(n.Digest) + len(n.Owner) + len(n.Correlation) + len(n.Key)
+		waits = waits || n.Key != "" || n.Batch != 0
+	}
+	return size, waits
 }
 
 // plain reports whether jobs can be written with those of other calls: none is
@@ -131,29 +191,37 @@ func plain(jobs []job.New) bool {
 }
 
 // takeIn serves calls until the store is closed.
-func (s *Store) takeIn() {
+func (s *Store) takeIn(calls <-chan *enqueueCall) {
 	group := make([]*enqueueCall, 0, callsMax)
+	var next *enqueueCall // it was too big for the last group
 	for {
-		group = group[:0]
-		select {
-		case call := <-s.intake.calls:
-			group = append(group, call)
-		case <-s.closed:
-			return
-		}
-		// Those who were just answered are about to come back: they share this
-		// transaction when they are let run first.
-		runtime.Gosched()
-		n := len(group[0].jobs)
-	gather:
-		for len(group) < callsMax && n < jobsMax {
+		if next == nil {
 			select {
-			case call := <-s.intake.calls:
+			case next = <-calls:
+			case <-s.closed:
+				return
+			}
+			// Those who were just answered are about to come back: they share this
+			// transaction when they are let run first.
+			runtime.Gosched()
+		}
+		group = append(group[:0], next)
+		n, size := len(next.jobs), next.bytes
+		next = nil
+		for next == nil && len(group) < callsMax && n < jobsMax {
+			select {
+			case call := <-calls:
+				if size+call.bytes > s.intake.bytes {
+					next = call
+					continue
+				}
 				group = append(group, call)
 				n += len(call.jobs)
+				size += call.bytes
+				continue
 			default:
-				break gather
 			}
+			break
 		}
 		s.serve(group)
 	}
@@ -166,7 +234,7 @@ func (s *Store) serve(group []*enqueueCall) {
 	together, singly := group[:0], []*enqueueCall(nil)
 	keys := make(map[keyName]bool)
 	for _, call := range group {
-		if !call.started.CompareAndSwap(false, true) {
+		if !call.state.CompareAndSwap(callWaiting, callStarted) {
 			continue
 		}
 		n := &call.jobs[0]
@@ -178,28 +246,24 @@ func (s *Store) serve(group []*enqueueCall) {
 		keys[name] = true
 		together = append(together, call)
 	}
-	if len(together) > 0 {
-		known, err := s.insert(together)
-		for _, call := range together {
-			switch {
-			case errors.Is(err, errSingly), len(together) > 1 && ofStatement(err), known[call]:
-				// What is wrong with it, and whether anything is, is for the shared
-				// statements to find.
-				singly = append(singly, call)
-			case err != nil:
-				call.answer <- enqueueAnswer{err: err}
-			default:
-				call.answer <- enqueueAnswer{receipts: receipts(call.jobs)}
-			}
+	if len(together) == 0 {
+		return
+	}
+	apart, err := s.insert(together)
+	held := together[0].waits && heldUp(err)
+	for _, call := range together {
+		switch {
+		case errors.Is(err, errSingly), len(together) > 1 && ofStatement(err), held, apart[call]:
+			// What is wrong with it, and whether anything is, is for the shared
+			// statements to find.
+			singly = append(singly, call)
+		case err != nil:
+			call.answer <- enqueueAnswer{err: err}
+		default:
+			call.answer <- enqueueAnswer{receipts: receipts(call.jobs)}
 		}
 	}
-	for _, call := range singly {
-		go func() {
-			taken, err := s.Core.Enqueue(call.ctx, call.jobs)
-			s.intake.use(call.jobs)
-			call.answer <- enqueueAnswer{taken, err}
-		}()
-	}
+	s.singly(singly, held)
 }
 
 func receipts(jobs []job.New) []job.Receipt {
@@ -223,28 +287,44 @@ func ofStatement(err error) bool {
 	}
 }
 
-// insert writes the jobs of a group, but for calls whose key is known: these it
-// returns.
-func (s *Store) insert(group []*enqueueCall) (known map[*enqueueCall]bool, err error) {
+// heldUp reports whether something was waited for in vain. Nothing was written.
+func heldUp(err error) bool {
+	switch sqlstate(err) {
+	case stateLockTimeout, stateCanceled:
+		return !errors.Is(err, store.ErrUnknown)
+	}
+	return false
+}
+
+// insert writes the jobs of a group, but for calls that need a look by
+// themselves: these it returns.
+func (s *Store) insert(group []*enqueueCall) (apart map[*enqueueCall]bool, err error) {
 	var told news
 	err = s.fast(context.Background(), func(t *fastTxn) (err error) {
-		told = news{}
-		if known, err = reserve(t, group); err != nil {
-			return err
-		}
-		fresh := slices.DeleteFunc(slices.Clone(group), func(call *enqueueCall) bool { return known[call] })
+		told, apart = news{}, s.odd(t, group)
+		fresh := without(group, apart)
 		if len(fresh) == 0 {
 			return nil
 		}
-		b, err := s.batch(t, fresh)
+		known, err := reserve(t, fresh)
 		if err != nil {
 			return err
 		}
+		if fresh = without(fresh, known); len(known) > 0 {
+			maps.Copy(apart, known)
+		}
+		if len(fresh) == 0 {
+			return nil
+		}
+		b := s.batch(t, fresh)
 		steps := b.steps
 		written, taken := 0, 0
 		steps[0].n = &written
 		if b.old.n > 0 {
 			steps = append(steps, step{name: "selEnded", text: selEnded, args: []any{b.old}, n: &taken})
+		}
+		if !t.begun {
+			steps = append(lead(fresh), steps...)
 		}
 		if err := t.send(steps...); err != nil {
 			return err
@@ -271,7 +351,42 @@ func (s *Store) insert(group []*enqueueCall) (known map[*enqueueCall]bool, err e
 		s.intake.use(call.jobs)
 	}
 	s.news.tell(told)
-	return known, nil
+	return apart, nil
+}
+
+func without(group []*enqueueCall, some map[*enqueueCall]bool) []*enqueueCall {
+	if len(some) == 0 {
+		return group
+	}
+	return slices.DeleteFunc(slices.Clone(group), func(call *enqueueCall) bool { return some[call] })
+}
+
+// odd finds the calls to lanes that are not there yet and to queues that take
+// nothing.
+func (s *Store) odd(t *fastTxn, group []*enqueueCall) map[*enqueueCall]bool {
+	odd := make(map[*enqueueCall]bool)
+	for _, call := range group {
+		for i := range call.jobs {
+			n := &call.jobs[i]
+			if t.known.catalog.LaneOf(n.Queue, n.Kind, n.Deps) == 0 {
+				// It is about to be made, and a process that only enqueues has
+				// nothing else that would notice.
+				s.hot.known.CompareAndSwap(t.known, nil)
+				odd[call] = true
+			} else if t.known.catalog.Draining(n.Queue) {
+				odd[call] = true
+			}
+		}
+	}
+	return odd
+}
+
+// lead is what the transaction of a group begins with.
+func lead(group []*enqueueCall) []step {
+	if !group[0].waits {
+		return nil
+	}
+	return []step{{name: "waitShortly", text: waitShortly}}
 }
 
 // reserve takes the keys of a group, and returns the calls whose keys are known
@@ -302,8 +417,9 @@ func reserve(t *fastTxn, group []*enqueueCall) (known map[*enqueueCall]bool, err
 		until.setInt(int64(j.KeyUntil))
 	}
 	taken := make(map[job.ID]bool, n)
-	err = t.send(step{name: "reserveKeys", text: reserveKeys, args: []any{int64(t.Now()), owners, kinds, keys, jobs, digests, until},
-		each: func(r sqlstore.Row) error { taken[job.ID(r.Int(0))] = true; return nil }})
+	err = t.send(append(lead(group), step{name: "reserveKeys", text: reserveKeys,
+		args: []any{int64(t.Now()), owners, kinds, keys, jobs, digests, until},
+		each: func(r sqlstore.Row) error { taken[job.ID(r.Int(0))] = true; return nil }})...)
 	if err != nil || len(taken) == n {
 		return nil, err
 	}
@@ -330,7 +446,7 @@ type batch struct {
 	old   *vector // ids that a job which has ended may have
 }
 
-func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch, err error) {
+func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 	for _, call := range group {
 		b.n += len(call.jobs)
 	}
@@ -344,14 +460,6 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch, err error) {
 		for i := range call.jobs {
 			n := &call.jobs[i]
 			lane := t.known.catalog.LaneOf(n.Queue, n.Kind, n.Deps)
-			if lane == 0 {
-				// It is about to be made, and a process that only enqueues has
-				// nothing else that would notice.
-				s.hot.known.CompareAndSwap(t.known, nil)
-			}
-			if lane == 0 || t.known.catalog.Draining(n.Queue) {
-				return b, errSingly
-			}
 			ids.int(int64(n.ID))
 			lanes.int(lane)
 			priorities.int(int64(n.Priority))
@@ -382,7 +490,7 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch, err error) {
 	if longIDs.n > 0 {
 		b.steps = append(b.steps, step{name: "insertBodies", text: insertBodies, args: []any{longIDs, bodies}})
 	}
-	return b, nil
+	return b
 }
 
 // use notes that ids are in use, or may be.

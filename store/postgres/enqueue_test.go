@@ -1,9 +1,17 @@
 package postgres
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // A lane that is made while a process only enqueues is known to it afterwards:
@@ -29,5 +37,319 @@ func TestAProducerKnowsTheLanesItMakes(t *testing.T) {
 		if known.catalog.LaneOf("default", kind, "") == 0 {
 			t.Errorf("the lane of %s is not known after two jobs of it", kind)
 		}
+	}
+}
+
+// plainJob is newJob without a key.
+func plainJob(t *testing.T, s *Store) job.New {
+	t.Helper()
+	n := newJob(t, s)
+	n.Key, n.Digest = "", nil
+	return n
+}
+
+// holding is a store, and a transaction of a caller's own that holds a key.
+type holding struct {
+	s     *Store
+	tx    pgx.Tx
+	admin *pgx.Conn
+	dsn   string
+	job   job.New // of the key
+}
+
+// hold opens one. Statements have no limit: what waits for the key does so until
+// the test lets it.
+func hold(t *testing.T) *holding {
+	t.Helper()
+	s, dsn := freshAt(t, &Options{StatementTimeout: time.Hour})
+	h := &holding{s: s, admin: connected(t, dsn), dsn: dsn}
+	for range 2 { // the lane is there, and known
+		if _, err := s.Enqueue(t.Context(), []job.New{plainJob(t, s)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tx, err := connected(t, dsn).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.tx, h.job = tx, newJob(t, s)
+	if _, err := s.EnqueueTx(t.Context(), Tx(tx), []job.New{h.job}); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// rival returns a job with the key that is held.
+func (h *holding) rival(t *testing.T) job.New {
+	t.Helper()
+	n := newJob(t, h.s)
+	n.Key = h.job.Key
+	return n
+}
+
+// waits waits until a call is written singly and waits for the key.
+func (h *holding) waits(t *testing.T) {
+	t.Helper()
+	eventually(t, "a call that waits for the key", func() bool {
+		q := &h.s.intake.singles
+		q.mu.Lock()
+		running := q.running
+		q.mu.Unlock()
+		return running > 0 && numberOf(t, h.admin, waitingFor(h.s, "redrive_keys")) > 0
+	})
+}
+
+// waitingFor counts the statements about a table that wait for a lock.
+func waitingFor(s *Store, table string) string {
+	return `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%` + s.Schema() + `%` + table + `%'`
+}
+
+func (h *holding) exists(t *testing.T, id job.ID) bool {
+	t.Helper()
+	s := opened(t, h.dsn, &Options{Schema: h.s.Schema()})
+	_, err := s.Get(t.Context(), id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// A call that Close finds under way is answered with what has become of it, also
+// when it is written by itself.
+//
+// part of: Q10
+func TestQ10_CloseAnswersCallsThatAreWrittenSingly(t *testing.T) {
+	t.Parallel()
+	for _, goes := range []bool{true, false} {
+		t.Run(fmt.Sprint("let go ", goes), func(t *testing.T) {
+			t.Parallel()
+			h := hold(t)
+			n := h.rival(t)
+			answered, closed := make(chan error, 1), make(chan error, 1)
+			go func() { _, err := h.s.Enqueue(t.Context(), []job.New{n}); answered <- err }()
+			h.waits(t)
+			h.s.intake.singles.grace = time.Hour
+			if !goes {
+				h.s.intake.singles.grace = 0
+			}
+			go func() { closed <- h.s.Close() }()
+			<-h.s.closed
+			var err error
+			if !goes {
+				err = <-answered
+			}
+			if err := h.tx.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if goes {
+				err = <-answered
+			}
+			if err := <-closed; err != nil {
+				t.Error(err)
+			}
+			exists := h.exists(t, n.ID)
+			switch {
+			case exists != goes:
+				t.Errorf("the job exists: %v", exists)
+			case goes && err != nil:
+				t.Errorf("it was written: %v", err)
+			case !goes && (!errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown)):
+				t.Errorf("it was not written: %v", err)
+			}
+		})
+	}
+}
+
+// Whoever wants a key, or a batch, that an open transaction holds waits; all others
+// do not, and whoever waits can give up at any time.
+//
+// part of: Q10
+func TestQ10_AKeyInAnOpenTransactionHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	h := hold(t)
+	s := h.s
+	rivals, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	answers := make(chan error, 1_000)
+	enqueue := func(jobs ...job.New) { _, err := s.Enqueue(rivals, jobs); answers <- err }
+	const each = 12
+	for range each {
+		go enqueue(h.rival(t))
+		go enqueue(h.rival(t), newJob(t, s))
+	}
+	h.waits(t)
+	limit, cancel := context.WithTimeout(t.Context(), testLimit)
+	defer cancel()
+	var others sync.WaitGroup
+	for i := range 3 * each {
+		n := newJob(t, s)
+		switch i % 3 {
+		case 0:
+			n.Key, n.Digest = "", nil
+		case 1:
+			n.Batch = int64(i)
+		}
+		others.Go(func() {
+			if receipts, err := s.Enqueue(limit, []job.New{n}); err != nil || receipts[0].Existing {
+				t.Errorf("another call: %v, %v", receipts, err)
+			}
+		})
+		if i%each == 0 {
+			go enqueue(h.rival(t))
+		}
+	}
+	others.Wait()
+	if _, err := s.Counts(limit); err != nil {
+		t.Errorf("a read: %v", err)
+	}
+	giveUp()
+	unknown := 0
+	for range 2*each + 3 {
+		select {
+		case err := <-answers:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("given up: %v", err)
+			}
+			if errors.Is(err, store.ErrUnknown) {
+				unknown++
+			}
+		case <-limit.Done():
+			t.Fatal("a call that is given up has no answer")
+		}
+	}
+	if unknown == 0 {
+		t.Error("no call was on its way")
+	}
+	if err := h.tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	receipts, err := s.Enqueue(limit, []job.New{h.rival(t)})
+	if err != nil || !receipts[0].Existing || receipts[0].ID != h.job.ID {
+		t.Errorf("after the commit: %v, %v", receipts, err)
+	}
+}
+
+// The calls that wait for one key are not let wait one after the other.
+func TestCallsThatWaitForOneKeyShareTheWait(t *testing.T) {
+	t.Parallel()
+	h := hold(t)
+	s := opened(t, h.dsn, &Options{Schema: h.s.Schema(), StatementTimeout: 500 * time.Millisecond})
+	limit, cancel := context.WithTimeout(t.Context(), testLimit)
+	defer cancel()
+	var rivals sync.WaitGroup
+	for range 300 {
+		n := h.rival(t)
+		rivals.Go(func() {
+			if _, err := s.Enqueue(limit, []job.New{n}); !errors.Is(err, store.ErrUnavailable) || limit.Err() != nil {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	rivals.Wait()
+}
+
+// piled makes calls wait until all are there, and lets them go together. It
+// returns their errors.
+func piled(t *testing.T, s *Store, dsn string, calls [][]job.New) []error {
+	t.Helper()
+	admin, locker := connected(t, dsn), connected(t, dsn)
+	run(t, locker, `BEGIN`, `LOCK TABLE `+s.Schema()+`.redrive_jobs IN SHARE MODE`)
+	var all sync.WaitGroup
+	for i := range enqueuers / 2 {
+		n := plainJob(t, s)
+		all.Go(func() {
+			if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
+				t.Error(err)
+			}
+		})
+		eventually(t, "a call that waits", func() bool { return numberOf(t, admin, waitingFor(s, "redrive_jobs")) == int64(i+1) })
+	}
+	errs := make([]error, len(calls))
+	for i := range calls {
+		all.Go(func() { _, errs[i] = s.Enqueue(t.Context(), calls[i]) })
+	}
+	eventually(t, "all calls", func() bool { return len(s.intake.plain) == len(calls) })
+	run(t, locker, `COMMIT`)
+	all.Wait()
+	return errs
+}
+
+// One call that is not like the others gets a transaction of its own, and the
+// others share theirs.
+func TestOneOddCallLeavesTheOthersTogether(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, &Options{StatementTimeout: time.Minute})
+	if _, err := s.Enqueue(t.Context(), []job.New{plainJob(t, s)}); err != nil {
+		t.Fatal(err)
+	}
+	n := plainJob(t, s)
+	n.Queue = "leaving"
+	if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SetQueue(t.Context(), store.By{Actor: "ann", Reason: "test"}, store.QueueChange{Name: "leaving",
+		Mode: new(store.Draining)}); err != nil {
+		t.Fatal(err)
+	}
+	const leaving, lane = 20, 40
+	calls := make([][]job.New, 100)
+	for i := range calls {
+		n := plainJob(t, s)
+		switch i {
+		case leaving:
+			n.Queue = "leaving"
+		case lane:
+			n.Kind = "rare"
+		}
+		calls[i] = []job.New{n}
+	}
+	for i, err := range piled(t, s, dsn, calls) {
+		if i == leaving && !errors.Is(err, store.ErrDraining) || i != leaving && err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	// The first two, those that wait, and the new lane's.
+	commits := numberOf(t, connected(t, dsn), `SELECT count(DISTINCT xmin::text) FROM `+s.Schema()+`.redrive_jobs`)
+	if most := int64(2 + 2 + enqueuers + 1); commits > most {
+		t.Errorf("%d transactions for %d calls, want %d at most", commits, len(calls), most)
+	}
+}
+
+// What goes to the server in one transaction is bounded by bytes, too.
+func TestGroupsAreBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, &Options{StatementTimeout: time.Minute})
+	if s.intake.bytes != bytesMax || bytesMax > 1<<28 {
+		t.Errorf("the bound is %d bytes", s.intake.bytes)
+	}
+	s.intake.bytes = 20 << 10
+	for range 2 {
+		if _, err := s.Enqueue(t.Context(), []job.New{plainJob(t, s)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls := make([][]job.New, 60)
+	for i := range calls {
+		n := plainJob(t, s)
+		n.Payload = make([]byte, 4<<10)
+		calls[i] = []job.New{n}
+	}
+	for i, err := range piled(t, s, dsn, calls) {
+		if err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	admin := connected(t, dsn)
+	if n := numberOf(t, admin, `SELECT max(n) FROM (SELECT sum(length(payload)) AS n FROM `+s.Schema()+
+		`.redrive_bodies GROUP BY xmin::text) t`); n > 20<<10 || n < 8<<10 {
+		t.Errorf("%d bytes in one transaction", n)
+	}
+	large := make([]job.New, 20) // more than a group may have, in one call
+	for i := range large {
+		large[i] = plainJob(t, s)
+		large[i].Payload = make([]byte, 4<<10)
+	}
+	if _, err := s.Enqueue(t.Context(), large); err != nil {
+		t.Error(err)
 	}
 }

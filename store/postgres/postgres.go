@@ -201,17 +201,13 @@ func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
 	}
 	s.news = newNewsroom(s)
 	s.hot = newHotPath(s)
-	s.intake = newIntake()
+	s.intake = newIntake(&s.options)
 	s.intake.used.Store(s.reserved)
 	s.news.hear(s.hot.heads.heard)
 	s.ended.Go(s.news.listen)
 	s.ended.Go(s.news.announce)
 	s.ended.Go(s.keep)
-	var taking sync.WaitGroup
-	for range enqueuers {
-		taking.Go(s.takeIn)
-	}
-	s.ended.Go(func() { taking.Wait(); close(s.drained) })
+	s.ended.Go(s.takeAll)
 	return nil
 }
 
@@ -237,6 +233,11 @@ func (s *Store) first(ctx context.Context) error {
 		if _, err := c.Exec(raiseBase); err != nil {
 			return err
 		}
+		newest, opened, err := s.resume(c)
+		if err != nil {
+			return err
+		}
+		sqlstore.Opened(s.Core, opened, newest)
 		s.reserved, err = sqlstore.ReadInt(c, selReserved)
 		return err
 	})

@@ -1,0 +1,143 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive/job"
+)
+
+// singles are the calls that are written one by one, by the shared statements. A
+// few at a time: those that wait for a transaction of somebody else's keep a
+// connection each, and the others need some, too.
+type singles struct {
+	ctx    context.Context //nolint:containedctx // ends with the grace of Close
+	cancel context.CancelFunc
+	grace  time.Duration
+	done   sync.WaitGroup
+	slots  chan struct{} // of calls that come to the shared statements directly
+
+	mu      sync.Mutex
+	queue   []*enqueueCall
+	running int
+	most    int
+	busy    map[lockName]bool // what running calls are held up by
+}
+
+// closeGrace is how long Close lets calls wait for transactions of others.
+const closeGrace = 2 * time.Second
+
+func newSingles(o *Options) singles {
+	ctx, cancel := context.WithCancel(context.Background())
+	return singles{ctx: ctx, cancel: cancel, grace: closeGrace, most: max(1, min(4, 2*o.MaxConns/5)),
+		slots: make(chan struct{}, max(1, o.MaxConns/2)), busy: make(map[lockName]bool)}
+}
+
+// lockName is what a call may have to wait for.
+type lockName struct {
+	keyName
+	batch int64
+}
+
+func (c *enqueueCall) lock() lockName {
+	n := &c.jobs[0]
+	if n.Batch != 0 {
+		return lockName{batch: n.Batch}
+	}
+	return lockName{keyName: keyName{n.Owner, n.Kind, n.Key}}
+}
+
+// singly has calls written one by one; nothing of them is written so far. Held
+// says that some of them were held up.
+func (s *Store) singly(calls []*enqueueCall, held bool) {
+	q := &s.intake.singles
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, call := range calls {
+		call.held = held
+		if call.state.CompareAndSwap(callStarted, callWaiting) {
+			q.queue = append(q.queue, call)
+		}
+	}
+	s.launch()
+}
+
+// launch begins what can be begun: of the calls that are held up by the same, one.
+// The lock is held.
+func (s *Store) launch() {
+	q := &s.intake.singles
+	for q.running < q.most {
+		i := slices.IndexFunc(q.queue, func(c *enqueueCall) bool { return !c.held || !q.busy[c.lock()] })
+		if i < 0 {
+			return
+		}
+		call := q.queue[i]
+		q.queue = slices.Delete(q.queue, i, i+1)
+		if !call.state.CompareAndSwap(callWaiting, callStarted) {
+			continue
+		}
+		q.running++
+		if call.held {
+			q.busy[call.lock()] = true
+		}
+		q.done.Go(func() { s.writeSingly(call) })
+	}
+}
+
+func (s *Store) writeSingly(call *enqueueCall) {
+	q := &s.intake.singles
+	ctx, cancel := context.WithCancelCause(call.ctx)
+	stop := context.AfterFunc(q.ctx, func() { cancel(errClosed) })
+	receipts, err := s.Core.Enqueue(ctx, call.jobs)
+	stop()
+	cancel(nil)
+	s.intake.use(call.jobs)
+	call.answer <- enqueueAnswer{receipts, err}
+
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running--
+	if call.held {
+		delete(q.busy, call.lock())
+	}
+	if call.held && heldUp(err) { // who has waited for the same has waited for it as long
+		q.queue = slices.DeleteFunc(q.queue, func(c *enqueueCall) bool {
+			same := c.held && c.lock() == call.lock()
+			if same {
+				c.answer <- enqueueAnswer{err: err}
+			}
+			return same
+		})
+	}
+	s.launch()
+}
+
+// finish waits for the calls that were begun; no more come.
+func (q *singles) finish() {
+	timer := time.AfterFunc(q.grace, q.cancel)
+	q.done.Wait()
+	timer.Stop()
+	q.cancel()
+}
+
+// enqueueAlone writes jobs by the shared statements at once. Of calls that may have
+// to wait for a transaction of somebody else's there are so many that connections
+// are left.
+func (s *Store) enqueueAlone(ctx context.Context, jobs []job.New, waits bool) ([]job.Receipt, error) {
+	if waits {
+		slots := s.intake.singles.slots
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-s.closed:
+			return nil, errClosed
+		}
+	}
+	receipts, err := s.Core.Enqueue(ctx, jobs)
+	s.intake.use(jobs)
+	return receipts, err
+}
