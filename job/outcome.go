@@ -72,7 +72,7 @@ func (f *Failure) validate(id ID) error {
 	}{
 		{"message", len(f.Message), MessageMax}, {"user message", len(f.UserMessage), MessageMax},
 		{"class", len(f.Class), TextMax}, {"code", len(f.Code), TextMax}, {"signal", len(f.Signal), TextMax},
-		{"fingerprint", len(f.Fingerprint), MessageMax}, {"details", len(f.Details), EvidenceMax},
+		{"fingerprint", len(f.Fingerprint), TextMax}, {"details", len(f.Details), EvidenceMax},
 		{"standard error", len(f.Stderr), EvidenceMax}, {"stack", len(f.Stack), EvidenceMax},
 		{"decision", len(f.Decision), EvidenceMax},
 	} {

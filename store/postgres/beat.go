@@ -11,11 +11,24 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const setBeats = `UPDATE redrive_jobs j SET lease_until = $1::bigint FROM unnest($2::bigint[], $3::bigint[]) AS t(id, token)
-	WHERE j.id = t.id AND j.token = t.token AND j.state = 3
-	RETURNING j.id, j.token, (j.cancel_at IS NOT NULL)::int`
+// A heartbeat waits for no job: a transaction of the program's own that has called
+// CompleteTx holds the row of its run for as long as it is open, and the leases of
+// all the others would run out meanwhile.
+const (
+	setBeats = `WITH free AS MATERIALIZED (
+		SELECT j.id FROM unnest($2::bigint[], $3::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id = t.id
+		WHERE j.token = t.token AND j.state = 3 FOR UPDATE OF j SKIP LOCKED)
+		UPDATE redrive_jobs j SET lease_until = $1::bigint FROM free WHERE j.id = free.id
+		RETURNING j.id, j.token, (j.cancel_at IS NOT NULL)::int`
+	// What setBeats has not returned and is there all the same, is held by somebody
+	// else, who most likely ends it.
+	seeBeats = `SELECT j.id, j.token, (j.cancel_at IS NOT NULL)::int
+		FROM unnest($1::bigint[], $2::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id = t.id
+		WHERE j.token = t.token AND j.state = 3`
+)
 
-// Heartbeat implements store.Worker.
+// Heartbeat implements store.Worker. A run whose row is locked by another
+// transaction is held, and its lease stays as it is.
 func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunStatus, err error) {
 	if b.Lease <= 0 {
 		return nil, fmt.Errorf("lease %s: must be above zero: %w", b.Lease, store.ErrInvalid)
@@ -24,19 +37,15 @@ func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.Run
 		return nil, nil
 	}
 	runs := slices.SortedFunc(slices.Values(b.Runs), func(x, y store.Run) int { return cmp.Compare(x.ID, y.ID) })
-	ids, tokens := ints(len(runs)), ints(len(runs))
-	for _, r := range runs {
-		ids.int(int64(r.ID))
-		tokens.int(int64(r.Token))
-	}
 	held := make(map[store.Run]store.RunStatus, len(runs))
 	err = s.fast(ctx, func(t *fastTxn) error {
 		clear(held)
-		err := t.send(step{name: "setBeats", text: setBeats, args: []any{int64(t.Now().Add(b.Lease)), ids, tokens},
-			each: func(r sqlstore.Row) error {
-				held[store.Run{ID: job.ID(r.Int(0)), Token: job.Token(r.Int(1))}] = store.RunStatus{Held: true, Cancel: r.Int(2) != 0}
-				return nil
-			}})
+		see := func(r sqlstore.Row) error {
+			held[store.Run{ID: job.ID(r.Int(0)), Token: job.Token(r.Int(1))}] = store.RunStatus{Held: true, Cancel: r.Int(2) != 0}
+			return nil
+		}
+		ids, tokens := runVectors(runs)
+		err := t.send(step{name: "setBeats", text: setBeats, args: []any{int64(t.Now().Add(b.Lease)), ids, tokens}, each: see})
 		if err != nil {
 			return err
 		}
@@ -49,7 +58,12 @@ func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.Run
 				return err
 			}
 		}
-		return nil
+		missing := slices.DeleteFunc(slices.Clone(runs), func(r store.Run) bool { return held[r].Held })
+		if len(missing) == 0 {
+			return nil
+		}
+		ids, tokens = runVectors(missing)
+		return t.send(step{name: "seeBeats", text: seeBeats, args: []any{ids, tokens}, each: see})
 	})
 	if err != nil {
 		return nil, err
@@ -59,4 +73,13 @@ func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.Run
 		status[i] = held[r]
 	}
 	return status, nil
+}
+
+func runVectors(runs []store.Run) (ids, tokens *vector) {
+	ids, tokens = ints(len(runs)), ints(len(runs))
+	for _, r := range runs {
+		ids.int(int64(r.ID))
+		tokens.int(int64(r.Token))
+	}
+	return ids, tokens
 }

@@ -2,11 +2,10 @@ package postgres
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
+	"time"
 
-	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
 )
@@ -87,7 +86,9 @@ type settling struct {
 	dying    []*ending
 
 	single  *vector // ids of the others
-	careful bool    // all are locked first
+	careful bool    // all are locked first: after an errMissed
+	wait    time.Duration
+	stuck   map[job.ID]bool // others hold them
 
 	told news
 
@@ -96,47 +97,66 @@ type settling struct {
 	deaths   []sqlstore.Value
 }
 
-// settle writes outcomes and returns what is wrong with each, and what to tell. It
-// is careful after an errMissed.
-func (s *Store) settle(t *fastTxn, outcomes []job.Outcome, careful bool) ([]error, news, error) {
-	w := settling{s: s, t: t, outcomes: outcomes, plain: make([]*ending, len(outcomes)),
-		single: ints(0), careful: careful}
+// settle writes the outcomes and returns what is wrong with each.
+func (w *settling) settle() ([]error, error) {
 	w.sort()
 	if err := w.take(); err != nil {
-		return nil, news{}, err
+		return nil, err
 	}
-	answers, err := w.note()
-	return answers, w.told, err
+	return w.note()
 }
 
-// sort finds the outcomes that are written by their kinds: of runs that this
-// process has claimed, each once.
+// endKind is how the end of a run is written.
+type endKind int
+
+const (
+	alone endKind = iota // by itself, with the shared statements
+	closes
+	postpones
+	dies
+)
+
+// kindOf returns how an outcome is written, and the run unless that is alone:
+// together with others it must be of a run that this process has claimed, and
+// concern nothing but its job.
+func (s *Store) kindOf(o *job.Outcome) (endKind, *sqlstore.Run) {
+	r := s.hot.runs.recall(o)
+	switch {
+	case r == nil || !r.Plain() || o.Validate() != nil:
+		return alone, nil
+	case o.To == job.Completed && o.Cause == job.Succeeded && o.Failure == nil:
+		return closes, r
+	case o.To.Ready() && (o.Queue == "" || o.Queue == r.Queue()):
+		return postpones, r
+	case o.To == job.Dead && o.Failure != nil:
+		return dies, r
+	}
+	return alone, nil
+}
+
+// sort finds the outcomes that are written by their kinds, each job once.
 func (w *settling) sort() {
 	seen := make(map[job.ID]bool, len(w.outcomes))
 	var single []job.ID
 	for i := range w.outcomes {
 		o := &w.outcomes[i]
-		if seen[o.ID] {
+		if seen[o.ID] || w.stuck[o.ID] {
 			continue
 		}
 		seen[o.ID] = true
-		r := w.s.hot.runs.recall(o)
-		if r == nil || !r.Plain() || o.Validate() != nil {
+		kind, r := w.s.kindOf(o)
+		e := &ending{Outcome: o, run: r}
+		switch kind {
+		case alone:
 			single = append(single, o.ID)
 			continue
-		}
-		e := &ending{Outcome: o, run: r}
-		switch {
-		case o.To == job.Completed && o.Cause == job.Succeeded && o.Failure == nil:
+		case closes:
 			w.closed = append(w.closed, e)
-		case o.To.Ready() && (o.Queue == "" || o.Queue == r.Queue()):
+		case postpones:
 			e.due = max(w.t.Now().Add(o.Delay), o.NotBefore)
 			w.again = append(w.again, e)
-		case o.To == job.Dead && o.Failure != nil:
+		case dies:
 			w.dying = append(w.dying, e)
-		default:
-			single = append(single, o.ID)
-			continue
 		}
 		w.plain[i] = e
 	}
@@ -152,7 +172,7 @@ func (w *settling) sort() {
 // take takes the runs that are still theirs. Whatever the kinds, it locks the jobs
 // in the order of their ids, as everybody does who needs several.
 func (w *settling) take() error {
-	var steps []step
+	steps := []step{limitLocks(w.wait)}
 	apart := w.kinds() < 2
 	if !apart {
 		steps = append(steps, w.lockAll())
@@ -204,15 +224,7 @@ func (w *settling) kinds() (n int) {
 // lockAll locks the jobs of all outcomes, and finds the dying that are still
 // theirs.
 func (w *settling) lockAll() step {
-	all := make([]job.ID, len(w.outcomes))
-	for i := range w.outcomes {
-		all[i] = w.outcomes[i].ID
-	}
-	slices.Sort(all)
-	ids := ints(len(all))
-	for _, id := range slices.Compact(all) {
-		ids.int(int64(id))
-	}
+	ids := w.ids()
 	mark := written(w.dying)
 	tokens := make(map[job.ID]job.Token, len(w.dying))
 	for _, e := range w.dying {
@@ -224,6 +236,22 @@ func (w *settling) lockAll() step {
 		}
 		return mark(r)
 	}}
+}
+
+// ids returns the jobs of all outcomes but those that others hold, in their order.
+func (w *settling) ids() *vector {
+	all := make([]job.ID, 0, len(w.outcomes))
+	for i := range w.outcomes {
+		if id := w.outcomes[i].ID; !w.stuck[id] {
+			all = append(all, id)
+		}
+	}
+	slices.Sort(all)
+	ids := ints(len(all))
+	for _, id := range slices.Compact(all) {
+		ids.int(int64(id))
+	}
+	return ids
 }
 
 // written marks those whose ids come back.
@@ -278,6 +306,10 @@ func (w *settling) note() ([]error, error) {
 	answers := make([]error, len(w.outcomes))
 	bodies, progress := ints(0), ints(0)
 	for i, e := range w.plain {
+		if id := w.outcomes[i].ID; w.stuck[id] {
+			answers[i] = errHeld(id)
+			continue
+		}
 		if e == nil || !e.written {
 			if err := w.write(nil); err != nil { // what comes now may look at it
 				return nil, err
@@ -348,29 +380,4 @@ func (w *settling) write(more []step) error {
 		return nil
 	}
 	return w.t.send(steps...)
-}
-
-// settleAll is the half of an exchange that writes outcomes. Told is where jobs are
-// ready after it.
-func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers []error, told news, err error) {
-	for careful := false; ; careful = true {
-		err = s.fast(ctx, func(t *fastTxn) (err error) {
-			answers, told, err = s.settle(t, outcomes, careful)
-			crashpoint.Hit(crashpoint.BeforeSettleCommit)
-			if told.empty() && t.Wakes() { // a redrive may go on
-				told = news{signals: true}
-			}
-			return err
-		})
-		if !errors.Is(err, errMissed) {
-			break
-		}
-	}
-	if err != nil {
-		return nil, news{}, err
-	}
-	crashpoint.Hit(crashpoint.AfterSettleCommit)
-	s.hot.runs.forget(outcomes)
-	s.news.tell(told)
-	return answers, told, nil
 }
