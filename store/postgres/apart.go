@@ -15,9 +15,8 @@ import (
 )
 
 // The outcomes of an exchange are written in one transaction. What that cannot do
-// must not keep the others: a transaction of the program's own may hold a job, a
-// batch or the graves for as long as it is open, and the server may refuse a
-// value. Then they are written in parts, and those that are at fault get an error
+// must not keep the others: a transaction of the program's own may hold a job or
+// the graves for as long as it is open, and the server may refuse a value. Then they are written in parts, and those that are at fault get an error
 // of their own.
 const (
 	// partBytes bounds what the outcomes of one transaction bring: a message to the

@@ -218,40 +218,29 @@ func TestI2_F5_AnOpenDeathStopsOnlyDeaths(t *testing.T) {
 	}
 }
 
-// A transaction that holds a batch holds up the jobs of this batch only.
+// Whoever holds something else that an outcome needs, holds up this one only.
 //
-// part of: I2, F5
-func TestI2_F5_AnOpenBatchStopsOnlyItsJobs(t *testing.T) {
+// part of: F5
+func TestF5_AnyLockStopsOnlyWhatNeedsIt(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	first, err := s.ReserveIDs(t.Context(), 5)
-	if err != nil {
+	all := claims(t, s, 4)
+	own := store.Run{ID: all[0].ID, Token: all[0].Token}
+	if _, err := s.Heartbeat(t.Context(), store.Beat{Lease: time.Minute, Runs: []store.Run{own},
+		Progress: []job.Progress{{ID: own.ID, Token: own.Token, Done: 1, Total: 2}}}); err != nil {
 		t.Fatal(err)
 	}
-	batch := func(i int) job.New {
-		n := job.New{ID: first + job.ID(i), Kind: "mail", Queue: "default", Priority: 2, Payload: []byte(`{}`)}
-		if i%2 == 0 {
-			n.Batch = 4711
-		}
-		return n
-	}
-	if _, err := s.Enqueue(t.Context(), []job.New{batch(0), batch(1), batch(2), batch(3)}); err != nil {
-		t.Fatal(err)
-	}
-	all := claimed(t, s, 4)
-	tx, _, end := ways()[0].begin(t, dsn, &sql.TxOptions{})
-	if _, err := s.EnqueueTx(t.Context(), tx, []job.New{batch(4)}); err != nil {
-		t.Fatal(err)
-	}
-	for i, err := range settles(t, s, completes(&all[0]), completes(&all[1]), retries(&all[2]), completes(&all[3])) {
+	other := connected(t, dsn)
+	run(t, other, `BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_progress FOR UPDATE`)
+	stuck := completes(&all[0])
+	stuck.Progressed = true
+	for i, err := range settles(t, s, stuck, completes(&all[1]), retries(&all[2]), completes(&all[3])) {
 		if i == 0 != errors.Is(err, store.ErrUnavailable) || i != 0 && err != nil {
 			t.Errorf("job %d: %v", i, err)
 		}
 	}
-	if err := end(true); err != nil {
-		t.Fatal(err)
-	}
-	if err := settles(t, s, completes(&all[0]))[0]; err != nil {
+	run(t, other, `ROLLBACK`)
+	if err := settles(t, s, stuck)[0]; err != nil {
 		t.Error(err)
 	}
 }
