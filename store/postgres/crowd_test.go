@@ -40,7 +40,7 @@ const (
 	crowdSteps    = 45 // of everybody else
 	crowdLimit    = 3  // of the queue "limited"
 	crowdLease    = 2 * time.Second
-	crowdTick     = 200 * time.Microsecond
+	crowdTick     = time.Millisecond
 	crowdKeys     = 40
 	crowdRounds   = 3_000 // until everything must have ended
 	crowdSchedule = "nightly"
@@ -234,7 +234,7 @@ func (w *crowdWorker) step(ctx context.Context) {
 	}
 	w.held = rest
 	if n := len(w.late); n > 0 && w.r.IntN(8) == 0 {
-		ending, w.late = append(ending, w.late[n-1]), w.late[:n-1]
+		ending, w.late = append(ending, w.late[0]), w.late[1:]
 	}
 	x := store.Exchange{Holder: w.name, Lease: crowdLease}
 	for i := range ending {
