@@ -16,8 +16,8 @@ import (
 
 // The outcomes of an exchange are written in one transaction. What that cannot do
 // must not keep the others: a transaction of the program's own may hold a job or
-// the graves for as long as it is open, and the server may refuse a value. Then they are written in parts, and those that are at fault get an error
-// of their own.
+// the graves for as long as it is open, and the server may refuse a value. Then
+// they are written in parts, and those that are at fault get an error of their own.
 const (
 	// partBytes bounds what the outcomes of one transaction bring: a message to the
 	// server is to stay far below the gigabyte that it may have.
