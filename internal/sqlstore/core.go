@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redrive/redrive/internal/crashpoint"
@@ -34,10 +35,14 @@ type DB struct {
 
 // Core is a store but for its way to the database, its notifications and its
 // end.
-type Core struct{ db DB }
+type Core struct {
+	db    DB
+	lease atomic.Int64 // the longest that was asked for, a time.Duration
+	quiet job.Micros   // when the store was opened, if there were signs of a gap; else 0
+}
 
 // NewCore returns the core of a store.
-func NewCore(db DB) *Core { return &Core{db} }
+func NewCore(db DB) *Core { return &Core{db: db} }
 
 // ReserveIDs implements store.Producer.
 func (s *Core) ReserveIDs(ctx context.Context, n int) (first job.ID, err error) {
@@ -97,6 +102,7 @@ func (s *Core) Exchange(ctx context.Context, x store.Exchange) (out store.Exchan
 	if err := x.Validate(); err != nil {
 		return store.Exchanged{}, err
 	}
+	Leased(s, x.Lease)
 	err = s.db.Write(ctx, func(t *Txn) error {
 		out, err = t.exchange(&x)
 		hitExchange(&x, &out, crashpoint.BeforeSettleCommit, crashpoint.BeforeClaimCommit)
@@ -121,6 +127,7 @@ func (s *Core) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunS
 	if b.Lease <= 0 {
 		return nil, fmt.Errorf("lease %s: must be above zero: %w", b.Lease, store.ErrInvalid)
 	}
+	Leased(s, b.Lease)
 	err = s.db.Write(ctx, func(t *Txn) error {
 		status, err = t.heartbeat(&b)
 		return err
@@ -128,10 +135,50 @@ func (s *Core) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunS
 	return status, err
 }
 
-// jumpGrace is how long no run is rescued after the wall clock has jumped forward,
-// as when a suspended machine wakes up: the leases ended in the gap, and the
-// living have to have the time to say so.
-const jumpGrace = 15 * time.Second
+const (
+	// graceMin is how long, at least, no run is rescued after the clock has jumped, as
+	// when a suspended machine wakes up: the leases ended in the gap, and the living
+	// have to have the time to say so. They do at a third of a lease; half of the
+	// longest one leaves time for a second try.
+	graceMin = 15 * time.Second
+	// quietMin is how long nothing must have happened before a store is opened to make
+	// that look like a gap. A process sees no jump from before its start; but while
+	// others commit there was none. It is far above the time in which a worker that
+	// was killed is started again, and when it is taken for a gap all the same, only
+	// the rescue at the start is put off, not those that follow.
+	quietMin = time.Minute
+)
+
+// Leased tells a store's core how long a lease somebody has asked for.
+func Leased(s *Core, lease time.Duration) {
+	for {
+		most := s.lease.Load()
+		if int64(lease) <= most || s.lease.CompareAndSwap(most, int64(lease)) {
+			return
+		}
+	}
+}
+
+// Opened tells a store's core that the store was opened, before anything else is asked of it, and
+// when the newest event was then; 0 is none.
+func Opened(s *Core, now, newest job.Micros) {
+	s.quiet = 0
+	if newest != 0 && now.Sub(newest) >= quietMin {
+		s.quiet = now
+	}
+}
+
+// grace returns for how long no run may be rescued.
+func (s *Core) grace(now job.Micros) time.Duration {
+	grace, left := max(graceMin, time.Duration(s.lease.Load())/2), time.Duration(0)
+	if ago, jumped := s.db.Clock.SinceJump(); jumped {
+		left = grace - ago
+	}
+	if s.quiet != 0 {
+		left = max(left, grace-now.Sub(s.quiet))
+	}
+	return max(0, left)
+}
 
 // Rescue implements store.Worker.
 func (s *Core) Rescue(ctx context.Context, limit int) (out store.Rescue, err error) {
@@ -139,8 +186,8 @@ func (s *Core) Rescue(ctx context.Context, limit int) (out store.Rescue, err err
 		return out, fmt.Errorf("rescue of %d runs: must be 1 to %d: %w", limit, job.ExchangeMax, store.ErrInvalid)
 	}
 	err = s.db.Write(ctx, func(t *Txn) error {
-		if ago, jumped := s.db.Clock.SinceJump(); jumped && ago < jumpGrace {
-			out = store.Rescue{NextExpiry: jumpGrace - ago}
+		if left := s.grace(t.now); left > 0 {
+			out = store.Rescue{NextExpiry: left}
 			return nil
 		}
 		out, err = t.rescue(limit)

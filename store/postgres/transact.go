@@ -107,12 +107,24 @@ func (s *Store) txn(c sqlstore.Session) (*sqlstore.Txn, error) {
 func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
 	return sqlstore.Hooks{
 		LockGraves: func() error { return s.lock(c, s.graves) },
-		LockJobs: func(ids []job.ID) error {
+		LockJobs: func(ids []job.ID, graves func() error) error {
 			var all array
 			for _, id := range ids {
 				all.add(int64(id))
 			}
-			_, err := c.Exec(lockLive, all.value())
+			locked, err := sqlstore.ReadInt(c, lockLive, all.value())
+			if err != nil {
+				return err
+			}
+			if err := graves(); err != nil {
+				return err
+			}
+			// From now on nobody brings dead jobs back. What was brought back before may
+			// be locked by somebody who waits for the graves.
+			live, err := sqlstore.ReadInt(c, countLive, all.value())
+			if err == nil && live != locked {
+				err = sqlstore.ErrAgain
+			}
 			return err
 		},
 		LockLanes: func() error {
@@ -153,6 +165,9 @@ func (s *Store) Dump(ctx context.Context) (d *store.Dump, err error) {
 func (s *Store) foldAll(ctx context.Context) error {
 	for more := true; more; {
 		err := s.transact(ctx, &s.begins.fold, func(c *session) (err error) {
+			if err := s.agree(c); err != nil {
+				return err
+			}
 			more, err = s.fold(c)
 			return err
 		})
@@ -222,9 +237,8 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 			pool.Reset()
 			return true, withContext(ctx, asStoreError(err))
 		}
-		if sqlstate(err) == stateReplica { // a fail-over: other connections lead elsewhere
-			s.pool.Reset()
-			return false, readOnly(err)
+		if sqlstate(err) == stateReplica {
+			return false, s.failedOver(err)
 		}
 		return again(err), withContext(ctx, asStoreError(err))
 	}
@@ -232,6 +246,9 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 		if begin.fast && !c.begun && c.conn.IsClosed() { // the same, see above
 			pool.Reset()
 			return true, withContext(ctx, asStoreError(err))
+		}
+		if begin.fast && !c.begun && replicaSays(err) {
+			return false, s.failedOver(err)
 		}
 		s.rollback(c.conn)
 		return again(err), withContext(ctx, asStoreError(err))
@@ -255,6 +272,22 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 		return false, asStoreError(err)
 	}
 	return again(err), commitError(err)
+}
+
+// failedOver gives up all connections: the server has become a replica, and new ones
+// may lead elsewhere.
+func (s *Store) failedOver(err error) error {
+	s.pool.Reset()
+	s.fastPool.Reset()
+	return readOnly(err)
+}
+
+// replicaSays reports whether an error is a replica's answer to the BEGIN that goes
+// with the first statements of a fast transaction. The same SQLSTATE from any other
+// of them is of a prepared statement.
+func replicaSays(err error) bool {
+	f, ok := errors.AsType[*failed](err)
+	return ok && f.what == fastBegin && sqlstate(err) == stateReplica
 }
 
 // acquire waits for a connection.
