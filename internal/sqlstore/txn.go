@@ -59,8 +59,9 @@ type Hooks struct {
 	// graves come before it.
 	LockLanes func() error
 	// LockJobs waits until no other transaction writes live jobs, which are sorted by
-	// their ids, and keeps the others out until the end of this one.
-	LockJobs func(ids []job.ID) error
+	// their ids, keeps the others out until the end of this one, and calls graves. Jobs
+	// that have come to life before that returned are an ErrAgain.
+	LockJobs func(ids []job.ID, graves func() error) error
 	// Record writes the events of a transaction with what it has changed in the
 	// counters of jobs and the figures of the hour.
 	Record func(*Txn) error
@@ -139,10 +140,7 @@ func (t *Txn) alive(ids []job.ID) error {
 	}
 	sorted := slices.Clone(ids)
 	slices.Sort(sorted)
-	if err := t.hooks.LockJobs(slices.Compact(sorted)); err != nil {
-		return err
-	}
-	return t.graves()
+	return t.hooks.LockJobs(slices.Compact(sorted), t.graves)
 }
 
 // Deltas calls each for every change of the number of jobs of a lane in a state.

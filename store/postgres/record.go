@@ -17,6 +17,7 @@ var (
 	recordEvents = &sqlstore.Query{Name: "recordEvents"}
 	lock         = &sqlstore.Query{Name: "lock"}
 	lockLive     = &sqlstore.Query{Name: "lockLive"}
+	countLive    = &sqlstore.Query{Name: "countLive"}
 	nextSettings = &sqlstore.Query{Name: "nextSettings"}
 	selReserved  = &sqlstore.Query{Name: "selReserved"}
 	foldLock     = &sqlstore.Query{Name: "foldLock"}
@@ -47,8 +48,9 @@ var eventStatements = map[string]string{
 		SELECT (x.id << 20) + (SELECT count(*) FROM redrive_events WHERE seq >= x.id << 20 AND seq < (x.id + 1) << 20),
 			$1, $2, $3, $4::text::bigint[], $5::text::smallint[], $6::text::bigint[], $7::text::bigint[]
 		FROM (SELECT pg_current_xact_id()::text::bigint + value AS id FROM redrive_meta WHERE key = 'event_base') x`,
-	"lock":     `SELECT pg_advisory_xact_lock($1)`,
-	"lockLive": `SELECT 1 FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE`,
+	"lock":      `SELECT pg_advisory_xact_lock($1)`,
+	"lockLive":  `SELECT count(*) FROM (SELECT 1 FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE) l`,
+	"countLive": `SELECT count(*) FROM redrive_jobs WHERE id = ANY($1::text::bigint[])`,
 	"selGraves": `SELECT greatest(coalesce((SELECT max(death) FROM redrive_dead), 0),
 		coalesce((SELECT value FROM redrive_meta WHERE key = 'deaths'), 0)),
 		(SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1)`,
