@@ -93,7 +93,7 @@ func selection(a *store.Action) *store.DeadFilter {
 }
 
 func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
-	cat, err := ReadCatalog(c)
+	cat, err := NewCatalog(c)
 	if err != nil {
 		return answer, err
 	}

@@ -85,6 +85,7 @@ func (t *Txn) stopped(r *Run, from job.State) error {
 }
 
 func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {
+	t.graveless = true
 	if _, err := t.lockLanes(); err != nil {
 		return store.Queue{}, err
 	}

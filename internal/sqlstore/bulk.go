@@ -11,10 +11,11 @@ import (
 // job by job in the order of the call. What is out of the ordinary, as a death or
 // the end of a job that a redrive has brought back, goes the way of single jobs.
 
-// NewCatalog reads the lanes and queues, without the counters.
+// NewCatalog reads the lanes and queues. What else there is to know is read where it is
+// needed, but for what the limits of claims are about: these need ReadCatalog.
 func NewCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{lanes: make(map[laneKey]*Lane), byID: make(map[int64]*Lane), queues: make(map[string]*queueRow),
-		rates: make(map[string]job.Micros)}
+		uncounted: true, late: true}
 	return c, c.readLanes(s)
 }
 

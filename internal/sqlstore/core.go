@@ -77,6 +77,7 @@ func (s *Core) Enqueue(ctx context.Context, jobs []job.New) (receipts []job.Rece
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(t *Txn) error {
+		t.graveless = true
 		receipts, err = t.enqueue(jobs)
 		crashpoint.Hit(crashpoint.BeforeEnqueueCommit)
 		return err
@@ -204,6 +205,7 @@ func (s *Core) Declare(ctx context.Context, queues []string) error {
 		}
 	}
 	return s.db.Write(ctx, func(t *Txn) error {
+		t.graveless = true
 		for _, name := range queues {
 			if _, err := t.queue(name); err != nil {
 				return err

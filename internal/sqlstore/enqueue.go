@@ -95,7 +95,11 @@ func taken(id job.ID) error {
 }
 
 func (t *Txn) insert(n *job.New) error {
-	if n.ID <= t.cat.ended { // else no ended job can have it, and nobody need look
+	ended, err := t.endedUpTo()
+	if err != nil {
+		return err
+	}
+	if n.ID <= ended { // else no ended job can have it, and nobody need look
 		state, _, err := t.find(n.ID)
 		if err != nil {
 			return err

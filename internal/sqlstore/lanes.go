@@ -33,11 +33,12 @@ type Catalog struct {
 
 	borrowed  bool // lanes and queues belong to others, too, and must not be changed
 	uncounted bool // without the counters of lanes
+	late      bool // ended is not read yet
 }
 
 // Borrow returns a catalogue for one transaction that shares the lanes and queues.
 func (c *Catalog) Borrow() *Catalog {
-	return &Catalog{lanes: c.lanes, byID: c.byID, queues: c.queues, rates: c.rates, borrowed: true, uncounted: true}
+	return &Catalog{lanes: c.lanes, byID: c.byID, queues: c.queues, borrowed: true, uncounted: true, late: true}
 }
 
 type laneKey struct{ queue, kind, deps string }
@@ -63,7 +64,8 @@ var (
 		ON CONFLICT (scope) DO UPDATE SET arrival = ?2`)
 )
 
-// ReadCatalog reads all of it.
+// ReadCatalog reads all of it. Where others write, too, that takes the longer the more
+// of them there are; see NewCatalog.
 func ReadCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{
 		lanes:  make(map[laneKey]*Lane),
@@ -177,13 +179,54 @@ func (t *Txn) lockLanes() (others bool, err error) {
 	if t.hooks.LockLanes == nil {
 		return false, nil
 	}
-	if err := t.graves(); err != nil { // before the lanes, for whoever comes to need both
-		return true, err
+	if t.settled {
+		return true, nil
+	}
+	if !t.graveless { // before the lanes, for whoever comes to need both
+		if err := t.graves(); err != nil {
+			return true, err
+		}
 	}
 	if err := t.hooks.LockLanes(); err != nil {
 		return true, err
 	}
+	t.settled = true
 	return true, t.cat.readLanes(t.s)
+}
+
+// endedUpTo returns an id above which no job had ended when it was read.
+func (t *Txn) endedUpTo() (job.ID, error) {
+	if t.cat.late {
+		ended, err := ReadInt(t.s, selEnded)
+		if err != nil {
+			return 0, err
+		}
+		t.cat.ended, t.cat.late = job.ID(ended), false
+	}
+	return t.cat.ended, nil
+}
+
+// deadByLane returns how many jobs of each lane are dead.
+func (t *Txn) deadByLane() (map[int64]int64, error) {
+	dead := make(map[int64]int64)
+	if !t.cat.uncounted {
+		for id, l := range t.cat.byID {
+			dead[id] = l.counts[job.Dead]
+		}
+		return dead, nil
+	}
+	err := t.rows(selCounters, func(r Row) error {
+		if job.State(r.Int(1)) == job.Dead {
+			dead[r.Int(0)] += r.Int(2)
+		}
+		return nil
+	})
+	for _, d := range t.deltas {
+		if d.state == job.Dead {
+			dead[d.lane.id] += d.n
+		}
+	}
+	return dead, err
 }
 
 // queue returns the queue's row, which it makes when there is none.
@@ -228,10 +271,26 @@ func (t *Txn) lane(queue, kind, deps string) (*Lane, error) {
 	return l, nil
 }
 
-// MakeLane makes the lane of a job when there is none.
+// MakeLane makes the lane of a job when there is none. It is for a transaction that
+// does nothing else.
 func (t *Txn) MakeLane(n *job.New) error {
+	t.graveless = true
 	_, err := t.lane(n.Queue, n.Kind, n.Deps)
 	return err
+}
+
+// selLaneOfRun returns the lane of a run. It is said in the words of a store with
+// other writers, as it locks nothing.
+var selLaneOfRun = &Query{Name: "selLaneOfRun"}
+
+// MakeLaneAfter is MakeLane for an outcome that puts its job into another queue.
+func (t *Txn) MakeLaneAfter(o *job.Outcome) error {
+	id, err := ReadInt(t.s, selLaneOfRun, num(o.ID), num(o.Token))
+	if err != nil || id == 0 {
+		return err // it is refused later
+	}
+	from := t.laneOf(id)
+	return t.MakeLane(&job.New{Queue: o.Queue, Kind: from.kind, Deps: from.deps})
 }
 
 func tooManyLanes(k laneKey) error { return store.TooManyLanes(k.queue, k.kind, k.deps) }

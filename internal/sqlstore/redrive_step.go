@@ -162,9 +162,14 @@ func (t *Txn) roomForAll(spec *store.RedriveSpec) error {
 	if spec.Change.Queue == "" {
 		return nil
 	}
+	dead, err := t.deadByLane()
+	if err != nil {
+		return err
+	}
 	fresh := make(map[laneKey]bool)
-	for _, l := range t.cat.byID {
-		if to := (laneKey{spec.Change.Queue, l.kind, l.deps}); l.counts[job.Dead] > 0 && t.cat.lanes[to] == nil {
+	for id, n := range dead {
+		l := t.laneOf(id)
+		if to := (laneKey{spec.Change.Queue, l.kind, l.deps}); n > 0 && t.cat.lanes[to] == nil {
 			fresh[to] = true
 		}
 	}

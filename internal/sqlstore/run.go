@@ -59,6 +59,9 @@ func (t *Txn) running(id job.ID, token job.Token) (*Run, error) {
 	return t.oneRun(selRun, num(id), num(token))
 }
 
+// ScanRun reads a live job from a row of selAny or selRun.
+func (t *Txn) ScanRun(r Row) *Run { return t.scanRun(r) }
+
 // recall returns the run that an outcome ends, as it was when this process
 // claimed it, and forgets it; nil when the row has to be read. What run holds
 // cannot change under one token, but for asked; that the token is still the one

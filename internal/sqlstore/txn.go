@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,9 +13,13 @@ import (
 // what they change in counters and events is gathered and written once, by
 // flush, however many jobs it was.
 type Txn struct {
-	s      Session
-	hooks  Hooks
-	held   bool // LockGraves was called
+	s     Session
+	hooks Hooks
+	held  bool // LockGraves was called
+
+	settled   bool // LockLanes was called
+	graveless bool // LockGraves will not be called
+
 	now    job.Micros
 	cat    *Catalog
 	args   []Value
@@ -56,14 +59,14 @@ type Hooks struct {
 	// Whoever needs live jobs takes these first, in the order of their ids.
 	LockGraves func() error
 	// LockLanes does the same for new lanes, queues and the settings of queues. The
-	// graves come before it.
+	// graves come before it, where a transaction needs both.
 	LockLanes func() error
 	// LockJobs waits until no other transaction writes live jobs, which are sorted by
 	// their ids, keeps the others out until the end of this one, and calls graves. Jobs
 	// that have come to life before that returned are an ErrAgain.
 	LockJobs func(ids []job.ID, graves func() error) error
 	// Record writes the events of a transaction with what it has changed in the
-	// counters of jobs and the figures of the hour.
+	// counters of jobs, in batches and in the figures of the hour.
 	Record func(*Txn) error
 }
 
@@ -107,7 +110,7 @@ func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.dead.reset()
 	t.redrives.reset()
 	t.readied = t.readied[:0]
-	t.wrote, t.wake, t.held = false, false, false
+	t.wrote, t.wake, t.held, t.settled, t.graveless = false, false, false, false, false
 }
 
 // graves begins what changes dead letters and all that goes with them.
@@ -149,6 +152,13 @@ func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 		if d.n != 0 {
 			each(d.lane.id, d.state, d.n)
 		}
+	}
+}
+
+// Batches calls each for every batch whose figures have changed, with its changes.
+func (t *Txn) Batches(each func(id, total, completed, dead, cancelled int64)) {
+	for _, b := range t.batch {
+		each(b.id, b.total, b.completed, b.dead, b.cancelled)
 	}
 }
 
@@ -233,14 +243,13 @@ func (t *Txn) Flush() error {
 	if err := t.flushTallies(); err != nil {
 		return err
 	}
-	slices.SortFunc(t.batch, func(a, b batchDelta) int { return cmp.Compare(a.id, b.id) }) // as other transactions do
+	if t.hooks.Record != nil {
+		return t.hooks.Record(t)
+	}
 	for _, b := range t.batch {
 		if _, err := t.exec(addBatch, num(b.id), num(b.total), num(b.completed), num(b.dead), num(b.cancelled)); err != nil {
 			return err
 		}
-	}
-	if t.hooks.Record != nil {
-		return t.hooks.Record(t)
 	}
 	for _, d := range t.deltas {
 		if d.n == 0 {

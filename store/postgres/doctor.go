@@ -262,11 +262,11 @@ func (r *Report) events(c *session) error {
 		r.problem("%d commits of the last %s cannot be read as events yet: an older transaction of the server is still under way",
 			r.Hidden, r.EventLag.Round(time.Second))
 	}
-	return r.each(c, `SELECT count(*) FROM redrive_events WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'folded')`,
+	return r.each(c, `SELECT count(*) FROM `+unfolded+` e`,
 		func(row sqlstore.Row) error {
 			if r.Unfolded = row.Int(0); r.Unfolded > unfoldedMany {
 				r.problem("%d commits are not in the counters' table yet, so every look at the counters adds them up: "+
-					"end old transactions, and let a worker run", r.Unfolded)
+					"let a worker run", r.Unfolded)
 			}
 			return nil
 		})

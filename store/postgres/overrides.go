@@ -31,8 +31,8 @@ var overrides = map[string]string{
 		ORDER BY l.queue, l.kind, c.state`,
 	"allHours": `SELECT at, sum(completed), sum(recovered), sum(dead), sum(exhausted), sum(retries), sum(retry_cost) FROM (
 		SELECT at, completed, recovered, dead, exhausted, retries, retry_cost FROM redrive_hours
-		UNION ALL SELECT at - at % 3600000000, hour[1], hour[2], hour[3], hour[4], hour[5], hour[6] FROM redrive_events
-		WHERE hour IS NOT NULL AND seq > (SELECT value FROM redrive_meta WHERE key = 'folded')) h
+		UNION ALL SELECT at - at % 3600000000, hour[1], hour[2], hour[3], hour[4], hour[5], hour[6] FROM ` + unfolded + ` e
+		WHERE hour IS NOT NULL) h
 		GROUP BY at ORDER BY at`,
 
 	// Events are read up to the oldest transaction that may still write some, and
@@ -43,7 +43,7 @@ var overrides = map[string]string{
 	"allEvents": `SELECT seq, at, body FROM redrive_events WHERE n > 0 ORDER BY seq`,
 	// Hours that nobody is shown any more may be in rows that are not folded yet.
 	"delOldHours": `WITH unfolded AS (UPDATE redrive_events SET hour = NULL
-			WHERE hour IS NOT NULL AND seq > (SELECT value FROM redrive_meta WHERE key = 'folded') AND at - at % 3600000000 <= $1)
+			WHERE seq IN (SELECT e.seq FROM ` + unfolded + ` e WHERE e.hour IS NOT NULL AND e.at - e.at % 3600000000 <= $1))
 		DELETE FROM redrive_hours WHERE at <= $1`,
 	// A row without events has changes of counters only, as of a sweep.
 	"selOldEvents": `SELECT seq, at FROM redrive_events WHERE n > 0 AND seq < (SELECT max(seq) FROM redrive_events WHERE n > 0)
@@ -51,8 +51,8 @@ var overrides = map[string]string{
 	// Those that are not folded yet are folded as they go. Nobody else folds
 	// meanwhile: both hold the lock of the graves.
 	"delEvents": `WITH gone AS (
-			DELETE FROM redrive_events WHERE seq <= $1 RETURNING seq, at, lanes, states, ns, hour),
-		part AS (SELECT * FROM gone WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'folded')),
+			DELETE FROM redrive_events WHERE seq <= $1 RETURNING seq, at, lanes, states, ns, hour, batches),
+		part AS (SELECT g.* FROM gone g JOIN redrive_meta f ON f.key = 'folded' WHERE g.seq > f.value OR g.seq >> 20 = ANY (f.late)),
 		` + foldPart + `
 		SELECT 1 WHERE $1 IS NULL`,
 }
@@ -60,8 +60,7 @@ var overrides = map[string]string{
 // countersNow are the counters of jobs: rows of (lane, state, n), several of one
 // lane and state.
 const countersNow = `(SELECT lane, state, n FROM redrive_counters
-		UNION ALL SELECT d.lane, d.state, d.n FROM redrive_events e, unnest(e.lanes, e.states, e.ns) AS d(lane, state, n)
-		WHERE e.seq > (SELECT value FROM redrive_meta WHERE key = 'folded')) c`
+		UNION ALL SELECT d.lane, d.state, d.n FROM ` + unfolded + ` e, unnest(e.lanes, e.states, e.ns) AS d(lane, state, n)) c`
 
 // ownText is the text of a statement that is this package's own, or that is a
 // shared one in other words; "" is neither.

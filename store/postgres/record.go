@@ -9,9 +9,13 @@ import (
 )
 
 // A row of redrive_events holds, besides the events of a transaction, what it has
-// changed in the counters of jobs and in the figures of the hour. So no row that
-// others want is written by every commit. Now and then the changes are folded
-// into the tables of the counters and figures; readers add up both.
+// changed in the counters of jobs, in batches and in the figures of the hour. So no
+// row that others want is written by every commit. Now and then the changes are
+// folded into the tables of the counters and figures; readers add up both.
+//
+// What is folded is what is there to be seen, up to a number; the transactions that
+// had a lower one and were under way then are kept beside it (late), and their rows
+// are folded when they are there. So no transaction holds up but its own.
 
 var (
 	recordEvents = &sqlstore.Query{Name: "recordEvents"}
@@ -20,6 +24,7 @@ var (
 	countLive    = &sqlstore.Query{Name: "countLive"}
 	nextSettings = &sqlstore.Query{Name: "nextSettings"}
 	selReserved  = &sqlstore.Query{Name: "selReserved"}
+	selVersion   = &sqlstore.Query{Name: "selVersion"}
 	foldLock     = &sqlstore.Query{Name: "foldLock"}
 	foldEvents   = &sqlstore.Query{Name: "foldEvents"}
 	raiseBase    = &sqlstore.Query{Name: "raiseBase"}
@@ -31,6 +36,13 @@ const foldPart = `counters AS (
 			SELECT d.lane, d.state, sum(d.n) FROM part p, unnest(p.lanes, p.states, p.ns) AS d(lane, state, n)
 			GROUP BY d.lane, d.state HAVING sum(d.n) <> 0
 			ON CONFLICT (lane, state) DO UPDATE SET n = redrive_counters.n + excluded.n),
+		batches AS (
+			INSERT INTO redrive_batches (id, total, completed, dead, cancelled)
+			SELECT p.batches[i], sum(p.batches[i + 1]), sum(p.batches[i + 2]), sum(p.batches[i + 3]), sum(p.batches[i + 4])
+			FROM part p, generate_series(1, cardinality(p.batches), 5) AS i GROUP BY 1 ORDER BY 1
+			ON CONFLICT (id) DO UPDATE SET total = redrive_batches.total + excluded.total,
+				completed = redrive_batches.completed + excluded.completed, dead = redrive_batches.dead + excluded.dead,
+				cancelled = redrive_batches.cancelled + excluded.cancelled),
 		hours AS (
 			INSERT INTO redrive_hours (at, completed, recovered, dead, exhausted, retries, retry_cost)
 			SELECT at - at % 3600000000, sum(hour[1]), sum(hour[2]), sum(hour[3]), sum(hour[4]), sum(hour[5]), sum(hour[6])
@@ -40,13 +52,26 @@ const foldPart = `counters AS (
 				exhausted = redrive_hours.exhausted + excluded.exhausted, retries = redrive_hours.retries + excluded.retries,
 				retry_cost = redrive_hours.retry_cost + excluded.retry_cost)`
 
+// unfolded are the rows whose changes are not folded yet.
+const unfolded = `(SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.hour, e.batches FROM redrive_events e
+		WHERE e.seq > (SELECT value FROM redrive_meta WHERE key = 'folded')
+		UNION ALL ` + lateEvents + `)`
+
+// lateEvents are those of unfolded that came to be seen after rows with higher numbers
+// were folded.
+const lateEvents = `SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.hour, e.batches FROM redrive_meta f
+		CROSS JOIN LATERAL unnest(f.late) AS l(id) JOIN redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
+		WHERE f.key = 'folded'`
+
 // eventStatements are the statements of this file, and the lock that all need.
 var eventStatements = map[string]string{
 	"selReserved":  `SELECT value - 1 FROM redrive_meta WHERE key = 'next_id'`,
+	"selVersion":   `SELECT value FROM redrive_meta WHERE key = 'settings'`,
+	"selLaneOfRun": `SELECT lane FROM redrive_jobs WHERE id = $1 AND token = $2 AND state = 3`,
 	"nextSettings": `UPDATE redrive_meta SET value = value + 1 WHERE key = 'settings'`,
-	"recordEvents": `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, hour)
+	"recordEvents": `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, hour, batches)
 		SELECT (x.id << 20) + (SELECT count(*) FROM redrive_events WHERE seq >= x.id << 20 AND seq < (x.id + 1) << 20),
-			$1, $2, $3, $4::text::bigint[], $5::text::smallint[], $6::text::bigint[], $7::text::bigint[]
+			$1, $2, $3, $4::text::bigint[], $5::text::smallint[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[]
 		FROM (SELECT pg_current_xact_id()::text::bigint + value AS id FROM redrive_meta WHERE key = 'event_base') x`,
 	"lock":      `SELECT pg_advisory_xact_lock($1)`,
 	"lockLive":  `SELECT count(*) FROM (SELECT 1 FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE) l`,
@@ -58,15 +83,16 @@ var eventStatements = map[string]string{
 		UNION ALL SELECT 2, state, token FROM (SELECT state, token FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
 		UNION ALL SELECT 3, 5, token FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
 	"foldLock": `SELECT pg_try_advisory_xact_lock($1)`,
-	// What is below the oldest transaction under way gets no more rows.
-	"foldEvents": `WITH part AS MATERIALIZED (
-			SELECT seq, at, lanes, states, ns, hour FROM redrive_events
-			WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'folded')
-			AND seq < (SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value) << 20
-				FROM redrive_meta WHERE key = 'event_base')
-			ORDER BY seq LIMIT $1),
-		` + foldPart + `
-		UPDATE redrive_meta SET value = (SELECT max(seq) FROM part) WHERE key = 'folded' AND EXISTS (SELECT 1 FROM part)`,
+	// Of a transaction that is under way no row is seen, and of another one all.
+	"foldEvents": `WITH part AS MATERIALIZED (` + lateEvents + `
+			UNION ALL (SELECT seq, at, lanes, states, ns, hour, batches FROM redrive_events
+				WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'folded') ORDER BY seq LIMIT $1)),
+		` + foldPart + `,
+		until AS (SELECT greatest(value, (SELECT max(seq) FROM part)) AS seq FROM redrive_meta WHERE key = 'folded')
+		UPDATE redrive_meta SET value = (SELECT seq FROM until), late = ARRAY(
+			SELECT u.id FROM (SELECT x::text::bigint + (SELECT value FROM redrive_meta WHERE key = 'event_base') AS id
+				FROM pg_snapshot_xip(pg_current_snapshot()) AS x) u WHERE u.id <= (SELECT seq >> 20 FROM until))
+		WHERE key = 'folded' AND EXISTS (SELECT 1 FROM part) RETURNING (SELECT count(*) FROM part)`,
 	// The ids of transactions begin anew where a backup is restored into another
 	// server; the numbers of events go on.
 	"raiseBase": `UPDATE redrive_meta SET value = (SELECT max(seq) >> 20 FROM redrive_events) + 1
@@ -84,8 +110,14 @@ func record(t *sqlstore.Txn) error {
 		states.add(int64(state))
 		ns.add(n)
 	})
+	var batches array
+	t.Batches(func(id, total, completed, dead, cancelled int64) {
+		for _, n := range [...]int64{id, total, completed, dead, cancelled} {
+			batches.add(n)
+		}
+	})
 	events, hour := t.Events(), t.Hour()
-	if events.Len() == 0 && len(lanes) == 0 && hour == (store.Hour{}) {
+	if events.Len() == 0 && len(lanes) == 0 && len(batches) == 0 && hour == (store.Hour{}) {
 		return nil
 	}
 	var hours array
@@ -95,14 +127,15 @@ func record(t *sqlstore.Txn) error {
 		}
 	}
 	_, err := t.Session().Exec(recordEvents, sqlstore.Num(t.Now()), sqlstore.Num(events.Len()),
-		sqlstore.Value{Kind: sqlstore.IsBlob, B: events.Bytes()}, lanes.value(), states.value(), ns.value(), hours.value())
+		sqlstore.Value{Kind: sqlstore.IsBlob, B: events.Bytes()}, lanes.value(), states.value(), ns.value(), hours.value(),
+		batches.value())
 	return err
 }
 
 // recordFast is recordEvents for a transaction that writes one row for sure.
-const recordFast = `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, hour)
+const recordFast = `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, hour, batches)
 	SELECT (pg_current_xact_id()::text::bigint + value) << 20, $1::bigint, $2::bigint, $3::bytea, $4::bigint[],
-		$5::bigint[]::smallint[], $6::bigint[], $7::bigint[]
+		$5::bigint[]::smallint[], $6::bigint[], $7::bigint[], $8::bigint[]
 	FROM redrive_meta WHERE key = 'event_base'`
 
 // recordStep is record as a step, none when there is nothing to write.
@@ -113,17 +146,26 @@ func recordStep(t *sqlstore.Txn) []step {
 		states.int(int64(state))
 		ns.int(n)
 	})
+	batches := ints(0)
+	t.Batches(func(id, total, completed, dead, cancelled int64) {
+		for _, n := range [...]int64{id, total, completed, dead, cancelled} {
+			batches.int(n)
+		}
+	})
 	events, h := t.Events(), t.Hour()
-	if events.Len() == 0 && lanes.n == 0 && h == (store.Hour{}) {
+	if events.Len() == 0 && lanes.n == 0 && batches.n == 0 && h == (store.Hour{}) {
 		return nil
 	}
-	args := []any{int64(t.Now()), int64(events.Len()), events.Bytes(), lanes, states, ns, nil}
+	args := []any{int64(t.Now()), int64(events.Len()), events.Bytes(), lanes, states, ns, nil, nil}
 	if h != (store.Hour{}) {
 		hour := ints(6)
 		for _, n := range [...]int64{h.Completed, h.Recovered, h.Dead, h.Exhausted, h.Retries, h.RetryCost} {
 			hour.int(n)
 		}
 		args[6] = hour
+	}
+	if batches.n > 0 {
+		args[7] = batches
 	}
 	return []step{{name: "recordFast", text: recordFast, args: args}}
 }
@@ -158,6 +200,6 @@ func (s *Store) fold(c sqlstore.Session) (more bool, err error) {
 	if err != nil || got == 0 {
 		return false, err
 	}
-	n, err := c.Exec(foldEvents, sqlstore.Num(foldMax))
-	return n > 0, err
+	n, err := sqlstore.ReadInt(c, foldEvents, sqlstore.Num(foldMax))
+	return n >= foldMax, err
 }

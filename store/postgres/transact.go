@@ -76,7 +76,7 @@ func newBegins(o *Options) begins {
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	var wakes bool
 	err := s.transact(ctx, &s.begins.write, func(c *session) error {
-		t, err := s.txn(c)
+		t, err := s.txn(c, true)
 		if err != nil {
 			return err
 		}
@@ -92,15 +92,35 @@ func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return err
 }
 
-// txn makes a transaction of the shared statements on a session.
-func (s *Store) txn(c sqlstore.Session) (*sqlstore.Txn, error) {
-	cat, err := sqlstore.ReadCatalog(c)
+// txn makes a transaction of the shared statements on a session. Own says that it is
+// new and the store's own: nothing was written in it yet.
+func (s *Store) txn(c sqlstore.Session, own bool) (*sqlstore.Txn, error) {
+	cat, err := s.catalog(c, own)
 	if err != nil {
 		return nil, err
 	}
 	t := sqlstore.NewTxn(c, false, s.hooks(c))
 	t.Reset(s.clock.Now(), cat)
 	return t, nil
+}
+
+// catalog returns the lanes and queues for one transaction: those that are known, when
+// they have not changed.
+func (s *Store) catalog(c sqlstore.Session, own bool) (*sqlstore.Catalog, error) {
+	version, err := sqlstore.ReadInt(c, selVersion) // first: what is read may be newer, not older
+	if err != nil {
+		return nil, err
+	}
+	known := s.hot.known.Load()
+	if known != nil && known.version == version {
+		return known.catalog.Borrow(), nil
+	}
+	cat, err := sqlstore.NewCatalog(c)
+	if err != nil || !own {
+		return cat, err // a caller's transaction may have lanes that nobody else sees
+	}
+	s.hot.known.CompareAndSwap(known, &knownLanes{version, cat})
+	return cat.Borrow(), nil
 }
 
 // hooks are how a transaction shares the tables with others.

@@ -35,9 +35,27 @@ func (callersSQLTx) StoreTx() string { return "postgres" }
 // joined is a session in a caller's transaction.
 type joined interface {
 	sqlstore.Session
+	// enter sets the savepoint, through the caller's transaction: it knows whether it
+	// has ended, and its connection is in another one now.
+	enter() error
 	// plain runs a statement without parameters.
 	plain(text string) error
 }
+
+// joinedSession is a session in a transaction of pgx.
+type joinedSession struct {
+	*session
+	tx pgx.Tx
+}
+
+func (s *joinedSession) enter() error {
+	if _, err := s.tx.Exec(s.ctx, savepoint); err != nil {
+		return &failed{savepoint, err}
+	}
+	return nil
+}
+
+func (s *sqlSession) enter() error { return s.plain(savepoint) }
 
 // foreign returns the session of a caller's transaction. A context that ends does
 // not stop its statements: what is half done in the caller's transaction could
@@ -49,7 +67,7 @@ func (s *Store) foreign(ctx context.Context, tx store.Tx) (joined, error) {
 		if callers.tx == nil || callers.tx.Conn() == nil {
 			return nil, fmt.Errorf("the transaction has ended: %w", store.ErrInvalid)
 		}
-		return &session{ctx: ctx, conn: callers.tx.Conn().PgConn(), dialect: s.dialect}, nil
+		return &joinedSession{&session{ctx: ctx, conn: callers.tx.Conn().PgConn(), dialect: s.dialect}, callers.tx}, nil
 	case callersSQLTx:
 		if callers.tx == nil {
 			return nil, fmt.Errorf("the transaction has ended: %w", store.ErrInvalid)
@@ -138,7 +156,7 @@ func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) er
 	if err != nil {
 		return err
 	}
-	if err := c.plain(savepoint); err != nil {
+	if err := c.enter(); err != nil {
 		return savepointError(err)
 	}
 	err = s.joined(c, do)
@@ -159,6 +177,9 @@ func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) er
 
 // savepointError says what is wrong with a transaction that takes no savepoint.
 func savepointError(err error) error {
+	if errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, sql.ErrTxDone) {
+		return fmt.Errorf("the transaction has ended: begin another one: %w: %w", store.ErrInvalid, err)
+	}
 	switch sqlstate(err) {
 	case "25P01": // no_active_sql_transaction
 		return fmt.Errorf("the transaction has ended: begin another one: %w: %w", store.ErrInvalid, err)
@@ -172,7 +193,7 @@ func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
 	if err := s.fits(c); err != nil {
 		return err
 	}
-	t, err := s.txn(c)
+	t, err := s.txn(c, false)
 	if err != nil {
 		return err
 	}
@@ -215,6 +236,18 @@ func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, jobs []job.New) ([]j
 		}
 	}
 	return s.Core.EnqueueTx(ctx, tx, jobs)
+}
+
+// SettleTx implements store.Transactor. The lane of another queue is made beside the
+// transaction, see EnqueueTx.
+func (s *Store) SettleTx(ctx context.Context, tx store.Tx, o job.Outcome) error {
+	if o.Queue != "" && o.Validate() == nil && store.ValidName("queue", o.Queue) == nil {
+		err := s.write(ctx, func(t *sqlstore.Txn) error { return t.MakeLaneAfter(&o) })
+		if err != nil && !errors.Is(err, store.ErrTooLarge) { // that is for the outcome to say
+			return err
+		}
+	}
+	return s.Core.SettleTx(ctx, tx, o)
 }
 
 // ReserveIDsTx implements store.TxReserver. The ids are reserved beside the

@@ -2,8 +2,8 @@
 -- compared byte by byte, as everywhere in redrive. Tables are made in the schema
 -- that the store was opened with: it is the search path of this transaction.
 -- Lock order inside a transaction: live jobs by id, the advisory lock of the
--- graves (dead letters, groups, redrives, schedules, sweeps), batches by id, the
--- numbers in redrive_meta, events.
+-- graves (dead letters, groups, redrives, schedules, sweeps), the advisory lock of
+-- the lanes, the numbers in redrive_meta, events.
 -- Numbers: deaths, audit rows and redrives have no gaps and are given in the
 -- order of commits (under a lock, or from a row of redrive_meta); groups and
 -- ended jobs are numbered by sequences, which may leave gaps.
@@ -11,7 +11,8 @@
 -- +goose Up
 CREATE TABLE redrive_meta (
 	key   text COLLATE "C" PRIMARY KEY,
-	value bigint NOT NULL
+	value bigint NOT NULL,
+	late  bigint[] -- of folded: transactions with a lower number that were under way
 );
 INSERT INTO redrive_meta VALUES
 	('next_id', 1),
@@ -21,7 +22,7 @@ INSERT INTO redrive_meta VALUES
 	('event_base', 0), -- what is added to a transaction's id in the number of its events
 	-- tells this schema from others, also from those of the same name elsewhere
 	('identity', ('x' || substr(md5(random()::text || clock_timestamp()::text), 1, 15))::bit(60)::bigint),
-	('folded', 0);     -- events up to this number are in redrive_counters and redrive_hours
+	('folded', 0);     -- events up to this number are in redrive_counters, redrive_batches and redrive_hours
 
 -- A lane is what a claim can open or close as a whole: (queue, kind, deps).
 CREATE TABLE redrive_lanes (
@@ -375,7 +376,8 @@ CREATE TABLE redrive_events (
 	lanes  bigint[], -- what has changed in the counters: of these lanes
 	states smallint[], -- and states
 	ns     bigint[], -- by these numbers
-	hour   bigint[]  -- completed to retry_cost of the hour of at, as in redrive_hours
+	hour   bigint[], -- completed to retry_cost of the hour of at, as in redrive_hours
+	batches bigint[] -- what has changed in batches: five numbers each, id to cancelled
 );
 
 CREATE TABLE redrive_audit (
