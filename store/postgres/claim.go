@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"cmp"
+	"errors"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"sync"
@@ -46,10 +48,27 @@ const (
 // what nobody tells of, such as a job that was passed over because another claim
 // had locked it and let it go, is found by a look from the beginning. That is what
 // every claim does while it is cheap; where it is not, the next one waits.
+//
+// A look from the beginning may take longer than a statement may. After one that
+// was ended for that, claims read the last seconds only, and further looks go twice
+// as far back each time, until they reach the beginning or are dear again.
 type heads struct {
-	mu   sync.Mutex
-	low  map[readyPlace]job.Micros
-	next time.Time // of the next look from the beginning, by the clock of the process
+	mu    sync.Mutex
+	low   map[readyPlace]job.Micros
+	floor job.Micros // from where a place without a bound is read
+	next  time.Time  // of the next look from the beginning, by the clock of the process
+	tail  *bulletin
+}
+
+// bulletin is what was heard, and after it what was heard next; the last one is
+// empty. A claim remembers the one that was the last before it read.
+type bulletin struct {
+	news news
+	next *bulletin
+}
+
+func newHeads() heads {
+	return heads{low: make(map[readyPlace]job.Micros), floor: earliest, tail: &bulletin{}}
 }
 
 const (
@@ -57,8 +76,14 @@ const (
 	// lookRow for each job that it finds.
 	lookCheap = 4 * time.Millisecond
 	lookRow   = 40 * time.Microsecond
-	// lookShare is how many times as long as a dear look took there is none.
+	// lookShare is how many times as long as a dear look took there is none, but after
+	// one that failed not longer than lookAgain: it may have waited for something else.
 	lookShare = 50
+	lookAgain = 2 * time.Minute
+	// lookBack is how far back claims read after a look that failed, at first.
+	lookBack = 5 * time.Second
+
+	earliest = job.Micros(-1 << 63)
 )
 
 // looks reports whether a claim reads from the beginning.
@@ -68,33 +93,110 @@ func (h *heads) looks(now time.Time) bool {
 	return !now.Before(h.next)
 }
 
-// looked says how long a look took that found so many jobs.
-func (h *heads) looked(end time.Time, took time.Duration, rows int) {
-	if took <= lookCheap+time.Duration(rows)*lookRow {
-		return
-	}
+// latest returns the place of what is heard next.
+func (h *heads) latest() *bulletin {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.next = end.Add(lookShare * took)
+	return h.tail
 }
 
-// raise notes up to where jobs were taken.
-func (h *heads) raise(taken map[readyPlace]job.Micros) {
+// back returns how far back a look goes.
+func (h *heads) back(now job.Micros) job.Micros {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	maps.Copy(h.low, taken)
+	if h.floor == earliest {
+		return earliest
+	}
+	if at := now - 2*max(now-h.floor, job.Micros(lookBack.Microseconds())); at > 0 {
+		return at
+	}
+	return earliest
+}
+
+// from returns where a place is read from: by a look not after back, and else not
+// after what is known.
+func (h *heads) from(p readyPlace, look bool, back job.Micros) job.Micros {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	low, ok := h.low[p]
+	switch {
+	case look && ok:
+		return min(low, back)
+	case look:
+		return back
+	case ok:
+		return low
+	}
+	return h.floor
+}
+
+// looked says how long a look took that went so far back and found so many jobs.
+func (h *heads) looked(end time.Time, took time.Duration, rows int, back job.Micros) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.floor = min(h.floor, back)
+	if took > lookCheap+time.Duration(rows)*lookRow {
+		h.next = end.Add(lookShare * took)
+	}
+}
+
+// failed says that reading places took too long.
+func (h *heads) failed(end time.Time, took time.Duration, look bool, now job.Micros, places []*front) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if look && h.floor != earliest { // back was too far; the floor was not
+		h.next = end.Add(min(lookShare*took, lookAgain))
+		return
+	}
+	h.floor = now.Add(-lookBack)
+	if !look {
+		for _, p := range places {
+			delete(h.low, p.readyPlace)
+		}
+	}
+}
+
+// taken is up to where a claim has taken jobs.
+type taken struct {
+	since *bulletin // what was heard from there on came after it had read
+	up    map[readyPlace]job.Micros
+}
+
+// raise notes up to where jobs were taken. What was heard since they were read may
+// be before that.
+func (h *heads) raise(t taken) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for b := t.since; b != h.tail; b = b.next {
+		if b.news.all {
+			return
+		}
+		for place, at := range b.news.ready {
+			if up, ok := t.up[place]; ok && at < up {
+				t.up[place] = at
+			}
+		}
+	}
+	maps.Copy(h.low, t.up)
 }
 
 // heard lowers the bounds by what was told.
 func (h *heads) heard(n news) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	last := h.tail
+	h.tail = &bulletin{}
+	last.news, last.next = n, h.tail
 	if n.all {
 		clear(h.low)
 		return
 	}
 	for place, at := range n.ready {
-		if low, ok := h.low[place]; ok && at < low {
+		low, ok := h.low[place]
+		if !ok {
+			low = h.floor
+		}
+		if at < low {
 			h.low[place] = at
 		}
 	}
@@ -128,12 +230,14 @@ type source struct {
 	written int  // of claimed
 	rows    int  // of the last statement
 	look    bool // from the beginning
+	since   *bulletin
 }
 
 var _ sqlstore.Source = (*source)(nil)
 
 // Lanes implements sqlstore.Source.
 func (c *source) Lanes(lanes []int64, most int) error {
+	sqlstore.Leased(c.s.Core, c.x.Lease)
 	c.places, c.byPlace = nil, make(map[readyPlace]*front, 4*len(lanes))
 	if len(lanes) == 0 || most <= 0 {
 		return nil
@@ -172,8 +276,12 @@ func (c *source) Lanes(lanes []int64, most int) error {
 func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later bool) error {
 	n := len(places)
 	lanes, priorities, lows, ids, most := ints(n), ints(n), ints(n), ints(n), ints(n)
-	now := c.t.Now()
-	for i, p := range places {
+	now, h := c.t.Now(), &c.s.hot.heads
+	if c.since == nil {
+		c.since = h.latest()
+	}
+	look, back := c.look && after == nil, h.back(now)
+	for _, p := range places {
 		lanes.int(p.lane)
 		priorities.int(int64(p.priority))
 		most.int(int64(p.most))
@@ -182,7 +290,7 @@ func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later b
 			lows.int(int64(after.At))
 			ids.int(int64(after.ID))
 		default:
-			lows.int(int64(c.low(places[i].readyPlace)))
+			lows.int(int64(h.from(p.readyPlace, look, back)))
 			ids.int(-1 << 63)
 		}
 		p.got = 0
@@ -214,11 +322,16 @@ func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later b
 			}})
 	}
 	begun := c.s.clock.local()
-	if err := c.t.send(steps...); err != nil {
-		return err
+	err := c.t.send(steps...)
+	end := c.s.clock.local()
+	switch took := end.Sub(begun); {
+	case err != nil && after == nil && tookTooLong(err):
+		h.failed(end, took, look, now, places)
+	case err == nil && look:
+		h.looked(end, took, c.rows, back)
 	}
-	if end := c.s.clock.local(); c.look && after == nil {
-		c.s.hot.heads.looked(end, end.Sub(begun), c.rows)
+	if err != nil {
+		return err
 	}
 	for _, p := range places {
 		if c.rows == limit && last != nil && last != p && !p.read && p.got == 0 && behind(places, last, p) {
@@ -236,16 +349,14 @@ func behind(places []*front, a, b *front) bool {
 	return slices.Index(places, b) > slices.Index(places, a)
 }
 
-// low is where a place is read from.
-func (c *source) low(p readyPlace) job.Micros {
-	h := &c.s.hot.heads
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	low, ok := h.low[p]
-	if !ok || c.look {
-		return -1 << 63
+// tookTooLong reports whether a statement was ended by its limit, or by that of the
+// caller.
+func tookTooLong(err error) bool {
+	if sqlstate(err) == stateCanceled {
+		return true
 	}
-	return low
+	late, ok := errors.AsType[net.Error](err)
+	return ok && late.Timeout()
 }
 
 // Next implements sqlstore.Source.
@@ -294,12 +405,12 @@ func (c *source) Claimed(r *sqlstore.Run) { c.claimed = append(c.claimed, r) }
 
 // taken returns up to where the claims have gone, by place. They are in the order
 // of each place.
-func (c *source) taken(claims []job.Claim) map[readyPlace]job.Micros {
-	taken := make(map[readyPlace]job.Micros)
+func (c *source) taken(claims []job.Claim) taken {
+	up := make(map[readyPlace]job.Micros)
 	for i, r := range c.claimed {
-		taken[readyPlace{r.Lane(), r.Priority()}] = claims[i].RunAt
+		up[readyPlace{r.Lane(), r.Priority()}] = claims[i].RunAt
 	}
-	return taken
+	return taken{c.since, up}
 }
 
 // write writes the claims that are not written yet.

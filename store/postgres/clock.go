@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/internal/storeclock"
 	"github.com/redrive/redrive/job"
 )
@@ -12,9 +13,9 @@ const (
 	// jumpMin is how far the server's clock may be from what was expected of it
 	// before that counts as a jump. Slewing by NTP stays far below.
 	jumpMin = time.Second
-	// sampleOld is the age at which what is known of the server's clock is asked
-	// again: machine clocks drift by some 50 µs a second.
-	sampleOld = time.Second
+	// drift is how much of the time that passes the machine's clock may gain or lose
+	// against the server's, one part in so many.
+	drift = 10_000
 )
 
 // clock is the server's clock, as this process knows it: all processes of a
@@ -35,7 +36,7 @@ type clock struct {
 	trip   time.Duration
 	mark   job.Micros // the latest time given or stored
 	last   time.Time  // local reading that it was given at
-	jumped time.Time  // local reading after the last jump forward; zero: none
+	jumped time.Time  // local reading after the last jump; zero: none
 }
 
 func newClock(injected func() time.Time) *clock {
@@ -86,9 +87,11 @@ func (c *clock) Floor(at job.Micros) {
 	}
 }
 
-// SinceJump returns how long ago the server's clock was last seen to have jumped
-// forward, or this machine to have slept, and whether that ever happened. Leases
-// that ended in such a gap ended while their holders could not say a word.
+// SinceJump returns how long ago the server's clock was last seen to have jumped,
+// or this machine to have slept, and whether that ever happened. Leases that ended
+// in a gap ended while their holders could not say a word; and where the clock was
+// set back, other processes may go by an earlier time than this one, so that their
+// new leases look old from here, until agree has told them.
 func (c *clock) SinceJump() (time.Duration, bool) {
 	if c.injected != nil {
 		return c.injected.SinceJump()
@@ -101,53 +104,95 @@ func (c *clock) SinceJump() (time.Duration, bool) {
 	return c.between(c.jumped, c.local()), true
 }
 
-// old reports whether the server should be asked again, because it was asked
-// long ago or because this machine has slept since: then the two clocks of the
-// machine have run apart.
-func (c *clock) old() bool {
+// sample takes in that the server's clock showed a time at some moment between
+// two local readings. It reports whether the server's time is ahead of what was
+// given out for it by more than jumpMin: whoever has begun with that time has to
+// begin anew.
+func (c *clock) sample(sent, received time.Time, server job.Micros) (behind bool) {
 	if c.injected != nil {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.base.IsZero() {
-		return true
-	}
-	r := c.local()
-	age := c.between(c.base, r)
-	apart := r.Round(0).Sub(c.base.Round(0)) - age
-	return age >= sampleOld || apart > jumpMin || apart < -jumpMin
-}
-
-// sample takes in that the server's clock showed a time at some moment between
-// two local readings.
-func (c *clock) sample(sent, received time.Time, server job.Micros) {
-	if c.injected != nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	trip := max(0, c.between(sent, received))
 	if c.base.IsZero() {
-		c.set(received, server, trip)
-		return
+		c.set(received, server.Add(trip/2), trip)
+		return false
 	}
-	at := c.expected(received)
+	at, latest := c.expected(received), server.Add(trip)
+	// An answer that took long, as one of many statements, says little; what was
+	// known before says less the older it is.
+	sharp := trip <= c.trip+2*c.between(c.base, received)/drift
+	off := max(server.Sub(at), at.Sub(latest))
 	switch {
-	case at < server: // the server's clock is ahead of what was expected
-		if server.Sub(at) > jumpMin {
-			c.jumped = received
-		}
-		c.set(received, server, trip)
-	case at > server.Add(trip):
-		c.set(received, server, trip)
-	case trip <= c.trip || c.between(c.base, received) >= sampleOld:
-		c.set(received, server, trip)
+	case off > jumpMin:
+		c.jumped = received
+		c.set(received, server.Add(trip/2), trip)
+		return server > at
+	case sharp:
+		c.set(received, server.Add(trip/2), trip)
+	case off > 0:
+		c.set(received, min(max(at, server), latest), trip)
 	}
+	return false
 }
 
-// set notes the server's time, which is best guessed as that of the middle of the
-// round trip.
+// set notes the server's time at a local reading, and the round trip in which it
+// was asked for.
 func (c *clock) set(received time.Time, server job.Micros, trip time.Duration) {
-	c.base, c.server, c.trip = received, server.Add(trip/2), trip
+	c.base, c.server, c.trip = received, server, trip
+}
+
+// ahead returns the time when that is ahead of the server's clock by more than
+// jumpMin, 0 else.
+func (c *clock) ahead() job.Micros {
+	if c.injected != nil {
+		return 0
+	}
+	now := c.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.expected(c.last)) <= jumpMin {
+		return 0
+	}
+	return now
+}
+
+const (
+	selStored = `SELECT coalesce(max(at), 0), coalesce((SELECT value FROM redrive_meta WHERE key = 'clock'), 0)
+		FROM (SELECT at FROM redrive_events ORDER BY seq DESC LIMIT 100) e`
+	selClock = `SELECT value FROM redrive_meta WHERE key = 'clock'`
+	setClock = `INSERT INTO redrive_meta (key, value) VALUES ('clock', $1::bigint)
+		ON CONFLICT (key) DO UPDATE SET value = greatest(redrive_meta.value, excluded.value) RETURNING value`
+)
+
+// resume raises the clock of a new process to what was stored. Newest is the time of
+// the latest event, and opened the time before.
+func (s *Store) resume(c *session) (newest, opened job.Micros, err error) {
+	opened = s.clock.Now()
+	shared := job.Micros(0)
+	err = c.send(step{name: "selStored", text: selStored, each: func(r sqlstore.Row) error {
+		newest, shared = job.Micros(r.Int(0)), job.Micros(r.Int(1))
+		return nil
+	}})
+	if err == nil {
+		s.clock.Floor(max(newest, shared))
+	}
+	return newest, opened, err
+}
+
+// agree keeps the processes together when the server's clock was set back: those
+// that are ahead of it write down how far they are, and nobody stays behind that.
+// A process that is idle has no event of its time, and would take what one that was
+// started later claims for runs whose leases are over.
+func (s *Store) agree(c *session) error {
+	if s.clock.injected != nil {
+		return nil
+	}
+	look := step{name: "selClock", text: selClock}
+	if now := s.clock.ahead(); now != 0 {
+		look = step{name: "setClock", text: setClock, args: []any{int64(now)}}
+	}
+	look.each = func(r sqlstore.Row) error { s.clock.Floor(job.Micros(r.Int(0))); return nil }
+	return c.send(look)
 }

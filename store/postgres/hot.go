@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,13 +15,14 @@ import (
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // hotPath is what the statements for many jobs keep between transactions.
 type hotPath struct {
 	begin   beginning
 	known   atomic.Pointer[knownLanes]
-	reading sync.Mutex // one reads the lanes, the others wait for it
+	reading chan struct{} // one reads the lanes, the others wait for it
 	runs    runs
 	heads   heads
 }
@@ -68,7 +70,7 @@ func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
 
 func newHotPath(s *Store) *hotPath {
 	h := &hotPath{begin: beginning{fast: true}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
-		heads: heads{low: make(map[readyPlace]job.Micros)}}
+		heads: newHeads(), reading: make(chan struct{}, 1)}
 	if s.unnamed.Load() {
 		var b strings.Builder
 		for _, p := range pinned {
@@ -80,10 +82,19 @@ func newHotPath(s *Store) *hotPath {
 	return h
 }
 
-const selSettings = `SELECT value FROM redrive_meta WHERE key = 'settings'`
+// selSettings returns the version of lanes and queues, and the server's time.
+const selSettings = `SELECT value, (date_part('epoch', clock_timestamp()) * 1000000)::bigint FROM redrive_meta WHERE key = 'settings'`
 
-// errStale says that lanes or queues have changed since they were read.
-var errStale = errors.New("lanes or queues have changed")
+// fastBegin is the name of the statement that begins a fast transaction.
+const fastBegin = "begin"
+
+var (
+	// errStale says that lanes or queues have changed since they were read.
+	errStale = errors.New("lanes or queues have changed")
+	// errBehind says that the time of the transaction is not the server's: this
+	// machine has slept, or the server's clock has jumped.
+	errBehind = errors.New("the clock is behind the server's")
+)
 
 // fastTxn is a transaction for many jobs.
 type fastTxn struct {
@@ -95,21 +106,28 @@ type fastTxn struct {
 }
 
 // send sends steps, and with the first of the transaction looks whether the lanes
-// are known as they are.
+// are known as they are and the time is the server's.
 func (t *fastTxn) send(steps ...step) error {
 	if t.begun {
 		return t.session.send(steps...)
 	}
-	version := int64(0)
-	look := step{name: "selSettings", text: selSettings, each: func(r sqlstore.Row) error { version = r.Int(0); return nil }}
+	version, server := int64(0), job.Micros(0)
+	look := step{name: "selSettings", text: selSettings, each: func(r sqlstore.Row) error {
+		version, server = r.Int(0), job.Micros(r.Int(1))
+		return nil
+	}}
 	first := []step{look}
 	if t.s.hot.begin.fast {
-		first = []step{{name: "begin", text: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"}, look}
+		first = []step{{name: fastBegin, text: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"}, look}
 	}
+	sent := t.s.clock.local()
 	if err := t.session.send(append(first, steps...)...); err != nil {
 		return err
 	}
 	t.session.begun = true
+	if t.s.clock.sample(sent, t.s.clock.local(), server) {
+		return errBehind
+	}
 	if version != t.known.version {
 		return errStale
 	}
@@ -133,10 +151,12 @@ func (s *Store) fast(ctx context.Context, do func(*fastTxn) error) error {
 			}
 			return t.Flush()
 		})
-		if !errors.Is(err, errStale) {
+		switch {
+		case errors.Is(err, errStale):
+			s.hot.known.CompareAndSwap(known, nil)
+		case !errors.Is(err, errBehind):
 			return err
 		}
-		s.hot.known.CompareAndSwap(known, nil)
 	}
 }
 
@@ -157,8 +177,12 @@ func (s *Store) lanesKnown(ctx context.Context) (*knownLanes, error) {
 	if known := s.hot.known.Load(); known != nil {
 		return known, nil
 	}
-	s.hot.reading.Lock()
-	defer s.hot.reading.Unlock()
+	select {
+	case s.hot.reading <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: the lanes are being read: %w", store.ErrUnavailable, context.Cause(ctx))
+	}
+	defer func() { <-s.hot.reading }()
 	if known := s.hot.known.Load(); known != nil {
 		return known, nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/internal/storeclock"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -131,6 +132,13 @@ func (s *Store) open() error {
 	if s.db, err = openDB(s.path); err != nil {
 		return err
 	}
+	reader := <-s.readers.free
+	newest, err := sqlstore.ReadInt(reader, selLastAt)
+	s.readers.free <- reader
+	if err != nil {
+		return asStoreError(err)
+	}
+	sqlstore.Opened(s.Core, s.clock.Now(), job.Micros(newest))
 	return s.watcher.start(s.path, s.options.WatchEvery)
 }
 

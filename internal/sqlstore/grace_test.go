@@ -1,0 +1,56 @@
+package sqlstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/job"
+)
+
+// jumpyClock has jumped some time ago, or never.
+type jumpyClock struct {
+	ago    time.Duration
+	jumped bool
+}
+
+func (c *jumpyClock) Now() job.Micros                  { return 0 }
+func (c *jumpyClock) SinceJump() (time.Duration, bool) { return c.ago, c.jumped }
+
+// part of: Q3
+func TestQ3_RescueWaitsForTheLivingAfterAGap(t *testing.T) {
+	t.Parallel()
+	const opened = job.Micros(1_800_000_000_000_000)
+	for name, c := range map[string]struct {
+		leases []time.Duration
+		clock  jumpyClock
+		newest time.Duration // before the store was opened; 0 is none
+		open   time.Duration // for how long
+		want   time.Duration
+	}{
+		"no gap":                        {open: time.Second},
+		"a gap":                         {clock: jumpyClock{0, true}, open: time.Hour, want: 15 * time.Second},
+		"a while after it":              {clock: jumpyClock{5 * time.Second, true}, open: time.Hour, want: 10 * time.Second},
+		"long after it":                 {clock: jumpyClock{15 * time.Second, true}, open: time.Hour},
+		"long leases":                   {leases: []time.Duration{time.Second, 10 * time.Minute, time.Minute}, clock: jumpyClock{time.Minute, true}, want: 4 * time.Minute},
+		"short leases":                  {leases: []time.Duration{time.Second}, clock: jumpyClock{0, true}, want: 15 * time.Second},
+		"a gap before the start":        {newest: time.Hour, open: time.Second, want: 14 * time.Second},
+		"the same, with long leases":    {leases: []time.Duration{time.Hour}, newest: time.Hour, open: time.Minute, want: 29 * time.Minute},
+		"long after the start":          {newest: time.Hour, open: 15 * time.Second},
+		"started again after a kill":    {newest: 10 * time.Second},
+		"an event ahead of the clock":   {newest: -time.Hour},
+		"a gap before and after start ": {newest: time.Hour, open: 5 * time.Second, clock: jumpyClock{time.Second, true}, want: 14 * time.Second},
+	} {
+		s := NewCore(DB{Clock: &c.clock})
+		newest := job.Micros(0)
+		if c.newest != 0 {
+			newest = opened.Add(-c.newest)
+		}
+		Opened(s, opened, newest)
+		for _, l := range c.leases {
+			Leased(s, l)
+		}
+		if got := s.grace(opened.Add(c.open)); got != c.want {
+			t.Errorf("%s: no rescue for %s, want %s", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	headsPlace = readyPlace{1, 2}
+	headsBegin = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+)
+
+// A look that takes longer than a statement may is not tried again and again: claims
+// read what is new, and further looks go back as far as they can.
+func TestALookThatNeverEndsDoesNotStopClaims(t *testing.T) {
+	t.Parallel()
+	h := newHeads()
+	now := headsBegin
+	garbage := time.Hour // what lies further back makes a look end at its limit
+	const limit = 10 * time.Second
+	claim := func() (back time.Duration, ok bool) {
+		at := job.At(now)
+		look, to := h.looks(now), h.back(at)
+		if from := h.from(headsPlace, look, to); from == earliest {
+			back = 1 << 62
+		} else {
+			back = at.Sub(from)
+		}
+		if back > garbage {
+			now = now.Add(limit)
+			h.failed(now, limit, look, at, []*front{{readyPlace: headsPlace}})
+			return back, false
+		}
+		now = now.Add(time.Millisecond)
+		if look {
+			h.looked(now, time.Millisecond, 0, to)
+		}
+		return back, true
+	}
+	if _, ok := claim(); ok {
+		t.Fatal("the first look does not fail")
+	}
+	failed, last := 0, now
+	for range 40 {
+		if _, ok := claim(); !ok {
+			failed++
+			if wait := now.Sub(last); failed > 1 && wait < lookAgain {
+				t.Errorf("a look that fails is tried again after %s", wait)
+			}
+			last = now
+		}
+		now = now.Add(10 * time.Second)
+	}
+	if failed == 0 || failed > 4 {
+		t.Errorf("%d of 40 claims failed", failed)
+	}
+	if floor := job.At(now).Sub(h.floor); floor < 20*time.Minute {
+		t.Errorf("claims read the last %s, and an hour would do", floor)
+	}
+	garbage = 1 << 62 // the server has cleaned up
+	now = now.Add(lookAgain)
+	for i := 0; ; i++ {
+		if back, ok := claim(); !ok || i > 40 {
+			t.Fatalf("claim %d went back %s, %v", i, back, ok)
+		}
+		if h.floor == earliest {
+			break
+		}
+	}
+}
+
+// Where a claim without a look cannot read from its bound any more, it forgets it.
+func TestABoundThatIsTooFarBackIsGivenUp(t *testing.T) {
+	t.Parallel()
+	h, now := newHeads(), job.At(headsBegin)
+	h.raise(taken{h.latest(), map[readyPlace]job.Micros{headsPlace: now.Add(-time.Hour)}})
+	h.failed(headsBegin, time.Second, false, now, []*front{{readyPlace: headsPlace}})
+	if from := h.from(headsPlace, false, earliest); from != now.Add(-lookBack) {
+		t.Errorf("reads the last %s", now.Sub(from))
+	}
+	h.heard(news{ready: map[readyPlace]job.Micros{headsPlace: now.Add(-time.Minute)}})
+	if from := h.from(headsPlace, false, earliest); from != now.Add(-time.Minute) {
+		t.Errorf("reads the last %s, and a job was made ready before", now.Sub(from))
+	}
+}
+
+// What is told between a claim's read and its end is not hidden by the bound that
+// the claim leaves.
+func TestNewsDuringAClaimHoldsItsBoundDown(t *testing.T) {
+	t.Parallel()
+	other := readyPlace{2, 2}
+	tell := func(place readyPlace, at job.Micros) news { return news{ready: map[readyPlace]job.Micros{place: at}} }
+	for name, c := range map[string]struct {
+		told []news
+		want job.Micros
+	}{
+		"nothing":       {nil, 100},
+		"later":         {[]news{tell(headsPlace, 101)}, 100},
+		"elsewhere":     {[]news{tell(other, 50)}, 100},
+		"earlier":       {[]news{tell(headsPlace, 70), tell(other, 10), tell(headsPlace, 90)}, 70},
+		"anything":      {[]news{tell(headsPlace, 101), allNews}, earliest},
+		"and afterward": {[]news{allNews, tell(headsPlace, 101)}, earliest},
+	} {
+		h := newHeads()
+		h.heard(tell(headsPlace, 1)) // known before the read
+		since := h.latest()
+		for _, n := range c.told {
+			h.heard(n)
+		}
+		h.raise(taken{since, map[readyPlace]job.Micros{headsPlace: 100}})
+		if got := h.from(headsPlace, false, earliest); got != c.want {
+			t.Errorf("%s: reads from %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// The same with a server: a claim whose statement is ended by its limit, and those
+// that follow.
+func TestClaimsGoOnAfterALookThatWasEnded(t *testing.T) {
+	t.Parallel()
+	now := headsBegin
+	s, dsn := freshAt(t, &Options{StatementTimeout: 500 * time.Millisecond, Clock: func() time.Time { return now }})
+	old := newJob(t, s)
+	if _, err := s.Enqueue(t.Context(), []job.New{old}); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Hour)
+	recent := newJob(t, s)
+	if _, err := s.Enqueue(t.Context(), []job.New{recent}); err != nil {
+		t.Fatal(err)
+	}
+	blocker := connected(t, dsn)
+	run(t, blocker, `BEGIN`, `LOCK TABLE `+s.Schema()+`.redrive_jobs IN ACCESS EXCLUSIVE MODE`)
+	x := store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
+		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 2}}},
+	}}
+	if _, err := s.Exchange(t.Context(), x); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("a claim that waits too long: %v", err)
+	}
+	run(t, blocker, `ROLLBACK`)
+	if c := claimOne(t, s); c.ID != recent.ID {
+		t.Errorf("the first claim after it goes back to job %d, want %d, which is new", c.ID, recent.ID)
+	}
+	if c := claimOne(t, s); c.ID != old.ID {
+		t.Errorf("job %d, want %d, which is old", c.ID, old.ID)
+	}
+	if h := &s.hot.heads; h.floor > job.At(now).Add(-time.Hour) {
+		t.Errorf("the looks have gone back %s", job.At(now).Sub(h.floor))
+	}
+}
+
+// Who waits for another that reads the lanes waits as long as its context.
+func TestReadingLanesIsWaitedForWithinTheContext(t *testing.T) {
+	t.Parallel()
+	s := fresh(t, nil)
+	s.hot.known.Store(nil)
+	s.hot.reading <- struct{}{}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { _, err := s.lanesKnown(ctx); done <- err }()
+	cancel()
+	limit, end := context.WithTimeout(t.Context(), testLimit)
+	defer end()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%v", err)
+		}
+	case <-limit.Done():
+		t.Error("still waiting")
+	}
+	<-s.hot.reading
+}
