@@ -71,9 +71,6 @@ func (s *Server) DSN() string { return s.p.DSN() }
 // SocketDSN returns the address over the unix socket.
 func (s *Server) SocketDSN() string { return s.p.SocketDSN() }
 
-// Addr returns the host and port, as a proxy wants them.
-func (s *Server) Addr() string { return s.p.URL().Host }
-
 // Start starts the server after a stop.
 func (s *Server) Start() { s.t.Helper(); s.must(s.p.Start(context.Background())) }
 

@@ -80,9 +80,6 @@ func (r *Run) Queue() string { return r.lane.queue }
 // Priority returns the job's priority.
 func (r *Run) Priority() int8 { return r.priority }
 
-// Life returns the job's life.
-func (r *Run) Life() int32 { return r.life }
-
 // Long reports whether the payload is in redrive_bodies.
 func (r *Run) Long() bool { return r.long }
 
@@ -154,9 +151,6 @@ func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 // Progress stores the progress of a run that is held.
 func (t *Txn) Progress(p *job.Progress) error { return t.progress(p) }
 
-// FailureWidth is the number of columns of a failure record.
-const FailureWidth = 24
-
 // AppendFailure appends the record of the failure that an outcome brings, in the
 // order of the columns of insFailure, for a run that Postponed or AppendDeath was
 // told of. Packed keeps what the values point at.
@@ -170,9 +164,6 @@ func (t *Txn) AppendFailure(args []Value, packed []byte, r *Run, o *job.Outcome)
 
 // Bury begins the deaths of a transaction. The rows of the jobs must be locked.
 func (t *Txn) Bury() error { return t.graves() }
-
-// DeathWidth is the number of arguments that insDead has.
-const DeathWidth = 19
 
 // AppendDeath appends the arguments of insDead for a plain run that has ended as
 // dead by an outcome, and notes the death; the record of its failure is for

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redrive/redrive/internal/crashpoint"
@@ -107,17 +108,7 @@ func divisible(err error) bool { return sqlstate(err) == stateLockTimeout || ref
 
 // refuses reports whether the server refuses a value.
 func refuses(err error) bool {
-	state := sqlstate(err)
-	if len(state) != 5 {
-		return false
-	}
-	switch state[:2] {
-	case "22", // data exception
-		"23", // integrity constraint violation
-		"54": // program limit exceeded
-		return true
-	}
-	return false
+	return ofStatement(err) || strings.HasPrefix(sqlstate(err), "54") // program limit exceeded
 }
 
 // settleOnce writes outcomes in one transaction. Apart leaves out those whose jobs

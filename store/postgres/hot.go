@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -61,7 +59,6 @@ func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
 	for _, p := range pinned {
 		b.WriteString("SET " + p[0] + " = '" + p[1] + "'; ")
 	}
-	millis := func(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 	b.WriteString("SET statement_timeout = " + millis(s.options.StatementTimeout) +
 		"; SET idle_in_transaction_session_timeout = " + millis(idleLimit) +
 		"; SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")

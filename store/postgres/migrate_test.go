@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/sqlstore"
 )
 
 // proves: Q10
@@ -80,10 +81,10 @@ func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 func TestQ10_KeepSchema(t *testing.T) {
 	t.Parallel()
 	older := Schema{Version: schemaVersion, Known: schemaVersion + 1}
-	if err := older.mayUse(true); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "redrive migrate") {
+	if err := sqlstore.MayUse(older, true); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "redrive migrate") {
 		t.Errorf("an older schema that is kept: %v", err)
 	}
-	if err := older.mayUse(false); err != nil {
+	if err := sqlstore.MayUse(older, false); err != nil {
 		t.Errorf("an older schema that is migrated: %v", err)
 	}
 }

@@ -51,8 +51,10 @@ type beginning struct {
 
 const serverTime = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
+// millis is a limit as the server takes it; 0 would be none.
+func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
+
 func newBegins(o *Options) begins {
-	millis := func(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 	limits := func(statement time.Duration) string {
 		return `set_config('statement_timeout', '` + millis(statement) + `', true),
 			set_config('idle_in_transaction_session_timeout', '` + millis(idleLimit) + `', true),

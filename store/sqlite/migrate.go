@@ -14,42 +14,25 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/sqlstore"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
 const (
-	// versionTable is where goose notes which migrations have run.
-	versionTable = "redrive_migrations"
+	versionTable = sqlstore.VersionTable
+	compatKey    = sqlstore.CompatKey
 	// schemaVersion is the newest schema that this program knows.
 	schemaVersion = 1
-	// compatKey is the row of redrive_meta in which a migration states the
-	// oldest schema version whose programs may go on using the database after
-	// it. Without the row only programs that know the newest schema may.
-	compatKey = "compatible_from"
 )
 
 // ErrSchema is in the error of Open when the database's schema does not fit this
 // program.
-var ErrSchema = errors.New("schema version does not fit")
+var ErrSchema = sqlstore.ErrSchema
 
 // Schema is the state of a database's schema.
-type Schema struct {
-	Version    int64 `json:"version"`         // of the database; 0 is empty
-	Known      int64 `json:"known"`           // the newest this program knows
-	Compatible int64 `json:"compatible_from"` // oldest program that may use it
-}
-
-// Fits returns an ErrSchema that names both versions and the cure when this
-// program may not use the database.
-func (s Schema) Fits() error {
-	if s.Version > s.Known && s.Compatible > s.Known {
-		return fmt.Errorf("%w: the database has schema %d, which needs a program that knows schema %d; "+
-			"this one knows %d: install a newer redrive", ErrSchema, s.Version, s.Compatible, s.Known)
-	}
-	return nil
-}
+type Schema = sqlstore.Schema
 
 func embedded() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
@@ -66,15 +49,8 @@ func migrateUp(ctx context.Context, path string, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := schema.Fits(); err != nil {
+	if err := sqlstore.MayUse(schema, keep); err != nil || schema.Version >= schema.Known {
 		return err
-	}
-	if schema.Version >= schema.Known {
-		return nil
-	}
-	if keep && schema.Version > 0 {
-		return fmt.Errorf("%w: the database has schema %d and this program uses %d; run `redrive migrate` first",
-			ErrSchema, schema.Version, schema.Known)
 	}
 	_, err = Migrate(ctx, path, schemaVersion)
 	return err
