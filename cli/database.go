@@ -134,7 +134,7 @@ type jobStore interface {
 }
 
 // connsOfLook is how many connections a command other than work may have.
-const connsOfLook = 4
+const connsOfLook = 8
 
 // open opens the database to look at it or to change some jobs. Its schema is
 // made if there is none, and else not changed.

@@ -17,7 +17,7 @@ const (
 	attemptsCeilingMin, attemptsCeilingMax = 1, 1000
 	payloadBytesMin, payloadBytesMax       = 1, 16 << 20
 
-	maxConnsMin, maxConnsMax                 = 2, 1_000
+	maxConnsMin, maxConnsMax                 = 5, 1_000
 	statementTimeoutMin, statementTimeoutMax = 100 * time.Millisecond, time.Hour
 
 	workersMin, workersMax       = 1, 5_000

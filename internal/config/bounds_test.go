@@ -25,7 +25,7 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 		{"%s: %s", "max_attempts_ceiling", []string{"0", "1001", "-1"}, []string{"1", "2", "999", "1000"}, "from 1 to 1000"},
 		{"limits: {%s: %s}", "payload", []string{"0B", "17MiB", "16385KiB", "16777217B", "99999999999999999999B"},
 			[]string{"1B", "2B", "16383KiB", "16777216B", "16MiB"}, "from 1B to 16MiB"},
-		{"postgres: {%s: %s}", "max_conns", []string{"1", "1001"}, []string{"2", "3", "999", "1000"}, "from 2 to 1000"},
+		{"postgres: {%s: %s}", "max_conns", []string{"4", "1001"}, []string{"5", "6", "999", "1000"}, "from 5 to 1000"},
 		{"postgres: {%s: %s}", "statement_timeout", []string{"99ms", "1h1ms"}, []string{"100ms", "101ms", "59m59s", "1h"}, "from 100ms to 1h"},
 		{"postgres: {%s: %s}", "schema", []string{"1a", "pg_x", "Jobs", "a-b", strings.Repeat("a", 49)},
 			[]string{"a", "_", strings.Repeat("a", 48)}, "1 to 48 lower-case letters"},

@@ -57,7 +57,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	want := &config.Config{
 		Dir:                "/srv/app",
 		Database:           "/srv/app/data/jobs.db",
-		Postgres:           config.Postgres{Schema: "jobs", MaxConns: 20, StatementTimeout: 5 * time.Second, PgBouncer: true},
+		Postgres:           config.Postgres{Schema: "jobs", MaxConns: 30, StatementTimeout: 5 * time.Second, PgBouncer: true},
 		TempDir:            "/var/tmp/redrive",
 		Development:        true,
 		KeepRaw:            true,
@@ -142,7 +142,7 @@ func TestDefault(t *testing.T) {
 	t.Parallel()
 	want := &config.Config{
 		Database:           "jobs.db",
-		Postgres:           config.Postgres{Schema: "redrive", MaxConns: 10, StatementTimeout: 10 * time.Second},
+		Postgres:           config.Postgres{Schema: "redrive", MaxConns: 20, StatementTimeout: 10 * time.Second},
 		TempDir:            "", // redrive.Config has a default for each user
 		Lease:              10 * time.Second,
 		RescueInterval:     30 * time.Second,

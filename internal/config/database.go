@@ -26,7 +26,7 @@ type Postgres struct {
 	// of the configuration. Default "": the password is in the DSN, or where libpq
 	// looks for it.
 	PasswordEnv, PasswordFile string
-	// MaxConns bounds the connections of one process that read and write. Default 10.
+	// MaxConns bounds all connections of one process to the server. Default 20.
 	MaxConns int
 	// StatementTimeout bounds one statement. Default 10s.
 	StatementTimeout time.Duration
@@ -36,7 +36,7 @@ type Postgres struct {
 }
 
 func defaultPostgres() Postgres {
-	return Postgres{Schema: "redrive", MaxConns: 10, StatementTimeout: 10 * time.Second}
+	return Postgres{Schema: "redrive", MaxConns: 20, StatementTimeout: 10 * time.Second}
 }
 
 // Secret is a text that may hold a password. Whatever prints, logs or marshals

@@ -154,7 +154,7 @@ func genConfig(t *rapid.T) *config.Config {
 		Limits: config.Limits{PayloadBytes: number(1, 16<<20)},
 		Postgres: config.Postgres{
 			Schema:   rapid.StringMatching(`[a-oq-z_][a-z0-9_]{0,47}`).Draw(t, "schema"),
-			MaxConns: number(2, 1_000), StatementTimeout: span(100*time.Millisecond, time.Hour),
+			MaxConns: number(5, 1_000), StatementTimeout: span(100*time.Millisecond, time.Hour),
 			PgBouncer: rapid.Bool().Draw(t, "pgbouncer"),
 		},
 		Queues: map[string]config.Queue{}, Kinds: map[string]config.Kind{},

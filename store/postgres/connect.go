@@ -16,6 +16,27 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
+// lineConns is how many connections have nothing to do with transactions: one
+// listens, one notifies.
+const lineConns = 2
+
+// shares is how the connections that a process may have are divided.
+type shares struct {
+	fast int // for the statements for many jobs
+	rest int
+}
+
+// shares divides MaxConns. Behind a pooler the statements for many jobs have no
+// connections of their own.
+func (o *Options) shares(pooled bool) shares {
+	n := o.MaxConns - lineConns
+	if pooled {
+		return shares{rest: n}
+	}
+	fast := min(fastConns, n/2)
+	return shares{fast, n - fast}
+}
+
 // versionMin is the oldest server that is supported, as in server_version_num.
 const versionMin = 150_000
 

@@ -39,15 +39,15 @@ var pinned = [...][2]string{
 	{"plan_cache_mode", "force_generic_plan"}, {"jit", "off"},
 }
 
-// fastConns is how many connections the statements for many jobs have: for new
-// jobs, for outcomes and for claims.
+// fastConns is how many connections the statements for many jobs have at most: for
+// new jobs, for outcomes and for claims.
 const fastConns = enqueuers + 3
 
 // openFast opens the connections of fast transactions. Behind a pooler a setting
 // holds for a transaction only; there they are begun like any other.
 func (s *Store) openFast(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
 	c := config.Copy()
-	c.MaxConns = fastConns
+	c.MaxConns = int32(max(1, s.options.shares(s.unnamed.Load()).fast))
 	if !s.unnamed.Load() {
 		c.AfterConnect = s.pin
 	}

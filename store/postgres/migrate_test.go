@@ -105,7 +105,7 @@ func TestQ10_MigratorsAtOnce(t *testing.T) {
 			var all sync.WaitGroup
 			for range 6 {
 				all.Go(func() {
-					s, err := Open(t.Context(), dsn, &Options{Schema: schema, MaxConns: 2})
+					s, err := Open(t.Context(), dsn, &Options{Schema: schema, MaxConns: MaxConnsMin})
 					if err != nil {
 						t.Error(err)
 						return

@@ -69,7 +69,7 @@ func TestOpenRefusesOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Options{
 		{Schema: "Jobs"}, {Schema: "pg_jobs"}, {Schema: strings.Repeat("a", 49)}, {Schema: `a"; DROP`}, {Schema: "1a"},
-		{MaxConns: 1}, {MaxConns: 2_000}, {StatementTimeout: -1}, {ReadLimit: 2 * time.Hour}, {ConnectTimeout: time.Microsecond},
+		{MaxConns: MaxConnsMin - 1}, {MaxConns: MaxConnsMax + 1}, {StatementTimeout: -1}, {ReadLimit: 2 * time.Hour}, {ConnectTimeout: time.Microsecond},
 	} {
 		if err := refused(t, "postgres://127.0.0.1:1/db", &o); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("%+v: %v", o, err)

@@ -30,6 +30,14 @@ import (
 // up and dropped by one name.
 const DefaultSchema = "redrive"
 
+// The default and the bounds of Options.MaxConns. Fewer connections make a process
+// slower, more are of use where many goroutines look at the store at once.
+const (
+	MaxConnsDefault = 20
+	MaxConnsMin     = 5
+	MaxConnsMax     = 1_000
+)
+
 // Options are the settings of a store. The zero value and nil are the defaults.
 type Options struct {
 	// Schema is the schema of redrive's tables: 1 to 48 lower-case letters, digits
@@ -39,8 +47,8 @@ type Options struct {
 	// Clock replaces the server's clock, in tests. It is floored by the latest time
 	// that was given, so that it never runs backwards.
 	Clock func() time.Time
-	// MaxConns bounds the connections of this process that read and write, 2 to 1000;
-	// default 10. Two more listen and notify.
+	// MaxConns bounds all connections of this process to the server, MaxConnsMin to
+	// MaxConnsMax; default MaxConnsDefault. They are opened when they are needed.
 	MaxConns int
 	// StatementTimeout bounds one statement, waiting for locks included; default
 	// 10 s.
@@ -72,7 +80,7 @@ func (o *Options) withDefaults() (Options, error) {
 		out.Schema = DefaultSchema
 	}
 	if out.MaxConns == 0 {
-		out.MaxConns = 10
+		out.MaxConns = MaxConnsDefault
 	}
 	if out.StatementTimeout == 0 {
 		out.StatementTimeout = 10 * time.Second
@@ -89,8 +97,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if err := checkSchema(out.Schema); err != nil {
 		return out, err
 	}
-	if out.MaxConns < 2 || out.MaxConns > 1_000 {
-		return out, fmt.Errorf("MaxConns %d: must be 2 to 1000: %w", out.MaxConns, store.ErrInvalid)
+	if out.MaxConns < MaxConnsMin || out.MaxConns > MaxConnsMax {
+		return out, fmt.Errorf("MaxConns %d: must be %d to %d: %w", out.MaxConns, MaxConnsMin, MaxConnsMax, store.ErrInvalid)
 	}
 	for name, d := range map[string]time.Duration{"StatementTimeout": out.StatementTimeout, "ReadLimit": out.ReadLimit,
 		"ConnectTimeout": out.ConnectTimeout} {
@@ -164,7 +172,6 @@ func configure(dsn string, o *Options) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.MaxConns = int32(o.MaxConns)
 	if config.ConnConfig.ConnectTimeout == 0 || !strings.Contains(dsn, "connect_timeout") {
 		config.ConnConfig.ConnectTimeout = o.ConnectTimeout
 	}
@@ -190,6 +197,7 @@ func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
 		s.unnamed.Store(true)
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
+	config.MaxConns = int32(s.options.shares(s.unnamed.Load()).rest)
 	if s.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}

@@ -31,8 +31,9 @@ const closeGrace = 2 * time.Second
 
 func newSingles(o *Options) singles {
 	ctx, cancel := context.WithCancel(context.Background())
-	return singles{ctx: ctx, cancel: cancel, grace: closeGrace, most: max(1, min(4, 2*o.MaxConns/5)),
-		slots: make(chan struct{}, max(1, o.MaxConns/2)), busy: make(map[lockName]bool)}
+	conns := o.shares(false).rest
+	return singles{ctx: ctx, cancel: cancel, grace: closeGrace, most: max(1, min(4, 2*conns/5)),
+		slots: make(chan struct{}, max(1, conns/2)), busy: make(map[lockName]bool)}
 }
 
 // lockName is what a call may have to wait for.

@@ -319,8 +319,8 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 	case err == nil:
 		return conn, nil
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("%w: no connection came free: all %d are in use, or the server does not answer: %w",
-			store.ErrUnavailable, s.options.MaxConns, err)
+		return nil, fmt.Errorf("%w: no connection came free: all %d for such calls are in use, or the server does not answer: %w",
+			store.ErrUnavailable, pool.Config().MaxConns, err)
 	}
 	select {
 	case <-s.closed:
