@@ -92,9 +92,10 @@ type settling struct {
 
 	told news
 
-	failures []sqlstore.Value
-	packed   []byte
-	deaths   []sqlstore.Value
+	deaths   *table // nil: none
+	failures *table
+	row      []sqlstore.Value // of the one that is added
+	packed   []byte           // what it points at
 }
 
 // settle writes the outcomes and returns what is wrong with each.
@@ -353,15 +354,23 @@ func (w *settling) noteOne(e *ending) (err error) {
 		if err := w.t.Bury(); err != nil {
 			return err
 		}
-		if w.deaths, err = w.t.AppendDeath(w.deaths, e.run, e.Outcome); err != nil {
+		if w.row, err = w.t.AppendDeath(w.row[:0], e.run, e.Outcome); err != nil {
 			return err
 		}
+		if w.deaths == nil {
+			w.deaths = newTable(deathTypes, len(w.dying))
+		}
+		w.deaths.add(w.row)
 	case job.None, job.Waiting, job.Retrying, job.Running, job.Cancelled:
 		w.t.Postponed(e.run, e.Outcome, e.due)
 		w.told.add(e.run.Lane(), int8(cmp.Or(int64(e.Priority), int64(e.run.Priority()))), e.due)
 	}
 	if e.Failure != nil {
-		w.failures, w.packed = w.t.AppendFailure(w.failures, w.packed, e.run, e.Outcome)
+		w.row, w.packed = w.t.AppendFailure(w.row[:0], w.packed[:0], e.run, e.Outcome)
+		if w.failures == nil {
+			w.failures = newTable(failureTypes, len(w.dying)+len(w.again))
+		}
+		w.failures.add(w.row)
 	}
 	return nil
 }
@@ -369,13 +378,13 @@ func (w *settling) noteOne(e *ending) (err error) {
 // write writes what belongs to the outcomes that are noted, and more.
 func (w *settling) write(more []step) error {
 	var steps []step
-	if len(w.deaths) > 0 {
-		steps = append(steps, step{name: "buryJobs", text: buryJobs, args: columns(deathTypes, w.deaths)})
+	if w.deaths != nil {
+		steps = append(steps, step{name: "buryJobs", text: buryJobs, args: w.deaths.args()})
 	}
-	if len(w.failures) > 0 {
-		steps = append(steps, step{name: "keepFailures", text: keepFailures, args: columns(failureTypes, w.failures)})
+	if w.failures != nil {
+		steps = append(steps, step{name: "keepFailures", text: keepFailures, args: w.failures.args()})
 	}
-	w.deaths, w.failures, w.packed = nil, nil, nil
+	w.deaths, w.failures = nil, nil
 	if steps = append(steps, more...); len(steps) == 0 {
 		return nil
 	}

@@ -104,26 +104,38 @@ func (a *vector) encode() []byte {
 	return a.buf
 }
 
-// columns turns rows of shared arguments into an vector for each column. Types
-// names the columns: i are numbers, t texts, b bytes.
-func columns(types string, rows []sqlstore.Value) []any {
-	width := len(types)
-	out := make([]any, width)
-	n := len(rows) / width
-	for c := range width {
-		var a *vector
+// table is the rows that a statement writes: a vector for each column.
+type table struct{ columns []*vector }
+
+// newTable returns a table for so many rows. Types names its columns: i are
+// numbers, t texts, b bytes.
+func newTable(types string, capacity int) *table {
+	t := &table{columns: make([]*vector, len(types))}
+	for c := range t.columns {
 		switch types[c] {
 		case 'i':
-			a = ints(n)
+			t.columns[c] = ints(capacity)
 		case 't':
-			a = texts(n)
+			t.columns[c] = texts(capacity)
 		default:
-			a = blobs(n)
+			t.columns[c] = blobs(capacity)
 		}
-		for r := range n {
-			a.value(&rows[r*width+c])
-		}
-		out[c] = a
+	}
+	return t
+}
+
+// add adds a row, which is not kept.
+func (t *table) add(row []sqlstore.Value) {
+	for c, v := range t.columns {
+		v.value(&row[c])
+	}
+}
+
+// args returns the columns as arguments.
+func (t *table) args() []any {
+	out := make([]any, len(t.columns))
+	for c, v := range t.columns {
+		out[c] = v
 	}
 	return out
 }

@@ -184,7 +184,7 @@ CREATE TABLE redrive_dead (
 -- order of deaths; status is read from the row. Only pending ones are found by
 -- their group.
 CREATE INDEX redrive_dead_pending ON redrive_dead (grp) WHERE status = 0;
-CREATE INDEX redrive_dead_owner ON redrive_dead (owner);
+CREATE INDEX redrive_dead_owner ON redrive_dead (owner) WHERE owner IS NOT NULL;
 CREATE INDEX redrive_dead_class ON redrive_dead (class);
 CREATE INDEX redrive_dead_lane ON redrive_dead (lane);
 CREATE INDEX redrive_dead_reopen ON redrive_dead (reopen_at) WHERE reopen_at IS NOT NULL;
@@ -275,10 +275,12 @@ CREATE TABLE redrive_redrives (
 	completed  INTEGER NOT NULL DEFAULT 0,
 	dead       INTEGER NOT NULL DEFAULT 0,
 	cancelled  INTEGER NOT NULL DEFAULT 0,
-	audited    INTEGER NOT NULL DEFAULT 0 -- released, when the last audit row was written
+	audited    INTEGER NOT NULL DEFAULT 0, -- released, when the last audit row was written
+	key        TEXT -- of the request that has started it
 );
 -- Those under way: a step looks at nothing else.
 CREATE INDEX redrive_redrives_active ON redrive_redrives (id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX redrive_redrives_key ON redrive_redrives (key) WHERE key IS NOT NULL;
 
 -- The last slot of each schedule that was fired.
 CREATE TABLE redrive_schedules (
