@@ -3,7 +3,6 @@ package redrive
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -74,6 +73,9 @@ func (c *Client) classify(p *policy.Policy, e *failure.Evidence, claim *job.Clai
 // storable returns a class as it may be stored. One that the policy knows stays as
 // it is, whatever it looks like.
 func (c *Client) storable(p *policy.Policy, class failure.Class, id JobID) failure.Class {
+	if class == "" || p.Knows(class) {
+		return class
+	}
 	var clean string
 	if c.config.KeepRaw {
 		clean = strings.ToValidUTF8(string(class[:min(len(class), job.TextMax)]), "")
@@ -81,9 +83,6 @@ func (c *Client) storable(p *policy.Policy, class failure.Class, id JobID) failu
 		clean = failure.Sanitize(string(class), &failure.SanitizeOptions{
 			Emails: c.config.HideEmails, Keep: []string{id.String()}, Max: job.TextMax,
 		})
-	}
-	if clean == string(class) || slices.Contains(p.Classes(), class) {
-		return class
 	}
 	return failure.Class(clean)
 }

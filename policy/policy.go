@@ -120,6 +120,9 @@ func (p *Policy) Classes() []failure.Class {
 	return slices.Sorted(maps.Keys(p.chains))
 }
 
+// Knows reports whether a class is one of Classes.
+func (p *Policy) Knows(class failure.Class) bool { return p.chains[class] != nil }
+
 // kindNames returns the kinds that the policy has settings for, by name.
 func (p *Policy) kindNames() []string { return slices.Sorted(maps.Keys(p.spec.Kinds)) }
 
