@@ -581,6 +581,87 @@ func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
 	}
 }
 
+// The commit whose answer is lost may become visible only after it was asked again.
+//
+// proves: D7
+func TestD7_ALostStartIsNotMadeTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := &belated{Store: memory.New(memory.Options{})}
+		c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error { return failure.Permanent(errors.New("no")) })
+		for range 3 {
+			if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.RunDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		one, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
+		if list, lerr := c.Redrives(t.Context()); err != nil || lerr != nil || len(list) != 1 {
+			t.Fatalf("%d redrives of one call, %v, %v", len(list), err, lerr)
+		}
+		two, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
+		if err != nil || two.ID == one.ID {
+			t.Errorf("another call gave redrive %d, %v", two.ID, err)
+		}
+	})
+}
+
+// A program that was killed in a call of Redrive makes it again, when the redrive has
+// brought everything back.
+//
+// proves: D7
+func TestD7_AKeyMakesARedriveRepeatable(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var healed atomic.Bool
+		c := newClient(t, memory.New(memory.Options{}), func(context.Context, *redrive.Job[renderArgs]) error {
+			if healed.Load() {
+				return nil
+			}
+			return failure.Permanent(errors.New("no"))
+		})
+		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		var ids [2]int64
+		for i := range ids {
+			if err := c.RunDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			healed.Store(true)
+			r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Key: "after the deploy of May 3"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[i] = r.ID
+		}
+		if ids[0] != ids[1] {
+			t.Errorf("redrives %v of one key", ids)
+		}
+	})
+}
+
+// belated is a store that loses the answer to the first start of a redrive, and
+// commits it when it is asked again.
+type belated struct {
+	store.Store
+	first func() error
+}
+
+func (b *belated) StartRedrive(ctx context.Context, by store.By, r store.RedriveSpec) (store.Redrive, error) {
+	if b.first == nil {
+		b.first = func() error { _, err := b.Store.StartRedrive(ctx, by, r); return err }
+		return store.Redrive{}, store.ErrUnknown
+	}
+	if err := b.first(); err != nil {
+		return store.Redrive{}, err
+	}
+	b.first = func() error { return nil }
+	return b.Store.StartRedrive(ctx, by, r)
+}
+
 // A redrive of the same set that somebody else has started, and that changes the
 // jobs in another way, is not taken for the one whose answer is lost.
 //
@@ -614,7 +695,7 @@ func (o *overtaken) StartRedrive(ctx context.Context, by store.By, r store.Redri
 	if o.starts++; o.starts > 1 {
 		return o.Store.StartRedrive(ctx, by, r)
 	}
-	r.Change.Queue = "fast"
+	r.Change.Queue, r.Key = "fast", "another"
 	if _, err := o.Store.StartRedrive(ctx, by, r); err != nil {
 		return store.Redrive{}, err
 	}

@@ -3,8 +3,7 @@ package redrive
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
+	"crypto/rand"
 	"fmt"
 	"slices"
 
@@ -22,7 +21,17 @@ import (
 // Spec.Through and Spec.Total are filled in when Through is 0; Preview of an
 // ActRetry gives them beforehand. When nothing is selected the error is a
 // store.ErrNotFound.
+//
+// A call starts one redrive, also when answers of the store are lost. A program that
+// may have to make the call again, because it was killed in it or got a
+// store.ErrUnknown, sets Spec.Key: the second call answers with the redrive that the
+// first has started.
 func (c *Client) Redrive(ctx context.Context, by By, spec store.RedriveSpec) (store.Redrive, error) {
+	if spec.Key == "" {
+		spec.Key = rand.Text()
+	} else if r, known, err := c.redriveOf(ctx, spec.Key); err != nil || known {
+		return r, err
+	}
 	if spec.Through == 0 {
 		found, err := c.Preview(ctx, store.Action{Do: store.ActRetry, Filter: &spec.Filter, Change: spec.Change})
 		switch {
@@ -33,51 +42,21 @@ func (c *Client) Redrive(ctx context.Context, by By, spec store.RedriveSpec) (st
 		}
 		spec.Through, spec.Total = found.Through, found.Done
 	}
-	r, err := c.startRedrive(ctx, by, spec)
+	r, err := again(ctx, c, func() (store.Redrive, error) { return c.store.StartRedrive(ctx, by, spec) })
 	if err == nil {
 		c.nudge()
 	}
 	return r, err
 }
 
-// startRedrive starts a redrive once: after a lost answer it looks for it first.
-func (c *Client) startRedrive(ctx context.Context, by By, spec store.RedriveSpec) (store.Redrive, error) {
-	before, err := again(ctx, c, func() ([]store.Redrive, error) { return c.store.RedriveList(ctx) })
-	if err != nil {
-		return store.Redrive{}, err
+// redriveOf returns the redrive that a key has started, if it is one of the newest.
+func (c *Client) redriveOf(ctx context.Context, key string) (r store.Redrive, known bool, err error) {
+	list, err := again(ctx, c, func() ([]store.Redrive, error) { return c.store.RedriveList(ctx) })
+	i := slices.IndexFunc(list, func(r store.Redrive) bool { return r.Key == key })
+	if err != nil || i < 0 {
+		return r, false, err
 	}
-	var newest int64
-	for i := range before {
-		newest = max(newest, before[i].ID)
-	}
-	unknown := false
-	return again(ctx, c, func() (store.Redrive, error) {
-		if unknown {
-			list, err := c.store.RedriveList(ctx)
-			if err != nil {
-				return store.Redrive{}, err
-			}
-			i := slices.IndexFunc(list, func(r store.Redrive) bool { return r.ID > newest && started(&r, by, spec) })
-			if i >= 0 {
-				return list[i], nil
-			}
-		}
-		r, err := c.store.StartRedrive(ctx, by, spec)
-		unknown = unknown || errors.Is(err, store.ErrUnknown)
-		return r, err
-	})
-}
-
-// started reports whether a redrive was started by such a call.
-func started(r *store.Redrive, by By, spec store.RedriveSpec) bool {
-	type whole struct {
-		store.RedriveSpec
-		Change store.Change `json:"change"` // which a spec leaves out
-	}
-	spec = spec.WithDefaults()
-	has, err := json.Marshal(whole{r.RedriveSpec, r.Change})
-	wants, err2 := json.Marshal(whole{spec, spec.Change})
-	return err == nil && err2 == nil && r.By == by.Actor && r.Reason == by.Reason && string(has) == string(wants)
+	return list[i], true, nil
 }
 
 // Redrives returns the redrives, the newest first, store.RedrivesMax at most.

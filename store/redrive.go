@@ -15,6 +15,10 @@ type Redrives interface {
 	// now. Its Through and Total come from Preview of an ActRetry. One into a queue
 	// that needs more lanes than the store has room for is an ErrTooLarge.
 	//
+	// A spec whose Key has started a redrive before starts none: the answer is that
+	// redrive as it stands, whatever else the spec says. So a start whose answer was
+	// lost can be asked again.
+	//
 	// Redrives are audited by what happens to them ("redrive.start", "redrive.stop",
 	// "redrive.complete", and "redrive.pause" and so on by people), the number as
 	// target. Before such a row, but for the first, one "redrive.release" says how
@@ -72,6 +76,9 @@ type RedriveSpec struct {
 	// fingerprint above which the redrive stops by itself, above 0 to 1; 0 is
 	// StopDefault. A canary of which no job completes stops it, too. 1 never stops.
 	StopShare float64 `json:"stop_share"`
+	// Key names what is asked for, at most job.TextMax bytes; each key starts one
+	// redrive for ever. "" is none: each call starts one.
+	Key string `json:"-"`
 }
 
 // Validate returns an ErrInvalid that names the field.
@@ -87,6 +94,9 @@ func (r *RedriveSpec) Validate() error {
 		return fmt.Errorf("redrive: stop share %g: must be above 0, at most 1: %w", r.StopShare, ErrInvalid)
 	case r.Change.Payload != nil || r.Change.Delay != 0:
 		return fmt.Errorf("redrive: only queue, priority and settings can be changed: %w", ErrInvalid)
+	}
+	if len(r.Key) > job.TextMax {
+		return fmt.Errorf("redrive: key of %d bytes: at most %d: %w", len(r.Key), job.TextMax, ErrTooLarge)
 	}
 	if err := r.Filter.Validate(); err != nil {
 		return err

@@ -12,12 +12,13 @@ import (
 )
 
 const redriveColumns = `id, spec, policy, state, resume, why, by, reason, created_at, ended_at, cursor, last_at,
-	forgive, forgave, released, answered, again, completed, dead, cancelled, audited`
+	forgive, forgave, released, answered, again, completed, dead, cancelled, audited, key`
 
 var (
-	insRedrive = declare("insRedrive", `INSERT INTO redrive_redrives (spec, policy, state, by, reason, created_at, last_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) RETURNING id`)
+	insRedrive = declare("insRedrive", `INSERT INTO redrive_redrives (spec, policy, state, by, reason, created_at, last_at, key)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7) RETURNING id`)
 	selRedrive  = declare("selRedrive", `SELECT `+redriveColumns+` FROM redrive_redrives WHERE id = ?`)
+	keyRedrive  = declare("keyRedrive", `SELECT `+redriveColumns+` FROM redrive_redrives WHERE key = ?`)
 	lastRedrive = declare("lastRedrive", `SELECT `+redriveColumns+` FROM redrive_redrives ORDER BY id DESC LIMIT ?`)
 	allRedrives = declare("allRedrives", `SELECT `+redriveColumns+` FROM redrive_redrives ORDER BY id`)
 	selActive   = declare("selActive", `SELECT `+redriveColumns+` FROM redrive_redrives INDEXED BY redrive_redrives_active
@@ -70,6 +71,7 @@ func scanRedrive(r Row) (d store.Redrive, err error) {
 	if err != nil {
 		return d, fmt.Errorf("redrive %d: %w", r.Int(0), err)
 	}
+	spec.Key = r.Text(21)
 	return store.Redrive{
 		ID: r.Int(0), RedriveSpec: spec, State: store.RedriveState(r.Text(3)), Resume: store.RedriveState(r.Text(4)),
 		Why: r.Text(5), By: r.Text(6), Reason: r.Text(7), CreatedAt: job.Micros(r.Int(8)), EndedAt: job.Micros(r.Int(9)),
@@ -119,6 +121,15 @@ func (t *Txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redriv
 	if err := t.graves(); err != nil {
 		return r, err
 	}
+	if spec.Key != "" {
+		known, err := readRedrives(t.s, keyRedrive, text(spec.Key))
+		switch {
+		case err != nil:
+			return r, err
+		case len(known) > 0:
+			return known[0], nil
+		}
+	}
 	if err := t.roomForAll(spec); err != nil {
 		return r, err
 	}
@@ -133,7 +144,7 @@ func (t *Txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redriv
 	t.wrote = true
 	var id int64
 	err = t.rows(insRedrive, func(r Row) error { id = r.Int(0); return nil }, blob(packed), setBlob(spec.Change.Policy),
-		text(state), text(by.Actor), setText(by.Reason), num(t.now))
+		text(state), text(by.Actor), setText(by.Reason), num(t.now), setText(spec.Key))
 	if err != nil {
 		return r, err
 	}

@@ -49,6 +49,9 @@ func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.Redriv
 	if err := cmp.Or(by.Validate(), spec.Validate()); err != nil {
 		return store.Redrive{}, t.errorf("%w", err)
 	}
+	if known := t.redriveOf(spec.Key); known != nil {
+		return cloneRedrive(known), nil
+	}
 	all, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &spec.Filter, Through: spec.Through}, -1)
 	if err := t.roomFor(&spec.Change, all...); err != nil {
 		return store.Redrive{}, t.errorf("%w", err)
@@ -65,6 +68,19 @@ func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.Redriv
 	t.emit(store.RedriveEvent(&r))
 	t.wake = true
 	return cloneRedrive(&r), nil
+}
+
+// redriveOf returns the redrive that a key has started, nil when there is none.
+func (t *tx) redriveOf(key string) *store.Redrive {
+	if key == "" {
+		return nil
+	}
+	for _, r := range t.redrives {
+		if r.Key == key {
+			return r
+		}
+	}
+	return nil
 }
 
 func cloneRedrive(r *store.Redrive) store.Redrive {

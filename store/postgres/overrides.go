@@ -21,8 +21,8 @@ var overrides = map[string]string{
 		INSERT INTO redrive_audit (seq, at, actor, action, target, reason, before, after)
 		SELECT value, $1, $2, $3, $4, $5, $6, $7 FROM number`,
 	"insRedrive": `WITH number AS (UPDATE redrive_meta SET value = value + 1 WHERE key = 'redrives' RETURNING value)
-		INSERT INTO redrive_redrives (id, spec, policy, state, by, reason, created_at, last_at)
-		SELECT value, $1, $2, $3, $4, $5, $6, $6 FROM number RETURNING id`,
+		INSERT INTO redrive_redrives (id, spec, policy, state, by, reason, created_at, last_at, key)
+		SELECT value, $1, $2, $3, $4, $5, $6, $6, $7 FROM number RETURNING id`,
 
 	// Counters and figures are what is folded, and what later events have changed.
 	"selCounters": `SELECT lane, state, sum(n) FROM ` + countersNow + ` GROUP BY lane, state`,

@@ -9,6 +9,7 @@ var writingKept = []plan{
 
 	{name: "insRedrive", want: noPlan},
 	{name: "selActive", want: "SCAN redrive_redrives USING INDEX redrive_redrives_active"},
+	{name: "keyRedrive", want: "SEARCH redrive_redrives USING INDEX redrive_redrives_key (key=?)"},
 	{name: "selRedrive", want: "SEARCH redrive_redrives" + byID},
 	{name: "setRedrive", want: "SEARCH redrive_redrives" + byID},
 

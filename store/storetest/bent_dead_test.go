@@ -89,6 +89,7 @@ func deadMutants() []mutant {
 		}})},
 		{"lets later deaths join a redrive", "D7_LaterDeathsDoNotJoin", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Through++ }})},
 		{"does not wait for canaries", "D7_CanaryIsSpreadAndWaits", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Canary = -1 }})},
+		{"starts a redrive again", "D7_AKeyStartsOneRedrive", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Key = "" }})},
 		{"never stops a redrive", "D7_BadCanaryStopsTheRest", with(bentDead{redrive: func(r *store.RedriveSpec) { r.StopShare = 1 }})},
 		{"ignores for ever", "D6_MutedUntilATime", with(bentDead{act: func(a *store.Action) { a.Until, a.Count = 0, 0 }})},
 		{"loses what the job was", "D5_OriginalIsOfTheFirstChange", with(bentDead{original: func(o *store.Original) { o.Payload = nil }})},

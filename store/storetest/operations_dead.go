@@ -181,6 +181,7 @@ func (d *duel) startRedrive() {
 	spec := store.RedriveSpec{
 		Filter: f, Canary: pick(d.t, "canary", -1, 0, 1, 2, 3), Rate: pick(d.t, "rate", 0, 0, 1, 3), StopShare: pick(d.t, "share", 0, 1, 0.5),
 		Change: store.Change{Queue: pick(d.t, "to queue", "", "", "z"), Policy: pick(d.t, "to policy", nil, nil, []byte{}, []byte(`{"p":2}`))},
+		Key:    pick(d.t, "key", "", "", "a", "b"),
 	}
 	got := d.each("Preview", func(s store.Store) (any, error) {
 		return actedOf(s.Preview(ctx(), store.Action{Do: store.ActRetry, Filter: &f}))

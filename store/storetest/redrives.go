@@ -28,6 +28,7 @@ func redrivePromises() []promise {
 		{"D7_ManySteppersBringBackOnce", manySteppers},
 		{"D7_RedrivesAreAuditedAndTold", redrivesAreAudited},
 		{"D7_RedrivesAreListed", redrivesAreListed},
+		{"D7_AKeyStartsOneRedrive", aKeyStartsOne},
 		{"X3_RedriveBounds", redriveBounds},
 	}
 }
@@ -447,6 +448,7 @@ func redrivesAreListed(r *rig) {
 			Group: "g", Since: r.start, Until: r.start + 1, Text: "t", Redrive: 1,
 		},
 		Through: 2, Total: 1, Change: store.Change{Queue: "night", Priority: 3, Once: true, Policy: []byte("{}")}, Canary: 5, Rate: 6, StopShare: 0.7,
+		Key: "key",
 	}
 	whole, err := r.StartRedrive(ctx(), person, all)
 	r.ok(err)
@@ -463,6 +465,27 @@ func redrivesAreListed(r *rig) {
 	for _, id := range []int64{first.ID, second.ID} {
 		same(r, "state", r.redrive(id).State, store.RedriveCompleted)
 	}
+}
+
+// proves: D7
+func aKeyStartsOne(r *rig) {
+	r.die("A")
+	r.die("B")
+	key := func(key string) func(*store.RedriveSpec) {
+		return func(s *store.RedriveSpec) { s.Key = key }
+	}
+	first := r.startRedrive(key("monday"))
+	r.unchanged(func() {
+		again := r.startRedrive(key("monday"), canaryOf(-1), func(s *store.RedriveSpec) { s.Filter.Class = "B" })
+		same(r, "asked again", again, first)
+	})
+	other, third, fourth := r.startRedrive(key("tuesday")), r.startRedrive(), r.startRedrive()
+	same(r, "others", []int64{other.ID, third.ID, fourth.ID}, []int64{first.ID + 1, first.ID + 2, first.ID + 3})
+	same(r, "key", []string{r.redrive(first.ID).Key, r.redrive(third.ID).Key}, []string{"monday", ""})
+	_, err := r.ControlRedrive(ctx(), person, first.ID, store.RedriveCancel)
+	r.ok(err)
+	ended := r.redrive(first.ID)
+	same(r, "after its end", r.startRedrive(key("monday")), ended)
 }
 
 // proves: X3
@@ -484,6 +507,8 @@ func redriveBounds(r *rig) {
 			_, err := r.StartRedrive(ctx(), person, spec)
 			r.is(err, store.ErrInvalid)
 		}
+		_, err := r.StartRedrive(ctx(), person, store.RedriveSpec{Through: 1, Total: 1, Key: strings.Repeat("k", job.TextMax+1)})
+		r.is(err, store.ErrTooLarge)
 		for _, limit := range []int{0, store.StepMax + 1} {
 			_, err := r.StepRedrives(ctx(), limit)
 			r.is(err, store.ErrInvalid)
