@@ -6,11 +6,12 @@ SEED ?= 0
 TEST_FLAGS ?=
 TORTURE_sqlite := TortureOfThe(Library|Command)$$
 TORTURE_postgres := OnPostgres$$
+SOAK = $(BIN)/redrive bench soak --for $(or $(MIN),10)m $(if $(SNAPSHOT),--snapshot)
 
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build test servers short lint fmt fuzz figures plans torture differential peers fresh docs tidy clean
+.PHONY: help build test servers short lint fmt fuzz figures plans soak torture differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -50,6 +51,11 @@ figures: ## the measured figures against their targets, as JSON; needs a quiet m
 
 plans: ## the claim's cost and query plans beside millions of rows (PLAN_ROWS=1000000 by default)
 	go test ./store/sqlite -run 'Q2_' -v -count=1 -timeout 60m -plan.rows=$(or $(PLAN_ROWS),1000000)
+
+soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost (STORE=postgres: private server, or DSN=; SNAPSHOT=1)
+	go build -o $(BIN)/ ./cmd/redrive ./scripts/testservers
+	@$(if $(DSN),$(SOAK) --db "$$DSN",$(if $(filter postgres,$(STORE)),$(BIN)/testservers \
+		sh -c '$(SOAK) --db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"',$(SOAK)))
 
 torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres
 	go test ./tests/torture -run '$(or $(TORTURE_$(STORE)),.)' -count=1 -v -timeout 120m \

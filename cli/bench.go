@@ -10,6 +10,7 @@ import (
 type benchCmd struct {
 	Throughput benchThroughputCmd `cmd:"" default:"withargs" help:"Throughput beside its floor: the bare statements with the same rows kept."`
 	Figures    benchFiguresCmd    `cmd:"" help:"Everything that has a target, as JSON lines. Takes minutes and some GiB."`
+	Soak       benchSoakCmd       `cmd:"" help:"At full rate for a long time: claims stay flat, the size bounded, and no job is lost."`
 	Child      benchChildCmd      `cmd:"" hidden:"" help:"The other process of a measurement."`
 }
 
@@ -19,7 +20,8 @@ func (*benchCmd) Help() string {
 
     redrive bench
     redrive bench --jobs 200000 --workers 100 --payload 200
-    redrive bench figures`
+    redrive bench figures
+    redrive bench soak --for 10m`
 }
 
 // loadFlags are the load of a measurement.

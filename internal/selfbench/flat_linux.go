@@ -28,20 +28,29 @@ func dropCache(path string) error {
 // peakMemory returns the most memory, in bytes, that this process had.
 func peakMemory() (int64, error) { return highWater("/proc/self/status") }
 
-func highWater(status string) (int64, error) {
+// memoryNow returns the bytes that this process has in memory; 0 is not known.
+func memoryNow() int64 {
+	n, _ := memoryLine("/proc/self/status", "VmRSS:")
+	return n
+}
+
+func highWater(status string) (int64, error) { return memoryLine(status, "VmHWM:") }
+
+// memoryLine reads a line of a process's status, in bytes.
+func memoryLine(status, name string) (int64, error) {
 	f, err := os.Open(status)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
 	for scan := bufio.NewScanner(f); scan.Scan(); {
-		if value, ok := strings.CutPrefix(scan.Text(), "VmHWM:"); ok {
+		if value, ok := strings.CutPrefix(scan.Text(), name); ok {
 			var kib int64
 			_, err := fmt.Sscan(value, &kib)
 			return kib << 10, err
 		}
 	}
-	return 0, errors.New(status + ": no line VmHWM")
+	return 0, errors.New(status + ": no line " + name)
 }
 
 // peakOf runs a command and returns the most memory, in bytes, that its process

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redrive/redrive/internal/pgtest"
 	store "github.com/redrive/redrive/store/sqlite"
 )
 
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	pgtest.Main(m)
 }
 
 // What is seeded past the store is what the store itself would have written.

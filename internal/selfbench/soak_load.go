@@ -1,0 +1,206 @@
+package selfbench
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+)
+
+var (
+	soakQueues = []string{"soak-1", "soak-2", "soak-3", "soak-4"}
+	soakKinds  = []string{"noop", "notice", "preview"}
+)
+
+// What jobs there are, as one in so many.
+const (
+	soakFailing  = 10  // fails once and is run again
+	soakDying    = 100 // is dead in the end: every other one at once, the rest when its retries are used up
+	soakLater    = 50  // is scheduled, up to soakLaterMax ahead
+	soakKeyed    = 4   // has an idempotency key
+	soakBatching = 10  // producers that enqueue soakBatch jobs a call
+
+	soakBatch    = 10
+	soakLaterMax = 5 * time.Second
+	soakRetries  = 3
+)
+
+// The first byte of a payload's text says how its job ends.
+const (
+	endsWell  = 'w'
+	endsLater = 'l' // well, after a failure
+	endsDead  = 'd' // at once
+	endsWorn  = 'r' // dead after its retries
+
+	payloadLeast = 3 // bytes: the byte and its quotes
+)
+
+// soakAttempt is the handler of all kinds.
+func soakAttempt(_ context.Context, j *redrive.Job[[]byte]) error {
+	switch j.Args[1] {
+	case endsLater:
+		if j.Attempt > 1 {
+			return nil
+		}
+		return unavailable(j)
+	case endsDead:
+		return failure.Permanent(unavailable(j))
+	case endsWorn:
+		return unavailable(j)
+	}
+	return nil
+}
+
+// soakLoad enqueues.
+type soakLoad struct {
+	soak    *Soak
+	client  *redrive.Client
+	gate    *gate
+	next    atomic.Int64
+	failed  context.CancelCauseFunc
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+}
+
+// load returns those who enqueue. An error of theirs goes to failed.
+func (s *Soak) load(client *redrive.Client, w *watched, failed context.CancelCauseFunc) *soakLoad {
+	return &soakLoad{soak: s, client: client, gate: w.gate, failed: failed}
+}
+
+func (l *soakLoad) start(ctx context.Context) {
+	ctx, l.cancel = context.WithCancel(ctx)
+	context.AfterFunc(ctx, l.gate.close)
+	begin := time.Now()
+	for i := range l.soak.Producers {
+		batch := 1
+		if i%soakBatching == soakBatching-1 {
+			batch = soakBatch
+		}
+		l.workers.Go(func() {
+			for ctx.Err() == nil {
+				if err := l.enqueue(ctx, begin, batch); err != nil {
+					l.failed(err)
+					return
+				}
+			}
+		})
+	}
+}
+
+// stop waits until nobody enqueues any more.
+func (l *soakLoad) stop() {
+	l.cancel()
+	l.workers.Wait()
+}
+
+// enqueue waits until there is room, and until it is time where there is a rate.
+// What it has begun it ends, also when ctx does: so all that is stored is known.
+func (l *soakLoad) enqueue(ctx context.Context, begin time.Time, batch int) error {
+	first := l.next.Add(int64(batch)) - int64(batch)
+	if l.soak.Rate > 0 {
+		due := begin.Add(time.Duration(float64(first) / float64(l.soak.Rate) * float64(time.Second)))
+		pause(ctx, time.Until(due))
+	}
+	if !l.gate.enter(batch) {
+		return nil
+	}
+	now := time.Now()
+	specs := make([]redrive.Spec, batch)
+	for i := range specs {
+		j := l.soak.job(first+int64(i), now)
+		specs[i] = redrive.NewRaw(j.kind, j.payload(l.soak.Payload), &j.options)
+	}
+	_, err := l.client.EnqueueAll(context.WithoutCancel(ctx), specs)
+	return err
+}
+
+// soakJob is one job of the load.
+type soakJob struct {
+	kind    string
+	ends    byte
+	options redrive.Options
+}
+
+// job returns the n-th job: which it is follows from n alone.
+func (s *Soak) job(n int64, now time.Time) soakJob {
+	spread := uint64(n+1) * 0x9E3779B97F4A7C15 >> 20 // so that shares do not fall together
+	j := soakJob{kind: soakKinds[spread/19%uint64(len(soakKinds))], ends: endsWell}
+	switch {
+	case spread%soakDying == 0:
+		j.ends = endsDead
+		if spread/soakDying%2 == 0 {
+			j.ends = endsWorn
+		}
+	case spread%soakFailing == 1:
+		j.ends = endsLater
+	}
+	o := &j.options
+	o.Queue = soakQueues[n%int64(len(soakQueues))]
+	o.Priority = job.PriorityMin + int(spread/7%(job.PriorityMax-job.PriorityMin+1))
+	if spread/11%soakLater == 0 {
+		o.RunAt = now.Add(time.Duration(spread / 13 % uint64(soakLaterMax)))
+	}
+	if spread/17%soakKeyed == 0 {
+		o.Key, o.KeyUntil = "order-"+strconv.FormatUint(spread, 16)+"-"+strconv.FormatInt(n, 16), now.Add(s.Keep)
+	}
+	return j
+}
+
+// payload returns so many bytes.
+func (j *soakJob) payload(size int) []byte {
+	payload := (*bench)(nil).bytes(size)
+	payload[1] = j.ends
+	return payload
+}
+
+// gate keeps those who enqueue out while there is much to do.
+type gate struct {
+	mu     sync.Mutex
+	free   sync.Cond
+	inside int
+	limit  int
+	shut   bool
+}
+
+func newGate(limit int) *gate {
+	g := &gate{limit: limit}
+	g.free.L = &g.mu
+	return g
+}
+
+// enter waits until less is inside than the limit, and takes n inside, which may
+// exceed it. It reports false when the gate is shut.
+func (g *gate) enter(n int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.inside >= g.limit && !g.shut {
+		g.free.Wait()
+	}
+	if !g.shut {
+		g.inside += n
+	}
+	return !g.shut
+}
+
+// leave lets n out.
+func (g *gate) leave(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inside -= n
+	for range n {
+		g.free.Signal()
+	}
+}
+
+// close lets nobody in any more.
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+	g.free.Broadcast()
+}

@@ -1,0 +1,178 @@
+package selfbench
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	zombiezen "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/postgres"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// soakSize is how large a database is.
+type soakSize struct {
+	Bytes int64 // with the write-ahead log of SQLite
+	WAL   int64 // of these
+	Dead  int64 // rows that wait to be cleaned, as PostgreSQL estimates them
+}
+
+// soakPlace is the database of a soak, which is made and removed by it.
+type soakPlace interface {
+	open(ctx context.Context) (store.Store, error)
+	size(ctx context.Context) (soakSize, error)
+	// hold takes a snapshot, which keeps what is removed meanwhile.
+	hold(ctx context.Context) (soakSnapshot, error)
+	// examine counts the jobs anew, by state, and tells what is wrong.
+	examine(ctx context.Context) (jobs map[string]int64, problems []string, err error)
+	remove(ctx context.Context) error
+}
+
+// soakSnapshot is one that is held.
+type soakSnapshot struct {
+	check   func(context.Context) error // that it still is
+	release func()
+}
+
+// place returns the database of a soak.
+func (s *Soak) place(dir string) soakPlace {
+	switch {
+	case s.DSN != "":
+		return &soakSchema{dsn: s.DSN, name: "redrive_soak_" + strings.ToLower(rand.Text()[:8])}
+	case s.File != "":
+		return &soakFile{path: s.File}
+	}
+	return &soakFile{path: filepath.Join(dir, "soak.db")}
+}
+
+// soakFile is a file of SQLite's.
+type soakFile struct {
+	path string
+	made bool
+}
+
+func (f *soakFile) open(ctx context.Context) (store.Store, error) {
+	if _, err := os.Lstat(f.path); !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, fmt.Errorf("%s is there: a soak makes its file and removes it; name another one", f.path))
+	}
+	f.made = true
+	return sqlite.Open(ctx, f.path, nil)
+}
+
+func (f *soakFile) size(context.Context) (size soakSize, err error) {
+	for _, suffix := range []string{"", "-wal"} {
+		info, err := os.Stat(f.path + suffix)
+		if err != nil {
+			return size, err
+		}
+		size.Bytes += info.Size()
+		if suffix != "" {
+			size.WAL = info.Size()
+		}
+	}
+	return size, nil
+}
+
+func (f *soakFile) hold(context.Context) (soakSnapshot, error) {
+	conn, err := zombiezen.OpenConn(f.path, zombiezen.OpenReadOnly)
+	if err != nil {
+		return soakSnapshot{}, err
+	}
+	if err := sqlitex.ExecuteScript(conn, `BEGIN; SELECT count(*) FROM redrive_meta`, nil); err != nil {
+		return soakSnapshot{}, errors.Join(err, conn.Close())
+	}
+	return soakSnapshot{
+		func(context.Context) error {
+			return sqlitex.ExecuteTransient(conn, `SELECT count(*) FROM redrive_meta`, nil)
+		},
+		func() { _ = conn.Close() }, // it was only read
+	}, nil
+}
+
+func (f *soakFile) examine(ctx context.Context) (map[string]int64, []string, error) {
+	r, err := sqlite.Diagnose(ctx, f.path, time.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.Jobs, r.Problems, nil
+}
+
+func (f *soakFile) remove(context.Context) error {
+	if !f.made {
+		return nil
+	}
+	return removeDatabase(f.path)
+}
+
+// soakSchema is a schema of a PostgreSQL database.
+type soakSchema struct{ dsn, name string }
+
+func (s *soakSchema) open(ctx context.Context) (store.Store, error) {
+	return postgres.Open(ctx, s.dsn, &postgres.Options{Schema: s.name})
+}
+
+// ask reads numbers through a connection of its own.
+func (s *soakSchema) ask(ctx context.Context, query string, found ...any) (err error) {
+	conn, err := pgx.Connect(ctx, s.dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	return conn.QueryRow(ctx, query, s.name).Scan(found...)
+}
+
+func (s *soakSchema) size(ctx context.Context) (size soakSize, err error) {
+	err = s.ask(ctx, `SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::bigint, coalesce(sum(n_dead_tup), 0)::bigint
+		FROM pg_stat_user_tables WHERE schemaname = $1`, &size.Bytes, &size.Dead)
+	return size, err
+}
+
+func (s *soakSchema) hold(ctx context.Context) (soakSnapshot, error) {
+	conn, err := pgx.Connect(ctx, s.dsn)
+	if err != nil {
+		return soakSnapshot{}, err
+	}
+	release := func() { _ = conn.Close(context.WithoutCancel(ctx)) } // it was only read
+	var held int
+	check := func(ctx context.Context) error {
+		return conn.QueryRow(ctx, `SELECT count(*) FROM pg_namespace`).Scan(&held)
+	}
+	_, err = conn.Exec(ctx, `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
+		pgx.QueryExecModeSimpleProtocol)
+	if err == nil {
+		err = check(ctx) // the first query takes the snapshot
+	}
+	if err != nil {
+		release()
+		return soakSnapshot{}, err
+	}
+	return soakSnapshot{check, release}, nil
+}
+
+func (s *soakSchema) examine(ctx context.Context) (map[string]int64, []string, error) {
+	r, err := postgres.Diagnose(ctx, s.dsn, s.name, time.Now)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.Jobs, r.Problems, nil
+}
+
+func (s *soakSchema) remove(ctx context.Context) (err error) {
+	conn, err := pgx.Connect(ctx, s.dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	_, err = conn.Exec(ctx, `SET client_min_messages = warning; DROP SCHEMA IF EXISTS `+s.name+` CASCADE`, pgx.QueryExecModeSimpleProtocol)
+	return err
+}

@@ -1,0 +1,145 @@
+package selfbench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// soakPrinter prints a soak as it goes: a table for people, or lines of JSON.
+type soakPrinter struct {
+	soak *Soak
+	out  io.Writer
+	json *json.Encoder // nil is for people
+}
+
+func newSoakPrinter(s *Soak, out io.Writer, asJSON bool) *soakPrinter {
+	p := &soakPrinter{soak: s, out: out}
+	if asJSON {
+		p.json = json.NewEncoder(out)
+	}
+	return p
+}
+
+// soakLine is a span as JSON.
+type soakLine struct {
+	Span      int     `json:"span"` // from 1
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"jobs_per_second"`
+	Claims    int64   `json:"claims"`
+	P50       float64 `json:"claim_p50_ms"`
+	P99       float64 `json:"claim_p99_ms"`
+	Size      int64   `json:"size"`               // bytes
+	WAL       int64   `json:"wal_size,omitempty"` // bytes, of these
+	Dead      int64   `json:"dead_rows,omitempty"`
+	Memory    int64   `json:"memory,omitempty"` // bytes
+}
+
+// span prints what was seen in a span.
+func (p *soakPrinter) span(s *soakSpan) error {
+	if p.json != nil {
+		return p.json.Encode(soakLine{s.N, hundredths(s.Took.Seconds()), round(s.perSecond()), s.Claims, milliseconds(s.P50), milliseconds(s.P99),
+			s.Size.Bytes, s.Size.WAL, s.Size.Dead, s.Memory})
+	}
+	if s.N == 1 {
+		fmt.Fprintf(p.out, "%8s %10s %10s %10s %12s %12s %10s %10s\n", "after", "jobs/s", "claim p50", "claim p99", "size", "of it WAL", "dead rows", "memory")
+	}
+	_, err := fmt.Fprintf(p.out, "%8s %10.0f %7.1f ms %7.1f ms %12s %12s %10d %10s\n", p.soak.span()*time.Duration(s.N), s.perSecond(),
+		milliseconds(s.P50), milliseconds(s.P99), bytesOf(s.Size.Bytes), bytesOf(s.Size.WAL), s.Size.Dead, bytesOf(s.Memory))
+	return err
+}
+
+// verdict prints the figures against their targets, and what else there is to
+// know. The error is ErrMissed when one missed.
+func (p *soakPrinter) verdict(spans []soakSpan, end *soakEnd) error {
+	figures, missed := p.soak.verdict(spans, end), 0
+	if p.json == nil {
+		fmt.Fprintln(p.out)
+	}
+	for _, f := range figures {
+		if !f.Pass {
+			missed++
+		}
+		if err := p.figure(f); err != nil {
+			return err
+		}
+	}
+	for _, remark := range p.soak.remarks(end) {
+		if err := p.remark(remark); err != nil {
+			return err
+		}
+	}
+	if missed > 0 {
+		return fmt.Errorf("%w: %d of %d", ErrMissed, missed, len(figures))
+	}
+	return nil
+}
+
+func (p *soakPrinter) figure(f Figure) error {
+	if p.json != nil {
+		return p.json.Encode(f)
+	}
+	word := "ok"
+	if !f.Pass {
+		word = "MISSED"
+	}
+	measured := strings.TrimSpace(strconv.FormatFloat(f.Measured, 'f', -1, 64) + " " + f.Unit)
+	_, err := fmt.Fprintf(p.out, "%-7s %s: %s, target %s\n", word, f.Figure, measured, f.Target)
+	return err
+}
+
+func (p *soakPrinter) remark(text string) error {
+	if p.json != nil {
+		return p.json.Encode(struct {
+			Remark string `json:"remark"`
+		}{text})
+	}
+	_, err := fmt.Fprintf(p.out, "        %s\n", text)
+	return err
+}
+
+// remarks are what is not judged, and what helps to find out why a figure missed.
+func (s *Soak) remarks(end *soakEnd) (told []string) {
+	const some = 5
+	switch {
+	case s.Snapshot:
+		told = append(told, "The size is not judged: while a snapshot is held, nothing that is removed gives its room back.")
+	case !s.settles():
+		told = append(told, fmt.Sprintf("The size is not judged: it needs a soak of %s to settle.", s.settled()))
+	}
+	if end.lostLease > 0 {
+		told = append(told, fmt.Sprintf("%d runs lost their leases, and their jobs were run again.", end.lostLease))
+	}
+	if n := len(end.unended); n > 0 {
+		told = append(told, fmt.Sprintf("Jobs that have not ended: %v …", end.unended[:min(n, some)]))
+	}
+	if n := len(end.unknown); n > 0 {
+		told = append(told, fmt.Sprintf("Jobs that nobody enqueued: %v …", end.unknown[:min(n, some)]))
+	}
+	for _, c := range end.counters {
+		told = append(told, "Counter: "+c)
+	}
+	if end.failed != nil {
+		told = append(told, fmt.Sprintf("The first call that failed: %v", end.failed))
+	}
+	for _, problem := range end.problems {
+		told = append(told, "Found in the database: "+problem)
+	}
+	return told
+}
+
+// bytesOf writes a number of bytes for people.
+func bytesOf(n int64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n > 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return "-"
+}
