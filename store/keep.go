@@ -13,9 +13,10 @@ import (
 type Keeper interface {
 	// Sweep removes what is past its time, and makes ignored dead letters pending
 	// again whose time has come: up to limit rows (1 to SweepMax) of each kind of
-	// thing, in one short transaction. What was removed is added up, and audited
-	// by the actor SweepActor at most once an hour, in the same transaction as a
-	// removal; dead letters that were pending, with each.
+	// thing, in short transactions that wait for no caller's own: what these hold is
+	// left to a later sweep. What was removed is added up in the same transaction, and
+	// audited by the actor SweepActor at most once an hour; dead letters that were
+	// pending, at once and in the same transaction.
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
 	// Fire enqueues the jobs of a schedule's slot, unless that slot or a later one
 	// has been fired by anybody. A slot in the future of the store is an

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -31,22 +32,46 @@ var (
 
 // Sweep implements store.Keeper.
 func (s *Core) Sweep(ctx context.Context, keep store.Retention, limit int) (swept store.Swept, err error) {
-	if err := keep.Validate(); err != nil {
+	if err := CheckSweep(keep, limit); err != nil {
 		return store.Swept{}, err
 	}
-	if limit < 1 || limit > store.SweepMax {
-		return store.Swept{}, fmt.Errorf("sweep of %d rows: must be 1 to %d: %w", limit, store.SweepMax, store.ErrInvalid)
-	}
 	err = s.db.Write(ctx, func(t *Txn) error {
-		w := sweep{Txn: t, keep: keep, limit: limit}
-		err := w.run()
-		swept = w.swept
+		swept, err = t.Sweep(keep, limit, SweepEnds, SweepEvents, SweepGraves)
 		return err
 	})
 	if err != nil {
 		return store.Swept{}, err
 	}
 	return swept, nil
+}
+
+// CheckSweep refuses what no sweep can do.
+func CheckSweep(keep store.Retention, limit int) error {
+	if err := keep.Validate(); err != nil {
+		return err
+	}
+	if limit < 1 || limit > store.SweepMax {
+		return fmt.Errorf("sweep of %d rows: must be 1 to %d: %w", limit, store.SweepMax, store.ErrInvalid)
+	}
+	return nil
+}
+
+// SweepPart is a part of a sweep that can have a transaction of its own.
+type SweepPart uint8
+
+// The parts of a sweep, in their order. Two transactions of sweeps must not run at
+// one time.
+const (
+	SweepEnds   SweepPart = iota // jobs that have ended, failure records, keys
+	SweepEvents                  // events, and the figures of hours
+	SweepGraves                  // all that is about dead letters; and the audit of all parts
+)
+
+// Sweep does some parts of a sweep.
+func (t *Txn) Sweep(keep store.Retention, limit int, parts ...SweepPart) (store.Swept, error) {
+	w := sweep{Txn: t, keep: keep, limit: limit}
+	err := w.run(parts)
+	return w.swept, err
 }
 
 // sweep is one sweep. Each of its steps reads a bounded number of rows, and all
@@ -68,9 +93,11 @@ type sweepNote struct {
 	cursor int64      // where the walk goes on; 0 is at the start
 }
 
-func (w *sweep) run() error {
-	if err := w.graves(); err != nil {
-		return err
+func (w *sweep) run(parts []SweepPart) error {
+	if slices.Contains(parts, SweepGraves) {
+		if err := w.graves(); err != nil {
+			return err
+		}
 	}
 	w.notes = make(map[string]*sweepNote)
 	err := w.rows(selSwept, func(r Row) error {
@@ -80,12 +107,24 @@ func (w *sweep) run() error {
 	if err != nil {
 		return err
 	}
-	for _, step := range [...]func() error{
-		w.flushGroups, w.ended, w.failures, w.letters, w.emptyGroups, w.oldEvents, w.keys, w.unmute, w.reopen, w.figures, w.audits,
-	} {
-		if err := step(); err != nil {
-			return err
+	for _, part := range parts {
+		for _, step := range w.steps(part) {
+			if err := step(); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+func (w *sweep) steps(part SweepPart) []func() error {
+	switch part {
+	case SweepEnds:
+		return []func() error{w.ended, w.failures, w.keys}
+	case SweepEvents:
+		return []func() error{w.oldEvents, w.oldHours}
+	case SweepGraves:
+		return []func() error{w.flushGroups, w.letters, w.emptyGroups, w.unmute, w.reopen, w.figures, w.audits}
 	}
 	return nil
 }
@@ -106,6 +145,19 @@ func (w *sweep) remember(what string, n sweepNote) error {
 	w.notes[what] = &n
 	_, err := w.exec(putSwept, text(what), num(n.n), num(n.since), num(n.cursor))
 	return err
+}
+
+// removed adds up what was removed of a kind of thing; audits tells of it.
+func (w *sweep) removed(what string, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	sum := w.note(what)
+	if sum.n == 0 {
+		sum.since = w.now
+	}
+	sum.n += n
+	return w.remember(what, sum)
 }
 
 // moveTo notes where a walk goes on.
@@ -147,6 +199,14 @@ func (w *sweep) ended() error {
 		return nil
 	}
 	until := w.now.Add(-w.keep.Completed)
+	if r := w.hooks.Remover; r != nil {
+		n, more, err := r.Ended(until, w.limit, func(lane int64, state job.State, n int64) { w.count(w.laneOf(lane), state, -n) })
+		if err != nil {
+			return err
+		}
+		w.swept.Completed, w.swept.More = n, w.swept.More || more
+		return w.removed(sweptCompleted, n)
+	}
 	var seqs []int64
 	var gone []goneJob
 	err := w.rows(selEndedJobs, func(r Row) error {
@@ -173,17 +233,17 @@ func (w *sweep) ended() error {
 		}
 	}
 	w.swept.Completed = int64(len(gone))
-	return nil
+	return w.removed(sweptCompleted, w.swept.Completed)
 }
 
 // remove takes a job, whose row is removed, out of what knows it. Its key, if
-// it still holds one, keeps its state.
+// it still holds one, keeps its state; none is completed, see known.
 func (t *Txn) remove(j *goneJob) error {
 	t.count(j.lane, j.state, -1)
 	if _, err := t.exec(delProgress, num(j.id)); err != nil {
 		return err
 	}
-	if j.key == "" {
+	if j.key == "" || j.state == job.Completed {
 		return nil
 	}
 	_, err := t.exec(setKeyState, text(j.owner), text(j.lane.kind), text(j.key), num(j.id), num(j.state))
@@ -203,10 +263,25 @@ func (w *sweep) failures() error {
 	if w.keep.Failures == 0 {
 		return nil
 	}
+	until, from := w.now.Add(-w.keep.Failures), store.Run{ID: job.ID(w.note(sweptFailures).cursor), Token: job.Token(w.note(sweptToken).cursor)}
+	n, next, err := w.removeFailures(until, from)
+	if err != nil {
+		return err
+	}
+	w.swept.Failures = n
+	w.swept.More = w.swept.More || next.ID != 0
+	return errors.Join(w.removed(sweptFailures, n), w.moveTo(sweptFailures, int64(next.ID)), w.moveTo(sweptToken, int64(next.Token)))
+}
+
+// removeFailures returns how many it has removed, and the record that the next
+// sweep looks at first.
+func (w *sweep) removeFailures(until job.Micros, from store.Run) (n int64, next store.Run, err error) {
+	if r := w.hooks.Remover; r != nil {
+		return r.Failures(until, from, w.limit)
+	}
 	var old []store.Run
-	var next store.Run // the record that the next sweep looks at first
 	looked := 0
-	err := w.rows(walkFailures, func(r Row) error {
+	err = w.rows(walkFailures, func(r Row) error {
 		run := store.Run{ID: job.ID(r.Int(0)), Token: job.Token(r.Int(1))}
 		if looked++; looked > w.limit {
 			next = run
@@ -216,18 +291,16 @@ func (w *sweep) failures() error {
 			old = append(old, run)
 		}
 		return nil
-	}, num(w.note(sweptFailures).cursor), num(w.note(sweptToken).cursor), num(w.now.Add(-w.keep.Failures)))
+	}, num(from.ID), num(from.Token), num(until))
 	if err := enough(err); err != nil {
-		return err
+		return 0, next, err
 	}
 	for _, run := range old {
 		if _, err := w.exec(delFailure, num(run.ID), num(run.Token)); err != nil {
-			return err
+			return 0, next, err
 		}
 	}
-	w.swept.Failures = int64(len(old))
-	w.swept.More = w.swept.More || next.ID != 0
-	return errors.Join(w.moveTo(sweptFailures, int64(next.ID)), w.moveTo(sweptToken, int64(next.Token)))
+	return int64(len(old)), next, nil
 }
 
 var (
@@ -241,6 +314,14 @@ func (w *sweep) oldEvents() error {
 		return nil
 	}
 	until, last := w.now.Add(-w.keep.Events), int64(0)
+	if r := w.hooks.Remover; r != nil {
+		n, more, err := r.Events(until, w.limit)
+		if err != nil {
+			return err
+		}
+		w.swept.Events, w.swept.More = n, w.swept.More || more
+		return w.removed(sweptEvents, n)
+	}
 	err := w.rows(selOldEvents, func(r Row) error {
 		if job.Micros(r.Int(1)) > until {
 			return errEnough
@@ -256,8 +337,10 @@ func (w *sweep) oldEvents() error {
 	if err := enough(err); err != nil || last == 0 {
 		return err
 	}
-	_, err = w.exec(delEvents, num(last))
-	return err
+	if _, err := w.exec(delEvents, num(last)); err != nil {
+		return err
+	}
+	return w.removed(sweptEvents, w.swept.Events)
 }
 
 var (
@@ -268,6 +351,14 @@ var (
 
 // keys forgets the keys whose time is over.
 func (w *sweep) keys() error {
+	if r := w.hooks.Remover; r != nil {
+		n, more, err := r.Keys(w.now, w.limit)
+		if err != nil {
+			return err
+		}
+		w.swept.Keys, w.swept.More = n, w.swept.More || more
+		return w.removed(sweptKeys, n)
+	}
 	var over []keyName
 	err := w.rows(selOldKeys, func(r Row) error {
 		if len(over) == w.limit {
@@ -286,30 +377,22 @@ func (w *sweep) keys() error {
 		}
 	}
 	w.swept.Keys = int64(len(over))
-	return nil
+	return w.removed(sweptKeys, w.swept.Keys)
 }
 
-// audits adds up what was removed, and tells of it from time to time. Dead
-// letters that were pending have been told of.
+// audits tells from time to time what was removed. Dead letters that were pending
+// have been told of.
 func (w *sweep) audits() error {
-	for _, removed := range [...]struct {
-		what string
-		n    int64
-	}{
-		{sweptCompleted, w.swept.Completed}, {sweptFailures, w.swept.Failures}, {sweptDead, w.swept.Dead - w.swept.Pending},
-		{sweptEvents, w.swept.Events}, {sweptKeys, w.swept.Keys},
-	} {
-		sum := w.note(removed.what)
-		if sum.n == 0 && removed.n > 0 {
-			sum.since = w.now
+	for _, what := range [...]string{sweptCompleted, sweptFailures, sweptDead, sweptEvents, sweptKeys} {
+		sum := w.note(what)
+		if sum.n == 0 || w.now < sum.since.Add(store.SweepAuditEvery) {
+			continue
 		}
-		if sum.n += removed.n; sum.n > 0 && w.now >= sum.since.Add(store.SweepAuditEvery) {
-			if err := w.auditRemoval(removed.what, sum.n); err != nil {
-				return err
-			}
-			sum.n, sum.since = 0, 0
+		if err := w.auditRemoval(what, sum.n); err != nil {
+			return err
 		}
-		if err := w.remember(removed.what, sum); err != nil {
+		sum.n, sum.since = 0, 0
+		if err := w.remember(what, sum); err != nil {
 			return err
 		}
 	}

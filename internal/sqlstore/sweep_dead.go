@@ -62,37 +62,32 @@ func (w *sweep) letters() error {
 		return nil
 	}
 	until := w.now.Add(-w.keep.Dead)
-	var old []letter
-	looked, last, cursor := 0, int64(0), int64(0)
+	var old []*letter
+	seen, last, cursor := 0, int64(0), int64(0)
 	err := w.rows(walkLetters, func(r Row) error {
-		if looked++; looked > w.limit {
+		if seen++; seen > w.limit {
 			cursor = last
 			return errEnough
 		}
 		last = r.Int(0)
 		if max(r.Int(12), r.Int(13)) <= int64(until) {
-			old = append(old, w.scanLetter(r))
+			if l := w.scanLetter(r); w.droppable(&l) {
+				old = append(old, &l)
+			}
 		}
 		return nil
 	}, num(w.note(sweptDead).cursor))
 	if err := enough(err); err != nil {
 		return err
 	}
-	records := 0
-	for i := range old {
-		l := &old[i]
-		if !w.droppable(l) {
-			continue
-		}
-		if records >= sweepRecords {
-			cursor = l.death - 1
-			break
-		}
-		n, err := w.purge(l)
-		if err != nil {
-			return err
-		}
-		records += n
+	gone, looked, err := w.purgeAll(old)
+	if err != nil {
+		return err
+	}
+	if looked < len(old) {
+		cursor = old[looked].death - 1
+	}
+	for _, l := range gone {
 		w.events.Add(new(store.PurgeEvent(l.shown(), "retention")))
 		w.swept.Dead++
 		if l.status == job.Pending {
@@ -105,7 +100,7 @@ func (w *sweep) letters() error {
 		}
 	}
 	w.swept.More = w.swept.More || cursor != 0
-	return w.moveTo(sweptDead, cursor)
+	return errors.Join(w.removed(sweptDead, w.swept.Dead-w.swept.Pending), w.moveTo(sweptDead, cursor))
 }
 
 // droppable reports whether a dead letter that is old enough is removed.
@@ -141,10 +136,8 @@ func (t *Txn) purge(l *letter) (records int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if l.death == t.cat.deaths { // its number must not come again
-		if _, err := t.exec(setDeaths, num(l.death)); err != nil {
-			return 0, err
-		}
+	if err := t.keepNumber(l.death); err != nil {
+		return 0, err
 	}
 	t.uncount(l.group, l.deadKey)
 	if !l.revived {
@@ -337,12 +330,15 @@ var (
 	delOldHours   = declare("delOldHours", `DELETE FROM redrive_hours WHERE +at <= ?`) // 720 rows, and those since the last sweep
 )
 
-// figures drops what nobody is shown any more.
+// oldHours drops the figures of hours that nobody is shown any more.
+func (w *sweep) oldHours() error {
+	_, err := w.exec(delOldHours, num(w.now.Add(-store.HoursKept)))
+	return err
+}
+
+// figures drops numbers of deaths that nobody is shown any more.
 func (w *sweep) figures() error {
 	if _, err := w.exec(delOldMinutes, num(start(w.now, minute)-minute*store.AddedMinutes)); err != nil {
-		return err
-	}
-	if _, err := w.exec(delOldHours, num(w.now.Add(-store.HoursKept))); err != nil {
 		return err
 	}
 	type trend struct{ group, at int64 }

@@ -68,6 +68,8 @@ type Hooks struct {
 	// Record writes the events of a transaction with what it has changed in the
 	// counters of jobs, in batches and in the figures of the hour.
 	Record func(*Txn) error
+	// Remover is for sweeps; without it they remove row by row.
+	Remover Remover
 }
 
 // NewTxn returns what transactions over a session are made with, one after the

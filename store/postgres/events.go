@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/internal/sqlstore"
-	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/job"
 )
 
 // Events are numbered by the transactions that write them, and read up to the
@@ -19,9 +19,15 @@ const (
 	// sightWait bounds how long a sweep waits for others' transactions. Those that
 	// take longer keep the events of that time from being removed this time.
 	sightWait = time.Second
+	// sightWaitTest is that with a clock of its own, as tests have it: they want the same
+	// answer whatever else the server does.
+	sightWaitTest = 30 * time.Second
 	// sightLook is how long a sweep waits before it looks again, at first.
 	sightLook = 2 * time.Millisecond
 )
+
+// inSightUntil is the number below which all events can be read.
+const inSightUntil = `(SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value) << 20 FROM redrive_meta WHERE key = 'event_base')`
 
 var (
 	selNewest = &sqlstore.Query{Name: "selNewestEvents"}
@@ -31,28 +37,36 @@ var (
 // sightStatements are the statements of this file.
 var sightStatements = map[string]string{
 	"selNewestEvents": `SELECT coalesce(max(seq), 0) FROM redrive_events`,
-	"selHiddenEvents": `SELECT ($1::bigint >> 20) >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value
-		FROM redrive_meta WHERE key = 'event_base'`,
+	"selHiddenEvents": `SELECT b.seq FROM (SELECT ` + inSightUntil + ` AS seq) b WHERE (SELECT at FROM redrive_events
+		WHERE n > 0 AND seq >= b.seq AND seq <= $1 ORDER BY seq LIMIT 1) <= $2`,
 }
 
-// inSight waits until what is committed now can be read.
-func (s *Store) inSight(ctx context.Context) error {
-	newest, hidden := int64(0), false
+// inSight waits until what is committed now, and is from before until, can be read.
+// A transaction that it has waited for in vain it does not wait for again.
+func (s *Store) inSight(ctx context.Context, until job.Micros) error {
+	most := sightWait
+	if s.options.Clock != nil {
+		most = sightWaitTest
+	}
+	newest, hidden := int64(0), int64(0)
 	look := func(c sqlstore.Session) (err error) {
 		if newest == 0 {
 			if newest, err = sqlstore.ReadInt(c, selNewest); err != nil {
 				return err
 			}
 		}
-		n, err := sqlstore.ReadInt(c, selHidden, sqlstore.Num(newest))
-		hidden = n != 0
+		hidden, err = sqlstore.ReadInt(c, selHidden, sqlstore.Num(newest), sqlstore.Num(until))
 		return err
 	}
 	for wait, waited := sightLook, time.Duration(0); ; wait *= 2 {
-		if err := s.read(ctx, look); err != nil || !hidden || waited >= sightWait {
+		if err := s.read(ctx, look); err != nil || hidden == 0 || hidden == s.blocked.Load() {
 			return err
 		}
-		wait = min(wait, sightWait-waited)
+		if waited >= most {
+			s.blocked.Store(hidden)
+			return nil
+		}
+		wait = min(wait, most-waited)
 		waited += wait
 		timer := time.NewTimer(wait)
 		select {
@@ -65,18 +79,4 @@ func (s *Store) inSight(ctx context.Context) error {
 			return errClosed
 		}
 	}
-}
-
-// Sweep implements store.Keeper. Events are removed when their changes are folded
-// in, so that is done first.
-func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swept store.Swept, err error) {
-	if keep.Events > 0 {
-		if err := s.inSight(ctx); err != nil {
-			return swept, err
-		}
-		if err := s.foldAll(ctx); err != nil {
-			return swept, err
-		}
-	}
-	return s.Core.Sweep(ctx, keep, limit)
 }

@@ -69,12 +69,8 @@ func newHotPath(s *Store) *hotPath {
 	h := &hotPath{begin: beginning{fast: true}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
 		heads: newHeads(), reading: make(chan struct{}, 1)}
 	if s.unnamed.Load() {
-		var b strings.Builder
-		for _, p := range pinned {
-			b.WriteString("set_config('" + p[0] + "', '" + p[1] + "', true), ")
-		}
 		h.begin = s.begins.write
-		h.begin.text = strings.Replace(h.begin.text, "SELECT ", "SELECT "+b.String(), 1)
+		h.begin.text = withPins(h.begin.text)
 	}
 	return h
 }

@@ -45,11 +45,8 @@ var overrides = map[string]string{
 	"delOldHours": `WITH unfolded AS (UPDATE redrive_events SET hour = NULL
 			WHERE seq IN (SELECT e.seq FROM ` + unfolded + ` e WHERE e.hour IS NOT NULL AND e.at - e.at % 3600000000 <= $1))
 		DELETE FROM redrive_hours WHERE at <= $1`,
-	// A row without events has changes of counters only, as of a sweep.
-	"selOldEvents": `SELECT seq, at FROM redrive_events WHERE n > 0 AND seq < (SELECT max(seq) FROM redrive_events WHERE n > 0)
-		ORDER BY seq`,
 	// Those that are not folded yet are folded as they go. Nobody else folds
-	// meanwhile: both hold the lock of the graves.
+	// meanwhile: whoever does so has the lock of folding.
 	"delEvents": `WITH gone AS (
 			DELETE FROM redrive_events WHERE seq <= $1 RETURNING seq, at, lanes, states, ns, hour, batches),
 		part AS (SELECT g.* FROM gone g JOIN redrive_meta f ON f.key = 'folded' WHERE g.seq > f.value OR g.seq >> 20 = ANY (f.late)),

@@ -36,6 +36,18 @@ var fastStatements = map[string]struct{ text, index string }{
 	"insertBodies": {insertBodies, ""},
 	"reserveKeys":  {reserveKeys, ""},
 	"recordFast":   {recordFast, "redrive_meta_pkey"},
+
+	"sweepDone":     {sweepDone, "redrive_done_pkey"},
+	"sweepFailures": {sweepFailures, "redrive_failures_pkey"},
+	"sweepKeys":     {sweepKeys, "redrive_keys_until"},
+	"sweepEvents":   {sweepEvents, "redrive_events_pkey"},
+	"lockKeys":      {lockKeys, "redrive_keys_pkey"},
+	"seeKeys":       {seeKeys, "redrive_keys_pkey"},
+	"countFailures": {countFailures, "redrive_failures_pkey"},
+	"dropLetters":   {dropLetters, "redrive_dead"},
+	"dropFailures":  {dropFailures, "redrive_failures_pkey"},
+	"dropOriginals": {dropOriginals, "redrive_originals_pkey"},
+	"markKeys":      {markKeys, "redrive_keys_pkey"},
 }
 
 // wholeTables are the shared statements that read a table that grows from its

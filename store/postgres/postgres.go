@@ -129,7 +129,10 @@ type Store struct {
 	drained  chan struct{} // nothing is taken in any more
 	graves   int64         // keys of advisory locks
 	lanes    int64
-	identity string // of the database and schema, as the server knows them
+	folds    int64
+	sweeps   int64
+	blocked  atomic.Int64 // see inSight
+	identity string       // of the database and schema, as the server knows them
 
 	closing sync.Once
 	closed  chan struct{}
@@ -158,7 +161,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	}
 	s := &Store{options: options, config: config.ConnConfig, where: place(config.ConnConfig), closed: make(chan struct{}), drained: make(chan struct{}),
 		dialect: &dialect{schema: options.Schema}, clock: newClock(options.Clock), begins: newBegins(&options)}
-	s.graves, s.lanes = s.lockKey("graves"), s.lockKey("lanes")
+	s.graves, s.lanes, s.folds, s.sweeps = s.lockKey("graves"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
 	s.Core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Read: s.read, Join: s.join})
 	if err := s.open(ctx, config); err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -15,7 +15,8 @@ import (
 //
 // What is folded is what is there to be seen, up to a number; the transactions that
 // had a lower one and were under way then are kept beside it (late), and their rows
-// are folded when they are there. So no transaction holds up but its own.
+// are folded when they are there. So no transaction holds up but its own. One folds
+// at a time, by a lock that nothing else takes but the sweep of events.
 
 var (
 	recordEvents = &sqlstore.Query{Name: "recordEvents"}
@@ -196,7 +197,7 @@ const foldMax = 20_000
 // fold folds the changes of earlier transactions in, unless another process is
 // at it. It reports whether there may be more.
 func (s *Store) fold(c sqlstore.Session) (more bool, err error) {
-	got, err := sqlstore.ReadInt(c, foldLock, sqlstore.Num(s.graves))
+	got, err := sqlstore.ReadInt(c, foldLock, sqlstore.Num(s.folds))
 	if err != nil || got == 0 {
 		return false, err
 	}

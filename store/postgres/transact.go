@@ -38,7 +38,7 @@ const (
 // one flush, and set what holds for the transaction only: behind a pooler the next
 // one is on another connection. The last column of the answer is the server's
 // time.
-type begins struct{ write, fold, read, dump beginning }
+type begins struct{ write, sweep, fold, read, dump beginning }
 
 type beginning struct {
 	text  string
@@ -61,11 +61,13 @@ func newBegins(o *Options) begins {
 			set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), `
 	}
 	write := `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT ` + limits(o.StatementTimeout)
+	// Whoever has set it to more than on (remote_apply) keeps that.
+	durable := write + `set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
+			ELSE current_setting('synchronous_commit') END, true), ` + serverTime
 	return begins{
-		// Whoever has set it to more than on (remote_apply) keeps that.
-		write: beginning{text: write + `set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
-			ELSE current_setting('synchronous_commit') END, true), ` + serverTime},
-		fold: beginning{text: write + `set_config('synchronous_commit', 'off', true), ` + serverTime},
+		write: beginning{text: durable},
+		sweep: beginning{text: withPins(durable)},
+		fold:  beginning{text: write + `set_config('synchronous_commit', 'off', true), ` + serverTime},
 		read: beginning{text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT ` + limits(o.ReadLimit) + serverTime,
 			limit: o.ReadLimit, reads: true},
 		dump: beginning{text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT ` + limits(o.StatementTimeout) + serverTime,
