@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/internal/sqlstore"
@@ -46,10 +47,11 @@ const (
 )
 
 const (
-	// enqueuers is how many transactions of new jobs a process has under way: while
-	// one waits for the disk, the next is filled. Half of them are of jobs that have
-	// to wait for nobody, so that these never do.
+	// enqueuers is how many transactions of new jobs a process has under way. Half of
+	// them are of jobs that have to wait for nobody, so that these never do.
 	enqueuers = 4
+	// turnMax is how long a transaction may take before another one begins all the same.
+	turnMax = 5 * time.Millisecond
 	// A transaction takes what waits, up to so many calls and jobs, and so many
 	// bytes: a message to the server is a lot smaller than the 1 GiB that it may be.
 	callsMax = 512
@@ -101,9 +103,10 @@ func newIntake(o *Options) *intake {
 // their answers.
 func (s *Store) takeAll() {
 	var taking sync.WaitGroup
+	plain, waiting := make(chan struct{}, 1), make(chan struct{}, 1)
 	for range enqueuers / 2 {
-		taking.Go(func() { s.takeIn(s.intake.plain) })
-		taking.Go(func() { s.takeIn(s.intake.waiting) })
+		taking.Go(func() { s.takeIn(s.intake.plain, plain) })
+		taking.Go(func() { s.takeIn(s.intake.waiting, waiting) })
 	}
 	taking.Wait()
 	s.intake.singles.finish()
@@ -190,41 +193,60 @@ func plain(jobs []job.New) bool {
 	return true
 }
 
-// takeIn serves calls until the store is closed.
-func (s *Store) takeIn(calls <-chan *enqueueCall) {
+// takeIn serves calls until the store is closed. Takers wait for each other's
+// transactions as long as these are quick and carry all that comes: a commit costs
+// as much as some fifteen jobs, so what comes meanwhile shares the next one.
+func (s *Store) takeIn(calls <-chan *enqueueCall, turn chan struct{}) {
 	group := make([]*enqueueCall, 0, callsMax)
 	var next *enqueueCall // it was too big for the last group
 	for {
-		if next == nil {
-			select {
-			case next = <-calls:
-			case <-s.closed:
-				return
-			}
-			// Those who were just answered are about to come back: they share this
-			// transaction when they are let run first.
-			runtime.Gosched()
+		turn <- struct{}{}
+		release := sync.OnceFunc(func() { <-turn })
+		full := false
+		if group, next, full = s.gather(calls, group[:0], next); len(group) == 0 {
+			release()
+			return
 		}
-		group = append(group[:0], next)
-		n, size := len(next.jobs), next.bytes
-		next = nil
-		for next == nil && len(group) < callsMax && n < jobsMax {
-			select {
-			case call := <-calls:
-				if size+call.bytes > s.intake.bytes {
-					next = call
-					continue
-				}
-				group = append(group, call)
-				n += len(call.jobs)
-				size += call.bytes
-				continue
-			default:
-			}
-			break
+		if full { // there is work for another
+			release()
 		}
+		late := time.AfterFunc(turnMax, release)
 		s.serve(group)
+		late.Stop()
+		release()
 	}
+}
+
+// gather waits for a call and takes those that are there, too, as many as a
+// transaction may carry; none when the store is closed. Next is what was left over
+// the last time, and is this time.
+func (s *Store) gather(calls <-chan *enqueueCall, group []*enqueueCall, next *enqueueCall) (_ []*enqueueCall, left *enqueueCall, full bool) {
+	if next == nil {
+		select {
+		case next = <-calls:
+		case <-s.closed:
+			return nil, nil, false
+		}
+		// Those who were just answered are about to come back: they share this
+		// transaction when they are let run first.
+		runtime.Gosched()
+	}
+	group = append(group, next)
+	n, size := len(next.jobs), next.bytes
+	for len(group) < callsMax && n < jobsMax {
+		select {
+		case call := <-calls:
+			if size+call.bytes > s.intake.bytes {
+				return group, call, true
+			}
+			group = append(group, call)
+			n += len(call.jobs)
+			size += call.bytes
+		default:
+			return group, nil, false
+		}
+	}
+	return group, nil, true
 }
 
 // errSingly says that some call of a group cannot be served with the others.

@@ -180,9 +180,10 @@ func (r *newsroom) send(conn **pgx.Conn, n news) (err error) {
 			return err
 		}
 	}
-	// The text is made of letters, digits and signs without a quote.
-	return (*conn).PgConn().Exec(ctx, `BEGIN; SELECT set_config('synchronous_commit', 'off', true); SELECT pg_notify('`+
-		r.channel+`', '`+n.text(r.sender)+`'); COMMIT`).Close()
+	// One statement is a transaction. The text is made of letters, digits and signs
+	// without a quote.
+	return (*conn).PgConn().Exec(ctx, `SELECT set_config('synchronous_commit', 'off', true), pg_notify('`+
+		r.channel+`', '`+n.text(r.sender)+`')`).Close()
 }
 
 // listen hears what other processes tell, until the store is closed. Whenever it
