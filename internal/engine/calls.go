@@ -19,6 +19,15 @@ func (e *Engine) call(ctx context.Context, a *Actions) {
 		x := *a.Exchange
 		e.calls.Go(func() { e.exchange(ctx, x) })
 	}
+	if a.Late != nil {
+		x := *a.Late
+		e.calls.Go(func() {
+			ctx, cancel := e.limited(ctx)
+			defer cancel()
+			answer, err := e.cfg.Store.Exchange(ctx, x)
+			e.in.post(LateAsked{answer, err})
+		})
+	}
 	if len(a.Beat) > 0 {
 		beat := e.beat(a.Beat)
 		e.calls.Go(func() {

@@ -49,6 +49,8 @@ type Core struct {
 	request  store.Exchange
 	exchange call
 
+	late late
+
 	// Leases.
 	sweepAt    time.Duration // no task needs a look before
 	beatAt     time.Duration // no task needs a heartbeat before
@@ -89,7 +91,7 @@ func NewCore(cfg Config) (*Core, error) {
 		return nil, err
 	}
 	c := &Core{
-		cfg: cfg, more: true, dueAt: never, sweepAt: never, beatAt: never, troubledAt: never,
+		cfg: cfg, more: true, dueAt: never, sweepAt: never, beatAt: never, troubledAt: never, late: late{since: never},
 		queueOf: map[string]*queue{}, kindOf: map[string]*kind{},
 	}
 	for i := range cfg.Kinds {
@@ -115,6 +117,7 @@ func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	c.sweep(now)
 	c.fill(now)
 	c.sendExchange(now)
+	c.sendLate(now)
 	c.sendBeat(now)
 	c.sendRest(now)
 	c.out.Stopped = c.done(now)
@@ -160,7 +163,7 @@ func (c *Core) rescueAt() time.Duration {
 
 // nextWake returns when the core has to be asked again.
 func (c *Core) nextWake() time.Duration {
-	at := min(c.sweepAt, c.exchangeAt(), c.nextBeat(), c.rescueAt(), c.stopAt())
+	at := min(c.sweepAt, c.exchangeAt(), c.lateAt(), c.nextBeat(), c.rescueAt(), c.stopAt())
 	for _, k := range []*call{&c.declare, &c.signals} {
 		if !k.busy {
 			at = min(at, k.at)

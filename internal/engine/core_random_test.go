@@ -28,6 +28,7 @@ type world struct {
 	ended map[*Task]bool
 	stops bool
 
+	late      bool // every second outcome of an exchange is late
 	completed map[job.ID]int
 	starts    int
 	faults    int
@@ -123,8 +124,14 @@ func (w *world) send(a *Actions) {
 	if a.Exchange != nil {
 		x := *a.Exchange
 		x.Settle, x.Want = slices.Clone(x.Settle), slices.Clone(x.Want)
-		add(func() Event { answer, err := w.store.Exchange(ctx, x); return Exchanged{answer, err} },
+		add(func() Event { answer, err := w.exchange(x); return Exchanged{answer, err} },
 			func(err error) Event { return Exchanged{Err: err} })
+	}
+	if a.Late != nil {
+		x := *a.Late
+		x.Settle = slices.Clone(x.Settle)
+		add(func() Event { answer, err := w.exchange(x); return LateAsked{answer, err} },
+			func(err error) Event { return LateAsked{Err: err} })
 	}
 	if len(a.Beat) > 0 {
 		beat := store.Beat{Lease: worldLease}
@@ -148,6 +155,29 @@ func (w *world) send(a *Actions) {
 	}
 }
 
+// exchange makes an exchange, of which some outcomes may be late.
+func (w *world) exchange(x store.Exchange) (store.Exchanged, error) {
+	all := x.Settle
+	if w.late {
+		x.Settle = nil
+		for i := 1; i < len(all); i += 2 {
+			x.Settle = append(x.Settle, all[i])
+		}
+	}
+	answer, err := w.store.Exchange(context.Background(), x)
+	if err != nil || !w.late {
+		return answer, err
+	}
+	written := answer.Settled
+	answer.Settled = make([]error, len(all))
+	for i := range all {
+		if answer.Settled[i] = store.ErrUnavailable; i%2 == 1 {
+			answer.Settled[i] = written[i/2]
+		}
+	}
+	return answer, nil
+}
+
 // advance brings a call one step on: it takes effect, or its answer arrives.
 func (w *world) advance(c *pendingCall, fault int) {
 	if c.event != nil {
@@ -163,6 +193,11 @@ func (w *world) advance(c *pendingCall, fault int) {
 		w.faults++
 		c.run()
 		c.event = c.fail(store.ErrUnknown)
+	case 3:
+		w.faults++
+		w.late = true
+		c.event = c.run()
+		w.late = false
 	default:
 		c.event = c.run()
 	}

@@ -94,24 +94,6 @@ func TestTroubleEndsWhenWhatFailedIsNotNeededAnyMore(t *testing.T) {
 	r.wantNotes(TroubleEnded)
 }
 
-func TestOneOutcomeThatFailsDoesNotHoldUpTheRest(t *testing.T) {
-	t.Parallel()
-	r, tasks := withRuns(t, 2, nil)
-	r.step(succeed(time.Second, tasks...))
-	a := r.answer(r.claims(1)...)
-	a.Answer.Settled[0] = store.ErrUnavailable
-	r.step(a)
-	r.wantNotes(TroubleBegan)
-	if got := ids(r.act.Written); !slices.Equal(got, []job.ID{2}) {
-		t.Errorf("written %v, want the second", got)
-	}
-	if len(r.act.Start) != 1 {
-		t.Error("the claim that came with the answer does not start")
-	}
-	r.pass(backoffMin)
-	r.wantExchange([]job.ID{1})
-}
-
 func TestAnAnswerOfTheWrongLengthIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, nil)

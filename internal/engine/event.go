@@ -29,6 +29,11 @@ type (
 		Answer store.Exchanged
 		Err    error
 	}
+	// LateAsked answers an exchange of outcomes that were late.
+	LateAsked struct {
+		Answer store.Exchanged
+		Err    error
+	}
 	// Beaten answers a heartbeat.
 	Beaten struct {
 		Status []store.RunStatus // in the order of Actions.Beat
@@ -61,6 +66,7 @@ type Actions struct {
 	Dropped []*Task // the outcome will never be stored: clean up
 
 	Exchange *store.Exchange // valid until the core gets the answer
+	Late     *store.Exchange // the same, of outcomes that are late
 	Beat     []*Task         // with the progress of those that HasNews
 	Rescue   int             // at most so many; 0 is none
 	Signals  bool
@@ -81,6 +87,8 @@ type NoteKind uint8
 const (
 	TroubleBegan    NoteKind = iota // the store began to fail: Err
 	TroubleEnded                    // the store works again after Elapsed; N outcomes had waited
+	OutcomesLate                    // the store cannot write some outcomes yet, as the task's, and writes others: Err
+	LateWritten                     // no outcome is late any more, after Elapsed
 	LeaseExpiring                   // the task's lease is unconfirmed for too long
 	LeaseTaken                      // the store says that the task's lease is lost
 	OutcomeRefused                  // the store refused the task's outcome: Err

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -30,7 +29,7 @@ func (c *Core) sendExchange(now time.Duration) {
 	// While the store is in trouble outcomes go first: they may free space, and
 	// a claim whose answer is lost costs its job a lease.
 	x.Want = x.Want[:0]
-	if c.stop == serving && (len(x.Settle) == 0 || c.exchange.fails == 0 && c.singly == 0) {
+	if c.stop == serving && !c.tooLate() && (len(x.Settle) == 0 || c.exchange.fails == 0 && c.singly == 0) {
 		x.Want = c.wants(x.Want)
 		c.askedAt = now
 		c.more = false
@@ -50,7 +49,7 @@ func (c *Core) exchangeAt() time.Duration {
 		return never
 	case len(c.pending) > 0:
 		return c.exchange.at
-	case c.stop != serving || !c.hasRoom():
+	case c.stop != serving || c.tooLate() || !c.hasRoom():
 		return never
 	}
 	at := c.exchange.at
@@ -70,15 +69,13 @@ func (c *Core) takePending() {
 		n = min(n, 1)
 	}
 	c.flying = append(c.flying[:0], c.pending[:n]...)
-	rest := copy(c.pending, c.pending[n:])
-	clear(c.pending[rest:])
-	c.pending = c.pending[:rest]
+	c.pending = shifted(c.pending, n)
 }
 
 func (e Exchanged) apply(c *Core, now time.Duration) {
 	err := e.Err
 	if err == nil && len(e.Answer.Settled) != len(c.flying) {
-		err = fmt.Errorf("the store answered %d of %d outcomes: %w", len(e.Answer.Settled), len(c.flying), store.ErrUnknown)
+		err = wrongLength(len(e.Answer.Settled), len(c.flying))
 	}
 	if err != nil && !c.isolates(err) {
 		c.pending = append(c.flying, c.pending...)
@@ -91,15 +88,13 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 	if err == nil {
 		c.trip.add(now - c.exchange.sentAt)
 		wrote := len(c.flying)
-		err = c.written(e.Answer.Settled)
+		c.written(c.flying, e.Answer.Settled, now)
 		if asked {
 			c.brought(&e.Answer, wrote, now)
 		}
-	} else {
-		err = nil // the store works, one of the outcomes is at fault
-	}
+	} // else the store works, one of the outcomes is at fault
 	c.flying = emptied(c.flying)
-	c.answered(&c.exchange, err, now)
+	c.answered(&c.exchange, nil, now)
 }
 
 // brought takes in what an exchange with wants has brought.
@@ -119,10 +114,9 @@ func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	c.more = c.more || a.Full || c.asksAgain()
 }
 
-// written goes through the answers to the outcomes. Its error is the reason why
-// some are kept to be asked again.
-func (c *Core) written(answers []error) (failed error) {
-	for i, t := range c.flying {
+// written goes through the answers to the outcomes of tasks.
+func (c *Core) written(tasks []*Task, answers []error, now time.Duration) {
+	for i, t := range tasks {
 		err := answers[i]
 		switch {
 		case err == nil:
@@ -134,11 +128,9 @@ func (c *Core) written(answers []error) (failed error) {
 		case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge):
 			c.replace(t, err)
 		default:
-			failed = err
-			c.pending = append(c.pending, t)
+			c.keepLate(t, err, now)
 		}
 	}
-	return failed
 }
 
 // isolates deals with an exchange that was refused as a whole because one of

@@ -98,6 +98,10 @@ func (e *Engine) logNote(n Note) {
 	case TroubleEnded:
 		e.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "the store works again",
 			slog.Duration("after", n.Elapsed), slog.Int("outcomes_waiting", n.N))
+	case OutcomesLate:
+		e.log(slog.LevelWarn, "outcome cannot be written yet: it is asked again, and everything else goes on", n.Task.claim(), failure)
+	case LateWritten:
+		e.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "no outcome waits to be written any more", slog.Duration("after", n.Elapsed))
 	case LeaseExpiring:
 		e.log(slog.LevelWarn, "job stopped: its lease could not be extended in time", n.Task.claim())
 	case LeaseTaken:

@@ -39,6 +39,8 @@ func (c *Core) backoff(k *call) time.Duration {
 		shortest = min(backoffMin, c.cfg.Lease/20) // a few tries before the leases count as lost
 	case c.stop != serving:
 		longest = time.Second
+	case k == &c.late.call:
+		longest = lateWaitMax
 	}
 	wait := min(shortest<<min(k.fails-1, 16), longest)
 	return wait - time.Duration(c.cfg.Rand()*float64(wait)/2)

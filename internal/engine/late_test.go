@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var errHeldElsewhere = fmt.Errorf("somebody holds the row: %w", store.ErrUnavailable)
+
+// lateAnswer answers the exchange under way: the outcomes of late jobs cannot be
+// written yet, and it brings claims.
+func (r *rig) lateAnswer(late []job.ID, claims ...job.Claim) *Actions {
+	a := r.answer(claims...)
+	for i, t := range r.core.flying {
+		if slices.Contains(late, t.Claim.ID) {
+			a.Answer.Settled[i] = errHeldElsewhere
+		}
+	}
+	return r.step(a)
+}
+
+// wantLate fails the test unless the step asks for these late outcomes again.
+func (r *rig) wantLate(want ...job.ID) {
+	r.t.Helper()
+	var got []job.ID
+	if r.act.Late != nil {
+		got = settled(r.act.Late)
+	}
+	if !slices.Equal(got, want) {
+		r.t.Errorf("at %s: asks for the late %v, want %v", r.now, got, want)
+	}
+}
+
+// lateAgain answers the call for late outcomes.
+func (r *rig) lateAgain(answers ...error) *Actions {
+	return r.step(LateAsked{Answer: store.Exchanged{Settled: answers}})
+}
+
+func TestALateOutcomeHoldsUpNeitherClaimsNorOthers(t *testing.T) {
+	t.Parallel()
+	r, tasks := withRuns(t, 2, func(c *Config) { c.Lease = time.Hour })
+	r.step(succeed(time.Second, tasks...))
+	r.lateAnswer([]job.ID{1}, r.claims(1)...)
+	r.wantNotes(OutcomesLate)
+	if got := ids(r.act.Written); !slices.Equal(got, []job.ID{2}) {
+		t.Errorf("written %v, want the second", got)
+	}
+	if len(r.act.Start) != 1 {
+		t.Fatal("the claim that came with the answer does not start")
+	}
+	r.wantLate()
+	wait := backoffMin
+	for range 10 {
+		r.pass(wait - 1)
+		r.wantLate()
+		r.pass(1)
+		r.wantLate(1)
+		// While it is asked, jobs end, are written and claimed.
+		started := slices.Clone(r.act.Start)
+		if len(started) == 0 {
+			started = tasksOf(r.core, running)
+		}
+		r.step(succeed(time.Second, started...))
+		r.empty()
+		r.pass(r.core.cfg.Poll)
+		if r.act.Exchange == nil || len(r.act.Exchange.Want) == 0 {
+			t.Fatalf("at %s: no claim", r.now)
+		}
+		r.brings(r.claims(1)...)
+		if len(r.act.Start) != 1 {
+			t.Fatalf("at %s: the claim does not start", r.now)
+		}
+		r.lateAgain(errHeldElsewhere)
+		r.wantNotes()
+		wait = min(2*wait, lateWaitMax)
+	}
+	r.pass(wait)
+	r.wantLate(1)
+	r.pass(time.Second)
+	r.lateAgain(nil)
+	r.wantNotes(LateWritten)
+	if got := ids(r.act.Written); !slices.Equal(got, []job.ID{1}) {
+		t.Errorf("written %v, want the late one", got)
+	}
+}
+
+func tasksOf(c *Core, in phase) (some []*Task) {
+	for _, t := range c.tasks {
+		if t.phase == in {
+			some = append(some, t)
+		}
+	}
+	return some
+}
+
+// What is late is kept in memory: there is a bound.
+func TestTooManyLateOutcomesStopClaims(t *testing.T) {
+	t.Parallel()
+	r, tasks := withRuns(t, lateMax, func(c *Config) { c.Lease, c.Queues[0].Workers = time.Hour, lateMax })
+	r.step(succeed(time.Second, tasks...))
+	r.wantExchange(ids(tasks), lateMax)
+	r.lateAnswer(ids(tasks[1:]))
+	r.pass(PollDefault)
+	r.wantLate(ids(tasks[1:])...)
+	r.wantExchange(nil, lateMax) // one more may be late
+	r.brings(r.claims(1)...)
+	last := r.act.Start[0]
+	r.empty()
+	r.step(succeed(time.Second, last))
+	r.wantExchange([]job.ID{last.Claim.ID}, lateMax)
+	r.lateAnswer([]job.ID{last.Claim.ID})
+	r.wantQuiet()
+	r.pass(time.Hour / 4)
+	r.wantQuiet()
+	answers := make([]error, lateMax-1)
+	for i := 1; i < len(answers); i++ {
+		answers[i] = errHeldElsewhere
+	}
+	r.lateAgain(answers...)
+	r.wantExchange(nil, lateMax)
+	r.brings()
+	r.pass(backoffMin) // there was progress
+	if r.act.Late == nil || len(r.act.Late.Settle) != lateMax-1 {
+		t.Errorf("asks for %+v", r.act.Late)
+	}
+}
+
+func TestLateOutcomesAreKeptWhenTheStoreFails(t *testing.T) {
+	t.Parallel()
+	for _, e := range []LateAsked{{Err: store.ErrUnknown}, {Err: store.ErrUnavailable}, {Answer: store.Exchanged{}}} {
+		r, tasks := withRuns(t, 2, nil)
+		r.step(succeed(time.Second, tasks...))
+		r.lateAnswer([]job.ID{1, 2})
+		r.pass(backoffMin)
+		r.wantLate(1, 2)
+		r.step(e)
+		r.wantNotes() // of the trouble tells who asks for everything else
+		r.pass(2*backoffMin - 1)
+		r.wantLate()
+		r.pass(1)
+		r.wantLate(1, 2)
+		r.lateAgain(store.ErrLeaseLost, nil)
+		r.wantNotes(OutcomeRefused, LateWritten)
+	}
+}
+
+// A late outcome that turns out to be impossible is found as any other.
+func TestALateOutcomeMayBeInvalid(t *testing.T) {
+	t.Parallel()
+	r, tasks := withRuns(t, 2, nil)
+	r.step(succeed(time.Second, tasks...))
+	r.lateAnswer([]job.ID{1, 2})
+	r.empty()
+	r.pass(backoffMin)
+	r.wantLate(1, 2)
+	r.step(LateAsked{Err: store.ErrInvalid})
+	r.wantNotes(LateWritten)
+	r.wantExchange([]job.ID{1, 2}, 2)
+}
+
+// A stop waits for late outcomes as for others, and gives up what cannot be written.
+func TestAStopWaitsForLateOutcomes(t *testing.T) {
+	t.Parallel()
+	for _, written := range []bool{true, false} {
+		r, tasks := withRuns(t, 1, func(c *Config) { c.Lease = time.Hour })
+		r.empty()
+		r.step(succeed(time.Second, tasks...))
+		r.lateAnswer([]job.ID{1})
+		r.empty()
+		r.step(StopAsked{})
+		if r.act.Stopped {
+			t.Fatal("it stops at once")
+		}
+		for range 100 {
+			r.pass(backoffMin)
+			if r.act.Late != nil {
+				if written {
+					r.lateAgain(nil)
+				} else {
+					r.lateAgain(errHeldElsewhere)
+				}
+			}
+			if r.act.Stopped {
+				break
+			}
+		}
+		if lost := r.core.unsaved; !r.act.Stopped || (lost == 0) != written {
+			t.Errorf("stopped %t with %d outcomes given up, written %t", r.act.Stopped, lost, written)
+		}
+	}
+}
