@@ -26,6 +26,13 @@ type Keeper interface {
 	Schedules(ctx context.Context) ([]Schedule, error)
 }
 
+// SideSweeper is a Keeper whose sweeps may keep nobody waiting, as they run beside
+// all else: then they can follow each other closely, up to SweepMax rows at a time.
+type SideSweeper interface {
+	// SweepsAside reports whether they do.
+	SweepsAside() bool
+}
+
 // Bounds of what keeps order.
 const (
 	SweepMax     = 5_000

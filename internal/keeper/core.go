@@ -20,6 +20,7 @@ const (
 	ActiveEvery   = 200 * time.Millisecond // while a redrive is under way: the ends of jobs do not notify
 	SweepEvery    = time.Minute
 	SweepMin      = 50 * time.Millisecond // between two sweeps of which the second is not the last
+	AsideMin      = 5 * time.Millisecond  // the same of sweeps that keep nobody waiting
 	RetryMin      = time.Second           // after an error; doubled up to RetryMax
 	RetryMax      = time.Minute
 )
@@ -31,6 +32,11 @@ const (
 	sweepPause = 3
 	walkPause  = 19
 )
+
+// asidePause is what sweeps that keep nobody waiting leave out after they have removed
+// something, as a share of the time that they took. They keep pace with the jobs that
+// end, whose number does not depend on them.
+const asidePause = 4
 
 // Cron is a schedule in the hands of a keeper.
 type Cron struct {
@@ -46,6 +52,8 @@ type Config struct {
 	// never fired do not count, unless Catch allows them.
 	Since time.Time
 	Cron  []Cron
+	// Aside says that sweeps keep nobody waiting, see store.SideSweeper.
+	Aside bool
 }
 
 // Call is a call of the store that the core wants.
@@ -226,12 +234,15 @@ func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 // Swept takes in the answer to Sweep.
 func (k *Core) Swept(now time.Time, s store.Swept) {
 	wait := SweepEvery
-	if s.More {
-		pause := time.Duration(walkPause)
-		if s.Removed() || s.Reopened > 0 {
-			pause = sweepPause
+	if took := now.Sub(k.sweep.began); s.More {
+		switch removed := s.Removed() || s.Reopened > 0; {
+		case removed && k.config.Aside:
+			wait = max(took/asidePause, AsideMin)
+		case removed:
+			wait = max(sweepPause*took, SweepMin)
+		default:
+			wait = max(walkPause*took, SweepMin)
 		}
-		wait = max(pause*now.Sub(k.sweep.began), SweepMin)
 	}
 	k.sweep.done(now, now.Add(wait))
 }

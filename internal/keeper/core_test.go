@@ -205,6 +205,32 @@ func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
 	r.rest(idle + keeper.IdleStepMin + keeper.RetryMin)
 }
 
+// Sweeps that keep nobody waiting follow each other closely while they remove
+// something.
+//
+// part of: Q6
+func TestQ6_SweepsAsideKeepPace(t *testing.T) {
+	t.Parallel()
+	r := &rig{t, keeper.NewCore(keeper.Config{Since: start, Aside: true}), start}
+	sweep := func(took time.Duration, s store.Swept) {
+		t.Helper()
+		for r.core.Next(r.now).Call == keeper.Step {
+			r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
+		}
+		r.want(keeper.Sweep)
+		r.now = r.now.Add(took)
+		r.core.Swept(r.now, s)
+	}
+	sweep(100*time.Millisecond, store.Swept{More: true, Completed: 5_000})
+	r.rest(125 * time.Millisecond)
+	r.now = start.Add(125 * time.Millisecond)
+	sweep(time.Millisecond, store.Swept{More: true, Completed: 5_000})
+	r.rest(126*time.Millisecond + keeper.AsideMin)
+	r.now = start.Add(200 * time.Millisecond)
+	sweep(10*time.Millisecond, store.Swept{More: true}) // only looked at
+	r.rest(400 * time.Millisecond)
+}
+
 // part of: Q6
 func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 	t.Parallel()

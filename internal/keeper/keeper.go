@@ -9,7 +9,7 @@ import (
 )
 
 // The most that one call changes: transactions stay short, so that others have
-// their turn.
+// their turn. Sweeps that keep nobody waiting remove as much as they may.
 const (
 	stepLimit  = 500
 	sweepLimit = 1_000
@@ -52,14 +52,20 @@ type Keeper struct {
 	moved bool // jobs have become ready since the last pass
 	// searching says that the last step of the redrives has found nothing to bring
 	// back where it has looked, and that it can look further at once.
-	searching bool
-	ended     chan struct{}
+	searching  bool
+	sweepLimit int
+	ended      chan struct{}
 }
 
 // New returns a keeper.
 func New(o Options) *Keeper {
+	limit := sweepLimit
+	if s, ok := o.Store.(store.SideSweeper); ok && s.SweepsAside() {
+		o.Aside, limit = true, store.SweepMax
+	}
 	return &Keeper{
 		o: o, core: NewCore(o.Config), wake: make(chan struct{}, 1), pass: make(chan chan<- bool), ended: make(chan struct{}),
+		sweepLimit: limit,
 	}
 }
 
@@ -166,7 +172,7 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 		}
 	case Sweep:
 		var s store.Swept
-		if s, err = k.o.Store.Sweep(ctx, k.o.Retention, sweepLimit); err == nil {
+		if s, err = k.o.Store.Sweep(ctx, k.o.Retention, k.sweepLimit); err == nil {
 			k.core.Swept(k.o.Now(), s)
 			k.tellSwept(ctx, s)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -132,5 +133,44 @@ func TestAFailureThatRepeatsIsToldOnce(t *testing.T) {
 	k.Run(ctx)
 	if n := told.n.Load(); n != 2 {
 		t.Errorf("%d warnings after %d steps, want one for the steps and one for the sweeps", n, s.steps.Load())
+	}
+}
+
+// beside is a store whose sweeps keep nobody waiting.
+type beside struct {
+	answers
+	limits []int
+	over   func()
+}
+
+func (*beside) SweepsAside() bool { return true }
+
+func (b *beside) Sweep(_ context.Context, _ store.Retention, limit int) (store.Swept, error) {
+	if b.limits = append(b.limits, limit); len(b.limits) == 3 {
+		b.over()
+	}
+	return store.Swept{Completed: 1, More: true}, nil
+}
+
+// part of: Q6
+func TestQ6_SweepsAsideTakeAllTheyMay(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &beside{over: cancel}
+	s.step = func(int64) store.RedriveStep { return store.RedriveStep{Wait: store.Never} }
+	s.now.Store(start.UnixNano())
+	k := keeper.New(keeper.Options{
+		Store: s, Logger: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return time.Unix(0, s.now.Load()) },
+		After: func(d time.Duration, f func()) func() bool { // the time is over at once
+			s.now.Add(int64(d))
+			go f()
+			return func() bool { return true }
+		},
+	})
+	k.Run(ctx)
+	if took := s.now.Load() - start.UnixNano(); !slices.Equal(s.limits, []int{store.SweepMax, store.SweepMax, store.SweepMax}) ||
+		took != int64(2*keeper.AsideMin) {
+		t.Errorf("sweeps of %d rows within %s", s.limits, time.Duration(took))
 	}
 }

@@ -143,6 +143,8 @@ var (
 	_ store.Store      = (*Store)(nil)
 	_ store.Transactor = (*Store)(nil)
 	_ store.TxReserver = (*Store)(nil)
+
+	_ store.SideSweeper = (*Store)(nil)
 )
 
 // Open opens the database that a DSN names, a URL or keywords as libpq takes

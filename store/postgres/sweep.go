@@ -121,6 +121,9 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 	return swept, nil
 }
 
+// SweepsAside implements store.SideSweeper.
+func (*Store) SweepsAside() bool { return true }
+
 func add(sum, part *store.Swept) {
 	sum.Completed += part.Completed
 	sum.Failures += part.Failures
