@@ -108,6 +108,12 @@ func (w *watched) Sweep(ctx context.Context, r store.Retention, limit int) (stor
 	return out, err
 }
 
+// SweepsAside implements store.SideSweeper.
+func (w *watched) SweepsAside() bool {
+	s, ok := w.Store.(store.SideSweeper)
+	return ok && s.SweepsAside()
+}
+
 // note counts a call that failed, unless it was stopped. With w.mu.
 func (w *watched) note(ctx context.Context, call string, err error) {
 	if err == nil || ctx.Err() != nil {
