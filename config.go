@@ -76,7 +76,7 @@ type Config struct {
 	Cron []Cron
 
 	Lease       time.Duration // without a sign of life another process takes over; 100 ms to 1 h, default 10 s
-	RescueEvery time.Duration // how often to look for jobs of dead processes; default 30 s
+	RescueEvery time.Duration // how often to look for jobs of dead processes at least; default 30 s
 	Poll        time.Duration // how long a lost notification can delay; default 1 s
 	Grace       time.Duration // for running jobs at a stop; default 30 s, negative is none
 	TempDir     string        // where jobs' temporary directories are made; default below os.TempDir

@@ -196,9 +196,8 @@ type RunStatus struct {
 type Rescue struct {
 	Jobs []Rescued
 	// NextExpiry is how long until the earliest lease that is still running
-	// ends; Never when none is. It is not below zero. It is for callers that
-	// time their rescues by it; the engine rescues at a fixed interval, because
-	// the earliest lease is as a rule one of its own, which it will extend.
+	// ends; Never when none is. It is not below zero. Engines time their rescues by
+	// it.
 	NextExpiry time.Duration
 }
 

@@ -99,7 +99,7 @@ func (e *Engine) rescue(ctx context.Context, limit int) {
 	if err == nil {
 		e.logRescued(rescue.Jobs)
 	}
-	e.in.post(Rescued{len(rescue.Jobs), err})
+	e.in.post(Rescued{len(rescue.Jobs), rescue.NextExpiry, err})
 	if e.cfg.Dirs != nil {
 		e.sweepDirs(ctx)
 	}

@@ -30,7 +30,7 @@ type Config struct {
 	Store       store.Worker
 	Holder      string        // names the process; 1 to job.TextMax bytes
 	Lease       time.Duration // default 10 s
-	RescueEvery time.Duration // default 30 s
+	RescueEvery time.Duration // at least so often, and when the earliest known lease ends; default 30 s
 	Poll        time.Duration // how long a lost notification can delay; default 1 s
 	Grace       time.Duration // for running jobs at a graceful stop; default 30 s, negative is none
 	Queues      []Queue

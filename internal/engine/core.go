@@ -14,6 +14,12 @@ const (
 	returnGrace = time.Second
 	// rescueLimit bounds one rescue call.
 	rescueLimit = 500
+	// rescueGap is the least time between two looks for leases that are over, unless
+	// there is more to rescue: one may belong to a row that somebody holds.
+	rescueGap = time.Second
+	// rescueSpread is how much later than the end of the earliest lease a look may be,
+	// at random: all processes know of that lease.
+	rescueSpread = 500 * time.Millisecond
 	// signalsGap keeps a busy store's notifications from becoming as many reads.
 	signalsGap = 25 * time.Millisecond
 	// progressGap is the least time between two writes of progress.
@@ -188,8 +194,12 @@ func (e Rescued) apply(c *Core, now time.Duration) {
 		return
 	}
 	c.rescue.at = c.rescue.sentAt + c.cfg.RescueEvery
-	if e.Jobs >= rescueLimit {
+	switch {
+	case e.Jobs >= rescueLimit:
 		c.rescue.at = now
+	case e.Next < never-now-rescueSpread: // as a rule one of our own, which will have been extended
+		end := now + e.Next + time.Duration(c.cfg.Rand()*float64(rescueSpread))
+		c.rescue.at = min(c.rescue.at, max(end, c.rescue.sentAt+rescueGap))
 	}
 }
 

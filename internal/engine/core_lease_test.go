@@ -282,10 +282,38 @@ func TestQ3_RescueRunsAtTheStartAndEveryInterval(t *testing.T) {
 	if r.act.Rescue != rescueLimit {
 		t.Error("no rescue after a back-off")
 	}
-	r.step(Rescued{Jobs: 1})
+	r.step(Rescued{Jobs: 1, Next: store.Never})
 	if r.act.Rescue != 0 {
 		t.Error("a rescue for nothing")
 	}
+}
+
+// What a killed worker ran is rescued when its lease ends, not only at the next
+// interval.
+//
+// part of: Q3
+func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
+	t.Parallel()
+	r := newCore(t, func(c *Config) { c.Rand = func() float64 { return 0.5 } })
+	look := func(after, ends time.Duration) {
+		t.Helper()
+		r.pass(after - 1)
+		if r.act.Rescue != 0 {
+			t.Errorf("at %s: a rescue before its time", r.now)
+		}
+		r.pass(1)
+		if r.act.Rescue != rescueLimit {
+			t.Fatalf("at %s: no rescue", r.now)
+		}
+		r.step(Rescued{Next: ends})
+		r.empty()
+	}
+	look(RescueEveryDefault, 7*time.Second)
+	look(7*time.Second+rescueSpread/2, 0) // its row is held by somebody
+	look(rescueGap, 0)
+	look(rescueGap, time.Hour)
+	look(RescueEveryDefault, store.Never)
+	look(RescueEveryDefault, store.Never)
 }
 
 // After an outage a process must not rescue its own runs whose outcomes wait.

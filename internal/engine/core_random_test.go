@@ -142,7 +142,10 @@ func (w *world) send(a *Actions) {
 			func(err error) Event { return Beaten{Err: err} })
 	}
 	if limit := a.Rescue; limit > 0 {
-		add(func() Event { rescue, err := w.store.Rescue(ctx, limit); return Rescued{len(rescue.Jobs), err} },
+		add(func() Event {
+			rescue, err := w.store.Rescue(ctx, limit)
+			return Rescued{len(rescue.Jobs), rescue.NextExpiry, err}
+		},
 			func(err error) Event { return Rescued{Err: err} })
 	}
 	if a.Signals {

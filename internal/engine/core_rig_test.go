@@ -42,7 +42,7 @@ func newCore(t *testing.T, change func(*Config)) *rig {
 	if r.act.Exchange == nil || !r.act.Signals || !r.act.Declare || r.act.Rescue != rescueLimit {
 		t.Fatalf("the first step does %+v, want all calls", r.act)
 	}
-	r.step(Declared{}, SignalsRead{}, Rescued{})
+	r.step(Declared{}, SignalsRead{}, Rescued{Next: store.Never})
 	r.act.Exchange = &r.core.request // still under way
 	return r
 }

@@ -42,6 +42,7 @@ type (
 	// Rescued answers a look for lost leases.
 	Rescued struct {
 		Jobs int
+		Next time.Duration // until the earliest lease ends
 		Err  error
 	}
 	// SignalsRead answers a look at the signals.
