@@ -32,15 +32,19 @@ var (
 )
 
 // enqueue takes all jobs or none. When it returns an error after it wrote, the
-// writer rolls back.
+// writer rolls back. The keys come first: whoever waits for one that is in an open
+// transaction has locked no lanes, which others may need.
 func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
-	if err := t.newLanes(jobs); err != nil {
-		return nil, err
-	}
 	receipts := make([]job.Receipt, len(jobs))
 	var keys map[keyName]int // keys that this call brings, by the job's index
+	fresh := make([]int, 0, len(jobs))
+	ids := repeated(jobs)
 	for i := range jobs {
 		n := &jobs[i]
+		if n.Repeat && ids[n.ID] {
+			receipts[i] = job.Receipt{ID: n.ID, State: job.Waiting}
+			continue
+		}
 		found, err := t.known(n, i, &keys, jobs, receipts)
 		if err != nil {
 			return nil, err
@@ -51,20 +55,29 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 		if q := t.cat.queues[n.Queue]; q != nil && q.Mode == store.Draining {
 			return nil, fmt.Errorf("queue %q: takes no new jobs until it is resumed: %w", n.Queue, store.ErrDraining)
 		}
-		if err := t.insert(n); err != nil {
+		receipts[i] = job.Receipt{ID: n.ID, State: job.Waiting}
+		fresh = append(fresh, i)
+		if ids != nil {
+			ids[n.ID] = true
+		}
+	}
+	if err := t.takeKeys(jobs, keys); err != nil {
+		return nil, err
+	}
+	for _, i := range fresh {
+		if err := t.insert(&jobs[i]); err != nil {
 			return nil, err
 		}
-		receipts[i] = job.Receipt{ID: n.ID, State: job.Waiting}
 	}
-	return receipts, t.takeKeys(jobs, keys)
+	return receipts, nil
 }
 
-// newLanes locks the lanes if some will be made, which comes before keys.
-func (t *Txn) newLanes(jobs []job.New) error {
+// repeated returns where to note the ids that a call brings, nil when none of its
+// jobs is asked again: else an id may be in it twice.
+func repeated(jobs []job.New) map[job.ID]bool {
 	for i := range jobs {
-		if n := &jobs[i]; t.cat.lanes[laneKey{n.Queue, n.Kind, n.Deps}] == nil {
-			_, err := t.lockLanes()
-			return err
+		if jobs[i].Repeat {
+			return make(map[job.ID]bool)
 		}
 	}
 	return nil

@@ -353,3 +353,38 @@ func TestGroupsAreBoundedByBytes(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A call that is about to make a lane and waits for a key holds up nobody who needs
+// another new lane.
+//
+// part of: Q10
+func TestQ10_ACallThatWaitsForAKeyHoldsNoLanes(t *testing.T) {
+	t.Parallel()
+	h := hold(t)
+	n := h.rival(t)
+	n.Queue = "made-while-waiting"
+	answered := make(chan error, 1)
+	go func() { _, err := h.s.Enqueue(t.Context(), []job.New{n}); answered <- err }()
+	h.waits(t)
+	limit, cancel := context.WithTimeout(t.Context(), testLimit)
+	defer cancel()
+	other := newJob(t, h.s)
+	other.Queue, other.Kind = "another", "another"
+	if _, err := h.s.Enqueue(limit, []job.New{other}); err != nil {
+		t.Errorf("a call that needs another new lane: %v", err)
+	}
+	by := store.By{Actor: "ann", Reason: "test"}
+	if _, err := h.s.SetQueue(limit, by, store.QueueChange{Name: "default", Limit: new(5)}); err != nil {
+		t.Errorf("the limit of a queue: %v", err)
+	}
+	if err := h.tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answered; err != nil {
+		t.Errorf("the call that has waited: %v", err)
+	}
+	j, err := h.s.Get(t.Context(), n.ID)
+	if err != nil || j.Queue != n.Queue {
+		t.Errorf("its job: %+v, %v", j, err)
+	}
+}
