@@ -15,8 +15,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// policyEvery is how often a worker looks at its policy file.
-const policyEvery = time.Second
+// policyEvery is how often a worker looks at its policy file. A change holds when two
+// looks in a row have found it: it reaches all workers within a second, with room for
+// a machine that is busy.
+const policyEvery = 300 * time.Millisecond
 
 // workPolicy is the policy of a worker, and the file that it comes from.
 type workPolicy struct {

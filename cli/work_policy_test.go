@@ -11,14 +11,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
 )
 
 // keeperOf is a keeper of the policy file at path, and what it logs.
@@ -163,6 +166,53 @@ func TestPolicyKeeper_FollowsTicksAndSignalsUntilTheEnd(t *testing.T) {
 	}
 	cancel()
 	<-ended
+}
+
+// proves: F9
+func TestF9_AChangedPolicyReachesAllWorkersWithinASecond(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	for phase := range 10 { // of the change between two looks
+		first, second := fmt.Sprintf("before-%d", phase), fmt.Sprintf("after-%d", phase)
+		writePolicy(t, path, "name: "+first+"\n")
+		synctest.Test(t, func(t *testing.T) {
+			st := memory.New(memory.Options{})
+			ctx, cancel := context.WithCancel(t.Context())
+			var clients []*redrive.Client
+			var waits []func()
+			for range 2 {
+				watcher, err := policyfile.Watch(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				client, err := redrive.New(st, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := &worker{
+					settings: settings{Config: config.Default()}, log: slog.New(slog.DiscardHandler),
+					policy: workPolicy{policy: watcher.File().Policy, watcher: watcher},
+					screen: &live{w: io.Discard, style: style{terminal: true}}, // no signal is listened to
+				}
+				waits = append(waits, w.keepPolicy(ctx, client, store.By{Actor: "test"}))
+				clients = append(clients, client)
+				time.Sleep(policyEvery / 7) // workers do not start together
+			}
+			time.Sleep(3*policyEvery + time.Duration(phase)*policyEvery/10)
+			writePolicy(t, path, "name: "+second+"\n")
+			time.Sleep(time.Second)
+			synctest.Wait()
+			for _, client := range clients {
+				if got := client.Policy().Name(); got != second {
+					t.Errorf("a second after the change the policy is %q", got)
+				}
+			}
+			cancel()
+			for _, wait := range waits {
+				wait()
+			}
+		})
+	}
 }
 
 func TestForeign_TellsOfEveryPlace(t *testing.T) {
