@@ -18,7 +18,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Stopping(m)) }
 // testLimit is how long a test waits for what must happen.
 const testLimit = 30 * time.Second
 
-// fresh opens a store in a schema of its own on the shared server.
+// fresh opens a store in a schema of its own on the shared server. Tests in parallel
+// slow each other down, so a read may take longer than it may with users, unless the
+// test says how long.
 func fresh(t *testing.T, o *Options) *Store {
 	t.Helper()
 	s, _ := freshAt(t, o)
@@ -32,6 +34,9 @@ func freshAt(t *testing.T, o *Options) (s *Store, dsn string) {
 		o = &Options{}
 	}
 	o.Schema = schema
+	if o.ReadLimit == 0 {
+		o.ReadLimit = time.Minute
+	}
 	return opened(t, dsn, o), dsn
 }
 
