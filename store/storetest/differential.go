@@ -51,7 +51,7 @@ func Differential(t *testing.T, m Match) {
 		m.Checks = checksOf(t, os.Getenv(ChecksVar), m.Default)
 	}
 	setFlag(t, "rapid.checks", strconv.Itoa(m.Checks))
-	setFlag(t, "rapid.steps", "60")
+	setFlag(t, "rapid.steps", "40")
 	seen := newCoverage()
 	for round := 0; round == 0 || round < more && len(seen.missing()) > 0 && !testing.Short() && !t.Failed(); round++ {
 		rapid.Check(t, func(rt *rapid.T) {

@@ -2,7 +2,10 @@ package storetest_test
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,12 +21,39 @@ func openMemory(_ *testing.T, clock func() time.Time) store.Store {
 	return memory.New(memory.Options{Clock: clock})
 }
 
+// empty is a database without jobs, made once: to migrate a new one takes longer
+// than a check.
+var empty = sync.OnceValues(func() (content []byte, err error) {
+	dir, err := os.MkdirTemp("", "redrive")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "jobs.db")
+	if _, err := sqlite.Migrate(context.Background(), path, 1); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
 func openSQLite(t *testing.T, clock func() time.Time) store.Store {
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), &sqlite.Options{Clock: clock, ReadLimit: time.Minute})
+	content, err := empty()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "jobs.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), path, &sqlite.Options{Clock: clock, ReadLimit: time.Minute, Readers: 1, WatchEvery: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &lent{s, t, func() error { return os.RemoveAll(dir) }}
 }
 
 // schemas are for one store after the other: to migrate anew takes longer than a
@@ -33,9 +63,9 @@ var schemas = pgtest.Schemas{Make: func(ctx context.Context, dsn, schema string)
 	return err
 }}
 
-// lent is a store in a schema that is given back when it is closed.
+// lent is a store whose place is given back when it is closed.
 type lent struct {
-	*postgres.Store
+	store.Store
 	t    *testing.T
 	back func() error
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +32,7 @@ type duel struct {
 	removed bool         // something was purged or swept
 	cursor  event.Cursor // up to which the transitions have been counted
 	apart   bool         // a store may commit the halves of an exchange apart
+	asked   []string     // operations after which the content has not been compared yet
 }
 
 func newDuel(t *rapid.T, seen *coverage, open func(*Clock) []contender) *duel {
@@ -47,8 +50,10 @@ func (d *duel) close() {
 	}
 }
 
-// finish judges what the sequence has left by the invariants.
+// finish compares what has not been compared, and judges what the sequence has left
+// by the invariants.
 func (d *duel) finish() {
+	d.compare(false)
 	if err := soundDump(d.last, d.removed); err != nil {
 		d.t.Fatal(err)
 	}
@@ -100,39 +105,73 @@ func (d *duel) each(op string, do func(store.Store) (any, error)) answer {
 }
 
 func (d *duel) eachOf(op string, do func(*contender) (any, error)) answer {
-	var first answer
-	for i := range d.stores {
-		s := &d.stores[i]
-		a := answerOf(do(s))
-		if i == 0 {
-			first = a
-		} else if diff := cmp.Diff(first, a, equal); diff != "" {
-			d.t.Fatalf("%s: the stores answer differently (-%s +%s):\n%s", op, d.stores[0].name, s.name, diff)
+	first := d.askOf(op, do)
+	d.compare(op == "Exchange")
+	return first
+}
+
+// ask is each for what changes nothing that a dump shows. That it has not is seen
+// by the next each, or at the end.
+func (d *duel) ask(op string, do func(store.Store) (any, error)) answer {
+	return d.askOf(op, func(c *contender) (any, error) { return do(c.Store) })
+}
+
+func (d *duel) askOf(op string, do func(*contender) (any, error)) answer {
+	answers := make([]answer, len(d.stores))
+	d.atOnce(func(i int) { answers[i] = answerOf(do(&d.stores[i])) })
+	first := answers[0]
+	for i := range answers[1:] {
+		if other := answers[1+i]; !reflect.DeepEqual(first, other) && !cmp.Equal(first, other, equal) {
+			d.t.Fatalf("%s: the stores answer differently (-%s +%s):\n%s", op, d.stores[0].name, d.stores[1+i].name,
+				cmp.Diff(first, other, equal))
 		}
 	}
 	if first.Err == "" {
 		d.seen.ops[op]++
 	}
-	d.compare(op)
+	d.asked = append(d.asked, op)
 	return first
 }
 
-// compare demands that the content of all the stores is equal.
-func (d *duel) compare(op string) {
-	for i, s := range d.stores {
-		dump, err := s.Dump(ctx())
-		if err != nil {
-			d.t.Fatalf("%s: dump of %s: %v", op, s.name, err)
+// atOnce does the same with every store, with all at a time: they share nothing, and
+// one waits for its server while another computes.
+func (d *duel) atOnce(do func(i int)) {
+	var wg sync.WaitGroup
+	panics := make([]any, len(d.stores))
+	for i := range d.stores {
+		wg.Go(func() {
+			defer func() { panics[i] = recover() }()
+			do(i)
+		})
+	}
+	wg.Wait()
+	for i, why := range panics {
+		if why != nil {
+			d.t.Fatalf("%s panics: %v", d.stores[i].name, why)
+		}
+	}
+}
+
+// compare demands that the content of all the stores is equal. After an exchange
+// the halves of that may have been committed in any order.
+func (d *duel) compare(exchange bool) {
+	after := strings.Join(d.asked, ", ")
+	d.asked = d.asked[:0]
+	dumps, errs := make([]*store.Dump, len(d.stores)), make([]error, len(d.stores))
+	d.atOnce(func(i int) { dumps[i], errs[i] = d.stores[i].Dump(ctx()) })
+	d.last = dumps[0]
+	for i := range d.stores {
+		s := &d.stores[i]
+		if errs[i] != nil {
+			d.t.Fatalf("%s: dump of %s: %v", after, s.name, errs[i])
 		}
 		if s.numbers != nil {
-			if err := s.numbers.follow(d.last.Events, dump, op == "Exchange"); err != nil {
-				d.t.Fatalf("after %s, events of %s: %v", op, s.name, err)
+			if err := s.numbers.follow(d.last.Events, dumps[i], exchange); err != nil {
+				d.t.Fatalf("after %s, events of %s: %v", after, s.name, err)
 			}
 		}
-		if i == 0 {
-			d.last = dump
-		} else if !equalDumps(d.last, dump) {
-			d.t.Fatalf("after %s the stores differ (-%s +%s):\n%s", op, d.stores[0].name, s.name, cmp.Diff(d.last, dump, equal))
+		if !equalDumps(d.last, dumps[i]) {
+			d.t.Fatalf("after %s the stores differ (-%s +%s):\n%s", after, d.stores[0].name, s.name, cmp.Diff(d.last, dumps[i], equal))
 		}
 	}
 	for _, e := range d.last.Events {

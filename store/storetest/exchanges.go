@@ -41,6 +41,19 @@ func (d *duel) claimAllLater() {
 	d.claimAll()
 }
 
+// bury ends runs for good, so that there are dead letters in every sequence.
+func (d *duel) bury() {
+	x := store.Exchange{Holder: d.holder(), Lease: lease}
+	for i := range d.last.Jobs {
+		j := &d.last.Jobs[i]
+		if j.State == job.Running && len(x.Settle) < 3 {
+			c := job.Claim{ID: j.ID, Token: j.Token}
+			x.Settle = append(x.Settle, died(c, pick(d.t, "class", "A", "B"), pick(d.t, "reason", job.MaxRetries, job.NonRetriable)))
+		}
+	}
+	d.bring(x)
+}
+
 func (d *duel) bring(x store.Exchange) {
 	type exchanged struct { // with errors that can be compared
 		store.Exchanged

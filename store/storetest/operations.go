@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -15,22 +16,26 @@ import (
 // The operations of a differential run. Names and numbers are few, so that the
 // operations meet each other.
 
-// operations returns what a step may do. Frequent ones are there several times.
+// operations returns what a step may do. What comes first is drawn more often, so
+// that there are jobs, runs and dead letters for the others to meet.
 func (d *duel) operations() map[string]func(*rapid.T) {
-	ops := map[string]func(){
-		"advance": d.advance, "enqueue": d.enqueue, "enqueue 2": d.enqueue, "exchange": d.exchange,
-		"exchange 2": d.exchange, "exchange 3": d.exchange, "exchange 4": d.exchange, "claim all": d.claimAll, "claim all later": d.claimAllLater, "heartbeat": d.heartbeat,
-		"rescue": d.rescue, "rescue late": d.rescueLate, "cancel": d.cancel, "retry": d.retry,
-		"set queue": d.setQueue, "declare": d.declare, "signals": d.signals, "read": d.read, "list": d.list,
-		"act by id": d.actIDs, "act by filter": d.actFilter, "read dead letters": d.readDead, "start redrive": d.startRedrive,
-		"step redrives": d.stepRedrives, "step redrives 2": d.stepRedrives, "control redrive": d.controlRedrive,
-		"sweep": d.sweep, "fire": d.fire, "publish policy": d.publish,
+	ops := []struct {
+		name string
+		do   func()
+	}{
+		{"claim all", d.claimAll}, {"exchange", d.exchange}, {"enqueue", d.enqueue}, {"bury", d.bury}, {"start redrive", d.startRedrive},
+		{"read dead letters", d.readDead}, {"step redrives", d.stepRedrives}, {"claim all later", d.claimAllLater}, {"act by id", d.actIDs},
+		{"act by filter", d.actFilter}, {"rescue late", d.rescueLate}, {"enqueue", d.enqueue}, {"exchange", d.exchange},
+		{"control redrive", d.controlRedrive}, {"step redrives", d.stepRedrives}, {"set queue", d.setQueue}, {"heartbeat", d.heartbeat},
+		{"advance", d.advance}, {"rescue", d.rescue}, {"cancel", d.cancel}, {"retry", d.retry}, {"fire", d.fire},
+		{"declare", d.declare}, {"signals", d.signals}, {"read", d.read}, {"list", d.list}, {"exchange", d.exchange},
+		{"publish policy", d.publish}, {"sweep", d.sweep}, {"exchange", d.exchange},
 	}
 	steps := map[string]func(*rapid.T){}
-	for name, op := range ops {
-		steps[name] = func(t *rapid.T) {
+	for i, op := range ops {
+		steps[fmt.Sprintf("%02d %s", i, op.name)] = func(t *rapid.T) { // rapid sorts the names
 			d.t = t
-			op()
+			op.do()
 		}
 	}
 	return steps
@@ -59,7 +64,7 @@ func (d *duel) advance() { d.clock.Advance(d.tick("time")) }
 
 func (d *duel) enqueue() {
 	n := rapid.IntRange(1, 4).Draw(d.t, "number of jobs")
-	first := d.each("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), n) }).Value.(job.ID)
+	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), n) }).Value.(job.ID)
 	jobs := make([]job.New, n)
 	for i := range jobs {
 		jobs[i] = d.newJob(first + job.ID(i))
@@ -182,6 +187,11 @@ func (d *duel) by() store.By {
 
 func (d *duel) cancel() {
 	by, ids := d.by(), some(d.t, "ids", 2, func(int) job.ID { return d.id() })
+	for i := range d.last.Jobs { // jobs that wait for a retry are few among many
+		if j := &d.last.Jobs[i]; j.State == job.Retrying && chance(d.t, "retrying job", 2) {
+			ids = append(ids, j.ID)
+		}
+	}
 	a := d.each("Cancel", func(s store.Store) (any, error) {
 		errs, err := s.Cancel(ctx(), by, ids)
 		return sentinels(errs), err
@@ -238,7 +248,7 @@ func (d *duel) declare() {
 
 func (d *duel) signals() {
 	holder := d.holder()
-	d.each("Signals", func(s store.Store) (any, error) {
+	d.ask("Signals", func(s store.Store) (any, error) {
 		signals, err := s.Signals(ctx(), holder)
 		slices.SortFunc(signals.Cancel, func(a, b store.Run) int { return int(a.ID - b.ID) })
 		return signals, err
@@ -250,28 +260,28 @@ func (d *duel) holder() string { return pick(d.t, "holder", "w1", "w2") }
 // read reads one job and what is written in order.
 func (d *duel) read() {
 	id := d.id()
-	d.each("Get", func(s store.Store) (any, error) { return s.Get(ctx(), id) })
-	d.each("Failures", func(s store.Store) (any, error) { return s.Failures(ctx(), id) })
-	d.each("DeadLetter", func(s store.Store) (any, error) { return s.DeadLetter(ctx(), id) })
-	d.each("Counts", func(s store.Store) (any, error) {
+	d.ask("Get", func(s store.Store) (any, error) { return s.Get(ctx(), id) })
+	d.ask("Failures", func(s store.Store) (any, error) { return s.Failures(ctx(), id) })
+	d.ask("DeadLetter", func(s store.Store) (any, error) { return s.DeadLetter(ctx(), id) })
+	d.ask("Counts", func(s store.Store) (any, error) {
 		counts, err := s.Counts(ctx())
 		return slices.DeleteFunc(counts, func(c store.Count) bool { return c.N == 0 }), err
 	})
-	d.each("Queues", func(s store.Store) (any, error) { return s.Queues(ctx()) })
+	d.ask("Queues", func(s store.Store) (any, error) { return s.Queues(ctx()) })
 	after, limit := event.Cursor{}, rapid.IntRange(1, 9).Draw(d.t, "limit")
 	if n := len(d.last.Events); n > 0 {
 		after = d.last.Events[rapid.IntRange(0, n-1).Draw(d.t, "after")].Cursor
 	}
-	d.eachOf("Events", func(c *contender) (any, error) {
-		if err := shown(c); err != nil {
+	d.askOf("Events", func(c *contender) (any, error) {
+		if c.numbers == nil {
+			return c.Events(ctx(), after, limit)
+		}
+		if err := shownAll(c, c.numbers.own); err != nil {
 			return nil, err
 		}
-		if c.numbers != nil {
-			return c.numbers.events(c, d.last.Events, after, limit)
-		}
-		return c.Events(ctx(), after, limit)
+		return c.numbers.events(c, d.last.Events, after, limit)
 	})
-	d.each("Audit", func(s store.Store) (any, error) { return s.Audit(ctx(), int64(limit), limit) })
+	d.ask("Audit", func(s store.Store) (any, error) { return s.Audit(ctx(), int64(limit), limit) })
 }
 
 func (d *duel) list() {
@@ -283,7 +293,7 @@ func (d *duel) list() {
 	if chance(d.t, "from the middle", 3) {
 		f.Before = d.id()
 	}
-	d.each("List", func(s store.Store) (any, error) { return listAll(d, s, f) })
+	d.ask("List", func(s store.Store) (any, error) { return listAll(d, s, f) })
 }
 
 // listAll reads all pages: where a page ends is the store's own business.

@@ -87,10 +87,13 @@ func (d *duel) actIDs() {
 			a.IDs = append(a.IDs, d.last.Dead[i].Job)
 		}
 	}
+	if a.Do == store.ActRetry && len(a.IDs) > 0 && chance(d.t, "one", 2) { // then the payload may change, too
+		a.IDs = a.IDs[len(a.IDs)-1:]
+	}
 	if len(a.IDs) == 1 && a.Do == store.ActRetry {
 		a.Change.Payload = pick(d.t, "payload", nil, []byte("q"), make([]byte, 1025))
 	}
-	d.each("Preview", func(s store.Store) (any, error) { return actedOf(s.Preview(ctx(), a)) })
+	d.ask("Preview", func(s store.Store) (any, error) { return actedOf(s.Preview(ctx(), a)) })
 	by := d.by()
 	got := d.each("Act", func(s store.Store) (any, error) { return actedOf(s.Act(ctx(), by, a)) })
 	d.acted(a.Do, "act by id that is taken", got)
@@ -123,7 +126,7 @@ func (d *duel) actFilter() {
 		a.Count = pick(d.t, "count", int64(0), 1, 2)
 	}
 	a.Filter, a.Limit = &f, pick(d.t, "limit", 0, 0, 1, 2)
-	got := d.each("Preview", func(s store.Store) (any, error) {
+	got := d.ask("Preview", func(s store.Store) (any, error) {
 		p := a
 		p.Limit = 0
 		return actedOf(s.Preview(ctx(), p))
@@ -148,7 +151,7 @@ func (d *duel) actFilter() {
 
 func (d *duel) readDead() {
 	f, limit := d.deadFilter(), rapid.IntRange(0, 4).Draw(d.t, "limit")
-	d.each("DeadLetters", func(s store.Store) (any, error) {
+	d.ask("DeadLetters", func(s store.Store) (any, error) {
 		var all []store.DeadEntry
 		p := store.DeadPaging{Limit: limit, Jobs: true}
 		for {
@@ -163,17 +166,17 @@ func (d *duel) readDead() {
 		Kind: pick(d.t, "kind", "", "", "a"), Class: pick(d.t, "class", "", "", "A"), Pending: chance(d.t, "pending", 3),
 		Largest: chance(d.t, "largest", 2), Skip: rapid.IntRange(0, 2).Draw(d.t, "skip"), Limit: limit,
 	}
-	d.each("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })
-	d.each("DeadStats", func(s store.Store) (any, error) { return s.DeadStats(ctx()) })
+	d.ask("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })
+	d.ask("DeadStats", func(s store.Store) (any, error) { return s.DeadStats(ctx()) })
 	id := d.id()
 	for _, o := range d.last.Originals {
 		id = o.Job
 	}
-	d.each("Original", func(s store.Store) (any, error) { return s.Original(ctx(), id) })
+	d.ask("Original", func(s store.Store) (any, error) { return s.Original(ctx(), id) })
 	n := rapid.Int64Range(1, 3).Draw(d.t, "redrive")
-	d.each("Redrive", func(s store.Store) (any, error) { return s.Redrive(ctx(), n) })
-	d.each("RedriveList", func(s store.Store) (any, error) { return s.RedriveList(ctx()) })
-	d.each("Schedules", func(s store.Store) (any, error) { return s.Schedules(ctx()) })
+	d.ask("Redrive", func(s store.Store) (any, error) { return s.Redrive(ctx(), n) })
+	d.ask("RedriveList", func(s store.Store) (any, error) { return s.RedriveList(ctx()) })
+	d.ask("Schedules", func(s store.Store) (any, error) { return s.Schedules(ctx()) })
 }
 
 func (d *duel) startRedrive() {
@@ -183,7 +186,7 @@ func (d *duel) startRedrive() {
 		Change: store.Change{Queue: pick(d.t, "to queue", "", "", "z"), Policy: pick(d.t, "to policy", nil, nil, []byte{}, []byte(`{"p":2}`))},
 		Key:    pick(d.t, "key", "", "", "a", "b"),
 	}
-	got := d.each("Preview", func(s store.Store) (any, error) {
+	got := d.ask("Preview", func(s store.Store) (any, error) {
 		return actedOf(s.Preview(ctx(), store.Action{Do: store.ActRetry, Filter: &f}))
 	})
 	if counted, ok := got.Value.(actAnswer); ok {
@@ -209,6 +212,9 @@ func (d *duel) controlRedrive() {
 // sweep sweeps in steps that take all there is: where smaller ones end is the
 // store's own business.
 func (d *duel) sweep() {
+	if chance(d.t, "of what was ignored for a time", 2) {
+		d.ignore()
+	}
 	if chance(d.t, "later", 2) {
 		d.clock.Advance(pick(d.t, "much later", time.Hour, 24*time.Hour, 31*24*time.Hour))
 	}
@@ -232,11 +238,22 @@ func (d *duel) sweep() {
 	}
 }
 
+// ignore ignores all dead letters for a time that a sweep will see the end of.
+func (d *duel) ignore() {
+	a := store.Action{Do: store.ActIgnore, Until: d.now().Add(time.Minute)}
+	for i := range d.last.Dead {
+		a.IDs = append(a.IDs, d.last.Dead[i].Job)
+	}
+	if by := d.by(); len(a.IDs) > 0 {
+		d.each("Act", func(s store.Store) (any, error) { return actedOf(s.Act(ctx(), by, a)) })
+	}
+}
+
 // mark ends a job in a commit of its own. The job that ended last and the events of
 // the last commit are not swept; of the jobs of one exchange and of its halves,
 // any may be the last.
 func (d *duel) mark() {
-	first := d.each("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
+	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
 	n := job.New{ID: first, Kind: "mark", Queue: "mark", Priority: job.PriorityDefault}
 	d.each("Enqueue", func(s store.Store) (any, error) { return s.Enqueue(ctx(), []job.New{n}) })
 	d.each("Cancel", func(s store.Store) (any, error) {
@@ -246,7 +263,7 @@ func (d *duel) mark() {
 }
 
 func (d *duel) fire() {
-	first := d.each("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
+	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
 	jobs := []job.New{d.newJob(first)}
 	name, slot := pick(d.t, "schedule", "s1", "s2", "no good"), d.now().Add(pick(d.t, "slot", -time.Minute, 0, time.Microsecond))
 	got := d.each("Fire", func(s store.Store) (any, error) { return s.Fire(ctx(), name, slot, jobs) })

@@ -24,10 +24,18 @@ func (r *rig) Events(ctx context.Context, after event.Cursor, limit int) ([]even
 // shown waits until the newest event is seen. A store that is closed has none.
 func shown(s store.Store) error {
 	d, err := s.Dump(ctx())
-	if err != nil || len(d.Events) == 0 {
+	if err != nil {
 		return nil
 	}
-	before := d.Events[len(d.Events)-1].Cursor
+	return shownAll(s, d.Events)
+}
+
+// shownAll waits until the last of the events of a store is seen.
+func shownAll(s store.Store, all []event.Event) error {
+	if len(all) == 0 {
+		return nil
+	}
+	before := all[len(all)-1].Cursor
 	before.Index--
 	for range shownLooks {
 		events, err := s.Events(ctx(), before, 1)
