@@ -62,7 +62,7 @@ torture: ## N cycles of kills of the real program (N=200), of one store only wit
 		-torture.cycles=$(N) -torture.postgres=$(N) -torture.seed=$(SEED)
 
 differential: ## N runs of random operations on all stores in lockstep (N=200)
-	REDRIVE_DIFFERENTIAL_CHECKS=$(N) go test ./store/storetest -run StoresBehaveAlike -count=1 -v -timeout 120m
+	REDRIVE_DIFFERENTIAL_CHECKS=$(N) go test ./store/storetest -run 'Behaves?(Alike|Like)' -count=1 -v -timeout 120m
 
 peers: ## other job systems beside redrive, in one run, into docs/benchmarks.md (ROUNDS=3; ONLY=both,river prints); a quiet machine
 	sh scripts/install.sh
