@@ -100,8 +100,8 @@ func held(t *testing.T, s *Store, dsn string, o job.Outcome) (end func(commit bo
 // that one is held, the leases of the others are extended, and their progress is
 // kept.
 //
-// part of: I2, F5
-func TestI2_F5_AnOpenTransactionStopsNoHeartbeat(t *testing.T) {
+// part of: I2, Q3
+func TestI2_Q3_AnOpenTransactionStopsNoHeartbeat(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
 	all := claims(t, s, 3)
@@ -148,8 +148,8 @@ func TestI2_F5_AnOpenTransactionStopsNoHeartbeat(t *testing.T) {
 // An outcome of a run that an open transaction has ended keeps no other outcome
 // from being written, whatever they are, and is written when that is rolled back.
 //
-// part of: I2, F5
-func TestI2_F5_AnOpenTransactionStopsNoOutcome(t *testing.T) {
+// part of: I2
+func TestI2_AnOpenTransactionStopsNoOutcome(t *testing.T) {
 	t.Parallel()
 	for name, ending := range endings {
 		t.Run(name, func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestI2_F5_AnOpenTransactionStopsNoOutcome(t *testing.T) {
 // A transaction that holds what deaths need holds up deaths, and nothing else. A
 // job's events are in their order.
 //
-// part of: I2, F5
-func TestI2_F5_AnOpenDeathStopsOnlyDeaths(t *testing.T) {
+// part of: I2, D1
+func TestI2_D1_AnOpenDeathStopsOnlyDeaths(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
 	all := claims(t, s, 7)
@@ -220,8 +220,8 @@ func TestI2_F5_AnOpenDeathStopsOnlyDeaths(t *testing.T) {
 
 // Whoever holds something else that an outcome needs, holds up this one only.
 //
-// part of: F5
-func TestF5_AnyLockStopsOnlyWhatNeedsIt(t *testing.T) {
+// part of: Q10
+func TestQ10_AnyLockStopsOnlyWhatNeedsIt(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
 	all := claims(t, s, 4)
@@ -247,8 +247,8 @@ func TestF5_AnyLockStopsOnlyWhatNeedsIt(t *testing.T) {
 
 // An outcome that the server refuses keeps no other from being written.
 //
-// part of: F5
-func TestF5_ARefusedOutcomeIsAlone(t *testing.T) {
+// part of: Q10
+func TestQ10_ARefusedOutcomeIsAlone(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
 	run(t, connected(t, dsn), `ALTER TABLE `+s.Schema()+`.redrive_done ADD CHECK (result IS DISTINCT FROM 'bad')`,
@@ -279,8 +279,8 @@ func TestF5_ARefusedOutcomeIsAlone(t *testing.T) {
 
 // What outcomes bring goes to the server in parts of a bounded size, each whole.
 //
-// part of: F5
-func TestF5_OutcomesGoInBoundedParts(t *testing.T) {
+// part of: Q10
+func TestQ10_OutcomesGoInBoundedParts(t *testing.T) {
 	t.Parallel()
 	s := fresh(t, nil)
 	result := bytes.Repeat([]byte("x"), job.ResultMax)

@@ -111,7 +111,7 @@ func TestN6_LateCommitsAreNotMissed(t *testing.T) {
 // The numbers of events go on where a backup was restored into a server whose
 // transactions have lower ones.
 //
-// part of: Q10
+// part of: N6, Q10
 func TestN6_EventsGoOnAfterARestore(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)

@@ -79,8 +79,8 @@ func TestB3_AnOpenTransactionDelaysNoFolding(t *testing.T) {
 // What needs no counters does not read them: neither do ids take longer the more
 // there is to be folded, nor does the enqueueing in a caller's transaction.
 //
-// part of: Q6
-func TestQ6_CountersAreReadWhereTheyAreNeeded(t *testing.T) {
+// part of: B3
+func TestB3_CountersAreReadWhereTheyAreNeeded(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
 	conn := connected(t, dsn)
@@ -124,8 +124,8 @@ func TestQ6_CountersAreReadWhereTheyAreNeeded(t *testing.T) {
 // A lane that another process has made after a transaction read the lanes is known to
 // the rows of that transaction.
 //
-// part of: Q6
-func TestQ6_ARowOfALaneMadeMeanwhile(t *testing.T) {
+// part of: Q10
+func TestQ10_ARowOfALaneMadeMeanwhile(t *testing.T) {
 	t.Parallel()
 	a, dsn := freshAt(t, nil)
 	b := opened(t, dsn, &Options{Schema: a.Schema()})
@@ -153,8 +153,8 @@ func TestQ6_ARowOfALaneMadeMeanwhile(t *testing.T) {
 // A caller's transaction that has a job of a batch keeps nobody from ending another
 // job of that batch.
 //
-// part of: Q6
-func TestQ6_ABatchInAnOpenTransactionHoldsUpNobody(t *testing.T) {
+// part of: I2, B2
+func TestI2_ABatchInAnOpenTransactionHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, &Options{StatementTimeout: time.Second})
 	first, second := newJob(t, s), newJob(t, s)
@@ -193,8 +193,8 @@ func TestQ6_ABatchInAnOpenTransactionHoldsUpNobody(t *testing.T) {
 
 // A transaction that holds the graves keeps nobody from making a lane.
 //
-// part of: Q6
-func TestQ6_GravesHoldUpNoNewLanes(t *testing.T) {
+// part of: I2
+func TestI2_GravesHoldUpNoNewLanes(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, &Options{StatementTimeout: time.Second})
 	tx, err := connected(t, dsn).Begin(t.Context())
@@ -209,9 +209,8 @@ func TestQ6_GravesHoldUpNoNewLanes(t *testing.T) {
 	if _, err := s.EnqueueTx(t.Context(), Tx(tx), []job.New{n}); err != nil {
 		t.Error(err)
 	}
-	if n = newJob(t, s); true {
-		n.Queue = "fresher"
-	}
+	n = newJob(t, s)
+	n.Queue = "fresher"
 	if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
 		t.Error(err)
 	}
@@ -226,8 +225,8 @@ func TestQ6_GravesHoldUpNoNewLanes(t *testing.T) {
 // A transaction that has ended is refused, also when its connection is in another one
 // by now, which stays as it is.
 //
-// part of: F4
-func TestF4_AnEndedTransactionWritesIntoNoOther(t *testing.T) {
+// part of: I2
+func TestI2_AnEndedTransactionWritesIntoNoOther(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
 	conn := connected(t, dsn)
