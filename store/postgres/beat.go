@@ -16,14 +16,14 @@ import (
 // all the others would run out meanwhile.
 const (
 	setBeats = `WITH free AS MATERIALIZED (
-		SELECT j.id FROM unnest($2::bigint[], $3::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id = t.id
+		SELECT j.id FROM unnest($2::bigint[], $3::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id BETWEEN t.id AND t.id
 		WHERE j.token = t.token AND j.state = 3 FOR UPDATE OF j SKIP LOCKED)
-		UPDATE redrive_jobs j SET lease_until = $1::bigint FROM free WHERE j.id = free.id
+		UPDATE redrive_jobs j SET lease_until = $1::bigint FROM free WHERE j.id BETWEEN free.id AND free.id
 		RETURNING j.id, j.token, (j.cancel_at IS NOT NULL)::int`
 	// What setBeats has not returned and is there all the same, is held by somebody
 	// else, who most likely ends it.
 	seeBeats = `SELECT j.id, j.token, (j.cancel_at IS NOT NULL)::int
-		FROM unnest($1::bigint[], $2::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id = t.id
+		FROM unnest($1::bigint[], $2::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id BETWEEN t.id AND t.id
 		WHERE j.token = t.token AND j.state = 3`
 )
 

@@ -18,7 +18,7 @@ const (
 	closeJobs = `WITH d AS (
 		DELETE FROM redrive_jobs j USING unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[])
 			AS t(id, token, cost, sends, result)
-		WHERE j.id = t.id AND j.token = t.token AND j.state = 3
+		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token AND j.state = 3
 		RETURNING j.id, j.lane, j.priority, j.token, j.life, j.attempts, j.crashes, j.deferrals, j.snoozes, j.interrupts,
 			j.created_at, j.life_at, j.claimed_at, j.holder, j.owner, j.correlation, j.key, j.batch, t.cost, t.sends, t.result)
 		INSERT INTO redrive_done (job, lane, state, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
@@ -32,9 +32,9 @@ const (
 		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
 			$9::bigint[], $10::bytea[])
 			AS t(id, token, state, priority, run_at, attempts, deferrals, snoozes, interrupts, memo)
-		WHERE j.id = t.id AND j.token = t.token AND j.state = 3 AND j.cancel_at IS NULL
+		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token AND j.state = 3 AND j.cancel_at IS NULL
 		RETURNING j.id`
-	lockDying = `SELECT j.id FROM unnest($1::bigint[], $2::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id = t.id
+	lockDying = `SELECT j.id FROM unnest($1::bigint[], $2::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id BETWEEN t.id AND t.id
 		WHERE j.token = t.token AND j.state = 3 FOR UPDATE OF j`
 	// Those that are looked at one by one, and those of several kinds, are locked
 	// before anything else is.
@@ -45,7 +45,7 @@ const (
 			$15::text[], $16::bigint[], $17::text[], $18::bigint[], $19::bigint[])
 			AS t(id, token, reason, class, grp, died_at, attempts, crashes, deferrals, snoozes, interrupts, state, status, action,
 			note, acted_at, acted_by, reopen_at, death)
-		WHERE j.id = t.id AND j.token = t.token AND j.state = t.state
+		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token AND j.state = t.state
 		RETURNING t.*, j.redrive, j.lane, coalesce(j.own_priority, j.priority) AS priority, j.life, j.created_at, j.life_at,
 			j.claimed_at, j.holder, j.deadline, j.owner, j.correlation, j.key, j.batch, j.attrs, j.policy, j.long, j.payload)
 		INSERT INTO redrive_dead (death, job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by,

@@ -1,0 +1,39 @@
+package postgres
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The server cleans a table that was drained down to no page at all, and knows that
+// nothing is in it. What is planned then is kept on the connection while thousands
+// of jobs come: it has to look each of its own up.
+//
+// proves: Q2
+func TestQ2_PlansOfADrainedTable(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	admin := connected(t, setting(dsn, "search_path", s.Schema()))
+	for _, state := range []struct{ name, do string }{
+		{"drained", "VACUUM ANALYZE"},
+		{"with one job", filled(1)[0]},
+		{"with a few that were counted", strings.Replace(filled(20)[0], "SELECT i,", "SELECT 10 + i,", 1) + "; ANALYZE redrive_jobs"},
+	} {
+		run(t, admin, state.do)
+		for _, name := range slices.Sorted(maps.Keys(fastStatements)) {
+			if fastStatements[name].index != "redrive_jobs_pkey" {
+				continue
+			}
+			plan := s.planOf(t, name, s.dialect.ours(fastStatements[name].text), true)
+			_, scan, ok := strings.Cut(plan, " using redrive_jobs_pkey ")
+			for ok {
+				if _, below, _ := strings.Cut(scan, "\n"); !strings.HasPrefix(strings.TrimSpace(below), "Index Cond: ") {
+					t.Errorf("%s: %s walks over all jobs:\n%s", state.name, name, plan)
+				}
+				_, scan, ok = strings.Cut(scan, " using redrive_jobs_pkey ")
+			}
+		}
+	}
+}
