@@ -581,6 +581,57 @@ func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
 	}
 }
 
+// Nobody waits for a redrive of jobs that are others' to run, and the others take it
+// to its end.
+//
+// proves: D7
+func TestD7_DrainLeavesRedrivesOfOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New(memory.Options{})
+		dead := true
+		c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error {
+			if dead {
+				return failure.Permanent(errors.New("no"))
+			}
+			return nil
+		})
+		for range 30 {
+			if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		dead = false
+		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := redrive.New(st, &redrive.Config{TempDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		redrive.HandleRaw(other, "other", func(context.Context, *redrive.Job[[]byte]) error { return nil }, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		if err := other.Drain(ctx); err != nil || time.Since(began) > time.Minute {
+			t.Errorf("waited %s, %v", time.Since(began), err)
+		}
+		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.Released != 3 || !r.State.Active() {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if err := c.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 30 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
 // The commit whose answer is lost may become visible only after it was asked again.
 //
 // proves: D7

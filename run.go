@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/internal/keeper"
 	"github.com/redrive/redrive/internal/tempdir"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -76,8 +77,10 @@ func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
 
 // Drain is Run until all jobs of the configured queues whose kinds have a
 // handler have ended, those that are due later and those that wait for a retry
-// included, and no redrive is under way; a paused redrive does not count. It waits
-// for ever for the jobs of a paused queue, until ctx ends. Schedules fire meanwhile.
+// included, and no redrive is under way; a paused redrive does not count, and neither
+// does one that goes on only when jobs have ended that this client does not run. It
+// waits for ever for the jobs of a paused queue, until ctx ends. Schedules fire
+// meanwhile.
 func (c *Client) Drain(ctx context.Context) error { return c.runUntil(ctx, c.awaitEmpty) }
 
 // runUntil runs until a condition holds, or until ctx ends, as Run does.
@@ -131,6 +134,10 @@ func passes(err error) bool {
 // live counts the jobs that this client could still have to run, and the redrives
 // that may bring more.
 func (c *Client) live(ctx context.Context) (int64, error) {
+	before, err := c.store.RedriveList(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count redrives: %w", err)
+	}
 	counts, err := c.store.Counts(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("count live jobs: %w", err)
@@ -142,16 +149,12 @@ func (c *Client) live(ctx context.Context) (int64, error) {
 			live += n.N
 		}
 	}
-	redrives, err := c.store.RedriveList(ctx)
+	after, err := c.store.RedriveList(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("count redrives: %w", err)
 	}
-	for i := range redrives {
-		if redrives[i].State.Active() {
-			live++
-		}
-	}
-	return live, nil
+	going, _ := keeper.Going(before, after)
+	return live + going, nil
 }
 
 func (c *Client) running() *engine.Engine {

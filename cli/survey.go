@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/keeper"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -21,6 +22,7 @@ type survey struct {
 	foreign map[string]int64 // by "queue/kind"
 	// redrives are under way; they may bring more jobs.
 	redrives int64
+	waiting  []int64 // numbers of redrives that go on only when jobs of others have ended
 }
 
 // live counts the jobs and redrives that the worker waits for.
@@ -34,6 +36,10 @@ func (s *survey) live() int64 {
 
 func (w *worker) survey(ctx context.Context) (survey, error) {
 	ctx = context.WithoutCancel(ctx) // there is something to see while it stops, too
+	before, err := w.store.RedriveList(ctx)
+	if err != nil {
+		return survey{}, fmt.Errorf("count redrives: %w", err)
+	}
 	queues, err := w.store.Queues(ctx)
 	if err != nil {
 		return survey{}, fmt.Errorf("read queues: %w", err)
@@ -42,16 +48,12 @@ func (w *worker) survey(ctx context.Context) (survey, error) {
 	if err != nil {
 		return survey{}, fmt.Errorf("count jobs: %w", err)
 	}
-	list, err := w.store.RedriveList(ctx)
+	after, err := w.store.RedriveList(ctx)
 	if err != nil {
 		return survey{}, fmt.Errorf("count redrives: %w", err)
 	}
 	s := surveyOf(w.Config, queues, counts)
-	for i := range list {
-		if list[i].State.Active() {
-			s.redrives++
-		}
-	}
+	s.redrives, s.waiting = keeper.Going(before, after)
 	return s, nil
 }
 
@@ -87,6 +89,9 @@ func (w *worker) tellLeft(ctx context.Context) {
 		"cancelled", s.jobs[job.Cancelled])
 	for queue, n := range s.parked {
 		w.log.Warn("left in a paused queue", "queue", queue, "jobs", n)
+	}
+	for _, id := range s.waiting {
+		w.log.Warn("left: the redrive waits for jobs that this worker does not run", "redrive", id)
 	}
 	for lane, n := range s.foreign {
 		w.log.Warn("left: the configuration does not have this queue or kind", "queue/kind", lane, "jobs", n)

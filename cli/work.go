@@ -32,8 +32,9 @@ them at once. A third ends the worker itself, whatever it is doing, and leaves i
 are taken up again when their leases are over. The exit code is 0 after a clean stop, and 3 when work was
 handed back, when the outcome of a job could not be stored, and after a third signal.
 
-With --until-idle, jobs that are due later or wait for a retry are waited for. Those of paused queues and of
-kinds and queues that the configuration does not have are not; what is left is told at the end.
+With --until-idle, jobs that are due later or wait for a retry are waited for, and redrives. Jobs of paused
+queues and of kinds and queues that the configuration does not have are not, and neither are redrives that go
+on only when such jobs have ended; what is left is told at the end.
 
     redrive work
     redrive work --until-idle`

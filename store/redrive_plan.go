@@ -58,6 +58,15 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	return nothing
 }
 
+// AwaitsOutcomes reports whether a redrive that is under way goes on only when a job
+// ends that it has brought back: no step does anything before.
+func (r *Redrive) AwaitsOutcomes() bool {
+	const later = 1 << 62 // when no rate holds it back any more
+	next := *r
+	plan := next.Plan(later, StepMax)
+	return r.State.Active() && next.State == r.State && plan.Release == 0
+}
+
 // paced holds a release to the rate: its unused time counts for one second.
 func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
 	if r.Rate <= 0 {
