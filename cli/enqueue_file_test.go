@@ -89,6 +89,8 @@ var errDevice = errors.New("no space left on device")
 func (fullDevice) Write([]byte) (int, error) { return 0, errDevice }
 
 // What is stored counts, whether or not its receipts reach anybody.
+//
+// part of: Q1
 func TestQ1_ReceiptsThatCannotBePrintedAreTakenInAllTheSame(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []int{1, 1500} { // a receipt fails at the flush, a thousand before it

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 )
 
+// part of: Q8
 func TestQ8_AnActThatHangsDoesNotHoldUpTheThirdSignal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

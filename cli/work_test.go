@@ -221,6 +221,7 @@ func TestWatch_LooksOnlyForSomebody(t *testing.T) {
 	}
 }
 
+// part of: Q8
 func TestQ8_TheEndOfAStopTellsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	const handed, unsaved = "2 jobs were handed back, which used up no attempt",

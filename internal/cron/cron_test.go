@@ -100,6 +100,8 @@ func TestQ13_SlotsWhenTheClocksChange(t *testing.T) {
 
 // Against clocks that are read minute by minute: every minute that they show has
 // its slot, no slot is anywhere else, and Last is the other direction of Next.
+//
+// part of: Q13
 func TestQ13_SlotsAreWhatTheClocksShow(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/St_Johns"} {

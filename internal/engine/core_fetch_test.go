@@ -287,6 +287,8 @@ func TestMoreThanWasAskedForWaits(t *testing.T) {
 }
 
 // A kind with one worker is asked for in every queue in turn, and then no more.
+//
+// part of: Q7
 func TestQ7_QueuesTakeTurnsForAKindWithOneWorker(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, func(c *Config) {

@@ -55,6 +55,8 @@ func TestQ3_LeasesAreExtendedInOneCallEachThird(t *testing.T) {
 
 // A lease that could not be confirmed for two thirds of its time counts as lost,
 // measured from before the last confirming call was sent.
+//
+// part of: Q4
 func TestQ4_AnUnconfirmedLeaseEndsTheContext(t *testing.T) {
 	t.Parallel()
 	r, _ := withRuns(t, 1, nil)
@@ -317,6 +319,8 @@ func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
 }
 
 // After an outage a process must not rescue its own runs whose outcomes wait.
+//
+// part of: Q3
 func TestQ3_NoRescueBeforeOwnOutcomesAreWritten(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 1, nil)

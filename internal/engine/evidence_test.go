@@ -99,6 +99,8 @@ func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 
 // Commands that come too late are refused, also those that come while the end of
 // their run is being read.
+//
+// part of: Q5
 func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
 	t.Parallel()
 	late, idle := make(chan error, 1), make(chan struct{})
@@ -233,6 +235,8 @@ func TestT1_TheTempDirGoesOnEveryWayOut(t *testing.T) {
 
 // The directory stays until the outcome is stored: what is lost with the commit
 // can be looked at.
+//
+// part of: T1
 func TestT1_TheTempDirStaysUntilTheOutcomeIsStored(t *testing.T) {
 	t.Parallel()
 	base, path := newDirs(t)
@@ -264,6 +268,7 @@ func TestT1_TheTempDirStaysUntilTheOutcomeIsStored(t *testing.T) {
 	}
 }
 
+// part of: T1
 func TestT1_TheTempDirGoesWhenTheOutcomeIsGivenUp(t *testing.T) {
 	t.Parallel()
 	base, path := newDirs(t)

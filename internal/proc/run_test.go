@@ -168,6 +168,8 @@ func TestQ5_RunEndsWithItsContext(t *testing.T) {
 }
 
 // A program that takes its end well exits with 0, but it did not do its work.
+//
+// part of: Q5
 func TestQ5_StoppedProgramHasNotSucceeded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -192,6 +192,8 @@ func TestT1_WhatNobodyMayReadIsRemoved(t *testing.T) {
 
 // Between the making of a directory and its locking a sweep may take it for a
 // leftover. A run has to end up with a directory that stays all the same.
+//
+// part of: T1
 func TestT1_SweepsNeverTakeALivingDirectory(t *testing.T) {
 	t.Parallel()
 	base, path := open(t)

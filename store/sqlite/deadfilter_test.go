@@ -37,7 +37,9 @@ func (s *seeder) spreadDead(n int) {
 
 // Jobs that are brought back by ranges of deaths are as if each was brought back
 // by itself.
-func TestQ13_RangesBringBackAsOne(t *testing.T) {
+//
+// part of: D7
+func TestD7_RangesBringBackAsOne(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 4, store.StepMax} {
 		s := openSeeded(t)

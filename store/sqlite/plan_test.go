@@ -198,6 +198,8 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 }
 
 // The expectations themselves may not walk what grows.
+//
+// part of: Q2
 func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	t.Parallel()
 	walk := regexp.MustCompile(`SCAN (j|d|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit))\b`)
@@ -209,6 +211,8 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 }
 
 // Every statement, shared or of this package, is in one of the lists.
+//
+// part of: Q2
 func TestQ2_PlansAreComplete(t *testing.T) {
 	t.Parallel()
 	var listed []string

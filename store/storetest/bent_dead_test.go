@@ -76,12 +76,12 @@ func deadMutants() []mutant {
 		}
 	}
 	return []mutant{
-		{"acts on other classes, too", "I25_FilterEquals", with(bentDead{act: func(a *store.Action) {
+		{"acts on other classes, too", "D3_FilterEquals", with(bentDead{act: func(a *store.Action) {
 			if a.Filter != nil {
 				a.Filter.Class = ""
 			}
 		}})},
-		{"lists other groups, too", "I25_FilterEquals", with(bentDead{list: func(f *store.DeadFilter) { f.Group = "" }})},
+		{"lists other groups, too", "D3_FilterEquals", with(bentDead{list: func(f *store.DeadFilter) { f.Group = "" }})},
 		{"acts on what died since it was counted", "D3_FrozenSetStaysFrozen", with(bentDead{act: func(a *store.Action) {
 			if a.Filter != nil {
 				a.Through = 1 << 40

@@ -17,7 +17,7 @@ func deadListPromises() []promise {
 		{"D3_ListBounds", deadListBounds},
 		{"D3_StatisticsOfDeadLetters", deadStatistics},
 		{"D3_HoursTellRetriesFromFirstAttempts", hoursTellRetries},
-		{"I25_FilterEquals", filterEquals},
+		{"D3_FilterEquals", filterEquals},
 	}
 }
 

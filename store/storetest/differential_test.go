@@ -113,7 +113,7 @@ func TestDifferentialReachesEverything(t *testing.T) {
 }
 
 // proves: D3, D6
-func TestI25_FiltersSelectWhatAPredicateSelects(t *testing.T) {
+func TestD3_D6_FiltersSelectWhatAPredicateSelects(t *testing.T) {
 	for name, open := range map[string]storetest.Open{"memory": openMemory, "sqlite": openSQLite, "postgres": openPostgres} {
 		t.Run(name, func(t *testing.T) { storetest.Filters(t, open) })
 	}

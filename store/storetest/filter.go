@@ -25,7 +25,7 @@ func Filters(t *testing.T, open Open) {
 				rt.Error(err)
 			}
 		}()
-		err := promise{"I25_FilterEquals", func(r *rig) {
+		err := promise{"D3_FilterEquals", func(r *rig) {
 			f := filtering{rig: r, t: rt}
 			for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 				f.step()

@@ -1,0 +1,104 @@
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	rowsOfName = regexp.MustCompile(`^Test((?:[A-Z][0-9]+_)+)`)
+	rowsOfTag  = regexp.MustCompile(`(?m)^(proves|part of): ([A-Z][0-9]+(?:, [A-Z][0-9]+)*)$`)
+)
+
+// tagFaults returns what is wrong with the numbers in the name of a test, beside the
+// comment above it.
+func tagFaults(name, doc string) (faults []string) {
+	var named, proved, tagged []string
+	if m := rowsOfName.FindStringSubmatch(name); m != nil {
+		named = strings.Split(strings.TrimSuffix(m[1], "_"), "_")
+	}
+	for _, m := range rowsOfTag.FindAllStringSubmatch(doc, -1) {
+		rows := strings.Split(m[2], ", ")
+		tagged = append(tagged, rows...)
+		if m[1] == "proves" {
+			proved = append(proved, rows...)
+		}
+	}
+	for _, row := range named {
+		if !slices.Contains(tagged, row) {
+			faults = append(faults, "the name has "+row+", the comment above it has not")
+		}
+	}
+	if len(proved) > 0 && !slices.ContainsFunc(named, func(row string) bool { return slices.Contains(proved, row) }) {
+		faults = append(faults, "it proves "+strings.Join(proved, ", ")+", and the name has none of them")
+	}
+	return faults
+}
+
+// The name of a test and the comment above it agree on what it is about: whoever
+// searches for one finds the other.
+func TestContributing_TestsAreNamedAfterTheirRows(t *testing.T) {
+	t.Parallel()
+	rows := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv != nil {
+				continue
+			}
+			if rowsOfName.MatchString(f.Name.Name) {
+				rows++
+			}
+			for _, fault := range tagFaults(f.Name.Name, f.Doc.Text()) {
+				t.Errorf("%s: %s: %s", path, f.Name.Name, fault)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows < 100 {
+		t.Errorf("%d tests have a number in their names", rows)
+	}
+}
+
+func TestContributing_TagsThatDoNotFitAreFound(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, doc string
+		faults    int
+	}{
+		{"TestQ6_X", "proves: Q6, Q4\n", 0},
+		{"TestQ6_Q4_X", "Some words.\n\npart of: Q6, Q4\n", 0},
+		{"TestQ6_X", "part of: Q6\nproves: Q9\n", 1},
+		{"TestX", "part of: Q6\n", 0},
+		{"TestQ6_X", "", 1},
+		{"TestQ6_X", "Some words about it: proves: Q6\n", 1},
+		{"TestX", "proves: Q6\n", 1},
+		{"TestI25_D4_X", "proves: D3, D6\n", 3},
+	} {
+		if faults := tagFaults(tt.name, tt.doc); len(faults) != tt.faults {
+			t.Errorf("%s, %q: %q, want %d", tt.name, tt.doc, faults, tt.faults)
+		}
+	}
+}
