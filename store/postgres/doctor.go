@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// rescueLate is how long a lease may be over before it is odd that no worker
-	// has rescued its run.
-	rescueLate = 2 * time.Minute
 	// longTransaction is how long one may take before it holds up what others need:
 	// the cleaning of tables, and the reading of events.
 	longTransaction = time.Minute
@@ -57,16 +54,7 @@ type Report struct {
 	// ClockAhead is how far the server's clock is ahead of this machine's.
 	ClockAhead time.Duration `json:"clock_ahead_ns"`
 
-	Jobs map[string]int64 `json:"jobs"` // by state, counted anew
-	// Oldest is the job that is due for the longest time.
-	Oldest *Due `json:"oldest_due,omitempty"`
-	// Expired is how many runs have a lease that is over, ExpiredAt since when
-	// the oldest of them is.
-	Expired   int64      `json:"expired_leases"`
-	ExpiredAt job.Micros `json:"oldest_expired_lease,omitempty"`
-
-	// Problems tell what is wrong and what to do about it; none is healthy.
-	Problems []string `json:"problems"`
+	sqlstore.Findings // of redrive's own tables, and all problems
 }
 
 // Table is a table of redrive's.
@@ -78,12 +66,7 @@ type Table struct {
 }
 
 // Due is a job that could run.
-type Due struct {
-	ID    job.ID     `json:"id"`
-	Queue string     `json:"queue"`
-	Kind  string     `json:"kind"`
-	RunAt job.Micros `json:"run_at"`
-}
+type Due = sqlstore.Due
 
 func (r *Report) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
@@ -100,7 +83,7 @@ func Diagnose(ctx context.Context, dsn, schema string, now func() time.Time) (*R
 		return nil, err
 	}
 	defer func() { _ = conn.Close(ctx) }() // it was only asked
-	r := &Report{Where: place(config), Name: schema, Settings: map[string]string{}, Jobs: map[string]int64{}, Problems: []string{}}
+	r := &Report{Where: place(config), Name: schema, Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	found, err := examine(ctx, conn)
 	switch {
 	case err != nil && found.version == 0:
@@ -273,19 +256,6 @@ func (r *Report) events(c *session) error {
 }
 
 const (
-	recountJobs = `SELECT l.queue, l.kind, l.deps, x.state, sum(x.n), sum(x.kept) FROM (
-			SELECT lane, state, count(*) AS n, 0 AS kept FROM redrive_jobs GROUP BY 1, 2
-			UNION ALL SELECT lane, state, count(*), 0 FROM redrive_done GROUP BY 1, 2
-			UNION ALL SELECT lane, 5, count(*), 0 FROM redrive_dead WHERE revived = 0 GROUP BY 1
-			UNION ALL SELECT lane, state, 0, n FROM ` + countersNow + `) x
-		JOIN redrive_lanes l ON l.id = x.lane GROUP BY l.id, x.state`
-	recountGroups = `SELECT g.fingerprint, g.pending, count(d.job) FILTER (WHERE d.status = 0), g.entries, count(d.job)
-		FROM redrive_groups g LEFT JOIN redrive_dead d ON d.grp = g.id GROUP BY g.id
-		HAVING g.pending <> count(d.job) FILTER (WHERE d.status = 0) OR g.entries <> count(d.job)`
-	recountDead = `SELECT l.queue, l.kind, x.reason, x.class, x.status, sum(x.kept), sum(x.n) FROM (
-			SELECT lane, reason, coalesce(class, '') AS class, status, 1 AS n, 0 AS kept FROM redrive_dead
-			UNION ALL SELECT lane, reason, class, status, 0, n FROM redrive_dead_counts) x
-		JOIN redrive_lanes l ON l.id = x.lane GROUP BY l.id, x.reason, x.class, x.status HAVING sum(x.kept) <> sum(x.n)`
 	// selOldest seeks the first job of each lane and priority, which the ready
 	// index has at hand; gates and pauses are not looked at.
 	selOldest = `SELECT j.id, l.queue, l.kind, j.run_at FROM redrive_lanes l CROSS JOIN generate_series(1, 4) p
@@ -298,53 +268,24 @@ const (
 
 // jobs compares the counters with the rows, and looks for what is late.
 func (r *Report) jobs(c *session) error {
-	err := r.each(c, recountJobs, func(row sqlstore.Row) error {
-		state, n, kept := job.State(row.Int(3)), row.Int(4), row.Int(5)
-		r.Jobs[state.String()] += n
-		if n != kept {
-			r.problem("the counter of queue %q, kind %q, %s is %d, and there are %d jobs; please report this",
-				row.Text(0), row.Text(1), state, kept, n)
-		}
-		return nil
-	})
-	if err != nil {
+	f := &r.Findings
+	if err := r.each(c, sqlstore.Recount(countersNow), sqlstore.CompareJobs(f)); err != nil {
 		return err
 	}
 	now := job.Micros(0)
 	if err := r.each(c, selNow, func(row sqlstore.Row) error { now = job.Micros(row.Int(0)); return nil }); err != nil {
 		return err
 	}
-	err = r.each(c, selOldest, func(row sqlstore.Row) error {
-		r.Oldest = &Due{ID: job.ID(row.Int(0)), Queue: row.Text(1), Kind: row.Text(2), RunAt: job.Micros(row.Int(3))}
-		return nil
-	}, sqlstore.Num(now))
-	if err != nil {
+	if err := r.each(c, selOldest, sqlstore.FindOldest(f), sqlstore.Num(now)); err != nil {
 		return err
 	}
-	err = r.each(c, selOverdue, func(row sqlstore.Row) error {
-		r.Expired, r.ExpiredAt = row.Int(0), job.Micros(row.Int(1))
-		return nil
-	}, sqlstore.Num(now))
-	if err == nil && r.Expired > 0 && now.Sub(r.ExpiredAt) > rescueLate {
-		r.problem("%d runs have lost their lease, the first at %s, and no worker has rescued them: start one",
-			r.Expired, r.ExpiredAt.Time().Format(time.RFC3339))
-	}
-	return err
+	return r.each(c, selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now))
 }
 
 // deadLetters compares what counts dead letters with what there are.
 func (r *Report) deadLetters(c *session) error {
-	err := r.each(c, recountGroups, func(row sqlstore.Row) error {
-		r.problem("the group %q counts %d pending of %d dead letters, and there are %d of %d; please report this",
-			row.Text(0), row.Int(1), row.Int(3), row.Int(2), row.Int(4))
-		return nil
-	})
-	if err != nil {
+	if err := r.each(c, sqlstore.RecountGroups, sqlstore.CompareGroups(&r.Findings)); err != nil {
 		return err
 	}
-	return r.each(c, recountDead, func(row sqlstore.Row) error {
-		r.problem("the count of %s dead letters of queue %q, kind %q, %s, class %q is %d, and there are %d; please report this",
-			job.Status(row.Int(4)), row.Text(0), row.Text(1), row.Text(2), row.Text(3), row.Int(5), row.Int(6))
-		return nil
-	})
+	return r.each(c, sqlstore.RecountDead, sqlstore.CompareDead(&r.Findings))
 }

@@ -21,9 +21,6 @@ import (
 const (
 	// walLarge is far above what check-points let the write-ahead log become.
 	walLarge = 1 << 30
-	// rescueLate is how long a lease may be over before it is odd that no worker
-	// has rescued its run.
-	rescueLate = 2 * time.Minute
 	// damagesMax is how many findings of the integrity check are kept.
 	damagesMax = 20
 )
@@ -42,25 +39,11 @@ type Report struct {
 	Pages    int64             `json:"pages"`
 	Free     int64             `json:"free_pages"`
 
-	Jobs map[string]int64 `json:"jobs"` // by state, counted anew
-	// Oldest is the job that is due for the longest time.
-	Oldest *Due `json:"oldest_due,omitempty"`
-	// Expired is how many runs have a lease that is over, ExpiredAt since when
-	// the oldest of them is.
-	Expired   int64      `json:"expired_leases"`
-	ExpiredAt job.Micros `json:"oldest_expired_lease,omitempty"`
-
-	// Problems tell what is wrong and what to do about it; none is healthy.
-	Problems []string `json:"problems"`
+	sqlstore.Findings // of redrive's own tables, and all problems
 }
 
 // Due is a job that could run.
-type Due struct {
-	ID    job.ID     `json:"id"`
-	Queue string     `json:"queue"`
-	Kind  string     `json:"kind"`
-	RunAt job.Micros `json:"run_at"`
-}
+type Due = sqlstore.Due
 
 func (r *Report) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
@@ -71,8 +54,7 @@ func (r *Report) problem(format string, args ...any) {
 // changes nothing. What is wrong is in the report; an error means that it could
 // not be examined. Now is the time by which jobs are late.
 func Diagnose(ctx context.Context, path string, now time.Time) (*Report, error) {
-	r := &Report{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{},
-		Jobs: map[string]int64{}, Problems: []string{}}
+	r := &Report{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	path, err := resolve(path)
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
@@ -224,19 +206,9 @@ func (r *Report) pages(s *native) (err error) {
 }
 
 var (
-	recount = &sqlstore.Query{Text: `SELECT l.queue, l.kind, l.deps, state, sum(n), sum(kept) FROM (
-			SELECT lane, state, count(*) AS n, 0 AS kept FROM redrive_jobs GROUP BY 1, 2
-			UNION ALL SELECT lane, state, count(*), 0 FROM redrive_done GROUP BY 1, 2
-			UNION ALL SELECT lane, 5, count(*), 0 FROM redrive_dead WHERE revived = 0 GROUP BY 1
-			UNION ALL SELECT lane, state, 0, n FROM redrive_counters)
-		JOIN redrive_lanes l ON l.id = lane GROUP BY lane, state`}
-	recountGroups = &sqlstore.Query{Text: `SELECT g.fingerprint, g.pending, count(d.job) FILTER (WHERE d.status = 0), g.entries, count(d.job)
-		FROM redrive_groups g LEFT JOIN redrive_dead d ON d.grp = g.id GROUP BY g.id
-		HAVING g.pending != count(d.job) FILTER (WHERE d.status = 0) OR g.entries != count(d.job)`}
-	recountDead = &sqlstore.Query{Text: `SELECT l.queue, l.kind, reason, class, status, sum(kept), sum(n) FROM (
-			SELECT lane, reason, coalesce(class, '') AS class, status, 1 AS n, 0 AS kept FROM redrive_dead
-			UNION ALL SELECT lane, reason, class, status, 0, n FROM redrive_dead_counts)
-		JOIN redrive_lanes l ON l.id = lane GROUP BY lane, reason, class, status HAVING sum(kept) != sum(n)`}
+	recount       = &sqlstore.Query{Text: sqlstore.Recount("redrive_counters")}
+	recountGroups = &sqlstore.Query{Text: sqlstore.RecountGroups}
+	recountDead   = &sqlstore.Query{Text: sqlstore.RecountDead}
 	// selOldest seeks the first job of each lane and priority, which the ready
 	// index has at hand; gates and pauses are not looked at.
 	selOldest = &sqlstore.Query{Text: `SELECT j.id, l.queue, l.kind, j.run_at FROM redrive_lanes l,
@@ -250,56 +222,18 @@ var (
 
 // rows examines redrive's own tables.
 func (r *Report) rows(s *native, now job.Micros) error {
-	err := s.Rows(recount, func(row sqlstore.Row) error {
-		state, n, kept := job.State(row.Int(3)), row.Int(4), row.Int(5)
-		r.Jobs[state.String()] += n
-		if n != kept {
-			r.problem("the counter of queue %q, kind %q, %s is %d, and there are %d jobs; please report this",
-				row.Text(0), row.Text(1), state, kept, n)
-		}
-		return nil
-	})
-	if err != nil {
+	f := &r.Findings
+	if err := s.Rows(recount, sqlstore.CompareJobs(f)); err != nil {
 		return err
 	}
-	if err := r.deadLetters(s); err != nil {
+	if err := s.Rows(recountGroups, sqlstore.CompareGroups(f)); err != nil {
 		return err
 	}
-	err = s.Rows(selOldest, func(row sqlstore.Row) error {
-		r.Oldest = &Due{ID: job.ID(row.Int(0)), Queue: row.Text(1), Kind: row.Text(2), RunAt: job.Micros(row.Int(3))}
-		return nil
-	}, sqlstore.Num(now))
-	if err != nil {
+	if err := s.Rows(recountDead, sqlstore.CompareDead(f)); err != nil {
 		return err
 	}
-	return r.leases(s, now)
-}
-
-// deadLetters compares what counts dead letters with what there are.
-func (r *Report) deadLetters(s *native) error {
-	err := s.Rows(recountGroups, func(row sqlstore.Row) error {
-		r.problem("the group %q counts %d pending of %d dead letters, and there are %d of %d; please report this",
-			row.Text(0), row.Int(1), row.Int(3), row.Int(2), row.Int(4))
-		return nil
-	})
-	if err != nil {
+	if err := s.Rows(selOldest, sqlstore.FindOldest(f), sqlstore.Num(now)); err != nil {
 		return err
 	}
-	return s.Rows(recountDead, func(row sqlstore.Row) error {
-		r.problem("the count of %s dead letters of queue %q, kind %q, %s, class %q is %d, and there are %d; please report this",
-			job.Status(row.Int(4)), row.Text(0), row.Text(1), row.Text(2), row.Text(3), row.Int(5), row.Int(6))
-		return nil
-	})
-}
-
-func (r *Report) leases(s *native, now job.Micros) error {
-	err := s.Rows(selOverdue, func(row sqlstore.Row) error {
-		r.Expired, r.ExpiredAt = row.Int(0), job.Micros(row.Int(1))
-		return nil
-	}, sqlstore.Num(now))
-	if err == nil && r.Expired > 0 && now.Sub(r.ExpiredAt) > rescueLate {
-		r.problem("%d runs have lost their lease, the first at %s, and no worker has rescued them: start one",
-			r.Expired, r.ExpiredAt.Time().Format(time.RFC3339))
-	}
-	return err
+	return s.Rows(selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now))
 }
