@@ -1,0 +1,342 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// proves: D7
+func TestD7_ARedriveStopsByItselfAndGoesOn(t *testing.T) {
+	t.Parallel()
+	e, causes := broken(t, 900)
+	group, err := e.Groups(t.Context(), store.GroupFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(group.Groups, func(g store.Group) bool { return g.Message == "disk is on fire" })
+	spec := store.RedriveSpec{Filter: store.DeadFilter{Group: group.Groups[i].Fingerprint}, Canary: 5}
+	r, err := e.Redrive(t.Context(), ops, spec)
+	if err != nil || r.Total != 300 || r.Change.Priority != store.RedrivePriority {
+		t.Fatalf("started %+v, %v", r, err)
+	}
+	e.Work()
+	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveStopped || r.Released != 5 || r.Again != 5 || r.Why == "" {
+		t.Errorf("with the cause still there: %+v, %v", r, err)
+	}
+	(*causes)[0] = nil
+	if _, err := e.ControlRedrive(t.Context(), ops, r.ID, store.RedriveResume); err != nil {
+		t.Fatal(err)
+	}
+	e.Work()
+	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Released != 300 || r.Completed != 295 {
+		t.Errorf("without the cause: %+v, %v", r, err)
+	}
+	if n := statuses(t, e); n[job.Resolved] != 295 || n[job.Pending] != 605 { // the canaries have died again: another death
+		t.Errorf("statuses %v", n)
+	}
+	if _, err := e.Redrive(t.Context(), ops, store.RedriveSpec{Filter: store.DeadFilter{Kind: "none"}}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a redrive of nothing: %v", err)
+	}
+}
+
+// proves: D7
+func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
+	t.Parallel()
+	e, causes := broken(t, 300)
+	*causes = nil
+	r, err := e.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1, Rate: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := func(want int64) {
+		t.Helper()
+		e.Work()
+		if r, err = e.GetRedrive(t.Context(), r.ID); err != nil || r.Released != want || r.Completed != want {
+			t.Errorf("%+v, %v: want %d brought back", r, err, want)
+		}
+	}
+	released(0)
+	for i := range int64(4) {
+		e.Advance(time.Second)
+		released(10 * (i + 1))
+	}
+	control := func(do store.RedriveOp) {
+		t.Helper()
+		if _, err := e.ControlRedrive(t.Context(), ops, r.ID, do); err != nil {
+			t.Fatal(err)
+		}
+		e.Advance(time.Second)
+	}
+	control(store.RedrivePause)
+	released(40)
+	control(store.RedriveResume)
+	released(50)
+	control(store.RedriveCancel)
+	released(50)
+	if r.State != store.RedriveCancelled {
+		t.Errorf("state %s", r.State)
+	}
+}
+
+// proves: D7
+func TestD7_RunDueTakesARedriveToItsEnd(t *testing.T) {
+	t.Parallel()
+	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for name, st := range map[string]store.Store{"memory": memory.New(memory.Options{}), "sqlite": file} {
+		t.Run(name, func(t *testing.T) {
+			var healed atomic.Bool
+			c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error {
+				if !healed.Load() {
+					return failure.Permanent(errors.New("no"))
+				}
+				return nil
+			})
+			specs := slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, 700)
+			if _, err := c.EnqueueAll(t.Context(), specs); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.RunDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			healed.Store(true)
+			r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.RunDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 700 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+}
+
+// Drain waits for a redrive, also while no job of it is live.
+//
+// proves: D7
+func TestD7_DrainWaitsForRedrives(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dead := true
+		c := newClient(t, memory.New(memory.Options{}), func(context.Context, *redrive.Job[renderArgs]) error {
+			if dead {
+				return failure.Permanent(errors.New("no"))
+			}
+			return nil
+		})
+		for range 50 {
+			if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		dead = false
+		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Rate: 5, Canary: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := c.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 50 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if took := time.Since(began); took < 8*time.Second || took > 12*time.Second {
+			t.Errorf("50 jobs at 5 per second took %s", took)
+		}
+	})
+}
+
+// Nobody waits for a redrive of jobs that are others' to run, and the others take it
+// to its end.
+//
+// proves: D7
+func TestD7_DrainLeavesRedrivesOfOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New(memory.Options{})
+		dead := true
+		c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error {
+			if dead {
+				return failure.Permanent(errors.New("no"))
+			}
+			return nil
+		})
+		for range 30 {
+			if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		dead = false
+		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := redrive.New(st, &redrive.Config{TempDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		redrive.HandleRaw(other, "other", func(context.Context, *redrive.Job[[]byte]) error { return nil }, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		if err := other.Drain(ctx); err != nil || time.Since(began) > time.Minute {
+			t.Errorf("waited %s, %v", time.Since(began), err)
+		}
+		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.Released != 3 || !r.State.Active() {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if err := c.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 30 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
+// The commit whose answer is lost may become visible only after it was asked again.
+//
+// proves: D7
+func TestD7_ALostStartIsNotMadeTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := &belated{Store: memory.New(memory.Options{})}
+		c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error { return failure.Permanent(errors.New("no")) })
+		for range 3 {
+			if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.RunDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		one, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
+		if list, lerr := c.Redrives(t.Context()); err != nil || lerr != nil || len(list) != 1 {
+			t.Fatalf("%d redrives of one call, %v, %v", len(list), err, lerr)
+		}
+		two, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
+		if err != nil || two.ID == one.ID {
+			t.Errorf("another call gave redrive %d, %v", two.ID, err)
+		}
+	})
+}
+
+// A program that was killed in a call of Redrive makes it again, when the redrive has
+// brought everything back.
+//
+// proves: D7
+func TestD7_AKeyMakesARedriveRepeatable(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var healed atomic.Bool
+		c := newClient(t, memory.New(memory.Options{}), func(context.Context, *redrive.Job[renderArgs]) error {
+			if healed.Load() {
+				return nil
+			}
+			return failure.Permanent(errors.New("no"))
+		})
+		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		var ids [2]int64
+		for i := range ids {
+			if err := c.RunDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			healed.Store(true)
+			r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Key: "after the deploy of May 3"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[i] = r.ID
+		}
+		if ids[0] != ids[1] {
+			t.Errorf("redrives %v of one key", ids)
+		}
+	})
+}
+
+// belated is a store that loses the answer to the first start of a redrive, and
+// commits it when it is asked again.
+type belated struct {
+	store.Store
+	first func() error
+}
+
+func (b *belated) StartRedrive(ctx context.Context, by store.By, r store.RedriveSpec) (store.Redrive, error) {
+	if b.first == nil {
+		b.first = func() error { _, err := b.Store.StartRedrive(ctx, by, r); return err }
+		return store.Redrive{}, store.ErrUnknown
+	}
+	if err := b.first(); err != nil {
+		return store.Redrive{}, err
+	}
+	b.first = func() error { return nil }
+	return b.Store.StartRedrive(ctx, by, r)
+}
+
+// A redrive of the same set that somebody else has started, and that changes the
+// jobs in another way, is not taken for the one whose answer is lost.
+//
+// proves: D7
+func TestD7_ALostStartIsNotMistakenForAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := &overtaken{Store: memory.New(memory.Options{})}
+		c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error { return failure.Permanent(errors.New("no")) })
+		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RunDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Change: store.Change{Queue: "slow"}})
+		if err != nil || r.Change.Queue != "slow" {
+			t.Errorf("started %+v, %v", r, err)
+		}
+	})
+}
+
+// overtaken is a store that loses the first start of a redrive, while somebody
+// starts another one.
+type overtaken struct {
+	store.Store
+	starts int
+}
+
+func (o *overtaken) StartRedrive(ctx context.Context, by store.By, r store.RedriveSpec) (store.Redrive, error) {
+	if o.starts++; o.starts > 1 {
+		return o.Store.StartRedrive(ctx, by, r)
+	}
+	r.Change.Queue, r.Key = "fast", "another"
+	if _, err := o.Store.StartRedrive(ctx, by, r); err != nil {
+		return store.Redrive{}, err
+	}
+	return store.Redrive{}, store.ErrUnknown
+}

@@ -1,0 +1,129 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/redrivetest"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// proves: Q6
+func TestQ6_WhatIsDoneWithGoesAndPendingStays(t *testing.T) {
+	t.Parallel()
+	for _, drop := range []bool{false, true} {
+		t.Run(fmt.Sprintf("drop_pending=%v", drop), func(t *testing.T) {
+			t.Parallel()
+			e := redrivetest.New(t, &redrive.Config{Retention: redrive.Retention{DropPending: drop, Events: redrive.Forever}})
+			redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+				if j.Args.Scene > 0 {
+					return failure.Permanent(errors.New("no"))
+				}
+				return nil
+			}, nil)
+			completed := enqueue(t, e, render.New(renderArgs{}, nil))
+			pending := enqueue(t, e, render.New(renderArgs{Scene: 1}, nil))
+			resolved := enqueue(t, e, render.New(renderArgs{Scene: 1}, nil))
+			e.Work()
+			if _, err := e.Act(t.Context(), ops, store.Action{Do: store.ActResolve, IDs: []redrive.JobID{resolved}}, nil); err != nil {
+				t.Fatal(err)
+			}
+			last := enqueue(t, e, render.New(renderArgs{}, nil)) // the newest end is not removed
+			e.Work()
+			there := func(after string, ids ...redrive.JobID) {
+				t.Helper()
+				e.Work()
+				var got []redrive.JobID
+				for _, id := range []redrive.JobID{completed, pending, resolved, last} {
+					if _, err := e.Get(t.Context(), id); err == nil {
+						got = append(got, id)
+					}
+				}
+				if !slices.Equal(got, ids) {
+					t.Errorf("after %s jobs %v are there, want %v", after, got, ids)
+				}
+			}
+			e.Advance(24*time.Hour - time.Second)
+			there("a day less a second", completed, pending, resolved, last)
+			e.Advance(2 * time.Minute)
+			there("a day", pending, resolved, last)
+			e.Advance(29*24*time.Hour - time.Hour)
+			there("29 days", pending, resolved, last)
+			e.Advance(time.Hour)
+			if drop {
+				there("30 days", last)
+			} else {
+				there("30 days", pending, last)
+				if f, err := e.Failures(t.Context(), pending); err != nil || len(f) != 1 {
+					t.Errorf("%d failures of a pending dead letter, %v", len(f), err)
+				}
+			}
+		})
+	}
+}
+
+// proves: T1
+func TestT1_LeftoversAreSweptOnASchedule(t *testing.T) {
+	t.Parallel()
+	base, outside := t.TempDir(), t.TempDir()
+	if err := os.Chmod(base, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	treasure := filepath.Join(outside, "treasure")
+	if err := os.WriteFile(treasure, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{TempDir: base, Logger: quiet, RescueEvery: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var own string
+		redrive.Handle(c, render, func(ctx context.Context, j *redrive.Job[renderArgs]) error {
+			var err error
+			own, err = j.TempDir()
+			<-ctx.Done()
+			return errors.Join(err, ctx.Err())
+		}, nil)
+		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Run(ctx) }()
+		elapse(30 * time.Second)
+		left := filepath.Join(base, "job-99") // of a worker that has been killed since
+		for _, err := range []error{
+			os.Mkdir(left, 0o700),
+			os.Symlink(outside, filepath.Join(left, "link")),
+			os.Symlink(outside, filepath.Join(base, "job-98")),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		elapse(time.Minute)
+		synctest.Wait()
+		if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the leftover is still there: %v", err)
+		}
+		for _, path := range []string{own, treasure} {
+			if _, err := os.Stat(path); err != nil || path == "" {
+				t.Errorf("%q is gone: %v", path, err)
+			}
+		}
+		cancel()
+		c.Halt()
+		<-ended
+	})
+}
