@@ -39,14 +39,20 @@ func ExampleOpen() {
 	check(client.Drain(ctx)) // a service calls Run
 }
 
+// start returns a client as ExampleOpen makes one, for the examples of transactions.
+func start(ctx context.Context) (client *redrive.Client, stop func()) {
+	st, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"), nil)
+	check(err)
+	client, err = redrive.New(st, nil)
+	check(err)
+	return client, func() { check(st.Close()) }
+}
+
 // An order and the job that confirms it: both, or none.
 func ExampleTx() {
 	ctx := context.Background()
-	st, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"), nil)
-	check(err)
-	defer func() { check(st.Close()) }()
-	client, err := redrive.New(st, nil)
-	check(err)
+	client, stop := start(ctx)
+	defer stop()
 	conn, err := pgx.Connect(ctx, os.Getenv("DATABASE_URL"))
 	check(err)
 	defer func() { check(conn.Close(ctx)) }()
@@ -65,11 +71,8 @@ func ExampleTx() {
 // often the job runs.
 func ExampleTx_complete() {
 	ctx := context.Background()
-	st, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"), nil)
-	check(err)
-	defer func() { check(st.Close()) }()
-	client, err := redrive.New(st, nil)
-	check(err)
+	client, stop := start(ctx)
+	defer stop()
 	pool, err := pgxpool.New(ctx, os.Getenv("DATABASE_URL"))
 	check(err)
 	defer pool.Close()
@@ -87,11 +90,8 @@ func ExampleTx_complete() {
 // The same with database/sql, whatever the driver.
 func ExampleSQLTx() {
 	ctx := context.Background()
-	st, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"), nil)
-	check(err)
-	defer func() { check(st.Close()) }()
-	client, err := redrive.New(st, nil)
-	check(err)
+	client, stop := start(ctx)
+	defer stop()
 	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
 	check(err)
 	defer func() { check(db.Close()) }()
@@ -109,11 +109,8 @@ func ExampleSQLTx() {
 // A handler completes its job in its own transaction of database/sql.
 func ExampleSQLTx_complete() {
 	ctx := context.Background()
-	st, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"), nil)
-	check(err)
-	defer func() { check(st.Close()) }()
-	client, err := redrive.New(st, nil)
-	check(err)
+	client, stop := start(ctx)
+	defer stop()
 	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
 	check(err)
 	defer func() { check(db.Close()) }()
