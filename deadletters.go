@@ -34,8 +34,9 @@ func (c *Client) DeadStats(ctx context.Context) (store.DeadStats, error) {
 	return c.store.DeadStats(ctx)
 }
 
-// Original returns what a job was before a retry changed it for the first time;
-// store.ErrNotFound when none has.
+// Original returns what a job was before a retry changed it for the first time, and
+// its payload if a retry has changed that; store.ErrNotFound when none has changed
+// anything.
 func (c *Client) Original(ctx context.Context, id JobID) (store.Original, error) {
 	return c.store.Original(ctx, id)
 }

@@ -390,7 +390,7 @@ func (p *page) acts(d *deadDetails) {
 func (p *page) payload(d *deadDetails) {
 	now := d.job.Payload
 	p.block("Payload, "+size(int64(len(now))), payloadText(now))
-	if d.original == nil || len(now) == 0 || string(d.original.Payload) == string(now) {
+	if d.original == nil || d.original.Payload == nil || len(now) == 0 || string(d.original.Payload) == string(now) {
 		return
 	}
 	o := d.original

@@ -115,7 +115,7 @@ func auditJSON(value any) string {
 	return string(text)
 }
 
-// Original is what a job was before a retry changed it.
+// Original is what a job was before a retry changed it for the first time.
 type Original struct {
 	Job      job.ID     `json:"job"`
 	At       job.Micros `json:"at"` // of the change
@@ -123,7 +123,9 @@ type Original struct {
 	Queue    string     `json:"queue"`
 	Priority int8       `json:"priority"`
 	Policy   []byte     `json:"-"`
-	Payload  []byte     `json:"-"`
+	// Payload is what it was before a retry changed that; nil when none has: it is
+	// the job's own.
+	Payload []byte `json:"-"`
 }
 
 func (c *Change) validate() error {

@@ -34,7 +34,8 @@ type DeadLetters interface {
 	// after, too. Asking again does nothing twice.
 	Act(ctx context.Context, by By, a Action) (Acted, error)
 	// Original returns what a dead job was before a retry changed it for the
-	// first time; ErrNotFound when none has.
+	// first time, and its payload if a retry has changed that; ErrNotFound when none
+	// has changed anything.
 	Original(ctx context.Context, id job.ID) (Original, error)
 }
 

@@ -33,8 +33,9 @@ var (
 		acted_at = ?4, acted_by = ?5, reopen_at = NULL, redrive = ?6, attrs = NULL, policy = NULL, long = NULL, payload = NULL
 		WHERE death >= +?1 AND death <= +?2 AND revived = 0`)
 	selOwn      = declare("selOwn", `SELECT policy, long, payload FROM redrive_dead WHERE death = ?`)
-	insOriginal = declare("insOriginal", `INSERT INTO redrive_originals (job, at, by, queue, priority, policy, payload)
-		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job) DO NOTHING`)
+	insOriginal = declare("insOriginal", `INSERT INTO redrive_originals AS o (job, at, by, queue, priority, policy, payload)
+		VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (job) DO UPDATE SET payload = excluded.payload WHERE o.payload IS NULL AND excluded.payload IS NOT NULL`)
 	setPolicy  = declare("setPolicy", `UPDATE redrive_jobs SET policy = ?2 WHERE id = ?1`)
 	setPayload = declare("setPayload", `UPDATE redrive_jobs SET long = ?2, payload = ?3 WHERE id = ?1`)
 )
@@ -61,7 +62,7 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	var own own
 	if changed || c.Policy != nil || c.Payload != nil {
 		var err error
-		if own, err = t.own(d); err != nil {
+		if own, err = t.own(d, c.Payload != nil); err != nil {
 			return err
 		}
 		own.newPolicy = c.Policy != nil && !bytes.Equal(c.Policy, own.policy)
@@ -69,8 +70,12 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 		changed = changed || own.newPolicy || own.newPayload
 	}
 	if changed {
+		var payload Value
+		if own.newPayload { // else it stays where it is
+			payload = blob(own.payload)
+		}
 		_, err := t.exec(insOriginal, num(d.Job), num(t.now), text(by.Actor), text(d.lane.queue), num(d.priority),
-			setBlob(own.policy), setBlob(own.payload))
+			setBlob(own.policy), payload)
 		if err != nil {
 			return err
 		}
@@ -152,12 +157,13 @@ type own struct {
 	newPolicy, newPayload bool
 }
 
-func (t *Txn) own(d *deadRow) (o own, err error) {
+// own reads it; the payload only for a change of that.
+func (t *Txn) own(d *deadRow, payload bool) (o own, err error) {
 	err = t.rows(selOwn, func(r Row) error {
 		o.policy, o.long, o.payload = r.Blob(0), r.Int(1) != 0, r.Blob(2)
 		return nil
 	}, num(d.Death))
-	if err == nil && o.long {
+	if err == nil && o.long && payload {
 		err = t.rows(selBody, func(r Row) error { o.payload = r.Blob(0); return nil }, num(d.Job))
 	}
 	return o, err

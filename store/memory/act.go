@@ -234,9 +234,10 @@ func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
 	if r.own, r.redrive = 0, redrive; c.Lends() {
 		r.own = r.Priority
 	}
-	before := store.Original{Job: r.ID, At: t.now, By: actor, Queue: r.Queue, Priority: r.Priority, Policy: r.Policy, Payload: r.Payload}
+	before := store.Original{Job: r.ID, At: t.now, By: actor, Queue: r.Queue, Priority: r.Priority, Policy: r.Policy}
 	changed := false
 	if c.Payload != nil && !bytes.Equal(c.Payload, r.Payload) {
+		before.Payload = append([]byte{}, r.Payload...)
 		r.Payload, changed = bytes.Clone(c.Payload), true
 	}
 	if c.Policy != nil && !bytes.Equal(c.Policy, r.Policy) {
@@ -251,7 +252,11 @@ func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
 		r.Priority = c.Priority
 		changed = changed || !c.Once
 	}
-	if _, known := t.originals[r.ID]; changed && !known {
+	switch known, ok := t.originals[r.ID]; {
+	case changed && !ok:
 		t.originals[r.ID] = before
+	case ok && known.Payload == nil && before.Payload != nil:
+		known.Payload = before.Payload
+		t.originals[r.ID] = known
 	}
 }

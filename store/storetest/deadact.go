@@ -23,6 +23,7 @@ func actPromises() []promise {
 		{"D3_PreviewChangesNothing", previewChangesNothing},
 		{"D5_RetryChangesAJob", retryChanges},
 		{"D5_OriginalIsOfTheFirstChange", originalIsOfTheFirst},
+		{"D5_OriginalHasAChangedPayload", originalPayload},
 		{"D5_ChangedJobDiesAsItIs", changedJobDies},
 		{"D5_RetryWithADelay", retryWithDelay},
 		{"D5_PriorityForOneLife", priorityForOneLife},
@@ -290,6 +291,35 @@ func originalIsOfTheFirst(r *rig) {
 	}
 	_, err = r.Original(ctx(), 1<<40)
 	r.is(err, store.ErrNotFound)
+}
+
+// A payload that stays is not kept twice.
+//
+// proves: D5
+func originalPayload(r *rig) {
+	long := strings.Repeat("1", 3000)
+	for _, payload := range []string{"", "one", long} {
+		r.clock.Advance(time.Minute)
+		id := r.die("A", func(n *job.New) { n.Payload = []byte(payload) })
+		retried := func(c store.Change) store.Original {
+			r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change = c }))
+			o, err := r.Original(ctx(), id)
+			r.ok(err)
+			r.end(died(r.takeID(id), "A", job.NonRetriable))
+			return o
+		}
+		began := r.now()
+		moved := retried(store.Change{Queue: "night", Policy: []byte(`{"max_retries":1}`)})
+		same(r, "with its payload", []any{moved.Payload == nil, string(r.get(id).Payload)}, []any{true, payload})
+		r.clock.Advance(time.Minute)
+		for _, other := range []string{long + "2", "three"} {
+			o := retried(store.Change{Payload: []byte(other), Queue: "day"})
+			same(r, "what it was", []any{o.Queue, o.At, o.Payload != nil, string(o.Payload)}, []any{queue, began, true, payload})
+			same(r, "payload", string(r.get(id).Payload), other)
+		}
+		o := retried(store.Change{Queue: "night"})
+		same(r, "what it was at last", []any{o.Queue, string(o.Payload)}, []any{queue, payload})
+	}
 }
 
 // proves: D5
