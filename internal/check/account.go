@@ -113,8 +113,8 @@ func crashLimit(l Limits) int32 {
 
 func errorKept(x *index, broken func(job.ID, string, ...any)) {
 	for _, p := range x.jobs {
-		if p.row() == nil && x.gone(p) || x.Retention {
-			continue // the records went with the job, or before it
+		if p.row() == nil && x.gone(p) && len(p.letters) == 0 {
+			continue // the records went with the job
 		}
 		kept := make(map[job.Token]*job.Failure)
 		for _, f := range p.failures {
@@ -129,6 +129,9 @@ func errorKept(x *index, broken func(job.ID, string, ...any)) {
 			}
 			f := kept[e.Token]
 			delete(kept, e.Token)
+			if f == nil && x.expires(p) {
+				continue
+			}
 			p.errorOf(e, f, broken)
 		}
 		if len(p.events) == 0 {
@@ -138,6 +141,13 @@ func errorKept(x *index, broken func(job.ID, string, ...any)) {
 			broken(p.id, "run %d has a failure record of class %q and did not end", token, kept[token].Class)
 		}
 	}
+}
+
+// expires reports whether the failure records of a job go after a time: neither is it
+// live, nor has it a dead letter.
+func (x *index) expires(p *past) bool {
+	row := p.row()
+	return x.Retention && len(p.letters) == 0 && (row == nil || row.State.Terminal())
 }
 
 // errorOf compares the end of a run with its failure record, which may be nil.

@@ -45,6 +45,21 @@ func TestAPurgedJobOfAKilledClientIsNoPhantom(t *testing.T) {
 	}
 }
 
+// What retention has removed is not missed, and a dead letter may outlive the job
+// that it was brought back as.
+func TestWhatRetentionRemovesIsNotMissed(t *testing.T) {
+	t.Parallel()
+	h := sound(t)
+	h.Retention = true
+	for _, id := range []job.ID{plain, unwanted, revived} {
+		dropRow(h, id)
+	}
+	dropFailure(h, flaky)
+	for _, v := range check.Check(h) {
+		t.Error(v)
+	}
+}
+
 // mutant is a sound history with one thing made wrong, and every invariant that
 // this breaks: no more, no less.
 type mutant struct {
@@ -56,7 +71,7 @@ type mutant struct {
 func breaks(i ...check.Invariant) []check.Invariant { return i }
 
 func mutants() []mutant {
-	return slices.Concat(intakeMutants(), leaseMutants(), accountMutants(), soundMutants(), deadMutants())
+	return slices.Concat(intakeMutants(), leaseMutants(), accountMutants(), soundMutants(), deadMutants(), sweptMutants())
 }
 
 func intakeMutants() []mutant {
@@ -250,6 +265,24 @@ func soundMutants() []mutant {
 		{"a key is left without its job", breaks(check.SoundStore), func(h *check.History) {
 			h.Dump.Keys = append(h.Dump.Keys, store.Key{Kind: kind, Key: "other", Job: 77})
 		}},
+	}
+}
+
+// sweptMutants are histories of which retention has removed something, and too much.
+func sweptMutants() []mutant {
+	swept := func(breaks []check.Invariant, name string, make func(h *check.History)) mutant {
+		return mutant{name, breaks, func(h *check.History) { h.Retention = true; make(h) }}
+	}
+	return []mutant{
+		swept(breaks(check.NoLostEnqueue, check.NoSilentDrop, check.SoundStore), "a dead job was removed before its dead letter",
+			func(h *check.History) { dropRow(h, buried) }),
+		swept(breaks(check.SoundStore), "a job of which the dead letter says that it is dead was removed", func(h *check.History) {
+			dropRow(h, revived)
+			letter(h, revived).Revived = false
+		}),
+		swept(breaks(check.ErrorKept), "a failure was removed before its dead letter", func(h *check.History) { dropFailure(h, aside) }),
+		swept(breaks(check.ErrorKept), "a failure was rewritten before it was removed",
+			func(h *check.History) { failure(h, flaky).Message = "something else" }),
 	}
 }
 

@@ -21,7 +21,8 @@ type History struct {
 	// Integrity is what the store's own check of its file complains about.
 	Integrity []string
 	Limits    map[string]Limits // by kind
-	// Retention says that ended jobs were removed after a time.
+	// Retention says that what has ended was removed after a time: jobs, dead letters
+	// and failure records, but no events.
 	Retention bool
 	// Purged names the submissions of jobs that people removed, as somebody saw
 	// before: such a job carries its name no more.

@@ -18,7 +18,7 @@ func soundStore(x *index, broken func(job.ID, string, ...any)) {
 	x.regroup(broken)
 	x.recountDead(broken)
 	for _, p := range x.jobs {
-		p.letter(broken)
+		x.letter(p, broken)
 	}
 	for _, k := range x.Dump.Keys {
 		if p := x.byID[k.Job]; x.row(k.Job) == nil && (p == nil || !x.gone(p)) {
@@ -113,15 +113,15 @@ func (p *past) fingerprint(e *event.Event) string {
 }
 
 // letter compares a job with its dead letter.
-func (p *past) letter(broken func(job.ID, string, ...any)) {
+func (x *index) letter(p *past, broken func(job.ID, string, ...any)) {
 	if len(p.letters) > 1 {
 		broken(p.id, "has %d dead letters", len(p.letters))
 	}
 	row := p.row()
 	switch {
-	case row == nil && len(p.letters) > 0:
+	case row == nil && len(p.letters) > 0 && !(x.Retention && p.letters[0].Revived && x.gone(p)):
 		broken(p.id, "has a dead letter and is nowhere")
-	case row == nil:
+	case row == nil: // a job that was retried and has ended may go before its dead letter
 	case row.State == job.Dead && len(p.letters) == 0:
 		broken(p.id, "is dead and has no dead letter")
 	case row.State == job.Dead:
