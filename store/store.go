@@ -160,7 +160,8 @@ type Exchanged struct {
 	// NextDue is how long until the earliest job that the wants could take
 	// becomes due; Never when there is none. It is not below zero.
 	NextDue time.Duration
-	// Full says that for some want there may be more that is due now.
+	// Full says that for some want there may be more that is due now. Once the claims
+	// have ClaimBytes of payloads, the exchange ends early with it set.
 	Full bool
 	// Expired are jobs found past their deadline; they are dead now. At
 	// ExpiredMax of them the exchange ends early with Full set.
@@ -169,6 +170,9 @@ type Exchanged struct {
 
 // ExpiredMax bounds the jobs that one exchange finds past their deadline.
 const ExpiredMax = 1_000
+
+// ClaimBytes bounds the payloads that one exchange brings, but for the last of them.
+const ClaimBytes = 32 << 20
 
 // Never is the NextDue of an empty store.
 const Never = time.Duration(1<<63 - 1)

@@ -33,10 +33,12 @@ type claimer struct {
 	heads  []head
 	left   []left
 	source Source // nil: the statements above
+	bytes  int    // of the payloads that are claimed
 
 	// What take reads, and how; made once, not for each job.
 	run            *Run
 	next           job.Claim
+	size           int // of its payload, where that comes later
 	scan, scanBody func(Row) error
 }
 
@@ -121,9 +123,9 @@ type Source interface {
 	// then, when those are fewer, the first that is due later. More says that there
 	// may be further ones that are due.
 	Next(lane int64, priority int, after Ready, n int) (jobs []Ready, more bool, err error)
-	// Take returns a job that Next has returned, with its payload; nil when another
-	// has taken it.
-	Take(id job.ID) (*Run, *job.Claim, error)
+	// Take returns a job that Next has returned, and the size of its payload, which
+	// the claim may get later; nil when another has taken it.
+	Take(id job.ID) (r *Run, c *job.Claim, size int, err error)
 	// Claimed says that a job is to be written as claimed: its run has the token,
 	// the holder and the limit of crashes of the claim.
 	Claimed(r *Run)
@@ -150,7 +152,7 @@ func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 			return err
 		}
 	}
-	for p := job.PriorityMin; p <= job.PriorityMax; p++ {
+	for p := job.PriorityMin; p <= job.PriorityMax && !c.enough(); p++ {
 		if err := c.open(q, p, kinds, all); err != nil {
 			return err
 		}
@@ -164,7 +166,7 @@ func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	if err := c.charge(all); err != nil {
 		return err
 	}
-	if all.max <= 0 || len(c.out.Expired) >= store.ExpiredMax {
+	if all.max <= 0 || c.enough() {
 		c.out.Full = true
 		return nil
 	}
@@ -247,9 +249,14 @@ func (c *claimer) read(h *head, priority, n int) error {
 	return err
 }
 
+// enough reports whether the exchange ends early.
+func (c *claimer) enough() bool {
+	return len(c.out.Expired) >= store.ExpiredMax || c.bytes >= store.ClaimBytes
+}
+
 // merge takes due jobs over all heads, the one due first first.
 func (c *claimer) merge(priority int, all *kindRoom) error {
-	for all.open() && len(c.out.Expired) < store.ExpiredMax {
+	for all.open() && !c.enough() {
 		best := -1
 		for i := range c.heads {
 			h := &c.heads[i]
@@ -347,6 +354,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	claim.Life, claim.Counters, claim.CreatedAt, claim.LifeAt, claim.ClaimedAt = r.life, r.counters, r.createdAt, r.lifeAt, t.now
 	claim.Owner, claim.Correlation, claim.Batch = r.owner, r.correlation, r.batch
 	c.out.Claims = append(c.out.Claims, *claim)
+	c.bytes += max(c.size, len(claim.Payload))
 	return true, nil
 }
 
@@ -356,9 +364,9 @@ func (c *claimer) find(id job.ID) error {
 	if c.source == nil {
 		return c.t.rows(selClaim, c.scan, num(id))
 	}
-	run, claim, err := c.source.Take(id)
+	run, claim, size, err := c.source.Take(id)
 	if run != nil {
-		c.run, c.next = run, *claim
+		c.run, c.next, c.size = run, *claim, size
 	}
 	return err
 }

@@ -55,6 +55,7 @@ type claims struct {
 	holder string
 	until  job.Micros // end of the leases
 	answer *store.Exchanged
+	bytes  int // of the payloads
 }
 
 // serve takes what one want may have and notes when there may be more.
@@ -73,13 +74,15 @@ func (c *claims) serve(w *store.Want) {
 }
 
 // enough reports whether the exchange has found all the jobs past their deadline
-// that it may.
-func (c *claims) enough() bool { return len(c.answer.Expired) >= store.ExpiredMax }
+// that it may, or brings all the payloads.
+func (c *claims) enough() bool {
+	return len(c.answer.Expired) >= store.ExpiredMax || c.bytes >= store.ClaimBytes
+}
 
 // fill takes the due jobs of an order while there is room.
 func (c *claims) fill(o *order) {
 	for i := range job.PriorityMax {
-		for o.left > 0 {
+		for o.left > 0 && !c.enough() {
 			r, k := c.head(o, i)
 			if r == nil {
 				break
@@ -88,9 +91,7 @@ func (c *claims) fill(o *order) {
 				c.claim(r, o, k)
 				continue
 			}
-			if c.expire(r); c.enough() {
-				return
-			}
+			c.expire(r)
 		}
 	}
 }
@@ -124,6 +125,7 @@ func (c *claims) claim(r *record, o *order, k *kindOrder) {
 	k.usage.start(k.Rate, c.now)
 	c.transition(r, from, job.Claimed, "")
 	c.answer.Claims = append(c.answer.Claims, claimOf(r))
+	c.bytes += len(r.Payload)
 }
 
 func claimOf(r *record) job.Claim {

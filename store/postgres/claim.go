@@ -19,7 +19,7 @@ import (
 // statement, which locks what it reads and passes over what others have locked,
 // and writes what it has chosen by another. Every column of the index before
 // run_at is fixed for each head, so that jobs that are due later are never walked.
-var readyJobs = `SELECT j.*, CASE WHEN j.long = 1 THEN (SELECT b.payload FROM redrive_bodies b WHERE b.job = j.id) END, ` + overtaken + `
+var readyJobs = `SELECT j.*, CASE WHEN j.long = 1 THEN (SELECT octet_length(b.payload) FROM redrive_bodies b WHERE b.job = j.id) END, ` + overtaken + `
 	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS h(lane, priority, low, after, most)
 	CROSS JOIN LATERAL (SELECT ` + sqlstore.ReadyColumns + `, ` + writtenBy + ` FROM redrive_jobs
 		WHERE lane = h.lane AND priority = h.priority AND state < 3 AND run_at <= $6::bigint AND (run_at, id) > (h.low, h.after)
@@ -27,8 +27,10 @@ var readyJobs = `SELECT j.*, CASE WHEN j.long = 1 THEN (SELECT b.payload FROM re
 	LIMIT $7::bigint`
 
 const (
-	bodyColumn      = 30 // of readyJobs, after sqlstore.ReadyColumns and written
+	sizeColumn      = 30 // of readyJobs, after sqlstore.ReadyColumns and written: of a long payload
 	overtakenColumn = 31
+
+	longPayloads = `SELECT job, payload FROM redrive_bodies WHERE job = ANY($1::bigint[])`
 
 	laterJobs = `SELECT h.lane, h.priority, j.run_at, j.id FROM unnest($1::bigint[], $2::bigint[]) AS h(lane, priority)
 		CROSS JOIN LATERAL (SELECT run_at, id FROM redrive_jobs
@@ -210,6 +212,7 @@ func (h *heads) heard(n news) {
 type found struct {
 	run   *sqlstore.Run
 	claim job.Claim
+	size  int // of a long payload, which is read when the job is claimed
 }
 
 // front is what was read of one lane and priority.
@@ -227,6 +230,7 @@ type source struct {
 	s       *Store
 	t       *fastTxn
 	x       *store.Exchange
+	out     *store.Exchanged // the claims of claimed, in their order
 	places  []*front
 	byPlace map[readyPlace]*front
 	found   map[job.ID]*found
@@ -248,7 +252,7 @@ func (c *source) Lanes(lanes []int64, most int) error {
 	}
 	each := most
 	if n := len(lanes); n > 1 {
-		each = min(most, 2*most/n+4)
+		each = min(most, 2*most/n+1)
 	}
 	slices.Sort(lanes)
 	// An earlier want may have taken from these lanes, too: what is not written yet
@@ -307,14 +311,11 @@ func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later b
 				return errOvertaken
 			}
 			run, claim := c.t.ScanReady(r)
-			if run.Long() {
-				claim.Payload = r.Blob(bodyColumn)
-			}
 			last = c.byPlace[readyPlace{run.Lane(), run.Priority()}]
 			last.due = append(last.due, sqlstore.Ready{At: claim.RunAt, ID: run.ID()})
 			last.got++
 			c.rows++
-			c.found[run.ID()] = &found{run, claim}
+			c.found[run.ID()] = &found{run, claim, int(r.Int(sizeColumn))}
 			return nil
 		}}}
 	if later {
@@ -375,6 +376,7 @@ func (c *source) Next(lane int64, priority int, last sqlstore.Ready, n int) (job
 		}
 	}
 	if len(p.due) == 0 && p.got >= p.most {
+		p.most = max(p.most, n) // it has more than its share
 		if err := c.seek([]*front{p}, &last, p.most, false); err != nil {
 			return nil, false, err
 		}
@@ -395,13 +397,13 @@ func (c *source) Next(lane int64, priority int, last sqlstore.Ready, n int) (job
 }
 
 // Take implements sqlstore.Source.
-func (c *source) Take(id job.ID) (*sqlstore.Run, *job.Claim, error) {
+func (c *source) Take(id job.ID) (*sqlstore.Run, *job.Claim, int, error) {
 	f := c.found[id]
 	if f == nil {
-		return nil, nil, nil
+		return nil, nil, 0, nil
 	}
 	delete(c.found, id)
-	return f.run, &f.claim, nil
+	return f.run, &f.claim, f.size, nil
 }
 
 // Claimed implements sqlstore.Source.
@@ -430,13 +432,35 @@ func (c *source) write() error {
 		crashes.int(int64(r.CrashMax()))
 	}
 	n := 0
-	err := c.t.send(step{name: "claimJobs", text: claimJobs, n: &n,
-		args: []any{int64(c.t.Now().Add(c.x.Lease)), int64(c.t.Now()), c.x.Holder, ids, tokens, crashes}})
+	steps := []step{{name: "claimJobs", text: claimJobs, n: &n,
+		args: []any{int64(c.t.Now().Add(c.x.Lease)), int64(c.t.Now()), c.x.Holder, ids, tokens, crashes}}}
+	err := c.t.send(append(steps, c.payloads()...)...)
 	if err == nil && n != len(byID) {
 		err = errTaken(len(byID), n)
 	}
 	c.written = len(c.claimed)
 	return err
+}
+
+// payloads reads the long payloads of the claims that are not written yet.
+func (c *source) payloads() []step {
+	long := make(map[job.ID]*job.Claim)
+	for i, r := range c.claimed[c.written:] {
+		if r.Long() {
+			long[r.ID()] = &c.out.Claims[c.written+i]
+		}
+	}
+	if len(long) == 0 {
+		return nil
+	}
+	ids := ints(len(long))
+	for _, id := range slices.Sorted(maps.Keys(long)) {
+		ids.int(int64(id))
+	}
+	return []step{{name: "longPayloads", text: longPayloads, args: []any{ids}, each: func(r sqlstore.Row) error {
+		long[job.ID(r.Int(0))].Payload = r.Blob(1)
+		return nil
+	}}}
 }
 
 type takenError string

@@ -138,27 +138,11 @@ func together(out store.Exchanged, answers []error, claimErr error) store.Exchan
 // claimed anything.
 func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exchanged, claimed bool, err error) {
 	var src *source
-	err = s.fast(ctx, func(t *fastTxn) error {
+	err = s.fast(ctx, func(t *fastTxn) (err error) {
 		out = store.Exchanged{NextDue: store.Never}
-		src = &source{s: s, t: t, x: x, found: make(map[job.ID]*found), look: s.hot.heads.looks(s.clock.local())}
-		if t.known.catalog.Limited(x.Want) {
-			if err := s.limit(t); err != nil {
-				return err
-			}
-		}
-		if err := t.ClaimAll(x, &out, src); err != nil {
-			return err
-		}
-		if !t.begun { // there is no lane to look in, as far as is known
-			if err := t.send(); err != nil {
-				return err
-			}
-		}
-		if err := src.write(); err != nil {
-			return err
-		}
+		src, err = s.claimIn(t, x, &out)
 		crashpoint.Hit(crashpoint.BeforeClaimCommit)
-		return nil
+		return err
 	})
 	if err != nil {
 		return store.Exchanged{}, false, err
@@ -169,6 +153,25 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 		s.hot.heads.raise(src.taken(out.Claims))
 	}
 	return out, len(out.Claims) > 0, nil
+}
+
+// claimIn claims in a transaction.
+func (s *Store) claimIn(t *fastTxn, x *store.Exchange, out *store.Exchanged) (*source, error) {
+	src := &source{s: s, t: t, x: x, out: out, found: make(map[job.ID]*found), look: s.hot.heads.looks(s.clock.local())}
+	if t.known.catalog.Limited(x.Want) {
+		if err := s.limit(t); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.ClaimAll(x, out, src); err != nil {
+		return nil, err
+	}
+	if !t.begun { // there is no lane to look in, as far as is known
+		if err := t.send(); err != nil {
+			return nil, err
+		}
+	}
+	return src, src.write()
 }
 
 // limit waits until nobody else claims what is limited over all processes, and

@@ -59,6 +59,47 @@ func TestQ4_ACancelSeesWhatAClaimHasDone(t *testing.T) {
 	}
 }
 
+// A claim whose transaction has its number already, and then meets a job that a
+// later transaction has made ready, begins anew: its events would stand before what
+// they follow.
+//
+// part of: Q9
+func TestQ9_AClaimFollowsWhatMadeItsJobReady(t *testing.T) {
+	t.Parallel()
+	s, _ := freshAt(t, nil)
+	added(t, s) // so that the lane is there
+	claimOne(t, s)
+	x := store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
+		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 2}}},
+	}}
+	var id job.ID
+	var out store.Exchanged
+	tries := 0
+	err := s.fast(t.Context(), func(tx *fastTxn) error {
+		tries++
+		out = store.Exchanged{NextDue: store.Never}
+		if err := tx.send(step{name: "number", text: `SELECT pg_current_xact_id()`}); err != nil {
+			return err
+		}
+		if tries == 1 {
+			n := newJob(t, s)
+			n.RunAt = 1 // due already when the claim began
+			if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
+				return err
+			}
+			id = n.ID
+		}
+		_, err := s.claimIn(tx, &x, &out)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tries != 2 || len(out.Claims) != 1 || out.Claims[0].ID != id {
+		t.Errorf("%d tries, claims %v; want job %d at the second", tries, out.Claims, id)
+	}
+}
+
 // Events of a job are in the order in which they happened, also when the number of
 // a transaction was given before that of another one that came first.
 // part of: Q9

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ func boundPromises() []promise {
 		{"X3_IDsPerBlock", idsPerBlock},
 		{"X3_WhoActsAndWhy", whoActsAndWhy},
 		{"X3_ExpiredPerExchange", expiredPerExchange},
+		{"X3_PayloadsPerExchange", payloadsPerExchange},
 	}
 }
 
@@ -294,6 +296,28 @@ func whoActsAndWhy(r *rig) {
 			r.is(err, store.ErrInvalid, store.ErrTooLarge)
 		}
 	})
+}
+
+// What an exchange brings is bounded in bytes; what is left comes with the next one.
+//
+// proves: X3
+func payloadsPerExchange(r *rig) {
+	const fits = 3
+	jobs := r.batch(fits + 1)
+	for i := range jobs {
+		jobs[i].Payload = bytes.Repeat([]byte{byte('a' + i)}, store.ClaimBytes/fits+1)
+	}
+	r.enqueue(jobs...)
+	x := r.exchange(store.Exchange{Want: []store.Want{want(len(jobs))}})
+	same(r, "claims of the first exchange", len(x.Claims), fits)
+	same(r, "full", x.Full, true)
+	x2 := r.exchange(store.Exchange{Want: []store.Want{want(len(jobs))}})
+	for i, c := range append(x.Claims, x2.Claims...) {
+		if c.ID != jobs[i].ID || !bytes.Equal(c.Payload, jobs[i].Payload) {
+			r.fail("claim %d is of job %d with %d bytes, want job %d with its %d", i, c.ID, len(c.Payload), jobs[i].ID, len(jobs[i].Payload))
+		}
+	}
+	same(r, "claims of both", len(x.Claims)+len(x2.Claims), len(jobs))
 }
 
 // proves: X3, D1
