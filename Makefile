@@ -65,7 +65,7 @@ differential: ## N runs of random operations on all stores in lockstep (N=200)
 	REDRIVE_DIFFERENTIAL_CHECKS=$(N) go test ./store/storetest -run 'Behaves?(Alike|Like)' -count=1 -v -timeout 120m
 
 peers: ## other job systems beside redrive, in one run, into docs/benchmarks.md (ROUNDS=3; ONLY=both,river prints); a quiet machine
-	sh scripts/install.sh
+	REDRIVE_TEST_POSTGRES_VERSIONS= sh scripts/install.sh
 	mkdir -p $(BIN)
 	cd bench && go run ./peers -rounds $(or $(ROUNDS),3) -json $(BIN)/peers.json \
 		$(if $(ONLY),-only $(ONLY),-page ../docs/benchmarks.md)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Clones the committed state into a new folder and follows the README there as a
 # new user would: an empty home, an empty module and build cache. Both commands
-# are timed. The Go module proxy settings of this machine are kept.
+# are timed. The settings of this machine for Go's module proxy and npm's registry
+# are kept.
 set -eu
 cd "$(dirname "$0")/.."
 source=$(pwd)
@@ -10,6 +11,7 @@ trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 mkdir "$work/home"
 proxy=$(go env GOPROXY)
 sumdb=$(go env GOSUMDB)
+registry=$(npm config get registry 2>/dev/null || echo "")
 
 git clone -q "$source" "$work/redrive"
 cd "$work/redrive"
@@ -17,7 +19,7 @@ cd "$work/redrive"
 run() {
 	echo "== $*"
 	start=$(date +%s)
-	env -i PATH="$PATH" HOME="$work/home" GOPROXY="$proxy" GOSUMDB="$sumdb" GOFLAGS=-buildvcs=false "$@"
+	env -i PATH="$PATH" HOME="$work/home" GOPROXY="$proxy" GOSUMDB="$sumdb" npm_config_registry="$registry" GOFLAGS=-buildvcs=false "$@"
 	echo "== took $(($(date +%s) - start)) s: $*"
 }
 

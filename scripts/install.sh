@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the tests use and this machine lacks, as root on Debian and its
-# relatives; elsewhere it changes nothing. It says on standard output what is still
+# relatives, and fetches other versions of PostgreSQL into a cache, where npm is
+# there; elsewhere it changes nothing. It says on standard output what is still
 # missing afterwards, a line for each. REDRIVE_TEST_INSTALL=no keeps it from
 # installing. What is there already costs no network.
 set -eu
@@ -49,4 +50,12 @@ fi
 
 wanted | while IFS='|' read -r program package skipped; do
 	has "$program" || echo "SKIPPED: $skipped (no $program; on Debian: apt-get install $package)"
+done
+
+for version in $(sh scripts/postgres.sh); do
+	code=0
+	said=$(sh scripts/postgres.sh "$version") || code=$?
+	[ "$code" = 0 ] || echo "SKIPPED: the tests on PostgreSQL $version (${said:-see above})"
+	# Where one cannot be fetched nobody waits for the next one.
+	[ "$code" != 2 ] || export REDRIVE_TEST_INSTALL=no
 done

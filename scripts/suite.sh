@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs the tests of all modules, where it is: scripts/test.sh puts servers beside
 # it. The first argument is the program testreport, the second what was found
-# missing, and the others go to `go test`.
+# missing, and the others go to `go test`. The store of PostgreSQL is tested on
+# other versions of it, too, each time beside a server of its own.
 set -eu
 testreport=$1
 note=$2
@@ -21,6 +22,20 @@ for module in bench bench/riverpg examples/ocr retry/sdk/*; do
 		note="FAILED: the $module module, see above${note:+
 $note}"
 	fi
+done
+
+# Of the tests of the store, those are left out that take long and do not depend on
+# the server: bounds of redrive's own, and crowds.
+slow='ACrowdOfProcesses|FailOverOfFastTransactions|Conformance/X3_|Conformance/I25_FilterEquals'
+for version in $(sh scripts/postgres.sh); do
+	bin=$(REDRIVE_TEST_INSTALL=no sh scripts/postgres.sh "$version") || continue # the note says why
+	echo "== tests on $("$bin/postgres" --version)"
+	REDRIVE_TEST_POSTGRES="" REDRIVE_TEST_POSTGRES_BIN=$bin REDRIVE_TEST_POSTGRES_FSYNC=off \
+		go test -count=1 -timeout 10m "$@" -skip "$slow" ./store/postgres || {
+		status=1
+		note="FAILED: the tests on PostgreSQL $version, see above${note:+
+$note}"
+	}
 done
 
 echo "== tests of the module $race"

@@ -21,7 +21,7 @@ func problems(r *Report, what string) (found []string) {
 
 func TestDoctorOfAHealthyDatabase(t *testing.T) {
 	t.Parallel()
-	server := pgtest.New(t) // whose settings and transactions are only ours
+	server := pgtest.New(t, pgtest.Setting("fsync", "on")) // whose settings and transactions are only ours
 	s := opened(t, server.DSN(), nil)
 	for range 3 {
 		if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s)}); err != nil {
