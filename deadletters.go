@@ -153,10 +153,15 @@ func (c *Client) Act(ctx context.Context, by By, a store.Action, progress func(d
 			a.Through = max(1, seen.Through) // where nothing has died yet, there is nothing up to the first death
 		}
 	}
-	pace := actPace{most: a.Limit}
+	pace, unknown := actPace{most: a.Limit}, false
 	return c.steps(ctx, a, func(a store.Action) (store.Acted, error) {
 		if a.Filter == nil {
-			return c.store.Act(ctx, by, a)
+			did, err := c.store.Act(ctx, by, a)
+			if err == nil && unknown {
+				c.doneBefore(ctx, by, &a, &did)
+			}
+			unknown = unknown || errors.Is(err, store.ErrUnknown)
+			return did, err
 		}
 		var err error
 		if a.Limit, err = pace.next(ctx, c); err != nil {
@@ -166,6 +171,24 @@ func (c *Client) Act(ctx context.Context, by By, a store.Action, progress func(d
 		defer func() { pace.took = c.config.now().Sub(begin) }()
 		return c.store.Act(ctx, by, a)
 	}, progress)
+}
+
+// doneBefore clears the errors of jobs that are not dead any more because the try
+// before has retried them, of which the answer was lost.
+func (c *Client) doneBefore(ctx context.Context, by By, a *store.Action, did *store.Acted) {
+	if a.Do != store.ActRetry {
+		return // nothing else is refused the second time, but for what a purge has removed
+	}
+	for i, err := range did.Errors {
+		if !errors.Is(err, store.ErrConflict) {
+			continue
+		}
+		d, err := c.store.DeadLetter(ctx, a.IDs[i])
+		if err == nil && d.Status == job.Redriven && d.ActedBy == by.Actor && d.Note == a.Note {
+			did.Errors[i] = nil
+			did.Done++
+		}
+	}
 }
 
 // ofGroup reports whether an action changes the group itself, too: it ignores what

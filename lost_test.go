@@ -1,0 +1,47 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// A retry whose answer is lost is no conflict with itself, but one that somebody else
+// has made is.
+//
+// proves: D5
+func TestD5_ARetryWhoseAnswerIsLostIsNoConflict(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := &lossy{Store: memory.New(memory.Options{})}
+		c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error { return failure.Permanent(errors.New("no")) })
+		var ids []redrive.JobID
+		for range 2 {
+			receipt, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, receipt.ID)
+		}
+		if err := c.RunDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Retry(t.Context(), redrive.By{Actor: "ben", Reason: "first"}, ids[1]); err != nil {
+			t.Fatal(err)
+		}
+		acted, err := c.Act(t.Context(), ops, store.Action{Do: store.ActRetry, IDs: ids, Change: store.Change{Queue: "slow"}}, nil)
+		if err != nil || acted.Done != 1 || acted.Errors[0] != nil || !errors.Is(acted.Errors[1], store.ErrConflict) {
+			t.Errorf("%+v, %v", acted, err)
+		}
+		if j, err := c.Get(t.Context(), ids[0]); err != nil || j.State != job.Waiting || j.Life != 2 || j.Queue != "slow" {
+			t.Errorf("%+v, %v", j, err)
+		}
+	})
+}
