@@ -62,14 +62,17 @@ type Tx interface {
 }
 
 // Transactor is a store that can join the caller's own transaction. What is
-// written there exists if and only if the caller commits. After any error the
-// caller must roll back.
+// written there exists if and only if the caller commits. A call that returns an
+// error has written nothing there. With the stores of redrive (sqlite, postgres)
+// the transaction is then as it was before the call, and goes on, unless its
+// connection was lost; with any other store roll it back, unless that promises the
+// same.
 type Transactor interface {
 	// EnqueueTx is Enqueue inside the caller's transaction. Until that commits,
 	// an Enqueue with the same key elsewhere may wait for it.
 	EnqueueTx(ctx context.Context, tx Tx, jobs []job.New) ([]job.Receipt, error)
 	// SettleTx writes one outcome inside the caller's transaction. ErrLeaseLost
-	// means that the caller must roll back.
+	// means that the caller must roll back: what the run did there is another's.
 	SettleTx(ctx context.Context, tx Tx, o job.Outcome) error
 }
 

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/redrive/redrive/internal/sqlstore"
 )
@@ -17,6 +20,8 @@ type sqlSession struct {
 	tx      *sql.Tx
 	dialect *dialect
 	cursors int
+	others  *pgxpool.Pool
+	backend atomic.Int64 // process of the server that the transaction is in; 0 is not known yet
 }
 
 func sqlArgs(args []sqlstore.Value) []any {

@@ -18,10 +18,18 @@ import (
 // in. It must be of the store's database and READ COMMITTED, PostgreSQL's
 // default. Locks that jobs need are held until it ends, so end it soon. The commit
 // is made durable (synchronous_commit) if it would not be.
+//
+// After an error of a call it is as it was before the call, and goes on. So it is
+// when the context of a call ends, or after 2 min, while the call waits for another
+// transaction; only where the server has not answered for 2 s more is the
+// connection closed, which rolls back all of it.
 func Tx(tx pgx.Tx) store.Tx { return callersTx{tx} }
 
 // SQLTx is Tx for a transaction of database/sql, with pgx's driver or any other
-// for PostgreSQL.
+// for PostgreSQL. What a call waits for is ended by pg_cancel_backend on a
+// connection of the store's, which its role may do to its own sessions and to those
+// of roles that it is a member of. Else the driver ends it, 2 s after the context,
+// and with most drivers the transaction is lost.
 func SQLTx(tx *sql.Tx) store.Tx { return callersSQLTx{tx} }
 
 type callersTx struct{ tx pgx.Tx }
@@ -40,6 +48,8 @@ type joined interface {
 	enter() error
 	// plain runs a statement without parameters.
 	plain(text string) error
+	// interrupt ends what runs, see interruptible.
+	interrupt()
 }
 
 // joinedSession is a session in a transaction of pgx.
@@ -57,11 +67,9 @@ func (s *joinedSession) enter() error {
 
 func (s *sqlSession) enter() error { return s.plain(savepoint) }
 
-// foreign returns the session of a caller's transaction. A context that ends does
-// not stop its statements: what is half done in the caller's transaction could
-// not be taken back.
+// foreign returns the session of a caller's transaction. The end of its context
+// costs the connection, see limited.
 func (s *Store) foreign(ctx context.Context, tx store.Tx) (joined, error) {
-	ctx = context.WithoutCancel(ctx)
 	switch callers := tx.(type) {
 	case callersTx:
 		if callers.tx == nil || callers.tx.Conn() == nil {
@@ -72,7 +80,7 @@ func (s *Store) foreign(ctx context.Context, tx store.Tx) (joined, error) {
 		if callers.tx == nil {
 			return nil, fmt.Errorf("the transaction has ended: %w", store.ErrInvalid)
 		}
-		return &sqlSession{ctx: ctx, tx: callers.tx, dialect: s.dialect}, nil
+		return &sqlSession{ctx: ctx, tx: callers.tx, dialect: s.dialect, others: s.pool}, nil
 	}
 	return nil, fmt.Errorf("transaction of a %s store, this is postgres: make it with postgres.Tx or postgres.SQLTx: %w",
 		tx.StoreTx(), store.ErrInvalid)
@@ -95,7 +103,7 @@ var (
 // joinStatements are the statements of this file.
 var joinStatements = map[string]string{
 	"selTx": `SELECT current_database(), to_regclass($1) IS NOT NULL, current_setting('transaction_isolation'),
-		current_setting('transaction_read_only'), current_setting('synchronous_commit')`,
+		current_setting('transaction_read_only'), current_setting('synchronous_commit'), pg_backend_pid()::bigint`,
 	"selOurs":  `SELECT current_database() || '/' || value FROM redrive_meta WHERE key = 'identity'`,
 	"keepSync": `SELECT set_config('synchronous_commit', 'on', true)`,
 	"notifyTx": `SELECT pg_notify($1, $2)`,
@@ -107,6 +115,9 @@ func (s *Store) fits(c sqlstore.Session) error {
 	there := false
 	err := c.Rows(selTx, func(r sqlstore.Row) error {
 		database, there, isolation, readOnly, sync = r.Text(0), r.Int(1) != 0, r.Text(2), r.Text(3), r.Text(4)
+		if callers, ok := c.(*sqlSession); ok {
+			callers.backend.Store(r.Int(5))
+		}
 		return nil
 	}, text(quote(s.options.Schema)+".redrive_meta"))
 	if err != nil {
@@ -152,27 +163,32 @@ func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c, err := s.foreign(ctx, tx)
+	soft, hard, cancel := limited(ctx)
+	defer cancel()
+	c, err := s.foreign(hard, tx)
 	if err != nil {
 		return err
 	}
 	if err := c.enter(); err != nil {
-		return savepointError(err)
+		return withContext(soft, savepointError(err))
 	}
-	err = s.joined(c, do)
-	for try := 1; errors.Is(err, sqlstore.ErrAgain) && try < tries; try++ {
-		if err = c.plain(rollbackTo); err == nil {
-			err = s.joined(c, do)
+	err = interruptible(soft, c.interrupt, func() error {
+		err := s.joined(c, do)
+		for try := 1; errors.Is(err, sqlstore.ErrAgain) && try < tries && soft.Err() == nil; try++ {
+			if err = c.plain(rollbackTo); err == nil {
+				err = s.joined(c, do)
+			}
 		}
-	}
+		return err
+	})
 	if err != nil {
 		back := c.plain(rollbackTo)
 		if back == nil {
 			back = c.plain(releaseTo)
 		}
-		return asStoreError(errors.Join(err, back))
+		return withContext(soft, asStoreError(errors.Join(err, back)))
 	}
-	return asStoreError(c.plain(releaseTo))
+	return withContext(soft, asStoreError(c.plain(releaseTo)))
 }
 
 // savepointError says what is wrong with a transaction that takes no savepoint.
