@@ -17,8 +17,11 @@ import (
 
 // overtaken tells, in a query around the one that has locked the rows, whether the
 // transaction that has written a row is later than this one. Of its number the row
-// has the lower half; no transaction is overtaken by more than a million others.
-const overtaken = `((written - pg_current_xact_id()::text::bigint) & 4294967295) BETWEEN 1 AND 1048576`
+// has the lower half, also long after others have had the same half. So only those
+// count that can be later: what the statement saw as begun, and what has come while
+// it ran.
+const overtaken = `((written - (SELECT pg_current_xact_id()::text::bigint)) & 4294967295) BETWEEN 1 AND 65536
+	+ (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint - pg_current_xact_id()::text::bigint)`
 
 // writtenBy is the column that overtaken needs.
 const writtenBy = `xmin::text::bigint AS written`
