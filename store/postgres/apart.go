@@ -103,8 +103,9 @@ func (s *Store) settlePart(ctx context.Context, outcomes []job.Outcome) ([]error
 }
 
 // divisible reports whether an error, with which nothing was written, may be that
-// of some outcomes only: others hold what they need, or the server refuses them.
-func divisible(err error) bool { return sqlstate(err) == stateLockTimeout || refuses(err) }
+// of some outcomes only: others hold what they need, or the server refuses them, or
+// they took too long.
+func divisible(err error) bool { return heldUp(err) || refuses(err) }
 
 // refuses reports whether the server refuses a value.
 func refuses(err error) bool {
@@ -263,6 +264,9 @@ func (p *parts) write(some []int, wait time.Duration) {
 		return
 	case !refuses(err):
 		p.waited++
+		if sqlstate(err) == stateCanceled { // which took longer, or a person has done it
+			p.waited += stuckMax / 4
+		}
 		if len(some) == 1 || p.waited >= stuckMax || ofGraves(err) && p.deaths(some) {
 			p.fail(some, err)
 			return

@@ -39,7 +39,7 @@ const (
 		WHERE redrive_keys.until <= $1::bigint
 		RETURNING job`
 	insertBodies = `INSERT INTO redrive_bodies (job, payload) SELECT * FROM unnest($1::bigint[], $2::bytea[])`
-	// Whoever holds a key or a batch in a transaction that is open is not waited for
+	// Whoever holds a key in a transaction that is open is not waited for
 	// by a whole group of calls.
 	waitShortly = `SET LOCAL lock_timeout = '50ms'`
 	selEnded    = `SELECT job FROM redrive_done WHERE job = ANY($1::bigint[])
@@ -64,7 +64,7 @@ const (
 // intake takes new jobs in. Calls that wait at one time share a transaction.
 type intake struct {
 	plain   chan *enqueueCall // that wait for no other transaction
-	waiting chan *enqueueCall // that may have to: with a key or a batch
+	waiting chan *enqueueCall // that may have to: with a key
 	bytes   int               // bytesMax
 	used    atomic.Int64      // no job with an id above it can be there: none was taken from ReserveIDs, or used
 	singles singles
@@ -169,12 +169,12 @@ func (c *enqueueCall) leave(why, cause error) ([]job.Receipt, error) {
 }
 
 // measure returns about how many bytes jobs take in a message, and whether they
-// may have to wait for a key or a batch.
+// may have to wait for a key.
 func measure(jobs []job.New) (size int, waits bool) {
 	for i := range jobs {
 		n := &jobs[i]
 		size += jobBytes + len(n.Payload) + len(n.Attrs) + len(n.Policy) + len(n.Digest) + len(n.Owner) + len(n.Correlation) + len(n.Key)
-		waits = waits || n.Key != "" || n.Batch != 0
+		waits = waits || n.Key != ""
 	}
 	return size, waits
 }
@@ -271,8 +271,12 @@ func (s *Store) serve(group []*enqueueCall) {
 	if len(together) == 0 {
 		return
 	}
-	apart, err := s.insert(together)
+	apart, err := s.insert(together, together[0].waits)
 	held := together[0].waits && heldUp(err)
+	if !held && len(together) > 1 && heldUp(err) {
+		s.divide(together)
+		together = nil
+	}
 	for _, call := range together {
 		switch {
 		case errors.Is(err, errSingly), len(together) > 1 && ofStatement(err), held, apart[call]:
@@ -319,8 +323,9 @@ func heldUp(err error) bool {
 }
 
 // insert writes the jobs of a group, but for calls that need a look by
-// themselves: these it returns.
-func (s *Store) insert(group []*enqueueCall) (apart map[*enqueueCall]bool, err error) {
+// themselves: these it returns. Briefly says that it waits for locks for a short
+// time only.
+func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCall]bool, err error) {
 	var told news
 	err = s.fast(context.Background(), func(t *fastTxn) (err error) {
 		told, apart = news{}, s.odd(t, group)
@@ -328,7 +333,7 @@ func (s *Store) insert(group []*enqueueCall) (apart map[*enqueueCall]bool, err e
 		if len(fresh) == 0 {
 			return nil
 		}
-		known, err := reserve(t, fresh)
+		known, err := reserve(t, fresh, briefly)
 		if err != nil {
 			return err
 		}
@@ -346,7 +351,7 @@ func (s *Store) insert(group []*enqueueCall) (apart map[*enqueueCall]bool, err e
 			steps = append(steps, step{name: "selEnded", text: selEnded, args: []any{b.old}, n: &taken})
 		}
 		if !t.begun {
-			steps = append(lead(fresh), steps...)
+			steps = append(lead(briefly), steps...)
 		}
 		if err := t.send(steps...); err != nil {
 			return err
@@ -404,8 +409,8 @@ func (s *Store) odd(t *fastTxn, group []*enqueueCall) map[*enqueueCall]bool {
 }
 
 // lead is what the transaction of a group begins with.
-func lead(group []*enqueueCall) []step {
-	if !group[0].waits {
+func lead(briefly bool) []step {
+	if !briefly {
 		return nil
 	}
 	return []step{{name: "waitShortly", text: waitShortly}}
@@ -413,7 +418,7 @@ func lead(group []*enqueueCall) []step {
 
 // reserve takes the keys of a group, and returns the calls whose keys are known
 // already, to whomever.
-func reserve(t *fastTxn, group []*enqueueCall) (known map[*enqueueCall]bool, err error) {
+func reserve(t *fastTxn, group []*enqueueCall, briefly bool) (known map[*enqueueCall]bool, err error) {
 	var keyed []*enqueueCall
 	for _, call := range group {
 		if call.jobs[0].Key != "" {
@@ -439,7 +444,7 @@ func reserve(t *fastTxn, group []*enqueueCall) (known map[*enqueueCall]bool, err
 		until.setInt(int64(j.KeyUntil))
 	}
 	taken := make(map[job.ID]bool, n)
-	err = t.send(append(lead(group), step{name: "reserveKeys", text: reserveKeys,
+	err = t.send(append(lead(briefly), step{name: "reserveKeys", text: reserveKeys,
 		args: []any{int64(t.Now()), owners, kinds, keys, jobs, digests, until},
 		each: func(r sqlstore.Row) error { taken[job.ID(r.Int(0))] = true; return nil }})...)
 	if err != nil || len(taken) == n {

@@ -23,7 +23,7 @@ type singles struct {
 	queue   []*enqueueCall
 	running int
 	most    int
-	busy    map[lockName]bool // what running calls are held up by
+	busy    map[keyName]bool // what running calls are held up by
 }
 
 // closeGrace is how long Close lets calls wait for transactions of others.
@@ -33,21 +33,13 @@ func newSingles(o *Options) singles {
 	ctx, cancel := context.WithCancel(context.Background())
 	conns := o.shares(false).rest
 	return singles{ctx: ctx, cancel: cancel, grace: closeGrace, most: max(1, min(4, 2*conns/5)),
-		slots: make(chan struct{}, max(1, conns/2)), busy: make(map[lockName]bool)}
+		slots: make(chan struct{}, max(1, conns/2)), busy: make(map[keyName]bool)}
 }
 
-// lockName is what a call may have to wait for.
-type lockName struct {
-	keyName
-	batch int64
-}
-
-func (c *enqueueCall) lock() lockName {
+// lock returns the key that a call may have to wait for.
+func (c *enqueueCall) lock() keyName {
 	n := &c.jobs[0]
-	if n.Batch != 0 {
-		return lockName{batch: n.Batch}
-	}
-	return lockName{keyName: keyName{n.Owner, n.Kind, n.Key}}
+	return keyName{n.Owner, n.Kind, n.Key}
 }
 
 // singly has calls written one by one; nothing of them is written so far. Held
