@@ -27,12 +27,12 @@ func TestQ2_PlansOfADrainedTable(t *testing.T) {
 				continue
 			}
 			plan := s.planOf(t, name, s.dialect.ours(fastStatements[name].text), true)
-			_, scan, ok := strings.Cut(plan, " using redrive_jobs_pkey ")
-			for ok {
-				if _, below, _ := strings.Cut(scan, "\n"); !strings.HasPrefix(strings.TrimSpace(below), "Index Cond: ") {
+			lines := strings.Split(plan, "\n")
+			for i, line := range lines {
+				scans := strings.Contains(line, "Scan") && strings.Contains(line, " on redrive_jobs")
+				if scans && !(strings.Contains(line, " using redrive_jobs_pkey ") && strings.Contains(lines[i+1], "Index Cond: ")) {
 					t.Errorf("%s: %s walks over all jobs:\n%s", state.name, name, plan)
 				}
-				_, scan, ok = strings.Cut(scan, " using redrive_jobs_pkey ")
 			}
 		}
 	}
