@@ -25,6 +25,14 @@ func TestMaxConnsCountsAllConnections(t *testing.T) {
 			if _, err := s.Enqueue(t.Context(), []job.New{known}); err != nil {
 				t.Fatal(err)
 			}
+			claim := func() error {
+				_, err := s.Exchange(t.Context(), store.Exchange{Holder: "h", Lease: time.Minute,
+					Want: []store.Want{{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "none", Max: 1, CrashMax: 5}}}}})
+				return err
+			}
+			if err := claim(); err != nil { // else one reads the lanes, and the others wait for it
+				t.Fatal(err)
+			}
 			locker, admin := connected(t, dsn), connected(t, dsn)
 			run(t, locker, `BEGIN`, `LOCK TABLE `+schema+`.redrive_jobs, `+schema+`.redrive_meta IN ACCESS EXCLUSIVE MODE`)
 			var all sync.WaitGroup
@@ -40,11 +48,7 @@ func TestMaxConnsCountsAllConnections(t *testing.T) {
 			ask(func() error { _, err := s.Enqueue(t.Context(), []job.New{keyed}); return err })
 			for range 2 * most {
 				ask(func() error { _, err := s.Get(t.Context(), known.ID); return err })
-				ask(func() error {
-					_, err := s.Exchange(t.Context(), store.Exchange{Holder: "h", Lease: time.Minute,
-						Want: []store.Want{{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "none", Max: 1, CrashMax: 5}}}}})
-					return err
-				})
+				ask(claim)
 			}
 			inUse := func() int { return int(s.pool.Stat().AcquiredConns() + s.fastPool.Stat().AcquiredConns()) }
 			eventually(t, "all connections to be in use", func() bool { return inUse() == most-lineConns })

@@ -110,3 +110,37 @@ func TestQ10_ReadsAreNeverInDoubt(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A redrive whose start is cut around the commit and asked again by its key is
+// started once.
+//
+// part of: D7
+func TestD7_ARedriveIsStartedOnce(t *testing.T) {
+	t.Parallel()
+	for _, point := range []pgproxy.Point{pgproxy.BeforeMessage, pgproxy.AfterMessage, pgproxy.BeforeReply, pgproxy.InReply} {
+		t.Run(fmt.Sprint(point), func(t *testing.T) {
+			t.Parallel()
+			s, p := proxied(t)
+			keys := 0
+			start := func() (store.Redrive, error) {
+				return s.StartRedrive(t.Context(), store.By{Actor: "ann"}, store.RedriveSpec{Through: 1, Total: 1, Key: fmt.Sprint(keys)})
+			}
+			err := cutAt(t, p, point, pgproxy.Commit, func() error {
+				keys++
+				_, err := start()
+				return err
+			})
+			if !errors.Is(err, store.ErrUnknown) {
+				t.Fatalf("%v", err)
+			}
+			again, err := start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := s.RedriveList(t.Context())
+			if err != nil || len(list) != keys || list[0].ID != again.ID {
+				t.Errorf("%d redrives of %d keys, the last is %+v, %v", len(list), keys, again, err)
+			}
+		})
+	}
+}
