@@ -173,7 +173,7 @@ func (r *newsroom) announce() {
 // send sends one notification. It need not survive a crash of the server, after
 // which everybody looks anyway; so it waits for no disk.
 func (r *newsroom) send(conn **pgx.Conn, n news) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
+	ctx, cancel := context.WithTimeout(r.s.over, answerLimit)
 	defer cancel()
 	if *conn == nil {
 		if *conn, err = dial(ctx, r.s.config); err != nil {

@@ -136,6 +136,8 @@ type Store struct {
 
 	closing sync.Once
 	closed  chan struct{}
+	over    context.Context //nolint:containedctx // ends when Close has waited long enough
+	end     context.CancelCauseFunc
 	ended   sync.WaitGroup
 }
 
@@ -163,6 +165,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	}
 	s := &Store{options: options, config: config.ConnConfig, where: place(config.ConnConfig), closed: make(chan struct{}), drained: make(chan struct{}),
 		dialect: &dialect{schema: options.Schema}, clock: newClock(options.Clock), begins: newBegins(&options)}
+	s.over, s.end = context.WithCancelCause(context.Background())
 	s.graves, s.lanes, s.folds, s.sweeps = s.lockKey("graves"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
 	s.Core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Read: s.read, Join: s.join})
 	if err := s.open(ctx, config); err != nil {
@@ -266,10 +269,16 @@ func lockKey(schema, name string) int64 {
 	return int64(h.Sum64())
 }
 
-// Close waits for what is being written and closes all connections.
+// Close begins nothing more, waits for what is under way, for up to 2 s, and closes
+// all connections. What has not ended by then is given up: it is answered with
+// store.ErrUnavailable when it was not written, and with store.ErrUnknown when its
+// commit was sent and has no answer for 2 s more. Where the server does not answer
+// Close takes about 6 s at most. It does not wait for transactions of callers.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		close(s.closed)
+		defer s.end(errClosed)
+		defer time.AfterFunc(s.closeGrace(), func() { s.end(errClosed) }).Stop()
 		s.ended.Wait()
 		if s.pool != nil {
 			s.pool.Close()
@@ -279,6 +288,13 @@ func (s *Store) Close() error {
 		}
 	})
 	return nil
+}
+
+func (s *Store) closeGrace() time.Duration {
+	if s.intake == nil { // Open has failed
+		return closeGrace
+	}
+	return s.intake.singles.grace
 }
 
 // Schema returns the name of the schema of redrive's tables.

@@ -216,6 +216,8 @@ func (s *Store) transact(ctx context.Context, begin *beginning, do func(*session
 	ctx, cancel := context.WithTimeoutCause(ctx, callLimit,
 		fmt.Errorf("no answer from the server for %s: %w", callLimit, store.ErrUnavailable))
 	defer cancel()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer context.AfterFunc(s.over, func() { giveUp(errClosed) })()
 	for try := 1; ; try++ {
 		repeat, err := s.attempt(ctx, begin, do)
 		if err == nil {
@@ -322,7 +324,7 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 		return conn, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%w: no connection came free: all %d for such calls are in use, or the server does not answer: %w",
-			store.ErrUnavailable, pool.Config().MaxConns, err)
+			store.ErrUnavailable, pool.Config().MaxConns, context.Cause(ctx))
 	}
 	select {
 	case <-s.closed:
