@@ -82,10 +82,10 @@ const (
 	// lookRow for each job that it finds.
 	lookCheap = 4 * time.Millisecond
 	lookRow   = 40 * time.Microsecond
-	// lookShare is how many times as long as a dear look took there is none, but after
-	// one that failed not longer than lookAgain: it may have waited for something else.
+	// lookShare is how many times as long as a dear look took there is none, but at most
+	// lookAgain. It may have waited for something else, and it finds what nobody tells of.
 	lookShare = 50
-	lookAgain = 2 * time.Minute
+	lookAgain = time.Minute
 	// lookBack is how far back claims read after a look that failed, at first.
 	lookBack = 5 * time.Second
 
@@ -142,7 +142,7 @@ func (h *heads) looked(end time.Time, took time.Duration, rows int, back job.Mic
 	defer h.mu.Unlock()
 	h.floor = min(h.floor, back)
 	if took > lookCheap+time.Duration(rows)*lookRow {
-		h.next = end.Add(lookShare * took)
+		h.next = end.Add(min(lookShare*took, lookAgain))
 	}
 }
 
@@ -231,7 +231,8 @@ type source struct {
 	t       *fastTxn
 	x       *store.Exchange
 	out     *store.Exchanged // the claims of claimed, in their order
-	places  []*front
+	places  []*front         // of the want that is served
+	tried   []*front         // of all wants
 	byPlace map[readyPlace]*front
 	found   map[job.ID]*found
 	claimed []*sqlstore.Run
@@ -269,6 +270,7 @@ func (c *source) Lanes(lanes []int64, most int) error {
 			c.byPlace[at.readyPlace] = at
 		}
 	}
+	c.tried = append(c.tried, c.places...)
 	// With one lane the order of the places is the order of claims, and the
 	// statement can end with the number that is wanted. With more of them all of a
 	// priority are needed; what is beyond comes when it is asked for.
@@ -419,10 +421,13 @@ func (c *source) taken(claims []job.Claim) taken {
 	return taken{c.since, up}
 }
 
-// write writes the claims that are not written yet.
-func (c *source) write() error {
+// write writes the claims that are not written yet, and sends more after them.
+func (c *source) write(more ...step) error {
 	if c.written == len(c.claimed) {
-		return nil
+		if len(more) == 0 {
+			return nil
+		}
+		return c.t.send(more...)
 	}
 	byID := slices.SortedFunc(slices.Values(c.claimed[c.written:]), func(a, b *sqlstore.Run) int { return cmp.Compare(a.ID(), b.ID()) })
 	ids, tokens, crashes := ints(len(byID)), ints(len(byID)), ints(len(byID))
@@ -434,7 +439,7 @@ func (c *source) write() error {
 	n := 0
 	steps := []step{{name: "claimJobs", text: claimJobs, n: &n,
 		args: []any{int64(c.t.Now().Add(c.x.Lease)), int64(c.t.Now()), c.x.Holder, ids, tokens, crashes}}}
-	err := c.t.send(append(steps, c.payloads()...)...)
+	err := c.t.send(slices.Concat(steps, c.payloads(), more)...)
 	if err == nil && n != len(byID) {
 		err = errTaken(len(byID), n)
 	}

@@ -54,3 +54,53 @@ func TestQ2_AClaimReadsThePayloadsThatItTakes(t *testing.T) {
 		t.Errorf("%d bytes came from the server for %d jobs of %d bytes, want %d at most", read, takes, size, most)
 	}
 }
+
+// What another claim has locked and does not take is asked for again soon: it does
+// not wait for the next poll.
+//
+// part of: Q2
+func TestQ2_WhatOthersHaveLockedIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	other := opened(t, dsn, &Options{Schema: s.Schema()})
+	const lanes = 30
+	var jobs []job.New
+	x := store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{{Queue: "default", Max: 1}}}
+	first, err := s.ReserveIDs(t.Context(), lanes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range lanes {
+		kind := fmt.Sprint("kind", i)
+		x.Want[0].Kinds = append(x.Want[0].Kinds, store.KindWant{Kind: kind, Max: 1, CrashMax: 2})
+		jobs = append(jobs, job.New{ID: first + job.ID(i), Kind: kind, Queue: "default", Priority: 2})
+	}
+	if _, err := s.Enqueue(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+	var mine, theirs store.Exchanged
+	var locked error
+	if err := s.fast(t.Context(), func(tx *fastTxn) (err error) {
+		mine = store.Exchanged{NextDue: store.Never}
+		if _, err = s.claimIn(tx, &x, &mine); err == nil {
+			theirs, locked = other.Exchange(t.Context(), x)
+		}
+		return err
+	}); err != nil || locked != nil {
+		t.Fatal(err, locked)
+	}
+	if len(mine.Claims) != 1 || len(theirs.Claims) != 0 || theirs.NextDue > 20*time.Millisecond {
+		t.Fatalf("%d and %d claims, the next after %v: want 1, and 0 that are asked for again at once", len(mine.Claims), len(theirs.Claims), theirs.NextDue)
+	}
+	if theirs, err = other.Exchange(t.Context(), x); err != nil || len(theirs.Claims) != 1 {
+		t.Errorf("%d claims (%v) once the other had taken its own, want 1", len(theirs.Claims), err)
+	}
+	for range lanes - 2 {
+		if _, err := s.Exchange(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if theirs, err = other.Exchange(t.Context(), x); err != nil || len(theirs.Claims) != 0 || theirs.NextDue != store.Never {
+		t.Errorf("%d claims, the next after %v (%v), when nothing is left", len(theirs.Claims), theirs.NextDue, err)
+	}
+}

@@ -171,7 +171,7 @@ func (s *Store) claimIn(t *fastTxn, x *store.Exchange, out *store.Exchanged) (*s
 			return nil, err
 		}
 	}
-	return src, src.write()
+	return src, src.write(src.behindOthers()...)
 }
 
 // limit waits until nobody else claims what is limited over all processes, and

@@ -23,6 +23,7 @@ type hotPath struct {
 	reading chan struct{} // one reads the lanes, the others wait for it
 	runs    runs
 	heads   heads
+	hidden  hidden
 }
 
 // knownLanes are the lanes and queues at a version of the settings.
@@ -62,7 +63,10 @@ func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
 	b.WriteString("SET statement_timeout = " + millis(s.options.StatementTimeout) +
 		"; SET idle_in_transaction_session_timeout = " + millis(idleLimit) +
 		"; SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
-	return conn.PgConn().Exec(ctx, b.String()).Close()
+	if err := conn.PgConn().Exec(ctx, b.String()).Close(); err != nil {
+		return err
+	}
+	return s.raise(ctx, conn)
 }
 
 func newHotPath(s *Store) *hotPath {

@@ -18,6 +18,8 @@ var planRows = flag.Int("plan.rows", 5_000, "rows of each table beside which a s
 var fastStatements = map[string]struct{ text, index string }{
 	"readyJobs":    {readyJobs, "redrive_ready"},
 	"laterJobs":    {laterJobs, "redrive_ready"},
+	"hiddenJobs":   {hiddenJobs, "redrive_ready"},
+	"longPayloads": {longPayloads, "redrive_bodies_pkey"},
 	"claimJobs":    {claimJobs, "redrive_jobs_pkey"},
 	"closeJobs":    {closeJobs, "redrive_jobs_pkey"},
 	"postponeJobs": {postponeJobs, "redrive_jobs_pkey"},
