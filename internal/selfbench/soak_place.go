@@ -44,6 +44,23 @@ type soakSnapshot struct {
 	release func()
 }
 
+// held is a snapshot in which what is read is always the same. The first time
+// takes it.
+func held(ctx context.Context, read func(context.Context) (string, error), release func()) (soakSnapshot, error) {
+	first, err := read(ctx)
+	if err != nil {
+		release()
+		return soakSnapshot{}, err
+	}
+	return soakSnapshot{func(ctx context.Context) error {
+		now, err := read(ctx)
+		if err == nil && now != first {
+			err = errors.New("it is another one")
+		}
+		return err
+	}, release}, nil
+}
+
 // place returns the database of a soak.
 func (s *Soak) place(dir string) soakPlace {
 	switch {
@@ -83,20 +100,22 @@ func (f *soakFile) size(context.Context) (size soakSize, err error) {
 	return size, nil
 }
 
-func (f *soakFile) hold(context.Context) (soakSnapshot, error) {
+func (f *soakFile) hold(ctx context.Context) (soakSnapshot, error) {
 	conn, err := zombiezen.OpenConn(f.path, zombiezen.OpenReadOnly)
 	if err != nil {
 		return soakSnapshot{}, err
 	}
-	if err := sqlitex.ExecuteScript(conn, `BEGIN; SELECT count(*) FROM redrive_meta`, nil); err != nil {
+	// What the soak writes all the time is the same as long as the snapshot is.
+	read := func(context.Context) (seen string, err error) {
+		err = sqlitex.ExecuteTransient(conn, `SELECT group_concat(value) FROM redrive_meta`, &sqlitex.ExecOptions{
+			ResultFunc: func(row *zombiezen.Stmt) error { seen = row.ColumnText(0); return nil },
+		})
+		return seen, err
+	}
+	if err := sqlitex.ExecuteTransient(conn, `BEGIN`, nil); err != nil {
 		return soakSnapshot{}, errors.Join(err, conn.Close())
 	}
-	return soakSnapshot{
-		func(context.Context) error {
-			return sqlitex.ExecuteTransient(conn, `SELECT count(*) FROM redrive_meta`, nil)
-		},
-		func() { _ = conn.Close() }, // it was only read
-	}, nil
+	return held(ctx, read, func() { _ = conn.Close() }) // it was only read
 }
 
 func (f *soakFile) examine(ctx context.Context) (map[string]int64, []string, error) {
@@ -143,20 +162,16 @@ func (s *soakSchema) hold(ctx context.Context) (soakSnapshot, error) {
 		return soakSnapshot{}, err
 	}
 	release := func() { _ = conn.Close(context.WithoutCancel(ctx)) } // it was only read
-	var held int
-	check := func(ctx context.Context) error {
-		return conn.QueryRow(ctx, `SELECT count(*) FROM pg_namespace`).Scan(&held)
-	}
 	_, err = conn.Exec(ctx, `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
 		pgx.QueryExecModeSimpleProtocol)
-	if err == nil {
-		err = check(ctx) // the first query takes the snapshot
-	}
 	if err != nil {
 		release()
 		return soakSnapshot{}, err
 	}
-	return soakSnapshot{check, release}, nil
+	return held(ctx, func(ctx context.Context) (seen string, err error) {
+		err = conn.QueryRow(ctx, `SELECT pg_current_snapshot()::text`).Scan(&seen)
+		return seen, err
+	}, release)
 }
 
 func (s *soakSchema) examine(ctx context.Context) (map[string]int64, []string, error) {

@@ -2,6 +2,7 @@ package selfbench
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -209,6 +210,62 @@ func TestQ2_SoakOnPostgresUnderASnapshot(t *testing.T) {
 	err = conn.QueryRow(ctx, `SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'redrive%'`).Scan(&left)
 	if err != nil || left != 0 {
 		t.Errorf("%d schemas left behind, %v", left, err)
+	}
+}
+
+// part of: Q2
+func TestQ2_SoakOnSQLiteUnderASnapshot(t *testing.T) {
+	t.Parallel()
+	s := shortSoak()
+	s.Snapshot = true
+	spans, figures := soaked(t, s)
+	wantSoaked(t, spans, figures)
+	for i := range spans[1:] { // the log cannot be begun anew
+		if spans[i+1].WAL <= spans[i].WAL {
+			t.Errorf("the write-ahead log has %d bytes after %d", spans[i+1].WAL, spans[i].WAL)
+		}
+	}
+}
+
+func TestSoakSnapshotsAreHeld(t *testing.T) {
+	t.Parallel()
+	file, schema := shortSoak(), shortSoak()
+	file.File, schema.DSN = filepath.Join(t.TempDir(), "soak.db"), pgtest.Database(t)
+	for _, s := range []*Soak{file, schema} {
+		place := s.place("")
+		opened, err := place.open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer opened.Close()
+		snapshot, err := place.hold(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := opened.ReserveIDs(t.Context(), 1_000_000); err != nil {
+			t.Fatal(err)
+		}
+		if err := snapshot.check(t.Context()); err != nil {
+			t.Errorf("%T: a snapshot that is held: %v", place, err)
+		}
+		snapshot.release()
+	}
+}
+
+func TestSoakSeesThatASnapshotIsLost(t *testing.T) {
+	t.Parallel()
+	seen, released := "10:20:", false
+	snapshot, err := held(t.Context(), func(context.Context) (string, error) { return seen, nil }, func() { released = true })
+	if err != nil || snapshot.check(t.Context()) != nil {
+		t.Fatalf("a snapshot that is held: %v", err)
+	}
+	seen = "11:20:"
+	if err := snapshot.check(t.Context()); err == nil {
+		t.Error("another snapshot is taken for the one that was held")
+	}
+	gone := errors.New("gone")
+	if _, err := held(t.Context(), func(context.Context) (string, error) { return "", gone }, func() { released = true }); !errors.Is(err, gone) || !released {
+		t.Errorf("a snapshot that cannot be taken: %v, released %v", err, released)
 	}
 }
 
