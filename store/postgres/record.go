@@ -1,7 +1,10 @@
 package postgres
 
 import (
+	"context"
 	"strconv"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
@@ -95,7 +98,7 @@ var eventStatements = map[string]string{
 				FROM pg_snapshot_xip(pg_current_snapshot()) AS x) u WHERE u.id <= (SELECT seq >> 20 FROM until))
 		WHERE key = 'folded' AND EXISTS (SELECT 1 FROM part) RETURNING (SELECT count(*) FROM part)`,
 	// The ids of transactions begin anew where a backup is restored into another
-	// server; the numbers of events go on.
+	// server; the numbers of events go on, see raise.
 	"raiseBase": `UPDATE redrive_meta SET value = (SELECT max(seq) >> 20 FROM redrive_events) + 1
 		- pg_snapshot_xmax(pg_current_snapshot())::text::bigint
 		WHERE key = 'event_base' AND value + pg_snapshot_xmax(pg_current_snapshot())::text::bigint
@@ -203,4 +206,16 @@ func (s *Store) fold(c sqlstore.Session) (more bool, err error) {
 	}
 	n, err := sqlstore.ReadInt(c, foldEvents, sqlstore.Num(foldMax))
 	return n >= foldMax, err
+}
+
+// raise sees to it that the numbers of events are higher than all that are there. A
+// connection that is made anew may lead to another server than the one before, to
+// which a backup was restored while this process went on. What the server answers is
+// for the transactions to find out.
+func (s *Store) raise(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.PgConn().Exec(ctx, s.dialect.ours(eventStatements["raiseBase"])).ReadAll()
+	if sqlstate(err) != "" && !broken(err) {
+		return nil
+	}
+	return err
 }

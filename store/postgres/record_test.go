@@ -1,12 +1,14 @@
 package postgres
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/internal/pgtest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -139,4 +141,40 @@ func TestN6_EventsGoOnAfterARestore(t *testing.T) {
 		}
 		return len(events) == 1
 	})
+}
+
+// The same holds for a process that goes on meanwhile: it finds itself on another
+// server when its connections are made anew, or, behind a pooler, within a second.
+//
+// part of: Q10, N6
+func TestN6_EventsGoOnAfterARestoreMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, pooled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("pooled=%t", pooled), func(t *testing.T) {
+			t.Parallel()
+			dsn, schema := pgtest.Schema(t)
+			s := opened(t, setting(dsn, "application_name", schema), &Options{Schema: schema, PgBouncer: pooled})
+			n := newJob(t, s)
+			if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
+				t.Fatal(err)
+			}
+			conn := connected(t, dsn)
+			run(t, conn, `UPDATE `+schema+`.redrive_events SET seq = seq + (1000000::bigint << 20)`)
+			before := numberOf(t, conn, `SELECT max(seq) FROM `+schema+`.redrive_events`)
+			if pooled {
+				eventually(t, "the numbers to be raised", func() bool {
+					return numberOf(t, conn, `SELECT value FROM `+schema+`.redrive_meta WHERE key = 'event_base'`) > 0
+				})
+			} else {
+				run(t, conn, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '`+schema+`'`)
+			}
+			eventually(t, "the store to write again", func() bool {
+				answers, err := s.Cancel(t.Context(), store.By{Actor: "test"}, []job.ID{n.ID})
+				return err == nil && answers[0] == nil
+			})
+			if after := numberOf(t, conn, `SELECT max(seq) FROM `+schema+`.redrive_events`); after <= before {
+				t.Errorf("the event after %d is %d", before, after)
+			}
+		})
+	}
 }

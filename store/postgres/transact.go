@@ -192,6 +192,11 @@ func (s *Store) foldAll(ctx context.Context) error {
 			if err := s.agree(c); err != nil {
 				return err
 			}
+			if s.unnamed.Load() { // a pooler's connections are not seen to change
+				if _, err := c.Exec(raiseBase); err != nil {
+					return err
+				}
+			}
 			more, err = s.fold(c)
 			return err
 		})
