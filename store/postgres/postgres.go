@@ -206,6 +206,7 @@ func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	config.MaxConns = int32(s.options.shares(s.unnamed.Load()).rest)
+	config.AfterConnect = s.raise
 	if s.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
