@@ -133,6 +133,7 @@ func (r *newsroom) announce() {
 	var conn *pgx.Conn
 	defer func() { r.hangUp(conn) }()
 	wait := reconnectMin
+	telling := trouble{s: r.s, what: "other processes are not told of new jobs, and find them when they look"}
 	for {
 		closing := false
 		select {
@@ -148,6 +149,7 @@ func (r *newsroom) announce() {
 			continue
 		}
 		err := r.send(&conn, n)
+		telling.see(err)
 		switch {
 		case closing:
 			return // others find it when they look
@@ -199,8 +201,9 @@ func (r *newsroom) listen() {
 		}
 	})
 	wait := reconnectMin
+	hearing := trouble{s: r.s, what: "nothing is heard of other processes, whose jobs are found when they are looked for"}
 	for ctx.Err() == nil {
-		heard, err := r.listenOnce(ctx)
+		heard, err := r.listenOnce(ctx, &hearing)
 		if errors.Is(err, errDeaf) {
 			r.s.options.Logger.WarnContext(ctx, "notifications of PostgreSQL do not arrive through the pooler: polling instead; "+
 				"for a faster pick-up give redrive a DSN of the server itself, or a pool in session mode",
@@ -208,6 +211,7 @@ func (r *newsroom) listen() {
 			r.poll(ctx)
 			return
 		}
+		hearing.see(err)
 		if heard {
 			wait = reconnectMin
 		}
@@ -220,7 +224,7 @@ func (r *newsroom) listen() {
 var errDeaf = errors.New("notifications do not arrive")
 
 // listenOnce listens on one connection until that is lost.
-func (r *newsroom) listenOnce(ctx context.Context) (heard bool, err error) {
+func (r *newsroom) listenOnce(ctx context.Context, hearing *trouble) (heard bool, err error) {
 	conn, err := dial(ctx, r.s.config)
 	if err != nil {
 		return false, err
@@ -234,6 +238,7 @@ func (r *newsroom) listenOnce(ctx context.Context) (heard bool, err error) {
 			return false, err
 		}
 	}
+	hearing.see(nil)
 	r.heard(allNews)
 	for {
 		n, err := r.wait(ctx, conn)
@@ -296,6 +301,7 @@ func (r *newsroom) poll(ctx context.Context) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	r.heard(allNews)
+	polling := trouble{s: r.s, what: "nothing is heard of other processes, whose jobs are found when they are looked for"}
 	seen := ""
 	for {
 		select {
@@ -305,6 +311,7 @@ func (r *newsroom) poll(ctx context.Context) {
 		}
 		var now string
 		err := r.s.pool.QueryRow(ctx, "SELECT pg_current_snapshot()::text", pgx.QueryExecModeSimpleProtocol).Scan(&now)
+		polling.see(err)
 		if err == nil && now != seen {
 			seen = now
 			r.heard(allNews)

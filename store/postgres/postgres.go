@@ -67,7 +67,9 @@ type Options struct {
 	// connection to each transaction: nothing is prepared, and notifications are
 	// replaced by polling. Poolers are found without it; it is for those that hide.
 	PgBouncer bool
-	// Logger is told what people should know; default slog.Default.
+	// Logger is told what people should know: that notifications do not come through a
+	// pooler, and when work in the background begins to fail and goes well again.
+	// Default slog.Default.
 	Logger *slog.Logger
 }
 
@@ -322,13 +324,13 @@ func (s *Store) keep() {
 	go func() { <-s.closed; cancel() }()
 	ticker := time.NewTicker(keepEvery)
 	defer ticker.Stop()
+	keeping := trouble{s: s, what: "the counters are not folded, and reads of them get slower"}
 	for {
 		select {
 		case <-s.closed:
 			return
 		case <-ticker.C:
 		}
-		// A server that is away is told to whoever calls; here the next tick will do.
-		_ = s.foldAll(ctx)
+		keeping.see(s.foldAll(ctx))
 	}
 }

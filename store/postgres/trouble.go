@@ -1,0 +1,52 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// trouble tells people of work in the background, which has no caller whom an error
+// could be returned to: once when it begins to fail, or fails for another reason, and
+// once when it goes well again. It belongs to one goroutine.
+type trouble struct {
+	s    *Store
+	what string // what fails, and what follows from that
+	last string // reason of the latest failure; "" is none
+}
+
+// see takes in how the latest try has ended.
+func (t *trouble) see(err error) {
+	select {
+	case <-t.s.closed:
+		return
+	default:
+	}
+	ctx, log, why := context.Background(), t.s.options.Logger, gist(err)
+	switch {
+	case why == t.last:
+		return
+	case err != nil:
+		log.WarnContext(ctx, "PostgreSQL: "+t.what+"; trying again", "database", t.s.where, "error", err)
+	default:
+		log.InfoContext(ctx, "PostgreSQL: well again: it was that "+t.what, "database", t.s.where)
+	}
+	t.last = why
+}
+
+// gist is the text of an error without what is another every time, such as the port
+// of this side of a connection.
+func gist(err error) string {
+	if err == nil {
+		return ""
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code + " " + pg.Message
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Op + ": " + op.Err.Error()
+	}
+	return err.Error()
+}
