@@ -159,10 +159,14 @@ func (c *Core) sendRest(now time.Duration) {
 }
 
 // rescueAt returns when to rescue next. After an outage our own outcomes go
-// first: their leases may be over, and nobody else need run those jobs again.
+// first: their leases may be over, and nobody else need run those jobs again. Those
+// that are late hold it up for a lease, not for as long as somebody's transaction.
 func (c *Core) rescueAt() time.Duration {
 	if c.rescue.busy || c.stop != serving || c.exchange.fails > 0 {
 		return never
+	}
+	if c.late.since < never {
+		return max(c.rescue.at, c.late.since+c.cfg.Lease)
 	}
 	return c.rescue.at
 }

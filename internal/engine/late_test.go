@@ -149,6 +149,23 @@ func TestLateOutcomesAreKeptWhenTheStoreFails(t *testing.T) {
 	}
 }
 
+// A run whose outcome is late is not rescued by its own process at once, but others
+// are, however long it is late.
+func TestLateOutcomesGoBeforeARescue(t *testing.T) {
+	t.Parallel()
+	r, tasks := withRuns(t, 2, func(c *Config) { c.RescueEvery = LeaseDefault / 2 })
+	r.step(succeed(time.Second, tasks...))
+	r.lateAnswer([]job.ID{1, 2})
+	r.pass(LeaseDefault - 1)
+	if r.act.Rescue != 0 {
+		t.Error("a rescue before the late outcomes")
+	}
+	r.pass(1)
+	if r.act.Rescue != rescueLimit {
+		t.Error("no rescue for as long as outcomes are late")
+	}
+}
+
 // A late outcome that turns out to be impossible is found as any other.
 func TestALateOutcomeMayBeInvalid(t *testing.T) {
 	t.Parallel()
