@@ -200,8 +200,11 @@ func (s *Store) takeIn(calls <-chan *enqueueCall, turn chan struct{}) {
 	group := make([]*enqueueCall, 0, callsMax)
 	var next *enqueueCall // it was too big for the last group
 	for {
-		turn <- struct{}{}
-		release := sync.OnceFunc(func() { <-turn })
+		release := func() {}
+		if next == nil { // what was left over does not wait for who has the turn, and waits for more to come
+			turn <- struct{}{}
+			release = sync.OnceFunc(func() { <-turn })
+		}
 		full := false
 		if group, next, full = s.gather(calls, group[:0], next); len(group) == 0 {
 			release()

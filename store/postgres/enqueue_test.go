@@ -265,8 +265,10 @@ func piled(t *testing.T, s *Store, dsn string, calls [][]job.New) []error {
 		eventually(t, "a call that waits", func() bool { return numberOf(t, admin, waitingFor(s, "redrive_jobs")) == int64(i+1) })
 	}
 	errs := make([]error, len(calls))
+	limit, cancel := context.WithTimeout(t.Context(), testLimit)
+	defer cancel()
 	for i := range calls {
-		all.Go(func() { _, errs[i] = s.Enqueue(t.Context(), calls[i]) })
+		all.Go(func() { _, errs[i] = s.Enqueue(limit, calls[i]) })
 	}
 	eventually(t, "all calls", func() bool { return len(s.intake.plain) == len(calls) })
 	run(t, locker, `COMMIT`)
@@ -312,6 +314,31 @@ func TestOneOddCallLeavesTheOthersTogether(t *testing.T) {
 	commits := numberOf(t, connected(t, dsn), `SELECT count(DISTINCT xmin::text) FROM `+s.Schema()+`.redrive_jobs`)
 	if most := int64(2 + 2 + enqueuers + 1); commits > most {
 		t.Errorf("%d transactions for %d calls, want %d at most", commits, len(calls), most)
+	}
+}
+
+// A call that was too big for the group before it is served though no other comes.
+func TestACallThatWasLeftOverIsServed(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, &Options{StatementTimeout: time.Minute})
+	s.intake.bytes = 6 << 10
+	for range 2 {
+		if _, err := s.Enqueue(t.Context(), []job.New{plainJob(t, s)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		calls := make([][]job.New, 2)
+		for i := range calls {
+			n := plainJob(t, s)
+			n.Payload = make([]byte, 4<<10)
+			calls[i] = []job.New{n}
+		}
+		for i, err := range piled(t, s, dsn, calls) {
+			if err != nil {
+				t.Fatalf("call %d: %v", i, err)
+			}
+		}
 	}
 }
 
