@@ -57,7 +57,7 @@ func checkSchema(name string) error {
 func parse(dsn string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err == nil {
-		return config, nil
+		return config, ownSettings(dsn)
 	}
 	why := "it is neither a URL (postgres://user:password@host:5432/database) nor made of keywords (host=… dbname=…)"
 	if u, uerr := url.Parse(dsn); uerr != nil && strings.Contains(dsn, "://") {
@@ -70,13 +70,59 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	return nil, fmt.Errorf("PostgreSQL DSN: %s: %w", why, store.ErrInvalid)
 }
 
-// place names the server and database of a configuration for error messages.
-func place(c *pgx.ConnConfig) string {
-	at := c.Host
-	if !strings.HasPrefix(at, "/") {
-		at = net.JoinHostPort(at, fmt.Sprint(c.Port))
+// ownSettings refuses settings of a pool in a DSN that MaxConns is for.
+func ownSettings(dsn string) error {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return fmt.Errorf("PostgreSQL DSN: %w", store.ErrInvalid) // it was read a moment ago
 	}
-	return fmt.Sprintf("PostgreSQL at %s, database %q, user %q", at, c.Database, c.User)
+	for _, name := range []string{"pool_max_conns", "pool_min_conns", "pool_min_idle_conns"} {
+		if _, ok := config.RuntimeParams[name]; ok {
+			return fmt.Errorf("PostgreSQL DSN: %s is not for redrive, which divides its connections: set Options.MaxConns, or postgres.max_conns: %w",
+				name, store.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// configure makes the settings of connections.
+func configure(dsn string, o *Options) (*pgxpool.Config, error) {
+	config, err := parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = o.ConnectTimeout
+	}
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "redrive"
+	}
+	if before := o.BeforeConnect; before != nil {
+		config.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {
+			if err := before(ctx, c); err != nil {
+				return &unready{err}
+			}
+			return nil
+		}
+	}
+	return config, nil
+}
+
+// unready is an error of Options.BeforeConnect.
+type unready struct{ err error }
+
+func (e *unready) Error() string { return "BeforeConnect: " + e.err.Error() }
+func (e *unready) Unwrap() error { return e.err }
+
+// dial opens one of the store's connections outside of its pools.
+func (s *Store) dial(ctx context.Context) (*pgx.Conn, error) {
+	c := s.config.ConnConfig.Copy()
+	if before := s.config.BeforeConnect; before != nil {
+		if err := before(ctx, c); err != nil {
+			return nil, connectError(c, err)
+		}
+	}
+	return dial(ctx, c)
 }
 
 // dial opens one connection outside of the pool.
@@ -91,6 +137,9 @@ func dial(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
 // connectError says why no connection came about, and what to do.
 func connectError(c *pgx.ConnConfig, err error) error {
 	where := place(c)
+	if _, ok := errors.AsType[*unready](err); ok {
+		return fmt.Errorf("%s: %w: %w", where, store.ErrUnavailable, err)
+	}
 	switch sqlstate(err) {
 	case statePassword, stateAuthorization:
 		return fmt.Errorf("%s: the server refuses the user: check user and password, and pg_hba.conf on the server: %w: %w",

@@ -178,7 +178,7 @@ func (r *newsroom) send(conn **pgx.Conn, n news) (err error) {
 	ctx, cancel := context.WithTimeout(r.s.over, answerLimit)
 	defer cancel()
 	if *conn == nil {
-		if *conn, err = dial(ctx, r.s.config); err != nil {
+		if *conn, err = r.s.dial(ctx); err != nil {
 			return err
 		}
 	}
@@ -225,7 +225,7 @@ var errDeaf = errors.New("notifications do not arrive")
 
 // listenOnce listens on one connection until that is lost.
 func (r *newsroom) listenOnce(ctx context.Context, hearing *trouble) (heard bool, err error) {
-	conn, err := dial(ctx, r.s.config)
+	conn, err := r.s.dial(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,9 +56,15 @@ type Options struct {
 	// takes longer: while one goes on, the server cannot clean its tables. Default
 	// 1 s.
 	ReadLimit time.Duration
-	// ConnectTimeout bounds an attempt to connect, unless the DSN has a
-	// connect_timeout; default 5 s.
+	// ConnectTimeout bounds an attempt to connect, unless the DSN or $PGCONNECT_TIMEOUT
+	// has a connect_timeout above zero; default 5 s.
 	ConnectTimeout time.Duration
+	// BeforeConnect is called before each connection is opened and may change how:
+	// a password that expires, a dialer, TLS, a tracer. It gets a copy of what the DSN
+	// says, must not lead to another database, and is called by several goroutines at
+	// once. After an error there is no connection, and the call that wanted it fails
+	// with a store.ErrUnavailable.
+	BeforeConnect func(context.Context, *pgx.ConnConfig) error
 	// KeepSchema refuses to open a database whose schema would have to be migrated
 	// first, instead of migrating it.
 	KeepSchema bool
@@ -115,8 +120,8 @@ func (o *Options) withDefaults() (Options, error) {
 type Store struct {
 	*sqlstore.Core
 	options  Options
-	config   *pgx.ConnConfig // for connections outside of the pool
-	where    string          // for error messages
+	config   *pgxpool.Config
+	where    string // for error messages
 	pool     *pgxpool.Pool
 	fastPool *pgxpool.Pool // whose connections have the settings of fast transactions
 	dialect  *dialect
@@ -165,34 +170,19 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: options, config: config.ConnConfig, where: place(config.ConnConfig), closed: make(chan struct{}), drained: make(chan struct{}),
+	s := &Store{options: options, config: config, where: place(config.ConnConfig), closed: make(chan struct{}), drained: make(chan struct{}),
 		dialect: &dialect{schema: options.Schema}, clock: newClock(options.Clock), begins: newBegins(&options)}
 	s.over, s.end = context.WithCancelCause(context.Background())
 	s.graves, s.lanes, s.folds, s.sweeps = s.lockKey("graves"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
 	s.Core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Read: s.read, Join: s.join})
-	if err := s.open(ctx, config); err != nil {
+	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// configure makes the settings of connections.
-func configure(dsn string, o *Options) (*pgxpool.Config, error) {
-	config, err := parse(dsn)
-	if err != nil {
-		return nil, err
-	}
-	if config.ConnConfig.ConnectTimeout == 0 || !strings.Contains(dsn, "connect_timeout") {
-		config.ConnConfig.ConnectTimeout = o.ConnectTimeout
-	}
-	if config.ConnConfig.RuntimeParams["application_name"] == "" {
-		config.ConnConfig.RuntimeParams["application_name"] = "redrive"
-	}
-	return config, nil
-}
-
-func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
-	conn, err := dial(ctx, s.config)
+func (s *Store) open(ctx context.Context) error {
+	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -203,6 +193,7 @@ func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
+	config := s.config
 	if s.options.PgBouncer || found.pooled {
 		s.unnamed.Store(true)
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
@@ -238,7 +229,7 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (found server, err 
 	if err := checkRights(ctx, conn, s.options.Schema); err != nil {
 		return found, err
 	}
-	if err := migrateUp(ctx, conn, s.config, s.options.Schema, s.options.KeepSchema); err != nil {
+	if err := migrateUp(ctx, conn, conn.Config(), s.options.Schema, s.options.KeepSchema); err != nil {
 		return found, err
 	}
 	s.identity, err = identify(ctx, conn.PgConn(), s.options.Schema)

@@ -78,7 +78,7 @@ func newBegins(o *Options) begins {
 // write runs do in a transaction of the shared statements. It implements
 // sqlstore.DB's Write.
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
-	var wakes bool
+	var told news
 	err := s.transact(ctx, &s.begins.write, func(c *session) error {
 		t, err := s.txn(c, true)
 		if err != nil {
@@ -335,7 +335,7 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 	case <-s.closed:
 		return nil, errClosed
 	default:
-		return nil, connectError(s.config, err)
+		return nil, connectError(s.config.ConnConfig, err)
 	}
 }
 
