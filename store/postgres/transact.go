@@ -78,7 +78,7 @@ func newBegins(o *Options) begins {
 // write runs do in a transaction of the shared statements. It implements
 // sqlstore.DB's Write.
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
-	var told news
+	var wakes bool
 	err := s.transact(ctx, &s.begins.write, func(c *session) error {
 		t, err := s.txn(c, true)
 		if err != nil {
