@@ -202,23 +202,16 @@ func TestQ10_AKeyInAnOpenTransactionHoldsUpNobodyElse(t *testing.T) {
 	if _, err := s.Counts(limit); err != nil {
 		t.Errorf("a read: %v", err)
 	}
-	giveUp()
-	unknown := 0
+	giveUp() // those on their way may get to know in time that nothing was written
 	for range 2*each + 3 {
 		select {
 		case err := <-answers:
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("given up: %v", err)
 			}
-			if errors.Is(err, store.ErrUnknown) {
-				unknown++
-			}
 		case <-limit.Done():
 			t.Fatal("a call that is given up has no answer")
 		}
-	}
-	if unknown == 0 {
-		t.Error("no call was on its way")
 	}
 	if err := h.tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
