@@ -8,6 +8,24 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
+// Locks are taken in this order inside a transaction, so that two never wait for each
+// other. Those with a name are advisory locks of the schema.
+//
+//  1. sweeps: by a sweep, of which one is under way at a time
+//  2. folds: by whoever folds or removes events; folding itself only tries
+//  3. limits: by a claim of what has a limit over all processes
+//  4. live jobs, by id; claims, heartbeats and looks for lost leases skip what is locked
+//  5. graves: by whatever writes dead letters, groups, redrives, schedules, audit
+//  6. keys, by owner, kind and key; sweeps skip what is locked
+//  7. lanes: by whoever makes a lane or a queue, or sets one, with the number of the
+//     settings
+//  8. counters, batches and hours, by id: by folding
+//  9. numbers, rows of redrive_meta
+//  10. events: new rows, which wait for nobody
+//
+// A caller's own transaction may have several calls, and so any order: the server
+// finds its deadlocks.
+
 // Events are numbered by the transactions that write them, and a transaction gets
 // its number with the first row that it locks. If it then comes to a row that a
 // later one has changed meanwhile, its own event would stand before what it follows.

@@ -1,9 +1,7 @@
 -- Times are bigint microseconds since 1970 UTC. NULL is "not set". Texts are
 -- compared byte by byte, as everywhere in redrive. Tables are made in the schema
 -- that the store was opened with: it is the search path of this transaction.
--- Lock order inside a transaction: live jobs by id, the advisory lock of the
--- graves (dead letters, groups, redrives, schedules, sweeps), the advisory lock of
--- the lanes, the numbers in redrive_meta, events.
+-- The order of locks inside a transaction is in order.go.
 -- Numbers: deaths, audit rows and redrives have no gaps and are given in the
 -- order of commits (under a lock, or from a row of redrive_meta); groups and
 -- ended jobs are numbered by sequences, which may leave gaps.
