@@ -41,10 +41,7 @@ func openSQLite(t *testing.T, clock func() time.Time) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir() // is the test's, which makes hundreds
 	path := filepath.Join(dir, "jobs.db")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
