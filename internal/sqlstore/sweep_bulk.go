@@ -26,6 +26,10 @@ type Remover interface {
 	Records(letters []GoneLetter) ([]int, error)
 	// Letters removes dead letters, after Records, with all that is known of their jobs.
 	Letters(letters []GoneLetter) error
+	// Groups removes groups that have no dead letters, with their trends.
+	Groups(ids []int64) error
+	// Trends removes the numbers of deaths of a group in an hour each.
+	Trends(groups, hours []int64) error
 }
 
 // GoneLetter is a dead letter that is removed.

@@ -185,14 +185,20 @@ func (w *sweep) emptyGroups() error {
 	if err := enough(err); err != nil {
 		return err
 	}
-	for i, id := range ids {
+	for _, name := range names {
+		w.forgetGroup(name)
+	}
+	if r := w.hooks.Remover; r != nil && len(ids) > 0 {
+		w.wrote = true
+		return r.Groups(ids)
+	}
+	for _, id := range ids {
 		if _, err := w.exec(delGroup, num(id)); err != nil {
 			return err
 		}
 		if _, err := w.exec(delTrends, num(id)); err != nil { // another group may get its number
 			return err
 		}
-		w.forgetGroup(names[i])
 	}
 	return nil
 }
@@ -341,8 +347,7 @@ func (w *sweep) figures() error {
 	if _, err := w.exec(delOldMinutes, num(start(w.now, minute)-minute*store.AddedMinutes)); err != nil {
 		return err
 	}
-	type trend struct{ group, at int64 }
-	var old []trend
+	var groups, hours []int64
 	until, looked, cursor := int64(start(w.now, hour)-hour*store.TrendHours), 0, int64(0)
 	// A group has few hours that are kept, so a walk that begins at the first of a
 	// group gets further.
@@ -352,15 +357,19 @@ func (w *sweep) figures() error {
 			return errEnough
 		}
 		if at := r.Int(1); at <= until {
-			old = append(old, trend{r.Int(0), at})
+			groups, hours = append(groups, r.Int(0)), append(hours, at)
 		}
 		return nil
 	}, num(max(w.note(sweptTrends).cursor, 1)))
 	if err := enough(err); err != nil {
 		return err
 	}
-	for _, o := range old {
-		if _, err := w.exec(delTrend, num(o.group), num(o.at)); err != nil {
+	if r := w.hooks.Remover; r != nil && len(groups) > 0 {
+		w.wrote = true
+		return errors.Join(r.Trends(groups, hours), w.moveTo(sweptTrends, cursor))
+	}
+	for i := range groups {
+		if _, err := w.exec(delTrend, num(groups[i]), num(hours[i])); err != nil {
 			return err
 		}
 	}

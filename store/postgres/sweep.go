@@ -87,6 +87,9 @@ const (
 		WHERE d.death = t.death AND d.job = t.job AND d.status <> 1`
 	dropFailures  = `DELETE FROM redrive_failures WHERE job = ANY ($1::bigint[])`
 	dropOriginals = `DELETE FROM redrive_originals WHERE job = ANY ($1::bigint[])`
+	dropGroups    = `DELETE FROM redrive_groups WHERE id = ANY ($1::bigint[]) AND entries = 0 AND muted = 0`
+	dropTrends    = `DELETE FROM redrive_trends WHERE grp = ANY ($1::bigint[])`
+	dropHours     = `DELETE FROM redrive_trends r USING unnest($1::bigint[], $2::bigint[]) AS t(grp, at) WHERE r.grp = t.grp AND r.at = t.at`
 	markKeys      = `UPDATE redrive_keys k SET state = 5 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS t(owner, kind, key, job)
 		WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND k.job = t.job`
 )
@@ -311,6 +314,25 @@ func (r remover) Letters(letters []sqlstore.GoneLetter) error {
 		return fmt.Errorf("%d dead letters were read, and %d of them are not there", len(letters), len(letters)-n)
 	}
 	return nil
+}
+
+// Groups implements sqlstore.Remover.
+func (r remover) Groups(ids []int64) error {
+	all := vectorOf(ids)
+	return r.c.send(step{name: "dropGroups", text: dropGroups, args: []any{all}}, step{name: "dropTrends", text: dropTrends, args: []any{all}})
+}
+
+// Trends implements sqlstore.Remover.
+func (r remover) Trends(groups, hours []int64) error {
+	return r.c.send(step{name: "dropHours", text: dropHours, args: []any{vectorOf(groups), vectorOf(hours)}})
+}
+
+func vectorOf(numbers []int64) *vector {
+	v := ints(len(numbers))
+	for _, n := range numbers {
+		v.int(n)
+	}
+	return v
 }
 
 // withPins returns the beginning of a transaction with the settings of statements
