@@ -116,9 +116,12 @@ func (o *Options) withDefaults() (Options, error) {
 	return out, nil
 }
 
+// core is embedded by this name, so that nobody else gets at it past the Store.
+type core = sqlstore.Core
+
 // Store is a store.Store in one schema of a PostgreSQL database.
 type Store struct {
-	*sqlstore.Core
+	*core
 	options  Options
 	config   *pgxpool.Config
 	where    string // for error messages
@@ -174,7 +177,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 		dialect: &dialect{schema: options.Schema}, clock: newClock(options.Clock), begins: newBegins(&options)}
 	s.over, s.end = context.WithCancelCause(context.Background())
 	s.graves, s.lanes, s.folds, s.sweeps = s.lockKey("graves"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
-	s.Core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Read: s.read, Join: s.join})
+	s.core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Read: s.read, Join: s.join})
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -247,7 +250,7 @@ func (s *Store) first(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		sqlstore.Opened(s.Core, opened, newest)
+		sqlstore.Opened(s.core, opened, newest)
 		s.reserved, err = sqlstore.ReadInt(c, selReserved)
 		return err
 	})

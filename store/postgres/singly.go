@@ -83,7 +83,7 @@ func (s *Store) writeSingly(call *enqueueCall) {
 	q := &s.intake.singles
 	ctx, cancel := context.WithCancelCause(call.ctx)
 	stop := context.AfterFunc(q.ctx, func() { cancel(errClosed) })
-	receipts, err := s.Core.Enqueue(ctx, call.jobs)
+	receipts, err := s.core.Enqueue(ctx, call.jobs)
 	stop()
 	cancel(nil)
 	s.intake.use(call.jobs)
@@ -130,7 +130,7 @@ func (s *Store) enqueueAlone(ctx context.Context, jobs []job.New, waits bool) ([
 			return nil, errClosed
 		}
 	}
-	receipts, err := s.Core.Enqueue(ctx, jobs)
+	receipts, err := s.core.Enqueue(ctx, jobs)
 	s.intake.use(jobs)
 	return receipts, err
 }

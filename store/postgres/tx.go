@@ -251,7 +251,7 @@ func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, jobs []job.New) ([]j
 			return nil, err
 		}
 	}
-	return s.Core.EnqueueTx(ctx, tx, jobs)
+	return s.core.EnqueueTx(ctx, tx, jobs)
 }
 
 // SettleTx implements store.Transactor. The lane of another queue is made beside the
@@ -263,7 +263,7 @@ func (s *Store) SettleTx(ctx context.Context, tx store.Tx, o job.Outcome) error 
 			return err
 		}
 	}
-	return s.Core.SettleTx(ctx, tx, o)
+	return s.core.SettleTx(ctx, tx, o)
 }
 
 // ReserveIDsTx implements store.TxReserver. The ids are reserved beside the
