@@ -150,7 +150,8 @@ const (
 	quietMin = time.Minute
 )
 
-// Leased tells a store's core how long a lease somebody has asked for.
+// Leased tells a store's core how long a lease somebody has asked for. It is a
+// function, as Opened is: methods of a core are methods of the stores that embed it.
 func Leased(s *Core, lease time.Duration) {
 	for {
 		most := s.lease.Load()

@@ -4,7 +4,11 @@
 // statements of its own where many jobs are written at once.
 package sqlstore
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+	"maps"
+)
 
 // Session runs statements inside one transaction.
 type Session interface {
@@ -19,16 +23,18 @@ type Session interface {
 type Query struct {
 	Name string // as it is declared
 	Text string
-	// Walk says that the reader ends it where it has enough: there is no LIMIT.
+	// Walk says that the reader ends it where it has enough, often long before all rows
+	// or its LIMIT.
 	Walk bool
 }
 
+// declared is filled while the package's variables are made, and not changed after.
 var declared = make(map[string]*Query)
 
 // declare makes a statement known by its name.
 func declare(name, text string) *Query { return keep(&Query{Name: name, Text: text}) }
 
-// declareWalk is declare for a statement that has no LIMIT and is ended early.
+// declareWalk is declare for a statement that its reader ends early.
 func declareWalk(name, text string) *Query { return keep(&Query{Name: name, Text: text, Walk: true}) }
 
 func keep(q *Query) *Query {
@@ -39,8 +45,8 @@ func keep(q *Query) *Query {
 	return q
 }
 
-// Statements returns all statements by their names.
-func Statements() map[string]*Query { return declared }
+// Statements returns all statements with their names, in no order.
+func Statements() iter.Seq2[string, *Query] { return maps.All(declared) }
 
 // Statement returns the statement of a name. It panics when there is none.
 func Statement(name string) *Query {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -42,13 +43,14 @@ func TestEveryStatementIsUnderstood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	shared := maps.Collect(sqlstore.Statements())
 	for name := range overrides {
-		if sqlstore.Statements()[name] == nil {
+		if shared[name] == nil {
 			t.Errorf("there is no shared statement %q", name)
 		}
 	}
 	for name, a := range amended {
-		if q := sqlstore.Statements()[name]; q == nil || strings.Count(q.Text, a.from) != 1 {
+		if q := shared[name]; q == nil || strings.Count(q.Text, a.from) != 1 {
 			t.Errorf("the shared statement %q does not have %q once", name, a.from)
 		}
 	}

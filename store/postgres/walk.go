@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/internal/sqlstore"
 )
 
-// A walk reads rows until its reader has enough. It has no LIMIT, so it goes
-// through a cursor of the server, in parts that get larger: most readers have
-// enough soon.
+// A walk reads rows until its reader has enough, of a statement that may return a lot
+// more. So it goes through a cursor of the server, in parts that get larger: most
+// readers have enough soon.
 var walkParts = [...]int{50, 500, 2_000}
 
 func (s *session) walk(q *sqlstore.Query, each func(sqlstore.Row) error, args []sqlstore.Value) (err error) {

@@ -220,7 +220,7 @@ func TestQ2_PlansAreComplete(t *testing.T) {
 		listed = append(listed, p.name)
 	}
 	slices.Sort(listed)
-	declared := slices.AppendSeq(declaredQueries(t), maps.Keys(sqlstore.Statements()))
+	declared := slices.AppendSeq(declaredQueries(t), maps.Keys(maps.Collect(sqlstore.Statements())))
 	slices.Sort(declared)
 	if diff := cmp.Diff(declared, listed); diff != "" {
 		t.Errorf("statements (-declared +listed):\n%s", diff)
