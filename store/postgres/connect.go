@@ -97,16 +97,34 @@ func configure(dsn string, o *Options) (*pgxpool.Config, error) {
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "redrive"
 	}
+	inUTF8(config.ConnConfig)
 	if before := o.BeforeConnect; before != nil {
 		config.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {
 			if err := before(ctx, c); err != nil {
 				return &unready{err}
 			}
+			inUTF8(c)
 			return nil
 		}
 	}
 	return config, nil
 }
+
+// inUTF8 has texts taken as what they are, whatever the DSN, the role or the database
+// says: read as another encoding, one key would be two.
+func inUTF8(c *pgx.ConnConfig) {
+	if c.RuntimeParams == nil { // of BeforeConnect
+		c.RuntimeParams = make(map[string]string, 1)
+	}
+	for name := range c.RuntimeParams {
+		if strings.EqualFold(name, clientEncoding) {
+			delete(c.RuntimeParams, name)
+		}
+	}
+	c.RuntimeParams[clientEncoding] = "UTF8"
+}
+
+const clientEncoding = "client_encoding"
 
 // unready is an error of Options.BeforeConnect.
 type unready struct{ err error }

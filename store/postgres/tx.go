@@ -103,7 +103,8 @@ var (
 // joinStatements are the statements of this file.
 var joinStatements = map[string]string{
 	"selTx": `SELECT current_database(), to_regclass($1) IS NOT NULL, current_setting('transaction_isolation'),
-		current_setting('transaction_read_only'), current_setting('synchronous_commit'), pg_backend_pid()::bigint`,
+		current_setting('transaction_read_only'), current_setting('synchronous_commit'), pg_backend_pid()::bigint,
+		pg_client_encoding()`,
 	"selOurs":  `SELECT current_database() || '/' || value FROM redrive_meta WHERE key = 'identity'`,
 	"keepSync": `SELECT set_config('synchronous_commit', 'on', true)`,
 	"notifyTx": `SELECT pg_notify($1, $2)`,
@@ -111,10 +112,11 @@ var joinStatements = map[string]string{
 
 // fits refuses a transaction that jobs cannot be written in rightly.
 func (s *Store) fits(c sqlstore.Session) error {
-	var database, isolation, readOnly, sync string
+	var database, isolation, readOnly, sync, coding string
 	there := false
 	err := c.Rows(selTx, func(r sqlstore.Row) error {
 		database, there, isolation, readOnly, sync = r.Text(0), r.Int(1) != 0, r.Text(2), r.Text(3), r.Text(4)
+		coding = r.Text(6)
 		if callers, ok := c.(*sqlSession); ok {
 			callers.backend.Store(r.Int(5))
 		}
@@ -138,6 +140,9 @@ func (s *Store) fits(c sqlstore.Session) error {
 	case isolation != "read committed" && isolation != "read uncommitted":
 		return fmt.Errorf("the transaction is %s, in which it does not see what other processes have just written: "+
 			"begin it READ COMMITTED: %w", isolation, store.ErrInvalid)
+	case coding != "UTF8":
+		return fmt.Errorf("the connection of the transaction takes texts as %s, and would store others than are sent: "+
+			"set client_encoding to UTF8 in its DSN, or for its role: %w", coding, store.ErrInvalid)
 	}
 	if sync == "off" {
 		_, err = c.Exec(keepSync)
