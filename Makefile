@@ -8,6 +8,7 @@ TORTURE_sqlite := TortureOfThe(Library|Command)$$
 TORTURE_postgres := OnPostgres$$
 SOAK = $(BIN)/redrive bench soak --for $(or $(MIN),10)m $(if $(SNAPSHOT),--snapshot)
 
+MODULES := bench bench/riverpg examples/ocr $(wildcard retry/sdk/*)
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
@@ -32,7 +33,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## linters, formatting, tidy modu
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
 	$(BIN)/golangci-lint-$(GOLANGCI_VERSION) run ./...
 	go mod tidy -diff
-	for m in bench bench/riverpg examples/ocr retry/sdk/*; do (cd $$m && go vet ./... && go mod tidy -diff) || exit 1; done
+	for m in $(MODULES); do (cd $$m && $(BIN)/golangci-lint-$(GOLANGCI_VERSION) run ./... && go mod tidy -diff) || exit 1; done
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
@@ -44,13 +45,13 @@ fmt: ## format the code
 fuzz: ## every fuzz target for 30 s
 	sh scripts/fuzz.sh 30s
 
-figures: ## the measured figures against their targets, as JSON; needs a quiet machine
+figures: ## the measured figures against their targets, as JSON, and redrive beside River on SQLite; needs a quiet machine
 	go build -o $(BIN)/ ./cmd/redrive
 	$(BIN)/redrive bench figures
-	cd bench && go run . -peer redrive,river-sqlite -mode both -jobs 20000 -least 10
+	cd bench && go run ./peers -only both,redrive-sqlite,river-sqlite -least 10
 
 plans: ## the claim's cost and query plans beside millions of rows (PLAN_ROWS=1000000 by default)
-	go test ./store/sqlite -run 'Q2_' -v -count=1 -timeout 60m -plan.rows=$(or $(PLAN_ROWS),1000000)
+	go test -p 1 ./store/sqlite ./store/postgres -run 'Q2_' -v -count=1 -timeout 60m -plan.rows=$(or $(PLAN_ROWS),1000000)
 
 soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost (STORE=postgres: private server, or DSN=; SNAPSHOT=1)
 	go build -o $(BIN)/ ./cmd/redrive ./scripts/testservers
@@ -77,7 +78,7 @@ docs: ## make docs/classes.md anew from the code
 	go generate ./scripts/...
 
 tidy: ## tidy the modules
-	for m in . bench examples/ocr retry/sdk/*; do (cd $$m && go mod tidy) || exit 1; done
+	for m in . $(MODULES); do (cd $$m && go mod tidy) || exit 1; done
 
 clean: ## remove what was built
 	rm -rf bin

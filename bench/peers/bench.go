@@ -42,26 +42,40 @@ func newBench(ctx context.Context, o options, log io.Writer) (_ *bench, err erro
 	if b.dir, err = os.MkdirTemp("", "redrive-peers-"); err != nil {
 		return nil, err
 	}
-	why := make(map[string]error) // of agents and servers
+	prepared := make(map[string]error) // agents and servers
 	for _, s := range b.systems {
-		for name, prepare := range map[string]func(context.Context) error{
-			s.runs:           func(ctx context.Context) error { return b.prepareAgent(ctx, s.runs) },
-			string(s.server): func(ctx context.Context) error { return b.prepareServer(ctx, s.server) },
-			s.name:           func(context.Context) error { return b.offered(s) },
-		} {
-			if _, known := why[name]; !known {
-				why[name] = prepare(ctx)
-			}
-			if why[name] != nil {
-				b.missing[s.key()] = why[name].Error()
-			}
+		if err := b.prepare(ctx, s, prepared); err != nil {
+			b.missing[s.key()] = err.Error()
+			fmt.Fprintf(log, "MISSING: %s: %s\n", s.key(), err)
 		}
-	}
-	for key, reason := range b.missing {
-		fmt.Fprintf(log, "MISSING: %s: %s\n", key, reason)
 	}
 	b.systems = slices.DeleteFunc(b.systems, func(s system) bool { return b.missing[s.key()] != "" })
 	return b, context.Cause(ctx)
+}
+
+// prepare makes ready what a system needs, each agent and each server once, and
+// returns the first reason why it cannot be measured.
+func (b *bench) prepare(ctx context.Context, s system, prepared map[string]error) error {
+	if err := b.offered(s); err != nil {
+		return err
+	}
+	for _, need := range []struct {
+		name string
+		make func() error
+	}{
+		{s.runs, func() error { return b.prepareAgent(ctx, s.runs) }},
+		{string(s.server), func() error { return b.prepareServer(ctx, s.server) }},
+	} {
+		err, known := prepared[need.name]
+		if !known {
+			err = need.make()
+			prepared[need.name] = err
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // offered reports whether this program has the system of an agent in Go.
@@ -90,7 +104,7 @@ func (b *bench) prepareAgent(ctx context.Context, runs string) error {
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return errors.New("Node is not installed (on Debian: apt-get install nodejs npm)")
+		return errors.New("node is not installed (on Debian: apt-get install nodejs npm)")
 	}
 	b.programs[inNode] = []string{node}
 	return b.install(ctx)
@@ -124,20 +138,20 @@ func lastLine(text []byte) string {
 func (b *bench) prepareServer(ctx context.Context, s server) (err error) {
 	switch s {
 	case noServer:
-		return nil
 	case postgres:
 		if b.pg, err = servers.StartPostgres(ctx, &servers.PostgresOptions{Settings: postgresSettings()}); err != nil {
 			return err
 		}
 		b.settings[s], err = readPostgres(ctx, b.pg.DSN())
-		return err
+	case redisEverySec, redisAlways:
+		r, err := startRedis(ctx, s)
+		if err != nil {
+			return err
+		}
+		b.settings[s], err = readRedis(ctx, r.URL())
+		return errors.Join(err, r.Close())
 	}
-	r, err := startRedis(ctx, s)
-	if err != nil {
-		return err
-	}
-	b.settings[s], err = readRedis(ctx, r.URL())
-	return errors.Join(err, r.Close())
+	return err
 }
 
 func startRedis(ctx context.Context, s server) (*servers.Redis, error) {
@@ -171,7 +185,6 @@ func (b *bench) place(ctx context.Context, s system) (p *place, err error) {
 	p.close = func() error { return os.RemoveAll(p.dir) }
 	switch s.server {
 	case noServer:
-		return p, nil
 	case postgres:
 		name := fmt.Sprintf("bench_%d", b.runs)
 		if err := b.sql(ctx, "CREATE DATABASE "+name); err != nil {
@@ -183,13 +196,13 @@ func (b *bench) place(ctx context.Context, s system) (p *place, err error) {
 		p.close = func() error {
 			return errors.Join(b.sql(context.WithoutCancel(ctx), "DROP DATABASE "+name+" WITH (FORCE)"), os.RemoveAll(p.dir))
 		}
-		return p, nil
+	case redisEverySec, redisAlways:
+		if p.redis, err = startRedis(ctx, s.server); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(p.dir))
+		}
+		p.address, p.pid = p.redis.URL(), p.redis.PID()
+		p.close = func() error { return errors.Join(p.redis.Close(), os.RemoveAll(p.dir)) }
 	}
-	if p.redis, err = startRedis(ctx, s.server); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(p.dir))
-	}
-	p.address, p.pid = p.redis.URL(), p.redis.PID()
-	p.close = func() error { return errors.Join(p.redis.Close(), os.RemoveAll(p.dir)) }
 	return p, nil
 }
 

@@ -137,3 +137,32 @@ func TestLostWorkIsAnErrorNotAFigure(t *testing.T) {
 		})
 	}
 }
+
+// What is missing is told in the order of the tables, each with its first reason.
+func TestWhatIsMissingIsToldInOrder(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	o := options{riverpg: t.TempDir(), node: t.TempDir(), systems: []system{
+		{name: "none", setting: "2", runs: inGo}, {name: "none", setting: "1", runs: inGo},
+		{name: "river-postgres", runs: inRiverPG, server: postgres}, {name: "redrive-sqlite", runs: inGo},
+	}}
+	b, err := newBench(t.Context(), o, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if len(b.systems) != 1 || b.systems[0].name != "redrive-sqlite" || b.pg != nil {
+		t.Errorf("left are %+v, PostgreSQL is started: %v", b.systems, b.pg != nil)
+	}
+	lines := strings.Split(log.String(), "\n")
+	for i, want := range []string{"MISSING: none 2: not part of this build", "MISSING: none 1: not part of this build",
+		"MISSING: river-postgres : build the agent of River: ", ""} {
+		if i >= len(lines) || !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d of %q does not begin with %q", i, lines, want)
+		}
+	}
+}

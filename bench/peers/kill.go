@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,8 +147,11 @@ func readLines(path string, each func(string)) error {
 	defer f.Close()
 	for in := bufio.NewReader(f); ; {
 		line, err := in.ReadString('\n')
-		if err != nil {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
+		case err != nil:
+			return fmt.Errorf("read %s: %w", path, err)
 		}
 		each(strings.TrimSuffix(line, "\n"))
 	}

@@ -52,11 +52,20 @@ func TestEverySystemDoesItsWork(t *testing.T) {
 	}
 }
 
+// durability is what each system has to be set to beside its server, so that a change
+// is seen: figures of different ones are not compared.
+var durability = map[server]string{
+	noServer: "journal_mode=wal synchronous=full", postgres: "fsync=on synchronous_commit=on",
+	redisEverySec: "appendonly=yes appendfsync=everysec", redisAlways: "appendonly=yes appendfsync=always",
+}
+
 func checkResult(t *testing.T, s system, r result) {
 	t.Helper()
 	switch {
 	case r.Error != "":
 		t.Errorf("%s: %s", r.Workload, r.Error)
+	case !s.floor && r.Durability != durability[s.server]:
+		t.Errorf("%s: is set to %q, want %q", r.Workload, r.Durability, durability[s.server])
 	case r.Workload == "pickup" && r.Samples < 5, r.Workload == "kill" && r.Kill == nil:
 		t.Errorf("%s: no figure: %+v", r.Workload, r)
 	case r.Workload == "kill" && r.Kill.Acked == 0:
@@ -108,6 +117,7 @@ func TestWrongCommandLineIsNotRun(t *testing.T) {
 		{"-rounds 0", "-rounds 0: must be from 1 to 100"},
 		{"-jobs 19", "-jobs 19: must be from 20 to 10000000"},
 		{"-payload 31", "-payload 31: must be from 32 to 65536"},
+		{"-least -1", "-least -1: must be from 0 to 1e+06"},
 		{"river", `"river" is no flag: everything is given by flags`},
 	} {
 		var out, log bytes.Buffer
@@ -133,5 +143,17 @@ func TestOnlyChoosesSystemsAndWorkloads(t *testing.T) {
 	}
 	if len(o.systems) < 4 {
 		t.Errorf("%d systems: redrive belongs to each comparison", len(o.systems))
+	}
+	o, err = parseOptions([]string{"-only", "both,redrive-sqlite,river-sqlite"}, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range o.systems {
+		if s.name != "redrive-sqlite" && s.name != "river-sqlite" {
+			t.Errorf("%s was not asked for: one store of redrive was named", s.key())
+		}
+	}
+	if len(o.systems) != 3 {
+		t.Errorf("%d systems, want redrive on SQLite and River with both settings", len(o.systems))
 	}
 }

@@ -24,6 +24,7 @@ type options struct {
 	riverpg   string        // the folder of the module with River on PostgreSQL
 	page      string        // "" prints the page
 	json      string        // "" writes none
+	least     float64       // times as fast as each other system; 0 asks for nothing
 }
 
 // jobsMin is how many jobs a run has at least.
@@ -33,7 +34,7 @@ func parseOptions(args []string, log io.Writer) (o options, err error) {
 	f := flag.NewFlagSet("peers", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // the caller prints the error
 	only := f.String("only", "", "a comma-separated list of workloads ("+strings.Join(workloadNames(), ", ")+
-		") and of parts of the systems' names; redrive is always among the systems")
+		") and of parts of the systems' names; redrive is always among the systems, on both stores unless one is named")
 	f.IntVar(&o.rounds, "rounds", 3, "how often everything is measured; the median counts")
 	f.IntVar(&o.jobs, "jobs", 100_000, "jobs of one run; slow systems get a share of them")
 	f.IntVar(&o.payload, "payload", 200, "bytes of each job's JSON")
@@ -44,6 +45,8 @@ func parseOptions(args []string, log io.Writer) (o options, err error) {
 	f.StringVar(&o.riverpg, "riverpg", "riverpg", "the folder of the module that runs River on PostgreSQL")
 	f.StringVar(&o.page, "page", "", "the file for the page; it is printed if there is none")
 	f.StringVar(&o.json, "json", "", "a file for all results as JSON")
+	f.Float64Var(&o.least, "least", 0, "fail unless redrive is so many times as fast as each other system in each workload; "+
+		"the ratios are printed instead of the page")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			f.SetOutput(log)
@@ -58,6 +61,7 @@ func parseOptions(args []string, log io.Writer) (o options, err error) {
 		within("jobs", o.jobs, jobsMin, 10_000_000),
 		within("payload", o.payload, 32, 64<<10),
 		within("producers", o.producers, 1, 10_000),
+		within("least", o.least, 0, 1_000_000),
 	)
 }
 
@@ -76,8 +80,12 @@ func (o *options) choose(only string) error {
 				word, strings.Join(workloadNames(), ", "))
 		}
 	}
+	named := func(s system) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(s.key(), n) })
+	}
+	ours := slices.ContainsFunc(catalog(), func(s system) bool { return s.ours() && named(s) })
 	o.systems = slices.DeleteFunc(catalog(), func(s system) bool {
-		return len(names) > 0 && !s.ours() && !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(s.key(), n) })
+		return len(names) > 0 && !named(s) && (!s.ours() || ours)
 	})
 	o.workloads = slices.DeleteFunc(workloads(), func(w workload) bool {
 		return len(modes) > 0 && !slices.Contains(modes, w.name)
@@ -92,9 +100,9 @@ func leftover(args []string) error {
 	return fmt.Errorf("%q is no flag: everything is given by flags", args[0])
 }
 
-func within(flag string, value, low, high int) error {
+func within[N int | float64](flag string, value, low, high N) error {
 	if low <= value && value <= high {
 		return nil
 	}
-	return fmt.Errorf("-%s %d: must be from %d to %d", flag, value, low, high)
+	return fmt.Errorf("-%s %v: must be from %v to %v", flag, value, low, high)
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// page writes the results for people, and as JSON.
+// page writes the results for people, as JSON, and as ratios that were asked for.
 type page struct {
 	options
 	results  []result
@@ -29,12 +29,17 @@ func (p page) write(out io.Writer) error {
 	if p.json != "" {
 		err = p.writeJSON()
 	}
-	text := p.text()
-	if p.page == "" {
-		_, werr := io.WriteString(out, text)
-		return errors.Join(err, werr)
+	switch {
+	case p.page != "":
+		err = errors.Join(err, os.WriteFile(p.page, []byte(p.text()), 0o644))
+	case p.least == 0:
+		_, werr := io.WriteString(out, p.text())
+		err = errors.Join(err, werr)
 	}
-	return errors.Join(err, os.WriteFile(p.page, []byte(text), 0o644)) //nolint:gosec // a page of the documents
+	if p.least > 0 {
+		err = errors.Join(err, p.short(out))
+	}
+	return err
 }
 
 func (p page) writeJSON() error {
@@ -45,7 +50,7 @@ func (p page) writeJSON() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(p.json, append(text, '\n'), 0o644) //nolint:gosec // as public as the page
+	return os.WriteFile(p.json, append(text, '\n'), 0o644)
 }
 
 func (p page) text() string {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +52,21 @@ func TestPageShowsMediansRatiosAndLosses(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(text)
+	}
+}
+
+func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger")
+	if err := os.WriteFile(path, []byte("1 a\n2 b\n3 tor"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	numbers, ids, err := readAcked(path)
+	if err != nil || !slices.Equal(numbers, []int{1, 2}) || !slices.Equal(ids, []string{"a", "b"}) {
+		t.Errorf("%v, %v, %v: want the lines that are whole", numbers, ids, err)
+	}
+	if _, _, err := readAcked(t.TempDir()); err == nil { // which opens, and has no lines
+		t.Error("a ledger that cannot be read is taken for an empty one")
 	}
 }
 

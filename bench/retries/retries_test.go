@@ -3,9 +3,9 @@ package retries
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"runtime"
+	"runtime/metrics"
 	"sync"
 	"testing"
 	"time"
@@ -28,10 +28,16 @@ var (
 )
 
 // operation fails its first sends of every call.
-type operation struct{ fails, n int }
+type operation struct {
+	fails, n int
+	failed   func() // told of each failure; may be nil
+}
 
 func (o *operation) send() (int, error) {
 	if o.n++; o.n <= o.fails {
+		if o.failed != nil {
+			o.failed()
+		}
 		return 0, errSend
 	}
 	o.n = 0
@@ -104,7 +110,7 @@ func policy(b *testing.B, wait time.Duration, judge func(context.Context, error)
 	b.Helper()
 	p, err := retry.New("op", retry.Options{
 		Backoff: backoff.Backoff{Waits: []time.Duration{wait}}, Immediate: wait == 0, Judge: judge,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1})),
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -148,25 +154,22 @@ func BenchmarkWaiters(b *testing.B) {
 func held(b *testing.B, p peer, waiters int) int64 {
 	ctx, cancel := context.WithCancel(context.Background())
 	var before, after runtime.MemStats
+	var ended, sent sync.WaitGroup
 	calls := make([]func(context.Context) (int, error), waiters)
 	for i := range calls {
-		calls[i] = p.make(b, 10*time.Minute, &operation{fails: 1 << 30})
+		calls[i] = p.make(b, 10*time.Minute, &operation{fails: 1 << 30, failed: sent.Done})
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	var ended, asleep sync.WaitGroup
-	asleep.Add(waiters)
+	idle := blocked()
+	sent.Add(waiters)
 	for _, call := range calls {
-		ended.Go(func() {
-			asleep.Done()
-			_, _ = call(ctx)
-		})
+		ended.Go(func() { _, _ = call(ctx) })
 	}
-	asleep.Wait()
-	for range 200 { // until what has begun has come to its wait
+	sent.Wait()
+	for blocked() < idle+uint64(waiters) { // what has failed comes to its wait
 		runtime.Gosched()
 	}
-	time.Sleep(300 * time.Millisecond)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	cancel()
@@ -174,4 +177,11 @@ func held(b *testing.B, p peer, waiters int) int64 {
 		ended.Wait()
 	}
 	return int64(after.HeapInuse+after.StackInuse) - int64(before.HeapInuse+before.StackInuse)
+}
+
+// blocked returns how many goroutines wait for something.
+func blocked() uint64 {
+	n := []metrics.Sample{{Name: "/sched/goroutines/waiting:goroutines"}}
+	metrics.Read(n)
+	return n[0].Value.Uint64()
 }

@@ -93,21 +93,18 @@ type floorCall struct {
 	done chan error
 }
 
+// Run measures one workload on empty tables.
 func (f postgresFloor) Run(ctx context.Context, mode string, jobs int) (seconds float64, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var conns []*pgx.Conn
+	conns, err := f.connectAll(ctx)
 	defer func() {
 		for _, c := range conns {
 			err = errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 		}
 	}()
-	for range floorInserters + 1 + floorSettlers {
-		c, err := f.connect(ctx)
-		if err != nil {
-			return 0, err
-		}
-		conns = append(conns, c)
+	if err != nil {
+		return 0, err
 	}
 	if _, err := conns[0].Exec(ctx, floorTables); err != nil {
 		return 0, fmt.Errorf("make the floor's tables: %w", err)
@@ -125,52 +122,24 @@ func (f postgresFloor) Run(ctx context.Context, mode string, jobs int) (seconds 
 	r.left.Store(int64(jobs))
 
 	start := time.Now()
-	serving, stop := context.WithCancel(ctx)
-	defer stop()
-	var servers, callers sync.WaitGroup
-	serve := func(f func(context.Context) error) {
-		servers.Go(func() {
-			if err := f(serving); err != nil && serving.Err() == nil {
-				cancel(err)
-			}
-		})
-	}
-	for i, c := range conns {
-		switch {
-		case i < floorInserters:
-			serve(func(ctx context.Context) error { return r.serve(ctx, r.inserts, c, r.insert) })
-		case i > floorInserters:
-			serve(func(ctx context.Context) error { return r.serve(ctx, r.settles, c, r.settle) })
-		case mode != "enqueue":
-			serve(func(ctx context.Context) error { return r.claim(ctx, c) })
-		}
-	}
-	if mode != "process" {
-		var taken atomic.Int64
-		for range f.c.Producers {
-			callers.Go(func() {
-				for taken.Add(1) <= int64(jobs) && r.call(ctx, r.inserts, floorJob{id: r.nextID.Add(1)}) == nil {
-				}
-			})
-		}
-	}
-	if mode != "enqueue" {
-		working, stopWorkers := context.WithCancel(ctx)
-		defer stopWorkers()
-		for range f.c.Workers {
-			callers.Go(func() { r.work(working) })
-		}
-		select {
-		case <-r.done:
-		case <-ctx.Done():
-		}
-		stopWorkers()
-	}
-	callers.Wait()
+	stop := r.serveAll(ctx, conns, mode, cancel)
+	r.callAll(ctx, mode, jobs, f.c)
 	seconds = time.Since(start).Seconds()
 	stop()
-	servers.Wait()
 	return seconds, context.Cause(ctx)
+}
+
+// connectAll makes the connections in the order inserts, claims, ends. After an error
+// those that are made are returned.
+func (f postgresFloor) connectAll(ctx context.Context) (conns []*pgx.Conn, err error) {
+	for range floorInserters + 1 + floorSettlers {
+		c, err := f.connect(ctx)
+		if err != nil {
+			return conns, err
+		}
+		conns = append(conns, c)
+	}
+	return conns, nil
 }
 
 func (f postgresFloor) connect(ctx context.Context) (*pgx.Conn, error) {
@@ -192,6 +161,61 @@ func (r *floorRun) preload(ctx context.Context, c *pgx.Conn, jobs int) error {
 		}
 		return r.insert(ctx, c, calls)
 	})
+}
+
+// serveAll lets each connection do its part until stop is called, which waits for
+// them. The first error is handed to failed.
+func (r *floorRun) serveAll(ctx context.Context, conns []*pgx.Conn, mode string, failed context.CancelCauseFunc) (stop func()) {
+	serving, end := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for i, c := range conns {
+		part := func() error { return r.claim(serving, c) }
+		switch {
+		case i < floorInserters:
+			part = func() error { return r.serve(serving, r.inserts, c, r.insert) }
+		case i > floorInserters:
+			part = func() error { return r.serve(serving, r.settles, c, r.settle) }
+		case mode == "enqueue":
+			continue
+		}
+		all.Go(func() {
+			if err := part(); err != nil && serving.Err() == nil {
+				failed(err)
+			}
+		})
+	}
+	return func() {
+		end()
+		all.Wait()
+	}
+}
+
+// callAll is the producers and the workers: it returns when all jobs are inserted, or
+// all are settled where there are workers.
+func (r *floorRun) callAll(ctx context.Context, mode string, jobs int, c agent.Config) {
+	var callers sync.WaitGroup
+	defer callers.Wait()
+	if mode != "process" {
+		var taken atomic.Int64
+		for range c.Producers {
+			callers.Go(func() {
+				for taken.Add(1) <= int64(jobs) && r.call(ctx, r.inserts, floorJob{id: r.nextID.Add(1)}) == nil {
+				}
+			})
+		}
+	}
+	if mode == "enqueue" {
+		return
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	for range c.Workers {
+		callers.Go(func() { r.work(working) })
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+	}
 }
 
 // call hands a job over and waits for its commit.

@@ -4,6 +4,7 @@ package systems
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -70,17 +71,16 @@ func known(ctx context.Context, db *sql.DB, query string, ids []string) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
 	states := make(map[string]byte)
 	for rows.Next() {
 		var id string
 		var finished bool
 		if err := rows.Scan(&id, &finished); err != nil {
-			return nil, err
+			return nil, errors.Join(err, rows.Close())
 		}
 		states[id] = agent.StateOf(finished)
 	}
-	return agent.LookUp(states, ids), rows.Err()
+	return agent.LookUp(states, ids), errors.Join(rows.Err(), rows.Close())
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// compared is a run of redrive and of River on SQLite with these rates; 0 is a run
+// that failed.
+func compared(t *testing.T, args string, ours, best, defaults float64) page {
+	t.Helper()
+	o, err := parseOptions(strings.Fields(args), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results []result
+	for name, rate := range map[[2]string]float64{
+		{"redrive-sqlite", "defaults"}: ours, {"river-sqlite", "best"}: best, {"river-sqlite", "defaults"}: defaults,
+	} {
+		r := result{System: name[0], Setting: name[1], Workload: "both", PerSecond: rate}
+		if rate == 0 {
+			r.Error = "3 of 1000 jobs ran"
+		}
+		results = append(results, r)
+	}
+	return page{options: o, results: results}
+}
+
+func TestLeastIsAskedOfEachSystem(t *testing.T) {
+	t.Parallel()
+	const args = "-only both,redrive-sqlite,river-sqlite -least 10"
+	for _, tt := range []struct {
+		name                 string
+		ours, best, defaults float64
+		want                 []string // errors
+	}{
+		{"enough", 20_000, 2_000, 1_000, nil},
+		{"one is too fast", 20_000, 2_001, 1_000, []string{
+			"Enqueue and process at once: redrive on SQLite (defaults) is 10.0 × River on SQLite (best): at least 10 × was asked for",
+		}},
+		{"one has no figure", 20_000, 2_000, 0, []string{
+			"Enqueue and process at once: no figure for redrive on SQLite (defaults) beside River on SQLite (defaults)",
+		}},
+		{"we have none", 0, 2_000, 1_000, []string{
+			"Enqueue and process at once: no figure for redrive on SQLite (defaults) beside River on SQLite (defaults)",
+			"Enqueue and process at once: no figure for redrive on SQLite (defaults) beside River on SQLite (best)",
+		}},
+	} {
+		var out strings.Builder
+		err := compared(t, args, tt.ours, tt.best, tt.defaults).short(&out)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != strings.Join(tt.want, "\n") {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		if tt.want == nil && out.String() != "Enqueue and process at once: redrive on SQLite (defaults) is 20.0 × River on SQLite (defaults)\n"+
+			"Enqueue and process at once: redrive on SQLite (defaults) is 10.0 × River on SQLite (best)\n" {
+			t.Errorf("%s: printed %q", tt.name, &out)
+		}
+	}
+	err := compared(t, "-only both,redrive-sqlite -least 10", 20_000, 0, 0).short(&strings.Builder{})
+	if err == nil || !strings.Contains(err.Error(), "nothing to compare") {
+		t.Errorf("alone: %v", err)
+	}
+}
