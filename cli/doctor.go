@@ -80,7 +80,7 @@ func (d *database) diagnose(ctx context.Context, now func() time.Time) (findings
 }
 
 // fileReport is of a file of SQLite's.
-type fileReport struct{ *sqlite.Report }
+type fileReport struct{ *sqlite.Diagnosis }
 
 func (r *fileReport) problems() []string { return r.Problems }
 
@@ -105,7 +105,7 @@ func (r *fileReport) facts(now job.Micros) facts {
 }
 
 // serverReport is of a schema in PostgreSQL.
-type serverReport struct{ *postgres.Report }
+type serverReport struct{ *postgres.Diagnosis }
 
 func (r *serverReport) problems() []string { return r.Problems }
 

@@ -15,7 +15,7 @@ const rescueLate = 2 * time.Minute
 type Findings struct {
 	Jobs map[string]int64 `json:"jobs"` // by state, counted anew
 	// Oldest is the job that is due for the longest time.
-	Oldest *Due `json:"oldest_due,omitempty"`
+	Oldest *DueJob `json:"oldest_due,omitempty"`
 	// Expired is how many runs have a lease that is over, ExpiredAt since when
 	// the oldest of them is.
 	Expired   int64      `json:"expired_leases"`
@@ -25,8 +25,8 @@ type Findings struct {
 	Problems []string `json:"problems"`
 }
 
-// Due is a job that could run.
-type Due struct {
+// DueJob is a job that could run.
+type DueJob struct {
 	ID    job.ID     `json:"id"`
 	Queue string     `json:"queue"`
 	Kind  string     `json:"kind"`
@@ -98,7 +98,7 @@ func CompareDead(f *Findings) func(Row) error {
 // longest time.
 func FindOldest(f *Findings) func(Row) error {
 	return func(r Row) error {
-		f.Oldest = &Due{ID: job.ID(r.Int(0)), Queue: r.Text(1), Kind: r.Text(2), RunAt: job.Micros(r.Int(3))}
+		f.Oldest = &DueJob{ID: job.ID(r.Int(0)), Queue: r.Text(1), Kind: r.Text(2), RunAt: job.Micros(r.Int(3))}
 		return nil
 	}
 }

@@ -26,8 +26,8 @@ const (
 	unfoldedMany = 100_000
 )
 
-// Report is what Diagnose finds.
-type Report struct {
+// Diagnosis is what Diagnose finds.
+type Diagnosis struct {
 	Where    string            `json:"database"`
 	Name     string            `json:"schema_name"`
 	Schema   Schema            `json:"schema"`
@@ -35,7 +35,7 @@ type Report struct {
 	Pooled   bool              `json:"pooled"`   // a pooler is between
 	Settings map[string]string `json:"settings"` // of the server that matter here
 	Size     int64             `json:"size"`     // bytes, of redrive's tables with their indexes
-	Tables   []Table           `json:"tables"`   // largest first
+	Tables   []TableStats      `json:"tables"`   // largest first
 	// Connections is how many the server has of all programs, and Allowed the most.
 	Connections int64 `json:"connections"`
 	Allowed     int64 `json:"connections_allowed"`
@@ -57,18 +57,18 @@ type Report struct {
 	sqlstore.Findings // of redrive's own tables, and all problems
 }
 
-// Table is a table of redrive's.
-type Table struct {
+// TableStats is how large a table of redrive's is.
+type TableStats struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"` // bytes, with indexes
 	Live int64  `json:"rows"` // an estimate
 	Dead int64  `json:"dead"` // rows that wait to be cleaned; an estimate
 }
 
-// Due is a job that could run.
-type Due = sqlstore.Due
+// DueJob is a job that could run.
+type DueJob = sqlstore.DueJob
 
-func (r *Report) problem(format string, args ...any) {
+func (r *Diagnosis) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
@@ -77,13 +77,13 @@ func (r *Report) problem(format string, args ...any) {
 // nothing. What is wrong is in the report; an error means that it could not be
 // examined. The name of the schema is the default one when it is empty. Now is
 // the machine's time, to which the server's is compared.
-func Diagnose(ctx context.Context, dsn, schema string, now func() time.Time) (*Report, error) {
+func Diagnose(ctx context.Context, dsn, schema string, now func() time.Time) (*Diagnosis, error) {
 	conn, config, schema, err := dialFor(ctx, dsn, schema)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = conn.Close(ctx) }() // it was only asked
-	r := &Report{Where: place(config), Name: schema, Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
+	r := &Diagnosis{Where: place(config), Name: schema, Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	found, err := examine(ctx, conn)
 	switch {
 	case err != nil && found.version == 0:
@@ -112,7 +112,7 @@ func Diagnose(ctx context.Context, dsn, schema string, now func() time.Time) (*R
 }
 
 // clock compares the two clocks.
-func (r *Report) clock(ctx context.Context, conn *pgx.Conn, now func() time.Time) error {
+func (r *Diagnosis) clock(ctx context.Context, conn *pgx.Conn, now func() time.Time) error {
 	sent := now()
 	at, err := ask(ctx, conn, `SELECT `+serverTime)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *Report) clock(ctx context.Context, conn *pgx.Conn, now func() time.Time
 }
 
 // each runs a statement of this package's and hands its rows on.
-func (r *Report) each(c *session, text string, each func(sqlstore.Row) error, args ...sqlstore.Value) error {
+func (r *Diagnosis) each(c *session, text string, each func(sqlstore.Row) error, args ...sqlstore.Value) error {
 	answer, err := c.start("doctor", c.dialect.ours(text), args)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (r *Report) each(c *session, text string, each func(sqlstore.Row) error, ar
 	return all.each("doctor", each)
 }
 
-func (r *Report) examine(c *session) error {
+func (r *Diagnosis) examine(c *session) error {
 	if err := r.settings(c); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ const selSettingsOf = `SELECT name, setting FROM pg_settings WHERE name IN ('ser
 	'full_page_writes', 'wal_level', 'max_connections', 'synchronous_standby_names', 'autovacuum', 'shared_buffers',
 	'max_wal_size', 'idle_in_transaction_session_timeout', 'default_transaction_isolation') ORDER BY name`
 
-func (r *Report) settings(c *session) error {
+func (r *Diagnosis) settings(c *session) error {
 	err := r.each(c, selSettingsOf, func(row sqlstore.Row) error { r.Settings[row.Text(0)] = row.Text(1); return nil })
 	if err != nil {
 		return err
@@ -189,10 +189,10 @@ func (r *Report) settings(c *session) error {
 	})
 }
 
-func (r *Report) tables(c *session) error {
+func (r *Diagnosis) tables(c *session) error {
 	return r.each(c, `SELECT relname, pg_total_relation_size(relid), n_live_tup, n_dead_tup FROM pg_stat_user_tables
 		WHERE schemaname = $1 AND relname LIKE 'redrive\_%' ORDER BY 2 DESC, 1`, func(row sqlstore.Row) error {
-		t := Table{Name: row.Text(0), Size: row.Int(1), Live: row.Int(2), Dead: row.Int(3)}
+		t := TableStats{Name: row.Text(0), Size: row.Int(1), Live: row.Int(2), Dead: row.Int(3)}
 		r.Size += t.Size
 		r.Tables = append(r.Tables, t)
 		if t.Dead > deadFew && float64(t.Dead) > deadTuples*float64(t.Live+t.Dead) {
@@ -204,7 +204,7 @@ func (r *Report) tables(c *session) error {
 }
 
 // activity looks for transactions that hold others up.
-func (r *Report) activity(c *session) error {
+func (r *Diagnosis) activity(c *session) error {
 	age := func(row sqlstore.Row, col int) time.Duration { return time.Duration(row.Int(col)) * time.Microsecond }
 	return r.each(c, `SELECT pid, coalesce(application_name, ''), coalesce(state, ''), backend_xid IS NOT NULL,
 		(extract(epoch FROM clock_timestamp() - xact_start) * 1000000)::bigint, coalesce(datname, '')
@@ -231,7 +231,7 @@ func (r *Report) activity(c *session) error {
 		})
 }
 
-func (r *Report) events(c *session) error {
+func (r *Diagnosis) events(c *session) error {
 	err := r.each(c, `SELECT count(*), coalesce((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - min(at), 0) FROM redrive_events
 		WHERE seq >= (SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value) << 20 FROM redrive_meta
 			WHERE key = 'event_base')`, func(row sqlstore.Row) error {
@@ -267,7 +267,7 @@ const (
 )
 
 // jobs compares the counters with the rows, and looks for what is late.
-func (r *Report) jobs(c *session) error {
+func (r *Diagnosis) jobs(c *session) error {
 	f := &r.Findings
 	if err := r.each(c, sqlstore.Recount(countersNow), sqlstore.CompareJobs(f)); err != nil {
 		return err
@@ -283,7 +283,7 @@ func (r *Report) jobs(c *session) error {
 }
 
 // deadLetters compares what counts dead letters with what there are.
-func (r *Report) deadLetters(c *session) error {
+func (r *Diagnosis) deadLetters(c *session) error {
 	if err := r.each(c, sqlstore.RecountGroups, sqlstore.CompareGroups(&r.Findings)); err != nil {
 		return err
 	}

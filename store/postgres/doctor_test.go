@@ -10,7 +10,7 @@ import (
 )
 
 // problems returns the problems that name something.
-func problems(r *Report, what string) (found []string) {
+func problems(r *Diagnosis, what string) (found []string) {
 	for _, p := range r.Problems {
 		if strings.Contains(p, what) {
 			found = append(found, p)

@@ -297,10 +297,6 @@ func (s *Store) closeGrace() time.Duration {
 // Schema returns the name of the schema of redrive's tables.
 func (s *Store) Schema() string { return s.options.Schema }
 
-// Commits returns how many transactions this process has committed, for measuring
-// how many requests share one.
-func (s *Store) Commits() int64 { return s.commits.Load() }
-
 // Notify implements store.Worker.
 func (s *Store) Notify(ch chan<- struct{}) (stop func()) { return s.news.subscribe(ch) }
 

@@ -25,8 +25,8 @@ const (
 	damagesMax = 20
 )
 
-// Report is what Diagnose finds.
-type Report struct {
+// Diagnosis is what Diagnose finds.
+type Diagnosis struct {
 	Path    string `json:"path"`
 	Place   string `json:"file_system,omitempty"` // type of the file system; "" is not known
 	Size    int64  `json:"size"`                  // bytes
@@ -42,10 +42,10 @@ type Report struct {
 	sqlstore.Findings // of redrive's own tables, and all problems
 }
 
-// Due is a job that could run.
-type Due = sqlstore.Due
+// DueJob is a job that could run.
+type DueJob = sqlstore.DueJob
 
-func (r *Report) problem(format string, args ...any) {
+func (r *Diagnosis) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
@@ -53,8 +53,8 @@ func (r *Report) problem(format string, args ...any) {
 // sound, and whether its counters agree with its rows. It reads every page, and
 // changes nothing. What is wrong is in the report; an error means that it could
 // not be examined. Now is the time by which jobs are late.
-func Diagnose(ctx context.Context, path string, now time.Time) (*Report, error) {
-	r := &Report{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
+func Diagnose(ctx context.Context, path string, now time.Time) (*Diagnosis, error) {
+	r := &Diagnosis{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	path, err := resolve(path)
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
@@ -82,7 +82,7 @@ func Diagnose(ctx context.Context, path string, now time.Time) (*Report, error) 
 }
 
 // files looks at the files and the place they are in.
-func (r *Report) files() error {
+func (r *Diagnosis) files() error {
 	info, err := os.Stat(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no such file: %w", store.ErrNotFound)
@@ -148,7 +148,7 @@ func modules() map[string]string {
 	return versions
 }
 
-func (r *Report) examine(conn *sqlite.Conn, now job.Micros) error {
+func (r *Diagnosis) examine(conn *sqlite.Conn, now job.Micros) error {
 	for _, name := range []string{"journal_mode", "synchronous", "page_size", "auto_vacuum", "encoding", "busy_timeout"} {
 		value, err := one(conn, `PRAGMA `+name)
 		if err != nil {
@@ -190,7 +190,7 @@ var (
 	selIntegrity = &sqlstore.Query{Text: `PRAGMA integrity_check(` + fmt.Sprint(damagesMax) + `)`}
 )
 
-func (r *Report) pages(s *native) (err error) {
+func (r *Diagnosis) pages(s *native) (err error) {
 	if r.Pages, err = sqlstore.ReadInt(s, selPages); err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ var (
 )
 
 // rows examines redrive's own tables.
-func (r *Report) rows(s *native, now job.Micros) error {
+func (r *Diagnosis) rows(s *native, now job.Micros) error {
 	f := &r.Findings
 	if err := s.Rows(recount, sqlstore.CompareJobs(f)); err != nil {
 		return err
