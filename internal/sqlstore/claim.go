@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -34,6 +35,7 @@ type claimer struct {
 	left   []left
 	source Source // nil: the statements above
 	bytes  int    // of the payloads that are claimed
+	passed int    // jobs past their deadline that are left, because others have the graves
 
 	// What take reads, and how; made once, not for each job.
 	run            *Run
@@ -166,9 +168,12 @@ func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	if err := c.charge(all); err != nil {
 		return err
 	}
-	if all.max <= 0 || c.enough() {
+	if all.max <= 0 || c.full() {
 		c.out.Full = true
 		return nil
+	}
+	if c.passed > 0 {
+		c.out.NextDue = min(c.out.NextDue, passedAgain)
 	}
 	for _, l := range c.left {
 		if at, ok := l.due(t.now, all); ok {
@@ -250,7 +255,10 @@ func (c *claimer) read(h *head, priority, n int) error {
 }
 
 // enough reports whether the exchange ends early.
-func (c *claimer) enough() bool {
+func (c *claimer) enough() bool { return c.full() || c.passed >= passedMax }
+
+// full reports whether the exchange ends early because of what it has done.
+func (c *claimer) full() bool {
 	return len(c.out.Expired) >= store.ExpiredMax || c.bytes >= store.ClaimBytes
 }
 
@@ -261,7 +269,7 @@ func (c *claimer) merge(priority int, all *kindRoom) error {
 		for i := range c.heads {
 			h := &c.heads[i]
 			if len(h.due) == 0 && h.more {
-				if err := c.read(h, priority, min(all.max, h.room.max)); err != nil {
+				if err := c.read(h, priority, max(min(all.max, h.room.max), c.passed)); err != nil {
 					return err
 				}
 			}
@@ -339,8 +347,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	r, claim := c.run, &c.next
 	from := r.state
 	if claim.Deadline != 0 && claim.Deadline <= t.now {
-		c.out.Expired = append(c.out.Expired, id)
-		return false, t.expire(r, from)
+		return false, c.expire(r, from)
 	}
 	r.token++
 	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, crashMax(room.want.CrashMax)
@@ -384,7 +391,31 @@ func (c *claimer) write(r *Run) error {
 	return err
 }
 
-// expire ends a job that was found past its deadline.
+const (
+	// passedMax bounds the jobs past their deadline that one exchange leaves.
+	passedMax = 10 * store.ExpiredMax
+	// passedAgain is when it is worth another try to end them.
+	passedAgain = time.Second
+)
+
+// expire ends a job that was found past its deadline, unless others have the graves:
+// a claim holds ready jobs, which must not wait for a transaction of a caller's.
+func (c *claimer) expire(r *Run, from job.State) error {
+	if c.passed > 0 {
+		c.passed++
+		return nil
+	}
+	switch free, err := c.t.tryGraves(); {
+	case err != nil:
+		return err
+	case !free:
+		c.passed++
+		return nil
+	}
+	c.out.Expired = append(c.out.Expired, r.id)
+	return c.t.expire(r, from)
+}
+
 func (t *Txn) expire(r *Run, from job.State) error {
 	answer, err := t.answer(r, false, job.Dead, nil)
 	if err != nil {

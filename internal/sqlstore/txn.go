@@ -58,6 +58,9 @@ type Hooks struct {
 	// redrives or schedules, and keeps the others out until the end of this one.
 	// Whoever needs live jobs takes these first, in the order of their ids.
 	LockGraves func() error
+	// TryGraves is LockGraves that waits for nobody: ok is false where others have
+	// them. Whoever holds what others need uses it.
+	TryGraves func() (ok bool, err error)
 	// LockLanes does the same for new lanes, queues and the settings of queues. The
 	// graves come before it, where a transaction needs both.
 	LockLanes func() error
@@ -124,7 +127,23 @@ func (t *Txn) graves() error {
 	if err := t.hooks.LockGraves(); err != nil {
 		return err
 	}
-	clear(t.cat.groups) // others may have changed them
+	return t.readGraves()
+}
+
+// tryGraves is graves that waits for nobody: ok is false where others have them.
+func (t *Txn) tryGraves() (ok bool, err error) {
+	if t.hooks.TryGraves == nil || t.held {
+		return true, t.graves()
+	}
+	if t.held, err = t.hooks.TryGraves(); err != nil || !t.held {
+		return false, err
+	}
+	return true, t.readGraves()
+}
+
+// readGraves reads what others have changed before the graves were theirs no more.
+func (t *Txn) readGraves() error {
+	clear(t.cat.groups)
 	return t.s.Rows(selGraves, func(r Row) error {
 		t.cat.deaths = r.Int(0)
 		// Deaths are in the order of time, also those of a transaction that began

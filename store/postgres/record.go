@@ -29,7 +29,7 @@ var (
 	nextSettings = &sqlstore.Query{Name: "nextSettings"}
 	selReserved  = &sqlstore.Query{Name: "selReserved"}
 	selVersion   = &sqlstore.Query{Name: "selVersion"}
-	foldLock     = &sqlstore.Query{Name: "foldLock"}
+	tryLock      = &sqlstore.Query{Name: "tryLock"}
 	foldEvents   = &sqlstore.Query{Name: "foldEvents"}
 	raiseBase    = &sqlstore.Query{Name: "raiseBase"}
 )
@@ -86,7 +86,7 @@ var eventStatements = map[string]string{
 	"selPlace": `SELECT state, token FROM (SELECT 1 AS place, state, token FROM redrive_jobs WHERE id = $1
 		UNION ALL SELECT 2, state, token FROM (SELECT state, token FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
 		UNION ALL SELECT 3, 5, token FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
-	"foldLock": `SELECT pg_try_advisory_xact_lock($1)`,
+	"tryLock": `SELECT pg_try_advisory_xact_lock($1)`,
 	// Of a transaction that is under way no row is seen, and of another one all.
 	"foldEvents": `WITH part AS MATERIALIZED (` + lateEvents + `
 			UNION ALL (SELECT seq, at, lanes, states, ns, hour, batches FROM redrive_events
@@ -200,7 +200,7 @@ const foldMax = 20_000
 // fold folds the changes of earlier transactions in, unless another process is
 // at it. It reports whether there may be more.
 func (s *Store) fold(c sqlstore.Session) (more bool, err error) {
-	got, err := sqlstore.ReadInt(c, foldLock, sqlstore.Num(s.folds))
+	got, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.folds))
 	if err != nil || got == 0 {
 		return false, err
 	}

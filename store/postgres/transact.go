@@ -131,6 +131,10 @@ func (s *Store) catalog(c sqlstore.Session, own bool) (*sqlstore.Catalog, error)
 func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
 	return sqlstore.Hooks{
 		LockGraves: func() error { return s.lock(c, s.graves) },
+		TryGraves: func() (bool, error) {
+			free, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.graves))
+			return free != 0, err
+		},
 		LockJobs: func(ids []job.ID, graves func() error) error {
 			var all array
 			for _, id := range ids {
