@@ -33,6 +33,7 @@ func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	case r == nil:
 		return t.refuse(id, job.Cancelled, "a waiting, retrying or running job can be cancelled")
 	case r.asked:
+		t.rests = true
 		return nil, nil
 	case r.state == job.Running:
 		if _, err := t.exec(askCancel, num(id), num(t.now)); err != nil {
@@ -60,6 +61,7 @@ func (t *Txn) refuse(id job.ID, end job.State, only string) (own, fatal error) {
 	case state == job.None:
 		return fmt.Errorf("job %d: %w", id, store.ErrNotFound), nil
 	case state == end:
+		t.rests = true
 		return nil, nil
 	}
 	return fmt.Errorf("job %d is %s: only %s: %w", id, state, only, store.ErrConflict), nil
@@ -96,6 +98,7 @@ func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {
 	before := q.Queue
 	after := c.Apply(before)
 	if after == before {
+		t.rests = true
 		return after, nil
 	}
 	_, err := t.exec(setQueueRow, text(after.Name), num(after.Mode), num(after.Workers), num(after.Limit),

@@ -175,6 +175,7 @@ func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, re
 		}
 		if state != job.None {
 			receipts[i] = job.Receipt{ID: n.ID, State: state}
+			t.rests = true
 			return true, nil
 		}
 	}
@@ -219,5 +220,6 @@ func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, re
 		state = left
 	}
 	receipts[i] = job.Receipt{ID: holder, Existing: true, State: state}
+	t.rests = true
 	return true, err
 }

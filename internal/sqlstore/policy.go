@@ -38,6 +38,7 @@ func (t *Txn) publishPolicy(by store.By, p *store.Policy) error {
 	same := false
 	err := t.rows(selInForce, func(r Row) error { same = r.Text(0) == p.Hash; return nil })
 	if err != nil || same {
+		t.rests = same
 		return err
 	}
 	changed, err := t.exec(insPolicy, text(p.Hash), text(p.Name), num(t.now), text(by.Actor), blob(p.Body))

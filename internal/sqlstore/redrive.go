@@ -127,6 +127,7 @@ func (t *Txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redriv
 		case err != nil:
 			return r, err
 		case len(known) > 0:
+			t.rests = true
 			return known[0], nil
 		}
 	}

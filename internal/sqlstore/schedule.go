@@ -51,6 +51,7 @@ func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, e
 		return store.Fired{}, err
 	}
 	if last.Slot >= slot {
+		t.rests = true
 		return store.Fired{Last: last}, nil
 	}
 	if last.Slot == 0 {

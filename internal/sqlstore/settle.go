@@ -115,7 +115,9 @@ func (t *Txn) settledBefore(o *job.Outcome) (own, fatal error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Settled(state, token, o.Token, crashed), nil
+	own = store.Settled(state, token, o.Token, crashed)
+	t.rests = t.rests || own == nil
+	return own, nil
 }
 
 func (t *Txn) fail(r *Run, o *job.Outcome) error {

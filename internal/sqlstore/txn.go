@@ -19,6 +19,7 @@ type Txn struct {
 
 	settled   bool // LockLanes was called
 	graveless bool // LockGraves will not be called
+	rests     bool // see Rests
 
 	now    job.Micros
 	cat    *Catalog
@@ -89,6 +90,10 @@ func NewTxn(s Session, remembers bool, hooks Hooks) *Txn {
 // Session returns the session of the transaction.
 func (t *Txn) Session() Session { return t.s }
 
+// Rests reports whether an answer rests on what an earlier transaction has written:
+// it says that what was asked for is done. What an error rests on does not count.
+func (t *Txn) Rests() bool { return t.rests }
+
 // Now returns the time of the transaction.
 func (t *Txn) Now() job.Micros { return t.now }
 
@@ -108,7 +113,7 @@ func (t *Txn) Undone() { clear(t.mine) }
 
 // Reset makes the txn ready for the next transaction and keeps its memory.
 func (t *Txn) Reset(now job.Micros, cat *Catalog) {
-	t.now, t.cat = now, cat
+	t.now, t.cat, t.rests = now, cat, false
 	t.events.Reset()
 	t.deltas, t.batch, t.hour = t.deltas[:0], t.batch[:0], store.Hour{}
 	t.groups.reset()

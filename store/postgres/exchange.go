@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -137,6 +138,9 @@ func together(out store.Exchanged, answers []error, claimErr error) store.Exchan
 // claimAll is the half of an exchange that claims. It reports whether it has
 // claimed anything.
 func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exchanged, claimed bool, err error) {
+	if err := s.resolve(ctx); err != nil {
+		return store.Exchanged{}, false, err
+	}
 	var src *source
 	err = s.fast(ctx, func(t *fastTxn) (err error) {
 		out = store.Exchanged{NextDue: store.Never}
@@ -144,6 +148,9 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 		crashpoint.Hit(crashpoint.BeforeClaimCommit)
 		return err
 	})
+	if errors.Is(err, store.ErrUnknown) {
+		s.hot.doubts.add(src)
+	}
 	if err != nil {
 		return store.Exchanged{}, false, err
 	}

@@ -24,6 +24,7 @@ type hotPath struct {
 	runs    runs
 	heads   heads
 	hidden  hidden
+	doubts  doubts
 }
 
 // knownLanes are the lanes and queues at a version of the settings.
@@ -71,7 +72,7 @@ func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
 
 func newHotPath(s *Store) *hotPath {
 	h := &hotPath{begin: beginning{fast: true}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
-		heads: newHeads(), reading: make(chan struct{}, 1)}
+		heads: newHeads(), doubts: newDoubts(), reading: make(chan struct{}, 1)}
 	if s.unnamed.Load() {
 		h.begin = s.begins.write
 		h.begin.text = withPins(h.begin.text)
@@ -79,8 +80,10 @@ func newHotPath(s *Store) *hotPath {
 	return h
 }
 
-// selSettings returns the version of lanes and queues, and the server's time.
-const selSettings = `SELECT value, (date_part('epoch', clock_timestamp()) * 1000000)::bigint FROM redrive_meta WHERE key = 'settings'`
+// selSettings returns the version of lanes and queues, the server's time, and
+// whether commits wait for standbys.
+const selSettings = `SELECT value, (date_part('epoch', clock_timestamp()) * 1000000)::bigint, ` + replicates + `
+	FROM redrive_meta WHERE key = 'settings'`
 
 // fastBegin is the name of the statement that begins a fast transaction.
 const fastBegin = "begin"
@@ -111,6 +114,7 @@ func (t *fastTxn) send(steps ...step) error {
 	version, server := int64(0), job.Micros(0)
 	look := step{name: "selSettings", text: selSettings, each: func(r sqlstore.Row) error {
 		version, server = r.Int(0), job.Micros(r.Int(1))
+		t.standby = r.Int(2) != 0
 		return nil
 	}}
 	first := []step{look}
@@ -163,6 +167,9 @@ func (s *Store) fastHooks(c *session) sqlstore.Hooks {
 	if s.hot.begin.fast {
 		h.Record = func(t *sqlstore.Txn) error {
 			c.last = recordStep(t)
+			if c.standby && t.Rests() {
+				c.last = append(c.last, step{name: followTx.Name, text: followed})
+			}
 			return nil
 		}
 	}

@@ -69,6 +69,7 @@ type session struct {
 	free    []*result   // results that can be used again
 	cursors int
 	begun   bool   // of a fast transaction: the server knows of it
+	standby bool   // commits wait for others, see replicates
 	last    []step // go with the COMMIT of a fast transaction
 	values  [][]byte
 	formats []int16

@@ -63,7 +63,7 @@ func newBegins(o *Options) begins {
 	write := `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT ` + limits(o.StatementTimeout)
 	// Whoever has set it to more than on (remote_apply) keeps that.
 	durable := write + `set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
-			ELSE current_setting('synchronous_commit') END, true), ` + serverTime
+			ELSE current_setting('synchronous_commit') END, true), ` + replicates + `, ` + serverTime
 	return begins{
 		write: beginning{text: durable},
 		sweep: beginning{text: withPins(durable)},
@@ -162,7 +162,12 @@ func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
 			_, err := c.Exec(nextSettings) // who knows the lanes by heart has to read them again
 			return err
 		},
-		Record: record,
+		Record: func(t *sqlstore.Txn) error {
+			if err := record(t); err != nil {
+				return err
+			}
+			return follow(t)
+		},
 	}
 }
 
@@ -383,6 +388,7 @@ func (s *Store) begin(c *session, begin string) error {
 		return fmt.Errorf("time of the server: %w", err)
 	}
 	s.clock.sample(sent, received, job.Micros(at))
+	c.standby = string(row[len(row)-2]) == "t" // of replicates, in transactions that write
 	return nil
 }
 

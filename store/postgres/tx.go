@@ -108,6 +108,7 @@ var joinStatements = map[string]string{
 	"selOurs":  `SELECT current_database() || '/' || value FROM redrive_meta WHERE key = 'identity'`,
 	"keepSync": `SELECT set_config('synchronous_commit', 'on', true)`,
 	"notifyTx": `SELECT pg_notify($1, $2)`,
+	"followTx": followed + ` WHERE ` + replicates,
 }
 
 // fits refuses a transaction that jobs cannot be written in rightly.

@@ -1,0 +1,213 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// A claim whose COMMIT was sent and not answered may have happened. Nobody runs its
+// jobs then: their leases would end, count as crashes, and after a few such claims
+// the jobs would be dead without ever having run. So the store keeps what such a
+// claim has tried, finds out what became of it, and gives back what it has claimed.
+// Until that is known nothing more is claimed: what is in doubt does not add up.
+
+const (
+	// selClaims is what the jobs of a claim look like now.
+	selClaims = `SELECT j.id, j.token, j.state, j.holder, j.claimed_at FROM redrive_jobs j WHERE j.id = ANY($1::bigint[])`
+	// lockClaims waits for the end of the claim, which holds its jobs as long as it is
+	// not over.
+	lockClaims = selClaims + ` ORDER BY j.id FOR UPDATE`
+)
+
+// doubt is one job of a claim that may have happened. The token alone does not name
+// the claim: when it did not happen, the next one has the same.
+type doubt struct {
+	run    *sqlstore.Run
+	holder string
+	at     job.Micros
+}
+
+// doubts are the claims that may have happened, and those of them that could not be
+// given back yet.
+type doubts struct {
+	mu   sync.Mutex
+	all  []doubt
+	turn chan struct{} // of one: who finds out
+	wake chan struct{} // of one: there are some
+}
+
+func newDoubts() doubts {
+	return doubts{turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+}
+
+func (d *doubts) list() []doubt {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.all[:len(d.all):len(d.all)]
+}
+
+// add takes in what a claim has tried.
+func (d *doubts) add(c *source) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range c.claimed {
+		d.all = append(d.all, doubt{r, c.x.Holder, c.t.Now()})
+	}
+	if len(d.all) > 0 {
+		select {
+		case d.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// settled replaces the first n by those of them that are left.
+func (d *doubts) settled(n int, left []doubt) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(left, d.all[n:]...)
+}
+
+// resolve finds out about the claims in doubt and gives back what they have. With an
+// error nothing is to be claimed. Without one, jobs may be left that somebody else
+// holds just now.
+func (s *Store) resolve(ctx context.Context) error {
+	d := &s.hot.doubts
+	if len(d.list()) == 0 {
+		return nil
+	}
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: what an earlier claim has taken is not known yet: its commit was not answered: %w",
+			store.ErrUnavailable, context.Cause(ctx))
+	}
+	all := d.list()
+	if len(all) == 0 {
+		return nil
+	}
+	left, err := s.giveBack(ctx, all)
+	if err != nil {
+		return fmt.Errorf("giving back what an earlier claim has taken, whose commit was not answered: %w", err)
+	}
+	d.settled(len(all), left)
+	return nil
+}
+
+// giveBack gives back those jobs that their claims have got, without a crash. Left
+// are those for which it has to be tried again.
+func (s *Store) giveBack(ctx context.Context, all []doubt) (left []doubt, err error) {
+	taken, err := s.happened(ctx, all)
+	if err != nil || len(taken) == 0 {
+		return nil, err
+	}
+	outcomes, runs := make([]job.Outcome, len(taken)), make([]*sqlstore.Run, len(taken))
+	for i, d := range taken {
+		runs[i] = d.run
+		outcomes[i] = job.Outcome{ID: d.run.ID(), Token: d.run.Token(), Cause: job.Interrupted, To: job.Waiting}
+	}
+	s.hot.runs.remember(runs) // so that they are written together
+	answers, _, err := s.settleAll(ctx, outcomes)
+	if err != nil {
+		return nil, err
+	}
+	for i, own := range answers {
+		switch {
+		case own == nil, errors.Is(own, store.ErrLeaseLost), errors.Is(own, store.ErrNotFound), errors.Is(own, store.ErrConflict):
+		default:
+			left = append(left, taken[i])
+		}
+	}
+	return left, nil
+}
+
+// errTakes takes the transaction back that has found jobs to be given back: it would
+// hold them while its commit waits, as the one of the claim did.
+var errTakes = errors.New("the claim has happened")
+
+// happened returns the jobs that their claims have got and that are still theirs. When
+// there are none, the server has just committed something.
+func (s *Store) happened(ctx context.Context, all []doubt) (taken []doubt, err error) {
+	type claim struct {
+		token  job.Token
+		state  job.State
+		holder string
+		at     job.Micros
+	}
+	err = s.fast(ctx, func(t *fastTxn) error {
+		taken = nil
+		now := make(map[job.ID]claim, len(all))
+		see := func(r sqlstore.Row) error {
+			now[job.ID(r.Int(0))] = claim{job.Token(r.Int(1)), job.State(r.Int(2)), r.Text(3), job.Micros(r.Int(4))}
+			return nil
+		}
+		ids, open := ints(len(all)), ints(0)
+		for _, d := range all {
+			ids.int(int64(d.run.ID()))
+		}
+		if err := t.send(step{name: "selClaims", text: selClaims, args: []any{ids}, each: see}); err != nil {
+			return err
+		}
+		for _, d := range all {
+			if c, ok := now[d.run.ID()]; ok && c.token < d.run.Token() {
+				open.int(int64(d.run.ID()))
+			}
+		}
+		if open.n > 0 {
+			err := t.send(limitLocks(s.lockWait()), step{name: "lockClaims", text: lockClaims, args: []any{open}, each: see})
+			if err != nil {
+				return err
+			}
+		}
+		for _, d := range all {
+			if now[d.run.ID()] == (claim{d.run.Token(), job.Running, d.holder, d.at}) {
+				taken = append(taken, d)
+			}
+		}
+		if len(taken) > 0 {
+			return errTakes
+		}
+		return nil
+	})
+	if errors.Is(err, errTakes) {
+		err = nil
+	}
+	return taken, err
+}
+
+// resolveAll gives back what is in doubt as soon as it can, whether or not more is
+// asked for, until the store is closed.
+func (s *Store) resolveAll() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { <-s.closed; cancel() }()
+	ticker := time.NewTicker(keepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.closed:
+			return
+		case <-s.hot.doubts.wake:
+		case <-ticker.C:
+		}
+		// Whoever claims is told of errors; here the next tick will do.
+		_ = s.resolveWithin(ctx, s.options.StatementTimeout)
+	}
+}
+
+func (s *Store) resolveWithin(ctx context.Context, limit time.Duration) error {
+	if len(s.hot.doubts.list()) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return s.resolve(ctx)
+}

@@ -1,0 +1,295 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/redrive/redrive/internal/pgproxy"
+	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// claimsOne is an exchange that wants one job.
+func claimsOne(holder string) store.Exchange {
+	return store.Exchange{Holder: holder, Lease: time.Minute, Want: []store.Want{{Queue: "default", Max: 1,
+		Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 3}}}}}
+}
+
+// A claim that is lost around its commit is given back by the store itself, whether
+// or not more is asked for, and counts as no crash.
+//
+// part of: R5
+func TestR5_LostClaimIsGivenBack(t *testing.T) {
+	t.Parallel()
+	for _, point := range []pgproxy.Point{pgproxy.BeforeMessage, pgproxy.AfterMessage, pgproxy.BeforeReply, pgproxy.InReply} {
+		t.Run(fmt.Sprint(point), func(t *testing.T) {
+			t.Parallel()
+			s, p := proxied(t)
+			jobs := make([]job.New, 200)
+			for i := range jobs {
+				jobs[i] = plainJob(t, s)
+			}
+			if _, err := s.Enqueue(t.Context(), jobs); err != nil {
+				t.Fatal(err)
+			}
+			running := 0
+			err := cutAt(t, p, point, pgproxy.Commit, func() error {
+				x, err := s.Exchange(t.Context(), claimsOne("worker"))
+				running += len(x.Claims)
+				if errors.Is(err, store.ErrUnavailable) { // a read was cut
+					return nil
+				}
+				return err
+			})
+			if !errors.Is(err, store.ErrUnknown) {
+				t.Fatalf("%v", err)
+			}
+			eventually(t, "the job to be waiting", func() bool {
+				n := 0
+				for i := range jobs {
+					j, err := s.Get(t.Context(), jobs[i].ID)
+					if err != nil || j.Counters.Crashes != 0 {
+						t.Fatalf("%+v, %v", j, err)
+					}
+					if j.State == job.Running {
+						n++
+					}
+				}
+				return n == running && len(s.hot.doubts.list()) == 0
+			})
+		})
+	}
+}
+
+// doubted makes a claim of a store one that may or may not have happened.
+func doubted(t *testing.T, s *Store, c *job.Claim, holder string) {
+	t.Helper()
+	run := s.hot.runs.recall(&job.Outcome{ID: c.ID, Token: c.Token})
+	if run == nil {
+		t.Fatal("the run is not remembered")
+	}
+	s.hot.doubts.all = append(s.hot.doubts.all, doubt{run, holder, c.ClaimedAt})
+}
+
+// What others have claimed after the claim in doubt was rolled back has the same
+// token, and stays theirs.
+//
+// part of: R5
+func TestR5_WhatOthersHaveClaimedStaysTheirs(t *testing.T) {
+	t.Parallel()
+	s := fresh(t, nil)
+	c := claims(t, s, 1)[0]
+	doubted(t, s, &c, "somebody else")
+	if err := s.resolve(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if answers := settles(t, s, completes(&c)); answers[0] != nil {
+		t.Errorf("%v", answers[0])
+	}
+}
+
+// While a claim is not over, nothing else is claimed. What it has when it is over is
+// given back.
+//
+// part of: R5
+func TestR5_NothingIsClaimedWhileAClaimIsInDoubt(t *testing.T) {
+	t.Parallel()
+	for _, commits := range []bool{true, false} {
+		t.Run(fmt.Sprint(commits), func(t *testing.T) {
+			t.Parallel()
+			s, dsn := freshAt(t, &Options{StatementTimeout: time.Second})
+			c := claims(t, s, 1)[0]
+			other := plainJob(t, s)
+			if _, err := s.Enqueue(t.Context(), []job.New{other}); err != nil {
+				t.Fatal(err)
+			}
+			admin := connected(t, dsn)
+			// As if the claim were still under way: the others see the row as it was.
+			row := s.Schema() + `.redrive_jobs`
+			run(t, admin, `CREATE TABLE `+s.Schema()+`.kept AS SELECT holder, claimed_at, lease_until FROM `+row+` WHERE id = `+c.ID.String(),
+				`UPDATE `+row+` SET state = 1, token = token - 1, lease_until = NULL WHERE id = `+c.ID.String())
+			tx, err := admin.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = tx.Exec(t.Context(), `UPDATE `+row+` SET state = 3, token = token + 1, (holder, claimed_at, lease_until) =
+				(SELECT holder, claimed_at, lease_until FROM `+s.Schema()+`.kept) WHERE id = `+c.ID.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			doubted(t, s, &c, "worker")
+			if x, err := s.Exchange(t.Context(), claimsOne("worker")); !errors.Is(err, store.ErrUnavailable) || len(x.Claims) > 0 {
+				t.Errorf("while it is under way: %+v, %v", x, err)
+			}
+			if commits {
+				err = tx.Commit(t.Context())
+			} else {
+				err = tx.Rollback(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make(map[job.ID]job.Token)
+			eventually(t, "both jobs to be claimed", func() bool {
+				x, err := s.Exchange(t.Context(), claimsOne("worker"))
+				if err != nil && !errors.Is(err, store.ErrUnavailable) {
+					t.Fatal(err)
+				}
+				for _, c := range x.Claims {
+					got[c.ID] = c.Token
+				}
+				return len(got) == 2
+			})
+			want := c.Token
+			if commits {
+				want++
+			}
+			if got[c.ID] != want || got[other.ID] != 1 {
+				t.Errorf("claimed %v, want job %d with token %d", got, c.ID, want)
+			}
+		})
+	}
+}
+
+// Close gives back what is in doubt.
+//
+// part of: R5
+func TestR5_CloseGivesBackWhatIsInDoubt(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	c := claims(t, s, 1)[0]
+	doubted(t, s, &c, "worker")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := numberOf(t, connected(t, dsn), `SELECT count(*) FROM `+s.Schema()+`.redrive_jobs WHERE state = 1 AND crashes = 0`); n != 1 {
+		t.Errorf("%d jobs are waiting, want 1", n)
+	}
+}
+
+// ghost makes commits wait for a standby that is not there, until end is called.
+func ghost(t *testing.T, admin *pgx.Conn) (end func()) {
+	t.Helper()
+	set := func(name string) {
+		run(t, admin, `ALTER SYSTEM SET synchronous_standby_names = '`+name+`'`, `SELECT pg_reload_conf()`)
+		eventually(t, "the setting to be read", func() bool {
+			return numberOf(t, admin, `SELECT count(*) FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = '`+name+`'`) == 1
+		})
+	}
+	set("ghost")
+	return func() { set("") }
+}
+
+// shortly is a context that ends soon.
+func shortly(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// While the synchronous standby is away, a claim is cut and commits all the same. It
+// is one claim at most, and no job suffers a crash.
+//
+// part of: R5
+func TestR5_ClaimsWhileTheStandbyIsAway(t *testing.T) {
+	t.Parallel()
+	server := pgtest.New(t)
+	s := opened(t, server.DSN(), &Options{StatementTimeout: 2 * time.Second})
+	admin := connected(t, server.DSN())
+	jobs := []job.New{plainJob(t, s), plainJob(t, s)}
+	if _, err := s.Enqueue(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+	present := ghost(t, admin)
+	if _, err := s.Exchange(shortly(t), claimsOne("worker")); !errors.Is(err, store.ErrUnknown) {
+		t.Fatalf("the first claim: %v", err)
+	}
+	if x, err := s.Exchange(shortly(t), claimsOne("worker")); err == nil {
+		t.Errorf("another claim: %+v", x)
+	}
+	present()
+	claimed := make(map[job.ID]bool)
+	eventually(t, "both jobs to be claimed", func() bool {
+		x, err := s.Exchange(t.Context(), claimsOne("worker"))
+		if err != nil {
+			return false
+		}
+		for _, c := range x.Claims {
+			claimed[c.ID] = true
+		}
+		return len(claimed) == 2
+	})
+	for _, n := range jobs {
+		if j, err := s.Get(t.Context(), n.ID); err != nil || j.Counters.Crashes != 0 || j.Token > 2 {
+			t.Errorf("%+v, %v", j, err)
+		}
+	}
+}
+
+// What is there but on no standby is not acknowledged by being found.
+//
+// part of: R2
+func TestR2_WhatIsOnNoStandbyIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	server := pgtest.New(t)
+	s := opened(t, server.DSN(), nil)
+	admin := connected(t, server.DSN())
+	c := claims(t, s, 1)[0]
+	plain, keyed := plainJob(t, s), plainJob(t, s)
+	keyed.Key, keyed.Digest = "k", []byte("d")
+	second := plainJob(t, s)
+	second.Key, second.Digest = keyed.Key, keyed.Digest
+	plain.Repeat, keyed.Repeat = true, true // they are written by themselves, and given up with their contexts
+	present := ghost(t, admin)
+	var ask sync.WaitGroup
+	for what, do := range map[string]func(context.Context) error{
+		"enqueue":          func(ctx context.Context) error { _, err := s.Enqueue(ctx, []job.New{plain}); return err },
+		"enqueue by a key": func(ctx context.Context) error { _, err := s.Enqueue(ctx, []job.New{keyed}); return err },
+		"outcome": func(ctx context.Context) error {
+			_, err := s.Exchange(ctx, store.Exchange{Holder: "worker", Lease: time.Minute, Settle: []job.Outcome{completes(&c)}})
+			return err
+		},
+	} {
+		ask.Go(func() {
+			if err := do(shortly(t)); err == nil {
+				t.Errorf("%s: acknowledged", what)
+			}
+		})
+	}
+	ask.Wait()
+	eventually(t, "what was cut to be seen", func() bool {
+		return numberOf(t, admin, `SELECT count(*) FROM redrive.redrive_jobs`) == 2 && numberOf(t, admin, `SELECT count(*) FROM redrive.redrive_done`) == 1
+	})
+	again := map[string]func(context.Context) error{
+		"enqueue":          func(ctx context.Context) error { _, err := s.Enqueue(ctx, []job.New{plain}); return err },
+		"enqueue by a key": func(ctx context.Context) error { _, err := s.Enqueue(ctx, []job.New{second}); return err },
+		"outcome": func(ctx context.Context) error {
+			x, err := s.Exchange(ctx, store.Exchange{Holder: "worker", Lease: time.Minute, Settle: []job.Outcome{completes(&c)}})
+			if err == nil {
+				err = x.Settled[0]
+			}
+			return err
+		},
+	}
+	for what, do := range again {
+		ask.Go(func() {
+			if err := do(shortly(t)); err == nil {
+				t.Errorf("%s, asked again: acknowledged, and no standby has it", what)
+			}
+		})
+	}
+	ask.Wait()
+	present()
+	for what, do := range again {
+		if err := do(t.Context()); err != nil {
+			t.Errorf("%s, when the standby is back: %v", what, err)
+		}
+	}
+}
