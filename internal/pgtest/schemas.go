@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -63,6 +64,27 @@ func (p *Schemas) Take(t testing.TB) (dsn, schema string, back func() error) {
 		defer p.mu.Unlock()
 		p.free = append(p.free, l)
 		return nil
+	}
+}
+
+// Lend opens something in a schema that Take returns. It is to be closed by end, which
+// gives the schema back, too, once; the test fails when that cannot be.
+func Lend[C io.Closer](t testing.TB, p *Schemas, open func(dsn, schema string) (C, error)) (opened C, end func() error) {
+	t.Helper()
+	dsn, schema, back := p.Take(t)
+	opened, err := open(dsn, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	return opened, func() error {
+		err := opened.Close()
+		once.Do(func() {
+			if err := back(); err != nil {
+				t.Error(err)
+			}
+		})
+		return err
 	}
 }
 

@@ -25,33 +25,22 @@ var migrated = pgtest.Schemas{Make: func(ctx context.Context, dsn, schema string
 	return err
 }}
 
-// lent is a store in a schema that is given back when it is closed.
+// lent is a store in a schema that is given back when it is closed: what it has left
+// open would keep the schema locked.
 type lent struct {
 	*Store
-	t    *testing.T
-	back func() error
+	end func() error
 }
+
+// Close closes the store.
+func (l lent) Close() error { return l.end() }
 
 // lend opens a store in one of the migrated schemas.
-func lend(t *testing.T, o *Options) *lent {
+func lend(t *testing.T, o *Options) lent {
 	t.Helper()
-	dsn, schema, back := migrated.Take(t)
-	o.Schema = schema
-	s, err := Open(t.Context(), dsn, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &lent{s, t, back}
-}
-
-// Close closes the store. What it has left open would keep the schema locked.
-func (l *lent) Close() error {
-	err := l.Store.Close()
-	if back := l.back; back != nil {
-		l.back = nil
-		if err := back(); err != nil {
-			l.t.Error(err)
-		}
-	}
-	return err
+	s, end := pgtest.Lend(t, &migrated, func(dsn, schema string) (*Store, error) {
+		o.Schema = schema
+		return Open(t.Context(), dsn, o)
+	})
+	return lent{s, end}
 }

@@ -50,7 +50,7 @@ func openSQLite(t *testing.T, clock func() time.Time) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &lent{s, t, func() error { return os.RemoveAll(dir) }}
+	return lent{s, func() error { return errors.Join(s.Close(), os.RemoveAll(dir)) }}
 }
 
 // schemas are for one store after the other: to migrate anew takes longer than a
@@ -63,29 +63,19 @@ var schemas = pgtest.Schemas{Make: func(ctx context.Context, dsn, schema string)
 // lent is a store whose place is given back when it is closed.
 type lent struct {
 	store.Store
-	t    *testing.T
-	back func() error
+	end func() error
 }
 
-func (l *lent) Close() error {
-	err := l.Store.Close()
-	if back := l.back; back != nil {
-		l.back = nil
-		if err := back(); err != nil {
-			l.t.Error(err)
-		}
-	}
-	return err
-}
+// Close closes the store.
+func (l lent) Close() error { return l.end() }
 
 func openPostgres(t *testing.T, clock func() time.Time) store.Store {
-	dsn, schema, back := schemas.Take(t)
-	s, err := postgres.Open(t.Context(), dsn, &postgres.Options{Schema: schema, Clock: clock, ReadLimit: time.Minute,
-		StatementTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &lent{s, t, back}
+	t.Helper()
+	s, end := pgtest.Lend(t, &schemas, func(dsn, schema string) (*postgres.Store, error) {
+		return postgres.Open(t.Context(), dsn, &postgres.Options{Schema: schema, Clock: clock, ReadLimit: time.Minute,
+			StatementTimeout: time.Minute})
+	})
+	return lent{s, end}
 }
 
 // proves: Q10, Q9
