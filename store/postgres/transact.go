@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -20,6 +20,8 @@ import (
 const (
 	// tries is how often a transaction is run that others have got in the way of.
 	tries = 6
+	// spreadMin bounds the wait after the first deadlock of a transaction; it doubles.
+	spreadMin = 10 * time.Millisecond
 	// callLimit bounds a call whose context has no end of its own: a server that
 	// is gone without a word is not waited for for ever.
 	callLimit = 2 * time.Minute
@@ -96,86 +98,6 @@ func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return err
 }
 
-// txn makes a transaction of the shared statements on a session. Own says that it is
-// new and the store's own: nothing was written in it yet.
-func (s *Store) txn(c sqlstore.Session, own bool) (*sqlstore.Txn, error) {
-	cat, err := s.catalog(c, own)
-	if err != nil {
-		return nil, err
-	}
-	t := sqlstore.NewTxn(c, false, s.hooks(c))
-	t.Reset(s.clock.Now(), cat)
-	return t, nil
-}
-
-// catalog returns the lanes and queues for one transaction: those that are known, when
-// they have not changed.
-func (s *Store) catalog(c sqlstore.Session, own bool) (*sqlstore.Catalog, error) {
-	version, err := sqlstore.ReadInt(c, selVersion) // first: what is read may be newer, not older
-	if err != nil {
-		return nil, err
-	}
-	known := s.hot.known.Load()
-	if known != nil && known.version == version {
-		return known.catalog.Borrow(), nil
-	}
-	cat, err := sqlstore.NewCatalog(c)
-	if err != nil || !own {
-		return cat, err // a caller's transaction may have lanes that nobody else sees
-	}
-	s.hot.known.CompareAndSwap(known, &knownLanes{version, cat})
-	return cat.Borrow(), nil
-}
-
-// hooks are how a transaction shares the tables with others.
-func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
-	return sqlstore.Hooks{
-		LockGraves: func() error { return s.lock(c, s.graves) },
-		TryGraves: func() (bool, error) {
-			free, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.graves))
-			return free != 0, err
-		},
-		LockJobs: func(ids []job.ID, graves func() error) error {
-			var all array
-			for _, id := range ids {
-				all.add(int64(id))
-			}
-			locked, err := sqlstore.ReadInt(c, lockLive, all.value())
-			if err != nil {
-				return err
-			}
-			if err := graves(); err != nil {
-				return err
-			}
-			// From now on nobody brings dead jobs back. What was brought back before may
-			// be locked by somebody who waits for the graves.
-			live, err := sqlstore.ReadInt(c, countLive, all.value())
-			if err == nil && live != locked {
-				err = sqlstore.ErrAgain
-			}
-			return err
-		},
-		LockLanes: func() error {
-			if err := s.lock(c, s.lanes); err != nil {
-				return err
-			}
-			_, err := c.Exec(nextSettings) // who knows the lanes by heart has to read them again
-			return err
-		},
-		Record: func(t *sqlstore.Txn) error {
-			if err := record(t); err != nil {
-				return err
-			}
-			return follow(t)
-		},
-	}
-}
-
-func (s *Store) lock(c sqlstore.Session, key int64) error {
-	_, err := c.Exec(lock, sqlstore.Num(key))
-	return err
-}
-
 // read runs do in a transaction that sees one moment. It implements sqlstore.DB's
 // Read.
 func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) error {
@@ -240,6 +162,20 @@ func (s *Store) transact(ctx context.Context, begin *beginning, do func(*session
 		if !repeat || try == tries || ctx.Err() != nil {
 			return err
 		}
+		if sqlstate(err) == stateDeadlock {
+			spread(ctx, try)
+		}
+	}
+}
+
+// spread waits a little, by chance, before a transaction is run again after a
+// deadlock, and longer the more tries there were: those that met do not meet again.
+func spread(ctx context.Context, try int) {
+	timer := time.NewTimer(rand.N(spreadMin << (try - 1))) //nolint:gosec // nobody has to be kept from guessing it
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 
@@ -271,27 +207,10 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 	if begin.fast {
 		c.begun, c.last = false, nil
 	} else if err := s.begin(c, begin.text); err != nil {
-		// A connection that has lain in the pool while the server was restarted; the
-		// others have, too.
-		if c.conn.IsClosed() {
-			pool.Reset()
-			return true, withContext(ctx, asStoreError(err))
-		}
-		if sqlstate(err) == stateReplica {
-			return false, s.failedOver(err)
-		}
-		return again(err), withContext(ctx, asStoreError(err))
+		return s.undo(ctx, c, pool, false, err)
 	}
 	if err := do(c); err != nil {
-		if begin.fast && !c.begun && c.conn.IsClosed() { // the same, see above
-			pool.Reset()
-			return true, withContext(ctx, asStoreError(err))
-		}
-		if begin.fast && !c.begun && replicaSays(err) {
-			return false, s.failedOver(err)
-		}
-		s.rollback(c.conn)
-		return again(err), withContext(ctx, asStoreError(err))
+		return s.undo(ctx, c, pool, !begin.fast || c.begun, err)
 	}
 	if !b.stop() {
 		return false, withContext(ctx, store.ErrUnavailable)
@@ -314,6 +233,21 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 	return again(err), commitError(err)
 }
 
+// undo ends a transaction that failed before its COMMIT. Begun says that the server
+// knows of it. Repeat is that of attempt.
+func (s *Store) undo(ctx context.Context, c *session, pool *pgxpool.Pool, begun bool, err error) (repeat bool, _ error) {
+	switch {
+	case !begun && c.conn.IsClosed():
+		// It has lain in the pool while the server was restarted; the others have, too.
+		pool.Reset()
+		return true, withContext(ctx, asStoreError(err))
+	case !begun && replicaSays(err):
+		return false, s.failedOver(err)
+	}
+	s.rollback(c.conn)
+	return again(err), withContext(ctx, asStoreError(err))
+}
+
 // failedOver gives up all connections: the server has become a replica, and new ones
 // may lead elsewhere.
 func (s *Store) failedOver(err error) error {
@@ -322,9 +256,9 @@ func (s *Store) failedOver(err error) error {
 	return readOnly(err)
 }
 
-// replicaSays reports whether an error is a replica's answer to the BEGIN that goes
-// with the first statements of a fast transaction. The same SQLSTATE from any other
-// of them is of a prepared statement.
+// replicaSays reports whether an error is a replica's answer to a BEGIN, which may go
+// with the first statements of a transaction. The same SQLSTATE from any other of them
+// is of a prepared statement.
 func replicaSays(err error) bool {
 	f, ok := errors.AsType[*failed](err)
 	return ok && f.what == fastBegin && sqlstate(err) == stateReplica
@@ -378,7 +312,7 @@ func (s *Store) begin(c *session, begin string) error {
 	sent := s.clock.local()
 	results, err := c.conn.Exec(c.ctx, begin).ReadAll()
 	if err != nil {
-		return &failed{"begin", err}
+		return &failed{fastBegin, err}
 	}
 	received := s.clock.local()
 	last := results[len(results)-1].Rows
@@ -415,46 +349,4 @@ func (s *Store) rollback(conn *pgconn.PgConn) {
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackLimit)
 	defer cancel()
 	_, _ = conn.Exec(ctx, "ROLLBACK").ReadAll() // see above
-}
-
-// breaker ends what a connection is waiting for when a context ends.
-type breaker struct {
-	mu          sync.Mutex
-	conn        *pgconn.PgConn
-	over, fired bool
-	cut         func() bool
-}
-
-// past is a deadline that is over.
-var past = time.Unix(1, 0)
-
-// watch begins to watch a context. After it ended, grace has to pass, too.
-func watch(ctx context.Context, conn *pgconn.PgConn, grace time.Duration) *breaker {
-	b := &breaker{conn: conn}
-	b.cut = context.AfterFunc(ctx, func() {
-		if grace == 0 {
-			b.fire()
-		} else {
-			time.AfterFunc(grace, b.fire)
-		}
-	})
-	return b
-}
-
-func (b *breaker) fire() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.over {
-		b.fired = true
-		_ = b.conn.Conn().SetDeadline(past) // a closed connection waits for nothing
-	}
-}
-
-// stop ends the watching and reports whether the connection was left alone.
-func (b *breaker) stop() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.over = true
-	b.cut()
-	return !b.fired
 }

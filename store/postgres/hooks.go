@@ -1,0 +1,86 @@
+package postgres
+
+import (
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/job"
+)
+
+// txn makes a transaction of the shared statements on a session. Own says that it is
+// new and the store's own: nothing was written in it yet.
+func (s *Store) txn(c sqlstore.Session, own bool) (*sqlstore.Txn, error) {
+	cat, err := s.catalog(c, own)
+	if err != nil {
+		return nil, err
+	}
+	t := sqlstore.NewTxn(c, false, s.hooks(c))
+	t.Reset(s.clock.Now(), cat)
+	return t, nil
+}
+
+// catalog returns the lanes and queues for one transaction: those that are known, when
+// they have not changed.
+func (s *Store) catalog(c sqlstore.Session, own bool) (*sqlstore.Catalog, error) {
+	version, err := sqlstore.ReadInt(c, selVersion) // first: what is read may be newer, not older
+	if err != nil {
+		return nil, err
+	}
+	known := s.hot.known.Load()
+	if known != nil && known.version == version {
+		return known.catalog.Borrow(), nil
+	}
+	cat, err := sqlstore.NewCatalog(c)
+	if err != nil || !own {
+		return cat, err // a caller's transaction may have lanes that nobody else sees
+	}
+	s.hot.known.CompareAndSwap(known, &knownLanes{version, cat})
+	return cat.Borrow(), nil
+}
+
+// hooks are how a transaction shares the tables with others.
+func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
+	return sqlstore.Hooks{
+		LockGraves: func() error { return s.lock(c, s.graves) },
+		TryGraves: func() (bool, error) {
+			free, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.graves))
+			return free != 0, err
+		},
+		LockJobs: func(ids []job.ID, graves func() error) error {
+			var all array
+			for _, id := range ids {
+				all.add(int64(id))
+			}
+			locked, err := sqlstore.ReadInt(c, lockLive, all.value())
+			if err != nil {
+				return err
+			}
+			if err := graves(); err != nil {
+				return err
+			}
+			// From now on nobody brings dead jobs back. What was brought back before may
+			// be locked by somebody who waits for the graves.
+			live, err := sqlstore.ReadInt(c, countLive, all.value())
+			if err == nil && live != locked {
+				err = sqlstore.ErrAgain
+			}
+			return err
+		},
+		LockLanes: func() error {
+			if err := s.lock(c, s.lanes); err != nil {
+				return err
+			}
+			_, err := c.Exec(nextSettings) // who knows the lanes by heart has to read them again
+			return err
+		},
+		Record: func(t *sqlstore.Txn) error {
+			if err := record(t); err != nil {
+				return err
+			}
+			return follow(t)
+		},
+	}
+}
+
+func (s *Store) lock(c sqlstore.Session, key int64) error {
+	_, err := c.Exec(lock, sqlstore.Num(key))
+	return err
+}
