@@ -82,7 +82,8 @@ type Worker interface {
 	// order. An outcome that cannot be written because its lease is lost gets
 	// its error in the answer and does not hold up the rest. A store may commit
 	// the two halves apart: after an error ask again with the same outcomes,
-	// which then are look-ups; claims of a lost answer end with their leases.
+	// which then are look-ups. Claims of a lost answer end with their leases, or are
+	// given back by the store before that, as interrupted.
 	// It is safe for concurrent use. An empty answer with NextDue 0 is legal
 	// when another process was faster: wait a little before asking again.
 	//
