@@ -29,6 +29,10 @@ type Process struct {
 	last    int
 	waiting map[int]chan Reply
 	err     error // why nobody is answered any more
+
+	// writing is held for a line to the agent, and mu is not: an agent that does not
+	// read keeps nobody from reading what it has said.
+	writing sync.Mutex
 }
 
 // Launch starts the program of cmd as an agent and returns when it is set up.
@@ -131,12 +135,11 @@ func (p *Process) Ask(ctx context.Context, r Request, out any) error {
 	p.last++
 	r.ID = p.last
 	p.waiting[r.ID] = answer
-	line, err := json.Marshal(r)
-	if err == nil {
-		_, err = p.in.Write(append(line, '\n'))
-	}
 	p.mu.Unlock()
-	if err != nil {
+	if err := p.write(r); err != nil {
+		p.mu.Lock()
+		delete(p.waiting, r.ID)
+		p.mu.Unlock()
 		return err
 	}
 	data, err := p.await(ctx, r.ID, answer)
@@ -147,6 +150,17 @@ func (p *Process) Ask(ctx context.Context, r Request, out any) error {
 		return nil
 	}
 	return json.Unmarshal(data, out)
+}
+
+func (p *Process) write(r Request) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	_, err = p.in.Write(append(line, '\n'))
+	return err
 }
 
 func (p *Process) await(ctx context.Context, id int, answer <-chan Reply) (json.RawMessage, error) {
