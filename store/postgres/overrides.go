@@ -54,6 +54,18 @@ var overrides = map[string]string{
 		SELECT 1 WHERE $1 IS NULL`,
 }
 
+// besideOthers are the statements that are asked only where there are other writers:
+// in SQLite's words there are none.
+var besideOthers = map[string]string{
+	"selLaneOfRun": `SELECT lane FROM redrive_jobs WHERE id = $1 AND token = $2 AND state = 3`,
+	"selGraves": `SELECT greatest(coalesce((SELECT max(death) FROM redrive_dead), 0),
+		coalesce((SELECT value FROM redrive_meta WHERE key = 'deaths'), 0)),
+		(SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1)`,
+	"selPlace": `SELECT state, token FROM (SELECT 1 AS place, state, token FROM redrive_jobs WHERE id = $1
+		UNION ALL SELECT 2, state, token FROM (SELECT state, token FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
+		UNION ALL SELECT 3, 5, token FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
+}
+
 // countersNow are the counters of jobs: rows of (lane, state, n), several of one
 // lane and state.
 const countersNow = `(SELECT lane, state, n FROM redrive_counters
@@ -62,7 +74,7 @@ const countersNow = `(SELECT lane, state, n FROM redrive_counters
 // ownText is the text of a statement that is this package's own, or that is a
 // shared one in other words; "" is neither.
 func ownText(name string) string {
-	for _, texts := range []map[string]string{overrides, eventStatements, joinStatements, sightStatements} {
+	for _, texts := range []map[string]string{overrides, besideOthers, eventStatements, joinStatements, sightStatements} {
 		if text, ok := texts[name]; ok {
 			return text
 		}

@@ -18,7 +18,7 @@ import (
 //
 // What is folded is what is there to be seen, up to a number; the transactions that
 // had a lower one and were under way then are kept beside it (late), and their rows
-// are folded when they are there. So no transaction holds up but its own. One folds
+// are folded when they are there. So a late commit delays only its own row. One folds
 // at a time, by a lock that nothing else takes but the sweep of events.
 
 var (
@@ -67,11 +67,10 @@ const lateEvents = `SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.hour, e.batch
 		CROSS JOIN LATERAL unnest(f.late) AS l(id) JOIN redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
 		WHERE f.key = 'folded'`
 
-// eventStatements are the statements of this file, and the lock that all need.
+// eventStatements are the statements of this file and the locks of hooks.
 var eventStatements = map[string]string{
 	"selReserved":  `SELECT value - 1 FROM redrive_meta WHERE key = 'next_id'`,
 	"selVersion":   `SELECT value FROM redrive_meta WHERE key = 'settings'`,
-	"selLaneOfRun": `SELECT lane FROM redrive_jobs WHERE id = $1 AND token = $2 AND state = 3`,
 	"nextSettings": `UPDATE redrive_meta SET value = value + 1 WHERE key = 'settings'`,
 	"recordEvents": `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, hour, batches)
 		SELECT (x.id << 20) + (SELECT count(*) FROM redrive_events WHERE seq >= x.id << 20 AND seq < (x.id + 1) << 20),
@@ -80,13 +79,7 @@ var eventStatements = map[string]string{
 	"lock":      `SELECT pg_advisory_xact_lock($1)`,
 	"lockLive":  `SELECT count(*) FROM (SELECT 1 FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE) l`,
 	"countLive": `SELECT count(*) FROM redrive_jobs WHERE id = ANY($1::text::bigint[])`,
-	"selGraves": `SELECT greatest(coalesce((SELECT max(death) FROM redrive_dead), 0),
-		coalesce((SELECT value FROM redrive_meta WHERE key = 'deaths'), 0)),
-		(SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1)`,
-	"selPlace": `SELECT state, token FROM (SELECT 1 AS place, state, token FROM redrive_jobs WHERE id = $1
-		UNION ALL SELECT 2, state, token FROM (SELECT state, token FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
-		UNION ALL SELECT 3, 5, token FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
-	"tryLock": `SELECT pg_try_advisory_xact_lock($1)`,
+	"tryLock":   `SELECT pg_try_advisory_xact_lock($1)`,
 	// Of a transaction that is under way no row is seen, and of another one all.
 	"foldEvents": `WITH part AS MATERIALIZED (` + lateEvents + `
 			UNION ALL (SELECT seq, at, lanes, states, ns, hour, batches FROM redrive_events

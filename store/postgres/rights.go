@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/redrive/redrive/store"
 )
@@ -30,18 +29,4 @@ func checkRights(ctx context.Context, conn *pgx.Conn, schema string) error {
 	return fmt.Errorf("%w: the user may not read and write %s.%s: as its owner, "+
 		"GRANT USAGE ON SCHEMA %s TO %s; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %s TO %s",
 		store.ErrReadOnly, schema, row.Text(0), quote(schema), user, quote(schema), user)
-}
-
-// identityText tells a schema of one database from all others: by the names and
-// by a number that was drawn when its tables were made.
-func identityText(schema string) string {
-	return `SELECT current_database() || '/' || (SELECT value FROM ` + quote(schema) + `.redrive_meta WHERE key = 'identity')`
-}
-
-func identify(ctx context.Context, conn *pgconn.PgConn, schema string) (string, error) {
-	var r result
-	if err := r.read(conn.ExecParams(ctx, identityText(schema), nil, nil, nil, binaryColumns)); err != nil {
-		return "", asStoreError(&failed{"identify the schema", err})
-	}
-	return r.row(0).Text(0), nil
 }
