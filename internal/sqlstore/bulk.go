@@ -102,15 +102,15 @@ func (t *Txn) ClaimAll(x *store.Exchange, out *store.Exchanged, source Source) e
 	return t.claimAll(x, out, source)
 }
 
-// Readied is a job that an outcome has made ready, to be due at a time.
+// Readied is a job that was made ready, to be due at a time.
 type Readied struct {
 	Lane     int64
 	Priority int8
 	At       job.Micros
 }
 
-// Readied returns what outcomes that were written one by one have made ready since
-// it was called last.
+// Readied returns what outcomes and new jobs that were written one by one have made
+// ready since it was called last.
 func (t *Txn) Readied() []Readied {
 	all := t.readied
 	t.readied = nil

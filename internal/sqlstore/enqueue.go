@@ -155,7 +155,7 @@ func (t *Txn) insert(n *job.New) error {
 	t.batchCount(batchDelta{id: n.Batch, total: 1})
 	t.events.Add(&event.Event{Type: event.JobEnqueued, Job: n.ID, Kind: n.Kind, Queue: n.Queue, Owner: n.Owner,
 		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: runAt})
-	t.wake = true
+	t.ready(l, n.Priority, runAt)
 	return nil
 }
 

@@ -256,12 +256,12 @@ func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
 		e.Class = o.Failure.Class
 	}
 	t.events.Add(e)
-	t.wake = true
 	if r.asked {
+		t.wake = true
 		r.lane, r.priority = to, priority
 		err = t.stopped(r, o.To)
-	} else if t.hooks.Record != nil {
-		t.readied = append(t.readied, Readied{to.id, priority, runAt})
+	} else {
+		t.ready(to, priority, runAt)
 	}
 	return true, err
 }

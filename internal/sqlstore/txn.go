@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -38,7 +39,7 @@ type Txn struct {
 
 	mine  map[job.ID]*Run // claimed by this process; nil in a caller's own transaction
 	wrote bool            // something was changed, so there is something to commit
-	wake  bool            // jobs may have become ready or signals have changed
+	wake  bool            // jobs may have become ready beside readied, or signals have changed
 }
 
 type delta struct {
@@ -55,9 +56,9 @@ type batchDelta struct {
 // Hooks are what a store does that shares its database with other writers. The
 // zero value is for one that is alone while it writes.
 type Hooks struct {
-	// LockGraves waits until no other transaction writes dead letters, groups,
-	// redrives or schedules, and keeps the others out until the end of this one.
-	// Whoever needs live jobs takes these first, in the order of their ids.
+	// LockGraves waits until no other transaction writes dead letters, groups or
+	// redrives, and keeps the others out until the end of this one. Whoever needs live
+	// jobs takes these first, in the order of their ids.
 	LockGraves func() error
 	// TryGraves is LockGraves that waits for nobody: ok is false where others have
 	// them. Whoever holds what others need uses it.
@@ -65,9 +66,13 @@ type Hooks struct {
 	// LockLanes does the same for new lanes, queues and the settings of queues. The
 	// graves come before it, where a transaction needs both.
 	LockLanes func() error
+	// LockName does the same for what has a name of its own. It comes before the lanes,
+	// and nobody who has one needs the graves.
+	LockName func(name string) error
 	// LockJobs waits until no other transaction writes live jobs, which are sorted by
-	// their ids, keeps the others out until the end of this one, and calls graves. Jobs
-	// that have come to life before that returned are an ErrAgain.
+	// their ids, keeps the others out until the end of this one, and calls graves when
+	// one of the jobs was brought back: its end is noted there. Jobs that have come to
+	// life before that returned are an ErrAgain.
 	LockJobs func(ids []job.ID, graves func() error) error
 	// Record writes the events of a transaction with what it has changed in the
 	// counters of jobs, in batches and in the figures of the hour.
@@ -105,7 +110,19 @@ func (t *Txn) Wrote() bool { return t.wrote }
 func (t *Txn) Part() { t.wrote = false }
 
 // Wakes reports whether jobs may have become ready, or signals have changed.
-func (t *Txn) Wakes() bool { return t.wake }
+func (t *Txn) Wakes() bool { return t.wake || len(t.readied) > 0 }
+
+// WakesMore reports whether more of that may be so than Readied tells.
+func (t *Txn) WakesMore() bool { return t.wake }
+
+// ready notes that a job is ready in a lane, due at a time.
+func (t *Txn) ready(lane *Lane, priority int8, at job.Micros) {
+	if t.hooks.Record == nil { // nobody asks where
+		t.wake = true
+		return
+	}
+	t.readied = append(t.readied, Readied{lane.id, priority, at})
+}
 
 // Undone tells that the transaction was taken back: what it claimed is not
 // claimed.
@@ -127,6 +144,9 @@ func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 func (t *Txn) graves() error {
 	if t.hooks.LockGraves == nil || t.held {
 		return nil
+	}
+	if t.graveless { // it did not look as if they were needed
+		return ErrAgain
 	}
 	t.held = true
 	if err := t.hooks.LockGraves(); err != nil {
@@ -169,8 +189,27 @@ func (t *Txn) alive(ids []job.ID) error {
 	}
 	sorted := slices.Clone(ids)
 	slices.Sort(sorted)
-	return t.hooks.LockJobs(slices.Compact(sorted), t.graves)
+	err := t.hooks.LockJobs(slices.Compact(sorted), t.graves)
+	t.graveless = !t.held
+	return err
 }
+
+// only begins what one transaction at a time does, and which does not concern the
+// graves.
+func (t *Txn) only(name string) error {
+	t.graveless = true
+	if t.hooks.LockName == nil {
+		return nil
+	}
+	return t.hooks.LockName(name)
+}
+
+// LockGravesBy has the transaction lock the graves in another way.
+func (t *Txn) LockGravesBy(lock func() error) { t.hooks.LockGraves = lock }
+
+// ErrGraves says that others have had the graves for longer than was waited for
+// them.
+var ErrGraves = errors.New("the graves are taken")
 
 // Deltas calls each for every change of the number of jobs of a lane in a state.
 func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {

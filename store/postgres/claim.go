@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redrive/redrive/internal/sqlstore"
@@ -47,167 +46,6 @@ const (
 		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token - 1`
 )
 
-// heads are bounds below which nothing is ready, by lane and priority: what was
-// claimed there stays in the index until the server cleans it, which an old
-// snapshot anywhere keeps it from doing, and would be walked again by each claim.
-// A commit that makes an earlier job ready lowers its bound, wherever it was made;
-// what nobody tells of, such as a job that was passed over because another claim
-// had locked it and let it go, is found by a look from the beginning. That is what
-// every claim does while it is cheap; where it is not, the next one waits.
-//
-// A look from the beginning may take longer than a statement may. After one that
-// was ended for that, claims read the last seconds only, and further looks go twice
-// as far back each time, until they reach the beginning or are dear again.
-type heads struct {
-	mu    sync.Mutex
-	low   map[readyPlace]job.Micros
-	floor job.Micros // from where a place without a bound is read
-	next  time.Time  // of the next look from the beginning, by the clock of the process
-	tail  *bulletin
-}
-
-// bulletin is what was heard, and after it what was heard next; the last one is
-// empty. A claim remembers the one that was the last before it read.
-type bulletin struct {
-	news news
-	next *bulletin
-}
-
-func newHeads() heads {
-	return heads{low: make(map[readyPlace]job.Micros), floor: earliest, tail: &bulletin{}}
-}
-
-const (
-	// A look from the beginning is dear when it takes longer than lookCheap and
-	// lookRow for each job that it finds.
-	lookCheap = 4 * time.Millisecond
-	lookRow   = 40 * time.Microsecond
-	// lookShare is how many times as long as a dear look took there is none, but at most
-	// lookAgain. It may have waited for something else, and it finds what nobody tells of.
-	lookShare = 50
-	lookAgain = time.Minute
-	// lookBack is how far back claims read after a look that failed, at first.
-	lookBack = 5 * time.Second
-
-	earliest = job.Micros(-1 << 63)
-)
-
-// looks reports whether a claim reads from the beginning.
-func (h *heads) looks(now time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return !now.Before(h.next)
-}
-
-// latest returns the place of what is heard next.
-func (h *heads) latest() *bulletin {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.tail
-}
-
-// back returns how far back a look goes.
-func (h *heads) back(now job.Micros) job.Micros {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.floor == earliest {
-		return earliest
-	}
-	if at := now - 2*max(now-h.floor, job.Micros(lookBack.Microseconds())); at > 0 {
-		return at
-	}
-	return earliest
-}
-
-// from returns where a place is read from: by a look not after back, and else not
-// after what is known.
-func (h *heads) from(p readyPlace, look bool, back job.Micros) job.Micros {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	low, ok := h.low[p]
-	switch {
-	case look && ok:
-		return min(low, back)
-	case look:
-		return back
-	case ok:
-		return low
-	}
-	return h.floor
-}
-
-// looked says how long a look took that went so far back and found so many jobs.
-func (h *heads) looked(end time.Time, took time.Duration, rows int, back job.Micros) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.floor = min(h.floor, back)
-	if took > lookCheap+time.Duration(rows)*lookRow {
-		h.next = end.Add(min(lookShare*took, lookAgain))
-	}
-}
-
-// failed says that reading places took too long.
-func (h *heads) failed(end time.Time, took time.Duration, look bool, now job.Micros, places []*front) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if look && h.floor != earliest { // back was too far; the floor was not
-		h.next = end.Add(min(lookShare*took, lookAgain))
-		return
-	}
-	h.floor = now.Add(-lookBack)
-	if !look {
-		for _, p := range places {
-			delete(h.low, p.readyPlace)
-		}
-	}
-}
-
-// taken is up to where a claim has taken jobs.
-type taken struct {
-	since *bulletin // what was heard from there on came after it had read
-	up    map[readyPlace]job.Micros
-}
-
-// raise notes up to where jobs were taken. What was heard since they were read may
-// be before that.
-func (h *heads) raise(t taken) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for b := t.since; b != h.tail; b = b.next {
-		if b.news.all {
-			return
-		}
-		for place, at := range b.news.ready {
-			if up, ok := t.up[place]; ok && at < up {
-				t.up[place] = at
-			}
-		}
-	}
-	maps.Copy(h.low, t.up)
-}
-
-// heard lowers the bounds by what was told.
-func (h *heads) heard(n news) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	last := h.tail
-	h.tail = &bulletin{}
-	last.news, last.next = n, h.tail
-	if n.all {
-		clear(h.low)
-		return
-	}
-	for place, at := range n.ready {
-		low, ok := h.low[place]
-		if !ok {
-			low = h.floor
-		}
-		if at < low {
-			h.low[place] = at
-		}
-	}
-}
-
 // found is a ready job as it was read.
 type found struct {
 	run   *sqlstore.Run
@@ -221,9 +59,14 @@ type front struct {
 	due   []sqlstore.Ready // not handed on yet
 	most  int              // that were asked for
 	got   int
+	cut   bool // there may be more than the statement could return
 	read  bool
 	later sqlstore.Ready // the first that is due later
+	index int            // in the places of the want
 }
+
+// more reports whether there may be more that is due than was read.
+func (p *front) more() bool { return p.cut || p.got >= p.most }
 
 // source reads ready jobs for a claim. It implements sqlstore.Source.
 type source struct {
@@ -236,10 +79,13 @@ type source struct {
 	byPlace map[readyPlace]*front
 	found   map[job.ID]*found
 	claimed []*sqlstore.Run
-	written int  // of claimed
-	rows    int  // of the last statement
-	look    bool // from the beginning
+	written int    // of claimed
+	rows    int    // of the last statement
+	last    *front // of its last row
+	look    bool   // from the beginning
 	since   *bulletin
+	took    time.Duration // of the looks for all wants
+	looked  int           // jobs that they have found
 }
 
 var _ sqlstore.Source = (*source)(nil)
@@ -265,7 +111,7 @@ func (c *source) Lanes(lanes []int64, most int) error {
 	}
 	for p := int8(job.PriorityMin); p <= job.PriorityMax; p++ {
 		for _, lane := range lanes {
-			at := &front{readyPlace: readyPlace{lane, p}, most: each}
+			at := &front{readyPlace: readyPlace{lane, p}, most: each, index: len(c.places)}
 			c.places = append(c.places, at)
 			c.byPlace[at.readyPlace] = at
 		}
@@ -281,52 +127,23 @@ func (c *source) Lanes(lanes []int64, most int) error {
 	return c.seek(c.places, nil, limit, true)
 }
 
-// seek reads the heads of places, and where asked for when their next jobs are
-// due.
+// seek reads the heads of places, from after where that is given, and where asked for
+// when their next jobs are due.
 func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later bool) error {
-	n := len(places)
-	lanes, priorities, lows, ids, most := ints(n), ints(n), ints(n), ints(n), ints(n)
-	now, h := c.t.Now(), &c.s.hot.heads
 	if c.since == nil {
-		c.since = h.latest()
+		c.since = c.s.hot.heads.latest()
 	}
+	now, h := c.t.Now(), &c.s.hot.heads
 	look, back := c.look && after == nil, h.back(now)
-	for _, p := range places {
-		lanes.int(p.lane)
-		priorities.int(int64(p.priority))
-		most.int(int64(p.most))
-		switch {
-		case after != nil:
-			lows.int(int64(after.At))
-			ids.int(int64(after.ID))
-		default:
-			lows.int(int64(h.from(p.readyPlace, look, back)))
-			ids.int(-1 << 63)
+	c.rows, c.last = 0, nil
+	steps := []step{c.ready(places, limit, func(p *front) sqlstore.Ready {
+		if after != nil {
+			return *after
 		}
-		p.got = 0
-	}
-	c.rows = 0
-	var last *front
-	steps := []step{{name: "readyJobs", text: readyJobs, args: []any{lanes, priorities, lows, ids, most, int64(now), int64(limit)},
-		each: func(r sqlstore.Row) error {
-			if r.Int(overtakenColumn) != 0 {
-				return errOvertaken
-			}
-			run, claim := c.t.ScanReady(r)
-			last = c.byPlace[readyPlace{run.Lane(), run.Priority()}]
-			last.due = append(last.due, sqlstore.Ready{At: claim.RunAt, ID: run.ID()})
-			last.got++
-			c.rows++
-			c.found[run.ID()] = &found{run, claim, int(r.Int(sizeColumn))}
-			return nil
-		}}}
+		return sqlstore.Ready{At: h.from(p.readyPlace, look, back), ID: -1 << 63}
+	})}
 	if later {
-		steps = append(steps, step{name: "laterJobs", text: laterJobs, args: []any{lanes, priorities, int64(now)},
-			each: func(r sqlstore.Row) error {
-				p := c.byPlace[readyPlace{r.Int(0), int8(r.Int(1))}]
-				p.later = sqlstore.Ready{At: job.Micros(r.Int(2)), ID: job.ID(r.Int(3))}
-				return nil
-			}})
+		steps = append(steps, c.later(places))
 	}
 	begun := c.s.clock.local()
 	err := c.t.send(steps...)
@@ -335,25 +152,71 @@ func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later b
 	case err != nil && after == nil && tookTooLong(err):
 		h.failed(end, took, look, now, places)
 	case err == nil && look:
-		h.looked(end, took, c.rows, back)
+		c.took += took
+		c.looked += c.rows
+		h.looked(end, c.took, c.looked, back)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		c.mark(places, limit)
 	}
-	for _, p := range places {
-		if c.rows == limit && last != nil && last != p && !p.read && p.got == 0 && behind(places, last, p) {
-			continue // the statement ended before it
-		}
-		p.read = true
-	}
-	if c.rows == limit && last != nil {
-		last.got = max(last.got, last.most) // it may have been cut
-	}
-	return nil
+	return err
 }
 
-func behind(places []*front, a, b *front) bool {
-	return slices.Index(places, b) > slices.Index(places, a)
+// ready is the step that reads and locks the heads of places, each from a place on.
+func (c *source) ready(places []*front, limit int, from func(*front) sqlstore.Ready) step {
+	n := len(places)
+	lanes, priorities, lows, ids, most := ints(n), ints(n), ints(n), ints(n), ints(n)
+	for _, p := range places {
+		low := from(p)
+		lanes.int(p.lane)
+		priorities.int(int64(p.priority))
+		lows.int(int64(low.At))
+		ids.int(int64(low.ID))
+		most.int(int64(p.most))
+		p.got, p.cut = 0, false
+	}
+	return step{name: "readyJobs", text: readyJobs, args: []any{lanes, priorities, lows, ids, most, int64(c.t.Now()), int64(limit)},
+		each: func(r sqlstore.Row) error {
+			if r.Int(overtakenColumn) != 0 {
+				return errOvertaken
+			}
+			run, claim := c.t.ScanReady(r)
+			c.last = c.byPlace[readyPlace{run.Lane(), run.Priority()}]
+			c.last.due = append(c.last.due, sqlstore.Ready{At: claim.RunAt, ID: run.ID()})
+			c.last.got++
+			c.rows++
+			c.found[run.ID()] = &found{run, claim, int(r.Int(sizeColumn))}
+			return nil
+		}}
+}
+
+// later is the step that reads when the next jobs of places are due.
+func (c *source) later(places []*front) step {
+	lanes, priorities := ints(len(places)), ints(len(places))
+	for _, p := range places {
+		lanes.int(p.lane)
+		priorities.int(int64(p.priority))
+	}
+	return step{name: "laterJobs", text: laterJobs, args: []any{lanes, priorities, int64(c.t.Now())},
+		each: func(r sqlstore.Row) error {
+			p := c.byPlace[readyPlace{r.Int(0), int8(r.Int(1))}]
+			p.later = sqlstore.Ready{At: job.Micros(r.Int(2)), ID: job.ID(r.Int(3))}
+			return nil
+		}}
+}
+
+// mark notes which places were read. A statement that has returned as much as it
+// may has come to the place of its last row and not beyond it.
+func (c *source) mark(places []*front, limit int) {
+	full := c.rows == limit && c.last != nil
+	if full {
+		c.last.cut = true
+	}
+	for _, p := range places {
+		if !full || p.index <= c.last.index || p.got > 0 {
+			p.read = true
+		}
+	}
 }
 
 // tookTooLong reports whether a statement was ended by its limit, or by that of the
@@ -377,19 +240,19 @@ func (c *source) Next(lane int64, priority int, last sqlstore.Ready, n int) (job
 			return nil, false, err
 		}
 	}
-	if len(p.due) == 0 && p.got >= p.most {
+	if len(p.due) == 0 && p.more() {
 		p.most = max(p.most, n) // it has more than its share
 		if err := c.seek([]*front{p}, &last, p.most, false); err != nil {
 			return nil, false, err
 		}
 	}
-	full := p.got >= p.most
+	more = p.more()
 	if len(p.due) >= n {
 		jobs, p.due = p.due[:n:n], p.due[n:]
 		return jobs, true, nil
 	}
 	jobs, p.due = p.due, nil
-	if full {
+	if more {
 		return jobs, true, nil
 	}
 	if p.later.ID != 0 {
@@ -410,6 +273,15 @@ func (c *source) Take(id job.ID) (*sqlstore.Run, *job.Claim, int, error) {
 
 // Claimed implements sqlstore.Source.
 func (c *source) Claimed(r *sqlstore.Run) { c.claimed = append(c.claimed, r) }
+
+// seen returns the places of all wants.
+func (c *source) seen() []readyPlace {
+	all := make([]readyPlace, len(c.tried))
+	for i, p := range c.tried {
+		all[i] = p.readyPlace
+	}
+	return all
+}
 
 // taken returns up to where the claims have gone, by place. They are in the order
 // of each place.

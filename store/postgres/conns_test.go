@@ -27,14 +27,14 @@ func TestMaxConnsCountsAllConnections(t *testing.T) {
 			}
 			claim := func() error {
 				_, err := s.Exchange(t.Context(), store.Exchange{Holder: "h", Lease: time.Minute,
-					Want: []store.Want{{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "none", Max: 1, CrashMax: 5}}}}})
+					Want: []store.Want{{Queue: known.Queue, Max: 1, Kinds: []store.KindWant{{Kind: known.Kind, Max: 1, CrashMax: 5}}}}})
 				return err
 			}
 			if err := claim(); err != nil { // else one reads the lanes, and the others wait for it
 				t.Fatal(err)
 			}
 			locker, admin := connected(t, dsn), connected(t, dsn)
-			run(t, locker, `BEGIN`, `LOCK TABLE `+schema+`.redrive_jobs, `+schema+`.redrive_meta IN ACCESS EXCLUSIVE MODE`)
+			run(t, locker, `BEGIN`, `LOCK TABLE `+schema+`.redrive_jobs IN ACCESS EXCLUSIVE MODE`)
 			var all sync.WaitGroup
 			ask := func(call func() error) {
 				all.Go(func() {

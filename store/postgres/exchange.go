@@ -159,12 +159,13 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 		s.hot.runs.remember(src.claimed)
 		s.hot.heads.raise(src.taken(out.Claims))
 	}
+	s.hot.heads.lookApart(s.clock.local(), src.seen())
 	return out, len(out.Claims) > 0, nil
 }
 
 // claimIn claims in a transaction.
 func (s *Store) claimIn(t *fastTxn, x *store.Exchange, out *store.Exchanged) (*source, error) {
-	src := &source{s: s, t: t, x: x, out: out, found: make(map[job.ID]*found), look: s.hot.heads.looks(s.clock.local())}
+	src := &source{s: s, t: t, x: x, out: out, found: make(map[job.ID]*found), look: s.hot.heads.looks()}
 	if t.known.catalog.Limited(x.Want) {
 		if err := s.limit(t); err != nil {
 			return nil, err

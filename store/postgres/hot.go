@@ -42,8 +42,8 @@ var pinned = [...][2]string{
 }
 
 // fastConns is how many connections the statements for many jobs have at most: for
-// new jobs, for outcomes and for claims.
-const fastConns = enqueuers + 3
+// new jobs, for outcomes, for heartbeats, for claims and for looks.
+const fastConns = enqueuers + 4
 
 // openFast opens the connections of fast transactions. Behind a pooler a setting
 // holds for a transaction only; there they are begun like any other.

@@ -19,6 +19,7 @@ var fastStatements = map[string]struct{ text, index string }{
 	"readyJobs":    {readyJobs, "redrive_ready"},
 	"laterJobs":    {laterJobs, "redrive_ready"},
 	"hiddenJobs":   {hiddenJobs, "redrive_ready"},
+	"freeHeads":    {freeHeads, "redrive_ready"},
 	"longPayloads": {longPayloads, "redrive_bodies_pkey"},
 	"claimJobs":    {claimJobs, "redrive_jobs_pkey"},
 	"closeJobs":    {closeJobs, "redrive_jobs_pkey"},

@@ -177,7 +177,8 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 		dialect: &dialect{schema: options.Schema}, clock: newClock(options.Clock), begins: newBegins(&options)}
 	s.over, s.end = context.WithCancelCause(context.Background())
 	s.graves, s.lanes, s.folds, s.sweeps = s.lockKey("graves"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
-	s.core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Read: s.read, Join: s.join})
+	s.core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Person: s.person, Brief: s.brief,
+		Read: s.read, Join: s.join})
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -222,6 +223,7 @@ func (s *Store) open(ctx context.Context) error {
 	s.ended.Go(s.keep)
 	s.ended.Go(s.resolveAll)
 	s.ended.Go(s.takeAll)
+	s.ended.Go(s.lookAll)
 	return nil
 }
 

@@ -80,7 +80,7 @@ func newBegins(o *Options) begins {
 // write runs do in a transaction of the shared statements. It implements
 // sqlstore.DB's Write.
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
-	var wakes bool
+	var told news
 	err := s.transact(ctx, &s.begins.write, func(c *session) error {
 		t, err := s.txn(c, true)
 		if err != nil {
@@ -89,13 +89,24 @@ func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 		if err := do(t); err != nil {
 			return err
 		}
-		wakes = t.Wakes()
+		told = newsOf(t)
 		return t.Flush()
 	})
-	if err == nil && wakes {
-		s.news.tell(allNews)
+	if err == nil {
+		s.news.tell(told)
 	}
 	return err
+}
+
+// newsOf is what a transaction of the shared statements means to those who wait.
+func newsOf(t *sqlstore.Txn) (n news) {
+	if t.WakesMore() {
+		return allNews
+	}
+	for _, r := range t.Readied() {
+		n.add(r.Lane, r.Priority, r.At)
+	}
+	return n
 }
 
 // read runs do in a transaction that sees one moment. It implements sqlstore.DB's

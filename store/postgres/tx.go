@@ -222,10 +222,11 @@ func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
 	if err := do(t); err != nil {
 		return err
 	}
-	if err := t.Flush(); err != nil || !t.Wakes() {
+	told := newsOf(t)
+	if err := t.Flush(); err != nil || told.empty() {
 		return err
 	}
-	_, err = c.Exec(notifyTx, text(s.news.channel), text(allNews.text(anyone)))
+	_, err = c.Exec(notifyTx, text(s.news.channel), text(told.text(anyone)))
 	return err
 }
 
