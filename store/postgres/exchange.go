@@ -68,7 +68,7 @@ func (s *Store) inTurn(ctx context.Context, x *store.Exchange) (store.Exchanged,
 		return store.Exchanged{}, err
 	}
 	out, _, err := s.claimAll(ctx, x)
-	return together(out, answers, err), nil
+	return s.together(out, answers, err), nil
 }
 
 func (s *Store) atOnce(ctx context.Context, x *store.Exchange, known *knownLanes) (store.Exchanged, error) {
@@ -90,7 +90,7 @@ func (s *Store) atOnce(ctx context.Context, x *store.Exchange, known *knownLanes
 	case claimErr == nil:
 		out.NextDue = min(out.NextDue, s.postponed(x, &out, known, told))
 	}
-	return together(out, answers, claimErr), nil
+	return s.together(out, answers, claimErr), nil
 }
 
 // postponed returns how long until the first of the jobs is due that the outcomes
@@ -127,7 +127,8 @@ func (s *Store) postponed(x *store.Exchange, out *store.Exchanged, known *knownL
 
 // together is the answer when the outcomes have theirs. An error of the claim comes
 // again when it is asked again, which is at once.
-func together(out store.Exchanged, answers []error, claimErr error) store.Exchanged {
+func (s *Store) together(out store.Exchanged, answers []error, claimErr error) store.Exchanged {
+	s.hot.claiming.see(claimErr)
 	if claimErr != nil {
 		out = store.Exchanged{NextDue: store.Never, Full: true}
 	}

@@ -24,7 +24,10 @@ type hotPath struct {
 	runs    runs
 	heads   heads
 	hidden  hidden
-	doubts  doubts
+	// claiming tells of claims that failed beside outcomes that were written: the
+	// answer has no error then.
+	claiming trouble
+	doubts   doubts
 }
 
 // knownLanes are the lanes and queues at a version of the settings.
@@ -72,7 +75,7 @@ func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
 
 func newHotPath(s *Store) *hotPath {
 	h := &hotPath{begin: beginning{fast: true}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
-		heads: newHeads(), doubts: newDoubts(), reading: make(chan struct{}, 1)}
+		heads: newHeads(), claiming: trouble{s: s, what: "claims fail, and no new jobs begin"}, doubts: newDoubts(), reading: make(chan struct{}, 1)}
 	if s.unnamed.Load() {
 		h.begin = s.begins.write
 		h.begin.text = withPins(h.begin.text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -14,6 +15,8 @@ import (
 type trouble struct {
 	s    *Store
 	what string // what fails, and what follows from that
+
+	mu   sync.Mutex
 	last string // reason of the latest failure; "" is none
 }
 
@@ -24,6 +27,8 @@ func (t *trouble) see(err error) {
 		return
 	default:
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	ctx, log, why := context.Background(), t.s.options.Logger, gist(err)
 	switch {
 	case why == t.last:
