@@ -119,9 +119,10 @@ func (x *index) letter(p *past, broken func(job.ID, string, ...any)) {
 	}
 	row := p.row()
 	switch {
-	case row == nil && len(p.letters) > 0 && !(x.Retention && p.letters[0].Revived && x.gone(p)):
+	case row == nil && len(p.letters) == 0:
+	case row == nil && x.Retention && p.letters[0].Revived && x.gone(p): // it was retried, has ended and was removed
+	case row == nil:
 		broken(p.id, "has a dead letter and is nowhere")
-	case row == nil: // a job that was retried and has ended may go before its dead letter
 	case row.State == job.Dead && len(p.letters) == 0:
 		broken(p.id, "is dead and has no dead letter")
 	case row.State == job.Dead:
