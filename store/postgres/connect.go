@@ -97,6 +97,7 @@ func configure(dsn string, o *Options) (*pgxpool.Config, error) {
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "redrive"
 	}
+	config.ConnConfig.DialFunc = dialer(config.ConnConfig.ConnectTimeout)
 	inUTF8(config.ConnConfig)
 	if before := o.BeforeConnect; before != nil {
 		config.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {

@@ -330,7 +330,9 @@ func heldUp(err error) bool {
 // time only.
 func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCall]bool, err error) {
 	var told news
-	err = s.fast(context.Background(), func(t *fastTxn) (err error) {
+	ctx, cancel := s.untilGone(group)
+	defer cancel()
+	err = s.fast(ctx, func(t *fastTxn) (err error) {
 		told, apart = news{}, s.odd(t, group)
 		fresh := without(group, apart)
 		if len(fresh) == 0 {

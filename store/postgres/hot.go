@@ -56,6 +56,7 @@ func (s *Store) openFast(ctx context.Context, config *pgxpool.Config) (*pgxpool.
 	if !s.unnamed.Load() {
 		c.AfterConnect = s.pin
 	}
+	s.trust(c, &s.fastPool)
 	return pgxpool.NewWithConfig(context.WithoutCancel(ctx), c)
 }
 

@@ -204,6 +204,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	config.MaxConns = int32(s.options.shares(s.unnamed.Load()).rest)
 	config.AfterConnect = s.raise
+	s.trust(config, &s.pool)
 	if s.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}

@@ -234,6 +234,9 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 		err = commit(c.conn)
 	}
 	survived()
+	if c.conn.IsClosed() { // the same
+		pool.Reset()
+	}
 	switch {
 	case err == nil:
 		s.commits.Add(1)
