@@ -141,7 +141,7 @@ func (s *Core) Act(ctx context.Context, by store.By, a store.Action) (answer sto
 	if err := cmp.Or(by.Validate(), a.Validate(false)); err != nil {
 		return answer, err
 	}
-	err = s.db.Write(ctx, func(t *Txn) error {
+	err = s.db.Person(ctx, func(t *Txn) error {
 		if a.Filter == nil {
 			answer, err = t.actIDs(by, &a)
 		} else {

@@ -17,7 +17,11 @@ var (
 		ON CONFLICT (job) DO UPDATE SET token = ?2, at = ?3, done = ?4, total = ?5, note = ?6`)
 	selExpiredLeases = declare("selExpiredLeases", `SELECT `+runColumns+`
 		FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3 AND lease_until <= ?1 ORDER BY lease_until, id LIMIT ?2`)
-	selNextLease = declare("selNextLease", `SELECT lease_until FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3
+	// Where there are other writers, those whose end concerns the graves come last.
+	// These are said in the words of such a store.
+	selExpiredFirst = &Query{Name: "selExpiredFirst"}
+	selExpiredLast  = &Query{Name: "selExpiredLast"}
+	selNextLease    = declare("selNextLease", `SELECT lease_until FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3
 		ORDER BY lease_until LIMIT 1`)
 	setCrashed = declare("setCrashed", `UPDATE redrive_jobs SET state = 1, run_at = ?3, crashes = crashes + 1, lease_until = NULL,
 		cancel_at = NULL WHERE id = ?1 AND token = ?2 AND state = 3`)
@@ -81,10 +85,22 @@ func (t *Txn) progress(p *job.Progress) error {
 	return nil
 }
 
-// rescue ends runs whose lease is over.
-func (t *Txn) rescue(limit int) (store.Rescue, error) {
+// rescueFirst ends runs whose lease is over. Rest says that there may be more, for
+// which it would have had to wait for the graves: the others must not.
+func (t *Txn) rescueFirst(limit int) (out store.Rescue, rest bool, err error) {
+	if t.hooks.TryGraves == nil {
+		out, err = t.rescue(selExpiredLeases, limit)
+		return out, false, err
+	}
+	t.graveless = true
+	out, err = t.rescue(selExpiredFirst, limit)
+	return out, out.NextExpiry == 0 && len(out.Jobs) < limit, err
+}
+
+// rescue ends runs that a statement finds.
+func (t *Txn) rescue(expired *Query, limit int) (store.Rescue, error) {
 	var found []*Run
-	err := t.rows(selExpiredLeases, func(r Row) error { found = append(found, t.scanRun(r)); return nil },
+	err := t.rows(expired, func(r Row) error { found = append(found, t.scanRun(r)); return nil },
 		num(t.now), num(limit))
 	if err != nil {
 		return store.Rescue{}, err

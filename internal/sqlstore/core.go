@@ -27,6 +27,11 @@ type DB struct {
 	// Write runs do in a transaction, which is durable when it returns nil. It may
 	// run do again.
 	Write func(ctx context.Context, do func(*Txn) error) error
+	// Person is Write for what a person asks for and others may hold up for long: it
+	// waits for the graves for a moment only. Nil is Write.
+	Person func(ctx context.Context, do func(*Txn) error) error
+	// Brief is the same for work in the background. It may fail with ErrGraves.
+	Brief func(ctx context.Context, do func(*Txn) error) error
 	// Read runs do in a transaction that only reads and sees one moment.
 	Read func(ctx context.Context, do func(Session) error) error
 	// Join runs do in the caller's transaction, whole or not at all.
@@ -42,7 +47,15 @@ type Core struct {
 }
 
 // NewCore returns the core of a store.
-func NewCore(db DB) *Core { return &Core{db: db} }
+func NewCore(db DB) *Core {
+	if db.Person == nil {
+		db.Person = db.Write
+	}
+	if db.Brief == nil {
+		db.Brief = db.Write
+	}
+	return &Core{db: db}
+}
 
 // ReserveIDs implements store.Producer.
 func (s *Core) ReserveIDs(ctx context.Context, n int) (first job.ID, err error) {
@@ -187,15 +200,45 @@ func (s *Core) Rescue(ctx context.Context, limit int) (out store.Rescue, err err
 	if limit < 1 || limit > job.ExchangeMax {
 		return out, fmt.Errorf("rescue of %d runs: must be 1 to %d: %w", limit, job.ExchangeMax, store.ErrInvalid)
 	}
+	rest := false
 	err = s.db.Write(ctx, func(t *Txn) error {
+		rest = false
 		if left := s.grace(t.now); left > 0 {
 			out = store.Rescue{NextExpiry: left}
 			return nil
 		}
-		out, err = t.rescue(limit)
+		out, rest, err = t.rescueFirst(limit)
 		return err
 	})
+	if err != nil {
+		return store.Rescue{}, err
+	}
+	if rest {
+		err = s.rescueLast(ctx, limit-len(out.Jobs), &out)
+	}
 	return out, err
+}
+
+// gravesAgain is when it is worth another try to get the graves.
+const gravesAgain = time.Second
+
+// rescueLast ends the runs that rescueFirst has left. What that has done is told all
+// the same when it fails.
+func (s *Core) rescueLast(ctx context.Context, limit int, out *store.Rescue) error {
+	var last store.Rescue
+	err := s.db.Brief(ctx, func(t *Txn) (err error) {
+		last, err = t.rescue(selExpiredLast, limit)
+		return err
+	})
+	switch {
+	case err == nil:
+		out.Jobs, out.NextExpiry = append(out.Jobs, last.Jobs...), last.NextExpiry
+	case errors.Is(err, ErrGraves) || len(out.Jobs) > 0:
+		out.NextExpiry = gravesAgain
+	default:
+		return err
+	}
+	return nil
 }
 
 // Declare implements store.Worker.
@@ -235,7 +278,7 @@ func (s *Core) each(ctx context.Context, by store.By, ids []job.ID, begin func(*
 	if len(ids) > job.IDsMax {
 		return nil, fmt.Errorf("%d ids in one call: at most %d: %w", len(ids), job.IDsMax, store.ErrTooLarge)
 	}
-	err = s.db.Write(ctx, func(t *Txn) error {
+	err = s.db.Person(ctx, func(t *Txn) error {
 		if err := begin(t, ids); err != nil {
 			return err
 		}

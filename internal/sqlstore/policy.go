@@ -32,7 +32,7 @@ func (s *Core) PublishPolicy(ctx context.Context, by store.By, p store.Policy) e
 }
 
 func (t *Txn) publishPolicy(by store.By, p *store.Policy) error {
-	if err := t.graves(); err != nil {
+	if err := t.only("policies"); err != nil {
 		return err
 	}
 	same := false

@@ -107,7 +107,7 @@ func (s *Core) StartRedrive(ctx context.Context, by store.By, spec store.Redrive
 	if err := errors.Join(by.Validate(), spec.Validate()); err != nil {
 		return store.Redrive{}, err
 	}
-	err = s.db.Write(ctx, func(t *Txn) error {
+	err = s.db.Person(ctx, func(t *Txn) error {
 		r, err = t.startRedrive(by, &spec)
 		return err
 	})
@@ -180,7 +180,7 @@ func (s *Core) ControlRedrive(ctx context.Context, by store.By, id int64, do sto
 	if err := by.Validate(); err != nil {
 		return store.Redrive{}, err
 	}
-	err = s.db.Write(ctx, func(t *Txn) error {
+	err = s.db.Person(ctx, func(t *Txn) error {
 		r, err = t.controlRedrive(by, id, do)
 		return err
 	})

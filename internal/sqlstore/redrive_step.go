@@ -31,10 +31,13 @@ func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.Redriv
 	if err != nil || active == 0 {
 		return store.RedriveStep{Wait: store.Never}, err
 	}
-	err = s.db.Write(ctx, func(t *Txn) error {
+	err = s.db.Brief(ctx, func(t *Txn) error {
 		answer, err = t.stepRedrives(limit)
 		return err
 	})
+	if errors.Is(err, ErrGraves) {
+		return store.RedriveStep{Wait: gravesAgain, Active: int(active)}, nil
+	}
 	if err != nil {
 		return store.RedriveStep{}, err
 	}

@@ -31,6 +31,9 @@ type Run struct {
 const runColumns = `id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
 	created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at, redrive`
 
+// RunColumns are the columns of redrive_jobs that ScanRun reads.
+const RunColumns = runColumns
+
 // runWidth is the number of runColumns; what else a statement reads follows.
 const runWidth = 23
 

@@ -42,7 +42,7 @@ func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, e
 		return store.Fired{}, fmt.Errorf("schedule %q: slot %s is in the future of the store, whose time is %s: %w",
 			name, slot.Time(), t.now.Time(), store.ErrConflict)
 	}
-	if err := t.graves(); err != nil {
+	if err := t.only("schedule:" + name); err != nil {
 		return store.Fired{}, err
 	}
 	var last store.Schedule
@@ -76,6 +76,9 @@ func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, e
 }
 
 func (t *Txn) roomForSchedule(name string) error {
+	if err := t.only("schedules"); err != nil {
+		return err
+	}
 	n, err := ReadInt(t.s, countSchedules)
 	if err == nil && n >= store.SchedulesMax {
 		err = fmt.Errorf("schedule %q: the store has %d already, the most it keeps: %w", name, n, store.ErrTooLarge)

@@ -27,6 +27,22 @@ const (
 		WHERE j.token = t.token AND j.state = 3`
 )
 
+// rescueStatements find the runs whose lease is over: at first those whose end does
+// not concern the graves, see sqlstore. Those whose rows are locked are not rescued:
+// somebody is just ending them.
+var rescueStatements = map[string]string{
+	"selExpiredFirst": expiredRuns + ` AND ` + graveless + rescueOrder,
+	"selExpiredLast":  expiredRuns + ` AND NOT ` + graveless + rescueOrder,
+}
+
+const (
+	expiredRuns = `SELECT ` + sqlstore.RunColumns + ` FROM redrive_jobs WHERE state = 3 AND lease_until <= $1`
+	// At its last crash a job dies; one that was brought back and is cancelled has a
+	// dead letter.
+	graveless   = `(crashes + 1 < coalesce(crash_max, 0) AND (cancel_at IS NULL OR life = 1))`
+	rescueOrder = ` ORDER BY lease_until, id LIMIT $2 FOR UPDATE SKIP LOCKED`
+)
+
 // Heartbeat implements store.Worker. A run whose row is locked by another
 // transaction is held, and its lease stays as it is.
 func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunStatus, err error) {

@@ -44,13 +44,18 @@ func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
 			free, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.graves))
 			return free != 0, err
 		},
+		LockName: func(name string) error { return s.lock(c, s.lockKey(name)) },
 		LockJobs: func(ids []job.ID, graves func() error) error {
 			var all array
 			for _, id := range ids {
 				all.add(int64(id))
 			}
-			locked, err := sqlstore.ReadInt(c, lockLive, all.value())
-			if err != nil {
+			var locked, revived int64
+			err := c.Rows(lockLive, func(r sqlstore.Row) error {
+				locked, revived = r.Int(0), r.Int(1)
+				return nil
+			}, all.value())
+			if err != nil || revived == 0 {
 				return err
 			}
 			if err := graves(); err != nil {

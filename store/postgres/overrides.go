@@ -2,14 +2,12 @@ package postgres
 
 // amended are the shared statements in which a part has to be said otherwise: the
 // conditions of partial indexes, where SQLite's statement names the index, and the
-// locks on rows that are read to be written, which others write, too. Runs whose
-// rows are locked are not rescued: somebody is just ending them.
+// locks on rows that are read to be written, which others write, too.
 var amended = map[string]struct{ from, to string }{
-	"selRun":           {`state = 3`, `state = 3 FOR UPDATE`},
-	"selAny":           {`WHERE id = ?`, `WHERE id = ? FOR UPDATE`},
-	"selExpiredLeases": {`LIMIT ?2`, `LIMIT ?2 FOR UPDATE SKIP LOCKED`},
-	"selNextLease":     {`state = 3`, `state = 3 AND lease_until IS NOT NULL`},
-	"selRunning":       {`j.state = 3`, `j.state = 3 AND j.lease_until IS NOT NULL`},
+	"selRun":       {`state = 3`, `state = 3 FOR UPDATE`},
+	"selAny":       {`WHERE id = ?`, `WHERE id = ? FOR UPDATE`},
+	"selNextLease": {`state = 3`, `state = 3 AND lease_until IS NOT NULL`},
+	"selRunning":   {`j.state = 3`, `j.state = 3 AND j.lease_until IS NOT NULL`},
 }
 
 // overrides are the shared statements that PostgreSQL needs in other words than
@@ -74,7 +72,7 @@ const countersNow = `(SELECT lane, state, n FROM redrive_counters
 // ownText is the text of a statement that is this package's own, or that is a
 // shared one in other words; "" is neither.
 func ownText(name string) string {
-	for _, texts := range []map[string]string{overrides, besideOthers, eventStatements, joinStatements, sightStatements} {
+	for _, texts := range []map[string]string{overrides, besideOthers, eventStatements, rescueStatements, joinStatements, sightStatements} {
 		if text, ok := texts[name]; ok {
 			return text
 		}

@@ -67,6 +67,11 @@ const lateEvents = `SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.hour, e.batch
 		CROSS JOIN LATERAL unnest(f.late) AS l(id) JOIN redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
 		WHERE f.key = 'folded'`
 
+// lastNumber is the last transaction that has a number, before its base: of the
+// events that are there, and of those that were folded, which a backup may lack.
+const lastNumber = `SELECT greatest((SELECT max(seq) FROM redrive_events),
+		(SELECT value FROM redrive_meta WHERE key = 'folded')) >> 20`
+
 // eventStatements are the statements of this file and the locks of hooks.
 var eventStatements = map[string]string{
 	"selReserved":  `SELECT value - 1 FROM redrive_meta WHERE key = 'next_id'`,
@@ -77,7 +82,7 @@ var eventStatements = map[string]string{
 			$1, $2, $3, $4::text::bigint[], $5::text::smallint[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[]
 		FROM (SELECT pg_current_xact_id()::text::bigint + value AS id FROM redrive_meta WHERE key = 'event_base') x`,
 	"lock":      `SELECT pg_advisory_xact_lock($1)`,
-	"lockLive":  `SELECT count(*) FROM (SELECT 1 FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE) l`,
+	"lockLive":  `SELECT count(*), count(*) FILTER (WHERE life > 1) FROM (SELECT life FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE) l`,
 	"countLive": `SELECT count(*) FROM redrive_jobs WHERE id = ANY($1::text::bigint[])`,
 	"tryLock":   `SELECT pg_try_advisory_xact_lock($1)`,
 	// Of a transaction that is under way no row is seen, and of another one all.
@@ -92,10 +97,10 @@ var eventStatements = map[string]string{
 		WHERE key = 'folded' AND EXISTS (SELECT 1 FROM part) RETURNING (SELECT count(*) FROM part)`,
 	// The ids of transactions begin anew where a backup is restored into another
 	// server; the numbers of events go on, see raise.
-	"raiseBase": `UPDATE redrive_meta SET value = (SELECT max(seq) >> 20 FROM redrive_events) + 1
+	"raiseBase": `UPDATE redrive_meta SET value = (` + lastNumber + `) + 1
 		- pg_snapshot_xmax(pg_current_snapshot())::text::bigint
 		WHERE key = 'event_base' AND value + pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-		<= (SELECT max(seq) >> 20 FROM redrive_events)`,
+		<= (` + lastNumber + `)`,
 }
 
 // record writes the events of a transaction and what it has changed in counters

@@ -124,6 +124,15 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 	return swept, nil
 }
 
+// send sends steps of a sweep. They are planned each time, for tables as they are: a
+// plan of a table that was empty would be kept while that grows.
+func (r remover) send(steps ...step) error {
+	for i := range steps {
+		steps[i].anew = true
+	}
+	return r.c.send(steps...)
+}
+
 // SweepsAside implements store.SideSweeper.
 func (*Store) SweepsAside() bool { return true }
 
@@ -138,10 +147,7 @@ func add(sum, part *store.Swept) {
 	sum.More = sum.More || part.More
 }
 
-// errGraves says that the graves were waited for in vain.
-var errGraves = errors.New("the graves are taken")
-
-func gravesTaken(err error) bool { return errors.Is(err, errGraves) }
+func gravesTaken(err error) bool { return errors.Is(err, sqlstore.ErrGraves) }
 
 // sweep does a part of a sweep.
 func (s *Store) sweep(ctx context.Context, part sqlstore.SweepPart, keep store.Retention, limit int) (swept store.Swept, err error) {
@@ -178,12 +184,7 @@ func (s *Store) sweep(ctx context.Context, part sqlstore.SweepPart, keep store.R
 
 // tryGraves is LockGraves that gives up soon.
 func (s *Store) tryGraves(c *session) error {
-	err := c.send(limitLocks(gravesPatience), step{name: lock.Name, text: eventStatements[lock.Name], args: []any{s.graves}},
-		limitLocks(s.options.StatementTimeout))
-	if sqlstate(err) == stateLockTimeout {
-		return fmt.Errorf("%w: %w", errGraves, err)
-	}
-	return err
+	return s.gravesWithin(c, gravesPatience)
 }
 
 // remover implements sqlstore.Remover.
@@ -191,7 +192,7 @@ type remover struct{ c *session }
 
 // Ended implements sqlstore.Remover.
 func (r remover) Ended(until job.Micros, limit int, each func(lane int64, state job.State, n int64)) (n int64, more bool, err error) {
-	err = r.c.send(step{name: "sweepDone", text: sweepDone, args: []any{int64(until), int64(limit)}, each: func(row sqlstore.Row) error {
+	err = r.send(step{name: "sweepDone", text: sweepDone, args: []any{int64(until), int64(limit)}, each: func(row sqlstore.Row) error {
 		each(row.Int(0), job.State(row.Int(1)), row.Int(2))
 		n += row.Int(2)
 		more = row.Int(3) != 0
@@ -202,7 +203,7 @@ func (r remover) Ended(until job.Micros, limit int, each func(lane int64, state 
 
 // Failures implements sqlstore.Remover.
 func (r remover) Failures(until job.Micros, from store.Run, limit int) (n int64, next store.Run, err error) {
-	err = r.c.send(step{name: "sweepFailures", text: sweepFailures, args: []any{int64(until), int64(from.ID), int64(from.Token), int64(limit)},
+	err = r.send(step{name: "sweepFailures", text: sweepFailures, args: []any{int64(until), int64(from.ID), int64(from.Token), int64(limit)},
 		each: func(row sqlstore.Row) error {
 			n, next = row.Int(0), store.Run{ID: job.ID(row.Int(1)), Token: job.Token(row.Int(2))}
 			return nil
@@ -212,7 +213,7 @@ func (r remover) Failures(until job.Micros, from store.Run, limit int) (n int64,
 
 // Keys implements sqlstore.Remover.
 func (r remover) Keys(now job.Micros, limit int) (n int64, more bool, err error) {
-	err = r.c.send(step{name: "sweepKeys", text: sweepKeys, args: []any{int64(now), int64(limit)}, each: func(row sqlstore.Row) error {
+	err = r.send(step{name: "sweepKeys", text: sweepKeys, args: []any{int64(now), int64(limit)}, each: func(row sqlstore.Row) error {
 		n, more = row.Int(0), row.Int(1) != 0
 		return nil
 	}})
@@ -222,14 +223,14 @@ func (r remover) Keys(now job.Micros, limit int) (n int64, more bool, err error)
 // Events implements sqlstore.Remover.
 func (r remover) Events(until job.Micros, limit int) (n int64, more bool, err error) {
 	last := int64(0)
-	err = r.c.send(step{name: "sweepEvents", text: sweepEvents, args: []any{int64(until), int64(limit)}, each: func(row sqlstore.Row) error {
+	err = r.send(step{name: "sweepEvents", text: sweepEvents, args: []any{int64(until), int64(limit)}, each: func(row sqlstore.Row) error {
 		last, n, more = row.Int(0), row.Int(1), row.Int(2) != 0
 		return nil
 	}})
 	if err != nil || n == 0 {
 		return 0, false, err
 	}
-	return n, more, r.c.send(step{name: "delEvents", text: overrides["delEvents"], args: []any{last}})
+	return n, more, r.send(step{name: "delEvents", text: overrides["delEvents"], args: []any{last}})
 }
 
 // Records implements sqlstore.Remover.
@@ -256,7 +257,7 @@ func (r remover) Records(letters []sqlstore.GoneLetter) ([]int, error) {
 			return nil
 		}})
 	}
-	return n, r.c.send(steps...)
+	return n, r.send(steps...)
 }
 
 // keysOf returns the keys of letters as arguments, nil when there are none. The
@@ -307,7 +308,7 @@ func (r remover) Letters(letters []sqlstore.GoneLetter) error {
 	if keys := keysOf(letters); keys != nil {
 		steps = append(steps, step{name: "markKeys", text: markKeys, args: keys})
 	}
-	if err := r.c.send(steps...); err != nil {
+	if err := r.send(steps...); err != nil {
 		return err
 	}
 	if n != len(letters) {
@@ -319,12 +320,12 @@ func (r remover) Letters(letters []sqlstore.GoneLetter) error {
 // Groups implements sqlstore.Remover.
 func (r remover) Groups(ids []int64) error {
 	all := vectorOf(ids)
-	return r.c.send(step{name: "dropGroups", text: dropGroups, args: []any{all}}, step{name: "dropTrends", text: dropTrends, args: []any{all}})
+	return r.send(step{name: "dropGroups", text: dropGroups, args: []any{all}}, step{name: "dropTrends", text: dropTrends, args: []any{all}})
 }
 
 // Trends implements sqlstore.Remover.
 func (r remover) Trends(groups, hours []int64) error {
-	return r.c.send(step{name: "dropHours", text: dropHours, args: []any{vectorOf(groups), vectorOf(hours)}})
+	return r.send(step{name: "dropHours", text: dropHours, args: []any{vectorOf(groups), vectorOf(hours)}})
 }
 
 func vectorOf(numbers []int64) *vector {

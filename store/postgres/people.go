@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/store"
+)
+
+// A transaction of a caller's in which a job has died has the graves for as long as
+// it is open. What people ask for, and what is done in the background, waits for
+// them for a moment, and keeps few connections meanwhile: the others need some, too.
+
+// peoplePatience is how long a person waits for the graves.
+const peoplePatience = time.Second
+
+// person is write for what a person asks for. It implements sqlstore.DB's Person.
+func (s *Store) person(ctx context.Context, do func(*sqlstore.Txn) error) error {
+	people := s.intake.singles.people
+	select {
+	case people <- struct{}{}:
+		defer func() { <-people }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: other calls of people wait for locks: %w", store.ErrUnavailable, context.Cause(ctx))
+	case <-s.closed:
+		return errClosed
+	}
+	err := s.writeWithin(ctx, peoplePatience, do)
+	if gravesTaken(err) {
+		return fmt.Errorf("the dead letters are locked by %s, most likely one in which a job has died or a redriven one has ended "+
+			"(CompleteTx), and that is still open: commit it or roll it back: %w", s.gravesHolder(ctx), store.ErrUnavailable)
+	}
+	return err
+}
+
+// brief is write for work in the background. It implements sqlstore.DB's Brief.
+func (s *Store) brief(ctx context.Context, do func(*sqlstore.Txn) error) error {
+	return s.writeWithin(ctx, gravesPatience, do)
+}
+
+// writeWithin is write that waits for the graves for so long.
+func (s *Store) writeWithin(ctx context.Context, wait time.Duration, do func(*sqlstore.Txn) error) error {
+	return s.write(ctx, func(t *sqlstore.Txn) error {
+		c := t.Session().(*session)
+		t.LockGravesBy(func() error { return s.gravesWithin(c, wait) })
+		return do(t)
+	})
+}
+
+// gravesWithin locks the graves, or gives up with sqlstore.ErrGraves.
+func (s *Store) gravesWithin(c *session, wait time.Duration) error {
+	err := c.send(limitLocks(wait), step{name: lock.Name, text: eventStatements[lock.Name], args: []any{s.graves}},
+		limitLocks(s.options.StatementTimeout))
+	if sqlstate(err) == stateLockTimeout {
+		return fmt.Errorf("%w: %w", sqlstore.ErrGraves, err)
+	}
+	return err
+}
+
+// whoHolds is the server's process that has an advisory lock.
+const whoHolds = `SELECT a.pid::bigint, coalesce(a.application_name, ''), coalesce(a.usename, ''),
+		coalesce(extract(epoch FROM clock_timestamp() - a.xact_start), 0)::bigint
+	FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+	WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		AND l.objsubid = 1 AND l.classid = (($1::bigint >> 32) & 4294967295)::oid AND l.objid = ($1::bigint & 4294967295)::oid
+		AND a.pid <> pg_backend_pid()`
+
+// gravesHolder describes the transaction that has the graves, as far as it can.
+func (s *Store) gravesHolder(ctx context.Context) string {
+	holder := "another transaction"
+	_ = s.transact(ctx, &s.begins.read, func(c *session) error { // it is there to help
+		return c.send(step{name: "whoHolds", text: whoHolds, args: []any{s.graves}, each: func(r sqlstore.Row) error {
+			holder = fmt.Sprintf("a transaction of the server's process %d (application %q, role %q, open for %s)",
+				r.Int(0), r.Text(1), r.Text(2), time.Duration(r.Int(3))*time.Second)
+			return nil
+		}})
+	})
+	return holder
+}
