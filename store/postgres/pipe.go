@@ -19,6 +19,7 @@ type step struct {
 	each func(sqlstore.Row) error // nil: no row is looked at
 	n    *int                     // gets the number of rows changed or returned
 	tag  *string                  // gets what the server says it did
+	anew bool                     // it is planned each time
 }
 
 // send runs the steps in their order, all in one flush. The rows are handed on
@@ -27,6 +28,9 @@ func (s *session) send(steps ...step) error {
 	names := make([]string, len(steps))
 	if s.stmts != nil {
 		for i := range steps {
+			if steps[i].anew {
+				continue
+			}
 			d, err := s.prepare(s.dialect.ours(steps[i].text))
 			if err != nil {
 				return &failed{steps[i].name, err}
@@ -37,7 +41,7 @@ func (s *session) send(steps ...step) error {
 	p := s.conn.StartPipeline(s.ctx)
 	for i := range steps {
 		values, formats := encodeArgs(steps[i].args)
-		if s.stmts != nil {
+		if names[i] != "" {
 			p.SendQueryPrepared(names[i], values, formats, binaryColumns)
 		} else {
 			p.SendQueryParams(s.dialect.ours(steps[i].text), values, nil, formats, binaryColumns)

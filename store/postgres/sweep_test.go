@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -211,4 +212,29 @@ func seen(t *testing.T, s *Store, id job.ID) (n int) {
 		}
 	}
 	return n
+}
+
+// A plan that was made for an empty table is not kept for a sweep of a full one.
+//
+// part of: Q6
+func TestQ6_SweepsArePlannedForTheTablesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	s := fresh(t, nil)
+	if _, err := s.Sweep(t.Context(), store.Retention{Completed: time.Hour, Failures: time.Hour, Events: time.Hour, Dead: time.Hour}, 10); err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for _, pool := range []*pgxpool.Pool{s.pool, s.fastPool} {
+		for _, c := range pool.AcquireAllIdle(t.Context()) {
+			kept := numberOf(t, c.Conn(), `SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%redrive_done ORDER BY ' || 'seq LIMIT%' OR statement LIKE '%redrive_keys WHERE ' || 'until%'`)
+			if kept != 0 {
+				t.Errorf("%d statements of sweeps are kept on a connection", kept)
+			}
+			looked++
+			c.Release()
+		}
+	}
+	if looked == 0 {
+		t.Error("no connection was looked at")
+	}
 }
