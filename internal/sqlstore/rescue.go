@@ -1,0 +1,90 @@
+package sqlstore
+
+import (
+	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	selExpiredLeases = declare("selExpiredLeases", `SELECT `+runColumns+`
+		FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3 AND lease_until <= ?1 ORDER BY lease_until, id LIMIT ?2`)
+	// Where there are other writers, those whose end concerns the graves come last.
+	// These are said in the words of such a store.
+	selExpiredFirst = &Query{Name: "selExpiredFirst"}
+	selExpiredLast  = &Query{Name: "selExpiredLast"}
+	selNextLease    = declare("selNextLease", `SELECT lease_until FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3
+		ORDER BY lease_until LIMIT 1`)
+	setCrashed = declare("setCrashed", `UPDATE redrive_jobs SET state = 1, run_at = ?3, crashes = crashes + 1, lease_until = NULL,
+		cancel_at = NULL WHERE id = ?1 AND token = ?2 AND state = 3`)
+)
+
+// rescueFirst ends runs whose lease is over. Rest says that there may be more, for
+// which it would have had to wait for the graves: the others must not.
+func (t *Txn) rescueFirst(limit int) (out store.Rescue, rest bool, err error) {
+	if t.hooks.TryGraves == nil {
+		out, err = t.rescue(selExpiredLeases, limit)
+		return out, false, err
+	}
+	t.graveless = true
+	out, err = t.rescue(selExpiredFirst, limit)
+	return out, out.NextExpiry == 0 && len(out.Jobs) < limit, err
+}
+
+// rescue ends runs that a statement finds.
+func (t *Txn) rescue(expired *Query, limit int) (store.Rescue, error) {
+	var found []*Run
+	err := t.rows(expired, func(r Row) error { found = append(found, t.scanRun(r)); return nil },
+		num(t.now), num(limit))
+	if err != nil {
+		return store.Rescue{}, err
+	}
+	out := store.Rescue{NextExpiry: store.Never}
+	for _, s := range found {
+		to, err := t.crash(s)
+		if err != nil {
+			return store.Rescue{}, err
+		}
+		crashpoint.Hit(crashpoint.InRescue)
+		out.Jobs = append(out.Jobs, store.Rescued{Run: store.Run{ID: s.id, Token: s.token}, Kind: s.lane.kind,
+			Queue: s.lane.queue, Holder: s.holder, Crashes: s.counters.Crashes, To: to})
+	}
+	err = t.rows(selNextLease, func(r Row) error {
+		out.NextExpiry = max(0, job.Micros(r.Int(0)).Sub(t.now))
+		return nil
+	})
+	return out, err
+}
+
+func (t *Txn) crash(r *Run) (job.State, error) {
+	r.counters.Count(job.Crashed)
+	f := store.CrashFailure(r.lane.kind, r.holder)
+	if err := t.insertFailure(r, &f, r.counters.Attempts+1, 0, 0); err != nil {
+		return job.None, err
+	}
+	if _, err := t.exec(delProgress, num(r.id)); err != nil {
+		return job.None, err
+	}
+	t.wake = true
+	if r.counters.Crashes >= r.crashMax {
+		answer, err := t.answer(r, false, job.Dead, &f)
+		if err != nil {
+			return job.None, err
+		}
+		t.answered(r, answer)
+		_, err = t.bury(job.Running, r, job.Crashed, job.Stalled, &f)
+		return job.Dead, err
+	}
+	due := t.now.Add(store.CrashDelay(r.id, r.counters.Crashes))
+	if _, err := t.exec(setCrashed, num(r.id), num(r.token), num(due)); err != nil {
+		return job.None, err
+	}
+	t.move(r.lane, job.Running, r.lane, job.Waiting)
+	e := r.event(job.Running, job.Waiting, job.Crashed)
+	e.DueAt, e.Class = due, f.Class
+	t.events.Add(e)
+	if r.asked {
+		return job.Cancelled, t.cancelReady(r, job.Waiting)
+	}
+	return job.Waiting, nil
+}
