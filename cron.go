@@ -139,6 +139,7 @@ func (c *Client) fire(ctx context.Context, i int, slot time.Time) (f store.Fired
 	}
 	number(jobs, first)
 	f, err = c.store.Fire(ctx, s.Name, job.At(slot), jobs)
+	c.ids.lost(err)
 	if errors.Is(err, store.ErrTooLarge) {
 		err = c.withoutRoom(ctx, s.Name, err)
 	}

@@ -17,6 +17,9 @@ const (
 	askAgainTries   = 12
 	askAgainWait    = 20 * time.Millisecond
 	askAgainWaitMax = 2 * time.Second
+	// renumberTries is how often jobs get ids, of a new block each time, when others
+	// have them: with as many the blocks have grown to the largest.
+	renumberTries = 8
 )
 
 var errInTx = fmt.Errorf("enqueue: the context belongs to an open transaction, and the enqueue would wait for its end: "+
@@ -61,16 +64,21 @@ func (c *Client) EnqueueAll(ctx context.Context, specs []Spec) ([]Receipt, error
 	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}
-	first, err := c.ids.take(ctx, len(jobs))
-	if err != nil {
-		return nil, err
+	for try := 1; ; try++ {
+		first, err := c.ids.take(ctx, len(jobs))
+		if err != nil {
+			return nil, err
+		}
+		number(jobs, first)
+		receipts, err := c.store.Enqueue(ctx, jobs)
+		if errors.Is(err, store.ErrUnknown) {
+			receipts, err = c.askAgain(ctx, jobs, err)
+		}
+		if !c.ids.lost(err) || try == renumberTries {
+			return receipts, err
+		}
+		jobs = slices.Clone(jobs) // see askAgain
 	}
-	number(jobs, first)
-	receipts, err := c.store.Enqueue(ctx, jobs)
-	if errors.Is(err, store.ErrUnknown) {
-		return c.askAgain(ctx, jobs, err)
-	}
-	return receipts, err
 }
 
 // EnqueueTx takes jobs in inside the caller's own transaction, which the
@@ -91,7 +99,9 @@ func (c *Client) EnqueueTx(ctx context.Context, tx store.Tx, specs ...Spec) ([]R
 		return nil, err
 	}
 	number(jobs, first)
-	return joins.EnqueueTx(ctx, tx, jobs)
+	receipts, err := joins.EnqueueTx(ctx, tx, jobs)
+	c.ids.lost(err)
+	return receipts, err
 }
 
 // takeInTx takes ids while a transaction of the caller's is open. A reservation

@@ -33,8 +33,9 @@ type idPool struct {
 
 // idRange is a reserved block, handed out from its beginning.
 type idRange struct {
-	last atomic.Int64 // the last id that was handed out
-	end  int64        // the last id of the block
+	last  atomic.Int64 // the last id that was handed out
+	first int64        // the first id of the block
+	end   int64        // the last id of the block
 }
 
 func newIDPool(reserve func(context.Context, int) (job.ID, error)) *idPool {
@@ -66,6 +67,24 @@ func (b *idRange) take(n int) (job.ID, bool) {
 // takeNow takes ids only if they are there.
 func (p *idPool) takeNow(n int) (job.ID, bool) { return p.block.Load().take(n) }
 
+// drop gives up the block that an id is of, which another job has taken: somebody
+// else hands it out, too. That is so after a fail-over that has lost a reservation.
+func (p *idPool) drop(id job.ID) {
+	if b := p.block.Load(); b != nil && int64(id) >= b.first && int64(id) <= b.end {
+		p.block.CompareAndSwap(b, nil)
+	}
+}
+
+// lost drops the block of an id that a store has refused because another job has it,
+// and reports whether that is what err says.
+func (p *idPool) lost(err error) bool {
+	conflict, ok := errors.AsType[*store.IDConflict](err)
+	if ok {
+		p.drop(conflict.ID)
+	}
+	return ok
+}
+
 // refill replaces a used-up block by one of at least n ids, unless another
 // caller has replaced it.
 func (p *idPool) refill(ctx context.Context, used *idRange, n int) error {
@@ -90,7 +109,7 @@ func (p *idPool) refill(ctx context.Context, used *idRange, n int) error {
 		return fmt.Errorf("reserve job ids: %w", err)
 	}
 	p.size = min(p.size*idGrowth, idBlockMax)
-	block := &idRange{end: int64(first) + int64(size) - 1}
+	block := &idRange{first: int64(first), end: int64(first) + int64(size) - 1}
 	block.last.Store(int64(first) - 1)
 	p.block.Store(block)
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
 )
 
@@ -115,5 +116,56 @@ func TestIDs_TheNextBlockIsReservedWhenOneIsUsedUp(t *testing.T) {
 		if s.reserved != step.blocks || s.last != step.last {
 			t.Errorf("after %d more: %d blocks, last id %d, want %d and %d", step.n, s.reserved, s.last, step.blocks, step.last)
 		}
+	}
+}
+
+// forgetful is a store that has lost all reservations once, in a fail-over: it gives
+// their ids away again.
+type forgetful struct {
+	*memory.Store
+	next    job.ID // at first
+	unknown bool   // the first enqueue is not answered, and did not happen
+}
+
+func (s *forgetful) ReserveIDs(_ context.Context, n int) (first job.ID, err error) {
+	first = s.next
+	s.next += job.ID(n)
+	return first, nil
+}
+
+func (s *forgetful) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
+	if s.unknown {
+		s.unknown = false
+		return nil, store.ErrUnknown
+	}
+	return s.Store.Enqueue(ctx, jobs)
+}
+
+// proves: R2
+func TestR2_NoJobIsLostToAnotherWithItsID(t *testing.T) {
+	t.Parallel()
+	for _, unknown := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			shared := memory.New(memory.Options{})
+			s := &forgetful{Store: shared, next: 1, unknown: unknown}
+			for n := range 100 { // of another process
+				_, err := shared.Enqueue(t.Context(), []job.New{{ID: job.ID(n + 1), Kind: "render", Queue: "default", Priority: 2, Payload: []byte("another")}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			c, err := redrive.New(s, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			receipt, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			j, err := c.Get(t.Context(), receipt.ID)
+			if err != nil || receipt.ID <= 100 || string(j.Payload) == "another" {
+				t.Errorf("receipt %+v of %s, %v", receipt, j.Payload, err)
+			}
+		})
 	}
 }

@@ -42,6 +42,18 @@ func TooManyLanes(queue, kind, deps string) error {
 		"use fewer names: %w", queue, kind, deps, job.LanesMax, ErrTooLarge)
 }
 
+// IDConflict says that the id of a new job is that of another one, which it should
+// never be: ids come from ReserveIDs. After a fail-over that has lost a reservation
+// it may. The new job was not taken in. It is an ErrConflict.
+type IDConflict struct{ ID job.ID }
+
+func (e *IDConflict) Error() string {
+	return fmt.Sprintf("job id %d: taken already, by another job; take ids from ReserveIDs", e.ID)
+}
+
+// Is makes an IDConflict an ErrConflict.
+func (e *IDConflict) Is(target error) bool { return target == ErrConflict }
+
 // KeyConflict says that an idempotency key is held by a job with another
 // payload. It is an ErrConflict.
 type KeyConflict struct {

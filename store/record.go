@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"hash/fnv"
@@ -62,6 +63,18 @@ func Settled(state job.State, current, asked job.Token, crashed bool) error {
 		return ErrLeaseLost
 	}
 	return nil
+}
+
+// Repeats reports whether a job is the one that an enqueue which is asked again has
+// taken in before, as far as what is kept of it tells, and not another with its id.
+func Repeats(j *job.Job, n *job.New) bool {
+	if j.Kind != n.Kind || j.Owner != n.Owner || j.Correlation != n.Correlation || j.Key != n.Key || j.Batch != n.Batch {
+		return false
+	}
+	if j.Life > 1 || j.State == job.Completed || j.State == job.Cancelled { // the payload may be another, or is gone
+		return true
+	}
+	return bytes.Equal(j.Payload, n.Payload)
 }
 
 // GroupMessage returns the beginning of a message that is kept with its group, no

@@ -103,9 +103,7 @@ func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]int) error {
 	return nil
 }
 
-func taken(id job.ID) error {
-	return fmt.Errorf("job id %d: taken already; take ids from ReserveIDs: %w", id, store.ErrConflict)
-}
+func taken(id job.ID) error { return &store.IDConflict{ID: id} }
 
 func (t *Txn) insert(n *job.New) error {
 	ended, err := t.endedUpTo()
@@ -165,6 +163,20 @@ var ErrAgain = errors.New("another transaction was faster")
 
 type keyName struct{ owner, kind, key string }
 
+// repeats refuses a repeat whose id is that of another job.
+func (t *Txn) repeats(n *job.New) error {
+	j, err := getJob(t.s, n.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound): // it has just gone from one place to another
+		return ErrAgain
+	case err != nil:
+		return err
+	case !store.Repeats(&j, n):
+		return taken(n.ID)
+	}
+	return nil
+}
+
 // known looks for a job that is there already, by its id when the call is a
 // repeat, or by its key, also within the call.
 func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, receipts []job.Receipt) (bool, error) {
@@ -176,7 +188,7 @@ func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, re
 		if state != job.None {
 			receipts[i] = job.Receipt{ID: n.ID, State: state}
 			t.rests = true
-			return true, nil
+			return true, t.repeats(n)
 		}
 	}
 	if n.Key == "" {

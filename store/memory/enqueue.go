@@ -73,6 +73,9 @@ type intake struct {
 func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 	state := c.state(n.ID)
 	if n.Repeat && state != job.None {
+		if r := c.jobs[n.ID]; r != nil && !store.Repeats(&r.Job, n) {
+			return job.Receipt{}, &store.IDConflict{ID: n.ID}
+		}
 		return job.Receipt{ID: n.ID, State: state}, nil
 	}
 	if k := c.held(n); k != nil {
@@ -82,8 +85,7 @@ func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 		return job.Receipt{}, fmt.Errorf("queue %q takes no new jobs until it is opened: %w", n.Queue, store.ErrDraining)
 	}
 	if state != job.None {
-		return job.Receipt{}, fmt.Errorf("job id %d is taken; take ids from ReserveIDs, or set Repeat to ask again: %w",
-			n.ID, store.ErrConflict)
+		return job.Receipt{}, &store.IDConflict{ID: n.ID}
 	}
 	name := laneName{n.Queue, n.Kind, n.Deps}
 	if c.lanes[name] == nil {

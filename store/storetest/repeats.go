@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -15,6 +16,7 @@ func repeatPromises() []promise {
 		{"I1_EnqueueCanBeAskedAgain", enqueueCanBeAskedAgain},
 		{"I1_RepeatedEnqueueKnowsItsOwnKey", repeatedEnqueueKnowsItsOwnKey},
 		{"I1_RepeatedEnqueueIntoADrainingQueue", repeatedEnqueueIntoDraining},
+		{"I1_ARepeatIsNoOtherJob", repeatIsNoOtherJob},
 		{"I1_EndCanBeWrittenAgain", endCanBeWrittenAgain},
 		{"I1_EndTwiceInOneCall", endTwiceInOneCall},
 		{"I1_CancelAndSettingsCanBeAskedAgain", cancelAndSettingsCanBeAskedAgain},
@@ -65,6 +67,55 @@ func repeatedEnqueueIntoDraining(r *rig) {
 	r.set(store.QueueChange{Mode: new(store.Draining)})
 	n.Repeat = true
 	r.unchanged(func() { same(r, "receipt", r.enqueue(n)[0], job.Receipt{ID: n.ID, State: job.Waiting}) })
+}
+
+// proves: I1
+//
+// After a fail-over that has lost a reservation, two processes hand out the same ids.
+// The one that asks again must not be told that the other's job is its own.
+func repeatIsNoOtherJob(r *rig) {
+	long := func(n *job.New) { n.Payload = make([]byte, 2000) }
+	n, m := r.newJob(keyed("k", "d")), r.newJob(long)
+	r.enqueue(n, m)
+	repeats := func(n job.New, change func(*job.New)) error {
+		n.Repeat = true
+		change(&n)
+		_, err := r.Enqueue(ctx(), []job.New{n})
+		if err != nil && !errors.As(err, new(*store.IDConflict)) {
+			r.fail("%v is no IDConflict", err)
+		}
+		return err
+	}
+	others := map[string]func(*job.New){
+		"kind":        func(n *job.New) { n.Kind = "other" },
+		"owner":       func(n *job.New) { n.Owner = "bob" },
+		"correlation": func(n *job.New) { n.Correlation = "req-8" },
+		"batch":       func(n *job.New) { n.Batch = 8 },
+		"key":         func(n *job.New) { n.Key, n.Digest = "other", nil },
+		"payload":     func(n *job.New) { n.Payload = append([]byte("x"), n.Payload...) },
+	}
+	each := func(gone bool) {
+		for what, change := range others {
+			for _, n := range []job.New{n, m} {
+				want := store.ErrConflict
+				if what == "payload" && gone {
+					want = nil
+				}
+				r.unchanged(func() {
+					if err := repeats(n, change); !errors.Is(err, want) {
+						r.fail("another %s: %v, want %v", what, err, want)
+					}
+				})
+			}
+		}
+		r.unchanged(func() { r.ok(repeats(n, func(*job.New) {})); r.ok(repeats(m, func(*job.New) {})) })
+	}
+	each(false)
+	a, b := r.take(), r.take()
+	each(false)
+	r.end(succeeded(a))
+	r.end(succeeded(b))
+	each(true)
 }
 
 // proves: I1, Q4, F1
