@@ -78,9 +78,15 @@ func checkReserve(n int) error {
 
 var addNextID = declare("addNextID", `UPDATE redrive_meta SET value = value + ? WHERE key = 'next_id' RETURNING value`)
 
+// ErrNoMeta says that rows are gone without which nothing can be written rightly.
+var ErrNoMeta = fmt.Errorf("rows of redrive_meta have been removed by somebody: restore the table from a backup: %w", store.ErrUnavailable)
+
 func (t *Txn) reserve(n int) (first job.ID, err error) {
 	t.wrote = true
 	err = t.rows(addNextID, func(r Row) error { first = job.ID(r.Int(0) - int64(n)); return nil }, num(n))
+	if err == nil && first == 0 {
+		err = ErrNoMeta
+	}
 	return first, err
 }
 

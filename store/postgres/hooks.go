@@ -21,6 +21,9 @@ func (s *Store) txn(c sqlstore.Session, own bool) (*sqlstore.Txn, error) {
 // they have not changed.
 func (s *Store) catalog(c sqlstore.Session, own bool) (*sqlstore.Catalog, error) {
 	version, err := sqlstore.ReadInt(c, selVersion) // first: what is read may be newer, not older
+	if err == nil && version == 0 {
+		err = sqlstore.ErrNoMeta
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -85,9 +85,10 @@ func newHotPath(s *Store) *hotPath {
 }
 
 // selSettings returns the version of lanes and queues, the server's time, and
-// whether commits wait for standbys.
+// whether commits wait for standbys. It needs the row that events need, too: these
+// are written with the commit, which is too late to find that they are not.
 const selSettings = `SELECT value, (date_part('epoch', clock_timestamp()) * 1000000)::bigint, ` + replicates + `
-	FROM redrive_meta WHERE key = 'settings'`
+	FROM redrive_meta WHERE key = 'settings' AND EXISTS (SELECT 1 FROM redrive_meta WHERE key = 'event_base')`
 
 // fastBegin is the name of the statement that begins a fast transaction.
 const fastBegin = "begin"
@@ -130,6 +131,9 @@ func (t *fastTxn) send(steps ...step) error {
 		return err
 	}
 	t.session.begun = true
+	if version == 0 {
+		return sqlstore.ErrNoMeta
+	}
 	if t.s.clock.sample(sent, t.s.clock.local(), server) {
 		return errBehind
 	}
@@ -200,6 +204,9 @@ func (s *Store) lanesKnown(ctx context.Context) (*knownLanes, error) {
 			known.version = r.Int(0)
 			return nil
 		}})
+		if err == nil && known.version == 0 {
+			err = sqlstore.ErrNoMeta
+		}
 		if err == nil {
 			known.catalog, err = sqlstore.NewCatalog(c)
 		}

@@ -128,9 +128,12 @@ func record(t *sqlstore.Txn) error {
 			hours.add(n)
 		}
 	}
-	_, err := t.Session().Exec(recordEvents, sqlstore.Num(t.Now()), sqlstore.Num(events.Len()),
+	n, err := t.Session().Exec(recordEvents, sqlstore.Num(t.Now()), sqlstore.Num(events.Len()),
 		sqlstore.Value{Kind: sqlstore.IsBlob, B: events.Bytes()}, lanes.value(), states.value(), ns.value(), hours.value(),
 		batches.value())
+	if err == nil && n == 0 {
+		err = sqlstore.ErrNoMeta
+	}
 	return err
 }
 
