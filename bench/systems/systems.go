@@ -66,21 +66,22 @@ func scan(ctx context.Context, db *sql.DB, query string, into ...any) error {
 
 // known looks up names in the answers of a query with the columns name and
 // whether the job is finished.
-func known(ctx context.Context, db *sql.DB, query string, ids []string) ([]byte, error) {
+func known(ctx context.Context, db *sql.DB, query string, ids []string) (states []byte, err error) {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	states := make(map[string]byte)
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	byID := make(map[string]byte)
 	for rows.Next() {
 		var id string
 		var finished bool
 		if err := rows.Scan(&id, &finished); err != nil {
-			return nil, errors.Join(err, rows.Close())
+			return nil, err
 		}
-		states[id] = agent.StateOf(finished)
+		byID[id] = agent.StateOf(finished)
 	}
-	return agent.LookUp(states, ids), errors.Join(rows.Err(), rows.Close())
+	return agent.LookUp(byID, ids), rows.Err()
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
