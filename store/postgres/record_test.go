@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -141,6 +142,32 @@ func TestN6_EventsGoOnAfterARestore(t *testing.T) {
 		}
 		return len(events) == 1
 	})
+}
+
+// So they do where the backup lacks the events that were there: those that come now
+// are folded, too.
+//
+// part of: N6, Q10
+func TestN6_EventsGoOnAfterARestoreWithoutThem(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	added(t, s)
+	conn := connected(t, dsn)
+	unfolded := `SELECT count(*) FROM ` + s.Schema() + `.redrive_events
+		WHERE seq > (SELECT value FROM ` + s.Schema() + `.redrive_meta WHERE key = 'folded')`
+	eventually(t, "the job to be counted", func() bool { return numberOf(t, conn, unfolded) == 0 })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run(t, conn, `DELETE FROM `+s.Schema()+`.redrive_events`,
+		`UPDATE `+s.Schema()+`.redrive_meta SET value = value + (1000000::bigint << 20) WHERE key = 'folded'`)
+	s = opened(t, dsn, &Options{Schema: s.Schema(), ReadLimit: time.Minute})
+	added(t, s)
+	counts, err := s.Counts(t.Context())
+	want := []store.Count{{Queue: "default", Kind: "mail", State: job.Waiting, N: 2}}
+	if d := cmp.Diff(want, counts); err != nil || d != "" {
+		t.Errorf("counts (-want +got): %v\n%s", err, d)
+	}
 }
 
 // The same holds for a process that goes on meanwhile: it finds itself on another
