@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ func newDoubts() doubts {
 func (d *doubts) list() []doubt {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.all[:len(d.all):len(d.all)]
+	return slices.Clip(d.all)
 }
 
 // add takes in what a claim has tried.

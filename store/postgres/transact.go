@@ -182,7 +182,7 @@ func (s *Store) transact(ctx context.Context, begin *beginning, do func(*session
 // spread waits a little, by chance, before a transaction is run again after a
 // deadlock, and longer the more tries there were: those that met do not meet again.
 func spread(ctx context.Context, try int) {
-	timer := time.NewTimer(rand.N(spreadMin << (try - 1))) //nolint:gosec // nobody has to be kept from guessing it
+	timer := time.NewTimer(rand.N(spreadMin << (try - 1)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
