@@ -84,21 +84,24 @@ func Diagnose(ctx context.Context, dsn, schema string, now func() time.Time) (*D
 	}
 	defer func() { _ = conn.Close(ctx) }() // it was only asked
 	r := &Diagnosis{Where: place(config), Name: schema, Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
-	found, err := examine(ctx, conn)
-	switch {
-	case err != nil && found.version == 0:
+	err = asked(ctx, conn, 0, func() error {
+		found, err := examine(ctx, conn)
+		switch {
+		case err != nil && found.version == 0:
+			return err
+		case err != nil:
+			r.problem("%v", err)
+		}
+		r.Pooled = found.pooled
+		if r.Schema, err = readSchema(ctx, conn, schema); err != nil {
+			return err
+		}
+		return r.clock(ctx, conn, now)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Where, err)
-	case err != nil:
-		r.problem("%v", err)
 	}
-	r.Pooled = found.pooled
-	if r.Schema, err = readSchema(ctx, conn, schema); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Where, err)
-	}
-	if err := r.clock(ctx, conn, now); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Where, err)
-	}
-	if _, err := conn.Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`, pgx.QueryExecModeSimpleProtocol); err != nil {
+	if err := conn.PgConn().Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; `+setLocal(own(0))).Close(); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Where, asStoreError(err))
 	}
 	c := &session{ctx: ctx, conn: conn.PgConn(), dialect: &dialect{schema: schema}}

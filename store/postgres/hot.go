@@ -65,9 +65,8 @@ func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
 	for _, p := range pinned {
 		b.WriteString("SET " + p[0] + " = '" + p[1] + "'; ")
 	}
-	b.WriteString("SET statement_timeout = " + millis(s.options.StatementTimeout) +
-		"; SET idle_in_transaction_session_timeout = " + millis(idleLimit) +
-		"; SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+	b.WriteString(setAll(own(s.options.StatementTimeout)) +
+		"SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
 	if err := conn.PgConn().Exec(ctx, b.String()).Close(); err != nil {
 		return err
 	}

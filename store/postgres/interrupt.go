@@ -70,6 +70,6 @@ func (s *joinedSession) interrupt() { _ = s.conn.CancelRequest(s.ctx) }
 // behind a transaction of database/sql cannot be got at.
 func (s *sqlSession) interrupt() {
 	if pid := s.backend.Load(); pid != 0 {
-		_, _ = s.others.Exec(s.ctx, "SELECT pg_cancel_backend($1)", pgx.QueryExecModeSimpleProtocol, pid) // see above
+		_, _ = s.others.Exec(s.ctx, "SELECT pg_catalog.pg_cancel_backend($1)", pgx.QueryExecModeSimpleProtocol, pid) // see above
 	}
 }

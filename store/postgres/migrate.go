@@ -80,7 +80,7 @@ func (f placedFile) Close() error               { return nil }
 
 // migrateUp brings the schema up to date.
 func migrateUp(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, schema string, keep bool) error {
-	now, err := readSchema(ctx, conn, schema)
+	now, err := askSchema(ctx, conn, schema)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func ReadSchema(ctx context.Context, dsn, schema string) (Schema, error) {
 		return Schema{Known: schemaVersion}, err
 	}
 	defer func() { _ = conn.Close(ctx) }() // it was only asked, or has answered
-	return readSchema(ctx, conn, schema)
+	return askSchema(ctx, conn, schema)
 }
 
 // Migrate moves the schema up or down to a version and returns the versions
@@ -118,7 +118,8 @@ func Migrate(ctx context.Context, dsn, schema string, to int64) (passed []int64,
 		return nil, err
 	}
 	defer func() { _ = conn.Close(ctx) }() // it was only asked, or has answered
-	if _, err := examine(ctx, conn); err != nil {
+	err = asked(ctx, conn, 0, func() error { _, err := examine(ctx, conn); return err })
+	if err != nil {
 		return nil, err
 	}
 	files, err := embedded(schema)
@@ -141,6 +142,15 @@ func dialFor(ctx context.Context, dsn, schema string) (*pgx.Conn, *pgx.ConnConfi
 	}
 	conn, err := dial(ctx, config.ConnConfig)
 	return conn, config.ConnConfig, options.Schema, err
+}
+
+// askSchema is readSchema in a transaction of its own.
+func askSchema(ctx context.Context, conn *pgx.Conn, schema string) (out Schema, err error) {
+	err = asked(ctx, conn, 0, func() error {
+		out, err = readSchema(ctx, conn, schema)
+		return err
+	})
+	return out, err
 }
 
 func readSchema(ctx context.Context, conn *pgx.Conn, schema string) (out Schema, err error) {
@@ -190,15 +200,14 @@ func migrateWith(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, sc
 		}
 		return err
 	}
-	if err := simple(fmt.Sprintf(`BEGIN; SELECT set_config('idle_in_transaction_session_timeout', '0', true),
-		set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
-		pg_advisory_xact_lock(%d)`, lockKey(schema, "migrate"))); err != nil {
+	if err := simple(fmt.Sprintf(`BEGIN ISOLATION LEVEL READ COMMITTED; %sSELECT pg_advisory_xact_lock(%d)`,
+		setLocal(patient), lockKey(schema, "migrate"))); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, simple(`ROLLBACK`)) }()
 	plain := config.Copy()
 	plain.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing prepared, for poolers
-	db := stdlib.OpenDB(*plain)
+	db := stdlib.OpenDB(*plain, stdlib.OptionAfterConnect(unhurried))
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := makeSchema(ctx, db, schema); err != nil {
 		return nil, err
@@ -228,6 +237,20 @@ func migrateWith(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, sc
 		return passed, fmt.Errorf("migrate from schema %d to %d: %w", now, to, migrateError(schema, err))
 	}
 	return passed, nil
+}
+
+// patient are the settings of migrations, which take as long as they need, and of the
+// transaction that waits for them.
+var patient = append(own(0), [2]string{"idle_in_transaction_session_timeout", "0"})
+
+// unhurried has migrations on a connection to the server run as if nothing were set
+// for the role. One of a pooler, which is everybody's, stays as it is.
+func unhurried(ctx context.Context, conn *pgx.Conn) error {
+	at, err := ask(ctx, conn, `SELECT pg_catalog.pg_backend_pid()::bigint`)
+	if err != nil || uint32(at) != conn.PgConn().PID() {
+		return err
+	}
+	return conn.PgConn().Exec(ctx, setAll(patient)+"SET default_transaction_read_only = off").Close()
 }
 
 // makeSchema makes the schema when there is none. It asks first: whoever may not

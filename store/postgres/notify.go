@@ -178,13 +178,13 @@ func (r *newsroom) send(conn **pgx.Conn, n news) (err error) {
 	ctx, cancel := context.WithTimeout(r.s.over, answerLimit)
 	defer cancel()
 	if *conn == nil {
-		if *conn, err = r.s.dial(ctx); err != nil {
+		if *conn, err = r.s.dialOwn(ctx); err != nil {
 			return err
 		}
 	}
 	// One statement is a transaction. The text is made of letters, digits and signs
 	// without a quote.
-	return (*conn).PgConn().Exec(ctx, `SELECT set_config('synchronous_commit', 'off', true), pg_notify('`+
+	return (*conn).PgConn().Exec(ctx, `SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.pg_notify('`+
 		r.channel+`', '`+n.text(r.sender)+`')`).Close()
 }
 
@@ -225,7 +225,7 @@ var errDeaf = errors.New("notifications do not arrive")
 
 // listenOnce listens on one connection until that is lost.
 func (r *newsroom) listenOnce(ctx context.Context, hearing *trouble) (heard bool, err error) {
-	conn, err := r.s.dial(ctx)
+	conn, err := r.s.dialOwn(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -280,7 +280,7 @@ func (r *newsroom) probe(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 	probe := "probe-" + r.sender + "|"
-	if _, err := r.s.pool.Exec(ctx, "SELECT pg_notify('"+r.channel+"', '"+probe+"')", pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := r.s.pool.Exec(ctx, "SELECT pg_catalog.pg_notify('"+r.channel+"', '"+probe+"')", pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
 	for {
@@ -310,7 +310,7 @@ func (r *newsroom) poll(ctx context.Context) {
 		case <-ticker.C:
 		}
 		var now string
-		err := r.s.pool.QueryRow(ctx, "SELECT pg_current_snapshot()::text", pgx.QueryExecModeSimpleProtocol).Scan(&now)
+		err := r.s.pool.QueryRow(ctx, "SELECT pg_catalog.pg_current_snapshot()::text", pgx.QueryExecModeSimpleProtocol).Scan(&now)
 		polling.see(err)
 		if err == nil && now != seen {
 			seen = now

@@ -203,7 +203,7 @@ func (s *Store) open(ctx context.Context) error {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	config.MaxConns = int32(s.options.shares(s.unnamed.Load()).rest)
-	config.AfterConnect = s.raise
+	config.AfterConnect = s.ownAndRaised
 	s.trust(config, &s.pool)
 	if s.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
@@ -230,17 +230,23 @@ func (s *Store) open(ctx context.Context) error {
 
 // prepare sees to it that the server is fit and that the schema is there.
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (found server, err error) {
-	if found, err = examine(ctx, conn); err != nil {
-		return found, err
-	}
-	if err := checkRights(ctx, conn, s.options.Schema); err != nil {
+	limit := s.options.StatementTimeout
+	err = asked(ctx, conn, limit, func() error {
+		if found, err = examine(ctx, conn); err != nil {
+			return err
+		}
+		return checkRights(ctx, conn, s.options.Schema)
+	})
+	if err != nil {
 		return found, err
 	}
 	if err := migrateUp(ctx, conn, conn.Config(), s.options.Schema, s.options.KeepSchema); err != nil {
 		return found, err
 	}
-	s.identity, err = identify(ctx, conn.PgConn(), s.options.Schema)
-	return found, err
+	return found, asked(ctx, conn, limit, func() error {
+		s.identity, err = identify(ctx, conn.PgConn(), s.options.Schema)
+		return err
+	})
 }
 
 // first runs the first transaction: it sets the clock, and raises the numbers of

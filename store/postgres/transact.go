@@ -58,11 +58,12 @@ func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Millisec
 
 func newBegins(o *Options) begins {
 	limits := func(statement time.Duration) string {
-		return `set_config('statement_timeout', '` + millis(statement) + `', true),
+		return `SET LOCAL search_path = pg_catalog; SELECT set_config('statement_timeout', '` + millis(statement) + `', true),
+			set_config('lock_timeout', '0', true),
 			set_config('idle_in_transaction_session_timeout', '` + millis(idleLimit) + `', true),
 			set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), `
 	}
-	write := `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT ` + limits(o.StatementTimeout)
+	write := `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ` + limits(o.StatementTimeout)
 	// Whoever has set it to more than on (remote_apply) keeps that.
 	durable := write + `set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
 			ELSE current_setting('synchronous_commit') END, true), ` + replicates + `, ` + serverTime
@@ -70,9 +71,9 @@ func newBegins(o *Options) begins {
 		write: beginning{text: durable},
 		sweep: beginning{text: withPins(durable)},
 		fold:  beginning{text: write + `set_config('synchronous_commit', 'off', true), ` + serverTime},
-		read: beginning{text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT ` + limits(o.ReadLimit) + serverTime,
+		read: beginning{text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ` + limits(o.ReadLimit) + serverTime,
 			limit: o.ReadLimit, reads: true},
-		dump: beginning{text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT ` + limits(o.StatementTimeout) + serverTime,
+		dump: beginning{text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ` + limits(o.StatementTimeout) + serverTime,
 			reads: true},
 	}
 }

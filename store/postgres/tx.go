@@ -95,6 +95,7 @@ func (s *session) plain(text string) error {
 
 var (
 	selTx    = &sqlstore.Query{Name: "selTx"}
+	setPath  = &sqlstore.Query{Name: "setPath"}
 	selOurs  = &sqlstore.Query{Name: "selOurs"}
 	keepSync = &sqlstore.Query{Name: "keepSync"}
 	notifyTx = &sqlstore.Query{Name: "notifyTx"}
@@ -102,22 +103,26 @@ var (
 
 // joinStatements are the statements of this file.
 var joinStatements = map[string]string{
-	"selTx": `SELECT current_database(), to_regclass($1) IS NOT NULL, current_setting('transaction_isolation'),
-		current_setting('transaction_read_only'), current_setting('synchronous_commit'), pg_backend_pid()::bigint,
-		pg_client_encoding()`,
+	// From here to setPath the transaction has the search_path of own.
+	"selTx": `SELECT pg_catalog.current_database(), pg_catalog.to_regclass($1) IS NOT NULL,
+		pg_catalog.current_setting('transaction_isolation'), pg_catalog.current_setting('transaction_read_only'),
+		pg_catalog.current_setting('synchronous_commit'), pg_catalog.pg_backend_pid()::bigint, pg_catalog.pg_client_encoding(),
+		pg_catalog.current_setting('search_path'), pg_catalog.set_config('search_path', 'pg_catalog', true)`,
+	"setPath":  `SELECT set_config('search_path', $1, true)`,
 	"selOurs":  `SELECT current_database() || '/' || value FROM redrive_meta WHERE key = 'identity'`,
 	"keepSync": `SELECT set_config('synchronous_commit', 'on', true)`,
 	"notifyTx": `SELECT pg_notify($1, $2)`,
 	"followTx": followed + ` WHERE ` + replicates,
 }
 
-// fits refuses a transaction that jobs cannot be written in rightly.
-func (s *Store) fits(c sqlstore.Session) error {
+// fits refuses a transaction that jobs cannot be written in rightly. Path becomes the
+// caller's search_path.
+func (s *Store) fits(c sqlstore.Session, path *string) error {
 	var database, isolation, readOnly, sync, coding string
 	there := false
 	err := c.Rows(selTx, func(r sqlstore.Row) error {
 		database, there, isolation, readOnly, sync = r.Text(0), r.Int(1) != 0, r.Text(2), r.Text(3), r.Text(4)
-		coding = r.Text(6)
+		coding, *path = r.Text(6), r.Text(7)
 		if callers, ok := c.(*sqlSession); ok {
 			callers.backend.Store(r.Int(5))
 		}
@@ -212,7 +217,8 @@ func savepointError(err error) error {
 }
 
 func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
-	if err := s.fits(c); err != nil {
+	path := ""
+	if err := s.fits(c, &path); err != nil {
 		return err
 	}
 	t, err := s.txn(c, false)
@@ -223,10 +229,15 @@ func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
 		return err
 	}
 	told := newsOf(t)
-	if err := t.Flush(); err != nil || told.empty() {
+	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err = c.Exec(notifyTx, text(s.news.channel), text(told.text(anyone)))
+	if !told.empty() {
+		if _, err := c.Exec(notifyTx, text(s.news.channel), text(told.text(anyone))); err != nil {
+			return err
+		}
+	}
+	_, err = c.Exec(setPath, text(path)) // where a call fails, the savepoint has it
 	return err
 }
 
