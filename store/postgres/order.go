@@ -15,13 +15,20 @@ import (
 //  2. folds: by whoever folds or removes events; folding itself only tries
 //  3. limits: by a claim of what has a limit over all processes
 //  4. live jobs, by id; claims, heartbeats and looks for lost leases skip what is locked
-//  5. graves: by whatever writes dead letters, groups, redrives, schedules, audit
+//  5. graves: by whatever writes dead letters, groups or redrives; or else schedule:NAME,
+//     schedules, policies: who has one of these needs no graves
 //  6. keys, by owner, kind and key; sweeps skip what is locked
 //  7. lanes: by whoever makes a lane or a queue, or sets one, with the number of the
 //     settings
 //  8. counters, batches and hours, by id: by folding
 //  9. numbers, rows of redrive_meta
 //  10. events: new rows, which wait for nobody
+//
+// A caller's own transaction in which a job has died has the graves for as long as it is
+// open. So nobody waits long for them who has what others need: a claim only tries, and
+// leaves jobs past their deadline; rescues end first what needs no graves; they, sweeps
+// and steps of redrives wait for gravesPatience, people for peoplePatience, outcomes for
+// lockWait.
 //
 // A caller's own transaction may have several calls, and so any order: the server
 // finds its deadlocks.

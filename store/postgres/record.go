@@ -82,7 +82,7 @@ var eventStatements = map[string]string{
 			$1, $2, $3, $4::text::bigint[], $5::text::smallint[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[]
 		FROM (SELECT pg_current_xact_id()::text::bigint + value AS id FROM redrive_meta WHERE key = 'event_base') x`,
 	"lock":      `SELECT pg_advisory_xact_lock($1)`,
-	"lockLive":  `SELECT count(*), count(*) FILTER (WHERE life > 1) FROM (SELECT life FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE) l`,
+	"lockLive":  `SELECT count(*), count(*) FILTER (WHERE life > 1 AND state < 3) FROM (SELECT life, state FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE) l`,
 	"countLive": `SELECT count(*) FROM redrive_jobs WHERE id = ANY($1::text::bigint[])`,
 	"tryLock":   `SELECT pg_try_advisory_xact_lock($1)`,
 	// Of a transaction that is under way no row is seen, and of another one all.
