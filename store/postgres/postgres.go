@@ -135,6 +135,7 @@ type Store struct {
 	commits  atomic.Int64
 	hot      *hotPath
 	intake   *intake
+	ids      reservations
 	reserved int64         // ids up to it were taken from ReserveIDs before this store was opened
 	drained  chan struct{} // nothing is taken in any more
 	graves   int64         // keys of advisory locks

@@ -1,10 +1,7 @@
 package postgres
 
 import (
-	"context"
 	"strconv"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
@@ -207,16 +204,4 @@ func (s *Store) fold(c sqlstore.Session) (more bool, err error) {
 	}
 	n, err := sqlstore.ReadInt(c, foldEvents, sqlstore.Num(foldMax))
 	return n >= foldMax, err
-}
-
-// raise sees to it that the numbers of events are higher than all that are there. A
-// connection that is made anew may lead to another server than the one before, to
-// which a backup was restored while this process went on. What the server answers is
-// for the transactions to find out.
-func (s *Store) raise(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.PgConn().Exec(ctx, s.dialect.ours(eventStatements["raiseBase"])).ReadAll()
-	if sqlstate(err) != "" && !broken(err) {
-		return nil
-	}
-	return err
 }

@@ -1,0 +1,52 @@
+package postgres
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/redrive/redrive/job"
+)
+
+// reservations are the ids that this process was given.
+type reservations struct{ last atomic.Int64 }
+
+// ReserveIDs implements store.Producer.
+func (s *Store) ReserveIDs(ctx context.Context, n int) (job.ID, error) {
+	first, err := s.core.ReserveIDs(ctx, n)
+	if err == nil {
+		most(&s.ids.last, int64(first)+int64(n)-1)
+	}
+	return first, err
+}
+
+// most raises a number to at least n.
+func most(a *atomic.Int64, n int64) {
+	for before := a.Load(); n > before && !a.CompareAndSwap(before, n); before = a.Load() {
+	}
+}
+
+// raise sees to it that numbers that are given out are higher than all that are there.
+// A connection that is made anew may lead to another server than the one before: one to
+// which a backup was restored while this process went on, so that the numbers of events
+// begin anew; or a replica that had not got the last reservations of ids, which others
+// would be given again. What the server answers is for the transactions to find out.
+func (s *Store) raise(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.PgConn().Exec(ctx, s.dialect.ours(eventStatements["raiseBase"])).ReadAll()
+	if last := s.ids.last.Load(); err == nil && last > 0 {
+		var tag pgconn.CommandTag
+		tag, err = conn.PgConn().ExecParams(ctx, s.dialect.ours(raiseIDs), [][]byte{strconv.AppendInt(nil, last, 10)}, nil, nil, nil).Close()
+		if err == nil && tag.RowsAffected() > 0 { // others may have used them meanwhile
+			most(&s.intake.used, last)
+		}
+	}
+	if sqlstate(err) != "" && !broken(err) {
+		return nil
+	}
+	return err
+}
+
+const raiseIDs = `UPDATE redrive_meta SET value = $1::bigint + 1 WHERE key = 'next_id' AND value <= $1::bigint`
