@@ -141,8 +141,8 @@ func (s *forgetful) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt,
 	return s.Store.Enqueue(ctx, jobs)
 }
 
-// proves: R2
-func TestR2_NoJobIsLostToAnotherWithItsID(t *testing.T) {
+// part of: I1
+func TestI1_NoJobIsLostToAnotherWithItsID(t *testing.T) {
 	t.Parallel()
 	for _, unknown := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

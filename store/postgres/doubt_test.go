@@ -25,8 +25,8 @@ func claimsOne(holder string) store.Exchange {
 // A claim that is lost around its commit is given back by the store itself, whether
 // or not more is asked for, and counts as no crash.
 //
-// part of: R5
-func TestR5_LostClaimIsGivenBack(t *testing.T) {
+// part of: Q3
+func TestQ3_LostClaimIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for _, point := range []pgproxy.Point{pgproxy.BeforeMessage, pgproxy.AfterMessage, pgproxy.BeforeReply, pgproxy.InReply} {
 		t.Run(fmt.Sprint(point), func(t *testing.T) {
@@ -81,8 +81,8 @@ func doubted(t *testing.T, s *Store, c *job.Claim, holder string) {
 // What others have claimed after the claim in doubt was rolled back has the same
 // token, and stays theirs.
 //
-// part of: R5
-func TestR5_WhatOthersHaveClaimedStaysTheirs(t *testing.T) {
+// part of: Q3
+func TestQ3_WhatOthersHaveClaimedStaysTheirs(t *testing.T) {
 	t.Parallel()
 	s := fresh(t, nil)
 	c := claims(t, s, 1)[0]
@@ -98,8 +98,8 @@ func TestR5_WhatOthersHaveClaimedStaysTheirs(t *testing.T) {
 // While a claim is not over, nothing else is claimed. What it has when it is over is
 // given back.
 //
-// part of: R5
-func TestR5_NothingIsClaimedWhileAClaimIsInDoubt(t *testing.T) {
+// part of: Q3
+func TestQ3_NothingIsClaimedWhileAClaimIsInDoubt(t *testing.T) {
 	t.Parallel()
 	for _, commits := range []bool{true, false} {
 		t.Run(fmt.Sprint(commits), func(t *testing.T) {
@@ -160,8 +160,8 @@ func TestR5_NothingIsClaimedWhileAClaimIsInDoubt(t *testing.T) {
 
 // Close gives back what is in doubt.
 //
-// part of: R5
-func TestR5_CloseGivesBackWhatIsInDoubt(t *testing.T) {
+// part of: Q3
+func TestQ3_CloseGivesBackWhatIsInDoubt(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
 	c := claims(t, s, 1)[0]
@@ -197,8 +197,8 @@ func shortly(t *testing.T) context.Context {
 // While the synchronous standby is away, a claim is cut and commits all the same. It
 // is one claim at most, and no job suffers a crash.
 //
-// part of: R5
-func TestR5_ClaimsWhileTheStandbyIsAway(t *testing.T) {
+// part of: Q3
+func TestQ3_ClaimsWhileTheStandbyIsAway(t *testing.T) {
 	t.Parallel()
 	server := pgtest.New(t)
 	s := opened(t, server.DSN(), &Options{StatementTimeout: 2 * time.Second})
@@ -235,8 +235,8 @@ func TestR5_ClaimsWhileTheStandbyIsAway(t *testing.T) {
 
 // What is there but on no standby is not acknowledged by being found.
 //
-// part of: R2
-func TestR2_WhatIsOnNoStandbyIsNotAcknowledged(t *testing.T) {
+// part of: Q10
+func TestQ10_WhatIsOnNoStandbyIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	server := pgtest.New(t)
 	s := opened(t, server.DSN(), nil)

@@ -9,8 +9,8 @@ import (
 
 // After a fail-over that has lost a reservation, its ids are nobody else's.
 //
-// part of: R2
-func TestR2_AFailOverGivesNoIDsAwayAgain(t *testing.T) {
+// part of: Q10
+func TestQ10_AFailOverGivesNoIDsAwayAgain(t *testing.T) {
 	t.Parallel()
 	a, dsn := freshAt(t, nil)
 	b := opened(t, dsn, &Options{Schema: a.Schema()})
