@@ -19,6 +19,9 @@ const (
 	// clockApart is how far the clocks of this machine and of the server may differ
 	// before people will wonder about the times that they see.
 	clockApart = 5 * time.Second
+	// storedApart is how far a stored time may be ahead of the server's clock, which was
+	// set back by NTP; time goes on at half speed until that has caught up.
+	storedApart = time.Minute
 	// deadTuples is the share of a table's rows that may wait to be cleaned, above
 	// deadFew of them.
 	deadTuples, deadFew = 0.5, 100_000
@@ -53,6 +56,9 @@ type Diagnosis struct {
 	Unfolded int64 `json:"unfolded_events"`
 	// ClockAhead is how far the server's clock is ahead of this machine's.
 	ClockAhead time.Duration `json:"clock_ahead_ns"`
+	// StoredAhead is how far the latest stored time is ahead of the server's clock, 0
+	// when it is not: no process goes by an earlier one.
+	StoredAhead time.Duration `json:"stored_ahead_ns"`
 
 	sqlstore.Findings // of redrive's own tables, and all problems
 }
@@ -279,10 +285,26 @@ func (r *Diagnosis) jobs(c *session) error {
 	if err := r.each(c, selNow, func(row sqlstore.Row) error { now = job.Micros(row.Int(0)); return nil }); err != nil {
 		return err
 	}
+	if err := r.each(c, selStored, r.ahead(now)); err != nil {
+		return err
+	}
 	if err := r.each(c, selOldest, sqlstore.FindOldest(f), sqlstore.Num(now)); err != nil {
 		return err
 	}
 	return r.each(c, selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now))
+}
+
+// ahead compares the latest stored times with the server's.
+func (r *Diagnosis) ahead(now job.Micros) func(sqlstore.Row) error {
+	return func(row sqlstore.Row) error {
+		latest := job.Micros(max(row.Int(0), row.Int(1)))
+		if r.StoredAhead = max(0, latest.Sub(now)); r.StoredAhead > storedApart {
+			r.problem("redrive's time is %s ahead of the server's clock, which must have been wrong at some time: delays, leases and "+
+				"schedules go by it for as long again: see that the server's clock is right, and do what docs/postgres.md says "+
+				"under \"A clock that was ahead\"", r.StoredAhead.Round(time.Second))
+		}
+		return nil
+	}
 }
 
 // deadLetters compares what counts dead letters with what there are.
