@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -166,7 +167,7 @@ func (r *Diagnosis) examine(c *session) error {
 		r.problem("it has schema %d and this program uses %d; run `redrive migrate`", r.Schema.Version, r.Schema.Known)
 		return nil
 	}
-	return errors.Join(r.tables(c), r.activity(c), r.events(c), r.jobs(c), r.deadLetters(c))
+	return errors.Join(r.tables(c), r.activity(c), r.prepared(c, longTransaction), r.events(c), r.jobs(c), r.deadLetters(c))
 }
 
 const selSettingsOf = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'fsync', 'synchronous_commit',
@@ -236,6 +237,25 @@ func (r *Diagnosis) activity(c *session) error {
 			r.problem("the process %d of the server (%q, %s, database %q) has a transaction open for %s, which %s: "+
 				"end it, or SELECT pg_terminate_backend(%[1]d)",
 				row.Int(0), row.Text(1), row.Text(2), row.Text(5), took.Round(time.Second), what)
+			return nil
+		})
+}
+
+// prepared looks for transactions that were prepared and forgotten: they are in no
+// process's hands, and outlive a restart of the server. Long is from when on one is a
+// problem.
+func (r *Diagnosis) prepared(c *session, long time.Duration) error {
+	return r.each(c, `SELECT gid, coalesce(owner::text, ''), coalesce(database::text, ''),
+		(extract(epoch FROM clock_timestamp() - prepared) * 1000000)::bigint FROM pg_prepared_xacts ORDER BY prepared`,
+		func(row sqlstore.Row) error {
+			took := time.Duration(row.Int(3)) * time.Microsecond
+			if r.OldestTransaction = max(r.OldestTransaction, took); took < long {
+				return nil
+			}
+			gid := strings.ReplaceAll(row.Text(0), "'", "''")
+			r.problem("the prepared transaction '%s' (role %q, database %q) is open for %s, which keeps its locks, tables from being cleaned "+
+				"and events from being read: COMMIT PREPARED '%[1]s' or ROLLBACK PREPARED '%[1]s' in that database",
+				gid, row.Text(1), row.Text(2), took.Round(time.Second))
 			return nil
 		})
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -59,6 +60,9 @@ type joinedSession struct {
 }
 
 func (s *joinedSession) enter() error {
+	if s.conn.IsBusy() {
+		return fmt.Errorf("rows of the transaction are still open: read them to their end or close them before the call: %w", store.ErrInvalid)
+	}
 	if _, err := s.tx.Exec(s.ctx, savepoint); err != nil {
 		return &failed{savepoint, err}
 	}
@@ -206,6 +210,10 @@ func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) er
 func savepointError(err error) error {
 	if errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, sql.ErrTxDone) {
 		return fmt.Errorf("the transaction has ended: begin another one: %w: %w", store.ErrInvalid, err)
+	}
+	if errors.Is(err, driver.ErrBadConn) { // for one as for the other
+		return fmt.Errorf("%w: the connection to PostgreSQL was lost, or rows of the transaction are still open: "+
+			"close them before the call: %w", store.ErrUnavailable, err)
 	}
 	switch sqlstate(err) {
 	case "25P01": // no_active_sql_transaction
