@@ -219,7 +219,7 @@ func (s *Core) Rescue(ctx context.Context, limit int) (out store.Rescue, err err
 	if err != nil {
 		return store.Rescue{}, err
 	}
-	if rest {
+	if rest && len(out.Jobs) < limit {
 		err = s.rescueLast(ctx, limit-len(out.Jobs), &out)
 	}
 	return out, err
@@ -233,7 +233,10 @@ const gravesAgain = time.Second
 func (s *Core) rescueLast(ctx context.Context, limit int, out *store.Rescue) error {
 	var last store.Rescue
 	err := s.db.Brief(ctx, func(t *Txn) (err error) {
-		last, err = t.rescue(selExpiredLast, limit)
+		found, err := t.expired(selExpiredLast, limit)
+		if err == nil {
+			last, err = t.rescue(found)
+		}
 		return err
 	})
 	switch {

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"slices"
+
 	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -19,27 +21,43 @@ var (
 		cancel_at = NULL WHERE id = ?1 AND token = ?2 AND state = 3`)
 )
 
-// rescueFirst ends runs whose lease is over. Rest says that there may be more, for
-// which it would have had to wait for the graves: the others must not.
+// rescueFirst ends runs whose lease is over. Where others have the graves it leaves
+// those that need them, and rest is true: the others must not wait.
 func (t *Txn) rescueFirst(limit int) (out store.Rescue, rest bool, err error) {
-	if t.hooks.TryGraves == nil {
-		out, err = t.rescue(selExpiredLeases, limit)
+	found, err := t.expired(selExpiredLeases, limit)
+	if err != nil {
 		return out, false, err
 	}
-	t.graveless = true
-	out, err = t.rescue(selExpiredFirst, limit)
-	return out, out.NextExpiry == 0 && len(out.Jobs) < limit, err
+	if slices.ContainsFunc(found, (*Run).crashConcernsGraves) {
+		free, err := t.tryGraves()
+		if err != nil {
+			return out, false, err
+		}
+		if rest = !free; rest {
+			if found, err = t.expired(selExpiredFirst, limit); err != nil {
+				return out, false, err
+			}
+		}
+	}
+	out, err = t.rescue(found)
+	return out, rest, err
 }
 
-// rescue ends runs that a statement finds.
-func (t *Txn) rescue(expired *Query, limit int) (store.Rescue, error) {
-	var found []*Run
-	err := t.rows(expired, func(r Row) error { found = append(found, t.scanRun(r)); return nil },
-		num(t.now), num(limit))
-	if err != nil {
-		return store.Rescue{}, err
-	}
-	out := store.Rescue{NextExpiry: store.Never}
+// crashConcernsGraves reports whether a crash of the run does: at its last one a job
+// dies, and one that was brought back and is cancelled has a dead letter.
+func (r *Run) crashConcernsGraves() bool {
+	return r.counters.Crashes+1 >= r.crashMax || r.asked && r.life > 1
+}
+
+// expired returns runs whose lease is over.
+func (t *Txn) expired(which *Query, limit int) (found []*Run, err error) {
+	err = t.rows(which, func(r Row) error { found = append(found, t.scanRun(r)); return nil }, num(t.now), num(limit))
+	return found, err
+}
+
+// rescue ends runs.
+func (t *Txn) rescue(found []*Run) (out store.Rescue, err error) {
+	out = store.Rescue{NextExpiry: store.Never}
 	for _, s := range found {
 		to, err := t.crash(s)
 		if err != nil {

@@ -27,8 +27,8 @@ const (
 		WHERE j.token = t.token AND j.state = 3`
 )
 
-// rescueStatements find the runs whose lease is over: at first those whose end does
-// not concern the graves, see sqlstore. Those whose rows are locked are not rescued:
+// rescueStatements find the runs whose lease is over while others have the graves:
+// those whose end does not concern these, and the others. Those whose rows are locked are not rescued:
 // somebody is just ending them.
 var rescueStatements = map[string]string{
 	"selExpiredFirst": expiredRuns + ` AND ` + graveless + rescueOrder,

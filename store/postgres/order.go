@@ -26,9 +26,9 @@ import (
 //
 // A caller's own transaction in which a job has died has the graves for as long as it is
 // open. So nobody waits long for them who has what others need: a claim only tries, and
-// leaves jobs past their deadline; rescues end first what needs no graves; they, sweeps
-// and steps of redrives wait for gravesPatience, people for peoplePatience, outcomes for
-// lockWait.
+// leaves jobs past their deadline; so does a rescue, which then ends what needs no graves.
+// For the rest it waits, as sweeps and steps of redrives do, for gravesPatience, people
+// wait for peoplePatience, outcomes for lockWait.
 //
 // A caller's own transaction may have several calls, and so any order: the server
 // finds its deadlocks.

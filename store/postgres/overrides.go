@@ -4,10 +4,11 @@ package postgres
 // conditions of partial indexes, where SQLite's statement names the index, and the
 // locks on rows that are read to be written, which others write, too.
 var amended = map[string]struct{ from, to string }{
-	"selRun":       {`state = 3`, `state = 3 FOR UPDATE`},
-	"selAny":       {`WHERE id = ?`, `WHERE id = ? FOR UPDATE`},
-	"selNextLease": {`state = 3`, `state = 3 AND lease_until IS NOT NULL`},
-	"selRunning":   {`j.state = 3`, `j.state = 3 AND j.lease_until IS NOT NULL`},
+	"selRun":           {`state = 3`, `state = 3 FOR UPDATE`},
+	"selAny":           {`WHERE id = ?`, `WHERE id = ? FOR UPDATE`},
+	"selExpiredLeases": {`LIMIT ?2`, `LIMIT ?2 FOR UPDATE SKIP LOCKED`},
+	"selNextLease":     {`state = 3`, `state = 3 AND lease_until IS NOT NULL`},
+	"selRunning":       {`j.state = 3`, `j.state = 3 AND j.lease_until IS NOT NULL`},
 }
 
 // overrides are the shared statements that PostgreSQL needs in other words than
