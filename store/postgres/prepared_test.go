@@ -80,11 +80,9 @@ func TestI2_RowsThatAreOpen(t *testing.T) {
 		if err != nil || !rows.Next() {
 			t.Fatal(err)
 		}
+		defer func() { _ = errors.Join(rows.Close(), rows.Err(), tx.Rollback()) }()
 		if err := fits(SQLTx(tx)); err == nil || !strings.Contains(err.Error(), "close them before") {
 			t.Errorf("%v", err)
-		}
-		if err := errors.Join(rows.Close(), rows.Err(), tx.Rollback()); err != nil {
-			t.Error(err)
 		}
 	})
 }
