@@ -213,12 +213,17 @@ func (h *heads) heard(n news) {
 	}
 }
 
-// freeHeads reads the first job of each place that is due and that nobody holds. It
-// locks them for the moment: one that is held stays behind the bound, and is found
-// by a later look.
+// freeHeads reads the first job of each place that is due and that no transaction
+// under way holds. Such a one stays behind the bound and is found by a later look. No
+// job is locked to find out: a claim would pass over it. Of the number of who holds
+// it the row has the lower half; under way are those that the snapshot names, and
+// those that came after it.
 const freeHeads = `SELECT h.lane, h.priority, j.run_at FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS h(lane, priority, low)
 	CROSS JOIN LATERAL (SELECT run_at FROM redrive_jobs WHERE lane = h.lane AND priority = h.priority AND state < 3
-		AND run_at <= $4::bigint AND (run_at, id) > (h.low, $5::bigint) ORDER BY run_at, id LIMIT 1 FOR UPDATE SKIP LOCKED) j`
+		AND run_at <= $4::bigint AND (run_at, id) > (h.low, $5::bigint)
+		AND xmax::text::bigint <> ALL (ARRAY(SELECT x::text::bigint & 4294967295 FROM pg_snapshot_xip(pg_current_snapshot()) AS x))
+		AND (xmax::text::bigint - (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)) & 4294967295 >= 65536
+		ORDER BY run_at, id LIMIT 1) j`
 
 // lookAll makes the looks that are wanted, until the store is closed.
 func (s *Store) lookAll() {
