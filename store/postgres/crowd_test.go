@@ -178,7 +178,7 @@ func (c *crowd) drain(ctx context.Context) {
 		c.must("counts", err)
 		live := slices.ContainsFunc(counts, func(n store.Count) bool { return !n.State.Terminal() && n.N > 0 })
 		if !live && step.Active == 0 {
-			for range crowdRounds { // what others held is left to a later sweep
+			for range 50 { // what others held is left to a later sweep
 				c.keep(ctx, s, w.r, 0)
 			}
 			return
