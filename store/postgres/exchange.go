@@ -128,7 +128,9 @@ func (s *Store) postponed(x *store.Exchange, out *store.Exchanged, known *knownL
 // together is the answer when the outcomes have theirs. An error of the claim comes
 // again when it is asked again, which is at once.
 func (s *Store) together(out store.Exchanged, answers []error, claimErr error) store.Exchanged {
-	s.hot.claiming.see(claimErr)
+	if !errors.Is(claimErr, errOvertaken) { // that is nobody's fault, and over at once
+		s.hot.claiming.see(claimErr)
+	}
 	if claimErr != nil {
 		out = store.Exchanged{NextDue: store.Never, Full: true}
 	}
