@@ -59,7 +59,8 @@ type front struct {
 	due   []sqlstore.Ready // not handed on yet
 	most  int              // that were asked for
 	got   int
-	cut   bool // there may be more than the statement could return
+	low   job.Micros // from where it was read
+	cut   bool       // there may be more than the statement could return
 	read  bool
 	later sqlstore.Ready // the first that is due later
 	index int            // in the places of the want
@@ -111,7 +112,7 @@ func (c *source) Lanes(lanes []int64, most int) error {
 	}
 	for p := int8(job.PriorityMin); p <= job.PriorityMax; p++ {
 		for _, lane := range lanes {
-			at := &front{readyPlace: readyPlace{lane, p}, most: each, index: len(c.places)}
+			at := &front{readyPlace: readyPlace{lane, p}, most: each, index: len(c.places), low: 1<<63 - 1}
 			c.places = append(c.places, at)
 			c.byPlace[at.readyPlace] = at
 		}
@@ -174,6 +175,7 @@ func (c *source) ready(places []*front, limit int, from func(*front) sqlstore.Re
 		ids.int(int64(low.ID))
 		most.int(int64(p.most))
 		p.got, p.cut = 0, false
+		p.low = min(p.low, low.At)
 	}
 	return step{name: "readyJobs", text: readyJobs, args: []any{lanes, priorities, lows, ids, most, int64(c.t.Now()), int64(limit)},
 		each: func(r sqlstore.Row) error {
@@ -273,6 +275,28 @@ func (c *source) Take(id job.ID) (*sqlstore.Run, *job.Claim, int, error) {
 
 // Claimed implements sqlstore.Source.
 func (c *source) Claimed(r *sqlstore.Run) { c.claimed = append(c.claimed, r) }
+
+// readFrom is from where each place was read.
+func (c *source) readFrom() news {
+	n := news{ready: make(map[readyPlace]job.Micros)}
+	for _, p := range c.tried {
+		n.ready[p.readyPlace] = p.low
+	}
+	return n
+}
+
+// left is where jobs are that the claim has held and not taken: a look may have gone
+// past them meanwhile.
+func (c *source) left() news {
+	n := news{ready: make(map[readyPlace]job.Micros)}
+	for _, f := range c.found {
+		p := readyPlace{f.run.Lane(), f.run.Priority()}
+		if at, ok := n.ready[p]; !ok || f.claim.RunAt < at {
+			n.ready[p] = f.claim.RunAt
+		}
+	}
+	return n
+}
 
 // seen returns the places of all wants.
 func (c *source) seen() []readyPlace {

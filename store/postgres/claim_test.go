@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -102,5 +103,49 @@ func TestQ2_WhatOthersHaveLockedIsAskedForAgain(t *testing.T) {
 	}
 	if theirs, err = other.Exchange(t.Context(), x); err != nil || len(theirs.Claims) != 0 || theirs.NextDue != store.Never {
 		t.Errorf("%d claims, the next after %v (%v), when nothing is left", len(theirs.Claims), theirs.NextDue, err)
+	}
+}
+
+// What a claim held that has failed is not lost behind the bound that a look has set
+// meanwhile.
+//
+// part of: Q2
+func TestQ2_AFailedClaimLetsItsJobsGo(t *testing.T) {
+	t.Parallel()
+	s, _ := freshAt(t, nil)
+	id := added(t, s)
+	known, err := s.lanesKnown(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := readyPlace{known.catalog.LaneOf("default", "mail", ""), 2}
+	h := &s.hot.heads
+	h.looked(s.clock.local(), time.Hour, 0, earliest) // looks are made apart from now on
+	x := store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
+		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 2}}},
+	}}
+	failure := errors.New("the claim fails")
+	var src *source
+	err = s.fast(t.Context(), func(tx *fastTxn) (err error) {
+		var out store.Exchanged
+		if src, err = s.claimIn(tx, &x, &out); err != nil {
+			return err
+		}
+		if len(out.Claims) != 1 {
+			t.Errorf("%d claims", len(out.Claims))
+		}
+		s.look(t.Context(), []readyPlace{place})
+		h.looked(s.clock.local(), time.Hour, 0, earliest)
+		return failure
+	})
+	if !errors.Is(err, failure) {
+		t.Fatal(err)
+	}
+	if from := h.from(place, false, earliest); from == earliest {
+		t.Fatal("the look has set no bound")
+	}
+	s.letGo(src, err)
+	if c := claimOne(t, s); c.ID != id {
+		t.Errorf("job %d, want %d", c.ID, id)
 	}
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -145,16 +146,19 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 		return store.Exchanged{}, false, err
 	}
 	var src *source
-	err = s.fast(ctx, func(t *fastTxn) (err error) {
+	var last error // of the latest try, but for its commit
+	err = s.fast(ctx, func(t *fastTxn) error {
+		s.letGo(src, last) // it has failed, and is tried again
 		out = store.Exchanged{NextDue: store.Never}
-		src, err = s.claimIn(t, x, &out)
+		src, last = s.claimIn(t, x, &out)
 		crashpoint.Hit(crashpoint.BeforeClaimCommit)
-		return err
+		return last
 	})
 	if errors.Is(err, store.ErrUnknown) {
 		s.hot.doubts.add(src)
 	}
 	if err != nil {
+		s.letGo(src, cmp.Or(last, err))
 		return store.Exchanged{}, false, err
 	}
 	if len(out.Claims) > 0 {
@@ -162,24 +166,36 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 		s.hot.runs.remember(src.claimed)
 		s.hot.heads.raise(src.taken(out.Claims))
 	}
+	if len(src.found) > 0 {
+		s.hot.heads.heard(src.left())
+	}
 	s.hot.heads.lookApart(s.clock.local(), src.seen())
 	return out, len(out.Claims) > 0, nil
 }
 
-// claimIn claims in a transaction.
+// letGo lowers the bounds to where a claim that has failed had read from: while it
+// held jobs, a look may have gone past them. One that has taken too long has bounds
+// of its own.
+func (s *Store) letGo(src *source, why error) {
+	if src != nil && !tookTooLong(why) {
+		s.hot.heads.heard(src.readFrom())
+	}
+}
+
+// claimIn claims in a transaction. What it has read comes with an error, too.
 func (s *Store) claimIn(t *fastTxn, x *store.Exchange, out *store.Exchanged) (*source, error) {
 	src := &source{s: s, t: t, x: x, out: out, found: make(map[job.ID]*found), look: s.hot.heads.looks()}
 	if t.known.catalog.Limited(x.Want) {
 		if err := s.limit(t); err != nil {
-			return nil, err
+			return src, err
 		}
 	}
 	if err := t.ClaimAll(x, out, src); err != nil {
-		return nil, err
+		return src, err
 	}
 	if !t.begun { // there is no lane to look in, as far as is known
 		if err := t.send(); err != nil {
-			return nil, err
+			return src, err
 		}
 	}
 	return src, src.write(src.behindOthers()...)
