@@ -52,6 +52,10 @@ const (
 // which say what became of everything, short enough that most is removed.
 var crowdKept = store.Retention{Completed: time.Second, Failures: time.Second, Dead: time.Second}
 
+// crowdBusy is what people may hear: they wait for the dead letters for a second, and
+// a machine with much else to do may take longer over what is before them.
+var crowdBusy = store.ErrUnavailable
+
 var crowdRate = store.Rate{N: 40, Per: time.Second}
 
 var crowdStart = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

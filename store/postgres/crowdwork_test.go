@@ -206,9 +206,9 @@ var crowdPerson = store.By{Actor: "ann", Reason: "crowd"}
 func (c *crowd) cancel(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 	ids := c.someIDs(r, 1+r.IntN(4))
 	answers, err := s.Cancel(ctx, crowdPerson, ids)
-	if c.must("cancel", err) {
+	if c.must("cancel", err, crowdBusy) {
 		for _, err := range answers {
-			c.must("cancel", err, store.ErrConflict, store.ErrNotFound) // removed, perhaps
+			c.must("cancel", err, crowdBusy, store.ErrConflict, store.ErrNotFound) // removed, perhaps
 		}
 	}
 }
@@ -216,9 +216,9 @@ func (c *crowd) cancel(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 func (c *crowd) act(ctx context.Context, s *Store, r *rand.Rand, i int) {
 	if i%3 == 0 {
 		answers, err := s.Retry(ctx, crowdPerson, c.someIDs(r, 3))
-		if c.must("retry", err) {
+		if c.must("retry", err, crowdBusy) {
 			for _, err := range answers {
-				c.must("retry", err, store.ErrConflict, store.ErrNotFound)
+				c.must("retry", err, crowdBusy, store.ErrConflict, store.ErrNotFound)
 			}
 		}
 		return
@@ -234,7 +234,7 @@ func (c *crowd) act(ctx context.Context, s *Store, r *rand.Rand, i int) {
 	}
 	a.Through = before.Through
 	_, err = s.Act(ctx, crowdPerson, a)
-	c.must("act", err)
+	c.must("act", err, crowdBusy)
 }
 
 func (c *crowd) redrive(ctx context.Context, s *Store, r *rand.Rand, i int) {
@@ -243,7 +243,7 @@ func (c *crowd) redrive(ctx context.Context, s *Store, r *rand.Rand, i int) {
 		all, err := s.Preview(ctx, store.Action{Do: store.ActRetry, Filter: &f})
 		if c.must("preview", err) && all.Done > 0 {
 			_, err = s.StartRedrive(ctx, crowdPerson, store.RedriveSpec{Filter: f, Through: all.Through, Total: all.Done, Canary: 2, StopShare: 1})
-			c.must("start redrive", err, store.ErrTooLarge)
+			c.must("start redrive", err, crowdBusy, store.ErrTooLarge)
 		}
 	}
 	_, err := s.StepRedrives(ctx, 1+r.IntN(10))
