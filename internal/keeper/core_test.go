@@ -42,6 +42,17 @@ func (r *rig) want(call keeper.Call) keeper.Action {
 	return a
 }
 
+// sweep wants a sweep after the steps of redrives, and answers it.
+func (r *rig) sweep(took time.Duration, s store.Swept) {
+	r.Helper()
+	for r.core.Next(r.now).Call == keeper.Step {
+		r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
+	}
+	r.want(keeper.Sweep)
+	r.now = r.now.Add(took)
+	r.core.Swept(r.now, s)
+}
+
 // rest wants nothing until a time after the start.
 func (r *rig) rest(until time.Duration) {
 	r.Helper()
@@ -212,22 +223,13 @@ func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
 func TestQ6_SweepsAsideKeepPace(t *testing.T) {
 	t.Parallel()
 	r := &rig{t, keeper.NewCore(keeper.Config{Since: start, Aside: true}), start}
-	sweep := func(took time.Duration, s store.Swept) {
-		t.Helper()
-		for r.core.Next(r.now).Call == keeper.Step {
-			r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
-		}
-		r.want(keeper.Sweep)
-		r.now = r.now.Add(took)
-		r.core.Swept(r.now, s)
-	}
-	sweep(100*time.Millisecond, store.Swept{More: true, Completed: 5_000})
+	r.sweep(100*time.Millisecond, store.Swept{More: true, Completed: 5_000})
 	r.rest(125 * time.Millisecond)
 	r.now = start.Add(125 * time.Millisecond)
-	sweep(time.Millisecond, store.Swept{More: true, Completed: 5_000})
+	r.sweep(time.Millisecond, store.Swept{More: true, Completed: 5_000})
 	r.rest(126*time.Millisecond + keeper.AsideMin)
 	r.now = start.Add(200 * time.Millisecond)
-	sweep(10*time.Millisecond, store.Swept{More: true}) // only looked at
+	r.sweep(10*time.Millisecond, store.Swept{More: true}) // only looked at
 	r.rest(400 * time.Millisecond)
 }
 
@@ -235,28 +237,19 @@ func TestQ6_SweepsAsideKeepPace(t *testing.T) {
 func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	sweep := func(took time.Duration, s store.Swept) {
-		t.Helper()
-		for r.core.Next(r.now).Call == keeper.Step {
-			r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
-		}
-		r.want(keeper.Sweep)
-		r.now = r.now.Add(took)
-		r.core.Swept(r.now, s)
-	}
-	sweep(100*time.Millisecond, store.Swept{More: true, Completed: 1_000})
+	r.sweep(100*time.Millisecond, store.Swept{More: true, Completed: 1_000})
 	r.rest(400 * time.Millisecond)
 	r.now = start.Add(400 * time.Millisecond)
-	sweep(100*time.Millisecond, store.Swept{More: true, Reopened: 5})
+	r.sweep(100*time.Millisecond, store.Swept{More: true, Reopened: 5})
 	r.rest(800 * time.Millisecond)
 	r.now = start.Add(800 * time.Millisecond)
-	sweep(100*time.Millisecond, store.Swept{More: true}) // only looked at
+	r.sweep(100*time.Millisecond, store.Swept{More: true}) // only looked at
 	r.rest(2800 * time.Millisecond)
 	r.now = start.Add(2800 * time.Millisecond)
-	sweep(time.Microsecond, store.Swept{More: true, Events: 1})
+	r.sweep(time.Microsecond, store.Swept{More: true, Events: 1})
 	r.rest(2800*time.Millisecond + time.Microsecond + keeper.SweepMin)
 	r.now = start.Add(4 * time.Second)
-	sweep(0, store.Swept{Keys: 1})
+	r.sweep(0, store.Swept{Keys: 1})
 	r.quiet()
 	r.now = start.Add(4*time.Second + keeper.SweepEvery - 1)
 	r.quiet()

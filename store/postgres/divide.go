@@ -1,8 +1,6 @@
 package postgres
 
-import (
-	"errors"
-)
+import "errors"
 
 // dividesMax bounds how often parts of a group wait in vain.
 const dividesMax = 32
@@ -16,28 +14,13 @@ func (s *Store) divide(group []*enqueueCall) {
 	var write func(part []*enqueueCall)
 	write = func(part []*enqueueCall) {
 		apart, err := s.insert(part, true)
-		switch held := heldUp(err); {
-		case held && len(part) > 1 && vain < dividesMax:
+		if heldUp(err) && len(part) > 1 && vain < dividesMax {
 			vain++
 			write(part[:len(part)/2])
 			write(part[len(part)/2:])
 			return
-		case errors.Is(err, errSingly), ofStatement(err):
-			singly = append(singly, part...)
-			return
-		case err != nil:
-			for _, call := range part {
-				call.answer <- enqueueAnswer{err: err}
-			}
-			return
 		}
-		for _, call := range part {
-			if apart[call] {
-				singly = append(singly, call)
-			} else {
-				call.answer <- enqueueAnswer{receipts: receipts(call.jobs)}
-			}
-		}
+		singly = append(singly, answerAll(part, apart, err, errors.Is(err, errSingly) || ofStatement(err))...)
 	}
 	write(group[:len(group)/2])
 	write(group[len(group)/2:])

@@ -187,9 +187,8 @@ func (s *Store) happened(ctx context.Context, all []doubt) (taken []doubt, err e
 // resolveAll gives back what is in doubt as soon as it can, whether or not more is
 // asked for, until the store is closed.
 func (s *Store) resolveAll() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := s.untilClosed()
 	defer cancel()
-	go func() { <-s.closed; cancel() }()
 	ticker := time.NewTicker(keepEvery)
 	defer ticker.Stop()
 	for {

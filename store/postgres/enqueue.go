@@ -280,19 +280,26 @@ func (s *Store) serve(group []*enqueueCall) {
 		s.divide(together)
 		together = nil
 	}
-	for _, call := range together {
+	// What is wrong with it, and whether anything is, is for the shared statements to find.
+	aside := errors.Is(err, errSingly) || len(together) > 1 && ofStatement(err) || held
+	singly = append(singly, answerAll(together, apart, err, aside)...)
+	s.singly(singly, held)
+}
+
+// answerAll answers the calls of a transaction but those that are apart, or all that
+// are put aside: these it returns.
+func answerAll(group []*enqueueCall, apart map[*enqueueCall]bool, err error, aside bool) (left []*enqueueCall) {
+	for _, call := range group {
 		switch {
-		case errors.Is(err, errSingly), len(together) > 1 && ofStatement(err), held, apart[call]:
-			// What is wrong with it, and whether anything is, is for the shared
-			// statements to find.
-			singly = append(singly, call)
+		case aside || apart[call]:
+			left = append(left, call)
 		case err != nil:
 			call.answer <- enqueueAnswer{err: err}
 		default:
 			call.answer <- enqueueAnswer{receipts: receipts(call.jobs)}
 		}
 	}
-	s.singly(singly, held)
+	return left
 }
 
 func receipts(jobs []job.New) []job.Receipt {

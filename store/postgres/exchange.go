@@ -169,7 +169,7 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 	if len(src.found) > 0 {
 		s.hot.heads.heard(src.left())
 	}
-	s.hot.heads.lookApart(s.clock.local(), src.seen())
+	s.hot.heads.lookApart(s.clock.local(), src.seen)
 	return out, len(out.Claims) > 0, nil
 }
 

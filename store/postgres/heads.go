@@ -75,15 +75,18 @@ func (h *heads) looks() bool {
 	return !h.apart
 }
 
-// lookApart asks for a look from the beginning at places, when it is time for one.
-func (h *heads) lookApart(now time.Time, places []readyPlace) {
+// lookApart asks for a look from the beginning, when it is time for one, at the places
+// that it is told of then.
+func (h *heads) lookApart(now time.Time, places func() []readyPlace) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.apart || h.looking || now.Before(h.next) || len(places) == 0 {
+	if !h.apart || h.looking || now.Before(h.next) {
 		return
 	}
-	h.looking = true
-	h.wanted <- places // there is room: nobody else is looking
+	if all := places(); len(all) > 0 {
+		h.looking = true
+		h.wanted <- all // there is room: nobody else is looking
+	}
 }
 
 // latest returns the place of what is heard next.
@@ -227,9 +230,8 @@ const freeHeads = `SELECT h.lane, h.priority, j.run_at FROM unnest($1::bigint[],
 
 // lookAll makes the looks that are wanted, until the store is closed.
 func (s *Store) lookAll() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := s.untilClosed()
 	defer cancel()
-	go func() { <-s.closed; cancel() }()
 	for {
 		select {
 		case <-s.closed:

@@ -25,7 +25,7 @@ func TestALookThatNeverEndsDoesNotStopClaims(t *testing.T) {
 	const limit = 10 * time.Second
 	claim := func() (back time.Duration, ok bool) {
 		at := job.At(now)
-		h.lookApart(now, []readyPlace{headsPlace})
+		h.lookApart(now, func() []readyPlace { return []readyPlace{headsPlace} })
 		look, to := h.looks(), h.back(at)
 		select {
 		case <-h.wanted:
@@ -86,7 +86,7 @@ func TestADearLookIsMadeApart(t *testing.T) {
 	t.Parallel()
 	h, now := newHeads(), headsBegin
 	wanted := func() bool {
-		h.lookApart(now, []readyPlace{headsPlace})
+		h.lookApart(now, func() []readyPlace { return []readyPlace{headsPlace} })
 		select {
 		case <-h.wanted:
 			return true

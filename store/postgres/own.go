@@ -10,9 +10,10 @@ import (
 )
 
 // own are the settings of the store's own transactions: what a role, a database or a
-// DSN says otherwise is for others. A statement of 0 has no limit. With another search_path a function or operator
-// that somebody has made in a schema of it could fit a statement better than the one
-// that is meant, and would run with the rights of this role.
+// DSN says otherwise is for others. A statement of 0 has no limit. With another
+// search_path a function or operator that somebody has made in a schema of it could
+// fit a statement better than the one that is meant, and would run with the rights of
+// this role.
 //
 // A connection to the server has them for its time. Behind a pooler it is everybody's;
 // there, and before it is known that there is none, they hold for a transaction.

@@ -323,11 +323,17 @@ var errClosed = fmt.Errorf("store is closed: %w", store.ErrUnavailable)
 // are folded.
 const keepEvery = time.Second
 
+// untilClosed returns a context that ends when Close begins.
+func (s *Store) untilClosed() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-s.closed; cancel() }()
+	return ctx, cancel
+}
+
 // keep does what has to be done now and then, until the store is closed.
 func (s *Store) keep() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := s.untilClosed()
 	defer cancel()
-	go func() { <-s.closed; cancel() }()
 	ticker := time.NewTicker(keepEvery)
 	defer ticker.Stop()
 	keeping := trouble{s: s, what: "the counters are not folded, and reads of them get slower"}
