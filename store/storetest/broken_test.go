@@ -61,7 +61,7 @@ func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
 	}
 	setFlag(t, "rapid.nofailfile", "true")
 	setFlag(t, "rapid.shrinktime", "0s")
-	setFlag(t, "rapid.checks", "300")
+	setFlag(t, "rapid.checks", "3000") // a run ends with the first that differs, after 60 on average for the hardest
 	setFlag(t, "rapid.steps", "60")
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {

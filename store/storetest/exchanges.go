@@ -115,7 +115,11 @@ func (d *duel) outcome() job.Outcome {
 	}
 	run := d.run()
 	c := job.Claim{ID: run.ID, Token: run.Token}
-	o := pick(d.t, "outcome", append(ended(c), failed(c, "NetworkTimeout", 0), failed(c, "NetworkTimeout", 0))...)
+	outcomes := append(ended(c), failed(c, "NetworkTimeout", 0), failed(c, "NetworkTimeout", 0))
+	if d.askedToStop(run) && !chance(d.t, "other outcome", 4) {
+		outcomes = slices.DeleteFunc(outcomes, func(o job.Outcome) bool { return o.Cause != job.Succeeded })
+	}
+	o := pick(d.t, "outcome", outcomes...)
 	if o.Failure != nil || o.Cause != job.Succeeded && chance(d.t, "failure", 4) {
 		o.Failure = d.failure()
 	}
@@ -147,6 +151,14 @@ func (d *duel) outcome() job.Outcome {
 		o.Failure, o.Cause = nil, job.Failed
 	}
 	return o
+}
+
+// askedToStop reports whether somebody has cancelled what is running: few have, and
+// what then becomes of them differs by outcome.
+func (d *duel) askedToStop(run store.Run) bool {
+	return slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool {
+		return j.ID == run.ID && j.Token == run.Token && j.State == job.Running && j.CancelAt != 0
+	})
 }
 
 func (d *duel) failure() *job.Failure {

@@ -168,11 +168,10 @@ func (d *duel) readDead() {
 	}
 	d.ask("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })
 	d.ask("DeadStats", func(s store.Store) (any, error) { return s.DeadStats(ctx()) })
-	id := d.id()
-	for _, o := range d.last.Originals {
-		id = o.Job
+	d.original(d.id())
+	for _, o := range d.last.Originals { // few are kept with a payload
+		d.original(o.Job)
 	}
-	d.ask("Original", func(s store.Store) (any, error) { return s.Original(ctx(), id) })
 	n := rapid.Int64Range(1, 3).Draw(d.t, "redrive")
 	d.ask("Redrive", func(s store.Store) (any, error) { return s.Redrive(ctx(), n) })
 	d.ask("RedriveList", func(s store.Store) (any, error) { return s.RedriveList(ctx()) })
@@ -280,4 +279,8 @@ func (d *duel) publish() {
 	d.each("PublishPolicy", func(s store.Store) (any, error) {
 		return nil, s.PublishPolicy(ctx(), by, store.Policy{Hash: hash, Name: "n", Body: []byte(hash)})
 	})
+}
+
+func (d *duel) original(id job.ID) {
+	d.ask("Original", func(s store.Store) (any, error) { return s.Original(ctx(), id) })
 }
