@@ -174,3 +174,19 @@ func withContext(ctx context.Context, err error) error {
 	}
 	return fmt.Errorf("%w: %w", cause, err)
 }
+
+// ofStatement reports whether an error is about a statement and its values, not
+// about the server: the calls beside it are not at fault.
+func ofStatement(err error) bool {
+	state := sqlstate(err)
+	return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") // data exception, integrity constraint violation
+}
+
+// heldUp reports whether something was waited for in vain. Nothing was written.
+func heldUp(err error) bool {
+	switch sqlstate(err) {
+	case stateLockTimeout, stateCanceled:
+		return !errors.Is(err, store.ErrUnknown)
+	}
+	return false
+}
