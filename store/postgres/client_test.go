@@ -126,7 +126,7 @@ type rig struct {
 func newRig(t *testing.T, driver string, clock func() time.Time) *rig {
 	t.Helper()
 	dsn, schema := pgtest.Schema(t)
-	st, err := postgres.Open(t.Context(), dsn, &postgres.Options{Schema: schema, Clock: clock})
+	st, err := postgres.Open(t.Context(), dsn, &postgres.Options{Schema: schema, Clock: clock, ReadLimit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

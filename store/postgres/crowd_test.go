@@ -67,7 +67,7 @@ func (c *crowd) clock() time.Time {
 func newCrowd(t *testing.T) *crowd {
 	c := &crowd{t: t, dsn: pgtest.Database(t), errs: make(map[string]int), slots: make(map[job.Micros]int)}
 	for range crowdStores {
-		s, err := Open(t.Context(), c.dsn, &Options{Clock: c.clock, StatementTimeout: time.Minute, ReadLimit: time.Minute})
+		s, err := Open(t.Context(), c.dsn, &Options{Clock: c.clock, StatementTimeout: 10 * time.Minute, ReadLimit: 10 * time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

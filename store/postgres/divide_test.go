@@ -16,7 +16,7 @@ import (
 // part of: Q10
 func TestQ10_ACallThatIsHeldUpHarmsNoOther(t *testing.T) {
 	t.Parallel()
-	s, dsn := freshAt(t, &Options{StatementTimeout: time.Second})
+	s, dsn := freshAt(t, impatient())
 	if _, err := s.Enqueue(t.Context(), []job.New{plainJob(t, s)}); err != nil {
 		t.Fatal(err)
 	}

@@ -226,8 +226,8 @@ func TestQ10_AKeyInAnOpenTransactionHoldsUpNobodyElse(t *testing.T) {
 func TestCallsThatWaitForOneKeyShareTheWait(t *testing.T) {
 	t.Parallel()
 	h := hold(t)
-	s := opened(t, h.dsn, &Options{Schema: h.s.Schema(), StatementTimeout: 500 * time.Millisecond})
-	limit, cancel := context.WithTimeout(t.Context(), testLimit)
+	s := opened(t, h.dsn, &Options{Schema: h.s.Schema(), StatementTimeout: time.Second})
+	limit, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // one after the other would take 5
 	defer cancel()
 	var rivals sync.WaitGroup
 	for range 300 {

@@ -166,7 +166,7 @@ func TestQ10_DeadlocksAreRunAgain(t *testing.T) {
 // part of: Q10
 func TestQ10_StatementLimit(t *testing.T) {
 	t.Parallel()
-	s, dsn := freshAt(t, &Options{StatementTimeout: 50 * time.Millisecond, ReadLimit: 50 * time.Millisecond})
+	s, dsn := freshAt(t, &Options{StatementTimeout: 2 * time.Second, ReadLimit: 2 * time.Second})
 	admin := connected(t, dsn)
 	run(t, admin, `BEGIN`, `LOCK TABLE `+s.Schema()+`.redrive_meta IN ACCESS EXCLUSIVE MODE`)
 	if _, err := s.ReserveIDs(t.Context(), 1); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "limit") {

@@ -170,7 +170,7 @@ func TestNewsDuringAClaimHoldsItsBoundDown(t *testing.T) {
 func TestClaimsGoOnAfterALookThatWasEnded(t *testing.T) {
 	t.Parallel()
 	now := headsBegin
-	s, dsn := freshAt(t, &Options{StatementTimeout: 500 * time.Millisecond, Clock: func() time.Time { return now }})
+	s, dsn := freshAt(t, &Options{StatementTimeout: 5 * time.Second, Clock: func() time.Time { return now }})
 	old := newJob(t, s)
 	if _, err := s.Enqueue(t.Context(), []job.New{old}); err != nil {
 		t.Fatal(err)

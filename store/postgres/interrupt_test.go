@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"testing"
-	"time"
 
+	"github.com/redrive/redrive/internal/pgproxy"
 	"github.com/redrive/redrive/internal/pgtest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -79,22 +79,30 @@ func TestI2_ContextEndsACallOfAHangingServer(t *testing.T) {
 			t.Parallel()
 			server := pgtest.New(t)
 			s := opened(t, server.DSN(), nil)
+			p, through, err := pgproxy.Before(server.DSN())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = p.Close() })
 			first, second := newJob(t, s), newJob(t, s)
-			tx, _, end := w.begin(t, server.DSN(), &sql.TxOptions{})
+			tx, _, end := w.begin(t, through, &sql.TxOptions{})
 			for _, n := range []job.New{first, newJob(t, s)} { // by the second the lane is known, and not asked for any more
 				if _, err := s.EnqueueTx(t.Context(), tx, []job.New{n}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			server.Pause()
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			sent := p.Stats().ToServer
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			answer := make(chan error, 1)
 			go func() {
 				_, err := s.EnqueueTx(ctx, tx, []job.New{second})
 				answer <- err
 			}()
-			if err := within(t, answer); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, store.ErrUnavailable) {
+			eventually(t, "the call to be under way", func() bool { return p.Stats().ToServer > sent })
+			cancel()
+			if err := within(t, answer); !errors.Is(err, context.Canceled) || !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("%v", err)
 			}
 			server.Resume()

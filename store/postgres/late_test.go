@@ -58,7 +58,7 @@ func TestQ10_AHeldRowStopsNoClaims(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	running := make(chan error, 1)
 	go func() { running <- client.Run(ctx) }()
-	limited, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	limited, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	select {
 	case <-all:

@@ -156,7 +156,7 @@ func TestQ10_ARowOfALaneMadeMeanwhile(t *testing.T) {
 // part of: I2, B2
 func TestI2_ABatchInAnOpenTransactionHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	s, dsn := freshAt(t, &Options{StatementTimeout: time.Second})
+	s, dsn := freshAt(t, nil)
 	first, second := newJob(t, s), newJob(t, s)
 	first.Batch, second.Batch = 3, 3
 	if _, err := s.Enqueue(t.Context(), []job.New{first}); err != nil {
@@ -196,7 +196,7 @@ func TestI2_ABatchInAnOpenTransactionHoldsUpNobody(t *testing.T) {
 // part of: I2
 func TestI2_GravesHoldUpNoNewLanes(t *testing.T) {
 	t.Parallel()
-	s, dsn := freshAt(t, &Options{StatementTimeout: time.Second})
+	s, dsn := freshAt(t, nil)
 	tx, err := connected(t, dsn).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -139,7 +139,7 @@ func used(t *testing.T, o *Options) (s *Store, f *firewall, next func() []job.Ne
 // part of: Q10
 func TestQ10_ForgottenConnections(t *testing.T) {
 	t.Parallel()
-	s, f, next := used(t, &Options{StatementTimeout: 500 * time.Millisecond})
+	s, f, next := used(t, &Options{StatementTimeout: 5 * time.Second, ReadLimit: 5 * time.Second})
 	f.forget()
 	good := make(chan struct{})
 	go func() {
@@ -165,7 +165,7 @@ func TestQ10_ForgottenConnections(t *testing.T) {
 // part of: Q10
 func TestQ10_ForgottenByItsCallers(t *testing.T) {
 	t.Parallel()
-	s, f, next := used(t, &Options{StatementTimeout: time.Hour})
+	s, f, next := used(t, &Options{StatementTimeout: time.Hour, ReadLimit: 5 * time.Second})
 	f.forget()
 	ctx, leave := context.WithCancel(t.Context())
 	answers := make(chan error, 2)

@@ -16,11 +16,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Stopping(m)) }
 
 // testLimit is how long a test waits for what must happen.
-const testLimit = 30 * time.Second
+const testLimit = time.Minute
 
-// fresh opens a store in a schema of its own on the shared server. Tests in parallel
-// slow each other down, so a read may take longer than it may with users, unless the
-// test says how long.
+// fresh opens a store in a schema of its own on the shared server.
 func fresh(t *testing.T, o *Options) *Store {
 	t.Helper()
 	s, _ := freshAt(t, o)
@@ -34,16 +32,21 @@ func freshAt(t *testing.T, o *Options) (s *Store, dsn string) {
 		o = &Options{}
 	}
 	o.Schema = schema
-	if o.ReadLimit == 0 {
-		o.ReadLimit = time.Minute
-	}
 	return opened(t, dsn, o), dsn
 }
 
-// opened opens a store for the time of a test.
+// opened opens a store for the time of a test. Tests in parallel slow each other down,
+// so a read may take longer than it may with users, unless the test says how long.
 func opened(t *testing.T, dsn string, o *Options) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), dsn, o)
+	var with Options
+	if o != nil {
+		with = *o
+	}
+	if with.ReadLimit == 0 {
+		with.ReadLimit = time.Minute
+	}
+	s, err := Open(t.Context(), dsn, &with)
 	if err != nil {
 		t.Fatal(err)
 	}

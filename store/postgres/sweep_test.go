@@ -78,7 +78,7 @@ func rowsOf(t *testing.T, conn *pgx.Conn, s *Store, table, where string) int64 {
 // part of: Q6, Q10
 func TestQ6_SweepsLeaveKeysThatAreHeld(t *testing.T) {
 	t.Parallel()
-	s, dsn := freshAt(t, &Options{StatementTimeout: 2 * time.Second})
+	s, dsn := freshAt(t, nil)
 	ids := ends(t, s, job.Cancelled, job.Cancelled, job.Completed, job.Dead, job.Dead, job.Completed, job.Completed)
 	held, free, over, dead, deadFree := ids[0], ids[1], ids[2], ids[3], ids[4]
 	if _, err := s.Act(t.Context(), ann, store.Action{Do: store.ActResolve, IDs: []job.ID{dead, deadFree}}); err != nil {
@@ -116,7 +116,7 @@ func TestQ6_SweepsLeaveKeysThatAreHeld(t *testing.T) {
 // part of: Q6, Q10
 func TestQ6_SweepsDoNotWaitForTheGraves(t *testing.T) {
 	t.Parallel()
-	s, dsn := freshAt(t, &Options{StatementTimeout: 2 * time.Second})
+	s, dsn := freshAt(t, nil)
 	ids := ends(t, s, job.Completed, job.Completed, job.Dead, job.Completed)
 	if _, err := s.Act(t.Context(), ann, store.Action{Do: store.ActResolve, IDs: ids[2:3]}); err != nil {
 		t.Fatal(err)
