@@ -78,7 +78,8 @@ type handler struct {
 // context ends when the run has to stop; what it returns decides what follows:
 // nil completes the job, an error is a failure unless it is failure.Snooze or
 // failure.Cancel. A panic is a failure, too. A payload that does not fit T fails
-// for good with CodeBadPayload.
+// for good with CodeBadPayload. A goroutine serves one run after another, as one
+// of net/http does: a handler that locks it to its thread unlocks it again.
 //
 // Handle panics when the kind has a handler already, when its name is not valid,
 // and when Run has been called.

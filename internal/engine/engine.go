@@ -20,12 +20,15 @@ type Engine struct {
 	started atomic.Bool
 	ended   chan struct{}
 	calls   sync.WaitGroup // store calls and clean-ups under way
-	failed  chan *Run      // to a judge that has nothing to do
-	judges  atomic.Int32   // that have nothing to do
+	hands   *crew          // who call handlers
+	judges  *crew          // who make the outcomes of runs that failed
 }
 
-// judgesMax bounds the goroutines that are kept for runs to fail.
-const judgesMax = 16
+// handsMax and judgesMax bound the goroutines that are kept for more runs to come.
+const (
+	handsMax  = 256
+	judgesMax = 16
+)
 
 // New returns an engine, or every problem of its configuration.
 func New(cfg Config) (*Engine, error) {
@@ -33,10 +36,13 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{
+	e := &Engine{
 		cfg: core.cfg, core: core, origin: core.cfg.Clock.Now(),
-		in: inbox{wake: make(chan struct{}, 1)}, ended: make(chan struct{}), failed: make(chan *Run),
-	}, nil
+		in: inbox{wake: make(chan struct{}, 1)}, ended: make(chan struct{}),
+	}
+	e.hands = newCrew(handsMax, e.ended, e.run)
+	e.judges = newCrew(judgesMax, e.ended, e.judge)
+	return e, nil
 }
 
 // Returned says that a stop has left work to others. It is an error so that an

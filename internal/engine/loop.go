@@ -106,7 +106,7 @@ func (e *Engine) start(runs context.Context, t *Task, now time.Duration) {
 	}
 	t.run = r
 	e.log(slog.LevelDebug, "job started", t.Claim)
-	go e.run(r)
+	e.hands.give(r)
 }
 
 func (e *Engine) run(r *Run) {
@@ -129,32 +129,14 @@ func (e *Engine) finish(r *Run) {
 		e.in.postFinished(t)
 		return
 	}
-	select {
-	case e.failed <- r:
-	default:
-		go e.judge(r)
-	}
+	// Not here: it takes more stack than a handler needs.
+	e.judges.give(r)
 }
 
-// judge makes the outcomes of runs that failed, as long as there are any. They
-// are not made where the handler ran because that takes more stack than such a
-// goroutine has: growing it costs more than handing the run over. A judge that
-// does not come back, because of some Error method, holds up nobody else.
+// judge makes the outcome of a run that failed.
 func (e *Engine) judge(r *Run) {
-	for {
-		e.conclude(r.task, &r.end)
-		e.in.postFinished(r.task)
-		if e.judges.Add(1) > judgesMax {
-			e.judges.Add(-1)
-			return
-		}
-		select {
-		case r = <-e.failed:
-			e.judges.Add(-1)
-		case <-e.ended:
-			return
-		}
-	}
+	e.conclude(r.task, &r.end)
+	e.in.postFinished(r.task)
 }
 
 // abandon makes the outcome of a run without its handler.
