@@ -201,7 +201,7 @@ func readQueues(c Session) (queues []store.Queue, err error) {
 }
 
 var selCancels = declare("selCancels", `SELECT id, token FROM redrive_jobs INDEXED BY redrive_cancel
-	WHERE cancel_at IS NOT NULL AND state = 3 AND holder = ? ORDER BY id`)
+	WHERE cancel_at IS NOT NULL AND state = 3 AND holder = ?`)
 
 // Signals implements store.Worker.
 func (s *Core) Signals(ctx context.Context, holder string) (out store.Signals, err error) {

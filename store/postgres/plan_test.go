@@ -66,7 +66,7 @@ var wholeTables = map[string]string{
 // is right.
 var wholeIndexes = map[string]string{
 	"selNextLease": "it ends with the first", "selRunning": "as many rows as jobs run", "allLive": "dump",
-	"selClaim": "not used here", "setClaimed": "not used here", "seekReady": "not used here",
+	"walkFailures": "not used here", "selClaim": "not used here", "setClaimed": "not used here", "seekReady": "not used here",
 }
 
 var readsWhole = regexp.MustCompile(`Seq Scan on redrive_(jobs|bodies|done|failures|dead|keys|progress|events|audit|groups|originals)\b`)
@@ -115,11 +115,11 @@ func TestQ2_Plans(t *testing.T) {
 }
 
 // strayed reports whether a plan walks over the index of ready jobs without a
-// lane, or over that of leases without a time.
+// lane, over that of leases without a time, or over all living jobs.
 func strayed(plan string) bool {
 	lines := strings.Split(plan, "\n")
 	for i, line := range lines {
-		for index, column := range map[string]string{"redrive_ready": "lane", "redrive_lease": "lease_until"} {
+		for index, column := range map[string]string{"redrive_ready": "lane", "redrive_lease": "lease_until", "redrive_jobs_pkey": "Index Cond"} {
 			if strings.Contains(line, " using "+index+" ") && !strings.Contains(lines[i+1], column) {
 				return true
 			}

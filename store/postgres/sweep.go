@@ -55,8 +55,8 @@ const (
 		looked AS MATERIALIZED (SELECT * FROM part ORDER BY job, token LIMIT $4::bigint),
 		gone AS (
 			DELETE FROM redrive_failures WHERE ctid = ANY (ARRAY(SELECT place FROM looked f WHERE f.ended_at <= $1::bigint
-				AND NOT EXISTS (SELECT 1 FROM redrive_jobs j WHERE j.id = f.job)
-				AND NOT EXISTS (SELECT 1 FROM redrive_dead d WHERE d.job = f.job)))
+				AND NOT EXISTS (SELECT 1 FROM redrive_jobs j WHERE j.id = f.job OFFSET 0) -- looked up for each: not joined
+				AND NOT EXISTS (SELECT 1 FROM redrive_dead d WHERE d.job = f.job OFFSET 0)))
 			RETURNING 1)
 		SELECT (SELECT count(*) FROM gone), (SELECT job FROM part ORDER BY job, token OFFSET $4::bigint),
 			(SELECT token FROM part ORDER BY job, token OFFSET $4::bigint)`
