@@ -132,7 +132,7 @@ var reading = []plan{
 	{name: "walkDone", want: "SEARCH j USING INDEX redrive_done_job (job<?)" + laneByID},
 	{name: "walkDead", want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job<?)" + laneByID},
 	{name: "selAudit", want: "SEARCH redrive_audit USING INTEGER PRIMARY KEY (rowid>?)"},
-	{name: "selCancels", want: "SEARCH redrive_jobs USING INDEX redrive_cancel (cancel_at>?); USE TEMP B-TREE FOR ORDER BY"},
+	{name: "selCancels", want: "SEARCH redrive_jobs USING INDEX redrive_cancel (cancel_at>?)"},
 	{name: "selCounts", want: "SCAN l USING COVERING INDEX sqlite_autoindex_redrive_lanes_1; " +
 		"SEARCH c USING PRIMARY KEY (lane=?); USE TEMP B-TREE FOR GROUP BY"},
 	{name: "selEvents", want: "SEARCH redrive_events USING INTEGER PRIMARY KEY (rowid>?)"},
