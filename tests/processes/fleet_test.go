@@ -84,7 +84,7 @@ func fleetAt(t *testing.T, dsn, schema string) *fleet {
 	t.Helper()
 	f := &fleet{T: t, dsn: dsn, schema: schema, news: make(chan struct{})}
 	var err error
-	if f.store, err = postgres.Open(t.Context(), f.dsn, &postgres.Options{Schema: f.schema}); err != nil {
+	if f.store, err = postgres.Open(t.Context(), f.dsn, &postgres.Options{Schema: f.schema, ReadLimit: patience}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -264,6 +264,22 @@ func (f *fleet) enqueue(kind string, n int) {
 		}
 		n -= len(specs)
 	}
+}
+
+// busy keeps jobs waiting until what was said has something in it, and returns how many
+// it has brought: however slow one process is, the others do not run out of work.
+func (f *fleet) busy(kind, what string, holds func([]line.Line) bool) (brought int) {
+	f.Helper()
+	const some = 300
+	f.stored(what, func() bool {
+		if f.counts()[job.Waiting] < some {
+			f.enqueue(kind, some)
+			brought += some
+		}
+		lines, _ := f.all()
+		return holds(lines)
+	})
+	return brought
 }
 
 // count counts the lines of something, of one process or, with "", of all.

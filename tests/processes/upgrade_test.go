@@ -51,18 +51,15 @@ func TestQ10_ARollingUpgrade(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	old := f.up(2, "-kinds", "short,broken")
-	const jobs = 1_500
-	f.enqueue("short", jobs/2)
 	working := func(than time.Time) func(lines []line.Line) bool {
 		return func(lines []line.Line) bool {
 			return !slices.ContainsFunc(old, func(p *process) bool { return begun(lines, p.name, than) < 20 })
 		}
 	}
-	f.await("both work", working(time.Time{}))
+	jobs := f.busy("short", "both work", working(time.Time{}))
 	f.exec(nextMigration...)
 	migrated := time.Now()
-	f.enqueue("short", jobs/2)
-	f.await("both go on", working(migrated))
+	jobs += f.busy("short", "both go on", working(migrated))
 
 	late := f.start("late", "-kinds", "short")
 	<-late.ended
@@ -72,9 +69,11 @@ func TestQ10_ARollingUpgrade(t *testing.T) {
 	}
 	f.exec(compatible)
 	f.start("compatible", "-kinds", "short").isUp()
+	f.enqueue("short", 300)
+	jobs += 300
 
 	lines := f.await("all jobs ran", func(lines []line.Line) bool { return count(lines, line.End, "") >= jobs })
-	f.stored("all jobs are completed", func() bool { return f.counts()[job.Completed] == jobs })
+	f.stored("all jobs are completed", func() bool { return f.counts()[job.Completed] == int64(jobs) })
 	if n := count(lines, line.Begin, ""); n != jobs {
 		t.Errorf("%d runs of %d jobs", n, jobs)
 	}
