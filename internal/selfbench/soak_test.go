@@ -160,16 +160,24 @@ func soaked(t *testing.T, s *Soak) (spans []soakLine, figures []Figure) {
 }
 
 // wantSoaked sees to it that a soak did something, and that it lost nothing. How
-// long its claims took says little in so short a time.
+// long its claims took says little in so short a time, and on a busy machine there may
+// be none in one of its spans, of 200 ms.
 func wantSoaked(t *testing.T, spans []soakLine, figures []Figure) {
 	t.Helper()
 	if len(spans) != soakSpans {
 		t.Errorf("%d spans", len(spans))
 	}
+	busy := 0
 	for _, s := range spans {
-		if s.PerSecond <= 0 || s.Claims <= 0 || s.P50 <= 0 || s.P99 < s.P50 || s.Size <= 0 {
+		if s.PerSecond < 0 || (s.Claims > 0) != (s.P50 > 0) || s.P99 < s.P50 || s.Size <= 0 {
 			t.Errorf("%+v", s)
 		}
+		if s.PerSecond > 0 && s.Claims > 0 {
+			busy++
+		}
+	}
+	if busy == 0 {
+		t.Errorf("nothing was done: %+v", spans)
 	}
 	if len(figures) != 6 {
 		t.Errorf("%d figures: %+v", len(figures), figures)
@@ -221,9 +229,12 @@ func TestQ2_SoakOnSQLiteUnderASnapshot(t *testing.T) {
 	spans, figures := soaked(t, s)
 	wantSoaked(t, spans, figures)
 	for i := range spans[1:] { // the log cannot be begun anew
-		if spans[i+1].WAL <= spans[i].WAL {
+		if spans[i+1].WAL < spans[i].WAL {
 			t.Errorf("the write-ahead log has %d bytes after %d", spans[i+1].WAL, spans[i].WAL)
 		}
+	}
+	if first, last := spans[0].WAL, spans[len(spans)-1].WAL; last <= first {
+		t.Errorf("the write-ahead log has %d bytes in the end, and had %d", last, first)
 	}
 }
 
@@ -287,7 +298,7 @@ func TestSoakLeavesOthersFilesAlone(t *testing.T) {
 func TestSoakGivesUpBeforeItFillsADisk(t *testing.T) {
 	t.Parallel()
 	s := shortSoak()
-	s.SizeMax = 1 << 20
+	s.For, s.SizeMax = time.Minute, 1<<20
 	if err := s.Run(t.Context(), new(bytes.Buffer), false); err == nil || !strings.Contains(err.Error(), "above the limit of 1 MiB") {
 		t.Errorf("error %v", err)
 	}
