@@ -165,8 +165,12 @@ func (s *postgresSite) meanwhile(r *round, c int, over <-chan struct{}) {
 	}
 }
 
-// integrity is what redrive's own doctor finds.
+// integrity is what redrive's own doctor finds, once nobody holds the past any more,
+// which it would rightly tell of after a minute.
 func (s *postgresSite) integrity(ctx context.Context, r *round) []string {
+	srv := s.of(r)
+	srv.release()
+	srv.holding.Wait()
 	dsn, schema, err := place.Split(r.direct)
 	if err != nil {
 		r.Fatal(err)
