@@ -17,9 +17,18 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
+// openTemp opens a new file for the time of a test. Tests in parallel slow each other
+// down, so a read may take longer than it may with users, unless the test says how long.
 func openTemp(t *testing.T, o *sqlite.Options) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), o)
+	var with sqlite.Options
+	if o != nil {
+		with = *o
+	}
+	if with.ReadLimit == 0 {
+		with.ReadLimit = time.Minute
+	}
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), &with)
 	if err != nil {
 		t.Fatal(err)
 	}
