@@ -78,8 +78,9 @@ func checkReserve(n int) error {
 
 var addNextID = declare("addNextID", `UPDATE redrive_meta SET value = value + ? WHERE key = 'next_id' RETURNING value`)
 
-// ErrNoMeta says that rows are gone without which nothing can be written rightly.
-var ErrNoMeta = fmt.Errorf("rows of redrive_meta have been removed by somebody: restore the table from a backup: %w", store.ErrUnavailable)
+// ErrNoMeta says that rows are gone without which nothing can be written rightly. A
+// backup of that table alone would have numbers given again.
+var ErrNoMeta = fmt.Errorf("rows of redrive_meta have been removed by somebody: restore the database from a backup: %w", store.ErrUnavailable)
 
 func (t *Txn) reserve(n int) (first job.ID, err error) {
 	t.wrote = true
