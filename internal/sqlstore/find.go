@@ -18,7 +18,7 @@ var selPlace = &Query{Name: "selPlace"}
 // find returns where a job stands and its last token; None when it is nowhere.
 func (t *Txn) find(id job.ID) (state job.State, token job.Token, err error) {
 	places := []*Query{selLive, selDone, selDead}
-	if t.hooks.Record != nil {
+	if t.shared() {
 		places = []*Query{selPlace}
 	}
 	for _, q := range places {

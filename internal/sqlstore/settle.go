@@ -225,7 +225,7 @@ func (t *Txn) ended(r *Run, to job.State) {
 	case job.None, job.Waiting, job.Retrying, job.Running:
 	}
 	t.batchCount(d)
-	if t.hooks.Record == nil { // else others end jobs, too, and the catalogue is not this transaction's alone
+	if !t.shared() { // else others end jobs, too, and the catalogue is not this transaction's alone
 		t.cat.ended = max(t.cat.ended, r.id)
 	}
 }

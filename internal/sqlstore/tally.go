@@ -198,7 +198,7 @@ func (t *Txn) flushTallies() error {
 			return err
 		}
 	}
-	if *h == (store.Hour{}) || t.hooks.Record != nil {
+	if *h == (store.Hour{}) || t.shared() { // then Record writes them
 		return nil
 	}
 	_, err := t.exec(addHour, num(start(t.now, hour)), num(h.Completed), num(h.Recovered), num(h.Dead), num(h.Exhausted),

@@ -75,7 +75,8 @@ type Hooks struct {
 	// life before that returned are an ErrAgain.
 	LockJobs func(ids []job.ID, graves func() error) error
 	// Record writes the events of a transaction with what it has changed in the
-	// counters of jobs, in batches and in the figures of the hour.
+	// counters of jobs, in batches and in the figures of the hour. It is there where
+	// other writers are.
 	Record func(*Txn) error
 	// Remover is for sweeps; without it they remove row by row.
 	Remover Remover
@@ -91,6 +92,9 @@ func NewTxn(s Session, remembers bool, hooks Hooks) *Txn {
 	}
 	return t
 }
+
+// shared reports whether others write to the database at the same time.
+func (t *Txn) shared() bool { return t.hooks.Record != nil }
 
 // Session returns the session of the transaction.
 func (t *Txn) Session() Session { return t.s }
@@ -117,7 +121,7 @@ func (t *Txn) WakesMore() bool { return t.wake }
 
 // ready notes that a job is ready in a lane, due at a time.
 func (t *Txn) ready(lane *Lane, priority int8, at job.Micros) {
-	if t.hooks.Record == nil { // nobody asks where
+	if !t.shared() { // nobody asks where
 		t.wake = true
 		return
 	}
