@@ -189,6 +189,7 @@ func (s *Store) happened(ctx context.Context, all []doubt) (taken []doubt, err e
 func (s *Store) resolveAll() {
 	ctx, cancel := s.untilClosed()
 	defer cancel()
+	giving := trouble{s: s, what: "what a claim has taken whose commit was not answered cannot be given back yet"}
 	ticker := time.NewTicker(keepEvery)
 	defer ticker.Stop()
 	for {
@@ -198,8 +199,7 @@ func (s *Store) resolveAll() {
 		case <-s.hot.doubts.wake:
 		case <-ticker.C:
 		}
-		// Whoever claims is told of errors; here the next tick will do.
-		_ = s.resolveWithin(ctx, s.options.StatementTimeout)
+		giving.see(s.resolveWithin(ctx, s.options.StatementTimeout)) // the next tick tries again
 	}
 }
 

@@ -26,6 +26,9 @@ func (s *Store) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 		return store.Exchanged{Settled: answers, NextDue: store.Never}, err
 	case len(x.Settle) == 0:
 		out, _, err := s.claimAll(ctx, &x)
+		if err == nil {
+			s.hot.claiming.see(nil)
+		}
 		return out, err
 	}
 	known, err := s.lanesKnown(ctx)
@@ -81,9 +84,9 @@ func (s *Store) atOnce(ctx context.Context, x *store.Exchange, known *knownLanes
 	out, claimed, claimErr := s.claimAll(ctx, x)
 	done.Wait()
 	switch {
-	case settleErr != nil && !claimed:
+	case settleErr != nil && !claimed && len(out.Expired) == 0:
 		return store.Exchanged{}, settleErr
-	case settleErr != nil: // the claims must not be lost with it
+	case settleErr != nil: // what was claimed must not be lost with it, nor what has died
 		answers = make([]error, len(x.Settle))
 		for i := range answers {
 			answers[i] = settleErr

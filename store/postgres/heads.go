@@ -143,6 +143,14 @@ func (h *heads) wait(end time.Time, took time.Duration) {
 	h.soon = end.Add(min(lookSoon*took, lookAgain))
 }
 
+// ended says that a look has found out nothing: the server was away, or the like.
+func (h *heads) ended(end time.Time, took time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.looking = false
+	h.wait(end, took)
+}
+
 // failed says that reading places took too long.
 func (h *heads) failed(end time.Time, took time.Duration, look bool, now job.Micros, places []*front) {
 	h.mu.Lock()
@@ -264,8 +272,13 @@ func (s *Store) look(ctx context.Context, places []readyPlace) {
 			}})
 	})
 	end := s.clock.local()
-	if err != nil { // most likely it has taken too long
+	switch {
+	case err == nil:
+	case tookTooLong(err):
 		h.failed(end, end.Sub(begun), true, now, nil)
+		return
+	default:
+		h.ended(end, end.Sub(begun))
 		return
 	}
 	h.raise(taken{since, up})

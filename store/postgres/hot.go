@@ -44,6 +44,16 @@ var pinned = [...][2]string{
 	{"plan_cache_mode", "force_generic_plan"}, {"jit", "off"},
 }
 
+// withPins returns the beginning of a transaction with the settings of statements
+// for many jobs.
+func withPins(begin string) string {
+	var b strings.Builder
+	for _, p := range pinned {
+		b.WriteString("set_config('" + p[0] + "', '" + p[1] + "', true), ")
+	}
+	return strings.Replace(begin, "SELECT ", "SELECT "+b.String(), 1)
+}
+
 // fastConns is how many connections the statements for many jobs have at most: for
 // new jobs, for outcomes, for heartbeats, for claims and for looks.
 const fastConns = enqueuers + 4

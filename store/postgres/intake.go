@@ -281,14 +281,9 @@ type keyName struct{ owner, kind, key string }
 
 // use notes that ids are in use, or may be.
 func (i *intake) use(jobs []job.New) {
-	most := job.ID(0)
+	highest := job.ID(0)
 	for k := range jobs {
-		most = max(most, jobs[k].ID)
+		highest = max(highest, jobs[k].ID)
 	}
-	for {
-		before := i.used.Load()
-		if int64(most) <= before || i.used.CompareAndSwap(before, int64(most)) {
-			return
-		}
-	}
+	raiseTo(&i.used, int64(highest))
 }

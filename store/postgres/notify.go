@@ -225,14 +225,11 @@ var errDeaf = errors.New("notifications do not arrive")
 
 // listenOnce listens on one connection until that is lost.
 func (r *newsroom) listenOnce(ctx context.Context, hearing *trouble) (heard bool, err error) {
-	conn, err := r.s.dialOwn(ctx)
+	conn, err := r.tuneIn(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer r.hangUp(conn)
-	if _, err := conn.Exec(ctx, "LISTEN "+r.channel, pgx.QueryExecModeSimpleProtocol); err != nil {
-		return false, err
-	}
 	if r.s.unnamed.Load() {
 		if err := r.probe(ctx, conn); err != nil {
 			return false, err
@@ -254,6 +251,21 @@ func (r *newsroom) listenOnce(ctx context.Context, hearing *trouble) (heard bool
 			r.heard(what)
 		}
 	}
+}
+
+// tuneIn returns a connection that listens.
+func (r *newsroom) tuneIn(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	conn, err := r.s.dialOwn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, "LISTEN "+r.channel, pgx.QueryExecModeSimpleProtocol); err != nil {
+		r.hangUp(conn)
+		return nil, err
+	}
+	return conn, nil
 }
 
 // wait returns the text of the next notification, or "" when the server was asked
@@ -309,8 +321,7 @@ func (r *newsroom) poll(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		var now string
-		err := r.s.pool.QueryRow(ctx, "SELECT pg_catalog.pg_current_snapshot()::text", pgx.QueryExecModeSimpleProtocol).Scan(&now)
+		now, err := r.moment(ctx)
 		polling.see(err)
 		if err == nil && now != seen {
 			seen = now
@@ -319,14 +330,17 @@ func (r *newsroom) poll(ctx context.Context) {
 	}
 }
 
+// moment returns what is another after each transaction.
+func (r *newsroom) moment(ctx context.Context) (now string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	err = r.s.pool.QueryRow(ctx, "SELECT pg_catalog.pg_current_snapshot()::text", pgx.QueryExecModeSimpleProtocol).Scan(&now)
+	return now, err
+}
+
 // pause waits, but not beyond the end of the store.
 func (r *newsroom) pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.s.closed:
-	}
+	_ = r.s.wait(context.Background(), d)
 }
 
 // hangUp closes a connection, which may be lost.

@@ -152,8 +152,8 @@ func TestQ3_PeopleWhoWaitLeaveConnections(t *testing.T) {
 	}
 	soon, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
-	waiting := func() int { return len(s.intake.singles.people) }
-	eventually(t, "all places of people are taken", func() bool { return waiting() == cap(s.intake.singles.people) })
+	waiting := func() int { return len(s.people) }
+	eventually(t, "all places of people are taken", func() bool { return waiting() == cap(s.people) })
 	if used := s.pool.Stat().AcquiredConns(); int(used) == int(s.pool.Config().MaxConns) {
 		t.Errorf("people have all %d connections", used)
 	}

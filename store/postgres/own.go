@@ -40,8 +40,8 @@ func setAll(settings [][2]string) string {
 	return strings.ReplaceAll(setLocal(settings), "SET LOCAL ", "SET ")
 }
 
-// settle makes a connection the store's own. That of a pooler stays as it is.
-func (s *Store) settle(ctx context.Context, conn *pgx.Conn) error {
+// makeOwn makes a connection the store's own. That of a pooler stays as it is.
+func (s *Store) makeOwn(ctx context.Context, conn *pgx.Conn) error {
 	if s.unnamed.Load() {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (s *Store) dialOwn(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.settle(ctx, conn); err != nil {
+	if err := s.makeOwn(ctx, conn); err != nil {
 		return nil, errors.Join(asStoreError(&failed{"set", err}), conn.Close(ctx))
 	}
 	return conn, nil
@@ -62,7 +62,7 @@ func (s *Store) dialOwn(ctx context.Context) (*pgx.Conn, error) {
 
 // ownAndRaised is what is done to a new connection of the common pool.
 func (s *Store) ownAndRaised(ctx context.Context, conn *pgx.Conn) error {
-	if err := s.settle(ctx, conn); err != nil {
+	if err := s.makeOwn(ctx, conn); err != nil {
 		return err
 	}
 	return s.raise(ctx, conn)

@@ -135,6 +135,7 @@ type Store struct {
 	commits  atomic.Int64
 	hot      *hotPath
 	intake   *intake
+	people   chan struct{} // places of calls that people make
 	ids      reservations
 	reserved int64         // ids up to it were taken from ReserveIDs before this store was opened
 	drained  chan struct{} // nothing is taken in any more
@@ -218,6 +219,7 @@ func (s *Store) open(ctx context.Context) error {
 	s.news = newNewsroom(s)
 	s.hot = newHotPath(s)
 	s.intake = newIntake(&s.options)
+	s.people = make(chan struct{}, max(1, s.options.shares(false).rest/5))
 	s.intake.used.Store(s.reserved)
 	s.news.hear(s.hot.heads.heard)
 	s.ended.Go(s.news.listen)

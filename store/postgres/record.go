@@ -69,6 +69,10 @@ const lateEvents = `SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.hour, e.batch
 const lastNumber = `SELECT greatest((SELECT max(seq) FROM redrive_events),
 		(SELECT value FROM redrive_meta WHERE key = 'folded')) >> 20`
 
+// numbered is whether the number is there that tells events of transactions: without it
+// nobody knows which rows are still to come.
+const numbered = `EXISTS (SELECT 1 FROM redrive_meta WHERE key = 'event_base')`
+
 // eventStatements are the statements of this file and the locks of hooks.
 var eventStatements = map[string]string{
 	"selReserved":  `SELECT value - 1 FROM redrive_meta WHERE key = 'next_id'`,
@@ -83,9 +87,9 @@ var eventStatements = map[string]string{
 	"countLive": `SELECT count(*) FROM redrive_jobs WHERE id = ANY($1::text::bigint[])`,
 	"tryLock":   `SELECT pg_try_advisory_xact_lock($1)`,
 	// Of a transaction that is under way no row is seen, and of another one all.
-	"foldEvents": `WITH part AS MATERIALIZED (` + lateEvents + `
+	"foldEvents": `WITH part AS MATERIALIZED (` + lateEvents + ` AND ` + numbered + `
 			UNION ALL (SELECT seq, at, lanes, states, ns, hour, batches FROM redrive_events
-				WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'folded') ORDER BY seq LIMIT $1)),
+				WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'folded') AND ` + numbered + ` ORDER BY seq LIMIT $1)),
 		` + foldPart + `,
 		until AS (SELECT greatest(value, (SELECT max(seq) FROM part)) AS seq FROM redrive_meta WHERE key = 'folded')
 		UPDATE redrive_meta SET value = (SELECT seq FROM until), late = ARRAY(

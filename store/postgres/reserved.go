@@ -18,13 +18,13 @@ type reservations struct{ last atomic.Int64 }
 func (s *Store) ReserveIDs(ctx context.Context, n int) (job.ID, error) {
 	first, err := s.core.ReserveIDs(ctx, n)
 	if err == nil {
-		most(&s.ids.last, int64(first)+int64(n)-1)
+		raiseTo(&s.ids.last, int64(first)+int64(n)-1)
 	}
 	return first, err
 }
 
-// most raises a number to at least n.
-func most(a *atomic.Int64, n int64) {
+// raiseTo raises a number to at least n.
+func raiseTo(a *atomic.Int64, n int64) {
 	for before := a.Load(); n > before && !a.CompareAndSwap(before, n); before = a.Load() {
 	}
 }
@@ -40,7 +40,7 @@ func (s *Store) raise(ctx context.Context, conn *pgx.Conn) error {
 		var tag pgconn.CommandTag
 		tag, err = conn.PgConn().ExecParams(ctx, s.dialect.ours(raiseIDs), [][]byte{strconv.AppendInt(nil, last, 10)}, nil, nil, nil).Close()
 		if err == nil && tag.RowsAffected() > 0 { // others may have used them meanwhile
-			most(&s.intake.used, last)
+			raiseTo(&s.intake.used, last)
 		}
 	}
 	if sqlstate(err) != "" && !broken(err) {

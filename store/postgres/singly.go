@@ -18,7 +18,6 @@ type singles struct {
 	grace  time.Duration
 	done   sync.WaitGroup
 	slots  chan struct{} // of calls that come to the shared statements directly
-	people chan struct{} // of what people ask for
 
 	mu      sync.Mutex
 	queue   []*enqueueCall
@@ -34,7 +33,7 @@ func newSingles(o *Options) singles {
 	ctx, cancel := context.WithCancel(context.Background())
 	conns := o.shares(false).rest
 	return singles{ctx: ctx, cancel: cancel, grace: closeGrace, most: max(1, min(4, 2*conns/5)),
-		slots: make(chan struct{}, max(1, conns/2)), people: make(chan struct{}, max(1, conns/5)), busy: make(map[keyName]bool)}
+		slots: make(chan struct{}, max(1, conns/2)), busy: make(map[keyName]bool)}
 }
 
 // lock returns the key that a call may have to wait for.

@@ -175,19 +175,28 @@ func (s *Store) transact(ctx context.Context, begin *beginning, do func(*session
 			return err
 		}
 		if sqlstate(err) == stateDeadlock {
-			spread(ctx, try)
+			s.spread(ctx, try)
 		}
 	}
 }
 
 // spread waits a little, by chance, before a transaction is run again after a
 // deadlock, and longer the more tries there were: those that met do not meet again.
-func spread(ctx context.Context, try int) {
-	timer := time.NewTimer(rand.N(spreadMin << (try - 1)))
+func (s *Store) spread(ctx context.Context, try int) {
+	_ = s.wait(ctx, rand.N(spreadMin<<(try-1)))
+}
+
+// wait waits, but not beyond the end of the context or of the store.
+func (s *Store) wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return nil
 	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closed:
+		return errClosed
 	}
 }
 
@@ -235,7 +244,7 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 		err = commit(c.conn)
 	}
 	survived()
-	if c.conn.IsClosed() { // the same
+	if c.conn.IsClosed() { // so are the others, most likely
 		pool.Reset()
 	}
 	switch {

@@ -11,7 +11,7 @@ import (
 
 // trouble tells people of work in the background, which has no caller whom an error
 // could be returned to: once when it begins to fail, or fails for another reason, and
-// once when it goes well again. It belongs to one goroutine.
+// once when it goes well again. Several goroutines may use it.
 type trouble struct {
 	s    *Store
 	what string // what fails, and what follows from that

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,12 +14,16 @@ import (
 // it is open. What people ask for, and what is done in the background, waits for
 // them for a moment, and keeps few connections meanwhile: the others need some, too.
 
-// peoplePatience is how long a person waits for the graves.
-const peoplePatience = time.Second
+const (
+	// peoplePatience is how long a person waits for the graves.
+	peoplePatience = time.Second
+	// gravesPatience is how long a sweep does, or other work in the background.
+	gravesPatience = 200 * time.Millisecond
+)
 
 // person is write for what a person asks for. It implements sqlstore.DB's Person.
 func (s *Store) person(ctx context.Context, do func(*sqlstore.Txn) error) error {
-	people := s.intake.singles.people
+	people := s.people
 	select {
 	case people <- struct{}{}:
 		defer func() { <-people }()
@@ -48,6 +53,9 @@ func (s *Store) writeWithin(ctx context.Context, wait time.Duration, do func(*sq
 		return do(t)
 	})
 }
+
+// gravesTaken reports whether the graves were waited for in vain.
+func gravesTaken(err error) bool { return errors.Is(err, sqlstore.ErrGraves) }
 
 // gravesWithin locks the graves, or gives up with sqlstore.ErrGraves.
 func (s *Store) gravesWithin(c *session, wait time.Duration) error {

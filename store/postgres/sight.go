@@ -68,15 +68,8 @@ func (s *Store) inSight(ctx context.Context, until job.Micros) error {
 		}
 		wait = min(wait, most-waited)
 		waited += wait
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-s.closed:
-			timer.Stop()
-			return errClosed
+		if err := s.wait(ctx, wait); err != nil {
+			return err
 		}
 	}
 }
