@@ -4,26 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-var (
-	// The claim's seek: every index column before run_at is fixed, so the first
-	// row that is due later ends the walk, and the reader ends it at its fill.
-	// A bound LIMIT would make SQLite compile the statement anew for each seek;
-	// so would bound values without the pluses where somebody has run ANALYZE.
-	seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs INDEXED BY redrive_ready
-		WHERE lane = +?1 AND priority = +?2 AND state < 3 AND (run_at, id) > (+?3, +?4)
-		ORDER BY run_at, id`)
-	// Read, then written: RETURNING would put the row through a temporary table.
-	selClaim   = declare("selClaim", `SELECT `+ReadyColumns+` FROM redrive_jobs WHERE id = ? AND state < 3`)
-	setClaimed = declare("setClaimed", `UPDATE redrive_jobs SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4,
-		holder = ?5, crash_max = ?6 WHERE id = ?1 AND state < 3`)
-	selBody = declare("selBody", `SELECT payload FROM redrive_bodies WHERE job = ?`)
-)
+// The claim's seek: every index column before run_at is fixed, so the first
+// row that is due later ends the walk, and the reader ends it at its fill.
+// A bound LIMIT would make SQLite compile the statement anew for each seek;
+// so would bound values without the pluses where somebody has run ANALYZE.
+var seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs INDEXED BY redrive_ready
+	WHERE lane = +?1 AND priority = +?2 AND state < 3 AND (run_at, id) > (+?3, +?4)
+	ORDER BY run_at, id`)
 
 // claimer serves the wants of one exchange.
 type claimer struct {
@@ -44,12 +36,6 @@ type claimer struct {
 	scan, scanBody func(Row) error
 }
 
-// left is the first job of a lane and priority that was not taken.
-type left struct {
-	at   job.Micros
-	room *kindRoom
-}
-
 // head is the part of one lane's ready jobs of one priority that was read.
 type head struct {
 	lane *Lane
@@ -67,52 +53,6 @@ type Ready struct {
 
 func (a Ready) compare(b Ready) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
-}
-
-// kindRoom is how many more jobs of a kind, or of all kinds of a queue, may be
-// taken, and how that is bounded.
-type kindRoom struct {
-	want     store.KindWant
-	max      int
-	limit    int // over all processes; only when limited
-	limited  bool
-	rate     store.Rate
-	scope    string
-	arrival  job.Micros
-	rateRoom int
-	started  int
-}
-
-func (k *kindRoom) open() bool {
-	return k.max > 0 && (!k.limited || k.limit > 0) && (k.rate.Unlimited() || k.rateRoom > 0)
-}
-
-func (k *kindRoom) take() {
-	k.max--
-	k.limit--
-	k.rateRoom--
-	k.started++
-}
-
-// nextStart is when a due job held back here may start, and whether that is
-// known: the end of another run is notified, not timed.
-func (k *kindRoom) nextStart(now job.Micros) (job.Micros, bool) {
-	if k.max <= 0 || k.limited && k.limit <= 0 {
-		return 0, false
-	}
-	if k.rate.Unlimited() || k.rateRoom > 0 {
-		return now, true
-	}
-	return k.rate.Next(k.rate.Take(k.arrival, now, k.started), now), true
-}
-
-func (t *Txn) room(want store.KindWant, scope string, limit int, rate store.Rate, running int64) *kindRoom {
-	k := &kindRoom{want: want, max: want.Max, limited: limit > 0, limit: limit - int(running), rate: rate, scope: scope}
-	if !rate.Unlimited() {
-		k.arrival = t.cat.rates[scope]
-		k.rateRoom = rate.Room(k.arrival, t.now)
-	}
-	return k
 }
 
 // Source is how a claim gets at ready jobs where many are read and written by one
@@ -316,140 +256,6 @@ func (c *claimer) rest(priority int, all *kindRoom) error {
 	}
 	return nil
 }
-
-// due is when the job may be taken, and whether that is known.
-func (l left) due(now job.Micros, all *kindRoom) (job.Micros, bool) {
-	if l.at > now {
-		return l.at, l.room.max > 0
-	}
-	own, ok1 := l.room.nextStart(now)
-	queue, ok2 := all.nextStart(now)
-	return max(own, queue), ok1 && ok2
-}
-
-// charge books the starts on the rate.
-func (c *claimer) charge(k *kindRoom) error {
-	if k.rate.Unlimited() || k.started == 0 {
-		return nil
-	}
-	arrival := k.rate.Take(k.arrival, c.t.now, k.started)
-	c.t.cat.rates[k.scope] = arrival
-	_, err := c.t.exec(setRate, text(k.scope), num(arrival))
-	return err
-}
-
-// take claims one job; a job past its deadline dies instead.
-func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
-	t := c.t
-	if err := c.find(id); err != nil || c.run == nil {
-		return false, err
-	}
-	r, claim := c.run, &c.next
-	from := r.state
-	if claim.Deadline != 0 && claim.Deadline <= t.now {
-		return false, c.expire(r, from)
-	}
-	r.token++
-	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, crashMax(room.want.CrashMax)
-	if err := c.write(r); err != nil {
-		return false, err
-	}
-	t.move(r.lane, from, r.lane, job.Running)
-	t.events.Add(r.event(from, job.Running, job.Claimed))
-	t.remember(r)
-	claim.ID, claim.Token, claim.Kind, claim.Queue, claim.Priority = id, r.token, r.lane.kind, r.lane.queue, r.priority
-	claim.Life, claim.Counters, claim.CreatedAt, claim.LifeAt, claim.ClaimedAt = r.life, r.counters, r.createdAt, r.lifeAt, t.now
-	claim.Owner, claim.Correlation, claim.Batch = r.owner, r.correlation, r.batch
-	c.out.Claims = append(c.out.Claims, *claim)
-	c.bytes += max(c.size, len(claim.Payload))
-	return true, nil
-}
-
-// find reads a ready job; the run is nil when another has taken it.
-func (c *claimer) find(id job.ID) error {
-	c.run = nil
-	if c.source == nil {
-		return c.t.rows(selClaim, c.scan, num(id))
-	}
-	run, claim, size, err := c.source.Take(id)
-	if run != nil {
-		c.run, c.next, c.size = run, *claim, size
-	}
-	return err
-}
-
-// write writes a claim and reads what it needs besides.
-func (c *claimer) write(r *Run) error {
-	if c.source != nil {
-		c.source.Claimed(r)
-		return nil
-	}
-	_, err := c.t.exec(setClaimed, num(r.id), num(r.token), num(c.until), num(c.t.now), text(c.holder), num(r.crashMax))
-	if err == nil && r.long {
-		err = c.t.rows(selBody, c.scanBody, num(r.id))
-	}
-	return err
-}
-
-const (
-	// passedMax bounds the jobs past their deadline that one exchange leaves.
-	passedMax = 10 * store.ExpiredMax
-	// passedAgain is when it is worth another try to end them.
-	passedAgain = time.Second
-)
-
-// expire ends a job that was found past its deadline, unless others have the graves:
-// a claim holds ready jobs, which must not wait for a transaction of a caller's.
-func (c *claimer) expire(r *Run, from job.State) error {
-	if c.passed > 0 {
-		c.passed++
-		return nil
-	}
-	switch free, err := c.t.tryGraves(); {
-	case err != nil:
-		return err
-	case !free:
-		c.passed++
-		return nil
-	}
-	c.out.Expired = append(c.out.Expired, r.id)
-	return c.t.expire(r, from)
-}
-
-func (t *Txn) expire(r *Run, from job.State) error {
-	answer, err := t.answer(r, false, job.Dead, nil)
-	if err != nil {
-		return err
-	}
-	t.answered(r, answer)
-	_, err = t.bury(from, r, job.Expired, job.DeadlineOver, &job.Failure{Fingerprint: store.ExpiredFingerprint(r.lane.kind)})
-	return err
-}
-
-func (c *claimer) scanRow(row Row) error {
-	c.run, c.next = c.t.ScanReady(row)
-	return nil
-}
-
-// ReadyColumns are the columns of redrive_jobs that ScanReady reads.
-const ReadyColumns = runColumns + `, run_at, deadline, attrs, policy, memo, payload`
-
-// ScanReady reads a ready job from a row of ReadyColumns. The rest of the claim is
-// known when it is taken.
-func (t *Txn) ScanReady(row Row) (*Run, job.Claim) {
-	return t.scanRun(row), job.Claim{
-		RunAt: job.Micros(row.Int(runWidth)), Deadline: job.Micros(row.Int(runWidth + 1)),
-		Attrs: row.Blob(runWidth + 2), Policy: row.Blob(runWidth + 3),
-		Memo: row.Blob(runWidth + 4), Payload: row.Blob(runWidth + 5),
-	}
-}
-
-func (c *claimer) scanLong(row Row) error {
-	c.next.Payload = row.Blob(0)
-	return nil
-}
-
-func crashMax(n int) int32 { return int32(min(max(n, 1), job.CrashesCeiling)) }
 
 // exchange writes what has settled and claims what is wanted.
 func (t *Txn) exchange(x *store.Exchange) (store.Exchanged, error) {

@@ -1,0 +1,79 @@
+package sqlstore
+
+import (
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// kindRoom is how many more jobs of a kind, or of all kinds of a queue, may be
+// taken, and how that is bounded.
+type kindRoom struct {
+	want     store.KindWant
+	max      int
+	limit    int // over all processes; only when limited
+	limited  bool
+	rate     store.Rate
+	scope    string
+	arrival  job.Micros
+	rateRoom int
+	started  int
+}
+
+func (k *kindRoom) open() bool {
+	return k.max > 0 && (!k.limited || k.limit > 0) && (k.rate.Unlimited() || k.rateRoom > 0)
+}
+
+func (k *kindRoom) take() {
+	k.max--
+	k.limit--
+	k.rateRoom--
+	k.started++
+}
+
+// nextStart is when a due job held back here may start, and whether that is
+// known: the end of another run is notified, not timed.
+func (k *kindRoom) nextStart(now job.Micros) (job.Micros, bool) {
+	if k.max <= 0 || k.limited && k.limit <= 0 {
+		return 0, false
+	}
+	if k.rate.Unlimited() || k.rateRoom > 0 {
+		return now, true
+	}
+	return k.rate.Next(k.rate.Take(k.arrival, now, k.started), now), true
+}
+
+func (t *Txn) room(want store.KindWant, scope string, limit int, rate store.Rate, running int64) *kindRoom {
+	k := &kindRoom{want: want, max: want.Max, limited: limit > 0, limit: limit - int(running), rate: rate, scope: scope}
+	if !rate.Unlimited() {
+		k.arrival = t.cat.rates[scope]
+		k.rateRoom = rate.Room(k.arrival, t.now)
+	}
+	return k
+}
+
+// left is the first job of a lane and priority that was not taken.
+type left struct {
+	at   job.Micros
+	room *kindRoom
+}
+
+// due is when the job may be taken, and whether that is known.
+func (l left) due(now job.Micros, all *kindRoom) (job.Micros, bool) {
+	if l.at > now {
+		return l.at, l.room.max > 0
+	}
+	own, ok1 := l.room.nextStart(now)
+	queue, ok2 := all.nextStart(now)
+	return max(own, queue), ok1 && ok2
+}
+
+// charge books the starts on the rate.
+func (c *claimer) charge(k *kindRoom) error {
+	if k.rate.Unlimited() || k.started == 0 {
+		return nil
+	}
+	arrival := k.rate.Take(k.arrival, c.t.now, k.started)
+	c.t.cat.rates[k.scope] = arrival
+	_, err := c.t.exec(setRate, text(k.scope), num(arrival))
+	return err
+}

@@ -1,0 +1,136 @@
+package sqlstore
+
+import (
+	"errors"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	// The newest, which the last column tells, stays: so its number is not given
+	// again. It is read from the beginning, and not to the end.
+	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key,
+		d.seq = (SELECT max(seq) FROM redrive_done) FROM redrive_done d ORDER BY d.seq`)
+	delDone     = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
+	setKeyState = declare("setKeyState", `UPDATE redrive_keys SET state = ?5 WHERE owner = ?1 AND kind = ?2 AND key = ?3 AND job = ?4`)
+)
+
+// goneJob is a job that is removed.
+type goneJob struct {
+	id         job.ID
+	lane       *Lane
+	state      job.State
+	owner, key string
+}
+
+// ended removes completed and cancelled jobs by the order of their ends. Their
+// failure records have a time of their own.
+func (w *sweep) ended() error {
+	if w.keep.Completed == 0 {
+		return nil
+	}
+	until := w.now.Add(-w.keep.Completed)
+	if r := w.hooks.Remover; r != nil {
+		n, more, err := r.Ended(until, w.limit, func(lane int64, state job.State, n int64) { w.count(w.laneOf(lane), state, -n) })
+		if err != nil {
+			return err
+		}
+		w.swept.Completed, w.swept.More = n, w.swept.More || more
+		return w.removed(sweptCompleted, n)
+	}
+	var seqs []int64
+	var gone []goneJob
+	err := w.rows(selEndedJobs, func(r Row) error {
+		if job.Micros(r.Int(4)) > until || r.Int(7) != 0 {
+			return errEnough
+		}
+		if len(gone) == w.limit {
+			w.swept.More = true
+			return errEnough
+		}
+		seqs = append(seqs, r.Int(0))
+		gone = append(gone, goneJob{job.ID(r.Int(1)), w.laneOf(r.Int(2)), job.State(r.Int(3)), r.Text(5), r.Text(6)})
+		return nil
+	})
+	if err := enough(err); err != nil {
+		return err
+	}
+	for i := range gone {
+		if err := w.one(delDone, num(seqs[i])); err != nil {
+			return err
+		}
+		if err := w.remove(&gone[i]); err != nil {
+			return err
+		}
+	}
+	w.swept.Completed = int64(len(gone))
+	return w.removed(sweptCompleted, w.swept.Completed)
+}
+
+// remove takes a job, whose row is removed, out of what knows it. Its key, if
+// it still holds one, keeps its state; none is completed, see known.
+func (t *Txn) remove(j *goneJob) error {
+	t.count(j.lane, j.state, -1)
+	if _, err := t.exec(delProgress, num(j.id)); err != nil {
+		return err
+	}
+	if j.key == "" || j.state == job.Completed {
+		return nil
+	}
+	_, err := t.exec(setKeyState, text(j.owner), text(j.lane.kind), text(j.key), num(j.id), num(j.state))
+	return err
+}
+
+var (
+	walkFailures = declareWalk("walkFailures", `SELECT f.job, f.token, f.ended_at > +?3 OR EXISTS (SELECT 1 FROM redrive_jobs WHERE id = f.job)
+		OR EXISTS (SELECT 1 FROM redrive_dead WHERE job = f.job)
+		FROM redrive_failures f WHERE (f.job, f.token) >= (+?1, +?2) ORDER BY f.job, f.token`)
+	delFailure = declare("delFailure", `DELETE FROM redrive_failures WHERE job = ? AND token = ?`)
+)
+
+// failures walks over the failure records and removes those that are past their
+// time, of jobs that are neither live nor have a dead letter.
+func (w *sweep) failures() error {
+	if w.keep.Failures == 0 {
+		return nil
+	}
+	until, from := w.now.Add(-w.keep.Failures), store.Run{ID: job.ID(w.note(sweptFailures).cursor), Token: job.Token(w.note(sweptToken).cursor)}
+	n, next, err := w.removeFailures(until, from)
+	if err != nil {
+		return err
+	}
+	w.swept.Failures = n
+	w.swept.More = w.swept.More || next.ID != 0
+	return errors.Join(w.removed(sweptFailures, n), w.moveTo(sweptFailures, int64(next.ID)), w.moveTo(sweptToken, int64(next.Token)))
+}
+
+// removeFailures returns how many it has removed, and the record that the next
+// sweep looks at first.
+func (w *sweep) removeFailures(until job.Micros, from store.Run) (n int64, next store.Run, err error) {
+	if r := w.hooks.Remover; r != nil {
+		return r.Failures(until, from, w.limit)
+	}
+	var old []store.Run
+	looked := 0
+	err = w.rows(walkFailures, func(r Row) error {
+		run := store.Run{ID: job.ID(r.Int(0)), Token: job.Token(r.Int(1))}
+		if looked++; looked > w.limit {
+			next = run
+			return errEnough
+		}
+		if r.Int(2) == 0 {
+			old = append(old, run)
+		}
+		return nil
+	}, num(from.ID), num(from.Token), num(until))
+	if err := enough(err); err != nil {
+		return 0, next, err
+	}
+	for _, run := range old {
+		if _, err := w.exec(delFailure, num(run.ID), num(run.Token)); err != nil {
+			return 0, next, err
+		}
+	}
+	return int64(len(old)), next, nil
+}

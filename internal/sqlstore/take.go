@@ -1,0 +1,129 @@
+package sqlstore
+
+import (
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	// Read, then written: RETURNING would put the row through a temporary table.
+	selClaim   = declare("selClaim", `SELECT `+ReadyColumns+` FROM redrive_jobs WHERE id = ? AND state < 3`)
+	setClaimed = declare("setClaimed", `UPDATE redrive_jobs SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4,
+		holder = ?5, crash_max = ?6 WHERE id = ?1 AND state < 3`)
+	selBody = declare("selBody", `SELECT payload FROM redrive_bodies WHERE job = ?`)
+)
+
+// take claims one job; a job past its deadline dies instead.
+func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
+	t := c.t
+	if err := c.find(id); err != nil || c.run == nil {
+		return false, err
+	}
+	r, claim := c.run, &c.next
+	from := r.state
+	if claim.Deadline != 0 && claim.Deadline <= t.now {
+		return false, c.expire(r, from)
+	}
+	r.token++
+	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, crashMax(room.want.CrashMax)
+	if err := c.write(r); err != nil {
+		return false, err
+	}
+	t.move(r.lane, from, r.lane, job.Running)
+	t.events.Add(r.event(from, job.Running, job.Claimed))
+	t.remember(r)
+	claim.ID, claim.Token, claim.Kind, claim.Queue, claim.Priority = id, r.token, r.lane.kind, r.lane.queue, r.priority
+	claim.Life, claim.Counters, claim.CreatedAt, claim.LifeAt, claim.ClaimedAt = r.life, r.counters, r.createdAt, r.lifeAt, t.now
+	claim.Owner, claim.Correlation, claim.Batch = r.owner, r.correlation, r.batch
+	c.out.Claims = append(c.out.Claims, *claim)
+	c.bytes += max(c.size, len(claim.Payload))
+	return true, nil
+}
+
+// find reads a ready job; the run is nil when another has taken it.
+func (c *claimer) find(id job.ID) error {
+	c.run = nil
+	if c.source == nil {
+		return c.t.rows(selClaim, c.scan, num(id))
+	}
+	run, claim, size, err := c.source.Take(id)
+	if run != nil {
+		c.run, c.next, c.size = run, *claim, size
+	}
+	return err
+}
+
+// write writes a claim and reads what it needs besides.
+func (c *claimer) write(r *Run) error {
+	if c.source != nil {
+		c.source.Claimed(r)
+		return nil
+	}
+	_, err := c.t.exec(setClaimed, num(r.id), num(r.token), num(c.until), num(c.t.now), text(c.holder), num(r.crashMax))
+	if err == nil && r.long {
+		err = c.t.rows(selBody, c.scanBody, num(r.id))
+	}
+	return err
+}
+
+const (
+	// passedMax bounds the jobs past their deadline that one exchange leaves.
+	passedMax = 10 * store.ExpiredMax
+	// passedAgain is when it is worth another try to end them.
+	passedAgain = time.Second
+)
+
+// expire ends a job that was found past its deadline, unless others have the graves:
+// a claim holds ready jobs, which must not wait for a transaction of a caller's.
+func (c *claimer) expire(r *Run, from job.State) error {
+	if c.passed > 0 {
+		c.passed++
+		return nil
+	}
+	switch free, err := c.t.tryGraves(); {
+	case err != nil:
+		return err
+	case !free:
+		c.passed++
+		return nil
+	}
+	c.out.Expired = append(c.out.Expired, r.id)
+	return c.t.expire(r, from)
+}
+
+func (t *Txn) expire(r *Run, from job.State) error {
+	answer, err := t.answer(r, false, job.Dead, nil)
+	if err != nil {
+		return err
+	}
+	t.answered(r, answer)
+	_, err = t.bury(from, r, job.Expired, job.DeadlineOver, &job.Failure{Fingerprint: store.ExpiredFingerprint(r.lane.kind)})
+	return err
+}
+
+func (c *claimer) scanRow(row Row) error {
+	c.run, c.next = c.t.ScanReady(row)
+	return nil
+}
+
+// ReadyColumns are the columns of redrive_jobs that ScanReady reads.
+const ReadyColumns = runColumns + `, run_at, deadline, attrs, policy, memo, payload`
+
+// ScanReady reads a ready job from a row of ReadyColumns. The rest of the claim is
+// known when it is taken.
+func (t *Txn) ScanReady(row Row) (*Run, job.Claim) {
+	return t.scanRun(row), job.Claim{
+		RunAt: job.Micros(row.Int(runWidth)), Deadline: job.Micros(row.Int(runWidth + 1)),
+		Attrs: row.Blob(runWidth + 2), Policy: row.Blob(runWidth + 3),
+		Memo: row.Blob(runWidth + 4), Payload: row.Blob(runWidth + 5),
+	}
+}
+
+func (c *claimer) scanLong(row Row) error {
+	c.next.Payload = row.Blob(0)
+	return nil
+}
+
+func crashMax(n int) int32 { return int32(min(max(n, 1), job.CrashesCeiling)) }
