@@ -25,7 +25,7 @@ type claimer struct {
 	out    *store.Exchanged
 	heads  []head
 	left   []left
-	source Source // nil: the statements above
+	source Source // nil: seekReady and those of take.go
 	bytes  int    // of the payloads that are claimed
 	passed int    // jobs past their deadline that are left, because others have the graves
 

@@ -9,27 +9,28 @@ import (
 )
 
 const (
-	// letterOf are the columns of a dead letter as readers see it. One that was
+	// listedColumns are the columns of a dead letter as readers see it. One that was
 	// ignored with its group comes back when that does.
-	letterOf = `SELECT j.death, j.job, j.life, j.status, j.reason, j.class, f.code, g.fingerprint, f.message, l.kind, l.queue,
+	listedColumns = `j.death, j.job, j.life, j.status, j.reason, j.class, f.code, g.fingerprint, f.message, l.kind, l.queue,
 		j.owner, j.died_at, j.revived, j.action, j.note, j.acted_at, j.acted_by,
 		CASE WHEN j.reopen_at > 1 << 62 THEN g.muted_until ELSE j.reopen_at END, j.redrive`
-	letterWidth = 20 // what else a statement reads follows
+	listedWidth = 20 // what else a statement reads follows
 	fromLetters = ` FROM redrive_dead j JOIN redrive_lanes l ON l.id = j.lane LEFT JOIN redrive_groups g ON g.id = j.grp
 		LEFT JOIN redrive_failures f ON f.job = j.job AND f.token = j.token `
+
+	originalColumns = `job, at, by, queue, priority, policy, payload`
 )
 
 var (
-	selDeadLetter  = declare("selDeadLetter", letterOf+fromLetters+`WHERE j.job = ?`)
-	selDeadLetters = declare("selDeadLetters", letterOf+fromLetters+`ORDER BY j.job`)
-	selListed      = declare("selListed", letterOf+fromLetters+`WHERE j.death = ?`)
-	selListedJob   = declare("selListedJob", letterOf+`, `+deadColumns+`, j.attrs, j.policy, j.long, j.payload`+
+	selDeadLetter  = declare("selDeadLetter", `SELECT `+listedColumns+fromLetters+`WHERE j.job = ?`)
+	selDeadLetters = declare("selDeadLetters", `SELECT `+listedColumns+fromLetters+`ORDER BY j.job`)
+	selListed      = declare("selListed", `SELECT `+listedColumns+fromLetters+`WHERE j.death = ?`)
+	selListedJob   = declare("selListedJob", `SELECT `+listedColumns+`, `+deadColumns+`, j.attrs, j.policy, j.long, j.payload`+
 		fromLetters+`WHERE j.death = ?`)
 	selDiedAt = declare("selDiedAt", `SELECT died_at FROM redrive_dead WHERE death = ?`)
 
-	originalColumns = `SELECT job, at, by, queue, priority, policy, payload FROM redrive_originals `
-	selOriginal     = declare("selOriginal", originalColumns+`WHERE job = ?`)
-	allOriginals    = declare("allOriginals", originalColumns+`ORDER BY job`)
+	selOriginal  = declare("selOriginal", `SELECT `+originalColumns+` FROM redrive_originals WHERE job = ?`)
+	allOriginals = declare("allOriginals", `SELECT `+originalColumns+` FROM redrive_originals ORDER BY job`)
 )
 
 func scanDeadLetter(r Row) job.DeadLetter {
@@ -115,7 +116,7 @@ func readEntry(c Session, death int64, withJob bool) (e store.DeadEntry, err err
 		if e.Revived {
 			return nil
 		}
-		const of, own = letterWidth, letterWidth + columns
+		const of, own = listedWidth, listedWidth + columns
 		j := scanJob(shifted{r, of})
 		j.Attrs, j.Policy, long, j.Payload = r.Blob(own), r.Blob(own+1), r.Int(own+2) != 0, r.Blob(own+3)
 		e.Job = &j

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	groupColumns = `SELECT fingerprint, kind, class, code, message, sample, first_at, last_at, n, entries, pending, muted,
-		muted_until, muted_for, id FROM redrive_groups `
+	groupColumns = `fingerprint, kind, class, code, message, sample, first_at, last_at, n, entries, pending, muted,
+		muted_until, muted_for, id`
+	fromGroups  = ` FROM redrive_groups `
 	groupFilter = ` WHERE (?1 IS NULL OR fingerprint = ?1) AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR class = ?3)
 		AND (?4 = 0 OR pending > 0) `
 )
@@ -18,9 +19,9 @@ const (
 // Groups are as many as there are causes: all of them are read and sorted.
 var (
 	countGroups   = declare("countGroups", `SELECT count(*) FROM redrive_groups`+groupFilter)
-	lastGroups    = declare("lastGroups", groupColumns+groupFilter+`ORDER BY last_at DESC, fingerprint LIMIT ?5 OFFSET ?6`)
-	largestGroups = declare("largestGroups", groupColumns+groupFilter+`ORDER BY pending DESC, n DESC, fingerprint LIMIT ?5 OFFSET ?6`)
-	allGroups     = declare("allGroups", groupColumns+`ORDER BY fingerprint`)
+	lastGroups    = declare("lastGroups", `SELECT `+groupColumns+fromGroups+groupFilter+`ORDER BY last_at DESC, fingerprint LIMIT ?5 OFFSET ?6`)
+	largestGroups = declare("largestGroups", `SELECT `+groupColumns+fromGroups+groupFilter+`ORDER BY pending DESC, n DESC, fingerprint LIMIT ?5 OFFSET ?6`)
+	allGroups     = declare("allGroups", `SELECT `+groupColumns+fromGroups+`ORDER BY fingerprint`)
 )
 
 // Groups implements store.DeadLetters.
