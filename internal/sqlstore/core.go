@@ -32,7 +32,8 @@ type DB struct {
 	Person func(ctx context.Context, do func(*Txn) error) error
 	// Brief is the same for work in the background. It may fail with ErrGraves.
 	Brief func(ctx context.Context, do func(*Txn) error) error
-	// Read runs do in a transaction that only reads and sees one moment.
+	// Read runs do in a transaction that only reads and sees one moment. It may run do
+	// again, which forgets what it has read before.
 	Read func(ctx context.Context, do func(Session) error) error
 	// Join runs do in the caller's transaction, whole or not at all.
 	Join func(ctx context.Context, tx store.Tx, do func(*Txn) error) error

@@ -45,6 +45,7 @@ func scanDeadLetter(r Row) job.DeadLetter {
 // DeadLetter implements store.Reader.
 func (s *Core) DeadLetter(ctx context.Context, id job.ID) (d job.DeadLetter, err error) {
 	err = s.db.Read(ctx, func(c Session) error {
+		d = job.DeadLetter{}
 		return c.Rows(selDeadLetter, func(r Row) error { d = scanDeadLetter(r); return nil }, num(id))
 	})
 	if err == nil && d.Job == 0 {
@@ -145,6 +146,7 @@ func (s shifted) Null(col int) bool   { return s.Row.Null(s.by + col) }
 // Original implements store.DeadLetters.
 func (s *Core) Original(ctx context.Context, id job.ID) (o store.Original, err error) {
 	err = s.db.Read(ctx, func(c Session) error {
+		o = store.Original{}
 		return c.Rows(selOriginal, func(r Row) error { o = scanOriginal(r); return nil }, num(id))
 	})
 	if err == nil && o.Job == 0 {

@@ -63,6 +63,7 @@ func (t *Txn) publishPolicy(by store.By, p *store.Policy) error {
 // Policy implements store.Policies.
 func (s *Core) Policy(ctx context.Context, hash string) (p store.Policy, err error) {
 	err = s.db.Read(ctx, func(c Session) error {
+		p = store.Policy{}
 		return c.Rows(selPolicy, func(r Row) error { p = scanPolicy(r); return nil }, text(hash))
 	})
 	if err == nil && p.Hash == "" {

@@ -156,6 +156,7 @@ func scanFailure(r Row) (f job.Failure, err error) {
 // Failures implements store.Reader.
 func (s *Core) Failures(ctx context.Context, id job.ID) (all []job.Failure, err error) {
 	err = s.db.Read(ctx, func(c Session) error {
+		all = nil
 		return c.Rows(selFailures, func(r Row) error {
 			f, err := scanFailure(r)
 			all = append(all, f)
@@ -206,6 +207,7 @@ var selCancels = declare("selCancels", `SELECT id, token FROM redrive_jobs INDEX
 // Signals implements store.Worker.
 func (s *Core) Signals(ctx context.Context, holder string) (out store.Signals, err error) {
 	err = s.db.Read(ctx, func(c Session) error {
+		out.Cancel = nil
 		if out.Queues, err = readQueues(c); err != nil {
 			return err
 		}
@@ -266,6 +268,7 @@ func (s *Core) Audit(ctx context.Context, after int64, limit int) (all []store.A
 		return nil, fmt.Errorf("%d audit rows: must be 1 to %d: %w", limit, job.PageMax, store.ErrInvalid)
 	}
 	err = s.db.Read(ctx, func(c Session) error {
+		all = nil
 		return c.Rows(selAudit, func(r Row) error { all = append(all, scanAudit(r)); return nil }, num(after), num(limit))
 	})
 	return all, err
