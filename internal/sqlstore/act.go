@@ -114,7 +114,7 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 			answer.Done++
 		}
 	}
-	return answer, nil
+	return answer, t.laneless
 }
 
 // named returns the entry of a job that an act can be done to. The first error

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -162,15 +164,21 @@ func (q *queueRow) running() (n int64) {
 }
 
 // laneOf returns the lane of a row. Where there are other writers, it may have been
-// made since the lanes were read.
+// made since the lanes were read. When there is none, Flush says so.
 func (t *Txn) laneOf(id int64) *Lane {
 	if l := t.cat.byID[id]; l != nil {
 		return l
 	}
-	if t.cat.readLanes(t.s) == nil && t.cat.byID[id] != nil {
-		return t.cat.byID[id]
+	err := t.cat.readLanes(t.s)
+	if l := t.cat.byID[id]; err == nil && l != nil {
+		return l
 	}
-	return &Lane{id: id} // the connection is lost, and the next statement fails, too
+	if err == nil {
+		err = fmt.Errorf("lane %d of a job has been removed from redrive_lanes by somebody: restore the database from a backup: %w",
+			id, store.ErrUnavailable)
+	}
+	t.laneless = cmp.Or(t.laneless, err)
+	return &Lane{id: id}
 }
 
 // lockLanes keeps other transactions from making lanes and queues, and reads those

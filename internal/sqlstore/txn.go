@@ -37,6 +37,8 @@ type Txn struct {
 	redrives tally[int64, redriveDelta]
 	readied  []Readied
 
+	laneless error // a lane was not found, see laneOf
+
 	mine  map[job.ID]*Run // claimed by this process; nil in a caller's own transaction
 	wrote bool            // something was changed, so there is something to commit
 	wake  bool            // jobs may have become ready beside readied, or signals have changed
@@ -134,7 +136,7 @@ func (t *Txn) Undone() { clear(t.mine) }
 
 // Reset makes the txn ready for the next transaction and keeps its memory.
 func (t *Txn) Reset(now job.Micros, cat *Catalog) {
-	t.now, t.cat, t.rests = now, cat, false
+	t.now, t.cat, t.rests, t.laneless = now, cat, false, nil
 	t.events.Reset()
 	t.deltas, t.batch, t.hour = t.deltas[:0], t.batch[:0], store.Hour{}
 	t.groups.reset()
@@ -307,8 +309,12 @@ var (
 	insEvents = declare("insEvents", `INSERT INTO redrive_events (at, n, body) VALUES (?, ?, ?)`)
 )
 
-// Flush writes what was gathered: groups and figures, batches, counters, events.
+// Flush writes what was gathered: groups and figures, batches, counters, events. It
+// refuses what was written of jobs whose lane is not known.
 func (t *Txn) Flush() error {
+	if t.laneless != nil {
+		return t.laneless
+	}
 	if err := t.flushTallies(); err != nil {
 		return err
 	}

@@ -1,0 +1,106 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// A lane that somebody has removed makes no jobs without a queue and a kind: what
+// concerns them is refused until it is back.
+func TestNothingIsWrittenWithoutALane(t *testing.T) {
+	t.Parallel()
+	s := openDead(t, 3)
+	id, err := s.ReserveIDs(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Enqueue(t.Context(), []job.New{{ID: id, Kind: "lonely", Queue: "aside", Priority: job.PriorityDefault}}); err != nil {
+		t.Fatal(err)
+	}
+	x := store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{
+		{Queue: "aside", Max: 1, Kinds: []store.KindWant{{Kind: "lonely", Max: 1, CrashMax: 1}}}}}
+	out, err := s.Exchange(t.Context(), x)
+	if err != nil || len(out.Claims) != 1 {
+		t.Fatalf("%d claims, %v", len(out.Claims), err)
+	}
+	db, err := sql.Open("sqlite", s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	run := func(statement string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.Want, x.Settle = nil, []job.Outcome{{ID: id, Token: out.Claims[0].Token, To: job.Completed, Cause: job.Succeeded}}
+	settle := func() error {
+		out, err := s.Exchange(t.Context(), x)
+		return errors.Join(append(out.Settled, err)...)
+	}
+	run(`CREATE TABLE kept AS SELECT * FROM redrive_lanes WHERE kind = 'lonely'`)
+	run(`DELETE FROM redrive_lanes WHERE kind = 'lonely'`)
+	for range 2 {
+		if err := settle(); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "restore the database") {
+			t.Errorf("without the lane: %v", err)
+		}
+	}
+	if _, err := s.SetQueue(t.Context(), store.By{Actor: "ann"}, store.QueueChange{Name: "main", Workers: new(7)}); err != nil {
+		t.Errorf("what does not concern the lane: %v", err)
+	}
+	run(`INSERT INTO redrive_lanes SELECT * FROM kept`)
+	if err := settle(); err != nil {
+		t.Errorf("with the lane: %v", err)
+	}
+	if j, err := s.Get(t.Context(), id); err != nil || j.State != job.Completed || j.Queue != "aside" || j.Kind != "lonely" {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// noLanes is a session on which lanes are not to be read.
+type noLanes struct{ err error }
+
+func (s noLanes) Exec(*sqlstore.Query, ...sqlstore.Value) (int, error) { return 1, nil }
+
+func (s noLanes) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, _ ...sqlstore.Value) error {
+	if q == sqlstore.Statement("selLanes") {
+		return s.err
+	}
+	return nil
+}
+
+// aRow is a row in which every number is 7.
+type aRow struct{ sqlstore.Row }
+
+func (aRow) Int(int) int64   { return 7 }
+func (aRow) Text(int) string { return "" }
+func (aRow) Null(int) bool   { return true }
+
+// That the lanes could not be read is told, though the next statement does not fail.
+func TestTheErrorOfALookForALaneIsTold(t *testing.T) {
+	t.Parallel()
+	s := noLanes{}
+	cat, err := sqlstore.NewCatalog(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.err = errors.New("the connection is gone")
+	txn := sqlstore.NewTxn(s, false, sqlstore.Hooks{})
+	txn.Reset(0, cat)
+	txn.ScanRun(aRow{})
+	if err := txn.Flush(); !errors.Is(err, s.err) {
+		t.Errorf("%v, want %v", err, s.err)
+	}
+	txn.Reset(0, cat)
+	if err := txn.Flush(); err != nil {
+		t.Errorf("the next transaction: %v", err)
+	}
+}
