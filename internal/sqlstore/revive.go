@@ -99,7 +99,7 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 func (t *Txn) revived(d *deadRow, to *Lane, due job.Micros) {
 	t.recount(d.group, d.key(), job.Redriven)
 	t.move(d.lane, job.Dead, to, job.Waiting)
-	t.batchCount(batchDelta{id: d.batch, dead: -1})
+	t.batchCount(batchDelta{id: d.batch, endings: endings{dead: -1}})
 	t.events.Add(&event.Event{Type: event.JobRetried, Job: d.Job, Kind: to.kind, Queue: to.queue, Owner: d.Owner,
 		Batch: d.batch, From: job.Dead, To: job.Waiting, Life: d.Life + 1, Token: d.token, DueAt: due})
 	t.wake = true

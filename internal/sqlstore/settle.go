@@ -214,17 +214,7 @@ func (t *Txn) resolve(r *Run, to job.State) error {
 }
 
 func (t *Txn) ended(r *Run, to job.State) {
-	d := batchDelta{id: r.batch}
-	switch to {
-	case job.Completed:
-		d.completed = 1
-	case job.Dead:
-		d.dead = 1
-	case job.Cancelled:
-		d.cancelled = 1
-	case job.None, job.Waiting, job.Retrying, job.Running:
-	}
-	t.batchCount(d)
+	t.batchCount(batchDelta{id: r.batch, endings: endingIn(to)})
 	if !t.shared() { // else others end jobs, too, and the catalogue is not this transaction's alone
 		t.cat.ended = max(t.cat.ended, r.id)
 	}

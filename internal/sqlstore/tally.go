@@ -70,7 +70,8 @@ type deadKey struct {
 
 // redriveDelta is what outcomes have added to a redrive.
 type redriveDelta struct {
-	answered, again, completed, dead, cancelled int64
+	answered, again int64
+	endings
 }
 
 // retried reports whether the present or last attempt of a run's job is not the
@@ -126,15 +127,7 @@ func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redr
 			}, num(r.id))
 		}
 	}
-	switch to {
-	case job.Completed:
-		d.completed = 1
-	case job.Dead:
-		d.dead = 1
-	case job.Cancelled:
-		d.cancelled = 1
-	case job.None, job.Waiting, job.Retrying, job.Running:
-	}
+	d.endings = endingIn(to)
 	return d, err
 }
 
@@ -146,9 +139,7 @@ func (t *Txn) answered(r *Run, d redriveDelta) {
 	sum := t.redrives.at(r.redrive)
 	sum.answered += d.answered
 	sum.again += d.again
-	sum.completed += d.completed
-	sum.dead += d.dead
-	sum.cancelled += d.cancelled
+	sum.add(d.endings)
 	t.wake = true // the redrive may go on
 }
 

@@ -51,8 +51,31 @@ type delta struct {
 }
 
 type batchDelta struct {
-	id                                int64
-	total, completed, dead, cancelled int64
+	id, total int64
+	endings
+}
+
+// endings are jobs that have ended, by how.
+type endings struct{ completed, dead, cancelled int64 }
+
+// endingIn returns one job that goes to a state, nothing unless it ends there.
+func endingIn(to job.State) (e endings) {
+	switch to {
+	case job.Completed:
+		e.completed = 1
+	case job.Dead:
+		e.dead = 1
+	case job.Cancelled:
+		e.cancelled = 1
+	case job.None, job.Waiting, job.Retrying, job.Running:
+	}
+	return e
+}
+
+func (e *endings) add(more endings) {
+	e.completed += more.completed
+	e.dead += more.dead
+	e.cancelled += more.cancelled
 }
 
 // Hooks are what a store does that shares its database with other writers. The
@@ -294,9 +317,7 @@ func (t *Txn) batchCount(d batchDelta) {
 	for i := range t.batch {
 		if b := &t.batch[i]; b.id == d.id {
 			b.total += d.total
-			b.completed += d.completed
-			b.dead += d.dead
-			b.cancelled += d.cancelled
+			b.add(d.endings)
 			return
 		}
 	}
