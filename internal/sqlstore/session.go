@@ -65,6 +65,32 @@ type Row interface {
 	Null(col int) bool
 }
 
+// TextOf reads a text of a column as drivers of database/sql give it; NULL is empty.
+func TextOf(column any) string {
+	switch v := column.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// BlobOf reads the bytes of such a column; NULL is nil.
+func BlobOf(column any) []byte {
+	switch v := column.(type) {
+	case []byte:
+		return v
+	case string:
+		return []byte(v)
+	default:
+		return nil
+	}
+}
+
 // Value is an argument of a statement. The zero value is NULL.
 type Value struct {
 	Kind ValueKind

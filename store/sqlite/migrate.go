@@ -20,12 +20,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-const (
-	versionTable = sqlstore.VersionTable
-	compatKey    = sqlstore.CompatKey
-	// schemaVersion is the newest schema that this program knows.
-	schemaVersion = 1
-)
+// schemaVersion is the newest schema that this program knows.
+const schemaVersion = 1
 
 // ErrSchema is in the error of Open when the database's schema does not fit this
 // program.
@@ -39,7 +35,7 @@ func embedded() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 func provider(db *sql.DB, files fs.FS) (*goose.Provider, error) {
 	// The provider refuses two migrations of one number.
 	return goose.NewProvider(database.DialectSQLite3, db, files,
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+		goose.WithTableName(sqlstore.VersionTable), goose.WithDisableGlobalRegistry(true))
 }
 
 // migrateUp brings the schema up to date. Several processes may try at once:
@@ -71,19 +67,19 @@ func ReadSchema(ctx context.Context, path string) (schema Schema, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var tables int
-	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '`+versionTable+`'`).Scan(&tables)
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '`+sqlstore.VersionTable+`'`).Scan(&tables)
 	if err != nil {
 		return schema, notADatabase(err)
 	}
 	if tables == 0 {
 		return schema, nil
 	}
-	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM `+versionTable+` WHERE is_applied`).Scan(&schema.Version)
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM `+sqlstore.VersionTable+` WHERE is_applied`).Scan(&schema.Version)
 	if err != nil {
 		return schema, asStoreError(err)
 	}
 	schema.Compatible = schema.Version
-	err = db.QueryRowContext(ctx, `SELECT value FROM redrive_meta WHERE key = ?`, compatKey).Scan(&schema.Compatible)
+	err = db.QueryRowContext(ctx, `SELECT value FROM redrive_meta WHERE key = ?`, sqlstore.CompatKey).Scan(&schema.Compatible)
 	if errors.Is(err, sql.ErrNoRows) || schema.Version == 0 {
 		err = nil
 	}

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	"zombiezen.com/go/sqlite"
 
@@ -187,26 +186,5 @@ func (r foreignRow) Int(col int) int64 {
 	return n
 }
 
-func (r foreignRow) Text(col int) string {
-	switch v := r[col].(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-func (r foreignRow) Blob(col int) []byte {
-	switch v := r[col].(type) {
-	case []byte:
-		return v
-	case string:
-		return []byte(v)
-	default:
-		return nil
-	}
-}
+func (r foreignRow) Text(col int) string { return sqlstore.TextOf(r[col]) }
+func (r foreignRow) Blob(col int) []byte { return sqlstore.BlobOf(r[col]) }
