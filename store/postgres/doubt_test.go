@@ -75,7 +75,10 @@ func doubted(t *testing.T, s *Store, c *job.Claim, holder string) {
 	if run == nil {
 		t.Fatal("the run is not remembered")
 	}
-	s.hot.doubts.all = append(s.hot.doubts.all, doubt{run, holder, c.ClaimedAt})
+	d := &s.hot.doubts // the store itself looks at them meanwhile
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, doubt{run, holder, c.ClaimedAt})
 }
 
 // What others have claimed after the claim in doubt was rolled back has the same
