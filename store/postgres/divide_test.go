@@ -57,26 +57,34 @@ func TestQ10_ACallThatIsHeldUpHarmsNoOther(t *testing.T) {
 // part of: Q10
 func TestQ10_OutcomesSurviveACancelledStatement(t *testing.T) {
 	t.Parallel()
-	s, dsn := freshAt(t, &Options{StatementTimeout: 30 * time.Second})
+	s, dsn := freshAt(t, &Options{StatementTimeout: 20 * testLimit}) // it waits for the lock until it is cancelled
 	all := claims(t, s, 5)
 	opens(t, dsn, `SELECT 1 FROM `+s.Schema()+`.redrive_jobs WHERE id = `+all[3].ID.String()+` FOR UPDATE`)
 	admin := connected(t, dsn)
-	cancelled := make(chan struct{})
-	go func() {
-		defer close(cancelled)
-		eventually(t, "the statement to cancel", func() bool {
-			return numberOf(t, admin, `SELECT count(*) FILTER (WHERE pg_cancel_backend(pid)) FROM pg_stat_activity
-				WHERE wait_event_type = 'Lock' AND query LIKE '%`+s.Schema()+`%redrive_jobs%'`) > 0
-		})
-	}()
-	var outcomes []job.Outcome
+	x := store.Exchange{Holder: "worker", Lease: time.Minute}
 	for i := range all {
-		outcomes = append(outcomes, completes(&all[i]))
+		x.Settle = append(x.Settle, completes(&all[i]))
 	}
-	for i, err := range settles(t, s, outcomes...) {
+	type answer struct {
+		x   store.Exchanged
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		x, err := s.Exchange(t.Context(), x)
+		answers <- answer{x, err}
+	}()
+	eventually(t, "a statement to cancel", func() bool {
+		return numberOf(t, admin, `SELECT count(*) FILTER (WHERE pg_cancel_backend(pid)) FROM pg_stat_activity
+			WHERE wait_event_type = 'Lock' AND query LIKE '%`+s.Schema()+`%redrive_jobs%'`) > 0
+	})
+	a := within(t, answers)
+	if a.err != nil {
+		t.Fatal(a.err)
+	}
+	for i, err := range a.x.Settled {
 		if i == 3 && !errors.Is(err, store.ErrUnavailable) || i != 3 && err != nil {
 			t.Errorf("outcome %d: %v", i, err)
 		}
 	}
-	<-cancelled
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -27,17 +28,26 @@ func opens(t *testing.T, dsn string, statements ...string) *pgx.Conn {
 }
 
 // sweptAll sweeps until there is nothing more to do.
-func sweptAll(t *testing.T, s *Store, keep store.Retention, limit int) (sum store.Swept) {
+func sweptAll(t *testing.T, s *Store, keep store.Retention, limit int) store.Swept {
 	t.Helper()
+	sum, err := sweeps(t.Context(), s, keep, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// sweeps is sweptAll for goroutines beside the test's.
+func sweeps(ctx context.Context, s *Store, keep store.Retention, limit int) (sum store.Swept, err error) {
 	for more := true; more; {
-		swept, err := s.Sweep(t.Context(), keep, limit)
+		swept, err := s.Sweep(ctx, keep, limit)
 		if err != nil {
-			t.Fatal(err)
+			return sum, err
 		}
 		add(&sum, &swept)
 		more = swept.More
 	}
-	return sum
+	return sum, nil
 }
 
 // ends makes jobs that have ended, by the way in which they do.
@@ -180,16 +190,19 @@ func TestQ6_SweepsAtOneTime(t *testing.T) {
 	ends(t, a, job.Completed) // the newest stays
 	var mu sync.Mutex
 	var sum store.Swept
-	var sweeps sync.WaitGroup
+	var together sync.WaitGroup
 	for _, s := range append(slices.Clone(stores), stores...) {
-		sweeps.Go(func() {
-			swept := sweptAll(t, s, all, 300)
+		together.Go(func() {
+			swept, err := sweeps(t.Context(), s, all, 300)
+			if err != nil {
+				t.Error(err)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			add(&sum, &swept)
 		})
 	}
-	sweeps.Wait()
+	together.Wait()
 	if sum.Completed != jobs+1 || sum.Failures != jobs || sum.Keys != jobs {
 		t.Errorf("%+v, want %d of each", sum, jobs)
 	}
