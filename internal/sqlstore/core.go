@@ -262,7 +262,7 @@ func (s *Core) Declare(ctx context.Context, queues []string) error {
 	return s.db.Write(ctx, func(t *Txn) error {
 		t.graveless = true
 		for _, name := range queues {
-			if _, err := t.queue(name); err != nil {
+			if err := t.makeQueue(name); err != nil {
 				return err
 			}
 		}

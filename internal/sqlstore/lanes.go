@@ -237,22 +237,19 @@ func (t *Txn) deadByLane() (map[int64]int64, error) {
 	return dead, err
 }
 
-// queue returns the queue's row, which it makes when there is none.
-func (t *Txn) queue(name string) (*queueRow, error) {
-	if q := t.cat.queues[name]; q != nil {
-		return q, nil
+// makeQueue makes a queue's row when there is none.
+func (t *Txn) makeQueue(name string) error {
+	if t.cat.queues[name] != nil {
+		return nil
 	}
-	if known, err := t.lockLanes(); err != nil {
-		return nil, err
-	} else if q := t.cat.queues[name]; known && q != nil {
-		return q, nil
+	if known, err := t.lockLanes(); err != nil || known && t.cat.queues[name] != nil {
+		return err
 	}
 	if _, err := t.exec(insQueue, text(name)); err != nil {
-		return nil, err
+		return err
 	}
-	q := &queueRow{Queue: store.Queue{Name: name}}
-	t.cat.queues[name] = q
-	return q, nil
+	t.cat.queues[name] = &queueRow{Queue: store.Queue{Name: name}}
+	return nil
 }
 
 // lane returns the lane of a job, which it makes when there is none.
@@ -268,7 +265,7 @@ func (t *Txn) lane(queue, kind, deps string) (*Lane, error) {
 	if len(t.cat.byID) >= job.LanesMax {
 		return nil, tooManyLanes(laneKey{queue, kind, deps})
 	}
-	if _, err := t.queue(queue); err != nil {
+	if err := t.makeQueue(queue); err != nil {
 		return nil, err
 	}
 	l := &Lane{id: int64(len(t.cat.byID) + 1), queue: queue, kind: kind, deps: deps}
