@@ -149,10 +149,10 @@ func TestJobsOfAKindAreHeldAheadByItsOwnRuns(t *testing.T) {
 }
 
 // quick makes a core whose two workers are busy and which holds jobs ahead.
-func quick(t *testing.T, change func(*Config)) (r *rig, busy []*Task) {
+func quick(t *testing.T) (r *rig, busy []*Task) {
 	t.Helper()
 	const trip = 10 * time.Millisecond
-	r = newCore(t, change)
+	r = newCore(t, nil)
 	r.pass(trip, r.answer(r.claims(2)...))
 	tasks := slices.Clone(r.act.Start)
 	r.step(succeed(trip/2, tasks...))
@@ -165,7 +165,7 @@ func quick(t *testing.T, change func(*Config)) (r *rig, busy []*Task) {
 
 func TestABufferedJobTakesTheFreeSlot(t *testing.T) {
 	t.Parallel()
-	r, busy := quick(t, nil)
+	r, busy := quick(t)
 	r.step(succeed(time.Millisecond, busy[0]))
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{5}) {
 		t.Errorf("started %v, want the oldest of the buffer", got)
@@ -194,7 +194,7 @@ func TestABufferedJobIsHandedBack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, _ := quick(t, nil)
+			r, _ := quick(t)
 			if r.act.Exchange == nil {
 				r.step(Woken{})
 			}
@@ -222,7 +222,7 @@ func TestABufferedJobIsHandedBack(t *testing.T) {
 
 func TestADeadlineThatPassesInTheBufferKeepsTheJobFromStarting(t *testing.T) {
 	t.Parallel()
-	r, busy := quick(t, nil)
+	r, busy := quick(t)
 	next := r.core.queues[0].buffer[0]
 	next.Claim.Deadline = next.Claim.ClaimedAt.Add(time.Second)
 	r.pass(time.Second+time.Microsecond, succeed(time.Millisecond, busy[0]))

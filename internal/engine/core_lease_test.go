@@ -159,7 +159,7 @@ func TestARunThatIsSettledInATransactionMayLoseItsLease(t *testing.T) {
 
 func TestABufferedClaimIsExtendedAndDroppedWhenLost(t *testing.T) {
 	t.Parallel()
-	r, _ := quick(t, nil)
+	r, _ := quick(t)
 	r.brings()
 	r.pass(LeaseDefault/3 - 20*time.Millisecond)
 	if got := len(r.act.Beat); got != 5 {
@@ -190,7 +190,7 @@ func TestCancelEndsARunAndAWaitingClaim(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, busy := quick(t, nil)
+			r, busy := quick(t)
 			tell := tt.tell(r)
 			r.empty()
 			r.step(tell)

@@ -51,18 +51,17 @@ func newCore(t *testing.T, change func(*Config)) *rig {
 type noStore struct{ store.Worker }
 
 // step steps the core at the present time.
-func (r *rig) step(events ...Event) *Actions {
+func (r *rig) step(events ...Event) {
 	r.act = r.core.Step(r.now, events...)
 	if r.act.Wake <= r.now {
 		r.t.Fatalf("at %s the core wants to be woken at %s", r.now, r.act.Wake)
 	}
-	return r.act
 }
 
 // pass lets time pass, and steps.
-func (r *rig) pass(d time.Duration, events ...Event) *Actions {
+func (r *rig) pass(d time.Duration, events ...Event) {
 	r.now += d
-	return r.step(events...)
+	r.step(events...)
 }
 
 // claims makes n claims of queue q and kind k.
@@ -78,9 +77,7 @@ func (r *rig) claimsOf(queue, kind string, n int) []job.Claim {
 }
 
 // brings answers the exchange under way: everything is written, these claims.
-func (r *rig) brings(claims ...job.Claim) *Actions {
-	return r.step(r.answer(claims...))
-}
+func (r *rig) brings(claims ...job.Claim) { r.step(r.answer(claims...)) }
 
 // empty answers polls until no exchange is under way.
 func (r *rig) empty() {

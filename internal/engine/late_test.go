@@ -14,14 +14,14 @@ var errHeldElsewhere = fmt.Errorf("somebody holds the row: %w", store.ErrUnavail
 
 // lateAnswer answers the exchange under way: the outcomes of late jobs cannot be
 // written yet, and it brings claims.
-func (r *rig) lateAnswer(late []job.ID, claims ...job.Claim) *Actions {
+func (r *rig) lateAnswer(late []job.ID, claims ...job.Claim) {
 	a := r.answer(claims...)
 	for i, t := range r.core.flying {
 		if slices.Contains(late, t.Claim.ID) {
 			a.Answer.Settled[i] = errHeldElsewhere
 		}
 	}
-	return r.step(a)
+	r.step(a)
 }
 
 // wantLate fails the test unless the step asks for these late outcomes again.
@@ -37,8 +37,8 @@ func (r *rig) wantLate(want ...job.ID) {
 }
 
 // lateAgain answers the call for late outcomes.
-func (r *rig) lateAgain(answers ...error) *Actions {
-	return r.step(LateAsked{Answer: store.Exchanged{Settled: answers}})
+func (r *rig) lateAgain(answers ...error) {
+	r.step(LateAsked{Answer: store.Exchanged{Settled: answers}})
 }
 
 func TestALateOutcomeHoldsUpNeitherClaimsNorOthers(t *testing.T) {
