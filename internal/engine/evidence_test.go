@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -58,6 +59,35 @@ func (g *gang) start(ctx context.Context, run *engine.Run) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// hasty is a clock for one engine that a test sets ahead.
+type hasty struct {
+	mu    sync.Mutex
+	ahead time.Duration
+	wake  func()
+}
+
+func (h *hasty) Now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Now().Add(h.ahead)
+}
+
+func (h *hasty) AfterFunc(d time.Duration, f func()) engine.Timer {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wake = f
+	return time.AfterFunc(d, f)
+}
+
+// skip sets the clock ahead and lets the engine look at it.
+func (h *hasty) skip(d time.Duration) {
+	h.mu.Lock()
+	h.ahead += d
+	wake := h.wake
+	h.mu.Unlock()
+	wake()
+}
+
 // wantGone fails the test if a process of the command still lives.
 func (g *gang) wantGone(t *testing.T) {
 	t.Helper()
@@ -73,15 +103,18 @@ func (g *gang) wantGone(t *testing.T) {
 // proves: Q5, T2
 func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 	t.Parallel()
-	g := newGang(t)
+	g, clock := newGang(t), &hasty{}
+	const limit = 10 * time.Minute
 	r := newRig(t, func(ctx context.Context, run *engine.Run) error {
 		cmd, err := g.start(ctx, run)
 		if err != nil {
 			return err
 		}
+		clock.skip(limit) // however long the shell took to start
 		return cmd.Wait()
 	}, func(c *engine.Config) {
-		c.Kinds[0].Timeout, c.Kinds[0].KillGrace = 5*time.Second, 100*time.Millisecond // the shell has to start within it
+		c.Clock, c.Lease = clock, 6*limit
+		c.Kinds[0].Timeout, c.Kinds[0].KillGrace = limit, 100*time.Millisecond
 	})
 	ids := r.enqueue(1)
 	r.start()
