@@ -4,7 +4,9 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -42,6 +44,23 @@ func TestQ10_SuiteCatchesBrokenStores(t *testing.T) {
 			}
 			t.Logf("caught by %s: %s", m.by, err)
 		})
+	}
+}
+
+// A message begins with the line of the check, not of the rig's word that it used.
+func TestAMessageNamesTheLineOfTheCheck(t *testing.T) {
+	t.Parallel()
+	for name, check := range map[string]func(*rig){
+		"word about any job":        func(r *rig) { r.get(1) },
+		"word about a redrive":      func(r *rig) { r.redrive(1) },
+		"word that uses another":    func(r *rig) { r.takeID(r.add(func(n *job.New) { n.RunAt = r.in(time.Hour) })) },
+		"word that fails by itself": func(r *rig) { r.fail("so") },
+	} {
+		clock := NewClock()
+		err := promise{name, check}.on(memory.New(memory.Options{Clock: clock.Now}), clock)
+		if err == nil || !strings.HasPrefix(err.Error(), "broken_test.go:") {
+			t.Errorf("%s: the message is %v", name, err)
+		}
 	}
 }
 

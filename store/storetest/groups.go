@@ -29,11 +29,11 @@ func (r *rig) groups(f store.GroupFilter) []store.Group {
 	return page.Groups
 }
 
-// group returns the group of a class, without its trend.
-func (r *rig) group(class string) store.Group {
-	groups := r.groups(store.GroupFilter{Group: class + "|" + kind})
+// groupA returns the group of the jobs that died of A, without its trend.
+func (r *rig) groupA() store.Group {
+	groups := r.groups(store.GroupFilter{Group: "A|" + kind})
 	if len(groups) != 1 {
-		r.fail("%d groups of class %s, want 1", len(groups), class)
+		r.fail("%d groups of class A, want 1", len(groups))
 	}
 	groups[0].Trend = nil
 	return groups[0]
@@ -89,7 +89,7 @@ func groupTellsOfTheFirst(r *rig) {
 	at := r.now()
 	r.clock.Advance(time.Minute)
 	die("2")
-	same(r, "group", r.group("A"), store.Group{
+	same(r, "group", r.groupA(), store.Group{
 		Fingerprint: "A|" + kind, Kind: kind, Class: "A", Code: "E1", Message: long[:store.GroupMessageMax-1],
 		Sample: first, FirstAt: at, LastAt: r.now(), N: 2, Entries: 2, Pending: 2,
 	})
@@ -118,7 +118,7 @@ func actOnAGroup(r *rig) {
 		r.state(id, job.Waiting)
 	}
 	r.state(other, job.Dead)
-	g := r.group("A")
+	g := r.groupA()
 	same(r, "group", []int64{g.N, g.Entries, g.Pending}, []int64{5, 5, 0})
 }
 
@@ -135,7 +135,7 @@ func mutedUntil(r *rig) {
 	old := r.dieAll(3, "A")
 	until := r.in(time.Hour)
 	same(r, "ignored", r.mute(func(a *store.Action) { a.Until, a.Limit = until, 1 }), int64(3))
-	g := r.group("A")
+	g := r.groupA()
 	same(r, "group", []any{g.Muted, g.MutedUntil, g.MutedFor, g.Pending}, []any{true, until, int64(0), int64(0)})
 	r.clock.Advance(time.Minute)
 	id := r.die("A")
@@ -159,7 +159,7 @@ func mutedUntil(r *rig) {
 		same(r, "reopened entry", []any{l.Status, l.Action, l.ActedBy, l.ReopenAt, l.ActedAt},
 			[]any{job.Pending, job.ActionReopened, store.SweepActor, job.Micros(0), r.now()})
 	}
-	g = r.group("A")
+	g = r.groupA()
 	same(r, "group after it", []any{g.Muted, g.MutedUntil, g.Pending, g.N}, []any{false, job.Micros(0), int64(3), int64(4)})
 	same(r, "next arrival", r.letter(r.die("A")).Status, job.Pending)
 }
@@ -170,19 +170,19 @@ func mutedFor(r *rig) {
 	same(r, "ignored", r.mute(func(a *store.Action) { a.Count = 3 }), int64(1))
 	var quiet []job.ID
 	for left := int64(3); left > 1; left-- {
-		same(r, "deaths left", r.group("A").MutedFor, left)
+		same(r, "deaths left", r.groupA().MutedFor, left)
 		quiet = append(quiet, r.die("A"))
 		same(r, "status", r.letter(quiet[len(quiet)-1]).Status, job.Ignored)
 	}
 	same(r, "reopened early", r.sweep(store.Retention{}, 10).Reopened, int64(0))
 	third := r.die("A")
-	g := r.group("A")
+	g := r.groupA()
 	same(r, "the one that ends it", []any{r.letter(third).Status, g.Muted, g.MutedFor, g.Pending}, []any{job.Pending, false, int64(0), int64(1)})
 	same(r, "reopened", r.sweep(store.Retention{}, 10).Reopened, int64(3))
 	for _, id := range append(quiet, old) {
 		same(r, "status", r.letter(id).Status, job.Pending)
 	}
-	same(r, "pending in the group", r.group("A").Pending, int64(4))
+	same(r, "pending in the group", r.groupA().Pending, int64(4))
 }
 
 // proves: D6
@@ -197,12 +197,12 @@ func muteIsOver(r *rig) {
 	r.clock.Advance(time.Microsecond)
 	late := r.letter(r.die("A"))
 	same(r, "at its end", []any{late.Status, late.Action, late.ActedBy}, []any{job.Pending, job.DeadAction(""), ""})
-	g := r.group("A")
+	g := r.groupA()
 	same(r, "group", []any{g.Muted, g.MutedUntil, g.MutedFor, g.Pending}, []any{false, job.Micros(0), int64(0), int64(1)})
 	same(r, "next", r.letter(r.die("A")).Status, job.Pending)
 	same(r, "reopened", r.sweep(store.Retention{}, 10).Reopened, int64(2))
 	same(r, "old one", r.letter(old).Status, job.Pending)
-	same(r, "pending", r.group("A").Pending, int64(4))
+	same(r, "pending", r.groupA().Pending, int64(4))
 }
 
 // proves: D6, D2
@@ -211,7 +211,7 @@ func ignoredReopen(r *rig) {
 	for id, until := range map[job.ID]job.Micros{early: r.in(time.Minute), late: r.in(time.Hour), never: 0} {
 		r.ok(r.actOn(store.ActIgnore, id, func(a *store.Action) { a.Until = until }))
 	}
-	same(r, "muted", r.group("A").Muted, false)
+	same(r, "muted", r.groupA().Muted, false)
 	r.clock.Advance(time.Minute)
 	same(r, "reopened", r.sweep(store.Retention{}, 10).Reopened, int64(1))
 	same(r, "early", r.letter(early).Status, job.Pending)
@@ -227,9 +227,9 @@ func reopenedGroup(r *rig) {
 	f := &store.DeadFilter{Group: "A|" + kind}
 	same(r, "ignored", r.act(store.Action{Do: store.ActIgnore, Filter: f, Count: 10}), int64(2))
 	muted := r.die("A")
-	same(r, "the group is ignored", r.group("A").Muted, true)
+	same(r, "the group is ignored", r.groupA().Muted, true)
 	same(r, "reopened", r.act(store.Action{Do: store.ActReopen, Filter: f}), int64(3))
-	same(r, "the group is ignored", r.group("A").Muted, false)
+	same(r, "the group is ignored", r.groupA().Muted, false)
 	next := r.die("A")
 	for _, id := range append(all, muted, next) {
 		same(r, "status of "+id.String(), r.letter(id).Status, job.Pending)

@@ -186,11 +186,11 @@ func rescue(t *tale) string {
 	return ""
 }
 
-// late speaks of an earlier run.
-func late(run int, do action) action {
+// late speaks of the first run, after it.
+func late(do action) action {
 	return func(t *tale) string {
 		now := t.said
-		t.said = t.runs[run-1]
+		t.said = t.runs[0]
 		answer := do(t)
 		t.said = now
 		return answer

@@ -102,7 +102,7 @@ func deadHistories() []history {
 			{"1h", retry, "waiting life=2 run=1 due=1h0m0s failures=T entry=retried"},
 			{"1h", claim(), "running life=2 run=2 failures=T entry=retried"},
 			{"2h", die("InvalidInput", job.NonRetriable), "dead life=2 run=2 attempts=1 reason=non_retriable_error failures=T,InvalidInput entry=pending entry-life=2"},
-			{"2h", late(1, succeed()), "lease lost: dead life=2 run=2 attempts=1 reason=non_retriable_error failures=T,InvalidInput entry=pending entry-life=2"},
+			{"2h", late(succeed()), "lease lost: dead life=2 run=2 attempts=1 reason=non_retriable_error failures=T,InvalidInput entry=pending entry-life=2"},
 			{"3h", retry, "waiting life=3 run=2 due=3h0m0s failures=T,InvalidInput entry=retried entry-life=2"},
 			{"3h", claim(), "running life=3 run=3 failures=T,InvalidInput entry=retried entry-life=2"},
 			{"4h", succeed(), "completed life=3 run=3 attempts=1 failures=T,InvalidInput entry=resolved entry-life=2"},

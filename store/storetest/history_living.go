@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -10,9 +11,15 @@ import (
 // The histories of jobs that live, derived from the catalogue and from the
 // contract of package store alone.
 
-// proves: R3, R4, R15, Q2, Q3, Q4, Q7, Q8, Q9, F1, I1
-// part of: L3, R6, Y1, Y3
 func livingHistories() []history {
+	return slices.Concat(retryHistories(), waitHistories(), leaseHistories(), cancelHistories(), pauseHistories(), onceHistories())
+}
+
+// Jobs that are retried.
+//
+// proves: R3, R4, R15, Q2, F1
+// part of: R6, Y1
+func retryHistories() []history {
 	retryAfter := func(d time.Duration) func(*job.Outcome) {
 		return func(o *job.Outcome) { o.NotBefore = job.At(NewClock().Now().Add(d)) }
 	}
@@ -68,6 +75,15 @@ func livingHistories() []history {
 			{"31s", claim(from("large")), "running run=2 attempts=1 queue=large priority=1 failures=Memory"},
 			{"32s", succeed(), "completed run=2 attempts=2 queue=large priority=1 failures=Memory"},
 		}},
+	}
+}
+
+// Jobs that wait, and have not failed.
+//
+// proves: R15, Q8
+// part of: L3, Y3
+func waitHistories() []history {
+	return []history{
 		{"R15_SnoozeBurnsNothing", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
@@ -92,6 +108,15 @@ func livingHistories() []history {
 			{"30s", claim(), "running run=2 interrupts=1"},
 			{"31s", fail("Transient", "60s"), "retrying run=2 attempts=1 interrupts=1 due=1m31s failures=Transient"},
 		}},
+	}
+}
+
+// Jobs whose leases are extended, or run out.
+//
+// proves: Q3, Q4
+// part of: Y4
+func leaseHistories() []history {
+	return []history{
 		{"Q3_KilledWorkerBurnsNoAttempt", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
@@ -127,11 +152,11 @@ func livingHistories() []history {
 			{"30s", rescue, "waiting run=1 crashes=1 due=30s failures=Crash"},
 			{"31s", succeed(), "lease lost: waiting run=1 crashes=1 due=30s failures=Crash"},
 			{"32s", claim(), "running run=2 crashes=1 failures=Crash"},
-			{"33s", late(1, beat), "lost: running run=2 crashes=1 failures=Crash"},
-			{"33s", late(1, succeed()), "lease lost: running run=2 crashes=1 failures=Crash"},
-			{"33s", late(1, die("Late", job.NonRetriable)), "lease lost: running run=2 crashes=1 failures=Crash"},
+			{"33s", late(beat), "lost: running run=2 crashes=1 failures=Crash"},
+			{"33s", late(succeed()), "lease lost: running run=2 crashes=1 failures=Crash"},
+			{"33s", late(die("Late", job.NonRetriable)), "lease lost: running run=2 crashes=1 failures=Crash"},
 			{"34s", succeed(), "completed run=2 attempts=1 crashes=1 failures=Crash"},
-			{"35s", late(1, succeed()), "lease lost: completed run=2 attempts=1 crashes=1 failures=Crash"},
+			{"35s", late(succeed()), "lease lost: completed run=2 attempts=1 crashes=1 failures=Crash"},
 		}},
 		{"Q4_SleeperWakesUpBeforeItsRescue", []step{
 			{"0s", enqueue(), "waiting due=0s"},
@@ -142,16 +167,14 @@ func livingHistories() []history {
 			{"6m", succeed(), "completed run=1 attempts=1"},
 			{"6m", rescue, "nothing: completed run=1 attempts=1"},
 		}},
-		{"I1_SameEndTwiceIsOnce", []step{
-			{"0s", enqueue(), "waiting due=0s"},
-			{"0s", claim(), "running run=1"},
-			{"1s", fail("Transient", "60s"), "retrying run=1 attempts=1 due=1m1s failures=Transient"},
-			{"2s", fail("Transient", "60s"), "retrying run=1 attempts=1 due=1m1s failures=Transient"},
-			{"61s", claim(), "running run=2 attempts=1 failures=Transient"},
-			{"61s", late(1, fail("Transient", "60s")), "lease lost: running run=2 attempts=1 failures=Transient"},
-			{"62s", succeed(), "completed run=2 attempts=2 failures=Transient"},
-			{"63s", succeed(), "completed run=2 attempts=2 failures=Transient"},
-		}},
+	}
+}
+
+// Jobs that a person cancels.
+//
+// proves: Q9
+func cancelHistories() []history {
+	return []history{
 		{"Q9_CancelWhileRunningLateSuccessWins", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
@@ -182,6 +205,14 @@ func livingHistories() []history {
 			{"2s", cancel, "cancelled run=1 attempts=1 failures=Transient"},
 			{"901s", claim(), "nothing: cancelled run=1 attempts=1 failures=Transient"},
 		}},
+	}
+}
+
+// Jobs of a queue that is paused and drained.
+//
+// proves: Q7
+func pauseHistories() []history {
+	return []history{
 		{"Q7_PauseHoldsAndResumeGives", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"1s", mode(store.Paused), "waiting due=0s"},
@@ -201,6 +232,24 @@ func livingHistories() []history {
 			{"1h", enqueueAgain(), "draining: retrying run=1 attempts=1 due=26s failures=Transient"},
 			{"1h", claim(), "running run=2 attempts=1 failures=Transient"},
 			{"1h", succeed(), "completed run=2 attempts=2 failures=Transient"},
+		}},
+	}
+}
+
+// What is said twice and counts once.
+//
+// proves: I1
+func onceHistories() []history {
+	return []history{
+		{"I1_SameEndTwiceIsOnce", []step{
+			{"0s", enqueue(), "waiting due=0s"},
+			{"0s", claim(), "running run=1"},
+			{"1s", fail("Transient", "60s"), "retrying run=1 attempts=1 due=1m1s failures=Transient"},
+			{"2s", fail("Transient", "60s"), "retrying run=1 attempts=1 due=1m1s failures=Transient"},
+			{"61s", claim(), "running run=2 attempts=1 failures=Transient"},
+			{"61s", late(fail("Transient", "60s")), "lease lost: running run=2 attempts=1 failures=Transient"},
+			{"62s", succeed(), "completed run=2 attempts=2 failures=Transient"},
+			{"63s", succeed(), "completed run=2 attempts=2 failures=Transient"},
 		}},
 		{"I1_SameKeyForADay", []step{
 			{"0s", enqueue(keyed("order-12", "a", forADay)), "waiting due=0s"},

@@ -293,11 +293,11 @@ func (d *duel) list() {
 	if chance(d.t, "from the middle", 3) {
 		f.Before = d.id()
 	}
-	d.ask("List", func(s store.Store) (any, error) { return listAll(d, s, f) })
+	d.ask("List", func(s store.Store) (any, error) { return listAll(s, f) })
 }
 
 // listAll reads all pages: where a page ends is the store's own business.
-func listAll(d *duel, s store.Store, f store.Filter) ([]job.Job, error) {
+func listAll(s store.Store, f store.Filter) ([]job.Job, error) {
 	var jobs []job.Job
 	for {
 		page, err := s.List(ctx(), f)

@@ -44,16 +44,17 @@ func ctx() context.Context { return context.Background() }
 
 // fail ends the check. The message begins with the line of the check.
 func (r *rig) fail(format string, args ...any) {
-	panic(broken(callerOutside("rig.go") + fmt.Sprintf(format, args...)))
+	panic(broken(checkLine() + fmt.Sprintf(format, args...)))
 }
 
-func callerOutside(file string) string {
+// checkLine returns the line that called the rig.
+func checkLine() string {
 	for skip := 2; ; skip++ {
 		_, path, line, ok := runtime.Caller(skip)
 		if !ok {
 			return ""
 		}
-		if base := filepath.Base(path); base != file {
+		if base := filepath.Base(path); base != "rig.go" && base != "rig_dead.go" {
 			return fmt.Sprintf("%s:%d: ", base, line)
 		}
 	}
@@ -170,8 +171,8 @@ func (r *rig) take(options ...func(*store.Want)) job.Claim {
 }
 
 // none demands that there is nothing to claim.
-func (r *rig) none(options ...func(*store.Want)) {
-	if claims := r.claim(want(1, options...)); len(claims) != 0 {
+func (r *rig) none() {
+	if claims := r.claim(want(1)); len(claims) != 0 {
 		r.fail("job %d was given out, want none", claims[0].ID)
 	}
 }
@@ -285,13 +286,6 @@ func (r *rig) dump() *store.Dump {
 	return d
 }
 
-// dead makes a dead job and returns its id.
-func (r *rig) dead(options ...func(*job.New)) job.ID {
-	id := r.add(options...)
-	r.end(died(r.takeID(id), "InvalidInput", job.NonRetriable))
-	return id
-}
-
 // takeID claims jobs of the job's kind and queue one by one until it is the one.
 func (r *rig) takeID(id job.ID) job.Claim {
 	j := r.get(id)
@@ -305,134 +299,4 @@ func (r *rig) takeID(id job.ID) job.Claim {
 			return claims[0]
 		}
 	}
-}
-
-// die makes a job that dies of a class, and returns its id.
-func (r *rig) die(class string, options ...func(*job.New)) job.ID {
-	id := r.add(options...)
-	r.end(died(r.takeID(id), class, job.NonRetriable))
-	return id
-}
-
-// dieAll makes n jobs that die of a class at once, and returns their ids.
-func (r *rig) dieAll(n int, class string) []job.ID {
-	jobs := make([]job.New, n)
-	for i := range jobs {
-		jobs[i] = r.newJob()
-	}
-	r.enqueue(jobs...)
-	claims := r.claim(want(n))
-	outcomes := make([]job.Outcome, len(claims))
-	for i, c := range claims {
-		outcomes[i] = died(c, class, job.NonRetriable)
-	}
-	r.end(outcomes...)
-	all := make([]job.ID, n)
-	for i := range jobs {
-		all[i] = jobs[i].ID
-	}
-	return all
-}
-
-func (r *rig) preview(a store.Action) store.Acted {
-	answer, err := r.Preview(ctx(), a)
-	r.ok(err)
-	return answer
-}
-
-// act does an action whole, in steps, and returns how many entries it changed.
-func (r *rig) act(a store.Action) (done int64) {
-	if a.Filter != nil && a.Through == 0 {
-		if a.Through = r.preview(a).Through; a.Through == 0 {
-			return 0 // nothing has ever died
-		}
-	}
-	for {
-		answer, err := r.Act(ctx(), person, a)
-		r.ok(err)
-		if done += answer.Done; answer.Next == 0 {
-			return done
-		}
-		if answer.Next <= a.After || answer.Next > a.Through {
-			r.fail("the step after %d goes on at %d, through %d", a.After, answer.Next, a.Through)
-		}
-		a.After = answer.Next
-	}
-}
-
-// actOn does an action to one job and returns its error.
-func (r *rig) actOn(do store.Act, id job.ID, options ...func(*store.Action)) error {
-	a := store.Action{Do: do, IDs: []job.ID{id}}
-	for _, o := range options {
-		o(&a)
-	}
-	answer, err := r.Act(ctx(), person, a)
-	return r.only(answer.Errors, err)
-}
-
-// listed returns the ids of all dead letters that a filter selects, page by page.
-func (r *rig) listed(f store.DeadFilter, limit int) (found []job.ID) {
-	p := store.DeadPaging{Limit: limit}
-	for {
-		page, err := r.DeadLetters(ctx(), f, p)
-		r.ok(err)
-		if len(page.Entries) > max(limit, 1) {
-			r.fail("%d entries on a page of %d", len(page.Entries), limit)
-		}
-		for _, e := range page.Entries {
-			found = append(found, e.DeadLetter.Job)
-		}
-		if page.Next == 0 {
-			return found
-		}
-		p.Before = page.Next
-	}
-}
-
-func (r *rig) redrive(id int64) store.Redrive {
-	d, err := r.Redrive(ctx(), id)
-	r.ok(err)
-	return d
-}
-
-// startRedrive starts a redrive of what the filter selects.
-func (r *rig) startRedrive(options ...func(*store.RedriveSpec)) store.Redrive {
-	var spec store.RedriveSpec
-	for _, o := range options {
-		o(&spec)
-	}
-	all := r.preview(store.Action{Do: store.ActRetry, Filter: &spec.Filter})
-	if spec.Through == 0 {
-		spec.Through, spec.Total = all.Through, all.Done
-	}
-	d, err := r.StartRedrive(ctx(), person, spec)
-	r.ok(err)
-	return d
-}
-
-func (r *rig) step(limit int) store.RedriveStep {
-	answer, err := r.StepRedrives(ctx(), limit)
-	r.ok(err)
-	return answer
-}
-
-// sweep sweeps until nothing more is to be done, and adds up what was.
-func (r *rig) sweep(keep store.Retention, limit int) (sum store.Swept) {
-	r.removed = true
-	for range 10_000 {
-		s, err := r.Sweep(ctx(), keep, limit)
-		r.ok(err)
-		sum.Completed += s.Completed
-		sum.Failures += s.Failures
-		sum.Dead += s.Dead
-		sum.Pending += s.Pending
-		sum.Events += s.Events
-		sum.Keys += s.Keys
-		sum.Reopened += s.Reopened
-		if !s.More {
-			return sum
-		}
-	}
-	r.fail("sweeping never ends")
-	return sum
 }

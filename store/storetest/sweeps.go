@@ -339,7 +339,7 @@ func emptyGroupsGo(r *rig) {
 	groups := r.groups(store.GroupFilter{})
 	same(r, "groups left", []any{len(groups), groups[0].Class, groups[1].Class}, []any{2, "B", "C"}) // C is ignored still
 	id := r.die("A")                                                                                 // begins anew
-	g := r.group("A")
+	g := r.groupA()
 	same(r, "new group", []any{g.N, g.Sample, g.FirstAt}, []any{int64(1), id, r.now()})
 }
 
