@@ -89,7 +89,9 @@ func (e LateAsked) apply(c *Core, now time.Duration) {
 	c.late.flying = emptied(c.late.flying)
 	c.late.call.at = now + c.backoff(&c.late.call)
 	if len(c.late.tasks) == 0 {
-		c.note(Note{Kind: LateWritten, Elapsed: now - c.late.since})
+		if err == nil { // else they are pending, and nothing is written
+			c.note(Note{Kind: LateWritten, Elapsed: now - c.late.since})
+		}
 		c.late.call.fails, c.late.since = 0, never
 	}
 }

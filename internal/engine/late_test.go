@@ -176,8 +176,18 @@ func TestALateOutcomeMayBeInvalid(t *testing.T) {
 	r.pass(backoffMin)
 	r.wantLate(1, 2)
 	r.step(LateAsked{Err: store.ErrInvalid})
-	r.wantNotes(LateWritten)
+	r.wantNotes() // nothing is written
 	r.wantExchange([]job.ID{1, 2}, 2)
+	r.lateAnswer([]job.ID{2})
+	r.wantNotes(OutcomesLate) // they are late anew
+	r.pass(backoffMin)
+	r.wantLate(2)
+	r.pass(time.Second)
+	r.lateAgain(nil)
+	r.wantNotes(LateWritten)
+	if got := r.act.Notes[0].Elapsed; got != time.Second+backoffMin {
+		t.Errorf("late for %s, want %s", got, time.Second+backoffMin)
+	}
 }
 
 // A stop waits for late outcomes as for others, and gives up what cannot be written.
