@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		end()
 	}
-	<-time.After(50 * time.Millisecond) // a span that has ended must not kill
+	<-time.After(1100 * time.Millisecond) // a span that has ended must not kill
 }
 
 func TestTheProcessDiesAtTheNamedPoint(t *testing.T) {
@@ -48,8 +48,8 @@ func TestTheProcessDiesAtTheNamedPoint(t *testing.T) {
 		{"handler-start:2:1ms", "quick", true, 2},
 		{"handler-start:4", "quick", false, 3},
 		{"in-rescue", "quick", false, 3},
-		{"in-commit:1:10ms", "slow", true, 2},
-		{"in-commit:1:40ms", "quick", false, 3},
+		{"in-commit:1:1s", "slow", true, 2},
+		{"in-commit:1:1s", "quick", false, 3},
 		{"", "quick", false, 3},
 	}
 	for _, tt := range tests {
