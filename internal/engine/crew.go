@@ -1,6 +1,9 @@
 package engine
 
-import "sync/atomic"
+import (
+	"runtime/pprof"
+	"sync/atomic"
+)
 
 // crew is goroutines that work for one run after another. A new one for each would
 // grow its stack anew, which costs more than all else that is done in it: a quarter
@@ -30,6 +33,8 @@ func (c *crew) give(r *Run) {
 func (c *crew) work(r *Run) {
 	for r != nil {
 		c.do(r)
+		// The labels that a handler has given its goroutine are not the next one's.
+		pprof.SetGoroutineLabels(r.ctx.Context)
 		r = c.next()
 	}
 }
