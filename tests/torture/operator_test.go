@@ -143,10 +143,13 @@ func (r *round) writeLate(ctx context.Context, s *place.Place) {
 		return
 	}
 	for i, o := range late {
-		if !errors.Is(out.Settled[i], store.ErrLeaseLost) {
-			r.Errorf("round %d: job %d took the outcome of run %d, which was over: %v", r.n, o.ID, o.Token, out.Settled[i])
+		switch err := out.Settled[i]; {
+		case errors.Is(err, store.ErrUnavailable): // somebody holds the job
+		case !errors.Is(err, store.ErrLeaseLost):
+			r.Errorf("round %d: job %d took the outcome of run %d, which was over: %v", r.n, o.ID, o.Token, err)
+		default:
+			r.faulted("late write")
 		}
-		r.faulted("late write")
 	}
 }
 
