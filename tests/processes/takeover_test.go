@@ -28,7 +28,7 @@ func TestQ3_JobsOfAKilledProcessRunElsewhereInTime(t *testing.T) {
 		t.Errorf("with the defaults it takes up to %s, want at most %s", d, takeoverMax)
 	}
 	f := newFleet(t)
-	const lease, scan, poll, jobs = 2 * time.Second, time.Second, 15 * time.Second, 8
+	const lease, scan, poll, jobs = 10 * time.Second, time.Second, 15 * time.Second, 8
 	args := []string{"-kinds", "stuck", "-workers", fmt.Sprint(jobs), "-lease", lease.String(), "-scan", scan.String(), "-poll", poll.String()}
 	victim := f.start("victim", args...)
 	victim.isUp()

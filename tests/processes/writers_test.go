@@ -34,7 +34,7 @@ func TestQ10_ConcurrentWritersDoNotDeadlock(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strict), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f.up(4, "-kinds", "short,broken", "-policy", path, "-lease", "400ms", "-scan", "100ms", "-workers", "8")
+	processes := f.up(4, "-kinds", "short,broken", "-policy", path, "-lease", "400ms", "-scan", "100ms", "-workers", "8")
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 40 {
 		f.enqueue("short", 30)
@@ -54,6 +54,12 @@ func TestQ10_ConcurrentWritersDoNotDeadlock(t *testing.T) {
 		if strings.Contains(problem, "please report this") { // others are of the server, which other tests use, too
 			t.Error(problem)
 		}
+	}
+	for _, p := range processes {
+		p.kill()
+	}
+	if err := f.store.Close(); err != nil {
+		t.Fatal(err)
 	}
 	if n := f.deadlocks(); n != 0 {
 		t.Errorf("%d deadlocks, want none", n)
@@ -105,17 +111,24 @@ func (f *fleet) patiently(ask func() error) (err error) {
 	return err
 }
 
-// deadlocks returns how many the server has broken in the database.
-func (f *fleet) deadlocks() (n int64) {
+// deadlocks returns how many the server has broken in the database, which nothing
+// else is connected to any more: connections tell what they know when they end.
+func (f *fleet) deadlocks() int64 {
 	f.Helper()
 	conn, err := pgx.Connect(f.Context(), f.dsn)
 	if err != nil {
 		f.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.Background()) }() // nothing is left to say
-	err = conn.QueryRow(f.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n)
-	if err != nil {
-		f.Fatal(err)
+	number := func(query string) (n int64) {
+		f.Helper()
+		if err := conn.QueryRow(f.Context(), query).Scan(&n); err != nil {
+			f.Fatal(err)
+		}
+		return n
 	}
-	return n
+	f.stored("all other connections are gone", func() bool {
+		return number(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'`) == 1
+	})
+	return number(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`)
 }
