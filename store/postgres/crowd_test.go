@@ -130,7 +130,7 @@ func TestQ4_Q13_ACrowdOfProcesses(t *testing.T) {
 		}
 	}
 	for producer := range 2 {
-		work(crowdBatches+producer, func(ctx context.Context, s *Store, r *rand.Rand, i int) { c.produce(ctx, s, r, i, producer) })
+		work(crowdBatches+producer, c.produce)
 	}
 	for worker := range 2 {
 		for k, s := range c.stores {

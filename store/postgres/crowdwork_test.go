@@ -13,7 +13,7 @@ import (
 
 // produce enqueues jobs, some under keys that others use, too, and asks again
 // sometimes.
-func (c *crowd) produce(ctx context.Context, s *Store, r *rand.Rand, i, producer int) {
+func (c *crowd) produce(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 	n := 1 + r.IntN(6)
 	first, err := s.ReserveIDs(ctx, n)
 	if !c.must("reserve", err) {
