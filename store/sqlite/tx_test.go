@@ -244,14 +244,14 @@ func TestPanicInATransactionRollsBack(t *testing.T) {
 // every other writer.
 func TestTransactionHasATimeLimit(t *testing.T) {
 	t.Parallel()
-	s := openTemp(t, &sqlite.Options{TxLimit: time.Second}) // enough to create the table
+	s := openTemp(t, &sqlite.Options{TxLimit: 3 * time.Second}) // enough to create the table
 	createOrders(t, s)
 	err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		<-ctx.Done()
 		_, err := tx.Exec(`INSERT INTO orders DEFAULT VALUES`) // a handler that ignores its context
 		return err
 	})
-	if err == nil || !strings.Contains(err.Error(), "limit of 1s") {
+	if err == nil || !strings.Contains(err.Error(), "limit of 3s") {
 		t.Errorf("error %v", err)
 	}
 	if n := rowsOf(t, s, "orders"); n != 0 {
