@@ -34,16 +34,6 @@ func statements(t *testing.T, title string) []string {
 	return all
 }
 
-func connect(t *testing.T, dsn string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	return conn
-}
-
 func openPostgres(t *testing.T, dsn string, o *postgres.Options) *postgres.Store {
 	t.Helper()
 	st, err := postgres.Open(t.Context(), dsn, o)
@@ -91,7 +81,7 @@ func fill(t *testing.T, st *postgres.Store, look func()) {
 func TestPostgres_TheStatementsOfThePageRun(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
-	conn := connect(t, dsn)
+	conn := pgtest.Connect(t, dsn)
 	all := statements(t, "Look with psql")
 	if len(all) < 8 {
 		t.Fatalf("postgres.md has %d statements to look with", len(all))
@@ -123,7 +113,7 @@ func TestPostgres_TheStatementsOfThePageRun(t *testing.T) {
 func TestPostgres_TheRolesOfThePageAreEnough(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
-	admin := connect(t, dsn)
+	admin := pgtest.Connect(t, dsn)
 	u, err := url.Parse(dsn)
 	if err != nil || u.Scheme == "" {
 		t.Skip("the DSN of the tests' server is no URL")

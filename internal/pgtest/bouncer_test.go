@@ -13,14 +13,14 @@ func TestABouncerSharesConnectionsBetweenTransactions(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t)
 	dsn := pgtest.Bouncer(t, s.DSN(), "default_pool_size", "1") + "&default_query_exec_mode=simple_protocol"
-	one, two := connect(t, dsn), connect(t, dsn)
+	one, two := pgtest.Connect(t, dsn), pgtest.Connect(t, dsn)
 	run(t, one, "CREATE TABLE jobs (id int)")
 	run(t, two, "INSERT INTO jobs VALUES (1)")
 	pid := ask[int](t, one, "SELECT pg_backend_pid()")
 	if other := ask[int](t, two, "SELECT pg_backend_pid()"); other != pid {
 		t.Errorf("the clients have connections %d and %d to the server, want one", pid, other)
 	}
-	if n := ask[int](t, connect(t, s.DSN()), "SELECT count(*) FROM jobs"); n != 1 {
+	if n := ask[int](t, pgtest.Connect(t, s.DSN()), "SELECT count(*) FROM jobs"); n != 1 {
 		t.Errorf("%d rows behind the bouncer, want 1", n)
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/redrive/redrive/internal/servers"
 )
 
@@ -54,6 +56,18 @@ func DSN(t testing.TB) string {
 		lacks(t, shared.err)
 	}
 	return shared.server.DSN()
+}
+
+// Connect opens a connection for the time of a test. A test may cut or close it
+// before.
+func Connect(t testing.TB, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
 }
 
 // lacks ends a test that has no server: it is skipped where none is installed,

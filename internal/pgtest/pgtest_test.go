@@ -16,17 +16,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Stopping(m)) }
 
-// connect opens a connection for the time of a test.
-func connect(t *testing.T, dsn string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) }) // it may be cut
-	return conn
-}
-
 func run(t *testing.T, conn *pgx.Conn, statement string) {
 	t.Helper()
 	if _, err := conn.Exec(t.Context(), statement); err != nil {
@@ -44,14 +33,14 @@ func ask[T any](t *testing.T, conn *pgx.Conn, query string) (answer T) {
 
 func TestSchemasAreApartAndGoWithTheirTests(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, pgtest.DSN(t))
+	conn := pgtest.Connect(t, pgtest.DSN(t))
 	var used []string
 	t.Run("users", func(t *testing.T) {
 		for i := range 3 {
 			t.Run(fmt.Sprintf("a long name with blanks, \"quotes\" and more, number %d", i), func(t *testing.T) {
 				dsn, schema := pgtest.Schema(t)
 				used = append(used, schema)
-				conn := connect(t, dsn)
+				conn := pgtest.Connect(t, dsn)
 				run(t, conn, "CREATE SCHEMA "+schema)
 				run(t, conn, "CREATE TABLE "+schema+".jobs (id int)")
 				run(t, conn, "INSERT INTO "+schema+".jobs VALUES (1)")
@@ -75,11 +64,11 @@ func TestADatabaseGoesWithItsTest(t *testing.T) {
 	t.Parallel()
 	var database string
 	t.Run("user", func(t *testing.T) {
-		conn := connect(t, pgtest.Database(t)) // still open when the database is dropped
+		conn := pgtest.Connect(t, pgtest.Database(t)) // still open when the database is dropped
 		database = ask[string](t, conn, "SELECT current_database()")
 		run(t, conn, "CREATE TABLE jobs (id int)")
 	})
-	conn := connect(t, pgtest.DSN(t))
+	conn := pgtest.Connect(t, pgtest.DSN(t))
 	if n := ask[int](t, conn, "SELECT count(*) FROM pg_database WHERE datname = '"+database+"'"); n != 0 || database == "" {
 		t.Errorf("database %q is still there after its test", database)
 	}
@@ -88,7 +77,7 @@ func TestADatabaseGoesWithItsTest(t *testing.T) {
 // A server that lies about the disk proves nothing.
 func TestServersWaitForTheDisk(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, pgtest.New(t).DSN())
+	conn := pgtest.Connect(t, pgtest.New(t).DSN())
 	for setting, want := range map[string]string{
 		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "server_encoding": "UTF8", "max_connections": "300",
 	} {
@@ -101,7 +90,7 @@ func TestServersWaitForTheDisk(t *testing.T) {
 func TestRestartsKeepWhatWasCommitted(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t, pgtest.Setting("max_connections", "7"))
-	conn := connect(t, s.DSN())
+	conn := pgtest.Connect(t, s.DSN())
 	if got := ask[string](t, conn, "SHOW max_connections"); got != "7" {
 		t.Errorf("max_connections is %s, want the 7 that was asked for", got)
 	}
@@ -122,12 +111,12 @@ func TestRestartsKeepWhatWasCommitted(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), "SELECT 1"); err == nil {
 			t.Errorf("%s: the connection lives", step.name)
 		}
-		conn = connect(t, s.DSN())
+		conn = pgtest.Connect(t, s.DSN())
 		if n := ask[int](t, conn, "SELECT count(*) FROM jobs"); n != i+1 {
 			t.Errorf("after %s there are %d rows, want %d", step.name, n, i+1)
 		}
 	}
-	if got := ask[int](t, connect(t, s.SocketDSN()), "SELECT count(*) FROM jobs"); got != len(steps) {
+	if got := ask[int](t, pgtest.Connect(t, s.SocketDSN()), "SELECT count(*) FROM jobs"); got != len(steps) {
 		t.Errorf("%d rows through the socket", got)
 	}
 }
@@ -135,7 +124,7 @@ func TestRestartsKeepWhatWasCommitted(t *testing.T) {
 func TestAPausedServerAnswersNobodyUntilItIsResumed(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t)
-	conn := connect(t, s.DSN())
+	conn := pgtest.Connect(t, s.DSN())
 	pid := ask[int](t, conn, "SELECT pg_backend_pid()")
 	s.Pause()
 	for _, p := range []int{pid, s.Process().PID()} {
@@ -153,7 +142,7 @@ func TestAPausedServerAnswersNobodyUntilItIsResumed(t *testing.T) {
 func TestAFullDiskFailsCommitsAndFreeingItHeals(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t, pgtest.Disk("100m"))
-	conn := connect(t, s.DSN())
+	conn := pgtest.Connect(t, s.DSN())
 	run(t, conn, "CREATE TABLE jobs (payload text)")
 	s.FillDisk()
 	_, err := conn.Exec(t.Context(), "INSERT INTO jobs SELECT repeat(md5(n::text), 200) FROM generate_series(1, 5000) n")

@@ -36,7 +36,7 @@ func TestASchemaThatIsTakenAgainIsAsNew(t *testing.T) {
 		if schema != first {
 			t.Errorf("round %d: another schema than the one that was given back", round)
 		}
-		conn := connect(t, dsn)
+		conn := pgtest.Connect(t, dsn)
 		run(t, conn, "SET search_path = "+schema)
 		if n := ask[int](t, conn, "SELECT count(*) FROM settings WHERE (key, value) IN (('next', 1), ('at', 7))"); n != 2 {
 			t.Errorf("round %d: %d settings are as at the start, want 2", round, n)

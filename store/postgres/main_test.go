@@ -61,12 +61,7 @@ func opened(t *testing.T, dsn string, o *Options) *Store {
 // connected opens a connection for the time of a test.
 func connected(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	return conn
+	return pgtest.Connect(t, dsn)
 }
 
 // connectedLate is connected for a cleanup, when the test's context has ended.
