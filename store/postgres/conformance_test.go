@@ -25,22 +25,17 @@ var migrated = pgtest.Schemas{Make: func(ctx context.Context, dsn, schema string
 	return err
 }}
 
-// lent is a store in a schema that is given back when it is closed: what it has left
-// open would keep the schema locked.
-type lent struct {
-	*Store
-	end func() error
-}
-
-// Close closes the store.
-func (l lent) Close() error { return l.end() }
-
-// lend opens a store in one of the migrated schemas.
-func lend(t *testing.T, o *Options) lent {
+// lend opens a store in one of the migrated schemas for the time of a test.
+func lend(t *testing.T, o *Options) *Store {
 	t.Helper()
 	s, end := pgtest.Lend(t, &migrated, func(dsn, schema string) (*Store, error) {
 		o.Schema = schema
 		return Open(t.Context(), dsn, o)
 	})
-	return lent{s, end}
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
