@@ -63,7 +63,10 @@ const (
 type RedriveSpec struct {
 	Filter  DeadFilter `json:"filter"` // pending ones, when it names no status
 	Through int64      `json:"through"`
-	Total   int64      `json:"total"`
+	// Total is how many there were when they were counted. It grows when more than
+	// that are brought back: a dead letter that somebody has reopened since is one of
+	// the set again.
+	Total int64 `json:"total"`
 	// Change has no payload and no delay. Priority 0 is RedrivePriority; whatever it
 	// is, it is for the life only that the redrive opens.
 	Change Change `json:"-"`

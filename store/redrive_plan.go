@@ -96,6 +96,7 @@ type RedriveDone struct {
 func (r *Redrive) Went(now job.Micros, p RedrivePlan, did RedriveDone) {
 	stuck := did.Released == 0 && (p.Spread || did.Cursor <= r.Cursor)
 	r.Released += did.Released
+	r.Total = max(r.Total, r.Released)
 	if !p.Spread {
 		r.Cursor = did.Cursor
 	}

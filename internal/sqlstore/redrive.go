@@ -71,7 +71,7 @@ func scanRedrive(r Row) (d store.Redrive, err error) {
 	if err != nil {
 		return d, fmt.Errorf("redrive %d: %w", r.Int(0), err)
 	}
-	spec.Key = r.Text(21)
+	spec.Key, spec.Total = r.Text(21), max(spec.Total, r.Int(14))
 	return store.Redrive{
 		ID: r.Int(0), RedriveSpec: spec, State: store.RedriveState(r.Text(3)), Resume: store.RedriveState(r.Text(4)),
 		Why: r.Text(5), By: r.Text(6), Reason: r.Text(7), CreatedAt: job.Micros(r.Int(8)), EndedAt: job.Micros(r.Int(9)),

@@ -20,6 +20,7 @@ func redrivePromises() []promise {
 		{"D7_CanaryOfWhichNoneCompletesStops", barrenCanary},
 		{"D7_RampStopsByItself", rampStops},
 		{"D7_LaterDeathsDoNotJoin", laterDeathsDoNotJoin},
+		{"D7_WhatIsReopenedIsBroughtBack", reopenedIsBroughtBack},
 		{"D7_RateHolds", redriveRate},
 		{"D7_PauseResumeProceedCancel", redriveControls},
 		{"D7_AnswersAreCounted", redriveAnswers},
@@ -195,6 +196,21 @@ func laterDeathsDoNotJoin(r *rig) {
 	same(r, "end", []any{d.State, d.Released, d.Completed, d.Dead}, []any{store.RedriveCompleted, int64(3), int64(2), int64(1)})
 	r.state(late, job.Dead)
 	same(r, "what died again", r.listed(store.DeadFilter{Redrive: id, Statuses: []job.Status{job.Pending}}, 5), []job.ID{1})
+}
+
+// What a person has reopened since the set was counted is brought back, too, and
+// counted: the numbers of a redrive fit together at any time.
+//
+// proves: D7
+func reopenedIsBroughtBack(r *rig) {
+	ids := r.dieAll(3, "A")
+	r.ok(r.actOn(store.ActResolve, ids[1]))
+	id := r.startRedrive(canaryOf(-1)).ID
+	same(r, "total", r.redrive(id).Total, int64(2))
+	r.ok(r.actOn(store.ActReopen, ids[1]))
+	same(r, "released", r.step(100).Released, int64(3))
+	d := r.redrive(id)
+	same(r, "numbers", []int64{d.Total, d.Released}, []int64{3, 3})
 }
 
 // proves: D7
