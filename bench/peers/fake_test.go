@@ -124,7 +124,7 @@ func TestLostWorkIsAnErrorNotAFigure(t *testing.T) {
 		t.Run(tt.name+" "+tt.w.name, func(t *testing.T) {
 			t.Parallel()
 			b := &bench{
-				options: options{jobs: 50, payload: 64, producers: 4, limit: 2 * time.Second}, log: io.Discard, dir: t.TempDir(),
+				options: options{jobs: 50, payload: 64, producers: 4, limit: 10 * time.Second}, log: io.Discard, dir: t.TempDir(),
 				programs: map[string][]string{inGo: {self, fakeArg}},
 			}
 			r := b.once(t.Context(), system{name: tt.name, runs: inGo, share: 1, history: true}, tt.w)
