@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -80,31 +81,32 @@ kinds:
 `
 
 // config writes the configuration of a round at its first use.
-func (c *command) config(r *round) string {
-	path := filepath.Join(r.dir, "redrive.yaml")
+func (c *command) config(r *round) (path string, err error) {
+	path = filepath.Join(r.dir, "redrive.yaml")
 	if size(path) > 0 {
-		return path
+		return path, nil
 	}
 	text := fmt.Sprintf(configuration, r.database, filepath.Join(r.dir, "temp"), c.job, c.witness(r),
 		plan.Retries, plan.BriefRetries, plan.ToxicCrashes)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		r.Fatal(err)
-	}
 	if err := os.WriteFile(c.witness(r), nil, 0o600); err != nil {
-		r.Fatal(err)
+		return "", err
 	}
-	return path
+	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
 // witness is the ledger of all executions.
 func (*command) witness(r *round) string { return r.ledger("commands") }
 
-func (c *command) worker(r *round, _ string) *exec.Cmd {
-	return exec.Command(c.redrive, "work", "--config", c.config(r))
+func (c *command) worker(r *round, _ string) (*exec.Cmd, error) { return c.call(r, "work") }
+
+func (c *command) drain(r *round, _ string) (*exec.Cmd, error) {
+	return c.call(r, "work", "--until-idle")
 }
 
-func (c *command) drain(r *round, _ string) *exec.Cmd {
-	return exec.Command(c.redrive, "work", "--config", c.config(r), "--until-idle")
+// call is a call of a command with the configuration of a round.
+func (c *command) call(r *round, name string, args ...string) (*exec.Cmd, error) {
+	config, err := c.config(r)
+	return exec.Command(c.redrive, append([]string{name, "--config", config}, args...)...), err
 }
 
 // jobsPerCall bounds what a client brings, so that the workers keep up.
@@ -112,11 +114,11 @@ const jobsPerCall = 12
 
 // client is a call of `redrive enqueue`, of which this process keeps the ledger:
 // what goes in is noted before, each receipt that comes out at once.
-func (c *command) client(r *round, name string, o intake) *exec.Cmd {
+func (c *command) client(r *round, name string, o intake) (*exec.Cmd, error) {
 	random := rand.New(rand.NewPCG(o.seed, 1))
 	book, err := ledger.Open(r.ledger(name))
 	if err != nil {
-		r.Fatal(err)
+		return nil, err
 	}
 	n := o.jobs
 	if n == 0 {
@@ -137,12 +139,18 @@ func (c *command) client(r *round, name string, o intake) *exec.Cmd {
 	}
 	receipts.lines = append(receipts.lines, r.takeUnanswered()...)
 	if err := book.Note(receipts.lines...); err != nil {
-		r.Fatal(err)
+		return nil, err
 	}
-	cmd := exec.Command(c.redrive, "enqueue", "--config", c.config(r), "--json", "--file", "-")
-	cmd.Stdin, cmd.Stdout = receipts.input(), receipts
+	cmd, err := c.call(r, "enqueue", "--json", "--file", "-")
+	if err != nil {
+		return nil, err
+	}
+	if cmd.Stdin, err = receipts.input(); err != nil {
+		return nil, err
+	}
+	cmd.Stdout = receipts
 	receipts.ask()
-	return cmd
+	return cmd, nil
 }
 
 // receipts reads the answers of a call.
@@ -154,7 +162,7 @@ type receipts struct {
 }
 
 // input is what the call reads.
-func (rs *receipts) input() *bytes.Reader {
+func (rs *receipts) input() (io.Reader, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	for i := range rs.lines {
@@ -166,10 +174,10 @@ func (rs *receipts) input() *bytes.Reader {
 			Payload     json.RawMessage `json:"payload"`
 		}{l.Plan.Kind(), l.Key, l.Name, plan.Payload(l.Name, l.Plan, l.Pad)})
 		if err != nil {
-			rs.Fatal(err)
+			return nil, err
 		}
 	}
-	return bytes.NewReader(b.Bytes())
+	return &b, nil
 }
 
 // Write takes in what the call prints.
@@ -235,19 +243,20 @@ func (r *round) takeUnanswered() (lines []ledger.Line) {
 }
 
 // finish waits for commands whose workers were killed, and asks `redrive doctor`.
-func (c *command) finish(r *round) {
+func (c *command) finish(r *round) error {
 	f, err := os.Open(c.witness(r))
 	if err != nil {
-		r.Fatal(err)
+		return err
 	}
 	defer f.Close()
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // each command holds it and is bounded
-		r.Fatal(err)
+		return err
 	}
 	doctor := exec.Command(c.redrive, "doctor", "--json", "--db", r.database)
 	if out, err := doctor.CombinedOutput(); err != nil {
 		r.Errorf("round %d: redrive doctor: %v\n%s", r.n, err, out)
 	}
+	return nil
 }
 
 func (*command) workerFaults() []fault {

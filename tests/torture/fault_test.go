@@ -26,7 +26,7 @@ type fault struct {
 type slot struct {
 	*round
 	role    string
-	command func(name string) *exec.Cmd
+	command func(name string) (*exec.Cmd, error)
 	rand    *rand.Rand
 	over    <-chan struct{} // the cycle ends; nil for workers, whose faults it consists of
 }
@@ -34,7 +34,7 @@ type slot struct {
 // workers returns a slot for workers.
 func (r *round) workers(place ...int) *slot {
 	return &slot{round: r, role: work, rand: r.random(append(place, r.n)...),
-		command: func(name string) *exec.Cmd { return r.program.worker(r, name) }}
+		command: func(name string) (*exec.Cmd, error) { return r.program.worker(r, name) }}
 }
 
 func (s *slot) start(point string) *process { return s.round.start(s.role, point, s.command) }
@@ -197,7 +197,7 @@ func shortFile() fault {
 // so that the soft one can be raised again.
 func (p *process) limitFiles(bytes uint64) bool {
 	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
-	return unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil) == nil
+	return p.cmd.Process != nil && unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil) == nil
 }
 
 func size(path string) int64 {
@@ -225,9 +225,9 @@ func (s *slot) suffer(b *bag, faults int) {
 	}
 }
 
-// insist tries until something happens.
+// insist tries until something happens, or the test has failed.
 func (s *slot) insist(what string, try func() bool) {
-	for begun := time.Now(); !try(); {
+	for begun := time.Now(); !try() && !s.Failed(); {
 		if time.Since(begun) > patience {
 			s.Errorf("round %d: %s did not happen within %s", s.n, what, patience)
 			return

@@ -5,6 +5,7 @@ package torture
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -20,24 +21,31 @@ import (
 )
 
 // judge compares the ledgers with the database.
-func (r *round) judge() {
+func (r *round) judge() error {
 	notes, err := ledger.ReadAll(r.ledger("*"))
 	if err != nil {
-		r.Fatal(err)
+		return err
 	}
 	ctx := context.Background()
 	st, err := place.Open(ctx, r.direct)
 	if err != nil {
-		r.Fatalf("the database cannot be opened any more: %v", err)
+		return fmt.Errorf("the database cannot be opened any more: %w", err)
 	}
 	defer r.close(st)
-	dump := r.dump(ctx, st)
+	dump, err := st.Dump(ctx)
+	if err != nil {
+		return err
+	}
 	h := &check.History{
 		Enqueues: notes.Enqueues, Runs: notes.Runs, Writes: notes.Writes,
 		Dump: dump, Purged: r.purged, Integrity: r.program.integrity(ctx, r), Limits: plan.Limits(), Drained: true,
 	}
 	r.count(func(s *summary) { s.Add(check.Count(h)) })
-	h.Writes = append(h.Writes, r.haunt(ctx, st, dump)...)
+	late, err := r.haunt(ctx, st, dump)
+	if err != nil {
+		r.Error(err) // the rest is judged all the same
+	}
+	h.Writes = append(h.Writes, late...)
 	violations := check.Check(h)
 	if len(violations) > 0 {
 		var b strings.Builder
@@ -48,8 +56,9 @@ func (r *round) judge() {
 	}
 	r.verdicts(notes.Plans, dump)
 	if r.program.ownTables() {
-		r.applicationTables(ctx, st, notes, dump)
+		return r.applicationTables(ctx, st, notes, dump)
 	}
+	return nil
 }
 
 // close closes what was read to its end; an error is no less a finding than any.
@@ -59,19 +68,11 @@ func (r *round) close(c io.Closer) {
 	}
 }
 
-func (r *round) dump(ctx context.Context, st *place.Place) *store.Dump {
-	dump, err := st.Dump(ctx)
-	if err != nil {
-		r.Fatal(err)
-	}
-	return dump
-}
-
 // hauntMax bounds the late writes at the end of a round.
 const hauntMax = 200
 
 // haunt writes in the name of runs whose leases were lost: nothing may change.
-func (r *round) haunt(ctx context.Context, st *place.Place, before *store.Dump) (writes []check.Write) {
+func (r *round) haunt(ctx context.Context, st *place.Place, before *store.Dump) (writes []check.Write, err error) {
 	var late []job.Outcome
 	for i := range before.Events {
 		e := &before.Events[i]
@@ -82,8 +83,7 @@ func (r *round) haunt(ctx context.Context, st *place.Place, before *store.Dump) 
 	}
 	out, err := st.Exchange(ctx, store.Exchange{Holder: "ghost", Lease: r.program.lease(), Settle: late})
 	if err != nil {
-		r.Error(err)
-		return nil
+		return nil, err
 	}
 	for i, o := range late {
 		w := check.Write{Run: store.Run{ID: o.ID, Token: o.Token}, Cause: o.Cause, To: o.To, Answer: check.Written}
@@ -93,12 +93,15 @@ func (r *round) haunt(ctx context.Context, st *place.Place, before *store.Dump) 
 		}
 		writes = append(writes, w)
 	}
-	after := r.dump(ctx, st)
+	after, err := st.Dump(ctx)
+	if err != nil {
+		return writes, err
+	}
 	after.Now = before.Now
 	if diff := cmp.Diff(before, after); diff != "" {
 		r.Errorf("round %d: late writes changed the store (-before +after):\n%.4000s", r.n, diff)
 	}
-	return writes
+	return writes, nil
 }
 
 // verdicts demands that every job ended as its plan says.
@@ -118,7 +121,7 @@ func (r *round) verdicts(plans map[string]plan.Plan, dump *store.Dump) {
 // applicationTables demands that an order is there if and only if its job is, and
 // that a job that ended in a transaction has exactly one effect, of the run that
 // completed it.
-func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *ledger.Notes, dump *store.Dump) {
+func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *ledger.Notes, dump *store.Dump) error {
 	jobs, completed := make(map[string]bool), make(map[store.Run]bool)
 	for i := range dump.Jobs {
 		j := &dump.Jobs[i]
@@ -130,31 +133,38 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 	for _, name := range r.purged {
 		jobs[name] = true // it was there
 	}
-	r.query(ctx, st, `SELECT name, 0, 0 FROM orders`, func(name string, _ store.Run) {
+	err := query(ctx, st, `SELECT name, 0, 0 FROM orders`, func(name string, _ store.Run) {
 		if !jobs[name] {
 			r.Errorf("round %d: order %s is stored without its job", r.n, name)
 		}
 		delete(jobs, name)
 	})
+	if err != nil {
+		return err
+	}
 	for _, name := range notes.InTx {
 		if jobs[name] {
 			r.Errorf("round %d: the job of order %s is stored without it", r.n, name)
 		}
 	}
-	r.query(ctx, st, `SELECT '', job, run FROM effects`, func(_ string, run store.Run) {
+	err = query(ctx, st, `SELECT '', job, run FROM effects`, func(_ string, run store.Run) {
 		if !completed[run] {
 			r.Errorf("round %d: run %d of job %d has an effect and did not complete it, or has two", r.n, run.Token, run.ID)
 		}
 		delete(completed, run)
 		r.count(func(s *summary) { s.Effects++ })
 	})
+	if err != nil {
+		return err
+	}
 	for run := range completed {
 		r.Errorf("round %d: run %d completed job %d and its effect is missing", r.n, run.Token, run.ID)
 	}
+	return nil
 }
 
-func (r *round) query(ctx context.Context, st *place.Place, query string, each func(name string, run store.Run)) {
-	err := st.Query(ctx, query, func(scan func(...any) error) error {
+func query(ctx context.Context, st *place.Place, text string, each func(name string, run store.Run)) error {
+	return st.Query(ctx, text, func(scan func(...any) error) error {
 		var name string
 		var run store.Run
 		if err := scan(&name, &run.ID, &run.Token); err != nil {
@@ -163,7 +173,4 @@ func (r *round) query(ctx context.Context, st *place.Place, query string, each f
 		each(name, run)
 		return nil
 	})
-	if err != nil {
-		r.Fatal(err)
-	}
 }

@@ -37,16 +37,18 @@ func (l *library) points() []crashpoint.Point {
 	return slices.DeleteFunc(slices.Clone(crashpoint.Points[:]), func(p crashpoint.Point) bool { return !l.comesTo(p) })
 }
 
-func (l *library) command(r *round, name string, args ...string) *exec.Cmd {
+func (l *library) command(r *round, name string, args ...string) (*exec.Cmd, error) {
 	return exec.Command(l.program, slices.Concat([]string{"-database", r.database, "-name", name,
-		"-lease", l.lease().String(), "-ledger", r.ledger(name)}, args)...)
+		"-lease", l.lease().String(), "-ledger", r.ledger(name)}, args)...), nil
 }
 
-func (l *library) worker(r *round, name string) *exec.Cmd { return l.command(r, name) }
+func (l *library) worker(r *round, name string) (*exec.Cmd, error) { return l.command(r, name) }
 
-func (l *library) drain(r *round, name string) *exec.Cmd { return l.command(r, name, "-drain") }
+func (l *library) drain(r *round, name string) (*exec.Cmd, error) {
+	return l.command(r, name, "-drain")
+}
 
-func (l *library) client(r *round, name string, o intake) *exec.Cmd {
+func (l *library) client(r *round, name string, o intake) (*exec.Cmd, error) {
 	args := []string{"-enqueue", fmt.Sprint(max(1, o.jobs)), "-seed", fmt.Sprint(o.seed), "-poison", fmt.Sprint(o.poison),
 		"-again", r.ledger("*-" + client)}
 	if o.jobs > 0 {
@@ -55,7 +57,7 @@ func (l *library) client(r *round, name string, o intake) *exec.Cmd {
 	return l.command(r, name, args...)
 }
 
-func (*library) finish(*round) {}
+func (*library) finish(*round) error { return nil }
 
 func (l *library) workerFaults() []fault {
 	return append(l.site.workerFaults(),

@@ -31,28 +31,39 @@ type process struct {
 	born    int64 // round.shortages when it was started
 }
 
-// start starts a process in a role, with a crash point or "".
-func (r *round) start(role, point string, command func(name string) *exec.Cmd) *process {
+// start starts a process in a role, with a crash point or "". With one that cannot be
+// started the test has failed: it has ended, and has no state.
+func (r *round) start(role, point string, command func(name string) (*exec.Cmd, error)) *process {
 	name := fmt.Sprintf("%04d-%s", r.started.Add(1), role)
-	p := &process{round: r, name: name, log: filepath.Join(r.dir, "log", name), ended: make(chan struct{}),
+	p := &process{round: r, name: name, cmd: new(exec.Cmd), log: filepath.Join(r.dir, "log", name), ended: make(chan struct{}),
 		born: r.shortages.Load()}
-	log, err := os.Create(p.log)
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer log.Close()
-	p.cmd = command(name)
-	p.cmd.Stderr = log
-	p.cmd.Env = append(os.Environ(), crashpoint.Variable+"="+point)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := p.cmd.Start(); err != nil {
-		r.Fatal(err)
+	if err := p.begin(point, command); err != nil {
+		r.Errorf("%s: %v", name, err) // not always the test's own goroutine
+		close(p.ended)
+		return p
 	}
 	go func() {
 		_ = p.cmd.Wait() // how it ended is read from its state
 		close(p.ended)
 	}()
 	return p
+}
+
+func (p *process) begin(point string, command func(name string) (*exec.Cmd, error)) error {
+	log, err := os.Create(p.log)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd, err := command(p.name)
+	if err != nil {
+		return err
+	}
+	cmd.Stderr = log
+	cmd.Env = append(os.Environ(), crashpoint.Variable+"="+point)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	p.cmd = cmd
+	return cmd.Start()
 }
 
 // endsWithin waits for the end of the process.
@@ -68,7 +79,11 @@ func (p *process) endsWithin(d time.Duration) bool {
 }
 
 // signal sends a signal to a process that may have died already.
-func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
+func (p *process) signal(s syscall.Signal) {
+	if p.cmd.Process != nil {
+		_ = p.cmd.Process.Signal(s)
+	}
+}
 
 // kill kills the process, unless it has died by itself, and returns what it died
 // of.
@@ -116,6 +131,9 @@ const failed = 1
 // process that met a fault may end with an error.
 func (p *process) book(by string) string {
 	state := p.cmd.ProcessState
+	if state == nil {
+		return "" // it could not be started
+	}
 	status := state.Sys().(syscall.WaitStatus)
 	switch {
 	case status.Signaled() && status.Signal() == syscall.SIGKILL:

@@ -65,8 +65,13 @@ func (tt *torture) round(cycles int) {
 // settle does the rest of the work of a round and judges it.
 func (r *round) settle() {
 	r.heal()
-	r.program.finish(r)
-	r.judge()
+	err := r.program.finish(r)
+	if err == nil {
+		err = r.judge()
+	}
+	if err != nil {
+		r.Errorf("round %d: %v", r.n, err)
+	}
 	r.program.end(r)
 	if !r.Failed() {
 		if err := os.RemoveAll(r.dir); err != nil {
@@ -142,7 +147,7 @@ func (s *slot) closing() bool {
 func (r *round) clients(c int, over <-chan struct{}) {
 	s := &slot{round: r, role: client, rand: r.random(r.n, c, 3), over: over}
 	for poison := max(0, 1-c); ; poison = 0 {
-		s.command = func(name string) *exec.Cmd {
+		s.command = func(name string) (*exec.Cmd, error) {
 			return r.program.client(r, name, intake{poison: poison, seed: s.rand.Uint64()})
 		}
 		s.next(r.clientBag)
@@ -180,7 +185,7 @@ func (r *round) enqueue(jobs int) {
 	if jobs <= 0 {
 		return
 	}
-	p := r.start(client, "", func(name string) *exec.Cmd {
+	p := r.start(client, "", func(name string) (*exec.Cmd, error) {
 		return r.program.client(r, name, intake{jobs: jobs, seed: uint64(r.started.Load())})
 	})
 	if !p.endsWithin(patience) {
@@ -194,7 +199,7 @@ func (r *round) enqueue(jobs int) {
 // may still do so, and those of dead workers wait for seconds.
 func (r *round) heal() {
 	for range 20 {
-		p := r.start(work, "", func(name string) *exec.Cmd { return r.program.drain(r, name) })
+		p := r.start(work, "", func(name string) (*exec.Cmd, error) { return r.program.drain(r, name) })
 		for noted := int64(-1); !p.endsWithin(patience); {
 			now := r.noted()
 			if now == noted {
@@ -204,7 +209,7 @@ func (r *round) heal() {
 			noted = now
 		}
 		p.book("kill")
-		if p.cmd.ProcessState.Success() {
+		if state := p.cmd.ProcessState; state == nil || state.Success() {
 			return
 		}
 	}

@@ -173,7 +173,7 @@ func (s *postgresSite) integrity(ctx context.Context, r *round) []string {
 	srv.holding.Wait()
 	dsn, schema, err := place.Split(r.direct)
 	if err != nil {
-		r.Fatal(err)
+		return []string{err.Error()}
 	}
 	report, err := postgres.Diagnose(ctx, dsn, schema, time.Now)
 	if err != nil {

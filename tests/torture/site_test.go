@@ -61,7 +61,7 @@ func (files) meanwhile(r *round, c int, over <-chan struct{}) {
 func (files) integrity(ctx context.Context, r *round) (complaints []string) {
 	db, err := sql.Open("sqlite", r.database)
 	if err != nil {
-		r.Fatal(err)
+		return []string{err.Error()}
 	}
 	defer r.close(db)
 	rows, err := db.QueryContext(ctx, `PRAGMA integrity_check`)
@@ -72,7 +72,7 @@ func (files) integrity(ctx context.Context, r *round) (complaints []string) {
 	for rows.Next() {
 		var line string
 		if err := rows.Scan(&line); err != nil {
-			r.Fatal(err)
+			return append(complaints, err.Error())
 		}
 		if line != "ok" {
 			complaints = append(complaints, line)

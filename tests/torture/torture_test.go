@@ -58,14 +58,14 @@ type torture struct {
 type program interface {
 	site
 	lease() time.Duration
-	worker(r *round, name string) *exec.Cmd
-	drain(r *round, name string) *exec.Cmd // a worker that ends when nothing is left to do
-	client(r *round, name string, o intake) *exec.Cmd
+	worker(r *round, name string) (*exec.Cmd, error)
+	drain(r *round, name string) (*exec.Cmd, error) // a worker that ends when nothing is left to do
+	client(r *round, name string, o intake) (*exec.Cmd, error)
 	exits(code int) bool        // whether a process may end with it
 	ownTables() bool            // whether it has tables of its own beside the jobs
 	points() []crashpoint.Point // that its processes come to
 	clientFaults() []fault      // that clients meet
-	finish(r *round)            // before a round is judged
+	finish(r *round) error      // before a round is judged
 }
 
 // intake is what a client is to bring.
@@ -141,6 +141,7 @@ func newTorture(t *testing.T) *torture {
 // run tortures a program for so many cycles.
 func (tt *torture) run(cycles int, p program) {
 	tt.program = p
+	defer tt.settling.Wait() // also where a round cannot begin
 	tt.workerBag, tt.clientBag = newBag(tt.seed, p.workerFaults()...), newBag(tt.seed+1, p.clientFaults()...)
 	begun := time.Now()
 	for done := 0; done < cycles && !tt.Failed(); done += cyclesPerRound {
