@@ -15,7 +15,7 @@ import (
 
 // dropWait is how long what a test has left in its schema may be locked when
 // the test is over.
-const dropWait = "20s"
+const dropWait = "1min"
 
 // Schema returns the DSN of the server that tests share and the name of a
 // schema that is this test's alone. It does not exist yet. It is dropped when the
@@ -25,8 +25,10 @@ func Schema(t testing.TB) (dsn, schema string) {
 	dsn = DSN(t)
 	schema = name(t)
 	t.Cleanup(func() {
-		err := exec(dsn, "SET client_min_messages = warning", "SET lock_timeout = '"+dropWait+"'",
-			"DROP SCHEMA IF EXISTS "+schema+" CASCADE")
+		err := again(func() error {
+			return exec(dsn, "SET client_min_messages = warning", "SET lock_timeout = '"+dropWait+"'",
+				"DROP SCHEMA IF EXISTS "+schema+" CASCADE")
+		})
 		if code(err) == "55P03" { // lock_not_available
 			t.Errorf("drop the schema of the test: something still locks it after %s; close what the test opened", dropWait)
 		} else if err != nil {
@@ -111,6 +113,20 @@ func exec(dsn string, statements ...string) (err error) {
 		}
 	}
 	return nil
+}
+
+// deadlocks is how many a cleanup survives.
+const deadlocks = 5
+
+// again does something again that the server has ended to resolve a deadlock: a
+// connection that a test has cut may still be in the middle of a transaction.
+func again(do func() error) (err error) {
+	for range deadlocks {
+		if err = do(); code(err) != "40P01" { // deadlock_detected
+			break
+		}
+	}
+	return err
 }
 
 // code returns the SQLSTATE of an error, "" if it has none.

@@ -57,7 +57,7 @@ func (p *Schemas) Take(t testing.TB) (dsn, schema string, back func() error) {
 		}
 	}
 	return l.dsn, l.schema, func() error {
-		if err := l.empty(); err != nil {
+		if err := again(l.empty); err != nil {
 			return err
 		}
 		p.mu.Lock()
