@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -57,35 +56,6 @@ func (g *gang) start(ctx context.Context, run *engine.Run) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("the command says %q: %w", line, err)
 	}
 	return cmd, nil
-}
-
-// hasty is a clock for one engine that a test sets ahead.
-type hasty struct {
-	mu    sync.Mutex
-	ahead time.Duration
-	wake  func()
-}
-
-func (h *hasty) Now() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return time.Now().Add(h.ahead)
-}
-
-func (h *hasty) AfterFunc(d time.Duration, f func()) engine.Timer {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.wake = f
-	return time.AfterFunc(d, f)
-}
-
-// skip sets the clock ahead and lets the engine look at it.
-func (h *hasty) skip(d time.Duration) {
-	h.mu.Lock()
-	h.ahead += d
-	wake := h.wake
-	h.mu.Unlock()
-	wake()
 }
 
 // wantGone fails the test if a process of the command still lives.
