@@ -15,7 +15,10 @@ import (
 // CompleteTx holds the row of its run for as long as it is open, and the leases of
 // all the others would run out meanwhile.
 const (
-	setBeats = `WITH free AS MATERIALIZED (
+	// A heartbeat waits for the disk and for no standby: without one, all runs would
+	// lose their leases. A fail-over loses the latest extension at most.
+	noStandby = `SET LOCAL synchronous_commit = local`
+	setBeats  = `WITH free AS MATERIALIZED (
 		SELECT j.id FROM unnest($2::bigint[], $3::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id BETWEEN t.id AND t.id
 		WHERE j.token = t.token AND j.state = 3 FOR UPDATE OF j SKIP LOCKED)
 		UPDATE redrive_jobs j SET lease_until = $1::bigint FROM free WHERE j.id BETWEEN free.id AND free.id
@@ -61,7 +64,7 @@ func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.Run
 			return nil
 		}
 		ids, tokens := runVectors(runs)
-		err := t.send(step{name: "setBeats", text: setBeats, args: []any{int64(t.Now().Add(b.Lease)), ids, tokens}, each: see})
+		err := t.send(step{name: "noStandby", text: noStandby}, step{name: "setBeats", text: setBeats, args: []any{int64(t.Now().Add(b.Lease)), ids, tokens}, each: see})
 		if err != nil {
 			return err
 		}

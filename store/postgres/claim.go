@@ -85,6 +85,8 @@ type source struct {
 	last    *front // of its last row
 	look    bool   // from the beginning
 	since   *bulletin
+	patient bool          // it waits for locks for a short time only
+	slow    bool          // reading has taken too long; the bounds know of it
 	took    time.Duration // of the looks for all wants
 	looked  int           // jobs that they have found
 }
@@ -146,16 +148,25 @@ func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later b
 	if later {
 		steps = append(steps, c.later(places))
 	}
+	if !c.patient {
+		// Whoever has locked the table is not to be taken for an index that is long to read.
+		steps = append([]step{limitLocks(c.s.lockWait())}, steps...)
+		c.patient = true
+	}
 	begun := c.s.clock.local()
 	err := c.t.send(steps...)
 	end := c.s.clock.local()
 	switch took := end.Sub(begun); {
-	case err != nil && after == nil && tookTooLong(err):
-		h.failed(end, took, look, now, places)
+	case err != nil && after == nil && c.s.tookTooLong(err, took):
+		h.failed(end, look, now, places)
+		c.slow = true
+		c.s.hot.looking.see(err)
 	case err == nil && look:
 		c.took += took
 		c.looked += c.rows
-		h.looked(end, c.took, c.looked, back)
+		if h.looked(end, c.took, c.looked, back); back == earliest {
+			c.s.hot.looking.see(nil)
+		}
 	}
 	if err == nil {
 		c.mark(places, limit)
@@ -222,10 +233,10 @@ func (c *source) mark(places []*front, limit int) {
 }
 
 // tookTooLong reports whether a statement was ended by its limit, or by that of the
-// caller.
-func tookTooLong(err error) bool {
+// caller. One that somebody has cancelled, or that has waited for a lock, was not.
+func (s *Store) tookTooLong(err error, took time.Duration) bool {
 	if sqlstate(err) == stateCanceled {
-		return true
+		return took >= s.options.StatementTimeout*9/10
 	}
 	late, ok := errors.AsType[net.Error](err)
 	return ok && late.Timeout()

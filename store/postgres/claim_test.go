@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -144,8 +146,37 @@ func TestQ2_AFailedClaimLetsItsJobsGo(t *testing.T) {
 	if from := h.from(place, false, earliest); from == earliest {
 		t.Fatal("the look has set no bound")
 	}
-	s.letGo(src, err)
+	s.letGo(src)
 	if c := claimOne(t, s); c.ID != id {
 		t.Errorf("job %d, want %d", c.ID, id)
+	}
+}
+
+// A claim that has waited in vain for whoever has locked the table, or that somebody
+// has cancelled, is not one whose index is long to read: nothing is passed over.
+//
+// part of: Q2
+func TestQ2_AClaimThatWaitedForALockPassesNothingOver(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, &Options{StatementTimeout: 3 * time.Second})
+	old := plainJob(t, s)
+	old.RunAt = 1_000
+	if _, err := s.Enqueue(t.Context(), []job.New{old}); err != nil {
+		t.Fatal(err)
+	}
+	admin := connected(t, dsn)
+	run(t, admin, `BEGIN`, `LOCK TABLE `+s.Schema()+`.redrive_jobs IN ACCESS EXCLUSIVE MODE`)
+	for range 3 {
+		if _, err := s.Exchange(t.Context(), claimsOne()); !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("beside a lock of the table: %v", err)
+		}
+	}
+	run(t, admin, `ROLLBACK`)
+	if c := claimOne(t, s); c.ID != old.ID {
+		t.Errorf("job %d, want %d", c.ID, old.ID)
+	}
+	cancelled := &pgconn.PgError{Code: stateCanceled}
+	if limit := s.options.StatementTimeout; s.tookTooLong(cancelled, limit/2) || !s.tookTooLong(cancelled, limit) {
+		t.Error("what somebody has cancelled is not told from what took longer than its limit")
 	}
 }

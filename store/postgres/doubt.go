@@ -25,6 +25,8 @@ const (
 	// lockClaims waits for the end of the claim, which holds its jobs as long as it is
 	// not over.
 	lockClaims = selClaims + ` ORDER BY j.id FOR UPDATE`
+	// selAlive are those of the server's processes that are still there.
+	selAlive = `SELECT pid::bigint FROM pg_stat_activity WHERE pid = ANY($1::bigint[]::integer[])`
 )
 
 // doubt is one job of a claim that may have happened. The token alone does not name
@@ -33,6 +35,9 @@ type doubt struct {
 	run    *sqlstore.Run
 	holder string
 	at     job.Micros
+	// pid is the server's process that the claim was sent to, 0 when that is not known.
+	// When it has ended, so has the claim.
+	pid uint32
 }
 
 // doubts are the claims that may have happened, and those of them that could not be
@@ -58,8 +63,12 @@ func (d *doubts) list() []doubt {
 func (d *doubts) add(c *source) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	pid := uint32(0)
+	if !c.s.unnamed.Load() { // a pooler gives its connections to others
+		pid = c.t.conn.PID()
+	}
 	for _, r := range c.claimed {
-		d.all = append(d.all, doubt{r, c.x.Holder, c.t.Now()})
+		d.all = append(d.all, doubt{r, c.x.Holder, c.t.Now(), pid})
 	}
 	if len(d.all) > 0 {
 		select {
@@ -150,15 +159,19 @@ func (s *Store) happened(ctx context.Context, all []doubt) (taken []doubt, err e
 			now[job.ID(r.Int(0))] = claim{job.Token(r.Int(1)), job.State(r.Int(2)), r.Text(3), job.Micros(r.Int(4))}
 			return nil
 		}
-		ids, open := ints(len(all)), ints(0)
+		ids, open, pids := ints(len(all)), ints(0), ints(len(all))
 		for _, d := range all {
 			ids.int(int64(d.run.ID()))
+			pids.int(int64(d.pid))
 		}
-		if err := t.send(step{name: "selClaims", text: selClaims, args: []any{ids}, each: see}); err != nil {
+		// Asked first: what a claim that was over by then has done can be seen.
+		alive := map[uint32]bool{0: true}
+		isAlive := func(r sqlstore.Row) error { alive[uint32(r.Int(0))] = true; return nil }
+		if err := t.send(step{name: "selAlive", text: selAlive, args: []any{pids}, each: isAlive}, step{name: "selClaims", text: selClaims, args: []any{ids}, each: see}); err != nil {
 			return err
 		}
 		for _, d := range all {
-			if c, ok := now[d.run.ID()]; ok && c.token < d.run.Token() {
+			if c, ok := now[d.run.ID()]; ok && c.token < d.run.Token() && alive[d.pid] {
 				open.int(int64(d.run.ID()))
 			}
 		}

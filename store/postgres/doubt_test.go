@@ -79,7 +79,7 @@ func doubted(t *testing.T, s *Store, c *job.Claim, holder string) {
 	d := &s.hot.doubts // the store itself looks at them meanwhile
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.all = append(d.all, doubt{run, holder, c.ClaimedAt})
+	d.all = append(d.all, doubt{run: run, holder: holder, at: c.ClaimedAt})
 }
 
 // What others have claimed after the claim in doubt was rolled back has the same
@@ -314,5 +314,62 @@ func TestQ10_WhatIsOnNoStandbyIsNotAcknowledged(t *testing.T) {
 		if err := do(t.Context()); err != nil {
 			t.Errorf("%s, when the standby is back: %v", what, err)
 		}
+	}
+}
+
+// A claim whose server process has ended is over: what it has not claimed may be held by
+// whomever, and stops no claims.
+//
+// part of: Q3
+func TestQ3_AHeldJobOfAClaimThatIsOverStopsNoClaims(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, impatient())
+	c := claims(t, s, 1)[0]
+	other := plainJob(t, s)
+	if _, err := s.Enqueue(t.Context(), []job.New{other}); err != nil {
+		t.Fatal(err)
+	}
+	ended, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := ended.PgConn().PID()
+	if err := ended.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	admin := connected(t, dsn)
+	eventually(t, "the server's process to end", func() bool {
+		return numberOf(t, admin, fmt.Sprintf(`SELECT count(*) FROM pg_stat_activity WHERE pid = %d`, pid)) == 0
+	})
+	run(t, admin, `UPDATE `+s.Schema()+`.redrive_jobs SET state = 1, token = token - 1, holder = NULL, claimed_at = NULL,
+			lease_until = NULL WHERE id = `+c.ID.String(),
+		`BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_jobs WHERE id = `+c.ID.String()+` FOR UPDATE`)
+	d := &s.hot.doubts
+	d.mu.Lock()
+	d.all = append(d.all, doubt{s.hot.runs.recall(&job.Outcome{ID: c.ID, Token: c.Token}), "worker", c.ClaimedAt, pid})
+	d.mu.Unlock()
+	if got := claimOne(t, s); got.ID != other.ID {
+		t.Errorf("job %d is claimed, want %d", got.ID, other.ID)
+	}
+	run(t, admin, `ROLLBACK`)
+}
+
+// Without a standby no run loses its lease: heartbeats wait for the disk alone.
+//
+// part of: Q3
+func TestQ3_HeartbeatsWaitForNoStandby(t *testing.T) {
+	t.Parallel()
+	server := pgtest.New(t)
+	s := opened(t, server.DSN(), nil)
+	admin := connected(t, server.DSN())
+	c := claims(t, s, 1)[0]
+	defer ghost(t, admin)()
+	status, err := s.Heartbeat(t.Context(), store.Beat{Lease: time.Hour, Runs: []store.Run{{ID: c.ID, Token: c.Token}}})
+	if err != nil || !status[0].Held {
+		t.Fatalf("%+v, %v", status, err)
+	}
+	until := numberOf(t, admin, `SELECT lease_until FROM redrive.redrive_jobs`)
+	if left := job.Micros(until).Sub(s.clock.Now()); left < 30*time.Minute {
+		t.Errorf("the lease ends in %s", left)
 	}
 }

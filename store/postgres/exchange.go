@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -149,19 +148,18 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 		return store.Exchanged{}, false, err
 	}
 	var src *source
-	var last error // of the latest try, but for its commit
-	err = s.fast(ctx, func(t *fastTxn) error {
-		s.letGo(src, last) // it has failed, and is tried again
+	err = s.fast(ctx, func(t *fastTxn) (err error) {
+		s.letGo(src) // it has failed, and is tried again
 		out = store.Exchanged{NextDue: store.Never}
-		src, last = s.claimIn(t, x, &out)
+		src, err = s.claimIn(t, x, &out)
 		crashpoint.Hit(crashpoint.BeforeClaimCommit)
-		return last
+		return err
 	})
 	if errors.Is(err, store.ErrUnknown) {
 		s.hot.doubts.add(src)
 	}
 	if err != nil {
-		s.letGo(src, cmp.Or(last, err))
+		s.letGo(src)
 		return store.Exchanged{}, false, err
 	}
 	if len(out.Claims) > 0 {
@@ -177,10 +175,10 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 }
 
 // letGo lowers the bounds to where a claim that has failed had read from: while it
-// held jobs, a look may have gone past them. One that has taken too long has bounds
-// of its own.
-func (s *Store) letGo(src *source, why error) {
-	if src != nil && !tookTooLong(why) {
+// held jobs, a look may have gone past them. Where reading has taken too long there
+// are other bounds.
+func (s *Store) letGo(src *source) {
+	if src != nil && !src.slow {
 		s.hot.heads.heard(src.readFrom())
 	}
 }

@@ -35,6 +35,7 @@ type heads struct {
 	floor   job.Micros // from where a place without a bound is read
 	apart   bool       // looks are made apart: the last one was dear
 	looking bool       // such a look is wanted or under way
+	fails   int        // how many of them have taken too long, one after the other
 	next    time.Time  // of the next one, by the clock of the process
 	soon    time.Time  // of the next one when anything may have changed
 	tail    *bulletin
@@ -62,6 +63,8 @@ const (
 	lookAgain = time.Minute
 	// lookSoon is the same when anything may have changed.
 	lookSoon = 4
+	// lookRetry is how long there is none after one that has taken too long; it doubles.
+	lookRetry = time.Second
 	// lookBack is how far back claims read after a look that failed, at first.
 	lookBack = 5 * time.Second
 
@@ -131,7 +134,7 @@ func (h *heads) looked(end time.Time, took time.Duration, rows int, back job.Mic
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.floor = min(h.floor, back)
-	h.looking = false
+	h.looking, h.fails = false, 0
 	if h.apart = took > lookCheap+time.Duration(rows)*lookRow; h.apart {
 		h.wait(end, took)
 	}
@@ -152,7 +155,7 @@ func (h *heads) ended(end time.Time, took time.Duration) {
 }
 
 // failed says that reading places took too long.
-func (h *heads) failed(end time.Time, took time.Duration, look bool, now job.Micros, places []*front) {
+func (h *heads) failed(end time.Time, look bool, now job.Micros, places []*front) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if look {
@@ -160,7 +163,9 @@ func (h *heads) failed(end time.Time, took time.Duration, look bool, now job.Mic
 	}
 	if look && h.floor != earliest { // back was too far; the floor was not
 		h.apart = true
-		h.wait(end, took)
+		h.fails++
+		h.next = end.Add(min(lookRetry<<min(h.fails-1, 6), lookAgain))
+		h.soon = h.next
 		return
 	}
 	h.floor = now.Add(-lookBack)
@@ -274,13 +279,16 @@ func (s *Store) look(ctx context.Context, places []readyPlace) {
 	end := s.clock.local()
 	switch {
 	case err == nil:
-	case tookTooLong(err):
-		h.failed(end, end.Sub(begun), true, now, nil)
+	case s.tookTooLong(err, end.Sub(begun)):
+		h.failed(end, true, now, nil)
+		s.hot.looking.see(err)
 		return
 	default:
 		h.ended(end, end.Sub(begun))
 		return
 	}
 	h.raise(taken{since, up})
-	h.looked(end, end.Sub(begun), len(places), back)
+	if h.looked(end, end.Sub(begun), len(places), back); back == earliest {
+		s.hot.looking.see(nil)
+	}
 }

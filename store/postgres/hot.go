@@ -27,6 +27,7 @@ type hotPath struct {
 	// claiming tells of claims that failed beside outcomes that were written: the
 	// answer has no error then.
 	claiming trouble
+	looking  trouble // of looks from the beginning
 	doubts   doubts
 }
 
@@ -85,7 +86,9 @@ func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
 
 func newHotPath(s *Store) *hotPath {
 	h := &hotPath{begin: beginning{fast: true}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
-		heads: newHeads(), claiming: trouble{s: s, what: "claims fail, and no new jobs begin"}, doubts: newDoubts(), reading: make(chan struct{}, 1)}
+		heads: newHeads(), claiming: trouble{s: s, what: "claims fail, and no new jobs begin"},
+		looking: trouble{s: s, what: "to look for all ready jobs takes longer than a statement may, most likely because of a snapshot " +
+			"that is held: what is ready for more than some seconds may be found late"}, doubts: newDoubts(), reading: make(chan struct{}, 1)}
 	if s.unnamed.Load() {
 		h.begin = s.begins.write
 		h.begin.text = withPins(h.begin.text)

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/redrive/redrive/job"
 )
@@ -37,11 +36,9 @@ func raiseTo(a *atomic.Int64, n int64) {
 func (s *Store) raise(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.PgConn().Exec(ctx, s.dialect.ours(eventStatements["raiseBase"])).ReadAll()
 	if last := s.ids.last.Load(); err == nil && last > 0 {
-		var tag pgconn.CommandTag
-		tag, err = conn.PgConn().ExecParams(ctx, s.dialect.ours(raiseIDs), [][]byte{strconv.AppendInt(nil, last, 10)}, nil, nil, nil).Close()
-		if err == nil && tag.RowsAffected() > 0 { // others may have used them meanwhile
-			raiseTo(&s.intake.used, last)
-		}
+		_, err = conn.PgConn().ExecParams(ctx, s.dialect.ours(raiseIDs), [][]byte{strconv.AppendInt(nil, last, 10)}, nil, nil, nil).Close()
+		// Others may have been given them, and used them, before or after that.
+		raiseTo(&s.intake.used, last)
 	}
 	if sqlstate(err) != "" && !broken(err) {
 		return nil
