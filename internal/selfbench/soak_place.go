@@ -83,7 +83,7 @@ func (f *soakFile) open(ctx context.Context) (store.Store, error) {
 		return nil, errors.Join(err, fmt.Errorf("%s is there: a soak makes its file and removes it; name another one", f.path))
 	}
 	f.made = true
-	return sqlite.Open(ctx, f.path, nil)
+	return sqlite.Open(ctx, f.path, &sqlite.Options{ReadLimit: time.Minute}) // slow is a figure, not an error
 }
 
 func (f *soakFile) size(context.Context) (size soakSize, err error) {
@@ -137,7 +137,7 @@ func (f *soakFile) remove(context.Context) error {
 type soakSchema struct{ dsn, name string }
 
 func (s *soakSchema) open(ctx context.Context) (store.Store, error) {
-	return postgres.Open(ctx, s.dsn, &postgres.Options{Schema: s.name})
+	return postgres.Open(ctx, s.dsn, &postgres.Options{Schema: s.name, ReadLimit: time.Minute})
 }
 
 // ask reads numbers through a connection of its own.
