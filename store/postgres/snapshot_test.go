@@ -91,9 +91,9 @@ func TestQ2_AHeldSnapshotDoesNotMakeClaimsLonger(t *testing.T) {
 		}
 		var plans []struct {
 			Plan struct {
-				Rows int64 `json:"Actual Rows"`
-				Hit  int64 `json:"Shared Hit Blocks"`
-				Read int64 `json:"Shared Read Blocks"`
+				Rows float64 `json:"Actual Rows"`
+				Hit  int64   `json:"Shared Hit Blocks"`
+				Read int64   `json:"Shared Read Blocks"`
 			}
 		}
 		if err := json.Unmarshal(text, &plans); err != nil || len(plans) != 1 || plans[0].Plan.Rows != 1 {
