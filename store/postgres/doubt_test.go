@@ -234,7 +234,8 @@ func TestQ3_ClaimsWhileTheStandbyIsAway(t *testing.T) {
 		return numberOf(t, admin, `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`) > 0
 	})
 	giveUp()
-	if err := within(t, another); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "what an earlier claim has taken") {
+	// It may have waited for the give-back of the store itself, or made one of its own.
+	if err := within(t, another); err == nil || !strings.Contains(err.Error(), "what an earlier claim has taken") {
 		t.Errorf("another claim: %v, want that it has waited for the first", err)
 	}
 	present()
