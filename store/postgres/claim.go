@@ -158,15 +158,12 @@ func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later b
 	end := c.s.clock.local()
 	switch took := end.Sub(begun); {
 	case err != nil && after == nil && c.s.tookTooLong(err, took):
-		h.failed(end, look, now, places)
+		c.s.readTooLong(err, end, look, now, places)
 		c.slow = true
-		c.s.hot.looking.see(err)
 	case err == nil && look:
 		c.took += took
 		c.looked += c.rows
-		if h.looked(end, c.took, c.looked, back); back == earliest {
-			c.s.hot.looking.see(nil)
-		}
+		c.s.hasLooked(end, c.took, c.looked, back)
 	}
 	if err == nil {
 		c.mark(places, limit)

@@ -167,7 +167,9 @@ func (s *Store) happened(ctx context.Context, all []doubt) (taken []doubt, err e
 		// Asked first: what a claim that was over by then has done can be seen.
 		alive := map[uint32]bool{0: true}
 		isAlive := func(r sqlstore.Row) error { alive[uint32(r.Int(0))] = true; return nil }
-		if err := t.send(step{name: "selAlive", text: selAlive, args: []any{pids}, each: isAlive}, step{name: "selClaims", text: selClaims, args: []any{ids}, each: see}); err != nil {
+		err := t.send(step{name: "selAlive", text: selAlive, args: []any{pids}, each: isAlive},
+			step{name: "selClaims", text: selClaims, args: []any{ids}, each: see})
+		if err != nil {
 			return err
 		}
 		for _, d := range all {

@@ -91,13 +91,7 @@ func TestACallThatWasLeftOverIsServed(t *testing.T) {
 		}
 	}
 	for range 5 {
-		calls := make([][]job.New, 2)
-		for i := range calls {
-			n := plainJob(t, s)
-			n.Payload = make([]byte, 4<<10)
-			calls[i] = []job.New{n}
-		}
-		for i, err := range piled(t, s, dsn, calls) {
+		for i, err := range piled(t, s, dsn, heavy(t, s, 2)) {
 			if err != nil {
 				t.Fatalf("call %d: %v", i, err)
 			}
@@ -118,13 +112,7 @@ func TestGroupsAreBoundedByBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	calls := make([][]job.New, 60)
-	for i := range calls {
-		n := plainJob(t, s)
-		n.Payload = make([]byte, 4<<10)
-		calls[i] = []job.New{n}
-	}
-	for i, err := range piled(t, s, dsn, calls) {
+	for i, err := range piled(t, s, dsn, heavy(t, s, 60)) {
 		if err != nil {
 			t.Errorf("call %d: %v", i, err)
 		}
@@ -142,4 +130,16 @@ func TestGroupsAreBoundedByBytes(t *testing.T) {
 	if _, err := s.Enqueue(t.Context(), large); err != nil {
 		t.Error(err)
 	}
+}
+
+// heavy returns calls of one job each, whose payload has 4 KiB.
+func heavy(t *testing.T, s *Store, n int) [][]job.New {
+	t.Helper()
+	calls := make([][]job.New, n)
+	for i := range calls {
+		j := plainJob(t, s)
+		j.Payload = make([]byte, 4<<10)
+		calls[i] = []job.New{j}
+	}
+	return calls
 }

@@ -280,15 +280,26 @@ func (s *Store) look(ctx context.Context, places []readyPlace) {
 	switch {
 	case err == nil:
 	case s.tookTooLong(err, end.Sub(begun)):
-		h.failed(end, true, now, nil)
-		s.hot.looking.see(err)
+		s.readTooLong(err, end, true, now, nil)
 		return
 	default:
 		h.ended(end, end.Sub(begun))
 		return
 	}
 	h.raise(taken{since, up})
-	if h.looked(end, end.Sub(begun), len(places), back); back == earliest {
+	s.hasLooked(end, end.Sub(begun), len(places), back)
+}
+
+// hasLooked notes a look that went so far back, and tells when all is seen again.
+func (s *Store) hasLooked(end time.Time, took time.Duration, rows int, back job.Micros) {
+	s.hot.heads.looked(end, took, rows, back)
+	if back == earliest {
 		s.hot.looking.see(nil)
 	}
+}
+
+// readTooLong notes that reading places took too long, and tells of it.
+func (s *Store) readTooLong(err error, end time.Time, look bool, now job.Micros, places []*front) {
+	s.hot.heads.failed(end, look, now, places)
+	s.hot.looking.see(err)
 }
