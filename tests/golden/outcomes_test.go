@@ -1,0 +1,184 @@
+package golden_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+	"github.com/redrive/redrive/redrivetest"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// args are the arguments of the jobs of scenes.
+type args int
+
+// UnmarshalJSON has a text of its own, because those of encoding/json change with Go.
+func (a *args) UnmarshalJSON(b []byte) error {
+	n, err := strconv.Atoi(string(b))
+	if err != nil {
+		return errors.New("the scene must be a number")
+	}
+	*a = args(n)
+	return nil
+}
+
+// scene is a job and what becomes of it.
+type scene struct {
+	name   string
+	policy string // the text of its file; "" is the default
+	config redrive.Config
+	kind   redrive.HandlerOptions
+	job    redrive.Options
+	raw    string // the payload, when it is not that of args
+	run    func(context.Context, *act) error
+	// life, if set, is called when the clock has passed all steps: it may open the next
+	// life, and then all steps follow once more.
+	life func(context.Context, *act)
+}
+
+// act is a scene under way, and its run.
+type act struct {
+	*redrive.Job[args]
+
+	engine *redrivetest.Engine
+	id     job.ID
+	stop   context.CancelFunc // of the worker
+}
+
+func recordOutcomes(r *recording) {
+	seen := map[string]bool{}
+	for _, s := range scenes() {
+		if seen[s.name] {
+			r.t.Fatalf("two scenes are called %q", s.name)
+		}
+		seen[s.name] = true
+		synctest.Test(r.t, func(t *testing.T) { s.play(t, r) })
+	}
+	synctest.Test(r.t, func(t *testing.T) { playCrash(t, r, "crash until stalled", 3) })
+	synctest.Test(r.t, func(t *testing.T) { playCrash(t, r, "crash, then a failure", 1) })
+}
+
+// play runs the scene and records its rows.
+func (s *scene) play(t *testing.T, r *recording) {
+	t.Helper()
+	config := s.config
+	config.Queues = map[string]redrive.Queue{redrive.DefaultQueue: {}, "compute-engine-high-memory": {}, "high-memory": {}}
+	hash := policy.Default().Hash()
+	if s.policy != "" {
+		f, err := policyfile.Parse(s.name+".yaml", []byte(s.policy))
+		if err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		config.Policy, hash = f.Policy, f.Policy.Hash()
+	}
+	a := &act{engine: redrivetest.New(t, &config)}
+	kind := redrive.Kind[args](cmp.Or(s.job.Correlation, "scene")) // scenes name their kind by it
+	redrive.Handle(a.engine.Client, kind, func(ctx context.Context, j *redrive.Job[args]) error {
+		return s.run(ctx, &act{engine: a.engine, Job: j, id: a.id, stop: a.stop})
+	}, &s.kind)
+	spec := kind.New(7, &s.job)
+	if s.raw != "" {
+		spec = redrive.NewRaw(string(kind), []byte(s.raw), &s.job)
+	}
+	receipt, err := a.engine.Enqueue(t.Context(), spec)
+	if err != nil {
+		t.Fatalf("%s: %v", s.name, err)
+	}
+	a.id = receipt.ID
+	var ctx context.Context
+	ctx, a.stop = context.WithCancel(t.Context())
+	defer a.stop()
+	err = a.engine.RunDue(ctx) // the first run, whose worker can be stopped
+	if _, stopped := errors.AsType[*redrive.Returned](err); err != nil && !stopped {
+		t.Fatalf("%s: %v", s.name, err)
+	}
+	outcomes := map[job.ID][]redrivetest.Outcome{}
+	workAll(t, a.engine, outcomes, a.id)
+	if s.life != nil {
+		s.life(t.Context(), a)
+		workAll(t, a.engine, outcomes, a.id)
+	}
+	r.addJob(t, a.engine.Client, a.id, outcomes[a.id], "outcome "+s.name, hash)
+}
+
+func (r *recording) addJob(t *testing.T, c *redrive.Client, id job.ID, outcomes []redrivetest.Outcome, key, hash string) {
+	t.Helper()
+	runs, end := rowsOf(t, c, id, outcomes, key, hash)
+	for _, row := range runs {
+		r.add(row)
+	}
+	r.add(end)
+}
+
+// playCrash lets a worker that is never heard of again claim a job so often, each time
+// until its lease is over. Then a worker that lives takes it.
+func playCrash(t *testing.T, r *recording, name string, crashes int) {
+	t.Helper()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	mem := memory.New(memory.Options{Clock: func() time.Time { return now }})
+	c, err := redrive.New(mem, &redrive.Config{Name: "golden", TempDir: t.TempDir(), Lease: time.Hour, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := redrive.Kind[args]("scene")
+	redrive.Handle(c, kind, func(context.Context, *redrive.Job[args]) error { return permanent }, nil)
+	receipt, err := c.Enqueue(t.Context(), kind.New(7, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range crashes {
+		x, err := mem.Exchange(t.Context(), store.Exchange{Holder: "crashed", Lease: time.Second, Want: []store.Want{{
+			Queue: redrive.DefaultQueue, Max: 1, Kinds: []store.KindWant{{Kind: string(kind), Max: 1, CrashMax: 3}},
+		}}})
+		if err != nil || len(x.Claims) != 1 {
+			t.Fatalf("%s: %d claims, %v", name, len(x.Claims), err)
+		}
+		now = now.Add(2 * time.Second)
+		if _, err := mem.Rescue(t.Context(), 10); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Hour) // beyond the delay after a crash
+	}
+	if err := c.RunDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.addJob(t, c, receipt.ID, nil, "outcome "+name, policy.Default().Hash())
+}
+
+// roleVar says that the test binary is a subprocess of a handler.
+const roleVar = "REDRIVE_GOLDEN_ROLE"
+
+// subprocess writes to standard error and ends with the exit code that its role says, or
+// by being killed.
+func subprocess(role string) {
+	code, _ := strings.CutPrefix(role, "exit ")
+	fmt.Fprint(os.Stderr, "reading clip 3\nmoov atom not found in /srv/media/clip-3.mp4\n")
+	os.Stderr.Close() // what a binary with -cover says at its end is no evidence
+	if n, err := strconv.Atoi(code); err == nil {
+		os.Exit(n)
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		_ = self.Kill()
+	}
+	select {}
+}
+
+// command runs the test binary as a subprocess in a role.
+func (a *act) command(ctx context.Context, role string) error {
+	cmd := a.Command(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"="+role)
+	return cmd.Run()
+}
