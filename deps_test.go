@@ -128,7 +128,7 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"store":           {"job", "event", "failure", "internal/scan"},
 		"internal/cron":   {},
 		"internal/keeper": {"job", "event", "failure", "internal/scan", "store", "internal/cron"},
-		"internal/engine": {"failure", "internal/scan", "job", "event", "store", "internal/proc", "internal/tempdir", "internal/crashpoint"},
+		"internal/engine": {"failure", "internal/scan", "job", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
 	}
 	for name, allowed := range mayImport {
 		for _, p := range listDeps(t, module+"/"+name) {

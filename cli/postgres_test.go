@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/redrive/redrive/internal/pgtest"
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/pgtest"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 // execPG is "pg DSN STATEMENTS": it does to a server what its people would, and

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
-	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/store/postgres"
 )
 

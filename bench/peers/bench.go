@@ -17,7 +17,7 @@ import (
 
 	"github.com/redrive/redrive/bench/agent"
 	"github.com/redrive/redrive/bench/systems"
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 // bench has what the runs share: a folder, the programs of the agents and one

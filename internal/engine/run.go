@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/internal/proc"
 	"github.com/redrive/redrive/internal/tempdir"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )

@@ -17,8 +17,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/redrive/redrive/internal/pgtest"
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/pgtest"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 // envRedis is the environment variable with the address of the Redis server

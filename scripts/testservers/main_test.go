@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
 // roleVar makes the test binary be the command.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )

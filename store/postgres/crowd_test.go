@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/event"
-	"github.com/redrive/redrive/internal/check"
-	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/testing/check"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redrive/redrive/internal/pgproxy"
-	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/testing/pgproxy"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/store"
 )
 

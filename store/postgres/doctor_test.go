@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/job"
 )
 

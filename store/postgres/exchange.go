@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )

@@ -16,8 +16,8 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 
-	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
 //go:embed migrations/*.sql

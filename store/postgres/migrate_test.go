@@ -13,8 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/redrive/redrive/internal/pgtest"
 	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
 // proves: Q10

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/redrive/redrive/internal/pgtest"
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/pgtest"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 // lines is a log that can be read while it is written.

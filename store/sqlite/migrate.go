@@ -13,8 +13,8 @@ import (
 	"github.com/pressly/goose/v3/database"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
 //go:embed migrations/*.sql

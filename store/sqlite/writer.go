@@ -12,9 +12,9 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/redrive/redrive/internal/crashpoint"
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/internal/storeclock"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )

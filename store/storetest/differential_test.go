@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
 	"github.com/redrive/redrive/store/postgres"

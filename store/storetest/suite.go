@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/store"
 )
 

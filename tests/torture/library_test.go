@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
 // library tortures a small program on the Go API, whose handlers and clients

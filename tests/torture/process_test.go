@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
 // patience is how long nothing may happen. It only ends what would never end by

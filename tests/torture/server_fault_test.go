@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/redrive/redrive/internal/pgproxy"
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/pgproxy"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 const fullDiskFault = "full disk of the server"

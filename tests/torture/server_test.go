@@ -14,10 +14,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/redrive/redrive/internal/crashpoint"
-	"github.com/redrive/redrive/internal/pgproxy"
-	"github.com/redrive/redrive/internal/pgtest"
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
+	"github.com/redrive/redrive/internal/testing/pgproxy"
+	"github.com/redrive/redrive/internal/testing/pgtest"
+	"github.com/redrive/redrive/internal/testing/servers"
 	"github.com/redrive/redrive/store/postgres"
 	"github.com/redrive/redrive/tests/torture/place"
 )

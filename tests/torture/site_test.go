@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
 // site is where the databases of the rounds are, and what happens to them there.

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redrive/redrive/internal/check"
-	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/testing/check"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
 var (

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/tests/torture/ledger"
 	"github.com/redrive/redrive/tests/torture/plan"

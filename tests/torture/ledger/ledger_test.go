@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/tests/torture/ledger"

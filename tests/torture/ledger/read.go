@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/tests/torture/plan"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )

@@ -14,8 +14,8 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
-	"github.com/redrive/redrive/internal/check"
-	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/testing/check"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/tests/torture/ledger"
 	"github.com/redrive/redrive/tests/torture/place"

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 // Server is a PostgreSQL server that belongs to one test, which fails when a

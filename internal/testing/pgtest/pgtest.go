@@ -21,7 +21,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 // Names of environment variables.

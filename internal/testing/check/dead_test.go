@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/redrive/redrive/event"
-	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/redrive/redrive/internal/pgproxy"
-	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/testing/pgproxy"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
 // before starts a proxy before the server that tests share, for one test.

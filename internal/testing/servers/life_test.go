@@ -20,7 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 // roleVar tells the test binary how to end after it has started servers.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
 // The test program, run again with a crash point, comes to the point three times

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
-	"github.com/redrive/redrive/internal/pgtest"
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/pgtest"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Stopping(m)) }

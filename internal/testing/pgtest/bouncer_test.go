@@ -3,7 +3,7 @@ package pgtest_test
 import (
 	"testing"
 
-	"github.com/redrive/redrive/internal/pgtest"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
 // Two clients that stay connected share the one connection to the server, which

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 // Bouncer puts PgBouncer in transaction mode before the server at a DSN, a URL

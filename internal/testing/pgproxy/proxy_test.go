@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/redrive/redrive/internal/pgproxy"
+	"github.com/redrive/redrive/internal/testing/pgproxy"
 )
 
 func typeName(m any) string { return fmt.Sprintf("%T", m) }

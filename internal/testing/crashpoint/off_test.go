@@ -5,7 +5,7 @@ package crashpoint_test
 import (
 	"testing"
 
-	"github.com/redrive/redrive/internal/crashpoint"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
 func TestNothingHappensInNormalBuilds(t *testing.T) {

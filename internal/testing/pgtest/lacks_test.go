@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redrive/redrive/internal/servers"
+	"github.com/redrive/redrive/internal/testing/servers"
 )
 
 // outcome takes down how a test was ended.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redrive/redrive/internal/check"
+	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
