@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock is where the time of a policy comes from.
+// Clock is where the time of a strategy comes from.
 type Clock interface {
 	Now() time.Time
 	// Sleep returns nil after d, or the error of ctx as soon as that has ended.

@@ -1,5 +1,5 @@
 // Package retry makes calls that retry without multiplying. Do wraps any call
-// that returns a value and an error; a Policy says how often, how long and for
+// that returns a value and an error; a Strategy says how often, how long and for
 // which failures. It judges failures as jobs do (package failure), waits by the
 // same formulas (package backoff), and can be used without the rest of redrive.
 //

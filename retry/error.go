@@ -49,7 +49,7 @@ func (r Reason) String() string {
 type Attempt struct {
 	Err   error
 	Class failure.Class
-	Took  time.Duration // 0 is unknown: the first of a policy that needs no clock until it fails
+	Took  time.Duration // 0 is unknown: the first of a strategy that needs no clock until it fails
 	Wait  time.Duration // slept after it; 0 of the last
 }
 

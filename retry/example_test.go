@@ -81,7 +81,7 @@ func ExamplePreset() {
 	}
 	fmt.Print(p)
 	// Output:
-	// retry policy "openai"
+	// retry strategy "openai"
 	//   Operation       openai  (default)
 	//   Dependency      openai  (default)
 	//   Retries         5  (OPENAI_RETRY_MAX)

@@ -7,15 +7,15 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// A rate is kept with the generic cell rate algorithm (ITU-T I.371): one number
-// per rate, the theoretical arrival time of the next start. It needs no refill
-// and no history, and is exact over all processes that share the store.
+// A rate is enforced by the generic cell rate algorithm (ITU-T I.371). Its state is
+// one number, the theoretical arrival time of the next start. It needs no refill
+// and no history, and it is exact over all processes that share the store.
 
-// Unlimited reports whether the rate is no limit.
+// Unlimited reports whether the rate sets no limit.
 func (r Rate) Unlimited() bool { return r.N <= 0 || r.Per <= 0 }
 
 // Validate returns an ErrInvalid for a rate that is neither a limit nor the zero
-// value, or above one start per microsecond, the unit in which times are stored.
+// value, or that is above one start per microsecond, the unit of stored times.
 func (r Rate) Validate() error {
 	switch {
 	case r == Rate{}:
@@ -28,8 +28,8 @@ func (r Rate) Validate() error {
 	return nil
 }
 
-// interval is the time from one start to the next in microseconds, rounded up:
-// a rate is never exceeded.
+// interval is the time between two starts in microseconds, rounded up so that the
+// rate is never exceeded.
 func (r Rate) interval() int64 { return ceil(ceil(int64(r.Per), int64(time.Microsecond)), int64(r.N)) }
 
 // ceil divides positive numbers and rounds up.
@@ -41,9 +41,9 @@ func (r Rate) burst() int64 {
 	return max(1, int64(min(float64(r.N)*float64(time.Second)/float64(r.Per), most)))
 }
 
-// due is the arrival time as far as this rate can have set it: one that is
-// further ahead was set by a slower rate or a clock that was ahead, and must not
-// hold up the present one.
+// due is the arrival time, limited to what this rate can have set. A later one was
+// set by a slower rate or by a clock that was ahead, and must not delay the
+// present starts.
 func (r Rate) due(arrival, now job.Micros) job.Micros {
 	return max(now, min(arrival, now+job.Micros(r.burst()*r.interval())))
 }

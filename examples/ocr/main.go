@@ -1,6 +1,6 @@
 // Command ocr reads scanned pages: documents go through an OCR API, a language-model
 // API and object storage, all of which fail now and then. Each call is retried in
-// memory by its own policy; a call that runs out of retries hands its job over to the
+// memory by its own strategy; a call that runs out of retries hands its job over to the
 // queue. See README.md.
 package main
 

@@ -16,8 +16,8 @@ var (
 		ON CONFLICT (job) DO UPDATE SET token = ?2, at = ?3, done = ?4, total = ?5, note = ?6`)
 )
 
-// heartbeat extends leases and stores progress, both only of runs that still
-// have the right to.
+// heartbeat extends leases and stores progress, both only for runs that still hold
+// their lease.
 func (t *Txn) heartbeat(b *store.Beat) ([]store.RunStatus, error) {
 	status := make([]store.RunStatus, len(b.Runs))
 	held := make(map[job.ID]job.Token, len(b.Progress))
@@ -48,8 +48,8 @@ func (t *Txn) heartbeat(b *store.Beat) ([]store.RunStatus, error) {
 	return status, nil
 }
 
-// byJob returns the places of runs in the order of their jobs, in which everybody
-// takes these.
+// byJob returns the indexes of runs in the order of their jobs. All transactions lock
+// jobs in this order.
 func byJob(runs []store.Run) []int {
 	order := make([]int, len(runs))
 	for i := range order {

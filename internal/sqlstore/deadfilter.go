@@ -10,27 +10,26 @@ import (
 )
 
 const (
-	// LookMax bounds the dead letters that one page of a list, or one step of an
-	// action, looks at, so that a filter which fits few of them costs milliseconds
-	// and not a walk over all.
+	// LookMax is the maximum number of dead letters that one page of a list, or one
+	// step of an action, examines. So a filter that selects few of them costs
+	// milliseconds instead of a walk over all.
 	LookMax = 12_000
-	// MessageCost is how many of these a look at a message counts for.
+	// MessageCost is the number of them that reading one message counts for.
 	MessageCost = 8
-	// lanesMerged bounds the lanes that are read one by one and merged.
+	// lanesMerged is the maximum number of lanes that are read separately and merged.
 	lanesMerged = 8
 )
 
-// The columns that a filter asks for, and those that an action needs besides.
+// The columns that a filter needs, and the further ones that an action needs.
 const (
 	filterColumns = `death, job, status, revived, reason, class, grp, lane, owner, redrive, token`
 	actColumns    = filterColumns + `, life, priority, batch, long, key, died_at`
 )
 
-// route is a way through the dead letters by their deaths: ?1 is what its index
-// is for, ?2 to ?3 are the deaths. Up is for actions, down for lists. The walk
-// ends where the reader has enough: a bound LIMIT would have the statement
-// compiled anew each time, and so would bound values without the pluses where
-// somebody has run ANALYZE.
+// route is an index order through the dead letters: ?1 is the key in the index, ?2 to
+// ?3 is the range of deaths. Up is for actions, down for lists. The walk ends when the
+// reader has enough. A bound LIMIT would make SQLite compile the statement each time;
+// so would bound values without the pluses in a database on which ANALYZE was run.
 type route struct{ up, down *Query }
 
 var (
@@ -68,7 +67,7 @@ var (
 
 var (
 	selLanesOf = declare("selLanesOf", `SELECT id FROM redrive_lanes WHERE (?1 IS NULL OR queue = ?1) AND (?2 IS NULL OR kind = ?2)`)
-	// selDeathFrom is the first death from a number on.
+	// selDeathFrom returns the first death with at least a given number.
 	selDeathFrom = declare("selDeathFrom", `SELECT death, died_at FROM redrive_dead WHERE death >= ? ORDER BY death LIMIT 1`)
 	selNewest    = declare("selNewest", `SELECT max(death) FROM redrive_dead`)
 	selSpan      = declare("selSpan", `SELECT id, first_at FROM redrive_groups WHERE fingerprint = ?`)
@@ -76,8 +75,8 @@ var (
 	selTally     = declare("selTally", `SELECT lane, reason, class, status, n FROM redrive_dead_counts`)
 )
 
-// deadRow is a dead letter as an action needs it: without texts of its failure,
-// and without what was done about it.
+// deadRow is a dead letter as an action needs it: without the texts of its failure
+// and without earlier actions on it.
 type deadRow struct {
 	job.DeadLetter
 	lane     *Lane
@@ -89,30 +88,30 @@ type deadRow struct {
 	name     string // the idempotency key
 }
 
-// key is what the dead letter is counted by.
+// key is the key under which the dead letter is counted.
 func (d *deadRow) key() deadKey { return deadKey{d.lane.id, d.Reason, d.Class, d.Status} }
 
 // matcher finds the dead letters of a filter.
 type matcher struct {
 	c        Session
 	f        *store.DeadFilter
-	takes    func(*job.DeadLetter) bool // nil: whatever the filter selects
-	statuses [job.Ignored + 1]bool      // selected
+	takes    func(*job.DeadLetter) bool // nil means all that the filter selects
+	statuses [job.Ignored + 1]bool      // the selected statuses
 	group    int64
-	lanes    map[int64]bool // nil: any
+	lanes    map[int64]bool // nil means any
 	text     string
-	low      int64 // deaths below and above it are not selected
+	low      int64 // only deaths from low to high are selected
 	high     int64
-	none     bool // nothing can be selected
+	none     bool // the filter can select nothing
 
 	route route
-	keys  []Value // that the route is walked for
-	most  int64   // entries that can be selected, when that is known
+	keys  []Value // for each of them the route is walked once
+	most  int64   // maximum number of entries that can be selected, if known
 }
 
-// newMatcher looks up what the filter names and chooses a route. Exact says that
-// the counters of dead letters are as the rows are: nothing has been changed in
-// this transaction.
+// newMatcher looks up the names in the filter and chooses a route. exact says that the
+// counters of dead letters agree with the rows, because this transaction has changed
+// nothing yet.
 func newMatcher(c Session, f *store.DeadFilter, exact bool) (*matcher, error) {
 	m := &matcher{c: c, f: f, text: strings.ToLower(f.Text), low: 1, high: math.MaxInt64, most: math.MaxInt64}
 	for s := range m.statuses {
@@ -127,7 +126,7 @@ func newMatcher(c Session, f *store.DeadFilter, exact bool) (*matcher, error) {
 	return m, m.choose(exact)
 }
 
-// lookUp finds the numbers of what the filter names.
+// lookUp finds the ids of the names in the filter.
 func (m *matcher) lookUp() error {
 	f := m.f
 	if f.Group != "" {
@@ -136,7 +135,7 @@ func (m *matcher) lookUp() error {
 		if m.none = m.group == 0; err != nil || m.none {
 			return err
 		}
-		if !m.pendingOnly() { // else the way to them is short
+		if !m.pendingOnly() { // pending entries have a short route anyway
 			if m.low, err = firstDeath(m.c, since); err != nil {
 				return err
 			}
@@ -167,8 +166,8 @@ func (m *matcher) lookUp() error {
 	return nil
 }
 
-// firstDeath returns the number from which on deaths are not before a time: their
-// times grow with their numbers.
+// firstDeath returns the number of the first death at or after a time. Later deaths have
+// higher numbers.
 func firstDeath(c Session, at job.Micros) (int64, error) {
 	newest, err := ReadInt(c, selNewest)
 	low, high := int64(1), newest+1
@@ -214,7 +213,7 @@ func (m *matcher) choose(exact bool) error {
 			m.most, m.none = of.selected, of.selected == 0
 		}
 	}
-	// One that is not known is taken alone.
+	// A route without an estimate is used only if it is the only one.
 	best := int64(math.MaxInt64)
 	if f.Owner != "" {
 		best = of.owner
@@ -235,8 +234,8 @@ func (m *matcher) choose(exact bool) error {
 
 func (m *matcher) take(r route, key Value) { m.route, m.keys = r, append(m.keys[:0], key) }
 
-// estimate is how many dead letters there are by what a filter names; those
-// selected are of what is counted by reason, class, lane and status.
+// estimate holds estimated numbers of dead letters by the fields of a filter. selected
+// comes from the counters by reason, class, lane and status.
 type estimate struct{ owner, class, lanes, selected int64 }
 
 func (m *matcher) estimate() (of estimate, err error) {
@@ -255,7 +254,7 @@ func (m *matcher) estimate() (of estimate, err error) {
 		}
 		return nil
 	})
-	of.owner = min(of.owner/16, LookMax/4) // it is not counted; where there are owners, one has a small part
+	of.owner = min(of.owner/16, LookMax/4) // owners are not counted; one of several usually has a small part
 	return of, err
 }
 
@@ -283,17 +282,17 @@ func (m *matcher) fits(r Row, left *int) (bool, error) {
 	return found, err
 }
 
-// page is what was found of a filter.
+// page is the result of one search.
 type page[T any] struct {
 	found []T
-	// Edge is the last death looked at, when there is more beyond.
+	// edge is the last death examined, when there are more beyond it.
 	edge int64
 	more bool
 }
 
-// search returns up to so many entries of the deaths from low to high, the lowest
-// first when it goes up, else the highest. It looks at a bounded number of them;
-// make makes an entry of a row, death tells its number.
+// search returns up to want entries with deaths from low to high: the lowest first when
+// up is set, otherwise the highest. It examines at most look rows. make makes an entry
+// from a row, death returns its number.
 func search[T any](m *matcher, up bool, low, high int64, want, look int, make func(Row) T, death func(*T) int64) (p page[T], err error) {
 	low, high = max(low, m.low), min(high, m.high)
 	if m.none || low > high {
@@ -323,7 +322,7 @@ func search[T any](m *matcher, up bool, low, high int64, want, look int, make fu
 	return p, nil
 }
 
-// walk finds one more than wanted, to know whether there is more.
+// walk looks for one entry more than wanted, to learn whether there are more.
 func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look int, make func(Row) T) (p page[T], err error) {
 	err = m.c.Rows(q, func(r Row) error {
 		if look <= 0 {
@@ -352,8 +351,8 @@ func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look in
 	return p, err
 }
 
-// merge joins what was found on several ways, up to where the first of them was
-// left.
+// merge joins the results of several walks, up to the death at which the first of them
+// stopped.
 func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
 	before := func(a, b int64) bool { return up && a < b || !up && a > b }
 	for _, part := range parts {
@@ -376,8 +375,8 @@ func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
 	}
 }
 
-// search finds up to so many entries that an action can take, of the deaths above
-// after up to through, in their order.
+// search finds up to limit entries that an action can take, with deaths above after and
+// up to through, in order.
 func (t *Txn) search(m *matcher, after, through int64, limit int) (page[deadRow], error) {
 	return search(m, true, after+1, through, limit, LookMax, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })
 }

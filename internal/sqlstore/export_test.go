@@ -8,7 +8,7 @@ import (
 
 // Way is the route of a filter through the dead letters, for tests.
 type Way struct {
-	Statement string // that goes down it
+	Statement string // the statement that walks down the route
 	Keys      int
 	None      bool // nothing can be found
 	High      int64
@@ -32,7 +32,7 @@ func (s *Core) Way(ctx context.Context, f *store.DeadFilter, exact bool, do func
 	if exact {
 		return s.db.Read(ctx, find)
 	}
-	return s.db.Write(ctx, func(t *Txn) error { return find(t.s) }) // a reader would have a second
+	return s.db.Write(ctx, func(t *Txn) error { return find(t.s) }) // a reader is limited to a second
 }
 
 // Search returns the deaths found, where it stopped and whether there is more.

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// scanMax bounds the rows of one place that one page of a list looks at, so
-// that a filter which fits few jobs costs milliseconds and not a walk over all.
+// scanMax is the maximum number of rows of one table that one page of a list examines.
+// So a filter that selects few jobs costs milliseconds instead of a walk over all.
 const scanMax = 20_000
 
 // place is one of the three tables that jobs are listed from.
@@ -21,8 +21,8 @@ type place struct {
 	walk   *Query // newest id first: job columns, for rows below an id
 }
 
-// A walk reads every job below an id, newest first, and leaves the filter to Go:
-// one plan, bounded by scanMax, instead of an index per filter.
+// A walk reads every job below an id, newest first, and the filter is applied in Go: one
+// plan, limited by scanMax, instead of an index for each filter.
 var places = [...]place{
 	{[]job.State{job.Waiting, job.Retrying, job.Running}, declareWalk("walkLive", `SELECT `+liveColumns+fromLive+
 		`WHERE j.id < ? ORDER BY j.id DESC LIMIT ?`)},
@@ -32,7 +32,7 @@ var places = [...]place{
 		`WHERE j.job < ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`)},
 }
 
-// selRunning lists what runs through the small lease index.
+// selRunning lists running jobs by the small index of leases.
 var selRunning = declareWalk("selRunning", `SELECT `+liveColumns+` FROM redrive_jobs j INDEXED BY redrive_lease
 	JOIN redrive_lanes l ON l.id = j.lane WHERE j.state = 3 AND j.id < ? ORDER BY j.id DESC LIMIT ?`)
 
@@ -56,7 +56,7 @@ func (s *Core) List(ctx context.Context, f store.Filter) (page store.Page, err e
 
 func list(c Session, f *store.Filter) (page store.Page, err error) {
 	var all []job.Job
-	var floor job.ID // below it some place was not looked at
+	var floor job.ID // below this id at least one table was not examined
 	for _, p := range places {
 		if !anyState(f.States, p.states) {
 			continue
@@ -89,8 +89,8 @@ func anyState(wanted, have []job.State) bool {
 	return len(wanted) == 0 || slices.ContainsFunc(have, func(s job.State) bool { return slices.Contains(wanted, s) })
 }
 
-// collect returns up to f.Limit+1 jobs of one place and the id below which it
-// did not look; 0 when it looked at everything.
+// collect returns up to f.Limit+1 jobs of one table, and the id below which it did not
+// look; 0 when it examined everything.
 func collect(c Session, walk *Query, f *store.Filter) (found []job.Job, searched job.ID, err error) {
 	rows := 0
 	err = c.Rows(walk, func(r Row) error {

@@ -7,10 +7,10 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The record of a decision is mostly the names of its members. It is stored
-// packed, as what it has in common with a text that is known beforehand, which
-// takes a quarter of the room and so of the writing: a byte for the version, then
-// pieces, each after a byte that says what it is.
+// The record of a decision consists mostly of the names of its members. It is stored
+// packed: as references into a dictionary, a text that is known beforehand. That takes
+// a quarter of the space and so of the writing. The packed form is a byte with the
+// version and then pieces, each after a byte that says what it is.
 //
 //	00nnnnnn  n+1 bytes as they are
 //	01nnnnnn  n+hexMin/2 bytes that stand for twice as many hexadecimal digits
@@ -29,11 +29,11 @@ const (
 	hexBit, sameBit = 0x40, 0x80
 )
 
-// dictionary finds the longest piece of its text that something begins with.
+// dictionary finds the longest piece of its text with which given bytes begin.
 type dictionary struct {
 	text  string
-	first [1 << 10]uint16 // place plus one, by the hash of the first sameMin bytes
-	next  []uint16        // place plus one, of the next with the same hash
+	first [1 << 10]uint16 // position plus one, by the hash of the first sameMin bytes
+	next  []uint16        // position plus one of the next piece with the same hash
 }
 
 func newDictionary(text string) *dictionary {
@@ -45,13 +45,13 @@ func newDictionary(text string) *dictionary {
 	return d
 }
 
-// packHash has the bits of the index into dictionary.first.
+// packHash returns an index into dictionary.first.
 func packHash(b []byte) uint32 {
 	return binary.LittleEndian.Uint32(b) * 0x9E3779B1 >> 22 // multiplicative hashing: Knuth, TAOCP 3, § 6.4
 }
 
-// find returns where the longest beginning of b is; n is 0 when it is shorter than
-// sameMin.
+// find returns the position and length of the longest beginning of b in the text; n is 0
+// when it is shorter than sameMin.
 func (d *dictionary) find(b []byte) (at, n int) {
 	if len(b) < sameMin {
 		return 0, 0
@@ -59,7 +59,7 @@ func (d *dictionary) find(b []byte) (at, n int) {
 	for p := d.first[packHash(b)]; p != 0; p = d.next[p] {
 		place := int(p) - 1
 		if n > 0 && (place+n >= len(d.text) || n >= len(b) || d.text[place+n] != b[n]) {
-			continue // no longer than the one before
+			continue // not longer than the best so far
 		}
 		if m := inCommon(d.text[place:], b); m >= sameMin && m > n {
 			at, n = place, m
@@ -78,14 +78,14 @@ func inCommon(a string, b []byte) int {
 	return n
 }
 
-// packRecord appends the packed form of a record to dst. It takes any bytes.
+// packRecord appends the packed form of a record to dst. It accepts any bytes.
 func packRecord(dst, record []byte) []byte {
 	dst = append(dst, packVersion)
 	asIs, edge := 0, true
 	for i := 0; i < len(record); {
 		c := record[i]
 		edge = edge || c == '"' || c == ',' || c == ':' || c == '{' || c == '}' || c == ' '
-		if edge { // looking at every byte takes twice as long and finds little more
+		if edge { // trying every byte takes twice as long and saves little more
 			edge = false
 			if at, n := records.find(record[i:]); n > 0 {
 				dst = append(appendAsIs(dst, record[asIs:i]), sameBit|byte(n-sameMin))
@@ -118,7 +118,7 @@ func appendAsIs(dst, b []byte) []byte {
 	return dst
 }
 
-// hexDigits returns how many hexadecimal digits b begins with: an even number
+// hexDigits returns the number of hexadecimal digits with which b begins: an even number
 // from hexMin to hexMax, or 0.
 func hexDigits(b []byte) int {
 	if len(b) < hexMin || !isHex(b[hexMin-1]) {
@@ -145,7 +145,7 @@ func nibble(digit byte) byte {
 
 var errPacked = errors.New("stored decision: its packed form is damaged or of a newer version")
 
-// unpackRecord is the opposite of packRecord.
+// unpackRecord reverses packRecord.
 func unpackRecord(b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] == '{' {
 		return b, nil

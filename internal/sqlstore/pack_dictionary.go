@@ -1,8 +1,8 @@
 package sqlstore
 
-// records is the dictionary of packed records: what decisions write today, whole
-// where much goes together. Stored records refer to its bytes, so it stays as it
-// is; a better one gets a version of its own beside it.
+// records is the dictionary of packed records: text as decisions write it today, in
+// long pieces where much occurs together. Stored records refer to its bytes, so it must
+// not change; a better dictionary becomes a new version beside it.
 var records = newDictionary(
 	`{"v":2,"action":"retry","rule":"schedule","class":"TemporaryServiceError","verdict":"retry","n":1,"of":3,"wait_us":30000000,"by":"http.503"` +
 		`,"rank":"typed","saw":"503","code":"http.503","beat":[{"rule":"service.unavailable","class":"TemporaryServiceError","rank":"pattern","saw":"` +

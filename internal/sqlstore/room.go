@@ -5,12 +5,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// kindRoom is how many more jobs of a kind, or of all kinds of a queue, may be
-// taken, and how that is bounded.
+// kindRoom is how many more jobs of a kind, or of all kinds of a queue, may be claimed,
+// and by what this is limited.
 type kindRoom struct {
 	want     store.KindWant
 	max      int
-	limit    int // over all processes; only when limited
+	limit    int // remaining over all processes, if limited
 	limited  bool
 	rate     store.Rate
 	scope    string
@@ -30,8 +30,8 @@ func (k *kindRoom) take() {
 	k.started++
 }
 
-// nextStart is when a due job held back here may start, and whether that is
-// known: the end of another run is notified, not timed.
+// nextStart returns when a due job that is delayed here may start, and whether that is
+// known. The end of another run is notified, so it has no time.
 func (k *kindRoom) nextStart(now job.Micros) (job.Micros, bool) {
 	if k.max <= 0 || k.limited && k.limit <= 0 {
 		return 0, false
@@ -51,13 +51,13 @@ func (t *Txn) room(want store.KindWant, scope string, limit int, rate store.Rate
 	return k
 }
 
-// left is the first job of a lane and priority that was not taken.
+// left is the first job of a lane and priority that was not claimed.
 type left struct {
 	at   job.Micros
 	room *kindRoom
 }
 
-// due is when the job may be taken, and whether that is known.
+// due returns when the job may be claimed, and whether that is known.
 func (l left) due(now job.Micros, all *kindRoom) (job.Micros, bool) {
 	if l.at > now {
 		return l.at, l.room.max > 0

@@ -1,7 +1,7 @@
-// Package sqlstore is what the stores on SQL databases share: what their
-// transactions read and write, in domain terms, over a small interface to the
-// database. It knows no driver. SQLite runs all of it as it is; PostgreSQL has
-// statements of its own where many jobs are written at once.
+// Package sqlstore is what the stores on SQL databases share: the reads and writes of
+// their transactions, in terms of the domain, over a small interface to the database. It
+// knows no driver. SQLite runs all of it as it is; PostgreSQL has statements of its own
+// where many jobs are written at once.
 package sqlstore
 
 import (
@@ -12,19 +12,18 @@ import (
 
 // Session runs statements inside one transaction.
 type Session interface {
-	// Exec runs a statement and returns how many rows it changed.
+	// Exec runs a statement and returns the number of changed rows.
 	Exec(q *Query, args ...Value) (int, error)
 	// Rows calls each for every row. The row is valid only during the call, which
 	// may run other statements. An error of each ends the walk and is returned.
 	Rows(q *Query, each func(Row) error, args ...Value) error
 }
 
-// Query is a statement in the dialect of SQLite; its address is its identity.
+// Query is a statement in the dialect of SQLite. Its address identifies it.
 type Query struct {
 	Name string // as it is declared
 	Text string
-	// Walk says that the reader ends it where it has enough, often long before all rows
-	// or its LIMIT.
+	// Walk says that the reader usually stops long before the last row or the LIMIT.
 	Walk bool
 }
 
@@ -45,10 +44,10 @@ func keep(q *Query) *Query {
 	return q
 }
 
-// Statements returns all statements with their names, in no order.
+// Statements returns all statements with their names, in no particular order.
 func Statements() iter.Seq2[string, *Query] { return maps.All(declared) }
 
-// Statement returns the statement of a name. It panics when there is none.
+// Statement returns the statement with a name. It panics when there is none.
 func Statement(name string) *Query {
 	q := declared[name]
 	if q == nil {
@@ -99,7 +98,7 @@ type Value struct {
 	B    []byte
 }
 
-// ValueKind says which member of a Value counts.
+// ValueKind says which field of a Value is used.
 type ValueKind uint8
 
 // The kinds of values.
@@ -125,7 +124,7 @@ func bit(set bool) Value {
 	return num(0)
 }
 
-// The set… forms store the zero value as NULL, which takes no room in a row.
+// The set… functions store the zero value as NULL, which takes no space in a row.
 
 func setNum[T ~int | ~int8 | ~int32 | ~int64](n T) Value {
 	if n == 0 {
@@ -148,11 +147,10 @@ func setBlob(b []byte) Value {
 	return blob(b)
 }
 
-// Num is an argument that is a whole number.
+// Num returns an argument that is a whole number.
 func Num[T ~int | ~int8 | ~int32 | ~int64 | ~uint8](n T) Value { return num(n) }
 
-// ReadInt returns the first column of the last row of a statement, 0 when there
-// is none.
+// ReadInt returns the first column of the last row of a statement; 0 without a row.
 func ReadInt(s Session, q *Query, args ...Value) (n int64, err error) {
 	err = s.Rows(q, func(r Row) error { n = r.Int(0); return nil }, args...)
 	return n, err

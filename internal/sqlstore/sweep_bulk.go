@@ -5,34 +5,35 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Remover removes by a few statements what the shared ones remove row by row. It is
-// for a store in which others write meanwhile: it waits for none of them, and leaves
-// what they hold to a later sweep.
+// Remover removes by a few statements what the shared statements remove row by row. It is
+// for a store with other writers: it waits for none of them and leaves what they have
+// locked to a later sweep.
 type Remover interface {
-	// Ended removes up to limit jobs that have ended until then, in the order of their
-	// ends, but never the newest, and calls each with how many of a lane and state
-	// these were. What is held by their keys is left. More says that there are more.
+	// Ended removes up to limit jobs that ended before or at until, in the order of
+	// their ends, but never the newest one. It calls each with the number of them by
+	// lane and state. Jobs whose keys are locked are left. more says that there are
+	// more to remove.
 	Ended(until job.Micros, limit int, each func(lane int64, state job.State, n int64)) (n int64, more bool, err error)
-	// Failures looks at up to limit failure records from one on, and removes those
-	// until then of jobs that are neither live nor have a dead letter. Next is the
-	// record that it would have looked at next.
+	// Failures examines up to limit failure records, beginning with from, and removes
+	// those up to until whose jobs are neither live nor have a dead letter. next is the
+	// first record that was not examined.
 	Failures(until job.Micros, from store.Run, limit int) (n int64, next store.Run, err error)
-	// Keys removes up to limit keys whose time is over.
+	// Keys removes up to limit expired keys.
 	Keys(now job.Micros, limit int) (n int64, more bool, err error)
-	// Events removes the events of up to limit commits, but never of the newest.
+	// Events removes the events of up to limit commits, but never those of the newest.
 	Events(until job.Micros, limit int) (n int64, more bool, err error)
-	// Records returns how many failure records there are of the jobs of dead letters,
-	// and locks their keys. A number below zero says that somebody holds the key.
+	// Records returns the number of failure records of each dead letter's job, and locks
+	// the keys of the jobs. A negative number says that another transaction has the key.
 	Records(letters []GoneLetter) ([]int, error)
-	// Letters removes dead letters, after Records, with all that is known of their jobs.
+	// Letters removes dead letters with everything known of their jobs. Call it after Records.
 	Letters(letters []GoneLetter) error
 	// Groups removes groups that have no dead letters, with their trends.
 	Groups(ids []int64) error
-	// Trends removes the numbers of deaths of a group in an hour each.
+	// Trends removes hourly numbers of deaths: of groups[i] in hours[i].
 	Trends(groups, hours []int64) error
 }
 
-// GoneLetter is a dead letter that is removed.
+// GoneLetter is a dead letter that is being removed.
 type GoneLetter struct {
 	Death            int64
 	Job              job.ID
@@ -40,8 +41,8 @@ type GoneLetter struct {
 	Revived, Long    bool // as in redrive_dead
 }
 
-// purgeAll removes dead letters in their order. It returns those that are removed,
-// and how many it has looked at.
+// purgeAll removes dead letters in their order. It returns the removed ones and the number
+// of those examined.
 func (w *sweep) purgeAll(old []*letter) (gone []*letter, looked int, err error) {
 	if w.hooks.Remover != nil {
 		return w.purgeAtOnce(old)
@@ -102,9 +103,9 @@ func (w *sweep) purgeAtOnce(old []*letter) (gone []*letter, looked int, err erro
 	return gone, looked, nil
 }
 
-// keepNumber keeps the number of a death that goes, if it is the last.
+// keepNumber stores the number of a removed death if it is the last one.
 func (t *Txn) keepNumber(death int64) error {
-	if death != t.cat.deaths { // it must not come again
+	if death != t.cat.deaths { // only the last number could be given out again
 		return nil
 	}
 	_, err := t.exec(setDeaths, num(death))

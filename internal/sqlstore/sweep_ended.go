@@ -8,15 +8,15 @@ import (
 )
 
 var (
-	// The newest, which the last column tells, stays: so its number is not given
-	// again. It is read from the beginning, and not to the end.
+	// The newest row, which the last column identifies, stays, so that its number is not
+	// given out again. The walk starts at the oldest row and stops early.
 	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key,
 		d.seq = (SELECT max(seq) FROM redrive_done) FROM redrive_done d ORDER BY d.seq`)
 	delDone     = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
 	setKeyState = declare("setKeyState", `UPDATE redrive_keys SET state = ?5 WHERE owner = ?1 AND kind = ?2 AND key = ?3 AND job = ?4`)
 )
 
-// goneJob is a job that is removed.
+// goneJob is a job that is being removed.
 type goneJob struct {
 	id         job.ID
 	lane       *Lane
@@ -24,8 +24,8 @@ type goneJob struct {
 	owner, key string
 }
 
-// ended removes completed and cancelled jobs by the order of their ends. Their
-// failure records have a time of their own.
+// ended removes completed and cancelled jobs in the order of their ends. Their failure
+// records have a retention of their own.
 func (w *sweep) ended() error {
 	if w.keep.Completed == 0 {
 		return nil
@@ -68,8 +68,8 @@ func (w *sweep) ended() error {
 	return w.removed(sweptCompleted, w.swept.Completed)
 }
 
-// remove takes a job, whose row is removed, out of what knows it. Its key, if
-// it still holds one, keeps its state; none is completed, see known.
+// remove removes what refers to a job whose row is deleted. A key that the job still
+// holds stays with the job's state; a missing state means completed, see known.
 func (t *Txn) remove(j *goneJob) error {
 	t.count(j.lane, j.state, -1)
 	if _, err := t.exec(delProgress, num(j.id)); err != nil {
@@ -89,8 +89,8 @@ var (
 	delFailure = declare("delFailure", `DELETE FROM redrive_failures WHERE job = ? AND token = ?`)
 )
 
-// failures walks over the failure records and removes those that are past their
-// time, of jobs that are neither live nor have a dead letter.
+// failures walks over the failure records and removes those past their retention whose
+// jobs are neither live nor have a dead letter.
 func (w *sweep) failures() error {
 	if w.keep.Failures == 0 {
 		return nil
@@ -105,8 +105,8 @@ func (w *sweep) failures() error {
 	return errors.Join(w.removed(sweptFailures, n), w.moveTo(sweptFailures, int64(next.ID)), w.moveTo(sweptToken, int64(next.Token)))
 }
 
-// removeFailures returns how many it has removed, and the record that the next
-// sweep looks at first.
+// removeFailures returns the number of removed records, and the first record for the
+// next sweep to examine.
 func (w *sweep) removeFailures(until job.Micros, from store.Run) (n int64, next store.Run, err error) {
 	if r := w.hooks.Remover; r != nil {
 		return r.Failures(until, from, w.limit)

@@ -1,19 +1,19 @@
 // Package httpretry makes clients of net/http that retry safely: Transport goes
-// below any http.Client, also that of an SDK, and retries by a retry.Policy.
+// below any http.Client, also that of an SDK, and retries by a retry.Strategy.
 //
-//	client := &http.Client{Transport: httpretry.Transport(policy, nil)}
+//	client := &http.Client{Transport: httpretry.Transport(strategy, nil)}
 //
 // # What is sent again
 //
 // GET, HEAD, OPTIONS, TRACE, PUT and DELETE, and requests with the header
 // Idempotency-Key or X-Idempotency-Key, are sent again after every failure that the
-// policy retries. Others (POST, PATCH) are sent again only when the other side has
-// seen nothing of them, or has turned them away with 429. A policy with
+// strategy retries. Others (POST, PATCH) are sent again only when the other side has
+// seen nothing of them, or has turned them away with 429. A strategy with
 // Options.Keyed says that the other side heeds Idempotency-Key: then these get one,
 // the same in all attempts, and count as the rest. Within a call of retry.Do of the
 // same dependency, which does the retrying, they get the key of that call (see
-// retry.Policy.Within), so one such call should make one request; where it has none,
-// because its policy is not Keyed, they are not sent again.
+// retry.Strategy.Within), so one such call should make one request; where it has none,
+// because its strategy is not Keyed, they are not sent again.
 //
 // A body is rewound by Request.GetBody, which http.NewRequest sets for bytes.Buffer,
 // bytes.Reader and strings.Reader. A request with a body that cannot be rewound is
@@ -22,7 +22,7 @@
 //
 // # What comes back
 //
-// A response that the policy does not retry is returned as it is, whatever its
+// A response that the strategy does not retry is returned as it is, whatever its
 // status: as without the transport, 404 is no error. One that it would retry and
 // cannot any more is an error: a *retry.Error around a *StatusError, which hands the
 // job over within one. Within a call of the same dependency it is the *StatusError

@@ -17,7 +17,7 @@ type StatusError struct {
 	Method, URL string
 	StatusCode  int
 	Header      http.Header // of the response; may hold secrets
-	Body        string      // its beginning, DrainMax at most, where it was read; may hold secrets
+	Body        string      // its beginning, DiscardMax at most, where it was read; may hold secrets
 }
 
 func newStatusError(req *http.Request, resp *http.Response) *StatusError {

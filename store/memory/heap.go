@@ -2,8 +2,7 @@ package memory
 
 import stdheap "container/heap"
 
-// heap orders jobs and finds any of them at once: a job knows the heap that it
-// is in and its place there.
+// heap orders jobs and finds each of them at once: a job knows its heap and its index there.
 type heap struct {
 	jobs   []*record
 	before func(a, b *record) bool
@@ -19,7 +18,7 @@ func leaseEndsBefore(a, b *record) bool {
 	return a.LeaseUntil < b.LeaseUntil || a.LeaseUntil == b.LeaseUntil && a.ID < b.ID
 }
 
-// first returns the first job of the order, nil when there is none.
+// first returns the first job in order; nil when the heap is empty.
 func (h *heap) first() *record {
 	if len(h.jobs) == 0 {
 		return nil
@@ -32,16 +31,16 @@ func (h *heap) add(r *record) {
 	stdheap.Push((*places)(h), r)
 }
 
-// remove takes a job out of the heap that it is in.
+// remove removes a job from its heap.
 func (r *record) remove() {
 	stdheap.Remove((*places)(r.in), r.place)
 	r.in = nil
 }
 
-// moved restores the order after a job's place in it changed.
+// moved restores the order after a job's key has changed.
 func (r *record) moved() { stdheap.Fix((*places)(r.in), r.place) }
 
-// places is a heap as container/heap wants it.
+// places implements container/heap on a heap.
 type places heap
 
 func (p *places) Len() int           { return len(p.jobs) }

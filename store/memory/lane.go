@@ -8,7 +8,7 @@ import (
 // laneName is what all jobs of a lane have in common.
 type laneName struct{ queue, kind, deps string }
 
-// work is what a claim asks for: lanes of all dependencies.
+// work is what a claim asks for: the lanes of a queue and kind with any dependencies.
 type work struct{ queue, kind string }
 
 // lane holds the ready jobs of one (queue, kind, dependencies) and counts all.
@@ -45,8 +45,7 @@ func (s *Store) declare(queue string) {
 	}
 }
 
-// usage is what limits and rates over all processes look at, per queue and per
-// kind.
+// usage is what limits and rates over all processes depend on, per queue and per kind.
 type usage struct {
 	running int
 	arrival job.Micros // see store.Rate
@@ -61,7 +60,7 @@ func usageOf(m map[string]*usage, name string) *usage {
 	return u
 }
 
-// full reports whether no run more may start under the limit; 0 is no limit.
+// full reports whether the limit allows no further run; 0 means no limit.
 func (u *usage) full(limit int) bool { return limit > 0 && u.running >= limit }
 
 // next returns when the rate allows the next start: now or later.

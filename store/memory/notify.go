@@ -1,6 +1,6 @@
 package memory
 
-// listener is one call of Notify; its address tells two of one channel apart.
+// listener is one call of Notify. Its address distinguishes two calls with one channel.
 type listener struct{ ch chan<- struct{} }
 
 // Notify implements store.Worker.

@@ -12,18 +12,17 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// sweeping is where sweeps go on, and what they have removed since that was
-// last audited.
+// sweeping is where sweeps continue, and what they have removed since the last audit row.
 type sweeping struct {
-	failure store.Run // the next record to look at
-	death   int64     // the last that was looked at
+	failure store.Run // the next record to examine
+	death   int64     // the last one examined
 	removed map[string]*removal
 }
 
-// removal adds up what was removed of one kind of thing.
+// removal counts what was removed of one kind of thing.
 type removal struct {
 	n     int64
-	since job.Micros // of the first
+	since job.Micros // when the first was removed
 }
 
 // Sweep implements store.Keeper.
@@ -59,8 +58,8 @@ type sweep struct {
 	swept store.Swept
 }
 
-// sweepEnded removes completed and cancelled jobs by the order of their ends,
-// but never the last.
+// sweepEnded removes completed and cancelled jobs in the order of their ends, but never the
+// last one.
 func (w *sweep) sweepEnded() {
 	if w.keep.Completed == 0 {
 		return
@@ -78,8 +77,8 @@ func (w *sweep) sweepEnded() {
 	w.swept.Completed = int64(n)
 }
 
-// sweepFailures walks over the failure records and removes those that are past
-// their time, of jobs that are neither live nor have a dead letter.
+// sweepFailures walks over the failure records and removes those past their retention whose
+// jobs are neither live nor have a dead letter.
 func (w *sweep) sweepFailures() {
 	if w.keep.Failures == 0 {
 		return
@@ -119,8 +118,8 @@ func (w *sweep) sweepFailures() {
 	}
 }
 
-// sweepDead walks over the dead letters and removes those that are past their
-// time. What is to be pending again is not dropped as ignored.
+// sweepDead walks over the dead letters and removes those past their retention. One that will
+// become pending again is not removed as ignored.
 func (w *sweep) sweepDead() {
 	if w.keep.Dead == 0 {
 		return
@@ -158,15 +157,15 @@ func (w *sweep) droppable(e *entry) bool {
 	case job.Pending:
 		return w.keep.DropPending
 	case job.Ignored:
-		return w.keep.DropPending || !e.withGroup && e.ReopenAt == 0 // else it is promised to come back
+		return w.keep.DropPending || !e.withGroup && e.ReopenAt == 0 // otherwise it will become pending again
 	case job.Resolved:
 		return true
-	case job.Redriven: // its job lives
+	case job.Redriven: // its job is live
 	}
 	return false
 }
 
-// returns reports whether an entry is to be pending again now.
+// returns reports whether an entry must become pending again now.
 func (w *sweep) returns(e *entry) bool {
 	if e.withGroup {
 		g := w.groups[e.Fingerprint]
@@ -175,7 +174,7 @@ func (w *sweep) returns(e *entry) bool {
 	return e.Status == job.Ignored && e.ReopenAt != 0 && e.ReopenAt <= w.now
 }
 
-// sweepEvents removes whole commits, but never the last.
+// sweepEvents removes whole commits, but never the last one.
 func (w *sweep) sweepEvents() {
 	if w.keep.Events == 0 {
 		return
@@ -201,7 +200,7 @@ func (w *sweep) sweepEvents() {
 	w.swept.Events = int64(n)
 }
 
-// sweepKeys forgets the keys whose time is over.
+// sweepKeys removes expired keys.
 func (w *sweep) sweepKeys() {
 	var over []keyName
 	for name, k := range w.keys {
@@ -221,8 +220,8 @@ func (w *sweep) sweepKeys() {
 	w.swept.Keys = int64(len(over))
 }
 
-// reopen makes ignored dead letters pending again whose time has come, by the
-// order of deaths.
+// reopen makes ignored dead letters pending when their time has come, in the order of their
+// deaths.
 func (w *sweep) reopen() {
 	for _, g := range w.groups {
 		if g.over(w.now) {
@@ -244,7 +243,7 @@ func (w *sweep) reopen() {
 	}
 }
 
-// prune drops figures that nobody is shown any more.
+// prune removes figures that are not shown any more.
 func (w *sweep) prune() {
 	drop := func(counts map[job.Micros]int64, until job.Micros) {
 		maps.DeleteFunc(counts, func(at job.Micros, _ int64) bool { return at <= until })
@@ -257,8 +256,8 @@ func (w *sweep) prune() {
 	maps.DeleteFunc(w.hours, func(at job.Micros, _ *store.Hour) bool { return at <= until })
 }
 
-// auditRemovals adds up what was removed, and tells of it from time to time.
-// Dead letters that were pending have been told of.
+// auditRemovals counts what was removed, and writes an audit row from time to time. Removals
+// of pending dead letters were audited when they were made.
 func (w *sweep) auditRemovals() {
 	for _, r := range [...]struct {
 		what string

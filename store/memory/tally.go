@@ -15,10 +15,10 @@ const (
 	hour   = 60 * minute
 )
 
-// start returns the beginning of the unit that a time is in.
+// start returns the beginning of the unit in which a time lies.
 func start(at, unit job.Micros) job.Micros { return at - at%unit }
 
-// trend returns the numbers of the last n units, the present one last.
+// trend returns the numbers of the last n units, the current one last.
 func trend(counts map[job.Micros]int64, now, unit job.Micros, n int) []int64 {
 	last := start(now, unit)
 	numbers := make([]int64, n)
@@ -28,7 +28,7 @@ func trend(counts map[job.Micros]int64, now, unit job.Micros, n int) []int64 {
 	return numbers
 }
 
-// countDead counts an entry under what it is now.
+// countDead adds n to the count of an entry's present status.
 func (t *tx) countDead(e *entry, by int64) {
 	c := store.DeadCount{Status: e.Status, Reason: e.Reason, Class: e.Class, Kind: e.Kind, Queue: e.Queue}
 	t.entries[c] += by
@@ -50,7 +50,7 @@ func (t *tx) deadCounts() []store.DeadCount {
 	return counts
 }
 
-// hour returns the present hour.
+// hour returns the current hour.
 func (t *tx) hour() *store.Hour {
 	at := start(t.now, hour)
 	h := t.hours[at]
@@ -69,8 +69,8 @@ func (t *tx) sortedHours() []store.Hour {
 	return list
 }
 
-// again reports whether the present or last attempt of the job is not the first
-// one of its first life. The attempt is counted already.
+// again reports whether the current or last attempt of the job is not the first one of its
+// first life. The attempt is counted already.
 func (r *record) again() bool { return r.Counters.Attempts > 1 || r.Life > 1 }
 
 // attempted counts a run that ended as an attempt.

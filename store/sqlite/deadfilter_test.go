@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// dieAs enqueues and ends so many jobs as told by their numbers.
+// dieAs enqueues jobs and ends each of them with the failure of its number.
 func (s *seeder) dieAs(n int, as func(i int, n *job.New) job.Failure) {
 	s.t.Helper()
 	failures := make(map[job.ID]job.Failure)
@@ -25,7 +25,7 @@ func (s *seeder) dieAs(n int, as func(i int, n *job.New) job.Failure) {
 	}
 }
 
-// spreadDead makes dead letters that differ in all that a filter can ask for.
+// spreadDead makes dead letters that differ in everything a filter can select by.
 func (s *seeder) spreadDead(n int) {
 	s.dieAs(n, func(i int, n *job.New) job.Failure {
 		n.Kind, n.Owner = seedKind(i%5), fmt.Sprintf("tenant-%d", i%7)
@@ -35,8 +35,7 @@ func (s *seeder) spreadDead(n int) {
 	})
 }
 
-// Jobs that are brought back by ranges of deaths are as if each was brought back
-// by itself.
+// Jobs that are retried by ranges of deaths end up the same as jobs retried one by one.
 //
 // part of: D7
 func TestD7_RangesBringBackAsOne(t *testing.T) {

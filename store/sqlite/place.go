@@ -15,12 +15,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// versionMin is the first SQLite whose write-ahead log cannot be damaged by two
-// connections that write and check-point at once.
+// versionMin is the first version of SQLite whose write-ahead log cannot be damaged by two
+// connections that write and check-point at the same time.
 const versionMin = "3.51.3"
 
-// checkPlace refuses, before anything is touched, a place where the promises
-// cannot be kept.
+// checkPlace returns an error, before anything is changed, for a place where the store
+// cannot keep its promises.
 func checkPlace(path string) error {
 	if err := checkVersion(sqlite3.SQLITE_VERSION); err != nil {
 		return err
@@ -41,12 +41,12 @@ func checkPlace(path string) error {
 	return checkFileSystem(path)
 }
 
-// createPrivate makes a new database file that only its user may read, because
-// payloads and evidence are in it. The files beside it get the same mode. A file
-// that is there keeps its own.
+// createPrivate creates a new database file that only its user may read, because it holds
+// payloads and evidence. The files beside it get the same mode. An existing file keeps its
+// mode.
 func createPrivate(path string) error {
-	// Never a file that is there: closing it would drop the locks that SQLite
-	// holds on it in this process.
+	// Never open a file that exists: closing it would drop the locks that SQLite holds
+	// on it in this process.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -57,7 +57,7 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// readOnly names the cause of a file that cannot be opened for writing.
+// readOnly explains the error of a file that cannot be opened for writing.
 func readOnly(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("%w: %w; give this user the right to write to the file and its folder", store.ErrReadOnly, err)
@@ -65,8 +65,8 @@ func readOnly(err error) error {
 	return err
 }
 
-// resolve returns the one absolute name of a file, without links, because the
-// files beside it are named after it and all processes must find the same.
+// resolve returns the absolute path of a file without links. The files beside the database
+// are named after it, and all processes must find the same ones.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -78,7 +78,7 @@ func resolve(path string) (string, error) {
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		return filepath.Join(dir, filepath.Base(path)), nil
 	}
-	return path, nil // what is wrong with it is told by whoever opens it
+	return path, nil // opening it returns the error
 }
 
 func checkVersion(have string) error {
@@ -92,7 +92,7 @@ func checkVersion(have string) error {
 func compareVersions(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(as), len(bs)) {
-		x, _ := strconv.Atoi(as[i]) // the library's own constant
+		x, _ := strconv.Atoi(as[i]) // a constant of the library, always numbers
 		y, _ := strconv.Atoi(bs[i])
 		if x != y {
 			return x - y

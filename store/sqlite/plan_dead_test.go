@@ -8,8 +8,7 @@ const (
 	allCauses    = "as many rows as there are causes"
 )
 
-// writingDead are the statements of dead letters that run in the write
-// transaction.
+// writingDead are the statements about dead letters that run in the write transaction.
 var writingDead = []plan{
 	{name: "addDead", want: noPlan},
 	{name: "addHour", want: noPlan},
@@ -45,9 +44,9 @@ var writingDead = []plan{
 	{name: "selTally", want: "SCAN redrive_dead_counts"},
 }
 
-// readingDead are those that only readers need, and the walks by the numbers of
-// deaths: with statistics of three rows or fewer, SQLite reads a table from its
-// beginning rather than from a number.
+// readingDead are the statements that only readers run, and the walks by the numbers of
+// deaths: with statistics of three rows or fewer, SQLite reads a table from its start
+// instead of from a number.
 var readingDead = []plan{
 	{name: "insRetries", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},
 	{name: "setRedrivens", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},

@@ -1,7 +1,7 @@
 package sqlite
 
-// writingKept are the statements of redrives, sweeps and schedules that run in
-// the write transaction.
+// writingKept are the statements of redrives, sweeps and cron slots that run in the write
+// transaction.
 var writingKept = []plan{
 	{name: "countSchedules", want: "SCAN redrive_schedules"},
 	{name: "putSchedule", want: noPlan},
@@ -47,8 +47,8 @@ var writingKept = []plan{
 	{name: "walkTrends", want: "SEARCH redrive_trends USING PRIMARY KEY (grp>?)"},
 }
 
-// readingKept are those that run on connections that only read, and the walk by
-// the numbers of deaths, see readingDead.
+// readingKept are the statements that run on connections for reading, and the walk by the
+// numbers of deaths, see readingDead.
 var readingKept = []plan{
 	{name: "walkLetters", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "allSchedules", want: "SCAN redrive_schedules"},

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// readers is a pool of connections that only read.
+// readers is a pool of connections for reading.
 type readers struct {
 	free chan *native
 	all  []*native
@@ -39,7 +39,7 @@ func (r *readers) close() (err error) {
 
 var beginRead = &sqlstore.Query{Text: `BEGIN DEFERRED`}
 
-// read runs do in one read transaction, so that all it sees is of one moment.
+// read runs do in one read transaction, so that it sees one snapshot.
 func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err error) {
 	select {
 	case <-s.closed:
@@ -63,7 +63,7 @@ func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err 
 	defer conn.conn.SetInterrupt(nil)
 	if _, err = conn.Exec(beginRead); err == nil {
 		err = do(conn)
-		conn.conn.SetInterrupt(nil) // the roll-back must not be interrupted
+		conn.conn.SetInterrupt(nil) // the rollback must not be interrupted
 		if _, rerr := conn.Exec(rollbackTx); err == nil {
 			err = rerr
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Every time that is stored is a number of one unit and zone: SQLite compares
-// texts byte by byte, and "10:00:00.5Z" is before "10:00:00Z" there.
+// Every stored time is a number of one unit in one zone: SQLite compares texts byte by
+// byte, and as a text "10:00:00.5Z" is before "10:00:00Z".
 //
 // proves: Q2
 func TestQ2_TimesAreNumbers(t *testing.T) {
@@ -54,8 +54,8 @@ func TestQ2_TimesAreNumbers(t *testing.T) {
 	}
 }
 
-// addInTx enqueues a job with all times set through the caller's own
-// transaction, which goes by another driver.
+// addInTx enqueues a job with all times set, through the caller's own transaction, which
+// uses another driver.
 func (s *seeder) addInTx() {
 	at := func(d time.Duration) job.Micros { return job.At(seedNow.Add(d).In(time.FixedZone("", -7*3600))) }
 	ctx := s.t.Context()

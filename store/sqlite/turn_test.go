@@ -16,8 +16,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A process that was stopped while it held the right to write must not freeze
-// the others: they are told, and go on when it does.
+// A process that was stopped while it held the right to write must not block the others for
+// ever: they get an error, and continue when it does.
 func TestAStoppedWriterFreezesNobody(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -47,7 +47,7 @@ func TestAStoppedWriterFreezesNobody(t *testing.T) {
 	attempt := waiting.waiting
 	stopped.leave()
 	<-attempt.ended
-	// Nobody waited for the attempt when it was through, so it let go.
+	// The attempt had no waiting caller when it got the locks, so it released them.
 	if entered, err := stopped.try(); !entered || err != nil {
 		t.Fatalf("an abandoned attempt keeps the right to write: %v, %v", entered, err)
 	}
@@ -61,7 +61,7 @@ func TestAStoppedWriterFreezesNobody(t *testing.T) {
 	waiting.leave()
 }
 
-// A caller that has given up gets its answer, though the writer waits.
+// A caller whose context has ended gets its answer, although the writer still waits.
 func TestAWaitingWriterLetsItsCallersGo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -82,12 +82,12 @@ func TestAWaitingWriterLetsItsCallersGo(t *testing.T) {
 	if _, err := s.ReserveIDs(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("ReserveIDs: %v", err)
 	}
-	if err := s.Close(); err != nil { // does not wait for the stopped one
+	if err := s.Close(); err != nil { // does not wait for the stopped process
 		t.Error(err)
 	}
 }
 
-// What is wrong with one request is nothing to those that share its commit.
+// An error of one request does not affect the others in its commit.
 func TestARefusedRequestIsAloneInIt(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
@@ -106,7 +106,7 @@ func TestARefusedRequestIsAloneInIt(t *testing.T) {
 	if err := enqueue(first, 2000); err != nil {
 		t.Fatal(err)
 	}
-	release, err := s.writer.park(t.Context()) // so that what follows shares a commit
+	release, err := s.writer.park(t.Context()) // so that the following requests share a commit
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +133,8 @@ func TestARefusedRequestIsAloneInIt(t *testing.T) {
 	}
 }
 
-// A caller's own transaction that waits for the store ends at its limit, and so
-// does what it waits for.
+// A caller's own transaction that waits for the store ends at its limit, and so does the
+// call that it waits for.
 func TestATransactionCannotWaitForItself(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), &Options{TxLimit: 50 * time.Millisecond})
@@ -144,7 +144,7 @@ func TestATransactionCannotWaitForItself(t *testing.T) {
 	defer s.Close()
 	outer := t.Context()
 	err = s.Tx(outer, func(context.Context, *sql.Tx) error {
-		_, err := s.ReserveIDs(outer, 1) // outer, where the transaction's own context would be refused
+		_, err := s.ReserveIDs(outer, 1) // not the transaction's own context, which would be refused
 		return err
 	})
 	if err == nil {

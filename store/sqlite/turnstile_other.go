@@ -4,8 +4,8 @@ package sqlite
 
 import "time"
 
-// turnstile does nothing here: writers of several processes wait for each other
-// in SQLite's busy handler, fairly only in the long run.
+// turnstile does nothing on this system: writers of several processes wait in SQLite's
+// busy handler, which is fair only in the long run.
 type turnstile struct{}
 
 func openTurnstile(string) (*turnstile, error) { return &turnstile{}, nil }

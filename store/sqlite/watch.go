@@ -13,15 +13,15 @@ import (
 	"github.com/redrive/redrive/internal/sqlstore"
 )
 
-// watcher wakes whoever waits for work. Commits of this process tell it at
-// once. Commits of others are seen by asking SQLite for its data_version, which
-// changes with every commit of another connection and costs microseconds.
+// watcher wakes the callers of Notify. Commits of this process are reported directly.
+// Commits of others are found by reading SQLite's data_version, which changes with every
+// commit of another connection and costs microseconds.
 type watcher struct {
 	mu   sync.Mutex
 	subs map[int]chan<- struct{}
 	next int
 
-	replaced atomic.Bool // the path names another file than the one that is open
+	replaced atomic.Bool // the file at the path is not the open one any more
 
 	quit  chan struct{}
 	ended chan struct{}
@@ -44,7 +44,7 @@ func (w *watcher) subscribe(ch chan<- struct{}) (stop func()) {
 	}
 }
 
-// tell sends to every subscriber that is not told already.
+// tell sends to every subscriber that has no notice waiting.
 func (w *watcher) tell() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,9 +73,8 @@ func (w *watcher) start(path string, every time.Duration) error {
 	return nil
 }
 
-// lookEvery is how often the path is looked at: a file that was deleted or
-// replaced takes writes as before and forgets them with the last that has it
-// open.
+// lookEvery is how often the path is checked. A file that was deleted or replaced still
+// accepts writes, and they are lost when the last process closes it.
 const lookEvery = 500 * time.Millisecond
 
 func (w *watcher) run(conn *sqlite.Conn, every time.Duration, replaced func() bool) {
@@ -97,7 +96,7 @@ func (w *watcher) run(conn *sqlite.Conn, every time.Duration, replaced func() bo
 		}
 		version, err := sqlstore.ReadInt(s, selVersion)
 		if err != nil {
-			continue // a busy or full file; the engines' own polling goes on
+			continue // the file is busy or full; the engines still poll
 		}
 		if version != seen {
 			w.tell()

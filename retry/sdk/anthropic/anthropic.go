@@ -1,7 +1,7 @@
 // Package anthropicretry makes the Anthropic client leave its retries to retry.Do.
 //
 //	client := anthropic.NewClient(anthropicretry.Options()...)
-//	answer, err := retry.Do(ctx, policy, func(ctx context.Context) (*anthropic.Message, error) {
+//	answer, err := retry.Do(ctx, strategy, func(ctx context.Context) (*anthropic.Message, error) {
 //		return client.Messages.New(ctx, params)
 //	})
 //

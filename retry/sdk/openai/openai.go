@@ -1,7 +1,7 @@
 // Package openairetry makes the OpenAI client leave its retries to retry.Do.
 //
 //	client := openai.NewClient(openairetry.Options()...)
-//	answer, err := retry.Do(ctx, policy, func(ctx context.Context) (*openai.ChatCompletion, error) {
+//	answer, err := retry.Do(ctx, strategy, func(ctx context.Context) (*openai.ChatCompletion, error) {
 //		return client.Chat.Completions.New(ctx, params)
 //	})
 //

@@ -5,7 +5,7 @@
 // the SQLSTATE of a *pgconn.PgError, the cause of a *pgconn.ConnectError, and of
 // others what pgconn.SafeToRetry says, that nothing has reached the server.
 //
-//	err := retry.DoErr(ctx, policy, func(ctx context.Context) error {
+//	err := retry.DoErr(ctx, strategy, func(ctx context.Context) error {
 //		return pgx.BeginFunc(ctx, pool, transfer) // the whole transaction
 //	})
 //
