@@ -34,7 +34,7 @@ func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
 		{"nobody", func(*testing.T, *redrive.Client, int) {}, gentle, func(step int) bool { return step < 1 }},
 		{"enqueues", func(t *testing.T, c *redrive.Client, _ int) { enqueues(t, c) }, gentle, func(int) bool { return true }},
 		{"runs end", func(t *testing.T, c *redrive.Client, _ int) {
-			if err := c.RunDue(t.Context()); err != nil {
+			if err := c.RunUntilIdle(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}, beside, func(int) bool { return true }},
@@ -61,12 +61,12 @@ func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
 				}
 				for len(specs) > 0 {
 					n := min(len(specs), 500)
-					if _, err := c.EnqueueAll(t.Context(), specs[:n]); err != nil {
+					if _, err := c.EnqueueMany(t.Context(), specs[:n]); err != nil {
 						t.Fatal(err)
 					}
 					specs = specs[n:]
 				}
-				if err := c.RunDue(t.Context()); err != nil {
+				if err := c.RunUntilIdle(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				well.Store(true)

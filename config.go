@@ -46,10 +46,10 @@ type Config struct {
 	// AttemptsMax is the number of attempts in one life that end any job, if it
 	// is lower than the ceiling of the policy; at least 1. Default that one.
 	AttemptsMax int
-	// AgeMax is the age of a life, counted from when the job could first run or
+	// MaxAge is the age of a life, counted from when the job could first run or
 	// from its manual retry, at which a job gets no retry any more, if it is lower than the ceiling of the
 	// policy. Default that one.
-	AgeMax time.Duration
+	MaxAge time.Duration
 
 	// Resends bounds what the calls of package retry in one run of a job send again, all
 	// together; default retry.ResendsDefault.
@@ -75,13 +75,13 @@ type Config struct {
 	// Cron are the periodic jobs that Run enqueues.
 	Cron []Cron
 
-	Lease       time.Duration // without a sign of life another process takes over; 100 ms to 1 h, default 10 s
-	RescueEvery time.Duration // how often to look for jobs of dead processes at least; default 30 s
-	Poll        time.Duration // how long a lost notification can delay; default 1 s
-	Grace       time.Duration // for running jobs at a stop; default 30 s, negative is none
-	TempDir     string        // where jobs' temporary directories are made; default below os.TempDir
-	Logger      *slog.Logger  // default slog.Default
-	Clock       Clock         // default the system's; for tests
+	Lease          time.Duration // without a sign of life another process takes over; 100 ms to 1 h, default 10 s
+	RescueInterval time.Duration // how often to look for jobs of dead processes at least; default 30 s
+	Poll           time.Duration // how long a lost notification can delay; default 1 s
+	Grace          time.Duration // for running jobs at a stop; default 30 s, negative is none
+	TempDir        string        // where jobs' temporary directories are made; default below os.TempDir
+	Logger         *slog.Logger  // default slog.Default
+	Clock          Clock         // default the system's; for tests
 }
 
 // Queue is how Run works on a queue.
@@ -174,7 +174,7 @@ func (c *Config) validate() error {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"AgeMax", c.AgeMax}, {"RescueEvery", c.RescueEvery}, {"Poll", c.Poll}} {
+	}{{"MaxAge", c.MaxAge}, {"RescueInterval", c.RescueInterval}, {"Poll", c.Poll}} {
 		check(d.value >= 0, "Config.%s %s: must not be negative", d.name, d.value)
 	}
 	return errors.Join(errs...)

@@ -31,7 +31,7 @@ const CronCatchMin = time.Second
 type Cron struct {
 	// Name is what the store knows the schedule by, at most job.NameMax letters,
 	// digits and _-.:/. Another name is another schedule. A store keeps the names
-	// for ever, store.SchedulesMax of them; one that no client has any more may be
+	// for ever, store.CronsMax of them; one that no client has any more may be
 	// taken for another schedule.
 	Name string
 	// Schedule is five fields (minute, hour, day of the month, month, day of the
@@ -63,8 +63,8 @@ type crons struct {
 func (c *Client) newCrons() (crons, error) {
 	all := crons{list: slices.Clone(c.config.Cron), since: c.config.now()}
 	var errs []error
-	if n := len(all.list); n > store.SchedulesMax {
-		return all, fmt.Errorf("Config.Cron: %d schedules: at most %d, which is what a store keeps", n, store.SchedulesMax)
+	if n := len(all.list); n > store.CronsMax {
+		return all, fmt.Errorf("Config.Cron: %d schedules: at most %d, which is what a store keeps", n, store.CronsMax)
 	}
 	seen := map[string]bool{}
 	for i := range all.list {
@@ -150,7 +150,7 @@ func (c *Client) fire(ctx context.Context, i int, slot time.Time) (f store.Fired
 // another name.
 func (c *Client) withoutRoom(ctx context.Context, name string, err error) error {
 	known, failed := c.store.Schedules(ctx)
-	if failed != nil || len(known) < store.SchedulesMax || slices.ContainsFunc(known, func(s store.Schedule) bool { return s.Name == name }) {
+	if failed != nil || len(known) < store.CronsMax || slices.ContainsFunc(known, func(s store.Schedule) bool { return s.Name == name }) {
 		return err // it is another bound
 	}
 	return fmt.Errorf("%w; names are kept for ever: give the schedule one that no client has any more (redrive cron lists them)", err)

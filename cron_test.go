@@ -115,7 +115,7 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 				var running sync.WaitGroup
 				for i := range 3 {
 					config := &redrive.Config{
-						TempDir: t.TempDir(), Logger: quiet, Cron: crons, Poll: time.Hour, RescueEvery: time.Hour, Lease: time.Hour,
+						TempDir: t.TempDir(), Logger: quiet, Cron: crons, Poll: time.Hour, RescueInterval: time.Hour, Lease: time.Hour,
 					}
 					if i == 2 {
 						config.Clock = ahead(time.Minute)
@@ -191,13 +191,13 @@ func TestQ13_OneFileSeveralClients(t *testing.T) {
 		var race sync.WaitGroup
 		for _, c := range clients {
 			race.Go(func() {
-				if err := c.RunDue(t.Context()); err != nil {
+				if err := c.RunUntilIdle(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		race.Wait()
-		if err := clients[0].RunDue(t.Context()); err != nil { // what one has left to the other
+		if err := clients[0].RunUntilIdle(t.Context()); err != nil { // what one has left to the other
 			t.Fatal(err)
 		}
 		if got := ran.Load(); got != n+1 {
@@ -386,7 +386,7 @@ func TestQ13_MistakesOfASchedule(t *testing.T) {
 func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 	t.Parallel()
 	st := memory.New(memory.Options{})
-	for i := range store.SchedulesMax {
+	for i := range store.CronsMax {
 		name := "old-" + strconv.Itoa(i)
 		if _, err := st.Fire(t.Context(), name, 1, []job.New{{ID: job.ID(i + 1<<40), Kind: "render", Queue: "default", Priority: 1, Payload: []byte("{}")}}); err != nil {
 			t.Fatal(err)
@@ -402,7 +402,7 @@ func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 			t.Fatal(err)
 		}
 		redrive.Handle(c, render, succeed, nil)
-		if err := c.RunDue(t.Context()); err != nil {
+		if err := c.RunUntilIdle(t.Context()); err != nil {
 			t.Errorf("with %s: %v", name, err)
 		}
 	}

@@ -38,7 +38,7 @@ func broken(t *testing.T, jobs int) (e *redrivetest.Engine, causes *[]error) {
 	for i := range jobs {
 		specs = append(specs, render.New(renderArgs{Scene: int64(i)}, nil))
 	}
-	if _, err := e.EnqueueAll(t.Context(), specs); err != nil {
+	if _, err := e.EnqueueMany(t.Context(), specs); err != nil {
 		t.Fatal(err)
 	}
 	e.Work()
@@ -207,7 +207,7 @@ func TestD3_AnActWhoseAnswerIsLostIsAskedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := c.RunDue(t.Context()); err != nil {
+		if err := c.RunUntilIdle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.Act(t.Context(), ops, store.Action{Do: store.ActResolve, Filter: &store.DeadFilter{}, Limit: 4}, nil); err != nil {
@@ -279,7 +279,7 @@ func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
 				t.Helper()
 				r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
 				if err == nil {
-					err = c.RunDue(t.Context())
+					err = c.RunUntilIdle(t.Context())
 				}
 				if err != nil {
 					t.Fatal(err)

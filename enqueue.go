@@ -47,16 +47,16 @@ func (e *UnknownError) Is(target error) bool { return target == store.ErrUnknown
 // When the commit's answer is lost, Enqueue looks the job up by itself; only
 // when that fails for long does it return an *UnknownError.
 func (c *Client) Enqueue(ctx context.Context, s Spec) (Receipt, error) {
-	receipts, err := c.EnqueueAll(ctx, []Spec{s})
+	receipts, err := c.EnqueueMany(ctx, []Spec{s})
 	if err != nil {
 		return Receipt{}, err
 	}
 	return receipts[0], nil
 }
 
-// EnqueueAll takes jobs of any kinds in, all or none, job.EnqueueMax at most,
+// EnqueueMany takes jobs of any kinds in, all or none, job.EnqueueMax at most,
 // and answers in their order. See Enqueue.
-func (c *Client) EnqueueAll(ctx context.Context, specs []Spec) ([]Receipt, error) {
+func (c *Client) EnqueueMany(ctx context.Context, specs []Spec) ([]Receipt, error) {
 	if store.InTx(ctx, c.store) {
 		return nil, errInTx
 	}
@@ -84,7 +84,7 @@ func (c *Client) EnqueueAll(ctx context.Context, specs []Spec) ([]Receipt, error
 // EnqueueTx takes jobs in inside the caller's own transaction, which the
 // package of the store wraps (sqlite.Tx; postgres.Tx and postgres.SQLTx). They
 // exist if and only if the caller commits; after an error none of them does. See
-// EnqueueAll.
+// EnqueueMany.
 func (c *Client) EnqueueTx(ctx context.Context, tx store.Tx, specs ...Spec) ([]Receipt, error) {
 	joins, ok := c.store.(store.Transactor)
 	if !ok {

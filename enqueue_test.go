@@ -91,7 +91,7 @@ func TestEnqueue_AnUnknownCommitBecomesALookUp(t *testing.T) {
 	for name, faults := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			f, c := newFaulty(t, faults...)
-			receipts, err := c.EnqueueAll(t.Context(), []redrive.Spec{
+			receipts, err := c.EnqueueMany(t.Context(), []redrive.Spec{
 				render.New(renderArgs{Scene: 1}, nil), render.New(renderArgs{Scene: 2}, &redrive.Options{Key: "k"}),
 			})
 			if err != nil {
@@ -268,7 +268,7 @@ func TestX3_BoundsOfAnEnqueue(t *testing.T) {
 	}
 	stored := 0
 	for _, tt := range tests {
-		receipts, err := e.EnqueueAll(t.Context(), tt.specs)
+		receipts, err := e.EnqueueMany(t.Context(), tt.specs)
 		stored += len(receipts)
 		switch {
 		case tt.want == "" && (err != nil || len(receipts) != len(tt.specs)):

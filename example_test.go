@@ -81,9 +81,9 @@ func ExampleHandle() {
 	for _, to := range []string{"ann", "nobody", "busy", "tomorrow"} {
 		specs = append(specs, Send.New(SendArgs{To: to}, nil))
 	}
-	receipts, err := client.EnqueueAll(ctx, specs)
+	receipts, err := client.EnqueueMany(ctx, specs)
 	check(err)
-	check(client.RunDue(ctx))
+	check(client.RunUntilIdle(ctx))
 	for _, r := range receipts {
 		j, err := client.Get(ctx, r.ID)
 		check(err)

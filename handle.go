@@ -38,9 +38,9 @@ type HandlerOptions struct {
 	Limit int
 	// Rate limits the starts over all processes.
 	Rate Rate
-	// CrashMax is the number of lost leases in one life that end a job, at most
+	// MaxCrashes is the number of lost leases in one life that end a job, at most
 	// and by default job.CrashesCeiling.
-	CrashMax int
+	MaxCrashes int
 }
 
 // validate returns every mistake.
@@ -61,8 +61,8 @@ func (o *HandlerOptions) validate() error {
 	if err := o.Rate.Validate(); err != nil {
 		check(false, "Rate: %w", err)
 	}
-	check(o.CrashMax >= 0 && o.CrashMax <= job.CrashesCeiling,
-		"CrashMax %d: must be 1 to %d", o.CrashMax, job.CrashesCeiling)
+	check(o.MaxCrashes >= 0 && o.MaxCrashes <= job.CrashesCeiling,
+		"MaxCrashes %d: must be 1 to %d", o.MaxCrashes, job.CrashesCeiling)
 	return errors.Join(errs...)
 }
 

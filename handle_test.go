@@ -104,7 +104,7 @@ func TestQ1_BulkOfSeveralKinds(t *testing.T) {
 		order = append(order, "probe "+strings.Join(j.Args, ","))
 		return nil
 	}, nil)
-	receipts, err := e.EnqueueAll(t.Context(), []redrive.Spec{
+	receipts, err := e.EnqueueMany(t.Context(), []redrive.Spec{
 		render.New(renderArgs{Scene: 1}, nil),
 		probe.New([]string{"a", "b"}, nil),
 		render.New(renderArgs{Scene: 2}, &redrive.Options{Priority: 1}),
@@ -116,7 +116,7 @@ func TestQ1_BulkOfSeveralKinds(t *testing.T) {
 	if diff := cmp.Diff([]string{"render 2", "render 1", "probe a,b"}, order); diff != "" {
 		t.Errorf("order of runs (-want +got):\n%s", diff)
 	}
-	if none, err := e.EnqueueAll(t.Context(), nil); none != nil || err != nil {
+	if none, err := e.EnqueueMany(t.Context(), nil); none != nil || err != nil {
 		t.Errorf("an empty bulk: %v, %v", none, err)
 	}
 }

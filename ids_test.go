@@ -28,7 +28,7 @@ func TestIDs_ConcurrentEnqueuesShareOneBlock(t *testing.T) {
 		for range 8 {
 			all.Go(func() {
 				for range 50 {
-					receipts, err := c.EnqueueAll(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, 7))
+					receipts, err := c.EnqueueMany(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, 7))
 					if err != nil {
 						t.Error(err)
 						return
@@ -101,7 +101,7 @@ func TestIDs_TheNextBlockIsReservedWhenOneIsUsedUp(t *testing.T) {
 		for n > 0 {
 			step := min(n, job.EnqueueMax)
 			n -= step
-			if _, err := c.EnqueueAll(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, step)); err != nil {
+			if _, err := c.EnqueueMany(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, step)); err != nil {
 				t.Fatal(err)
 			}
 		}

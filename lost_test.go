@@ -30,7 +30,7 @@ func TestD5_ARetryWhoseAnswerIsLostIsNoConflict(t *testing.T) {
 			}
 			ids = append(ids, receipt.ID)
 		}
-		if err := c.RunDue(t.Context()); err != nil {
+		if err := c.RunUntilIdle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Retry(t.Context(), redrive.By{Actor: "ben", Reason: "first"}, ids[1]); err != nil {

@@ -66,7 +66,7 @@ func (c *Client) enforce(ctx context.Context) error {
 // underConfig puts a policy under the schedules and ceilings of the program. The
 // caller holds the lock, unless nobody else knows the client yet.
 func (c *Client) underConfig(p *policy.Policy) (*policies, error) {
-	effective := p.WithLimits(policy.Limits{MaxAttempts: c.config.AttemptsMax, MaxAge: c.config.AgeMax})
+	effective := p.WithLimits(policy.Limits{MaxAttempts: c.config.AttemptsMax, MaxAge: c.config.MaxAge})
 	effective, err := effective.WithSchedule("", c.config.Retry)
 	for _, kind := range slices.Sorted(maps.Keys(c.handlers)) {
 		if err == nil {

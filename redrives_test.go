@@ -109,10 +109,10 @@ func TestD7_RunDueTakesARedriveToItsEnd(t *testing.T) {
 				return nil
 			})
 			specs := slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, 700)
-			if _, err := c.EnqueueAll(t.Context(), specs); err != nil {
+			if _, err := c.EnqueueMany(t.Context(), specs); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.RunDue(t.Context()); err != nil {
+			if err := c.RunUntilIdle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			healed.Store(true)
@@ -120,7 +120,7 @@ func TestD7_RunDueTakesARedriveToItsEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.RunDue(t.Context()); err != nil {
+			if err := c.RunUntilIdle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 700 {
@@ -233,7 +233,7 @@ func TestD7_ALostStartIsNotMadeTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := c.RunDue(t.Context()); err != nil {
+		if err := c.RunUntilIdle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		one, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
@@ -266,7 +266,7 @@ func TestD7_AKeyMakesARedriveRepeatable(t *testing.T) {
 		}
 		var ids [2]int64
 		for i := range ids {
-			if err := c.RunDue(t.Context()); err != nil {
+			if err := c.RunUntilIdle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			healed.Store(true)
@@ -313,7 +313,7 @@ func TestD7_ALostStartIsNotMistakenForAnother(t *testing.T) {
 		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.RunDue(t.Context()); err != nil {
+		if err := c.RunUntilIdle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Change: store.Change{Queue: "slow"}})

@@ -84,7 +84,7 @@ func TestT1_LeftoversAreSweptOnASchedule(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{TempDir: base, Logger: quiet, RescueEvery: time.Minute})
+		c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{TempDir: base, Logger: quiet, RescueInterval: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,11 +60,11 @@ func (c *Client) WaitIdle(ctx context.Context) error {
 	return e.Idle(ctx)
 }
 
-// RunDue is Run until nothing is due any more that this client could run: a
+// RunUntilIdle is Run until nothing is due any more that this client could run: a
 // program that a timer starts does its work so and ends. Schedules whose slot is
 // due fire first, and redrives are taken as far as they can go without waiting; what
 // a rate or an unpaused canary holds back is left.
-func (c *Client) RunDue(ctx context.Context) error { return c.runUntil(ctx, c.awaitDue) }
+func (c *Client) RunUntilIdle(ctx context.Context) error { return c.runUntil(ctx, c.awaitDue) }
 
 // awaitDue waits until nothing is due, and nothing becomes due by the keeper.
 func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
@@ -206,7 +206,7 @@ func (c *Client) start(ctx context.Context) (stop func(), err error) {
 func (c *Client) engineConfig() engine.Config {
 	config := engine.Config{
 		Store: c.store, Holder: c.config.Name,
-		Lease: c.config.Lease, RescueEvery: c.config.RescueEvery, Poll: c.config.Poll, Grace: c.config.Grace,
+		Lease: c.config.Lease, RescueInterval: c.config.RescueInterval, Poll: c.config.Poll, Grace: c.config.Grace,
 		Decide: c.decide, Clock: c.config.Clock, Logger: c.config.Logger,
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.config.Queues)) {
@@ -218,7 +218,7 @@ func (c *Client) engineConfig() engine.Config {
 		o := &h.options
 		config.Kinds = append(config.Kinds, engine.Kind{
 			Name: name, Handler: c.admitting(h), Workers: o.Workers, Limit: o.Limit, Rate: o.Rate,
-			CrashMax: cmp.Or(o.CrashMax, job.CrashesCeiling), Timeout: o.Timeout, KillGrace: o.KillGrace,
+			MaxCrashes: cmp.Or(o.MaxCrashes, job.CrashesCeiling), Timeout: o.Timeout, KillGrace: o.KillGrace,
 		})
 	}
 	return config

@@ -23,16 +23,16 @@ import (
 func TestNew_TellsEveryMistake(t *testing.T) {
 	t.Parallel()
 	_, err := redrive.New(nil, &redrive.Config{
-		Name:        strings.Repeat("n", 300),
-		Queues:      map[string]redrive.Queue{"a b": {Workers: -1}, "c": {Limit: -1, Rate: redrive.Rate{N: 10}}},
-		Retry:       &policy.Schedule{Waits: []time.Duration{-1}},
-		AttemptsMax: -1,
-		Resends:     -1,
-		AgeMax:      -1,
-		PayloadMax:  job.PayloadMax + 1,
-		Lease:       time.Millisecond,
-		RescueEvery: -1,
-		Poll:        -1,
+		Name:           strings.Repeat("n", 300),
+		Queues:         map[string]redrive.Queue{"a b": {Workers: -1}, "c": {Limit: -1, Rate: redrive.Rate{N: 10}}},
+		Retry:          &policy.Schedule{Waits: []time.Duration{-1}},
+		AttemptsMax:    -1,
+		Resends:        -1,
+		MaxAge:         -1,
+		PayloadMax:     job.PayloadMax + 1,
+		Lease:          time.Millisecond,
+		RescueInterval: -1,
+		Poll:           -1,
 	})
 	want := []string{
 		"redrive: a store is required; open one with sqlite.Open, postgres.Open or memory.New",
@@ -46,8 +46,8 @@ func TestNew_TellsEveryMistake(t *testing.T) {
 		"Config.Resends -1: must be at least 1",
 		"Config.PayloadMax 16777217: must be 1 to 16777216",
 		"Config.Lease 1ms: must be 100ms to 1h0m0s",
-		"Config.AgeMax -1ns: must not be negative",
-		"Config.RescueEvery -1ns: must not be negative",
+		"Config.MaxAge -1ns: must not be negative",
+		"Config.RescueInterval -1ns: must not be negative",
 		"Config.Poll -1ns: must not be negative",
 	}
 	if err == nil || err.Error() != strings.Join(want, "\n") {
@@ -66,7 +66,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 	}
 	redrive.Handle(c, render, succeed, &redrive.HandlerOptions{
 		Timeout: -1, KillGrace: -1, Retry: &policy.Schedule{MaxRetries: -2}, Workers: -1, Limit: -1,
-		Rate: redrive.Rate{N: 10}, CrashMax: 9,
+		Rate: redrive.Rate{N: 10}, MaxCrashes: 9,
 	})
 	err = c.Run(t.Context())
 	want := []string{
@@ -76,7 +76,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 		"HandlerOptions.Workers -1: must not be negative",
 		"HandlerOptions.Limit -1: must be 0 to 1000000",
 		"HandlerOptions.Rate: rate 10 per 0s: both must be positive, or both zero for no limit: invalid",
-		"HandlerOptions.CrashMax 9: must be 1 to 5",
+		"HandlerOptions.MaxCrashes 9: must be 1 to 5",
 	}
 	if err == nil || err.Error() != strings.Join(want, "\n") {
 		t.Errorf("bad options: got\n%v\nwant\n%s", err, strings.Join(want, "\n"))
@@ -99,7 +99,7 @@ func TestRun_OnceAtATime(t *testing.T) {
 		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.RunDue(t.Context()); err != nil {
+		if err := c.RunUntilIdle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -158,7 +158,7 @@ func TestDrain_EndsWhenEverythingHasEnded(t *testing.T) {
 			redrive.NewRaw("of-somebody-else", nil, nil),
 			render.New(renderArgs{}, &redrive.Options{Queue: "of-somebody-else"}),
 		}
-		receipts, err := c.EnqueueAll(t.Context(), specs)
+		receipts, err := c.EnqueueMany(t.Context(), specs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 	for i := range specs {
 		specs[i] = render.New(renderArgs{Scene: int64(i)}, &redrive.Options{Priority: i%4 + 1})
 	}
-	receipts, err := c.EnqueueAll(t.Context(), specs)
+	receipts, err := c.EnqueueMany(t.Context(), specs)
 	if err != nil {
 		t.Fatal(err)
 	}

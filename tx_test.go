@@ -129,7 +129,7 @@ func TestCompleteTx_CompletesIfTheTransactionDoes(t *testing.T) {
 		}
 		ids = append(ids, r.ID)
 	}
-	if err := c.RunDue(t.Context()); err != nil {
+	if err := c.RunUntilIdle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want := []job.State{job.Completed, job.Completed, job.Retrying}
@@ -225,7 +225,7 @@ func TestTx_AStoreThatCannotJoinSaysSo(t *testing.T) {
 	if _, err := c.Enqueue(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.RunDue(t.Context()); err != nil || !errors.Is(inHandler, store.ErrInvalid) {
+	if err := c.RunUntilIdle(t.Context()); err != nil || !errors.Is(inHandler, store.ErrInvalid) {
 		t.Errorf("CompleteTx: %v, %v", inHandler, err)
 	}
 }

@@ -246,10 +246,10 @@ func graveyard(t *testing.T, n int) store.Store {
 	for i := range specs {
 		specs[i] = redrive.NewRaw("mail", []byte("{}"), nil)
 	}
-	if _, err := client.EnqueueAll(t.Context(), specs); err != nil {
+	if _, err := client.EnqueueMany(t.Context(), specs); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.RunDue(t.Context()); err != nil {
+	if err := client.RunUntilIdle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return st

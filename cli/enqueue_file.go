@@ -176,7 +176,7 @@ func (t *taker) take(ctx context.Context, batch []lineJob) error {
 	for i, j := range batch {
 		specs[i] = j.spec
 	}
-	receipts, err := t.client.EnqueueAll(ctx, specs)
+	receipts, err := t.client.EnqueueMany(ctx, specs)
 	if err != nil {
 		t.batch = batch
 		if key, ok := errors.AsType[*store.KeyConflict](err); ok {

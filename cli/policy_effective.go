@@ -21,9 +21,9 @@ func effective(s *policy.Spec, c *config.Config) policy.Spec {
 	out := *s
 	out.Hash, out.Source = "", nil
 	out.Limits = policy.Limits{
-		MaxAttempts: min(cmp.Or(s.Limits.MaxAttempts, policy.CeilingDefault), c.MaxAttemptsCeiling),
-		MaxAge:      cmp.Or(s.Limits.MaxAge, policy.AgeDefault),
-		MaxWait:     cmp.Or(s.Limits.MaxWait, policy.WaitMax),
+		MaxAttempts: min(cmp.Or(s.Limits.MaxAttempts, policy.MaxAttemptsDefault), c.MaxAttemptsCeiling),
+		MaxAge:      cmp.Or(s.Limits.MaxAge, policy.MaxAgeDefault),
+		MaxWait:     cmp.Or(s.Limits.MaxWait, policy.MaxWaitDefault),
 	}
 	out.Default = over(s.Default, builtin.Default)
 	out.Classes = maps.Clone(s.Classes)

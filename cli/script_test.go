@@ -102,7 +102,7 @@ func runLib(ctx context.Context, st store.Store) error {
 			return err
 		}
 	}
-	return client.RunDue(ctx)
+	return client.RunUntilIdle(ctx)
 }
 
 // scriptLimit ends a script that hangs, before the time for all tests is up.

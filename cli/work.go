@@ -194,7 +194,7 @@ func (w *worker) client() (*redrive.Client, error) {
 	}
 	client, err := redrive.New(w.store, &redrive.Config{
 		Queues: queues, Policy: w.policy.policy, AttemptsMax: w.MaxAttemptsCeiling, PayloadMax: w.Limits.PayloadBytes,
-		Development: w.Development, KeepRaw: w.KeepRaw, HideEmails: w.HideEmails, Lease: w.Lease, RescueEvery: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
+		Development: w.Development, KeepRaw: w.KeepRaw, HideEmails: w.HideEmails, Lease: w.Lease, RescueInterval: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
 		TempDir: w.TempDir, Logger: w.log, Retention: retention(w.Config), Cron: periodic,
 	})
 	if err != nil {
@@ -205,7 +205,7 @@ func (w *worker) client() (*redrive.Client, error) {
 		c := &command{kind: k, log: w.log}
 		redrive.HandleRaw(client, name, c.handle, &redrive.HandlerOptions{
 			Timeout: k.Timeout, KillGrace: max(k.KillGrace, time.Millisecond), Retry: schedule(&k),
-			Workers: k.Workers, Limit: k.Limit, Rate: redrive.Rate(k.Rate), CrashMax: k.MaxCrashes,
+			Workers: k.Workers, Limit: k.Limit, Rate: redrive.Rate(k.Rate), MaxCrashes: k.MaxCrashes,
 		})
 	}
 	return client, nil

@@ -21,7 +21,7 @@ func TestGuarantees_LimitsAreThoseOfTheCode(t *testing.T) {
 		"job.TextMax": job.TextMax, "job.MessageMax": job.MessageMax, "job.EvidenceMax": job.EvidenceMax,
 		"job.EnqueueMax": job.EnqueueMax, "job.ExchangeMax": job.ExchangeMax, "job.IDsMax": job.IDsMax,
 		"job.PageMax": job.PageMax, "job.LanesMax": job.LanesMax, "job.CrashesCeiling": job.CrashesCeiling,
-		"policy.CeilingDefault": policy.CeilingDefault, "engine.WorkersMax": engine.WorkersMax,
+		"policy.MaxAttemptsDefault": policy.MaxAttemptsDefault, "engine.WorkersMax": engine.WorkersMax,
 		"store.WorkersMax": store.WorkersMax, "store.LimitMax": store.LimitMax, "store.ExpiredMax": store.ExpiredMax,
 	}
 	row := regexp.MustCompile("(?m)^\\| .* \\| ([0-9]+)(?: bytes)? \\| `([a-zA-Z.]+)` \\|$")
@@ -45,11 +45,11 @@ func TestGuarantees_LeasesAreThoseOfTheCode(t *testing.T) {
 	for name, is := range map[string]bool{
 		"10 s":                                   engine.LeaseDefault.Seconds() == 10,
 		"100 ms to 1 h":                          engine.LeaseMin.Milliseconds() == 100 && engine.LeaseMax.Hours() == 1,
-		"every 30 s":                             engine.RescueEveryDefault.Seconds() == 30,
+		"every 30 s":                             engine.RescueIntervalDefault.Seconds() == 30,
 		"the lease, extended just before | 10 s": engine.LeaseDefault.Seconds() == 10,
-		"leases that are over | 30 s":            engine.RescueEveryDefault.Seconds() == 30,
+		"leases that are over | 30 s":            engine.RescueIntervalDefault.Seconds() == 30,
 		"was lost | 1 s":                         engine.PollDefault.Seconds() == 1,
-		"| together | 41 s |":                    (engine.LeaseDefault + engine.RescueEveryDefault + engine.PollDefault).Seconds() == 41,
+		"| together | 41 s |":                    (engine.LeaseDefault + engine.RescueIntervalDefault + engine.PollDefault).Seconds() == 41,
 		"`shutdown_grace` (30":                   engine.GraceDefault.Seconds() == 30,
 	} {
 		if !is || !strings.Contains(text, name) {

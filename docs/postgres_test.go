@@ -67,13 +67,13 @@ func fill(t *testing.T, st *postgres.Store, look func()) {
 			t.Fatal(err)
 		}
 	}
-	if err := client.RunDue(t.Context()); err != nil {
+	if err := client.RunUntilIdle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.Enqueue(t.Context(), kind.New("look", nil)); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.RunDue(t.Context()); err != nil {
+	if err := client.RunUntilIdle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,21 +15,21 @@ const (
 // Limits on what a caller controls. Stores and clients refuse what is above
 // them; nothing is ever trimmed silently.
 const (
-	PayloadMax     = 16 << 20 // bytes; the client's own default is 256 KiB
-	ResultMax      = 64 << 10 // bytes
-	AttrsMax       = 16 << 10 // bytes of JSON
-	PolicyMax      = 1 << 10  // bytes of a job's own settings
-	NameMax        = 64       // bytes of a kind or queue
-	TextMax        = 256      // bytes of an owner, key or correlation id
-	MessageMax     = 8 << 10  // bytes of a failure's message
-	EvidenceMax    = 64 << 10 // bytes of kept stderr, details or stack, each
-	EnqueueMax     = 10_000   // jobs per enqueue call
-	ExchangeMax    = 10_000   // outcomes or wanted jobs per exchange
-	IDsMax         = 1_000    // ids per bulk call of a person
-	PageMax        = 500      // rows per page
-	LanesMax       = 1_000    // different (queue, kind, dependencies) in a store
+	PayloadMax      = 16 << 20 // bytes; the client's own default is 256 KiB
+	ResultMax       = 64 << 10 // bytes
+	AttrsMax        = 16 << 10 // bytes of JSON
+	PolicyMax       = 1 << 10  // bytes of a job's own settings
+	NameMax         = 64       // bytes of a kind or queue
+	TextMax         = 256      // bytes of an owner, key or correlation id
+	MessageMax      = 8 << 10  // bytes of a failure's message
+	EvidenceMax     = 64 << 10 // bytes of kept stderr, details or stack, each
+	EnqueueMax      = 10_000   // jobs per enqueue call
+	ExchangeMax     = 10_000   // outcomes or wanted jobs per exchange
+	IDsMax          = 1_000    // ids per bulk call of a person
+	PageMax         = 500      // rows per page
+	LanesMax        = 1_000    // different (queue, kind, dependencies) in a store
 	CrashesCeiling = 5        // lost leases of one life that end any job
-	CostMax        = 1e15     // of one run, in millionths of a US dollar: a billion dollars
+	CostMax         = 1e15     // of one run, in millionths of a US dollar: a billion dollars
 )
 
 // New is a job to be enqueued.

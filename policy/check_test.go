@@ -277,7 +277,7 @@ func FuzzParseOverride(f *testing.F) {
 		}
 		in := failed(failure.NetworkTimeout)
 		in.Message, in.Attempts = o, attempts
-		if d := p.Decide(in); d.Wait < 0 || d.Wait > policy.WaitMax || d.Of >= policy.CeilingDefault {
+		if d := p.Decide(in); d.Wait < 0 || d.Wait > policy.MaxWaitDefault || d.Of >= policy.MaxAttemptsDefault {
 			t.Fatalf("%s decided %s", b, d.Record())
 		}
 	})

@@ -219,7 +219,7 @@ func (p *Policy) count(d *Decision, in *Input, base *plan) {
 	d.ClassFailures = in.Memo.Count(d.Class) + 1
 	d.Failures = min(max(in.Attempts, 0), math.MaxInt32) + 1
 	d.AttemptsMax = p.limits.MaxAttempts
-	d.Age, d.AgeMax = in.Age, p.limits.MaxAge
+	d.Age, d.MaxAge = in.Age, p.limits.MaxAge
 	d.Deadline = in.Deadline
 	d.Cost = d.Memo.Cost
 	d.HandOvers = int(in.Memo.HandOvers)

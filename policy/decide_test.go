@@ -96,15 +96,15 @@ func TestDecide(t *testing.T) {
 			retry("UnknownError", policy.Unknown, 99, 99, 30*time.Second)},
 		{"at the ceiling", &policy.Schedule{MaxRetries: 1000}, policy.Input{How: policy.ByError, Attempts: 99}, broken,
 			dead("UnknownError", policy.Unknown, policy.RuleExhausted, policy.ReasonExhausted, 99)},
-		{"young enough", nil, policy.Input{How: policy.ByError, Age: policy.AgeDefault - 31*time.Second}, broken,
+		{"young enough", nil, policy.Input{How: policy.ByError, Age: policy.MaxAgeDefault - 31*time.Second}, broken,
 			retry("UnknownError", policy.Unknown, 1, 3, 30*time.Second)},
-		{"too old after the wait", nil, policy.Input{How: policy.ByError, Age: policy.AgeDefault - 30*time.Second}, broken,
+		{"too old after the wait", nil, policy.Input{How: policy.ByError, Age: policy.MaxAgeDefault - 30*time.Second}, broken,
 			dead("UnknownError", policy.Unknown, policy.RuleTooOld, policy.ReasonExhausted, 3)},
 		{"an age that cannot be added to", nil, policy.Input{How: policy.ByError, Age: math.MaxInt64}, broken,
 			dead("UnknownError", policy.Unknown, policy.RuleTooOld, policy.ReasonExhausted, 3)},
 		{"a job that asks for as many retries as there are attempts", nil,
-			policy.Input{How: policy.ByError, Job: &policy.Override{MaxRetries: new(policy.CeilingDefault)}}, broken,
-			retry("UnknownError", policy.Unknown, 1, policy.CeilingDefault-1, 30*time.Second)},
+			policy.Input{How: policy.ByError, Job: &policy.Override{MaxRetries: new(policy.MaxAttemptsDefault)}}, broken,
+			retry("UnknownError", policy.Unknown, 1, policy.MaxAttemptsDefault-1, 30*time.Second)},
 		{"before the deadline", nil, policy.Input{How: policy.ByError, Deadline: 30*time.Second + 1}, broken,
 			retry("UnknownError", policy.Unknown, 1, 3, 30*time.Second)},
 		{"at the deadline", nil, policy.Input{How: policy.ByError, Deadline: 30 * time.Second}, broken,
@@ -135,7 +135,7 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		wait := rapid.Custom(func(t *rapid.T) time.Duration {
-			return time.Duration(rapid.Int64Range(0, int64(policy.WaitMax/time.Microsecond)).Draw(t, "wait")) * time.Microsecond
+			return time.Duration(rapid.Int64Range(0, int64(policy.MaxWaitDefault/time.Microsecond)).Draw(t, "wait")) * time.Microsecond
 		})
 		s := &policy.Schedule{
 			Waits:      rapid.SliceOfN(wait, 0, 5).Draw(t, "waits"),
@@ -148,7 +148,7 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 		in := policy.Input{
 			How:      rapid.SampledFrom([]policy.How{policy.ByError, policy.ByPanic, policy.ByTimeout}).Draw(t, "how"),
 			Evidence: &failure.Evidence{RetryAfter: time.Duration(rapid.Int64().Draw(t, "hint"))},
-			Age:      time.Duration(rapid.Int64Range(0, int64(2*policy.AgeDefault)).Draw(t, "age")),
+			Age:      time.Duration(rapid.Int64Range(0, int64(2*policy.MaxAgeDefault)).Draw(t, "age")),
 			U:        rapid.Float64Range(0, 0.999999).Draw(t, "u"),
 		}
 		for ; ; in.Attempts++ {
@@ -164,8 +164,8 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 			}
 			in.Memo = d.Memo
 		}
-		if in.Attempts >= policy.CeilingDefault {
-			t.Fatalf("%d attempts, the ceiling is %d", in.Attempts+1, policy.CeilingDefault)
+		if in.Attempts >= policy.MaxAttemptsDefault {
+			t.Fatalf("%d attempts, the ceiling is %d", in.Attempts+1, policy.MaxAttemptsDefault)
 		}
 	})
 }

@@ -129,7 +129,7 @@ type Decision struct {
 	TotalMax      int           // retries over all classes; 0 with no TotalBound
 	TotalBound    bool          // there is such a bound
 	AttemptsMax   int           // ceiling
-	Age, AgeMax   time.Duration // of this life; ceiling
+	Age, MaxAge   time.Duration // of this life; ceiling
 	Deadline      time.Duration // what the job had left; 0 is none
 	Cost          int64         // of this life, in millionths of a US dollar
 	CostMax       int64         // 0 with no CostBound

@@ -297,7 +297,7 @@ func (r *Record) limits() string {
 		parts = append(parts, fmt.Sprintf("%d over all classes", *r.TotalMax))
 	}
 	parts = append(parts, fmt.Sprintf("attempt %d of %d", r.Failures, r.AttemptsMax),
-		fmt.Sprintf("age %s of %s", rounded(r.Age), rounded(r.AgeMax)))
+		fmt.Sprintf("age %s of %s", rounded(r.Age), rounded(r.MaxAge)))
 	if r.Deadline != 0 {
 		parts = append(parts, "deadline in "+rounded(r.Deadline))
 	}

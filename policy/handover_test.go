@@ -79,7 +79,7 @@ func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 		"a panic":     {func(in *policy.Input) { in.How = policy.ByPanic }, policy.Retry, policy.RuleSchedule},
 		"time limit":  {func(in *policy.Input) { in.How, in.Stop = policy.ByTimeout, policy.TimeLimit }, policy.Retry, policy.RuleSchedule},
 		"deadline":    {func(in *policy.Input) { in.Deadline = 300 * time.Second }, policy.Die, policy.RuleDeadline},
-		"age":         {func(in *policy.Input) { in.Age = policy.AgeDefault }, policy.Die, policy.RuleTooOld},
+		"age":         {func(in *policy.Input) { in.Age = policy.MaxAgeDefault }, policy.Die, policy.RuleTooOld},
 		"long hint":   {func(in *policy.Input) { in.Evidence.RetryAfter = 25 * time.Hour }, policy.Die, policy.RuleHint},
 		"hint":        {func(in *policy.Input) { in.Evidence.RetryAfter = time.Hour }, policy.Defer, policy.RuleHandOver},
 		"no verdict":  {func(in *policy.Input) { in.Evidence.HTTPStatus = 0 }, policy.Defer, policy.RuleHandOver},

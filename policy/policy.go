@@ -146,22 +146,22 @@ func (r *Rollout) isEmpty() bool {
 
 func (l Limits) withDefaults() Limits {
 	if l.MaxAttempts == 0 {
-		l.MaxAttempts = CeilingDefault
+		l.MaxAttempts = MaxAttemptsDefault
 	}
 	if l.MaxAge == 0 {
-		l.MaxAge = AgeDefault
+		l.MaxAge = MaxAgeDefault
 	}
 	if l.MaxWait == 0 {
-		l.MaxWait = WaitMax
+		l.MaxWait = MaxWaitDefault
 	}
 	return l
 }
 
 // The ceilings of a policy that names none, and what a policy may name at most.
 const (
-	CeilingDefault = 100                 // attempts of one life
-	AgeDefault     = 90 * 24 * time.Hour // of one life
-	WaitMax        = 24 * time.Hour      // of a schedule
+	MaxAttemptsDefault = 100                 // attempts of one life
+	MaxAgeDefault      = 90 * 24 * time.Hour // of one life
+	MaxWaitDefault     = 24 * time.Hour      // of a schedule
 
 	AttemptsLimit = 1_000_000
 	AgeLimit      = 10 * 365 * 24 * time.Hour

@@ -59,7 +59,7 @@ type Record struct {
 	TotalMax      *int   `json:"max_total_retries,omitempty"`
 	AttemptsMax   int    `json:"max_attempts,omitempty"`
 	Age           int64  `json:"age_us,omitempty"`
-	AgeMax        int64  `json:"max_age_us,omitempty"`
+	MaxAge        int64  `json:"max_age_us,omitempty"`
 	Deadline      int64  `json:"deadline_us,omitempty"` // what the job had left
 	Cost          int64  `json:"cost,omitempty"`
 	CostMax       *int64 `json:"max_cost,omitempty"`
@@ -238,7 +238,7 @@ func (w *recordWriter) counters(d *Decision) {
 	w.bound(`,"max_total_retries":`, int64(d.TotalMax), d.TotalBound)
 	w.number(`,"max_attempts":`, int64(d.AttemptsMax))
 	w.number(`,"age_us":`, d.Age.Microseconds())
-	w.number(`,"max_age_us":`, d.AgeMax.Microseconds())
+	w.number(`,"max_age_us":`, d.MaxAge.Microseconds())
 	w.number(`,"deadline_us":`, d.Deadline.Microseconds())
 	w.number(`,"cost":`, d.Cost)
 	w.bound(`,"max_cost":`, d.CostMax, d.CostBound)

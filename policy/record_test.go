@@ -48,7 +48,7 @@ func TestR9_OneLineSaysWhatWasDecided(t *testing.T) {
 		{render, in{How: policy.ByError}, ev{Cancel: true}, "the handler cancelled the job"},
 		{render, in{How: policy.ByError, Stop: policy.CancelAsked}, ev{}, "cancelled by a person while it was running"},
 		{render, in{How: policy.ByError, Stop: policy.Shutdown}, ev{}, "handed back by a stopping worker; no attempt burned"},
-		{render, in{How: policy.ByError, Age: policy.AgeDefault}, ev{}, "dead: the next attempt would come after the age at which a life ends"},
+		{render, in{How: policy.ByError, Age: policy.MaxAgeDefault}, ev{}, "dead: the next attempt would come after the age at which a life ends"},
 		{render, in{How: policy.ByError, Deadline: 1}, ev{}, "dead: the next attempt would begin after the job's deadline"},
 		{scheduled(t, &policy.Schedule{MaxRetries: policy.NoRetry}), in{How: policy.ByError}, ev{}, "dead: the kind is not retried"},
 		{policy.Default(), in{How: policy.ByError, Attempts: 99}, ev{}, "dead: the ceiling on attempts of one life is reached"},

@@ -38,9 +38,9 @@ type Spec struct {
 
 // Limits are the ceilings over every setting and every caller.
 type Limits struct {
-	MaxAttempts int           // executions of one life; default CeilingDefault
-	MaxAge      time.Duration // of one life, from its start; default AgeDefault
-	MaxWait     time.Duration // the longest wait a schedule may ask for; default WaitMax
+	MaxAttempts int           // executions of one life; default MaxAttemptsDefault
+	MaxAge      time.Duration // of one life, from its start; default MaxAgeDefault
+	MaxWait     time.Duration // the longest wait a schedule may ask for; default MaxWaitDefault
 }
 
 // Settings say how failures are retried. They stand, from the most to the least

@@ -84,7 +84,7 @@ func (e *Engine) Work() []Outcome {
 	e.t.Helper()
 	var all []Outcome
 	for {
-		if err := e.RunDue(e.t.Context()); err != nil {
+		if err := e.RunUntilIdle(e.t.Context()); err != nil {
 			e.t.Fatal(err)
 		}
 		more := e.store.take()

@@ -30,8 +30,8 @@ func (c *Change) IsZero() bool {
 	return c.Payload == nil && c.Queue == "" && c.Priority == 0 && !c.Once && c.Policy == nil && c.Delay == 0
 }
 
-// Lends reports whether the change gives a priority for one life only.
-func (c *Change) Lends() bool { return c.Once && c.Priority != 0 }
+// OneLifePriority reports whether the change gives a priority for one life only.
+func (c *Change) OneLifePriority() bool { return c.Once && c.Priority != 0 }
 
 // shownChange is a change as the audit has it.
 type shownChange struct {
@@ -52,7 +52,7 @@ type shownBytes struct {
 // which may be large or secret, the size and the beginning of its SHA-256.
 // Settings that are taken back are null.
 func (c Change) MarshalJSON() ([]byte, error) {
-	shown := shownChange{Queue: c.Queue, Priority: c.Priority, Once: c.Lends()}
+	shown := shownChange{Queue: c.Queue, Priority: c.Priority, Once: c.OneLifePriority()}
 	if c.Payload != nil {
 		sum := sha256.Sum256(c.Payload)
 		shown.Payload = &shownBytes{len(c.Payload), hex.EncodeToString(sum[:sha256.Size/2])}

@@ -26,18 +26,18 @@ type Keeper interface {
 	Schedules(ctx context.Context) ([]Schedule, error)
 }
 
-// SideSweeper is a Keeper whose sweeps may keep nobody waiting, as they run beside
+// BackgroundSweeper is a Keeper whose sweeps may keep nobody waiting, as they run beside
 // all else: then they can follow each other closely, up to SweepMax rows at a time.
-type SideSweeper interface {
-	// SweepsAside reports whether they do.
-	SweepsAside() bool
+type BackgroundSweeper interface {
+	// SweepsInBackground reports whether they do.
+	SweepsInBackground() bool
 }
 
 // Bounds of what keeps order.
 const (
-	SweepMax     = 5_000
-	SchedulesMax = 1_000
-	SweepActor   = "redrive"
+	SweepMax   = 5_000
+	CronsMax   = 1_000
+	SweepActor = "redrive"
 	// SweepAuditEvery is how often removals are audited at most.
 	SweepAuditEvery = time.Hour
 )

@@ -177,10 +177,10 @@ type Redrive struct {
 	Cancelled int64 `json:"cancelled"`
 
 	// How far it is. Resume is the state to go back to from a pause or a stop.
-	Resume  RedriveState `json:"-"`
-	Cursor  int64        `json:"-"` // deaths up to it have been brought back or passed over; canaries aside
-	LastAt  job.Micros   `json:"-"` // of the release that the rate counts from
-	Forgive int64        `json:"-"` // Answered when a person last resumed it: the stop rule counts from there
-	Forgave int64        `json:"-"` // Again at that time
-	Audited int64        `json:"-"` // Released when the last audit row was written
+	Resume       RedriveState `json:"-"`
+	Cursor       int64        `json:"-"` // deaths up to it have been brought back or passed over; canaries aside
+	LastAt       job.Micros   `json:"-"` // of the release that the rate counts from
+	BaseAnswered int64        `json:"-"` // Answered when a person last resumed it: the stop rule counts from there
+	BaseAgain    int64        `json:"-"` // Again at that time
+	Audited      int64        `json:"-"` // Released when the last audit row was written
 }

@@ -137,11 +137,11 @@ func RedriveTurns(a, b *Redrive) int {
 func RedriveShare(left, redrives int) int { return (left + redrives - 1) / redrives }
 
 // judged reports whether there are enough answers for the stop rule of a ramp.
-func (r *Redrive) judged() bool { return r.Answered-r.Forgive >= redriveJudged }
+func (r *Redrive) judged() bool { return r.Answered-r.BaseAnswered >= redriveJudged }
 
 // failing reports whether too many have failed again.
 func (r *Redrive) failing() bool {
-	answered, again := r.Answered-r.Forgive, r.Again-r.Forgave
+	answered, again := r.Answered-r.BaseAnswered, r.Again-r.BaseAgain
 	return answered >= 1 && float64(again) > r.StopShare*float64(answered)
 }
 
@@ -151,7 +151,7 @@ func (r *Redrive) stop(now job.Micros) bool {
 		return false
 	}
 	r.stopFor(now, fmt.Sprintf("%d of %d first attempts failed by the same cause as before, more than the share of %g",
-		r.Again-r.Forgave, r.Answered-r.Forgive, r.StopShare))
+		r.Again-r.BaseAgain, r.Answered-r.BaseAnswered, r.StopShare))
 	return true
 }
 
@@ -197,7 +197,7 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 		}
 		if r.State == RedriveStopped && r.failing() {
 			r.Resume = RedriveRamping // the canary has answered, and a person goes on nevertheless
-			r.Forgive, r.Forgave = r.Answered, r.Again
+			r.BaseAnswered, r.BaseAgain = r.Answered, r.Again
 		}
 		r.State, r.EndedAt, r.Why, r.LastAt = r.Resume, 0, "", now
 	case RedriveProceed:

@@ -66,7 +66,7 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 		{"a ramp at the share goes on", redriveOf(store.RedriveRamping, answers(50, 50, 10)), 10, store.RedrivePlan{Release: 10}, store.RedriveRamping},
 		{"a share of 1 never stops", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.StopShare = 1 }), 10,
 			store.RedrivePlan{Release: 10}, store.RedriveRamping},
-		{"forgiven answers do not count", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.Forgive, r.Forgave = 50, 50 }), 10,
+		{"forgiven answers do not count", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.BaseAnswered, r.BaseAgain = 50, 50 }), 10,
 			store.RedrivePlan{Release: 10}, store.RedriveRamping},
 		{"settling", redriveOf(store.RedriveSettling, func(r *store.Redrive) { r.Released, r.Completed = 3, 2 }), 10, idle, store.RedriveSettling},
 		{"all have ended", redriveOf(store.RedriveSettling, func(r *store.Redrive) { r.Released, r.Completed, r.Dead, r.Cancelled = 3, 1, 1, 1 }), 10, idle, store.RedriveCompleted},
@@ -170,7 +170,7 @@ func TestD7_WhatPeopleDoWithARedrive(t *testing.T) {
 			if err != nil && r.State != from {
 				t.Errorf("%s was refused and made it %s", do, r.State)
 			}
-			if from == store.RedriveStopped && do == store.RedriveResume && (r.Forgive != 5 || r.Forgave != 3 || r.EndedAt != 0 || r.Why != "") {
+			if from == store.RedriveStopped && do == store.RedriveResume && (r.BaseAnswered != 5 || r.BaseAgain != 3 || r.EndedAt != 0 || r.Why != "") {
 				t.Errorf("resumed: %+v", r)
 			}
 		}
@@ -250,7 +250,7 @@ func TestD7_NoWayOn(t *testing.T) {
 		if r.State != store.RedriveStopped {
 			continue
 		}
-		if changed, err := r.Apply(at, store.RedriveResume); err != nil || !changed || r.State != store.RedriveRamping || r.Forgive != 0 {
+		if changed, err := r.Apply(at, store.RedriveResume); err != nil || !changed || r.State != store.RedriveRamping || r.BaseAnswered != 0 {
 			t.Errorf("%s: resumed %s, error %v", tt.name, r.State, err)
 		}
 	}

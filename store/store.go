@@ -142,12 +142,12 @@ type Want struct {
 type KindWant struct {
 	Kind string
 	Max  int // at most so many jobs of this kind
-	// CrashMax is the number of lost leases in one life that end a job of this
+	// MaxCrashes is the number of lost leases in one life that end a job of this
 	// kind, 1 to job.CrashesCeiling. It is kept with the claim, so that any
 	// process can rescue it rightly.
-	CrashMax int
-	Limit    int  // running over all processes and queues; 0 is no limit
-	Rate     Rate // started over all processes and queues; zero is no limit
+	MaxCrashes int
+	Limit      int  // running over all processes and queues; 0 is no limit
+	Rate       Rate // started over all processes and queues; zero is no limit
 }
 
 // Rate is so many starts per duration; the zero value is no limit. Starts are

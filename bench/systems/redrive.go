@@ -60,7 +60,7 @@ func (r *redriveSystem) Bulk(ctx context.Context, first, n int) error {
 		for i := range n {
 			specs = append(specs, r.spec(first+i))
 		}
-		_, err := r.client.EnqueueAll(ctx, specs)
+		_, err := r.client.EnqueueMany(ctx, specs)
 		return err
 	})
 }

@@ -104,7 +104,7 @@ func (r *rig) enqueue(f file) redrive.JobID {
 // work runs what is due, and returns the job as it stands then, with its failures.
 func (r *rig) work(id redrive.JobID) (job.Job, []job.Failure) {
 	r.t.Helper()
-	if err := r.client.RunDue(r.t.Context()); err != nil {
+	if err := r.client.RunUntilIdle(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
 	j, err := r.client.Get(r.t.Context(), id)

@@ -83,7 +83,7 @@ func (s *screen) act(ctx context.Context, client *redrive.Client, bucket *blob.B
 		plan.Add(d.trouble...)
 		specs = append(specs, document.New(d.file, &redrive.Options{Correlation: d.Name}))
 	}
-	receipts, err := client.EnqueueAll(ctx, specs)
+	receipts, err := client.EnqueueMany(ctx, specs)
 	if err != nil {
 		return err
 	}

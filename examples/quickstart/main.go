@@ -25,7 +25,7 @@ func main() {
 		fmt.Println("Hello,", j.Args)
 		return nil
 	}, nil)
-	must(client.EnqueueAll(ctx, []redrive.Spec{greet.New("Ann", nil), greet.New("", nil)}))
+	must(client.EnqueueMany(ctx, []redrive.Spec{greet.New("Ann", nil), greet.New("", nil)}))
 	if err := errors.Join(client.Drain(ctx), st.Close()); err != nil { // a server calls Run
 		log.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func enqueue(ctx context.Context, all []system, jobs []demoJob) error {
 				specs = append(specs, jobs[k].spec())
 			}
 		}
-		if _, err := all[i].client.EnqueueAll(ctx, specs); err != nil {
+		if _, err := all[i].client.EnqueueMany(ctx, specs); err != nil {
 			return fmt.Errorf("enqueue jobs of kind %s: %w", all[i].kind, err)
 		}
 	}

@@ -16,25 +16,25 @@ import (
 
 // Defaults of Config and Kind, and the bounds of what they may be set to.
 const (
-	LeaseDefault       = 10 * time.Second
-	LeaseMin           = 100 * time.Millisecond
-	LeaseMax           = time.Hour
-	RescueEveryDefault = 30 * time.Second
-	PollDefault        = time.Second
-	GraceDefault       = 30 * time.Second
-	WorkersMax         = store.WorkersMax
+	LeaseDefault          = 10 * time.Second
+	LeaseMin              = 100 * time.Millisecond
+	LeaseMax              = time.Hour
+	RescueIntervalDefault = 30 * time.Second
+	PollDefault           = time.Second
+	GraceDefault          = 30 * time.Second
+	WorkersMax            = store.WorkersMax
 )
 
 // Config is what an engine is made of. Zero durations mean the default.
 type Config struct {
-	Store       store.Worker
-	Holder      string        // names the process; 1 to job.TextMax bytes
-	Lease       time.Duration // default 10 s
-	RescueEvery time.Duration // at least so often, and when the earliest known lease ends; default 30 s
-	Poll        time.Duration // how long a lost notification can delay; default 1 s
-	Grace       time.Duration // for running jobs at a graceful stop; default 30 s, negative is none
-	Queues      []Queue
-	Kinds       []Kind
+	Store          store.Worker
+	Holder         string        // names the process; 1 to job.TextMax bytes
+	Lease          time.Duration // default 10 s
+	RescueInterval time.Duration // at least so often, and when the earliest known lease ends; default 30 s
+	Poll           time.Duration // how long a lost notification can delay; default 1 s
+	Grace          time.Duration // for running jobs at a graceful stop; default 30 s, negative is none
+	Queues         []Queue
+	Kinds          []Kind
 	// Decide turns the end of a run into its outcome. It is pure and safe for
 	// concurrent use. The engine fills in what does not need a decision: id,
 	// token, result, cost, progress, and the facts of a failure record.
@@ -57,12 +57,12 @@ type Queue struct {
 
 // Kind is a kind of job and how the process runs it.
 type Kind struct {
-	Name     string
-	Workers  int           // running at a time in this process; 0 is no own limit
-	Limit    int           // running over all processes; 0 is no limit
-	Rate     store.Rate    // starts over all processes
-	CrashMax int           // lost leases of one life that end a job; 0 is job.CrashesCeiling
-	Timeout  time.Duration // time limit of a run; 0 is none
+	Name       string
+	Workers    int           // running at a time in this process; 0 is no own limit
+	Limit      int           // running over all processes; 0 is no limit
+	Rate       store.Rate    // starts over all processes
+	MaxCrashes int           // lost leases of one life that end a job; 0 is job.CrashesCeiling
+	Timeout    time.Duration // time limit of a run; 0 is none
 	// KillGrace is how long subprocesses have between SIGTERM and SIGKILL when
 	// the run's context has ended; the handler has a second more to return.
 	KillGrace time.Duration // default 5 s
@@ -72,7 +72,7 @@ type Kind struct {
 // withDefaults returns c completed, or every problem that it has, joined.
 func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Lease, LeaseDefault)
-	setDefault(&c.RescueEvery, RescueEveryDefault)
+	setDefault(&c.RescueInterval, RescueIntervalDefault)
 	setDefault(&c.Poll, PollDefault)
 	setDefault(&c.Grace, GraceDefault)
 	if c.Clock == nil {
@@ -87,8 +87,8 @@ func (c Config) withDefaults() (Config, error) {
 	c.Kinds = append([]Kind(nil), c.Kinds...)
 	for i := range c.Kinds {
 		setDefault(&c.Kinds[i].KillGrace, proc.DefaultGrace)
-		if c.Kinds[i].CrashMax == 0 {
-			c.Kinds[i].CrashMax = job.CrashesCeiling
+		if c.Kinds[i].MaxCrashes == 0 {
+			c.Kinds[i].MaxCrashes = job.CrashesCeiling
 		}
 	}
 	return c, c.validate()
@@ -117,7 +117,7 @@ func (c *Config) validate() error {
 	check(len(c.Holder) >= 1 && len(c.Holder) <= job.TextMax,
 		"engine: holder of %d bytes: must be 1 to %d", len(c.Holder), job.TextMax)
 	check(c.Lease >= LeaseMin && c.Lease <= LeaseMax, "engine: lease %s: must be %s to %s", c.Lease, LeaseMin, LeaseMax)
-	check(c.RescueEvery > 0, "engine: rescue every %s: must be positive", c.RescueEvery)
+	check(c.RescueInterval > 0, "engine: rescue every %s: must be positive", c.RescueInterval)
 	check(c.Poll > 0, "engine: poll every %s: must be positive", c.Poll)
 	check(len(c.Queues) > 0, "engine: no queue to work on")
 	check(len(c.Kinds) > 0, "engine: no kind of job to run")
@@ -140,8 +140,8 @@ func (c *Config) validate() error {
 		check(k.Workers >= 0, "engine: kind %q: %d workers: must not be negative", k.Name, k.Workers)
 		check(k.Limit >= 0, "engine: kind %q: limit %d: must not be negative", k.Name, k.Limit)
 		rate("kind", k.Name, k.Rate)
-		check(k.CrashMax >= 1 && k.CrashMax <= job.CrashesCeiling,
-			"engine: kind %q: crash maximum %d: must be 1 to %d", k.Name, k.CrashMax, job.CrashesCeiling)
+		check(k.MaxCrashes >= 1 && k.MaxCrashes <= job.CrashesCeiling,
+			"engine: kind %q: crash maximum %d: must be 1 to %d", k.Name, k.MaxCrashes, job.CrashesCeiling)
 		check(k.Timeout >= 0, "engine: kind %q: time limit %s: must not be negative", k.Name, k.Timeout)
 		check(k.KillGrace > 0, "engine: kind %q: kill grace %s: must be positive", k.Name, k.KillGrace)
 	}

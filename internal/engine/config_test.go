@@ -13,9 +13,9 @@ import (
 func TestNewNamesEveryMistake(t *testing.T) {
 	t.Parallel()
 	_, err := engine.New(engine.Config{
-		Lease: time.Millisecond, Poll: -1, RescueEvery: -1,
+		Lease: time.Millisecond, Poll: -1, RescueInterval: -1,
 		Queues: []engine.Queue{{Name: "a b", Workers: 1}, {Name: "q"}, {Name: "q", Workers: 1, Limit: -1, Rate: store.Rate{N: 10}}},
-		Kinds:  []engine.Kind{{Name: "", Workers: -1}, {Name: "k", CrashMax: 6, Timeout: -1, KillGrace: -1}, {Name: "k", Limit: -1, Rate: store.Rate{Per: 1}}},
+		Kinds:  []engine.Kind{{Name: "", Workers: -1}, {Name: "k", MaxCrashes: 6, Timeout: -1, KillGrace: -1}, {Name: "k", Limit: -1, Rate: store.Rate{Per: 1}}},
 	})
 	if err == nil {
 		t.Fatal("accepted")

@@ -197,7 +197,7 @@ func (e Rescued) apply(c *Core, now time.Duration) {
 	if !c.answered(&c.rescue, e.Err, now) {
 		return
 	}
-	c.rescue.at = c.rescue.sentAt + c.cfg.RescueEvery
+	c.rescue.at = c.rescue.sentAt + c.cfg.RescueInterval
 	switch {
 	case e.Jobs >= rescueLimit:
 		c.rescue.at = now

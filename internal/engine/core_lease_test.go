@@ -266,7 +266,7 @@ func TestEachRunHasItsOwnGrace(t *testing.T) {
 // part of: Q3
 func TestQ3_RescueRunsAtTheStartAndEveryInterval(t *testing.T) {
 	t.Parallel()
-	r := newCore(t, func(c *Config) { c.RescueEvery = time.Minute })
+	r := newCore(t, func(c *Config) { c.RescueInterval = time.Minute })
 	r.pass(time.Minute - 1)
 	if r.act.Rescue != 0 {
 		t.Error("a rescue before its time")
@@ -310,12 +310,12 @@ func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
 		r.step(Rescued{Next: ends})
 		r.empty()
 	}
-	look(RescueEveryDefault, 7*time.Second)
+	look(RescueIntervalDefault, 7*time.Second)
 	look(7*time.Second+rescueSpread/2, 0) // its row is held by somebody
 	look(rescueGap, 0)
 	look(rescueGap, time.Hour)
-	look(RescueEveryDefault, store.Never)
-	look(RescueEveryDefault, store.Never)
+	look(RescueIntervalDefault, store.Never)
+	look(RescueIntervalDefault, store.Never)
 }
 
 // After an outage a process must not rescue its own runs whose outcomes wait.
@@ -326,7 +326,7 @@ func TestQ3_NoRescueBeforeOwnOutcomesAreWritten(t *testing.T) {
 	r, tasks := withRuns(t, 1, nil)
 	r.step(succeed(time.Second, tasks...))
 	r.step(Exchanged{Err: store.ErrUnavailable})
-	r.pass(RescueEveryDefault)
+	r.pass(RescueIntervalDefault)
 	if r.act.Rescue != 0 {
 		t.Error("a rescue while an own outcome waits")
 	}

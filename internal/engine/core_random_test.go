@@ -291,7 +291,7 @@ func (w *world) act() {
 		w.person()
 	case 7: // another process
 		x := store.Exchange{Holder: "other", Lease: worldLease, Want: []store.Want{
-			{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, CrashMax: job.CrashesCeiling}}},
+			{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: job.CrashesCeiling}}},
 		}}
 		if _, err := w.store.Exchange(context.Background(), x); err != nil {
 			t.Fatal(err)

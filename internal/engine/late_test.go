@@ -153,7 +153,7 @@ func TestLateOutcomesAreKeptWhenTheStoreFails(t *testing.T) {
 // are, however long it is late.
 func TestLateOutcomesGoBeforeARescue(t *testing.T) {
 	t.Parallel()
-	r, tasks := withRuns(t, 2, func(c *Config) { c.RescueEvery = LeaseDefault / 2 })
+	r, tasks := withRuns(t, 2, func(c *Config) { c.RescueInterval = LeaseDefault / 2 })
 	r.step(succeed(time.Second, tasks...))
 	r.lateAnswer([]job.ID{1, 2})
 	r.pass(LeaseDefault - 1)

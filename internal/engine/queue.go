@@ -130,7 +130,7 @@ func (c *Core) kindWants(q *queue, room, queues int) []store.KindWant {
 		}
 		q.asked[i] = share
 		q.wants = append(q.wants, store.KindWant{
-			Kind: k.Name, Max: share, CrashMax: k.CrashMax, Limit: k.Limit, Rate: k.Rate,
+			Kind: k.Name, Max: share, MaxCrashes: k.MaxCrashes, Limit: k.Limit, Rate: k.Rate,
 		})
 	}
 	return q.wants

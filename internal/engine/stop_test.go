@@ -107,7 +107,7 @@ func TestQ3_AStalledJobReturnsAndEndsAtItsCrashMaximum(t *testing.T) {
 		r.start()
 		crash := func() { // a worker that takes the job and is never heard of again
 			answer, err := r.store.Exchange(t.Context(), store.Exchange{Holder: "gone", Lease: 10 * time.Second, Want: []store.Want{
-				{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, CrashMax: 2}}},
+				{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: 2}}},
 			}})
 			if err != nil || len(answer.Claims) != 1 {
 				t.Fatalf("claims %v, %v", answer.Claims, err)

@@ -52,7 +52,7 @@ type Config struct {
 	// never fired do not count, unless Catch allows them.
 	Since time.Time
 	Cron  []Cron
-	// Aside says that sweeps keep nobody waiting, see store.SideSweeper.
+	// Aside says that sweeps keep nobody waiting, see store.BackgroundSweeper.
 	Aside bool
 }
 

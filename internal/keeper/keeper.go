@@ -60,7 +60,7 @@ type Keeper struct {
 // New returns a keeper.
 func New(o Options) *Keeper {
 	limit := sweepLimit
-	if s, ok := o.Store.(store.SideSweeper); ok && s.SweepsAside() {
+	if s, ok := o.Store.(store.BackgroundSweeper); ok && s.SweepsInBackground() {
 		o.Aside, limit = true, store.SweepMax
 	}
 	return &Keeper{

@@ -143,7 +143,7 @@ type beside struct {
 	over   func()
 }
 
-func (*beside) SweepsAside() bool { return true }
+func (*beside) SweepsInBackground() bool { return true }
 
 func (b *beside) Sweep(_ context.Context, _ store.Retention, limit int) (store.Swept, error) {
 	if b.limits = append(b.limits, limit); len(b.limits) == 3 {

@@ -156,7 +156,7 @@ func (w *freshWork) arrive(ctx context.Context) {
 			specs[i] = redrive.Kind[int64](freshKind).New(now, &redrive.Options{Queue: deadQueue})
 		}
 		sent += due
-		calls.Go(func() { _, _ = w.client.EnqueueAll(ctx, specs) }) // what is not taken in is not measured
+		calls.Go(func() { _, _ = w.client.EnqueueMany(ctx, specs) }) // what is not taken in is not measured
 	}
 }
 

@@ -83,7 +83,7 @@ func enqueue(ctx context.Context, dir string, jobs, producers, batch, payload in
 			}
 			specs[k] = redrive.NewRaw("noop", body, o)
 		}
-		_, err := b.client.EnqueueAll(ctx, specs)
+		_, err := b.client.EnqueueMany(ctx, specs)
 		return err
 	})
 	return time.Since(start), err
@@ -180,7 +180,7 @@ func (b *bench) preload(ctx context.Context, jobs, payload int) error {
 		for i := range specs {
 			specs[i] = redrive.NewRaw("noop", body, &redrive.Options{Queue: "bench"})
 		}
-		if _, err := b.client.EnqueueAll(ctx, specs); err != nil {
+		if _, err := b.client.EnqueueMany(ctx, specs); err != nil {
 			return err
 		}
 		left -= len(specs)

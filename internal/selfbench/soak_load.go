@@ -115,7 +115,7 @@ func (l *soakLoad) enqueue(ctx context.Context, begin time.Time, batch int) erro
 		j := l.soak.job(first+int64(i), now)
 		specs[i] = redrive.NewRaw(j.kind, j.payload(l.soak.Payload), &j.options)
 	}
-	_, err := l.client.EnqueueAll(context.WithoutCancel(ctx), specs)
+	_, err := l.client.EnqueueMany(context.WithoutCancel(ctx), specs)
 	return err
 }
 

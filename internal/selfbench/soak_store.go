@@ -108,10 +108,10 @@ func (w *watched) Sweep(ctx context.Context, r store.Retention, limit int) (stor
 	return out, err
 }
 
-// SweepsAside implements store.SideSweeper.
-func (w *watched) SweepsAside() bool {
-	s, ok := w.Store.(store.SideSweeper)
-	return ok && s.SweepsAside()
+// SweepsInBackground implements store.BackgroundSweeper.
+func (w *watched) SweepsInBackground() bool {
+	s, ok := w.Store.(store.BackgroundSweeper)
+	return ok && s.SweepsInBackground()
 }
 
 // note counts a call that failed, unless it was stopped. With w.mu.

@@ -53,7 +53,7 @@ func TestWatchedStoreTellsWhatIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := store.Exchange{Holder: "bench", Lease: time.Minute,
-		Want: []store.Want{{Queue: "soak-1", Max: 10, Kinds: []store.KindWant{{Kind: "noop", Max: 10, CrashMax: 3}}}}}
+		Want: []store.Want{{Queue: "soak-1", Max: 10, Kinds: []store.KindWant{{Kind: "noop", Max: 10, MaxCrashes: 3}}}}}
 	got, err := w.Exchange(t.Context(), x)
 	if err != nil || len(got.Claims) != 2 {
 		t.Fatalf("%d claims, %v", len(got.Claims), err)

@@ -41,7 +41,7 @@ func openDead(t *testing.T, n int) *sqlite.Store {
 		jobs[i] = job.New{ID: first + job.ID(i), Kind: deadKind(i), Queue: "main", Priority: job.PriorityDefault,
 			Owner: fmt.Sprintf("tenant-%d", i%7)}
 		if i < 5 {
-			want.Kinds = append(want.Kinds, store.KindWant{Kind: deadKind(i), Max: n, CrashMax: 3})
+			want.Kinds = append(want.Kinds, store.KindWant{Kind: deadKind(i), Max: n, MaxCrashes: 3})
 		}
 	}
 	if _, err := s.Enqueue(t.Context(), jobs); err != nil {

@@ -25,7 +25,7 @@ func TestNothingIsWrittenWithoutALane(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{
-		{Queue: "aside", Max: 1, Kinds: []store.KindWant{{Kind: "lonely", Max: 1, CrashMax: 1}}}}}
+		{Queue: "aside", Max: 1, Kinds: []store.KindWant{{Kind: "lonely", Max: 1, MaxCrashes: 1}}}}}
 	out, err := s.Exchange(t.Context(), x)
 	if err != nil || len(out.Claims) != 1 {
 		t.Fatalf("%d claims, %v", len(out.Claims), err)

@@ -83,8 +83,8 @@ func (r *Run) Priority() int8 { return r.priority }
 // Long reports whether the payload is in redrive_bodies.
 func (r *Run) Long() bool { return r.long }
 
-// CrashMax returns the number of crashes that end the job, as it is stored.
-func (r *Run) CrashMax() int32 { return r.crashMax }
+// MaxCrashes returns the number of crashes that end the job, as it is stored.
+func (r *Run) MaxCrashes() int32 { return r.crashMax }
 
 // Counters returns the counters as they are with an end by a cause.
 func (r *Run) Counters(cause job.Cause) job.Counters {

@@ -75,7 +75,7 @@ func scanRedrive(r Row) (d store.Redrive, err error) {
 	return store.Redrive{
 		ID: r.Int(0), RedriveSpec: spec, State: store.RedriveState(r.Text(3)), Resume: store.RedriveState(r.Text(4)),
 		Why: r.Text(5), By: r.Text(6), Reason: r.Text(7), CreatedAt: job.Micros(r.Int(8)), EndedAt: job.Micros(r.Int(9)),
-		Cursor: r.Int(10), LastAt: job.Micros(r.Int(11)), Forgive: r.Int(12), Forgave: r.Int(13), Released: r.Int(14),
+		Cursor: r.Int(10), LastAt: job.Micros(r.Int(11)), BaseAnswered: r.Int(12), BaseAgain: r.Int(13), Released: r.Int(14),
 		Answered: r.Int(15), Again: r.Int(16), Completed: r.Int(17), Dead: r.Int(18), Cancelled: r.Int(19), Audited: r.Int(20),
 	}, nil
 }
@@ -214,7 +214,7 @@ func (t *Txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.R
 // keepRedrive writes what steps and people change of a redrive.
 func (t *Txn) keepRedrive(r *store.Redrive) error {
 	n, err := t.exec(setRedrive, num(r.ID), text(r.State), setText(r.Resume), setText(r.Why), setNum(r.EndedAt), num(r.Cursor),
-		num(r.LastAt), num(r.Forgive), num(r.Forgave), num(r.Released), num(r.Audited))
+		num(r.LastAt), num(r.BaseAnswered), num(r.BaseAgain), num(r.Released), num(r.Audited))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("redrive %d was read and is not there", r.ID) // of the same transaction
 	}

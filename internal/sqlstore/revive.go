@@ -56,7 +56,7 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 		priority = c.Priority
 	}
 	changed, lent := to != d.lane || priority != d.priority && !c.Once, Value{}
-	if c.Lends() {
+	if c.OneLifePriority() {
 		lent = num(d.priority)
 	}
 	var own own
@@ -133,7 +133,7 @@ func (t *Txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int
 // all.
 func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int64) error {
 	first, last, due := run[0].Death, run[len(run)-1].Death, t.now.Add(c.Delay)
-	n, err := t.exec(insRetries, num(first), num(last), num(t.now), setNum(c.Priority), num(due), setNum(redrive), bit(c.Lends()))
+	n, err := t.exec(insRetries, num(first), num(last), num(t.now), setNum(c.Priority), num(due), setNum(redrive), bit(c.OneLifePriority()))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ const scheduleColumns = `name, slot, at, job`
 var (
 	selSchedule    = declare("selSchedule", `SELECT `+scheduleColumns+` FROM redrive_schedules WHERE name = ?`)
 	allSchedules   = declare("allSchedules", `SELECT `+scheduleColumns+` FROM redrive_schedules ORDER BY name`)
-	countSchedules = declare("countSchedules", `SELECT count(*) FROM redrive_schedules`) // store.SchedulesMax at most
+	countSchedules = declare("countSchedules", `SELECT count(*) FROM redrive_schedules`) // store.CronsMax at most
 	// A slot that is not later than the last one changes nothing.
 	putSchedule = declare("putSchedule", `INSERT INTO redrive_schedules (name, slot, at, job) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (name) DO UPDATE SET slot = ?2, at = ?3, job = ?4 WHERE slot < ?2`)
@@ -80,7 +80,7 @@ func (t *Txn) roomForSchedule(name string) error {
 		return err
 	}
 	n, err := ReadInt(t.s, countSchedules)
-	if err == nil && n >= store.SchedulesMax {
+	if err == nil && n >= store.CronsMax {
 		err = fmt.Errorf("schedule %q: the store has %d already, the most it keeps: %w", name, n, store.ErrTooLarge)
 	}
 	return err

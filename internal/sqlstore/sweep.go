@@ -36,7 +36,7 @@ func (s *Core) Sweep(ctx context.Context, keep store.Retention, limit int) (swep
 		return store.Swept{}, err
 	}
 	err = s.db.Write(ctx, func(t *Txn) error {
-		swept, err = t.Sweep(keep, limit, SweepEnds, SweepEvents, SweepGraves)
+		swept, err = t.Sweep(keep, limit, SweepEnds, SweepEvents, SweepDeadLetters)
 		return err
 	})
 	if err != nil {
@@ -62,9 +62,9 @@ type SweepPart uint8
 // The parts of a sweep, in their order. Two transactions of sweeps must not run at
 // one time.
 const (
-	SweepEnds   SweepPart = iota // jobs that have ended, failure records, keys
-	SweepEvents                  // events, and the figures of hours
-	SweepGraves                  // all that is about dead letters; and the audit of all parts
+	SweepEnds        SweepPart = iota // jobs that have ended, failure records, keys
+	SweepEvents                       // events, and the figures of hours
+	SweepDeadLetters                  // all that is about dead letters; and the audit of all parts
 )
 
 // Sweep does some parts of a sweep.
@@ -94,7 +94,7 @@ type sweepNote struct {
 }
 
 func (w *sweep) run(parts []SweepPart) error {
-	if slices.Contains(parts, SweepGraves) {
+	if slices.Contains(parts, SweepDeadLetters) {
 		if err := w.graves(); err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (w *sweep) steps(part SweepPart) []func() error {
 		return []func() error{w.ended, w.failures, w.keys}
 	case SweepEvents:
 		return []func() error{w.oldEvents, w.oldHours}
-	case SweepGraves:
+	case SweepDeadLetters:
 		return []func() error{w.flushGroups, w.letters, w.emptyGroups, w.unmute, w.reopen, w.figures, w.audits}
 	}
 	return nil

@@ -27,7 +27,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 		return false, c.expire(r, from)
 	}
 	r.token++
-	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, crashMax(room.want.CrashMax)
+	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, crashMax(room.want.MaxCrashes)
 	if err := c.write(r); err != nil {
 		return false, err
 	}

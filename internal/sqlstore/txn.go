@@ -16,10 +16,10 @@ import (
 type Txn struct {
 	s     Session
 	hooks Hooks
-	held  bool // LockGraves was called
+	held  bool // LockDeadLetters was called
 
 	settled   bool // LockLanes was called
-	graveless bool // LockGraves will not be called
+	graveless bool // LockDeadLetters will not be called
 	rests     bool // see Rests
 
 	now    job.Micros
@@ -81,11 +81,11 @@ func (e *endings) add(more endings) {
 // Hooks are what a store does that shares its database with other writers. The
 // zero value is for one that is alone while it writes.
 type Hooks struct {
-	// LockGraves waits until no other transaction writes dead letters, groups or
+	// LockDeadLetters waits until no other transaction writes dead letters, groups or
 	// redrives, and keeps the others out until the end of this one. Whoever needs live
 	// jobs takes these first, in the order of their ids.
-	LockGraves func() error
-	// TryGraves is LockGraves that waits for nobody: ok is false where others have
+	LockDeadLetters func() error
+	// TryGraves is LockDeadLetters that waits for nobody: ok is false where others have
 	// them. Whoever holds what others need uses it.
 	TryGraves func() (ok bool, err error)
 	// LockLanes does the same for new lanes, queues and the settings of queues. The
@@ -171,14 +171,14 @@ func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 
 // graves begins what changes dead letters and all that goes with them.
 func (t *Txn) graves() error {
-	if t.hooks.LockGraves == nil || t.held {
+	if t.hooks.LockDeadLetters == nil || t.held {
 		return nil
 	}
 	if t.graveless { // it did not look as if they were needed
 		return ErrAgain
 	}
 	t.held = true
-	if err := t.hooks.LockGraves(); err != nil {
+	if err := t.hooks.LockDeadLetters(); err != nil {
 		return err
 	}
 	return t.readGraves()
@@ -234,7 +234,7 @@ func (t *Txn) only(name string) error {
 }
 
 // LockGravesBy has the transaction lock the graves in another way.
-func (t *Txn) LockGravesBy(lock func() error) { t.hooks.LockGraves = lock }
+func (t *Txn) LockGravesBy(lock func() error) { t.hooks.LockDeadLetters = lock }
 
 // ErrGraves says that others have had the graves for longer than was waited for
 // them.

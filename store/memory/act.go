@@ -231,7 +231,7 @@ func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64
 // change changes a detached job as its retry says, and keeps what it was. A
 // priority that is lent for one life is not the job's own.
 func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
-	if r.own, r.redrive = 0, redrive; c.Lends() {
+	if r.own, r.redrive = 0, redrive; c.OneLifePriority() {
 		r.own = r.Priority
 	}
 	before := store.Original{Job: r.ID, At: t.now, By: actor, Queue: r.Queue, Priority: r.Priority, Policy: r.Policy}

@@ -117,7 +117,7 @@ func (c *claims) claim(r *record, o *order, k *kindOrder) {
 	c.detach(r)
 	r.State, r.Token, r.ClaimedAt = job.Running, r.Token+1, c.now
 	r.LeaseUntil, r.Holder = c.until, c.holder
-	r.crashMax = int32(min(max(k.CrashMax, 1), job.CrashesCeiling))
+	r.crashMax = int32(min(max(k.MaxCrashes, 1), job.CrashesCeiling))
 	c.attach(r)
 	o.left--
 	k.left--

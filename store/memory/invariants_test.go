@@ -125,7 +125,7 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 		b.Store = memory.New(memory.Options{Clock: b.clock})
 		var runs []job.Claim
 		queues := rapid.SampledFrom([]string{"q", "r"})
-		kinds := []store.KindWant{{Kind: "a", Max: 9, CrashMax: 2}, {Kind: "b", Max: 9, CrashMax: 1}}
+		kinds := []store.KindWant{{Kind: "a", Max: 9, MaxCrashes: 2}, {Kind: "b", Max: 9, MaxCrashes: 1}}
 		seconds := rapid.Custom(func(t *rapid.T) time.Duration {
 			return time.Duration(rapid.IntRange(0, 40).Draw(t, "seconds")) * time.Second
 		})

@@ -73,7 +73,7 @@ func (b *bench) add(n int, change func(i int, n *job.New)) job.ID {
 
 func want(maximum int, kinds ...store.KindWant) store.Want {
 	if kinds == nil {
-		kinds = []store.KindWant{{Kind: "k", Max: 100, CrashMax: 2}}
+		kinds = []store.KindWant{{Kind: "k", Max: 100, MaxCrashes: 2}}
 	}
 	return store.Want{Queue: "q", Max: maximum, Kinds: kinds}
 }

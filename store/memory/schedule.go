@@ -26,7 +26,7 @@ func (s *Store) Fire(ctx context.Context, name string, slot job.Micros, jobs []j
 		return store.Fired{}, t.errorf("schedule %q: slot %s is in the future: %w", name, slot.Time(), store.ErrConflict)
 	case known && slot <= last.Slot:
 		return store.Fired{Last: last}, nil
-	case !known && len(t.schedules) >= store.SchedulesMax:
+	case !known && len(t.schedules) >= store.CronsMax:
 		return store.Fired{}, t.errorf("schedule %q: the store has %d already, the most it keeps: %w", name, len(t.schedules), store.ErrTooLarge)
 	}
 	receipts, err := t.enqueue(jobs)

@@ -38,7 +38,7 @@ func claimed(t *testing.T, s *Store, n int) (all []job.Claim) {
 	t.Helper()
 	eventually(t, "claims", func() bool {
 		x, err := s.Exchange(t.Context(), store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
-			{Queue: "default", Max: n - len(all), Kinds: []store.KindWant{{Kind: "mail", Max: n - len(all), CrashMax: 2}}},
+			{Queue: "default", Max: n - len(all), Kinds: []store.KindWant{{Kind: "mail", Max: n - len(all), MaxCrashes: 2}}},
 		}})
 		if err != nil {
 			t.Fatal(err)

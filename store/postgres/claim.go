@@ -338,7 +338,7 @@ func (c *source) write(more ...step) error {
 	for _, r := range byID {
 		ids.int(int64(r.ID()))
 		tokens.int(int64(r.Token()))
-		crashes.int(int64(r.CrashMax()))
+		crashes.int(int64(r.MaxCrashes()))
 	}
 	n := 0
 	steps := []step{{name: "claimJobs", text: claimJobs, n: &n,

@@ -29,7 +29,7 @@ func TestQ2_AClaimReadsThePayloadsThatItTakes(t *testing.T) {
 	var kinds []store.KindWant
 	for lane := range lanes {
 		kind := fmt.Sprint("kind", lane)
-		kinds = append(kinds, store.KindWant{Kind: kind, Max: takes, CrashMax: 2})
+		kinds = append(kinds, store.KindWant{Kind: kind, Max: takes, MaxCrashes: 2})
 		for range each {
 			id := first + job.ID(len(jobs))
 			payload := bytes.Repeat([]byte{byte(id)}, size)
@@ -75,7 +75,7 @@ func TestQ2_WhatOthersHaveLockedIsAskedForAgain(t *testing.T) {
 	}
 	for i := range lanes {
 		kind := fmt.Sprint("kind", i)
-		x.Want[0].Kinds = append(x.Want[0].Kinds, store.KindWant{Kind: kind, Max: 1, CrashMax: 2})
+		x.Want[0].Kinds = append(x.Want[0].Kinds, store.KindWant{Kind: kind, Max: 1, MaxCrashes: 2})
 		jobs = append(jobs, job.New{ID: first + job.ID(i), Kind: kind, Queue: "default", Priority: 2})
 	}
 	if _, err := s.Enqueue(t.Context(), jobs); err != nil {
@@ -124,7 +124,7 @@ func TestQ2_AFailedClaimLetsItsJobsGo(t *testing.T) {
 	h := &s.hot.heads
 	h.looked(s.clock.local(), time.Hour, 0, earliest) // looks are made apart from now on
 	x := store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
-		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 2}}},
+		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}},
 	}}
 	failure := errors.New("the claim fails")
 	var src *source

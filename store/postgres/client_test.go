@@ -203,7 +203,7 @@ func TestI2_Q1_AJobExistsIfTheCallerCommits(t *testing.T) {
 			if err != nil || len(receipts) != 2 {
 				t.Fatalf("%v, %v", receipts, err)
 			}
-			if err := c.RunDue(t.Context()); err != nil { // must neither see them nor wait for them
+			if err := c.RunUntilIdle(t.Context()); err != nil { // must neither see them nor wait for them
 				t.Fatal(err)
 			}
 			end := tx.rollback
@@ -222,7 +222,7 @@ func TestI2_Q1_AJobExistsIfTheCallerCommits(t *testing.T) {
 				t.Errorf("commit %t: %d effects", commit, n)
 			}
 		}
-		if err := c.RunDue(t.Context()); err != nil {
+		if err := c.RunUntilIdle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		counts, err := r.store.Counts(t.Context())
@@ -271,7 +271,7 @@ func TestI2_AnEffectIsDoneOnceWithItsCompletion(t *testing.T) {
 			effects int
 		}{{job.Retrying, 0}, {job.Retrying, 0}, {job.Completed, 1}, {job.Completed, 1}} {
 			ahead.Store(int64(run) * int64(time.Hour)) // the wait is over
-			if err := c.RunDue(t.Context()); err != nil {
+			if err := c.RunUntilIdle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			r.wants(id, want.state, want.effects)
@@ -321,7 +321,7 @@ func TestI2_Q4_ALostRunHasNoEffect(t *testing.T) {
 			return lost
 		})
 		id := r.enqueue(c)
-		if err := c.RunDue(t.Context()); err != nil {
+		if err := c.RunUntilIdle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if !errors.Is(lost, store.ErrLeaseLost) {

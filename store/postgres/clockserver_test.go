@@ -54,7 +54,7 @@ func TestQ3_FirstTransactionAfterASleep(t *testing.T) {
 	}
 	s.clock.sleep(time.Hour)
 	x, err := s.Exchange(t.Context(), store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
-		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 2}}},
+		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}},
 	}})
 	if err != nil || len(x.Claims) != 1 {
 		t.Fatalf("%d claims, %v", len(x.Claims), err)

@@ -141,7 +141,7 @@ func TestThePageCountsTheConnections(t *testing.T) {
 func claimNothing(t *testing.T, s *Store) {
 	t.Helper()
 	_, err := s.Exchange(t.Context(), store.Exchange{Holder: "h", Lease: time.Minute,
-		Want: []store.Want{{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "none", Max: 1, CrashMax: 5}}}}})
+		Want: []store.Want{{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "none", Max: 1, MaxCrashes: 5}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

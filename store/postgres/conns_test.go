@@ -27,7 +27,7 @@ func TestMaxConnsCountsAllConnections(t *testing.T) {
 			}
 			claim := func() error {
 				_, err := s.Exchange(t.Context(), store.Exchange{Holder: "h", Lease: time.Minute,
-					Want: []store.Want{{Queue: known.Queue, Max: 1, Kinds: []store.KindWant{{Kind: known.Kind, Max: 1, CrashMax: 5}}}}})
+					Want: []store.Want{{Queue: known.Queue, Max: 1, Kinds: []store.KindWant{{Kind: known.Kind, Max: 1, MaxCrashes: 5}}}}})
 				return err
 			}
 			if err := claim(); err != nil { // else one reads the lanes, and the others wait for it

@@ -160,7 +160,7 @@ func (c *crowd) drain(ctx context.Context) {
 	_, err := s.SetQueue(ctx, crowdPerson, store.QueueChange{Name: "other", Mode: new(store.Open)})
 	c.must("set queue", err)
 	w := &crowdWorker{c: c, s: s, r: rand.New(rand.NewPCG(1, 2)), name: "last"}
-	kinds := []store.KindWant{{Kind: "a", Max: 900, CrashMax: 4}, {Kind: "b", Max: 900, CrashMax: 4}}
+	kinds := []store.KindWant{{Kind: "a", Max: 900, MaxCrashes: 4}, {Kind: "b", Max: 900, MaxCrashes: 4}}
 	for range crowdRounds {
 		c.ticks.Add(int64(time.Second / crowdTick))
 		_, err := s.Rescue(ctx, 1_000)

@@ -108,7 +108,7 @@ func (w *crowdWorker) step(ctx context.Context) {
 	for i := range ending {
 		x.Settle = append(x.Settle, w.outcome(&ending[i]))
 	}
-	kinds := []store.KindWant{{Kind: "a", Max: 9, CrashMax: 4}, {Kind: "b", Max: 9, CrashMax: 4}}
+	kinds := []store.KindWant{{Kind: "a", Max: 9, MaxCrashes: 4}, {Kind: "b", Max: 9, MaxCrashes: 4}}
 	for _, q := range []store.Want{{Queue: "open", Max: 8}, {Queue: "other", Max: 4}, {Queue: "limited", Max: 2, Limit: crowdLimit},
 		{Queue: "rated", Max: 4, Rate: crowdRate}} {
 		if w.r.IntN(2) == 0 && len(w.held) < 20 {

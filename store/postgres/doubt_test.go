@@ -20,7 +20,7 @@ import (
 // claimsOne is an exchange that wants one job.
 func claimsOne() store.Exchange {
 	return store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{{Queue: "default", Max: 1,
-		Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 3}}}}}
+		Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 3}}}}}
 }
 
 // A claim that is lost around its commit is given back by the store itself, whether

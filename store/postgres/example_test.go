@@ -84,7 +84,7 @@ func ExampleTx_complete() {
 			return j.CompleteTx(ctx, postgres.Tx(tx)) // refused when the run has lost its lease
 		})
 	}, nil)
-	check(client.RunDue(ctx))
+	check(client.RunUntilIdle(ctx))
 }
 
 // The same with database/sql, whatever the driver.
@@ -128,5 +128,5 @@ func ExampleSQLTx_complete() {
 		}
 		return tx.Commit()
 	}, nil)
-	check(client.RunDue(ctx))
+	check(client.RunUntilIdle(ctx))
 }

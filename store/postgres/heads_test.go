@@ -182,7 +182,7 @@ func TestClaimsGoOnAfterALookThatWasEnded(t *testing.T) {
 	blocker := connected(t, dsn)
 	run(t, blocker, `BEGIN`, `LOCK TABLE `+s.Schema()+`.redrive_jobs IN ACCESS EXCLUSIVE MODE`)
 	x := store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
-		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 2}}},
+		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}},
 	}}
 	if _, err := s.Exchange(t.Context(), x); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("a claim that waits too long: %v", err)

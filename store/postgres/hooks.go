@@ -42,7 +42,7 @@ func (s *Store) catalog(c sqlstore.Session, own bool) (*sqlstore.Catalog, error)
 // hooks are how a transaction shares the tables with others.
 func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
 	return sqlstore.Hooks{
-		LockGraves: func() error { return s.lock(c, s.graves) },
+		LockDeadLetters: func() error { return s.lock(c, s.graves) },
 		TryGraves: func() (bool, error) {
 			free, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.graves))
 			return free != 0, err

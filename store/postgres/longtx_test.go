@@ -170,7 +170,7 @@ func TestI2_ABatchInAnOpenTransactionHoldsUpNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := s.Exchange(t.Context(), store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{{Queue: first.Queue, Max: 1,
-		Kinds: []store.KindWant{{Kind: first.Kind, Max: 1, CrashMax: 3}}}}})
+		Kinds: []store.KindWant{{Kind: first.Kind, Max: 1, MaxCrashes: 3}}}}})
 	if err != nil || len(out.Claims) != 1 {
 		t.Fatal(out.Claims, err)
 	}

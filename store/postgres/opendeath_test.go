@@ -35,7 +35,7 @@ func TestQ3_AnOpenDeathStopsNoClaims(t *testing.T) {
 		added(t, s)
 	}
 	x := store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
-		{Queue: "default", Max: 10, Kinds: []store.KindWant{{Kind: "mail", Max: 10, CrashMax: 2}}}}}
+		{Queue: "default", Max: 10, Kinds: []store.KindWant{{Kind: "mail", Max: 10, MaxCrashes: 2}}}}}
 	out, err := s.Exchange(t.Context(), x)
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func TestQ9_AClaimFollowsWhatMadeItsJobReady(t *testing.T) {
 	added(t, s) // so that the lane is there
 	claimOne(t, s)
 	x := store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
-		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 2}}},
+		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}},
 	}}
 	var id job.ID
 	var out store.Exchanged

@@ -158,7 +158,7 @@ var (
 	_ store.Transactor = (*Store)(nil)
 	_ store.TxReserver = (*Store)(nil)
 
-	_ store.SideSweeper = (*Store)(nil)
+	_ store.BackgroundSweeper = (*Store)(nil)
 )
 
 // Open opens the database that a DSN names, a URL or keywords as libpq takes

@@ -45,7 +45,7 @@ func TestQ2_AHeldSnapshotDoesNotMakeClaimsLonger(t *testing.T) {
 		t.Helper()
 		x := store.Exchange{Holder: "worker", Lease: time.Minute, Settle: settle}
 		if most > 0 {
-			x.Want = []store.Want{{Queue: "default", Max: most, Kinds: []store.KindWant{{Kind: "k", Max: most, CrashMax: 2}}}}
+			x.Want = []store.Want{{Queue: "default", Max: most, Kinds: []store.KindWant{{Kind: "k", Max: most, MaxCrashes: 2}}}}
 		}
 		got, err := s.Exchange(t.Context(), x)
 		if err != nil {

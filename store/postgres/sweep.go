@@ -23,7 +23,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 	if err := sqlstore.CheckSweep(keep, limit); err != nil {
 		return swept, err
 	}
-	for _, part := range [...]sqlstore.SweepPart{sqlstore.SweepEnds, sqlstore.SweepEvents, sqlstore.SweepGraves} {
+	for _, part := range [...]sqlstore.SweepPart{sqlstore.SweepEnds, sqlstore.SweepEvents, sqlstore.SweepDeadLetters} {
 		if part == sqlstore.SweepEvents && keep.Events > 0 {
 			// Events are removed when they can be read and their changes are folded in.
 			if err := s.inSight(ctx, s.clock.Now().Add(-keep.Events)); err != nil {
@@ -35,7 +35,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 		}
 		some, err := s.sweep(ctx, part, keep, limit)
 		switch {
-		case part == sqlstore.SweepGraves && gravesTaken(err):
+		case part == sqlstore.SweepDeadLetters && gravesTaken(err):
 			some.More = true // another time
 		case err != nil:
 			return store.Swept{}, err
@@ -45,8 +45,8 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 	return swept, nil
 }
 
-// SweepsAside implements store.SideSweeper.
-func (*Store) SweepsAside() bool { return true }
+// SweepsInBackground implements store.BackgroundSweeper.
+func (*Store) SweepsInBackground() bool { return true }
 
 func add(sum, part *store.Swept) {
 	sum.Completed += part.Completed
@@ -76,7 +76,7 @@ func (s *Store) sweep(ctx context.Context, part sqlstore.SweepPart, keep store.R
 			return err
 		}
 		hooks := s.hooks(c)
-		hooks.LockGraves = func() error { return s.gravesWithin(c, gravesPatience) }
+		hooks.LockDeadLetters = func() error { return s.gravesWithin(c, gravesPatience) }
 		hooks.Remover = remover{c}
 		t := sqlstore.NewTxn(c, false, hooks)
 		t.Reset(s.clock.Now(), cat)

@@ -30,7 +30,7 @@ func claimOne(t *testing.T, s store.Store) job.Claim {
 	var claim job.Claim
 	eventually(t, "a claim", func() bool {
 		x, err := s.Exchange(t.Context(), store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
-			{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 2}}},
+			{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}},
 		}})
 		if err != nil {
 			t.Fatal(err)

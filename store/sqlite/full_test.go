@@ -53,7 +53,7 @@ func TestFullDiskHeals(t *testing.T) {
 		t.Fatal(err)
 	}
 	exchange := store.Exchange{Holder: "h", Lease: time.Minute, Want: []store.Want{
-		{Queue: "q", Max: 5, Kinds: []store.KindWant{{Kind: "k", Max: 5, CrashMax: 2}}},
+		{Queue: "q", Max: 5, Kinds: []store.KindWant{{Kind: "k", Max: 5, MaxCrashes: 2}}},
 	}}
 	claimed, err := s.Exchange(ctx, exchange)
 	if err != nil || len(claimed.Claims) != 5 {

@@ -210,7 +210,7 @@ func TestQ10_TwoWritersOnOneFile(t *testing.T) {
 		all.Go(func() {
 			for {
 				x, err := s.Exchange(t.Context(), store.Exchange{Holder: "h", Lease: time.Minute, Want: []store.Want{
-					{Queue: "default", Max: 7, Kinds: []store.KindWant{{Kind: "mail", Max: 7, CrashMax: 2}}},
+					{Queue: "default", Max: 7, Kinds: []store.KindWant{{Kind: "mail", Max: 7, MaxCrashes: 2}}},
 				}})
 				if err != nil {
 					t.Error(err)

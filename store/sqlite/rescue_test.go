@@ -40,7 +40,7 @@ func TestQ3_RescueAfterTheStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			x, err := s.Exchange(t.Context(), store.Exchange{Holder: "w", Lease: 10 * time.Second, Want: []store.Want{
-				{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, CrashMax: 2}}},
+				{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: 2}}},
 			}})
 			if err != nil || len(x.Claims) != 1 {
 				t.Fatalf("%d claims, %v", len(x.Claims), err)

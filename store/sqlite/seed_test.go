@@ -132,7 +132,7 @@ func (s *seeder) poll(most int) store.Exchanged {
 	s.t.Helper()
 	w := store.Want{Queue: seedQueue, Max: most}
 	for i := range seedKinds {
-		w.Kinds = append(w.Kinds, store.KindWant{Kind: seedKind(i), Max: most, CrashMax: 2})
+		w.Kinds = append(w.Kinds, store.KindWant{Kind: seedKind(i), Max: most, MaxCrashes: 2})
 	}
 	return s.exchange(&store.Exchange{Holder: seedHolder, Lease: time.Minute,
 		Want: []store.Want{w, {Queue: "paused", Max: most, Kinds: w.Kinds}}})

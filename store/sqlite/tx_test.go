@@ -52,7 +52,7 @@ func newJob(t *testing.T, s store.Store) job.New {
 func claimOne(t *testing.T, s store.Store) job.Claim {
 	t.Helper()
 	x, err := s.Exchange(t.Context(), store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
-		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, CrashMax: 2}}},
+		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}},
 	}})
 	if err != nil || len(x.Claims) != 1 {
 		t.Fatalf("claims %v, %v", x.Claims, err)

@@ -80,7 +80,7 @@ func wantMany() store.Want { return want(1000) }
 func wantKinds(n int, kinds ...string) store.Want {
 	w := store.Want{Queue: queue, Max: n}
 	for _, k := range kinds {
-		w.Kinds = append(w.Kinds, store.KindWant{Kind: k, Max: n, CrashMax: 1})
+		w.Kinds = append(w.Kinds, store.KindWant{Kind: k, Max: n, MaxCrashes: 1})
 	}
 	return w
 }
@@ -130,7 +130,7 @@ func maxOfWantAndKind(r *rig) {
 		r.add(func(n *job.New) { n.Kind = []string{"a", "b"}[i/3] })
 	}
 	w := store.Want{Queue: queue, Max: 4, Kinds: []store.KindWant{
-		{Kind: "a", Max: 2, CrashMax: 1}, {Kind: "b", Max: 9, CrashMax: 1},
+		{Kind: "a", Max: 2, MaxCrashes: 1}, {Kind: "b", Max: 9, MaxCrashes: 1},
 	}}
 	kinds := func(claims []job.Claim) string {
 		var s strings.Builder

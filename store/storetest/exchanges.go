@@ -29,7 +29,7 @@ func (d *duel) claimAll() {
 	for _, queue := range []string{"z", "y", "x", "large"} {
 		w := store.Want{Queue: queue, Max: 9}
 		for _, kind := range []string{"a", "b", "c"} {
-			w.Kinds = append(w.Kinds, store.KindWant{Kind: kind, Max: 9, CrashMax: 2})
+			w.Kinds = append(w.Kinds, store.KindWant{Kind: kind, Max: 9, MaxCrashes: 2})
 		}
 		x.Want = append(x.Want, w)
 	}
@@ -180,7 +180,7 @@ func (d *duel) want() store.Want {
 	}
 	kinds := rapid.Permutation([]string{"a", "b", "c", "unheard"}).Draw(t, "kinds")
 	for _, kind := range kinds[:pick(t, "number of kinds", 4, 3, 2, 1)] {
-		k := store.KindWant{Kind: kind, Max: pick(t, "max of "+kind, 4, 9, 2, 1, 0), CrashMax: pick(t, "crash max", 2, 1, 5)}
+		k := store.KindWant{Kind: kind, Max: pick(t, "max of "+kind, 4, 9, 2, 1, 0), MaxCrashes: pick(t, "crash max", 2, 1, 5)}
 		if chance(t, "limit of kind", 5) {
 			k.Limit = rapid.IntRange(1, 3).Draw(t, fmt.Sprintf("limit of %s", kind))
 		}

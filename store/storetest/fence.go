@@ -62,7 +62,7 @@ func rescuedRunCannotEnd(r *rig) {
 
 	// The same for a job that the rescue has ended.
 	r.add(func(n *job.New) { n.Queue = "other" })
-	c = r.take(func(w *store.Want) { w.Queue, w.Kinds[0].CrashMax = "other", 1 })
+	c = r.take(func(w *store.Want) { w.Queue, w.Kinds[0].MaxCrashes = "other", 1 })
 	r.lose(c)
 	r.state(c.ID, job.Dead)
 	r.refusesEveryEnd(c)

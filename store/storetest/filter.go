@@ -125,7 +125,7 @@ func (f *filtering) lives() {
 // only1 claims one job and hands back those that were before it.
 func (f *filtering) only1(id job.ID) job.Claim {
 	j := f.get(id)
-	claims := f.claim(store.Want{Queue: j.Queue, Max: 10_000, Kinds: []store.KindWant{{Kind: j.Kind, Max: 10_000, CrashMax: 5}}})
+	claims := f.claim(store.Want{Queue: j.Queue, Max: 10_000, Kinds: []store.KindWant{{Kind: j.Kind, Max: 10_000, MaxCrashes: 5}}})
 	var mine job.Claim
 	for _, c := range claims {
 		if c.ID == id {

@@ -157,7 +157,7 @@ func claim(options ...func(*store.Exchange)) action {
 }
 
 func crashMax(n int) func(*store.Exchange) {
-	return func(x *store.Exchange) { x.Want[0].Kinds[0].CrashMax = n }
+	return func(x *store.Exchange) { x.Want[0].Kinds[0].MaxCrashes = n }
 }
 
 func leaseOf(d time.Duration) func(*store.Exchange) { return func(x *store.Exchange) { x.Lease = d } }

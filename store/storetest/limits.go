@@ -54,7 +54,7 @@ func kindLimitHolds(r *rig) {
 	r.addMany(2, func(n *job.New) { n.Queue, n.Kind = "b", "free" })
 	in := func(q string) store.Want {
 		return store.Want{Queue: q, Max: 9, Kinds: []store.KindWant{
-			{Kind: kind, Max: 9, CrashMax: 1, Limit: 4}, {Kind: "free", Max: 9, CrashMax: 1},
+			{Kind: kind, Max: 9, MaxCrashes: 1, Limit: 4}, {Kind: "free", Max: 9, MaxCrashes: 1},
 		}}
 	}
 	same(r, "claims", r.claims("x", in("a")), 3)
@@ -113,7 +113,7 @@ func kindRate(r *rig) {
 	r.addMany(1, func(n *job.New) { n.Queue, n.Kind = "b", "free" })
 	in := func(q string) store.Want {
 		return store.Want{Queue: q, Max: 9, Kinds: []store.KindWant{
-			{Kind: kind, Max: 9, CrashMax: 1, Rate: store.Rate{N: 2, Per: time.Second}}, {Kind: "free", Max: 9, CrashMax: 1},
+			{Kind: kind, Max: 9, MaxCrashes: 1, Rate: store.Rate{N: 2, Per: time.Second}}, {Kind: "free", Max: 9, MaxCrashes: 1},
 		}}
 	}
 	same(r, "claims", r.claims("x", in("a")), 2)

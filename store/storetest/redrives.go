@@ -264,7 +264,7 @@ func redriveAnswers(r *rig) {
 	o := held(r.take())
 	r.end(o)
 	numbers(5, 1, 1, 2, 2)
-	c = r.take(func(w *store.Want) { w.Kinds[0].CrashMax = 1 })
+	c = r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 })
 	r.lose(c)
 	numbers(6, 1, 1, 3, 2)
 	c = r.take()

@@ -95,7 +95,7 @@ func stalledJobsSpread(r *rig) {
 // The second stall of a life ends a job of the preset render.
 func stallsThatEndTheJob(r *rig) {
 	id := r.add()
-	two := func(w *store.Want) { w.Kinds[0].CrashMax = 2 }
+	two := func(w *store.Want) { w.Kinds[0].MaxCrashes = 2 }
 	r.lose(r.take(two))
 	r.state(id, job.Waiting)
 	r.lose(r.take(two))
@@ -127,7 +127,7 @@ func ceilingHoldsEverywhere(r *rig) {
 		id := r.add()
 		n := 0
 		for ; r.get(id).State == job.Waiting; n++ {
-			r.lose(r.take(func(w *store.Want) { w.Kinds[0].CrashMax = limit.asked }))
+			r.lose(r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = limit.asked }))
 		}
 		if n != limit.holds {
 			r.fail("limit %d: dead after %d stalls, want %d", limit.asked, n, limit.holds)
@@ -138,7 +138,7 @@ func ceilingHoldsEverywhere(r *rig) {
 // proves: Q3
 func eachClaimBringsItsLimit(r *rig) {
 	id := r.add()
-	limit := func(n int) func(*store.Want) { return func(w *store.Want) { w.Kinds[0].CrashMax = n } }
+	limit := func(n int) func(*store.Want) { return func(w *store.Want) { w.Kinds[0].MaxCrashes = n } }
 	r.lose(r.take(limit(5)))
 	r.lose(r.take(limit(3)))
 	r.state(id, job.Waiting)
@@ -204,7 +204,7 @@ func stalledRunThatWasAskedToStop(r *rig) {
 
 	// Unless that stall ends the job anyhow.
 	id = r.add()
-	r.take(func(w *store.Want) { w.Kinds[0].CrashMax = 1 })
+	r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 })
 	r.ok(r.cancel(id))
 	r.clock.Advance(lease)
 	r.rescue(10)

@@ -150,7 +150,7 @@ func (r *rig) exchange(x store.Exchange) store.Exchanged {
 
 // want asks for up to n jobs of the queue and kind that do not matter.
 func want(n int, options ...func(*store.Want)) store.Want {
-	w := store.Want{Queue: queue, Max: n, Kinds: []store.KindWant{{Kind: kind, Max: n, CrashMax: job.CrashesCeiling}}}
+	w := store.Want{Queue: queue, Max: n, Kinds: []store.KindWant{{Kind: kind, Max: n, MaxCrashes: job.CrashesCeiling}}}
 	for _, o := range options {
 		o(&w)
 	}
@@ -289,7 +289,7 @@ func (r *rig) dump() *store.Dump {
 // takeID claims jobs of the job's kind and queue one by one until it is the one.
 func (r *rig) takeID(id job.ID) job.Claim {
 	j := r.get(id)
-	w := store.Want{Queue: j.Queue, Max: 1, Kinds: []store.KindWant{{Kind: j.Kind, Max: 1, CrashMax: job.CrashesCeiling}}}
+	w := store.Want{Queue: j.Queue, Max: 1, Kinds: []store.KindWant{{Kind: j.Kind, Max: 1, MaxCrashes: job.CrashesCeiling}}}
 	for {
 		claims := r.claim(w)
 		if len(claims) == 0 {

@@ -157,7 +157,7 @@ func runInputs(t *testing.T, name string, p *policy.Policy, all []input) [][]any
 	for i := range specs {
 		specs[i] = kind.New(i, nil)
 	}
-	receipts, err := e.EnqueueAll(t.Context(), specs)
+	receipts, err := e.EnqueueMany(t.Context(), specs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func (s *scene) play(t *testing.T, r *recording) {
 	var ctx context.Context
 	ctx, a.stop = context.WithCancel(t.Context())
 	defer a.stop()
-	err = a.engine.RunDue(ctx) // the first run, whose worker can be stopped
+	err = a.engine.RunUntilIdle(ctx) // the first run, whose worker can be stopped
 	if _, stopped := errors.AsType[*redrive.Returned](err); err != nil && !stopped {
 		t.Fatalf("%s: %v", s.name, err)
 	}
@@ -140,7 +140,7 @@ func playCrash(t *testing.T, r *recording, name string, crashes int) {
 	}
 	for range crashes {
 		x, err := mem.Exchange(t.Context(), store.Exchange{Holder: "crashed", Lease: time.Second, Want: []store.Want{{
-			Queue: redrive.DefaultQueue, Max: 1, Kinds: []store.KindWant{{Kind: string(kind), Max: 1, CrashMax: 3}},
+			Queue: redrive.DefaultQueue, Max: 1, Kinds: []store.KindWant{{Kind: string(kind), Max: 1, MaxCrashes: 3}},
 		}}})
 		if err != nil || len(x.Claims) != 1 {
 			t.Fatalf("%s: %d claims, %v", name, len(x.Claims), err)
@@ -151,7 +151,7 @@ func playCrash(t *testing.T, r *recording, name string, crashes int) {
 		}
 		now = now.Add(time.Hour) // beyond the delay after a crash
 	}
-	if err := c.RunDue(t.Context()); err != nil {
+	if err := c.RunUntilIdle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r.addJob(t, c, receipt.ID, nil, "outcome "+name, policy.Default().Hash())

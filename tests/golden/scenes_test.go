@@ -255,7 +255,7 @@ func scenes() (all []*scene) {
 		add(scene{name: "resources, " + p.name, policy: p.text, run: fails(failure.WithClass(failure.ResourceConstraint, errOops))})
 	}
 	add(scene{name: "ceilings of the program", config: redrive.Config{AttemptsMax: 2}, run: fails(errReset)})
-	add(scene{name: "age of the program", config: redrive.Config{AgeMax: 2 * time.Minute}, run: fails(errReset)})
+	add(scene{name: "age of the program", config: redrive.Config{MaxAge: 2 * time.Minute}, run: fails(errReset)})
 	add(scene{name: "schedule of the program", config: redrive.Config{Retry: &policy.Schedule{Waits: []time.Duration{time.Second, time.Minute}}}, run: fails(errReset)})
 	add(scene{name: "schedule of the kind", kind: redrive.HandlerOptions{Retry: &policy.Schedule{Waits: []time.Duration{time.Minute}, MaxRetries: 5}}, run: fails(errOops)})
 	add(scene{name: "schedule without retries", kind: redrive.HandlerOptions{Retry: &policy.Schedule{MaxRetries: policy.NoRetry}}, run: fails(errOops)})

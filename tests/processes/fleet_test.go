@@ -259,7 +259,7 @@ func (f *fleet) enqueue(kind string, n int) {
 		for i := range specs {
 			specs[i] = redrive.NewRaw(kind, nil, nil)
 		}
-		if _, err := f.client.EnqueueAll(f.Context(), specs); err != nil {
+		if _, err := f.client.EnqueueMany(f.Context(), specs); err != nil {
 			f.Fatal(err)
 		}
 		n -= len(specs)

@@ -24,7 +24,7 @@ const takeoverMax = 45 * time.Second
 // proves: Q3
 func TestQ3_JobsOfAKilledProcessRunElsewhereInTime(t *testing.T) {
 	t.Parallel()
-	if d := takeover(engine.LeaseDefault, engine.RescueEveryDefault, engine.PollDefault); d > takeoverMax {
+	if d := takeover(engine.LeaseDefault, engine.RescueIntervalDefault, engine.PollDefault); d > takeoverMax {
 		t.Errorf("with the defaults it takes up to %s, want at most %s", d, takeoverMax)
 	}
 	f := newFleet(t)

@@ -133,7 +133,7 @@ func (r *recorder) again(id job.ID) {
 // returns all claims.
 func (r *recorder) claim(wanted job.ID) map[job.ID]job.Claim {
 	answer, err := r.Exchange(r.ctx, store.Exchange{Holder: "w", Lease: lease, Want: []store.Want{{Queue: queue, Max: 100,
-		Kinds: []store.KindWant{{Kind: kind, Max: 100, CrashMax: 2}}}}})
+		Kinds: []store.KindWant{{Kind: kind, Max: 100, MaxCrashes: 2}}}}})
 	r.ok(err)
 	claims := make(map[job.ID]job.Claim)
 	for _, c := range answer.Claims {

@@ -99,7 +99,7 @@ func (w *worker) enqueueAll(ctx context.Context, st *place.Place) error {
 // work runs jobs until SIGTERM.
 func (w *worker) work(ctx context.Context, st *place.Place) error {
 	config := &redrive.Config{
-		Name: w.name, Lease: w.lease, RescueEvery: w.scan, Poll: w.poll, Grace: time.Second,
+		Name: w.name, Lease: w.lease, RescueInterval: w.scan, Poll: w.poll, Grace: time.Second,
 		Queues: map[string]redrive.Queue{redrive.DefaultQueue: {Workers: w.workers, Limit: w.limit}},
 	}
 	if w.cron != "" {

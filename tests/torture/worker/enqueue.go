@@ -135,7 +135,7 @@ func (p *producer) enqueue(ctx context.Context, lines []ledger.Line) error {
 	if err := p.book.Note(lines...); err != nil {
 		return err
 	}
-	receipts, err := p.client.EnqueueAll(ctx, specs)
+	receipts, err := p.client.EnqueueMany(ctx, specs)
 	return p.answered(ctx, lines, receipts, err)
 }
 

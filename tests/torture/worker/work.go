@@ -33,12 +33,12 @@ func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book, l
 	s := newNoted(st, book, log, o.name, o.lease)
 	go s.watchForStops(ctx)
 	client, err := redrive.New(s, &redrive.Config{
-		Name:        o.name,
-		Queues:      map[string]redrive.Queue{redrive.DefaultQueue: {Workers: 16}},
-		Lease:       o.lease,
-		RescueEvery: o.lease / 4,
-		Poll:        50 * time.Millisecond,
-		Grace:       100 * time.Millisecond,
+		Name:           o.name,
+		Queues:         map[string]redrive.Queue{redrive.DefaultQueue: {Workers: 16}},
+		Lease:          o.lease,
+		RescueInterval: o.lease / 4,
+		Poll:           50 * time.Millisecond,
+		Grace:          100 * time.Millisecond,
 	})
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book, l
 		case plan.Brief:
 			options.Timeout = plan.BriefTimeout
 		case plan.Toxic:
-			options.CrashMax = plan.ToxicCrashes
+			options.MaxCrashes = plan.ToxicCrashes
 		}
 		redrive.HandleRaw(client, kind, h.handle, options)
 	}
