@@ -26,8 +26,8 @@ test: ## all tests, with the race detector; says what it skipped
 servers: ## install what the tests use, as root on Debian; says what is missing
 	sh scripts/install.sh
 
-short: ## the quick tests, without the race detector
-	go test -short ./...
+short: ## the quick tests, in less than a minute: no servers, no race detector
+	REDRIVE_TEST_POSTGRES= REDRIVE_TEST_REDIS= go test -short ./...
 
 lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## linters, formatting, tidy modules
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
@@ -74,8 +74,9 @@ peers: ## other job systems beside redrive, in one run, into docs/benchmarks.md 
 fresh: ## a fresh clone with an empty home and module cache: both README commands, timed
 	sh scripts/fresh.sh
 
-docs: ## make docs/classes.md anew from the code
+docs: ## make docs/classes.md and the lists of tests in docs/requirements.md anew from the code
 	go generate ./scripts/...
+	go test ./docs -run Requirements -count=1 -update
 
 tidy: ## tidy the modules
 	for m in . $(MODULES); do (cd $$m && go mod tidy) || exit 1; done

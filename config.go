@@ -2,6 +2,7 @@ package redrive
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -39,13 +40,13 @@ type Config struct {
 	// Policy decides what follows from failures; default policy.Default. SetPolicy
 	// puts another one in force while the client runs.
 	Policy *policy.Policy
-	// Retry is a schedule for all kinds that have none of their own and that the
+	// Schedule is a schedule for all kinds that have none of their own and that the
 	// policy does not name; see policy.Policy.WithSchedule. Default none: the
 	// policy alone decides.
-	Retry *policy.Schedule
-	// AttemptsMax is the number of attempts in one life that end any job, if it
+	Schedule *policy.Schedule
+	// MaxAttempts is the number of attempts in one life that end any job, if it
 	// is lower than the ceiling of the policy; at least 1. Default that one.
-	AttemptsMax int
+	MaxAttempts int
 	// MaxAge is the age of a life, counted from when the job could first run or
 	// from its manual retry, at which a job gets no retry any more, if it is lower than the ceiling of the
 	// policy. Default that one.
@@ -72,8 +73,33 @@ type Config struct {
 	// completed jobs, a week for failures and events, 30 days for dead letters, and
 	// never a pending one.
 	Retention Retention
+	// EnqueueMiddleware wraps every enqueue of the client, the first one outermost; see
+	// EnqueueMiddleware. Default none, at no cost.
+	EnqueueMiddleware []EnqueueMiddleware
+	// KindEnqueueMiddleware wraps the enqueues of jobs of a kind, by its name, inside
+	// EnqueueMiddleware. In a call with jobs of several kinds it gets those of its own.
+	KindEnqueueMiddleware map[string][]EnqueueMiddleware
 	// Cron are the periodic jobs that Run enqueues.
 	Cron []Cron
+
+	// Middleware wraps the handlers of all kinds; the first is outermost. Those of a
+	// kind, HandlerOptions.Middleware, are inside.
+	Middleware []Middleware
+	// OnOutcome is called with the outcome of each run that this process has written
+	// to the store, after the commit: what an error tracker or a meter needs. Not every
+	// failure is final, see Outcome.Final. Default none.
+	//
+	// It holds up no job. OutcomeCalls calls are made at a time, so it must be safe for
+	// concurrent use, and the order is not that of the commits; OutcomeBuffer outcomes
+	// wait for a call. What comes while so many wait is skipped, counted and logged. A
+	// panic is logged. When Run stops, it waits for the calls until the grace time is
+	// over, and then ends their context.
+	//
+	// What other processes end comes as an event, see Client.Events: crashed runs,
+	// expired jobs and those that a person cancels while they wait, and the success
+	// that a handler has written by Info.CompleteTx. So read the events where none may
+	// be missed.
+	OnOutcome func(context.Context, Outcome)
 
 	Lease          time.Duration // without a sign of life another process takes over; 100 ms to 1 h, default 10 s
 	RescueInterval time.Duration // how often to look for jobs of dead processes at least; default 30 s
@@ -97,28 +123,13 @@ type Queue struct {
 	Rate Rate
 }
 
-type (
-	// Clock is where a client's time comes from. Due times and leases go by the
-	// store's clock, not by this one.
-	Clock = engine.Clock
-	// Timer is a call that a Clock is to make; *time.Timer is one.
-	Timer = engine.Timer
-)
-
-// afterFunc calls f after d, by the client's clock.
-func (c *Config) afterFunc(d time.Duration, f func()) Timer {
-	if c.Clock == nil {
-		return time.AfterFunc(d, f)
-	}
-	return c.Clock.AfterFunc(d, f)
-}
-
 func (c Config) withDefaults() Config {
 	c.Name = cmp.Or(c.Name, defaultName())
 	c.PayloadMax = cmp.Or(c.PayloadMax, PayloadMaxDefault)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	c.Middleware = slices.Clone(c.Middleware)
 	c.Queues = maps.Clone(c.Queues)
 	if len(c.Queues) == 0 {
 		c.Queues = map[string]Queue{DefaultQueue: {}}
@@ -162,10 +173,13 @@ func (c *Config) validate() error {
 			errs = append(errs, fmt.Errorf("Config.Queues: queue %q: %w", name, err))
 		}
 	}
-	if err := c.Retry.Validate(); err != nil {
+	if err := c.Schedule.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("Config.Retry: %w", err))
 	}
-	check(c.AttemptsMax >= 0, "Config.AttemptsMax %d: must be at least 1", c.AttemptsMax)
+	if err := validMiddleware("Config.Middleware", c.Middleware); err != nil {
+		errs = append(errs, err)
+	}
+	check(c.MaxAttempts >= 0, "Config.MaxAttempts %d: must be at least 1", c.MaxAttempts)
 	check(c.Resends >= 0, "Config.Resends %d: must be at least 1", c.Resends)
 	check(c.PayloadMax >= 1 && c.PayloadMax <= job.PayloadMax,
 		"Config.PayloadMax %d: must be 1 to %d", c.PayloadMax, job.PayloadMax)

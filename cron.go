@@ -17,33 +17,34 @@ import (
 // CronCatchMin is the least that Cron.Catch may be.
 const CronCatchMin = time.Second
 
-// Cron enqueues a job periodically. Any number of clients may have the same one:
-// each slot of it is fired once on a store, by whoever is first.
+// Cron is an entry that enqueues a job periodically, at slots that its expression
+// names. Any number of clients may have the same entry: each slot of it is fired once
+// on a store, by the client that is first.
 //
-// A schedule of five fields names times on the clocks of its zone. When they are put
-// forward, what they leave out is due at that moment; when they are put back, what
-// they show twice is due at the first; a schedule for every hour goes on with real
-// time in both nights.
+// An expression of five fields names times on the clocks of its zone. When they are put
+// forward, the times that they leave out are due at that moment; when they are put back,
+// the times that they show twice are due at the first; an expression for every hour goes
+// on with real time in both nights.
 //
 // Of the slots that passed while no client ran, or while the store did not answer,
-// the latest is fired, and no other. A schedule that has never fired on a store
-// begins with the first slot after the client was made.
+// the latest is fired, and no other. An entry that has never fired on a store begins
+// with the first slot after the client was made, or SetCron was called.
 type Cron struct {
-	// Name is what the store knows the schedule by, at most job.NameMax letters,
-	// digits and _-.:/. Another name is another schedule. A store keeps the names
+	// Name is what the store knows the entry by, at most job.NameMax letters,
+	// digits and _-.:/. Another name is another entry. A store keeps the names
 	// for ever, store.CronsMax of them; one that no client has any more may be
-	// taken for another schedule.
+	// used for another entry.
 	Name string
-	// Schedule is five fields (minute, hour, day of the month, month, day of the
+	// Expression is five fields (minute, hour, day of the month, month, day of the
 	// week), one of @hourly, @daily, @weekly, @monthly and @yearly, or "@every 90s":
 	// the whole multiples of a span since 1970.
-	Schedule string
+	Expression string
 	// Location is the zone whose clocks count; default UTC. time.Local is refused,
 	// because clients on two machines have to mean the same.
 	Location *time.Location
-	// Catch is how late a slot may be fired that nobody could fire in time, from
-	// CronCatchMin on; default until the next slot. It holds for a schedule that has
-	// never fired, too: a program that runs only now and then has to set it.
+	// Catch is how late a slot may be fired that no client could fire in time, at least
+	// CronCatchMin; default until the next slot. It holds for an entry that has never
+	// fired, too: a program that runs only now and then has to set it.
 	Catch time.Duration
 	// Spec is the job. Its correlation is "cron:" and the name, unless it has one.
 	Spec Spec
@@ -52,46 +53,102 @@ type Cron struct {
 	Make func(slot time.Time) Spec
 }
 
-// crons are the schedules of a client.
+// crons are the cron entries of a client, by its lock.
 type crons struct {
-	list  []Cron
-	kept  []keeper.Cron
-	since time.Time
+	list []Cron
+	kept []keeper.Cron // the same, as the keeper takes them
 }
 
-// newCrons reads the schedules, or returns every mistake.
+// newCrons reads the entries of the configuration, or returns every mistake.
 func (c *Client) newCrons() (crons, error) {
-	all := crons{list: slices.Clone(c.config.Cron), since: c.config.now()}
+	var all crons
 	var errs []error
-	if n := len(all.list); n > store.CronsMax {
-		return all, fmt.Errorf("Config.Cron: %d schedules: at most %d, which is what a store keeps", n, store.CronsMax)
-	}
-	seen := map[string]bool{}
-	for i := range all.list {
-		s := &all.list[i]
-		k, err := c.newCron(s)
-		if err == nil && seen[s.Name] {
-			err = errors.New("the name is taken by another schedule")
+	for _, entry := range c.config.Cron {
+		k, err := c.newCron(&entry)
+		if err == nil && all.find(entry.Name) >= 0 {
+			err = errors.New("the name is taken by another entry")
+		}
+		if err == nil {
+			err = all.set(entry, k)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("Config.Cron: schedule %q: %w", s.Name, err))
+			errs = append(errs, fmt.Errorf("Config.Cron: entry %q: %w", entry.Name, err))
 		}
-		seen[s.Name] = true
-		all.kept = append(all.kept, k)
 	}
 	return all, errors.Join(errs...)
 }
 
+// find returns the place of an entry, or -1.
+func (c *crons) find(name string) int {
+	return slices.IndexFunc(c.list, func(entry Cron) bool { return entry.Name == name })
+}
+
+// set adds an entry, or replaces the one of its name.
+func (c *crons) set(entry Cron, k keeper.Cron) error {
+	if i := c.find(entry.Name); i >= 0 {
+		c.list[i], c.kept[i] = entry, k
+		return nil
+	}
+	if len(c.list) >= store.CronsMax {
+		return fmt.Errorf("the client has %d entries already, which is as many as a store keeps: remove one first: %w", len(c.list), store.ErrTooLarge)
+	}
+	c.list, c.kept = append(c.list, entry), append(c.kept, k)
+	return nil
+}
+
+// SetCron adds a cron entry, or replaces the one of its name, with the meaning of
+// Config.Cron: while Run is running it fires from the next slot on, else with the next
+// Run. It is this client's; it is not kept in the store, and other clients go on as
+// they do. What the new entry says of a slot that is being fired comes too late for it.
+func (c *Client) SetCron(entry Cron) error {
+	k, err := c.newCron(&entry)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		err = c.crons.set(entry, k)
+	}
+	if err != nil {
+		return fmt.Errorf("redrive: cron entry %q: %w", entry.Name, err)
+	}
+	c.keepCrons()
+	return nil
+}
+
+// RemoveCron takes a cron entry out of this client, and reports whether there was one.
+// A slot that is being fired is not called back. What it has enqueued stays, and so
+// does its last slot in the store: an entry that is set again goes on from there.
+func (c *Client) RemoveCron(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := c.crons.find(name)
+	if i < 0 {
+		return false
+	}
+	c.crons.list, c.crons.kept = slices.Delete(c.crons.list, i, i+1), slices.Delete(c.crons.kept, i, i+1)
+	c.keepCrons()
+	return true
+}
+
+// keepCrons hands the entries to the keeper, if it runs. The caller holds the lock.
+func (c *Client) keepCrons() {
+	if c.keeper != nil {
+		c.keeper.SetCrons(slices.Clone(c.crons.kept))
+	}
+}
+
+// newCron checks an entry and returns it as the keeper takes it.
 func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
-	k := keeper.Cron{Name: s.Name, Catch: s.Catch}
-	if err := store.ValidName("schedule", s.Name); err != nil {
+	entry := *s
+	k := keeper.Cron{Name: s.Name, Catch: s.Catch, Since: c.config.now()}
+	k.Fire = func(ctx context.Context, slot time.Time) (store.Fired, error) { return c.fire(ctx, &entry, slot) }
+	if err := store.ValidName("name", s.Name); err != nil {
 		return k, err
 	}
 	if s.Location == time.Local {
 		return k, errors.New("a Location of time.Local is not the same everywhere; load a zone by its name")
 	}
 	var err error
-	if k.Schedule, err = cron.Parse(s.Schedule, s.Location); err != nil {
+	if k.Expression, err = cron.Parse(s.Expression, s.Location); err != nil {
 		return k, err
 	}
 	switch given := s.Spec.new.Kind != "" || s.Spec.err != nil; {
@@ -101,7 +158,7 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 		return k, errors.New("either Spec or Make is required")
 	case given:
 		var jobs []job.New
-		if jobs, err = c.cronJobs(s, time.Time{}); err == nil {
+		if jobs, err = c.check([]Spec{cronSpec(s, time.Time{})}); err == nil {
 			jobs[0].ID = 1
 			err = store.Validate(&jobs[0])
 		}
@@ -109,8 +166,8 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 	return k, err
 }
 
-// cronJobs returns the jobs of a slot as the store takes them, without ids.
-func (c *Client) cronJobs(s *Cron, slot time.Time) ([]job.New, error) {
+// cronSpec returns the job of a slot.
+func cronSpec(s *Cron, slot time.Time) Spec {
 	spec := s.Spec
 	if s.Make != nil {
 		spec = s.Make(slot)
@@ -118,29 +175,40 @@ func (c *Client) cronJobs(s *Cron, slot time.Time) ([]job.New, error) {
 	if spec.new.Correlation == "" {
 		spec.new.Correlation = "cron:" + s.Name
 	}
-	return c.check([]Spec{spec})
+	return spec
 }
 
-// fire enqueues the job of a slot, unless somebody has.
-func (c *Client) fire(ctx context.Context, i int, slot time.Time) (f store.Fired, err error) {
-	s := &c.crons.list[i]
+// errFired passes through the middlewares when another client has fired a slot.
+var errFired = errors.New("another client has fired the slot")
+
+// fire enqueues the job of a slot, unless another client has.
+func (c *Client) fire(ctx context.Context, s *Cron, slot time.Time) (f store.Fired, err error) {
 	defer func() {
-		if p := recover(); p != nil { // a mistake in Make must not end the process
-			err = fmt.Errorf("schedule %q: panic: %v", s.Name, p)
+		if p := recover(); p != nil { // a mistake in Make or a middleware must not end the process
+			err = fmt.Errorf("cron entry %q: panic: %v", s.Name, p)
 		}
 	}()
-	jobs, err := c.cronJobs(s, slot)
-	if err != nil {
-		return f, err
-	}
-	first, err := c.ids.take(ctx, len(jobs))
-	if err != nil {
-		return f, err
-	}
-	number(jobs, first)
-	f, err = c.store.Fire(ctx, s.Name, job.At(slot), jobs)
-	c.ids.lost(err)
-	if errors.Is(err, store.ErrTooLarge) {
+	_, err = c.through(ctx, []Spec{cronSpec(s, slot)}, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
+		jobs, err := c.check(specs)
+		if err != nil {
+			return nil, err
+		}
+		first, err := c.ids.take(ctx, len(jobs))
+		if err != nil {
+			return nil, err
+		}
+		number(jobs, first)
+		f, err = c.store.Fire(ctx, s.Name, job.At(slot), jobs)
+		c.ids.lost(err)
+		if err == nil && !f.Fired {
+			err = errFired
+		}
+		return f.Receipts, err
+	})
+	switch {
+	case errors.Is(err, errFired):
+		return f, nil
+	case errors.Is(err, store.ErrTooLarge):
 		err = c.withoutRoom(ctx, s.Name, err)
 	}
 	return f, err
@@ -149,49 +217,52 @@ func (c *Client) fire(ctx context.Context, i int, slot time.Time) (f store.Fired
 // withoutRoom adds the cure to an error that says that the store has no room for
 // another name.
 func (c *Client) withoutRoom(ctx context.Context, name string, err error) error {
-	known, failed := c.store.Schedules(ctx)
-	if failed != nil || len(known) < store.CronsMax || slices.ContainsFunc(known, func(s store.Schedule) bool { return s.Name == name }) {
+	known, failed := c.store.CronSlots(ctx)
+	if failed != nil || len(known) < store.CronsMax || slices.ContainsFunc(known, func(s store.CronSlot) bool { return s.Name == name }) {
 		return err // it is another bound
 	}
-	return fmt.Errorf("%w; names are kept for ever: give the schedule one that no client has any more (redrive cron lists them)", err)
+	return fmt.Errorf("%w; names are kept for ever: give the entry one that no client has any more (redrive cron lists them)", err)
 }
 
-// Schedule is a periodic schedule as it stands.
-type Schedule struct {
-	Name     string    `json:"name"`
-	Schedule string    `json:"schedule,omitempty"` // "" when this client does not have it
-	Zone     string    `json:"zone,omitempty"`
-	Kind     string    `json:"kind,omitempty"` // "" when Make makes the job
-	Next     time.Time `json:"next,omitzero"`  // the next slot by the client's clock
-	Last     time.Time `json:"last,omitzero"`  // the last slot that was fired, by any client
-	FiredAt  time.Time `json:"fired_at,omitzero"`
-	Job      JobID     `json:"job,omitempty"` // what that slot has enqueued
+// CronStatus is a cron entry as it stands.
+type CronStatus struct {
+	Name       string    `json:"name"`
+	Expression string    `json:"schedule,omitempty"` // "" when this client does not have it
+	Zone       string    `json:"zone,omitempty"`
+	Kind       string    `json:"kind,omitempty"` // "" when Make makes the job
+	Next       time.Time `json:"next,omitzero"`  // the next slot by the client's clock
+	Last       time.Time `json:"last,omitzero"`  // the last slot that was fired, by any client
+	FiredAt    time.Time `json:"fired_at,omitzero"`
+	Job        JobID     `json:"job,omitempty"` // what that slot has enqueued
 }
 
-// Schedules returns the schedules of this client and those that have fired on its
+// Crons returns the cron entries of this client and those that have fired on its
 // store, by name.
-func (c *Client) Schedules(ctx context.Context) ([]Schedule, error) {
-	fired, err := c.store.Schedules(ctx)
+func (c *Client) Crons(ctx context.Context) ([]CronStatus, error) {
+	fired, err := c.store.CronSlots(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []Schedule
+	var all []CronStatus
 	now := c.config.now()
-	for i, s := range c.crons.list {
-		k := &c.crons.kept[i]
-		all = append(all, Schedule{
-			Name: s.Name, Schedule: s.Schedule, Zone: k.Schedule.Location().String(), Kind: s.Spec.new.Kind,
-			Next: k.Schedule.Next(now),
+	c.mu.Lock()
+	list, kept := slices.Clone(c.crons.list), slices.Clone(c.crons.kept)
+	c.mu.Unlock()
+	for i, s := range list {
+		k := &kept[i]
+		all = append(all, CronStatus{
+			Name: s.Name, Expression: s.Expression, Zone: k.Expression.Location().String(), Kind: s.Spec.new.Kind,
+			Next: k.Expression.Next(now),
 		})
 	}
 	for _, f := range fired {
-		i := slices.IndexFunc(all, func(s Schedule) bool { return s.Name == f.Name })
+		i := slices.IndexFunc(all, func(s CronStatus) bool { return s.Name == f.Name })
 		if i < 0 {
 			i = len(all)
-			all = append(all, Schedule{Name: f.Name})
+			all = append(all, CronStatus{Name: f.Name})
 		}
 		all[i].Last, all[i].FiredAt, all[i].Job = f.Slot.Time(), f.At.Time(), f.Job
 	}
-	slices.SortFunc(all, func(a, b Schedule) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b CronStatus) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }

@@ -78,12 +78,12 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 	t.Parallel()
 	berlin, newYork, lordHowe := zone(t, "Europe/Berlin"), zone(t, "America/New_York"), zone(t, "Australia/Lord_Howe")
 	crons := []redrive.Cron{
-		{Name: "nightly", Schedule: "30 2 * * *", Location: berlin, Make: scenes},
-		{Name: "hours", Schedule: "0 */6 * * *", Location: berlin, Make: scenes},
-		{Name: "quarters", Schedule: "*/15 * * * *", Location: berlin, Make: scenes},
-		{Name: "new-york", Schedule: "30 1,2 * * *", Location: newYork, Make: scenes},
-		{Name: "lord-howe", Schedule: "15,45 1 * * *", Location: lordHowe, Make: scenes},
-		{Name: "often", Schedule: "@every 7h", Make: scenes},
+		{Name: "nightly", Expression: "30 2 * * *", Location: berlin, Make: scenes},
+		{Name: "hours", Expression: "0 */6 * * *", Location: berlin, Make: scenes},
+		{Name: "quarters", Expression: "*/15 * * * *", Location: berlin, Make: scenes},
+		{Name: "new-york", Expression: "30 1,2 * * *", Location: newYork, Make: scenes},
+		{Name: "lord-howe", Expression: "15,45 1 * * *", Location: lordHowe, Make: scenes},
+		{Name: "often", Expression: "@every 7h", Make: scenes},
 	}
 	for _, tt := range []struct {
 		name string
@@ -174,7 +174,7 @@ func TestQ13_OneFileSeveralClients(t *testing.T) {
 		defer st.Close()
 		c, err := redrive.New(st, &redrive.Config{
 			TempDir: t.TempDir(), Logger: quiet, Clock: clock,
-			Cron: []redrive.Cron{{Name: "c", Schedule: "*/5 * * * *", Spec: render.New(renderArgs{}, nil)}},
+			Cron: []redrive.Cron{{Name: "c", Expression: "*/5 * * * *", Spec: render.New(renderArgs{}, nil)}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -211,8 +211,8 @@ func TestQ13_AMissedSlotIsFiredOnceAndLate(t *testing.T) {
 	t.Parallel()
 	var had []string
 	e := redrivetest.New(t, &redrive.Config{Cron: []redrive.Cron{
-		{Name: "half-hours", Schedule: "*/30 * * * *", Make: scenes},
-		{Name: "caught", Schedule: "0 * * * *", Catch: 10 * time.Minute, Make: scenes},
+		{Name: "half-hours", Expression: "*/30 * * * *", Make: scenes},
+		{Name: "caught", Expression: "0 * * * *", Catch: 10 * time.Minute, Make: scenes},
 	}})
 	redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 		had = append(had, j.Correlation+" "+time.Unix(j.Args.Scene, 0).UTC().Format("15:04"))
@@ -269,7 +269,7 @@ func TestQ13_AStoreInTroubleIsAskedAgain(t *testing.T) {
 		var had slots
 		st := &full{Store: memory.New(memory.Options{}), full: true}
 		c, err := redrive.New(st, &redrive.Config{
-			TempDir: t.TempDir(), Logger: quiet, Cron: []redrive.Cron{{Name: "c", Schedule: "0 * * * *", Make: scenes}},
+			TempDir: t.TempDir(), Logger: quiet, Cron: []redrive.Cron{{Name: "c", Expression: "0 * * * *", Make: scenes}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -301,10 +301,10 @@ func TestQ13_AStoreInTroubleIsAskedAgain(t *testing.T) {
 func TestQ13_AScheduleSendsItsJobLikeAnyEnqueue(t *testing.T) {
 	t.Parallel()
 	e := redrivetest.New(t, &redrive.Config{Cron: []redrive.Cron{
-		{Name: "own", Schedule: "@hourly", Location: zone(t, "Asia/Tokyo"), Spec: render.New(renderArgs{Scene: 7}, &redrive.Options{
+		{Name: "own", Expression: "@hourly", Location: zone(t, "Asia/Tokyo"), Spec: render.New(renderArgs{Scene: 7}, &redrive.Options{
 			Priority: 4, Owner: "ops", Correlation: "mine", Attrs: map[string]any{"n": 1},
 		})},
-		{Name: "plain", Schedule: "@daily", Spec: render.New(renderArgs{Scene: 8}, nil)},
+		{Name: "plain", Expression: "@daily", Spec: render.New(renderArgs{Scene: 8}, nil)},
 	}})
 	var infos []redrive.Info
 	redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
@@ -317,16 +317,16 @@ func TestQ13_AScheduleSendsItsJobLikeAnyEnqueue(t *testing.T) {
 	if len(infos) != 1 || infos[0].Priority != 4 || infos[0].Owner != "ops" || infos[0].Correlation != "mine" || string(infos[0].Attrs) != `{"n":1}` {
 		t.Fatalf("ran %+v", infos)
 	}
-	got, err := e.Schedules(t.Context())
+	got, err := e.Crons(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []redrive.Schedule{
+	want := []redrive.CronStatus{
 		{
-			Name: "own", Schedule: "@hourly", Zone: "Asia/Tokyo", Kind: "render",
+			Name: "own", Expression: "@hourly", Zone: "Asia/Tokyo", Kind: "render",
 			Next: began.Add(2 * time.Hour), Last: began.Add(time.Hour), FiredAt: began.Add(time.Hour), Job: infos[0].ID,
 		},
-		{Name: "plain", Schedule: "@daily", Zone: "UTC", Kind: "render", Next: began.Add(24 * time.Hour)},
+		{Name: "plain", Expression: "@daily", Zone: "UTC", Kind: "render", Next: began.Add(24 * time.Hour)},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApproxTime(0)); diff != "" {
 		t.Errorf("schedules (-want +got):\n%s", diff)
@@ -347,31 +347,31 @@ func TestQ13_MistakesOfASchedule(t *testing.T) {
 	t.Parallel()
 	job := render.New(renderArgs{}, nil)
 	_, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{PayloadMax: 100, Cron: []redrive.Cron{
-		{Name: "a b", Schedule: "@daily", Spec: job},
-		{Name: "hour", Schedule: "0 24 * * *", Spec: job},
-		{Name: "local", Schedule: "@daily", Location: time.Local, Spec: job},
-		{Name: "catch", Schedule: "@daily", Catch: time.Millisecond, Spec: job},
-		{Name: "none", Schedule: "@daily"},
-		{Name: "both", Schedule: "@daily", Spec: job, Make: scenes},
-		{Name: "twice", Schedule: "@daily", Spec: job},
-		{Name: "twice", Schedule: "@daily", Spec: job},
-		{Name: "large", Schedule: "@daily", Spec: redrive.NewRaw("k", make([]byte, 101), nil)},
-		{Name: "kind", Schedule: "@daily", Spec: redrive.NewRaw("k k", nil, nil)},
+		{Name: "a b", Expression: "@daily", Spec: job},
+		{Name: "hour", Expression: "0 24 * * *", Spec: job},
+		{Name: "local", Expression: "@daily", Location: time.Local, Spec: job},
+		{Name: "catch", Expression: "@daily", Catch: time.Millisecond, Spec: job},
+		{Name: "none", Expression: "@daily"},
+		{Name: "both", Expression: "@daily", Spec: job, Make: scenes},
+		{Name: "twice", Expression: "@daily", Spec: job},
+		{Name: "twice", Expression: "@daily", Spec: job},
+		{Name: "large", Expression: "@daily", Spec: redrive.NewRaw("k", make([]byte, 101), nil)},
+		{Name: "kind", Expression: "@daily", Spec: redrive.NewRaw("k k", nil, nil)},
 	}})
 	if err == nil {
 		t.Fatal("no mistake")
 	}
 	lines := strings.Split(err.Error(), "\n")
 	for i, want := range []string{
-		`redrive: Config.Cron: schedule "a b": schedule "a b": only letters`,
-		`schedule "hour": the hour "24" cannot be read`,
-		`schedule "local": a Location of time.Local`,
-		`schedule "catch": a Catch of 1ms: must be at least 1s`,
-		`schedule "none": either Spec or Make is required`,
-		`schedule "both": either Spec or Make is required`,
-		`schedule "twice": the name is taken`,
-		`schedule "large": enqueue, job 1 of 1: payload of kind "k": 101 bytes: at most 100`,
-		`schedule "kind": kind "k k": only letters`,
+		`redrive: Config.Cron: entry "a b": name "a b": only letters`,
+		`entry "hour": the hour "24" cannot be read`,
+		`entry "local": a Location of time.Local`,
+		`entry "catch": a Catch of 1ms: must be at least 1s`,
+		`entry "none": either Spec or Make is required`,
+		`entry "both": either Spec or Make is required`,
+		`entry "twice": the name is taken`,
+		`entry "large": enqueue, job 1 of 1: payload of kind "k": 101 bytes: at most 100`,
+		`entry "kind": kind "k k": only letters`,
 	} {
 		if i >= len(lines) || !strings.Contains(lines[i], want) {
 			t.Errorf("mistake %d is not %q:\n%s", i+1, want, err)
@@ -396,7 +396,7 @@ func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 	for _, name := range []string{"new", "old-7"} {
 		c, err := redrive.New(st, &redrive.Config{
 			TempDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&said, nil)),
-			Cron: []redrive.Cron{{Name: name, Schedule: "* * * * *", Catch: time.Hour, Make: scenes}},
+			Cron: []redrive.Cron{{Name: name, Expression: "* * * * *", Catch: time.Hour, Make: scenes}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -406,11 +406,94 @@ func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 			t.Errorf("with %s: %v", name, err)
 		}
 	}
-	if n := strings.Count(said.String(), "give the schedule one that no client has any more"); n != 1 {
+	if n := strings.Count(said.String(), "give the entry one that no client has any more"); n != 1 {
 		t.Errorf("the cure is told %d times in %s", n, said.String())
 	}
-	list, err := st.Schedules(t.Context())
-	if i := slices.IndexFunc(list, func(s store.Schedule) bool { return s.Name == "old-7" }); err != nil || i < 0 || list[i].Slot == 1 {
+	list, err := st.CronSlots(t.Context())
+	if i := slices.IndexFunc(list, func(s store.CronSlot) bool { return s.Name == "old-7" }); err != nil || i < 0 || list[i].Slot == 1 {
 		t.Errorf("the name that was taken over has not fired: %v", err)
+	}
+}
+
+// Entries are set, replaced and removed while a client runs, with the meaning that they
+// have in the configuration: each slot is fired once, also beside another client.
+//
+// part of: Q13
+func TestQ13_EntriesChangeWhileAClientRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var had slots
+		st := memory.New(memory.Options{})
+		c, other := newClient(t, st, had.handle), newClient(t, st, had.handle)
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for _, client := range []*redrive.Client{c, other} {
+			running.Go(func() {
+				if err := client.Run(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		set := func(client *redrive.Client, name, expression string) {
+			t.Helper()
+			if err := client.SetCron(redrive.Cron{Name: name, Expression: expression, Make: scenes}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		elapse(10 * time.Minute) // to 00:10
+		set(c, "a", "0 * * * *")
+		elapse(2 * time.Hour) // the slots of 01:00 and 02:00
+		set(other, "a", "0 * * * *")
+		elapse(time.Hour) // 03:00, fired once
+		set(c, "a", "*/20 * * * *")
+		set(c, "b", "@daily") // never due here
+		elapse(25 * time.Minute)
+		if !c.RemoveCron("a") || c.RemoveCron("a") || !other.RemoveCron("a") {
+			t.Error("RemoveCron does not report whether there was an entry")
+		}
+		elapse(2 * time.Hour)
+		if err := c.SetCron(redrive.Cron{Name: "b", Expression: "61 * * * *", Make: scenes}); err == nil {
+			t.Error("a mistake was not found")
+		}
+		crons, err := c.Crons(t.Context())
+		if err != nil || len(crons) != 2 || crons[0].Expression != "" || crons[1].Expression != "@daily" {
+			t.Errorf("entries %+v, %v", crons, err)
+		}
+		cancel()
+		running.Wait()
+		want := map[string][]string{"cron:a": {"01 01:00", "01 02:00", "01 03:00", "01 03:20"}}
+		if diff := cmp.Diff(want, had.had); diff != "" {
+			t.Errorf("slots (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What was set counts in a pass that begins later, also for a client that has not run.
+func TestQ13_EntriesThatAreSetCountAtOnce(t *testing.T) {
+	t.Parallel()
+	e := redrivetest.New(t, nil)
+	var had []int64
+	redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		had = append(had, j.Args.Scene)
+		if j.Args.Scene == e.Now().Unix() && len(had) == 1 {
+			return e.SetCron(redrive.Cron{Name: "inside", Expression: "@every 1h", Catch: time.Hour, Make: scenes})
+		}
+		return nil
+	}, nil)
+	if err := e.SetCron(redrive.Cron{Name: "before", Expression: "@hourly", Make: scenes}); err != nil {
+		t.Fatal(err)
+	}
+	e.Advance(time.Hour)
+	e.Work()
+	if now := e.Now().Unix(); !slices.Equal(had, []int64{now, now}) {
+		t.Errorf("slots %v, want two of %d", had, now)
+	}
+	for i := range store.CronsMax - 2 {
+		if err := e.SetCron(redrive.Cron{Name: strconv.Itoa(i), Expression: "@yearly", Make: scenes}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.SetCron(redrive.Cron{Name: "too-many", Expression: "@yearly", Make: scenes}); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("more entries than a store keeps: %v", err)
 	}
 }

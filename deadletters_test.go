@@ -77,21 +77,21 @@ func TestD5_ARetryMayChangeTheJob(t *testing.T) {
 		`{"scene":` + strings.Repeat(" ", 64) + `2}`: store.ErrTooLarge,
 		`{"scene":`: store.ErrInvalid,
 	} {
-		if err := e.RetryChanged(t.Context(), ops, id, redrive.Change{Payload: []byte(payload)}); !errors.Is(err, want) {
+		if err := e.Retry(t.Context(), ops, id, &redrive.Change{Payload: []byte(payload)}); !errors.Is(err, want) {
 			t.Errorf("payload %q: %v, want %v", payload, err, want)
 		}
 	}
-	if err := e.RetryChanged(t.Context(), ops, id, redrive.Change{Priority: 9}); !errors.Is(err, store.ErrInvalid) {
+	if err := e.Retry(t.Context(), ops, id, &redrive.Change{Priority: 9}); !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("priority 9: %v", err)
 	}
 	twice := 2
 	change := redrive.Change{
 		Payload: []byte(`{"scene":2}`), Queue: "big", Priority: 3, Delay: time.Minute, Policy: &policy.Override{MaxRetries: &twice},
 	}
-	if err := e.RetryChanged(t.Context(), ops, id, change); err != nil {
+	if err := e.Retry(t.Context(), ops, id, &change); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.RetryChanged(t.Context(), ops, id, change); !errors.Is(err, store.ErrConflict) {
+	if err := e.Retry(t.Context(), ops, id, &change); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("the second click: %v, want a conflict", err)
 	}
 	if e.Work(); len(had) != 1 {
@@ -103,8 +103,8 @@ func TestD5_ARetryMayChangeTheJob(t *testing.T) {
 		t.Fatalf("ran with %v, %+v", args, had)
 	}
 	j := get(t, e, id)
-	if o, err := policy.ParseOverride(j.Policy); err != nil || o == nil || o.MaxRetries == nil || *o.MaxRetries != 2 {
-		t.Errorf("settings of the job %q, %v", j.Policy, err)
+	if o, err := policy.ParseOverride(j.Override); err != nil || o == nil || o.MaxRetries == nil || *o.MaxRetries != 2 {
+		t.Errorf("settings of the job %q, %v", j.Override, err)
 	}
 	original, err := e.Original(t.Context(), id)
 	if err != nil || original.Queue != redrive.DefaultQueue || string(original.Payload) != `{"scene":1}` || original.By != "ops" {

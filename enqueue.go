@@ -47,11 +47,7 @@ func (e *UnknownError) Is(target error) bool { return target == store.ErrUnknown
 // When the commit's answer is lost, Enqueue looks the job up by itself; only
 // when that fails for long does it return an *UnknownError.
 func (c *Client) Enqueue(ctx context.Context, s Spec) (Receipt, error) {
-	receipts, err := c.EnqueueMany(ctx, []Spec{s})
-	if err != nil {
-		return Receipt{}, err
-	}
-	return receipts[0], nil
+	return one(c.EnqueueMany(ctx, []Spec{s}))
 }
 
 // EnqueueMany takes jobs of any kinds in, all or none, job.EnqueueMax at most,
@@ -60,6 +56,10 @@ func (c *Client) EnqueueMany(ctx context.Context, specs []Spec) ([]Receipt, erro
 	if store.InTx(ctx, c.store) {
 		return nil, errInTx
 	}
+	return c.through(ctx, specs, c.enqueue)
+}
+
+func (c *Client) enqueue(ctx context.Context, specs []Spec) ([]Receipt, error) {
 	jobs, err := c.check(specs)
 	if err != nil || len(jobs) == 0 {
 		return nil, err
@@ -81,27 +81,43 @@ func (c *Client) EnqueueMany(ctx context.Context, specs []Spec) ([]Receipt, erro
 	}
 }
 
-// EnqueueTx takes jobs in inside the caller's own transaction, which the
-// package of the store wraps (sqlite.Tx; postgres.Tx and postgres.SQLTx). They
-// exist if and only if the caller commits; after an error none of them does. See
-// EnqueueMany.
-func (c *Client) EnqueueTx(ctx context.Context, tx store.Tx, specs ...Spec) ([]Receipt, error) {
+// one returns the receipt of an enqueue of one job.
+func one(receipts []Receipt, err error) (Receipt, error) {
+	if err != nil {
+		return Receipt{}, err
+	}
+	return receipts[0], nil
+}
+
+// EnqueueTx takes a job in inside the caller's own transaction, which the
+// package of the store wraps (sqlite.Tx; postgres.Tx and postgres.SQLTx). The job
+// exists if and only if the caller commits. See Enqueue.
+func (c *Client) EnqueueTx(ctx context.Context, tx store.Tx, s Spec) (Receipt, error) {
+	return one(c.EnqueueManyTx(ctx, tx, []Spec{s}))
+}
+
+// EnqueueManyTx takes jobs in inside the caller's own transaction. After an error
+// none of them exists. See EnqueueTx and EnqueueMany.
+func (c *Client) EnqueueManyTx(ctx context.Context, tx store.Tx, specs []Spec) ([]Receipt, error) {
 	joins, ok := c.store.(store.Transactor)
 	if !ok {
-		return nil, fmt.Errorf("enqueue: a store of type %T cannot join a transaction of a caller's own: %w", c.store, store.ErrInvalid)
+		return nil, fmt.Errorf("enqueue: a store of type %T cannot join a caller's own transaction: "+
+			"enqueue after its commit: %w", c.store, store.ErrInvalid)
 	}
-	jobs, err := c.check(specs)
-	if err != nil || len(jobs) == 0 {
-		return nil, err
-	}
-	first, err := c.takeInTx(ctx, tx, len(jobs))
-	if err != nil {
-		return nil, err
-	}
-	number(jobs, first)
-	receipts, err := joins.EnqueueTx(ctx, tx, jobs)
-	c.ids.lost(err)
-	return receipts, err
+	return c.through(ctx, specs, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
+		jobs, err := c.check(specs)
+		if err != nil || len(jobs) == 0 {
+			return nil, err
+		}
+		first, err := c.takeInTx(ctx, tx, len(jobs))
+		if err != nil {
+			return nil, err
+		}
+		number(jobs, first)
+		receipts, err := joins.EnqueueTx(ctx, tx, jobs)
+		c.ids.lost(err)
+		return receipts, err
+	})
 }
 
 // takeInTx takes ids while a transaction of the caller's is open. A reservation
@@ -124,21 +140,30 @@ func (c *Client) check(specs []Spec) ([]job.New, error) {
 	}
 	jobs := make([]job.New, len(specs))
 	for i := range specs {
-		s := &specs[i]
-		err := s.err
-		if size := len(s.new.Payload); err == nil && size > c.config.PayloadMax {
-			err = fmt.Errorf("payload of kind %q: %d bytes: at most %d (Config.PayloadMax); store large data elsewhere and name it: %w",
-				s.new.Kind, size, c.config.PayloadMax, store.ErrTooLarge)
-		}
-		if err != nil {
+		if err := c.checkSpec(&specs[i]); err != nil {
 			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
 		}
-		jobs[i] = s.new
+		jobs[i] = specs[i].new
 		if err := c.route(&jobs[i]); err != nil {
 			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
 		}
 	}
 	return jobs, nil
+}
+
+// checkSpec returns what is wrong with a job by itself, as far as no store need look.
+func (c *Client) checkSpec(s *Spec) error {
+	if s.err != nil {
+		return s.err
+	}
+	if err := c.checkType(s.new.Kind, s.args); err != nil {
+		return err
+	}
+	if size := len(s.new.Payload); size > c.config.PayloadMax {
+		return fmt.Errorf("payload of kind %q: %d bytes: at most %d (Config.PayloadMax); store large data elsewhere and name it: %w",
+			s.new.Kind, size, c.config.PayloadMax, store.ErrTooLarge)
+	}
+	return nil
 }
 
 func number(jobs []job.New, first job.ID) {

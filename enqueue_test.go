@@ -196,7 +196,7 @@ func TestI1_AKeyGivesTheJobThatHoldsIt(t *testing.T) {
 	if id := enqueue(t, e, with(8, "bob", "k1")); id == good {
 		t.Error("one owner got the job of another")
 	}
-	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, bad); err != nil {
+	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, bad, nil); err != nil {
 		t.Errorf("the key blocks the manual retry: %v", err)
 	}
 }
@@ -208,7 +208,7 @@ func TestI3_AStepKeyIsTheSameOverAttemptsAndLives(t *testing.T) {
 	e := handle(t, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 		keys[j.StepKey("charge")]++
 		return errors.New("oops")
-	}, &redrive.HandlerOptions{Retry: &policy.Schedule{}})
+	}, &redrive.HandlerOptions{Schedule: &policy.Schedule{}})
 	run := func() {
 		for range 5 {
 			e.Work()
@@ -217,7 +217,7 @@ func TestI3_AStepKeyIsTheSameOverAttemptsAndLives(t *testing.T) {
 	}
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	run()
-	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id); err != nil {
+	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id, nil); err != nil {
 		t.Fatal(err)
 	}
 	run()
@@ -306,7 +306,11 @@ func TestX3_BoundOfIDsInABulkCall(t *testing.T) {
 		ids[i] = redrive.JobID(i + 1)
 	}
 	for name, call := range map[string]func(context.Context, redrive.By, []redrive.JobID) ([]error, error){
-		"cancel": c.CancelAll, "retry": c.RetryAll,
+		"cancel": c.CancelAll,
+		"retry": func(ctx context.Context, by redrive.By, ids []redrive.JobID) ([]error, error) {
+			acted, err := c.Act(ctx, by, store.Action{Do: store.ActRetry, IDs: ids}, nil)
+			return acted.Errors, err
+		},
 	} {
 		for _, n := range []int{job.IDsMax - 1, job.IDsMax} {
 			answers, err := call(t.Context(), by, ids[:n])

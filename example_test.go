@@ -55,7 +55,7 @@ func Example() {
 	}, nil)
 	_, err = client.Enqueue(ctx, Send.New(SendArgs{To: "ann"}, nil))
 	check(err)
-	check(client.Drain(ctx)) // a server calls Run
+	check(client.RunUntilEmpty(ctx)) // a server calls Run
 	// Output: sent to ann
 }
 
@@ -73,8 +73,8 @@ func ExampleHandle() {
 		}
 		return nil
 	}, &redrive.HandlerOptions{
-		Timeout: time.Minute,
-		Retry:   &policy.Schedule{Waits: []time.Duration{time.Second, time.Minute, time.Hour}},
+		Timeout:  time.Minute,
+		Schedule: &policy.Schedule{Waits: []time.Duration{time.Second, time.Minute, time.Hour}},
 	})
 	ctx := context.Background()
 	var specs []redrive.Spec
@@ -135,7 +135,7 @@ func ExampleInfo_StepKey() {
 	ctx := context.Background()
 	_, err := client.Enqueue(ctx, Send.New(SendArgs{To: "ann"}, nil))
 	check(err)
-	check(client.Drain(ctx))
+	check(client.RunUntilEmpty(ctx))
 	fmt.Println("charged", len(charged), "time")
 	// Output: charged 1 time
 }

@@ -54,7 +54,7 @@ func TestF1_EveryFailedAttemptIsOneRecord(t *testing.T) {
 			return failure.WithClass("Storage", errors.New("upload cut off"))
 		}
 		return failure.Permanent(errors.New("gave up"))
-	}, &redrive.HandlerOptions{Retry: &policy.Schedule{Waits: []time.Duration{time.Minute}, MaxRetries: 5}})
+	}, &redrive.HandlerOptions{Schedule: &policy.Schedule{Waits: []time.Duration{time.Minute}, MaxRetries: 5}})
 	start := e.Now()
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Correlation: "req-9"}))
 	for range 3 {
@@ -99,7 +99,7 @@ func TestF1_ASubprocessLeavesItsExitCodeAndStderr(t *testing.T) {
 		cmd := j.Command(ctx, os.Args[0])
 		cmd.Env = append(os.Environ(), "REDRIVE_TEST_ROLE=encoder")
 		return failure.Code("FFMPEG_ERROR", cmd.Run())
-	}, &redrive.HandlerOptions{Retry: &policy.Schedule{PermanentExitCodes: []int{65}}})
+	}, &redrive.HandlerOptions{Schedule: &policy.Schedule{PermanentExitCodes: []int{65}}})
 	enqueue(t, e, render.New(renderArgs{}, nil))
 	out := e.Work()[0]
 	f := out.Failure
@@ -115,7 +115,7 @@ func TestF1_ASubprocessLeavesItsExitCodeAndStderr(t *testing.T) {
 func TestR4_BetweenAttemptsAJobIsRetrying(t *testing.T) {
 	t.Parallel()
 	e := handle(t, func(context.Context, *redrive.Job[renderArgs]) error { return errors.New("oops") },
-		&redrive.HandlerOptions{Retry: &policy.Schedule{Waits: []time.Duration{30 * time.Second}, MaxRetries: 3}})
+		&redrive.HandlerOptions{Schedule: &policy.Schedule{Waits: []time.Duration{30 * time.Second}, MaxRetries: 3}})
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	e.Work()
 	e.Advance(30 * time.Second)
@@ -233,7 +233,7 @@ func TestMarks_DecideWhatFollows(t *testing.T) {
 	}
 	for _, tt := range tests {
 		e := handle(t, func(context.Context, *redrive.Job[renderArgs]) error { return tt.err },
-			&redrive.HandlerOptions{Retry: &policy.Schedule{Waits: []time.Duration{30 * time.Second}}})
+			&redrive.HandlerOptions{Schedule: &policy.Schedule{Waits: []time.Duration{30 * time.Second}}})
 		id := enqueue(t, e, render.New(renderArgs{}, nil))
 		out := e.Work()[0]
 		if out.Cause != tt.cause || out.State != tt.state || out.Wait < tt.wait || out.Wait > tt.wait+tt.wait/10 {
@@ -294,7 +294,7 @@ func TestCancel_APersonEndsARunningJob(t *testing.T) {
 
 func TestCeiling_EndsAnyJob(t *testing.T) {
 	t.Parallel()
-	e := redrivetest.New(t, &redrive.Config{AttemptsMax: 4, Retry: &policy.Schedule{MaxRetries: 1 << 30}})
+	e := redrivetest.New(t, &redrive.Config{MaxAttempts: 4, Schedule: &policy.Schedule{MaxRetries: 1 << 30}})
 	redrive.Handle(e.Client, render, func(context.Context, *redrive.Job[renderArgs]) error { return errors.New("oops") }, nil)
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	for range 10 {

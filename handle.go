@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/redrive/redrive/failure"
@@ -27,9 +30,9 @@ type HandlerOptions struct {
 	// KillGrace is how long subprocesses have between SIGTERM and SIGKILL when
 	// the context has ended; default 5 s.
 	KillGrace time.Duration
-	// Retry is the kind's own schedule, before what the policy says of its classes;
-	// see policy.Policy.WithSchedule. Default Config.Retry.
-	Retry *policy.Schedule
+	// Schedule is the kind's own schedule, before what the policy says of its classes;
+	// see policy.Policy.WithSchedule. Default Config.Schedule.
+	Schedule *policy.Schedule
 	// Workers is how many jobs of the kind run at a time in this process;
 	// default as many as the queues have workers.
 	Workers int
@@ -39,8 +42,10 @@ type HandlerOptions struct {
 	// Rate limits the starts over all processes.
 	Rate Rate
 	// MaxCrashes is the number of lost leases in one life that end a job, at most
-	// and by default job.CrashesCeiling.
+	// and by default job.MaxCrashes.
 	MaxCrashes int
+	// Middleware wraps the handler, inside Config.Middleware; the first is outermost.
+	Middleware []Middleware
 }
 
 // validate returns every mistake.
@@ -53,7 +58,7 @@ func (o *HandlerOptions) validate() error {
 	}
 	check(o.Timeout >= 0, "Timeout %s: must not be negative", o.Timeout)
 	check(o.KillGrace >= 0, "KillGrace %s: must not be negative", o.KillGrace)
-	if err := o.Retry.Validate(); err != nil {
+	if err := o.Schedule.Validate(); err != nil {
 		check(false, "Retry: %w", err)
 	}
 	check(o.Workers >= 0, "Workers %d: must not be negative", o.Workers)
@@ -61,16 +66,21 @@ func (o *HandlerOptions) validate() error {
 	if err := o.Rate.Validate(); err != nil {
 		check(false, "Rate: %w", err)
 	}
-	check(o.MaxCrashes >= 0 && o.MaxCrashes <= job.CrashesCeiling,
-		"MaxCrashes %d: must be 1 to %d", o.MaxCrashes, job.CrashesCeiling)
+	if err := validMiddleware("Middleware", o.Middleware); err != nil {
+		check(false, "%w", err)
+	}
+	check(o.MaxCrashes >= 0 && o.MaxCrashes <= job.MaxCrashes,
+		"MaxCrashes %d: must be 1 to %d", o.MaxCrashes, job.MaxCrashes)
 	return errors.Join(errs...)
 }
 
 // handler is a kind as it was registered.
 type handler struct {
-	kind    string
-	json    bool // its payloads are
-	handle  func(context.Context, *engine.Run, *policy.Admission) error
+	kind string
+	args reflect.Type // of its jobs, whose payloads are JSON; nil for HandleRaw
+	// begin makes the *Job of a run, which call takes; nil when there is no handler.
+	begin   func(*engine.Run, *policy.Admission) (*Info, any)
+	call    func(ctx context.Context, job any) error
 	options HandlerOptions
 }
 
@@ -82,50 +92,127 @@ type handler struct {
 // of net/http does: a handler that locks it to its thread unlocks it again.
 //
 // Handle panics when the kind has a handler already, when its name is not valid,
-// and when Run has been called.
+// and when Run has been called. TryHandle returns an error instead.
 func Handle[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error, o *HandlerOptions) {
-	if h == nil {
-		panic(fmt.Sprintf("redrive: kind %q: the handler is nil", string(k)))
-	}
-	c.handle(string(k), o, true, func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
-		j := new(Job[T])
-		j.set(c, r, a)
-		if err := json.Unmarshal(r.Claim.Payload, &j.Args); err != nil {
-			err = fmt.Errorf("payload of kind %q does not fit %T: %w", string(k), j.Args, err)
-			return failure.Permanent(failure.Code(CodeBadPayload, err))
-		}
-		return h(ctx, j)
-	})
+	mustRegister(c.register(newHandler(c, k, h), o))
+}
+
+// TryHandle is Handle for programs that learn their kinds while they run, as from a
+// file or from plugins: it returns an error where Handle panics, and where Run would
+// refuse the options. After an error nothing is registered.
+func TryHandle[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error, o *HandlerOptions) error {
+	return c.tryRegister(newHandler(c, k, h), o)
 }
 
 // HandleRaw is Handle for a kind whose payload is bytes as they are, as NewRaw
 // enqueues them. Args is the payload and must not be changed.
 func HandleRaw(c *Client, kind string, h func(context.Context, *Job[[]byte]) error, o *HandlerOptions) {
-	if h == nil {
-		panic(fmt.Sprintf("redrive: kind %q: the handler is nil", kind))
-	}
-	c.handle(kind, o, false, func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
-		j := &Job[[]byte]{Args: r.Claim.Payload}
-		j.set(c, r, a)
-		return h(ctx, j)
-	})
+	mustRegister(c.register(newRawHandler(c, kind, h), o))
 }
 
-func (c *Client) handle(kind string, o *HandlerOptions, inJSON bool, h func(context.Context, *engine.Run, *policy.Admission) error) {
-	if err := store.ValidName("kind", kind); err != nil {
-		panic("redrive: " + err.Error())
+// TryHandleRaw is HandleRaw as TryHandle is Handle.
+func TryHandleRaw(c *Client, kind string, h func(context.Context, *Job[[]byte]) error, o *HandlerOptions) error {
+	return c.tryRegister(newRawHandler(c, kind, h), o)
+}
+
+// newHandler returns the handler of a kind; without functions when h is nil.
+func newHandler[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error) *handler {
+	registered := &handler{kind: string(k), args: reflect.TypeFor[T]()}
+	if h == nil {
+		return registered
+	}
+	registered.begin = func(r *engine.Run, a *policy.Admission) (*Info, any) {
+		j := new(Job[T])
+		j.set(c, r, a)
+		return &j.Info, j
+	}
+	registered.call = func(ctx context.Context, job any) error {
+		j := job.(*Job[T])
+		if err := json.Unmarshal(j.Payload(), &j.Args); err != nil {
+			err = fmt.Errorf("payload of kind %q does not fit %T: %w", string(k), j.Args, err)
+			return failure.Permanent(failure.Code(CodeBadPayload, err))
+		}
+		return h(ctx, j)
+	}
+	return registered
+}
+
+// newRawHandler returns the handler of a kind of bytes; without functions when h is nil.
+func newRawHandler(c *Client, kind string, h func(context.Context, *Job[[]byte]) error) *handler {
+	registered := &handler{kind: kind}
+	if h == nil {
+		return registered
+	}
+	registered.begin = func(r *engine.Run, a *policy.Admission) (*Info, any) {
+		j := new(Job[[]byte])
+		j.set(c, r, a)
+		return &j.Info, j
+	}
+	registered.call = func(ctx context.Context, job any) error {
+		j := job.(*Job[[]byte])
+		j.Args = j.Payload()
+		return h(ctx, j)
+	}
+	return registered
+}
+
+func mustRegister(err error) {
+	if err != nil {
+		panic(err.Error())
+	}
+}
+
+// tryRegister is register, and refuses options that Run would refuse.
+func (c *Client) tryRegister(h *handler, o *HandlerOptions) error {
+	if o != nil {
+		if err := o.validate(); err != nil {
+			return fmt.Errorf("redrive: kind %q: %w", h.kind, err)
+		}
+	}
+	return c.register(h, o)
+}
+
+// register makes a handler the one of its kind.
+func (c *Client) register(h *handler, o *HandlerOptions) error {
+	if h.call == nil {
+		return fmt.Errorf("redrive: kind %q: the handler is nil", h.kind)
+	}
+	if err := store.ValidName("kind", h.kind); err != nil {
+		return fmt.Errorf("redrive: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.sealed:
-		panic(fmt.Sprintf("redrive: kind %q: Handle must come before Run", kind))
-	case c.handlers[kind] != nil:
-		panic(fmt.Sprintf("redrive: kind %q has a handler already", kind))
+		return fmt.Errorf("redrive: kind %q: Handle must come before Run", h.kind)
+	case c.handlers[h.kind] != nil:
+		return fmt.Errorf("redrive: kind %q has a handler already", h.kind)
 	}
-	registered := &handler{kind: kind, json: inJSON, handle: h}
 	if o != nil {
-		registered.options = *o
+		h.options = *o
+		h.options.Middleware = slices.Clone(o.Middleware)
 	}
-	c.handlers[kind] = registered
+	c.handlers[h.kind] = h
+	if h.args != nil {
+		types := map[string]reflect.Type{h.kind: h.args}
+		if known := c.argTypes.Load(); known != nil {
+			maps.Copy(types, *known)
+		}
+		c.argTypes.Store(&types)
+	}
+	return nil
+}
+
+// checkType returns an error for a job whose arguments are of another type than those
+// that the handler of its kind takes. The type is nil for a payload of bytes.
+func (c *Client) checkType(kind string, args reflect.Type) error {
+	known := c.argTypes.Load()
+	if known == nil || args == nil {
+		return nil
+	}
+	if takes := (*known)[kind]; takes != nil && takes != args {
+		return fmt.Errorf("kind %q: the arguments are of type %s, and its handler takes %s: a kind has one type of arguments; "+
+			"declare it once, or give one of the two another name: %w", kind, args, takes, store.ErrInvalid)
+	}
+	return nil
 }

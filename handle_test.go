@@ -15,6 +15,7 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/redrivetest"
+	"github.com/redrive/redrive/store"
 )
 
 type renderArgs struct {
@@ -242,5 +243,57 @@ func TestQ11_ProgressResultAndCost(t *testing.T) {
 	j := get(t, e, id)
 	if string(j.Result) != `{"frames":240}` || j.Cost != 1_250_001 {
 		t.Errorf("result %s, cost %d", j.Result, j.Cost)
+	}
+}
+
+func TestTryHandle_ReturnsWhatHandlePanicsWith(t *testing.T) {
+	t.Parallel()
+	e := redrivetest.New(t, nil)
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{redrive.TryHandle(e.Client, render, succeed, &redrive.HandlerOptions{Workers: -1}),
+			`redrive: kind "render": HandlerOptions.Workers -1: must not be negative`},
+		{redrive.TryHandle(e.Client, render, nil, nil), `redrive: kind "render": the handler is nil`},
+		{redrive.TryHandle(e.Client, render, succeed, nil), ""},
+		{redrive.TryHandle(e.Client, render, succeed, nil), `redrive: kind "render" has a handler already`},
+		{redrive.TryHandleRaw(e.Client, "a b", func(context.Context, *redrive.Job[[]byte]) error { return nil }, nil),
+			`redrive: kind "a b": only letters, digits and _-.:/ are allowed: invalid`},
+	} {
+		if tt.err == nil && tt.want != "" || tt.err != nil && tt.err.Error() != tt.want {
+			t.Errorf("got %v\nwant %s", tt.err, tt.want)
+		}
+	}
+	enqueue(t, e, render.New(renderArgs{}, nil))
+	if out := e.Work(); len(out) != 1 {
+		t.Errorf("%d outcomes, want 1", len(out))
+	}
+	const late = redrive.Kind[int]("late")
+	if err := redrive.TryHandle(e.Client, late, func(context.Context, *redrive.Job[int]) error { return nil }, nil); err == nil ||
+		err.Error() != `redrive: kind "late": Handle must come before Run` {
+		t.Errorf("after Run: %v", err)
+	}
+}
+
+// Two kinds of one name do not get past each other: what the handler could not read is
+// not enqueued.
+func TestEnqueue_RefusesArgumentsOfAnotherType(t *testing.T) {
+	t.Parallel()
+	type otherArgs struct{ Scene string }
+	const other = redrive.Kind[otherArgs]("render")
+	e := handle(t, succeed, nil)
+	_, err := e.EnqueueMany(t.Context(), []redrive.Spec{render.New(renderArgs{}, nil), other.New(otherArgs{}, nil)})
+	want := `enqueue, job 2 of 2: kind "render": the arguments are of type redrive_test.otherArgs, and its handler takes redrive_test.renderArgs: ` +
+		"a kind has one type of arguments; declare it once, or give one of the two another name: invalid"
+	if err == nil || err.Error() != want || !errors.Is(err, store.ErrInvalid) {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	for _, s := range []redrive.Spec{ // what has no type, or no handler here, passes
+		redrive.NewRaw("render", []byte(`{}`), nil), redrive.Kind[otherArgs]("elsewhere").New(otherArgs{}, nil),
+	} {
+		if _, err := e.Enqueue(t.Context(), s); err != nil {
+			t.Error(err)
+		}
 	}
 }

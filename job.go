@@ -42,8 +42,9 @@ type Info struct {
 	// this job, by its attributes; nil when there are none.
 	Overrides map[string]string
 
-	run    *engine.Run
-	client *Client
+	run     *engine.Run
+	client  *Client
+	wrapped *wrappedRun // nil without middleware
 }
 
 // set fills in place, because an Info is large and made for every run.
@@ -58,6 +59,14 @@ func (i *Info) set(c *Client, r *engine.Run, a *policy.Admission) {
 		i.Overrides = a.Overrides
 	}
 }
+
+// Payload returns the payload as it is stored, or as a middleware has set it. It must
+// not be changed.
+func (i *Info) Payload() []byte { return i.run.Claim.Payload }
+
+// SetPayload has the handler get another payload than the stored one, as one that was
+// decrypted. Only a middleware can use it, before it calls the next handler.
+func (i *Info) SetPayload(payload []byte) { i.run.Claim.Payload = payload }
 
 // Progress reports how far the run has come; a total of zero is unknown. It is
 // cheap: of many reports the last one counts, stored about once a second.

@@ -2,17 +2,18 @@ package redrive
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/redrive/redrive/internal/keeper"
 )
 
-// newKeeper makes the keeper of one Run.
+// newKeeper makes the keeper of one Run. The caller holds the lock.
 func (c *Client) newKeeper() *keeper.Keeper {
 	return keeper.New(keeper.Options{
-		Config: keeper.Config{Since: c.crons.since, Cron: c.crons.kept},
-		Store:  c.store, Retention: c.config.Retention.stored(), Fire: c.fire, Logger: c.config.Logger,
+		Config: keeper.Config{Cron: slices.Clone(c.crons.kept)},
+		Store:  c.store, Retention: c.config.Retention.stored(), Logger: c.config.Logger,
 		Now:   c.config.now,
 		After: func(d time.Duration, f func()) func() bool { return c.config.afterFunc(d, f).Stop },
 	})

@@ -1,14 +1,17 @@
 package redrive
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
 )
 
 // Kind is the type of a job: its name, of at most job.NameMax letters, digits
@@ -16,18 +19,21 @@ import (
 //
 //	const Render = redrive.Kind[RenderArgs]("render")
 //
-// Arguments are stored as JSON. Give a kind another name when its arguments
+// A client refuses to enqueue a kind with arguments of another type than its handler
+// takes. Arguments are stored as JSON. Give a kind another name when its arguments
 // change so that stored jobs would not fit any more.
 type Kind[T any] string
 
-// New makes a job to be enqueued. Options may be nil. An error of the encoding
-// comes from Enqueue.
+// New makes a job to be enqueued. Options may be nil. A mistake in the arguments or
+// options is what Spec.Err returns, and every enqueue of the Spec as well.
 func (k Kind[T]) New(args T, o *Options) Spec {
 	payload, err := json.Marshal(args)
 	if err != nil {
-		return Spec{err: fmt.Errorf("arguments of kind %q: %w", string(k), err)}
+		return Spec{new: job.New{Kind: string(k)}, args: reflect.TypeFor[T](), err: fmt.Errorf("arguments of kind %q: %w", string(k), err)}
 	}
-	return newSpec(string(k), payload, o)
+	s := newSpec(string(k), payload, o)
+	s.args = reflect.TypeFor[T]()
+	return s
 }
 
 // NewRaw makes a job whose payload is bytes as they are, for kinds that
@@ -39,8 +45,62 @@ func NewRaw(kind string, payload []byte, o *Options) Spec {
 
 // Spec is a job to be enqueued, made by Kind.New or NewRaw.
 type Spec struct {
-	new job.New
-	err error
+	new  job.New
+	args reflect.Type // of a job made by Kind.New, whose payload is JSON; else nil
+	err  error
+}
+
+// Err returns the mistake in the arguments or options that the Spec was made of,
+// or nil. Bounds that a client or a store sets, such as Config.PayloadMax, are
+// checked by the enqueue.
+func (s Spec) Err() error { return s.err }
+
+// Kind returns the name of the job's kind.
+func (s Spec) Kind() string { return s.new.Kind }
+
+// Payload returns the job's payload: the arguments as JSON, or the bytes given to
+// NewRaw. They must not be changed; see WithPayload.
+func (s Spec) Payload() []byte { return s.new.Payload }
+
+// Options returns a copy of the job's options, with their defaults filled in.
+// Attrs is never nil, and its numbers are of type json.Number. What was given as
+// MaxAttempts is in Override. To change options, change the copy and call WithOptions.
+func (s Spec) Options() Options {
+	n := &s.new
+	o := Options{
+		Queue: n.Queue, Priority: int(n.Priority), RunAt: n.RunAt.Time(), Deadline: n.Deadline.Time(),
+		Key: n.Key, KeyUntil: n.KeyUntil.Time(),
+		Owner: n.Owner, Correlation: n.Correlation, Attrs: map[string]any{}, Batch: n.Batch,
+	}
+	if len(n.Attrs) > 0 {
+		d := json.NewDecoder(bytes.NewReader(n.Attrs))
+		d.UseNumber()
+		_ = d.Decode(&o.Attrs) // they were encoded by newSpec
+	}
+	o.Override, _ = policy.ParseOverride(n.Override) // as above
+	return o
+}
+
+// WithOptions returns the job with other options.
+func (s Spec) WithOptions(o Options) Spec {
+	if s.args != nil && s.new.Payload == nil { // the arguments could not be encoded
+		return s
+	}
+	with := newSpec(s.new.Kind, s.new.Payload, &o)
+	with.args = s.args
+	return with
+}
+
+// WithPayload returns the job with another payload. Where the job was made by
+// Kind.New it must be JSON.
+func (s Spec) WithPayload(payload []byte) Spec {
+	s.new.Payload = payload
+	s.new.Digest = digestOf(s.new.Key, payload)
+	if s.args != nil && !json.Valid(payload) {
+		s.err = fmt.Errorf("payload of kind %q: %d bytes that are not JSON, which the kind's arguments are: %w",
+			s.new.Kind, len(payload), store.ErrInvalid)
+	}
+	return s
 }
 
 // Options say more about a job. The zero value of every field is its default.
@@ -61,9 +121,49 @@ type Options struct {
 	Attrs       map[string]any // as JSON at most job.AttrsMax bytes
 	Batch       int64          // default none
 
-	// Retry is what the job says of its own retries, before all that the policy
-	// says and below its ceilings. It is kept over all lives.
-	Retry *policy.Override
+	// MaxAttempts is the number of attempts in one life that end the job, at most
+	// policy.MaxAttemptsLimit; 0 means that the policy decides. The lowest of it,
+	// Config.MaxAttempts and the limits of the policy wins, and the policy may end the
+	// job earlier, as its class has fewer retries: Override raises these. It is the
+	// same as Override.MaxAttempts. An Override that contradicts it is an error.
+	MaxAttempts int
+	// Override is what the job says of its own retries, before all that the policy
+	// says and below its limits. It is kept over all lives.
+	Override *policy.Override
+}
+
+// override returns what the job says of its own retries, nil when that is nothing.
+func (o *Options) override() (*policy.Override, error) {
+	n := o.MaxAttempts
+	if n == 0 {
+		return o.Override, nil
+	}
+	if n < 1 || n > policy.MaxAttemptsLimit {
+		return nil, fmt.Errorf("MaxAttempts %d: must be 1 to %d, or 0 for what the policy says: %w", n, policy.MaxAttemptsLimit, store.ErrInvalid)
+	}
+	all := policy.Override{}
+	if o.Override != nil {
+		all = *o.Override
+	}
+	for _, given := range []struct {
+		name  string
+		value *int
+		most  int
+	}{{"MaxRetries", all.MaxRetries, n - 1}, {"MaxTotalRetries", all.MaxTotalRetries, n - 1}} {
+		if given.value != nil && *given.value > given.most {
+			return nil, fmt.Errorf("MaxAttempts %d allows %d retries, and Override.%s is %d: raise the one or lower the other: %w",
+				n, given.most, given.name, *given.value, store.ErrInvalid)
+		}
+	}
+	switch {
+	case all.MaxAttempts != nil && *all.MaxAttempts != n:
+		return nil, fmt.Errorf("MaxAttempts %d and Override.MaxAttempts %d contradict each other: set one of them: %w",
+			n, *all.MaxAttempts, store.ErrInvalid)
+	case all.Retry != nil && !*all.Retry && n > 1:
+		return nil, fmt.Errorf("MaxAttempts %d and Override.Retry false contradict each other: set one of them: %w", n, store.ErrInvalid)
+	}
+	all.MaxAttempts = &n
+	return &all, nil
 }
 
 func newSpec(kind string, payload []byte, o *Options) Spec {
@@ -79,32 +179,48 @@ func newSpec(kind string, payload []byte, o *Options) Spec {
 		Owner:       o.Owner,
 		Correlation: o.Correlation,
 		Key:         o.Key,
+		Digest:      digestOf(o.Key, payload),
 		KeyUntil:    job.At(o.KeyUntil),
 		Batch:       o.Batch,
 		Payload:     payload,
 	}}
-	if o.Retry != nil {
-		if err := o.Retry.Validate(); err != nil {
-			s.err = fmt.Errorf("job of kind %q: %w", kind, err)
-			return s
-		}
-		s.new.Policy = o.Retry.Encode()
+	if s.err = s.fill(o); s.err != nil {
+		s.err = fmt.Errorf("job of kind %q: %w", kind, s.err)
 	}
-	if o.Key != "" {
-		sum := sha256.Sum256(payload)
-		s.new.Digest = sum[:16]
+	return s
+}
+
+// fill adds the options that can be wrong.
+func (s *Spec) fill(o *Options) error {
+	own, err := o.override()
+	if err != nil {
+		return err
+	}
+	if own != nil {
+		if err := own.Validate(); err != nil {
+			return err
+		}
+		s.new.Override = own.Encode()
 	}
 	if o.Priority != 0 {
 		if o.Priority < job.PriorityMin || o.Priority > job.PriorityMax {
-			s.err = fmt.Errorf("job of kind %q: priority %d: must be %d to %d", kind, o.Priority, job.PriorityMin, job.PriorityMax)
-			return s
+			return fmt.Errorf("priority %d: must be %d to %d", o.Priority, job.PriorityMin, job.PriorityMax)
 		}
 		s.new.Priority = int8(o.Priority)
 	}
 	if len(o.Attrs) > 0 {
-		if s.new.Attrs, s.err = json.Marshal(o.Attrs); s.err != nil {
-			s.err = fmt.Errorf("job of kind %q: attributes: %w", kind, s.err)
+		if s.new.Attrs, err = json.Marshal(o.Attrs); err != nil {
+			return fmt.Errorf("attributes: %w", err)
 		}
 	}
-	return s
+	return nil
+}
+
+// digestOf returns what tells payloads under one key apart; nil without a key.
+func digestOf(key string, payload []byte) []byte {
+	if key == "" {
+		return nil
+	}
+	sum := sha256.Sum256(payload)
+	return sum[:16]
 }

@@ -33,7 +33,7 @@ func TestD5_ARetryWhoseAnswerIsLostIsNoConflict(t *testing.T) {
 		if err := c.RunUntilIdle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Retry(t.Context(), redrive.By{Actor: "ben", Reason: "first"}, ids[1]); err != nil {
+		if err := c.Retry(t.Context(), redrive.By{Actor: "ben", Reason: "first"}, ids[1], nil); err != nil {
 			t.Fatal(err)
 		}
 		acted, err := c.Act(t.Context(), ops, store.Action{Do: store.ActRetry, IDs: ids, Change: store.Change{Queue: "slow"}}, nil)

@@ -2,15 +2,13 @@ package redrive
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/internal/decide"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
-	"github.com/redrive/redrive/retry"
 	"github.com/redrive/redrive/store"
 )
 
@@ -49,7 +47,7 @@ func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 
 // enforce puts the policy that was set under the schedules of the handlers, which
 // are all known now, and keeps it in the store. If the store does not take it, the
-// client works all the same: each decision tells what it was made by. The caller
+// client works all the same: each decision names the policy that made it. The caller
 // holds both locks.
 func (c *Client) enforce(ctx context.Context) error {
 	p, err := c.underConfig(c.policies.Load().set)
@@ -66,11 +64,11 @@ func (c *Client) enforce(ctx context.Context) error {
 // underConfig puts a policy under the schedules and ceilings of the program. The
 // caller holds the lock, unless nobody else knows the client yet.
 func (c *Client) underConfig(p *policy.Policy) (*policies, error) {
-	effective := p.WithLimits(policy.Limits{MaxAttempts: c.config.AttemptsMax, MaxAge: c.config.MaxAge})
-	effective, err := effective.WithSchedule("", c.config.Retry)
+	effective := p.WithLimits(policy.Limits{MaxAttempts: c.config.MaxAttempts, MaxAge: c.config.MaxAge})
+	effective, err := effective.WithSchedule("", c.config.Schedule)
 	for _, kind := range slices.Sorted(maps.Keys(c.handlers)) {
 		if err == nil {
-			effective, err = effective.WithSchedule(kind, c.handlers[kind].options.Retry)
+			effective, err = effective.WithSchedule(kind, c.handlers[kind].options.Schedule)
 		}
 	}
 	if err != nil {
@@ -81,26 +79,79 @@ func (c *Client) underConfig(p *policy.Policy) (*policies, error) {
 
 // publish keeps a policy in the store.
 func (c *Client) publish(ctx context.Context, by By, p *policy.Policy) error {
-	err := c.store.PublishPolicy(ctx, by, store.Policy{Hash: p.Hash(), Name: p.Name(), Body: p.Source()})
+	err := c.store.PublishPolicy(ctx, by, store.StoredPolicy{Hash: p.Hash(), Name: p.Name(), Body: p.Source()})
 	if err != nil {
 		return fmt.Errorf("publish policy %q (%s): %w", p.Name(), policy.ShortHash(p.Hash()), err)
 	}
 	return nil
 }
 
-// admit asks the rules of a policy about a claimed job; nil when none has anything
+// admission is what the rules of a policy said about a run before it began.
+type admission struct {
+	policy *policy.Policy
+	says   *policy.Admission // nil when no rule matched
+}
+
+// admit asks the rules of the policy about a run that is to begin; the engine calls it
+// before the handler. The outcome is that of a run that a rule holds. The admission is
+// nil where the policy has no rules for the kind.
+func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
+	p := c.Policy()
+	if !p.HasRules(claim.Kind) {
+		return nil, nil
+	}
+	a := &admission{p, c.evaluate(p, claim)}
+	if a.says != nil && a.says.Would != nil && a.says.Would.Hold != nil {
+		c.config.Logger.Info("rules of the policy would hold the job, but it only observes", "job", claim.ID.String(), "rules", a.says.Rules)
+	}
+	o, held := decide.Held(a.says, claim, c.config.Name)
+	if !held {
+		return a, nil
+	}
+	switch released, err := c.released(claim); {
+	case err != nil:
+		c.config.Logger.Warn("a job that a rule holds is handed back", "job", claim.ID.String(), "error", err)
+		o = (&job.Ending{}).Outcome(claim, job.Interrupted, job.Waiting)
+	case released:
+		return a, nil
+	}
+	return a, &o
+}
+
+// released reports whether the job was held in an earlier life.
+func (c *Client) released(claim *job.Claim) (bool, error) {
+	if claim.Life == 1 {
+		return false, nil
+	}
+	failures, err := c.store.Failures(context.Background(), claim.ID)
+	if err != nil {
+		return false, fmt.Errorf("look for the release of the job: %w", err)
+	}
+	return slices.ContainsFunc(failures, func(f job.Failure) bool { return f.How == job.ByHold && f.Life < claim.Life }), nil
+}
+
+// evaluate asks the rules of a policy about a claimed job; nil when none has anything
 // to say.
-func (c *Client) admit(p *policy.Policy, claim *job.Claim) *policy.Admission {
+func (c *Client) evaluate(p *policy.Policy, claim *job.Claim) *policy.Admission {
 	if !p.HasRules(claim.Kind) {
 		return nil
 	}
-	a := p.Admit(&policy.Job{
+	a := p.Admit(&policy.RuleInput{
 		Kind: claim.Kind, Queue: claim.Queue, Owner: claim.Owner, Priority: int(claim.Priority), Attrs: claim.Attrs,
 	})
 	if a != nil {
-		c.tellFailed(claim.ID.String(), p, a)
+		c.logFailedRules(claim.ID.String(), p, a)
 	}
 	return a
+}
+
+// admissionOf returns what the rules of the policy that decides say about a run: what
+// they said before it began, unless the policy was replaced meanwhile.
+func (c *Client) admissionOf(p *policy.Policy, claim *job.Claim, e *job.Ending) *policy.Admission {
+	if a, ok := e.Admission.(*admission); ok && a.policy.Hash() == p.Hash() {
+		return a.says
+	}
+	return c.evaluate(p, claim)
 }
 
 // route sends a job that is enqueued where the rules want it.
@@ -109,11 +160,11 @@ func (c *Client) route(n *job.New) error {
 	if !p.HasRules(n.Kind) {
 		return nil
 	}
-	a := p.Admit(&policy.Job{Kind: n.Kind, Queue: n.Queue, Owner: n.Owner, Priority: int(n.Priority), Attrs: n.Attrs})
+	a := p.Admit(&policy.RuleInput{Kind: n.Kind, Queue: n.Queue, Owner: n.Owner, Priority: int(n.Priority), Attrs: n.Attrs})
 	if a == nil {
 		return nil
 	}
-	c.tellFailed("", p, a)
+	c.logFailedRules("", p, a)
 	if a.Queue != "" {
 		if err := store.ValidName("queue", a.Queue); err != nil {
 			return fmt.Errorf("rules %v of policy %q: %w", a.Rules, p.Name(), err)
@@ -126,81 +177,14 @@ func (c *Client) route(n *job.New) error {
 	return nil
 }
 
-// tellFailed logs the rules that could not be evaluated. They fail with every job
-// that is enqueued, runs or fails, so each is told once, and then once a minute at
-// most, with how often it was meanwhile.
-func (c *Client) tellFailed(id string, p *policy.Policy, a *policy.Admission) {
+// logFailedRules logs the rules that could not be evaluated. They fail with every job
+// that is enqueued or runs, so the same line is logged once a minute at most, with the
+// number of lines that were left out.
+func (c *Client) logFailedRules(id string, p *policy.Policy, a *policy.Admission) {
 	for _, problem := range a.Failed {
-		if since, tell := c.told.again(c.config.now(), p.Hash(), problem.String()); tell {
+		if suppressed, ok := c.failedRules.allow(c.config.now(), p.Hash(), problem.String()); ok {
 			c.config.Logger.Warn("a rule of the policy could not be evaluated and does not match",
-				"job", id, "problem", problem.String(), "not_told", since)
+				"job", id, "problem", problem.String(), "suppressed", suppressed)
 		}
 	}
 }
-
-// heldError is the end of a run that a rule did not let begin.
-type heldError struct {
-	hold  *policy.Hold
-	rules []string
-}
-
-func (e *heldError) Error() string {
-	return fmt.Sprintf("held by rules %v of the policy before it ran: a person has to release or refuse it", e.rules)
-}
-
-// admitting returns the handler of a kind behind the rules of the policy. A job
-// that was held and that a person has released, which opened its next life, is not
-// held again.
-func (c *Client) admitting(h *handler) func(context.Context, *engine.Run) error {
-	return func(ctx context.Context, r *engine.Run) error {
-		a := c.admit(c.Policy(), &r.Claim)
-		if a != nil && a.Would != nil && a.Would.Hold != nil {
-			c.config.Logger.InfoContext(ctx, "rules of the policy would hold the job, but it only observes", "job", r.Claim.ID.String(), "rules", a.Rules)
-		}
-		if a != nil && a.Hold != nil {
-			released, err := c.released(ctx, &r.Claim)
-			if err != nil {
-				return err
-			}
-			if !released {
-				return &heldError{a.Hold, a.Rules}
-			}
-		}
-		ctx, ledger := retry.WithJob(ctx, retry.Job{
-			ID: r.Claim.ID.String(), Correlation: r.Claim.Correlation, Deadline: r.Claim.Deadline.Time(), Logger: c.config.Logger,
-			Resends: c.config.Resends,
-		})
-		r.CountSends(ledger.Sends)
-		return h.handle(ctx, r, a)
-	}
-}
-
-// released reports whether the job was held in an earlier life.
-func (c *Client) released(ctx context.Context, claim *job.Claim) (bool, error) {
-	if claim.Life == 1 {
-		return false, nil
-	}
-	failures, err := c.store.Failures(ctx, claim.ID)
-	if err != nil {
-		return false, fmt.Errorf("look for the release of the job: %w", err)
-	}
-	return slices.ContainsFunc(failures, func(f job.Failure) bool { return f.How == job.ByHold && f.Life < claim.Life }), nil
-}
-
-// holding returns the outcome of a run that was held; ok says that it was.
-func (c *Client) holding(claim *job.Claim, end *engine.End) (o job.Outcome, ok bool) {
-	held, ok := errors.AsType[*heldError](end.Err)
-	if !ok {
-		return o, false
-	}
-	return job.Outcome{
-		Cause: job.Held, To: job.Dead, Reason: job.ManualReview,
-		Failure: &job.Failure{
-			How: job.ByHold, Class: classManualReview, Message: held.Error(), UserMessage: held.hold.Message,
-			Fingerprint: job.Fingerprint(claim.Kind, classManualReview, ""),
-		},
-	}, true
-}
-
-// classManualReview is the class of jobs that wait for a person's decision.
-const classManualReview = "ManualReview"

@@ -28,7 +28,7 @@ import (
 // longer matches jobs whose attribute "seconds" is in [From, To); To 0 is no end.
 type longer struct{ From, To float64 }
 
-func (l longer) Match(a *policy.Attrs) (bool, error) {
+func (l longer) Match(a *policy.ConditionInput) (bool, error) {
 	seconds, ok := a.Values["seconds"].(float64)
 	if !ok && a.Values["seconds"] != nil {
 		return false, errors.New("attrs.seconds is no number")
@@ -129,7 +129,7 @@ func TestR5_AHeldJobNeverRunsUntilAPersonReleasesIt(t *testing.T) {
 	if f := failures(t, e, id)[0]; f.UserMessage != "Please contact support" || f.How != job.ByHold {
 		t.Errorf("user message %q, by %q", f.UserMessage, f.How)
 	}
-	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id); err != nil {
+	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id, nil); err != nil {
 		t.Fatal(err)
 	}
 	if out := e.Work(); len(out) != 1 || out[0].State != job.Completed || runs != 1 {
@@ -182,7 +182,7 @@ func TestR2_AJobsOwnRetriesWinInEveryLife(t *testing.T) {
 		attempts++
 		return errors.New("oops")
 	})
-	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Retry: &policy.Override{MaxRetries: &one}}))
+	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Override: &policy.Override{MaxRetries: &one}}))
 	run := func() {
 		for range 6 {
 			e.Work()
@@ -193,7 +193,7 @@ func TestR2_AJobsOwnRetriesWinInEveryLife(t *testing.T) {
 	if attempts != 2 {
 		t.Errorf("%d attempts, want 2", attempts)
 	}
-	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id); err != nil {
+	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id, nil); err != nil {
 		t.Fatal(err)
 	}
 	run()
@@ -201,7 +201,7 @@ func TestR2_AJobsOwnRetriesWinInEveryLife(t *testing.T) {
 		t.Errorf("%d attempts in two lives, want 4", attempts)
 	}
 	negative := -1
-	_, err := e.Enqueue(t.Context(), render.New(renderArgs{}, &redrive.Options{Retry: &policy.Override{MaxRetries: &negative}}))
+	_, err := e.Enqueue(t.Context(), render.New(renderArgs{}, &redrive.Options{Override: &policy.Override{MaxRetries: &negative}}))
 	if err == nil {
 		t.Error("a negative number of retries was taken in")
 	}
@@ -272,7 +272,7 @@ type published struct {
 	last string
 }
 
-func (s *published) PublishPolicy(ctx context.Context, by store.By, p store.Policy) error {
+func (s *published) PublishPolicy(ctx context.Context, by store.By, p store.StoredPolicy) error {
 	s.mu.Lock()
 	err := s.Store.PublishPolicy(ctx, by, p)
 	s.last = p.Name
@@ -332,7 +332,7 @@ func TestR5_OnlyAHeldJobIsReleasedByItsRetry(t *testing.T) {
 	})
 	retry := func(id job.ID) {
 		t.Helper()
-		if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id); err != nil {
+		if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id, nil); err != nil {
 			t.Fatal(err)
 		}
 		e.Work()
@@ -362,7 +362,7 @@ func TestF11_AMadeUpClassIsBoundedAndHasNoSecrets(t *testing.T) {
 	const secret, token = "hunter2hunter2", "AKIAIOSFODNN7EXAMPLE"
 	long := strings.Repeat("very long ", 100) + "password=" + secret
 	p := policyOf(t, policy.Spec{
-		Name: "marks", Default: steady(3), Classes: map[failure.Class]policy.ClassSpec{token: {Settings: policy.Settings{Verdict: policy.Retriable}}},
+		Name: "marks", Default: steady(3), Classes: map[failure.Class]policy.ClassSpec{token: {Settings: policy.Settings{Verdict: failure.VerdictRetry}}},
 		Classify: failure.Rules{Matchers: []failure.Matcher{{Name: "own", Version: "1", Match: func(e *failure.Evidence) (failure.Class, bool) {
 			return failure.Class(long), e.Message == "matched"
 		}}}},
@@ -410,7 +410,7 @@ func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
 		}
 		var got []string
 		for line := range strings.Lines(log.String()) {
-			if _, count, ok := strings.Cut(line, "no number\" not_told="); ok && strings.Contains(line, "level=WARN") {
+			if _, count, ok := strings.Cut(line, "no number\" suppressed="); ok && strings.Contains(line, "level=WARN") {
 				got = append(got, strings.TrimSpace(count))
 			}
 		}
@@ -450,8 +450,10 @@ func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
 // odd fails in another way with each job.
 type odd struct{}
 
-func (odd) Match(a *policy.Attrs) (bool, error) { return false, fmt.Errorf("n is %v", a.Values["n"]) }
-func (odd) String() string                      { return "odd" }
+func (odd) Match(a *policy.ConditionInput) (bool, error) {
+	return false, fmt.Errorf("n is %v", a.Values["n"])
+}
+func (odd) String() string { return "odd" }
 
 // A policy that only observes holds nobody and sends nobody elsewhere.
 //

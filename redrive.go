@@ -22,47 +22,45 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/internal/keeper"
-	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
 )
 
-// The names of the domain that users of this package meet.
-type (
-	// JobID names a job for ever. In JSON it is a string.
-	JobID = job.ID
-	// State is where a job stands, such as job.Waiting.
-	State = job.State
-	// Receipt is the answer to an enqueue.
-	Receipt = job.Receipt
-	// By says who acts, for the audit, and why.
-	By = store.By
-	// Rate is so many starts per duration; the zero value is no limit.
-	Rate = store.Rate
-)
-
 // Client enqueues jobs and runs them. It is safe for concurrent use, and has no
-// goroutines but those of Run.
+// goroutines but those of Run. It runs jobs in one of three ways, and two methods act
+// on a client that runs:
+//
+//	Run            until ctx ends; for a server
+//	RunUntilIdle   until no job is due; for a program that a timer starts
+//	RunUntilEmpty  until every job has ended, retries included; for a batch program
+//	WaitIdle       waits until a client that runs has nothing to do; for a test
+//	Halt           stops one that runs without the grace time; for a second signal
 type Client struct {
 	store  store.Store
 	config Config
 	ids    *idPool
+
+	enqueueing enqueueChains
 
 	mu       sync.Mutex
 	handlers map[string]*handler // not changed once sealed
 	sealed   bool                // Run has been called
 	engine   *engine.Engine      // while it runs
 	keeper   *keeper.Keeper      // while it runs
+	calls    *outcomeCalls       // while it runs; nil without Config.OnOutcome
 
-	setting  sync.Mutex // held while a policy is put in force; taken before mu
-	policies atomic.Pointer[policies]
-	told     told // of rules that fail
-	crons    crons
+	argTypes atomic.Pointer[map[string]reflect.Type] // by kind, of handlers that take JSON
+
+	setting     sync.Mutex // held while a policy is put in force; taken before mu
+	policies    atomic.Pointer[policies]
+	failedRules logThrottle // of rules that cannot be evaluated
+	crons       crons
 }
 
 // New makes a client on a store. It does no I/O. The error tells every mistake
@@ -88,6 +86,9 @@ func New(s store.Store, config *Config) (*Client, error) {
 		return nil, fmt.Errorf("redrive: %w", err)
 	}
 	client.policies.Store(p)
+	if client.enqueueing, err = client.newEnqueueChains(); err != nil {
+		return nil, fmt.Errorf("redrive: %w", err)
+	}
 	if client.crons, err = client.newCrons(); err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)
 	}

@@ -20,29 +20,29 @@ import (
 //
 // Spec.Through and Spec.Total are filled in when Through is 0; Preview of an
 // ActRetry gives them beforehand. When nothing is selected the error is a
-// store.ErrNotFound.
+// ErrNotFound.
 //
 // A call starts one redrive, also when answers of the store are lost. A program that
 // may have to make the call again, because it was killed in it or got a
-// store.ErrUnknown, sets Spec.Key: the second call answers with the redrive that the
+// ErrUnknown, sets Spec.Key: the second call answers with the redrive that the
 // first has started.
-func (c *Client) Redrive(ctx context.Context, by By, spec store.RedriveSpec) (store.Redrive, error) {
+func (c *Client) Redrive(ctx context.Context, by By, spec RedriveSpec) (Redrive, error) {
 	if spec.Key == "" {
 		spec.Key = rand.Text()
 	} else if r, known, err := c.redriveOf(ctx, spec.Key); err != nil || known {
 		return r, err
 	}
 	if spec.Through == 0 {
-		found, err := c.Preview(ctx, store.Action{Do: store.ActRetry, Filter: &spec.Filter, Change: spec.Change})
+		found, err := c.Preview(ctx, Action{Do: ActRetry, Filter: &spec.Filter, Change: spec.Change})
 		switch {
 		case err != nil:
-			return store.Redrive{}, err
+			return Redrive{}, err
 		case found.Done == 0:
-			return store.Redrive{}, fmt.Errorf("redrive: the filter selects no dead letter that can be retried: %w", store.ErrNotFound)
+			return Redrive{}, fmt.Errorf("redrive: the filter selects no dead letter that can be retried: %w", ErrNotFound)
 		}
 		spec.Through, spec.Total = found.Through, found.Done
 	}
-	r, err := again(ctx, c, func() (store.Redrive, error) { return c.store.StartRedrive(ctx, by, spec) })
+	r, err := again(ctx, c, func() (Redrive, error) { return c.store.StartRedrive(ctx, by, spec) })
 	if err == nil {
 		c.nudge()
 	}
@@ -50,9 +50,9 @@ func (c *Client) Redrive(ctx context.Context, by By, spec store.RedriveSpec) (st
 }
 
 // redriveOf returns the redrive that a key has started, if it is one of the newest.
-func (c *Client) redriveOf(ctx context.Context, key string) (r store.Redrive, known bool, err error) {
-	list, err := again(ctx, c, func() ([]store.Redrive, error) { return c.store.RedriveList(ctx) })
-	i := slices.IndexFunc(list, func(r store.Redrive) bool { return r.Key == key })
+func (c *Client) redriveOf(ctx context.Context, key string) (r Redrive, known bool, err error) {
+	list, err := again(ctx, c, func() ([]Redrive, error) { return c.store.RedriveList(ctx) })
+	i := slices.IndexFunc(list, func(r Redrive) bool { return r.Key == key })
 	if err != nil || i < 0 {
 		return r, false, err
 	}
@@ -60,20 +60,20 @@ func (c *Client) redriveOf(ctx context.Context, key string) (r store.Redrive, kn
 }
 
 // Redrives returns the redrives, the newest first, store.RedrivesMax at most.
-func (c *Client) Redrives(ctx context.Context) ([]store.Redrive, error) {
+func (c *Client) Redrives(ctx context.Context) ([]Redrive, error) {
 	return c.store.RedriveList(ctx)
 }
 
-// GetRedrive returns a redrive as it stands; store.ErrNotFound when there is none.
-func (c *Client) GetRedrive(ctx context.Context, id int64) (store.Redrive, error) {
+// GetRedrive returns a redrive as it stands; ErrNotFound when there is none.
+func (c *Client) GetRedrive(ctx context.Context, id int64) (Redrive, error) {
 	return c.store.Redrive(ctx, id)
 }
 
 // ControlRedrive pauses, resumes or cancels a redrive in the name of a person, or
-// ends its canary. The error is a store.ErrNotFound, or a store.ErrConflict when its
+// ends its canary. The error is an ErrNotFound, or an ErrConflict when its
 // state does not allow that; doing the same again is none.
-func (c *Client) ControlRedrive(ctx context.Context, by By, id int64, do store.RedriveOp) (store.Redrive, error) {
-	r, err := again(ctx, c, func() (store.Redrive, error) { return c.store.ControlRedrive(ctx, by, id, do) })
+func (c *Client) ControlRedrive(ctx context.Context, by By, id int64, do RedriveOp) (Redrive, error) {
+	r, err := again(ctx, c, func() (Redrive, error) { return c.store.ControlRedrive(ctx, by, id, do) })
 	if err == nil {
 		c.nudge()
 	}
@@ -82,11 +82,11 @@ func (c *Client) ControlRedrive(ctx context.Context, by By, id int64, do store.R
 
 // WaitRedrive waits until a redrive is completed, is cancelled, or has stopped by
 // itself, and returns it. A paused one is waited for. Some client has to run.
-func (c *Client) WaitRedrive(ctx context.Context, id int64) (store.Redrive, error) {
+func (c *Client) WaitRedrive(ctx context.Context, id int64) (Redrive, error) {
 	changed := make(chan struct{}, 1)
 	defer c.store.Notify(changed)()
 	for {
-		r, err := again(ctx, c, func() (store.Redrive, error) { return c.store.Redrive(ctx, id) })
+		r, err := again(ctx, c, func() (Redrive, error) { return c.store.Redrive(ctx, id) })
 		if err != nil || !r.State.Active() && r.State != store.RedrivePaused {
 			return r, err
 		}

@@ -92,7 +92,7 @@ func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
 }
 
 // proves: D7
-func TestD7_RunDueTakesARedriveToItsEnd(t *testing.T) {
+func TestD7_RunUntilIdleTakesARedriveToItsEnd(t *testing.T) {
 	t.Parallel()
 	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
 	if err != nil {
@@ -130,10 +130,10 @@ func TestD7_RunDueTakesARedriveToItsEnd(t *testing.T) {
 	}
 }
 
-// Drain waits for a redrive, also while no job of it is live.
+// RunUntilEmpty waits for a redrive, also while no job of it is live.
 //
 // proves: D7
-func TestD7_DrainWaitsForRedrives(t *testing.T) {
+func TestD7_RunUntilEmptyWaitsForRedrives(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dead := true
@@ -148,7 +148,7 @@ func TestD7_DrainWaitsForRedrives(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := c.Drain(t.Context()); err != nil {
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		dead = false
@@ -157,7 +157,7 @@ func TestD7_DrainWaitsForRedrives(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if err := c.Drain(t.Context()); err != nil {
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 50 {
@@ -173,7 +173,7 @@ func TestD7_DrainWaitsForRedrives(t *testing.T) {
 // to its end.
 //
 // proves: D7
-func TestD7_DrainLeavesRedrivesOfOthers(t *testing.T) {
+func TestD7_RunUntilEmptyLeavesRedrivesOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := memory.New(memory.Options{})
@@ -189,7 +189,7 @@ func TestD7_DrainLeavesRedrivesOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := c.Drain(t.Context()); err != nil {
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		dead = false
@@ -205,13 +205,13 @@ func TestD7_DrainLeavesRedrivesOfOthers(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		began := time.Now()
-		if err := other.Drain(ctx); err != nil || time.Since(began) > time.Minute {
+		if err := other.RunUntilEmpty(ctx); err != nil || time.Since(began) > time.Minute {
 			t.Errorf("waited %s, %v", time.Since(began), err)
 		}
 		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.Released != 3 || !r.State.Active() {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if err := c.Drain(t.Context()); err != nil {
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 30 {

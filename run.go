@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/redrive/redrive/internal/engine"
-	"github.com/redrive/redrive/internal/keeper"
 	"github.com/redrive/redrive/internal/tempdir"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -27,7 +26,7 @@ var ErrNotRunning = errors.New("redrive: the client is not running; call Run fir
 // A client runs once at a time.
 //
 // It also keeps the store in order meanwhile: it takes redrives further, fires the
-// schedules of Config.Cron, and removes what is past Config.Retention.
+// slots of cron entries, and removes what is past Config.Retention.
 func (c *Client) Run(ctx context.Context) error {
 	stop, err := c.start(ctx)
 	if err != nil {
@@ -35,22 +34,47 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 	defer stop()
 	defer c.keep(ctx)()
-	return c.running().Run(ctx)
+	return returned(c.running().Run(ctx))
 }
 
-// Returned is the error of a Run that left work to others when it stopped.
-type Returned = engine.Returned
+// Returned is the error of a Run that left work to others when it stopped. It is
+// an error so that an exit code can say so.
+type Returned struct {
+	Jobs int // running jobs that did not end within the grace time
+	// Unsaved jobs have ended, but their outcomes could not be written: they run
+	// again when their leases are over.
+	Unsaved int
+}
 
-// Halt ends the grace time of a Run that is stopping, or stops it without any,
-// as for a second signal.
+func (r *Returned) Error() string {
+	if r.Unsaved == 0 {
+		return fmt.Sprintf("stopped with %d running jobs handed back", r.Jobs)
+	}
+	return fmt.Sprintf("stopped with %d running jobs handed back and the outcomes of %d jobs unwritten", r.Jobs, r.Unsaved)
+}
+
+// returned gives the engine's error of a stop its public type.
+func returned(err error) error {
+	if r, ok := errors.AsType[*engine.Returned](err); ok {
+		return &Returned{Jobs: r.Jobs, Unsaved: r.Unsaved}
+	}
+	return err
+}
+
+// Halt ends the grace time of a Run that is stopping, or stops one that is not
+// stopping yet without any grace time: what a second signal asks for. It does not wait.
 func (c *Client) Halt() {
-	if e := c.running(); e != nil {
+	c.mu.Lock()
+	e, calls := c.engine, c.calls
+	c.mu.Unlock()
+	if e != nil {
 		e.Halt()
+		calls.halt()
 	}
 }
 
-// WaitIdle waits until Run has nothing in its hands and knows of no job that it
-// could take. It returns ErrNotRunning when Run is not running, also when it has
+// WaitIdle waits until Run has no job running or being written and knows of none that
+// it could claim. It returns ErrNotRunning when Run is not running, also when it has
 // been called but has not begun yet, and the error of ctx when that ends first.
 func (c *Client) WaitIdle(ctx context.Context) error {
 	e := c.running()
@@ -60,10 +84,10 @@ func (c *Client) WaitIdle(ctx context.Context) error {
 	return e.Idle(ctx)
 }
 
-// RunUntilIdle is Run until nothing is due any more that this client could run: a
-// program that a timer starts does its work so and ends. Schedules whose slot is
-// due fire first, and redrives are taken as far as they can go without waiting; what
-// a rate or an unpaused canary holds back is left.
+// RunUntilIdle is Run until no job is due that this client could run, or until ctx
+// ends. Use it in a program that a timer starts. Cron entries whose slot is due fire
+// first, and redrives go as far as they can without waiting; what a rate or an unpaused
+// canary holds back is left.
 func (c *Client) RunUntilIdle(ctx context.Context) error { return c.runUntil(ctx, c.awaitDue) }
 
 // awaitDue waits until nothing is due, and nothing becomes due by the keeper.
@@ -75,13 +99,13 @@ func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
 	}
 }
 
-// Drain is Run until all jobs of the configured queues whose kinds have a
+// RunUntilEmpty is Run until all jobs of the configured queues whose kinds have a
 // handler have ended, those that are due later and those that wait for a retry
-// included, and no redrive is under way; a paused redrive does not count, and neither
-// does one that goes on only when jobs have ended that this client does not run. It
-// waits for ever for the jobs of a paused queue, until ctx ends. Schedules fire
-// meanwhile.
-func (c *Client) Drain(ctx context.Context) error { return c.runUntil(ctx, c.awaitEmpty) }
+// included, and no redrive is under way; or until ctx ends. A paused redrive does not
+// count, and neither does one that goes on only when jobs have ended that this client
+// does not run. It waits for the jobs of a paused queue as long as the queue is paused.
+// Cron entries fire meanwhile.
+func (c *Client) RunUntilEmpty(ctx context.Context) error { return c.runUntil(ctx, c.awaitEmpty) }
 
 // runUntil runs until a condition holds, or until ctx ends, as Run does.
 func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engine.Engine) error) error {
@@ -95,7 +119,7 @@ func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engi
 	defer cancel()
 	defer c.keep(inner)()
 	ended := make(chan error, 1)
-	go func() { ended <- e.Run(inner) }()
+	go func() { ended <- returned(e.Run(inner)) }()
 
 	err = await(ctx, e)
 	if ctx.Err() != nil {
@@ -114,10 +138,10 @@ func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
 			return err
 		}
 		c.keeping().Pass(ctx)
-		live, err := c.live(ctx)
+		left, err := c.Backlog(ctx)
 		switch {
 		case passes(err): // ask again
-		case err != nil || live == 0:
+		case err != nil || left.Live() == 0:
 			return err
 		}
 		if err := c.await(ctx, changed); err != nil {
@@ -129,32 +153,6 @@ func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
 // passes reports whether an error of a look at the store may be gone at the next.
 func passes(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrFull)
-}
-
-// live counts the jobs that this client could still have to run, and the redrives
-// that may bring more.
-func (c *Client) live(ctx context.Context) (int64, error) {
-	before, err := c.store.RedriveList(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("count redrives: %w", err)
-	}
-	counts, err := c.store.Counts(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("count live jobs: %w", err)
-	}
-	var live int64
-	for _, n := range counts {
-		_, worked := c.config.Queues[n.Queue]
-		if worked && c.handlers[n.Kind] != nil && !n.State.Terminal() {
-			live += n.N
-		}
-	}
-	after, err := c.store.RedriveList(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("count redrives: %w", err)
-	}
-	going, _ := keeper.Going(before, after)
-	return live + going, nil
 }
 
 func (c *Client) running() *engine.Engine {
@@ -184,30 +182,39 @@ func (c *Client) start(ctx context.Context) (stop func(), err error) {
 	if err := c.enforce(ctx); err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)
 	}
-	config := c.engineConfig()
+	config, err := c.engineConfig()
+	if err != nil {
+		return nil, err
+	}
 	if config.Dirs, err = tempdir.Open(cmp.Or(c.config.TempDir, defaultTempDir())); err != nil {
 		return nil, fmt.Errorf("redrive: %w; set Config.TempDir", err)
 	}
+	calls := c.newOutcomeCalls(ctx)
+	if calls != nil {
+		config.Written = calls.add
+	}
 	e, err := engine.New(config)
 	if err != nil {
+		calls.stop()
 		return nil, errors.Join(fmt.Errorf("redrive: %w", err), config.Dirs.Close())
 	}
-	c.sealed, c.engine, c.keeper = true, e, c.newKeeper()
+	c.sealed, c.engine, c.keeper, c.calls = true, e, c.newKeeper(), calls
 	return func() {
+		calls.stop()
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.engine, c.keeper = nil, nil
+		c.engine, c.keeper, c.calls = nil, nil, nil
 		if err := config.Dirs.Close(); err != nil {
 			c.config.Logger.Warn("closing the base of temporary directories", "error", err)
 		}
 	}, nil
 }
 
-func (c *Client) engineConfig() engine.Config {
+func (c *Client) engineConfig() (engine.Config, error) {
 	config := engine.Config{
 		Store: c.store, Holder: c.config.Name,
 		Lease: c.config.Lease, RescueInterval: c.config.RescueInterval, Poll: c.config.Poll, Grace: c.config.Grace,
-		Decide: c.decide, Clock: c.config.Clock, Logger: c.config.Logger,
+		Admit: c.admit, Decide: c.decide, Clock: c.config.engineClock(), Logger: c.config.Logger,
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.config.Queues)) {
 		q := c.config.Queues[name]
@@ -216,12 +223,16 @@ func (c *Client) engineConfig() engine.Config {
 	for _, name := range slices.Sorted(maps.Keys(c.handlers)) {
 		h := c.handlers[name]
 		o := &h.options
+		run, err := c.handlerOf(h)
+		if err != nil {
+			return config, err
+		}
 		config.Kinds = append(config.Kinds, engine.Kind{
-			Name: name, Handler: c.admitting(h), Workers: o.Workers, Limit: o.Limit, Rate: o.Rate,
-			MaxCrashes: cmp.Or(o.MaxCrashes, job.CrashesCeiling), Timeout: o.Timeout, KillGrace: o.KillGrace,
+			Name: name, Handler: run, Workers: o.Workers, Limit: o.Limit, Rate: o.Rate,
+			MaxCrashes: cmp.Or(o.MaxCrashes, job.MaxCrashes), Timeout: o.Timeout, KillGrace: o.KillGrace,
 		})
 	}
-	return config
+	return config, nil
 }
 
 // defaultTempDir is different for each user, because the base must be private.

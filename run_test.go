@@ -25,8 +25,8 @@ func TestNew_TellsEveryMistake(t *testing.T) {
 	_, err := redrive.New(nil, &redrive.Config{
 		Name:           strings.Repeat("n", 300),
 		Queues:         map[string]redrive.Queue{"a b": {Workers: -1}, "c": {Limit: -1, Rate: redrive.Rate{N: 10}}},
-		Retry:          &policy.Schedule{Waits: []time.Duration{-1}},
-		AttemptsMax:    -1,
+		Schedule:       &policy.Schedule{Waits: []time.Duration{-1}},
+		MaxAttempts:    -1,
 		Resends:        -1,
 		MaxAge:         -1,
 		PayloadMax:     job.PayloadMax + 1,
@@ -42,7 +42,7 @@ func TestNew_TellsEveryMistake(t *testing.T) {
 		`Config.Queues: queue "c": limit -1: must be 0 to 1000000`,
 		`Config.Queues: queue "c": rate 10 per 0s: both must be positive, or both zero for no limit: invalid`,
 		"Config.Retry: wait 1 of the schedule is -1ns: must not be negative",
-		"Config.AttemptsMax -1: must be at least 1",
+		"Config.MaxAttempts -1: must be at least 1",
 		"Config.Resends -1: must be at least 1",
 		"Config.PayloadMax 16777217: must be 1 to 16777216",
 		"Config.Lease 1ms: must be 100ms to 1h0m0s",
@@ -65,7 +65,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 		t.Errorf("without a handler: %v", err)
 	}
 	redrive.Handle(c, render, succeed, &redrive.HandlerOptions{
-		Timeout: -1, KillGrace: -1, Retry: &policy.Schedule{MaxRetries: -2}, Workers: -1, Limit: -1,
+		Timeout: -1, KillGrace: -1, Schedule: &policy.Schedule{MaxRetries: -2}, Workers: -1, Limit: -1,
 		Rate: redrive.Rate{N: 10}, MaxCrashes: 9,
 	})
 	err = c.Run(t.Context())
@@ -140,7 +140,7 @@ func TestQ8_AStopHandsBackWithoutBurningAnAttempt(t *testing.T) {
 	}
 }
 
-func TestDrain_EndsWhenEverythingHasEnded(t *testing.T) {
+func TestRunUntilEmpty_EndsWhenEverythingHasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var last time.Time
@@ -162,7 +162,7 @@ func TestDrain_EndsWhenEverythingHasEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Drain(t.Context()); err != nil {
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if took := last.Sub(start); took < time.Hour+time.Minute || took > time.Hour+2*time.Minute {
@@ -191,7 +191,7 @@ func (u *uncountable) Counts(ctx context.Context) ([]store.Count, error) {
 	return u.Store.Counts(ctx)
 }
 
-func TestDrain_OutlivesAStoreThatIsAwayForAWhile(t *testing.T) {
+func TestRunUntilEmpty_OutlivesAStoreThatIsAwayForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lasting := errors.New("counters damaged")
@@ -205,14 +205,14 @@ func TestDrain_OutlivesAStoreThatIsAwayForAWhile(t *testing.T) {
 			if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.Drain(t.Context()); !errors.Is(err, want) || len(s.errs) != 0 {
-				t.Errorf("Drain: %v with %d errors left, want %v", err, len(s.errs), want)
+			if err := c.RunUntilEmpty(t.Context()); !errors.Is(err, want) || len(s.errs) != 0 {
+				t.Errorf("RunUntilEmpty: %v with %d errors left, want %v", err, len(s.errs), want)
 			}
 		}
 	})
 }
 
-func TestDrain_StopsWithItsContext(t *testing.T) {
+func TestRunUntilEmpty_StopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	c := newClient(t, memory.New(memory.Options{}), func(context.Context, *redrive.Job[renderArgs]) error {
@@ -222,7 +222,7 @@ func TestDrain_StopsWithItsContext(t *testing.T) {
 	if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Drain(ctx); err != nil {
+	if err := c.RunUntilEmpty(ctx); err != nil {
 		t.Errorf("a clean stop: %v", err)
 	}
 }
@@ -237,9 +237,9 @@ func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 	seen := map[redrive.JobID]int{}
 	c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{
 		TempDir: t.TempDir(), Logger: quiet,
-		Queues: map[string]redrive.Queue{redrive.DefaultQueue: {Workers: 16}},
-		Retry:  &policy.Schedule{Waits: []time.Duration{0, time.Millisecond}, MaxRetries: 4},
-		Lease:  time.Hour, // else a busy machine hands back runs that no handler saw
+		Queues:   map[string]redrive.Queue{redrive.DefaultQueue: {Workers: 16}},
+		Schedule: &policy.Schedule{Waits: []time.Duration{0, time.Millisecond}, MaxRetries: 4},
+		Lease:    time.Hour, // else a busy machine hands back runs that no handler saw
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Drain(t.Context()); err != nil {
+	if err := c.RunUntilEmpty(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var tokens, failures int64

@@ -77,7 +77,7 @@ func TestQ1_EnqueueTxHappensIfTheTransactionDoes(t *testing.T) {
 			if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); err == nil || !strings.Contains(err.Error(), "EnqueueTx") {
 				t.Errorf("a plain enqueue in the transaction: %v", err)
 			}
-			receipts, err = c.EnqueueTx(ctx, sqlite.Tx(tx), render.New(renderArgs{Scene: 1}, nil), render.New(renderArgs{Scene: 2}, nil))
+			receipts, err = c.EnqueueManyTx(ctx, sqlite.Tx(tx), []redrive.Spec{render.New(renderArgs{Scene: 1}, nil), render.New(renderArgs{Scene: 2}, nil)})
 			if err == nil && !commit {
 				err = errChangedMind
 			}
@@ -190,7 +190,7 @@ func TestEnqueueTx_ReservesIDsInsideTheTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := render.New(renderArgs{}, nil)
-	if _, err := c.EnqueueTx(t.Context(), ownTx{}, spec, spec); err != nil {
+	if _, err := c.EnqueueManyTx(t.Context(), ownTx{}, []redrive.Spec{spec, spec}); err != nil {
 		t.Fatal(err)
 	}
 	if s.tx != (ownTx{}) || s.jobs[0].ID != 998 || s.jobs[1].ID != 999 {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -245,7 +246,7 @@ func (c *auditCmd) table(a *app, rows []store.Audit, first bool) {
 		if r.Before != "" {
 			became = r.Before + " → " + r.After
 		}
-		t.add(clockTime(r.At), r.Actor, r.Action, r.Target, r.Reason, became)
+		t.add(words.Time(r.At), r.Actor, r.Action, r.Target, r.Reason, became)
 	}
 	t.print(a.out, out)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/redrive/redrive/internal/words"
 )
 
 const (
@@ -38,9 +40,9 @@ func (b *bar) end() { b.live.set("") }
 
 // barText draws "[######      ]  52%  5,200 jobs  12,000/s".
 func barText(bytes, total, jobs int64, elapsed time.Duration) string {
-	text := count(jobs, "job")
+	text := words.Count(jobs, "job")
 	if seconds := elapsed.Seconds(); seconds > 0 {
-		text += fmt.Sprintf("  %s/s", number(int64(float64(jobs)/seconds)))
+		text += fmt.Sprintf("  %s/s", words.Number(int64(float64(jobs)/seconds)))
 	}
 	if total <= 0 {
 		return text

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
 )
 
@@ -81,8 +82,14 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	if err != nil {
 		report(stderr, err, slices.Contains(args, "--json"))
 	}
-	return int(codeOf(err))
+	return wire.KindOf(err).ExitCode()
 }
+
+// printJSON prints an object over several lines.
+func (a *app) printJSON(v any) error { return wire.Encode(a.out, v, "  ") }
+
+// printJSONLine prints an object on one line.
+func (a *app) printJSONLine(v any) error { return wire.Encode(a.out, v, "") }
 
 func (a *app) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {

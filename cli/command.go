@@ -14,6 +14,7 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/proc"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
 
@@ -100,7 +101,7 @@ func (e *commandError) Error() string {
 	if e.exit.Status.Signal != "" {
 		how = "killed by " + how
 	}
-	if last := lastLine(string(e.exit.Stderr)); last != "" {
+	if last := words.LastLine(string(e.exit.Stderr)); last != "" {
 		return fmt.Sprintf("%s: %s", how, last)
 	}
 	return how

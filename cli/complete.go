@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -50,11 +52,11 @@ type suggestion struct{ word, help string }
 const fileNames = ":files"
 
 func (c *completeCmd) Run(ctx context.Context, a *app) error {
-	words := c.Words
-	if len(words) > 0 && words[0] == "--" {
-		words = words[1:]
+	given := c.Words
+	if len(given) > 0 && given[0] == "--" {
+		given = given[1:]
 	}
-	found, files, err := a.complete(ctx, words)
+	found, files, err := a.complete(ctx, given)
 	if err != nil {
 		return err
 	}
@@ -63,9 +65,9 @@ func (c *completeCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	for _, s := range found {
-		line := clean(s.word)
+		line := words.Clean(s.word)
 		if s.help != "" {
-			line += "\t" + clean(s.help)
+			line += "\t" + words.Clean(s.help)
 		}
 		fmt.Fprintln(a.out, line)
 	}
@@ -73,7 +75,7 @@ func (c *completeCmd) Run(ctx context.Context, a *app) error {
 }
 
 // complete returns what can stand in place of the last word, or that it is a file.
-func (a *app) complete(ctx context.Context, words []string) (found []suggestion, files bool, err error) {
+func (a *app) complete(ctx context.Context, given []string) (found []suggestion, files bool, err error) {
 	var g grammar
 	parser, err := newParser(&g, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
 	if err != nil {
@@ -81,10 +83,10 @@ func (a *app) complete(ctx context.Context, words []string) (found []suggestion,
 	}
 	w := &completer{node: parser.Model.Node}
 	last := ""
-	if len(words) > 0 {
-		words, last = joined(words)
+	if len(given) > 0 {
+		given, last = joined(given)
 	}
-	for _, word := range words {
+	for _, word := range given {
 		w.read(word)
 	}
 	a.globals = w.globals
@@ -93,15 +95,15 @@ func (a *app) complete(ctx context.Context, words []string) (found []suggestion,
 
 // joined undoes what bash does to words: it makes three of --name=value. It returns
 // the words before the last one, and the last.
-func joined(words []string) (before []string, last string) {
-	for i := range words {
-		if words[i] == "=" && len(before) > 0 && strings.HasPrefix(before[len(before)-1], "--") {
-			if i == len(words)-1 {
+func joined(given []string) (before []string, last string) {
+	for i := range given {
+		if given[i] == "=" && len(before) > 0 && strings.HasPrefix(before[len(before)-1], "--") {
+			if i == len(given)-1 {
 				return before, ""
 			}
 			continue
 		}
-		before = append(before, words[i])
+		before = append(before, given[i])
 	}
 	return before[:len(before)-1], before[len(before)-1]
 }
@@ -268,14 +270,14 @@ func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []sugge
 	}
 	switch name {
 	case "status":
-		return wordsOf(statuses[:])
+		return wordsOf(job.Statuses[:])
 	case "state":
 		return wordsOf(job.States[:])
 	case "reason":
 		if w.find("--status") == nil {
 			return nil // a text: why somebody does something
 		}
-		return plainWords(words(reasons[:]))
+		return plainWords(texts(reasons[:]))
 	case "kind", "queue", "to-queue", "class", "group", "redrive":
 		return a.names(ctx, strings.TrimPrefix(name, "to-"))
 	}
@@ -319,7 +321,7 @@ func (a *app) names(ctx context.Context, sort string) []suggestion {
 		_ = st.Close() // it was only read
 	}
 	found := []suggestion{}
-	for _, name := range sortedKeys(n.all) {
+	for _, name := range slices.Sorted(maps.Keys(n.all)) {
 		found = append(found, suggestion{name, n.all[name]})
 	}
 	return found
@@ -363,12 +365,12 @@ func (n *nameReader) read(ctx context.Context, st store.Store, sort string) {
 		page, _ := st.Groups(ctx, store.GroupFilter{Limit: job.PageMax})
 		for i := range page.Groups {
 			g := &page.Groups[i]
-			n.all[shortGroup(g.Fingerprint)] = fmt.Sprintf("%s, %s pending: %s", g.Kind, number(g.Pending), shorten(groupCause(g), 60))
+			n.all[words.ShortGroup(g.Fingerprint)] = fmt.Sprintf("%s, %s pending: %s", g.Kind, words.Number(g.Pending), words.Shorten(words.GroupCause(g), 60))
 		}
 	case "redrive":
 		list, _ := st.RedriveList(ctx)
 		for i := range list {
-			n.all[fmt.Sprint(list[i].ID)] = fmt.Sprintf("%s, %s", list[i].State, count(list[i].Total, "job"))
+			n.all[fmt.Sprint(list[i].ID)] = fmt.Sprintf("%s, %s", list[i].State, words.Count(list[i].Total, "job"))
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/store/postgres"
 )
 
@@ -48,13 +50,13 @@ func (c *configCheckCmd) Run(a *app) error {
 		return a.problemsJSON(file, problems)
 	}
 	for _, p := range problems {
-		fmt.Fprintln(a.out, clean(p.String()))
+		fmt.Fprintln(a.out, words.Clean(p.String()))
 	}
 	if mistakes {
 		return failed{}
 	}
-	_, err = fmt.Fprintf(a.out, "%s: good; %s, %s\n", clean(file),
-		count(int64(len(loaded.Kinds)), "kind"), count(int64(len(loaded.Queues)), "queue"))
+	_, err = fmt.Fprintf(a.out, "%s: good; %s, %s\n", words.Clean(file),
+		words.Count(int64(len(loaded.Kinds)), "kind"), words.Count(int64(len(loaded.Queues)), "queue"))
 	return err
 }
 
@@ -67,17 +69,11 @@ func loadedDSN(c *config.Config) string {
 }
 
 func (a *app) problemsJSON(file string, problems config.Problems) error {
-	type problem struct {
-		File    string `json:"file"`
-		Line    int    `json:"line"`
-		Col     int    `json:"column"`
-		Message string `json:"message"`
-	}
-	list := make([]problem, len(problems))
+	check := wire.FileCheck{File: file, Problems: make([]wire.Problem, len(problems))}
 	for i, p := range problems {
-		list[i] = problem{p.File, p.Line, p.Col, p.Message}
+		check.Problems[i] = wire.Problem{File: p.File, Line: p.Line, Col: p.Col, Message: p.Message}
 	}
-	if err := a.printJSON(map[string]any{"file": file, "problems": list}); err != nil || len(list) == 0 {
+	if err := a.printJSON(check); err != nil || len(problems) == 0 {
 		return err
 	}
 	return failed{}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/cron"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -16,26 +18,11 @@ type cronCmd struct{ jsonFlag }
 
 // Help implements kong.HelpProvider.
 func (*cronCmd) Help() string {
-	return `The schedules of the configuration, with their next slot, and the last one that was fired, by whichever worker. One that
-only the database knows has fired before and is in this configuration no longer.
+	return `The periodic jobs of the configuration, with the next slot of each, and the last slot that any worker fired. An entry that
+only the database knows has fired before, and the configuration has it no longer.
 
     redrive cron
-    redrive cron --json | jq -r '.schedules[] | [.name, .next] | @tsv'`
-}
-
-// cronView is a schedule as it stands.
-type cronView struct {
-	Name       string     `json:"name"`
-	Configured bool       `json:"configured"`
-	Kind       string     `json:"kind,omitempty"`
-	Queue      string     `json:"queue,omitempty"`
-	Schedule   string     `json:"schedule,omitempty"`
-	Words      string     `json:"words,omitempty"`
-	Zone       string     `json:"timezone,omitempty"`
-	Next       job.Micros `json:"next,omitempty"`
-	LastSlot   job.Micros `json:"last_slot,omitempty"`
-	FiredAt    job.Micros `json:"fired_at,omitempty"`
-	LastJob    job.ID     `json:"last_job,omitempty"`
+    redrive cron --json | jq -r '.entries[] | [.name, .next] | @tsv'`
 }
 
 func (c *cronCmd) Run(ctx context.Context, a *app) (err error) {
@@ -52,14 +39,14 @@ func (c *cronCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	if c.JSON {
-		return a.printJSON(map[string]any{"schedules": views})
+		return a.printJSON(wire.CronList{Entries: views})
 	}
 	c.print(a, views)
 	return nil
 }
 
 // fired reads the slots that were fired last; none where no job was ever taken in.
-func (a *app) fired(ctx context.Context, s *settings) (list []store.Schedule, err error) {
+func (a *app) fired(ctx context.Context, s *settings) (list []store.CronSlot, err error) {
 	d, err := a.databaseOf(s.Config)
 	if err != nil {
 		return nil, err
@@ -74,7 +61,7 @@ func (a *app) fired(ctx context.Context, s *settings) (list []store.Schedule, er
 		return nil, err
 	}
 	defer closing(st, &err)
-	if list, err = st.Schedules(ctx); err != nil {
+	if list, err = st.CronSlots(ctx); err != nil {
 		return nil, fmt.Errorf("read schedules: %w", err)
 	}
 	return list, nil
@@ -82,8 +69,8 @@ func (a *app) fired(ctx context.Context, s *settings) (list []store.Schedule, er
 
 // viewCron joins what the configuration and the store know: first what is
 // configured, in its order.
-func viewCron(c *config.Config, fired []store.Schedule, now time.Time) ([]cronView, error) {
-	views := []cronView{}
+func viewCron(c *config.Config, fired []store.CronSlot, now time.Time) ([]wire.Cron, error) {
+	views := []wire.Cron{}
 	at := map[string]int{}
 	for _, name := range c.CronNames {
 		s := c.Cron[name]
@@ -91,13 +78,13 @@ func viewCron(c *config.Config, fired []store.Schedule, now time.Time) ([]cronVi
 		if err != nil {
 			return nil, fmt.Errorf("cron.%s: %w", name, err)
 		}
-		schedule, err := cron.Parse(s.Schedule, zone)
+		schedule, err := cron.Parse(s.Expression, zone)
 		if err != nil {
 			return nil, fmt.Errorf("cron.%s: %w", name, err)
 		}
 		at[name] = len(views)
-		views = append(views, cronView{
-			Name: name, Configured: true, Kind: s.Kind, Queue: s.Queue, Schedule: s.Schedule, Words: cronWords(s.Schedule),
+		views = append(views, wire.Cron{
+			Name: name, Configured: true, Kind: s.Kind, Queue: s.Queue, Expression: s.Expression, Words: words.Cron(s.Expression),
 			Zone: s.Timezone, Next: job.At(schedule.Next(now)),
 		})
 	}
@@ -105,17 +92,17 @@ func viewCron(c *config.Config, fired []store.Schedule, now time.Time) ([]cronVi
 		i, ok := at[f.Name]
 		if !ok {
 			i = len(views)
-			views = append(views, cronView{Name: f.Name})
+			views = append(views, wire.Cron{Name: f.Name})
 		}
 		views[i].LastSlot, views[i].FiredAt, views[i].LastJob = f.Slot, f.At, f.Job
 	}
 	return views, nil
 }
 
-func (c *cronCmd) print(a *app, views []cronView) {
+func (c *cronCmd) print(a *app, views []wire.Cron) {
 	out := a.styleOf(a.stdout)
 	if len(views) == 0 {
-		fmt.Fprintln(a.out, out.faint("no schedules"))
+		fmt.Fprintln(a.out, out.faint("no cron entries"))
 		return
 	}
 	now := job.At(a.now())
@@ -127,10 +114,10 @@ func (c *cronCmd) print(a *app, views []cronView) {
 		v := &views[i]
 		next, last, id := "-", "never", "-"
 		if v.Next > 0 {
-			next = fmt.Sprintf("%s (%s)", clockTime(v.Next), away(v.Next, now))
+			next = fmt.Sprintf("%s (%s)", words.Time(v.Next), words.Away(v.Next, now))
 		}
 		if v.LastSlot > 0 {
-			last, id = fmt.Sprintf("%s (%s)", clockTime(v.LastSlot), away(v.LastSlot, now)), v.LastJob.String()
+			last, id = fmt.Sprintf("%s (%s)", words.Time(v.LastSlot), words.Away(v.LastSlot, now)), v.LastJob.String()
 		}
 		when := v.Words
 		if !v.Configured {

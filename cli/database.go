@@ -171,10 +171,9 @@ func opened[S jobStore](s S, err error) (jobStore, error) {
 }
 
 // version reads the version of the schema.
-func (d *database) version(ctx context.Context) (sqlite.Schema, error) {
+func (d *database) version(ctx context.Context) (store.Schema, error) {
 	if d.file == "" {
-		s, err := postgres.ReadSchema(ctx, d.dsn.Reveal(), d.postgres.Schema)
-		return sqlite.Schema(s), err
+		return postgres.ReadSchema(ctx, d.dsn.Reveal(), d.postgres.Schema)
 	}
 	s, err := sqlite.ReadSchema(ctx, d.file)
 	if err != nil {

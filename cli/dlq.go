@@ -2,12 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/suggest"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -29,18 +32,16 @@ type dlqCmd struct {
 // statusFlag is a status on the command line.
 type statusFlag job.Status
 
-var statuses = [...]job.Status{job.Pending, job.Redriven, job.Resolved, job.Ignored}
-
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *statusFlag) UnmarshalText(text []byte) error {
-	words := make([]string, len(statuses))
-	for i, status := range statuses {
-		if words[i] = status.String(); words[i] == string(text) {
+	known := make([]string, len(job.Statuses))
+	for i, status := range job.Statuses {
+		if known[i] = status.String(); known[i] == string(text) {
 			*s = statusFlag(status)
 			return nil
 		}
 	}
-	return fmt.Errorf("%s", unknown("status", string(text), words))
+	return errors.New(suggest.Unknown("status", string(text), known))
 }
 
 // reasons are all reasons for which a job can be dead.
@@ -74,7 +75,7 @@ func (f *deadFlags) filter(ctx context.Context, a *app, st store.DeadLetters) (s
 		filter.Statuses = append(filter.Statuses, job.Status(s))
 	}
 	if f.Reason != "" && !slices.Contains(reasons[:], filter.Reason) {
-		return filter, usagef("--reason: %s; --note says why you do something", unknown("reason", f.Reason, words(reasons[:])))
+		return filter, usagef("--reason: %s; --note says why you do something", suggest.Unknown("reason", f.Reason, texts(reasons[:])))
 	}
 	var err error
 	now := a.now()
@@ -95,58 +96,12 @@ func (f *deadFlags) filter(ctx context.Context, a *app, st store.DeadLetters) (s
 	return filter, nil
 }
 
-func words[S ~string](list []S) []string {
+func texts[S ~string](list []S) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)
 	}
 	return out
-}
-
-// filterText says in words what a filter selects; "" is everything.
-func filterText(f *store.DeadFilter) string {
-	var parts []string
-	add := func(label, text string) {
-		if text != "" {
-			parts = append(parts, label+" "+text)
-		}
-	}
-	var named []string
-	for _, s := range f.Statuses {
-		named = append(named, s.String())
-	}
-	add("status", strings.Join(named, " or "))
-	add("reason", string(f.Reason))
-	add("class", f.Class)
-	add("kind", f.Kind)
-	add("queue", f.Queue)
-	add("owner", f.Owner)
-	add("group", shortGroup(f.Group))
-	if f.Since > 0 {
-		add("died since", clockTime(f.Since))
-	}
-	if f.Until > 0 {
-		add("died before", clockTime(f.Until))
-	}
-	if f.Text != "" {
-		add("with", fmt.Sprintf("%q", f.Text))
-	}
-	if f.Redrive > 0 {
-		add("redrive", fmt.Sprint(f.Redrive))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// A group is named by its fingerprint, "1:0123456789abcdef"; people see and
-// write the beginning of what follows the version.
-const shortGroupLen = 8
-
-func shortGroup(fingerprint string) string {
-	_, key, ok := strings.Cut(fingerprint, ":")
-	if !ok {
-		key = fingerprint
-	}
-	return key[:min(len(key), shortGroupLen)]
 }
 
 // groupPagesMax bounds how many pages of groups are read to find one by its
@@ -178,10 +133,10 @@ func findGroup(ctx context.Context, st store.DeadLetters, name string) (string, 
 		return "", usagef("group %.64q: more than one group begins so, %s and %s among them; write more of the name", name, found[0], found[1])
 	case total > most && len(found) == 1:
 		return "", usagef("group %.64q: %s begins so, but of %s groups only the last %s were looked through; write the whole name",
-			name, found[0], number(int64(total)), number(most))
+			name, found[0], words.Number(int64(total)), words.Number(most))
 	case total > most:
 		return "", absentf("group %.64q: none of the last %s begins so, and the other %s were not looked through; write the whole name",
-			name, number(most), number(int64(total-most)))
+			name, words.Number(most), words.Number(int64(total-most)))
 	case len(found) == 0:
 		return "", absentf("group %.64q: there is none of that name; see `redrive dlq groups`", name)
 	}

@@ -8,7 +8,8 @@ import (
 	"syscall"
 
 	"github.com/redrive/redrive"
-	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/store"
 )
 
@@ -92,55 +93,43 @@ func (a *app) actByFilter(ctx context.Context, client *redrive.Client, actor sto
 // interruptedError is the end of a command that a person stopped before its end.
 type interruptedError struct{ done string }
 
-func (e *interruptedError) Error() string { return "stopped: " + e.done }
+func (e *interruptedError) Error() string   { return "stopped: " + e.done }
+func (e *interruptedError) Kind() wire.Kind { return wire.Stopping }
 
 func howFar(c *counted, done int64) string {
-	return fmt.Sprintf("%s of %s were %s, the rest is as it was; the same command goes on with it",
-		number(done), count(c.n, "dead letter"), past3(c.Do))
+	return fmt.Sprintf("%s of %s were %s, the rest is unchanged; run the same command again to continue",
+		words.Number(done), words.Count(c.n, "dead letter"), words.Done(c.Do))
 }
 
 func (a *app) acted(c *counted, done int64, asJSON bool) error {
 	if asJSON {
-		return a.printJSON(struct {
-			Do      string `json:"act"`
-			N       int64  `json:"count"`
-			Done    int64  `json:"done"`
-			Through int64  `json:"through"`
-		}{c.Do.String(), c.n, done, c.Through})
+		return a.printJSON(wire.Counted{Do: c.Do.String(), N: c.n, Done: &done, Through: c.Through})
 	}
 	if c.group != nil && done == 0 {
-		_, err := fmt.Fprintln(a.out, c.groupText("is ignored: what dies of it from now on, too", "is ignored no longer"))
+		_, err := fmt.Fprintln(a.out, c.groupText("is ignored, with the jobs that die of it from now on", "is no longer ignored"))
 		return err
 	}
 	if done == 0 && c.n == 0 {
 		_, err := fmt.Fprintf(a.out, "nothing to %s: no dead letter fits\n", c.Do)
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, "%s %s\n", count(done, "dead letter"), past3(c.Do))
+	_, err := fmt.Fprintf(a.out, "%s %s\n", words.Count(done, "dead letter"), words.Done(c.Do))
 	return err
 }
 
-// deadAnswer is what became of one dead letter.
-type deadAnswer struct {
-	ID     job.ID `json:"id"`
-	Status string `json:"status,omitempty"`
-	Code   string `json:"error_code,omitempty"`
-	Error  string `json:"error,omitempty"`
-}
-
-// actByID does an action to jobs that were named, and tells for each what became of it.
+// actByID does an action to jobs that were named, and reports what became of each.
 func (a *app) actByID(ctx context.Context, client *redrive.Client, actor store.By, act store.Action, asJSON bool) error {
 	acted, err := client.Act(ctx, actor, act, nil)
 	if err != nil {
 		return invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
 	}
-	answers := make([]deadAnswer, len(act.IDs))
+	answers := make([]wire.DeadAnswer, len(act.IDs))
 	var wrong several
 	for i, id := range act.IDs {
-		answers[i] = deadAnswer{ID: id}
+		answers[i] = wire.DeadAnswer{ID: id}
 		if i < len(acted.Errors) && acted.Errors[i] != nil {
 			err := acted.Errors[i]
-			answers[i].Code, answers[i].Error = codeOf(err).String(), err.Error()
+			answers[i].Code, answers[i].Error = wire.KindOf(err).String(), err.Error()
 			wrong = append(wrong, err)
 			continue
 		}

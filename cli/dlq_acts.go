@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/internal/human"
+	"github.com/redrive/redrive/internal/suggest"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
@@ -61,7 +64,7 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if c.Delay != "" {
-			if change.Delay, err = parseSpan(c.Delay); err != nil {
+			if change.Delay, err = human.ParseDuration(c.Delay); err != nil {
 				return usagef("--delay %q: must be a duration such as 90s, 2h or 3d", c.Delay)
 			}
 		}
@@ -97,12 +100,12 @@ func (c *changeFlags) change(ctx context.Context, a *app, st store.Reader) (stor
 	if err := o.Validate(); err != nil {
 		return change, &usageError{err}
 	}
-	change.Policy = o.Encode()
+	change.Override = o.Encode()
 	if c.PolicyAlone {
-		if change.Policy != nil {
+		if change.Override != nil {
 			return change, usagef("--policy-alone takes the jobs' own settings away; it goes with none of them")
 		}
-		change.Policy = []byte{}
+		change.Override = []byte{}
 	}
 	return change, nil
 }
@@ -122,7 +125,7 @@ func (a *app) knownQueue(ctx context.Context, st store.Reader, name string) erro
 	if slices.Contains(known, name) {
 		return nil
 	}
-	return &usageError{fmt.Errorf("--to-queue: %s", unknown("queue", name, known))}
+	return &usageError{fmt.Errorf("--to-queue: %s", suggest.Unknown("queue", name, known))}
 }
 
 // payload reads the new payload, which the configuration bounds as one of a new job.
@@ -149,7 +152,7 @@ func (c *dlqRetryCmd) payload(ctx context.Context, a *app, st store.Reader) ([]b
 		return nil, err
 	}
 	k := s.Kinds[j.Kind]
-	if err := (&rules{settings: s}).checkPayload(&request{kind: j.Kind, payload: payload}, &k); err != nil {
+	if err := (&rules{settings: s}).checkPayload(&wire.Request{Kind: j.Kind, Payload: payload}, &k); err != nil {
 		return nil, &usageError{err}
 	}
 	return append([]byte{}, payload...), nil

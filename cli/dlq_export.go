@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/store"
 )
 
@@ -72,10 +73,10 @@ const (
 
 // write writes what the filter selects, page by page.
 func (c *dlqExportCmd) write(ctx context.Context, a *app, st store.DeadLetters, f store.DeadFilter, out io.Writer) error {
-	e := newExporter(out, c.Format, c.sanitiser(a))
+	e := wire.NewExporter(out, c.Format == "csv", c.sanitiser(a))
 	progress := newBar(a, exportTotal(ctx, a, st, &f))
 	defer progress.end()
-	if err := e.begin(); err != nil {
+	if err := e.Begin(); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -91,11 +92,11 @@ func (c *dlqExportCmd) write(ctx context.Context, a *app, st store.DeadLetters, 
 			return fmt.Errorf("read dead letters: %w", page.err)
 		}
 		for i := range page.entries {
-			if err := e.add(&page.entries[i]); err != nil {
+			if err := e.Add(&page.entries[i]); err != nil {
 				return fmt.Errorf("write the export: %w", err)
 			}
 		}
-		progress.set(e.n, e.n)
+		progress.set(e.Rows(), e.Rows())
 	}
 	return ctx.Err()
 }

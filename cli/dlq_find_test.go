@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -45,18 +47,18 @@ func TestD6_TheSearchForAGroupIsBounded(t *testing.T) {
 			t.Errorf("%q is %q after %d pages, %v", name, got, st.pages, err)
 		}
 	}
-	for name, want := range map[string]exitCode{last[:17]: codeNotFound, crowdedName(17)[:18] + "x": codeNotFound, "1:0000": codeUsage} {
+	for name, want := range map[string]wire.Kind{last[:17]: wire.NotFound, crowdedName(17)[:18] + "x": wire.NotFound, "1:0000": wire.InvalidField} {
 		st.pages = 0
 		got, err := findGroup(t.Context(), st, name)
-		if codeOf(err) != want || st.pages > groupPagesMax {
+		if wire.KindOf(err) != want || st.pages > groupPagesMax {
 			t.Errorf("%q is %q after %d pages, %v", name, got, st.pages, err)
 		}
-		if want == codeNotFound && (err == nil || !strings.Contains(err.Error(), "20,000 were not looked through")) {
+		if want == wire.NotFound && (err == nil || !strings.Contains(err.Error(), "20,000 were not looked through")) {
 			t.Errorf("%q: %v does not say that the search was cut", name, err)
 		}
 	}
 	// The only one among those that were looked at need not be the only one.
-	if got, err := findGroup(t.Context(), st, crowdedName(17)[:17]); codeOf(err) != codeUsage || !strings.Contains(err.Error(), "write the whole name") {
+	if got, err := findGroup(t.Context(), st, crowdedName(17)[:17]); wire.KindOf(err) != wire.InvalidField || !strings.Contains(err.Error(), "write the whole name") {
 		t.Errorf("one of those looked at is %q, %v", got, err)
 	}
 	st = &crowded{total: 257} // each of them is looked at
@@ -138,7 +140,7 @@ func TestD2_ASearchThatWasCutIsTold(t *testing.T) {
 	}}
 	dead := graveyard(t, 1)
 	both := &deadAndLogged{Store: dead, log: st}
-	d, err := readDead(t.Context(), both, 1)
+	d, err := readDead(t.Context(), both, 1, &config.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,11 +150,11 @@ func TestD2_ASearchThatWasCutIsTold(t *testing.T) {
 	if !strings.Contains(out.String(), "What was done\n  searched back to 1970-01-01") || !strings.Contains(out.String(), "redrive audit --target 1 ") {
 		t.Errorf("the page:\n%s", out.String())
 	}
-	if v := d.view(); v.Searched == 0 || len(v.Acts) != 0 {
+	if v := wire.DeadDetailsOf(d, commandLine); v.Searched == 0 || len(v.Acts) != 0 {
 		t.Errorf("searched to %d: %+v", v.Searched, v.Acts)
 	}
 	st.rows = 3
-	if d, err = readDead(t.Context(), both, 1); err != nil || d.searched != 0 || len(d.acts) != 1 {
-		t.Errorf("of a short log: %+v, searched to %d, %v", d.acts, d.searched, err)
+	if d, err = readDead(t.Context(), both, 1, &config.Config{}); err != nil || d.Searched != 0 || len(d.Acts) != 1 {
+		t.Errorf("of a short log: %+v, searched to %d, %v", d.Acts, d.Searched, err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -25,7 +27,7 @@ type dlqGroupsCmd struct {
 // Help implements kong.HelpProvider.
 func (*dlqGroupsCmd) Help() string {
 	return `A group is one root cause: dead letters of one kind, class and code whose messages have the same shape. DEATHS counts
-all so far, PENDING those that nobody has acted on, TREND the deaths of each of the last 24 hours. JOB died of it first.
+all so far, PENDING those without an action, TREND the deaths of each of the last 24 hours. JOB died of it first.
 
     redrive dlq groups
     redrive dlq groups --pending --largest
@@ -57,11 +59,7 @@ func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
 		return fmt.Errorf("groups: %w", err)
 	}
 	if c.JSON {
-		groups := page.Groups
-		if groups == nil {
-			groups = []store.Group{}
-		}
-		return a.printJSON(map[string]any{"groups": groups, "total": page.Total})
+		return a.printJSON(wire.GroupsOf(&page))
 	}
 	c.print(a, &page)
 	return nil
@@ -85,50 +83,19 @@ func (c *dlqGroupsCmd) print(a *app, page *store.GroupPage) {
 	for i := range page.Groups {
 		g := &page.Groups[i]
 		row := []string{
-			shortGroup(g.Fingerprint), g.Kind, g.Class, number(g.Pending), number(g.N), away(g.FirstAt, now), away(g.LastAt, now),
-			trend(g.Trend, out), g.Sample.String(), groupCause(g),
+			words.ShortGroup(g.Fingerprint), g.Kind, g.Class, words.Number(g.Pending), words.Number(g.N), words.Away(g.FirstAt, now), words.Away(g.LastAt, now),
+			trend(g.Trend, out), g.Sample.String(), words.GroupCause(g),
 		}
 		if muted {
-			row = slices.Insert(row, 3, mutedText(g, now))
+			row = slices.Insert(row, 3, words.Muted(g, now))
 		}
 		t.add(row...)
 	}
 	t.print(a.out, out)
 	if left := page.Total - c.Skip - len(page.Groups); left > 0 && out.terminal {
-		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("%s more: --skip %d", number(int64(left)), c.Skip+len(page.Groups))))
+		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("%s more: --skip %d", words.Number(int64(left)), c.Skip+len(page.Groups))))
 	}
 }
-
-// groupCause is what a group has in common, in one line.
-func groupCause(g *store.Group) string {
-	switch message := firstLine(g.Message); {
-	case message != "":
-		return message
-	case g.Code != "":
-		return g.Code
-	case g.Class == "":
-		return "died before it could run"
-	}
-	return ""
-}
-
-// mutedText says until when a group is ignored.
-func mutedText(g *store.Group, now job.Micros) string {
-	if !g.Muted {
-		return ""
-	}
-	var parts []string
-	if g.MutedFor > 0 {
-		parts = append(parts, "for "+count(g.MutedFor, "more death"))
-	}
-	if g.MutedUntil > 0 {
-		parts = append(parts, "until "+away(g.MutedUntil, now))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// sparks are the heights of a sparkline; the first is none.
-var sparks = []rune("▁▂▃▄▅▆▇█")
 
 // trend draws numbers on a terminal, and writes them anywhere else.
 func trend(numbers []int64, out style) string {
@@ -139,23 +106,5 @@ func trend(numbers []int64, out style) string {
 		}
 		return strings.Join(texts, ",")
 	}
-	return sparkline(numbers)
-}
-
-// sparkline draws numbers as heights of the largest of them. What is not zero is
-// seen.
-func sparkline(numbers []int64) string {
-	if len(numbers) == 0 {
-		return ""
-	}
-	line := make([]rune, len(numbers))
-	most := max(slices.Max(numbers), 1)
-	for i, n := range numbers {
-		height := 0
-		if n > 0 {
-			height = 1 + int(float64(n-1)/float64(most)*float64(len(sparks)-1))
-		}
-		line[i] = sparks[min(height, len(sparks)-1)]
-	}
-	return string(line)
+	return words.Sparkline(numbers)
 }

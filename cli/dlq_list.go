@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -25,7 +27,7 @@ func (*dlqListCmd) Help() string {
     redrive dlq list --group 3fa9 --text "connection refused" --json
 
 What no index finds, such as a text, is looked for in a bounded number of dead letters. When that was not enough for
-a whole page, the command says how far back it has searched, and --before goes on from there.`
+a whole page, the command says how far back it has searched, and --before continues from there.`
 }
 
 func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
@@ -50,7 +52,7 @@ func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	switch {
 	case c.JSON:
-		return a.printJSON(deadPageView{Entries: page.Entries, Next: page.Next, Searched: page.Searched})
+		return a.printJSON(wire.DeadPageOf(&page))
 	case c.IDs:
 		for i := range page.Entries {
 			fmt.Fprintln(a.out, page.Entries[i].DeadLetter.Job)
@@ -60,12 +62,6 @@ func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	c.tellSearched(a, &page)
 	return nil
-}
-
-type deadPageView struct {
-	Entries  []store.DeadEntry `json:"dead_letters"`
-	Next     int64             `json:"next,omitempty"`     // for --before
-	Searched job.Micros        `json:"searched,omitempty"` // what died after it is here or in a page before
 }
 
 // deadListPages bounds how many pages of the store are read for one list: each
@@ -102,21 +98,21 @@ func (c *dlqListCmd) print(a *app, page *store.DeadPage) {
 	}}
 	for i := range page.Entries {
 		d := &page.Entries[i].DeadLetter
-		t.add(d.Job.String(), d.Kind, d.Queue, d.Status.String(), away(d.DiedAt, now), string(d.Reason), d.Class,
-			shortGroup(d.Fingerprint), firstLine(d.Message))
+		t.add(d.Job.String(), d.Kind, d.Queue, d.Status.String(), words.Away(d.DiedAt, now), string(d.Reason), d.Class,
+			words.ShortGroup(d.Fingerprint), words.FirstLine(d.Message))
 	}
 	t.print(a.out, out)
 }
 
-// tellSearched says that there may be more. A page that is not full is told of
-// always, on standard error: who reads it must know that something was left out.
+// tellSearched says that there may be more. For a page that is not full it always
+// says so, on standard error: a reader must know that something was left out.
 func (c *dlqListCmd) tellSearched(a *app, page *store.DeadPage) {
 	out := a.styleOf(a.stdout)
 	switch {
 	case page.Next == 0:
 	case len(page.Entries) < c.Limit:
-		fmt.Fprintf(a.stderr, "redrive: searched back to %s (%s); --before %d goes on from there\n",
-			clockTime(page.Searched), away(page.Searched, job.At(a.now())), page.Next)
+		fmt.Fprintf(a.stderr, "redrive: searched back to %s (%s); --before %d continues from there\n",
+			words.Time(page.Searched), words.Away(page.Searched, job.At(a.now())), page.Next)
 	case out.terminal && !c.IDs:
 		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("older ones: --before %d", page.Next)))
 	}

@@ -6,23 +6,25 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
 type dlqRedriveCmd struct {
-	Start   redriveStartCmd   `cmd:"" default:"withargs" help:"Start a redrive. This is what \"dlq redrive\" does without another word."`
+	Start   redriveStartCmd   `cmd:"" default:"withargs" help:"Start a redrive: what \"dlq redrive\" does by itself."`
 	List    redriveListCmd    `cmd:"" help:"List redrives, newest first."`
 	Show    redriveShowCmd    `cmd:"" help:"Show a redrive, or watch it."`
 	Pause   redrivePauseCmd   `cmd:"" help:"Bring back no more until it is resumed."`
-	Resume  redriveResumeCmd  `cmd:"" help:"Go on with a paused one, or with one that has stopped by itself."`
-	Proceed redriveProceedCmd `cmd:"" help:"Do not wait for the first few any longer."`
+	Resume  redriveResumeCmd  `cmd:"" help:"Continue a paused one, or one that has stopped by itself."`
+	Proceed redriveProceedCmd `cmd:"" help:"Skip waiting for the canary; start the ramp now."`
 	Cancel  redriveCancelCmd  `cmd:"" help:"Bring back no more, for good."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqRedriveCmd) Help() string {
-	return `Without another word it starts one; "redrive dlq redrive start --help" has the flags.
+	return `By itself it starts a redrive; "redrive dlq redrive start --help" has the flags.
 
     redrive dlq redrive --group 3fa9
     redrive dlq redrive --class NetworkTimeout --canary 20 --rate 50/s --stop 10%
@@ -36,7 +38,7 @@ type redriveStartCmd struct {
 	who
 	changeFlags
 	All    bool   `help:"All that are pending, instead of a filter."`
-	Canary int    `default:"10" help:"Bring back so many first, spread over the set, and wait for them; 0 is none. Default 10."`
+	Canary int    `default:"10" help:"Bring back so many first, spread over the set, and wait for them; 0 means no canary. Default 10."`
 	Rate   string `placeholder:"N/s" help:"At most so many per second, such as 50 or 50/s. Default: no limit."`
 	Stop   string `default:"20%" help:"Stop when more than this share fails again by the same cause; 100% never does. Default 20%."`
 	Watch  *bool  `negatable:"" help:"Show how it goes until it ends. Default: on a terminal."`
@@ -97,14 +99,14 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 	return c.started(ctx, a, st, &r)
 }
 
-// started tells of the redrive, and watches it if that is wanted.
+// started reports the redrive, and watches it if that is wanted.
 func (c *redriveStartCmd) started(ctx context.Context, a *app, st store.Store, r *store.Redrive) error {
 	watch := a.styleOf(a.stdout).terminal && !c.JSON
 	if c.Watch != nil {
 		watch = *c.Watch
 	}
 	if !c.JSON {
-		fmt.Fprintf(a.out, "redrive %d started: %s\n", r.ID, planText(r))
+		fmt.Fprintf(a.out, "redrive %d started: %s\n", r.ID, words.RedrivePlan(r))
 		if err := a.out.Flush(); err != nil {
 			return fmt.Errorf("write the output: %w", err)
 		}
@@ -115,7 +117,7 @@ func (c *redriveStartCmd) started(ctx context.Context, a *app, st store.Store, r
 	if err := a.tellIdle(ctx, st); err != nil || !c.JSON {
 		return err
 	}
-	return a.printJSON(redriveViewOf(r))
+	return a.printJSON(wire.RedriveOf(r))
 }
 
 // spec reads what needs no store.
@@ -159,23 +161,8 @@ func parseShare(text string) (float64, error) {
 	return share, nil
 }
 
-// planText says what a redrive is going to do.
-func planText(r *store.Redrive) string {
-	parts := []string{count(r.Total, "job")}
-	if r.Canary > 0 {
-		parts = append(parts, fmt.Sprintf("%d first", min(int64(r.Canary), r.Total)))
-	}
-	if r.Rate > 0 {
-		parts = append(parts, fmt.Sprintf("at most %s/s", number(int64(r.Rate))))
-	}
-	if r.StopShare < 1 {
-		parts = append(parts, fmt.Sprintf("stops when more than %g %% fail again", r.StopShare*100))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// tellIdle says so when no worker is seen: a redrive is carried out by workers. A
-// worker that has nothing to do leaves no trace.
+// tellIdle warns when no worker is seen, because workers carry out a redrive. A worker
+// that has nothing to do cannot be seen.
 func (a *app) tellIdle(ctx context.Context, st store.Reader) error {
 	busy, err := workerSeen(ctx, st, job.At(a.now()))
 	if err == nil && !busy {
@@ -208,9 +195,9 @@ type redriveResumeCmd struct{ redriveControl }
 
 // Help implements kong.HelpProvider.
 func (*redriveResumeCmd) Help() string {
-	return `Of one that has stopped by itself, the jobs that have failed again are forgiven: it stops again only for those that come now.
+	return `For a redrive that has stopped by itself, the failures so far no longer count: it stops again only for new ones.
 
-    redrive dlq redrive resume 3 --note "the rest is another upstream"`
+    redrive dlq redrive resume 3 --note "the other failures have another cause"`
 }
 
 func (c *redriveResumeCmd) Run(ctx context.Context, a *app) error {
@@ -227,7 +214,7 @@ type redriveCancelCmd struct{ redriveControl }
 
 // Help implements kong.HelpProvider.
 func (*redriveCancelCmd) Help() string {
-	return `Jobs that are back go on. Dead letters that were not brought back stay as they are.
+	return `Jobs that have been brought back continue. The other dead letters stay as they are.
 
     redrive dlq redrive cancel 3`
 }
@@ -258,7 +245,7 @@ func (c *redriveControl) control(ctx context.Context, a *app, do store.RedriveOp
 		return absentRedrive(err, c.ID)
 	}
 	if c.JSON {
-		return a.printJSON(redriveViewOf(&r))
+		return a.printJSON(wire.RedriveOf(&r))
 	}
 	_, err = fmt.Fprintf(a.out, "redrive %d is %s\n", r.ID, r.State)
 	return err

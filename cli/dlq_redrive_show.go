@@ -10,34 +10,25 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// absentRedrive says of a redrive that is not there how to find one.
+// absentRedrive adds to the error about an unknown redrive how to find one.
 func absentRedrive(err error, id int64) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return absentf("redrive %d: there is none; see `redrive dlq redrive list`", id)
+		return absentf("redrive %d does not exist; see `redrive dlq redrive list`", id)
 	}
 	return err
-}
-
-// redriveView is a redrive in JSON.
-type redriveView struct {
-	*store.Redrive
-	Priority int8   `json:"priority"`
-	Queue    string `json:"queue,omitempty"`
-}
-
-func redriveViewOf(r *store.Redrive) redriveView {
-	return redriveView{r, r.Change.Priority, r.Change.Queue}
 }
 
 type redriveListCmd struct{ jsonFlag }
 
 // Help implements kong.HelpProvider.
 func (*redriveListCmd) Help() string {
-	return `OUT are brought back, of ALL. AGAIN failed once more by the same cause at their first attempt, of those that have ANSWERED.
+	return `OUT have been brought back, of ALL. ANSWERED have ended their first attempt, and AGAIN of these failed by the same cause.
 
     redrive dlq redrive list
     redrive dlq redrive list --json`
@@ -54,11 +45,7 @@ func (c *redriveListCmd) Run(ctx context.Context, a *app) (err error) {
 		return fmt.Errorf("list redrives: %w", err)
 	}
 	if c.JSON {
-		views := make([]redriveView, len(list))
-		for i := range list {
-			views[i] = redriveViewOf(&list[i])
-		}
-		return a.printJSON(map[string]any{"redrives": views})
+		return a.printJSON(wire.RedrivesOf(list))
 	}
 	out := a.styleOf(a.stdout)
 	if len(list) == 0 {
@@ -73,8 +60,8 @@ func (c *redriveListCmd) Run(ctx context.Context, a *app) (err error) {
 	}}
 	for i := range list {
 		r := &list[i]
-		t.add(fmt.Sprint(r.ID), string(r.State), number(r.Released), number(r.Total), number(r.Answered), number(r.Again),
-			number(r.Completed), number(r.Dead), away(r.CreatedAt, now), r.By, filterText(&r.Filter))
+		t.add(fmt.Sprint(r.ID), string(r.State), words.Number(r.Released), words.Number(r.Total), words.Number(r.Answered), words.Number(r.Again),
+			words.Number(r.Completed), words.Number(r.Dead), words.Away(r.CreatedAt, now), r.By, words.Filter(&r.Filter))
 	}
 	t.print(a.out, out)
 	return nil
@@ -108,85 +95,27 @@ func (c *redriveShowCmd) Run(ctx context.Context, a *app) (err error) {
 		return absentRedrive(err, c.ID)
 	}
 	if c.JSON {
-		return a.printJSON(redriveViewOf(&r))
+		return a.printJSON(wire.RedriveOf(&r))
 	}
-	p := &page{w: a.out, style: a.styleOf(a.stdout), now: job.At(a.now())}
-	p.redrive(&r)
+	a.page().redrive(&r)
 	return nil
 }
 
 func (p *page) redrive(r *store.Redrive) {
-	fmt.Fprintf(p.w, "%s\n\n", p.style.bold(fmt.Sprintf("Redrive %d", r.ID)))
-	standing := clean(redriveStanding(r))
+	p.title(fmt.Sprintf("Redrive %d", r.ID))
+	standing := words.Clean(words.RedriveStanding(r))
 	if r.State == store.RedriveStopped {
 		standing = p.style.red(standing)
 	}
 	fmt.Fprintf(p.w, "  %s\n", standing)
-	p.steps(redriveNext(r))
-	f := facts{}
-	f.add("what", filterText(&r.Filter))
-	f.add("plan", planText(r))
-	change := fmt.Sprintf("priority %d", r.Change.Priority)
-	if r.Change.Queue != "" {
-		change += ", queue " + r.Change.Queue
-	}
-	f.add("jobs get", change)
-	f.add("brought back", fmt.Sprintf("%s of %s", number(r.Released), number(r.Total)))
-	f.add("answered", fmt.Sprintf("%s, of which %s failed again by the same cause", number(r.Answered), number(r.Again)))
-	f.add("ended", fmt.Sprintf("%s completed, %s dead, %s cancelled", number(r.Completed), number(r.Dead), number(r.Cancelled)))
-	f.add("started", fmt.Sprintf("%s (%s) by %s", clockTime(r.CreatedAt), away(r.CreatedAt, p.now), r.By))
-	f.add("reason", r.Reason)
-	if r.EndedAt > 0 {
-		f.add("over", fmt.Sprintf("%s (%s)", clockTime(r.EndedAt), away(r.EndedAt, p.now)))
-	}
-	f.print(p)
-}
-
-// redriveStanding says in words where a redrive stands.
-func redriveStanding(r *store.Redrive) string {
-	switch r.State {
-	case store.RedriveCanary:
-		return fmt.Sprintf("Canary: %s of the first %d have answered", number(r.Answered), min(int64(r.Canary), r.Total))
-	case store.RedriveRamping:
-		return fmt.Sprintf("Ramping: %s of %s are brought back", number(r.Released), number(r.Total))
-	case store.RedriveSettling:
-		return fmt.Sprintf("Settling: all are brought back, %s have not ended", number(r.Released-r.Completed-r.Dead-r.Cancelled))
-	case store.RedrivePaused:
-		return "Paused: no more are brought back until somebody resumes it"
-	case store.RedriveStopped:
-		return "Stopped by itself: " + r.Why
-	case store.RedriveCompleted:
-		return fmt.Sprintf("Completed: all %s have ended", number(r.Released))
-	case store.RedriveCancelled:
-		return "Cancelled: no more are brought back"
-	}
-	return string(r.State)
-}
-
-// redriveNext are the commands that fit where a redrive stands.
-func redriveNext(r *store.Redrive) []nextStep {
-	step := func(verb, does string) nextStep {
-		return nextStep{fmt.Sprintf("redrive dlq redrive %s %d", verb, r.ID), does}
-	}
-	left := nextStep{fmt.Sprintf("redrive dlq list --redrive %d --status pending", r.ID), "those that died again"}
-	switch r.State {
-	case store.RedriveCanary:
-		return []nextStep{step("proceed", "do not wait for the first few"), step("pause", "bring back no more for now")}
-	case store.RedriveRamping, store.RedriveSettling:
-		return []nextStep{step("show --watch", "see how it goes"), step("pause", "bring back no more for now")}
-	case store.RedrivePaused:
-		return []nextStep{step("resume", "go on"), step("cancel", "bring back no more, for good")}
-	case store.RedriveStopped:
-		return []nextStep{left, step("resume", "go on in spite of them"), step("cancel", "leave the rest as it is")}
-	case store.RedriveCompleted, store.RedriveCancelled:
-	}
-	return []nextStep{left}
+	p.steps(words.RedriveSteps(r))
+	p.facts(words.RedriveFacts(r, p.now))
 }
 
 const (
-	// watchEvery is how often a redrive is looked at.
+	// watchEvery is how often a redrive is read.
 	watchEvery = 200 * time.Millisecond
-	// idleAfter is how long nothing has to move before it is said that no worker is seen.
+	// idleAfter is how long nothing has to move before a warning that no worker is seen.
 	idleAfter = 5 * time.Second
 )
 
@@ -214,8 +143,8 @@ func (a *app) watchRedrive(ctx context.Context, st store.Store, id int64, asJSON
 		case <-tick.C:
 		case <-ctx.Done():
 			w.screen.set("")
-			return &interruptedError{fmt.Sprintf("redrive %d goes on, and so do its jobs; `redrive dlq redrive show %d --watch` "+
-				"shows it again, `redrive dlq redrive pause %d` holds it", id, id, id)}
+			return &interruptedError{fmt.Sprintf("stopped watching; redrive %d continues; `redrive dlq redrive show %d --watch` "+
+				"shows it again, `redrive dlq redrive pause %d` pauses it", id, id, id)}
 		}
 	}
 }
@@ -226,17 +155,17 @@ type redriveWatch struct {
 	screen *live
 	json   bool
 
-	last  store.Redrive
-	moved time.Time // when something changed last
-	told  bool      // that no worker is seen
+	last   store.Redrive
+	moved  time.Time // when something changed last
+	warned bool      // that no worker is seen
 }
 
-// show tells what is new.
+// show writes what is new.
 func (w *redriveWatch) show(ctx context.Context, r *store.Redrive) error {
 	now := w.now()
 	state := r.State != w.last.State
 	if state || r.Released != w.last.Released || r.Answered != w.last.Answered || r.Completed != w.last.Completed || r.Dead != w.last.Dead {
-		w.moved, w.told = now, false
+		w.moved, w.warned = now, false
 	}
 	w.last = *r
 	line := redriveLine(r)
@@ -244,7 +173,7 @@ func (w *redriveWatch) show(ctx context.Context, r *store.Redrive) error {
 	if state && !w.screen.style.terminal {
 		var err error
 		if w.json {
-			err = w.printJSONLine(redriveViewOf(r))
+			err = w.printJSONLine(wire.RedriveOf(r))
 		} else {
 			_, err = fmt.Fprintln(w.out, line)
 		}
@@ -255,24 +184,24 @@ func (w *redriveWatch) show(ctx context.Context, r *store.Redrive) error {
 			return fmt.Errorf("write the output: %w", err)
 		}
 	}
-	if now.Sub(w.moved) >= idleAfter && !w.told && r.State.Active() {
-		w.told = true
+	if now.Sub(w.moved) >= idleAfter && !w.warned && r.State.Active() {
+		w.warned = true
 		if busy, err := workerSeen(ctx, w.store, job.At(now)); err == nil && !busy {
-			fmt.Fprintf(w.screen, "redrive: nothing has moved for %s, and no worker is busy; does `redrive work` run?\n", span(idleAfter))
+			fmt.Fprintf(w.screen, "redrive: nothing has moved for %s, and no worker is busy; does `redrive work` run?\n", words.Span(idleAfter))
 		}
 	}
 	return nil
 }
 
-// ended tells how it ended, which is an error unless all are back.
+// ended reports how the redrive ended, which is an error unless all jobs are back.
 func (w *redriveWatch) ended(r *store.Redrive) error {
 	w.screen.set("")
 	if w.screen.style.terminal && !w.json {
-		fmt.Fprintln(w.out, clean(redriveLine(r)))
+		fmt.Fprintln(w.out, words.Clean(redriveLine(r)))
 	}
 	switch r.State {
 	case store.RedriveStopped:
-		return fmt.Errorf("redrive %d has stopped by itself: %s; `redrive dlq redrive resume %d` goes on nevertheless", r.ID, r.Why, r.ID)
+		return fmt.Errorf("redrive %d has stopped by itself: %s; `redrive dlq redrive resume %d` continues anyway", r.ID, r.Why, r.ID)
 	case store.RedriveCancelled:
 		return fmt.Errorf("redrive %d was cancelled", r.ID)
 	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCompleted:
@@ -287,14 +216,6 @@ func redriveLine(r *store.Redrive) string {
 		share = min(1, float64(r.Released)/float64(r.Total))
 	}
 	full := int(share * barColumns)
-	parts := []string{
-		string(r.State), fmt.Sprintf("[%s%s] %3d%%", strings.Repeat("#", full), strings.Repeat(" ", barColumns-full), int(share*100)),
-		fmt.Sprintf("%s of %s back", number(r.Released), number(r.Total)),
-		fmt.Sprintf("%s answered", number(r.Answered)), fmt.Sprintf("%s failed again", number(r.Again)),
-		fmt.Sprintf("%s completed", number(r.Completed)), fmt.Sprintf("%s dead", number(r.Dead)),
-	}
-	if r.Cancelled > 0 {
-		parts = append(parts, number(r.Cancelled)+" cancelled")
-	}
-	return strings.Join(parts, "  ")
+	return fmt.Sprintf("%s  [%s%s] %3d%%  %s", r.State, strings.Repeat("#", full), strings.Repeat(" ", barColumns-full), int(share*100),
+		words.RedriveCounts(r))
 }

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -22,8 +24,8 @@ import (
 type selection struct {
 	IDs []job.ID `arg:"" optional:"" name:"id" help:"Jobs."`
 	deadFlags
-	All     bool  `help:"All that the command can be done to, instead of a filter."`
-	Through int64 `placeholder:"N" help:"Only deaths up to this one, as --dry-run told."`
+	All     bool  `help:"Everything that the command can act on, instead of a filter."`
+	Through int64 `placeholder:"N" help:"Only deaths up to this one, as printed by --dry-run."`
 	DryRun  bool  `help:"Count, and change nothing."`
 	Yes     bool  `short:"y" help:"Do not ask."`
 }
@@ -36,7 +38,7 @@ type who struct {
 
 func (w who) actor(a *app) store.By { return by{By: w.By, Reason: w.Note}.actor(a) }
 
-// check tells the forms of a selection apart.
+// check refuses a selection that mixes jobs and filters.
 func (s *selection) check() error {
 	filtered := !s.isZero()
 	switch {
@@ -97,7 +99,7 @@ func groupToChange(ctx context.Context, st store.DeadLetters, act *store.Action)
 
 // groupText says of the group that it is ignored, or taken back.
 func (c *counted) groupText(ignored, reopened string) string {
-	text := "group " + shortGroup(c.group.Fingerprint) + " "
+	text := "group " + words.ShortGroup(c.group.Fingerprint) + " "
 	if c.Do == store.ActIgnore {
 		return text + ignored
 	}
@@ -115,7 +117,7 @@ func preview(ctx context.Context, client *redrive.Client, act store.Action) (cou
 	return counted{Action: act, n: found.Done}, nil
 }
 
-// invalidIsUsage makes what a store refuses about an action a matter of its use.
+// invalidIsUsage makes what a store refuses about an action a mistake on the command line.
 func invalidIsUsage(err error) error {
 	if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge) {
 		return &usageError{err}
@@ -123,41 +125,17 @@ func invalidIsUsage(err error) error {
 	return err
 }
 
-// dryRun tells what an action would take.
+// dryRun reports what an action would take.
 func (a *app) dryRun(c *counted, asJSON bool) error {
 	if asJSON {
-		return a.printJSON(struct {
-			Do      string `json:"act"`
-			N       int64  `json:"count"`
-			Through int64  `json:"through,omitempty"`
-		}{c.Do.String(), c.n, c.Through})
+		return a.printJSON(wire.Counted{Do: c.Do.String(), N: c.n, Through: c.Through})
 	}
-	text := fmt.Sprintf("%s would %s", count(c.n, "dead letter"), passive(c.Do))
+	text := fmt.Sprintf("%s would be %s", words.Count(c.n, "dead letter"), words.Done(c.Do))
 	if c.Filter != nil && c.Through > 0 {
-		text += fmt.Sprintf("; --through %d does it to just these", c.Through)
+		text += fmt.Sprintf("; add --through %d to act on just these", c.Through)
 	}
 	_, err := fmt.Fprintln(a.out, text)
 	return err
-}
-
-// passive is what happens to a dead letter by an act.
-func passive(do store.Act) string { return "be " + past3(do) }
-
-// past3 is the third form of an act's verb.
-func past3(do store.Act) string {
-	switch do {
-	case store.ActRetry:
-		return "retried"
-	case store.ActResolve:
-		return "resolved"
-	case store.ActIgnore:
-		return "ignored"
-	case store.ActReopen:
-		return "reopened"
-	case store.ActPurge:
-		return "removed for good"
-	}
-	return do.String()
 }
 
 // confirm asks on a terminal whether to go on. Without one, and without --yes,
@@ -168,9 +146,9 @@ func (a *app) confirm(question string, yes bool) error {
 	}
 	in, ok := a.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || !a.styleOf(a.stderr).terminal {
-		return usagef("%s: that is not done without a yes; --yes gives it, --dry-run only counts", question)
+		return usagef("%s: confirm with --yes, or use --dry-run to only count", question)
 	}
-	fmt.Fprintf(a.stderr, "%s? [y/N] ", clean(question))
+	fmt.Fprintf(a.stderr, "%s? [y/N] ", words.Clean(question))
 	return answered(a.in)
 }
 
@@ -184,7 +162,7 @@ func answered(in io.Reader) error {
 	case "y", "yes":
 		return nil
 	}
-	return errors.New("nothing was done")
+	return usagef("nothing was done")
 }
 
 // question asks about an act: "retry 1,234 dead letters (status pending, class X)".
@@ -192,7 +170,7 @@ func (c *counted) question() string {
 	if c.group != nil {
 		return c.groupText("has nothing pending; ignore what dies of it from now on", "has nothing ignored; ignore what dies of it no longer")
 	}
-	text := fmt.Sprintf("%s %s", c.Do, count(c.n, "dead letter"))
+	text := fmt.Sprintf("%s %s", c.Do, words.Count(c.n, "dead letter"))
 	if c.Filter == nil {
 		return text
 	}
@@ -200,5 +178,5 @@ func (c *counted) question() string {
 	if len(f.Statuses) == 0 {
 		f.Statuses = c.Do.Statuses()
 	}
-	return text + " (" + filterText(&f) + ")"
+	return text + " (" + words.Filter(&f) + ")"
 }

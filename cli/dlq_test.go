@@ -6,78 +6,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
 )
-
-func TestParseSpan(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		in   string
-		want time.Duration
-	}{
-		{"2h", 2 * time.Hour}, {"3d", 72 * time.Hour}, {"1w", 168 * time.Hour}, {"1d12h30m", 36*time.Hour + 30*time.Minute},
-		{"1w2d", 216 * time.Hour}, {"0s", 0}, {"1.5h", 90 * time.Minute},
-	} {
-		if got, err := parseSpan(tt.in); err != nil || got != tt.want {
-			t.Errorf("parseSpan(%q) = %s, %v, want %s", tt.in, got, err, tt.want)
-		}
-	}
-	for _, in := range []string{
-		"", "d", "3", "-2h", "2h3d", "1d-1h", "x", "1dx", // not in the form
-		"99999w", "20000w", "15251w", "15250w99999d", "15250w2563h", // longer than a duration can be
-	} {
-		if got, err := parseSpan(in); err == nil {
-			t.Errorf("parseSpan(%q) = %s", in, got)
-		}
-	}
-	if at, err := past("--until", "20000w", time.Unix(1<<31, 0)); err == nil {
-		t.Errorf("20000w ago was %s", at.Time())
-	}
-}
-
-// A span is read as what it says, or refused: it is never less than one of its parts.
-func FuzzParseSpan(f *testing.F) {
-	for _, in := range []string{"", "2h", "1w2d3h", "20000w", "15250w1d23h", "99999d", "1.5h", "-1h", "1d1ns"} {
-		f.Add(in)
-	}
-	parts := regexp.MustCompile(`^(?:([0-9]{1,5})w)?(?:([0-9]{1,5})d)?(.*)$`)
-	f.Fuzz(func(t *testing.T, in string) {
-		got, err := parseSpan(in)
-		if err != nil {
-			return
-		}
-		m := parts.FindStringSubmatch(in)
-		if m == nil {
-			t.Fatalf("%q was read as %s", in, got)
-		}
-		want := 0.0
-		for i, hours := range []float64{7 * 24, 24} {
-			n, _ := strconv.ParseFloat("0"+m[i+1], 64)
-			want += n * hours
-		}
-		if rest, err := time.ParseDuration(m[3]); err == nil {
-			want += rest.Hours()
-		} else if m[3] != "" {
-			t.Fatalf("%q was read as %s", in, got)
-		}
-		if got < 0 || math.Abs(got.Hours()-want) > 1e-6 {
-			t.Errorf("%q is %s, which is %g hours, want %g", in, got, got.Hours(), want)
-		}
-	})
-}
 
 func TestWhen(t *testing.T) {
 	t.Parallel()
@@ -100,8 +40,8 @@ func TestWhen(t *testing.T) {
 	if got, err := future("--reopen", "2d", now); err != nil || got != job.At(now.Add(48*time.Hour)) {
 		t.Errorf("future(2d) = %s, %v", got.Time(), err)
 	}
-	for _, in := range []string{"yesterday", "3", "2026-13-01", "1969-01-01", "10000w"} {
-		if got, err := past("--since", in, now); codeOf(err) != codeUsage {
+	for _, in := range []string{"yesterday", "3", "2026-13-01", "1969-01-01", "10000w", "20000w"} {
+		if got, err := past("--since", in, now); wire.KindOf(err) != wire.InvalidField {
 			t.Errorf("past(%q) = %d, %v", in, got, err)
 		}
 	}
@@ -127,97 +67,8 @@ func TestParseShare(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"", "%", "0", "101%", "-1", "NaN", "20", "x%"} {
-		if got, err := parseShare(in); codeOf(err) != codeUsage {
+		if got, err := parseShare(in); wire.KindOf(err) != wire.InvalidField {
 			t.Errorf("parseShare(%q) = %g, %v", in, got, err)
-		}
-	}
-}
-
-func TestSparkline(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		in   []int64
-		want string
-	}{
-		{nil, ""}, {[]int64{0, 0}, "▁▁"}, {[]int64{0, 1}, "▁▂"}, {[]int64{0, 1, 500, 1000}, "▁▂▅█"}, {[]int64{7, 0, 7}, "█▁█"},
-	} {
-		if got := sparkline(tt.in); got != tt.want {
-			t.Errorf("sparkline(%v) = %q, want %q", tt.in, got, tt.want)
-		}
-	}
-	if got := trend([]int64{0, 12, 3}, style{}); got != "0,12,3" {
-		t.Errorf("without a terminal: %q", got)
-	}
-}
-
-// part of: D5
-func TestD5_WhatARetryChangedIsShown(t *testing.T) {
-	t.Parallel()
-	got := diffText([]byte(`{"a":1,"b":[1,2],"c":"x"}`), []byte(`{"a":1,"b":[1,3],"c":"x"}`))
-	want := "  {\n    \"a\": 1,\n    \"b\": [\n      1,\n-     2\n+     3\n    ],\n    \"c\": \"x\"\n  }"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if got := diffText([]byte("\xff"), []byte("ab")); got != "no text: 1 byte before, 2 bytes now" {
-		t.Error(got)
-	}
-	long := []byte(strings.Repeat("x\n", diffLinesMax+1))
-	if got := diffText(long, []byte("y")); !strings.HasPrefix(got, "too long to compare") {
-		t.Error(got)
-	}
-}
-
-func FuzzDiff(f *testing.F) {
-	f.Add("a\nb\nc", "a\nc\nd")
-	f.Fuzz(func(t *testing.T, was, is string) {
-		if len(was)+len(is) > 500 {
-			return
-		}
-		var old, now []string
-		for _, line := range diff(strings.Split(was, "\n"), strings.Split(is, "\n")) {
-			if line[:2] != "+ " {
-				old = append(old, line[2:])
-			}
-			if line[:2] != "- " {
-				now = append(now, line[2:])
-			}
-		}
-		if strings.Join(old, "\n") != was || strings.Join(now, "\n") != is {
-			t.Fatalf("%q to %q: read back as %q and %q", was, is, old, now)
-		}
-	})
-}
-
-// part of: M4
-func TestM4_FiguresOverTheirWindow(t *testing.T) {
-	t.Parallel()
-	hour := job.Micros(time.Hour / time.Microsecond)
-	now := 500_000*hour + hour/2
-	stats := &store.DeadStats{At: now, Hours: []store.Hour{
-		{At: now - hour/2 - 30*hour, Completed: 1, Recovered: 1, Dead: 1000, Exhausted: 1000, Retries: 1, RetryCost: 9e9},
-		{At: now - hour/2 - hour, Completed: 70, Recovered: 5, Dead: 1, Exhausted: 1, Retries: 8, RetryCost: 400_000},
-		{At: now - hour/2, Completed: 29, Recovered: 2, Dead: 0, Retries: 2, RetryCost: 400_000},
-	}}
-	got := figures(stats, 24*time.Hour)
-	var texts []string
-	for _, f := range got {
-		if f.Met == nil || f.Formula == "" || f.Window != "the last 24h" || f.Target == "" {
-			t.Errorf("%+v is not complete", f)
-			continue
-		}
-		texts = append(texts, f.text+map[bool]string{true: " met", false: " missed"}[*f.Met])
-	}
-	if diff := cmp.Diff([]string{"87.5 % met", "1.0 % met", "$0.0800 met"}, texts); diff != "" {
-		t.Error(diff)
-	}
-	for _, f := range figures(stats, 48*time.Hour) {
-		if *f.Met {
-			t.Errorf("over two days %s is met: %s", f.Name, f.text)
-		}
-	}
-	for _, f := range figures(&store.DeadStats{At: now}, time.Hour) {
-		if f.Met != nil || f.text != "-" {
-			t.Errorf("of nothing: %+v", f)
 		}
 	}
 }
@@ -273,7 +124,7 @@ func TestD3_AWideActionStopsBetweenSteps(t *testing.T) {
 	stop()
 	c.Limit = 10
 	err = a.actByFilter(asked, client, store.By{Actor: "tess"}, &c, false)
-	if codeOf(err) != codeReturned || !strings.Contains(err.Error(), "10 of 30 dead letters were resolved, the rest is as it was") {
+	if wire.KindOf(err) != wire.Stopping || !strings.Contains(err.Error(), "10 of 30 dead letters were resolved, the rest is unchanged") {
 		t.Errorf("stopped with %v", err)
 	}
 	if err := a.actByFilter(t.Context(), client, store.By{Actor: "tess"}, &c, false); err != nil {
@@ -295,12 +146,12 @@ func TestD6_AGroupIsFoundByItsBeginning(t *testing.T) {
 	}
 	print := page.Groups[0].Fingerprint
 	_, key, _ := strings.Cut(print, ":")
-	for _, name := range []string{print, key, print[:6], key[:4], shortGroup(print)} {
+	for _, name := range []string{print, key, print[:6], key[:4], words.ShortGroup(print)} {
 		if got, err := findGroup(t.Context(), st, name); err != nil || got != print {
 			t.Errorf("%q is %q, %v", name, got, err)
 		}
 	}
-	if _, err := findGroup(t.Context(), st, "zz"); codeOf(err) != codeNotFound {
+	if _, err := findGroup(t.Context(), st, "zz"); wire.KindOf(err) != wire.NotFound {
 		t.Errorf("zz: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store/postgres"
 	"github.com/redrive/redrive/store/sqlite"
@@ -52,17 +53,17 @@ func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 
 // findings are what examining a database has shown; as JSON they are as its store has them.
 type findings interface {
-	facts(now job.Micros) facts
+	facts(now job.Micros) words.Facts
 	problems() []string
 }
 
 func (a *app) printReport(r findings) {
 	p := &page{w: a.out, style: a.styleOf(a.stdout), now: job.At(a.now())}
 	f := r.facts(p.now)
-	f.print(p)
+	p.facts(f)
 	fmt.Fprintln(a.out)
 	for _, problem := range r.problems() {
-		fmt.Fprintf(a.out, "  %s %s\n", p.style.red("wrong:"), clean(problem))
+		fmt.Fprintf(a.out, "  %s %s\n", p.style.red("wrong:"), words.Clean(problem))
 	}
 	if len(r.problems()) == 0 {
 		fmt.Fprintln(a.out, "  All is well.")
@@ -84,23 +85,23 @@ type fileReport struct{ *sqlite.Diagnosis }
 
 func (r *fileReport) problems() []string { return r.Problems }
 
-func (r *fileReport) facts(now job.Micros) facts {
-	f := facts{}
-	f.add("file", fmt.Sprintf("%s, %s", r.Path, size(r.Size)))
-	f.add("file system", r.Place)
-	f.add("log", fmt.Sprintf("%s in the write-ahead log", size(r.WALSize)))
-	f.add("pages", fmt.Sprintf("%s of %s bytes, %s free", number(r.Pages), r.Settings["page_size"], number(r.Free)))
-	f.add("settings", fmt.Sprintf("journal_mode %s, synchronous %s", r.Settings["journal_mode"], synchronousText(r.Settings["synchronous"])))
-	f.add("schema", fmt.Sprintf("%d, this program knows %d", r.Schema.Version, r.Schema.Known))
-	f.add("SQLite", r.SQLite)
+func (r *fileReport) facts(now job.Micros) words.Facts {
+	f := words.Facts{}
+	f.Add("file", fmt.Sprintf("%s, %s", r.Path, words.Size(r.Size)))
+	f.Add("file system", r.Place)
+	f.Add("log", fmt.Sprintf("%s in the write-ahead log", words.Size(r.WALSize)))
+	f.Add("pages", fmt.Sprintf("%s of %s bytes, %s free", words.Number(r.Pages), r.Settings["page_size"], words.Number(r.Free)))
+	f.Add("settings", fmt.Sprintf("journal_mode %s, synchronous %s", r.Settings["journal_mode"], synchronousText(r.Settings["synchronous"])))
+	f.Add("schema", fmt.Sprintf("%d, this program knows %d", r.Schema.Version, r.Schema.Known))
+	f.Add("SQLite", r.SQLite)
 	for _, module := range slices.Sorted(maps.Keys(r.Modules)) {
-		f.add("", module+" "+r.Modules[module])
+		f.Add("", module+" "+r.Modules[module])
 	}
-	f.jobs(r.Jobs)
+	addJobs(&f, r.Jobs)
 	if o := r.Oldest; o != nil {
-		f.oldest(o.ID, o.Kind, o.Queue, o.RunAt, now)
+		addOldest(&f, o.ID, o.Kind, o.Queue, o.RunAt, now)
 	}
-	f.expired(r.Expired, r.ExpiredAt, now)
+	addExpired(&f, r.Expired, r.ExpiredAt, now)
 	return f
 }
 
@@ -109,55 +110,55 @@ type serverReport struct{ *postgres.Diagnosis }
 
 func (r *serverReport) problems() []string { return r.Problems }
 
-func (r *serverReport) facts(now job.Micros) facts {
-	f := facts{}
+func (r *serverReport) facts(now job.Micros) words.Facts {
+	f := words.Facts{}
 	pooler := ""
 	if r.Pooled {
 		pooler = ", through a pooler"
 	}
-	f.add("database", r.Where)
-	f.add("server", "PostgreSQL "+r.Server+pooler)
-	f.add("schema", fmt.Sprintf("%s, version %d, this program knows %d", r.Name, r.Schema.Version, r.Schema.Known))
-	f.add("settings", fmt.Sprintf("fsync %s, full_page_writes %s, synchronous_commit %s, autovacuum %s",
+	f.Add("database", r.Where)
+	f.Add("server", "PostgreSQL "+r.Server+pooler)
+	f.Add("schema", fmt.Sprintf("%s, version %d, this program knows %d", r.Name, r.Schema.Version, r.Schema.Known))
+	f.Add("settings", fmt.Sprintf("fsync %s, full_page_writes %s, synchronous_commit %s, autovacuum %s",
 		r.Settings["fsync"], r.Settings["full_page_writes"], r.Settings["synchronous_commit"], r.Settings["autovacuum"]))
-	f.add("connections", fmt.Sprintf("%s of %s", number(r.Connections), number(r.Allowed)))
-	f.add("size", size(r.Size))
+	f.Add("connections", fmt.Sprintf("%s of %s", words.Number(r.Connections), words.Number(r.Allowed)))
+	f.Add("size", words.Size(r.Size))
 	for i := range min(len(r.Tables), tablesShown) {
 		t := &r.Tables[i]
-		f.add("", fmt.Sprintf("%s %s, about %s rows, %s to be cleaned", t.Name, size(t.Size), number(t.Live), number(t.Dead)))
+		f.Add("", fmt.Sprintf("%s %s, about %s rows, %s to be cleaned", t.Name, words.Size(t.Size), words.Number(t.Live), words.Number(t.Dead)))
 	}
-	f.add("transactions", fmt.Sprintf("the oldest that writes is %s old, the oldest that reads %s",
-		span(r.OldestTransaction), span(r.OldestSnapshot)))
-	f.add("events", fmt.Sprintf("%s commits cannot be read yet, %s are not in the counters' table yet", number(r.Hidden), number(r.Unfolded)))
-	f.add("clock", fmt.Sprintf("the server's is %s ahead of this machine's", span(r.ClockAhead)))
-	f.jobs(r.Jobs)
+	f.Add("transactions", fmt.Sprintf("the oldest that writes is %s old, the oldest that reads %s",
+		words.Span(r.OldestTransaction), words.Span(r.OldestSnapshot)))
+	f.Add("events", fmt.Sprintf("%s commits cannot be read yet, %s are not in the counters' table yet", words.Number(r.Hidden), words.Number(r.Unfolded)))
+	f.Add("clock", fmt.Sprintf("the server's is %s ahead of this machine's", words.Span(r.ClockAhead)))
+	addJobs(&f, r.Jobs)
 	if o := r.Oldest; o != nil {
-		f.oldest(o.ID, o.Kind, o.Queue, o.RunAt, now)
+		addOldest(&f, o.ID, o.Kind, o.Queue, o.RunAt, now)
 	}
-	f.expired(r.Expired, r.ExpiredAt, now)
+	addExpired(&f, r.Expired, r.ExpiredAt, now)
 	return f
 }
 
 // tablesShown is how many tables doctor lists, the largest.
 const tablesShown = 3
 
-func (f *facts) jobs(byState map[string]int64) {
+func addJobs(f *words.Facts, byState map[string]int64) {
 	var jobs []string
 	for _, s := range job.States {
 		if n := byState[s.String()]; n > 0 {
-			jobs = append(jobs, number(n)+" "+s.String())
+			jobs = append(jobs, words.Number(n)+" "+s.String())
 		}
 	}
-	f.add("jobs", strings.Join(jobs, ", "))
+	f.Add("jobs", strings.Join(jobs, ", "))
 }
 
-func (f *facts) oldest(id job.ID, kind, queue string, runAt, now job.Micros) {
-	f.add("oldest due", fmt.Sprintf("job %d, kind %s, queue %s, due %s", id, kind, queue, away(runAt, now)))
+func addOldest(f *words.Facts, id job.ID, kind, queue string, runAt, now job.Micros) {
+	f.Add("oldest due", fmt.Sprintf("job %d, kind %s, queue %s, due %s", id, kind, queue, words.Away(runAt, now)))
 }
 
-func (f *facts) expired(n int64, since, now job.Micros) {
+func addExpired(f *words.Facts, n int64, since, now job.Micros) {
 	if n > 0 {
-		f.add("leases", fmt.Sprintf("%d over, the first %s", n, away(since, now)))
+		f.Add("leases", fmt.Sprintf("%d over, the first %s", n, words.Away(since, now)))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
-	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/internal/wire"
 )
 
 type enqueueCmd struct {
@@ -87,13 +87,13 @@ func (c *enqueueCmd) checkUse() error {
 }
 
 // request reads the job from the command line.
-func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*request, error) {
-	r := &request{
-		kind: c.Kind, queue: c.Queue, owner: c.Owner, key: c.Key, correlation: c.Correlation,
-		payload: []byte(c.Payload), priority: c.Priority, runAt: c.At, deadline: c.Deadline,
+func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*wire.Request, error) {
+	r := &wire.Request{
+		Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Key: c.Key, Correlation: c.Correlation,
+		Payload: []byte(c.Payload), Priority: c.Priority, RunAt: c.At, Deadline: c.Deadline,
 	}
 	if c.In != 0 {
-		r.in = &c.In
+		r.In = &c.In
 	}
 	for _, a := range c.Attr {
 		name, text, ok := strings.Cut(a, "=")
@@ -107,13 +107,13 @@ func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*request, error) 
 				return nil, fmt.Errorf("--attr %s: the value after := must be JSON, such as %s:=7200 or %s:=true: %w", name, name, name, err)
 			}
 		}
-		if _, twice := r.attrs[name]; twice {
+		if _, twice := r.Attrs[name]; twice {
 			return nil, fmt.Errorf("--attr %s is given twice", name)
 		}
-		if r.attrs == nil {
-			r.attrs = make(map[string]any)
+		if r.Attrs == nil {
+			r.Attrs = make(map[string]any)
 		}
-		r.attrs[name] = value
+		r.Attrs[name] = value
 	}
 	if c.Payload == "-" {
 		// One byte more than allowed is enough to be refused.
@@ -121,7 +121,7 @@ func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*request, error) 
 		if err != nil {
 			return nil, fmt.Errorf("read the payload: %w", err)
 		}
-		r.payload = payload
+		r.Payload = payload
 	}
 	return r, nil
 }
@@ -138,21 +138,13 @@ func (a *app) enqueueOne(ctx context.Context, s settings, spec redrive.Spec, asJ
 		return err
 	}
 	if asJSON {
-		return a.printJSONLine(receiptView{ID: receipt.ID, Existing: receipt.Existing, State: receipt.State})
+		return a.printJSONLine(wire.Receipt{ID: receipt.ID, Existing: receipt.Existing, State: receipt.State})
 	}
 	if receipt.Existing {
-		fmt.Fprintf(a.stderr, "redrive: the key is known: job %d, which is %s, was given and none made\n", receipt.ID, receipt.State)
+		fmt.Fprintf(a.stderr, "redrive: the key already belongs to job %d (%s); no new job was created\n", receipt.ID, receipt.State)
 	}
 	_, err = fmt.Fprintln(a.out, receipt.ID)
 	return err
-}
-
-// receiptView is a receipt as it is printed.
-type receiptView struct {
-	Line     int           `json:"line,omitempty"`
-	ID       redrive.JobID `json:"id"`
-	Existing bool          `json:"existing"`
-	State    job.State     `json:"state"`
 }
 
 // enqueuer opens the database, and makes it if need be, to take jobs in. The

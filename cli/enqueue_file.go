@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/store"
 )
 
@@ -26,34 +28,29 @@ type lineJob struct {
 
 // lineSource gives the jobs of a file or stream.
 type lineSource struct {
-	*lineReader
-	*lineParser
+	*wire.Requests
 	*rules
 }
 
 func (r *rules) source(name string, in io.Reader) *lineSource {
-	return &lineSource{newLineReader(name, in, r.Limits.PayloadBytes), newLineParser(), r}
+	return &lineSource{wire.ReadRequests(name, in, r.Limits.PayloadBytes), r}
 }
 
-// job returns the job of the next line; io.EOF after the last. A *lineError
-// tells what is wrong with this one line.
+// job returns the job of the next line, and io.EOF after the last. A *wire.LineError
+// is a mistake in this one line.
 func (s *lineSource) job() (lineJob, error) {
-	line, err := s.next()
+	q, err := s.Next()
 	if err != nil {
 		return lineJob{}, err
 	}
-	q, err := s.parse(line)
-	if err == nil {
-		err = s.asText(q)
-	}
-	if err != nil {
-		return lineJob{}, s.at(err)
+	if err := s.asText(q); err != nil {
+		return lineJob{}, s.At(err)
 	}
 	spec, err := s.spec(q)
 	if err != nil {
-		return lineJob{}, s.at(err)
+		return lineJob{}, s.At(err)
 	}
-	return lineJob{s.n, spec}, nil
+	return lineJob{s.Line(), spec}, nil
 }
 
 // enqueueFile takes in the jobs of a file. A file that can be read twice is
@@ -112,7 +109,7 @@ func mistakes(s *lineSource) error {
 	var found several
 	for {
 		_, err := s.job()
-		wrong, ok := errors.AsType[*lineError](err)
+		wrong, ok := errors.AsType[*wire.LineError](err)
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
@@ -120,7 +117,7 @@ func mistakes(s *lineSource) error {
 		case !ok:
 			return err
 		case len(found) == mistakesMax:
-			return append(found, fmt.Errorf("%s: more mistakes follow; nothing was taken in", s.name))
+			return append(found, fmt.Errorf("%s: more mistakes follow; nothing was taken in", s.Name()))
 		default:
 			found = append(found, wrong)
 		}
@@ -180,12 +177,12 @@ func (t *taker) take(ctx context.Context, batch []lineJob) error {
 	if err != nil {
 		t.batch = batch
 		if key, ok := errors.AsType[*store.KeyConflict](err); ok {
-			return &lineError{t.source.name, batch[key.Index].line, err}
+			return &wire.LineError{Name: t.source.Name(), Line: batch[key.Index].line, Err: err}
 		}
 		return err
 	}
 	t.note(batch, receipts)
-	t.bar.set(t.source.bytes, t.jobs)
+	t.bar.set(t.source.Bytes(), t.jobs)
 	return t.tell(batch, receipts)
 }
 
@@ -211,7 +208,7 @@ func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
 		return nil
 	}
 	for i, r := range receipts {
-		if err := t.printJSONLine(receiptView{batch[i].line, r.ID, r.Existing, r.State}); err != nil {
+		if err := t.printJSONLine(wire.Receipt{Line: batch[i].line, ID: r.ID, Existing: r.Existing, State: r.State}); err != nil {
 			return fmt.Errorf("print receipts: %w", err)
 		}
 	}
@@ -225,15 +222,15 @@ func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
 func (t *taker) stopped(err error) error {
 	taken := "nothing was taken in"
 	if t.last > 0 {
-		taken = fmt.Sprintf("the jobs up to line %d were taken in (%s)", t.last, count(t.jobs, "job"))
+		taken = fmt.Sprintf("the jobs up to line %d were taken in (%s)", t.last, words.Count(t.jobs, "job"))
 	}
 	switch {
 	case errors.Is(err, store.ErrUnknown):
-		return &noted{err, fmt.Sprintf("%s: %s\n%s: %s", t.source.name, taken, t.source.name, t.unknown(err))}
+		return &noted{err, fmt.Sprintf("%s: %s\n%s: %s", t.source.Name(), taken, t.source.Name(), t.unknown(err))}
 	case t.last > 0:
 		taken += ", nothing after it"
 	}
-	return &noted{err, t.source.name + ": " + taken}
+	return &noted{err, t.source.Name() + ": " + taken}
 }
 
 // unknown tells about the batch whose answer was lost.
@@ -254,12 +251,12 @@ func (t *taker) summary() error {
 		return nil
 	}
 	made := t.jobs - t.existing
-	text := count(made, "job") + " taken in"
+	text := words.Count(made, "job") + " taken in"
 	if made > 0 {
 		text += fmt.Sprintf(", ids %d to %d", t.first, t.final)
 	}
 	if t.existing > 0 {
-		text += fmt.Sprintf("; %s known already by their keys", number(t.existing))
+		text += fmt.Sprintf("; %s known already by their keys", words.Number(t.existing))
 	}
 	_, err := fmt.Fprintln(t.out, text)
 	return err

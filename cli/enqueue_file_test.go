@@ -12,6 +12,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/faultstore"
 	"github.com/redrive/redrive/store/memory"
@@ -98,7 +99,7 @@ func TestQ1_ReceiptsThatCannotBePrintedAreTakenInAllTheSame(t *testing.T) {
 		k.json, k.out = true, bufio.NewWriter(fullDevice{})
 		err := k.stopped(k.all(t.Context()))
 		want := fmt.Sprintf("the jobs up to line %d were taken in (%s), nothing after it",
-			min(lines, enqueueBatch), count(int64(min(lines, enqueueBatch)), "job"))
+			min(lines, enqueueBatch), words.Count(int64(min(lines, enqueueBatch)), "job"))
 		if !errors.Is(err, errDevice) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
@@ -40,10 +41,10 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 		return nil, nil, errors.Join(bad, st.Close())
 	}
 	for line := range strings.Lines(bad.Error()) {
-		fmt.Fprintf(a.stderr, "redrive: %s\n", clean(strings.TrimRight(line, "\n")))
+		fmt.Fprintf(a.stderr, "redrive: %s\n", words.Clean(strings.TrimRight(line, "\n")))
 	}
 	fmt.Fprintf(a.stderr, "redrive: the policy cannot be used; jobs are taken in by the one that was in force before, %s (%s)\n",
-		clean(p.Name()), policy.ShortHash(p.Hash()))
+		words.Clean(p.Name()), policy.ShortHash(p.Hash()))
 	return p, st, nil
 }
 

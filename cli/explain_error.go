@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
@@ -49,7 +54,7 @@ func (c *explainFlags) explainError(a *app) error {
 	if err != nil {
 		return err
 	}
-	r := q.rule(p)
+	r := q.Ask(p)
 	if c.JSON {
 		return a.printJSON(r)
 	}
@@ -75,25 +80,11 @@ func (a *app) effectivePolicy(name string) (*policy.Policy, error) {
 	return underConfig(p, s.Config)
 }
 
-// question is a failure that a decision is asked about.
-type question struct {
-	kind     string
-	queue    string
-	owner    string
-	priority int
-	attempt  int
-	evidence failure.Evidence
-	how      policy.How
-	stop     policy.Stop
-	attrs    []byte
-	draw     *float64
-}
-
 // sqlState is the form of a SQLSTATE, whose class begins with two signs that a
 // number can be among.
 var sqlState = regexp.MustCompile(`^([0-9][0-9A-Z]|F0|HV|HY|P0|XX)[0-9A-Z][0-9]{2}$`)
 
-func (c *explainFlags) question(a *app) (*question, error) {
+func (c *explainFlags) question(a *app) (*wire.Question, error) {
 	if c.Error == nil && c.ErrorFile == "" && c.Status == 0 && c.ExitCode == nil && c.Signal == "" && c.Code == "" && !c.Timeout {
 		return nil, usagef("there is nothing to explain; give --error, --error-file, --status, --exit-code, --signal, --code or --timeout")
 	}
@@ -104,20 +95,22 @@ func (c *explainFlags) question(a *app) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &question{kind: c.Kind, queue: c.Queue, owner: c.Owner, priority: c.Priority, attempt: 1, how: policy.ByError, draw: c.Draw, attrs: []byte(c.Attrs)}
+	q := &wire.Question{
+		Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Priority: c.Priority, Attempt: 1, How: job.ByError, Draw: c.Draw, Attrs: []byte(c.Attrs),
+	}
 	if c.Attempt != nil {
-		q.attempt = *c.Attempt
+		q.Attempt = *c.Attempt
 	}
 	if text != "" {
-		q.evidence = failure.Of(errors.New(text))
+		q.Evidence = failure.Of(errors.New(text))
 	}
-	q.evidence.HTTPStatus, q.evidence.Exit, q.evidence.Signal = c.Status, c.ExitCode, c.Signal
-	q.evidence.Code, q.evidence.ServiceCode = c.Code, c.Code
+	q.Evidence.HTTPStatus, q.Evidence.Exit, q.Evidence.Signal = c.Status, c.ExitCode, c.Signal
+	q.Evidence.Code, q.Evidence.ServiceCode = c.Code, c.Code
 	if sqlState.MatchString(c.Code) {
-		q.evidence.SQLState = c.Code
+		q.Evidence.SQLState = c.Code
 	}
 	if c.Timeout {
-		q.how, q.stop = policy.ByTimeout, policy.TimeLimit
+		q.How, q.Stop = job.ByTimeout, policy.TimeLimit
 	}
 	return q, nil
 }
@@ -135,8 +128,8 @@ func (c *explainFlags) check() error {
 	check(c.Status == 0 || c.Status >= 100 && c.Status <= 599, "--status %d: must be 100 to 599", c.Status)
 	check(c.ExitCode == nil || *c.ExitCode >= 0 && *c.ExitCode <= math.MaxUint32, "--exit-code: must be 0 to %d", uint32(math.MaxUint32))
 	check(len(c.Code) <= failure.CodeMax, "--code of %d bytes: at most %d", len(c.Code), failure.CodeMax)
-	check(c.Attempt == nil || *c.Attempt >= 1 && *c.Attempt <= policy.AttemptsLimit,
-		"--attempt: must be 1 to %d", policy.AttemptsLimit)
+	check(c.Attempt == nil || *c.Attempt >= 1 && *c.Attempt <= policy.MaxAttemptsLimit,
+		"--attempt: must be 1 to %d", policy.MaxAttemptsLimit)
 	check(c.Attrs == "" || len(c.Attrs) <= policy.AttrsMax && json.Unmarshal([]byte(c.Attrs), &object) == nil,
 		`--attrs: must be a JSON object such as {"duration_seconds":7200}, of at most %d bytes`, policy.AttrsMax)
 	check(c.Draw == nil || *c.Draw >= 0 && *c.Draw < 1, "--draw: must be 0 or more and below 1")
@@ -171,143 +164,8 @@ func (c *explainFlags) text(a *app) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// ruling is what a policy says about a question.
-type ruling struct {
-	Kind      string            `json:"kind,omitempty"`
-	Attempt   int               `json:"attempt"` // that the decision is about
-	Asked     int               `json:"asked_attempt,omitempty"`
-	Held      string            `json:"held,omitempty"` // why the job does not run at all
-	Rules     []string          `json:"rules,omitempty"`
-	Queue     string            `json:"queue,omitempty"` // where rules send the job
-	Priority  int               `json:"priority,omitempty"`
-	Overrides map[string]string `json:"overrides,omitempty"`
-	Failed    []string          `json:"failed_rules,omitempty"`
-	Would     string            `json:"rules_would,omitempty"` // where the policy only observes
-	Decision  json.RawMessage   `json:"decision,omitempty"`
-	Facts     []policy.Fact     `json:"facts,omitempty"`
-	Draw      *drawRange        `json:"draw,omitempty"`
-	Message   string            `json:"message,omitempty"`
-	Users     string            `json:"user_message,omitempty"`
-	Operator  string            `json:"operator,omitempty"`
-
-	reason string
-}
-
-// drawRange is what the jitter makes of a wait.
-type drawRange struct {
-	U    float64 `json:"u"` // that the decision shows
-	Low  int64   `json:"low_us"`
-	High int64   `json:"high_us"`
-}
-
-// middle is the draw that stands for all, and almostOne the largest.
-const middle, almostOne = 0.5, 1 - 1.0/(1<<53)
-
-// wouldDo tells what rules would do if the policy did more than observe.
-func wouldDo(a *policy.Admission) string {
-	if a == nil {
-		return ""
-	}
-	var does []string
-	if a.Hold != nil {
-		does = append(does, "hold the job before it runs")
-	}
-	if a.Queue != "" {
-		does = append(does, "send it to queue "+a.Queue)
-	}
-	if a.Priority > 0 {
-		does = append(does, fmt.Sprintf("give it priority %d", a.Priority))
-	}
-	for _, key := range sortedKeys(a.Overrides) {
-		does = append(does, "hand "+key+"="+a.Overrides[key]+" to the handler")
-	}
-	if len(does) == 0 {
-		return ""
-	}
-	return strings.Join(does, ", ") + "; the policy only observes"
-}
-
-func (q *question) rule(p *policy.Policy) ruling {
-	a := ruling{Kind: q.kind}
-	admission := p.Admit(&policy.Job{
-		Kind: q.kind, Queue: q.queue, Owner: q.owner, Priority: q.priority, Attrs: q.attrs,
-	})
-	if admission != nil {
-		a.Rules, a.Queue, a.Priority, a.Overrides = admission.Rules, admission.Queue, admission.Priority, admission.Overrides
-		for _, problem := range admission.Failed {
-			a.Failed = append(a.Failed, problem.String())
-		}
-		a.Would = wouldDo(admission.Would)
-		if admission.Hold != nil {
-			a.Attempt, a.Users = 1, admission.Hold.Message
-			a.Held = "a rule holds the job before it runs, until a person decides: " + strings.Join(admission.Rules, ", ")
-			return a
-		}
-	}
-	u := middle
-	if q.draw != nil {
-		u = *q.draw
-	}
-	d, attempt := q.decide(p, admission, u)
-	record, err := policy.ParseRecord(d.Record())
-	if err != nil {
-		panic("a decision was written that cannot be read: " + err.Error())
-	}
-	if a.Attempt = attempt; attempt != q.attempt {
-		a.Asked = q.attempt
-	}
-	a.Decision, a.Facts, a.reason = d.Record(), record.Facts(), record.Reason()
-	if q.draw == nil {
-		a.Draw = q.drawn(p, admission, &d)
-	}
-	a.Message = failure.Sanitize(q.evidence.Message, nil)
-	info := p.Info(d.Class)
-	a.Operator, a.Users = info.Operator, info.Dead
-	if d.Action == policy.Retry {
-		a.Users = info.Retrying
-	}
-	return a
-}
-
-// drawn returns how much the draw moves the wait of a decision; nil if nothing.
-func (q *question) drawn(p *policy.Policy, a *policy.Admission, d *policy.Decision) *drawRange {
-	low, _ := q.decide(p, a, 0)
-	high, _ := q.decide(p, a, almostOne)
-	if d.Action != policy.Retry || low.Wait == high.Wait {
-		return nil
-	}
-	return &drawRange{U: middle, Low: low.Wait.Microseconds(), High: high.Wait.Microseconds()}
-}
-
-// decide returns the decision about the last attempt with a draw, and the number
-// of the attempt that it is about: an earlier one if the job does not come so far.
-func (q *question) decide(p *policy.Policy, a *policy.Admission, u float64) (d policy.Decision, attempt int) {
-	in := policy.Input{Kind: q.kind, Evidence: &q.evidence, How: q.how, Stop: q.stop, Admission: a, U: middle}
-	in.Class = sanitised(p.Classify(&q.evidence, q.kind))
-	for attempt = 1; ; attempt++ {
-		in.Attempts = attempt - 1
-		if attempt == q.attempt {
-			in.U = u
-		}
-		d = p.Decide(&in)
-		if attempt == q.attempt || d.Action != policy.Retry {
-			return d, attempt
-		}
-		in.Memo, in.Age = d.Memo, in.Age+d.Wait
-	}
-}
-
-// sanitised takes what nobody must see out of what a classification quotes.
-func sanitised(c policy.Classification) policy.Classification {
-	c.Saw = failure.Sanitize(c.Saw, nil)
-	for i := range c.Beat {
-		c.Beat[i].Saw = failure.Sanitize(c.Beat[i].Saw, nil)
-	}
-	return c
-}
-
 // ruling writes a ruling.
-func (p *page) ruling(a *ruling) {
+func (p *page) ruling(a *wire.Ruling) {
 	title := fmt.Sprintf("Attempt %d", a.Attempt)
 	if a.Kind != "" {
 		title += " of " + a.Kind
@@ -318,31 +176,31 @@ func (p *page) ruling(a *ruling) {
 	case a.Asked != 0:
 		title += fmt.Sprintf(" is the last, so there is no attempt %d", a.Asked)
 	}
-	fmt.Fprintf(p.w, "%s\n", p.style.bold(clean(title)))
-	lines := facts{}
-	lines.add("held", a.Held)
+	fmt.Fprintf(p.w, "%s\n", p.style.bold(words.Clean(title)))
+	lines := words.Facts{}
+	lines.Add("held", a.Held)
 	for _, f := range a.Facts {
-		lines.add(f.Name, f.Text)
+		lines.Add(f.Name, f.Text)
 		if d := a.Draw; d != nil && f.Name == "formula" {
-			lines.add("draw", fmt.Sprintf("gives from %s to %s; shown is the middle, %g",
-				span(job.Micros(d.Low).Sub(0)), span(job.Micros(d.High).Sub(0)), d.U))
+			lines.Add("draw", fmt.Sprintf("gives from %s to %s; shown is the middle, %g",
+				words.Span(time.Duration(d.Low)*time.Millisecond), words.Span(time.Duration(d.High)*time.Millisecond), d.U))
 		}
 	}
 	if len(a.Facts) == 0 {
-		lines.add("rules", strings.Join(a.Rules, ", "))
+		lines.Add("rules", strings.Join(a.Rules, ", "))
 	}
-	lines.add("queue", a.Queue)
+	lines.Add("queue", a.Queue)
 	if a.Priority > 0 {
-		lines.add("priority", fmt.Sprint(a.Priority))
+		lines.Add("priority", fmt.Sprint(a.Priority))
 	}
-	for _, key := range sortedKeys(a.Overrides) {
-		lines.add("override", key+"="+a.Overrides[key])
+	for _, key := range slices.Sorted(maps.Keys(a.Overrides)) {
+		lines.Add("override", key+"="+a.Overrides[key])
 	}
-	lines.add("rules would", a.Would)
+	lines.Add("rules would", a.Would)
 	for _, problem := range a.Failed {
-		lines.add("rule failed", problem)
+		lines.Add("rule failed", problem)
 	}
-	lines.print(p)
+	p.facts(lines)
 	p.indented("message", a.Message)
 	p.indented("users see", a.Users)
 	p.indented("to do", a.Operator)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -45,26 +46,19 @@ type jobsRetryCmd struct {
 func (*jobsRetryCmd) Help() string {
 	return `The job is due at once and has all its attempts again. Its failures stay on record.
 
-    redrive jobs retry 17 --reason "the disk is mended"
+    redrive jobs retry 17 --reason "the disk is repaired"
     redrive jobs retry $(redrive jobs list --state dead --ids)`
 }
 
 func (c *jobsRetryCmd) Run(ctx context.Context, a *app) error {
 	return a.act(ctx, c.IDs, c.JSON, func(st store.Store) ([]error, error) {
-		return st.Retry(ctx, c.actor(a), c.IDs)
+		actor := c.actor(a)
+		acted, err := st.Act(ctx, actor, store.Action{Do: store.ActRetry, IDs: c.IDs, Note: actor.Reason})
+		return acted.Errors, err
 	})
 }
 
-// answer is what became of one job.
-type answer struct {
-	ID    job.ID    `json:"id"`
-	State job.State `json:"state,omitzero"`
-	Asked bool      `json:"cancel_requested,omitempty"`
-	Code  string    `json:"error_code,omitempty"`
-	Error string    `json:"error,omitempty"`
-}
-
-// act does something to jobs and tells for each what became of it.
+// act does something to jobs and reports what became of each.
 func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(store.Store) ([]error, error)) (err error) {
 	if len(ids) > job.IDsMax {
 		return usagef("%d jobs: at most %d in one call", len(ids), job.IDsMax)
@@ -78,12 +72,12 @@ func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(store.
 	if err != nil {
 		return err
 	}
-	answers := make([]answer, len(ids))
+	answers := make([]wire.JobAnswer, len(ids))
 	var wrong several
 	for i, id := range ids {
-		answers[i] = answer{ID: id}
+		answers[i] = wire.JobAnswer{ID: id}
 		if errs[i] != nil {
-			answers[i].Code, answers[i].Error = codeOf(errs[i]).String(), errs[i].Error()
+			answers[i].Code, answers[i].Error = wire.KindOf(errs[i]).String(), errs[i].Error()
 			wrong = append(wrong, errs[i])
 			continue
 		}
@@ -108,7 +102,7 @@ func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(store.
 	return wrong.asError()
 }
 
-func (a *app) answersJSON(answers []answer, wrong several) error {
+func (a *app) answersJSON(answers []wire.JobAnswer, wrong several) error {
 	if err := a.printJSON(map[string]any{"jobs": answers}); err != nil {
 		return err
 	}

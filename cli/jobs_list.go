@@ -3,12 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 
-	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
 )
 
@@ -58,23 +56,10 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	if c.JSON {
-		return a.printJSON(listView{Jobs: rows, Next: page.Next})
+		return a.printJSON(wire.JobList{Jobs: rows, Next: page.Next})
 	}
 	c.print(a, rows, page.Next)
 	return nil
-}
-
-type listView struct {
-	Jobs []listRow `json:"jobs"`
-	Next job.ID    `json:"next,omitempty"` // for --before
-}
-
-// listRow is a job of a list: with the failure that it has not got over, and how
-// many attempts its life may have.
-type listRow struct {
-	job.Job
-	AttemptsMax int          `json:"attempts_max,omitempty"`
-	LastFailure *job.Failure `json:"last_failure,omitempty"`
 }
 
 func (c *jobsListCmd) read(ctx context.Context, st store.Reader) (store.Page, error) {
@@ -94,10 +79,10 @@ func (c *jobsListCmd) read(ctx context.Context, st store.Reader) (store.Page, er
 	return page, nil
 }
 
-// rows adds to jobs what their failures tell.
-func (a *app) rows(ctx context.Context, st store.Reader, jobs []job.Job) ([]listRow, error) {
+// rows adds to jobs what their failures say.
+func (a *app) rows(ctx context.Context, st store.Reader, jobs []job.Job) ([]wire.JobRow, error) {
 	known := a.known()
-	rows := make([]listRow, len(jobs))
+	rows := make([]wire.JobRow, len(jobs))
 	for i := range jobs {
 		j := &jobs[i]
 		rows[i].Job = *j
@@ -108,7 +93,7 @@ func (a *app) rows(ctx context.Context, st store.Reader, jobs []job.Job) ([]list
 				return nil, fmt.Errorf("failures of job %d: %w", j.ID, err)
 			}
 		}
-		rows[i].AttemptsMax = attemptsMax(j, failures, known)
+		rows[i].MaxAttempts = words.MaxAttempts(j, failures, scheduledAttempts(known, j.Kind))
 		if n := len(failures); n > 0 && (j.State == job.Retrying || j.State == job.Dead) {
 			rows[i].LastFailure = &failures[n-1]
 		}
@@ -116,7 +101,7 @@ func (a *app) rows(ctx context.Context, st store.Reader, jobs []job.Job) ([]list
 	return rows, nil
 }
 
-// mayHaveFailed reports whether a job can have failures that its row tells of.
+// mayHaveFailed reports whether a job can have failures that its row needs.
 func mayHaveFailed(j *job.Job) bool {
 	switch j.State {
 	case job.Retrying, job.Dead:
@@ -128,7 +113,7 @@ func mayHaveFailed(j *job.Job) bool {
 	return j.Counters.Attempts > 0
 }
 
-func (c *jobsListCmd) print(a *app, rows []listRow, next job.ID) {
+func (c *jobsListCmd) print(a *app, rows []wire.JobRow, next job.ID) {
 	now := job.At(a.now())
 	t := table{columns: []column{
 		{title: "ID", right: true}, {title: "KIND"}, {title: "QUEUE"}, {title: "STATE"}, {title: "ATTEMPTS", right: true},
@@ -138,9 +123,9 @@ func (c *jobsListCmd) print(a *app, rows []listRow, next job.ID) {
 		j := &rows[i].Job
 		class, message := "", ""
 		if f := rows[i].LastFailure; f != nil {
-			class, message = f.Class, firstLine(f.Message)
+			class, message = f.Class, words.FirstLine(f.Message)
 		}
-		t.add(j.ID.String(), j.Kind, j.Queue, j.State.String(), attempts(j, rows[i].AttemptsMax), when(j, now), class, message)
+		t.add(j.ID.String(), j.Kind, j.Queue, j.State.String(), words.Attempts(j, rows[i].MaxAttempts), words.When(j, now), class, message)
 	}
 	out := a.styleOf(a.stdout)
 	if len(rows) == 0 {
@@ -151,67 +136,4 @@ func (c *jobsListCmd) print(a *app, rows []listRow, next job.ID) {
 	if next > 0 && out.terminal {
 		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("older ones: --before %d", next)))
 	}
-}
-
-// attempts writes how many attempts of the present life there were, and of how
-// many, if that is known.
-func attempts(j *job.Job, most int) string {
-	made := strconv.Itoa(int(j.Counters.Attempts))
-	if most == 0 {
-		return made
-	}
-	return made + "/" + strconv.Itoa(most)
-}
-
-// attemptsMax returns how many attempts the present life may have as things stand:
-// by the last decision, else by the kind's own schedule; 0 is not known. Before the
-// first failure, a policy with budgets for each class has no such number.
-func attemptsMax(j *job.Job, failures []job.Failure, c *config.Config) int {
-	made := int(j.Counters.Attempts)
-	for _, f := range slices.Backward(failures) {
-		if f.Life != j.Life {
-			break
-		}
-		if d, err := policy.ParseRecord(f.Decision); err == nil && d.Action != "" {
-			return max(made, attemptsOf(&d))
-		}
-	}
-	if k, ok := c.Kinds[j.Kind]; ok && k.Retry != nil {
-		return max(made, k.Retry.MaxRetries+1)
-	}
-	return 0
-}
-
-// attemptsOf returns how many attempts a life can have after a decision if every
-// further one fails in the same way.
-func attemptsOf(d *policy.Record) int {
-	counted := d.ClassFailures
-	if d.Count == "total" {
-		counted = d.Failures
-	}
-	if counted == 0 { // of version 1
-		return d.Of + 1
-	}
-	most := d.Failures + max(0, d.Of+1-counted)
-	if d.TotalMax != nil {
-		most = min(most, *d.TotalMax+1)
-	}
-	if d.AttemptsMax > 0 {
-		most = min(most, d.AttemptsMax)
-	}
-	return most
-}
-
-// when tells the time that matters about a job: when it is due, since when it
-// runs, or when it ended.
-func when(j *job.Job, now job.Micros) string {
-	switch {
-	case j.State == job.Running:
-		return "for " + span(max(0, now.Sub(j.ClaimedAt)))
-	case j.State.Terminal():
-		return away(j.FinishedAt, now)
-	case j.RunAt > now:
-		return away(j.RunAt, now)
-	}
-	return "due"
 }

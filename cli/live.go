@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/redrive/redrive/internal/words"
 )
 
 // live keeps one line at the bottom of a terminal and lets other output pass
@@ -26,7 +28,7 @@ func (l *live) set(text string) {
 		return
 	}
 	if l.style.columns > 1 {
-		text = shorten(text, l.style.columns-1) // a full line would wrap
+		text = words.Shorten(text, l.style.columns-1) // a full line would wrap
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/words"
 )
 
 // newLogger logs as configured; to a terminal, text is laid out for people.
@@ -49,7 +50,7 @@ func consoleAttr(groups []string, a slog.Attr) slog.Attr {
 	case len(groups) == 0 && builtIn:
 		return slog.Attr{}
 	case a.Value.Kind() == slog.KindDuration:
-		return slog.String(a.Key, span(a.Value.Duration()))
+		return slog.String(a.Key, words.Span(a.Value.Duration()))
 	}
 	return a
 }
@@ -67,7 +68,7 @@ func (c *console) Handle(ctx context.Context, r slog.Record) error {
 	if err := c.attrs.Handle(ctx, r); err != nil {
 		return err
 	}
-	message := clean(r.Message)
+	message := words.Clean(r.Message)
 	switch {
 	case r.Level >= slog.LevelError:
 		message = c.style.red(message)

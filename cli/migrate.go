@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redrive/redrive/store/sqlite"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/store"
 )
 
 type migrateCmd struct {
@@ -52,27 +54,18 @@ func (m *migrateCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if m.JSON {
-		return a.printJSON(migrated{Database: d.name, Name: d.postgres.Schema, From: schema.Version, To: to, Steps: steps})
+		return a.printJSON(wire.Migration{Database: d.name, Name: d.postgres.Schema, From: schema.Version, To: to, Steps: steps})
 	}
 	if steps == 0 {
-		_, err = fmt.Fprintf(a.out, "%s: %s %d, nothing to do\n", clean(d.String()), d.numbered(), to)
+		_, err = fmt.Fprintf(a.out, "%s: %s %d, nothing to do\n", words.Clean(d.String()), d.numbered(), to)
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %s %d -> %d\n", clean(d.String()), d.numbered(), schema.Version, to)
+	_, err = fmt.Fprintf(a.out, "%s: %s %d -> %d\n", words.Clean(d.String()), d.numbered(), schema.Version, to)
 	return err
 }
 
-// migrated is a migration as it is printed.
-type migrated struct {
-	Database string `json:"database"`
-	Name     string `json:"schema_name,omitempty"` // with PostgreSQL
-	From     int64  `json:"from"`
-	To       int64  `json:"to"`
-	Steps    int    `json:"steps"`
-}
-
 // target returns the version to move to, if it was asked for clearly enough.
-func (m *migrateCmd) target(schema sqlite.Schema) (int64, error) {
+func (m *migrateCmd) target(schema store.Schema) (int64, error) {
 	to := schema.Known
 	switch {
 	case m.To != nil:
@@ -86,19 +79,15 @@ func (m *migrateCmd) target(schema sqlite.Schema) (int64, error) {
 	case m.Down && to > schema.Version:
 		return 0, usagef("--down to schema %d: the database has schema %d, which is below", to, schema.Version)
 	case to < schema.Version && (!m.Down || !m.Yes):
-		return 0, usagef("schema %d -> %d takes tables away, and the data in them; repeat with --down --yes if you want that",
+		return 0, usagef("schema %d -> %d removes tables with their data; repeat with --down --yes if you want that",
 			schema.Version, to)
 	}
 	return to, nil
 }
 
-func (m *migrateCmd) status(a *app, d *database, schema sqlite.Schema) error {
+func (m *migrateCmd) status(a *app, d *database, schema store.Schema) error {
 	if m.JSON {
-		return errors.Join(a.printJSON(struct {
-			Database string `json:"database"`
-			Name     string `json:"schema_name,omitempty"`
-			sqlite.Schema
-		}{d.name, d.postgres.Schema, schema}), schema.Fits())
+		return errors.Join(a.printJSON(wire.Schema{Database: d.name, Name: d.postgres.Schema, Schema: schema}), schema.Fits())
 	}
 	state := "up to date"
 	switch {
@@ -109,6 +98,6 @@ func (m *migrateCmd) status(a *app, d *database, schema sqlite.Schema) error {
 	case schema.Version > schema.Known:
 		state = "newer than this program"
 	}
-	fmt.Fprintf(a.out, "%s: %s %d, this program knows %d: %s\n", clean(d.String()), d.numbered(), schema.Version, schema.Known, state)
+	fmt.Fprintf(a.out, "%s: %s %d, this program knows %d: %s\n", words.Clean(d.String()), d.numbered(), schema.Version, schema.Known, state)
 	return schema.Fits()
 }

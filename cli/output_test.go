@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/store"
 )
 
@@ -30,7 +32,7 @@ func TestTable(t *testing.T) {
 	}
 	tab.print(&narrow, style{terminal: true, columns: 30})
 	for line := range strings.SplitSeq(strings.TrimSpace(narrow.String()), "\n") {
-		if width(line) > 30 {
+		if words.Width(line) > 30 {
 			t.Errorf("%q is wider than the terminal", line)
 		}
 	}
@@ -123,30 +125,29 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-func TestCodeOf(t *testing.T) {
+func TestKindsOfErrors(t *testing.T) {
 	t.Parallel()
 	notFound := fmt.Errorf("job 7: %w", store.ErrNotFound)
 	conflict := fmt.Errorf("job 8: %w", store.ErrConflict)
 	for _, tt := range []struct {
 		err  error
-		want exitCode
+		want wire.Kind
 	}{
-		{nil, codeOK},
-		{errors.New("broken"), codeError},
-		{usagef("wrong"), codeUsage},
-		{&usageError{notFound}, codeUsage},
-		{&returnedError{&redrive.Returned{Jobs: 2}}, codeReturned},
-		{notFound, codeNotFound},
-		{absentf("queue x"), codeNotFound},
-		{conflict, codeConflict},
-		{&store.KeyConflict{}, codeConflict},
-		{store.ErrDraining, codeConflict},
-		{&noted{&lineError{err: conflict}, "nothing was taken in"}, codeConflict},
-		{several{notFound, notFound}, codeNotFound},
-		{several{notFound, conflict}, codeError},
+		{nil, wire.None},
+		{errors.New("broken"), wire.Internal},
+		{usagef("wrong"), wire.InvalidField},
+		{&usageError{notFound}, wire.InvalidField},
+		{&returnedError{&redrive.Returned{Jobs: 2}}, wire.Stopping},
+		{notFound, wire.NotFound},
+		{absentf("queue x"), wire.NotFound},
+		{conflict, wire.StateMoved},
+		{&noted{&wire.LineError{Err: conflict}, "nothing was taken in"}, wire.StateMoved},
+		{several{notFound, notFound}, wire.NotFound},
+		{several{notFound, conflict}, wire.Internal},
+		{several{conflict, &store.KeyConflict{}}, wire.StateMoved},
 	} {
-		if got := codeOf(tt.err); got != tt.want {
-			t.Errorf("codeOf(%v) = %v, want %v", tt.err, got, tt.want)
+		if got := wire.KindOf(tt.err); got != tt.want {
+			t.Errorf("wire.KindOf(%v) = %v, want %v", tt.err, got, tt.want)
 		}
 	}
 }
@@ -161,7 +162,7 @@ func TestReport(t *testing.T) {
 	if want := "redrive: a\\x1b[2J\nredrive: b\n"; plain.String() != want {
 		t.Errorf("got %q, want %q", plain.String(), want)
 	}
-	if want := `{"error":{"code":"error","exit":1,"message":"a\u001b[2J\nb"}}` + "\n"; asJSON.String() != want {
+	if want := `{"error":{"code":"internal","exit":1,"message":"a\u001b[2J\nb"}}` + "\n"; asJSON.String() != want {
 		t.Errorf("got %q, want %q", asJSON.String(), want)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 )
@@ -33,23 +35,8 @@ func (*policyCheckCmd) Help() string {
 
 // checked is what was found in one policy file.
 type checked struct {
-	File     string    `json:"file"`
-	Policy   string    `json:"policy,omitempty"`
-	Hash     string    `json:"hash,omitempty"`
-	Problems []mistake `json:"problems"`
-	Notes    []string  `json:"notes,omitempty"` // what the configuration does not have
-	problems policyText
-}
-
-// policyText are mistakes as they are printed.
-type policyText []string
-
-// mistake is a mistake in JSON.
-type mistake struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"`
-	Col     int    `json:"column"`
-	Message string `json:"message"`
+	wire.PolicyCheck
+	lines []string // the problems, as they are printed
 }
 
 func (c *policyCheckCmd) Run(a *app) error {
@@ -69,7 +56,11 @@ func (c *policyCheckCmd) Run(a *app) error {
 		wrong = wrong || len(all[i].Problems) > 0
 	}
 	if c.JSON {
-		err = a.printJSON(map[string]any{"files": all})
+		files := make([]wire.PolicyCheck, len(all))
+		for i := range all {
+			files[i] = all[i].PolicyCheck
+		}
+		err = a.printJSON(map[string]any{"files": files})
 	} else {
 		a.printChecked(all)
 	}
@@ -79,17 +70,17 @@ func (c *policyCheckCmd) Run(a *app) error {
 	return err
 }
 
-// checkPolicy looks at one file, or at what else a policy can be called by.
+// checkPolicy checks a file or a preset.
 func checkPolicy(name string, s *settings) (checked, error) {
-	c := checked{File: name, Problems: []mistake{}}
+	c := checked{PolicyCheck: wire.PolicyCheck{File: name, Problems: []wire.Problem{}}}
 	if name == "" {
 		c.File = "the built-in default"
 	}
 	p, err := loadPolicy(name)
 	if problems, ok := errors.AsType[policyfile.Problems](err); ok {
 		for _, p := range problems {
-			c.Problems = append(c.Problems, mistake{p.File, p.Line, p.Col, p.Message})
-			c.problems = append(c.problems, p.String())
+			c.Problems = append(c.Problems, wire.Problem{File: p.File, Line: p.Line, Col: p.Col, Message: p.Message})
+			c.lines = append(c.lines, p.String())
 		}
 		return c, nil
 	}
@@ -110,14 +101,14 @@ func checkPolicy(name string, s *settings) (checked, error) {
 func (a *app) printChecked(all []checked) {
 	for i := range all {
 		c := &all[i]
-		for _, line := range c.problems {
-			fmt.Fprintln(a.out, clean(line))
+		for _, line := range c.lines {
+			fmt.Fprintln(a.out, words.Clean(line))
 		}
 		if len(c.Problems) == 0 {
-			fmt.Fprintf(a.out, "%s: good; policy %s, hash %s\n", clean(c.File), c.Policy, policy.ShortHash(c.Hash))
+			fmt.Fprintf(a.out, "%s: good; policy %s, hash %s\n", words.Clean(c.File), c.Policy, policy.ShortHash(c.Hash))
 		}
 		for _, note := range c.Notes {
-			fmt.Fprintf(a.out, "%s: note: %s\n", clean(c.File), clean(note))
+			fmt.Fprintf(a.out, "%s: note: %s\n", words.Clean(c.File), words.Clean(note))
 		}
 	}
 }
@@ -174,7 +165,7 @@ func (c *policyListCmd) Run(ctx context.Context, a *app) (err error) {
 		if p.Hash == now {
 			star = "*"
 		}
-		t.add(star, policy.ShortHash(p.Hash), p.Name, clockTime(p.At), p.By)
+		t.add(star, policy.ShortHash(p.Hash), p.Name, words.Time(p.At), p.By)
 	}
 	out := a.styleOf(a.stdout)
 	if len(list) == 0 {

@@ -21,7 +21,7 @@ func effective(s *policy.Spec, c *config.Config) policy.Spec {
 	out := *s
 	out.Hash, out.Source = "", nil
 	out.Limits = policy.Limits{
-		MaxAttempts: min(cmp.Or(s.Limits.MaxAttempts, policy.MaxAttemptsDefault), c.MaxAttemptsCeiling),
+		MaxAttempts: min(cmp.Or(s.Limits.MaxAttempts, policy.MaxAttemptsDefault), c.MaxAttempts),
 		MaxAge:      cmp.Or(s.Limits.MaxAge, policy.MaxAgeDefault),
 		MaxWait:     cmp.Or(s.Limits.MaxWait, policy.MaxWaitDefault),
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 	"github.com/redrive/redrive/policy/preset"
@@ -48,7 +49,7 @@ func specs(t *testing.T) map[string]policy.Spec {
 func TestEffective_DecidesAsThePolicyDoes(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{
-		MaxAttemptsCeiling: 20, KindNames: []string{"paced", "plain"},
+		MaxAttempts: 20, KindNames: []string{"paced", "plain"},
 		Kinds: map[string]config.Kind{
 			"plain": {}, "paced": {Retry: &config.Retry{MaxRetries: 5, Waits: []time.Duration{time.Second, time.Minute}}},
 		},
@@ -82,12 +83,12 @@ func TestEffective_DecidesAsThePolicyDoes(t *testing.T) {
 
 // course is what is decided of failures of one class, one after the other.
 func course(p *policy.Policy, kind string, class failure.Class) (lines []string) {
-	in := policy.Input{Kind: kind, How: policy.ByError, U: 0.25, Cost: 300_000,
+	in := policy.Input{Kind: kind, How: job.ByError, U: 0.25, Cost: 300_000,
 		Evidence: &failure.Evidence{Message: "x", RetryAfter: 2 * time.Minute}}
-	in.Class = policy.Classification{Class: class, Verdict: p.Info(class).Verdict, Rank: policy.RankMark, Rule: "mark.class"}
+	in.Class = failure.Classification{Class: class, Verdict: p.Info(class).Verdict, Rank: failure.RankMark, Rule: "mark.class"}
 	for range 60 {
 		d := p.Decide(&in)
-		lines = append(lines, fmt.Sprint(d.Action, d.Rule, d.Verdict, d.N, d.Of, d.Wait, d.TotalMax, d.AttemptsMax))
+		lines = append(lines, fmt.Sprint(d.Action, d.Rule, d.Verdict, d.N, d.Of, d.Wait, d.TotalMax, d.MaxAttempts))
 		if d.Action != policy.Retry {
 			return lines
 		}

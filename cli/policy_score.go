@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/score"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -72,7 +75,7 @@ func (c *policyScoreCmd) Run(a *app) error {
 func scoreOf(in io.Reader, p *policy.Policy, kind string) (*score.Report, error) {
 	r, err := score.Score(in, func(e *failure.Evidence) failure.Classification {
 		found := p.Classify(e, kind)
-		d := p.Decide(&policy.Input{Kind: kind, Evidence: e, Class: found, How: policy.ByError})
+		d := p.Decide(&policy.Input{Kind: kind, Evidence: e, Class: found, How: job.ByError})
 		found.Class, found.Verdict = d.Class, d.Verdict
 		return found
 	})
@@ -86,17 +89,17 @@ func scoreOf(in io.Reader, p *policy.Policy, kind string) (*score.Report, error)
 // score writes the shares.
 func (p *page) score(r *score.Report) {
 	percent := func(share float64) string { return strconv.FormatFloat(100*share, 'f', 2, 64) + " %" }
-	f := facts{}
-	f.add("lines", fmt.Sprintf("%s, %s of them ambiguous and left out of the shares",
-		number(int64(r.Items)), number(int64(r.Ambiguous))))
-	f.add("kept trying", percent(r.NonretriableAsRetriable)+" of those that waiting does not mend")
-	f.add("given up", percent(r.RetriableAsPermanent)+" of those that waiting may mend")
-	f.add("class right", fmt.Sprintf("%s; of the ambiguous ones %s", percent(r.ClassRight), percent(r.AmbiguousClassRight)))
-	f.add("unmatched", count(int64(r.Unknown), "line"))
-	f.add("rules", fmt.Sprintf("%s decided; %s of the lines by a rule that decided no other",
-		count(int64(len(r.Rules)), "rule"), percent(r.OneLine)))
-	f.add("matchers", fmt.Sprintf("%s, %s", count(int64(r.Phrases), "phrase"), count(int64(r.Patterns), "pattern")))
-	f.print(p)
+	f := words.Facts{}
+	f.Add("lines", fmt.Sprintf("%s, %s of them ambiguous and left out of the shares",
+		words.Number(int64(r.Items)), words.Number(int64(r.Ambiguous))))
+	f.Add("kept trying", percent(r.NonretriableAsRetriable)+" of those that waiting does not mend")
+	f.Add("given up", percent(r.RetriableAsPermanent)+" of those that waiting may mend")
+	f.Add("class right", fmt.Sprintf("%s; of the ambiguous ones %s", percent(r.ClassRight), percent(r.AmbiguousClassRight)))
+	f.Add("unmatched", words.Count(int64(r.Unknown), "line"))
+	f.Add("rules", fmt.Sprintf("%s decided; %s of the lines by a rule that decided no other",
+		words.Count(int64(len(r.Rules)), "rule"), percent(r.OneLine)))
+	f.Add("matchers", fmt.Sprintf("%s, %s", words.Count(int64(r.Phrases), "phrase"), words.Count(int64(r.Patterns), "pattern")))
+	p.facts(f)
 }
 
 // confusion writes which class was taken for which: wanted ones downwards, under
@@ -112,7 +115,7 @@ func (p *page) confusion(r *score.Report) {
 			seen[got] = true
 		}
 	}
-	classes := sortedKeys(seen)
+	classes := slices.Sorted(maps.Keys(seen))
 	t := table{columns: []column{{title: "", right: true}, {title: "WANTED"}}}
 	for i := range classes {
 		t.columns = append(t.columns, column{title: strconv.Itoa(i + 1), right: true})
@@ -148,16 +151,16 @@ func (p *page) misses(r *score.Report) {
 		if m.Kind != "class" {
 			title += " (" + m.Kind + ")"
 		}
-		fmt.Fprintf(p.w, "\n%s\n  %s\n", clean(title), shorten(clean(m.Text), missTextMax))
+		fmt.Fprintf(p.w, "\n%s\n  %s\n", words.Clean(title), words.Shorten(words.Clean(m.Text), missTextMax))
 	}
 }
 
 func (p *page) rules(r *score.Report) {
-	names := sortedKeys(r.Rules)
+	names := slices.Sorted(maps.Keys(r.Rules))
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(r.Rules[b], r.Rules[a]) })
 	t := table{columns: []column{{title: "LINES", right: true}, {title: "RULE"}}}
 	for _, name := range names {
-		t.add(number(int64(r.Rules[name])), cmp.Or(name, "none"))
+		t.add(words.Number(int64(r.Rules[name])), cmp.Or(name, "none"))
 	}
 	fmt.Fprintln(p.w)
 	t.print(p.w, p.style)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 	"github.com/redrive/redrive/store"
@@ -54,7 +55,7 @@ func (c *policyShowCmd) Run(ctx context.Context, a *app) error {
 	if name == "" {
 		name = "the built-in default"
 	}
-	fmt.Fprintf(a.out, "# From %s; hash %s.\n", clean(name), policy.ShortHash(p.Hash()))
+	fmt.Fprintf(a.out, "# From %s; hash %s.\n", words.Clean(name), policy.ShortHash(p.Hash()))
 	if !c.Effective {
 		_, err = a.out.Write(p.Source())
 		return err
@@ -64,7 +65,7 @@ func (c *policyShowCmd) Run(ctx context.Context, a *app) error {
 	}
 	spec := effective(p.Spec(), s.Config)
 	if s.file != "" {
-		fmt.Fprintf(a.out, "# Under the schedules and the ceiling of %s.\n", clean(s.file))
+		fmt.Fprintf(a.out, "# Under the schedules and the ceiling of %s.\n", words.Clean(s.file))
 	}
 	for _, kind := range s.KindNames {
 		if codes := s.Kinds[kind].PermanentExitCodes; len(codes) > 0 {
@@ -98,7 +99,7 @@ func (a *app) showStored(ctx context.Context, prefix string) (err error) {
 	if err != nil {
 		return fmt.Errorf("read policy %s: %w", hash, err)
 	}
-	fmt.Fprintf(a.out, "# Policy %s, hash %s, since %s.\n%s", clean(p.Name), clean(p.Hash), clockTime(p.At), cleanBlock(string(p.Body)))
+	fmt.Fprintf(a.out, "# Policy %s, hash %s, since %s.\n%s", words.Clean(p.Name), words.Clean(p.Hash), words.Time(p.At), words.CleanBlock(string(p.Body)))
 	return nil
 }
 

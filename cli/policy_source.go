@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 )
@@ -70,7 +72,7 @@ func readable(s *policy.Spec) (*policy.Policy, error) {
 // underConfig puts a policy under the ceiling and the kinds' own schedules of a
 // configuration, as a worker does.
 func underConfig(p *policy.Policy, c *config.Config) (*policy.Policy, error) {
-	p = p.WithLimits(policy.Limits{MaxAttempts: c.MaxAttemptsCeiling})
+	p = p.WithLimits(policy.Limits{MaxAttempts: c.MaxAttempts})
 	for _, name := range c.KindNames {
 		k := c.Kinds[name]
 		under, err := p.WithSchedule(name, schedule(&k))
@@ -104,7 +106,7 @@ func schedule(k *config.Kind) *policy.Schedule {
 func foreign(s *policy.Spec, c *config.Config) (lines []string) {
 	tell := func(path, what, name string, known []string) {
 		if name != "" && !slices.Contains(known, name) {
-			lines = append(lines, path+": "+unknown(what, name, known))
+			lines = append(lines, path+": "+suggest.Unknown(what, name, known))
 		}
 	}
 	escalation := func(path string, s *policy.Settings) {
@@ -113,16 +115,16 @@ func foreign(s *policy.Spec, c *config.Config) (lines []string) {
 		}
 	}
 	escalation("default", &s.Default)
-	for _, class := range sortedKeys(s.Classes) {
+	for _, class := range slices.Sorted(maps.Keys(s.Classes)) {
 		own := s.Classes[class]
 		escalation("classes."+string(class), &own.Settings)
 	}
-	for _, kind := range sortedKeys(s.Kinds) {
+	for _, kind := range slices.Sorted(maps.Keys(s.Kinds)) {
 		own := s.Kinds[kind]
 		path := "kinds." + kind
 		tell(path, "kind", kind, c.KindNames)
 		escalation(path, &own.Settings)
-		for _, class := range sortedKeys(own.Classes) {
+		for _, class := range slices.Sorted(maps.Keys(own.Classes)) {
 			within := own.Classes[class]
 			escalation(path+".classes."+string(class), &within)
 		}
@@ -133,7 +135,7 @@ func foreign(s *policy.Spec, c *config.Config) (lines []string) {
 		}
 	}
 	kinds("rollout.kinds", s.Rollout.Kinds)
-	for _, stage := range sortedKeys(s.Rollout.Stages) {
+	for _, stage := range slices.Sorted(maps.Keys(s.Rollout.Stages)) {
 		kinds("rollout.stages."+stage+".kinds", s.Rollout.Stages[stage].Kinds)
 	}
 	for i := range s.Rules {

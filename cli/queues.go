@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/internal/suggest"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/store"
 )
 
@@ -130,7 +132,7 @@ func rateText(r store.Rate) string {
 	case r.Per == time.Hour:
 		return fmt.Sprintf("%d/h", r.N)
 	}
-	return fmt.Sprintf("%d per %s", r.N, span(r.Per))
+	return fmt.Sprintf("%d per %s", r.N, words.Span(r.Per))
 }
 
 // changeQueue changes a queue that is known: used before, or configured.
@@ -157,7 +159,7 @@ func (a *app) changeQueue(ctx context.Context, c store.QueueChange, who by, asJS
 	if asJSON {
 		return a.printJSON(queueView{Queue: q, RateText: rateText(q.Rate)})
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %s\n", clean(q.Name), describeQueue(q))
+	_, err = fmt.Fprintf(a.out, "%s: %s\n", words.Clean(q.Name), describeQueue(q))
 	return err
 }
 
@@ -169,14 +171,14 @@ func (a *app) unknownQueue(ctx context.Context, st store.Reader, name string, kn
 	for _, q := range queues {
 		known = append(known, q.Name)
 	}
-	return absentError(unknown("queue", name, known))
+	return absentError(suggest.Unknown("queue", name, known))
 }
 
 // describeQueue tells the mode and the settings made by people.
 func describeQueue(q store.Queue) string {
 	parts := []string{q.Mode.String()}
 	if q.Workers > 0 {
-		parts = append(parts, count(int64(q.Workers), "worker")+" in each process")
+		parts = append(parts, words.Count(int64(q.Workers), "worker")+" in each process")
 	}
 	if q.Limit > 0 {
 		parts = append(parts, fmt.Sprintf("at most %d running over all processes", q.Limit))

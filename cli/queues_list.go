@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -99,7 +100,7 @@ func (a *app) printQueues(views []*queueView) {
 			v.rate(),
 		}
 		for _, s := range job.States {
-			row = append(row, number(v.Jobs[s.String()]))
+			row = append(row, words.Number(v.Jobs[s.String()]))
 		}
 		t.add(row...)
 	}

@@ -9,19 +9,12 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/suggest"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
-
-// request is a job as it was asked for, on the command line or by a line.
-type request struct {
-	kind, queue, owner, key, correlation string
-	payload                              []byte
-	priority                             *int
-	runAt, deadline                      time.Time
-	in                                   *time.Duration
-	attrs                                map[string]any
-}
 
 // rules turn requests into jobs, as the configuration wants them.
 type rules struct {
@@ -30,30 +23,30 @@ type rules struct {
 }
 
 // spec checks a request.
-func (r *rules) spec(q *request) (redrive.Spec, error) {
-	k, err := r.kind(q.kind)
+func (r *rules) spec(q *wire.Request) (redrive.Spec, error) {
+	k, err := r.kind(q.Kind)
 	if err != nil {
 		return redrive.Spec{}, err
 	}
 	o := redrive.Options{
-		Queue: cmp.Or(q.queue, k.Queue), Priority: k.Priority, Owner: q.owner, Key: q.key, Correlation: q.correlation,
-		Attrs: q.attrs, RunAt: q.runAt, Deadline: q.deadline,
+		Queue: cmp.Or(q.Queue, k.Queue), Priority: k.Priority, Owner: q.Owner, Key: q.Key, Correlation: q.Correlation,
+		Attrs: q.Attrs, RunAt: q.RunAt, Deadline: q.Deadline,
 	}
 	if _, ok := r.Queues[o.Queue]; !ok && r.file != "" {
-		return redrive.Spec{}, errors.New(unknown("queue", o.Queue, r.QueueNames))
+		return redrive.Spec{}, errors.New(suggest.Unknown("queue", o.Queue, r.QueueNames))
 	}
-	if q.priority != nil {
-		o.Priority = *q.priority
+	if q.Priority != nil {
+		o.Priority = *q.Priority
 	}
-	if q.in != nil {
-		o.RunAt = r.now.Add(*q.in)
+	if q.In != nil {
+		o.RunAt = r.now.Add(*q.In)
 	}
-	for _, err := range []error{q.checkTimes(), r.checkPayload(q, &k), validate(q, &o)} {
+	for _, err := range []error{checkTimes(q), r.checkPayload(q, &k), validate(q, &o)} {
 		if err != nil {
 			return redrive.Spec{}, err
 		}
 	}
-	return redrive.NewRaw(q.kind, q.payload, &o), nil
+	return redrive.NewRaw(q.Kind, q.Payload, &o), nil
 }
 
 // kind returns what is configured about a kind. Without a configuration every
@@ -61,54 +54,54 @@ func (r *rules) spec(q *request) (redrive.Spec, error) {
 func (r *rules) kind(name string) (config.Kind, error) {
 	k, ok := r.Kinds[name]
 	if !ok && r.file != "" {
-		return k, errors.New(unknown("kind", name, r.KindNames))
+		return k, errors.New(suggest.Unknown("kind", name, r.KindNames))
 	}
 	return k, nil
 }
 
-func (q *request) checkTimes() error {
-	if q.in != nil && (*q.in < 0 || !q.runAt.IsZero()) {
-		return fmt.Errorf("in %s: must not be negative and not come with a time to run at", *q.in)
+func checkTimes(q *wire.Request) error {
+	if q.In != nil && (*q.In < 0 || !q.RunAt.IsZero()) {
+		return fmt.Errorf("in %s: must not be negative and not come with a time to run at", *q.In)
 	}
 	return nil
 }
 
-func (r *rules) checkPayload(q *request, k *config.Kind) error {
+func (r *rules) checkPayload(q *wire.Request, k *config.Kind) error {
 	switch {
-	case len(q.payload) > r.Limits.PayloadBytes:
+	case len(q.Payload) > r.Limits.PayloadBytes:
 		return fmt.Errorf("payload is longer than %d bytes (limits.payload); keep large data elsewhere and name it",
 			r.Limits.PayloadBytes)
-	case k.Payload != config.PayloadJSON || json.Valid(q.payload):
+	case k.Payload != config.PayloadJSON || json.Valid(q.Payload):
 		return nil
-	case len(q.payload) == 0:
-		return fmt.Errorf("payload of kind %q is missing; give JSON, such as {}", q.kind)
+	case len(q.Payload) == 0:
+		return fmt.Errorf("payload of kind %q is missing; give JSON, such as {}", q.Kind)
 	}
-	return fmt.Errorf("payload of kind %q is not JSON; give JSON, or set payload: text for the kind", q.kind)
+	return fmt.Errorf("payload of kind %q is not JSON; give JSON, or set payload: text for the kind", q.Kind)
 }
 
 // asText gives a kind with text payloads the text that a JSON line holds.
-func (r *rules) asText(q *request) error {
-	k, ok := r.Kinds[q.kind]
-	if !ok || k.Payload != config.PayloadText || len(q.payload) == 0 {
+func (r *rules) asText(q *wire.Request) error {
+	k, ok := r.Kinds[q.Kind]
+	if !ok || k.Payload != config.PayloadText || len(q.Payload) == 0 {
 		return nil
 	}
 	var content string
-	if err := json.Unmarshal(q.payload, &content); err != nil {
-		return fmt.Errorf(`"payload" of kind %q must be a text, found %s`, q.kind, shorten(clean(string(q.payload)), 40))
+	if err := json.Unmarshal(q.Payload, &content); err != nil {
+		return fmt.Errorf(`"payload" of kind %q must be a text, found %s`, q.Kind, words.Shorten(words.Clean(string(q.Payload)), 40))
 	}
-	q.payload = []byte(content)
+	q.Payload = []byte(content)
 	return nil
 }
 
 // validate checks a job as the store will, so that a mistake is found before
 // the jobs beside it are taken in.
-func validate(q *request, o *redrive.Options) error {
+func validate(q *wire.Request, o *redrive.Options) error {
 	n := job.New{
-		ID: 1, Kind: q.kind, Queue: cmp.Or(o.Queue, redrive.DefaultQueue), Priority: job.PriorityDefault,
+		ID: 1, Kind: q.Kind, Queue: cmp.Or(o.Queue, redrive.DefaultQueue), Priority: job.PriorityDefault,
 		RunAt: job.At(o.RunAt), Deadline: job.At(o.Deadline), Owner: o.Owner, Key: o.Key, Correlation: o.Correlation,
-		Payload: q.payload,
+		Payload: q.Payload,
 	}
-	if p := q.priority; p != nil && (*p < job.PriorityMin || *p > job.PriorityMax) {
+	if p := q.Priority; p != nil && (*p < job.PriorityMin || *p > job.PriorityMax) {
 		return fmt.Errorf("priority %d: must be %d to %d", *p, job.PriorityMin, job.PriorityMax)
 	}
 	if len(o.Attrs) > 0 {

@@ -110,7 +110,8 @@ const scriptLimit = 10 * time.Minute
 
 // TestScripts runs the command as people do: each script of testdata/script
 // starts real processes. A script says in "# proves:" which rows it proves, and
-// its test carries them in its name.
+// its test carries them in its name. One that takes seconds says why in "# long:",
+// and is skipped with -short.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/script/*.txtar")
@@ -120,6 +121,9 @@ func TestScripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(rows(t, file), func(t *testing.T) {
 			t.Parallel()
+			if why, long := remark(t, file, "# long: "); long && testing.Short() {
+				t.Skip("-short: " + why)
+			}
 			runScript(t, file, nil, nil)
 		})
 	}
@@ -127,14 +131,22 @@ func TestScripts(t *testing.T) {
 
 // rows returns the rows that a script proves, as "Q1_Q8"; "-" for none.
 func rows(t *testing.T, file string) string {
+	if list, ok := remark(t, file, "# proves: "); ok {
+		return strings.ReplaceAll(list, ", ", "_")
+	}
+	return "-"
+}
+
+// remark returns the rest of the first line of a script that begins so.
+func remark(t *testing.T, file, prefix string) (rest string, ok bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.SplitSeq(string(text), "\n") {
-		if list, ok := strings.CutPrefix(line, "# proves: "); ok {
-			return strings.ReplaceAll(list, ", ", "_")
+		if rest, ok = strings.CutPrefix(line, prefix); ok {
+			return rest, true
 		}
 	}
-	return "-"
+	return "", false
 }

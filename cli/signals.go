@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/wire"
 )
 
 // stopOnSignals returns a context that stop and the first SIGINT or SIGTERM end.
@@ -27,7 +28,7 @@ func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ c
 			w.log.Info("stopping at once, a third signal ends the worker itself", "signal", s.String())
 			client.Halt()
 		},
-		func(os.Signal) { os.Exit(int(codeReturned)) },
+		func(os.Signal) { os.Exit(wire.Stopping.ExitCode()) },
 	)
 	return ctx, cancel, sync.OnceFunc(func() {
 		signal.Stop(signals)

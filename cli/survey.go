@@ -9,6 +9,7 @@ import (
 
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/keeper"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -115,7 +116,7 @@ func (p *progress) line(s *survey, stopping bool) string {
 	var parts []string
 	for _, state := range job.States {
 		if n := s.jobs[state]; n > 0 || state == job.Running || state == job.Waiting {
-			parts = append(parts, number(n)+" "+state.String())
+			parts = append(parts, words.Number(n)+" "+state.String())
 		}
 	}
 	if p.rate > 0 {
@@ -127,7 +128,7 @@ func (p *progress) line(s *survey, stopping bool) string {
 	if stopping {
 		parts = append(parts, "stopping")
 	}
-	return clean(strings.Join(parts, "  "))
+	return words.Clean(strings.Join(parts, "  "))
 }
 
 func (p *progress) measure(ended int64) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/redrive/redrive/internal/words"
 )
 
 // column is one column of a table.
@@ -25,7 +27,7 @@ const columnGap = "  "
 
 func (t *table) add(cells ...string) {
 	for i := range cells {
-		cells[i] = clean(cells[i])
+		cells[i] = words.Clean(cells[i])
 	}
 	t.rows = append(t.rows, cells)
 }
@@ -33,9 +35,9 @@ func (t *table) add(cells ...string) {
 func (t *table) print(w io.Writer, terminal style) {
 	widths := make([]int, len(t.columns))
 	for i, c := range t.columns {
-		widths[i] = width(c.title)
+		widths[i] = words.Width(c.title)
 		for _, row := range t.rows {
-			widths[i] = max(widths[i], width(row[i]))
+			widths[i] = max(widths[i], words.Width(row[i]))
 		}
 	}
 	t.squeeze(widths, terminal.columns)
@@ -74,8 +76,8 @@ func (t *table) line(cells []string, widths []int) string {
 		if i > 0 {
 			b.WriteString(columnGap)
 		}
-		cell = shorten(cell, widths[i])
-		pad := strings.Repeat(" ", widths[i]-width(cell))
+		cell = words.Shorten(cell, widths[i])
+		pad := strings.Repeat(" ", widths[i]-words.Width(cell))
 		if t.columns[i].right {
 			b.WriteString(pad + cell)
 		} else {

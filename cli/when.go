@@ -7,42 +7,37 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// clockTime writes a time for people: local, to the second, with its zone.
-func clockTime(m job.Micros) string {
-	if m == 0 {
-		return "-"
-	}
-	return m.Time().Local().Format("2006-01-02 15:04:05 -07:00")
+// timeLayouts are the forms of times; those without a zone are local.
+var timeLayouts = [...]string{
+	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
 }
 
-// away writes how far a time is from now: "in 24s", "3m ago" or "now".
-func away(m, now job.Micros) string {
-	d := m.Sub(now)
-	switch {
-	case d >= time.Second:
-		return "in " + span(d)
-	case d <= -time.Second:
-		return span(-d) + " ago"
-	}
-	return "now"
+// past reads a time, or a duration back from now; "" is 0.
+func past(flag, text string, now time.Time) (job.Micros, error) {
+	return whenOf(flag, text, now, -1)
 }
 
-// span writes a duration to a precision that people can use.
-func span(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d < time.Millisecond:
-		d = d.Round(time.Microsecond)
-	case d < time.Second:
-		d = d.Round(time.Millisecond)
-	case d < 10*time.Second:
-		d = d.Round(100 * time.Millisecond)
-	case d < time.Hour:
-		d = d.Round(time.Second)
-	case d < 2*day:
-		d = d.Round(time.Minute)
-	default:
-		return number(int64((d+day/2)/day)) + " days"
+// future reads a time, or a duration from now on; "" is 0.
+func future(flag, text string, now time.Time) (job.Micros, error) {
+	return whenOf(flag, text, now, 1)
+}
+
+func whenOf(flag, text string, now time.Time, sign time.Duration) (job.Micros, error) {
+	if text == "" {
+		return 0, nil
 	}
-	return human.Duration(d)
+	for _, layout := range timeLayouts {
+		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil && at.Unix() > 0 {
+			return job.At(at), nil
+		}
+	}
+	d, err := human.ParseDuration(text)
+	if err != nil {
+		return 0, usagef("%s %.40q: must be a duration such as 90s, 2h or 3d, or a time such as 2026-01-31T18:00", flag, text)
+	}
+	at := now.Add(sign * d)
+	if at.Unix() <= 0 {
+		return 0, usagef("%s %.40q: that is before 1970", flag, text)
+	}
+	return job.At(at), nil
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
 )
@@ -119,19 +121,21 @@ const lookEvery = 100 * time.Millisecond
 // returnedError is the end of a worker that handed work back.
 type returnedError struct{ *redrive.Returned }
 
+func (e *returnedError) Kind() wire.Kind { return wire.Stopping }
+
 func (e *returnedError) Error() string {
 	parts := []string{"stopped"}
 	switch {
 	case e.Jobs == 1:
 		parts = append(parts, "1 job was handed back, which used up no attempt")
 	case e.Jobs > 1:
-		parts = append(parts, number(int64(e.Jobs))+" jobs were handed back, which used up no attempt")
+		parts = append(parts, words.Number(int64(e.Jobs))+" jobs were handed back, which used up no attempt")
 	}
 	switch {
 	case e.Unsaved == 1:
 		parts = append(parts, "1 job has ended and its outcome could not be stored: it runs again when its lease is over")
 	case e.Unsaved > 1:
-		parts = append(parts, number(int64(e.Unsaved))+
+		parts = append(parts, words.Number(int64(e.Unsaved))+
 			" jobs have ended and their outcomes could not be stored: they run again when their leases are over")
 	}
 	return strings.Join(parts, "; ")
@@ -193,7 +197,7 @@ func (w *worker) client() (*redrive.Client, error) {
 		return nil, err
 	}
 	client, err := redrive.New(w.store, &redrive.Config{
-		Queues: queues, Policy: w.policy.policy, AttemptsMax: w.MaxAttemptsCeiling, PayloadMax: w.Limits.PayloadBytes,
+		Queues: queues, Policy: w.policy.policy, MaxAttempts: w.MaxAttempts, PayloadMax: w.Limits.PayloadBytes,
 		Development: w.Development, KeepRaw: w.KeepRaw, HideEmails: w.HideEmails, Lease: w.Lease, RescueInterval: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
 		TempDir: w.TempDir, Logger: w.log, Retention: retention(w.Config), Cron: periodic,
 	})
@@ -204,7 +208,7 @@ func (w *worker) client() (*redrive.Client, error) {
 		k := w.Kinds[name]
 		c := &command{kind: k, log: w.log}
 		redrive.HandleRaw(client, name, c.handle, &redrive.HandlerOptions{
-			Timeout: k.Timeout, KillGrace: max(k.KillGrace, time.Millisecond), Retry: schedule(&k),
+			Timeout: k.Timeout, KillGrace: max(k.KillGrace, time.Millisecond), Schedule: schedule(&k),
 			Workers: k.Workers, Limit: k.Limit, Rate: redrive.Rate(k.Rate), MaxCrashes: k.MaxCrashes,
 		})
 	}

@@ -26,7 +26,7 @@ func schedules(c *config.Config) ([]redrive.Cron, error) {
 			return nil, fmt.Errorf("cron.%s.timezone: %w", name, err)
 		}
 		all = append(all, redrive.Cron{
-			Name: name, Schedule: s.Schedule, Location: zone, Catch: s.Catch,
+			Name: name, Expression: s.Expression, Location: zone, Catch: s.Catch,
 			Spec: redrive.NewRaw(s.Kind, s.Payload, &redrive.Options{
 				Queue: s.Queue, Priority: s.Priority, Owner: s.Owner, Correlation: s.Correlation, Attrs: s.Attrs,
 			}),

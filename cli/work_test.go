@@ -15,6 +15,7 @@ import (
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/proc"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
@@ -144,7 +145,7 @@ func TestSchedule_WithoutARetrySectionThePolicyDecides(t *testing.T) {
 		t.Errorf("a kind that says nothing has the schedule %+v", got)
 	}
 	c := &config.Config{
-		MaxAttemptsCeiling: 100, KindNames: []string{"k"}, Kinds: map[string]config.Kind{"k": {PermanentExitCodes: []int{65}}},
+		MaxAttempts: 100, KindNames: []string{"k"}, Kinds: map[string]config.Kind{"k": {PermanentExitCodes: []int{65}}},
 	}
 	p, err := underConfig(policy.Default(), c)
 	if err != nil {
@@ -153,9 +154,19 @@ func TestSchedule_WithoutARetrySectionThePolicyDecides(t *testing.T) {
 	code := 65
 	for exit, want := range map[*int]string{&code: policy.RuleExitCode, nil: policy.RuleSchedule} {
 		e := &failure.Evidence{Message: "broken", Class: failure.RateLimitExceeded, Exit: exit}
-		d := p.Decide(&policy.Input{Kind: "k", How: policy.ByError, Evidence: e})
+		d := p.Decide(&policy.Input{Kind: "k", How: job.ByError, Evidence: e})
 		if d.Rule != want || d.Of != 5 {
 			t.Errorf("decided by %s with %d retries, want %s with those of the class", d.Rule, d.Of, want)
+		}
+	}
+}
+
+func TestScheduledAttempts(t *testing.T) {
+	t.Parallel()
+	c := &config.Config{Kinds: map[string]config.Kind{"own": {Retry: &config.Retry{MaxRetries: 2, Waits: []time.Duration{0}}}, "free": {}}}
+	for kind, want := range map[string]int{"own": 3, "free": 0, "unknown": 0} {
+		if got := scheduledAttempts(c, kind); got != want {
+			t.Errorf("kind %s: %d, want %d", kind, got, want)
 		}
 	}
 }
@@ -184,7 +195,7 @@ func TestParseRate(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "10", "10/", "/s", "0/s", "-1/s", "1.5/s", "10/d", "1000001/s", "10/s/s"} {
-		if _, err := parseRate(text); codeOf(err) != codeUsage {
+		if _, err := parseRate(text); wire.KindOf(err) != wire.InvalidField {
 			t.Errorf("parseRate(%q) = %v, want a usage error", text, err)
 		}
 	}
@@ -236,8 +247,8 @@ func TestQ8_TheEndOfAStopTellsWhatIsLeft(t *testing.T) {
 		{redrive.Returned{Jobs: 2, Unsaved: 3}, "stopped; " + handed + "; " + unsaved},
 	} {
 		err := &returnedError{&tt.returned}
-		if got := err.Error(); got != tt.want || codeOf(err) != codeReturned {
-			t.Errorf("got %q and exit code %d, want %q and 3", got, codeOf(err), tt.want)
+		if got := err.Error(); got != tt.want || wire.KindOf(err) != wire.Stopping {
+			t.Errorf("got %q and exit code %d, want %q and 3", got, wire.KindOf(err), tt.want)
 		}
 	}
 }

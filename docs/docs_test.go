@@ -1,16 +1,18 @@
 package docs_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // pages are the texts that make claims about the code, from this folder.
 var pages = []string{
-	"guarantees.md", "config.md", "classes.md", "operations.md", "policy.md", "cli.md", "postgres.md",
+	"guarantees.md", "config.md", "classes.md", "operations.md", "policy.md", "cli.md", "postgres.md", "requirements.md",
 	"../ARCHITECTURE.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md",
 }
 
@@ -23,27 +25,34 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// sources returns the text of all Go files and scripts below the repository.
-func sources(t *testing.T) string {
+// files returns the files of the repository with these extensions, by their path
+// from its root.
+func files(t *testing.T, extensions ...string) map[string]string {
 	t.Helper()
-	var all strings.Builder
+	found := map[string]string{}
 	err := filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "..":
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "node_modules" || d.Name() == "bin"):
 			return filepath.SkipDir
-		case d.IsDir() || filepath.Ext(path) != ".go" && filepath.Ext(path) != ".txtar":
+		case d.IsDir() || !slices.Contains(extensions, filepath.Ext(path)):
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		all.Write(text)
+		found[filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator)))] = string(text)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all.String()
+	return found
+}
+
+// sources returns the text of all Go files and scripts of the repository.
+func sources(t *testing.T) string {
+	t.Helper()
+	return strings.Join(slices.Collect(maps.Values(files(t, ".go", ".txtar"))), "\n")
 }
 
 // A page that names a test as its proof must name one that is there.

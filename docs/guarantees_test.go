@@ -20,7 +20,7 @@ func TestGuarantees_LimitsAreThoseOfTheCode(t *testing.T) {
 		"job.ResultMax": job.ResultMax, "job.AttrsMax": job.AttrsMax, "job.NameMax": job.NameMax,
 		"job.TextMax": job.TextMax, "job.MessageMax": job.MessageMax, "job.EvidenceMax": job.EvidenceMax,
 		"job.EnqueueMax": job.EnqueueMax, "job.ExchangeMax": job.ExchangeMax, "job.IDsMax": job.IDsMax,
-		"job.PageMax": job.PageMax, "job.LanesMax": job.LanesMax, "job.CrashesCeiling": job.CrashesCeiling,
+		"job.PageMax": job.PageMax, "job.LanesMax": job.LanesMax, "job.MaxCrashes": job.MaxCrashes,
 		"policy.MaxAttemptsDefault": policy.MaxAttemptsDefault, "engine.WorkersMax": engine.WorkersMax,
 		"store.WorkersMax": store.WorkersMax, "store.LimitMax": store.LimitMax, "store.ExpiredMax": store.ExpiredMax,
 	}

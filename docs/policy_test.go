@@ -20,6 +20,7 @@ import (
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 )
@@ -287,7 +288,7 @@ func TestPolicy_TheFiguresOfThePage(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen[row[0]] = true
-		in := policy.Input{Kind: row[1], How: policy.ByError, Class: policy.Classification{Class: failure.Class(row[2]), Rule: "x"}, U: 0.5}
+		in := policy.Input{Kind: row[1], How: job.ByError, Class: failure.Classification{Class: failure.Class(row[2]), Rule: "x"}, U: 0.5}
 		waits := []string{}
 		var d policy.Decision
 		for d = f.Policy.Decide(&in); d.Action == policy.Retry && len(waits) < 10; d = f.Policy.Decide(&in) {
@@ -298,7 +299,7 @@ func TestPolicy_TheFiguresOfThePage(t *testing.T) {
 		if got == "" {
 			got = "none"
 		}
-		if got != row[3] || d.Reason != row[4] {
+		if got != row[3] || string(d.Reason) != row[4] {
 			t.Errorf("%s: it is %s | %s", strings.Join(row, " | "), got, d.Reason)
 		}
 	}
@@ -320,7 +321,7 @@ func TestR5_TheConditionsOfThePage(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := mustPolicy(t, "rules: [{name: r, queue: q, when: "+string(quoted)+"}]").Policy
-		a := p.Admit(&policy.Job{Kind: "render", Queue: "default", Owner: "ann", Priority: 2, Attrs: []byte(attrs[1])})
+		a := p.Admit(&policy.RuleInput{Kind: "render", Queue: "default", Owner: "ann", Priority: 2, Attrs: []byte(attrs[1])})
 		if got := a != nil && len(a.Rules) == 1; got != (row[1] == "yes") || a != nil && a.Failed != nil {
 			t.Errorf("%s: matches %v, policy.md says %s", row[0], got, row[1])
 		}

@@ -15,6 +15,9 @@ const (
 
 var statusNames = [...]string{"pending", "retried", "resolved", "ignored"}
 
+// Statuses are all statuses.
+var Statuses = [...]Status{Pending, Redriven, Resolved, Ignored}
+
 // String returns the status's word.
 func (s Status) String() string {
 	if int(s) < len(statusNames) {
@@ -38,7 +41,7 @@ type DeadLetter struct {
 	Reason      Reason `json:"reason"`
 	Class       string `json:"class,omitempty"`
 	Code        string `json:"code,omitempty"` // of the failure that it died of
-	Fingerprint string `json:"fingerprint,omitempty"`
+	Fingerprint string `json:"group,omitempty"`
 	Message     string `json:"message,omitempty"` // of that failure, sanitised
 	Kind        string `json:"kind"`
 	Queue       string `json:"queue"`

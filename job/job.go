@@ -15,21 +15,21 @@ const (
 // Limits on what a caller controls. Stores and clients refuse what is above
 // them; nothing is ever trimmed silently.
 const (
-	PayloadMax      = 16 << 20 // bytes; the client's own default is 256 KiB
-	ResultMax       = 64 << 10 // bytes
-	AttrsMax        = 16 << 10 // bytes of JSON
-	PolicyMax       = 1 << 10  // bytes of a job's own settings
-	NameMax         = 64       // bytes of a kind or queue
-	TextMax         = 256      // bytes of an owner, key or correlation id
-	MessageMax      = 8 << 10  // bytes of a failure's message
-	EvidenceMax     = 64 << 10 // bytes of kept stderr, details or stack, each
-	EnqueueMax      = 10_000   // jobs per enqueue call
-	ExchangeMax     = 10_000   // outcomes or wanted jobs per exchange
-	IDsMax          = 1_000    // ids per bulk call of a person
-	PageMax         = 500      // rows per page
-	LanesMax        = 1_000    // different (queue, kind, dependencies) in a store
-	CrashesCeiling = 5        // lost leases of one life that end any job
-	CostMax         = 1e15     // of one run, in millionths of a US dollar: a billion dollars
+	PayloadMax  = 16 << 20 // bytes; the client's own default is 256 KiB
+	ResultMax   = 64 << 10 // bytes
+	AttrsMax    = 16 << 10 // bytes of JSON
+	PolicyMax   = 1 << 10  // bytes of a job's own settings
+	NameMax     = 64       // bytes of a kind or queue
+	TextMax     = 256      // bytes of an owner, key or correlation id
+	MessageMax  = 8 << 10  // bytes of a failure's message
+	EvidenceMax = 64 << 10 // bytes of kept stderr, details or stack, each
+	EnqueueMax  = 10_000   // jobs per enqueue call
+	ExchangeMax = 10_000   // outcomes or wanted jobs per exchange
+	IDsMax      = 1_000    // ids per bulk call of a person
+	PageMax     = 500      // rows per page
+	LanesMax    = 1_000    // different (queue, kind, dependencies) in a store
+	MaxCrashes  = 5        // lost leases of one life that end any job
+	CostMax     = 1e15     // of one run, in millionths of a US dollar: a billion dollars
 )
 
 // New is a job to be enqueued.
@@ -48,7 +48,7 @@ type New struct {
 	Batch       int64  // 0 is none
 	Deps        string // canonical set of dependencies, part of the lane
 	Attrs       []byte // a JSON object or nil
-	Policy      []byte // the job's own settings, as package policy writes them; nil is none
+	Override    []byte // the job's own settings, as package policy writes them; nil is none
 	Payload     []byte // bytes exactly as given
 	// Repeat says that an earlier call with this id ended in ErrUnknown: the
 	// store looks for the job first instead of inserting a second one.
@@ -83,7 +83,7 @@ type Claim struct {
 	Correlation string
 	Batch       int64
 	Attrs       []byte
-	Policy      []byte
+	Override    []byte
 	Memo        []byte // what the last decision left for the next
 	Payload     []byte
 }
@@ -117,7 +117,7 @@ type Job struct {
 	Batch       int64    `json:"batch,omitempty"`
 	Reason      Reason   `json:"reason,omitempty"` // dead: why
 	Attrs       []byte   `json:"-"`
-	Policy      []byte   `json:"-"` // its own settings, kept while live or dead
+	Override    []byte   `json:"-"` // its own settings, kept while live or dead
 	Payload     []byte   `json:"-"` // kept while live or dead
 	Result      []byte   `json:"-"` // completed
 	Cost        int64    `json:"cost_microusd,omitempty"`

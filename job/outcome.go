@@ -62,27 +62,6 @@ func (o *Outcome) Validate() error {
 	return nil
 }
 
-func (f *Failure) validate(id ID) error {
-	if f.How == ByCrash {
-		return fmt.Errorf("job %d: a run that tells how it failed has not crashed", id)
-	}
-	for _, part := range [...]struct {
-		name      string
-		size, max int
-	}{
-		{"message", len(f.Message), MessageMax}, {"user message", len(f.UserMessage), MessageMax},
-		{"class", len(f.Class), TextMax}, {"code", len(f.Code), TextMax}, {"signal", len(f.Signal), TextMax},
-		{"fingerprint", len(f.Fingerprint), TextMax}, {"details", len(f.Details), EvidenceMax},
-		{"standard error", len(f.Stderr), EvidenceMax}, {"stack", len(f.Stack), EvidenceMax},
-		{"decision", len(f.Decision), EvidenceMax},
-	} {
-		if part.size > part.max {
-			return fmt.Errorf("job %d: %s of %d bytes: at most %d", id, part.name, part.size, part.max)
-		}
-	}
-	return nil
-}
-
 // Reason says why a job is dead. The words are stored and append-only.
 type Reason string
 
@@ -96,44 +75,3 @@ const (
 	HintTooLong  Reason = "hint_too_long" // the other side asked for a wait beyond the policy's border
 	ManualReview Reason = "manual_review" // held by a rule before it ran; a retry releases it
 )
-
-// How says how a run failed. The words are stored and append-only.
-type How string
-
-// The ways to fail.
-const (
-	ByError   How = "error"
-	ByPanic   How = "panic"
-	ByTimeout How = "timeout"
-	ByCrash   How = "crash"
-	ByHold    How = "hold" // not run: a person is to decide first
-)
-
-// Failure is the stored record of one run that failed. There is one per (job,
-// token); it is never rewritten.
-type Failure struct {
-	Job         ID     `json:"job"`
-	Token       Token  `json:"run"`
-	Life        int32  `json:"life"`
-	Attempt     int32  `json:"attempt"` // number of the attempt; of a crash, the attempt that was under way
-	StartedAt   Micros `json:"started_at"`
-	EndedAt     Micros `json:"ended_at"` // set by the store
-	How         How    `json:"how"`
-	Class       string `json:"class"`
-	Code        string `json:"code,omitempty"`
-	Permanent   bool   `json:"permanent"`
-	Message     string `json:"message"`
-	UserMessage string `json:"user_message,omitempty"`
-	HTTPStatus  int    `json:"http_status,omitempty"` // 0 is unknown
-	Exit        *int   `json:"exit_code,omitempty"`   // nil is unknown
-	Signal      string `json:"signal,omitempty"`
-	Holder      string `json:"worker"`
-	Correlation string `json:"correlation,omitempty"`
-	Fingerprint string `json:"fingerprint,omitempty"`
-	Details     []byte `json:"-"` // a JSON object or nil
-	Stderr      []byte `json:"-"` // the tail
-	Stack       string `json:"-"`
-	Decision    []byte `json:"-"` // what was decided and why, versioned
-	Cost        int64  `json:"cost_microusd,omitempty"`
-	Sends       int32  `json:"sends,omitempty"` // of the run, see Outcome.Sends
-}

@@ -12,7 +12,7 @@ import (
 const AttrsMax = 64 << 10
 
 // Job is what rules can look at.
-type Job struct {
+type RuleInput struct {
 	Kind, Queue, Owner string
 	Priority           int
 	Attrs              []byte // a JSON object or nil
@@ -74,11 +74,11 @@ func (p *Policy) HasRules(kind string) bool { return p.table(kind).rules }
 // can release what should have run, and nobody can take back what should not have.
 // Where the policy only observes the kind, nothing of this acts. It gives nil when no
 // rule matches and none failed.
-func (p *Policy) Admit(j *Job) *Admission {
+func (p *Policy) Admit(j *RuleInput) *Admission {
 	if !p.HasRules(j.Kind) {
 		return nil
 	}
-	attrs := Attrs{Kind: j.Kind, Queue: j.Queue, Owner: j.Owner, Priority: j.Priority}
+	attrs := ConditionInput{Kind: j.Kind, Queue: j.Queue, Owner: j.Owner, Priority: j.Priority}
 	unread := readAttrs(j.Attrs, &attrs.Values)
 	if attrs.Values == nil {
 		attrs.Values = map[string]any{}
@@ -130,7 +130,7 @@ func readAttrs(b []byte, into *map[string]any) error {
 }
 
 // match evaluates the condition; a panic is an error like others.
-func (r *rule) match(attrs *Attrs) (ok bool, err error) {
+func (r *rule) match(attrs *ConditionInput) (ok bool, err error) {
 	if r.spec.When == nil {
 		return true, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 )
 
 // checker collects the mistakes of a Spec.
@@ -58,10 +59,10 @@ func (c *checker) atMost(path string, n, most int) {
 }
 
 func (c *checker) limits(l Limits) {
-	if l.MaxAttempts != 0 && (l.MaxAttempts < 1 || l.MaxAttempts > AttemptsLimit) {
-		c.add("limits.max_attempts", "%d: must be 1 to %d", l.MaxAttempts, AttemptsLimit)
+	if l.MaxAttempts != 0 && (l.MaxAttempts < 1 || l.MaxAttempts > MaxAttemptsLimit) {
+		c.add("limits.max_attempts", "%d: must be 1 to %d", l.MaxAttempts, MaxAttemptsLimit)
 	}
-	c.within("limits.max_age", l.MaxAge, AgeLimit)
+	c.within("limits.max_age", l.MaxAge, MaxAgeLimit)
 	c.within("limits.max_wait", l.MaxWait, backoff.Max)
 	if l.MaxAge > 0 && l.MaxWait > l.MaxAge {
 		c.add("limits.max_wait", "%s is above limits.max_age %s, which ends the job before: lower it, or raise the age",
@@ -119,7 +120,7 @@ func (c *checker) settings(path string, s *Settings) {
 const HandOversMax = 1000
 
 // givable are the verdicts that a policy can give; the others are facts.
-var givable = []Verdict{Retriable, Throttled, QuotaUsed, DependencyDown, Permanent, Unknown}
+var givable = []failure.Verdict{failure.VerdictRetry, failure.VerdictThrottle, failure.VerdictQuota, failure.VerdictDependencyDown, failure.VerdictPermanent, failure.VerdictUnknown}
 
 // list writes words as a choice: "a, b or c".
 func list[T ~string](words []T) string {
@@ -158,8 +159,8 @@ func (c *checker) hint(path string, h *Hint) {
 	if h.Mode > HintOff {
 		c.add(path+".mode", "%d: must be floor, cap or off", h.Mode)
 	}
-	if h.Beyond > BeyondWait {
-		c.add(path+".beyond", "%d: must be dead or wait", h.Beyond)
+	if h.OverMax > OverMaxWait {
+		c.add(path+".beyond", "%d: must be dead or wait", h.OverMax)
 	}
 	if h.Jitter != NoJitter && !(h.Jitter >= 0 && h.Jitter <= 1) {
 		c.add(path+".jitter", "%v: must be 0 to 1; 0.1 adds up to 10 %%", h.Jitter)
@@ -184,8 +185,8 @@ func (c *checker) escalate(path string, e *Escalation) {
 }
 
 func (c *checker) priority(path string, n int) {
-	if n < 0 || n > PriorityMax {
-		c.add(path, "%d: must be 1, the first, to %d", n, PriorityMax)
+	if n < 0 || n > job.PriorityMax {
+		c.add(path, "%d: must be 1, the first, to %d", n, job.PriorityMax)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 		"settings": {policy.Spec{Limits: policy.Limits{MaxAttempts: 10, MaxWait: time.Minute, MaxAge: time.Hour}, Default: policy.Settings{
 			MaxRetries: new(10), MaxTotalRetries: new(-1), MaxCost: new(int64(-1)), Count: new(policy.Count(7)), Verdict: "maybe",
 			Backoff:  &backoff.Backoff{Waits: seconds(1, 120), Jitter: backoff.Percent, Floor: 90 * time.Second},
-			Hint:     &policy.Hint{Mode: 7, Beyond: 7, Jitter: 2, JitterMin: -1, Max: 2 * time.Hour},
+			Hint:     &policy.Hint{Mode: 7, OverMax: 7, Jitter: 2, JitterMin: -1, Max: 2 * time.Hour},
 			Escalate: &policy.Escalation{After: 10},
 		}}, []string{
 			"default.max_retries: 10 retries make 11 attempts, limits.max_attempts allows 10: lower it, or raise the limit",
@@ -293,7 +293,7 @@ func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 			var last []byte
 			for i := range 200 {
 				in := failed(failure.RateLimitExceeded)
-				in.Admission = p.Admit(&policy.Job{Kind: "transcribe", Attrs: []byte(`{"duration_seconds": 22000}`)})
+				in.Admission = p.Admit(&policy.RuleInput{Kind: "transcribe", Attrs: []byte(`{"duration_seconds": 22000}`)})
 				in.Job = &policy.Override{Waits: seconds(float64(i))}
 				if _, err := p.WithSchedule("render", &policy.Schedule{Waits: seconds(1)}); err != nil {
 					t.Error(err)

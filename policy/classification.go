@@ -6,22 +6,9 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// A classification is made by package failure; a decision holds it.
-type (
-	// Rank is the kind of evidence that a class was found by.
-	Rank = failure.Rank
-	// Classification is the class that a failure was put into, and why.
-	Classification = failure.Classification
-	// Beaten is evidence that lost.
-	Beaten = failure.Beaten
-)
-
-// RankMark is the rank of what the handler says itself.
-const RankMark = failure.RankMark
-
 // Classify puts the failure of a job of the kind into a class: by the matchers of
 // the policy, then by the built-in ones. It never fails.
-func (p *Policy) Classify(e *failure.Evidence, kind string) Classification {
+func (p *Policy) Classify(e *failure.Evidence, kind string) failure.Classification {
 	return p.matchers().Classify(e, kind)
 }
 

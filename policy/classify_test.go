@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
 // decideOn classifies and decides, as the engine does.
 func decideOn(p *policy.Policy, kind string, err error, change func(*policy.Input)) policy.Decision {
 	e := failure.Of(err)
-	in := policy.Input{Kind: kind, Evidence: &e, Class: p.Classify(&e, kind), How: policy.ByError, U: 0.5}
+	in := policy.Input{Kind: kind, Evidence: &e, Class: p.Classify(&e, kind), How: job.ByError, U: 0.5}
 	if change != nil {
 		change(&in)
 	}
@@ -35,12 +36,12 @@ func TestF13_FromAnErrorToADecision(t *testing.T) {
 		wait   time.Duration
 	}{
 		"a text": {timedOut, nil, failure.NetworkTimeout, policy.Retry, 30 * time.Second},
-		"the time limit": {timedOut, func(in *policy.Input) { in.How, in.Stop = policy.ByTimeout, policy.TimeLimit },
+		"the time limit": {timedOut, func(in *policy.Input) { in.How, in.Stop = job.ByTimeout, policy.TimeLimit },
 			failure.AttemptTimeout, policy.Retry, 30 * time.Second},
-		"the time limit, and a class": {failure.WithClass("Slow", timedOut), func(in *policy.Input) { in.How, in.Stop = policy.ByTimeout, policy.TimeLimit },
+		"the time limit, and a class": {failure.WithClass("Slow", timedOut), func(in *policy.Input) { in.How, in.Stop = job.ByTimeout, policy.TimeLimit },
 			"Slow", policy.Retry, time.Minute},
-		"a panic":                 {errors.New("panic: nil map"), func(in *policy.Input) { in.How = policy.ByPanic }, failure.Panic, policy.Retry, 30 * time.Second},
-		"a panic with a cancel":   {failure.Cancel("no"), func(in *policy.Input) { in.How = policy.ByPanic }, failure.Panic, policy.Retry, 30 * time.Second},
+		"a panic":                 {errors.New("panic: nil map"), func(in *policy.Input) { in.How = job.ByPanic }, failure.Panic, policy.Retry, 30 * time.Second},
+		"a panic with a cancel":   {failure.Cancel("no"), func(in *policy.Input) { in.How = job.ByPanic }, failure.Panic, policy.Retry, 30 * time.Second},
 		"a cancel":                {failure.Cancel("no"), nil, failure.Cancelled, policy.Cancel, 0},
 		"permanent":               {failure.Permanent(timedOut), nil, failure.NetworkTimeout, policy.Die, 0},
 		"a hint by mark":          {failure.RetryAfter(2*time.Minute, errors.New("wat")), nil, failure.RateLimitExceeded, policy.Retry, 126 * time.Second},
@@ -63,7 +64,7 @@ func TestF13_FromAnErrorToADecision(t *testing.T) {
 func TestF7_F9_ThePolicyClassifiesByKind(t *testing.T) {
 	t.Parallel()
 	p := compile(t, policy.Spec{Name: "test",
-		Classes: map[failure.Class]policy.ClassSpec{"EncoderFailed": {Settings: policy.Settings{MaxRetries: new(2), Backoff: fixed(1), Verdict: policy.Retriable}}},
+		Classes: map[failure.Class]policy.ClassSpec{"EncoderFailed": {Settings: policy.Settings{MaxRetries: new(2), Backoff: fixed(1), Verdict: failure.VerdictRetry}}},
 		Classify: failure.Rules{
 			Codes:   []failure.CodeRule{{Code: "ENCODER", Class: "EncoderFailed", Kinds: []string{"render"}}},
 			Phrases: []failure.PhraseRule{{Match: "moov atom not found", Class: failure.InvalidInput, Kinds: []string{"watermark"}}},

@@ -44,8 +44,8 @@ type plan struct {
 	handOvers    int
 	hint         Hint  // with its defaults
 	maxCost      int64 // noCost is no bound
-	verdict      Verdict
-	classVerdict Verdict // what the class says by itself
+	verdict      failure.Verdict
+	classVerdict failure.Verdict // what the class says by itself
 	escalate     *Escalation
 	observe      bool
 }
@@ -198,7 +198,7 @@ func (p *Policy) compilePlan(kind string, class failure.Class) *plan {
 			o.put(&s, LevelKindOf, "kinds."+kind+".classes."+string(c))
 		}
 	}
-	o.plan.classVerdict = Unknown
+	o.plan.classVerdict = failure.VerdictUnknown
 	if len(chain) > 0 {
 		if info, ok := failure.InfoOf(chain[0]); ok {
 			o.plan.classVerdict = info.Verdict

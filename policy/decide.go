@@ -1,23 +1,14 @@
 package policy
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/redrive/redrive/failure"
-)
-
-// How says how a run ended. The words are those of failure records.
-type How string
-
-// The ways to end.
-const (
-	BySuccess How = ""
-	ByError   How = "error"
-	ByPanic   How = "panic"
-	ByTimeout How = "timeout"
+	"github.com/redrive/redrive/job"
 )
 
 // Stop says why a run was told to stop before it ended by itself.
@@ -37,8 +28,8 @@ type Input struct {
 	Evidence *failure.Evidence // nil is none
 	// Class is what Classify made of the evidence. The zero value takes the class
 	// that the evidence is marked with, else UnknownError.
-	Class    Classification
-	How      How
+	Class    failure.Classification
+	How      job.How
 	Stop     Stop
 	Attempts int           // counted in this life before this run
 	Age      time.Duration // of this life, at the end of the run
@@ -54,7 +45,7 @@ type Input struct {
 }
 
 // none is the evidence of a run that has none.
-var none failure.Evidence
+var noEvidence failure.Evidence
 
 // Decide decides what follows from the end of a run. The first of these that
 // holds has the word: a success, even if somebody wanted the run to stop; the
@@ -71,14 +62,15 @@ var none failure.Evidence
 // Decide never fails, whatever the input, and never waits less than a hint asks
 // for, unless the policy says so.
 func (p *Policy) Decide(in *Input) (d Decision) {
-	if in.How == BySuccess {
+	if in.How == "" {
 		d.end(Complete, RuleSuccess)
 		return d
 	}
 	e := in.Evidence
 	if e == nil {
-		e = &none
+		e = &noEvidence
 	}
+	p = p.lowered(in.Job)
 	t := p.table(in.Kind)
 	d.Policy, d.Hash = p.spec.Name, p.hash
 	d.By = classify(in, e)
@@ -102,50 +94,50 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 		d.Rules = in.Admission.Rules
 	}
 	if !base.observe {
-		p.judge(&d, in, chosen, !d.Verdict.Retriable())
+		p.decideBy(&d, in, chosen, !d.Verdict.Retriable())
 		return d
 	}
 	observed := d
-	p.judge(&observed, in, chosen, !d.Verdict.Retriable())
+	p.decideBy(&observed, in, chosen, !d.Verdict.Retriable())
 	d.Observed, d.Would = true, observed.summary()
 	before := *t.baseline // under what the job says, which is no matter of policy either
 	p.own(&before, in)
-	p.judge(&d, in, &before, before.verdict != "" && !before.verdict.Retriable())
+	p.decideBy(&d, in, &before, before.verdict != "" && !before.verdict.Retriable())
 	return d
 }
 
 // classify returns how the class was found. The end of the run says it by
 // itself where the handler did not: what a stopped run reports is about its end,
 // not its cause.
-func classify(in *Input, e *failure.Evidence) Classification {
+func classify(in *Input, e *failure.Evidence) failure.Classification {
 	c := in.Class
 	if c.Class == "" {
-		c = Classification{Class: e.Class, Rule: ByMark, Rank: RankMark}
+		c = failure.Classification{Class: e.Class, Rule: ClassByMark, Rank: failure.RankMark}
 		if e.Class == "" {
-			c = Classification{Class: failure.UnknownError, Rule: ByNothing}
+			c = failure.Classification{Class: failure.UnknownError, Rule: ClassByNothing}
 		}
 	}
 	switch {
-	case in.How == ByPanic && e.Cancel && e.Class == "": // the mark does not count
-		return beaten(c, failure.Panic, ByPanicking)
-	case saidSo(&c, e):
+	case in.How == job.ByPanic && e.Cancel && e.Class == "": // the mark does not count
+		return outranked(c, failure.Panic, ClassByPanic)
+	case namedByHandler(&c, e):
 		return c
-	case in.How == ByPanic:
-		return beaten(c, failure.Panic, ByPanicking)
+	case in.How == job.ByPanic:
+		return outranked(c, failure.Panic, ClassByPanic)
 	case in.Stop == CancelAsked:
-		return beaten(c, failure.Cancelled, ByPerson)
+		return outranked(c, failure.Cancelled, ClassByPerson)
 	case e.Cancel:
-		return beaten(c, failure.Cancelled, ByHandler)
-	case in.How == ByTimeout || in.Stop == TimeLimit:
-		return beaten(c, failure.AttemptTimeout, ByTimeLimit)
+		return outranked(c, failure.Cancelled, ClassByHandler)
+	case in.How == job.ByTimeout || in.Stop == TimeLimit:
+		return outranked(c, failure.AttemptTimeout, ClassByTimeLimit)
 	}
 	return c
 }
 
 // saidSo reports whether the class is what the handler says itself: by a mark, or
 // by its own code that the policy has a class for.
-func saidSo(c *Classification, e *failure.Evidence) bool {
-	if c.Rank >= RankMark {
+func namedByHandler(c *failure.Classification, e *failure.Evidence) bool {
+	if c.Rank >= failure.RankMark {
 		return true
 	}
 	code, ok := strings.CutPrefix(c.Rule, "policy.codes.")
@@ -153,39 +145,39 @@ func saidSo(c *Classification, e *failure.Evidence) bool {
 }
 
 // beaten puts a class before the one that was found.
-func beaten(c Classification, by failure.Class, rule string) Classification {
+func outranked(c failure.Classification, by failure.Class, rule string) failure.Classification {
 	if c.Class == by {
 		return c
 	}
-	beat := [3]Beaten{{Rule: c.Rule, Class: c.Class, Rank: c.Rank, Saw: c.Saw}, c.Beat[0], c.Beat[1]}
-	if c.Rule == ByNothing {
-		beat = [3]Beaten{}
+	beat := [3]failure.Beaten{{Rule: c.Rule, Class: c.Class, Rank: c.Rank, Saw: c.Saw}, c.Beat[0], c.Beat[1]}
+	if c.Rule == ClassByNothing {
+		beat = [3]failure.Beaten{}
 	}
-	return Classification{Class: by, Rank: failure.RankCause, Rule: rule, Code: c.Code, Hint: c.Hint, Beat: beat}
+	return failure.Classification{Class: by, Rank: failure.RankCause, Rule: rule, Code: c.Code, Hint: c.Hint, Beat: beat}
 }
 
 // verdictOf returns what the evidence says under this plan: the marks, the
 // policy, the classification, the class.
-func (p *plan) verdictOf(c *Classification, e *failure.Evidence, in *Input) Verdict {
+func (p *plan) verdictOf(c *failure.Classification, e *failure.Evidence, in *Input) failure.Verdict {
 	switch {
 	case e.Permanent:
-		return Permanent
-	case in.Stop == CancelAsked || e.Cancel && in.How != ByPanic:
-		return Cancelled
+		return failure.VerdictPermanent
+	case in.Stop == CancelAsked || e.Cancel && in.How != job.ByPanic:
+		return failure.VerdictCancelled
 	case e.Dependency != "":
-		return DependencyDown
+		return failure.VerdictDependencyDown
 	case p.verdict != "":
 		return p.verdict
 	}
 	v := c.Verdict
-	if v == "" || v == Unknown {
+	if v == "" || v == failure.VerdictUnknown {
 		v = p.classVerdict
 	}
 	switch {
-	case v == Cancelled: // by nobody that this run knows of: a failure like others
-		return Unknown
-	case v == Unknown && e.RetryAfter > 0:
-		return Throttled
+	case v == failure.VerdictCancelled: // by nobody that this run knows of: a failure like others
+		return failure.VerdictUnknown
+	case v == failure.VerdictUnknown && e.RetryAfter > 0:
+		return failure.VerdictThrottle
 	}
 	return v
 }
@@ -193,20 +185,20 @@ func (p *plan) verdictOf(c *Classification, e *failure.Evidence, in *Input) Verd
 // marked ends what marks and stops decide, and reports whether they do.
 func (d *Decision) marked(in *Input, e *failure.Evidence, s *Schedule) bool {
 	switch {
-	case e.Cancel && in.How != ByPanic:
+	case e.Cancel && in.How != job.ByPanic:
 		d.end(Cancel, RuleCancel)
 	case e.Permanent:
-		d.die(RulePermanent, ReasonPermanent)
+		d.die(RulePermanent, job.NonRetriable)
 	case in.Stop == CancelAsked:
 		d.end(Cancel, RuleCancelAsked)
-	case e.Snooze > 0 && in.How != ByPanic:
+	case e.Snooze > 0 && in.How != job.ByPanic:
 		d.Wait = e.Snooze
 		d.end(Snooze, RuleSnooze)
-	case in.Stop == Shutdown && in.How != ByPanic:
+	case in.Stop == Shutdown && in.How != job.ByPanic:
 		d.end(HandBack, RuleShutdown)
 	case s != nil && e.Exit != nil && slices.Contains(s.PermanentExitCodes, *e.Exit):
-		d.Verdict = Permanent
-		d.die(RuleExitCode, ReasonPermanent)
+		d.Verdict = failure.VerdictPermanent
+		d.die(RuleExitCode, job.NonRetriable)
 	default:
 		return false
 	}
@@ -218,7 +210,7 @@ func (p *Policy) count(d *Decision, in *Input, base *plan) {
 	p.retries(d, base)
 	d.ClassFailures = in.Memo.Count(d.Class) + 1
 	d.Failures = min(max(in.Attempts, 0), math.MaxInt32) + 1
-	d.AttemptsMax = p.limits.MaxAttempts
+	d.MaxAttempts = p.limits.MaxAttempts
 	d.Age, d.MaxAge = in.Age, p.limits.MaxAge
 	d.Deadline = in.Deadline
 	d.Cost = d.Memo.Cost
@@ -229,7 +221,7 @@ func (p *Policy) count(d *Decision, in *Input, base *plan) {
 func (p *Policy) retries(d *Decision, plan *plan) {
 	d.Of, d.RetriesFrom, d.Count = plan.retries, plan.retriesFrom.level, plan.count
 	if d.Of >= p.limits.MaxAttempts {
-		d.Of, d.RetriesFrom = p.limits.MaxAttempts-1, LevelLimits
+		d.Of, d.RetriesFrom = p.limits.MaxAttempts-1, cmp.Or(p.ceilingFrom, LevelLimits)
 	}
 	if !plan.retry {
 		d.Of = 0
@@ -264,7 +256,7 @@ func (p *Policy) over(plan *plan) overlay {
 }
 
 // judge decides by a plan.
-func (p *Policy) judge(d *Decision, in *Input, plan *plan, final bool) {
+func (p *Policy) decideBy(d *Decision, in *Input, plan *plan, final bool) {
 	n := d.ClassFailures
 	if plan.count == Total {
 		n = d.Failures + d.HandOvers
@@ -273,7 +265,7 @@ func (p *Policy) judge(d *Decision, in *Input, plan *plan, final bool) {
 	d.HintMode = plan.hint.Mode
 	d.TotalMax, d.TotalBound = max(plan.total, 0), plan.total != noTotal
 	d.CostMax, d.CostBound = max(plan.maxCost, 0), plan.maxCost != noCost
-	if in.Evidence != nil && in.Evidence.HandOver > 0 && in.How == ByError {
+	if in.Evidence != nil && in.Evidence.HandOver > 0 && in.How == job.ByError {
 		d.HandOversMax = plan.handOvers
 		if plan.retry && !final && !d.spent(plan, n) && d.HandOvers < plan.handOvers && p.handOver(d, in, plan) {
 			return
@@ -281,40 +273,40 @@ func (p *Policy) judge(d *Decision, in *Input, plan *plan, final bool) {
 	}
 	switch {
 	case !plan.retry:
-		d.die(RuleNoRetry, ReasonExhausted)
+		d.die(RuleNoRetry, job.MaxRetries)
 		return
 	case final:
-		d.die(RuleVerdict, ReasonPermanent)
+		d.die(RuleVerdict, job.NonRetriable)
 		return
 	case n > d.Of:
-		d.die(RuleExhausted, ReasonExhausted)
+		d.die(RuleExhausted, job.MaxRetries)
 		return
 	case d.TotalBound && d.Failures > d.TotalMax:
-		d.die(RuleTotal, ReasonExhausted)
+		d.die(RuleTotal, job.MaxRetries)
 		return
 	case d.CostBound && d.Cost > d.CostMax:
-		d.die(RuleCost, ReasonCost)
+		d.die(RuleCost, job.MaxCost)
 		return
 	}
 	draw, ok := plan.backoff.Wait(n, in.Memo.Previous, in.U)
 	if !ok {
-		d.die(RuleEnded, ReasonExhausted)
+		d.die(RuleEnded, job.MaxRetries)
 		return
 	}
 	d.BackoffFrom, d.curve = plan.backoffFrom.level, plan.backoff
 	d.Drawn, d.Nominal, d.Ceiling, d.U = draw.Wait, draw.Nominal, draw.Ceiling, draw.U
 	wait, ok := plan.hint.wait(draw.Wait, d.Hint, plan.backoff.Cap, draw.U)
 	if !ok {
-		d.die(RuleHint, ReasonHint)
+		d.die(RuleHint, job.HintTooLong)
 		return
 	}
 	switch {
 	case in.Age >= p.limits.MaxAge-wait:
-		d.die(RuleTooOld, ReasonExhausted)
+		d.die(RuleTooOld, job.MaxRetries)
 	case d.Failures >= p.limits.MaxAttempts:
-		d.die(RuleCeilingReached, ReasonExhausted)
+		d.die(RuleCeilingReached, job.MaxRetries)
 	case in.Deadline != 0 && wait >= in.Deadline:
-		d.die(RuleDeadline, ReasonDeadline)
+		d.die(RuleDeadline, job.DeadlineOver)
 	default:
 		d.again(plan, n, wait, in.Age)
 	}
@@ -332,17 +324,17 @@ func (p *Policy) handOver(d *Decision, in *Input, plan *plan) bool {
 	switch {
 	case d.CostBound && d.Cost > d.CostMax:
 		return false // what follows knows the rule
-	case plan.hint.Mode == HintFloor && d.Hint > plan.hint.Max && plan.hint.Beyond == BeyondDead:
-		d.die(RuleHint, ReasonHint)
+	case plan.hint.Mode == HintFloor && d.Hint > plan.hint.Max && plan.hint.OverMax == OverMaxDead:
+		d.die(RuleHint, job.HintTooLong)
 		return true
 	case plan.hint.Mode == HintFloor:
 		wait = max(wait, d.Hint)
 	}
 	switch {
 	case in.Age >= p.limits.MaxAge-wait:
-		d.die(RuleTooOld, ReasonExhausted)
+		d.die(RuleTooOld, job.MaxRetries)
 	case in.Deadline != 0 && wait >= in.Deadline:
-		d.die(RuleDeadline, ReasonDeadline)
+		d.die(RuleDeadline, job.DeadlineOver)
 	default:
 		d.Wait = wait
 		d.Memo.HandOvers++

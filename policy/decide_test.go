@@ -36,81 +36,81 @@ func TestDecide(t *testing.T) {
 		{"success", nil, policy.Input{}, broken, brief{Rule: policy.RuleSuccess}},
 		{"success although a cancel was asked", nil, policy.Input{Stop: policy.CancelAsked}, broken, brief{Rule: policy.RuleSuccess}},
 
-		{"first failure", nil, policy.Input{How: policy.ByError}, broken,
-			retry("UnknownError", policy.Unknown, 1, 3, 30*time.Second)},
-		{"third failure", nil, policy.Input{How: policy.ByError, Attempts: 2}, broken,
-			retry("UnknownError", policy.Unknown, 3, 3, 30*time.Second)},
-		{"last failure", nil, policy.Input{How: policy.ByError, Attempts: 3}, broken,
-			dead("UnknownError", policy.Unknown, policy.RuleExhausted, policy.ReasonExhausted, 3)},
-		{"no retries", &policy.Schedule{MaxRetries: policy.NoRetry}, policy.Input{How: policy.ByError}, broken,
-			dead("UnknownError", policy.Unknown, policy.RuleExhausted, policy.ReasonExhausted, 0)},
-		{"the last wait repeats", exitCodes, policy.Input{How: policy.ByError, Attempts: 2}, broken,
-			retry("UnknownError", policy.Unknown, 3, 3, 5*time.Second)},
+		{"first failure", nil, policy.Input{How: job.ByError}, broken,
+			retry("UnknownError", failure.VerdictUnknown, 1, 3, 30*time.Second)},
+		{"third failure", nil, policy.Input{How: job.ByError, Attempts: 2}, broken,
+			retry("UnknownError", failure.VerdictUnknown, 3, 3, 30*time.Second)},
+		{"last failure", nil, policy.Input{How: job.ByError, Attempts: 3}, broken,
+			dead("UnknownError", failure.VerdictUnknown, policy.RuleExhausted, job.MaxRetries, 3)},
+		{"no retries", &policy.Schedule{MaxRetries: policy.NoRetry}, policy.Input{How: job.ByError}, broken,
+			dead("UnknownError", failure.VerdictUnknown, policy.RuleExhausted, job.MaxRetries, 0)},
+		{"the last wait repeats", exitCodes, policy.Input{How: job.ByError, Attempts: 2}, broken,
+			retry("UnknownError", failure.VerdictUnknown, 3, 3, 5*time.Second)},
 
-		{"permanent by mark", nil, policy.Input{How: policy.ByError}, permanent,
-			dead("Gone", policy.Permanent, policy.RulePermanent, policy.ReasonPermanent, 3)},
-		{"permanent by exit code", exitCodes, policy.Input{How: policy.ByError}, failure.Evidence{Exit: new(65)},
-			dead("UnknownError", policy.Permanent, policy.RuleExitCode, policy.ReasonPermanent, 3)},
-		{"another exit code", exitCodes, policy.Input{How: policy.ByError}, failure.Evidence{Exit: new(66)},
-			retry("UnknownError", policy.Unknown, 1, 3, time.Second)},
-		{"permanent by class", nil, policy.Input{How: policy.ByError}, failure.Evidence{Class: failure.NotFound},
-			dead("NotFound", policy.Permanent, policy.RuleVerdict, policy.ReasonPermanent, 3)},
-		{"a quota that is used up", nil, policy.Input{How: policy.ByError}, failure.Evidence{Class: failure.QuotaExceeded},
-			dead("QuotaExceeded", policy.QuotaUsed, policy.RuleVerdict, policy.ReasonPermanent, 3)},
+		{"permanent by mark", nil, policy.Input{How: job.ByError}, permanent,
+			dead("Gone", failure.VerdictPermanent, policy.RulePermanent, job.NonRetriable, 3)},
+		{"permanent by exit code", exitCodes, policy.Input{How: job.ByError}, failure.Evidence{Exit: new(65)},
+			dead("UnknownError", failure.VerdictPermanent, policy.RuleExitCode, job.NonRetriable, 3)},
+		{"another exit code", exitCodes, policy.Input{How: job.ByError}, failure.Evidence{Exit: new(66)},
+			retry("UnknownError", failure.VerdictUnknown, 1, 3, time.Second)},
+		{"permanent by class", nil, policy.Input{How: job.ByError}, failure.Evidence{Class: failure.NotFound},
+			dead("NotFound", failure.VerdictPermanent, policy.RuleVerdict, job.NonRetriable, 3)},
+		{"a quota that is used up", nil, policy.Input{How: job.ByError}, failure.Evidence{Class: failure.QuotaExceeded},
+			dead("QuotaExceeded", failure.VerdictQuota, policy.RuleVerdict, job.NonRetriable, 3)},
 
-		{"snooze", nil, policy.Input{How: policy.ByError, Attempts: 3}, snoozed,
-			brief{Action: policy.Snooze, Rule: policy.RuleSnooze, Class: "UnknownError", Verdict: policy.Unknown, Of: 3, Wait: time.Hour}},
-		{"cancel by the handler", nil, policy.Input{How: policy.ByError}, cancelled,
-			brief{Action: policy.Cancel, Rule: policy.RuleCancel, Class: "Cancelled", Verdict: policy.Cancelled, Of: 3}},
+		{"snooze", nil, policy.Input{How: job.ByError, Attempts: 3}, snoozed,
+			brief{Action: policy.Snooze, Rule: policy.RuleSnooze, Class: "UnknownError", Verdict: failure.VerdictUnknown, Of: 3, Wait: time.Hour}},
+		{"cancel by the handler", nil, policy.Input{How: job.ByError}, cancelled,
+			brief{Action: policy.Cancel, Rule: policy.RuleCancel, Class: "Cancelled", Verdict: failure.VerdictCancelled, Of: 3}},
 
-		{"panic", nil, policy.Input{How: policy.ByPanic}, broken,
-			retry("Panic", policy.Unknown, 1, 3, 30*time.Second)},
-		{"a panic cannot snooze or cancel", nil, policy.Input{How: policy.ByPanic}, failure.Evidence{Snooze: time.Hour, Cancel: true},
-			retry("Panic", policy.Unknown, 1, 3, 30*time.Second)},
-		{"a panic under a shutdown is a failure", nil, policy.Input{How: policy.ByPanic, Stop: policy.Shutdown}, broken,
-			retry("Panic", policy.Unknown, 1, 3, 30*time.Second)},
-		{"time limit", nil, policy.Input{How: policy.ByTimeout, Stop: policy.TimeLimit}, broken,
-			retry("AttemptTimeout", policy.Retriable, 1, 3, 30*time.Second)},
-		{"a class by mark", nil, policy.Input{How: policy.ByTimeout}, failure.Evidence{Class: "Slow"},
-			retry("Slow", policy.Unknown, 1, 3, 30*time.Second)},
+		{"panic", nil, policy.Input{How: job.ByPanic}, broken,
+			retry("Panic", failure.VerdictUnknown, 1, 3, 30*time.Second)},
+		{"a panic cannot snooze or cancel", nil, policy.Input{How: job.ByPanic}, failure.Evidence{Snooze: time.Hour, Cancel: true},
+			retry("Panic", failure.VerdictUnknown, 1, 3, 30*time.Second)},
+		{"a panic under a shutdown is a failure", nil, policy.Input{How: job.ByPanic, Stop: policy.Shutdown}, broken,
+			retry("Panic", failure.VerdictUnknown, 1, 3, 30*time.Second)},
+		{"time limit", nil, policy.Input{How: job.ByTimeout, Stop: policy.TimeLimit}, broken,
+			retry("AttemptTimeout", failure.VerdictRetry, 1, 3, 30*time.Second)},
+		{"a class by mark", nil, policy.Input{How: job.ByTimeout}, failure.Evidence{Class: "Slow"},
+			retry("Slow", failure.VerdictUnknown, 1, 3, 30*time.Second)},
 
-		{"a 503 under a shutdown is no failure", nil, policy.Input{How: policy.ByError, Stop: policy.Shutdown, Attempts: 99},
+		{"a 503 under a shutdown is no failure", nil, policy.Input{How: job.ByError, Stop: policy.Shutdown, Attempts: 99},
 			failure.Evidence{HTTPStatus: 503},
-			brief{Action: policy.HandBack, Rule: policy.RuleShutdown, Class: "UnknownError", Verdict: policy.Unknown, Of: 3}},
-		{"permanent under a shutdown is permanent", nil, policy.Input{How: policy.ByError, Stop: policy.Shutdown}, permanent,
-			dead("Gone", policy.Permanent, policy.RulePermanent, policy.ReasonPermanent, 3)},
-		{"a permanent class under a shutdown is no failure", nil, policy.Input{How: policy.ByError, Stop: policy.Shutdown},
+			brief{Action: policy.HandBack, Rule: policy.RuleShutdown, Class: "UnknownError", Verdict: failure.VerdictUnknown, Of: 3}},
+		{"permanent under a shutdown is permanent", nil, policy.Input{How: job.ByError, Stop: policy.Shutdown}, permanent,
+			dead("Gone", failure.VerdictPermanent, policy.RulePermanent, job.NonRetriable, 3)},
+		{"a permanent class under a shutdown is no failure", nil, policy.Input{How: job.ByError, Stop: policy.Shutdown},
 			failure.Evidence{Class: failure.InvalidInput},
-			brief{Action: policy.HandBack, Rule: policy.RuleShutdown, Class: "InvalidInput", Verdict: policy.Permanent, Of: 3}},
-		{"cancelled by a person", nil, policy.Input{How: policy.ByError, Stop: policy.CancelAsked}, broken,
-			brief{Action: policy.Cancel, Rule: policy.RuleCancelAsked, Class: "Cancelled", Verdict: policy.Cancelled, Of: 3}},
-		{"a snooze does not outlive a person's cancel", nil, policy.Input{How: policy.ByError, Stop: policy.CancelAsked}, snoozed,
-			brief{Action: policy.Cancel, Rule: policy.RuleCancelAsked, Class: "Cancelled", Verdict: policy.Cancelled, Of: 3}},
+			brief{Action: policy.HandBack, Rule: policy.RuleShutdown, Class: "InvalidInput", Verdict: failure.VerdictPermanent, Of: 3}},
+		{"cancelled by a person", nil, policy.Input{How: job.ByError, Stop: policy.CancelAsked}, broken,
+			brief{Action: policy.Cancel, Rule: policy.RuleCancelAsked, Class: "Cancelled", Verdict: failure.VerdictCancelled, Of: 3}},
+		{"a snooze does not outlive a person's cancel", nil, policy.Input{How: job.ByError, Stop: policy.CancelAsked}, snoozed,
+			brief{Action: policy.Cancel, Rule: policy.RuleCancelAsked, Class: "Cancelled", Verdict: failure.VerdictCancelled, Of: 3}},
 
-		{"dependency down", nil, policy.Input{How: policy.ByError}, failure.Evidence{Dependency: "s3", Class: failure.NotFound},
-			retry("NotFound", policy.DependencyDown, 1, 3, 30*time.Second)},
-		{"cancelled, and nobody has asked for it", nil, policy.Input{How: policy.ByError}, failure.Evidence{Class: failure.Cancelled},
-			retry("Cancelled", policy.Unknown, 1, 3, 30*time.Second)},
+		{"dependency down", nil, policy.Input{How: job.ByError}, failure.Evidence{Dependency: "s3", Class: failure.NotFound},
+			retry("NotFound", failure.VerdictDependencyDown, 1, 3, 30*time.Second)},
+		{"cancelled, and nobody has asked for it", nil, policy.Input{How: job.ByError}, failure.Evidence{Class: failure.Cancelled},
+			retry("Cancelled", failure.VerdictUnknown, 1, 3, 30*time.Second)},
 
-		{"below the ceiling", &policy.Schedule{MaxRetries: 1000}, policy.Input{How: policy.ByError, Attempts: 98}, broken,
-			retry("UnknownError", policy.Unknown, 99, 99, 30*time.Second)},
-		{"at the ceiling", &policy.Schedule{MaxRetries: 1000}, policy.Input{How: policy.ByError, Attempts: 99}, broken,
-			dead("UnknownError", policy.Unknown, policy.RuleExhausted, policy.ReasonExhausted, 99)},
-		{"young enough", nil, policy.Input{How: policy.ByError, Age: policy.MaxAgeDefault - 31*time.Second}, broken,
-			retry("UnknownError", policy.Unknown, 1, 3, 30*time.Second)},
-		{"too old after the wait", nil, policy.Input{How: policy.ByError, Age: policy.MaxAgeDefault - 30*time.Second}, broken,
-			dead("UnknownError", policy.Unknown, policy.RuleTooOld, policy.ReasonExhausted, 3)},
-		{"an age that cannot be added to", nil, policy.Input{How: policy.ByError, Age: math.MaxInt64}, broken,
-			dead("UnknownError", policy.Unknown, policy.RuleTooOld, policy.ReasonExhausted, 3)},
+		{"below the ceiling", &policy.Schedule{MaxRetries: 1000}, policy.Input{How: job.ByError, Attempts: 98}, broken,
+			retry("UnknownError", failure.VerdictUnknown, 99, 99, 30*time.Second)},
+		{"at the ceiling", &policy.Schedule{MaxRetries: 1000}, policy.Input{How: job.ByError, Attempts: 99}, broken,
+			dead("UnknownError", failure.VerdictUnknown, policy.RuleExhausted, job.MaxRetries, 99)},
+		{"young enough", nil, policy.Input{How: job.ByError, Age: policy.MaxAgeDefault - 31*time.Second}, broken,
+			retry("UnknownError", failure.VerdictUnknown, 1, 3, 30*time.Second)},
+		{"too old after the wait", nil, policy.Input{How: job.ByError, Age: policy.MaxAgeDefault - 30*time.Second}, broken,
+			dead("UnknownError", failure.VerdictUnknown, policy.RuleTooOld, job.MaxRetries, 3)},
+		{"an age that cannot be added to", nil, policy.Input{How: job.ByError, Age: math.MaxInt64}, broken,
+			dead("UnknownError", failure.VerdictUnknown, policy.RuleTooOld, job.MaxRetries, 3)},
 		{"a job that asks for as many retries as there are attempts", nil,
-			policy.Input{How: policy.ByError, Job: &policy.Override{MaxRetries: new(policy.MaxAttemptsDefault)}}, broken,
-			retry("UnknownError", policy.Unknown, 1, policy.MaxAttemptsDefault-1, 30*time.Second)},
-		{"before the deadline", nil, policy.Input{How: policy.ByError, Deadline: 30*time.Second + 1}, broken,
-			retry("UnknownError", policy.Unknown, 1, 3, 30*time.Second)},
-		{"at the deadline", nil, policy.Input{How: policy.ByError, Deadline: 30 * time.Second}, broken,
-			dead("UnknownError", policy.Unknown, policy.RuleDeadline, policy.ReasonDeadline, 3)},
-		{"after the deadline", nil, policy.Input{How: policy.ByError, Deadline: -1}, broken,
-			dead("UnknownError", policy.Unknown, policy.RuleDeadline, policy.ReasonDeadline, 3)},
+			policy.Input{How: job.ByError, Job: &policy.Override{MaxRetries: new(policy.MaxAttemptsDefault)}}, broken,
+			retry("UnknownError", failure.VerdictUnknown, 1, policy.MaxAttemptsDefault-1, 30*time.Second)},
+		{"before the deadline", nil, policy.Input{How: job.ByError, Deadline: 30*time.Second + 1}, broken,
+			retry("UnknownError", failure.VerdictUnknown, 1, 3, 30*time.Second)},
+		{"at the deadline", nil, policy.Input{How: job.ByError, Deadline: 30 * time.Second}, broken,
+			dead("UnknownError", failure.VerdictUnknown, policy.RuleDeadline, job.DeadlineOver, 3)},
+		{"after the deadline", nil, policy.Input{How: job.ByError, Deadline: -1}, broken,
+			dead("UnknownError", failure.VerdictUnknown, policy.RuleDeadline, job.DeadlineOver, 3)},
 	}
 	for _, tt := range tests {
 		tt.in.Kind, tt.in.Evidence = "render", &tt.evidence
@@ -121,11 +121,11 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func retry(class failure.Class, v policy.Verdict, n, of int, wait time.Duration) brief {
+func retry(class failure.Class, v failure.Verdict, n, of int, wait time.Duration) brief {
 	return brief{Action: policy.Retry, Rule: policy.RuleSchedule, Class: class, Verdict: v, N: n, Of: of, Wait: wait}
 }
 
-func dead(class failure.Class, v policy.Verdict, rule, reason string, of int) brief {
+func dead(class failure.Class, v failure.Verdict, rule string, reason job.Reason, of int) brief {
 	return brief{Action: policy.Die, Rule: rule, Class: class, Verdict: v, Reason: reason, Of: of}
 }
 
@@ -146,7 +146,7 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := policy.Input{
-			How:      rapid.SampledFrom([]policy.How{policy.ByError, policy.ByPanic, policy.ByTimeout}).Draw(t, "how"),
+			How:      rapid.SampledFrom([]job.How{job.ByError, job.ByPanic, job.ByTimeout}).Draw(t, "how"),
 			Evidence: &failure.Evidence{RetryAfter: time.Duration(rapid.Int64().Draw(t, "hint"))},
 			Age:      time.Duration(rapid.Int64Range(0, int64(2*policy.MaxAgeDefault)).Draw(t, "age")),
 			U:        rapid.Float64Range(0, 0.999999).Draw(t, "u"),
@@ -170,24 +170,9 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 	})
 }
 
-func TestWords_AreThoseOfFailureRecords(t *testing.T) {
+func TestLimits_AreThoseOfJobs(t *testing.T) {
 	t.Parallel()
-	for mine, theirs := range map[policy.How]job.How{
-		policy.ByError: job.ByError, policy.ByPanic: job.ByPanic, policy.ByTimeout: job.ByTimeout,
-	} {
-		if string(mine) != string(theirs) {
-			t.Errorf("%q, the failure record says %q", mine, theirs)
-		}
-	}
-	for mine, theirs := range map[string]job.Reason{
-		policy.ReasonPermanent: job.NonRetriable, policy.ReasonExhausted: job.MaxRetries, policy.ReasonCost: job.MaxCost,
-		policy.ReasonHint: job.HintTooLong, policy.ReasonDeadline: job.DeadlineOver,
-	} {
-		if mine != string(theirs) {
-			t.Errorf("%q, dead letters say %q", mine, theirs)
-		}
-	}
-	if policy.PriorityMax != job.PriorityMax || policy.OverrideMax != job.PolicyMax || policy.AttrsMax < job.AttrsMax {
+	if policy.OverrideMax != job.PolicyMax || policy.AttrsMax < job.AttrsMax {
 		t.Error("the limits are not those of jobs")
 	}
 }
@@ -267,8 +252,8 @@ func BenchmarkDecide(b *testing.B) {
 func BenchmarkRecord(b *testing.B) {
 	p := compile(b, policy.DefaultSpec())
 	in := failed(failure.NetworkTimeout)
-	in.Class = policy.Classification{Class: failure.NetworkTimeout, Rule: "http.504", Rank: failure.RankTyped, Saw: "504 Gateway Timeout", Code: "http.504"}
-	in.Class.Beat[0] = policy.Beaten{Rule: "phrase.timeout", Class: failure.NetworkTimeout, Rank: failure.RankPattern, Saw: "timed out"}
+	in.Class = failure.Classification{Class: failure.NetworkTimeout, Rule: "http.504", Rank: failure.RankTyped, Saw: "504 Gateway Timeout", Code: "http.504"}
+	in.Class.Beat[0] = failure.Beaten{Rule: "phrase.timeout", Class: failure.NetworkTimeout, Rank: failure.RankPattern, Saw: "timed out"}
 	in.U = 0.31415926535
 	d := p.Decide(in)
 	var buf []byte

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 )
 
 // Action is what follows from the end of a run.
@@ -30,21 +31,6 @@ func (a Action) String() string {
 	}
 	return fmt.Sprintf("action(%d)", uint8(a))
 }
-
-// Verdict is what the evidence says about another attempt.
-type Verdict = failure.Verdict
-
-// The verdicts.
-const (
-	Retriable      = failure.VerdictRetry
-	Throttled      = failure.VerdictThrottle
-	QuotaUsed      = failure.VerdictQuota
-	DependencyDown = failure.VerdictDependencyDown
-	Permanent      = failure.VerdictPermanent
-	Cancelled      = failure.VerdictCancelled
-	Crashed        = failure.VerdictCrash
-	Unknown        = failure.VerdictUnknown
-)
 
 // The rules that can have the last word. The words are stored and append-only.
 const (
@@ -72,21 +58,12 @@ const (
 // The rules of a classification that the end of the run decides by itself. The
 // words are stored and append-only.
 const (
-	ByMark      = "mark.class"      // and nobody has classified
-	ByPanicking = "run.panic"       // How is ByPanic
-	ByTimeLimit = "stopped.timeout" // the time limit of the kind
-	ByPerson    = "stopped.cancel"  // a person cancelled the job
-	ByHandler   = "mark.cancel"     // the handler cancelled it
-	ByNothing   = "unknown"         // and nobody has classified
-)
-
-// The reasons for which a job dies here. The words are those of dead letters.
-const (
-	ReasonPermanent = "non_retriable_error"
-	ReasonExhausted = "max_retries_exceeded"
-	ReasonCost      = "max_cost_exceeded"
-	ReasonHint      = "hint_too_long"
-	ReasonDeadline  = "expired"
+	ClassByMark      = "mark.class"      // the handler named the class, and no matcher found one
+	ClassByPanic     = "run.panic"       // Input.How is job.ByPanic
+	ClassByTimeLimit = "stopped.timeout" // the time limit of the kind
+	ClassByPerson    = "stopped.cancel"  // a person cancelled the job
+	ClassByHandler   = "mark.cancel"     // the handler cancelled it
+	ClassByNothing   = "unknown"         // neither a mark nor a matcher names a class
 )
 
 // Decision is what to do and what led to it, as plain values: it is made without
@@ -96,8 +73,8 @@ type Decision struct {
 	Action   Action
 	Rule     string // which had the last word
 	Class    failure.Class
-	Verdict  Verdict
-	Reason   string        // of Die
+	Verdict  failure.Verdict
+	Reason   job.Reason    // of Die
 	N        int           // of Retry: the number of the coming retry, from 1, as Count counts
 	Of       int           // how many retries there are
 	Wait     time.Duration // of Retry, Snooze and Defer
@@ -108,7 +85,7 @@ type Decision struct {
 	Memo Memo
 
 	// By is how the class was found.
-	By Classification
+	By failure.Classification
 
 	// Drawn is what the back-off gave; Wait is longer when a hint is. The draw was
 	// U, of an interval that ends at Ceiling.
@@ -128,7 +105,7 @@ type Decision struct {
 	HandOversMax  int           // how many there may be
 	TotalMax      int           // retries over all classes; 0 with no TotalBound
 	TotalBound    bool          // there is such a bound
-	AttemptsMax   int           // ceiling
+	MaxAttempts   int           // ceiling
 	Age, MaxAge   time.Duration // of this life; ceiling
 	Deadline      time.Duration // what the job had left; 0 is none
 	Cost          int64         // of this life, in millionths of a US dollar
@@ -148,7 +125,7 @@ type Decision struct {
 type Would struct {
 	Action   Action
 	Rule     string
-	Reason   string
+	Reason   job.Reason
 	N, Of    int
 	Wait     time.Duration
 	Queue    string
@@ -157,7 +134,7 @@ type Would struct {
 
 func (d *Decision) end(a Action, rule string) { d.Action, d.Rule = a, rule }
 
-func (d *Decision) die(rule, reason string) {
+func (d *Decision) die(rule string, reason job.Reason) {
 	d.N, d.Wait, d.Reason = 0, 0, reason
 	d.end(Die, rule)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -44,7 +45,7 @@ func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
 			if diff := cmp.Diff(want, waits(all), near); diff != "" || len(all) != len(nominal)+1 {
 				t.Errorf("%s at %v: %d executions, waits (-want +got):\n%s", class, u, len(all), diff)
 			}
-			if last := all[len(all)-1]; last.Action != policy.Die || (nominal == nil) != (last.Reason == policy.ReasonPermanent) {
+			if last := all[len(all)-1]; last.Action != policy.Die || (nominal == nil) != (last.Reason == job.NonRetriable) {
 				t.Errorf("%s: the last decision is %s for %s", class, last.Action, last.Reason)
 			}
 		}
@@ -57,21 +58,21 @@ func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
 // proves: F13
 func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	t.Parallel()
-	found := policy.Classification{Class: failure.NetworkTimeout, Verdict: policy.Retriable, Rule: "phrase.timeout", Rank: 1, Saw: "timed out", Code: "FFMPEG_TIMEOUT"}
+	found := failure.Classification{Class: failure.NetworkTimeout, Verdict: failure.VerdictRetry, Rule: "phrase.timeout", Rank: 1, Saw: "timed out", Code: "FFMPEG_TIMEOUT"}
 	p := policy.Default()
 	in := failed("")
-	in.Class, in.How, in.Stop = found, policy.ByTimeout, policy.TimeLimit
+	in.Class, in.How, in.Stop = found, job.ByTimeout, policy.TimeLimit
 	d := p.Decide(in)
-	if d.Class != failure.AttemptTimeout || d.By.Rule != policy.ByTimeLimit || d.By.Code != "FFMPEG_TIMEOUT" || d.Of != 1 {
+	if d.Class != failure.AttemptTimeout || d.By.Rule != policy.ClassByTimeLimit || d.By.Code != "FFMPEG_TIMEOUT" || d.Of != 1 {
 		t.Errorf("%s by %s, %d retries", d.Class, d.By.Rule, d.Of)
 	}
 	if b := d.By.Beat[0]; b.Rule != "phrase.timeout" || b.Class != failure.NetworkTimeout || b.Saw != "timed out" {
 		t.Errorf("it beat %+v", b)
 	}
-	mark := policy.Classification{Class: "FfmpegTimeout", Rule: "mark.class", Rank: failure.RankMark}
-	code := policy.Classification{Class: "FfmpegTimeout", Rule: "policy.codes.Ffmpeg_Timeout", Rank: failure.RankCode}
+	mark := failure.Classification{Class: "FfmpegTimeout", Rule: "mark.class", Rank: failure.RankMark}
+	code := failure.Classification{Class: "FfmpegTimeout", Rule: "policy.codes.Ffmpeg_Timeout", Rank: failure.RankCode}
 	in.Evidence.Code = "FFMPEG_TIMEOUT"
-	for _, c := range []policy.Classification{mark, code} {
+	for _, c := range []failure.Classification{mark, code} {
 		in.Class = c
 		if d := p.Decide(in); d.Class != "FfmpegTimeout" {
 			t.Errorf("%s: %s, although the handler says otherwise", c.Rule, d.Class)
@@ -81,7 +82,7 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	if d := p.Decide(in); d.Class != failure.AttemptTimeout {
 		t.Errorf("%s by a code that is not the handler's", d.Class)
 	}
-	in.Class, in.How, in.Stop = found, policy.ByError, policy.NotStopped
+	in.Class, in.How, in.Stop = found, job.ByError, policy.NotStopped
 	if d := p.Decide(in); d.Class != failure.NetworkTimeout || d.Of != 3 {
 		t.Errorf("%s with %d retries without a time limit", d.Class, d.Of)
 	}

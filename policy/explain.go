@@ -10,9 +10,6 @@ import (
 
 // Reason says in one line what was decided and why.
 func (r *Record) Reason() string {
-	if r.V == 1 {
-		return r.Words
-	}
 	s := r.reason()
 	if w := r.Would; w != nil {
 		s += "; observed only: the policy would " + w.would()
@@ -282,7 +279,7 @@ func (r *Record) counters() string {
 }
 
 func (r *Record) limits() string {
-	if r.AttemptsMax == 0 {
+	if r.MaxAttempts == 0 {
 		return ""
 	}
 	counted := "of the class"
@@ -296,7 +293,7 @@ func (r *Record) limits() string {
 	if r.TotalMax != nil {
 		parts = append(parts, fmt.Sprintf("%d over all classes", *r.TotalMax))
 	}
-	parts = append(parts, fmt.Sprintf("attempt %d of %d", r.Failures, r.AttemptsMax),
+	parts = append(parts, fmt.Sprintf("attempt %d of %d", r.Failures, r.MaxAttempts),
 		fmt.Sprintf("age %s of %s", rounded(r.Age), rounded(r.MaxAge)))
 	if r.Deadline != 0 {
 		parts = append(parts, "deadline in "+rounded(r.Deadline))

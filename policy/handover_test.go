@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
 // handedOver is the end of a run whose call has handed the job over.
 func handedOver(memo policy.Memo, after time.Duration) *policy.Input {
 	return &policy.Input{
-		Kind: "document", How: policy.ByError, U: 0.5, Memo: memo, Age: time.Minute, Now: time.Unix(1e9, 0),
+		Kind: "document", How: job.ByError, U: 0.5, Memo: memo, Age: time.Minute, Now: time.Unix(1e9, 0),
 		Evidence: &failure.Evidence{Message: "ocr retries exhausted: 503", HTTPStatus: 503, HandOver: after},
 	}
 }
@@ -76,8 +77,8 @@ func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 		"a person":    {func(in *policy.Input) { in.Stop = policy.CancelAsked }, policy.Cancel, policy.RuleCancelAsked},
 		"snooze":      {func(in *policy.Input) { in.Evidence.Snooze = time.Hour }, policy.Snooze, policy.RuleSnooze},
 		"shutdown":    {func(in *policy.Input) { in.Stop = policy.Shutdown }, policy.HandBack, policy.RuleShutdown},
-		"a panic":     {func(in *policy.Input) { in.How = policy.ByPanic }, policy.Retry, policy.RuleSchedule},
-		"time limit":  {func(in *policy.Input) { in.How, in.Stop = policy.ByTimeout, policy.TimeLimit }, policy.Retry, policy.RuleSchedule},
+		"a panic":     {func(in *policy.Input) { in.How = job.ByPanic }, policy.Retry, policy.RuleSchedule},
+		"time limit":  {func(in *policy.Input) { in.How, in.Stop = job.ByTimeout, policy.TimeLimit }, policy.Retry, policy.RuleSchedule},
 		"deadline":    {func(in *policy.Input) { in.Deadline = 300 * time.Second }, policy.Die, policy.RuleDeadline},
 		"age":         {func(in *policy.Input) { in.Age = policy.MaxAgeDefault }, policy.Die, policy.RuleTooOld},
 		"long hint":   {func(in *policy.Input) { in.Evidence.RetryAfter = 25 * time.Hour }, policy.Die, policy.RuleHint},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -37,7 +38,7 @@ func scheduled(t testing.TB, s *policy.Schedule) *policy.Policy {
 
 // failed is the input of a run that failed with a class.
 func failed(class failure.Class) *policy.Input {
-	return &policy.Input{Kind: "render", How: policy.ByError, Evidence: &failure.Evidence{Message: "broken", Class: class}, U: 0.5}
+	return &policy.Input{Kind: "render", How: job.ByError, Evidence: &failure.Evidence{Message: "broken", Class: class}, U: 0.5}
 }
 
 // life runs failures of the given classes one after the other, as the engine
@@ -95,8 +96,8 @@ type brief struct {
 	Action  policy.Action
 	Rule    string
 	Class   failure.Class
-	Verdict policy.Verdict
-	Reason  string
+	Verdict failure.Verdict
+	Reason  job.Reason
 	N, Of   int
 	Wait    time.Duration
 	Hint    time.Duration

@@ -36,7 +36,7 @@ func (h *Hint) wait(drawn, hint, limit time.Duration, u float64) (time.Duration,
 		return drawn, true
 	case h.Mode == HintCap:
 		return min(hint, limit), true
-	case hint > h.Max && h.Beyond == BeyondDead:
+	case hint > h.Max && h.OverMax == OverMaxDead:
 		return 0, false
 	case hint < drawn:
 		return drawn, true

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -36,12 +37,12 @@ func TestR3_AHintIsAFloor(t *testing.T) {
 		{"its own jitter", &hint{Jitter: 0.5, JitterMin: time.Millisecond}, 10 * time.Second, 0.5, hintedRetry(12500*time.Millisecond, 10*time.Second)},
 		{"no jitter", &hint{Jitter: policy.NoJitter}, 10 * time.Second, 0.5, hintedRetry(10*time.Second, 10*time.Second)},
 		{"at the border", nil, 24 * time.Hour, 0, hintedRetry(24*time.Hour, 24*time.Hour)},
-		{"beyond the border", nil, 24*time.Hour + time.Microsecond, 0, hintedDead(policy.RuleHint, policy.ReasonHint, 24*time.Hour+time.Microsecond)},
-		{"beyond, waited for", &hint{Max: time.Hour, Beyond: policy.BeyondWait}, 100 * time.Hour, 0, hintedRetry(100*time.Hour, 100*time.Hour)},
-		{"beyond, waited for, and beyond the age", &hint{Max: time.Hour, Beyond: policy.BeyondWait}, 1 << 62, 0.5,
-			hintedDead(policy.RuleTooOld, policy.ReasonExhausted, 1<<62)},
-		{"the longest of all", &hint{Beyond: policy.BeyondWait}, 1<<63 - 1, 0.999, hintedDead(policy.RuleTooOld, policy.ReasonExhausted, 1<<63-1)},
-		{"a border of its own", &hint{Max: time.Minute}, time.Minute + time.Second, 0, hintedDead(policy.RuleHint, policy.ReasonHint, time.Minute+time.Second)},
+		{"beyond the border", nil, 24*time.Hour + time.Microsecond, 0, hintedDead(policy.RuleHint, job.HintTooLong, 24*time.Hour+time.Microsecond)},
+		{"beyond, waited for", &hint{Max: time.Hour, OverMax: policy.OverMaxWait}, 100 * time.Hour, 0, hintedRetry(100*time.Hour, 100*time.Hour)},
+		{"beyond, waited for, and beyond the age", &hint{Max: time.Hour, OverMax: policy.OverMaxWait}, 1 << 62, 0.5,
+			hintedDead(policy.RuleTooOld, job.MaxRetries, 1<<62)},
+		{"the longest of all", &hint{OverMax: policy.OverMaxWait}, 1<<63 - 1, 0.999, hintedDead(policy.RuleTooOld, job.MaxRetries, 1<<63-1)},
+		{"a border of its own", &hint{Max: time.Minute}, time.Minute + time.Second, 0, hintedDead(policy.RuleHint, job.HintTooLong, time.Minute+time.Second)},
 		{"cut to the cap, where the policy says so", &hint{Mode: policy.HintCap}, 120 * time.Second, 0.5, hintedRetry(15*time.Second, 120*time.Second)},
 		{"cut, and shorter than the cap", &hint{Mode: policy.HintCap}, 3 * time.Second, 0.5, hintedRetry(3*time.Second, 3*time.Second)},
 		{"cut, and beyond the border", &hint{Mode: policy.HintCap, Max: time.Minute}, time.Hour, 0.5, hintedRetry(15*time.Second, time.Hour)},
@@ -61,11 +62,11 @@ func TestR3_AHintIsAFloor(t *testing.T) {
 }
 
 func hintedRetry(wait, hint time.Duration) brief {
-	return brief{Action: policy.Retry, Rule: policy.RuleSchedule, Class: hinted, Verdict: policy.Throttled, N: 1, Of: 3, Wait: wait, Hint: hint}
+	return brief{Action: policy.Retry, Rule: policy.RuleSchedule, Class: hinted, Verdict: failure.VerdictThrottle, N: 1, Of: 3, Wait: wait, Hint: hint}
 }
 
-func hintedDead(rule, reason string, hint time.Duration) brief {
-	return brief{Action: policy.Die, Rule: rule, Class: hinted, Verdict: policy.Throttled, Reason: reason, Of: 3, Hint: hint}
+func hintedDead(rule string, reason job.Reason, hint time.Duration) brief {
+	return brief{Action: policy.Die, Rule: rule, Class: hinted, Verdict: failure.VerdictThrottle, Reason: reason, Of: 3, Hint: hint}
 }
 
 // A date is a wait from now on, a wait in the text counts, and of several the
@@ -92,7 +93,7 @@ func TestR3_WhereAHintComesFrom(t *testing.T) {
 	} {
 		in := failed(hinted)
 		tt.e.Class = hinted
-		in.Evidence, in.Class, in.Now = &tt.e, policy.Classification{Class: hinted, Hint: tt.text}, tt.clock
+		in.Evidence, in.Class, in.Now = &tt.e, failure.Classification{Class: hinted, Hint: tt.text}, tt.clock
 		if d := p.Decide(in); d.Hint != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, d.Hint, tt.want)
 		}

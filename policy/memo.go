@@ -2,42 +2,39 @@ package policy
 
 import (
 	"encoding/binary"
-	"encoding/json"
-	"maps"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/redrive/redrive/failure"
 )
 
-// memoVersion is the format of an encoded memo, and memoHanded that of one with
-// hand-overs. Version 1 was JSON.
+// The first byte of an encoded memo is its format: memoHanded holds hand-overs,
+// memoVersion none.
 const (
 	memoVersion = 2
 	memoHanded  = 3
 )
 
-// memoClasses bounds the classes that a memo counts by name; failures of other
-// classes are counted together.
+// memoClasses is the highest number of classes that a memo counts by name; failures
+// of further classes are counted together.
 const memoClasses = 16
 
-// Memo is what one decision leaves for the next of the same life, so that none
-// has to read the history. It is a value: a copy is another memo. The zero value
-// is that of a life without a failure.
+// Memo is what one decision leaves for the next decision of the same life, so that
+// no decision has to read the history. It is a value: a copy is independent. The zero
+// value belongs to a life without a failure.
 type Memo struct {
 	classes  [memoClasses]classCount
 	known    int    // of classes
-	other    uint32 // retried so far, of classes without a place
+	other    uint32 // retried so far, of the classes that are counted together
 	failures uint32 // retried so far, of all classes
-	// Previous is the wait that the back-off gave before the last retry, without
-	// what the other side asked for.
+	// Previous is the wait that the back-off drew before the last retry, without any
+	// hint.
 	Previous time.Duration
 	// Cost is what the runs of this life have cost, in millionths of a US dollar.
 	Cost int64
 	// FirstAge is the age of the life at its first failure.
 	FirstAge time.Duration
-	// HandOvers is how often calls of this life have handed the job over.
+	// HandOvers is how often calls in this life have handed the job over.
 	HandOvers uint32
 }
 
@@ -46,8 +43,8 @@ type classCount struct {
 	n     uint32
 }
 
-// Count returns how many failures of the class were retried in this life. A class
-// that came when the memo was full shares its count with others.
+// Count returns how many failures of the class were retried in this life. Classes
+// that are counted together all return their common count.
 func (m *Memo) Count(class failure.Class) int {
 	for i := range m.classes[:m.known] {
 		if m.classes[i].class == class {
@@ -86,8 +83,8 @@ func (m *Memo) add(class failure.Class, wait, age time.Duration) {
 
 func plusOne(n uint32) uint32 { return min(n, math.MaxInt32-1) + 1 }
 
-// Append writes the memo after dst, as ParseMemo reads it: about 25 bytes. The
-// zero value is nothing.
+// Append appends the memo to dst in the format that ParseMemo reads, about 25 bytes.
+// It appends nothing for the zero value.
 func (m *Memo) Append(dst []byte) []byte {
 	if m.failures == 0 && m.Cost == 0 && m.known == 0 && m.other == 0 && m.Previous == 0 && m.FirstAge == 0 && m.HandOvers == 0 {
 		return dst
@@ -108,16 +105,11 @@ func (m *Memo) Append(dst []byte) []byte {
 	return dst
 }
 
-// ParseMemo reads a memo. One that is damaged, or of a version that this program
-// does not know, is empty: a decision without history is better than none, and
-// the ceiling on attempts, which the store counts, holds all the same.
+// ParseMemo reads a memo. It returns the zero value for a memo that is damaged or of
+// an unknown format: a decision without history is better than no decision, and the
+// store counts the attempts, so their ceiling still holds.
 func ParseMemo(b []byte) Memo {
-	switch {
-	case len(b) == 0:
-		return Memo{}
-	case b[0] == '{':
-		return parseMemo1(b)
-	case b[0] != memoVersion && b[0] != memoHanded:
+	if len(b) == 0 || b[0] != memoVersion && b[0] != memoHanded {
 		return Memo{}
 	}
 	r := memoReader{b: b[1:]}
@@ -142,7 +134,7 @@ func ParseMemo(b []byte) Memo {
 	return m
 }
 
-// memoReader takes apart what Append wrote.
+// memoReader reads what Append wrote.
 type memoReader struct {
 	b   []byte
 	bad bool
@@ -183,7 +175,7 @@ func (r *memoReader) class() failure.Class {
 	return intern(name)
 }
 
-// intern returns a class without a copy if it is a common one.
+// intern returns a common class without allocating.
 func intern(name []byte) failure.Class {
 	for _, c := range [...]failure.Class{
 		failure.NetworkTimeout, failure.RateLimitExceeded, failure.TemporaryServiceError, failure.ResourceConstraint,
@@ -194,32 +186,4 @@ func intern(name []byte) failure.Class {
 		}
 	}
 	return failure.Class(name)
-}
-
-// memo1 is a memo of version 1.
-type memo1 struct {
-	V        int                   `json:"v"`
-	Failures map[failure.Class]int `json:"failures"`
-	Wait     int64                 `json:"wait_us"`
-}
-
-func parseMemo1(b []byte) (m Memo) {
-	var old memo1
-	if json.Unmarshal(b, &old) != nil || old.V != 1 {
-		return Memo{}
-	}
-	if old.Wait > 0 && old.Wait <= math.MaxInt64/int64(time.Microsecond) {
-		m.Previous = time.Duration(old.Wait) * time.Microsecond
-	}
-	for _, class := range slices.Sorted(maps.Keys(old.Failures)) {
-		count := uint32(min(max(old.Failures[class], 0), math.MaxInt32))
-		m.failures = uint32(min(int64(m.failures)+int64(count), math.MaxInt32))
-		if class == "" || m.known == memoClasses || len(class) > failure.CodeMax {
-			m.other = uint32(min(int64(m.other)+int64(count), math.MaxInt32))
-			continue
-		}
-		m.classes[m.known] = classCount{class, count}
-		m.known++
-	}
-	return m
 }

@@ -17,11 +17,14 @@ const OverrideMax = 1 << 10
 // retries. It goes before all that the policy says, and stays below its limits.
 // The zero value says nothing.
 type Override struct {
-	Retry           *bool  `json:"retry,omitempty"`
-	MaxRetries      *int   `json:"max_retries,omitempty"`       // after the first attempt
-	MaxTotalRetries *int   `json:"max_total_retries,omitempty"` // over all classes
-	MaxCost         *int64 `json:"max_cost,omitempty"`          // in millionths of a US dollar
-	Waits           Waits  `json:"waits,omitempty"`             // the last repeats
+	Retry           *bool `json:"retry,omitempty"`
+	MaxRetries      *int  `json:"max_retries,omitempty"`       // after the first attempt
+	MaxTotalRetries *int  `json:"max_total_retries,omitempty"` // over all classes
+	// MaxAttempts is a ceiling on the attempts of one life, as Limits.MaxAttempts is;
+	// the lower one wins.
+	MaxAttempts *int   `json:"max_attempts,omitempty"`
+	MaxCost     *int64 `json:"max_cost,omitempty"` // in millionths of a US dollar
+	Waits       Waits  `json:"waits,omitempty"`    // the last repeats
 }
 
 // Waits are durations that are written as "1m30s".
@@ -105,6 +108,8 @@ func (o *Override) Validate() error {
 	}{{"max_retries", o.MaxRetries}, {"max_total_retries", o.MaxTotalRetries}} {
 		check(n.value == nil || *n.value >= 0, "%s must not be negative", n.name)
 	}
+	check(o.MaxAttempts == nil || *o.MaxAttempts >= 1 && *o.MaxAttempts <= MaxAttemptsLimit,
+		"max_attempts must be 1 to %d", MaxAttemptsLimit)
 	check(o.MaxCost == nil || *o.MaxCost >= 0, "max_cost must not be negative")
 	if len(o.Waits) > 0 {
 		for _, m := range (&backoff.Backoff{Waits: o.Waits}).Mistakes() {
@@ -112,6 +117,16 @@ func (o *Override) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// lowered returns the policy under the job's own ceiling on attempts.
+func (p *Policy) lowered(o *Override) *Policy {
+	if o == nil || o.MaxAttempts == nil || *o.MaxAttempts < 1 || *o.MaxAttempts >= p.limits.MaxAttempts {
+		return p
+	}
+	q := *p
+	q.limits.MaxAttempts, q.ceilingFrom = *o.MaxAttempts, LevelJob
+	return &q
 }
 
 // settings returns the override in the words of a policy.

@@ -15,16 +15,18 @@ import (
 // Policy is a Spec that was checked and compiled. It never changes and is safe
 // for concurrent use.
 type Policy struct {
-	spec      Spec
-	builtin   Spec // decides where spec says nothing
-	hash      string
-	limits    Limits // with their defaults
-	chains    map[failure.Class][]failure.Class
-	rules     []rule
-	schedules map[string]*Schedule
-	kinds     map[string]*kindTable
-	other     *kindTable // of the kinds that nothing names
-	curves    curves
+	spec    Spec
+	builtin Spec // decides where spec says nothing
+	hash    string
+	limits  Limits // with their defaults
+	// ceilingFrom is what has lowered limits.MaxAttempts, where that is not the policy.
+	ceilingFrom Level
+	chains      map[failure.Class][]failure.Class
+	rules       []rule
+	schedules   map[string]*Schedule
+	kinds       map[string]*kindTable
+	other       *kindTable // of the kinds that nothing names
+	curves      curves
 
 	classifier *failure.Classifier
 }
@@ -163,15 +165,14 @@ const (
 	MaxAgeDefault      = 90 * 24 * time.Hour // of one life
 	MaxWaitDefault     = 24 * time.Hour      // of a schedule
 
-	AttemptsLimit = 1_000_000
-	AgeLimit      = 10 * 365 * 24 * time.Hour
+	MaxAttemptsLimit = 1_000_000
+	MaxAgeLimit      = 10 * 365 * 24 * time.Hour
 )
 
 // Bounds on what a policy holds.
 const (
-	ClassesMax  = 256 // of its own
-	KindsMax    = 1000
-	RulesMax    = 100
-	TextMax     = 2 << 10 // bytes of a message
-	PriorityMax = 4
+	ClassesMax = 256 // of its own
+	KindsMax   = 1000
+	RulesMax   = 100
+	TextMax    = 2 << 10 // bytes of a message
 )

@@ -7,14 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
 // always is a condition that matches everything.
 type always struct{}
 
-func (always) Match(*policy.Attrs) (bool, error) { return true, nil }
-func (always) String() string                    { return "true" }
+func (always) Match(*policy.ConditionInput) (bool, error) { return true, nil }
+func (always) String() string                             { return "true" }
 
 // put writes settings at a level of a policy, or of one job.
 type put func(s *policy.Spec, in *policy.Input, settings policy.Settings)
@@ -58,7 +59,7 @@ func overrideOf(x policy.Settings) *policy.Override {
 func decideWith(t *testing.T, s policy.Spec, in *policy.Input) policy.Decision {
 	t.Helper()
 	p := compile(t, s)
-	in.Admission = p.Admit(&policy.Job{Kind: in.Kind})
+	in.Admission = p.Admit(&policy.RuleInput{Kind: in.Kind})
 	return p.Decide(in)
 }
 
@@ -145,7 +146,7 @@ func TestR2_NothingExceedsTheCeiling(t *testing.T) {
 		put(&in, &policy.Override{MaxRetries: new(1000)})
 		all := life(p, in, repeat(failure.NetworkTimeout, 1000)...)
 		last := all[len(all)-1]
-		if len(all) != 10 || last.Of != 9 || last.RetriesFrom != policy.LevelLimits || last.Reason != policy.ReasonExhausted {
+		if len(all) != 10 || last.Of != 9 || last.RetriesFrom != policy.LevelLimits || last.Reason != job.MaxRetries {
 			t.Errorf("%s: %d executions, %d retries from %s", name, len(all), last.Of, last.RetriesFrom)
 		}
 		put(&in, &policy.Override{MaxRetries: new(1000), Waits: policy.Waits{25 * time.Minute}})
@@ -247,10 +248,10 @@ func TestClass_AnotherName(t *testing.T) {
 		"Backend":                  {Is: failure.NetworkTimeout, Settings: policy.Settings{MaxRetries: new(7)}, Operator: "Backend team"},
 		failure.InputExceedsLimits: {Operator: "Support"},
 	}})
-	if d := p.Decide(failed("VideoTooLong")); d.Rule != policy.RuleVerdict || d.Verdict != policy.Permanent {
+	if d := p.Decide(failed("VideoTooLong")); d.Rule != policy.RuleVerdict || d.Verdict != failure.VerdictPermanent {
 		t.Errorf("%s by %s", d.Verdict, d.Rule)
 	}
-	if d := p.Decide(failed("Upstream")); d.Of != 7 || d.Wait != 5*time.Second || d.Verdict != policy.Retriable {
+	if d := p.Decide(failed("Upstream")); d.Of != 7 || d.Wait != 5*time.Second || d.Verdict != failure.VerdictRetry {
 		t.Errorf("%d retries, wait %v, verdict %s", d.Of, d.Wait, d.Verdict)
 	}
 	base, _ := failure.InfoOf(failure.InputExceedsLimits)
@@ -259,7 +260,7 @@ func TestClass_AnotherName(t *testing.T) {
 		t.Errorf("%+v", info)
 	}
 	unknown, _ := failure.InfoOf(failure.UnknownError)
-	if info := p.Info("Nobody's"); info.Dead != unknown.Dead || info.Verdict != policy.Unknown {
+	if info := p.Info("Nobody's"); info.Dead != unknown.Dead || info.Verdict != failure.VerdictUnknown {
 		t.Errorf("%+v", info)
 	}
 	if info := p.Info(failure.NetworkTimeout); info.Operator == "Backend team" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -34,14 +35,14 @@ func anySettings(t *rapid.T) policy.Settings {
 		MaxTotalRetries: maybe(t, rapid.IntRange(0, 9), "max_total_retries"),
 		Count:           maybe(t, rapid.SampledFrom([]policy.Count{policy.PerClass, policy.Total}), "count"),
 		MaxCost:         maybe(t, rapid.Int64Range(0, 1000), "max_cost"),
-		Verdict:         rapid.SampledFrom([]policy.Verdict{"", "", "", policy.Retriable, policy.Permanent, policy.QuotaUsed}).Draw(t, "verdict"),
+		Verdict:         rapid.SampledFrom([]failure.Verdict{"", "", "", failure.VerdictRetry, failure.VerdictPermanent, failure.VerdictQuota}).Draw(t, "verdict"),
 	}
 	if rapid.Bool().Draw(t, "hint?") {
 		s.Hint = &policy.Hint{
-			Mode:   policy.HintMode(rapid.IntRange(0, 2).Draw(t, "hint mode")),
-			Jitter: rapid.SampledFrom([]float64{0, policy.NoJitter, 0.5, 1}).Draw(t, "hint jitter"),
-			Max:    time.Duration(rapid.IntRange(0, 1e6).Draw(t, "hint max")) * time.Millisecond,
-			Beyond: policy.Beyond(rapid.IntRange(0, 1).Draw(t, "beyond")),
+			Mode:    policy.HintMode(rapid.IntRange(0, 2).Draw(t, "hint mode")),
+			Jitter:  rapid.SampledFrom([]float64{0, policy.NoJitter, 0.5, 1}).Draw(t, "hint jitter"),
+			Max:     time.Duration(rapid.IntRange(0, 1e6).Draw(t, "hint max")) * time.Millisecond,
+			OverMax: policy.OverMaxMode(rapid.IntRange(0, 1).Draw(t, "beyond")),
 		}
 	}
 	if rapid.Bool().Draw(t, "backoff?") {
@@ -89,7 +90,7 @@ func anySpec(t *rapid.T) policy.Spec {
 		s.Kinds["render"] = policy.KindSpec{Settings: anySettings(t), Classes: map[failure.Class]policy.Settings{failure.UnknownError: anySettings(t)}}
 	}
 	if rapid.Bool().Draw(t, "a rule") {
-		s.Rules = []policy.RuleSpec{{Name: "rule", When: condition(func(a *policy.Attrs) (bool, error) {
+		s.Rules = []policy.RuleSpec{{Name: "rule", When: condition(func(a *policy.ConditionInput) (bool, error) {
 			seconds, ok := a.Values["seconds"].(float64)
 			if !ok {
 				return false, errors.New("no seconds")
@@ -105,10 +106,10 @@ func anySpec(t *rapid.T) policy.Spec {
 }
 
 // condition is one in Go.
-type condition func(*policy.Attrs) (bool, error)
+type condition func(*policy.ConditionInput) (bool, error)
 
-func (c condition) Match(a *policy.Attrs) (bool, error) { return c(a) }
-func (condition) String() string                        { return "in Go" }
+func (c condition) Match(a *policy.ConditionInput) (bool, error) { return c(a) }
+func (condition) String() string                                 { return "in Go" }
 
 func anyInput(t *rapid.T) *policy.Input {
 	class := rapid.SampledFrom(someClasses)
@@ -118,8 +119,8 @@ func anyInput(t *rapid.T) *policy.Input {
 			Class: class.Draw(t, "mark"), Permanent: rapid.IntRange(0, 9).Draw(t, "permanent") == 0,
 			RetryAfter: time.Duration(rapid.OneOf(rapid.Int64(), rapid.Int64Range(0, int64(time.Minute))).Draw(t, "hint")),
 		},
-		Class:    policy.Classification{Class: class.Draw(t, "class"), Rule: "any", Rank: policy.Rank(rapid.IntRange(0, 6).Draw(t, "rank"))},
-		How:      rapid.SampledFrom([]policy.How{policy.ByError, policy.ByPanic, policy.ByTimeout}).Draw(t, "how"),
+		Class:    failure.Classification{Class: class.Draw(t, "class"), Rule: "any", Rank: failure.Rank(rapid.IntRange(0, 6).Draw(t, "rank"))},
+		How:      rapid.SampledFrom([]job.How{job.ByError, job.ByPanic, job.ByTimeout}).Draw(t, "how"),
 		Attempts: rapid.IntRange(0, 50).Draw(t, "attempts"),
 		Age:      time.Duration(rapid.Int64().Draw(t, "age")),
 		U:        rapid.Float64().Draw(t, "u"),
@@ -148,7 +149,7 @@ func TestR2_NoConfigurationLoopsForEver(t *testing.T) {
 		limits := p.Limits()
 		in := anyInput(t)
 		in.Attempts, in.Age, in.Memo = 0, 0, policy.Memo{}
-		in.Admission = p.Admit(&policy.Job{Kind: in.Kind, Attrs: []byte(`{"seconds": 11}`)})
+		in.Admission = p.Admit(&policy.RuleInput{Kind: in.Kind, Attrs: []byte(`{"seconds": 11}`)})
 		for runs := 1; ; runs++ {
 			if runs > limits.MaxAttempts {
 				t.Fatalf("run %d, the ceiling is %d", runs, limits.MaxAttempts)
@@ -212,8 +213,8 @@ func TestDecide_AnyInput(t *testing.T) {
 		checkDecision(t, &d, p.Limits())
 	})
 	for _, in := range []policy.Input{
-		{How: policy.ByError}, {How: "nonsense", Stop: 99, Attempts: -5, Age: -1, U: math.NaN(), Cost: math.MinInt64},
-		{How: policy.ByError, Attempts: math.MaxInt, Age: math.MaxInt64, Cost: math.MaxInt64, Deadline: math.MinInt64},
+		{How: job.ByError}, {How: "nonsense", Stop: 99, Attempts: -5, Age: -1, U: math.NaN(), Cost: math.MinInt64},
+		{How: job.ByError, Attempts: math.MaxInt, Age: math.MaxInt64, Cost: math.MaxInt64, Deadline: math.MinInt64},
 	} {
 		if d := p.Decide(&in); d.Explain() == "" {
 			t.Errorf("%+v is not explained", d)

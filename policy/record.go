@@ -10,8 +10,7 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// recordVersion is the format of a stored decision. Version 1 had fewer fields
-// and the words themselves.
+// recordVersion is the format of a stored decision.
 const recordVersion = 2
 
 // sawMax bounds what a record keeps of a text that decided, in bytes.
@@ -20,17 +19,17 @@ const sawMax = 160
 // Record is a decision as it is stored with the failure that it answers. Times
 // are in microseconds, costs in millionths of a US dollar.
 type Record struct {
-	V        int           `json:"v"`
-	Action   string        `json:"action"`
-	Rule     string        `json:"rule"`
-	Class    failure.Class `json:"class,omitempty"`
-	Verdict  Verdict       `json:"verdict,omitempty"`
-	Dead     string        `json:"dead,omitempty"` // the reason of death
-	N        int           `json:"n,omitempty"`    // number of the coming retry, from 1
-	Of       int           `json:"of,omitempty"`   // retries that there are
-	Wait     int64         `json:"wait_us,omitempty"`
-	Queue    string        `json:"queue,omitempty"`
-	Priority int           `json:"priority,omitempty"`
+	V        int             `json:"v"`
+	Action   string          `json:"action"`
+	Rule     string          `json:"rule"`
+	Class    failure.Class   `json:"class,omitempty"`
+	Verdict  failure.Verdict `json:"verdict,omitempty"`
+	Dead     string          `json:"dead,omitempty"` // the reason of death
+	N        int             `json:"n,omitempty"`    // number of the coming retry, from 1
+	Of       int             `json:"of,omitempty"`   // retries that there are
+	Wait     int64           `json:"wait_us,omitempty"`
+	Queue    string          `json:"queue,omitempty"`
+	Priority int             `json:"priority,omitempty"`
 
 	By   string         `json:"by,omitempty"` // rule that found the class
 	Rank string         `json:"rank,omitempty"`
@@ -57,7 +56,7 @@ type Record struct {
 	HandOvers     int    `json:"handovers,omitempty"` // of this life
 	HandOversMax  *int   `json:"max_handovers,omitempty"`
 	TotalMax      *int   `json:"max_total_retries,omitempty"`
-	AttemptsMax   int    `json:"max_attempts,omitempty"`
+	MaxAttempts   int    `json:"max_attempts,omitempty"`
 	Age           int64  `json:"age_us,omitempty"`
 	MaxAge        int64  `json:"max_age_us,omitempty"`
 	Deadline      int64  `json:"deadline_us,omitempty"` // what the job had left
@@ -69,8 +68,6 @@ type Record struct {
 	Rules  []string `json:"rules,omitempty"` // that match the job's attributes
 
 	Would *WouldRecord `json:"would,omitempty"` // of a policy that only observes
-
-	Words string `json:"reason,omitempty"` // of version 1
 }
 
 // BeatenRecord is evidence that lost.
@@ -93,15 +90,15 @@ type WouldRecord struct {
 	Priority int    `json:"priority,omitempty"`
 }
 
-// ParseRecord reads a stored decision. It returns an error for one that is
-// damaged or of a newer version.
+// ParseRecord reads a stored decision. It returns an error for a decision that is
+// damaged or of another format.
 func ParseRecord(b []byte) (Record, error) {
 	var r Record
 	if err := json.Unmarshal(b, &r); err != nil {
 		return Record{}, fmt.Errorf("stored decision: %w", err)
 	}
-	if r.V < 1 || r.V > recordVersion {
-		return Record{}, fmt.Errorf("stored decision: format %d, this program reads 1 to %d", r.V, recordVersion)
+	if r.V != recordVersion {
+		return Record{}, fmt.Errorf("stored decision: format %d, this program reads format %d: use the version that wrote it", r.V, recordVersion)
 	}
 	return r, nil
 }
@@ -117,7 +114,7 @@ func (d *Decision) Append(dst []byte) []byte {
 	w.word(`,"rule":"`, d.Rule)
 	w.text(`,"class":`, string(d.Class))
 	w.word(`,"verdict":"`, string(d.Verdict))
-	w.word(`,"dead":"`, d.Reason)
+	w.word(`,"dead":"`, string(d.Reason))
 	w.number(`,"n":`, int64(d.N))
 	w.number(`,"of":`, int64(d.Of))
 	w.number(`,"wait_us":`, d.Wait.Microseconds())
@@ -182,7 +179,7 @@ func (w *recordWriter) texts(key string, all []string) {
 	w.b = append(w.b, ']')
 }
 
-func (w *recordWriter) class(c *Classification) {
+func (w *recordWriter) class(c *failure.Classification) {
 	w.text(`,"by":`, c.Rule)
 	w.rank(c.Rank)
 	w.text(`,"saw":`, cut(c.Saw))
@@ -206,7 +203,7 @@ func (w *recordWriter) class(c *Classification) {
 	w.b = append(w.b, ']')
 }
 
-func (w *recordWriter) rank(r Rank) {
+func (w *recordWriter) rank(r failure.Rank) {
 	if r != failure.RankNone {
 		w.word(`,"rank":"`, r.String())
 	}
@@ -236,7 +233,7 @@ func (w *recordWriter) counters(d *Decision) {
 	w.number(`,"handovers":`, int64(d.HandOvers))
 	w.bound(`,"max_handovers":`, int64(d.HandOversMax), d.HandOversMax > 0 || d.Action == Defer)
 	w.bound(`,"max_total_retries":`, int64(d.TotalMax), d.TotalBound)
-	w.number(`,"max_attempts":`, int64(d.AttemptsMax))
+	w.number(`,"max_attempts":`, int64(d.MaxAttempts))
 	w.number(`,"age_us":`, d.Age.Microseconds())
 	w.number(`,"max_age_us":`, d.MaxAge.Microseconds())
 	w.number(`,"deadline_us":`, d.Deadline.Microseconds())
@@ -247,7 +244,7 @@ func (w *recordWriter) counters(d *Decision) {
 func (w *recordWriter) would(o *Would) {
 	w.word(`,"would":{"action":"`, o.Action.String())
 	w.word(`,"rule":"`, o.Rule)
-	w.word(`,"dead":"`, o.Reason)
+	w.word(`,"dead":"`, string(o.Reason))
 	w.number(`,"n":`, int64(o.N))
 	w.number(`,"of":`, int64(o.Of))
 	w.number(`,"wait_us":`, o.Wait.Microseconds())

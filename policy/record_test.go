@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -34,43 +35,43 @@ func TestR9_OneLineSaysWhatWasDecided(t *testing.T) {
 		want string
 	}{
 		{render, in{}, ev{}, "the handler succeeded"},
-		{render, in{How: policy.ByError, Attempts: 1}, ev{}, "retry 2 of 2 in 5s"},
-		{render, in{How: policy.ByError, Attempts: 2}, ev{}, "dead: the retries are used up, 2 of 2"},
-		{render, in{How: policy.ByError}, ev{RetryAfter: 2 * time.Hour}, "retry 1 of 2 in 2h: the other side asked for this wait"},
-		{render, in{How: policy.ByError, U: 0.5}, ev{RetryAfter: 2 * time.Minute}, "retry 1 of 2 in 2m6s: the other side asked for 2m"},
-		{render, in{How: policy.ByError, Attempts: 1}, ev{RetryAfter: time.Second},
+		{render, in{How: job.ByError, Attempts: 1}, ev{}, "retry 2 of 2 in 5s"},
+		{render, in{How: job.ByError, Attempts: 2}, ev{}, "dead: the retries are used up, 2 of 2"},
+		{render, in{How: job.ByError}, ev{RetryAfter: 2 * time.Hour}, "retry 1 of 2 in 2h: the other side asked for this wait"},
+		{render, in{How: job.ByError, U: 0.5}, ev{RetryAfter: 2 * time.Minute}, "retry 1 of 2 in 2m6s: the other side asked for 2m"},
+		{render, in{How: job.ByError, Attempts: 1}, ev{RetryAfter: time.Second},
 			"retry 2 of 2 in 5s: the schedule waits longer than the 1s that the other side asked for"},
-		{render, in{How: policy.ByError}, ev{RetryAfter: 1000 * time.Hour}, "dead: the other side asked for 1000h, more than the policy waits"},
-		{render, in{How: policy.ByError}, ev{Permanent: true}, "dead at once: the error is marked as permanent"},
-		{render, in{How: policy.ByError}, ev{Exit: new(64)}, "dead at once: the exit code is one of the permanent ones"},
-		{render, in{How: policy.ByError}, ev{Class: failure.NotFound}, "dead at once: NotFound is not retried"},
-		{render, in{How: policy.ByError}, ev{Snooze: 10 * time.Minute}, "the handler asked to run again in 10m; no attempt burned"},
-		{render, in{How: policy.ByError}, ev{Cancel: true}, "the handler cancelled the job"},
-		{render, in{How: policy.ByError, Stop: policy.CancelAsked}, ev{}, "cancelled by a person while it was running"},
-		{render, in{How: policy.ByError, Stop: policy.Shutdown}, ev{}, "handed back by a stopping worker; no attempt burned"},
-		{render, in{How: policy.ByError, Age: policy.MaxAgeDefault}, ev{}, "dead: the next attempt would come after the age at which a life ends"},
-		{render, in{How: policy.ByError, Deadline: 1}, ev{}, "dead: the next attempt would begin after the job's deadline"},
-		{scheduled(t, &policy.Schedule{MaxRetries: policy.NoRetry}), in{How: policy.ByError}, ev{}, "dead: the kind is not retried"},
-		{policy.Default(), in{How: policy.ByError, Attempts: 99}, ev{}, "dead: the ceiling on attempts of one life is reached"},
-		{with(func(x *policy.Settings) { x.MaxRetries = new(0) }), in{How: policy.ByError}, ev{Class: failure.Panic}, "dead: the kind is not retried"},
+		{render, in{How: job.ByError}, ev{RetryAfter: 1000 * time.Hour}, "dead: the other side asked for 1000h, more than the policy waits"},
+		{render, in{How: job.ByError}, ev{Permanent: true}, "dead at once: the error is marked as permanent"},
+		{render, in{How: job.ByError}, ev{Exit: new(64)}, "dead at once: the exit code is one of the permanent ones"},
+		{render, in{How: job.ByError}, ev{Class: failure.NotFound}, "dead at once: NotFound is not retried"},
+		{render, in{How: job.ByError}, ev{Snooze: 10 * time.Minute}, "the handler asked to run again in 10m; no attempt burned"},
+		{render, in{How: job.ByError}, ev{Cancel: true}, "the handler cancelled the job"},
+		{render, in{How: job.ByError, Stop: policy.CancelAsked}, ev{}, "cancelled by a person while it was running"},
+		{render, in{How: job.ByError, Stop: policy.Shutdown}, ev{}, "handed back by a stopping worker; no attempt burned"},
+		{render, in{How: job.ByError, Age: policy.MaxAgeDefault}, ev{}, "dead: the next attempt would come after the age at which a life ends"},
+		{render, in{How: job.ByError, Deadline: 1}, ev{}, "dead: the next attempt would begin after the job's deadline"},
+		{scheduled(t, &policy.Schedule{MaxRetries: policy.NoRetry}), in{How: job.ByError}, ev{}, "dead: the kind is not retried"},
+		{policy.Default(), in{How: job.ByError, Attempts: 99}, ev{}, "dead: the ceiling on attempts of one life is reached"},
+		{with(func(x *policy.Settings) { x.MaxRetries = new(0) }), in{How: job.ByError}, ev{Class: failure.Panic}, "dead: the kind is not retried"},
 		{compile(t, policy.Spec{Classes: map[failure.Class]policy.ClassSpec{failure.Panic: {Settings: policy.Settings{MaxRetries: new(0)}}}}),
-			in{How: policy.ByPanic}, ev{}, "dead: Panic is not retried"},
-		{with(func(x *policy.Settings) { x.Retry = new(false); x.MaxRetries = nil }), in{How: policy.ByError}, ev{}, "dead at once: retries are switched off"},
-		{with(func(x *policy.Settings) { x.MaxTotalRetries = new(1); x.MaxRetries = new(3) }), in{How: policy.ByError, Attempts: 1}, ev{},
+			in{How: job.ByPanic}, ev{}, "dead: Panic is not retried"},
+		{with(func(x *policy.Settings) { x.Retry = new(false); x.MaxRetries = nil }), in{How: job.ByError}, ev{}, "dead at once: retries are switched off"},
+		{with(func(x *policy.Settings) { x.MaxTotalRetries = new(1); x.MaxRetries = new(3) }), in{How: job.ByError, Attempts: 1}, ev{},
 			"dead: the retries over all classes are used up, 1 of 1"},
-		{with(func(x *policy.Settings) { x.MaxCost = new(int64(100_000)) }), in{How: policy.ByError, Cost: 1_230_001}, ev{},
+		{with(func(x *policy.Settings) { x.MaxCost = new(int64(100_000)) }), in{How: job.ByError, Cost: 1_230_001}, ev{},
 			"dead: the job has cost $1.230001, $0.10 is the most"},
-		{with(func(x *policy.Settings) { x.Hint = &policy.Hint{Mode: policy.HintOff} }), in{How: policy.ByError}, ev{RetryAfter: time.Minute},
+		{with(func(x *policy.Settings) { x.Hint = &policy.Hint{Mode: policy.HintOff} }), in{How: job.ByError}, ev{RetryAfter: time.Minute},
 			"retry 1 of 1 in 5s: the 1m that the other side asked for are not heeded"},
 		{with(func(x *policy.Settings) {
 			x.Backoff.Cap = 6 * time.Second
 			x.Hint = &policy.Hint{Mode: policy.HintCap}
-		}), in{How: policy.ByError}, ev{RetryAfter: time.Minute}, "retry 1 of 1 in 6s: the other side asked for 1m, cut to the cap"},
+		}), in{How: job.ByError}, ev{RetryAfter: time.Minute}, "retry 1 of 1 in 6s: the other side asked for 1m, cut to the cap"},
 		{compile(t, policy.Spec{Classes: map[failure.Class]policy.ClassSpec{failure.Panic: {Settings: policy.Settings{Escalate: &policy.Escalation{Queue: "high", Priority: 1}}}}}),
-			in{How: policy.ByPanic, U: 0.5}, ev{}, "retry 1 of 2 in 30s on queue high at priority 1"},
-		{compile(t, observing(func(*policy.Rollout) {})), in{How: policy.ByError}, ev{Class: failure.ResourceConstraint},
+			in{How: job.ByPanic, U: 0.5}, ev{}, "retry 1 of 2 in 30s on queue high at priority 1"},
+		{compile(t, observing(func(*policy.Rollout) {})), in{How: job.ByError}, ev{Class: failure.ResourceConstraint},
 			"retry 1 of 2 in 5s; observed only: the policy would retry in 9s on queue high"},
-		{compile(t, observing(func(*policy.Rollout) {})), in{How: policy.ByError}, ev{Class: failure.NotFound},
+		{compile(t, observing(func(*policy.Rollout) {})), in{How: job.ByError}, ev{Class: failure.NotFound},
 			"retry 1 of 2 in 5s; observed only: the policy would end the job (non_retriable_error)"},
 	}
 	for _, tt := range tests {
@@ -89,9 +90,9 @@ func TestR9_OneLineSaysWhatWasDecided(t *testing.T) {
 // classified is an input with all that an explanation can tell.
 func classified() *policy.Input {
 	in := failed("")
-	in.Class = policy.Classification{
-		Class: failure.RateLimitExceeded, Verdict: policy.Throttled, Rank: failure.RankTyped, Rule: "http.429", Saw: "429", Code: "http.429",
-		Beat: [3]policy.Beaten{{Rule: "phrase.quota", Class: failure.QuotaExceeded, Rank: failure.RankPattern, Saw: `"quota" exceeded`}},
+	in.Class = failure.Classification{
+		Class: failure.RateLimitExceeded, Verdict: failure.VerdictThrottle, Rank: failure.RankTyped, Rule: "http.429", Saw: "429", Code: "http.429",
+		Beat: [3]failure.Beaten{{Rule: "phrase.quota", Class: failure.QuotaExceeded, Rank: failure.RankPattern, Saw: `"quota" exceeded`}},
 	}
 	in.U, in.Cost, in.Age, in.Attempts, in.Deadline = 0.31, 13_000, 90*time.Second, 1, 24*time.Hour
 	return in
@@ -110,7 +111,7 @@ func TestR9_TheLongForm(t *testing.T) {
 	s.Rules[0].MaxTotalRetries = new(3)
 	p := compile(t, s)
 	in := classified()
-	in.Admission = p.Admit(&policy.Job{Kind: "render", Attrs: []byte(`{"duration_seconds": 22000}`)})
+	in.Admission = p.Admit(&policy.RuleInput{Kind: "render", Attrs: []byte(`{"duration_seconds": 22000}`)})
 	d := p.Decide(in)
 	want := `decision  retry 1 of 5 in 55.4s
 class     RateLimitExceeded, verdict throttle, by http.429 (typed), which saw "429", code http.429
@@ -181,15 +182,9 @@ func TestRecord_FormatIsStored(t *testing.T) {
 	}
 }
 
-func TestRecord_Version1IsRead(t *testing.T) {
+func TestRecord_DamagedOrOfAnotherFormatIsRefused(t *testing.T) {
 	t.Parallel()
-	const old = `{"v":1,"action":"retry","rule":"schedule","class":"UnknownError","verdict":"throttle",` +
-		`"n":2,"of":3,"wait_us":30000000,"hint_us":1000000,"reason":"retry 2 of 3 in 30s"}`
-	r, err := policy.ParseRecord([]byte(old))
-	if err != nil || r.Reason() != "retry 2 of 3 in 30s" || r.Of != 3 || r.Wait != 30_000_000 || r.Class != failure.UnknownError {
-		t.Errorf("%+v, %v", r, err)
-	}
-	for _, bad := range []string{``, `{}`, `{"v":3}`, `[]`, `{"v":2`} {
+	for _, bad := range []string{``, `{}`, `{"v":1}`, `{"v":3}`, `[]`, `{"v":2`} {
 		if _, err := policy.ParseRecord([]byte(bad)); err == nil {
 			t.Errorf("%q was read", bad)
 		}
@@ -204,8 +199,8 @@ func FuzzRecord_AnyText(f *testing.F) {
 	p := policy.Default()
 	f.Fuzz(func(t *testing.T, saw, class, name string) {
 		in := failed("")
-		in.Class = policy.Classification{Class: failure.Class(class), Rule: name, Saw: saw, Code: name, Rank: 1,
-			Beat: [3]policy.Beaten{{Rule: name, Saw: saw}, {Rule: "x", Class: failure.Class(class)}}}
+		in.Class = failure.Classification{Class: failure.Class(class), Rule: name, Saw: saw, Code: name, Rank: 1,
+			Beat: [3]failure.Beaten{{Rule: name, Saw: saw}, {Rule: "x", Class: failure.Class(class)}}}
 		d := p.Decide(in)
 		b := d.Record()
 		if !json.Valid(b) {
@@ -225,7 +220,7 @@ func FuzzRecord_AnyText(f *testing.F) {
 func TestRecord_ALongTextIsCut(t *testing.T) {
 	t.Parallel()
 	in := failed("")
-	in.Class = policy.Classification{Class: "Own", Rule: "x", Saw: "x" + strings.Repeat("é", 200)}
+	in.Class = failure.Classification{Class: "Own", Rule: "x", Saw: "x" + strings.Repeat("é", 200)}
 	d := policy.Default().Decide(in)
 	r, err := policy.ParseRecord(d.Record())
 	if want := "x" + strings.Repeat("é", 79) + "…"; err != nil || r.Saw != want {
@@ -238,7 +233,6 @@ func FuzzParseRecord(f *testing.F) {
 	d := policy.Default().Decide(classified())
 	f.Add(d.Record())
 	f.Add([]byte(`{"v":2,"rule":"policy.max_total_retries","max_cost":-1,"hash":"é","priority":-9}`))
-	f.Add([]byte(`{"v":1,"reason":"x"}`))
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		if r, err := policy.ParseRecord(b); err == nil {
 			_, _ = r.Reason(), r.Explain()

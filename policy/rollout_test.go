@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -53,8 +54,8 @@ func TestR8_ObserveRecordsAndLeavesTheBaselineToAct(t *testing.T) {
 	}
 	// A class that the policy does not retry: the baseline retries it as before.
 	d := p.Decide(failed(failure.NotFound))
-	if d.Action != policy.Retry || d.Wait != 5*time.Second || d.Verdict != policy.Permanent ||
-		d.Would != (policy.Would{Action: policy.Die, Rule: policy.RuleVerdict, Reason: policy.ReasonPermanent, Of: 9}) {
+	if d.Action != policy.Retry || d.Wait != 5*time.Second || d.Verdict != failure.VerdictPermanent ||
+		d.Would != (policy.Would{Action: policy.Die, Rule: policy.RuleVerdict, Reason: job.NonRetriable, Of: 9}) {
 		t.Errorf("%s", d.Record())
 	}
 	// What the handler says itself is no matter of policy.
@@ -96,7 +97,7 @@ func TestR8_R2_AJobsOwnSettingsActWhereThePolicyObserves(t *testing.T) {
 		would  int
 	}{
 		"nobody":    {func(*policy.Input) {}, 2, policy.LevelBaseline, 5 * time.Second, 9},
-		"a rule":    {func(in *policy.Input) { in.Admission = p.Admit(&policy.Job{Kind: in.Kind}) }, 2, policy.LevelBaseline, 5 * time.Second, 0},
+		"a rule":    {func(in *policy.Input) { in.Admission = p.Admit(&policy.RuleInput{Kind: in.Kind}) }, 2, policy.LevelBaseline, 5 * time.Second, 0},
 		"a message": {func(in *policy.Input) { in.Message = &policy.Override{MaxRetries: new(6)} }, 6, policy.LevelMessage, 5 * time.Second, 6},
 		"a job": {func(in *policy.Input) {
 			in.Message = &policy.Override{MaxRetries: new(6)}
@@ -129,10 +130,10 @@ func TestR8_RulesDoNotActWhereThePolicyObserves(t *testing.T) {
 	acts := func(a *policy.Admission) bool {
 		return a.Queue == "q" && a.Priority == 4 && a.Overrides["a"] == "b" && a.Hold != nil
 	}
-	if a := p.Admit(&policy.Job{Kind: "upload"}); !acts(a) || a.Would != nil {
+	if a := p.Admit(&policy.RuleInput{Kind: "upload"}); !acts(a) || a.Would != nil {
 		t.Errorf("enforced: %+v", a)
 	}
-	a := p.Admit(&policy.Job{Kind: "render"})
+	a := p.Admit(&policy.RuleInput{Kind: "render"})
 	if a.Queue != "" || a.Priority != 0 || a.Overrides != nil || a.Hold != nil || a.Would == nil || !acts(a.Would) || len(a.Rules) != 1 {
 		t.Errorf("observed: %+v", a)
 	}

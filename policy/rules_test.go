@@ -11,12 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
 // between matches jobs whose attribute is from low to below high.
 func between(attr string, low, high float64) policy.Condition {
-	return condition(func(a *policy.Attrs) (bool, error) {
+	return condition(func(a *policy.ConditionInput) (bool, error) {
 		v, ok := a.Values[attr].(float64)
 		if !ok {
 			return false, fmt.Errorf("%s is no number", attr)
@@ -50,12 +51,12 @@ func TestR5_BoundsToTheSecond(t *testing.T) {
 		0: nil, 6*3600 - 1: nil, 6 * 3600: long, 6*3600 + 1: long, 8*3600 - 1: long, 8 * 3600: held, 100 * 3600: held,
 	} {
 		attrs := fmt.Appendf(nil, `{"duration_seconds": %d, "title": "x"}`, seconds)
-		got := p.Admit(&policy.Job{Kind: "transcribe", Attrs: attrs})
+		got := p.Admit(&policy.RuleInput{Kind: "transcribe", Attrs: attrs})
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(policy.Admission{})); diff != "" {
 			t.Errorf("%d s (-want +got):\n%s", seconds, diff)
 		}
 	}
-	if a := p.Admit(&policy.Job{Kind: "other", Attrs: []byte(`{"duration_seconds": 99999999}`)}); a != nil || p.HasRules("other") {
+	if a := p.Admit(&policy.RuleInput{Kind: "other", Attrs: []byte(`{"duration_seconds": 99999999}`)}); a != nil || p.HasRules("other") {
 		t.Errorf("a kind without rules: %+v", a)
 	}
 }
@@ -70,7 +71,7 @@ func TestR5_OneRetryOverAllClasses(t *testing.T) {
 	for attrs, want := range map[string]int{`{"duration_seconds": 21600}`: 2, `{"duration_seconds": 21599}`: 4} {
 		in := *failed("")
 		in.Kind = "transcribe"
-		in.Admission = p.Admit(&policy.Job{Kind: "transcribe", Attrs: []byte(attrs)})
+		in.Admission = p.Admit(&policy.RuleInput{Kind: "transcribe", Attrs: []byte(attrs)})
 		all := life(p, in, classes...)
 		if len(all) != want {
 			t.Errorf("%s: %d executions, want %d", attrs, len(all), want)
@@ -96,7 +97,7 @@ func TestR5_OfSeveralRulesTheFirstCountsFieldByField(t *testing.T) {
 	}})
 	want := &policy.Admission{Rules: []string{"a", "b", "c"}, Queue: "c", Priority: 1, Hold: &first,
 		Overrides: map[string]string{"model": "small", "a": "1", "b": "2"}}
-	got := p.Admit(&policy.Job{Kind: "render"})
+	got := p.Admit(&policy.RuleInput{Kind: "render"})
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(policy.Admission{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -107,13 +108,13 @@ func TestR5_BadAttributesBreakNothing(t *testing.T) {
 	t.Parallel()
 	s := videos()
 	s.Rules = append(s.Rules,
-		policy.RuleSpec{Name: "panics", When: condition(func(*policy.Attrs) (bool, error) { panic("boom") }), Queue: "a"},
-		policy.RuleSpec{Name: "fails", When: condition(func(*policy.Attrs) (bool, error) { return true, errors.New("no") }), Queue: "b"},
-		policy.RuleSpec{Name: "by owner", When: condition(func(a *policy.Attrs) (bool, error) { return a.Owner == "vip" && a.Values != nil, nil }), Queue: "c", Priority: 1},
+		policy.RuleSpec{Name: "panics", When: condition(func(*policy.ConditionInput) (bool, error) { panic("boom") }), Queue: "a"},
+		policy.RuleSpec{Name: "fails", When: condition(func(*policy.ConditionInput) (bool, error) { return true, errors.New("no") }), Queue: "b"},
+		policy.RuleSpec{Name: "by owner", When: condition(func(a *policy.ConditionInput) (bool, error) { return a.Owner == "vip" && a.Values != nil, nil }), Queue: "c", Priority: 1},
 		policy.RuleSpec{Name: "by kind", Kinds: []string{"transcribe"}, Queue: "d", Priority: 2})
 	p := compile(t, s)
 	for _, attrs := range []string{``, `null`, `[]`, `"x"`, `{`, `{"duration_seconds": "long"}`, `{"duration_seconds": {}}`, "\xff", `{"duration_seconds": 22000, "title": "` + strings.Repeat("x", policy.AttrsMax) + `"}`} {
-		a := p.Admit(&policy.Job{Kind: "transcribe", Owner: "vip", Attrs: []byte(attrs)})
+		a := p.Admit(&policy.RuleInput{Kind: "transcribe", Owner: "vip", Attrs: []byte(attrs)})
 		if a == nil || a.Queue != "c" || a.Priority != 1 || len(a.Failed) != 4 || a.Hold == nil {
 			t.Fatalf("%.40q: %+v", attrs, a)
 		}
@@ -173,7 +174,7 @@ func TestR7_AKindWithoutRetry(t *testing.T) {
 	for _, info := range failure.Classes() {
 		in := failed(info.Class)
 		in.Kind = "detect"
-		if d := p.Decide(in); d.Action != policy.Die || d.Rule != policy.RuleNoRetry || d.Of != 0 || d.Reason != policy.ReasonExhausted {
+		if d := p.Decide(in); d.Action != policy.Die || d.Rule != policy.RuleNoRetry || d.Of != 0 || d.Reason != job.MaxRetries {
 			t.Errorf("%s: %s", info.Class, d.Record())
 		}
 	}
@@ -200,14 +201,14 @@ func TestR11_ACapOnTheCost(t *testing.T) {
 	in.Cost = 33_333
 	all := life(p, in, repeat(failure.NetworkTimeout, 50)...)
 	last := all[len(all)-1]
-	if len(all) != 4 || last.Reason != policy.ReasonCost || last.Cost != 133_332 {
+	if len(all) != 4 || last.Reason != job.MaxCost || last.Cost != 133_332 {
 		t.Errorf("%d executions, %d spent, ended for %s", len(all), last.Cost, last.Reason)
 	}
 	// Runs that are no attempts cost, too.
 	in.Evidence = &failure.Evidence{Snooze: time.Hour}
 	d := p.Decide(&in)
 	in.Memo, in.Evidence, in.Cost = policy.ParseMemo(d.Memo.Append(nil)), &failure.Evidence{Class: failure.NetworkTimeout}, 66_668
-	if d := p.Decide(&in); d.Reason != policy.ReasonCost || d.Cost != 100_001 {
+	if d := p.Decide(&in); d.Reason != job.MaxCost || d.Cost != 100_001 {
 		t.Errorf("%d spent, %s for %s", d.Cost, d.Action, d.Reason)
 	}
 	in.Cost = 66_667

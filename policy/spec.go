@@ -69,7 +69,7 @@ type Settings struct {
 	MaxCost *int64
 	// Verdict replaces the verdict of the class: Permanent ends the job at its
 	// first failure of it.
-	Verdict Verdict
+	Verdict failure.Verdict
 	// Escalate moves the next attempts (R6).
 	Escalate *Escalation
 }
@@ -96,8 +96,8 @@ type Hint struct {
 	JitterMin time.Duration // default 1 s
 	// Max is the border of the job's own zone; default 24 h. Beyond says what
 	// happens to a hint above it; it is never cut.
-	Max    time.Duration
-	Beyond Beyond
+	Max     time.Duration
+	OverMax OverMaxMode
 }
 
 // NoJitter as Hint.Jitter adds nothing to a hint.
@@ -140,12 +140,12 @@ const (
 )
 
 // Beyond is what happens to a hint above Hint.Max.
-type Beyond uint8
+type OverMaxMode uint8
 
 // What happens beyond.
 const (
-	BeyondDead Beyond = iota // dead, with the reason told
-	BeyondWait               // wait as long as asked for
+	OverMaxDead OverMaxMode = iota // dead, with the reason told
+	OverMaxWait                    // wait as long as asked for
 )
 
 // Escalation moves the next attempts to another queue or priority.
@@ -194,12 +194,12 @@ type Hold struct {
 // Condition is a compiled expression over a job. Its cost is bounded; it fails
 // on attributes of the wrong type, and then does not match.
 type Condition interface {
-	Match(*Attrs) (bool, error)
+	Match(*ConditionInput) (bool, error)
 	String() string // as it is written
 }
 
 // Attrs is what a condition can look at.
-type Attrs struct {
+type ConditionInput struct {
 	Kind, Queue, Owner string
 	Priority           int
 	Values             map[string]any // the job's attributes, as encoding/json decodes them

@@ -6,12 +6,17 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 )
 
-// States are the words for the states of a job that Words.States may rename,
-// by themselves or followed by a colon and a reason: "dead:stalled".
+// States returns the words of the states that Words.States may rename, alone or
+// followed by a colon and a reason of death: "dead:stalled".
 func States() []string {
-	return []string{"waiting", "retrying", "running", "completed", "dead", "cancelled"}
+	words := make([]string, len(job.States))
+	for i, s := range job.States {
+		words[i] = s.String()
+	}
+	return words
 }
 
 // The fields of an error object, in the order in which it has them.
@@ -24,18 +29,19 @@ var errorFields = [...]string{
 // an error object has them.
 func ErrorFields() []string { return append([]string(nil), errorFields[:]...) }
 
-// State returns what the outside calls a state; reason is that of a dead job, or
-// empty. What has no word keeps ours.
-func (w *Words) State(state, reason string) string {
+// State returns the outside name of a state; reason is that of a dead job, or
+// empty. A state without an outside name keeps its own.
+func (w *Words) State(state job.State, reason job.Reason) string {
+	own := state.String()
 	if reason != "" {
-		if word, ok := w.States[state+":"+reason]; ok {
+		if word, ok := w.States[own+":"+string(reason)]; ok {
 			return word
 		}
 	}
-	if word, ok := w.States[state]; ok {
+	if word, ok := w.States[own]; ok {
 		return word
 	}
-	return state
+	return own
 }
 
 // Class returns what the outside calls a class.
@@ -47,7 +53,7 @@ func (w *Words) Class(class failure.Class) string {
 }
 
 // Told is what an error object can tell of a failure.
-type Told struct {
+type ErrorValues struct {
 	Class       failure.Class
 	Code        string // "" gives null
 	Message     string // sanitised
@@ -67,7 +73,7 @@ type Told struct {
 // names, called as it says, in the order of ErrorFields. Without Error the fields
 // are all there and have our names. Details and context that are not JSON are
 // left out, as if there were none.
-func (w *Words) ErrorObject(t *Told) []byte {
+func (w *Words) ErrorObject(t *ErrorValues) []byte {
 	b := []byte{'{'}
 	for _, field := range errorFields {
 		name, wanted := w.Error[field]
@@ -88,7 +94,7 @@ func (w *Words) ErrorObject(t *Told) []byte {
 }
 
 // field returns a field's value as JSON, nil to leave it out.
-func (w *Words) field(field string, t *Told) []byte {
+func (w *Words) field(field string, t *ErrorValues) []byte {
 	switch field {
 	case "class":
 		return appendText(nil, w.Class(t.Class))

@@ -46,7 +46,7 @@ func TestL4_AnInterruptedWaitIsGivenBack(t *testing.T) {
 		}
 		cancel()
 	}
-	if _, err := retry.Do(ctx, r.Policy, always(unavailable).op); !errors.Is(err, retry.ErrCancelled) || ledger.Resends() != 0 {
+	if _, err := retry.Do(ctx, r.Strategy, always(unavailable).op); !errors.Is(err, retry.ErrCancelled) || ledger.Resends() != 0 {
 		t.Errorf("%d sent again; %v", ledger.Resends(), err)
 	}
 }
@@ -72,7 +72,7 @@ func TestL4_FirstRequestsAreFree(t *testing.T) {
 				retry.CountSend(ctx)
 			}
 		}
-		_, _ = retry.Do(ctx, newRig(t, 0, retry.Options{}).Policy, s.op)
+		_, _ = retry.Do(ctx, newRig(t, 0, retry.Options{}).Strategy, s.op)
 		if ledger.Resends() != c.want {
 			t.Errorf("%s: %d sent again, want %d", name, ledger.Resends(), c.want)
 		}
@@ -89,7 +89,7 @@ func TestL4_OnlyACallThatRetriesSuppresses(t *testing.T) {
 	for retries, want := range map[int]int{retry.None: 4, 1: 2} {
 		outer := newRig(t, 0, retry.Options{Dependency: "s3", Retries: retries})
 		s := always(unavailable)
-		_, _ = retry.Do(ctx, outer.Policy, func(ctx context.Context) (int, error) { return retry.Do(ctx, inner.Policy, s.op) })
+		_, _ = retry.Do(ctx, outer.Strategy, func(ctx context.Context) (int, error) { return retry.Do(ctx, inner.Strategy, s.op) })
 		if s.calls != want {
 			t.Errorf("outer retries %d: %d sends, want %d", retries, s.calls, want)
 		}
@@ -106,14 +106,14 @@ func TestL3_NoHandOverBeyondTheJobsDeadline(t *testing.T) {
 		-time.Hour: 0, 300 * time.Second: 0, 400 * time.Second: 300 * time.Second,
 	} {
 		r := newRig(t, 0, retry.Options{})
-		ctx, _ := retry.WithJob(t.Context(), retry.Job{Deadline: r.clock.now.Add(left)})
+		ctx, _ := retry.WithJob(t.Context(), retry.JobInfo{Deadline: r.clock.now.Add(left)})
 		s := always(unavailable)
 		s.do = func(ctx context.Context) {
 			if at := retry.From(ctx).Deadline; !at.IsZero() {
 				t.Errorf("the attempt has to end at %v", at)
 			}
 		}
-		_, err := retry.Do(ctx, r.Policy, s.op)
+		_, err := retry.Do(ctx, r.Strategy, s.op)
 		if e := failedWith(t, err); e.HandOver != want || evidence(err).HandOver != want || e.Reason != retry.Exhausted || s.calls != 4 {
 			t.Errorf("%v left: handed over in %v after %d calls, want %v; %v", left, e.HandOver, s.calls, want, err)
 		}

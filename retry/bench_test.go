@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-func mustNew(tb testing.TB, name string, o retry.Options) *retry.Policy {
+func mustNew(tb testing.TB, name string, o retry.Options) *retry.Strategy {
 	tb.Helper()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -40,11 +40,11 @@ func BenchmarkSuccess(b *testing.B) {
 	op := func(context.Context) (int, error) { return 1, nil }
 	limited, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	job, _ := retry.WithJob(context.Background(), retry.Job{ID: "1"})
+	job, _ := retry.WithJob(context.Background(), retry.JobInfo{ID: "1"})
 	p := mustNew(b, "op", retry.Options{})
 	for name, c := range map[string]struct {
 		ctx context.Context
-		p   *retry.Policy
+		p   *retry.Strategy
 	}{
 		"plain": {context.Background(), p}, "deadline": {limited, p}, "job": {job, p},
 		"attempt-limit": {context.Background(), mustNew(b, "op", retry.Options{AttemptTimeout: time.Minute})},
@@ -71,7 +71,7 @@ func BenchmarkThreeImmediateRetries(b *testing.B) {
 		}
 		return 1, nil
 	}
-	for name, p := range map[string]*retry.Policy{"classified": p, "judged": mustNew(b, "op", retry.Options{
+	for name, p := range map[string]*retry.Strategy{"classified": p, "judged": mustNew(b, "op", retry.Options{
 		Immediate: true, Judge: func(context.Context, error) retry.Judgement {
 			return retry.Judgement{Class: failure.TemporaryServiceError, Verdict: failure.VerdictRetry}
 		}})} {

@@ -26,7 +26,7 @@ import (
 func retried(t *testing.T, u float64, o retry.Options, err error) (*retry.Error, *rig, *script) {
 	t.Helper()
 	r, s := newRig(t, u, o), always(err)
-	_, got := retry.Do(t.Context(), r.Policy, s.op)
+	_, got := retry.Do(t.Context(), r.Strategy, s.op)
 	return failedWith(t, got), r, s
 }
 
@@ -231,7 +231,7 @@ func TestBug_CancelledIsRetried(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := always(err)
 		s.do = func(context.Context) { cancel() }
-		_, got := retry.Do(ctx, r.Policy, s.op)
+		_, got := retry.Do(ctx, r.Strategy, s.op)
 		if s.calls != 1 || !errors.Is(got, retry.ErrCancelled) || errors.Is(got, retry.ErrDeadline) {
 			t.Errorf("%v: %d calls, %v", err, s.calls, got)
 		}
@@ -279,7 +279,7 @@ func TestBug_OddErrors(t *testing.T) {
 	var none *status
 	for _, err := range []error{sliceError{"a"}, error(none), panicky{}, errors.Join(sliceError{"a"}, unavailable)} {
 		r := newRig(t, 0.5, retry.Options{RetryUnknown: true})
-		if _, got := retry.Do(t.Context(), r.Policy, always(err).op); got == nil {
+		if _, got := retry.Do(t.Context(), r.Strategy, always(err).op); got == nil {
 			t.Errorf("%T: no error", err)
 		}
 	}
@@ -293,15 +293,15 @@ type panicky struct{}
 
 func (panicky) Error() string { panic("no") }
 
-// A policy is not used up by its calls, and calls do not wait for each other:
+// A strategy is not used up by its calls, and calls do not wait for each other:
 // aws-sdk-go-v2#1665 and #3550, cenkalti/backoff (a BackOff is not shareable).
-func TestBug_APolicyIsNotUsedUp(t *testing.T) {
+func TestBug_AStrategyIsNotUsedUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0.5, retry.Options{})
 	var first []time.Duration
 	for range 50 {
 		r.clock.slept = nil
-		_, _ = retry.Do(t.Context(), r.Policy, always(unavailable).op)
+		_, _ = retry.Do(t.Context(), r.Strategy, always(unavailable).op)
 		if first == nil {
 			first = r.clock.slept
 		}

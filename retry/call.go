@@ -26,13 +26,13 @@ type Call struct {
 func From(ctx context.Context) Call {
 	c := Call{Attempt: 1}
 	c.Deadline, _ = ctx.Deadline()
-	c.Correlation, c.Job = said(ctx)
+	c.Correlation, c.Job = attrIDs(ctx)
 	f := frameOf(ctx)
 	if f == nil {
 		return c
 	}
-	if f.policy != nil {
-		c.Operation, c.Attempt, c.Last = f.policy.o.Operation, int(f.attempt), f.last
+	if f.strategy != nil {
+		c.Operation, c.Attempt, c.Last = f.strategy.o.Operation, int(f.attempt), f.last
 		c.Key = f.keyed()
 	} else {
 		c.Key = f.key
@@ -54,8 +54,8 @@ func WithKey(ctx context.Context, key string) context.Context {
 	return &frame{Context: ctx, base: b}
 }
 
-// frame is what the contexts of calls carry: of a job (no policy), a key (no
-// policy), or an attempt.
+// frame is what the contexts of calls carry: of a job (no strategy), a key (no
+// strategy), or an attempt.
 type frame struct {
 	context.Context //nolint:containedctx // it is one
 	*base
@@ -67,11 +67,11 @@ type frame struct {
 
 // base is what all attempts of a call have in common.
 type base struct {
-	up     *frame // that of the caller's context
-	ledger *Ledger
-	policy *Policy // nil: not of a call
-	key    string
-	number [2]uint64 // a key is made of it if there is none; zero: there is none
+	up       *frame // that of the caller's context
+	ledger   *Ledger
+	strategy *Strategy // nil: not of a call
+	key      string
+	number   [2]uint64 // a key is made of it if there is none; zero: there is none
 }
 
 type frameKey struct{}
@@ -94,7 +94,7 @@ func frameOf(ctx context.Context) *frame {
 // whose attempt this call is a part of.
 func (f *frame) within(dependency string) bool {
 	for ; f != nil; f = f.up {
-		if f.policy != nil && f.policy.retries > 0 && f.policy.o.Dependency == dependency {
+		if f.strategy != nil && f.strategy.retries > 0 && f.strategy.o.Dependency == dependency {
 			return true
 		}
 	}
@@ -120,7 +120,7 @@ func CountSend(ctx context.Context) {
 		f.ledger.sends.Add(1)
 	}
 	f.note(1)
-	for f != nil && f.policy == nil { // of a key
+	for f != nil && f.strategy == nil { // of a key
 		f = f.up
 	}
 	if f != nil && f.direct.Add(1) > 1 && f.attempt > 1 && f.ledger != nil {

@@ -22,7 +22,7 @@ type checker struct {
 
 func (c *checker) add(ok bool, format string, args ...any) {
 	if !ok {
-		c.errs = append(c.errs, fmt.Errorf("retry policy %q: "+format, append([]any{c.name}, args...)...))
+		c.errs = append(c.errs, fmt.Errorf("retry strategy %q: "+format, append([]any{c.name}, args...)...))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // else counts as a cancellation: an error that looks like one is a failure of op.
 // A call within another one of the same dependency is made once, and its error is
 // returned as it is; the outer call retries.
-func Do[T any](ctx context.Context, p *Policy, op func(context.Context) (T, error)) (T, error) {
+func Do[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, error)) (T, error) {
 	v, r := do(ctx, p, op)
 	if r == nil {
 		return v, nil
@@ -25,7 +25,7 @@ func Do[T any](ctx context.Context, p *Policy, op func(context.Context) (T, erro
 }
 
 // DoErr is Do for an operation without a value.
-func DoErr(ctx context.Context, p *Policy, op func(context.Context) error) error {
+func DoErr(ctx context.Context, p *Strategy, op func(context.Context) error) error {
 	_, err := Do(ctx, p, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) })
 	return err
 }
@@ -33,7 +33,7 @@ func DoErr(ctx context.Context, p *Policy, op func(context.Context) error) error
 // DoOr is Do with a fallback, which is called instead of returning an *Error, and
 // decides what to return: another value, or the error, which then hands the job over
 // as after Do. It is not called when the caller's context has ended.
-func DoOr[T any](ctx context.Context, p *Policy, op func(context.Context) (T, error), fallback func(context.Context, error) (T, error)) (T, error) {
+func DoOr[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, error), fallback func(context.Context, error) (T, error)) (T, error) {
 	v, r := do(ctx, p, op)
 	if r == nil {
 		return v, nil
@@ -43,12 +43,12 @@ func DoOr[T any](ctx context.Context, p *Policy, op func(context.Context) (T, er
 		return v, r.result(ctx)
 	}
 	v, err := fallback(ctx, e)
-	r.tell(ctx, errors.Is(err, error(e)))
+	r.finish(ctx, errors.Is(err, error(e)))
 	return v, err
 }
 
 // do returns a value, or the run that has ended without one.
-func do[T any](ctx context.Context, p *Policy, op func(context.Context) (T, error)) (T, *run) {
+func do[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, error)) (T, *run) {
 	// Nothing is known or kept before there is a failure, so that a success costs next
 	// to nothing. A context that never ends has no deadline.
 	var began time.Time
@@ -120,38 +120,38 @@ func (*limitError) Timeout() bool        { return true }
 // run is one call under way.
 type run struct {
 	base
-	p     *Policy
+	p     *Strategy
 	once  bool // a call around this one retries
 	timed bool // there is a limit: the clock is read
 
 	reserved bool // the next attempt, in the account of the job
 
-	n        int       // attempts begun
-	start    time.Time // of the call; zero is unknown
-	began    time.Time // of the attempt; zero is unknown
-	failedAt time.Time // first
-	shortest time.Duration
-	previous time.Duration // drawn
-	sends    int
-	made     int // frames
-	current  *frame
-	first    frame
-	*trouble // nil before the first failure
+	n            int       // attempts begun
+	start        time.Time // of the call; zero is unknown
+	began        time.Time // of the attempt; zero is unknown
+	failedAt     time.Time // first
+	shortest     time.Duration
+	previous     time.Duration // drawn
+	sends        int
+	made         int // frames
+	current      *frame
+	first        frame
+	*failedState // nil before the first failure
 }
 
 // trouble is what a run needs once it has failed.
-type trouble struct {
-	err    Error
-	frames [2]frame
-	status int
-	same   error // whose class is known
-	retry  bool
-	told   bool // by a call within
+type failedState struct {
+	err      Error
+	frames   [2]frame
+	status   int
+	same     error // whose class is known
+	retry    bool
+	reported bool // by a call within
 }
 
 // newRun begins a call of which more has to be known than its result.
-func newRun(ctx context.Context, p *Policy) *run {
-	r := &run{p: p, base: base{up: frameOf(ctx), policy: p, number: number()}}
+func newRun(ctx context.Context, p *Strategy) *run {
+	r := &run{p: p, base: base{up: frameOf(ctx), strategy: p, number: number()}}
 	if r.up != nil {
 		r.ledger, r.key = r.up.ledger, r.up.outerKey()
 		r.once = r.up.within(p.o.Dependency)
@@ -171,13 +171,13 @@ func newRun(ctx context.Context, p *Policy) *run {
 }
 
 // failedRun begins where an attempt without a frame has failed.
-func failedRun(p *Policy, began time.Time) *run {
+func failedRun(p *Strategy, began time.Time) *run {
 	both := &struct {
 		run
-		trouble
+		failedState
 	}{}
 	r := &both.run
-	r.p, r.policy, r.n, r.trouble = p, p, 1, &both.trouble
+	r.p, r.strategy, r.n, r.failedState = p, p, 1, &both.failedState
 	r.start, r.began, r.timed = began, began, !began.IsZero()
 	return r
 }
@@ -205,14 +205,14 @@ func (r *run) frame(ctx context.Context) *frame {
 	f := &r.first
 	switch {
 	case r.made == 0:
-	case r.trouble != nil && r.made <= len(r.frames):
+	case r.failedState != nil && r.made <= len(r.frames):
 		f = &r.frames[r.made-1]
 	default:
 		f = &frame{}
 	}
 	r.made++
 	f.Context, f.base, f.attempt = ctx, &r.base, int32(r.n)
-	if r.trouble != nil {
+	if r.failedState != nil {
 		f.last = r.err.Last
 	}
 	r.current = f
@@ -221,7 +221,7 @@ func (r *run) frame(ctx context.Context) *frame {
 
 // outerKey returns the key that WithKey gave to what is called under f.
 func (f *frame) outerKey() string {
-	for ; f != nil && f.policy == nil; f = f.up {
+	for ; f != nil && f.strategy == nil; f = f.up {
 		if f.key != "" {
 			return f.key
 		}
@@ -256,7 +256,7 @@ func (r *run) succeeded(ctx context.Context) {
 	if r.once {
 		c.suppressed.Add(1)
 	}
-	if r.trouble == nil {
+	if r.failedState == nil {
 		if hook := r.p.o.Hooks.End; hook != nil {
 			hook(ctx, &Event{Kind: Succeeded, Operation: r.p.o.Operation, MaxRetries: r.p.retries, Sends: r.sends})
 		}
@@ -264,7 +264,7 @@ func (r *run) succeeded(ctx context.Context) {
 	}
 	c.recovered.Add(1)
 	r.added()
-	r.say(ctx, Recovered, 0, r.p.o.Hooks.End)
+	r.emit(ctx, Recovered, 0, r.p.o.Hooks.End)
 }
 
 // again notes a failure, and waits if there is to be another attempt.
@@ -273,13 +273,13 @@ func (r *run) again(ctx context.Context, err error, limited bool) bool {
 		r.ledger.resends.Add(int64(max(f.direct.Load()-1, 0))) // those of an SDK that has retried, as far as is known
 	}
 	r.sent()
-	if r.trouble == nil {
-		r.trouble = &trouble{}
+	if r.failedState == nil {
+		r.failedState = &failedState{}
 	}
 	e := &r.err
 	e.Last, e.Sends = err, r.sends
 	took := r.took()
-	wait, again := r.judge(ctx, err, limited)
+	wait, again := r.nextWait(ctx, err, limited)
 	e.tried(Attempt{Err: err, Class: e.Class.Class, Took: took, Wait: wait})
 	if !again {
 		return false
@@ -287,7 +287,7 @@ func (r *run) again(ctx context.Context, err error, limited bool) bool {
 	if r.failedAt.IsZero() && wait > 0 {
 		r.failedAt = r.p.o.Clock.Now()
 	}
-	r.say(ctx, Retrying, wait, r.p.o.Hooks.Retry)
+	r.emit(ctx, Retrying, wait, r.p.o.Hooks.Retry)
 	if wait > 0 {
 		if err := r.p.o.Clock.Sleep(ctx, wait); err != nil {
 			r.ends(ctx, err)
@@ -313,8 +313,8 @@ func (r *run) took() time.Duration {
 
 // ends notes that the caller's context has ended.
 func (r *run) ends(ctx context.Context, err error) {
-	if r.trouble == nil {
-		r.trouble = &trouble{}
+	if r.failedState == nil {
+		r.failedState = &failedState{}
 	}
 	if r.reserved {
 		r.ledger.resends.Add(-1)
@@ -336,8 +336,8 @@ func (r *run) ends(ctx context.Context, err error) {
 
 // fail ends the call; a nil error leaves the last one.
 func (r *run) fail(why Reason, err error) {
-	if r.trouble == nil {
-		r.trouble = &trouble{}
+	if r.failedState == nil {
+		r.failedState = &failedState{}
 	}
 	r.err.Reason = why
 	if err != nil {
@@ -357,11 +357,11 @@ func (r *run) seal() *Error {
 		return e
 	}
 	transient := e.Reason == Exhausted || e.Reason == OutOfTime || e.Reason == LongHint
-	if transient && !r.told && e.Hint > 0 { // the job may not see what a judge or the classifier has
+	if transient && !r.reported && e.Hint > 0 { // the job may not see what a judge or the classifier has
 		e.cause = failure.RetryAfter(e.Hint, e.Last)
 	}
 	switch {
-	case !transient || e.ended != nil || r.told:
+	case !transient || e.ended != nil || r.reported:
 	case e.Hint > r.p.o.HandOverCap: // longer than a queue waits by itself: for the job's policy
 	case r.ledger != nil && r.p.o.HandOver > 0:
 		after := r.handOver()
@@ -387,7 +387,7 @@ func (r *run) handOver() time.Duration {
 // result returns the error of the call, and tells of it.
 func (r *run) result(ctx context.Context) error {
 	e := r.seal()
-	r.tell(ctx, true)
+	r.finish(ctx, true)
 	if e.Reason == Suppressed {
 		return e.Last
 	}
@@ -396,7 +396,7 @@ func (r *run) result(ctx context.Context) error {
 
 // tell counts and logs the end of a call; leaves says that its error goes on to
 // the caller.
-func (r *run) tell(ctx context.Context, leaves bool) {
+func (r *run) finish(ctx context.Context, leaves bool) {
 	e, c := &r.err, r.p.counters
 	c.calls.Add(1)
 	c.sends.Add(int64(r.sends))
@@ -404,8 +404,8 @@ func (r *run) tell(ctx context.Context, leaves bool) {
 	switch {
 	case e.Reason == Suppressed:
 		c.suppressed.Add(1)
-		r.told = true // the call around this one will
-		r.say(ctx, GaveUp, 0, r.p.o.Hooks.End)
+		r.reported = true // the call around this one will
+		r.emit(ctx, GaveUp, 0, r.p.o.Hooks.End)
 		return
 	case e.Reason == Cancelled:
 		c.cancelled.Add(1)
@@ -424,7 +424,7 @@ func (r *run) tell(ctx context.Context, leaves bool) {
 	if kind == Rescheduled {
 		delay = e.HandOver
 	}
-	r.say(ctx, kind, delay, r.p.o.Hooks.End)
+	r.emit(ctx, kind, delay, r.p.o.Hooks.End)
 }
 
 // added counts the time since the first failure.

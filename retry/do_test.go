@@ -23,7 +23,7 @@ func TestL1_ACallKeepsItsTypeAndRetries(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0.5, retry.Options{})
 	s := failing(unavailable, &status{code: 502}, &status{code: 429})
-	v, err := retry.Do(t.Context(), r.Policy, s.op)
+	v, err := retry.Do(t.Context(), r.Strategy, s.op)
 	if v != 4 || err != nil || s.calls != 4 {
 		t.Fatalf("%d, %v after %d calls", v, err, s.calls)
 	}
@@ -31,11 +31,11 @@ func TestL1_ACallKeepsItsTypeAndRetries(t *testing.T) {
 	if want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}; !slices.Equal(r.clock.slept, want) {
 		t.Errorf("slept %v, want %v", r.clock.slept, want)
 	}
-	text, err := retry.Do(t.Context(), r.Policy, func(context.Context) (string, error) { return "page", nil })
+	text, err := retry.Do(t.Context(), r.Strategy, func(context.Context) (string, error) { return "page", nil })
 	if text != "page" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := retry.DoErr(t.Context(), r.Policy, func(context.Context) error { return nil }); err != nil {
+	if err := retry.DoErr(t.Context(), r.Strategy, func(context.Context) error { return nil }); err != nil {
 		t.Error(err)
 	}
 }
@@ -52,7 +52,7 @@ func TestL1_FullJitterBelowTheCap(t *testing.T) {
 		0.99999999: {time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second},
 	} {
 		r := newRig(t, u, retry.Options{Retries: 5})
-		_, err := retry.Do(t.Context(), r.Policy, always(unavailable).op)
+		_, err := retry.Do(t.Context(), r.Strategy, always(unavailable).op)
 		e := failedWith(t, err)
 		for i, w := range want {
 			if got := e.Attempts[i].Wait; got > w || got < w-w/100000-time.Microsecond {
@@ -73,7 +73,7 @@ func TestL1_WhatWaitingDoesNotMendReturnsAtOnce(t *testing.T) {
 	} {
 		r := newRig(t, 0.5, retry.Options{})
 		s := always(err)
-		_, got := retry.Do(t.Context(), r.Policy, s.op)
+		_, got := retry.Do(t.Context(), r.Strategy, s.op)
 		e := failedWith(t, got)
 		if s.calls != 1 || len(r.clock.slept) != 0 || e.Reason != retry.Permanent || !errors.Is(got, retry.ErrPermanent) || !errors.Is(got, err) {
 			t.Errorf("%s: %d calls, slept %v, %v", name, s.calls, r.clock.slept, got)
@@ -104,7 +104,7 @@ func TestDo_VerdictsByOptions(t *testing.T) {
 	} {
 		r := newRig(t, 0.5, c.o)
 		s := always(c.err)
-		if _, err := retry.Do(t.Context(), r.Policy, s.op); s.calls != c.calls {
+		if _, err := retry.Do(t.Context(), r.Strategy, s.op); s.calls != c.calls {
 			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
 		}
 	}
@@ -128,7 +128,7 @@ func TestL1_OnlyTheCallersContextCancels(t *testing.T) {
 	} {
 		r := newRig(t, 0.5, retry.Options{})
 		s := failing(err)
-		if v, err := retry.Do(t.Context(), r.Policy, s.op); v != 2 || err != nil {
+		if v, err := retry.Do(t.Context(), r.Strategy, s.op); v != 2 || err != nil {
 			t.Errorf("%s: %d, %v", name, v, err)
 		}
 	}
@@ -137,25 +137,25 @@ func TestL1_OnlyTheCallersContextCancels(t *testing.T) {
 	r := newRig(t, 0.5, retry.Options{})
 	s := always(unavailable) // retriable, and cancelled all the same
 	s.do = func(context.Context) { cancel(cause) }
-	_, err := retry.Do(ctx, r.Policy, s.op)
+	_, err := retry.Do(ctx, r.Strategy, s.op)
 	e := failedWith(t, err)
 	if s.calls != 1 || len(r.clock.slept) != 0 || e.Reason != retry.Cancelled || !errors.Is(err, retry.ErrCancelled) || !errors.Is(err, cause) || !errors.Is(err, error(unavailable)) {
 		t.Errorf("cancelled in an attempt: %d calls, %v", s.calls, err)
 	}
 	s = always(unavailable)
-	_, err = retry.Do(ctx, r.Policy, s.op)
+	_, err = retry.Do(ctx, r.Strategy, s.op)
 	if e := failedWith(t, err); s.calls != 0 || e.Reason != retry.Cancelled || !errors.Is(err, cause) {
 		t.Errorf("cancelled before: %d calls, %v", s.calls, err)
 	}
 	ctx, cancel = context.WithCancelCause(t.Context())
 	r.clock.onNap = func() { cancel(cause) }
 	s = always(unavailable)
-	_, err = retry.Do(ctx, r.Policy, s.op)
+	_, err = retry.Do(ctx, r.Strategy, s.op)
 	if e := failedWith(t, err); s.calls != 1 || e.Reason != retry.Cancelled || e.Waited != 0 || !errors.Is(err, cause) {
 		t.Errorf("cancelled in a wait: %d calls, %v", s.calls, err)
 	}
 	// A success counts even then.
-	if v, err := retry.Do(ctx, r.Policy, failing().op); v != 0 || err == nil {
+	if v, err := retry.Do(ctx, r.Strategy, failing().op); v != 0 || err == nil {
 		t.Errorf("a cancelled context began a call: %d, %v", v, err)
 	}
 }
@@ -258,7 +258,7 @@ func TestL1_LimitsAreLookedAtBeforeSleeping(t *testing.T) {
 		"elapsed":              {o: retry.Options{MaxElapsed: 3*time.Second + 1}, calls: 3},
 		"elapsed, attempts":    {o: retry.Options{MaxElapsed: 5 * time.Second}, takes: time.Second, calls: 2},
 		"the job's, to begin": {ctx: func(t *testing.T, r *rig) context.Context {
-			ctx, _ := retry.WithJob(t.Context(), retry.Job{Deadline: r.clock.now.Add(-time.Second)})
+			ctx, _ := retry.WithJob(t.Context(), retry.JobInfo{Deadline: r.clock.now.Add(-time.Second)})
 			return ctx
 		}, calls: 4},
 	} {
@@ -270,7 +270,7 @@ func TestL1_LimitsAreLookedAtBeforeSleeping(t *testing.T) {
 		}
 		s := always(unavailable)
 		s.do = func(context.Context) { r.clock.pass(c.takes) }
-		_, err := retry.Do(ctx, r.Policy, s.op)
+		_, err := retry.Do(ctx, r.Strategy, s.op)
 		e := failedWith(t, err)
 		want, is := retry.OutOfTime, retry.ErrDeadline
 		if c.calls == 4 {
@@ -305,7 +305,7 @@ func TestFrom_WhatAnAttemptKnows(t *testing.T) {
 	s := failing(unavailable, &status{code: 502})
 	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
 	ctx, _ := inJob(t)
-	if _, err := retry.Do(ctx, r.Policy, s.op); err != nil {
+	if _, err := retry.Do(ctx, r.Strategy, s.op); err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range calls {
@@ -318,13 +318,13 @@ func TestFrom_WhatAnAttemptKnows(t *testing.T) {
 	}
 	s = failing()
 	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
-	_, _ = retry.Do(ctx, r.Policy, s.op)
+	_, _ = retry.Do(ctx, r.Strategy, s.op)
 	if calls[3].Key == calls[0].Key {
 		t.Error("two calls have the same key")
 	}
 	s = failing(unavailable)
 	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
-	_, _ = retry.Do(retry.WithKey(ctx, "j7-page-3"), r.Policy, s.op)
+	_, _ = retry.Do(retry.WithKey(ctx, "j7-page-3"), r.Strategy, s.op)
 	if calls[4].Key != "j7-page-3" || calls[5].Key != "j7-page-3" {
 		t.Errorf("WithKey: %q, %q", calls[4].Key, calls[5].Key)
 	}
@@ -338,7 +338,7 @@ func TestFrom_AKeyIsTheSameInAllAttemptsOrNone(t *testing.T) {
 		var keys []string
 		s := failing(unavailable, unavailable, unavailable)
 		s.do = func(ctx context.Context) { keys = append(keys, retry.From(ctx).Key) }
-		if _, err := retry.Do(t.Context(), r.Policy, s.op); err != nil {
+		if _, err := retry.Do(t.Context(), r.Strategy, s.op); err != nil {
 			t.Fatal(err)
 		}
 		if len(slices.Compact(keys)) != 1 || o.Keyed && keys[0] == "" {
@@ -359,18 +359,18 @@ func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
 		return 42, nil
 	}
 	ctx, _ := inJob(t)
-	v, err := retry.DoOr(ctx, r.Policy, always(unavailable).op, fresh)
+	v, err := retry.DoOr(ctx, r.Strategy, always(unavailable).op, fresh)
 	if v != 42 || err != nil {
 		t.Errorf("%d, %v", v, err)
 	}
 	if got := r.Stats(); got.HandedOver != 0 || got.Exhausted != 1 {
 		t.Errorf("%+v", got)
 	}
-	if v, err := retry.DoOr(ctx, r.Policy, failing(unavailable).op, fresh); v != 2 || err != nil {
+	if v, err := retry.DoOr(ctx, r.Strategy, failing(unavailable).op, fresh); v != 2 || err != nil {
 		t.Errorf("without a failure: %d, %v", v, err)
 	}
 	// One that returns the error hands the job over.
-	_, err = retry.DoOr(ctx, r.Policy, always(unavailable).op, func(_ context.Context, err error) (int, error) {
+	_, err = retry.DoOr(ctx, r.Strategy, always(unavailable).op, func(_ context.Context, err error) (int, error) {
 		return 0, fmt.Errorf("manifest: %w", err)
 	})
 	if evidence(err).HandOver == 0 || r.Stats().HandedOver != 1 {
@@ -379,7 +379,7 @@ func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
 	// A call that its caller has ended has no fallback.
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	_, err = retry.DoOr(ended, r.Policy, always(unavailable).op, func(context.Context, error) (int, error) {
+	_, err = retry.DoOr(ended, r.Strategy, always(unavailable).op, func(context.Context, error) (int, error) {
 		t.Error("the fallback of a cancelled call")
 		return 0, nil
 	})
@@ -391,7 +391,7 @@ func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
 func TestError_HasTheWholeStory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0.5, retry.Options{Retries: 40, Backoff: backoff.Backoff{Waits: []time.Duration{time.Second}}})
-	_, err := retry.Do(t.Context(), r.Policy, always(&status{code: 503, after: 2 * time.Second}).op)
+	_, err := retry.Do(t.Context(), r.Strategy, always(&status{code: 503, after: 2 * time.Second}).op)
 	e := failedWith(t, err)
 	if len(e.Attempts) != retry.AttemptsKept || e.Sends != 41 || e.Waited != 40*2500*time.Millisecond || e.Hint != 2*time.Second {
 		t.Errorf("%d attempts, %d sends, waited %v, hint %v", len(e.Attempts), e.Sends, e.Waited, e.Hint)
@@ -421,7 +421,7 @@ func TestError_IsReadAsItsCause(t *testing.T) {
 		for _, ctx := range []context.Context{t.Context(), first(inJob(t))} {
 			for _, o := range []retry.Options{{}, {Retries: retry.None}, {RetryUnknown: true}, {RetryUnknown: true, MaxElapsed: 1}, {RetryUnknown: true, HintCap: 1}} {
 				r := newRig(t, 0.5, o)
-				_, err := retry.Do(ctx, r.Policy, always(cause).op)
+				_, err := retry.Do(ctx, r.Strategy, always(cause).op)
 				a, b := failure.Of(cause), failure.Of(err)
 				want, got := failure.Builtin().Classify(&a, ""), failure.Builtin().Classify(&b, "")
 				a.Message, b.Message, b.HandOver = "", "", 0
@@ -435,7 +435,7 @@ func TestError_IsReadAsItsCause(t *testing.T) {
 
 func first[T, U any](v T, _ U) T { return v }
 
-func TestPolicy_IsSharedByManyCalls(t *testing.T) {
+func TestStrategy_IsSharedByManyCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, err := retry.New("ocr", retry.Options{Logger: quiet})

@@ -13,7 +13,7 @@ import (
 
 // judge decides what follows from a failed attempt: the wait before the next one,
 // or false, with the reason in the error.
-func (r *run) judge(ctx context.Context, err error, limited bool) (time.Duration, bool) {
+func (r *run) nextWait(ctx context.Context, err error, limited bool) (time.Duration, bool) {
 	if ended := ctx.Err(); ended != nil { // the caller's, whatever the error says
 		r.ends(ctx, ended)
 		return 0, false
@@ -127,7 +127,7 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	}
 	r.same = nil
 	e.Hint, r.status, r.retry = 0, 0, false
-	if plain && o.Judge != nil && r.judged(ctx, err, &failure.Evidence{}) {
+	if plain && o.Judge != nil && r.askJudge(ctx, err, &failure.Evidence{}) {
 		return 0
 	}
 	var in calls
@@ -137,13 +137,13 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	ev := failure.Of(err)
 	r.status = ev.HTTPStatus
 	if in.ended != nil {
-		e.Class, e.HandOver, r.told = in.ended.Class, in.handOver, true
+		e.Class, e.HandOver, r.reported = in.ended.Class, in.handOver, true
 		e.Hint = max(e.Hint, r.hint(&ev))
 		return in.ended.Reason
 	}
 	final := ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 || in.stopped || // the handler's own words, to this call and to its job
 		ev.Permanent && in.final == nil // what was said to a call within is not said to this one
-	if !final && !plain && o.Judge != nil && r.judged(ctx, err, &ev) {
+	if !final && !plain && o.Judge != nil && r.askJudge(ctx, err, &ev) {
 		return 0
 	}
 	e.Class = o.Classifier.Classify(&ev, "")
@@ -164,8 +164,8 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	return 0
 }
 
-// judged asks the policy's own judge, and reports whether it has said anything.
-func (r *run) judged(ctx context.Context, err error, ev *failure.Evidence) bool {
+// judged asks the strategy's own judge, and reports whether it has said anything.
+func (r *run) askJudge(ctx context.Context, err error, ev *failure.Evidence) bool {
 	e, o := &r.err, &r.p.o
 	j := o.Judge(ctx, err)
 	if j.Verdict == "" {

@@ -12,20 +12,20 @@ import (
 const ResendsDefault = 50
 
 // Job is what the context of a job tells the calls in it.
-type Job struct {
+type JobInfo struct {
 	ID          string
 	Correlation string
 	Deadline    time.Time // for the job to begin: it is not handed over beyond; zero is none
 	// Resends bounds what the calls of the run send again, see Ledger.Resends; 0 is
 	// ResendsDefault.
 	Resends int
-	Logger  *slog.Logger // of calls whose policy has none
+	Logger  *slog.Logger // of calls whose strategy has none
 }
 
 // Ledger is the account of one run of a job, which all calls in it share. Its
 // methods are safe for concurrent use.
 type Ledger struct {
-	job        Job
+	job        JobInfo
 	sends      atomic.Int64
 	calls      atomic.Int64
 	resends    atomic.Int64
@@ -35,7 +35,7 @@ type Ledger struct {
 // WithJob returns a context for one run of a job, and the account of it. Calls
 // under it hand the job over when they run out of retries. The engine does this for
 // every handler; other queues can, too, if they heed failure.HandOver.
-func WithJob(ctx context.Context, j Job) (context.Context, *Ledger) {
+func WithJob(ctx context.Context, j JobInfo) (context.Context, *Ledger) {
 	if j.Resends <= 0 {
 		j.Resends = ResendsDefault
 	}

@@ -51,8 +51,8 @@ func TestL4_NestedRetriesDoNotMultiply(t *testing.T) {
 		c.outer.Retries, c.inner.Retries = 2, 3
 		outer, inner := newRig(t, 0.5, c.outer), newRig(t, 0.5, c.inner)
 		s := always(unavailable)
-		_, err := retry.Do(c.ctx(t), outer.Policy, func(ctx context.Context) (int, error) {
-			v, err := retry.Do(ctx, inner.Policy, s.op)
+		_, err := retry.Do(c.ctx(t), outer.Strategy, func(ctx context.Context) (int, error) {
+			v, err := retry.Do(ctx, inner.Strategy, s.op)
 			if err != nil && c.flatten {
 				err = &status{code: 503, text: err.Error()}
 			}
@@ -73,7 +73,7 @@ func TestL4_ASuppressedCallLeavesRetryingToTheOuter(t *testing.T) {
 	ctx, ledger := inJob(t)
 	outer, inner := newRig(t, 0.5, retry.Options{Dependency: "s3"}), newRig(t, 0.5, retry.Options{Dependency: "s3"})
 	s := failing(unavailable, unavailable)
-	v, err := retry.Do(ctx, outer.Policy, func(ctx context.Context) (int, error) { return retry.Do(ctx, inner.Policy, s.op) })
+	v, err := retry.Do(ctx, outer.Strategy, func(ctx context.Context) (int, error) { return retry.Do(ctx, inner.Strategy, s.op) })
 	if v != 3 || err != nil || ledger.Sends() != 3 || ledger.Resends() != 2 || ledger.Suppressed() != 3 {
 		t.Errorf("%d, %v: %d sends, %d again, %d suppressed", v, err, ledger.Sends(), ledger.Resends(), ledger.Suppressed())
 	}
@@ -99,11 +99,11 @@ func TestL4_PhysicalSendsAreCountedOnce(t *testing.T) {
 		"a transport":      {func(ctx context.Context) error { retry.CountSend(ctx); return unavailable }, 3},
 		"an SDK":           {sdk, 9},
 		"under a key":      {func(ctx context.Context) error { return sdk(retry.WithKey(ctx, "k")) }, 9},
-		"in a call within": {func(ctx context.Context) error { return retry.DoErr(ctx, newRig(t, 0, retry.Options{}).Policy, sdk) }, 9},
+		"in a call within": {func(ctx context.Context) error { return retry.DoErr(ctx, newRig(t, 0, retry.Options{}).Strategy, sdk) }, 9},
 	} {
 		r := newRig(t, 0.5, retry.Options{Retries: 2})
 		ctx, ledger := inJob(t)
-		err := retry.DoErr(ctx, r.Policy, c.op)
+		err := retry.DoErr(ctx, r.Strategy, c.op)
 		if e := failedWith(t, err); ledger.Sends() != c.want || e.Sends != c.want || r.Stats().Sends != int64(c.want) {
 			t.Errorf("%s: %d sends, %d in the error, %d counted, want %d", name, ledger.Sends(), e.Sends, r.Stats().Sends, c.want)
 		}
@@ -116,12 +116,12 @@ func TestL4_PhysicalSendsAreCountedOnce(t *testing.T) {
 // proves: L4
 func TestL4_AJobWideCapOnSendingAgain(t *testing.T) {
 	t.Parallel()
-	ctx, ledger := retry.WithJob(t.Context(), retry.Job{ID: "j7", Resends: 5})
+	ctx, ledger := retry.WithJob(t.Context(), retry.JobInfo{ID: "j7", Resends: 5})
 	total := 0
 	for page := range 10 {
 		r := newRig(t, 0.5, retry.Options{Dependency: fmt.Sprintf("d%d", page)})
 		s := always(unavailable)
-		_, err := retry.Do(ctx, r.Policy, s.op)
+		_, err := retry.Do(ctx, r.Strategy, s.op)
 		if !errors.Is(err, retry.ErrExhausted) {
 			t.Error(err)
 		}
@@ -152,9 +152,9 @@ func TestL4_AMarkForOneCallIsNotOneForTheNext(t *testing.T) {
 	} {
 		outer, inner := newRig(t, 0.5, retry.Options{Dependency: "a"}), newRig(t, 0.5, retry.Options{Dependency: "b"})
 		calls := 0
-		_, err := retry.Do(t.Context(), outer.Policy, func(ctx context.Context) (int, error) {
+		_, err := retry.Do(t.Context(), outer.Strategy, func(ctx context.Context) (int, error) {
 			calls++
-			return retry.Do(ctx, inner.Policy, always(c.err).op)
+			return retry.Do(ctx, inner.Strategy, always(c.err).op)
 		})
 		if calls != c.outer || err == nil {
 			t.Errorf("%s: %d outer attempts, want %d; %v", name, calls, c.outer, err)
@@ -174,7 +174,7 @@ func TestL3_ACallInAJobHandsItOver(t *testing.T) {
 	for u, want := range map[float64]time.Duration{0: 300 * time.Second, 0.5: 315 * time.Second} {
 		r := newRig(t, u, retry.Options{})
 		ctx, _ := inJob(t)
-		_, err := retry.Do(ctx, r.Policy, always(unavailable).op)
+		_, err := retry.Do(ctx, r.Strategy, always(unavailable).op)
 		e, ev := failedWith(t, err), evidence(fmt.Errorf("page 3: %w", err))
 		if e.HandOver != want || ev.HandOver != want || ev.Permanent || ev.Message != "page 3: ocr retries exhausted: the service said no" {
 			t.Errorf("draw %v: %v, %+v", u, e.HandOver, ev)
@@ -187,7 +187,7 @@ func TestL3_ACallInAJobHandsItOver(t *testing.T) {
 			t.Errorf("%d lines, the last %v", len(lines), last)
 		}
 	}
-	// Outside a job, and where the policy does not hand over, it is an error.
+	// Outside a job, and where the strategy does not hand over, it is an error.
 	for name, c := range map[string]struct {
 		ctx context.Context
 		o   retry.Options
@@ -198,7 +198,7 @@ func TestL3_ACallInAJobHandsItOver(t *testing.T) {
 		"not transient": {first(inJob(t)), retry.Options{}, &status{code: 401}},
 	} {
 		r := newRig(t, 0, c.o)
-		_, err := retry.Do(c.ctx, r.Policy, always(c.err).op)
+		_, err := retry.Do(c.ctx, r.Strategy, always(c.err).op)
 		if e := failedWith(t, err); e.HandOver != 0 || evidence(err).HandOver != 0 || r.Stats().HandedOver != 0 {
 			t.Errorf("%s: handed over in %v", name, e.HandOver)
 		}
@@ -230,7 +230,7 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 		r := newRig(t, c.u, retry.Options{})
 		s := failing(&status{code: 429, after: c.hint})
 		ctx, _ := inJob(t)
-		v, err := retry.Do(ctx, r.Policy, s.op)
+		v, err := retry.Do(ctx, r.Strategy, s.op)
 		if c.reason == 0 {
 			if err != nil || v != 2 || len(r.clock.slept) != 1 || r.clock.slept[0] != c.slept {
 				t.Errorf("hint %v: %v, slept %v, want %v", c.hint, err, r.clock.slept, c.slept)
@@ -244,7 +244,7 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 		if ev.HandOver != c.job || ev.RetryAfter != c.hint {
 			t.Errorf("hint %v: handed over in %v, want %v; the job sees %v", c.hint, ev.HandOver, c.job, ev.RetryAfter)
 		}
-		if _, err := retry.Do(t.Context(), r.Policy, failing(&status{code: 429, after: c.hint}).op); !errors.Is(err, retry.ErrHint) || evidence(err).HandOver != 0 {
+		if _, err := retry.Do(t.Context(), r.Strategy, failing(&status{code: 429, after: c.hint}).op); !errors.Is(err, retry.ErrHint) || evidence(err).HandOver != 0 {
 			t.Errorf("outside a job: %v", err)
 		}
 	}
@@ -258,18 +258,18 @@ func TestR3_NoSecondCallBeforeTheHintIsOver(t *testing.T) {
 	hinted := &status{code: 429, after: 120 * time.Second}
 	r := newRig(t, 0.5, retry.Options{HintCap: 15 * time.Second})
 	s := always(hinted)
-	if _, err := retry.Do(t.Context(), r.Policy, s.op); s.calls != 1 || len(r.clock.slept) != 0 || !errors.Is(err, retry.ErrHint) {
+	if _, err := retry.Do(t.Context(), r.Strategy, s.op); s.calls != 1 || len(r.clock.slept) != 0 || !errors.Is(err, retry.ErrHint) {
 		t.Errorf("%d calls, slept %v, %v", s.calls, r.clock.slept, err)
 	}
 	// The literal min(hint, cap), by a setting.
 	r = newRig(t, 0.5, retry.Options{HintCap: 15 * time.Second, CutHints: true})
 	s = always(hinted)
-	if _, err := retry.Do(t.Context(), r.Policy, s.op); s.calls != 4 || r.clock.slept[0] != 15*time.Second || !errors.Is(err, retry.ErrExhausted) {
+	if _, err := retry.Do(t.Context(), r.Strategy, s.op); s.calls != 4 || r.clock.slept[0] != 15*time.Second || !errors.Is(err, retry.ErrExhausted) {
 		t.Errorf("cut: %d calls, slept %v", s.calls, r.clock.slept)
 	}
 	// The last failure has a hint: the job comes after it.
 	r = newRig(t, 0, retry.Options{Retries: retry.None})
-	_, err := retry.Do(first(inJob(t)), r.Policy, always(&status{code: 429, after: 10 * time.Minute}).op)
+	_, err := retry.Do(first(inJob(t)), r.Strategy, always(&status{code: 429, after: 10 * time.Minute}).op)
 	if e := failedWith(t, err); e.HandOver != 10*time.Minute || e.Reason != retry.Exhausted {
 		t.Errorf("%v, handed over in %v", err, e.HandOver)
 	}

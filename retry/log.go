@@ -57,9 +57,9 @@ type Event struct {
 
 // say tells the log and a hook of the call as it stands. Nothing is made where
 // nobody listens.
-func (r *run) say(ctx context.Context, k EventKind, delay time.Duration, hook func(context.Context, *Event)) {
+func (r *run) emit(ctx context.Context, k EventKind, delay time.Duration, hook func(context.Context, *Event)) {
 	l := r.logger()
-	logged := !r.told && k != Ended && l.Enabled(ctx, kinds[k].level)
+	logged := !r.reported && k != Ended && l.Enabled(ctx, kinds[k].level)
 	if !logged && hook == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (r *run) logger() *slog.Logger {
 
 // log writes the line of an event.
 func (r *run) log(ctx context.Context, l *slog.Logger, e *Event) {
-	correlation, id := said(ctx)
+	correlation, id := attrIDs(ctx)
 	if r.ledger != nil {
 		correlation, id = r.ledger.job.Correlation, r.ledger.job.ID
 	}
@@ -138,7 +138,7 @@ func WithAttrs(ctx context.Context, args ...any) context.Context {
 }
 
 // said returns the correlation and the job's id of WithAttrs.
-func said(ctx context.Context) (correlation, id string) {
+func attrIDs(ctx context.Context) (correlation, id string) {
 	if a, ok := ctx.Value(attrsKey{}).(*attrs); ok {
 		return a.correlation, a.id
 	}

@@ -61,7 +61,7 @@ func TestL5_OneLineForEachStepWithExactlyTheseKeys(t *testing.T) {
 			job, correlation = "j7", "c9"
 		}
 		ctx = retry.WithAttrs(retry.WithAttrs(ctx, "shell_file_id", 12), "correlation_id", "c1", slog.String("job_id", "j1"))
-		_, _ = retry.Do(ctx, r.Policy, failing(c.errs...).op)
+		_, _ = retry.Do(ctx, r.Strategy, failing(c.errs...).op)
 		var got []line
 		for _, l := range r.lines(t) {
 			if have := slices.Sorted(maps.Keys(l)); !slices.Equal(have, keys) {
@@ -86,7 +86,7 @@ func TestL5_NoSecretsInLines(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0.5, retry.Options{})
 	secret := "get https://user:hunter2secret@api.example.com/v1?api_key=sk-abcdefghijklmnopqrstuvwxyz0123456789: 503 service unavailable, Authorization: Bearer abcdef0123456789abcdef"
-	_, _ = retry.Do(t.Context(), r.Policy, failing(errors.New(secret)).op)
+	_, _ = retry.Do(t.Context(), r.Strategy, failing(errors.New(secret)).op)
 	for _, s := range []string{"hunter2secret", "sk-abcdef", "abcdef0123456789"} {
 		if strings.Contains(r.log.String(), s) {
 			t.Errorf("%q is logged:\n%s", s, r.log)
@@ -104,7 +104,7 @@ func TestLog_TheJobsLoggerIsTheDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, _ := retry.WithJob(t.Context(), retry.Job{ID: "j7", Logger: r.Options().Logger})
+	ctx, _ := retry.WithJob(t.Context(), retry.JobInfo{ID: "j7", Logger: r.Options().Logger})
 	if _, err := retry.Do(ctx, p, failing(unavailable).op); err != nil || len(r.lines(t)) != 2 {
 		t.Errorf("%v: %v", err, r.lines(t))
 	}
@@ -120,12 +120,12 @@ func TestHooks_AreToldOfEverything(t *testing.T) {
 		Send:  func(_ context.Context, c retry.Call) { told = append(told, fmt.Sprintf("send %d", c.Attempt)) },
 		Retry: say, End: say,
 	}})
-	_, _ = retry.Do(t.Context(), r.Policy, failing(unavailable).op)
-	_, _ = retry.Do(t.Context(), r.Policy, failing().op)
-	_, _ = retry.Do(t.Context(), r.Policy, failing(&status{code: 401}).op)
+	_, _ = retry.Do(t.Context(), r.Strategy, failing(unavailable).op)
+	_, _ = retry.Do(t.Context(), r.Strategy, failing().op)
+	_, _ = retry.Do(t.Context(), r.Strategy, failing(&status{code: 401}).op)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _ = retry.Do(ended, r.Policy, failing().op)
+	_, _ = retry.Do(ended, r.Strategy, failing().op)
 	want := []string{
 		"send 1", "call failed, retrying 1/1", "send 2", "call recovered 1/2", "send 1", "call succeeded 0/1",
 		"send 1", "call failed, not retried 0/1", "call ended by its caller 0/0",
@@ -140,18 +140,18 @@ func TestStats_OfAnOperation(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0.5, retry.Options{})
 	for range 90 {
-		_, _ = retry.Do(t.Context(), r.Policy, failing().op)
+		_, _ = retry.Do(t.Context(), r.Strategy, failing().op)
 	}
 	for range 9 {
-		_, _ = retry.Do(t.Context(), r.Policy, failing(unavailable).op) // 0.5 s
+		_, _ = retry.Do(t.Context(), r.Strategy, failing(unavailable).op) // 0.5 s
 	}
-	_, _ = retry.Do(t.Context(), r.Policy, always(unavailable).op) // 3.5 s
-	_, _ = retry.Do(first(inJob(t)), r.Policy, always(unavailable).op)
-	_, _ = retry.Do(t.Context(), r.Policy, failing(errors.New("odd")).op)
-	_, _ = retry.Do(first(inJob(t)), r.Policy, failing().op)
+	_, _ = retry.Do(t.Context(), r.Strategy, always(unavailable).op) // 3.5 s
+	_, _ = retry.Do(first(inJob(t)), r.Strategy, always(unavailable).op)
+	_, _ = retry.Do(t.Context(), r.Strategy, failing(errors.New("odd")).op)
+	_, _ = retry.Do(first(inJob(t)), r.Strategy, failing().op)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _ = retry.Do(ended, r.Policy, failing().op)
+	_, _ = retry.Do(ended, r.Strategy, failing().op)
 	want := retry.Stats{
 		Operation: "ocr", Calls: 104, Sends: 90 + 18 + 4 + 4 + 1 + 1, Retried: 11, Recovered: 9, Exhausted: 1, HandedOver: 1, FailedFast: 1,
 		Cancelled: 1, Unclassified: 1, AddedP95: 4096 * time.Millisecond,

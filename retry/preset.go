@@ -14,7 +14,7 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// preset is a policy for one kind of service.
+// preset is a strategy for one kind of service.
 type preset struct {
 	prefix  string // of its variables
 	base    time.Duration
@@ -40,7 +40,7 @@ const (
 	envMillisMax  = 86_400_000 // a day
 )
 
-// Preset returns the policy for a kind of service: "openai" for language models,
+// Preset returns the strategy for a kind of service: "openai" for language models,
 // "google-vision" for OCR, "storage" for object storage, both ways, "http" for the
 // rest. The environment may change it: OPENAI_RETRY_MAX (retries, 0 is none),
 // OPENAI_RETRY_BASE_MS and OPENAI_RETRY_MAX_BACKOFF_MS, which is also the longest hint
@@ -49,7 +49,7 @@ const (
 // environ is what os.Environ returns; nil is that of the process. A value that is
 // not a whole number within its bounds, also an empty one, is an error, and so is a
 // variable that has the prefix and is none of these. All mistakes are named.
-func Preset(name string, environ []string) (*Policy, error) {
+func Preset(name string, environ []string) (*Strategy, error) {
 	s, ok := presets[name]
 	if !ok {
 		return nil, fmt.Errorf("retry preset %q: there is none; use one of %s", name, strings.Join(Presets(), ", "))

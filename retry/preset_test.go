@@ -14,7 +14,7 @@ import (
 )
 
 // on puts a preset on a clock of the test's.
-func on(t *testing.T, p *retry.Policy, u float64) *rig {
+func on(t *testing.T, p *retry.Strategy, u float64) *rig {
 	t.Helper()
 	r := newRig(t, u, retry.Options{})
 	q, err := p.With(func(o *retry.Options) {
@@ -23,11 +23,11 @@ func on(t *testing.T, p *retry.Policy, u float64) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Policy = q
+	r.Strategy = q
 	return r
 }
 
-func preset(t *testing.T, name string, environ ...string) *retry.Policy {
+func preset(t *testing.T, name string, environ ...string) *retry.Strategy {
 	t.Helper()
 	if environ == nil {
 		environ = []string{}
@@ -51,7 +51,7 @@ func TestP3_CallsOfThePresets_L2(t *testing.T) {
 		p := preset(t, name)
 		r := on(t, p, 0.9999999999)
 		s := always(unavailable)
-		_, err := retry.Do(first(inJob(t)), r.Policy, s.op)
+		_, err := retry.Do(first(inJob(t)), r.Strategy, s.op)
 		e := failedWith(t, err)
 		if s.calls != 4 || e.Reason != retry.Exhausted {
 			t.Errorf("%s: %d sends, %v", name, s.calls, err)
@@ -66,13 +66,13 @@ func TestP3_CallsOfThePresets_L2(t *testing.T) {
 		}
 		for code := 400; code < 500; code++ {
 			s := always(&status{code: code})
-			_, _ = retry.Do(t.Context(), r.Policy, s.op)
+			_, _ = retry.Do(t.Context(), r.Strategy, s.op)
 			if (code == 429) != (s.calls == 4) || s.calls != 1 && s.calls != 4 {
 				t.Errorf("%s: status %d is sent %d times", name, code, s.calls)
 			}
 		}
 		if s := always(errors.New("something odd")); true {
-			_, err := retry.Do(t.Context(), r.Policy, s.op)
+			_, err := retry.Do(t.Context(), r.Strategy, s.op)
 			if s.calls != 1 || !errors.Is(err, retry.ErrPermanent) {
 				t.Errorf("%s: what nothing matches is sent %d times", name, s.calls)
 			}
@@ -111,7 +111,7 @@ func TestL2_TheEnvironmentOverrides(t *testing.T) {
 		t.Error("another variable is printed")
 	}
 	s := always(unavailable)
-	if _, _ = retry.Do(t.Context(), on(t, preset(t, "storage", "STORAGE_RETRY_MAX=0"), 0).Policy, s.op); s.calls != 1 {
+	if _, _ = retry.Do(t.Context(), on(t, preset(t, "storage", "STORAGE_RETRY_MAX=0"), 0).Strategy, s.op); s.calls != 1 {
 		t.Errorf("MAX=0 sends %d times", s.calls)
 	}
 }
@@ -183,7 +183,7 @@ func TestL2_PresetsCanBeChangedAtTheCall(t *testing.T) {
 		t.Error(text)
 	}
 	if _, err := p.With(func(o *retry.Options) { o.Backoff.Cap = 0 }); err == nil {
-		t.Error("a policy without a cap")
+		t.Error("a strategy without a cap")
 	}
 }
 

@@ -14,14 +14,14 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// rig is a policy on a clock of its own, whose draws are fixed.
+// rig is a strategy on a clock of its own, whose draws are fixed.
 type rig struct {
-	*retry.Policy
+	*retry.Strategy
 	clock *clock
 	log   *bytes.Buffer
 }
 
-// newRig makes a policy; u is what every draw gives.
+// newRig makes a strategy; u is what every draw gives.
 func newRig(t *testing.T, u float64, o retry.Options) *rig {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -135,7 +135,7 @@ var unavailable = &status{code: 503}
 
 func inJob(t *testing.T) (context.Context, *retry.Ledger) {
 	t.Helper()
-	return retry.WithJob(t.Context(), retry.Job{ID: "j7", Correlation: "c9"})
+	return retry.WithJob(t.Context(), retry.JobInfo{ID: "j7", Correlation: "c9"})
 }
 
 // evidence is what a job's policy would read.

@@ -21,7 +21,7 @@ func TestJudge_SwitchesNoSafetyOff(t *testing.T) {
 	t.Parallel()
 	odd := errors.New("something odd")
 	within := func(err error) error {
-		_, err = retry.Do(t.Context(), newRig(t, 0, retry.Options{}).Policy, always(err).op)
+		_, err = retry.Do(t.Context(), newRig(t, 0, retry.Options{}).Strategy, always(err).op)
 		return fmt.Errorf("page 3: %w", err)
 	}
 	for name, c := range map[string]struct {
@@ -45,7 +45,7 @@ func TestJudge_SwitchesNoSafetyOff(t *testing.T) {
 		c.o.Judge = retryAll
 		r := newRig(t, 0.5, c.o)
 		s := always(c.err)
-		if _, err := retry.Do(t.Context(), r.Policy, s.op); err == nil || s.calls != c.calls {
+		if _, err := retry.Do(t.Context(), r.Strategy, s.op); err == nil || s.calls != c.calls {
 			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestJudge_AndTheHintOfTheError(t *testing.T) {
 		r := newRig(t, 0, retry.Options{Judge: func(context.Context, error) retry.Judgement {
 			return retry.Judgement{Verdict: failure.VerdictThrottle, Hint: c.judge}
 		}})
-		if _, err := retry.Do(t.Context(), r.Policy, failing(&status{code: 429, after: c.hint}).op); err != nil {
+		if _, err := retry.Do(t.Context(), r.Strategy, failing(&status{code: 429, after: c.hint}).op); err != nil {
 			t.Error(err)
 		}
 		slept := time.Duration(0)
@@ -95,7 +95,7 @@ func TestNotIdempotent_TrustsNoWords(t *testing.T) {
 	} {
 		r := newRig(t, 0.5, retry.Options{NotIdempotent: true})
 		s := always(c.err)
-		if _, err := retry.Do(t.Context(), r.Policy, s.op); err == nil || s.calls != c.calls {
+		if _, err := retry.Do(t.Context(), r.Strategy, s.op); err == nil || s.calls != c.calls {
 			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
 		}
 	}
@@ -112,22 +112,22 @@ func TestL4_JoinedCallsWithinDoNotMultiply(t *testing.T) {
 		"cancelled": func(ctx context.Context) error {
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
-			return retry.DoErr(ctx, in.Policy, func(context.Context) error { return nil })
+			return retry.DoErr(ctx, in.Strategy, func(context.Context) error { return nil })
 		},
 		"permanent": func(ctx context.Context) error {
-			return retry.DoErr(ctx, in.Policy, func(context.Context) error { return &status{code: 404} })
+			return retry.DoErr(ctx, in.Strategy, func(context.Context) error { return &status{code: 404} })
 		},
 		"for its class retriable": func(ctx context.Context) error {
-			return retry.DoErr(ctx, in.Policy, func(context.Context) error { return retry.Stop(unavailable) })
+			return retry.DoErr(ctx, in.Strategy, func(context.Context) error { return retry.Stop(unavailable) })
 		},
 		"plain": func(context.Context) error { return unavailable },
 	} {
 		out := newRig(t, 0.5, retry.Options{Dependency: "out"})
 		ctx, _ := inJob(t)
 		s := always(unavailable)
-		err := retry.DoErr(ctx, out.Policy, func(ctx context.Context) error {
+		err := retry.DoErr(ctx, out.Strategy, func(ctx context.Context) error {
 			first := beside(ctx)
-			_, second := retry.Do(ctx, in.Policy, s.op)
+			_, second := retry.Do(ctx, in.Strategy, s.op)
 			return errors.Join(first, fmt.Errorf("page 3: %w", second))
 		})
 		if e := failedWith(t, err); s.calls != 4 || e.Reason != retry.Exhausted || e.HandOver != 300*time.Second {
@@ -142,7 +142,7 @@ func TestDo_TheClassOfASameTextIsItsOwn(t *testing.T) {
 	odd, busy := errors.New("something odd"), errors.New("503 service unavailable")
 	calls := 0
 	r := newRig(t, 0, retry.Options{AttemptTimeout: time.Millisecond})
-	err := retry.DoErr(t.Context(), r.Policy, func(ctx context.Context) error {
+	err := retry.DoErr(t.Context(), r.Strategy, func(ctx context.Context) error {
 		if calls++; calls == 1 {
 			<-ctx.Done()
 		}
@@ -159,7 +159,7 @@ func TestDo_TheClassOfASameTextIsItsOwn(t *testing.T) {
 		}
 		return j
 	}})
-	err = retry.DoErr(t.Context(), r.Policy, func(context.Context) error { calls++; return busy })
+	err = retry.DoErr(t.Context(), r.Strategy, func(context.Context) error { calls++; return busy })
 	if calls != 2 || !errors.Is(err, retry.ErrPermanent) {
 		t.Errorf("judged: %d calls, want 2: %v", calls, err)
 	}
@@ -176,7 +176,7 @@ func TestR3_AFoundHintReachesTheJob(t *testing.T) {
 	for name, handOver := range map[string]time.Duration{"handed over": 0, "not": retry.None} {
 		o.HandOver = handOver
 		ctx, _ := inJob(t)
-		_, err := retry.Do(ctx, newRig(t, 0, o).Policy, always(errors.New("no")).op)
+		_, err := retry.Do(ctx, newRig(t, 0, o).Strategy, always(errors.New("no")).op)
 		if ev := evidence(err); ev.RetryAfter != time.Hour || (ev.HandOver > 0) != (handOver == 0) || !errors.Is(err, retry.ErrHint) {
 			t.Errorf("%s: the job sees a hint of %v, handed over in %v; %v", name, ev.RetryAfter, ev.HandOver, err)
 		}
@@ -189,13 +189,13 @@ func TestR3_AFoundHintReachesTheJob(t *testing.T) {
 func TestR3_ACutHintDoesNotShortenTheBackoff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0.5, retry.Options{CutHints: true})
-	_, err := retry.Do(t.Context(), r.Policy, failing(&status{code: 429, after: time.Microsecond}).op)
+	_, err := retry.Do(t.Context(), r.Strategy, failing(&status{code: 429, after: time.Microsecond}).op)
 	if err != nil || len(r.clock.slept) != 1 || r.clock.slept[0] != 500*time.Millisecond {
 		t.Errorf("slept %v; %v", r.clock.slept, err)
 	}
 }
 
-// A change of a map is one like any other, and not one of the policy it comes from.
+// A change of a map is one like any other, and not one of the strategy it comes from.
 func TestWith_AMapThatIsWrittenInto(t *testing.T) {
 	t.Parallel()
 	p, err := retry.Preset("storage", []string{})
@@ -213,6 +213,6 @@ func TestWith_AMapThatIsWrittenInto(t *testing.T) {
 		}
 	}
 	if p.String() != before {
-		t.Errorf("the policy is now\n%s", p)
+		t.Errorf("the strategy is now\n%s", p)
 	}
 }

@@ -35,7 +35,7 @@ type field struct {
 var fields = []field{
 	{"Operation", func(o *Options) string { return o.Operation }},
 	{"Dependency", func(o *Options) string { return o.Dependency }},
-	{"Retries", func(o *Options) string { return number0(o.Retries) }},
+	{"Retries", func(o *Options) string { return countOrNone(o.Retries) }},
 	{"Backoff", func(o *Options) string {
 		if isZero(&o.Backoff) {
 			return ""
@@ -71,7 +71,7 @@ func sourcesOf(o *Options, source string) map[string]string {
 
 // Settings returns the effective options that can be printed, those that are off
 // left out.
-func (p *Policy) Settings() []Setting {
+func (p *Strategy) Settings() []Setting {
 	var all []Setting
 	for _, f := range fields {
 		if v := f.text(&p.o); v != "" {
@@ -86,16 +86,16 @@ func (p *Policy) Settings() []Setting {
 }
 
 // String returns the effective options, a line each, with where they come from.
-func (p *Policy) String() string {
+func (p *Strategy) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "retry policy %q\n", p.name)
+	fmt.Fprintf(&b, "retry strategy %q\n", p.name)
 	for _, s := range p.Settings() {
 		fmt.Fprintf(&b, "  %-15s %s  (%s)\n", s.Name, s.Value, s.From)
 	}
 	return b.String()
 }
 
-func number0(n int) string {
+func countOrNone(n int) string {
 	switch {
 	case n == 0:
 		return ""

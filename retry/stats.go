@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Stats are the counts of one operation since its policy was made.
+// Stats are the counts of one operation since its strategy was made.
 type Stats struct {
 	Operation    string
 	Calls        int64 // that have ended
@@ -24,8 +24,8 @@ type Stats struct {
 	AddedP95 time.Duration
 }
 
-// Stats returns the counts of the policy's operation. They are read one by one.
-func (p *Policy) Stats() Stats {
+// Stats returns the counts of the strategy's operation. They are read one by one.
+func (p *Strategy) Stats() Stats {
 	c := p.counters
 	first := c.first.Load()
 	return Stats{

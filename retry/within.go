@@ -6,10 +6,10 @@ import "context"
 // the same dependency, which does the retrying, and so be made once. The key is what
 // lasts over the attempts of that other call: one of WithKey, else its own; "" if
 // there is none.
-func (p *Policy) Within(ctx context.Context) (key string, ok bool) {
+func (p *Strategy) Within(ctx context.Context) (key string, ok bool) {
 	var around *frame // the outermost: those within are made once themselves
 	for f := frameOf(ctx); f != nil; f = f.up {
-		if f.policy != nil && f.policy.o.Dependency == p.o.Dependency {
+		if f.strategy != nil && f.strategy.o.Dependency == p.o.Dependency {
 			around = f
 		}
 	}

@@ -11,35 +11,35 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Change is what a retry changes of a job; zero fields keep what it has. What a
-// job was before its first change is kept, see Original.
+// Change is what a retry changes of a job. Zero fields keep the job's values. The
+// values from before the first change are kept, see Original.
 type Change struct {
-	Payload  []byte // not nil: another payload; for a single id
+	Payload  []byte // not nil: the new payload; for a single id only
 	Queue    string
 	Priority int8
-	// Once says that the priority is for this life only, as that of a redrive is:
-	// the job's own, which it had before, comes back with its death. Such a
-	// priority alone is no change of which an Original is kept.
-	Once   bool
-	Policy []byte        // not nil: other settings of the job's own; empty: none
-	Delay  time.Duration // due so long after the store's now
+	// Once says that the priority is for this life only, as in a redrive. When
+	// that life dies, the job has its earlier priority again. A priority for one
+	// life is not a change for which an Original is kept.
+	Once     bool
+	Override []byte        // not nil: the job's new override; empty: removes it
+	Delay    time.Duration // the job is due this long after the store's current time
 }
 
 // IsZero reports whether nothing is changed.
 func (c *Change) IsZero() bool {
-	return c.Payload == nil && c.Queue == "" && c.Priority == 0 && !c.Once && c.Policy == nil && c.Delay == 0
+	return c.Payload == nil && c.Queue == "" && c.Priority == 0 && !c.Once && c.Override == nil && c.Delay == 0
 }
 
-// OneLifePriority reports whether the change gives a priority for one life only.
+// OneLifePriority reports whether the change sets a priority for one life only.
 func (c *Change) OneLifePriority() bool { return c.Once && c.Priority != 0 }
 
-// shownChange is a change as the audit has it.
+// shownChange is a change as the audit shows it.
 type shownChange struct {
 	Payload  *shownBytes     `json:"payload,omitempty"`
 	Queue    string          `json:"queue,omitempty"`
 	Priority int8            `json:"priority,omitempty"`
 	Once     bool            `json:"once,omitempty"`
-	Policy   json.RawMessage `json:"policy,omitempty"`
+	Override json.RawMessage `json:"policy,omitempty"`
 	Delay    string          `json:"delay,omitempty"`
 }
 
@@ -48,9 +48,9 @@ type shownBytes struct {
 	SHA256 string `json:"sha256"` // the first half, in hex
 }
 
-// MarshalJSON returns the change as the audit has it, for people: of a payload,
-// which may be large or secret, the size and the beginning of its SHA-256.
-// Settings that are taken back are null.
+// MarshalJSON returns the change as the audit shows it to people. A payload may be
+// large or secret, so only its size and the start of its SHA-256 are shown. A
+// removed override is null.
 func (c Change) MarshalJSON() ([]byte, error) {
 	shown := shownChange{Queue: c.Queue, Priority: c.Priority, Once: c.OneLifePriority()}
 	if c.Payload != nil {
@@ -58,13 +58,13 @@ func (c Change) MarshalJSON() ([]byte, error) {
 		shown.Payload = &shownBytes{len(c.Payload), hex.EncodeToString(sum[:sha256.Size/2])}
 	}
 	switch {
-	case c.Policy == nil:
-	case len(c.Policy) == 0:
-		shown.Policy = json.RawMessage("null")
-	case json.Valid(c.Policy):
-		shown.Policy = c.Policy
+	case c.Override == nil:
+	case len(c.Override) == 0:
+		shown.Override = json.RawMessage("null")
+	case json.Valid(c.Override):
+		shown.Override = c.Override
 	default:
-		shown.Policy = json.RawMessage(strconv.Quote(hex.EncodeToString(c.Policy)))
+		shown.Override = json.RawMessage(strconv.Quote(hex.EncodeToString(c.Override)))
 	}
 	if c.Delay != 0 {
 		shown.Delay = c.Delay.String()
@@ -72,8 +72,8 @@ func (c Change) MarshalJSON() ([]byte, error) {
 	return json.Marshal(shown)
 }
 
-// AuditRetry returns what the audit row of a retry by id has as its after: the
-// state of the job, and what the retry has changed of it.
+// AuditRetry returns the After of the audit row of a retry by id: the state of the
+// job and what the retry has changed of it.
 func (c *Change) AuditRetry() string {
 	if c.IsZero() {
 		return job.Waiting.String()
@@ -84,8 +84,8 @@ func (c *Change) AuditRetry() string {
 	}{job.Waiting.String(), *c})
 }
 
-// AuditStep returns what the audit row of a step by filter has as its after: what
-// the step did, and what it has changed of the jobs.
+// AuditStep returns the After of the audit row of a step by filter: what the step
+// did and what it has changed of the jobs.
 func (a *Action) AuditStep(done int64) string {
 	shown := struct {
 		Done    int64   `json:"done"`
@@ -99,7 +99,7 @@ func (a *Action) AuditStep(done int64) string {
 	return auditJSON(shown)
 }
 
-// Audit returns what the audit row of a start has as its after.
+// Audit returns the After of the audit row of a redrive's start.
 func (r *RedriveSpec) Audit() string {
 	return auditJSON(struct {
 		*RedriveSpec
@@ -110,7 +110,7 @@ func (r *RedriveSpec) Audit() string {
 func auditJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return strconv.Quote(err.Error()) // plain structs of checked values always marshal
+		return strconv.Quote(err.Error()) // not reached: plain structs of checked values always marshal
 	}
 	return string(text)
 }
@@ -122,9 +122,9 @@ type Original struct {
 	By       string     `json:"by"`
 	Queue    string     `json:"queue"`
 	Priority int8       `json:"priority"`
-	Policy   []byte     `json:"-"`
-	// Payload is what it was before a retry changed that; nil when none has: it is
-	// the job's own.
+	Override []byte     `json:"-"`
+	// Payload is the payload before a retry changed it. It is nil when no retry
+	// has: then it is the job's present one.
 	Payload []byte `json:"-"`
 }
 
@@ -132,8 +132,8 @@ func (c *Change) validate() error {
 	switch {
 	case len(c.Payload) > job.PayloadMax:
 		return fmt.Errorf("payload of %d bytes: at most %d: %w", len(c.Payload), job.PayloadMax, ErrTooLarge)
-	case len(c.Policy) > job.PolicyMax:
-		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(c.Policy), job.PolicyMax, ErrTooLarge)
+	case len(c.Override) > job.PolicyMax:
+		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(c.Override), job.PolicyMax, ErrTooLarge)
 	case c.Priority < 0 || c.Priority > job.PriorityMax:
 		return fmt.Errorf("priority %d: must be %d to %d: %w", c.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
 	case c.Delay < 0:

@@ -22,9 +22,9 @@ func TestQ9_ChangeAsTheAuditHasIt(t *testing.T) {
 		{store.Change{Queue: "night", Priority: 3, Delay: time.Minute}, `{"queue":"night","priority":3,"delay":"1m0s"}`},
 		{store.Change{Priority: 4, Once: true}, `{"priority":4,"once":true}`},
 		{store.Change{Once: true}, `{}`},
-		{store.Change{Policy: []byte(`{"a": 1}`)}, `{"policy":{"a":1}}`},
-		{store.Change{Policy: []byte{}}, `{"policy":null}`},
-		{store.Change{Policy: []byte("\xffno")}, `{"policy":"ff6e6f"}`},
+		{store.Change{Override: []byte(`{"a": 1}`)}, `{"policy":{"a":1}}`},
+		{store.Change{Override: []byte{}}, `{"policy":null}`},
+		{store.Change{Override: []byte("\xffno")}, `{"policy":"ff6e6f"}`},
 		{store.Change{Payload: []byte{}}, `{"payload":{"bytes":0,"sha256":"e3b0c44298fc1c149afbf4c8996fb924"}}`},
 	} {
 		got, err := json.Marshal(tt.c)

@@ -9,12 +9,12 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// DeadLetters is what people do with the jobs that failed for good.
+// DeadLetters lists and changes the dead letters: the jobs that failed for good.
 //
-// Entries are ordered by the numbers of their deaths, which grow with time. What
-// a filter asks for does not change for one death, but for its status: so the
-// deaths up to a number are a frozen set, that nothing joins later. A job that
-// is retried and dies again is another death, and not in the set.
+// Entries are ordered by the numbers of their deaths, which grow with time. For one
+// death, nothing that a filter selects by ever changes except the status. So the
+// deaths up to a number are a frozen set that nothing joins later. A job that is
+// retried and dies again is another death, outside the set.
 type DeadLetters interface {
 	// DeadLetters returns a page of entries, the newest death first.
 	DeadLetters(ctx context.Context, f DeadFilter, p DeadPaging) (DeadPage, error)
@@ -23,19 +23,19 @@ type DeadLetters interface {
 	// DeadStats returns figures about the dead letters. It reads counters: its
 	// cost does not grow with the entries.
 	DeadStats(ctx context.Context) (DeadStats, error)
-	// Preview is Act without its effect: it counts. The answer's Through is what
-	// Act is to be given, so that it acts on nothing that was not counted.
+	// Preview counts what Act would change. Give the answer's Through to Act, so
+	// that it changes nothing that was not counted.
 	Preview(ctx context.Context, a Action) (Acted, error)
-	// Act does one step of an action of a person, in one transaction, with its
-	// audit rows: for each id one ("job.retry", "dead_letter.resolve" and so on by
-	// the act's word, the job's id as target), or one for a step by filter that
-	// changed something ("dead_letter.retry" and so on, the filter as JSON as
-	// target, what was done as after). What a retry changes of the jobs is in
-	// after, too. Asking again does nothing twice.
+	// Act does one step of a person's action in one transaction, with its audit
+	// rows. By ids it writes one row per id: "job.retry", "dead_letter.resolve"
+	// and so on, with the job's id as the target. By filter it writes one row for
+	// each step that changed something: "dead_letter.retry" and so on, with the
+	// filter as JSON as the target and what was done as After. After also has what
+	// a retry changes of the jobs. Repeating a step does nothing twice.
 	Act(ctx context.Context, by By, a Action) (Acted, error)
-	// Original returns what a dead job was before a retry changed it for the
-	// first time, and its payload if a retry has changed that; ErrNotFound when none
-	// has changed anything.
+	// Original returns what a dead job was before a retry changed it for the first
+	// time, with its payload if a retry has changed that; ErrNotFound when no
+	// retry has changed anything.
 	Original(ctx context.Context, id job.ID) (Original, error)
 }
 
@@ -48,13 +48,13 @@ type DeadFilter struct {
 	Queue    string       `json:"queue,omitempty"`
 	Owner    string       `json:"owner,omitempty"`
 	Group    string       `json:"group,omitempty"` // a fingerprint
-	Since    job.Micros   `json:"since,omitempty"` // died at or after it
-	Until    job.Micros   `json:"until,omitempty"` // died before it
-	Text     string       `json:"text,omitempty"`  // is in the message, in whatever case; at most job.TextMax bytes
+	Since    job.Micros   `json:"since,omitempty"` // died at or after this time
+	Until    job.Micros   `json:"until,omitempty"` // died before this time
+	Text     string       `json:"text,omitempty"`  // substring of the message, ignoring case; at most job.TextMax bytes
 	Redrive  int64        `json:"redrive,omitempty"`
 }
 
-// Match reports whether the filter selects an entry.
+// Match reports whether the filter selects the entry.
 func (f *DeadFilter) Match(d *job.DeadLetter) bool {
 	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, d.Status)) &&
 		(f.Reason == "" || f.Reason == d.Reason) &&
@@ -73,7 +73,7 @@ func (f *DeadFilter) Match(d *job.DeadLetter) bool {
 func (f *DeadFilter) Validate() error {
 	for _, s := range f.Statuses {
 		if s > job.Ignored {
-			return fmt.Errorf("filter: status %d is none: %w", uint8(s), ErrInvalid)
+			return fmt.Errorf("filter: unknown status %d: %w", uint8(s), ErrInvalid)
 		}
 	}
 	switch {
@@ -93,55 +93,56 @@ func (f *DeadFilter) Validate() error {
 	return nil
 }
 
-// DeadPaging says which page of a list.
+// DeadPaging selects a page of a list.
 type DeadPaging struct {
-	Before int64 // only deaths numbered below; 0 is from the newest
-	Limit  int   // 1 to job.PageMax; 0 is 50
+	Before int64 // only deaths with a lower number; 0 starts at the newest
+	Limit  int   // 1 to job.PageMax; 0 means 50
 	Jobs   bool  // with the jobs and their payloads
 }
 
 // DeadEntry is a dead letter in a list.
 type DeadEntry struct {
 	job.DeadLetter
-	Job *job.Job `json:"job_data,omitempty"` // when asked for; nil when it is not dead any more
+	Job *job.Job `json:"job_data,omitempty"` // if asked for; nil when the job is not dead any more
 }
 
 // DeadPage is one page of a list.
 type DeadPage struct {
 	Entries []DeadEntry
-	// Next is the Before of the page after this one; 0 when this is the last. A
-	// page may have fewer entries than its limit, even none, and still have a
-	// next one: a list stops after a bounded number of rows looked at.
+	// Next is the Before of the next page; 0 when this is the last. A page may
+	// have fewer entries than its limit, or none, and still have a next page: a
+	// list stops after it has examined a limited number of rows.
 	Next int64
-	// Searched is how far back this page has looked: everything that died after
-	// it is here or in a page before. 0 when the page is the last.
+	// Searched is the time back to which the pages so far are complete: every
+	// entry that died after it is on this page or an earlier one. 0 when this is
+	// the last page.
 	Searched job.Micros
 }
 
 // Act is what is done with a dead letter.
 type Act uint8
 
-// The acts. Each takes entries of the statuses that are named; those are also
-// what a filter without statuses selects for it.
+// The acts. Each can be done to entries of the named statuses. A filter without
+// statuses selects the same ones.
 const (
 	// ActRetry opens the next life of the job. By id it takes every entry whose
-	// job is dead; by a filter without statuses those that are pending.
+	// job is dead; by a filter without statuses only the pending ones.
 	ActRetry Act = 1
 	// ActResolve closes pending and ignored ones.
 	ActResolve Act = 2
-	// ActIgnore puts pending ones aside.
+	// ActIgnore sets pending ones to ignored.
 	ActIgnore Act = 3
-	// ActReopen makes resolved and ignored ones pending, if the job is dead. Of a
-	// whole group it ends that the group is ignored.
+	// ActReopen makes resolved and ignored ones pending if the job is dead. For a
+	// whole group it also ends the ignoring of the group.
 	ActReopen Act = 4
-	// ActPurge removes resolved and ignored ones with everything that is known of
-	// their jobs; never a pending one, and never one whose job lives.
+	// ActPurge removes resolved and ignored ones together with everything known of
+	// their jobs. It never removes a pending one or one whose job is live.
 	ActPurge Act = 5
 )
 
 var actNames = [...]string{ActRetry: "retry", ActResolve: "resolve", ActIgnore: "ignore", ActReopen: "reopen", ActPurge: "purge"}
 
-// String returns the act's word.
+// String returns the name of the act.
 func (a Act) String() string {
 	if a >= 1 && int(a) < len(actNames) {
 		return actNames[a]
@@ -149,8 +150,8 @@ func (a Act) String() string {
 	return fmt.Sprintf("act(%d)", uint8(a))
 }
 
-// Takes reports whether the act can be done to an entry. ByID says that the
-// entry was named by the id of its job.
+// Takes reports whether the act can be done to the entry. byID says that the entry
+// was named by the id of its job.
 func (a Act) Takes(d *job.DeadLetter, byID bool) bool {
 	switch a {
 	case ActRetry:
@@ -186,32 +187,32 @@ const (
 	PreviewMax = 50_000 // entries that one preview counts
 )
 
-// UntilMax is the end of the year 9999: the last time until which something can
+// UntilMax is the end of the year 9999, the latest time until which something can
 // be ignored.
 const UntilMax job.Micros = 253_402_300_799_999_999
 
-// Action is what a person wants done to dead letters: those of IDs, or all that
+// Action is what a person wants done to the dead letters of IDs or to all that
 // Filter selects.
 type Action struct {
 	Do     Act
 	IDs    []job.ID // at most job.IDsMax
 	Filter *DeadFilter
 
-	// Of an action by filter. Through is the last death of the frozen set, from
-	// Preview; Act requires it. After is where the step before has ended (Acted.Next).
-	// Limit bounds the entries that the step changes; 0 is StepMax.
+	// For an action by filter. Through is the last death of the frozen set, taken
+	// from Preview; Act requires it. After is where the previous step ended
+	// (Acted.Next). Limit is the maximum number of entries that the step changes;
+	// 0 means StepMax.
 	Through int64
 	After   int64
 	Limit   int
 
-	Note   string // what the person says; at most job.MessageMax bytes
-	Change Change // of ActRetry
+	Note   string // the person's comment; at most job.MessageMax bytes
+	Change Change // for ActRetry
 
-	// Of ActIgnore: when the entries are pending again. Until is a time, UntilMax at
-	// most. Count is
-	// a number of further deaths of the group, and goes with a filter that has a
-	// Group and no other field. While a group is ignored so, whatever dies in it
-	// is ignored as it comes. Both may be given: what comes first holds.
+	// For ActIgnore: when the entries become pending again. Until is a time, at
+	// most UntilMax. Count is a number of further deaths of the group; it needs a
+	// filter with a Group and no other field. While a group is ignored, new deaths
+	// in it are ignored at once. With both set, the first to be reached applies.
 	Until job.Micros
 	Count int64
 }
@@ -222,12 +223,13 @@ type Acted struct {
 	Done    int64   // entries changed, or counted by Preview
 	Through int64   // of the frozen set
 	// Next is the After of the next step; 0 when nothing is left. A step may have
-	// changed nothing and still have a next one: it looks at a bounded number of rows.
+	// changed nothing and still have a next one: it examines a limited number of
+	// rows.
 	Next int64
 }
 
 // Validate returns an ErrInvalid or ErrTooLarge when the action cannot be done.
-// Preview says that it is only to be counted.
+// preview says that it will only be counted.
 func (a *Action) Validate(preview bool) error {
 	most := StepMax
 	if preview {
@@ -235,7 +237,7 @@ func (a *Action) Validate(preview bool) error {
 	}
 	switch {
 	case a.Do < ActRetry || a.Do > ActPurge:
-		return fmt.Errorf("act %d is none: %w", uint8(a.Do), ErrInvalid)
+		return fmt.Errorf("unknown act %d: %w", uint8(a.Do), ErrInvalid)
 	case (a.Filter == nil) == (a.IDs == nil):
 		return fmt.Errorf("%s: either ids or a filter is required: %w", a.Do, ErrInvalid)
 	case len(a.IDs) > job.IDsMax:
@@ -267,7 +269,7 @@ func (a *Action) Validate(preview bool) error {
 	return a.Change.validate()
 }
 
-// WholeGroup reports whether the filter selects all of one group, of whatever
+// WholeGroup reports whether the filter selects exactly one whole group, of any
 // statuses.
 func (f *DeadFilter) WholeGroup() bool {
 	rest := *f

@@ -7,44 +7,37 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The errors of every store. Test for them with errors.Is.
+// The errors that every store returns. Test for them with errors.Is.
 var (
-	// ErrLeaseLost: the run is not the current one of its job any more.
-	// Nothing was written; the run must stop.
+	// ErrLeaseLost: the run is not the current run of its job any more. Nothing
+	// was written; the run must stop.
 	ErrLeaseLost = errors.New("lease lost: another run of the job has the right to write")
-	// ErrConflict: the thing is in a state that does not allow the call.
+	// ErrConflict: the state of the thing does not allow the call.
 	ErrConflict = errors.New("conflict")
-	// ErrNotFound: there is no such thing.
+	// ErrNotFound: the thing does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrFull: no space is left where the store keeps its data. Nothing was
-	// written. The store works again when there is space, without a restart.
+	// ErrFull: the store has no space left for its data. Nothing was written. The
+	// store works again when there is space, without a restart.
 	ErrFull = errors.New("store is full")
-	// ErrReadOnly: the store may be read, not written.
+	// ErrReadOnly: the store can be read but not written.
 	ErrReadOnly = errors.New("store is read-only")
-	// ErrUnavailable: the store did not answer in time or is closed. Nothing
-	// was written; trying again later is right.
+	// ErrUnavailable: the store did not answer in time or is closed. Nothing was
+	// written; try again later.
 	ErrUnavailable = errors.New("store unavailable")
-	// ErrUnknown: the outcome of the commit is not known. Ask again: an enqueue
-	// with Repeat set, anything else as it was.
+	// ErrUnknown: it is not known whether the commit happened. Repeat the call: an
+	// enqueue with Repeat set, any other call unchanged.
 	ErrUnknown = errors.New("outcome of the commit unknown")
 	// ErrDraining: the queue takes no new jobs.
 	ErrDraining = errors.New("queue is draining")
-	// ErrTooLarge: something is above its limit.
+	// ErrTooLarge: a value is above its limit.
 	ErrTooLarge = errors.New("too large")
-	// ErrInvalid: the call itself is wrong.
+	// ErrInvalid: the arguments of the call are wrong.
 	ErrInvalid = errors.New("invalid")
 )
 
-// TooManyLanes returns the ErrTooLarge of a job for whose queue, kind and
-// dependencies there is no room.
-func TooManyLanes(queue, kind, deps string) error {
-	return fmt.Errorf("queue %q, kind %q, dependencies %q: the store has %d such combinations already, the most it keeps; "+
-		"use fewer names: %w", queue, kind, deps, job.LanesMax, ErrTooLarge)
-}
-
-// IDConflict says that the id of a new job is that of another one, which it should
-// never be: ids come from ReserveIDs. After a fail-over that has lost a reservation
-// it may. The new job was not taken in. It is an ErrConflict.
+// IDConflict says that another job already has the id of a new job. This must not
+// happen with ids from ReserveIDs, except after a fail-over that lost a
+// reservation. The new job was not accepted. It is an ErrConflict.
 type IDConflict struct{ ID job.ID }
 
 func (e *IDConflict) Error() string {
@@ -57,7 +50,7 @@ func (e *IDConflict) Is(target error) bool { return target == ErrConflict }
 // KeyConflict says that an idempotency key is held by a job with another
 // payload. It is an ErrConflict.
 type KeyConflict struct {
-	Index int // of the refused job in the call
+	Index int // index of the refused job in the call
 	Kind  string
 	Owner string
 	Key   string

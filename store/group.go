@@ -9,7 +9,7 @@ import (
 
 // Group is the dead letters of one fingerprint: one root cause.
 type Group struct {
-	Fingerprint string     `json:"fingerprint"`
+	Fingerprint string     `json:"group"`
 	Kind        string     `json:"kind"`
 	Class       string     `json:"class,omitempty"`
 	Code        string     `json:"code,omitempty"`
@@ -17,23 +17,23 @@ type Group struct {
 	Sample      job.ID     `json:"sample"`            // the job that died first
 	FirstAt     job.Micros `json:"first_at"`
 	LastAt      job.Micros `json:"last_at"`
-	N           int64      `json:"deaths"`  // so far
-	Entries     int64      `json:"entries"` // dead letters, whatever their status
-	Pending     int64      `json:"pending"` // dead letters that are pending
+	N           int64      `json:"deaths"`       // so far
+	Entries     int64      `json:"dead_letters"` // dead letters, whatever their status
+	Pending     int64      `json:"pending"`      // dead letters that are pending
 
-	// While a group is ignored, what dies in it is ignored as it comes, until the
-	// time or until so many more have died; 0 is no such border. Muted with both
-	// 0 cannot be.
+	// While a group is ignored, its new deaths are ignored at once, until a time
+	// or until a number of further deaths; 0 means no such limit. A muted group
+	// has at least one of the two.
 	Muted      bool       `json:"muted,omitempty"`
 	MutedUntil job.Micros `json:"muted_until,omitempty"`
 	MutedFor   int64      `json:"muted_for,omitempty"` // deaths left
 
 	// Trend is the number of deaths in each of the last TrendHours hours, the
-	// present one last. In a Dump it is nil.
+	// current hour last. It is nil in a Dump.
 	Trend []int64 `json:"trend,omitempty"`
 }
 
-// The figures of groups.
+// Limits and lengths of the figures about groups.
 const (
 	GroupMessageMax = 300 // bytes
 	TrendHours      = 24
@@ -42,15 +42,15 @@ const (
 
 // GroupFilter selects groups. Zero fields select everything.
 type GroupFilter struct {
-	Group   string // the one of a fingerprint
+	Group   string // a fingerprint: selects only this group
 	Kind    string
 	Class   string
 	Pending bool // only those that have pending dead letters
-	// Largest sorts by pending dead letters, then by deaths, the most first. Else
-	// the last seen comes first.
+	// Largest sorts by pending dead letters, then by deaths, largest first.
+	// Without it the group that was seen last comes first.
 	Largest bool
-	Skip    int // groups before the page
-	Limit   int // 1 to job.PageMax; 0 is 50
+	Skip    int // number of groups to skip before the page
+	Limit   int // 1 to job.PageMax; 0 means 50
 }
 
 // Validate returns an ErrInvalid that names the field.
@@ -77,30 +77,30 @@ type DeadCount struct {
 	N      int64      `json:"n"`
 }
 
-// DeadStats is what is known of the dead letters as numbers.
+// DeadStats holds figures about the dead letters.
 type DeadStats struct {
 	At            job.Micros  `json:"at"`     // the store's time
 	Counts        []DeadCount `json:"counts"` // by queue, kind, reason, class, status; zero counts left out
 	OldestPending job.Micros  `json:"oldest_pending,omitempty"`
 	// Added is the number of deaths in each of the last AddedMinutes minutes, the
-	// present one last.
+	// current minute last.
 	Added []int64 `json:"added"`
-	// Hours is what became of jobs in each hour that has something, of the last
-	// HoursKept, the oldest first.
+	// Hours holds one entry for each hour of the last HoursKept in which something
+	// happened, the oldest first.
 	Hours []Hour `json:"hours"`
 }
 
 // HoursKept is how long the figures of an hour are kept.
 const HoursKept = 30 * 24 * time.Hour
 
-// Hour is what became of jobs in an hour. A job that dies, is retried by hand
-// and completes is counted with both ends.
+// Hour counts what happened to jobs in one hour. A job that dies, is retried by
+// hand and completes counts both as dead and as completed.
 type Hour struct {
 	At        job.Micros `json:"at"`        // its start
-	Completed int64      `json:"completed"` // jobs, with the recovered ones
-	Recovered int64      `json:"recovered"` // completed, not at the first attempt of the first life
-	Dead      int64      `json:"dead"`      // jobs, with the exhausted ones
-	Exhausted int64      `json:"exhausted"` // dead, not at the first attempt of the first life
-	Retries   int64      `json:"retries"`   // attempts but for the first one of a first life
+	Completed int64      `json:"completed"` // jobs, including the recovered ones
+	Recovered int64      `json:"recovered"` // completed later than at the first attempt of the first life
+	Dead      int64      `json:"dead"`      // jobs, including the exhausted ones
+	Exhausted int64      `json:"exhausted"` // dead later than at the first attempt of the first life
+	Retries   int64      `json:"retries"`   // attempts, except the first one of a first life
 	RetryCost int64      `json:"retry_cost_microusd"`
 }

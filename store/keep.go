@@ -9,54 +9,55 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Keeper is what keeps a store in order while it is used.
+// Keeper is the maintenance of a store: retention and periodic jobs.
 type Keeper interface {
-	// Sweep removes what is past its time, and makes ignored dead letters pending
-	// again whose time has come: up to limit rows (1 to SweepMax) of each kind of
-	// thing, in short transactions that wait for no caller's own: what these hold is
-	// left to a later sweep. What was removed is added up in the same transaction, and
-	// audited by the actor SweepActor at most once an hour; dead letters that were
-	// pending, at once and in the same transaction.
+	// Sweep removes what is older than its retention, and makes ignored dead
+	// letters pending again when their time has come. It handles up to limit rows
+	// (1 to SweepMax) of each kind of thing, in short transactions that never wait
+	// for a caller's transaction: rows that one has locked are left to a later
+	// sweep. Removals are counted in the same transaction and audited under the
+	// actor SweepActor at most once an hour. Removals of pending dead letters are
+	// audited at once, in the same transaction.
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
-	// Fire enqueues the jobs of a schedule's slot, unless that slot or a later one
-	// has been fired by anybody. A slot in the future of the store is an
-	// ErrConflict.
+	// Fire enqueues the jobs of a cron slot, unless any process has fired that
+	// slot or a later one. A slot in the store's future is an ErrConflict.
 	Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (Fired, error)
-	// Schedules returns the schedules that have fired, by name.
-	Schedules(ctx context.Context) ([]Schedule, error)
+	// CronSlots returns the last fired slot of each cron entry, by name.
+	CronSlots(ctx context.Context) ([]CronSlot, error)
 }
 
-// BackgroundSweeper is a Keeper whose sweeps may keep nobody waiting, as they run beside
-// all else: then they can follow each other closely, up to SweepMax rows at a time.
+// BackgroundSweeper is a Keeper whose sweeps may delay no other call because they run in
+// the background. They can then follow each other closely, up to SweepMax rows at
+// a time.
 type BackgroundSweeper interface {
-	// SweepsInBackground reports whether they do.
+	// SweepsInBackground reports whether the sweeps run in the background.
 	SweepsInBackground() bool
 }
 
-// Bounds of what keeps order.
+// Limits and names of the maintenance.
 const (
 	SweepMax   = 5_000
 	CronsMax   = 1_000
 	SweepActor = "redrive"
-	// SweepAuditEvery is how often removals are audited at most.
+	// SweepAuditEvery is the shortest time between two audit rows about removals.
 	SweepAuditEvery = time.Hour
 )
 
-// Retention is how long things are kept; 0 is for ever.
+// Retention is how long things are kept; 0 means for ever.
 type Retention struct {
-	// Completed is for completed and cancelled jobs with their results. What is
-	// known by idempotency keys stays as long as these say.
+	// Completed is for completed and cancelled jobs with their results. An
+	// idempotency key is kept until its own time, independent of this.
 	Completed time.Duration
-	// Failures is for failure records. Those of a dead job stay as long as its
-	// dead letter, those of a live job as long as that.
+	// Failures is for failure records. Those of a dead job are kept as long as its
+	// dead letter, those of a live job as long as the job.
 	Failures time.Duration
 	// Dead is for dead letters, with their jobs and all failure records, counted
-	// from the death or from what was done last. Pending ones stay for ever, one
-	// whose job lives as long as that, and an ignored one that is to be pending
-	// again until then. A group goes when it has had no entries for as
-	// long, unless it is ignored.
+	// from the death or from the last action on it. Three kinds stay longer: a
+	// pending one for ever, one whose job is live until that job ends, and an
+	// ignored one that will become pending until then. A group is removed when it
+	// has had no entries for this long, unless it is ignored.
 	Dead time.Duration
-	// DropPending removes dead letters by their age whatever their status.
+	// DropPending removes dead letters by their age in every status, pending ones too.
 	DropPending bool
 	Events      time.Duration
 }
@@ -74,16 +75,16 @@ func (r *Retention) Validate() error {
 	return nil
 }
 
-// Swept is what a sweep did, in rows.
+// Swept is the result of a sweep, in rows.
 type Swept struct {
 	Completed int64 `json:"completed"` // and cancelled jobs
 	Failures  int64 `json:"failures"`
 	Dead      int64 `json:"dead_letters"`
-	Pending   int64 `json:"pending"` // of these
+	Pending   int64 `json:"pending"` // of the dead letters
 	Events    int64 `json:"events"`  // commits
 	Keys      int64 `json:"keys"`
 	Reopened  int64 `json:"reopened"`
-	// More says that another sweep would find more now.
+	// More says that another sweep would find more to do now.
 	More bool `json:"-"`
 }
 
@@ -92,19 +93,19 @@ func (s *Swept) Removed() bool {
 	return s.Completed+s.Failures+s.Dead+s.Events+s.Keys > 0
 }
 
-// Schedule is a schedule that has fired.
-type Schedule struct {
+// CronSlot is the last fired slot of a cron entry.
+type CronSlot struct {
 	Name string     `json:"name"`
-	Slot job.Micros `json:"slot"` // the last that was fired
-	At   job.Micros `json:"at"`   // when it was
-	Job  job.ID     `json:"job"`  // the first of what it enqueued
+	Slot job.Micros `json:"slot"` // the last slot that was fired
+	At   job.Micros `json:"at"`   // when it was fired
+	Job  job.ID     `json:"job"`  // the first job that it enqueued
 }
 
 // Fired is the answer to Fire.
 type Fired struct {
 	Fired    bool
-	Receipts []job.Receipt // when it was fired by this call
-	Last     Schedule      // as it is now
+	Receipts []job.Receipt // if this call fired the slot
+	Last     CronSlot      // the last fired slot after the call
 }
 
 // ValidateSlot returns an ErrInvalid or ErrTooLarge when a slot cannot be fired.
@@ -126,23 +127,24 @@ func ValidateSlot(name string, slot job.Micros, jobs []job.New) error {
 	return nil
 }
 
-// The events of what people do with dead letters and redrives, alike in every
-// store.
+// The events of changes to dead letters and redrives. Every store writes the same
+// ones; the store sets their cursors.
 
-// DeadLetterEvent tells of a change of an entry. The store sets the cursor.
+// DeadLetterEvent is the event of a change of an entry.
 func DeadLetterEvent(d *job.DeadLetter, did job.DeadAction) event.Event {
 	return event.Event{Type: event.DeadLetterChanged, Job: d.Job, Kind: d.Kind, Queue: d.Queue, Owner: d.Owner,
 		Life: d.Life, Class: d.Class, Reason: string(did)}
 }
 
-// PurgeEvent tells that an entry and its job are gone, by "purge" or "retention".
+// PurgeEvent is the event of the removal of an entry and its job, by "purge" or
+// "retention".
 func PurgeEvent(d *job.DeadLetter, by string) event.Event {
 	e := DeadLetterEvent(d, "")
 	e.Type, e.Reason = event.DeadLetterPurged, by
 	return e
 }
 
-// RedriveEvent tells of a redrive's state.
+// RedriveEvent is the event of a change of a redrive's state.
 func RedriveEvent(r *Redrive) event.Event {
 	return event.Event{Type: event.RedriveChanged, Note: fmt.Sprint(r.ID), Reason: string(r.State)}
 }

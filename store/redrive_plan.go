@@ -8,21 +8,22 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// RedrivePlan is what a step is to do with a redrive.
+// RedrivePlan says what a step has to do for a redrive.
 type RedrivePlan struct {
-	// Release is how many to bring back: spread over the set when Spread is set,
-	// else those with the lowest numbers above the cursor.
+	// Release is the number of jobs to release: spread over the set when Spread is
+	// set, otherwise those with the lowest numbers above the cursor.
 	Release int
 	Spread  bool
-	Wait    time.Duration // as RedriveStep.Wait, when nothing is released
+	Wait    time.Duration // as RedriveStep.Wait; only when nothing is released
 }
 
-// Plan moves the redrive to the state that follows from its numbers at a time of
-// the store, and says what is to be done then. It brings back limit jobs at most.
+// Plan moves the redrive to the state that follows from its numbers at the store's
+// time now, and says what to do then. It plans at most limit releases.
 //
-// The ramp follows the answers: at most twice as many are out as have answered,
-// and a window of 100 more. So it doubles while it goes well. The ramp begins when
-// every job of the canary has answered and one has completed.
+// The ramp follows the answers. At most twice as many jobs as have answered may be
+// released without an answer, plus a window of 100. So it doubles while things go
+// well. The ramp begins when every job of the canary has answered and one of them
+// has completed.
 func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	nothing := RedrivePlan{Wait: Never}
 	if r.State == RedriveCanary {
@@ -34,14 +35,14 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 		case r.Answered < r.Released:
 			return nothing
 		}
-		if r.stop(now) || r.barren(now) {
+		if r.stop(now) || r.noneCompleted(now) {
 			return nothing
 		}
 		r.State = RedriveRamping
 	}
 	switch r.State {
 	case RedriveRamping:
-		if r.judged() && r.stop(now) {
+		if r.enoughAnswers() && r.stop(now) {
 			return nothing
 		}
 		room := 2*r.Answered + redriveWindow - (r.Released - r.Answered)
@@ -53,21 +54,21 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 		if r.Completed+r.Dead+r.Cancelled >= r.Released {
 			r.State, r.EndedAt = RedriveCompleted, now
 		}
-	case RedriveCanary, RedrivePaused, RedriveStopped, RedriveCompleted, RedriveCancelled: // nothing is to be done
+	case RedriveCanary, RedrivePaused, RedriveStopped, RedriveCompleted, RedriveCancelled: // nothing to do
 	}
 	return nothing
 }
 
-// AwaitsOutcomes reports whether a redrive that is under way goes on only when a job
-// ends that it has brought back: no step does anything before.
+// AwaitsOutcomes reports whether an active redrive can continue only when one of
+// its released jobs ends. Until then a step has nothing to do.
 func (r *Redrive) AwaitsOutcomes() bool {
-	const later = 1 << 62 // when no rate holds it back any more
+	const later = 1 << 62 // late enough that no rate delays a release
 	next := *r
 	plan := next.Plan(later, StepMax)
 	return r.State.Active() && next.State == r.State && plan.Release == 0
 }
 
-// paced holds a release to the rate: its unused time counts for one second.
+// paced limits a release to the rate. Unused time counts for one second at most.
 func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
 	if r.Rate <= 0 {
 		return RedrivePlan{Release: int(n)}
@@ -76,24 +77,24 @@ func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
 	r.LastAt = max(r.LastAt, now-job.Micros(second))
 	allowed := int64(now-r.LastAt) * int64(r.Rate) / second
 	if allowed < 1 {
-		next := (second+int64(r.Rate)-1)/int64(r.Rate) - int64(now-r.LastAt) // rounded up: then there is one
+		next := (second+int64(r.Rate)-1)/int64(r.Rate) - int64(now-r.LastAt) // rounded up, so that one job is allowed then
 		return RedrivePlan{Wait: time.Duration(max(next, 1)) * time.Microsecond}
 	}
 	return RedrivePlan{Release: int(min(n, allowed))}
 }
 
-// RedriveDone is what a step has done by a plan.
+// RedriveDone is what a step did for a plan.
 type RedriveDone struct {
-	Released int64 // jobs brought back
-	// Cursor is the death up to which it has looked. A spread one has looked all
-	// over the set: it leaves the redrive's own.
+	Released int64 // jobs released
+	// Cursor is the number of the last death examined. A spread release looks at
+	// the whole set and leaves the redrive's cursor unchanged.
 	Cursor    int64
-	Exhausted bool  // the set has no more
-	Blocked   error // why the next job could not be brought back; nil: it was not tried
+	Exhausted bool  // the set has no further jobs
+	Blocked   error // why the next job could not be released; nil when it was not tried
 }
 
-// Went notes what a step has done. It stops the redrive when there is no way on.
-func (r *Redrive) Went(now job.Micros, p RedrivePlan, did RedriveDone) {
+// RecordStep records what a step did. It stops the redrive when it cannot continue.
+func (r *Redrive) RecordStep(now job.Micros, p RedrivePlan, did RedriveDone) {
 	stuck := did.Released == 0 && (p.Spread || did.Cursor <= r.Cursor)
 	r.Released += did.Released
 	r.Total = max(r.Total, r.Released)
@@ -105,47 +106,46 @@ func (r *Redrive) Went(now job.Micros, p RedrivePlan, did RedriveDone) {
 	}
 	switch {
 	case did.Blocked != nil:
-		r.stopFor(now, fmt.Sprintf("%d of %d are brought back, and the next cannot be: %v", r.Released, r.Total, did.Blocked))
+		r.stopFor(now, fmt.Sprintf("%d of %d are released; the next job cannot be: %v", r.Released, r.Total, did.Blocked))
 	case did.Exhausted:
 		r.State = RedriveSettling
 		if r.Completed+r.Dead+r.Cancelled >= r.Released {
 			r.State, r.EndedAt = RedriveCompleted, now
 		}
 	case stuck:
-		r.stopFor(now, fmt.Sprintf("%d of %d are brought back; a step has found no other, and not the end of the set either", r.Released, r.Total))
+		r.stopFor(now, fmt.Sprintf("%d of %d are released; a step found no further job and did not reach the end of the set", r.Released, r.Total))
 	}
 }
 
-// Account returns how many jobs were brought back since the last audit row about
-// that, and takes them as audited.
-func (r *Redrive) Account() int64 {
+// TakeUnaudited returns the number of jobs released since the last audit row about
+// releases, and marks them as audited.
+func (r *Redrive) TakeUnaudited() int64 {
 	n := r.Released - r.Audited
 	r.Audited = r.Released
 	return n
 }
 
-// RedriveTurns puts redrives into the order in which a step has them take their
-// turns: those that have brought back least come first, so that none waits for
-// ever for another.
+// RedriveTurns is the order in which a step serves the redrives: the one with the
+// fewest released jobs first, so that none of them waits for ever.
 func RedriveTurns(a, b *Redrive) int {
 	return cmp.Or(cmp.Compare(a.Released, b.Released), cmp.Compare(a.ID, b.ID))
 }
 
-// RedriveShare returns how many of the jobs that a step may still bring back are
-// for the next redrive, of so many that have not had their turn yet. What one does
-// not use is for those after it.
+// RedriveShare returns how many of the left releases of a step are for the next
+// of the redrives that are still to be served. What it does not use goes to the
+// ones after it.
 func RedriveShare(left, redrives int) int { return (left + redrives - 1) / redrives }
 
-// judged reports whether there are enough answers for the stop rule of a ramp.
-func (r *Redrive) judged() bool { return r.Answered-r.BaseAnswered >= redriveJudged }
+// enoughAnswers reports whether the ramp has enough answers for the stop rule.
+func (r *Redrive) enoughAnswers() bool { return r.Answered-r.BaseAnswered >= redriveAnswersMin }
 
-// failing reports whether too many have failed again.
+// failing reports whether the share of jobs that failed again is above the limit.
 func (r *Redrive) failing() bool {
 	answered, again := r.Answered-r.BaseAnswered, r.Again-r.BaseAgain
 	return answered >= 1 && float64(again) > r.StopShare*float64(answered)
 }
 
-// stop stops the redrive when too many have failed again.
+// stop stops the redrive when the share of jobs that failed again is above the limit.
 func (r *Redrive) stop(now job.Micros) bool {
 	if !r.failing() {
 		return false
@@ -155,16 +155,16 @@ func (r *Redrive) stop(now job.Micros) bool {
 	return true
 }
 
-// barren reports whether no job of the canary has completed: it waits for the first
-// that does, and stops when all have ended otherwise, of whatever cause. A share of
-// 1 never stops.
-func (r *Redrive) barren(now job.Micros) bool {
+// noneCompleted reports whether no job of the canary has completed yet. The redrive waits
+// for the first one, and stops when all have ended in another way, for whatever
+// cause. With a StopShare of 1 it never stops.
+func (r *Redrive) noneCompleted(now job.Micros) bool {
 	if r.Completed > 0 || r.Released == 0 || r.StopShare >= 1 {
 		return false
 	}
 	if ended := r.Dead + r.Cancelled; ended >= r.Released {
 		r.stopFor(now, fmt.Sprintf("none of the %d jobs that went first has completed", r.Released))
-		r.Resume = RedriveRamping // a person goes on nevertheless
+		r.Resume = RedriveRamping // if a person resumes it
 	}
 	return true
 }
@@ -174,7 +174,7 @@ func (r *Redrive) stopFor(now job.Micros, why string) {
 	r.State, r.EndedAt, r.Why = RedriveStopped, now, why
 }
 
-// Apply does what a person wants, or returns an ErrConflict.
+// Apply does the operation of a person, or returns an ErrConflict.
 func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) {
 	refuse := func(only string) error {
 		return fmt.Errorf("redrive %d is %s: only %s: %w", r.ID, r.State, only, ErrConflict)
@@ -196,7 +196,7 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 			return false, refuse("a paused or stopped one can be resumed")
 		}
 		if r.State == RedriveStopped && r.failing() {
-			r.Resume = RedriveRamping // the canary has answered, and a person goes on nevertheless
+			r.Resume = RedriveRamping // the canary has answered, and a person resumes all the same
 			r.BaseAnswered, r.BaseAgain = r.Answered, r.Again
 		}
 		r.State, r.EndedAt, r.Why, r.LastAt = r.Resume, 0, "", now
@@ -219,13 +219,13 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 		}
 		r.State, r.EndedAt = RedriveCancelled, now
 	default:
-		return false, fmt.Errorf("redrive %d: %.40q is nothing that can be done: %w", r.ID, string(do), ErrInvalid)
+		return false, fmt.Errorf("redrive %d: %.40q is not an operation: %w", r.ID, string(do), ErrInvalid)
 	}
 	return true, nil
 }
 
-// SpreadTarget returns the number of a death from which on the i-th of n canaries
-// is looked for, in a set whose first and last deaths are given.
+// SpreadTarget returns the number of the death at which the search for canary i of
+// n starts, in a set with the given first and last deaths.
 func SpreadTarget(first, last int64, i, n int) int64 {
 	if n < 2 {
 		return first

@@ -8,11 +8,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// at is a time of the store.
+// at is the store's time in these tests.
 const at = job.Micros(1_000_000_000)
 
 func redriveOf(state store.RedriveState, change func(*store.Redrive)) *store.Redrive {
@@ -29,7 +30,7 @@ func answers(released, answered, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) { r.Released, r.Answered, r.Again = released, answered, again }
 }
 
-// ended is a canary of 10 that has answered, with what became of it.
+// ended sets up a canary of 10 that has answered, with how its jobs ended.
 func ended(completed, dead, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) {
 		answers(10, 10, again)(r)
@@ -87,9 +88,9 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 	}
 }
 
-// However steps and answers fall, the jobs that are out without an answer stay
-// in the window, the rate holds in every window of time, and a set whose jobs
-// all end is completed.
+// In whatever order steps and answers come, the jobs released without an answer
+// stay within the window, the rate holds in every window of time, and a set whose
+// jobs all end is completed.
 //
 // part of: D7
 func TestD7_RampStaysInItsBounds(t *testing.T) {
@@ -105,12 +106,12 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 			if p.Release > 0 {
 				n := min(int64(p.Release), left)
 				left -= n
-				r.Went(now, p, store.RedriveDone{Released: n, Cursor: r.Cursor + n, Exhausted: left == 0})
+				r.RecordStep(now, p, store.RedriveDone{Released: n, Cursor: r.Cursor + n, Exhausted: left == 0})
 			}
 			if out := r.Released - r.Answered; out > 2*r.Answered+100 {
 				t.Fatalf("%d are out after %d answers", out, r.Answered)
 			}
-			// A second's worth at once, and a rounding of a microsecond for each job.
+			// A second's worth may start at once, and each job may be rounded by a microsecond.
 			if most := int64(rate) + int64(now-at)*int64(rate)/1_000_000 + 1; rate > 0 && r.Released > most+most/1000 {
 				t.Fatalf("%d in %s at %d a second", r.Released, now.Sub(at), rate)
 			}
@@ -201,7 +202,7 @@ func TestD7_SpreadCoversTheRange(t *testing.T) {
 	})
 }
 
-// The rate holds from the first canary on.
+// The rate applies from the first canary on.
 //
 // part of: D7
 func TestD7_CanaryIsPaced(t *testing.T) {
@@ -215,14 +216,14 @@ func TestD7_CanaryIsPaced(t *testing.T) {
 	if p != (store.RedrivePlan{Release: 4, Spread: true}) {
 		t.Errorf("after an hour: %+v", p)
 	}
-	r.Went(now, p, store.RedriveDone{Released: 4})
+	r.RecordStep(now, p, store.RedriveDone{Released: 4})
 	if p := r.Plan(now, 500); p.Release != 0 || p.Wait != time.Second/4 {
 		t.Errorf("at once again: %+v", p)
 	}
 }
 
-// A step that gets nowhere ends the redrive with a reason: else it would be asked
-// for another one for ever.
+// A step without progress ends the redrive with a reason. Otherwise it would be
+// repeated for ever.
 //
 // part of: D7
 func TestD7_NoWayOn(t *testing.T) {
@@ -235,15 +236,15 @@ func TestD7_NoWayOn(t *testing.T) {
 		want store.RedriveState
 		why  string
 	}{
-		{"a spread of nothing", spread, store.RedriveDone{}, store.RedriveStopped, "not the end of the set"},
-		{"a cursor that stays", ramp, store.RedriveDone{Cursor: 50}, store.RedriveStopped, "not the end of the set"},
+		{"a spread of nothing", spread, store.RedriveDone{}, store.RedriveStopped, "not reach the end of the set"},
+		{"a cursor that stays", ramp, store.RedriveDone{Cursor: 50}, store.RedriveStopped, "not reach the end of the set"},
 		{"a search", ramp, store.RedriveDone{Cursor: 51}, store.RedriveRamping, ""},
 		{"nothing is left", ramp, store.RedriveDone{Cursor: 50, Exhausted: true}, store.RedriveSettling, ""},
-		{"no room", ramp, store.RedriveDone{Released: 2, Cursor: 60, Exhausted: true, Blocked: store.TooManyLanes("night", "k", "")},
-			store.RedriveStopped, `5 of 1000 are brought back, and the next cannot be: queue "night"`},
+		{"no room", ramp, store.RedriveDone{Released: 2, Cursor: 60, Exhausted: true, Blocked: storekit.TooManyLanes("night", "k", "")},
+			store.RedriveStopped, `5 of 1000 are released; the next job cannot be: queue "night"`},
 	} {
 		r := redriveOf(store.RedriveRamping, func(r *store.Redrive) { r.Cursor, r.Released = 50, 3 })
-		r.Went(at, tt.plan, tt.did)
+		r.RecordStep(at, tt.plan, tt.did)
 		if r.State != tt.want || !strings.Contains(r.Why, tt.why) || (r.Why == "") != (tt.why == "") {
 			t.Errorf("%s: %s because %q", tt.name, r.State, r.Why)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Validate returns an ErrInvalid or ErrTooLarge that names the field and the
-// bound when a job cannot be taken in. Every store calls it before it writes.
+// Validate returns an ErrInvalid or ErrTooLarge that names the field and its limit
+// when a job cannot be accepted. Every store calls it before it writes.
 func Validate(n *job.New) error {
 	switch {
 	case n.ID < 1:
@@ -19,8 +19,8 @@ func Validate(n *job.New) error {
 		return fmt.Errorf("a time before 1970 cannot be stored: %w", ErrInvalid)
 	case len(n.Payload) > job.PayloadMax:
 		return fmt.Errorf("payload of %d bytes: at most %d: %w", len(n.Payload), job.PayloadMax, ErrTooLarge)
-	case len(n.Policy) > job.PolicyMax:
-		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(n.Policy), job.PolicyMax, ErrTooLarge)
+	case len(n.Override) > job.PolicyMax:
+		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(n.Override), job.PolicyMax, ErrTooLarge)
 	case len(n.Attrs) > job.AttrsMax:
 		return fmt.Errorf("attributes of %d bytes: at most %d: %w", len(n.Attrs), job.AttrsMax, ErrTooLarge)
 	}
@@ -76,17 +76,17 @@ func (c *QueueChange) Apply(q Queue) Queue {
 	return q
 }
 
-// Bounds of what a person may set on a queue.
+// Limits of what a person may set on a queue.
 const (
-	WorkersMax = job.ExchangeMax / 2 // of one process: what runs and as much ahead fits in one exchange
+	WorkersMax = job.ExchangeMax / 2 // per process: the running jobs and as many claimed ahead fit in one exchange
 	LimitMax   = 1_000_000
 )
 
-// Validate returns an ErrInvalid that names the setting and its bound.
+// Validate returns an ErrInvalid that names the setting and its limit.
 func (c *QueueChange) Validate() error {
 	switch {
 	case c.Mode != nil && *c.Mode > Draining:
-		return fmt.Errorf("queue %q: mode %d is none: %w", c.Name, *c.Mode, ErrInvalid)
+		return fmt.Errorf("queue %q: unknown mode %d: %w", c.Name, *c.Mode, ErrInvalid)
 	case c.Workers != nil && (*c.Workers < 0 || *c.Workers > WorkersMax):
 		return fmt.Errorf("queue %q: workers %d: must be 0 to %d: %w", c.Name, *c.Workers, WorkersMax, ErrInvalid)
 	case c.Limit != nil && (*c.Limit < 0 || *c.Limit > LimitMax):
@@ -99,8 +99,8 @@ func (c *QueueChange) Validate() error {
 	return nil
 }
 
-// Validate returns an ErrInvalid when the exchange as a whole is wrong. What is
-// wrong with one outcome is answered per outcome.
+// Validate returns an ErrInvalid when the exchange as a whole is wrong. Errors of
+// single outcomes are in the answer instead.
 func (x *Exchange) Validate() error {
 	wanted := 0
 	for i := range x.Want {
@@ -118,21 +118,21 @@ func (x *Exchange) Validate() error {
 	return nil
 }
 
-// Validate returns an ErrInvalid when nobody is named.
+// Validate returns an ErrInvalid when no actor is named.
 func (b By) Validate() error {
 	switch {
 	case b.Actor == "" || len(b.Actor) > job.TextMax:
 		return fmt.Errorf("actor of %d bytes: must be 1 to %d: %w", len(b.Actor), job.TextMax, ErrInvalid)
 	case b.Actor == SweepActor || strings.HasPrefix(b.Actor, SweepActor+" "):
-		return fmt.Errorf("actor %q: in the audit that is redrive itself; give another name: %w", b.Actor, ErrInvalid)
+		return fmt.Errorf("actor %q: this name stands for redrive itself in the audit; use another name: %w", b.Actor, ErrInvalid)
 	case len(b.Reason) > job.MessageMax:
 		return fmt.Errorf("reason of %d bytes: at most %d: %w", len(b.Reason), job.MessageMax, ErrTooLarge)
 	}
 	return nil
 }
 
-// Validate returns an error when the policy cannot be kept.
-func (p *Policy) Validate() error {
+// Validate returns an error when the policy cannot be stored.
+func (p *StoredPolicy) Validate() error {
 	switch {
 	case p.Hash == "" || len(p.Hash) > job.NameMax:
 		return fmt.Errorf("policy: hash of %d bytes: must be 1 to %d: %w", len(p.Hash), job.NameMax, ErrInvalid)

@@ -69,14 +69,14 @@ var peers = []peer{
 		}
 	}},
 	{"redrive", func(b *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
-		p := policy(b, wait, func(context.Context, error) retry.Judgement {
+		p := strategy(b, wait, func(context.Context, error) retry.Judgement {
 			return retry.Judgement{Class: failure.TemporaryServiceError, Verdict: failure.VerdictRetry}
 		})
 		send := func(context.Context) (int, error) { return op.send() }
 		return func(ctx context.Context) (int, error) { return retry.Do(ctx, p, send) }
 	}},
 	{"redrive, classified", func(b *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
-		p := policy(b, wait, nil)
+		p := strategy(b, wait, nil)
 		send := func(context.Context) (int, error) { return op.send() }
 		return func(ctx context.Context) (int, error) { return retry.Do(ctx, p, send) }
 	}},
@@ -106,7 +106,7 @@ var peers = []peer{
 	}},
 }
 
-func policy(b *testing.B, wait time.Duration, judge func(context.Context, error) retry.Judgement) *retry.Policy {
+func strategy(b *testing.B, wait time.Duration, judge func(context.Context, error) retry.Judgement) *retry.Strategy {
 	b.Helper()
 	p, err := retry.New("op", retry.Options{
 		Backoff: backoff.Backoff{Waits: []time.Duration{wait}}, Immediate: wait == 0, Judge: judge,

@@ -37,10 +37,10 @@ const redriveRows = `SELECT (SELECT count(*) FROM redrive_jobs), (SELECT count(*
 
 func newRedrive(s store.Store, c agent.Config, w *agent.Work) (*redriveSystem, error) {
 	client, err := redrive.New(s, &redrive.Config{
-		Queues:  map[string]redrive.Queue{redrive.DefaultQueue: {Workers: c.Workers}},
-		Retry:   &policy.Schedule{MaxRetries: policy.NoRetry},
-		TempDir: filepath.Join(c.Dir, "tmp"),
-		Logger:  slog.New(slog.DiscardHandler),
+		Queues:   map[string]redrive.Queue{redrive.DefaultQueue: {Workers: c.Workers}},
+		Schedule: &policy.Schedule{MaxRetries: policy.NoRetry},
+		TempDir:  filepath.Join(c.Dir, "tmp"),
+		Logger:   slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err

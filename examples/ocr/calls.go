@@ -24,24 +24,24 @@ type settings struct {
 	// Environ may change the presets (OPENAI_RETRY_MAX=5); nil is the environment of
 	// the process.
 	Environ []string
-	Change  func(*retry.Options) // of every policy: clock, hooks, logger; may be nil
+	Change  func(*retry.Options) // of every strategy: clock, hooks, logger; may be nil
 }
 
-// calls are the eight calls that the program makes, each with its policy.
+// calls are the eight calls that the program makes, each with its strategy.
 type calls struct {
 	vision *vision
 	model  *model
 	keys   map[string]string
 	bucket *blob.Bucket
 
-	fileDownload, manifestDownload, pageDownload *retry.Policy
-	ocr                                          *retry.Policy
-	pageUpload, manifestUpload                   *retry.Policy
-	languageModel                                *retry.Policy
-	imageUpload                                  *retry.Policy
+	fileDownload, manifestDownload, pageDownload *retry.Strategy
+	ocr                                          *retry.Strategy
+	pageUpload, manifestUpload                   *retry.Strategy
+	languageModel                                *retry.Strategy
+	imageUpload                                  *retry.Strategy
 }
 
-// newCalls makes the policies of the three presets. Of a preset all calls have the
+// newCalls makes the strategies of the three presets. Of a preset all calls have the
 // same dependency, and each has its own name in errors, log lines and counters.
 func newCalls(s *settings) (*calls, error) {
 	client := &http.Client{Transport: httpretry.Count(nil)} // retries nothing: counts what is sent
@@ -50,7 +50,7 @@ func newCalls(s *settings) (*calls, error) {
 	}
 	var errs []error
 	for _, call := range []struct {
-		into              **retry.Policy
+		into              **retry.Strategy
 		preset, operation string
 	}{
 		{&c.fileDownload, "storage", "file download"},
@@ -109,7 +109,7 @@ func (c *calls) save(key, contentType string, content []byte) func(context.Conte
 	}
 }
 
-func saveJSON(ctx context.Context, c *calls, p *retry.Policy, key string, v any) error {
+func saveJSON(ctx context.Context, c *calls, p *retry.Strategy, key string, v any) error {
 	content, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)

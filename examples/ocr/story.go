@@ -87,7 +87,7 @@ func (s *screen) act(ctx context.Context, client *redrive.Client, bucket *blob.B
 	if err != nil {
 		return err
 	}
-	if err := client.Drain(ctx); err != nil { // a server calls Run
+	if err := client.RunUntilEmpty(ctx); err != nil { // a server calls Run
 		return err
 	}
 	fmt.Fprintf(s.out, "\n%-9s %-42s %-10s %4s  %s\n", "document", "what is wrong", "state", "runs", "outcome")

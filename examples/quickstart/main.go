@@ -26,7 +26,7 @@ func main() {
 		return nil
 	}, nil)
 	must(client.EnqueueMany(ctx, []redrive.Spec{greet.New("Ann", nil), greet.New("", nil)}))
-	if err := errors.Join(client.Drain(ctx), st.Close()); err != nil { // a server calls Run
+	if err := errors.Join(client.RunUntilEmpty(ctx), st.Close()); err != nil { // a server calls Run
 		log.Fatal(err)
 	}
 }

@@ -38,9 +38,9 @@ type Config struct {
 	RescueInterval time.Duration
 	// ShutdownGrace is how long running jobs may go on after a stop. Default 30s.
 	ShutdownGrace time.Duration
-	// MaxAttemptsCeiling bounds the executions of every job, whatever the policy
+	// MaxAttempts bounds the executions of every job, whatever the policy
 	// and its kind's Retry say. Default 100.
-	MaxAttemptsCeiling int
+	MaxAttempts int
 	// Policy is the path of the policy file, or PresetPrefix and the name of a
 	// preset. Default "", the built-in default policy.
 	Policy string
@@ -160,18 +160,18 @@ type Retry struct {
 // Default returns the configuration of an empty file, with relative paths left relative.
 func Default() *Config {
 	return &Config{
-		Database:           "jobs.db",
-		Postgres:           defaultPostgres(),
-		Lease:              10 * time.Second,
-		RescueInterval:     30 * time.Second,
-		ShutdownGrace:      30 * time.Second,
-		MaxAttemptsCeiling: 100,
-		Log:                Log{Level: slog.LevelInfo, Format: LogText},
-		Limits:             Limits{PayloadBytes: 256 << 10},
-		Queues:             map[string]Queue{defaultQueueName: defaultQueue()},
-		QueueNames:         []string{defaultQueueName},
-		Kinds:              map[string]Kind{},
-		Retention:          defaultRetention(),
+		Database:       "jobs.db",
+		Postgres:       defaultPostgres(),
+		Lease:          10 * time.Second,
+		RescueInterval: 30 * time.Second,
+		ShutdownGrace:  30 * time.Second,
+		MaxAttempts:    100,
+		Log:            Log{Level: slog.LevelInfo, Format: LogText},
+		Limits:         Limits{PayloadBytes: 256 << 10},
+		Queues:         map[string]Queue{defaultQueueName: defaultQueue()},
+		QueueNames:     []string{defaultQueueName},
+		Kinds:          map[string]Kind{},
+		Retention:      defaultRetention(),
 	}
 }
 

@@ -55,20 +55,20 @@ func TestEveryKeyIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &config.Config{
-		Dir:                "/srv/app",
-		Database:           "/srv/app/data/jobs.db",
-		Postgres:           config.Postgres{Schema: "jobs", MaxConns: 30, StatementTimeout: 5 * time.Second, PgBouncer: true},
-		TempDir:            "/var/tmp/redrive",
-		Development:        true,
-		KeepRaw:            true,
-		HideEmails:         true,
-		Lease:              20 * time.Second,
-		RescueInterval:     time.Minute,
-		ShutdownGrace:      time.Hour,
-		MaxAttemptsCeiling: 50,
-		Policy:             "/srv/app/data/policy.yaml",
-		Log:                config.Log{Level: slog.LevelWarn, Format: config.LogJSON},
-		Limits:             config.Limits{PayloadBytes: 1 << 20},
+		Dir:            "/srv/app",
+		Database:       "/srv/app/data/jobs.db",
+		Postgres:       config.Postgres{Schema: "jobs", MaxConns: 30, StatementTimeout: 5 * time.Second, PgBouncer: true},
+		TempDir:        "/var/tmp/redrive",
+		Development:    true,
+		KeepRaw:        true,
+		HideEmails:     true,
+		Lease:          20 * time.Second,
+		RescueInterval: time.Minute,
+		ShutdownGrace:  time.Hour,
+		MaxAttempts:    50,
+		Policy:         "/srv/app/data/policy.yaml",
+		Log:            config.Log{Level: slog.LevelWarn, Format: config.LogJSON},
+		Limits:         config.Limits{PayloadBytes: 1 << 20},
 		Queues: map[string]config.Queue{
 			"default": {Workers: 4},
 			"mail":    {Workers: 2, Limit: 16, Rate: config.Rate{N: 600, Per: time.Hour}},
@@ -103,15 +103,15 @@ func TestEveryKeyIsRead(t *testing.T) {
 		},
 		Cron: map[string]config.Cron{
 			"nightly": {
-				Schedule: "30 2 * * MON-FRI", Timezone: "Europe/Berlin", Catch: 10 * time.Minute, Kind: "thumbnail",
+				Expression: "30 2 * * MON-FRI", Timezone: "Europe/Berlin", Catch: 10 * time.Minute, Kind: "thumbnail",
 				Payload: []byte("all of them\n"), Queue: "default", Priority: 3, Owner: "ops", Correlation: "night",
 				Attrs: map[string]any{"customer": "acme", "minutes": json.Number("90")},
 			},
 			"often": {
-				Schedule: "@every 90s", Timezone: "UTC", Kind: "a.plain_kind-2", Queue: "default", Priority: 2,
+				Expression: "@every 90s", Timezone: "UTC", Kind: "a.plain_kind-2", Queue: "default", Priority: 2,
 				Payload: []byte(`{"list":[1,-0.5,true,null,"x",{}],"z":"ä"}`),
 			},
-			"plain": {Schedule: "0 0 * * *", Timezone: "UTC", Kind: "a.plain_kind-2", Queue: "default", Priority: 2, Payload: []byte("{}")},
+			"plain": {Expression: "0 0 * * *", Timezone: "UTC", Kind: "a.plain_kind-2", Queue: "default", Priority: 2, Payload: []byte("{}")},
 		},
 		CronNames: []string{"nightly", "often", "plain"},
 	}
@@ -141,18 +141,18 @@ func TestDefaultsFillWhatAFileLeavesOut(t *testing.T) {
 func TestDefault(t *testing.T) {
 	t.Parallel()
 	want := &config.Config{
-		Database:           "jobs.db",
-		Postgres:           config.Postgres{Schema: "redrive", MaxConns: 20, StatementTimeout: 10 * time.Second},
-		TempDir:            "", // redrive.Config has a default for each user
-		Lease:              10 * time.Second,
-		RescueInterval:     30 * time.Second,
-		ShutdownGrace:      30 * time.Second,
-		MaxAttemptsCeiling: 100,
-		Log:                config.Log{Level: slog.LevelInfo, Format: "text"},
-		Limits:             config.Limits{PayloadBytes: 256 * 1024},
-		Queues:             map[string]config.Queue{"default": {Workers: 4}},
-		QueueNames:         []string{"default"},
-		Kinds:              map[string]config.Kind{},
+		Database:       "jobs.db",
+		Postgres:       config.Postgres{Schema: "redrive", MaxConns: 20, StatementTimeout: 10 * time.Second},
+		TempDir:        "", // redrive.Config has a default for each user
+		Lease:          10 * time.Second,
+		RescueInterval: 30 * time.Second,
+		ShutdownGrace:  30 * time.Second,
+		MaxAttempts:    100,
+		Log:            config.Log{Level: slog.LevelInfo, Format: "text"},
+		Limits:         config.Limits{PayloadBytes: 256 * 1024},
+		Queues:         map[string]config.Queue{"default": {Workers: 4}},
+		QueueNames:     []string{"default"},
+		Kinds:          map[string]config.Kind{},
 		Retention: config.Retention{
 			Completed: 24 * time.Hour, Failures: 7 * 24 * time.Hour, Dead: 30 * 24 * time.Hour, Events: 7 * 24 * time.Hour,
 		},

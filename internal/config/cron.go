@@ -14,8 +14,8 @@ import (
 
 // Cron is a job that is enqueued periodically.
 type Cron struct {
-	// Schedule is a schedule as internal/cron reads it.
-	Schedule string
+	// Expression is a schedule as internal/cron reads it.
+	Expression string
 	// Timezone is the name of a zone of IANA. Default "UTC".
 	Timezone string
 	// Catch is how late a slot may be fired; 0 is until the next one. Default 0.
@@ -51,7 +51,7 @@ func (r *reader) cronJob(v value, at position, c *Config) Cron {
 	s := Cron{Timezone: "UTC"}
 	var payload value
 	r.Fields(v, `a mapping such as {schedule: "0 3 * * *", kind: report}`, []field{
-		{"schedule", r.schedule(&s.Schedule)},
+		{"schedule", r.schedule(&s.Expression)},
 		{"timezone", r.timezone(&s.Timezone)},
 		{"catch", r.Duration(&s.Catch, catchMin, catchMax)},
 		{"kind", r.NonEmpty(&s.Kind)},

@@ -80,7 +80,7 @@ func checkConfig(t *testing.T, c *config.Config) {
 		if k.Retry == nil {
 			continue
 		}
-		if k.Retry.MaxRetries < 0 || k.Retry.MaxRetries >= c.MaxAttemptsCeiling || len(k.Retry.Waits) == 0 {
+		if k.Retry.MaxRetries < 0 || k.Retry.MaxRetries >= c.MaxAttempts || len(k.Retry.Waits) == 0 {
 			t.Errorf("kind %s: %+v", name, k.Retry)
 		}
 	}

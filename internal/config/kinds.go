@@ -31,7 +31,7 @@ func (r *reader) kind(v value, at position, c *Config) Kind {
 		{"dir", r.NonEmpty(&k.Dir)},
 		{"payload", yamlfile.Choice(r.Reader, &k.Payload, []string{PayloadJSON, PayloadText}, []string{PayloadJSON, PayloadText})},
 		{"permanent_exit_codes", r.exitCodes(&k.PermanentExitCodes)},
-		{"retry", r.retry(&k.Retry, c.MaxAttemptsCeiling)},
+		{"retry", r.retry(&k.Retry, c.MaxAttempts)},
 	})
 	if v.Shape != yamlfile.Mapping && v.Shape != yamlfile.Null {
 		return k

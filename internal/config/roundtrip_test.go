@@ -67,7 +67,7 @@ func written(c *config.Config) object {
 		"database": c.Database, "temp_dir": c.TempDir, "development": c.Development,
 		"keep_raw": c.KeepRaw, "hide_emails": c.HideEmails, "lease": c.Lease.String(),
 		"rescue_interval": c.RescueInterval.String(), "shutdown_grace": c.ShutdownGrace.String(),
-		"max_attempts_ceiling": c.MaxAttemptsCeiling,
+		"max_attempts_ceiling": c.MaxAttempts,
 		"postgres": object{
 			"schema": c.Postgres.Schema, "max_conns": c.Postgres.MaxConns,
 			"statement_timeout": c.Postgres.StatementTimeout.String(), "pgbouncer": c.Postgres.PgBouncer,
@@ -94,7 +94,7 @@ func written(c *config.Config) object {
 			payload = string(s.Payload)
 		}
 		o := object{
-			"schedule": s.Schedule, "timezone": s.Timezone, "kind": s.Kind, "payload": payload, "queue": s.Queue,
+			"schedule": s.Expression, "timezone": s.Timezone, "kind": s.Kind, "payload": payload, "queue": s.Queue,
 			"priority": s.Priority, "attrs": s.Attrs,
 		}
 		if s.Catch > 0 {
@@ -145,7 +145,7 @@ func genConfig(t *rapid.T) *config.Config {
 		Development: rapid.Bool().Draw(t, "development"),
 		KeepRaw:     rapid.Bool().Draw(t, "keep_raw"), HideEmails: rapid.Bool().Draw(t, "hide_emails"),
 		Lease: span(3*time.Second, time.Hour), RescueInterval: span(time.Second, 10*time.Minute),
-		ShutdownGrace: span(0, time.Hour), MaxAttemptsCeiling: number(1, 1000),
+		ShutdownGrace: span(0, time.Hour), MaxAttempts: number(1, 1000),
 		Policy: rapid.SampledFrom([]string{"", "preset:default", "/srv/app/policy.yaml"}).Draw(t, "policy"),
 		Log: config.Log{
 			Level:  rapid.SampledFrom([]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}).Draw(t, "level"),
@@ -172,7 +172,7 @@ func genConfig(t *rapid.T) *config.Config {
 	for _, k := range rapid.SliceOfN(name, 0, 3).Draw(t, "kinds") {
 		var retry *config.Retry
 		if rapid.Bool().Draw(t, "own retries") {
-			retry = &config.Retry{MaxRetries: number(0, c.MaxAttemptsCeiling-1)}
+			retry = &config.Retry{MaxRetries: number(0, c.MaxAttempts-1)}
 			for range number(1, 5) {
 				retry.Waits = append(retry.Waits, span(0, 720*time.Hour))
 			}
@@ -207,9 +207,9 @@ func genConfig(t *rapid.T) *config.Config {
 				c.Cron = map[string]config.Cron{}
 			}
 			cron := config.Cron{
-				Schedule: rapid.SampledFrom([]string{"*/5 * * * *", "0 3 1,15 * MON", "@daily", "@every 2h"}).Draw(t, "schedule"),
-				Timezone: rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "Asia/Tokyo"}).Draw(t, "zone"),
-				Kind:     rapid.SampledFrom(c.KindNames).Draw(t, "kind"), Queue: rapid.SampledFrom(c.QueueNames).Draw(t, "queue"),
+				Expression: rapid.SampledFrom([]string{"*/5 * * * *", "0 3 1,15 * MON", "@daily", "@every 2h"}).Draw(t, "schedule"),
+				Timezone:   rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "Asia/Tokyo"}).Draw(t, "zone"),
+				Kind:       rapid.SampledFrom(c.KindNames).Draw(t, "kind"), Queue: rapid.SampledFrom(c.QueueNames).Draw(t, "queue"),
 				Priority: number(1, 4), Attrs: map[string]any{"n": json.Number("7")},
 			}
 			cron.Payload = []byte(`{"a":[1,"x"]}`)

@@ -37,8 +37,8 @@ const (
 // segmentsMax bounds the changes of the clocks that are looked at for one slot.
 const segmentsMax = 64
 
-// Schedule is a periodic schedule. It is immutable.
-type Schedule struct {
+// Expression is a periodic schedule. It is immutable.
+type Expression struct {
 	text   string
 	zone   *time.Location
 	every  time.Duration // 0: by the fields
@@ -86,14 +86,14 @@ const wanted = `write the five fields minute, hour, day of the month, month and 
 	`or @hourly, @daily, @weekly, @monthly, @yearly, or "@every 90s"`
 
 // Parse reads a schedule for a zone; nil is UTC. An error is a *Problem.
-func Parse(text string, zone *time.Location) (*Schedule, error) {
+func Parse(text string, zone *time.Location) (*Expression, error) {
 	if zone == nil {
 		zone = time.UTC
 	}
 	if len(text) > TextMax {
 		return nil, &Problem{0, fmt.Sprintf("the schedule has %d bytes: at most %d", len(text), TextMax)}
 	}
-	s := &Schedule{text: text, zone: zone}
+	s := &Expression{text: text, zone: zone}
 	trimmed := strings.TrimSpace(text)
 	switch {
 	case trimmed == "":
@@ -107,7 +107,7 @@ func Parse(text string, zone *time.Location) (*Schedule, error) {
 }
 
 // named reads a schedule that begins with an @.
-func (s *Schedule) named(text string) error {
+func (s *Expression) named(text string) error {
 	if meaning, ok := words[text]; ok {
 		return s.parse(meaning)
 	}
@@ -124,7 +124,7 @@ func (s *Schedule) named(text string) error {
 }
 
 // parse reads five fields. Each is read by itself, so that a mistake has a place.
-func (s *Schedule) parse(text string) error {
+func (s *Expression) parse(text string) error {
 	parts, offsets := split(text)
 	if len(parts) != len(fields) {
 		return &Problem{0, fmt.Sprintf("the schedule has %d fields and needs 5; %s", len(parts), wanted)}
@@ -206,7 +206,7 @@ func Zone(name string) (*time.Location, error) {
 }
 
 // String returns the text of the schedule.
-func (s *Schedule) String() string { return s.text }
+func (s *Expression) String() string { return s.text }
 
 // Location returns the zone of the schedule.
-func (s *Schedule) Location() *time.Location { return s.zone }
+func (s *Expression) Location() *time.Location { return s.zone }

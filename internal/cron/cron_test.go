@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/internal/cron"
 )
 
-func parse(t testing.TB, text, zone string) *cron.Schedule {
+func parse(t testing.TB, text, zone string) *cron.Expression {
 	t.Helper()
 	loc, err := cron.Zone(zone)
 	if err != nil {
@@ -25,7 +25,7 @@ func parse(t testing.TB, text, zone string) *cron.Schedule {
 }
 
 // slots returns the slots after a time up to another, both in RFC 3339.
-func slots(t testing.TB, s *cron.Schedule, from, to string) (all []string) {
+func slots(t testing.TB, s *cron.Expression, from, to string) (all []string) {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, from)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestQ13_SlotsAreWhatTheClocksShow(t *testing.T) {
 }
 
 // check compares the slots from one time to another with what the clocks show.
-func check(t *testing.T, s *cron.Schedule, from, to time.Time) {
+func check(t *testing.T, s *cron.Expression, from, to time.Time) {
 	t.Helper()
 	naive := parse(t, s.String(), "UTC")
 	hourly := strings.Fields(s.String())[1] == "*"
@@ -231,7 +231,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func ExampleSchedule_Next() {
+func ExampleExpression_Next() {
 	berlin, _ := cron.Zone("Europe/Berlin")
 	nightly, _ := cron.Parse("30 2 * * *", berlin)
 	fmt.Println(nightly.Next(time.Date(2026, 3, 28, 12, 0, 0, 0, berlin)))

@@ -4,7 +4,7 @@ import "time"
 
 // Next returns the first slot after t, in the schedule's zone; the zero time when
 // there is none within the Horizon.
-func (s *Schedule) Next(t time.Time) time.Time {
+func (s *Expression) Next(t time.Time) time.Time {
 	if s.every > 0 {
 		return s.nextMultiple(t)
 	}
@@ -26,7 +26,7 @@ func (s *Schedule) Next(t time.Time) time.Time {
 }
 
 // nextMultiple returns the first multiple of the span after t.
-func (s *Schedule) nextMultiple(t time.Time) time.Time {
+func (s *Expression) nextMultiple(t time.Time) time.Time {
 	every, at := int64(s.every/time.Second), t.Unix()
 	ago := at % every
 	if ago < 0 {
@@ -38,7 +38,7 @@ func (s *Schedule) nextMultiple(t time.Time) time.Time {
 // within returns the first slot after t if the clocks always went as they do at
 // a time. What they show for the second time since they were put back at begin is
 // passed over.
-func (s *Schedule) within(t, at, begin time.Time) time.Time {
+func (s *Expression) within(t, at, begin time.Time) time.Time {
 	ahead := offset(at)
 	if !begin.IsZero() && !s.hourly {
 		again := offset(begin.Add(-1)) - ahead
@@ -55,7 +55,7 @@ func (s *Schedule) within(t, at, begin time.Time) time.Time {
 
 // leftOut reports whether the clocks pass over a time of the schedule when they
 // change at end.
-func (s *Schedule) leftOut(end time.Time) bool {
+func (s *Expression) leftOut(end time.Time) bool {
 	before := offset(end.Add(-1))
 	skipped := offset(end) - before
 	if skipped <= 0 || s.hourly {
@@ -74,11 +74,11 @@ func offset(t time.Time) time.Duration {
 
 // local returns the first time of the fields after one that the clocks show, both
 // written as if the clocks were in UTC.
-func (s *Schedule) local(shown time.Time) time.Time { return s.fields.Next(shown) }
+func (s *Expression) local(shown time.Time) time.Time { return s.fields.Next(shown) }
 
 // Last returns the latest slot at or before t, not more than the Horizon ago; ok
 // says that there is one.
-func (s *Schedule) Last(t time.Time) (slot time.Time, ok bool) {
+func (s *Expression) Last(t time.Time) (slot time.Time, ok bool) {
 	// There is a slot in (t-back, t] as soon as back is large enough.
 	due := func(back time.Duration) bool {
 		next := s.Next(t.Add(-back))

@@ -52,6 +52,9 @@ func open(t *testing.T, path string) *sqlite.Store {
 // part of: F1, F10, R4, D6, D7
 func TestD7_TheStoryComesTrue_F1_F10_R4_D6(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: the demo takes seconds")
+	}
 	var out bytes.Buffer
 	o := options(t, &out)
 	if err := demo.Run(t.Context(), o); err != nil {
@@ -142,7 +145,7 @@ func eachFailureIsARecord(t *testing.T, st store.Store) {
 			t.Errorf("job %d, run %d: class %q, message %q, users see %q, decision: %v", f.Job, f.Token, f.Class, f.Message, f.UserMessage, err)
 			continue
 		}
-		if !slices.ContainsFunc(dump.Policies, func(p store.Policy) bool { return p.Hash == r.Hash }) {
+		if !slices.ContainsFunc(dump.Policies, func(p store.StoredPolicy) bool { return p.Hash == r.Hash }) {
 			t.Errorf("job %d, run %d: decided by policy %s, which the store does not have", f.Job, f.Token, r.Hash)
 		}
 		if promises := strings.Contains(f.UserMessage, " tried ") || strings.Contains(f.UserMessage, "is scheduled"); promises != (r.Action == "retry") {

@@ -123,4 +123,4 @@ func (s *stage) policyOf(ctx context.Context) string {
 	return shortHash(p)
 }
 
-func shortHash(p store.Policy) string { return p.Hash[:min(len(p.Hash), 12)] }
+func shortHash(p store.StoredPolicy) string { return p.Hash[:min(len(p.Hash), 12)] }

@@ -35,14 +35,22 @@ type Config struct {
 	Grace          time.Duration // for running jobs at a graceful stop; default 30 s, negative is none
 	Queues         []Queue
 	Kinds          []Kind
-	// Decide turns the end of a run into its outcome. It is pure and safe for
-	// concurrent use. The engine fills in what does not need a decision: id,
-	// token, result, cost, progress, and the facts of a failure record.
-	Decide func(c *job.Claim, e *End) job.Outcome
-	Clock  Clock          // default the system's
-	Rand   func() float64 // in [0, 1), for the jitter of back-offs; default math/rand
-	Logger *slog.Logger   // default slog.Default()
-	Dirs   *tempdir.Base  // nil: runs have no temp directories
+	// Admit is asked about each run before its handler is called. If it returns an
+	// outcome, that is the outcome of the run, and no handler is called. Else what it
+	// returns besides is in Run.Admission and Ending.Admission. Nil admits all runs. It
+	// is safe for concurrent use.
+	Admit func(c *job.Claim) (admission any, held *job.Outcome)
+	// Decide turns the ending of a run into its outcome, which is complete. It is safe
+	// for concurrent use.
+	Decide func(c *job.Claim, e *job.Ending) job.Outcome
+	// Written is called with each outcome that was written, after the commit, and with
+	// what the handler took. It must not block and must not keep the claim. Nil means
+	// that nobody wants to know.
+	Written func(c *job.Claim, o *job.Outcome, took time.Duration)
+	Clock   Clock          // default the system's
+	Rand    func() float64 // in [0, 1), for the jitter of back-offs; default math/rand
+	Logger  *slog.Logger   // default slog.Default()
+	Dirs    *tempdir.Base  // nil: runs have no temp directories
 }
 
 // Queue is a queue that the process works on.
@@ -61,7 +69,7 @@ type Kind struct {
 	Workers    int           // running at a time in this process; 0 is no own limit
 	Limit      int           // running over all processes; 0 is no limit
 	Rate       store.Rate    // starts over all processes
-	MaxCrashes int           // lost leases of one life that end a job; 0 is job.CrashesCeiling
+	MaxCrashes int           // lost leases of one life that end a job; 0 is job.MaxCrashes
 	Timeout    time.Duration // time limit of a run; 0 is none
 	// KillGrace is how long subprocesses have between SIGTERM and SIGKILL when
 	// the run's context has ended; the handler has a second more to return.
@@ -88,7 +96,7 @@ func (c Config) withDefaults() (Config, error) {
 	for i := range c.Kinds {
 		setDefault(&c.Kinds[i].KillGrace, proc.DefaultGrace)
 		if c.Kinds[i].MaxCrashes == 0 {
-			c.Kinds[i].MaxCrashes = job.CrashesCeiling
+			c.Kinds[i].MaxCrashes = job.MaxCrashes
 		}
 	}
 	return c, c.validate()
@@ -140,8 +148,8 @@ func (c *Config) validate() error {
 		check(k.Workers >= 0, "engine: kind %q: %d workers: must not be negative", k.Name, k.Workers)
 		check(k.Limit >= 0, "engine: kind %q: limit %d: must not be negative", k.Name, k.Limit)
 		rate("kind", k.Name, k.Rate)
-		check(k.MaxCrashes >= 1 && k.MaxCrashes <= job.CrashesCeiling,
-			"engine: kind %q: crash maximum %d: must be 1 to %d", k.Name, k.MaxCrashes, job.CrashesCeiling)
+		check(k.MaxCrashes >= 1 && k.MaxCrashes <= job.MaxCrashes,
+			"engine: kind %q: crash maximum %d: must be 1 to %d", k.Name, k.MaxCrashes, job.MaxCrashes)
 		check(k.Timeout >= 0, "engine: kind %q: time limit %s: must not be negative", k.Name, k.Timeout)
 		check(k.KillGrace > 0, "engine: kind %q: kill grace %s: must be positive", k.Name, k.KillGrace)
 	}

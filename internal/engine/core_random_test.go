@@ -47,7 +47,7 @@ func newWorld(t *rapid.T) *world {
 	w := &world{t: t, ended: map[*Task]bool{}, completed: map[job.ID]int{}}
 	w.store = memory.New(memory.Options{Clock: func() time.Time { return time.Unix(1e9, 0).Add(w.now) }})
 	core, err := NewCore(Config{
-		Store: w.store, Holder: "me", Lease: worldLease, Decide: func(*job.Claim, *End) job.Outcome { return job.Outcome{} },
+		Store: w.store, Holder: "me", Lease: worldLease, Decide: func(*job.Claim, *job.Ending) job.Outcome { return job.Outcome{} },
 		Queues: []Queue{{Name: "q", Workers: worldWorkers}, {Name: "r", Workers: 1}},
 		Kinds: []Kind{
 			{Name: "k", Timeout: time.Minute, Handler: func(context.Context, *Run) error { return nil }},
@@ -291,7 +291,7 @@ func (w *world) act() {
 		w.person()
 	case 7: // another process
 		x := store.Exchange{Holder: "other", Lease: worldLease, Want: []store.Want{
-			{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: job.CrashesCeiling}}},
+			{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: job.MaxCrashes}}},
 		}}
 		if _, err := w.store.Exchange(context.Background(), x); err != nil {
 			t.Fatal(err)

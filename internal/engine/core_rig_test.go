@@ -25,7 +25,7 @@ type rig struct {
 func newCore(t *testing.T, change func(*Config)) *rig {
 	t.Helper()
 	cfg := Config{
-		Store: noStore{}, Holder: "me", Decide: func(*job.Claim, *End) job.Outcome { return job.Outcome{} },
+		Store: noStore{}, Holder: "me", Decide: func(*job.Claim, *job.Ending) job.Outcome { return job.Outcome{} },
 		Queues: []Queue{{Name: "q", Workers: 2}},
 		Kinds:  []Kind{{Name: "k", Handler: func(context.Context, *Run) error { return nil }}},
 		Rand:   func() float64 { return 0 },

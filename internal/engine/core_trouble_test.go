@@ -122,7 +122,7 @@ func TestAnInvalidOutcomeBecomesAFailure(t *testing.T) {
 	r.brings()
 	r.wantExchange([]job.ID{2}, 3)
 	o := r.act.Exchange.Settle[0]
-	if o.Cause != job.Failed || o.To != job.Dead || o.Failure.Code != CodeInvalid || o.Validate() != nil {
+	if o.Cause != job.Failed || o.To != job.Dead || o.Failure.Code != job.CodeInvalidOutcome || o.Validate() != nil {
 		t.Errorf("the replacement is %+v, want a valid failure", o)
 	}
 	a := r.answer()

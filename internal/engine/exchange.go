@@ -159,7 +159,9 @@ func (c *Core) replace(t *Task, err error) {
 	}
 	c.note(Note{Kind: OutcomeInvalid, Task: t, Err: err})
 	t.replaced = true
-	t.Outcome = invalidOutcome(t.Claim, err)
+	t.Outcome = job.Unwritable(t.Claim, &job.Ending{
+		Holder: c.cfg.Holder, Waited: t.waited, Cost: t.Outcome.Cost, Sends: t.Outcome.Sends, Progressed: true,
+	}, err)
 	c.pending = append(c.pending, t)
 }
 

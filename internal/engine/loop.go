@@ -87,6 +87,7 @@ func (e *Engine) act(runs context.Context, a *Actions, now time.Duration) {
 	}
 	for _, t := range a.Written {
 		e.logTransition(t)
+		e.reportWritten(t)
 		e.release(t)
 	}
 	for _, t := range a.Dropped {
@@ -124,6 +125,11 @@ func (e *Engine) finish(r *Run) {
 	r.end.Elapsed = e.cfg.Clock.Now().Sub(r.begun)
 	r.gather(&r.end)
 	r.cancel(nil)
+	if r.held != nil {
+		t.Outcome, t.Elapsed = *r.held, r.end.Elapsed
+		e.in.postFinished(t)
+		return
+	}
 	if r.end.How == "" {
 		e.conclude(t, &r.end)
 		e.in.postFinished(t)
@@ -146,7 +152,7 @@ func (e *Engine) abandon(r *Run) {
 	}
 	t := r.task
 	patience := r.kind.KillGrace + returnGrace
-	end := End{
+	end := job.Ending{
 		Err:     fmt.Errorf("the handler did not return within %s after its context had ended: %w", patience, t.Cause),
 		Elapsed: e.cfg.Clock.Now().Sub(r.begun),
 	}
@@ -154,6 +160,14 @@ func (e *Engine) abandon(r *Run) {
 	t.Stuck = true
 	e.conclude(t, &end)
 	e.in.postFinished(t)
+}
+
+// reportWritten tells Config.Written about an outcome. A claim that was handed back
+// before its run began has none.
+func (e *Engine) reportWritten(t *Task) {
+	if e.cfg.Written != nil && (t.started || t.Outcome.Cause != job.Interrupted) {
+		e.cfg.Written(t.Claim, &t.Outcome, t.Elapsed)
+	}
 }
 
 // release lets go of what a task holds, once its outcome is stored or void.

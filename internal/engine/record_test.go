@@ -62,12 +62,12 @@ func TestQ11_ProgressResultAndCostAreStored(t *testing.T) {
 func TestAnOutcomeThatCannotBeWrittenIsAFailure(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		decide func(*job.Claim, *engine.End) job.Outcome
+		decide func(*job.Claim, *job.Ending) job.Outcome
 		why    string
 	}{
-		{"panic", func(*job.Claim, *engine.End) job.Outcome { panic("policy") }, "the decision panicked: policy"},
-		{"illegal", func(*job.Claim, *engine.End) job.Outcome { return job.Outcome{Cause: job.Crashed, To: job.Waiting} }, "cannot end as"},
-		{"no failure", func(*job.Claim, *engine.End) job.Outcome { return job.Outcome{Cause: job.Failed, To: job.Retrying} }, "needs its failure record"},
+		{"panic", func(*job.Claim, *job.Ending) job.Outcome { panic("policy") }, "the decision panicked: policy"},
+		{"illegal", func(c *job.Claim, e *job.Ending) job.Outcome { return e.Outcome(c, job.Crashed, job.Waiting) }, "cannot end as"},
+		{"no failure", func(c *job.Claim, e *job.Ending) job.Outcome { return e.Outcome(c, job.Failed, job.Retrying) }, "needs its failure record"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestAnOutcomeThatCannotBeWrittenIsAFailure(t *testing.T) {
 				r.idle()
 				r.wantState(job.Dead, ids...)
 				f := r.failures(ids[0])
-				if len(f) != 1 || f[0].Code != engine.CodeInvalid || !strings.Contains(f[0].Message, tt.why) {
+				if len(f) != 1 || f[0].Code != job.CodeInvalidOutcome || !strings.Contains(f[0].Message, tt.why) {
 					t.Errorf("failures %+v, want one that says %q", f, tt.why)
 				}
 				logs.want(t, "ERROR", "cannot be written", "1")
@@ -91,7 +91,7 @@ func TestAnOutcomeThatCannotBeWrittenIsAFailure(t *testing.T) {
 	}
 }
 
-// What must be in each record is filled in by the engine, whatever Decide does.
+// The record has all facts of the run.
 func TestAFailureRecordIsComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(time.Second); return errDead }, nil)

@@ -32,19 +32,19 @@ const attemptsMax = 3
 var errDead = errors.New("permanent")
 
 // decide is the policy of the tests: retry after a minute, up to attemptsMax.
-func decide(c *job.Claim, e *engine.End) job.Outcome {
+func decide(c *job.Claim, e *job.Ending) job.Outcome {
 	switch {
 	case e.Err == nil:
-		return job.Outcome{Cause: job.Succeeded, To: job.Completed}
-	case e.Stopped == engine.ErrInterrupted:
-		return job.Outcome{Cause: job.Interrupted, To: job.Waiting}
-	case e.Stopped == engine.ErrCancelled:
-		return job.Outcome{Cause: job.Cancel, To: job.Cancelled}
+		return e.Outcome(c, job.Succeeded, job.Completed)
+	case e.Stopped == job.StopShutdown, e.Stopped == job.StopLeaseLost:
+		return e.Outcome(c, job.Interrupted, job.Waiting)
+	case e.Stopped == job.StopCancel:
+		return e.Outcome(c, job.Cancel, job.Cancelled)
 	}
-	o := job.Outcome{
-		Cause: job.Failed, To: job.Retrying, Delay: time.Minute,
-		Failure: &job.Failure{Class: "Test", Message: e.Err.Error()},
-	}
+	o := e.Outcome(c, job.Failed, job.Retrying)
+	o.Delay, o.Failure = time.Minute, job.NewFailure(c, e)
+	o.Failure.Class, o.Failure.Message = "Test", e.Err.Error()
+	o.Failure.Stack, o.Failure.Stderr = e.Stack, e.Stderr
 	if c.Attempt() >= attemptsMax || errors.Is(e.Err, errDead) {
 		o.To, o.Delay, o.Reason = job.Dead, 0, job.MaxRetries
 	}

@@ -27,6 +27,8 @@ var (
 // concurrent use until the handler has returned; later calls change nothing.
 type Run struct {
 	Claim job.Claim
+	// Admission is what Config.Admit returned; nil when there is nothing.
+	Admission any
 
 	engine *Engine
 	task   *Task
@@ -34,7 +36,8 @@ type Run struct {
 	ctx    runContext
 	cancel context.CancelCauseFunc
 	begun  time.Time
-	end    End // as the handler left it
+	end    job.Ending   // as the handler left it
+	held   *job.Outcome // the run did not begin: its outcome
 
 	mu         sync.Mutex
 	closed     bool // the outcome is being made
@@ -164,8 +167,8 @@ func (r *Run) SettledInTx() {
 	}
 }
 
-// handle calls the handler and keeps how it ended. It survives a panic; after a
-// runtime.Goexit only the caller's deferred functions run.
+// handle calls the handler, unless the run is not admitted, and keeps how it ended. It
+// survives a panic; after a runtime.Goexit only the caller's deferred functions run.
 func (r *Run) handle() {
 	returned := false
 	defer func() {
@@ -179,20 +182,36 @@ func (r *Run) handle() {
 			return
 		}
 		stack := make([]byte, job.EvidenceMax)
-		r.end.Panic, r.end.Stack = p, string(stack[:runtime.Stack(stack, false)])
+		r.end.Stack = string(stack[:runtime.Stack(stack, false)])
 		if err, ok := p.(error); ok {
 			r.end.Err = fmt.Errorf("panic: %w", err)
 		} else {
 			r.end.Err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	crashpoint.Hit(crashpoint.HandlerStart)
-	r.end.Err = r.kind.Handler(&r.ctx, r)
+	if r.admitted() {
+		crashpoint.Hit(crashpoint.HandlerStart)
+		r.end.Err = r.kind.Handler(&r.ctx, r)
+	}
 	returned = true
 }
 
-// close ends the handler's say over the run. It reports whether this call did:
-// the one that did makes the outcome.
+// admitted reports whether the run may begin.
+func (r *Run) admitted() bool {
+	if r.engine.cfg.Admit == nil {
+		return true
+	}
+	admission, held := r.engine.cfg.Admit(&r.Claim)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.Admission, r.held = admission, held
+	}
+	return held == nil
+}
+
+// close ends what the handler can change of the run. It reports whether this call did
+// so: the one that did makes the outcome.
 func (r *Run) close() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +221,7 @@ func (r *Run) close() bool {
 }
 
 // gather completes the evidence. The run is closed, so nothing changes any more.
-func (r *Run) gather(end *End) {
+func (r *Run) gather(end *job.Ending) {
 	if r.group != nil {
 		if err := r.group.Close(); err != nil {
 			r.engine.logProcesses(r, err)
@@ -210,7 +229,8 @@ func (r *Run) gather(end *End) {
 		end.Stderr = r.group.Stderr()
 	}
 	end.Result, end.Cost, end.Sends, end.Progressed = r.result, r.cost, r.sent(), r.progressed
-	end.Stopped = context.Cause(&r.ctx)
+	end.Stopped = stopOf(context.Cause(&r.ctx))
+	end.Holder, end.Waited, end.Admission = r.engine.cfg.Holder, r.task.waited, r.Admission
 	if end.Err == nil && r.inTx {
 		end.Err = errNotCommitted
 	}
@@ -218,7 +238,7 @@ func (r *Run) gather(end *End) {
 	case end.Err == nil:
 		end.How = ""
 	case end.How != "":
-	case errors.Is(end.Stopped, ErrTimeLimit):
+	case end.Stopped == job.StopTimeLimit:
 		end.How = job.ByTimeout
 	default:
 		end.How = job.ByError

@@ -5,6 +5,7 @@
 package keeper
 
 import (
+	"context"
 	"time"
 
 	"github.com/redrive/redrive/internal/cron"
@@ -40,18 +41,21 @@ const asidePause = 4
 
 // Cron is a schedule in the hands of a keeper.
 type Cron struct {
-	Name     string
-	Schedule *cron.Schedule
-	// Catch is how late a slot may be fired; 0 is until the next one.
+	Name       string
+	Expression *cron.Expression
+	// Catch is how late a slot may be fired; 0 means until the next one.
 	Catch time.Duration
+	// Since is when the program began to have the entry: if it has never fired, the
+	// slots before do not count, unless Catch allows them.
+	Since time.Time
+	// Fire enqueues the jobs of a slot, unless another process has. The core does not
+	// call it.
+	Fire func(ctx context.Context, slot time.Time) (store.Fired, error)
 }
 
 // Config is what a core is made of.
 type Config struct {
-	// Since is when the program began: the slots before it of a schedule that has
-	// never fired do not count, unless Catch allows them.
-	Since time.Time
-	Cron  []Cron
+	Cron []Cron
 	// Aside says that sweeps keep nobody waiting, see store.BackgroundSweeper.
 	Aside bool
 }
@@ -111,9 +115,24 @@ type schedule struct {
 
 // NewCore returns a core that wants everything at once.
 func NewCore(c Config) *Core {
-	k := &Core{config: c, crons: make([]schedule, len(c.Cron))}
-	k.loaded = len(c.Cron) == 0
+	k := &Core{config: c}
+	k.SetCrons(c.Cron)
 	return k
+}
+
+// SetCrons replaces the entries. Their last slots are read again from the store; what
+// is known of those that stay, by name, is kept.
+func (k *Core) SetCrons(list []Cron) {
+	crons := make([]schedule, len(list))
+	for i := range list {
+		for j := range k.crons {
+			if k.config.Cron[j].Name == list[i].Name {
+				crons[i].last = k.crons[j].last
+			}
+		}
+	}
+	k.config.Cron, k.crons = list, crons
+	k.loaded = len(list) == 0
 }
 
 // Wake notes a notification of the store.
@@ -172,15 +191,15 @@ func (k *Core) due(i int, now time.Time) (time.Time, bool) {
 	if now.Before(s.next) || now.Before(s.at) {
 		return time.Time{}, false
 	}
-	slot, ok := c.Schedule.Last(now)
+	slot, ok := c.Expression.Last(now)
 	after := s.last
 	if after.IsZero() && c.Catch == 0 {
-		after = k.config.Since
+		after = c.Since
 	}
 	if ok && slot.After(after) && (c.Catch == 0 || now.Sub(slot) <= c.Catch) {
 		return slot, true
 	}
-	s.next = c.Schedule.Next(now)
+	s.next = c.Expression.Next(now)
 	if s.next.IsZero() { // beyond what the calendar of a schedule is looked at
 		s.next = now.Add(cron.Horizon)
 	}
@@ -188,7 +207,7 @@ func (k *Core) due(i int, now time.Time) (time.Time, bool) {
 }
 
 // Loaded takes in the schedules that have fired.
-func (k *Core) Loaded(now time.Time, fired []store.Schedule) {
+func (k *Core) Loaded(now time.Time, fired []store.CronSlot) {
 	k.load.done(now, now)
 	k.loaded = true
 	for i := range k.crons {

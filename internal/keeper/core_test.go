@@ -21,7 +21,7 @@ type rig struct {
 
 func newRig(t *testing.T, crons ...keeper.Cron) *rig {
 	t.Helper()
-	return &rig{t, keeper.NewCore(keeper.Config{Since: start, Cron: crons}), start}
+	return &rig{t, keeper.NewCore(keeper.Config{Cron: crons}), start}
 }
 
 func every(t *testing.T, schedule string, catch time.Duration) keeper.Cron {
@@ -30,7 +30,7 @@ func every(t *testing.T, schedule string, catch time.Duration) keeper.Cron {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return keeper.Cron{Name: "c", Schedule: s, Catch: catch}
+	return keeper.Cron{Name: "c", Expression: s, Catch: catch, Since: start}
 }
 
 func (r *rig) want(call keeper.Call) keeper.Action {
@@ -115,9 +115,9 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, every(t, "0 * * * *", tt.catch))
 			r.want(keeper.Load)
-			var fired []store.Schedule
+			var fired []store.CronSlot
 			if tt.last != "" {
-				fired = []store.Schedule{{Name: "b"}, {Name: "c", Slot: job.At(at(tt.last))}}
+				fired = []store.CronSlot{{Name: "b"}, {Name: "c", Slot: job.At(at(tt.last))}}
 			}
 			r.core.Loaded(r.now, fired)
 			r.to(at(tt.now))
@@ -162,7 +162,7 @@ func TestQ13_ASlotIsAskedAgainUntilItIsFired(t *testing.T) {
 		r.to(r.now.Add(r.core.Failed(r.now, a)))
 	}
 	a := r.want(keeper.Fire)
-	r.core.Fired(r.now, a.Cron, store.Fired{Last: store.Schedule{Slot: job.At(slot)}}) // by another
+	r.core.Fired(r.now, a.Cron, store.Fired{Last: store.CronSlot{Slot: job.At(slot)}}) // by another
 	r.quiet()
 	r.want(keeper.None)
 	for range 12 { // it cannot be fired: the next one takes its place
@@ -220,9 +220,9 @@ func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
 // something.
 //
 // part of: Q6
-func TestQ6_SweepsAsideKeepPace(t *testing.T) {
+func TestQ6_BackgroundSweepsKeepPace(t *testing.T) {
 	t.Parallel()
-	r := &rig{t, keeper.NewCore(keeper.Config{Since: start, Aside: true}), start}
+	r := &rig{t, keeper.NewCore(keeper.Config{Aside: true}), start}
 	r.sweep(100*time.Millisecond, store.Swept{More: true, Completed: 5_000})
 	r.rest(125 * time.Millisecond)
 	r.now = start.Add(125 * time.Millisecond)
@@ -264,4 +264,45 @@ func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 		}
 		r.now = r.now.Add(wait * time.Second)
 	}
+}
+
+// Entries that are set while the keeper runs fire from then on; those that stay do not
+// fire a slot again.
+//
+// part of: Q13
+func TestQ13_EntriesAreReplaced(t *testing.T) {
+	t.Parallel()
+	hourly := every(t, "0 * * * *", 0)
+	r := newRig(t, hourly)
+	fire := func(slot time.Time) {
+		t.Helper()
+		if a := r.want(keeper.Fire); !a.Slot.Equal(slot) {
+			t.Fatalf("slot %s, want %s", a.Slot, slot)
+		}
+		r.core.Fired(r.now, 0, store.Fired{Last: store.CronSlot{Slot: job.At(slot)}})
+		r.quiet()
+	}
+	r.want(keeper.Load)
+	r.core.Loaded(r.now, nil)
+	at := func(hour, minute int) time.Time { return time.Date(2026, 1, 1, hour, minute, 0, 0, time.UTC) }
+	r.to(at(11, 0))
+	fire(at(11, 0))
+
+	late := every(t, "30 * * * *", 0)
+	late.Name, late.Since = "late", at(11, 40)
+	r.to(at(11, 40))
+	r.core.SetCrons([]keeper.Cron{hourly, late})
+	r.want(keeper.Load) // the new one may have fired elsewhere
+	r.core.Loaded(r.now, nil)
+	r.want(keeper.None) // neither again the slot of 11:00, nor one from before the entry was set
+	r.to(at(12, 0))
+	fire(at(12, 0))
+	r.core.SetCrons([]keeper.Cron{late})
+	r.want(keeper.Load)
+	r.core.Loaded(r.now, nil)
+	r.to(at(12, 30))
+	fire(at(12, 30))
+	r.core.SetCrons(nil)
+	r.to(at(13, 30))
+	r.want(keeper.None)
 }

@@ -27,7 +27,7 @@ const (
 type Store interface {
 	StepRedrives(ctx context.Context, limit int) (store.RedriveStep, error)
 	Sweep(ctx context.Context, r store.Retention, limit int) (store.Swept, error)
-	Schedules(ctx context.Context) ([]store.Schedule, error)
+	CronSlots(ctx context.Context) ([]store.CronSlot, error)
 	Notify(ch chan<- struct{}) (stop func())
 }
 
@@ -36,11 +36,9 @@ type Options struct {
 	Config
 	Store     Store
 	Retention store.Retention
-	// Fire enqueues the jobs of a slot of the i-th schedule.
-	Fire   func(ctx context.Context, i int, slot time.Time) (store.Fired, error)
-	Now    func() time.Time
-	After  func(d time.Duration, f func()) (stop func() bool)
-	Logger *slog.Logger
+	Now       func() time.Time
+	After     func(d time.Duration, f func()) (stop func() bool)
+	Logger    *slog.Logger
 }
 
 // Keeper keeps one store in order.
@@ -48,6 +46,7 @@ type Keeper struct {
 	o     Options
 	core  *Core
 	wake  chan struct{}
+	crons chan []Cron // the newest that SetCrons was given
 	pass  chan chan<- bool
 	moved bool // jobs have become ready since the last pass
 	// searching says that the last step of the redrives has found nothing to bring
@@ -64,7 +63,7 @@ func New(o Options) *Keeper {
 		o.Aside, limit = true, store.SweepMax
 	}
 	return &Keeper{
-		o: o, core: NewCore(o.Config), wake: make(chan struct{}, 1), pass: make(chan chan<- bool), ended: make(chan struct{}),
+		o: o, core: NewCore(o.Config), wake: make(chan struct{}, 1), crons: make(chan []Cron, 1), pass: make(chan chan<- bool), ended: make(chan struct{}),
 		sweepLimit: limit,
 	}
 }
@@ -93,7 +92,14 @@ func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	case <-due:
 	case <-k.wake:
 		k.core.Wake()
+	case list := <-k.crons:
+		k.takeCrons(list)
 	case moved := <-k.pass:
+		select { // what was set before a pass counts in it
+		case list := <-k.crons:
+			k.takeCrons(list)
+		default:
+		}
 		moved <- k.passOnce(ctx)
 	case <-ctx.Done():
 	}
@@ -105,6 +111,20 @@ func (k *Keeper) Nudge() {
 	case k.wake <- struct{}{}:
 	default:
 	}
+}
+
+// SetCrons replaces the cron entries, soon. One call at a time.
+func (k *Keeper) SetCrons(list []Cron) {
+	select {
+	case <-k.crons: // an older list that was not taken yet
+	default:
+	}
+	k.crons <- list
+}
+
+func (k *Keeper) takeCrons(list []Cron) {
+	k.o.Cron = list
+	k.core.SetCrons(list)
 }
 
 // Pass does all that is due, redrives in any case, and reports whether jobs have
@@ -151,13 +171,13 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 	defer func() { k.moved = k.moved || moved }()
 	switch a.Call {
 	case Load:
-		var fired []store.Schedule
-		if fired, err = k.o.Store.Schedules(ctx); err == nil {
+		var fired []store.CronSlot
+		if fired, err = k.o.Store.CronSlots(ctx); err == nil {
 			k.core.Loaded(k.o.Now(), fired)
 		}
 	case Fire:
 		var f store.Fired
-		if f, err = k.o.Fire(ctx, a.Cron, a.Slot); err == nil {
+		if f, err = k.o.Cron[a.Cron].Fire(ctx, a.Slot); err == nil {
 			k.core.Fired(k.o.Now(), a.Cron, f)
 			moved = f.Fired
 			k.tellFired(ctx, a, f)

@@ -30,7 +30,7 @@ func (*answers) Sweep(context.Context, store.Retention, int) (store.Swept, error
 	return store.Swept{More: true}, nil
 }
 
-func (*answers) Schedules(context.Context) ([]store.Schedule, error) { return nil, nil }
+func (*answers) CronSlots(context.Context) ([]store.CronSlot, error) { return nil, nil }
 
 func (*answers) Notify(chan<- struct{}) (stop func()) { return func() {} }
 
@@ -153,7 +153,7 @@ func (b *beside) Sweep(_ context.Context, _ store.Retention, limit int) (store.S
 }
 
 // part of: Q6
-func TestQ6_SweepsAsideTakeAllTheyMay(t *testing.T) {
+func TestQ6_BackgroundSweepsTakeAllTheyMay(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &beside{over: cancel}

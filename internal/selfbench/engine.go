@@ -123,10 +123,10 @@ func openBench(ctx context.Context, dir string, workers int, attempt func(*redri
 		return nil, err
 	}
 	client, err := redrive.New(s, &redrive.Config{
-		Queues:  map[string]redrive.Queue{"bench": {Workers: workers}},
-		Retry:   &policy.Schedule{Waits: []time.Duration{0}, MaxRetries: benchRetries},
-		TempDir: filepath.Join(dir, "tmp"),
-		Logger:  slog.New(slog.DiscardHandler),
+		Queues:   map[string]redrive.Queue{"bench": {Workers: workers}},
+		Schedule: &policy.Schedule{Waits: []time.Duration{0}, MaxRetries: benchRetries},
+		TempDir:  filepath.Join(dir, "tmp"),
+		Logger:   slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -90,7 +90,7 @@ func (f *flatFile) poll(ctx context.Context) (took time.Duration, err error) {
 func flatWants() []store.KindWant {
 	kinds := make([]store.KindWant, flatKinds)
 	for i := range kinds {
-		kinds[i] = store.KindWant{Kind: flatKind(i), Max: flatWanted, MaxCrashes: job.CrashesCeiling}
+		kinds[i] = store.KindWant{Kind: flatKind(i), Max: flatWanted, MaxCrashes: job.MaxCrashes}
 	}
 	return kinds
 }

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 // What is seeded past the store is what the store itself would have written.
 func TestSeedsAreSound(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it makes databases of thousands of jobs")
+	}
 	for name, seed := range map[string]func(context.Context, string, int) error{"flat": seedFlat, "waiting": seedWaiting, "dead": seedDead} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "jobs.db")
@@ -47,6 +50,9 @@ func TestSeedsAreSound(t *testing.T) {
 
 func TestFlat(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it measures for seconds")
+	}
 	onLinux(t)
 	dir := t.TempDir()
 	results, err := flat(t.Context(), dir, 2000)
@@ -68,6 +74,9 @@ func TestFlat(t *testing.T) {
 
 func TestWaiting(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it measures for seconds")
+	}
 	onLinux(t)
 	r, err := waiting(t.Context(), t.TempDir(), 5000, 1000)
 	if err != nil {

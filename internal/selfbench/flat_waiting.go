@@ -113,7 +113,7 @@ func childFlat(ctx context.Context, out io.Writer, args []string) (err error) {
 // claimOne claims one job and puts it back. It returns when it had it.
 func (b *bench) claimOne(ctx context.Context) (at time.Time, err error) {
 	x := store.Exchange{Holder: "bench", Lease: time.Minute, Want: []store.Want{
-		{Queue: "bench", Max: 1, Kinds: []store.KindWant{{Kind: "noop", Max: 1, MaxCrashes: job.CrashesCeiling}}},
+		{Queue: "bench", Max: 1, Kinds: []store.KindWant{{Kind: "noop", Max: 1, MaxCrashes: job.MaxCrashes}}},
 	}}
 	got, err := b.store.Exchange(ctx, x)
 	at = time.Now()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -63,7 +64,7 @@ func newJudge() *judge {
 		j.texts = append(j.texts, errors.New(textOf(i)))
 		e := failure.Of(j.texts[i])
 		j.inputs = append(j.inputs, policy.Input{
-			Kind: judgeKind, Evidence: &e, Class: j.policy.Classify(&e, judgeKind), How: policy.ByError,
+			Kind: judgeKind, Evidence: &e, Class: j.policy.Classify(&e, judgeKind), How: job.ByError,
 			Age: time.Minute, Now: time.Unix(1_800_000_000, 0), U: float64(i) / judgeTexts,
 		})
 	}
@@ -104,7 +105,7 @@ func (j *judge) text(i int) {
 func (j *judge) all(i int) {
 	e := failure.Of(j.texts[i])
 	in := policy.Input{
-		Kind: judgeKind, Evidence: &e, Class: j.policy.Classify(&e, judgeKind), How: policy.ByError,
+		Kind: judgeKind, Evidence: &e, Class: j.policy.Classify(&e, judgeKind), How: job.ByError,
 		Age: time.Minute, Now: time.Unix(1_800_000_000, 0), U: 0.5,
 	}
 	e.Message = failure.Sanitize(e.Message, nil)

@@ -174,7 +174,7 @@ func (s *Soak) client(w *watched, dir string) (*redrive.Client, error) {
 	}
 	client, err := redrive.New(w, &redrive.Config{
 		Queues:    queues,
-		Retry:     &policy.Schedule{Waits: []time.Duration{100 * time.Millisecond, time.Second}, MaxRetries: soakRetries},
+		Schedule:  &policy.Schedule{Waits: []time.Duration{100 * time.Millisecond, time.Second}, MaxRetries: soakRetries},
 		Retention: redrive.Retention{Completed: s.Keep, Failures: s.Keep, Dead: s.Keep, DropPending: true, Events: s.Keep},
 		TempDir:   filepath.Join(dir, "tmp"),
 		Logger:    slog.New(slog.DiscardHandler), // a tenth of the jobs fails; calls that do are counted

@@ -192,6 +192,9 @@ func wantSoaked(t *testing.T, spans []soakLine, figures []Figure) {
 // part of: Q2
 func TestQ2_SoakOnSQLite(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it measures for seconds")
+	}
 	s := shortSoak()
 	s.File = filepath.Join(t.TempDir(), "soak.db")
 	spans, figures := soaked(t, s)
@@ -224,6 +227,9 @@ func TestQ2_SoakOnPostgresUnderASnapshot(t *testing.T) {
 // part of: Q2
 func TestQ2_SoakOnSQLiteUnderASnapshot(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it measures for seconds")
+	}
 	s := shortSoak()
 	s.Snapshot = true
 	spans, figures := soaked(t, s)
@@ -297,6 +303,9 @@ func TestSoakLeavesOthersFilesAlone(t *testing.T) {
 
 func TestSoakGivesUpBeforeItFillsADisk(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it measures for seconds")
+	}
 	s := shortSoak()
 	s.For, s.SizeMax = time.Minute, 1<<20
 	if err := s.Run(t.Context(), new(bytes.Buffer), false); err == nil || !strings.Contains(err.Error(), "above the limit of 1 MiB") {

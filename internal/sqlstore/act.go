@@ -32,7 +32,7 @@ func (s *Core) Preview(ctx context.Context, a store.Action) (answer store.Acted,
 	return answer, err
 }
 
-// previewFilter counts what an action would take.
+// previewFilter counts the entries that an action would take.
 func previewFilter(c Session, a *store.Action) (answer store.Acted, err error) {
 	if answer.Through = a.Through; a.Through == 0 {
 		if answer.Through, err = ReadInt(c, selNewest); err != nil {
@@ -56,14 +56,14 @@ func previewFilter(c Session, a *store.Action) (answer store.Acted, err error) {
 	return answer, err
 }
 
-// counted reports whether what the action takes is known from counters.
+// counted reports whether the number of entries that the act takes is in the counters.
 func (m *matcher) counted(do store.Act) bool {
 	f := m.f
 	if f.Owner != "" || f.Group != "" || f.Since != 0 || f.Until != 0 || f.Text != "" || f.Redrive != 0 {
 		return false
 	}
 	for s, selected := range m.statuses {
-		// Pending and ignored ones are of dead jobs; of the others it is not counted.
+		// Pending and ignored entries have dead jobs; the counters do not say it of the others.
 		d := job.DeadLetter{Status: job.Status(s)}
 		if selected && do.Takes(&d, false) && d.Status != job.Pending && d.Status != job.Ignored {
 			return false
@@ -83,7 +83,7 @@ func (m *matcher) total() (int64, error) {
 	return of.selected, err
 }
 
-// selection returns the filter of an action with what it selects by default.
+// selection returns the filter of an action with the default statuses of its act.
 func selection(a *store.Action) *store.DeadFilter {
 	f := *a.Filter
 	if len(f.Statuses) == 0 {
@@ -108,17 +108,17 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 		switch answer.Errors[i] = own; {
 		case own != nil:
 		case counted[id]:
-			answer.Errors[i] = fmt.Errorf("job %d is named twice: %w", id, store.ErrConflict)
+			answer.Errors[i] = fmt.Errorf("job %d is listed twice: %w", id, store.ErrConflict)
 		default:
 			counted[id] = true
 			answer.Done++
 		}
 	}
-	return answer, t.laneless
+	return answer, t.laneErr
 }
 
-// named returns the entry of a job that an act can be done to. The first error
-// is the job's own.
+// named returns the entry of a job if the act can be done to it. The first error
+// concerns this job alone.
 func (t *Txn) named(do store.Act, id job.ID) (d *deadRow, own, fatal error) {
 	err := t.rows(selDeadRow, func(r Row) error { found := t.scanDeadRow(r); d = &found; return nil }, num(id))
 	switch {
@@ -131,7 +131,7 @@ func (t *Txn) named(do store.Act, id job.ID) (d *deadRow, own, fatal error) {
 	case do == store.ActRetry:
 		own, fatal = t.refuse(id, job.None, "a dead job can be retried")
 	default:
-		own, fatal = t.refuse(id, job.None, "a job with a dead letter has something to "+do.String())
+		own, fatal = t.refuse(id, job.None, "a job with a dead letter allows "+do.String())
 	}
 	return nil, own, fatal
 }
@@ -141,7 +141,7 @@ func (s *Core) Act(ctx context.Context, by store.By, a store.Action) (answer sto
 	if err := cmp.Or(by.Validate(), a.Validate(false)); err != nil {
 		return answer, err
 	}
-	err = s.db.Person(ctx, func(t *Txn) error {
+	err = s.db.AdminWrite(ctx, func(t *Txn) error {
 		if a.Filter == nil {
 			answer, err = t.actIDs(by, &a)
 		} else {
@@ -156,7 +156,7 @@ func (s *Core) Act(ctx context.Context, by store.By, a store.Action) (answer sto
 }
 
 func (t *Txn) actIDs(by store.By, a *store.Action) (answer store.Acted, err error) {
-	if err := t.graves(); err != nil {
+	if err := t.lockDeadLetters(); err != nil {
 		return answer, err
 	}
 	answer.Errors = make([]error, len(a.IDs))
@@ -191,18 +191,12 @@ func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 	if a.Do != store.ActRetry && a.Do != store.ActPurge {
 		after = to.String()
 	}
-	return nil, t.audit(a.Because(by), action, id.String(), before, after)
-}
-
-// retry opens the next life of one dead job, after graves, for a reason that is
-// its note.
-func (t *Txn) retry(by store.By, id job.ID) (own, fatal error) {
-	return t.actOne(by, &store.Action{Do: store.ActRetry, Note: by.Reason}, id)
+	return nil, t.audit(a.AuditBy(by), action, id.String(), before, after)
 }
 
 // actFilter does one step of an action by filter.
 func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err error) {
-	if err := t.graves(); err != nil {
+	if err := t.lockDeadLetters(); err != nil {
 		return answer, err
 	}
 	m, err := newMatcher(t.s, selection(a), false)
@@ -232,13 +226,12 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	if err != nil {
 		return store.Acted{}, err
 	}
-	return answer, t.audit(a.Because(by), "dead_letter."+a.Do.String(), string(target), "", a.AuditStep(answer.Done))
+	return answer, t.audit(a.AuditBy(by), "dead_letter."+a.Do.String(), string(target), "", a.AuditStep(answer.Done))
 }
 
-// mute puts a group aside when the action ignores the whole of one for a while,
-// and takes it back when it reopens one. Mark is the reopen_at of what is ignored
-// with it, 0 when the action is another one; muted says that it has changed the
-// group.
+// mute mutes a group when the action ignores the whole group for a while, and unmutes
+// it when the action reopens the group. mark is the reopen_at of entries that are
+// ignored with the group, 0 for other actions; muted says that the group was changed.
 func (t *Txn) mute(by store.By, a *store.Action) (mark int64, muted bool, err error) {
 	ignores := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0)
 	if !ignores && a.Do != store.ActReopen || !a.Filter.WholeGroup() {
@@ -264,7 +257,7 @@ func (t *Txn) mute(by store.By, a *store.Action) (mark int64, muted bool, err er
 	return withGroup + g.id, muted, nil
 }
 
-// roomFor demands that there is room for the lane that a retried job goes to.
+// roomFor returns an error when there is no room for the lane of a retried job.
 func (t *Txn) roomFor(d *deadRow, c *store.Change) error {
 	to := laneKey{c.Queue, d.lane.kind, d.lane.deps}
 	if c.Queue == "" || t.cat.lanes[to] != nil || len(t.cat.byID) < job.LanesMax {
@@ -286,8 +279,8 @@ func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, mark int64) err
 	return nil
 }
 
-// do does the act to one entry and returns its new status. Mark is the reopen_at
-// of what is ignored with its group.
+// do does the act to one entry and returns its new status. mark is the reopen_at of
+// an entry that is ignored with its group.
 func (t *Txn) do(by store.By, a *store.Action, d *deadRow, mark int64) (to job.Status, err error) {
 	var did job.DeadAction
 	reopen := Value{}
@@ -306,7 +299,7 @@ func (t *Txn) do(by store.By, a *store.Action, d *deadRow, mark int64) (to job.S
 	return to, t.setStatus(store.By{Actor: by.Actor, Reason: a.Note}, d, to, did, reopen)
 }
 
-// purgeDead removes an entry for a person.
+// purgeDead removes an entry at the request of a person.
 func (t *Txn) purgeDead(d *deadRow) error {
 	_, err := t.purge(&letter{entry: entry{d.key(), d.group}, goneJob: goneJob{d.Job, d.lane, job.Dead, d.Owner, d.name},
 		death: d.Death, revived: d.Revived, long: d.long})
@@ -314,7 +307,7 @@ func (t *Txn) purgeDead(d *deadRow) error {
 	return err
 }
 
-// setStatus gives an entry another status. The note is by's reason.
+// setStatus changes the status of an entry. The note is the reason of by.
 func (t *Txn) setStatus(by store.By, d *deadRow, to job.Status, did job.DeadAction, reopen Value) error {
 	err := t.one(setStatus, num(d.Death), num(to), text(did), setText(by.Reason), num(t.now), text(by.Actor), reopen)
 	if err != nil {

@@ -23,7 +23,7 @@ func (t *Txn) audit(by store.By, action, target, before, after string) error {
 	return err
 }
 
-// cancel cancels one job, after alive. The first error is the job's own.
+// cancel cancels one job, after lockJobs. The first error concerns this job alone.
 func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	r, err := t.live(id)
 	if err != nil {
@@ -33,7 +33,7 @@ func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	case r == nil:
 		return t.refuse(id, job.Cancelled, "a waiting, retrying or running job can be cancelled")
 	case r.asked:
-		t.rests = true
+		t.reliesOnEarlier = true
 		return nil, nil
 	case r.state == job.Running:
 		if _, err := t.exec(askCancel, num(id), num(t.now)); err != nil {
@@ -51,8 +51,8 @@ func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	return nil, t.audit(by, "job.cancel", id.String(), r.state.String(), "cancelled")
 }
 
-// refuse says why a job is in no state for an act, of which only tells what it
-// takes. A job that has come to the end the act is for is no error.
+// refuse returns the error of an act that the job's state does not allow; only says
+// what the act can be done to. It is no error if the job has reached the state end.
 func (t *Txn) refuse(id job.ID, end job.State, only string) (own, fatal error) {
 	state, _, err := t.find(id)
 	switch {
@@ -61,13 +61,13 @@ func (t *Txn) refuse(id job.ID, end job.State, only string) (own, fatal error) {
 	case state == job.None:
 		return fmt.Errorf("job %d: %w", id, store.ErrNotFound), nil
 	case state == end:
-		t.rests = true
+		t.reliesOnEarlier = true
 		return nil, nil
 	}
 	return fmt.Errorf("job %d is %s: only %s: %w", id, state, only, store.ErrConflict), nil
 }
 
-// cancelReady ends a job that waits.
+// cancelReady cancels a job that waits.
 func (t *Txn) cancelReady(r *Run, from job.State) error {
 	if _, err := t.exec(delJob, num(r.id), num(r.token)); err != nil {
 		return err
@@ -75,8 +75,7 @@ func (t *Txn) cancelReady(r *Run, from job.State) error {
 	return t.stopped(r, from)
 }
 
-// stopped ends a job that waits, whose row is taken already, as cancelled by a
-// person.
+// stopped writes the cancellation of a job that waits and whose row was removed already.
 func (t *Txn) stopped(r *Run, from job.State) error {
 	answer, err := t.answer(r, false, job.Cancelled, nil)
 	if err != nil {
@@ -87,7 +86,7 @@ func (t *Txn) stopped(r *Run, from job.State) error {
 }
 
 func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {
-	t.graveless = true
+	t.noDeadLetters = true
 	if _, err := t.lockLanes(); err != nil {
 		return store.Queue{}, err
 	}
@@ -98,7 +97,7 @@ func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {
 	before := q.Queue
 	after := c.Apply(before)
 	if after == before {
-		t.rests = true
+		t.reliesOnEarlier = true
 		return after, nil
 	}
 	_, err := t.exec(setQueueRow, text(after.Name), num(after.Mode), num(after.Workers), num(after.Limit),
@@ -115,7 +114,7 @@ func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {
 func asJSON(q store.Queue) string {
 	b, err := json.Marshal(q)
 	if err != nil {
-		return err.Error() // a Queue always marshals
+		return err.Error() // not reached: a Queue always marshals
 	}
 	return string(b)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// oneRow is a session in which every statement has one row, or none.
+// oneRow is a session in which every statement returns one row, or no row.
 type oneRow struct{ none bool }
 
 func (s oneRow) Exec(*Query, ...Value) (int, error) { return 1, nil }
@@ -30,7 +30,7 @@ func (row) Text(int) string { return "1" }
 func (row) Blob(int) []byte { return nil }
 func (row) Null(int) bool   { return false }
 
-// A store may run what reads again. What was read before that does not count.
+// A store may repeat a read. What was read before must not be in the result.
 func TestWhatIsReadAgainIsNotThereTwice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -55,7 +55,7 @@ func TestWhatIsReadAgainIsNotThereTwice(t *testing.T) {
 		},
 		"Redrive":     func(s *Core) (any, error) { return s.Redrive(ctx, 1) },
 		"RedriveList": func(s *Core) (any, error) { return s.RedriveList(ctx) },
-		"Schedules":   func(s *Core) (any, error) { return s.Schedules(ctx) },
+		"Schedules":   func(s *Core) (any, error) { return s.CronSlots(ctx) },
 	}
 	core := func(sessions ...Session) *Core {
 		return NewCore(DB{Clock: &jumpyClock{}, Read: func(_ context.Context, do func(Session) error) (err error) {

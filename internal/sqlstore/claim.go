@@ -9,43 +9,43 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The claim's seek: every index column before run_at is fixed, so the first
-// row that is due later ends the walk, and the reader ends it at its fill.
-// A bound LIMIT would make SQLite compile the statement anew for each seek;
-// so would bound values without the pluses where somebody has run ANALYZE.
+// The seek of a claim. It fixes every index column before run_at, so the walk ends at
+// the first row that is due later, and the reader ends it when it has enough. A bound
+// LIMIT would make SQLite compile the statement for each seek; so would bound values
+// without the pluses in a database on which ANALYZE was run.
 var seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs INDEXED BY redrive_ready
 	WHERE lane = +?1 AND priority = +?2 AND state < 3 AND (run_at, id) > (+?3, +?4)
 	ORDER BY run_at, id`)
 
 // claimer serves the wants of one exchange.
 type claimer struct {
-	t      *Txn
-	holder string
-	until  job.Micros // of the new leases
-	out    *store.Exchanged
-	heads  []head
-	left   []left
-	source Source // nil: seekReady and those of take.go
-	bytes  int    // of the payloads that are claimed
-	passed int    // jobs past their deadline that are left, because others have the graves
+	t       *Txn
+	holder  string
+	until   job.Micros // end of the new leases
+	out     *store.Exchanged
+	cursors []laneCursor
+	left    []left
+	source  Source // nil means seekReady and the statements of take.go
+	bytes   int    // size of the claimed payloads
+	passed  int    // jobs past their deadline that were left because dead letters are locked
 
-	// What take reads, and how; made once, not for each job.
+	// What take reads and the functions that read it; made once, not for each job.
 	run            *Run
 	next           job.Claim
-	size           int // of its payload, where that comes later
+	size           int // size of its payload, if that is read later
 	scan, scanBody func(Row) error
 }
 
-// head is the part of one lane's ready jobs of one priority that was read.
-type head struct {
+// laneCursor is the part of one lane's ready jobs of one priority that was read.
+type laneCursor struct {
 	lane *Lane
 	room *kindRoom
-	due  []Ready // read and not yet taken, in order
-	last Ready   // where to read on
-	more bool    // there may be due rows after the last
+	due  []Ready // read but not yet taken, in order
+	last Ready   // where reading continues
+	more bool    // there may be more due rows after last
 }
 
-// Ready is the place of a job among those of its lane and priority.
+// Ready is the position of a job among the ready jobs of its lane and priority.
 type Ready struct {
 	At job.Micros
 	ID job.ID
@@ -55,21 +55,21 @@ func (a Ready) compare(b Ready) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 }
 
-// Source is how a claim gets at ready jobs where many are read and written by one
-// statement.
+// Source is how a claim reads ready jobs in stores that read and write many of them by
+// one statement.
 type Source interface {
-	// Lanes says which lanes the next want may take from, and how many jobs it
-	// takes at most.
+	// Lanes sets the lanes that the next want may take from, and the maximum number of
+	// jobs it takes.
 	Lanes(lanes []int64, most int) error
-	// Next returns up to n jobs of a lane and priority after a place, due ones and
-	// then, when those are fewer, the first that is due later. More says that there
-	// may be further ones that are due.
+	// Next returns up to n jobs of a lane and priority after a position: due ones, and
+	// if those are fewer than n, the first one that is due later. more says that there
+	// may be further due ones.
 	Next(lane int64, priority int, after Ready, n int) (jobs []Ready, more bool, err error)
-	// Take returns a job that Next has returned, and the size of its payload, which
-	// the claim may get later; nil when another has taken it.
+	// Take returns a job that Next has returned, and the size of its payload if the
+	// claim gets that later; nil when another process has taken it.
 	Take(id job.ID) (r *Run, c *job.Claim, size int, err error)
-	// Claimed says that a job is to be written as claimed: its run has the token,
-	// the holder and the limit of crashes of the claim.
+	// Claimed says that a job will be written as claimed: its run has the token, the
+	// holder and the crash limit of the claim.
 	Claimed(r *Run)
 }
 
@@ -123,7 +123,7 @@ func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	return nil
 }
 
-// takes returns the room for a lane's kind, nil when nothing can be taken there.
+// takes returns the room for a lane's kind; nil when the lane cannot be taken from.
 func (c *claimer) takes(l *Lane, kinds map[string]*kindRoom) *kindRoom {
 	room := kinds[l.kind]
 	if room == nil || l.parked || room.want.Max <= 0 || c.source == nil && l.ready() == 0 {
@@ -143,33 +143,33 @@ func (c *claimer) lanes(q *queueRow, kinds map[string]*kindRoom) (ids []int64) {
 
 // open reads the first ready rows of each lane that the want may take from.
 func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, all *kindRoom) error {
-	c.heads = c.heads[:0]
+	c.cursors = c.cursors[:0]
 	for _, l := range q.lanes {
 		if room := c.takes(l, kinds); room != nil {
-			c.heads = append(c.heads, head{lane: l, room: room, more: true})
+			c.cursors = append(c.cursors, laneCursor{lane: l, room: room, more: true})
 		}
 	}
 	found := 0
-	for i := range c.heads {
-		chunk := min(all.max, c.heads[i].room.max)
-		if n := len(c.heads); n > 1 {
+	for i := range c.cursors {
+		chunk := min(all.max, c.cursors[i].room.max)
+		if n := len(c.cursors); n > 1 {
 			chunk = min(chunk, 2*chunk/n+4)
 		}
-		if err := c.read(&c.heads[i], priority, chunk); err != nil {
+		if err := c.read(&c.cursors[i], priority, chunk); err != nil {
 			return err
 		}
-		found += len(c.heads[i].due)
+		found += len(c.cursors[i].due)
 	}
 	c.out.Claims = slices.Grow(c.out.Claims, max(0, min(found, all.max)))
 	return nil
 }
 
-// errEnough ends the walk of rows early.
+// errEnough ends a walk of rows early.
 var errEnough = errors.New("enough")
 
-// read reads up to n further due rows of a head and, when there are fewer, the
-// first one that is due later, so that its time is known.
-func (c *claimer) read(h *head, priority, n int) error {
+// read reads up to n further due rows of a cursor. When there are fewer, it also reads
+// the first one that is due later, so that its time is known.
+func (c *claimer) read(h *laneCursor, priority, n int) error {
 	h.due, h.more = h.due[:0], false
 	n = max(n, 1)
 	if c.source != nil {
@@ -194,20 +194,20 @@ func (c *claimer) read(h *head, priority, n int) error {
 	return err
 }
 
-// enough reports whether the exchange ends early.
+// enough reports whether the exchange ends early for any reason.
 func (c *claimer) enough() bool { return c.full() || c.passed >= passedMax }
 
-// full reports whether the exchange ends early because of what it has done.
+// full reports whether the exchange ends early because it has reached a limit.
 func (c *claimer) full() bool {
 	return len(c.out.Expired) >= store.ExpiredMax || c.bytes >= store.ClaimBytes
 }
 
-// merge takes due jobs over all heads, the one due first first.
+// merge takes due jobs over all cursors, earliest due time first.
 func (c *claimer) merge(priority int, all *kindRoom) error {
 	for all.open() && !c.enough() {
 		best := -1
-		for i := range c.heads {
-			h := &c.heads[i]
+		for i := range c.cursors {
+			h := &c.cursors[i]
 			if len(h.due) == 0 && h.more {
 				if err := c.read(h, priority, max(min(all.max, h.room.max), c.passed)); err != nil {
 					return err
@@ -216,14 +216,14 @@ func (c *claimer) merge(priority int, all *kindRoom) error {
 			if len(h.due) == 0 || h.due[0].At > c.t.now || !h.room.open() {
 				continue
 			}
-			if best < 0 || h.due[0].compare(c.heads[best].due[0]) < 0 {
+			if best < 0 || h.due[0].compare(c.cursors[best].due[0]) < 0 {
 				best = i
 			}
 		}
 		if best < 0 {
 			return nil
 		}
-		h := &c.heads[best]
+		h := &c.cursors[best]
 		id := h.due[0].ID
 		h.due = h.due[1:]
 		taken, err := c.take(id, h.room)
@@ -238,13 +238,13 @@ func (c *claimer) merge(priority int, all *kindRoom) error {
 	return nil
 }
 
-// rest notes what is left at the heads, for NextDue.
+// rest notes the next row of each cursor, for NextDue.
 func (c *claimer) rest(priority int, all *kindRoom) error {
 	if all.max <= 0 {
 		return nil
 	}
-	for i := range c.heads {
-		h := &c.heads[i]
+	for i := range c.cursors {
+		h := &c.cursors[i]
 		if len(h.due) == 0 && h.more {
 			if err := c.read(h, priority, 1); err != nil {
 				return err
@@ -257,7 +257,7 @@ func (c *claimer) rest(priority int, all *kindRoom) error {
 	return nil
 }
 
-// exchange writes what has settled and claims what is wanted.
+// exchange writes the outcomes and then claims jobs.
 func (t *Txn) exchange(x *store.Exchange) (store.Exchanged, error) {
 	out := store.Exchanged{Settled: make([]error, len(x.Settle)), NextDue: store.Never}
 	for i := range x.Settle {
@@ -270,7 +270,7 @@ func (t *Txn) exchange(x *store.Exchange) (store.Exchanged, error) {
 	return out, t.claimAll(x, &out, nil)
 }
 
-// claimAll claims what is wanted.
+// claimAll claims jobs for all wants.
 func (t *Txn) claimAll(x *store.Exchange, out *store.Exchanged, source Source) error {
 	c := claimer{t: t, holder: x.Holder, until: t.now.Add(x.Lease), out: out, source: source}
 	c.scan, c.scanBody = c.scanRow, c.scanLong

@@ -21,39 +21,39 @@ type Clock interface {
 	SinceJump() (time.Duration, bool)
 }
 
-// DB is how a store gets at its database.
+// DB is how a store reaches its database.
 type DB struct {
 	Clock Clock
-	// Write runs do in a transaction, which is durable when it returns nil. It may
+	// Write runs do in a transaction, which is durable when Write returns nil. It may
 	// run do again.
 	Write func(ctx context.Context, do func(*Txn) error) error
-	// Person is Write for what a person asks for and others may hold up for long: it
-	// waits for the graves for a moment only. Nil is Write.
-	Person func(ctx context.Context, do func(*Txn) error) error
-	// Brief is the same for work in the background. It may fail with ErrGraves.
-	Brief func(ctx context.Context, do func(*Txn) error) error
-	// Read runs do in a transaction that only reads and sees one moment. It may run do
-	// again, which forgets what it has read before.
+	// AdminWrite is Write for the request of a person: it waits only a short time for
+	// the lock on dead letters. Nil means Write.
+	AdminWrite func(ctx context.Context, do func(*Txn) error) error
+	// BackgroundWrite is the same for work in the background. It may fail with
+	// ErrDeadLettersLocked. Nil means Write.
+	BackgroundWrite func(ctx context.Context, do func(*Txn) error) error
+	// Read runs do in a read-only transaction over one snapshot. It may run do again;
+	// do must then discard what it read before.
 	Read func(ctx context.Context, do func(Session) error) error
-	// Join runs do in the caller's transaction, whole or not at all.
+	// Join runs do in the caller's transaction, as a whole or not at all.
 	Join func(ctx context.Context, tx store.Tx, do func(*Txn) error) error
 }
 
-// Core is a store but for its way to the database, its notifications and its
-// end.
+// Core is a store without its access to the database, its notifications and its Close.
 type Core struct {
 	db    DB
-	lease atomic.Int64 // the longest that was asked for, a time.Duration
-	quiet job.Micros   // when the store was opened, if there were signs of a gap; else 0
+	lease atomic.Int64 // the longest lease that was asked for, a time.Duration
+	quiet job.Micros   // when the store was opened after a gap in its use; 0 without a gap
 }
 
 // NewCore returns the core of a store.
 func NewCore(db DB) *Core {
-	if db.Person == nil {
-		db.Person = db.Write
+	if db.AdminWrite == nil {
+		db.AdminWrite = db.Write
 	}
-	if db.Brief == nil {
-		db.Brief = db.Write
+	if db.BackgroundWrite == nil {
+		db.BackgroundWrite = db.Write
 	}
 	return &Core{db: db}
 }
@@ -79,9 +79,9 @@ func checkReserve(n int) error {
 
 var addNextID = declare("addNextID", `UPDATE redrive_meta SET value = value + ? WHERE key = 'next_id' RETURNING value`)
 
-// ErrNoMeta says that rows are gone without which nothing can be written rightly. A
-// backup of that table alone would have numbers given again.
-var ErrNoMeta = fmt.Errorf("rows of redrive_meta have been removed by somebody: restore the database from a backup: %w", store.ErrUnavailable)
+// ErrNoMeta says that rows are missing without which numbers would be given out twice.
+// Restoring a backup of that table alone would do the same.
+var ErrNoMeta = fmt.Errorf("rows of redrive_meta are missing: restore the database from a backup: %w", store.ErrUnavailable)
 
 func (t *Txn) reserve(n int) (first job.ID, err error) {
 	t.wrote = true
@@ -98,7 +98,7 @@ func (s *Core) Enqueue(ctx context.Context, jobs []job.New) (receipts []job.Rece
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(t *Txn) error {
-		t.graveless = true
+		t.noDeadLetters = true
 		receipts, err = t.enqueue(jobs)
 		crashpoint.Hit(crashpoint.BeforeEnqueueCommit)
 		return err
@@ -124,7 +124,7 @@ func (s *Core) Exchange(ctx context.Context, x store.Exchange) (out store.Exchan
 	if err := x.Validate(); err != nil {
 		return store.Exchanged{}, err
 	}
-	Leased(s, x.Lease)
+	NoteLease(s, x.Lease)
 	err = s.db.Write(ctx, func(t *Txn) error {
 		out, err = t.exchange(&x)
 		hitExchange(&x, &out, crashpoint.BeforeSettleCommit, crashpoint.BeforeClaimCommit)
@@ -134,7 +134,7 @@ func (s *Core) Exchange(ctx context.Context, x store.Exchange) (out store.Exchan
 	return out, err
 }
 
-// hitExchange hits the crash points of what an exchange brought and took.
+// hitExchange hits the crash points of the outcomes written and the jobs claimed.
 func hitExchange(x *store.Exchange, out *store.Exchanged, settle, claim crashpoint.Point) {
 	if len(x.Settle) > 0 {
 		crashpoint.Hit(settle)
@@ -149,7 +149,7 @@ func (s *Core) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunS
 	if b.Lease <= 0 {
 		return nil, fmt.Errorf("lease %s: must be above zero: %w", b.Lease, store.ErrInvalid)
 	}
-	Leased(s, b.Lease)
+	NoteLease(s, b.Lease)
 	err = s.db.Write(ctx, func(t *Txn) error {
 		status, err = t.heartbeat(&b)
 		return err
@@ -158,22 +158,23 @@ func (s *Core) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunS
 }
 
 const (
-	// graceMin is how long, at least, no run is rescued after the clock has jumped, as
-	// when a suspended machine wakes up: the leases ended in the gap, and the living
-	// have to have the time to say so. They do at a third of a lease; half of the
-	// longest one leaves time for a second try.
+	// graceMin is the shortest time without rescues after a jump of the clock, as when
+	// a suspended machine wakes up. The leases ended during the jump, and workers that
+	// are alive need time to extend them. They do so after a third of a lease; half of
+	// the longest lease leaves time for a second try.
 	graceMin = 15 * time.Second
-	// quietMin is how long nothing must have happened before a store is opened to make
-	// that look like a gap. A process sees no jump from before its start; but while
-	// others commit there was none. It is far above the time in which a worker that
-	// was killed is started again, and when it is taken for a gap all the same, only
-	// the rescue at the start is put off, not those that follow.
+	// quietMin is how long a store must have been without events before it is opened
+	// for this to count as a gap in its use. A process cannot see a jump of the clock
+	// from before its start, but while others commit there was none. It is far above
+	// the time in which a killed worker is restarted. When it is taken for a gap all
+	// the same, only the first rescue after the start is delayed.
 	quietMin = time.Minute
 )
 
-// Leased tells a store's core how long a lease somebody has asked for. It is a
-// function, as Opened is: methods of a core are methods of the stores that embed it.
-func Leased(s *Core, lease time.Duration) {
+// NoteLease notes a lease that was asked for; the longest one counts. It is a function,
+// as NoteOpened is, because methods of a Core would be methods of the stores that embed
+// it.
+func NoteLease(s *Core, lease time.Duration) {
 	for {
 		most := s.lease.Load()
 		if int64(lease) <= most || s.lease.CompareAndSwap(most, int64(lease)) {
@@ -182,16 +183,16 @@ func Leased(s *Core, lease time.Duration) {
 	}
 }
 
-// Opened tells a store's core that the store was opened, before anything else is asked of it, and
-// when the newest event was then; 0 is none.
-func Opened(s *Core, now, newest job.Micros) {
+// NoteOpened notes that the store was opened, before any other call. newest is the time
+// of the newest event; 0 means that there is no event.
+func NoteOpened(s *Core, now, newest job.Micros) {
 	s.quiet = 0
 	if newest != 0 && now.Sub(newest) >= quietMin {
 		s.quiet = now
 	}
 }
 
-// grace returns for how long no run may be rescued.
+// grace returns how long from now on no run may be rescued.
 func (s *Core) grace(now job.Micros) time.Duration {
 	grace, left := max(graceMin, time.Duration(s.lease.Load())/2), time.Duration(0)
 	if ago, jumped := s.db.Clock.SinceJump(); jumped {
@@ -227,14 +228,14 @@ func (s *Core) Rescue(ctx context.Context, limit int) (out store.Rescue, err err
 	return out, err
 }
 
-// gravesAgain is when it is worth another try to get the graves.
-const gravesAgain = time.Second
+// lockedAgain is the wait before the next try to lock dead letters.
+const lockedAgain = time.Second
 
-// rescueLast ends the runs that rescueFirst has left. What that has done is told all
-// the same when it fails.
+// rescueLast ends the runs that rescueFirst has left. When it fails, the rescues of
+// rescueFirst still count.
 func (s *Core) rescueLast(ctx context.Context, limit int, out *store.Rescue) error {
 	var last store.Rescue
-	err := s.db.Brief(ctx, func(t *Txn) (err error) {
+	err := s.db.BackgroundWrite(ctx, func(t *Txn) (err error) {
 		found, err := t.expired(selExpiredLast, limit)
 		if err == nil {
 			last, err = t.rescue(found)
@@ -244,8 +245,8 @@ func (s *Core) rescueLast(ctx context.Context, limit int, out *store.Rescue) err
 	switch {
 	case err == nil:
 		out.Jobs, out.NextExpiry = append(out.Jobs, last.Jobs...), last.NextExpiry
-	case errors.Is(err, ErrGraves) || len(out.Jobs) > 0:
-		out.NextExpiry = gravesAgain
+	case errors.Is(err, ErrDeadLettersLocked) || len(out.Jobs) > 0:
+		out.NextExpiry = lockedAgain
 	default:
 		return err
 	}
@@ -260,7 +261,7 @@ func (s *Core) Declare(ctx context.Context, queues []string) error {
 		}
 	}
 	return s.db.Write(ctx, func(t *Txn) error {
-		t.graveless = true
+		t.noDeadLetters = true
 		for _, name := range queues {
 			if err := t.makeQueue(name); err != nil {
 				return err
@@ -271,31 +272,20 @@ func (s *Core) Declare(ctx context.Context, queues []string) error {
 }
 
 // Cancel implements store.Admin.
-func (s *Core) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
-	return s.each(ctx, by, ids, (*Txn).alive, (*Txn).cancel)
-}
-
-// Retry implements store.Admin.
-func (s *Core) Retry(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
-	return s.each(ctx, by, ids, func(t *Txn, _ []job.ID) error { return t.graves() }, (*Txn).retry)
-}
-
-func (s *Core) each(ctx context.Context, by store.By, ids []job.ID, begin func(*Txn, []job.ID) error,
-	act func(*Txn, store.By, job.ID) (own, fatal error),
-) (answers []error, err error) {
+func (s *Core) Cancel(ctx context.Context, by store.By, ids []job.ID) (answers []error, err error) {
 	if err := by.Validate(); err != nil {
 		return nil, err
 	}
 	if len(ids) > job.IDsMax {
 		return nil, fmt.Errorf("%d ids in one call: at most %d: %w", len(ids), job.IDsMax, store.ErrTooLarge)
 	}
-	err = s.db.Person(ctx, func(t *Txn) error {
-		if err := begin(t, ids); err != nil {
+	err = s.db.AdminWrite(ctx, func(t *Txn) error {
+		if err := t.lockJobs(ids); err != nil {
 			return err
 		}
 		answers = make([]error, len(ids))
 		for i, id := range ids {
-			own, fatal := act(t, by, id)
+			own, fatal := t.cancel(by, id)
 			if fatal != nil {
 				return fatal
 			}

@@ -1,27 +1,27 @@
 package sqlstore
 
 import (
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 const (
-	buryColumns = `death, job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by, reopen_at,
+	insDeadColumns = `death, job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by, reopen_at,
 		redrive, lane, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, deadline,
 		owner, correlation, key, batch, attrs, policy, long, payload`
-	buryValues = `?19, id, ?13, 0, ?3, ?4, ?5, ?6, ?14, ?15, ?16, ?17, ?18, redrive, lane, coalesce(own_priority, priority), token, life,
+	insDeadValues = `?19, id, ?13, 0, ?3, ?4, ?5, ?6, ?14, ?15, ?16, ?17, ?18, redrive, lane, coalesce(own_priority, priority), token, life,
 		?7, ?8, ?9, ?10, ?11, created_at, life_at,
 		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload
 		FROM redrive_jobs WHERE id = ?1 AND token = ?2 AND state = ?12`
 )
 
 var (
-	// OR FAIL, because SQLite keeps a journal of the statement else, to take back a
-	// part of it; what goes wrong here takes back the whole transaction.
-	insDead = declare("insDead", `INSERT OR FAIL INTO redrive_dead (`+buryColumns+`) SELECT `+buryValues)
-	// From its second life on, a job may have an entry.
-	putDead = declare("putDead", `INSERT INTO redrive_dead (`+buryColumns+`) SELECT `+buryValues+`
+	// OR FAIL, because SQLite otherwise keeps a journal of the statement to undo part
+	// of it. Any error here rolls back the whole transaction.
+	insDead = declare("insDead", `INSERT OR FAIL INTO redrive_dead (`+insDeadColumns+`) SELECT `+insDeadValues)
+	// From its second life on, a job may already have an entry.
+	putDead = declare("putDead", `INSERT INTO redrive_dead (`+insDeadColumns+`) SELECT `+insDeadValues+`
 		ON CONFLICT (job) DO UPDATE SET death = excluded.death, status = excluded.status,
 		revived = 0, reason = excluded.reason, class = excluded.class, grp = excluded.grp, died_at = excluded.died_at,
 		action = excluded.action, note = excluded.note, acted_at = excluded.acted_at, acted_by = excluded.acted_by,
@@ -37,17 +37,17 @@ var (
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0) RETURNING id`)
 )
 
-// withGroup marks a dead letter that was ignored with its group: its reopen_at
-// is this plus the group's number, until that is not muted any more.
+// withGroup marks a dead letter that is ignored together with its group: its reopen_at
+// is this plus the group's id until the group is not muted any more.
 const withGroup = 1 << 62
 
-// bury moves a job to the dead ones, from running or, when its deadline passed,
-// from ready. It is not ok when the job's row is not in that state of that run.
-func (t *Txn) bury(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure) (ok bool, err error) {
-	if err := t.graves(); err != nil {
+// makeDead moves a job to the dead ones: from running or, when its deadline has passed,
+// from ready. ok is false when the job is not in that state with that run.
+func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure) (ok bool, err error) {
+	if err := t.lockDeadLetters(); err != nil {
 		return false, err
 	}
-	b, err := t.burial(r, f)
+	b, err := t.inGroup(r, f)
 	if err != nil {
 		return false, err
 	}
@@ -71,22 +71,22 @@ func (t *Txn) bury(from job.State, r *Run, cause job.Cause, reason job.Reason, f
 	if before != nil {
 		t.uncount(before.group, before.deadKey)
 	}
-	t.buried(from, r, cause, reason, f, &b)
+	t.noteDeath(from, r, cause, reason, f, &b)
 	return true, nil
 }
 
-// burial is what becomes of a dead letter by the group it joins.
-type burial struct {
-	group                    *groupRow // nil: none
+// groupEffect is what a dead letter's group means for it: a muted group ignores it.
+type groupEffect struct {
+	group                    *groupRow // nil when it has no group
 	status                   job.Status
 	action, note, by, at, re Value
 }
 
-func (t *Txn) burial(r *Run, f *job.Failure) (b burial, err error) {
+func (t *Txn) inGroup(r *Run, f *job.Failure) (b groupEffect, err error) {
 	if b.group, err = t.group(f, r); err != nil || b.group == nil {
 		return b, err
 	}
-	if g := b.group; g.mutes(t.now) && g.left != 1 { // else this is the death that ends it
+	if g := b.group; g.mutes(t.now) && g.left != 1 { // the last counted death ends the mute instead
 		b.status, b.action, b.note, b.by = job.Ignored, text(job.ActionMuted), setText(g.note), setText(g.by)
 		b.at, b.re = num(t.now), num(withGroup+g.id)
 	}
@@ -94,7 +94,7 @@ func (t *Txn) burial(r *Run, f *job.Failure) (b burial, err error) {
 }
 
 // appendDeath appends the arguments of insDead and putDead.
-func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reason, f *job.Failure, b *burial) []Value {
+func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reason, f *job.Failure, b *groupEffect) []Value {
 	var group int64
 	if b.group != nil {
 		group = b.group.id
@@ -105,8 +105,8 @@ func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reaso
 		num(b.status), b.action, b.note, b.at, b.by, b.re, num(t.cat.deaths+1))
 }
 
-// buried notes a death that is written.
-func (t *Txn) buried(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure, b *burial) {
+// noteDeath collects the counts and the event of a death that was written.
+func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure, b *groupEffect) {
 	t.cat.deaths++
 	*t.dead.at(deadKey{r.lane.id, reason, f.Class, b.status})++
 	if b.group != nil {
@@ -120,8 +120,8 @@ func (t *Txn) buried(from job.State, r *Run, cause job.Cause, reason job.Reason,
 	t.events.Add(e)
 }
 
-// countDeath counts a death in its group, and as one of those that a muted group
-// waits for.
+// countDeath counts a death in its group, and against the number of deaths that ends
+// the group's mute.
 func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	d := t.groups.at(g.id)
 	d.n++
@@ -132,7 +132,7 @@ func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	switch {
 	case !g.muted || g.mutes(t.now) && g.left == 0:
 		return
-	case !g.mutes(t.now) || g.left == 1: // no sweep has seen yet that its time is over, or it ends here
+	case !g.mutes(t.now) || g.left == 1: // its time is over although no sweep has seen that yet, or this death ends it
 		g.unmute()
 	default:
 		g.left--
@@ -140,13 +140,13 @@ func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	d.mute = g
 }
 
-// entry is what a dead letter is counted by.
+// entry is the key under which a dead letter is counted, and its group.
 type entry struct {
 	deadKey
 	group int64
 }
 
-// entry returns the dead letter of a job, nil when it has none.
+// entry returns the dead letter of a job; nil when it has no dead letter.
 func (t *Txn) entry(id job.ID) (e *entry, err error) {
 	err = t.rows(selEntry, func(r Row) error {
 		e = &entry{deadKey{r.Int(0), job.Reason(r.Text(1)), r.Text(2), job.Status(r.Int(3))}, r.Int(4)}
@@ -155,7 +155,7 @@ func (t *Txn) entry(id job.ID) (e *entry, err error) {
 	return e, err
 }
 
-// uncount takes a dead letter out of what counts it.
+// uncount removes a dead letter from the counts.
 func (t *Txn) uncount(group int64, k deadKey) {
 	*t.dead.at(k)--
 	if group == 0 {
@@ -168,7 +168,7 @@ func (t *Txn) uncount(group int64, k deadKey) {
 	}
 }
 
-// recount counts a dead letter under another status.
+// recount moves a dead letter to another status in the counts.
 func (t *Txn) recount(group int64, k deadKey, to job.Status) {
 	if k.status == to {
 		return
@@ -186,31 +186,31 @@ func (t *Txn) recount(group int64, k deadKey, to job.Status) {
 	*t.dead.at(k)++
 }
 
-// groupRow is what a death has to know of its group.
+// groupRow is what a death needs to know of its group.
 type groupRow struct {
 	id       int64
 	muted    bool
 	until    job.Micros
-	left     int64 // deaths that end the mute; 0 is no such number
+	left     int64 // deaths until the mute ends; 0 means that no number ends it
 	by, note string
 }
 
-// mutes reports whether what dies in the group at a time is ignored, unless it is
-// the last that is counted.
+// mutes reports whether a death in the group at time now is ignored, unless it is the
+// last counted one.
 func (g *groupRow) mutes(now job.Micros) bool { return g.muted && (g.until == 0 || g.until > now) }
 
 func (g *groupRow) unmute() { *g = groupRow{id: g.id} }
 
-// groupsMax bounds the groups that a catalogue knows by heart.
+// groupsMax is the maximum number of groups that a catalogue caches.
 const groupsMax = 4096
 
-// hasGroup reports whether deaths of a fingerprint need no look at the groups.
+// hasGroup reports whether the group of a fingerprint is cached.
 func (c *Catalog) hasGroup(fingerprint string) bool {
 	return fingerprint == "" || c.groups[fingerprint] != nil
 }
 
-// group returns the group of a failure, which it makes when there is none; nil
-// when the failure belongs to none.
+// group returns the group of a failure and makes it if necessary; nil when the failure
+// belongs to no group.
 func (t *Txn) group(f *job.Failure, r *Run) (g *groupRow, err error) {
 	if f.Fingerprint == "" {
 		return nil, nil
@@ -220,7 +220,7 @@ func (t *Txn) group(f *job.Failure, r *Run) (g *groupRow, err error) {
 	}
 	g = &groupRow{}
 	err = t.rows(insGroup, func(r Row) error { g.id = r.Int(0); return nil }, text(f.Fingerprint), text(r.lane.kind),
-		setText(f.Class), setText(f.Code), setText(store.GroupMessage(f.Message)), num(r.id), num(t.now))
+		setText(f.Class), setText(f.Code), setText(storekit.GroupMessage(f.Message)), num(r.id), num(t.now))
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (t *Txn) group(f *job.Failure, r *Run) (g *groupRow, err error) {
 	return g, nil
 }
 
-// groupOf returns the group of a fingerprint, nil when there is none.
+// groupOf returns the group of a fingerprint; nil when it does not exist.
 func (t *Txn) groupOf(fingerprint string) (g *groupRow, err error) {
 	if g = t.cat.groups[fingerprint]; g != nil {
 		return g, nil
@@ -241,7 +241,7 @@ func (t *Txn) groupOf(fingerprint string) (g *groupRow, err error) {
 	if err != nil || g == nil {
 		return nil, err
 	}
-	if changed := t.groups.at(g.id).mute; changed != nil { // by this transaction, which has not written it yet
+	if changed := t.groups.at(g.id).mute; changed != nil { // changed by this transaction, which has not written it yet
 		g = changed
 	}
 	t.knowGroup(fingerprint, g)
@@ -255,5 +255,5 @@ func (t *Txn) knowGroup(fingerprint string, g *groupRow) {
 	t.cat.groups[fingerprint] = g
 }
 
-// forgetGroup is for who has removed or changed a group by a statement of its own.
+// forgetGroup drops a group from the cache, after a statement has removed or changed it.
 func (t *Txn) forgetGroup(fingerprint string) { delete(t.cat.groups, fingerprint) }

@@ -17,8 +17,8 @@ import (
 
 var begin = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// openDead opens a store with so many dead letters, which differ in all that a
-// filter can ask for.
+// openDead opens a store with n dead letters that differ in everything a filter can
+// select by.
 func openDead(t *testing.T, n int) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"),
@@ -68,7 +68,7 @@ func openDead(t *testing.T, n int) *sqlite.Store {
 
 func deadKind(i int) string { return fmt.Sprintf("kind-%02d", i%5) }
 
-// The way that is walked is the narrowest one that the filter names.
+// A search walks the narrowest route that the filter allows.
 //
 // part of: D2
 func TestD2_RouteOfAFilter(t *testing.T) {
@@ -105,7 +105,7 @@ func TestD2_RouteOfAFilter(t *testing.T) {
 	}
 }
 
-// What cannot be there is not looked for: the counters and the names know.
+// A filter that can select nothing is not searched for: counters and names show it.
 //
 // part of: D2
 func TestD2_NothingIsKnownAtOnce(t *testing.T) {
@@ -127,8 +127,8 @@ func TestD2_NothingIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-// A search that may look at few rows only goes on where it has stopped, and finds
-// the same as one that looks at all, on each way and in both directions.
+// A search that is limited to few rows continues where it stopped, and in the end finds
+// the same as an unlimited one, on each route and in both directions.
 //
 // part of: D2
 func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
@@ -163,7 +163,7 @@ func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-// piecemeal searches until there is nothing left, so many rows at a time.
+// piecemeal searches until nothing is left, with limited numbers of rows each time.
 func piecemeal(t *testing.T, w *sqlstore.Way, up bool, want, look int) (all []int64) {
 	t.Helper()
 	low, high := int64(1), w.High
@@ -185,6 +185,6 @@ func piecemeal(t *testing.T, w *sqlstore.Way, up bool, want, look int) (all []in
 			high = edge - 1
 		}
 	}
-	t.Fatal("the search does not get on")
+	t.Fatal("the search makes no progress")
 	return nil
 }

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// listedColumns are the columns of a dead letter as readers see it. One that was
-	// ignored with its group comes back when that does.
+	// listedColumns are the columns of a dead letter for readers. One that is ignored
+	// with its group becomes pending when the group's mute ends.
 	listedColumns = `j.death, j.job, j.life, j.status, j.reason, j.class, f.code, g.fingerprint, f.message, l.kind, l.queue,
 		j.owner, j.died_at, j.revived, j.action, j.note, j.acted_at, j.acted_by,
 		CASE WHEN j.reopen_at > 1 << 62 THEN g.muted_until ELSE j.reopen_at END, j.redrive`
-	listedWidth = 20 // what else a statement reads follows
+	listedWidth = 20 // further columns of a statement follow
 	fromLetters = ` FROM redrive_dead j JOIN redrive_lanes l ON l.id = j.lane LEFT JOIN redrive_groups g ON g.id = j.grp
 		LEFT JOIN redrive_failures f ON f.job = j.job AND f.token = j.token `
 
@@ -104,7 +104,7 @@ func deadLetters(c Session, f *store.DeadFilter, p *store.DeadPaging) (out store
 	return out, nil
 }
 
-// readEntry reads an entry that is there, with its job when that is asked for and
+// readEntry reads an existing entry, with its job if that is asked for and the job is
 // dead.
 func readEntry(c Session, death int64, withJob bool) (e store.DeadEntry, err error) {
 	if !withJob {
@@ -119,7 +119,7 @@ func readEntry(c Session, death int64, withJob bool) (e store.DeadEntry, err err
 		}
 		const of, own = listedWidth, listedWidth + columns
 		j := scanJob(shifted{r, of})
-		j.Attrs, j.Policy, long, j.Payload = r.Blob(own), r.Blob(own+1), r.Int(own+2) != 0, r.Blob(own+3)
+		j.Attrs, j.Override, long, j.Payload = r.Blob(own), r.Blob(own+1), r.Int(own+2) != 0, r.Blob(own+3)
 		e.Job = &j
 		return nil
 	}, num(death))
@@ -132,7 +132,7 @@ func readEntry(c Session, death int64, withJob bool) (e store.DeadEntry, err err
 	return e, err
 }
 
-// shifted is a row from a column on.
+// shifted is a row without its first columns.
 type shifted struct {
 	Row
 	by int
@@ -157,19 +157,19 @@ func (s *Core) Original(ctx context.Context, id job.ID) (o store.Original, err e
 
 func scanOriginal(r Row) store.Original {
 	return store.Original{Job: job.ID(r.Int(0)), At: job.Micros(r.Int(1)), By: r.Text(2), Queue: r.Text(3),
-		Priority: int8(r.Int(4)), Policy: r.Blob(5), Payload: r.Blob(6)}
+		Priority: int8(r.Int(4)), Override: r.Blob(5), Payload: r.Blob(6)}
 }
 
 var (
 	selDeadCounts = declare("selDeadCounts", `SELECT l.queue, l.kind, c.reason, c.class, c.status, sum(c.n) FROM redrive_dead_counts c
 		JOIN redrive_lanes l ON l.id = c.lane GROUP BY 1, 2, 3, 4, 5 HAVING sum(c.n) <> 0 ORDER BY 1, 2, 3, 4, 5`)
-	// Of each group that has pending ones, the first is at hand in the index.
+	// The index has the first pending entry of each group.
 	selOldestPending = declare("selOldestPending", `SELECT died_at FROM redrive_dead WHERE death = (SELECT min(first) FROM (
 		SELECT (SELECT death FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 AND grp = g.id ORDER BY death LIMIT 1) AS first
 		FROM redrive_groups g WHERE g.pending > 0
 		UNION ALL SELECT (SELECT death FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 AND grp IS NULL ORDER BY death LIMIT 1)))`)
 	selTrend = declare("selTrend", `SELECT at, n FROM redrive_trends WHERE grp = ? AND at > ?`)
-	// A row for each of some hundred hours.
+	// There are at most some hundred rows, one an hour.
 	allHours = declare("allHours", `SELECT at, completed, recovered, dead, exhausted, retries, retry_cost FROM redrive_hours ORDER BY at`)
 )
 
@@ -209,7 +209,7 @@ func readDeadCounts(c Session) (counts []store.DeadCount, err error) {
 	return counts, err
 }
 
-// readTrend reads the numbers of the last units of time, the present one last.
+// readTrend reads the numbers of the last units of time, the current one last.
 func readTrend(c Session, group int64, now, unit job.Micros, units int) ([]int64, error) {
 	trend := make([]int64, units)
 	before := start(now, unit) - unit*job.Micros(units)

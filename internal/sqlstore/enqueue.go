@@ -9,12 +9,14 @@ import (
 	"slices"
 
 	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// InlineMax is the size up to which a payload stays in the job's row. Above it
-// a claim and a settle, which rewrite the row, would pay for it twice.
+// InlineMax is the size in bytes up to which a payload is stored in the job's row. A
+// claim and a settle rewrite the row, so a larger payload in it would be written twice
+// more.
 const InlineMax = 1 << 10
 
 var (
@@ -31,12 +33,12 @@ var (
 		WHERE redrive_keys.until <= ?6`)
 )
 
-// enqueue takes all jobs or none. When it returns an error after it wrote, the
-// writer rolls back. The keys come first: whoever waits for one that is in an open
-// transaction has locked no lanes, which others may need.
+// enqueue accepts all jobs or none. When it returns an error after it wrote something,
+// the writer rolls back. Keys are written first: a call that waits for a key in an open
+// transaction must not hold locks on lanes, which others may need.
 func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	receipts := make([]job.Receipt, len(jobs))
-	var keys map[keyName]int // keys that this call brings, by the job's index
+	var keys map[keyName]int // the keys of this call, with the index of the job
 	fresh := make([]int, 0, len(jobs))
 	ids := repeated(jobs)
 	for i := range jobs {
@@ -72,8 +74,8 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	return receipts, nil
 }
 
-// repeated returns where to note the ids that a call brings, nil when none of its
-// jobs is asked again: else an id may be in it twice.
+// repeated returns a set for the ids of a call; nil when no job of the call is a
+// repeat. A call with repeats may have an id twice.
 func repeated(jobs []job.New) map[job.ID]bool {
 	for i := range jobs {
 		if jobs[i].Repeat {
@@ -83,8 +85,8 @@ func repeated(jobs []job.New) map[job.ID]bool {
 	return nil
 }
 
-// takeKeys writes the keys that a call brings, in an order that keeps two
-// transactions from waiting for each other.
+// takeKeys writes the keys of a call, in a fixed order so that two transactions cannot
+// deadlock.
 func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]int) error {
 	names := slices.SortedFunc(maps.Keys(keys), func(a, b keyName) int {
 		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key))
@@ -110,7 +112,7 @@ func (t *Txn) insert(n *job.New) error {
 	if err != nil {
 		return err
 	}
-	if n.ID <= ended { // else no ended job can have it, and nobody need look
+	if n.ID <= ended { // above it no ended job can have the id
 		state, _, err := t.find(n.ID)
 		if err != nil {
 			return err
@@ -133,13 +135,13 @@ func (t *Txn) insert(n *job.New) error {
 	}
 	changed, err := t.exec(insJob, num(n.ID), num(l.id), num(n.Priority), num(runAt), num(t.now),
 		setNum(n.Deadline), setText(n.Owner), setText(n.Correlation), setText(n.Key), setNum(n.Batch),
-		setBlob(n.Attrs), setBlob(n.Policy), long, inline)
+		setBlob(n.Attrs), setBlob(n.Override), long, inline)
 	if err != nil {
 		return err
 	}
 	switch {
 	case changed > 0:
-	case n.Repeat: // another transaction has just taken it in
+	case n.Repeat: // another transaction has just written it
 		return ErrAgain
 	default:
 		return taken(n.ID)
@@ -157,28 +159,28 @@ func (t *Txn) insert(n *job.New) error {
 	return nil
 }
 
-// ErrAgain says that another transaction has taken what this one had seen to be
-// free. Nothing is wrong: it has to be run again.
+// ErrAgain says that another transaction has taken something that was free before. It is
+// not a failure: the transaction has to be run again.
 var ErrAgain = errors.New("another transaction was faster")
 
 type keyName struct{ owner, kind, key string }
 
-// repeats refuses a repeat whose id is that of another job.
+// repeats returns an error when the id of a repeat belongs to another job.
 func (t *Txn) repeats(n *job.New) error {
 	j, err := getJob(t.s, n.ID)
 	switch {
-	case errors.Is(err, store.ErrNotFound): // it has just gone from one place to another
+	case errors.Is(err, store.ErrNotFound): // it has just moved from one table to another
 		return ErrAgain
 	case err != nil:
 		return err
-	case !store.Repeats(&j, n):
+	case !storekit.Repeats(&j, n):
 		return taken(n.ID)
 	}
 	return nil
 }
 
-// known looks for a job that is there already, by its id when the call is a
-// repeat, or by its key, also within the call.
+// known looks for a job that exists already: by its id when it is a repeat, or by its
+// key, also among the earlier jobs of the call.
 func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, receipts []job.Receipt) (bool, error) {
 	if n.Repeat {
 		state, _, err := t.find(n.ID)
@@ -187,7 +189,7 @@ func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, re
 		}
 		if state != job.None {
 			receipts[i] = job.Receipt{ID: n.ID, State: state}
-			t.rests = true
+			t.reliesOnEarlier = true
 			return true, t.repeats(n)
 		}
 	}
@@ -204,7 +206,7 @@ func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, re
 	}
 	var holder job.ID
 	var same bool
-	left := job.Completed // the state of a job that is gone; retention only ever removes ended ones
+	left := job.Completed // the state of a removed job: retention only removes ended ones
 	err := t.rows(selKey, func(r Row) error {
 		if until := job.Micros(r.Int(2)); until == 0 || until > t.now {
 			holder, same = job.ID(r.Int(0)), bytes.Equal(r.Blob(1), n.Digest)
@@ -232,6 +234,6 @@ func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, re
 		state = left
 	}
 	receipts[i] = job.Receipt{ID: holder, Existing: true, State: state}
-	t.rests = true
+	t.reliesOnEarlier = true
 	return true, err
 }

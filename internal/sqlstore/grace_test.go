@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpyClock has jumped some time ago, or never.
+// jumpyClock jumped a given time ago, or never.
 type jumpyClock struct {
 	ago    time.Duration
 	jumped bool
@@ -23,8 +23,8 @@ func TestQ3_RescueWaitsForTheLivingAfterAGap(t *testing.T) {
 	for name, c := range map[string]struct {
 		leases []time.Duration
 		clock  jumpyClock
-		newest time.Duration // before the store was opened; 0 is none
-		open   time.Duration // for how long
+		newest time.Duration // before the store was opened; 0 means no event
+		open   time.Duration // how long it has been open
 		want   time.Duration
 	}{
 		"no gap":                        {open: time.Second},
@@ -45,9 +45,9 @@ func TestQ3_RescueWaitsForTheLivingAfterAGap(t *testing.T) {
 		if c.newest != 0 {
 			newest = opened.Add(-c.newest)
 		}
-		Opened(s, opened, newest)
+		NoteOpened(s, opened, newest)
 		for _, l := range c.leases {
-			Leased(s, l)
+			NoteLease(s, l)
 		}
 		if got := s.grace(opened.Add(c.open)); got != c.want {
 			t.Errorf("%s: no rescue for %s, want %s", name, got, c.want)

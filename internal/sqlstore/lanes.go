@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// Lane is (queue, kind, dependencies) with its gate and its counters. A claim
-// opens or closes it as a whole.
+// Lane is a combination of queue, kind and dependencies with its gate and its counters.
+// A claim opens or closes it as a whole.
 type Lane struct {
 	id          int64
 	queue, kind string
@@ -21,24 +22,24 @@ type Lane struct {
 
 func (l *Lane) ready() int64 { return l.counts[job.Waiting] + l.counts[job.Retrying] }
 
-// Catalog is what a transaction needs to know about lanes and queues. The writer
-// keeps it between commits of its own; any other commit, and a roll-back of its
-// own, make it read again.
+// Catalog is what a transaction needs to know about lanes and queues. The writer keeps
+// it between its own commits. Any other commit, and a rollback of its own, make it read
+// the catalogue again.
 type Catalog struct {
 	lanes  map[laneKey]*Lane
 	byID   map[int64]*Lane
 	queues map[string]*queueRow
 	rates  map[string]job.Micros
-	groups map[string]*groupRow // by fingerprint; those met lately
-	ended  job.ID               // no job above it has ended yet
+	groups map[string]*groupRow // by fingerprint; a cache
+	ended  job.ID               // no job with a higher id has ended yet
 	deaths int64                // the number of the last death
 
-	borrowed  bool // lanes and queues belong to others, too, and must not be changed
+	borrowed  bool // lanes and queues are shared and must not be changed
 	uncounted bool // without the counters of lanes
-	late      bool // ended is not read yet
+	late      bool // ended was not read yet
 }
 
-// Borrow returns a catalogue for one transaction that shares the lanes and queues.
+// Borrow returns a catalogue for one transaction that shares the lanes and queues of c.
 func (c *Catalog) Borrow() *Catalog {
 	return &Catalog{lanes: c.lanes, byID: c.byID, queues: c.queues, borrowed: true, uncounted: true, late: true}
 }
@@ -66,8 +67,8 @@ var (
 		ON CONFLICT (scope) DO UPDATE SET arrival = ?2`)
 )
 
-// ReadCatalog reads all of it. Where others write, too, that takes the longer the more
-// of them there are; see NewCatalog.
+// ReadCatalog reads the whole catalogue. With other writers this takes longer the more of
+// them there are; see NewCatalog.
 func ReadCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{
 		lanes:  make(map[laneKey]*Lane),
@@ -146,7 +147,7 @@ func (c *Catalog) addLane(l *Lane) {
 	}
 }
 
-// runningKind returns how many jobs of a kind run, over all queues.
+// runningKind returns the number of running jobs of a kind over all queues.
 func (c *Catalog) runningKind(kind string) (n int64) {
 	for _, l := range c.byID {
 		if l.kind == kind {
@@ -163,8 +164,8 @@ func (q *queueRow) running() (n int64) {
 	return n
 }
 
-// laneOf returns the lane of a row. Where there are other writers, it may have been
-// made since the lanes were read. When there is none, Flush says so.
+// laneOf returns the lane with an id. With other writers it may have been made since the
+// lanes were read. When it does not exist, Flush returns the error.
 func (t *Txn) laneOf(id int64) *Lane {
 	if l := t.cat.byID[id]; l != nil {
 		return l
@@ -174,31 +175,31 @@ func (t *Txn) laneOf(id int64) *Lane {
 		return l
 	}
 	if err == nil {
-		err = fmt.Errorf("lane %d of a job has been removed from redrive_lanes by somebody: restore the database from a backup: %w",
+		err = fmt.Errorf("lane %d of a job is missing in redrive_lanes: restore the database from a backup: %w",
 			id, store.ErrUnavailable)
 	}
-	t.laneless = cmp.Or(t.laneless, err)
+	t.laneErr = cmp.Or(t.laneErr, err)
 	return &Lane{id: id}
 }
 
-// lockLanes keeps other transactions from making lanes and queues, and reads those
-// that they have made. It reports whether there are others.
+// lockLanes keeps other transactions from making lanes and queues, and reads those that
+// they have made. It reports whether there are other writers.
 func (t *Txn) lockLanes() (others bool, err error) {
 	if t.hooks.LockLanes == nil {
 		return false, nil
 	}
-	if t.settled {
+	if t.lanesLocked {
 		return true, nil
 	}
-	if !t.graveless { // before the lanes, for whoever comes to need both
-		if err := t.graves(); err != nil {
+	if !t.noDeadLetters { // dead letters are locked before lanes, in case both are needed
+		if err := t.lockDeadLetters(); err != nil {
 			return true, err
 		}
 	}
 	if err := t.hooks.LockLanes(); err != nil {
 		return true, err
 	}
-	t.settled = true
+	t.lanesLocked = true
 	return true, t.cat.readLanes(t.s)
 }
 
@@ -237,7 +238,7 @@ func (t *Txn) deadByLane() (map[int64]int64, error) {
 	return dead, err
 }
 
-// makeQueue makes a queue's row when there is none.
+// makeQueue inserts a queue's row if it does not exist.
 func (t *Txn) makeQueue(name string) error {
 	if t.cat.queues[name] != nil {
 		return nil
@@ -252,7 +253,7 @@ func (t *Txn) makeQueue(name string) error {
 	return nil
 }
 
-// lane returns the lane of a job, which it makes when there is none.
+// lane returns the lane of a job and makes it if necessary.
 func (t *Txn) lane(queue, kind, deps string) (*Lane, error) {
 	if l := t.cat.lanes[laneKey{queue, kind, deps}]; l != nil {
 		return l, nil
@@ -276,26 +277,26 @@ func (t *Txn) lane(queue, kind, deps string) (*Lane, error) {
 	return l, nil
 }
 
-// MakeLane makes the lane of a job when there is none. It is for a transaction that
-// does nothing else.
+// MakeLane makes the lane of a job if necessary. It is for a transaction that does
+// nothing else.
 func (t *Txn) MakeLane(n *job.New) error {
-	t.graveless = true
+	t.noDeadLetters = true
 	_, err := t.lane(n.Queue, n.Kind, n.Deps)
 	return err
 }
 
-// selLaneOfRun returns the lane of a run. It is said in the words of a store with
-// other writers, as it locks nothing.
+// selLaneOfRun returns the lane of a run and locks nothing. Only a store with other
+// writers has a text for it.
 var selLaneOfRun = &Query{Name: "selLaneOfRun"}
 
-// MakeLaneAfter is MakeLane for an outcome that puts its job into another queue.
+// MakeLaneAfter is MakeLane for an outcome that moves its job into another queue.
 func (t *Txn) MakeLaneAfter(o *job.Outcome) error {
 	id, err := ReadInt(t.s, selLaneOfRun, num(o.ID), num(o.Token))
 	if err != nil || id == 0 {
-		return err // it is refused later
+		return err // the outcome is refused later
 	}
 	from := t.laneOf(id)
 	return t.MakeLane(&job.New{Queue: o.Queue, Kind: from.kind, Deps: from.deps})
 }
 
-func tooManyLanes(k laneKey) error { return store.TooManyLanes(k.queue, k.kind, k.deps) }
+func tooManyLanes(k laneKey) error { return storekit.TooManyLanes(k.queue, k.kind, k.deps) }

@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A lane that somebody has removed makes no jobs without a queue and a kind: what
-// concerns them is refused until it is back.
+// When a lane's row is missing, no jobs without a queue and a kind appear. Calls that
+// concern the lane's jobs fail until the row is back.
 func TestNothingIsWrittenWithoutALane(t *testing.T) {
 	t.Parallel()
 	s := openDead(t, 3)
@@ -54,7 +54,7 @@ func TestNothingIsWrittenWithoutALane(t *testing.T) {
 		}
 	}
 	if _, err := s.SetQueue(t.Context(), store.By{Actor: "ann"}, store.QueueChange{Name: "main", Workers: new(7)}); err != nil {
-		t.Errorf("what does not concern the lane: %v", err)
+		t.Errorf("a call that does not concern the lane: %v", err)
 	}
 	run(`INSERT INTO redrive_lanes SELECT * FROM kept`)
 	if err := settle(); err != nil {
@@ -65,7 +65,7 @@ func TestNothingIsWrittenWithoutALane(t *testing.T) {
 	}
 }
 
-// noLanes is a session on which lanes are not to be read.
+// noLanes is a session that must not read lanes.
 type noLanes struct{ err error }
 
 func (s noLanes) Exec(*sqlstore.Query, ...sqlstore.Value) (int, error) { return 1, nil }
@@ -84,8 +84,8 @@ func (aRow) Int(int) int64   { return 7 }
 func (aRow) Text(int) string { return "" }
 func (aRow) Null(int) bool   { return true }
 
-// That the lanes could not be read is told, though the next statement does not fail.
-func TestTheErrorOfALookForALaneIsTold(t *testing.T) {
+// The error of reading the lanes is returned, even if the next statement succeeds.
+func TestTheErrorOfReadingALaneIsReturned(t *testing.T) {
 	t.Parallel()
 	s := noLanes{}
 	cat, err := sqlstore.NewCatalog(s)

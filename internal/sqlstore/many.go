@@ -6,20 +6,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// What a store that writes many jobs by one statement does itself is the
-// statement; what goes with it, in counters, figures and events, is noted here,
-// job by job in the order of the call. What is out of the ordinary, as a death or
-// the end of a job that a redrive has brought back, goes the way of single jobs.
+// For stores that write many jobs by one statement. Such a store executes the statement
+// itself; the changes of counters, figures and events are collected here, job by job in
+// the order of the call. Special cases, such as a death or the end of a job that a
+// redrive released, are written as single jobs.
 
-// NewCatalog reads the lanes and queues. What else there is to know is read where it is
-// needed, but for what the limits of claims are about: these need ReadCatalog.
+// NewCatalog reads the lanes and queues only. Everything else is read when it is needed,
+// except what the limits of claims need: for those use ReadCatalog.
 func NewCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{lanes: make(map[laneKey]*Lane), byID: make(map[int64]*Lane), queues: make(map[string]*queueRow),
 		uncounted: true, late: true}
 	return c, c.readLanes(s)
 }
 
-// LaneOf returns the number of a lane; 0 when there is none.
+// LaneOf returns the id of a lane; 0 when it does not exist.
 func (c *Catalog) LaneOf(queue, kind, deps string) int64 {
 	if l := c.lanes[laneKey{queue, kind, deps}]; l != nil {
 		return l.id
@@ -27,8 +27,8 @@ func (c *Catalog) LaneOf(queue, kind, deps string) int64 {
 	return 0
 }
 
-// Lane returns the queue and kind of a lane, and whether claims may take from it;
-// no names when there is no such lane.
+// Lane returns the queue and kind of a lane, and whether claims may take from it. The
+// names are empty when the lane does not exist.
 func (c *Catalog) Lane(id int64) (queue, kind string, open bool) {
 	l := c.byID[id]
 	if l == nil {
@@ -44,8 +44,8 @@ func (c *Catalog) Draining(queue string) bool {
 	return q != nil && q.Mode == store.Draining
 }
 
-// Limited reports whether what is wanted is limited over all processes, by the
-// wants or by what people have set.
+// Limited reports whether any of the wants is limited over all processes, by itself or
+// by a setting of a person.
 func (c *Catalog) Limited(wants []store.Want) bool {
 	for i := range wants {
 		w := &wants[i]
@@ -83,44 +83,44 @@ func (r *Run) Priority() int8 { return r.priority }
 // Long reports whether the payload is in redrive_bodies.
 func (r *Run) Long() bool { return r.long }
 
-// MaxCrashes returns the number of crashes that end the job, as it is stored.
+// MaxCrashes returns the stored crash limit of the job.
 func (r *Run) MaxCrashes() int32 { return r.crashMax }
 
-// Counters returns the counters as they are with an end by a cause.
+// Counters returns the counters as they are after an end with a cause.
 func (r *Run) Counters(cause job.Cause) job.Counters {
 	c := r.counters
 	c.Count(cause)
 	return c
 }
 
-// Plain reports whether the end of the run concerns nothing but the job: it is in
-// its first life, nothing has brought it back and nobody has asked it to stop.
+// Plain reports whether the end of the run concerns only the job itself: the job is in
+// its first life, no redrive released it and no person asked it to stop.
 func (r *Run) Plain() bool { return r.life == 1 && r.redrive == 0 && !r.asked }
 
-// ClaimAll claims what is wanted through a source.
+// ClaimAll claims jobs for all wants through a source.
 func (t *Txn) ClaimAll(x *store.Exchange, out *store.Exchanged, source Source) error {
 	return t.claimAll(x, out, source)
 }
 
-// Readied is a job that was made ready, to be due at a time.
+// Readied is a job that was made ready, with the time at which it is due.
 type Readied struct {
 	Lane     int64
 	Priority int8
 	At       job.Micros
 }
 
-// Readied returns what outcomes and new jobs that were written one by one have made
-// ready since it was called last.
+// Readied returns the jobs that outcomes and new jobs, written one by one, have made
+// ready since the last call.
 func (t *Txn) Readied() []Readied {
 	all := t.readied
 	t.readied = nil
 	return all
 }
 
-// Settle writes one outcome. The first error is the outcome's own.
+// Settle writes one outcome. The first error concerns this outcome alone.
 func (t *Txn) Settle(o *job.Outcome) (own, fatal error) { return t.settle(o) }
 
-// Completed notes that a plain run has completed its job, which is written.
+// Completed notes that a plain run has completed its job. The rows are written already.
 func (t *Txn) Completed(r *Run, o *job.Outcome) {
 	t.wrote = true
 	r.counters.Count(o.Cause)
@@ -131,8 +131,8 @@ func (t *Txn) Completed(r *Run, o *job.Outcome) {
 	t.attempted(r, o.Cost)
 }
 
-// Postponed notes that a plain run has put its job back into its lane, due at a
-// time, which is written but for the failure record.
+// Postponed notes that a plain run has put its job back into its lane, due at a time.
+// The rows are written already, except the failure record.
 func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 	t.wrote, t.wake = true, true
 	r.counters.Count(o.Cause)
@@ -148,43 +148,42 @@ func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 	}
 }
 
-// Progress stores the progress of a run that is held.
+// Progress stores the progress of a run that holds its lease.
 func (t *Txn) Progress(p *job.Progress) error { return t.progress(p) }
 
-// AppendFailure appends the record of the failure that an outcome brings, in the
-// order of the columns of insFailure, for a run that Postponed or AppendDeath was
-// told of. Packed keeps what the values point at.
+// AppendFailure appends the failure record of an outcome, in the order of the columns of
+// insFailure. Call it after Postponed or AppendDeath for the same run. The values point
+// into packed.
 func (t *Txn) AppendFailure(args []Value, packed []byte, r *Run, o *job.Outcome) ([]Value, []byte) {
 	attempt := r.counters.Attempts
 	if o.Cause != job.Failed && o.Cause != job.Succeeded {
-		attempt++ // the attempt that was under way and is not counted
+		attempt++ // this attempt, which is not counted yet
 	}
 	return appendFailure(args, packed, t.now, r, o.Failure, attempt, o.Cost, o.Sends)
 }
 
-// Bury begins the deaths of a transaction. The rows of the jobs must be locked.
-func (t *Txn) Bury() error { return t.graves() }
+// BeginDeaths begins the deaths of a transaction. The rows of the jobs must be locked.
+func (t *Txn) BeginDeaths() error { return t.lockDeadLetters() }
 
-// AppendDeath appends the arguments of insDead for a plain run that has ended as
-// dead by an outcome, and notes the death; the record of its failure is for
-// AppendFailure to append afterwards.
+// AppendDeath appends the arguments of insDead for a plain run that an outcome ended as
+// dead, and notes the death. Append the failure record with AppendFailure afterwards.
 func (t *Txn) AppendDeath(args []Value, r *Run, o *job.Outcome) ([]Value, error) {
 	t.wrote = true
 	r.counters.Count(o.Cause)
-	b, err := t.burial(r, o.Failure)
+	b, err := t.inGroup(r, o.Failure)
 	if err != nil {
 		return args, err
 	}
 	args = t.appendDeath(args, job.Running, r, o.Reason, o.Failure, &b)
-	t.buried(job.Running, r, o.Cause, o.Reason, o.Failure, &b)
+	t.noteDeath(job.Running, r, o.Cause, o.Reason, o.Failure, &b)
 	if o.Cause == job.Succeeded || o.Cause == job.Failed {
 		t.attempted(r, o.Cost)
 	}
 	return args, nil
 }
 
-// Enqueued notes that a job was taken into a lane, due at a time, which is
-// written.
+// Enqueued notes that a job was added to a lane, due at a time. The row is written
+// already.
 func (t *Txn) Enqueued(n *job.New, lane int64, due job.Micros) {
 	t.wrote, t.wake = true, true
 	t.count(t.cat.byID[lane], job.Waiting, 1)

@@ -16,7 +16,7 @@ var (
 	insPolicy = declare("insPolicy", `INSERT INTO redrive_policies (hash, name, at, by, body) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (hash) DO NOTHING`)
 	selPolicy = declare("selPolicy", `SELECT `+policyColumns+`, body FROM redrive_policies WHERE hash = ?`)
-	// The policy that was published last is known by its audit row.
+	// The audit row of a publication names the policy that was published last.
 	selInForce = declare("selInForce", `SELECT a.target FROM redrive_meta m JOIN redrive_audit a ON a.seq = m.value WHERE m.key = 'policy'`)
 	setInForce = declare("setInForce", `INSERT INTO redrive_meta (key, value) VALUES ('policy', (SELECT max(seq) FROM redrive_audit))
 		ON CONFLICT (key) DO UPDATE SET value = excluded.value`)
@@ -24,21 +24,21 @@ var (
 )
 
 // PublishPolicy implements store.Policies.
-func (s *Core) PublishPolicy(ctx context.Context, by store.By, p store.Policy) error {
+func (s *Core) PublishPolicy(ctx context.Context, by store.By, p store.StoredPolicy) error {
 	if err := errors.Join(by.Validate(), p.Validate()); err != nil {
 		return err
 	}
 	return s.db.Write(ctx, func(t *Txn) error { return t.publishPolicy(by, &p) })
 }
 
-func (t *Txn) publishPolicy(by store.By, p *store.Policy) error {
-	if err := t.only("policies"); err != nil {
+func (t *Txn) publishPolicy(by store.By, p *store.StoredPolicy) error {
+	if err := t.lockName("policies"); err != nil {
 		return err
 	}
 	same := false
 	err := t.rows(selInForce, func(r Row) error { same = r.Text(0) == p.Hash; return nil })
 	if err != nil || same {
-		t.rests = same
+		t.reliesOnEarlier = same
 		return err
 	}
 	changed, err := t.exec(insPolicy, text(p.Hash), text(p.Name), num(t.now), text(by.Actor), blob(p.Body))
@@ -46,7 +46,7 @@ func (t *Txn) publishPolicy(by store.By, p *store.Policy) error {
 		return err
 	}
 	name := p.Name
-	if changed == 0 { // known; its name is that of the first time
+	if changed == 0 { // known already; it keeps its first name
 		err = t.rows(selPolicy, func(r Row) error { name = scanPolicyHead(r).Name; return nil }, text(p.Hash))
 		if err != nil {
 			return err
@@ -61,9 +61,9 @@ func (t *Txn) publishPolicy(by store.By, p *store.Policy) error {
 }
 
 // Policy implements store.Policies.
-func (s *Core) Policy(ctx context.Context, hash string) (p store.Policy, err error) {
+func (s *Core) Policy(ctx context.Context, hash string) (p store.StoredPolicy, err error) {
 	err = s.db.Read(ctx, func(c Session) error {
-		p = store.Policy{}
+		p = store.StoredPolicy{}
 		return c.Rows(selPolicy, func(r Row) error { p = scanPolicy(r); return nil }, text(hash))
 	})
 	if err == nil && p.Hash == "" {
@@ -73,7 +73,7 @@ func (s *Core) Policy(ctx context.Context, hash string) (p store.Policy, err err
 }
 
 // PolicyList implements store.Policies.
-func (s *Core) PolicyList(ctx context.Context) (list []store.Policy, err error) {
+func (s *Core) PolicyList(ctx context.Context) (list []store.StoredPolicy, err error) {
 	err = s.db.Read(ctx, func(c Session) error {
 		list = nil
 		return c.Rows(listPolicies, func(r Row) error {
@@ -84,11 +84,11 @@ func (s *Core) PolicyList(ctx context.Context) (list []store.Policy, err error) 
 	return list, err
 }
 
-func scanPolicyHead(r Row) store.Policy {
-	return store.Policy{Hash: r.Text(0), Name: r.Text(1), At: job.Micros(r.Int(2)), By: r.Text(3)}
+func scanPolicyHead(r Row) store.StoredPolicy {
+	return store.StoredPolicy{Hash: r.Text(0), Name: r.Text(1), At: job.Micros(r.Int(2)), By: r.Text(3)}
 }
 
-func scanPolicy(r Row) store.Policy {
+func scanPolicy(r Row) store.StoredPolicy {
 	p := scanPolicyHead(r)
 	p.Body = r.Blob(4)
 	return p

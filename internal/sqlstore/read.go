@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The columns of a job in its three places, in one order; what a place does not
+// The columns of a job in the three tables, in one order. A column that a table does not
 // have is NULL. scanJob reads them.
 const (
 	liveColumns = `j.id, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
@@ -22,7 +22,7 @@ const (
 	deadColumns = `j.job, l.kind, l.queue, 5, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
 		j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.died_at, j.deadline, NULL,
 		NULL, j.holder, j.owner, j.correlation, j.key, j.batch, j.reason`
-	columns = 26 // the place's own follow
+	columns = 26 // columns of the single tables follow
 
 	fromLive = ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane `
 	fromDone = ` FROM redrive_done j JOIN redrive_lanes l ON l.id = j.lane `
@@ -67,7 +67,7 @@ func getJob(c Session, id job.ID) (j job.Job, err error) {
 	found, long := false, false
 	err = c.Rows(getLive, func(r Row) error {
 		j, found, long = scanJob(r), true, r.Int(columns+2) != 0
-		j.Attrs, j.Policy, j.Payload = r.Blob(columns), r.Blob(columns+1), r.Blob(columns+3)
+		j.Attrs, j.Override, j.Payload = r.Blob(columns), r.Blob(columns+1), r.Blob(columns+3)
 		return nil
 	}, num(id))
 	if err == nil && !found {
@@ -80,7 +80,7 @@ func getJob(c Session, id job.ID) (j job.Job, err error) {
 	if err == nil && !found {
 		err = c.Rows(getDead, func(r Row) error {
 			j, found, long = scanJob(r), true, r.Int(columns+2) != 0
-			j.Attrs, j.Policy, j.Payload = r.Blob(columns), r.Blob(columns+1), r.Blob(columns+3)
+			j.Attrs, j.Override, j.Payload = r.Blob(columns), r.Blob(columns+1), r.Blob(columns+3)
 			return nil
 		}, num(id))
 	}
@@ -127,8 +127,8 @@ func scanProgress(r Row) job.Progress {
 		Total: r.Int(4), Note: r.Text(5)}
 }
 
-// failureColumns are the columns of a failure, as scanFailure and insertFailure
-// have them.
+// failureColumns are the columns of a failure, in the order of scanFailure and
+// insertFailure.
 const failureColumns = `job, token, life, attempt, started_at, ended_at, how, class, code, permanent, http, exit,
 	signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends`
 
@@ -221,7 +221,7 @@ func (s *Core) Signals(ctx context.Context, holder string) (out store.Signals, e
 
 var selEvents = declareWalk("selEvents", `SELECT seq, at, body FROM redrive_events WHERE seq >= ? ORDER BY seq LIMIT ?`)
 
-// eventPageMax bounds the events of one call.
+// eventPageMax is the maximum number of events of one call.
 const eventPageMax = 10_000
 
 // Events implements store.Reader.

@@ -23,13 +23,13 @@ var (
 	allRedrives = declare("allRedrives", `SELECT `+redriveColumns+` FROM redrive_redrives ORDER BY id`)
 	selActive   = declare("selActive", `SELECT `+redriveColumns+` FROM redrive_redrives INDEXED BY redrive_redrives_active
 		WHERE ended_at IS NULL ORDER BY id`)
-	// The numbers of ends are added to by outcomes alone, see addRedrive.
+	// Only outcomes add to the numbers of ended jobs, see addRedrive.
 	setRedrive = declare("setRedrive", `UPDATE redrive_redrives SET state = ?2, resume = ?3, why = ?4, ended_at = ?5, cursor = ?6, last_at = ?7,
 		forgive = ?8, forgave = ?9, released = ?10, audited = ?11 WHERE id = ?1`)
 )
 
-// keptSpec is a spec as it is stored; statuses are numbers there, and the
-// settings of jobs are beside it.
+// keptSpec is a spec as it is stored. Statuses are numbers there, and the override for
+// jobs is in a column of its own.
 type keptSpec struct {
 	store.RedriveSpec
 	Filter   keptFilter `json:"filter"`
@@ -40,7 +40,7 @@ type keptSpec struct {
 type keptFilter struct {
 	store.DeadFilter
 	Statuses []int `json:"statuses"`
-	Since    int64 `json:"since,omitempty"` // as numbers: times are written for people and not read
+	Since    int64 `json:"since,omitempty"` // a number: times as text are for people only and are not read back
 	Until    int64 `json:"until,omitempty"`
 }
 
@@ -62,7 +62,7 @@ func unpackSpec(packed, policy []byte) (store.RedriveSpec, error) {
 	for _, status := range k.Filter.Statuses {
 		s.Filter.Statuses = append(s.Filter.Statuses, job.Status(status))
 	}
-	s.Change = store.Change{Queue: k.Queue, Priority: k.Priority, Once: true, Policy: policy}
+	s.Change = store.Change{Queue: k.Queue, Priority: k.Priority, Once: true, Override: policy}
 	return s, err
 }
 
@@ -107,7 +107,7 @@ func (s *Core) StartRedrive(ctx context.Context, by store.By, spec store.Redrive
 	if err := errors.Join(by.Validate(), spec.Validate()); err != nil {
 		return store.Redrive{}, err
 	}
-	err = s.db.Person(ctx, func(t *Txn) error {
+	err = s.db.AdminWrite(ctx, func(t *Txn) error {
 		r, err = t.startRedrive(by, &spec)
 		return err
 	})
@@ -118,7 +118,7 @@ func (s *Core) StartRedrive(ctx context.Context, by store.By, spec store.Redrive
 }
 
 func (t *Txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redrive, err error) {
-	if err := t.graves(); err != nil {
+	if err := t.lockDeadLetters(); err != nil {
 		return r, err
 	}
 	if spec.Key != "" {
@@ -127,7 +127,7 @@ func (t *Txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redriv
 		case err != nil:
 			return r, err
 		case len(known) > 0:
-			t.rests = true
+			t.reliesOnEarlier = true
 			return known[0], nil
 		}
 	}
@@ -144,7 +144,7 @@ func (t *Txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redriv
 	}
 	t.wrote = true
 	var id int64
-	err = t.rows(insRedrive, func(r Row) error { id = r.Int(0); return nil }, blob(packed), setBlob(spec.Change.Policy),
+	err = t.rows(insRedrive, func(r Row) error { id = r.Int(0); return nil }, blob(packed), setBlob(spec.Change.Override),
 		text(state), text(by.Actor), setText(by.Reason), num(t.now), setText(spec.Key))
 	if err != nil {
 		return r, err
@@ -180,7 +180,7 @@ func (s *Core) ControlRedrive(ctx context.Context, by store.By, id int64, do sto
 	if err := by.Validate(); err != nil {
 		return store.Redrive{}, err
 	}
-	err = s.db.Person(ctx, func(t *Txn) error {
+	err = s.db.AdminWrite(ctx, func(t *Txn) error {
 		r, err = t.controlRedrive(by, id, do)
 		return err
 	})
@@ -191,7 +191,7 @@ func (s *Core) ControlRedrive(ctx context.Context, by store.By, id int64, do sto
 }
 
 func (t *Txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.Redrive, error) {
-	if err := t.graves(); err != nil {
+	if err := t.lockDeadLetters(); err != nil {
 		return store.Redrive{}, err
 	}
 	r, err := oneRedrive(t.s, id)
@@ -211,12 +211,12 @@ func (t *Txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.R
 	return r, t.audit(by, "redrive."+string(do), strconv.FormatInt(id, 10), string(before), string(r.State))
 }
 
-// keepRedrive writes what steps and people change of a redrive.
+// keepRedrive writes the changes that steps and people made to a redrive.
 func (t *Txn) keepRedrive(r *store.Redrive) error {
 	n, err := t.exec(setRedrive, num(r.ID), text(r.State), setText(r.Resume), setText(r.Why), setNum(r.EndedAt), num(r.Cursor),
 		num(r.LastAt), num(r.BaseAnswered), num(r.BaseAgain), num(r.Released), num(r.Audited))
 	if err == nil && n == 0 {
-		err = fmt.Errorf("redrive %d was read and is not there", r.ID) // of the same transaction
+		err = fmt.Errorf("redrive %d was read but is gone", r.ID) // cannot be: it was read in this transaction
 	}
 	return err
 }

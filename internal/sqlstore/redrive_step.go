@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// spreadLook is what all canaries of a step look at together, besides the first
-// search. Where that is too little, they come from the beginning of the set.
+// spreadLook is the number of rows that the canaries of one step may examine together,
+// besides the first search. If that is too few, they are taken from the start of the set.
 const spreadLook = 20_000
 
 var anyActive = declare("anyActive", `SELECT EXISTS (SELECT 1 FROM redrive_redrives INDEXED BY redrive_redrives_active WHERE ended_at IS NULL)`)
@@ -23,7 +23,7 @@ func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.Redriv
 	if limit < 1 || limit > store.StepMax {
 		return answer, fmt.Errorf("step of %d jobs: must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
 	}
-	active := int64(0) // as a rule there is none, and the writer has other things to do
+	active := int64(0) // usually there is none, and the writer is not needed
 	err = s.db.Read(ctx, func(c Session) error {
 		active, err = ReadInt(c, anyActive)
 		return err
@@ -31,12 +31,12 @@ func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.Redriv
 	if err != nil || active == 0 {
 		return store.RedriveStep{Wait: store.Never}, err
 	}
-	err = s.db.Brief(ctx, func(t *Txn) error {
+	err = s.db.BackgroundWrite(ctx, func(t *Txn) error {
 		answer, err = t.stepRedrives(limit)
 		return err
 	})
-	if errors.Is(err, ErrGraves) {
-		return store.RedriveStep{Wait: gravesAgain, Active: int(active)}, nil
+	if errors.Is(err, ErrDeadLettersLocked) {
+		return store.RedriveStep{Wait: lockedAgain, Active: int(active)}, nil
 	}
 	if err != nil {
 		return store.RedriveStep{}, err
@@ -46,14 +46,14 @@ func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.Redriv
 
 func (t *Txn) stepRedrives(limit int) (store.RedriveStep, error) {
 	answer := store.RedriveStep{Wait: store.Never}
-	if err := t.graves(); err != nil {
+	if err := t.lockDeadLetters(); err != nil {
 		return answer, err
 	}
 	list, err := readRedrives(t.s, selActive)
 	if err != nil {
 		return answer, err
 	}
-	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() }) // paused
+	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() }) // it was paused meanwhile
 	slices.SortFunc(list, func(a, b store.Redrive) int { return store.RedriveTurns(&a, &b) })
 	for i := range list {
 		r := &list[i]
@@ -80,7 +80,7 @@ func (t *Txn) stepRedrives(limit int) (store.RedriveStep, error) {
 	return answer, nil
 }
 
-// stepped writes what a step has done to a redrive, and tells of its state.
+// stepped writes what a step did to a redrive, with the audit row and event of its state.
 func (t *Txn) stepped(before, r *store.Redrive) error {
 	if r.State == before.State && r.Cursor == before.Cursor && r.LastAt == before.LastAt && r.Released == before.Released {
 		return nil
@@ -99,34 +99,34 @@ func (t *Txn) stepped(before, r *store.Redrive) error {
 	case store.RedriveCompleted:
 		action = "redrive.complete"
 	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCancelled:
-		return nil // goes on, or a person's doing
+		return nil // it continues, or a person changed its state
 	}
 	return t.audit(store.By{Actor: "redrive", Reason: r.Why}, action, strconv.FormatInt(r.ID, 10), string(before.State), string(r.State))
 }
 
-// redriver is the name of a redrive as the actor of what it does.
+// redriver returns the actor under which the actions of a redrive are recorded.
 func redriver(id int64) store.By { return store.By{Actor: "redrive " + strconv.FormatInt(id, 10)} }
 
-// auditReleases tells of the jobs that a redrive has brought back since it did so
-// last. It goes with a change of the redrive's state: a row for each step were
-// thousands, where a rate makes the steps small.
+// auditReleases writes an audit row about the jobs released since the last such row. It
+// is called when the redrive's state changes: a row for each step could be thousands,
+// because a rate makes the steps small.
 func (t *Txn) auditReleases(r *store.Redrive) error {
-	n := r.Account()
+	n := r.TakeUnaudited()
 	if n == 0 {
 		return nil
 	}
 	return t.audit(redriver(r.ID), "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, n))
 }
 
-// release brings back jobs of a redrive by its plan, and returns how many. The
-// first for whose lane there is no room is where it ends.
+// release releases jobs of a redrive by its plan and returns how many. It ends at the
+// first job for whose lane there is no room.
 func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64, err error) {
 	b, err := t.toRelease(r, &plan)
 	if err != nil {
 		return 0, err
 	}
 	did, jobs := store.RedriveDone{Cursor: b.cursor, Exhausted: b.exhausted}, b.jobs
-	if r.Change.Queue != "" { // the others stay in their lanes
+	if r.Change.Queue != "" { // without a new queue they stay in their lanes
 		jobs, did.Blocked = t.whatHasRoom(jobs, &r.Change)
 	}
 	if did.Blocked != nil {
@@ -139,12 +139,12 @@ func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64,
 		return 0, err
 	}
 	did.Released = int64(len(jobs))
-	r.Went(t.now, plan, did)
+	r.RecordStep(t.now, plan, did)
 	return did.Released, nil
 }
 
-// whatHasRoom returns those jobs that come before the first for which there would
-// be no room for a lane, and the error of that.
+// whatHasRoom returns the jobs before the first one for whose lane there is no room, and
+// the error for that one.
 func (t *Txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
 	fresh := make(map[laneKey]bool)
 	for i := range jobs {
@@ -159,8 +159,8 @@ func (t *Txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
 	return jobs, nil
 }
 
-// roomForAll demands that there is room for the lanes that a redrive needs. The
-// set is only looked through when all lanes with dead jobs would be too many.
+// roomForAll returns an error when there is no room for the lanes that a redrive needs.
+// It searches the set only if all lanes with dead jobs together would be too many.
 func (t *Txn) roomForAll(spec *store.RedriveSpec) error {
 	if spec.Change.Queue == "" {
 		return nil
@@ -205,16 +205,16 @@ func (t *Txn) roomForAll(spec *store.RedriveSpec) error {
 	}
 }
 
-// releases is what a step brings back of a redrive.
+// releases is what a step releases of a redrive.
 type releases struct {
 	jobs      []deadRow
-	cursor    int64 // what it has looked at in the order of deaths
+	cursor    int64 // the last death examined
 	exhausted bool
 }
 
-// toRelease finds the jobs that a plan brings back. When canaries are not found at
-// the beginning of a large set, it makes the plan one without a spread, whose
-// search goes on where the one before has ended.
+// toRelease finds the jobs that a plan releases. When the start of a large set has no
+// canaries, it turns the plan into one without a spread, whose search continues where the
+// one before ended.
 func (t *Txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, err error) {
 	m, err := newMatcher(t.s, &r.Filter, false)
 	if err != nil {
@@ -243,8 +243,8 @@ func (t *Txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, 
 	return b, err
 }
 
-// spread chooses n of the entries that a filter selects, all over the range of
-// their deaths. Low are the first of them, used where the targets find nothing.
+// spread chooses n of the entries that a filter selects, over the whole range of their
+// deaths. low are the first of them; they are used where a target finds nothing.
 func (t *Txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]deadRow, error) {
 	look := max(spreadLook/(n+1), 1)
 	number := func(death *int64) int64 { return *death }
@@ -258,7 +258,7 @@ func (t *Txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]dead
 	}
 	chosen := make([]deadRow, 0, n)
 	taken := make(map[int64]bool, n)
-	top := int64(0) // the last that was taken: nothing between a target and it is free
+	top := int64(0) // the last one taken; those between a target and it are taken too
 	for i := range n {
 		from := max(store.SpreadTarget(first, last, i, n), top+1)
 		p, err := search(m, true, from, r.Through, 1, look, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })

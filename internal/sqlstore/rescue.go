@@ -11,8 +11,8 @@ import (
 var (
 	selExpiredLeases = declare("selExpiredLeases", `SELECT `+runColumns+`
 		FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3 AND lease_until <= ?1 ORDER BY lease_until, id LIMIT ?2`)
-	// Where there are other writers, those whose end concerns the graves come last.
-	// These are said in the words of such a store.
+	// With other writers, runs whose end needs the lock on dead letters come last. Only
+	// a store with other writers has texts for these.
 	selExpiredFirst = &Query{Name: "selExpiredFirst"}
 	selExpiredLast  = &Query{Name: "selExpiredLast"}
 	selNextLease    = declare("selNextLease", `SELECT lease_until FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3
@@ -21,15 +21,15 @@ var (
 		cancel_at = NULL WHERE id = ?1 AND token = ?2 AND state = 3`)
 )
 
-// rescueFirst ends runs whose lease is over. Where others have the graves it leaves
-// those that need them, and rest is true: the others must not wait.
+// rescueFirst ends runs whose lease is over. When dead letters are locked, it leaves the
+// runs that need them, so that the others do not wait; rest is true then.
 func (t *Txn) rescueFirst(limit int) (out store.Rescue, rest bool, err error) {
 	found, err := t.expired(selExpiredLeases, limit)
 	if err != nil {
 		return out, false, err
 	}
-	if slices.ContainsFunc(found, (*Run).crashConcernsGraves) {
-		free, err := t.tryGraves()
+	if slices.ContainsFunc(found, (*Run).crashTouchesDeadLetters) {
+		free, err := t.tryLockDeadLetters()
 		if err != nil {
 			return out, false, err
 		}
@@ -43,9 +43,9 @@ func (t *Txn) rescueFirst(limit int) (out store.Rescue, rest bool, err error) {
 	return out, rest, err
 }
 
-// crashConcernsGraves reports whether a crash of the run does: at its last one a job
-// dies, and one that was brought back and is cancelled has a dead letter.
-func (r *Run) crashConcernsGraves() bool {
+// crashTouchesDeadLetters reports whether a crash of the run needs the lock on dead
+// letters: the last crash kills the job, and a released job that is cancelled has an entry.
+func (r *Run) crashTouchesDeadLetters() bool {
 	return r.counters.Crashes+1 >= r.crashMax || r.asked && r.life > 1
 }
 
@@ -90,7 +90,7 @@ func (t *Txn) crash(r *Run) (job.State, error) {
 			return job.None, err
 		}
 		t.answered(r, answer)
-		_, err = t.bury(job.Running, r, job.Crashed, job.Stalled, &f)
+		_, err = t.makeDead(job.Running, r, job.Crashed, job.Stalled, &f)
 		return job.Dead, err
 	}
 	due := t.now.Add(store.CrashDelay(r.id, r.counters.Crashes))

@@ -10,19 +10,19 @@ import (
 )
 
 var (
-	// OR FAIL, as in insDead.
+	// OR FAIL, see insDead.
 	insRetry = declare("insRetry", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
 		batch, attrs, policy, redrive, own_priority, long, payload)
 		SELECT job, ?3, 1, ?4, ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?2,
 		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, ?7, long, payload
 		FROM redrive_dead WHERE death = ?1 AND revived = 0`)
-	// What the job takes with it is not kept twice.
+	// What the job takes along is not kept in the entry as well.
 	setRedriven = declare("setRedriven", `UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
 		acted_by = ?4, reopen_at = NULL, redrive = ?5, attrs = NULL, policy = NULL, long = NULL, payload = NULL
 		WHERE death = ?1`)
-	// The same for deaths without a gap, whose jobs keep their lanes; a priority of
-	// NULL keeps that, too. ?7 says that it is lent.
+	// The same for a range of deaths whose jobs keep their lanes. A NULL priority keeps the
+	// old one. ?7 says that the priority is for one life only.
 	insRetries = declare("insRetries", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
 		batch, attrs, policy, redrive, own_priority, long, payload)
@@ -40,10 +40,9 @@ var (
 	setPayload = declare("setPayload", `UPDATE redrive_jobs SET long = ?2, payload = ?3 WHERE id = ?1`)
 )
 
-// revive opens the next life of the dead job of an entry, for a person or, when
-// it has a number, for a redrive. The note of the entry is by's reason. An error
-// that is the store's own, as of one lane too many, comes before anything is
-// written.
+// revive opens the next life of an entry's dead job, for a person or, when redrive is not
+// 0, for that redrive. The note of the entry is the reason of by. An error about the
+// request, such as one lane too many, comes before anything is written.
 func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) error {
 	to, priority := d.lane, d.priority
 	if c.Queue != "" && c.Queue != d.lane.queue {
@@ -60,18 +59,18 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 		lent = num(d.priority)
 	}
 	var own own
-	if changed || c.Policy != nil || c.Payload != nil {
+	if changed || c.Override != nil || c.Payload != nil {
 		var err error
 		if own, err = t.own(d, c.Payload != nil); err != nil {
 			return err
 		}
-		own.newPolicy = c.Policy != nil && !bytes.Equal(c.Policy, own.policy)
+		own.newPolicy = c.Override != nil && !bytes.Equal(c.Override, own.policy)
 		own.newPayload = c.Payload != nil && !bytes.Equal(c.Payload, own.payload)
 		changed = changed || own.newPolicy || own.newPayload
 	}
 	if changed {
 		var payload Value
-		if own.newPayload { // else it stays where it is
+		if own.newPayload { // otherwise the payload stays where it is
 			payload = blob(own.payload)
 		}
 		_, err := t.exec(insOriginal, num(d.Job), num(t.now), text(by.Actor), text(d.lane.queue), num(d.priority),
@@ -95,7 +94,7 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	return nil
 }
 
-// revived tells of a job that was brought back.
+// revived notes the changes of a job that was retried: counts, event and readiness.
 func (t *Txn) revived(d *deadRow, to *Lane, due job.Micros) {
 	t.recount(d.group, d.key(), job.Redriven)
 	t.move(d.lane, job.Dead, to, job.Waiting)
@@ -105,11 +104,11 @@ func (t *Txn) revived(d *deadRow, to *Lane, due job.Micros) {
 	t.wake = true
 }
 
-// reviveAll is revive for all of the entries, which are in the order of deaths.
+// reviveAll is revive for all of the entries, which are ordered by their deaths.
 func (t *Txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int64) error {
-	// What a job was has to be kept when that changes; where it goes to is found
-	// for each.
-	single := c.Queue != "" || c.Policy != nil || c.Payload != nil || c.Priority != 0 && !c.Once
+	// A change of the job needs its old values, and a change of the queue needs its lane,
+	// so these jobs are revived one by one.
+	single := c.Queue != "" || c.Override != nil || c.Payload != nil || c.Priority != 0 && !c.Once
 	for len(all) > 0 {
 		n := 1
 		for !single && n < len(all) && all[n].Death == all[n-1].Death+1 {
@@ -129,8 +128,8 @@ func (t *Txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int
 	return nil
 }
 
-// reviveRun is reviveAll for deaths without a gap and a change that is alike for
-// all.
+// reviveRun is reviveAll for a range of deaths without a gap, with a change that is the
+// same for all.
 func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int64) error {
 	first, last, due := run[0].Death, run[len(run)-1].Death, t.now.Add(c.Delay)
 	n, err := t.exec(insRetries, num(first), num(last), num(t.now), setNum(c.Priority), num(due), setNum(redrive), bit(c.OneLifePriority()))
@@ -142,7 +141,7 @@ func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int
 		return err
 	}
 	if n != len(run) || m != n {
-		return fmt.Errorf("deaths %d to %d: %d jobs were read, %d brought back and %d marked", first, last, len(run), n, m) // of the same transaction
+		return fmt.Errorf("deaths %d to %d: %d jobs were read, %d revived and %d marked", first, last, len(run), n, m) // cannot be: they were read in this transaction
 	}
 	for i := range run {
 		t.revived(&run[i], run[i].lane, due)
@@ -150,14 +149,14 @@ func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int
 	return nil
 }
 
-// own is what a dead job brings along, and what of it a retry changes.
+// own holds the values that a dead job has, and which of them a retry changes.
 type own struct {
 	policy, payload       []byte
 	long                  bool
 	newPolicy, newPayload bool
 }
 
-// own reads it; the payload only for a change of that.
+// own reads them; the payload only if it is changed.
 func (t *Txn) own(d *deadRow, payload bool) (o own, err error) {
 	err = t.rows(selOwn, func(r Row) error {
 		o.policy, o.long, o.payload = r.Blob(0), r.Int(1) != 0, r.Blob(2)
@@ -169,10 +168,10 @@ func (t *Txn) own(d *deadRow, payload bool) (o own, err error) {
 	return o, err
 }
 
-// change gives a job that was brought back other settings and another payload.
+// change gives a revived job another override and another payload.
 func (t *Txn) change(id job.ID, c *store.Change, o *own) error {
 	if o.newPolicy {
-		if _, err := t.exec(setPolicy, num(id), blob(c.Policy)); err != nil {
+		if _, err := t.exec(setPolicy, num(id), blob(c.Override)); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Run is what a live job's row says, for whoever ends a run or a wait of it.
+// Run is a live job's row, as far as the end of a run needs it.
 type Run struct {
 	id          job.ID
 	token       job.Token
@@ -24,8 +24,8 @@ type Run struct {
 	batch       int64
 	long        bool // the payload is in redrive_bodies
 	crashMax    int32
-	asked       bool  // a person asked it to stop
-	redrive     int64 // that has brought the job back into this life
+	asked       bool  // a person asked the run to stop
+	redrive     int64 // id of the redrive that opened this life
 }
 
 const runColumns = `id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
@@ -34,7 +34,7 @@ const runColumns = `id, token, lane, state, priority, life, attempts, crashes, d
 // RunColumns are the columns of redrive_jobs that ScanRun reads.
 const RunColumns = runColumns
 
-// runWidth is the number of runColumns; what else a statement reads follows.
+// runWidth is the number of runColumns; further columns of a statement follow.
 const runWidth = 23
 
 var (
@@ -65,38 +65,38 @@ func (t *Txn) running(id job.ID, token job.Token) (*Run, error) {
 // ScanRun reads a live job from a row of selAny or selRun.
 func (t *Txn) ScanRun(r Row) *Run { return t.scanRun(r) }
 
-// recall returns the run that an outcome ends, as it was when this process
-// claimed it, and forgets it; nil when the row has to be read. What run holds
-// cannot change under one token, but for asked; that the token is still the one
-// and nobody has asked, the statement that ends the run checks. It has to be the
-// first to write: an outcome that may need a new lane or group reads the row.
+// recall returns the run that an outcome ends, as it was when this process claimed it,
+// and forgets it; nil when the row has to be read. Under one token a run's values cannot
+// change, except asked. The statement that ends the run checks the token and asked, and
+// so it must be the first one to write. An outcome that may need a new lane or group
+// reads the row instead.
 func (t *Txn) recall(o *job.Outcome) *Run {
-	r := t.mine[o.ID]
+	r := t.ownRuns[o.ID]
 	if r == nil || r.token != o.Token || o.To.Ready() && o.Queue != "" && o.Queue != r.lane.queue ||
 		o.To == job.Dead && !t.cat.hasGroup(o.Failure.Fingerprint) {
 		return nil
 	}
-	delete(t.mine, o.ID)
-	r.lane = t.laneOf(r.lane.id) // the catalogue may have been read again
+	delete(t.ownRuns, o.ID)
+	r.lane = t.laneOf(r.lane.id) // the catalogue may have been read again meanwhile
 	return r
 }
 
-// mineMax bounds the runs that are remembered. Those of lost leases are not
-// taken out one by one.
-const mineMax = 2 * job.ExchangeMax
+// ownRunsMax is the maximum number of runs that are remembered. Those of lost leases are
+// not removed singly.
+const ownRunsMax = 2 * job.ExchangeMax
 
-// remember keeps a run that this process has claimed for recall.
+// remember keeps a run that this process has claimed, for recall.
 func (t *Txn) remember(r *Run) {
-	if t.mine == nil {
+	if t.ownRuns == nil {
 		return
 	}
-	if len(t.mine) >= mineMax {
-		clear(t.mine)
+	if len(t.ownRuns) >= ownRunsMax {
+		clear(t.ownRuns)
 	}
-	t.mine[r.id] = r
+	t.ownRuns[r.id] = r
 }
 
-// live returns a live job in whatever state, or nil.
+// live returns a live job in any state; nil when there is none.
 func (t *Txn) live(id job.ID) (*Run, error) { return t.oneRun(selAny, num(id)) }
 
 func (t *Txn) oneRun(q *Query, args ...Value) (found *Run, err error) {

@@ -35,23 +35,23 @@ func (s *Core) Fire(ctx context.Context, name string, slot job.Micros, jobs []jo
 	return fired, nil
 }
 
-// fire enqueues the jobs of a slot and notes the slot, in that order: the row of
-// the schedule names the first job.
+// fire enqueues the jobs of a slot and then notes the slot: the row of the entry names
+// the first job.
 func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
 	if slot > t.now {
 		return store.Fired{}, fmt.Errorf("schedule %q: slot %s is in the future of the store, whose time is %s: %w",
 			name, slot.Time(), t.now.Time(), store.ErrConflict)
 	}
-	if err := t.only("schedule:" + name); err != nil {
+	if err := t.lockName("schedule:" + name); err != nil {
 		return store.Fired{}, err
 	}
-	var last store.Schedule
+	var last store.CronSlot
 	err := t.rows(selSchedule, func(r Row) error { last = scanSchedule(r); return nil }, text(name))
 	if err != nil {
 		return store.Fired{}, err
 	}
 	if last.Slot >= slot {
-		t.rests = true
+		t.reliesOnEarlier = true
 		return store.Fired{Last: last}, nil
 	}
 	if last.Slot == 0 {
@@ -63,10 +63,10 @@ func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, e
 	if err != nil {
 		return store.Fired{}, fmt.Errorf("schedule %q: %w", name, err)
 	}
-	last = store.Schedule{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID}
+	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID}
 	n, err := t.exec(putSchedule, text(name), num(slot), num(t.now), num(last.Job))
 	if err == nil && n == 0 {
-		err = fmt.Errorf("schedule %q: a later slot was fired by the same transaction", name) // it was read in it
+		err = fmt.Errorf("schedule %q: a later slot was fired by the same transaction", name) // cannot be: it was read in this transaction
 	}
 	if err != nil {
 		return store.Fired{}, err
@@ -76,7 +76,7 @@ func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, e
 }
 
 func (t *Txn) roomForSchedule(name string) error {
-	if err := t.only("schedules"); err != nil {
+	if err := t.lockName("schedules"); err != nil {
 		return err
 	}
 	n, err := ReadInt(t.s, countSchedules)
@@ -86,8 +86,8 @@ func (t *Txn) roomForSchedule(name string) error {
 	return err
 }
 
-// Schedules implements store.Keeper.
-func (s *Core) Schedules(ctx context.Context) (list []store.Schedule, err error) {
+// CronSlots implements store.Keeper.
+func (s *Core) CronSlots(ctx context.Context) (list []store.CronSlot, err error) {
 	err = s.db.Read(ctx, func(c Session) error {
 		list, err = readSchedules(c)
 		return err
@@ -95,12 +95,12 @@ func (s *Core) Schedules(ctx context.Context) (list []store.Schedule, err error)
 	return list, err
 }
 
-// readSchedules returns the schedules by name.
-func readSchedules(c Session) (list []store.Schedule, err error) {
+// readSchedules returns the cron slots by name.
+func readSchedules(c Session) (list []store.CronSlot, err error) {
 	err = c.Rows(allSchedules, func(r Row) error { list = append(list, scanSchedule(r)); return nil })
 	return list, err
 }
 
-func scanSchedule(r Row) store.Schedule {
-	return store.Schedule{Name: r.Text(0), Slot: job.Micros(r.Int(1)), At: job.Micros(r.Int(2)), Job: job.ID(r.Int(3))}
+func scanSchedule(r Row) store.CronSlot {
+	return store.CronSlot{Name: r.Text(0), Slot: job.Micros(r.Int(1)), At: job.Micros(r.Int(2)), Job: job.ID(r.Int(3))}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -27,8 +28,8 @@ var (
 	setResolved = declare("setResolved", `UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`)
 )
 
-// settle writes one outcome. An error that is not about this outcome alone is
-// fatal for the transaction; the first result is the outcome's own.
+// settle writes one outcome. The first error concerns this outcome alone; the second one
+// is fatal for the transaction.
 func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", err, store.ErrInvalid), nil
@@ -52,14 +53,14 @@ func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 	}
 	own, ok, err := t.end(r, o)
 	if err == nil && !ok {
-		err = fmt.Errorf("job %d: run %d was read and is not there", o.ID, o.Token) // of the same transaction
+		err = fmt.Errorf("job %d: run %d was read but is gone", o.ID, o.Token) // cannot be: it was read in this transaction
 	}
 	return own, err
 }
 
-// end writes the outcome of a run. When the row is not as r says, because r was
-// recalled and another has ended the run or asked it to stop, it is not ok and
-// nothing is written. So the statement that takes the run comes first.
+// end writes the outcome of a run. ok is false, and nothing is written, when the row
+// differs from r: r was recalled, and since then another process has ended the run or a
+// person has asked it to stop. That is why the statement that takes the run comes first.
 func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
 	to := r.lane
 	if o.To.Ready() {
@@ -81,7 +82,7 @@ func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
 	case job.Completed, job.Cancelled:
 		ok, fatal = t.close(r, o)
 	case job.Dead:
-		ok, fatal = t.bury(job.Running, r, o.Cause, o.Reason, o.Failure)
+		ok, fatal = t.makeDead(job.Running, r, o.Cause, o.Reason, o.Failure)
 	case job.Waiting, job.Retrying:
 		ok, fatal = t.again(r, o, to)
 	case job.None, job.Running:
@@ -115,8 +116,8 @@ func (t *Txn) settledBefore(o *job.Outcome) (own, fatal error) {
 	if err != nil {
 		return nil, err
 	}
-	own = store.Settled(state, token, o.Token, crashed)
-	t.rests = t.rests || own == nil
+	own = storekit.Settled(state, token, o.Token, crashed)
+	t.reliesOnEarlier = t.reliesOnEarlier || own == nil
 	return own, nil
 }
 
@@ -124,7 +125,7 @@ func (t *Txn) fail(r *Run, o *job.Outcome) error {
 	f := o.Failure
 	attempt := r.counters.Attempts
 	if o.Cause != job.Failed && o.Cause != job.Succeeded {
-		attempt++ // the attempt that was under way and is not counted
+		attempt++ // this attempt, which is not counted yet
 	}
 	return t.insertFailure(r, f, attempt, o.Cost, o.Sends)
 }
@@ -136,8 +137,8 @@ func (t *Txn) insertFailure(r *Run, f *job.Failure, attempt int32, cost int64, s
 	return err
 }
 
-// appendFailure appends the row of a failure to args, in the order of
-// failureColumns, and its packed record to packed.
+// appendFailure appends the row of a failure to args, in the order of failureColumns, and
+// its packed record to packed.
 func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.Failure, attempt int32, cost int64, sends int32) ([]Value, []byte) {
 	exit := Value{}
 	if f.Exit != nil {
@@ -155,7 +156,7 @@ func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.F
 		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr), setNum(sends)), packed
 }
 
-// close ends a job that is completed or cancelled by its run.
+// close writes the end of a job that its run has completed or cancelled.
 func (t *Txn) close(r *Run, o *job.Outcome) (ok bool, err error) {
 	n, err := t.exec(delRun, num(r.id), num(r.token))
 	if err != nil || n == 0 {
@@ -163,12 +164,12 @@ func (t *Txn) close(r *Run, o *job.Outcome) (ok bool, err error) {
 	}
 	cost, sends := o.Cost, o.Sends
 	if o.Failure != nil {
-		cost, sends = 0, 0 // the failure record has them
+		cost, sends = 0, 0 // they are in the failure record
 	}
 	return true, t.finish(r, job.Running, o.To, o.Cause, cost, sends, o.Result)
 }
 
-// finish appends a job, whose row is taken already, to the ended ones.
+// finish appends a job, whose row is deleted already, to the ended ones.
 func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, sends int32, result []byte) error {
 	c := r.counters
 	_, err := t.exec(insDone, num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life),
@@ -192,13 +193,13 @@ func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, se
 	return t.resolve(r, to)
 }
 
-// resolve closes the dead letter of a job whose later life has ended otherwise
-// than dead: completed, or cancelled by a person.
+// resolve closes the dead letter of a job whose later life did not end as dead:
+// completed, or cancelled by a person.
 func (t *Txn) resolve(r *Run, to job.State) error {
 	if r.life < 2 {
 		return nil
 	}
-	if err := t.graves(); err != nil {
+	if err := t.lockDeadLetters(); err != nil {
 		return err
 	}
 	e, err := t.entry(r.id)
@@ -215,13 +216,13 @@ func (t *Txn) resolve(r *Run, to job.State) error {
 
 func (t *Txn) ended(r *Run, to job.State) {
 	t.batchCount(batchDelta{id: r.batch, endings: endingIn(to)})
-	if !t.shared() { // else others end jobs, too, and the catalogue is not this transaction's alone
+	if !t.shared() { // with other writers the catalogue is shared, and others end jobs, too
 		t.cat.ended = max(t.cat.ended, r.id)
 	}
 }
 
-// again puts a job back to waiting or retrying, in a lane of its queue. One that
-// a person has asked to stop is cancelled there at once.
+// again puts a job back to waiting or retrying, in a lane of its queue. If a person has
+// asked it to stop, it is cancelled at once instead.
 func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
 	priority := r.priority
 	if o.Priority != 0 {

@@ -10,16 +10,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// What sweeps remember: the first five are audited by these words, the others
-// only have a cursor.
+// The names under which sweeps keep their notes. The first five are audited under these
+// names, the others only have a cursor.
 const (
 	sweptCompleted = "completed"
-	sweptFailures  = "failures" // the cursor is the job of the next record to look at
+	sweptFailures  = "failures" // the cursor is the job of the next record to examine
 	sweptDead      = "dead_letters"
 	sweptEvents    = "events"
 	sweptKeys      = "keys"
 
-	sweptToken  = "failures.token" // of the next record to look at
+	sweptToken  = "failures.token" // token of the next record to examine
 	sweptTrends = "trends"         // the cursor is a group
 	sweptMarks  = "marks"          // the cursor is a mark of a group, see withGroup
 )
@@ -45,7 +45,7 @@ func (s *Core) Sweep(ctx context.Context, keep store.Retention, limit int) (swep
 	return swept, nil
 }
 
-// CheckSweep refuses what no sweep can do.
+// CheckSweep returns an error for arguments with which no sweep can run.
 func CheckSweep(keep store.Retention, limit int) error {
 	if err := keep.Validate(); err != nil {
 		return err
@@ -56,28 +56,27 @@ func CheckSweep(keep store.Retention, limit int) error {
 	return nil
 }
 
-// SweepPart is a part of a sweep that can have a transaction of its own.
+// SweepPart is a part of a sweep that can run in a transaction of its own.
 type SweepPart uint8
 
-// The parts of a sweep, in their order. Two transactions of sweeps must not run at
-// one time.
+// The parts of a sweep, in their order. Two sweeps must not run at the same time.
 const (
 	SweepEnds        SweepPart = iota // jobs that have ended, failure records, keys
 	SweepEvents                       // events, and the figures of hours
-	SweepDeadLetters                  // all that is about dead letters; and the audit of all parts
+	SweepDeadLetters                  // everything about dead letters, and the audit of all parts
 )
 
-// Sweep does some parts of a sweep.
+// Sweep runs some parts of a sweep.
 func (t *Txn) Sweep(keep store.Retention, limit int, parts ...SweepPart) (store.Swept, error) {
 	w := sweep{Txn: t, keep: keep, limit: limit}
 	err := w.run(parts)
 	return w.swept, err
 }
 
-// sweep is one sweep. Each of its steps reads a bounded number of rows, and all
-// of them before it removes the first. The statements have no LIMIT: a bound one
-// would have them compiled anew each time, and so would bound values without the
-// pluses where somebody has run ANALYZE.
+// sweep is one sweep. Each of its steps reads a limited number of rows, all of them before
+// it removes the first. The statements have no LIMIT: a bound one would make SQLite
+// compile them each time, and so would bound values without the pluses in a database on
+// which ANALYZE was run.
 type sweep struct {
 	*Txn
 	keep  store.Retention
@@ -86,16 +85,16 @@ type sweep struct {
 	notes map[string]*sweepNote
 }
 
-// sweepNote is what sweeps remember of one kind of thing.
+// sweepNote is what sweeps note about one kind of thing.
 type sweepNote struct {
-	n      int64      // removed since that was last audited
-	since  job.Micros // when the first of these was
-	cursor int64      // where the walk goes on; 0 is at the start
+	n      int64      // removed since the last audit row
+	since  job.Micros // when the first of these was removed
+	cursor int64      // where the walk continues; 0 means at the start
 }
 
 func (w *sweep) run(parts []SweepPart) error {
 	if slices.Contains(parts, SweepDeadLetters) {
-		if err := w.graves(); err != nil {
+		if err := w.lockDeadLetters(); err != nil {
 			return err
 		}
 	}
@@ -129,7 +128,7 @@ func (w *sweep) steps(part SweepPart) []func() error {
 	return nil
 }
 
-// note returns what sweeps remember of a kind of thing.
+// note returns the note about a kind of thing.
 func (w *sweep) note(what string) sweepNote {
 	if n := w.notes[what]; n != nil {
 		return *n
@@ -147,7 +146,7 @@ func (w *sweep) remember(what string, n sweepNote) error {
 	return err
 }
 
-// removed adds up what was removed of a kind of thing; audits tells of it.
+// removed counts removed things of a kind; audits writes the audit row.
 func (w *sweep) removed(what string, n int64) error {
 	if n == 0 {
 		return nil
@@ -160,14 +159,14 @@ func (w *sweep) removed(what string, n int64) error {
 	return w.remember(what, sum)
 }
 
-// moveTo notes where a walk goes on.
+// moveTo notes where a walk continues.
 func (w *sweep) moveTo(what string, cursor int64) error {
 	n := w.note(what)
 	n.cursor = cursor
 	return w.remember(what, n)
 }
 
-// enough ends a walk over rows without an error.
+// enough turns errEnough into nil.
 func enough(err error) error {
 	if errors.Is(err, errEnough) {
 		return nil
@@ -180,7 +179,7 @@ var (
 	delEvents    = declare("delEvents", `DELETE FROM redrive_events WHERE seq <= +?`)
 )
 
-// oldEvents removes the events of whole commits, but never those of the newest.
+// oldEvents removes the events of whole commits, but never those of the newest commit.
 func (w *sweep) oldEvents() error {
 	if w.keep.Events == 0 {
 		return nil
@@ -221,7 +220,7 @@ var (
 	delKey = declare("delKey", `DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND until <= +?`)
 )
 
-// keys forgets the keys whose time is over.
+// keys removes expired keys.
 func (w *sweep) keys() error {
 	if r := w.hooks.Remover; r != nil {
 		n, more, err := r.Keys(w.now, w.limit)
@@ -252,8 +251,8 @@ func (w *sweep) keys() error {
 	return w.removed(sweptKeys, w.swept.Keys)
 }
 
-// audits tells from time to time what was removed. Dead letters that were pending
-// have been told of.
+// audits writes audit rows about removals from time to time. Removals of pending dead
+// letters were audited when they were made.
 func (w *sweep) audits() error {
 	for _, what := range [...]string{sweptCompleted, sweptFailures, sweptDead, sweptEvents, sweptKeys} {
 		sum := w.note(what)

@@ -9,12 +9,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The most rows that one sweep looks at where its limit does not say.
+// The maximum numbers of rows that one sweep examines, where its limit does not apply.
 const (
 	sweepRecords = 5_000              // failure records that go with dead letters
-	sweepGroups  = 1_000              // that are removed, or not muted any more
-	SweepMarks   = 200                // groups that dead letters were ignored with
-	sweepDue     = store.SweepMax + 1 // dead letters that come back: one more than any limit, which shows that there are more
+	sweepGroups  = 1_000              // groups that are removed or unmuted
+	SweepMarks   = 200                // groups with which dead letters were ignored
+	sweepDue     = store.SweepMax + 1 // dead letters that become pending: one above any limit, to see whether there are more
 	SweepTrends  = 500
 )
 
@@ -43,7 +43,7 @@ func (t *Txn) scanLetter(r Row) letter {
 	return l
 }
 
-// shown returns what events tell of it.
+// shown returns the part of the dead letter that events contain.
 func (l *letter) shown() *job.DeadLetter {
 	return &job.DeadLetter{Job: l.id, Kind: l.lane.kind, Queue: l.lane.queue, Owner: l.owner, Life: l.life, Class: l.class}
 }
@@ -55,8 +55,8 @@ var (
 	delOriginal = declare("delOriginal", `DELETE FROM redrive_originals WHERE job = ?`)
 )
 
-// letters walks over the dead letters and removes those that are past their
-// time. What is to be pending again is not dropped as ignored.
+// letters walks over the dead letters and removes those past their retention. One that
+// will become pending again is not removed as ignored.
 func (w *sweep) letters() error {
 	if w.keep.Dead == 0 {
 		return nil
@@ -103,35 +103,34 @@ func (w *sweep) letters() error {
 	return errors.Join(w.removed(sweptDead, w.swept.Dead-w.swept.Pending), w.moveTo(sweptDead, cursor))
 }
 
-// droppable reports whether a dead letter that is old enough is removed.
+// droppable reports whether a dead letter that is old enough may be removed.
 func (w *sweep) droppable(l *letter) bool {
 	switch {
-	case l.status == job.Redriven: // its job lives
+	case l.status == job.Redriven: // its job is live
 		return false
 	case l.status == job.Resolved || w.keep.DropPending:
 		return true
 	case l.status == job.Pending:
 		return false
 	}
-	return l.reopensAt == 0 // else it is promised to come back
+	return l.reopensAt == 0 // otherwise it will become pending again
 }
 
 var selMuted = declare("selMuted", `SELECT 1 FROM redrive_groups WHERE id = ?1 AND muted <> 0 AND (muted_until IS NULL OR muted_until > ?2)`)
 
-// muted reports whether a group is muted still. Groups that have changed must
-// have been written.
+// muted reports whether a group is still muted. Changed groups must have been written
+// before.
 func (w *sweep) muted(group int64) (muted bool, err error) {
 	err = w.rows(selMuted, func(Row) error { muted = true; return nil }, num(group), num(w.now))
 	return muted, err
 }
 
-// purge removes a dead letter with all that is known of its job, but for the row
-// of one that has ended otherwise since. It returns the number of its failure
-// records.
+// purge removes a dead letter with everything known of its job, except the row in
+// redrive_done if a later life ended there. It returns the number of failure records.
 func (t *Txn) purge(l *letter) (records int, err error) {
 	n, err := t.exec(delDead, num(l.death), num(l.id))
 	if err == nil && n == 0 {
-		err = errors.New("a dead letter was read and is not there") // of the same transaction
+		err = errors.New("a dead letter was read but is gone") // cannot be: it was read in this transaction
 	}
 	if err != nil {
 		return 0, err
@@ -156,7 +155,7 @@ func (t *Txn) purge(l *letter) (records int, err error) {
 	return t.exec(delFailures, num(l.id))
 }
 
-// setDeaths keeps the number of the last death when its row goes.
+// setDeaths stores the number of the last death when its row is removed.
 var setDeaths = declare("setDeaths", `INSERT INTO redrive_meta (key, value) VALUES ('deaths', ?1)
 	ON CONFLICT (key) DO UPDATE SET value = ?1`)
 
@@ -167,7 +166,7 @@ var (
 	delTrends = declare("delTrends", `DELETE FROM redrive_trends WHERE grp = +?`)
 )
 
-// emptyGroups removes the groups whose dead letters are gone for long.
+// emptyGroups removes groups that have had no dead letters for the retention time.
 func (w *sweep) emptyGroups() error {
 	if err := w.flushGroups(); err != nil || w.keep.Dead == 0 {
 		return err
@@ -196,14 +195,14 @@ func (w *sweep) emptyGroups() error {
 		if _, err := w.exec(delGroup, num(id)); err != nil {
 			return err
 		}
-		if _, err := w.exec(delTrends, num(id)); err != nil { // another group may get its number
+		if _, err := w.exec(delTrends, num(id)); err != nil { // another group may get its id
 			return err
 		}
 	}
 	return nil
 }
 
-// flushGroups writes what has changed in groups, for who reads them afterwards.
+// flushGroups writes the changed groups, for statements that read them afterwards.
 func (t *Txn) flushGroups() error {
 	for i, id := range t.groups.keys {
 		if err := t.flushGroup(id, &t.groups.values[i]); err != nil {
@@ -217,7 +216,7 @@ func (t *Txn) flushGroups() error {
 var (
 	selMuteOver = declareWalk("selMuteOver", `SELECT id, fingerprint FROM redrive_groups INDEXED BY redrive_groups_muted
 		WHERE muted = 1 AND muted_until <= +? ORDER BY muted_until`)
-	// A mark is seen once however many dead letters have it.
+	// A mark appears once, however many dead letters have it.
 	nextMark = declare("nextMark", `SELECT reopen_at FROM redrive_dead INDEXED BY redrive_dead_reopen
 		WHERE reopen_at > +? ORDER BY reopen_at LIMIT 1`)
 	selMarked = declareWalk("selMarked", `SELECT death FROM redrive_dead INDEXED BY redrive_dead_reopen WHERE reopen_at = +? ORDER BY death`)
@@ -252,8 +251,8 @@ func (w *sweep) unmute() error {
 	return nil
 }
 
-// reopen makes ignored dead letters pending again whose time has come, or whose
-// group is not muted any more, by the order of deaths as far as it looks.
+// reopen makes ignored dead letters pending when their time has come or their group is not
+// muted any more, in the order of deaths among those examined.
 func (w *sweep) reopen() error {
 	var deaths []int64
 	collect := func(r Row) error {
@@ -276,7 +275,7 @@ func (w *sweep) reopen() error {
 		}
 	}
 	slices.Sort(deaths)
-	if len(deaths) > w.limit { // the next sweep begins with the same marks: any of them may have some left
+	if len(deaths) > w.limit { // the next sweep begins with the same marks, as any of them may have more
 		deaths, w.swept.More = deaths[:w.limit], true
 	} else if err := w.moveTo(sweptMarks, next); err != nil {
 		return err
@@ -290,9 +289,9 @@ func (w *sweep) reopen() error {
 	return nil
 }
 
-// overMarks returns marks of groups that are not muted any more, see withGroup,
-// and where the walk over the groups that have marks is to go on when all of those
-// are reopened; 0 is at the start.
+// overMarks returns the marks of groups that are not muted any more, see withGroup, and
+// where the walk over marked groups continues when all of these are reopened; 0 means at
+// the start.
 func (w *sweep) overMarks() (over []int64, end int64, err error) {
 	mark := cmp.Or(w.note(sweptMarks).cursor, withGroup)
 	for range SweepMarks {
@@ -336,21 +335,21 @@ var (
 	delOldHours   = declare("delOldHours", `DELETE FROM redrive_hours WHERE +at <= ?`) // 720 rows, and those since the last sweep
 )
 
-// oldHours drops the figures of hours that nobody is shown any more.
+// oldHours removes the figures of hours that are not shown any more.
 func (w *sweep) oldHours() error {
 	_, err := w.exec(delOldHours, num(w.now.Add(-store.HoursKept)))
 	return err
 }
 
-// figures drops numbers of deaths that nobody is shown any more.
+// figures removes numbers of deaths that are not shown any more.
 func (w *sweep) figures() error {
 	if _, err := w.exec(delOldMinutes, num(start(w.now, minute)-minute*store.AddedMinutes)); err != nil {
 		return err
 	}
 	var groups, hours []int64
 	until, looked, cursor := int64(start(w.now, hour)-hour*store.TrendHours), 0, int64(0)
-	// A group has few hours that are kept, so a walk that begins at the first of a
-	// group gets further.
+	// A group keeps only a few hours, so a walk that begins at the first hour of a group
+	// still moves forward.
 	err := w.rows(walkTrends, func(r Row) error {
 		if looked++; looked > SweepTrends {
 			cursor = r.Int(0)

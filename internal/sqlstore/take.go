@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	// Read, then written: RETURNING would put the row through a temporary table.
+	// Read first, then written: RETURNING would put the row through a temporary table.
 	selClaim   = declare("selClaim", `SELECT `+ReadyColumns+` FROM redrive_jobs WHERE id = ? AND state < 3`)
 	setClaimed = declare("setClaimed", `UPDATE redrive_jobs SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4,
 		holder = ?5, crash_max = ?6 WHERE id = ?1 AND state < 3`)
@@ -27,7 +27,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 		return false, c.expire(r, from)
 	}
 	r.token++
-	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, crashMax(room.want.MaxCrashes)
+	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, maxCrashes(room.want.MaxCrashes)
 	if err := c.write(r); err != nil {
 		return false, err
 	}
@@ -42,7 +42,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	return true, nil
 }
 
-// find reads a ready job; the run is nil when another has taken it.
+// find reads a ready job; c.run is nil when another process has taken it.
 func (c *claimer) find(id job.ID) error {
 	c.run = nil
 	if c.source == nil {
@@ -55,7 +55,7 @@ func (c *claimer) find(id job.ID) error {
 	return err
 }
 
-// write writes a claim and reads what it needs besides.
+// write writes a claim and reads what else it needs.
 func (c *claimer) write(r *Run) error {
 	if c.source != nil {
 		c.source.Claimed(r)
@@ -69,20 +69,20 @@ func (c *claimer) write(r *Run) error {
 }
 
 const (
-	// passedMax bounds the jobs past their deadline that one exchange leaves.
+	// passedMax is the maximum number of jobs past their deadline that one exchange leaves.
 	passedMax = 10 * store.ExpiredMax
-	// passedAgain is when it is worth another try to end them.
+	// passedAgain is the wait before the next try to end them.
 	passedAgain = time.Second
 )
 
-// expire ends a job that was found past its deadline, unless others have the graves:
-// a claim holds ready jobs, which must not wait for a transaction of a caller's.
+// expire ends a job that was found past its deadline, unless dead letters are locked: a
+// claim holds ready jobs, which must not wait for a caller's transaction.
 func (c *claimer) expire(r *Run, from job.State) error {
 	if c.passed > 0 {
 		c.passed++
 		return nil
 	}
-	switch free, err := c.t.tryGraves(); {
+	switch free, err := c.t.tryLockDeadLetters(); {
 	case err != nil:
 		return err
 	case !free:
@@ -99,7 +99,7 @@ func (t *Txn) expire(r *Run, from job.State) error {
 		return err
 	}
 	t.answered(r, answer)
-	_, err = t.bury(from, r, job.Expired, job.DeadlineOver, &job.Failure{Fingerprint: store.ExpiredFingerprint(r.lane.kind)})
+	_, err = t.makeDead(from, r, job.Expired, job.DeadlineOver, &job.Failure{Fingerprint: store.ExpiredFingerprint(r.lane.kind)})
 	return err
 }
 
@@ -111,12 +111,12 @@ func (c *claimer) scanRow(row Row) error {
 // ReadyColumns are the columns of redrive_jobs that ScanReady reads.
 const ReadyColumns = runColumns + `, run_at, deadline, attrs, policy, memo, payload`
 
-// ScanReady reads a ready job from a row of ReadyColumns. The rest of the claim is
-// known when it is taken.
+// ScanReady reads a ready job from a row of ReadyColumns. The rest of the claim is set
+// when the job is taken.
 func (t *Txn) ScanReady(row Row) (*Run, job.Claim) {
 	return t.scanRun(row), job.Claim{
 		RunAt: job.Micros(row.Int(runWidth)), Deadline: job.Micros(row.Int(runWidth + 1)),
-		Attrs: row.Blob(runWidth + 2), Policy: row.Blob(runWidth + 3),
+		Attrs: row.Blob(runWidth + 2), Override: row.Blob(runWidth + 3),
 		Memo: row.Blob(runWidth + 4), Payload: row.Blob(runWidth + 5),
 	}
 }
@@ -126,4 +126,4 @@ func (c *claimer) scanLong(row Row) error {
 	return nil
 }
 
-func crashMax(n int) int32 { return int32(min(max(n, 1), job.CrashesCeiling)) }
+func maxCrashes(n int) int32 { return int32(min(max(n, 1), job.MaxCrashes)) }

@@ -13,20 +13,20 @@ const (
 	hour   = 60 * minute
 )
 
-// start returns the beginning of the unit that a time is in.
+// start returns the beginning of the unit in which a time lies.
 func start(at, unit job.Micros) job.Micros { return at - at%unit }
 
-// tally keeps a value by key, in the order in which the keys came.
+// tally keeps values by key, in the order in which the keys were added.
 type tally[K comparable, V any] struct {
 	keys   []K
 	values []V
-	index  map[K]int // of the keys, when they are more than a few
+	index  map[K]int // positions of the keys, when there are more than tallyFew
 }
 
-// tallyFew is how many keys are found faster one by one than through a map.
+// tallyFew is the number of keys up to which a linear search is faster than a map.
 const tallyFew = 16
 
-// at returns the value of a key, which is zero when the key is new.
+// at returns the value of a key; the value of a new key is zero.
 func (t *tally[K, V]) at(key K) *V {
 	if t.index == nil {
 		if i := slices.Index(t.keys, key); i >= 0 {
@@ -50,17 +50,17 @@ func (t *tally[K, V]) at(key K) *V {
 }
 
 func (t *tally[K, V]) reset() {
-	clear(t.values) // they may point at what is not needed any more
+	clear(t.values) // releases what they point at
 	t.keys, t.values, t.index = t.keys[:0], t.values[:0], nil
 }
 
-// groupDelta is what has changed in a group.
+// groupDelta holds the changes of a group.
 type groupDelta struct {
 	n, pending, entries int64
-	mute                *groupRow // to be written, when it has changed
+	mute                *groupRow // the new mute; nil when it has not changed
 }
 
-// deadKey is what dead letters are counted by.
+// deadKey is the key under which dead letters are counted.
 type deadKey struct {
 	lane   int64
 	reason job.Reason
@@ -68,14 +68,14 @@ type deadKey struct {
 	status job.Status
 }
 
-// redriveDelta is what outcomes have added to a redrive.
+// redriveDelta is what outcomes add to a redrive.
 type redriveDelta struct {
 	answered, again int64
 	endings
 }
 
-// retried reports whether the present or last attempt of a run's job is not the
-// first one of its first life. The attempt is counted already.
+// retried reports whether the current or last attempt of a run's job is not the first one
+// of its first life. The attempt is counted already.
 func (r *Run) retried() bool { return r.counters.Attempts > 1 || r.life > 1 }
 
 // attempted counts a run that ended as an attempt.
@@ -102,18 +102,17 @@ func (t *Txn) died(r *Run, cause job.Cause) {
 	}
 }
 
-// selCauseOf finds the fingerprint that the job of a dead letter died of.
+// selCauseOf finds the fingerprint with which the job of a dead letter died.
 var selCauseOf = declare("selCauseOf", `SELECT fingerprint FROM redrive_groups WHERE id = (SELECT grp FROM redrive_dead WHERE job = ?)`)
 
-// answer returns what the end of a run, or of a job without one, means to the
-// redrive that has brought the job back. To is the state that the job goes to, f
-// the failure, nil when there is none; the run is counted already, and the dead
-// letter is still as it was.
+// answer returns what the end of a run, or of a job without one, adds to the redrive that
+// released the job. to is the new state of the job; f is the failure or nil. The run is
+// counted already, and the dead letter is not changed yet.
 func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redriveDelta, err error) {
 	if r.redrive == 0 {
 		return d, nil
 	}
-	if err := t.graves(); err != nil {
+	if err := t.lockDeadLetters(); err != nil {
 		return d, err
 	}
 	if attempt && r.counters.Attempts == 1 || to.Terminal() && r.counters.Attempts == 0 {
@@ -131,7 +130,7 @@ func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redr
 	return d, err
 }
 
-// answered adds to a redrive what answer has found.
+// answered adds the result of answer to its redrive.
 func (t *Txn) answered(r *Run, d redriveDelta) {
 	if d == (redriveDelta{}) {
 		return
@@ -140,7 +139,7 @@ func (t *Txn) answered(r *Run, d redriveDelta) {
 	sum.answered += d.answered
 	sum.again += d.again
 	sum.add(d.endings)
-	t.wake = true // the redrive may go on
+	t.wake = true // the redrive may continue
 }
 
 var (
@@ -160,8 +159,8 @@ var (
 		completed = completed + ?4, dead = dead + ?5, cancelled = cancelled + ?6 WHERE id = ?1`)
 )
 
-// flushTallies writes what has changed in groups, dead letters as numbers,
-// redrives and the figures of the hour.
+// flushTallies writes the changes of groups, of the counts of dead letters, of redrives
+// and of the figures of the hour.
 func (t *Txn) flushTallies() error {
 	for i, id := range t.groups.keys {
 		if err := t.flushGroup(id, &t.groups.values[i]); err != nil {
@@ -189,7 +188,7 @@ func (t *Txn) flushTallies() error {
 			return err
 		}
 	}
-	if *h == (store.Hour{}) || t.shared() { // then Record writes them
+	if *h == (store.Hour{}) || t.shared() { // with other writers, Record writes them
 		return nil
 	}
 	_, err := t.exec(addHour, num(start(t.now, hour)), num(h.Completed), num(h.Recovered), num(h.Dead), num(h.Exhausted),

@@ -10,38 +10,38 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Txn is one transaction's view of the store: the statements run in a session,
-// what they change in counters and events is gathered and written once, by
-// flush, however many jobs it was.
+// Txn is one transaction of the store. Its statements run in a session. Its changes
+// of counters and its events are collected, and Flush writes them once, however many
+// jobs there were.
 type Txn struct {
-	s     Session
-	hooks Hooks
-	held  bool // LockDeadLetters was called
+	s                 Session
+	hooks             Hooks
+	deadLettersLocked bool // LockDeadLetters was called
 
-	settled   bool // LockLanes was called
-	graveless bool // LockDeadLetters will not be called
-	rests     bool // see Rests
+	lanesLocked     bool // LockLanes was called
+	noDeadLetters   bool // the transaction must not lock dead letters any more
+	reliesOnEarlier bool // see ReliesOnEarlier
 
 	now    job.Micros
 	cat    *Catalog
 	args   []Value
-	packed []byte // for the next failure record
+	packed []byte // buffer for the next failure record
 
 	events event.Packer
 	deltas []delta
 	batch  []batchDelta
-	groups tally[int64, groupDelta] // by number of the group
+	groups tally[int64, groupDelta] // by id of the group
 	dead   tally[deadKey, int64]    // dead letters
-	hour   store.Hour               // what this transaction adds to the present one
+	hour   store.Hour               // what this transaction adds to the current hour
 
 	redrives tally[int64, redriveDelta]
 	readied  []Readied
 
-	laneless error // a lane was not found, see laneOf
+	laneErr error // a lane was not found, see laneOf
 
-	mine  map[job.ID]*Run // claimed by this process; nil in a caller's own transaction
-	wrote bool            // something was changed, so there is something to commit
-	wake  bool            // jobs may have become ready beside readied, or signals have changed
+	ownRuns map[job.ID]*Run // claimed by this process; nil in a caller's own transaction
+	wrote   bool            // something was changed, so there is something to commit
+	wake    bool            // jobs may have become ready beside readied, or signals have changed
 }
 
 type delta struct {
@@ -55,10 +55,11 @@ type batchDelta struct {
 	endings
 }
 
-// endings are jobs that have ended, by how.
+// endings counts jobs that have ended, by the way they ended.
 type endings struct{ completed, dead, cancelled int64 }
 
-// endingIn returns one job that goes to a state, nothing unless it ends there.
+// endingIn returns the count of one job that moves to a state; it is zero unless the
+// job ends in that state.
 func endingIn(to job.State) (e endings) {
 	switch to {
 	case job.Completed:
@@ -78,42 +79,43 @@ func (e *endings) add(more endings) {
 	e.cancelled += more.cancelled
 }
 
-// Hooks are what a store does that shares its database with other writers. The
-// zero value is for one that is alone while it writes.
+// Hooks are what a store does whose database has other writers. The zero value is for
+// a store that writes alone.
 type Hooks struct {
 	// LockDeadLetters waits until no other transaction writes dead letters, groups or
-	// redrives, and keeps the others out until the end of this one. Whoever needs live
-	// jobs takes these first, in the order of their ids.
+	// redrives, and blocks the others until this transaction ends. A transaction that
+	// needs live jobs too locks those first, in the order of their ids.
 	LockDeadLetters func() error
-	// TryGraves is LockDeadLetters that waits for nobody: ok is false where others have
-	// them. Whoever holds what others need uses it.
-	TryGraves func() (ok bool, err error)
-	// LockLanes does the same for new lanes, queues and the settings of queues. The
-	// graves come before it, where a transaction needs both.
+	// TryLockDeadLetters does not wait: ok is false when another transaction has the
+	// lock. A transaction that holds what others need uses it.
+	TryLockDeadLetters func() (ok bool, err error)
+	// LockLanes does the same for new lanes, queues and the settings of queues. A
+	// transaction that needs both locks dead letters first.
 	LockLanes func() error
-	// LockName does the same for what has a name of its own. It comes before the lanes,
-	// and nobody who has one needs the graves.
+	// LockName does the same for a single name. It comes before LockLanes. A transaction
+	// that has locked a name must not lock dead letters.
 	LockName func(name string) error
-	// LockJobs waits until no other transaction writes live jobs, which are sorted by
-	// their ids, keeps the others out until the end of this one, and calls graves when
-	// one of the jobs was brought back: its end is noted there. Jobs that have come to
-	// life before that returned are an ErrAgain.
-	LockJobs func(ids []job.ID, graves func() error) error
-	// Record writes the events of a transaction with what it has changed in the
-	// counters of jobs, in batches and in the figures of the hour. It is there where
-	// other writers are.
+	// LockJobs waits until no other transaction writes these live jobs, which are
+	// sorted by id, and blocks the others until this transaction ends. When one of the
+	// jobs was released by a redrive, it calls lockDeadLetters, because the end of that
+	// job is noted there. It returns ErrAgain when one of the jobs became live before
+	// that lock was taken.
+	LockJobs func(ids []job.ID, lockDeadLetters func() error) error
+	// Record writes the events of a transaction with its changes of the counters of
+	// jobs, of batches and of the figures of the hour. It is set if and only if the
+	// database has other writers.
 	Record func(*Txn) error
-	// Remover is for sweeps; without it they remove row by row.
+	// Remover is for sweeps; when it is nil they remove row by row.
 	Remover Remover
 }
 
-// NewTxn returns what transactions over a session are made with, one after the
-// other. Remembers says that it keeps the runs that it claims, see recall: then
-// it must be the only one of its process.
+// NewTxn returns a Txn that is used for all transactions over a session, one after the
+// other. With remembers it keeps the runs that it claims, see recall; then it must be
+// the only one of its process.
 func NewTxn(s Session, remembers bool, hooks Hooks) *Txn {
 	t := &Txn{s: s, hooks: hooks}
 	if remembers {
-		t.mine = make(map[job.ID]*Run)
+		t.ownRuns = make(map[job.ID]*Run)
 	}
 	return t
 }
@@ -124,123 +126,123 @@ func (t *Txn) shared() bool { return t.hooks.Record != nil }
 // Session returns the session of the transaction.
 func (t *Txn) Session() Session { return t.s }
 
-// Rests reports whether an answer rests on what an earlier transaction has written:
-// it says that what was asked for is done. What an error rests on does not count.
-func (t *Txn) Rests() bool { return t.rests }
+// ReliesOnEarlier reports whether an answer relies on what an earlier transaction has
+// written, because it says that the request was already done. Errors do not count.
+func (t *Txn) ReliesOnEarlier() bool { return t.reliesOnEarlier }
 
 // Now returns the time of the transaction.
 func (t *Txn) Now() job.Micros { return t.now }
 
-// Wrote reports whether a part of the transaction has changed something since it
-// was begun by Part.
+// Wrote reports whether the part of the transaction that BeginPart began has changed
+// anything.
 func (t *Txn) Wrote() bool { return t.wrote }
 
-// Part begins the part of one caller in a transaction that several share.
-func (t *Txn) Part() { t.wrote = false }
+// BeginPart begins one caller's part of a transaction that several callers share.
+func (t *Txn) BeginPart() { t.wrote = false }
 
 // Wakes reports whether jobs may have become ready, or signals have changed.
 func (t *Txn) Wakes() bool { return t.wake || len(t.readied) > 0 }
 
-// WakesMore reports whether more of that may be so than Readied tells.
+// WakesMore reports whether that may also be so for jobs that are not in Readied.
 func (t *Txn) WakesMore() bool { return t.wake }
 
 // ready notes that a job is ready in a lane, due at a time.
 func (t *Txn) ready(lane *Lane, priority int8, at job.Micros) {
-	if !t.shared() { // nobody asks where
+	if !t.shared() { // a store without other writers does not use the lane
 		t.wake = true
 		return
 	}
 	t.readied = append(t.readied, Readied{lane.id, priority, at})
 }
 
-// Undone tells that the transaction was taken back: what it claimed is not
+// RolledBack says that the transaction was rolled back: what it claimed is not
 // claimed.
-func (t *Txn) Undone() { clear(t.mine) }
+func (t *Txn) RolledBack() { clear(t.ownRuns) }
 
-// Reset makes the txn ready for the next transaction and keeps its memory.
+// Reset prepares the Txn for the next transaction and keeps its memory.
 func (t *Txn) Reset(now job.Micros, cat *Catalog) {
-	t.now, t.cat, t.rests, t.laneless = now, cat, false, nil
+	t.now, t.cat, t.reliesOnEarlier, t.laneErr = now, cat, false, nil
 	t.events.Reset()
 	t.deltas, t.batch, t.hour = t.deltas[:0], t.batch[:0], store.Hour{}
 	t.groups.reset()
 	t.dead.reset()
 	t.redrives.reset()
 	t.readied = t.readied[:0]
-	t.wrote, t.wake, t.held, t.settled, t.graveless = false, false, false, false, false
+	t.wrote, t.wake, t.deadLettersLocked, t.lanesLocked, t.noDeadLetters = false, false, false, false, false
 }
 
-// graves begins what changes dead letters and all that goes with them.
-func (t *Txn) graves() error {
-	if t.hooks.LockDeadLetters == nil || t.held {
+// lockDeadLetters must come before any change of dead letters, groups or redrives.
+func (t *Txn) lockDeadLetters() error {
+	if t.hooks.LockDeadLetters == nil || t.deadLettersLocked {
 		return nil
 	}
-	if t.graveless { // it did not look as if they were needed
+	if t.noDeadLetters { // they were not expected to be needed
 		return ErrAgain
 	}
-	t.held = true
+	t.deadLettersLocked = true
 	if err := t.hooks.LockDeadLetters(); err != nil {
 		return err
 	}
-	return t.readGraves()
+	return t.readLastDeath()
 }
 
-// tryGraves is graves that waits for nobody: ok is false where others have them.
-func (t *Txn) tryGraves() (ok bool, err error) {
-	if t.hooks.TryGraves == nil || t.held {
-		return true, t.graves()
+// tryLockDeadLetters does not wait: ok is false when another transaction has the lock.
+func (t *Txn) tryLockDeadLetters() (ok bool, err error) {
+	if t.hooks.TryLockDeadLetters == nil || t.deadLettersLocked {
+		return true, t.lockDeadLetters()
 	}
-	if t.held, err = t.hooks.TryGraves(); err != nil || !t.held {
+	if t.deadLettersLocked, err = t.hooks.TryLockDeadLetters(); err != nil || !t.deadLettersLocked {
 		return false, err
 	}
-	return true, t.readGraves()
+	return true, t.readLastDeath()
 }
 
-// readGraves reads what others have changed before the graves were theirs no more.
-func (t *Txn) readGraves() error {
+// readLastDeath reads what others have changed before this transaction got the lock.
+func (t *Txn) readLastDeath() error {
 	clear(t.cat.groups)
-	return t.s.Rows(selGraves, func(r Row) error {
+	return t.s.Rows(selLastDeath, func(r Row) error {
 		t.cat.deaths = r.Int(0)
-		// Deaths are in the order of time, also those of a transaction that began
-		// before another one and had to wait for it.
+		// Deaths are numbered in the order of time, even if this transaction began before
+		// another one and had to wait for it.
 		t.now = max(t.now, job.Micros(r.Int(1)))
 		return nil
 	})
 }
 
-// selGraves returns the number of the last death and when it was, where there are
-// other writers. They say it in their words.
-var selGraves = &Query{Name: "selGraves"}
+// selLastDeath returns the number and the time of the last death. Only a store with
+// other writers has a text for it.
+var selLastDeath = &Query{Name: "selLastDeath"}
 
-// alive begins what changes live jobs and, it may be, the graves.
-func (t *Txn) alive(ids []job.ID) error {
+// lockJobs must come before changes of live jobs that may touch dead letters.
+func (t *Txn) lockJobs(ids []job.ID) error {
 	if t.hooks.LockJobs == nil {
 		return nil
 	}
 	sorted := slices.Clone(ids)
 	slices.Sort(sorted)
-	err := t.hooks.LockJobs(slices.Compact(sorted), t.graves)
-	t.graveless = !t.held
+	err := t.hooks.LockJobs(slices.Compact(sorted), t.lockDeadLetters)
+	t.noDeadLetters = !t.deadLettersLocked
 	return err
 }
 
-// only begins what one transaction at a time does, and which does not concern the
-// graves.
-func (t *Txn) only(name string) error {
-	t.graveless = true
+// lockName lets only one transaction at a time work on the name. The transaction must
+// not lock dead letters afterwards.
+func (t *Txn) lockName(name string) error {
+	t.noDeadLetters = true
 	if t.hooks.LockName == nil {
 		return nil
 	}
 	return t.hooks.LockName(name)
 }
 
-// LockGravesBy has the transaction lock the graves in another way.
-func (t *Txn) LockGravesBy(lock func() error) { t.hooks.LockDeadLetters = lock }
+// LockDeadLettersBy replaces the way in which the transaction locks dead letters.
+func (t *Txn) LockDeadLettersBy(lock func() error) { t.hooks.LockDeadLetters = lock }
 
-// ErrGraves says that others have had the graves for longer than was waited for
-// them.
-var ErrGraves = errors.New("the graves are taken")
+// ErrDeadLettersLocked says that another transaction has held the lock on dead letters
+// for longer than the caller may wait.
+var ErrDeadLettersLocked = errors.New("dead letters are locked by another transaction")
 
-// Deltas calls each for every change of the number of jobs of a lane in a state.
+// Deltas calls each for every change of the number of jobs in a (lane, state).
 func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 	for _, d := range t.deltas {
 		if d.n != 0 {
@@ -249,21 +251,21 @@ func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 	}
 }
 
-// Batches calls each for every batch whose figures have changed, with its changes.
+// Batches calls each for every batch whose counts have changed, with the changes.
 func (t *Txn) Batches(each func(id, total, completed, dead, cancelled int64)) {
 	for _, b := range t.batch {
 		each(b.id, b.total, b.completed, b.dead, b.cancelled)
 	}
 }
 
-// Hour returns what the transaction adds to the figures of the present hour.
+// Hour returns what the transaction adds to the figures of the current hour.
 func (t *Txn) Hour() store.Hour { return t.hour }
 
 // Events returns the events of the transaction.
 func (t *Txn) Events() *event.Packer { return &t.events }
 
-// exec runs a statement. The arguments are copied, so that the caller's do not
-// move to the heap.
+// exec runs a statement. It copies the arguments, so that the caller's do not escape
+// to the heap.
 func (t *Txn) exec(q *Query, args ...Value) (int, error) {
 	t.args = append(t.args[:0], args...)
 	n, err := t.s.Exec(q, t.args...)
@@ -273,23 +275,24 @@ func (t *Txn) exec(q *Query, args ...Value) (int, error) {
 	return n, err
 }
 
-// one is exec of a statement that changes one row, which was read in the same
+// one runs a statement that must change exactly one row, which was read in the same
 // transaction.
 func (t *Txn) one(q *Query, args ...Value) error {
 	n, err := t.exec(q, args...)
 	if err == nil && n != 1 {
-		err = fmt.Errorf("a statement has changed %d rows and not 1: %.60s", n, q.Text)
+		err = fmt.Errorf("a statement changed %d rows instead of 1: %.60s", n, q.Text)
 	}
 	return err
 }
 
 func (t *Txn) rows(q *Query, each func(Row) error, args ...Value) error {
-	t.args = append(t.args[:0], args...) // bound before the first row, so each may use it again
+	t.args = append(t.args[:0], args...) // bound before the first row is read, so each may reuse it
 	return t.s.Rows(q, each, t.args...)
 }
 
-// count notes that n jobs more (or fewer) of a lane are in a state. It takes
-// effect in the catalogue at once, because limits read it, unless that has none.
+// count adds n (which may be negative) to the number of jobs in a (lane, state). It
+// takes effect in the catalogue at once, because limits read it there, unless the
+// catalogue keeps no counts.
 func (t *Txn) count(l *Lane, state job.State, n int64) {
 	if !t.cat.uncounted {
 		l.counts[state] += n
@@ -303,13 +306,13 @@ func (t *Txn) count(l *Lane, state job.State, n int64) {
 	t.deltas = append(t.deltas, delta{l, state, n})
 }
 
-// move notes one job's change of state, between lanes if need be.
+// move counts one job's change of state, and of lane if the two differ.
 func (t *Txn) move(from *Lane, a job.State, to *Lane, b job.State) {
 	t.count(from, a, -1)
 	t.count(to, b, 1)
 }
 
-// batchCount notes what has changed in a batch.
+// batchCount collects the changes of a batch.
 func (t *Txn) batchCount(d batchDelta) {
 	if d.id == 0 {
 		return
@@ -330,11 +333,11 @@ var (
 	insEvents = declare("insEvents", `INSERT INTO redrive_events (at, n, body) VALUES (?, ?, ?)`)
 )
 
-// Flush writes what was gathered: groups and figures, batches, counters, events. It
-// refuses what was written of jobs whose lane is not known.
+// Flush writes what was collected: groups and figures, batches, counters, events. It
+// fails when a job's lane was not found.
 func (t *Txn) Flush() error {
-	if t.laneless != nil {
-		return t.laneless
+	if t.laneErr != nil {
+		return t.laneErr
 	}
 	if err := t.flushTallies(); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package suggest finds the name that somebody meant who wrote an unknown one.
+// Package suggest finds the known name that an unknown one is most likely a misspelling of.
 package suggest
 
 import (
@@ -27,8 +27,11 @@ func DidYouMean(word string, candidates []string) string {
 	if best == "" {
 		return ""
 	}
-	return fmt.Sprintf(", did you mean %q?", best)
+	return Is(best)
 }
+
+// Is returns `, did you mean "name"?`.
+func Is(name string) string { return fmt.Sprintf(", did you mean %q?", name) }
 
 // plain removes what people vary in spelling a name: case and separators.
 func plain(s string) string {
@@ -86,4 +89,17 @@ func List(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:listedMax], ", "), len(names)-listedMax)
+}
+
+// Unknown is the text of an error about a name that is not known,
+// with the nearest of them, or with the whole list when none is near.
+func Unknown(what, name string, known []string) string {
+	text := fmt.Sprintf("unknown %s %.64q", what, name)
+	if hint := DidYouMean(name, known); hint != "" {
+		return text + hint
+	}
+	if len(known) == 0 {
+		return text
+	}
+	return text + "; known are " + List(known)
 }

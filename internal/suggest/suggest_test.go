@@ -66,3 +66,23 @@ func FuzzDidYouMean(f *testing.F) {
 		}
 	})
 }
+
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	known := []string{"thumbnail", "mail", "ocr"}
+	for _, tt := range []struct{ name, want string }{
+		{"thumnail", `unknown kind "thumnail", did you mean "thumbnail"?`},
+		{"Mail", `unknown kind "Mail", did you mean "mail"?`},
+		{"mial", `unknown kind "mial", did you mean "mail"?`},
+		{"video", `unknown kind "video"; known are thumbnail, mail, ocr`},
+		{"x", `unknown kind "x"; known are thumbnail, mail, ocr`},
+		{"\x1b[2J", `unknown kind "\x1b[2J"; known are thumbnail, mail, ocr`},
+	} {
+		if got := suggest.Unknown("kind", tt.name, known); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+	if got := suggest.Unknown("kind", "x", nil); got != `unknown kind "x"` {
+		t.Errorf("without any known: %s", got)
+	}
+}

@@ -19,6 +19,9 @@ type About struct {
 	Start   string // the cure of an empty file: `define at least one kind under "kinds"`
 	Depth   int    // how deep its values are nested at most
 	Days    bool   // durations have the unit d, 24 hours, too
+	// Renamed maps former keys to their present names, for messages: a former key is
+	// an unknown key like others.
+	Renamed map[string]string
 }
 
 // Reader collects the problems of one file.
@@ -78,7 +81,11 @@ func (r *Reader) Fields(v Value, want string, known []Field) {
 }
 
 func (r *Reader) unknownKey(e Entry, keys []string) {
-	if hint := suggest.DidYouMean(e.Key, keys); hint != "" {
+	hint := suggest.DidYouMean(e.Key, keys)
+	if now := r.about.Renamed[e.Key]; slices.Contains(keys, now) {
+		hint = suggest.Is(now)
+	}
+	if hint != "" {
 		r.Addf(e.Pos, "unknown key %s%s", Quote(e.Key), hint)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -18,13 +19,13 @@ const (
 	// Version is the only version of the format.
 	Version = 1
 
-	attemptsMin, attemptsMax = 1, policy.AttemptsLimit
+	attemptsMin, attemptsMax = 1, policy.MaxAttemptsLimit
 	retriesMin, retriesMax   = 0, attemptsMax - 1
-	ageMin, ageMax           = time.Millisecond, policy.AgeLimit
+	ageMin, ageMax           = time.Millisecond, policy.MaxAgeLimit
 	waitMax                  = backoff.Max
 	hintMin                  = time.Nanosecond // 0 would be the default: off and none say that there is nothing
 	waitsMax                 = backoff.WaitsMax
-	priorityMin, priorityMax = 1, policy.PriorityMax
+	priorityMin, priorityMax = job.PriorityMin, job.PriorityMax
 	afterMin, afterMax       = 1, attemptsMax
 	statusMin, statusMax     = 100, 599
 	exitMin, exitMax         = 0, 255

@@ -213,7 +213,7 @@ func hintItem(h *policy.Hint) item {
 		jitter = word("jitter", jitterWords[0])
 	}
 	i := flow("hint", choiceOf("mode", h.Mode, hintWords, hintModes), jitter, span("jitter_min", h.JitterMin),
-		span("max", h.Max), choiceOf("beyond", h.Beyond, beyondWords, beyonds))
+		span("max", h.Max), choiceOf("beyond", h.OverMax, overMaxWords, overMaxModes))
 	if len(i.items) == 0 { // that there is a hint at all makes the level say so
 		i.always(word("mode", hintWords[0]))
 	}

@@ -1,16 +1,36 @@
 package policyfile
 
 import (
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
 // Problem is one mistake in a policy file.
-type Problem = yamlfile.Problem
+type Problem struct {
+	File string
+	// Line and Col count from 1; Col counts characters, not bytes.
+	Line, Col int
+	// Message is one line that names the thing, the bound and the cure.
+	Message string
+}
+
+// String gives "file:line:col: message".
+func (p Problem) String() string { return yamlfile.Problem(p).String() }
 
 // Problems are all mistakes of a policy file, sorted by position.
-type Problems = yamlfile.Problems
+type Problems []Problem
+
+// Error gives one line for each problem.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, problem := range p {
+		lines[i] = problem.String()
+	}
+	return strings.Join(lines, "\n")
+}
 
 type (
 	value    = yamlfile.Value
@@ -47,9 +67,24 @@ func newReader(file string) *reader {
 			Start:   `write at least "version: 1"`,
 			Depth:   8,
 			Days:    true,
+			Renamed: map[string]string{"max_attempts_ceiling": "max_attempts"},
 		}),
 		spots: map[string]spot{},
 	}
+}
+
+// Err returns the sorted problems as Problems, or nil when there are none.
+func (r *reader) Err() error {
+	err := r.Reader.Err()
+	found, ok := errors.AsType[yamlfile.Problems](err)
+	if !ok {
+		return err
+	}
+	problems := make(Problems, len(found))
+	for i, p := range found {
+		problems[i] = Problem(p)
+	}
+	return problems
 }
 
 // duration reads a duration from 0 to the longest that there is.

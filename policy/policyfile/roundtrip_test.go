@@ -209,7 +209,7 @@ func (g gen) settings() policy.Settings {
 		}),
 	}
 	if g.yes() {
-		s.Verdict = rapid.SampledFrom([]policy.Verdict{policy.Permanent, "quota", "retry", "unknown"}).Draw(g.T, "verdict")
+		s.Verdict = rapid.SampledFrom([]failure.Verdict{failure.VerdictPermanent, "quota", "retry", "unknown"}).Draw(g.T, "verdict")
 	}
 	return s
 }
@@ -222,7 +222,7 @@ func (g gen) share() float64 {
 }
 
 func (g gen) hint() policy.Hint {
-	h := policy.Hint{Mode: policy.HintMode(g.number(0, 2)), JitterMin: g.span(0, time.Hour), Max: g.span(0, backoff.Max), Beyond: policy.Beyond(g.number(0, 1))}
+	h := policy.Hint{Mode: policy.HintMode(g.number(0, 2)), JitterMin: g.span(0, time.Hour), Max: g.span(0, backoff.Max), OverMax: policy.OverMaxMode(g.number(0, 1))}
 	switch g.number(0, 2) {
 	case 0:
 		h.Jitter = g.share()

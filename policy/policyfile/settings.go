@@ -65,19 +65,19 @@ var (
 )
 
 // verdicts are those that a policy can give: the others are facts.
-func verdicts() (words []string, meanings []policy.Verdict) {
+func verdicts() (words []string, meanings []failure.Verdict) {
 	all := []failure.Verdict{
 		failure.VerdictRetry, failure.VerdictThrottle, failure.VerdictQuota,
 		failure.VerdictDependencyDown, failure.VerdictPermanent, failure.VerdictUnknown,
 	}
 	for _, v := range all {
 		words = append(words, string(v))
-		meanings = append(meanings, policy.Verdict(v))
+		meanings = append(meanings, failure.Verdict(v))
 	}
 	return words, meanings
 }
 
-func (r *reader) verdict(into *policy.Verdict) func(value) {
+func (r *reader) verdict(into *failure.Verdict) func(value) {
 	words, meanings := verdicts()
 	return yamlfile.Choice(r.Reader, into, words, meanings)
 }
@@ -138,16 +138,16 @@ func (r *reader) hint(into *policy.Hint) func(value) {
 			{"jitter", r.hintJitter(&into.Jitter)},
 			{"jitter_min", r.Duration(&into.JitterMin, hintMin, waitMax)},
 			{"max", r.Duration(&into.Max, hintMin, waitMax)},
-			{"beyond", yamlfile.Choice(r.Reader, &into.Beyond, beyondWords, beyonds)},
+			{"beyond", yamlfile.Choice(r.Reader, &into.OverMax, overMaxWords, overMaxModes)},
 		})
 	}
 }
 
 var (
-	hintWords   = []string{"floor", "cap", "off"}
-	hintModes   = []policy.HintMode{policy.HintFloor, policy.HintCap, policy.HintOff}
-	beyondWords = []string{"dead", "wait"}
-	beyonds     = []policy.Beyond{policy.BeyondDead, policy.BeyondWait}
+	hintWords    = []string{"floor", "cap", "off"}
+	hintModes    = []policy.HintMode{policy.HintFloor, policy.HintCap, policy.HintOff}
+	overMaxWords = []string{"dead", "wait"}
+	overMaxModes = []policy.OverMaxMode{policy.OverMaxDead, policy.OverMaxWait}
 )
 
 // hintJitter reads a share or the word for none.

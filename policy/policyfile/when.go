@@ -45,7 +45,7 @@ func (c *condition) String() string { return c.text }
 
 // Match implements policy.Condition. What needs an attribute that is not there
 // does not match, and is no error; a wrong type is one.
-func (c *condition) Match(a *policy.Attrs) (bool, error) {
+func (c *condition) Match(a *policy.ConditionInput) (bool, error) {
 	out, err := expr.Run(c.program, jobView{a.Kind, a.Queue, a.Owner, a.Priority, a.Values})
 	if err != nil {
 		if c.misses(a.Values) {

@@ -25,7 +25,7 @@ func condition(t *testing.T, when string) policy.Condition {
 	return f.Spec.Rules[0].When
 }
 
-var video = &policy.Attrs{
+var video = &policy.ConditionInput{
 	Kind: "transcribe", Queue: "default", Owner: "ann@example.org", Priority: 2,
 	Values: map[string]any{
 		"duration_seconds": 21600.0, "title": "Cats", "tags": []any{"a", "b"}, "free": true, "n": 7,
@@ -88,7 +88,7 @@ func TestR5_Conditions(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", when, got, err, want)
 		}
 	}
-	if got, err := condition(t, "attrs.x > 5").Match(&policy.Attrs{}); got || err != nil {
+	if got, err := condition(t, "attrs.x > 5").Match(&policy.ConditionInput{}); got || err != nil {
 		t.Errorf("without attributes: %v, %v", got, err)
 	}
 }
@@ -122,7 +122,7 @@ func TestR5_BoundsToTheSecond(t *testing.T) {
 					continue
 				}
 			}
-			got, err := c.Match(&policy.Attrs{Values: map[string]any{"duration_seconds": v}})
+			got, err := c.Match(&policy.ConditionInput{Values: map[string]any{"duration_seconds": v}})
 			if got != want || err != nil {
 				t.Errorf("%v: %v, %v", v, got, err)
 			}
@@ -214,7 +214,7 @@ func FuzzWhen(f *testing.F) {
 			return
 		}
 		c := file.Spec.Rules[0].When
-		for _, attrs := range []*policy.Attrs{video, {}} {
+		for _, attrs := range []*policy.ConditionInput{video, {}} {
 			if got, err := c.Match(attrs); got && err != nil {
 				t.Errorf("%q matches with the error %v", c, err)
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -59,7 +60,7 @@ func TestP5_AllElseIsDeadAtOnce_F5(t *testing.T) {
 	p := load(t, "chat", "").Policy
 	runs := []run{
 		failing("something odd happened"), failing(""), failing("connection reset by peer"), failing("Rate limit, please wait"), failing("timed out"),
-		failing("service temporarily unavailable, no name"), {failure.Evidence{Message: "index out of range"}, policy.ByPanic},
+		failing("service temporarily unavailable, no name"), {failure.Evidence{Message: "index out of range"}, job.ByPanic},
 	}
 	for s := 400; s < 600; s++ {
 		switch s {
@@ -138,7 +139,7 @@ func TestQ14_WordsOfChat(t *testing.T) {
 	t.Parallel()
 	w := load(t, "chat", "").Spec.Words
 	at := time.Date(2026, 11, 20, 14, 3, 0, 500_000_000, time.UTC)
-	told := policy.Told{Class: failure.NetworkTimeout, Message: "no answer", At: at}
+	told := policy.ErrorValues{Class: failure.NetworkTimeout, Message: "no answer", At: at}
 	errorObject(t, w, told, `{"type":"NetworkTimeout","message":"no answer","timestamp":"2026-11-20T14:03:00.5Z","context":{}}`)
 	told.Context = []byte(`{"model":"m"}`)
 	errorObject(t, w, told, `{"type":"NetworkTimeout","message":"no answer","timestamp":"2026-11-20T14:03:00.5Z","context":{"model":"m"}}`)

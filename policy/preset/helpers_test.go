@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 )
@@ -27,12 +28,12 @@ var almostOne = math.Nextafter(1, 0)
 // run is one failed execution.
 type run struct {
 	evidence failure.Evidence
-	how      policy.How
+	how      job.How
 }
 
 // failing is an execution that failed with a message, and with more.
 func failing(message string, more ...func(*failure.Evidence)) run {
-	r := run{failure.Evidence{Message: message}, policy.ByError}
+	r := run{failure.Evidence{Message: message}, job.ByError}
 	for _, m := range more {
 		m(&r.evidence)
 	}
@@ -46,7 +47,7 @@ func typed(s ...string) func(*failure.Evidence) { return func(e *failure.Evidenc
 
 // timeLimit is an execution that its own time limit ended.
 func timeLimit() run {
-	return run{failure.Evidence{Message: "context deadline exceeded", Timeout: true}, policy.ByTimeout}
+	return run{failure.Evidence{Message: "context deadline exceeded", Timeout: true}, job.ByTimeout}
 }
 
 // life is a job as the engine runs it, with a draw that is the same each time.
@@ -65,7 +66,7 @@ func (l life) execute(t *testing.T, p *policy.Policy, runs ...run) []policy.Deci
 		l.kind = "job"
 	}
 	in := policy.Input{Kind: l.kind, U: l.u, Message: l.message}
-	in.Admission = p.Admit(&policy.Job{Kind: l.kind, Queue: "default", Priority: 2, Attrs: []byte(l.attrs)})
+	in.Admission = p.Admit(&policy.RuleInput{Kind: l.kind, Queue: "default", Priority: 2, Attrs: []byte(l.attrs)})
 	var all []policy.Decision
 	for n := range 1000 {
 		r := runs[min(n, len(runs)-1)]
@@ -115,7 +116,7 @@ type figures struct {
 	class  failure.Class
 	waits  []time.Duration                               // nominal
 	bounds func(time.Duration) (low, high time.Duration) // of the drawn wait
-	reason string                                        // of the end
+	reason job.Reason                                    // of the end
 }
 
 // check runs a failure with the lowest, the middle and the highest draw, and
@@ -170,6 +171,6 @@ func plus(more, most time.Duration) func(time.Duration) (low, high time.Duration
 }
 
 const (
-	exhausted = policy.ReasonExhausted
-	permanent = policy.ReasonPermanent
+	exhausted = job.MaxRetries
+	permanent = job.NonRetriable
 )

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -98,7 +99,7 @@ func TestP3_HintsOfCalls_R3(t *testing.T) {
 			t.Errorf("%s, a hint of %v: %v", kind, most, got)
 		}
 		for _, d := range []time.Duration{most + time.Microsecond, 120 * time.Second} {
-			if all := (life{kind: kind}).execute(t, p, hinted(d)); len(all) != 1 || all[0].Reason != policy.ReasonHint {
+			if all := (life{kind: kind}).execute(t, p, hinted(d)); len(all) != 1 || all[0].Reason != job.HintTooLong {
 				t.Errorf("%s, a hint of %v: %d sends, %s", kind, d, len(all), all[0].Reason)
 			}
 		}

@@ -80,7 +80,7 @@ func TestQ14_WordsOfRender(t *testing.T) {
 	t.Parallel()
 	w := load(t, "render", "").Spec.Words
 	states(t, w, map[string]string{"waiting": "QUEUED", "running": "PROCESSING", "retrying": "PROCESSING", "completed": "COMPLETED", "dead": "FAILED", "dead/stalled": "FAILED"})
-	told := policy.Told{Class: "FFmpegError", Code: "FFMPEG_ERROR", Message: "exit status 1", Attempt: 3}
+	told := policy.ErrorValues{Class: "FFmpegError", Code: "FFMPEG_ERROR", Message: "exit status 1", Attempt: 3}
 	errorObject(t, w, told, `{"code":"FFMPEG_ERROR","message":"exit status 1"}`)
 	told.Details, told.Stack = []byte(`{"clip":3}`), "main.go:1"
 	errorObject(t, w, told, `{"code":"FFMPEG_ERROR","message":"exit status 1","details":{"clip":3},"stack":"main.go:1"}`)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 )
@@ -34,9 +35,9 @@ func TestP1_Transcribe(t *testing.T) {
 			failing("something odd happened"), failing(""),
 		}, failure.UnknownError, seconds(30, 60), percent20, exhausted},
 		{"AttemptTimeout", life{}, []run{timeLimit()}, failure.AttemptTimeout, seconds(30), percent20, exhausted},
-		{"Panic", life{}, []run{{failure.Evidence{Message: "index out of range"}, policy.ByPanic}}, failure.Panic, seconds(30, 60), percent20, exhausted},
+		{"Panic", life{}, []run{{failure.Evidence{Message: "index out of range"}, job.ByPanic}}, failure.Panic, seconds(30, 60), percent20, exhausted},
 		{"a class that has no schedule", life{}, []run{
-			{failure.Evidence{Message: "x", Class: "Weather"}, policy.ByError},
+			{failure.Evidence{Message: "x", Class: "Weather"}, job.ByError},
 		}, "Weather", seconds(60, 300, 900), percent20, exhausted},
 
 		{"InvalidInput", life{}, []run{
@@ -113,7 +114,7 @@ func TestR5_VideosByLength(t *testing.T) {
 		"21599": "", "21599.999": "", "21600": "long-video", "28799": "long-video", "28799.999": "long-video", "28800": "too-long-video", "360000": "too-long-video",
 		`"21600"`: "too-long-video", "null": "", // a text is no duration: a person has to look
 	} {
-		a := p.Admit(&policy.Job{Kind: "transcribe", Queue: "default", Priority: 2, Attrs: []byte(`{"duration_seconds":` + seconds + `}`)})
+		a := p.Admit(&policy.RuleInput{Kind: "transcribe", Queue: "default", Priority: 2, Attrs: []byte(`{"duration_seconds":` + seconds + `}`)})
 		got := ""
 		if a != nil {
 			got = strings.Join(a.Rules, ",")
@@ -186,7 +187,7 @@ func TestF10_Messages(t *testing.T) {
 	p := load(t, "transcribe", "").Policy
 	for _, class := range []failure.Class{failure.InputExceedsLimits, "VideoExceedsLimits"} {
 		info := p.Info(class)
-		if !strings.Contains(info.Dead, "6+ hours") || !strings.Contains(info.Dead, "10 GB+") || info.Verdict != policy.Permanent {
+		if !strings.Contains(info.Dead, "6+ hours") || !strings.Contains(info.Dead, "10 GB+") || info.Verdict != failure.VerdictPermanent {
 			t.Errorf("%s: %+v", class, info)
 		}
 	}
@@ -198,7 +199,7 @@ func TestF10_Messages(t *testing.T) {
 func TestF4_VideoExceedsLimits(t *testing.T) {
 	t.Parallel()
 	p := load(t, "transcribe", "").Policy
-	all := life{}.execute(t, p, run{failure.Evidence{Message: "x", Class: "VideoExceedsLimits"}, policy.ByError})
+	all := life{}.execute(t, p, run{failure.Evidence{Message: "x", Class: "VideoExceedsLimits"}, job.ByError})
 	if len(all) != 1 || all[0].Reason != permanent {
 		t.Errorf("%d executions, %s", len(all), all[0].Reason)
 	}
@@ -231,21 +232,22 @@ func TestQ14_WordsOfTranscribe(t *testing.T) {
 	w := load(t, "transcribe", "").Spec.Words
 	states(t, w, map[string]string{"retrying": "RETRYING", "dead": "FAILED", "dead/manual_review": "MANUAL_REVIEW", "dead/max_retries_exceeded": "FAILED"})
 	at := time.Date(2026, 11, 20, 14, 3, 0, 0, time.UTC)
-	errorObject(t, w, policy.Told{Class: failure.InputExceedsLimits, Message: "over 6 hours", Permanent: true, At: at, Code: "x", Stack: "y"},
+	errorObject(t, w, policy.ErrorValues{Class: failure.InputExceedsLimits, Message: "over 6 hours", Permanent: true, At: at, Code: "x", Stack: "y"},
 		`{"type":"VideoExceedsLimits","message":"over 6 hours","is_permanent":true,"timestamp":"2026-11-20T14:03:00Z"}`)
 }
 
 func states(t *testing.T, w policy.Words, want map[string]string) {
 	t.Helper()
 	for state, word := range want {
-		state, reason, _ := strings.Cut(state, "/")
-		if got := w.State(state, reason); got != word {
-			t.Errorf("%s %s is called %s, want %s", state, reason, got, word)
+		name, reason, _ := strings.Cut(state, "/")
+		parsed, err := job.ParseState(name)
+		if got := w.State(parsed, job.Reason(reason)); err != nil || got != word {
+			t.Errorf("%s is called %s, want %s, %v", state, got, word, err)
 		}
 	}
 }
 
-func errorObject(t *testing.T, w policy.Words, told policy.Told, want string) {
+func errorObject(t *testing.T, w policy.Words, told policy.ErrorValues, want string) {
 	t.Helper()
 	if got := string(w.ErrorObject(&told)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -93,7 +93,7 @@ func TestQ14_WordsOfWatermark(t *testing.T) {
 	t.Parallel()
 	w := load(t, "watermark", "").Spec.Words
 	states(t, w, map[string]string{"waiting": "PENDING", "retrying": "PENDING", "running": "RUNNING", "completed": "COMPLETED", "dead": "FAILED"})
-	told := policy.Told{Class: "BrokenInput", Retries: 1, MaxRetries: 3}
+	told := policy.ErrorValues{Class: "BrokenInput", Retries: 1, MaxRetries: 3}
 	errorObject(t, w, told, `{"retry_count":1,"max_retries":3,"next_retry_at":null}`)
 	told.NextRetryAt = time.Date(2026, 11, 20, 14, 8, 0, 0, time.UTC)
 	errorObject(t, w, told, `{"retry_count":1,"max_retries":3,"next_retry_at":"2026-11-20T14:08:00Z"}`)

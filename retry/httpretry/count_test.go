@@ -52,8 +52,8 @@ func TestL4_SendsAreCountedAndDoNotMultiply(t *testing.T) {
 	t.Parallel()
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
-	same := policy(t, nil)
-	other := policy(t, func(o *retry.Options) { o.Dependency, o.Operation = "other", "other" })
+	same := strategy(t, nil)
+	other := strategy(t, func(o *retry.Options) { o.Dependency, o.Operation = "other", "other" })
 	for name, c := range map[string]struct {
 		transport         http.RoundTripper
 		sends, suppressed int
@@ -72,7 +72,7 @@ func TestL4_SendsAreCountedAndDoNotMultiply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			u := serve(t, failing(99, http.StatusServiceUnavailable))
-			ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			_, err := retry.Do(ctx, same, get(t, &http.Client{Transport: c.transport}, u.URL))
 			e, ok := errors.AsType[*retry.Error](err)
 			if !ok || e.Reason != retry.Exhausted {
@@ -96,7 +96,7 @@ func TestL4_SendsAreCountedAndDoNotMultiply(t *testing.T) {
 // proves: L4
 func TestL4_ReplaysOfNetHTTPAreSeen(t *testing.T) {
 	t.Parallel()
-	p := policy(t, nil)
+	p := strategy(t, nil)
 	for name, make := range map[string]func(http.RoundTripper) http.RoundTripper{
 		"Count":     httpretry.Count,
 		"Transport": func(base http.RoundTripper) http.RoundTripper { return httpretry.Transport(p, base) },
@@ -117,14 +117,14 @@ func TestL4_ReplaysOfNetHTTPAreSeen(t *testing.T) {
 			})
 			base := &http.Transport{}
 			defer base.CloseIdleConnections()
-			ctx, account := retry.WithJob(t.Context(), retry.Job{})
+			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{})
 			c := &http.Client{Transport: make(base)}
 			for range 2 {
 				if _, err := get(t, c, u.URL)(ctx); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if name == "Transport" { // outside a job, it shows in the counts of the policy
+			if name == "Transport" { // outside a job, it shows in the counts of the strategy
 				u.requests.Store(0)
 				before := p.Stats().Sends
 				for range 2 {
@@ -148,12 +148,12 @@ func TestL4_AttemptsWithoutAConnectionCount(t *testing.T) {
 	t.Parallel()
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()
-	ctx, account := retry.WithJob(t.Context(), retry.Job{})
-	_, err := get(t, &http.Client{Transport: httpretry.Transport(policy(t, nil), httpretry.Count(base))}, nobody(t))(ctx)
+	ctx, account := retry.WithJob(t.Context(), retry.JobInfo{})
+	_, err := get(t, &http.Client{Transport: httpretry.Transport(strategy(t, nil), httpretry.Count(base))}, nobody(t))(ctx)
 	if err == nil || account.Sends() != 4 {
 		t.Errorf("%d sends, %v", account.Sends(), err)
 	}
-	ctx, account = retry.WithJob(t.Context(), retry.Job{})
+	ctx, account = retry.WithJob(t.Context(), retry.JobInfo{})
 	_, err = get(t, &http.Client{Transport: httpretry.Count(base)}, nobody(t))(ctx)
 	if err == nil || account.Sends() != 1 {
 		t.Errorf("without a call: %d sends, %v", account.Sends(), err)

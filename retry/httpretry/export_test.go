@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// Hasty is Transport with another DrainTime.
-func Hasty(p *retry.Policy, base http.RoundTripper, drain time.Duration) http.RoundTripper {
+// Hasty is Transport with another DiscardTime.
+func Hasty(p *retry.Strategy, base http.RoundTripper, drain time.Duration) http.RoundTripper {
 	t := newTransport(p, base)
 	t.drain = drain
 	return t

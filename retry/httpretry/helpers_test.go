@@ -46,7 +46,7 @@ func (c *clock) all() []time.Duration {
 // quiet is a logger for tests that do not look at it.
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func policy(t *testing.T, change func(*retry.Options)) *retry.Policy {
+func strategy(t *testing.T, change func(*retry.Options)) *retry.Strategy {
 	t.Helper()
 	o := retry.Options{
 		Retries: 3, Backoff: backoff.Backoff{Formula: backoff.Exponential, First: time.Second, Cap: 10 * time.Second, Jitter: backoff.Full},
@@ -115,7 +115,7 @@ func failing(n, status int, header ...string) func(int, http.ResponseWriter, *ht
 }
 
 // client has connections of its own.
-func client(t *testing.T, p *retry.Policy) *http.Client {
+func client(t *testing.T, p *retry.Strategy) *http.Client {
 	t.Helper()
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)

@@ -14,15 +14,15 @@ import (
 
 // ReadAll sends a request, reads the whole body of its response, and retries both:
 // a body that breaks off is read from its beginning. It is for requests that may be
-// sent twice; others it sends as the policy with NotIdempotent does. A status of 400
+// sent twice; others it sends as the strategy with NotIdempotent does. A status of 400
 // and above is a *StatusError. A body of more than limit bytes is an error that is
 // not retried, and a negative limit one before anything is sent. The response that
 // comes back has no body any more. The body of the request is closed in any case;
 // what is sent are those of Request.GetBody.
 //
-// The policy does the retrying also where the client has a Transport with the same
+// The strategy does the retrying also where the client has a Transport with the same
 // dependency. Options.AttemptTimeout bounds each attempt with its body.
-func ReadAll(p *retry.Policy, client *http.Client, req *http.Request, limit int64) ([]byte, *http.Response, error) {
+func ReadAll(p *retry.Strategy, client *http.Client, req *http.Request, limit int64) ([]byte, *http.Response, error) {
 	if client == nil {
 		client = http.DefaultClient
 	}
@@ -80,8 +80,8 @@ func (r *reader) read(ctx context.Context) ([]byte, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusBadRequest {
 		e := newStatusError(req, resp)
-		a.limit(DrainTime)
-		head, _ := io.ReadAll(io.LimitReader(resp.Body, DrainMax)) // what there is of it
+		a.limit(DiscardTime)
+		head, _ := io.ReadAll(io.LimitReader(resp.Body, DiscardMax)) // what there is of it
 		a.stop()
 		e.Body = string(head)
 		return nil, e.marked()

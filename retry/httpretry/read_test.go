@@ -35,7 +35,7 @@ func TestL6_ABodyThatBreaksOff(t *testing.T) {
 	t.Run("is the caller's", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, cutting(1))
-		resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+		resp, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,13 +47,13 @@ func TestL6_ABodyThatBreaksOff(t *testing.T) {
 	for name, below := range map[string]bool{"is retried by ReadAll": false, "is retried by ReadAll, once a time": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			u, p := serve(t, cutting(2)), policy(t, nil)
+			u, p := serve(t, cutting(2)), strategy(t, nil)
 			c := client(t, p)
 			if !below {
 				c.Transport = http.DefaultTransport.(*http.Transport).Clone()
 				defer c.CloseIdleConnections()
 			}
-			ctx, account := retry.WithJob(t.Context(), retry.Job{})
+			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{})
 			got, resp, err := httpretry.ReadAll(p, c, request(t, ctx, http.MethodGet, u.URL, nil), int64(len(whole)))
 			if err != nil {
 				t.Fatal(err)
@@ -72,10 +72,10 @@ func TestL6_ABodyThatBreaksOff(t *testing.T) {
 // proves: L6
 func TestL6_WhatReadAllRefuses(t *testing.T) {
 	t.Parallel()
-	p := policy(t, nil)
+	p := strategy(t, nil)
 	t.Run("too long", func(t *testing.T) {
 		t.Parallel()
-		u, p := serve(t, cutting(0)), policy(t, func(o *retry.Options) { o.RetryUnknown = true })
+		u, p := serve(t, cutting(0)), strategy(t, func(o *retry.Options) { o.RetryUnknown = true })
 		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), 9) //nolint:bodyclose // it is read
 		if err == nil || !strings.Contains(err.Error(), "longer than 9 bytes") || u.requests.Load() != 1 {
 			t.Errorf("%v after %d requests", err, u.requests.Load())
@@ -106,7 +106,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 	})
 	t.Run("but one with a key may", func(t *testing.T) {
 		t.Parallel()
-		u, keyed := serve(t, cutting(1)), policy(t, func(o *retry.Options) { o.Keyed = true })
+		u, keyed := serve(t, cutting(1)), strategy(t, func(o *retry.Options) { o.Keyed = true })
 		got, resp, err := httpretry.ReadAll(keyed, client(t, keyed), request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")), 99)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 // part of: L6
 func TestL6_TheGreatestLimitIsALimit(t *testing.T) {
 	t.Parallel()
-	u, p := serve(t, cutting(0)), policy(t, nil)
+	u, p := serve(t, cutting(0)), strategy(t, nil)
 	c := client(t, p)
 	got, resp, err := httpretry.ReadAll(p, c, request(t, t.Context(), http.MethodGet, u.URL, nil), math.MaxInt64)
 	if err != nil {
@@ -145,7 +145,7 @@ func TestL6_TheGreatestLimitIsALimit(t *testing.T) {
 // part of: L6
 func TestL6_ANegativeLimitIsRefused(t *testing.T) {
 	t.Parallel()
-	u, p := serve(t, cutting(0)), policy(t, nil)
+	u, p := serve(t, cutting(0)), strategy(t, nil)
 	_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), -1) //nolint:bodyclose // there is none
 	if err == nil || !strings.Contains(err.Error(), "-1 bytes") || u.requests.Load() != 0 {
 		t.Errorf("%v after %d requests", err, u.requests.Load())
@@ -163,7 +163,7 @@ func TestL6_ANegativeLimitIsRefused(t *testing.T) {
 // part of: L6
 func TestL6_ReadAllClosesEveryBodyOfTheRequest(t *testing.T) {
 	t.Parallel()
-	u, p := serve(t, cutting(1)), policy(t, nil)
+	u, p := serve(t, cutting(1)), strategy(t, nil)
 	bodies := []*closing{{Reader: strings.NewReader("x")}}
 	req := request(t, t.Context(), http.MethodPut, u.URL, nil)
 	req.Body, req.ContentLength = bodies[0], 1

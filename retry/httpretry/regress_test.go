@@ -33,7 +33,7 @@ func TestL6_TheBodyIsReadBeforeItIsJudged(t *testing.T) {
 	})
 	c := &clock{}
 	var seen string
-	p := policy(t, func(o *retry.Options) {
+	p := strategy(t, func(o *retry.Options) {
 		o.Clock = c
 		o.Hooks.Retry = func(_ context.Context, e *retry.Event) {
 			if s, ok := errors.AsType[*httpretry.StatusError](e.Err); ok {
@@ -61,10 +61,10 @@ func TestL6_RetriesUseTheConnectionAgain(t *testing.T) {
 	u := serve(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n < 4 {
 			w.WriteHeader(http.StatusBadGateway)
-			w.Write(make([]byte, httpretry.DrainMax)) //nolint:errcheck // the client sees it
+			w.Write(make([]byte, httpretry.DiscardMax)) //nolint:errcheck // the client sees it
 		}
 	})
-	resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+	resp, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestL6_DrainsAreBounded(t *testing.T) {
 			if name == "hanging" {
 				drain = 20 * time.Millisecond
 			}
-			rt := httpretry.Hasty(policy(t, func(o *retry.Options) { o.Clock = waiting }), base, drain)
+			rt := httpretry.Hasty(strategy(t, func(o *retry.Options) { o.Clock = waiting }), base, drain)
 			resp, err := (&http.Client{Transport: rt}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
 			if err != nil {
 				t.Fatal(err)
@@ -135,7 +135,7 @@ func TestL6_NothingIsLeftOpenAtTheEnd(t *testing.T) {
 			}
 		}
 	})
-	_, err := client(t, policy(t, func(o *retry.Options) { o.Retries = retry.None })).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	_, err := client(t, strategy(t, func(o *retry.Options) { o.Retries = retry.None })).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
 	if !errors.Is(err, retry.ErrExhausted) {
 		t.Error(err)
 	}
@@ -153,7 +153,7 @@ func TestL6_NoSecretsInErrorsAndLogs(t *testing.T) {
 	})
 	address := strings.Replace(u.URL, "http://", "http://USER-SECRET:PASS-SECRET@", 1) + "/v1/files?key=QUERY-SECRET#FRAGMENT-SECRET"
 	var log syncBuffer
-	p := policy(t, func(o *retry.Options) { o.Logger = slog.New(retry.LogHandler(&log, slog.LevelDebug)) })
+	p := strategy(t, func(o *retry.Options) { o.Logger = slog.New(retry.LogHandler(&log, slog.LevelDebug)) })
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()
 	get := func(to string) *http.Request {
@@ -251,7 +251,7 @@ func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 	base := &http.Transport{DisableKeepAlives: true} // net/http itself would send again what breaks off
 	defer base.CloseIdleConnections()
 	contexts := &spy{RoundTripper: base}
-	p := policy(t, func(o *retry.Options) { o.AttemptTimeout = limit })
+	p := strategy(t, func(o *retry.Options) { o.AttemptTimeout = limit })
 	resp, err := (&http.Client{Transport: httpretry.Transport(p, contexts)}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +283,7 @@ func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 func TestL6_AttemptsAtTheirLimitAreTimeouts(t *testing.T) {
 	t.Parallel()
 	u := serve(t, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	p := policy(t, func(o *retry.Options) { o.AttemptTimeout, o.Retries = 20*time.Millisecond, 2 })
+	p := strategy(t, func(o *retry.Options) { o.AttemptTimeout, o.Retries = 20*time.Millisecond, 2 })
 	_, err := client(t, p).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
 	e, ok := errors.AsType[*retry.Error](err)
 	if !ok || e.Reason != retry.Exhausted || len(e.Attempts) != 3 {
@@ -309,7 +309,7 @@ func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
 		t.Parallel()
 		u := serve(t, failing(9, http.StatusServiceUnavailable))
 		ctx, cancel := context.WithCancelCause(t.Context())
-		p := policy(t, func(o *retry.Options) { o.Clock = &clock{wake: func() { cancel(reason) }} })
+		p := strategy(t, func(o *retry.Options) { o.Clock = &clock{wake: func() { cancel(reason) }} })
 		_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
 		if !errors.Is(err, reason) || !errors.Is(err, retry.ErrCancelled) || u.requests.Load() != 1 {
 			t.Errorf("%v after %d requests", err, u.requests.Load())
@@ -322,7 +322,7 @@ func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
 			cancel(reason)
 			<-r.Context().Done()
 		})
-		_, err := client(t, policy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+		_, err := client(t, strategy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
 		if !errors.Is(err, reason) || !errors.Is(err, retry.ErrCancelled) || u.requests.Load() != 1 {
 			t.Errorf("%v after %d requests", err, u.requests.Load())
 		}
@@ -332,7 +332,7 @@ func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		body := &closing{Reader: strings.NewReader("x")}
-		_, err := httpretry.Transport(policy(t, nil), nil).RoundTrip(request(t, ctx, http.MethodPut, "http://127.0.0.1:1", body)) //nolint:bodyclose // there is none
+		_, err := httpretry.Transport(strategy(t, nil), nil).RoundTrip(request(t, ctx, http.MethodPut, "http://127.0.0.1:1", body)) //nolint:bodyclose // there is none
 		if !errors.Is(err, context.Canceled) || !body.closed {
 			t.Errorf("%v; body closed: %v", err, body.closed)
 		}
@@ -355,7 +355,7 @@ func (c *closing) Close() error {
 func TestL6_NoSleepBeyondTheClientsTimeout(t *testing.T) {
 	t.Parallel()
 	u, c := serve(t, failing(2, http.StatusServiceUnavailable, "Retry-After", "9")), &clock{}
-	hc := client(t, policy(t, func(o *retry.Options) { o.Clock = c }))
+	hc := client(t, strategy(t, func(o *retry.Options) { o.Clock = c }))
 	hc.Timeout = 8 * time.Second
 	_, err := hc.Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
 	if !errors.Is(err, retry.ErrDeadline) || len(c.all()) != 0 || u.requests.Load() != 1 {
@@ -379,8 +379,8 @@ func TestL6_OneTransportForAll(t *testing.T) {
 		}
 		io.WriteString(w, r.URL.Path) //nolint:errcheck // the client sees it
 	})
-	c := client(t, policy(t, nil))
-	ctx, account := retry.WithJob(t.Context(), retry.Job{Resends: 1000})
+	c := client(t, strategy(t, nil))
+	ctx, account := retry.WithJob(t.Context(), retry.JobInfo{Resends: 1000})
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {

@@ -29,7 +29,7 @@ func inParts(status int, second <-chan struct{}) func(int, http.ResponseWriter, 
 	}
 }
 
-// Bug: a response that comes back had lost what came after DrainTime.
+// Bug: a response that comes back had lost what came after DiscardTime.
 // Bug: the bodies of 400 and 403 were waited for, however long they took.
 // part of: L6
 func TestL6_ASlowBodyComesBackWhole(t *testing.T) {
@@ -49,7 +49,7 @@ func TestL6_ASlowBodyComesBackWhole(t *testing.T) {
 			u := serve(t, inParts(c.status, second))
 			base := &http.Transport{}
 			defer base.CloseIdleConnections()
-			p := policy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })
+			p := strategy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })
 			hc := &http.Client{Transport: httpretry.Hasty(p, base, 20*time.Millisecond)}
 			resp, err := hc.Do(request(t, t.Context(), c.method, u.URL, nil)) // before there is a second part
 			if err != nil {
@@ -78,7 +78,7 @@ func TestL6_TheBeginningOfASlowBodyCounts(t *testing.T) {
 	u := serve(t, inParts(http.StatusServiceUnavailable, nil))
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()
-	p := policy(t, func(o *retry.Options) {
+	p := strategy(t, func(o *retry.Options) {
 		o.Retries = retry.None
 		o.Statuses = map[int]failure.Verdict{http.StatusServiceUnavailable: failure.VerdictRetry}
 	})
@@ -96,13 +96,13 @@ func TestL6_ABodyMayBeClosedWhileItIsRead(t *testing.T) {
 		u := serve(t, func(n int, w http.ResponseWriter, r *http.Request) {
 			if long {
 				w.WriteHeader(http.StatusForbidden)
-				io.WriteString(w, strings.Repeat("x", 2*httpretry.DrainMax)) //nolint:errcheck // the client sees it
+				io.WriteString(w, strings.Repeat("x", 2*httpretry.DiscardMax)) //nolint:errcheck // the client sees it
 				return
 			}
 			inParts(http.StatusForbidden, nil)(n, w, r)
 		})
 		base := &http.Transport{}
-		resp, err := (&http.Client{Transport: httpretry.Hasty(policy(t, nil), base, 20*time.Millisecond)}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+		resp, err := (&http.Client{Transport: httpretry.Hasty(strategy(t, nil), base, 20*time.Millisecond)}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

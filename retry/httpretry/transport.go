@@ -22,24 +22,24 @@ const (
 // its body counts for, and before it is retried, so that its connection can be used
 // again. What is longer or slower is closed when it is retried, and else handed on.
 const (
-	DrainMax  = 64 << 10 // bytes
-	DrainTime = time.Second
+	DiscardMax  = 64 << 10 // bytes
+	DiscardTime = time.Second
 )
 
-// Transport returns a transport that retries by the policy what base sends; a nil
+// Transport returns a transport that retries by the strategy what base sends; a nil
 // base is http.DefaultTransport. It is safe for concurrent use, and changes no
 // request. See the text of the package.
-func Transport(p *retry.Policy, base http.RoundTripper) http.RoundTripper {
+func Transport(p *retry.Strategy, base http.RoundTripper) http.RoundTripper {
 	return newTransport(p, base)
 }
 
-func newTransport(p *retry.Policy, base http.RoundTripper) *transport {
+func newTransport(p *retry.Strategy, base http.RoundTripper) *transport {
 	o := p.Options()
-	t := &transport{base: orDefault(base), limit: o.AttemptTimeout, keyed: o.Keyed, statuses: o.Statuses, drain: DrainTime}
-	for i := range t.policies {
-		for j := range t.policies[i] {
+	t := &transport{base: orDefault(base), limit: o.AttemptTimeout, keyed: o.Keyed, statuses: o.Statuses, drain: DiscardTime}
+	for i := range t.strategies {
+		for j := range t.strategies[i] {
 			var err error
-			if t.policies[i][j], err = p.With(func(o *retry.Options) { t.change(o, i == 1, j == 1) }); err != nil {
+			if t.strategies[i][j], err = p.With(func(o *retry.Options) { t.change(o, i == 1, j == 1) }); err != nil {
 				t.mistake = fmt.Errorf("transport: %w", err)
 			}
 		}
@@ -48,13 +48,13 @@ func newTransport(p *retry.Policy, base http.RoundTripper) *transport {
 }
 
 type transport struct {
-	base     http.RoundTripper
-	policies [2][2]*retry.Policy // not idempotent; not to be rewound
-	limit    time.Duration       // of an attempt, until its headers; 0 is none
-	keyed    bool
-	statuses map[int]failure.Verdict
-	drain    time.Duration
-	mistake  error
+	base       http.RoundTripper
+	strategies [2][2]*retry.Strategy // not idempotent; not to be rewound
+	limit      time.Duration         // of an attempt, until its headers; 0 is none
+	keyed      bool
+	statuses   map[int]failure.Verdict
+	drain      time.Duration
+	mistake    error
 }
 
 // change makes the options of one kind of request. The time limit is the
@@ -106,12 +106,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	c.safe = idempotent(req.Method) || c.key != "" || t.keyed
 	if t.keyed && !idempotent(req.Method) && c.key == "" {
-		if key, within := t.policies[0][0].Within(req.Context()); within {
+		if key, within := t.strategies[0][0].Within(req.Context()); within {
 			c.inherited, c.safe = key, key != "" // one of our own would be another one in the next attempt
 		}
 	}
 	ctx := context.WithValue(tallied(req.Context()), callKey{}, c)
-	resp, err := retry.Do(ctx, t.policies[index(!c.safe)][index(c.fixed)], c.send)
+	resp, err := retry.Do(ctx, t.strategies[index(!c.safe)][index(c.fixed)], c.send)
 	if c.n == 0 {
 		c.unsent()
 	}
@@ -132,7 +132,7 @@ type call struct {
 	n     int    // attempts begun
 
 	inherited string // the key of the call around this one, which does the retrying
-	retriable bool   // so says the policy of the last failure
+	retriable bool   // so says the strategy of the last failure
 
 	resp *http.Response // of the last attempt, of a status that may be an error
 }
@@ -210,7 +210,7 @@ func (c *call) status(a *attempt) error {
 	if !c.telling(resp.StatusCode) {
 		return e
 	}
-	resp.Body, e.Body = peek(c.req.Context(), resp.Body, DrainMax, c.t.drain)
+	resp.Body, e.Body = peek(c.req.Context(), resp.Body, DiscardMax, c.t.drain)
 	return e.marked()
 }
 

@@ -29,7 +29,7 @@ func TestL6_IdempotentMethodsAreSentAgain(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			u := serve(t, failing(4, http.StatusServiceUnavailable))
-			p := policy(t, nil)
+			p := strategy(t, nil)
 			req := request(t, t.Context(), method, u.URL, strings.NewReader("the whole body"))
 			before := req.Header.Clone()
 			resp, err := client(t, p).Do(req)
@@ -67,7 +67,7 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			io.WriteString(w, "why it failed") //nolint:errcheck // the client sees it
 		})
-		resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")))
+		resp, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 	t.Run("broken off", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-		_, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x"))) //nolint:bodyclose // there is none
+		_, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x"))) //nolint:bodyclose // there is none
 		if !errors.Is(err, retry.ErrPermanent) || u.requests.Load() != 1 {
 			t.Errorf("%v after %d requests", err, u.requests.Load())
 		}
@@ -86,7 +86,7 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 	t.Run("429", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, failing(3, http.StatusTooManyRequests))
-		resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")))
+		resp, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
-		_, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodPost, nobody(t), strings.NewReader("x"))) //nolint:bodyclose // there is none
+		_, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, nobody(t), strings.NewReader("x"))) //nolint:bodyclose // there is none
 		if e, ok := errors.AsType[*retry.Error](err); !ok || e.Reason != retry.Exhausted || len(e.Attempts) != 4 {
 			t.Errorf("%v", err)
 		}
@@ -123,7 +123,7 @@ func TestL6_TheKeyIsTheSameInAllAttempts(t *testing.T) {
 		}
 		return keys
 	}
-	post := func(t *testing.T, ctx context.Context, p *retry.Policy, key string) []string {
+	post := func(t *testing.T, ctx context.Context, p *retry.Strategy, key string) []string {
 		t.Helper()
 		u := serve(t, failing(3, http.StatusBadGateway))
 		req := request(t, ctx, http.MethodPost, u.URL, strings.NewReader("x"))
@@ -142,27 +142,27 @@ func TestL6_TheKeyIsTheSameInAllAttempts(t *testing.T) {
 	}
 	t.Run("of the caller", func(t *testing.T) {
 		t.Parallel()
-		if got := post(t, t.Context(), policy(t, nil), "mine"); got[0] != "mine" {
+		if got := post(t, t.Context(), strategy(t, nil), "mine"); got[0] != "mine" {
 			t.Errorf("keys %q", got)
 		}
 	})
-	t.Run("of a policy", func(t *testing.T) {
+	t.Run("of a strategy", func(t *testing.T) {
 		t.Parallel()
-		p := policy(t, func(o *retry.Options) { o.Keyed = true })
+		p := strategy(t, func(o *retry.Options) { o.Keyed = true })
 		if a, b := post(t, t.Context(), p, ""), post(t, t.Context(), p, ""); a[0] == b[0] {
 			t.Errorf("two calls have the key %q", a[0])
 		}
 	})
 	t.Run("of the context", func(t *testing.T) {
 		t.Parallel()
-		p := policy(t, func(o *retry.Options) { o.Keyed = true })
+		p := strategy(t, func(o *retry.Options) { o.Keyed = true })
 		if got := post(t, retry.WithKey(t.Context(), "step-7"), p, ""); got[0] != "step-7" {
 			t.Errorf("keys %q", got)
 		}
 	})
 	t.Run("of the call around", func(t *testing.T) {
 		t.Parallel()
-		p, u := policy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(3, http.StatusBadGateway))
+		p, u := strategy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(3, http.StatusBadGateway))
 		c := client(t, p)
 		_, err := retry.Do(t.Context(), p, func(ctx context.Context) (string, error) {
 			resp, err := c.Do(request(t, ctx, http.MethodPost, u.URL, strings.NewReader("x")))
@@ -185,8 +185,8 @@ func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
 	t.Run("sent once, and the cure named", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, failing(2, http.StatusServiceUnavailable))
-		ctx, _ := retry.WithJob(t.Context(), retry.Job{ID: "7"})
-		_, err := client(t, policy(t, nil)).Do(request(t, ctx, http.MethodPut, u.URL, body())) //nolint:bodyclose // there is none
+		ctx, _ := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
+		_, err := client(t, strategy(t, nil)).Do(request(t, ctx, http.MethodPut, u.URL, body())) //nolint:bodyclose // there is none
 		e, ok := errors.AsType[*httpretry.BodyError](err)
 		if !ok || u.requests.Load() != 1 {
 			t.Fatalf("%v after %d requests, want a *BodyError after one", err, u.requests.Load())
@@ -203,7 +203,7 @@ func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
 	t.Run("not in the way of a response", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, failing(2, http.StatusNotFound))
-		resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodPut, u.URL, body()))
+		resp, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPut, u.URL, body()))
 		if err != nil || resp.StatusCode != http.StatusNotFound {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
 		if err := httpretry.Rewindable(req, 4); err != nil {
 			t.Fatal(err)
 		}
-		resp, err := client(t, policy(t, nil)).Do(req)
+		resp, err := client(t, strategy(t, nil)).Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestL6_RetryAfterIsAFloor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			u, c := serve(t, failing(3, http.StatusTooManyRequests, header...)), &clock{}
-			resp, err := client(t, policy(t, func(o *retry.Options) { o.Clock = c })).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+			resp, err := client(t, strategy(t, func(o *retry.Options) { o.Clock = c })).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,8 +265,8 @@ func TestL6_RetryAfterIsAFloor(t *testing.T) {
 func TestL6_ALongRetryAfterIsNotSlept(t *testing.T) {
 	t.Parallel()
 	u, c := serve(t, failing(2, http.StatusTooManyRequests, "Retry-After", "120")), &clock{}
-	ctx, _ := retry.WithJob(t.Context(), retry.Job{ID: "7"})
-	p := policy(t, func(o *retry.Options) { o.Clock = c; o.HandOver = time.Minute })
+	ctx, _ := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
+	p := strategy(t, func(o *retry.Options) { o.Clock = c; o.HandOver = time.Minute })
 	_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
 	if !errors.Is(err, retry.ErrHint) || u.requests.Load() != 1 || len(c.all()) != 0 {
 		t.Errorf("%v after %d requests and waits %v", err, u.requests.Load(), c.all())
@@ -300,7 +300,7 @@ func TestL6_WhatIsNotRetriedComesBackAsItIs(t *testing.T) {
 				w.WriteHeader(c.status)
 				io.WriteString(w, c.body) //nolint:errcheck // the client sees it
 			})
-			resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), c.method, u.URL, nil))
+			resp, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), c.method, u.URL, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -318,8 +318,8 @@ func TestL6_ExhaustedHandsTheJobOver(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		io.WriteString(w, `{"error":{"code":"overloaded"}}`) //nolint:errcheck // the client sees it
 	})
-	ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
-	_, err := client(t, policy(t, nil)).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
+	_, err := client(t, strategy(t, nil)).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
 	e, ok := errors.AsType[*httpretry.StatusError](err)
 	if !ok || e.StatusCode != 503 || e.Body != `{"error":{"code":"overloaded"}}` || !errors.Is(err, retry.ErrExhausted) {
 		t.Fatalf("%v", err)
@@ -338,7 +338,7 @@ func TestL6_TheOtherSideSaysWhetherToRetry(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]int64{"": 4, "true": 4, "false": 1} {
 		u := serve(t, failing(9, http.StatusServiceUnavailable, "X-Should-Retry", said))
-		resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+		resp, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
 		if err == nil {
 			resp.Body.Close()
 		}
@@ -347,7 +347,7 @@ func TestL6_TheOtherSideSaysWhetherToRetry(t *testing.T) {
 		}
 	}
 	u := serve(t, failing(3, http.StatusConflict, "X-Should-Retry", "true"))
-	resp, err := client(t, policy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
+	resp, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +360,7 @@ func TestL6_TheOtherSideSaysWhetherToRetry(t *testing.T) {
 func TestL6_ParametersOfAPolicyCount(t *testing.T) {
 	t.Parallel()
 	u := serve(t, failing(3, http.StatusNotFound))
-	p := policy(t, func(o *retry.Options) {
+	p := strategy(t, func(o *retry.Options) {
 		o.Statuses = map[int]failure.Verdict{http.StatusNotFound: failure.VerdictRetry}
 	})
 	resp, err := client(t, p).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
@@ -383,8 +383,8 @@ func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
 			}
 			failing(4, http.StatusBadGateway)(n, w, r)
 		})
-		ctx, account := retry.WithJob(t.Context(), retry.Job{})
-		resp, err := client(t, policy(t, nil)).Do(request(t, ctx, http.MethodGet, u.URL, nil))
+		ctx, account := retry.WithJob(t.Context(), retry.JobInfo{})
+		resp, err := client(t, strategy(t, nil)).Do(request(t, ctx, http.MethodGet, u.URL, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -408,7 +408,7 @@ func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
 		req := request(t, t.Context(), http.MethodGet, u.URL, nil)
 		req.Header.Set("Connection", "Upgrade")
 		req.Header.Set("Upgrade", "echo")
-		resp, err := client(t, policy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })).Do(req)
+		resp, err := client(t, strategy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })).Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -427,9 +427,9 @@ func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
 		u := serveWith(t, func(u *upstream) { u.EnableHTTP2 = true; u.StartTLS() }, failing(3, http.StatusServiceUnavailable))
 		c := u.Client()
 		base := c.Transport
-		c.Transport = httpretry.Transport(policy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute }), base)
+		c.Transport = httpretry.Transport(strategy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute }), base)
 		defer c.CloseIdleConnections()
-		ctx, account := retry.WithJob(t.Context(), retry.Job{})
+		ctx, account := retry.WithJob(t.Context(), retry.JobInfo{})
 		resp, err := c.Do(request(t, ctx, http.MethodPut, u.URL, strings.NewReader("x")))
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // around makes one request in a call of outer, which may be made again.
-func around(t *testing.T, ctx context.Context, outer *retry.Policy, c *http.Client, method, url string) (status int, err error) { //nolint:revive // t comes first in helpers
+func around(t *testing.T, ctx context.Context, outer *retry.Strategy, c *http.Client, method, url string) (status int, err error) { //nolint:revive // t comes first in helpers
 	t.Helper()
 	return retry.Do(ctx, outer, func(ctx context.Context) (int, error) {
 		resp, err := c.Do(request(t, ctx, method, url, strings.NewReader("x")))
@@ -31,8 +31,8 @@ func around(t *testing.T, ctx context.Context, outer *retry.Policy, c *http.Clie
 func TestL6_WithinACallARetriableStatusIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, keyed := range map[string]bool{http.MethodGet: false, http.MethodPost: true} {
-		p, u := policy(t, func(o *retry.Options) { o.Keyed = keyed }), serve(t, failing(9, http.StatusServiceUnavailable))
-		ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+		p, u := strategy(t, func(o *retry.Options) { o.Keyed = keyed }), serve(t, failing(9, http.StatusServiceUnavailable))
+		ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 		status, err := around(t, ctx, p, client(t, p), name, u.URL)
 		e, ok := errors.AsType[*httpretry.StatusError](err)
 		if !ok || e.StatusCode != http.StatusServiceUnavailable || !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
@@ -52,7 +52,7 @@ func TestL6_WithinACallARetriableStatusIsAnError(t *testing.T) {
 // part of: L6
 func TestL6_WithinACallOtherResponsesComeBack(t *testing.T) {
 	t.Parallel()
-	p, u := policy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(9, http.StatusNotFound))
+	p, u := strategy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(9, http.StatusNotFound))
 	if status, err := around(t, t.Context(), p, client(t, p), http.MethodGet, u.URL); status != http.StatusNotFound || err != nil || u.requests.Load() != 1 {
 		t.Errorf("%d, %v after %d requests", status, err, u.requests.Load())
 	}
@@ -62,8 +62,8 @@ func TestL6_WithinACallOtherResponsesComeBack(t *testing.T) {
 // part of: L6
 func TestL6_WithinACallWithoutAKeyAPostIsSentOnce(t *testing.T) {
 	t.Parallel()
-	keyed := policy(t, func(o *retry.Options) { o.Keyed = true })
-	outer := policy(t, nil)
+	keyed := strategy(t, func(o *retry.Options) { o.Keyed = true })
+	outer := strategy(t, nil)
 	// Outside a job a call without Keyed has no key, and is known from its second attempt on.
 	fails := func(u *upstream) (int, error) {
 		first := true
@@ -93,7 +93,7 @@ func TestL6_WithinACallWithoutAKeyAPostIsSentOnce(t *testing.T) {
 // part of: L6
 func TestL6_TheKeyOfTheCallThatRetries(t *testing.T) {
 	t.Parallel()
-	p, u := policy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(3, http.StatusBadGateway))
+	p, u := strategy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(3, http.StatusBadGateway))
 	between, err := retry.New("other", retry.Options{Keyed: true, Logger: quiet(), Clock: &clock{}})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/human"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 )
@@ -73,8 +74,8 @@ func schedule(p *policy.Policy, class failure.Class) (retries, waits string) {
 	if info.Verdict == failure.VerdictCrash || info.Verdict == failure.VerdictCancelled {
 		return "", ""
 	}
-	in := policy.Input{How: policy.ByError, Evidence: &failure.Evidence{Message: "x"}, U: 0.5}
-	in.Class = policy.Classification{Class: class, Verdict: info.Verdict, Rank: policy.RankMark, Rule: policy.ByMark}
+	in := policy.Input{How: job.ByError, Evidence: &failure.Evidence{Message: "x"}, U: 0.5}
+	in.Class = failure.Classification{Class: class, Verdict: info.Verdict, Rank: failure.RankMark, Rule: policy.ClassByMark}
 	var all []string
 	for {
 		d := p.Decide(&in)

@@ -72,7 +72,7 @@ func (s *Store) Fire(ctx context.Context, name string, slot job.Micros, jobs []j
 	return do(ctx, s, "Fire", func() (store.Fired, error) { return s.inner.Fire(ctx, name, slot, jobs) })
 }
 
-// Schedules implements store.Keeper.
-func (s *Store) Schedules(ctx context.Context) ([]store.Schedule, error) {
-	return do(ctx, s, "Schedules", func() ([]store.Schedule, error) { return s.inner.Schedules(ctx) })
+// CronSlots implements store.Keeper.
+func (s *Store) CronSlots(ctx context.Context) ([]store.CronSlot, error) {
+	return do(ctx, s, "Schedules", func() ([]store.CronSlot, error) { return s.inner.CronSlots(ctx) })
 }

@@ -215,23 +215,18 @@ func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) 
 	return do(ctx, s, "SetQueue", func() (store.Queue, error) { return s.inner.SetQueue(ctx, by, c) })
 }
 
-// Retry implements store.Admin.
-func (s *Store) Retry(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
-	return do(ctx, s, "Retry", func() ([]error, error) { return s.inner.Retry(ctx, by, ids) })
-}
-
 // PublishPolicy implements store.Policies.
-func (s *Store) PublishPolicy(ctx context.Context, by store.By, p store.Policy) error {
+func (s *Store) PublishPolicy(ctx context.Context, by store.By, p store.StoredPolicy) error {
 	_, err := do(ctx, s, "PublishPolicy", func() (struct{}, error) { return struct{}{}, s.inner.PublishPolicy(ctx, by, p) })
 	return err
 }
 
 // Policy implements store.Policies.
-func (s *Store) Policy(ctx context.Context, hash string) (store.Policy, error) {
-	return do(ctx, s, "Policy", func() (store.Policy, error) { return s.inner.Policy(ctx, hash) })
+func (s *Store) Policy(ctx context.Context, hash string) (store.StoredPolicy, error) {
+	return do(ctx, s, "Policy", func() (store.StoredPolicy, error) { return s.inner.Policy(ctx, hash) })
 }
 
 // PolicyList implements store.Policies.
-func (s *Store) PolicyList(ctx context.Context) ([]store.Policy, error) {
-	return do(ctx, s, "PolicyList", func() ([]store.Policy, error) { return s.inner.PolicyList(ctx) })
+func (s *Store) PolicyList(ctx context.Context) ([]store.StoredPolicy, error) {
+	return do(ctx, s, "PolicyList", func() ([]store.StoredPolicy, error) { return s.inner.PolicyList(ctx) })
 }

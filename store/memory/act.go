@@ -39,7 +39,7 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 		switch {
 		case answer.Errors[i] != nil:
 		case counted[id]:
-			answer.Errors[i] = fmt.Errorf("job %d is named twice: %w", id, store.ErrConflict)
+			answer.Errors[i] = fmt.Errorf("job %d is listed twice: %w", id, store.ErrConflict)
 		default:
 			counted[id] = true
 			answer.Done++
@@ -48,7 +48,7 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 	return answer
 }
 
-// named returns the entry of a job that an act can be done to.
+// named returns the entry of a job if the act can be done to it.
 func (t *tx) named(do store.Act, id job.ID) (*entry, error) {
 	r, e := t.jobs[id], t.dead[id]
 	switch {
@@ -68,8 +68,8 @@ func notDead(r *record) error {
 	return fmt.Errorf("job %d is %s; only a dead job can be retried: %w", r.ID, r.State, store.ErrConflict)
 }
 
-// selected returns the entries of the action's filter that it takes, the lowest
-// deaths first and up to limit of them, and the After of the next step.
+// selected returns up to limit entries of the action's filter that the act takes, the
+// lowest deaths first, and the After of the next step.
 func (t *tx) selected(a *store.Action, limit int) (entries []*entry, next int64) {
 	f := *a.Filter
 	if len(f.Statuses) == 0 {
@@ -125,7 +125,7 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 		case !e.gone:
 			after = e.Status.String()
 		}
-		t.note(a.Because(by), action, id.String(), before, after)
+		t.note(a.AuditBy(by), action, id.String(), before, after)
 		answer.Done++
 	}
 	return answer
@@ -153,7 +153,7 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 	}
 	done := int64(len(entries))
 	if done > 0 || muted {
-		t.note(a.Because(by), "dead_letter."+a.Do.String(), asJSON(a.Filter), "", a.AuditStep(done))
+		t.note(a.AuditBy(by), "dead_letter."+a.Do.String(), asJSON(a.Filter), "", a.AuditStep(done))
 	}
 	return store.Acted{Done: done, Through: a.Through, Next: next}, nil
 }
@@ -161,12 +161,12 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 func asJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // plain structs of checked values always marshal
+		panic(err) // not reached: plain structs of checked values always marshal
 	}
 	return string(text)
 }
 
-// roomFor demands that there is room for the lanes that retried jobs go to.
+// roomFor returns an error when there is no room for the lanes of retried jobs.
 func (t *tx) roomFor(c *store.Change, entries ...*entry) error {
 	if c.Queue == "" {
 		return nil
@@ -209,7 +209,7 @@ func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
 	t.emit(store.DeadLetterEvent(&e.DeadLetter, e.Action))
 }
 
-// revive opens the next life of a dead job, by a person or by a redrive.
+// revive opens the next life of a dead job, for a person or for a redrive.
 func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64) {
 	t.set(e, job.Redriven, job.ActionRetried)
 	e.Revived, e.ActedBy, e.Note, e.Redrive = true, actor, note, redrive
@@ -228,20 +228,20 @@ func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64
 	t.transition(r, job.Dead, job.Retried, "")
 }
 
-// change changes a detached job as its retry says, and keeps what it was. A
-// priority that is lent for one life is not the job's own.
+// change makes the changes of a retry to a detached job and keeps the old values. A priority
+// for one life does not replace the job's own.
 func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
 	if r.own, r.redrive = 0, redrive; c.OneLifePriority() {
 		r.own = r.Priority
 	}
-	before := store.Original{Job: r.ID, At: t.now, By: actor, Queue: r.Queue, Priority: r.Priority, Policy: r.Policy}
+	before := store.Original{Job: r.ID, At: t.now, By: actor, Queue: r.Queue, Priority: r.Priority, Override: r.Override}
 	changed := false
 	if c.Payload != nil && !bytes.Equal(c.Payload, r.Payload) {
 		before.Payload = append([]byte{}, r.Payload...)
 		r.Payload, changed = bytes.Clone(c.Payload), true
 	}
-	if c.Policy != nil && !bytes.Equal(c.Policy, r.Policy) {
-		r.Policy, changed = bytes.Clone(c.Policy), true
+	if c.Override != nil && !bytes.Equal(c.Override, r.Override) {
+		r.Override, changed = bytes.Clone(c.Override), true
 	}
 	if c.Queue != "" && c.Queue != r.Queue {
 		to := r.lane.laneName

@@ -12,18 +12,7 @@ import (
 
 // Cancel implements store.Admin.
 func (s *Store) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
-	return s.each(ctx, "cancel", by, ids, (*tx).cancelOne)
-}
-
-// Retry implements store.Admin.
-func (s *Store) Retry(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
-	return s.each(ctx, "retry", by, ids, (*tx).retryOne)
-}
-
-// each does one thing to each of the jobs.
-func (s *Store) each(ctx context.Context, op string, by store.By, ids []job.ID,
-	do func(*tx, store.By, *record) error) ([]error, error) {
-	t, err := s.begin(ctx, op)
+	t, err := s.begin(ctx, "cancel")
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +26,7 @@ func (s *Store) each(ctx context.Context, op string, by store.By, ids []job.ID,
 	answers := make([]error, len(ids))
 	for i, id := range ids {
 		if r := t.jobs[id]; r != nil {
-			answers[i] = do(t, by, r)
+			answers[i] = t.cancelOne(by, r)
 		} else {
 			answers[i] = notFound(id)
 		}
@@ -70,17 +59,8 @@ func (t *tx) cancelOne(by store.By, r *record) error {
 	return nil
 }
 
-func (t *tx) retryOne(by store.By, r *record) error {
-	if r.State != job.Dead {
-		return notDead(r)
-	}
-	t.note(by, "job.retry", r.ID.String(), r.State.String(), job.Waiting.String())
-	t.revive(t.dead[r.ID], by.Actor, by.Reason, &store.Change{}, 0)
-	return nil
-}
-
-// SetQueue implements store.Admin. A change that changes nothing leaves no
-// trace.
+// SetQueue implements store.Admin. A change that changes nothing writes neither an audit row
+// nor an event.
 func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) (store.Queue, error) {
 	t, err := s.begin(ctx, "set queue")
 	if err != nil {

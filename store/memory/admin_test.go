@@ -61,10 +61,10 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 	b.ok(b.settle(failed(b.claim(), job.Dead)))
 	b.pass(time.Second)
 	for i, conflict := range []bool{false, true} {
-		errs, err := b.Retry(b.ctx, me, []job.ID{1})
+		did, err := b.Act(b.ctx, me, store.Action{Do: store.ActRetry, IDs: []job.ID{1}})
 		b.ok(err)
-		if errors.Is(errs[0], store.ErrConflict) != conflict {
-			t.Errorf("retry %d: %v", i, errs[0])
+		if errors.Is(did.Errors[0], store.ErrConflict) != conflict {
+			t.Errorf("retry %d: %v", i, did.Errors[0])
 		}
 	}
 	equal(t, "groups", b.dump().Groups[0].Pending, int64(0))
@@ -75,7 +75,7 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 	b.ok(b.settle(failed(c, job.Dead)))
 	equal(t, "group", b.dump().Groups, []store.Group{{Fingerprint: "f|k", Kind: "k", Class: "Bug", Message: "no", Sample: 1, N: 2, Entries: 1, Pending: 1,
 		FirstAt: b.at(-time.Second), LastAt: b.at(0)}})
-	_, err := b.Retry(b.ctx, me, []job.ID{1})
+	_, err := b.Act(b.ctx, me, store.Action{Do: store.ActRetry, IDs: []job.ID{1}})
 	b.ok(err)
 	b.ok(b.settle(completed(b.claim())))
 	letter, err := b.DeadLetter(b.ctx, 1)

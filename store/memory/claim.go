@@ -23,8 +23,7 @@ type kindOrder struct {
 	lanes []*lane
 }
 
-// order prepares a want: what people set on the queue wins over what the
-// process brought.
+// order prepares a want. What people set on the queue overrides what the process asks for.
 func (t *tx) order(w *store.Want, q *store.Queue) *order {
 	o := &order{left: w.Max, limit: w.Limit, rate: w.Rate, usage: usageOf(t.byQueue, w.Queue)}
 	if q.Limit > 0 {
@@ -41,10 +40,10 @@ func (t *tx) order(w *store.Want, q *store.Queue) *order {
 	return o
 }
 
-// limited reports whether a limit over all processes holds back the kind.
+// limited reports whether a limit over all processes stops the kind.
 func (o *order) limited(k *kindOrder) bool { return o.usage.full(o.limit) || k.usage.full(k.Limit) }
 
-// start returns when the rates allow the kind's next start: now or later.
+// start returns when the rates allow the next start of the kind: now or later.
 func (o *order) start(k *kindOrder, now job.Micros) job.Micros {
 	return max(o.usage.next(o.rate, now), k.usage.next(k.Rate, now))
 }
@@ -55,10 +54,10 @@ type claims struct {
 	holder string
 	until  job.Micros // end of the leases
 	answer *store.Exchanged
-	bytes  int // of the payloads
+	bytes  int // size of the payloads
 }
 
-// serve takes what one want may have and notes when there may be more.
+// serve claims jobs for one want and notes whether there may be more.
 func (c *claims) serve(w *store.Want) {
 	q := c.queues[w.Queue]
 	if q == nil || q.Mode == store.Paused || w.Max <= 0 {
@@ -73,13 +72,13 @@ func (c *claims) serve(w *store.Want) {
 	}
 }
 
-// enough reports whether the exchange has found all the jobs past their deadline
-// that it may, or brings all the payloads.
+// enough reports whether the exchange has reached its limit of expired jobs or of payload
+// bytes.
 func (c *claims) enough() bool {
 	return len(c.answer.Expired) >= store.ExpiredMax || c.bytes >= store.ClaimBytes
 }
 
-// fill takes the due jobs of an order while there is room.
+// fill takes due jobs for an order while there is room.
 func (c *claims) fill(o *order) {
 	for i := range job.PriorityMax {
 		for o.left > 0 && !c.enough() {
@@ -117,7 +116,7 @@ func (c *claims) claim(r *record, o *order, k *kindOrder) {
 	c.detach(r)
 	r.State, r.Token, r.ClaimedAt = job.Running, r.Token+1, c.now
 	r.LeaseUntil, r.Holder = c.until, c.holder
-	r.crashMax = int32(min(max(k.MaxCrashes, 1), job.CrashesCeiling))
+	r.crashMax = int32(min(max(k.MaxCrashes, 1), job.MaxCrashes))
 	c.attach(r)
 	o.left--
 	k.left--
@@ -134,7 +133,7 @@ func claimOf(r *record) job.Claim {
 		Life: r.Life, Counters: r.Counters, CreatedAt: r.CreatedAt, LifeAt: r.LifeAt,
 		RunAt: r.RunAt, ClaimedAt: r.ClaimedAt, Deadline: r.Deadline,
 		Owner: r.Owner, Correlation: r.Correlation, Batch: r.Batch,
-		Attrs: bytes.Clone(r.Attrs), Policy: bytes.Clone(r.Policy), Memo: bytes.Clone(r.memo), Payload: bytes.Clone(r.Payload),
+		Attrs: bytes.Clone(r.Attrs), Override: bytes.Clone(r.Override), Memo: bytes.Clone(r.memo), Payload: bytes.Clone(r.Payload),
 	}
 }
 
@@ -148,9 +147,8 @@ func (c *claims) expire(r *record) {
 	c.answer.Expired = append(c.answer.Expired, r.ID)
 }
 
-// nextDue returns when the next job that the order may take can start, as the
-// contract of Exchange defines it. What is left of a lane and
-// priority is looked at by its first job.
+// nextDue returns when the next job that the order may take can start, as the contract of
+// Exchange defines it. Of each lane and priority it examines only the first job left.
 func (t *tx) nextDue(o *order) (next job.Micros, ok bool) {
 	consider := func(at job.Micros) {
 		if !ok || at < next {

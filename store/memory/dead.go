@@ -12,11 +12,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// entry is a dead letter as it is kept.
+// entry is a dead letter with what the store keeps beside it.
 type entry struct {
 	job.DeadLetter
 	withGroup bool // ignored until its group is not muted any more
-	gone      bool // removed by the call under way
+	gone      bool // removed by the current call
 }
 
 // shown returns the dead letter as readers see it.
@@ -28,8 +28,8 @@ func (t *tx) shown(e *entry) job.DeadLetter {
 	return d
 }
 
-// bury ends a detached job as dead and opens its dead letter. A job that has
-// one already gives it the number of another death.
+// bury ends a detached job as dead and creates its dead letter. If the job has one already,
+// that gets the number of the new death.
 func (t *tx) bury(r *record, cause job.Cause, reason job.Reason, class, fingerprint string) {
 	r.State, r.FinishedAt, r.Reason = job.Dead, t.now, reason
 	r.RunAt, r.memo = 0, nil
@@ -59,7 +59,7 @@ func (t *tx) bury(r *record, cause job.Cause, reason job.Reason, class, fingerpr
 	t.died(r, cause)
 }
 
-// failureOf returns the record of the job's last run, nil when it has none.
+// failureOf returns the record of the job's last run; nil when it has none.
 func (t *tx) failureOf(r *record) *job.Failure {
 	failures := t.failures[r.ID]
 	if n := len(failures); n > 0 && failures[n-1].Token == r.Token {
@@ -68,19 +68,19 @@ func (t *tx) failureOf(r *record) *job.Failure {
 	return nil
 }
 
-// deathAt returns the place of a death, or of the first one above it.
+// deathAt returns the index of a death, or of the first one above it.
 func (t *tx) deathAt(death int64) (int, bool) {
 	return slices.BinarySearchFunc(t.deaths, death, func(e *entry, n int64) int { return cmp.Compare(e.Death, n) })
 }
 
-// between returns the entries of the deaths above after, up to through.
+// between returns the entries with deaths above after, up to through.
 func (t *tx) between(after, through int64) []*entry {
 	first := sort.Search(len(t.deaths), func(i int) bool { return t.deaths[i].Death > after })
 	last := sort.Search(len(t.deaths), func(i int) bool { return t.deaths[i].Death > through })
 	return t.deaths[first:max(first, last)]
 }
 
-// forget takes an entry out of all that counts it.
+// forget removes an entry from all counts.
 func (t *tx) forget(e *entry) {
 	t.countDead(e, -1)
 	if g := t.groups[e.Fingerprint]; g != nil {
@@ -91,7 +91,7 @@ func (t *tx) forget(e *entry) {
 	}
 }
 
-// set gives an entry another status.
+// set changes the status of an entry.
 func (t *tx) set(e *entry, to job.Status, did job.DeadAction) {
 	g := t.groups[e.Fingerprint]
 	if g != nil && e.Status == job.Pending {
@@ -106,8 +106,8 @@ func (t *tx) set(e *entry, to job.Status, did job.DeadAction) {
 	}
 }
 
-// purge removes an entry with all that is known of its job, but for the row of
-// one that has ended otherwise since.
+// purge removes an entry with everything known of its job, except the record of a job that a
+// later life has completed or cancelled.
 func (t *tx) purge(e *entry) {
 	t.forget(e)
 	e.gone, t.removed = true, true
@@ -119,7 +119,7 @@ func (t *tx) purge(e *entry) {
 	}
 }
 
-// remove removes an ended job. Its key, if it still holds one, keeps its state.
+// remove removes an ended job. A key that the job still holds keeps the job's state.
 func (t *tx) remove(r *record) {
 	if k := t.keys[keyName{r.Owner, r.Kind, r.Key}]; r.Key != "" && k != nil && k.Job == r.ID {
 		k.state = r.State
@@ -198,7 +198,7 @@ func (s *Store) DeadStats(ctx context.Context) (store.DeadStats, error) {
 	stats := store.DeadStats{At: t.now, Counts: t.deadCounts(), Added: trend(t.minutes, t.now, minute, store.AddedMinutes)}
 	for _, e := range t.deaths {
 		if e.Status == job.Pending {
-			stats.OldestPending = e.DiedAt // deaths are in the order of time
+			stats.OldestPending = e.DiedAt // deaths are ordered by time
 			break
 		}
 	}
@@ -222,7 +222,7 @@ func (s *Store) Original(ctx context.Context, id job.ID) (store.Original, error)
 }
 
 func cloneOriginal(o store.Original) store.Original {
-	o.Policy, o.Payload = bytes.Clone(o.Policy), bytes.Clone(o.Payload)
+	o.Override, o.Payload = bytes.Clone(o.Override), bytes.Clone(o.Payload)
 	return o
 }
 

@@ -6,17 +6,18 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// keyName is what an idempotency key is unique in.
+// keyName is the scope within which an idempotency key is unique.
 type keyName struct{ owner, kind, key string }
 
 type key struct {
 	store.Key
 	digest []byte
-	state  job.State // of the job, once it is removed
+	state  job.State // of the job when it was removed
 }
 
 // Enqueue implements store.Producer.
@@ -41,7 +42,7 @@ func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, err
 	return receipts, nil
 }
 
-// enqueue takes all the jobs or none.
+// enqueue accepts all the jobs or none.
 func (t *tx) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	c := intake{
 		tx: t, newIDs: make(map[job.ID]bool), newKeys: make(map[keyName]*key), newLanes: make(map[laneName]bool),
@@ -59,8 +60,8 @@ func (t *tx) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	return receipts, nil
 }
 
-// intake looks at the jobs of one call one after the other, before any of them
-// is written: it adds what the ones before will have brought.
+// intake checks the jobs of one call one after the other, before any of them is written. It
+// adds what the earlier ones will have written.
 type intake struct {
 	*tx
 	fresh    []*job.New // to be written
@@ -69,11 +70,11 @@ type intake struct {
 	newLanes map[laneName]bool
 }
 
-// look answers for one job.
+// look returns the answer for one job.
 func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 	state := c.state(n.ID)
 	if n.Repeat && state != job.None {
-		if r := c.jobs[n.ID]; r != nil && !store.Repeats(&r.Job, n) {
+		if r := c.jobs[n.ID]; r != nil && !storekit.Repeats(&r.Job, n) {
 			return job.Receipt{}, &store.IDConflict{ID: n.ID}
 		}
 		return job.Receipt{ID: n.ID, State: state}, nil
@@ -112,13 +113,13 @@ func (c *intake) state(id job.ID) job.State {
 	return job.None
 }
 
-// held returns the key of a job when it is known, nil when it is free.
+// held returns the key of a job when it is known; nil when it is free.
 func (c *intake) held(n *job.New) *key {
 	if n.Key == "" {
 		return nil
 	}
 	if k := c.newKeys[nameOf(n)]; k != nil {
-		return k // within a call no time passes
+		return k // a key of the same call cannot have expired
 	}
 	k := c.keys[nameOf(n)]
 	if k == nil || k.Until != 0 && k.Until <= c.now {
@@ -148,7 +149,7 @@ func keyOf(n *job.New) *key {
 }
 
 func tooManyLanes(name laneName) error {
-	return store.TooManyLanes(name.queue, name.kind, name.deps)
+	return storekit.TooManyLanes(name.queue, name.kind, name.deps)
 }
 
 func (t *tx) insert(n *job.New) {
@@ -157,7 +158,7 @@ func (t *tx) insert(n *job.New) {
 			ID: n.ID, Kind: n.Kind, Queue: n.Queue, Priority: n.Priority, Life: 1,
 			CreatedAt: t.now, LifeAt: max(t.now, n.RunAt), Deadline: n.Deadline,
 			Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch,
-			Attrs: bytes.Clone(n.Attrs), Policy: bytes.Clone(n.Policy), Payload: bytes.Clone(n.Payload),
+			Attrs: bytes.Clone(n.Attrs), Override: bytes.Clone(n.Override), Payload: bytes.Clone(n.Payload),
 		},
 		lane: t.lane(laneName{n.Queue, n.Kind, n.Deps}),
 	}

@@ -5,20 +5,21 @@ import (
 	"context"
 	"slices"
 
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// group is a group of dead letters as it is kept.
+// group is a group of dead letters with what the store keeps beside it.
 type group struct {
 	store.Group
-	by, note string               // of the mute
+	by, note string               // who muted it, and the note
 	deaths   map[job.Micros]int64 // by the start of the hour
 }
 
-// join puts the entry of a new death into its group. In a muted group the entry
-// is ignored as it comes, unless it is the one that ends the mute. What a job
-// failed of before its deadline passed is not the cause of its death.
+// join adds the entry of a new death to its group. In a muted group the entry is ignored at
+// once, unless this death ends the mute. A job that dies of its deadline is not grouped by
+// its earlier failures.
 func (t *tx) join(e *entry, cause job.Cause) {
 	if e.Fingerprint == "" {
 		return
@@ -29,7 +30,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 			Fingerprint: e.Fingerprint, Kind: e.Kind, Class: e.Class, Sample: e.Job, FirstAt: t.now,
 		}}
 		if cause != job.Expired {
-			g.Code, g.Message = e.Code, store.GroupMessage(e.Message)
+			g.Code, g.Message = e.Code, storekit.GroupMessage(e.Message)
 		}
 		t.groups[e.Fingerprint] = g
 	}
@@ -37,7 +38,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 	g.N++
 	g.Entries++
 	g.deaths[start(t.now, hour)]++
-	if g.over(t.now) { // no sweep has seen it yet
+	if g.over(t.now) { // no sweep has noticed it yet
 		g.unmute()
 	}
 	switch {
@@ -53,7 +54,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 	}
 }
 
-// mute puts a group aside, and reports whether that changes it.
+// mute mutes a group, and reports whether that changes it.
 func (g *group) mute(by store.By, a *store.Action) bool {
 	before := *g
 	g.Muted, g.MutedUntil, g.MutedFor = true, a.Until, a.Count

@@ -19,7 +19,7 @@ type failer interface {
 	Errorf(string, ...any)
 }
 
-// checkDump checks what must hold of any content.
+// checkDump checks the invariants of any content.
 func checkDump(t failer, d *store.Dump) {
 	t.Helper()
 	checkCounts(t, d)
@@ -54,7 +54,7 @@ func checkCounts(t failer, d *store.Dump) {
 	}
 }
 
-// checkEvents replays the events: they must be legal and lead to the jobs.
+// checkEvents replays the events: they must be legal and lead to the stored jobs.
 func checkEvents(t failer, d *store.Dump) {
 	t.Helper()
 	states := map[job.ID]job.State{}
@@ -104,7 +104,7 @@ func checkGroups(t failer, d *store.Dump) {
 	}
 }
 
-// choice is a naive claim: the first due jobs of a sorted list.
+// choice is a simple model of a claim: the first due jobs of a sorted list.
 func choice(d *store.Dump, queue string, n int) (want []job.ID) {
 	ready := slices.DeleteFunc(slices.Clone(d.Jobs), func(j job.Job) bool {
 		return j.Queue != queue || !j.State.Ready() || j.RunAt > d.Now || j.Deadline != 0 && j.Deadline <= d.Now
@@ -180,7 +180,7 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 				b.ok(err)
 			},
 			"retry": func(*rapid.T) {
-				_, err := b.Retry(b.ctx, me, []job.ID{someID(), someID()})
+				_, err := b.Act(b.ctx, me, store.Action{Do: store.ActRetry, IDs: []job.ID{someID(), someID()}})
 				b.ok(err)
 			},
 			"time": func(t *rapid.T) { b.pass(seconds.Draw(t, "passes")) },

@@ -13,7 +13,7 @@ import (
 )
 
 // PublishPolicy implements store.Policies.
-func (s *Store) PublishPolicy(ctx context.Context, by store.By, p store.Policy) error {
+func (s *Store) PublishPolicy(ctx context.Context, by store.By, p store.StoredPolicy) error {
 	t, err := s.begin(ctx, "publish policy")
 	if err != nil {
 		return err
@@ -38,22 +38,22 @@ func (s *Store) PublishPolicy(ctx context.Context, by store.By, p store.Policy) 
 }
 
 // Policy implements store.Policies.
-func (s *Store) Policy(ctx context.Context, hash string) (store.Policy, error) {
+func (s *Store) Policy(ctx context.Context, hash string) (store.StoredPolicy, error) {
 	t, err := s.begin(ctx, "policy")
 	if err != nil {
-		return store.Policy{}, err
+		return store.StoredPolicy{}, err
 	}
 	defer t.end()
 	p, known := t.policies[hash]
 	if !known {
-		return store.Policy{}, t.errorf("%w", fmt.Errorf("policy %.80q: %w", hash, store.ErrNotFound))
+		return store.StoredPolicy{}, t.errorf("%w", fmt.Errorf("policy %.80q: %w", hash, store.ErrNotFound))
 	}
 	p.Body = bytes.Clone(p.Body)
 	return p, nil
 }
 
 // PolicyList implements store.Policies.
-func (s *Store) PolicyList(ctx context.Context) ([]store.Policy, error) {
+func (s *Store) PolicyList(ctx context.Context) ([]store.StoredPolicy, error) {
 	t, err := s.begin(ctx, "policy list")
 	if err != nil {
 		return nil, err
@@ -63,15 +63,15 @@ func (s *Store) PolicyList(ctx context.Context) ([]store.Policy, error) {
 	for i := range list {
 		list[i].Body = nil
 	}
-	slices.SortFunc(list, func(a, b store.Policy) int {
+	slices.SortFunc(list, func(a, b store.StoredPolicy) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Hash, b.Hash))
 	})
 	return firstOf(list, store.PoliciesMax), nil
 }
 
 // sortedPolicies returns the policies by hash, with their bodies.
-func (t *tx) sortedPolicies() []store.Policy {
-	list := make([]store.Policy, 0, len(t.policies))
+func (t *tx) sortedPolicies() []store.StoredPolicy {
+	list := make([]store.StoredPolicy, 0, len(t.policies))
 	for _, hash := range slices.Sorted(maps.Keys(t.policies)) {
 		p := t.policies[hash]
 		p.Body = bytes.Clone(p.Body)

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// pageDefault is the limit of a page that asks for none.
+// pageDefault is the limit of a page when none is given.
 const pageDefault = 50
 
 // Get implements store.Reader.
@@ -29,10 +29,10 @@ func (s *Store) Get(ctx context.Context, id job.ID) (job.Job, error) {
 	return t.whole(r), nil
 }
 
-// whole returns all there is about a job.
+// whole returns everything known of a job.
 func (t *tx) whole(r *record) job.Job {
 	j := r.Job
-	j.Attrs, j.Policy = bytes.Clone(j.Attrs), bytes.Clone(j.Policy)
+	j.Attrs, j.Override = bytes.Clone(j.Attrs), bytes.Clone(j.Override)
 	j.Payload, j.Result = bytes.Clone(j.Payload), bytes.Clone(j.Result)
 	for i := range t.failures[r.ID] {
 		j.Cost += t.failures[r.ID][i].Cost
@@ -44,7 +44,7 @@ func (t *tx) whole(r *record) job.Job {
 // narrow returns a job as lists show it.
 func narrow(r *record) job.Job {
 	j := r.Job
-	j.Attrs, j.Policy, j.Payload, j.Result = nil, nil, nil, nil
+	j.Attrs, j.Override, j.Payload, j.Result = nil, nil, nil, nil
 	j.Progress, j.Cost, j.Sends = job.Progress{}, 0, 0
 	return j
 }
@@ -155,7 +155,7 @@ func (t *tx) sortedQueues() []store.Queue {
 	return queues
 }
 
-// Events implements store.Reader. A limit below 1 gives none.
+// Events implements store.Reader. A limit below 1 returns no events.
 func (s *Store) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
 	t, err := s.begin(ctx, "events")
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Store) Events(ctx context.Context, after event.Cursor, limit int) ([]ev
 	return firstOf(t.events[first:], limit), nil
 }
 
-// Audit implements store.Reader. A limit below 1 gives none.
+// Audit implements store.Reader. A limit below 1 returns no rows.
 func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]store.Audit, error) {
 	t, err := s.begin(ctx, "audit")
 	if err != nil {

@@ -7,21 +7,20 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// record is a job, wherever it stands. Fields of the job that its state does
-// not have are zero.
+// record is a job in any state. Fields that the state does not have are zero.
 type record struct {
 	job.Job
 	lane     *lane
 	memo     []byte
 	crashMax int32 // running: lost leases that end the life
-	redrive  int64 // that has brought the job back into this life, 0 is none
-	own      int8  // while this life has a priority of its own: the one that comes back with the death
-	in       *heap // the heap that it is in, nil when ended
-	place    int   // in that heap
+	redrive  int64 // the redrive that opened this life; 0 means none
+	own      int8  // the earlier priority, while this life has a priority of its own
+	in       *heap // the heap that it is in; nil when ended
+	place    int   // index in that heap
 }
 
-// detach takes a job out of the structures of its state. What orders it may
-// change only between detach and attach.
+// detach removes a job from the structures of its state. Fields that order it may change only
+// between detach and attach.
 func (t *tx) detach(r *record) {
 	r.lane.counts[r.State]--
 	if r.in != nil {
@@ -37,8 +36,7 @@ func (t *tx) detach(r *record) {
 	r.Progress = job.Progress{}
 }
 
-// attach puts a job into the structures of its state; a claim counts the run
-// by itself.
+// attach adds a job to the structures of its state. A claim counts the run itself.
 func (t *tx) attach(r *record) {
 	r.lane.counts[r.State]++
 	switch r.State {
@@ -50,7 +48,7 @@ func (t *tx) attach(r *record) {
 	}
 }
 
-// transition emits the event of a job that has come from another state.
+// transition emits the event of a job that has changed its state.
 func (t *tx) transition(r *record, from job.State, cause job.Cause, class string) {
 	e := about(r)
 	e.Type, e.From, e.To = event.Of(cause), from, r.State
@@ -76,12 +74,12 @@ func (t *tx) wait(r *record, to job.State, runAt job.Micros) {
 	t.wake = true
 }
 
-// finish ends a detached job as completed or cancelled. Only what readers of
-// the past need stays.
+// finish ends a detached job as completed or cancelled. Only what can still be read of an
+// ended job stays.
 func (t *tx) finish(r *record, to job.State) {
 	r.State, r.FinishedAt = to, t.now
 	r.RunAt, r.Deadline = 0, 0
-	r.Payload, r.Attrs, r.Policy, r.memo = nil, nil, nil, nil
+	r.Payload, r.Attrs, r.Override, r.memo = nil, nil, nil, nil
 	r.redrive = 0
 	t.attach(r)
 	t.ended = append(t.ended, r.ID)
@@ -104,8 +102,8 @@ func (t *tx) cancel(r *record) {
 	t.transition(r, from, job.Cancel, "")
 }
 
-// fail appends the failure record of the run that is ending; the attempts are
-// those from before it.
+// fail appends the failure record of the run that is ending. attempts is the number before
+// this run.
 func (t *tx) fail(r *record, f job.Failure, attempts int32, o *job.Outcome) {
 	f = cloneFailure(f)
 	f.Job, f.Token, f.Life, f.Attempt = r.ID, r.Token, r.Life, attempts+1

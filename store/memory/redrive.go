@@ -13,9 +13,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// answered counts the end of a run, or of a job without one, on the redrive that
-// has brought the job back. To is the state that the job goes to, f the record
-// of the run's failure, nil when it has none; the run is counted already.
+// answered counts the end of a run, or of a job without one, on the redrive that released the
+// job. to is the new state of the job; f is the record of the run's failure or nil. The run is
+// counted already.
 func (t *tx) answered(r *record, attempt bool, to job.State, f *job.Failure) {
 	if r.redrive == 0 {
 		return
@@ -70,7 +70,7 @@ func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.Redriv
 	return cloneRedrive(&r), nil
 }
 
-// redriveOf returns the redrive that a key has started, nil when there is none.
+// redriveOf returns the redrive that a key has started; nil when there is none.
 func (t *tx) redriveOf(key string) *store.Redrive {
 	if key == "" {
 		return nil
@@ -86,7 +86,7 @@ func (t *tx) redriveOf(key string) *store.Redrive {
 func cloneRedrive(r *store.Redrive) store.Redrive {
 	c := *r
 	c.Filter.Statuses = slices.Clone(c.Filter.Statuses)
-	c.Change.Policy = bytes.Clone(c.Change.Policy)
+	c.Change.Override = bytes.Clone(c.Change.Override)
 	return c
 }
 
@@ -184,7 +184,7 @@ func (s *Store) StepRedrives(ctx context.Context, limit int) (store.RedriveStep,
 	return answer, nil
 }
 
-// stepped tells of the state that a step has brought a redrive to.
+// stepped records the state to which a step has brought a redrive.
 func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 	if r.State == before {
 		return
@@ -201,19 +201,19 @@ func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 	t.emit(store.RedriveEvent(r))
 }
 
-// redriver is the name of a redrive as the actor of what it does.
+// redriver returns the actor under which the actions of a redrive are recorded.
 func redriver(id int64) string { return fmt.Sprint("redrive ", id) }
 
-// auditReleases tells of the jobs that a redrive has brought back since it did so
-// last. It goes with a change of the redrive's state.
+// auditReleases writes an audit row about the jobs released since the last such row. It is
+// called when the redrive's state changes.
 func (t *tx) auditReleases(r *store.Redrive) {
-	if n := r.Account(); n > 0 {
+	if n := r.TakeUnaudited(); n > 0 {
 		t.note(store.By{Actor: redriver(r.ID)}, "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, n))
 	}
 }
 
-// release brings back jobs of a redrive by its plan, and returns how many. The
-// first for whose lane there is no room is where it ends.
+// release releases jobs of a redrive by its plan and returns how many. It ends at the first
+// job for whose lane there is no room.
 func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	after := r.Cursor
 	if plan.Spread {
@@ -233,11 +233,11 @@ func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 		did.Released++
 		did.Cursor = e.Death
 	}
-	r.Went(t.now, plan, did)
+	r.RecordStep(t.now, plan, did)
 	return did.Released
 }
 
-// spread chooses n of the entries, all over the range of their deaths.
+// spread chooses n of the entries over the whole range of their deaths.
 func spread(left []*entry, n int) []*entry {
 	n = min(n, len(left))
 	if n == 0 {
@@ -256,7 +256,7 @@ func spread(left []*entry, n int) []*entry {
 		}
 	}
 	for at := 0; len(taken) < n; at++ {
-		taken[at] = true // the lowest ones left
+		taken[at] = true // otherwise the lowest ones left
 	}
 	chosen := make([]*entry, 0, n)
 	for _, at := range slices.Sorted(maps.Keys(taken)) {

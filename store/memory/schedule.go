@@ -33,14 +33,14 @@ func (s *Store) Fire(ctx context.Context, name string, slot job.Micros, jobs []j
 	if err != nil {
 		return store.Fired{}, t.errorf("schedule %q: %w", name, err)
 	}
-	last = store.Schedule{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID}
+	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID}
 	t.schedules[name] = last
 	t.emit(event.Event{Type: event.ScheduleFired, Note: name, DueAt: slot, Job: last.Job})
 	return store.Fired{Fired: true, Receipts: receipts, Last: last}, nil
 }
 
-// Schedules implements store.Keeper.
-func (s *Store) Schedules(ctx context.Context) ([]store.Schedule, error) {
+// CronSlots implements store.Keeper.
+func (s *Store) CronSlots(ctx context.Context) ([]store.CronSlot, error) {
 	t, err := s.begin(ctx, "schedules")
 	if err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func (s *Store) Schedules(ctx context.Context) ([]store.Schedule, error) {
 	return t.sortedSchedules(), nil
 }
 
-func (t *tx) sortedSchedules() []store.Schedule {
-	list := make([]store.Schedule, 0, len(t.schedules))
+func (t *tx) sortedSchedules() []store.CronSlot {
+	list := make([]store.CronSlot, 0, len(t.schedules))
 	for _, name := range slices.Sorted(maps.Keys(t.schedules)) {
 		list = append(list, t.schedules[name])
 	}

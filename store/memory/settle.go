@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// settle writes one outcome. Its error is that outcome's own: nothing of it is
-// written then.
+// settle writes one outcome. When it returns an error, nothing of this outcome was written.
 func (t *tx) settle(o *job.Outcome) error {
 	if err := validOutcome(o); err != nil {
 		return err
@@ -44,7 +44,7 @@ func validOutcome(o *job.Outcome) error {
 	return nil
 }
 
-// running returns the job of a run that is the current one, else nil.
+// running returns the job of a run that is the current one; otherwise nil.
 func (t *tx) running(run store.Run) *record {
 	r := t.jobs[run.ID]
 	if r == nil || r.State != job.Running || r.Token != run.Token {
@@ -53,16 +53,16 @@ func (t *tx) running(run store.Run) *record {
 	return r
 }
 
-// settled answers for an outcome whose run is over.
+// settled returns the answer for an outcome whose run is over.
 func (t *tx) settled(o *job.Outcome) error {
 	r := t.jobs[o.ID]
 	if r == nil {
-		return store.Settled(job.None, 0, o.Token, false)
+		return storekit.Settled(job.None, 0, o.Token, false)
 	}
 	crashed := slices.ContainsFunc(t.failures[o.ID], func(f job.Failure) bool {
 		return f.Token == o.Token && f.How == job.ByCrash
 	})
-	return store.Settled(r.State, r.Token, o.Token, crashed)
+	return storekit.Settled(r.State, r.Token, o.Token, crashed)
 }
 
 // endRun ends a run as its outcome says.
@@ -85,7 +85,7 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 			r.Result = bytes.Clone(o.Result)
 			t.completed(r)
 		}
-		if o.Failure == nil { // else the failure record has them
+		if o.Failure == nil { // otherwise they are in the failure record
 			r.Cost, r.Sends = o.Cost, int64(o.Sends)
 		}
 		class = "" // it ended well
@@ -94,11 +94,11 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 		t.bury(r, o.Cause, o.Reason, class, fingerprint)
 	case job.Waiting, job.Retrying:
 		t.again(r, o, to)
-	case job.None, job.Running: // no legal outcome
+	case job.None, job.Running: // not legal outcomes
 	}
 	t.transition(r, job.Running, o.Cause, class)
 	if cancel && r.State.Ready() {
-		t.cancel(r) // asked for while it ran
+		t.cancel(r) // it was asked to stop while it ran
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package memory keeps jobs in memory. It is the reference that the other
-// stores are compared with, and the store for tests: it keeps every promise of
-// package store except durability, and forgets everything when it is dropped.
+// Package memory keeps jobs in memory. It is the reference with which the other stores are
+// compared, and the store for tests. It keeps every promise of package store except
+// durability.
 package memory
 
 import (
@@ -17,13 +17,13 @@ import (
 
 // Options configures a Store. The zero value is ready to use.
 type Options struct {
-	// Clock is the store's clock; nil is time.Now. The store's time never runs
-	// backwards: see package storeclock.
+	// Clock is the store's clock; nil means time.Now. The store's time never runs
+	// backwards, see package storeclock.
 	Clock func() time.Time
 }
 
-// Store is a store.Store in memory, safe for use by any number of goroutines.
-// Every byte slice is copied on its way in and out.
+// Store is a store.Store in memory, safe for use by any number of goroutines. Byte slices are
+// copied on their way in and out.
 type Store struct {
 	clock *storeclock.Clock
 
@@ -40,20 +40,20 @@ type Store struct {
 	leases    *heap // running jobs, the earliest end first
 	asked     map[job.ID]*record
 	dead      map[job.ID]*entry
-	deaths    []*entry // all of dead, by the numbers of the deaths
+	deaths    []*entry // all entries of dead, by the numbers of their deaths
 	lastDeath int64
 	ended     []job.ID // completed and cancelled jobs, in the order of their ends
 	failures  map[job.ID][]job.Failure
 	keys      map[keyName]*key
 	groups    map[string]*group
 	originals map[job.ID]store.Original
-	redrives  map[int64]*store.Redrive // numbered from 1, none is ever removed
-	schedules map[string]store.Schedule
-	entries   map[store.DeadCount]int64 // dead letters, counted by the key without its N
+	redrives  map[int64]*store.Redrive // by id from 1; none is ever removed
+	schedules map[string]store.CronSlot
+	entries   map[store.DeadCount]int64 // numbers of dead letters, by the key without its N
 	minutes   map[job.Micros]int64      // deaths by the start of the minute
 	hours     map[job.Micros]*store.Hour
 	sweeping  sweeping
-	policies  map[string]store.Policy
+	policies  map[string]store.StoredPolicy
 	inForce   string // the hash of the policy that was published last
 	seq       int64  // of the last commit that had events
 	events    []event.Event
@@ -85,18 +85,18 @@ func New(o Options) *Store {
 		groups:    make(map[string]*group),
 		originals: make(map[job.ID]store.Original),
 		redrives:  make(map[int64]*store.Redrive),
-		schedules: make(map[string]store.Schedule),
+		schedules: make(map[string]store.CronSlot),
 		entries:   make(map[store.DeadCount]int64),
 		minutes:   make(map[job.Micros]int64),
 		hours:     make(map[job.Micros]*store.Hour),
 		sweeping:  sweeping{removed: make(map[string]*removal)},
-		policies:  make(map[string]store.Policy),
+		policies:  make(map[string]store.StoredPolicy),
 		listeners: make(map[*listener]struct{}),
 	}
 }
 
-// Close ends the store: every call after it returns store.ErrUnavailable.
-// Closing again does nothing.
+// Close closes the store: every later call returns store.ErrUnavailable. Closing twice is not
+// an error.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,19 +104,19 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// tx is one call while it holds the store: one transaction, one time. A call
-// checks everything before its first write, so there is nothing to roll back.
+// tx is one call while it has the lock: one transaction at one time. A call checks everything
+// before its first write, so it never rolls back.
 type tx struct {
 	*Store
 	op   string // names the call in errors
 	now  job.Micros
-	wake bool // listeners must be told
+	wake bool // listeners must be notified
 	from int  // length of the event log at the start
 
 	removed bool // jobs or entries are gone from their maps
 }
 
-// begin takes the store for one call. The caller must end the tx.
+// begin locks the store for one call. The caller must end the tx.
 func (s *Store) begin(ctx context.Context, op string) (*tx, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
@@ -129,7 +129,7 @@ func (s *Store) begin(ctx context.Context, op string) (*tx, error) {
 	return &tx{Store: s, op: op, now: s.clock.Now(), from: len(s.events)}, nil
 }
 
-// end commits: the events of the call become one commit, and listeners hear.
+// end commits: the events of the call become one commit, and listeners are notified.
 func (t *tx) end() {
 	if t.removed {
 		t.compact()
@@ -169,5 +169,5 @@ func (s *Store) ReserveIDs(ctx context.Context, n int) (job.ID, error) {
 	return first, nil
 }
 
-// reserveMax is the most ids that one call reserves.
+// reserveMax is the maximum number of ids that one call reserves.
 const reserveMax = 1 << 20

@@ -95,7 +95,7 @@ var _ sqlstore.Source = (*source)(nil)
 
 // Lanes implements sqlstore.Source.
 func (c *source) Lanes(lanes []int64, most int) error {
-	sqlstore.Leased(c.s.core, c.x.Lease)
+	sqlstore.NoteLease(c.s.core, c.x.Lease)
 	c.places, c.byPlace = nil, make(map[readyPlace]*front, 4*len(lanes))
 	if len(lanes) == 0 || most <= 0 {
 		return nil

@@ -199,7 +199,7 @@ func TestI2_Q1_AJobExistsIfTheCallerCommits(t *testing.T) {
 			if err := tx.exec(r.effect()); err != nil {
 				t.Fatal(err)
 			}
-			receipts, err := c.EnqueueTx(t.Context(), tx.tx, Confirm.New(1, nil), Confirm.New(2, nil))
+			receipts, err := c.EnqueueManyTx(t.Context(), tx.tx, []redrive.Spec{Confirm.New(1, nil), Confirm.New(2, nil)})
 			if err != nil || len(receipts) != 2 {
 				t.Fatalf("%v, %v", receipts, err)
 			}

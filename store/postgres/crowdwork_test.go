@@ -215,9 +215,9 @@ func (c *crowd) cancel(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 
 func (c *crowd) act(ctx context.Context, s *Store, r *rand.Rand, i int) {
 	if i%3 == 0 {
-		answers, err := s.Retry(ctx, crowdPerson, c.someIDs(r, 3))
+		did, err := s.Act(ctx, crowdPerson, store.Action{Do: store.ActRetry, IDs: c.someIDs(r, 3)})
 		if c.must("retry", err, crowdBusy) {
-			for _, err := range answers {
+			for _, err := range did.Errors {
 				c.must("retry", err, crowdBusy, store.ErrConflict, store.ErrNotFound)
 			}
 		}

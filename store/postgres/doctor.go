@@ -11,6 +11,7 @@ import (
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 type Diagnosis struct {
 	Where    string            `json:"database"`
 	Name     string            `json:"schema_name"`
-	Schema   Schema            `json:"schema"`
+	Schema   store.Schema      `json:"schema"`
 	Server   string            `json:"server"`   // version
 	Pooled   bool              `json:"pooled"`   // a pooler is between
 	Settings map[string]string `json:"settings"` // of the server that matter here
@@ -61,7 +62,7 @@ type Diagnosis struct {
 	// when it is not: no process goes by an earlier one.
 	StoredAhead time.Duration `json:"stored_ahead_ns"`
 
-	sqlstore.Findings // of redrive's own tables, and all problems
+	store.Findings // of redrive's own tables, and all problems
 }
 
 // TableStats is how large a table of redrive's is.
@@ -71,9 +72,6 @@ type TableStats struct {
 	Live int64  `json:"rows"` // an estimate
 	Dead int64  `json:"dead"` // rows that wait to be cleaned; an estimate
 }
-
-// DueJob is a job that could run.
-type DueJob = sqlstore.DueJob
 
 func (r *Diagnosis) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))

@@ -215,7 +215,7 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 			keys.setText(n.Key)
 			batches.setInt(n.Batch)
 			attrs.blob(n.Attrs)
-			policies.blob(n.Policy)
+			policies.blob(n.Override)
 			if len(n.Payload) > sqlstore.InlineMax {
 				long.int(1)
 				payloads.null()

@@ -36,7 +36,7 @@ func ExampleOpen() {
 	}, nil)
 	_, err = client.Enqueue(ctx, Confirm.New(17, nil)) // durable when it returns
 	check(err)
-	check(client.Drain(ctx)) // a service calls Run
+	check(client.RunUntilEmpty(ctx)) // a service calls Run
 }
 
 // start returns a client as ExampleOpen makes one, for the examples of transactions.

@@ -16,7 +16,7 @@ var followTx = &sqlstore.Query{Name: "followTx"}
 // up by its client can be seen all the same. What writes nothing waits for nobody, so
 // it writes a record, and its commit waits until the standbys have all before it.
 func follow(t *sqlstore.Txn) error {
-	if own, ok := t.Session().(*session); !t.Rests() || ok && !own.standby {
+	if own, ok := t.Session().(*session); !t.ReliesOnEarlier() || ok && !own.standby {
 		return nil
 	}
 	_, err := t.Session().Exec(followTx)

@@ -49,20 +49,20 @@ func (s *Store) brief(ctx context.Context, do func(*sqlstore.Txn) error) error {
 func (s *Store) writeWithin(ctx context.Context, wait time.Duration, do func(*sqlstore.Txn) error) error {
 	return s.write(ctx, func(t *sqlstore.Txn) error {
 		c := t.Session().(*session)
-		t.LockGravesBy(func() error { return s.gravesWithin(c, wait) })
+		t.LockDeadLettersBy(func() error { return s.gravesWithin(c, wait) })
 		return do(t)
 	})
 }
 
 // gravesTaken reports whether the graves were waited for in vain.
-func gravesTaken(err error) bool { return errors.Is(err, sqlstore.ErrGraves) }
+func gravesTaken(err error) bool { return errors.Is(err, sqlstore.ErrDeadLettersLocked) }
 
-// gravesWithin locks the graves, or gives up with sqlstore.ErrGraves.
+// gravesWithin locks the graves, or gives up with sqlstore.ErrDeadLettersLocked.
 func (s *Store) gravesWithin(c *session, wait time.Duration) error {
 	err := c.send(limitLocks(wait), step{name: lock.Name, text: eventStatements[lock.Name], args: []any{s.graves}},
 		limitLocks(s.options.StatementTimeout))
 	if sqlstate(err) == stateLockTimeout {
-		return fmt.Errorf("%w: %w", sqlstore.ErrGraves, err)
+		return fmt.Errorf("%w: %w", sqlstore.ErrDeadLettersLocked, err)
 	}
 	return err
 }

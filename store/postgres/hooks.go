@@ -43,7 +43,7 @@ func (s *Store) catalog(c sqlstore.Session, own bool) (*sqlstore.Catalog, error)
 func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
 	return sqlstore.Hooks{
 		LockDeadLetters: func() error { return s.lock(c, s.graves) },
-		TryGraves: func() (bool, error) {
+		TryLockDeadLetters: func() (bool, error) {
 			free, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.graves))
 			return free != 0, err
 		},

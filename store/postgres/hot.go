@@ -187,7 +187,7 @@ func (s *Store) fastHooks(c *session) sqlstore.Hooks {
 	if s.hot.begin.fast {
 		h.Record = func(t *sqlstore.Txn) error {
 			c.last = recordStep(t)
-			if c.standby && t.Rests() {
+			if c.standby && t.ReliesOnEarlier() {
 				c.last = append(c.last, step{name: followTx.Name, text: followed})
 			}
 			return nil

@@ -140,7 +140,7 @@ func (c *enqueueCall) leave(why, cause error) ([]job.Receipt, error) {
 func measure(jobs []job.New) (size int, waits bool) {
 	for i := range jobs {
 		n := &jobs[i]
-		size += jobBytes + len(n.Payload) + len(n.Attrs) + len(n.Policy) + len(n.Digest) + len(n.Owner) + len(n.Correlation) + len(n.Key)
+		size += jobBytes + len(n.Payload) + len(n.Attrs) + len(n.Override) + len(n.Digest) + len(n.Owner) + len(n.Correlation) + len(n.Key)
 		waits = waits || n.Key != ""
 	}
 	return size, waits

@@ -18,6 +18,7 @@ import (
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/internal/testing/crashpoint"
+	"github.com/redrive/redrive/store"
 )
 
 //go:embed migrations/*.sql
@@ -29,13 +30,6 @@ const (
 	// schemaVersion is the newest schema that this program knows.
 	schemaVersion = 1
 )
-
-// ErrSchema is in the error of Open when the database's schema does not fit this
-// program.
-var ErrSchema = sqlstore.ErrSchema
-
-// Schema is the state of a database's schema.
-type Schema = sqlstore.Schema
 
 // embedded returns the migrations for a schema: each begins with making that the
 // one in which its transaction makes tables.
@@ -97,10 +91,10 @@ func migrateUp(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, sche
 
 // ReadSchema reads the version of the schema of a database without changing it.
 // The name of the schema is the default one when it is empty.
-func ReadSchema(ctx context.Context, dsn, schema string) (Schema, error) {
+func ReadSchema(ctx context.Context, dsn, schema string) (store.Schema, error) {
 	conn, _, schema, err := dialFor(ctx, dsn, schema)
 	if err != nil {
-		return Schema{Known: schemaVersion}, err
+		return store.Schema{Known: schemaVersion}, err
 	}
 	defer func() { _ = conn.Close(ctx) }() // it was only asked, or has answered
 	return askSchema(ctx, conn, schema)
@@ -145,7 +139,7 @@ func dialFor(ctx context.Context, dsn, schema string) (*pgx.Conn, *pgx.ConnConfi
 }
 
 // askSchema is readSchema in a transaction of its own.
-func askSchema(ctx context.Context, conn *pgx.Conn, schema string) (out Schema, err error) {
+func askSchema(ctx context.Context, conn *pgx.Conn, schema string) (out store.Schema, err error) {
 	err = asked(ctx, conn, 0, func() error {
 		out, err = readSchema(ctx, conn, schema)
 		return err
@@ -153,7 +147,7 @@ func askSchema(ctx context.Context, conn *pgx.Conn, schema string) (out Schema, 
 	return out, err
 }
 
-func readSchema(ctx context.Context, conn *pgx.Conn, schema string) (out Schema, err error) {
+func readSchema(ctx context.Context, conn *pgx.Conn, schema string) (out store.Schema, err error) {
 	out.Known = schemaVersion
 	versions := quote(schema) + "." + versionTable
 	there, err := ask(ctx, conn, `SELECT (to_regclass($1) IS NOT NULL)::int`, versions)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/internal/testing/pgtest"
+	"github.com/redrive/redrive/store"
 )
 
 // proves: Q10
@@ -22,7 +23,7 @@ func TestQ10_SchemaUpAndDown(t *testing.T) {
 	t.Parallel()
 	dsn, schema := pgtest.Schema(t)
 	conn := connected(t, dsn)
-	if s, err := ReadSchema(t.Context(), dsn, schema); err != nil || s != (Schema{Known: schemaVersion}) {
+	if s, err := ReadSchema(t.Context(), dsn, schema); err != nil || s != (store.Schema{Known: schemaVersion}) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	if n := numberOf(t, conn, `SELECT count(*) FROM pg_namespace WHERE nspname = '`+schema+`'`); n != 0 {
@@ -69,7 +70,7 @@ func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 	conn := connected(t, dsn)
 	run(t, conn, `INSERT INTO `+s.Schema()+`.redrive_migrations (version_id, is_applied) VALUES (7, true)`)
 	err := refused(t, dsn, o)
-	if !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "schema 7") || !strings.Contains(err.Error(), "newer redrive") {
+	if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "schema 7") || !strings.Contains(err.Error(), "newer redrive") {
 		t.Errorf("error %v", err)
 	}
 	// A migration that says so lets older programs go on: a rolling upgrade.
@@ -80,8 +81,8 @@ func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 // proves: Q10
 func TestQ10_KeepSchema(t *testing.T) {
 	t.Parallel()
-	older := Schema{Version: schemaVersion, Known: schemaVersion + 1}
-	if err := sqlstore.MayUse(older, true); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "redrive migrate") {
+	older := store.Schema{Version: schemaVersion, Known: schemaVersion + 1}
+	if err := sqlstore.MayUse(older, true); !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "redrive migrate") {
 		t.Errorf("an older schema that is kept: %v", err)
 	}
 	if err := sqlstore.MayUse(older, false); err != nil {

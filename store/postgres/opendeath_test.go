@@ -100,7 +100,7 @@ func TestQ3_AnOpenDeathStopsNeitherCronNorPeople(t *testing.T) {
 	if fired, err := s.Fire(t.Context(), "nightly", s.clock.Now()-1, []job.New{plainJob(t, s)}); err != nil || !fired.Fired {
 		t.Errorf("fire: %v, %v", fired.Fired, err)
 	}
-	policy := store.Policy{Hash: "h", Name: "n", Body: []byte("{}")}
+	policy := store.StoredPolicy{Hash: "h", Name: "n", Body: []byte("{}")}
 	if err := s.PublishPolicy(t.Context(), ann, policy); err != nil {
 		t.Errorf("publish: %v", err)
 	}
@@ -138,7 +138,7 @@ func TestQ3_PeopleWhoWaitLeaveConnections(t *testing.T) {
 	for range 2 * s.options.MaxConns {
 		asking.Go(func() {
 			for ctx.Err() == nil {
-				_, err := s.Retry(ctx, ann, []job.ID{all[0].ID})
+				_, err := s.Act(ctx, ann, store.Action{Do: store.ActRetry, IDs: []job.ID{all[0].ID}})
 				select {
 				case begun <- err:
 				case <-ctx.Done():
@@ -166,8 +166,8 @@ func TestQ3_PeopleWhoWaitLeaveConnections(t *testing.T) {
 	stop()
 	asking.Wait()
 	end(false)
-	if own, err := s.Retry(t.Context(), ann, []job.ID{all[0].ID}); err != nil || own[0] != nil {
-		t.Errorf("afterwards: %v, %v", own, err)
+	if did, err := s.Act(t.Context(), ann, store.Action{Do: store.ActRetry, IDs: []job.ID{all[0].ID}}); err != nil || did.Errors[0] != nil {
+		t.Errorf("afterwards: %v, %v", did.Errors, err)
 	}
 }
 
@@ -186,8 +186,8 @@ func TestQ3_ACancelOfARetriedJobResolvesIt(t *testing.T) {
 	holder := connected(t, dsn)
 	run(t, holder, `BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_jobs WHERE id = `+other.String()+` FOR UPDATE`)
 	done := cancelling(t, s, dsn, all[0].ID, other) // dead as yet
-	if own, err := s.Retry(t.Context(), ann, []job.ID{all[0].ID}); err != nil || own[0] != nil {
-		t.Fatal(own, err)
+	if did, err := s.Act(t.Context(), ann, store.Action{Do: store.ActRetry, IDs: []job.ID{all[0].ID}}); err != nil || did.Errors[0] != nil {
+		t.Fatal(did.Errors, err)
 	}
 	run(t, holder, `COMMIT`)
 	if err := <-done; err != nil {

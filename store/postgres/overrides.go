@@ -57,7 +57,7 @@ var overrides = map[string]string{
 // in SQLite's words there are none.
 var besideOthers = map[string]string{
 	"selLaneOfRun": `SELECT lane FROM redrive_jobs WHERE id = $1 AND token = $2 AND state = 3`,
-	"selGraves": `SELECT greatest(coalesce((SELECT max(death) FROM redrive_dead), 0),
+	"selLastDeath": `SELECT greatest(coalesce((SELECT max(death) FROM redrive_dead), 0),
 		coalesce((SELECT value FROM redrive_meta WHERE key = 'deaths'), 0)),
 		(SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1)`,
 	"selPlace": `SELECT state, token FROM (SELECT 1 AS place, state, token FROM redrive_jobs WHERE id = $1

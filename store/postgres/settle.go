@@ -351,7 +351,7 @@ func (w *settling) noteOne(e *ending) (err error) {
 		w.t.Completed(e.run, e.Outcome)
 		return nil
 	case job.Dead:
-		if err := w.t.Bury(); err != nil {
+		if err := w.t.BeginDeaths(); err != nil {
 			return err
 		}
 		if w.row, err = w.t.AppendDeath(w.row[:0], e.run, e.Outcome); err != nil {

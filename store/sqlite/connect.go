@@ -18,14 +18,14 @@ const (
 	roleReader
 )
 
-// busyTimeout is how long SQLite itself waits for a lock. Writers of this
-// package wait in the turnstile before; it is for programs that know none.
+// busyTimeout is how long SQLite itself waits for a lock. Writers of this package wait at
+// the turnstile first; the timeout is for programs that do not use the turnstile.
 const busyTimeout = 10 * time.Second
 
-// The settings of every connection, read back after they are made. FULL makes a
-// commit survive a power loss; with NORMAL acknowledged jobs would be lost.
-// The page caches take twice their size of memory, because a page with its
-// header is rounded up to 8 KiB; larger ones ran waiting jobs no faster.
+// The settings of every connection. They are read back after they are made. With
+// synchronous=FULL a commit survives a power loss; with NORMAL acknowledged jobs would be
+// lost. The page caches take twice their size of memory, because a page with its header
+// is rounded up to 8 KiB. Larger caches did not make waiting jobs faster.
 const (
 	writerPragmas = `PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY;
 		PRAGMA cache_size=-32768; PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;`
@@ -51,8 +51,7 @@ func connect(path string, r role) (*sqlite.Conn, error) {
 	return conn, nil
 }
 
-// connectReadOnly opens a database that is only looked at and not changed, not
-// even its journal mode.
+// connectReadOnly opens a database for reading only; not even its journal mode is changed.
 func connectReadOnly(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {
@@ -86,7 +85,7 @@ func configure(conn *sqlite.Conn, pragmas string) error {
 		return err
 	}
 	if mode != "wal" || sync != fmt.Sprint(synchronousFull) {
-		return fmt.Errorf("journal_mode is %s and synchronous %s: the promise not to lose jobs needs wal and %d",
+		return fmt.Errorf("journal_mode is %s and synchronous %s: not losing jobs needs wal and %d",
 			mode, sync, synchronousFull)
 	}
 	return nil
@@ -112,15 +111,15 @@ func one(conn *sqlite.Conn, text string) (value string, err error) {
 	}
 }
 
-// openDB opens database/sql over the same file, for migrations and for the
-// caller's own transactions: they begin IMMEDIATE and flush like ours.
+// openDB opens database/sql over the same file, for migrations and for callers'
+// transactions. These begin IMMEDIATE and flush like the store's own.
 func openDB(path string) (*sql.DB, error) {
 	return openSQL(path, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
 		busyPragma, "journal_mode(wal)", "synchronous(full)", "wal_autocheckpoint(0)", "journal_size_limit(67108864)",
 	}})
 }
 
-// openDBReadOnly opens database/sql over a file that is not to be changed.
+// openDBReadOnly opens database/sql over a file that must not be changed.
 func openDBReadOnly(path string) (*sql.DB, error) {
 	return openSQL(path, url.Values{"mode": {"ro"}, "_pragma": {busyPragma}})
 }

@@ -19,40 +19,37 @@ import (
 )
 
 const (
-	// walLarge is far above what check-points let the write-ahead log become.
+	// walLarge is far above the size that check-points allow the write-ahead log.
 	walLarge = 1 << 30
-	// damagesMax is how many findings of the integrity check are kept.
+	// damagesMax is the maximum number of findings of the integrity check that are kept.
 	damagesMax = 20
 )
 
-// Diagnosis is what Diagnose finds.
+// Diagnosis is the result of Diagnose.
 type Diagnosis struct {
 	Path    string `json:"path"`
-	Place   string `json:"file_system,omitempty"` // type of the file system; "" is not known
+	Place   string `json:"file_system,omitempty"` // type of the file system; "" when it is not known
 	Size    int64  `json:"size"`                  // bytes
-	WALSize int64  `json:"wal_size"`              // bytes, of the write-ahead log
+	WALSize int64  `json:"wal_size"`              // bytes of the write-ahead log
 
-	Schema   Schema            `json:"schema"`
-	SQLite   string            `json:"sqlite"`   // version that is linked in
-	Modules  map[string]string `json:"modules"`  // versions of what it is linked in by
+	Schema   store.Schema      `json:"schema"`
+	SQLite   string            `json:"sqlite"`   // the version that is linked in
+	Modules  map[string]string `json:"modules"`  // versions of the modules that link it in
 	Settings map[string]string `json:"settings"` // as read back from a connection
 	Pages    int64             `json:"pages"`
 	Free     int64             `json:"free_pages"`
 
-	sqlstore.Findings // of redrive's own tables, and all problems
+	store.Findings // findings in redrive's own tables, and all problems
 }
-
-// DueJob is a job that could run.
-type DueJob = sqlstore.DueJob
 
 func (r *Diagnosis) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// Diagnose examines a database: where and how it is kept, whether its pages are
-// sound, and whether its counters agree with its rows. It reads every page, and
-// changes nothing. What is wrong is in the report; an error means that it could
-// not be examined. Now is the time by which jobs are late.
+// Diagnose examines a database: where and how it is stored, whether its pages are sound,
+// and whether its counters agree with its rows. It reads every page and changes nothing.
+// Problems are in the report; an error means that the database could not be examined. now
+// is the time by which jobs count as late.
 func Diagnose(ctx context.Context, path string, now time.Time) (*Diagnosis, error) {
 	r := &Diagnosis{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	path, err := resolve(path)
@@ -81,7 +78,7 @@ func Diagnose(ctx context.Context, path string, now time.Time) (*Diagnosis, erro
 	return r, nil
 }
 
-// files looks at the files and the place they are in.
+// files examines the files and their file system.
 func (r *Diagnosis) files() error {
 	info, err := os.Stat(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +92,7 @@ func (r *Diagnosis) files() error {
 		r.WALSize = wal.Size()
 	}
 	if r.WALSize > walLarge {
-		r.problem("the write-ahead log has %d bytes: some program keeps a read transaction open, which holds up check-points; end it",
+		r.problem("the write-ahead log has %d bytes: a program keeps a read transaction open, which blocks check-points; end it",
 			r.WALSize)
 	}
 	if err := checkPlace(r.Path); err != nil {
@@ -107,8 +104,8 @@ func (r *Diagnosis) files() error {
 	return nil
 }
 
-// fileSystem finds the type of the file system that holds path in what Linux
-// tells about mounts, a line each:
+// fileSystem finds the type of the file system that holds path in Linux's list of
+// mounts, which has one line each:
 //
 //	36 35 98:0 / /mnt/data rw,noatime shared:1 - ext4 /dev/sda1 rw
 func fileSystem(mounts, path string) (kind string) {
@@ -120,7 +117,7 @@ func fileSystem(mounts, path string) (kind string) {
 			continue
 		}
 		point := strings.TrimSuffix(strings.ReplaceAll(fields[4], `\040`, " "), "/") + "/"
-		// Of two mounts on one point the later covers the earlier.
+		// Of two mounts on one point, the later one covers the earlier.
 		if strings.HasPrefix(path, point) && len(point) >= longest {
 			longest, kind = len(point), types[0]
 		}
@@ -128,7 +125,7 @@ func fileSystem(mounts, path string) (kind string) {
 	return kind
 }
 
-// modules returns the versions of what brings SQLite in. modernc.org/sqlite
+// modules returns the versions of the modules that link SQLite in. modernc.org/sqlite
 // works only with the libc that it was built for.
 func modules() map[string]string {
 	versions := map[string]string{}
@@ -166,10 +163,10 @@ func (r *Diagnosis) examine(conn *sqlite.Conn, now job.Micros) error {
 	}
 	switch {
 	case r.Schema.Version == 0:
-		r.problem("it is a database without redrive's tables; `redrive enqueue` and `redrive work` make them")
+		r.problem("the database has no tables of redrive; `redrive enqueue` and `redrive work` create them")
 		return nil
 	case r.Schema.Version < r.Schema.Known:
-		r.problem("it has schema %d and this program uses %d; run `redrive migrate`", r.Schema.Version, r.Schema.Known)
+		r.problem("the database has schema %d and this program uses %d; run `redrive migrate`", r.Schema.Version, r.Schema.Known)
 		return nil
 	}
 	if _, err := s.Exec(beginRead); err != nil {
@@ -209,8 +206,8 @@ var (
 	recount       = &sqlstore.Query{Text: sqlstore.Recount("redrive_counters")}
 	recountGroups = &sqlstore.Query{Text: sqlstore.RecountGroups}
 	recountDead   = &sqlstore.Query{Text: sqlstore.RecountDead}
-	// selOldest seeks the first job of each lane and priority, which the ready
-	// index has at hand; gates and pauses are not looked at.
+	// selOldest seeks the first job of each lane and priority in the ready index. It
+	// ignores gates and paused queues.
 	selOldest = &sqlstore.Query{Text: `SELECT j.id, l.queue, l.kind, j.run_at FROM redrive_lanes l,
 		(SELECT 1 AS p UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)
 		JOIN redrive_jobs j ON j.id = (SELECT id FROM redrive_jobs INDEXED BY redrive_ready

@@ -14,8 +14,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A full disk refuses what grows, changes nothing by halves, and heals without a
-// restart. SQLite reports a page limit as it reports a full disk.
+// On a full disk, calls that need space fail and change nothing, and the store works again
+// without a restart. SQLite reports a page limit like a full disk.
 //
 // part of: Q10
 func TestFullDiskHeals(t *testing.T) {
@@ -59,7 +59,7 @@ func TestFullDiskHeals(t *testing.T) {
 	if err != nil || len(claimed.Claims) != 5 {
 		t.Fatalf("%d claims, %v", len(claimed.Claims), err)
 	}
-	limit(1) // SQLite takes it as the present size
+	limit(1) // SQLite rounds it up to the current size
 	before, err := s.Dump(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +85,8 @@ func TestFullDiskHeals(t *testing.T) {
 	}
 }
 
-// The store's time never runs backwards, whatever the machine's clock does and
-// also after a restart.
+// The store's time never runs backwards, whatever the machine's clock does, also after a
+// restart.
 //
 // proves: Q2
 func TestQ2_ClockSetBack(t *testing.T) {

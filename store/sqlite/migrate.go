@@ -15,6 +15,7 @@ import (
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/internal/testing/crashpoint"
+	"github.com/redrive/redrive/store"
 )
 
 //go:embed migrations/*.sql
@@ -23,23 +24,16 @@ var migrations embed.FS
 // schemaVersion is the newest schema that this program knows.
 const schemaVersion = 1
 
-// ErrSchema is in the error of Open when the database's schema does not fit this
-// program.
-var ErrSchema = sqlstore.ErrSchema
-
-// Schema is the state of a database's schema.
-type Schema = sqlstore.Schema
-
 func embedded() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
 func provider(db *sql.DB, files fs.FS) (*goose.Provider, error) {
-	// The provider refuses two migrations of one number.
+	// The provider refuses two migrations with the same number.
 	return goose.NewProvider(database.DialectSQLite3, db, files,
 		goose.WithTableName(sqlstore.VersionTable), goose.WithDisableGlobalRegistry(true))
 }
 
-// migrateUp brings the schema up to date. Several processes may try at once:
-// the turnstile lets one after the other.
+// migrateUp brings the schema up to date. Several processes may try at once; the
+// turnstile lets them pass one after the other.
 func migrateUp(ctx context.Context, path string, keep bool) (err error) {
 	schema, err := ReadSchema(ctx, path)
 	if err != nil {
@@ -53,7 +47,7 @@ func migrateUp(ctx context.Context, path string, keep bool) (err error) {
 }
 
 // ReadSchema reads the schema version of a database without changing it.
-func ReadSchema(ctx context.Context, path string) (schema Schema, err error) {
+func ReadSchema(ctx context.Context, path string) (schema store.Schema, err error) {
 	schema.Known = schemaVersion
 	if path, err = resolve(path); err != nil {
 		return schema, err
@@ -86,8 +80,8 @@ func ReadSchema(ctx context.Context, path string) (schema Schema, err error) {
 	return schema, asStoreError(err)
 }
 
-// Migrate moves the schema up or down to a version and returns the versions
-// that it passed. Down to 0 removes every table of redrive's and no other.
+// Migrate moves the schema up or down to a version and returns the versions that it
+// passed. Down to 0 removes all tables of redrive and no others.
 func Migrate(ctx context.Context, path string, to int64) (passed []int64, err error) {
 	if to < 0 || to > schemaVersion {
 		return nil, fmt.Errorf("schema %d: this program knows 0 to %d", to, schemaVersion)

@@ -45,13 +45,13 @@ func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = sqlite.Open(t.Context(), path, nil)
-	if !errors.Is(err, sqlite.ErrSchema) || !strings.Contains(err.Error(), "schema 7") || !strings.Contains(err.Error(), "newer redrive") {
+	if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "schema 7") || !strings.Contains(err.Error(), "newer redrive") {
 		t.Errorf("error %v", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("the refused file was changed (%v)", err)
 	}
-	// A migration that says so lets older programs go on: a rolling upgrade.
+	// A migration can state that older programs may continue: a rolling upgrade.
 	execute(t, path, `INSERT INTO redrive_meta VALUES ('compatible_from', 1)`)
 	s, err = sqlite.Open(t.Context(), path, nil)
 	if err != nil {
@@ -85,7 +85,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Names that mean something in a URI are names here.
+// Characters with a meaning in a URI are plain characters in a path.
 func TestOpenTakesAnyName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -109,7 +109,7 @@ func TestOpenTakesAnyName(t *testing.T) {
 	}
 }
 
-// A link and the file are one database, also for the locks beside it.
+// A link and its file are one database, also for the lock files.
 func TestOpenFollowsLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -132,8 +132,7 @@ func TestOpenFollowsLinks(t *testing.T) {
 	}
 }
 
-// Migrating down and up again leaves a usable database, and takes away redrive's
-// tables only.
+// Migrating down and up again leaves a usable database, and removes only redrive's tables.
 //
 // proves: Q10
 func TestQ10_MigrateDownAndUp(t *testing.T) {
@@ -162,7 +161,7 @@ func TestQ10_MigrateDownAndUp(t *testing.T) {
 	}
 }
 
-// Two processes may make the database at once.
+// Two processes may create the database at the same time.
 //
 // proves: Q10
 func TestQ10_TwoMigrators(t *testing.T) {
@@ -184,11 +183,14 @@ func TestQ10_TwoMigrators(t *testing.T) {
 	all.Wait()
 }
 
-// Two writers on one file, as two processes are: every job is claimed once.
+// Two writers on one file, like two processes: every job is claimed once.
 //
 // proves: Q10, Q3
 func TestQ10_TwoWritersOnOneFile(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: two writers contend for a file for seconds")
+	}
 	const jobs = 400
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	var mu sync.Mutex
@@ -236,7 +238,7 @@ func TestQ10_TwoWritersOnOneFile(t *testing.T) {
 	}
 }
 
-// What another process commits wakes whoever waits here.
+// A commit of another process wakes a waiting caller.
 //
 // proves: Q10
 // part of: Q7
@@ -280,7 +282,7 @@ func TestQ10_CommitsOfOthersWake(t *testing.T) {
 	}
 }
 
-// Payloads and evidence are in the file: nobody else may read it.
+// The file contains payloads and evidence, so other users must not be able to read it.
 func TestNewFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -295,7 +297,7 @@ func TestNewFilesArePrivate(t *testing.T) {
 	}
 }
 
-// Looking does not change what is looked at.
+// Reading the schema and a diagnosis do not change the file.
 func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -303,7 +305,7 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	execute(t, s.Path(), `VACUUM INTO '`+backup+`'`) // which leaves the copy in rollback mode
+	execute(t, s.Path(), `VACUUM INTO '`+backup+`'`) // the copy is in rollback mode
 	before, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatal(err)
@@ -322,7 +324,7 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 	}
 }
 
-// A read holds a snapshot, so it has a limit, and says so in the store's words.
+// A read holds a snapshot, so it has a time limit. The error is one of package store.
 func TestAReadHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, &sqlite.Options{ReadLimit: time.Nanosecond})
@@ -335,8 +337,8 @@ func TestAReadHasATimeLimit(t *testing.T) {
 	}
 }
 
-// What is written to a file that is gone from its path would be lost with the
-// process: it is refused.
+// Writes to a file that is gone from its path would be lost when the process ends, so they
+// fail.
 func TestAReplacedFileTakesNothing(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, &sqlite.Options{WatchEvery: time.Millisecond})
@@ -357,11 +359,11 @@ func TestAReplacedFileTakesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Error("the store goes on writing")
+	t.Error("the store continues to write")
 }
 
-// A run that another process has taken over writes nothing, though this process
-// remembers having claimed it.
+// A run that another process has taken over writes nothing, although this process remembers
+// claiming it.
 //
 // proves: Q4
 func TestQ4_AnotherProcessTookTheJob(t *testing.T) {

@@ -14,19 +14,22 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// cost is the work of the writer's statements, as SQLite counts it: the same in
-// every run, on every machine.
+// cost is the work of the writer's statements as SQLite counts it. It is the same in every
+// run and on every machine.
 type cost struct {
-	steps    int64 // of SQLite's virtual machine; each row that is walked takes some
-	compiled int64 // times that a statement was compiled again
+	steps    int64 // of SQLite's virtual machine; each row that is read takes some
+	compiled int64 // number of times that a statement was compiled again
 }
 
-// A claim beside many rows, in every place that it may not take from, takes the
-// work of one beside few; also one that finds nothing, or less than it wanted.
+// A claim beside many rows that it may not take costs the same as one beside few, even if it
+// finds nothing or less than it wanted.
 //
 // proves: Q2
 func TestQ2_ClaimCostIsFlat(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: a cost is measured beside many rows")
+	}
 	small, large := openSeeded(t), openSeeded(t)
 	small.fill(seedHeads)
 	large.fill(max(*planRows/seedPlaces, 10*seedHeads))
@@ -53,8 +56,8 @@ func TestQ2_ClaimCostIsFlat(t *testing.T) {
 	}
 }
 
-// costOf returns what a poll for 100 jobs costs when so many are due, spread
-// over the lanes, and ends them all.
+// costOf returns the cost of a poll for 100 jobs when a given number are due, spread over
+// the lanes. It ends the claimed jobs.
 func (s *seeder) costOf(due int) cost {
 	s.t.Helper()
 	s.add(due, func(_ int, n *job.New) { n.Payload, n.Key, n.Batch = []byte("{}"), "", 0 })
@@ -84,7 +87,7 @@ func (s *seeder) analyzeAndReopen() {
 	s.costOf(100) // compiles the statements
 }
 
-// count returns what the writer's statements have cost since the last count.
+// count returns the cost of the writer's statements since the last call.
 func (s *seeder) count() (c cost) {
 	s.t.Helper()
 	s.must(s.s.write(s.t.Context(), func(t *sqlstore.Txn) error {
@@ -99,8 +102,8 @@ func (s *seeder) count() (c cost) {
 	return c
 }
 
-// status reads one of SQLite's counters of a statement and sets it back. The
-// package in between keeps the statement's handle to itself.
+// status reads one of SQLite's counters of a statement and resets it. The package in between
+// does not export the statement's handle.
 func status(tls *libc.TLS, stmt *sqlite.Stmt, counter int32) int64 {
 	handle := reflect.ValueOf(stmt).Elem().FieldByName("stmt").Uint()
 	return int64(sqlite3.Xsqlite3_stmt_status(tls, uintptr(handle), counter, 1))

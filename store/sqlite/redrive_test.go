@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// start starts a redrive of what a filter selects now.
+// start starts a redrive of the dead letters that a filter selects now.
 func (k *keeper) start(spec store.RedriveSpec) store.Redrive {
 	k.t.Helper()
 	for a := (store.Action{Do: store.ActRetry, Filter: &spec.Filter}); ; {
@@ -41,7 +41,7 @@ func (k *keeper) revived() (deaths []int64) {
 	return deaths
 }
 
-// What a redrive is told is the same after a restart.
+// The spec of a redrive is the same after a restart.
 //
 // part of: D7
 func TestD7_ARedriveIsKeptWhole(t *testing.T) {
@@ -52,7 +52,7 @@ func TestD7_ARedriveIsKeptWhole(t *testing.T) {
 		Filter: store.DeadFilter{Statuses: []job.Status{job.Pending, job.Ignored}, Reason: job.NonRetriable, Class: "Refused",
 			Kind: "k", Queue: seedQueue, Owner: "tenant-1", Group: "cause", Since: 1, Until: 2, Text: "by", Redrive: 7},
 		Through: 3, Total: 2, Canary: 5, Rate: 6, StopShare: 0.125,
-		Change: store.Change{Queue: "other", Priority: 3, Policy: []byte{}},
+		Change: store.Change{Queue: "other", Priority: 3, Override: []byte{}},
 	})
 	k.must(err)
 	bare, err := k.s.StartRedrive(t.Context(), store.By{Actor: "ann"}, store.RedriveSpec{Through: 1, Total: 1, Canary: -1})
@@ -64,13 +64,13 @@ func TestD7_ARedriveIsKeptWhole(t *testing.T) {
 	if diff := cmp.Diff([]store.Redrive{bare, first}, list); diff != "" {
 		t.Errorf("after a restart (-want +got):\n%s", diff)
 	}
-	if first.Change.Policy == nil || bare.Change.Policy != nil {
-		t.Errorf("no settings and empty settings are mixed up: %v, %v", first.Change.Policy, bare.Change.Policy)
+	if first.Change.Override == nil || bare.Change.Override != nil {
+		t.Errorf("no settings and empty settings are mixed up: %v, %v", first.Change.Override, bare.Change.Override)
 	}
 }
 
-// Canaries come from all over the set, however many deaths between them the
-// filter does not select.
+// Canaries come from the whole set, however many deaths between them the filter does not
+// select.
 //
 // part of: D7
 func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
@@ -131,13 +131,16 @@ func TestD7_RedrivesShareTheLimitOfAStep(t *testing.T) {
 	}
 }
 
-// A filter that selects a few of very many deaths is searched through in bounded
-// steps, each of which gets further, and in the end all are found.
+// A filter that selects few of very many deaths is searched in limited steps. Each step
+// makes progress, and in the end all are found.
 //
 // part of: D7
 func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 	t.Parallel()
-	const deaths = sqlstore.LookMax/sqlstore.MessageCost + 100 // a look at a message counts for several
+	if testing.Short() {
+		t.Skip("-short: it makes thousands of dead letters")
+	}
+	const deaths = sqlstore.LookMax/sqlstore.MessageCost + 100 // reading a message counts for several
 	for _, canary := range []int{-1, 5} {
 		k := openKeeper(t)
 		k.bury(deaths, func(i int) string {
@@ -173,12 +176,15 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 	}
 }
 
-// A step costs the same however many dead letters there are, and one without a
-// redrive under way does not even write.
+// A step costs the same however many dead letters there are. Without an active redrive it
+// does not even write.
 //
 // part of: D7
 func TestD7_StepCostIsFlat(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: a cost is measured beside many rows")
+	}
 	few, many := openKeeper(t), openKeeper(t)
 	var costs []cost
 	for k, rows := range map[*keeper]int{few: 200, many: 2_000} {
@@ -210,7 +216,7 @@ func TestD7_StepCostIsFlat(t *testing.T) {
 	}
 }
 
-// Two processes that take the same redrive further bring no job back twice.
+// Two processes that step the same redrive release no job twice.
 //
 // part of: D7
 func TestD7_TwoProcessesStepOneRedrive(t *testing.T) {
@@ -279,7 +285,7 @@ func TestQ13_ASlotIsFiredOnceByManyProcesses(t *testing.T) {
 	if jobs != int64(2*sum) || sum > slots {
 		t.Errorf("%d slots were fired, with %d jobs", sum, jobs)
 	}
-	list, err := k.s.Schedules(t.Context())
+	list, err := k.s.CronSlots(t.Context())
 	k.must(err)
 	if len(list) != 1 || list[0].Slot != job.At(seedNow.Add(-time.Minute)) {
 		t.Errorf("schedules: %+v", list)

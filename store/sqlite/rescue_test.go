@@ -9,9 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A process that is started when nothing has happened for long leaves those that
-// have slept the time to extend their leases; one that is started in the place of
-// one that was killed rescues at once.
+// A process that is started after a long time without events leaves suspended workers time
+// to extend their leases. One that is started in place of a killed process rescues at once.
 //
 // part of: Q3
 func TestQ3_RescueAfterTheStart(t *testing.T) {

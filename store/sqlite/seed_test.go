@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	seedPlaces = 6  // that fill fills
+	seedPlaces = 6  // places that fill puts jobs into
 	seedKinds  = 50 // lanes of each place
 	seedHeads  = seedKinds * job.PriorityMax
 	seedQueue  = "main"
 	seedHolder = "host-1-0123456789abcdef"
 )
 
-// seedNow is the time that the clock of seeded stores stands at.
+// seedNow is the fixed time of seeded stores.
 var seedNow = time.Date(2026, 3, 29, 1, 59, 59, 999_999_000, time.FixedZone("", 3600))
 
 // seeder fills a store through its own calls.
@@ -58,9 +58,8 @@ func (s *seeder) must(err error) {
 
 func seedKind(i int) string { return fmt.Sprintf("kind-%02d", i%seedKinds) }
 
-// fill adds so many jobs in each place that a claim must not notice: ended well,
-// dead, due later, paused, of an unknown kind and parked; all of them spread
-// over all kinds and priorities.
+// fill adds jobs in every place that a claim must not walk: completed, dead, due later,
+// paused, of an unknown kind and parked, all of them spread over all kinds and priorities.
 func (s *seeder) fill(rows int) {
 	s.end(rows, func(o *job.Outcome) { o.To, o.Cause = job.Completed, job.Succeeded })
 	s.end(rows, func(o *job.Outcome) {
@@ -77,13 +76,12 @@ func (s *seeder) fill(rows int) {
 	s.park()
 }
 
-// park closes the lanes of all jobs that depend on something.
+// park closes the lanes of all jobs with dependencies.
 func (s *seeder) park() {
 	s.direct(`UPDATE redrive_lanes SET gate = 1 WHERE deps <> ''`)
 }
 
-// add enqueues jobs, each spread to the next kind and, round by round, to the
-// next priority.
+// add enqueues jobs. Each one gets the next kind and, after all kinds, the next priority.
 func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 	for done := 0; done < rows; {
 		jobs := make([]job.New, min(rows-done, job.EnqueueMax))
@@ -108,7 +106,7 @@ func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 	}
 }
 
-// end adds jobs that run at once and end as told.
+// end adds jobs that are claimed at once and end with the given outcomes.
 func (s *seeder) end(rows int, as func(*job.Outcome)) {
 	for done := 0; done < rows; {
 		n := min(rows-done, job.ExchangeMax/2) // a poll asks two queues
@@ -127,7 +125,7 @@ func (s *seeder) end(rows int, as func(*job.Outcome)) {
 	}
 }
 
-// poll claims up to so many jobs of the known kinds.
+// poll claims up to n jobs of the known kinds.
 func (s *seeder) poll(most int) store.Exchanged {
 	s.t.Helper()
 	w := store.Want{Queue: seedQueue, Max: most}
@@ -166,10 +164,10 @@ func (s *seeder) act() {
 	s.must(err)
 }
 
-// analyze has SQLite count what its planner goes by.
+// analyze makes SQLite collect the statistics of its planner.
 func (s *seeder) analyze() { s.direct(`ANALYZE`) }
 
-// forget removes what analyze has counted.
+// forget removes the statistics.
 func (s *seeder) forget() { s.direct(`DROP TABLE sqlite_stat1; DROP TABLE sqlite_stat4`) }
 
 // direct runs statements on a connection of their own.

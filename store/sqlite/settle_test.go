@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// ends are outcomes that take the different ways through a settlement.
+// ends are outcomes that take the different paths through a settlement.
 var ends = map[string]func() job.Outcome{
 	"completed": func() job.Outcome { return job.Outcome{Cause: job.Succeeded, To: job.Completed} },
 	"cancelled": func() job.Outcome {
@@ -40,17 +40,17 @@ func failureOf(class string) *job.Failure {
 	return &job.Failure{How: job.ByError, Class: class, Message: "it failed", Fingerprint: "mail|" + class}
 }
 
-// pair is two stores on one file, as two processes have it, with one clock.
+// pair is two stores on one file, like two processes, with one clock.
 type pair struct {
 	t      *testing.T
 	now    time.Time
 	ours   *sqlite.Store
 	theirs *sqlite.Store
-	run    job.Claim // of ours
+	run    job.Claim // claimed by ours
 }
 
-// newPair has a run that our store has claimed, in a file in which a job has
-// died of the known group.
+// newPair returns a pair with a run that ours has claimed. In the file, one job of the known
+// group has died.
 func newPair(t *testing.T) *pair {
 	p := &pair{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -93,12 +93,15 @@ func (p *pair) dump() *store.Dump {
 	return d
 }
 
-// A run that was ended by others writes nothing at all, whatever it ends in and
-// though this process remembers having claimed it.
+// A run that another process has ended writes nothing, with any outcome, although this
+// process remembers claiming it.
 //
 // proves: Q4
 func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it opens a database for each way in which a run ends")
+	}
 	for name, end := range ends {
 		for _, rescuer := range []string{"ours", "theirs"} {
 			for _, again := range []bool{false, true} {
@@ -124,12 +127,15 @@ func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 	}
 }
 
-// A run that was asked to stop after this process had claimed it does not run
-// again, whoever asked.
+// A run that was asked to stop after this process claimed it does not run again, whichever
+// process asked.
 //
 // proves: Q9
 func TestQ9_ARememberedRunIsStillAskedToStop(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it opens a database for each way in which a run ends")
+	}
 	want := map[string]job.State{
 		"completed": job.Completed, "cancelled": job.Cancelled, "snoozed": job.Cancelled, "retrying": job.Cancelled,
 		"retrying elsewhere": job.Cancelled, "dead of a known group": job.Dead, "dead of a new group": job.Dead,

@@ -1,8 +1,8 @@
 // Package sqlite keeps jobs in one SQLite file: no server, any number of
 // processes on one machine. It is pure Go.
 //
-// Commits are durable (WAL, synchronous=FULL) and grouped: whatever the process
-// wants to write at one time shares one transaction and one flush.
+// Commits are durable (WAL, synchronous=FULL) and grouped: everything that the process
+// wants to write at the same time shares one transaction and one flush.
 package sqlite
 
 import (
@@ -19,25 +19,24 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Options are the settings of a store. The zero value and nil are the defaults.
+// Options are the settings of a store. The zero value and nil mean the defaults.
 type Options struct {
-	// Clock is the store's clock; time.Now when nil. It is floored by the
-	// latest stored time, so that it never runs backwards.
+	// Clock is the store's clock; nil means time.Now. The store's time is never earlier
+	// than the latest stored time, so it never runs backwards.
 	Clock func() time.Time
-	// Readers is the number of connections that read, 1 to 64; default 4.
+	// Readers is the number of connections for reading, 1 to 64; default 4.
 	Readers int
-	// TxLimit bounds the caller's own transactions in Tx, which hold up every
+	// TxLimit is the time limit of a caller's transaction in Tx, which blocks every
 	// other writer; default 5 s.
 	TxLimit time.Duration
-	// ReadLimit bounds one read, which is refused with a store.ErrUnavailable when
-	// it takes longer: while one goes on, the write-ahead log cannot be reused and
-	// grows. Default 1 s.
+	// ReadLimit is the time limit of one read. A read that takes longer fails with
+	// store.ErrUnavailable, because the write-ahead log grows while it runs. Default 1 s.
 	ReadLimit time.Duration
-	// WatchEvery is how often the file is looked at for commits of other
-	// processes; default 10 ms.
+	// WatchEvery is how often the file is checked for commits of other processes;
+	// default 10 ms.
 	WatchEvery time.Duration
-	// KeepSchema refuses to open a database whose schema would have to be
-	// migrated first, instead of migrating it.
+	// KeepSchema makes Open fail on a database with an older schema instead of
+	// migrating it.
 	KeepSchema bool
 }
 
@@ -64,16 +63,19 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
+// core is most of a store. The unexported name keeps the embedded field unexported.
+type core = sqlstore.Core
+
 // Store is a store.Store on one SQLite file.
 type Store struct {
-	*sqlstore.Core
+	*core
 	path    string
 	options Options
 	clock   *storeclock.Clock
 	writer  *writer
 	readers *readers
 	watcher *watcher
-	db      *sql.DB // for transactions of the caller's own
+	db      *sql.DB // for callers' transactions
 
 	closing sync.Once
 	closed  chan struct{}
@@ -85,10 +87,9 @@ var (
 	_ store.TxReserver = (*Store)(nil)
 )
 
-// Open opens the database at path, makes it when there is none, and brings its
-// schema up to date. It refuses, and says why: a file of a newer version, a
-// network file system, a file that cannot be written, an SQLite library older
-// than 3.51.3.
+// Open opens the database at path, creates it if it does not exist, and brings its schema
+// up to date. It fails, with the reason, for a file of a newer version, a network file
+// system, a file that cannot be written, and an SQLite library older than 3.51.3.
 func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	options := o.withDefaults()
 	path, err := resolve(path)
@@ -102,7 +103,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
 	s := &Store{path: path, options: options, clock: storeclock.New(options.Clock), closed: make(chan struct{})}
-	s.Core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Read: s.read, Join: s.join})
+	s.core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, Read: s.read, Join: s.join})
 	if err := s.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", path, err), s.Close())
 	}
@@ -138,11 +139,11 @@ func (s *Store) open() error {
 	if err != nil {
 		return asStoreError(err)
 	}
-	sqlstore.Opened(s.Core, s.clock.Now(), job.Micros(newest))
+	sqlstore.NoteOpened(s.core, s.clock.Now(), job.Micros(newest))
 	return s.watcher.start(s.path, s.options.WatchEvery)
 }
 
-// Close waits for what is being written and closes the file.
+// Close waits for writes that have begun and closes the file.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
 		close(s.closed)
@@ -165,11 +166,11 @@ func (s *Store) Close() (err error) {
 // Path returns the database file's absolute path.
 func (s *Store) Path() string { return s.path }
 
-// write runs do in a transaction, unless the caller's own transaction is open:
-// that one holds the right to write, and waiting for it would never end.
+// write runs do in a transaction. It fails inside the caller's own transaction: that one
+// holds the write lock, so waiting for the lock would never end.
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	if store.InTx(ctx, s) {
-		return fmt.Errorf("this context belongs to a transaction of your own, which has to end first: "+
+		return fmt.Errorf("this context belongs to your own open transaction, which must end first: "+
 			"use EnqueueTx or CompleteTx with that transaction, or call with another context: %w", store.ErrInvalid)
 	}
 	if err := s.writable(); err != nil {
@@ -178,7 +179,7 @@ func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return s.writer.write(ctx, do)
 }
 
-// writable refuses writes to a file that is not the one at its path any more.
+// writable fails when the open file is not the one at its path any more.
 func (s *Store) writable() error {
 	if !s.watcher.replaced.Load() {
 		return nil
@@ -190,6 +191,6 @@ func (s *Store) writable() error {
 // Notify implements store.Worker.
 func (s *Store) Notify(ch chan<- struct{}) (stop func()) { return s.watcher.subscribe(ch) }
 
-// Commits returns how many transactions this process has committed, for
-// measuring how many requests share one.
+// Commits returns the number of transactions that this process has committed, to measure
+// how many requests share one.
 func (s *Store) Commits() int64 { return s.writer.commits.Load() }

@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// keeper is a seeder whose clock can be moved.
+// keeper is a seeder with a clock that can be moved.
 type keeper struct {
 	*seeder
 	path  string
@@ -28,7 +28,7 @@ func openKeeper(t *testing.T) *keeper {
 	return k
 }
 
-// open opens the file once more, as another process does.
+// open opens the file once more, like another process.
 func (k *keeper) open() *Store {
 	k.t.Helper()
 	s, err := Open(k.t.Context(), k.path, &Options{ReadLimit: time.Minute,
@@ -47,7 +47,7 @@ func (k *keeper) sweep(keep store.Retention, limit int) store.Swept {
 	return swept
 }
 
-// sweepAll sweeps until nothing is left, which takes so many sweeps at most.
+// sweepAll sweeps until nothing is left, at most the given number of times.
 func (k *keeper) sweepAll(keep store.Retention, limit, most int) (sum store.Swept) {
 	k.t.Helper()
 	for range most {
@@ -71,7 +71,7 @@ func (k *keeper) complete(n int) {
 	k.end(n, func(o *job.Outcome) { o.To, o.Cause = job.Completed, job.Succeeded })
 }
 
-// bury has so many jobs die, each of the cause that is named for its number.
+// bury makes jobs die, each with the cause of its number.
 func (k *keeper) bury(n int, cause func(i int) string) {
 	i := 0
 	k.end(n, func(o *job.Outcome) {
@@ -93,7 +93,7 @@ func (k *keeper) act(a *store.Action) store.Acted {
 	return acted
 }
 
-// number returns what a statement counts.
+// number returns the number that a statement counts.
 func (k *keeper) number(text string, args ...any) (n int64) {
 	k.t.Helper()
 	k.rows(fmt.Sprintf(text, args...), func(r sqlstore.Row) { n = r.Int(0) })
@@ -102,12 +102,15 @@ func (k *keeper) number(text string, args ...any) (n int64) {
 
 var keepShort = store.Retention{Completed: time.Hour, Failures: time.Hour, Dead: time.Hour, DropPending: true, Events: time.Hour}
 
-// A sweep beside many rows takes the work of one beside few, whether it removes
-// something or finds nothing, also where somebody has run ANALYZE.
+// A sweep beside many rows costs the same as one beside few, whether it removes something or
+// not, also in a database on which ANALYZE was run.
 //
 // proves: Q6
 func TestQ6_SweepCostIsFlat(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: a cost is measured beside many rows")
+	}
 	few, many := openKeeper(t), openKeeper(t)
 	for k, rows := range map[*keeper]int{few: 300, many: 2_000} {
 		k.complete(rows)
@@ -149,8 +152,8 @@ func TestQ6_SweepCostIsFlat(t *testing.T) {
 	}
 }
 
-// Sweeps that go on in another process, and after each restart, remove all that
-// is past its time, and nothing of it is left in any table.
+// Sweeps that continue in another process, and after each restart, remove everything past
+// its retention and leave nothing of it in any table.
 //
 // proves: Q6
 func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
@@ -170,7 +173,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		k.must(k.s.Close())
 		k.s = k.open()
 	}
-	k.sweepAll(keepShort, 11, 100) // what was let out by a walk that had gone past it
+	k.sweepAll(keepShort, 11, 100) // what an earlier walk had passed
 	got := map[string]int64{}
 	want := map[string]int64{"jobs": 30, "done": 1}
 	for _, table := range []string{"jobs", "done", "dead", "failures", "bodies", "originals", "progress", "groups", "trends"} {
@@ -188,12 +191,12 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		t.Errorf("%d commits with old events", n)
 	}
 	if n := k.number(`SELECT coalesce(sum(n), 0) FROM redrive_dead_counts`); n != 0 {
-		t.Errorf("dead letters are counted still: %d", n)
+		t.Errorf("dead letters are still counted: %d", n)
 	}
 	k.healthy()
 }
 
-// healthy has the doctor count everything anew.
+// healthy checks that the doctor finds no problems.
 func (k *keeper) healthy() {
 	k.t.Helper()
 	report, err := Diagnose(k.t.Context(), k.path, seedNow.Add(time.Duration(k.ahead.Load())))
@@ -203,12 +206,15 @@ func (k *keeper) healthy() {
 	}
 }
 
-// A full disk refuses a sweep whole, and one that finds room in what it frees is
-// done. SQLite reports a page limit as it reports a full disk.
+// On a full disk a sweep fails as a whole, and one that frees enough space succeeds. SQLite
+// reports a page limit like a full disk.
 //
 // proves: Q6
 func TestQ6_SweepOnAFullDisk(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it makes hundreds of dead letters")
+	}
 	k := openKeeper(t)
 	k.complete(300)
 	k.bury(300, func(i int) string { return fmt.Sprint("cause ", i%7) })
@@ -223,7 +229,7 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 			return err
 		}))
 	}
-	limit(1) // SQLite takes it as the present size
+	limit(1) // SQLite rounds it up to the current size
 	for k.number(`PRAGMA freelist_count`) > 0 {
 		k.must(k.fillDisk())
 	}
@@ -232,7 +238,7 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 	}
 	before, err := k.s.Dump(t.Context())
 	k.must(err)
-	// Nothing is removed, and the events of 200 dead letters that come back need room.
+	// Nothing is removed, and the events of 200 reopened dead letters need space.
 	if _, err := k.s.Sweep(t.Context(), store.Retention{}, 200); !errors.Is(err, store.ErrFull) {
 		t.Fatalf("a sweep without room: %v", err)
 	}
@@ -250,9 +256,9 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 	k.healthy()
 }
 
-// fillDisk takes some pages.
+// fillDisk uses some pages.
 func (k *keeper) fillDisk() error {
-	return k.s.PublishPolicy(k.t.Context(), store.By{Actor: "ann"}, store.Policy{
+	return k.s.PublishPolicy(k.t.Context(), store.By{Actor: "ann"}, store.StoredPolicy{
 		Hash: fmt.Sprint("hash ", k.number(`SELECT count(*) FROM redrive_policies`)), Name: "p", Body: make([]byte, 5_000)})
 }
 
@@ -261,8 +267,8 @@ func (k *keeper) dead() (ids []job.ID) {
 	return ids
 }
 
-// A group that was removed does not come back to a process that has known it, and
-// nobody inherits its figures.
+// A process that has cached a group does not use it after its removal, and no other group
+// gets its figures.
 //
 // part of: Q6
 func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
@@ -306,12 +312,15 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 	k.healthy()
 }
 
-// More groups are muted than a sweep looks at: those whose mute is over are found
-// all the same, and the dead letters that are to stay ignored stay so.
+// More groups are muted than a sweep examines. Those whose mute is over are found all the
+// same, and the dead letters that must stay ignored stay ignored.
 //
 // part of: F10
 func TestF10_ManyMutedGroups(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it makes thousands of dead letters")
+	}
 	k := openKeeper(t)
 	const groups = 2*sqlstore.SweepMarks + 50
 	name := func(i int) string { return fmt.Sprint("cause ", i) }
@@ -327,7 +336,7 @@ func TestF10_ManyMutedGroups(t *testing.T) {
 	}
 	k.advance(2 * time.Hour)
 	sum := k.sweepAll(store.Retention{}, 7, 200)
-	for range 5 { // each goes on with other groups
+	for range 5 { // each continues with other groups
 		sum.Reopened += k.sweepAll(store.Retention{}, 7, 200).Reopened
 	}
 	if sum.Reopened != int64(soon) {
@@ -339,13 +348,16 @@ func TestF10_ManyMutedGroups(t *testing.T) {
 	k.healthy()
 }
 
-// A sweep says that there is more as long as there is: also when it was allowed to
-// reopen as many as it may at most, and when it has opened a part of a group behind
-// which more groups are muted than it looks at.
+// A sweep says that there is more to do as long as there is: also when it has reopened its
+// maximum number, and when it has reopened part of a group and more muted groups follow than
+// it examines.
 //
 // part of: F10
 func TestF10_ReopeningComesToItsEnd(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: it makes thousands of dead letters")
+	}
 	t.Run("the most that a sweep takes", func(t *testing.T) {
 		t.Parallel()
 		k := openKeeper(t)
@@ -381,7 +393,7 @@ func TestF10_ReopeningComesToItsEnd(t *testing.T) {
 	})
 }
 
-// Dead letters with very many failure records go in more than one sweep.
+// Dead letters with very many failure records are removed in more than one sweep.
 //
 // part of: Q6
 func TestQ6_ManyRecordsAreSpreadOverSweeps(t *testing.T) {
@@ -405,7 +417,7 @@ func TestQ6_ManyRecordsAreSpreadOverSweeps(t *testing.T) {
 	}
 }
 
-// A walk over the records of one job gets on, though it ends within them.
+// A walk over the records of one job makes progress, although it ends among them.
 //
 // part of: Q6
 func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
@@ -420,13 +432,13 @@ func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
 	}
 }
 
-// Figures go when nobody is shown them any more, in all groups.
+// Figures are removed when they are not shown any more, in all groups.
 //
 // part of: Q6
 func TestQ6_OldFiguresGo(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
-	const groups = sqlstore.SweepTrends + 100 // more than one sweep looks at
+	const groups = sqlstore.SweepTrends + 100 // more than one sweep examines
 	k.bury(groups, func(i int) string { return fmt.Sprint("cause ", i) })
 	k.advance(store.TrendHours*time.Hour + time.Minute)
 	k.bury(1, func(int) string { return "young" })

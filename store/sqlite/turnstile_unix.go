@@ -16,18 +16,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// turnstile lets the writers of several processes pass one after the other.
-// SQLite alone lets them poll with growing sleeps, so that beside a busy writer
-// another one waits for seconds. Here each waits in the kernel: it takes the
-// first lock, then the second, and gives the first one back, so at most one
-// writer waits for the second lock and none is overtaken twice.
+// turnstile lets the writers of several processes pass one after the other. SQLite alone
+// lets them poll with growing sleeps, so that a second writer beside a busy one waits for
+// seconds. Here each writer waits in the kernel: it takes the first lock, then the second,
+// and then releases the first. So at most one writer waits for the second lock, and none
+// is overtaken twice.
 //
-// The locks are flock(2) on two empty files beside the database. Both vanish
-// with the process that holds them.
+// The locks are flock(2) on two empty files beside the database. A lock ends with the
+// process that holds it.
 type turnstile struct {
 	path          string
 	first, second *os.File
-	waiting       *attempt // the last one; nil when it was through in time
+	waiting       *attempt // the last attempt; nil when it ended in time
 }
 
 func openTurnstile(path string) (*turnstile, error) {
@@ -43,8 +43,8 @@ func openTurnstile(path string) (*turnstile, error) {
 	return &turnstile{path: path, first: first, second: second}, nil
 }
 
-// openLock opens a lock file, which gets the mode and owner of the database, so
-// that whoever may use that may use this.
+// openLock opens a lock file. It gets the mode and owner of the database file, so that the
+// same users may use both.
 func openLock(path, suffix string) (*os.File, error) {
 	f, err := os.OpenFile(path+suffix, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,17 +63,17 @@ func createLock(path, suffix string) (*os.File, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return f, nil // a new database: its user's own
+		return f, nil // a new database belongs to this user
 	}
-	_ = f.Chmod(info.Mode().Perm()) // else others are told that they may not open it
+	_ = f.Chmod(info.Mode().Perm()) // if it fails, others get a clear error when they open it
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
-		_ = f.Chown(int(owner.Uid), int(owner.Gid)) // as root; nobody else may or need
+		_ = f.Chown(int(owner.Uid), int(owner.Gid)) // works for root; no other user needs it
 	}
 	return f, nil
 }
 
-// enter returns when this process has the right to write. It gives up with an
-// ErrUnavailable after a time, or when quit is closed.
+// enter returns when this process has the right to write. It returns an ErrUnavailable
+// after the time limit or when quit is closed.
 func (t *turnstile) enter(atMost time.Duration, quit <-chan struct{}) error {
 	if t.waiting == nil || !t.waiting.want(true) {
 		if entered, err := t.try(); entered || err != nil {
@@ -87,13 +87,13 @@ func (t *turnstile) enter(atMost time.Duration, quit <-chan struct{}) error {
 	select {
 	case <-t.waiting.ended:
 	case <-timer.C:
-		why = fmt.Errorf("database %s: another process has held the right to write for %s: it is stopped, or in a "+
+		why = fmt.Errorf("database %s: another process has held the right to write for %s: it is stopped or in a "+
 			"transaction that does not end; see who has %s open: %w", t.path, atMost, t.second.Name(), store.ErrUnavailable)
 	case <-quit:
 		why = errClosed
 	}
 	if why != nil && t.waiting.want(false) {
-		return why // the attempt goes on, and lets the next writer in when it is through
+		return why // the attempt continues, and releases the locks when it gets them
 	}
 	err := t.waiting.err
 	t.waiting = nil
@@ -103,7 +103,7 @@ func (t *turnstile) enter(atMost time.Duration, quit <-chan struct{}) error {
 // attempt is a wait for the right to write that goes on in the background.
 type attempt struct {
 	ended chan struct{}
-	err   error // once ended
+	err   error // set when it has ended
 
 	mu     sync.Mutex
 	wanted bool
@@ -124,8 +124,8 @@ func (t *turnstile) attempt() *attempt {
 	return a
 }
 
-// want says whether somebody waits for the attempt. It is false when that comes
-// too late, because the attempt is over.
+// want says whether a caller waits for the attempt. It returns false when that comes too
+// late because the attempt has ended.
 func (a *attempt) want(wanted bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,7 +151,7 @@ func unlessHeld(err error) error {
 	return err
 }
 
-// wait enters however long it takes. It blocks its thread.
+// wait enters, however long it takes. It blocks its thread.
 func (t *turnstile) wait() error {
 	if err := flock(t.first, unix.LOCK_EX); err != nil {
 		return err
@@ -159,16 +159,16 @@ func (t *turnstile) wait() error {
 	return errors.Join(flock(t.second, unix.LOCK_EX), flock(t.first, unix.LOCK_UN))
 }
 
-// leave lets the next writer in. Unlocking a file of ours does not fail.
+// leave lets the next writer in. Unlocking an open file does not fail.
 func (t *turnstile) leave() { _ = flock(t.second, unix.LOCK_UN) }
 
-// close gives up what it holds. An attempt in the background ends when the
-// process that holds it up does; its lock goes with its file.
+// close releases the locks. An attempt in the background ends when the process that blocks
+// it ends; its lock ends with its file.
 func (t *turnstile) close() error {
 	if t.waiting != nil && t.waiting.want(false) {
 		go func() {
 			<-t.waiting.ended
-			_ = errors.Join(t.first.Close(), t.second.Close()) // nobody is left to be told
+			_ = errors.Join(t.first.Close(), t.second.Close()) // no caller is left to return it to
 		}()
 		return nil
 	}

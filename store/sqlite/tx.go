@@ -13,24 +13,23 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Tx makes a caller's own transaction one that jobs can be enqueued and
-// completed in. The transaction must be of this database file and flush like
-// the store does (synchronous FULL or EXTRA): one that would lose an
-// acknowledged job on a power loss is refused. Prefer Store.Tx, which begins
-// such a transaction and waits for its turn; one that was begun otherwise must
-// be IMMEDIATE (in most drivers' data source names: _txlock=immediate).
+// Tx wraps a transaction of the caller so that jobs can be enqueued and completed in it.
+// The transaction must be of this database file and as durable as the store (synchronous
+// FULL or EXTRA); one that could lose an acknowledged job on a power loss is refused.
+// Prefer Store.Tx, which begins such a transaction and waits for its turn. A transaction
+// that was begun in another way must be IMMEDIATE (in most drivers' data source names:
+// _txlock=immediate).
 func Tx(tx *sql.Tx) store.Tx { return callersTx{tx} }
 
 type callersTx struct{ tx *sql.Tx }
 
 func (callersTx) StoreTx() string { return "sqlite" }
 
-// Tx runs do in a transaction of the caller's own, on the same file and as
-// durable as the store's: it commits when do returns nil and rolls back
-// otherwise. It waits for its turn behind the store's writer and holds up every
-// other writer while it runs, so it ends after Options.TxLimit. The context
-// that do gets belongs to the transaction: plain Enqueue refuses it, because it
-// would wait for ever.
+// Tx runs do in a transaction of the caller, on the same file and as durable as the
+// store's. It commits when do returns nil and rolls back otherwise. It waits for its turn
+// behind the store's writer and blocks every other writer while it runs, so it ends after
+// Options.TxLimit. The context that do gets belongs to the transaction: a plain Enqueue
+// with it fails, because it would wait for ever.
 func (s *Store) Tx(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
 	if store.InTx(ctx, s) {
 		return errors.New("this context belongs to a transaction already; use that one")
@@ -49,17 +48,17 @@ func (s *Store) Tx(ctx context.Context, do func(ctx context.Context, tx *sql.Tx)
 func (s *Store) transact(ctx context.Context, release func(), do func(context.Context, *sql.Tx) error) (err error) {
 	defer release()
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.TxLimit,
-		fmt.Errorf("transaction of the caller's own: longer than its limit of %s", s.options.TxLimit))
+		fmt.Errorf("the caller's transaction took longer than its limit of %s", s.options.TxLimit))
 	defer cancel()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return withCause(ctx, asStoreError(err))
 	}
 	defer tx.Rollback() // does nothing after a commit; also on the way out of a panic
-	// At the limit the others go on, whatever do is waiting for: it may be them.
-	// The roll-back, which database/sql does at the end of ctx, waits for a
-	// statement under way; where that was not given ctx, the others find the file
-	// locked and are told so instead of waiting for this.
+	// At the limit the other writers continue, whatever do waits for, because it may wait
+	// for them. The rollback, which database/sql does when ctx ends, waits for a running
+	// statement. If that statement was not given ctx, the others find the file locked and
+	// get an error instead of waiting.
 	stop := context.AfterFunc(ctx, release)
 	defer stop()
 	if err := do(store.MarkTx(ctx, s), tx); err != nil {
@@ -74,7 +73,7 @@ func (s *Store) transact(ctx context.Context, release func(), do func(context.Co
 	return nil
 }
 
-// withCause adds why the context ended, when that is why err came.
+// withCause adds the reason why the context ended to an error that came from its end.
 func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
@@ -87,8 +86,7 @@ var (
 	selFile        = &sqlstore.Query{Text: `SELECT file FROM pragma_database_list WHERE name = 'main'`}
 )
 
-// sameFile refuses a transaction of another database: its jobs would get ids of
-// this one.
+// sameFile refuses a transaction of another database, whose jobs would get ids of this one.
 func (s *Store) sameFile(f *foreign) error {
 	var path string
 	if err := f.Rows(selFile, func(r sqlstore.Row) error { path = r.Text(0); return nil }); err != nil {
@@ -109,10 +107,10 @@ var (
 	rollbackTo = &sqlstore.Query{Text: `ROLLBACK TO redrive_join`}
 )
 
-// join runs do inside the caller's transaction. Only what the transaction itself
-// sees counts there: nothing of the writer's is used. It happens whole or not at
-// all, also for a caller who commits after an error: a context that ends meanwhile
-// does not stop it, and what is refused is taken back to where it began.
+// join runs do inside the caller's transaction. It uses only what that transaction itself
+// sees, nothing of the writer's state. It happens as a whole or not at all, even when the
+// caller commits after an error: the end of a context does not stop it, and on an error it
+// rolls back to its savepoint.
 func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) error) error {
 	callers, ok := tx.(callersTx)
 	if !ok {

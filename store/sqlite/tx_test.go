@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// openTemp opens a new file for the time of a test. Tests in parallel slow each other
-// down, so a read may take longer than it may with users, unless the test says how long.
+// openTemp opens a new file for one test. Parallel tests slow each other down, so a read may
+// take longer than by default, unless the test sets its own limit.
 func openTemp(t *testing.T, o *sqlite.Options) *sqlite.Store {
 	t.Helper()
 	var with sqlite.Options
@@ -112,11 +112,11 @@ func TestQ1_EnqueueInTheCallersTransaction(t *testing.T) {
 	if n := rowsOf(t, s, "orders"); n != 1 {
 		t.Errorf("%d orders, want 1", n)
 	}
-	claimOne(t, s) // the writer's own view has taken the job in
+	claimOne(t, s) // the writer's catalogue includes the job
 }
 
-// The first enqueue of a process may be inside a transaction: its ids are taken
-// there, and given back with it.
+// The first enqueue of a process may be inside a transaction: its ids are reserved there and
+// returned with a rollback.
 //
 // proves: Q1
 func TestQ1_FirstEnqueueInATransaction(t *testing.T) {
@@ -130,7 +130,7 @@ func TestQ1_FirstEnqueueInATransaction(t *testing.T) {
 	var ids []job.ID
 	for _, want := range []error{errors.New("no"), nil, nil} {
 		err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-			receipts, err := client.EnqueueTx(ctx, sqlite.Tx(tx), mail.New("a", nil), mail.New("b", nil))
+			receipts, err := client.EnqueueManyTx(ctx, sqlite.Tx(tx), []redrive.Spec{mail.New("a", nil), mail.New("b", nil)})
 			if err != nil {
 				return err
 			}
@@ -174,7 +174,7 @@ func TestI2_CompleteInTheCallersTransaction(t *testing.T) {
 	if err := complete(c.Token-1, nil); !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrLeaseLost) {
 		t.Errorf("an old run completes: %v", err)
 	}
-	if err := complete(c.Token, errors.New("the handler's own trouble")); err == nil {
+	if err := complete(c.Token, errors.New("an error of the handler")); err == nil {
 		t.Error("no error of a rolled back transaction")
 	}
 	if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != job.Running {
@@ -194,8 +194,8 @@ func TestI2_CompleteInTheCallersTransaction(t *testing.T) {
 	}
 }
 
-// A plain call inside the transaction would wait for ever: it is refused at
-// once, and says what to do instead.
+// A plain call inside the transaction would wait for ever. It fails at once with an error
+// that says what to do instead.
 func TestPlainWriteInATransactionIsRefused(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -236,12 +236,11 @@ func TestPanicInATransactionRollsBack(t *testing.T) {
 		t.Errorf("%d orders, want 0", n)
 	}
 	if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s)}); err != nil {
-		t.Errorf("the store does not go on: %v", err)
+		t.Errorf("the store does not continue: %v", err)
 	}
 }
 
-// A transaction of the caller's that does not end is ended, because it holds up
-// every other writer.
+// A caller's transaction that does not end is ended, because it blocks every other writer.
 func TestTransactionHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, &sqlite.Options{TxLimit: 3 * time.Second}) // enough to create the table
@@ -259,7 +258,7 @@ func TestTransactionHasATimeLimit(t *testing.T) {
 	}
 }
 
-// A transaction of another connection is taken only when it is as durable.
+// A transaction of another connection is accepted only if it is as durable.
 func TestForeignTransactionsMustFlush(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -291,8 +290,7 @@ func TestForeignTransactionsMustFlush(t *testing.T) {
 	}
 }
 
-// What is refused leaves nothing behind, also when the caller commits all the
-// same.
+// A refused call leaves nothing behind, even if the caller commits all the same.
 //
 // proves: Q1, I1
 func TestQ1_I1_ARefusedEnqueueTxLeavesNothing(t *testing.T) {
@@ -332,7 +330,7 @@ func TestQ1_I1_ARefusedEnqueueTxLeavesNothing(t *testing.T) {
 	}
 }
 
-// A context that ends in the middle cuts nothing in half.
+// When a context ends in the middle of a call, nothing is half written.
 //
 // proves: I2
 func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {

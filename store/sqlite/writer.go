@@ -19,18 +19,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// turnWait is how long the writers of other processes are waited for. Each holds
-// the right to write for one transaction, a caller's own one for seconds at most,
-// so one that takes longer is stopped or hangs.
+// turnWait is how long the writers of other processes are waited for. Each holds the right
+// to write for one transaction, a caller's own one for seconds at most. A process that
+// takes longer is stopped or hangs.
 const turnWait = 10 * time.Second
 
-// groupMax bounds how many requests share one commit, and so how long the first
+// groupMax is the maximum number of requests in one commit. It limits how long the first
 // of them waits for the others.
 const groupMax = 512
 
-// writer is the one goroutine of this process that writes. Whoever wants to
-// write hands it a function; all that are waiting when a transaction begins
-// share it and its one flush to disk (group commit).
+// writer is the one goroutine of this process that writes. Callers hand it functions. All
+// that are waiting when a transaction begins share it and its one flush to disk (group
+// commit).
 type writer struct {
 	conn     *sqlite.Conn
 	turn     *turnstile
@@ -42,8 +42,8 @@ type writer struct {
 
 	native  *native
 	txn     *sqlstore.Txn
-	cat     *sqlstore.Catalog // nil: read it again
-	version int64             // data_version that cat was read at
+	cat     *sqlstore.Catalog // nil means read it again
+	version int64             // the data_version at which cat was read
 
 	commits atomic.Int64
 }
@@ -51,7 +51,7 @@ type writer struct {
 // request is one caller's part of a transaction.
 type request struct {
 	do      func(*sqlstore.Txn) error // inside the shared transaction; may run twice
-	alone   func() error              // instead of do: with the right to write, outside of it
+	alone   func() error              // instead of do: runs outside of a transaction, with the right to write
 	done    chan error
 	ctx     context.Context //nolint:containedctx // of the waiting caller
 	started atomic.Bool
@@ -59,9 +59,9 @@ type request struct {
 
 var requests = sync.Pool{New: func() any { return &request{done: make(chan error, 1)} }}
 
-// write runs do in a transaction and returns when it is durable. A context that
-// ends before the transaction has begun takes the request back; after that the
-// answer is waited for, so that the caller knows what happened.
+// write runs do in a transaction and returns when it is durable. If the context ends before
+// the transaction has begun, the request is withdrawn; after that write waits for the
+// answer, so that the caller knows what happened.
 func (w *writer) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return w.request(ctx, do, nil)
 }
@@ -89,7 +89,7 @@ func (w *writer) request(ctx context.Context, do func(*sqlstore.Txn) error, alon
 		return err
 	case <-ctx.Done():
 		if r.start() {
-			return ctx.Err() // the writer will find it started and leave it alone
+			return ctx.Err() // the writer sees that the request was withdrawn
 		}
 		return <-r.done
 	case <-w.ended:
@@ -102,8 +102,8 @@ func (w *writer) request(ctx context.Context, do func(*sqlstore.Txn) error, alon
 	}
 }
 
-// park waits for the right to write and keeps it, without a transaction, until
-// release is called: the writer and the writers of other processes wait.
+// park waits for the right to write and keeps it, without a transaction, until release is
+// called. Meanwhile the writer and the writers of other processes wait.
 func (w *writer) park(ctx context.Context) (release func(), err error) {
 	granted, finished := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
@@ -134,8 +134,8 @@ func (w *writer) run() {
 		case <-w.quit:
 			return
 		}
-		// Those who were just answered are about to come back: they share this
-		// commit when they are let run first.
+		// The callers that were just answered are about to write again. Letting them run
+		// first makes them share this commit.
 		runtime.Gosched()
 	gather:
 		for len(group) < groupMax {
@@ -150,10 +150,10 @@ func (w *writer) run() {
 	}
 }
 
-// serve runs a group of requests: those that share a transaction first, then
-// those that want to be alone.
+// serve runs a group of requests: first those that share a transaction, then those that
+// run alone.
 func (w *writer) serve(group []*request) {
-	// Divided before the first is answered: an answered one is somebody else's.
+	// Divided before the first answer, because an answered request belongs to its caller again.
 	var shared, alone []*request
 	for _, r := range group {
 		if r.alone == nil {
@@ -174,12 +174,12 @@ func (w *writer) serve(group []*request) {
 	}
 }
 
-// start takes the request on. It is false when the caller has gone; else the
-// caller waits for the answer from now on, whatever becomes of its context.
+// start accepts the request. It returns false when the caller has withdrawn it; otherwise
+// the caller waits for the answer from now on, even if its context ends.
 func (r *request) start() bool { return r.started.CompareAndSwap(false, true) }
 
-// inTurn calls do while this process has the right to write, which it may not
-// get: then the requests are answered here.
+// inTurn calls do while this process has the right to write. If it cannot get that right,
+// it answers the requests with the error.
 func (w *writer) inTurn(group []*request, do func()) {
 	if err := w.turn.enter(turnWait, w.quit); err != nil {
 		for _, r := range group {
@@ -193,8 +193,8 @@ func (w *writer) inTurn(group []*request, do func()) {
 	w.turn.leave()
 }
 
-// errRedo says that a request was refused after it had written: the transaction
-// has to be taken back, and each request gets one of its own.
+// errRedo says that a request failed after it had written: the transaction has to be rolled
+// back, and each request gets a transaction of its own.
 var errRedo = errors.New("refused after writing")
 
 func (w *writer) transact(group []*request) {
@@ -220,7 +220,7 @@ func (w *writer) transact(group []*request) {
 	}
 }
 
-// answerOf is the answer to one request, given what became of its transaction.
+// answerOf returns the answer to one request, given the result of its transaction.
 func answerOf(transaction, own error) error {
 	if transaction == nil || errors.Is(transaction, errRedo) && own != nil {
 		return own
@@ -228,8 +228,8 @@ func answerOf(transaction, own error) error {
 	return transaction
 }
 
-// commit runs the group in the transaction that was begun. It returns nil when
-// that is durable, and has rolled back otherwise.
+// commit runs the group in the transaction that was begun. It returns nil when that is
+// durable, and has rolled back otherwise.
 func (w *writer) commit(group []*request, answers []error) (err error) {
 	t := w.txn
 	t.Reset(w.clock.Now(), w.cat)
@@ -240,7 +240,7 @@ func (w *writer) commit(group []*request, answers []error) (err error) {
 	}()
 	clear(answers)
 	for i, r := range group {
-		t.Part()
+		t.BeginPart()
 		err := r.do(t)
 		if err == nil {
 			continue
@@ -277,8 +277,8 @@ var (
 	selLastAt  = &sqlstore.Query{Text: `SELECT at FROM redrive_events ORDER BY seq DESC LIMIT 1`}
 )
 
-// begin starts the transaction and sees to it that the catalogue and the clock
-// know what other connections have committed.
+// begin starts the transaction. It updates the catalogue and the clock when other
+// connections have committed.
 func (w *writer) begin() error {
 	s := w.native
 	if _, err := s.Exec(beginTx); err != nil {
@@ -302,17 +302,17 @@ func (w *writer) begin() error {
 
 func (w *writer) rollback() {
 	w.cat = nil
-	w.txn.Undone()
+	w.txn.RolledBack()
 	if !w.conn.AutocommitEnabled() {
-		_, _ = w.native.Exec(rollbackTx) // the connection is unusable else, and the next begin says so
+		_, _ = w.native.Exec(rollbackTx) // if it fails, the next begin reports it
 	}
 }
 
-// close ends the writer after what it has begun.
+// close stops the writer after the work it has begun.
 func (w *writer) close() error {
 	close(w.quit)
 	<-w.ended
-	defer crashpoint.Span(crashpoint.InCheckpoint)() // the last connection's close is one
+	defer crashpoint.Span(crashpoint.InCheckpoint)() // closing the last connection is a check-point
 	err := w.conn.Close()
 	if terr := w.turn.close(); err == nil {
 		err = terr

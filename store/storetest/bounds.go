@@ -50,7 +50,7 @@ func sizesOfAJob(r *rig) {
 		set func(n *job.New, size int)
 	}{
 		{job.AttrsMax, func(n *job.New, size int) { n.Attrs = []byte(`"` + text(size-2) + `"`) }},
-		{job.PolicyMax, func(n *job.New, size int) { n.Policy = []byte(`"` + text(size-2) + `"`) }},
+		{job.PolicyMax, func(n *job.New, size int) { n.Override = []byte(`"` + text(size-2) + `"`) }},
 		{job.TextMax, func(n *job.New, size int) { n.Owner = text(size) }},
 		{job.TextMax, func(n *job.New, size int) { n.Key = text(size) }},
 		{job.TextMax, func(n *job.New, size int) { n.Correlation = text(size) }},
@@ -187,7 +187,7 @@ func idsPerCall(r *rig) {
 	r.unchanged(func() {
 		_, err := r.Cancel(ctx(), person, ids)
 		r.is(err, store.ErrInvalid, store.ErrTooLarge)
-		_, err = r.Retry(ctx(), person, ids)
+		_, err = r.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: ids})
 		r.is(err, store.ErrInvalid, store.ErrTooLarge)
 	})
 	for _, n := range []int{job.IDsMax - 1, job.IDsMax} {
@@ -290,7 +290,7 @@ func whoActsAndWhy(r *rig) {
 		for _, bad := range []store.By{by(0, 0), by(job.TextMax+1, 0), by(1, job.MessageMax+1)} {
 			_, err := r.Cancel(ctx(), bad, []job.ID{id})
 			r.is(err, store.ErrInvalid, store.ErrTooLarge)
-			_, err = r.Retry(ctx(), bad, []job.ID{id})
+			_, err = r.Act(ctx(), bad, store.Action{Do: store.ActRetry, IDs: []job.ID{id}})
 			r.is(err, store.ErrInvalid, store.ErrTooLarge)
 			_, err = r.SetQueue(ctx(), bad, store.QueueChange{Name: queue})
 			r.is(err, store.ErrInvalid, store.ErrTooLarge)

@@ -168,7 +168,7 @@ func writeMutants() []mutant {
 			for i := range x.Want {
 				x.Want[i].Kinds = slices.Clone(x.Want[i].Kinds)
 				for k := range x.Want[i].Kinds {
-					x.Want[i].Kinds[k].MaxCrashes = job.CrashesCeiling
+					x.Want[i].Kinds[k].MaxCrashes = job.MaxCrashes
 				}
 			}
 		})},

@@ -177,7 +177,7 @@ func nobodyActsWithoutAName(r *rig) {
 	r.unchanged(func() {
 		_, err := r.Cancel(ctx(), store.By{}, []job.ID{waiting})
 		r.is(err, store.ErrInvalid)
-		_, err = r.Retry(ctx(), store.By{}, []job.ID{dead})
+		_, err = r.Act(ctx(), store.By{}, store.Action{Do: store.ActRetry, IDs: []job.ID{dead}})
 		r.is(err, store.ErrInvalid)
 		_, err = r.SetQueue(ctx(), store.By{}, store.QueueChange{Name: queue})
 		r.is(err, store.ErrInvalid)

@@ -155,7 +155,7 @@ func claimCarriesWhatTheRunNeeds(r *rig) {
 	first := job.Claim{
 		ID: n.ID, Token: 1, Kind: n.Kind, Queue: n.Queue, Priority: n.Priority, Life: 1,
 		CreatedAt: r.start, LifeAt: r.start, RunAt: n.RunAt, ClaimedAt: r.now(), Deadline: n.Deadline,
-		Owner: n.Owner, Correlation: n.Correlation, Batch: n.Batch, Attrs: n.Attrs, Policy: n.Policy, Payload: n.Payload,
+		Owner: n.Owner, Correlation: n.Correlation, Batch: n.Batch, Attrs: n.Attrs, Override: n.Override, Payload: n.Payload,
 	}
 	same(r, "first claim", c, first)
 	same(r, "attempt", c.Attempt(), int32(1))

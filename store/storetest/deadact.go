@@ -293,7 +293,7 @@ func actBounds(r *rig) {
 			{"a change that is no retry", store.Action{Do: store.ActResolve, IDs: some, Change: store.Change{Queue: "q"}}, store.ErrInvalid},
 			{"payload for many", store.Action{Do: store.ActRetry, Filter: all, Through: 1, Change: store.Change{Payload: []byte("p")}}, store.ErrInvalid},
 			{"payload", store.Action{Do: store.ActRetry, IDs: some, Change: store.Change{Payload: make([]byte, job.PayloadMax+1)}}, store.ErrTooLarge},
-			{"settings", store.Action{Do: store.ActRetry, IDs: some, Change: store.Change{Policy: make([]byte, job.PolicyMax+1)}}, store.ErrTooLarge},
+			{"settings", store.Action{Do: store.ActRetry, IDs: some, Change: store.Change{Override: make([]byte, job.PolicyMax+1)}}, store.ErrTooLarge},
 			{"queue", store.Action{Do: store.ActRetry, IDs: some, Change: store.Change{Queue: "no good"}}, store.ErrInvalid},
 			{"priority", store.Action{Do: store.ActRetry, IDs: some, Change: store.Change{Priority: 5}}, store.ErrInvalid},
 			{"count without a group", store.Action{Do: store.ActIgnore, Filter: all, Through: 1, Count: 3}, store.ErrInvalid},

@@ -52,12 +52,12 @@ func priorityForOneLife(r *rig) {
 // part of: D5
 func changesAreAudited(r *rig) {
 	id := r.die("A")
-	change := store.Change{Payload: []byte("secret"), Queue: "night", Priority: 1, Policy: []byte(`{"max_retries":3}`), Delay: 1}
+	change := store.Change{Payload: []byte("secret"), Queue: "night", Priority: 1, Override: []byte(`{"max_retries":3}`), Delay: 1}
 	r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change = change }))
 	r.clock.Advance(1000)
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
 	f := store.DeadFilter{Class: "A"}
-	r.act(store.Action{Do: store.ActRetry, Filter: &f, Change: store.Change{Priority: 4, Once: true, Policy: []byte{}}})
+	r.act(store.Action{Do: store.ActRetry, Filter: &f, Change: store.Change{Priority: 4, Once: true, Override: []byte{}}})
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
 	r.startRedrive(canaryOf(-1), func(s *store.RedriveSpec) { s.Change.Queue = "day" })
 	var rows []string

@@ -13,22 +13,22 @@ func retryChanges(r *rig) {
 	id := r.die("A", everyField)
 	before := r.get(id)
 	r.clock.Advance(time.Minute)
-	changed := store.Change{Payload: []byte(`{"long":` + strings.Repeat("1", 2000) + "}"), Queue: "night", Priority: 4, Policy: []byte(`{"max_retries":9}`)}
+	changed := store.Change{Payload: []byte(`{"long":` + strings.Repeat("1", 2000) + "}"), Queue: "night", Priority: 4, Override: []byte(`{"max_retries":9}`)}
 	r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change, a.Note = changed, "smaller file" }))
 	want := before
 	want.State, want.Life, want.Counters, want.LifeAt, want.RunAt = job.Waiting, 2, job.Counters{}, r.now(), r.now()
 	want.ClaimedAt, want.FinishedAt, want.Holder, want.Reason = 0, 0, "", ""
-	want.Payload, want.Queue, want.Priority, want.Policy = changed.Payload, "night", 4, changed.Policy
+	want.Payload, want.Queue, want.Priority, want.Override = changed.Payload, "night", 4, changed.Override
 	same(r, "job", r.get(id), want)
 	o, err := r.Original(ctx(), id)
 	r.ok(err)
 	same(r, "original", o, store.Original{
-		Job: id, At: r.now(), By: person.Actor, Queue: before.Queue, Priority: before.Priority, Policy: before.Policy, Payload: before.Payload,
+		Job: id, At: r.now(), By: person.Actor, Queue: before.Queue, Priority: before.Priority, Override: before.Override, Payload: before.Payload,
 	})
 	l := r.letter(id)
 	same(r, "entry", []any{l.Queue, l.Status, l.Note, l.ActedBy}, []any{before.Queue, job.Redriven, "smaller file", person.Actor})
 	c := r.takeID(id)
-	same(r, "claim", []any{string(c.Payload), c.Queue, c.Priority, string(c.Policy)},
+	same(r, "claim", []any{string(c.Payload), c.Queue, c.Priority, string(c.Override)},
 		[]any{string(changed.Payload), "night", int8(4), `{"max_retries":9}`})
 	r.end(succeeded(c))
 }
@@ -69,7 +69,7 @@ func originalPayload(r *rig) {
 			return o
 		}
 		began := r.now()
-		moved := retried(store.Change{Queue: "night", Policy: []byte(`{"max_retries":1}`)})
+		moved := retried(store.Change{Queue: "night", Override: []byte(`{"max_retries":1}`)})
 		same(r, "with its payload", []any{moved.Payload == nil, string(r.get(id).Payload)}, []any{true, payload})
 		r.clock.Advance(time.Minute)
 		for _, other := range []string{long + "2", "three"} {
@@ -86,18 +86,18 @@ func originalPayload(r *rig) {
 func changedJobDies(r *rig) {
 	id := r.die("A", everyField)
 	same(r, "retried", r.act(store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}, Change: store.Change{
-		Queue: "night", Priority: 1, Policy: []byte(`{"max_retries":3}`),
+		Queue: "night", Priority: 1, Override: []byte(`{"max_retries":3}`),
 	}}), int64(1))
 	r.end(died(r.takeID(id), "B", job.MaxRetries))
 	j, l := r.get(id), r.letter(id)
-	same(r, "dead job", []any{j.Queue, j.Priority, string(j.Policy), string(j.Payload)}, []any{"night", int8(1), `{"max_retries":3}`, "do it"})
+	same(r, "dead job", []any{j.Queue, j.Priority, string(j.Override), string(j.Payload)}, []any{"night", int8(1), `{"max_retries":3}`, "do it"})
 	same(r, "queue of the entry", l.Queue, "night")
 	r.ok(r.retry(id)) // keeps what it has
 	j = r.get(id)
-	same(r, "third life", []any{j.Queue, j.Priority, string(j.Policy), j.Life}, []any{"night", int8(1), `{"max_retries":3}`, int32(3)})
+	same(r, "third life", []any{j.Queue, j.Priority, string(j.Override), j.Life}, []any{"night", int8(1), `{"max_retries":3}`, int32(3)})
 	r.end(died(r.takeID(id), "B", job.MaxRetries))
-	r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change.Policy = []byte{} }))
-	same(r, "settings taken away", len(r.get(id).Policy), 0)
+	r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change.Override = []byte{} }))
+	same(r, "settings taken away", len(r.get(id).Override), 0)
 }
 
 // proves: D5

@@ -27,7 +27,7 @@ func deadKeepsItsPayloadAndHistory(r *rig) {
 	j := r.get(id)
 	same(r, "payload", string(j.Payload), "do it")
 	same(r, "attributes", string(j.Attrs), `{"minutes":361}`)
-	same(r, "settings", string(j.Policy), `{"max_retries":1}`)
+	same(r, "settings", string(j.Override), `{"max_retries":1}`)
 	same(r, "reason", j.Reason, job.NonRetriable)
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
 		Death: 1, Job: id, Life: 1, Status: job.Pending, Reason: job.NonRetriable, Class: "InvalidInput", Code: "http.503",

@@ -101,7 +101,7 @@ func (d *duel) newJob(id job.ID) job.New {
 		Priority: rapid.Int8Range(job.PriorityMin, job.PriorityMax).Draw(t, "priority"),
 		Owner:    pick(t, "owner", "", "", "alice"), Correlation: pick(t, "correlation", "", "req-7"),
 		Batch: pick(t, "batch", int64(0), 0, 7), Deps: pick(t, "deps", "", "", "s3"),
-		Attrs: pick(t, "attrs", nil, []byte(`{"a":1}`)), Policy: pick(t, "policy", nil, []byte(`{}`)), Payload: pick(t, "payload", nil, []byte("p"), make([]byte, 1025)),
+		Attrs: pick(t, "attrs", nil, []byte(`{"a":1}`)), Override: pick(t, "policy", nil, []byte(`{}`)), Payload: pick(t, "payload", nil, []byte("p"), make([]byte, 1025)),
 	}
 	if chance(t, "scheduled", 3) {
 		n.RunAt = d.now().Add(d.tick("due") - pick(t, "earlier", 0, time.Minute))
@@ -207,8 +207,8 @@ func (d *duel) retry() {
 		}
 	}
 	a := d.each("Retry", func(s store.Store) (any, error) {
-		errs, err := s.Retry(ctx(), by, ids)
-		return sentinels(errs), err
+		acted, err := s.Act(ctx(), by, store.Action{Do: store.ActRetry, IDs: ids, Note: by.Reason})
+		return sentinels(acted.Errors), err
 	})
 	d.did("retry that is taken", accepted(a))
 }

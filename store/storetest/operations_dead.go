@@ -67,7 +67,7 @@ func (d *duel) act(do store.Act) store.Action {
 	case do == store.ActRetry && chance(d.t, "change", 2):
 		a.Change = store.Change{
 			Queue: pick(d.t, "to queue", "", "x", "z"), Priority: pick(d.t, "to priority", int8(0), 0, 1, 4), Once: chance(d.t, "once", 2),
-			Policy: pick(d.t, "to policy", nil, []byte{}, []byte(`{"p":1}`)), Delay: pick(d.t, "delay", 0, time.Second),
+			Override: pick(d.t, "to policy", nil, []byte{}, []byte(`{"p":1}`)), Delay: pick(d.t, "delay", 0, time.Second),
 		}
 	case do == store.ActIgnore && chance(d.t, "for a time", 2):
 		a.Until = d.now().Add(d.tick("ignored"))
@@ -175,14 +175,14 @@ func (d *duel) readDead() {
 	n := rapid.Int64Range(1, 3).Draw(d.t, "redrive")
 	d.ask("Redrive", func(s store.Store) (any, error) { return s.Redrive(ctx(), n) })
 	d.ask("RedriveList", func(s store.Store) (any, error) { return s.RedriveList(ctx()) })
-	d.ask("Schedules", func(s store.Store) (any, error) { return s.Schedules(ctx()) })
+	d.ask("Schedules", func(s store.Store) (any, error) { return s.CronSlots(ctx()) })
 }
 
 func (d *duel) startRedrive() {
 	f, by := d.deadFilter(), d.by()
 	spec := store.RedriveSpec{
 		Filter: f, Canary: pick(d.t, "canary", -1, 0, 1, 2, 3), Rate: pick(d.t, "rate", 0, 0, 1, 3), StopShare: pick(d.t, "share", 0, 1, 0.5),
-		Change: store.Change{Queue: pick(d.t, "to queue", "", "", "z"), Policy: pick(d.t, "to policy", nil, nil, []byte{}, []byte(`{"p":2}`))},
+		Change: store.Change{Queue: pick(d.t, "to queue", "", "", "z"), Override: pick(d.t, "to policy", nil, nil, []byte{}, []byte(`{"p":2}`))},
 		Key:    pick(d.t, "key", "", "", "a", "b"),
 	}
 	got := d.ask("Preview", func(s store.Store) (any, error) {
@@ -277,7 +277,7 @@ func (d *duel) fire() {
 func (d *duel) publish() {
 	hash, by := pick(d.t, "hash", "h1", "h2"), d.by()
 	d.each("PublishPolicy", func(s store.Store) (any, error) {
-		return nil, s.PublishPolicy(ctx(), by, store.Policy{Hash: hash, Name: "n", Body: []byte(hash)})
+		return nil, s.PublishPolicy(ctx(), by, store.StoredPolicy{Hash: hash, Name: "n", Body: []byte(hash)})
 	})
 }
 

@@ -25,8 +25,8 @@ var operator = store.By{Actor: "mallory", Reason: "roll-out"}
 // proves: R9
 func policyIsKept(r *rig) {
 	body := []byte("version: 1\n# \xff\x00 as given\n")
-	r.ok(r.PublishPolicy(ctx(), operator, store.Policy{Hash: "a1", Name: "alpha", Body: body}))
-	want := store.Policy{Hash: "a1", Name: "alpha", At: r.now(), By: "mallory", Body: body}
+	r.ok(r.PublishPolicy(ctx(), operator, store.StoredPolicy{Hash: "a1", Name: "alpha", Body: body}))
+	want := store.StoredPolicy{Hash: "a1", Name: "alpha", At: r.now(), By: "mallory", Body: body}
 	got, err := r.Policy(ctx(), "a1")
 	r.ok(err)
 	same(r, "policy", got, want)
@@ -40,11 +40,11 @@ func policyIsKept(r *rig) {
 
 // proves: R9
 func policyIsNeverRewritten(r *rig) {
-	first := store.Policy{Hash: "a1", Name: "alpha", Body: []byte("one")}
+	first := store.StoredPolicy{Hash: "a1", Name: "alpha", Body: []byte("one")}
 	r.ok(r.PublishPolicy(ctx(), operator, first))
 	first.At, first.By = r.now(), operator.Actor
 	r.clock.Advance(time.Hour)
-	r.ok(r.PublishPolicy(ctx(), store.By{Actor: "trudy"}, store.Policy{Hash: "a1", Name: "beta", Body: []byte("two")}))
+	r.ok(r.PublishPolicy(ctx(), store.By{Actor: "trudy"}, store.StoredPolicy{Hash: "a1", Name: "beta", Body: []byte("two")}))
 	got, err := r.Policy(ctx(), "a1")
 	r.ok(err)
 	same(r, "policy", got, first)
@@ -53,7 +53,7 @@ func policyIsNeverRewritten(r *rig) {
 // proves: R9
 func policiesAreListed(r *rig) {
 	for _, hash := range []string{"b", "a", "c"} {
-		r.ok(r.PublishPolicy(ctx(), operator, store.Policy{Hash: hash, Name: "n" + hash, Body: []byte("body")}))
+		r.ok(r.PublishPolicy(ctx(), operator, store.StoredPolicy{Hash: hash, Name: "n" + hash, Body: []byte("body")}))
 		if hash != "b" {
 			r.clock.Advance(time.Second)
 		}
@@ -61,7 +61,7 @@ func policiesAreListed(r *rig) {
 	list, err := r.PolicyList(ctx())
 	r.ok(err)
 	at := r.start
-	same(r, "policies", list, []store.Policy{
+	same(r, "policies", list, []store.StoredPolicy{
 		{Hash: "c", Name: "nc", At: at.Add(time.Second), By: operator.Actor},
 		{Hash: "a", Name: "na", At: at, By: operator.Actor},
 		{Hash: "b", Name: "nb", At: at, By: operator.Actor},
@@ -70,7 +70,7 @@ func policiesAreListed(r *rig) {
 
 // proves: Q9
 func policyIsAuditedAndTold(r *rig) {
-	p := store.Policy{Hash: "a1", Name: "alpha", Body: []byte("one")}
+	p := store.StoredPolicy{Hash: "a1", Name: "alpha", Body: []byte("one")}
 	r.ok(r.PublishPolicy(ctx(), operator, p))
 	r.ok(r.PublishPolicy(ctx(), operator, p))
 	rows, err := r.Audit(ctx(), 0, 10)
@@ -89,7 +89,7 @@ func policyIsAuditedAndTold(r *rig) {
 func policyComesBack(r *rig) {
 	var rows []store.Audit
 	for i, hash := range []string{"a", "b", "b", "a", "a"} {
-		r.ok(r.PublishPolicy(ctx(), operator, store.Policy{Hash: hash, Name: "n" + hash, Body: []byte(hash)}))
+		r.ok(r.PublishPolicy(ctx(), operator, store.StoredPolicy{Hash: hash, Name: "n" + hash, Body: []byte(hash)}))
 		if i != 2 && i != 4 { // the same as before is no change
 			rows = append(rows, store.Audit{
 				Seq: int64(len(rows)) + 1, At: r.now(), Actor: operator.Actor, Action: "policy.publish", Target: hash, Reason: operator.Reason, After: "n" + hash,
@@ -110,8 +110,8 @@ func policyComesBack(r *rig) {
 
 // proves: X3
 func policyBounds(r *rig) {
-	sized := func(hash, name, body int) store.Policy {
-		return store.Policy{Hash: strings.Repeat("h", hash), Name: strings.Repeat("n", name), Body: make([]byte, body)}
+	sized := func(hash, name, body int) store.StoredPolicy {
+		return store.StoredPolicy{Hash: strings.Repeat("h", hash), Name: strings.Repeat("n", name), Body: make([]byte, body)}
 	}
 	r.ok(r.PublishPolicy(ctx(), operator, sized(job.NameMax, job.TextMax, store.PolicyBodyMax)))
 	r.is(r.PublishPolicy(ctx(), operator, sized(job.NameMax+1, 1, 1)), store.ErrInvalid)

@@ -129,7 +129,7 @@ func listLeavesTheBulkOut(r *rig) {
 	var want []job.Job
 	for _, id := range []job.ID{live, dead, id} {
 		j := r.get(id)
-		j.Payload, j.Attrs, j.Policy, j.Result, j.Cost, j.Progress = nil, nil, nil, nil, 0, job.Progress{}
+		j.Payload, j.Attrs, j.Override, j.Result, j.Cost, j.Progress = nil, nil, nil, nil, 0, job.Progress{}
 		want = append(want, j)
 	}
 	same(r, "page", page.Jobs, want)

@@ -125,7 +125,7 @@ func redrivesAreListed(r *rig) {
 			Statuses: []job.Status{job.Pending, job.Ignored}, Reason: job.Stalled, Class: "C", Kind: "k", Queue: "q", Owner: "o",
 			Group: "g", Since: r.start, Until: r.start + 1, Text: "t", Redrive: 1,
 		},
-		Through: 2, Total: 1, Change: store.Change{Queue: "night", Priority: 3, Once: true, Policy: []byte("{}")}, Canary: 5, Rate: 6, StopShare: 0.7,
+		Through: 2, Total: 1, Change: store.Change{Queue: "night", Priority: 3, Once: true, Override: []byte("{}")}, Canary: 5, Rate: 6, StopShare: 0.7,
 		Key: "key",
 	}
 	whole, err := r.StartRedrive(ctx(), person, all)

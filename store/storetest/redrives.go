@@ -282,10 +282,10 @@ func redriveAnswers(r *rig) {
 // proves: D7
 func redrivePriority(r *rig) {
 	id := r.die("A", func(n *job.New) { n.Priority = 1 })
-	d := r.startRedrive(canaryOf(-1), func(s *store.RedriveSpec) { s.Change = store.Change{Queue: "night", Policy: []byte(`{"p":1}`)} })
+	d := r.startRedrive(canaryOf(-1), func(s *store.RedriveSpec) { s.Change = store.Change{Queue: "night", Override: []byte(`{"p":1}`)} })
 	r.step(100)
 	j := r.get(id)
-	same(r, "brought back", []any{j.Priority, j.Queue, string(j.Policy)}, []any{int8(store.RedrivePriority), "night", `{"p":1}`})
+	same(r, "brought back", []any{j.Priority, j.Queue, string(j.Override)}, []any{int8(store.RedrivePriority), "night", `{"p":1}`})
 	o, err := r.Original(ctx(), id)
 	r.ok(err)
 	same(r, "original", []any{o.Queue, o.Priority, o.By}, []any{queue, int8(1), fmt.Sprint("redrive ", d.ID)})

@@ -155,7 +155,7 @@ func redriveStopsWhereLanesEnd(r *rig, canary int) {
 		same(r, "step", r.step(10), store.RedriveStep{Wait: store.Never})
 		d := r.redrive(id)
 		same(r, "state", []any{d.State, d.Released, d.EndedAt}, []any{store.RedriveStopped, int64(0), r.now()})
-		if !strings.Contains(d.Why, "0 of 2 are brought back") || !strings.Contains(d.Why, fmt.Sprint(job.LanesMax)) {
+		if !strings.Contains(d.Why, "0 of 2 are released") || !strings.Contains(d.Why, fmt.Sprint(job.LanesMax)) {
 			r.fail("why it stopped: %q", d.Why)
 		}
 	}

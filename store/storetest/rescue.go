@@ -122,7 +122,7 @@ func stallsThatEndTheJob(r *rig) {
 func ceilingHoldsEverywhere(r *rig) {
 	for _, limit := range []struct{ asked, holds int }{
 		{-1, 1}, {0, 1}, {1, 1}, {2, 2},
-		{job.CrashesCeiling, job.CrashesCeiling}, {job.CrashesCeiling + 1, job.CrashesCeiling}, {1 << 40, job.CrashesCeiling},
+		{job.MaxCrashes, job.MaxCrashes}, {job.MaxCrashes + 1, job.MaxCrashes}, {1 << 40, job.MaxCrashes},
 	} {
 		id := r.add()
 		n := 0

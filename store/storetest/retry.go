@@ -34,7 +34,7 @@ func retryOpensTheNextLife(r *rig) {
 	same(r, "job", r.get(id), job.Job{
 		ID: id, Kind: n.Kind, Queue: n.Queue, State: job.Waiting, Priority: n.Priority, Life: 2, Token: 2,
 		CreatedAt: r.start, LifeAt: r.now(), RunAt: r.now(),
-		Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Attrs: n.Attrs, Policy: n.Policy, Payload: n.Payload,
+		Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Attrs: n.Attrs, Override: n.Override, Payload: n.Payload,
 	})
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
 		Death: 1, Job: id, Life: 1, Status: job.Redriven, Reason: job.MaxRetries, Class: "NetworkTimeout", Code: "http.503",
@@ -67,10 +67,10 @@ func onlyDeadJobsAreRetried(r *rig) {
 	})
 
 	dead := r.dead(func(n *job.New) { n.Queue = "other" })
-	errs, err := r.Retry(ctx(), person, []job.ID{1 << 40, dead, waiting})
+	acted, err := r.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: []job.ID{1 << 40, dead, waiting}})
 	r.ok(err)
 	for i, want := range []error{store.ErrNotFound, nil, store.ErrConflict} {
-		r.is(errs[i], want)
+		r.is(acted.Errors[i], want)
 	}
 	r.state(dead, job.Waiting)
 }
@@ -99,10 +99,10 @@ func retryOfAGoneJob(r *rig) {
 // proves: D5
 func twoClicksOpenOneLife(r *rig) {
 	id := r.dead()
-	errs, err := r.Retry(ctx(), person, []job.ID{id, id})
+	acted, err := r.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: []job.ID{id, id}})
 	r.ok(err)
-	r.is(errs[0], nil)
-	r.is(errs[1], store.ErrConflict)
+	r.is(acted.Errors[0], nil)
+	r.is(acted.Errors[1], store.ErrConflict)
 	r.unchanged(func() { r.is(r.retry(id), store.ErrConflict) })
 	same(r, "life", r.get(id).Life, int32(2))
 }

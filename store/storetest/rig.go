@@ -150,7 +150,7 @@ func (r *rig) exchange(x store.Exchange) store.Exchanged {
 
 // want asks for up to n jobs of the queue and kind that do not matter.
 func want(n int, options ...func(*store.Want)) store.Want {
-	w := store.Want{Queue: queue, Max: n, Kinds: []store.KindWant{{Kind: kind, Max: n, MaxCrashes: job.CrashesCeiling}}}
+	w := store.Want{Queue: queue, Max: n, Kinds: []store.KindWant{{Kind: kind, Max: n, MaxCrashes: job.MaxCrashes}}}
 	for _, o := range options {
 		o(&w)
 	}
@@ -212,10 +212,9 @@ func (r *rig) cancel(id job.ID) error {
 	return r.only(errs, err)
 }
 
-// retry retries one job and returns its error.
+// retry retries one job, with the person's reason as the note, and returns its error.
 func (r *rig) retry(id job.ID) error {
-	errs, err := r.Retry(ctx(), person, []job.ID{id})
-	return r.only(errs, err)
+	return r.actOn(store.ActRetry, id, func(a *store.Action) { a.Note = person.Reason })
 }
 
 func (r *rig) only(errs []error, err error) error {
@@ -289,7 +288,7 @@ func (r *rig) dump() *store.Dump {
 // takeID claims jobs of the job's kind and queue one by one until it is the one.
 func (r *rig) takeID(id job.ID) job.Claim {
 	j := r.get(id)
-	w := store.Want{Queue: j.Queue, Max: 1, Kinds: []store.KindWant{{Kind: j.Kind, Max: 1, MaxCrashes: job.CrashesCeiling}}}
+	w := store.Want{Queue: j.Queue, Max: 1, Kinds: []store.KindWant{{Kind: j.Kind, Max: 1, MaxCrashes: job.MaxCrashes}}}
 	for {
 		claims := r.claim(w)
 		if len(claims) == 0 {

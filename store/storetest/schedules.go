@@ -35,7 +35,7 @@ func slotIsFiredOnce(r *rig) {
 	slot := r.in(-time.Second)
 	jobs := []job.New{r.newJob(), r.newJob()}
 	got := r.fire("nightly", slot, jobs...)
-	last := store.Schedule{Name: "nightly", Slot: slot, At: r.now(), Job: jobs[0].ID}
+	last := store.CronSlot{Name: "nightly", Slot: slot, At: r.now(), Job: jobs[0].ID}
 	same(r, "fired", got, store.Fired{Fired: true, Last: last, Receipts: []job.Receipt{
 		{ID: jobs[0].ID, State: job.Waiting}, {ID: jobs[1].ID, State: job.Waiting},
 	}})
@@ -119,16 +119,16 @@ func refusedEnqueue(r *rig) {
 
 // proves: Q13
 func schedulesAreListed(r *rig) {
-	none, err := r.Schedules(ctx())
+	none, err := r.CronSlots(ctx())
 	r.ok(err)
 	same(r, "schedules", len(none), 0)
-	var want []store.Schedule
+	var want []store.CronSlot
 	for _, name := range []string{"a", "b", "c"} {
 		want = append(want, r.fire(name, r.now()).Last)
 		r.clock.Advance(time.Second)
 	}
 	want[0] = r.fire("a", r.now()).Last
-	list, err := r.Schedules(ctx())
+	list, err := r.CronSlots(ctx())
 	r.ok(err)
 	same(r, "schedules", list, want)
 }

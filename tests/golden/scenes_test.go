@@ -123,7 +123,7 @@ func stopWorker(a *act)  { a.stop() }
 func cancelByAnn(a *act) { _ = a.engine.Cancel(context.Background(), redrive.By{Actor: "ann"}, a.id) }
 
 func retryByAnn(ctx context.Context, a *act) {
-	_ = a.engine.Retry(ctx, redrive.By{Actor: "ann", Reason: "mended"}, a.id)
+	_ = a.engine.Retry(ctx, redrive.By{Actor: "ann", Reason: "mended"}, a.id, nil)
 }
 
 // longError prints more with %+v.
@@ -181,9 +181,9 @@ func scenes() (all []*scene) {
 		add(scene{name: in("a class after another"), policy: p.text, run: fails(errReset, errOops, errReset, failure.WithClass("Own", errOops), errReset)})
 		add(scene{name: in("next life"), policy: p.text, run: fails(errReset), life: retryByAnn})
 		for _, role := range []string{"exit 1", "exit 65", "exit 137", "killed"} {
-			for _, kind := range []redrive.HandlerOptions{{}, {Retry: &policy.Schedule{PermanentExitCodes: []int{65}}}} {
+			for _, kind := range []redrive.HandlerOptions{{}, {Schedule: &policy.Schedule{PermanentExitCodes: []int{65}}}} {
 				add(scene{
-					name: in(fmt.Sprintf("subprocess, %s, %t", role, kind.Retry != nil)), policy: p.text, kind: kind,
+					name: in(fmt.Sprintf("subprocess, %s, %t", role, kind.Schedule != nil)), policy: p.text, kind: kind,
 					run: func(ctx context.Context, a *act) error { return a.command(ctx, role) },
 				})
 			}
@@ -237,7 +237,7 @@ func scenes() (all []*scene) {
 		{"cost", policy.Override{MaxCost: &cents}},
 	} {
 		for _, err := range []error{errReset, failure.WithClass(failure.NotFound, errOops)} {
-			add(scene{name: "override, " + o.name + ", " + err.Error(), policy: video, job: redrive.Options{Retry: &o.own, Correlation: "detect"}, run: func(_ context.Context, a *act) error {
+			add(scene{name: "override, " + o.name + ", " + err.Error(), policy: video, job: redrive.Options{Override: &o.own, Correlation: "detect"}, run: func(_ context.Context, a *act) error {
 				a.AddCost(0.02)
 				return err
 			}})
@@ -254,11 +254,11 @@ func scenes() (all []*scene) {
 		add(scene{name: "hint beyond, " + p.name, policy: p.text, run: fails(failure.RetryAfter(30*time.Hour, errReset))})
 		add(scene{name: "resources, " + p.name, policy: p.text, run: fails(failure.WithClass(failure.ResourceConstraint, errOops))})
 	}
-	add(scene{name: "ceilings of the program", config: redrive.Config{AttemptsMax: 2}, run: fails(errReset)})
+	add(scene{name: "ceilings of the program", config: redrive.Config{MaxAttempts: 2}, run: fails(errReset)})
 	add(scene{name: "age of the program", config: redrive.Config{MaxAge: 2 * time.Minute}, run: fails(errReset)})
-	add(scene{name: "schedule of the program", config: redrive.Config{Retry: &policy.Schedule{Waits: []time.Duration{time.Second, time.Minute}}}, run: fails(errReset)})
-	add(scene{name: "schedule of the kind", kind: redrive.HandlerOptions{Retry: &policy.Schedule{Waits: []time.Duration{time.Minute}, MaxRetries: 5}}, run: fails(errOops)})
-	add(scene{name: "schedule without retries", kind: redrive.HandlerOptions{Retry: &policy.Schedule{MaxRetries: policy.NoRetry}}, run: fails(errOops)})
+	add(scene{name: "schedule of the program", config: redrive.Config{Schedule: &policy.Schedule{Waits: []time.Duration{time.Second, time.Minute}}}, run: fails(errReset)})
+	add(scene{name: "schedule of the kind", kind: redrive.HandlerOptions{Schedule: &policy.Schedule{Waits: []time.Duration{time.Minute}, MaxRetries: 5}}, run: fails(errOops)})
+	add(scene{name: "schedule without retries", kind: redrive.HandlerOptions{Schedule: &policy.Schedule{MaxRetries: policy.NoRetry}}, run: fails(errOops)})
 	add(scene{name: "ceilings in the run", policy: young, run: func(_ context.Context, a *act) error {
 		a.engine.Advance(9*time.Minute + 50*time.Second)
 		return errReset

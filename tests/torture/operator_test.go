@@ -29,7 +29,7 @@ func (r *round) operate(c int, over <-chan struct{}) {
 		}
 		r.withStore(func(ctx context.Context, s *place.Place) {
 			dead, live := r.some(ctx, s, 3, job.Dead), r.some(ctx, s, 2, job.Waiting, job.Running)
-			if _, err := s.Retry(ctx, by, dead); err == nil {
+			if _, err := s.Act(ctx, by, store.Action{Do: store.ActRetry, IDs: dead}); err == nil {
 				r.faulted("manual retry")
 			}
 			if _, err := s.Cancel(ctx, by, live); err == nil {

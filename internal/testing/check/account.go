@@ -106,9 +106,9 @@ func boundedRetry(x *index, broken func(job.ID, string, ...any)) {
 
 func crashLimit(l Limits) int32 {
 	if l.Crashes > 0 {
-		return min(l.Crashes, job.CrashesCeiling)
+		return min(l.Crashes, job.MaxCrashes)
 	}
-	return job.CrashesCeiling
+	return job.MaxCrashes
 }
 
 func errorKept(x *index, broken func(job.ID, string, ...any)) {

@@ -258,7 +258,7 @@ func (r *recorder) work() {
 			}
 			r.end(c, o)
 			if id == revived && o.To == job.Dead {
-				_, err := r.Retry(r.ctx, person, []job.ID{id})
+				_, err := r.Act(r.ctx, person, store.Action{Do: store.ActRetry, IDs: []job.ID{id}})
 				r.ok(err)
 			}
 		}

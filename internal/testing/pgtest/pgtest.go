@@ -6,7 +6,8 @@
 // programs that are installed. A test that stops, kills or fills its server gets
 // one for itself from [New].
 //
-// Where there is no server, the tests that need one are skipped, and say why.
+// Where there is no server, the tests that need one are skipped, and say why. With
+// -short no server is started: only the one of REDRIVE_TEST_POSTGRES is used.
 //
 // REDRIVE_TEST_POSTGRES_FSYNC=off makes servers that do not wait for the disk,
 // and REDRIVE_TEST_POSTGRES_BIN names the directory of the programs to use.
@@ -47,6 +48,7 @@ func DSN(t testing.TB) string {
 	if dsn := os.Getenv(EnvDSN); dsn != "" {
 		return dsn
 	}
+	notShort(t)
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server == nil && shared.err == nil {
@@ -78,6 +80,14 @@ func lacks(t testing.TB, err error) {
 		t.Skipf("no server: %v, or set %s", err, EnvDSN)
 	} else {
 		t.Fatal(err)
+	}
+}
+
+// notShort skips a test that would start a server where only quick tests are wanted.
+func notShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short starts no PostgreSQL")
 	}
 }
 

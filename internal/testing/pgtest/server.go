@@ -39,6 +39,7 @@ func Disk(size string) Option {
 // of the server's log.
 func New(t testing.TB, options ...Option) *Server {
 	t.Helper()
+	notShort(t)
 	o := Options()
 	for _, option := range options {
 		option(o)

@@ -61,6 +61,14 @@ func play(role string) {
 	}
 }
 
+// notShort skips a test that starts a server where only quick tests are wanted.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short starts no server")
+	}
+}
+
 // needs skips a test where a server is not installed.
 func needs(t *testing.T, err error) {
 	t.Helper()
@@ -75,6 +83,7 @@ func needs(t *testing.T, err error) {
 // Whatever becomes of the process that started a server, nothing of it stays.
 func TestAServerDoesNotOutliveItsProcess(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	_, err := servers.FindPostgres(t.Context())
 	needs(t, err)
 	for _, role := range []string{"panic", "exit", "killed", "paused"} {
@@ -137,6 +146,7 @@ func gone(t *testing.T, pid int, dir string) {
 
 func TestRedisAsksForItsPassword(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	r, err := servers.StartRedis(t.Context(), &servers.RedisOptions{})
 	needs(t, err)
 	defer func() {
@@ -179,6 +189,7 @@ func TestABouncerWantsTheWholeAddress(t *testing.T) {
 
 func TestAServerThatDoesNotStartSaysWhy(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	_, err := servers.FindPostgres(t.Context())
 	needs(t, err)
 	p, err := servers.StartPostgres(t.Context(), &servers.PostgresOptions{Settings: map[string]string{"shared_buffers": "many"}})

@@ -74,7 +74,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, requests := upstream(t, 529, overloaded, "Retry-After-Ms", "1")
-			ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := ask(ctx, url, c.with, 2)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
 				t.Errorf("%v", err)

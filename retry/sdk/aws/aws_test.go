@@ -79,7 +79,7 @@ func TestL4_RetriesMultiplyWithoutApply(t *testing.T) {
 			url, requests := upstream(t, http.StatusServiceUnavailable, "SlowDown")
 			cfg := settings(url)
 			c.apply(&cfg)
-			ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := put(ctx, cfg)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
 				t.Errorf("%v", err)
@@ -132,7 +132,7 @@ func TestL4_TwiceCountsOnce(t *testing.T) {
 	awsretry.Count(&cfg)
 	awsretry.Apply(&cfg)
 	awsretry.Apply(&cfg)
-	ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+	ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 	if err := put(ctx, cfg); !errors.Is(err, retry.ErrExhausted) {
 		t.Error(err)
 	}

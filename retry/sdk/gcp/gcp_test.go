@@ -36,7 +36,7 @@ type retryer func(error) (time.Duration, bool)
 
 func (r retryer) Retry(err error) (time.Duration, bool) { return r(err) }
 
-// call makes a call as the generated REST clients do, within a policy of two retries,
+// call makes a call as the generated REST clients do, within a strategy of two retries,
 // against an upstream that always fails with this status and body.
 func call(ctx context.Context, t *testing.T, status int, body string, options ...gax.CallOption) (int, error) {
 	t.Helper()
@@ -82,7 +82,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			requests, err := call(ctx, t, http.StatusServiceUnavailable, `{"error":{"code":503,"status":"UNAVAILABLE"}}`, c.with...)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
 				t.Errorf("%v", err)

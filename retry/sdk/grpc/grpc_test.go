@@ -37,7 +37,7 @@ func (u *upstream) Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*
 	return nil, u.err
 }
 
-// call asks an upstream that fails, within a policy of two retries.
+// call asks an upstream that fails, within a strategy of two retries.
 func call(ctx context.Context, t *testing.T, u *upstream, options ...grpc.DialOption) error {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -82,7 +82,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			u := &upstream{err: status.Error(codes.Unavailable, "down")}
-			ctx, account := retry.WithJob(t.Context(), retry.Job{ID: "7"})
+			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := call(ctx, t, u, c.with...)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
 				t.Errorf("%v", err)

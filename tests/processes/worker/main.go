@@ -103,7 +103,7 @@ func (w *worker) work(ctx context.Context, st *place.Place) error {
 		Queues: map[string]redrive.Queue{redrive.DefaultQueue: {Workers: w.workers, Limit: w.limit}},
 	}
 	if w.cron != "" {
-		config.Cron = []redrive.Cron{{Name: "slots", Schedule: w.cron, Make: func(slot time.Time) redrive.Spec {
+		config.Cron = []redrive.Cron{{Name: "slots", Expression: w.cron, Make: func(slot time.Time) redrive.Spec {
 			return redrive.NewRaw(w.kinds[0], []byte(slot.UTC().Format(time.RFC3339)), nil)
 		}}}
 	}

@@ -138,7 +138,7 @@ func (p Plan) end() end {
 // Verdict returns what is wrong with how a job ended. Any job may have been
 // cancelled by a person, and may be dead after too many of its processes died.
 func (p Plan) Verdict(j *job.Job) error {
-	crashes := int32(job.CrashesCeiling)
+	crashes := int32(job.MaxCrashes)
 	if j.Kind == Toxic {
 		crashes = ToxicCrashes
 	}

@@ -18,7 +18,7 @@ func TestVerdict(t *testing.T) {
 		{plan.Quick, job.Job{State: job.Completed, Counters: job.Counters{Attempts: 2}}, false},
 		{plan.Quick, job.Job{State: job.Running}, false},
 		{plan.Quick, job.Job{State: job.Cancelled}, true},
-		{plan.Quick, job.Job{State: job.Dead, Reason: job.Stalled, Counters: job.Counters{Crashes: job.CrashesCeiling}}, true},
+		{plan.Quick, job.Job{State: job.Dead, Reason: job.Stalled, Counters: job.Counters{Crashes: job.MaxCrashes}}, true},
 		{plan.Quick, job.Job{State: job.Dead, Reason: job.Stalled, Counters: job.Counters{Crashes: 2}}, false},
 		{plan.Flaky, job.Job{State: job.Completed, Counters: job.Counters{Attempts: 2}}, true},
 		{plan.Flaky, job.Job{State: job.Completed, Counters: job.Counters{Attempts: 1}}, false},

@@ -170,13 +170,13 @@ func (p *producer) inTx(ctx context.Context) error {
 	if err := p.book.Note(l); err != nil {
 		return err
 	}
-	var receipts []redrive.Receipt
+	var receipt redrive.Receipt
 	err := p.store.Tx(ctx, func(ctx context.Context, tx *place.Tx) error {
 		if err := tx.Exec(ctx, `INSERT INTO orders (name) VALUES (?)`, l.Name); err != nil {
 			return err
 		}
 		var err error
-		if receipts, err = p.client.EnqueueTx(ctx, tx.Jobs, spec(&l)); err != nil {
+		if receipt, err = p.client.EnqueueTx(ctx, tx.Jobs, spec(&l)); err != nil {
 			return err
 		}
 		if p.rand.IntN(3) == 0 {
@@ -184,7 +184,7 @@ func (p *producer) inTx(ctx context.Context) error {
 		}
 		return nil
 	})
-	return p.answered(ctx, []ledger.Line{l}, receipts, err)
+	return p.answered(ctx, []ledger.Line{l}, []redrive.Receipt{receipt}, err)
 }
 
 // askAgain enqueues what earlier clients had no answer to. A key makes that safe.

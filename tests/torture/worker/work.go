@@ -47,7 +47,7 @@ func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book, l
 	for _, kind := range []string{plan.Work, plan.Brief, plan.Toxic} {
 		// These handlers end when they are told to, and then flush their ledger: on a
 		// disk that is slow at it they must not be left behind meanwhile.
-		options := &redrive.HandlerOptions{Retry: plan.Schedule(kind), KillGrace: time.Minute}
+		options := &redrive.HandlerOptions{Schedule: plan.Schedule(kind), KillGrace: time.Minute}
 		switch kind {
 		case plan.Brief:
 			options.Timeout = plan.BriefTimeout
@@ -57,7 +57,7 @@ func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book, l
 		redrive.HandleRaw(client, kind, h.handle, options)
 	}
 	if o.drain {
-		err = client.Drain(ctx)
+		err = client.RunUntilEmpty(ctx)
 	} else {
 		err = client.Run(ctx)
 	}

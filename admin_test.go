@@ -1,0 +1,254 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// onStores runs a test on the stores that need no server.
+func onStores(t *testing.T, test func(*testing.T, store.Store)) {
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, memory.New(memory.Options{}))
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = st.Close() })
+		test(t, st)
+	})
+}
+
+func adminClient(t *testing.T, st store.Store) *redrive.Client {
+	t.Helper()
+	c, err := redrive.New(st, &redrive.Config{
+		TempDir: t.TempDir(), Logger: quiet, Queues: map[string]redrive.Queue{"mail": {}, "other": {}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	redrive.Handle(c, render, func(context.Context, *redrive.Job[renderArgs]) error { return nil }, nil)
+	return c
+}
+
+// part of: Q9
+func TestAdmin_QueuesAreSetAndListed(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, st store.Store) {
+		c := adminClient(t, st)
+		by, workers, mode := redrive.By{Actor: "ann", Reason: "backup"}, 3, redrive.QueuePaused
+		want := redrive.QueueSettings{Name: "mail", Mode: redrive.QueuePaused, Workers: 3}
+		for _, name := range []string{"mail", "mail"} { // never used before; used
+			got, err := c.SetQueue(t.Context(), by, redrive.QueueChange{Name: name, Mode: &mode, Workers: &workers})
+			if err != nil || got != want {
+				t.Errorf("set: %+v, %v", got, err)
+			}
+		}
+		if _, err := c.SetQueue(t.Context(), by, redrive.QueueChange{Name: "unheard", Mode: &mode}); !errors.Is(err, redrive.ErrNotFound) {
+			t.Errorf("a queue that no client has: %v", err)
+		}
+		bad := -1
+		if _, err := c.SetQueue(t.Context(), by, redrive.QueueChange{Name: "mail", Workers: &bad}); !errors.Is(err, redrive.ErrInvalid) {
+			t.Errorf("a setting out of bounds: %v", err)
+		}
+		queues, err := c.Queues(t.Context())
+		if diff := cmp.Diff([]redrive.QueueSettings{want}, queues); err != nil || diff != "" {
+			t.Errorf("queues: %v\n%s", err, diff)
+		}
+	})
+}
+
+func TestAdmin_BacklogDividesTheJobs(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, st store.Store) {
+		c := adminClient(t, st)
+		foreign := redrive.Kind[renderArgs]("foreign")
+		_, err := c.EnqueueMany(t.Context(), []redrive.Spec{
+			render.New(renderArgs{}, &redrive.Options{Queue: "mail"}),
+			render.New(renderArgs{}, &redrive.Options{Queue: "other"}), render.New(renderArgs{}, &redrive.Options{Queue: "other"}),
+			render.New(renderArgs{}, nil), foreign.New(renderArgs{}, &redrive.Options{Queue: "mail"}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mode := redrive.QueuePaused
+		if _, err := c.SetQueue(t.Context(), ops, redrive.QueueChange{Name: "other", Mode: &mode}); err != nil {
+			t.Fatal(err)
+		}
+		b, err := c.Backlog(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(b.Others, func(a, b redrive.JobCount) int { return int(a.Kind[0]) - int(b.Kind[0]) })
+		want := redrive.Backlog{
+			Jobs: map[redrive.State]int64{job.Waiting: 3}, Paused: map[string]int64{"other": 2},
+			Others: []redrive.JobCount{
+				{Queue: "mail", Kind: "foreign", State: job.Waiting, N: 1},
+				{Queue: redrive.DefaultQueue, Kind: "render", State: job.Waiting, N: 1},
+			},
+		}
+		if diff := cmp.Diff(want, b); diff != "" {
+			t.Error(diff)
+		}
+		if b.Live() != 3 || b.Runnable() != 1 {
+			t.Errorf("live %d, runnable %d", b.Live(), b.Runnable())
+		}
+	})
+}
+
+// part of: Q9
+func TestAdmin_AuditIsFilteredFromItsEnd(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, st store.Store) {
+		c := adminClient(t, st)
+		id := mustEnqueue(t, c)
+		set := func(actor string, n int) {
+			for i := range n {
+				workers := i%2 + 1
+				if _, err := c.SetQueue(t.Context(), redrive.By{Actor: actor}, redrive.QueueChange{Name: "mail", Workers: &workers}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		set("ann", 3)
+		if err := c.Cancel(t.Context(), redrive.By{Actor: "ben"}, id); err != nil {
+			t.Fatal(err)
+		}
+		for name, tc := range map[string]struct {
+			filter redrive.AuditFilter
+			want   []int64
+		}{
+			"all":          {redrive.AuditFilter{}, []int64{1, 2, 3, 4}},
+			"newest two":   {redrive.AuditFilter{Limit: 2}, []int64{3, 4}},
+			"by actor":     {redrive.AuditFilter{Actor: "ann", Limit: 1}, []int64{3}},
+			"by action":    {redrive.AuditFilter{Actions: []string{"job.cancel"}}, []int64{4}},
+			"by family":    {redrive.AuditFilter{Actions: []string{"dead_letter.", "queue."}}, []int64{1, 2, 3}},
+			"no prefix":    {redrive.AuditFilter{Actions: []string{"queue"}}, nil},
+			"by target":    {redrive.AuditFilter{Target: id.String()}, []int64{4}},
+			"in a time":    {redrive.AuditFilter{Since: job.Micros(1 << 60)}, nil},
+			"by a nobody":  {redrive.AuditFilter{Actor: "tess"}, nil},
+			"of few pages": {redrive.AuditFilter{Pages: 1, Actor: "ben"}, []int64{4}},
+		} {
+			page, err := c.Audit(t.Context(), tc.filter)
+			var got []int64
+			for _, e := range page.Entries {
+				got = append(got, e.Seq)
+			}
+			if err != nil || !slices.Equal(got, tc.want) || page.Last != 4 || page.SearchedTo != 0 {
+				t.Errorf("%s: entries %d, %+v, %v", name, got, page, err)
+			}
+		}
+		if _, err := c.Audit(t.Context(), redrive.AuditFilter{Limit: job.PageMax + 1}); !errors.Is(err, redrive.ErrInvalid) {
+			t.Errorf("a limit that is too high: %v", err)
+		}
+	})
+}
+
+// part of: Q9
+func TestQ9_TheEndOfALongAuditLogIsFound(t *testing.T) {
+	t.Parallel()
+	const page = 500
+	st := memory.New(memory.Options{})
+	c := adminClient(t, st)
+	made := 0
+	for _, n := range []int{0, 1, page, page + 1, 3*page + 7} {
+		for ; made < n; made++ {
+			workers := made%2 + 1
+			if _, err := c.SetQueue(t.Context(), redrive.By{Actor: []string{"ann", "ben"}[made%2]}, redrive.QueueChange{Name: "mail", Workers: &workers}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found, err := c.Audit(t.Context(), redrive.AuditFilter{Actor: "ann", Limit: 3, Pages: 10})
+		if err != nil || found.Last != int64(n) || len(found.Entries) != min(3, (n+1)/2) || found.SearchedTo != 0 {
+			t.Errorf("of %d: %d entries up to %d, %v", n, len(found.Entries), found.Last, err)
+		}
+		for i := 1; i < len(found.Entries); i++ {
+			if found.Entries[i].Seq != found.Entries[i-1].Seq+2 {
+				t.Errorf("of %d: %v", n, found.Entries)
+			}
+		}
+	}
+	if found, err := c.Audit(t.Context(), redrive.AuditFilter{Actor: "tess", Pages: 2}); err != nil || found.SearchedTo == 0 {
+		t.Errorf("a search that was ended does not say so: %+v, %v", found, err)
+	}
+}
+
+// part of: Q9
+func TestQ9_AuditIsFollowed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := adminClient(t, memory.New(memory.Options{}))
+		set := func(actor string, workers int) {
+			if _, err := c.SetQueue(t.Context(), redrive.By{Actor: actor}, redrive.QueueChange{Name: "mail", Workers: &workers}); err != nil {
+				t.Error(err)
+			}
+		}
+		set("ann", 1)
+		set("ann", 2)
+		ctx, stop := context.WithCancel(t.Context())
+		var got []int64
+		go func() {
+			synctest.Wait()
+			set("ben", 3)
+			set("ann", 4)
+			synctest.Wait()
+			stop()
+		}()
+		for entries, err := range c.FollowAudit(ctx, 1, redrive.AuditFilter{Actor: "ann"}) {
+			if err != nil {
+				t.Error(err)
+			}
+			for _, e := range entries {
+				got = append(got, e.Seq)
+			}
+		}
+		if !slices.Equal(got, []int64{2, 4}) {
+			t.Errorf("followed %d", got)
+		}
+	})
+}
+
+func TestAdmin_StoredPoliciesAreListed(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, st store.Store) {
+		c := adminClient(t, st)
+		mustEnqueue(t, c)
+		if err := c.RunUntilIdle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		list, err := c.StoredPolicies(t.Context())
+		if err != nil || len(list) != 1 || list[0].Hash != c.Policy().Hash() {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		if p, err := c.StoredPolicy(t.Context(), list[0].Hash); err != nil || len(p.Body) == 0 {
+			t.Errorf("%+v, %v", p, err)
+		}
+		if _, err := c.StoredPolicy(t.Context(), "none"); !errors.Is(err, redrive.ErrNotFound) {
+			t.Errorf("a hash that is not known: %v", err)
+		}
+	})
+}
+
+func mustEnqueue(t *testing.T, c *redrive.Client) redrive.JobID {
+	t.Helper()
+	receipt, err := c.Enqueue(t.Context(), render.New(renderArgs{}, &redrive.Options{Queue: "mail"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt.ID
+}

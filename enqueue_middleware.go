@@ -1,0 +1,289 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// EnqueueFunc enqueues jobs, all or none, and returns their receipts in order.
+type EnqueueFunc func(ctx context.Context, specs []Spec) ([]Receipt, error)
+
+// EnqueueMiddleware wraps the enqueues of a client: those of Enqueue, EnqueueMany,
+// EnqueueTx, EnqueueManyTx and cron. See Config.EnqueueMiddleware. It is called once
+// when the client is made; what it returns is called for each enqueue, by any
+// goroutine, with a slice of Specs that it may change, and continues with next.
+//
+//   - It reads and changes a job by the methods of Spec. What it passes on is checked
+//     as if the caller had enqueued it; a mistake is an error that names the middleware.
+//   - It passes on as many jobs as it was given, in their order, with its own context or
+//     one derived from it. Other jobs it can enqueue by a call of their own.
+//   - To refuse the jobs it returns an error, which reaches the caller as it is.
+//     Returning no error without having called next is an error.
+//   - It may call next again after an error of next, but not after a success, nor
+//     after a store.ErrUnknown, which says that the jobs may be enqueued.
+//   - Once next has succeeded, the caller gets the receipts of the store, whatever
+//     the middleware returns as receipts. An error that it returns then reaches the
+//     caller, and the jobs stay enqueued, but for a transaction that the caller rolls back.
+//   - An error of next is an error of the enqueue, also if the middleware returns none.
+//   - A panic reaches the caller. Before next is called, nothing has been reserved or
+//     locked. A panic within an enqueue of cron is logged, and the slot is tried again.
+//   - The time that it takes is the caller's, whose context says when to give up.
+//   - Inside a transaction of the caller's own, it must not write to the same
+//     database by another connection.
+type EnqueueMiddleware func(next EnqueueFunc) EnqueueFunc
+
+// enqueueChain is middlewares around an enqueue, composed once.
+type enqueueChain struct {
+	first  EnqueueFunc
+	stages []string // how errors name the middlewares
+}
+
+// enqueueCall is one enqueue on its way through a chain. The context carries it.
+type enqueueCall struct {
+	chain    *enqueueChain
+	size     int         // the number of jobs
+	end      EnqueueFunc // what follows the last middleware
+	stages   []stage
+	receipts []Receipt // of end, once it has succeeded
+}
+
+// stage is how far the call of next of one middleware has come.
+type stage struct {
+	state atomic.Int32
+	err   error // of the last call
+}
+
+// The states of a stage. A call that has failed may be made again.
+const (
+	notCalled int32 = iota
+	calling
+	callFailed
+	callUnknown
+	callSucceeded
+	stageOver // the middleware has returned
+)
+
+type enqueueCallKey struct{}
+
+// newEnqueueChain composes middlewares, the first one outermost; nil when there are none.
+func (c *Client) newEnqueueChain(all []EnqueueMiddleware, name string) (*enqueueChain, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	chain := &enqueueChain{}
+	next := EnqueueFunc(func(ctx context.Context, specs []Spec) ([]Receipt, error) {
+		call := callOf(ctx, chain)
+		receipts, err := call.end(ctx, specs)
+		call.receipts = receipts
+		return receipts, err
+	})
+	for i := range all {
+		chain.stages = append(chain.stages, fmt.Sprintf("%s[%d]", name, i))
+	}
+	for i, m := range slices.Backward(all) {
+		if m == nil {
+			return nil, fmt.Errorf("%s: is nil", chain.stages[i])
+		}
+		with := m(c.guard(chain, i, next))
+		if with == nil {
+			return nil, fmt.Errorf("%s: returns nil in place of a function", chain.stages[i])
+		}
+		next = chain.around(i, with)
+	}
+	chain.first = next
+	return chain, nil
+}
+
+func callOf(ctx context.Context, chain *enqueueChain) *enqueueCall {
+	call, ok := ctx.Value(enqueueCallKey{}).(*enqueueCall)
+	if !ok || call.chain != chain {
+		return nil
+	}
+	return call
+}
+
+func (ch *enqueueChain) errorf(i int, format string, args ...any) error {
+	return fmt.Errorf("enqueue middleware %s: %w", ch.stages[i], fmt.Errorf(format, args...))
+}
+
+// guard is the next of a middleware.
+func (c *Client) guard(chain *enqueueChain, i int, next EnqueueFunc) EnqueueFunc {
+	return func(ctx context.Context, specs []Spec) ([]Receipt, error) {
+		call := callOf(ctx, chain)
+		if call == nil {
+			return nil, chain.errorf(i, "called next with a context that is not derived from its own; pass that on: %w", store.ErrInvalid)
+		}
+		s := &call.stages[i]
+		if !s.state.CompareAndSwap(notCalled, calling) && !s.state.CompareAndSwap(callFailed, calling) {
+			return nil, chain.errorf(i, "called next %s: %w", s.tooLate(), store.ErrInvalid)
+		}
+		left := callFailed // also after a panic
+		defer func() { s.state.CompareAndSwap(calling, left) }()
+		if err := c.passedOn(call, specs); err != nil {
+			s.err = chain.errorf(i, "%w", err)
+			return nil, s.err
+		}
+		receipts, err := next(ctx, specs)
+		s.err = err
+		switch {
+		case err == nil:
+			left = callSucceeded
+		case errors.Is(err, store.ErrUnknown):
+			left = callUnknown
+		}
+		return receipts, err
+	}
+}
+
+// tooLate says why next cannot be called.
+func (s *stage) tooLate() string {
+	switch s.state.Load() {
+	case calling:
+		return "twice at the same time"
+	case callUnknown:
+		return "again, and the first call may have enqueued the jobs"
+	case stageOver:
+		return "after it had returned"
+	}
+	return "twice; the jobs are enqueued already"
+}
+
+// passedOn checks what a middleware passes on.
+func (c *Client) passedOn(call *enqueueCall, specs []Spec) error {
+	if len(specs) != call.size {
+		return fmt.Errorf("passes on %d jobs of %d: it must pass on all, or return an error: %w", len(specs), call.size, store.ErrInvalid)
+	}
+	for i := range specs {
+		if err := c.checkSpec(&specs[i]); err != nil {
+			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
+		}
+		n := specs[i].new
+		n.ID = 1 // it has none yet
+		if err := store.Validate(&n); err != nil {
+			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
+		}
+	}
+	return nil
+}
+
+// around calls a middleware and sees to it that its end is that of the enqueue.
+func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
+	return func(ctx context.Context, specs []Spec) ([]Receipt, error) {
+		call := callOf(ctx, ch)
+		_, err := middleware(ctx, specs)
+		s := &call.stages[i]
+		switch was := s.state.Swap(stageOver); {
+		case was == calling && err == nil:
+			err = ch.errorf(i, "returned while next was still under way, so the jobs may or may not be enqueued: %w", store.ErrUnknown)
+		case err != nil: // also of a middleware that has not called next
+		case was == callSucceeded:
+			return call.receipts, nil
+		case was == notCalled:
+			err = ch.errorf(i, "returned no error and has not called next, so nothing is enqueued; "+
+				"to refuse jobs return an error: %w", store.ErrInvalid)
+		default:
+			err = s.err
+		}
+		return nil, err
+	}
+}
+
+// run passes jobs through the chain, and then to end.
+func (ch *enqueueChain) run(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
+	call := &enqueueCall{chain: ch, size: len(specs), end: end, stages: make([]stage, len(ch.stages))}
+	return ch.first(context.WithValue(ctx, enqueueCallKey{}, call), specs)
+}
+
+// enqueueChains are the middlewares of a client.
+type enqueueChains struct {
+	all   *enqueueChain
+	kinds map[string]*enqueueChain
+}
+
+func (c *Client) newEnqueueChains() (all enqueueChains, err error) {
+	if all.all, err = c.newEnqueueChain(c.config.EnqueueMiddleware, "Config.EnqueueMiddleware"); err != nil {
+		return all, err
+	}
+	for kind, list := range c.config.KindEnqueueMiddleware {
+		chain, failed := c.newEnqueueChain(list, fmt.Sprintf("Config.KindEnqueueMiddleware[%q]", kind))
+		if err = errors.Join(err, failed); chain == nil {
+			continue
+		}
+		if all.kinds == nil {
+			all.kinds = make(map[string]*enqueueChain)
+		}
+		all.kinds[kind] = chain
+	}
+	return all, err
+}
+
+// through passes jobs through the middlewares, if there are any, and then to end.
+func (c *Client) through(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
+	m := &c.enqueueing
+	if m.all == nil && m.kinds == nil || len(specs) == 0 {
+		return end(ctx, specs)
+	}
+	if len(specs) > job.EnqueueMax {
+		return end(ctx, specs) // which refuses them
+	}
+	for i := range specs {
+		if err := c.checkSpec(&specs[i]); err != nil {
+			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
+		}
+	}
+	specs = slices.Clone(specs) // the middlewares may change them
+	if m.kinds != nil {
+		write := end
+		end = func(ctx context.Context, specs []Spec) ([]Receipt, error) { return m.byKind(ctx, specs, nil, write) }
+	}
+	if m.all == nil {
+		return end(ctx, specs)
+	}
+	return m.all.run(ctx, specs, end)
+}
+
+// byKind passes the jobs of each kind that has middlewares through them: the kinds
+// within each other, in the order in which they come first in the call.
+func (m *enqueueChains) byKind(ctx context.Context, specs []Spec, done []string, end EnqueueFunc) ([]Receipt, error) {
+	first := slices.IndexFunc(specs, func(s Spec) bool {
+		return m.kinds[s.new.Kind] != nil && !slices.Contains(done, s.new.Kind)
+	})
+	if first < 0 {
+		return end(ctx, specs)
+	}
+	kind := specs[first].new.Kind
+	var own []Spec
+	var places []int
+	for i := range specs {
+		if specs[i].new.Kind == kind {
+			own, places = append(own, specs[i]), append(places, i)
+		}
+	}
+	var all []Receipt
+	_, err := m.kinds[kind].run(ctx, own, func(ctx context.Context, own []Spec) ([]Receipt, error) {
+		merged := slices.Clone(specs)
+		for i, place := range places {
+			merged[place] = own[i]
+		}
+		receipts, err := m.byKind(ctx, merged, append(slices.Clip(done), kind), end)
+		if err != nil {
+			return nil, err
+		}
+		all = receipts
+		part := make([]Receipt, len(places))
+		for i, place := range places {
+			part[i] = receipts[place]
+		}
+		return part, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}

@@ -1,0 +1,346 @@
+package redrive_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/redrivetest"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+type (
+	specs    = []redrive.Spec
+	receipts = []redrive.Receipt
+)
+
+// passing returns a middleware that calls a function for each call before it goes on.
+func passing(do func(specs)) redrive.EnqueueMiddleware {
+	return func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
+		return func(ctx context.Context, s specs) (receipts, error) {
+			do(s)
+			return next(ctx, s)
+		}
+	}
+}
+
+// instead returns a middleware that is a function.
+func instead(do func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error)) redrive.EnqueueMiddleware {
+	return func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
+		return func(ctx context.Context, s specs) (receipts, error) { return do(ctx, s, next) }
+	}
+}
+
+func clientWith(t *testing.T, s store.Store, config redrive.Config) *redrive.Client {
+	t.Helper()
+	c, err := redrive.New(s, &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestEnqueueMiddleware_ChangesEveryEnqueue(t *testing.T) {
+	t.Parallel()
+	tenant := passing(func(s specs) {
+		for i := range s {
+			o := s[i].Options()
+			o.Queue, o.Priority, o.Owner, o.Correlation = "tenant", 1, "ann", "trace-7"
+			o.Attrs["tenant"] = "ann"
+			s[i] = s[i].WithOptions(o).WithPayload([]byte(`{"Scene":9}`))
+		}
+	})
+	config := redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{tenant}}
+	given := render.New(renderArgs{Scene: 1}, nil)
+	check := func(name string, c *redrive.Client, id redrive.JobID) {
+		t.Helper()
+		j, err := c.Get(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []any{j.Queue, int(j.Priority), j.Owner, j.Correlation, string(j.Attrs), string(j.Payload)}
+		if diff := cmp.Diff([]any{"tenant", 1, "ann", "trace-7", `{"tenant":"ann"}`, `{"Scene":9}`}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	st := openSQLite(t)
+	c := clientWith(t, st, config)
+	r, err := c.Enqueue(t.Context(), given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("Enqueue", c, r.ID)
+	list := specs{given, given}
+	many, err := c.EnqueueMany(t.Context(), list)
+	if err != nil || len(many) != 2 || string(list[0].Payload()) == `{"Scene":9}` {
+		t.Fatalf("%v, %v; the caller's own specs are %s", many, err, list[0].Payload())
+	}
+	check("EnqueueMany", c, many[1].ID)
+	err = st.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) (err error) {
+		if r, err = c.EnqueueTx(ctx, sqlite.Tx(tx), given); err != nil {
+			return err
+		}
+		many, err = c.EnqueueManyTx(ctx, sqlite.Tx(tx), list)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("EnqueueTx", c, r.ID)
+	check("EnqueueManyTx", c, many[1].ID)
+
+	config.Cron = []redrive.Cron{{Name: "nightly", Expression: "@hourly", Spec: given}}
+	e := redrivetest.New(t, &config)
+	redrive.Handle(e.Client, render, succeed, nil)
+	e.Work()
+	e.Advance(time.Hour)
+	e.Work()
+	page, err := e.List(t.Context(), store.Filter{})
+	if err != nil || len(page.Jobs) != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	if j := page.Jobs[0]; j.Owner != "ann" || j.Queue != "tenant" {
+		t.Errorf("cron: job of %q in queue %q", j.Owner, j.Queue)
+	}
+}
+
+const convert = redrive.Kind[int]("convert")
+
+func TestEnqueueMiddleware_Order(t *testing.T) {
+	t.Parallel()
+	var calls []string
+	note := func(name string) redrive.EnqueueMiddleware {
+		return instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
+			kinds := make([]string, len(s))
+			for i := range s {
+				kinds[i] = s[i].Kind()
+			}
+			calls = append(calls, fmt.Sprintf("%s %v", name, kinds))
+			r, err := next(ctx, s)
+			ids := make([]redrive.JobID, len(r))
+			for i := range r {
+				ids[i] = r[i].ID
+			}
+			calls = append(calls, fmt.Sprintf("%s %v", name, ids))
+			return r, err
+		})
+	}
+	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{
+		EnqueueMiddleware: []redrive.EnqueueMiddleware{note("first"), note("second")},
+		KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{
+			"render": {note("render")}, "convert": {note("convert"), note("inner")}, "other": {note("other")},
+		},
+	})
+	r, err := c.EnqueueMany(t.Context(), specs{convert.New(1, nil), render.New(renderArgs{}, nil), convert.New(2, nil), redrive.NewRaw("raw", nil, nil)})
+	if err != nil || len(r) != 4 {
+		t.Fatalf("%v, %v", r, err)
+	}
+	want := []string{
+		"first [convert render convert raw]", "second [convert render convert raw]",
+		"convert [convert convert]", "inner [convert convert]", "render [render]",
+		"render [2]", "inner [1 3]", "convert [1 3]", "second [1 2 3 4]", "first [1 2 3 4]",
+	}
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if none, err := c.EnqueueMany(t.Context(), nil); none != nil || err != nil || len(calls) != len(want) {
+		t.Errorf("of no jobs: %v, %v, %d calls", none, err, len(calls))
+	}
+}
+
+func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("no credit")
+	change := func(f func(redrive.Spec) redrive.Spec) redrive.EnqueueMiddleware {
+		return passing(func(s specs) { s[0] = f(s[0]) })
+	}
+	tests := []struct {
+		name string
+		bad  redrive.EnqueueMiddleware
+		want string
+	}{
+		{"refuses", instead(func(context.Context, specs, redrive.EnqueueFunc) (receipts, error) { return nil, refused }), "no credit"},
+		{"forgets to call next", instead(func(context.Context, specs, redrive.EnqueueFunc) (receipts, error) { return nil, nil }),
+			"enqueue middleware Config.EnqueueMiddleware[1]: returned no error and has not called next, so nothing is enqueued"},
+		{"payload too large", change(func(s redrive.Spec) redrive.Spec { return s.WithPayload([]byte(`"` + strings.Repeat("x", 2000) + `"`)) }),
+			`Config.EnqueueMiddleware[1]: job 1 of 1: payload of kind "render": 2002 bytes: at most 1000 (Config.PayloadMax)`},
+		{"payload is no JSON", change(func(s redrive.Spec) redrive.Spec { return s.WithPayload([]byte("x")) }),
+			`Config.EnqueueMiddleware[1]: job 1 of 1: payload of kind "render": 1 bytes that are not JSON`},
+		{"owner too long", change(func(s redrive.Spec) redrive.Spec {
+			return s.WithOptions(redrive.Options{Owner: strings.Repeat("x", 300)})
+		}), `Config.EnqueueMiddleware[1]: job 1 of 1: owner of 300 bytes: at most 256`},
+		{"priority", change(func(s redrive.Spec) redrive.Spec { return s.WithOptions(redrive.Options{Priority: 9}) }),
+			`Config.EnqueueMiddleware[1]: job 1 of 1: job of kind "render": priority 9`},
+		{"drops a job", instead(func(ctx context.Context, _ specs, next redrive.EnqueueFunc) (receipts, error) { return next(ctx, nil) }),
+			"Config.EnqueueMiddleware[1]: passes on 0 jobs of 1"},
+		{"adds a job", instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
+			return next(ctx, append(s, s[0]))
+		}), "Config.EnqueueMiddleware[1]: passes on 2 jobs of 1"},
+		{"loses the context", instead(func(_ context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
+			return next(context.Background(), s) //nolint:contextcheck // this is the mistake
+		}), "Config.EnqueueMiddleware[1]: called next with a context that is not derived from its own"},
+		{"swallows an error", instead(func(ctx context.Context, _ specs, next redrive.EnqueueFunc) (receipts, error) {
+			_, _ = next(ctx, nil)
+			return receipts{{ID: 1}}, nil
+		}), "Config.EnqueueMiddleware[1]: passes on 0 jobs of 1"},
+	}
+	outer := passing(func(specs) {})
+	for _, tt := range tests {
+		f := &faulty{Store: memory.New(memory.Options{})}
+		c := clientWith(t, f, redrive.Config{PayloadMax: 1000, EnqueueMiddleware: []redrive.EnqueueMiddleware{outer, tt.bad, outer}})
+		r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+		if err == nil || !strings.Contains(err.Error(), tt.want) || r != (redrive.Receipt{}) {
+			t.Errorf("%s: got %v\nwant %s", tt.name, err, tt.want)
+		}
+		if len(f.calls)+f.reserved != 0 {
+			t.Errorf("%s: %d calls of the store, %d reservations", tt.name, len(f.calls), f.reserved)
+		}
+	}
+	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{"render": {tests[1].bad}}})
+	if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err == nil || !strings.Contains(err.Error(), `Config.KindEnqueueMiddleware["render"][0]: returned`) {
+		t.Errorf("of a kind: %v", err)
+	}
+	if _, err := c.Enqueue(t.Context(), convert.New(1, nil)); err != nil {
+		t.Errorf("another kind: %v", err)
+	}
+	_, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{nil}})
+	if err == nil || !strings.Contains(err.Error(), "Config.EnqueueMiddleware[0]: is nil") {
+		t.Errorf("nil: %v", err)
+	}
+}
+
+func TestEnqueueMiddleware_CallsNextAgain(t *testing.T) {
+	t.Parallel()
+	twice := instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
+		if _, err := next(ctx, s); err != nil {
+			return next(ctx, s)
+		}
+		_, err := next(ctx, s)
+		return nil, err
+	})
+	for name, tt := range map[string]struct {
+		faults []fault
+		want   string
+		calls  int
+	}{
+		"after a success":    {nil, "called next twice; the jobs are enqueued already", 1},
+		"after an error":     {[]fault{{store.ErrUnavailable, false}}, "", 2},
+		"after no answer":    {slices.Repeat([]fault{{store.ErrUnknown, false}}, 20), "the first call may have enqueued", 1},
+		"after a refusal":    {[]fault{{store.ErrDraining, false}, {store.ErrDraining, false}}, store.ErrDraining.Error(), 2},
+		"after a full store": {[]fault{{store.ErrFull, false}}, "", 2},
+	} {
+		f := &faulty{Store: memory.New(memory.Options{}), faults: tt.faults}
+		c := clientWith(t, f, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{twice}})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // of the look-ups after no answer
+		r, err := c.Enqueue(ctx, render.New(renderArgs{}, nil))
+		cancel()
+		if tt.want == "" && (err != nil || r.State != job.Waiting) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %+v, %v, want %q", name, r, err, tt.want)
+		}
+		if len(f.calls) != tt.calls {
+			t.Errorf("%s: %d calls of the store, want %d", name, len(f.calls), tt.calls)
+		}
+	}
+}
+
+func TestEnqueueMiddleware_WhatFollowsASuccess(t *testing.T) {
+	t.Parallel()
+	after := errors.New("cannot write the log")
+	var late redrive.EnqueueFunc
+	var lateCtx context.Context
+	var lateSpecs specs
+	answer := error(nil)
+	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{
+		instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
+			late, lateCtx, lateSpecs = next, ctx, s
+			_, _ = next(ctx, s)
+			return receipts{{ID: 77}, {ID: 78}}, answer
+		}),
+	}})
+	if r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil || r.ID != 1 {
+		t.Errorf("got %+v, %v, want the receipt of the store", r, err)
+	}
+	answer = after
+	if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); !errors.Is(err, after) {
+		t.Errorf("got %v, want the error of the middleware", err)
+	}
+	if n := countJobs(t, c); n != 2 {
+		t.Errorf("%d jobs, want both", n)
+	}
+	if _, err := late(lateCtx, lateSpecs); err == nil || !strings.Contains(err.Error(), "after it had returned") {
+		t.Errorf("a call of next after the end: %v", err)
+	}
+}
+
+func TestEnqueueMiddleware_APanicReachesTheCallerAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	st := openSQLite(t)
+	panics := true
+	c := clientWith(t, st, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{passing(func(specs) {
+		if panics {
+			panic("oops")
+		}
+	})}})
+	func() {
+		defer func() {
+			if p := recover(); p != "oops" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		_, _ = c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+	}()
+	panics = false
+	r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+	if err != nil || r.ID != 1 {
+		t.Errorf("the enqueue after it: %+v, %v", r, err)
+	}
+}
+
+func TestEnqueueMiddleware_BlocksUntilTheCallersContextEnds(t *testing.T) {
+	t.Parallel()
+	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{
+		instead(func(ctx context.Context, _ specs, _ redrive.EnqueueFunc) (receipts, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}),
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// BenchmarkEnqueueMiddleware shows what three empty middlewares cost an enqueue.
+func BenchmarkEnqueueMiddleware(b *testing.B) {
+	empty := func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
+		return func(ctx context.Context, s specs) (receipts, error) { return next(ctx, s) }
+	}
+	for _, n := range []int{0, 3} {
+		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
+			c, err := redrive.New(&sink{Store: memory.New(memory.Options{})}, &redrive.Config{
+				EnqueueMiddleware: slices.Repeat([]redrive.EnqueueMiddleware{empty}, n)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			spec := render.New(renderArgs{}, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Enqueue(b.Context(), spec); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

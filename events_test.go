@@ -1,0 +1,193 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// Two clients write, a third one follows and goes on from the cursor that it has kept:
+// what it has read is what a reader of the whole sees, without loss or repeat.
+func TestEvents_AReaderGoesOnFromItsCursor(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	open := func() *redrive.Client {
+		st, err := sqlite.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = st.Close() })
+		return newClient(t, st, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+			if j.Args.Scene%7 == 0 && j.Run == 1 {
+				return failure.Snooze(time.Millisecond)
+			}
+			return nil
+		})
+	}
+	const jobs = 60 // of each writer
+	var writers sync.WaitGroup
+	for range 2 {
+		c := open()
+		writers.Go(func() {
+			for i := range jobs {
+				if _, err := c.Enqueue(t.Context(), render.New(renderArgs{Scene: int64(i)}, nil)); err != nil {
+					t.Error(err)
+					return
+				}
+				if i%20 == 19 {
+					if err := c.RunUntilIdle(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if err := c.RunUntilEmpty(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	var read []event.Event
+	var after event.Cursor
+	completed, turns := 0, 0
+	for completed < 2*jobs { // a new reader each time, as after a restart
+		turns++
+		n := 0
+		for e, err := range open().Events(t.Context(), after, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, after = append(read, e), e.Cursor
+			if e.Type == event.JobSucceeded {
+				completed++
+			}
+			if n++; n == 50 || completed == 2*jobs {
+				break
+			}
+		}
+	}
+	writers.Wait()
+	if turns < 3 {
+		t.Errorf("the reader was interrupted %d times only", turns)
+	}
+	i := 0
+	for e, err := range open().Events(t.Context(), event.Cursor{}, &redrive.EventsOptions{StopAtEnd: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i < len(read) && read[i] != e {
+			t.Fatalf("event %d: the reader saw %+v, want %+v", i, read[i], e)
+		}
+		i++
+	}
+	if i < len(read) {
+		t.Errorf("the reader saw %d events, and there are %d", len(read), i)
+	}
+}
+
+// unreliable is a store whose Events fails.
+type unreliable struct {
+	*memory.Store
+	mu    sync.Mutex
+	errs  []error
+	asked int
+}
+
+func (u *unreliable) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.asked++
+	if len(u.errs) > 0 {
+		err := u.errs[0]
+		u.errs = u.errs[1:]
+		return nil, err
+	}
+	return u.Store.Events(ctx, after, limit)
+}
+
+func TestEvents_AsksAgainWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		damaged := errors.New("row damaged")
+		s := &unreliable{Store: memory.New(memory.Options{}), errs: []error{store.ErrUnavailable, store.ErrUnavailable, nil, damaged}}
+		c := newClient(t, s, succeed)
+		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		var got []string
+		for e, err := range c.Events(t.Context(), event.Cursor{Seq: 0, Index: 0}, nil) {
+			if err != nil {
+				got = append(got, err.Error())
+				continue // there is nothing after it
+			}
+			got = append(got, e.Type.String())
+		}
+		if text := strings.Join(got, "; "); text != "read events after 0.0: row damaged" {
+			t.Errorf("read %s", text)
+		}
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("it took %s, want three times Config.Poll", took)
+		}
+	})
+}
+
+// A reader that waits sees an enqueue at once and the end of a run after Config.Poll,
+// and ends with its context.
+func TestEvents_WaitsForMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, memory.New(memory.Options{}), succeed)
+		ctx, cancel := context.WithCancel(t.Context())
+		seen := make(chan event.Event)
+		var ended sync.WaitGroup
+		ended.Go(func() {
+			for e, err := range c.Events(ctx, event.Cursor{}, nil) {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				select {
+				case seen <- e:
+				case <-ctx.Done():
+				}
+			}
+		})
+		next := func(want event.Type, within time.Duration) {
+			t.Helper()
+			start := time.Now()
+			e := <-seen
+			if took := time.Since(start); e.Type != want || took > within {
+				t.Errorf("%s after %s, want %s within %s", e.Type, took, want, within)
+			}
+		}
+		synctest.Wait()
+		if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		next(event.JobEnqueued, 0)
+		ended.Go(func() {
+			if err := c.RunUntilEmpty(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		for {
+			e := <-seen
+			if e.Type == event.JobSucceeded {
+				break
+			}
+		}
+		cancel()
+		ended.Wait()
+	})
+}

@@ -1,0 +1,151 @@
+package decide_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/decide"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+)
+
+func aClaim() *job.Claim {
+	return &job.Claim{
+		ID: 7, Token: 3, Kind: "render", Queue: "default", Priority: 2, Life: 2, Counters: job.Counters{Attempts: 1},
+		CreatedAt: 1_000_000, LifeAt: 2_000_000, RunAt: 3_000_000, ClaimedAt: 4_000_000, Correlation: "request-7",
+	}
+}
+
+func outcome(t *testing.T, in *decide.Input) job.Outcome {
+	t.Helper()
+	if in.Policy == nil {
+		in.Policy = policy.Default()
+	}
+	o, err := decide.Outcome(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Validate(); err != nil {
+		t.Error(err)
+	}
+	return o
+}
+
+func TestARecordIsComplete(t *testing.T) {
+	t.Parallel()
+	end := &job.Ending{
+		Err: failure.Code("E7", errors.New("read tcp 10.0.0.7:40000: connection reset by peer")), How: job.ByError,
+		Holder: "worker-1", Waited: time.Second, Elapsed: 5 * time.Second, Cost: 70, Sends: 2, Stderr: []byte("frame 3"),
+		Progressed: true, Result: []byte("not of a failure"),
+	}
+	o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end})
+	want := job.Outcome{
+		ID: 7, Token: 3, Cause: job.Failed, To: job.Retrying, Cost: 70, Sends: 2, Progressed: true,
+		Failure: &job.Failure{
+			Job: 7, Token: 3, Life: 2, Attempt: 2, StartedAt: 5_000_000, How: job.ByError, Class: "NetworkTimeout", Code: "E7",
+			Message:     "read tcp [IP]:40000: connection reset by peer",
+			UserMessage: policy.Default().Info(failure.NetworkTimeout).Retrying,
+			Holder:      "worker-1", Correlation: "request-7", Stderr: []byte("frame 3"), Cost: 70, Sends: 2,
+		},
+	}
+	if diff := cmp.Diff(want, o, cmpopts.IgnoreFields(job.Outcome{}, "Delay", "Memo"), cmpopts.IgnoreFields(job.Failure{}, "Fingerprint", "Decision")); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+	if o.Delay <= 0 || o.Memo == nil || o.Failure.Fingerprint == "" || len(o.Failure.Decision) == 0 {
+		t.Errorf("no delay, memo, fingerprint or decision: %+v", o)
+	}
+}
+
+// A worker that is far away sends the evidence and not the error.
+func TestEvidenceStandsForTheError(t *testing.T) {
+	t.Parallel()
+	err := failure.RetryAfter(time.Hour, errors.New("429 too many requests"))
+	evidence := failure.Of(err)
+	near := outcome(t, &decide.Input{Claim: aClaim(), Ending: &job.Ending{Err: err, How: job.ByError}})
+	far := outcome(t, &decide.Input{Claim: aClaim(), Ending: &job.Ending{Evidence: &evidence, How: job.ByError}})
+	if diff := cmp.Diff(near, far); diff != "" {
+		t.Errorf("by error and by evidence (-error +evidence):\n%s", diff)
+	}
+	if near.Delay < time.Hour {
+		t.Errorf("waits %s", near.Delay)
+	}
+}
+
+func TestStoppedRuns(t *testing.T) {
+	t.Parallel()
+	for stop, want := range map[job.Stop]job.Cause{
+		job.StopNone: job.Failed, job.StopTimeLimit: job.Failed, job.StopShutdown: job.Interrupted,
+		job.StopCancel: job.Cancel, job.StopLeaseLost: job.Interrupted,
+	} {
+		end := &job.Ending{Err: errors.New("stopped"), How: job.ByError, Stopped: stop, Cost: 3}
+		if o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end}); o.Cause != want || o.Cost != 3 {
+			t.Errorf("stop %d: %s with cost %d, want %s", stop, o.Cause, o.Cost, want)
+		}
+		end = &job.Ending{Stopped: stop, Result: []byte("r")}
+		if o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end}); o.Cause != job.Succeeded || string(o.Result) != "r" {
+			t.Errorf("stop %d and success: %s", stop, o.Cause)
+		}
+	}
+}
+
+func TestSettingsOfTheRecord(t *testing.T) {
+	t.Parallel()
+	err := errors.New("login of ann@example.com with password=hunter22hunter22 failed")
+	for _, tt := range []struct {
+		settings      decide.Settings
+		secret, email bool
+	}{
+		{decide.Settings{}, false, true},
+		{decide.Settings{HideEmails: true}, false, false},
+		{decide.Settings{KeepRaw: true}, true, true},
+	} {
+		f := outcome(t, &decide.Input{Claim: aClaim(), Ending: &job.Ending{Err: err, How: job.ByError}, Settings: tt.settings}).Failure
+		if strings.Contains(f.Message, "hunter22") != tt.secret || strings.Contains(f.Message, "ann@") != tt.email {
+			t.Errorf("%+v: message %q", tt.settings, f.Message)
+		}
+	}
+}
+
+// The outcome is decided without settings that cannot be read, and the error says so.
+func TestSettingsOfAJobThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	claim := aClaim()
+	claim.Override = []byte("{")
+	o, err := decide.Outcome(&decide.Input{Policy: policy.Default(), Claim: claim, Ending: &job.Ending{Err: errors.New("x"), How: job.ByError}})
+	if err == nil || o.Cause != job.Failed || o.Validate() != nil {
+		t.Errorf("%s, error %v", o.Cause, err)
+	}
+}
+
+func TestAHeldRun(t *testing.T) {
+	t.Parallel()
+	a := &policy.Admission{Hold: &policy.Hold{Message: "Please call us."}, Rules: []string{"long"}}
+	o, held := decide.Held(a, aClaim(), "worker-1")
+	if !held || o.Validate() != nil || o.Reason != job.ManualReview || o.Failure.UserMessage != "Please call us." ||
+		o.Failure.Holder != "worker-1" || o.Failure.Fingerprint == "" || !strings.Contains(o.Failure.Message, "[long]") {
+		t.Errorf("held %t: %+v with %+v", held, o, o.Failure)
+	}
+	if _, held := decide.Held(nil, aClaim(), ""); held {
+		t.Error("held by no rule")
+	}
+}
+
+// brokenError panics when it is looked into.
+type brokenError struct{}
+
+func (brokenError) Error() string { return "frame 3 is broken" }
+func (brokenError) As(any) bool   { panic("the error cannot be looked into") }
+
+func TestAnErrorThatPanicsIsRecordedByItsText(t *testing.T) {
+	t.Parallel()
+	o := outcome(t, &decide.Input{Claim: aClaim(), Ending: &job.Ending{Err: brokenError{}, How: job.ByError}})
+	if o.Failure == nil || o.Failure.Message != "frame 3 is broken" {
+		t.Errorf("failure %+v", o.Failure)
+	}
+}

@@ -1,0 +1,112 @@
+package decide
+
+import (
+	"strings"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+)
+
+// recorder makes what is stored of the failure of one job.
+type recorder struct {
+	id       job.ID
+	policy   *policy.Policy
+	settings *Settings
+}
+
+// sanitizing returns how texts of at most so many bytes lose their secrets.
+func (r *recorder) sanitizing(most int) failure.SanitizeOptions {
+	return failure.SanitizeOptions{Emails: r.settings.HideEmails, Keep: []string{r.id.String()}, Max: most}
+}
+
+// classify returns the class of a failure. What the handler made up, by a mark or a
+// matcher, is bounded and loses its secrets before anything is decided by it: it gets
+// into the record, the fingerprint and the memo.
+func (r *recorder) classify(e *failure.Evidence, kind string) failure.Classification {
+	e.Class = r.storable(e.Class)
+	found := r.policy.Classify(e, kind)
+	found.Class = r.storable(found.Class)
+	for i := range found.Beat {
+		found.Beat[i].Class = r.storable(found.Beat[i].Class)
+	}
+	return found
+}
+
+// storable returns a class as it may be stored. A class that the policy knows is not
+// changed.
+func (r *recorder) storable(class failure.Class) failure.Class {
+	switch {
+	case class == "" || r.policy.Knows(class):
+		return class
+	case r.settings.KeepRaw:
+		return failure.Class(validText(string(class), job.TextMax))
+	}
+	o := r.sanitizing(job.TextMax)
+	return failure.Class(failure.Sanitize(string(class), &o))
+}
+
+// failure returns the record of a run that failed. Secrets, paths and addresses do not
+// get into it, unless Settings.KeepRaw says so.
+func (r *recorder) failure(c *job.Claim, end *job.Ending, e *failure.Evidence, d *policy.Decision) *job.Failure {
+	f := job.NewFailure(c, end)
+	f.Class, f.Code, f.Permanent = string(d.Class), d.By.Code, !d.Verdict.Retriable()
+	f.Message, f.UserMessage = e.Message, r.userMessage(d)
+	f.HTTPStatus, f.Exit, f.Signal = e.HTTPStatus, e.Exit, e.Signal
+	f.Details, f.Stderr, f.Stack = e.Details, e.Stderr, end.Stack
+	if f.Stack == "" && r.settings.Development {
+		f.Stack = longForm(end.Err)
+		if r.settings.KeepRaw {
+			f.Stack = validText(f.Stack, job.EvidenceMax)
+		}
+	}
+	if !r.settings.KeepRaw {
+		r.sanitize(f, d)
+	}
+	f.Fingerprint = failure.Fingerprint(c.Kind, d.Class, f.Code, f.Message).Key
+	f.Decision = d.Record()
+	return f
+}
+
+// sanitize takes secrets out of a record, and out of what the decision quotes.
+func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
+	o := r.sanitizing(job.MessageMax)
+	raw := f.Message
+	f.Message = failure.Sanitize(raw, &o)
+	f.Code = failure.Sanitize(f.Code, &o)
+	d.By.Code = f.Code
+	d.By.Saw = quote(d.By.Saw, raw, f.Message, &o)
+	for i := range d.By.Beat {
+		d.By.Beat[i].Saw = quote(d.By.Beat[i].Saw, raw, f.Message, &o)
+	}
+	o.Max = job.EvidenceMax
+	if len(f.Details) > 0 {
+		f.Details = failure.SanitizeJSON(f.Details, &o)
+	}
+	if len(f.Stderr) > 0 {
+		f.Stderr = failure.SanitizeStderr(f.Stderr, &o)
+	}
+	if f.Stack != "" {
+		o.Paths = true
+		f.Stack = failure.Sanitize(f.Stack, &o)
+	}
+}
+
+// quote returns what a rule saw, as far as it may be stored. A part of a text does
+// not show that it is a secret when the name in front of it is cut off, so a part
+// of the message must be in the sanitised message, too.
+func quote(saw, raw, clean string, o *failure.SanitizeOptions) string {
+	if raw != clean && strings.Contains(raw, saw) && !strings.Contains(clean, saw) {
+		return ""
+	}
+	return failure.Sanitize(saw, o)
+}
+
+// userMessage returns the text for the user of the job.
+func (r *recorder) userMessage(d *policy.Decision) string {
+	info := r.policy.Info(d.Class)
+	if d.Action == policy.Retry || d.Action == policy.Defer {
+		return info.Retrying
+	}
+	return info.Dead
+}

@@ -1,0 +1,180 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// DeadPage is a page of dead letters.
+type DeadPage struct {
+	Entries  []store.DeadEntry `json:"dead_letters"`
+	Next     string            `json:"next,omitempty"`           // for the next page; left out on the last page
+	Searched job.Micros        `json:"searched_until,omitempty"` // every match that died after it is on this page or an earlier one
+}
+
+// DeadPageOf returns the JSON shape of a page of dead letters.
+func DeadPageOf(page *store.DeadPage) DeadPage {
+	out := DeadPage{Entries: page.Entries, Searched: page.Searched}
+	if page.Next > 0 {
+		out.Next = strconv.FormatInt(page.Next, 10)
+	}
+	return out
+}
+
+// Step is what a person can do next.
+type Step struct {
+	Command string `json:"command"`
+	Does    string `json:"does"`
+}
+
+// StepsOf returns the JSON shape of steps, each written by way.
+func StepsOf(steps []words.Step, way words.Way) []Step {
+	out := make([]Step, len(steps))
+	for i, s := range steps {
+		out[i] = Step{Command: way(s), Does: s.Does}
+	}
+	return out
+}
+
+// DeadDetails is all that is stored about a dead letter.
+type DeadDetails struct {
+	Letter   *job.DeadLetter `json:"dead_letter"`
+	Cause    string          `json:"cause"`
+	Operator string          `json:"operator,omitempty"` // who has to act, and how
+	Group    *store.Group    `json:"group,omitempty"`
+	Job      Job             `json:"job"`
+	Failures []Failure       `json:"failures"` // oldest first
+	Original *Original       `json:"original,omitempty"`
+	Acts     []store.Audit   `json:"audit"`
+	Searched job.Micros      `json:"audit_searched_until,omitempty"` // older rows were not looked at
+	Next     []Step          `json:"next"`
+}
+
+// Original is what a job was before a retry changed it.
+type Original struct {
+	*store.Original
+	Payload
+}
+
+// DeadDetailsOf returns the JSON shape of what is stored about a dead letter.
+func DeadDetailsOf(d *words.DeadDetails, way words.Way) DeadDetails {
+	out := DeadDetails{
+		Letter: d.Letter, Cause: d.Cause(), Operator: d.Operator, Group: d.Group, Job: JobOf(&d.Job), Failures: failuresOf(d.Failures),
+		Acts: append([]store.Audit{}, d.Acts...), Searched: d.Searched, Next: StepsOf(words.JobSteps(d.Letter, d.Group), way),
+	}
+	if d.Original != nil {
+		out.Original = &Original{d.Original, PayloadOf(d.Original.Payload)}
+	}
+	return out
+}
+
+// GroupList is a page of groups.
+type GroupList struct {
+	Groups []store.Group `json:"groups"`
+	Total  int           `json:"total"`
+}
+
+// GroupsOf returns the JSON shape of a page of groups.
+func GroupsOf(page *store.GroupPage) GroupList {
+	return GroupList{Groups: append([]store.Group{}, page.Groups...), Total: page.Total}
+}
+
+// DeadAnswer is the answer about one dead letter of an action on several.
+type DeadAnswer struct {
+	ID     job.ID `json:"id"`
+	Status string `json:"status,omitempty"`
+	Code   string `json:"error_code,omitempty"` // the kind of the error
+	Error  string `json:"error,omitempty"`
+}
+
+// Counted is what an action by filter would take, and what it has done.
+type Counted struct {
+	Do      string `json:"act"`
+	N       int64  `json:"count"`
+	Done    *int64 `json:"done,omitempty"` // left out when the action was only counted
+	Through int64  `json:"through,omitempty"`
+}
+
+// Redrive is a bulk retry.
+type Redrive struct {
+	*store.Redrive
+	Priority int8   `json:"priority"`        // of its jobs
+	Queue    string `json:"queue,omitempty"` // that its jobs move to
+}
+
+// RedriveOf returns the JSON shape of a redrive.
+func RedriveOf(r *store.Redrive) Redrive { return Redrive{r, r.Change.Priority, r.Change.Queue} }
+
+// RedriveList is a list of redrives.
+type RedriveList struct {
+	Redrives []Redrive `json:"redrives"`
+}
+
+// RedrivesOf returns the JSON shape of a list of redrives.
+func RedrivesOf(list []store.Redrive) RedriveList {
+	out := RedriveList{Redrives: make([]Redrive, len(list))}
+	for i := range list {
+		out.Redrives[i] = RedriveOf(&list[i])
+	}
+	return out
+}
+
+// DeadStats is the numbers of dead letters, and how well retries do.
+type DeadStats struct {
+	store.DeadStats
+	Total   int64            `json:"total"`
+	Status  map[string]int64 `json:"by_status"`
+	Reason  map[string]int64 `json:"by_reason"`
+	Class   map[string]int64 `json:"by_class"`
+	Kind    map[string]int64 `json:"by_kind"`
+	PerMin  Added            `json:"additions_per_minute"`
+	Success []Figure         `json:"success"`
+}
+
+// Added is the deaths a minute: of the present minute so far, of the last whole one,
+// and the means of the last 10 and the last 60.
+type Added struct {
+	Present int64   `json:"present"`
+	Last    int64   `json:"last"`
+	Mean10  float64 `json:"mean_10m"`
+	Mean60  float64 `json:"mean_60m"`
+}
+
+// Figure is a number that is compared with a target.
+type Figure struct {
+	Name    string  `json:"name"`
+	Formula string  `json:"formula"`
+	Window  string  `json:"window"`
+	Part    float64 `json:"numerator"`
+	Of      float64 `json:"denominator"`
+	Value   float64 `json:"value"` // 0 when the denominator is 0
+	Target  string  `json:"target"`
+	Met     *bool   `json:"met"` // null when the denominator is 0
+}
+
+// StatsOf adds up dead letters, and how well retries did in a window.
+func StatsOf(s *store.DeadStats, window time.Duration) *DeadStats {
+	v := &DeadStats{
+		DeadStats: *s, Status: map[string]int64{}, Reason: map[string]int64{}, Class: map[string]int64{}, Kind: map[string]int64{},
+		PerMin: Added(words.AddedOf(s.Added)),
+	}
+	for _, status := range job.Statuses {
+		v.Status[status.String()] = 0
+	}
+	for i := range s.Counts {
+		n := &s.Counts[i]
+		v.Total += n.N
+		v.Status[n.Status.String()] += n.N
+		v.Reason[string(n.Reason)] += n.N
+		v.Class[n.Class] += n.N
+		v.Kind[n.Kind] += n.N
+	}
+	for _, f := range words.Figures(s, window) {
+		v.Success = append(v.Success, Figure{f.Name, f.Formula, f.Window, f.Part, f.Of, f.Value, f.Target, f.Met})
+	}
+	return v
+}

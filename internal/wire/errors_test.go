@@ -1,0 +1,61 @@
+package wire_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/store"
+)
+
+func TestKindOf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err    error
+		name   string
+		exit   int
+		status int
+	}{
+		{nil, "none", 0, 200},
+		{errors.New("broken"), "internal", 1, 500},
+		{fmt.Errorf("job 7: %w", store.ErrNotFound), "not-found", 4, 404},
+		{fmt.Errorf("job 8: %w", store.ErrConflict), "state-moved", 5, 409},
+		{&store.KeyConflict{}, "key-reused", 5, 422},
+		{store.ErrDraining, "queue-draining", 5, 409},
+		{store.ErrLeaseLost, "lease-lost", 5, 409},
+		{store.ErrInvalid, "invalid-field", 2, 400},
+		{store.ErrTooLarge, "too-large", 2, 413},
+		{store.ErrUnavailable, "store-unavailable", 1, 503},
+		{store.ErrReadOnly, "store-read-only", 1, 503},
+		{store.ErrFull, "store-full", 1, 507},
+		{store.ErrUnknown, "outcome-unknown", 1, 504},
+		{ownKind{store.ErrNotFound}, "stopping", 3, 503}, // what an error says itself goes before what it wraps
+	} {
+		k := wire.KindOf(tt.err)
+		if k.String() != tt.name || k.ExitCode() != tt.exit || k.Status() != tt.status {
+			t.Errorf("%v: got %s, %d, %d, want %s, %d, %d", tt.err, k, k.ExitCode(), k.Status(), tt.name, tt.exit, tt.status)
+		}
+	}
+}
+
+type ownKind struct{ error }
+
+func (e ownKind) Unwrap() error { return e.error }
+func (ownKind) Kind() wire.Kind { return wire.Stopping }
+
+func TestKindOfAll(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		errs []error
+		want wire.Kind
+	}{
+		{nil, wire.None},
+		{[]error{store.ErrConflict, &store.KeyConflict{}}, wire.StateMoved},
+		{[]error{store.ErrConflict, store.ErrNotFound}, wire.Internal},
+	} {
+		if got := wire.KindOfAll(tt.errs); got != tt.want {
+			t.Errorf("%v: got %s, want %s", tt.errs, got, tt.want)
+		}
+	}
+}

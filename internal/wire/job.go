@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+)
+
+// Receipt is what a caller gets for a job that was enqueued.
+type Receipt struct {
+	Line     int       `json:"line,omitempty"` // of the file
+	ID       job.ID    `json:"id"`
+	Existing bool      `json:"existing"` // the key was known: no job was created
+	State    job.State `json:"state"`
+}
+
+// Job is a job with its payload and result.
+type Job struct {
+	job.Job
+	Attrs json.RawMessage `json:"attrs,omitempty"`
+	Payload
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
+// JobOf returns the JSON shape of a job.
+func JobOf(j *job.Job) Job {
+	return Job{Job: *j, Attrs: raw(j.Attrs), Payload: PayloadOf(j.Payload), Result: raw(j.Result)}
+}
+
+// JobRow is a job of a list, without payload and result.
+type JobRow struct {
+	job.Job
+	MaxAttempts int          `json:"max_attempts,omitempty"` // of this life, as things stand
+	LastFailure *job.Failure `json:"last_failure,omitempty"` // of a retrying or dead job
+}
+
+// JobList is a page of jobs.
+type JobList struct {
+	Jobs []JobRow `json:"jobs"`
+	Next job.ID   `json:"next,omitempty"` // for the next page; left out on the last page
+}
+
+// Failure is the record of a failed run.
+type Failure struct {
+	job.Failure
+	Details  json.RawMessage `json:"details,omitempty"`
+	Decision json.RawMessage `json:"decision,omitempty"`
+	Stderr   string          `json:"stderr,omitempty"`
+	Stack    string          `json:"stack,omitempty"`
+}
+
+// FailureOf returns the JSON shape of a failure.
+func FailureOf(f *job.Failure) Failure {
+	return Failure{*f, raw(f.Details), raw(f.Decision), string(f.Stderr), f.Stack}
+}
+
+func failuresOf(list []job.Failure) []Failure {
+	out := make([]Failure, len(list))
+	for i := range list {
+		out[i] = FailureOf(&list[i])
+	}
+	return out
+}
+
+// JobDetails is all that is stored about a job.
+type JobDetails struct {
+	Job      Job             `json:"job"`
+	Failures []Failure       `json:"failures"` // oldest first
+	Letter   *job.DeadLetter `json:"dead_letter,omitempty"`
+}
+
+// DetailsOf returns the JSON shape of what is stored about a job.
+func DetailsOf(d *words.Details) JobDetails {
+	return JobDetails{Job: JobOf(&d.Job), Failures: failuresOf(d.Failures), Letter: d.Letter}
+}
+
+// Run is a failed run with the decision about it in words.
+type Run struct {
+	Failure
+	Facts    []policy.Fact `json:"facts,omitempty"`
+	Operator string        `json:"operator,omitempty"` // who has to act, and how
+}
+
+// RunOf returns the JSON shape of a failed run.
+func RunOf(f *job.Failure, operator string) Run {
+	v := Run{Failure: FailureOf(f), Operator: operator}
+	if r, err := policy.ParseRecord(f.Decision); err == nil {
+		v.Facts = r.Facts()
+	}
+	return v
+}
+
+// Explanation says why a job is in the state that it is in.
+type Explanation struct {
+	Job      job.ID    `json:"job"`
+	Kind     string    `json:"kind"`
+	Queue    string    `json:"queue"`
+	State    job.State `json:"state"`
+	Standing string    `json:"standing"`
+	Next     string    `json:"next,omitempty"`
+	Runs     []Run     `json:"runs"` // that failed, oldest first
+}
+
+// JobAnswer is the answer about one job of an action on several.
+type JobAnswer struct {
+	ID    job.ID    `json:"id"`
+	State job.State `json:"state,omitzero"`
+	Asked bool      `json:"cancel_requested,omitempty"` // it runs, and was asked to stop
+	Code  string    `json:"error_code,omitempty"`       // the kind of the error
+	Error string    `json:"error,omitempty"`
+}

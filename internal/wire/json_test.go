@@ -1,0 +1,33 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"strconv"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/redrive/redrive/internal/wire"
+)
+
+func FuzzPlain(f *testing.F) {
+	f.Add("a\x1b\u009b\u202e\U000e0041\"\\")
+	f.Fuzz(func(t *testing.T, s string) {
+		if !utf8.ValidString(s) {
+			t.Skip("JSON holds UTF-8")
+		}
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := wire.Plain(text)
+		for _, r := range string(plain) {
+			if !strconv.IsPrint(r) {
+				t.Fatalf("%q has %U", plain, r)
+			}
+		}
+		var back string
+		if err := json.Unmarshal(plain, &back); err != nil || back != s {
+			t.Fatalf("%q became %q, %v", s, back, err)
+		}
+	})
+}

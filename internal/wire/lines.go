@@ -1,0 +1,267 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redrive/redrive/internal/human"
+	"github.com/redrive/redrive/internal/suggest"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+)
+
+// Request is a job as it is asked for, by a line or on a command line.
+type Request struct {
+	Kind, Queue, Owner, Key, Correlation string
+	Payload                              []byte
+	Priority                             *int
+	RunAt, Deadline                      time.Time
+	In                                   *time.Duration
+	Attrs                                map[string]any
+}
+
+// Requests reads jobs, one JSON object a line, strictly: a key that is not known,
+// is there twice or holds the wrong type is refused by its name.
+type Requests struct {
+	lineReader
+	lineParser
+}
+
+// ReadRequests returns a reader of the jobs of in. The name is that of the file, for
+// messages. No line may be longer than a job with a payload of payloadMax bytes can be.
+func ReadRequests(name string, in io.Reader, payloadMax int) *Requests {
+	return &Requests{newLineReader(name, in, payloadMax), newLineParser()}
+}
+
+// Next returns the next job, and io.EOF after the last. A *LineError is a mistake in
+// one line, after which Next goes on with the next line.
+func (r *Requests) Next() (*Request, error) {
+	line, err := r.next()
+	if err != nil {
+		return nil, err
+	}
+	q, err := r.parse(line)
+	if err != nil {
+		return nil, r.At(err)
+	}
+	return q, nil
+}
+
+// Name returns the name of the file.
+func (r *Requests) Name() string { return r.name }
+
+// Line returns the number of the last line, from 1.
+func (r *Requests) Line() int { return r.n }
+
+// Bytes returns how many bytes have been read.
+func (r *Requests) Bytes() int64 { return r.bytes }
+
+// At puts the place of the last line before an error.
+func (r *Requests) At(err error) error { return r.at(err) }
+
+// LineError is a mistake in one line.
+type LineError struct {
+	Name string // of the file
+	Line int    // from 1
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Name, e.Line, e.Err) }
+
+// Unwrap returns the mistake without its place.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// lineReader reads lines of a bounded length.
+type lineReader struct {
+	name  string
+	in    *bufio.Reader
+	max   int
+	n     int   // of the last line, from 1
+	bytes int64 // read so far
+}
+
+// newLineReader bounds a line by the largest payload, each of whose bytes may be
+// written as an escape of six, and what else a line may hold.
+func newLineReader(name string, in io.Reader, payloadMax int) lineReader {
+	return lineReader{name: name, in: bufio.NewReaderSize(in, 64<<10), max: 6*payloadMax + 8*job.AttrsMax}
+}
+
+// next returns the next line that is not blank; io.EOF after the last.
+func (l *lineReader) next() ([]byte, error) {
+	for {
+		line, err := l.line()
+		if err != nil {
+			return nil, err
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+func (l *lineReader) line() (line []byte, err error) {
+	l.n++
+	for {
+		part, err := l.in.ReadSlice('\n')
+		line = append(line, part...)
+		l.bytes += int64(len(part))
+		switch {
+		case len(line) > l.max:
+			return nil, l.at(fmt.Errorf("the line is longer than %d bytes", l.max))
+		case err == nil || err == io.EOF && len(line) > 0:
+			return line, nil
+		case err == io.EOF:
+			return nil, io.EOF
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, fmt.Errorf("read %s: %w", l.name, err)
+		}
+	}
+}
+
+// at puts the place of the last line before an error.
+func (l *lineReader) at(err error) error { return &LineError{Name: l.name, Line: l.n, Err: err} }
+
+// field is a key of a line: what it must hold, and how it is read.
+type field struct {
+	key, want string
+	read      func(*Request, json.RawMessage) error
+}
+
+func text(key string, into func(*Request) *string) field {
+	return field{key, "a text", func(r *Request, v json.RawMessage) error { return json.Unmarshal(v, into(r)) }}
+}
+
+func moment(key string, into func(*Request) *time.Time) field {
+	return field{key, "a time such as \"2026-01-31T18:00:00Z\"", func(r *Request, v json.RawMessage) error {
+		return json.Unmarshal(v, into(r))
+	}}
+}
+
+// fields are the keys that a line may have.
+func fields() []field {
+	return []field{
+		text("kind", func(r *Request) *string { return &r.Kind }),
+		{"payload", "", func(r *Request, v json.RawMessage) error { r.Payload = v; return nil }},
+		text("queue", func(r *Request) *string { return &r.Queue }),
+		{"priority", fmt.Sprintf("a number from %d to %d", job.PriorityMin, job.PriorityMax), readPriority},
+		moment("run_at", func(r *Request) *time.Time { return &r.RunAt }),
+		{"in", "a duration such as \"90s\", \"1h30m\" or \"2d\"", readIn},
+		moment("deadline", func(r *Request) *time.Time { return &r.Deadline }),
+		text("owner", func(r *Request) *string { return &r.Owner }),
+		text("key", func(r *Request) *string { return &r.Key }),
+		text("correlation", func(r *Request) *string { return &r.Correlation }),
+		{"attrs", "an object", readAttrs},
+	}
+}
+
+func readPriority(r *Request, v json.RawMessage) error { return json.Unmarshal(v, &r.Priority) }
+
+func readIn(r *Request, v json.RawMessage) error {
+	var written string
+	if err := json.Unmarshal(v, &written); err != nil {
+		return err
+	}
+	d, err := human.ParseDuration(written)
+	r.In = &d
+	return err
+}
+
+// readAttrs keeps numbers as they are written.
+func readAttrs(r *Request, v json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(v))
+	dec.UseNumber()
+	return dec.Decode(&r.Attrs)
+}
+
+// lineParser reads lines into requests, strictly.
+type lineParser struct {
+	fields map[string]field
+	keys   []string
+}
+
+func newLineParser() lineParser {
+	p := lineParser{fields: make(map[string]field)}
+	for _, f := range fields() {
+		p.fields[f.key] = f
+		p.keys = append(p.keys, f.key)
+	}
+	return p
+}
+
+var (
+	errNotOneObject = errors.New(`must be one JSON object such as {"kind":"thumbnail","payload":{}}`)
+	errBOM          = errors.New("begins with a byte-order mark; save the file as UTF-8 without one")
+)
+
+func (p *lineParser) parse(line []byte) (*Request, error) {
+	if !utf8.Valid(line) {
+		return nil, errors.New("is not UTF-8; save it as UTF-8")
+	}
+	if bytes.HasPrefix(line, []byte("\ufeff")) {
+		return nil, errBOM
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
+		return nil, errNotOneObject
+	}
+	r := &Request{}
+	seen := make(map[string]bool, len(p.keys))
+	for dec.More() {
+		if err := p.entry(dec, r, seen); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, notJSON(dec, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errNotOneObject
+	}
+	if r.Kind == "" {
+		return nil, errors.New(`"kind" is missing`)
+	}
+	return r, nil
+}
+
+// entry reads a key and its value.
+func (p *lineParser) entry(dec *json.Decoder, r *Request, seen map[string]bool) error {
+	token, err := dec.Token()
+	if err != nil {
+		return notJSON(dec, err)
+	}
+	key := token.(string) // of an object nothing else comes here
+	f, known := p.fields[key]
+	switch {
+	case !known:
+		return errors.New(suggest.Unknown("key", key, p.keys))
+	case seen[key]:
+		return fmt.Errorf("%q is there twice", key)
+	}
+	seen[key] = true
+	var value json.RawMessage
+	if err := dec.Decode(&value); err != nil {
+		return notJSON(dec, err)
+	}
+	if string(value) == "null" && key != "payload" {
+		return fmt.Errorf("%q must be %s, found null; leave the key out", key, f.want)
+	}
+	if err := f.read(r, value); err != nil {
+		return fmt.Errorf("%q must be %s, found %s", key, f.want, words.Shorten(words.Clean(string(value)), 40))
+	}
+	return nil
+}
+
+func notJSON(dec *json.Decoder, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("is not JSON: it ends too early; write each object on one line (`jq -c .` does)")
+	}
+	reason := strings.TrimPrefix(err.Error(), "json: ")
+	return fmt.Errorf("is not JSON, at byte %d: %s", dec.InputOffset()+1, reason)
+}

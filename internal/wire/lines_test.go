@@ -1,0 +1,140 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+)
+
+func TestLineReader_CountsLinesAndBytes(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 100_000) // more than the buffer
+	l := newLineReader("f", strings.NewReader("\n a \r\n\n"+long+"\nlast"), 256<<10)
+	type line struct {
+		text string
+		n    int
+	}
+	var got []line
+	for {
+		text, err := l.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, line{string(text), l.n})
+	}
+	want := []line{{"a", 2}, {long, 4}, {"last", 5}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(line{})); diff != "" {
+		t.Error(diff)
+	}
+	if want := int64(len("\n a \r\n\n") + len(long) + len("\nlast")); l.bytes != want {
+		t.Errorf("%d bytes, want %d", l.bytes, want)
+	}
+}
+
+// proves: X3
+func TestX3_LinesAreBounded(t *testing.T) {
+	t.Parallel()
+	const payloadMax = 100
+	bound := 6*payloadMax + 8*job.AttrsMax
+	l := newLineReader("f", strings.NewReader(strings.Repeat("x", bound)), payloadMax)
+	if _, err := l.next(); err != nil {
+		t.Errorf("a line of the bound: %v", err)
+	}
+	l = newLineReader("f", io.MultiReader(strings.NewReader("ok\n"), endless{}), payloadMax)
+	if _, err := l.next(); err != nil {
+		t.Fatal(err)
+	}
+	l = newLineReader("f", endless{}, payloadMax)
+	if _, err := l.next(); err == nil || !strings.HasPrefix(err.Error(), "f:1: the line is longer than") {
+		t.Errorf("an endless line: %v", err)
+	}
+}
+
+// endless is a line that does not end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+type brokenReader struct{ after io.Reader }
+
+var errDisk = errors.New("disk on fire")
+
+func (b brokenReader) Read(p []byte) (int, error) {
+	n, err := b.after.Read(p)
+	if err == io.EOF {
+		err = errDisk
+	}
+	return n, err
+}
+
+func TestLineReader_TellsAReadErrorFromTheEnd(t *testing.T) {
+	t.Parallel()
+	l := newLineReader("f", brokenReader{strings.NewReader("a\nb")}, 100)
+	if _, err := l.next(); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := l.next(); !errors.Is(err, errDisk) {
+		t.Errorf("got %q, %v, want the reader's error", text, err)
+	}
+}
+
+// FuzzLine checks that no line makes the parser panic, that what it takes in has
+// all that a job needs, and that its errors are printable.
+func FuzzLine(f *testing.F) {
+	f.Add([]byte(`{"kind":"a","payload":{"x":1},"queue":"q","priority":1,"in":"1s","attrs":{"n":1e999}}`))
+	f.Add([]byte(`{"kind":"a","payload":null,"run_at":"2026-01-31T18:00:00Z","owner":"o","key":"k","correlation":"c"}`))
+	f.Add([]byte(`{"kind":"a","kind":"b"}`))
+	f.Add([]byte("{\"kind\":\"\xff\"}"))
+	p := newLineParser()
+	f.Fuzz(func(t *testing.T, line []byte) {
+		q, err := p.parse(bytes.TrimSpace(line))
+		if err == nil {
+			if !json.Valid(line) || q.Kind == "" {
+				t.Errorf("%s was taken", line)
+			}
+		}
+		if err != nil && words.Clean(err.Error()) != err.Error() {
+			t.Errorf("the error has characters that a terminal acts on: %q", err)
+		}
+	})
+}
+
+func TestRequests_SayWhatIsWrongWithALine(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"\ufeff{\"kind\":\"a\"}":         "begins with a byte-order mark",
+		"{":                              "write each object on one line",
+		`{"kind":"a","priorty":1}`:       `did you mean "priority"?`,
+		`{"kind":"a","in":"3d","in":""}`: `"in" is there twice`,
+		`{"kind":"a","in":"3 days"}`:     `"in" must be a duration`,
+		"{\"kind\":\"\xff\"}":            "is not UTF-8",
+		`["a"]`:                          "must be one JSON object",
+		`{}`:                             `"kind" is missing`,
+	} {
+		_, err := ReadRequests("f", strings.NewReader(line), 100).Next()
+		if _, ok := errors.AsType[*LineError](err); !ok || !strings.HasPrefix(err.Error(), "f:1: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", line, err, want)
+		}
+	}
+	q, err := ReadRequests("f", strings.NewReader(`{"kind":"a","in":"3d","attrs":{"n":9007199254740993}}`), 100).Next()
+	if err != nil || *q.In != 72*time.Hour || q.Attrs["n"] != json.Number("9007199254740993") {
+		t.Errorf("got %+v, %v", q, err)
+	}
+}

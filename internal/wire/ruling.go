@@ -1,0 +1,161 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+)
+
+// Question is a failure that a decision is asked about, without any job.
+type Question struct {
+	Kind, Queue, Owner string
+	Priority           int
+	Attempt            int // that failed, from 1; the attempts before it failed in the same way
+	Evidence           failure.Evidence
+	How                job.How
+	Stop               policy.Stop
+	Attrs              []byte   // a JSON object or nil
+	Draw               *float64 // of the jitter, from 0 to below 1; nil means the middle, with the range
+}
+
+// Ruling is what a policy says about a question.
+type Ruling struct {
+	Kind      string            `json:"kind,omitempty"`
+	Attempt   int               `json:"attempt"`                 // that the decision is about
+	Asked     int               `json:"asked_attempt,omitempty"` // when there is no such attempt
+	Held      string            `json:"held,omitempty"`          // why the job does not run at all
+	Rules     []string          `json:"rules,omitempty"`
+	Queue     string            `json:"queue,omitempty"` // where rules send the job
+	Priority  int               `json:"priority,omitempty"`
+	Overrides map[string]string `json:"overrides,omitempty"`
+	Failed    []string          `json:"failed_rules,omitempty"`
+	Would     string            `json:"rules_would,omitempty"` // where the policy only observes
+	Decision  json.RawMessage   `json:"decision,omitempty"`
+	Facts     []policy.Fact     `json:"facts,omitempty"`
+	Draw      *DrawRange        `json:"draw,omitempty"`
+	Message   string            `json:"message,omitempty"`
+	Users     string            `json:"user_message,omitempty"`
+	Operator  string            `json:"operator,omitempty"`
+
+	Reason string `json:"-"` // the decision in one line
+}
+
+// DrawRange is what the jitter makes of a wait.
+type DrawRange struct {
+	U    float64 `json:"u"` // of the decision that is shown
+	Low  int64   `json:"low_ms"`
+	High int64   `json:"high_ms"`
+}
+
+// middle is the draw that is shown for all, and almostOne the largest draw.
+const middle, almostOne = 0.5, 1 - 1.0/(1<<53)
+
+// wouldDo says what rules would do if the policy did more than observe.
+func wouldDo(a *policy.Admission) string {
+	if a == nil {
+		return ""
+	}
+	var does []string
+	if a.Hold != nil {
+		does = append(does, "hold the job before it runs")
+	}
+	if a.Queue != "" {
+		does = append(does, "send it to queue "+a.Queue)
+	}
+	if a.Priority > 0 {
+		does = append(does, fmt.Sprintf("give it priority %d", a.Priority))
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Overrides)) {
+		does = append(does, "hand "+key+"="+a.Overrides[key]+" to the handler")
+	}
+	if len(does) == 0 {
+		return ""
+	}
+	return strings.Join(does, ", ") + "; the policy only observes"
+}
+
+// Ask returns what a policy decides.
+func (q *Question) Ask(p *policy.Policy) Ruling {
+	a := Ruling{Kind: q.Kind}
+	admission := p.Admit(&policy.RuleInput{
+		Kind: q.Kind, Queue: q.Queue, Owner: q.Owner, Priority: q.Priority, Attrs: q.Attrs,
+	})
+	if admission != nil {
+		a.Rules, a.Queue, a.Priority, a.Overrides = admission.Rules, admission.Queue, admission.Priority, admission.Overrides
+		for _, problem := range admission.Failed {
+			a.Failed = append(a.Failed, problem.String())
+		}
+		a.Would = wouldDo(admission.Would)
+		if admission.Hold != nil {
+			a.Attempt, a.Users = 1, admission.Hold.Message
+			a.Held = "a rule holds the job before it runs, until a person decides: " + strings.Join(admission.Rules, ", ")
+			return a
+		}
+	}
+	u := middle
+	if q.Draw != nil {
+		u = *q.Draw
+	}
+	d, attempt := q.decide(p, admission, u)
+	record, err := policy.ParseRecord(d.Record())
+	if err != nil {
+		panic("a decision was written that cannot be read: " + err.Error())
+	}
+	if a.Attempt = attempt; attempt != q.Attempt {
+		a.Asked = q.Attempt
+	}
+	a.Decision, a.Facts, a.Reason = d.Record(), record.Facts(), record.Reason()
+	if q.Draw == nil {
+		a.Draw = q.drawn(p, admission, &d)
+	}
+	a.Message = failure.Sanitize(q.Evidence.Message, nil)
+	info := p.Info(d.Class)
+	a.Operator, a.Users = info.Operator, info.Dead
+	if d.Action == policy.Retry {
+		a.Users = info.Retrying
+	}
+	return a
+}
+
+// drawn returns how much the draw moves the wait of a decision; nil if nothing.
+func (q *Question) drawn(p *policy.Policy, a *policy.Admission, d *policy.Decision) *DrawRange {
+	low, _ := q.decide(p, a, 0)
+	high, _ := q.decide(p, a, almostOne)
+	if d.Action != policy.Retry || low.Wait == high.Wait {
+		return nil
+	}
+	return &DrawRange{U: middle, Low: low.Wait.Milliseconds(), High: high.Wait.Milliseconds()}
+}
+
+// decide returns the decision about the last attempt with a draw, and the number
+// of the attempt that it is about: an earlier one if the job does not come so far.
+func (q *Question) decide(p *policy.Policy, a *policy.Admission, u float64) (d policy.Decision, attempt int) {
+	in := policy.Input{Kind: q.Kind, Evidence: &q.Evidence, How: q.How, Stop: q.Stop, Admission: a, U: middle}
+	in.Class = sanitised(p.Classify(&q.Evidence, q.Kind))
+	for attempt = 1; ; attempt++ {
+		in.Attempts = attempt - 1
+		if attempt == q.Attempt {
+			in.U = u
+		}
+		d = p.Decide(&in)
+		if attempt == q.Attempt || d.Action != policy.Retry {
+			return d, attempt
+		}
+		in.Memo, in.Age = d.Memo, in.Age+d.Wait
+	}
+}
+
+// sanitised removes secrets from what a classification quotes.
+func sanitised(c failure.Classification) failure.Classification {
+	c.Saw = failure.Sanitize(c.Saw, nil)
+	for i := range c.Beat {
+		c.Beat[i].Saw = failure.Sanitize(c.Beat[i].Saw, nil)
+	}
+	return c
+}

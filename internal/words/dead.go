@@ -1,0 +1,130 @@
+package words
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// DeadDetails is what is stored about a dead letter.
+type DeadDetails struct {
+	*Details
+	Group    *store.Group    // nil when it has none
+	Original *store.Original // nil when no retry has changed the job
+	Acts     []store.Audit   // of people and redrives on this job, oldest first
+	Searched job.Micros      // acts before then were not looked for; 0 means that all were
+	Operator string          // who has to act, and how
+}
+
+// Fatal returns the failure that the job died of; nil when it died without a run.
+func (d *DeadDetails) Fatal() *job.Failure {
+	for i := range slices.Backward(d.Failures) {
+		if f := &d.Failures[i]; f.Life <= d.Letter.Life {
+			if f.Life == d.Letter.Life {
+				return f
+			}
+			return nil // it expired in a life in which it never ran
+		}
+	}
+	return nil
+}
+
+// Cause says in words what the job died of.
+func (d *DeadDetails) Cause() string {
+	text := Reason(d.Letter.Reason)
+	if info, ok := failure.InfoOf(failure.Class(d.Letter.Class)); ok && info.Summary != "" {
+		text += "; " + d.Letter.Class + ": " + strings.TrimSuffix(info.Summary, ".")
+	} else if d.Letter.Class != "" {
+		text += "; class " + d.Letter.Class
+	}
+	return text
+}
+
+// Standing is a sentence about where the dead letter stands, and who acted on it.
+func (d *DeadDetails) Standing(now job.Micros) string {
+	l := d.Letter
+	text := strings.ToUpper(l.Status.String()[:1]) + l.Status.String()[1:]
+	text += fmt.Sprintf(": died %s (%s)", Time(l.DiedAt), Away(l.DiedAt, now))
+	switch {
+	case l.Action != "":
+		text += fmt.Sprintf("; %s %s (%s)", action(l), Time(l.ActedAt), Away(l.ActedAt, now))
+	case l.Status == job.Pending:
+		text += "; no action taken yet"
+	}
+	if l.ReopenAt > 0 {
+		text += fmt.Sprintf("; pending again %s (%s)", Time(l.ReopenAt), Away(l.ReopenAt, now))
+	}
+	if l.Status == job.Redriven || l.Action == job.ActionCompleted || l.Action == job.ActionCancelled {
+		text += fmt.Sprintf("; the job is %s", d.Job.State)
+	}
+	return text
+}
+
+// action says what was done last, and by whom.
+func action(l *job.DeadLetter) string {
+	switch l.Action {
+	case job.ActionCompleted:
+		return fmt.Sprintf("completed after %s had retried it,", l.ActedBy)
+	case job.ActionCancelled:
+		return fmt.Sprintf("cancelled after %s had retried it,", l.ActedBy)
+	case job.ActionMuted:
+		return fmt.Sprintf("ignored at once, because %s ignores its group,", l.ActedBy)
+	case job.ActionRetried, job.ActionResolved, job.ActionIgnored, job.ActionReopened:
+	}
+	return fmt.Sprintf("%s by %s", l.Action, l.ActedBy)
+}
+
+// Done is the past participle of an action's verb: "retried".
+func Done(do store.Act) string {
+	switch do {
+	case store.ActRetry:
+		return "retried"
+	case store.ActResolve:
+		return "resolved"
+	case store.ActIgnore:
+		return "ignored"
+	case store.ActReopen:
+		return "reopened"
+	case store.ActPurge:
+		return "removed for good"
+	}
+	return do.String()
+}
+
+// Filter says in words what a filter of dead letters selects; "" means everything.
+func Filter(f *store.DeadFilter) string {
+	var parts []string
+	add := func(label, text string) {
+		if text != "" {
+			parts = append(parts, label+" "+text)
+		}
+	}
+	statuses := make([]string, len(f.Statuses))
+	for i, s := range f.Statuses {
+		statuses[i] = s.String()
+	}
+	add("status", strings.Join(statuses, " or "))
+	add("reason", string(f.Reason))
+	add("class", f.Class)
+	add("kind", f.Kind)
+	add("queue", f.Queue)
+	add("owner", f.Owner)
+	add("group", ShortGroup(f.Group))
+	if f.Since > 0 {
+		add("died since", Time(f.Since))
+	}
+	if f.Until > 0 {
+		add("died before", Time(f.Until))
+	}
+	if f.Text != "" {
+		add("with", fmt.Sprintf("%q", f.Text))
+	}
+	if f.Redrive > 0 {
+		add("redrive", fmt.Sprint(f.Redrive))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,70 @@
+package words
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// diffLinesMax bounds the lines of each of two texts that are compared: the work
+// grows with their product.
+const diffLinesMax = 1_000
+
+// Diff shows what differs between two payloads, line by line: "-" before what
+// was, "+" before what is. JSON is laid out first, so that a field is a line.
+func Diff(was, is []byte) string {
+	if !utf8.Valid(was) || !utf8.Valid(is) {
+		return fmt.Sprintf("no text: %s before, %s now", Size(int64(len(was))), Size(int64(len(is))))
+	}
+	a, b := diffLines(was), diffLines(is)
+	if len(a) > diffLinesMax || len(b) > diffLinesMax {
+		return fmt.Sprintf("too long to compare: %s before, %s now", Count(int64(len(a)), "line"), Count(int64(len(b)), "line"))
+	}
+	return strings.Join(diff(a, b), "\n")
+}
+
+func diffLines(b []byte) []string {
+	var laid bytes.Buffer
+	if json.Indent(&laid, b, "", "  ") == nil {
+		b = laid.Bytes()
+	}
+	return strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+}
+
+// diff returns the lines of both texts in order, by their longest common
+// subsequence. Lines that both have begin with a space.
+func diff(a, b []string) []string {
+	// common[i][j] is the length of the longest common subsequence of a[i:], b[j:].
+	common := make([][]int, len(a)+1)
+	for i := range common {
+		common[i] = make([]int, len(b)+1)
+	}
+	for i, was := range slices.Backward(a) {
+		for j, is := range slices.Backward(b) {
+			if was == is {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	var out []string
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			out = append(out, "  "+a[i])
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			out = append(out, "- "+a[i])
+			i++
+		default:
+			out = append(out, "+ "+b[j])
+			j++
+		}
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package words_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func TestSparkline(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in   []int64
+		want string
+	}{
+		{nil, ""}, {[]int64{0, 0}, "▁▁"}, {[]int64{0, 1}, "▁▂"}, {[]int64{0, 1, 500, 1000}, "▁▂▅█"}, {[]int64{7, 0, 7}, "█▁█"},
+	} {
+		if got := words.Sparkline(tt.in); got != tt.want {
+			t.Errorf("Sparkline(%v) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+// part of: M4
+func TestM4_FiguresOverTheirWindow(t *testing.T) {
+	t.Parallel()
+	hour := job.Micros(time.Hour / time.Microsecond)
+	now := 500_000*hour + hour/2
+	stats := &store.DeadStats{At: now, Hours: []store.Hour{
+		{At: now - hour/2 - 30*hour, Completed: 1, Recovered: 1, Dead: 1000, Exhausted: 1000, Retries: 1, RetryCost: 9e9},
+		{At: now - hour/2 - hour, Completed: 70, Recovered: 5, Dead: 1, Exhausted: 1, Retries: 8, RetryCost: 400_000},
+		{At: now - hour/2, Completed: 29, Recovered: 2, Dead: 0, Retries: 2, RetryCost: 400_000},
+	}}
+	got := words.Figures(stats, 24*time.Hour)
+	var texts []string
+	for _, f := range got {
+		if f.Met == nil || f.Formula == "" || f.Window != "the last 24h" || f.Target == "" {
+			t.Errorf("%+v is not complete", f)
+			continue
+		}
+		texts = append(texts, f.Text+map[bool]string{true: " met", false: " missed"}[*f.Met])
+	}
+	if diff := cmp.Diff([]string{"87.5 % met", "1.0 % met", "$0.0800 met"}, texts); diff != "" {
+		t.Error(diff)
+	}
+	for _, f := range words.Figures(stats, 48*time.Hour) {
+		if *f.Met {
+			t.Errorf("over two days %s is met: %s", f.Name, f.Text)
+		}
+	}
+	for _, f := range words.Figures(&store.DeadStats{At: now}, time.Hour) {
+		if f.Met != nil || f.Text != "-" {
+			t.Errorf("of nothing: %+v", f)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package words
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+	"github.com/redrive/redrive/store"
+)
+
+// Operators knows the texts for operators of the policies that decided. It reads
+// each policy once. It is not safe for concurrent use.
+type Operators struct {
+	Policies store.Policies
+
+	known map[string]*policy.Policy // by hash; nil for one that is not stored as a file
+}
+
+// Text says who has to act on a failure, and how: by the policy that decided, else
+// by the built-in text of the class; "" for a class without one.
+func (o *Operators) Text(ctx context.Context, f *job.Failure) string {
+	class := failure.Class(f.Class)
+	if r, err := policy.ParseRecord(f.Decision); err == nil {
+		if p := o.policy(ctx, r.Hash); p != nil && slices.Contains(p.Classes(), class) {
+			return p.Info(class).Operator
+		}
+	}
+	if info, ok := failure.InfoOf(class); ok {
+		return info.Operator
+	}
+	return ""
+}
+
+// policy returns a policy that is stored as a policy file; nil for any other.
+func (o *Operators) policy(ctx context.Context, hash string) *policy.Policy {
+	if p, known := o.known[hash]; known || hash == "" {
+		return p
+	}
+	if o.known == nil {
+		o.known = map[string]*policy.Policy{}
+	}
+	o.known[hash] = nil
+	if stored, err := o.Policies.Policy(ctx, hash); err == nil {
+		if f, err := policyfile.Parse(hash, stored.Body); err == nil {
+			o.known[hash] = f.Policy
+		}
+	} else if !errors.Is(err, store.ErrNotFound) {
+		delete(o.known, hash) // ask again for the next failure
+	}
+	return o.known[hash]
+}

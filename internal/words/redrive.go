@@ -1,0 +1,79 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// RedriveStanding is a sentence about where a redrive stands.
+func RedriveStanding(r *store.Redrive) string {
+	switch r.State {
+	case store.RedriveCanary:
+		return fmt.Sprintf("Canary: %s of the first %d have answered", Number(r.Answered), min(int64(r.Canary), r.Total))
+	case store.RedriveRamping:
+		return fmt.Sprintf("Ramping: %s of %s have been brought back", Number(r.Released), Number(r.Total))
+	case store.RedriveSettling:
+		return fmt.Sprintf("Settling: all have been brought back, %s have not ended", Number(r.Released-r.Completed-r.Dead-r.Cancelled))
+	case store.RedrivePaused:
+		return "Paused: no more are brought back until someone resumes it"
+	case store.RedriveStopped:
+		return "Stopped by itself: " + r.Why
+	case store.RedriveCompleted:
+		return fmt.Sprintf("Completed: all %s have ended", Number(r.Released))
+	case store.RedriveCancelled:
+		return "Cancelled: no more are brought back"
+	}
+	return string(r.State)
+}
+
+// RedrivePlan says what a redrive is going to do.
+func RedrivePlan(r *store.Redrive) string {
+	parts := []string{Count(r.Total, "job")}
+	if r.Canary > 0 {
+		parts = append(parts, fmt.Sprintf("%d first", min(int64(r.Canary), r.Total)))
+	}
+	if r.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("at most %s/s", Number(int64(r.Rate))))
+	}
+	if r.StopShare < 1 {
+		parts = append(parts, fmt.Sprintf("stops when more than %g %% of first attempts fail by the same cause", r.StopShare*100))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// RedriveFacts returns the plan and the numbers of a redrive.
+func RedriveFacts(r *store.Redrive, now job.Micros) Facts {
+	f := Facts{}
+	f.Add("what", Filter(&r.Filter))
+	f.Add("plan", RedrivePlan(r))
+	change := fmt.Sprintf("priority %d", r.Change.Priority)
+	if r.Change.Queue != "" {
+		change += ", queue " + r.Change.Queue
+	}
+	f.Add("jobs get", change)
+	f.Add("brought back", fmt.Sprintf("%s of %s", Number(r.Released), Number(r.Total)))
+	f.Add("answered", fmt.Sprintf("%s, of which %s failed again by the same cause", Number(r.Answered), Number(r.Again)))
+	f.Add("ended", fmt.Sprintf("%s completed, %s dead, %s cancelled", Number(r.Completed), Number(r.Dead), Number(r.Cancelled)))
+	f.Add("started", fmt.Sprintf("%s (%s) by %s", Time(r.CreatedAt), Away(r.CreatedAt, now), r.By))
+	f.Add("reason", r.Reason)
+	if r.EndedAt > 0 {
+		f.Add("finished", fmt.Sprintf("%s (%s)", Time(r.EndedAt), Away(r.EndedAt, now)))
+	}
+	return f
+}
+
+// RedriveCounts lists the numbers of a redrive in one line.
+func RedriveCounts(r *store.Redrive) string {
+	parts := []string{
+		fmt.Sprintf("%s of %s back", Number(r.Released), Number(r.Total)),
+		Number(r.Answered) + " answered", Number(r.Again) + " failed again",
+		Number(r.Completed) + " completed", Number(r.Dead) + " dead",
+	}
+	if r.Cancelled > 0 {
+		parts = append(parts, Number(r.Cancelled)+" cancelled")
+	}
+	return strings.Join(parts, "  ")
+}

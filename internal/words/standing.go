@@ -1,0 +1,296 @@
+package words
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+)
+
+// Details is what is stored about a job.
+type Details struct {
+	Job      job.Job
+	Failures []job.Failure   // oldest first
+	Letter   *job.DeadLetter // nil when the job never died
+	Queue    store.Queue
+	// Scheduled is the number of attempts of a life by the kind's own schedule; 0
+	// when it is not known.
+	Scheduled int
+}
+
+// Last returns the last failure; nil for a job without failures.
+func (d *Details) Last() *job.Failure {
+	if len(d.Failures) == 0 {
+		return nil
+	}
+	return &d.Failures[len(d.Failures)-1]
+}
+
+// lastOfLife returns the last failure of the present life; nil for a life without failures.
+func (d *Details) lastOfLife() *job.Failure {
+	if last := d.Last(); last != nil && last.Life == d.Job.Life {
+		return last
+	}
+	return nil
+}
+
+// MaxAttempts returns how many attempts the present life may have; 0 when it is not
+// known.
+func (d *Details) MaxAttempts() int { return MaxAttempts(&d.Job, d.Failures, d.Scheduled) }
+
+// Standing is a sentence about where the job stands.
+func (d *Details) Standing(now job.Micros) string {
+	j := &d.Job
+	next := fmt.Sprintf("attempt %d", j.Counters.Attempts+1)
+	if most := d.MaxAttempts(); most > 0 {
+		next += fmt.Sprintf(" of %d", most)
+	}
+	switch j.State {
+	case job.Waiting, job.Retrying:
+		label := "Waiting"
+		if j.State == job.Retrying {
+			label = "Retrying"
+		}
+		due := "has been due since"
+		if j.RunAt > now {
+			due = "is due at"
+		}
+		text := fmt.Sprintf("%s: %s %s %s (%s)", label, next, due, Time(j.RunAt), Away(j.RunAt, now))
+		if d.Queue.Mode == store.Paused {
+			text += fmt.Sprintf("; queue %s is paused", j.Queue)
+		}
+		return text
+	case job.Running:
+		return fmt.Sprintf("Running for %s: %s, on %s%s", Span(max(0, now.Sub(j.ClaimedAt))), next, j.Holder, runNote(j, now))
+	case job.Completed:
+		return fmt.Sprintf("Completed at %s (%s) by attempt %d, which took %s", Time(j.FinishedAt), Away(j.FinishedAt, now),
+			j.Counters.Attempts, Span(max(0, j.FinishedAt.Sub(j.ClaimedAt))))
+	case job.Dead:
+		return fmt.Sprintf("Dead since %s (%s): %s", Time(j.FinishedAt), Away(j.FinishedAt, now), Reason(j.Reason))
+	case job.Cancelled:
+		return fmt.Sprintf("Cancelled at %s (%s)", Time(j.FinishedAt), Away(j.FinishedAt, now))
+	case job.None:
+	}
+	return j.State.String()
+}
+
+func runNote(j *job.Job, now job.Micros) string {
+	switch {
+	case j.LeaseUntil < now:
+		return fmt.Sprintf("; its lease ended %s, so another worker will take it", Away(j.LeaseUntil, now))
+	case j.CancelAt > 0:
+		return fmt.Sprintf("; it was asked to stop %s", Away(j.CancelAt, now))
+	}
+	return ""
+}
+
+// Reason says in words why a job is dead, with the stored word.
+func Reason(r job.Reason) string {
+	text := ""
+	switch r {
+	case job.NonRetriable:
+		text = "another attempt would not help"
+	case job.MaxRetries:
+		text = "all attempts are used up"
+	case job.Stalled:
+		text = "too many of its runs crashed"
+	case job.DeadlineOver:
+		text = "its deadline passed before it could run"
+	case job.MaxCost:
+		text = "its attempts have cost more than is allowed"
+	case job.HintTooLong:
+		text = "the other side asked for a longer wait than the policy allows"
+	case job.ManualReview:
+		text = "a rule holds it until a person decides"
+	default:
+		return string(r)
+	}
+	return text + " (" + string(r) + ")"
+}
+
+// Because says what the job's state follows from, to be read after its standing; ""
+// when there is nothing to say.
+func (d *Details) Because() string {
+	j, last := &d.Job, d.lastOfLife()
+	switch j.State {
+	case job.Waiting:
+		if why := d.waitsFor(last); why != "" {
+			return ", because " + why
+		}
+	case job.Retrying, job.Dead:
+		if last != nil {
+			return ", because " + cause(last)
+		}
+	case job.Running:
+		if last != nil {
+			return "; before, " + cause(last)
+		}
+	case job.Cancelled:
+		if last != nil && last.Token == j.Token && last.Class == string(failure.Cancelled) {
+			return ", because " + cause(last)
+		}
+	case job.None, job.Completed:
+	}
+	return ""
+}
+
+// waitsFor says why a job waits that is not retrying. Which of several reasons was
+// the last is not stored; then all are named.
+func (d *Details) waitsFor(last *job.Failure) string {
+	j := &d.Job
+	switch c := &j.Counters; {
+	case last != nil && last.Token == j.Token && last.How == job.ByCrash:
+		return cause(last)
+	case last != nil && last.Token == j.Token && c.Deferrals > 0:
+		return deferredBy(last)
+	case c.Sum() == 0 && j.Life > 1:
+		return fmt.Sprintf("it was retried by hand after it was dead: this is life %d", j.Life)
+	case c.Sum() == 0:
+		return "it has not run yet"
+	case c.Snoozes == c.Sum()-c.Attempts:
+		return "the handler asked to run it again later, which used up no attempt" + times(c.Snoozes)
+	case c.Interrupts == c.Sum()-c.Attempts:
+		return "a worker that stopped handed it back, which used up no attempt" + times(c.Interrupts)
+	default:
+		return "it was handed back" + Counters(c)
+	}
+}
+
+// deferredBy says why a failure deferred its job.
+func deferredBy(f *job.Failure) string {
+	r, err := policy.ParseRecord(f.Decision)
+	if err != nil {
+		return "it was deferred, which used up no attempt"
+	}
+	return r.Reason()
+}
+
+func times(n int32) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d times in this life)", n)
+}
+
+// cause describes the failure that a state follows from.
+func cause(f *job.Failure) string {
+	switch f.How {
+	case job.ByHold:
+		return "it was " + FirstLine(f.Message)
+	case job.ByCrash:
+		return fmt.Sprintf("run %d crashed: its lease ended without a result (%s)", f.Token, f.Class)
+	case job.ByError, job.ByPanic, job.ByTimeout:
+	}
+	text := fmt.Sprintf("attempt %d failed with %s", f.Attempt, f.Class)
+	if r, err := policy.ParseRecord(f.Decision); err == nil {
+		text += ": " + r.Reason()
+	}
+	return text
+}
+
+// Next says what happens next to the job, and who has to do it; "" for a job that
+// is completed or cancelled.
+func (d *Details) Next(way Way) string {
+	j := &d.Job
+	switch j.State {
+	case job.Waiting, job.Retrying:
+		text := fmt.Sprintf("a worker of queue %s that runs this kind takes it when it is due", j.Queue)
+		if d.Queue.Mode == store.Paused {
+			text = fmt.Sprintf("nothing until someone runs %s", way(Step{Verb: ResumeQueue, Queue: j.Queue}))
+		}
+		if j.Deadline > 0 {
+			text += fmt.Sprintf("; if it has not started by %s, its deadline, it is dead", Time(j.Deadline))
+		}
+		return text
+	case job.Running:
+		return fmt.Sprintf("its run ends; if its worker stops extending the lease, another worker takes it after %s", Time(j.LeaseUntil))
+	case job.Dead:
+		retry := way(Step{Verb: RetryJob, Job: j.ID})
+		if j.Reason == job.ManualReview {
+			return fmt.Sprintf("nothing until a person decides: %s releases it", retry)
+		}
+		return fmt.Sprintf("nothing until someone runs %s, which gives it a new life", retry)
+	case job.Completed, job.Cancelled, job.None:
+	}
+	return ""
+}
+
+// When is the time that matters about a job: when it is due, how long it has run, or
+// when it ended.
+func When(j *job.Job, now job.Micros) string {
+	switch {
+	case j.State == job.Running:
+		return "for " + Span(max(0, now.Sub(j.ClaimedAt)))
+	case j.State.Terminal():
+		return Away(j.FinishedAt, now)
+	case j.RunAt > now:
+		return Away(j.RunAt, now)
+	}
+	return "due"
+}
+
+// Attempts writes how many attempts the present life has had, and of how many, if
+// that is known: "2/5".
+func Attempts(j *job.Job, most int) string {
+	made := strconv.Itoa(int(j.Counters.Attempts))
+	if most == 0 {
+		return made
+	}
+	return made + "/" + strconv.Itoa(most)
+}
+
+// MaxAttempts returns how many attempts the present life may have as things stand:
+// by the last decision, else by the kind's own schedule (scheduled); 0 when it is
+// not known. Before the first failure, a policy with budgets for each class has no
+// such number.
+func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
+	made := int(j.Counters.Attempts)
+	for _, f := range slices.Backward(failures) {
+		if f.Life != j.Life {
+			break
+		}
+		if r, err := policy.ParseRecord(f.Decision); err == nil && r.Action != "" {
+			return max(made, attemptsAfter(&r))
+		}
+	}
+	if scheduled > 0 {
+		return max(made, scheduled)
+	}
+	return 0
+}
+
+// attemptsAfter returns how many attempts a life can have after a decision if every
+// further one fails in the same way.
+func attemptsAfter(d *policy.Record) int {
+	counted := d.ClassFailures
+	if d.Count == "total" {
+		counted = d.Failures
+	}
+	most := d.Failures + max(0, d.Of+1-counted)
+	if d.TotalMax != nil {
+		most = min(most, *d.TotalMax+1)
+	}
+	if d.MaxAttempts > 0 {
+		most = min(most, d.MaxAttempts)
+	}
+	return most
+}
+
+// Counters lists what used up no attempt: ", 1 crash, 2 snoozes"; "" when nothing did.
+func Counters(c *job.Counters) string {
+	var text strings.Builder
+	for _, n := range []struct {
+		n    int32
+		noun string
+	}{{c.Crashes, "crash"}, {c.Deferrals, "deferral"}, {c.Snoozes, "snooze"}, {c.Interrupts, "interruption"}} {
+		if n.n > 0 {
+			text.WriteString(", " + Count(int64(n.n), n.noun))
+		}
+	}
+	return text.String()
+}

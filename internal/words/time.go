@@ -1,0 +1,48 @@
+package words
+
+import (
+	"time"
+
+	"github.com/redrive/redrive/internal/human"
+	"github.com/redrive/redrive/job"
+)
+
+// Time writes a time for people: local, to the second, with its zone.
+func Time(m job.Micros) string {
+	if m == 0 {
+		return "-"
+	}
+	return m.Time().Local().Format("2006-01-02 15:04:05 -07:00")
+}
+
+// Away writes how far a time is from now: "in 24s", "3m ago" or "now".
+func Away(m, now job.Micros) string {
+	d := m.Sub(now)
+	switch {
+	case d >= time.Second:
+		return "in " + Span(d)
+	case d <= -time.Second:
+		return Span(-d) + " ago"
+	}
+	return "now"
+}
+
+// Span writes a duration as precisely as people need it.
+func Span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Millisecond:
+		d = d.Round(time.Microsecond)
+	case d < time.Second:
+		d = d.Round(time.Millisecond)
+	case d < 10*time.Second:
+		d = d.Round(100 * time.Millisecond)
+	case d < time.Hour:
+		d = d.Round(time.Second)
+	case d < 2*day:
+		d = d.Round(time.Minute)
+	default:
+		return Number(int64((d+day/2)/day)) + " days"
+	}
+	return human.Duration(d)
+}

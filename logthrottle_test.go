@@ -1,0 +1,34 @@
+package redrive
+
+import (
+	"testing"
+	"time"
+)
+
+// The same line is logged again when a minute is over, to the nanosecond, with how often
+// it was left out. Another line and another policy begin anew.
+func TestALineIsLoggedOnceAMinute(t *testing.T) {
+	t.Parallel()
+	var throttle logThrottle
+	for i, tt := range []struct {
+		at         time.Duration
+		hash, what string
+		suppressed int
+		ok         bool
+	}{
+		{0, "a", "x", 0, true},
+		{1, "a", "x", 0, false},
+		{throttleInterval - 1, "a", "x", 0, false},
+		{throttleInterval - 1, "a", "y", 0, true},
+		{throttleInterval, "a", "x", 2, true},
+		{2*throttleInterval - 2, "a", "y", 0, false},
+		{2*throttleInterval - 1, "a", "y", 1, true},
+		{9 * throttleInterval, "a", "x", 0, true},
+		{9 * throttleInterval, "b", "x", 0, true},
+		{9*throttleInterval + 1, "b", "x", 0, false},
+	} {
+		if suppressed, ok := throttle.allow(time.Unix(0, 0).Add(tt.at), tt.hash, tt.what); suppressed != tt.suppressed || ok != tt.ok {
+			t.Errorf("%d: %d, %v, want %d, %v", i, suppressed, ok, tt.suppressed, tt.ok)
+		}
+	}
+}

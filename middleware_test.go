@@ -1,0 +1,262 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/redrivetest"
+	"github.com/redrive/redrive/store/memory"
+)
+
+type middlewareKey struct{}
+
+// Middleware of the configuration is outside, that of the kind inside, and the first
+// of each outermost. All of them see the run, before its payload is decoded.
+func TestMiddleware_WrapsEveryHandler(t *testing.T) {
+	t.Parallel()
+	var got []string
+	named := func(name string) redrive.Middleware {
+		return func(next redrive.HandlerFunc) redrive.HandlerFunc {
+			return func(ctx context.Context, run *redrive.Info) error {
+				path, _ := ctx.Value(middlewareKey{}).(string)
+				err := next(context.WithValue(ctx, middlewareKey{}, path+name), run)
+				got = append(got, fmt.Sprintf("%s of %s %s: %v", name, run.Kind, run.Payload(), err))
+				return err
+			}
+		}
+	}
+	e := redrivetest.New(t, &redrive.Config{Middleware: []redrive.Middleware{named("a"), named("b")}})
+	path := func(ctx context.Context) { got = append(got, fmt.Sprint("handler after ", ctx.Value(middlewareKey{}))) }
+	own := &redrive.HandlerOptions{Middleware: []redrive.Middleware{named("c"), named("d")}}
+	redrive.Handle(e.Client, render, func(ctx context.Context, _ *redrive.Job[renderArgs]) error { path(ctx); return nil }, own)
+	redrive.HandleRaw(e.Client, "raw", func(ctx context.Context, j *redrive.Job[[]byte]) error {
+		path(ctx)
+		return failure.Permanent(errors.New(string(j.Args)))
+	}, nil)
+	enqueue(t, e, render.New(renderArgs{Scene: 7}, nil))
+	enqueue(t, e, redrive.NewRaw("raw", []byte("bytes"), nil))
+	enqueue(t, e, redrive.NewRaw("render", []byte("no JSON"), nil))
+	e.Work()
+	bad := `payload of kind "render" does not fit redrive_test.renderArgs: invalid character 'o' in literal null (expecting 'u')`
+	want := []string{
+		"handler after abcd", `d of render {"scene":7}: <nil>`, `c of render {"scene":7}: <nil>`, `b of render {"scene":7}: <nil>`, `a of render {"scene":7}: <nil>`,
+		"handler after ab", "b of raw bytes: bytes", "a of raw bytes: bytes",
+		"d of render no JSON: " + bad, "c of render no JSON: " + bad, "b of render no JSON: " + bad, "a of render no JSON: " + bad,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What a middleware does wrong is a failure that says so, and never a silent success.
+func TestMiddleware_MistakesAreFailures(t *testing.T) {
+	t.Parallel()
+	wrap := func(do func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error) redrive.Middleware {
+		return func(next redrive.HandlerFunc) redrive.HandlerFunc {
+			return func(ctx context.Context, run *redrive.Info) error { return do(ctx, run, next) }
+		}
+	}
+	oops := errors.New("oops")
+	for _, tt := range []struct {
+		name       string
+		middleware redrive.Middleware
+		fails      bool // the handler
+		state      job.State
+		runs       int // of the handler
+		code, text string
+	}{
+		{"passes on", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error { return next(ctx, run) }),
+			false, job.Completed, 1, "", ""},
+		{"forgets to call on", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { return nil }),
+			false, job.Retrying, 0, redrive.CodeBadMiddleware, `a middleware of kind "render" returned nil without calling the handler; call next, or return redrive.ErrSkipHandler`},
+		{"skips", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error {
+			return fmt.Errorf("done before: %w", redrive.ErrSkipHandler)
+		}), false, job.Completed, 0, "", ""},
+		{"skips too late", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
+			return errors.Join(next(ctx, run), redrive.ErrSkipHandler)
+		}), true, job.Retrying, 1, "", "oops"},
+		{"refuses", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { return failure.Code("CLOSED", oops) }),
+			false, job.Retrying, 0, "CLOSED", "oops"},
+		{"calls twice", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
+			return errors.Join(next(ctx, run), next(ctx, run))
+		}), false, job.Retrying, 1, redrive.CodeBadMiddleware, "called the handler more than once in a run"},
+		{"calls twice and hides it", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
+			_, _ = next(ctx, run), next(ctx, run)
+			return nil
+		}), true, job.Retrying, 1, redrive.CodeBadMiddleware, "called the handler more than once in a run; return its error, and the policy has the job run again: oops"},
+		{"loses the Info", wrap(func(ctx context.Context, _ *redrive.Info, next redrive.HandlerFunc) error { return next(ctx, nil) }),
+			false, job.Retrying, 0, redrive.CodeBadMiddleware, "with another *Info than it was given"},
+		{"panics", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { panic(oops) }),
+			false, job.Retrying, 0, "", "panic: oops"},
+		{"ends its goroutine", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { runtime.Goexit(); return nil }),
+			false, job.Retrying, 0, "", "runtime.Goexit"},
+		{"forgives", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
+			_ = next(ctx, run)
+			return nil
+		}),
+			true, job.Completed, 1, "", ""},
+		{"sets a payload", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
+			run.SetPayload([]byte(`{"scene":8}`))
+			return next(ctx, run)
+		}), false, job.Completed, 1, "", ""},
+		{"sets a payload that is no JSON", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
+			run.SetPayload([]byte(`{`))
+			return next(ctx, run)
+		}), false, job.Dead, 0, redrive.CodeBadPayload, "does not fit"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			runs := 0
+			e := handle(t, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+				if want := int64(7); tt.name == "sets a payload" && j.Args.Scene != want+1 {
+					t.Errorf("scene %d", j.Args.Scene)
+				}
+				runs++
+				if tt.fails {
+					return oops
+				}
+				return nil
+			}, &redrive.HandlerOptions{Middleware: []redrive.Middleware{tt.middleware}})
+			id := enqueue(t, e, render.New(renderArgs{Scene: 7}, nil))
+			e.Work()
+			if j := get(t, e, id); j.State != tt.state || runs != tt.runs {
+				t.Errorf("%s after %d runs of the handler, want %s after %d", j.State, runs, tt.state, tt.runs)
+			}
+			failures, err := e.Failures(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.state == job.Completed {
+				if len(failures) != 0 {
+					t.Errorf("failures %+v", failures)
+				}
+				return
+			}
+			if len(failures) != 1 || failures[0].Code != tt.code || !strings.Contains(failures[0].Message, tt.text) {
+				t.Errorf("got %+v\nwant code %q and %q", failures, tt.code, tt.text)
+			}
+		})
+	}
+}
+
+// A middleware that does not wait for the handler is not taken for a success, and what
+// it calls later does nothing.
+func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			release, answered := make(chan struct{}), make(chan error, 1)
+			c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{TempDir: t.TempDir(), Logger: quiet, Middleware: []redrive.Middleware{
+				func(next redrive.HandlerFunc) redrive.HandlerFunc {
+					return func(ctx context.Context, run *redrive.Info) error {
+						go func() {
+							if late {
+								<-release
+							}
+							answered <- next(ctx, run)
+						}()
+						synctest.Wait()
+						return nil
+					}
+				},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			called := 0
+			redrive.Handle(c, render, func(context.Context, *redrive.Job[renderArgs]) error {
+				called++
+				<-release
+				return nil
+			}, nil)
+			r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.RunUntilIdle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f, err := c.Failures(t.Context(), r.ID)
+			if err != nil || len(f) != 1 || f[0].Code != redrive.CodeBadMiddleware {
+				t.Errorf("late %v: failures %+v, %v", late, f, err)
+			}
+			close(release)
+			if err := <-answered; late != (err != nil) {
+				t.Errorf("late %v: the call answered %v", late, err)
+			}
+			if want := map[bool]int{false: 1, true: 0}[late]; called != want {
+				t.Errorf("late %v: the handler was called %d times, want %d", late, called, want)
+			}
+		})
+	}
+}
+
+// A middleware that blocks has the time limit of its run, and holds up no other job.
+func TestMiddleware_BlocksForTheTimeLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{TempDir: t.TempDir(), Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ran []time.Duration
+		start := time.Now()
+		redrive.Handle(c, render, func(context.Context, *redrive.Job[renderArgs]) error {
+			ran = append(ran, time.Since(start))
+			return nil
+		}, &redrive.HandlerOptions{Timeout: time.Minute, Middleware: []redrive.Middleware{func(next redrive.HandlerFunc) redrive.HandlerFunc {
+			return func(ctx context.Context, run *redrive.Info) error {
+				if run.ID == 1 && run.Run == 1 {
+					<-ctx.Done()
+					return context.Cause(ctx)
+				}
+				return next(ctx, run)
+			}
+		}}})
+		if _, err := c.EnqueueMany(t.Context(), []redrive.Spec{render.New(renderArgs{}, nil), render.New(renderArgs{}, nil)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(ran) != 2 || ran[0] > time.Second || ran[1] < time.Minute {
+			t.Errorf("the handlers ran after %v", ran)
+		}
+		f, err := c.Failures(t.Context(), 1)
+		if err != nil || len(f) != 1 || f[0].How != job.ByTimeout {
+			t.Errorf("failures %+v, %v", f, err)
+		}
+	})
+}
+
+func TestMiddleware_NilIsRefused(t *testing.T) {
+	t.Parallel()
+	st := memory.New(memory.Options{})
+	_, err := redrive.New(st, &redrive.Config{Middleware: []redrive.Middleware{nil}})
+	if err == nil || err.Error() != "redrive: Config.Middleware[0] is nil" {
+		t.Errorf("a nil of the configuration: %v", err)
+	}
+	c := newClient(t, st, succeed)
+	err = redrive.TryHandleRaw(c, "raw", func(context.Context, *redrive.Job[[]byte]) error { return nil },
+		&redrive.HandlerOptions{Middleware: []redrive.Middleware{nil}})
+	if err == nil || err.Error() != `redrive: kind "raw": HandlerOptions.Middleware[0] is nil` {
+		t.Errorf("a nil of a kind: %v", err)
+	}
+	redrive.HandleRaw(c, "raw", func(context.Context, *redrive.Job[[]byte]) error { return nil },
+		&redrive.HandlerOptions{Middleware: []redrive.Middleware{func(redrive.HandlerFunc) redrive.HandlerFunc { return nil }}})
+	err = c.RunUntilIdle(t.Context())
+	if err == nil || err.Error() != `redrive: kind "raw": middleware 1 of 1 returned nil instead of a HandlerFunc` {
+		t.Errorf("a middleware that returns nil: %v", err)
+	}
+}

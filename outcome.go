@@ -1,0 +1,201 @@
+package redrive
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+)
+
+// The bounds of the calls of Config.OnOutcome.
+const (
+	// OutcomeCalls is how many calls are under way at a time.
+	OutcomeCalls = 4
+	// OutcomeBuffer is how many outcomes wait for a call. What comes while so many
+	// wait is skipped.
+	OutcomeBuffer = 1_000
+
+	skippedLogInterval = time.Minute
+)
+
+// Outcome is what became of a run, as it was written to the store.
+type Outcome struct {
+	ID          JobID
+	Kind        string
+	Queue       string // that the run was claimed from
+	Owner       string
+	Correlation string
+	Batch       int64
+	Life        int // from 1; a manual retry opens the next
+	Attempt     int // of this life, from 1
+	Run         int // over all lives, from 1
+
+	Cause  job.Cause     // such as job.Succeeded, job.Failed or job.Snoozed
+	State  State         // where the job stands now
+	Reason job.Reason    // why it is dead; "" when it is not
+	Delay  time.Duration // until the next run, at least; 0 when there is none
+	Took   time.Duration // how long the handler ran
+
+	// Failure is the failure record: class, code, message and texts, without secrets
+	// unless Config.KeepRaw is set. Nil when the run has none, as a success or a
+	// snooze. It is shared and must not be changed.
+	Failure *job.Failure
+}
+
+// Final reports whether the job has ended: it is completed, dead or cancelled. A
+// failure that is retried is not final.
+func (o *Outcome) Final() bool { return o.State.Terminal() }
+
+// Decision returns what was decided about the failure, by which rule and why. The zero
+// record when there is no failure, or one that no policy decided.
+func (o *Outcome) Decision() (policy.Record, error) {
+	if o.Failure == nil || len(o.Failure.Decision) == 0 {
+		return policy.Record{}, nil
+	}
+	return policy.ParseRecord(o.Failure.Decision)
+}
+
+// newOutcome returns the public form of an outcome.
+func newOutcome(claim *job.Claim, o *job.Outcome, took time.Duration) Outcome {
+	return Outcome{
+		ID: claim.ID, Kind: claim.Kind, Queue: claim.Queue, Owner: claim.Owner, Correlation: claim.Correlation, Batch: claim.Batch,
+		Life: int(claim.Life), Attempt: int(claim.Attempt()), Run: int(claim.Token),
+		Cause: o.Cause, State: o.To, Reason: o.Reason, Delay: o.Delay, Took: took, Failure: o.Failure,
+	}
+}
+
+// outcomeCalls makes the calls of Config.OnOutcome of one Run, apart from the engine,
+// so that a slow one holds up no job.
+type outcomeCalls struct {
+	call  func(context.Context, Outcome)
+	log   *slog.Logger
+	clock *Config
+	queue chan Outcome
+
+	working    sync.WaitGroup
+	underWay   atomic.Int64
+	dropped    atomic.Int64  // not reported because the grace time was over
+	beginGrace func()        // of the stop
+	endGrace   func()        // closes over
+	over       chan struct{} // no further call begins
+
+	// Of the engine's goroutine, and of stop after that has ended.
+	skipped  int // since the last entry of the log
+	loggedAt time.Time
+}
+
+// newOutcomeCalls starts the calls of one Run; nil when the configuration wants none.
+// The grace time begins with the end of ctx, or with stop.
+func (c *Client) newOutcomeCalls(ctx context.Context) *outcomeCalls {
+	if c.config.OnOutcome == nil {
+		return nil
+	}
+	o := &outcomeCalls{
+		call: c.config.OnOutcome, log: c.config.Logger, clock: &c.config,
+		queue: make(chan Outcome, OutcomeBuffer), over: make(chan struct{}),
+	}
+	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	o.endGrace = sync.OnceFunc(func() {
+		close(o.over)
+		cancel()
+	})
+	grace := cmp.Or(c.config.Grace, engine.GraceDefault)
+	o.beginGrace = sync.OnceFunc(func() { c.config.afterFunc(max(grace, 0), o.endGrace) })
+	context.AfterFunc(ctx, o.beginGrace)
+	for range OutcomeCalls {
+		o.working.Go(func() { o.work(calls) })
+	}
+	return o
+}
+
+// add has an outcome reported, unless too many wait already. It never blocks.
+func (o *outcomeCalls) add(claim *job.Claim, outcome *job.Outcome, took time.Duration) {
+	select {
+	case o.queue <- newOutcome(claim, outcome, took):
+	default:
+		o.skipped++
+		if now := o.clock.now(); now.Sub(o.loggedAt) >= skippedLogInterval {
+			o.logSkipped(now)
+		}
+	}
+}
+
+func (o *outcomeCalls) logSkipped(now time.Time) {
+	o.log.Warn("Config.OnOutcome is too slow: outcomes are not reported to it; read Client.Events to miss none",
+		"skipped", o.skipped, "waiting", len(o.queue))
+	o.skipped, o.loggedAt = 0, now
+}
+
+// work makes one call after another until there are no more, or the grace time is over.
+func (o *outcomeCalls) work(ctx context.Context) {
+	ended := false
+	defer func() {
+		if !ended { // a call has ended its goroutine, as a test that fails does
+			o.working.Go(func() { o.work(ctx) })
+		}
+	}()
+	for outcome := range o.queue {
+		select {
+		case <-o.over:
+			o.dropped.Add(1)
+		default:
+			o.report(ctx, outcome)
+		}
+	}
+	ended = true
+}
+
+// report makes one call. A panic in it ends here.
+func (o *outcomeCalls) report(ctx context.Context, outcome Outcome) {
+	o.underWay.Add(1)
+	defer o.underWay.Add(-1)
+	defer func() {
+		if p := recover(); p != nil {
+			o.log.Error("Config.OnOutcome panicked", "job", outcome.ID.String(), "run", outcome.Run,
+				"panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	o.call(ctx, outcome)
+}
+
+// stop waits for the calls under way and those that wait, until the grace time is
+// over. The engine must have ended.
+func (o *outcomeCalls) stop() {
+	if o == nil {
+		return
+	}
+	close(o.queue)
+	o.beginGrace()
+	done := make(chan struct{})
+	go func() {
+		o.working.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		o.endGrace()
+	case <-o.over:
+	}
+	if o.skipped > 0 {
+		o.logSkipped(o.clock.now())
+	}
+	waiting, underWay := int64(len(o.queue))+o.dropped.Load(), o.underWay.Load()
+	if waiting+underWay > 0 {
+		o.log.Warn("Config.OnOutcome did not end within the grace time: the calls under way are left behind, and outcomes that wait are not reported",
+			"under_way", underWay, "not_reported", waiting)
+	}
+}
+
+// halt ends the grace time.
+func (o *outcomeCalls) halt() {
+	if o != nil {
+		o.endGrace()
+	}
+}

@@ -1,0 +1,277 @@
+package redrive_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// outcomeClient is a client with a hook and a handler.
+func outcomeClient(t *testing.T, s store.Store, config redrive.Config, h func(context.Context, *redrive.Job[renderArgs]) error) *redrive.Client {
+	t.Helper()
+	config.TempDir = t.TempDir()
+	if config.Logger == nil {
+		config.Logger = quiet
+	}
+	c, err := redrive.New(s, &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	redrive.Handle(c, render, h, &redrive.HandlerOptions{Schedule: &policy.Schedule{Waits: []time.Duration{time.Millisecond}}})
+	return c
+}
+
+// Each run that ends is reported once, with what was decided, also where it is not the
+// end of the job.
+func TestOnOutcome_ReportsEachRun(t *testing.T) {
+	t.Parallel()
+	for name, st := range map[string]store.Store{"memory": memory.New(memory.Options{}), "sqlite": openSQLite(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			got := map[int64][]string{}
+			config := redrive.Config{OnOutcome: func(_ context.Context, o redrive.Outcome) {
+				mu.Lock()
+				defer mu.Unlock()
+				text := fmt.Sprintf("run %d, attempt %d: %s, %s, final %v", o.Run, o.Attempt, o.Cause, o.State, o.Final())
+				if f := o.Failure; f != nil {
+					d, err := o.Decision()
+					if err != nil {
+						t.Error(err)
+					}
+					text += fmt.Sprintf(", %s %s %q: %s %s", f.Class, f.Code, f.Message, d.Action, o.Reason)
+				}
+				if o.Kind != "render" || o.Queue != "default" || o.Owner != "ann" || o.Correlation != "req-9" || o.Batch != 4 || o.Life != 1 {
+					t.Errorf("about %+v", o)
+				}
+				got[int64(o.ID)] = append(got[int64(o.ID)], text)
+			}}
+			c := outcomeClient(t, st, config, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+				switch {
+				case j.Args.Title == "snooze" && j.Run == 1:
+					return failure.Snooze(time.Millisecond)
+				case j.Args.Title == "fail":
+					return failure.Code("NO_DISK", errors.New("password=hunter2"))
+				case j.Args.Title == "panic":
+					panic("oh")
+				case j.Args.Title == "cancel":
+					return failure.Cancel("not wanted")
+				}
+				return nil
+			})
+			var specs []redrive.Spec
+			for _, title := range []string{"succeed", "snooze", "fail", "panic", "cancel"} {
+				specs = append(specs, render.New(renderArgs{Title: title}, &redrive.Options{Owner: "ann", Correlation: "req-9", Batch: 4}))
+			}
+			receipts, err := c.EnqueueMany(t.Context(), specs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.RunUntilEmpty(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			want := [][]string{
+				{"run 1, attempt 1: succeeded, completed, final true"},
+				{"run 1, attempt 1: snoozed, waiting, final false", "run 2, attempt 1: succeeded, completed, final true"},
+				{
+					`run 1, attempt 1: failed, retrying, final false, ResourceConstraint NO_DISK "password=[REDACTED]": retry `,
+					`run 2, attempt 2: failed, dead, final true, ResourceConstraint NO_DISK "password=[REDACTED]": dead max_retries_exceeded`,
+				},
+				{
+					`run 1, attempt 1: failed, retrying, final false, Panic  "panic: oh": retry `,
+					`run 2, attempt 2: failed, dead, final true, Panic  "panic: oh": dead max_retries_exceeded`,
+				},
+				{`run 1, attempt 1: cancelled, cancelled, final true, Cancelled  "not wanted": cancel `},
+			}
+			for i, r := range receipts {
+				slices.Sort(got[int64(r.ID)]) // calls are concurrent
+				if diff := cmp.Diff(want[i], got[int64(r.ID)]); diff != "" {
+					t.Errorf("job %d (-want +got):\n%s", i+1, diff)
+				}
+			}
+		})
+	}
+}
+
+// A hook that panics, or ends its goroutine, is called for the next outcome all the
+// same.
+func TestOnOutcome_APanicIsContained(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	var calls atomic.Int64
+	config := redrive.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnOutcome: func(context.Context, redrive.Outcome) {
+		if calls.Add(1)%2 == 0 {
+			runtime.Goexit()
+		}
+		panic("hook broke")
+	}}
+	c := outcomeClient(t, memory.New(memory.Options{}), config, succeed)
+	const jobs = 5 * redrive.OutcomeCalls
+	if _, err := c.EnqueueMany(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, jobs)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.RunUntilEmpty(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if calls.Load() != jobs {
+		t.Errorf("%d calls, want %d", calls.Load(), jobs)
+	}
+	if n := strings.Count(log.String(), `msg="Config.OnOutcome panicked"`); n != jobs/2 {
+		t.Errorf("%d panics in the log, want %d:\n%s", n, jobs/2, log.String())
+	}
+}
+
+// A hook that takes a minute makes no job late and loses none. What it cannot keep up
+// with is skipped, and the log says how much.
+func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		var calls, ran atomic.Int64
+		config := redrive.Config{
+			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Grace:  time.Hour,
+			OnOutcome: func(context.Context, redrive.Outcome) {
+				calls.Add(1)
+				elapse(time.Minute)
+			},
+		}
+		var last atomic.Int64 // when the last run was, since the start
+		start := time.Now()
+		c := outcomeClient(t, memory.New(memory.Options{}), config, func(context.Context, *redrive.Job[renderArgs]) error {
+			ran.Add(1)
+			last.Store(int64(time.Since(start)))
+			return nil
+		})
+		const beyond = 100
+		const jobs = redrive.OutcomeBuffer + redrive.OutcomeCalls + beyond
+		specs := slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, jobs)
+		for chunk := range slices.Chunk(specs, job.EnqueueMax) {
+			if _, err := c.EnqueueMany(t.Context(), chunk); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Run(ctx) }()
+		synctest.Wait()
+		if err := c.WaitIdle(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if late := time.Duration(last.Load()); ran.Load() != jobs || late > time.Second {
+			t.Errorf("%d of %d jobs ran, the last after %s", ran.Load(), jobs, late)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took < 59*time.Minute || took > 61*time.Minute {
+			t.Errorf("the stop took %s, want the grace time of an hour", took)
+		}
+		if n := calls.Load(); n < 59*redrive.OutcomeCalls || n > 61*redrive.OutcomeCalls {
+			t.Errorf("%d calls in an hour", n)
+		}
+		if n := skippedIn(t, log.String(), "skipped="); n < beyond || n > beyond+redrive.OutcomeCalls {
+			t.Errorf("%d skipped, want %d or a few more:\n%s", n, beyond, log.String())
+		}
+		if want := int(jobs-calls.Load()) - skippedIn(t, log.String(), "skipped=") - skippedIn(t, log.String(), "under_way="); skippedIn(t, log.String(), "not_reported=") < want {
+			t.Errorf("want at least %d not reported:\n%s", want, log.String())
+		}
+		elapse(time.Hour) // the calls left behind
+	})
+}
+
+// A stop does not wait for a hook that hangs longer than the grace time, nor at all
+// after Halt, and ends the context of its calls.
+func TestOnOutcome_AStopWaitsForTheGraceTime(t *testing.T) {
+	t.Parallel()
+	for _, halt := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			called := make(chan struct{})
+			var ended atomic.Int64
+			config := redrive.Config{Grace: 10 * time.Second, OnOutcome: func(ctx context.Context, _ redrive.Outcome) {
+				close(called)
+				<-ctx.Done()
+				ended.Add(1)
+			}}
+			c := outcomeClient(t, memory.New(memory.Options{}), config, succeed)
+			if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			stopped := make(chan error, 1)
+			go func() { stopped <- c.Run(ctx) }()
+			<-called
+			start := time.Now()
+			cancel()
+			want := 10 * time.Second
+			if halt {
+				synctest.Wait()
+				c.Halt()
+				want = 0
+			}
+			if err := <-stopped; err != nil {
+				t.Errorf("Run: %v", err)
+			}
+			if took := time.Since(start); took != want {
+				t.Errorf("halt %v: the stop took %s, want %s", halt, took, want)
+			}
+			synctest.Wait()
+			if ended.Load() != 1 {
+				t.Error("the context of the call has not ended")
+			}
+		})
+	}
+}
+
+// skippedIn adds up a number in the lines of a log.
+func skippedIn(t *testing.T, log, attr string) (sum int) {
+	t.Helper()
+	for line := range strings.Lines(log) {
+		if _, after, ok := strings.Cut(line, attr); ok {
+			var n int
+			if _, err := fmt.Sscan(after, &n); err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+	}
+	return sum
+}
+
+// lockedBuffer takes a log that several goroutines write.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

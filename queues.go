@@ -1,0 +1,118 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redrive/redrive/internal/keeper"
+	"github.com/redrive/redrive/store"
+)
+
+// Queues returns the queues that the store knows, by name, with the settings that
+// people have made.
+func (c *Client) Queues(ctx context.Context) ([]QueueSettings, error) { return c.store.Queues(ctx) }
+
+// SetQueue changes the mode or the settings of a queue in the name of a person. They
+// win over the configuration of every client, at once, until they are taken back. Nil
+// fields of the change stay as they are; a pointer to a zero value takes a setting
+// back. SetQueue returns the settings after the change.
+//
+// The error is an ErrNotFound when no client has ever used the queue, unless it
+// is one of Config.Queues, and an ErrInvalid for a value out of its bounds.
+func (c *Client) SetQueue(ctx context.Context, by By, change QueueChange) (QueueSettings, error) {
+	q, err := c.store.SetQueue(ctx, by, change)
+	if _, configured := c.config.Queues[change.Name]; !configured || !errors.Is(err, store.ErrNotFound) {
+		return q, err
+	}
+	if err := c.store.Declare(ctx, []string{change.Name}); err != nil {
+		return q, err
+	}
+	return c.store.SetQueue(ctx, by, change)
+}
+
+// Counts returns the number of jobs by queue, kind and state. It reads counters, so
+// its cost does not grow with the jobs.
+func (c *Client) Counts(ctx context.Context) ([]JobCount, error) { return c.store.Counts(ctx) }
+
+// Backlog is what is left to do in a store, from the view of one client.
+type Backlog struct {
+	// Jobs counts the jobs of the client's queues and kinds by state, ended ones included.
+	Jobs map[State]int64
+	// Paused counts, by queue, those of Jobs that wait in a paused queue.
+	Paused map[string]int64
+	// Others counts the jobs that have not ended and that the client does not run,
+	// because it does not have the queue or no handler for the kind.
+	Others []JobCount
+	// Redrives is the number of redrives under way that may bring jobs. WaitingRedrives
+	// are the numbers of those that go on only when jobs of other clients have ended.
+	Redrives        int64
+	WaitingRedrives []int64
+}
+
+// Live returns how much the client has still to do: its jobs that have not ended and
+// the redrives that may bring more.
+func (b *Backlog) Live() int64 {
+	n := b.Redrives
+	for state, jobs := range b.Jobs {
+		if !state.Terminal() {
+			n += jobs
+		}
+	}
+	return n
+}
+
+// Runnable is Live without the jobs that wait in paused queues.
+func (b *Backlog) Runnable() int64 {
+	n := b.Live()
+	for _, jobs := range b.Paused {
+		n -= jobs
+	}
+	return n
+}
+
+// Backlog counts what is left to do. It reads counters, so its cost does not grow
+// with the jobs.
+func (c *Client) Backlog(ctx context.Context) (Backlog, error) {
+	before, err := c.store.RedriveList(ctx)
+	if err != nil {
+		return Backlog{}, fmt.Errorf("count redrives: %w", err)
+	}
+	queues, err := c.store.Queues(ctx)
+	if err != nil {
+		return Backlog{}, fmt.Errorf("read queues: %w", err)
+	}
+	counts, err := c.store.Counts(ctx)
+	if err != nil {
+		return Backlog{}, fmt.Errorf("count live jobs: %w", err)
+	}
+	after, err := c.store.RedriveList(ctx)
+	if err != nil {
+		return Backlog{}, fmt.Errorf("count redrives: %w", err)
+	}
+	b := c.backlogOf(queues, counts)
+	b.Redrives, b.WaitingRedrives = keeper.Going(before, after)
+	return b, nil
+}
+
+// backlogOf divides the jobs into those of the client and those of others.
+func (c *Client) backlogOf(queues []store.Queue, counts []store.Count) Backlog {
+	b := Backlog{Jobs: make(map[State]int64), Paused: make(map[string]int64)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range counts {
+		_, configured := c.config.Queues[n.Queue]
+		switch {
+		case n.N == 0:
+		case configured && c.handlers[n.Kind] != nil:
+			b.Jobs[n.State] += n.N
+			if n.State.Ready() && slices.ContainsFunc(queues, func(q store.Queue) bool { return q.Name == n.Queue && q.Mode == store.Paused }) {
+				b.Paused[n.Queue] += n.N
+			}
+		case !n.State.Terminal():
+			b.Others = append(b.Others, n)
+		}
+	}
+	return b
+}
