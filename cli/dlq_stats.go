@@ -65,9 +65,9 @@ func (p *page) stats(v *wire.DeadStats, figures []words.Figure) {
 	if v.OldestPending > 0 {
 		f.Add("oldest", fmt.Sprintf("pending since %s (%s)", words.Time(v.OldestPending), words.Away(v.OldestPending, p.now)))
 	}
-	f.Add("per minute", words.AddedOf(v.DeadStats.Added).String())
+	f.Add("per minute", words.AddedOf(v.Added).String())
 	if p.style.terminal {
-		f.Add("", words.Sparkline(v.DeadStats.Added))
+		f.Add("", words.Sparkline(v.Added))
 	}
 	p.facts(f)
 	p.counts("REASON", v.Reason)

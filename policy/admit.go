@@ -11,7 +11,7 @@ import (
 // AttrsMax is the size of attributes in bytes up to which rules look at them.
 const AttrsMax = 64 << 10
 
-// Job is what rules can look at.
+// RuleInput is what rules can look at.
 type RuleInput struct {
 	Kind, Queue, Owner string
 	Priority           int

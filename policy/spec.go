@@ -139,13 +139,13 @@ const (
 	HintOff                   // the hint is recorded and not heeded
 )
 
-// Beyond is what happens to a hint above Hint.Max.
+// OverMaxMode says what happens to a hint above Hint.Max.
 type OverMaxMode uint8
 
-// What happens beyond.
+// What happens to a hint above Hint.Max.
 const (
-	OverMaxDead OverMaxMode = iota // dead, with the reason told
-	OverMaxWait                    // wait as long as asked for
+	OverMaxDead OverMaxMode = iota // the job is dead, and its record gives the reason
+	OverMaxWait                    // the job waits as long as the hint says
 )
 
 // Escalation moves the next attempts to another queue or priority.
@@ -198,7 +198,7 @@ type Condition interface {
 	String() string // as it is written
 }
 
-// Attrs is what a condition can look at.
+// ConditionInput is what a condition can look at.
 type ConditionInput struct {
 	Kind, Queue, Owner string
 	Priority           int

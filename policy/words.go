@@ -52,7 +52,7 @@ func (w *Words) Class(class failure.Class) string {
 	return string(class)
 }
 
-// Told is what an error object can tell of a failure.
+// ErrorValues is what an error object can say about a failure.
 type ErrorValues struct {
 	Class       failure.Class
 	Code        string // "" gives null

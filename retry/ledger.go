@@ -11,7 +11,7 @@ import (
 // together.
 const ResendsDefault = 50
 
-// Job is what the context of a job tells the calls in it.
+// JobInfo is what the context of a job says to the retried calls in it.
 type JobInfo struct {
 	ID          string
 	Correlation string
