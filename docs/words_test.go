@@ -29,7 +29,7 @@ var openFolders = []string{
 	"internal/testing/pgproxy", "internal/testing/pgtest", "internal/testing/servers", "internal/yamlfile",
 	"job", "policy", "policy/policyfile", "policy/preset", "retry", "retry/httpretry", "scripts",
 	"scripts/classes", "scripts/testreport", "store", "store/faultstore", "store/memory", "store/sqlite",
-	"store/storetest", "tests/golden", "tests/processes", "tests/torture", "tests/torture/command",
+	"tests/golden", "tests/processes", "tests/torture", "tests/torture/command",
 	"tests/torture/place", "tests/torture/worker",
 }
 

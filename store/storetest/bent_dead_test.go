@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// bentDead is a good store that is told something else than it was asked to do
-// with dead letters, redrives, retention and schedules; nil is nothing else.
+// bentDead is a good store that changes the arguments of calls about dead letters, redrives,
+// retention and schedules before it passes them on. A nil field changes nothing.
 type bentDead struct {
 	store.Store
 	clock    *Clock
@@ -94,7 +94,7 @@ func deadMutants() []mutant {
 		{"ignores for ever", "D6_MutedUntilATime", with(bentDead{act: func(a *store.Action) { a.Until, a.Count = 0, 0 }})},
 		{"loses what the job was", "D5_OriginalIsOfTheFirstChange", with(bentDead{original: func(o *store.Original) { o.Payload = nil }})},
 		{"drops pending dead letters", "Q6_PendingNeverVanishes", with(bentDead{keep: func(r *store.Retention) { r.DropPending = true }})},
-		{"drops failures of nobody never", "Q6_FailuresGoAtTheirTime", with(bentDead{keep: func(r *store.Retention) { r.Failures = 0 }})},
+		{"never drops failures without a job", "Q6_FailuresGoAtTheirTime", with(bentDead{keep: func(r *store.Retention) { r.Failures = 0 }})},
 		{"fires a slot for each scheduler", "Q13_SlotIsFiredOnce", with(bentDead{slot: func(c *Clock, slot *job.Micros) { *slot = min(job.At(c.Now()), *slot+job.Micros(1_000_000)) }})},
 	}
 }

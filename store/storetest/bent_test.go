@@ -10,9 +10,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The good stores with one method bent.
+// The broken stores: good stores, each with one method changed.
 
-// exchanges bends what a store is given to exchange.
+// exchanges makes a store whose exchanges are changed before they are carried out.
 func exchanges(bend func(store.Store, *store.Exchange)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &exchanging{s, bend} }
 }
@@ -28,7 +28,7 @@ func (s *exchanging) Exchange(ctx context.Context, x store.Exchange) (store.Exch
 	return s.Store.Exchange(ctx, x)
 }
 
-// enqueues bends what a store is given to enqueue.
+// enqueues makes a store that changes each new job before it takes it.
 func enqueues(bend func(*job.New)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &enqueuing{s, bend} }
 }
@@ -138,7 +138,7 @@ func (s *deaf) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, 
 	return errs, nil
 }
 
-// answers bends what a store answers to an exchange.
+// answers makes a store that changes its answer to each exchange.
 func answers(bend func(*store.Exchanged)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &answering{s, bend} }
 }
@@ -154,7 +154,7 @@ func (s *answering) Exchange(ctx context.Context, x store.Exchange) (store.Excha
 	return answer, err
 }
 
-// dumps bends what is read from a store, everywhere alike.
+// dumps makes a store that changes all that is read from it: dumps, lists and single jobs.
 func dumps(bend func(*store.Dump)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &dumping{s, bend} }
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Each limit is tried one below, on it and one above.
+// Each limit is tested with a value just below it, the limit itself, and a value just above it.
 
 func boundPromises() []promise {
 	return []promise{
@@ -32,7 +32,7 @@ func boundPromises() []promise {
 	}
 }
 
-// takes demands that the store takes such a job and gives it back unchanged.
+// takes enqueues a changed job and demands that the store takes it and returns it unchanged.
 func (r *rig) takes(change func(*job.New)) {
 	n := r.newJob(change)
 	r.enqueue(n)
@@ -225,11 +225,12 @@ func lanesOfAStore(r *rig) {
 	r.refuse(store.ErrTooLarge, r.newJob(lane(last)), r.newJob(lane(last+1)))
 	r.takes(lane(last))
 	r.refuse(store.ErrTooLarge, r.newJob(lane(last+1)))
-	r.takes(lane(0)) // the lanes that are there still work
+	r.takes(lane(0)) // the existing lanes still work
 	claims := r.claim(want(job.LanesMax + 9))
 	same(r, "claims", len(claims), job.LanesMax+1)
 
-	// A run that wants to move its job to one lane too many is refused alone.
+	// An outcome that would need one lane too many is refused; the others of the exchange are
+	// written.
 	move := waits(claims[0], job.Snoozed, 0)
 	move.Queue = "elsewhere"
 	x := r.exchange(store.Exchange{Settle: []job.Outcome{move, succeeded(claims[1])}})
@@ -298,7 +299,8 @@ func whoActsAndWhy(r *rig) {
 	})
 }
 
-// What an exchange brings is bounded in bytes; what is left comes with the next one.
+// The payloads that one exchange returns are bounded in bytes. Jobs beyond the bound come with the
+// next exchange.
 //
 // proves: X3
 func payloadsPerExchange(r *rig) {

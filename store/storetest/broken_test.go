@@ -16,13 +16,13 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// A suite that cannot fail proves nothing: each of these stores breaks one
-// promise, and the suite must say so.
+// A test suite that cannot fail proves nothing. Each of these stores breaks one promise of the
+// contract, and the suite must find it.
 
-// mutant is a good store with one method bent.
+// mutant is a good store with one method changed so that it breaks a promise.
 type mutant struct {
 	name string
-	by   string // the promise that must catch it
+	by   string // the promise whose check must fail
 	bend func(store.Store, *Clock) store.Store
 }
 
@@ -40,26 +40,27 @@ func TestQ10_SuiteCatchesBrokenStores(t *testing.T) {
 			s := m.bend(memory.New(memory.Options{Clock: clock.Now}), clock)
 			err := promiseNamed(t, m.by).on(s, clock)
 			if err == nil {
-				t.Fatalf("%s finds nothing wrong with it", m.by)
+				t.Fatalf("%s passed with a broken store, want it to fail", m.by)
 			}
 			t.Logf("caught by %s: %s", m.by, err)
 		})
 	}
 }
 
-// A message begins with the line of the check, not of the rig's word that it used.
+// A message of a failed check begins with the line in the check, also when a helper method of the
+// rig fails.
 func TestAMessageNamesTheLineOfTheCheck(t *testing.T) {
 	t.Parallel()
 	for name, check := range map[string]func(*rig){
-		"word about any job":        func(r *rig) { r.get(1) },
-		"word about a redrive":      func(r *rig) { r.redrive(1) },
-		"word that uses another":    func(r *rig) { r.takeID(r.add(func(n *job.New) { n.RunAt = r.in(time.Hour) })) },
-		"word that fails by itself": func(r *rig) { r.fail("so") },
+		"a helper on any job":         func(r *rig) { r.get(1) },
+		"a helper on a redrive":       func(r *rig) { r.redrive(1) },
+		"a helper that calls another": func(r *rig) { r.takeID(r.add(func(n *job.New) { n.RunAt = r.in(time.Hour) })) },
+		"a direct failure":            func(r *rig) { r.fail("so") },
 	} {
 		clock := NewClock()
 		err := promise{name, check}.on(memory.New(memory.Options{Clock: clock.Now}), clock)
 		if err == nil || !strings.HasPrefix(err.Error(), "broken_test.go:") {
-			t.Errorf("%s: the message is %v", name, err)
+			t.Errorf("%s: got message %v, want it to begin with broken_test.go:", name, err)
 		}
 	}
 }
@@ -68,7 +69,7 @@ func promiseNamed(t *testing.T, name string) promise {
 	all := suite()
 	i := slices.IndexFunc(all, func(p promise) bool { return p.name == name })
 	if i < 0 {
-		t.Fatalf("there is no promise %s", name)
+		t.Fatalf("the suite has no promise named %s", name)
 	}
 	return all[i]
 }
@@ -76,28 +77,28 @@ func promiseNamed(t *testing.T, name string) promise {
 // proves: Q10
 func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: rapid makes fewer checks than a difference may need")
+		t.Skip("-short: rapid runs too few checks to find every difference")
 	}
 	setFlag(t, "rapid.nofailfile", "true")
 	setFlag(t, "rapid.shrinktime", "0s")
-	setFlag(t, "rapid.checks", "3000") // a run ends with the first that differs, after 60 on average for the hardest
+	setFlag(t, "rapid.checks", "3000") // a run ends with the first difference, on average after 60 checks for the mutant that is hardest to find
 	setFlag(t, "rapid.steps", "60")
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
-			for _, own := range []bool{false, true} { // as a store that numbers commits in its own way
+			for _, own := range []bool{false, true} { // whether the store numbers its commits differently
 				if !differs(m, own) {
-					t.Errorf("the run finds no difference (numbers of its own: %v)", own)
+					t.Errorf("the differential run found no difference (the store numbers commits differently: %v)", own)
 				}
 			}
 		})
 	}
 }
 
-// differs reports whether a run tells a mutant from a sound store.
+// differs reports whether a differential run finds the mutant to differ from a good store.
 func differs(m mutant, own bool) bool {
 	verdict := &silentTB{}
 	done := make(chan struct{})
-	go func() { // FailNow ends the goroutine
+	go func() { // in a goroutine, because FailNow ends the goroutine that calls it
 		defer close(done)
 		rapid.Check(verdict, func(rt *rapid.T) {
 			d := newDuel(rt, newCoverage(), func(clock *Clock) []contender {
@@ -115,22 +116,22 @@ func differs(m mutant, own bool) bool {
 	return verdict.failed
 }
 
-// A run that has done nothing has proved nothing.
+// A run that has done nothing must be reported as having covered nothing.
 func TestCoverageNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	seen := newCoverage()
 	if got, want := len(seen.missing()), len(operationNames())+len(job.Transitions); got != want {
-		t.Errorf("%d things are missing from an empty run, want %d", got, want)
+		t.Errorf("got %d missing operations and transitions for an empty run, want %d", got, want)
 	}
 	seen.ops["Retry"]++
 	seen.edges[job.Transitions[0]]++
 	missing := seen.missing()
 	if slices.Contains(missing, "the operation Retry succeed") || slices.Contains(missing, "a job go from none to waiting by enqueued") {
-		t.Errorf("what was seen is missing: %q", missing)
+		t.Errorf("the list of missing operations has some that were seen: %q", missing)
 	}
 }
 
-// silentTB takes the verdict of a run that is expected to fail.
+// silentTB records the failure of a run that is expected to fail, and prints nothing.
 type silentTB struct {
 	rapid.TB
 	failed bool
@@ -172,16 +173,16 @@ func writeMutants() []mutant {
 				}
 			}
 		})},
-		{"loses the hint of the other side", "R3_NotBeforeIsAFloor", exchanges(func(_ store.Store, x *store.Exchange) {
+		{"loses the not-before time that the dependency sent", "R3_NotBeforeIsAFloor", exchanges(func(_ store.Store, x *store.Exchange) {
 			for i := range x.Settle {
 				x.Settle[i].NotBefore = 0
 			}
 		})},
 		{"claims what is not due", "Q2_NeverBeforeItsTime", func(s store.Store, c *Clock) store.Store { return &early{s, c} }},
-		{"refuses what it has written before", "I1_EndCanBeWrittenAgain", func(s store.Store, _ *Clock) store.Store { return &forgetful{s} }},
+		{"refuses to write an outcome again", "I1_EndCanBeWrittenAgain", func(s store.Store, _ *Clock) store.Store { return &forgetful{s} }},
 		{"rescues living runs", "Q3_RescueAtTheEndOfTheLease", func(s store.Store, c *Clock) store.Store { return &hasty{s, c} }},
-		{"revives leases that are lost", "Q4_LostRunIsToldByItsHeartbeat", func(s store.Store, _ *Clock) store.Store { return &reviving{s} }},
-		{"enqueues a part", "Q1_AllOrNothing", func(s store.Store, _ *Clock) store.Store { return &partial{s} }},
+		{"revives leases that are lost", "Q4_LostRunLearnsItFromItsHeartbeat", func(s store.Store, _ *Clock) store.Store { return &reviving{s} }},
+		{"enqueues only some of the jobs", "Q1_AllOrNothing", func(s store.Store, _ *Clock) store.Store { return &partial{s} }},
 		{"does not compare payloads", "I1_OtherPayloadIsRefused", enqueues(func(n *job.New) { n.Digest = nil })},
 		{"ignores deadlines", "D1_DeadlineIsTheEnd", enqueues(func(n *job.New) { n.Deadline = 0 })},
 		{"keeps keys for ever", "I1_KeyIsForgottenAtItsTime", enqueues(func(n *job.New) { n.KeyUntil = 0 })},
@@ -233,7 +234,7 @@ func readMutants() []mutant {
 		{"writes no audit row of a retry", "Q9_RetryIsAudited", dumps(func(d *store.Dump) {
 			d.Audit = slices.DeleteFunc(d.Audit, func(a store.Audit) bool { return a.Action == "job.retry" })
 		})},
-		{"gives out by id", "Q2_MicrosecondsSortAsNumbers", answers(func(x *store.Exchanged) {
+		{"claims in the order of ids", "Q2_MicrosecondsSortAsNumbers", answers(func(x *store.Exchanged) {
 			slices.SortFunc(x.Claims, func(a, b job.Claim) int { return int(a.ID - b.ID) })
 		})},
 		{"does not know when the next job is due", "Q2_NextDue", answers(func(x *store.Exchanged) { x.NextDue = 0 })},

@@ -52,7 +52,7 @@ func runningIsAskedToStop(r *rig) {
 		r.fail("events %+v, want one job.cancel_requested", events)
 	}
 	r.clock.Advance(time.Second)
-	r.unchanged(func() { r.ok(r.cancel(id)) }) // asking twice is asking once
+	r.unchanged(func() { r.ok(r.cancel(id)) }) // a second request changes nothing
 	j := r.get(id)
 	same(r, "state and when asked", []any{j.State, j.CancelAt}, []any{job.Running, asked})
 	same(r, "status", r.beat(runOf(c)), []store.RunStatus{{Held: true, Cancel: true}})
@@ -74,8 +74,8 @@ func lateSuccessWins(r *rig) {
 
 // proves: Q9
 //
-// A run that was asked to stop and ends to run again, because the worker did
-// not see it in time, must not lose what a person asked for.
+// A run may end and reschedule its job before its worker has seen the cancel request. The job must
+// then be cancelled all the same.
 func cancelOutlivesTheRun(r *rig) {
 	for _, end := range []func(job.Claim) job.Outcome{
 		func(c job.Claim) job.Outcome { return failed(c, "NetworkTimeout", time.Hour) },
@@ -138,7 +138,7 @@ func cancelIsAudited(r *rig) {
 	r.clock.Advance(time.Second)
 	running := r.takeID(r.add())
 	r.ok(r.cancel(running.ID))
-	r.is(r.cancel(running.ID+1000), store.ErrNotFound) // nothing changed, nothing to audit
+	r.is(r.cancel(running.ID+1000), store.ErrNotFound) // a cancel that changes nothing has no audit row
 	same(r, "audit", r.audit(), []store.Audit{
 		{
 			Seq: 1, At: r.in(-time.Second), Actor: "ann", Action: "job.cancel", Target: waiting.String(),

@@ -57,21 +57,21 @@ func priorityThenAge(r *rig) {
 
 // proves: Q2
 //
-// As texts, .9 comes after .10 and an early year after a late one.
+// If times were sorted as texts, .9 would come after .10, and an early year after a late one.
 func microsecondsSortAsNumbers(r *rig) {
 	due := []job.Micros{9, 10, 99, 1_000_000, r.start - 1_000_000, r.start - 100_000, r.start - 99_999, r.start - 9}
 	var want []job.ID
 	for _, at := range due {
 		want = append(want, r.add(func(n *job.New) { n.RunAt = at }))
 	}
-	for _, at := range slices.Backward(due) { // the other way round as well, at a lower priority
+	for _, at := range slices.Backward(due) { // added in the reverse order as well, at a lower priority
 		r.add(func(n *job.New) { n.RunAt, n.Priority = at, 3 })
 	}
 	claims := r.claim(wantMany())
 	same(r, "number of claims", len(claims), 2*len(due))
 	same(r, "order of claims", ids(claims[:len(due)]), want)
 	if !slices.IsSortedFunc(claims[len(due):], func(a, b job.Claim) int { return int(a.RunAt - b.RunAt) }) {
-		r.fail("jobs added the other way round are not given out by age")
+		r.fail("jobs that were added in reverse order were not claimed oldest first")
 	}
 }
 
@@ -87,14 +87,14 @@ func wantKinds(n int, kinds ...string) store.Want {
 
 // proves: Q2
 //
-// Within a queue neither kinds nor dependencies come first: age does.
+// Within a queue jobs are claimed by age, whatever their kinds and dependencies.
 func lanesAreMerged(r *rig) {
 	kinds, deps := []string{"b", "a", "c"}, []string{"", "s3", "openai,s3"}
 	var want []job.ID
 	for i := range 12 {
 		want = append(want, r.add(func(n *job.New) {
 			n.Kind, n.Deps = kinds[i%3], deps[i%2+i/6]
-			n.RunAt = r.start - 100 + job.Micros(i/2) // pairs share a time: the id decides
+			n.RunAt = r.start - 100 + job.Micros(i/2) // two jobs have the same time, so the id decides
 		}))
 	}
 	got := r.claim(wantKinds(5, "c", "a", "b"))
@@ -119,7 +119,7 @@ func takesWhatIsWantedOnly(r *rig) {
 	same(r, "claims of no kind", ids(r.claim(store.Want{Queue: queue, Max: 9})), nil)
 	for _, j := range r.dump().Jobs {
 		if j.ID != mine && (j.State != job.Waiting || j.Token != 0) {
-			r.fail("job %d was touched", j.ID)
+			r.fail("job %d was changed by a claim that did not want it", j.ID)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func claimIsSeen(r *rig) {
 
 // proves: Q3
 //
-// Many claim at once; each job goes to one of them.
+// Many callers claim at once, and each job is given to exactly one of them.
 func oneLeaseAJob(r *rig) {
 	const jobs, workers = 120, 4
 	var batch []job.New
@@ -243,22 +243,22 @@ func badExchangeIsRefused(r *rig) {
 
 // proves: Q2
 func notifiesWhenJobsGetReady(r *rig) {
-	ready, deaf := make(chan struct{}, 1), make(chan struct{}) // nobody reads from the second
+	ready, deaf := make(chan struct{}, 1), make(chan struct{}) // nothing reads from the second channel
 	stop := r.Notify(ready)
 	stopDeaf := r.Notify(deaf)
 	defer stopDeaf()
 	r.add()
-	<-ready // hangs until the test's own limit when nothing comes
+	<-ready // blocks until the test's time limit if no notification comes
 	stop()
 	stop()
-	select { // what was sent before the end
+	select { // take a notification that was sent before the end
 	case <-ready:
 	default:
 	}
 	r.add()
 	select {
 	case <-ready:
-		r.fail("notified after the end")
+		r.fail("got a notification after its end, want none")
 	default:
 	}
 }

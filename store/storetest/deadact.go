@@ -55,12 +55,12 @@ func actsAreWrittenDown(r *rig) {
 		want.Note = "seen by " + tt.do.String()
 		same(r, tt.do.String(), r.letter(id), want)
 	}
-	var told []string
+	var reasons []string
 	for _, e := range r.events(after) {
 		same(r, "event", []any{e.Type, e.Job, e.Kind, e.Queue, e.Life, e.Class}, []any{event.DeadLetterChanged, id, kind, queue, int32(1), "A"})
-		told = append(told, e.Reason)
+		reasons = append(reasons, e.Reason)
 	}
-	same(r, "what the events say", strings.Join(told, " "), "ignored reopened resolved reopened")
+	same(r, "what the events say", strings.Join(reasons, " "), "ignored reopened resolved reopened")
 }
 
 // proves: D2, D3
@@ -85,7 +85,7 @@ func actsByID(r *rig) {
 			r.is(r.actOn(do, 1<<40), store.ErrNotFound)
 		}
 	})
-	// One answer for each, and one effect for two clicks.
+	// The same action twice gets one answer each, and has one effect.
 	answer, err := r.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: []job.ID{1 << 40, resolved, pending, living, pending, ignored}})
 	r.ok(err)
 	for i, want := range []error{store.ErrNotFound, nil, nil, store.ErrConflict, store.ErrConflict, nil} {
@@ -136,7 +136,7 @@ func actInSteps(r *rig) {
 			break
 		}
 		if answer.Next <= before {
-			r.fail("the step after %d goes on at %d", before, answer.Next)
+			r.fail("the step after death %d continues at %d, want a later death", before, answer.Next)
 		}
 		before, a.After = answer.Next, answer.Next
 	}
@@ -152,7 +152,7 @@ func frozenSetStays(r *rig) {
 	f := &store.DeadFilter{Class: "A"}
 	p := r.preview(store.Action{Do: store.ActRetry, Filter: f})
 	late := r.die("A")
-	r.ok(r.retry(all[0])) // and dies again: another death
+	r.ok(r.retry(all[0])) // the retried job dies again, which is another death
 	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
 	same(r, "preview of the same set", r.preview(store.Action{Do: store.ActRetry, Filter: f, Through: p.Through}).Done, int64(2))
 	same(r, "done", r.act(store.Action{Do: store.ActRetry, Filter: f, Through: p.Through}), int64(2))
@@ -162,7 +162,7 @@ func frozenSetStays(r *rig) {
 	r.state(all[2], job.Waiting)
 }
 
-// A number that came again would put a later death into an older frozen set.
+// If a death number were used twice, an older frozen set could include a later death.
 //
 // proves: D3
 func numbersAreUsedOnce(r *rig) {
@@ -175,7 +175,7 @@ func numbersAreUsedOnce(r *rig) {
 	r.ok(r.actOn(store.ActPurge, last))
 	late := r.die("A")
 	if got := r.letter(late).Death; got <= p.Through {
-		r.fail("death %d after death %d was counted", got, p.Through)
+		r.fail("got death number %d after the set was frozen at %d, want a higher one", got, p.Through)
 	}
 	same(r, "retried", r.act(store.Action{Do: store.ActRetry, Filter: f, Through: p.Through}), int64(1))
 	r.state(late, job.Dead)
@@ -204,7 +204,7 @@ func purgeTakesAll(r *rig) {
 	same(r, "events", []any{len(events), events[0].Type, events[0].Job, events[0].Reason, events[0].Class},
 		[]any{1, event.DeadLetterPurged, id, "purge", "A"})
 
-	// The key still tells what became of the job.
+	// The key still gives the state of the job.
 	n := r.newJob(everyField, func(n *job.New) { n.Key, n.Digest = "k", []byte("d") })
 	same(r, "enqueue with its key", r.enqueue(n), []job.Receipt{{ID: id, Existing: true, State: job.Dead}})
 	r.is(r.actOn(store.ActPurge, id), store.ErrNotFound)
@@ -224,7 +224,7 @@ func purgeLeaves(r *rig) {
 	}}), int64(2))
 	r.state(pending, job.Dead)
 	r.state(retried, job.Waiting)
-	r.state(completed, job.Completed) // the job stays as long as its result
+	r.state(completed, job.Completed) // the completed job stays until its results expire
 	same(r, "entries", sortedJobs(r.dump().Dead), []job.ID{pending, retried})
 	same(r, "failures of the completed job", r.failures(completed), nil)
 	_, err := r.Get(ctx(), ignored)
@@ -257,7 +257,7 @@ func actsAreAudited(r *rig) {
 	r.ok(r.actOn(store.ActRetry, b))
 	r.ok(r.actOn(store.ActPurge, a))
 	_, err := r.Act(ctx(), store.By{Actor: "ann"}, store.Action{Do: store.ActRetry, IDs: []job.ID{b}, Note: "x"})
-	r.ok(err) // a conflict leaves no row
+	r.ok(err) // a conflict leaves no audit row
 	r.end(died(r.takeID(b), "B", job.NonRetriable))
 	_, err = r.Act(ctx(), store.By{Actor: "ann"}, store.Action{Do: store.ActIgnore, IDs: []job.ID{b}, Note: "the note"})
 	r.ok(err)
@@ -297,7 +297,7 @@ func actBounds(r *rig) {
 			{"queue", store.Action{Do: store.ActRetry, IDs: some, Change: store.Change{Queue: "no good"}}, store.ErrInvalid},
 			{"priority", store.Action{Do: store.ActRetry, IDs: some, Change: store.Change{Priority: 5}}, store.ErrInvalid},
 			{"count without a group", store.Action{Do: store.ActIgnore, Filter: all, Through: 1, Count: 3}, store.ErrInvalid},
-			{"until after all time", store.Action{Do: store.ActIgnore, IDs: some, Until: store.UntilMax + 1}, store.ErrInvalid},
+			{"until beyond the largest time", store.Action{Do: store.ActIgnore, IDs: some, Until: store.UntilMax + 1}, store.ErrInvalid},
 			{"until of a retry", store.Action{Do: store.ActRetry, IDs: some, Until: 5}, store.ErrInvalid},
 		} {
 			if _, err := r.Act(ctx(), person, tt.a); !errors.Is(err, tt.want) {

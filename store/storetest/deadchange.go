@@ -9,7 +9,8 @@ import (
 
 // proves: D5
 //
-// What is lent for a life is no change of the job, however many it is lent to.
+// A priority that a retry gives for one life does not change the job's own priority, however many
+// jobs the retry covers.
 func priorityForOneLife(r *rig) {
 	all := r.dieAll(4, "A")
 	lent := store.Change{Priority: job.PriorityMax, Once: true}
@@ -28,12 +29,12 @@ func priorityForOneLife(r *rig) {
 	r.ok(r.actOn(store.ActRetry, all[0], func(a *store.Action) { a.Change = lent }))
 	same(r, "priority by id", r.get(all[0]).Priority, int8(job.PriorityMax))
 	o := failed(r.takeID(all[0]), "A", 0)
-	o.Priority = 3 // of this life, too
+	o.Priority = 3 // an outcome sets the priority for this life only
 	r.end(o)
 	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
 	same(r, "priority after the third life", r.get(all[0]).Priority, int8(job.PriorityDefault))
 
-	// The other changes are for ever, and the original has its own priority.
+	// The other changes are permanent. The stored original has the job's own priority.
 	change := lent
 	change.Queue = "night"
 	r.ok(r.actOn(store.ActRetry, all[1], func(a *store.Action) { a.Change = change }))
@@ -45,7 +46,7 @@ func priorityForOneLife(r *rig) {
 	same(r, "dead again", []any{j.Queue, j.Priority}, []any{"night", int8(job.PriorityDefault)})
 	r.ok(r.actOn(store.ActRetry, all[1], func(a *store.Action) { a.Change.Priority = 1 }))
 	r.end(died(r.takeID(all[1]), "A", job.NonRetriable))
-	same(r, "a priority for ever", r.get(all[1]).Priority, int8(1))
+	same(r, "priority after a permanent change", r.get(all[1]).Priority, int8(1))
 }
 
 // proves: Q9

@@ -26,13 +26,13 @@ func deadListIsOrdered(r *rig) {
 	a, b, c := r.die("A"), r.die("B"), r.die("C")
 	same(r, "listed", r.listed(store.DeadFilter{}, 50), []job.ID{c, b, a})
 	same(r, "listed in pages of one", r.listed(store.DeadFilter{}, 1), []job.ID{c, b, a})
-	r.ok(r.retry(a)) // its entry stays where it is until the job dies again
+	r.ok(r.retry(a)) // the entry keeps its place in the list until the job dies again
 	same(r, "listed after a retry", r.listed(store.DeadFilter{}, 2), []job.ID{c, b, a})
 	before := r.letter(c).Death
 	r.end(died(r.takeID(a), "A", job.MaxRetries))
 	same(r, "listed after a second death", r.listed(store.DeadFilter{}, 2), []job.ID{a, c, b})
 	if again := r.letter(a).Death; again <= before {
-		r.fail("the second death has number %d, below the %d of one before", again, before)
+		r.fail("the second death has number %d, want more than %d, the number of an earlier death", again, before)
 	}
 	page, err := r.DeadLetters(ctx(), store.DeadFilter{}, store.DeadPaging{})
 	r.ok(err)
@@ -106,7 +106,8 @@ func deadPagesStay(r *rig) {
 	if len(first.Entries) != 2 || first.Next == 0 || first.Searched == 0 {
 		r.fail("first page: %d entries, next %d, searched %d", len(first.Entries), first.Next, first.Searched)
 	}
-	// One of the page goes on top, one of the next page is acted on, and more die.
+	// Meanwhile an entry of the first page dies again and moves to the top, one of the next page is
+	// acted on, and more jobs die.
 	r.ok(r.retry(all[5]))
 	r.end(died(r.takeID(all[5]), "A", job.NonRetriable))
 	r.ok(r.actOn(store.ActResolve, all[3]))
@@ -193,7 +194,7 @@ func deadStatistics(r *rig) {
 	}
 	same(r, "statistics", stats, want)
 
-	// The oldest one pending is another one now, and the first minute is over.
+	// Another dead letter is now the oldest pending one, and the first minute is over.
 	r.ok(r.actOn(store.ActResolve, first))
 	r.clock.Advance(time.Minute)
 	stats, err = r.DeadStats(ctx())
@@ -208,19 +209,19 @@ func hoursTellRetries(r *rig) {
 		o.Cost = cost
 		r.end(o)
 	}
-	r.add() // completes at once
+	r.add() // completes at the first attempt
 	end(succeeded(r.take()), 1)
-	r.add() // at the second attempt
+	r.add() // completes at the second attempt
 	end(failed(r.take(), "A", 0), 2)
 	end(succeeded(r.take()), 4)
-	r.add() // dies at once, is retried and completes
+	r.add() // dies at the first attempt, is retried and completes
 	c := r.take()
 	end(died(c, "A", job.NonRetriable), 8)
 	r.ok(r.retry(c.ID))
 	r.clock.Advance(time.Hour)
-	end(waits(r.take(), job.Snoozed, 0), 16) // no attempt
+	end(waits(r.take(), job.Snoozed, 0), 16) // burns no attempt
 	end(succeeded(r.take()), 32)
-	r.add() // exhausted
+	r.add() // dies because its attempts are exhausted
 	end(failed(r.take(), "A", 0), 64)
 	end(died(r.take(), "A", job.MaxRetries), 128)
 	stats, err := r.DeadStats(ctx())

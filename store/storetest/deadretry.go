@@ -40,7 +40,7 @@ func originalIsOfTheFirst(r *rig) {
 	r.is(err, store.ErrNotFound)
 	r.ok(r.retry(id))
 	_, err = r.Original(ctx(), id)
-	r.is(err, store.ErrNotFound) // nothing was changed
+	r.is(err, store.ErrNotFound) // the job was not changed, so it has no original
 	for _, payload := range []string{"two", "three", ""} {
 		r.end(died(r.takeID(id), "A", job.NonRetriable))
 		r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change.Payload = []byte(payload) }))
@@ -53,7 +53,7 @@ func originalIsOfTheFirst(r *rig) {
 	r.is(err, store.ErrNotFound)
 }
 
-// A payload that stays is not kept twice.
+// The original keeps the payload only when a retry has replaced it.
 //
 // proves: D5
 func originalPayload(r *rig) {
@@ -92,12 +92,12 @@ func changedJobDies(r *rig) {
 	j, l := r.get(id), r.letter(id)
 	same(r, "dead job", []any{j.Queue, j.Priority, string(j.Override), string(j.Payload)}, []any{"night", int8(1), `{"max_retries":3}`, "do it"})
 	same(r, "queue of the entry", l.Queue, "night")
-	r.ok(r.retry(id)) // keeps what it has
+	r.ok(r.retry(id)) // this retry makes no change, so the job keeps the earlier ones
 	j = r.get(id)
 	same(r, "third life", []any{j.Queue, j.Priority, string(j.Override), j.Life}, []any{"night", int8(1), `{"max_retries":3}`, int32(3)})
 	r.end(died(r.takeID(id), "B", job.MaxRetries))
 	r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change.Override = []byte{} }))
-	same(r, "settings taken away", len(r.get(id).Override), 0)
+	same(r, "length of the job's own settings after they were removed", len(r.get(id).Override), 0)
 }
 
 // proves: D5

@@ -17,35 +17,36 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// ChecksVar is the environment variable with the number of checks of a
-// Differential that names none.
+// ChecksVar is the environment variable with the number of checks of a Differential whose Match has
+// none.
 const ChecksVar = "REDRIVE_DIFFERENTIAL_CHECKS"
 
 const checksDefault = 200
 
 // Match says which stores a Differential compares.
 type Match struct {
-	// Exact are stores whose dumps are equal to the last number.
+	// Exact has the stores whose dumps must be equal in everything, commit numbers included.
 	Exact map[string]Open
-	// Own are stores that number commits in their own way, with gaps, and may
-	// commit the two halves of an exchange apart, in any order. All else is equal.
+	// Own has the stores that may number commits differently, with gaps, and may commit the two
+	// halves of an exchange separately, in any order. Everything else must be equal.
 	Own map[string]Open
-	// Checks is the number of sequences; 0 takes it from ChecksVar, or Default.
+	// Checks is the number of random sequences. 0 means the number in ChecksVar, or Default without
+	// it.
 	Checks, Default int
 }
 
-// more is how many times as many checks are made to see what was not seen yet.
+// more limits the extra checks: up to this many times the wanted number are run to cover what was
+// not seen.
 const more = 4
 
-// Differential drives the same random operations on all the stores. After each
-// one the answers must be equal (errors by their sentinel) and so must the
-// dumps, event numbers included, but see Match. A check is one sequence on fresh
-// stores. The run goes on, and fails in the end, when it has not seen every
-// operation succeed and every legal transition, except under -short, where rapid
-// cuts the number of checks.
+// Differential runs the same random operations on all the stores. After each operation the answers
+// must be equal (errors by their sentinel), and so must the dumps, event numbers included, except
+// as Match allows. A check is one random sequence on new, empty stores. The run fails if it has not
+// seen every operation succeed and every legal transition, except with -short, where rapid runs
+// fewer checks.
 //
-// It sets the flags of package rapid, so it must not run in parallel with
-// another test that uses them.
+// It sets the flags of package rapid, so it must not run in parallel with another test that uses
+// them.
 func Differential(t *testing.T, m Match) {
 	if m.Checks == 0 {
 		m.Checks = checksOf(t, os.Getenv(ChecksVar), m.Default)
@@ -54,7 +55,7 @@ func Differential(t *testing.T, m Match) {
 	setFlag(t, "rapid.steps", "40")
 	seen, rounds := newCoverage(), more
 	if seed := flag.Lookup("rapid.seed"); seed.Value.String() != seed.DefValue {
-		rounds = 1 // the others would be the same
+		rounds = 1 // a second round would draw the same sequences
 	}
 	for round := 0; round == 0 || round < rounds && len(seen.missing()) > 0 && !testing.Short() && !t.Failed(); round++ {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -66,14 +67,14 @@ func Differential(t *testing.T, m Match) {
 	}
 	t.Log(seen)
 	if testing.Short() {
-		return // rapid has made fewer checks than were asked for
+		return // -short: rapid has run fewer checks than were asked for
 	}
 	for _, missing := range seen.missing() {
-		t.Errorf("the run never saw %s: it proves too little", missing)
+		t.Errorf("the differential run covered too little: it never saw %s", missing)
 	}
 }
 
-// open opens a store of each, the exact ones first.
+// open opens every store, the exact ones first.
 func (m *Match) open(t *testing.T, clock *Clock) (stores []contender) {
 	for _, name := range slices.Sorted(maps.Keys(m.Exact)) {
 		stores = append(stores, contender{name: name, Store: m.Exact[name](t, clock.Now)})
@@ -90,12 +91,12 @@ func checksOf(t *testing.T, text string, otherwise int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		t.Fatalf("%s=%q: must be a whole number above zero", ChecksVar, text)
+		t.Fatalf("%s=%q, want a whole number above zero", ChecksVar, text)
 	}
 	return n
 }
 
-// setFlag sets a flag until the end of the test, unless the command line did.
+// setFlag sets a flag until the end of the test, unless the command line has set it.
 func setFlag(t *testing.T, name, value string) {
 	f := flag.Lookup(name)
 	before := f.Value.String()
@@ -112,9 +113,9 @@ func setFlag(t *testing.T, name, value string) {
 	})
 }
 
-// coverage is what a run has done, over all its checks.
+// coverage counts the operations and transitions of a run, over all its checks.
 type coverage struct {
-	ops   map[string]int // operations that succeeded
+	ops   map[string]int // how often each operation succeeded
 	edges map[job.Transition]int
 }
 
@@ -122,7 +123,7 @@ func newCoverage() *coverage {
 	return &coverage{ops: map[string]int{}, edges: map[job.Transition]int{}}
 }
 
-// missing says what a run must have done and has not.
+// missing returns the operations and transitions that a run should have seen and has not.
 func (c *coverage) missing() []string {
 	var missing []string
 	for _, op := range operationNames() {
@@ -138,7 +139,7 @@ func (c *coverage) missing() []string {
 	return missing
 }
 
-// String is one line per operation and transition, with its number.
+// String has one line per operation and transition, with its count.
 func (c *coverage) String() string {
 	var b strings.Builder
 	b.WriteString("operations that succeeded, and transitions:")
@@ -155,5 +156,5 @@ func (c *coverage) String() string {
 type contender struct {
 	name string
 	store.Store
-	numbers *numbers // of a store that numbers commits in its own way
+	numbers *numbers // of a store that numbers commits differently
 }

@@ -41,12 +41,12 @@ func nextDue(r *rig) {
 	r.clock.Advance(time.Microsecond)
 	same(r, "due, with one given out", due(), 57*time.Second)
 
-	// What this very exchange has put back counts.
+	// A job that this exchange has just put back counts, too.
 	c := r.takeID(r.add())
 	x := r.exchange(store.Exchange{Settle: []job.Outcome{failed(c, "NetworkTimeout", 2*time.Second)}, Want: []store.Want{want(5)}})
 	same(r, "due", x.NextDue, 2*time.Second)
 	x = r.exchange(store.Exchange{})
-	same(r, "due of no want", x.NextDue, store.Never)
+	same(r, "next due time without a want", x.NextDue, store.Never)
 }
 
 // proves: Q2
@@ -86,7 +86,7 @@ func full(r *rig) {
 
 // proves: D1
 //
-// Like every other end in a store, a deadline is over when its time has come.
+// A deadline is over from its very microsecond on, like every other time limit in a store.
 func deadlineIsTheEnd(r *rig) {
 	inTime := r.add(func(n *job.New) { n.Deadline = r.in(time.Minute) })
 	r.clock.Advance(time.Minute - time.Microsecond)
@@ -98,7 +98,7 @@ func deadlineIsTheEnd(r *rig) {
 	same(r, "claims at the deadline", ids(x.Claims), nil)
 	same(r, "expired", x.Expired, []job.ID{late})
 	r.clock.Advance(time.Hour)
-	r.state(inTime, job.Running) // a deadline stops no run that has begun
+	r.state(inTime, job.Running) // a deadline does not stop a run that has begun
 }
 
 // proves: D1
@@ -140,7 +140,7 @@ func retryingExpiresToo(r *rig) {
 	r.end(failed(r.take(), "NetworkTimeout", 2*time.Minute))
 	r.clock.Advance(time.Minute + time.Second)
 	r.none()
-	r.state(id, job.Retrying) // its deadline is over, but nobody looks at it before it is due
+	r.state(id, job.Retrying) // its deadline is over, but the job is only checked when it is due
 	r.clock.Advance(time.Minute)
 	r.none()
 	j := r.get(id)

@@ -16,23 +16,23 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// duel drives several stores in lockstep, on one clock.
+// duel runs the same operations on several stores, all with one clock.
 type duel struct {
 	t      *rapid.T
 	clock  *Clock
 	stores []contender
 	seen   *coverage
 
-	// What the stores, which agree, have said so far.
+	// What the stores, which agree, have answered so far.
 	ids     []job.ID
-	news    []job.New // taken in, to be asked again
+	news    []job.New // jobs that were enqueued; they are enqueued again to test repeats
 	runs    []store.Run
-	settled []job.Outcome // written, to be written again
+	settled []job.Outcome // outcomes that were written; they are written again to test repeats
 	last    *store.Dump
-	removed bool         // something was purged or swept
-	cursor  event.Cursor // up to which the transitions have been counted
-	apart   bool         // a store may commit the halves of an exchange apart
-	asked   []string     // operations after which the content has not been compared yet
+	removed bool         // whether a purge or sweep has removed something
+	cursor  event.Cursor // up to where the transitions have been counted
+	apart   bool         // whether a store may commit the halves of an exchange separately
+	asked   []string     // operations since the content was last compared
 }
 
 func newDuel(t *rapid.T, seen *coverage, open func(*Clock) []contender) *duel {
@@ -45,13 +45,13 @@ func newDuel(t *rapid.T, seen *coverage, open func(*Clock) []contender) *duel {
 func (d *duel) close() {
 	for _, s := range d.stores {
 		if err := s.Close(); err != nil {
-			d.t.Errorf("%s: close: %v", s.name, err)
+			d.t.Errorf("close the store %s: got error %v, want none", s.name, err)
 		}
 	}
 }
 
-// finish compares what has not been compared, and judges what the sequence has left
-// by the invariants.
+// finish compares the stores a last time and checks the invariants on what the sequence has left in
+// them.
 func (d *duel) finish() {
 	d.compare(false)
 	if err := soundDump(d.last, d.removed); err != nil {
@@ -59,7 +59,7 @@ func (d *duel) finish() {
 	}
 }
 
-// answer is what a store said, in a form that can be compared.
+// answer is the answer of a store, in a form that can be compared.
 type answer struct {
 	Value    any
 	Err      string
@@ -74,7 +74,7 @@ func answerOf(value any, err error) answer {
 	return answer{value, sentinel(err), conflict}
 }
 
-// sentinel names an error by what callers test for.
+// sentinel returns the text of the sentinel error that callers test for.
 func sentinel(err error) string {
 	if err == nil {
 		return ""
@@ -98,8 +98,8 @@ func sentinels(errs []error) []string {
 	return texts
 }
 
-// each does one operation on every store, demands equal answers and equal
-// content, and returns the answer.
+// each does one operation on every store, demands equal answers and equal content, and returns the
+// answer.
 func (d *duel) each(op string, do func(store.Store) (any, error)) answer {
 	return d.eachOf(op, func(c *contender) (any, error) { return do(c.Store) })
 }
@@ -110,8 +110,8 @@ func (d *duel) eachOf(op string, do func(*contender) (any, error)) answer {
 	return first
 }
 
-// ask is each for what changes nothing that a dump shows. That it has not is seen
-// by the next each, or at the end.
+// ask is like each, for operations that change nothing in the dump. The next each, or the end of
+// the sequence, checks that nothing has changed.
 func (d *duel) ask(op string, do func(store.Store) (any, error)) answer {
 	return d.askOf(op, func(c *contender) (any, error) { return do(c.Store) })
 }
@@ -133,8 +133,8 @@ func (d *duel) askOf(op string, do func(*contender) (any, error)) answer {
 	return first
 }
 
-// atOnce does the same with every store, with all at a time: they share nothing, and
-// one waits for its server while another computes.
+// atOnce does the same operation with all stores concurrently. They share nothing, and a store that
+// waits for its server leaves the processor to the others.
 func (d *duel) atOnce(do func(i int)) {
 	var wg sync.WaitGroup
 	panics := make([]any, len(d.stores))
@@ -147,13 +147,13 @@ func (d *duel) atOnce(do func(i int)) {
 	wg.Wait()
 	for i, why := range panics {
 		if why != nil {
-			d.t.Fatalf("%s panics: %v", d.stores[i].name, why)
+			d.t.Fatalf("the store %s panicked: %v", d.stores[i].name, why)
 		}
 	}
 }
 
-// compare demands that the content of all the stores is equal. After an exchange
-// the halves of that may have been committed in any order.
+// compare demands that the content of all the stores is equal. The two halves of an exchange may
+// have been committed in any order.
 func (d *duel) compare(exchange bool) {
 	after := strings.Join(d.asked, ", ")
 	d.asked = d.asked[:0]
@@ -163,11 +163,11 @@ func (d *duel) compare(exchange bool) {
 	for i := range d.stores {
 		s := &d.stores[i]
 		if errs[i] != nil {
-			d.t.Fatalf("%s: dump of %s: %v", after, s.name, errs[i])
+			d.t.Fatalf("after %s, dump of store %s: %v", after, s.name, errs[i])
 		}
 		if s.numbers != nil {
 			if err := s.numbers.follow(d.last.Events, dumps[i], exchange); err != nil {
-				d.t.Fatalf("after %s, events of %s: %v", after, s.name, err)
+				d.t.Fatalf("after %s, events of store %s: %v", after, s.name, err)
 			}
 		}
 		if !equalDumps(d.last, dumps[i]) {
@@ -182,8 +182,8 @@ func (d *duel) compare(exchange bool) {
 	}
 }
 
-// equalDumps is cmp.Equal for almost nothing when the dumps are alike, which
-// they are thousands of times a second.
+// equalDumps does the same as cmp.Equal, but much faster when the dumps are equal. It is called
+// thousands of times a second.
 func equalDumps(a, b *store.Dump) bool {
 	return a.Now == b.Now && slices.Equal(a.Events, b.Events) && slices.Equal(a.Dead, b.Dead) && slices.Equal(a.Keys, b.Keys) &&
 		slices.Equal(a.Counts, b.Counts) && equalRows(a.Groups, b.Groups) && slices.Equal(a.Queues, b.Queues) &&
@@ -196,18 +196,18 @@ func equalRows[T any](a, b []T) bool { return reflect.DeepEqual(a, b) || cmp.Equ
 
 func (d *duel) now() job.Micros { return job.At(d.clock.Now()) }
 
-// pick draws one of the values; the first is the simplest.
+// pick draws one of the values. Rapid shrinks towards the first one.
 func pick[T any](t *rapid.T, label string, values ...T) T {
 	t.Helper()
 	return rapid.SampledFrom(values).Draw(t, label)
 }
 
-// chance draws true once in n.
+// chance is true once in n draws on average.
 func chance(t *rapid.T, label string, n int) bool {
 	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
 }
 
-// some draws up to most values.
+// some draws a list of at most so many values.
 func some[T any](t *rapid.T, label string, most int, draw func(i int) T) []T {
 	t.Helper()
 	n := rapid.IntRange(0, most).Draw(t, "number of "+label)
@@ -218,7 +218,7 @@ func some[T any](t *rapid.T, label string, most int, draw func(i int) T) []T {
 	return values
 }
 
-// tick is a duration at which something may happen, or just not yet.
+// tick draws a duration just before, at or just after a time at which something may happen.
 func (d *duel) tick(label string) time.Duration {
 	return pick(d.t, label, 0, time.Microsecond, time.Second, 10*time.Second, lease-time.Microsecond, lease, time.Minute, time.Hour)
 }

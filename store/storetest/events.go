@@ -19,7 +19,7 @@ func eventPromises() []promise {
 	}
 }
 
-// renumbered counts the commits from 1: a store may leave numbers out.
+// renumbered numbers the commits from 1, because a store may leave numbers out.
 func renumbered(events []event.Event) []event.Event {
 	events = slices.Clone(events)
 	commits, last := int64(0), int64(0)
@@ -37,7 +37,7 @@ func eachTransitionIsAnEvent(r *rig) {
 	id := r.add(func(n *job.New) { n.Owner, n.Batch, n.RunAt = "alice", 7, r.in(time.Second) })
 	due := r.in(time.Second)
 	var want []event.Event
-	told := func(e event.Event) {
+	add := func(e event.Event) {
 		e.Cursor, e.At = event.Cursor{Seq: int64(len(want) + 1), Index: 1}, r.now()
 		e.Job, e.Kind, e.Queue, e.Owner, e.Batch = id, kind, queue, "alice", 7
 		if e.Life == 0 {
@@ -45,40 +45,40 @@ func eachTransitionIsAnEvent(r *rig) {
 		}
 		want = append(want, e)
 	}
-	told(event.Event{Type: event.JobEnqueued, To: job.Waiting, DueAt: due})
+	add(event.Event{Type: event.JobEnqueued, To: job.Waiting, DueAt: due})
 
 	r.clock.Advance(time.Second)
 	c := r.take()
-	told(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Token: 1})
+	add(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Token: 1})
 	r.end(failed(c, "NetworkTimeout", time.Second))
-	told(event.Event{
+	add(event.Event{
 		Type: event.JobFailed, From: job.Running, To: job.Retrying, Token: 1, Attempt: 1, DueAt: r.in(time.Second), Class: "NetworkTimeout",
 	})
 	r.clock.Advance(time.Second)
 	c = r.take()
-	told(event.Event{Type: event.JobClaimed, From: job.Retrying, To: job.Running, Token: 2, Attempt: 1})
+	add(event.Event{Type: event.JobClaimed, From: job.Retrying, To: job.Running, Token: 2, Attempt: 1})
 	for i, cause := range []job.Cause{job.Snoozed, job.Deferred, job.Interrupted} {
 		r.end(waits(c, cause, 0))
-		told(event.Event{Type: event.Of(cause), From: job.Running, To: job.Waiting, Token: c.Token, Attempt: 1, DueAt: r.now()})
+		add(event.Event{Type: event.Of(cause), From: job.Running, To: job.Waiting, Token: c.Token, Attempt: 1, DueAt: r.now()})
 		c = r.take()
-		told(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Token: job.Token(i + 3), Attempt: 1})
+		add(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Token: job.Token(i + 3), Attempt: 1})
 	}
 	r.lose(c)
-	told(event.Event{
+	add(event.Event{
 		Type: event.JobCrashed, From: job.Running, To: job.Waiting, Token: 5, Attempt: 1, DueAt: r.now(), Class: store.ClassCrash,
 	})
 	c = r.take()
-	told(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Token: 6, Attempt: 1})
+	add(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Token: 6, Attempt: 1})
 	r.end(died(c, "InvalidInput", job.NonRetriable))
-	told(event.Event{
+	add(event.Event{
 		Type: event.JobFailed, From: job.Running, To: job.Dead, Token: 6, Attempt: 2, Class: "InvalidInput", Reason: string(job.NonRetriable),
 	})
 	r.ok(r.retry(id))
-	told(event.Event{Type: event.JobRetried, From: job.Dead, To: job.Waiting, Life: 2, Token: 6, DueAt: r.now()})
+	add(event.Event{Type: event.JobRetried, From: job.Dead, To: job.Waiting, Life: 2, Token: 6, DueAt: r.now()})
 	c = r.take()
-	told(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Life: 2, Token: 7})
+	add(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Life: 2, Token: 7})
 	r.end(succeeded(c))
-	told(event.Event{Type: event.JobSucceeded, From: job.Running, To: job.Completed, Life: 2, Token: 7, Attempt: 1})
+	add(event.Event{Type: event.JobSucceeded, From: job.Running, To: job.Completed, Life: 2, Token: 7, Attempt: 1})
 
 	same(r, "events", renumbered(r.events(event.Cursor{})), want)
 	same(r, "events of the dump", renumbered(r.dump().Events), want)
@@ -102,7 +102,7 @@ func noEventOfWhatDidNotHappen(r *rig) {
 	c := r.take()
 	r.end(succeeded(c))
 	at := r.cursor()
-	r.end(succeeded(c)) // a repeat
+	r.end(succeeded(c)) // writes the same outcome again
 	r.is(r.cancel(id), store.ErrConflict)
 	r.is(r.retry(id), store.ErrConflict)
 	r.refuse(store.ErrConflict, r.newJob(), r.newJob(func(n *job.New) { n.ID = id }))
@@ -114,7 +114,7 @@ func noEventOfWhatDidNotHappen(r *rig) {
 // proves: N6
 // part of: N1
 func eventsAreReadOn(r *rig) {
-	for range 3 { // 3 commits of 4 events
+	for range 3 { // 3 commits with 4 events each
 		r.enqueue(r.newJob(), r.newJob(), r.newJob(), r.newJob())
 	}
 	all := r.events(event.Cursor{})

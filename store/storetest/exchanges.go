@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The exchanges of a differential run: any mix of settles and wants.
+// The exchanges of a differential run: each has any mix of outcomes and wants.
 
 func (d *duel) exchange() {
 	x := store.Exchange{Holder: d.holder(), Lease: lease}
@@ -23,7 +23,7 @@ func (d *duel) exchange() {
 	d.bring(x)
 }
 
-// claimAll claims what there is, so that much is running in every sequence.
+// claimAll claims everything that is due, so that every sequence has running jobs.
 func (d *duel) claimAll() {
 	x := store.Exchange{Holder: d.holder(), Lease: lease}
 	for _, queue := range []string{"z", "y", "x", "large"} {
@@ -41,8 +41,9 @@ func (d *duel) claimAllLater() {
 	d.claimAll()
 }
 
-// bury ends runs for good, so that there are dead letters in every sequence.
-func (d *duel) bury() {
+// endDead ends up to three runs so that their jobs are dead, so that every sequence has dead
+// letters.
+func (d *duel) endDead() {
 	x := store.Exchange{Holder: d.holder(), Lease: lease}
 	for i := range d.last.Jobs {
 		j := &d.last.Jobs[i]
@@ -55,7 +56,7 @@ func (d *duel) bury() {
 }
 
 func (d *duel) bring(x store.Exchange) {
-	type exchanged struct { // with errors that can be compared
+	type exchanged struct { // an Exchanged whose errors are replaced by texts that can be compared
 		store.Exchanged
 		Settled []string
 	}
@@ -79,9 +80,8 @@ func (d *duel) bring(x store.Exchange) {
 	}
 }
 
-// halves makes one call of an exchange or, where another store may commit the two
-// halves apart, one for each. A store that commits them at the same time numbers
-// the deaths of both in any order, so it gets two calls when there may be some.
+// halves makes an exchange in one call or in two. If another store may commit the two halves
+// separately, each half is a call, because deaths in both halves could be numbered in any order.
 func (d *duel) halves(c *contender, x store.Exchange) (store.Exchanged, error) {
 	dies := slices.ContainsFunc(x.Settle, func(o job.Outcome) bool { return o.To == job.Dead })
 	if !d.apart || len(x.Settle) == 0 || len(x.Want) == 0 || x.Validate() != nil || c.numbers != nil && !dies {
@@ -153,8 +153,8 @@ func (d *duel) outcome() job.Outcome {
 	return o
 }
 
-// askedToStop reports whether somebody has cancelled what is running: few have, and
-// what then becomes of them differs by outcome.
+// askedToStop reports whether somebody has requested to cancel the running job. Few jobs have such
+// a request, and what becomes of them depends on the outcome.
 func (d *duel) askedToStop(run store.Run) bool {
 	return slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool {
 		return j.ID == run.ID && j.Token == run.Token && j.State == job.Running && j.CancelAt != 0

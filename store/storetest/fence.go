@@ -11,15 +11,15 @@ func fencePromises() []promise {
 	return []promise{
 		{"Q4_LostRunCannotEnd", lostRunCannotEnd},
 		{"Q4_RescuedRunCannotEnd", rescuedRunCannotEnd},
-		{"Q4_LostRunIsToldByItsHeartbeat", lostRunIsToldByItsHeartbeat},
+		{"Q4_LostRunLearnsItFromItsHeartbeat", lostRunLearnsItFromItsHeartbeat},
 		{"Q4_RunThatNeverWasCannotEnd", runThatNeverWasCannotEnd},
 		{"Q4_RunOfAnEarlierLifeCannotEnd", runOfAnEarlierLifeCannotEnd},
 		{"Q4_LostLeaseHoldsUpNothing", lostLeaseHoldsUpNothing},
 	}
 }
 
-// lose lets the lease of the run run out, rescues it, and waits until its job is
-// due again, if it is.
+// lose lets the lease of the run expire, rescues it, and waits until its job is due again, if the
+// job is not dead.
 func (r *rig) lose(c job.Claim) {
 	r.clock.Advance(lease)
 	rescued := r.rescue(10).Jobs
@@ -53,14 +53,14 @@ func lostRunCannotEnd(r *rig) {
 
 // proves: Q4
 //
-// The rescue itself takes the right to write, not the next claim.
+// The rescue alone takes the right to write from the run, before any other claim.
 func rescuedRunCannotEnd(r *rig) {
 	r.add()
 	c := r.take()
 	r.lose(c)
 	r.refusesEveryEnd(c)
 
-	// The same for a job that the rescue has ended.
+	// The same holds for a job that the rescue has ended.
 	r.add(func(n *job.New) { n.Queue = "other" })
 	c = r.take(func(w *store.Want) { w.Queue, w.Kinds[0].MaxCrashes = "other", 1 })
 	r.lose(c)
@@ -69,7 +69,7 @@ func rescuedRunCannotEnd(r *rig) {
 }
 
 // proves: Q4
-func lostRunIsToldByItsHeartbeat(r *rig) {
+func lostRunLearnsItFromItsHeartbeat(r *rig) {
 	r.add()
 	sleeper := r.take()
 	r.lose(sleeper)
@@ -95,7 +95,7 @@ func lostRunIsToldByItsHeartbeat(r *rig) {
 func runThatNeverWasCannotEnd(r *rig) {
 	id := r.add()
 	r.refusesEveryEnd(job.Claim{ID: id, Token: 1})     // not claimed yet
-	r.refusesEveryEnd(job.Claim{ID: id + 9, Token: 1}) // no such job
+	r.refusesEveryEnd(job.Claim{ID: id + 9, Token: 1}) // does not exist
 	c := r.take()
 	c.Token++
 	r.refusesEveryEnd(c)

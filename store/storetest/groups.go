@@ -29,7 +29,7 @@ func (r *rig) groups(f store.GroupFilter) []store.Group {
 	return page.Groups
 }
 
-// groupA returns the group of the jobs that died of A, without its trend.
+// groupA returns the group of the jobs that died with class A, without its trend.
 func (r *rig) groupA() store.Group {
 	groups := r.groups(store.GroupFilter{Group: "A|" + kind})
 	if len(groups) != 1 {
@@ -144,7 +144,7 @@ func mutedUntil(r *rig) {
 		[]any{job.Ignored, job.ActionMuted, "known", person.Actor, r.now(), until})
 	same(r, "old one", []any{r.letter(old[0]).Action, r.letter(old[0]).ReopenAt}, []any{job.ActionIgnored, until})
 	same(r, "another cause", r.letter(r.die("B")).Status, job.Pending)
-	r.ok(r.retry(old[1])) // and dies again of another cause
+	r.ok(r.retry(old[1])) // the retried job dies again, of another cause
 	r.end(died(r.takeID(old[1]), "B", job.NonRetriable))
 	same(r, "second death elsewhere", r.letter(old[1]).Status, job.Pending)
 
@@ -177,7 +177,7 @@ func mutedFor(r *rig) {
 	same(r, "reopened early", r.sweep(store.Retention{}, 10).Reopened, int64(0))
 	third := r.die("A")
 	g := r.groupA()
-	same(r, "the one that ends it", []any{r.letter(third).Status, g.Muted, g.MutedFor, g.Pending}, []any{job.Pending, false, int64(0), int64(1)})
+	same(r, "the death that ends the mute", []any{r.letter(third).Status, g.Muted, g.MutedFor, g.Pending}, []any{job.Pending, false, int64(0), int64(1)})
 	same(r, "reopened", r.sweep(store.Retention{}, 10).Reopened, int64(3))
 	for _, id := range append(quiet, old) {
 		same(r, "status", r.letter(id).Status, job.Pending)
@@ -187,7 +187,7 @@ func mutedFor(r *rig) {
 
 // proves: D6
 //
-// No sweep has seen yet that the time is over.
+// The time of the mute is over, and no sweep has run since.
 func muteIsOver(r *rig) {
 	old := r.die("A")
 	until := r.in(time.Hour)
@@ -215,7 +215,7 @@ func ignoredReopen(r *rig) {
 	r.clock.Advance(time.Minute)
 	same(r, "reopened", r.sweep(store.Retention{}, 10).Reopened, int64(1))
 	same(r, "early", r.letter(early).Status, job.Pending)
-	r.ok(r.actOn(store.ActResolve, late)) // it does not come back
+	r.ok(r.actOn(store.ActResolve, late)) // a resolved entry does not come back
 	r.clock.Advance(24 * time.Hour)
 	same(r, "reopened later", r.sweep(store.Retention{}, 10).Reopened, int64(0))
 	same(r, "late and never", []job.Status{r.letter(late).Status, r.letter(never).Status}, []job.Status{job.Resolved, job.Ignored})

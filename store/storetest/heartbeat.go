@@ -31,11 +31,11 @@ func heartbeatExtendsTheLease(r *rig) {
 
 // proves: Q3
 //
-// A stall is a missed lease, not a long run.
+// A run is stalled when its lease expires, however long it has been running.
 func livingRunIsNeverStalled(r *rig) {
 	id := r.add()
 	c := r.take()
-	for range 4 * 60 { // 40 minutes
+	for range 4 * 60 { // 40 minutes of heartbeats
 		r.clock.Advance(10 * time.Second)
 		same(r, "status", r.beat(runOf(c)), []store.RunStatus{{Held: true}})
 		if stalled := r.rescue(10).Jobs; len(stalled) > 0 {
@@ -48,7 +48,7 @@ func livingRunIsNeverStalled(r *rig) {
 
 // proves: Q3, Q4
 //
-// Until somebody has rescued it the run has the right to write, however late.
+// An expired run may still write until it has been rescued, however late.
 func lateHeartbeatCounts(r *rig) {
 	id := r.add()
 	c := r.take()
@@ -79,7 +79,7 @@ func progressBelongsToItsRun(r *rig) {
 	r.progress(c, 3, 4, "")
 	got := r.get(id).Progress
 	same(r, "progress", []any{got.Done, got.Total, got.Note, got.At}, []any{int64(3), int64(4), "", r.now()})
-	r.beat(runOf(c)) // without progress: the last one stays
+	r.beat(runOf(c)) // a heartbeat without progress keeps the last progress
 	same(r, "progress", r.get(id).Progress.Done, int64(3))
 
 	o := failed(c, "NetworkTimeout", 0)

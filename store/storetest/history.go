@@ -10,29 +10,29 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A history is the life of one job as a table: at which time what happens, and
-// what everybody can see of the job afterwards.
+// A history is the life of one job as a table: what happens at which time, and what can be seen of
+// the job afterwards.
 type history struct {
-	name  string // starts with the row that it proves
+	name  string // begins with the id of the requirement that it proves
 	steps []step
 }
 
 type step struct {
-	at   string // since the start, such as "1m5s"
+	at   string // time since the start, such as "1m5s"
 	do   action
-	want string // the answer to the action, if it has one, and the job
+	want string // the expected answer of the action, if it has one, and the expected job
 }
 
-// An action does one thing and returns what the store answered, in one word,
-// or "" when it just did it.
+// An action does one thing and returns the store's answer as one word. The answer is "" when the
+// store returned no error.
 type action func(*tale) string
 
-// tale is a history being told.
+// tale is the replay of a history.
 type tale struct {
 	*rig
 	id    job.ID
 	runs  []job.Claim
-	said  job.Claim // the run that the next outcome speaks of
+	said  job.Claim // the run whose outcome the next action writes
 	lease time.Duration
 }
 
@@ -60,7 +60,7 @@ func (h history) prove(r *rig) {
 	}
 }
 
-// describe tells the job in one line: its state, then what is not usual.
+// describe gives the job in one line: its state, then all that differs from the default.
 func (t *tale) describe() string {
 	j := t.get(t.id)
 	words := []string{j.State.String()}
@@ -109,7 +109,7 @@ func word(err error) string {
 	return ""
 }
 
-// Actions of the caller.
+// Actions of the caller who enqueues.
 
 func enqueue(options ...func(*job.New)) action {
 	return func(t *tale) string {
@@ -118,7 +118,7 @@ func enqueue(options ...func(*job.New)) action {
 	}
 }
 
-// enqueueAgain enqueues another job, which may turn out to be the same.
+// enqueueAgain enqueues a second job, which may be a duplicate of the first.
 func enqueueAgain(options ...func(*job.New)) action {
 	return func(t *tale) string {
 		receipts, err := t.Enqueue(ctx(), []job.New{t.newJob(options...)})
@@ -136,7 +136,7 @@ func look(*tale) string { return "" }
 
 // Actions of workers.
 
-// claim claims the job, with a lease of 30 s when no option says otherwise.
+// claim claims the job, with a lease of 30 s unless an option changes it.
 func claim(options ...func(*store.Exchange)) action {
 	return func(t *tale) string {
 		x := store.Exchange{Lease: lease, Want: []store.Want{want(1)}}
@@ -166,7 +166,7 @@ func from(queue string) func(*store.Exchange) {
 	return func(x *store.Exchange) { x.Want[0].Queue = queue }
 }
 
-// beat extends the lease by what the claim had.
+// beat extends the lease by the lease time of the claim.
 func beat(t *tale) string {
 	status, err := t.Heartbeat(ctx(), store.Beat{Lease: t.lease, Runs: []store.Run{runOf(t.said)}})
 	t.ok(err)
@@ -186,7 +186,7 @@ func rescue(t *tale) string {
 	return ""
 }
 
-// late speaks of the first run, after it.
+// late acts for the first run after that run has ended.
 func late(do action) action {
 	return func(t *tale) string {
 		now := t.said
@@ -224,7 +224,8 @@ func wait(cause job.Cause, again string) action {
 	return ends(func(c job.Claim) job.Outcome { return waits(c, cause, duration(again)) })
 }
 
-// duration reads a duration of a table; a wrong one is a mistake in this package.
+// duration parses a duration of a table and panics on a wrong one, which is a mistake in this
+// package.
 func duration(s string) time.Duration {
 	d, err := time.ParseDuration(s)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The histories of jobs that die, derived from the catalogue and from the
-// contract of package store alone.
+// The histories of jobs that die. They are derived from the catalogue of requirements and from the
+// contract of package store, not from the code.
 
 // proves: D1, D5, Q3, F1, I1
 // part of: P2, P4, R7, Y1, Y2
@@ -16,11 +16,11 @@ func deadHistories() []history {
 	deadline := func(d time.Duration) func(*job.New) {
 		return func(n *job.New) { n.Deadline = job.At(NewClock().Now().Add(d)) }
 	}
-	after := func(seconds int, crashes int32) string { // of the only job of its store
+	after := func(seconds int, crashes int32) string { // the backoff after so many crashes, for the only job of the store
 		return (time.Duration(seconds)*time.Second + store.CrashDelay(1, crashes)).String()
 	}
 	return []history{
-		{"P4_ThreeRetriesThenDead", []step{ // waits of exactly 60, 300 and 900 s
+		{"P4_ThreeRetriesThenDead", []step{ // waits of exactly 60, 300 and 900 seconds
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
 			{"0s", fail("T", "60s"), "retrying run=1 attempts=1 due=1m0s failures=T"},
@@ -130,7 +130,7 @@ func deadHistories() []history {
 			{"0s", enqueue(deadline(10 * time.Second)), "waiting due=0s"},
 			{"10s", look, "waiting due=0s"},
 			{"10s", claim(), "nothing: dead reason=expired entry=pending"},
-			{"11s", retry, "waiting life=2 due=11s entry=retried"}, // the deadline that is over does not kill it again
+			{"11s", retry, "waiting life=2 due=11s entry=retried"}, // the expired deadline does not end the job again
 			{"12s", claim(), "running life=2 run=1 entry=retried"},
 			{"13s", succeed(), "completed life=2 run=1 attempts=1 entry=resolved"},
 		}},

@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The histories of jobs that live, derived from the catalogue and from the
-// contract of package store alone.
+// The histories of jobs that do not die. They are derived from the catalogue of requirements and
+// from the contract of package store, not from the code.
 
 func livingHistories() []history {
 	return slices.Concat(retryHistories(), waitHistories(), leaseHistories(), cancelHistories(), pauseHistories(), onceHistories())
@@ -45,7 +45,7 @@ func retryHistories() []history {
 			{"363s", claim(), "running run=3 attempts=2 failures=Transient,Transient"},
 			{"364s", succeed(), "completed run=3 attempts=3 failures=Transient,Transient"},
 		}},
-		{"R15_RateLimitWaitsLongerThanItsTimeLimit", []step{ // 7,260 s of waiting under a limit of 7,200 s an attempt
+		{"R15_RateLimitWaitsLongerThanItsTimeLimit", []step{ // the job waits for 7,260 s though an attempt may only take 7,200 s
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
 			{"0s", fail("R", "60s"), "retrying run=1 attempts=1 due=1m0s failures=R"},
@@ -78,7 +78,7 @@ func retryHistories() []history {
 	}
 }
 
-// Jobs that wait, and have not failed.
+// Jobs that wait without having failed.
 //
 // proves: R15, Q8
 // part of: L3, Y3
@@ -111,7 +111,7 @@ func waitHistories() []history {
 	}
 }
 
-// Jobs whose leases are extended, or run out.
+// Jobs whose leases are extended or expire.
 //
 // proves: Q3, Q4
 // part of: Y4
@@ -161,7 +161,7 @@ func leaseHistories() []history {
 		{"Q4_SleeperWakesUpBeforeItsRescue", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
-			{"5m", claim(), "nothing: running run=1"}, // only a rescue takes it away
+			{"5m", claim(), "nothing: running run=1"}, // only a rescue takes the expired job from its worker
 			{"5m", beat, "held: running run=1"},
 			{"5m", rescue, "nothing: running run=1"},
 			{"6m", succeed(), "completed run=1 attempts=1"},
@@ -208,7 +208,7 @@ func cancelHistories() []history {
 	}
 }
 
-// Jobs of a queue that is paused and drained.
+// Jobs of a queue that is paused or drained.
 //
 // proves: Q7
 func pauseHistories() []history {
@@ -236,7 +236,7 @@ func pauseHistories() []history {
 	}
 }
 
-// What is said twice and counts once.
+// Calls that are made twice and have one effect.
 //
 // proves: I1
 func onceHistories() []history {

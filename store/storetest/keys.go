@@ -78,14 +78,14 @@ func keysAreScoped(r *rig) {
 		r.newJob(keyed("k", "2", func(n *job.New) { n.Owner = "alice" })),
 		r.newJob(keyed("k", "3", func(n *job.New) { n.Kind = "other" })),
 		r.newJob(keyed("K", "4")),
-		r.newJob(), // no key is no key in common
+		r.newJob(), // two jobs without a key do not share one
 		r.newJob(),
 	}
 	for i, receipt := range r.enqueue(jobs...) {
 		same(r, "receipt", receipt, job.Receipt{ID: jobs[i].ID, State: job.Waiting})
 	}
 	same(r, "number of keys", len(r.dump().Keys), 4)
-	// The queue is no part of the scope.
+	// The queue does not belong to the scope of a key.
 	got := r.enqueue(r.newJob(keyed("k", "1", func(n *job.New) { n.Queue = "elsewhere" })))[0]
 	same(r, "receipt", got, job.Receipt{ID: jobs[0].ID, Existing: true, State: job.Waiting})
 }
@@ -117,7 +117,7 @@ func sameKeyTwiceInOneCall(r *rig) {
 
 // proves: I1, Q7
 //
-// A job that is known is no new one.
+// A job whose key is known is not a new job.
 func knownKeyIsAnsweredByADrainingQueue(r *rig) {
 	id := r.add(keyed("k", "d"))
 	r.set(store.QueueChange{Mode: new(store.Draining)})

@@ -26,7 +26,7 @@ func (r *rig) addMany(n int, options ...func(*job.New)) {
 	}
 }
 
-// claims claims as the holder and returns how many there were.
+// claims claims jobs for the holder and returns their number.
 func (r *rig) claims(holder string, wants ...store.Want) int {
 	return len(r.exchange(store.Exchange{Holder: holder, Want: wants}).Claims)
 }
@@ -42,7 +42,7 @@ func queueLimitHolds(r *rig) {
 	same(r, "claims", r.claims("b", w), 1)
 	same(r, "claims under no limit", r.claims("c", want(2)), 2)
 	same(r, "claims over the limit", r.claims("b", w), 0)
-	r.clock.Advance(lease) // a lost lease makes room as well
+	r.clock.Advance(lease) // a lease that is lost makes room as well
 	r.rescue(4)
 	same(r, "claims", r.claims("b", w), 2)
 }
@@ -85,7 +85,7 @@ func heldByLimitIsNotDue(r *rig) {
 
 // proves: Q7
 //
-// Six a minute is one every ten seconds, over all processes.
+// Six a minute means one every ten seconds, over all processes together.
 func queueRate(r *rig) {
 	r.addMany(9)
 	w := want(9, func(w *store.Want) { w.Rate = store.Rate{N: 6, Per: time.Minute} })
@@ -94,10 +94,10 @@ func queueRate(r *rig) {
 	same(r, "claims too early", r.claims("b", w), 0)
 	r.clock.Advance(time.Microsecond)
 	same(r, "claims", r.claims("b", w), 1)
-	r.clock.Advance(time.Hour) // what was not used is not saved
+	r.clock.Advance(time.Hour) // unused starts are not saved up
 	same(r, "claims after a pause", r.claims("a", w), 1)
 
-	// Five a second may start in one burst.
+	// At five a second, five may start in one burst.
 	r.addMany(9, func(n *job.New) { n.Queue = "fast" })
 	w = want(9, func(w *store.Want) { w.Queue, w.Rate = "fast", store.Rate{N: 5, Per: time.Second} })
 	same(r, "claims of a burst", r.claims("a", w), 5)
@@ -144,14 +144,14 @@ func heldByRateIsDueAtTheNextStart(r *rig) {
 	r.clock.Advance(4 * time.Second)
 	same(r, "due", due(w), 6*time.Second)
 
-	// Of two rates the one that allows it later counts.
+	// Of two rate limits the one with the later start decides.
 	r.clock.Advance(6 * time.Second)
 	w.Kinds[0].Rate = perMinute(2)
 	same(r, "due", due(w), 30*time.Second)
 	r.clock.Advance(29 * time.Second)
 	same(r, "due", due(w), time.Second)
 
-	// What is due later than the rate allows counts with its own time.
+	// A job that is due after the next allowed start counts with its own time.
 	r.clock.Advance(time.Second)
 	same(r, "due with none left", due(w), store.Never)
 	r.add(func(n *job.New) { n.RunAt = r.in(time.Hour) })

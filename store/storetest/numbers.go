@@ -11,31 +11,31 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// numbers knows how a store numbers the commits that a reference numbers in its
-// way. So its events can be compared to the last, in their order.
+// numbers maps the commit numbers of a store to those of the reference store, which numbers commits
+// differently. It makes the events of both comparable, in their order.
 type numbers struct {
-	toTheirs map[int64]int64 // the reference's number by the store's
+	toTheirs map[int64]int64 // from the store's number to the reference's
 	toOwn    map[int64]int64
-	own      []event.Event // of the last dump, as the store numbers them
+	own      []event.Event // of the last dump, with the store's own numbers
 }
 
 func newNumbers() *numbers {
 	return &numbers{toTheirs: make(map[int64]int64), toOwn: make(map[int64]int64)}
 }
 
-// follow takes in the commits that have come since the last call, and numbers the
-// events of a dump as the reference does. It fails when commits do not match. After
-// an exchange the halves of that may have changed places.
+// follow maps the commits since the last call and gives the events of a dump the reference's
+// numbers. It fails when the commits do not match. After an exchange, its two halves may be in
+// either order.
 func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) error {
 	for i := range d.Events {
 		if i > 0 && !d.Events[i-1].Cursor.Before(d.Events[i].Cursor) {
-			return fmt.Errorf("%s is not after %s", d.Events[i].Cursor, d.Events[i-1].Cursor)
+			return fmt.Errorf("event %s follows event %s, want ascending numbers", d.Events[i].Cursor, d.Events[i-1].Cursor)
 		}
 	}
 	n.own = d.Events
 	own, theirs := commitsOf(d.Events, n.toTheirs), commitsOf(reference, n.toOwn)
 	if len(own) != len(theirs) {
-		return fmt.Errorf("%d new commits, want %d", len(own), len(theirs))
+		return fmt.Errorf("got %d new commits, want %d", len(own), len(theirs))
 	}
 	if exchange && len(own) == 2 && !sameCommit(own[0], theirs[0]) && sameCommit(own[0], theirs[1]) {
 		slices.Reverse(own)
@@ -60,7 +60,7 @@ func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) 
 	return nil
 }
 
-// commitsOf returns the events of the commits that are not known, in parts.
+// commitsOf splits the events of the commits that are not known yet into one list per commit.
 func commitsOf(events []event.Event, known map[int64]int64) (commits [][]event.Event) {
 	for from := 0; from < len(events); {
 		seq, to := events[from].Cursor.Seq, from
@@ -75,7 +75,7 @@ func commitsOf(events []event.Event, known map[int64]int64) (commits [][]event.E
 	return commits
 }
 
-// sameCommit compares events but for the numbers of their commits.
+// sameCommit compares events without the numbers of their commits.
 func sameCommit(a, b []event.Event) bool {
 	return slices.EqualFunc(a, b, func(x, y event.Event) bool {
 		x.Cursor.Seq = y.Cursor.Seq
@@ -83,8 +83,8 @@ func sameCommit(a, b []event.Event) bool {
 	})
 }
 
-// events reads events of the store after one of the reference's, and demands that
-// they are those of its dump. The answer is what the reference's must be.
+// events reads the store's events after an event of the reference, demands that they equal those of
+// its dump, and returns them with the reference's numbers.
 func (n *numbers) events(s store.Store, reference []event.Event, after event.Cursor, limit int) ([]event.Event, error) {
 	cut := func(events []event.Event, after event.Cursor) []event.Event {
 		from := slices.IndexFunc(events, func(e event.Event) bool { return after.Before(e.Cursor) })
@@ -99,7 +99,7 @@ func (n *numbers) events(s store.Store, reference []event.Event, after event.Cur
 		return nil, err
 	}
 	if want := cut(n.own, own); !slices.Equal(got, want) {
-		return nil, fmt.Errorf("events after %s (-dump +events):\n%s", own, cmp.Diff(want, got, equal))
+		return nil, fmt.Errorf("the events after %s differ from the dump (-dump +events):\n%s", own, cmp.Diff(want, got, equal))
 	}
 	return cut(reference, after), nil
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The operations of a differential run. Names and numbers are few, so that the
-// operations meet each other.
+// The operations of a differential run. Names and numbers are drawn from small sets, so that
+// operations often meet the same job, queue or key.
 
-// operations returns what a step may do. What comes first is drawn more often, so
-// that there are jobs, runs and dead letters for the others to meet.
+// operations returns the operations that a step may do. The first ones are drawn more often,
+// because the others need jobs, runs and dead letters to work on.
 func (d *duel) operations() map[string]func(*rapid.T) {
 	ops := []struct {
 		name string
 		do   func()
 	}{
-		{"claim all", d.claimAll}, {"exchange", d.exchange}, {"enqueue", d.enqueue}, {"bury", d.bury}, {"start redrive", d.startRedrive},
+		{"claim all", d.claimAll}, {"exchange", d.exchange}, {"enqueue", d.enqueue}, {"endDead", d.endDead}, {"start redrive", d.startRedrive},
 		{"read dead letters", d.readDead}, {"step redrives", d.stepRedrives}, {"claim all later", d.claimAllLater}, {"act by id", d.actIDs},
 		{"act by filter", d.actFilter}, {"rescue late", d.rescueLate}, {"enqueue", d.enqueue}, {"exchange", d.exchange},
 		{"control redrive", d.controlRedrive}, {"step redrives", d.stepRedrives}, {"set queue", d.setQueue}, {"heartbeat", d.heartbeat},
@@ -33,7 +33,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 	}
 	steps := map[string]func(*rapid.T){}
 	for i, op := range ops {
-		steps[fmt.Sprintf("%02d %s", i, op.name)] = func(t *rapid.T) { // rapid sorts the names
+		steps[fmt.Sprintf("%02d %s", i, op.name)] = func(t *rapid.T) { // rapid sorts the operations by name
 			d.t = t
 			op.do()
 		}
@@ -90,8 +90,8 @@ func (d *duel) newJob(id job.ID) job.New {
 	t := d.t
 	if len(d.news) > 0 && chance(t, "repeat", 8) {
 		n := pick(t, "job", d.news...)
-		// Nobody asks again as late as that the job has been removed: it would be
-		// taken in anew.
+		// A removed job is not enqueued again with Repeat: nobody asks again that late, and the
+		// store would take it as a new job.
 		if n.Repeat = true; slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool { return j.ID == n.ID }) {
 			return n
 		}
@@ -128,7 +128,7 @@ func (d *duel) newJob(id job.ID) job.New {
 func (d *duel) kind() string  { return pick(d.t, "kind", "a", "b", "c") }
 func (d *duel) queue() string { return pick(d.t, "queue", "x", "x", "y", "z") }
 
-// run draws a run: mostly one that is running, else a past or impossible one.
+// run draws a run: mostly a running one, else a past or impossible one.
 func (d *duel) run() store.Run {
 	var running []store.Run
 	for i := range d.last.Jobs {
@@ -145,7 +145,7 @@ func (d *duel) run() store.Run {
 	return store.Run{ID: d.id(), Token: job.Token(rapid.IntRange(1, 9).Draw(d.t, "token"))}
 }
 
-// id draws a job: mostly one that exists.
+// id draws a job: mostly an existing one.
 func (d *duel) id() job.ID {
 	if len(d.ids) == 0 || chance(d.t, "other job", 12) {
 		return job.ID(rapid.IntRange(1, 1<<30).Draw(d.t, "id"))
@@ -187,7 +187,7 @@ func (d *duel) by() store.By {
 
 func (d *duel) cancel() {
 	by, ids := d.by(), some(d.t, "ids", 2, func(int) job.ID { return d.id() })
-	for i := range d.last.Jobs { // jobs that wait for a retry are few among many
+	for i := range d.last.Jobs { // jobs that wait for a retry are rare
 		if j := &d.last.Jobs[i]; j.State == job.Retrying && chance(d.t, "retrying job", 2) {
 			ids = append(ids, j.ID)
 		}
@@ -201,7 +201,7 @@ func (d *duel) cancel() {
 
 func (d *duel) retry() {
 	by, ids := d.by(), some(d.t, "ids", 1, func(int) job.ID { return d.id() })
-	for i := range d.last.Jobs { // dead jobs are few among many
+	for i := range d.last.Jobs { // dead jobs are rare
 		if j := &d.last.Jobs[i]; j.State == job.Dead && chance(d.t, "dead job", 2) {
 			ids = append(ids, j.ID)
 		}
@@ -225,7 +225,7 @@ func accepted(a answer) (n int) {
 
 func (d *duel) setQueue() {
 	c := store.QueueChange{Name: pick(d.t, "queue", "x", "y", "z", "unheard")}
-	if chance(d.t, "mode", 2) { // mostly open, or nothing would happen
+	if chance(d.t, "mode", 2) { // mostly open, because otherwise nothing would be claimed
 		c.Mode = new(pick(d.t, "new mode", store.Open, store.Open, store.Open, store.Paused, store.Draining))
 	}
 	if chance(d.t, "workers", 3) {
@@ -257,7 +257,7 @@ func (d *duel) signals() {
 
 func (d *duel) holder() string { return pick(d.t, "holder", "w1", "w2") }
 
-// read reads one job and what is written in order.
+// read reads one job and its failures, events and audit rows.
 func (d *duel) read() {
 	id := d.id()
 	d.ask("Get", func(s store.Store) (any, error) { return s.Get(ctx(), id) })
@@ -296,7 +296,7 @@ func (d *duel) list() {
 	d.ask("List", func(s store.Store) (any, error) { return listAll(s, f) })
 }
 
-// listAll reads all pages: where a page ends is the store's own business.
+// listAll reads all pages. Stores may end a page at different rows.
 func listAll(s store.Store, f store.Filter) ([]job.Job, error) {
 	var jobs []job.Job
 	for {

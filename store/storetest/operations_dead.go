@@ -9,15 +9,14 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The operations of a differential run with dead letters, and what keeps a
-// store in order.
+// The operations of a differential run on dead letters, redrives, retention and schedules.
 
 // status draws a status of a dead letter.
 func (d *duel) status() job.Status {
 	return pick(d.t, "status", job.Pending, job.Redriven, job.Resolved, job.Ignored)
 }
 
-// deadFilter draws a filter: mostly of one field, so that it selects something.
+// deadFilter draws a filter, mostly with one field, so that it selects something.
 func (d *duel) deadFilter() (f store.DeadFilter) {
 	t := d.t
 	for range rapid.IntRange(0, 2).Draw(t, "number of fields") {
@@ -52,7 +51,7 @@ func (d *duel) deadFilter() (f store.DeadFilter) {
 	return f
 }
 
-// fingerprint draws a group: mostly one that exists.
+// fingerprint draws a group: mostly an existing one.
 func (d *duel) fingerprint() string {
 	if len(d.last.Groups) == 0 || chance(d.t, "other group", 8) {
 		return "unheard"
@@ -87,7 +86,7 @@ func (d *duel) actIDs() {
 			a.IDs = append(a.IDs, d.last.Dead[i].Job)
 		}
 	}
-	if a.Do == store.ActRetry && len(a.IDs) > 0 && chance(d.t, "one", 2) { // then the payload may change, too
+	if a.Do == store.ActRetry && len(a.IDs) > 0 && chance(d.t, "one", 2) { // only then may the payload change, too
 		a.IDs = a.IDs[len(a.IDs)-1:]
 	}
 	if len(a.IDs) == 1 && a.Do == store.ActRetry {
@@ -99,7 +98,7 @@ func (d *duel) actIDs() {
 	d.acted(a.Do, "act by id that is taken", got)
 }
 
-// acted notes what an act has done.
+// acted counts what an action has changed.
 func (d *duel) acted(do store.Act, what string, a answer) {
 	if done, ok := a.Value.(actAnswer); ok {
 		d.did(what, int(done.Done))
@@ -107,7 +106,8 @@ func (d *duel) acted(do store.Act, what string, a answer) {
 	}
 }
 
-// actAnswer is what stores have to agree on: where a step ends is their own.
+// actAnswer is the part of an answer that must be equal in all stores. They may end a step at
+// different entries.
 type actAnswer struct {
 	Errors  []string
 	Done    int64
@@ -169,7 +169,7 @@ func (d *duel) readDead() {
 	d.ask("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })
 	d.ask("DeadStats", func(s store.Store) (any, error) { return s.DeadStats(ctx()) })
 	d.original(d.id())
-	for _, o := range d.last.Originals { // few are kept with a payload
+	for _, o := range d.last.Originals { // few originals have a payload
 		d.original(o.Job)
 	}
 	n := rapid.Int64Range(1, 3).Draw(d.t, "redrive")
@@ -208,8 +208,8 @@ func (d *duel) controlRedrive() {
 	d.each("ControlRedrive", func(s store.Store) (any, error) { return s.ControlRedrive(ctx(), by, id, do) })
 }
 
-// sweep sweeps in steps that take all there is: where smaller ones end is the
-// store's own business.
+// sweep sweeps in steps that remove everything at once, because stores may end smaller steps at
+// different rows.
 func (d *duel) sweep() {
 	if chance(d.t, "of what was ignored for a time", 2) {
 		d.ignore()
@@ -237,7 +237,7 @@ func (d *duel) sweep() {
 	}
 }
 
-// ignore ignores all dead letters for a time that a sweep will see the end of.
+// ignore ignores all dead letters for a time, so that a later sweep sees the end of that time.
 func (d *duel) ignore() {
 	a := store.Action{Do: store.ActIgnore, Until: d.now().Add(time.Minute)}
 	for i := range d.last.Dead {
@@ -248,9 +248,8 @@ func (d *duel) ignore() {
 	}
 }
 
-// mark ends a job in a commit of its own. The job that ended last and the events of
-// the last commit are not swept; of the jobs of one exchange and of its halves,
-// any may be the last.
+// mark ends a job in a separate commit. A sweep keeps the job that ended last and the events of the
+// last commit, and of the jobs that end in one exchange any may be the last in a store.
 func (d *duel) mark() {
 	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
 	n := job.New{ID: first, Kind: "mark", Queue: "mark", Priority: job.PriorityDefault}

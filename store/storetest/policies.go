@@ -14,7 +14,7 @@ func policyPromises() []promise {
 		{"R9_PolicyIsKeptAsItDecided", policyIsKept},
 		{"R9_PolicyIsNeverRewritten", policyIsNeverRewritten},
 		{"R9_PoliciesAreListedNewestFirst", policiesAreListed},
-		{"Q9_PolicyIsAuditedAndToldOnce", policyIsAuditedAndTold},
+		{"Q9_PolicyIsAuditedAndPublishedOnce", policyIsAuditedAndPublished},
 		{"Q9_PolicyThatComesBackIsAudited", policyComesBack},
 		{"X3_PolicyBounds", policyBounds},
 	}
@@ -69,7 +69,7 @@ func policiesAreListed(r *rig) {
 }
 
 // proves: Q9
-func policyIsAuditedAndTold(r *rig) {
+func policyIsAuditedAndPublished(r *rig) {
 	p := store.StoredPolicy{Hash: "a1", Name: "alpha", Body: []byte("one")}
 	r.ok(r.PublishPolicy(ctx(), operator, p))
 	r.ok(r.PublishPolicy(ctx(), operator, p))
@@ -90,7 +90,7 @@ func policyComesBack(r *rig) {
 	var rows []store.Audit
 	for i, hash := range []string{"a", "b", "b", "a", "a"} {
 		r.ok(r.PublishPolicy(ctx(), operator, store.StoredPolicy{Hash: hash, Name: "n" + hash, Body: []byte(hash)}))
-		if i != 2 && i != 4 { // the same as before is no change
+		if i != 2 && i != 4 { // publishing the same policy again changes nothing
 			rows = append(rows, store.Audit{
 				Seq: int64(len(rows)) + 1, At: r.now(), Actor: operator.Actor, Action: "policy.publish", Target: hash, Reason: operator.Reason, After: "n" + hash,
 			})
@@ -98,11 +98,11 @@ func policyComesBack(r *rig) {
 		r.clock.Advance(time.Second)
 	}
 	same(r, "audit", r.audit(), rows)
-	var told []string
+	var hashes []string
 	for _, e := range r.events(event.Cursor{}) {
-		told = append(told, e.Reason)
+		hashes = append(hashes, e.Reason)
 	}
-	same(r, "events", strings.Join(told, ""), "aba")
+	same(r, "events", strings.Join(hashes, ""), "aba")
 	got, err := r.Policy(ctx(), "a")
 	r.ok(err)
 	same(r, "first published", got.At, r.start)

@@ -17,7 +17,7 @@ func queuePromises() []promise {
 		{"Q7_SettingsReachTheProcesses", settingsReachTheProcesses},
 		{"Q7_UnknownQueueIsNotFound", unknownQueueIsNotFound},
 		{"Q7_DeclareMakesKnown", declareMakesKnown},
-		{"Q9_QueueChangeIsAuditedAndTold", queueChangeIsAuditedAndTold},
+		{"Q9_QueueChangeIsAuditedAndPublished", queueChangeIsAuditedAndPublished},
 	}
 }
 
@@ -27,9 +27,9 @@ func pausedGivesNothing(r *rig) {
 	waiting := r.add()
 	r.set(store.QueueChange{Mode: new(store.Paused)})
 	r.none()
-	later := r.add() // it still takes jobs
+	later := r.add() // a paused queue still takes jobs
 	r.none()
-	r.end(failed(running, "NetworkTimeout", 0)) // and what runs may end
+	r.end(failed(running, "NetworkTimeout", 0)) // a running job may still end
 	r.none()
 	same(r, "status", r.get(waiting).State, job.Waiting)
 	other := r.add(func(n *job.New) { n.Queue = "other" })
@@ -46,7 +46,7 @@ func drainingTakesNothing(r *rig) {
 	r.refuse(store.ErrDraining, r.newJob(func(n *job.New) { n.Queue = "other" }), r.newJob())
 	c := r.take()
 	same(r, "claim", c.ID, first)
-	r.end(failed(c, "NetworkTimeout", 0)) // what is in the queue stays in it
+	r.end(failed(c, "NetworkTimeout", 0)) // jobs that are in the queue stay in it
 	same(r, "claims", ids(r.claim(want(9))), []job.ID{first, second})
 	r.set(store.QueueChange{Mode: new(store.Open)})
 	r.add()
@@ -101,7 +101,7 @@ func declareMakesKnown(r *rig) {
 
 // proves: Q9
 // part of: X2
-func queueChangeIsAuditedAndTold(r *rig) {
+func queueChangeIsAuditedAndPublished(r *rig) {
 	r.add()
 	at := r.cursor()
 	after := r.set(store.QueueChange{Mode: new(store.Paused), Workers: new(2)})

@@ -21,7 +21,7 @@ func readPromises() []promise {
 	}
 }
 
-// population makes a job in every state and returns them by state.
+// population makes one job in each state and returns their ids by state.
 func (r *rig) population() map[job.State]job.ID {
 	p := map[job.State]job.ID{}
 	p[job.Completed] = r.add(everyField)
@@ -58,7 +58,7 @@ func (r *rig) list(f store.Filter) []job.ID {
 			return ids
 		}
 		if f.Before != 0 && page.Next >= f.Before {
-			r.fail("the page before %d leads to the page before %d", f.Before, page.Next)
+			r.fail("the page before job %d continues before job %d, want a lower id", f.Before, page.Next)
 		}
 		f.Before = page.Next
 	}
@@ -67,7 +67,7 @@ func (r *rig) list(f store.Filter) []job.ID {
 // proves: Q9
 // part of: D3
 //
-// The filter is compared with a predicate over all jobs.
+// The list is compared with a predicate over all jobs.
 func listFilters(r *rig) {
 	r.population()
 	all := r.dump().Jobs
@@ -96,7 +96,7 @@ func matches(f store.Filter, j *job.Job) bool {
 // part of: D3
 func listIsPaged(r *rig) {
 	var want []job.ID
-	for i := range 60 { // live, dead and finished in turns, so that the places are merged
+	for i := range 60 { // live, dead and finished jobs alternate, so that the list has to merge their tables
 		id := r.add()
 		switch i % 3 {
 		case 1:

@@ -19,7 +19,7 @@ func redriveControls(r *rig) {
 		r.ok(err)
 		same(r, "state after "+string(do), d.State, want)
 		same(r, "state that is kept", r.redrive(id), d)
-		r.unchanged(func() { // asked again
+		r.unchanged(func() { // the same request again
 			_, err := r.ControlRedrive(ctx(), person, id, do)
 			r.ok(err)
 		})
@@ -41,7 +41,7 @@ func redriveControls(r *rig) {
 	control(store.RedriveProceed, store.RedriveRamping)
 	same(r, "limit of a step", r.step(7).Released, int64(7))
 	control(store.RedrivePause, store.RedrivePaused)
-	r.answer(9, "") // what is out goes on
+	r.answer(9, "") // the released jobs run on
 	same(r, "paused", r.step(100).Released, int64(0))
 	control(store.RedriveResume, store.RedriveRamping)
 	same(r, "resumed", r.step(11).Released, int64(11))
@@ -62,17 +62,17 @@ func redriveControls(r *rig) {
 func redrivePerson(r *rig) {
 	all := r.dieAll(3, "A")
 	id := r.startRedrive(canaryOf(1)).ID
-	r.ok(r.retry(all[1])) // a person is faster
+	r.ok(r.retry(all[1])) // a person retries the job first
 	r.ok(r.actOn(store.ActResolve, all[2]))
 	r.step(100)
 	r.end(succeeded(r.takeID(all[1])))
 	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
-	r.ok(r.retry(all[0])) // whose life is not the redrive's
+	r.ok(r.retry(all[0])) // this life was not opened by the redrive
 	r.end(succeeded(r.takeID(all[0])))
 	same(r, "redrive of the entry", r.letter(all[1]).Redrive, int64(0))
 	d := r.redrive(id)
 	same(r, "numbers", []int64{d.Released, d.Answered, d.Again, d.Dead, d.Completed}, []int64{1, 1, 1, 1, 0})
-	r.step(100) // nothing was left after the only canary
+	r.step(100) // nothing is left after the only canary
 	r.state(all[2], job.Dead)
 	same(r, "state", r.redrive(id).State, store.RedriveCompleted)
 }
@@ -103,14 +103,14 @@ func redrivesAreAudited(r *rig) {
 		`redrive 1: redrive.release >{"done":1}`,
 		"redrive: redrive.complete settling>completed",
 	})
-	var told []string
+	var changes []string
 	for _, e := range r.events(after) {
 		if e.Type == event.RedriveChanged {
 			same(r, "number", e.Note, "1")
-			told = append(told, e.Reason)
+			changes = append(changes, e.Reason)
 		}
 	}
-	same(r, "events", strings.Join(told, " "), "canary stopped ramping settling completed")
+	same(r, "events", strings.Join(changes, " "), "canary stopped ramping settling completed")
 }
 
 // proves: D7
@@ -135,7 +135,7 @@ func redrivesAreListed(r *rig) {
 		[]any{store.CanaryDefault, store.StopDefault, int8(store.RedrivePriority), person.Actor, person.Reason, r.now()})
 	_, err = r.Redrive(ctx(), 99)
 	r.is(err, store.ErrNotFound)
-	// Both want the same jobs: each is brought back once.
+	// Both redrives want the same jobs, and each job is brought back once.
 	same(r, "released", r.step(100).Released, int64(2))
 	same(r, "lives", []int32{r.get(1).Life, r.get(2).Life}, []int32{2, 2})
 	r.answer(2, "")

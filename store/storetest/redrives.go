@@ -27,7 +27,7 @@ func redrivePromises() []promise {
 		{"D7_PriorityIsNotTheJobsOwn", redrivePriority},
 		{"D7_PersonInBetween", redrivePerson},
 		{"D7_ManySteppersBringBackOnce", manySteppers},
-		{"D7_RedrivesAreAuditedAndTold", redrivesAreAudited},
+		{"D7_RedrivesAreAuditedAndPublished", redrivesAreAudited},
 		{"D7_RedrivesAreListed", redrivesAreListed},
 		{"D7_AKeyStartsOneRedrive", aKeyStartsOne},
 		{"X3_RedriveBounds", redriveBounds},
@@ -38,7 +38,7 @@ func canaryOf(n int) func(*store.RedriveSpec) {
 	return func(s *store.RedriveSpec) { s.Canary = n }
 }
 
-// waiting returns the jobs that are due, by id.
+// waiting returns the due jobs, sorted by id.
 func (r *rig) waiting() (ids []job.ID) {
 	for _, j := range r.dump().Jobs {
 		if j.State == job.Waiting {
@@ -48,7 +48,7 @@ func (r *rig) waiting() (ids []job.ID) {
 	return ids
 }
 
-// answer ends n runs: with nothing wrong, or with a failure of a class.
+// answer ends n runs with success, or with a failure of the class if it is not "".
 func (r *rig) answer(n int, class string) {
 	for _, c := range r.claim(want(n)) {
 		if class == "" {
@@ -59,7 +59,7 @@ func (r *rig) answer(n int, class string) {
 		n--
 	}
 	if n != 0 {
-		r.fail("%d jobs fewer to claim", n)
+		r.fail("too few jobs to claim: %d are missing", n)
 	}
 }
 
@@ -104,13 +104,13 @@ func badCanary(r *rig) {
 	id := r.startRedrive(canaryOf(5)).ID
 	r.step(100)
 	r.answer(3, "")
-	r.answer(2, "A") // more than the default share of a fifth
+	r.answer(2, "A") // more failures than the default limit of a fifth
 	s := r.step(100)
 	same(r, "step", []any{s.Active, s.Released, s.Wait}, []any{0, int64(0), store.Never})
 	d := r.redrive(id)
 	same(r, "state", []any{d.State, d.Answered, d.Again, d.EndedAt}, []any{store.RedriveStopped, int64(5), int64(2), r.now()})
 	if !strings.Contains(d.Why, "2 of 5") {
-		r.fail("why it stopped: %q", d.Why)
+		r.fail("got the reason %q", d.Why)
 	}
 	dead := 0
 	for _, id := range all {
@@ -126,7 +126,7 @@ func anotherCause(r *rig) {
 	r.dieAll(6, "A")
 	id := r.startRedrive(canaryOf(3)).ID
 	r.step(100)
-	r.answer(2, "B") // the old cause is gone
+	r.answer(2, "B") // the jobs no longer die of the old cause
 	same(r, "released before one has completed", r.step(100).Released, int64(0))
 	r.answer(1, "")
 	same(r, "released", r.step(100).Released, int64(3))
@@ -134,7 +134,7 @@ func anotherCause(r *rig) {
 	same(r, "answers", []int64{d.Answered, d.Again, d.Dead}, []int64{3, 0, 2})
 }
 
-// A canary that dies of something else altogether has not shown that it is better.
+// Canaries that die of another class have not shown that the cause is gone.
 //
 // proves: D7
 func barrenCanary(r *rig) {
@@ -146,7 +146,7 @@ func barrenCanary(r *rig) {
 	d := r.redrive(id)
 	same(r, "state", d.State, store.RedriveStopped)
 	if !strings.Contains(d.Why, "none of the 3") {
-		r.fail("why it stopped: %q", d.Why)
+		r.fail("got the reason %q, want it to have \"none of the 3\"", d.Why)
 	}
 	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
 	r.ok(err)
@@ -161,19 +161,19 @@ func rampStops(r *rig) {
 	same(r, "first window", r.step(500).Released, int64(100))
 	same(r, "no more without an answer", r.step(500).Released, int64(0))
 	r.answer(9, "A")
-	same(r, "too few answers to judge", r.step(500).Released > 0, true)
+	same(r, "released with too few answers to stop", r.step(500).Released > 0, true)
 	r.answer(1, "A")
 	same(r, "released after it stopped", r.step(500).Released, int64(0))
 	d := r.redrive(id)
 	same(r, "state", []any{d.State, d.Again}, []any{store.RedriveStopped, int64(10)})
 	if d.Released > 130 {
-		r.fail("%d jobs were brought back to fail again", d.Released)
+		r.fail("the redrive brought back %d jobs that fail again, want fewer", d.Released)
 	}
-	// A person goes on nevertheless; the old answers are forgiven.
+	// A person resumes it. The answers so far no longer count.
 	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
 	r.ok(err)
 	if r.step(500).Released == 0 {
-		r.fail("resumed, and nothing is brought back")
+		r.fail("a resumed redrive brought back no job")
 	}
 }
 
@@ -183,10 +183,10 @@ func laterDeathsDoNotJoin(r *rig) {
 	id := r.startRedrive(canaryOf(1)).ID
 	late := r.die("A")
 	r.step(100)
-	r.answer(1, "A") // dies again: another death, too
+	r.answer(1, "A") // the job dies again, which is another death
 	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
 	r.ok(err)
-	r.step(100) // stops
+	r.step(100) // this step stops the redrive
 	_, err = r.ControlRedrive(ctx(), person, id, store.RedriveResume)
 	r.ok(err)
 	same(r, "released", r.step(100).Released, int64(2))
@@ -198,8 +198,8 @@ func laterDeathsDoNotJoin(r *rig) {
 	same(r, "what died again", r.listed(store.DeadFilter{Redrive: id, Statuses: []job.Status{job.Pending}}, 5), []job.ID{1})
 }
 
-// What a person has reopened since the set was counted is brought back, too, and
-// counted: the numbers of a redrive fit together at any time.
+// A dead letter that a person reopened after the set was counted is also brought back, and counted.
+// The counters of a redrive are consistent at any time.
 //
 // proves: D7
 func reopenedIsBroughtBack(r *rig) {
@@ -218,20 +218,20 @@ func redriveRate(r *rig) {
 	r.dieAll(50, "A")
 	id := r.startRedrive(canaryOf(-1), func(s *store.RedriveSpec) { s.Rate = 10 }).ID
 	released := int64(0)
-	for tenth := range int64(40) { // of a second
+	for tenth := range int64(40) { // the loop counts tenths of a second
 		released += r.step(100).Released
 		if most := tenth + 1; released > most {
-			r.fail("%d jobs after %d tenths of a second, at most %d", released, tenth, most)
+			r.fail("%d jobs were released after %d tenths of a second, want at most %d", released, tenth, most)
 		}
 		if s := r.step(100); s.Wait > 100*time.Millisecond || s.Wait <= 0 {
-			r.fail("asks to wait for %s", s.Wait)
+			r.fail("got a wait of %s", s.Wait)
 		}
 		r.clock.Advance(100 * time.Millisecond)
 	}
 	if released < 38 {
-		r.fail("%d jobs in 4 s at 10 a second", released)
+		r.fail("%d jobs were released in 4 s at 10 a second", released)
 	}
-	r.clock.Advance(time.Hour) // what was not used is lost but for a second
+	r.clock.Advance(time.Hour) // unused starts of more than one second are lost
 	same(r, "after an hour", r.step(100).Released, int64(10))
 	same(r, "state", r.redrive(id).State, store.RedriveRamping)
 }
@@ -241,21 +241,21 @@ func redriveAnswers(r *rig) {
 	r.dieAll(9, "A")
 	id := r.startRedrive(canaryOf(9)).ID
 	r.step(100)
-	numbers := func(want ...int64) { // answered, again, completed, dead, cancelled
+	numbers := func(want ...int64) { // order: answered, again, completed, dead, cancelled
 		d := r.redrive(id)
 		same(r, "numbers", []int64{d.Answered, d.Again, d.Completed, d.Dead, d.Cancelled}, want)
 	}
 	c := r.take()
-	r.end(failed(c, "A", 0)) // the first attempt answers
+	r.end(failed(c, "A", 0)) // the first attempt counts as the answer
 	numbers(1, 1, 0, 0, 0)
-	r.end(succeeded(r.takeID(c.ID))) // the later ones do not
+	r.end(succeeded(r.takeID(c.ID))) // later attempts do not count
 	numbers(1, 1, 1, 0, 0)
 	c = r.take()
-	r.end(waits(c, job.Snoozed, 0)) // no attempt
+	r.end(waits(c, job.Snoozed, 0)) // burns no attempt
 	numbers(1, 1, 1, 0, 0)
 	r.end(failed(r.takeID(c.ID), "B", 0))
 	numbers(2, 1, 1, 0, 0)
-	r.end(died(r.takeID(c.ID), "A", job.MaxRetries)) // the second attempt
+	r.end(died(r.takeID(c.ID), "A", job.MaxRetries)) // dies at its second attempt
 	numbers(2, 1, 1, 1, 0)
 	r.end(outcome(r.take(), job.Cancel, job.Cancelled))
 	numbers(3, 1, 1, 1, 1)
@@ -268,7 +268,7 @@ func redriveAnswers(r *rig) {
 	r.lose(c)
 	numbers(6, 1, 1, 3, 2)
 	c = r.take()
-	r.ok(r.cancel(c.ID)) // asked for while it runs
+	r.ok(r.cancel(c.ID)) // the cancel is requested while the job runs
 	r.end(failed(c, "A", 0))
 	numbers(7, 2, 1, 3, 3)
 	r.end(died(r.take(), "A", job.NonRetriable))
@@ -296,7 +296,7 @@ func redrivePriority(r *rig) {
 	j = r.get(id)
 	same(r, "retried by hand", []any{j.Priority, j.Queue}, []any{int8(1), "night"})
 
-	plain := r.die("A") // a lower priority alone is no change of the job
+	plain := r.die("A") // a lower priority alone does not change the job
 	r.startRedrive(canaryOf(-1))
 	r.step(100)
 	r.state(plain, job.Waiting)

@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// After ErrUnknown a caller asks again. Whether the first call was committed or
-// not, the second gives what exactly one success gives.
+// After ErrUnknown a caller makes the same call again. Whether or not the first call was committed,
+// the second must have the effect and the answer of a single success.
 
 func repeatPromises() []promise {
 	return []promise{
@@ -30,7 +30,7 @@ func enqueueCanBeAskedAgain(r *rig) {
 	same(r, "first answer, of a commit that never was", r.enqueue(a, b), want)
 	r.unchanged(func() { same(r, "answer to the repeat", r.enqueue(a, b), want) })
 
-	// By the time of the repeat a job may stand anywhere.
+	// When the call is repeated, the job may be in any state.
 	c := r.take()
 	want[0].State = job.Running
 	r.unchanged(func() { same(r, "answer to the repeat", r.enqueue(a, b), want) })
@@ -43,14 +43,14 @@ func enqueueCanBeAskedAgain(r *rig) {
 
 // proves: I1
 //
-// The key is held by the very job that is asked for again: it is no other.
+// The key belongs to the job that is enqueued again, so it is not a duplicate.
 func repeatedEnqueueKnowsItsOwnKey(r *rig) {
 	n := r.newJob(keyed("k", "d"))
 	r.enqueue(n)
 	n.Repeat = true
 	r.unchanged(func() { same(r, "receipt", r.enqueue(n)[0], job.Receipt{ID: n.ID, State: job.Waiting}) })
 
-	// Held by an earlier one, the repeat gives what the first call gave.
+	// When an earlier job has the key, the repeat has the answer of the first call.
 	other := r.newJob(keyed("k", "d"), func(n *job.New) { n.Repeat = true })
 	r.unchanged(func() {
 		same(r, "receipt", r.enqueue(other)[0], job.Receipt{ID: n.ID, Existing: true, State: job.Waiting})
@@ -59,8 +59,8 @@ func repeatedEnqueueKnowsItsOwnKey(r *rig) {
 
 // proves: I1
 //
-// The job is in the queue; that its queue has begun to drain since must not
-// make the caller believe that it is not.
+// The job is in the queue. Its queue has begun to drain since, and the answer must still say that
+// the job was enqueued.
 func repeatedEnqueueIntoDraining(r *rig) {
 	n := r.newJob()
 	r.enqueue(n)
@@ -71,8 +71,8 @@ func repeatedEnqueueIntoDraining(r *rig) {
 
 // proves: I1
 //
-// After a fail-over that has lost a reservation, two processes hand out the same ids.
-// The one that asks again must not be told that the other's job is its own.
+// After a fail-over that has lost a reservation of ids, two processes may use the same ids. The
+// second of them must not take the job of the other for its own.
 func repeatIsNoOtherJob(r *rig) {
 	long := func(n *job.New) { n.Payload = make([]byte, 2000) }
 	n, m := r.newJob(keyed("k", "d")), r.newJob(long)
@@ -82,7 +82,7 @@ func repeatIsNoOtherJob(r *rig) {
 		change(&n)
 		_, err := r.Enqueue(ctx(), []job.New{n})
 		if err != nil && !errors.As(err, new(*store.IDConflict)) {
-			r.fail("%v is no IDConflict", err)
+			r.fail("got error %v, want an IDConflict", err)
 		}
 		return err
 	}
@@ -128,7 +128,7 @@ func endCanBeWrittenAgain(r *rig) {
 		r.end(o)
 		r.unchanged(func() { r.is(r.settle(o), nil) })
 		r.clock.Advance(time.Hour)
-		if r.get(id).State.Ready() { // the next claim ends the time of asking again
+		if r.get(id).State.Ready() { // after the next claim the outcome cannot be repeated any more
 			next := r.take()
 			r.unchanged(func() { r.is(r.settle(o), store.ErrLeaseLost) })
 			r.end(succeeded(next))

@@ -64,8 +64,8 @@ func stallHasItsRecord(r *rig) {
 
 // proves: Q3
 //
-// What a process took along is due at once after its first stall, and from the
-// second on each job at its own time.
+// The jobs of a dead process are due at once after their first stall. From the second stall on,
+// each waits for a different time.
 func stalledJobsSpread(r *rig) {
 	r.addMany(5)
 	for stalls := int32(1); stalls <= 3; stalls++ {
@@ -73,16 +73,16 @@ func stalledJobsSpread(r *rig) {
 		r.clock.Advance(lease)
 		at := r.cursor()
 		rescued := r.rescue(9).Jobs
-		var due, told []job.Micros
+		var due, eventDue []job.Micros
 		for _, j := range rescued {
 			due = append(due, r.get(j.ID).RunAt.Add(-store.CrashDelay(j.ID, stalls)))
 		}
 		for _, e := range r.events(at) {
-			told = append(told, e.DueAt.Add(-store.CrashDelay(e.Job, stalls)))
+			eventDue = append(eventDue, e.DueAt.Add(-store.CrashDelay(e.Job, stalls)))
 		}
 		now := slices.Repeat([]job.Micros{r.now()}, 5)
 		same(r, "due times without the delay", due, now)
-		same(r, "due times of the events", told, now)
+		same(r, "due times of the events", eventDue, now)
 		if stalls > 1 {
 			same(r, "claims at once", r.claims(holder, want(9)), 0)
 		}
@@ -92,7 +92,7 @@ func stalledJobsSpread(r *rig) {
 
 // proves: Q3
 //
-// The second stall of a life ends a job of the preset render.
+// With the preset render, the second stall of a life ends the job.
 func stallsThatEndTheJob(r *rig) {
 	id := r.add()
 	two := func(w *store.Want) { w.Kinds[0].MaxCrashes = 2 }
@@ -109,7 +109,7 @@ func stallsThatEndTheJob(r *rig) {
 		Kind: kind, Queue: queue, DiedAt: r.now(),
 	})
 
-	// A new life counts its stalls from the beginning.
+	// A new life counts its stalls from 0.
 	r.ok(r.retry(id))
 	r.lose(r.take(two))
 	r.state(id, job.Waiting)
@@ -142,7 +142,7 @@ func eachClaimBringsItsLimit(r *rig) {
 	r.lose(r.take(limit(5)))
 	r.lose(r.take(limit(3)))
 	r.state(id, job.Waiting)
-	r.lose(r.take(limit(2))) // the third stall under a limit of two
+	r.lose(r.take(limit(2))) // the third stall, under a limit of two
 	r.state(id, job.Dead)
 }
 
@@ -202,7 +202,7 @@ func stalledRunThatWasAskedToStop(r *rig) {
 	same(r, "events of one commit", r.events(at)[0].Cursor.Seq, r.events(at)[1].Cursor.Seq)
 	same(r, "number of records", len(r.failures(id)), 1)
 
-	// Unless that stall ends the job anyhow.
+	// If that stall ends the job, the job is dead and not cancelled.
 	id = r.add()
 	r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 })
 	r.ok(r.cancel(id))

@@ -77,13 +77,13 @@ func onlyDeadJobsAreRetried(r *rig) {
 
 // part of: D5
 //
-// Its dead letter may still be there.
+// The dead letter may still exist when its job is gone.
 func retryOfAGoneJob(r *rig) {
 	id := r.die("A")
 	r.ok(r.retry(id))
 	r.end(succeeded(r.takeID(id)))
 	r.add()
-	r.complete(func(n *job.New) { n.Queue = "else" }) // the newest end stays
+	r.complete(func(n *job.New) { n.Queue = "else" }) // the newest finished job stays
 	r.clock.Advance(2 * time.Hour)
 	same(r, "removed", r.sweep(store.Retention{Completed: time.Hour}, 10).Completed, int64(1))
 	same(r, "status of its dead letter", r.letter(id).Status, job.Resolved)
@@ -92,7 +92,7 @@ func retryOfAGoneJob(r *rig) {
 		r.is(r.actOn(store.ActRetry, id), store.ErrNotFound)
 		r.is(r.preview(store.Action{Do: store.ActRetry, IDs: []job.ID{id}}).Errors[0], store.ErrNotFound)
 		r.is(r.cancel(id), store.ErrNotFound)
-		r.is(r.actOn(store.ActReopen, id), store.ErrConflict) // it is of the dead letter
+		r.is(r.actOn(store.ActReopen, id), store.ErrConflict) // the status is in conflict, the job is not missing
 	})
 }
 
@@ -143,7 +143,7 @@ func successResolvesTheEntry(r *rig) {
 		same(r, "what was done and by whom", []any{l.Action, l.ActedBy, l.ActedAt}, []any{did[r.get(id).State], person.Actor, r.now()})
 		same(r, "number of failures", len(r.failures(id)), 1)
 	}
-	id := r.dead() // cancelled before the new life has begun to run
+	id := r.dead() // cancelled before a run of the new life has begun
 	r.ok(r.retry(id))
 	r.ok(r.cancel(id))
 	same(r, "status", r.letter(id).Status, job.Resolved)

@@ -17,7 +17,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// What the checks use when it does not matter.
+// Default values of the checks.
 const (
 	kind   = "encode"
 	queue  = "main"
@@ -25,21 +25,21 @@ const (
 	lease  = 30 * time.Second
 )
 
-// rig is a store under check and short words for using it. Its methods end the
-// check when the store answers with an error that the check did not expect.
+// rig is a store under test with short methods for using it. The methods end the check when the
+// store returns an unexpected error.
 type rig struct {
 	store.Store
 	clock *Clock
 	start job.Micros
 
-	removed bool // something was purged or swept: the history is not whole any more
+	removed bool // whether a purge or sweep has removed something, so that the history is incomplete
 }
 
 func newRig(s store.Store, clock *Clock) *rig {
 	return &rig{Store: s, clock: clock, start: job.At(clock.Now())}
 }
 
-// ctx is the context of every call: no call of the suite ends early.
+// ctx is the context of every call: the suite cancels no call.
 func ctx() context.Context { return context.Background() }
 
 // fail ends the check. The message begins with the line of the check.
@@ -47,7 +47,7 @@ func (r *rig) fail(format string, args ...any) {
 	panic(broken(checkLine() + fmt.Sprintf(format, args...)))
 }
 
-// checkLine returns the line that called the rig.
+// checkLine returns the file and line of the check that called a method of the rig.
 func checkLine() string {
 	for skip := 2; ; skip++ {
 		_, path, line, ok := runtime.Caller(skip)
@@ -66,7 +66,7 @@ func (r *rig) ok(err error) {
 	}
 }
 
-// is demands that err is one of the targets; nil is a target like any other.
+// is demands that err is one of the targets. nil among the targets allows success.
 func (r *rig) is(err error, targets ...error) {
 	for _, target := range targets {
 		if errors.Is(err, target) {
@@ -76,8 +76,8 @@ func (r *rig) is(err error, targets ...error) {
 	r.fail("got error %v, want %v", err, targets)
 }
 
-// equal makes empty and nil slices equal, and looks at bytes as a whole: one by
-// one takes minutes for a payload at its limit.
+// equal treats empty and nil slices as equal. It compares bytes as a whole, because cmp takes
+// minutes for a large payload byte by byte.
 var equal = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) > 0 }, cmp.Comparer(bytes.Equal)),
@@ -90,7 +90,7 @@ func same[T any](r *rig, what string, got, want T) {
 	}
 }
 
-// unchanged runs f and demands that the store is afterwards as it was before.
+// unchanged runs f and demands that it changed nothing in the store.
 func (r *rig) unchanged(f func()) {
 	before := r.dump()
 	f()
@@ -125,7 +125,7 @@ func (r *rig) add(options ...func(*job.New)) job.ID {
 	return r.enqueue(r.newJob(options...))[0].ID
 }
 
-// refuse enqueues jobs and demands that the store takes none of them.
+// refuse enqueues jobs and demands that the store refuses all of them.
 func (r *rig) refuse(target error, jobs ...job.New) {
 	r.unchanged(func() {
 		_, err := r.Enqueue(ctx(), jobs)
@@ -148,7 +148,7 @@ func (r *rig) exchange(x store.Exchange) store.Exchanged {
 	return answer
 }
 
-// want asks for up to n jobs of the queue and kind that do not matter.
+// want asks for up to n jobs of the default queue and kind.
 func want(n int, options ...func(*store.Want)) store.Want {
 	w := store.Want{Queue: queue, Max: n, Kinds: []store.KindWant{{Kind: kind, Max: n, MaxCrashes: job.MaxCrashes}}}
 	for _, o := range options {
@@ -161,7 +161,7 @@ func (r *rig) claim(wants ...store.Want) []job.Claim {
 	return r.exchange(store.Exchange{Want: wants}).Claims
 }
 
-// take claims one job and demands that there is one.
+// take claims one job and fails when nothing can be claimed.
 func (r *rig) take(options ...func(*store.Want)) job.Claim {
 	claims := r.claim(want(1, options...))
 	if len(claims) != 1 {
@@ -182,7 +182,7 @@ func (r *rig) settle(o job.Outcome) error {
 	return r.exchange(store.Exchange{Settle: []job.Outcome{o}}).Settled[0]
 }
 
-// end writes outcomes and demands that they are taken.
+// end writes outcomes and demands that all are accepted.
 func (r *rig) end(outcomes ...job.Outcome) {
 	for _, err := range r.exchange(store.Exchange{Settle: outcomes}).Settled {
 		r.ok(err)
@@ -212,7 +212,7 @@ func (r *rig) cancel(id job.ID) error {
 	return r.only(errs, err)
 }
 
-// retry retries one job, with the person's reason as the note, and returns its error.
+// retry retries one job with the person's reason as the note, and returns its error.
 func (r *rig) retry(id job.ID) error {
 	return r.actOn(store.ActRetry, id, func(a *store.Action) { a.Note = person.Reason })
 }
@@ -265,7 +265,7 @@ func (r *rig) events(after event.Cursor) []event.Event {
 	return events
 }
 
-// cursor returns where the events end.
+// cursor returns the position after the last event.
 func (r *rig) cursor() event.Cursor {
 	if events := r.dump().Events; len(events) > 0 {
 		return events[len(events)-1].Cursor
@@ -285,7 +285,7 @@ func (r *rig) dump() *store.Dump {
 	return d
 }
 
-// takeID claims jobs of the job's kind and queue one by one until it is the one.
+// takeID claims jobs one by one, of the job's kind and queue, until it has claimed the job.
 func (r *rig) takeID(id job.ID) job.Claim {
 	j := r.get(id)
 	w := store.Want{Queue: j.Queue, Max: 1, Kinds: []store.KindWant{{Kind: j.Kind, Max: 1, MaxCrashes: job.MaxCrashes}}}

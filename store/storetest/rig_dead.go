@@ -5,7 +5,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Words of the rig for jobs that are dead, and for what is done with them.
+// Methods of the rig for dead jobs and actions on dead letters.
 
 // dead makes a dead job and returns its id.
 func (r *rig) dead(options ...func(*job.New)) job.ID {
@@ -14,14 +14,14 @@ func (r *rig) dead(options ...func(*job.New)) job.ID {
 	return id
 }
 
-// die makes a job that dies of a class, and returns its id.
+// die makes a job that dies with the class, and returns its id.
 func (r *rig) die(class string, options ...func(*job.New)) job.ID {
 	id := r.add(options...)
 	r.end(died(r.takeID(id), class, job.NonRetriable))
 	return id
 }
 
-// dieAll makes n jobs that die of a class at once, and returns their ids.
+// dieAll makes n jobs that die with the class in one exchange, and returns their ids.
 func (r *rig) dieAll(n int, class string) []job.ID {
 	jobs := make([]job.New, n)
 	for i := range jobs {
@@ -47,11 +47,11 @@ func (r *rig) preview(a store.Action) store.Acted {
 	return answer
 }
 
-// act does an action whole, in steps, and returns how many entries it changed.
+// act does an action in as many steps as it needs, and returns how many entries it changed.
 func (r *rig) act(a store.Action) (done int64) {
 	if a.Filter != nil && a.Through == 0 {
 		if a.Through = r.preview(a).Through; a.Through == 0 {
-			return 0 // nothing has ever died
+			return 0 // no job has ever died
 		}
 	}
 	for {
@@ -61,7 +61,7 @@ func (r *rig) act(a store.Action) (done int64) {
 			return done
 		}
 		if answer.Next <= a.After || answer.Next > a.Through {
-			r.fail("the step after %d goes on at %d, through %d", a.After, answer.Next, a.Through)
+			r.fail("the step after death %d continues at %d, want a later one up to %d", a.After, answer.Next, a.Through)
 		}
 		a.After = answer.Next
 	}
@@ -102,7 +102,7 @@ func (r *rig) redrive(id int64) store.Redrive {
 	return d
 }
 
-// startRedrive starts a redrive of what the filter selects.
+// startRedrive starts a redrive of the dead letters that the filter selects.
 func (r *rig) startRedrive(options ...func(*store.RedriveSpec)) store.Redrive {
 	var spec store.RedriveSpec
 	for _, o := range options {
@@ -123,7 +123,7 @@ func (r *rig) step(limit int) store.RedriveStep {
 	return answer
 }
 
-// sweep sweeps until nothing more is to be done, and adds up what was.
+// sweep sweeps until nothing is left to remove, and adds up what was removed.
 func (r *rig) sweep(keep store.Retention, limit int) (sum store.Swept) {
 	r.removed = true
 	for range 10_000 {
@@ -140,6 +140,6 @@ func (r *rig) sweep(keep store.Retention, limit int) (sum store.Swept) {
 			return sum
 		}
 	}
-	r.fail("sweeping never ends")
+	r.fail("the sweep has not ended after many steps")
 	return sum
 }

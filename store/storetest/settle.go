@@ -94,7 +94,7 @@ func failureIsAWholeRecord(r *rig) {
 	r.clock.Advance(5 * time.Minute)
 	o := failed(c, "", 0)
 	o.Failure, o.Cost, o.Sends = richFailure(), 77, 9
-	o.Failure.Job, o.Failure.Token, o.Failure.Attempt, o.Failure.Holder = 99, 98, 97, "liar" // the store knows better
+	o.Failure.Job, o.Failure.Token, o.Failure.Attempt, o.Failure.Holder = 99, 98, 97, "liar" // the store must overwrite these values
 	o.Failure.StartedAt, o.Failure.EndedAt, o.Failure.Life = 1, 2, 96
 	r.end(o)
 	want := *richFailure()
@@ -110,7 +110,7 @@ func failuresAreKept(r *rig) {
 	id := r.add()
 	for i := range 4 {
 		r.end(failed(r.take(), fmt.Sprint("Class", i), 0))
-		if i == 1 { // a run that burns no attempt in between has no record
+		if i == 1 { // a run between that burns no attempt and has no failure
 			r.end(waits(r.take(), job.Snoozed, 0))
 		}
 	}
@@ -129,8 +129,8 @@ func failuresAreKept(r *rig) {
 // proves: F1
 // part of: L3
 //
-// A run that burned nothing may still tell why; its record has the number of
-// the attempt that was under way.
+// A run that burned no attempt may still have a failure record. The record has the number of the
+// attempt that was under way.
 func everyEndMayHaveARecord(r *rig) {
 	id := r.add()
 	r.end(failed(r.take(), "NetworkTimeout", 0))
@@ -191,7 +191,7 @@ func endMayMoveTheJob(r *rig) {
 	r.none()
 	c := r.take(func(w *store.Want) { w.Queue = "high-memory" })
 	same(r, "claim", c.ID, id)
-	r.end(waits(c, job.Snoozed, 0)) // says nothing of queue and priority
+	r.end(waits(c, job.Snoozed, 0)) // an outcome without queue and priority keeps them
 	j = r.get(id)
 	same(r, "queue and priority", []any{j.Queue, j.Priority}, []any{"high-memory", int8(1)})
 }
@@ -230,7 +230,8 @@ func costAddsUp(r *rig) {
 	same(r, "cost", r.get(id).Cost, int64(735))
 	same(r, "sends", r.get(id).Sends, int64(7))
 
-	// Of a run that has both a record and an end of the job it counts once.
+	// The cost of a run counts once, also when the outcome has it in the failure and in the end of
+	// the job.
 	id = r.add()
 	o = outcome(r.take(), job.Cancel, job.Cancelled)
 	o.Failure, o.Cost = failure("stop"), 9
@@ -271,7 +272,7 @@ func settlesBeforeItClaims(r *rig) {
 	same(r, "claims", ids(x.Claims), []job.ID{id})
 	same(r, "run", x.Claims[0].Token, job.Token(2))
 
-	// What has ended makes room under a limit over all processes.
+	// A run that ends in the exchange makes room under a global limit.
 	next := r.add()
 	w := want(1, func(w *store.Want) { w.Limit = 1 })
 	x = r.exchange(store.Exchange{Want: []store.Want{w}})

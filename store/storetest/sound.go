@@ -9,8 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// soundDead compares the dead letters of a dump with the jobs, and with
-// everything that counts them.
+// soundDead checks that the dead letters of a dump agree with the jobs and with all counters.
 func soundDead(d *store.Dump) error {
 	states := make(map[job.ID]job.State, len(d.Jobs))
 	for i := range d.Jobs {
@@ -21,7 +20,7 @@ func soundDead(d *store.Dump) error {
 	for i := range d.Dead {
 		l := &d.Dead[i]
 		if entries[l.Job] || deaths[l.Death] || l.Death < 1 {
-			return fmt.Errorf("dead letter of job %d: it has two, or death %d is no number of its own", l.Job, l.Death)
+			return fmt.Errorf("job %d has two dead letters, or another one also has the death number %d", l.Job, l.Death)
 		}
 		entries[l.Job], deaths[l.Death] = true, true
 		if err := soundEntry(l, states[l.Job]); err != nil {
@@ -35,44 +34,44 @@ func soundDead(d *store.Dump) error {
 	}
 	for i := range d.Originals {
 		if !entries[d.Originals[i].Job] {
-			return fmt.Errorf("there is an original of job %d, which has no dead letter", d.Originals[i].Job)
+			return fmt.Errorf("job %d has an original but no dead letter", d.Originals[i].Job)
 		}
 	}
 	for i := range d.Redrives {
 		r := &d.Redrives[i]
 		if r.Completed+r.Dead+r.Cancelled > r.Answered || r.Answered > r.Released || r.Again > r.Answered {
-			return fmt.Errorf("redrive %d: %d released, %d answered, %d again, %d completed, %d dead, %d cancelled cannot be",
+			return fmt.Errorf("redrive %d has inconsistent counters: %d released, %d answered, %d again, %d completed, %d dead, %d cancelled",
 				r.ID, r.Released, r.Answered, r.Again, r.Completed, r.Dead, r.Cancelled)
 		}
 	}
 	return soundCounts(d)
 }
 
-// soundEntry compares an entry with the state of its job, which is None when it
-// is gone.
+// soundEntry compares a dead letter with the state of its job. A removed job has
+// the state None.
 func soundEntry(l *job.DeadLetter, state job.State) error {
 	live := state != job.None && !state.Terminal()
 	switch {
 	case l.Revived == (state == job.Dead):
-		return fmt.Errorf("dead letter of job %d, which is %s: revived %v", l.Job, state, l.Revived)
+		return fmt.Errorf("dead letter of job %d in state %s: revived is %v, want the opposite", l.Job, state, l.Revived)
 	case live != (l.Status == job.Redriven):
-		return fmt.Errorf("dead letter of job %d, which is %s: %s", l.Job, state, l.Status)
+		return fmt.Errorf("dead letter of job %d in state %s has the wrong status %s", l.Job, state, l.Status)
 	case l.ReopenAt != 0 && l.Status != job.Ignored:
-		return fmt.Errorf("dead letter of job %d is %s and opens again", l.Job, l.Status)
+		return fmt.Errorf("dead letter of job %d has a time to reopen, but its status is %s", l.Job, l.Status)
 	case (l.Action == "") != (l.ActedAt == 0) || (l.ActedBy == "") != (l.Action == ""):
-		return fmt.Errorf("dead letter of job %d: %q at %d by %q", l.Job, l.Action, l.ActedAt, l.ActedBy)
+		return fmt.Errorf("dead letter of job %d has an incomplete action: %q at %d by %q", l.Job, l.Action, l.ActedAt, l.ActedBy)
 	}
 	fits := map[job.DeadAction]job.Status{
 		"": job.Pending, job.ActionRetried: job.Redriven, job.ActionResolved: job.Resolved, job.ActionIgnored: job.Ignored,
 		job.ActionReopened: job.Pending, job.ActionMuted: job.Ignored, job.ActionCompleted: job.Resolved, job.ActionCancelled: job.Resolved,
 	}
 	if status, known := fits[l.Action]; !known || status != l.Status {
-		return fmt.Errorf("dead letter of job %d is %s after %q", l.Job, l.Status, l.Action)
+		return fmt.Errorf("dead letter of job %d has status %s after the action %q", l.Job, l.Status, l.Action)
 	}
 	return nil
 }
 
-// soundCounts counts the rows of a dump and compares.
+// soundCounts counts the rows of a dump and compares the result with the store's counters.
 func soundCounts(d *store.Dump) error {
 	jobs := map[store.Count]int64{}
 	for i := range d.Jobs {
@@ -82,7 +81,7 @@ func soundCounts(d *store.Dump) error {
 		of := c
 		of.N = 0
 		if jobs[of] != c.N {
-			return fmt.Errorf("%d jobs of %+v are counted, there are %d", c.N, of, jobs[of])
+			return fmt.Errorf("the counter has %d jobs of %+v, want %d", c.N, of, jobs[of])
 		}
 		delete(jobs, of)
 	}
@@ -106,21 +105,21 @@ func soundCounts(d *store.Dump) error {
 		counted[c] += n
 	}
 	if diff := cmp.Diff(dead, counted, equal); diff != "" {
-		return fmt.Errorf("the dead letters are counted wrongly (-there +counted):\n%s", diff)
+		return fmt.Errorf("the counters of dead letters are wrong (-rows +counters):\n%s", diff)
 	}
 	for i := range d.Groups {
 		g := &d.Groups[i]
 		if g.Entries != inGroup[g.Fingerprint] || g.Pending != pending[g.Fingerprint] || g.N < g.Entries {
-			return fmt.Errorf("group %q: %d deaths, %d dead letters, %d pending; there are %d and %d",
+			return fmt.Errorf("group %q counts %d deaths, %d dead letters and %d pending; the rows give %d dead letters and %d pending",
 				g.Fingerprint, g.N, g.Entries, g.Pending, inGroup[g.Fingerprint], pending[g.Fingerprint])
 		}
 		delete(inGroup, g.Fingerprint)
 		if g.Muted == (g.MutedUntil == 0 && g.MutedFor == 0) {
-			return fmt.Errorf("group %q: muted %v until %d, for %d deaths", g.Fingerprint, g.Muted, g.MutedUntil, g.MutedFor)
+			return fmt.Errorf("group %q is muted inconsistently: muted %v, until %d, for %d deaths", g.Fingerprint, g.Muted, g.MutedUntil, g.MutedFor)
 		}
 	}
 	if len(jobs)+len(inGroup) > 0 {
-		return fmt.Errorf("not counted: jobs %v, groups %v", jobs, inGroup)
+		return fmt.Errorf("jobs or groups without a counter: jobs %v, groups %v", jobs, inGroup)
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
-// Package storetest proves that a store keeps the contract of package store:
-// Run checks its promises one by one and replays hand-written histories of
-// jobs, Differential drives random operations on several stores in lockstep.
-// The suite is itself tested against stores that are broken on purpose.
+// Package storetest checks that a store keeps the contract of package store. Run checks its
+// promises one by one and replays hand-written histories of jobs. Differential runs random
+// operations on several stores and compares them. The suite itself is tested against stores that
+// are broken on purpose.
 package storetest
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Open opens an empty store that reads the time from clock. The suite closes
-// it; what else it leaves behind is the opener's to remove.
+// Open opens an empty store that reads the time from clock. The suite closes the store. The caller
+// removes everything else, for example files.
 type Open = func(t *testing.T, clock func() time.Time) store.Store
 
-// Run is the conformance suite: each promise of the contract is a subtest, on a
-// store of its own, with a clock that only the test moves.
+// Run is the conformance suite. Each promise of the contract is a subtest on a new store, with a
+// clock that only the test moves.
 func Run(t *testing.T, open Open) {
 	for _, p := range suite() {
 		t.Run(p.name, func(t *testing.T) {
@@ -38,10 +38,10 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// A promise is one part of the contract and its proof, which is a function of a
-// store and not of a test: the suite also runs against stores that must fail it.
+// A promise is one part of the contract with its check. The check is a function of a store and not
+// of a test, so that the suite can also run against stores that must fail it.
 type promise struct {
-	name  string // starts with the row that it proves
+	name  string // begins with the id of the requirement that it proves
 	proof func(*rig)
 }
 
@@ -53,8 +53,8 @@ func suite() []promise {
 	)
 }
 
-// on runs the promise's proof and returns what is wrong with the store, or nil.
-// What it leaves in the store must be sound, too.
+// on runs the check of the promise and returns what is wrong with the store, or nil. It also checks
+// the invariants on what the check has left in the store.
 func (p promise) on(s store.Store, clock *Clock) (err error) {
 	r := newRig(s, clock)
 	defer func() {
@@ -70,8 +70,8 @@ func (p promise) on(s store.Store, clock *Clock) (err error) {
 	return r.sound()
 }
 
-// sound judges what is in the store now. A proof may have closed the store; then
-// there is nothing to judge.
+// sound checks the invariants on the content of the store. It does nothing when the check has
+// closed the store.
 func (r *rig) sound() error {
 	d, err := r.Dump(ctx())
 	if err != nil {
@@ -80,15 +80,15 @@ func (r *rig) sound() error {
 	return soundDump(d, r.removed)
 }
 
-// soundDump judges a dump by the invariants, but for those that need to know
-// who submitted what, and until when a key held. Where something was removed,
-// the past is not all there: then only what is left is judged.
+// soundDump checks a dump for all invariants that need only the dump. Which jobs were submitted,
+// and how long a key was valid, is not known here. If something was removed, it checks only what is
+// left.
 func soundDump(d *store.Dump, removed bool) error {
 	if err := soundDead(d); err != nil || removed {
 		return err
 	}
 	bulk := slices.ContainsFunc(d.Audit, func(a store.Audit) bool {
-		return a.Action == "dead_letter.retry" || a.Action == "redrive.release" // one row for many retries
+		return a.Action == "dead_letter.retry" || a.Action == "redrive.release" // one row stands for many retries
 	})
 	for _, v := range check.Check(&check.History{Dump: d}) {
 		switch {
@@ -101,7 +101,7 @@ func soundDump(d *store.Dump, removed bool) error {
 	return nil
 }
 
-// broken is how a proof ends that found the promise broken.
+// broken is the panic value of a check that found the promise broken.
 type broken string
 
 func (b broken) Error() string { return string(b) }
