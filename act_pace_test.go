@@ -14,7 +14,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// No job is ever running when a step looks: it sees others by what they leave.
+// A bulk action must notice that others use the store. No job is running when a step of the action
+// looks, so it can only see what others have changed.
 //
 // part of: D3
 func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
@@ -28,8 +29,8 @@ func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
 	tests := []struct {
 		name  string
 		other func(t *testing.T, c *redrive.Client, step int)
-		most  int                 // of a small step
-		small func(step int) bool // the steps, from 0, that have to be small
+		most  int                 // most entries in a small step
+		small func(step int) bool // whether a step must be small; steps count from 0
 	}{
 		{"nobody", func(*testing.T, *redrive.Client, int) {}, gentle, func(step int) bool { return step < 1 }},
 		{"enqueues", func(t *testing.T, c *redrive.Client, _ int) { enqueues(t, c) }, gentle, func(int) bool { return true }},
@@ -42,7 +43,7 @@ func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
 			if step == 2 {
 				enqueues(t, c)
 			}
-		}, gentle, func(step int) bool { return step < 1 || step > 2 }}, // the rest takes less than a second
+		}, gentle, func(step int) bool { return step < 1 || step > 2 }}, // the other steps together take less than a second
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,17 +77,17 @@ func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
 					size, waited := n-last, time.Since(at)
 					switch small := tt.small(step); {
 					case small && size > int64(tt.most):
-						t.Errorf("step %d has %d while others work: at most %d", step, size, tt.most)
+						t.Errorf("step %d changed %d entries while others used the store, want at most %d", step, size, tt.most)
 					case small && step > 0 && waited < pause:
-						t.Errorf("step %d comes %v after the one before, while others work: at least %v", step, waited, pause)
+						t.Errorf("step %d began %v after the step before while others used the store, want at least %v", step, waited, pause)
 					case !small && (n < dead && size != int64(gentle<<step) || waited != 0):
-						t.Errorf("step %d has %d after %v, with nobody about: want twice the one before at once", step, size, waited)
+						t.Errorf("step %d changed %d entries after a pause of %v in an unused store, want twice as many as the step before, without a pause", step, size, waited)
 					}
 					tt.other(t, c, step)
 					step, last, at = step+1, n, time.Now()
 				})
 				if err != nil || acted.Done != dead {
-					t.Errorf("%+v, %v; want all %d", acted, err, dead)
+					t.Errorf("got %+v, error %v; want all %d dead letters retried", acted, err, dead)
 				}
 			})
 		})

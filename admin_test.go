@@ -17,7 +17,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// onStores runs a test on the stores that need no server.
+// onStores runs a test on each store that needs no server.
 func onStores(t *testing.T, test func(*testing.T, store.Store)) {
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
@@ -53,22 +53,22 @@ func TestAdmin_QueuesAreSetAndListed(t *testing.T) {
 		c := adminClient(t, st)
 		by, workers, mode := redrive.By{Actor: "ann", Reason: "backup"}, 3, redrive.QueuePaused
 		want := redrive.QueueSettings{Name: "mail", Mode: redrive.QueuePaused, Workers: 3}
-		for _, name := range []string{"mail", "mail"} { // never used before; used
+		for _, name := range []string{"mail", "mail"} { // first a name that is new, then one that is known
 			got, err := c.SetQueue(t.Context(), by, redrive.QueueChange{Name: name, Mode: &mode, Workers: &workers})
 			if err != nil || got != want {
-				t.Errorf("set: %+v, %v", got, err)
+				t.Errorf("SetQueue: got %+v, error %v; want the new settings", got, err)
 			}
 		}
 		if _, err := c.SetQueue(t.Context(), by, redrive.QueueChange{Name: "unheard", Mode: &mode}); !errors.Is(err, redrive.ErrNotFound) {
-			t.Errorf("a queue that no client has: %v", err)
+			t.Errorf("SetQueue of a queue that no client has: got error %v, want ErrNotFound", err)
 		}
 		bad := -1
 		if _, err := c.SetQueue(t.Context(), by, redrive.QueueChange{Name: "mail", Workers: &bad}); !errors.Is(err, redrive.ErrInvalid) {
-			t.Errorf("a setting out of bounds: %v", err)
+			t.Errorf("SetQueue with -1 workers: got error %v, want ErrInvalid", err)
 		}
 		queues, err := c.Queues(t.Context())
 		if diff := cmp.Diff([]redrive.QueueSettings{want}, queues); err != nil || diff != "" {
-			t.Errorf("queues: %v\n%s", err, diff)
+			t.Errorf("Queues: error %v, list (-want +got):\n%s", err, diff)
 		}
 	})
 }
@@ -103,10 +103,10 @@ func TestAdmin_BacklogDividesTheJobs(t *testing.T) {
 			},
 		}
 		if diff := cmp.Diff(want, b); diff != "" {
-			t.Error(diff)
+			t.Errorf("backlog (-want +got):\n%s", diff)
 		}
 		if b.Live() != 3 || b.Runnable() != 1 {
-			t.Errorf("live %d, runnable %d", b.Live(), b.Runnable())
+			t.Errorf("got %d live and %d runnable jobs, want 3 and 1", b.Live(), b.Runnable())
 		}
 	})
 }
@@ -133,16 +133,16 @@ func TestAdmin_AuditIsFilteredFromItsEnd(t *testing.T) {
 			filter redrive.AuditFilter
 			want   []int64
 		}{
-			"all":          {redrive.AuditFilter{}, []int64{1, 2, 3, 4}},
-			"newest two":   {redrive.AuditFilter{Limit: 2}, []int64{3, 4}},
-			"by actor":     {redrive.AuditFilter{Actor: "ann", Limit: 1}, []int64{3}},
-			"by action":    {redrive.AuditFilter{Actions: []string{"job.cancel"}}, []int64{4}},
-			"by family":    {redrive.AuditFilter{Actions: []string{"dead_letter.", "queue."}}, []int64{1, 2, 3}},
-			"no prefix":    {redrive.AuditFilter{Actions: []string{"queue"}}, nil},
-			"by target":    {redrive.AuditFilter{Target: id.String()}, []int64{4}},
-			"in a time":    {redrive.AuditFilter{Since: job.Micros(1 << 60)}, nil},
-			"by a nobody":  {redrive.AuditFilter{Actor: "tess"}, nil},
-			"of few pages": {redrive.AuditFilter{Pages: 1, Actor: "ben"}, []int64{4}},
+			"all":                 {redrive.AuditFilter{}, []int64{1, 2, 3, 4}},
+			"newest two":          {redrive.AuditFilter{Limit: 2}, []int64{3, 4}},
+			"by actor":            {redrive.AuditFilter{Actor: "ann", Limit: 1}, []int64{3}},
+			"by action":           {redrive.AuditFilter{Actions: []string{"job.cancel"}}, []int64{4}},
+			"by family":           {redrive.AuditFilter{Actions: []string{"dead_letter.", "queue."}}, []int64{1, 2, 3}},
+			"no prefix":           {redrive.AuditFilter{Actions: []string{"queue"}}, nil},
+			"by target":           {redrive.AuditFilter{Target: id.String()}, []int64{4}},
+			"in a time":           {redrive.AuditFilter{Since: job.Micros(1 << 60)}, nil},
+			"by an unknown actor": {redrive.AuditFilter{Actor: "tess"}, nil},
+			"of few pages":        {redrive.AuditFilter{Pages: 1, Actor: "ben"}, []int64{4}},
 		} {
 			page, err := c.Audit(t.Context(), tc.filter)
 			var got []int64
@@ -150,11 +150,11 @@ func TestAdmin_AuditIsFilteredFromItsEnd(t *testing.T) {
 				got = append(got, e.Seq)
 			}
 			if err != nil || !slices.Equal(got, tc.want) || page.Last != 4 || page.SearchedTo != 0 {
-				t.Errorf("%s: entries %d, %+v, %v", name, got, page, err)
+				t.Errorf("%s: got entries %d on page %+v, error %v", name, got, page, err)
 			}
 		}
 		if _, err := c.Audit(t.Context(), redrive.AuditFilter{Limit: job.PageMax + 1}); !errors.Is(err, redrive.ErrInvalid) {
-			t.Errorf("a limit that is too high: %v", err)
+			t.Errorf("Audit with a limit above PageMax: got error %v, want ErrInvalid", err)
 		}
 	})
 }
@@ -175,16 +175,16 @@ func TestQ9_TheEndOfALongAuditLogIsFound(t *testing.T) {
 		}
 		found, err := c.Audit(t.Context(), redrive.AuditFilter{Actor: "ann", Limit: 3, Pages: 10})
 		if err != nil || found.Last != int64(n) || len(found.Entries) != min(3, (n+1)/2) || found.SearchedTo != 0 {
-			t.Errorf("of %d: %d entries up to %d, %v", n, len(found.Entries), found.Last, err)
+			t.Errorf("log of %d entries: got %d entries up to entry %d, error %v; want the newest 3", n, len(found.Entries), found.Last, err)
 		}
 		for i := 1; i < len(found.Entries); i++ {
 			if found.Entries[i].Seq != found.Entries[i-1].Seq+2 {
-				t.Errorf("of %d: %v", n, found.Entries)
+				t.Errorf("log of %d entries: got %v, want every second entry", n, found.Entries)
 			}
 		}
 	}
 	if found, err := c.Audit(t.Context(), redrive.AuditFilter{Actor: "tess", Pages: 2}); err != nil || found.SearchedTo == 0 {
-		t.Errorf("a search that was ended does not say so: %+v, %v", found, err)
+		t.Errorf("a search that ended before the first entry: got %+v, error %v; want SearchedTo above 0", found, err)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestQ9_AuditIsFollowed(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, []int64{2, 4}) {
-			t.Errorf("followed %d", got)
+			t.Errorf("FollowAudit returned the entries %d, want 2 and 4", got)
 		}
 	})
 }
@@ -233,13 +233,13 @@ func TestAdmin_StoredPoliciesAreListed(t *testing.T) {
 		}
 		list, err := c.StoredPolicies(t.Context())
 		if err != nil || len(list) != 1 || list[0].Hash != c.Policy().Hash() {
-			t.Fatalf("%+v, %v", list, err)
+			t.Fatalf("StoredPolicies: got %+v, error %v; want the client's policy", list, err)
 		}
 		if p, err := c.StoredPolicy(t.Context(), list[0].Hash); err != nil || len(p.Body) == 0 {
-			t.Errorf("%+v, %v", p, err)
+			t.Errorf("StoredPolicy: got %+v, error %v; want a body", p, err)
 		}
 		if _, err := c.StoredPolicy(t.Context(), "none"); !errors.Is(err, redrive.ErrNotFound) {
-			t.Errorf("a hash that is not known: %v", err)
+			t.Errorf("StoredPolicy of an unknown hash: got error %v, want ErrNotFound", err)
 		}
 	})
 }

@@ -16,16 +16,15 @@ import (
 	"testing"
 )
 
-// No alias, field or signature of a public package names a type of an internal
-// one: its documentation would show nothing behind the name, and users could
-// neither write the type down nor look it up.
+// No alias, field or signature of a public package names a type of an internal package. The
+// documentation could not show such a type, and users could neither write its name nor look it up.
 func TestAPI_NamesNoInternalType(t *testing.T) {
 	t.Parallel()
 	exports := exportData(t)
 	imp := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
 		file, ok := exports[path]
 		if !ok {
-			return nil, fmt.Errorf("no export data of %s", path)
+			return nil, fmt.Errorf("no export data for package %s", path)
 		}
 		return os.Open(file)
 	})
@@ -37,19 +36,19 @@ func TestAPI_NamesNoInternalType(t *testing.T) {
 		public++
 		p, err := imp.Import(path)
 		if err != nil {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("import package %s: %v", path, err)
 			continue
 		}
 		for _, found := range internalNames(p) {
-			t.Errorf("%s: %s", path, found)
+			t.Errorf("public package %s names an internal type: %s", path, found)
 		}
 	}
 	if public < 15 {
-		t.Errorf("only %d public packages were found", public)
+		t.Errorf("found only %d public packages, want more", public)
 	}
 }
 
-// The search finds each way to name an internal type.
+// The search finds every way in which a package can name an internal type.
 func TestAPI_InternalTypesAreFound(t *testing.T) {
 	t.Parallel()
 	hidden := types.NewPackage(module+"/internal/hidden", "hidden")
@@ -91,18 +90,18 @@ func TestAPI_InternalTypesAreFound(t *testing.T) {
 		p := types.NewPackage(module+"/open", "open")
 		p.Scope().Insert(obj(p))
 		if len(internalNames(p)) == 0 {
-			t.Errorf("%s: the internal type is not found", name)
+			t.Errorf("%s: the search did not find the internal type", name)
 		}
 	}
 	p := types.NewPackage(module+"/open", "open")
 	p.Scope().Insert(named(p, "A", field("secret", secret, false)))
 	if found := internalNames(p); len(found) != 0 {
-		t.Errorf("an unexported field is nobody else's: %v", found)
+		t.Errorf("the search reported an unexported field: %v", found)
 	}
 }
 
-// exportData returns the files of export data of the module's public packages and of
-// all that they depend on, by import path.
+// exportData returns, by import path, the files with export data of the module's public packages
+// and of all their dependencies.
 func exportData(t *testing.T) map[string]string {
 	t.Helper()
 	list := func(args ...string) []byte {
@@ -110,7 +109,7 @@ func exportData(t *testing.T) map[string]string {
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("%v: %v", cmd, err)
+			t.Fatalf("run %v: %v", cmd, err)
 		}
 		return out
 	}
@@ -130,8 +129,7 @@ func exportData(t *testing.T) map[string]string {
 	}
 }
 
-// isPublic reports whether programs of others can import a package of the module,
-// and are meant to.
+// isPublic reports whether other modules can import the package and are meant to.
 func isPublic(path string) bool {
 	if !within(path, module) {
 		return false
@@ -145,8 +143,8 @@ func isPublic(path string) bool {
 	return true
 }
 
-// internalNames says where the exported part of a package names a type of an
-// internal package.
+// internalNames lists the places where the exported part of a package names a type of an internal
+// package.
 func internalNames(p *types.Package) (found []string) {
 	scope := p.Scope()
 	for _, name := range scope.Names() {
@@ -168,7 +166,7 @@ func internalNames(p *types.Package) (found []string) {
 		if _, isInterface := typeName.Type().Underlying().(*types.Interface); isInterface {
 			continue
 		}
-		methods := types.NewMethodSet(types.NewPointer(typeName.Type())) // with promoted ones
+		methods := types.NewMethodSet(types.NewPointer(typeName.Type())) // with promoted methods
 		for m := range methods.Methods() {
 			if m.Obj().Exported() {
 				nameWalk{where: name + "." + m.Obj().Name(), found: &found}.visit(m.Type())
@@ -178,7 +176,7 @@ func internalNames(p *types.Package) (found []string) {
 	return found
 }
 
-// nameWalk walks through a type as it is written, up to the names in it.
+// nameWalk walks through the structure of a type down to the named types in it.
 type nameWalk struct {
 	where string
 	found *[]string

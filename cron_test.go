@@ -36,20 +36,20 @@ func zone(t *testing.T, name string) *time.Location {
 	return loc
 }
 
-// elapse lets time pass in a bubble of synctest, where that costs none.
+// elapse waits until the time has passed. In a synctest bubble this takes no real time.
 func elapse(d time.Duration) { <-time.NewTimer(d).C }
 
-// scenes is the job of a slot, which it has as its argument.
+// scenes makes the job of a slot, with the slot's time as its argument.
 func scenes(slot time.Time) redrive.Spec { return render.New(renderArgs{Scene: slot.Unix()}, nil) }
 
-// ahead is a clock that is wrong.
+// ahead is a clock that is ahead of the real time by a fixed duration.
 type ahead time.Duration
 
 func (a ahead) Now() time.Time { return time.Now().Add(time.Duration(a)) }
 
 func (a ahead) AfterFunc(d time.Duration, f func()) redrive.Timer { return time.AfterFunc(d, f) }
 
-// slots are what a handler was called with, by the correlation of its schedule.
+// slots records the arguments of a handler's calls, by the correlation of the schedule.
 type slots struct {
 	mu  sync.Mutex
 	had map[string][]string
@@ -70,8 +70,8 @@ func (s *slots) handle(_ context.Context, j *redrive.Job[renderArgs]) error {
 	return nil
 }
 
-// Three clients work on one store, over the nights in which the clocks of several
-// zones change. One of the clients is ahead by a minute.
+// Three clients work on one store over nights in which the clocks of several time zones change. The
+// clock of one client is one minute ahead.
 //
 // proves: Q13
 func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
@@ -91,16 +91,16 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 		want map[string][]string
 	}{
 		{"spring", time.Date(2000, 3, 25, 12, 0, 0, 0, time.UTC), map[string][]string{
-			"cron:nightly":   {"26 01:00", "27 00:30"}, // the first is 03:00 for 02:30
+			"cron:nightly":   {"26 01:00", "27 00:30"}, // the first slot is 03:00 instead of 02:30
 			"cron:hours":     {"25 17:00", "25 23:00", "26 04:00", "26 10:00", "26 16:00", "26 22:00", "27 04:00", "27 10:00"},
 			"cron:new-york":  {"26 06:30", "26 07:30", "27 06:30", "27 07:30"},
 			"cron:lord-howe": {"25 14:15", "25 14:45", "26 14:45", "26 15:15"}, // the second night is half an hour longer
 			"cron:often":     {"25 15:00", "25 22:00", "26 05:00", "26 12:00", "26 19:00", "27 02:00", "27 09:00"},
 		}},
 		{"autumn", time.Date(2000, 10, 28, 12, 0, 0, 0, time.UTC), map[string][]string{
-			"cron:nightly":   {"29 00:30", "30 01:30"}, // the first of the two
+			"cron:nightly":   {"29 00:30", "30 01:30"}, // the first of two occurrences
 			"cron:hours":     {"28 16:00", "28 22:00", "29 05:00", "29 11:00", "29 17:00", "29 23:00", "30 05:00", "30 11:00"},
-			"cron:new-york":  {"29 05:30", "29 07:30", "30 06:30", "30 07:30"}, // 01:30 comes twice, 02:30 does not
+			"cron:new-york":  {"29 05:30", "29 07:30", "30 06:30", "30 07:30"}, // 01:30 occurs twice, 02:30 does not occur
 			"cron:lord-howe": {"28 14:15", "28 14:45", "29 14:15", "29 14:45"},
 			"cron:often":     {"28 15:00", "28 22:00", "29 05:00", "29 12:00", "29 19:00", "30 02:00", "30 09:00"},
 		}},
@@ -136,7 +136,7 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 				running.Wait()
 				quarters := had.had["cron:quarters"]
 				if n := len(slices.Compact(slices.Sorted(slices.Values(quarters)))); n != 48*4-1 || len(quarters) != n {
-					t.Errorf("%d slots of every quarter of an hour, %d different, want %d", len(quarters), n, 48*4-1)
+					t.Errorf("the schedule of quarter hours fired %d times for %d different slots, want %d of both", len(quarters), n, 48*4-1)
 				}
 				delete(had.had, "cron:quarters")
 				if diff := cmp.Diff(tt.want, had.had); diff != "" {
@@ -147,15 +147,15 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 	}
 }
 
-// byHand is a clock that a test sets. What is to happen later happens by the
-// system's, so that a client can pace itself.
+// byHand is a clock that a test sets. Timers use the system's clock, so that a client can pace
+// itself.
 type byHand struct{ micros atomic.Int64 }
 
 func (b *byHand) Now() time.Time { return time.UnixMicro(b.micros.Load()) }
 
 func (b *byHand) AfterFunc(d time.Duration, f func()) redrive.Timer { return time.AfterFunc(d, f) }
 
-// Two clients, each with the file open for itself, race for each slot.
+// Two clients, each with its own connection to the file, compete for each slot.
 //
 // proves: Q13
 func TestQ13_OneFileSeveralClients(t *testing.T) {
@@ -197,11 +197,11 @@ func TestQ13_OneFileSeveralClients(t *testing.T) {
 			})
 		}
 		race.Wait()
-		if err := clients[0].RunUntilIdle(t.Context()); err != nil { // what one has left to the other
+		if err := clients[0].RunUntilIdle(t.Context()); err != nil { // each client runs the jobs that the other has left
 			t.Fatal(err)
 		}
 		if got := ran.Load(); got != n+1 {
-			t.Fatalf("%d jobs have run for %d slots", got, n+1)
+			t.Fatalf("got %d finished jobs for %d slots, want one for each", got, n+1)
 		}
 	}
 }
@@ -222,12 +222,12 @@ func TestQ13_AMissedSlotIsFiredOnceAndLate(t *testing.T) {
 		wait time.Duration
 		want []string
 	}{
-		{0, []string{"cron:caught 00:00"}}, // it may be caught; the other begins with the next
+		{0, []string{"cron:caught 00:00"}}, // the missed slot may be caught up; the other schedule begins with its next slot
 		{29 * time.Minute, nil},
 		{time.Minute, []string{"cron:half-hours 00:30"}},
 		{0, nil},
-		{5*time.Hour + 39*time.Minute, []string{"cron:caught 06:00", "cron:half-hours 06:00"}}, // 06:09
-		{5*time.Hour + 22*time.Minute, []string{"cron:half-hours 11:30"}},                      // 11:31
+		{5*time.Hour + 39*time.Minute, []string{"cron:caught 06:00", "cron:half-hours 06:00"}}, // at 06:09
+		{5*time.Hour + 22*time.Minute, []string{"cron:half-hours 11:30"}},                      // at 11:31
 		{24 * time.Hour, []string{"cron:half-hours 11:30"}},
 	} {
 		had = nil
@@ -235,12 +235,12 @@ func TestQ13_AMissedSlotIsFiredOnceAndLate(t *testing.T) {
 		e.Work()
 		slices.Sort(had)
 		if diff := cmp.Diff(step.want, had); diff != "" {
-			t.Errorf("at %s (-want +got):\n%s", e.Now().Format(time.TimeOnly), diff)
+			t.Errorf("slots fired at %s (-want +got):\n%s", e.Now().Format(time.TimeOnly), diff)
 		}
 	}
 }
 
-// full is a store that takes nothing in while it is full.
+// full is a store that refuses new jobs while it is full.
 type full struct {
 	store.Store
 	mu    sync.Mutex
@@ -282,9 +282,9 @@ func TestQ13_AStoreInTroubleIsAskedAgain(t *testing.T) {
 		st.mu.Lock()
 		st.full = false
 		if st.tries < 5 || st.tries > 10 {
-			t.Errorf("asked %d times in 90 s, want a back-off from one second to one minute", st.tries)
+			t.Errorf("the store was called %d times in 90 s, want a backoff that grows from one second to one minute", st.tries)
 		}
-		st.tries = 0 // the answer to the next is lost
+		st.tries = 0 // the answer of the next call is lost
 		st.mu.Unlock()
 		elapse(time.Hour)
 		cancel()
@@ -292,7 +292,7 @@ func TestQ13_AStoreInTroubleIsAskedAgain(t *testing.T) {
 			t.Error(err)
 		}
 		if n := len(had.had["cron:c"]); n != 2 {
-			t.Errorf("%v: %d slots, want 2", had.had, n)
+			t.Errorf("after error %v: got %d slots, want 2", had.had, n)
 		}
 	})
 }
@@ -315,7 +315,7 @@ func TestQ13_AScheduleSendsItsJobLikeAnyEnqueue(t *testing.T) {
 	e.Advance(time.Hour)
 	e.Work()
 	if len(infos) != 1 || infos[0].Priority != 4 || infos[0].Owner != "ops" || infos[0].Correlation != "mine" || string(infos[0].Attrs) != `{"n":1}` {
-		t.Fatalf("ran %+v", infos)
+		t.Fatalf("got the runs %+v, want one", infos)
 	}
 	got, err := e.Crons(t.Context())
 	if err != nil {
@@ -338,7 +338,7 @@ func TestQ13_AScheduleSendsItsJobLikeAnyEnqueue(t *testing.T) {
 		byName[i.Correlation] = true
 	}
 	if names := slices.Sorted(maps.Keys(byName)); !slices.Equal(names, []string{"cron:plain", "mine"}) {
-		t.Errorf("correlations %v", names)
+		t.Errorf("got the correlations %v", names)
 	}
 }
 
@@ -359,7 +359,7 @@ func TestQ13_MistakesOfASchedule(t *testing.T) {
 		{Name: "kind", Expression: "@daily", Spec: redrive.NewRaw("k k", nil, nil)},
 	}})
 	if err == nil {
-		t.Fatal("no mistake")
+		t.Fatal("New accepted a configuration with mistakes")
 	}
 	lines := strings.Split(err.Error(), "\n")
 	for i, want := range []string{
@@ -374,13 +374,14 @@ func TestQ13_MistakesOfASchedule(t *testing.T) {
 		`entry "kind": kind "k k": only letters`,
 	} {
 		if i >= len(lines) || !strings.Contains(lines[i], want) {
-			t.Errorf("mistake %d is not %q:\n%s", i+1, want, err)
+			t.Errorf("error line %d differs from %q:\n%s", i+1, want, err)
 			break
 		}
 	}
 }
 
-// A store has room for so many names. Whoever comes later is told what to do.
+// A store keeps a limited number of schedule names. An entry beyond the limit is refused, and the
+// log says how to make room.
 //
 // part of: Q13
 func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
@@ -403,20 +404,20 @@ func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 		}
 		redrive.Handle(c, render, succeed, nil)
 		if err := c.RunUntilIdle(t.Context()); err != nil {
-			t.Errorf("with %s: %v", name, err)
+			t.Errorf("client with the entry %s: %v", name, err)
 		}
 	}
 	if n := strings.Count(said.String(), "give the entry one that no client has any more"); n != 1 {
-		t.Errorf("the cure is told %d times in %s", n, said.String())
+		t.Errorf("the log has the advice %d times, want once:\n%s", n, said.String())
 	}
 	list, err := st.CronSlots(t.Context())
 	if i := slices.IndexFunc(list, func(s store.CronSlot) bool { return s.Name == "old-7" }); err != nil || i < 0 || list[i].Slot == 1 {
-		t.Errorf("the name that was taken over has not fired: %v", err)
+		t.Errorf("the schedule whose name was taken over has not fired: %v", err)
 	}
 }
 
-// Entries are set, replaced and removed while a client runs, with the meaning that they
-// have in the configuration: each slot is fired once, also beside another client.
+// Entries are set, replaced and removed while a client runs. They mean the same as in the
+// configuration: each slot is fired once, also when another client runs.
 //
 // part of: Q13
 func TestQ13_EntriesChangeWhileAClientRuns(t *testing.T) {
@@ -444,20 +445,20 @@ func TestQ13_EntriesChangeWhileAClientRuns(t *testing.T) {
 		set(c, "a", "0 * * * *")
 		elapse(2 * time.Hour) // the slots of 01:00 and 02:00
 		set(other, "a", "0 * * * *")
-		elapse(time.Hour) // 03:00, fired once
+		elapse(time.Hour) // the slot of 03:00, fired once
 		set(c, "a", "*/20 * * * *")
-		set(c, "b", "@daily") // never due here
+		set(c, "b", "@daily") // no slot becomes due in this test
 		elapse(25 * time.Minute)
 		if !c.RemoveCron("a") || c.RemoveCron("a") || !other.RemoveCron("a") {
-			t.Error("RemoveCron does not report whether there was an entry")
+			t.Error("RemoveCron did not report correctly whether the entry existed")
 		}
 		elapse(2 * time.Hour)
 		if err := c.SetCron(redrive.Cron{Name: "b", Expression: "61 * * * *", Make: scenes}); err == nil {
-			t.Error("a mistake was not found")
+			t.Error("SetCron accepted a wrong entry, want an error")
 		}
 		crons, err := c.Crons(t.Context())
 		if err != nil || len(crons) != 2 || crons[0].Expression != "" || crons[1].Expression != "@daily" {
-			t.Errorf("entries %+v, %v", crons, err)
+			t.Errorf("got the entries %+v, error %v", crons, err)
 		}
 		cancel()
 		running.Wait()
@@ -468,7 +469,7 @@ func TestQ13_EntriesChangeWhileAClientRuns(t *testing.T) {
 	})
 }
 
-// What was set counts in a pass that begins later, also for a client that has not run.
+// An entry that was set counts for a pass that begins later, also for a client that is not running.
 func TestQ13_EntriesThatAreSetCountAtOnce(t *testing.T) {
 	t.Parallel()
 	e := redrivetest.New(t, nil)
@@ -486,7 +487,7 @@ func TestQ13_EntriesThatAreSetCountAtOnce(t *testing.T) {
 	e.Advance(time.Hour)
 	e.Work()
 	if now := e.Now().Unix(); !slices.Equal(had, []int64{now, now}) {
-		t.Errorf("slots %v, want two of %d", had, now)
+		t.Errorf("got the slots %v, want two slots at %d", had, now)
 	}
 	for i := range store.CronsMax - 2 {
 		if err := e.SetCron(redrive.Cron{Name: strconv.Itoa(i), Expression: "@yearly", Make: scenes}); err != nil {
@@ -494,6 +495,6 @@ func TestQ13_EntriesThatAreSetCountAtOnce(t *testing.T) {
 		}
 	}
 	if err := e.SetCron(redrive.Cron{Name: "too-many", Expression: "@yearly", Make: scenes}); !errors.Is(err, store.ErrTooLarge) {
-		t.Errorf("more entries than a store keeps: %v", err)
+		t.Errorf("SetCron beyond the limit of the store: got error %v, want a refusal", err)
 	}
 }

@@ -22,8 +22,8 @@ import (
 
 var ops = redrive.By{Actor: "ops", Reason: "the upstream is back"}
 
-// broken is an engine whose jobs die of one of three causes, by their scene, until
-// the causes are taken out of the list that it returns.
+// broken returns an engine whose jobs die of one of three causes, chosen by their scene. The test
+// removes a cause by setting its entry in the returned list to nil.
 func broken(t *testing.T, jobs int) (e *redrivetest.Engine, causes *[]error) {
 	t.Helper()
 	causes = &[]error{errors.New("disk is on fire"), errors.New("certificate has expired"), errors.New("no such user")}
@@ -45,7 +45,7 @@ func broken(t *testing.T, jobs int) (e *redrivetest.Engine, causes *[]error) {
 	return e, causes
 }
 
-// statuses counts the dead letters.
+// statuses counts the dead letters by status.
 func statuses(t *testing.T, e *redrivetest.Engine) map[job.Status]int64 {
 	t.Helper()
 	stats, err := e.DeadStats(t.Context())
@@ -78,11 +78,11 @@ func TestD5_ARetryMayChangeTheJob(t *testing.T) {
 		`{"scene":`: store.ErrInvalid,
 	} {
 		if err := e.Retry(t.Context(), ops, id, &redrive.Change{Payload: []byte(payload)}); !errors.Is(err, want) {
-			t.Errorf("payload %q: %v, want %v", payload, err, want)
+			t.Errorf("retry with the payload %q: got error %v, want %v", payload, err, want)
 		}
 	}
 	if err := e.Retry(t.Context(), ops, id, &redrive.Change{Priority: 9}); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("priority 9: %v", err)
+		t.Errorf("retry with priority 9: got error %v, want a refusal", err)
 	}
 	twice := 2
 	change := redrive.Change{
@@ -92,27 +92,27 @@ func TestD5_ARetryMayChangeTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := e.Retry(t.Context(), ops, id, &change); !errors.Is(err, store.ErrConflict) {
-		t.Errorf("the second click: %v, want a conflict", err)
+		t.Errorf("the second retry of the same job: got error %v, want a conflict", err)
 	}
 	if e.Work(); len(had) != 1 {
-		t.Errorf("it ran before its delay")
+		t.Errorf("the retried job ran before its delay was over")
 	}
 	e.Advance(time.Minute)
 	e.Work()
 	if len(had) != 2 || had[1].Queue != "big" || had[1].Priority != 3 || had[1].Life != 2 || args[1] != 2 {
-		t.Fatalf("ran with %v, %+v", args, had)
+		t.Fatalf("the handler got the arguments %v and the job %+v", args, had)
 	}
 	j := get(t, e, id)
 	if o, err := policy.ParseOverride(j.Override); err != nil || o == nil || o.MaxRetries == nil || *o.MaxRetries != 2 {
-		t.Errorf("settings of the job %q, %v", j.Override, err)
+		t.Errorf("got the job's own settings %q, error %v", j.Override, err)
 	}
 	original, err := e.Original(t.Context(), id)
 	if err != nil || original.Queue != redrive.DefaultQueue || string(original.Payload) != `{"scene":1}` || original.By != "ops" {
-		t.Errorf("original %+v, %v", original, err)
+		t.Errorf("got the original %+v, error %v", original, err)
 	}
 	d, err := e.DeadLetter(t.Context(), id)
 	if err != nil || d.Status != job.Pending || d.Life != 2 {
-		t.Errorf("after the second death: %+v, %v", d, err)
+		t.Errorf("after the second death: got dead letter %+v, error %v", d, err)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestD6_EveryActWorksOnAGroup(t *testing.T) {
 	e, causes := broken(t, 300)
 	page, err := e.Groups(t.Context(), store.GroupFilter{Largest: true})
 	if err != nil || len(page.Groups) != 3 || page.Groups[0].Pending != 100 {
-		t.Fatalf("groups %+v, %v", page, err)
+		t.Fatalf("got the groups %+v, error %v; want three of 100 jobs", page, err)
 	}
 	groups := map[string]*store.DeadFilter{}
 	for _, g := range page.Groups {
@@ -133,24 +133,24 @@ func TestD6_EveryActWorksOnAGroup(t *testing.T) {
 		var last int64
 		acted, err := e.Act(t.Context(), ops, store.Action{Do: do, Filter: f, Limit: 30}, func(n int64) {
 			if n < last || n > last+30 {
-				t.Errorf("%s goes from %d to %d in one step of 30", do, last, n)
+				t.Errorf("%s went from %d to %d entries in one step, want at most 30 more", do, last, n)
 			}
 			last = n
 		})
 		if err != nil || acted.Done != done || last != done && done > 0 {
-			t.Errorf("%s: %+v, the last step told %d, %v; want %d", do, acted, last, err, done)
+			t.Errorf("%s: got %+v, progress %d after the last step, error %v; want %d entries changed", do, acted, last, err, done)
 		}
 		return acted
 	}
 	fire := groups["disk is on fire"]
 	seen, err := e.Preview(t.Context(), store.Action{Do: store.ActRetry, Filter: fire})
 	if err != nil || seen.Done != 100 || seen.Through < 298 {
-		t.Errorf("preview %+v, %v", seen, err)
+		t.Errorf("preview: got %+v, error %v; want 100 entries", seen, err)
 	}
 	(*causes)[0] = nil
 	act(store.ActRetry, fire, 100)
 	if j := get(t, e, 1); j.Priority != store.RedrivePriority || j.State != job.Waiting {
-		t.Errorf("a job of a bulk retry: %+v", j)
+		t.Errorf("got the retried job %+v", j)
 	}
 	act(store.ActRetry, fire, 0)
 	e.Work()
@@ -159,15 +159,15 @@ func TestD6_EveryActWorksOnAGroup(t *testing.T) {
 	act(store.ActResolve, groups["certificate has expired"], 100)
 	act(store.ActPurge, groups["certificate has expired"], 100)
 	if n := statuses(t, e); n[job.Resolved] != 100 || n[job.Pending] != 100 || len(n) != 2 {
-		t.Errorf("statuses %v", n)
+		t.Errorf("got the statuses %v", n)
 	}
 	if _, err := e.Get(t.Context(), 2); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a purged job: %v", err)
+		t.Errorf("Get of a purged job: got error %v, want ErrNotFound", err)
 	}
 }
 
-// lossy is a store that loses the answers to acts: of one that happened and one
-// that did not.
+// lossy is a store that loses the answers to two actions: one that was carried out and one that was
+// not.
 type lossy struct {
 	store.Store
 	calls, starts int
@@ -215,7 +215,7 @@ func TestD3_AnActWhoseAnswerIsLostIsAskedAgain(t *testing.T) {
 		}
 		page, err := c.DeadLetters(t.Context(), store.DeadFilter{Statuses: []job.Status{job.Resolved}}, store.DeadPaging{})
 		if err != nil || len(page.Entries) != 10 {
-			t.Errorf("%d resolved, %v", len(page.Entries), err)
+			t.Errorf("got %d resolved dead letters, error %v; want 10", len(page.Entries), err)
 		}
 		for range 2 {
 			if _, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Filter: store.DeadFilter{Statuses: []job.Status{job.Resolved}}}); err != nil {
@@ -223,12 +223,12 @@ func TestD3_AnActWhoseAnswerIsLostIsAskedAgain(t *testing.T) {
 			}
 		}
 		if list, err := c.Redrives(t.Context()); err != nil || len(list) != 2 {
-			t.Errorf("%d redrives of 2 calls, %v", len(list), err)
+			t.Errorf("got %d redrives after 2 calls, error %v; want 2", len(list), err)
 		}
 	})
 }
 
-// lookedAt is a store that notes how it is asked to count.
+// lookedAt is a store that records the arguments of previews.
 type lookedAt struct {
 	store.Store
 	previews []store.Action
@@ -239,8 +239,8 @@ func (l *lookedAt) Preview(ctx context.Context, a store.Action) (store.Acted, er
 	return l.Store.Preview(ctx, a)
 }
 
-// A store may only count by its counters when no limit is asked for; another one
-// of an Act by steps is not that of its preview.
+// A preview of the client has no limit of its own, because a store can then count by its counters.
+// An Act with a limit asks for the same preview.
 //
 // part of: D3
 func TestD3_PreviewLeavesTheLimitToTheStore(t *testing.T) {
@@ -255,12 +255,12 @@ func TestD3_PreviewLeavesTheLimitToTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(st.previews) != 2 || st.previews[0].Limit != 0 || st.previews[1].Limit != 0 {
-		t.Errorf("counted by %+v", st.previews)
+		t.Errorf("got the previews %+v, want two without a limit", st.previews)
 	}
 }
 
-// A group is ignored, and taken back, also when nothing of it can be: what counts is
-// what dies of it from then on.
+// A group can be muted, and unmuted, when it has no entries to change. The action then only affects
+// later deaths.
 //
 // proves: D6
 func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
@@ -285,14 +285,14 @@ func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
 					t.Fatal(err)
 				}
 				if d, err := c.DeadLetter(t.Context(), r.ID); err != nil || d.Status != want {
-					t.Errorf("job %d is %s, %v; want %s", r.ID, d.Status, err, want)
+					t.Errorf("dead letter of job %d has status %s, error %v; want %s", r.ID, d.Status, err, want)
 				}
 				return r.ID
 			}
 			act := func(a store.Action) {
 				t.Helper()
 				if acted, err := c.Act(t.Context(), ops, a, nil); err != nil || acted.Done != 0 {
-					t.Errorf("%s: %+v, %v; want nothing done", a.Do, acted, err)
+					t.Errorf("%s: got %+v, error %v; want no entry changed", a.Do, acted, err)
 				}
 			}
 			first := dies(job.Pending)
@@ -300,7 +300,7 @@ func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, do := range []store.Act{store.ActResolve, store.ActPurge} { // the store has no dead letters then
+			for _, do := range []store.Act{store.ActResolve, store.ActPurge} { // afterwards the store has no dead letters
 				if _, err := c.Act(t.Context(), ops, store.Action{Do: do, IDs: []redrive.JobID{first}, Note: "x"}, nil); err != nil {
 					t.Fatal(err)
 				}

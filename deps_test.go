@@ -12,19 +12,19 @@ import (
 
 const module = "github.com/redrive/redrive"
 
-// goPackage is what go list tells about a package.
+// goPackage is the part of go list's output that the tests use.
 type goPackage struct {
 	ImportPath string
 	Imports    []string
 }
 
-// listDeps returns packages with all that they depend on.
+// listDeps returns the packages and all their dependencies.
 func listDeps(t *testing.T, packages ...string) (listed []goPackage) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-json=ImportPath,Imports"}, packages...)...)
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %v", cmd, err)
+		t.Fatalf("run %v: %v", cmd, err)
 	}
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p goPackage
@@ -37,7 +37,7 @@ func listDeps(t *testing.T, packages ...string) (listed []goPackage) {
 	}
 }
 
-// within reports whether a package is one of a tree of packages.
+// within reports whether importPath is the package tree or one below it.
 func within(importPath, tree string) bool {
 	return importPath == tree || strings.HasPrefix(importPath, tree+"/")
 }
@@ -72,7 +72,7 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 	for _, p := range listDeps(t, module) {
 		for tree, reason := range forbidden {
 			if within(p.ImportPath, tree) {
-				t.Errorf("redrive depends on %s: %s", p.ImportPath, reason)
+				t.Errorf("redrive must not depend on %s: %s", p.ImportPath, reason)
 			}
 		}
 	}
@@ -104,17 +104,18 @@ func TestDeps_TheCoreIsPure(t *testing.T) {
 			continue
 		}
 		if !slices.Contains(paths, p.ImportPath) {
-			t.Errorf("the core depends on %s, which is not part of it", p.ImportPath)
+			t.Errorf("the core depends on %s, which is not a package of the core", p.ImportPath)
 		}
 		for _, imported := range p.Imports {
 			if reason, bad := forbidden[imported]; bad {
-				t.Errorf("%s imports %s: %s", p.ImportPath, imported, reason)
+				t.Errorf("%s must not import %s: %s", p.ImportPath, imported, reason)
 			}
 		}
 	}
 }
 
-// The packages lie along one flow; nothing points back.
+// Packages depend only on packages that come earlier in the flow (ARCHITECTURE.md), never on later
+// ones.
 func TestDeps_PointAlongTheFlow(t *testing.T) {
 	t.Parallel()
 	mayImport := map[string][]string{
@@ -139,7 +140,7 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		for _, p := range listDeps(t, module+"/"+name) {
 			own, ok := strings.CutPrefix(p.ImportPath, module+"/")
 			if ok && own != name && !slices.Contains(allowed, own) {
-				t.Errorf("%s depends on %s, allowed are %v", name, own, allowed)
+				t.Errorf("%s depends on %s, want only %v", name, own, allowed)
 			}
 		}
 	}

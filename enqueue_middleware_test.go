@@ -25,7 +25,7 @@ type (
 	receipts = []redrive.Receipt
 )
 
-// passing returns a middleware that calls a function for each call before it goes on.
+// passing returns a middleware that calls do with the jobs of each call and then calls next.
 func passing(do func(specs)) redrive.EnqueueMiddleware {
 	return func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
 		return func(ctx context.Context, s specs) (receipts, error) {
@@ -35,7 +35,7 @@ func passing(do func(specs)) redrive.EnqueueMiddleware {
 	}
 }
 
-// instead returns a middleware that is a function.
+// instead makes the function do a middleware.
 func instead(do func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error)) redrive.EnqueueMiddleware {
 	return func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
 		return func(ctx context.Context, s specs) (receipts, error) { return do(ctx, s, next) }
@@ -71,7 +71,7 @@ func TestEnqueueMiddleware_ChangesEveryEnqueue(t *testing.T) {
 		}
 		got := []any{j.Queue, int(j.Priority), j.Owner, j.Correlation, string(j.Attrs), string(j.Payload)}
 		if diff := cmp.Diff([]any{"tenant", 1, "ann", "trace-7", `{"tenant":"ann"}`, `{"Scene":9}`}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+			t.Errorf("job enqueued by %s (-want +got):\n%s", name, diff)
 		}
 	}
 	st := openSQLite(t)
@@ -84,7 +84,7 @@ func TestEnqueueMiddleware_ChangesEveryEnqueue(t *testing.T) {
 	list := specs{given, given}
 	many, err := c.EnqueueMany(t.Context(), list)
 	if err != nil || len(many) != 2 || string(list[0].Payload()) == `{"Scene":9}` {
-		t.Fatalf("%v, %v; the caller's own specs are %s", many, err, list[0].Payload())
+		t.Fatalf("EnqueueMany: got %v, error %v, and the caller's spec has the payload %s; want two receipts and an unchanged spec", many, err, list[0].Payload())
 	}
 	check("EnqueueMany", c, many[1].ID)
 	err = st.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) (err error) {
@@ -108,10 +108,10 @@ func TestEnqueueMiddleware_ChangesEveryEnqueue(t *testing.T) {
 	e.Work()
 	page, err := e.List(t.Context(), store.Filter{})
 	if err != nil || len(page.Jobs) != 1 {
-		t.Fatalf("%+v, %v", page, err)
+		t.Fatalf("List: got %+v, error %v; want the job of the schedule", page, err)
 	}
 	if j := page.Jobs[0]; j.Owner != "ann" || j.Queue != "tenant" {
-		t.Errorf("cron: job of %q in queue %q", j.Owner, j.Queue)
+		t.Errorf("job of the schedule: got owner %q and queue %q, want ann and tenant", j.Owner, j.Queue)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestEnqueueMiddleware_Order(t *testing.T) {
 	})
 	r, err := c.EnqueueMany(t.Context(), specs{convert.New(1, nil), render.New(renderArgs{}, nil), convert.New(2, nil), redrive.NewRaw("raw", nil, nil)})
 	if err != nil || len(r) != 4 {
-		t.Fatalf("%v, %v", r, err)
+		t.Fatalf("EnqueueMany: got %v, error %v; want 4 receipts", r, err)
 	}
 	want := []string{
 		"first [convert render convert raw]", "second [convert render convert raw]",
@@ -152,10 +152,10 @@ func TestEnqueueMiddleware_Order(t *testing.T) {
 		"render [2]", "inner [1 3]", "convert [1 3]", "second [1 2 3 4]", "first [1 2 3 4]",
 	}
 	if diff := cmp.Diff(want, calls); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("calls of the middlewares (-want +got):\n%s", diff)
 	}
 	if none, err := c.EnqueueMany(t.Context(), nil); none != nil || err != nil || len(calls) != len(want) {
-		t.Errorf("of no jobs: %v, %v, %d calls", none, err, len(calls))
+		t.Errorf("EnqueueMany of no jobs: got %v, error %v, %d middleware calls; want no call", none, err, len(calls))
 	}
 }
 
@@ -201,22 +201,22 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 		c := clientWith(t, f, redrive.Config{PayloadMax: 1000, EnqueueMiddleware: []redrive.EnqueueMiddleware{outer, tt.bad, outer}})
 		r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || r != (redrive.Receipt{}) {
-			t.Errorf("%s: got %v\nwant %s", tt.name, err, tt.want)
+			t.Errorf("%s: got error %v\nwant %s", tt.name, err, tt.want)
 		}
 		if len(f.calls)+f.reserved != 0 {
-			t.Errorf("%s: %d calls of the store, %d reservations", tt.name, len(f.calls), f.reserved)
+			t.Errorf("%s: got %d enqueue calls of the store and %d reservations of ids, want none", tt.name, len(f.calls), f.reserved)
 		}
 	}
 	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{"render": {tests[1].bad}}})
 	if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err == nil || !strings.Contains(err.Error(), `Config.KindEnqueueMiddleware["render"][0]: returned`) {
-		t.Errorf("of a kind: %v", err)
+		t.Errorf("middleware of the kind: got error %v, want its mistake named", err)
 	}
 	if _, err := c.Enqueue(t.Context(), convert.New(1, nil)); err != nil {
-		t.Errorf("another kind: %v", err)
+		t.Errorf("enqueue of another kind: got error %v, want none", err)
 	}
 	_, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{nil}})
 	if err == nil || !strings.Contains(err.Error(), "Config.EnqueueMiddleware[0]: is nil") {
-		t.Errorf("nil: %v", err)
+		t.Errorf("a nil middleware: got error %v, want a refusal by New", err)
 	}
 }
 
@@ -242,14 +242,14 @@ func TestEnqueueMiddleware_CallsNextAgain(t *testing.T) {
 	} {
 		f := &faulty{Store: memory.New(memory.Options{}), faults: tt.faults}
 		c := clientWith(t, f, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{twice}})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // of the look-ups after no answer
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // limits the look-ups after a lost answer
 		r, err := c.Enqueue(ctx, render.New(renderArgs{}, nil))
 		cancel()
 		if tt.want == "" && (err != nil || r.State != job.Waiting) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: %+v, %v, want %q", name, r, err, tt.want)
+			t.Errorf("%s: got receipt %+v, error %v; want error %q", name, r, err, tt.want)
 		}
 		if len(f.calls) != tt.calls {
-			t.Errorf("%s: %d calls of the store, want %d", name, len(f.calls), tt.calls)
+			t.Errorf("%s: got %d enqueue calls of the store, want %d", name, len(f.calls), tt.calls)
 		}
 	}
 }
@@ -276,10 +276,10 @@ func TestEnqueueMiddleware_WhatFollowsASuccess(t *testing.T) {
 		t.Errorf("got %v, want the error of the middleware", err)
 	}
 	if n := countJobs(t, c); n != 2 {
-		t.Errorf("%d jobs, want both", n)
+		t.Errorf("got %d jobs in the store, want 2", n)
 	}
 	if _, err := late(lateCtx, lateSpecs); err == nil || !strings.Contains(err.Error(), "after it had returned") {
-		t.Errorf("a call of next after the end: %v", err)
+		t.Errorf("a call of next after the middleware had returned: got error %v, want a refusal", err)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestEnqueueMiddleware_APanicReachesTheCallerAndLeavesNothing(t *testing.T) 
 	func() {
 		defer func() {
 			if p := recover(); p != "oops" {
-				t.Errorf("recovered %v", p)
+				t.Errorf("recovered %v, want the panic of the middleware", p)
 			}
 		}()
 		_, _ = c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
@@ -303,7 +303,7 @@ func TestEnqueueMiddleware_APanicReachesTheCallerAndLeavesNothing(t *testing.T) 
 	panics = false
 	r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
 	if err != nil || r.ID != 1 {
-		t.Errorf("the enqueue after it: %+v, %v", r, err)
+		t.Errorf("the enqueue after the panic: got %+v, error %v; want a receipt", r, err)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestEnqueueMiddleware_BlocksUntilTheCallersContextEnds(t *testing.T) {
 	}
 }
 
-// BenchmarkEnqueueMiddleware shows what three empty middlewares cost an enqueue.
+// BenchmarkEnqueueMiddleware measures what three empty middlewares add to an enqueue.
 func BenchmarkEnqueueMiddleware(b *testing.B) {
 	empty := func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
 		return func(ctx context.Context, s specs) (receipts, error) { return next(ctx, s) }

@@ -22,17 +22,17 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// faulty is a store whose enqueues go wrong as the test wants it.
+// faulty is a store whose enqueues fail as the test says.
 type faulty struct {
 	*memory.Store
 	mu       sync.Mutex
-	faults   []fault // of the coming calls, in order
+	faults   []fault // errors of the coming calls, in order
 	calls    [][]job.New
-	first    []job.New // of the first call, as they were handed in
+	first    []job.New // the jobs of the first call, as the store received them
 	reserved int
 }
 
-// fault is the error of one call; with effect, the call happens all the same.
+// fault is the error of one call. With effect, the call is carried out nevertheless.
 type fault struct {
 	err    error
 	effect bool
@@ -95,24 +95,24 @@ func TestEnqueue_AnUnknownCommitBecomesALookUp(t *testing.T) {
 				render.New(renderArgs{Scene: 1}, nil), render.New(renderArgs{Scene: 2}, &redrive.Options{Key: "k"}),
 			})
 			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatalf("%s: enqueue: %v", name, err)
 			}
 			page, err := f.List(t.Context(), store.Filter{})
 			if err != nil || len(page.Jobs) != 2 {
-				t.Fatalf("%s: %d jobs are stored, %v, want 2", name, len(page.Jobs), err)
+				t.Fatalf("%s: got %d stored jobs, error %v; want 2", name, len(page.Jobs), err)
 			}
 			for i, r := range receipts {
 				if want := page.Jobs[1-i].ID; r.ID != want || r.State != job.Waiting {
-					t.Errorf("%s: receipt %+v, want job %d", name, r, want)
+					t.Errorf("%s: got receipt %+v, want one for job %d", name, r, want)
 				}
 			}
 			for i, jobs := range f.calls {
 				if jobs[0].ID != f.calls[0][0].ID || jobs[0].Repeat != (i > 0) || jobs[1].Repeat != (i > 0) {
-					t.Errorf("%s: call %d has id %d and Repeat %v", name, i+1, jobs[0].ID, jobs[0].Repeat)
+					t.Errorf("%s: call %d had id %d and Repeat %v, want the same id and Repeat from the second call on", name, i+1, jobs[0].ID, jobs[0].Repeat)
 				}
 			}
-			if f.first[0].Repeat { // a store that was given up may still be reading
-				t.Errorf("%s: the jobs of the first call were changed after it", name)
+			if f.first[0].Repeat { // the store may still be reading the jobs of a call that timed out
+				t.Errorf("%s: the client changed the jobs of the first call after that call", name)
 			}
 		})
 	}
@@ -130,10 +130,10 @@ func TestEnqueue_GivesUpWithTheIDs(t *testing.T) {
 			t.Fatalf("got %v, want an UnknownError", err)
 		}
 		if diff := cmp.Diff([]redrive.JobID{f.calls[0][0].ID}, unknown.IDs); diff != "" {
-			t.Errorf("ids (-want +got):\n%s", diff)
+			t.Errorf("ids of the UnknownError (-want +got):\n%s", diff)
 		}
 		if took := time.Since(began); len(f.calls) != 13 || took > 20*time.Second {
-			t.Errorf("%d calls in %v, want 13 in about 15 s", len(f.calls), took)
+			t.Errorf("got %d calls of the store in %v, want 13 in about 15 s", len(f.calls), took)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -152,12 +152,12 @@ func TestEnqueue_OtherErrorsComeBackAtOnce(t *testing.T) {
 	for _, err := range []error{store.ErrUnavailable, store.ErrFull, store.ErrReadOnly, store.ErrDraining} {
 		f, c := newFaulty(t, fault{err, false})
 		if _, got := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); !errors.Is(got, err) || len(f.calls) != 1 {
-			t.Errorf("got %v after %d calls, want %v after 1", got, len(f.calls), err)
+			t.Errorf("got error %v after %d calls, want %v after 1 call", got, len(f.calls), err)
 		}
 	}
 	f, c := newFaulty(t, fault{store.ErrUnknown, false}, fault{store.ErrDraining, false})
 	if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); errors.Is(err, store.ErrUnknown) || len(f.calls) != 2 {
-		t.Errorf("a refusal after the look-up: %v after %d calls", err, len(f.calls))
+		t.Errorf("a refusal after the look-up: got error %v after %d calls", err, len(f.calls))
 	}
 }
 
@@ -177,7 +177,7 @@ func TestI1_AKeyGivesTheJobThatHoldsIt(t *testing.T) {
 		t.Helper()
 		r, err := e.Enqueue(t.Context(), s)
 		if want := (redrive.Receipt{ID: id, Existing: true, State: state}); err != nil || r != want {
-			t.Errorf("got %+v, %v, want %+v", r, err, want)
+			t.Errorf("got %+v, error %v; want %+v", r, err, want)
 		}
 	}
 	good, bad := enqueue(t, e, with(7, "ann", "k1")), enqueue(t, e, with(13, "ann", "k2"))
@@ -186,12 +186,12 @@ func TestI1_AKeyGivesTheJobThatHoldsIt(t *testing.T) {
 	again(with(7, "ann", "k1"), good, job.Completed)
 	again(with(13, "ann", "k2"), bad, job.Dead)
 	if out := e.Work(); len(out) != 0 {
-		t.Errorf("a known key ran: %+v", out)
+		t.Errorf("an enqueue with a known key ran a job: %+v", out)
 	}
 	_, err := e.Enqueue(t.Context(), with(8, "ann", "k1"))
 	conflict, ok := errors.AsType[*store.KeyConflict](err)
 	if !ok || conflict.ID != good {
-		t.Errorf("another payload under the key: %v", err)
+		t.Errorf("another payload with the same key: got error %v, want a conflict", err)
 	}
 	if id := enqueue(t, e, with(8, "bob", "k1")); id == good {
 		t.Error("one owner got the job of another")
@@ -222,17 +222,17 @@ func TestI3_AStepKeyIsTheSameOverAttemptsAndLives(t *testing.T) {
 	}
 	run()
 	if j := get(t, e, id); j.Life != 2 || len(keys) != 1 {
-		t.Fatalf("%d keys in %d lives, want 1 in 2: %v", len(keys), j.Life, keys)
+		t.Fatalf("got %d step keys in %d lives, want 1 in 2: %v", len(keys), j.Life, keys)
 	}
 	for key, runs := range keys {
 		if runs != 8 || !strings.HasPrefix(key, id.String()+"-") || !strings.HasSuffix(key, "-charge") {
-			t.Errorf("key %q in %d runs", key, runs)
+			t.Errorf("step key %q was seen in %d runs, want all runs", key, runs)
 		}
 	}
 	enqueue(t, e, render.New(renderArgs{}, nil))
 	run()
 	if len(keys) != 2 {
-		t.Errorf("%d keys of two jobs", len(keys))
+		t.Errorf("got %d step keys for two jobs, want 2", len(keys))
 	}
 }
 
@@ -246,7 +246,7 @@ func TestX3_BoundsOfAnEnqueue(t *testing.T) {
 	tests := []struct {
 		name  string
 		specs []redrive.Spec
-		want  string // of the error; "" when it is taken
+		want  string // of the error; "" means that the job is accepted
 	}{
 		{"payload below", payload(999), ""},
 		{"payload on", payload(1000), ""},
@@ -272,13 +272,13 @@ func TestX3_BoundsOfAnEnqueue(t *testing.T) {
 		stored += len(receipts)
 		switch {
 		case tt.want == "" && (err != nil || len(receipts) != len(tt.specs)):
-			t.Errorf("%s: %d receipts, %v", tt.name, len(receipts), err)
+			t.Errorf("%s: got %d receipts, error %v; want the jobs accepted", tt.name, len(receipts), err)
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-			t.Errorf("%s: got %v\nwant %s", tt.name, err, tt.want)
+			t.Errorf("%s: got error %v\nwant %s", tt.name, err, tt.want)
 		}
 	}
 	if n := countJobs(t, e.Client); n != stored {
-		t.Errorf("%d jobs are stored, %d were acknowledged", n, stored)
+		t.Errorf("got %d stored jobs, want the %d that were acknowledged", n, stored)
 	}
 }
 
@@ -315,20 +315,20 @@ func TestX3_BoundOfIDsInABulkCall(t *testing.T) {
 		for _, n := range []int{job.IDsMax - 1, job.IDsMax} {
 			answers, err := call(t.Context(), by, ids[:n])
 			if err != nil || len(answers) != n || !errors.Is(answers[n-1], store.ErrNotFound) {
-				t.Errorf("%s of %d ids: %d answers, %v", name, n, len(answers), err)
+				t.Errorf("%s of %d ids: got %d answers, error %v", name, n, len(answers), err)
 			}
 		}
 		if _, err := call(t.Context(), by, ids); !errors.Is(err, store.ErrTooLarge) {
-			t.Errorf("%s of %d ids: %v", name, len(ids), err)
+			t.Errorf("%s of %d ids: got error %v, want a refusal", name, len(ids), err)
 		}
 	}
 }
 
-func TestEnqueue_InsideATransactionNamesTheCure(t *testing.T) {
+func TestEnqueue_InsideATransactionSaysWhatToUse(t *testing.T) {
 	t.Parallel()
 	f, c := newFaulty(t)
 	_, err := c.Enqueue(store.MarkTx(t.Context(), f), render.New(renderArgs{}, nil))
 	if err == nil || !strings.Contains(err.Error(), "use EnqueueTx") || f.reserved+len(f.calls) > 0 {
-		t.Errorf("got %v after %d calls of the store", err, f.reserved+len(f.calls))
+		t.Errorf("got error %v after %d calls of the store, want the advice to use EnqueueTx and no call", err, f.reserved+len(f.calls))
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// Two clients write, a third one follows and goes on from the cursor that it has kept:
-// what it has read is what a reader of the whole sees, without loss or repeat.
+// Two clients write events. A reader reads on from the cursor that it has kept, and must see
+// exactly what a reader of the whole log sees, without loss or repeat.
 func TestEvents_AReaderGoesOnFromItsCursor(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -36,7 +36,7 @@ func TestEvents_AReaderGoesOnFromItsCursor(t *testing.T) {
 			return nil
 		})
 	}
-	const jobs = 60 // of each writer
+	const jobs = 60 // enqueued by each writer
 	var writers sync.WaitGroup
 	for range 2 {
 		c := open()
@@ -78,7 +78,7 @@ func TestEvents_AReaderGoesOnFromItsCursor(t *testing.T) {
 	}
 	writers.Wait()
 	if turns < 3 {
-		t.Errorf("the reader was interrupted %d times only", turns)
+		t.Errorf("the reader was interrupted only %d times, want more", turns)
 	}
 	i := 0
 	for e, err := range open().Events(t.Context(), event.Cursor{}, &redrive.EventsOptions{StopAtEnd: true}) {
@@ -95,7 +95,7 @@ func TestEvents_AReaderGoesOnFromItsCursor(t *testing.T) {
 	}
 }
 
-// unreliable is a store whose Events fails.
+// unreliable is a store whose Events method fails.
 type unreliable struct {
 	*memory.Store
 	mu    sync.Mutex
@@ -129,21 +129,21 @@ func TestEvents_AsksAgainWhileTheStoreIsAway(t *testing.T) {
 		for e, err := range c.Events(t.Context(), event.Cursor{Seq: 0, Index: 0}, nil) {
 			if err != nil {
 				got = append(got, err.Error())
-				continue // there is nothing after it
+				continue // no event follows an error
 			}
 			got = append(got, e.Type.String())
 		}
 		if text := strings.Join(got, "; "); text != "read events after 0.0: row damaged" {
-			t.Errorf("read %s", text)
+			t.Errorf("got %s, want the error of the damaged row", text)
 		}
 		if took := time.Since(start); took != 3*time.Second {
-			t.Errorf("it took %s, want three times Config.Poll", took)
+			t.Errorf("the reader needed %s, want three times Config.Poll", took)
 		}
 	})
 }
 
-// A reader that waits sees an enqueue at once and the end of a run after Config.Poll,
-// and ends with its context.
+// A waiting reader sees an enqueue at once, and the end of a run after Config.Poll at most. It ends
+// with its context.
 func TestEvents_WaitsForMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestEvents_WaitsForMore(t *testing.T) {
 			start := time.Now()
 			e := <-seen
 			if took := time.Since(start); e.Type != want || took > within {
-				t.Errorf("%s after %s, want %s within %s", e.Type, took, want, within)
+				t.Errorf("got event %s after %s, want %s within %s", e.Type, took, want, within)
 			}
 		}
 		synctest.Wait()

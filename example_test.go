@@ -25,14 +25,14 @@ type SendArgs struct {
 // Send binds the name of a kind to the type of its arguments, once.
 const Send = redrive.Kind[SendArgs]("send")
 
-// check stands for what a program does about an error.
+// check handles an error as a program would.
 func check(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// newExampleClient is a client on a new store in memory, without a log.
+// newExampleClient returns a client without a log on a new store in memory.
 func newExampleClient() *redrive.Client {
 	client, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{Logger: slog.New(slog.DiscardHandler)})
 	check(err)
@@ -55,11 +55,11 @@ func Example() {
 	}, nil)
 	_, err = client.Enqueue(ctx, Send.New(SendArgs{To: "ann"}, nil))
 	check(err)
-	check(client.RunUntilEmpty(ctx)) // a server calls Run
+	check(client.RunUntilEmpty(ctx)) // a server calls Run instead
 	// Output: sent to ann
 }
 
-// What a handler returns decides what follows.
+// The error that a handler returns decides what happens to the job.
 func ExampleHandle() {
 	client := newExampleClient()
 	redrive.Handle(client, Send, func(ctx context.Context, j *redrive.Job[SendArgs]) error {
@@ -104,7 +104,7 @@ func ExampleHandle() {
 	// 4 waiting
 }
 
-// An idempotency key gives the job that holds it, and says where it stands.
+// An enqueue with an idempotency key that a job has already returns that job and its state.
 func ExampleOptions_key() {
 	client := newExampleClient()
 	ctx := context.Background()
@@ -120,11 +120,11 @@ func ExampleOptions_key() {
 	// true enqueue: job 1 of 1: key "welcome-ann" of kind "send": held by job 1 with another payload; use another key or the same payload
 }
 
-// A step that writes elsewhere hands its key along, so that a run that is
-// repeated has no effect twice.
+// A step that writes to another system passes its key on, so that a repeated run does not have the
+// effect twice.
 func ExampleInfo_StepKey() {
 	client := newExampleClient()
-	charged := map[string]bool{} // what a payment service keeps
+	charged := map[string]bool{} // the records of a payment service
 	redrive.Handle(client, Send, func(ctx context.Context, j *redrive.Job[SendArgs]) error {
 		charged[j.StepKey("charge")] = true
 		if j.Run == 1 {

@@ -38,7 +38,7 @@ func failures(t *testing.T, e *redrivetest.Engine, id redrive.JobID) []job.Failu
 	return records
 }
 
-// nearly leaves room for what a run waited for its slot.
+// nearly treats times as equal that differ by less than a run may wait for its slot.
 var nearly = cmp.Comparer(func(a, b job.Micros) bool { return max(a, b)-min(a, b) < 500_000 })
 
 // proves: F1
@@ -76,7 +76,7 @@ func TestF1_EveryFailedAttemptIsOneRecord(t *testing.T) {
 	}
 	got := failures(t, e, id)
 	if diff := cmp.Diff([]job.Failure{first, second, third}, got, cmpopts.IgnoreFields(job.Failure{}, "Decision", "UserMessage"), nearly); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("failure records (-want +got):\n%s", diff)
 	}
 	var reasons []string
 	for _, f := range got {
@@ -88,7 +88,7 @@ func TestF1_EveryFailedAttemptIsOneRecord(t *testing.T) {
 	}
 	want := []string{"retry 1 of 5 in 1m", "retry 2 of 5 in 1m", "dead at once: the error is marked as permanent"}
 	if diff := cmp.Diff(want, reasons); diff != "" {
-		t.Errorf("reasons (-want +got):\n%s", diff)
+		t.Errorf("reasons of the decisions (-want +got):\n%s", diff)
 	}
 }
 
@@ -104,10 +104,10 @@ func TestF1_ASubprocessLeavesItsExitCodeAndStderr(t *testing.T) {
 	out := e.Work()[0]
 	f := out.Failure
 	if f.Exit == nil || *f.Exit != 65 || !strings.Contains(string(f.Stderr), "moov atom not found") || f.Code != "FFMPEG_ERROR" {
-		t.Errorf("exit %v, stderr %q, code %q", f.Exit, f.Stderr, f.Code)
+		t.Errorf("got exit %v, stderr %q, code %q; want exit 65, the last line of stderr and FFMPEG_ERROR", f.Exit, f.Stderr, f.Code)
 	}
 	if out.State != job.Dead || !f.Permanent || out.Decision.Rule != policy.RuleExitCode {
-		t.Errorf("%v by %q, want dead by its exit code", out.State, out.Decision.Rule)
+		t.Errorf("got state %v by rule %q, want dead by its exit code", out.State, out.Decision.Rule)
 	}
 }
 
@@ -122,21 +122,21 @@ func TestR4_BetweenAttemptsAJobIsRetrying(t *testing.T) {
 	e.Work()
 	j := get(t, e, id)
 	if j.State != job.Retrying || j.Counters.Attempts != 2 {
-		t.Errorf("%v after %d attempts, want retrying after 2", j.State, j.Counters.Attempts)
+		t.Errorf("got state %v after %d attempts, want retrying after 2", j.State, j.Counters.Attempts)
 	}
 	if want := e.Now().Add(30 * time.Second); !j.RunAt.Time().Equal(want) {
-		t.Errorf("next attempt at %v, want %v", j.RunAt.Time(), want)
+		t.Errorf("got the next attempt at %v, want %v", j.RunAt.Time(), want)
 	}
 	if f := failures(t, e, id); f[len(f)-1].Message != "oops" {
-		t.Errorf("last error %q", f[len(f)-1].Message)
+		t.Errorf("got the last error %q", f[len(f)-1].Message)
 	}
 	e.Advance(30*time.Second - time.Microsecond)
 	if out := e.Work(); len(out) != 0 {
-		t.Errorf("a run before its time: %+v", out)
+		t.Errorf("a job ran before it was due: %+v", out)
 	}
 	e.Advance(time.Microsecond)
 	if out := e.Work(); len(out) != 1 || out[0].Attempt != 3 {
-		t.Errorf("at its time: %+v, want attempt 3", out)
+		t.Errorf("when the job was due: got %+v, want attempt 3", out)
 	}
 }
 
@@ -160,17 +160,17 @@ func TestQ12_APanicIsAFailedAttemptWithItsStack(t *testing.T) {
 		second := enqueue(t, e, render.New(renderArgs{Scene: 2}, nil))
 		e.Work()
 		if j := get(t, e, first); j.State != job.Retrying || j.Counters.Attempts != 1 {
-			t.Errorf("%s: %v after %d attempts, want retrying after 1", message, j.State, j.Counters.Attempts)
+			t.Errorf("%s: got state %v after %d attempts, want retrying after 1", message, j.State, j.Counters.Attempts)
 		}
 		f := failures(t, e, first)[0]
 		if f.How != job.ByPanic || f.Class != "Panic" || f.Message != message {
-			t.Errorf("by %q, class %q, message %q, want panic, Panic, %q", f.How, f.Class, f.Message, message)
+			t.Errorf("got how %q, class %q, message %q; want panic, Panic, %q", f.How, f.Class, f.Message, message)
 		}
 		if !strings.Contains(f.Stack, "failure_test.go") {
-			t.Errorf("%s: the stack does not show the handler:\n%s", message, f.Stack)
+			t.Errorf("%s: the stack does not contain the handler:\n%s", message, f.Stack)
 		}
 		if j := get(t, e, second); j.State != job.Completed {
-			t.Errorf("%s: the next job is %v, want completed", message, j.State)
+			t.Errorf("%s: the next job has state %v, want completed", message, j.State)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func TestF1_AStackOnlyInDevelopment(t *testing.T) {
 			want = "broken\nmain.go:7"
 		}
 		if out[0].Failure.Stack != want || out[1].Failure.Stack != "" {
-			t.Errorf("development %v: stacks %q and %q", development, out[0].Failure.Stack, out[1].Failure.Stack)
+			t.Errorf("development %v: got the stacks %q and %q", development, out[0].Failure.Stack, out[1].Failure.Stack)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestMarks_DecideWhatFollows(t *testing.T) {
 		err   error
 		cause job.Cause
 		state job.State
-		wait  time.Duration // at least, and a tenth more at most
+		wait  time.Duration // the shortest wait; up to a tenth more is allowed
 		count job.Counters
 	}{
 		{"permanent", failure.Permanent(errors.New("gone")), job.Failed, job.Dead, 0, job.Counters{Attempts: 1}},
@@ -237,10 +237,10 @@ func TestMarks_DecideWhatFollows(t *testing.T) {
 		id := enqueue(t, e, render.New(renderArgs{}, nil))
 		out := e.Work()[0]
 		if out.Cause != tt.cause || out.State != tt.state || out.Wait < tt.wait || out.Wait > tt.wait+tt.wait/10 {
-			t.Errorf("%s: %v to %v in %v, want %v to %v in %v", tt.name, out.Cause, out.State, out.Wait, tt.cause, tt.state, tt.wait)
+			t.Errorf("%s: got cause %v, state %v, wait %v; want %v, %v, %v", tt.name, out.Cause, out.State, out.Wait, tt.cause, tt.state, tt.wait)
 		}
 		if j := get(t, e, id); j.Counters != tt.count {
-			t.Errorf("%s: counters %+v, want %+v", tt.name, j.Counters, tt.count)
+			t.Errorf("%s: got counters %+v, want %+v", tt.name, j.Counters, tt.count)
 		}
 	}
 }
@@ -251,7 +251,7 @@ func TestCancel_TheHandlersReasonIsKept(t *testing.T) {
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	e.Work()
 	if f := failures(t, e, id); len(f) != 1 || f[0].Message != "scene was deleted" || f[0].Class != "Cancelled" {
-		t.Errorf("%+v", f)
+		t.Errorf("got failures %+v, want one of class Cancelled with the handler's reason", f)
 	}
 }
 
@@ -269,7 +269,7 @@ func TestTimeout_IsItsOwnClass(t *testing.T) {
 	enqueue(t, e, render.New(renderArgs{}, nil))
 	f := e.Work()[0].Failure
 	if f.Class != "AttemptTimeout" || f.How != job.ByTimeout || f.Message != "encode: context deadline exceeded" {
-		t.Errorf("class %q, by %q, message %q", f.Class, f.How, f.Message)
+		t.Errorf("got class %q, how %q, message %q; want AttemptTimeout", f.Class, f.How, f.Message)
 	}
 }
 
@@ -278,17 +278,17 @@ func TestCancel_APersonEndsARunningJob(t *testing.T) {
 	var e *redrivetest.Engine
 	e = handle(t, func(ctx context.Context, j *redrive.Job[renderArgs]) error {
 		if err := e.Cancel(ctx, redrive.By{Actor: "ann"}, j.ID); err != nil {
-			t.Errorf("cancel: %v", err)
+			t.Errorf("Cancel: %v", err)
 		}
 		<-ctx.Done()
 		return ctx.Err()
 	}, nil)
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	if out := e.Work()[0]; out.State != job.Cancelled || out.Failure != nil {
-		t.Errorf("%+v, want cancelled without a failure", out)
+		t.Errorf("got %+v, want cancelled without a failure", out)
 	}
 	if j := get(t, e, id); j.State != job.Cancelled || j.Counters.Attempts != 0 {
-		t.Errorf("%v after %d attempts", j.State, j.Counters.Attempts)
+		t.Errorf("got state %v after %d attempts", j.State, j.Counters.Attempts)
 	}
 }
 
@@ -302,7 +302,7 @@ func TestCeiling_EndsAnyJob(t *testing.T) {
 		e.Advance(time.Minute)
 	}
 	if j := get(t, e, id); j.State != job.Dead || j.Counters.Attempts != 4 || j.Reason != job.MaxRetries {
-		t.Errorf("%v, %q after %d attempts, want dead after 4", j.State, j.Reason, j.Counters.Attempts)
+		t.Errorf("got state %v, reason %q after %d attempts, want dead after 4", j.State, j.Reason, j.Counters.Attempts)
 	}
 }
 
@@ -324,7 +324,7 @@ func TestF2_AFailureIsClassifiedWhereItIsReceived(t *testing.T) {
 		out := e.Work()[0]
 		f := failures(t, e, id)[0]
 		if f.Class != string(tt.class) || f.Code != tt.code || out.State != tt.state {
-			t.Errorf("%q: class %q, code %q, %v, want %q, %q, %v", tt.err, f.Class, f.Code, out.State, tt.class, tt.code, tt.state)
+			t.Errorf("error %q: got class %q, code %q, state %v; want %q, %q, %v", tt.err, f.Class, f.Code, out.State, tt.class, tt.code, tt.state)
 		}
 		info, _ := failure.InfoOf(failure.Class(f.Class))
 		want := info.Retrying
@@ -332,7 +332,7 @@ func TestF2_AFailureIsClassifiedWhereItIsReceived(t *testing.T) {
 			want = info.Dead
 		}
 		if f.UserMessage != want || want == "" || strings.Contains(f.UserMessage, tt.err.Error()) {
-			t.Errorf("%q: users read %q, want %q", tt.err, f.UserMessage, want)
+			t.Errorf("error %q: got the user message %q, want %q", tt.err, f.UserMessage, want)
 		}
 	}
 }
@@ -356,7 +356,7 @@ func TestF11_ASecretInTheCodeIsNotStored(t *testing.T) {
 		f := failures(t, e, id)[0]
 		r, err := policy.ParseRecord(f.Decision)
 		if err != nil || f.Code != want || r.Code != want {
-			t.Errorf("code %q is stored as %q, with the decision as %q; want %q, %v", code, f.Code, r.Code, want, err)
+			t.Errorf("code %q is stored as %q in the failure and %q in the decision, want %q; error %v", code, f.Code, r.Code, want, err)
 		}
 	}
 }
@@ -377,11 +377,11 @@ func TestF11_NothingSecretIsStored(t *testing.T) {
 		f := failures(t, e, id)[0]
 		all := f.Message + string(f.Details) + f.Stack + string(f.Decision) + f.UserMessage
 		if strings.Contains(all, secret) != raw {
-			t.Errorf("raw %v: %s", raw, all)
+			t.Errorf("KeepRaw %v: a secret is stored or lost: %s", raw, all)
 		}
 		want := "job 1: open [PATH] from [IP] with api_key=[REDACTED]"
 		if !raw && (f.Message != want || !strings.Contains(string(f.Details), `"clip":3`)) {
-			t.Errorf("message %q, want %q; details %s", f.Message, want, f.Details)
+			t.Errorf("got message %q, want %q; details %s", f.Message, want, f.Details)
 		}
 	}
 }

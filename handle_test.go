@@ -27,7 +27,7 @@ const render = redrive.Kind[renderArgs]("render")
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// handle registers h for render on a new engine.
+// handle registers h for the kind render on a new engine.
 func handle(t *testing.T, h func(context.Context, *redrive.Job[renderArgs]) error, o *redrive.HandlerOptions) *redrivetest.Engine {
 	t.Helper()
 	e := redrivetest.New(t, nil)
@@ -37,7 +37,7 @@ func handle(t *testing.T, h func(context.Context, *redrive.Job[renderArgs]) erro
 
 func succeed(context.Context, *redrive.Job[renderArgs]) error { return nil }
 
-// enqueue takes in one job and returns its id.
+// enqueue enqueues one job and returns its id.
 func enqueue(t *testing.T, e *redrivetest.Engine, s redrive.Spec) redrive.JobID {
 	t.Helper()
 	r, err := e.Enqueue(t.Context(), s)
@@ -47,7 +47,7 @@ func enqueue(t *testing.T, e *redrivetest.Engine, s redrive.Spec) redrive.JobID 
 	return r.ID
 }
 
-// get returns a job as it stands.
+// get returns the current job.
 func get(t *testing.T, e *redrivetest.Engine, id redrive.JobID) job.Job {
 	t.Helper()
 	j, err := e.Get(t.Context(), id)
@@ -72,12 +72,12 @@ func TestQ1_AHandlerSeesWhatWasEnqueued(t *testing.T) {
 		Owner: "ann", Correlation: "req-9", Attrs: map[string]any{"length": 90}, Batch: 4,
 	}))
 	if out := e.Work(); len(out) != 0 {
-		t.Fatalf("a job of later ran now: %+v", out)
+		t.Fatalf("a job ran before it was due: %+v", out)
 	}
 	e.Advance(time.Hour)
 	e.Work()
 	if len(got) != 1 {
-		t.Fatalf("%d runs, want 1", len(got))
+		t.Fatalf("got %d runs, want 1", len(got))
 	}
 	want := &redrive.Job[renderArgs]{
 		Args: renderArgs{Scene: 7, Title: "<&é>"},
@@ -88,7 +88,7 @@ func TestQ1_AHandlerSeesWhatWasEnqueued(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, got[0], cmpopts.IgnoreUnexported(redrive.Info{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("job as the handler saw it (-want +got):\n%s", diff)
 	}
 }
 
@@ -111,14 +111,14 @@ func TestQ1_BulkOfSeveralKinds(t *testing.T) {
 		render.New(renderArgs{Scene: 2}, &redrive.Options{Priority: 1}),
 	})
 	if err != nil || len(receipts) != 3 {
-		t.Fatalf("%d receipts, %v", len(receipts), err)
+		t.Fatalf("got %d receipts, error %v", len(receipts), err)
 	}
 	e.Work()
 	if diff := cmp.Diff([]string{"render 2", "render 1", "probe a,b"}, order); diff != "" {
 		t.Errorf("order of runs (-want +got):\n%s", diff)
 	}
 	if none, err := e.EnqueueMany(t.Context(), nil); none != nil || err != nil {
-		t.Errorf("an empty bulk: %v, %v", none, err)
+		t.Errorf("EnqueueMany of no jobs: got %v, error %v", none, err)
 	}
 }
 
@@ -140,21 +140,21 @@ func TestArgs_WholeNumbersAbove2To53Survive(t *testing.T) {
 func TestArgs_APayloadThatDoesNotFitIsAPermanentFailure(t *testing.T) {
 	t.Parallel()
 	e := handle(t, func(context.Context, *redrive.Job[renderArgs]) error {
-		t.Error("the handler ran")
+		t.Error("the handler ran with a payload that does not fit")
 		return nil
 	}, nil)
 	for _, payload := range []string{`{"scene":"seven"}`, `{"scene":`, ``, `{} {}`} {
 		enqueue(t, e, redrive.NewRaw("render", []byte(payload), nil))
 		out := e.Work()
 		if len(out) != 1 || out[0].State != job.Dead || out[0].Reason != job.NonRetriable {
-			t.Fatalf("payload %q: %+v, want dead after one run", payload, out)
+			t.Fatalf("payload %q: got %+v, want dead after one run", payload, out)
 		}
 		f := out[0].Failure
 		if f.Code != redrive.CodeBadPayload || !f.Permanent {
-			t.Errorf("payload %q: code %q, permanent %v", payload, f.Code, f.Permanent)
+			t.Errorf("payload %q: got code %q, permanent %v", payload, f.Code, f.Permanent)
 		}
 		if want := `payload of kind "render" does not fit redrive_test.renderArgs: `; !strings.HasPrefix(f.Message, want) {
-			t.Errorf("message %q, want it to begin with %q", f.Message, want)
+			t.Errorf("got message %q, want it to begin with %q", f.Message, want)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestHandleRaw_GetsTheBytes(t *testing.T) {
 	id := enqueue(t, e, redrive.NewRaw("exec", payload, nil))
 	e.Work()
 	if got := get(t, e, id).Result; string(got) != string(payload) {
-		t.Errorf("got %q, want %q", got, payload)
+		t.Errorf("got the payload %q, want %q", got, payload)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestHandle_PanicsOnMistakes(t *testing.T) {
 		func() {
 			defer func() {
 				if got := recover(); got != mistake.panics {
-					t.Errorf("panic %v\nwant %s", got, mistake.panics)
+					t.Errorf("got panic %v\nwant %s", got, mistake.panics)
 				}
 			}()
 			mistake.make()
@@ -213,36 +213,36 @@ func TestQ11_ProgressResultAndCost(t *testing.T) {
 			j.AddCost(0.0000014)
 			j.AddCost(-1)
 			j.Progress(3, 10, "clip 3")
-			e.Advance(time.Second) // progress is written at most so often
+			e.Advance(time.Second) // progress is written at most once in this time
 			for seen.Done == 0 && ctx.Err() == nil {
 				seen = get(t, e, j.ID).Progress
 			}
 			return errors.New("oops")
 		}
 		if p := get(t, e, j.ID).Progress; p.Done != 0 {
-			t.Errorf("the second run begins with the progress %+v of the first", p)
+			t.Errorf("the second run began with the progress %+v, want none", p)
 		}
 		j.AddCost(1.25)
 		if err := j.SetResult(map[string]int{"frames": 240}); err != nil {
 			return err
 		}
 		if err := j.SetResult(strings.Repeat("x", job.ResultMax)); err == nil {
-			t.Error("a result above its limit was taken")
+			t.Error("SetResult accepted a result above the limit")
 		}
 		return nil
 	}, nil)
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	if out := e.Work(); out[0].Cost != 1 {
-		t.Errorf("cost of the failed run %d, want 1", out[0].Cost)
+		t.Errorf("got cost %d of the failed run, want 1", out[0].Cost)
 	}
 	if seen.Done != 3 || seen.Total != 10 || seen.Note != "clip 3" {
-		t.Errorf("progress %+v", seen)
+		t.Errorf("got the progress %+v", seen)
 	}
 	e.Advance(30 * time.Second)
 	e.Work()
 	j := get(t, e, id)
 	if string(j.Result) != `{"frames":240}` || j.Cost != 1_250_001 {
-		t.Errorf("result %s, cost %d", j.Result, j.Cost)
+		t.Errorf("got result %s, cost %d", j.Result, j.Cost)
 	}
 }
 
@@ -262,22 +262,22 @@ func TestTryHandle_ReturnsWhatHandlePanicsWith(t *testing.T) {
 			`redrive: kind "a b": only letters, digits and _-.:/ are allowed: invalid`},
 	} {
 		if tt.err == nil && tt.want != "" || tt.err != nil && tt.err.Error() != tt.want {
-			t.Errorf("got %v\nwant %s", tt.err, tt.want)
+			t.Errorf("got error %v\nwant %s", tt.err, tt.want)
 		}
 	}
 	enqueue(t, e, render.New(renderArgs{}, nil))
 	if out := e.Work(); len(out) != 1 {
-		t.Errorf("%d outcomes, want 1", len(out))
+		t.Errorf("got %d outcomes, want 1", len(out))
 	}
 	const late = redrive.Kind[int]("late")
 	if err := redrive.TryHandle(e.Client, late, func(context.Context, *redrive.Job[int]) error { return nil }, nil); err == nil ||
 		err.Error() != `redrive: kind "late": Handle must come before Run` {
-		t.Errorf("after Run: %v", err)
+		t.Errorf("TryHandle after Run: got error %v, want a refusal", err)
 	}
 }
 
-// Two kinds of one name do not get past each other: what the handler could not read is
-// not enqueued.
+// A job is not enqueued when its kind has a handler here with another type of arguments, because
+// the handler could not decode the payload.
 func TestEnqueue_RefusesArgumentsOfAnotherType(t *testing.T) {
 	t.Parallel()
 	type otherArgs struct{ Scene string }
@@ -287,9 +287,9 @@ func TestEnqueue_RefusesArgumentsOfAnotherType(t *testing.T) {
 	want := `enqueue, job 2 of 2: kind "render": the arguments are of type redrive_test.otherArgs, and its handler takes redrive_test.renderArgs: ` +
 		"a kind has one type of arguments; declare it once, or give one of the two another name: invalid"
 	if err == nil || err.Error() != want || !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("got %v\nwant %s", err, want)
+		t.Errorf("got error %v\nwant %s", err, want)
 	}
-	for _, s := range []redrive.Spec{ // what has no type, or no handler here, passes
+	for _, s := range []redrive.Spec{ // specs without a type, or without a handler in this client, are accepted
 		redrive.NewRaw("render", []byte(`{}`), nil), redrive.Kind[otherArgs]("elsewhere").New(otherArgs{}, nil),
 	} {
 		if _, err := e.Enqueue(t.Context(), s); err != nil {

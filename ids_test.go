@@ -36,7 +36,7 @@ func TestIDs_ConcurrentEnqueuesShareOneBlock(t *testing.T) {
 					mu.Lock()
 					for _, r := range receipts {
 						if seen[r.ID] {
-							t.Errorf("id %d twice", r.ID)
+							t.Errorf("id %d was given out twice", r.ID)
 						}
 						seen[r.ID] = true
 					}
@@ -44,25 +44,25 @@ func TestIDs_ConcurrentEnqueuesShareOneBlock(t *testing.T) {
 				}
 			})
 		}
-		synctest.Wait() // one is reserving, the others want to
+		synctest.Wait() // one goroutine is reserving ids, the others wait for it
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); !errors.Is(err, context.Canceled) {
-			t.Errorf("a caller that has gone waits for ids: %v", err)
+			t.Errorf("a caller whose context ended is still waiting for ids: %v", err)
 		}
 		close(s.gate)
 		all.Wait()
-		// Blocks of 7, 8, 64, 512 and 4,096: nobody reserves one of his own.
+		// The blocks have 7, 8, 64, 512 and 4,096 ids. No caller reserves a block for itself.
 		if len(seen) != 8*50*7 || s.reserved != 5 {
-			t.Errorf("%d ids from %d blocks, want %d from 5", len(seen), s.reserved, 8*50*7)
+			t.Errorf("got %d ids from %d blocks, want %d from 5", len(seen), s.reserved, 8*50*7)
 		}
 	})
 }
 
-// sink is a store that takes everything and keeps nothing.
+// sink is a store that accepts all jobs and stores nothing.
 type sink struct {
 	*memory.Store
-	gate     chan struct{} // if any, reserving waits until it is closed
+	gate     chan struct{} // reserving waits until gate is closed; nil does not wait
 	mu       sync.Mutex
 	reserved int
 	last     redrive.JobID
@@ -106,25 +106,25 @@ func TestIDs_TheNextBlockIsReservedWhenOneIsUsedUp(t *testing.T) {
 			}
 		}
 	}
-	// Blocks grow and are used up to their last id; a call larger than the next
-	// one gets what it needs.
+	// Blocks grow and are used up to their last id. A call that needs more ids than the next block
+	// has gets a block of its size.
 	for _, step := range []struct {
 		n, blocks int
 		last      redrive.JobID
 	}{{1, 1, 1}, {8, 2, 9}, {1, 3, 10}, {10_000, 4, 10_073}, {1, 5, 10_074}, {4095, 5, 14_169}, {1, 6, 14_170}} {
 		enqueue(step.n)
 		if s.reserved != step.blocks || s.last != step.last {
-			t.Errorf("after %d more: %d blocks, last id %d, want %d and %d", step.n, s.reserved, s.last, step.blocks, step.last)
+			t.Errorf("after %d more jobs: got %d blocks and the last id %d, want %d and %d", step.n, s.reserved, s.last, step.blocks, step.last)
 		}
 	}
 }
 
-// forgetful is a store that has lost all reservations once, in a fail-over: it gives
-// their ids away again.
+// forgetful is a store that has lost all reservations of ids once, in a fail-over, and gives the
+// same ids out again.
 type forgetful struct {
 	*memory.Store
-	next    job.ID // at first
-	unknown bool   // the first enqueue is not answered, and did not happen
+	next    job.ID // the first id that it gives out
+	unknown bool   // whether the first enqueue fails with ErrUnknown, without an effect
 }
 
 func (s *forgetful) ReserveIDs(_ context.Context, n int) (first job.ID, err error) {
@@ -148,7 +148,7 @@ func TestI1_NoJobIsLostToAnotherWithItsID(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			shared := memory.New(memory.Options{})
 			s := &forgetful{Store: shared, next: 1, unknown: unknown}
-			for n := range 100 { // of another process
+			for n := range 100 { // jobs of another process
 				_, err := shared.Enqueue(t.Context(), []job.New{{ID: job.ID(n + 1), Kind: "render", Queue: "default", Priority: 2, Payload: []byte("another")}})
 				if err != nil {
 					t.Fatal(err)
@@ -164,7 +164,7 @@ func TestI1_NoJobIsLostToAnotherWithItsID(t *testing.T) {
 			}
 			j, err := c.Get(t.Context(), receipt.ID)
 			if err != nil || receipt.ID <= 100 || string(j.Payload) == "another" {
-				t.Errorf("receipt %+v of %s, %v", receipt, j.Payload, err)
+				t.Errorf("got receipt %+v for the payload %s, error %v", receipt, j.Payload, err)
 			}
 		})
 	}

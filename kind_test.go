@@ -26,17 +26,17 @@ func TestSpec_ErrIsThereAtOnce(t *testing.T) {
 		"not JSON":   render.New(renderArgs{}, nil).WithPayload([]byte("{")),
 	} {
 		if s.Err() == nil || s.Kind() == "" {
-			t.Errorf("%s: error %v of kind %q", name, s.Err(), s.Kind())
+			t.Errorf("%s: got error %v of kind %q", name, s.Err(), s.Kind())
 		}
 	}
 	if err := render.New(renderArgs{}, nil).Err(); err != nil {
 		t.Error(err)
 	}
 	if s := redrive.Kind[chan int]("c").New(nil, nil); s.WithOptions(redrive.Options{}).Err() == nil {
-		t.Error("other options have mended the arguments")
+		t.Error("WithOptions removed the error of the arguments")
 	}
 	if s := redrive.NewRaw("raw", nil, nil).WithPayload([]byte("{")); s.Err() != nil {
-		t.Errorf("bytes of a raw job: %v", s.Err())
+		t.Errorf("a raw job whose payload is no JSON: got error %v, want none", s.Err())
 	}
 }
 
@@ -49,14 +49,14 @@ func TestSpec_OptionsComeBackAsTheyWere(t *testing.T) {
 	}
 	s := render.New(renderArgs{Scene: 7}, &given)
 	if diff := cmp.Diff(given, s.Options()); diff != "" {
-		t.Errorf("(-given +got):\n%s", diff)
+		t.Errorf("options of the spec (-given +got):\n%s", diff)
 	}
 	if again := s.WithOptions(s.Options()); !cmp.Equal(s.Options(), again.Options()) || string(again.Payload()) != string(s.Payload()) {
-		t.Errorf("with the same options it is %+v", again.Options())
+		t.Errorf("WithOptions with the same options: got %+v", again.Options())
 	}
 	want := redrive.Options{Queue: redrive.DefaultQueue, Priority: job.PriorityDefault, Attrs: map[string]any{}}
 	if diff := cmp.Diff(want, render.New(renderArgs{}, nil).Options()); diff != "" {
-		t.Errorf("defaults (-want +got):\n%s", diff)
+		t.Errorf("default options (-want +got):\n%s", diff)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestMaxAttempts_EndsTheJob(t *testing.T) {
 			e.Advance(24 * time.Hour)
 		}
 		if j := get(t, e, id); j.State != job.Dead || int(j.Counters.Attempts) != tt.want {
-			t.Errorf("%s: %s after %d attempts, want dead after %d", tt.name, j.State, j.Counters.Attempts, tt.want)
+			t.Errorf("%s: got state %s after %d attempts, want dead after %d", tt.name, j.State, j.Counters.Attempts, tt.want)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestMaxAttempts_AContradictionIsAnError(t *testing.T) {
 	} {
 		err := render.New(renderArgs{}, &tt.options).Err()
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, store.ErrInvalid) {
-			t.Errorf("got %v\nwant %s", err, tt.want)
+			t.Errorf("got error %v\nwant %s", err, tt.want)
 		}
 	}
 }

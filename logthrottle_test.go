@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The same line is logged again when a minute is over, to the nanosecond, with how often
-// it was left out. Another line and another policy begin anew.
+// The same line is logged again exactly one minute later, with the number of times that it was
+// suppressed. Another line, and another policy, is logged at once.
 func TestALineIsLoggedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	var throttle logThrottle
@@ -28,7 +28,7 @@ func TestALineIsLoggedOnceAMinute(t *testing.T) {
 		{9*throttleInterval + 1, "b", "x", 0, false},
 	} {
 		if suppressed, ok := throttle.allow(time.Unix(0, 0).Add(tt.at), tt.hash, tt.what); suppressed != tt.suppressed || ok != tt.ok {
-			t.Errorf("%d: %d, %v, want %d, %v", i, suppressed, ok, tt.suppressed, tt.ok)
+			t.Errorf("line %d: got %d suppressed, logged %v; want %d, %v", i, suppressed, ok, tt.suppressed, tt.ok)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// A retry whose answer is lost is no conflict with itself, but one that somebody else
-// has made is.
+// A retry whose answer is lost is repeated without a conflict with itself. A retry by somebody else
+// is still a conflict.
 //
 // proves: D5
 func TestD5_ARetryWhoseAnswerIsLostIsNoConflict(t *testing.T) {
@@ -38,10 +38,10 @@ func TestD5_ARetryWhoseAnswerIsLostIsNoConflict(t *testing.T) {
 		}
 		acted, err := c.Act(t.Context(), ops, store.Action{Do: store.ActRetry, IDs: ids, Change: store.Change{Queue: "slow"}}, nil)
 		if err != nil || acted.Done != 1 || acted.Errors[0] != nil || !errors.Is(acted.Errors[1], store.ErrConflict) {
-			t.Errorf("%+v, %v", acted, err)
+			t.Errorf("Act: got %+v, error %v; want one retry and one conflict", acted, err)
 		}
 		if j, err := c.Get(t.Context(), ids[0]); err != nil || j.State != job.Waiting || j.Life != 2 || j.Queue != "slow" {
-			t.Errorf("%+v, %v", j, err)
+			t.Errorf("Get: got %+v, error %v; want a waiting job in its second life", j, err)
 		}
 	})
 }

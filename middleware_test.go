@@ -21,8 +21,8 @@ import (
 
 type middlewareKey struct{}
 
-// Middleware of the configuration is outside, that of the kind inside, and the first
-// of each outermost. All of them see the run, before its payload is decoded.
+// Middleware of the configuration wraps that of the kind, and the first of each list is the
+// outermost. All of them are called before the payload is decoded.
 func TestMiddleware_WrapsEveryHandler(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -55,11 +55,11 @@ func TestMiddleware_WrapsEveryHandler(t *testing.T) {
 		"d of render no JSON: " + bad, "c of render no JSON: " + bad, "b of render no JSON: " + bad, "a of render no JSON: " + bad,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("calls of middlewares and handlers (-want +got):\n%s", diff)
 	}
 }
 
-// What a middleware does wrong is a failure that says so, and never a silent success.
+// A mistake of a middleware becomes a failure that names it, never a success.
 func TestMiddleware_MistakesAreFailures(t *testing.T) {
 	t.Parallel()
 	wrap := func(do func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error) redrive.Middleware {
@@ -71,14 +71,14 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		middleware redrive.Middleware
-		fails      bool // the handler
+		fails      bool // whether the handler fails
 		state      job.State
-		runs       int // of the handler
+		runs       int // number of the handler's runs
 		code, text string
 	}{
 		{"passes on", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error { return next(ctx, run) }),
 			false, job.Completed, 1, "", ""},
-		{"forgets to call on", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { return nil }),
+		{"forgets to call next", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { return nil }),
 			false, job.Retrying, 0, redrive.CodeBadMiddleware, `a middleware of kind "render" returned nil without calling the handler; call next, or return redrive.ErrSkipHandler`},
 		{"skips", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error {
 			return fmt.Errorf("done before: %w", redrive.ErrSkipHandler)
@@ -120,7 +120,7 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 			runs := 0
 			e := handle(t, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 				if want := int64(7); tt.name == "sets a payload" && j.Args.Scene != want+1 {
-					t.Errorf("scene %d", j.Args.Scene)
+					t.Errorf("the handler got the scene %d, want 8", j.Args.Scene)
 				}
 				runs++
 				if tt.fails {
@@ -131,7 +131,7 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 			id := enqueue(t, e, render.New(renderArgs{Scene: 7}, nil))
 			e.Work()
 			if j := get(t, e, id); j.State != tt.state || runs != tt.runs {
-				t.Errorf("%s after %d runs of the handler, want %s after %d", j.State, runs, tt.state, tt.runs)
+				t.Errorf("got state %s after %d runs of the handler, want %s after %d", j.State, runs, tt.state, tt.runs)
 			}
 			failures, err := e.Failures(t.Context(), id)
 			if err != nil {
@@ -139,19 +139,19 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 			}
 			if tt.state == job.Completed {
 				if len(failures) != 0 {
-					t.Errorf("failures %+v", failures)
+					t.Errorf("got the failures %+v", failures)
 				}
 				return
 			}
 			if len(failures) != 1 || failures[0].Code != tt.code || !strings.Contains(failures[0].Message, tt.text) {
-				t.Errorf("got %+v\nwant code %q and %q", failures, tt.code, tt.text)
+				t.Errorf("got failures %+v\nwant one with the code %q and the text %q", failures, tt.code, tt.text)
 			}
 		})
 	}
 }
 
-// A middleware that does not wait for the handler is not taken for a success, and what
-// it calls later does nothing.
+// A middleware that returns before the handler does is not taken for a success. When it calls the
+// handler later, the handler does not run.
 func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 	t.Parallel()
 	for _, late := range []bool{false, true} {
@@ -189,20 +189,20 @@ func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 			}
 			f, err := c.Failures(t.Context(), r.ID)
 			if err != nil || len(f) != 1 || f[0].Code != redrive.CodeBadMiddleware {
-				t.Errorf("late %v: failures %+v, %v", late, f, err)
+				t.Errorf("late call %v: got failures %+v, error %v", late, f, err)
 			}
 			close(release)
 			if err := <-answered; late != (err != nil) {
-				t.Errorf("late %v: the call answered %v", late, err)
+				t.Errorf("late call %v: got error %v", late, err)
 			}
 			if want := map[bool]int{false: 1, true: 0}[late]; called != want {
-				t.Errorf("late %v: the handler was called %d times, want %d", late, called, want)
+				t.Errorf("late call %v: the handler ran %d times, want %d", late, called, want)
 			}
 		})
 	}
 }
 
-// A middleware that blocks has the time limit of its run, and holds up no other job.
+// The time limit of a run also covers a middleware that blocks, and other jobs run meanwhile.
 func TestMiddleware_BlocksForTheTimeLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -231,11 +231,11 @@ func TestMiddleware_BlocksForTheTimeLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(ran) != 2 || ran[0] > time.Second || ran[1] < time.Minute {
-			t.Errorf("the handlers ran after %v", ran)
+			t.Errorf("got handler runs after %v", ran)
 		}
 		f, err := c.Failures(t.Context(), 1)
 		if err != nil || len(f) != 1 || f[0].How != job.ByTimeout {
-			t.Errorf("failures %+v, %v", f, err)
+			t.Errorf("got failures %+v, error %v; want a timeout", f, err)
 		}
 	})
 }
@@ -245,18 +245,18 @@ func TestMiddleware_NilIsRefused(t *testing.T) {
 	st := memory.New(memory.Options{})
 	_, err := redrive.New(st, &redrive.Config{Middleware: []redrive.Middleware{nil}})
 	if err == nil || err.Error() != "redrive: Config.Middleware[0] is nil" {
-		t.Errorf("a nil of the configuration: %v", err)
+		t.Errorf("nil in Config.Middleware: got error %v", err)
 	}
 	c := newClient(t, st, succeed)
 	err = redrive.TryHandleRaw(c, "raw", func(context.Context, *redrive.Job[[]byte]) error { return nil },
 		&redrive.HandlerOptions{Middleware: []redrive.Middleware{nil}})
 	if err == nil || err.Error() != `redrive: kind "raw": HandlerOptions.Middleware[0] is nil` {
-		t.Errorf("a nil of a kind: %v", err)
+		t.Errorf("nil in HandlerOptions.Middleware: got error %v", err)
 	}
 	redrive.HandleRaw(c, "raw", func(context.Context, *redrive.Job[[]byte]) error { return nil },
 		&redrive.HandlerOptions{Middleware: []redrive.Middleware{func(redrive.HandlerFunc) redrive.HandlerFunc { return nil }}})
 	err = c.RunUntilIdle(t.Context())
 	if err == nil || err.Error() != `redrive: kind "raw": middleware 1 of 1 returned nil instead of a HandlerFunc` {
-		t.Errorf("a middleware that returns nil: %v", err)
+		t.Errorf("a middleware that returns nil: got error %v", err)
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// outcomeClient is a client with a hook and a handler.
+// outcomeClient returns a client with an OnOutcome hook in its configuration and a handler.
 func outcomeClient(t *testing.T, s store.Store, config redrive.Config, h func(context.Context, *redrive.Job[renderArgs]) error) *redrive.Client {
 	t.Helper()
 	config.TempDir = t.TempDir()
@@ -40,8 +40,7 @@ func outcomeClient(t *testing.T, s store.Store, config redrive.Config, h func(co
 	return c
 }
 
-// Each run that ends is reported once, with what was decided, also where it is not the
-// end of the job.
+// Each ended run is reported once with its decision, also when the job goes on.
 func TestOnOutcome_ReportsEachRun(t *testing.T) {
 	t.Parallel()
 	for name, st := range map[string]store.Store{"memory": memory.New(memory.Options{}), "sqlite": openSQLite(t)} {
@@ -56,12 +55,12 @@ func TestOnOutcome_ReportsEachRun(t *testing.T) {
 				if f := o.Failure; f != nil {
 					d, err := o.Decision()
 					if err != nil {
-						t.Error(err)
+						t.Errorf("decision of the outcome: got error %v, want none", err)
 					}
 					text += fmt.Sprintf(", %s %s %q: %s %s", f.Class, f.Code, f.Message, d.Action, o.Reason)
 				}
 				if o.Kind != "render" || o.Queue != "default" || o.Owner != "ann" || o.Correlation != "req-9" || o.Batch != 4 || o.Life != 1 {
-					t.Errorf("about %+v", o)
+					t.Errorf("got the outcome %+v", o)
 				}
 				got[int64(o.ID)] = append(got[int64(o.ID)], text)
 			}}
@@ -103,17 +102,16 @@ func TestOnOutcome_ReportsEachRun(t *testing.T) {
 				{`run 1, attempt 1: cancelled, cancelled, final true, Cancelled  "not wanted": cancel `},
 			}
 			for i, r := range receipts {
-				slices.Sort(got[int64(r.ID)]) // calls are concurrent
+				slices.Sort(got[int64(r.ID)]) // calls of the hook are concurrent
 				if diff := cmp.Diff(want[i], got[int64(r.ID)]); diff != "" {
-					t.Errorf("job %d (-want +got):\n%s", i+1, diff)
+					t.Errorf("outcomes of job %d (-want +got):\n%s", i+1, diff)
 				}
 			}
 		})
 	}
 }
 
-// A hook that panics, or ends its goroutine, is called for the next outcome all the
-// same.
+// A hook that panics or ends its goroutine is still called for the next outcome.
 func TestOnOutcome_APanicIsContained(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
@@ -133,15 +131,15 @@ func TestOnOutcome_APanicIsContained(t *testing.T) {
 		t.Fatal(err)
 	}
 	if calls.Load() != jobs {
-		t.Errorf("%d calls, want %d", calls.Load(), jobs)
+		t.Errorf("got %d calls of the hook, want %d", calls.Load(), jobs)
 	}
 	if n := strings.Count(log.String(), `msg="Config.OnOutcome panicked"`); n != jobs/2 {
-		t.Errorf("%d panics in the log, want %d:\n%s", n, jobs/2, log.String())
+		t.Errorf("got %d logged panics, want %d:\n%s", n, jobs/2, log.String())
 	}
 }
 
-// A hook that takes a minute makes no job late and loses none. What it cannot keep up
-// with is skipped, and the log says how much.
+// A hook that takes a minute delays and loses no job. Outcomes that it has no time for are skipped,
+// and the log gives their number.
 func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +153,7 @@ func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 				elapse(time.Minute)
 			},
 		}
-		var last atomic.Int64 // when the last run was, since the start
+		var last atomic.Int64 // when the last run ended, since the start
 		start := time.Now()
 		c := outcomeClient(t, memory.New(memory.Options{}), config, func(context.Context, *redrive.Job[renderArgs]) error {
 			ran.Add(1)
@@ -178,30 +176,30 @@ func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		if late := time.Duration(last.Load()); ran.Load() != jobs || late > time.Second {
-			t.Errorf("%d of %d jobs ran, the last after %s", ran.Load(), jobs, late)
+			t.Errorf("%d of %d jobs ran, the last after %s; want all without delay", ran.Load(), jobs, late)
 		}
 		cancel()
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took < 59*time.Minute || took > 61*time.Minute {
-			t.Errorf("the stop took %s, want the grace time of an hour", took)
+			t.Errorf("Run returned %s after the stop, want the grace time of an hour", took)
 		}
 		if n := calls.Load(); n < 59*redrive.OutcomeCalls || n > 61*redrive.OutcomeCalls {
-			t.Errorf("%d calls in an hour", n)
+			t.Errorf("got %d calls of the hook in an hour", n)
 		}
 		if n := skippedIn(t, log.String(), "skipped="); n < beyond || n > beyond+redrive.OutcomeCalls {
-			t.Errorf("%d skipped, want %d or a few more:\n%s", n, beyond, log.String())
+			t.Errorf("the log has %d skipped outcomes, want %d or a few more:\n%s", n, beyond, log.String())
 		}
 		if want := int(jobs-calls.Load()) - skippedIn(t, log.String(), "skipped=") - skippedIn(t, log.String(), "under_way="); skippedIn(t, log.String(), "not_reported=") < want {
-			t.Errorf("want at least %d not reported:\n%s", want, log.String())
+			t.Errorf("the log should have at least %d outcomes that were not reported:\n%s", want, log.String())
 		}
-		elapse(time.Hour) // the calls left behind
+		elapse(time.Hour) // until the last calls of the hook have ended
 	})
 }
 
-// A stop does not wait for a hook that hangs longer than the grace time, nor at all
-// after Halt, and ends the context of its calls.
+// A stop waits for a hanging hook only during the grace time, and not at all after Halt. It then
+// ends the context of the hook's calls.
 func TestOnOutcome_AStopWaitsForTheGraceTime(t *testing.T) {
 	t.Parallel()
 	for _, halt := range []bool{false, true} {
@@ -233,17 +231,17 @@ func TestOnOutcome_AStopWaitsForTheGraceTime(t *testing.T) {
 				t.Errorf("Run: %v", err)
 			}
 			if took := time.Since(start); took != want {
-				t.Errorf("halt %v: the stop took %s, want %s", halt, took, want)
+				t.Errorf("halt %v: Run returned %s after the stop, want %s", halt, took, want)
 			}
 			synctest.Wait()
 			if ended.Load() != 1 {
-				t.Error("the context of the call has not ended")
+				t.Error("the context of the hook's call has not ended")
 			}
 		})
 	}
 }
 
-// skippedIn adds up a number in the lines of a log.
+// skippedIn adds up the values of one attribute in all lines of a log.
 func skippedIn(t *testing.T, log, attr string) (sum int) {
 	t.Helper()
 	for line := range strings.Lines(log) {
@@ -258,7 +256,7 @@ func skippedIn(t *testing.T, log, attr string) (sum int) {
 	return sum
 }
 
-// lockedBuffer takes a log that several goroutines write.
+// lockedBuffer collects a log that several goroutines write.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

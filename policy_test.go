@@ -25,7 +25,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// longer matches jobs whose attribute "seconds" is in [From, To); To 0 is no end.
+// longer matches jobs whose attribute "seconds" is in [From, To). To 0 means no upper limit.
 type longer struct{ From, To float64 }
 
 func (l longer) Match(a *policy.ConditionInput) (bool, error) {
@@ -52,7 +52,7 @@ func policyOf(t *testing.T, s policy.Spec) *policy.Policy {
 	return p
 }
 
-// engineWith is an engine that works on two queues under a policy.
+// engineWith returns an engine with a policy that works on two queues.
 func engineWith(t *testing.T, p *policy.Policy, h func(context.Context, *redrive.Job[renderArgs]) error) *redrivetest.Engine {
 	t.Helper()
 	e := redrivetest.New(t, &redrive.Config{
@@ -62,7 +62,7 @@ func engineWith(t *testing.T, p *policy.Policy, h func(context.Context, *redrive
 	return e
 }
 
-// videos is the policy of long videos.
+// videos returns a policy for videos of different lengths.
 func videos(t *testing.T) *policy.Policy {
 	t.Helper()
 	one := 1
@@ -97,7 +97,7 @@ func TestR5_ALongVideoGetsItsQueueOneRetryAndOverrides(t *testing.T) {
 		e := engineWith(t, videos(t), func(_ context.Context, j *redrive.Job[renderArgs]) error {
 			attempts++
 			if diff := cmp.Diff(tt.overrides, j.Overrides); diff != "" || j.Queue != tt.queue {
-				t.Errorf("%v s: queue %q, overrides (-want +got):\n%s", tt.seconds, j.Queue, diff)
+				t.Errorf("video of %v s: got queue %q, overrides (-want +got):\n%s", tt.seconds, j.Queue, diff)
 			}
 			return failure.WithClass("Flaky", errors.New("oops"))
 		})
@@ -107,7 +107,7 @@ func TestR5_ALongVideoGetsItsQueueOneRetryAndOverrides(t *testing.T) {
 			e.Advance(time.Minute)
 		}
 		if j := get(t, e, id); j.State != job.Dead || j.Reason != job.MaxRetries || attempts != tt.attempts {
-			t.Errorf("%v s: %v by %q after %d attempts, want dead after %d", tt.seconds, j.State, j.Reason, attempts, tt.attempts)
+			t.Errorf("video of %v s: got state %v, reason %q after %d attempts; want dead after %d", tt.seconds, j.State, j.Reason, attempts, tt.attempts)
 		}
 	}
 }
@@ -120,20 +120,20 @@ func TestR5_AHeldJobNeverRunsUntilAPersonReleasesIt(t *testing.T) {
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": 8 * 3600}}))
 	out := e.Work()
 	if len(out) != 1 || out[0].Cause != job.Held || runs != 0 {
-		t.Fatalf("%+v after %d runs, want held after none", out, runs)
+		t.Fatalf("got %+v after %d runs, want the job held before its first run", out, runs)
 	}
 	j := get(t, e, id)
 	if j.State != job.Dead || j.Reason != job.ManualReview || j.Counters.Attempts != 0 {
-		t.Errorf("%v by %q after %d attempts, want dead by manual_review after none", j.State, j.Reason, j.Counters.Attempts)
+		t.Errorf("got state %v, reason %q after %d attempts; want dead by manual_review without an attempt", j.State, j.Reason, j.Counters.Attempts)
 	}
 	if f := failures(t, e, id)[0]; f.UserMessage != "Please contact support" || f.How != job.ByHold {
-		t.Errorf("user message %q, by %q", f.UserMessage, f.How)
+		t.Errorf("got user message %q, how %q", f.UserMessage, f.How)
 	}
 	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id, nil); err != nil {
 		t.Fatal(err)
 	}
 	if out := e.Work(); len(out) != 1 || out[0].State != job.Completed || runs != 1 {
-		t.Errorf("released: %+v after %d runs, want completed after one", out, runs)
+		t.Errorf("after the release: got %+v after %d runs, want completed after one", out, runs)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestR5_ARuleThatFailsMatchesNothing(t *testing.T) {
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": "long"}}))
 	e.Work()
 	if j := get(t, e, id); j.State != job.Completed || j.Queue != redrive.DefaultQueue {
-		t.Errorf("%v in queue %q", j.State, j.Queue)
+		t.Errorf("got state %v in queue %q", j.State, j.Queue)
 	}
 }
 
@@ -166,10 +166,10 @@ func TestR6_AClassCanMoveTheNextAttempt(t *testing.T) {
 		e.Advance(time.Minute)
 	}
 	if diff := cmp.Diff([]string{redrive.DefaultQueue, "high-memory"}, queues); diff != "" {
-		t.Errorf("queues (-want +got):\n%s", diff)
+		t.Errorf("queues of the attempts (-want +got):\n%s", diff)
 	}
 	if j := get(t, e, id); j.Priority != 1 {
-		t.Errorf("priority %d, want 1", j.Priority)
+		t.Errorf("got priority %d, want 1", j.Priority)
 	}
 }
 
@@ -191,19 +191,19 @@ func TestR2_AJobsOwnRetriesWinInEveryLife(t *testing.T) {
 	}
 	run()
 	if attempts != 2 {
-		t.Errorf("%d attempts, want 2", attempts)
+		t.Errorf("got %d attempts, want 2", attempts)
 	}
 	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id, nil); err != nil {
 		t.Fatal(err)
 	}
 	run()
 	if attempts != 4 {
-		t.Errorf("%d attempts in two lives, want 4", attempts)
+		t.Errorf("got %d attempts in two lives, want 4", attempts)
 	}
 	negative := -1
 	_, err := e.Enqueue(t.Context(), render.New(renderArgs{}, &redrive.Options{Override: &policy.Override{MaxRetries: &negative}}))
 	if err == nil {
-		t.Error("a negative number of retries was taken in")
+		t.Error("an enqueue with a negative number of retries was accepted")
 	}
 }
 
@@ -217,7 +217,7 @@ func TestR11_AJobThatCostsTooMuchDies(t *testing.T) {
 	e := engineWith(t, p, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 		j.AddCost(0.10)
 		if j.Run == 1 {
-			return failure.Snooze(time.Second) // its cost counts, too
+			return failure.Snooze(time.Second) // the cost of a snoozed run counts, too
 		}
 		return failure.WithClass("Flaky", errors.New("oops"))
 	})
@@ -227,7 +227,7 @@ func TestR11_AJobThatCostsTooMuchDies(t *testing.T) {
 		e.Advance(time.Minute)
 	}
 	if j := get(t, e, id); j.State != job.Dead || j.Reason != job.MaxCost || j.Counters.Attempts != 2 || j.Cost != 200_000 {
-		t.Errorf("%v by %q after %d attempts for %d", j.State, j.Reason, j.Counters.Attempts, j.Cost)
+		t.Errorf("got state %v, reason %q after %d attempts and a cost of %d", j.State, j.Reason, j.Counters.Attempts, j.Cost)
 	}
 }
 
@@ -250,22 +250,22 @@ func TestR9_APolicyIsKeptAndNamedByItsDecisions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Hash != p.Hash() || r.Policy != p.Name() {
-			t.Errorf("decided by %q %s, want %q %s", r.Policy, r.Hash, p.Name(), p.Hash())
+			t.Errorf("the decision names the policy %q %s, want %q %s", r.Policy, r.Hash, p.Name(), p.Hash())
 		}
 		kept, err := e.StoredPolicy(ctx, r.Hash)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if kept.Name != p.Name() || !json.Valid(kept.Body) {
-			t.Errorf("kept as %q: %s", kept.Name, kept.Body)
+			t.Errorf("the policy is stored as %q with the body %s", kept.Name, kept.Body)
 		}
 	}
 	if _, err := e.StoredPolicy(ctx, "none"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a policy that nobody set: %v", err)
+		t.Errorf("StoredPolicy of a hash that was never stored: got error %v, want ErrNotFound", err)
 	}
 }
 
-// published notes the policy that a store was given last.
+// published is a store that records the policy that it was given last.
 type published struct {
 	store.Store
 	mu   sync.Mutex
@@ -277,7 +277,7 @@ func (s *published) PublishPolicy(ctx context.Context, by store.By, p store.Stor
 	err := s.Store.PublishPolicy(ctx, by, p)
 	s.last = p.Name
 	s.mu.Unlock()
-	runtime.Gosched() // others may come before it is in force
+	runtime.Gosched() // lets another SetPolicy call store its policy before this one is in force
 	return err
 }
 
@@ -301,7 +301,7 @@ func TestR9_ThePolicyThatIsKeptLastIsInForce(t *testing.T) {
 		}
 		wg.Wait()
 		if got := c.Policy().Name(); got != st.last {
-			t.Fatalf("%q is in force, %q was kept last", got, st.last)
+			t.Fatalf("the policy %q is in force, want %q, which was stored last", got, st.last)
 		}
 	}
 }
@@ -317,7 +317,7 @@ func TestR5_ARuleThatHoldsAndCannotBeEvaluatedHolds(t *testing.T) {
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": "30000"}}))
 	e.Work()
 	if j := get(t, e, id); j.Reason != job.ManualReview || runs != 0 {
-		t.Errorf("%v by %q after %d runs, want held", j.State, j.Reason, runs)
+		t.Errorf("got state %v, reason %q after %d runs; want held", j.State, j.Reason, runs)
 	}
 }
 
@@ -342,19 +342,19 @@ func TestR5_OnlyAHeldJobIsReleasedByItsRetry(t *testing.T) {
 	if err := e.SetPolicy(t.Context(), redrive.By{Actor: "ann"}, videos(t)); err != nil {
 		t.Fatal(err)
 	}
-	retry(id) // it died before there was a rule
+	retry(id) // this retry does not release the job, because it died before the rule existed
 	if j := get(t, e, id); j.Reason != job.ManualReview || runs != 1 {
-		t.Errorf("%v by %q after %d runs, want held after one", j.State, j.Reason, runs)
+		t.Errorf("got state %v, reason %q after %d runs; want held after one", j.State, j.Reason, runs)
 	}
-	retry(id) // this releases it, once for all
+	retry(id) // this retry releases the job permanently
 	retry(id)
 	if j := get(t, e, id); j.Reason != job.NonRetriable || runs != 3 {
-		t.Errorf("%v by %q after %d runs, want dead after three", j.State, j.Reason, runs)
+		t.Errorf("got state %v, reason %q after %d runs; want dead after three", j.State, j.Reason, runs)
 	}
 }
 
-// A class that is made up of what failed has no secret in it, wherever it is stored,
-// and is never too long to be; one that the policy knows stays as it is called.
+// A class whose name was made from the failure itself is stored without secrets and with a limited
+// length. A class that the policy names is stored unchanged.
 //
 // part of: F11
 func TestF11_AMadeUpClassIsBoundedAndHasNoSecrets(t *testing.T) {
@@ -370,7 +370,7 @@ func TestF11_AMadeUpClassIsBoundedAndHasNoSecrets(t *testing.T) {
 	for _, raw := range []bool{false, true} {
 		for name, tt := range map[string]struct {
 			err  error
-			want string // without Config.KeepRaw
+			want string // the expected class without Config.KeepRaw
 		}{
 			"a mark":       {failure.WithClass("password="+secret, errors.New("x")), "password=[REDACTED]"},
 			"a matcher":    {errors.New("matched"), ""},
@@ -381,21 +381,21 @@ func TestF11_AMadeUpClassIsBoundedAndHasNoSecrets(t *testing.T) {
 			id := enqueue(t, e, render.New(renderArgs{}, nil))
 			e.Work()
 			if j := get(t, e, id); j.State != job.Retrying {
-				t.Errorf("%s, raw %v: %v", name, raw, j.State)
+				t.Errorf("%s, KeepRaw %v: got state %v", name, raw, j.State)
 			}
 			f := failures(t, e, id)[0]
 			if f.How != job.ByError || f.Class == "" || len(f.Class) > job.TextMax || !raw && tt.want != "" && f.Class != tt.want {
-				t.Errorf("%s, raw %v: class %q of %d bytes by %s, want %q", name, raw, f.Class, len(f.Class), f.How, tt.want)
+				t.Errorf("%s, KeepRaw %v: got class %q of %d bytes by %s, want %q", name, raw, f.Class, len(f.Class), f.How, tt.want)
 			}
 			if all := f.Class + f.Fingerprint + string(f.Decision); !raw && strings.Contains(all, secret) {
-				t.Errorf("%s: stored: %s", name, all)
+				t.Errorf("%s: the secret is stored: %s", name, all)
 			}
 		}
 	}
 }
 
-// A rule that fails does so with every job. It is told once, and then once a minute
-// with how often it was, each error of each rule and each policy by itself.
+// A rule that fails does so for every job. Each error of each rule and policy is logged once, and
+// then once a minute with the number of suppressed lines.
 func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -415,11 +415,11 @@ func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("told, with how often it was not (-want +got):\n%s%s", diff, &log)
+			t.Errorf("suppressed counts of the logged warnings (-want +got):\n%s%s", diff, &log)
 		}
 	}
 	warnings(50, "0")
-	e.Advance(20 * time.Second) // the clock goes on by itself meanwhile
+	e.Advance(20 * time.Second) // the clock also advances while the engine works
 	warnings(50)
 	e.Advance(time.Minute)
 	warnings(50, "99")
@@ -432,7 +432,7 @@ func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
 	warnings(3, "0", "0")
 }
 
-// What is told of many different things is bounded, too, and so is what is known.
+// Warnings with many different texts are limited too, and so is the memory that they take.
 func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -443,11 +443,11 @@ func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
 		enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"n": n}}))
 	}
 	if got := strings.Count(log.String(), "level=WARN"); got != 201 {
-		t.Errorf("told %d times", got)
+		t.Errorf("got %d warnings, want 201", got)
 	}
 }
 
-// odd fails in another way with each job.
+// odd fails with a different error for each job.
 type odd struct{}
 
 func (odd) Match(a *policy.ConditionInput) (bool, error) {
@@ -455,7 +455,7 @@ func (odd) Match(a *policy.ConditionInput) (bool, error) {
 }
 func (odd) String() string { return "odd" }
 
-// A policy that only observes holds nobody and sends nobody elsewhere.
+// A policy in observe mode holds no job and moves no job to another queue.
 //
 // proves: R8
 func TestR8_AnObservedPolicyLetsJobsRun(t *testing.T) {
@@ -468,14 +468,14 @@ func TestR8_AnObservedPolicyLetsJobsRun(t *testing.T) {
 		p := policyOf(t, policy.Spec{Name: "watching", Rules: rules, Rollout: policy.Rollout{Mode: mode}})
 		e := engineWith(t, p, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 			if j.Overrides != nil || j.Queue != redrive.DefaultQueue {
-				t.Errorf("runs in queue %q with %v", j.Queue, j.Overrides)
+				t.Errorf("the job ran in queue %q with the overrides %v, want no change", j.Queue, j.Overrides)
 			}
 			return nil
 		})
 		id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": 3}}))
 		e.Work()
 		if j := get(t, e, id); j.State != want || (j.Queue == redrive.DefaultQueue) != (mode == policy.Observe) {
-			t.Errorf("mode %v: %v in queue %q", mode, j.State, j.Queue)
+			t.Errorf("mode %v: got state %v in queue %q", mode, j.State, j.Queue)
 		}
 	}
 }

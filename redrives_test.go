@@ -30,11 +30,11 @@ func TestD7_ARedriveStopsByItselfAndGoesOn(t *testing.T) {
 	spec := store.RedriveSpec{Filter: store.DeadFilter{Group: group.Groups[i].Fingerprint}, Canary: 5}
 	r, err := e.Redrive(t.Context(), ops, spec)
 	if err != nil || r.Total != 300 || r.Change.Priority != store.RedrivePriority {
-		t.Fatalf("started %+v, %v", r, err)
+		t.Fatalf("Redrive: got %+v, error %v; want 300 jobs", r, err)
 	}
 	e.Work()
 	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveStopped || r.Released != 5 || r.Again != 5 || r.Why == "" {
-		t.Errorf("with the cause still there: %+v, %v", r, err)
+		t.Errorf("while the cause persists: got redrive %+v, error %v; want it stopped after 5 canaries", r, err)
 	}
 	(*causes)[0] = nil
 	if _, err := e.ControlRedrive(t.Context(), ops, r.ID, store.RedriveResume); err != nil {
@@ -42,13 +42,13 @@ func TestD7_ARedriveStopsByItselfAndGoesOn(t *testing.T) {
 	}
 	e.Work()
 	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Released != 300 || r.Completed != 295 {
-		t.Errorf("without the cause: %+v, %v", r, err)
+		t.Errorf("after the cause is fixed: got redrive %+v, error %v; want it completed", r, err)
 	}
-	if n := statuses(t, e); n[job.Resolved] != 295 || n[job.Pending] != 605 { // the canaries have died again: another death
-		t.Errorf("statuses %v", n)
+	if n := statuses(t, e); n[job.Resolved] != 295 || n[job.Pending] != 605 { // the canaries died again, which is another death
+		t.Errorf("got the statuses %v", n)
 	}
 	if _, err := e.Redrive(t.Context(), ops, store.RedriveSpec{Filter: store.DeadFilter{Kind: "none"}}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a redrive of nothing: %v", err)
+		t.Errorf("a redrive that selects no dead letter: got error %v, want ErrNotFound", err)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
 		t.Helper()
 		e.Work()
 		if r, err = e.GetRedrive(t.Context(), r.ID); err != nil || r.Released != want || r.Completed != want {
-			t.Errorf("%+v, %v: want %d brought back", r, err, want)
+			t.Errorf("got redrive %+v, error %v; want %d jobs released and completed", r, err, want)
 		}
 	}
 	released(0)
@@ -87,7 +87,7 @@ func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
 	control(store.RedriveCancel)
 	released(50)
 	if r.State != store.RedriveCancelled {
-		t.Errorf("state %s", r.State)
+		t.Errorf("got the redrive in state %s, want cancelled", r.State)
 	}
 }
 
@@ -124,13 +124,13 @@ func TestD7_RunUntilIdleTakesARedriveToItsEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 700 {
-				t.Errorf("%+v, %v", r, err)
+				t.Errorf("got redrive %+v, error %v; want it completed", r, err)
 			}
 		})
 	}
 }
 
-// RunUntilEmpty waits for a redrive, also while no job of it is live.
+// RunUntilEmpty waits for a redrive even when no job of it is live.
 //
 // proves: D7
 func TestD7_RunUntilEmptyWaitsForRedrives(t *testing.T) {
@@ -161,16 +161,16 @@ func TestD7_RunUntilEmptyWaitsForRedrives(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 50 {
-			t.Errorf("%+v, %v", r, err)
+			t.Errorf("got redrive %+v, error %v; want it completed", r, err)
 		}
 		if took := time.Since(began); took < 8*time.Second || took > 12*time.Second {
-			t.Errorf("50 jobs at 5 per second took %s", took)
+			t.Errorf("50 jobs at 5 per second took %s, want about 10 s", took)
 		}
 	})
 }
 
-// Nobody waits for a redrive of jobs that are others' to run, and the others take it
-// to its end.
+// A client does not wait for a redrive whose jobs only other clients can run. Those clients
+// complete it.
 //
 // proves: D7
 func TestD7_RunUntilEmptyLeavesRedrivesOfOthers(t *testing.T) {
@@ -206,21 +206,21 @@ func TestD7_RunUntilEmptyLeavesRedrivesOfOthers(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		if err := other.RunUntilEmpty(ctx); err != nil || time.Since(began) > time.Minute {
-			t.Errorf("waited %s, %v", time.Since(began), err)
+			t.Errorf("RunUntilEmpty took %s, error %v; want less than a minute", time.Since(began), err)
 		}
 		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.Released != 3 || !r.State.Active() {
-			t.Errorf("%+v, %v", r, err)
+			t.Errorf("got redrive %+v, error %v; want it active with its 3 canaries released", r, err)
 		}
 		if err := c.RunUntilEmpty(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 30 {
-			t.Errorf("%+v, %v", r, err)
+			t.Errorf("got redrive %+v, error %v; want it completed", r, err)
 		}
 	})
 }
 
-// The commit whose answer is lost may become visible only after it was asked again.
+// A commit whose answer is lost may become visible only after the call was repeated.
 //
 // proves: D7
 func TestD7_ALostStartIsNotMadeTwice(t *testing.T) {
@@ -238,17 +238,17 @@ func TestD7_ALostStartIsNotMadeTwice(t *testing.T) {
 		}
 		one, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
 		if list, lerr := c.Redrives(t.Context()); err != nil || lerr != nil || len(list) != 1 {
-			t.Fatalf("%d redrives of one call, %v, %v", len(list), err, lerr)
+			t.Fatalf("got %d redrives after one call, errors %v and %v; want 1", len(list), err, lerr)
 		}
 		two, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
 		if err != nil || two.ID == one.ID {
-			t.Errorf("another call gave redrive %d, %v", two.ID, err)
+			t.Errorf("a second call returned redrive %d, error %v; want a new redrive", two.ID, err)
 		}
 	})
 }
 
-// A program that was killed in a call of Redrive makes it again, when the redrive has
-// brought everything back.
+// A program that was killed during a call of Redrive makes the call again. By then the redrive has
+// brought back all jobs.
 //
 // proves: D7
 func TestD7_AKeyMakesARedriveRepeatable(t *testing.T) {
@@ -277,13 +277,13 @@ func TestD7_AKeyMakesARedriveRepeatable(t *testing.T) {
 			ids[i] = r.ID
 		}
 		if ids[0] != ids[1] {
-			t.Errorf("redrives %v of one key", ids)
+			t.Errorf("got the redrives %v for one key, want one", ids)
 		}
 	})
 }
 
-// belated is a store that loses the answer to the first start of a redrive, and
-// commits it when it is asked again.
+// belated is a store that loses the answer to the first start of a redrive, and commits that start
+// only when it is repeated.
 type belated struct {
 	store.Store
 	first func() error
@@ -301,8 +301,8 @@ func (b *belated) StartRedrive(ctx context.Context, by store.By, r store.Redrive
 	return b.Store.StartRedrive(ctx, by, r)
 }
 
-// A redrive of the same set that somebody else has started, and that changes the
-// jobs in another way, is not taken for the one whose answer is lost.
+// Another redrive of the same set, which somebody else has started and which changes the jobs
+// differently, is not taken for the one whose answer is lost.
 //
 // proves: D7
 func TestD7_ALostStartIsNotMistakenForAnother(t *testing.T) {
@@ -318,13 +318,13 @@ func TestD7_ALostStartIsNotMistakenForAnother(t *testing.T) {
 		}
 		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Change: store.Change{Queue: "slow"}})
 		if err != nil || r.Change.Queue != "slow" {
-			t.Errorf("started %+v, %v", r, err)
+			t.Errorf("Redrive: got %+v, error %v; want a new redrive", r, err)
 		}
 	})
 }
 
-// overtaken is a store that loses the first start of a redrive, while somebody
-// starts another one.
+// overtaken is a store that loses the first start of a redrive while somebody else starts another
+// one.
 type overtaken struct {
 	store.Store
 	starts int

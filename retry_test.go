@@ -14,7 +14,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// upstream fails its first calls with a status.
+// upstream is a service whose first calls fail with a status.
 type upstream struct {
 	fails, status, calls int
 	after                time.Duration
@@ -36,7 +36,7 @@ func (s *said) Error() string             { return "the service said no" }
 func (s *said) StatusCode() int           { return s.status }
 func (s *said) RetryAfter() time.Duration { return s.after }
 
-// reading is an engine whose handler makes one call.
+// reading returns an engine whose handler makes one call of the service.
 func reading(t *testing.T, u *upstream, s policy.Settings, o retry.Options) (*redrivetest.Engine, redrive.JobID) {
 	t.Helper()
 	e := redrivetest.New(t, &redrive.Config{Policy: policyOf(t, policy.Spec{Name: "t", Default: s})})
@@ -59,14 +59,14 @@ func reading(t *testing.T, u *upstream, s policy.Settings, o retry.Options) (*re
 	return e, receipt.ID
 }
 
-// still is a clock on which a call does not sleep.
+// still is a clock for the calls of a handler, on which waiting takes no time.
 type still struct{ e *redrivetest.Engine }
 
 func (s still) Now() time.Time                                 { return s.e.Now() }
 func (still) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// A call that runs out of retries is an outcome of the job and not a failed attempt:
-// waiting, due in 300 s and a little, with the reason; later it completes.
+// A call that runs out of retries defers its job and burns no attempt: the job waits for a little
+// over 300 s with the reason, and completes later.
 //
 // proves: L3
 func TestL3_ExhaustedInAJobIsRescheduled(t *testing.T) {
@@ -75,25 +75,25 @@ func TestL3_ExhaustedInAJobIsRescheduled(t *testing.T) {
 	e, id := reading(t, u, policy.Settings{}, retry.Options{})
 	o := e.Work()
 	if len(o) != 1 || o[0].Cause != job.Deferred || o[0].State != job.Waiting || o[0].Wait != 315*time.Second || u.calls != 4 {
-		t.Fatalf("%+v after %d calls", o, u.calls)
+		t.Fatalf("got outcomes %+v after %d calls, want the job deferred after 4", o, u.calls)
 	}
 	if f := o[0].Failure; f == nil || f.Message != "ocr retries exhausted: the service said no" || f.HTTPStatus != 503 || f.Sends != 4 {
-		t.Errorf("%+v", f)
+		t.Errorf("got failure %+v, want the last error of the call", f)
 	}
 	if !strings.Contains(o[0].Decision.Reason(), "handed the job over") || o[0].Decision.Rule != policy.RuleHandOver {
-		t.Errorf("%+v", o[0].Decision)
+		t.Errorf("got decision %+v, want a hand-over", o[0].Decision)
 	}
 	d, err := e.Get(t.Context(), id)
 	if err != nil || d.Counters.Attempts != 0 || d.Counters.Deferrals != 1 {
-		t.Errorf("%+v, %v", d, err)
+		t.Errorf("got job %+v, error %v; want one deferral and no attempt", d, err)
 	}
 	e.Advance(314 * time.Second)
 	if o := e.Work(); len(o) != 0 {
-		t.Errorf("due too early: %+v", o)
+		t.Errorf("the job ran before it was due: %+v", o)
 	}
 	e.Advance(time.Second)
 	if o := e.Work(); len(o) != 1 || o[0].State != job.Completed || o[0].Attempt != 1 || string(o[0].Result) != `"text"` {
-		t.Errorf("%+v", o)
+		t.Errorf("got outcomes %+v, want the job completed", o)
 	}
 }
 
@@ -106,24 +106,24 @@ func TestL3_WithinTheJobsOwnLimit_P3(t *testing.T) {
 	e, id := reading(t, u, steady(1), retry.Options{})
 	for n := range 3 {
 		if o := e.Work(); len(o) != 1 || o[0].Cause != job.Deferred {
-			t.Fatalf("hand-over %d: %+v", n+1, o)
+			t.Fatalf("hand-over %d: got %+v, want the job deferred", n+1, o)
 		}
 		e.Advance(315 * time.Second)
 	}
 	if o := e.Work(); len(o) != 1 || o[0].Cause != job.Failed || o[0].State != job.Retrying || o[0].Wait != time.Minute {
-		t.Fatalf("one more than the limit: %+v", o)
+		t.Fatalf("one hand-over more than the limit: got %+v, want a failed attempt", o)
 	}
 	e.Advance(time.Minute)
 	if o := e.Work(); len(o) != 1 || o[0].State != job.Dead || o[0].Reason != job.MaxRetries {
-		t.Fatalf("%+v", o)
+		t.Fatalf("got outcomes %+v, want the job dead", o)
 	}
 	d, err := e.Get(t.Context(), id)
 	if err != nil || d.Counters.Attempts != 2 || d.Counters.Deferrals != 3 || u.calls != 20 {
-		t.Errorf("%+v, %v, %d calls", d, err, u.calls)
+		t.Errorf("got job %+v, error %v after %d calls; want 2 attempts, 3 deferrals and 20 calls", d, err, u.calls)
 	}
 }
 
-// A hint is never cut, wherever it is waited for.
+// A wait that the service asked for is never shortened, whether the call or the job waits.
 //
 // proves: R3
 func TestR3_AHintGoesOverToTheJob(t *testing.T) {
@@ -141,13 +141,13 @@ func TestR3_AHintGoesOverToTheJob(t *testing.T) {
 		e, _ := reading(t, u, policy.Settings{}, retry.Options{})
 		o := e.Work()
 		if len(o) != 1 || o[0].State != want.state || o[0].Reason != want.reason || o[0].Wait != want.wait || u.calls != 1 {
-			t.Errorf("hint %v: %+v after %d calls", hint, o, u.calls)
+			t.Errorf("hint %v: got outcomes %+v after %d calls", hint, o, u.calls)
 		}
 	}
 }
 
-// Sends are kept with the run however it ends, and a call that cannot be mended
-// fails the job at once.
+// The number of sends is stored with the run however it ends. A call that fails permanently fails
+// the job at once.
 //
 // proves: L4
 func TestL4_SendsAreKeptWithTheRun(t *testing.T) {
@@ -155,11 +155,11 @@ func TestL4_SendsAreKeptWithTheRun(t *testing.T) {
 	u := &upstream{fails: 3, status: 401}
 	e, _ := reading(t, u, policy.Settings{}, retry.Options{})
 	if o := e.Work(); len(o) != 1 || o[0].State != job.Dead || o[0].Failure.Sends != 1 || u.calls != 1 {
-		t.Errorf("%+v after %d calls", o, u.calls)
+		t.Errorf("got outcomes %+v after %d calls", o, u.calls)
 	}
 }
 
-// A call whose failure has a way out does not take its job with it.
+// A handler that has a fallback for a failed call does not hand over its job.
 //
 // part of: L3
 func TestL3_AFallbackThatSwallowsTheHandOverCompletes(t *testing.T) {
@@ -175,7 +175,7 @@ func TestL3_AFallbackThatSwallowsTheHandOverCompletes(t *testing.T) {
 			if !errors.Is(err, retry.ErrExhausted) {
 				t.Error(err)
 			}
-			return "", nil // a warning, and on
+			return "", nil // continue with a warning
 		})
 		return err
 	}, nil)
@@ -183,11 +183,11 @@ func TestL3_AFallbackThatSwallowsTheHandOverCompletes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o := e.Work(); len(o) != 1 || o[0].State != job.Completed {
-		t.Errorf("%+v", o)
+		t.Errorf("got outcomes %+v, want the job completed", o)
 	}
 }
 
-// What calls may send again in one run is the program's to say.
+// The program sets how many times the calls of one run may be sent again.
 //
 // part of: L4
 func TestL4_ResendsOfAProgram(t *testing.T) {
@@ -206,6 +206,6 @@ func TestL4_ResendsOfAProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o := e.Work(); len(o) != 1 || u.calls != 3 {
-		t.Errorf("%+v after %d calls, want 3", o, u.calls)
+		t.Errorf("got outcomes %+v after %d calls, want 3 calls", o, u.calls)
 	}
 }

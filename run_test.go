@@ -20,7 +20,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-func TestNew_TellsEveryMistake(t *testing.T) {
+func TestNew_ReportsEveryMistake(t *testing.T) {
 	t.Parallel()
 	_, err := redrive.New(nil, &redrive.Config{
 		Name:           strings.Repeat("n", 300),
@@ -62,7 +62,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "call redrive.Handle before Run") {
-		t.Errorf("without a handler: %v", err)
+		t.Errorf("Run without a handler: got error %v", err)
 	}
 	redrive.Handle(c, render, succeed, &redrive.HandlerOptions{
 		Timeout: -1, KillGrace: -1, Schedule: &policy.Schedule{MaxRetries: -2}, Workers: -1, Limit: -1,
@@ -79,12 +79,12 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 		"HandlerOptions.MaxCrashes 9: must be 1 to 5",
 	}
 	if err == nil || err.Error() != strings.Join(want, "\n") {
-		t.Errorf("bad options: got\n%v\nwant\n%s", err, strings.Join(want, "\n"))
+		t.Errorf("Run with wrong options: got\n%v\nwant\n%s", err, strings.Join(want, "\n"))
 	}
 	if err := c.WaitIdle(t.Context()); !errors.Is(err, redrive.ErrNotRunning) {
-		t.Errorf("idle when nothing runs: %v, want ErrNotRunning", err)
+		t.Errorf("WaitIdle when nothing runs: got error %v, want ErrNotRunning", err)
 	}
-	c.Halt() // nothing runs
+	c.Halt() // does nothing, because nothing runs
 }
 
 func TestRun_OnceAtATime(t *testing.T) {
@@ -95,7 +95,7 @@ func TestRun_OnceAtATime(t *testing.T) {
 		second = c.Run(ctx)
 		return nil
 	})
-	for range 2 { // a client may run again
+	for range 2 { // a client may run again after it has stopped
 		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestRun_OnceAtATime(t *testing.T) {
 		}
 	}
 	if second == nil || !strings.Contains(second.Error(), "running already") {
-		t.Errorf("Run within Run: %v", second)
+		t.Errorf("Run while Run is active: got error %v, want a refusal", second)
 	}
 }
 
@@ -129,14 +129,14 @@ func TestQ8_AStopHandsBackWithoutBurningAnAttempt(t *testing.T) {
 	c.Halt()
 	returned, ok := errors.AsType[*redrive.Returned](<-ended)
 	if !ok || returned.Jobs != 1 {
-		t.Errorf("Run: %v, want one job handed back", returned)
+		t.Errorf("Run: got error %v, want one job handed back", returned)
 	}
 	j, err := c.Get(t.Context(), r.ID)
 	if err != nil || j.State != job.Waiting || j.Counters != (job.Counters{Interrupts: 1}) {
-		t.Errorf("%v with %+v, %v, want waiting, interrupted once", j.State, j.Counters, err)
+		t.Errorf("got state %v with %+v, error %v; want waiting, interrupted once", j.State, j.Counters, err)
 	}
 	if f, err := c.Failures(t.Context(), r.ID); err != nil || len(f) != 0 {
-		t.Errorf("failures %+v, %v, want none", f, err)
+		t.Errorf("got failures %+v, error %v; want none", f, err)
 	}
 }
 
@@ -166,17 +166,17 @@ func TestRunUntilEmpty_EndsWhenEverythingHasEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took := last.Sub(start); took < time.Hour+time.Minute || took > time.Hour+2*time.Minute {
-			t.Errorf("the last run came after %v, want an hour and waits of 30 s and 1 min, both ±20 %%", took)
+			t.Errorf("the last run began after %v, want an hour and waits of 30 s and 1 min, both ±20 %%", took)
 		}
 		for i, want := range []job.State{job.Completed, job.Completed, job.Waiting, job.Waiting} {
 			if j, err := c.Get(t.Context(), receipts[i].ID); err != nil || j.State != want {
-				t.Errorf("job %d: %v, %v, want %v", i, j.State, err, want)
+				t.Errorf("job %d: got state %v, error %v; want %v", i, j.State, err, want)
 			}
 		}
 	})
 }
 
-// uncountable is a store whose counts fail before they work, or always.
+// uncountable is a store whose counts fail the first few times, or always.
 type uncountable struct {
 	*memory.Store
 	errs []error
@@ -206,7 +206,7 @@ func TestRunUntilEmpty_OutlivesAStoreThatIsAwayForAWhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := c.RunUntilEmpty(t.Context()); !errors.Is(err, want) || len(s.errs) != 0 {
-				t.Errorf("RunUntilEmpty: %v with %d errors left, want %v", err, len(s.errs), want)
+				t.Errorf("RunUntilEmpty: got error %v with %d errors left, want %v", err, len(s.errs), want)
 			}
 		}
 	})
@@ -223,12 +223,12 @@ func TestRunUntilEmpty_StopsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.RunUntilEmpty(ctx); err != nil {
-		t.Errorf("a clean stop: %v", err)
+		t.Errorf("a stop by the context: got error %v, want none", err)
 	}
 }
 
-// Many jobs that end in every way there is: each ends once, none is lost, and
-// the counts agree with what the handlers saw.
+// Many jobs end in every possible way. Each ends once, none is lost, and the stored counters agree
+// with what the handlers saw.
 func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 	t.Parallel()
 	const jobs = 2000
@@ -239,7 +239,7 @@ func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 		TempDir: t.TempDir(), Logger: quiet,
 		Queues:   map[string]redrive.Queue{redrive.DefaultQueue: {Workers: 16}},
 		Schedule: &policy.Schedule{Waits: []time.Duration{0, time.Millisecond}, MaxRetries: 4},
-		Lease:    time.Hour, // else a busy machine hands back runs that no handler saw
+		Lease:    time.Hour, // with a shorter lease a busy machine would lose runs that no handler saw
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !j.State.Terminal() || int(j.Token) != seen[j.ID] {
-			t.Errorf("job %d is %v after %d runs, its handler saw %d", j.ID, j.State, j.Token, seen[j.ID])
+			t.Errorf("job %d has state %v after %d runs, its handler saw %d", j.ID, j.State, j.Token, seen[j.ID])
 		}
 		tokens += int64(j.Token)
 		states[j.State]++
@@ -305,9 +305,9 @@ func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 		}
 	}
 	if tokens != runs.Load() || failures != broken.Load() {
-		t.Errorf("%d runs and %d failures are stored, the handlers saw %d and %d", tokens, failures, runs.Load(), broken.Load())
+		t.Errorf("got %d stored runs and %d stored failures, the handlers saw %d and %d", tokens, failures, runs.Load(), broken.Load())
 	}
 	if len(states) != 3 || states[job.Dead] == 0 || states[job.Cancelled] == 0 {
-		t.Errorf("states %v, want all three ends", states)
+		t.Errorf("got the states %v, want all three final states", states)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// openSQLite opens a new database with a table of the user's own.
+// openSQLite opens a new database that also has a table of the user.
 func openSQLite(t *testing.T) *sqlite.Store {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
@@ -75,7 +75,7 @@ func TestQ1_EnqueueTxHappensIfTheTransactionDoes(t *testing.T) {
 				return err
 			}
 			if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); err == nil || !strings.Contains(err.Error(), "EnqueueTx") {
-				t.Errorf("a plain enqueue in the transaction: %v", err)
+				t.Errorf("Enqueue inside the transaction: got error %v, want the advice to use EnqueueTx", err)
 			}
 			receipts, err = c.EnqueueManyTx(ctx, sqlite.Tx(tx), []redrive.Spec{render.New(renderArgs{Scene: 1}, nil), render.New(renderArgs{Scene: 2}, nil)})
 			if err == nil && !commit {
@@ -84,15 +84,15 @@ func TestQ1_EnqueueTxHappensIfTheTransactionDoes(t *testing.T) {
 			return err
 		})
 		if commit != (err == nil) || len(receipts) != 2 {
-			t.Fatalf("commit %v: %v", commit, err)
+			t.Fatalf("commit %v: got error %v", commit, err)
 		}
 		for _, r := range receipts {
 			if _, err := c.Get(t.Context(), r.ID); errors.Is(err, store.ErrNotFound) == commit {
-				t.Errorf("commit %v: job %d: %v", commit, r.ID, err)
+				t.Errorf("commit %v: Get of job %d: got error %v", commit, r.ID, err)
 			}
 		}
 		if n := invoices(t, st); (n == 1) != commit {
-			t.Errorf("commit %v: %d invoices", commit, n)
+			t.Errorf("commit %v: got %d invoices", commit, n)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestCompleteTx_CompletesIfTheTransactionDoes(t *testing.T) {
 			return nil
 		})
 		if errors.Is(err, errChangedMind) {
-			return nil // says to have succeeded although nothing was committed
+			return nil // reports success although nothing was committed
 		}
 		return err
 	})
@@ -136,22 +136,22 @@ func TestCompleteTx_CompletesIfTheTransactionDoes(t *testing.T) {
 	for i, id := range ids {
 		j, err := c.Get(t.Context(), id)
 		if err != nil || j.State != want[i] {
-			t.Errorf("job %d: %v, %v, want %v", i, j.State, err, want[i])
+			t.Errorf("job %d: got state %v, error %v; want %v", i, j.State, err, want[i])
 		}
 	}
 	if j, _ := c.Get(t.Context(), ids[1]); string(j.Result) != "1" {
-		t.Errorf("result %q, want 1", j.Result)
+		t.Errorf("got result %q, want 1", j.Result)
 	}
 	failures, err := c.Failures(t.Context(), ids[2])
 	if err != nil || len(failures) != 1 || !strings.Contains(failures[0].Message, "did not commit") {
-		t.Errorf("%+v, %v", failures, err)
+		t.Errorf("got failures %+v, error %v; want one that says that nothing was committed", failures, err)
 	}
 	if n := invoices(t, st); n != 2 {
-		t.Errorf("%d invoices, want 2", n)
+		t.Errorf("got %d invoices, want 2", n)
 	}
 }
 
-// joiner is a store that can join transactions but not reserve ids beside one.
+// joiner is a store that can join a transaction, but cannot reserve ids while one is open.
 type joiner struct {
 	*memory.Store
 	inside bool
@@ -194,10 +194,10 @@ func TestEnqueueTx_ReservesIDsInsideTheTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.tx != (ownTx{}) || s.jobs[0].ID != 998 || s.jobs[1].ID != 999 {
-		t.Errorf("ids %d and %d by %v, want 998 and 999", s.jobs[0].ID, s.jobs[1].ID, s.tx)
+		t.Errorf("got ids %d and %d from transaction %v, want 998 and 999", s.jobs[0].ID, s.jobs[1].ID, s.tx)
 	}
 	s.inside = false
-	for range 2 { // the second one reserves more than it needs
+	for range 2 { // the second transaction reserves more ids than it needs
 		if _, err := c.Enqueue(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestEnqueueTx_ReservesIDsInsideTheTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.jobs[0].ID != 3 {
-		t.Errorf("id %d, want 3 from the block that is there", s.jobs[0].ID)
+		t.Errorf("got id %d, want 3 from the block that was reserved before", s.jobs[0].ID)
 	}
 }
 
@@ -220,12 +220,12 @@ func TestTx_AStoreThatCannotJoinSaysSo(t *testing.T) {
 	})
 	spec := render.New(renderArgs{}, nil)
 	if _, err := c.EnqueueTx(t.Context(), ownTx{}, spec); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("EnqueueTx: %v", err)
+		t.Errorf("EnqueueTx: got error %v", err)
 	}
 	if _, err := c.Enqueue(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.RunUntilIdle(t.Context()); err != nil || !errors.Is(inHandler, store.ErrInvalid) {
-		t.Errorf("CompleteTx: %v, %v", inHandler, err)
+		t.Errorf("CompleteTx: got %v, error %v", inHandler, err)
 	}
 }
