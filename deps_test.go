@@ -130,9 +130,11 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"store":           {"job", "event", "failure", "internal/scan"},
 		"internal/cron":   {},
 		"internal/keeper": {"job", "event", "failure", "internal/scan", "store", "internal/cron"},
-		"internal/words": {"failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		// words describes cron expressions.
+		"internal/words": {"internal/cron", "failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/human", "internal/suggest", "internal/yamlfile"},
-		"internal/wire": {"failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		// wire depends on cron only through words.
+		"internal/wire": {"internal/cron", "failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
 		"internal/engine": {"failure", "internal/scan", "job", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
 	}

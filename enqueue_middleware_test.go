@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -240,17 +241,19 @@ func TestEnqueueMiddleware_CallsNextAgain(t *testing.T) {
 		"after a refusal":    {[]fault{{store.ErrDraining, false}, {store.ErrDraining, false}}, store.ErrDraining.Error(), 2},
 		"after a full store": {[]fault{{store.ErrFull, false}}, "", 2},
 	} {
-		f := &faulty{Store: memory.New(memory.Options{}), faults: tt.faults}
-		c := clientWith(t, f, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{twice}})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // limits the look-ups after a lost answer
-		r, err := c.Enqueue(ctx, render.New(renderArgs{}, nil))
-		cancel()
-		if tt.want == "" && (err != nil || r.State != job.Waiting) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: got receipt %+v, error %v; want error %q", name, r, err, tt.want)
-		}
-		if len(f.calls) != tt.calls {
-			t.Errorf("%s: got %d enqueue calls of the store, want %d", name, len(f.calls), tt.calls)
-		}
+		synctest.Test(t, func(t *testing.T) { // the wait of the look-ups costs no time
+			f := &faulty{Store: memory.New(memory.Options{}), faults: tt.faults}
+			c := clientWith(t, f, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{twice}})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // limits the look-ups after a lost answer
+			r, err := c.Enqueue(ctx, render.New(renderArgs{}, nil))
+			cancel()
+			if tt.want == "" && (err != nil || r.State != job.Waiting) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("%s: got receipt %+v, error %v; want error %q", name, r, err, tt.want)
+			}
+			if len(f.calls) != tt.calls {
+				t.Errorf("%s: got %d enqueue calls of the store, want %d", name, len(f.calls), tt.calls)
+			}
+		})
 	}
 }
 
