@@ -7,11 +7,10 @@ import (
 )
 
 // Clock is where a client's time comes from. Due times and leases go by the
-// store's clock, not by this one. The client waits between its calls of the store by
-// this clock, so it must not stand still while the client runs.
+// store's clock, not by this one.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f in a new goroutine when Now has advanced by d.
+	// AfterFunc calls f in a goroutine of its own after d.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 

@@ -130,11 +130,9 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"store":           {"job", "event", "failure", "internal/scan"},
 		"internal/cron":   {},
 		"internal/keeper": {"job", "event", "failure", "internal/scan", "store", "internal/cron"},
-		// words describes cron expressions.
-		"internal/words": {"internal/cron", "failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/words": {"failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/human", "internal/suggest", "internal/yamlfile"},
-		// wire depends on cron only through words.
-		"internal/wire": {"internal/cron", "failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/wire": {"failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
 		"internal/engine": {"failure", "internal/scan", "job", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
 	}

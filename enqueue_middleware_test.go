@@ -2,13 +2,11 @@ package redrive_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +16,6 @@ import (
 	"github.com/redrive/redrive/redrivetest"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
-	"github.com/redrive/redrive/store/sqlite"
 )
 
 type (
@@ -64,7 +61,7 @@ func TestEnqueueMiddleware_ChangesEveryEnqueue(t *testing.T) {
 	})
 	config := redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{tenant}}
 	given := render.New(renderArgs{Scene: 1}, nil)
-	check := func(name string, c *redrive.Client, id redrive.JobID) {
+	check := func(t *testing.T, name string, c *redrive.Client, id redrive.JobID) {
 		t.Helper()
 		j, err := c.Get(t.Context(), id)
 		if err != nil {
@@ -75,33 +72,49 @@ func TestEnqueueMiddleware_ChangesEveryEnqueue(t *testing.T) {
 			t.Errorf("job enqueued by %s (-want +got):\n%s", name, diff)
 		}
 	}
-	st := openSQLite(t)
-	c := clientWith(t, st, config)
-	r, err := c.Enqueue(t.Context(), given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	check("Enqueue", c, r.ID)
-	list := specs{given, given}
-	many, err := c.EnqueueMany(t.Context(), list)
-	if err != nil || len(many) != 2 || string(list[0].Payload()) == `{"Scene":9}` {
-		t.Fatalf("EnqueueMany: got %v, error %v, and the caller's spec has the payload %s; want two receipts and an unchanged spec", many, err, list[0].Payload())
-	}
-	check("EnqueueMany", c, many[1].ID)
-	err = st.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) (err error) {
-		if r, err = c.EnqueueTx(ctx, sqlite.Tx(tx), given); err != nil {
-			return err
+	onEachStore(t, func(t *testing.T, d database) {
+		st := d.open()
+		c := clientWith(t, st, config)
+		r, err := c.Enqueue(t.Context(), given)
+		if err != nil {
+			t.Fatal(err)
 		}
-		many, err = c.EnqueueManyTx(ctx, sqlite.Tx(tx), list)
-		return err
+		check(t, "Enqueue", c, r.ID)
+		list := specs{given, given}
+		many, err := c.EnqueueMany(t.Context(), list)
+		if err != nil || len(many) != 2 || string(list[0].Payload()) == `{"Scene":9}` {
+			t.Fatalf("EnqueueMany: got %v, error %v, and the caller's spec has the payload %s; want two receipts and an unchanged spec", many, err, list[0].Payload())
+		}
+		check(t, "EnqueueMany", c, many[1].ID)
+		if d.tx == nil {
+			return
+		}
+		err = d.tx(t.Context(), st, func(ctx context.Context, tx store.Tx) (err error) {
+			if r, err = c.EnqueueTx(ctx, tx, given); err != nil {
+				return err
+			}
+			many, err = c.EnqueueManyTx(ctx, tx, list)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "EnqueueTx", c, r.ID)
+		check(t, "EnqueueManyTx", c, many[1].ID)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	check("EnqueueTx", c, r.ID)
-	check("EnqueueManyTx", c, many[1].ID)
+}
 
-	config.Cron = []redrive.Cron{{Name: "nightly", Expression: "@hourly", Spec: given}}
+func TestEnqueueMiddleware_ChangesTheJobsOfCron(t *testing.T) {
+	t.Parallel()
+	tenant := passing(func(s specs) {
+		for i := range s {
+			o := s[i].Options()
+			o.Queue, o.Owner = "tenant", "ann"
+			s[i] = s[i].WithOptions(o)
+		}
+	})
+	config := redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{tenant}}
+	config.Cron = []redrive.Cron{{Name: "nightly", Expression: "@hourly", Spec: render.New(renderArgs{Scene: 1}, nil)}}
 	e := redrivetest.New(t, &config)
 	redrive.Handle(e.Client, render, succeed, nil)
 	e.Work()
@@ -241,19 +254,17 @@ func TestEnqueueMiddleware_CallsNextAgain(t *testing.T) {
 		"after a refusal":    {[]fault{{store.ErrDraining, false}, {store.ErrDraining, false}}, store.ErrDraining.Error(), 2},
 		"after a full store": {[]fault{{store.ErrFull, false}}, "", 2},
 	} {
-		synctest.Test(t, func(t *testing.T) { // the wait of the look-ups costs no time
-			f := &faulty{Store: memory.New(memory.Options{}), faults: tt.faults}
-			c := clientWith(t, f, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{twice}})
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // limits the look-ups after a lost answer
-			r, err := c.Enqueue(ctx, render.New(renderArgs{}, nil))
-			cancel()
-			if tt.want == "" && (err != nil || r.State != job.Waiting) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("%s: got receipt %+v, error %v; want error %q", name, r, err, tt.want)
-			}
-			if len(f.calls) != tt.calls {
-				t.Errorf("%s: got %d enqueue calls of the store, want %d", name, len(f.calls), tt.calls)
-			}
-		})
+		f := &faulty{Store: memory.New(memory.Options{}), faults: tt.faults}
+		c := clientWith(t, f, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{twice}})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // limits the look-ups after a lost answer
+		r, err := c.Enqueue(ctx, render.New(renderArgs{}, nil))
+		cancel()
+		if tt.want == "" && (err != nil || r.State != job.Waiting) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: got receipt %+v, error %v; want error %q", name, r, err, tt.want)
+		}
+		if len(f.calls) != tt.calls {
+			t.Errorf("%s: got %d enqueue calls of the store, want %d", name, len(f.calls), tt.calls)
+		}
 	}
 }
 
@@ -286,28 +297,70 @@ func TestEnqueueMiddleware_WhatFollowsASuccess(t *testing.T) {
 	}
 }
 
-func TestEnqueueMiddleware_APanicReachesTheCallerAndLeavesNothing(t *testing.T) {
+// A panic reaches the caller. What was not passed on before it is not enqueued; what was
+// is, unless the caller's transaction is rolled back. Nothing stays locked.
+func TestEnqueueMiddleware_APanicReachesTheCaller(t *testing.T) {
 	t.Parallel()
-	st := openSQLite(t)
-	panics := true
-	c := clientWith(t, st, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{passing(func(specs) {
-		if panics {
-			panic("oops")
+	onEachStore(t, func(t *testing.T, d database) {
+		var before, after bool // whether it panics before, and after, it calls next
+		st := d.open()
+		c := clientWith(t, st, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{
+			instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
+				if before {
+					panic("oops")
+				}
+				r, err := next(ctx, s)
+				if after {
+					panic("oops")
+				}
+				return r, err
+			}),
+		}})
+		spec := render.New(renderArgs{}, nil)
+		panics := func(enqueue func() error) {
+			t.Helper()
+			defer func() {
+				if p := recover(); p != "oops" {
+					t.Errorf("recovered %v, want the panic of the middleware", p)
+				}
+			}()
+			t.Errorf("the enqueue returned %v, want a panic", enqueue())
 		}
-	})}})
-	func() {
-		defer func() {
-			if p := recover(); p != "oops" {
-				t.Errorf("recovered %v, want the panic of the middleware", p)
+		jobs := func(what string, want int) {
+			t.Helper()
+			if n := countJobs(t, c); n != want {
+				t.Errorf("%s: %d jobs, want %d", what, n, want)
 			}
-		}()
-		_, _ = c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
-	}()
-	panics = false
-	r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
-	if err != nil || r.ID != 1 {
-		t.Errorf("the enqueue after the panic: got %+v, error %v; want a receipt", r, err)
-	}
+		}
+		enqueue := func() error { _, err := c.Enqueue(t.Context(), spec); return err }
+		before = true
+		panics(enqueue)
+		jobs("a panic before next", 0)
+		before, after = false, true
+		panics(enqueue)
+		jobs("a panic after next", 1)
+		if d.tx != nil {
+			rolledBack := errors.New("rolled back")
+			for _, when := range []*bool{&before, &after} {
+				before, after = false, false
+				*when = true
+				for _, end := range []error{rolledBack, nil} {
+					err := d.tx(t.Context(), st, func(ctx context.Context, tx store.Tx) error {
+						panics(func() error { _, err := c.EnqueueTx(ctx, tx, spec); return err })
+						return end
+					})
+					if !errors.Is(err, end) {
+						t.Fatal(err)
+					}
+				}
+			}
+			jobs("panics in transactions, one of them after next and committed", 2)
+		}
+		before, after = false, false
+		if err := enqueue(); err != nil {
+			t.Errorf("the enqueue after the panics: %v", err)
+		}
+	})
 }
 
 func TestEnqueueMiddleware_BlocksUntilTheCallersContextEnds(t *testing.T) {

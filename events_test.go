@@ -3,7 +3,6 @@ package redrive_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,21 +14,18 @@ import (
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
-	"github.com/redrive/redrive/store/sqlite"
 )
 
 // Two clients write events. A reader reads on from the cursor that it has kept, and must see
 // exactly what a reader of the whole log sees, without loss or repeat.
 func TestEvents_AReaderGoesOnFromItsCursor(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "jobs.db")
+	onEachStore(t, readersGoOnFromTheirCursors)
+}
+
+func readersGoOnFromTheirCursors(t *testing.T, d database) {
 	open := func() *redrive.Client {
-		st, err := sqlite.Open(t.Context(), path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = st.Close() })
-		return newClient(t, st, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		return newClient(t, d.open(), func(_ context.Context, j *redrive.Job[renderArgs]) error {
 			if j.Args.Scene%7 == 0 && j.Run == 1 {
 				return failure.Snooze(time.Millisecond)
 			}

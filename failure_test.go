@@ -15,6 +15,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/redrivetest"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "moov atom not found")
 		os.Exit(65)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(pgtest.Stopping(m))
 }
 
 // failures returns the failure records of a job.

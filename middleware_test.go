@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,85 +70,113 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 		}
 	}
 	oops := errors.New("oops")
-	for _, tt := range []struct {
-		name       string
-		middleware redrive.Middleware
-		fails      bool // whether the handler fails
-		state      job.State
-		runs       int // number of the handler's runs
-		code, text string
-	}{
+	tests := []mistake{
 		{"passes on", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error { return next(ctx, run) }),
-			false, job.Completed, 1, "", ""},
+			false, job.Completed, 1, 7, "", ""},
 		{"forgets to call next", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { return nil }),
-			false, job.Retrying, 0, redrive.CodeBadMiddleware, `a middleware of kind "render" returned nil without calling the handler; call next, or return redrive.ErrSkipHandler`},
+			false, job.Retrying, 0, 7, redrive.CodeBadMiddleware, `returned nil without calling the handler; call next, or return redrive.ErrSkipHandler`},
 		{"skips", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error {
 			return fmt.Errorf("done before: %w", redrive.ErrSkipHandler)
-		}), false, job.Completed, 0, "", ""},
+		}), false, job.Completed, 0, 7, "", ""},
 		{"skips too late", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
 			return errors.Join(next(ctx, run), redrive.ErrSkipHandler)
-		}), true, job.Retrying, 1, "", "oops"},
+		}), true, job.Retrying, 1, 7, "", "oops"},
 		{"refuses", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { return failure.Code("CLOSED", oops) }),
-			false, job.Retrying, 0, "CLOSED", "oops"},
+			false, job.Retrying, 0, 7, "CLOSED", "oops"},
 		{"calls twice", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
 			return errors.Join(next(ctx, run), next(ctx, run))
-		}), false, job.Retrying, 1, redrive.CodeBadMiddleware, "called the handler more than once in a run"},
+		}), false, job.Retrying, 1, 7, redrive.CodeBadMiddleware, "called the handler more than once in a run"},
 		{"calls twice and hides it", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
 			_, _ = next(ctx, run), next(ctx, run)
 			return nil
-		}), true, job.Retrying, 1, redrive.CodeBadMiddleware, "called the handler more than once in a run; return its error, and the policy has the job run again: oops"},
+		}), true, job.Retrying, 1, 7, redrive.CodeBadMiddleware, "called the handler more than once in a run; return its error, and the policy has the job run again: oops"},
 		{"loses the Info", wrap(func(ctx context.Context, _ *redrive.Info, next redrive.HandlerFunc) error { return next(ctx, nil) }),
-			false, job.Retrying, 0, redrive.CodeBadMiddleware, "with another *Info than it was given"},
+			false, job.Retrying, 0, 7, redrive.CodeBadMiddleware, "with another *Info than it was given"},
 		{"panics", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { panic(oops) }),
-			false, job.Retrying, 0, "", "panic: oops"},
+			false, job.Retrying, 0, 7, "", "panic: oops"},
 		{"ends its goroutine", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { runtime.Goexit(); return nil }),
-			false, job.Retrying, 0, "", "runtime.Goexit"},
+			false, job.Retrying, 0, 7, "", "runtime.Goexit"},
 		{"forgives", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
 			_ = next(ctx, run)
 			return nil
 		}),
-			true, job.Completed, 1, "", ""},
+			true, job.Completed, 1, 7, "", ""},
 		{"sets a payload", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
 			run.SetPayload([]byte(`{"scene":8}`))
 			return next(ctx, run)
-		}), false, job.Completed, 1, "", ""},
+		}), false, job.Completed, 1, 8, "", ""},
 		{"sets a payload that is no JSON", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
 			run.SetPayload([]byte(`{`))
 			return next(ctx, run)
-		}), false, job.Dead, 0, redrive.CodeBadPayload, "does not fit"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			runs := 0
-			e := handle(t, func(_ context.Context, j *redrive.Job[renderArgs]) error {
-				if want := int64(7); tt.name == "sets a payload" && j.Args.Scene != want+1 {
-					t.Errorf("the handler got the scene %d, want 8", j.Args.Scene)
+		}), false, job.Dead, 0, 7, redrive.CodeBadPayload, "does not fit"},
+		{"sets a payload larger than an enqueue may have", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
+			run.SetPayload([]byte(`{"scene":9,"title":"` + strings.Repeat("x", job.PayloadMax) + `"}`))
+			return errors.Join(next(ctx, run), oops)
+		}), false, job.Retrying, 1, 9, "", "oops"},
+	}
+	onEachStore(t, func(t *testing.T, d database) {
+		st := d.open()
+		for i, tt := range tests {
+			// Each case has its kind, so that no client runs a job of another case.
+			kind := redrive.Kind[renderArgs](fmt.Sprintf("case-%d", i))
+			var runs atomic.Int64
+			c := newClient(t, st, succeed)
+			redrive.Handle(c, kind, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+				if j.Args.Scene != tt.scene {
+					t.Errorf("%s: the handler got the scene %d, want %d", tt.name, j.Args.Scene, tt.scene)
 				}
-				runs++
+				runs.Add(1)
 				if tt.fails {
 					return oops
 				}
 				return nil
 			}, &redrive.HandlerOptions{Middleware: []redrive.Middleware{tt.middleware}})
-			id := enqueue(t, e, render.New(renderArgs{Scene: 7}, nil))
-			e.Work()
-			if j := get(t, e, id); j.State != tt.state || runs != tt.runs {
-				t.Errorf("got state %s after %d runs of the handler, want %s after %d", j.State, runs, tt.state, tt.runs)
-			}
-			failures, err := e.Failures(t.Context(), id)
+			// The second job has the same fate, and is not held up by the first.
+			r, err := c.EnqueueMany(t.Context(), slices.Repeat(specs{kind.New(renderArgs{Scene: 7}, nil)}, 2))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tt.state == job.Completed {
-				if len(failures) != 0 {
-					t.Errorf("got the failures %+v", failures)
-				}
-				return
+			if err := c.RunUntilIdle(t.Context()); err != nil {
+				t.Fatal(err)
 			}
-			if len(failures) != 1 || failures[0].Code != tt.code || !strings.Contains(failures[0].Message, tt.text) {
-				t.Errorf("got failures %+v\nwant one with the code %q and the text %q", failures, tt.code, tt.text)
+			if n := runs.Load(); n != 2*tt.runs {
+				t.Errorf("%s: %d runs of the handler for two jobs, want %d", tt.name, n, 2*tt.runs)
 			}
-		})
+			for _, receipt := range r {
+				tt.check(t, c, receipt.ID)
+			}
+		}
+	})
+}
+
+// mistake is a middleware and what becomes of a job in it.
+type mistake struct {
+	name       string
+	middleware redrive.Middleware
+	fails      bool // the handler
+	state      job.State
+	runs       int64  // of the handler
+	scene      int64  // that the handler gets
+	code, text string // of the failure; none if the job is completed
+}
+
+func (m *mistake) check(t *testing.T, c *redrive.Client, id redrive.JobID) {
+	t.Helper()
+	j, err := c.Get(t.Context(), id)
+	if err != nil || j.State != m.state {
+		t.Errorf("%s: the job is %s (%v), want %s", m.name, j.State, err, m.state)
+	}
+	if string(j.Payload) != `{"scene":7}` && m.state != job.Completed {
+		t.Errorf("%s: the stored payload is now %.50s", m.name, j.Payload)
+	}
+	failures, err := c.Failures(t.Context(), id)
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case m.state == job.Completed && len(failures) != 0:
+		t.Errorf("%s: got the failures %+v of a completed job", m.name, failures)
+	case m.state != job.Completed && (len(failures) != 1 || failures[0].Code != m.code || !strings.Contains(failures[0].Message, m.text)):
+		t.Errorf("%s: got failures %+v\nwant one with the code %q and the text %q", m.name, failures, m.code, m.text)
 	}
 }
 

@@ -43,99 +43,161 @@ func outcomeClient(t *testing.T, s store.Store, config redrive.Config, h func(co
 // Each ended run is reported once with its decision, also when the job goes on.
 func TestOnOutcome_ReportsEachRun(t *testing.T) {
 	t.Parallel()
-	for name, st := range map[string]store.Store{"memory": memory.New(memory.Options{}), "sqlite": openSQLite(t)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var mu sync.Mutex
-			got := map[int64][]string{}
-			config := redrive.Config{OnOutcome: func(_ context.Context, o redrive.Outcome) {
-				mu.Lock()
-				defer mu.Unlock()
-				text := fmt.Sprintf("run %d, attempt %d: %s, %s, final %v", o.Run, o.Attempt, o.Cause, o.State, o.Final())
-				if f := o.Failure; f != nil {
-					d, err := o.Decision()
-					if err != nil {
-						t.Errorf("decision of the outcome: got error %v, want none", err)
-					}
-					text += fmt.Sprintf(", %s %s %q: %s %s", f.Class, f.Code, f.Message, d.Action, o.Reason)
+	onEachStore(t, func(t *testing.T, d database) {
+		var mu sync.Mutex
+		got := map[int64][]string{}
+		st := d.open()
+		config := redrive.Config{OnOutcome: func(_ context.Context, o redrive.Outcome) {
+			mu.Lock()
+			defer mu.Unlock()
+			if j, err := st.Get(t.Context(), o.ID); err != nil || o.Final() && j.State != o.State {
+				t.Errorf("job %d is %s in the store (%v), and is reported as %s", o.ID, j.State, err, o.State)
+			}
+			text := fmt.Sprintf("run %d, attempt %d: %s, %s, final %v", o.Run, o.Attempt, o.Cause, o.State, o.Final())
+			if f := o.Failure; f != nil {
+				d, err := o.Decision()
+				if err != nil {
+					t.Errorf("decision of the outcome: got error %v, want none", err)
 				}
-				if o.Kind != "render" || o.Queue != "default" || o.Owner != "ann" || o.Correlation != "req-9" || o.Batch != 4 || o.Life != 1 {
-					t.Errorf("got the outcome %+v", o)
-				}
-				got[int64(o.ID)] = append(got[int64(o.ID)], text)
-			}}
-			c := outcomeClient(t, st, config, func(_ context.Context, j *redrive.Job[renderArgs]) error {
-				switch {
-				case j.Args.Title == "snooze" && j.Run == 1:
-					return failure.Snooze(time.Millisecond)
-				case j.Args.Title == "fail":
-					return failure.Code("NO_DISK", errors.New("password=hunter2"))
-				case j.Args.Title == "panic":
-					panic("oh")
-				case j.Args.Title == "cancel":
-					return failure.Cancel("not wanted")
-				}
-				return nil
-			})
-			var specs []redrive.Spec
-			for _, title := range []string{"succeed", "snooze", "fail", "panic", "cancel"} {
-				specs = append(specs, render.New(renderArgs{Title: title}, &redrive.Options{Owner: "ann", Correlation: "req-9", Batch: 4}))
+				text += fmt.Sprintf(", %s %s %q: %s %s", f.Class, f.Code, f.Message, d.Action, o.Reason)
 			}
-			receipts, err := c.EnqueueMany(t.Context(), specs)
-			if err != nil {
-				t.Fatal(err)
+			if o.Kind != "render" || o.Queue != "default" || o.Owner != "ann" || o.Correlation != "req-9" || o.Batch != 4 || o.Life != 1 {
+				t.Errorf("got the outcome %+v", o)
 			}
-			if err := c.RunUntilEmpty(t.Context()); err != nil {
-				t.Fatal(err)
+			got[int64(o.ID)] = append(got[int64(o.ID)], text)
+		}}
+		c := outcomeClient(t, st, config, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+			switch {
+			case j.Args.Title == "snooze" && j.Run == 1:
+				return failure.Snooze(time.Millisecond)
+			case j.Args.Title == "fail":
+				return failure.Code("NO_DISK", errors.New("password=hunter2"))
+			case j.Args.Title == "panic":
+				panic("oh")
+			case j.Args.Title == "cancel":
+				return failure.Cancel("not wanted")
 			}
-			want := [][]string{
-				{"run 1, attempt 1: succeeded, completed, final true"},
-				{"run 1, attempt 1: snoozed, waiting, final false", "run 2, attempt 1: succeeded, completed, final true"},
-				{
-					`run 1, attempt 1: failed, retrying, final false, ResourceConstraint NO_DISK "password=[REDACTED]": retry `,
-					`run 2, attempt 2: failed, dead, final true, ResourceConstraint NO_DISK "password=[REDACTED]": dead max_retries_exceeded`,
-				},
-				{
-					`run 1, attempt 1: failed, retrying, final false, Panic  "panic: oh": retry `,
-					`run 2, attempt 2: failed, dead, final true, Panic  "panic: oh": dead max_retries_exceeded`,
-				},
-				{`run 1, attempt 1: cancelled, cancelled, final true, Cancelled  "not wanted": cancel `},
-			}
-			for i, r := range receipts {
-				slices.Sort(got[int64(r.ID)]) // calls of the hook are concurrent
-				if diff := cmp.Diff(want[i], got[int64(r.ID)]); diff != "" {
-					t.Errorf("outcomes of job %d (-want +got):\n%s", i+1, diff)
-				}
-			}
+			return nil
 		})
-	}
+		var specs []redrive.Spec
+		for _, title := range []string{"succeed", "snooze", "fail", "panic", "cancel"} {
+			specs = append(specs, render.New(renderArgs{Title: title}, &redrive.Options{Owner: "ann", Correlation: "req-9", Batch: 4}))
+		}
+		receipts, err := c.EnqueueMany(t.Context(), specs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := [][]string{
+			{"run 1, attempt 1: succeeded, completed, final true"},
+			{"run 1, attempt 1: snoozed, waiting, final false", "run 2, attempt 1: succeeded, completed, final true"},
+			{
+				`run 1, attempt 1: failed, retrying, final false, ResourceConstraint NO_DISK "password=[REDACTED]": retry `,
+				`run 2, attempt 2: failed, dead, final true, ResourceConstraint NO_DISK "password=[REDACTED]": dead max_retries_exceeded`,
+			},
+			{
+				`run 1, attempt 1: failed, retrying, final false, Panic  "panic: oh": retry `,
+				`run 2, attempt 2: failed, dead, final true, Panic  "panic: oh": dead max_retries_exceeded`,
+			},
+			{`run 1, attempt 1: cancelled, cancelled, final true, Cancelled  "not wanted": cancel `},
+		}
+		for i, r := range receipts {
+			slices.Sort(got[int64(r.ID)]) // calls of the hook are concurrent
+			if diff := cmp.Diff(want[i], got[int64(r.ID)]); diff != "" {
+				t.Errorf("outcomes of job %d (-want +got):\n%s", i+1, diff)
+			}
+		}
+	})
 }
 
 // A hook that panics or ends its goroutine is still called for the next outcome.
 func TestOnOutcome_APanicIsContained(t *testing.T) {
 	t.Parallel()
-	var log lockedBuffer
-	var calls atomic.Int64
-	config := redrive.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnOutcome: func(context.Context, redrive.Outcome) {
-		if calls.Add(1)%2 == 0 {
-			runtime.Goexit()
+	onEachStore(t, func(t *testing.T, d database) {
+		var log lockedBuffer
+		var calls atomic.Int64
+		config := redrive.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnOutcome: func(context.Context, redrive.Outcome) {
+			if calls.Add(1)%2 == 0 {
+				runtime.Goexit()
+			}
+			panic("hook broke")
+		}}
+		c := outcomeClient(t, d.open(), config, succeed)
+		const jobs = 5 * redrive.OutcomeCalls
+		if _, err := c.EnqueueMany(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, jobs)); err != nil {
+			t.Fatal(err)
 		}
-		panic("hook broke")
-	}}
-	c := outcomeClient(t, memory.New(memory.Options{}), config, succeed)
-	const jobs = 5 * redrive.OutcomeCalls
-	if _, err := c.EnqueueMany(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, jobs)); err != nil {
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if calls.Load() != jobs {
+			t.Errorf("got %d calls of the hook, want %d", calls.Load(), jobs)
+		}
+		if n := strings.Count(log.String(), `msg="Config.OnOutcome panicked"`); n != jobs/2 {
+			t.Errorf("got %d logged panics, want %d:\n%s", n, jobs/2, log.String())
+		}
+		if n := countIn(t, c, job.Completed); n != jobs {
+			t.Errorf("%d jobs are completed, want %d", n, jobs)
+		}
+	})
+}
+
+// All jobs run while the first calls of the hook do not return.
+func TestOnOutcome_AHookThatBlocksHoldsUpNoJob(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, d database) {
+		called, release := make(chan struct{}), make(chan struct{})
+		var calls atomic.Int64
+		c := outcomeClient(t, d.open(), redrive.Config{OnOutcome: func(context.Context, redrive.Outcome) {
+			if calls.Add(1) == 1 {
+				close(called)
+			}
+			<-release
+		}}, succeed)
+		const jobs = 10 * redrive.OutcomeCalls
+		if _, err := c.EnqueueMany(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, jobs)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		ended := make(chan error, 1)
+		go func() { ended <- c.Run(ctx) }()
+		<-called
+		if err := c.WaitIdle(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := countIn(t, c, job.Completed); n != jobs {
+			t.Errorf("%d jobs are completed while the hook blocks, want %d", n, jobs)
+		}
+		if n := calls.Load(); n > redrive.OutcomeCalls {
+			t.Errorf("%d calls are under way, want at most %d", n, redrive.OutcomeCalls)
+		}
+		close(release)
+		stop()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if n := calls.Load(); n != jobs {
+			t.Errorf("%d calls of the hook, want one for each of %d jobs", n, jobs)
+		}
+	})
+}
+
+// countIn returns the number of jobs in a state.
+func countIn(t *testing.T, c *redrive.Client, state redrive.State) (n int64) {
+	t.Helper()
+	counts, err := c.Counts(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.RunUntilEmpty(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, count := range counts {
+		if count.State == state {
+			n += count.N
+		}
 	}
-	if calls.Load() != jobs {
-		t.Errorf("got %d calls of the hook, want %d", calls.Load(), jobs)
-	}
-	if n := strings.Count(log.String(), `msg="Config.OnOutcome panicked"`); n != jobs/2 {
-		t.Errorf("got %d logged panics, want %d:\n%s", n, jobs/2, log.String())
-	}
+	return n
 }
 
 // A hook that takes a minute delays and loses no job. Outcomes that it has no time for are skipped,

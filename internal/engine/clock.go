@@ -6,7 +6,7 @@ import "time"
 // something is due is decided by the store's clock.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f in a new goroutine when Now has advanced by d.
+	// AfterFunc calls f in a goroutine of its own after d.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 

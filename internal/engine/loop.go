@@ -14,7 +14,7 @@ import (
 // loop is the only goroutine that touches the core. Handlers get contexts made
 // of runs, the store gets calls.
 func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
-	timer := e.cfg.Clock.AfterFunc(0, e.in.ring)
+	timer := e.cfg.Clock.AfterFunc(0, e.in.nudge)
 	defer timer.Stop()
 	var b batch
 	var waiters []chan<- struct{}
@@ -46,7 +46,7 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 			}
 			waiters = nil
 		}
-		if wake != actions.Wake || b.rang { // a timer may have fired before the time came by the clock
+		if wake != actions.Wake {
 			wake = actions.Wake
 			setTimer(timer, wake, now)
 		}

@@ -1,0 +1,92 @@
+package redrive_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/internal/testing/pgtest"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+	"github.com/redrive/redrive/store/postgres"
+	"github.com/redrive/redrive/store/sqlite"
+)
+
+// database is an empty database for one test.
+type database struct {
+	// open opens a store on the database until the end of the test. Each call opens
+	// another one, as another process does; in memory they are one and the same.
+	open func() store.Store
+	// tx runs a function in a transaction of the caller's own, which is committed if
+	// the function returns nil. Nil in memory, which has none.
+	tx func(ctx context.Context, s store.Store, do func(context.Context, store.Tx) error) error
+}
+
+// onEachStore runs a test with a database of each store. The test with PostgreSQL is
+// skipped where there is no server.
+func onEachStore(t *testing.T, test func(t *testing.T, d database)) {
+	t.Helper()
+	for name, create := range map[string]func(*testing.T) database{
+		"memory": inMemory, "sqlite": onSQLite, "postgres": onPostgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, create(t))
+		})
+	}
+}
+
+func inMemory(*testing.T) database {
+	return database{open: sync.OnceValue(func() store.Store { return memory.New(memory.Options{}) })}
+}
+
+func onSQLite(t *testing.T) database {
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	return database{
+		open: func() store.Store {
+			s, err := sqlite.Open(t.Context(), path, nil)
+			return untilTheEnd(t, s, err)
+		},
+		tx: func(ctx context.Context, s store.Store, do func(context.Context, store.Tx) error) error {
+			return s.(*sqlite.Store).Tx(ctx, func(ctx context.Context, tx *sql.Tx) error { return do(ctx, sqlite.Tx(tx)) })
+		},
+	}
+}
+
+func onPostgres(t *testing.T) database {
+	dsn, schema := pgtest.Schema(t)
+	return database{
+		open: func() store.Store {
+			s, err := postgres.Open(t.Context(), dsn, &postgres.Options{Schema: schema, ReadLimit: time.Minute})
+			return untilTheEnd(t, s, err)
+		},
+		tx: func(ctx context.Context, _ store.Store, do func(context.Context, store.Tx) error) error {
+			tx, err := pgtest.Connect(t, dsn).Begin(ctx)
+			if err != nil {
+				return err
+			}
+			if err := do(ctx, postgres.Tx(tx)); err != nil {
+				return errors.Join(err, tx.Rollback(ctx))
+			}
+			return tx.Commit(ctx)
+		},
+	}
+}
+
+// untilTheEnd closes a store that has just been opened when its test ends.
+func untilTheEnd(t *testing.T, s store.Store, err error) store.Store {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return s
+}
