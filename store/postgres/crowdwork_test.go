@@ -215,7 +215,11 @@ func (c *crowd) cancel(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 
 func (c *crowd) act(ctx context.Context, s *Store, r *rand.Rand, i int) {
 	if i%3 == 0 {
-		did, err := s.Act(ctx, crowdPerson, store.Action{Do: store.ActRetry, IDs: c.someIDs(r, 3)})
+		ids := c.someIDs(r, 3)
+		if len(ids) == 0 { // no enqueue has returned yet
+			return
+		}
+		did, err := s.Act(ctx, crowdPerson, store.Action{Do: store.ActRetry, IDs: ids})
 		if c.must("retry", err, crowdBusy) {
 			for _, err := range did.Errors {
 				c.must("retry", err, crowdBusy, store.ErrConflict, store.ErrNotFound)
