@@ -179,9 +179,9 @@ func (p *process) lastWords() (point string, ok bool) {
 		p.Error(err)
 		return "", false
 	}
-	_, point, ok = strings.Cut(string(text), "\n"+crashpoint.LastWords+" ")
+	_, point, ok = strings.Cut(string(text), "\n"+crashpoint.KilledPrefix+" ")
 	if !ok {
-		point, ok = strings.CutPrefix(string(text), crashpoint.LastWords+" ")
+		point, ok = strings.CutPrefix(string(text), crashpoint.KilledPrefix+" ")
 	}
 	return strings.TrimSpace(point), ok
 }

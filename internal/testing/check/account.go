@@ -9,19 +9,19 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// life is what the events of one life add up to.
+// life is the sum of the events of one life of a job.
 type life struct {
 	number   int32
 	counters job.Counters
 	claims   int32
-	stopped  int32 // runs that ended by being cancelled
-	running  int32 // 1 when its last run has not ended
+	stopped  int32 // runs that ended with a cancel
+	running  int32 // 1 when the last run has not ended
 }
 
-// accounted is the number of claims that the life can explain.
+// accounted returns the number of claims that the life's counters explain.
 func (l *life) accounted() int32 { return l.counters.Sum() + l.stopped + l.running }
 
-// add books one event.
+// add adds one event to the life.
 func (l *life) add(e *event.Event) {
 	switch {
 	case e.Type == event.JobClaimed:
@@ -36,7 +36,7 @@ func (l *life) add(e *event.Event) {
 	}
 }
 
-// lives adds up the events of each life; visit sees every event after it.
+// lives adds up the events of each life. It calls visit with every event after adding it.
 func (p *past) lives(visit func(l *life, e *event.Event)) []*life {
 	var lives []*life
 	for _, e := range p.events {
@@ -58,7 +58,7 @@ func attemptAccounting(x *index, broken func(job.ID, string, ...any)) {
 		total := int32(0)
 		lives := p.lives(func(l *life, e *event.Event) {
 			if e.Life != l.number || e.Attempt != l.counters.Attempts {
-				broken(p.id, "event %s, %s, says life %d with %d attempts; the events before make it life %d with %d",
+				broken(p.id, "event %s, %s, has life %d with %d attempts; by the earlier events it is life %d with %d",
 					e.Cursor, e.Type, e.Life, e.Attempt, l.number, l.counters.Attempts)
 			}
 		})
@@ -74,7 +74,7 @@ func attemptAccounting(x *index, broken func(job.ID, string, ...any)) {
 		}
 		last := lives[len(lives)-1]
 		if row.Counters != last.counters || row.Life != last.number {
-			broken(p.id, "counts %+v in life %d; its events make %+v in life %d", row.Counters, row.Life, last.counters, last.number)
+			broken(p.id, "the counters are %+v in life %d; by its events they should be %+v in life %d", row.Counters, row.Life, last.counters, last.number)
 		}
 		if row.Token != job.Token(total) {
 			broken(p.id, "has token %d after %d claims", row.Token, total)
@@ -114,7 +114,7 @@ func crashLimit(l Limits) int32 {
 func errorKept(x *index, broken func(job.ID, string, ...any)) {
 	for _, p := range x.jobs {
 		if p.row() == nil && x.gone(p) && len(p.letters) == 0 {
-			continue // the records went with the job
+			continue // the failure records were removed together with the job
 		}
 		kept := make(map[job.Token]*job.Failure)
 		for _, f := range p.failures {
@@ -143,8 +143,8 @@ func errorKept(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// expires reports whether the failure records of a job go after a time: neither is it
-// live, nor has it a dead letter.
+// expires reports whether retention may remove the failure records of the job: the job is not live
+// and has no dead letter.
 func (x *index) expires(p *past) bool {
 	row := p.row()
 	return x.Retention && len(p.letters) == 0 && (row == nil || row.State.Terminal())
@@ -168,10 +168,10 @@ func (p *past) errorOf(e *event.Event, f *job.Failure, broken func(job.ID, strin
 	case f.Class == "" || f.Message == "":
 		broken(p.id, "the failure record of run %d has class %q and message %q", f.Token, f.Class, f.Message)
 	case f.Life != e.Life || f.Attempt != attempt:
-		broken(p.id, "the failure record of run %d says life %d, attempt %d; the event says %d, %d",
+		broken(p.id, "the failure record of run %d has life %d, attempt %d; the event has %d, %d",
 			f.Token, f.Life, f.Attempt, e.Life, attempt)
 	case crashed != (f.How == job.ByCrash):
-		broken(p.id, "run %d ended with %s and its failure record says %s", f.Token, e.Type, f.How)
+		broken(p.id, "run %d ended with %s and its failure record has %s", f.Token, e.Type, f.How)
 	}
 	for _, r := range p.runs {
 		if r.Token == f.Token && !crashed && !strings.Contains(f.Message, r.Error) {
@@ -181,11 +181,11 @@ func (p *past) errorOf(e *event.Event, f *job.Failure, broken func(job.ID, strin
 }
 
 func auditComplete(x *index, broken func(job.ID, string, ...any)) {
-	rows := make(map[string]int) // "action target"
+	rows := make(map[string]int) // by "action target"
 	for _, a := range x.Dump.Audit {
 		rows[a.Action+" "+a.Target]++
 	}
-	inSteps := int64(0) // retries that were not asked for by id
+	inSteps := int64(0) // retries by a filter, not by ids
 	for _, p := range x.jobs {
 		if len(p.events) == 0 {
 			continue
@@ -210,8 +210,8 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 			broken(p.id, "was cancelled and has %d audit rows", n)
 		}
 	}
-	if n := x.stepsDone("dead_letter.retry") + x.stepsDone("redrive.release") + x.untoldReleases(); n != inSteps {
-		broken(0, "%d jobs were retried in bulk, the audit rows of the steps say %d", inSteps, n)
+	if n := x.stepsDone("dead_letter.retry") + x.stepsDone("redrive.release") + x.unauditedReleases(); n != inSteps {
+		broken(0, "%d jobs were retried in bulk, but the audit rows of the steps add up to %d", inSteps, n)
 	}
 }
 

@@ -6,57 +6,56 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Invariant is the name of a promise.
+// Invariant is the name of an invariant.
 type Invariant string
 
-// The invariants, in the order in which they are judged.
+// The invariants, in the order in which they are checked.
 const (
 	// NoLostEnqueue: a job whose enqueue was acknowledged is found in exactly
 	// one state.
 	NoLostEnqueue Invariant = "NoLostEnqueue"
-	// NoPhantom: every job traces to one submission that was not refused, and
-	// no submission made two.
+	// NoPhantom: every job comes from one submission that was not refused, and no submission made
+	// two jobs.
 	NoPhantom Invariant = "NoPhantom"
-	// IdempotentEnqueue: one key gives one job and one row, with one payload.
+	// IdempotentEnqueue: one key gives one job and one row with one payload.
 	IdempotentEnqueue Invariant = "IdempotentEnqueue"
-	// UnknownCommitSafe: asking again after an answer that was lost leaves the
-	// state of exactly one success.
+	// UnknownCommitSafe: repeating a call whose answer was lost has the effect of exactly one
+	// success.
 	UnknownCommitSafe Invariant = "UnknownCommitSafe"
 	// OneLease: at most one current lease per job; tokens grow with each claim.
 	OneLease Invariant = "OneLease"
-	// FencedWrite: what was written with an old token changed nothing, and what
-	// the store said yes to happened.
+	// FencedWrite: a write with an old token changed nothing, and a write that the store
+	// acknowledged was carried out.
 	FencedWrite Invariant = "FencedWrite"
-	// SingleCompletion: at most one end per life; a manual retry opens the next.
+	// SingleCompletion: a life has at most one end. A manual retry opens the next life.
 	SingleCompletion Invariant = "SingleCompletion"
-	// LegalTransition: every job's events follow the table of package job and
-	// lead to where the job stands.
+	// LegalTransition: every job's events follow the transition table of package job and lead to
+	// the job's state.
 	LegalTransition Invariant = "LegalTransition"
-	// AttemptAccounting: in each life, claims are the runs that ended by one of
-	// the counters, were cancelled, or are still running.
+	// AttemptAccounting: in each life, every claim is a run that a counter counts, that was
+	// cancelled, or that is still running.
 	AttemptAccounting Invariant = "AttemptAccounting"
-	// BoundedRetry: no life has more attempts or crashes than allowed, and
-	// nothing starts after its deadline.
+	// BoundedRetry: no life has more attempts or crashes than allowed, and no run starts after the
+	// deadline.
 	BoundedRetry Invariant = "BoundedRetry"
 	// ErrorKept: each run that failed or crashed has exactly one failure record.
 	ErrorKept Invariant = "ErrorKept"
-	// NoSilentDrop: no row vanishes and nothing is trimmed.
+	// NoSilentDrop: no row vanishes and no payload is cut.
 	NoSilentDrop Invariant = "NoSilentDrop"
-	// DeadConservation: every job that died has its entry, in the status that what
-	// was done to it makes, or was removed by somebody who is on record.
+	// DeadConservation: every job that died has a dead letter with the status that the actions on
+	// it give, or an audited action removed it.
 	DeadConservation Invariant = "DeadConservation"
-	// RedriveNumbers: what a redrive counts fits together and fits the audit.
+	// RedriveNumbers: the counters of a redrive are consistent and agree with the audit.
 	RedriveNumbers Invariant = "RedriveNumbers"
 	// AuditComplete: one audit row for each action of a person.
 	AuditComplete Invariant = "AuditComplete"
-	// SoundStore: the file is whole and every derived figure agrees with what
-	// it was derived from.
+	// SoundStore: the file is undamaged and every counter agrees with the rows that it counts.
 	SoundStore Invariant = "SoundStore"
-	// EventualProgress: once the faults stop, everything ends.
+	// EventualProgress: after the faults have stopped, every job ends.
 	EventualProgress Invariant = "EventualProgress"
 )
 
-// Violation is one broken promise.
+// Violation is one break of an invariant.
 type Violation struct {
 	Invariant Invariant
 	Job       job.ID // 0 when it is not about one job
@@ -71,14 +70,14 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: job %d: %s", v.Invariant, v.Job, v.What)
 }
 
-// judge looks for breaks of one invariant and calls broken for each.
-type judge struct {
+// checker looks for breaks of one invariant and calls broken for each.
+type checker struct {
 	invariant Invariant
 	look      func(x *index, broken func(id job.ID, format string, args ...any))
 }
 
-func judges() []judge {
-	return []judge{
+func checkers() []checker {
+	return []checker{
 		{NoLostEnqueue, noLostEnqueue},
 		{NoPhantom, noPhantom},
 		{IdempotentEnqueue, idempotentEnqueue},
@@ -102,18 +101,18 @@ func judges() []judge {
 // Invariants returns the names of all invariants, in their order.
 func Invariants() []Invariant {
 	var names []Invariant
-	for _, j := range judges() {
+	for _, j := range checkers() {
 		names = append(names, j.invariant)
 	}
 	return names
 }
 
-// Check returns every break of every invariant, in their order; none for a
-// sound history.
+// Check returns every break of every invariant, in the order of the invariants. It returns nothing
+// for a sound history.
 func Check(h *History) []Violation {
 	x := newIndex(h)
 	var found []Violation
-	for _, j := range judges() {
+	for _, j := range checkers() {
 		j.look(x, func(id job.ID, format string, args ...any) {
 			found = append(found, Violation{j.invariant, id, fmt.Sprintf(format, args...)})
 		})

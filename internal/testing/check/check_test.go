@@ -16,7 +16,7 @@ func TestASoundHistoryPasses(t *testing.T) {
 	t.Parallel()
 	h := sound(t)
 	for _, v := range check.Check(h) {
-		t.Error(v)
+		t.Errorf("sound history: got violation %v", v)
 	}
 	seen := make(map[job.Cause]bool)
 	for _, e := range h.Dump.Events {
@@ -24,29 +24,29 @@ func TestASoundHistoryPasses(t *testing.T) {
 	}
 	for _, tr := range job.Transitions {
 		if !seen[tr.Cause] {
-			t.Errorf("no job of the sound history was ever %s: what it proves has a hole", tr.Cause)
+			t.Errorf("the sound history has no transition by %s, want every cause at least once", tr.Cause)
 		}
 	}
 	want := check.Numbers{Submitted: 18, Acknowledged: 16, Jobs: 15, Executed: 35, DoubleRuns: 1, Crashes: 1, LateRefused: 1}
 	if got := check.Count(h); got != want {
-		t.Errorf("numbers %+v, want %+v", got, want)
+		t.Errorf("got the numbers %+v, want %+v", got, want)
 	}
 }
 
-// A job whose client was killed is known by the name it carries, and after a purge
-// by the name that somebody saw before.
+// A job whose client was killed is traced by the correlation id that it has, and after a purge by
+// the correlation id that was recorded before.
 func TestAPurgedJobOfAKilledClientIsNoPhantom(t *testing.T) {
 	t.Parallel()
 	h := sound(t)
 	h.Purged = map[job.ID]string{purged: h.Enqueues[purged-1].Name}
 	forget(h, purged)
 	for _, v := range check.Check(h) {
-		t.Error(v)
+		t.Errorf("purged job of a killed client: got violation %v", v)
 	}
 }
 
-// What retention has removed is not missed, and a dead letter may outlive the job
-// that it was brought back as.
+// Rows that retention has removed are not reported as missing. A dead letter may outlive its job
+// when the job was retried and has ended.
 func TestWhatRetentionRemovesIsNotMissed(t *testing.T) {
 	t.Parallel()
 	h := sound(t)
@@ -56,12 +56,11 @@ func TestWhatRetentionRemovesIsNotMissed(t *testing.T) {
 	}
 	dropFailure(h, flaky)
 	for _, v := range check.Check(h) {
-		t.Error(v)
+		t.Errorf("history after retention: got violation %v", v)
 	}
 }
 
-// mutant is a sound history with one thing made wrong, and every invariant that
-// this breaks: no more, no less.
+// mutant is a sound history with one fault, and exactly the invariants that the fault breaks.
 type mutant struct {
 	name   string
 	breaks []check.Invariant
@@ -204,7 +203,7 @@ func accountMutants() []mutant {
 		{"a token was skipped", breaks(check.AttemptAccounting), func(h *check.History) { row(h, plain).Token = 9 }},
 		{"more attempts than allowed", breaks(check.BoundedRetry), func(h *check.History) { h.Limits[kind] = check.Limits{Attempts: 1} }},
 		{"more crashes than allowed", breaks(check.BoundedRetry), func(h *check.History) {
-			for i := range h.Dump.Events { // every handing back was a crash in truth
+			for i := range h.Dump.Events { // turn every interrupt into a crash
 				if e := &h.Dump.Events[i]; e.Job == patient && e.From == job.Running && e.To == job.Waiting {
 					crash(h, e)
 				}
@@ -268,7 +267,7 @@ func soundMutants() []mutant {
 	}
 }
 
-// sweptMutants are histories of which retention has removed something, and too much.
+// sweptMutants are histories from which retention has removed too much.
 func sweptMutants() []mutant {
 	swept := func(breaks []check.Invariant, name string, make func(h *check.History)) mutant {
 		return mutant{name, breaks, func(h *check.History) { h.Retention = true; make(h) }}
@@ -302,17 +301,17 @@ func TestEveryBrokenHistoryIsCaught(t *testing.T) {
 			want[i] = true
 		}
 		if !maps.Equal(got, want) {
-			t.Errorf("%s: breaks %v, want %v: %v", m.name, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)), check.Check(h))
+			t.Errorf("fault %q: got broken invariants %v, want %v: %v", m.name, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)), check.Check(h))
 		}
 	}
 	for _, i := range check.Invariants() {
 		if !caught[i] {
-			t.Errorf("no broken history for %s", i)
+			t.Errorf("no mutant breaks the invariant %s", i)
 		}
 	}
 }
 
-func TestReportTellsTheJobsHistory(t *testing.T) {
+func TestReportHasTheJobsHistory(t *testing.T) {
 	t.Parallel()
 	h := sound(t)
 	failure(h, flaky).Message = "something else"
@@ -326,11 +325,11 @@ func TestReportTellsTheJobsHistory(t *testing.T) {
 		"handler    run 2 of life 1 by w", "outcome    run 2 failed to retrying: written", "failure    run 2: error Boom",
 	} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("the report lacks %q:\n%s", want, b.String())
+			t.Errorf("the report should contain %q:\n%s", want, b.String())
 		}
 	}
 	b.Reset()
 	if err := check.Report(&b, h, nil); err != nil || b.Len() > 0 {
-		t.Errorf("report of nothing: %q, error %v", b.String(), err)
+		t.Errorf("report without violations: got %q, error %v; want nothing", b.String(), err)
 	}
 }

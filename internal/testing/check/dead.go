@@ -11,16 +11,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// letterPast is what the events of a job say about its dead letter.
+// letterPast is the state of a job's dead letter by the events of the job.
 type letterPast struct {
 	deaths int
-	open   bool // there must be an entry
+	open   bool // the dead letter must exist
 	status job.Status
 	action job.DeadAction
-	purged bool // the last word is that it was removed
+	purged bool // the last event says that it was removed
 }
 
-// actionStatus is what an action makes of an entry.
+// actionStatus has the status of a dead letter after each action.
 var actionStatus = map[job.DeadAction]job.Status{
 	job.ActionRetried: job.Redriven, job.ActionResolved: job.Resolved, job.ActionIgnored: job.Ignored,
 	job.ActionReopened: job.Pending, job.ActionMuted: job.Ignored,
@@ -29,13 +29,13 @@ var actionStatus = map[job.DeadAction]job.Status{
 
 func (l *letterPast) did(a job.DeadAction) { l.action, l.status = a, actionStatus[a] }
 
-// mutedAsItCame reports whether an entry is as it was when it came into a group
-// that is ignored: that has no event but the death.
+// mutedAsItCame reports whether the dead letter is unchanged since it came into a muted group: it
+// has no event after its death.
 func (l *letterPast) mutedAsItCame(d *job.DeadLetter) bool {
 	return l.status == job.Pending && l.action == "" && d.Status == job.Ignored && d.Action == job.ActionMuted
 }
 
-// add books one event.
+// add applies one event.
 func (l *letterPast) add(e *event.Event) {
 	switch {
 	case isTransition(e) && e.To == job.Dead:
@@ -60,8 +60,8 @@ func (p *past) letterOf() (l letterPast) {
 	return l
 }
 
-// gone reports whether a job that is nowhere was removed as it should be: with
-// its dead letter, or by retention after it ended.
+// gone reports whether a missing job was removed correctly: together with its dead letter, or by
+// retention after it ended.
 func (x *index) gone(p *past) bool {
 	l := p.letterOf()
 	if l.purged {
@@ -76,7 +76,8 @@ func (x *index) gone(p *past) bool {
 	return x.Retention && (last == job.Completed || last == job.Cancelled)
 }
 
-// deadConservation: what died is there, or was removed by somebody with a name.
+// deadConservation checks that a job that died has a dead letter, or that an audited action removed
+// it.
 func deadConservation(x *index, broken func(job.ID, string, ...any)) {
 	purged := int64(0)
 	for _, p := range x.jobs {
@@ -91,19 +92,19 @@ func deadConservation(x *index, broken func(job.ID, string, ...any)) {
 		case l.open && len(p.letters) == 0 && (!x.Retention || p.row() != nil):
 			broken(p.id, "has died %d times and has no dead letter", l.deaths)
 		case !l.open && len(p.letters) > 0:
-			broken(p.id, "has a dead letter that no event tells of, or that was removed")
+			broken(p.id, "has a dead letter without an event, or one that was removed")
 		case l.open && len(p.letters) > 0:
 			if got := p.letters[0]; (got.Status != l.status || got.Action != l.action) && !l.mutedAsItCame(got) {
-				broken(p.id, "its dead letter is %s (%s); its events make it %s (%s)", got.Status, got.Action, l.status, l.action)
+				broken(p.id, "its dead letter is %s (%s); by its events it should be %s (%s)", got.Status, got.Action, l.status, l.action)
 			}
 		}
 	}
 	if n := x.stepsDone("dead_letter.purge") + x.rowsOf("dead_letter.purge") + x.stepsDone("retention.remove"); purged > n && !x.Retention {
-		broken(0, "%d dead letters were removed and the audit knows of %d", purged, n)
+		broken(0, "%d dead letters were removed and the audit has %d", purged, n)
 	}
 }
 
-// stepsDone adds up what the audit rows of one action say that they did.
+// stepsDone adds up the numbers in the audit rows of the steps of one action.
 func (x *index) stepsDone(action string) (n int64) {
 	for i := range x.Dump.Audit {
 		if a := &x.Dump.Audit[i]; a.Action == action {
@@ -113,7 +114,7 @@ func (x *index) stepsDone(action string) (n int64) {
 	return n
 }
 
-// rowsOf counts the audit rows of an action that are about one thing each.
+// rowsOf counts the audit rows of an action that are about a single object.
 func (x *index) rowsOf(action string) (n int64) {
 	for i := range x.Dump.Audit {
 		if a := &x.Dump.Audit[i]; a.Action == action && doneOf(a) == 0 {
@@ -123,19 +124,19 @@ func (x *index) rowsOf(action string) (n int64) {
 	return n
 }
 
-// doneOf is how many things one audit row is about, when it is about a step.
+// doneOf returns the number of objects that the audit row of a step counts.
 func doneOf(a *store.Audit) int64 {
 	var after struct {
 		Done int64 `json:"done"`
 		N    int64 `json:"n"`
 	}
 	if json.Unmarshal([]byte(a.After), &after) != nil {
-		return 0 // the row of one thing has a word there
+		return 0 // the audit row of a single object has a text there
 	}
 	return after.Done + after.N
 }
 
-// recountDead compares the counters of dead letters with the entries.
+// recountDead compares the counters of dead letters with the dead letters.
 func (x *index) recountDead(broken func(job.ID, string, ...any)) {
 	counted := make(map[store.DeadCount]int64)
 	entries := make(map[string]int64)
@@ -145,7 +146,7 @@ func (x *index) recountDead(broken func(job.ID, string, ...any)) {
 		counted[store.DeadCount{Status: l.Status, Reason: l.Reason, Class: l.Class, Kind: l.Kind, Queue: l.Queue}]++
 		entries[l.Fingerprint]++
 		if other, twice := numbers[l.Death]; twice || l.Death < 1 {
-			broken(l.Job, "died as number %d, like job %d", l.Death, other)
+			broken(l.Job, "has the death number %d, like job %d", l.Death, other)
 		}
 		numbers[l.Death] = l.Job
 	}
@@ -167,10 +168,10 @@ func (x *index) recountDead(broken func(job.ID, string, ...any)) {
 	}
 }
 
-// redriveNumbers demands that the numbers of a redrive fit together, and that it
-// has brought each job back once.
+// redriveNumbers checks that the counters of a redrive are consistent, and that it has brought back
+// each job once.
 func redriveNumbers(x *index, broken func(job.ID, string, ...any)) {
-	told := x.toldReleases()
+	audited := x.auditedReleases()
 	for i := range x.Dump.Redrives {
 		r := &x.Dump.Redrives[i]
 		ended := r.Completed + r.Dead + r.Cancelled
@@ -181,42 +182,41 @@ func redriveNumbers(x *index, broken func(job.ID, string, ...any)) {
 		case r.State == store.RedriveCompleted && ended != r.Released:
 			broken(0, "redrive %d is completed and %d of its %d jobs have ended", r.ID, ended, r.Released)
 		}
-		// The audit tells of what was brought back when the redrive's state changes.
-		if n := told[r.ID]; n > r.Released || n != r.Released && !releases(r) {
-			broken(0, "redrive %d is %s and has brought back %d jobs, the audit says %d", r.ID, r.State, r.Released, n)
+		// The audit rows catch up with the released jobs when the redrive's state changes.
+		if n := audited[r.ID]; n > r.Released || n != r.Released && !releases(r) {
+			broken(0, "redrive %d is %s and has brought back %d jobs, but the audit has %d", r.ID, r.State, r.Released, n)
 		}
-		delete(told, r.ID)
+		delete(audited, r.ID)
 	}
-	for id, n := range told {
-		broken(0, "the audit says that redrive %d has brought back %d jobs, and there is none", id, n)
+	for id, n := range audited {
+		broken(0, "the audit has a redrive %d with %d released jobs that does not exist", id, n)
 	}
 }
 
-// releases reports whether a redrive may bring back more jobs in its state.
+// releases reports whether a redrive in its state may bring back more jobs.
 func releases(r *store.Redrive) bool {
 	return r.State == store.RedriveCanary || r.State == store.RedriveRamping
 }
 
-// toldReleases returns how many jobs each redrive has brought back as the audit
-// says.
-func (x *index) toldReleases() map[int64]int64 {
-	told := make(map[int64]int64)
+// auditedReleases returns, by redrive, how many jobs were brought back according to the audit.
+func (x *index) auditedReleases() map[int64]int64 {
+	audited := make(map[int64]int64)
 	for i := range x.Dump.Audit {
 		a := &x.Dump.Audit[i]
 		if id, err := strconv.ParseInt(a.Target, 10, 64); err == nil && a.Action == "redrive.release" {
-			told[id] += doneOf(a)
+			audited[id] += doneOf(a)
 		}
 	}
-	return told
+	return audited
 }
 
-// untoldReleases returns how many jobs the redrives that may go on have brought back
-// since the audit has told of that.
-func (x *index) untoldReleases() (n int64) {
-	told := x.toldReleases()
+// unauditedReleases returns how many jobs the active redrives have brought back since their last
+// audit row.
+func (x *index) unauditedReleases() (n int64) {
+	audited := x.auditedReleases()
 	for i := range x.Dump.Redrives {
 		if r := &x.Dump.Redrives[i]; releases(r) {
-			n += max(0, r.Released-told[r.ID])
+			n += max(0, r.Released-audited[r.ID])
 		}
 	}
 	return n

@@ -9,8 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// deadMutants are histories in which something is wrong about dead letters and
-// those who brought them back.
+// deadMutants are histories with a fault in a dead letter or a redrive.
 func deadMutants() []mutant {
 	return []mutant{
 		{"an ignored dead letter is pending", breaks(check.DeadConservation, check.SoundStore), func(h *check.History) {
@@ -26,7 +25,7 @@ func deadMutants() []mutant {
 			h.Dump.Events = append(h.Dump.Events, e)
 			h.Dump.Audit = append(h.Dump.Audit, store.Audit{Action: "dead_letter.purge", Target: aside.String()})
 		}},
-		{"a dead letter was removed by nobody", breaks(check.DeadConservation), func(h *check.History) {
+		{"a dead letter was removed without an audit row", breaks(check.DeadConservation), func(h *check.History) {
 			drop(&h.Dump.Audit, func(a store.Audit) bool { return a.Action == "dead_letter.purge" })
 		}},
 		{"two deaths have one number", breaks(check.SoundStore), func(h *check.History) {
@@ -49,7 +48,7 @@ func deadMutants() []mutant {
 			drop(&h.Dump.Audit, func(a store.Audit) bool { return a.Action == "redrive.release" })
 		}},
 		{"the audit has more released than there was", breaks(check.RedriveNumbers, check.AuditComplete), func(h *check.History) {
-			h.Dump.Redrives[0].State = store.RedriveRamping // which may be ahead of the audit, not behind
+			h.Dump.Redrives[0].State = store.RedriveRamping // a ramping redrive may be ahead of the audit, but not behind it
 			find(h.Dump.Audit, func(a *store.Audit) bool { return a.Action == "redrive.release" }).After = `{"done":99}`
 		}},
 		{"a bulk retry is in no audit row", breaks(check.AuditComplete), func(h *check.History) {

@@ -1,6 +1,6 @@
-// Package check judges a history: what clients and handlers noted outside of a
-// store, against what the store holds afterwards. Every layer of tests calls it,
-// from simulations to processes that were killed. It is pure.
+// Package check compares a history, which clients and handlers recorded outside of a store, with
+// the content of the store afterwards. All layers of tests use it, from simulations to processes
+// that were killed. It does no I/O.
 package check
 
 import (
@@ -11,79 +11,79 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// History is what happened. The slices may be in any order. A part that was not
-// recorded stays empty; what cannot be judged without it is not.
+// History is the record of a test. The slices may be in any order. A part that was not recorded
+// stays empty, and the checks that need it are left out.
 type History struct {
 	Enqueues []Enqueue
 	Runs     []Run
 	Writes   []Write
 	Dump     *store.Dump
-	// Integrity is what the store's own check of its file complains about.
+	// Integrity has the problems that the store's own check of its file found.
 	Integrity []string
 	Limits    map[string]Limits // by kind
-	// Retention says that what has ended was removed after a time: jobs, dead letters
-	// and failure records, but no events.
+	// Retention is true when jobs, dead letters and failure records were removed some time after
+	// they ended. Events are not removed.
 	Retention bool
-	// Purged names the submissions of jobs that people removed, as somebody saw
-	// before: such a job carries its name no more.
+	// Purged has the correlation ids of jobs that people purged, recorded before the purge, because
+	// the job no longer has one.
 	Purged map[job.ID]string
-	// Drained says that the faults stopped and everything had time to end: no
-	// job may be live any more.
+	// Drained is true when the faults have stopped and everything had time to end. No job may be
+	// live any more.
 	Drained bool
 }
 
-// Answer is what a caller knows about its write.
+// Answer is the result of a write as its caller knows it.
 type Answer uint8
 
 // The answers.
 const (
-	Unknown Answer = iota // none came: killed, cut off, or store.ErrUnknown
-	Written               // the store said yes
-	Refused               // the store said no: nothing may have happened
+	Unknown Answer = iota // no answer came: the caller was killed, cut off, or got store.ErrUnknown
+	Written               // the store acknowledged the write
+	Refused               // the store refused the write, which must have no effect
 )
 
-// Enqueue is one submission as its client noted it.
+// Enqueue is one submission as its client recorded it.
 type Enqueue struct {
 	Name     string // unique among the submissions; the job's correlation id
-	ID       job.ID // of the receipt or reserved before the call; 0 when not known
+	ID       job.ID // from the receipt, or reserved before the call; 0 when not known
 	Kind     string
 	Owner    string
 	Key      string
-	Digest   string // of the payload, by Digest
+	Digest   string // of the payload, made by Digest
 	Answer   Answer // of the last call
-	Existing bool   // the receipt said that the key was known
-	Again    bool   // an earlier call ended without an answer
+	Existing bool   // whether the receipt said that the key was known
+	Again    bool   // whether an earlier call ended without an answer
 }
 
-// Run is one execution as its handler noted it.
+// Run is one execution as its handler recorded it.
 type Run struct {
 	Job    job.ID
 	Life   int32
 	Token  job.Token
 	Holder string
 	Start  job.Micros
-	End    job.Micros // 0: it never said so
-	Digest string     // of the payload it got, by Digest
-	Result string     // digest of the result it gave; "" is none or not known
-	Error  string     // a part of the error that it returned; "" is none or not known
+	End    job.Micros // 0 when the handler recorded no end
+	Digest string     // of the payload that it got, made by Digest
+	Result string     // digest of its result; "" when it had no result or the result is not known
+	Error  string     // a part of the error that it returned; "" when it returned no error or the error is not known
 }
 
-// Write is one outcome that a worker handed to the store.
+// Write is one outcome that a worker passed to the store.
 type Write struct {
 	store.Run
 	Cause  job.Cause
 	To     job.State
 	Answer Answer
-	Again  bool // an earlier call with it ended without an answer
+	Again  bool // whether an earlier call with this outcome ended without an answer
 }
 
-// Limits are what a kind's policy allows in one life; 0 is no limit.
+// Limits are the limits of a kind for one life. 0 means no limit.
 type Limits struct {
 	Attempts int32
 	Crashes  int32
 }
 
-// Digest is the short name of a payload or a result.
+// Digest returns a short hash of a payload or result.
 func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])

@@ -8,16 +8,15 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// index is a history by job.
+// index has the history grouped by job.
 type index struct {
 	*History
-	jobs   []*past // by id
+	jobs   []*past // sorted by id
 	byID   map[job.ID]*past
 	byName map[string]*submission
 }
 
-// past is all that is known about one job. Events and failures are in their
-// stored order.
+// past is everything known about one job. Events and failures are in stored order.
 type past struct {
 	id       job.ID
 	rows     []*job.Job
@@ -29,7 +28,7 @@ type past struct {
 	enqueues []*Enqueue
 }
 
-// submission is one enqueue and the jobs that carry its name.
+// submission is one enqueue and the jobs that have its correlation id.
 type submission struct {
 	*Enqueue
 	jobs []*past
@@ -91,7 +90,7 @@ func (x *index) past(id job.ID) *past {
 	return p
 }
 
-// link ties a job to the submission that it carries the name of.
+// link connects a job with the submission whose correlation id it has.
 func (x *index) link(p *past) {
 	for _, name := range x.names(p) {
 		s := x.byName[name]
@@ -105,7 +104,7 @@ func (x *index) link(p *past) {
 	}
 }
 
-// names returns the names that a job carries, or carried before it was purged.
+// names returns the correlation ids that a job has, or had before it was purged.
 func (x *index) names(p *past) (names []string) {
 	for _, row := range p.rows {
 		names = append(names, row.Correlation)
@@ -116,8 +115,8 @@ func (x *index) names(p *past) (names []string) {
 	return names
 }
 
-// origin returns the submission that made the job, nil when there is none: the
-// one whose name it carries, or one that reserved its id.
+// origin returns the submission that made the job: one whose correlation id the job has, or one
+// that reserved its id. It returns nil without such a submission.
 func (x *index) origin(p *past) *Enqueue {
 	for _, name := range x.names(p) {
 		if s := x.byName[name]; s != nil {
@@ -132,13 +131,13 @@ func (x *index) origin(p *past) *Enqueue {
 	return nil
 }
 
-// isTransition reports whether an event is a change of a job's state.
+// isTransition reports whether an event changes the state of a job.
 func isTransition(e *event.Event) bool { return e.Type < event.JobCancelAsked }
 
-// endsRun reports whether an event is the end of a run.
+// endsRun reports whether an event ends a run.
 func endsRun(e *event.Event) bool { return isTransition(e) && e.From == job.Running }
 
-// ends returns the events that say how a run ended; one when all is well.
+// ends returns the events that ended a run. In a sound history there is at most one.
 func (p *past) ends(token job.Token) (ends []*event.Event) {
 	for _, e := range p.events {
 		if endsRun(e) && e.Token == token {
@@ -148,7 +147,7 @@ func (p *past) ends(token job.Token) (ends []*event.Event) {
 	return ends
 }
 
-// row returns a job as it stands; nil when it is nowhere.
+// row returns the stored job, or nil.
 func (x *index) row(id job.ID) *job.Job {
 	if p := x.byID[id]; p != nil {
 		return p.row()

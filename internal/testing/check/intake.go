@@ -50,7 +50,7 @@ func noPhantom(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// unanswered reports whether some call of the submission had no answer.
+// unanswered reports whether a call of the submission ended without an answer.
 func (s *submission) unanswered() bool { return s.Answer == Unknown || s.Again }
 
 func (x *index) submissions() []*submission {
@@ -75,7 +75,7 @@ func unknownCommitSafe(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// keyName is what a key is unique in.
+// keyName is the scope in which a key is unique.
 type keyName struct{ owner, kind, key string }
 
 func idempotentEnqueue(x *index, broken func(job.ID, string, ...any)) {
@@ -103,8 +103,8 @@ func idempotentEnqueue(x *index, broken func(job.ID, string, ...any)) {
 	x.keyedEnqueues(records, broken)
 }
 
-// forgotten reports whether a key may be used again after a time, so that it can
-// have had several jobs.
+// forgotten reports whether a key expires, so that several jobs may have had it one after the
+// other.
 func forgotten(k *store.Key) bool { return k != nil && k.Until != 0 }
 
 func (x *index) keyedEnqueues(records map[keyName]*store.Key, broken func(job.ID, string, ...any)) {
@@ -152,7 +152,7 @@ func noSilentDrop(x *index, broken func(job.ID, string, ...any)) {
 		if e == nil || e.Digest == "" {
 			continue
 		}
-		// The payload of a job that completed or was cancelled is gone by design.
+		// The payload of a completed or cancelled job is removed by design.
 		if kept := row.State < job.Completed || row.State == job.Dead; kept && Digest(row.Payload) != e.Digest {
 			broken(p.id, "payload of %d bytes is not the one of submission %q", len(row.Payload), e.Name)
 		}

@@ -28,8 +28,8 @@ func oneLease(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// leasesOf looks at the leases from outside: a run that somebody saw was claimed
-// once, for one handler.
+// leasesOf checks the leases by the handlers' records: each run that a handler saw was claimed
+// once, and by one handler.
 func (p *past) leasesOf(claimed map[job.Token]bool, broken func(job.ID, string, ...any)) {
 	seen := make(map[job.Token]*Run)
 	for _, r := range p.runs {
@@ -42,7 +42,7 @@ func (p *past) leasesOf(claimed map[job.Token]bool, broken func(job.ID, string, 
 		seen[r.Token] = r
 	}
 	if row := p.row(); row != nil && (row.State == job.Running) != (row.LeaseUntil != 0) {
-		broken(p.id, "is %s with its lease until %d", row.State, row.LeaseUntil)
+		broken(p.id, "is %s and still has a lease until %d", row.State, row.LeaseUntil)
 	}
 }
 
@@ -64,7 +64,7 @@ func fencedWrite(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// fenced compares the answer to a write with what happened.
+// fenced compares the answer to a write with what was stored.
 func (p *past) fenced(w *Write, broken func(job.ID, string, ...any)) {
 	happened := false
 	for _, e := range p.ends(w.Token) {
@@ -78,8 +78,7 @@ func (p *past) fenced(w *Write, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// writtenToo reports whether the same outcome was also handed in by another call
-// that the store did not refuse.
+// writtenToo reports whether another call with the same outcome was not refused.
 func (p *past) writtenToo(w *Write) bool {
 	for _, other := range p.writes {
 		if other.Token == w.Token && other.Cause == w.Cause && other.Answer != Refused {
@@ -89,7 +88,7 @@ func (p *past) writtenToo(w *Write) bool {
 	return false
 }
 
-// resultOf demands that the result is that of the run that completed the job.
+// resultOf checks that the result is that of the run that completed the job.
 func (p *past) resultOf(broken func(job.ID, string, ...any)) {
 	row := p.row()
 	if row == nil || row.State != job.Completed {

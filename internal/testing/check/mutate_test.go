@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Short words for reaching into a history.
+// Helpers that find and change parts of a history.
 
 func find[T any](all []T, is func(*T) bool) *T {
 	for i := range all {
@@ -17,7 +17,7 @@ func find[T any](all []T, is func(*T) bool) *T {
 			return &all[i]
 		}
 	}
-	panic("the sound history has no such thing")
+	panic("the sound history lacks the part that a mutant changes")
 }
 
 func drop[T any](all *[]T, is func(T) bool) { *all = slices.DeleteFunc(*all, is) }
@@ -56,7 +56,7 @@ func lastEvent(h *check.History, id job.ID) *event.Event {
 	return last
 }
 
-// forget takes the answer of a job's submission away: its client was killed.
+// forget removes the answer from a job's submission, as if its client had been killed.
 func forget(h *check.History, id job.ID) {
 	e := find(h.Enqueues, func(e *check.Enqueue) bool { return e.ID == id })
 	e.ID, e.Answer = 0, check.Unknown
@@ -71,7 +71,7 @@ func dropEvents(h *check.History, id job.ID) {
 	drop(&h.Dump.Events, func(e event.Event) bool { return e.Job == id })
 }
 
-// dropEvent drops the last event of a type.
+// dropEvent removes the job's last event of the type.
 func dropEvent(h *check.History, id job.ID, typ event.Type) {
 	for i, e := range slices.Backward(h.Dump.Events) {
 		if e.Job == id && e.Type == typ {
@@ -89,7 +89,7 @@ func dropAudit(h *check.History, action string) {
 	drop(&h.Dump.Audit, func(a store.Audit) bool { return a.Action == action })
 }
 
-// count changes a counter.
+// count changes the counter of a state.
 func count(h *check.History, state job.State, by int64) {
 	for i := range h.Dump.Counts {
 		if c := &h.Dump.Counts[i]; c.State == state {
@@ -100,7 +100,7 @@ func count(h *check.History, state job.State, by int64) {
 	h.Dump.Counts = append(h.Dump.Counts, store.Count{Queue: queue, Kind: kind, State: state, N: by})
 }
 
-// crash turns the end of a run into a crash.
+// crash turns an event that ends a run into a crash.
 func crash(h *check.History, e *event.Event) {
 	e.Type, e.Class = event.JobCrashed, store.ClassCrash
 	h.Dump.Failures = append(h.Dump.Failures, job.Failure{Job: e.Job, Token: e.Token, Life: e.Life, Attempt: e.Attempt + 1,

@@ -2,21 +2,21 @@ package check
 
 import "github.com/redrive/redrive/event"
 
-// Numbers sum up a history. Double runs are allowed, at-least-once is the
-// promise; they are counted so that nobody hides them.
+// Numbers are the totals of a history. A run may happen twice, because redrive promises
+// at-least-once; double runs are counted so that they stay visible.
 type Numbers struct {
-	Submitted    int `json:"submitted"` // calls' jobs, whatever their answer
+	Submitted    int `json:"submitted"` // jobs of all enqueue calls, whatever the answer
 	Acknowledged int `json:"acknowledged"`
-	Jobs         int `json:"jobs"`         // rows
+	Jobs         int `json:"jobs"`         // stored rows
 	Executed     int `json:"executed"`     // runs that a handler began
-	DoubleRuns   int `json:"double_runs"`  // of those, begun and then counted as a crash: the work was done again
-	Crashes      int `json:"crashes"`      // leases that ran out
+	DoubleRuns   int `json:"double_runs"`  // runs that a handler began and that were then counted as crashes, so that the work was repeated
+	Crashes      int `json:"crashes"`      // leases that expired
 	LateRefused  int `json:"late_refused"` // outcomes that came too late and were refused
-	Lost         int `json:"lost"`         // acknowledged and nowhere
+	Lost         int `json:"lost"`         // acknowledged jobs that are not stored
 	Doubled      int `json:"doubled"`      // lives that ended twice
 }
 
-// Count sums up a history.
+// Count returns the totals of a history.
 func Count(h *History) Numbers {
 	x := newIndex(h)
 	n := Numbers{Submitted: len(h.Enqueues), Jobs: len(h.Dump.Jobs), Executed: len(h.Runs)}
@@ -60,7 +60,7 @@ func (n *Numbers) add(p *past) {
 	}
 }
 
-// Add adds the numbers of another history.
+// Add adds the totals of another history.
 func (n *Numbers) Add(m Numbers) {
 	n.Submitted += m.Submitted
 	n.Acknowledged += m.Acknowledged

@@ -10,18 +10,18 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// reportMax bounds how many violations are printed with their job's history.
+// reportMax is the number of violations that are printed with the history of their job.
 const reportMax = 5
 
-// Report prints the violations, the first ones with all that is known about
-// their jobs. It prints nothing when there are none.
+// Report prints the violations, the first ones with everything known about their jobs. Without
+// violations it prints nothing.
 func Report(w io.Writer, h *History, violations []Violation) error {
 	x := newIndex(h)
 	var b strings.Builder
 	shown := make(map[job.ID]bool)
 	for i, v := range violations {
 		if i == reportMax {
-			fmt.Fprintf(&b, "and %d more\n", len(violations)-reportMax)
+			fmt.Fprintf(&b, "and %d more violations\n", len(violations)-reportMax)
 			break
 		}
 		fmt.Fprintln(&b, v)
@@ -34,8 +34,8 @@ func Report(w io.Writer, h *History, violations []Violation) error {
 	return err
 }
 
-// tell prints all that is known about a job: who submitted it, where it stands,
-// what the store recorded, and what handlers and workers noted, run by run.
+// tell prints everything known about a job: its submission, its state, and the records of the
+// store, the handlers and the workers.
 func (p *past) tell(b *strings.Builder) {
 	for _, e := range p.enqueues {
 		fmt.Fprintf(b, "    submitted  %s: %s, kind %s, key %q, again %v, existing %v\n", e.Name, e.Answer, e.Kind, e.Key, e.Again, e.Existing)
@@ -76,7 +76,7 @@ func clockTime(m job.Micros) string {
 	return m.Time().Format("15:04:05.000000")
 }
 
-// String returns the answer's word.
+// String returns the name of the answer.
 func (a Answer) String() string {
 	switch a {
 	case Written:

@@ -22,7 +22,7 @@ func soundStore(x *index, broken func(job.ID, string, ...any)) {
 	}
 	for _, k := range x.Dump.Keys {
 		if p := x.byID[k.Job]; x.row(k.Job) == nil && (p == nil || !x.gone(p)) {
-			broken(k.Job, "holds key %q of kind %q and is nowhere", k.Key, k.Kind)
+			broken(k.Job, "holds key %q of kind %q and is not stored", k.Key, k.Kind)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func (x *index) recount(broken func(job.ID, string, ...any)) {
 	for _, c := range x.Dump.Counts {
 		of := store.Count{Queue: c.Queue, Kind: c.Kind, State: c.State}
 		if counted[of] != c.N {
-			broken(0, "%d jobs of kind %q are %s in queue %q, the counter says %d", counted[of], c.Kind, c.State, c.Queue, c.N)
+			broken(0, "%d jobs of kind %q are %s in queue %q, but the counter has %d", counted[of], c.Kind, c.State, c.Queue, c.N)
 		}
 		delete(counted, of)
 	}
@@ -54,7 +54,7 @@ func byPlace(a, b store.Count) int {
 func (x *index) regroup(broken func(job.ID, string, ...any)) {
 	pending, entries := make(map[string]int64), make(map[string]int64)
 	deaths := make(map[string][]job.Micros)
-	unknown := int64(0) // deaths of which the records are gone
+	unknown := int64(0) // deaths whose failure records were removed
 	for i := range x.Dump.Dead {
 		l := &x.Dump.Dead[i]
 		entries[l.Fingerprint]++
@@ -83,13 +83,13 @@ func (x *index) regroup(broken func(job.ID, string, ...any)) {
 		delete(entries, g.Fingerprint)
 	}
 	delete(entries, "")
-	for _, fingerprint := range slices.Sorted(maps.Keys(entries)) { // a group may go when it has none
+	for _, fingerprint := range slices.Sorted(maps.Keys(entries)) { // retention may remove a group without entries
 		broken(0, "%d dead letters have fingerprint %q, which has no group", entries[fingerprint], fingerprint)
 	}
 }
 
-// since counts the times that are not before another: a group that had no entries
-// for long may have gone and come again.
+// since counts the times from first on. A group that was empty for long may have been removed and
+// created again.
 func since(times []job.Micros, first job.Micros) (n int64) {
 	for _, at := range times {
 		if at >= first {
@@ -99,7 +99,7 @@ func since(times []job.Micros, first job.Micros) (n int64) {
 	return n
 }
 
-// fingerprint returns the fingerprint of a death.
+// fingerprint returns the fingerprint of the failure by which the job died.
 func (p *past) fingerprint(e *event.Event) string {
 	if e.Type == event.JobExpired {
 		return store.ExpiredFingerprint(e.Kind)
@@ -122,12 +122,12 @@ func (x *index) letter(p *past, broken func(job.ID, string, ...any)) {
 	case row == nil && len(p.letters) == 0:
 	case row == nil && x.Retention && p.letters[0].Revived && x.gone(p): // it was retried, has ended and was removed
 	case row == nil:
-		broken(p.id, "has a dead letter and is nowhere")
+		broken(p.id, "has a dead letter and is not stored")
 	case row.State == job.Dead && len(p.letters) == 0:
 		broken(p.id, "is dead and has no dead letter")
 	case row.State == job.Dead:
 		if l := p.letters[0]; l.Revived || l.Life != row.Life || l.Reason != row.Reason {
-			broken(p.id, "is dead in life %d (%s) and its dead letter says life %d (%s), revived %v",
+			broken(p.id, "is dead in life %d (%s) and its dead letter has life %d (%s), revived %v",
 				row.Life, row.Reason, l.Life, l.Reason, l.Revived)
 		}
 	case len(p.letters) > 0:

@@ -15,19 +15,19 @@ import (
 // The jobs of the sound history, in the order of their enqueues.
 const (
 	plain      job.ID = 1 + iota // completed by its first run, with a result
-	keyed                        // submitted twice under one key
-	unsure                       // its enqueue had no answer and was not asked again
-	askedAgain                   // its enqueue had no answer and was asked again
+	keyed                        // submitted twice with one key
+	unsure                       // its enqueue had no answer and was not repeated
+	askedAgain                   // its enqueue had no answer and was repeated
 	flaky                        // failed, then completed
-	revived                      // died, was retried by hand, completed
+	revived                      // died, was retried by hand, then completed
 	buried                       // died and stayed dead
-	orphan                       // its worker was killed and wrote too late
+	orphan                       // its worker was killed and its outcome came too late
 	patient                      // snoozed, deferred and interrupted before it completed
 	unwanted                     // cancelled while it waited
 	stopped                      // cancelled while it ran
-	late                         // past its deadline before it could start
+	late                         // its deadline passed before it could start
 	returned                     // died, and was brought back by a redrive
-	bulky                        // died, was retried with all of its group, completed
+	bulky                        // died, was retried with its whole group, then completed
 	aside                        // died and was ignored
 	purged                       // died, was resolved and removed
 	last       = purged
@@ -47,10 +47,10 @@ type recorder struct {
 	now time.Time
 	h   check.History
 
-	worked bool // once
+	worked bool // whether the redrive has released its jobs
 }
 
-// sound returns a history without a fault in which every kind of end occurs.
+// sound returns a sound history that has every kind of end.
 func sound(t *testing.T) *check.History {
 	t.Helper()
 	r := &recorder{t: t, ctx: t.Context(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -70,13 +70,13 @@ func sound(t *testing.T) *check.History {
 	r.h.Enqueues = append(r.h.Enqueues, check.Enqueue{Name: "refused", Kind: kind, Answer: check.Refused})
 	_, err = r.Cancel(r.ctx, person, []job.ID{unwanted})
 	r.ok(err)
-	r.pass(time.Minute) // the deadline of late
+	r.pass(time.Minute) // the deadline of the job late passes
 
 	claims := r.claim(orphan)
 	r.pass(lease)
 	_, err = r.Rescue(r.ctx, 10)
 	r.ok(err)
-	r.end(claims[orphan], success) // too late
+	r.end(claims[orphan], success) // comes too late
 	r.work()
 	r.people()
 	r.work()
@@ -129,8 +129,7 @@ func (r *recorder) again(id job.ID) {
 		Digest: check.Digest(n.Payload), Answer: check.Written, Existing: receipts[0].Existing})
 }
 
-// claim takes jobs until it has got the one it wants, hands the others back and
-// returns all claims.
+// claim claims jobs until it has the wanted one, gives the others back, and returns all claims.
 func (r *recorder) claim(wanted job.ID) map[job.ID]job.Claim {
 	answer, err := r.Exchange(r.ctx, store.Exchange{Holder: "w", Lease: lease, Want: []store.Want{{Queue: queue, Max: 100,
 		Kinds: []store.KindWant{{Kind: kind, Max: 100, MaxCrashes: 2}}}}})
@@ -151,7 +150,7 @@ func (r *recorder) begin(c job.Claim) {
 		Start: job.At(r.now), Digest: check.Digest(c.Payload)})
 }
 
-// ended fills in the end of the run that the handler noted.
+// ended records the end of a run as its handler saw it.
 func (r *recorder) ended(c job.Claim, result []byte, err string) {
 	for i := range r.h.Runs {
 		if run := &r.h.Runs[i]; run.Job == c.ID && run.Token == c.Token {
@@ -163,7 +162,7 @@ func (r *recorder) ended(c job.Claim, result []byte, err string) {
 	}
 }
 
-// The ways in which a run of the sound history ends.
+// The outcomes of the runs in the sound history.
 var (
 	success     = job.Outcome{Cause: job.Succeeded, To: job.Completed}
 	failed      = job.Outcome{Cause: job.Failed, To: job.Retrying}
@@ -175,10 +174,10 @@ var (
 	held        = job.Outcome{Cause: job.Held, To: job.Dead, Reason: job.ManualReview}
 )
 
-// died1 is the plan of a job whose first run is its end.
+// died1 is the plan of a job that dies in its first run.
 var died1 = []job.Outcome{died}
 
-// people do with dead letters what can be done.
+// people does every possible action on dead letters.
 func (r *recorder) people() {
 	act := func(do store.Act, id job.ID) {
 		answer, err := r.Act(r.ctx, person, store.Action{Do: do, IDs: []job.ID{id}})
@@ -204,7 +203,7 @@ func (r *recorder) people() {
 	r.ok(err)
 }
 
-// end hands in the outcome of a run and notes the answer.
+// end writes the outcome of a run and records the answer.
 func (r *recorder) end(c job.Claim, o job.Outcome) {
 	o.ID, o.Token = c.ID, c.Token
 	text := ""
@@ -225,7 +224,7 @@ func (r *recorder) end(c job.Claim, o job.Outcome) {
 	r.h.Writes = append(r.h.Writes, w)
 }
 
-// work runs everything until nothing is due.
+// work runs jobs until no job is due.
 func (r *recorder) work() {
 	plan := map[job.ID][]job.Outcome{
 		flaky:   {failed},

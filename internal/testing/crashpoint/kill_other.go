@@ -4,6 +4,6 @@ package crashpoint
 
 import "os"
 
-// kill ends the process without a word and does not come back. Without signals
-// an exit is the nearest to it: no deferred call runs.
+// kill ends the process and does not return. On systems without SIGKILL it exits, without running
+// deferred calls.
 func kill() { os.Exit(137) }

@@ -4,9 +4,9 @@ package crashpoint
 
 import "syscall"
 
-// kill ends the process without a word and does not come back.
+// kill ends the process by SIGKILL and does not return.
 func kill() {
-	// The process may always send itself a signal.
+	// A process may always send itself a signal.
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
 	select {}
 }

@@ -2,14 +2,13 @@
 
 package crashpoint
 
-// Enabled says whether the program was built with the tag "crashpoint".
+// Enabled reports whether the program was built with the tag "crashpoint".
 const Enabled = false
 
-// Hit kills the process when its time at the point has come.
+// Hit does nothing in a build without the tag.
 func Hit(Point) {}
 
-// Span begins a span of time in which the process may be killed; the returned
-// function ends it.
+// Span does nothing in a build without the tag, and neither does the function that it returns.
 func Span(Point) (end func()) { return nothing }
 
 func nothing() {}

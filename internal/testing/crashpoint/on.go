@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Enabled says whether the program was built with the tag "crashpoint".
+// Enabled reports whether the program was built with the tag "crashpoint".
 const Enabled = true
 
-// Hit kills the process when its time at the point has come.
+// Hit kills the process if the environment names this point and this pass.
 func Hit(p Point) {
 	if t := armed(); t != nil && t.passes(p) == 0 {
 		<-time.After(t.delay)
@@ -25,8 +25,8 @@ func Hit(p Point) {
 	}
 }
 
-// Span begins a span of time in which the process may be killed; the returned
-// function ends it.
+// Span begins a span of time in which the process may be killed. The returned function ends the
+// span.
 func Span(p Point) (end func()) {
 	t := armed()
 	if t == nil || t.passes(p) > 0 {
@@ -36,14 +36,14 @@ func Span(p Point) (end func()) {
 	return func() { timer.Stop() }
 }
 
-// target is where the process is to die.
+// target is the point at which the process is to be killed.
 type target struct {
 	point Point
 	delay time.Duration
-	left  atomic.Int64 // times that it still passes the point
+	left  atomic.Int64 // number of passes of the point before the process is killed
 }
 
-// passes returns how many times the process will still pass the point.
+// passes counts one pass of the point and returns how many are left.
 func (t *target) passes(p Point) int64 {
 	if p != t.point {
 		return math.MaxInt64
@@ -51,15 +51,14 @@ func (t *target) passes(p Point) int64 {
 	return t.left.Add(-1)
 }
 
-// die says so on standard error, which tells this death from any other, and
-// kills the process.
+// die writes the point to standard error and kills the process. The line distinguishes this kill
+// from any other.
 func (t *target) die() {
-	fmt.Fprintln(os.Stderr, LastWords, t.point)
+	fmt.Fprintln(os.Stderr, KilledPrefix, t.point)
 	kill()
 }
 
-// armed returns the target that the environment names, nil when it names none.
-// It is read once: a process dies once.
+// armed returns the target that the environment names, or nil. It is read once per process.
 var armed = sync.OnceValue(func() *target {
 	value := os.Getenv(Variable)
 	if value == "" {
@@ -76,7 +75,7 @@ var armed = sync.OnceValue(func() *target {
 func parse(value string) (*target, error) {
 	name, rest, _ := strings.Cut(value, ":")
 	if !slices.Contains(Points[:], Point(name)) {
-		return nil, fmt.Errorf("%q is no crash point: one of %v", name, Points)
+		return nil, fmt.Errorf("%q is not a crash point; use one of %v", name, Points)
 	}
 	t := &target{point: Point(name)}
 	times, delay, timed := strings.Cut(rest, ":")

@@ -15,8 +15,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
-// The test program, run again with a crash point, comes to the point three times
-// and prints a line before each.
+// The test program runs again as a child with a crash point. The child passes the point three times
+// and prints a line before each pass.
 const childVariable = "REDRIVE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		end()
 	}
-	<-time.After(1100 * time.Millisecond) // a span that has ended must not kill
+	<-time.After(1100 * time.Millisecond) // the process must survive the end of a span
 }
 
 func TestTheProcessDiesAtTheNamedPoint(t *testing.T) {
@@ -58,14 +58,14 @@ func TestTheProcessDiesAtTheNamedPoint(t *testing.T) {
 			out, err := child(t, tt.value, tt.child)
 			var exit *exec.ExitError
 			if point, _, _ := strings.Cut(tt.value, ":"); tt.killed && errors.As(err, &exit) &&
-				string(exit.Stderr) != crashpoint.LastWords+" "+point+"\n" {
-				t.Errorf("last words %q", exit.Stderr)
+				string(exit.Stderr) != crashpoint.KilledPrefix+" "+point+"\n" {
+				t.Errorf("got standard error %q, want only the line of the crash point", exit.Stderr)
 			}
 			if killed := diedOf(err, syscall.SIGKILL); killed != tt.killed || !killed && err != nil {
-				t.Errorf("killed %v, want %v: %v", killed, tt.killed, err)
+				t.Errorf("got killed %v, want %v: %v", killed, tt.killed, err)
 			}
 			if n := strings.Count(out, "\n"); n != tt.printed {
-				t.Errorf("came to the point %d times, want %d", n, tt.printed)
+				t.Errorf("the process printed %d lines before its end, want %d", n, tt.printed)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestAWrongPointIsRefused(t *testing.T) {
 		out, err := child(t, value, "quick")
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(exit.Stderr), crashpoint.Variable) {
-			t.Errorf("%s: printed %q, error %v", value, out, err)
+			t.Errorf("crash point %s: printed %q, error %v; want a refusal", value, out, err)
 		}
 	}
 }

@@ -5,26 +5,27 @@ import "sync"
 // Point is the moment at which a connection is cut.
 type Point int
 
-// The points. The client sees the end of the connection at each of them; they
-// differ in what the server has done by then.
+// The points. The client always sees the end of the connection. The points differ in what the
+// server has done by then.
 const (
-	// BeforeMessage: the server got all before the message, and then the end.
+	// BeforeMessage: the server got everything before the message, and then the end of the
+	// connection.
 	BeforeMessage Point = iota
-	// The others wait for the reply. Where the server gives none to the message
-	// itself, as to a Parse or a row of a COPY, or would not run it because of an
-	// error before it, both sides see the end right behind the message.
+	// The other points wait for the reply. If the server sends no reply to the message itself, as
+	// for a Parse or a row of a COPY, or skips it because of an earlier error, both sides see the
+	// end right after the message.
 
-	// AfterMessage: the server got the message; the client is told at once, when
-	// the server may not have done it yet. The end of the cut waits for it.
+	// AfterMessage: the server got the message. The client sees the end at once, perhaps before the
+	// server has executed the message. [Cut.Done] waits until it has.
 	AfterMessage
-	// BeforeReply: the server has done it and replied; the client got nothing of
-	// the reply.
+	// BeforeReply: the server has executed the message and replied. The client got nothing of the
+	// reply.
 	BeforeReply
-	// InReply: as BeforeReply, but the client got one half of the reply.
+	// InReply: like BeforeReply, but the client got the first half of the reply.
 	InReply
 )
 
-// Direction is a way that bytes go.
+// Direction is the direction in which bytes pass.
 type Direction int
 
 // The directions.
@@ -33,26 +34,25 @@ const (
 	ToClient
 )
 
-// Cut is a cut to be made, once.
+// Cut is a cut that is made once.
 type Cut struct {
 	point Point
-	match func(*Message) bool // nil: by bytes
+	match func(*Message) bool // nil for a cut after a number of bytes
 	way   Direction
-	left  int64 // bytes to pass before the cut
+	left  int64 // bytes that still pass before the cut
 
 	once sync.Once
 	done chan struct{}
 }
 
-// Done is closed when the cut was made and the server's side of the connection
-// has ended: what was not committed then is rolled back.
+// Done is closed when the cut was made and the server's side of the connection has ended.
+// Everything not committed by then is rolled back.
 func (c *Cut) Done() <-chan struct{} { return c.done }
 
 func (c *Cut) finish() { c.once.Do(func() { close(c.done) }) }
 
-// Cut cuts the connection on which the next message comes that matches. It cuts
-// one connection; messages that others wait for are seen by the oldest cut first.
-// A nil match is every message.
+// Cut cuts the connection of the next message that matches. It cuts one connection. If several cuts
+// match a message, the oldest is made. A nil match matches every message.
 func (p *Proxy) Cut(point Point, match func(*Message) bool) *Cut {
 	if match == nil {
 		match = func(*Message) bool { return true }
@@ -60,8 +60,8 @@ func (p *Proxy) Cut(point Point, match func(*Message) bool) *Cut {
 	return p.arm(&Cut{point: point, match: match})
 }
 
-// CutAfter cuts the connection on which the n-th byte from now on passes in a
-// direction, behind this byte. The bytes of all connections are counted.
+// CutAfter cuts a connection after the n-th byte from now on in one direction. The bytes of all
+// connections are counted together.
 func (p *Proxy) CutAfter(way Direction, n int64) *Cut {
 	return p.arm(&Cut{way: way, left: n})
 }
@@ -74,14 +74,14 @@ func (p *Proxy) arm(c *Cut) *Cut {
 	return c
 }
 
-// Cancel takes back a cut that was not made yet and reports whether it was so.
+// Cancel withdraws a cut and reports whether it had not been made yet.
 func (p *Proxy) Cancel(c *Cut) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.take(c)
 }
 
-// take removes a cut from those to be made.
+// take removes a cut from the list of pending cuts.
 func (p *Proxy) take(c *Cut) bool {
 	for i, other := range p.cuts {
 		if other == c {
@@ -92,7 +92,7 @@ func (p *Proxy) take(c *Cut) bool {
 	return false
 }
 
-// seen counts a message and returns the cut that waited for it.
+// seen counts a message and returns the cut that matches it.
 func (p *Proxy) seen(m *Message) *Cut {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,8 +113,7 @@ func (p *Proxy) seen(m *Message) *Cut {
 	return nil
 }
 
-// passing counts bytes and returns how many of them may pass, and the cut that
-// comes behind them.
+// passing counts bytes and returns how many of them may pass, and the cut that follows them.
 func (p *Proxy) passing(way Direction, n int) (int, *Cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,15 +18,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Stopping(m)) }
 
-// patience ends a test that would never end by itself.
+// patience is the time limit of a wait that should end at once.
 const patience = time.Minute
 
-// fake is a server that takes every statement and notes what it got. It keeps
-// replies back until it is asked for them, as PostgreSQL does.
+// fake is a server that accepts every statement and records what it received. Like PostgreSQL it
+// buffers replies until a message asks for them.
 type fake struct {
 	listener net.Listener
 	running  sync.WaitGroup
-	ends     chan struct{} // one for each connection that ended
+	ends     chan struct{} // gets a value for each connection that ended
 
 	mu  sync.Mutex
 	got []string
@@ -49,13 +49,13 @@ func newFake(t *testing.T) *fake {
 		}
 	})
 	t.Cleanup(func() {
-		_ = l.Close() // nothing was written
+		_ = l.Close() // no data was written, so the error does not matter
 		f.running.Wait()
 	})
 	return f
 }
 
-// serve speaks with one client until it has no more to say.
+// serve handles one client until the client has ended.
 func (f *fake) serve(c net.Conn) {
 	defer func() { f.ends <- struct{}{} }()
 	defer c.Close()
@@ -89,7 +89,7 @@ func (f *fake) serve(c net.Conn) {
 		case *pgproto3.Execute:
 			if skips = strings.Contains(bound, "wrong"); skips {
 				b.Send(&pgproto3.ErrorResponse{Severity: "ERROR", Code: "42601", Message: "wrong"})
-				if b.Flush() != nil { // errors are not kept back
+				if b.Flush() != nil { // errors are sent at once
 					return
 				}
 			} else {
@@ -129,7 +129,7 @@ func (f *fake) note(m pgproto3.FrontendMessage) {
 	f.got = append(f.got, word)
 }
 
-// heard returns what all clients said, once n connections have ended.
+// heard returns what all clients sent, after n connections have ended.
 func (f *fake) heard(t *testing.T, n int) []string {
 	t.Helper()
 	for range n {
@@ -147,11 +147,11 @@ func await(t *testing.T, done <-chan struct{}, what string) {
 	select {
 	case <-done:
 	case <-timer.C:
-		t.Fatalf("waited %v for %s", patience, what)
+		t.Fatalf("after %v the test is still waiting for %s", patience, what)
 	}
 }
 
-// client speaks the protocol word by word.
+// client sends and reads single messages of the protocol.
 type client struct {
 	*pgproto3.Frontend
 	t    *testing.T
@@ -159,7 +159,7 @@ type client struct {
 	raw  *record
 }
 
-// record keeps what was read.
+// record stores all bytes that were read.
 type record struct {
 	io.Reader
 	bytes []byte
@@ -171,7 +171,7 @@ func (r *record) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// dial connects through a proxy and is greeted.
+// dial connects through a proxy and finishes the start of the connection.
 func dial(t *testing.T, p *pgproxy.Proxy) *client {
 	t.Helper()
 	conn, err := net.Dial("tcp", p.Addr())
@@ -190,7 +190,7 @@ func dial(t *testing.T, p *pgproxy.Proxy) *client {
 	}
 }
 
-// say sends messages in one piece.
+// say sends several messages in one write.
 func (c *client) say(messages ...pgproto3.FrontendMessage) {
 	c.t.Helper()
 	for _, m := range messages {
@@ -210,8 +210,7 @@ func (c *client) hear() pgproto3.BackendMessage {
 	return m
 }
 
-// rest reads to the end of the connection and returns all bytes that came since
-// the greeting.
+// rest reads to the end of the connection and returns all bytes since its start phase.
 func (c *client) rest() string {
 	c.t.Helper()
 	for {
@@ -221,7 +220,7 @@ func (c *client) rest() string {
 	}
 }
 
-// through starts a proxy for the time of a test.
+// through starts a proxy that is closed at the end of the test.
 func through(t *testing.T, target string) *pgproxy.Proxy {
 	t.Helper()
 	p, err := pgproxy.Start(target)

@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// half is an end of a connection that can be told that nothing more comes, and
-// still be listened to. So it gets all that was sent before: an end by Close
-// may throw away what was not read.
+// half is a connection that can be closed for writing and still be read. A plain Close could
+// destroy bytes that the other side has not read yet.
 type half interface {
 	net.Conn
 	CloseWrite() error
@@ -22,56 +21,55 @@ type link struct {
 	client, server half
 
 	mu       sync.Mutex
-	prepared map[string]string // texts of prepared statements, by name
-	portals  map[string]string // texts of what is bound, by name
-	pending  []request         // what the server has not replied to, oldest first
-	skips    bool              // the server ignores all before the next Sync
+	prepared map[string]string // SQL of prepared statements, by name
+	portals  map[string]string // SQL of portals, by name
+	pending  []request         // requests that the server has not replied to, oldest first
+	skips    bool              // the server ignores all messages before the next Sync
 	block    bool              // a transaction block is open
-	ran      []string          // texts run since the last Sync
-	cut      *Cut              // under way: nothing more of the client passes
-	over     bool              // it is done: nothing of the server passes either
+	ran      []string          // SQL that was run since the last Sync
+	cut      *Cut              // the cut that is being made; no more bytes of the client pass
+	over     bool              // the cut is made; no more bytes of the server pass
 	held     []byte            // the reply that is being cut
 }
 
 // request is a message that gets a reply.
 type request struct {
-	last byte // the message that ends the reply: Z, or C for whatever ends an Execute
-	cut  *Cut // that waits for the reply
+	last byte // type of the message that ends the reply: Z, or C for any end of an Execute
+	cut  *Cut // the cut that waits for this reply
 }
 
 func newLink(p *Proxy, client, server half) *link {
 	return &link{p: p, client: client, server: server, prepared: make(map[string]string), portals: make(map[string]string)}
 }
 
-// close ends both sides, wherever they are.
+// close closes both sides in whatever state they are.
 func (l *link) close() {
 	reset(l.client)
 	reset(l.server)
 }
 
-// run passes on what both sides say, until both have ended.
+// run passes bytes in both directions until both sides have ended.
 func (l *link) run() {
 	var sides sync.WaitGroup
 	sides.Go(func() {
 		l.up()
-		// What else it says is lost; and it is listened to until its end, because
-		// an end of a connection on which something was not read destroys what it
-		// has not read yet.
+		// The rest of the client's bytes is read and discarded, because closing a connection with
+		// unread bytes destroys what the client has not read yet.
 		_, _ = io.Copy(io.Discard, l.client)
 	})
 	sides.Go(func() {
 		l.down()
 		endOf(l.client)
-		_, _ = io.Copy(io.Discard, l.server) // as above
+		_, _ = io.Copy(io.Discard, l.server) // see the reason above
 		l.ended()
 	})
 	sides.Wait()
 }
 
-// endOf tells a side that nothing more comes.
-func endOf(side half) { _ = side.CloseWrite() } // it may have ended
+// endOf closes a side for writing.
+func endOf(side half) { _ = side.CloseWrite() } // the side may be closed already
 
-// ended finishes the cut of a connection whose server's side has ended.
+// ended finishes the cut after the server's side has ended.
 func (l *link) ended() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,14 +79,14 @@ func (l *link) ended() {
 	}
 }
 
-// Codes of the first message of a connection that are no version.
+// Codes that the first message of a connection may have instead of a version.
 const (
 	codeCancel = 80877102
 	codeTLS    = 80877103
 	codeGSS    = 80877104
 )
 
-// greet passes on the first message. Encryption is declined.
+// greet passes the first message on. It declines encryption.
 func (l *link) greet() bool {
 	for {
 		raw, err := readMessage(l.client, false)
@@ -110,7 +108,7 @@ func (l *link) greet() bool {
 	}
 }
 
-// up passes on what the client says.
+// up passes the client's messages to the server.
 func (l *link) up() {
 	defer l.quiet()
 	if !l.greet() {
@@ -133,7 +131,7 @@ func (l *link) up() {
 		if cut == nil {
 			continue
 		}
-		if raw[0] == typeExecute { // the server would keep its reply until it is asked
+		if raw[0] == typeExecute { // the server would buffer the reply until a Flush
 			l.send(ToServer, []byte{typeFlush, 0, 0, 0, 4})
 		}
 		if !waits || cut.point == AfterMessage {
@@ -143,8 +141,8 @@ func (l *link) up() {
 	}
 }
 
-// quiet is the end of what the client says. The server is told, unless a cut
-// waits for its reply.
+// quiet handles the end of the client's side. It closes the server's side for writing, unless a cut
+// waits for a reply.
 func (l *link) quiet() {
 	l.mu.Lock()
 	waits := l.cut != nil && !l.over
@@ -154,7 +152,7 @@ func (l *link) quiet() {
 	}
 }
 
-// send writes to a side, up to a cut, and reports whether more may come.
+// send writes to a side, at most up to a cut, and reports whether more may follow.
 func (l *link) send(way Direction, raw []byte) bool {
 	n, cut := l.p.passing(way, len(raw))
 	side := l.server
@@ -167,7 +165,7 @@ func (l *link) send(way Direction, raw []byte) bool {
 	}
 	l.mu.Lock()
 	if l.cut != nil {
-		l.cut.finish() // there is one end of a connection
+		l.cut.finish() // no reply follows, because the connection has ended
 	}
 	l.cut, l.over = cut, true
 	l.mu.Unlock()
@@ -176,8 +174,8 @@ func (l *link) send(way Direction, raw []byte) bool {
 	return false
 }
 
-// request takes note of a message of the client. It returns the cut that waited
-// for it, and whether the cut waits for a reply to it.
+// request records a message of the client. It returns the cut that matches the message, and whether
+// the cut waits for the reply.
 func (l *link) request(raw []byte) (cut *Cut, waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,7 +200,7 @@ func (l *link) request(raw []byte) (cut *Cut, waits bool) {
 	return cut, waits
 }
 
-// read makes out what a message of the client runs.
+// read finds out what SQL a message of the client runs.
 func (l *link) read(raw []byte) *Message {
 	m := &Message{Type: raw[0]}
 	body := raw[5:]
@@ -234,7 +232,7 @@ func (l *link) read(raw []byte) *Message {
 	return m
 }
 
-// commits reports whether the last of the texts has ended a block by itself.
+// commits reports whether the last of the texts ended its transaction block itself.
 func commits(ran []string) bool {
 	for _, verb := range verbs(ran[len(ran)-1]) {
 		switch verb {
@@ -245,8 +243,7 @@ func commits(ran []string) bool {
 	return false
 }
 
-// runs follows a text that opens and ends transaction blocks and reports
-// whether it commits.
+// runs notes the transaction blocks that a text opens and ends, and reports whether it commits.
 func (l *link) runs(sql string) (commit bool) {
 	for _, verb := range verbs(sql) {
 		switch verb {
@@ -261,7 +258,7 @@ func (l *link) runs(sql string) (commit bool) {
 	return commit
 }
 
-// down passes on what the server says.
+// down passes the server's messages to the client.
 func (l *link) down() {
 	for {
 		raw, err := readMessage(l.server, true)
@@ -278,8 +275,8 @@ func (l *link) down() {
 	}
 }
 
-// reply takes note of a message of the server and returns what passes to the
-// client, and whether more may pass.
+// reply handles a message of the server. It returns the bytes to pass to the client and whether
+// more may follow.
 func (l *link) reply(raw []byte) (pass []byte, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -288,7 +285,7 @@ func (l *link) reply(raw []byte) (pass []byte, more bool) {
 	}
 	cut, ended := l.replied(raw)
 	if cut == nil {
-		if l.cut != nil && l.cut.point == AfterMessage { // the client is gone
+		if l.cut != nil && l.cut.point == AfterMessage { // the client's connection has ended
 			return nil, true
 		}
 		return raw, true
@@ -304,12 +301,12 @@ func (l *link) reply(raw []byte) (pass []byte, more bool) {
 	return nil, false
 }
 
-// replied finds the request to which a message of the server belongs: whether a
-// cut waits for its reply, and whether the message ends the reply.
+// replied finds the request that a message of the server answers. It returns the cut that waits for
+// the reply, and whether the message ends the reply.
 func (l *link) replied(raw []byte) (cut *Cut, ended bool) {
 	if len(l.pending) == 0 {
 		if raw[0] == typeError {
-			l.skips = true // what was sent before any Execute has failed: Parse, Bind
+			l.skips = true // a message before any Execute has failed: a Parse or Bind
 		}
 		return nil, false
 	}
@@ -318,7 +315,7 @@ func (l *link) replied(raw []byte) (cut *Cut, ended bool) {
 	case typeReady:
 		ended = true
 		if len(l.pending) == 1 && len(l.ran) == 0 && len(raw) > 5 {
-			l.block = raw[5] != 'I' // nothing is under way: the server knows best
+			l.block = raw[5] != 'I' // the server reports its own state, which is always right
 		}
 	case typeComplete, typeEmpty, typeSuspended:
 		ended = head.last == typeComplete
@@ -333,8 +330,8 @@ func (l *link) replied(raw []byte) (cut *Cut, ended bool) {
 	return head.cut, ended
 }
 
-// failed drops what the server does not look at after an error: all up to the
-// next Sync. It returns the cut that waited for one of them.
+// failed removes the requests that the server skips after an error: all up to the next Sync. It
+// returns the cut that waited for one of them.
 func (l *link) failed() (cut *Cut) {
 	for len(l.pending) > 0 && l.pending[0].last == typeComplete {
 		if l.pending[0].cut != nil {

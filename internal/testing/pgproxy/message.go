@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Types of messages of clients.
+// Types of messages from clients.
 const (
 	typeParse    = 'P'
 	typeBind     = 'B'
@@ -21,9 +21,9 @@ const (
 	typeFlush    = 'H'
 )
 
-// Types of messages of servers.
+// Types of messages from servers.
 const (
-	typeComplete  = 'C' // of a statement
+	typeComplete  = 'C' // a statement is complete
 	typeEmpty     = 'I'
 	typeSuspended = 's'
 	typeError     = 'E'
@@ -33,25 +33,23 @@ const (
 // Message is one message of a client.
 type Message struct {
 	Type byte // as in PostgreSQL's protocol: Q, P, B, E, S …
-	// SQL is the text that the message runs: that of a Query, of the statement that
-	// an Execute runs, however it was prepared, and, in a Sync, all that was run
-	// since the last one. It is the text to prepare in a Parse.
+	// SQL is the SQL that the message runs: the text of a Query, of the statement that an Execute
+	// runs, and for a Sync all SQL since the last Sync. For a Parse it is the text to prepare.
 	SQL string
-	// Commit tells that the message runs COMMIT or END as a statement.
+	// Commit is true when the message runs COMMIT or END.
 	Commit bool
-	// Auto tells that the message ends a transaction that no BEGIN has opened: a
-	// Query outside of a block, or the Sync after such statements.
+	// Auto is true when the message commits a transaction that no BEGIN has opened: a Query outside
+	// of a block, or the Sync after such statements.
 	Auto bool
 }
 
-// Commit matches the messages that commit a transaction by a statement.
+// Commit matches the messages that commit a transaction with a statement.
 func Commit(m *Message) bool { return m.Commit }
 
-// Auto matches the messages that commit without a statement; see [Message].
+// Auto matches the messages that commit without a COMMIT statement; see [Message].
 func Auto(m *Message) bool { return m.Auto }
 
-// Runs matches the messages that run a text which contains the given one,
-// whatever the case of its letters.
+// Runs matches the messages that run SQL which contains the text, ignoring case.
 func Runs(text string) func(*Message) bool {
 	text = strings.ToLower(text)
 	return func(m *Message) bool {
@@ -59,11 +57,11 @@ func Runs(text string) func(*Message) bool {
 	}
 }
 
-// messageMax bounds a message, as PostgreSQL does.
+// messageMax is the largest message in bytes, as in PostgreSQL.
 const messageMax = 1 << 30
 
-// readMessage reads a message with its type, or, without, one as at the start of
-// a connection. All bytes are returned.
+// readMessage reads one message and returns all its bytes. Without typed it reads the first message
+// of a connection, which has no type byte.
 func readMessage(in io.Reader, typed bool) ([]byte, error) {
 	size := 4
 	if typed {
@@ -75,9 +73,9 @@ func readMessage(in io.Reader, typed bool) ([]byte, error) {
 	}
 	length := binary.BigEndian.Uint32(head[len(head)-4:])
 	if length < 4 || length > messageMax {
-		return nil, fmt.Errorf("a message of %d bytes", length)
+		return nil, fmt.Errorf("the message claims a length of %d bytes, want at most the limit", length)
 	}
-	var body bytes.Buffer // grows with what comes, whatever the size says
+	var body bytes.Buffer // grows with the bytes that arrive, whatever length the message claims
 	body.Write(head)
 	if _, err := io.CopyN(&body, in, int64(length)-4); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -88,8 +86,7 @@ func readMessage(in io.Reader, typed bool) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// texts returns the first n texts, each ended by a zero byte, of a body. Missing
-// ones are empty.
+// texts returns the first n zero-terminated texts of a body. Missing ones are empty.
 func texts(body []byte, n int) []string {
 	found := make([]string, n)
 	for i := range found {
@@ -102,8 +99,8 @@ func texts(body []byte, n int) []string {
 	return found
 }
 
-// verbs returns the first words of the statements of a text, in capitals, and
-// for ROLLBACK the next one too: ROLLBACK TO ends no transaction.
+// verbs returns the first word of each statement of a text, in capitals. ROLLBACK TO has two words,
+// because it does not end the transaction.
 func verbs(sql string) []string {
 	var found []string
 	for sql != "" {
@@ -125,8 +122,7 @@ func verbs(sql string) []string {
 	return found
 }
 
-// nextWord returns the word, in capitals, with which a text begins behind blanks
-// and comments, and what is behind it.
+// nextWord skips blanks and comments, and returns the next word in capitals and the text after it.
 func nextWord(sql string) (word, rest string) {
 	for sql != "" {
 		switch n := quoted(sql); {
@@ -147,8 +143,7 @@ func nextWord(sql string) (word, rest string) {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 
-// behindStatement returns what is behind the next semicolon that is none of a
-// text or a comment.
+// behindStatement returns the text after the next semicolon outside of literals and comments.
 func behindStatement(sql string) string {
 	for sql != "" {
 		if sql[0] == ';' {
@@ -159,8 +154,8 @@ func behindStatement(sql string) string {
 	return ""
 }
 
-// quoted returns the length of the literal, quoted name or comment with which a
-// text begins, 0 if there is none. One without an end goes to the end.
+// quoted returns the length of the literal, quoted name or comment at the start of a text, or 0.
+// Without a closing quote it extends to the end.
 func quoted(sql string) int {
 	end := func(from int, mark string) int {
 		if i := strings.Index(sql[from:], mark); i >= 0 {
@@ -171,7 +166,7 @@ func quoted(sql string) int {
 	switch {
 	case sql == "":
 		return 0
-	case sql[0] == '\'' || sql[0] == '"': // a doubled quote is two literals, one behind the other
+	case sql[0] == '\'' || sql[0] == '"': // a doubled quote is read as two literals in a row
 		return end(1, sql[:1])
 	case strings.HasPrefix(sql, "--"):
 		return end(2, "\n")

@@ -25,7 +25,7 @@ func TestVerbs(t *testing.T) {
 		"(select 1); commit":                              "COMMIT",
 	} {
 		if diff := cmp.Diff(want, strings.Join(verbs(sql), ",")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", sql, diff)
+			t.Errorf("verbs of %s (-want +got):\n%s", sql, diff)
 		}
 	}
 }
@@ -35,11 +35,11 @@ func FuzzVerbs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sql string) {
 		got := verbs(sql)
 		if len(got) > strings.Count(sql, ";")+1 {
-			t.Errorf("%d statements in %q", len(got), sql)
+			t.Errorf("got %d statements in %q", len(got), sql)
 		}
-		// A comment before it changes nothing.
+		// A comment before the text changes nothing.
 		if diff := cmp.Diff(got, verbs("/* ; */ "+sql)); diff != "" {
-			t.Error(diff)
+			t.Errorf("verbs after a leading comment (-without +with):\n%s", diff)
 		}
 	})
 }
@@ -50,7 +50,7 @@ func FuzzReadMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, typed bool) {
 		raw, err := readMessage(bytes.NewReader(in), typed)
 		if err == nil && !bytes.HasPrefix(in, raw) {
-			t.Errorf("read %q from %q", raw, in)
+			t.Errorf("readMessage returned %q, which is not a prefix of its input %q", raw, in)
 		}
 		if err == nil && typed {
 			l := newLink(nil, nil, nil)

@@ -1,7 +1,7 @@
-// Package pgproxy is a TCP proxy for tests that stands before a PostgreSQL
-// server, reads what is said, and cuts connections at a chosen word: before a
-// COMMIT reaches the server, while it is under way, before its reply or in the
-// middle of it. Nothing depends on time, so a test knows which state it made.
+// Package pgproxy is a TCP proxy for tests in front of a PostgreSQL server. It reads the protocol
+// and cuts connections at a chosen message: before a COMMIT reaches the server, while it is
+// executed, before its reply or in the middle of the reply. No cut depends on timing, so a test
+// knows the state that it made.
 package pgproxy
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Proxy stands before one server. Its methods may be called from several
-// goroutines at a time.
+// Proxy is a proxy in front of one server. Its methods may be called concurrently.
 type Proxy struct {
 	target   string
 	listener net.Listener
@@ -34,18 +33,17 @@ type Proxy struct {
 
 // Stats are counts since the start of a proxy.
 type Stats struct {
-	Connections int          // that came and were not refused
-	Refused     int          // that were refused
-	Cuts        int          // that were done
+	Connections int          // accepted connections
+	Refused     int          // refused connections
+	Cuts        int          // cuts that were made
 	Trips       int          // messages that ask for the end of a reply: Query and Sync
-	Commits     int          // that were sent as a statement; see [Message]
-	Messages    map[byte]int // of clients, by type, without those of the start of a connection
+	Commits     int          // commits by a statement; see [Message]
+	Messages    map[byte]int // messages of clients by type, without the first ones of a connection
 	ToServer    int64        // bytes
 	ToClient    int64        // bytes
 }
 
-// Before starts a proxy before the server at a DSN and returns the DSN that goes
-// through it.
+// Before starts a proxy in front of the server at a DSN and returns the DSN of the proxy.
 func Before(dsn string) (p *Proxy, through string, err error) {
 	config, err := pgconn.ParseConfig(dsn)
 	if err != nil {
@@ -61,8 +59,8 @@ func Before(dsn string) (p *Proxy, through string, err error) {
 	return p, through, nil
 }
 
-// Start starts a proxy at a free port of 127.0.0.1, before a server at
-// host:port, or at the path of a unix socket.
+// Start starts a proxy at a free port of 127.0.0.1, in front of a server at host:port or at the
+// path of a unix socket.
 func Start(target string) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed by Close
 	if err != nil {
@@ -80,15 +78,15 @@ func Start(target string) (*Proxy, error) {
 // Addr returns the host and port of the proxy.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// DSN returns the DSN of the server with the address of the proxy, and without
-// encryption, which would make it deaf.
+// DSN returns the server's DSN with the address of the proxy. It turns encryption off, because the
+// proxy could not read encrypted messages.
 func (p *Proxy) DSN(server string) (string, error) {
 	host, port, err := net.SplitHostPort(p.Addr())
 	if err != nil {
 		return "", err
 	}
 	if !strings.Contains(server, "://") {
-		return server + " sslmode=disable host=" + host + " port=" + port, nil // the last one counts
+		return server + " sslmode=disable host=" + host + " port=" + port, nil // of repeated keywords the last one counts
 	}
 	u, err := url.Parse(server)
 	if err != nil {
@@ -103,7 +101,7 @@ func (p *Proxy) DSN(server string) (string, error) {
 	return u.String(), nil
 }
 
-// Close ends all connections and the proxy.
+// Close closes all connections and the proxy.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -117,15 +115,15 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// Pause keeps all that is said from passing, in both directions. Connections
-// stay open, and new ones are taken but not answered.
+// Pause stops all bytes in both directions. Connections stay open. New ones are accepted but get no
+// answer.
 func (p *Proxy) Pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
 	case <-p.gate:
 		p.gate = make(chan struct{})
-	default: // it is shut
+	default: // the gate is closed already
 	}
 }
 
@@ -144,7 +142,7 @@ func (p *Proxy) open() {
 	}
 }
 
-// pass waits for the end of a pause.
+// pass waits until the proxy is not paused.
 func (p *Proxy) pass() {
 	p.mu.Lock()
 	gate := p.gate
@@ -152,15 +150,14 @@ func (p *Proxy) pass() {
 	<-gate
 }
 
-// Refuse makes the proxy reset new connections at once, or take them again.
+// Refuse makes the proxy reset new connections, or accept them again.
 func (p *Proxy) Refuse(refuses bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuses = refuses
 }
 
-// CutAll ends all connections that there are, wherever they are, as a network
-// does that breaks down: with a reset.
+// CutAll ends all connections with a reset, as a network failure does.
 func (p *Proxy) CutAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,13 +180,13 @@ func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
 		if err != nil {
-			return // closed
+			return // the listener is closed
 		}
 		p.running.Go(func() { p.serve(client.(*net.TCPConn)) })
 	}
 }
 
-// serve passes on what the two ends of a connection say.
+// serve passes bytes between a client and the server.
 func (p *Proxy) serve(client *net.TCPConn) {
 	p.mu.Lock()
 	refused := p.refuses || p.closed
@@ -206,7 +203,7 @@ func (p *Proxy) serve(client *net.TCPConn) {
 		if strings.HasPrefix(p.target, "/") {
 			network = "unix"
 		}
-		server, err = net.Dial(network, p.target) //nolint:noctx // the server is there or not
+		server, err = net.Dial(network, p.target) //nolint:noctx // the server accepts the connection or not; there is no wait to cancel
 	}
 	if err != nil {
 		reset(client)
@@ -222,7 +219,7 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	l.close()
 }
 
-// add notes a connection, unless the proxy is closed.
+// add registers a connection and reports false when the proxy is closed.
 func (p *Proxy) add(l *link) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,7 +232,7 @@ func (p *Proxy) add(l *link) bool {
 // reset closes a connection so that the other side gets an error.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // it may be closed
+		_ = tcp.SetLinger(0) // the connection may be closed already
 	}
-	_ = c.Close() // as above
+	_ = c.Close() // the connection may be closed already
 }

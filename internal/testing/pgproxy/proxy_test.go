@@ -18,7 +18,7 @@ func typeName(m any) string { return fmt.Sprintf("%T", m) }
 
 func query(sql string) pgproto3.FrontendMessage { return &pgproto3.Query{String: sql} }
 
-// prepared is a statement run by its name, as a client runs it again and again.
+// prepared is the message sequence that runs a prepared statement.
 func prepared(name string) []pgproto3.FrontendMessage {
 	return []pgproto3.FrontendMessage{&pgproto3.Bind{PreparedStatement: name}, &pgproto3.Execute{}}
 }
@@ -42,8 +42,8 @@ func TestCutsComeWhereTheySay(t *testing.T) {
 		point pgproxy.Point
 		match func(*pgproxy.Message) bool
 		said  []pgproto3.FrontendMessage
-		got   []string // by the server, behind the setup
-		reply string   // to the client
+		got   []string // messages that the server got after the setup
+		reply string   // reply that the client got
 	}{
 		{"before a query", pgproxy.BeforeMessage, pgproxy.Commit, []pgproto3.FrontendMessage{query("commit")}, nil, ""},
 		{"after a query", pgproxy.AfterMessage, pgproxy.Commit, []pgproto3.FrontendMessage{query("commit")}, []string{"Query commit"}, ""},
@@ -78,21 +78,23 @@ func TestCutsComeWhereTheySay(t *testing.T) {
 			reply, _ := strings.CutPrefix(c.rest(), setupReply)
 			await(t, cut.Done(), "the cut")
 			if diff := cmp.Diff(slices.Concat(setupGot, tt.got), server.heard(t, 1)); diff != "" {
-				t.Errorf("the server got (-want +got):\n%s", diff)
+				t.Errorf("messages that the server got (-want +got):\n%s", diff)
 			}
-			// What the server keeps back until it is asked reaches nobody after a cut before that.
+			// The server buffers a reply until a message asks for it. A cut before that message
+			// loses the reply.
 			if reply != tt.reply {
 				t.Errorf("the client got %q, want %q", reply, tt.reply)
 			}
 			if s := p.Stats(); s.Cuts != 1 || s.Connections != 1 {
-				t.Errorf("%+v", s)
+				t.Errorf("got stats %+v", s)
 			}
 		})
 	}
 }
 
-// An error before the message that is waited for makes the server ignore it.
-func TestACutBehindAnErrorIsNotWaitedForForEver(t *testing.T) {
+// After an error the server skips the message that the cut matches, so the cut must not wait for
+// its reply.
+func TestACutBehindAnErrorDoesNotWaitForever(t *testing.T) {
 	t.Parallel()
 	server := newFake(t)
 	p := through(t, server.listener.Addr().String())
@@ -103,7 +105,7 @@ func TestACutBehindAnErrorIsNotWaitedForForEver(t *testing.T) {
 	c.rest()
 	await(t, cut.Done(), "the cut")
 	if got := server.heard(t, 1); slices.Contains(got, "Sync") {
-		t.Errorf("the server got %q, behind the message that was cut", got)
+		t.Errorf("the server got %q, want nothing after the message of the cut", got)
 	}
 }
 
@@ -116,20 +118,20 @@ func TestWhatIsNotCutPassesUnchanged(t *testing.T) {
 	for _, sql := range []string{"begin", "insert", "commit", "select 'commit'"} {
 		c.say(query(sql))
 		if m, ok := c.hear().(*pgproto3.CommandComplete); !ok || string(m.CommandTag) != strings.ToUpper(sql) {
-			t.Errorf("the reply to %s is %v", sql, m)
+			t.Errorf("reply to %s: got %v", sql, m)
 		}
 		if _, ok := c.hear().(*pgproto3.ReadyForQuery); !ok {
-			t.Errorf("no end of the reply to %s", sql)
+			t.Errorf("the reply to %s has no end", sql)
 		}
 	}
 	if !p.Cancel(cut) || p.Cancel(cut) {
-		t.Error("a cut can be taken back once")
+		t.Error("Cancel should succeed once and then report false")
 	}
 	c.say(&pgproto3.Terminate{})
 	server.heard(t, 1)
 	s := p.Stats()
 	if s.Trips != 4 || s.Commits != 1 || s.Messages['Q'] != 4 || s.Messages['X'] != 1 || s.ToServer == 0 || s.ToClient == 0 || s.Cuts != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("got stats %+v", s)
 	}
 }
 
@@ -142,7 +144,7 @@ func TestCutsAfterBytes(t *testing.T) {
 		cut := p.CutAfter(pgproxy.ToClient, int64(n))
 		c.say(query("commit"))
 		if got := c.rest(); got != queryReply[:n] {
-			t.Errorf("after %d bytes the client got %q", n, got)
+			t.Errorf("a cut after %d bytes: the client got %q", n, got)
 		}
 		await(t, cut.Done(), "the cut")
 	}
@@ -169,14 +171,14 @@ func TestAPauseHoldsWhatIsSaidAndLosesNothing(t *testing.T) {
 	p.Pause()
 	c.say(query("commit"))
 	if s := p.Stats(); s.Messages['Q'] != 0 {
-		t.Errorf("%+v during a pause", s)
+		t.Errorf("got stats %+v during a pause, want no bytes passed", s)
 	}
 	p.Resume()
 	p.Resume()
 	if m, ok := c.hear().(*pgproto3.CommandComplete); !ok {
-		t.Errorf("got %v", m)
+		t.Errorf("got the message %v", m)
 	}
-	_ = c.conn.Close() // the server sees it
+	_ = c.conn.Close() // the server must see the end
 	server.heard(t, 1)
 }
 
@@ -190,21 +192,21 @@ func TestRefusedConnectionsAndCutOnes(t *testing.T) {
 	if err == nil {
 		defer conn.Close()
 		if _, err = io.ReadAll(conn); err == nil {
-			t.Error("a connection was ended, not refused with a reset")
+			t.Error("a refused connection ended without a reset")
 		}
 	}
-	c.say(query("commit")) // those that are there live on
+	c.say(query("commit")) // existing connections continue
 	c.hear()
 	p.CutAll()
 	c.rest()
 	p.Refuse(false)
 	dial(t, p)
 	if s := p.Stats(); s.Refused != 1 || s.Connections != 2 || s.Cuts != 1 {
-		t.Errorf("%+v", s)
+		t.Errorf("got stats %+v", s)
 	}
 }
 
-// A client that asks for encryption is told that there is none.
+// A client that asks for encryption gets the answer that it is not available.
 func TestEncryptionIsDeclined(t *testing.T) {
 	t.Parallel()
 	server := newFake(t)
@@ -223,6 +225,6 @@ func TestEncryptionIsDeclined(t *testing.T) {
 	}
 	answer := make([]byte, 1)
 	if _, err := io.ReadFull(conn, answer); err != nil || answer[0] != 'N' {
-		t.Errorf("the answer is %q, %v", answer, err)
+		t.Errorf("got the answer %q, error %v; want N", answer, err)
 	}
 }

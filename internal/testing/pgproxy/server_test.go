@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
-// before starts a proxy before the server that tests share, for one test.
+// before starts a proxy in front of the shared server for one test.
 func before(t *testing.T, dsn string) (p *pgproxy.Proxy, through string) {
 	t.Helper()
 	p, through, err := pgproxy.Before(dsn)
@@ -31,11 +31,11 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) }) // it may be cut
+	t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the connection may be cut
 	return conn
 }
 
-// The ways in which pgx commits a row.
+// The ways in which pgx can commit a row.
 var commits = map[string]struct {
 	match func(*pgproxy.Message) bool
 	do    func(ctx context.Context, conn *pgx.Conn, insert string) error
@@ -68,8 +68,8 @@ var commits = map[string]struct {
 	},
 }
 
-// The real server has committed or not, as the cut says, and the client sees an
-// error in each case.
+// With a real server, the cut decides whether the row is committed, and the client always gets an
+// error.
 func TestCutsOfARealServer(t *testing.T) {
 	t.Parallel()
 	points := map[string]struct {
@@ -98,7 +98,7 @@ func TestCutsOfARealServer(t *testing.T) {
 				}
 				cut := p.Cut(at.point, commit.match)
 				if err := commit.do(t.Context(), conn, insert); err == nil {
-					t.Error("the client noticed nothing")
+					t.Error("the client got no error from the cut connection")
 				}
 				await(t, cut.Done(), "the cut")
 				var rows int
@@ -106,10 +106,10 @@ func TestCutsOfARealServer(t *testing.T) {
 					t.Fatal(err)
 				}
 				if rows != 1+at.rows {
-					t.Errorf("%d rows, want the first one and %d more", rows, at.rows)
+					t.Errorf("got %d rows, want the first one and %d more", rows, at.rows)
 				}
 				if err := commit.do(t.Context(), connect(t, through), insert); err != nil {
-					t.Errorf("behind the cut: %v", err)
+					t.Errorf("the proxy after the cut: %v", err)
 				}
 			})
 		}

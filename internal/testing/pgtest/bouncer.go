@@ -8,10 +8,10 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-// Bouncer puts PgBouncer in transaction mode before the server at a DSN, a URL
-// such as those of [DSN] and [Server.DSN], and returns its address. Settings, as
-// in pgbouncer.ini, are names and values in turn. It is gone when the test ends.
-// The test is skipped where PgBouncer is not installed.
+// Bouncer starts PgBouncer in transaction mode in front of the server at a DSN, which must be a URL
+// as from [DSN] and [Server.DSN]. It returns the DSN of PgBouncer. Settings of pgbouncer.ini are
+// given as name and value in turn. PgBouncer is stopped at the end of the test. The test is skipped
+// where it is not installed.
 func Bouncer(t testing.TB, dsn string, settings ...string) string {
 	t.Helper()
 	o := &servers.BouncerOptions{Settings: make(map[string]string)}
@@ -20,14 +20,14 @@ func Bouncer(t testing.TB, dsn string, settings ...string) string {
 	}
 	b, err := servers.StartBouncer(context.Background(), dsn, o)
 	if errors.Is(err, servers.ErrMissing) {
-		t.Skipf("no PgBouncer: %v", err)
+		t.Skipf("PgBouncer cannot be started: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the last lines of PgBouncer:\n%s", b.Log())
+			t.Logf("the last lines of PgBouncer's log:\n%s", b.Log())
 		}
 		if err := b.Close(); err != nil {
 			t.Errorf("stop PgBouncer: %v", err)

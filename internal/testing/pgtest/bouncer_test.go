@@ -6,9 +6,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
-// Two clients that stay connected share the one connection to the server, which
-// is what transaction mode means, and what a prepared statement or a LISTEN does
-// not outlive.
+// Two clients that stay connected share one connection to the server. This is transaction mode:
+// prepared statements and LISTEN last for one transaction only.
 func TestABouncerSharesConnectionsBetweenTransactions(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t)
@@ -18,9 +17,9 @@ func TestABouncerSharesConnectionsBetweenTransactions(t *testing.T) {
 	run(t, two, "INSERT INTO jobs VALUES (1)")
 	pid := ask[int](t, one, "SELECT pg_backend_pid()")
 	if other := ask[int](t, two, "SELECT pg_backend_pid()"); other != pid {
-		t.Errorf("the clients have connections %d and %d to the server, want one", pid, other)
+		t.Errorf("the clients use the server connections %d and %d, want the same one", pid, other)
 	}
 	if n := ask[int](t, pgtest.Connect(t, s.DSN()), "SELECT count(*) FROM jobs"); n != 1 {
-		t.Errorf("%d rows behind the bouncer, want 1", n)
+		t.Errorf("got %d rows through PgBouncer, want 1", n)
 	}
 }

@@ -1,16 +1,15 @@
 // Package pgtest gives tests a PostgreSQL server.
 //
-// Most tests share one: [DSN], [Schema] and [Database]. It is the server that
-// REDRIVE_TEST_POSTGRES names, a DSN; scripts/test.sh sets that to a private one
-// for its whole run. Without it a test binary starts its own, once, with the
-// programs that are installed. A test that stops, kills or fills its server gets
-// one for itself from [New].
+// Most tests share one server: see [DSN], [Schema] and [Database]. REDRIVE_TEST_POSTGRES has its
+// DSN; scripts/test.sh sets it to a private server for a whole test run. Without the variable each
+// test binary starts a server from the installed programs. A test that stops, kills or fills its
+// server starts a separate one with [New].
 //
-// Where there is no server, the tests that need one are skipped, and say why. With
-// -short no server is started: only the one of REDRIVE_TEST_POSTGRES is used.
+// Tests are skipped with the reason where no server can be had. With -short no server is started,
+// and only that of REDRIVE_TEST_POSTGRES is used.
 //
-// REDRIVE_TEST_POSTGRES_FSYNC=off makes servers that do not wait for the disk,
-// and REDRIVE_TEST_POSTGRES_BIN names the directory of the programs to use.
+// REDRIVE_TEST_POSTGRES_FSYNC=off makes servers that do not wait for the disk.
+// REDRIVE_TEST_POSTGRES_BIN is the directory of the programs.
 package pgtest
 
 import (
@@ -28,21 +27,20 @@ import (
 // Names of environment variables.
 const (
 	EnvDSN   = "REDRIVE_TEST_POSTGRES"       // the DSN of the server that tests share
-	EnvFsync = "REDRIVE_TEST_POSTGRES_FSYNC" // off: no server waits for the disk
+	EnvFsync = "REDRIVE_TEST_POSTGRES_FSYNC" // "off": servers do not wait for the disk
 	EnvBin   = "REDRIVE_TEST_POSTGRES_BIN"   // the directory of initdb and postgres
 )
 
-// shared is the server of this test binary, if it had to start one. There is
-// no other place for what all tests of a binary share.
+// shared is the server of this test binary, if it had to start one. It is a variable of the package
+// because all tests of the binary share it.
 var shared struct {
 	sync.Mutex
 	server *servers.Postgres
 	err    error
 }
 
-// DSN returns the address of the server that tests share, as a superuser of it
-// unless REDRIVE_TEST_POSTGRES says otherwise. Nothing in it is the caller's:
-// what a test makes there goes into a schema of its own, see [Schema].
+// DSN returns the DSN of the shared server. The role is a superuser unless REDRIVE_TEST_POSTGRES
+// names another. A test must only use its own schema there, see [Schema].
 func DSN(t testing.TB) string {
 	t.Helper()
 	if dsn := os.Getenv(EnvDSN); dsn != "" {
@@ -60,8 +58,8 @@ func DSN(t testing.TB) string {
 	return shared.server.DSN()
 }
 
-// Connect opens a connection for the time of a test. A test may cut or close it
-// before.
+// Connect opens a connection that is closed at the end of the test. The test may cut or close it
+// earlier.
 func Connect(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -72,26 +70,26 @@ func Connect(t testing.TB, dsn string) *pgx.Conn {
 	return conn
 }
 
-// lacks ends a test that has no server: it is skipped where none is installed,
-// and fails where one does not start.
+// lacks ends a test without a server. The test is skipped where no server is installed, and fails
+// where it does not start.
 func lacks(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, servers.ErrMissing) {
-		t.Skipf("no server: %v, or set %s", err, EnvDSN)
+		t.Skipf("no PostgreSQL server: %v, or set %s", err, EnvDSN)
 	} else {
 		t.Fatal(err)
 	}
 }
 
-// notShort skips a test that would start a server where only quick tests are wanted.
+// notShort skips a test under -short that would start a server.
 func notShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("-short starts no PostgreSQL")
+		t.Skip("-short starts no PostgreSQL server")
 	}
 }
 
-// Options returns what the environment says about private servers.
+// Options returns the options of private servers that the environment sets.
 func Options() *servers.PostgresOptions {
 	return &servers.PostgresOptions{NoSync: os.Getenv(EnvFsync) == "off", Bin: os.Getenv(EnvBin)}
 }
@@ -107,9 +105,9 @@ type Runner interface{ Run() int }
 // With goleak it is goleak.VerifyTestMain(pgtest.Stopping(m)).
 func Main(m Runner) { os.Exit(Stopping(m).Run()) }
 
-// Stopping returns a runner that stops the server of the tests after them, and
-// drops the schemas of [Schemas] where the server was there before. Without it the
-// server is stopped when the process is gone.
+// Stopping returns a runner that stops the server after the tests. If the server was there before,
+// it drops the schemas of [Schemas] instead. Without Stopping the server is stopped after the end
+// of the process.
 func Stopping(m Runner) Runner { return stopping{m} }
 
 type stopping struct{ Runner }

@@ -18,14 +18,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Stopping(m)) }
 func run(t *testing.T, conn *pgx.Conn, statement string) {
 	t.Helper()
 	if _, err := conn.Exec(t.Context(), statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
+		t.Fatalf("run %s: %v", statement, err)
 	}
 }
 
 func ask[T any](t *testing.T, conn *pgx.Conn, query string) (answer T) {
 	t.Helper()
 	if err := conn.QueryRow(t.Context(), query).Scan(&answer); err != nil {
-		t.Fatalf("%s: %v", query, err)
+		t.Fatalf("query %s: %v", query, err)
 	}
 	return answer
 }
@@ -44,17 +44,17 @@ func TestSchemasAreApartAndGoWithTheirTests(t *testing.T) {
 				run(t, conn, "CREATE TABLE "+schema+".jobs (id int)")
 				run(t, conn, "INSERT INTO "+schema+".jobs VALUES (1)")
 				if n := ask[int](t, conn, "SELECT count(*) FROM "+schema+".jobs"); n != 1 {
-					t.Errorf("%d rows in a fresh schema, want the one that was put there", n)
+					t.Errorf("got %d rows in a new schema, want the inserted one", n)
 				}
 			})
 		}
 	})
 	if len(used) != 3 || used[0] == used[1] || used[1] == used[2] {
-		t.Errorf("schemas %q, want 3 different ones", used)
+		t.Errorf("got the schemas %q, want 3 different ones", used)
 	}
 	for _, schema := range used {
 		if n := ask[int](t, conn, "SELECT count(*) FROM pg_namespace WHERE nspname = '"+schema+"'"); n != 0 {
-			t.Errorf("schema %s is still there after its test", schema)
+			t.Errorf("schema %s was not dropped after its test", schema)
 		}
 	}
 }
@@ -69,11 +69,11 @@ func TestADatabaseGoesWithItsTest(t *testing.T) {
 	})
 	conn := pgtest.Connect(t, pgtest.DSN(t))
 	if n := ask[int](t, conn, "SELECT count(*) FROM pg_database WHERE datname = '"+database+"'"); n != 0 || database == "" {
-		t.Errorf("database %q is still there after its test", database)
+		t.Errorf("database %q was not dropped after its test", database)
 	}
 }
 
-// A server that lies about the disk proves nothing.
+// Crash tests prove nothing on a server that does not wait for the disk.
 func TestServersWaitForTheDisk(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.Connect(t, pgtest.New(t).DSN())
@@ -81,7 +81,7 @@ func TestServersWaitForTheDisk(t *testing.T) {
 		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "server_encoding": "UTF8", "max_connections": "300",
 	} {
 		if got := ask[string](t, conn, "SHOW "+setting); got != want && (setting != "fsync" || !pgtest.Options().NoSync) {
-			t.Errorf("%s is %s, want %s", setting, got, want)
+			t.Errorf("setting %s is %s, want %s", setting, got, want)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestRestartsKeepWhatWasCommitted(t *testing.T) {
 	s := pgtest.New(t, pgtest.Setting("max_connections", "7"))
 	conn := pgtest.Connect(t, s.DSN())
 	if got := ask[string](t, conn, "SHOW max_connections"); got != "7" {
-		t.Errorf("max_connections is %s, want the 7 that was asked for", got)
+		t.Errorf("max_connections is %s, want 7 as set by the test", got)
 	}
 	run(t, conn, "CREATE TABLE jobs (id int)")
 	steps := []struct {
@@ -108,15 +108,15 @@ func TestRestartsKeepWhatWasCommitted(t *testing.T) {
 		run(t, conn, fmt.Sprintf("INSERT INTO jobs VALUES (%d)", i))
 		step.do()
 		if _, err := conn.Exec(t.Context(), "SELECT 1"); err == nil {
-			t.Errorf("%s: the connection lives", step.name)
+			t.Errorf("after %s: the old connection still works, want it cut", step.name)
 		}
 		conn = pgtest.Connect(t, s.DSN())
 		if n := ask[int](t, conn, "SELECT count(*) FROM jobs"); n != i+1 {
-			t.Errorf("after %s there are %d rows, want %d", step.name, n, i+1)
+			t.Errorf("after %s: got %d rows, want %d", step.name, n, i+1)
 		}
 	}
 	if got := ask[int](t, pgtest.Connect(t, s.SocketDSN()), "SELECT count(*) FROM jobs"); got != len(steps) {
-		t.Errorf("%d rows through the socket", got)
+		t.Errorf("got %d rows through the socket", got)
 	}
 }
 
@@ -128,13 +128,13 @@ func TestAPausedServerAnswersNobodyUntilItIsResumed(t *testing.T) {
 	s.Pause()
 	for _, p := range []int{pid, s.Process().PID()} {
 		if state := state(t, p); state != "T" {
-			t.Errorf("process %d of a paused server is in state %s, want T (stopped)", p, state)
+			t.Errorf("process %d of a paused server has state %s, want T (stopped)", p, state)
 		}
 	}
-	s.Pause() // again, which does nothing
+	s.Pause() // a second pause does nothing
 	s.Resume()
 	if got := ask[int](t, conn, "SELECT pg_backend_pid()"); got != pid {
-		t.Errorf("connected to %d, want the same backend %d", got, pid)
+		t.Errorf("got backend process %d after the pause, want the same process %d", got, pid)
 	}
 }
 
@@ -146,14 +146,14 @@ func TestAFullDiskFailsCommitsAndFreeingItHeals(t *testing.T) {
 	s.FillDisk()
 	_, err := conn.Exec(t.Context(), "INSERT INTO jobs SELECT repeat(md5(n::text), 200) FROM generate_series(1, 5000) n")
 	if err == nil {
-		t.Fatal("30 MB went to a full disk")
+		t.Fatal("inserting 30 MB on a full disk succeeded, want an error")
 	}
 	s.FreeDisk()
 	run(t, connectSoon(t, s), "INSERT INTO jobs VALUES ('small')")
 }
 
-// connectSoon connects to a server that may still recover from having had no space, or
-// come to its end of it: it panics when WAL cannot be written.
+// connectSoon connects to a server that may still be recovering, or about to panic, because it
+// could not write WAL to the full disk.
 func connectSoon(t *testing.T, s *pgtest.Server) *pgx.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

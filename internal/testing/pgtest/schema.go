@@ -13,13 +13,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// dropWait is how long what a test has left in its schema may be locked when
-// the test is over.
+// dropWait is how long the cleanup of a test waits for locks on the test's schema.
 const dropWait = "1min"
 
-// Schema returns the DSN of the server that tests share and the name of a
-// schema that is this test's alone. It does not exist yet. It is dropped when the
-// test ends; the test fails if a transaction that it left open forbids that.
+// Schema returns the DSN of the shared server and the name of a schema for this test only, which
+// does not exist yet. The schema is dropped at the end of the test. The test fails if an open
+// transaction prevents that.
 func Schema(t testing.TB) (dsn, schema string) {
 	t.Helper()
 	dsn = DSN(t)
@@ -38,15 +37,15 @@ func Schema(t testing.TB) (dsn, schema string) {
 	return dsn, schema
 }
 
-// Database returns the DSN of a new database of the server that tests share,
-// which is dropped, with the connections to it, when the test ends. The test is
-// skipped if the role of the server may not make databases.
+// Database returns the DSN of a new database on the shared server. It is dropped at the end of the
+// test, with all connections to it. The test is skipped if the role of the server may not create
+// databases.
 func Database(t testing.TB) (dsn string) {
 	t.Helper()
 	server, database := DSN(t), name(t)
 	switch err := exec(server, "CREATE DATABASE "+database+" TEMPLATE template0"); {
 	case code(err) == "42501": // insufficient_privilege
-		t.Skipf("no database of its own: %v (give the role of %s the right CREATEDB)", err, EnvDSN)
+		t.Skipf("the test cannot create a database: %v (give the role of %s the right CREATEDB)", err, EnvDSN)
 	case err != nil:
 		t.Fatalf("create a database for the test: %v", err)
 	}
@@ -62,12 +61,11 @@ func Database(t testing.TB) (dsn string) {
 	return dsn
 }
 
-// nameMax leaves room for the suffixes that code under test may put to a name,
-// below the 63 bytes of an identifier.
+// nameMax is the longest name in bytes. An identifier may have 63 bytes; the rest is left for
+// suffixes that the tested code adds.
 const nameMax = 30
 
-// name returns an identifier that no other test has, that tells of its test,
-// and that needs no quotes.
+// name returns an identifier that contains the name of the test, is unique, and needs no quotes.
 func name(t testing.TB) string {
 	words := strings.Map(func(r rune) rune {
 		switch {
@@ -81,10 +79,10 @@ func name(t testing.TB) string {
 	return "t_" + strings.ToLower(rand.Text()[:8]) + "_" + words[:min(len(words), nameMax)]
 }
 
-// withDatabase returns a DSN, a URL or keywords, with another database.
+// withDatabase returns the DSN, a URL or keywords, with another database.
 func withDatabase(dsn, database string) (string, error) {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		return dsn + " dbname=" + database, nil // the last one counts
+		return dsn + " dbname=" + database, nil // of repeated keywords the last one counts
 	}
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -94,11 +92,11 @@ func withDatabase(dsn, database string) (string, error) {
 	return u.String(), nil
 }
 
-// execLimit bounds what tests do before and after they do their work.
+// execLimit is the time limit of the statements before and after a test.
 const execLimit = 2 * time.Minute
 
-// exec runs statements on a connection of their own. A test's context has ended
-// when its cleanups run.
+// exec runs statements on a new connection. It uses no context of the test, which has ended when
+// cleanups run.
 func exec(dsn string, statements ...string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), execLimit)
 	defer cancel()
@@ -115,11 +113,11 @@ func exec(dsn string, statements ...string) (err error) {
 	return nil
 }
 
-// deadlocks is how many a cleanup survives.
+// deadlocks is how many deadlocks in a row a cleanup retries.
 const deadlocks = 5
 
-// again does something again that the server has ended to resolve a deadlock: a
-// connection that a test has cut may still be in the middle of a transaction.
+// again repeats do when the server ended it to resolve a deadlock: a connection that the test has
+// cut may still be inside a transaction.
 func again(do func() error) (err error) {
 	for range deadlocks {
 		if err = do(); code(err) != "40P01" { // deadlock_detected
@@ -129,7 +127,7 @@ func again(do func() error) (err error) {
 	return err
 }
 
-// code returns the SQLSTATE of an error, "" if it has none.
+// code returns the SQLSTATE of an error, or "".
 func code(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code

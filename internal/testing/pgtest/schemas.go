@@ -12,36 +12,33 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Schemas are schemas with tables that tests use one after the other: to make the
-// tables takes hundreds of milliseconds, to empty them a few. The zero value with
-// a Make is ready to be used, by any number of tests at a time. It lives as long
-// as the test binary, which drops the schemas at its end, see [Stopping].
+// Schemas are schemas with tables that tests reuse: creating the tables takes hundreds of
+// milliseconds, emptying them a few. A Schemas with a Make is ready for use by concurrent tests.
+// The test binary drops the schemas at its end, see [Stopping].
 type Schemas struct {
-	// Make makes the tables in a schema that does not exist yet, and puts into
-	// them what is there from the start.
+	// Make creates the schema with its tables and their initial rows.
 	Make func(ctx context.Context, dsn, schema string) error
 
 	mu   sync.Mutex
 	free []*lent
 }
 
-// lent is a schema of Schemas.
+// lent is a schema that a test uses.
 type lent struct {
 	dsn, schema string
 	reset       []string // statements
 }
 
-// largeTable is the size in bytes from which a table is emptied by TRUNCATE, which
-// makes new files, and takes longer for a small one.
+// largeTable is the size in bytes from which a table is emptied by TRUNCATE, which makes new files
+// and is slower than DELETE for a small table.
 const largeTable = "1 << 20"
 
-// seedSuffix makes the name of the schema that keeps what is there from the start.
+// seedSuffix is the suffix of the schema that keeps the initial rows.
 const seedSuffix = "_seed"
 
-// Take returns the DSN of the server that tests share, and the name of a schema
-// that is as Make has left it. It is the caller's until back is called, once,
-// which fails when something still locks its tables; what else is open there
-// must be closed before. What is not given back is not used again.
+// Take returns the DSN of the shared server and the name of a schema in the state that Make left
+// it. The caller uses it alone, closes its connections, and then calls back once to return it. The
+// call fails if something still locks a table. A schema that is not returned is not used again.
 func (p *Schemas) Take(t testing.TB) (dsn, schema string, back func() error) {
 	t.Helper()
 	dsn = DSN(t)
@@ -67,8 +64,8 @@ func (p *Schemas) Take(t testing.TB) (dsn, schema string, back func() error) {
 	}
 }
 
-// Lend opens something in a schema that Take returns. It is to be closed by end, which
-// gives the schema back, too, once; the test fails when that cannot be.
+// Lend opens something in a schema from Take. The function end closes it and returns the schema;
+// the test fails if that is not possible.
 func Lend[C io.Closer](t testing.TB, p *Schemas, open func(dsn, schema string) (C, error)) (opened C, end func() error) {
 	t.Helper()
 	dsn, schema, back := p.Take(t)
@@ -99,8 +96,7 @@ func (p *Schemas) make(dsn string) (*lent, error) {
 	return l, l.seed(ctx)
 }
 
-// seed keeps what is in the tables now, and writes the statements that bring it
-// back.
+// seed copies the initial rows, and makes the statements that restore them.
 func (l *lent) seed(ctx context.Context) (err error) {
 	conn, err := pgx.Connect(ctx, l.dsn)
 	if err != nil {
@@ -132,7 +128,7 @@ func (l *lent) seed(ctx context.Context) (err error) {
 	return err
 }
 
-// empty brings the tables back to what they were.
+// empty restores the initial rows of all tables.
 func (l *lent) empty() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), execLimit)
 	defer cancel()
@@ -166,8 +162,8 @@ func names(ctx context.Context, conn *pgx.Conn, query, schema string) ([]string,
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// drop is what the test binary drops at its end. A server of its own goes with
-// all there is.
+// drop has the schemas that the test binary drops at its end. A server that the binary started is
+// removed as a whole instead.
 var drop dropping
 
 type dropping struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
-// makeTables is what a program does that finds no tables of its own.
+// makeTables creates tables and initial rows, as a program does on a new database.
 func makeTables(ctx context.Context, dsn, schema string) error {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -34,15 +34,15 @@ func TestASchemaThatIsTakenAgainIsAsNew(t *testing.T) {
 			first = schema
 		}
 		if schema != first {
-			t.Errorf("round %d: another schema than the one that was given back", round)
+			t.Errorf("round %d: got another schema, want the one that was returned before", round)
 		}
 		conn := pgtest.Connect(t, dsn)
 		run(t, conn, "SET search_path = "+schema)
 		if n := ask[int](t, conn, "SELECT count(*) FROM settings WHERE (key, value) IN (('next', 1), ('at', 7))"); n != 2 {
-			t.Errorf("round %d: %d settings are as at the start, want 2", round, n)
+			t.Errorf("round %d: got %d settings with their initial value, want 2", round, n)
 		}
 		if n := ask[int](t, conn, "SELECT (SELECT count(*) FROM settings) + (SELECT count(*) FROM notes)"); n != 3 {
-			t.Errorf("round %d: %d settings and notes, want 3", round, n)
+			t.Errorf("round %d: got %d settings and notes, want 3", round, n)
 		}
 		if n := ask[int](t, conn, "INSERT INTO jobs (payload) VALUES ('a') RETURNING id"); n != 1 {
 			t.Errorf("round %d: the first job has number %d, want 1", round, n)
@@ -51,14 +51,14 @@ func TestASchemaThatIsTakenAgainIsAsNew(t *testing.T) {
 			t.Errorf("round %d: the second note has number %d, want 2", round, n)
 		}
 		run(t, conn, "UPDATE settings SET value = 9; INSERT INTO settings VALUES ('more', 1)")
-		if round == 1 { // large enough to be emptied otherwise
+		if round == 1 { // large enough to be emptied by TRUNCATE
 			run(t, conn, "INSERT INTO jobs (payload) SELECT repeat('x', 200) FROM generate_series(1, 20000)")
 		}
 		if err := back(); err != nil {
 			t.Fatal(err)
 		}
 		if n := ask[int](t, conn, "SELECT count(*) FROM jobs"); n != 0 {
-			t.Errorf("round %d: %d jobs are left", round, n)
+			t.Errorf("round %d: got %d jobs after the reset, want 0", round, n)
 		}
 	}
 }
@@ -69,6 +69,6 @@ func TestSchemasThatAreTakenTogetherAreApart(t *testing.T) {
 	_, one, _ := pool.Take(t)
 	_, two, _ := pool.Take(t)
 	if one == two {
-		t.Errorf("both have schema %s", one)
+		t.Errorf("both tests got the schema %s, want different ones", one)
 	}
 }

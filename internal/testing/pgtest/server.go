@@ -9,14 +9,14 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-// Server is a PostgreSQL server that belongs to one test, which fails when a
-// step does. It is gone, with its data, when the test ends.
+// Server is a PostgreSQL server for one test. Its methods fail the test on an error. The server and
+// its data are removed at the end of the test.
 type Server struct {
 	t testing.TB
 	p *servers.Postgres
 }
 
-// Option changes what server [New] starts.
+// Option changes the options of the server that [New] starts.
 type Option func(*servers.PostgresOptions)
 
 // Setting sets a setting of postgresql.conf.
@@ -29,14 +29,13 @@ func Setting(name, value string) Option {
 	}
 }
 
-// Disk puts the server on a disk of its own, of a size such as 160m, which
+// Disk puts the server on a file system of its own with the given size, such as 160m, which
 // [Server.FillDisk] fills. The test is skipped without root or Linux.
 func Disk(size string) Option {
 	return func(o *servers.PostgresOptions) { o.Disk = size }
 }
 
-// New starts a server for a test. If the test fails, it tells the last lines
-// of the server's log.
+// New starts a server for a test. If the test fails, it logs the last lines of the server's log.
 func New(t testing.TB, options ...Option) *Server {
 	t.Helper()
 	notShort(t)
@@ -45,7 +44,7 @@ func New(t testing.TB, options ...Option) *Server {
 		option(o)
 	}
 	if o.Disk != "" && (runtime.GOOS != "linux" || os.Geteuid() != 0) {
-		t.Skip("no disk of its own to fill: that needs root on Linux")
+		t.Skip("a private file system needs root on Linux")
 	}
 	p, err := servers.StartPostgres(context.Background(), o)
 	if err != nil {
@@ -53,7 +52,7 @@ func New(t testing.TB, options ...Option) *Server {
 	}
 	t.Cleanup(func() {
 		if log := p.Log(); t.Failed() && log != "" {
-			t.Logf("the last lines of the server:\n%s", log)
+			t.Logf("the last lines of the server's log:\n%s", log)
 		}
 		if err := p.Close(); err != nil {
 			t.Errorf("stop the server of the test: %v", err)
@@ -62,8 +61,8 @@ func New(t testing.TB, options ...Option) *Server {
 	return &Server{t, p}
 }
 
-// Process returns the server as a value whose steps return errors, for
-// goroutines that must not end the test.
+// Process returns the server with methods that return errors, for goroutines that must not end the
+// test.
 func (s *Server) Process() *servers.Postgres { return s.p }
 
 // DSN returns the address over TCP. It stays the same over restarts.
@@ -90,13 +89,13 @@ func (s *Server) Kill() { s.t.Helper(); s.must(s.p.Kill()) }
 // Pause stops all processes of the server with SIGSTOP.
 func (s *Server) Pause() { s.t.Helper(); s.must(s.p.Pause()) }
 
-// Resume lets a paused server go on.
+// Resume resumes a paused server.
 func (s *Server) Resume() { s.p.Resume() }
 
-// FillDisk fills the disk of the server, which it must have: see [Disk].
+// FillDisk fills the disk of a server that was started with [Disk].
 func (s *Server) FillDisk() { s.t.Helper(); s.must(s.p.FillDisk()) }
 
-// FreeDisk takes back what FillDisk did.
+// FreeDisk frees the space that FillDisk took.
 func (s *Server) FreeDisk() { s.t.Helper(); s.must(s.p.FreeDisk()) }
 
 func (s *Server) must(err error) {

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// state returns the letter of a process's state, as ps tells it.
+// state returns the letter of a process's state in the output of ps.
 func state(t *testing.T, pid int) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {
-		t.Skipf("ps: %v", err)
+		t.Skipf("run ps: %v", err)
 	}
 	return strings.TrimSpace(string(out))[:1]
 }

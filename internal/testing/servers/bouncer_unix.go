@@ -22,9 +22,8 @@ type Bouncer struct {
 	url    url.URL
 }
 
-// StartBouncer starts PgBouncer in front of the server at a DSN, which has to be
-// a URL with a host, a role and a password. The error is [ErrMissing] where
-// PgBouncer is not installed.
+// StartBouncer starts PgBouncer in front of the server at a DSN, which must be a URL with host,
+// role and password. The error is [ErrMissing] where PgBouncer is not installed.
 func StartBouncer(ctx context.Context, dsn string, o *BouncerOptions) (*Bouncer, error) {
 	path, err := find("pgbouncer", "pgbouncer")
 	if err != nil {
@@ -32,10 +31,10 @@ func StartBouncer(ctx context.Context, dsn string, o *BouncerOptions) (*Bouncer,
 	}
 	target, err := url.Parse(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("PgBouncer wants the server's address as a URL: %w", err)
+		return nil, fmt.Errorf("the server's address for PgBouncer must be a URL: %w", err)
 	}
 	if target.Hostname() == "" || target.User.Username() == "" {
-		return nil, errors.New("PgBouncer wants the server's address as postgres://role:password@host:port/database")
+		return nil, errors.New("the server's address for PgBouncer must have the form postgres://role:password@host:port/database")
 	}
 	h, err := newHome()
 	if err != nil {
@@ -90,16 +89,16 @@ func (b *Bouncer) start(ctx context.Context, path string, target *url.URL, o *Bo
 	return err
 }
 
-// doubled quotes a word of userlist.txt.
+// doubled quotes a name or password for userlist.txt.
 func doubled(word string) string { return `"` + strings.ReplaceAll(word, `"`, `""`) + `"` }
 
-// DSN returns the address, with the database and the role of the server.
+// DSN returns the DSN of PgBouncer, with the database and role of the server.
 func (b *Bouncer) DSN() string { return b.url.String() }
 
 // Log returns the last lines that PgBouncer wrote.
 func (b *Bouncer) Log() string { return b.daemon.said() }
 
-// Close stops PgBouncer. Connections through it are cut.
+// Close stops PgBouncer and cuts the connections through it.
 func (b *Bouncer) Close() error {
 	return errors.Join(b.daemon.stop(syscall.SIGKILL), b.home.remove())
 }

@@ -18,42 +18,42 @@ import (
 	"time"
 )
 
-// program is how a server's process is started.
+// program describes how the process of a server is started.
 type program struct {
 	path  string
 	args  []string
-	ready string         // in the line of its output that tells that it serves
-	death syscall.Signal // which it gets when this process dies, where the system can do it
+	ready string         // text in the output line that says that the server is ready
+	death syscall.Signal // sent to the server when this process dies, on systems that support it
 }
 
-// daemon is a process of a server.
+// daemon is the running process of a server.
 type daemon struct {
 	pid    int
 	proc   *os.Process
 	home   *home
 	ready  chan struct{}
 	ended  chan struct{} // closed once the process is gone
-	logged chan struct{} // closed once nobody holds its output any more
+	logged chan struct{} // closed once no process holds its output open
 
 	mu   sync.Mutex
-	tail []string // of its output
+	tail []string // the last lines of its output
 }
 
-// logName is the file in the home of a server with its output.
+// logName is the log file in the directory of a server.
 const logName = "server.log"
 
-// tailMax bounds the lines of output that an error tells.
+// tailMax is the number of log lines that an error includes.
 const tailMax = 40
 
-// environment is that of a server: nothing of the caller's, whose PGDATA,
-// PGPORT or LANG are not meant for it.
+// environment returns the environment of a server. It takes nothing from the caller's, whose
+// PGDATA, PGPORT or LANG could disturb the server.
 func environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 }
 
-// command prepares a process of the account of the home.
+// command prepares a process that runs as the account of the home.
 func (h *home) command(path string, death syscall.Signal, args ...string) *exec.Cmd {
-	cmd := exec.Command(path, args...) //nolint:noctx // its life is that of the server
+	cmd := exec.Command(path, args...) //nolint:noctx // the process lives as long as the server
 	cmd.Dir = h.dir
 	cmd.Env = environment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -64,7 +64,7 @@ func (h *home) command(path string, death syscall.Signal, args ...string) *exec.
 	return cmd
 }
 
-// run runs a program to its end and tells its output if it fails.
+// run runs a program to its end and includes its output in the error if it fails.
 func (h *home) run(path string, args ...string) error {
 	var out strings.Builder
 	err := onThread(func() error {
@@ -78,8 +78,8 @@ func (h *home) run(path string, args ...string) error {
 	return nil
 }
 
-// onThread calls f on a thread that lives as long as f runs: a child's parent,
-// to the kernel, is the thread that started it.
+// onThread calls f on an OS thread that exists while f runs. For the kernel, the parent of a child
+// process is the thread that started it.
 func onThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -90,7 +90,7 @@ func onThread(f func() error) error {
 	return <-done
 }
 
-// start starts a server and waits until it serves.
+// start starts a server and waits until it is ready.
 func (h *home) start(ctx context.Context, p *program) (*daemon, error) {
 	d := &daemon{home: h, ready: make(chan struct{}), ended: make(chan struct{}), logged: make(chan struct{})}
 	started := make(chan error, 1)
@@ -126,11 +126,11 @@ func (d *daemon) live(p *program, started chan<- error) {
 	d.home.runs(d.pid)
 	go d.read(out, p.ready)
 	started <- nil
-	_ = cmd.Wait() // how it ended is told by its log
+	_ = cmd.Wait() // the log says how it ended
 	d.home.runs(0)
 }
 
-// read keeps the output of the process and notices that it is ready.
+// read stores the output of the process and notices when the server is ready.
 func (d *daemon) read(out *os.File, ready string) {
 	defer close(d.logged)
 	defer out.Close()
@@ -172,7 +172,7 @@ func (d *daemon) said() string {
 	return strings.Join(d.tail, "")
 }
 
-// await waits until the server serves. A server that does not is killed.
+// await waits until the server is ready. A server that does not get ready in time is killed.
 func (d *daemon) await(ctx context.Context, p *program) error {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -182,9 +182,9 @@ func (d *daemon) await(ctx context.Context, p *program) error {
 		return nil
 	case <-d.ended:
 		within(d.logged, time.Second)
-		err = errors.New("it ended at once")
+		err = errors.New("the process ended at once")
 	case <-limit.C:
-		err = fmt.Errorf("it is not ready after %v", patience)
+		err = fmt.Errorf("the server is not ready after %v", patience)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -193,7 +193,7 @@ func (d *daemon) await(ctx context.Context, p *program) error {
 	return fmt.Errorf("start %s: %w\n%s", filepath.Base(p.path), err, d.said())
 }
 
-// alive reports whether the process has not ended.
+// alive reports whether the process is still running.
 func (d *daemon) alive() bool {
 	select {
 	case <-d.ended:
@@ -203,15 +203,15 @@ func (d *daemon) alive() bool {
 	}
 }
 
-// signal sends a signal to a process that may have ended.
+// signal sends a signal. It is no error when the process has ended.
 func (d *daemon) signal(s syscall.Signal) { _ = d.proc.Signal(s) }
 
-// stop sends a signal that ends the process and waits for the end; when that
-// takes too long it kills.
+// stop sends a signal that ends the process and waits for its end. After the time limit it kills
+// the process.
 func (d *daemon) stop(s syscall.Signal) error {
 	d.signal(s)
 	if within(d.ended, patience) {
-		within(d.logged, patience) // its children hold it
+		within(d.logged, patience) // child processes still hold the output open
 		return nil
 	}
 	d.signal(syscall.SIGKILL)
@@ -219,7 +219,7 @@ func (d *daemon) stop(s syscall.Signal) error {
 	return fmt.Errorf("process %d did not end within %v and was killed\n%s", d.pid, patience, d.said())
 }
 
-// within waits for the end of something.
+// within waits until done is closed, at most for the limit, and reports whether it was.
 func within(done <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

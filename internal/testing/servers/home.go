@@ -16,17 +16,17 @@ import (
 	"syscall"
 )
 
-// account is the user as whom a server runs; nil is the user of this process.
+// account is the user that runs a server; nil means the user of this process.
 type account struct{ uid, gid int }
 
-// serverAccount returns the account for servers whose data is below a
-// directory. PostgreSQL and PgBouncer refuse to run as root.
+// serverAccount returns the account for servers with data below the directory. PostgreSQL and
+// PgBouncer refuse to run as root.
 func serverAccount(temp string) (*account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
 	for _, name := range []string{"postgres", "nobody"} {
-		if name == "nobody" { // rather than a user whom others share
+		if name == "nobody" { // last, because other programs use this account, too
 			if info, err := os.Stat(temp); err == nil {
 				if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid != 0 {
 					return &account{int(s.Uid), int(s.Gid)}, nil
@@ -50,7 +50,7 @@ func serverAccount(temp string) (*account, error) {
 	return nil, errors.New("servers do not run as root, and there is no other user: create one named postgres")
 }
 
-// home is the directory of one server, which goes when this process does.
+// home is the directory of one server. It is removed after this process has ended.
 type home struct {
 	dir   string
 	owner *account
@@ -58,10 +58,9 @@ type home struct {
 	tell  io.WriteCloser
 }
 
-// guardScript waits until the process that started it has ended or closes the
-// pipe, then ends the server that may still be there, and removes its
-// directory. It is told of the server's process by its number, 0 for none, and
-// of its directory as an argument.
+// guardScript waits until the process that started it has ended or closes the pipe. It then ends
+// the server and removes the server's directory. It reads the process id of the server from the
+// pipe (0 without a server), and gets the directory as an argument.
 const guardScript = `
 server=0
 while read -r n; do server=$n; done
@@ -80,15 +79,14 @@ umount -l "$1/disk"
 rm -rf "$1"
 `
 
-// newHome makes a directory in which a server of the account can work, and
-// starts its guard.
+// newHome makes a directory for a server of the account, and starts the guard process.
 func newHome() (*home, error) {
 	temp := os.TempDir()
 	owner, err := serverAccount(temp)
 	if err != nil {
 		return nil, err
 	}
-	// A socket's path has at most 100 bytes, and others must get there.
+	// The path of a socket has at most 100 bytes, and the account must have access to it.
 	if len(temp) > 60 || owner != nil && !open(temp) {
 		temp = "/tmp"
 	}
@@ -100,8 +98,8 @@ func newHome() (*home, error) {
 	if err := h.own(dir); err != nil {
 		return nil, errors.Join(err, os.Remove(dir))
 	}
-	h.guard = exec.Command("/bin/sh", "-c", guardScript, "guard", dir) //nolint:noctx // it outlives this process
-	h.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}           // Ctrl-C is not for it
+	h.guard = exec.Command("/bin/sh", "-c", guardScript, "guard", dir) //nolint:noctx // the guard outlives this process
+	h.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}           // Ctrl-C must not end the guard
 	if h.tell, err = h.guard.StdinPipe(); err == nil {
 		err = h.guard.Start()
 	}
@@ -111,7 +109,7 @@ func newHome() (*home, error) {
 	return h, nil
 }
 
-// open reports whether everybody can get into a directory.
+// open reports whether all users have access to a directory.
 func open(dir string) bool {
 	for {
 		info, err := os.Stat(dir)
@@ -125,7 +123,7 @@ func open(dir string) bool {
 	}
 }
 
-// own gives a file or directory to the account of the server.
+// own makes the account of the server the owner of a file or directory.
 func (h *home) own(path string) error {
 	if h.owner == nil {
 		return nil
@@ -133,43 +131,43 @@ func (h *home) own(path string) error {
 	return os.Lchown(path, h.owner.uid, h.owner.gid)
 }
 
-// write makes a file that the server alone can read.
+// write makes a file that only the server's account can read.
 func (h *home) write(name, text string) (path string, err error) {
 	path = filepath.Join(h.dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil { //nolint:gosec // in the directory that was made for it
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil { //nolint:gosec // the path is inside the directory that was made for the server
 		return "", err
 	}
 	return path, h.own(path)
 }
 
-// runs tells the guard which process is the server's, 0 if there is none.
+// runs sends the guard the process id of the server; 0 means that no server is running.
 func (h *home) runs(pid int) { _, _ = fmt.Fprintln(h.tell, pid) }
 
-// remove removes the directory.
+// remove stops the guard, which removes the directory.
 func (h *home) remove() error {
 	if err := h.tell.Close(); err != nil {
 		return err
 	}
-	_ = h.guard.Wait() // what counts is what it did
+	_ = h.guard.Wait() // the check below decides, not the exit code
 	if _, err := os.Lstat(h.dir); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("the directory %s of a server could not be removed", h.dir)
 	}
 	return nil
 }
 
-// Ports of servers lie below those that systems give to connections, so that
-// a server that is stopped finds its port free when it starts again.
+// Ports of servers are below the range that systems use for outgoing connections, so that a stopped
+// server finds its port free when it starts again.
 const (
 	portMin = 15500
 	portMax = 32000
 )
 
-// freePort returns a port of 127.0.0.1 on which nobody listens.
+// freePort returns a free port of 127.0.0.1.
 func freePort() (int, error) {
 	var last error
 	for range 100 {
 		port := portMin + rand.IntN(portMax-portMin)
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))) //nolint:noctx // ends at once
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))) //nolint:noctx // closed at once
 		if err != nil {
 			last = err
 			continue

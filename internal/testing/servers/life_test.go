@@ -23,10 +23,11 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-// roleVar tells the test binary how to end after it has started servers.
+// roleVar is the environment variable that says how the child process ends after it has started
+// servers.
 const roleVar = "SERVERS_TEST_ROLE"
 
-// patience ends a test that would never end by itself.
+// patience is the time limit of a wait that should end at once.
 const patience = time.Minute
 
 func TestMain(m *testing.M) {
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// play starts servers, tells of them, and ends without stopping them.
+// play starts servers, prints their processes and directories, and ends without stopping them.
 func play(role string) {
 	p, err := servers.StartPostgres(context.Background(), &servers.PostgresOptions{})
 	if err != nil {
@@ -57,11 +58,11 @@ func play(role string) {
 	case "exit":
 		syscall.Exit(1)
 	default:
-		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the process is killed
 	}
 }
 
-// notShort skips a test that starts a server where only quick tests are wanted.
+// notShort skips a test under -short that would start a server.
 func notShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -73,14 +74,14 @@ func notShort(t *testing.T) {
 func needs(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, servers.ErrMissing) {
-		t.Skipf("no server: %v", err)
+		t.Skipf("the server is not installed: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Whatever becomes of the process that started a server, nothing of it stays.
+// However the process that started a server ends, the server and its directory are removed.
 func TestAServerDoesNotOutliveItsProcess(t *testing.T) {
 	t.Parallel()
 	notShort(t)
@@ -112,17 +113,17 @@ func TestAServerDoesNotOutliveItsProcess(t *testing.T) {
 			if _, err := fmt.Sscan(line, &pid, &dir); err != nil {
 				t.Fatalf("%q: %v", line, err)
 			}
-			_ = cmd.Process.Kill() // unless it ends by itself
+			_ = cmd.Process.Kill() // in case it does not end by itself
 			if err := cmd.Wait(); err == nil {
-				t.Error("the process that started the server ended well")
+				t.Error("the process that started the server ended without an error, want the planned failure")
 			}
 			gone(t, pid, dir)
 		})
 	}
 }
 
-// gone waits until a process of nobody and a directory are gone, of which
-// nothing tells.
+// gone waits until a process and a directory are gone. It polls, because the process is not a child
+// of this one.
 func gone(t *testing.T, pid int, dir string) {
 	t.Helper()
 	limit := time.NewTimer(patience)
@@ -172,7 +173,7 @@ func TestRedisAsksForItsPassword(t *testing.T) {
 			t.Fatal(err)
 		}
 		if line, err := in.ReadString('\n'); err != nil || !strings.HasPrefix(line, step.want) {
-			t.Errorf("the answer to %s is %q, %v; want %s", step.say, line, err, step.want)
+			t.Errorf("the answer to %s is %q, error %v; want %s", step.say, line, err, step.want)
 		}
 	}
 }
@@ -182,7 +183,7 @@ func TestABouncerWantsTheWholeAddress(t *testing.T) {
 	for _, dsn := range []string{"host=localhost", "postgres:///db", "postgres://localhost/db", "::"} {
 		b, err := servers.StartBouncer(t.Context(), dsn, &servers.BouncerOptions{})
 		if b != nil || err == nil {
-			t.Errorf("%q is taken", dsn)
+			t.Errorf("StartBouncer accepted the DSN %q, want a refusal", dsn)
 		}
 	}
 }
@@ -194,6 +195,6 @@ func TestAServerThatDoesNotStartSaysWhy(t *testing.T) {
 	needs(t, err)
 	p, err := servers.StartPostgres(t.Context(), &servers.PostgresOptions{Settings: map[string]string{"shared_buffers": "many"}})
 	if p != nil || err == nil || !strings.Contains(err.Error(), "shared_buffers") {
-		t.Errorf("the error is %v, want one that names the setting", err)
+		t.Errorf("got error %v, want one that names the setting", err)
 	}
 }

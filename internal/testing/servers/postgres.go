@@ -6,18 +6,19 @@ import (
 	"strconv"
 )
 
-// PostgresOptions say what a server is to be. The zero value is a server that
-// loses nothing it has confirmed, as users run it.
+// PostgresOptions are the options of a server. The zero value is a server that loses no confirmed
+// commit, as users run it.
 type PostgresOptions struct {
-	// Settings are settings of postgresql.conf, which go before those of the
-	// package: 300 connections, and PostgreSQL's own defaults.
+	// Settings are settings of postgresql.conf. They override those of this package: 300
+	// connections, and PostgreSQL's defaults.
 	Settings map[string]string
-	// NoSync sets fsync = off: faster, and worthless for measurements.
+	// NoSync sets fsync = off. The server is then faster, and of no use for measurements.
 	NoSync bool
-	// Disk is the size of a file system of the server's own, such as 160m, which
-	// [Postgres.FillDisk] fills. It needs Linux and root. "" is none.
+	// Disk is the size of a private file system for the server, such as 160m, which
+	// [Postgres.FillDisk] fills. It needs Linux and root. "" means that the server has no private
+	// file system.
 	Disk string
-	// Bin is the directory of the programs; "" is that of [FindPostgres].
+	// Bin is the directory of the programs; "" means that of [FindPostgres].
 	Bin string
 }
 
@@ -26,9 +27,9 @@ type Mode int
 
 // The modes of [Postgres.Stop], named as those of pg_ctl.
 const (
-	Fast      Mode = iota // connections are cut, a checkpoint is written
-	Immediate             // as a crash: the next start recovers
-	Smart                 // waits until all clients have gone
+	Fast      Mode = iota // cuts connections and writes a checkpoint
+	Immediate             // like a crash: the next start recovers
+	Smart                 // waits until all clients have disconnected
 )
 
 // The role and the database of a private server. The role is a superuser.

@@ -19,10 +19,9 @@ import (
 	"time"
 )
 
-// Postgres is a private cluster with one superuser and the database postgres.
-// Texts are compared as a dictionary does (ICU, en) where the build can do it,
-// as on most servers of users, and not by bytes. Its methods may be called from
-// several goroutines at a time.
+// Postgres is a private cluster with one superuser and the database postgres. Where the build
+// supports it, texts are sorted as in a dictionary (ICU, en) and not by bytes, as on most users'
+// servers. Its methods may be called concurrently.
 type Postgres struct {
 	home     *home
 	bin      string
@@ -32,9 +31,9 @@ type Postgres struct {
 	settings map[string]string
 
 	mu     sync.Mutex
-	daemon *daemon // nil while it is stopped
-	last   *daemon // the newest one, for its log
-	paused []int   // the processes that were stopped by Pause
+	daemon *daemon // nil while the server is stopped
+	last   *daemon // the newest process, for its log
+	paused []int   // the processes that Pause has stopped
 }
 
 // StartPostgres makes a cluster and starts it. The error is [ErrMissing] where
@@ -93,17 +92,18 @@ func (p *Postgres) create(ctx context.Context, o *PostgresOptions) error {
 	}
 	args := []string{
 		"-D", p.data, "-U", postgresUser, "--pwfile", password, "--encoding", "UTF8", "--locale", "C",
-		// The socket is in a directory of the server's user; others need the
-		// password, whose check must cost nothing in measurements.
+		// Only the server's user has access to the directory of the socket. Other users need the
+		// password. The password check must cost nothing in measurements.
 		"--auth-local", "trust", "--auth-host", "password",
-		"--no-sync", // nobody relies on it before it serves
+		"--no-sync", // an empty cluster needs no fsync
 	}
 	if o.Disk != "" {
-		args = append(args, "--wal-segsize", "1") // WAL of 16 MB a file would fill a small disk alone
+		args = append(args, "--wal-segsize", "1") // WAL files of 16 MB could fill a small disk alone
 	}
 	icu := append(slices.Clone(args), "--locale-provider", "icu", "--icu-locale", "en")
 	if err := p.home.run(filepath.Join(p.bin, "initdb"), icu...); err != nil {
-		// A build without ICU, or a version before 15. A half-made cluster was removed by initdb.
+		// Without ICU: a build without it, or a version before 15. initdb has removed the
+		// incomplete cluster.
 		if p.home.run(filepath.Join(p.bin, "initdb"), args...) != nil {
 			return err
 		}
@@ -125,8 +125,8 @@ func (p *Postgres) first(ctx context.Context) error {
 	}
 }
 
-// Start starts the server after a stop, on the port that it had. It returns
-// when connections are taken. Starting a server that runs does nothing.
+// Start starts the server after a stop, on the same port. It returns when the server accepts
+// connections. It does nothing when the server is running.
 func (p *Postgres) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +139,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	}
 	d, err := p.home.start(ctx, &program{
 		path: filepath.Join(p.bin, "postgres"), args: args, death: syscall.SIGQUIT,
-		ready: "database system is ready to accept", // connections, or read-only ones
+		ready: "database system is ready to accept", // for all connections, or read-only ones
 	})
 	if err != nil {
 		return err
@@ -173,8 +173,8 @@ func (p *Postgres) Restart(ctx context.Context, mode Mode) error {
 	return p.Start(ctx)
 }
 
-// Kill kills all processes of the server at once with SIGKILL and waits until
-// they are gone: nobody gets a word. Start recovers.
+// Kill kills all processes of the server with SIGKILL and waits until they are gone. Connections
+// get no message. The next Start recovers.
 func (p *Postgres) Kill() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,15 +188,15 @@ func (p *Postgres) Kill() error {
 		return errors.Join(err, d.stop(syscall.SIGKILL))
 	}
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have ended
 	}
 	d.signal(syscall.SIGKILL)
 	<-d.ended
 	return awaitAll(pids, dead)
 }
 
-// freeze stops the first process of a server and returns the others: it starts
-// nobody while they are counted.
+// freeze pauses the first process of a server and returns the others. While it is paused it starts
+// no further process.
 func (d *daemon) freeze() (children []int, err error) {
 	d.signal(syscall.SIGSTOP)
 	if err := awaitAll([]int{d.pid}, stopped); err != nil {
@@ -205,8 +205,8 @@ func (d *daemon) freeze() (children []int, err error) {
 	return childrenOf(d.pid)
 }
 
-// awaitAll waits until processes that got a signal are dead or stopped. Nothing
-// tells that of those that are not children of this process, so it looks.
+// awaitAll waits until processes that got a signal are dead or stopped. It polls, because they are
+// not children of this process.
 func awaitAll(pids []int, done func(pid int) bool) error {
 	pids = slices.Clone(pids)
 	limit := time.NewTimer(patience)
@@ -220,18 +220,18 @@ func awaitAll(pids []int, done func(pid int) bool) error {
 		select {
 		case <-look.C:
 		case <-limit.C:
-			return fmt.Errorf("processes %v have not taken a signal for %v", pids, patience)
+			return fmt.Errorf("processes %v have not reacted to a signal for %v", pids, patience)
 		}
 	}
 }
 
-// Pause stops all processes of the server with SIGSTOP and returns when they
-// stand: connections stay open and nobody answers. Pausing a paused server does nothing.
+// Pause pauses all processes of the server with SIGSTOP and returns when they are paused.
+// Connections stay open, but get no answer. It does nothing when the server is paused.
 func (p *Postgres) Pause() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.daemon == nil || !p.daemon.alive() {
-		return errors.New("the server to pause does not run")
+		return errors.New("the server to pause is not running")
 	}
 	if len(p.paused) > 0 {
 		return nil
@@ -243,20 +243,20 @@ func (p *Postgres) Pause() error {
 		return err
 	}
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // the process may have ended
 	}
 	return awaitAll(pids, stopped)
 }
 
-// Resume lets the processes of a paused server run on.
+// Resume resumes the processes of a paused server.
 func (p *Postgres) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resume()
 }
 
-// resume lets the paused processes go on. Their parent comes last: until then
-// nobody buries them, so the numbers are theirs.
+// resume resumes the paused processes. Their parent comes last: until then no process id can be
+// reused.
 func (p *Postgres) resume() {
 	for _, pid := range p.paused {
 		_ = syscall.Kill(pid, syscall.SIGCONT)
@@ -264,7 +264,7 @@ func (p *Postgres) resume() {
 	p.paused = nil
 }
 
-// Close stops the server and removes all that it had.
+// Close stops the server and removes its files.
 func (p *Postgres) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -276,8 +276,8 @@ func (p *Postgres) Close() error {
 	return errors.Join(err, p.home.remove())
 }
 
-// segment returns the number of the shared memory segment that a killed server
-// has left. One that was stopped removes it, and the file with its number.
+// segment returns the id of the shared memory segment that a killed server has left. A server that
+// stops normally removes its segment.
 func (p *Postgres) segment() (id int, ok bool) {
 	text, err := os.ReadFile(filepath.Join(p.data, "postmaster.pid"))
 	if err != nil {
@@ -292,14 +292,14 @@ func (p *Postgres) segment() (id int, ok bool) {
 	return id, n == 2
 }
 
-// URL returns the address over TCP, to be changed at will.
+// URL returns a new copy of the address over TCP.
 func (p *Postgres) URL() *url.URL { return postgresURL(p.password, p.port) }
 
 // DSN returns the address over TCP as a URL.
 func (p *Postgres) DSN() string { return p.URL().String() }
 
-// SocketDSN returns the address over the unix socket, which is faster, and to
-// which root and the user of the server alone get.
+// SocketDSN returns the address over the unix socket, which is faster. Only root and the user of
+// the server have access to it.
 func (p *Postgres) SocketDSN() string {
 	u := p.URL()
 	u.Host, u.User = "", url.User(postgresUser)
@@ -313,7 +313,7 @@ func (p *Postgres) Port() int { return p.port }
 // Dir returns the data directory.
 func (p *Postgres) Dir() string { return p.data }
 
-// PID returns the number of the postmaster process, 0 while it is stopped.
+// PID returns the process id of the postmaster, or 0 while the server is stopped.
 func (p *Postgres) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -323,14 +323,14 @@ func (p *Postgres) PID() int {
 	return p.daemon.pid
 }
 
-// Running reports whether the server's first process has not ended.
+// Running reports whether the server's first process is still running.
 func (p *Postgres) Running() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.daemon != nil && p.daemon.alive()
 }
 
-// Log returns the last lines that the server wrote since it was started.
+// Log returns the last lines that the server wrote since its start.
 func (p *Postgres) Log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -340,7 +340,7 @@ func (p *Postgres) Log() string {
 	return p.last.said()
 }
 
-// FillDisk fills the disk of the server to the last byte.
+// FillDisk fills the private file system of the server completely.
 func (p *Postgres) FillDisk() error {
 	f, err := os.Create(p.filler())
 	if err != nil {
@@ -359,7 +359,7 @@ func (p *Postgres) FillDisk() error {
 	return nil
 }
 
-// FreeDisk takes back what FillDisk did.
+// FreeDisk frees the space that FillDisk took.
 func (p *Postgres) FreeDisk() error { return os.Remove(p.filler()) }
 
 func (p *Postgres) filler() string { return filepath.Join(p.home.dir, "disk", "filler") }

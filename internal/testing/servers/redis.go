@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// RedisOptions say what a server is to be. The zero value keeps each write in
-// an append-only file, which reaches the disk once a second.
+// RedisOptions are the options of a server. By default each write goes to an append-only file,
+// which is synced once a second.
 type RedisOptions struct {
 	// AlwaysSync makes each write wait for the disk.
 	AlwaysSync bool
@@ -24,9 +24,9 @@ func redisURL(password string, port int) string {
 	return u.String()
 }
 
-// BouncerOptions say how PgBouncer is to be.
+// BouncerOptions are the options of PgBouncer.
 type BouncerOptions struct {
-	// Settings go before those of the package: transaction mode, 20 connections
-	// to the server, and PgBouncer's own defaults.
+	// Settings override those of this package: transaction mode, 20 connections to the server, and
+	// PgBouncer's defaults.
 	Settings map[string]string
 }

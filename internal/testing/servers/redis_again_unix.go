@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// PID returns the number of the server's process.
+// PID returns the server's process id.
 func (r *Redis) PID() int { return r.daemon.pid }
 
 // Kill kills the server with SIGKILL and waits until it is gone.
@@ -17,7 +17,7 @@ func (r *Redis) Kill() {
 	<-r.daemon.ended
 }
 
-// Start starts a server that was killed again, on its port and its data.
+// Start starts a killed server again, with its port and data.
 func (r *Redis) Start(ctx context.Context) error {
 	path, err := find("redis-server", "redis-server")
 	if err != nil {

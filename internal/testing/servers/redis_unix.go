@@ -44,7 +44,7 @@ func (r *Redis) start(ctx context.Context, path string, o *RedisOptions) (err er
 	if o.AlwaysSync {
 		sync = "always"
 	}
-	// In a file, because others see the arguments of a process.
+	// The settings are in a file, because other users can see the arguments of a process.
 	config, err := r.home.write("redis.conf", fmt.Sprintf(
 		"port %d\nbind 127.0.0.1\nrequirepass %s\ndir %s\ndaemonize no\nsave \"\"\nappendonly yes\nappendfsync %s\n",
 		r.port, r.password, strconv.Quote(r.home.dir), sync))

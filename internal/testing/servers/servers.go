@@ -1,10 +1,9 @@
-// Package servers starts private servers for tests and measurements: PostgreSQL,
-// PgBouncer and Redis, as processes of their own on free ports of 127.0.0.1, with
-// their data in temporary directories. What the system itself runs is left alone.
+// Package servers starts private servers for tests and measurements: PostgreSQL, PgBouncer and
+// Redis. They are separate processes on free ports of 127.0.0.1 with data in temporary directories.
+// Servers of the system are not touched.
 //
-// A server outlives nobody: it and its data are gone soon after the process that
-// started it has ended, however that ended. It runs as the user of that process,
-// or, under root, as an unprivileged one.
+// A server and its data are removed soon after the process that started it has ended, however it
+// ended. The server runs as the user of that process or, under root, as an unprivileged user.
 package servers
 
 import (
@@ -19,27 +18,26 @@ import (
 	"time"
 )
 
-// ErrMissing tells that a server cannot be started here because its program is
-// not installed, or because the system is not supported. Tests skip then.
+// ErrMissing means that a server cannot be started, because its program is not installed or the
+// system is not supported. Tests are then skipped.
 var ErrMissing = errors.New("not installed")
 
-// patience is how long a server may take for a step: it only ends what would
-// never end by itself.
+// patience is the time limit of each step of a server. It only ends steps that would never end.
 const patience = 2 * time.Minute
 
-// missing is an ErrMissing with the cure.
+// missing returns an ErrMissing that says which package to install.
 func missing(program, debian string) error {
 	return fmt.Errorf("%s: %w (on Debian: apt-get install %s)", program, ErrMissing, debian)
 }
 
-// postgresPlaces are where programs of PostgreSQL are found beside PATH.
+// postgresPlaces are directories with programs of PostgreSQL, searched besides PATH.
 var postgresPlaces = []string{
 	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
 	"/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin",
 }
 
-// FindPostgres returns the directory with the programs of the newest PostgreSQL
-// in PATH and in the usual places, or an error that is [ErrMissing].
+// FindPostgres returns the directory with the programs of the newest PostgreSQL in PATH and in the
+// usual places. The error is [ErrMissing] without one.
 func FindPostgres(ctx context.Context) (dir string, err error) {
 	var dirs []string
 	if path, err := exec.LookPath("initdb"); err == nil {
@@ -67,8 +65,8 @@ func FindPostgres(ctx context.Context) (dir string, err error) {
 	return dir, nil
 }
 
-// postgresVersion returns the version of the programs in a directory, such as
-// 15.18, and 0 if a program that is needed is missing.
+// postgresVersion returns the version of the programs in a directory, such as 15.18, or 0 if a
+// required program is missing.
 func postgresVersion(ctx context.Context, dir string) float64 {
 	if _, err := exec.LookPath(filepath.Join(dir, "initdb")); err != nil {
 		return 0
@@ -81,7 +79,7 @@ func postgresVersion(ctx context.Context, dir string) float64 {
 }
 
 // versionIn finds the version in a line such as "postgres (PostgreSQL) 18.1 (Debian 18.1-1)".
-// A line of a beta, such as "19beta1", has its major version.
+// The version of a beta such as "19beta1" is its major version.
 func versionIn(line string) float64 {
 	_, rest, _ := strings.Cut(line, ") ")
 	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
@@ -94,8 +92,8 @@ func versionIn(line string) float64 {
 	return float64(n) + float64(m)/1000
 }
 
-// find returns the path of a program in PATH or in the directories of
-// administrators, which the PATH of others may lack.
+// find returns the path of a program in PATH or in the directories for administrators, which the
+// PATH of a user may not include.
 func find(program, debian string) (string, error) {
 	for _, name := range []string{program, "/usr/sbin/" + program, "/usr/local/sbin/" + program} {
 		if path, err := exec.LookPath(name); err == nil {

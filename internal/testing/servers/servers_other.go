@@ -9,10 +9,10 @@ import (
 	"runtime"
 )
 
-// errSystem is told by everything that would start a server.
+// errSystem is the error of every function that would start a server.
 func errSystem() error { return fmt.Errorf("private servers on %s: %w", runtime.GOOS, ErrMissing) }
 
-// Postgres is a private cluster. There is none on this system.
+// Postgres is a private cluster, which this system does not support.
 type Postgres struct{}
 
 // StartPostgres returns an error that is [ErrMissing].
@@ -39,13 +39,13 @@ func (*Postgres) Resume() {}
 // Close returns an error.
 func (*Postgres) Close() error { return errSystem() }
 
-// URL returns nothing of use.
+// URL returns an address without a server.
 func (*Postgres) URL() *url.URL { return postgresURL("", 0) }
 
-// DSN returns nothing of use.
+// DSN returns an address without a server.
 func (p *Postgres) DSN() string { return p.URL().String() }
 
-// SocketDSN returns nothing of use.
+// SocketDSN returns an address without a server.
 func (p *Postgres) SocketDSN() string { return p.DSN() }
 
 // Port returns 0.
@@ -69,19 +69,19 @@ func (*Postgres) FillDisk() error { return errSystem() }
 // FreeDisk returns an error.
 func (*Postgres) FreeDisk() error { return errSystem() }
 
-// Redis is a private Redis server. There is none on this system.
+// Redis is a private Redis server, which this system does not support.
 type Redis struct{}
 
 // StartRedis returns an error that is [ErrMissing].
 func StartRedis(context.Context, *RedisOptions) (*Redis, error) { return nil, errSystem() }
 
-// URL returns nothing of use.
+// URL returns an address without a server.
 func (*Redis) URL() string { return redisURL("", 0) }
 
 // Close returns an error.
 func (*Redis) Close() error { return errSystem() }
 
-// Bouncer is a private PgBouncer. There is none on this system.
+// Bouncer is a private PgBouncer, which this system does not support.
 type Bouncer struct{}
 
 // StartBouncer returns an error that is [ErrMissing].

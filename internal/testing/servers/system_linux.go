@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diesWith makes a process get a signal when its parent ends.
+// diesWith makes the kernel send a signal to the process when its parent ends.
 func diesWith(attr *syscall.SysProcAttr, death syscall.Signal) { attr.Pdeathsig = death }
 
-// childrenOf returns the processes whose parent a process is, without zombies.
+// childrenOf returns the child processes of a process, without zombies.
 func childrenOf(parent int) ([]int, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -25,7 +25,7 @@ func childrenOf(parent int) ([]int, error) {
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the process has ended meanwhile
 		}
 		fields := fieldsOf(stat)
 		if len(fields) < 2 || fields[0] == "Z" || fields[1] != strconv.Itoa(parent) {
@@ -40,13 +40,13 @@ func childrenOf(parent int) ([]int, error) {
 	return found, nil
 }
 
-// fieldsOf returns the fields of a process's stat from the third one on: its
-// state, its parent … The second one, the name in parentheses, may hold anything.
+// fieldsOf returns the fields of /proc/PID/stat from the third one on: state, parent and so on. The
+// second field is the name in parentheses, which may contain anything.
 func fieldsOf(stat []byte) []string {
 	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 }
 
-// state returns the letter of a process's state, X when it is gone.
+// state returns the letter of a process's state; X means that it is gone.
 func state(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if fields := fieldsOf(stat); err == nil && len(fields) > 0 {
@@ -58,14 +58,14 @@ func state(pid int) string {
 // dead reports whether a process is gone or a zombie.
 func dead(pid int) bool { return state(pid) == "X" || state(pid) == "Z" }
 
-// stopped reports whether a process stands after SIGSTOP, which it takes when it
-// runs next, or is dead.
+// stopped reports whether a process is paused by SIGSTOP or dead. A signal takes effect when the
+// process runs next.
 func stopped(pid int) bool { return state(pid) == "T" || dead(pid) }
 
-// removeSegment removes the shared memory that a killed server has left.
+// removeSegment removes a shared memory segment that a killed server has left.
 func removeSegment(id int) { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) }
 
-// mountDisk puts a file system of a size, such as 160m, at a directory.
+// mountDisk mounts a file system of the given size, such as 160m, at a directory.
 func mountDisk(dir, size string) error {
 	if err := unix.Mount("redrive-test", dir, "tmpfs", 0, "size="+size); err != nil {
 		return fmt.Errorf("mount a disk of %s (needs root): %w", size, err)

@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// diesWith does nothing: the guard alone ends the server.
+// diesWith does nothing: on this system only the guard ends the server.
 func diesWith(*syscall.SysProcAttr, syscall.Signal) {}
 
-// childrenOf returns the processes whose parent a process is.
+// childrenOf returns the child processes of a process.
 func childrenOf(parent int) ([]int, error) {
 	out, err := exec.CommandContext(context.Background(), "ps", "-A", "-o", "pid=,ppid=").Output()
 	if err != nil {
@@ -34,7 +34,7 @@ func childrenOf(parent int) ([]int, error) {
 // dead reports whether a process is gone.
 func dead(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// stopped reports whether a process stands after SIGSTOP, or is dead.
+// stopped reports whether a process is paused by SIGSTOP or dead.
 func stopped(pid int) bool {
 	out, err := exec.CommandContext(context.Background(), "ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	return err != nil || strings.HasPrefix(string(out), "T")
@@ -43,7 +43,7 @@ func stopped(pid int) bool {
 func removeSegment(int) {}
 
 func mountDisk(string, string) error {
-	return fmt.Errorf("a small disk: %w (it needs Linux and root)", errors.ErrUnsupported)
+	return fmt.Errorf("mount a private file system: %w (it needs Linux and root)", errors.ErrUnsupported)
 }
 
 func unmountDisk(string) {}
