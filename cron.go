@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redrive/redrive/internal/cron"
@@ -16,6 +17,11 @@ import (
 
 // CronCatchMin is the least that Cron.Catch may be.
 const CronCatchMin = time.Second
+
+// CronLimit is how long Cron.Make, the enqueue middlewares and the store may take for one
+// slot. Then their context ends, and the slot is tried again. Code that ignores its
+// context is called again for the entry only after it has returned.
+const CronLimit = 10 * time.Second
 
 // Cron is an entry that enqueues a job periodically, at slots that its expression
 // names. Any number of clients may have the same entry: each slot of it is fired once
@@ -49,7 +55,7 @@ type Cron struct {
 	// Spec is the job. Its correlation is "cron:" and the name, unless it has one.
 	Spec Spec
 	// Make makes the job of a slot, in place of Spec. It is called again when the
-	// store has not taken it.
+	// store has not taken it. It has CronLimit to return.
 	Make func(slot time.Time) Spec
 }
 
@@ -140,7 +146,10 @@ func (c *Client) keepCrons() {
 func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 	entry := *s
 	k := keeper.Cron{Name: s.Name, Catch: s.Catch, Since: c.config.now()}
-	k.Fire = func(ctx context.Context, slot time.Time) (store.Fired, error) { return c.fire(ctx, &entry, slot) }
+	var busy atomic.Bool
+	k.Fire = func(ctx context.Context, slot time.Time) (store.Fired, error) {
+		return c.fireWithin(ctx, CronLimit, &busy, &entry, slot)
+	}
 	if err := store.ValidName("name", s.Name); err != nil {
 		return k, err
 	}
@@ -176,52 +185,6 @@ func cronSpec(s *Cron, slot time.Time) Spec {
 		spec.new.Correlation = "cron:" + s.Name
 	}
 	return spec
-}
-
-// errFired passes through the middlewares when another client has fired a slot.
-var errFired = errors.New("another client has fired the slot")
-
-// fire enqueues the job of a slot, unless another client has.
-func (c *Client) fire(ctx context.Context, s *Cron, slot time.Time) (f store.Fired, err error) {
-	defer func() {
-		if p := recover(); p != nil { // a mistake in Make or a middleware must not end the process
-			err = fmt.Errorf("cron entry %q: panic: %v", s.Name, p)
-		}
-	}()
-	_, err = c.through(ctx, []Spec{cronSpec(s, slot)}, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
-		jobs, err := c.check(specs)
-		if err != nil {
-			return nil, err
-		}
-		first, err := c.ids.take(ctx, len(jobs))
-		if err != nil {
-			return nil, err
-		}
-		number(jobs, first)
-		f, err = c.store.Fire(ctx, s.Name, job.At(slot), jobs)
-		c.ids.lost(err)
-		if err == nil && !f.Fired {
-			err = errFired
-		}
-		return f.Receipts, err
-	})
-	switch {
-	case errors.Is(err, errFired):
-		return f, nil
-	case errors.Is(err, store.ErrTooLarge):
-		err = c.withoutRoom(ctx, s.Name, err)
-	}
-	return f, err
-}
-
-// withoutRoom adds the cure to an error that says that the store has no room for
-// another name.
-func (c *Client) withoutRoom(ctx context.Context, name string, err error) error {
-	known, failed := c.store.CronSlots(ctx)
-	if failed != nil || len(known) < store.CronsMax || slices.ContainsFunc(known, func(s store.CronSlot) bool { return s.Name == name }) {
-		return err // it is another bound
-	}
-	return fmt.Errorf("%w; names are kept for ever: give the entry one that no client has any more (redrive cron lists them)", err)
 }
 
 // CronStatus is a cron entry as it stands.

@@ -33,7 +33,8 @@ type EnqueueFunc func(ctx context.Context, specs []Spec) ([]Receipt, error)
 //   - An error of next is an error of the enqueue, also if the middleware returns none.
 //   - A panic reaches the caller. Before next is called, nothing has been reserved or
 //     locked. A panic within an enqueue of cron is logged, and the slot is tried again.
-//   - The time that it takes is the caller's, whose context says when to give up.
+//   - The time that it takes is the caller's, whose context says when to give up. In an
+//     enqueue of cron the context ends after CronLimit, and the slot is tried again.
 //   - Inside a transaction of the caller's own, it must not write to the same
 //     database by another connection.
 type EnqueueMiddleware func(next EnqueueFunc) EnqueueFunc
