@@ -29,8 +29,6 @@ var openFolders = []string{
 	"internal/yamlfile",
 	"job", "policy", "policy/policyfile", "policy/preset", "retry", "retry/httpretry", "scripts",
 	"scripts/classes", "scripts/testreport", "store", "store/faultstore", "store/memory", "store/sqlite",
-	"tests/golden", "tests/processes", "tests/torture", "tests/torture/command",
-	"tests/torture/place", "tests/torture/worker",
 }
 
 // bannedIn returns the banned words in a text, with the lines they are in. Names in

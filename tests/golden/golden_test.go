@@ -1,14 +1,14 @@
-// Package golden records what redrive makes of failures, and compares it with what
-// it made of them before.
+// Package golden records how redrive decides about failures, and compares that with
+// an earlier recording.
 //
-// testdata/golden.jsonl.gz holds one JSON object a line. TestGolden makes the same
-// lines anew and fails when one byte is different. A change of the code that is to
-// change no decision must leave the file as it is. The lines are of four kinds:
+// testdata/golden.jsonl.gz holds one JSON object per line. TestGolden makes the same lines again
+// and fails when a byte differs. A change of the code that must not change a decision must leave
+// the file as it is. The lines are of four kinds:
 //
-//   - "policy …" is a policy: its hash, its text as it is stored, and for each class
-//     what it tells users while a job is retried and when it is dead.
+//   - "policy …" is a policy: its hash, its stored text, and for each class
+//     the message to users while a job is retried and when it is dead.
 //   - "says.txt:31" (file and line) is an input: a labelled text of
-//     failure/testdata, or a status, an SQLSTATE or a code without a telling text.
+//     failure/testdata, or a status, an SQLSTATE or a code with a text that says nothing.
 //   - "says.txt:31 transcribe run 1" is a run of a job whose handler has failed with that
 //     input, under that policy: its outcome, the stored failure record and the stored
 //     decision. Runs 1 and 2 and the last one are kept. "… end" is the job and
@@ -16,14 +16,14 @@
 //   - "outcome …" are the runs and the ends of all other ways in which a run can
 //     end: marks, panics, time limits, stops, crashes, holds, exit codes and so on.
 //
-// Everything goes through a real client on the store in memory, in a bubble of
-// testing/synctest. The store's clock starts at a fixed time and moves by fixed steps
-// only, and job ids start at 1, so that waits are drawn alike each time. What depends
-// on the machine or on the pace of the engine is left out: the stack of a panic is
-// kept as "present", the age of a job in whole seconds.
+// All rows are made with a real client on the store in memory, in a bubble of testing/synctest. The
+// store's clock starts at a fixed time and moves by fixed steps, and job ids start at 1, so that
+// the same waits are drawn each time. Values that depend on the machine or on the speed of the
+// engine are left out: the stack of a panic is recorded as "present", and the age of a job in whole
+// seconds.
 //
-// After a change that is meant to change decisions, record anew and look at what
-// the test printed before:
+// After a change that is meant to change decisions, check the differences that the test prints and
+// record the file again:
 //
 //	go test ./tests/golden -update
 package golden_test
@@ -78,7 +78,7 @@ func TestGolden(t *testing.T) {
 	if bytes.Equal(want, b.Bytes()) {
 		return
 	}
-	t.Errorf("%s\nIf all of it is meant, record anew: go test ./tests/golden -update", compare(lines(want), lines(b.Bytes())))
+	t.Errorf("%s\nIf every difference is intended, record again: go test ./tests/golden -update", compare(lines(want), lines(b.Bytes())))
 }
 
 // recording collects rows.
@@ -94,8 +94,8 @@ func (r *recording) add(row any) {
 	}
 }
 
-// writeGolden compresses without a name or a time, so that the same rows give the
-// same file.
+// writeGolden compresses the rows without a name or a time, so that the same rows give the same
+// file.
 func writeGolden(t *testing.T, rows []byte) {
 	t.Helper()
 	var b bytes.Buffer
@@ -127,16 +127,16 @@ func readGolden(t *testing.T) []byte {
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil {
-		t.Fatalf("%s: %v", goldenFile, err)
+		t.Fatalf("open the golden file %s: %v", goldenFile, err)
 	}
 	rows, err := io.ReadAll(z)
 	if err != nil {
-		t.Fatalf("%s: %v", goldenFile, err)
+		t.Fatalf("read the golden file %s: %v", goldenFile, err)
 	}
 	return rows
 }
 
-// line is one row: its key, and its JSON.
+// line is one row: its key and its JSON.
 type line struct{ key, json string }
 
 func lines(rows []byte) (all []line) {
@@ -148,8 +148,8 @@ func lines(rows []byte) (all []line) {
 	return all
 }
 
-// compare tells what is different: how many rows, which fields how often, and the
-// first rows field by field.
+// compare describes the differences: how many rows differ, how often each field does, and the first
+// rows field by field.
 func compare(want, got []line) string {
 	was, is := byKey(want), byKey(got)
 	changed, fields := 0, map[string]int{}
@@ -170,14 +170,14 @@ func compare(want, got []line) string {
 	}
 	for _, l := range want {
 		if is[l.key] == "" {
-			fields["(row is gone)"]++
+			fields["(row is missing)"]++
 			show(l, "    is gone: "+l.json+"\n")
 		}
 	}
 	if changed == 0 {
-		return "the rows are in another order than recorded"
+		return "the rows are in a different order than recorded"
 	}
-	fmt.Fprintf(&b, "%d of %d rows are not as recorded; the fields that changed, and in how many rows:\n", changed, len(want))
+	fmt.Fprintf(&b, "%d of %d rows differ from the recording. Number of rows in which each field changed:\n", changed, len(want))
 	byCount := func(x, y string) int { return cmp.Or(fields[y]-fields[x], cmp.Compare(x, y)) }
 	for _, name := range slices.SortedFunc(maps.Keys(fields), byCount) {
 		fmt.Fprintf(&b, "  %6d %s\n", fields[name], name)
@@ -194,7 +194,7 @@ func byKey(all []line) map[string]string {
 	return rows
 }
 
-// inputOf returns what the handler of a row has failed with, for the reader.
+// inputOf returns the error text of the handler in a row, for the reader.
 func inputOf(rows map[string]string, key string) string {
 	name, _, of := strings.Cut(key, " ")
 	if !of {
@@ -207,7 +207,7 @@ func inputOf(rows map[string]string, key string) string {
 	return fmt.Sprintf(" (%.160q)", input.Text)
 }
 
-// fieldwise returns the fields of two rows that are different, and counts them.
+// fieldwise returns the fields that differ between two rows, and counts them.
 func fieldwise(before, after string, counts map[string]int) string {
 	was, is := map[string]string{}, map[string]string{}
 	flatten(was, "", before)
@@ -218,13 +218,13 @@ func fieldwise(before, after string, counts map[string]int) string {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if was[name] != is[name] {
 			counts[name]++
-			fmt.Fprintf(&b, "    %s: was %s, is %s\n", name, cmp.Or(was[name], "not there"), cmp.Or(is[name], "not there"))
+			fmt.Fprintf(&b, "    %s: was %s, is %s\n", name, cmp.Or(was[name], "missing"), cmp.Or(is[name], "missing"))
 		}
 	}
-	return cmp.Or(b.String(), "    the fields are in another order, or written in another way\n")
+	return cmp.Or(b.String(), "    the fields are in a different order or format\n")
 }
 
-// flatten puts each field of an object into fields, under its path.
+// flatten adds each field of a JSON object to fields, by its path.
 func flatten(fields map[string]string, path, text string) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &object) != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/redrive/redrive/redrivetest"
 )
 
-// input is what handlers fail with.
+// input is an error of a handler.
 type input struct {
 	key, text string
 	err       error
@@ -30,7 +30,7 @@ type inputRow struct {
 	Text string `json:"text"`
 }
 
-// inputs are the labelled texts, and values without a telling text.
+// inputs returns the labelled texts, and statuses and codes with a text that says nothing.
 func inputs(t *testing.T) (all []input) {
 	t.Helper()
 	for _, name := range []string{"general.txt", "says.txt"} {
@@ -67,13 +67,13 @@ func inputs(t *testing.T) (all []input) {
 		InternalError ServiceUnavailable SQLITE_BUSY SQLITE_FULL SQLITE_CONSTRAINT insufficient_quota rate_limit_exceeded
 		context_length_exceeded invalid_api_key card_declined ECONNRESET ECONNREFUSED ENOSPC EMFILE EACCES ENOENT EAI_AGAIN ENOTFOUND`) {
 		value("code", s, codeError(s))
-		value("own", s, failure.Code(s, errTold))
+		value("own", s, failure.Code(s, errPlain))
 	}
 	return all
 }
 
-// errTold says nothing by its text.
-var errTold = errors.New("the step did not end well")
+// errPlain has a text that says nothing about the cause.
+var errPlain = errors.New("the step did not end well")
 
 type (
 	statusError int
@@ -81,11 +81,11 @@ type (
 	codeError   string
 )
 
-func (statusError) Error() string     { return errTold.Error() }
+func (statusError) Error() string     { return errPlain.Error() }
 func (e statusError) HTTPStatus() int { return int(e) }
-func (sqlError) Error() string        { return errTold.Error() }
+func (sqlError) Error() string        { return errPlain.Error() }
 func (e sqlError) SQLState() string   { return string(e) }
-func (codeError) Error() string       { return errTold.Error() }
+func (codeError) Error() string       { return errPlain.Error() }
 func (e codeError) ErrorCode() string { return string(e) }
 
 func presetOf(name string) (*policyfile.File, error) {
@@ -108,8 +108,8 @@ type classRow struct {
 	Operator string          `json:"operator"`
 }
 
-// recordInputs records all inputs under all policies, input by input so that rows that
-// are alike are close to each other, which compresses better.
+// recordInputs records all inputs under all policies. Rows of one input are next to each other,
+// because similar rows compress better.
 func recordInputs(r *recording) {
 	t := r.t
 	all := inputs(t)
@@ -146,8 +146,8 @@ func recordPolicy(r *recording, name string, p *policy.Policy) {
 	r.add(row)
 }
 
-// runInputs runs a job for each input, with its retries to the end of its life, and
-// returns its rows.
+// runInputs runs a job for each input, with its retries, to the end of its life. It returns the
+// rows of the jobs.
 func runInputs(t *testing.T, name string, p *policy.Policy, all []input) [][]any {
 	t.Helper()
 	e := redrivetest.New(t, &redrive.Config{Policy: p, Queues: queues})

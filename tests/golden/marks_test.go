@@ -20,7 +20,7 @@ type markedError struct {
 	err  error
 }
 
-// marked are errors with each mark of package failure, and with several.
+// marked returns errors with each mark of package failure, and with several marks.
 func marked() []markedError {
 	const hour = time.Hour
 	all := []markedError{
@@ -69,8 +69,8 @@ func marked() []markedError {
 	return all
 }
 
-// brokenLog is a log handler that panics when a rule cannot be evaluated. Once the policy
-// was replaced during a run, that is in the decision.
+// brokenLog is a log handler that panics when a rule cannot be evaluated. If the policy was
+// replaced during the run, the panic happens while the decision is made.
 type brokenLog struct{ slog.Handler }
 
 func (brokenLog) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
@@ -82,8 +82,7 @@ func (brokenLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// breakDecision puts a policy in force whose rule cannot be evaluated for the job of the
-// run.
+// breakDecision installs a policy whose rule cannot be evaluated for the job of the run.
 func breakDecision(ctx context.Context, a *act) error {
 	f, err := policyfile.Parse("broken.yaml", []byte("version: 1\nrules: [{name: broken, when: attrs.n > 1, priority: 1}]\n"))
 	if err == nil {

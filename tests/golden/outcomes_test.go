@@ -24,7 +24,8 @@ import (
 // args are the arguments of the jobs of scenes.
 type args int
 
-// UnmarshalJSON has a text of its own, because those of encoding/json change with Go.
+// UnmarshalJSON has its own error text, because the texts of encoding/json change with versions of
+// Go.
 func (a *args) UnmarshalJSON(b []byte) error {
 	n, err := strconv.Atoi(string(b))
 	if err != nil {
@@ -34,34 +35,34 @@ func (a *args) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// scene is a job and what becomes of it.
+// scene is a job, its settings and its handler.
 type scene struct {
 	name   string
-	policy string // the text of its file; "" is the default
+	policy string // the text of the policy file; "" means the default policy
 	config redrive.Config
 	kind   redrive.HandlerOptions
 	job    redrive.Options
-	raw    string // the payload, when it is not that of args
+	raw    string // the payload, when it is not JSON of args
 	run    func(context.Context, *act) error
-	// life, if set, is called when the clock has passed all steps: it may open the next
-	// life, and then all steps follow once more.
+	// life, if set, is called after the clock has made all steps. It may open the next life; all
+	// steps then follow once more.
 	life func(context.Context, *act)
 }
 
-// act is a scene under way, and its run.
+// act is a scene that is being played, and its current run.
 type act struct {
 	*redrive.Job[args]
 
 	engine *redrivetest.Engine
 	id     job.ID
-	stop   context.CancelFunc // of the worker
+	stop   context.CancelFunc // stops the worker
 }
 
 func recordOutcomes(r *recording) {
 	seen := map[string]bool{}
 	for _, s := range scenes() {
 		if seen[s.name] {
-			r.t.Fatalf("two scenes are called %q", s.name)
+			r.t.Fatalf("two scenes have the name %q", s.name)
 		}
 		seen[s.name] = true
 		synctest.Test(r.t, func(t *testing.T) { s.play(t, r) })
@@ -79,12 +80,12 @@ func (s *scene) play(t *testing.T, r *recording) {
 	if s.policy != "" {
 		f, err := policyfile.Parse(s.name+".yaml", []byte(s.policy))
 		if err != nil {
-			t.Fatalf("%s: %v", s.name, err)
+			t.Fatalf("scene %s: %v", s.name, err)
 		}
 		config.Policy, hash = f.Policy, f.Policy.Hash()
 	}
 	a := &act{engine: redrivetest.New(t, &config)}
-	kind := redrive.Kind[args](cmp.Or(s.job.Correlation, "scene")) // scenes name their kind by it
+	kind := redrive.Kind[args](cmp.Or(s.job.Correlation, "scene")) // the kind of a scene is in its correlation id
 	redrive.Handle(a.engine.Client, kind, func(ctx context.Context, j *redrive.Job[args]) error {
 		return s.run(ctx, &act{engine: a.engine, Job: j, id: a.id, stop: a.stop})
 	}, &s.kind)
@@ -94,7 +95,7 @@ func (s *scene) play(t *testing.T, r *recording) {
 	}
 	receipt, err := a.engine.Enqueue(t.Context(), spec)
 	if err != nil {
-		t.Fatalf("%s: %v", s.name, err)
+		t.Fatalf("scene %s: %v", s.name, err)
 	}
 	a.id = receipt.ID
 	var ctx context.Context
@@ -102,7 +103,7 @@ func (s *scene) play(t *testing.T, r *recording) {
 	defer a.stop()
 	err = a.engine.RunUntilIdle(ctx) // the first run, whose worker can be stopped
 	if _, stopped := errors.AsType[*redrive.Returned](err); err != nil && !stopped {
-		t.Fatalf("%s: %v", s.name, err)
+		t.Fatalf("scene %s: %v", s.name, err)
 	}
 	outcomes := map[job.ID][]redrivetest.Outcome{}
 	workAll(t, a.engine, outcomes, a.id)
@@ -122,8 +123,8 @@ func (r *recording) addJob(t *testing.T, c *redrive.Client, id job.ID, outcomes 
 	r.add(end)
 }
 
-// playCrash lets a worker that is never heard of again claim a job so often, each time
-// until its lease is over. Then a worker that lives takes it.
+// playCrash claims a job several times with a worker that never reports back, each time until the
+// lease expires. Then a living worker takes the job.
 func playCrash(t *testing.T, r *recording, name string, crashes int) {
 	t.Helper()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -143,13 +144,13 @@ func playCrash(t *testing.T, r *recording, name string, crashes int) {
 			Queue: redrive.DefaultQueue, Max: 1, Kinds: []store.KindWant{{Kind: string(kind), Max: 1, MaxCrashes: 3}},
 		}}})
 		if err != nil || len(x.Claims) != 1 {
-			t.Fatalf("%s: %d claims, %v", name, len(x.Claims), err)
+			t.Fatalf("scene %s: got %d claims, error %v; want 1", name, len(x.Claims), err)
 		}
 		now = now.Add(2 * time.Second)
 		if _, err := mem.Rescue(t.Context(), 10); err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(time.Hour) // beyond the delay after a crash
+		now = now.Add(time.Hour) // longer than the delay after a crash
 	}
 	if err := c.RunUntilIdle(t.Context()); err != nil {
 		t.Fatal(err)
@@ -157,15 +158,15 @@ func playCrash(t *testing.T, r *recording, name string, crashes int) {
 	r.addJob(t, c, receipt.ID, nil, "outcome "+name, policy.Default().Hash())
 }
 
-// roleVar says that the test binary is a subprocess of a handler.
+// roleVar is the environment variable that makes the test binary act as the subprocess of a
+// handler.
 const roleVar = "REDRIVE_GOLDEN_ROLE"
 
-// subprocess writes to standard error and ends with the exit code that its role says, or
-// by being killed.
+// subprocess writes to standard error and ends with the exit code of its role, or is killed.
 func subprocess(role string) {
 	code, _ := strings.CutPrefix(role, "exit ")
 	fmt.Fprint(os.Stderr, "reading clip 3\nmoov atom not found in /srv/media/clip-3.mp4\n")
-	os.Stderr.Close() // what a binary with -cover says at its end is no evidence
+	os.Stderr.Close() // a binary with -cover prints at its end, which must not become evidence
 	if n, err := strconv.Atoi(code); err == nil {
 		os.Exit(n)
 	}
@@ -176,7 +177,7 @@ func subprocess(role string) {
 	select {}
 }
 
-// command runs the test binary as a subprocess in a role.
+// command makes a command that runs the test binary as a subprocess in a role.
 func (a *act) command(ctx context.Context, role string) error {
 	cmd := a.Command(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"="+role)

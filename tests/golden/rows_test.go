@@ -18,13 +18,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The rows name their fields themselves, so that a field of the code may get another
-// name.
+// The JSON tags fix the names of the fields, so that fields of the code can be renamed.
 
-// runRow is a run: what it ended in, and its stored failure record.
+// runRow is a run: its outcome and its stored failure record.
 type runRow struct {
 	Key      string          `json:"key"`
-	Cause    string          `json:"cause,omitempty"` // not of a crash, of which the store knows alone
+	Cause    string          `json:"cause,omitempty"` // empty for a crash, which only the store knows
 	State    string          `json:"state,omitempty"`
 	Reason   job.Reason      `json:"reason,omitempty"`
 	Wait     int64           `json:"wait_us,omitempty"`
@@ -38,7 +37,7 @@ type failureRow struct {
 	Run         int64           `json:"run"`
 	Life        int32           `json:"life"`
 	Attempt     int32           `json:"attempt"`
-	Ended       int64           `json:"ended_us"` // after the job was created, by the store's clock
+	Ended       int64           `json:"ended_us"` // time since the job was created, by the store's clock
 	How         job.How         `json:"how"`
 	Class       string          `json:"class"`
 	Code        string          `json:"code,omitempty"`
@@ -93,8 +92,8 @@ type deadRow struct {
 	Action  job.DeadAction `json:"action,omitempty"`
 }
 
-// steps are how the clock moves between two looks at what is due, from the start. They
-// do not depend on any wait, so that a wait that changes moves no other job.
+// steps are the times by which the clock advances between two passes of the engine. They do not
+// depend on the waits, so that a changed wait does not move other jobs.
 var steps = []time.Duration{
 	0, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 15 * time.Minute,
 	30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour, 25 * time.Hour, 30 * time.Hour,
@@ -102,10 +101,10 @@ var steps = []time.Duration{
 	168 * time.Hour, 192 * time.Hour, 30 * 24 * time.Hour, 60 * 24 * time.Hour,
 }
 
-// queues are those that presets move jobs to, besides the default one.
+// queues are the default queue and those that presets move jobs to.
 var queues = map[string]redrive.Queue{redrive.DefaultQueue: {}, "compute-engine-high-memory": {}}
 
-// workAll works at each step until the jobs have ended, and adds the outcomes.
+// workAll runs the due jobs after each step until all jobs have ended, and adds their outcomes.
 func workAll(t *testing.T, e *redrivetest.Engine, outcomes map[job.ID][]redrivetest.Outcome, ids ...job.ID) {
 	t.Helper()
 	var at time.Duration
@@ -130,7 +129,7 @@ func lives(t *testing.T, e *redrivetest.Engine, id job.ID) bool {
 	return !j.State.Terminal()
 }
 
-// rowsOf returns the rows of a job: of its runs in their order, and of its end.
+// rowsOf returns the rows of a job: one for each run, in order, and one for its end.
 func rowsOf(t *testing.T, c *redrive.Client, id job.ID, outcomes []redrivetest.Outcome, key, hash string) (runs []runRow, end endRow) {
 	t.Helper()
 	ctx := t.Context()
@@ -148,7 +147,7 @@ func rowsOf(t *testing.T, c *redrive.Client, id job.ID, outcomes []redrivetest.O
 		}
 		return int64(at - j.CreatedAt)
 	}
-	add := func(r runRow) { // runs are numbered as they come
+	add := func(r runRow) { // runs are numbered in the order in which they are added
 		r.Key = fmt.Sprintf("%s run %d", key, len(runs)+1)
 		runs = append(runs, r)
 	}
@@ -158,12 +157,12 @@ func rowsOf(t *testing.T, c *redrive.Client, id job.ID, outcomes []redrivetest.O
 			Cause: o.Cause.String(), State: o.State.String(), Reason: o.Reason, Wait: o.Wait.Microseconds(), Cost: o.Cost, Result: string(o.Result),
 		}
 		if o.Failure != nil {
-			for len(failures) > 0 && failures[0].Token < o.Failure.Token { // of a crash, before
+			for len(failures) > 0 && failures[0].Token < o.Failure.Token { // a crash before this run
 				add(runRow{Failure: failureOf(&failures[0], since)})
 				failures = failures[1:]
 			}
 			if len(failures) == 0 || failures[0].Token != o.Failure.Token {
-				t.Fatalf("%s: run %d has no stored failure", key, o.Failure.Token)
+				t.Fatalf("row %s: run %d has no stored failure", key, o.Failure.Token)
 			}
 			r.Failure = failureOf(&failures[0], since)
 			r.Decision = decisionOf(&failures[0], hash)
@@ -196,9 +195,9 @@ func rowsOf(t *testing.T, c *redrive.Client, id job.ID, outcomes []redrivetest.O
 // age matches the age of the job in a decision.
 var age = regexp.MustCompile(`,"age_us":\d+`)
 
-// decisionOf returns a stored decision without what may differ: its hash, when it is that
-// of the policy, which has its own row, and the part of a second in the age of the job,
-// which is how long the engine took to notice something.
+// decisionOf returns a stored decision without the values that may vary: the hash of the current
+// policy, which has its own row, and the fraction of a second in the job's age, which depends on
+// the speed of the engine.
 func decisionOf(f *job.Failure, hash string) []byte {
 	d := bytes.ReplaceAll(f.Decision, []byte(`,"hash":"`+hash+`"`), nil)
 	return age.ReplaceAllFunc(d, func(field []byte) []byte {
@@ -212,7 +211,7 @@ func decisionOf(f *job.Failure, hash string) []byte {
 
 func failureOf(f *job.Failure, since func(job.Micros) int64) *failureRow {
 	stack := f.Stack
-	if strings.HasPrefix(stack, "goroutine ") { // of a panic: it has paths and addresses
+	if strings.HasPrefix(stack, "goroutine ") { // the stack of a panic, which has paths and addresses
 		stack = "present"
 	}
 	return &failureRow{

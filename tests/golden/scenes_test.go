@@ -23,7 +23,7 @@ var (
 	permanent = failure.Permanent(errOops)
 )
 
-// video is a policy that says something at every level.
+// video is a policy with settings at every level.
 const video = `version: 1
 name: video
 limits: {max_attempts: 20, max_age: 7d, max_wait: 6h}
@@ -86,13 +86,13 @@ const (
 	total      = "name: total\ndefault: {count: total, max_total_retries: 4}\n"
 )
 
-// fails is a handler that returns the errors one after the other, the last again and
-// again; nil is a success.
+// fails makes a handler that returns the errors one after the other and repeats the last one. nil
+// is a success.
 func fails(errs ...error) func(context.Context, *act) error {
 	return func(_ context.Context, a *act) error { return errs[min(a.Run, len(errs))-1] }
 }
 
-// panics is a handler that panics with a value, and succeeds from its third run on.
+// panics makes a handler that panics with the value in its first two runs, and then succeeds.
 func panics(v any) func(context.Context, *act) error {
 	return func(_ context.Context, a *act) error {
 		if a.Run < 3 {
@@ -102,8 +102,8 @@ func panics(v any) func(context.Context, *act) error {
 	}
 }
 
-// ends is a handler whose first run does what ends its context, waits for that and
-// returns err; nil stands for the error of the context.
+// ends makes a handler whose first run ends its context by calling do, waits for that, and returns
+// err. With a nil err it returns the error of the context.
 func ends(do func(*act), err error) func(context.Context, *act) error {
 	return func(ctx context.Context, a *act) error {
 		if a.Run > 1 {
@@ -126,7 +126,7 @@ func retryByAnn(ctx context.Context, a *act) {
 	_ = a.engine.Retry(ctx, redrive.By{Actor: "ann", Reason: "mended"}, a.id, nil)
 }
 
-// longError prints more with %+v.
+// longError has a longer text with %+v.
 type longError struct{}
 
 func (longError) Error() string { return "broken" }
@@ -137,12 +137,12 @@ func (longError) Format(f fmt.State, _ rune) {
 	}
 }
 
-// silent is an error without a text.
+// silent is an error with an empty text.
 type silent struct{}
 
 func (silent) Error() string { return "" }
 
-// scenes are all ways in which a run can end.
+// scenes records every way in which a run can end.
 func scenes() (all []*scene) {
 	add := func(s scene) { all = append(all, &s) }
 	of := func(kind string) redrive.Options { return redrive.Options{Correlation: kind} }
@@ -248,7 +248,7 @@ func scenes() (all []*scene) {
 		{"young", young}, {"few", few}, {"capped", capped}, {"deaf", deaf}, {"total", total}, {"video", video}, {"observing", observing},
 	} {
 		add(scene{name: "ceilings, " + p.name, policy: p.text, run: fails(errReset)})
-		add(scene{name: "ceilings, unknown, " + p.name, policy: p.text, run: fails(errTold)})
+		add(scene{name: "ceilings, unknown, " + p.name, policy: p.text, run: fails(errPlain)})
 		add(scene{name: "ceilings, mixed, " + p.name, policy: p.text, run: fails(errReset, errOops)})
 		add(scene{name: "hint, " + p.name, policy: p.text, run: fails(failure.RetryAfter(20*time.Minute, errReset))})
 		add(scene{name: "hint beyond, " + p.name, policy: p.text, run: fails(failure.RetryAfter(30*time.Hour, errReset))})

@@ -1,3 +1,3 @@
-// Package processes runs several real processes on one PostgreSQL database: what a
-// fleet promises that one process cannot show.
+// Package processes runs several real processes on one PostgreSQL database and tests what only
+// several processes together can show.
 package processes

@@ -24,10 +24,10 @@ import (
 	"github.com/redrive/redrive/tests/processes/line"
 )
 
-// patience is how long nothing may happen; it only ends what would never end.
+// patience is the time limit of a wait. It only ends a wait that would never end.
 const patience = 2 * time.Minute
 
-// program is the worker, built once.
+// program is the worker program, which is built once.
 var program struct {
 	once sync.Once
 	dir  string
@@ -37,7 +37,7 @@ var program struct {
 func TestMain(m *testing.M) {
 	code := pgtest.Stopping(m).Run()
 	if program.dir != "" {
-		_ = os.RemoveAll(program.dir) // a temporary directory
+		_ = os.RemoveAll(program.dir) // removes a temporary directory
 	}
 	os.Exit(code)
 }
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 func built(t *testing.T) string {
 	t.Helper()
 	program.once.Do(func() {
-		if program.dir, program.err = os.MkdirTemp("", "redrive-processes-"); program.err != nil { //nolint:usetesting // all tests share it
+		if program.dir, program.err = os.MkdirTemp("", "redrive-processes-"); program.err != nil { //nolint:usetesting // all tests share the directory
 			return
 		}
 		out, err := exec.Command("go", "build", "-o", program.dir+"/", "./worker").CombinedOutput()
@@ -59,7 +59,7 @@ func built(t *testing.T) string {
 	return filepath.Join(program.dir, "worker")
 }
 
-// fleet is some processes on one schema, and the test beside them.
+// fleet is a group of processes on one schema, with the test that watches them.
 type fleet struct {
 	*testing.T
 	dsn, schema string
@@ -68,13 +68,13 @@ type fleet struct {
 
 	mu    sync.Mutex
 	lines []line.Line
-	news  chan struct{} // closed with the next line
+	news  chan struct{} // closed when the next line arrives
 }
 
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("-short: this test starts processes")
 	}
 	dsn, schema := pgtest.Schema(t)
 	return fleetAt(t, dsn, schema)
@@ -101,7 +101,7 @@ func fleetAt(t *testing.T, dsn, schema string) *fleet {
 	return f
 }
 
-// process is one of the fleet.
+// process is one process of the fleet.
 type process struct {
 	*fleet
 	name  string
@@ -111,7 +111,7 @@ type process struct {
 	ended chan struct{}
 }
 
-// start starts a process, which is killed at the end of the test.
+// start starts a process that is killed at the end of the test.
 func (f *fleet) start(name string, args ...string) *process {
 	f.Helper()
 	args = append([]string{"-database", f.dsn + "#" + f.schema, "-name", name}, args...)
@@ -136,19 +136,19 @@ func (f *fleet) start(name string, args ...string) *process {
 	}
 	go func() {
 		p.read(out)
-		_ = p.cmd.Wait() // how it ended is read from its state
+		_ = p.cmd.Wait() // the state of the process says how it ended
 		close(p.ended)
 	}()
 	f.Cleanup(func() {
 		p.kill()
 		if f.Failed() {
-			f.Logf("%s said:\n%s", name, p.said())
+			f.Logf("log of %s:\n%s", name, p.said())
 		}
 	})
 	return p
 }
 
-// up starts processes and waits until they work.
+// up starts n processes and waits until they work.
 func (f *fleet) up(n int, args ...string) []*process {
 	f.Helper()
 	processes := make([]*process, n)
@@ -170,7 +170,7 @@ func (p *process) read(out io.Reader) {
 	for in := bufio.NewScanner(out); in.Scan(); {
 		var l line.Line
 		if err := json.Unmarshal(in.Bytes(), &l); err != nil {
-			p.Errorf("%s said %q: %v", p.name, in.Text(), err)
+			p.Errorf("process %s printed %q: %v", p.name, in.Text(), err)
 			continue
 		}
 		l.From = p.name
@@ -183,7 +183,7 @@ func (p *process) read(out io.Reader) {
 }
 
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Process.Kill() // the process may have ended
 	<-p.ended
 }
 
@@ -195,14 +195,14 @@ func (p *process) said() string {
 	return string(text[max(0, len(text)-4<<10):])
 }
 
-// all returns what was said until now, and what is closed with the next line.
+// all returns the lines so far, and a channel that is closed when the next line arrives.
 func (f *fleet) all() ([]line.Line, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clip(f.lines), f.news
 }
 
-// await waits until what was said has something in it, and returns it.
+// await waits until the condition holds for the lines so far, and returns them.
 func (f *fleet) await(what string, holds func([]line.Line) bool) []line.Line {
 	f.Helper()
 	limit := time.NewTimer(patience)
@@ -215,13 +215,12 @@ func (f *fleet) await(what string, holds func([]line.Line) bool) []line.Line {
 		select {
 		case <-news:
 		case <-limit.C:
-			f.Fatalf("waited %s until %s", patience, what)
+			f.Fatalf("waited %s for this condition: %s", patience, what)
 		}
 	}
 }
 
-// stored waits until what is stored has something in it. Nobody tells of that, so
-// it looks.
+// stored waits until the condition holds for the stored data. It polls the database.
 func (f *fleet) stored(what string, holds func() bool) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), patience)
@@ -231,13 +230,13 @@ func (f *fleet) stored(what string, holds func() bool) {
 	for !holds() {
 		select {
 		case <-ctx.Done():
-			f.Fatalf("waited %s until %s", patience, what)
+			f.Fatalf("waited %s for this condition: %s", patience, what)
 		case <-look.C:
 		}
 	}
 }
 
-// counts returns how many jobs there are by state.
+// counts returns the number of jobs by state.
 func (f *fleet) counts() map[job.State]int64 {
 	f.Helper()
 	counts, err := f.store.Counts(f.Context())
@@ -251,7 +250,7 @@ func (f *fleet) counts() map[job.State]int64 {
 	return by
 }
 
-// enqueue brings jobs of a kind.
+// enqueue enqueues n jobs of a kind.
 func (f *fleet) enqueue(kind string, n int) {
 	f.Helper()
 	for n > 0 {
@@ -266,8 +265,8 @@ func (f *fleet) enqueue(kind string, n int) {
 	}
 }
 
-// busy keeps jobs waiting until what was said has something in it, and returns how many
-// it has brought: however slow one process is, the others do not run out of work.
+// busy enqueues jobs until the condition holds for the lines so far, and returns their number. It
+// keeps enough jobs waiting for all processes, however slow one of them is.
 func (f *fleet) busy(kind, what string, holds func([]line.Line) bool) (brought int) {
 	f.Helper()
 	const some = 300
@@ -282,7 +281,7 @@ func (f *fleet) busy(kind, what string, holds func([]line.Line) bool) (brought i
 	return brought
 }
 
-// count counts the lines of something, of one process or, with "", of all.
+// count counts the lines with the operation of one process, or of all processes if from is "".
 func count(lines []line.Line, op, from string) (n int) {
 	for i := range lines {
 		if lines[i].Op == op && (from == "" || lines[i].From == from) {

@@ -16,9 +16,9 @@ import (
 	"github.com/redrive/redrive/tests/processes/line"
 )
 
-// reachMax is how long a change of a person may take to all processes. It takes
-// milliseconds; the rest is for machines that are busy with other tests. A process that
-// is not told looks by itself only every seldom.
+// reachMax is the longest time that a change by a person may take to reach all processes. Usually
+// it takes milliseconds; the limit allows for a busy machine. A process that gets no notification
+// checks for changes only rarely.
 const (
 	reachMax = 20 * time.Second
 	seldom   = "10m"
@@ -34,8 +34,8 @@ func (f *fleet) set(c store.QueueChange) {
 	}
 }
 
-// most returns how many jobs ran at most at a time from an instant on, and when
-// there were last more than limit.
+// most returns the highest number of jobs that ran concurrently after an instant, and when more
+// than limit last did.
 func most(lines []line.Line, from time.Time, limit int) (n int, last time.Time) {
 	type change struct {
 		at int64
@@ -92,7 +92,7 @@ func TestQ7_APauseReachesAllProcesses(t *testing.T) {
 	said := time.Now()
 	f.stored("nothing runs", func() bool { return f.counts()[job.Running] == 0 })
 	if waiting := f.counts()[job.Waiting]; waiting == 0 {
-		t.Fatal("no job is left: the pause was not tested")
+		t.Fatal("no job was left during the pause, so the pause was not tested")
 	}
 	completed := int(f.counts()[job.Completed])
 	lines := f.await("all have said what ran", func(lines []line.Line) bool { return count(lines, line.End, "") == completed })
@@ -103,10 +103,10 @@ func TestQ7_APauseReachesAllProcesses(t *testing.T) {
 		}
 	}
 	still := count(lines, line.Begin, "")
-	f.enqueue("short", 10) // wakes all of them
+	f.enqueue("short", 10) // wakes all processes
 	f.up(1, "-kinds", "short", "-poll", seldom)
 	if lines, _ = f.all(); count(lines, line.Begin, "") != still {
-		t.Errorf("%d jobs began in a paused queue", count(lines, line.Begin, "")-still)
+		t.Errorf("%d jobs began in a paused queue, want 0", count(lines, line.Begin, "")-still)
 	}
 
 	f.set(store.QueueChange{Mode: &active})
@@ -122,9 +122,9 @@ func TestQ7_APauseReachesAllProcesses(t *testing.T) {
 		})
 		again = max(again, since(resumed, &lines[first]))
 	}
-	t.Logf("a pause reached all within %s, its end within %s", reach, again)
+	t.Logf("the pause reached all processes within %s, its end within %s", reach, again)
 	if reach > reachMax || again > reachMax {
-		t.Errorf("a pause reached all within %s, its end within %s; want %s", reach, again, reachMax)
+		t.Errorf("the pause reached all processes within %s and its end within %s, want at most %s", reach, again, reachMax)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestQ7_ALimitReachesAllProcesses(t *testing.T) {
 	const limit = 2
 	lines, _ := f.all()
 	if n, _ := most(lines, time.UnixMicro(0), limit); n <= limit {
-		t.Fatalf("%d jobs at a time without a limit: it would not be seen", n)
+		t.Fatalf("only %d jobs ran at a time without a limit, too few to test the limit", n)
 	}
 	n := limit
 	f.set(store.QueueChange{Limit: &n})
@@ -150,9 +150,9 @@ func TestQ7_ALimitReachesAllProcesses(t *testing.T) {
 		reach = max(0, last.Sub(said))
 		return begun(lines, "", said.Add(reach)) >= 100
 	})
-	t.Logf("the limit held after %s", reach)
+	t.Logf("the limit was kept after %s", reach)
 	if reach > reachMax {
-		t.Errorf("more than %d jobs ran at a time until %s after that limit was set; want %s", limit, reach, reachMax)
+		t.Errorf("more than %d jobs ran at a time until %s after the limit was set, want at most %s", limit, reach, reachMax)
 	}
 }
 
@@ -190,14 +190,14 @@ func TestF9_APolicyFileReachesAllProcesses(t *testing.T) {
 			reach = max(reach, since(changed, &lines[i]))
 		}
 	}
-	t.Logf("a policy file reached all within %s", reach)
+	t.Logf("the policy file reached all processes within %s", reach)
 	if reach > reachMax {
-		t.Errorf("a policy file reached all within %s, want %s", reach, reachMax)
+		t.Errorf("the policy file reached all processes within %s, want at most %s", reach, reachMax)
 	}
 	f.enqueue("broken", jobs)
 	f.stored("all of the later jobs are dead", func() bool { return f.counts()[job.Dead] == jobs })
 	if n := f.counts()[job.Retrying]; n != jobs {
-		t.Errorf("%d jobs wait for a retry, want the %d of the first policy", n, jobs)
+		t.Errorf("got %d jobs that wait for a retry, want the %d jobs of the first policy", n, jobs)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestQ7_ALimitHoldsOverAllProcesses(t *testing.T) {
 	lines := f.await("all jobs ran", func(lines []line.Line) bool { return count(lines, line.End, "") == jobs })
 	n, _ := most(lines, time.UnixMicro(0), limit)
 	if n != limit {
-		t.Errorf("%d jobs ran at a time over %d processes, want %d", n, processes, limit)
+		t.Errorf("%d jobs ran at a time in %d processes, want %d", n, processes, limit)
 	}
 	f.stored("all are completed", func() bool { return f.counts()[job.Completed] == jobs })
 }

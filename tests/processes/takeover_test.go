@@ -14,18 +14,18 @@ import (
 	"github.com/redrive/redrive/tests/processes/line"
 )
 
-// takeover is how long the jobs of a killed process wait at most until they run
-// elsewhere: until their leases are over, somebody looks, and he looks for jobs.
+// takeover is the longest time until the jobs of a killed process run elsewhere: their leases
+// expire, a process scans for expired leases, and a process polls for jobs.
 func takeover(lease, scan, poll time.Duration) time.Duration { return lease + scan + poll }
 
-// takeoverMax is what takeover may be with the defaults.
+// takeoverMax is the longest takeover that the defaults may allow.
 const takeoverMax = 45 * time.Second
 
 // proves: Q3
 func TestQ3_JobsOfAKilledProcessRunElsewhereInTime(t *testing.T) {
 	t.Parallel()
 	if d := takeover(engine.LeaseDefault, engine.RescueIntervalDefault, engine.PollDefault); d > takeoverMax {
-		t.Errorf("with the defaults it takes up to %s, want at most %s", d, takeoverMax)
+		t.Errorf("with the defaults a takeover can take %s, want at most %s", d, takeoverMax)
 	}
 	f := newFleet(t)
 	const lease, scan, poll, jobs = 10 * time.Second, time.Second, 15 * time.Second, 8
@@ -46,15 +46,15 @@ func TestQ3_JobsOfAKilledProcessRunElsewhereInTime(t *testing.T) {
 			last = max(last, since(killed, l))
 			ids[l.ID] = true
 			if l.Run != 2 {
-				t.Errorf("job %d runs for time %d, want 2", l.ID, l.Run)
+				t.Errorf("job %d started run %d, want 2", l.ID, l.Run)
 			}
 		}
 	}
 	if len(ids) != jobs {
-		t.Errorf("%d different jobs run elsewhere, want %d", len(ids), jobs)
+		t.Errorf("got %d different jobs that run elsewhere, want %d", len(ids), jobs)
 	}
 	if bound := takeover(lease, scan, poll); last > bound {
-		t.Errorf("the last job ran elsewhere after %s, want within %s", last, bound)
+		t.Errorf("the last job ran elsewhere after %s, want at most %s", last, bound)
 	}
 	t.Logf("the last job ran elsewhere %s after the kill, of at most %s", last, takeover(lease, scan, poll))
 }
@@ -64,12 +64,12 @@ func TestQ10_UnknownKindsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	f.up(2, "-kinds", "quick")
-	f.enqueue("other", 10) // first in line
+	f.enqueue("other", 10) // these jobs are first in the queue
 	f.enqueue("quick", 50)
 	f.await("all jobs of the known kind ran", func(lines []line.Line) bool { return count(lines, line.End, "") == 50 })
 	f.stored("they are completed", func() bool { return f.counts()[job.Completed] == 50 })
 	if n := f.counts()[job.Waiting]; n != 10 {
-		t.Errorf("%d jobs of the unknown kind wait, want 10", n)
+		t.Errorf("got %d waiting jobs of the unknown kind, want 10", n)
 	}
 	dump, err := f.store.Dump(t.Context())
 	if err != nil {
@@ -77,7 +77,7 @@ func TestQ10_UnknownKindsAreLeftAlone(t *testing.T) {
 	}
 	for i := range dump.Jobs {
 		if j := &dump.Jobs[i]; j.Kind == "other" && (j.Token != 0 || j.State != job.Waiting) {
-			t.Errorf("job %d of an unknown kind is %s after %d runs", j.ID, j.State, j.Token)
+			t.Errorf("job %d of an unknown kind has state %s after %d runs, want no run", j.ID, j.State, j.Token)
 		}
 	}
 	f.start("who-knows", "-kinds", "other")
@@ -99,7 +99,7 @@ func TestQ13_EachSlotFiresOnceForAllProcesses(t *testing.T) {
 		return seen
 	}
 	f.await("two slots fired", func(lines []line.Line) bool { return len(slots(lines)) >= 2 })
-	processes[0].kill() // whoever fired first: the others go on
+	processes[0].kill() // this process may have fired a slot; the others continue
 	f.await("five slots fired", func(lines []line.Line) bool { return len(slots(lines)) >= 5 })
 	for _, p := range processes[1:] {
 		p.kill()
@@ -112,7 +112,7 @@ func TestQ13_EachSlotFiresOnceForAllProcesses(t *testing.T) {
 	lines, _ := f.all()
 	for i := range lines {
 		if lines[i].Op == line.Begin {
-			slotOf[lines[i].ID] = lines[i].Note // what is kept of a completed job is without it
+			slotOf[lines[i].ID] = lines[i].Note // a completed job no longer has the argument
 		}
 	}
 	jobs := make(map[string]int)
@@ -126,7 +126,7 @@ func TestQ13_EachSlotFiresOnceForAllProcesses(t *testing.T) {
 	}
 	for slot, n := range jobs {
 		if n != 1 || slot == "" {
-			t.Errorf("slot %q fired %d times", slot, n)
+			t.Errorf("slot %q fired %d times, want 1", slot, n)
 		}
 	}
 	fired := slices.Sorted(maps.Keys(jobs))

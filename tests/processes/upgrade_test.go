@@ -15,8 +15,8 @@ import (
 	"github.com/redrive/redrive/tests/processes/line"
 )
 
-// nextMigration is what the migration after the newest one may be: it adds, and
-// takes nothing away. $ stands for the schema.
+// nextMigration stands for a migration after the newest one. It adds columns and removes nothing. $
+// is the schema.
 var nextMigration = []string{
 	`BEGIN`,
 	`ALTER TABLE $.redrive_jobs ADD COLUMN colour text`,
@@ -26,7 +26,7 @@ var nextMigration = []string{
 	`COMMIT`,
 }
 
-// compatible says that programs which know the schema before may use the new one.
+// compatible marks the new schema as usable by programs that know the schema before it.
 const compatible = `INSERT INTO $.redrive_meta (key, value)
 	SELECT 'compatible_from', max(version_id) - 1 FROM $.redrive_migrations`
 
@@ -36,16 +36,16 @@ func (f *fleet) exec(statements ...string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	defer func() { _ = conn.Close(context.Background()) }() // nothing is left to say
+	defer func() { _ = conn.Close(context.Background()) }() // the error of the close does not matter
 	for _, s := range statements {
 		if _, err := conn.Exec(f.Context(), strings.ReplaceAll(s, "$", f.schema), pgx.QueryExecModeSimpleProtocol); err != nil {
-			f.Fatalf("%s: %v", s, err)
+			f.Fatalf("run %s: %v", s, err)
 		}
 	}
 }
 
-// Programs of the version before go on while a migration is applied, and those
-// that start afterwards work or say what to do, as the migration allows.
+// Programs of the earlier version keep running while a migration is applied. Those that start
+// afterwards work or say what to do, as the migration allows.
 // proves: Q10
 func TestQ10_ARollingUpgrade(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestQ10_ARollingUpgrade(t *testing.T) {
 	late := f.start("late", "-kinds", "short")
 	<-late.ended
 	if said := late.said(); late.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(said, "install a newer redrive") {
-		t.Errorf("an old program that starts on the new schema ends with %s and says:\n%s\nwant it to name the cure",
+		t.Errorf("an old program on the new schema ended with %s and this log:\n%s\nwant it to say what to do",
 			late.cmd.ProcessState, said)
 	}
 	f.exec(compatible)
@@ -75,11 +75,11 @@ func TestQ10_ARollingUpgrade(t *testing.T) {
 	lines := f.await("all jobs ran", func(lines []line.Line) bool { return count(lines, line.End, "") >= jobs })
 	f.stored("all jobs are completed", func() bool { return f.counts()[job.Completed] == int64(jobs) })
 	if n := count(lines, line.Begin, ""); n != jobs {
-		t.Errorf("%d runs of %d jobs", n, jobs)
+		t.Errorf("got %d runs of %d jobs, want one run each", n, jobs)
 	}
 	for _, p := range old {
 		if strings.Contains(p.said(), "level=ERROR") {
-			t.Errorf("%s was in trouble: %s", p.name, p.said())
+			t.Errorf("process %s reported errors: %s", p.name, p.said())
 		}
 	}
 }

@@ -20,16 +20,15 @@ import (
 	"github.com/redrive/redrive/store/postgres"
 )
 
-// Processes that claim, complete, bury and extend leases, and people who cancel,
-// retry and ignore meanwhile, never wait for each other in a circle, and what they
-// add up is right.
+// Several processes claim, complete, kill and extend jobs, while people cancel, retry and ignore
+// others. These writers never deadlock, and the counters are right.
 // proves: Q10
 func TestQ10_ConcurrentWritersDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("-short: this test starts processes")
 	}
-	f := fleetAt(t, pgtest.Database(t), "redrive") // deadlocks are counted by database
+	f := fleetAt(t, pgtest.Database(t), "redrive") // deadlocks are counted per database
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	if err := os.WriteFile(path, []byte(strict), 0o600); err != nil {
 		t.Fatal(err)
@@ -51,8 +50,8 @@ func TestQ10_ConcurrentWritersDoNotDeadlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, problem := range report.Problems {
-		if strings.Contains(problem, "please report this") { // others are of the server, which other tests use, too
-			t.Error(problem)
+		if strings.Contains(problem, "please report this") { // other findings are about the server, which other tests use, too
+			t.Errorf("redrive doctor found a problem: %v", problem)
 		}
 	}
 	for _, p := range processes {
@@ -62,11 +61,11 @@ func TestQ10_ConcurrentWritersDoNotDeadlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := f.deadlocks(); n != 0 {
-		t.Errorf("%d deadlocks, want none", n)
+		t.Errorf("got %d deadlocks, want 0", n)
 	}
 }
 
-// act does what people do, to jobs in no order.
+// act does random actions of people on random jobs.
 func (f *fleet) act(random *rand.Rand) {
 	f.Helper()
 	ctx := f.Context()
@@ -101,7 +100,7 @@ func (f *fleet) act(random *rand.Rand) {
 	}
 }
 
-// patiently asks again, as people do who hear that others have what they need.
+// patiently repeats a call while the store is busy, as people would.
 func (f *fleet) patiently(ask func() error) (err error) {
 	f.Helper()
 	f.stored("a person has an answer", func() bool {
@@ -111,15 +110,15 @@ func (f *fleet) patiently(ask func() error) (err error) {
 	return err
 }
 
-// deadlocks returns how many the server has broken in the database, which nothing
-// else is connected to any more: connections tell what they know when they end.
+// deadlocks returns the number of deadlocks in the database. It waits until all other connections
+// are closed, because the server counts a connection's deadlocks when it ends.
 func (f *fleet) deadlocks() int64 {
 	f.Helper()
 	conn, err := pgx.Connect(f.Context(), f.dsn)
 	if err != nil {
 		f.Fatal(err)
 	}
-	defer func() { _ = conn.Close(context.Background()) }() // nothing is left to say
+	defer func() { _ = conn.Close(context.Background()) }() // the error of the close does not matter
 	number := func(query string) (n int64) {
 		f.Helper()
 		if err := conn.QueryRow(f.Context(), query).Scan(&n); err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
-// command tortures the redrive command itself: a process for each job, and one
-// for each call of a client.
+// command tortures the redrive command: a worker starts one process per job, and a client is one
+// call of the command.
 type command struct {
 	files
 	redrive, job string
@@ -36,18 +36,17 @@ func newCommand(tt *torture) *command {
 	return c
 }
 
-// lease is the shortest that a configuration may have.
+// lease is the shortest lease that a configuration may have.
 func (*command) lease() time.Duration { return 3 * time.Second }
 
-// returned is the exit code of a worker that has handed work back.
+// returned is the exit code of a worker that has given jobs back.
 const returned = 3
 
 func (*command) exits(code int) bool { return code == 0 || code == returned }
 
 func (*command) ownTables() bool { return false }
 
-// points are those that the command comes to; the middle of a handler is in the
-// programs that it runs.
+// points are the crash points of the command. MidHandler is in the programs that it runs for jobs.
 func (*command) points() (points []crashpoint.Point) {
 	for _, p := range crashpoint.Points {
 		if p != crashpoint.MidHandler {
@@ -80,7 +79,7 @@ kinds:
     retry: {waits: [20ms], max_retries: %[5]d}
 `
 
-// config writes the configuration of a round at its first use.
+// config returns the path of the round's configuration, and writes the file at the first call.
 func (c *command) config(r *round) (path string, err error) {
 	path = filepath.Join(r.dir, "redrive.yaml")
 	if size(path) > 0 {
@@ -94,7 +93,7 @@ func (c *command) config(r *round) (path string, err error) {
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// witness is the ledger of all executions.
+// witness is the ledger of all runs.
 func (*command) witness(r *round) string { return r.ledger("commands") }
 
 func (c *command) worker(r *round, _ string) (*exec.Cmd, error) { return c.call(r, "work") }
@@ -103,17 +102,17 @@ func (c *command) drain(r *round, _ string) (*exec.Cmd, error) {
 	return c.call(r, "work", "--until-idle")
 }
 
-// call is a call of a command with the configuration of a round.
+// call makes a call of the command with the configuration of a round.
 func (c *command) call(r *round, name string, args ...string) (*exec.Cmd, error) {
 	config, err := c.config(r)
 	return exec.Command(c.redrive, append([]string{name, "--config", config}, args...)...), err
 }
 
-// jobsPerCall bounds what a client brings, so that the workers keep up.
+// jobsPerCall is the most jobs that a client enqueues, so that the workers keep up.
 const jobsPerCall = 12
 
-// client is a call of `redrive enqueue`, of which this process keeps the ledger:
-// what goes in is noted before, each receipt that comes out at once.
+// client is a call of `redrive enqueue`. The test process keeps the ledger for it: it records each
+// job before the call and each receipt when it is printed.
 func (c *command) client(r *round, name string, o intake) (*exec.Cmd, error) {
 	random := rand.New(rand.NewPCG(o.seed, 1))
 	book, err := ledger.Open(r.ledger(name))
@@ -161,7 +160,7 @@ type receipts struct {
 	rest  []byte
 }
 
-// input is what the call reads.
+// input returns the standard input of the call.
 func (rs *receipts) input() (io.Reader, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -180,7 +179,7 @@ func (rs *receipts) input() (io.Reader, error) {
 	return &b, nil
 }
 
-// Write takes in what the call prints.
+// Write reads the output of the call.
 func (rs *receipts) Write(b []byte) (int, error) {
 	rs.rest = append(rs.rest, b...)
 	for {
@@ -190,7 +189,7 @@ func (rs *receipts) Write(b []byte) (int, error) {
 		}
 		rs.rest = rest
 		if err := rs.receipt(text); err != nil {
-			rs.Errorf("receipt %s: %v", text, err)
+			rs.Errorf("receipt of call %s: %v", text, err)
 		}
 	}
 }
@@ -205,7 +204,7 @@ func (rs *receipts) receipt(text []byte) error {
 		return err
 	}
 	if receipt.Line < 1 || receipt.Line > len(rs.lines) {
-		return fmt.Errorf("names line %d of %d", receipt.Line, len(rs.lines))
+		return fmt.Errorf("receipt for line %d of %d lines", receipt.Line, len(rs.lines))
 	}
 	l := rs.lines[receipt.Line-1]
 	rs.answered(l.Name)
@@ -213,7 +212,7 @@ func (rs *receipts) receipt(text []byte) error {
 	return rs.book.Note(l)
 }
 
-// ask remembers what has a key and no answer yet.
+// ask records the submissions that have a key and no answer yet.
 func (rs *receipts) ask() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -230,8 +229,8 @@ func (r *round) answered(name string) {
 	delete(r.unanswered, name)
 }
 
-// takeUnanswered returns submissions with a key whose call is over and brought no
-// answer: they are asked again.
+// takeUnanswered returns the submissions with a key whose call has ended without an answer, to
+// enqueue them again.
 func (r *round) takeUnanswered() (lines []ledger.Line) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,14 +241,14 @@ func (r *round) takeUnanswered() (lines []ledger.Line) {
 	return lines
 }
 
-// finish waits for commands whose workers were killed, and asks `redrive doctor`.
+// finish waits for commands whose workers were killed, and runs `redrive doctor`.
 func (c *command) finish(r *round) error {
 	f, err := os.Open(c.witness(r))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // each command holds it and is bounded
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // each command holds the lock for a limited time
 		return err
 	}
 	doctor := exec.Command(c.redrive, "doctor", "--json", "--db", r.database)

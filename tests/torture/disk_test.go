@@ -10,21 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// smallDisk is the size of the disk that is filled; a round needs half of it.
+// smallDisk is the size of the file system that is filled; a round needs half of it.
 const smallDisk = "size=48m"
 
-// mountSmall puts a small disk at a directory. That needs root; without, the
-// round runs on the common disk, and says so.
+// mountSmall mounts a small file system at a directory, which needs root. Without root the round
+// runs on the normal file system, and the log says so.
 func (tt *torture) mountSmall(dir string) bool {
 	if err := unix.Mount("redrive-torture", dir, "tmpfs", 0, smallDisk); err != nil {
 		tt.Logf("NO FULL DISK in this round: a small file system cannot be mounted: %v", err)
 		return false
 	}
-	tt.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }) // after a failure before the end of the round
+	tt.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }) // needed when the test fails before the end of the round
 	return true
 }
 
-// unmount takes the small disk away; a failed round's files stay in reach.
+// unmount unmounts the small file system. It moves the files of a failed round to the normal one
+// first.
 func (tt *torture) unmount(dir string) {
 	if tt.Failed() {
 		saved := dir + "-saved"
@@ -37,7 +38,7 @@ func (tt *torture) unmount(dir string) {
 	}
 }
 
-// fillDisk fills the small disk for a moment, again and again.
+// fillDisk fills the small file system for a moment, repeatedly.
 func (r *round) fillDisk(c int, over <-chan struct{}) {
 	random := r.random(r.n, c, 5)
 	filler := filepath.Join(r.dir, "data", "filler")
@@ -68,11 +69,11 @@ func waitOr(over <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// fill writes until nothing more fits.
+// fill writes a file until the file system is full.
 func fill(path string) {
 	f, err := os.Create(path)
 	if err != nil {
-		return // full already
+		return // the file system is full already
 	}
 	defer f.Close()
 	for _, chunk := range []int{1 << 20, 4 << 10} {

@@ -15,20 +15,20 @@ import (
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
-// fault is something that happens to a process. It starts one, hurts it, and
-// returns when it has ended.
+// fault is a fault of a process. It starts a process, causes the fault, and returns when the
+// process has ended.
 type fault struct {
 	name string
 	do   func(s *slot) (happened bool)
 }
 
-// slot is a place in which one process runs after the other.
+// slot is a place in which one process runs after another.
 type slot struct {
 	*round
 	role    string
 	command func(name string) (*exec.Cmd, error)
 	rand    *rand.Rand
-	over    <-chan struct{} // the cycle ends; nil for workers, whose faults it consists of
+	over    <-chan struct{} // closed at the end of the cycle; nil for workers, whose faults make up the cycle
 }
 
 // workers returns a slot for workers.
@@ -39,32 +39,31 @@ func (r *round) workers(place ...int) *slot {
 
 func (s *slot) start(point string) *process { return s.round.start(s.role, point, s.command) }
 
-// between draws a duration.
+// between draws a duration between low and high.
 func (s *slot) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(s.rand.Int64N(int64(high-low)))
 }
 
-// within draws a duration below most, and short ones more often: what is to be hit
-// within it takes a hundred times longer on one machine than on another.
+// within draws a duration below most, shorter ones more often, because the time until the target
+// varies a lot between machines.
 func (s *slot) within(most time.Duration) time.Duration {
 	return s.between(0, most) >> s.rand.IntN(8)
 }
 
-// pointValue is what lets a process die at a point.
+// pointValue returns the value of the environment variable that kills a process at a point.
 func pointValue(p crashpoint.Point, times int, delay time.Duration) string {
 	return fmt.Sprintf("%s:%d:%s", p, times, delay)
 }
 
-// startsAndDies starts a process and reports whether it died at a point before it
-// was up.
+// startsAndDies starts a process and reports whether it died at the point before it was ready.
 func (s *slot) startsAndDies(p crashpoint.Point, delay time.Duration) bool {
 	w := s.start(pointValue(p, 1, delay))
 	s.comesUp(w)
 	return w.kill() == string(p)
 }
 
-// crashAt lets a process die at a point, at one of the first times that it comes
-// there, and up to delay later.
+// crashAt makes a fault that kills a process at one of its first passes of a point, and up to delay
+// later.
 func crashAt(p crashpoint.Point, times int, delay time.Duration) fault {
 	return fault{string(p), func(s *slot) bool {
 		after := time.Duration(0)
@@ -79,11 +78,11 @@ func crashAt(p crashpoint.Point, times int, delay time.Duration) fault {
 	}}
 }
 
-// pointPatience is how long a process that is up may take to a crash point, beside
-// a lease. After that it is another one's turn: it may come there too rarely.
+// pointPatience is how long a ready process may take to reach a crash point, in addition to a
+// lease. After that the next fault follows.
 const pointPatience = 10 * time.Second
 
-// endsOrOver waits for the end of a process, of the cycle or of its patience.
+// endsOrOver waits for the end of the process, of the cycle, or of the time d.
 func (s *slot) endsOrOver(p *process, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -94,13 +93,13 @@ func (s *slot) endsOrOver(p *process, d time.Duration) {
 	}
 }
 
-// comesUp waits until a process works, and reports whether it does: it may end
-// before, and so may the cycle.
+// comesUp waits until a process is ready, and reports false when the process or the cycle has ended
+// before.
 func (s *slot) comesUp(p *process) bool {
 	const look = 5 * time.Millisecond
 	for begun := time.Now(); !p.isUp(); {
 		if time.Since(begun) > patience {
-			p.hang("did not begin to work")
+			p.hang("was not ready")
 		}
 		if p.endsWithin(look) || waitOr(s.over, 0) {
 			return false
@@ -109,8 +108,8 @@ func (s *slot) comesUp(p *process) bool {
 	return true
 }
 
-// runs lets a process run for a while: mostly from when it is up on, sometimes
-// from its very beginning.
+// runs lets a process run for a while, mostly counted from when it is ready, sometimes from its
+// start.
 func (s *slot) runs(w *process, low, high time.Duration) {
 	if s.rand.IntN(4) > 0 {
 		s.comesUp(w)
@@ -127,7 +126,7 @@ func kill() fault {
 	}}
 }
 
-// untouched lets a process come to its own end.
+// untouched makes a fault that does nothing: the process ends by itself.
 func untouched() fault {
 	return fault{"untouched", func(s *slot) bool {
 		w := s.start("")
@@ -137,7 +136,7 @@ func untouched() fault {
 	}}
 }
 
-// standStill stops a process for longer than its leases and lets it go on.
+// standStill makes a fault that pauses a process for longer than its leases and then resumes it.
 func standStill() fault {
 	return fault{"stand still", func(s *slot) bool {
 		w := s.start("")
@@ -147,7 +146,7 @@ func standStill() fault {
 		w.endsWithin(s.between(s.program.lease()*3/2, s.program.lease()*2))
 		w.signal(syscall.SIGCONT)
 		s.faulted("stand still")
-		for range 20 { // the command does not say so
+		for range 20 { // the command does not log this
 			if w.endsWithin(s.between(50*time.Millisecond, 100*time.Millisecond)) || w.says(awake) {
 				break
 			}
@@ -161,7 +160,7 @@ func standStill() fault {
 	}}
 }
 
-// goodbye stops a process gracefully.
+// goodbye makes a fault that stops a process gracefully.
 func goodbye() fault {
 	return fault{"goodbye", func(s *slot) bool {
 		w := s.start("")
@@ -172,8 +171,8 @@ func goodbye() fault {
 	}}
 }
 
-// shortFile forbids a process for a while to let its files grow, which to SQLite
-// is like a disk that fills up and is freed again.
+// shortFile makes a fault that limits the size of the process's files for a while. To SQLite this
+// looks like a full disk.
 func shortFile() fault {
 	return fault{"short file", func(s *slot) bool {
 		w := s.start("")
@@ -193,8 +192,8 @@ func shortFile() fault {
 	}}
 }
 
-// limitFiles sets how long the process's files may become. The hard limit stays,
-// so that the soft one can be raised again.
+// limitFiles sets the largest size of the process's files. It changes the soft limit only, so that
+// the limit can be raised again.
 func (p *process) limitFiles(bytes uint64) bool {
 	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
 	return p.cmd.Process != nil && unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil) == nil
@@ -208,7 +207,7 @@ func size(path string) int64 {
 	return info.Size()
 }
 
-// bag gives out faults in random order, each once before any comes again.
+// bag gives out faults in random order, each once before any of them is repeated.
 type bag struct {
 	all, left []fault
 	rand      *rand.Rand
@@ -218,14 +217,14 @@ func newBag(seed uint64, all ...fault) *bag {
 	return &bag{all: all, rand: rand.New(rand.NewPCG(seed, uint64(len(all))))}
 }
 
-// suffer lets so many faults of a bag happen.
+// suffer runs the given number of faults from a bag.
 func (s *slot) suffer(b *bag, faults int) {
 	for range faults {
 		s.insist("a fault", func() bool { return s.next(b) })
 	}
 }
 
-// insist tries until something happens, or the test has failed.
+// insist repeats try until it succeeds, or the test has failed.
 func (s *slot) insist(what string, try func() bool) {
 	for begun := time.Now(); !try() && !s.Failed(); {
 		if time.Since(begun) > patience {
@@ -235,8 +234,8 @@ func (s *slot) insist(what string, try func() bool) {
 	}
 }
 
-// next lets the next fault of a bag happen, and reports whether it did. One whose
-// process never came to the point goes back.
+// next runs the next fault of a bag and reports whether it happened. If the process never reached
+// the point, the fault goes back into the bag.
 func (s *slot) next(b *bag) bool {
 	f := s.draw(b)
 	if f.do(s) {

@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
-// library tortures a small program on the Go API, whose handlers and clients
-// keep ledgers themselves: many jobs a second.
+// library tortures a small program on the Go API. Its handlers and clients keep the ledgers
+// themselves. It runs many jobs a second.
 type library struct {
 	site
 	program string
@@ -27,8 +27,8 @@ func newLibrary(tt *torture, on site) *library {
 
 func (*library) lease() time.Duration { return 500 * time.Millisecond }
 
-// exits are the codes with which its processes may end. Work that is handed back
-// at a stop is no error here.
+// exits are the exit codes that the program may end with. Giving jobs back at a stop is not an
+// error for it.
 func (*library) exits(code int) bool { return code == 0 }
 
 func (*library) ownTables() bool { return true }

@@ -12,10 +12,9 @@ import (
 	"github.com/redrive/redrive/tests/torture/place"
 )
 
-// operate does what people do meanwhile: it retries dead jobs and cancels a few
-// others, each time as a process that comes and goes. Refusals and a store in
-// trouble are no faults here: the events must agree with the audit, whatever
-// the answer was.
+// operate does the actions of people during a cycle: it retries dead jobs and cancels a few others,
+// each time with a new connection. Refusals and errors of the store are allowed here: the events
+// must agree with the audit, whatever the answer was.
 func (r *round) operate(c int, over <-chan struct{}) {
 	random := r.random(r.n, c, 4)
 	by := store.By{Actor: "operator", Reason: "torture"}
@@ -41,10 +40,10 @@ func (r *round) operate(c int, over <-chan struct{}) {
 	}
 }
 
-// triages is how many things triage can do.
+// triages is the number of different actions of triage.
 const triages = 7
 
-// triage does one of the things that people do with dead letters.
+// triage does one of the actions on dead letters.
 func (r *round) triage(ctx context.Context, s *place.Place, by store.By, which int) {
 	switch which {
 	case 0:
@@ -64,7 +63,7 @@ func (r *round) triage(ctx context.Context, s *place.Place, by store.By, which i
 	}
 }
 
-// act does one step of an action to the oldest dead letters that it takes.
+// act does one step of an action on the oldest dead letters that it applies to.
 func (r *round) act(ctx context.Context, s *place.Place, by store.By, a store.Action) {
 	frozen, err := s.Preview(ctx, store.Action{Do: a.Do, Filter: a.Filter})
 	if err != nil || frozen.Done == 0 {
@@ -76,7 +75,7 @@ func (r *round) act(ctx context.Context, s *place.Place, by store.By, a store.Ac
 	}
 }
 
-// purge removes one job whose dead letter is closed, and notes its name.
+// purge removes one job whose dead letter is closed, and records its correlation id.
 func (r *round) purge(ctx context.Context, s *place.Place, by store.By) {
 	page, err := s.DeadLetters(ctx, store.DeadFilter{Statuses: store.ActPurge.Statuses()}, store.DeadPaging{Limit: 1, Jobs: true})
 	if err != nil || len(page.Entries) == 0 {
@@ -95,7 +94,7 @@ func (r *round) purge(ctx context.Context, s *place.Place, by store.By) {
 	}
 }
 
-// redrive starts a redrive of all that is pending; the workers take it further.
+// redrive starts a redrive of all pending dead letters; the workers continue it.
 func (r *round) redrive(ctx context.Context, s *place.Place, by store.By) {
 	filter := store.DeadFilter{Statuses: store.ActRetry.Statuses()}
 	frozen, err := s.Preview(ctx, store.Action{Do: store.ActRetry, Filter: &filter})
@@ -108,7 +107,7 @@ func (r *round) redrive(ctx context.Context, s *place.Place, by store.By) {
 	}
 }
 
-// steer pauses a redrive that is under way and resumes it.
+// steer pauses an active redrive and resumes it.
 func (r *round) steer(ctx context.Context, s *place.Place, by store.By) {
 	list, err := s.RedriveList(ctx)
 	if err != nil {
@@ -119,14 +118,14 @@ func (r *round) steer(ctx context.Context, s *place.Place, by store.By) {
 			if _, err := s.ControlRedrive(ctx, by, list[i].ID, store.RedrivePause); err == nil {
 				r.faulted("pause of a redrive")
 			}
-			_, _ = s.ControlRedrive(ctx, by, list[i].ID, store.RedriveResume) // else it stays paused
+			_, _ = s.ControlRedrive(ctx, by, list[i].ID, store.RedriveResume) // without this call it would stay paused
 			return
 		}
 	}
 }
 
-// writeLate claims success for the last but one runs of jobs that go on. The
-// store must refuse that: their leases are over, however they ended.
+// writeLate reports success for the last but one run of live jobs. The store must refuse it,
+// because those leases are over.
 func (r *round) writeLate(ctx context.Context, s *place.Place) {
 	page, err := s.List(ctx, store.Filter{States: []job.State{job.Waiting, job.Retrying, job.Running}, Limit: 100})
 	if err != nil {
@@ -144,16 +143,16 @@ func (r *round) writeLate(ctx context.Context, s *place.Place) {
 	}
 	for i, o := range late {
 		switch err := out.Settled[i]; {
-		case errors.Is(err, store.ErrUnavailable): // somebody holds the job
+		case errors.Is(err, store.ErrUnavailable): // another client has locked the job
 		case !errors.Is(err, store.ErrLeaseLost):
-			r.Errorf("round %d: job %d took the outcome of run %d, which was over: %v", r.n, o.ID, o.Token, err)
+			r.Errorf("round %d: job %d accepted the outcome of run %d, which had ended: %v", r.n, o.ID, o.Token, err)
 		default:
 			r.faulted("late write")
 		}
 	}
 }
 
-// some returns the newest jobs of the states that were not retried yet.
+// some returns the newest jobs in one of the states that were not retried yet.
 func (r *round) some(ctx context.Context, s *place.Place, n int, states ...job.State) (ids []job.ID) {
 	page, err := s.List(ctx, store.Filter{States: states, Limit: 50})
 	if err != nil {
@@ -167,7 +166,7 @@ func (r *round) some(ctx context.Context, s *place.Place, n int, states ...job.S
 	return ids
 }
 
-// withStore opens the database for a moment; when that fails it does nothing.
+// withStore opens the database for a moment. It does nothing when that fails.
 func (r *round) withStore(do func(ctx context.Context, s *place.Place)) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -176,5 +175,5 @@ func (r *round) withStore(do func(ctx context.Context, s *place.Place)) {
 		return
 	}
 	do(ctx, s)
-	_ = s.Close() // a store in trouble is no fault here
+	_ = s.Close() // errors of the store are allowed here
 }

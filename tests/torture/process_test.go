@@ -14,36 +14,36 @@ import (
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
-// patience is how long nothing may happen. It only ends what would never end by
-// itself: machines under test are busy.
+// patience is the time limit of a wait. It only ends a wait that would never end, because machines
+// under test are busy.
 const patience = 2 * time.Minute
 
-// process is a child that is going to be hurt.
+// process is a child process that faults happen to.
 type process struct {
 	*round
 	name    string
 	cmd     *exec.Cmd
 	log     string
 	ended   chan struct{}
-	hurt    bool  // we killed it
-	stopped bool  // we asked it to stop
+	hurt    bool  // the test has killed it
+	stopped bool  // the test has asked it to stop
 	starved bool  // its files could not grow for a while
-	born    int64 // round.shortages when it was started
+	born    int64 // the value of round.shortages at its start
 }
 
-// start starts a process in a role, with a crash point or "". With one that cannot be
-// started the test has failed: it has ended, and has no state.
+// start starts a process in a role, with a crash point or "". If it cannot be started, the test has
+// failed; the process counts as ended and has no state.
 func (r *round) start(role, point string, command func(name string) (*exec.Cmd, error)) *process {
 	name := fmt.Sprintf("%04d-%s", r.started.Add(1), role)
 	p := &process{round: r, name: name, cmd: new(exec.Cmd), log: filepath.Join(r.dir, "log", name), ended: make(chan struct{}),
 		born: r.shortages.Load()}
 	if err := p.begin(point, command); err != nil {
-		r.Errorf("%s: %v", name, err) // not always the test's own goroutine
+		r.Errorf("start process %s: %v", name, err) // not always the test's own goroutine
 		close(p.ended)
 		return p
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended is read from its state
+		_ = p.cmd.Wait() // the state of the process says how it ended
 		close(p.ended)
 	}()
 	return p
@@ -66,7 +66,7 @@ func (p *process) begin(point string, command func(name string) (*exec.Cmd, erro
 	return cmd.Start()
 }
 
-// endsWithin waits for the end of the process.
+// endsWithin waits for the end of the process and reports whether it came in time.
 func (p *process) endsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -85,8 +85,7 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// kill kills the process, unless it has died by itself, and returns what it died
-// of.
+// kill kills the process, unless it has died already, and returns the cause of its death.
 func (p *process) kill() string {
 	select {
 	case <-p.ended:
@@ -98,7 +97,7 @@ func (p *process) kill() string {
 	return p.book("kill")
 }
 
-// stop ends the process gracefully, and returns what it died of else.
+// stop stops the process gracefully, and returns the cause of its death if it died otherwise.
 func (p *process) stop() string {
 	p.stopped = true
 	p.signal(syscall.SIGTERM)
@@ -109,7 +108,7 @@ func (p *process) stop() string {
 	return p.book("kill")
 }
 
-// hang ends a process that lost our patience, and leaves its goroutines in its log.
+// hang kills a process that took too long. Its goroutines are printed to its log.
 func (p *process) hang(format string, args ...any) {
 	p.signal(syscall.SIGQUIT)
 	if !p.endsWithin(patience) {
@@ -119,20 +118,20 @@ func (p *process) hang(format string, args ...any) {
 	p.Errorf("%s %s within %s, see %s", p.name, fmt.Sprintf(format, args...), patience, p.log)
 }
 
-// short reports whether there was no space at some time of the process's life.
+// short reports whether disk space was short at any time while the process lived.
 func (p *process) short() bool {
 	return p.starved || p.born%2 == 1 || p.shortages.Load() != p.born
 }
 
-// failed is the exit code of a process that returns an error. A panic has another.
+// failed is the exit code of a process that returns an error. A panic has another code.
 const failed = 1
 
-// book notes and returns what a process died of, "" for one that did not. Only a
-// process that met a fault may end with an error.
+// book counts and returns the cause of the process's death, or "" if it did not die of a fault.
+// Only a process that met a fault may end with an error.
 func (p *process) book(by string) string {
 	state := p.cmd.ProcessState
 	if state == nil {
-		return "" // it could not be started
+		return "" // the process could not be started
 	}
 	status := state.Sys().(syscall.WaitStatus)
 	switch {
@@ -144,7 +143,7 @@ func (p *process) book(by string) string {
 		}
 		p.killed(by)
 		return by
-	case p.stopped && status.Signal() == syscall.SIGTERM: // before it was ready to stop otherwise
+	case p.stopped && status.Signal() == syscall.SIGTERM: // it got SIGTERM before it had a handler for it
 	case state.ExitCode() == failed && p.short():
 	case !p.program.exits(state.ExitCode()):
 		p.Errorf("%s ended with %s, see %s", p.name, state, p.log)
@@ -152,18 +151,18 @@ func (p *process) book(by string) string {
 	return ""
 }
 
-// atWork is in the log of a worker, or of a client that goes on for a while, from
-// when it has opened the database.
+// atWork is in the log of a worker, or of a client that runs for a while, after it has opened the
+// database.
 const atWork = "msg=working"
 
-// awake is in the log of a worker that has noticed that it stood still, and has
-// written as if it had not.
+// awake is in the log of a worker that has noticed that it was paused, and has then made late
+// writes.
 const awake = "msg=awake"
 
-// isUp reports whether the process has begun to work.
+// isUp reports whether the process is ready.
 func (p *process) isUp() bool { return p.says(atWork) }
 
-// says reports whether something is in the process's log.
+// says reports whether the process's log has the text.
 func (p *process) says(what string) bool {
 	text, err := os.ReadFile(p.log)
 	if err != nil {

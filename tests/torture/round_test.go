@@ -22,26 +22,26 @@ const (
 	client = "client"
 )
 
-// round is one database, from its making to its check.
+// round is the work on one database, from its creation to its check.
 type round struct {
 	*torture
 	n         int
 	dir       string
-	database  string       // where the processes find it
-	direct    string       // where it is
-	small     bool         // the database is on a disk of its own that can be filled
-	started   atomic.Int64 // processes, which also numbers them
-	shortages atomic.Int64 // beginnings and ends of times without space: odd while it is short
+	database  string       // the address that the processes use
+	direct    string       // the address without the proxy
+	small     bool         // whether the database is on a small file system that can be filled
+	started   atomic.Int64 // number of started processes, which also numbers them
+	shortages atomic.Int64 // counts the begins and ends of times without disk space; odd while space is short
 
-	purged     map[job.ID]string      // names of jobs that an operator removes; torture.mu guards it
-	unanswered map[string]ledger.Line // submissions with a key whose call has brought no answer; torture.mu guards it
+	purged     map[job.ID]string      // correlation ids of purged jobs; guarded by torture.mu
+	unanswered map[string]ledger.Line // submissions with a key and without an answer; guarded by torture.mu
 }
 
 // ledger returns the path of a process's ledger.
 func (r *round) ledger(name string) string { return filepath.Join(r.dir, "ledger", name) }
 
-// round hurts a new database for some cycles. It heals and is judged while the
-// next one is hurt: that is mostly waiting for leases and crashed jobs' delays.
+// round runs some cycles of faults on a new database. The database is then settled and checked
+// while the next round runs, because that is mostly waiting for leases and delays.
 func (tt *torture) round(cycles int) {
 	tt.count(func(s *summary) { s.Rounds++ })
 	n := tt.summary.Rounds
@@ -62,12 +62,12 @@ func (tt *torture) round(cycles int) {
 	tt.settling.Go(r.settle)
 }
 
-// settle does the rest of the work of a round and judges it.
+// settle runs the remaining jobs of a round and checks the result.
 func (r *round) settle() {
 	r.heal()
 	err := r.program.finish(r)
 	if err == nil {
-		err = r.judge()
+		err = r.verify()
 	}
 	if err != nil {
 		r.Errorf("round %d: %v", r.n, err)
@@ -80,9 +80,9 @@ func (r *round) settle() {
 	}
 }
 
-// migrate makes the database, with one death while the schema is written and,
-// by whoever goes on with what that left, one right after it. A process that
-// came too far to die is followed by one with a new database.
+// migrate creates the database. One process is killed while it writes the schema, and the process
+// that continues is killed right after the schema is complete. If a process gets past its crash
+// point, the round starts again with a new database.
 func (r *round) migrate() {
 	s := r.workers(-1)
 	for _, died := range []func() bool{
@@ -101,10 +101,10 @@ func (r *round) migrate() {
 	}
 }
 
-// faultsPerSlot is how many faults a worker's place sees in a cycle.
+// faultsPerSlot is the number of faults in a worker's slot per cycle.
 const faultsPerSlot = 3
 
-// cycle hurts two workers and a client for a while.
+// cycle runs two workers and a client with faults for a while.
 func (r *round) cycle(c int) {
 	over := make(chan struct{})
 	var helpers, workers sync.WaitGroup
@@ -130,11 +130,11 @@ func (r *round) cycle(c int) {
 	}
 }
 
-// orphans is how many jobs there are at least for a worker that claims some and
-// dies, so that there is something to rescue.
+// orphans is how many jobs must exist for a worker that claims some and dies, so that there is
+// something to rescue.
 const orphans = 4
 
-// closing lets a worker die while its close moves the log into the database.
+// closing kills a worker while it copies the log into the database at its close.
 func (s *slot) closing() bool {
 	w := s.start(pointValue(crashpoint.InCheckpoint, 1, s.within(2*time.Millisecond)))
 	s.comesUp(w)
@@ -142,8 +142,8 @@ func (s *slot) closing() bool {
 	return w.stop() == string(crashpoint.InCheckpoint)
 }
 
-// clients enqueue until the cycle is over. The first client of a round brings the
-// jobs that kill their workers.
+// clients runs clients until the cycle is over. The first client of a round also enqueues the jobs
+// that kill their workers.
 func (r *round) clients(c int, over <-chan struct{}) {
 	s := &slot{round: r, role: client, rand: r.random(r.n, c, 3), over: over}
 	for poison := max(0, 1-c); ; poison = 0 {
@@ -160,7 +160,7 @@ func (r *round) clients(c int, over <-chan struct{}) {
 // clientPause is the time between two clients.
 const clientPause = 50 * time.Millisecond
 
-// acked returns how many jobs the clients took in that were started since.
+// acked returns how many jobs the clients that were started since have got acknowledged.
 func (r *round) acked(before int64) (n int) {
 	for started := before + 1; started <= r.started.Load(); started++ {
 		path := r.ledger(fmt.Sprintf("%04d-%s", started, client))
@@ -180,7 +180,7 @@ func (r *round) acked(before int64) (n int) {
 	return n
 }
 
-// enqueue takes jobs in with a client that nothing happens to.
+// enqueue enqueues jobs with a client without faults.
 func (r *round) enqueue(jobs int) {
 	if jobs <= 0 {
 		return
@@ -189,21 +189,21 @@ func (r *round) enqueue(jobs int) {
 		return r.program.client(r, name, intake{jobs: jobs, seed: uint64(r.started.Load())})
 	})
 	if !p.endsWithin(patience) {
-		p.hang("did not take %d jobs in", jobs)
+		p.hang("did not enqueue %d jobs", jobs)
 		return
 	}
 	p.book("kill")
 }
 
-// heal works without faults until nothing is left. Jobs that kill their worker
-// may still do so, and those of dead workers wait for seconds.
+// heal works without faults until no job is left. Jobs with the plan Poison may still kill their
+// worker, and jobs of dead workers wait for seconds.
 func (r *round) heal() {
 	for range 20 {
 		p := r.start(work, "", func(name string) (*exec.Cmd, error) { return r.program.drain(r, name) })
 		for noted := int64(-1); !p.endsWithin(patience); {
 			now := r.noted()
 			if now == noted {
-				p.hang("has done nothing of the work that is left when the faults had ended")
+				p.hang("made no progress after the faults had ended")
 				return
 			}
 			noted = now
@@ -216,7 +216,7 @@ func (r *round) heal() {
 	r.Errorf("workers kept dying after the faults had ended, see %s", filepath.Join(r.dir, "log"))
 }
 
-// noted returns how long the ledgers are: they grow while work is done.
+// noted returns the size of all ledgers in bytes, which grows while work is done.
 func (r *round) noted() (bytes int64) {
 	paths, err := filepath.Glob(r.ledger("*"))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 const fullDiskFault = "full disk of the server"
 
-// faults are what happens to the server of a round and to the network before it.
+// faults are the faults of the server of a round and of the network to it.
 func (s *postgresSite) faults() []fault {
 	return []fault{
 		s.restart("server restarted", servers.Fast), s.restart("server crashed", servers.Immediate),
@@ -30,7 +30,7 @@ func (s *postgresSite) faults() []fault {
 	}
 }
 
-// trouble makes a fault of something that goes on for a while.
+// trouble makes a fault out of a problem that lasts for a while.
 func (s *postgresSite) trouble(name string, do func(p *slot, srv *server) bool) fault {
 	return fault{name, func(p *slot) bool {
 		p.shortages.Add(1)
@@ -43,7 +43,7 @@ func (s *postgresSite) trouble(name string, do func(p *slot, srv *server) bool) 
 	}}
 }
 
-// must notes what a fault could not do: it would prove less than it says.
+// must reports an error of a fault that could not be caused.
 func (s *slot) must(err error) bool {
 	if err != nil {
 		s.Errorf("round %d: %v", s.n, err)
@@ -51,7 +51,7 @@ func (s *slot) must(err error) bool {
 	return err == nil
 }
 
-// restart stops the server and starts it again, sometimes after a while.
+// restart makes a fault that stops the server and starts it again, sometimes after a while.
 func (s *postgresSite) restart(name string, mode servers.Mode) fault {
 	return s.trouble(name, func(p *slot, srv *server) bool {
 		if !p.must(srv.Stop(mode)) {
@@ -62,7 +62,7 @@ func (s *postgresSite) restart(name string, mode servers.Mode) fault {
 	})
 }
 
-// terminate ends connections of redrive's, as an administrator does.
+// terminate makes a fault that ends connections of redrive, as an administrator does.
 func (s *postgresSite) terminate(name, which string) fault {
 	return s.trouble(name, func(p *slot, srv *server) bool {
 		return p.must(srv.exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM (
@@ -70,12 +70,12 @@ func (s *postgresSite) terminate(name, which string) fault {
 	})
 }
 
-// cut cuts the connection on which the next COMMIT comes.
+// cut makes a fault that cuts the connection of the next COMMIT.
 func (s *postgresSite) cut(name string, at pgproxy.Point) fault {
 	return s.trouble(name, func(p *slot, srv *server) bool { return p.awaits(srv.proxy, srv.proxy.Cut(at, pgproxy.Commit)) })
 }
 
-// awaits waits for a cut, and takes back one that is not made in time.
+// awaits waits for a cut, and withdraws it when it is not made in time.
 func (s *slot) awaits(proxy *pgproxy.Proxy, c *pgproxy.Cut) bool {
 	timer := time.NewTimer(2 * time.Second)
 	defer timer.Stop()
@@ -88,14 +88,14 @@ func (s *slot) awaits(proxy *pgproxy.Proxy, c *pgproxy.Cut) bool {
 	return !proxy.Cancel(c)
 }
 
-// cutAnywhere cuts a connection in the middle of whatever is said on it.
+// cutAnywhere makes a fault that cuts a connection after a random number of bytes.
 func (s *postgresSite) cutAnywhere() fault {
 	return s.trouble("cut anywhere", func(p *slot, srv *server) bool {
 		return p.awaits(srv.proxy, srv.proxy.CutAfter(pgproxy.Direction(p.rand.IntN(2)), 1+p.rand.Int64N(20_000)))
 	})
 }
 
-// breakDown ends all connections and lets nobody in for a while.
+// breakDown makes a fault that ends all connections and refuses new ones for a while.
 func (s *postgresSite) breakDown() fault {
 	return s.trouble("network down", func(p *slot, srv *server) bool {
 		srv.proxy.Refuse(true)
@@ -106,7 +106,7 @@ func (s *postgresSite) breakDown() fault {
 	})
 }
 
-// stall lets nothing through for longer than a lease, and nobody is told.
+// stall makes a fault that holds back all bytes for longer than a lease, without an error.
 func (s *postgresSite) stall() fault {
 	return s.trouble("network stalled", func(p *slot, srv *server) bool {
 		srv.proxy.Pause()
@@ -116,8 +116,8 @@ func (s *postgresSite) stall() fault {
 	})
 }
 
-// session is somebody's transaction that stands in the way for a while. It does not
-// happen when it has to wait for others too long itself.
+// session makes a fault by a foreign transaction that blocks others for a while. It is given up
+// when it has to wait too long itself.
 func (s *postgresSite) session(name, statement string) fault {
 	return s.trouble(name, func(p *slot, srv *server) bool {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -134,7 +134,7 @@ func (s *postgresSite) session(name, statement string) fault {
 	})
 }
 
-// exhaust takes all connections that the server gives, for a while.
+// exhaust makes a fault that takes all connections of the server for a while.
 func (s *postgresSite) exhaust() fault {
 	return s.trouble("no connection left", func(p *slot, srv *server) bool {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -155,8 +155,8 @@ func (s *postgresSite) exhaust() fault {
 	})
 }
 
-// fillDisk fills the disk of the server for a while. A server that cannot write its
-// log ends; it is started again.
+// fillDisk makes a fault that fills the server's file system for a while. A server that cannot
+// write its log ends, and is started again.
 func (s *postgresSite) fillDisk() fault {
 	f := s.trouble(fullDiskFault, func(p *slot, srv *server) bool {
 		if !p.must(srv.FillDisk()) {
@@ -169,11 +169,11 @@ func (s *postgresSite) fillDisk() fault {
 		return (srv.Running() || p.must(srv.Start(context.Background()))) && p.recovers(srv)
 	})
 	return fault{f.name, func(p *slot) bool {
-		return !s.of(p.round).disk || f.do(p) // without a disk to fill its turn is over
+		return !s.of(p.round).disk || f.do(p) // without a small file system the fault is skipped
 	}}
 }
 
-// recovers waits until a server takes connections that has ended its own processes.
+// recovers waits until a server that has ended its processes accepts connections again.
 func (s *slot) recovers(srv *server) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -22,8 +22,7 @@ import (
 	"github.com/redrive/redrive/tests/torture/place"
 )
 
-// postgresSite gives each round a PostgreSQL server, which the processes reach
-// through a proxy.
+// postgresSite gives each round a PostgreSQL server, which the processes reach through a proxy.
 type postgresSite struct {
 	mu     sync.Mutex
 	rounds map[*round]*server
@@ -37,7 +36,7 @@ func needsPostgres(t *testing.T) {
 		return
 	}
 	if _, err := servers.FindPostgres(t.Context()); errors.Is(err, servers.ErrMissing) {
-		t.Skipf("no server: %v", err)
+		t.Skipf("no PostgreSQL server: %v", err)
 	}
 }
 
@@ -47,29 +46,29 @@ func newPostgresSite(tt *torture) *postgresSite {
 	return s
 }
 
-// server is the server of a round, and what stands before it.
+// server is the server of a round with the proxy in front of it.
 type server struct {
 	*servers.Postgres
 	proxy *pgproxy.Proxy
-	disk  bool // it can be filled
+	disk  bool // whether its file system can be filled
 
 	release context.CancelFunc
-	holding sync.WaitGroup // who holds the past
-	close   func() error   // of both; again does nothing
+	holding sync.WaitGroup // the goroutine that keeps a snapshot open
+	close   func() error   // closes the server and the proxy; a second call does nothing
 }
 
-// schema is where the jobs of every round are.
+// schema is the schema of the jobs in every round.
 const schema = "torture"
 
-// Every second round is on a small disk. Its log is kept short, so that it fills
-// only when it is to.
+// Every second round is on a small file system. The server's log is limited, so that only the fault
+// fills the file system.
 const (
 	smallServerEvery = 2
 	smallServer      = "200m"
 )
 
-// serverConnections are more than all processes want together, and few enough to be
-// taken by one.
+// serverConnections is more than all processes need together, and few enough that one process can
+// take them all.
 const serverConnections = 120
 
 func (s *postgresSite) of(r *round) *server {
@@ -105,15 +104,15 @@ func (s *postgresSite) begin(r *round) {
 		srv.holding.Wait()
 		return errors.Join(proxy.Close(), p.Close())
 	})
-	r.Cleanup(func() { _ = srv.close() }) // after a failure before the end of the round
+	r.Cleanup(func() { _ = srv.close() }) // needed when the test fails before the end of the round
 	srv.holding.Go(func() { r.hold(ctx, p.DSN()) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rounds[r] = srv
 }
 
-// hold keeps a snapshot for the whole round: nothing that is removed meanwhile can
-// be cleaned away. One that a restart has ended is taken anew.
+// hold keeps a snapshot open for the whole round, so that no deleted row can be vacuumed. After a
+// restart it opens a new one.
 func (r *round) hold(ctx context.Context, dsn string) {
 	for ctx.Err() == nil {
 		if err := holdOnce(ctx, dsn, func() { r.faulted("snapshot held open") }); err != nil {
@@ -127,12 +126,12 @@ func holdOnce(ctx context.Context, dsn string, held func()) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(context.Background()) }() // it may be lost
+	defer func() { _ = conn.Close(context.Background()) }() // the connection may be lost
 	if _, err := conn.Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1`, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
 	held()
-	_, err = conn.WaitForNotification(ctx) // none comes: until the end of either
+	_, err = conn.WaitForNotification(ctx) // no notification comes; this waits until the context or the connection ends
 	return err
 }
 
@@ -142,7 +141,7 @@ func (s *postgresSite) again(r *round) error {
 	return s.of(r).exec(ctx, `DROP SCHEMA IF EXISTS `+schema+` CASCADE`)
 }
 
-// exec runs a statement on a connection of its own.
+// exec runs a statement on a new connection.
 func (s *server) exec(ctx context.Context, text string) error {
 	conn, err := pgx.Connect(ctx, s.DSN())
 	if err != nil {
@@ -165,8 +164,8 @@ func (s *postgresSite) meanwhile(r *round, c int, over <-chan struct{}) {
 	}
 }
 
-// integrity is what redrive's own doctor finds, once nobody holds the past any more,
-// which it would rightly tell of after a minute.
+// integrity returns the findings of redrive doctor. The snapshot is closed before, because doctor
+// reports one that is older than a minute.
 func (s *postgresSite) integrity(ctx context.Context, r *round) []string {
 	srv := s.of(r)
 	srv.release()
@@ -185,14 +184,14 @@ func (s *postgresSite) integrity(ctx context.Context, r *round) []string {
 func (s *postgresSite) end(r *round) {
 	srv := s.of(r)
 	if r.Failed() {
-		r.Logf("round %d: the last lines of the server:\n%s", r.n, srv.Log())
+		r.Logf("round %d: the last lines of the server's log:\n%s", r.n, srv.Log())
 	}
 	if err := srv.close(); err != nil {
 		r.Error(err)
 	}
 }
 
-// comesTo: a store on a server has nothing to do when it is closed.
+// comesTo: a PostgreSQL store has no checkpoint at its close.
 func (*postgresSite) comesTo(p crashpoint.Point) bool { return p != crashpoint.InCheckpoint }
 
 func (*postgresSite) workerFaults() []fault { return nil }

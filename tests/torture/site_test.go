@@ -11,27 +11,26 @@ import (
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
-// site is where the databases of the rounds are, and what happens to them there.
+// site is the kind of database of the rounds, with its faults.
 type site interface {
-	// begin makes the place for the database of a round, and again takes the database
-	// away that is in it.
+	// begin creates the place for the database of a round. again removes the database in it.
 	begin(r *round)
 	again(r *round) error
-	// meanwhile is what happens to the database during a cycle, until that is over.
+	// meanwhile causes the faults of the database during a cycle.
 	meanwhile(r *round, c int, over <-chan struct{})
-	// integrity returns the complaints about what is stored of those who store it.
+	// integrity returns the problems that the database itself reports about the stored data.
 	integrity(ctx context.Context, r *round) []string
 	end(r *round)
-	// comesTo reports whether a process with its database there comes to a point.
+	// comesTo reports whether a process on this database reaches a crash point.
 	comesTo(p crashpoint.Point) bool
-	workerFaults() []fault // that workers meet only there
-	wanted() []string      // faults that must have happened in fullCycles and more
+	workerFaults() []fault // additional faults of workers on this database
+	wanted() []string      // faults that a run of fullCycles or more must have
 }
 
-// files are SQLite's, a file in the directory of each round.
+// files is the site of SQLite databases, a file in the directory of each round.
 type files struct{}
 
-// smallDiskEvery is which rounds run on a small disk.
+// smallDiskEvery says which rounds use a small file system: every fourth.
 const smallDiskEvery = 4
 
 func (files) begin(r *round) {
@@ -57,7 +56,7 @@ func (files) meanwhile(r *round, c int, over <-chan struct{}) {
 	}
 }
 
-// integrity asks SQLite.
+// integrity runs SQLite's check of the file.
 func (files) integrity(ctx context.Context, r *round) (complaints []string) {
 	db, err := sql.Open("sqlite", r.database)
 	if err != nil {
@@ -68,7 +67,7 @@ func (files) integrity(ctx context.Context, r *round) (complaints []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells
+	defer func() { _ = rows.Close() }() // rows.Err has the error
 	for rows.Next() {
 		var line string
 		if err := rows.Scan(&line); err != nil {

@@ -24,18 +24,18 @@ var (
 	cyclesFlag = flag.Int("torture.cycles", 15, "cycles of faults")
 	serverFlag = flag.Int("torture.postgres", 6, "cycles of faults on PostgreSQL")
 	seedFlag   = flag.Uint64("torture.seed", 0, "seed of the faults; 0 takes one from the clock")
-	dirFlag    = flag.String("torture.dir", "", "where databases and ledgers are kept; default a temporary directory")
+	dirFlag    = flag.String("torture.dir", "", "directory of the databases and ledgers; default: a temporary directory")
 )
 
-// The minimum of work. A torture that does less proves nothing.
+// The minimum of work. A run that does less fails.
 const (
 	cyclesPerRound = 3
 	ackedPerCycle  = 100
-	// hitsWanted is how often each crash point is hit in fullCycles and more.
+	// hitsWanted is how often each crash point must be hit in a run of fullCycles or more.
 	hitsWanted = 5
 	fullCycles = 15
-	// extraRounds is how many more rounds a run may take for the minimum: what the
-	// faults meet is chance, and on a busy machine they meet less.
+	// extraRounds is how many more rounds a run may take to reach the minimum, because the hits
+	// depend on chance and are rarer on a busy machine.
 	extraRounds = 3
 )
 
@@ -46,46 +46,46 @@ type torture struct {
 	dir     string
 	seed    uint64
 
-	settling sync.WaitGroup // the round before heals and is judged
+	settling sync.WaitGroup // the previous round, which is settled and checked in the background
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	summary   summary
 	workerBag *bag
 	clientBag *bag
 }
 
-// program is what is tortured, with a place for its databases.
+// program is the tested program together with the kind of its databases.
 type program interface {
 	site
 	lease() time.Duration
 	worker(r *round, name string) (*exec.Cmd, error)
-	drain(r *round, name string) (*exec.Cmd, error) // a worker that ends when nothing is left to do
+	drain(r *round, name string) (*exec.Cmd, error) // a worker that ends when no job is left
 	client(r *round, name string, o intake) (*exec.Cmd, error)
-	exits(code int) bool        // whether a process may end with it
-	ownTables() bool            // whether it has tables of its own beside the jobs
-	points() []crashpoint.Point // that its processes come to
-	clientFaults() []fault      // that clients meet
-	finish(r *round) error      // before a round is judged
+	exits(code int) bool        // whether a process may end with the exit code
+	ownTables() bool            // whether it has its own tables beside the jobs
+	points() []crashpoint.Point // crash points that its processes reach
+	clientFaults() []fault      // faults of clients
+	finish(r *round) error      // called before a round is checked
 }
 
-// intake is what a client is to bring.
+// intake is what a client enqueues.
 type intake struct {
-	jobs   int // exactly so many; 0 is a client's own choice
-	poison int // of these, jobs that kill their worker
+	jobs   int // exact number of jobs; 0 means that the client decides
+	poison int // how many of the jobs kill their worker
 	seed   uint64
 }
 
-// summary is what a run has done, as it is printed.
+// summary is what a run has done. It is printed.
 type summary struct {
 	Cycles int    `json:"cycles"`
 	Rounds int    `json:"rounds"`
 	Seed   uint64 `json:"seed"`
 	check.Numbers
-	Haunted int            `json:"haunted"` // writes in the name of lost runs at the ends of rounds, refused as well
-	Effects int            `json:"effects"` // rows that handlers wrote in the transactions of their jobs' ends
-	Kills   map[string]int `json:"kills"`   // by point and by way
-	Faults  map[string]int `json:"faults"`  // that are no kills
-	Seconds float64        `json:"seconds"`
+	LostRunWrites int            `json:"lost_run_writes"` // writes for lost runs at the ends of rounds, which were refused as well
+	Effects       int            `json:"effects"`         // rows that handlers wrote in the transactions that ended their jobs
+	Kills         map[string]int `json:"kills"`           // kills by crash point or signal
+	Faults        map[string]int `json:"faults"`          // faults that are not kills
+	Seconds       float64        `json:"seconds"`
 }
 
 // proves: Q3, Q4, Q8, Q9, F1, I1
@@ -103,8 +103,8 @@ func TestQ3_Q4_I1_TortureOfTheLibraryOnPostgres(t *testing.T) {
 	tt.run(*serverFlag, newLibrary(tt, newPostgresSite(tt)))
 }
 
-// The command is slower: its leases are at least three seconds, and each job is a
-// process.
+// commandShare reduces the cycles for the command, which is slower: its leases are at least three
+// seconds, and each job is a process.
 const commandShare = 8
 
 // proves: Q3, Q4, Q8, Q9, I1
@@ -117,7 +117,7 @@ func TestQ3_Q4_I1_TortureOfTheCommand(t *testing.T) {
 func newTorture(t *testing.T) *torture {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("kills processes for about a minute")
+		t.Skip("-short: this test kills processes for about a minute")
 	}
 	seed := *seedFlag
 	if seed == 0 {
@@ -138,10 +138,10 @@ func newTorture(t *testing.T) *torture {
 	return tt
 }
 
-// run tortures a program for so many cycles.
+// run tortures a program for the given number of cycles.
 func (tt *torture) run(cycles int, p program) {
 	tt.program = p
-	defer tt.settling.Wait() // also where a round cannot begin
+	defer tt.settling.Wait() // also when a round cannot begin
 	tt.workerBag, tt.clientBag = newBag(tt.seed, p.workerFaults()...), newBag(tt.seed+1, p.clientFaults()...)
 	begun := time.Now()
 	for done := 0; done < cycles && !tt.Failed(); done += cyclesPerRound {
@@ -174,16 +174,16 @@ func (tt *torture) run(cycles int, p program) {
 	}
 }
 
-// build compiles a program with crash points in it.
+// build compiles a program with crash points.
 func (tt *torture) build(into, pkg string) {
 	tt.Helper()
 	cmd := exec.CommandContext(tt.Context(), "go", "build", "-tags", "crashpoint", "-o", into, pkg)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		tt.Fatalf("%s: %v\n%s", cmd, err, out)
+		tt.Fatalf("run %s: %v\n%s", cmd, err, out)
 	}
 }
 
-// random returns a source of its own for each place that draws.
+// random returns a separate source of random numbers for each place that draws.
 func (tt *torture) random(place ...int) *rand.Rand {
 	mixed := tt.seed
 	for _, p := range place {
@@ -203,7 +203,7 @@ func (tt *torture) killed(by string) { tt.count(func(s *summary) { s.Kills[by]++
 
 func (tt *torture) faulted(by string) { tt.count(func(s *summary) { s.Faults[by]++ }) }
 
-// missing tells what a run of so many cycles has done too little of.
+// missing returns the minimums that a run with so many cycles has not reached.
 func (tt *torture) missing(cycles int) (less []string) {
 	s := &tt.summary
 	want := min(hitsWanted, cycles*hitsWanted/fullCycles)
@@ -212,9 +212,9 @@ func (tt *torture) missing(cycles int) (less []string) {
 			less = append(less, fmt.Sprintf("crash point %s was hit %d times, want at least %d", p, n, want))
 		}
 	}
-	if s.DoubleRuns == 0 || s.Haunted == 0 {
-		less = append(less, fmt.Sprintf("%d double runs and %d writes for lost runs: nothing was in flight when the faults came",
-			s.DoubleRuns, s.Haunted))
+	if s.DoubleRuns == 0 || s.LostRunWrites == 0 {
+		less = append(less, fmt.Sprintf("%d double runs and %d writes for lost runs, too few: no job was running when the faults came",
+			s.DoubleRuns, s.LostRunWrites))
 	}
 	for _, name := range tt.program.wanted() {
 		if cycles >= fullCycles && s.Faults[name] == 0 {
@@ -222,7 +222,7 @@ func (tt *torture) missing(cycles int) (less []string) {
 		}
 	}
 	if tt.program.ownTables() && cycles >= fullCycles && (s.LateRefused == 0 || s.Effects == 0) {
-		less = append(less, fmt.Sprintf("%d late writes of processes that stood still, %d effects in transactions: want some",
+		less = append(less, fmt.Sprintf("%d late writes of paused processes and %d effects in transactions, want some of each",
 			s.LateRefused, s.Effects))
 	}
 	return less

@@ -1,5 +1,5 @@
-// Package line is what the processes of the test print, a line of JSON for each
-// thing that happens, and what the test reads.
+// Package line is the format in which the worker processes of the test report what happens: one
+// JSON object per line.
 package line
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The things that happen.
+// The operations.
 const (
-	Up     = "up"     // the process works
-	Begin  = "begin"  // a handler got a run
+	Up     = "up"     // the process has started to work
+	Begin  = "begin"  // a handler has got a run
 	End    = "end"    // the handler is about to return
 	Taken  = "taken"  // a job was enqueued
 	Policy = "policy" // a policy is in force
@@ -29,7 +29,7 @@ type Line struct {
 	Kind string    `json:"kind,omitempty"`
 	Note string    `json:"note,omitempty"`
 
-	From string `json:"-"` // the process
+	From string `json:"-"` // the process that printed the line
 }
 
 // Printer prints lines. It is safe for concurrent use.
@@ -41,7 +41,7 @@ type Printer struct {
 // NewPrinter returns a printer of lines to w.
 func NewPrinter(w io.Writer) *Printer { return &Printer{w: w} }
 
-// Print prints a line at once.
+// Print prints one line immediately.
 func (p *Printer) Print(l Line) error {
 	text, err := json.Marshal(l)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command worker is one of several processes that share a database in a test. It
-// prints what it does.
+// Command worker is one of several processes that share a database in a test. It prints what it
+// does, one line per event.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 	flag.IntVar(&o.limit, "limit", 0, "jobs at a time over all processes")
 	flag.DurationVar(&o.lease, "lease", 0, "lease of a run")
 	flag.DurationVar(&o.scan, "scan", 0, "how often to look for lost leases")
-	flag.DurationVar(&o.poll, "poll", 0, "how often to look for jobs that nobody tells of")
+	flag.DurationVar(&o.poll, "poll", 0, "how often to poll for jobs without a notification")
 	flag.BoolVar(&o.enqueues, "enqueue", false, "enqueue a job of the first kind for each line of the standard input")
 	flag.Parse()
 	if err := run(&o); err != nil {
@@ -74,7 +74,7 @@ type worker struct {
 	log   *slog.Logger
 }
 
-// enqueueAll enqueues until the standard input ends.
+// enqueueAll enqueues a job for each line until the standard input ends.
 func (w *worker) enqueueAll(ctx context.Context, st *place.Place) error {
 	client, err := redrive.New(st, nil)
 	if err != nil {
@@ -138,11 +138,11 @@ func (w *worker) work(ctx context.Context, st *place.Place) error {
 	return err
 }
 
-// policyEvery is how often the policy file is looked at. A change holds when two
-// looks in a row have found it.
+// policyEvery is how often the policy file is read. A change counts when two reads in a row have
+// found it.
 const policyEvery = 400 * time.Millisecond
 
-// follow puts in force what the policy file says.
+// follow applies each change of the policy file.
 func (w *worker) follow(ctx context.Context, client *redrive.Client, watcher *policyfile.Watcher) {
 	ticker := time.NewTicker(policyEvery)
 	defer ticker.Stop()
@@ -157,9 +157,9 @@ func (w *worker) follow(ctx context.Context, client *redrive.Client, watcher *po
 	}, func(err error) { w.log.ErrorContext(ctx, "policy", "error", err) })
 }
 
-var errBroken = errors.New("broken")
+var errBroken = errors.New("planned failure")
 
-// handle does what the kind says.
+// handle does what the kind of the job stands for.
 func (w *worker) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 	l := line.Line{Op: line.Begin, At: now(), ID: j.ID, Run: job.Token(j.Run), Kind: j.Kind, Note: string(j.Args)}
 	if err := w.out.Print(l); err != nil {

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Command command is what a kind of the torture test runs: it does what the
-// job's plan says and keeps a ledger of it. It is its own witness that it ran:
-// the worker above it may be killed, and it goes on.
+// Command command is the program that a command kind of the torture test runs. It does what the
+// job's plan says and records it in its own ledger, because the worker that started it may be
+// killed while it runs.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 func run(path string) (code int, err error) {
 	lock, err := os.Open(path) //nolint:gosec // the test that starts this program names the file
 	if err == nil {
-		// Held as long as the process lives; the judge waits for it.
+		// The lock is held while the process lives; the check at the end of a round waits for it.
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_SH)
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func run(path string) (code int, err error) {
 		end.Error = err.Error()
 	} else {
 		result := fmt.Sprintf("run %d of job %d", j.token, j.id)
-		end.Result = check.Digest(strconv.AppendQuote(nil, result)) // a text is stored as JSON
+		end.Result = check.Digest(strconv.AppendQuote(nil, result)) // a text result is stored as JSON
 		fmt.Println(result)
 	}
 	if nerr := book.Note(end); nerr != nil {
@@ -71,7 +71,7 @@ func run(path string) (code int, err error) {
 	return code, err
 }
 
-// execution is the run as its environment tells it.
+// execution is the run as described by the environment variables.
 type execution struct {
 	plan.Args
 	id      job.ID
@@ -97,17 +97,18 @@ func parse(payload []byte) (*execution, error) {
 	return r, nil
 }
 
-// killWorker kills the worker that started this process, unless that is dead: then
-// the parent is somebody else, who has nothing to do with it.
+// killWorker kills the worker that started this process. If the worker is dead already, the parent
+// is an unrelated process, which must not be killed.
 func killWorker(parent int) error {
 	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", parent))
 	if err != nil || filepath.Base(program) != "redrive" {
-		return fmt.Errorf("process %d is not the worker: that is dead already", parent)
+		return fmt.Errorf("process %d is not the worker, which is dead already", parent)
 	}
 	return syscall.Kill(parent, syscall.SIGKILL)
 }
 
-// hangs bounds a run whose worker was killed before it could end it.
+// hangs is the longest duration of a run that waits for its time limit, in case its worker was
+// killed.
 const hangs = 3 * time.Second
 
 func (r *execution) do() (code int, err error) {

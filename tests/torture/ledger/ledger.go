@@ -1,6 +1,6 @@
-// Package ledger is the notebook of the torture test: clients and handlers write
-// down, outside of the store and durably, what they are about to do and what
-// answer they got. Afterwards it is compared with what the store holds.
+// Package ledger stores the records of the torture test. Clients and handlers write, outside of the
+// store and durably, what they are about to do and what answer they got. Afterwards the test
+// compares the ledgers with the stored data.
 package ledger
 
 import (
@@ -12,22 +12,22 @@ import (
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
-// Op says what a line is about.
+// Op says what a line records.
 type Op string
 
-// The lines. The first of each group comes before the call and the others after
-// it, so that a missing one means that the answer is not known.
+// The operations. The first of each group is written before the call and the others after it. A
+// missing later line means that the answer is not known.
 const (
 	Submit  Op = "submit"  // a client is about to enqueue Name
-	Taken   Op = "taken"   // the store took it as ID
-	Refused Op = "refused" // the store said no
+	Taken   Op = "taken"   // the store accepted the job as ID
+	Refused Op = "refused" // the store refused the job
 
-	Begin  Op = "begin"  // a handler has got run Token of ID
-	Finish Op = "finish" // it is about to return
+	Begin  Op = "begin"  // a handler has got run Token of job ID
+	Finish Op = "finish" // the handler is about to return
 
 	Settle  Op = "settle"  // a worker is about to write the outcome of a run
-	Settled Op = "settled" // the store took it
-	Late    Op = "late"    // the store said that the lease is lost
+	Settled Op = "settled" // the store accepted the outcome
+	Late    Op = "late"    // the store answered that the lease is lost
 )
 
 // Line is one line of a ledger.
@@ -39,22 +39,22 @@ type Line struct {
 	Name     string    `json:"name,omitempty"` // of a submission
 	Key      string    `json:"key,omitempty"`
 	Plan     plan.Plan `json:"plan,omitempty"`
-	Pad      int       `json:"pad,omitempty"`    // bytes
+	Pad      int       `json:"pad,omitempty"`    // size of the padding in bytes
 	Digest   string    `json:"digest,omitempty"` // of the payload
-	InTx     bool      `json:"in_tx,omitempty"`  // in a transaction of the application's
+	InTx     bool      `json:"in_tx,omitempty"`  // enqueued in a transaction of the application
 	Existing bool      `json:"existing,omitempty"`
 
 	ID     job.ID    `json:"id,omitempty"`
 	Life   int32     `json:"life,omitempty"`
 	Token  job.Token `json:"token,omitempty"`
-	Cause  uint8     `json:"cause,omitempty"` // a job.Cause, as its number
+	Cause  uint8     `json:"cause,omitempty"` // a job.Cause as its number
 	To     job.State `json:"to,omitempty"`
-	Result string    `json:"result,omitempty"` // digest
+	Result string    `json:"result,omitempty"` // digest of the result
 	Error  string    `json:"error,omitempty"`
 }
 
-// Book is a ledger that is being written. It is safe for concurrent use; lines
-// that are noted at the same time share one flush.
+// Book is a ledger that is being written. It is safe for concurrent use. Concurrent lines share one
+// fsync.
 type Book struct {
 	f     *os.File
 	notes chan note
@@ -65,11 +65,10 @@ type note struct {
 	done chan error
 }
 
-// notesMax bounds how many notes share a flush.
+// notesMax is the most calls of Note that share an fsync.
 const notesMax = 256
 
-// Open makes the ledger of one process. Its goroutine lives as long as the
-// process.
+// Open creates the ledger of one process. Its goroutine runs as long as the process.
 func Open(path string) (*Book, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

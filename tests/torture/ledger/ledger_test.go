@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
-// write makes a ledger of lines.
+// write makes a ledger with the given lines.
 func write(t *testing.T, path string, lines ...ledger.Line) {
 	t.Helper()
 	book, err := ledger.Open(path)
@@ -74,7 +74,7 @@ func TestReadAllPutsLedgersTogether(t *testing.T) {
 			"refused later": plan.Quick},
 	}
 	if diff := cmp.Diff(want, *notes); diff != "" {
-		t.Errorf("notes (-want +got):\n%s", diff)
+		t.Errorf("merged ledgers (-want +got):\n%s", diff)
 	}
 }
 
@@ -92,14 +92,14 @@ func TestALineThatWasCutShortIsLeftOut(t *testing.T) {
 		}
 		lines, err := ledger.Read(path)
 		if want := 2 * cut / len(whole); err != nil || len(lines) != want {
-			t.Fatalf("cut at %d of %d: %d lines, want %d, error %v", cut, len(whole), len(lines), want, err)
+			t.Fatalf("ledger cut at byte %d of %d: got %d lines, want %d, error %v", cut, len(whole), len(lines), want, err)
 		}
 	}
 	if err := os.WriteFile(path, []byte("{\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ledger.Read(path); err == nil {
-		t.Error("a damaged line in the middle was taken")
+		t.Error("Read accepted a damaged line in the middle of a ledger")
 	}
 }
 
@@ -123,6 +123,6 @@ func TestNoteKeepsEveryLineOfManyWriters(t *testing.T) {
 	writers.Wait()
 	lines, err := ledger.Read(path)
 	if err != nil || len(lines) != 400 {
-		t.Errorf("%d lines, error %v", len(lines), err)
+		t.Errorf("got %d lines, error %v", len(lines), err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
-// Read returns the lines of one ledger. A last line without its end is left out:
-// the process died while it wrote, and did nothing because of it.
+// Read returns the lines of one ledger. An incomplete last line is left out: the process died while
+// it wrote that line, and has not acted on it.
 func Read(path string) ([]Line, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -40,17 +40,17 @@ func Read(path string) ([]Line, error) {
 	}
 }
 
-// Notes are all ledgers of a round, put together.
+// Notes are the merged ledgers of a round.
 type Notes struct {
 	Enqueues []check.Enqueue
 	Runs     []check.Run
 	Writes   []check.Write
 	Plans    map[string]plan.Plan // by submission
-	InTx     []string             // submissions that came with a row of the application's own
+	InTx     []string             // submissions that were enqueued together with a row of the application
 }
 
-// ReadAll reads the ledgers that match a pattern, in the order of their names,
-// which must be the order of their beginnings.
+// ReadAll reads the ledgers that match a pattern, in the order of their names, which must be the
+// order in which they were begun.
 func ReadAll(pattern string) (*Notes, error) {
 	paths, err := filepath.Glob(pattern)
 	if err != nil {
@@ -72,7 +72,7 @@ func ReadAll(pattern string) (*Notes, error) {
 	return &m.notes, nil
 }
 
-// merger puts lines together. The maps hold places in the slices of notes.
+// merger merges lines. Its maps hold positions in the slices of Notes.
 type merger struct {
 	notes    Notes
 	enqueues map[string]int
@@ -95,7 +95,7 @@ func (m *merger) add(l *Line) {
 		e := &m.notes.Enqueues[m.enqueues[l.Name]]
 		e.Answer, e.ID, e.Existing = check.Written, l.ID, l.Existing
 	case Refused:
-		// After a call without an answer a refusal proves nothing.
+		// After a call without an answer, a refusal does not prove that the job is not stored.
 		if e := &m.notes.Enqueues[m.enqueues[l.Name]]; !e.Again {
 			e.Answer = check.Refused
 		}

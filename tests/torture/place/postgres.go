@@ -16,7 +16,7 @@ import (
 	"github.com/redrive/redrive/store/postgres"
 )
 
-// server is a schema of a PostgreSQL database.
+// server is the application's connection to a schema of a PostgreSQL database.
 type server struct{ pool *pgxpool.Pool }
 
 // Split returns the DSN and the schema of a place on a PostgreSQL server.
@@ -71,8 +71,8 @@ func (s server) tx(ctx context.Context, do func(context.Context, *Tx) error) err
 	return fmt.Errorf("commit: %w: %w", store.ErrUnknown, err)
 }
 
-// refused reports whether the server itself has said that it did not commit. One
-// that ends with its answer may have committed all the same.
+// refused reports whether the server has answered that it did not commit. A server that ends
+// without such an answer may have committed.
 func refused(err error) bool {
 	said, ok := errors.AsType[*pgconn.PgError](err)
 	return errors.Is(err, pgx.ErrTxCommitRollback) || ok && said.SeverityUnlocalized == "ERROR"
@@ -97,7 +97,7 @@ func (s server) close() error {
 	return nil
 }
 
-// numbered gives the parameters of a statement the names that PostgreSQL wants.
+// numbered replaces the question marks of a statement by PostgreSQL's numbered parameters.
 func numbered(text string) string {
 	var b strings.Builder
 	n := 0

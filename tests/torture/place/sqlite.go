@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// file is a file of SQLite's.
+// file is the application's connection to a SQLite file.
 type file struct {
 	store *sqlite.Store
 	path  string
@@ -31,7 +31,7 @@ func (f file) tx(ctx context.Context, do func(context.Context, *Tx) error) error
 	})
 }
 
-// query reads the file by another way than the store does.
+// query reads the file through a different driver than the store.
 func (f file) query(ctx context.Context, text string, each func(scan func(...any) error) error) (err error) {
 	db, err := sql.Open("sqlite", f.path)
 	if err != nil {
@@ -42,7 +42,7 @@ func (f file) query(ctx context.Context, text string, each func(scan func(...any
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells
+	defer func() { _ = rows.Close() }() // rows.Err has the error
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
 			return err

@@ -1,5 +1,5 @@
-// Package plan says what the jobs of the torture test do, and how each of them
-// has to end whatever happens to the processes meanwhile.
+// Package plan defines what the jobs of the torture test do, and how each of them must end whatever
+// happens to the processes.
 package plan
 
 import (
@@ -13,24 +13,24 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Plan is what a job does.
+// Plan says what a job does.
 type Plan string
 
 // The plans.
 const (
 	Quick   Plan = "quick"   // succeeds
-	Slow    Plan = "slow"    // takes a while, reports progress, succeeds
-	Tx      Plan = "tx"      // completes in a transaction of its own, with a row
+	Slow    Plan = "slow"    // takes a while, reports progress, then succeeds
+	Tx      Plan = "tx"      // completes in a transaction of the handler, with a row
 	Flaky   Plan = "flaky"   // its first attempt fails
 	Panics  Plan = "panics"  // its first attempt panics
 	Snoozes Plan = "snoozes" // its first run asks to run later
 	Fails   Plan = "fails"   // every attempt fails
-	Bad     Plan = "bad"     // fails for good at once
+	Bad     Plan = "bad"     // fails permanently in its first run
 	Hangs   Plan = "hangs"   // every attempt runs into its time limit
 	Poison  Plan = "poison"  // every run kills its process
 )
 
-// The kinds. A plan belongs to one.
+// The kinds. Every plan belongs to one kind.
 const (
 	Work  = "work"
 	Brief = "brief" // has a short time limit
@@ -39,16 +39,16 @@ const (
 
 // The limits of the kinds.
 const (
-	Retries      = 2 // of Work
+	Retries      = 2 // of the kind Work
 	BriefRetries = 1
 	BriefTimeout = 60 * time.Millisecond
 	ToxicCrashes = 2
 )
 
-// ExitBad is the exit code of a command that fails for good.
+// ExitBad is the exit code of a command that fails permanently.
 const ExitBad = 64
 
-// Kind returns the kind that the plan's jobs have.
+// Kind returns the kind of the plan's jobs.
 func (p Plan) Kind() string {
 	switch p {
 	case Hangs:
@@ -60,7 +60,7 @@ func (p Plan) Kind() string {
 	}
 }
 
-// Schedule returns the retries of a kind.
+// Schedule returns the retry schedule of a kind.
 func Schedule(kind string) *policy.Schedule {
 	retries := Retries
 	if kind == Brief {
@@ -69,7 +69,7 @@ func Schedule(kind string) *policy.Schedule {
 	return &policy.Schedule{Waits: []time.Duration{20 * time.Millisecond}, MaxRetries: retries}
 }
 
-// Limits returns what the kinds allow, for the checker.
+// Limits returns the limits of the kinds, for the checker.
 func Limits() map[string]check.Limits {
 	return map[string]check.Limits{
 		Work:  {Attempts: Retries + 1},
@@ -85,8 +85,8 @@ type Args struct {
 	Pad  string `json:"pad"`
 }
 
-// Payload returns the payload of a job with a pad of so many bytes. The same
-// arguments give the same bytes.
+// Payload returns the payload of a job with padding of the given size in bytes. The same arguments
+// give the same bytes.
 func Payload(name string, p Plan, pad int) []byte {
 	b, err := json.Marshal(Args{name, p, strings.Repeat("x", pad)})
 	if err != nil {
@@ -95,13 +95,13 @@ func Payload(name string, p Plan, pad int) []byte {
 	return b
 }
 
-// mix is how often each plan occurs in a hundred jobs.
+// mix is the number of jobs with each plan among a hundred.
 var mix = [...]struct {
 	plan Plan
 	n    int
 }{{Quick, 45}, {Slow, 18}, {Tx, 6}, {Flaky, 10}, {Panics, 4}, {Snoozes, 5}, {Fails, 6}, {Bad, 4}, {Hangs, 2}}
 
-// Pick returns a plan for a random number in [0, 100). Poison is never picked.
+// Pick returns a plan for a random number in [0, 100). It never returns Poison.
 func Pick(percent int) Plan {
 	for _, m := range mix {
 		if percent -= m.n; percent < 0 {
@@ -111,7 +111,7 @@ func Pick(percent int) Plan {
 	return Quick
 }
 
-// end is how a plan's job has to end.
+// end is how a job with the plan must end.
 type end struct {
 	state    job.State
 	reason   job.Reason
@@ -135,8 +135,8 @@ func (p Plan) end() end {
 	}
 }
 
-// Verdict returns what is wrong with how a job ended. Any job may have been
-// cancelled by a person, and may be dead after too many of its processes died.
+// Verdict returns an error if the job did not end as planned. Any job may have been cancelled by a
+// person, and may be dead after too many of its processes died.
 func (p Plan) Verdict(j *job.Job) error {
 	crashes := int32(job.MaxCrashes)
 	if j.Kind == Toxic {

@@ -31,7 +31,7 @@ func TestVerdict(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if err := tt.plan.Verdict(&tt.job); (err == nil) != tt.ok {
-			t.Errorf("%s, %s %q %+v: %v", tt.plan, tt.job.State, tt.job.Reason, tt.job.Counters, err)
+			t.Errorf("plan %s, job in state %s, reason %q, counters %+v: got verdict %v", tt.plan, tt.job.State, tt.job.Reason, tt.job.Counters, err)
 		}
 	}
 }
@@ -43,6 +43,6 @@ func TestPickGivesEveryPlanItsShare(t *testing.T) {
 		seen[plan.Pick(percent)]++
 	}
 	if len(seen) != 9 || seen[plan.Poison] != 0 || seen[plan.Quick] < 40 {
-		t.Errorf("shares %v", seen)
+		t.Errorf("got the shares %v", seen)
 	}
 }

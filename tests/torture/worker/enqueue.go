@@ -18,7 +18,7 @@ import (
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
-// batchMax bounds the jobs of one call.
+// batchMax is the most jobs of one call.
 const batchMax = 16
 
 // producer enqueues jobs and keeps a ledger of it.
@@ -28,8 +28,8 @@ type producer struct {
 	client *redrive.Client
 	book   *ledger.Book
 	rand   *rand.Rand
-	made   int // submissions, which also numbers them
-	taken  int // acknowledged
+	made   int // number of submissions, which also numbers them
+	taken  int // number of acknowledged jobs
 	keyed  []ledger.Line
 }
 
@@ -51,7 +51,7 @@ func enqueueAll(ctx context.Context, o *options, st *place.Place, book *ledger.B
 	return nil
 }
 
-// waitForRoom lets the workers catch up, so that a round ends in time.
+// waitForRoom waits until the workers have caught up, so that a round ends in time.
 func (p *producer) waitForRoom(ctx context.Context) {
 	for ctx.Err() == nil {
 		counts, err := p.store.Counts(ctx)
@@ -68,7 +68,7 @@ func (p *producer) waitForRoom(ctx context.Context) {
 	}
 }
 
-// call makes one call of some form.
+// call makes one call, of a random form.
 func (p *producer) call(ctx context.Context) error {
 	switch n := p.rand.IntN(100); {
 	case n < 10:
@@ -83,7 +83,7 @@ func (p *producer) call(ctx context.Context) error {
 	return p.enqueue(ctx, lines)
 }
 
-// submission makes up a job; half of them have a key.
+// submission makes a random job; half of the jobs have a key.
 func (p *producer) submission() ledger.Line {
 	p.made++
 	l := ledger.Line{Op: ledger.Submit, Name: fmt.Sprintf("%s-%d", p.name, p.made), Plan: plan.Pick(p.rand.IntN(100))}
@@ -104,7 +104,7 @@ func (p *producer) submission() ledger.Line {
 func payload(l *ledger.Line) []byte {
 	name := l.Name
 	if l.Key != "" {
-		name = l.Key // so that a key has the same payload whoever brings it
+		name = l.Key // so that the payload depends only on the key
 	}
 	return plan.Payload(name, l.Plan, l.Pad)
 }
@@ -113,7 +113,7 @@ func spec(l *ledger.Line) redrive.Spec {
 	return redrive.NewRaw(l.Plan.Kind(), payload(l), &redrive.Options{Key: l.Key, Correlation: l.Name})
 }
 
-// sameKey brings a known key again, sometimes with another payload.
+// sameKey enqueues a known key again, sometimes with another payload.
 func (p *producer) sameKey(ctx context.Context) error {
 	l := p.keyed[p.rand.IntN(len(p.keyed))]
 	p.made++
@@ -125,7 +125,7 @@ func (p *producer) sameKey(ctx context.Context) error {
 	return p.enqueue(ctx, []ledger.Line{l})
 }
 
-// enqueue makes one call and notes its answer.
+// enqueue makes one call and records its answer.
 func (p *producer) enqueue(ctx context.Context, lines []ledger.Line) error {
 	specs := make([]redrive.Spec, len(lines))
 	for i := range lines {
@@ -141,7 +141,7 @@ func (p *producer) enqueue(ctx context.Context, lines []ledger.Line) error {
 
 func (p *producer) answered(ctx context.Context, lines []ledger.Line, receipts []redrive.Receipt, err error) error {
 	if errors.Is(err, store.ErrUnknown) {
-		return nil // no answer, no line
+		return nil // without an answer there is no line
 	}
 	for i := range lines {
 		lines[i].Op, lines[i].At = ledger.Refused, time.Now().UnixMicro()
@@ -161,8 +161,8 @@ func (p *producer) answered(ctx context.Context, lines []ledger.Line, receipts [
 
 var errRolledBack = errors.New("the application changed its mind")
 
-// inTx enqueues a job together with a row of the application's own, and rolls
-// every third such transaction back.
+// inTx enqueues a job together with a row of the application. It rolls every third such transaction
+// back.
 func (p *producer) inTx(ctx context.Context) error {
 	l := p.submission()
 	l.Key, l.InTx, l.At = "", true, time.Now().UnixMicro()
@@ -187,7 +187,7 @@ func (p *producer) inTx(ctx context.Context) error {
 	return p.answered(ctx, []ledger.Line{l}, []redrive.Receipt{receipt}, err)
 }
 
-// askAgain enqueues what earlier clients had no answer to. A key makes that safe.
+// askAgain repeats the enqueues of earlier clients that got no answer. Their keys make that safe.
 func (p *producer) askAgain(ctx context.Context) error {
 	if p.again == "" {
 		return nil

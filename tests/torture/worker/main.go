@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command worker is what the torture test kills: a process that runs jobs, or
-// enqueues them, through the public API, and keeps a ledger of both.
+// Command worker is the program that the torture test kills. It runs or enqueues jobs through the
+// public API and keeps a ledger of both.
 package main
 
 import (
@@ -25,14 +25,14 @@ type options struct {
 	name     string
 	lease    time.Duration
 
-	drain bool // work until nothing is left
+	drain bool // work until no job is left
 
-	enqueue int    // jobs to take in at least; above zero makes it a client
-	once    bool   // end when they are taken in
-	backlog int64  // live jobs at which a client waits
-	seed    uint64 // of a client's choices
-	poison  int    // jobs that kill their worker, among the others
-	again   string // ledgers of earlier clients whose keyed jobs without an answer are enqueued again
+	enqueue int    // minimum number of jobs to enqueue; above zero makes the process a client
+	once    bool   // end when the jobs are enqueued
+	backlog int64  // number of live jobs at which a client pauses
+	seed    uint64 // of a client's random choices
+	poison  int    // jobs that kill their worker, in addition to the others
+	again   string // pattern of the ledgers of earlier clients whose keyed jobs without an answer are enqueued again
 }
 
 func main() {
@@ -42,11 +42,11 @@ func main() {
 	flag.StringVar(&o.name, "name", "", "name of the process, unique in the round")
 	flag.DurationVar(&o.lease, "lease", 400*time.Millisecond, "lease of a run")
 	flag.BoolVar(&o.drain, "drain", false, "work until no job is left")
-	flag.IntVar(&o.enqueue, "enqueue", 0, "enqueue at least so many jobs instead of working")
-	flag.BoolVar(&o.once, "once", false, "enqueue no more than that")
-	flag.Int64Var(&o.backlog, "backlog", 200, "live jobs at which to stop enqueueing for a while")
-	flag.Uint64Var(&o.seed, "seed", 1, "seed of what is enqueued")
-	flag.IntVar(&o.poison, "poison", 0, "jobs that kill their worker")
+	flag.IntVar(&o.enqueue, "enqueue", 0, "enqueue at least this number of jobs instead of working")
+	flag.BoolVar(&o.once, "once", false, "enqueue no more jobs than -enqueue says")
+	flag.Int64Var(&o.backlog, "backlog", 200, "number of live jobs at which to pause enqueueing")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the random jobs")
+	flag.IntVar(&o.poison, "poison", 0, "number of jobs that kill their worker")
 	flag.StringVar(&o.again, "again", "", "pattern of the ledgers of earlier clients")
 	flag.Parse()
 	if err := run(&o); err != nil {
@@ -55,9 +55,10 @@ func main() {
 	}
 }
 
-// run works or enqueues until it is done or SIGTERM comes.
+// run works or enqueues until it is done or gets SIGTERM.
 func run(o *options) error {
-	// A file that may not grow gives an error then, as a full disk does.
+	// With the signal ignored, a write beyond the file size limit fails with an error, like one on
+	// a full disk.
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -69,7 +70,7 @@ func run(o *options) error {
 	}
 	err = serve(ctx, o, book, log)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // stopped before it had begun
+		return nil // stopped before it began
 	}
 	return err
 }
@@ -80,7 +81,7 @@ func serve(ctx context.Context, o *options, book *ledger.Book, log *slog.Logger)
 		return err
 	}
 	if err = prepare(ctx, st); err == nil {
-		log.InfoContext(ctx, "working") // as the command says it: from now on it can be hurt at work
+		log.InfoContext(ctx, "working") // same text as the command's; faults begin after this line
 		if o.enqueue > 0 {
 			err = enqueueAll(ctx, o, st, book)
 		} else {
@@ -90,7 +91,7 @@ func serve(ctx context.Context, o *options, book *ledger.Book, log *slog.Logger)
 	return errors.Join(err, st.Close())
 }
 
-// open waits for a database that is away.
+// open opens the database and retries while it is unavailable.
 func open(ctx context.Context, o *options) (*place.Place, error) {
 	for {
 		st, err := place.Open(ctx, o.database)
@@ -101,8 +102,8 @@ func open(ctx context.Context, o *options) (*place.Place, error) {
 	}
 }
 
-// The application's own tables: an order comes with its job in one transaction,
-// an effect with the end of its job.
+// The application's own tables. A row of orders is written with the enqueue of its job, a row of
+// effects with the end of its job.
 var ownTables = [...]string{
 	`CREATE TABLE IF NOT EXISTS orders (name TEXT PRIMARY KEY)`,
 	`CREATE TABLE IF NOT EXISTS effects (job BIGINT, run BIGINT)`,
@@ -125,10 +126,10 @@ func prepare(ctx context.Context, st *place.Place) error {
 	}
 }
 
-// troubleWait is how long to leave a store alone that has just failed.
+// troubleWait is the pause after an error of the store.
 const troubleWait = 20 * time.Millisecond
 
-// pause waits, or less when ctx ends.
+// pause waits for the duration, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -20,7 +20,7 @@ import (
 
 func token(j *redrive.Job[[]byte]) job.Token { return job.Token(j.Run) }
 
-// noted is a store that writes every outcome and its answer into the ledger.
+// noted is a store that records every outcome and its answer in the ledger.
 type noted struct {
 	*place.Place
 	book  *ledger.Book
@@ -28,11 +28,11 @@ type noted struct {
 	name  string
 	lease time.Duration
 
-	calls sync.RWMutex // an exchange reads; writing for a run from outside of the engine excludes it
+	calls sync.RWMutex // Exchange holds the read lock; a write for a run from outside of the engine holds the write lock
 
 	mu   sync.Mutex
 	held map[job.ID]job.Token // runs that this process has claimed and not settled
-	inTx map[store.Run]bool   // runs that end in a transaction of the handler's
+	inTx map[store.Run]bool   // runs that end in a transaction of the handler
 }
 
 func newNoted(st *place.Place, book *ledger.Book, log *slog.Logger, name string, lease time.Duration) *noted {
@@ -66,9 +66,9 @@ func (s *noted) exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 		case errors.Is(settled, store.ErrLeaseLost):
 			l.Op = ledger.Late
 		case place.Passes(settled):
-			continue // no answer, no line
+			continue // without an answer there is no line
 		default:
-			return out, fmt.Errorf("an outcome was refused for another reason than a lost lease: %w", settled)
+			return out, fmt.Errorf("an outcome was refused, but not because of a lost lease: %w", settled)
 		}
 		answered = append(answered, l)
 	}
@@ -76,10 +76,9 @@ func (s *noted) exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 	return out, s.note(answered)
 }
 
-// outcomes returns a line for each outcome that the ledger is about, and the
-// outcomes' places. What the engine says about a run that ended in a transaction
-// changes nothing or is the truth about one that did not commit: either way it
-// is not what the store will show.
+// outcomes returns a line for each outcome that belongs in the ledger, with the outcome's position.
+// The engine's outcome of a run that ended in a transaction is left out: the store has the outcome
+// of the transaction.
 func (s *noted) outcomes(settle []job.Outcome) (lines []ledger.Line, at []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +101,7 @@ func (s *noted) note(lines []ledger.Line) error {
 	return s.book.Note(lines...)
 }
 
-// keep books which runs this process has.
+// keep records the runs that this process has.
 func (s *noted) keep(settled []job.Outcome, claims []job.Claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +115,7 @@ func (s *noted) keep(settled []job.Outcome, claims []job.Claim) {
 	}
 }
 
-// endsInTx says that a run ends in a transaction.
+// endsInTx records that a run ends in a transaction.
 func (s *noted) endsInTx(id job.ID, token job.Token) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +125,8 @@ func (s *noted) endsInTx(id job.ID, token job.Token) {
 	}
 }
 
-// watchForStops notices that the process stood still for longer than a lease,
-// and then writes as a handler would that knows nothing of it.
+// watchForStops notices that the process was paused for longer than a lease, and then writes like a
+// handler that does not know it.
 func (s *noted) watchForStops(ctx context.Context) {
 	tick := time.NewTicker(s.lease / 20)
 	defer tick.Stop()
@@ -149,8 +148,8 @@ func (s *noted) watchForStops(ctx context.Context) {
 	}
 }
 
-// writeLate claims success for every run of this process that another one has
-// taken over. The store must refuse them all.
+// writeLate reports success for every run of this process that another process has taken over. The
+// store must refuse all of them.
 func (s *noted) writeLate(ctx context.Context) error {
 	s.calls.Lock()
 	defer s.calls.Unlock()

@@ -22,7 +22,7 @@ import (
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
-// handlers runs the plans and writes them into the ledger.
+// handlers runs the plans and records them in the ledger.
 type handlers struct {
 	book  *ledger.Book
 	store *noted
@@ -45,8 +45,8 @@ func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book, l
 	}
 	h := &handlers{book: book, store: s, name: o.name}
 	for _, kind := range []string{plan.Work, plan.Brief, plan.Toxic} {
-		// These handlers end when they are told to, and then flush their ledger: on a
-		// disk that is slow at it they must not be left behind meanwhile.
+		// The handlers stop when their context ends, and then flush their ledger. On a slow disk
+		// they need a long grace time for that.
 		options := &redrive.HandlerOptions{Schedule: plan.Schedule(kind), KillGrace: time.Minute}
 		switch kind {
 		case plan.Brief:
@@ -62,7 +62,7 @@ func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book, l
 		err = client.Run(ctx)
 	}
 	if _, ok := errors.AsType[*redrive.Returned](err); ok {
-		return nil // a stop may hand work back
+		return nil // a stop may give jobs back
 	}
 	return err
 }
@@ -91,8 +91,8 @@ func (h *handlers) handle(ctx context.Context, j *redrive.Job[[]byte]) (err erro
 	return err
 }
 
-// note writes a line. A process that cannot keep its ledger proves nothing any
-// more and must not go on.
+// note writes a line. A process that cannot write its ledger ends, because it could not be checked
+// any more.
 func (h *handlers) note(line ledger.Line) {
 	if err := h.book.Note(line); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
@@ -138,7 +138,7 @@ func (h *handlers) do(ctx context.Context, j *redrive.Job[[]byte], result []byte
 	return j.SetResult(result)
 }
 
-// slowly takes 40 to 360 ms, different for each job.
+// slowly takes 40 to 360 ms, depending on the job.
 func (h *handlers) slowly(ctx context.Context, j *redrive.Job[[]byte]) error {
 	const steps = 4
 	step := time.Duration(10+int64(j.ID)*37%80) * time.Millisecond
@@ -151,7 +151,7 @@ func (h *handlers) slowly(ctx context.Context, j *redrive.Job[[]byte]) error {
 	return nil
 }
 
-// inTx completes the job together with a row of the application's own.
+// inTx completes the job together with a row of the application.
 func (h *handlers) inTx(ctx context.Context, j *redrive.Job[[]byte], result []byte) error {
 	if err := j.SetResult(result); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (h *handlers) inTx(ctx context.Context, j *redrive.Job[[]byte], result []by
 		return j.CompleteTx(ctx, tx.Jobs)
 	})
 	if err != nil && !errors.Is(err, store.ErrLeaseLost) {
-		return failure.Snooze(troubleWait) // a disk that is full is not this job's fault
+		return failure.Snooze(troubleWait) // a full disk is not the job's fault
 	}
 	return err
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
-// judge compares the ledgers with the database.
-func (r *round) judge() error {
+// verify compares the ledgers with the database.
+func (r *round) verify() error {
 	notes, err := ledger.ReadAll(r.ledger("*"))
 	if err != nil {
 		return err
@@ -41,9 +41,9 @@ func (r *round) judge() error {
 		Dump: dump, Purged: r.purged, Integrity: r.program.integrity(ctx, r), Limits: plan.Limits(), Drained: true,
 	}
 	r.count(func(s *summary) { s.Add(check.Count(h)) })
-	late, err := r.haunt(ctx, st, dump)
+	late, err := r.writeForLostRuns(ctx, st, dump)
 	if err != nil {
-		r.Error(err) // the rest is judged all the same
+		r.Error(err) // the other checks follow all the same
 	}
 	h.Writes = append(h.Writes, late...)
 	violations := check.Check(h)
@@ -52,7 +52,7 @@ func (r *round) judge() error {
 		if err := check.Report(&b, h, violations); err != nil {
 			r.Error(err)
 		}
-		r.Errorf("round %d: %d broken promises\n%s", r.n, len(violations), b.String())
+		r.Errorf("round %d: %d broken invariants\n%s", r.n, len(violations), b.String())
 	}
 	r.verdicts(notes.Plans, dump)
 	if r.program.ownTables() {
@@ -61,24 +61,24 @@ func (r *round) judge() error {
 	return nil
 }
 
-// close closes what was read to its end; an error is no less a finding than any.
+// close closes a file that was read to its end, and reports an error as a finding.
 func (r *round) close(c io.Closer) {
 	if err := c.Close(); err != nil {
 		r.Error(err)
 	}
 }
 
-// hauntMax bounds the late writes at the end of a round.
-const hauntMax = 200
+// lateWritesMax is the most late writes at the end of a round.
+const lateWritesMax = 200
 
-// haunt writes in the name of runs whose leases were lost: nothing may change.
-func (r *round) haunt(ctx context.Context, st *place.Place, before *store.Dump) (writes []check.Write, err error) {
+// writeForLostRuns writes outcomes for runs whose leases were lost. The store must not change.
+func (r *round) writeForLostRuns(ctx context.Context, st *place.Place, before *store.Dump) (writes []check.Write, err error) {
 	var late []job.Outcome
 	for i := range before.Events {
 		e := &before.Events[i]
-		if e.Type == event.JobCrashed && len(late) < hauntMax {
+		if e.Type == event.JobCrashed && len(late) < lateWritesMax {
 			late = append(late, job.Outcome{ID: e.Job, Token: e.Token, Cause: job.Succeeded, To: job.Completed,
-				Result: []byte("from the dead")})
+				Result: []byte("late write")})
 		}
 	}
 	out, err := st.Exchange(ctx, store.Exchange{Holder: "ghost", Lease: r.program.lease(), Settle: late})
@@ -89,7 +89,7 @@ func (r *round) haunt(ctx context.Context, st *place.Place, before *store.Dump) 
 		w := check.Write{Run: store.Run{ID: o.ID, Token: o.Token}, Cause: o.Cause, To: o.To, Answer: check.Written}
 		if errors.Is(out.Settled[i], store.ErrLeaseLost) {
 			w.Answer = check.Refused
-			r.count(func(s *summary) { s.Haunted++ })
+			r.count(func(s *summary) { s.LostRunWrites++ })
 		}
 		writes = append(writes, w)
 	}
@@ -110,7 +110,7 @@ func (r *round) verdicts(plans map[string]plan.Plan, dump *store.Dump) {
 		j := &dump.Jobs[i]
 		p, ok := plans[j.Correlation]
 		if !ok {
-			continue // a phantom, which the checker tells of
+			continue // an unexpected job, which the checker reports
 		}
 		if err := p.Verdict(j); err != nil {
 			r.Errorf("round %d: %v", r.n, err)
@@ -118,9 +118,8 @@ func (r *round) verdicts(plans map[string]plan.Plan, dump *store.Dump) {
 	}
 }
 
-// applicationTables demands that an order is there if and only if its job is, and
-// that a job that ended in a transaction has exactly one effect, of the run that
-// completed it.
+// applicationTables demands that every order has its job and every job its order, and that a job
+// that ended in a transaction has exactly one effect, written by the run that completed it.
 func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *ledger.Notes, dump *store.Dump) error {
 	jobs, completed := make(map[string]bool), make(map[store.Run]bool)
 	for i := range dump.Jobs {
@@ -131,7 +130,7 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 		}
 	}
 	for _, name := range r.purged {
-		jobs[name] = true // it was there
+		jobs[name] = true // the job was enqueued
 	}
 	err := query(ctx, st, `SELECT name, 0, 0 FROM orders`, func(name string, _ store.Run) {
 		if !jobs[name] {
@@ -144,12 +143,12 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 	}
 	for _, name := range notes.InTx {
 		if jobs[name] {
-			r.Errorf("round %d: the job of order %s is stored without it", r.n, name)
+			r.Errorf("round %d: the job of order %s is stored without its order", r.n, name)
 		}
 	}
 	err = query(ctx, st, `SELECT '', job, run FROM effects`, func(_ string, run store.Run) {
 		if !completed[run] {
-			r.Errorf("round %d: run %d of job %d has an effect and did not complete it, or has two", r.n, run.Token, run.ID)
+			r.Errorf("round %d: run %d of job %d has an effect but did not complete the job, or it has two effects", r.n, run.Token, run.ID)
 		}
 		delete(completed, run)
 		r.count(func(s *summary) { s.Effects++ })
