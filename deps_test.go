@@ -131,9 +131,9 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"internal/cron":   {},
 		"internal/keeper": {"job", "event", "failure", "internal/scan", "store", "internal/cron"},
 		"internal/words": {"failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
-			"internal/human", "internal/suggest", "internal/yamlfile"},
+			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile"},
 		"internal/wire": {"failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
-			"internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
+			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
 		"internal/engine": {"failure", "internal/scan", "job", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
 	}
 	for name, allowed := range mayImport {
