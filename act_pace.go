@@ -7,43 +7,42 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The steps of Act. While others enqueue, a step is short and is followed by a
-// pause, so that fresh jobs hardly notice: what a step brings back is claimed and
-// settled in two exchanges more, and each holds them up. While jobs only run, which
-// may be those that it has brought back, steps are larger. Where nobody does
-// anything there is nobody to wait for.
+// The sizes of one step of Act, in dead letters. The jobs that a step brings back are
+// claimed and completed by later exchanges, which delays the jobs that others enqueue.
+// So steps are small and followed by a pause while others enqueue, larger while jobs
+// only run, and largest while the store is idle. Running jobs may be the ones that Act
+// itself has brought back.
 const (
-	actStep   = 1_000 // dead letters
-	actBeside = 200   // while jobs run
-	actGentle = 50    // while jobs are enqueued
+	actStep   = 1_000 // the store is idle
+	actBeside = 200   // jobs run, and none is enqueued
+	actGentle = 50    // others enqueue jobs
 	actPause  = 25 * time.Millisecond
-	// actShare is how many times the time that a step took it waits at least: a
-	// store that is slow or has much to do gets longer pauses, up to actPauseMax.
+	// actShare is the factor between the time that a step took and the pause after it.
+	// A slow or busy store so gets longer pauses, up to actPauseMax.
 	actShare    = 10
 	actPauseMax = time.Second
-	// actQuiet is how long nobody must have done anything before steps grow again. One
-	// look is no proof: where runs are short, none is running at most times.
+	// actQuiet is how long a store must be idle before steps grow again. A single look
+	// is not enough: where runs are short, no job is running at most moments.
 	actQuiet = time.Second
 )
 
-// actPace says how large the steps of one action by filter are.
+// actPace computes the size of the next step of an action by filter.
 type actPace struct {
-	most  int           // of a step
-	size  int           // of the last one; 0 before the first
-	took  time.Duration // the last one
+	most  int           // the largest size of a step
+	size  int           // the size of the last step; 0 before the first
+	took  time.Duration // how long the last step took
 	seen  actSeen
-	fresh time.Time // until then others count as enqueueing
-	until time.Time // until then others count as busy
+	fresh time.Time // others count as enqueueing until this time
+	until time.Time // others count as busy until this time
 }
 
-// actSeen is what shows that others do something: all of it stays when an action
-// brings jobs back.
+// actSeen holds what actPace.look compares to notice the work of others.
 type actSeen struct {
 	running    bool
 	all, ended int64
 }
 
-// next waits as long as it has to and returns how much the next step may do.
+// next waits for the pause after the last step and returns the size of the next one.
 func (p *actPace) next(ctx context.Context, c *Client) (int, error) {
 	fresh, busy := p.look(ctx, c)
 	now := c.config.now()
@@ -68,13 +67,12 @@ func (p *actPace) next(ctx context.Context, c *Client) (int, error) {
 	return p.size, c.sleep(ctx, min(max(actPause, actShare*p.took), actPauseMax))
 }
 
-// look reports whether jobs have been enqueued since the last look, and whether
-// anything was done at all: jobs that run, were enqueued or have ended, in whatever
-// process.
+// look reports whether jobs have been enqueued since the last look (fresh), and whether
+// any process did anything: ran, enqueued or ended jobs (busy).
 func (p *actPace) look(ctx context.Context, c *Client) (fresh, busy bool) {
 	counts, err := c.store.Counts(ctx)
 	if err != nil {
-		return true, true // it has more to do than to count
+		return true, true // a store that cannot count is taken to be busy
 	}
 	was := p.seen
 	p.seen = actSeen{}

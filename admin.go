@@ -9,7 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Get returns a job as it stands; ErrNotFound when there is none.
+// Get returns a job in its present state. The error is ErrNotFound when the job does
+// not exist.
 func (c *Client) Get(ctx context.Context, id JobID) (job.Job, error) { return c.store.Get(ctx, id) }
 
 // List returns a page of jobs without their payloads, newest first.
@@ -29,8 +30,8 @@ func (c *Client) Cancel(ctx context.Context, by By, id JobID) error {
 	return only(c.store.Cancel(ctx, by, []JobID{id}))
 }
 
-// CancelAll is Cancel for up to job.IDsMax jobs. The first result has an error
-// per id, nil for a job that is cancelled; the second is of the call as a whole.
+// CancelAll is Cancel for up to job.IDsMax jobs. The first result has one error per id,
+// nil for each cancelled job. The second result is the error of the whole call.
 func (c *Client) CancelAll(ctx context.Context, by By, ids []JobID) ([]error, error) {
 	if len(ids) > job.IDsMax {
 		return nil, fmt.Errorf("%d job ids: at most %d in a call: %w", len(ids), job.IDsMax, store.ErrTooLarge)
@@ -38,19 +39,19 @@ func (c *Client) CancelAll(ctx context.Context, by By, ids []JobID) ([]error, er
 	return c.store.Cancel(ctx, by, ids)
 }
 
-// only returns the error of a call for one job.
+// only returns the error of a call that acted on one job.
 func only(answers []error, err error) error {
 	return errors.Join(append(answers, err)...)
 }
 
-// StoredPolicies returns the policies that are kept in the store, the newest first,
-// store.PoliciesMax at most, without their bodies.
+// StoredPolicies returns the policies that are kept in the store without their bodies,
+// newest first and at most store.PoliciesMax.
 func (c *Client) StoredPolicies(ctx context.Context) ([]StoredPolicy, error) {
 	return c.store.PolicyList(ctx)
 }
 
-// StoredPolicy returns a policy as it is kept in the store, by the hash that
-// decisions name; ErrNotFound when it is not there.
+// StoredPolicy returns a stored policy by its hash, which decisions name. The error is
+// ErrNotFound when the store does not have it.
 func (c *Client) StoredPolicy(ctx context.Context, hash string) (StoredPolicy, error) {
 	return c.store.Policy(ctx, hash)
 }

@@ -18,7 +18,8 @@ const auditPage = 500
 // AuditFilter selects entries of the audit log. Zero fields select everything.
 type AuditFilter struct {
 	Actor string
-	// Actions are actions such as job.retry, or families of them with the dot: dead_letter.
+	// Actions are the actions to select, such as job.retry. A name that ends with a
+	// dot, such as dead_letter., selects all actions that begin with it.
 	Actions []string
 	Target  string     // a job's id, a queue, a redrive's number or a policy's hash
 	Since   job.Micros // done at or after it
@@ -38,12 +39,12 @@ func (f *AuditFilter) match(e *AuditEntry) bool {
 		(len(f.Actions) == 0 || slices.ContainsFunc(f.Actions, named))
 }
 
-// AuditPage are the newest entries of the audit log that a filter selects.
+// AuditPage holds the newest audit entries that a filter selects.
 type AuditPage struct {
 	Entries []AuditEntry // oldest first
-	Last    int64        // the number of the newest entry of the log; FollowAudit goes on after it
-	// SearchedTo is not 0 when AuditFilter.Pages ended the search: entries older than
-	// this time were not looked at.
+	Last    int64        // the number of the newest entry in the log; pass it to FollowAudit to continue from there
+	// SearchedTo is set when the search ended at AuditFilter.Pages: entries older than
+	// this time were not searched.
 	SearchedTo job.Micros
 }
 
@@ -93,9 +94,9 @@ func (c *Client) auditBack(ctx context.Context, f *AuditFilter, limit int) (page
 	return page, nil
 }
 
-// FollowAudit returns the entries of the audit log that come after the one with a
-// number, in batches and in order, as people make them; AuditFilter.Limit and Pages do
-// not count. It ends when ctx ends, or with the error of the store.
+// FollowAudit returns the audit entries with numbers above after, in order and in
+// batches, and waits for new ones. It ignores AuditFilter.Limit and Pages. It ends when
+// ctx ends, or with an error of the store.
 func (c *Client) FollowAudit(ctx context.Context, after int64, f AuditFilter) iter.Seq2[[]AuditEntry, error] {
 	return func(yield func([]AuditEntry, error) bool) {
 		changed := make(chan struct{}, 1)
@@ -132,17 +133,17 @@ func (c *Client) auditAfter(ctx context.Context, after int64, limit int) ([]Audi
 	return entries, nil
 }
 
-// auditEnd returns the number of the newest entry, 0 for an empty log. The store does
-// not have it at hand: it is searched by doubling and then by halving.
+// auditEnd returns the number of the newest entry, or 0 for an empty log. The store has
+// no call for it, so it is found by doubling and then by bisection.
 func (c *Client) auditEnd(ctx context.Context) (int64, error) {
-	after := func(n int64) (seq int64, err error) { // the number of the entry after n; 0 when there is none
+	after := func(n int64) (seq int64, err error) { // returns the number of the first entry after n, or 0 without one
 		entries, err := c.auditAfter(ctx, n, 1)
 		if err != nil || len(entries) == 0 {
 			return 0, err
 		}
 		return entries[0].Seq, nil
 	}
-	low, high := int64(0), int64(auditPage) // there is an entry above low, or the log is empty
+	low, high := int64(0), int64(auditPage) // invariant: there is an entry above low, or the log is empty
 	for {
 		n, err := after(high)
 		if err != nil {

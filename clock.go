@@ -6,21 +6,21 @@ import (
 	"github.com/redrive/redrive/internal/engine"
 )
 
-// Clock is where a client's time comes from. Due times and leases go by the
-// store's clock, not by this one.
+// Clock tells a client the time. It does not affect due times and leases: the store's
+// clock decides those.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f in a goroutine of its own after d.
+	// AfterFunc calls f in a new goroutine after d.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 
-// Timer is a call that a Clock will make; *time.Timer is one.
+// Timer is a pending call of Clock.AfterFunc. *time.Timer implements it.
 type Timer interface {
 	Reset(d time.Duration) bool
 	Stop() bool
 }
 
-// now returns the time by the client's clock.
+// now returns the time of the client's clock.
 func (c *Config) now() time.Time {
 	if c.Clock == nil {
 		return time.Now()
@@ -28,7 +28,7 @@ func (c *Config) now() time.Time {
 	return c.Clock.Now()
 }
 
-// afterFunc calls f after d, by the client's clock.
+// afterFunc calls f after d on the client's clock.
 func (c *Config) afterFunc(d time.Duration, f func()) Timer {
 	if c.Clock == nil {
 		return time.AfterFunc(d, f)
@@ -36,7 +36,8 @@ func (c *Config) afterFunc(d time.Duration, f func()) Timer {
 	return c.Clock.AfterFunc(d, f)
 }
 
-// engineClock returns the clock as the engine takes it; nil means the system's.
+// engineClock returns the clock in the form that the engine takes; nil means the
+// system's clock.
 func (c *Config) engineClock() engine.Clock {
 	if c.Clock == nil {
 		return nil
@@ -44,7 +45,7 @@ func (c *Config) engineClock() engine.Clock {
 	return engineClock{c.Clock}
 }
 
-// engineClock is a Clock whose timers are the engine's.
+// engineClock adapts a Clock to the engine's timer type.
 type engineClock struct{ Clock }
 
 func (c engineClock) AfterFunc(d time.Duration, f func()) engine.Timer {

@@ -18,7 +18,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// DefaultQueue is the queue of jobs that name none.
+// DefaultQueue is the queue of jobs that name no queue.
 const DefaultQueue = "default"
 
 // The defaults of Config.
@@ -38,88 +38,90 @@ type Config struct {
 	Queues map[string]Queue
 
 	// Policy decides what follows from failures; default policy.Default. SetPolicy
-	// puts another one in force while the client runs.
+	// replaces it while the client runs.
 	Policy *policy.Policy
-	// Schedule is a schedule for all kinds that have none of their own and that the
-	// policy does not name; see policy.Policy.WithSchedule. Default none: the
-	// policy alone decides.
+	// Schedule is the schedule of all kinds that have no schedule of their own and that
+	// the policy does not name; see policy.Policy.WithSchedule. By default only the
+	// policy decides.
 	Schedule *policy.Schedule
-	// MaxAttempts is the number of attempts in one life that end any job, if it
-	// is lower than the ceiling of the policy; at least 1. Default that one.
+	// MaxAttempts limits the attempts of any job in one life, at least 1. The policy
+	// may have a limit, too; the lower one applies. The default is the policy's limit.
 	MaxAttempts int
-	// MaxAge is the age of a life, counted from when the job could first run or
-	// from its manual retry, at which a job gets no retry any more, if it is lower than the ceiling of the
-	// policy. Default that one.
+	// MaxAge is the age of a life after which a job gets no more retries. The age
+	// counts from when the job could first run, or from its manual retry. The policy
+	// may have a limit, too; the lower one applies. The default is the policy's limit.
 	MaxAge time.Duration
 
-	// Resends bounds what the calls of package retry in one run of a job send again, all
-	// together; default retry.ResendsDefault.
+	// Resends limits how often the calls of package retry in one run of a job send
+	// again, in total; default retry.ResendsDefault.
 	Resends int
 
 	// PayloadMax is the limit on a payload in bytes, at most job.PayloadMax;
 	// default PayloadMaxDefault.
 	PayloadMax int
-	// Development stores what an error prints with %+v as its stack. The stack
-	// of a panic is stored always.
+	// Development stores the %+v form of an error as its stack. The stack of a panic is
+	// always stored.
 	Development bool
-	// KeepRaw stores messages, details, stderr and stacks as they come, with the
-	// secrets, paths and addresses in them. Only for stores that nobody else can
-	// read: by default they are taken out before anything is stored.
+	// KeepRaw stores messages, details, stderr and stacks unchanged, with the secrets,
+	// paths and addresses in them. By default these are removed before anything is
+	// stored. Set it only for stores that outsiders cannot read.
 	KeepRaw bool
-	// HideEmails takes e-mail addresses out as well.
+	// HideEmails removes e-mail addresses as well.
 	HideEmails bool
 
-	// Retention is how long things are kept that are done with. Default a day for
-	// completed jobs, a week for failures and events, 30 days for dead letters, and
-	// never a pending one.
+	// Retention is how long ended jobs, failures, events and dead letters are kept. The
+	// defaults are a day for completed jobs, a week for failures and events, and 30
+	// days for dead letters. Pending dead letters are kept for ever.
 	Retention Retention
-	// EnqueueMiddleware wraps every enqueue of the client, the first one outermost; see
-	// EnqueueMiddleware. Default none, at no cost.
+	// EnqueueMiddleware wraps every enqueue of the client; the first one is outermost.
+	// See EnqueueMiddleware. Without any, an enqueue costs nothing extra.
 	EnqueueMiddleware []EnqueueMiddleware
-	// KindEnqueueMiddleware wraps the enqueues of jobs of a kind, by its name, inside
-	// EnqueueMiddleware. In a call with jobs of several kinds it gets those of its own.
+	// KindEnqueueMiddleware holds more middleware by the kind of the jobs; it is inside
+	// EnqueueMiddleware. In a call with jobs of several kinds, it sees only the jobs of
+	// its kind.
 	KindEnqueueMiddleware map[string][]EnqueueMiddleware
 	// Cron are the periodic jobs that Run enqueues.
 	Cron []Cron
 
-	// Middleware wraps the handlers of all kinds; the first is outermost. Those of a
-	// kind, HandlerOptions.Middleware, are inside.
+	// Middleware wraps the handlers of all kinds; the first is outermost.
+	// HandlerOptions.Middleware is inside it.
 	Middleware []Middleware
-	// OnOutcome is called with the outcome of each run that this process has written
-	// to the store, after the commit: what an error tracker or a meter needs. Not every
-	// failure is final, see Outcome.Final. Default none.
+	// OnOutcome is called after the commit with the outcome of each run that this
+	// process has written to the store. Use it for an error tracker or for metrics. Not
+	// every failure is final, see Outcome.Final. Default none.
 	//
-	// It holds up no job. OutcomeCalls calls are made at a time, so it must be safe for
-	// concurrent use, and the order is not that of the commits; OutcomeBuffer outcomes
-	// wait for a call. What comes while so many wait is skipped, counted and logged. A
-	// panic is logged. When Run stops, it waits for the calls until the grace time is
-	// over, and then ends their context.
+	// It delays no job. At most OutcomeCalls calls run at a time, so it must be safe
+	// for concurrent use, and their order is not the order of the commits. At most
+	// OutcomeBuffer outcomes wait for a call; further outcomes are skipped, counted and
+	// logged. A panic is logged. When Run stops, it waits for the calls until the grace
+	// time is over, and then ends their context.
 	//
-	// What other processes end comes as an event, see Client.Events: crashed runs,
-	// expired jobs and those that a person cancels while they wait, and the success
-	// that a handler has written by Info.CompleteTx. So read the events where none may
-	// be missed.
+	// OnOutcome is not called for what other processes end: crashed runs, expired jobs,
+	// and jobs that a person cancels while they wait. Nor is it called for the success
+	// that a handler has written by Info.CompleteTx. All of these are events; read
+	// Client.Events where no outcome may be missed.
 	OnOutcome func(context.Context, Outcome)
 
-	Lease          time.Duration // without a sign of life another process takes over; 100 ms to 1 h, default 10 s
-	RescueInterval time.Duration // how often to look for jobs of dead processes at least; default 30 s
-	Poll           time.Duration // how long a lost notification can delay; default 1 s
-	Grace          time.Duration // for running jobs at a stop; default 30 s, negative is none
-	TempDir        string        // where jobs' temporary directories are made; default below os.TempDir
+	Lease          time.Duration // how long a run may go without a heartbeat before another process takes over; 100 ms to 1 h, default 10 s
+	RescueInterval time.Duration // the longest time between two searches for jobs of dead processes; default 30 s
+	Poll           time.Duration // the longest delay when a notification is lost; default 1 s
+	Grace          time.Duration // how long running jobs may continue at a stop; default 30 s, negative means no time
+	TempDir        string        // the directory for jobs' temporary directories; default below os.TempDir
 	Logger         *slog.Logger  // default slog.Default
-	Clock          Clock         // default the system's; for tests
+	Clock          Clock         // default the system's clock; tests set it
 }
 
-// Queue is how Run works on a queue.
+// Queue configures how Run works on a queue.
 type Queue struct {
-	// Workers is how many jobs of the queue this process runs at a time;
-	// default WorkersDefault. A setting that a person made on the queue wins.
+	// Workers is how many jobs of the queue this process runs at a time; default
+	// WorkersDefault. A setting that a person has made on the queue overrides it.
 	Workers int
-	// Limit is how many run over all processes, at most store.LimitMax; 0 is no
-	// limit. A setting that a person made on the queue wins.
+	// Limit is how many jobs of the queue run at a time in all processes, at most
+	// store.LimitMax; 0 means no limit. A setting that a person has made on the queue
+	// overrides it.
 	Limit int
-	// Rate limits the starts over all processes; the zero value is no limit. A
-	// setting that a person made on the queue wins.
+	// Rate limits the starts in all processes; the zero value means no limit. A setting
+	// that a person has made on the queue overrides it.
 	Rate Rate
 }
 
@@ -141,8 +143,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// defaultName is the same for nobody else: a process id comes again, and
-// containers all have the same.
+// defaultName returns a name that no other process has. The process id alone is not
+// enough: ids are reused, and every container has the same ones.
 func defaultName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -151,7 +153,7 @@ func defaultName() string {
 	return fmt.Sprintf("%.64s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// validate returns every mistake.
+// validate returns all mistakes of the configuration, joined.
 func (c *Config) validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -174,7 +176,7 @@ func (c *Config) validate() error {
 		}
 	}
 	if err := c.Schedule.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("Config.Retry: %w", err))
+		errs = append(errs, fmt.Errorf("Config.Schedule: %w", err))
 	}
 	if err := validMiddleware("Config.Middleware", c.Middleware); err != nil {
 		errs = append(errs, err)

@@ -15,57 +15,58 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// CronCatchMin is the least that Cron.Catch may be.
+// CronCatchMin is the lowest value of Cron.Catch.
 const CronCatchMin = time.Second
 
-// CronLimit is how long Cron.Make, the enqueue middlewares and the store may take for one
-// slot. Then their context ends, and the slot is tried again. Code that ignores its
-// context is called again for the entry only after it has returned.
+// CronLimit is the time limit for one slot, for Cron.Make, the enqueue middlewares and the
+// store together. At the limit their context ends, and the slot is tried again. Code that
+// ignores its context is called again for the entry only after it has returned.
 const CronLimit = 10 * time.Second
 
-// Cron is an entry that enqueues a job periodically, at slots that its expression
-// names. Any number of clients may have the same entry: each slot of it is fired once
-// on a store, by the client that is first.
+// Cron enqueues a job periodically, at the slots that its expression names. Several
+// clients may have the same entry: on one store each slot is fired once, by the first
+// client that gets to it.
 //
-// An expression of five fields names times on the clocks of its zone. When they are put
-// forward, the times that they leave out are due at that moment; when they are put back,
-// the times that they show twice are due at the first; an expression for every hour goes
-// on with real time in both nights.
+// An expression of five fields names times on the clocks of its zone. When the clocks
+// are put forward, slots in the skipped hour are due at that moment. When they are put
+// back, slots in the repeated hour are due the first time. An expression for every hour
+// follows real time in both nights.
 //
-// Of the slots that passed while no client ran, or while the store did not answer,
-// the latest is fired, and no other. An entry that has never fired on a store begins
-// with the first slot after the client was made, or SetCron was called.
+// If slots passed while no client ran, or while the store did not answer, only the
+// latest of them is fired. An entry that has never fired on a store begins with the
+// first slot after the client was made or SetCron was called.
 type Cron struct {
-	// Name is what the store knows the entry by, at most job.NameMax letters,
-	// digits and _-.:/. Another name is another entry. A store keeps the names
-	// for ever, store.CronsMax of them; one that no client has any more may be
-	// used for another entry.
+	// Name identifies the entry in the store: at most job.NameMax letters, digits and
+	// _-.:/. A changed name makes a new entry. A store keeps the names for ever, at
+	// most store.CronsMax of them; a name that no client uses any more may be given to
+	// another entry.
 	Name string
 	// Expression is five fields (minute, hour, day of the month, month, day of the
-	// week), one of @hourly, @daily, @weekly, @monthly and @yearly, or "@every 90s":
-	// the whole multiples of a span since 1970.
+	// week), one of @hourly, @daily, @weekly, @monthly and @yearly, or an interval such
+	// as "@every 90s", whose slots are the whole multiples of it since 1970.
 	Expression string
-	// Location is the zone whose clocks count; default UTC. time.Local is refused,
-	// because clients on two machines have to mean the same.
+	// Location is the time zone of the expression; default UTC. time.Local is refused,
+	// because it differs between machines.
 	Location *time.Location
-	// Catch is how late a slot may be fired that no client could fire in time, at least
-	// CronCatchMin; default until the next slot. It holds for an entry that has never
-	// fired, too: a program that runs only now and then has to set it.
+	// Catch is how late a missed slot may still be fired, at least CronCatchMin; by
+	// default until the next slot. It also applies to an entry that has never fired: a
+	// program that runs only now and then must set it.
 	Catch time.Duration
-	// Spec is the job. Its correlation is "cron:" and the name, unless it has one.
+	// Spec is the job to enqueue. Its correlation is "cron:" and the name, unless the
+	// Spec sets one.
 	Spec Spec
-	// Make makes the job of a slot, in place of Spec. It is called again when the
-	// store has not taken it. It has CronLimit to return.
+	// Make makes the job of a slot; use it instead of Spec. It is called again when the
+	// store has not taken the job. It must return within CronLimit.
 	Make func(slot time.Time) Spec
 }
 
-// crons are the cron entries of a client, by its lock.
+// crons are the cron entries of a client. The client's lock guards them.
 type crons struct {
 	list []Cron
-	kept []keeper.Cron // the same, as the keeper takes them
+	kept []keeper.Cron // the same entries in the keeper's form
 }
 
-// newCrons reads the entries of the configuration, or returns every mistake.
+// newCrons reads the entries of the configuration. The error has all mistakes.
 func (c *Client) newCrons() (crons, error) {
 	var all crons
 	var errs []error
@@ -84,12 +85,12 @@ func (c *Client) newCrons() (crons, error) {
 	return all, errors.Join(errs...)
 }
 
-// find returns the place of an entry, or -1.
+// find returns the index of an entry by its name, or -1.
 func (c *crons) find(name string) int {
 	return slices.IndexFunc(c.list, func(entry Cron) bool { return entry.Name == name })
 }
 
-// set adds an entry, or replaces the one of its name.
+// set adds an entry, or replaces the entry with the same name.
 func (c *crons) set(entry Cron, k keeper.Cron) error {
 	if i := c.find(entry.Name); i >= 0 {
 		c.list[i], c.kept[i] = entry, k
@@ -102,10 +103,10 @@ func (c *crons) set(entry Cron, k keeper.Cron) error {
 	return nil
 }
 
-// SetCron adds a cron entry, or replaces the one of its name, with the meaning of
-// Config.Cron: while Run is running it fires from the next slot on, else with the next
-// Run. It is this client's; it is not kept in the store, and other clients go on as
-// they do. What the new entry says of a slot that is being fired comes too late for it.
+// SetCron adds a cron entry, or replaces the entry with the same name; see Config.Cron.
+// While Run is running the entry fires from its next slot on, else from the next Run
+// on. Only this client has the entry: it is not kept in the store, and other clients
+// keep theirs. A slot that is just being fired still uses the old entry.
 func (c *Client) SetCron(entry Cron) error {
 	k, err := c.newCron(&entry)
 	if err == nil {
@@ -120,9 +121,9 @@ func (c *Client) SetCron(entry Cron) error {
 	return nil
 }
 
-// RemoveCron takes a cron entry out of this client, and reports whether there was one.
-// A slot that is being fired is not called back. What it has enqueued stays, and so
-// does its last slot in the store: an entry that is set again goes on from there.
+// RemoveCron removes a cron entry from this client and reports whether it existed. A
+// slot that is just being fired is still enqueued. Jobs that were enqueued stay, and
+// the store keeps the last slot: when the entry is set again it continues from there.
 func (c *Client) RemoveCron(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,14 +136,15 @@ func (c *Client) RemoveCron(name string) bool {
 	return true
 }
 
-// keepCrons hands the entries to the keeper, if it runs. The caller holds the lock.
+// keepCrons hands the entries to the keeper, if it runs. The caller holds the client's
+// lock.
 func (c *Client) keepCrons() {
 	if c.keeper != nil {
 		c.keeper.SetCrons(slices.Clone(c.crons.kept))
 	}
 }
 
-// newCron checks an entry and returns it as the keeper takes it.
+// newCron checks an entry and returns it in the keeper's form.
 func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 	entry := *s
 	k := keeper.Cron{Name: s.Name, Catch: s.Catch, Since: c.config.now()}
@@ -187,16 +189,16 @@ func cronSpec(s *Cron, slot time.Time) Spec {
 	return spec
 }
 
-// CronStatus is a cron entry as it stands.
+// CronStatus is the state of a cron entry.
 type CronStatus struct {
 	Name       string    `json:"name"`
 	Expression string    `json:"schedule,omitempty"` // "" when this client does not have it
 	Zone       string    `json:"zone,omitempty"`
 	Kind       string    `json:"kind,omitempty"` // "" when Make makes the job
-	Next       time.Time `json:"next,omitzero"`  // the next slot by the client's clock
+	Next       time.Time `json:"next,omitzero"`  // the next slot on the client's clock
 	Last       time.Time `json:"last,omitzero"`  // the last slot that was fired, by any client
 	FiredAt    time.Time `json:"fired_at,omitzero"`
-	Job        JobID     `json:"job,omitempty"` // what that slot has enqueued
+	Job        JobID     `json:"job,omitempty"` // the job that this slot has enqueued
 }
 
 // Crons returns the cron entries of this client and those that have fired on its

@@ -13,48 +13,48 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// DeadLetters returns a page of dead letters, the newest death first.
+// DeadLetters returns a page of dead letters, latest death first.
 func (c *Client) DeadLetters(ctx context.Context, f DeadFilter, p DeadPaging) (DeadPage, error) {
 	return c.store.DeadLetters(ctx, f, p)
 }
 
-// DeadLetter returns the dead letter of a job; ErrNotFound when it has none.
+// DeadLetter returns the dead letter of a job. The error is ErrNotFound when the job
+// has none.
 func (c *Client) DeadLetter(ctx context.Context, id JobID) (job.DeadLetter, error) {
 	return c.store.DeadLetter(ctx, id)
 }
 
-// Groups returns dead letters by their root cause.
+// Groups returns the dead letters grouped by root cause.
 func (c *Client) Groups(ctx context.Context, f GroupFilter) (GroupPage, error) {
 	return c.store.Groups(ctx, f)
 }
 
-// DeadStats returns figures about the dead letters, and what became of jobs by the
-// hour. Its cost does not grow with the entries.
+// DeadStats returns figures about the dead letters, and how many jobs ended in which
+// state per hour. Its cost does not grow with the number of dead letters.
 func (c *Client) DeadStats(ctx context.Context) (DeadStats, error) {
 	return c.store.DeadStats(ctx)
 }
 
-// Original returns what a job was before a retry changed it for the first time, and
-// its payload if a retry has changed that; ErrNotFound when none has changed
-// anything.
+// Original returns a job as it was before a retry first changed it, with its payload if
+// a retry has changed that. The error is ErrNotFound when no retry has changed the job.
 func (c *Client) Original(ctx context.Context, id JobID) (Original, error) {
 	return c.store.Original(ctx, id)
 }
 
-// Change is what a retry changes of a job. Zero fields keep what it has.
+// Change is what a retry changes in a job. Zero fields change nothing.
 type Change struct {
-	// Payload is another payload, at most Config.PayloadMax bytes; nil keeps it.
+	// Payload replaces the payload, at most Config.PayloadMax bytes; nil keeps it.
 	Payload  []byte
 	Queue    string
 	Priority int // job.PriorityMin (first) to job.PriorityMax
-	// Policy is what the job says of its own retries from now on, in place of
-	// Options.Retry; an empty one is nothing, nil keeps it.
+	// Policy replaces the job's own settings for retries, Options.Override. An empty
+	// value removes them, nil keeps them.
 	Policy *policy.Override
-	Delay  time.Duration // due so long after the retry
+	Delay  time.Duration // how long after the manual retry the job is due
 }
 
-// Encode returns the change as the store takes it: for an Action of ActRetry, or
-// for a redrive.
+// Encode returns the change in the form that the store takes, for an Action of ActRetry
+// or for a redrive.
 func (ch Change) Encode() (EncodedChange, error) {
 	out := EncodedChange{Payload: ch.Payload, Queue: ch.Queue, Delay: ch.Delay}
 	if ch.Priority < 0 || ch.Priority > job.PriorityMax {
@@ -72,13 +72,13 @@ func (ch Change) Encode() (EncodedChange, error) {
 	return out, nil
 }
 
-// Retry opens the next life of a dead job in the name of a person; Act does it to
-// many. It is Act with the reason of by as the note. A change that is not nil changes
-// the job; Original returns what it was before its first change.
+// Retry opens the next life of a dead job in the name of a person; Act does so for many
+// jobs. The reason in by becomes the note of the dead letter. A change that is not nil
+// changes the job; Original returns the job as it was before its first change.
 //
-// The error is an ErrNotFound, an ErrConflict for a job that is not dead,
-// or an ErrTooLarge or ErrInvalid for a change that no enqueue would take.
-// The payload of a kind that this client handles with Handle has to be JSON.
+// The error is ErrNotFound, ErrConflict for a job that is not dead, or ErrTooLarge or
+// ErrInvalid for a change that an enqueue would refuse. The payload must be JSON if
+// this client handles the kind with Handle.
 func (c *Client) Retry(ctx context.Context, by By, id JobID, change *Change) error {
 	a := Action{Do: ActRetry, IDs: []JobID{id}, Note: by.Reason}
 	if change != nil {
@@ -94,7 +94,7 @@ func (c *Client) Retry(ctx context.Context, by By, id JobID, change *Change) err
 	return only(acted.Errors, err)
 }
 
-// checkPayload refuses another payload that could not have been enqueued.
+// checkPayload refuses a new payload that an enqueue would have refused.
 func (c *Client) checkPayload(ctx context.Context, id JobID, payload []byte) error {
 	switch {
 	case payload == nil:
@@ -111,34 +111,35 @@ func (c *Client) checkPayload(ctx context.Context, id JobID, payload []byte) err
 	c.mu.Lock()
 	h := c.handlers[j.Kind]
 	c.mu.Unlock()
-	if h != nil && h.args != nil { // its payloads are JSON
+	if h != nil && h.args != nil { // payloads of the kind are JSON
 		return fmt.Errorf("the payload is not JSON, which kind %q takes: %w", j.Kind, ErrInvalid)
 	}
 	return nil
 }
 
-// Preview counts what Act would do, and changes nothing. Done of the answer is the
-// whole number, and Through closes the set: Act with it acts on nothing that was
-// not counted.
+// Preview counts what Act would do, and changes nothing. Done in the answer is the
+// number of dead letters. Through marks the last of them: an Act with that Through acts
+// only on dead letters that were counted.
 func (c *Client) Preview(ctx context.Context, a Action) (Acted, error) {
-	a.Limit = 0 // store.PreviewMax, and what counters know is not searched for
+	a.Limit = 0 // so that counters answer where they can, and else at most store.PreviewMax are counted
 	return c.steps(ctx, a, func(a Action) (Acted, error) { return c.store.Preview(ctx, a) }, nil)
 }
 
-// Act does something to dead letters in the name of a person: to those of
-// Action.IDs in one transaction, with an error for each in the answer; or to all
-// that Action.Filter selects, step by step. Progress, which may be nil, is called
-// after each step with what is done so far.
+// Act changes dead letters in the name of a person. For Action.IDs it does so in one
+// transaction, and the answer has an error for each id. For Action.Filter it works step
+// by step through all that are selected; progress, which may be nil, is called after
+// each step with the number done so far.
 //
-// Action.Through from Preview is the frozen set; without it Act freezes what is
-// there now. Acting again on the same set does what is left of it. A retry by
-// filter gives the jobs store.RedrivePriority for this life, so that they do not
-// hold up fresh work, unless Change says another one. What ignores a whole group for a while, or
-// reopens one, changes how the group takes what dies in it, even when none of its
-// dead letters is selected. A step whose answer is lost is done again:
-// what it had changed is then not in Done.
+// Action.Through from Preview freezes the set; without it Act freezes the set at its
+// start. Acting again on the same set does what is left of it. A retry by filter gives
+// the jobs store.RedrivePriority for this life, so that they do not delay fresh work,
+// unless Change sets a priority. Ignoring a whole group for a while, or reopening it,
+// also changes how the group treats later deaths, even when none of its dead letters is
+// selected. A step whose answer is lost is repeated; what its first try changed is then
+// not counted in Done.
 //
-// An error leaves the steps before it done; the answer says how many.
+// After an error, the steps before it stay done; the answer says how many dead letters
+// they changed.
 func (c *Client) Act(ctx context.Context, by By, a Action, progress func(done int64)) (Acted, error) {
 	if len(a.Change.Payload) > c.config.PayloadMax {
 		return Acted{}, fmt.Errorf("%s: payload of %d bytes: at most %d (Config.PayloadMax): %w",
@@ -156,7 +157,7 @@ func (c *Client) Act(ctx context.Context, by By, a Action, progress func(done in
 			if err != nil || seen.Done == 0 && !ofGroup(&a) {
 				return Acted{Through: seen.Through}, err
 			}
-			a.Through = max(1, seen.Through) // where nothing has died yet, there is nothing up to the first death
+			a.Through = max(1, seen.Through) // in a store without deaths the set is empty: it ends before the first death
 		}
 	}
 	pace, unknown := actPace{most: a.Limit}, false
@@ -179,11 +180,11 @@ func (c *Client) Act(ctx context.Context, by By, a Action, progress func(done in
 	}, progress)
 }
 
-// doneBefore clears the errors of jobs that are not dead any more because the try
-// before has retried them, of which the answer was lost.
+// doneBefore clears the errors of jobs that are not dead any more because an earlier
+// try of the same call, whose answer was lost, has retried them.
 func (c *Client) doneBefore(ctx context.Context, by By, a *Action, did *Acted) {
 	if a.Do != ActRetry {
-		return // nothing else is refused the second time, but for what a purge has removed
+		return // the other acts refuse nothing the second time, except what a purge has removed
 	}
 	for i, err := range did.Errors {
 		if !errors.Is(err, ErrConflict) {
@@ -197,14 +198,14 @@ func (c *Client) doneBefore(ctx context.Context, by By, a *Action, did *Acted) {
 	}
 }
 
-// ofGroup reports whether an action changes the group itself, too: it ignores what
-// dies in it from now on, or ends that. It does so when nothing is in the group.
+// ofGroup reports whether an action also changes the group itself: it makes the group
+// ignore later deaths, or ends that. Such an action works on an empty group, too.
 func ofGroup(a *Action) bool {
 	ignores := a.Do == ActIgnore && (a.Until != 0 || a.Count != 0)
 	return a.Filter.WholeGroup() && (ignores || a.Do == ActReopen)
 }
 
-// steps takes an action to its end.
+// steps carries out an action step by step until its end.
 func (c *Client) steps(ctx context.Context, a Action, step func(Action) (Acted, error), progress func(int64)) (Acted, error) {
 	sum := Acted{Through: a.Through}
 	for {
@@ -223,12 +224,12 @@ func (c *Client) steps(ctx context.Context, a Action, step func(Action) (Acted, 
 			return sum, fmt.Errorf("%s: the store goes back from death %d to %d", a.Do, a.After, did.Next)
 		}
 		a.After, a.Through = did.Next, did.Through
-		runtime.Gosched() // others may write now
+		runtime.Gosched() // lets other writers go first
 	}
 }
 
-// again makes a call of the store that may be made again, until it gets an answer:
-// for about 15 s when the store does not answer.
+// again repeats a store call that is safe to repeat, until the store answers, for at
+// most about 15 s.
 func again[T any](ctx context.Context, c *Client, call func() (T, error)) (T, error) {
 	wait := askAgainWait
 	for try := 0; ; try++ {

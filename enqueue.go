@@ -11,23 +11,24 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// How an enqueue whose outcome is unknown is asked again: with a wait that
-// doubles up to its maximum, so often. That is about 15 seconds.
+// An enqueue whose outcome is unknown is asked for again this often, with a wait that
+// doubles up to its maximum: about 15 seconds in total.
 const (
 	askAgainTries   = 12
 	askAgainWait    = 20 * time.Millisecond
 	askAgainWaitMax = 2 * time.Second
-	// renumberTries is how often jobs get ids, of a new block each time, when others
-	// have them: with as many the blocks have grown to the largest.
+	// renumberTries is how often jobs get new ids, each time from a new block, when
+	// other jobs have the ids already. After so many tries blocks have their largest
+	// size.
 	renumberTries = 8
 )
 
 var errInTx = fmt.Errorf("enqueue: the context belongs to an open transaction, and the enqueue would wait for its end: "+
 	"use EnqueueTx with the transaction, or enqueue after the commit: %w", store.ErrInvalid)
 
-// UnknownError says that an enqueue may or may not have happened: the store did
-// not answer before it was given up. It is a store.ErrUnknown. Get tells for
-// each id whether the job exists; with a Key, enqueuing again is safe as well.
+// UnknownError says that an enqueue may or may not have happened: the store did not
+// answer in time. It is a store.ErrUnknown. Get shows for each id whether the job
+// exists. With a Key, it is also safe to enqueue again.
 type UnknownError struct {
 	IDs []JobID
 	Err error
@@ -43,15 +44,15 @@ func (e *UnknownError) Unwrap() error { return e.Err }
 // Is makes an UnknownError a store.ErrUnknown.
 func (e *UnknownError) Is(target error) bool { return target == store.ErrUnknown }
 
-// Enqueue takes a job in. It is durable when Enqueue returns without an error.
-// When the commit's answer is lost, Enqueue looks the job up by itself; only
-// when that fails for long does it return an *UnknownError.
+// Enqueue adds a job. The job is durable when Enqueue returns without an error. When
+// the answer of the commit is lost, Enqueue looks the job up by itself; it returns an
+// *UnknownError only when that fails as well.
 func (c *Client) Enqueue(ctx context.Context, s Spec) (Receipt, error) {
 	return one(c.EnqueueMany(ctx, []Spec{s}))
 }
 
-// EnqueueMany takes jobs of any kinds in, all or none, job.EnqueueMax at most,
-// and answers in their order. See Enqueue.
+// EnqueueMany adds jobs of any kinds, all or none and at most job.EnqueueMax. The
+// receipts are in the order of the jobs. See Enqueue.
 func (c *Client) EnqueueMany(ctx context.Context, specs []Spec) ([]Receipt, error) {
 	if store.InTx(ctx, c.store) {
 		return nil, errInTx
@@ -77,11 +78,11 @@ func (c *Client) enqueue(ctx context.Context, specs []Spec) ([]Receipt, error) {
 		if !c.ids.lost(err) || try == renumberTries {
 			return receipts, err
 		}
-		jobs = slices.Clone(jobs) // see askAgain
+		jobs = slices.Clone(jobs) // see askAgain for the reason
 	}
 }
 
-// one returns the receipt of an enqueue of one job.
+// one returns the only receipt of an enqueue of one job.
 func one(receipts []Receipt, err error) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
@@ -89,15 +90,15 @@ func one(receipts []Receipt, err error) (Receipt, error) {
 	return receipts[0], nil
 }
 
-// EnqueueTx takes a job in inside the caller's own transaction, which the
-// package of the store wraps (sqlite.Tx; postgres.Tx and postgres.SQLTx). The job
-// exists if and only if the caller commits. See Enqueue.
+// EnqueueTx adds a job inside the caller's own transaction, which the package of the
+// store wraps (sqlite.Tx, postgres.Tx or postgres.SQLTx). The job exists if and only if
+// the caller commits. See Enqueue.
 func (c *Client) EnqueueTx(ctx context.Context, tx store.Tx, s Spec) (Receipt, error) {
 	return one(c.EnqueueManyTx(ctx, tx, []Spec{s}))
 }
 
-// EnqueueManyTx takes jobs in inside the caller's own transaction. After an error
-// none of them exists. See EnqueueTx and EnqueueMany.
+// EnqueueManyTx adds jobs inside the caller's own transaction. After an error none of
+// them exists. See EnqueueTx and EnqueueMany.
 func (c *Client) EnqueueManyTx(ctx context.Context, tx store.Tx, specs []Spec) ([]Receipt, error) {
 	joins, ok := c.store.(store.Transactor)
 	if !ok {
@@ -120,9 +121,9 @@ func (c *Client) EnqueueManyTx(ctx context.Context, tx store.Tx, specs []Spec) (
 	})
 }
 
-// takeInTx takes ids while a transaction of the caller's is open. A reservation
-// of its own may have to wait for that one, so it is made inside it; ids that a
-// rollback gives back have been used by nobody.
+// takeInTx takes ids while the caller has a transaction open. A separate reservation
+// might have to wait for that transaction, so the reservation is part of it. Ids that a
+// rollback gives back were not used.
 func (c *Client) takeInTx(ctx context.Context, tx store.Tx, n int) (job.ID, error) {
 	if first, ok := c.ids.takeNow(n); ok {
 		return first, nil
@@ -133,7 +134,7 @@ func (c *Client) takeInTx(ctx context.Context, tx store.Tx, n int) (job.ID, erro
 	return c.ids.take(ctx, n)
 }
 
-// check returns the jobs as the store takes them, without ids.
+// check returns the jobs in the form that the store takes, without ids.
 func (c *Client) check(specs []Spec) ([]job.New, error) {
 	if len(specs) > job.EnqueueMax {
 		return nil, fmt.Errorf("enqueue of %d jobs: at most %d in a call; split them: %w", len(specs), job.EnqueueMax, store.ErrTooLarge)
@@ -151,7 +152,7 @@ func (c *Client) check(specs []Spec) ([]job.New, error) {
 	return jobs, nil
 }
 
-// checkSpec returns what is wrong with a job by itself, as far as no store need look.
+// checkSpec returns the mistakes of a job that can be found without asking a store.
 func (c *Client) checkSpec(s *Spec) error {
 	if s.err != nil {
 		return s.err
@@ -172,10 +173,10 @@ func number(jobs []job.New, first job.ID) {
 	}
 }
 
-// askAgain finds out about jobs whose enqueue may have happened: with Repeat the
-// store takes them in only if they are not there.
+// askAgain repeats an enqueue that may already have happened: with Repeat set, the
+// store inserts only the jobs that it does not have.
 func (c *Client) askAgain(ctx context.Context, jobs []job.New, unknown error) ([]Receipt, error) {
-	jobs = slices.Clone(jobs) // the store may still be reading those of the call that it gave up
+	jobs = slices.Clone(jobs) // the abandoned call may still be reading the old slice
 	for i := range jobs {
 		jobs[i].Repeat = true
 	}
@@ -199,14 +200,14 @@ func (c *Client) askAgain(ctx context.Context, jobs []job.New, unknown error) ([
 	return nil, &UnknownError{IDs: ids, Err: unknown}
 }
 
-// refused reports whether an error of a repeated enqueue proves that the jobs do
-// not exist: stores look for them before they refuse for one of these reasons.
+// refused reports whether an error of a repeated enqueue proves that the jobs do not
+// exist: stores look for the jobs before they refuse for one of these reasons.
 func refused(err error) bool {
 	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrDraining) ||
 		errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge)
 }
 
-// sleep waits by the client's clock, or returns why the context ended.
+// sleep waits on the client's clock. It returns the reason when the context ends first.
 func (c *Client) sleep(ctx context.Context, d time.Duration) error {
 	over := make(chan struct{})
 	timer := c.config.afterFunc(d, func() { close(over) })

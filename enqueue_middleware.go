@@ -39,28 +39,28 @@ type EnqueueFunc func(ctx context.Context, specs []Spec) ([]Receipt, error)
 //     database by another connection.
 type EnqueueMiddleware func(next EnqueueFunc) EnqueueFunc
 
-// enqueueChain is middlewares around an enqueue, composed once.
+// enqueueChain is an enqueue wrapped in middlewares, composed once.
 type enqueueChain struct {
 	first  EnqueueFunc
-	stages []string // how errors name the middlewares
+	stages []string // the names of the middlewares in errors
 }
 
-// enqueueCall is one enqueue on its way through a chain. The context carries it.
+// enqueueCall is one enqueue that passes through a chain. Its context carries it.
 type enqueueCall struct {
 	chain    *enqueueChain
 	size     int         // the number of jobs
-	end      EnqueueFunc // what follows the last middleware
+	end      EnqueueFunc // called after the last middleware
 	stages   []stage
-	receipts []Receipt // of end, once it has succeeded
+	receipts []Receipt // the result of end, once that has succeeded
 }
 
-// stage is how far the call of next of one middleware has come.
+// stage records how far one middleware has come with calling next.
 type stage struct {
 	state atomic.Int32
-	err   error // of the last call
+	err   error // of the last call of next
 }
 
-// The states of a stage. A call that has failed may be made again.
+// The states of a stage. A call that has failed may be repeated.
 const (
 	notCalled int32 = iota
 	calling
@@ -72,7 +72,8 @@ const (
 
 type enqueueCallKey struct{}
 
-// newEnqueueChain composes middlewares, the first one outermost; nil when there are none.
+// newEnqueueChain composes middlewares, the first one outermost. It returns nil without
+// any.
 func (c *Client) newEnqueueChain(all []EnqueueMiddleware, name string) (*enqueueChain, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -113,7 +114,8 @@ func (ch *enqueueChain) errorf(i int, format string, args ...any) error {
 	return fmt.Errorf("enqueue middleware %s: %w", ch.stages[i], fmt.Errorf(format, args...))
 }
 
-// guard is the next of a middleware.
+// guard returns the next function for a middleware. It checks how and when the
+// middleware calls it.
 func (c *Client) guard(chain *enqueueChain, i int, next EnqueueFunc) EnqueueFunc {
 	return func(ctx context.Context, specs []Spec) ([]Receipt, error) {
 		call := callOf(ctx, chain)
@@ -124,7 +126,7 @@ func (c *Client) guard(chain *enqueueChain, i int, next EnqueueFunc) EnqueueFunc
 		if !s.state.CompareAndSwap(notCalled, calling) && !s.state.CompareAndSwap(callFailed, calling) {
 			return nil, chain.errorf(i, "called next %s: %w", s.tooLate(), store.ErrInvalid)
 		}
-		left := callFailed // also after a panic
+		left := callFailed // stays so after a panic
 		defer func() { s.state.CompareAndSwap(calling, left) }()
 		if err := c.passedOn(call, specs); err != nil {
 			s.err = chain.errorf(i, "%w", err)
@@ -142,7 +144,7 @@ func (c *Client) guard(chain *enqueueChain, i int, next EnqueueFunc) EnqueueFunc
 	}
 }
 
-// tooLate says why next cannot be called.
+// tooLate says why next cannot be called any more.
 func (s *stage) tooLate() string {
 	switch s.state.Load() {
 	case calling:
@@ -155,17 +157,17 @@ func (s *stage) tooLate() string {
 	return "twice; the jobs are enqueued already"
 }
 
-// passedOn checks what a middleware passes on.
+// passedOn checks the jobs that a middleware passes on.
 func (c *Client) passedOn(call *enqueueCall, specs []Spec) error {
 	if len(specs) != call.size {
-		return fmt.Errorf("passes on %d jobs of %d: it must pass on all, or return an error: %w", len(specs), call.size, store.ErrInvalid)
+		return fmt.Errorf("passed on %d of %d jobs: it must pass on all of them, or return an error: %w", len(specs), call.size, store.ErrInvalid)
 	}
 	for i := range specs {
 		if err := c.checkSpec(&specs[i]); err != nil {
 			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
 		}
 		n := specs[i].new
-		n.ID = 1 // it has none yet
+		n.ID = 1 // a dummy, because the job has no id yet
 		if err := store.Validate(&n); err != nil {
 			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
 		}
@@ -173,7 +175,7 @@ func (c *Client) passedOn(call *enqueueCall, specs []Spec) error {
 	return nil
 }
 
-// around calls a middleware and sees to it that its end is that of the enqueue.
+// around calls a middleware and makes its result agree with that of the enqueue.
 func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 	return func(ctx context.Context, specs []Spec) ([]Receipt, error) {
 		call := callOf(ctx, ch)
@@ -181,12 +183,12 @@ func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 		s := &call.stages[i]
 		switch was := s.state.Swap(stageOver); {
 		case was == calling && err == nil:
-			err = ch.errorf(i, "returned while next was still under way, so the jobs may or may not be enqueued: %w", store.ErrUnknown)
-		case err != nil: // also of a middleware that has not called next
+			err = ch.errorf(i, "returned while next was still running, so the jobs may or may not be enqueued: %w", store.ErrUnknown)
+		case err != nil: // even if the middleware has not called next
 		case was == callSucceeded:
 			return call.receipts, nil
 		case was == notCalled:
-			err = ch.errorf(i, "returned no error and has not called next, so nothing is enqueued; "+
+			err = ch.errorf(i, "returned no error without calling next, so nothing was enqueued; "+
 				"to refuse jobs return an error: %w", store.ErrInvalid)
 		default:
 			err = s.err
@@ -195,13 +197,13 @@ func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 	}
 }
 
-// run passes jobs through the chain, and then to end.
+// run passes jobs through the chain and then to end.
 func (ch *enqueueChain) run(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
 	call := &enqueueCall{chain: ch, size: len(specs), end: end, stages: make([]stage, len(ch.stages))}
 	return ch.first(context.WithValue(ctx, enqueueCallKey{}, call), specs)
 }
 
-// enqueueChains are the middlewares of a client.
+// enqueueChains are the middleware chains of a client.
 type enqueueChains struct {
 	all   *enqueueChain
 	kinds map[string]*enqueueChain
@@ -231,14 +233,14 @@ func (c *Client) through(ctx context.Context, specs []Spec, end EnqueueFunc) ([]
 		return end(ctx, specs)
 	}
 	if len(specs) > job.EnqueueMax {
-		return end(ctx, specs) // which refuses them
+		return end(ctx, specs) // end refuses them
 	}
 	for i := range specs {
 		if err := c.checkSpec(&specs[i]); err != nil {
 			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
 		}
 	}
-	specs = slices.Clone(specs) // the middlewares may change them
+	specs = slices.Clone(specs) // the middlewares may change the slice
 	if m.kinds != nil {
 		write := end
 		end = func(ctx context.Context, specs []Spec) ([]Receipt, error) { return m.byKind(ctx, specs, nil, write) }
@@ -249,8 +251,8 @@ func (c *Client) through(ctx context.Context, specs []Spec, end EnqueueFunc) ([]
 	return m.all.run(ctx, specs, end)
 }
 
-// byKind passes the jobs of each kind that has middlewares through them: the kinds
-// within each other, in the order in which they come first in the call.
+// byKind passes the jobs through the middlewares of their kinds. The chains of several
+// kinds are nested, in the order in which the kinds first appear in the call.
 func (m *enqueueChains) byKind(ctx context.Context, specs []Spec, done []string, end EnqueueFunc) ([]Receipt, error) {
 	first := slices.IndexFunc(specs, func(s Spec) bool {
 		return m.kinds[s.new.Kind] != nil && !slices.Contains(done, s.new.Kind)

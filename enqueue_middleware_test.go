@@ -186,7 +186,7 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 	}{
 		{"refuses", instead(func(context.Context, specs, redrive.EnqueueFunc) (receipts, error) { return nil, refused }), "no credit"},
 		{"forgets to call next", instead(func(context.Context, specs, redrive.EnqueueFunc) (receipts, error) { return nil, nil }),
-			"enqueue middleware Config.EnqueueMiddleware[1]: returned no error and has not called next, so nothing is enqueued"},
+			"enqueue middleware Config.EnqueueMiddleware[1]: returned no error without calling next, so nothing was enqueued"},
 		{"payload too large", change(func(s redrive.Spec) redrive.Spec { return s.WithPayload([]byte(`"` + strings.Repeat("x", 2000) + `"`)) }),
 			`Config.EnqueueMiddleware[1]: job 1 of 1: payload of kind "render": 2002 bytes: at most 1000 (Config.PayloadMax)`},
 		{"payload is no JSON", change(func(s redrive.Spec) redrive.Spec { return s.WithPayload([]byte("x")) }),
@@ -197,17 +197,17 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 		{"priority", change(func(s redrive.Spec) redrive.Spec { return s.WithOptions(redrive.Options{Priority: 9}) }),
 			`Config.EnqueueMiddleware[1]: job 1 of 1: job of kind "render": priority 9`},
 		{"drops a job", instead(func(ctx context.Context, _ specs, next redrive.EnqueueFunc) (receipts, error) { return next(ctx, nil) }),
-			"Config.EnqueueMiddleware[1]: passes on 0 jobs of 1"},
+			"Config.EnqueueMiddleware[1]: passed on 0 of 1 jobs"},
 		{"adds a job", instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
 			return next(ctx, append(s, s[0]))
-		}), "Config.EnqueueMiddleware[1]: passes on 2 jobs of 1"},
+		}), "Config.EnqueueMiddleware[1]: passed on 2 of 1 jobs"},
 		{"loses the context", instead(func(_ context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
 			return next(context.Background(), s) //nolint:contextcheck // this is the mistake
 		}), "Config.EnqueueMiddleware[1]: called next with a context that is not derived from its own"},
 		{"swallows an error", instead(func(ctx context.Context, _ specs, next redrive.EnqueueFunc) (receipts, error) {
 			_, _ = next(ctx, nil)
 			return receipts{{ID: 1}}, nil
-		}), "Config.EnqueueMiddleware[1]: passes on 0 jobs of 1"},
+		}), "Config.EnqueueMiddleware[1]: passed on 0 of 1 jobs"},
 	}
 	outer := passing(func(specs) {})
 	for _, tt := range tests {

@@ -10,12 +10,13 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// eventsRead is how many events Events reads at a time.
+// eventsRead is how many events the method Events reads from the store at a time.
 const eventsRead = 500
 
-// EventsOptions say how Events reads. The zero value of every field is its default.
+// EventsOptions configure Client.Events. The zero value of every field is its default.
 type EventsOptions struct {
-	// StopAtEnd ends when there is no later event, instead of waiting for one.
+	// StopAtEnd ends the loop when there is no later event. By default Events waits for
+	// one.
 	StopAtEnd bool
 }
 
@@ -53,7 +54,7 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 			events, err := c.store.Events(ctx, after, eventsRead)
 			switch {
 			case errors.Is(err, store.ErrUnavailable):
-				_ = c.await(ctx, nil) // its error is the end of ctx
+				_ = c.await(ctx, nil) // an error means that ctx has ended, which the loop checks
 				continue
 			case ctx.Err() != nil:
 				return
@@ -68,11 +69,11 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 				after = events[i].Cursor
 			}
 			switch {
-			case len(events) == eventsRead: // there may be more
+			case len(events) == eventsRead: // a full page, so there may be more
 			case !follow:
 				return
 			default:
-				_ = c.await(ctx, changed) // its error is the end of ctx
+				_ = c.await(ctx, changed) // an error means that ctx has ended, which the loop checks
 			}
 		}
 	}

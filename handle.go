@@ -17,38 +17,38 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// CodeBadPayload is the code of the permanent failure of a job whose payload
-// does not fit its kind's arguments.
+// CodeBadPayload is the code of the permanent failure of a job whose payload does not
+// fit the arguments of its kind.
 const CodeBadPayload = "bad_payload"
 
-// HandlerOptions say how the jobs of a kind are run. The zero value of every
-// field is its default. Run refuses what is out of bounds.
+// HandlerOptions configure how the jobs of a kind run. The zero value of every field is
+// its default. Run refuses values out of bounds.
 type HandlerOptions struct {
-	// Timeout is the time limit of a run; default none. At the limit the
-	// handler's context ends, and its subprocesses with it.
+	// Timeout is the time limit of a run; default none. When it is reached, the
+	// handler's context and its subprocesses end.
 	Timeout time.Duration
-	// KillGrace is how long subprocesses have between SIGTERM and SIGKILL when
-	// the context has ended; default 5 s.
+	// KillGrace is the time between SIGTERM and SIGKILL for subprocesses after the
+	// context has ended; default 5 s.
 	KillGrace time.Duration
-	// Schedule is the kind's own schedule, before what the policy says of its classes;
-	// see policy.Policy.WithSchedule. Default Config.Schedule.
+	// Schedule is the retry schedule of the kind. What the policy says of a class takes
+	// precedence; see policy.Policy.WithSchedule. Default Config.Schedule.
 	Schedule *policy.Schedule
-	// Workers is how many jobs of the kind run at a time in this process;
-	// default as many as the queues have workers.
+	// Workers is how many jobs of the kind run at a time in this process; default as
+	// many as the queues have workers.
 	Workers int
-	// Limit is how many run over all processes, at most store.LimitMax; 0 is no
-	// limit.
+	// Limit is how many jobs of the kind run at a time in all processes, at most
+	// store.LimitMax; 0 means no limit.
 	Limit int
-	// Rate limits the starts over all processes.
+	// Rate limits the starts in all processes; the zero value means no limit.
 	Rate Rate
-	// MaxCrashes is the number of lost leases in one life that end a job, at most
-	// and by default job.MaxCrashes.
+	// MaxCrashes is the number of lost leases in one life after which a job is dead;
+	// the default and maximum is job.MaxCrashes.
 	MaxCrashes int
 	// Middleware wraps the handler, inside Config.Middleware; the first is outermost.
 	Middleware []Middleware
 }
 
-// validate returns every mistake.
+// validate returns all mistakes of the options, joined.
 func (o *HandlerOptions) validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -59,7 +59,7 @@ func (o *HandlerOptions) validate() error {
 	check(o.Timeout >= 0, "Timeout %s: must not be negative", o.Timeout)
 	check(o.KillGrace >= 0, "KillGrace %s: must not be negative", o.KillGrace)
 	if err := o.Schedule.Validate(); err != nil {
-		check(false, "Retry: %w", err)
+		check(false, "Schedule: %w", err)
 	}
 	check(o.Workers >= 0, "Workers %d: must not be negative", o.Workers)
 	check(o.Limit >= 0 && o.Limit <= store.LimitMax, "Limit %d: must be 0 to %d", o.Limit, store.LimitMax)
@@ -74,48 +74,49 @@ func (o *HandlerOptions) validate() error {
 	return errors.Join(errs...)
 }
 
-// handler is a kind as it was registered.
+// handler is a registered kind.
 type handler struct {
 	kind string
-	args reflect.Type // of its jobs, whose payloads are JSON; nil for HandleRaw
-	// begin makes the *Job of a run, which call takes; nil when there is no handler.
+	args reflect.Type // the type of the arguments, whose payloads are JSON; nil for HandleRaw
+	// begin makes the *Job of a run, which call takes. It is nil when there is no
+	// handler.
 	begin   func(*engine.Run, *policy.Admission) (*Info, any)
 	call    func(ctx context.Context, job any) error
 	options HandlerOptions
 }
 
-// Handle makes h the handler of a kind. Options may be nil. The handler's
-// context ends when the run has to stop; what it returns decides what follows:
-// nil completes the job, an error is a failure unless it is failure.Snooze or
-// failure.Cancel. A panic is a failure, too. A payload that does not fit T fails
-// for good with CodeBadPayload. A goroutine serves one run after another, as one
-// of net/http does: a handler that locks it to its thread unlocks it again.
+// Handle registers h as the handler of a kind. Options may be nil. The handler's
+// context ends when the run has to stop. Its result decides what follows: nil completes
+// the job, an error is a failure unless it is failure.Snooze or failure.Cancel. A panic
+// is a failure, too. A job whose payload does not fit T fails for good with
+// CodeBadPayload. A goroutine serves several runs, one after another, like one of
+// net/http: a handler that locks it to its thread must unlock it again.
 //
-// Handle panics when the kind has a handler already, when its name is not valid,
-// and when Run has been called. TryHandle returns an error instead.
+// Handle panics when the kind has a handler already, when its name is not valid, and
+// when Run has been called. TryHandle returns an error instead.
 func Handle[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error, o *HandlerOptions) {
 	mustRegister(c.register(newHandler(c, k, h), o))
 }
 
-// TryHandle is Handle for programs that learn their kinds while they run, as from a
-// file or from plugins: it returns an error where Handle panics, and where Run would
+// TryHandle is Handle for programs that get their kinds at run time, such as from a
+// file or from plugins. It returns an error where Handle panics and where Run would
 // refuse the options. After an error nothing is registered.
 func TryHandle[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error, o *HandlerOptions) error {
 	return c.tryRegister(newHandler(c, k, h), o)
 }
 
-// HandleRaw is Handle for a kind whose payload is bytes as they are, as NewRaw
-// enqueues them. Args is the payload and must not be changed.
+// HandleRaw registers the handler of a kind whose payload is plain bytes, as NewRaw
+// enqueues them. Job.Args is the payload and must not be changed.
 func HandleRaw(c *Client, kind string, h func(context.Context, *Job[[]byte]) error, o *HandlerOptions) {
 	mustRegister(c.register(newRawHandler(c, kind, h), o))
 }
 
-// TryHandleRaw is HandleRaw as TryHandle is Handle.
+// TryHandleRaw is HandleRaw that returns an error instead of panicking; see TryHandle.
 func TryHandleRaw(c *Client, kind string, h func(context.Context, *Job[[]byte]) error, o *HandlerOptions) error {
 	return c.tryRegister(newRawHandler(c, kind, h), o)
 }
 
-// newHandler returns the handler of a kind; without functions when h is nil.
+// newHandler returns the handler of a kind. Its functions are nil when h is nil.
 func newHandler[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error) *handler {
 	registered := &handler{kind: string(k), args: reflect.TypeFor[T]()}
 	if h == nil {
@@ -137,7 +138,8 @@ func newHandler[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) er
 	return registered
 }
 
-// newRawHandler returns the handler of a kind of bytes; without functions when h is nil.
+// newRawHandler returns the handler of a kind with plain bytes. Its functions are nil
+// when h is nil.
 func newRawHandler(c *Client, kind string, h func(context.Context, *Job[[]byte]) error) *handler {
 	registered := &handler{kind: kind}
 	if h == nil {
@@ -162,7 +164,7 @@ func mustRegister(err error) {
 	}
 }
 
-// tryRegister is register, and refuses options that Run would refuse.
+// tryRegister registers a handler and also refuses options that Run would refuse.
 func (c *Client) tryRegister(h *handler, o *HandlerOptions) error {
 	if o != nil {
 		if err := o.validate(); err != nil {
@@ -172,7 +174,7 @@ func (c *Client) tryRegister(h *handler, o *HandlerOptions) error {
 	return c.register(h, o)
 }
 
-// register makes a handler the one of its kind.
+// register makes h the handler of its kind.
 func (c *Client) register(h *handler, o *HandlerOptions) error {
 	if h.call == nil {
 		return fmt.Errorf("redrive: kind %q: the handler is nil", h.kind)
@@ -203,8 +205,8 @@ func (c *Client) register(h *handler, o *HandlerOptions) error {
 	return nil
 }
 
-// checkType returns an error for a job whose arguments are of another type than those
-// that the handler of its kind takes. The type is nil for a payload of bytes.
+// checkType returns an error for a job whose arguments have another type than the
+// handler of its kind takes. The type is nil for a payload of plain bytes.
 func (c *Client) checkType(kind string, args reflect.Type) error {
 	known := c.argTypes.Load()
 	if known == nil || args == nil {

@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// A process that enqueues one job reserves one id, so that a command's jobs
-	// are numbered 1, 2, 3; one that goes on reserves idGrowth times as many each
-	// time, up to idBlockMax.
+	// The first reservation is for one id, so that jobs that a command enqueues one by
+	// one are numbered 1, 2, 3. Each further reservation of the process is idGrowth
+	// times as large, up to idBlockMax.
 	idBlockMin = 1
 	idBlockMax = 1 << 16
 	idGrowth   = 8
-	// reserveTries is how often a reservation whose outcome is unknown is asked
-	// again. One that did happen leaves a gap and nothing else.
+	// reserveTries is how often a reservation with an unknown outcome is repeated. If
+	// the first one did happen, its ids stay unused.
 	reserveTries = 3
 )
 
-// idPool hands out job ids from blocks that it reserves, so that a job has its
-// id before the commit that creates it. Taking ids is one atomic addition.
+// idPool hands out job ids from reserved blocks, so that a job has its id before the
+// commit that creates it. Taking ids costs one atomic addition.
 type idPool struct {
 	reserve func(ctx context.Context, n int) (job.ID, error)
 	block   atomic.Pointer[idRange]
-	turn    chan struct{} // of one: the right to reserve
-	size    int           // of the next block, kept by whose turn it is
+	turn    chan struct{} // a channel of capacity 1: its token is the right to reserve
+	size    int           // the size of the next block; the holder of the turn changes it
 }
 
-// idRange is a reserved block, handed out from its beginning.
+// idRange is a reserved block of ids, handed out from its beginning.
 type idRange struct {
 	last  atomic.Int64 // the last id that was handed out
 	first int64        // the first id of the block
@@ -42,7 +42,7 @@ func newIDPool(reserve func(context.Context, int) (job.ID, error)) *idPool {
 	return &idPool{reserve: reserve, turn: make(chan struct{}, 1), size: idBlockMin}
 }
 
-// take returns the first of n consecutive ids, n at most job.EnqueueMax.
+// take returns the first of n consecutive ids; n is at most job.EnqueueMax.
 func (p *idPool) take(ctx context.Context, n int) (job.ID, error) {
 	for {
 		block := p.block.Load()
@@ -55,7 +55,7 @@ func (p *idPool) take(ctx context.Context, n int) (job.ID, error) {
 	}
 }
 
-// take fails when the rest of the block is too small; what is left is skipped.
+// take fails when fewer than n ids are left in the block; these are then skipped.
 func (b *idRange) take(n int) (job.ID, bool) {
 	if b == nil {
 		return 0, false
@@ -64,19 +64,20 @@ func (b *idRange) take(n int) (job.ID, bool) {
 	return job.ID(last - int64(n) + 1), last <= b.end
 }
 
-// takeNow takes ids only if they are there.
+// takeNow takes ids only if the present block has enough.
 func (p *idPool) takeNow(n int) (job.ID, bool) { return p.block.Load().take(n) }
 
-// drop gives up the block that an id is of, which another job has taken: somebody
-// else hands it out, too. That is so after a fail-over that has lost a reservation.
+// drop gives up the block of an id that another job has: another process hands out the
+// same block. This happens after a fail-over of the database that has lost a
+// reservation.
 func (p *idPool) drop(id job.ID) {
 	if b := p.block.Load(); b != nil && int64(id) >= b.first && int64(id) <= b.end {
 		p.block.CompareAndSwap(b, nil)
 	}
 }
 
-// lost drops the block of an id that a store has refused because another job has it,
-// and reports whether that is what err says.
+// lost reports whether err says that another job has an id of this pool. If so, it
+// drops the block of that id.
 func (p *idPool) lost(err error) bool {
 	conflict, ok := errors.AsType[*store.IDConflict](err)
 	if ok {
@@ -85,8 +86,8 @@ func (p *idPool) lost(err error) bool {
 	return ok
 }
 
-// refill replaces a used-up block by one of at least n ids, unless another
-// caller has replaced it.
+// refill replaces a used-up block by a block of at least n ids, unless another caller
+// has replaced it already.
 func (p *idPool) refill(ctx context.Context, used *idRange, n int) error {
 	select {
 	case p.turn <- struct{}{}:

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/internal/keeper"
 )
 
-// newKeeper makes the keeper of one Run. The caller holds the lock.
+// newKeeper makes the keeper of one Run. The caller holds the client's lock.
 func (c *Client) newKeeper() *keeper.Keeper {
 	return keeper.New(keeper.Options{
 		Config: keeper.Config{Cron: slices.Clone(c.crons.kept)},
@@ -19,7 +19,8 @@ func (c *Client) newKeeper() *keeper.Keeper {
 	})
 }
 
-// keep keeps the store in order until ctx ends or stop is called.
+// keep runs the keeper, which does the store's upkeep, until ctx ends or stop is
+// called.
 func (c *Client) keep(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var kept sync.WaitGroup
@@ -37,7 +38,7 @@ func (c *Client) keeping() *keeper.Keeper {
 	return c.keeper
 }
 
-// nudge has the client's own keeper look at the redrives now, if it runs.
+// nudge makes the client's keeper look at the redrives now, if it runs.
 func (c *Client) nudge() {
 	if k := c.keeping(); k != nil {
 		k.Nudge()

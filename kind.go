@@ -24,8 +24,8 @@ import (
 // change so that stored jobs would not fit any more.
 type Kind[T any] string
 
-// New makes a job to be enqueued. Options may be nil. A mistake in the arguments or
-// options is what Spec.Err returns, and every enqueue of the Spec as well.
+// New makes a job to be enqueued. Options may be nil. Spec.Err and every enqueue of the
+// Spec return a mistake in the arguments or options.
 func (k Kind[T]) New(args T, o *Options) Spec {
 	payload, err := json.Marshal(args)
 	if err != nil {
@@ -36,9 +36,9 @@ func (k Kind[T]) New(args T, o *Options) Spec {
 	return s
 }
 
-// NewRaw makes a job whose payload is bytes as they are, for kinds that
-// HandleRaw or a program in another language handles. The bytes must not be
-// changed before the job is enqueued.
+// NewRaw makes a job whose payload is plain bytes, for kinds that HandleRaw or a
+// program in another language handles. The bytes must not be changed before the job is
+// enqueued.
 func NewRaw(kind string, payload []byte, o *Options) Spec {
 	return newSpec(kind, payload, o)
 }
@@ -46,13 +46,12 @@ func NewRaw(kind string, payload []byte, o *Options) Spec {
 // Spec is a job to be enqueued, made by Kind.New or NewRaw.
 type Spec struct {
 	new  job.New
-	args reflect.Type // of a job made by Kind.New, whose payload is JSON; else nil
+	args reflect.Type // set by Kind.New, whose payload is JSON; else nil
 	err  error
 }
 
-// Err returns the mistake in the arguments or options that the Spec was made of,
-// or nil. Bounds that a client or a store sets, such as Config.PayloadMax, are
-// checked by the enqueue.
+// Err returns the mistake in the arguments or options of the Spec, or nil. Limits that
+// a client or a store sets, such as Config.PayloadMax, are checked by the enqueue.
 func (s Spec) Err() error { return s.err }
 
 // Kind returns the name of the job's kind.
@@ -62,9 +61,9 @@ func (s Spec) Kind() string { return s.new.Kind }
 // NewRaw. They must not be changed; see WithPayload.
 func (s Spec) Payload() []byte { return s.new.Payload }
 
-// Options returns a copy of the job's options, with their defaults filled in.
-// Attrs is never nil, and its numbers are of type json.Number. What was given as
-// MaxAttempts is in Override. To change options, change the copy and call WithOptions.
+// Options returns a copy of the job's options with their defaults filled in. Attrs is
+// never nil, and its numbers have the type json.Number. Options.MaxAttempts is returned
+// as part of Override. To change options, change the copy and call WithOptions.
 func (s Spec) Options() Options {
 	n := &s.new
 	o := Options{
@@ -75,15 +74,15 @@ func (s Spec) Options() Options {
 	if len(n.Attrs) > 0 {
 		d := json.NewDecoder(bytes.NewReader(n.Attrs))
 		d.UseNumber()
-		_ = d.Decode(&o.Attrs) // they were encoded by newSpec
+		_ = d.Decode(&o.Attrs) // cannot fail: newSpec has encoded them
 	}
-	o.Override, _ = policy.ParseOverride(n.Override) // as above
+	o.Override, _ = policy.ParseOverride(n.Override) // cannot fail: newSpec has encoded it
 	return o
 }
 
-// WithOptions returns the job with other options.
+// WithOptions returns a copy of the job with other options.
 func (s Spec) WithOptions(o Options) Spec {
-	if s.args != nil && s.new.Payload == nil { // the arguments could not be encoded
+	if s.args != nil && s.new.Payload == nil { // the arguments could not be encoded, and s.err says so
 		return s
 	}
 	with := newSpec(s.new.Kind, s.new.Payload, &o)
@@ -91,48 +90,50 @@ func (s Spec) WithOptions(o Options) Spec {
 	return with
 }
 
-// WithPayload returns the job with another payload. Where the job was made by
-// Kind.New it must be JSON.
+// WithPayload returns a copy of the job with another payload. It must be JSON if
+// Kind.New made the job.
 func (s Spec) WithPayload(payload []byte) Spec {
 	s.new.Payload = payload
 	s.new.Digest = digestOf(s.new.Key, payload)
 	if s.args != nil && !json.Valid(payload) {
-		s.err = fmt.Errorf("payload of kind %q: %d bytes that are not JSON, which the kind's arguments are: %w",
+		s.err = fmt.Errorf("payload of kind %q: %d bytes that are not JSON, but the kind takes JSON arguments: %w",
 			s.new.Kind, len(payload), store.ErrInvalid)
 	}
 	return s
 }
 
-// Options say more about a job. The zero value of every field is its default.
+// Options are the optional settings of a job. The zero value of every field is its
+// default.
 type Options struct {
 	Queue    string    // default DefaultQueue
 	Priority int       // job.PriorityMin (first) to job.PriorityMax; default job.PriorityDefault
-	RunAt    time.Time // not before this time; default at once
-	Deadline time.Time // not started at this time or later; default never
+	RunAt    time.Time // the job does not start before this time; default at once
+	Deadline time.Time // the job does not start at this time or later; default never
 
-	// Key is the idempotency key: within (Owner, kind), enqueuing it again
-	// gives the job that holds it, and with other arguments an error.
+	// Key is the idempotency key. If a job with the same owner, kind and key exists, an
+	// enqueue returns that job, or an error when its payload differs.
 	Key string
-	// KeyUntil is when the key is forgotten; default never.
+	// KeyUntil is when the store forgets the key; default never.
 	KeyUntil time.Time
 
-	Owner       string         // whose job it is
+	Owner       string         // for example the user or tenant that the job belongs to
 	Correlation string         // the caller's id for logs
-	Attrs       map[string]any // as JSON at most job.AttrsMax bytes
+	Attrs       map[string]any // a JSON object of at most job.AttrsMax bytes
 	Batch       int64          // default none
 
-	// MaxAttempts is the number of attempts in one life that end the job, at most
-	// policy.MaxAttemptsLimit; 0 means that the policy decides. The lowest of it,
-	// Config.MaxAttempts and the limits of the policy wins, and the policy may end the
-	// job earlier, as its class has fewer retries: Override raises these. It is the
-	// same as Override.MaxAttempts. An Override that contradicts it is an error.
+	// MaxAttempts is the number of attempts in one life after which the job is dead, at
+	// most policy.MaxAttemptsLimit; 0 means that the policy decides. The lowest of
+	// MaxAttempts, Config.MaxAttempts and the limits of the policy applies. A class of
+	// the policy may have fewer retries and end the job earlier; only Override raises
+	// these. It is the same as Override.MaxAttempts, and a different value there is an
+	// error.
 	MaxAttempts int
-	// Override is what the job says of its own retries, before all that the policy
-	// says and below its limits. It is kept over all lives.
+	// Override is the job's own settings for its retries. They take precedence over all
+	// settings of the policy, within its limits, and are kept over all lives.
 	Override *policy.Override
 }
 
-// override returns what the job says of its own retries, nil when that is nothing.
+// override returns the job's own settings for its retries, or nil without any.
 func (o *Options) override() (*policy.Override, error) {
 	n := o.MaxAttempts
 	if n == 0 {
@@ -151,7 +152,7 @@ func (o *Options) override() (*policy.Override, error) {
 		most  int
 	}{{"MaxRetries", all.MaxRetries, n - 1}, {"MaxTotalRetries", all.MaxTotalRetries, n - 1}} {
 		if given.value != nil && *given.value > given.most {
-			return nil, fmt.Errorf("MaxAttempts %d allows %d retries, and Override.%s is %d: raise the one or lower the other: %w",
+			return nil, fmt.Errorf("MaxAttempts %d allows %d retries, but Override.%s is %d: raise MaxAttempts or lower the other: %w",
 				n, given.most, given.name, *given.value, store.ErrInvalid)
 		}
 	}
@@ -190,7 +191,7 @@ func newSpec(kind string, payload []byte, o *Options) Spec {
 	return s
 }
 
-// fill adds the options that can be wrong.
+// fill sets the options of the Spec and returns an error for a wrong one.
 func (s *Spec) fill(o *Options) error {
 	own, err := o.override()
 	if err != nil {
@@ -216,7 +217,8 @@ func (s *Spec) fill(o *Options) error {
 	return nil
 }
 
-// digestOf returns what tells payloads under one key apart; nil without a key.
+// digestOf returns a digest that tells the payloads of one key apart; nil without a
+// key.
 func digestOf(key string, payload []byte) []byte {
 	if key == "" {
 		return nil

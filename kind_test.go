@@ -94,7 +94,7 @@ func TestMaxAttempts_AContradictionIsAnError(t *testing.T) {
 	}{
 		{redrive.Options{MaxAttempts: -1}, "MaxAttempts -1: must be 1 to 1000000, or 0 for what the policy says"},
 		{redrive.Options{MaxAttempts: policy.MaxAttemptsLimit + 1}, "MaxAttempts 1000001: must be 1 to 1000000"},
-		{redrive.Options{MaxAttempts: 3, Override: &policy.Override{MaxRetries: new(3)}}, "allows 2 retries, and Override.MaxRetries is 3"},
+		{redrive.Options{MaxAttempts: 3, Override: &policy.Override{MaxRetries: new(3)}}, "allows 2 retries, but Override.MaxRetries is 3"},
 		{redrive.Options{MaxAttempts: 3, Override: &policy.Override{MaxTotalRetries: new(9)}}, "Override.MaxTotalRetries is 9"},
 		{redrive.Options{MaxAttempts: 3, Override: &policy.Override{MaxAttempts: new(4)}}, "MaxAttempts 3 and Override.MaxAttempts 4"},
 		{redrive.Options{MaxAttempts: 3, Override: &policy.Override{Retry: new(false)}}, "MaxAttempts 3 and Override.Retry false"},

@@ -6,29 +6,30 @@ import (
 )
 
 const (
-	// throttleInterval is how often the same line is logged at most.
+	// throttleInterval is the shortest time between two log entries with the same line.
 	throttleInterval = time.Minute
-	// throttleTextsMax bounds the different lines that are counted apart. All further
-	// ones share one count.
+	// throttleTextsMax limits the different lines that are counted separately. All
+	// further lines share one count.
 	throttleTextsMax = 200
 )
 
-// logThrottle keeps a line that would be logged for every job from filling the log. It
+// logThrottle limits how often the same line is logged when every job would log it. It
 // is safe for concurrent use.
 type logThrottle struct {
 	mu   sync.Mutex
-	hash string // of the policy that the lines are about
+	hash string // the hash of the policy that the lines are about
 	last map[string]*throttled
 }
 
-// throttled is when a line was logged last, and how often it was left out since then.
+// throttled records when a line was last logged, and how often it was suppressed since
+// then.
 type throttled struct {
 	at         time.Time
 	suppressed int
 }
 
 // allow reports whether a line about a policy may be logged now, and how often it was
-// left out since the last time.
+// suppressed since it was last logged.
 func (t *logThrottle) allow(now time.Time, hash, line string) (suppressed int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,7 +38,7 @@ func (t *logThrottle) allow(now time.Time, hash, line string) (suppressed int, o
 	}
 	last, known := t.last[line]
 	if !known && len(t.last) >= throttleTextsMax {
-		line = "" // no line has this text
+		line = "" // the share of all further lines; no real line is empty
 		last, known = t.last[line]
 	}
 	switch {

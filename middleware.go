@@ -42,9 +42,9 @@ type Middleware func(next HandlerFunc) HandlerFunc
 // the next handler exactly once.
 const CodeBadMiddleware = "bad_middleware"
 
-// ErrSkipHandler is what a middleware returns, wrapped or not, that has not called the
-// next handler and wants the job to be completed all the same. After the handler was
-// called it is an error like any other.
+// ErrSkipHandler, wrapped or not, completes a job without its handler: a middleware
+// returns it when it has not called the next handler. After the handler was called it
+// is an error like any other.
 var ErrSkipHandler = errors.New("redrive: the job is completed without its handler")
 
 // validMiddleware returns an error that names a middleware that is nil.
@@ -55,24 +55,24 @@ func validMiddleware(name string, all []Middleware) error {
 	return nil
 }
 
-// The stages of a run in its middleware.
+// The stages of a run with respect to its handler.
 const (
-	handlerNotCalled int32 = iota // the handler
+	handlerNotCalled int32 = iota // the handler was not called
 	handlerCalled
 	handlerEnded
 	runEnded
 )
 
-// wrappedRun is a run in its middleware.
+// wrappedRun is a run whose handler is wrapped in middleware.
 type wrappedRun struct {
 	info  *Info
-	job   any // the *Job that info is part of
+	job   any // the *Job that contains info
 	stage atomic.Int32
 	again atomic.Bool // the handler was called more than once
-	err   error       // of the handler; written before handlerEnded
+	err   error       // the handler's error; written before handlerEnded
 }
 
-// wrapped returns a handler in its middleware.
+// wrapped returns the handler of a kind, wrapped in its middleware.
 func (c *Client) wrapped(h *handler) (func(context.Context, *engine.Run, *policy.Admission) error, error) {
 	all := slices.Concat(c.config.Middleware, h.options.Middleware)
 	if len(all) == 0 {
@@ -94,7 +94,7 @@ func (c *Client) wrapped(h *handler) (func(context.Context, *engine.Run, *policy
 	}, nil
 }
 
-// innermost is what the last middleware calls.
+// innermost is the function that the last middleware calls: it calls the handler.
 func (h *handler) innermost(ctx context.Context, i *Info) error {
 	if i == nil || i.wrapped == nil || i.wrapped.info != i {
 		return badMiddleware(h.kind, "called the handler with another *Info than it was given; hand that one on", nil)
@@ -107,16 +107,17 @@ func (h *handler) innermost(ctx context.Context, i *Info) error {
 		}
 		return badMiddleware(h.kind, calledAgain, nil)
 	}
-	defer w.stage.Store(handlerEnded) // also after a panic, which a middleware may recover
+	defer w.stage.Store(handlerEnded) // deferred, because a middleware may recover a panic
 	w.err = h.call(ctx, w.job)
 	return w.err
 }
 
-const calledAgain = "called the handler more than once in a run; return its error, and the policy has the job run again"
+const calledAgain = "called the handler more than once in a run; return its error, and the policy decides whether the job runs again"
 
 func (w *wrappedRun) calledAgain(kind string) error { return badMiddleware(kind, calledAgain, w.err) }
 
-// ending returns the error of a run, given what its outermost middleware has returned.
+// ending returns the error of a run from the error that its outermost middleware has
+// returned.
 func (w *wrappedRun) ending(kind string, err error) error {
 	switch stage := w.stage.Swap(runEnded); {
 	case stage == handlerNotCalled && err == nil:
@@ -131,8 +132,8 @@ func (w *wrappedRun) ending(kind string, err error) error {
 	return err
 }
 
-// badMiddleware is the failure of a run whose middleware has made a mistake. The cause
-// is what the handler returned, if anything.
+// badMiddleware returns the failure of a run whose middleware made a mistake. Cause is
+// the handler's error, if any.
 func badMiddleware(kind, mistake string, cause error) error {
 	err := fmt.Errorf("a middleware of kind %q %s", kind, mistake)
 	if cause != nil {

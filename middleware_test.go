@@ -89,7 +89,7 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 		{"calls twice and hides it", wrap(func(ctx context.Context, run *redrive.Info, next redrive.HandlerFunc) error {
 			_, _ = next(ctx, run), next(ctx, run)
 			return nil
-		}), true, job.Retrying, 1, 7, redrive.CodeBadMiddleware, "called the handler more than once in a run; return its error, and the policy has the job run again: oops"},
+		}), true, job.Retrying, 1, 7, redrive.CodeBadMiddleware, "called the handler more than once in a run; return its error, and the policy decides whether the job runs again: oops"},
 		{"loses the Info", wrap(func(ctx context.Context, _ *redrive.Info, next redrive.HandlerFunc) error { return next(ctx, nil) }),
 			false, job.Retrying, 0, 7, redrive.CodeBadMiddleware, "with another *Info than it was given"},
 		{"panics", wrap(func(context.Context, *redrive.Info, redrive.HandlerFunc) error { panic(oops) }),

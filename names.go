@@ -5,52 +5,52 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The names of the domain that users of this package meet: jobs.
+// Types of jobs, as this package uses them.
 type (
-	// JobID names a job for ever. In JSON it is a string.
+	// JobID identifies a job for ever. In JSON it is a string.
 	JobID = job.ID
-	// State is where a job stands, such as job.Waiting.
+	// State is the state of a job, such as job.Waiting.
 	State = job.State
 	// Receipt is the answer to an enqueue.
 	Receipt = job.Receipt
 	// JobFilter selects jobs for List.
 	JobFilter = store.Filter
-	// JobPage is a page of List.
+	// JobPage is a page of jobs, as List returns it.
 	JobPage = store.Page
-	// JobCount is a number of jobs of one queue, kind and state.
+	// JobCount is the number of jobs of one queue, kind and state.
 	JobCount = store.Count
 )
 
-// The names of what people do, and of what they set.
+// Types of people's actions and settings.
 type (
-	// By says who acts, for the audit, and why.
+	// By names the person who acts and the reason, for the audit log.
 	By = store.By
 	// AuditEntry is one action of a person.
 	AuditEntry = store.Audit
-	// Rate is so many starts per duration; the zero value means no limit.
+	// Rate is a number of starts per duration; the zero value means no limit.
 	Rate = store.Rate
-	// QueueSettings are a queue and what people have set on it.
+	// QueueSettings is a queue with the settings that people have made.
 	QueueSettings = store.Queue
 	// QueueChange changes the settings of a queue.
 	QueueChange = store.QueueChange
-	// QueueMode says whether a queue takes jobs in and gives them out.
+	// QueueMode says whether a queue accepts jobs and hands them out.
 	QueueMode = store.Mode
-	// StoredPolicy is a policy as it is kept in the store.
+	// StoredPolicy is a policy as the store keeps it.
 	StoredPolicy = store.StoredPolicy
 )
 
 // The modes of a queue.
 const (
 	QueueOpen     = store.Open
-	QueuePaused   = store.Paused   // takes jobs in, gives none out
-	QueueDraining = store.Draining // gives jobs out, takes no new ones in
+	QueuePaused   = store.Paused   // accepts jobs, hands none out
+	QueueDraining = store.Draining // hands jobs out, accepts no new ones
 )
 
-// The names of dead letters.
+// Types of dead letters.
 type (
 	// DeadFilter selects dead letters; the zero value selects all.
 	DeadFilter = store.DeadFilter
-	// DeadPaging says which page of dead letters.
+	// DeadPaging selects a page of dead letters.
 	DeadPaging = store.DeadPaging
 	// DeadPage is a page of dead letters.
 	DeadPage = store.DeadPage
@@ -58,35 +58,36 @@ type (
 	DeadEntry = store.DeadEntry
 	// DeadStats are figures about dead letters.
 	DeadStats = store.DeadStats
-	// DeadCount is a number of dead letters.
+	// DeadCount is the number of dead letters of one status, reason, class, kind and
+	// queue.
 	DeadCount = store.DeadCount
-	// Hour is what became of jobs in an hour.
+	// Hour counts the jobs that ended in one hour, by state.
 	Hour = store.Hour
-	// Group is the dead letters of one root cause.
+	// Group holds the dead letters with one root cause.
 	Group = store.Group
 	// GroupFilter selects groups.
 	GroupFilter = store.GroupFilter
 	// GroupPage is a page of groups.
 	GroupPage = store.GroupPage
-	// Original is what a job was before a retry changed it.
+	// Original is a job as it was before a retry changed it.
 	Original = store.Original
-	// Action is what a person wants done to dead letters.
+	// Action is a change that a person makes to dead letters.
 	Action = store.Action
-	// Act is what an Action does.
+	// Act is the operation of an Action.
 	Act = store.Act
-	// Acted is the answer to an Action.
+	// Acted is the result of an Action.
 	Acted = store.Acted
-	// EncodedChange is a Change as an Action and a RedriveSpec take it.
+	// EncodedChange is a Change in the form that Action and RedriveSpec take.
 	EncodedChange = store.Change
 )
 
-// The acts on dead letters.
+// The operations on dead letters.
 const (
 	ActRetry   = store.ActRetry   // opens the next life of the job
-	ActResolve = store.ActResolve // closes pending and ignored ones
-	ActIgnore  = store.ActIgnore  // puts pending ones aside
-	ActReopen  = store.ActReopen  // makes resolved and ignored ones pending
-	ActPurge   = store.ActPurge   // removes resolved and ignored ones with their jobs
+	ActResolve = store.ActResolve // closes pending and ignored dead letters
+	ActIgnore  = store.ActIgnore  // sets pending dead letters aside
+	ActReopen  = store.ActReopen  // makes resolved and ignored dead letters pending
+	ActPurge   = store.ActPurge   // removes resolved and ignored dead letters with their jobs
 )
 
 // The names of redrives.
@@ -95,31 +96,31 @@ const (
 type (
 	// Redrive is a bulk retry.
 	Redrive = store.Redrive
-	// RedriveSpec is what a person wants of a redrive.
+	// RedriveSpec describes a redrive to start.
 	RedriveSpec = store.RedriveSpec
-	// RedriveState is where a redrive stands.
+	// RedriveState is the state of a redrive.
 	RedriveState = store.RedriveState
-	// RedriveOp is what a person does with a redrive.
+	// RedriveOp is an operation of a person on a redrive.
 	RedriveOp = store.RedriveOp
 )
 
 // The states of a redrive.
 const (
-	RedriveCanary    = store.RedriveCanary    // a few jobs are out, the rest waits for them
-	RedriveRamping   = store.RedriveRamping   // more and more jobs are brought back
-	RedriveSettling  = store.RedriveSettling  // all jobs are out, some have not ended
-	RedrivePaused    = store.RedrivePaused    // by a person
-	RedriveStopped   = store.RedriveStopped   // by itself
+	RedriveCanary    = store.RedriveCanary    // a few jobs are retried, the rest waits for their ends
+	RedriveRamping   = store.RedriveRamping   // more and more jobs are retried
+	RedriveSettling  = store.RedriveSettling  // all jobs are retried, some have not ended
+	RedrivePaused    = store.RedrivePaused    // paused by a person
+	RedriveStopped   = store.RedriveStopped   // stopped by its own rule, because too many jobs failed again
 	RedriveCompleted = store.RedriveCompleted // all jobs have ended
-	RedriveCancelled = store.RedriveCancelled // by a person
+	RedriveCancelled = store.RedriveCancelled // cancelled by a person
 )
 
-// What people do with a redrive.
+// The operations on a redrive.
 const (
 	RedrivePause   = store.RedrivePause
-	RedriveResume  = store.RedriveResume  // a paused one, or one that has stopped by itself
-	RedriveProceed = store.RedriveProceed // do not wait for the canary any longer
-	RedriveCancel  = store.RedriveCancel  // bring back no more jobs; those that are out go on
+	RedriveResume  = store.RedriveResume  // continues a redrive that is paused or has stopped by itself
+	RedriveProceed = store.RedriveProceed // ends the canary at once
+	RedriveCancel  = store.RedriveCancel  // retries no more jobs; those that are retried go on
 )
 
 // The limits of a RedriveSpec.
@@ -130,17 +131,17 @@ const (
 
 // The errors of a store, which calls of a Client return. Test for them with errors.Is.
 var (
-	ErrNotFound    = store.ErrNotFound    // there is no such thing
-	ErrConflict    = store.ErrConflict    // its state does not allow the call
-	ErrInvalid     = store.ErrInvalid     // the call itself is wrong
-	ErrTooLarge    = store.ErrTooLarge    // something is above its limit
+	ErrNotFound    = store.ErrNotFound    // the thing asked for does not exist
+	ErrConflict    = store.ErrConflict    // the state of the thing does not allow the call
+	ErrInvalid     = store.ErrInvalid     // the arguments are wrong
+	ErrTooLarge    = store.ErrTooLarge    // something exceeds its limit
 	ErrDraining    = store.ErrDraining    // the queue takes no new jobs
-	ErrLeaseLost   = store.ErrLeaseLost   // the run is not the current one of its job any more
-	ErrFull        = store.ErrFull        // no space is left
+	ErrLeaseLost   = store.ErrLeaseLost   // another run of the job has taken over
+	ErrFull        = store.ErrFull        // the disk is full
 	ErrUnavailable = store.ErrUnavailable // the store did not answer; nothing was written
 	ErrUnknown     = store.ErrUnknown     // it is not known whether the commit happened
 )
 
-// KeyConflict says that an idempotency key is held by a job with another payload. It
-// is an ErrConflict.
+// KeyConflict says that a job with another payload has the idempotency key. It is an
+// ErrConflict.
 type KeyConflict = store.KeyConflict

@@ -14,38 +14,37 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// The bounds of the calls of Config.OnOutcome.
+// The limits on the calls of Config.OnOutcome.
 const (
-	// OutcomeCalls is how many calls are under way at a time.
+	// OutcomeCalls is how many calls run at a time.
 	OutcomeCalls = 4
-	// OutcomeBuffer is how many outcomes wait for a call. What comes while so many
-	// wait is skipped.
+	// OutcomeBuffer is how many outcomes wait for a call. Further outcomes are skipped.
 	OutcomeBuffer = 1_000
 
 	skippedLogInterval = time.Minute
 )
 
-// Outcome is what became of a run, as it was written to the store.
+// Outcome is the result of a run, as it was written to the store.
 type Outcome struct {
 	ID          JobID
 	Kind        string
-	Queue       string // that the run was claimed from
+	Queue       string // the queue that the run was claimed from
 	Owner       string
 	Correlation string
 	Batch       int64
-	Life        int // from 1; a manual retry opens the next
-	Attempt     int // of this life, from 1
-	Run         int // over all lives, from 1
+	Life        int // from 1; each manual retry adds one
+	Attempt     int // counts within this life, from 1
+	Run         int // counts over all lives, from 1
 
 	Cause  job.Cause     // such as job.Succeeded, job.Failed or job.Snoozed
-	State  State         // where the job stands now
+	State  State         // the state of the job after the run
 	Reason job.Reason    // why it is dead; "" when it is not
-	Delay  time.Duration // until the next run, at least; 0 when there is none
+	Delay  time.Duration // the shortest time until the next run; 0 without a next run
 	Took   time.Duration // how long the handler ran
 
 	// Failure is the failure record: class, code, message and texts, without secrets
-	// unless Config.KeepRaw is set. Nil when the run has none, as a success or a
-	// snooze. It is shared and must not be changed.
+	// unless Config.KeepRaw is set. It is nil when the run has none, such as after a
+	// success or a snooze. It is shared and must not be changed.
 	Failure *job.Failure
 }
 
@@ -53,8 +52,9 @@ type Outcome struct {
 // failure that is retried is not final.
 func (o *Outcome) Final() bool { return o.State.Terminal() }
 
-// Decision returns what was decided about the failure, by which rule and why. The zero
-// record when there is no failure, or one that no policy decided.
+// Decision returns the record of the decision about the failure: what was decided, by
+// which rule and why. The record is zero when there is no failure, or when no policy
+// decided.
 func (o *Outcome) Decision() (policy.Record, error) {
 	if o.Failure == nil || len(o.Failure.Decision) == 0 {
 		return policy.Record{}, nil
@@ -71,8 +71,8 @@ func newOutcome(claim *job.Claim, o *job.Outcome, took time.Duration) Outcome {
 	}
 }
 
-// outcomeCalls makes the calls of Config.OnOutcome of one Run, apart from the engine,
-// so that a slow one holds up no job.
+// outcomeCalls makes the calls of Config.OnOutcome of one Run, in goroutines apart from
+// the engine, so that a slow call delays no job.
 type outcomeCalls struct {
 	call  func(context.Context, Outcome)
 	log   *slog.Logger
@@ -81,17 +81,18 @@ type outcomeCalls struct {
 
 	working    sync.WaitGroup
 	underWay   atomic.Int64
-	dropped    atomic.Int64  // not reported because the grace time was over
-	beginGrace func()        // of the stop
+	dropped    atomic.Int64  // outcomes that were not reported because the grace time was over
+	beginGrace func()        // begins the grace time of a stop
 	endGrace   func()        // closes over
-	over       chan struct{} // no further call begins
+	over       chan struct{} // closed when no further call may begin
 
-	// Of the engine's goroutine, and of stop after that has ended.
-	skipped  int // since the last entry of the log
+	// skipped and lastLog belong to the engine's goroutine, and to stop after that has
+	// ended.
+	skipped  int // outcomes since the last log entry
 	loggedAt time.Time
 }
 
-// newOutcomeCalls starts the calls of one Run; nil when the configuration wants none.
+// newOutcomeCalls starts the calls of one Run. It returns nil without Config.OnOutcome.
 // The grace time begins with the end of ctx, or with stop.
 func (c *Client) newOutcomeCalls(ctx context.Context) *outcomeCalls {
 	if c.config.OnOutcome == nil {
@@ -115,7 +116,7 @@ func (c *Client) newOutcomeCalls(ctx context.Context) *outcomeCalls {
 	return o
 }
 
-// add has an outcome reported, unless too many wait already. It never blocks.
+// add queues an outcome to be reported, unless too many wait already. It never blocks.
 func (o *outcomeCalls) add(claim *job.Claim, outcome *job.Outcome, took time.Duration) {
 	select {
 	case o.queue <- newOutcome(claim, outcome, took):
@@ -133,11 +134,11 @@ func (o *outcomeCalls) logSkipped(now time.Time) {
 	o.skipped, o.loggedAt = 0, now
 }
 
-// work makes one call after another until there are no more, or the grace time is over.
+// work makes calls until none is left or the grace time is over.
 func (o *outcomeCalls) work(ctx context.Context) {
 	ended := false
 	defer func() {
-		if !ended { // a call has ended its goroutine, as a test that fails does
+		if !ended { // the call has ended its goroutine with runtime.Goexit, as t.FailNow does
 			o.working.Go(func() { o.work(ctx) })
 		}
 	}()
@@ -152,7 +153,7 @@ func (o *outcomeCalls) work(ctx context.Context) {
 	ended = true
 }
 
-// report makes one call. A panic in it ends here.
+// report makes one call and recovers its panic.
 func (o *outcomeCalls) report(ctx context.Context, outcome Outcome) {
 	o.underWay.Add(1)
 	defer o.underWay.Add(-1)
@@ -165,8 +166,8 @@ func (o *outcomeCalls) report(ctx context.Context, outcome Outcome) {
 	o.call(ctx, outcome)
 }
 
-// stop waits for the calls under way and those that wait, until the grace time is
-// over. The engine must have ended.
+// stop waits until all calls are made or the grace time is over. The engine must have
+// ended.
 func (o *outcomeCalls) stop() {
 	if o == nil {
 		return
@@ -188,7 +189,7 @@ func (o *outcomeCalls) stop() {
 	}
 	waiting, underWay := int64(len(o.queue))+o.dropped.Load(), o.underWay.Load()
 	if waiting+underWay > 0 {
-		o.log.Warn("Config.OnOutcome did not end within the grace time: the calls under way are left behind, and outcomes that wait are not reported",
+		o.log.Warn("Config.OnOutcome did not end within the grace time: running calls are abandoned, and waiting outcomes are not reported",
 			"under_way", underWay, "not_reported", waiting)
 	}
 }

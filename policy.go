@@ -12,25 +12,24 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// policies are the policy that was set and the one that decides: the same under
-// the schedules and ceilings of the program.
+// policies holds the policy that was set and the effective one: the same with the
+// schedules and limits of the program applied.
 type policies struct {
 	set, effective *policy.Policy
 }
 
-// Policy returns the policy that decides: the one that was set, under the
-// schedules and ceilings of the program.
+// Policy returns the effective policy: the one that was set, with the schedules and
+// limits of the program applied.
 func (c *Client) Policy() *policy.Policy { return c.policies.Load().effective }
 
-// SetPolicy puts another policy in force, for the failures from now on, and keeps
-// it in the store, so that what it decides can be explained later. Jobs that wait
-// keep their due times. After an error the old one stays in force; nil is the
-// built-in default.
+// SetPolicy replaces the policy for all later failures. It keeps the policy in the
+// store, so that its decisions can be explained later. Waiting jobs keep their due
+// times. After an error the old policy stays in force; nil means the built-in default.
 func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 	if p == nil {
 		p = policy.Default()
 	}
-	c.setting.Lock() // so that what is published last is in force
+	c.setting.Lock() // held throughout, so that the policy published last is the one in force
 	defer c.setting.Unlock()
 	c.mu.Lock()
 	next, err := c.underConfig(p)
@@ -45,10 +44,9 @@ func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 	return nil
 }
 
-// enforce puts the policy that was set under the schedules of the handlers, which
-// are all known now, and keeps it in the store. If the store does not take it, the
-// client works all the same: each decision names the policy that made it. The caller
-// holds both locks.
+// enforce applies the schedules of all handlers to the policy that was set, and keeps
+// the result in the store. The client also works when the store does not take it: each
+// decision names its policy. The caller holds both locks.
 func (c *Client) enforce(ctx context.Context) error {
 	p, err := c.underConfig(c.policies.Load().set)
 	if err != nil {
@@ -61,8 +59,8 @@ func (c *Client) enforce(ctx context.Context) error {
 	return nil
 }
 
-// underConfig puts a policy under the schedules and ceilings of the program. The
-// caller holds the lock, unless nobody else knows the client yet.
+// underConfig applies the schedules and limits of the program to a policy. The caller
+// holds the lock, unless the client is still being made.
 func (c *Client) underConfig(p *policy.Policy) (*policies, error) {
 	effective := p.WithLimits(policy.Limits{MaxAttempts: c.config.MaxAttempts, MaxAge: c.config.MaxAge})
 	effective, err := effective.WithSchedule("", c.config.Schedule)
@@ -77,7 +75,7 @@ func (c *Client) underConfig(p *policy.Policy) (*policies, error) {
 	return &policies{set: p, effective: effective}, nil
 }
 
-// publish keeps a policy in the store.
+// publish stores a policy.
 func (c *Client) publish(ctx context.Context, by By, p *policy.Policy) error {
 	err := c.store.PublishPolicy(ctx, by, store.StoredPolicy{Hash: p.Hash(), Name: p.Name(), Body: p.Source()})
 	if err != nil {
@@ -86,15 +84,15 @@ func (c *Client) publish(ctx context.Context, by By, p *policy.Policy) error {
 	return nil
 }
 
-// admission is what the rules of a policy said about a run before it began.
+// admission is what the rules of a policy decided about a run before it began.
 type admission struct {
 	policy *policy.Policy
 	says   *policy.Admission // nil when no rule matched
 }
 
-// admit asks the rules of the policy about a run that is to begin; the engine calls it
-// before the handler. The outcome is that of a run that a rule holds. The admission is
-// nil where the policy has no rules for the kind.
+// admit evaluates the rules of the policy for a run that is about to begin. The engine
+// calls it before the handler. A returned outcome means that a rule holds the job. The
+// admission is nil when the policy has no rules for the kind.
 func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 	p := c.Policy()
 	if !p.HasRules(claim.Kind) {
@@ -102,7 +100,7 @@ func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 	}
 	a := &admission{p, c.evaluate(p, claim)}
 	if a.says != nil && a.says.Would != nil && a.says.Would.Hold != nil {
-		c.config.Logger.Info("rules of the policy would hold the job, but it only observes", "job", claim.ID.String(), "rules", a.says.Rules)
+		c.config.Logger.Info("rules of the policy would hold the job, but the policy is in observe mode", "job", claim.ID.String(), "rules", a.says.Rules)
 	}
 	o, held := decide.Held(a.says, claim, c.config.Name)
 	if !held {
@@ -110,7 +108,7 @@ func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 	}
 	switch released, err := c.released(claim); {
 	case err != nil:
-		c.config.Logger.Warn("a job that a rule holds is handed back", "job", claim.ID.String(), "error", err)
+		c.config.Logger.Warn("a rule holds the job, but that could not be checked; the job is handed back", "job", claim.ID.String(), "error", err)
 		o = (&job.Ending{}).Outcome(claim, job.Interrupted, job.Waiting)
 	case released:
 		return a, nil
@@ -118,20 +116,21 @@ func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 	return a, &o
 }
 
-// released reports whether the job was held in an earlier life.
+// released reports whether the job was held in an earlier life and then retried by a
+// person.
 func (c *Client) released(claim *job.Claim) (bool, error) {
 	if claim.Life == 1 {
 		return false, nil
 	}
 	failures, err := c.store.Failures(context.Background(), claim.ID)
 	if err != nil {
-		return false, fmt.Errorf("look for the release of the job: %w", err)
+		return false, fmt.Errorf("check whether the job was released: %w", err)
 	}
 	return slices.ContainsFunc(failures, func(f job.Failure) bool { return f.How == job.ByHold && f.Life < claim.Life }), nil
 }
 
-// evaluate asks the rules of a policy about a claimed job; nil when none has anything
-// to say.
+// evaluate evaluates the rules of a policy for a claimed job. It returns nil when no
+// rule matches.
 func (c *Client) evaluate(p *policy.Policy, claim *job.Claim) *policy.Admission {
 	if !p.HasRules(claim.Kind) {
 		return nil
@@ -145,8 +144,8 @@ func (c *Client) evaluate(p *policy.Policy, claim *job.Claim) *policy.Admission 
 	return a
 }
 
-// admissionOf returns what the rules of the policy that decides say about a run: what
-// they said before it began, unless the policy was replaced meanwhile.
+// admissionOf returns the rules' decision about a run: that from before the run began,
+// or a new one if the policy was replaced meanwhile.
 func (c *Client) admissionOf(p *policy.Policy, claim *job.Claim, e *job.Ending) *policy.Admission {
 	if a, ok := e.Admission.(*admission); ok && a.policy.Hash() == p.Hash() {
 		return a.says
@@ -154,7 +153,7 @@ func (c *Client) admissionOf(p *policy.Policy, claim *job.Claim, e *job.Ending) 
 	return c.evaluate(p, claim)
 }
 
-// route sends a job that is enqueued where the rules want it.
+// route sets the queue and priority that the rules give to a job at its enqueue.
 func (c *Client) route(n *job.New) error {
 	p := c.Policy()
 	if !p.HasRules(n.Kind) {
@@ -177,9 +176,9 @@ func (c *Client) route(n *job.New) error {
 	return nil
 }
 
-// logFailedRules logs the rules that could not be evaluated. They fail with every job
-// that is enqueued or runs, so the same line is logged once a minute at most, with the
-// number of lines that were left out.
+// logFailedRules logs the rules that could not be evaluated. They fail for every job,
+// so the same line is logged at most once a minute, with the number of suppressed
+// lines.
 func (c *Client) logFailedRules(id string, p *policy.Policy, a *policy.Admission) {
 	for _, problem := range a.Failed {
 		if suppressed, ok := c.failedRules.allow(c.config.now(), p.Hash(), problem.String()); ok {

@@ -10,17 +10,17 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Queues returns the queues that the store knows, by name, with the settings that
-// people have made.
+// Queues returns the queues of the store, sorted by name, with the settings that people
+// have made.
 func (c *Client) Queues(ctx context.Context) ([]QueueSettings, error) { return c.store.Queues(ctx) }
 
-// SetQueue changes the mode or the settings of a queue in the name of a person. They
-// win over the configuration of every client, at once, until they are taken back. Nil
-// fields of the change stay as they are; a pointer to a zero value takes a setting
-// back. SetQueue returns the settings after the change.
+// SetQueue changes the mode or the settings of a queue in the name of a person and
+// returns the new settings. They take effect at once and override the configuration of
+// every client until they are removed. Nil fields of the change stay as they are; a
+// pointer to a zero value removes a setting.
 //
-// The error is an ErrNotFound when no client has ever used the queue, unless it
-// is one of Config.Queues, and an ErrInvalid for a value out of its bounds.
+// The error is ErrNotFound when no client has ever used the queue, unless it is one of
+// Config.Queues, and ErrInvalid for a value out of its bounds.
 func (c *Client) SetQueue(ctx context.Context, by By, change QueueChange) (QueueSettings, error) {
 	q, err := c.store.SetQueue(ctx, by, change)
 	if _, configured := c.config.Queues[change.Name]; !configured || !errors.Is(err, store.ErrNotFound) {
@@ -32,27 +32,29 @@ func (c *Client) SetQueue(ctx context.Context, by By, change QueueChange) (Queue
 	return c.store.SetQueue(ctx, by, change)
 }
 
-// Counts returns the number of jobs by queue, kind and state. It reads counters, so
-// its cost does not grow with the jobs.
+// Counts returns the number of jobs by queue, kind and state. It reads counters, so its
+// cost does not grow with the number of jobs.
 func (c *Client) Counts(ctx context.Context) ([]JobCount, error) { return c.store.Counts(ctx) }
 
-// Backlog is what is left to do in a store, from the view of one client.
+// Backlog is the work that is left in a store, as seen by one client.
 type Backlog struct {
-	// Jobs counts the jobs of the client's queues and kinds by state, ended ones included.
+	// Jobs counts the jobs of the client's queues and kinds by state, including ended
+	// jobs.
 	Jobs map[State]int64
-	// Paused counts, by queue, those of Jobs that wait in a paused queue.
+	// Paused counts the jobs of Jobs that wait in a paused queue, by queue.
 	Paused map[string]int64
-	// Others counts the jobs that have not ended and that the client does not run,
-	// because it does not have the queue or no handler for the kind.
+	// Others counts the live jobs that the client does not run: it does not serve the
+	// queue, or has no handler for the kind.
 	Others []JobCount
-	// Redrives is the number of redrives under way that may bring jobs. WaitingRedrives
-	// are the numbers of those that go on only when jobs of other clients have ended.
+	// Redrives is the number of active redrives that may retry jobs. WaitingRedrives
+	// are the numbers of those that continue only when jobs of other clients have
+	// ended.
 	Redrives        int64
 	WaitingRedrives []int64
 }
 
-// Live returns how much the client has still to do: its jobs that have not ended and
-// the redrives that may bring more.
+// Live returns the work left for the client: its live jobs and the redrives that may
+// retry more.
 func (b *Backlog) Live() int64 {
 	n := b.Redrives
 	for state, jobs := range b.Jobs {
@@ -63,7 +65,7 @@ func (b *Backlog) Live() int64 {
 	return n
 }
 
-// Runnable is Live without the jobs that wait in paused queues.
+// Runnable is Live without the jobs in paused queues.
 func (b *Backlog) Runnable() int64 {
 	n := b.Live()
 	for _, jobs := range b.Paused {
@@ -72,8 +74,8 @@ func (b *Backlog) Runnable() int64 {
 	return n
 }
 
-// Backlog counts what is left to do. It reads counters, so its cost does not grow
-// with the jobs.
+// Backlog counts the work that is left. It reads counters, so its cost does not grow
+// with the number of jobs.
 func (c *Client) Backlog(ctx context.Context) (Backlog, error) {
 	before, err := c.store.RedriveList(ctx)
 	if err != nil {

@@ -49,22 +49,22 @@ type Client struct {
 	enqueueing enqueueChains
 
 	mu       sync.Mutex
-	handlers map[string]*handler // not changed once sealed
-	sealed   bool                // Run has been called
-	engine   *engine.Engine      // while it runs
-	keeper   *keeper.Keeper      // while it runs
-	calls    *outcomeCalls       // while it runs; nil without Config.OnOutcome
+	handlers map[string]*handler // not changed after sealed is set
+	sealed   bool                // whether Run has been called
+	engine   *engine.Engine      // set while Run runs
+	keeper   *keeper.Keeper      // set while Run runs
+	calls    *outcomeCalls       // set while Run runs; nil without Config.OnOutcome
 
-	argTypes atomic.Pointer[map[string]reflect.Type] // by kind, of handlers that take JSON
+	argTypes atomic.Pointer[map[string]reflect.Type] // by kind, for handlers that take JSON
 
-	setting     sync.Mutex // held while a policy is put in force; taken before mu
+	setting     sync.Mutex // held while the policy is being replaced; taken before mu
 	policies    atomic.Pointer[policies]
-	failedRules logThrottle // of rules that cannot be evaluated
+	failedRules logThrottle // limits the log of rules that cannot be evaluated
 	crons       crons
 }
 
-// New makes a client on a store. It does no I/O. The error tells every mistake
-// of the configuration; nil is a configuration of defaults.
+// New makes a client on a store. It does no I/O. The error has all mistakes of the
+// configuration; a nil config means the defaults.
 func New(s store.Store, config *Config) (*Client, error) {
 	var c Config
 	if config != nil {

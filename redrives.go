@@ -11,21 +11,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Redrive starts to bring back all dead letters that the filter of the spec selects
-// now, in the name of a person: a few of them first, and more and more while they go
-// well, under a rate if it has one. It stops by itself when too many fail again by
-// the same cause. The clients that run jobs take it further, and the end of one of
-// them loses nothing. The jobs have store.RedrivePriority unless the spec says
-// another one.
+// Redrive starts to retry all dead letters that the filter of the spec selects now, in
+// the name of a person. It begins with a few jobs and retries more and more while they
+// succeed, within the rate if one is set. It stops by itself when too many fail again
+// with the same cause. Running clients carry it out; it survives the end of any of
+// them. The jobs have store.RedrivePriority unless the spec sets another one.
 //
-// Spec.Through and Spec.Total are filled in when Through is 0; Preview of an
-// ActRetry gives them beforehand. When nothing is selected the error is a
-// ErrNotFound.
+// Spec.Through and Spec.Total are filled in when Through is 0; Preview of an ActRetry
+// returns them beforehand. When the filter selects nothing, the error is ErrNotFound.
 //
-// A call starts one redrive, also when answers of the store are lost. A program that
-// may have to make the call again, because it was killed in it or got a
-// ErrUnknown, sets Spec.Key: the second call answers with the redrive that the
-// first has started.
+// One call starts one redrive, even when answers of the store are lost. A program that
+// may have to repeat the call, because it was killed or got an ErrUnknown, sets
+// Spec.Key: the second call then returns the redrive that the first has started.
 func (c *Client) Redrive(ctx context.Context, by By, spec RedriveSpec) (Redrive, error) {
 	if spec.Key == "" {
 		spec.Key = rand.Text()
@@ -49,7 +46,7 @@ func (c *Client) Redrive(ctx context.Context, by By, spec RedriveSpec) (Redrive,
 	return r, err
 }
 
-// redriveOf returns the redrive that a key has started, if it is one of the newest.
+// redriveOf returns the redrive that was started with a key, if it is among the newest.
 func (c *Client) redriveOf(ctx context.Context, key string) (r Redrive, known bool, err error) {
 	list, err := again(ctx, c, func() ([]Redrive, error) { return c.store.RedriveList(ctx) })
 	i := slices.IndexFunc(list, func(r Redrive) bool { return r.Key == key })
@@ -59,19 +56,20 @@ func (c *Client) redriveOf(ctx context.Context, key string) (r Redrive, known bo
 	return list[i], true, nil
 }
 
-// Redrives returns the redrives, the newest first, store.RedrivesMax at most.
+// Redrives returns the redrives, newest first, at most store.RedrivesMax.
 func (c *Client) Redrives(ctx context.Context) ([]Redrive, error) {
 	return c.store.RedriveList(ctx)
 }
 
-// GetRedrive returns a redrive as it stands; ErrNotFound when there is none.
+// GetRedrive returns a redrive in its present state. The error is ErrNotFound when it
+// does not exist.
 func (c *Client) GetRedrive(ctx context.Context, id int64) (Redrive, error) {
 	return c.store.Redrive(ctx, id)
 }
 
-// ControlRedrive pauses, resumes or cancels a redrive in the name of a person, or
-// ends its canary. The error is an ErrNotFound, or an ErrConflict when its
-// state does not allow that; doing the same again is none.
+// ControlRedrive pauses, resumes or cancels a redrive in the name of a person, or ends
+// its canary. The error is ErrNotFound, or ErrConflict when the state does not allow
+// the operation. Repeating an operation is not an error.
 func (c *Client) ControlRedrive(ctx context.Context, by By, id int64, do RedriveOp) (Redrive, error) {
 	r, err := again(ctx, c, func() (Redrive, error) { return c.store.ControlRedrive(ctx, by, id, do) })
 	if err == nil {
@@ -80,8 +78,9 @@ func (c *Client) ControlRedrive(ctx context.Context, by By, id int64, do Redrive
 	return r, err
 }
 
-// WaitRedrive waits until a redrive is completed, is cancelled, or has stopped by
-// itself, and returns it. A paused one is waited for. Some client has to run.
+// WaitRedrive waits until a redrive is completed, is cancelled or has stopped by
+// itself, and returns it. It goes on waiting while the redrive is paused. Some client
+// must be running.
 func (c *Client) WaitRedrive(ctx context.Context, id int64) (Redrive, error) {
 	changed := make(chan struct{}, 1)
 	defer c.store.Notify(changed)()
@@ -96,7 +95,8 @@ func (c *Client) WaitRedrive(ctx context.Context, id int64) (Redrive, error) {
 	}
 }
 
-// await waits for a notification, or for as long as one can be lost.
+// await waits for a notification, or for Config.Poll because a notification can be
+// lost.
 func (c *Client) await(ctx context.Context, changed <-chan struct{}) error {
 	poll := make(chan struct{})
 	timer := c.config.afterFunc(cmp.Or(c.config.Poll, engine.PollDefault), func() { close(poll) })

@@ -15,31 +15,32 @@ const (
 	EventsDefault    = 7 * 24 * time.Hour
 )
 
-// Forever is a Retention that removes nothing. Any negative one means the same.
+// Forever is a duration of Retention that keeps things for ever. Any negative duration
+// means the same.
 const Forever time.Duration = -1
 
-// Retention is how long things are kept. A zero field is its default, a negative one
-// is for ever. Clients that run remove what is past its time, a little at a time;
-// they should all say the same, because each goes by its own.
+// Retention is how long things are kept. A zero field means its default, a negative one
+// means for ever. Running clients remove what is older, a little at a time. All clients
+// of a store should have the same Retention, because each uses its own.
 type Retention struct {
-	// Completed is for completed and cancelled jobs with their results, from their
-	// ends on; default CompletedDefault. An idempotency key outlives its job.
+	// Completed applies to completed and cancelled jobs with their results, counted
+	// from the end of the job; default CompletedDefault. An idempotency key outlives
+	// its job.
 	Completed time.Duration
-	// Failures is for failure records; default FailuresDefault. Those of a live job
-	// and of one with a dead letter stay as long as that.
+	// Failures applies to failure records; default FailuresDefault. The records of a
+	// live job, or of a job with a dead letter, are kept as long as the job.
 	Failures time.Duration
-	// Dead is for dead letters that are resolved or ignored, with their jobs and
-	// failure records, from the death or what was done last on; default DeadDefault.
+	// Dead applies to resolved and ignored dead letters with their jobs and failure
+	// records, counted from the death or the last action; default DeadDefault.
 	Dead time.Duration
-	// DropPending removes dead letters by their age, even if nobody has ever done
-	// anything about them. Each such removal is in the audit. Default false: a
-	// pending dead letter stays.
+	// DropPending also removes pending dead letters when they are old enough. The audit
+	// log records each such removal. By default pending dead letters are kept.
 	DropPending bool
-	// Events is for events; default EventsDefault.
+	// Events applies to events; default EventsDefault.
 	Events time.Duration
 }
 
-// stored returns the retention as a store takes it, where 0 is for ever.
+// stored returns the retention in the store's form, where 0 means for ever.
 func (r Retention) stored() store.Retention {
 	span := func(d, byDefault time.Duration) time.Duration { return max(cmp.Or(d, byDefault), 0) }
 	return store.Retention{

@@ -20,13 +20,13 @@ import (
 var ErrNotRunning = errors.New("redrive: the client is not running; call Run first")
 
 // Run works on the jobs of the configured queues until ctx ends, and then stops
-// gracefully: it takes no new jobs, gives running ones the grace time, then ends
-// their contexts and hands back what remains without using up an attempt. It
-// returns nil after a clean stop and a *Returned when work was handed back.
-// A client runs once at a time.
+// gracefully: it takes no new jobs, gives running jobs the grace time, then ends their
+// contexts and hands back what remains without using up an attempt. It returns nil
+// after a clean stop and a *Returned when jobs were handed back. Only one Run of a
+// client can be active at a time.
 //
-// It also keeps the store in order meanwhile: it takes redrives further, fires the
-// slots of cron entries, and removes what is past Config.Retention.
+// Meanwhile it also carries out redrives, fires the slots of cron entries, and removes
+// what is older than Config.Retention.
 func (c *Client) Run(ctx context.Context) error {
 	stop, err := c.start(ctx)
 	if err != nil {
@@ -37,12 +37,12 @@ func (c *Client) Run(ctx context.Context) error {
 	return returned(c.running().Run(ctx))
 }
 
-// Returned is the error of a Run that left work to others when it stopped. It is
-// an error so that an exit code can say so.
+// Returned is the error of a Run that handed jobs back when it stopped. It is an error
+// so that a program can set its exit code.
 type Returned struct {
 	Jobs int // running jobs that did not end within the grace time
-	// Unsaved jobs have ended, but their outcomes could not be written: they run
-	// again when their leases are over.
+	// Unsaved is the number of jobs that have ended, but whose outcomes could not be
+	// written: they run again when their leases are over.
 	Unsaved int
 }
 
@@ -53,7 +53,7 @@ func (r *Returned) Error() string {
 	return fmt.Sprintf("stopped with %d running jobs handed back and the outcomes of %d jobs unwritten", r.Jobs, r.Unsaved)
 }
 
-// returned gives the engine's error of a stop its public type.
+// returned converts the engine's error of a stop to its public type.
 func returned(err error) error {
 	if r, ok := errors.AsType[*engine.Returned](err); ok {
 		return &Returned{Jobs: r.Jobs, Unsaved: r.Unsaved}
@@ -61,8 +61,8 @@ func returned(err error) error {
 	return err
 }
 
-// Halt ends the grace time of a Run that is stopping, or stops one that is not
-// stopping yet without any grace time: what a second signal asks for. It does not wait.
+// Halt ends the grace time of a Run that is stopping; a Run that is not stopping yet
+// stops without any grace time. Call it on a second signal. It does not wait.
 func (c *Client) Halt() {
 	c.mu.Lock()
 	e, calls := c.engine, c.calls
@@ -73,9 +73,9 @@ func (c *Client) Halt() {
 	}
 }
 
-// WaitIdle waits until Run has no job running or being written and knows of none that
-// it could claim. It returns ErrNotRunning when Run is not running, also when it has
-// been called but has not begun yet, and the error of ctx when that ends first.
+// WaitIdle waits until Run has no running job, has written every outcome, and knows of
+// no job that it could claim. It returns ErrNotRunning when Run is not running or has
+// not begun yet, and the error of ctx when that ends first.
 func (c *Client) WaitIdle(ctx context.Context) error {
 	e := c.running()
 	if e == nil {
@@ -85,12 +85,11 @@ func (c *Client) WaitIdle(ctx context.Context) error {
 }
 
 // RunUntilIdle is Run until no job is due that this client could run, or until ctx
-// ends. Use it in a program that a timer starts. Cron entries whose slot is due fire
-// first, and redrives go as far as they can without waiting; what a rate or an unpaused
-// canary holds back is left.
+// ends. Use it in a program that a timer starts. Due cron slots fire first. Redrives go
+// on as far as they can without waiting for a rate limit or for their canary.
 func (c *Client) RunUntilIdle(ctx context.Context) error { return c.runUntil(ctx, c.awaitDue) }
 
-// awaitDue waits until nothing is due, and nothing becomes due by the keeper.
+// awaitDue waits until no job is due and the keeper has no due work.
 func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
 	for {
 		if err := e.Idle(ctx); err != nil || !c.keeping().Pass(ctx) {
@@ -100,14 +99,13 @@ func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
 }
 
 // RunUntilEmpty is Run until all jobs of the configured queues whose kinds have a
-// handler have ended, those that are due later and those that wait for a retry
-// included, and no redrive is under way; or until ctx ends. A paused redrive does not
-// count, and neither does one that goes on only when jobs have ended that this client
-// does not run. It waits for the jobs of a paused queue as long as the queue is paused.
-// Cron entries fire meanwhile.
+// handler have ended and no redrive is active, or until ctx ends. It waits for jobs
+// that are due later and for retries. It waits for the jobs of a paused queue as long
+// as the queue is paused. A paused redrive does not count, nor does one that waits for
+// jobs that this client does not run. Cron entries fire meanwhile.
 func (c *Client) RunUntilEmpty(ctx context.Context) error { return c.runUntil(ctx, c.awaitEmpty) }
 
-// runUntil runs until a condition holds, or until ctx ends, as Run does.
+// runUntil is Run until a condition holds or ctx ends.
 func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engine.Engine) error) error {
 	stop, err := c.start(ctx)
 	if err != nil {
@@ -123,7 +121,7 @@ func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engi
 
 	err = await(ctx, e)
 	if ctx.Err() != nil {
-		err = nil // the end of ctx is a way to stop, here as with Run
+		err = nil // the end of ctx is a normal stop, as with Run
 	}
 	cancel()
 	return errors.Join(<-ended, err)
@@ -140,7 +138,7 @@ func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
 		c.keeping().Pass(ctx)
 		left, err := c.Backlog(ctx)
 		switch {
-		case passes(err): // ask again
+		case passes(err): // then ask again
 		case err != nil || left.Live() == 0:
 			return err
 		}
@@ -150,7 +148,7 @@ func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
 	}
 }
 
-// passes reports whether an error of a look at the store may be gone at the next.
+// passes reports whether an error of reading the store may go away by itself.
 func passes(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrFull)
 }
@@ -161,10 +159,10 @@ func (c *Client) running() *engine.Engine {
 	return c.engine
 }
 
-// start makes the engine of one Run. The caller must call stop when it has
+// start makes the engine of one Run. The caller must call stop after the engine has
 // ended.
 func (c *Client) start(ctx context.Context) (stop func(), err error) {
-	c.setting.Lock() // before mu, as SetPolicy
+	c.setting.Lock() // locked before mu, as in SetPolicy
 	defer c.setting.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,7 +233,8 @@ func (c *Client) engineConfig() (engine.Config, error) {
 	return config, nil
 }
 
-// defaultTempDir is different for each user, because the base must be private.
+// defaultTempDir returns a directory that differs for each user, because it must be
+// private.
 func defaultTempDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("redrive-%d", os.Getuid()))
 }

@@ -41,7 +41,7 @@ func TestNew_ReportsEveryMistake(t *testing.T) {
 		`Config.Queues: queue "a b": -1 workers: must be 1 to 5000`,
 		`Config.Queues: queue "c": limit -1: must be 0 to 1000000`,
 		`Config.Queues: queue "c": rate 10 per 0s: both must be positive, or both zero for no limit: invalid`,
-		"Config.Retry: wait 1 of the schedule is -1ns: must not be negative",
+		"Config.Schedule: wait 1 of the schedule is -1ns: must not be negative",
 		"Config.MaxAttempts -1: must be at least 1",
 		"Config.Resends -1: must be at least 1",
 		"Config.PayloadMax 16777217: must be 1 to 16777216",
@@ -72,7 +72,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 	want := []string{
 		`redrive: kind "render": HandlerOptions.Timeout -1ns: must not be negative`,
 		"HandlerOptions.KillGrace -1ns: must not be negative",
-		"HandlerOptions.Retry: -2 retries: must be a number of retries, 0 for one per wait, or policy.NoRetry",
+		"HandlerOptions.Schedule: -2 retries: must be a number of retries, 0 for one per wait, or policy.NoRetry",
 		"HandlerOptions.Workers -1: must not be negative",
 		"HandlerOptions.Limit -1: must be 0 to 1000000",
 		"HandlerOptions.Rate: rate 10 per 0s: both must be positive, or both zero for no limit: invalid",

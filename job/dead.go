@@ -2,13 +2,13 @@ package job
 
 import "fmt"
 
-// Status is what people have done about a dead letter.
+// Status is the handling state of a dead letter.
 type Status uint8
 
 // The statuses of a dead letter. The numbers are stored and append-only.
 const (
-	Pending  Status = 0 // nobody has acted yet
-	Redriven Status = 1 // retried, its new life has not ended
+	Pending  Status = 0 // no person has acted yet
+	Redriven Status = 1 // retried; the new life of the job has not ended
 	Resolved Status = 2
 	Ignored  Status = 3
 )
@@ -40,35 +40,34 @@ type DeadLetter struct {
 	Status      Status `json:"status"`
 	Reason      Reason `json:"reason"`
 	Class       string `json:"class,omitempty"`
-	Code        string `json:"code,omitempty"` // of the failure that it died of
+	Code        string `json:"code,omitempty"` // the code of the last failure
 	Fingerprint string `json:"group,omitempty"`
-	Message     string `json:"message,omitempty"` // of that failure, sanitised
+	Message     string `json:"message,omitempty"` // the message of the last failure, sanitised
 	Kind        string `json:"kind"`
 	Queue       string `json:"queue"`
 	Owner       string `json:"owner,omitempty"`
 	DiedAt      Micros `json:"died_at"`
-	Revived     bool   `json:"revived"` // a retry has taken the job out of the dead
+	Revived     bool   `json:"revived"` // whether a retry has made the job live again
 
-	// What was done about it last. A second death clears all of it.
+	// Action is what was done last. When the job dies again, these fields are cleared.
 	Action   DeadAction `json:"action,omitempty"`
-	Note     string     `json:"note,omitempty"`      // what a person said
-	ActedAt  Micros     `json:"acted_at,omitempty"`  // when
-	ActedBy  string     `json:"acted_by,omitempty"`  // who; of an automatic end, who had retried
-	ReopenAt Micros     `json:"reopen_at,omitempty"` // of an ignored one: pending again then; 0 is never
-	Redrive  int64      `json:"redrive,omitempty"`   // the redrive that has brought the job back
+	Note     string     `json:"note,omitempty"`      // the reason that the person gave
+	ActedAt  Micros     `json:"acted_at,omitempty"`  // the time of the action
+	ActedBy  string     `json:"acted_by,omitempty"`  // the person who acted; for an automatic action, the person who had retried
+	ReopenAt Micros     `json:"reopen_at,omitempty"` // when an ignored dead letter becomes pending again; 0 means never
+	Redrive  int64      `json:"redrive,omitempty"`   // the number of the redrive that has retried the job
 }
 
-// DeadAction is what was done about a dead letter. The words are stored and
-// append-only.
+// DeadAction is an action on a dead letter. The words are stored and append-only.
 type DeadAction string
 
-// The actions. Those of people come first.
+// The actions on a dead letter; those of people come first.
 const (
 	ActionRetried   DeadAction = "retried"
 	ActionResolved  DeadAction = "resolved"
 	ActionIgnored   DeadAction = "ignored"
-	ActionReopened  DeadAction = "reopened"  // pending again, by a person or because the time to ignore it is over
-	ActionMuted     DeadAction = "muted"     // ignored as it came, because its group is
+	ActionReopened  DeadAction = "reopened"  // pending again, by a person or because ReopenAt has passed
+	ActionMuted     DeadAction = "muted"     // ignored at once, because the whole group is ignored
 	ActionCompleted DeadAction = "completed" // the retried job has completed
 	ActionCancelled DeadAction = "cancelled" // the retried job was cancelled
 )

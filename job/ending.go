@@ -6,46 +6,46 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Ending is how a run ended, as the worker saw it: what the outcome of the run is
-// decided from.
+// Ending is how a run ended, as the worker saw it. The outcome of the run is decided
+// from it.
 type Ending struct {
 	Err error // what the handler returned; nil is success
-	// Evidence is what is known of Err; nil means that it is read from Err. A worker
-	// that hands its endings over the network sends it in the place of Err.
+	// Evidence is what is known about Err; nil means that it is read from Err. A worker
+	// that reports its endings over the network sets Evidence instead of Err.
 	Evidence *failure.Evidence
-	How      How    // how the run failed; "" is success
-	Stack    string // of a panic; at most EvidenceMax bytes
-	Stopped  Stop   // why the run was to stop before it ended; StopNone if it was not
+	How      How    // how the run failed; "" means success
+	Stack    string // the stack of a panic; at most EvidenceMax bytes
+	Stopped  Stop   // why the worker stopped the run; StopNone if it ended by itself
 
 	Holder  string        // the name of the process that ran it
-	Waited  time.Duration // from the claim to the start of the handler
-	Elapsed time.Duration // from there to its end
+	Waited  time.Duration // the time from the claim to the start of the handler
+	Elapsed time.Duration // the time from the start of the handler to its end
 
-	Result     []byte // at most ResultMax bytes
-	Cost       int64  // in millionths of a US dollar
-	Sends      int32  // of the calls of the run, see Outcome.Sends
-	Stderr     []byte // the end of what its commands wrote to standard error
-	Progressed bool   // it reported progress
+	Result     []byte // the result, at most ResultMax bytes
+	Cost       int64  // the cost in millionths of a US dollar
+	Sends      int32  // how many requests the run sent; see Outcome.Sends
+	Stderr     []byte // the end of what the run's commands wrote to standard error
+	Progressed bool   // whether the run reported progress
 
-	// Admission is what the admission of the run left for the decision. Only who
-	// admits and decides knows its type; nil means that nothing was left.
+	// Admission is what the rules decided before the run began; nil means that there
+	// were none. Only package redrive, which makes it and reads it, knows its type.
 	Admission any
 }
 
-// Stop is why a run was to stop before it ended by itself.
+// Stop is why a worker stopped a run before it ended by itself.
 type Stop uint8
 
 // The reasons to stop a run.
 const (
 	StopNone      Stop = iota
-	StopTimeLimit      // the time limit of its kind
-	StopShutdown       // the worker is stopping
+	StopTimeLimit      // the time limit of the kind was reached
+	StopShutdown       // the worker is shutting down
 	StopCancel         // a person cancelled the job
 	StopLeaseLost      // the worker could not extend the lease in time
 )
 
-// Outcome returns the outcome of a run with the facts that need no decision: id,
-// token, cost, sends, and the result of a job that is completed.
+// Outcome returns the outcome of a run with the fields that need no decision: id,
+// token, cost, sends, and the result of a completed job.
 func (e *Ending) Outcome(c *Claim, cause Cause, to State) Outcome {
 	o := Outcome{
 		ID: c.ID, Token: c.Token, Cause: cause, To: to,

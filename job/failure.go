@@ -10,22 +10,22 @@ import (
 // How says how a run failed. The words are stored and append-only.
 type How string
 
-// The ways to fail.
+// The ways in which a run fails.
 const (
 	ByError   How = "error"
 	ByPanic   How = "panic"
 	ByTimeout How = "timeout"
 	ByCrash   How = "crash"
-	ByHold    How = "hold" // not run: a person is to decide first
+	ByHold    How = "hold" // a rule held the job before it ran, for a person to decide
 )
 
-// Failure is the stored record of one run that failed. There is one per (job,
-// token); it is never rewritten.
+// Failure is the stored record of one failed run. There is one per (job, token), and it
+// is never changed.
 type Failure struct {
 	Job         ID     `json:"job"`
 	Token       Token  `json:"run"`
 	Life        int32  `json:"life"`
-	Attempt     int32  `json:"attempt"` // number of the attempt; of a crash, the attempt that was under way
+	Attempt     int32  `json:"attempt"` // the number of the attempt; for a crash, of the attempt that was running
 	StartedAt   Micros `json:"started_at"`
 	EndedAt     Micros `json:"ended_at"` // set by the store
 	How         How    `json:"how"`
@@ -34,23 +34,23 @@ type Failure struct {
 	Permanent   bool   `json:"permanent"`
 	Message     string `json:"message"`
 	UserMessage string `json:"user_message,omitempty"`
-	HTTPStatus  int    `json:"http_status,omitempty"` // 0 is unknown
-	Exit        *int   `json:"exit_code,omitempty"`   // nil is unknown
+	HTTPStatus  int    `json:"http_status,omitempty"` // 0 means unknown
+	Exit        *int   `json:"exit_code,omitempty"`   // nil means unknown
 	Signal      string `json:"signal,omitempty"`
 	Holder      string `json:"worker"`
 	Correlation string `json:"correlation,omitempty"`
 	Fingerprint string `json:"group,omitempty"`
 	Details     []byte `json:"-"` // a JSON object or nil
-	Stderr      []byte `json:"-"` // the tail
+	Stderr      []byte `json:"-"` // the end of standard error
 	Stack       string `json:"-"`
-	Decision    []byte `json:"-"` // what was decided and why, versioned
+	Decision    []byte `json:"-"` // what was decided and why; versioned JSON
 	Cost        int64  `json:"cost_microusd,omitempty"`
-	Sends       int32  `json:"sends,omitempty"` // of the run, see Outcome.Sends
+	Sends       int32  `json:"sends,omitempty"` // how many requests the run sent; see Outcome.Sends
 }
 
 func (f *Failure) validate(id ID) error {
 	if f.How == ByCrash {
-		return fmt.Errorf("job %d: a run that tells how it failed has not crashed", id)
+		return fmt.Errorf("job %d: an outcome cannot report a crash: a run that reports its failure has not crashed", id)
 	}
 	for _, part := range [...]struct {
 		name      string
@@ -69,15 +69,15 @@ func (f *Failure) validate(id ID) error {
 	return nil
 }
 
-// Fingerprint names the group of a failure that has no message of its own, such
-// as a crash: the key of failure.Fingerprint for no text. It is stored with
-// failure records and is what dead letters are grouped by.
+// Fingerprint returns the group of a failure without a message, such as a crash: the
+// key of failure.Fingerprint for an empty text. It is stored with failure records, and
+// dead letters are grouped by it.
 func Fingerprint(kind, class, code string) string {
 	return failure.Fingerprint(kind, failure.Class(class), code, "").Key
 }
 
-// NewFailure returns the record of a run that failed, with the facts of the run. What
-// the failure was (class, message, evidence, decision) is for the caller to add.
+// NewFailure returns the record of a failed run with the facts of the run. The caller
+// adds what is known about the failure: class, message, evidence and decision.
 func NewFailure(c *Claim, e *Ending) *Failure {
 	return &Failure{
 		Job: c.ID, Token: c.Token, Life: c.Life, Attempt: c.Attempt(), StartedAt: c.ClaimedAt.Add(e.Waited),
@@ -85,16 +85,15 @@ func NewFailure(c *Claim, e *Ending) *Failure {
 	}
 }
 
-// The class and the code of the failure that takes the place of an outcome that
-// cannot be written.
+// The class and the code of a failure that replaces an outcome that cannot be written.
 const (
 	ClassInternal      = "Internal"
 	CodeInvalidOutcome = "engine.invalid_outcome"
 )
 
-// Unwritable returns what becomes of a run whose outcome cannot be written, for the
-// reason given: a failure for good, which people can see and retry. It keeps no
-// output of the run, because nothing has taken secrets out of it.
+// Unwritable returns the outcome that replaces one that cannot be written, with the
+// reason. It is a permanent failure, which people can see and retry. It keeps no output
+// of the run, because the output may contain secrets.
 func Unwritable(c *Claim, e *Ending, reason error) Outcome {
 	const messageMax = 1 << 10
 	message := "the outcome of the run could not be written: " + reason.Error()
@@ -107,11 +106,11 @@ func Unwritable(c *Claim, e *Ending, reason error) Outcome {
 	return o
 }
 
-// ClassManualReview is the class of jobs that wait for a person's decision.
+// ClassManualReview is the class of jobs that wait for the decision of a person.
 const ClassManualReview = "ManualReview"
 
-// Hold returns the outcome of a run that did not begin, because a person is to decide
-// first. Message says why, userMessage is the text for the user of the job.
+// Hold returns the outcome of a run that did not begin, because a person has to decide
+// first. Message says why; userMessage is shown to the user of the job.
 func Hold(c *Claim, holder, message, userMessage string) Outcome {
 	e := Ending{How: ByHold, Holder: holder}
 	o := e.Outcome(c, Held, Dead)

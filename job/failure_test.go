@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The form is stored: groups that exist would be split by another one. What a
-// store writes by itself is in the groups of what comes from a handler.
+// The form of a fingerprint is stored: a change would split existing groups. A failure
+// that a store writes by itself gets the same fingerprint as one from a handler.
 //
 // part of: D6
 func TestD6_FormOfAFingerprint(t *testing.T) {

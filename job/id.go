@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// ID names a job for ever. Ids are taken from blocks that a process reserves
-// in the store, so a job's id is known before the commit that creates it.
-// In JSON an id is a string, because JavaScript rounds integers above 2^53.
+// ID identifies a job for ever. Ids come from blocks that a process reserves in the
+// store, so a job's id is known before the commit that creates it. In JSON an id is a
+// string, because JavaScript rounds integers above 2^53.
 type ID int64
 
 // String returns the id in decimal.
 func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
 
-// MarshalText implements encoding.TextMarshaler, which also makes the id a
-// string in JSON.
+// MarshalText implements encoding.TextMarshaler. It also makes the id a string in JSON.
 func (id ID) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(id), 10), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -37,16 +36,17 @@ func ParseID(s string) (ID, error) {
 	return ID(n), nil
 }
 
-// Token is the number of a run: each claim of a job adds one, over all of its
-// lives, and never takes one back. It fences every write of the run.
+// Token is the number of a run. Each claim of a job adds one, over all its lives, and
+// nothing ever lowers it. Every write of a run carries its token, so that the store can
+// refuse an outdated run.
 type Token int64
 
 // Micros is a point in time as microseconds since 1970-01-01 UTC, the only
 // unit in which times are stored and compared. Zero means "not set".
 type Micros int64
 
-// At converts t, truncating to the microsecond; the zero time gives 0, which is
-// why the first microsecond of 1970 gives 1.
+// At converts t, truncating to the microsecond. The zero time gives 0, so the first
+// microsecond of 1970 gives 1.
 func At(t time.Time) Micros {
 	if t.IsZero() {
 		return 0
@@ -57,7 +57,7 @@ func At(t time.Time) Micros {
 	return 1
 }
 
-// Time converts back, in UTC; 0 gives the zero time.
+// Time converts to a time.Time in UTC; 0 gives the zero time.
 func (m Micros) Time() time.Time {
 	if m == 0 {
 		return time.Time{}
@@ -70,8 +70,8 @@ func (m Micros) MarshalText() ([]byte, error) {
 	return m.Time().AppendFormat(nil, "2006-01-02T15:04:05.000000Z07:00"), nil
 }
 
-// Add returns m moved by d, truncated to the microsecond. It saturates instead
-// of overflowing, so "in 292 years" stays in the future.
+// Add returns m moved by d, truncated to the microsecond. It saturates instead of
+// overflowing, so that a time far in the future stays in the future.
 func (m Micros) Add(d time.Duration) Micros {
 	us := Micros(d.Microseconds())
 	sum := m + us
@@ -81,8 +81,7 @@ func (m Micros) Add(d time.Duration) Micros {
 	return sum
 }
 
-// Sub returns the duration from other to m, saturating at the ends of
-// time.Duration.
+// Sub returns the duration from other to m, saturating at the limits of time.Duration.
 func (m Micros) Sub(other Micros) time.Duration {
 	us := int64(m - other)
 	const limit = int64(1<<63-1) / 1000

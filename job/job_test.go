@@ -19,22 +19,23 @@ func TestQ9_TransitionsAreOneMachine(t *testing.T) {
 	seen := map[job.Transition]bool{}
 	for _, tr := range job.Transitions {
 		if seen[tr] {
-			t.Errorf("%v stands twice", tr)
+			t.Errorf("transition %v is listed twice", tr)
 		}
 		seen[tr] = true
 		if !job.Legal(tr.From, tr.To, tr.Cause) {
-			t.Errorf("%v is in the table and not legal", tr)
+			t.Errorf("transition %v is in the table, but Legal returns false", tr)
 		}
 	}
 	for _, s := range job.States {
 		into := slices.ContainsFunc(job.Transitions[:], func(tr job.Transition) bool { return tr.To == s })
 		out := slices.ContainsFunc(job.Transitions[:], func(tr job.Transition) bool { return tr.From == s })
 		if !into {
-			t.Errorf("nothing leads to %s", s)
+			t.Errorf("no transition leads to state %s", s)
 		}
-		// Dead is terminal until a person acts; the other two for ever.
+		// A dead job can only be retried by a person. Completed and cancelled jobs
+		// never change.
 		if wantsOut := s != job.Completed && s != job.Cancelled; out != wantsOut {
-			t.Errorf("leaving %s: %v, want %v", s, out, wantsOut)
+			t.Errorf("state %s can be left: %v, want %v", s, out, wantsOut)
 		}
 	}
 	for _, wrong := range []job.Transition{
@@ -45,15 +46,15 @@ func TestQ9_TransitionsAreOneMachine(t *testing.T) {
 		{From: job.Cancelled, To: job.Waiting, Cause: job.Retried},
 	} {
 		if job.Legal(wrong.From, wrong.To, wrong.Cause) {
-			t.Errorf("%v is legal", wrong)
+			t.Errorf("Legal(%v) is true, want false", wrong)
 		}
 	}
 }
 
-// Only success and failure burn an attempt.
+// Only success and failure use up an attempt.
 //
-// proves: Q3
 // part of: Q8, R15
+// proves: Q3
 func TestQ3_CountersAreNeverMixed(t *testing.T) {
 	t.Parallel()
 	for cause, want := range map[job.Cause]job.Counters{
@@ -71,10 +72,10 @@ func TestQ3_CountersAreNeverMixed(t *testing.T) {
 		var c job.Counters
 		c.Count(cause)
 		if c != want {
-			t.Errorf("%s counts %+v, want %+v", cause, c, want)
+			t.Errorf("cause %s: counters are %+v, want %+v", cause, c, want)
 		}
 		if c.Sum() != want.Sum() || want.Sum() > 1 {
-			t.Errorf("%s: sum %d", cause, c.Sum())
+			t.Errorf("cause %s: the sum of the counters is %d, want 1", cause, c.Sum())
 		}
 	}
 }
@@ -87,11 +88,11 @@ func TestStatesReadBack(t *testing.T) {
 			t.Errorf("ParseState(%q) = %v, %v", s, got, err)
 		}
 		if s.Ready() == s.Terminal() && s != job.Running {
-			t.Errorf("%s is ready %v and terminal %v", s, s.Ready(), s.Terminal())
+			t.Errorf("state %s: Ready is %v and Terminal is %v", s, s.Ready(), s.Terminal())
 		}
 	}
 	if _, err := job.ParseState("stuck"); err == nil || !strings.Contains(err.Error(), "one of waiting") {
-		t.Errorf("an unknown state: %v", err)
+		t.Errorf("ParseState of an unknown state: got error %v, want one that lists the states", err)
 	}
 }
 
@@ -100,15 +101,15 @@ func TestIDIsAStringInJSON(t *testing.T) {
 	const big = job.ID(1<<53 + 1) // JavaScript would round it
 	b, err := json.Marshal(map[string]job.ID{"id": big})
 	if err != nil || string(b) != `{"id":"9007199254740993"}` {
-		t.Fatalf("%s, %v", b, err)
+		t.Fatalf("marshalled id: got %s, %v", b, err)
 	}
 	var back map[string]job.ID
 	if err := json.Unmarshal(b, &back); err != nil || back["id"] != big {
-		t.Errorf("read back %v, %v", back, err)
+		t.Errorf("unmarshalled id: got %v, %v", back, err)
 	}
 	for _, bad := range []string{"", "0", "-1", "1.5", "0x10", "9223372036854775808", " 1", "1 "} {
 		if _, err := job.ParseID(bad); err == nil {
-			t.Errorf("ParseID(%q) has no error", bad)
+			t.Errorf("ParseID(%q) returned no error", bad)
 		}
 	}
 }
@@ -119,13 +120,13 @@ func TestQ2_MicrosAreOneUnit(t *testing.T) {
 	at := time.Date(2026, 11, 20, 18, 1, 42, 123456789, time.FixedZone("CET", 3600))
 	m := job.At(at)
 	if got := m.Time(); !got.Equal(at.Truncate(time.Microsecond)) || got.Location() != time.UTC {
-		t.Errorf("%s came back as %s", at, got)
+		t.Errorf("%s converted to Micros and back is %s", at, got)
 	}
 	if b, _ := m.MarshalText(); string(b) != "2026-11-20T17:01:42.123456Z" {
-		t.Errorf("text %s", b)
+		t.Errorf("the time as text is %s", b)
 	}
 	if job.At(time.Time{}) != 0 || !job.Micros(0).Time().IsZero() {
-		t.Error("the zero time is not zero")
+		t.Error("the zero time is not 0 as Micros")
 	}
 }
 
@@ -135,11 +136,11 @@ func TestMicrosSaturate(t *testing.T) {
 		m := job.Micros(rapid.Int64Range(0, math.MaxInt64).Draw(rt, "m"))
 		d := time.Duration(rapid.Int64Range(0, math.MaxInt64).Draw(rt, "d"))
 		if sum := m.Add(d); sum < m {
-			rt.Fatalf("%d + %s = %d runs backwards", m, d, sum)
+			rt.Fatalf("%d + %s = %d: the sum moved in the wrong direction", m, d, sum)
 		}
 		other := job.Micros(rapid.Int64().Draw(rt, "other"))
 		if diff := m.Sub(other); m > other && diff < 0 {
-			rt.Fatalf("%d - %d = %s", m, other, diff)
+			rt.Fatalf("%d - %d = %s: wrong sign", m, other, diff)
 		}
 	})
 }
@@ -155,27 +156,27 @@ func TestX3_OutcomesAreHeldToTheirLimits(t *testing.T) {
 	}
 	sound := good()
 	if err := sound.Validate(); err != nil {
-		t.Fatalf("at its limits: %v", err)
+		t.Fatalf("an outcome at its limits is refused: %v", err)
 	}
 	for name, breaks := range map[string]func(*job.Outcome){
-		"an illegal transition":     func(o *job.Outcome) { o.To, o.Reason = job.Completed, "" },
-		"a crash of its own":        func(o *job.Outcome) { o.Cause = job.Crashed },
-		"no run":                    func(o *job.Outcome) { o.Token = 0 },
-		"no failure record":         func(o *job.Outcome) { o.Failure = nil },
-		"no reason":                 func(o *job.Outcome) { o.Reason = "" },
-		"a reason to retry":         func(o *job.Outcome) { o.To = job.Retrying },
-		"a negative delay":          func(o *job.Outcome) { o.To, o.Reason, o.Delay = job.Retrying, "", -1 },
-		"a priority above the last": func(o *job.Outcome) { o.Priority = job.PriorityMax + 1 },
-		"a long queue":              func(o *job.Outcome) { o.Queue = strings.Repeat("q", job.NameMax+1) },
-		"a long result":             func(o *job.Outcome) { o.Result = make([]byte, job.ResultMax+1) },
-		"a long message":            func(o *job.Outcome) { o.Failure.Message += "m" },
-		"long evidence":             func(o *job.Outcome) { o.Failure.Stderr = make([]byte, job.EvidenceMax+1) },
-		"a failure by crash":        func(o *job.Outcome) { o.Failure.How = job.ByCrash },
+		"an illegal transition":       func(o *job.Outcome) { o.To, o.Reason = job.Completed, "" },
+		"an outcome with cause crash": func(o *job.Outcome) { o.Cause = job.Crashed },
+		"no run":                      func(o *job.Outcome) { o.Token = 0 },
+		"no failure record":           func(o *job.Outcome) { o.Failure = nil },
+		"no reason":                   func(o *job.Outcome) { o.Reason = "" },
+		"a reason to retry":           func(o *job.Outcome) { o.To = job.Retrying },
+		"a negative delay":            func(o *job.Outcome) { o.To, o.Reason, o.Delay = job.Retrying, "", -1 },
+		"a priority above the last":   func(o *job.Outcome) { o.Priority = job.PriorityMax + 1 },
+		"a long queue":                func(o *job.Outcome) { o.Queue = strings.Repeat("q", job.NameMax+1) },
+		"a long result":               func(o *job.Outcome) { o.Result = make([]byte, job.ResultMax+1) },
+		"a long message":              func(o *job.Outcome) { o.Failure.Message += "m" },
+		"long evidence":               func(o *job.Outcome) { o.Failure.Stderr = make([]byte, job.EvidenceMax+1) },
+		"a failure by crash":          func(o *job.Outcome) { o.Failure.How = job.ByCrash },
 	} {
 		o := good()
 		breaks(&o)
 		if err := o.Validate(); err == nil {
-			t.Errorf("%s is taken", name)
+			t.Errorf("Validate accepts an outcome with %s", name)
 		}
 	}
 }

@@ -5,35 +5,37 @@ import (
 	"time"
 )
 
-// Outcome is what one run of a job ended in. It is whole: result or failure,
-// next state, dead letter and events follow from it in one transaction, so a
-// partial effect cannot exist. It is fenced by Token: an outcome of a run that
-// lost its lease changes nothing. Writing the same outcome again is a no-op.
+// Outcome is how one run of a job ended. It is complete: result or failure, next state,
+// dead letter and events follow from it in one transaction, so that no part of it can
+// be missing. The token guards it: the outcome of a run that lost its lease changes
+// nothing. Writing the same outcome again changes nothing either.
 type Outcome struct {
 	ID    ID
 	Token Token
-	Cause Cause // Succeeded, Failed, Snoozed, Deferred, Interrupted or Cancel
-	To    State // the next state; the pair must be legal from Running
+	Cause Cause // Succeeded, Failed, Snoozed, Deferred, Interrupted, Cancel or Held
+	To    State // the next state; the transition from Running must be legal
 
-	// Of an outcome To Waiting or Retrying: due at the store's now + Delay,
-	// and not before NotBefore. Durations, because clocks differ.
+	// Delay and NotBefore apply to outcomes with To Waiting or Retrying: the job is due
+	// at the store's time + Delay, but not before NotBefore. Delay is a duration
+	// because clocks differ.
 	Delay     time.Duration
 	NotBefore Micros
-	Queue     string // moves the job to another queue; "" keeps
-	Priority  int8   // 0 keeps
-	Memo      []byte // for the next decision; nil keeps
+	Queue     string // moves the job to another queue; "" keeps the queue
+	Priority  int8   // the new priority; 0 keeps the present one
+	Memo      []byte // notes for the next decision; nil keeps the present ones
 
-	Result  []byte   // Completed; at most ResultMax bytes
-	Cost    int64    // of this run, in millionths of a US dollar
-	Sends   int32    // what the calls of this run sent, as far as package retry knows of them
-	Failure *Failure // required for Failed and Held, optional else
-	Reason  Reason   // Dead
-	// Progressed says that the run reported progress, which ends with it.
+	Result  []byte   // of a completed job; at most ResultMax bytes
+	Cost    int64    // the cost of this run in millionths of a US dollar
+	Sends   int32    // how many requests this run sent, as far as package retry has counted them
+	Failure *Failure // required when Cause is Failed or Held, else optional
+	Reason  Reason   // why the job is dead; only when To is Dead
+	// Progressed says that the run reported progress. The progress is removed with the
+	// end of the run.
 	Progressed bool
 }
 
-// Validate returns an error when the outcome cannot be written: an illegal
-// transition, a missing failure or reason, or something above its limit.
+// Validate returns an error when the outcome cannot be written: an illegal transition,
+// a missing failure or reason, or a value above its limit.
 func (o *Outcome) Validate() error {
 	switch {
 	case !Legal(Running, o.To, o.Cause) || o.Cause == Crashed:
@@ -43,7 +45,7 @@ func (o *Outcome) Validate() error {
 	case (o.Cause == Failed || o.Cause == Held) && o.Failure == nil:
 		return fmt.Errorf("job %d: a %s run needs its failure record", o.ID, o.Cause)
 	case (o.To == Dead) != (o.Reason != ""):
-		return fmt.Errorf("job %d: a reason belongs to a dead job and to no other, got %q for %s", o.ID, o.Reason, o.To)
+		return fmt.Errorf("job %d: only a dead job has a reason, got reason %q with state %s", o.ID, o.Reason, o.To)
 	case o.Delay < 0:
 		return fmt.Errorf("job %d: delay %s: must not be negative", o.ID, o.Delay)
 	case o.Priority < 0 || o.Priority > PriorityMax:
@@ -72,6 +74,6 @@ const (
 	Stalled      Reason = "stalled" // too many lost leases in one life
 	DeadlineOver Reason = "expired"
 	MaxCost      Reason = "max_cost_exceeded"
-	HintTooLong  Reason = "hint_too_long" // the other side asked for a wait beyond the policy's border
-	ManualReview Reason = "manual_review" // held by a rule before it ran; a retry releases it
+	HintTooLong  Reason = "hint_too_long" // the other side asked for a longer wait than the policy allows
+	ManualReview Reason = "manual_review" // a rule held the job before it ran; a retry releases it
 )

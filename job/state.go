@@ -2,18 +2,18 @@ package job
 
 import "fmt"
 
-// State is where a job stands. The numbers are stored and append-only.
+// State is the state of a job. The numbers are stored and append-only.
 type State uint8
 
-// The states. None is the state of a job that does not exist. The order
-// matters: everything up to Retrying can be claimed.
+// The states. None is the state of a job that does not exist. The order matters: only
+// the states between None and Running can be claimed.
 const (
 	None      State = 0
-	Waiting   State = 1 // due now or later, not after a failure
-	Retrying  State = 2 // due now or later, after a failure
+	Waiting   State = 1 // due now or later; not after a failure
+	Retrying  State = 2 // due now or later; after a failure
 	Running   State = 3 // leased to a worker
 	Completed State = 4
-	Dead      State = 5 // failed for good; a dead letter tells why
+	Dead      State = 5 // failed for good; its dead letter says why
 	Cancelled State = 6
 )
 
@@ -42,39 +42,40 @@ func (s *State) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseState reads a state's word.
+// ParseState returns the state with the given word.
 func ParseState(word string) (State, error) {
 	for _, s := range States {
 		if s.String() == word {
 			return s, nil
 		}
 	}
-	return None, fmt.Errorf("unknown state %.32q: one of waiting, retrying, running, completed, dead, cancelled", word)
+	return None, fmt.Errorf("unknown state %.32q: must be one of waiting, retrying, running, completed, dead, cancelled", word)
 }
 
 // Ready reports whether a job in this state can be claimed once it is due.
 func (s State) Ready() bool { return s == Waiting || s == Retrying }
 
-// Terminal reports whether a job in this state stays so unless a person acts.
+// Terminal reports whether only a person can change a job in this state, if it can be
+// changed at all.
 func (s State) Terminal() bool { return s >= Completed && s <= Cancelled }
 
 // Cause is why a job changes its state. The numbers are stored and append-only.
 type Cause uint8
 
-// The causes.
+// The causes of a change of state.
 const (
 	Enqueued    Cause = 1
 	Claimed     Cause = 2
 	Succeeded   Cause = 3  // the handler returned no error
 	Failed      Cause = 4  // the handler failed: an error, a panic, its time limit
-	Snoozed     Cause = 5  // the handler asked to run later; burns nothing
-	Deferred    Cause = 6  // a wait that is not the job's fault; burns nothing
-	Interrupted Cause = 7  // the worker stopped gracefully; burns nothing
-	Crashed     Cause = 8  // the lease ran out without a word
+	Snoozed     Cause = 5  // the handler asked to run later; uses up no attempt
+	Deferred    Cause = 6  // a wait that the job did not cause; uses up no attempt
+	Interrupted Cause = 7  // the worker stopped gracefully; uses up no attempt
+	Crashed     Cause = 8  // the lease expired because the worker stopped responding
 	Cancel      Cause = 9  // a person or the handler cancelled it
 	Expired     Cause = 10 // its deadline passed before it could run
 	Retried     Cause = 11 // a person retried a dead job: the next life
-	Held        Cause = 12 // a rule of the policy wants a person to decide; it has not run
+	Held        Cause = 12 // a rule of the policy held the job before it ran; a person has to decide
 )
 
 var causeNames = [...]string{"", "enqueued", "claimed", "succeeded", "failed", "snoozed", "deferred",
@@ -97,8 +98,8 @@ type Transition struct {
 	Cause    Cause
 }
 
-// Transitions is the state machine: every legal transition, once. Stores and
-// tests read this table; what is not in it cannot happen.
+// Transitions is the state machine: it lists every legal transition once. Stores and
+// tests read this table.
 var Transitions = [...]Transition{
 	{None, Waiting, Enqueued},
 	{Waiting, Running, Claimed},
@@ -130,18 +131,18 @@ func Legal(from, to State, cause Cause) bool {
 	return false
 }
 
-// Counters are a job's counts within its present life. They are never mixed:
-// each run that ended added one to exactly one of them, by its cause.
+// Counters are a job's counts within its present life. Each run that ended added one to
+// exactly one of them, selected by its cause.
 type Counters struct {
 	Attempts   int32 `json:"attempts"`   // runs that succeeded or failed
-	Crashes    int32 `json:"crashes"`    // runs that ended without a word
-	Deferrals  int32 `json:"deferrals"`  // waits that are not the job's fault
+	Crashes    int32 `json:"crashes"`    // runs whose worker stopped responding
+	Deferrals  int32 `json:"deferrals"`  // waits that the job did not cause
 	Snoozes    int32 `json:"snoozes"`    // waits that the handler asked for
 	Interrupts int32 `json:"interrupts"` // runs handed back by a stopping worker
 }
 
-// Count adds one to the counter that a run ended by cause belongs to. Causes
-// that do not end a run, and Cancel, which the state records, count nothing.
+// Count adds one to the counter of the cause with which a run ended. Causes that do not
+// end a run count nothing, and neither does Cancel, which the state records.
 func (c *Counters) Count(cause Cause) {
 	switch cause {
 	case Succeeded, Failed:

@@ -11,17 +11,17 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Change is what a retry changes of a job. Zero fields keep the job's values. The
-// values from before the first change are kept, see Original.
+// Change is what a retry changes in a job. Zero fields keep the job's values. Original
+// returns the values from before the first change.
 type Change struct {
-	Payload  []byte // not nil: the new payload; for a single id only
+	Payload  []byte // the new payload; nil keeps it; only for a single id
 	Queue    string
 	Priority int8
-	// Once says that the priority is for this life only, as in a redrive. When
-	// that life dies, the job has its earlier priority again. A priority for one
-	// life is not a change for which an Original is kept.
+	// Once says that the priority applies to this life only, as in a redrive. When that
+	// life dies, the job gets its earlier priority back. A priority for one life is not
+	// a change for which an Original is kept.
 	Once     bool
-	Override []byte        // not nil: the job's new override; empty: removes it
+	Override []byte        // the job's new override; nil keeps it, empty removes it
 	Delay    time.Duration // the job is due this long after the store's current time
 }
 
@@ -45,7 +45,7 @@ type shownChange struct {
 
 type shownBytes struct {
 	Bytes  int    `json:"bytes"`
-	SHA256 string `json:"sha256"` // the first half, in hex
+	SHA256 string `json:"sha256"` // the first half of the hash, in hex
 }
 
 // MarshalJSON returns the change as the audit shows it to people. A payload may be
@@ -110,7 +110,7 @@ func (r *RedriveSpec) Audit() string {
 func auditJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return strconv.Quote(err.Error()) // not reached: plain structs of checked values always marshal
+		return strconv.Quote(err.Error()) // not reached: structs of checked values can always be marshalled
 	}
 	return string(text)
 }
@@ -118,13 +118,13 @@ func auditJSON(value any) string {
 // Original is what a job was before a retry changed it for the first time.
 type Original struct {
 	Job      job.ID     `json:"job"`
-	At       job.Micros `json:"at"` // of the change
+	At       job.Micros `json:"at"` // time of the change
 	By       string     `json:"by"`
 	Queue    string     `json:"queue"`
 	Priority int8       `json:"priority"`
 	Override []byte     `json:"-"`
-	// Payload is the payload before a retry changed it. It is nil when no retry
-	// has: then it is the job's present one.
+	// Payload is the payload from before a retry changed it. It is nil when no retry
+	// has changed it; then the job still has its payload.
 	Payload []byte `json:"-"`
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The audit has what was changed, and of a payload nothing that could be secret.
+// The audit shows what was changed, and of a payload only its size and the start of its
+// hash.
 //
 // part of: Q9
 func TestQ9_ChangeAsTheAuditHasIt(t *testing.T) {
@@ -34,10 +35,10 @@ func TestQ9_ChangeAsTheAuditHasIt(t *testing.T) {
 	}
 	plain := store.Change{}
 	if got := plain.AuditRetry(); got != "waiting" {
-		t.Errorf("a retry that changes nothing: %s", got)
+		t.Errorf("audit of a retry that changes nothing: got %s", got)
 	}
 	secret := store.Change{Payload: []byte("password")}
 	if got := secret.AuditRetry(); strings.Contains(got, "password") || !json.Valid([]byte(got)) {
-		t.Errorf("a retry with another payload: %s", got)
+		t.Errorf("audit of a retry with another payload: got %s", got)
 	}
 }

@@ -11,10 +11,10 @@ import (
 
 // DeadLetters lists and changes the dead letters: the jobs that failed for good.
 //
-// Entries are ordered by the numbers of their deaths, which grow with time. For one
-// death, nothing that a filter selects by ever changes except the status. So the
-// deaths up to a number are a frozen set that nothing joins later. A job that is
-// retried and dies again is another death, outside the set.
+// Entries are ordered by the numbers of their deaths, which grow with time. A death's
+// fields that filters select by never change, except the status. So the deaths up to a
+// number are a frozen set that nothing joins later. When a retried job dies again, that
+// is another death, outside the set.
 type DeadLetters interface {
 	// DeadLetters returns a page of entries, the newest death first.
 	DeadLetters(ctx context.Context, f DeadFilter, p DeadPaging) (DeadPage, error)
@@ -26,12 +26,12 @@ type DeadLetters interface {
 	// Preview counts what Act would change. Give the answer's Through to Act, so
 	// that it changes nothing that was not counted.
 	Preview(ctx context.Context, a Action) (Acted, error)
-	// Act does one step of a person's action in one transaction, with its audit
-	// rows. By ids it writes one row per id: "job.retry", "dead_letter.resolve"
-	// and so on, with the job's id as the target. By filter it writes one row for
-	// each step that changed something: "dead_letter.retry" and so on, with the
-	// filter as JSON as the target and what was done as After. After also has what
-	// a retry changes of the jobs. Repeating a step does nothing twice.
+	// Act does one step of a person's action in one transaction, with its audit rows.
+	// By ids it writes one row per id: "job.retry", "dead_letter.resolve" and so on,
+	// with the job's id as the target. By filter it writes one row for each step that
+	// changed something: "dead_letter.retry" and so on, with the filter as JSON as the
+	// target. After in a row holds what was done and what a retry changes in the jobs.
+	// Repeating a step does nothing twice.
 	Act(ctx context.Context, by By, a Action) (Acted, error)
 	// Original returns what a dead job was before a retry changed it for the first
 	// time, with its payload if a retry has changed that; ErrNotFound when no
@@ -95,15 +95,15 @@ func (f *DeadFilter) Validate() error {
 
 // DeadPaging selects a page of a list.
 type DeadPaging struct {
-	Before int64 // only deaths with a lower number; 0 starts at the newest
+	Before int64 // only deaths with a lower number; 0 starts at the newest death
 	Limit  int   // 1 to job.PageMax; 0 means 50
-	Jobs   bool  // with the jobs and their payloads
+	Jobs   bool  // return the jobs and their payloads as well
 }
 
 // DeadEntry is a dead letter in a list.
 type DeadEntry struct {
 	job.DeadLetter
-	Job *job.Job `json:"job_data,omitempty"` // if asked for; nil when the job is not dead any more
+	Job *job.Job `json:"job_data,omitempty"` // set if DeadPaging.Jobs asks for it; nil when the job is not dead any more
 }
 
 // DeadPage is one page of a list.
@@ -113,30 +113,29 @@ type DeadPage struct {
 	// have fewer entries than its limit, or none, and still have a next page: a
 	// list stops after it has examined a limited number of rows.
 	Next int64
-	// Searched is the time back to which the pages so far are complete: every
-	// entry that died after it is on this page or an earlier one. 0 when this is
-	// the last page.
+	// Searched is a point in time: every entry that died after it is on this page or an
+	// earlier one. It is 0 when this is the last page.
 	Searched job.Micros
 }
 
-// Act is what is done with a dead letter.
+// Act is an operation on dead letters.
 type Act uint8
 
-// The acts. Each can be done to entries of the named statuses. A filter without
-// statuses selects the same ones.
+// The operations. Each applies to entries of the statuses named here. A filter without
+// statuses selects entries of the same statuses.
 const (
 	// ActRetry opens the next life of the job. By id it takes every entry whose
 	// job is dead; by a filter without statuses only the pending ones.
 	ActRetry Act = 1
-	// ActResolve closes pending and ignored ones.
+	// ActResolve closes pending and ignored entries.
 	ActResolve Act = 2
-	// ActIgnore sets pending ones to ignored.
+	// ActIgnore sets pending entries to ignored.
 	ActIgnore Act = 3
-	// ActReopen makes resolved and ignored ones pending if the job is dead. For a
+	// ActReopen makes resolved and ignored entries pending if the job is dead. For a
 	// whole group it also ends the ignoring of the group.
 	ActReopen Act = 4
-	// ActPurge removes resolved and ignored ones together with everything known of
-	// their jobs. It never removes a pending one or one whose job is live.
+	// ActPurge removes resolved and ignored entries together with all data of their
+	// jobs. It never removes a pending entry or one whose job is live.
 	ActPurge Act = 5
 )
 
@@ -150,8 +149,8 @@ func (a Act) String() string {
 	return fmt.Sprintf("act(%d)", uint8(a))
 }
 
-// Takes reports whether the act can be done to the entry. byID says that the entry
-// was named by the id of its job.
+// Takes reports whether the act can be done to the entry. byID says that the action
+// names the entry by the id of its job.
 func (a Act) Takes(d *job.DeadLetter, byID bool) bool {
 	switch a {
 	case ActRetry:
@@ -187,15 +186,15 @@ const (
 	PreviewMax = 50_000 // entries that one preview counts
 )
 
-// UntilMax is the end of the year 9999, the latest time until which something can
-// be ignored.
+// UntilMax is the end of the year 9999, the latest time until which an entry can be
+// ignored.
 const UntilMax job.Micros = 253_402_300_799_999_999
 
-// Action is what a person wants done to the dead letters of IDs or to all that
-// Filter selects.
+// Action is an operation of a person on the dead letters of IDs, or on all that Filter
+// selects.
 type Action struct {
 	Do     Act
-	IDs    []job.ID // at most job.IDsMax
+	IDs    []job.ID // at most job.IDsMax ids
 	Filter *DeadFilter
 
 	// For an action by filter. Through is the last death of the frozen set, taken
@@ -207,7 +206,7 @@ type Action struct {
 	Limit   int
 
 	Note   string // the person's comment; at most job.MessageMax bytes
-	Change Change // for ActRetry
+	Change Change // what an ActRetry changes in the jobs
 
 	// For ActIgnore: when the entries become pending again. Until is a time, at
 	// most UntilMax. Count is a number of further deaths of the group; it needs a
@@ -221,7 +220,7 @@ type Action struct {
 type Acted struct {
 	Errors  []error // by id: ErrNotFound, ErrConflict when its state does not allow the act, or nil
 	Done    int64   // entries changed, or counted by Preview
-	Through int64   // of the frozen set
+	Through int64   // the last death of the frozen set
 	// Next is the After of the next step; 0 when nothing is left. A step may have
 	// changed nothing and still have a next one: it examines a limited number of
 	// rows.
@@ -245,21 +244,21 @@ func (a *Action) Validate(preview bool) error {
 	case len(a.Note) > job.MessageMax:
 		return fmt.Errorf("%s: note of %d bytes: at most %d: %w", a.Do, len(a.Note), job.MessageMax, ErrTooLarge)
 	case a.Through < 0 || a.After < 0 || a.Limit < 0 || a.Limit > most:
-		return fmt.Errorf("%s: limit %d: must be 1 to %d, and no number below 0: %w", a.Do, a.Limit, most, ErrInvalid)
+		return fmt.Errorf("%s: limit %d: must be 1 to %d, and After and Through must not be negative: %w", a.Do, a.Limit, most, ErrInvalid)
 	case a.Filter != nil && a.Through == 0 && !preview:
 		return fmt.Errorf("%s: Through is required with a filter; Preview gives it: %w", a.Do, ErrInvalid)
 	case a.Do != ActRetry && !a.Change.IsZero():
 		return fmt.Errorf("%s: only a retry can change a job: %w", a.Do, ErrInvalid)
 	case a.Do != ActIgnore && (a.Until != 0 || a.Count != 0):
-		return fmt.Errorf("%s: only what is ignored can come back by itself: %w", a.Do, ErrInvalid)
+		return fmt.Errorf("%s: until and count are only for ignore: %w", a.Do, ErrInvalid)
 	case a.Until < 0 || a.Count < 0:
 		return fmt.Errorf("ignore: until and count must not be negative: %w", ErrInvalid)
 	case a.Until > UntilMax:
 		return fmt.Errorf("ignore: until must not be after the year 9999: %w", ErrInvalid)
 	case a.Count > 0 && (a.Filter == nil || !a.Filter.WholeGroup()):
-		return fmt.Errorf("ignore: a count of deaths goes with a whole group: %w", ErrInvalid)
+		return fmt.Errorf("ignore: a count of deaths needs a filter that selects a whole group: %w", ErrInvalid)
 	case a.Change.Payload != nil && len(a.IDs) != 1:
-		return fmt.Errorf("retry: another payload goes with one id, not with %d: %w", len(a.IDs), ErrInvalid)
+		return fmt.Errorf("retry: a new payload can be set for one id, not for %d: %w", len(a.IDs), ErrInvalid)
 	}
 	if a.Filter != nil {
 		if err := a.Filter.Validate(); err != nil {

@@ -7,19 +7,19 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// ErrSchema is in the error of a store's Open when the database's schema does not
-// fit this program.
+// ErrSchema is returned by a store's Open, wrapped, when the schema of the database
+// does not fit this program.
 var ErrSchema = errors.New("schema version does not fit")
 
 // Schema is the state of a database's schema.
 type Schema struct {
-	Version    int64 `json:"version"`         // of the database; 0 means that it is empty
-	Known      int64 `json:"known"`           // the newest this program knows
-	Compatible int64 `json:"compatible_from"` // oldest program that may use it
+	Version    int64 `json:"version"`         // the schema of the database; 0 means that the database is empty
+	Known      int64 `json:"known"`           // the newest schema that this program knows
+	Compatible int64 `json:"compatible_from"` // the oldest program, by its schema, that may use the database
 }
 
-// Fits returns an ErrSchema that names both versions and the cure when this
-// program may not use the database.
+// Fits returns an ErrSchema when this program may not use the database. The error names
+// both versions and what to do.
 func (s Schema) Fits() error {
 	if s.Version > s.Known && s.Compatible > s.Known {
 		return fmt.Errorf("%w: the database has schema %d, which needs a program that knows schema %d; "+
@@ -28,13 +28,13 @@ func (s Schema) Fits() error {
 	return nil
 }
 
-// Findings are what the examination of a database finds, whatever its store.
+// Findings are the results of examining a database.
 type Findings struct {
-	Jobs map[string]int64 `json:"jobs"` // by state, counted anew
-	// Oldest is the job that is due for the longest time.
+	Jobs map[string]int64 `json:"jobs"` // number of jobs by state, counted from the rows
+	// Oldest is the job that has been due for the longest time.
 	Oldest *DueJob `json:"oldest_due,omitempty"`
-	// Expired is the number of runs whose lease is over, ExpiredAt since when the
-	// oldest of them is.
+	// Expired is the number of runs whose lease is over. ExpiredAt is when the oldest
+	// of these leases ended.
 	Expired   int64      `json:"expired_leases"`
 	ExpiredAt job.Micros `json:"oldest_expired_lease,omitempty"`
 

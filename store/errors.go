@@ -35,9 +35,9 @@ var (
 	ErrInvalid = errors.New("invalid")
 )
 
-// IDConflict says that another job already has the id of a new job. This must not
-// happen with ids from ReserveIDs, except after a fail-over that lost a
-// reservation. The new job was not accepted. It is an ErrConflict.
+// IDConflict says that another job already has the id of a new job. Ids from ReserveIDs
+// never lead to it, except after a fail-over that lost a reservation. The new job was
+// not accepted. It is an ErrConflict.
 type IDConflict struct{ ID job.ID }
 
 func (e *IDConflict) Error() string {
@@ -47,8 +47,8 @@ func (e *IDConflict) Error() string {
 // Is makes an IDConflict an ErrConflict.
 func (e *IDConflict) Is(target error) bool { return target == ErrConflict }
 
-// KeyConflict says that an idempotency key is held by a job with another
-// payload. It is an ErrConflict.
+// KeyConflict says that a job with another payload holds the idempotency key. It is an
+// ErrConflict.
 type KeyConflict struct {
 	Index int // index of the refused job in the call
 	Kind  string

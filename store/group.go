@@ -13,11 +13,11 @@ type Group struct {
 	Kind        string     `json:"kind"`
 	Class       string     `json:"class,omitempty"`
 	Code        string     `json:"code,omitempty"`
-	Message     string     `json:"message,omitempty"` // of the first death, sanitised; at most GroupMessageMax bytes
+	Message     string     `json:"message,omitempty"` // message of the first death, sanitised; at most GroupMessageMax bytes
 	Sample      job.ID     `json:"sample"`            // the job that died first
 	FirstAt     job.Micros `json:"first_at"`
 	LastAt      job.Micros `json:"last_at"`
-	N           int64      `json:"deaths"`       // so far
+	N           int64      `json:"deaths"`       // number of deaths so far
 	Entries     int64      `json:"dead_letters"` // dead letters, whatever their status
 	Pending     int64      `json:"pending"`      // dead letters that are pending
 
@@ -26,7 +26,7 @@ type Group struct {
 	// has at least one of the two.
 	Muted      bool       `json:"muted,omitempty"`
 	MutedUntil job.Micros `json:"muted_until,omitempty"`
-	MutedFor   int64      `json:"muted_for,omitempty"` // deaths left
+	MutedFor   int64      `json:"muted_for,omitempty"` // number of further deaths that are ignored
 
 	// Trend is the number of deaths in each of the last TrendHours hours, the
 	// current hour last. It is nil in a Dump.
@@ -35,7 +35,7 @@ type Group struct {
 
 // Limits and lengths of the figures about groups.
 const (
-	GroupMessageMax = 300 // bytes
+	GroupMessageMax = 300 // bytes of Group.Message
 	TrendHours      = 24
 	AddedMinutes    = 60
 )
@@ -45,7 +45,7 @@ type GroupFilter struct {
 	Group   string // a fingerprint: selects only this group
 	Kind    string
 	Class   string
-	Pending bool // only those that have pending dead letters
+	Pending bool // only groups that have pending dead letters
 	// Largest sorts by pending dead letters, then by deaths, largest first.
 	// Without it the group that was seen last comes first.
 	Largest bool
@@ -67,7 +67,7 @@ type GroupPage struct {
 	Total  int // groups that the filter selects
 }
 
-// DeadCount is a number of dead letters.
+// DeadCount is the number of dead letters of one status, reason, class, kind and queue.
 type DeadCount struct {
 	Status job.Status `json:"status"`
 	Reason job.Reason `json:"reason"`
@@ -80,7 +80,7 @@ type DeadCount struct {
 // DeadStats holds figures about the dead letters.
 type DeadStats struct {
 	At            job.Micros  `json:"at"`     // the store's time
-	Counts        []DeadCount `json:"counts"` // by queue, kind, reason, class, status; zero counts left out
+	Counts        []DeadCount `json:"counts"` // sorted by queue, kind, reason, class and status; zero counts are left out
 	OldestPending job.Micros  `json:"oldest_pending,omitempty"`
 	// Added is the number of deaths in each of the last AddedMinutes minutes, the
 	// current minute last.
@@ -96,11 +96,11 @@ const HoursKept = 30 * 24 * time.Hour
 // Hour counts what happened to jobs in one hour. A job that dies, is retried by
 // hand and completes counts both as dead and as completed.
 type Hour struct {
-	At        job.Micros `json:"at"`        // its start
-	Completed int64      `json:"completed"` // jobs, including the recovered ones
-	Recovered int64      `json:"recovered"` // completed later than at the first attempt of the first life
-	Dead      int64      `json:"dead"`      // jobs, including the exhausted ones
-	Exhausted int64      `json:"exhausted"` // dead later than at the first attempt of the first life
-	Retries   int64      `json:"retries"`   // attempts, except the first one of a first life
+	At        job.Micros `json:"at"`        // start of the hour
+	Completed int64      `json:"completed"` // completed jobs, including the recovered ones
+	Recovered int64      `json:"recovered"` // jobs that completed later than at the first attempt of their first life
+	Dead      int64      `json:"dead"`      // jobs that died, including the exhausted ones
+	Exhausted int64      `json:"exhausted"` // jobs that died later than at the first attempt of their first life
+	Retries   int64      `json:"retries"`   // attempts, except the first attempt of a job's first life
 	RetryCost int64      `json:"retry_cost_microusd"`
 }

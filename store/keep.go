@@ -11,11 +11,11 @@ import (
 
 // Keeper is the maintenance of a store: retention and periodic jobs.
 type Keeper interface {
-	// Sweep removes what is older than its retention, and makes ignored dead
-	// letters pending again when their time has come. It handles up to limit rows
-	// (1 to SweepMax) of each kind of thing, in short transactions that never wait
-	// for a caller's transaction: rows that one has locked are left to a later
-	// sweep. Removals are counted in the same transaction and audited under the
+	// Sweep removes what is older than its retention, and makes ignored dead letters
+	// pending again when their time has come. It handles up to limit rows (1 to
+	// SweepMax) of each kind of data, in short transactions that never wait for a
+	// caller's transaction: rows that another transaction has locked are left to a
+	// later sweep. Removals are counted in the same transaction and audited under the
 	// actor SweepActor at most once an hour. Removals of pending dead letters are
 	// audited at once, in the same transaction.
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
@@ -45,19 +45,19 @@ const (
 
 // Retention is how long things are kept; 0 means for ever.
 type Retention struct {
-	// Completed is for completed and cancelled jobs with their results. An
-	// idempotency key is kept until its own time, independent of this.
+	// Completed applies to completed and cancelled jobs with their results. An
+	// idempotency key is kept until its KeyUntil, independent of this.
 	Completed time.Duration
-	// Failures is for failure records. Those of a dead job are kept as long as its
+	// Failures applies to failure records. Those of a dead job are kept as long as its
 	// dead letter, those of a live job as long as the job.
 	Failures time.Duration
-	// Dead is for dead letters, with their jobs and all failure records, counted
-	// from the death or from the last action on it. Three kinds stay longer: a
-	// pending one for ever, one whose job is live until that job ends, and an
-	// ignored one that will become pending until then. A group is removed when it
-	// has had no entries for this long, unless it is ignored.
+	// Dead applies to dead letters with their jobs and all failure records, counted
+	// from the death or from the last action on it. Some stay longer: a pending dead
+	// letter for ever, one whose job is live until that job ends, and an ignored one
+	// that will become pending until then. A group is removed when it has had no
+	// entries for this long, unless it is ignored.
 	Dead time.Duration
-	// DropPending removes dead letters by their age in every status, pending ones too.
+	// DropPending removes dead letters by their age in every status, including pending.
 	DropPending bool
 	Events      time.Duration
 }
@@ -77,11 +77,11 @@ func (r *Retention) Validate() error {
 
 // Swept is the result of a sweep, in rows.
 type Swept struct {
-	Completed int64 `json:"completed"` // and cancelled jobs
+	Completed int64 `json:"completed"` // completed and cancelled jobs
 	Failures  int64 `json:"failures"`
 	Dead      int64 `json:"dead_letters"`
-	Pending   int64 `json:"pending"` // of the dead letters
-	Events    int64 `json:"events"`  // commits
+	Pending   int64 `json:"pending"` // dead letters that were pending
+	Events    int64 `json:"events"`  // rows of events, one per commit
 	Keys      int64 `json:"keys"`
 	Reopened  int64 `json:"reopened"`
 	// More says that another sweep would find more to do now.
@@ -104,7 +104,7 @@ type CronSlot struct {
 // Fired is the answer to Fire.
 type Fired struct {
 	Fired    bool
-	Receipts []job.Receipt // if this call fired the slot
+	Receipts []job.Receipt // of the jobs, if this call fired the slot
 	Last     CronSlot      // the last fired slot after the call
 }
 
@@ -127,8 +127,8 @@ func ValidateSlot(name string, slot job.Micros, jobs []job.New) error {
 	return nil
 }
 
-// The events of changes to dead letters and redrives. Every store writes the same
-// ones; the store sets their cursors.
+// The functions below make the events of changes to dead letters and redrives. Every
+// store writes the same ones; the store sets their cursors.
 
 // DeadLetterEvent is the event of a change of an entry.
 func DeadLetterEvent(d *job.DeadLetter, did job.DeadAction) event.Event {
@@ -136,8 +136,8 @@ func DeadLetterEvent(d *job.DeadLetter, did job.DeadAction) event.Event {
 		Life: d.Life, Class: d.Class, Reason: string(did)}
 }
 
-// PurgeEvent is the event of the removal of an entry and its job, by "purge" or
-// "retention".
+// PurgeEvent is the event of the removal of an entry and its job. The cause is "purge"
+// or "retention".
 func PurgeEvent(d *job.DeadLetter, by string) event.Event {
 	e := DeadLetterEvent(d, "")
 	e.Type, e.Reason = event.DeadLetterPurged, by

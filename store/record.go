@@ -9,9 +9,10 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The records that every store writes by itself, with the same content.
+// The functions below make the records that every store writes by itself, so that all
+// stores write the same content.
 
-// ClassCrash is the class of a run that ended without a word.
+// ClassCrash is the class of a run whose worker stopped responding.
 const ClassCrash = "Crash"
 
 const codeLeaseLost = "lease_lost"
@@ -29,31 +30,32 @@ func CrashFailure(kind, holder string) job.Failure {
 }
 
 const (
-	crashSpread    = 5 * time.Second // of the second crash; it doubles with each one more
+	crashSpread    = 5 * time.Second // spread after the second crash; it doubles with each further crash
 	crashSpreadMax = time.Minute
 )
 
-// CrashDelay returns how long after its rescue a job is due that has crashed so
-// often in its life. After the first crash that is at once. From the second on
-// the jobs spread over a growing time, each by its id: those that a poisonous
-// one took along with its process are then not claimed beside it again and
-// again. Whole microseconds, below crashSpread doubled for each crash after the
-// second and below crashSpreadMax.
+// CrashDelay returns how long after its rescue a job is due, given its crashes in this
+// life. After the first crash that is at once. From the second crash on, jobs are
+// spread over a growing time, each at a time that follows from its id: jobs that
+// crashed together, because one of them killed the process, then do not run together
+// again and again. The result is in whole microseconds, below crashSpread (doubled for
+// each crash after the second) and below crashSpreadMax.
 func CrashDelay(id job.ID, crashes int32) time.Duration {
 	if crashes < 2 {
 		return 0
 	}
 	spread := min(crashSpread<<min(crashes-2, 8), crashSpreadMax)
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%d/%d", id, crashes) // a hash takes everything
+	_, _ = fmt.Fprintf(h, "%d/%d", id, crashes) // cannot fail: writing to a hash never does
 	return time.Duration(h.Sum64()%uint64(spread.Microseconds())) * time.Microsecond
 }
 
-// ExpiredFingerprint groups the jobs of a kind that died of their deadline.
+// ExpiredFingerprint is the group of the jobs of a kind that died because their
+// deadline passed.
 func ExpiredFingerprint(kind string) string { return job.Fingerprint(kind, "", "expired") }
 
-// AuditBy returns by with the reason for the audit: its own, or else the note of
-// the action.
+// AuditBy returns by with the reason for the audit log: the reason in by, or else the
+// note of the action.
 func (a *Action) AuditBy(by By) By {
 	by.Reason = cmp.Or(by.Reason, a.Note)
 	return by

@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Redrives keeps bulk retries as objects. Every process that runs jobs advances
-// them; when one of the processes dies, nothing is lost.
+// Redrives keeps bulk retries. Every process that runs jobs advances them; when one of
+// the processes dies, nothing is lost.
 type Redrives interface {
 	// StartRedrive makes a redrive of the dead letters that its filter selects
 	// now. Through and Total come from a Preview of ActRetry. A redrive into a
@@ -41,10 +41,10 @@ type Redrives interface {
 
 // RedriveStep is the result of a step of the redrives.
 type RedriveStep struct {
-	Active   int   // redrives that are under way, including those that wait for outcomes
+	Active   int   // active redrives, including those that wait for outcomes
 	Released int64 // jobs retried
-	// Wait is the time until another step has work by itself. 0 means at once;
-	// Never means that it first needs an outcome or an action of a person.
+	// Wait is the time until the next step has work by itself. 0 means at once; Never
+	// means that it first needs an outcome or an action of a person.
 	Wait time.Duration
 }
 
@@ -55,18 +55,18 @@ const (
 	CanaryMax         = 1_000
 	RedriveRateMax    = 1_000_000
 	StopDefault       = 0.2
-	RedrivePriority   = job.PriorityMax // lower than that of new jobs
+	RedrivePriority   = job.PriorityMax // runs after new jobs
 	redriveWindow     = 100             // released jobs without an answer that are always allowed
 	redriveAnswersMin = 10              // answers needed before the stop rule applies to a ramp
 )
 
-// RedriveSpec is what a person wants of a redrive.
+// RedriveSpec describes a redrive that a person starts.
 type RedriveSpec struct {
-	Filter  DeadFilter `json:"filter"` // without statuses it selects pending ones
+	Filter  DeadFilter `json:"filter"` // a filter without statuses selects pending dead letters
 	Through int64      `json:"through"`
-	// Total is the number of dead letters when they were counted. It grows when
-	// more than that are released: a dead letter that was reopened since then is
-	// in the set again.
+	// Total is the number of dead letters when they were counted. It grows when more
+	// than that are released: a dead letter that was reopened since then joins the set
+	// again.
 	Total int64 `json:"total"`
 	// Change has no payload and no delay. Priority 0 means RedrivePriority. Any
 	// priority holds only for the life that the redrive opens.
@@ -98,7 +98,7 @@ func (r *RedriveSpec) Validate() error {
 	case !(r.StopShare >= 0 && r.StopShare <= 1): // also refuses NaN
 		return fmt.Errorf("redrive: stop share %g: must be above 0, at most 1: %w", r.StopShare, ErrInvalid)
 	case r.Change.Payload != nil || r.Change.Delay != 0:
-		return fmt.Errorf("redrive: only queue, priority and settings can be changed: %w", ErrInvalid)
+		return fmt.Errorf("redrive: it can change only queue, priority and settings of the jobs: %w", ErrInvalid)
 	}
 	if len(r.Key) > job.TextMax {
 		return fmt.Errorf("redrive: key of %d bytes: at most %d: %w", len(r.Key), job.TextMax, ErrTooLarge)
@@ -135,13 +135,13 @@ type RedriveState string
 
 // The states of a redrive.
 const (
-	RedriveCanary    RedriveState = "canary"    // the first few are released, the rest waits for them
+	RedriveCanary    RedriveState = "canary"    // the first few jobs are released, the rest waits for them
 	RedriveRamping   RedriveState = "ramping"   // more and more jobs are released
-	RedriveSettling  RedriveState = "settling"  // all are released, some have not ended
-	RedrivePaused    RedriveState = "paused"    // by a person
-	RedriveStopped   RedriveState = "stopped"   // by itself, see Why
-	RedriveCompleted RedriveState = "completed" // all have ended
-	RedriveCancelled RedriveState = "cancelled" // by a person
+	RedriveSettling  RedriveState = "settling"  // all jobs are released, some have not ended
+	RedrivePaused    RedriveState = "paused"    // paused by a person
+	RedriveStopped   RedriveState = "stopped"   // stopped by itself; Why says the reason
+	RedriveCompleted RedriveState = "completed" // all jobs have ended
+	RedriveCancelled RedriveState = "cancelled" // cancelled by a person
 )
 
 // Active reports whether a step may advance the redrive.
@@ -155,9 +155,9 @@ type RedriveOp string
 // The operations. The audit names them "redrive.pause" and so on.
 const (
 	RedrivePause   RedriveOp = "pause"
-	RedriveResume  RedriveOp = "resume"  // a paused one, or one that has stopped by itself
-	RedriveProceed RedriveOp = "proceed" // stop waiting for the canary
-	RedriveCancel  RedriveOp = "cancel"  // release no more jobs; released ones continue
+	RedriveResume  RedriveOp = "resume"  // continues a redrive that is paused or has stopped by itself
+	RedriveProceed RedriveOp = "proceed" // stops waiting for the canary
+	RedriveCancel  RedriveOp = "cancel"  // releases no more jobs; released jobs continue
 )
 
 // Redrive is a bulk retry. Its numbers count jobs.
@@ -172,17 +172,18 @@ type Redrive struct {
 	EndedAt   job.Micros   `json:"ended_at,omitempty"`
 
 	Released  int64 `json:"released"`
-	Answered  int64 `json:"answered"` // the first attempt has ended, or the job ended without one
-	Again     int64 `json:"again"`    // of these, failed by the same fingerprint as before
+	Answered  int64 `json:"answered"` // jobs whose first attempt has ended, or that ended without one
+	Again     int64 `json:"again"`    // answered jobs that failed with the same fingerprint as before
 	Completed int64 `json:"completed"`
 	Dead      int64 `json:"dead"`
 	Cancelled int64 `json:"cancelled"`
 
-	// Progress. Resume is the state to return to from a pause or a stop.
+	// The progress of the redrive. Resume is the state to return to after a pause or a
+	// stop.
 	Resume       RedriveState `json:"-"`
-	Cursor       int64        `json:"-"` // deaths up to it were released or skipped, apart from canaries
-	LastAt       job.Micros   `json:"-"` // time of the release from which the rate counts
+	Cursor       int64        `json:"-"` // all deaths up to this number were released or skipped, apart from canaries
+	LastAt       job.Micros   `json:"-"` // time of the release from which the rate is counted
 	BaseAnswered int64        `json:"-"` // Answered when a person last resumed it; the stop rule counts from there
-	BaseAgain    int64        `json:"-"` // Again at that time
+	BaseAgain    int64        `json:"-"` // Again when a person last resumed it
 	Audited      int64        `json:"-"` // Released when the last audit row was written
 }

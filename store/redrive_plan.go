@@ -17,12 +17,12 @@ type RedrivePlan struct {
 	Wait    time.Duration // as RedriveStep.Wait; only when nothing is released
 }
 
-// Plan moves the redrive to the state that follows from its numbers at the store's
-// time now, and says what to do then. It plans at most limit releases.
+// Plan moves the redrive to the state that follows from its numbers at the store's time
+// now, and returns what to do next. It plans at most limit releases.
 //
-// The ramp follows the answers. At most twice as many jobs as have answered may be
-// released without an answer, plus a window of 100. So it doubles while things go
-// well. The ramp begins when every job of the canary has answered and one of them
+// The ramp depends on the answers. The number of released jobs without an answer may be
+// at most twice the number of answers, plus a window of 100. So it doubles while jobs
+// succeed. The ramp begins when every job of the canary has answered and one of them
 // has completed.
 func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	nothing := RedrivePlan{Wait: Never}
@@ -59,16 +59,16 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	return nothing
 }
 
-// AwaitsOutcomes reports whether an active redrive can continue only when one of
-// its released jobs ends. Until then a step has nothing to do.
+// AwaitsOutcomes reports whether an active redrive can continue only after one of its
+// released jobs ends. Until then a step has nothing to do.
 func (r *Redrive) AwaitsOutcomes() bool {
-	const later = 1 << 62 // late enough that no rate delays a release
+	const later = 1 << 62 // so late that no rate delays a release
 	next := *r
 	plan := next.Plan(later, StepMax)
 	return r.State.Active() && next.State == r.State && plan.Release == 0
 }
 
-// paced limits a release to the rate. Unused time counts for one second at most.
+// paced limits a release to the rate. Unused time counts for at most one second.
 func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
 	if r.Rate <= 0 {
 		return RedrivePlan{Release: int(n)}
@@ -89,8 +89,8 @@ type RedriveDone struct {
 	// Cursor is the number of the last death examined. A spread release looks at
 	// the whole set and leaves the redrive's cursor unchanged.
 	Cursor    int64
-	Exhausted bool  // the set has no further jobs
-	Blocked   error // why the next job could not be released; nil when it was not tried
+	Exhausted bool  // whether the set has no further jobs
+	Blocked   error // why the next job could not be released; nil when none was tried
 }
 
 // RecordStep records what a step did. It stops the redrive when it cannot continue.
@@ -131,9 +131,9 @@ func RedriveTurns(a, b *Redrive) int {
 	return cmp.Or(cmp.Compare(a.Released, b.Released), cmp.Compare(a.ID, b.ID))
 }
 
-// RedriveShare returns how many of the left releases of a step are for the next
-// of the redrives that are still to be served. What it does not use goes to the
-// ones after it.
+// RedriveShare returns how many of the remaining releases of a step the next redrive
+// may use, when so many redrives are still to be served. What it does not use is left
+// to the redrives after it.
 func RedriveShare(left, redrives int) int { return (left + redrives - 1) / redrives }
 
 // enoughAnswers reports whether the ramp has enough answers for the stop rule.
@@ -150,7 +150,7 @@ func (r *Redrive) stop(now job.Micros) bool {
 	if !r.failing() {
 		return false
 	}
-	r.stopFor(now, fmt.Sprintf("%d of %d first attempts failed by the same cause as before, more than the share of %g",
+	r.stopFor(now, fmt.Sprintf("%d of %d first attempts failed with the same cause as before, more than the share of %g",
 		r.Again-r.BaseAgain, r.Answered-r.BaseAnswered, r.StopShare))
 	return true
 }
@@ -164,7 +164,7 @@ func (r *Redrive) noneCompleted(now job.Micros) bool {
 	}
 	if ended := r.Dead + r.Cancelled; ended >= r.Released {
 		r.stopFor(now, fmt.Sprintf("none of the %d jobs that went first has completed", r.Released))
-		r.Resume = RedriveRamping // if a person resumes it
+		r.Resume = RedriveRamping // the state that it continues in if a person resumes it
 	}
 	return true
 }
@@ -185,7 +185,7 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 		case r.State == RedrivePaused:
 			return false, nil
 		case !r.State.Active():
-			return false, refuse("one that is under way can be paused")
+			return false, refuse("an active one can be paused")
 		}
 		r.Resume, r.State = r.State, RedrivePaused
 	case RedriveResume:
@@ -196,7 +196,7 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 			return false, refuse("a paused or stopped one can be resumed")
 		}
 		if r.State == RedriveStopped && r.failing() {
-			r.Resume = RedriveRamping // the canary has answered, and a person resumes all the same
+			r.Resume = RedriveRamping // the canary has answered, and a person resumes the redrive in spite of that
 			r.BaseAnswered, r.BaseAgain = r.Answered, r.Again
 		}
 		r.State, r.EndedAt, r.Why, r.LastAt = r.Resume, 0, "", now
@@ -207,7 +207,7 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 		case RedriveCanary:
 			r.State = RedriveRamping
 		default:
-			return false, refuse("one with a canary under way can proceed")
+			return false, refuse("one with a running canary can proceed")
 		}
 	case RedriveCancel:
 		switch r.State {

@@ -30,7 +30,8 @@ func answers(released, answered, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) { r.Released, r.Answered, r.Again = released, answered, again }
 }
 
-// ended sets up a canary of 10 that has answered, with how its jobs ended.
+// ended sets up a canary of 10 jobs that have all answered: so many completed, died,
+// and failed again with the same fingerprint.
 func ended(completed, dead, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) {
 		answers(10, 10, again)(r)
@@ -50,24 +51,24 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 		state store.RedriveState
 	}{
 		{"a canary begins", redriveOf(store.RedriveCanary, nil), 500, store.RedrivePlan{Release: 10, Spread: true}, store.RedriveCanary},
-		{"a canary in parts", redriveOf(store.RedriveCanary, answers(4, 4, 4)), 3, store.RedrivePlan{Release: 3, Spread: true}, store.RedriveCanary},
+		{"a canary larger than the limit is released in parts", redriveOf(store.RedriveCanary, answers(4, 4, 4)), 3, store.RedrivePlan{Release: 3, Spread: true}, store.RedriveCanary},
 		{"a canary waits", redriveOf(store.RedriveCanary, answers(10, 9, 9)), 500, idle, store.RedriveCanary},
-		{"a canary at the share goes on", redriveOf(store.RedriveCanary, ended(8, 2, 2)), 500, store.RedrivePlan{Release: 120}, store.RedriveRamping},
-		{"a canary waits for one that completes", redriveOf(store.RedriveCanary, ended(0, 9, 0)), 500, idle, store.RedriveCanary},
-		{"a canary of which none completes stops", redriveOf(store.RedriveCanary, ended(0, 10, 0)), 500, idle, store.RedriveStopped},
-		{"a share of 1 goes on whatever the canary says", redriveOf(store.RedriveCanary, func(r *store.Redrive) { ended(0, 10, 10)(r); r.StopShare = 1 }), 500,
+		{"a canary exactly at the stop share continues", redriveOf(store.RedriveCanary, ended(8, 2, 2)), 500, store.RedrivePlan{Release: 120}, store.RedriveRamping},
+		{"a canary waits until one job completes", redriveOf(store.RedriveCanary, ended(0, 9, 0)), 500, idle, store.RedriveCanary},
+		{"a canary without a completed job stops", redriveOf(store.RedriveCanary, ended(0, 10, 0)), 500, idle, store.RedriveStopped},
+		{"with a stop share of 1 a failed canary continues", redriveOf(store.RedriveCanary, func(r *store.Redrive) { ended(0, 10, 10)(r); r.StopShare = 1 }), 500,
 			store.RedrivePlan{Release: 120}, store.RedriveRamping},
-		{"a canary above the share stops", redriveOf(store.RedriveCanary, answers(10, 10, 3)), 500, idle, store.RedriveStopped},
-		{"a ramp has a window", redriveOf(store.RedriveRamping, nil), 500, store.RedrivePlan{Release: 100}, store.RedriveRamping},
-		{"a ramp is held to the limit", redriveOf(store.RedriveRamping, nil), 7, store.RedrivePlan{Release: 7}, store.RedriveRamping},
-		{"a ramp that is full waits", redriveOf(store.RedriveRamping, answers(100, 0, 0)), 500, idle, store.RedriveRamping},
+		{"a canary above the stop share stops", redriveOf(store.RedriveCanary, answers(10, 10, 3)), 500, idle, store.RedriveStopped},
+		{"a ramp starts with its window of 100", redriveOf(store.RedriveRamping, nil), 500, store.RedrivePlan{Release: 100}, store.RedriveRamping},
+		{"a ramp releases at most the limit", redriveOf(store.RedriveRamping, nil), 7, store.RedrivePlan{Release: 7}, store.RedriveRamping},
+		{"a ramp with a full window waits", redriveOf(store.RedriveRamping, answers(100, 0, 0)), 500, idle, store.RedriveRamping},
 		{"a ramp grows with answers", redriveOf(store.RedriveRamping, answers(100, 100, 0)), 500, store.RedrivePlan{Release: 300}, store.RedriveRamping},
-		{"nine answers are too few", redriveOf(store.RedriveRamping, answers(100, 9, 9)), 500, store.RedrivePlan{Release: 27}, store.RedriveRamping},
+		{"nine answers are too few for the stop rule", redriveOf(store.RedriveRamping, answers(100, 9, 9)), 500, store.RedrivePlan{Release: 27}, store.RedriveRamping},
 		{"ten stop it", redriveOf(store.RedriveRamping, answers(100, 10, 10)), 500, idle, store.RedriveStopped},
-		{"a ramp at the share goes on", redriveOf(store.RedriveRamping, answers(50, 50, 10)), 10, store.RedrivePlan{Release: 10}, store.RedriveRamping},
-		{"a share of 1 never stops", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.StopShare = 1 }), 10,
+		{"a ramp exactly at the stop share continues", redriveOf(store.RedriveRamping, answers(50, 50, 10)), 10, store.RedrivePlan{Release: 10}, store.RedriveRamping},
+		{"with a stop share of 1 a ramp never stops", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.StopShare = 1 }), 10,
 			store.RedrivePlan{Release: 10}, store.RedriveRamping},
-		{"forgiven answers do not count", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.BaseAnswered, r.BaseAgain = 50, 50 }), 10,
+		{"answers from before a resume do not count", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.BaseAnswered, r.BaseAgain = 50, 50 }), 10,
 			store.RedrivePlan{Release: 10}, store.RedriveRamping},
 		{"settling", redriveOf(store.RedriveSettling, func(r *store.Redrive) { r.Released, r.Completed = 3, 2 }), 10, idle, store.RedriveSettling},
 		{"all have ended", redriveOf(store.RedriveSettling, func(r *store.Redrive) { r.Released, r.Completed, r.Dead, r.Cancelled = 3, 1, 1, 1 }), 10, idle, store.RedriveCompleted},
@@ -76,21 +77,21 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := tt.r.Plan(at, tt.limit); got != tt.want || tt.r.State != tt.state {
-				t.Errorf("plan %+v in state %s, want %+v in %s", got, tt.r.State, tt.want, tt.state)
+				t.Errorf("got plan %+v and state %s, want %+v and %s", got, tt.r.State, tt.want, tt.state)
 			}
 			if ended := tt.state == store.RedriveStopped || tt.state == store.RedriveCompleted; ended != (tt.r.EndedAt == at) {
-				t.Errorf("%s ended at %d", tt.r.State, tt.r.EndedAt)
+				t.Errorf("a redrive in state %s has EndedAt %d", tt.r.State, tt.r.EndedAt)
 			}
 			if (tt.state == store.RedriveStopped) != (strings.Contains(tt.r.Why, "more than the share of 0.2") || strings.Contains(tt.r.Why, "none of the 10")) {
-				t.Errorf("%s because %q", tt.r.State, tt.r.Why)
+				t.Errorf("unexpected reason: state %s, Why %q", tt.r.State, tt.r.Why)
 			}
 		})
 	}
 }
 
-// In whatever order steps and answers come, the jobs released without an answer
-// stay within the window, the rate holds in every window of time, and a set whose
-// jobs all end is completed.
+// For any order of steps and answers, the jobs released without an answer stay within
+// the window, the rate holds in every window of time, and a set whose jobs all end is
+// completed.
 //
 // part of: D7
 func TestD7_RampStaysInItsBounds(t *testing.T) {
@@ -109,16 +110,17 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 				r.RecordStep(now, p, store.RedriveDone{Released: n, Cursor: r.Cursor + n, Exhausted: left == 0})
 			}
 			if out := r.Released - r.Answered; out > 2*r.Answered+100 {
-				t.Fatalf("%d are out after %d answers", out, r.Answered)
+				t.Fatalf("%d jobs are released without an answer after %d answers, more than allowed", out, r.Answered)
 			}
-			// A second's worth may start at once, and each job may be rounded by a microsecond.
+			// One second's worth of jobs may start at once, and each job may be rounded
+			// by a microsecond.
 			if most := int64(rate) + int64(now-at)*int64(rate)/1_000_000 + 1; rate > 0 && r.Released > most+most/1000 {
-				t.Fatalf("%d in %s at %d a second", r.Released, now.Sub(at), rate)
+				t.Fatalf("%d jobs were released in %s, too many for a rate of %d per second", r.Released, now.Sub(at), rate)
 			}
 			if p.Wait > 0 && p.Wait != store.Never && r.Released == before {
 				now = now.Add(p.Wait)
 				if again := *r; again.Plan(now, 1).Release == 0 {
-					t.Fatalf("asked to wait %s, and then there is nothing to do", p.Wait)
+					t.Fatalf("Plan asked to wait %s, and there was nothing to do after that", p.Wait)
 				}
 			}
 			n := rapid.Int64Range(0, r.Released-r.Answered).Draw(t, "answers")
@@ -131,7 +133,7 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 		}
 		r.Completed, r.Answered = r.Released, r.Released
 		if r.Plan(now, 1); left == 0 && r.State != store.RedriveCompleted {
-			t.Fatalf("all have ended, and it is %s", r.State)
+			t.Fatalf("all jobs have ended, and the redrive is %s, want completed", r.State)
 		}
 	})
 }
@@ -166,13 +168,13 @@ func TestD7_WhatPeopleDoWithARedrive(t *testing.T) {
 				got = same(r.State)
 			}
 			if got != want[i] {
-				t.Errorf("%s of a redrive that is %s: %s, want %s", do, from, got, want[i])
+				t.Errorf("operation %s on a redrive that is %s: got %s, want %s", do, from, got, want[i])
 			}
 			if err != nil && r.State != from {
-				t.Errorf("%s was refused and made it %s", do, r.State)
+				t.Errorf("operation %s was refused, but changed the state to %s", do, r.State)
 			}
 			if from == store.RedriveStopped && do == store.RedriveResume && (r.BaseAnswered != 5 || r.BaseAgain != 3 || r.EndedAt != 0 || r.Why != "") {
-				t.Errorf("resumed: %+v", r)
+				t.Errorf("a resumed redrive is %+v", r)
 			}
 		}
 	}
@@ -186,10 +188,10 @@ func TestD7_SpreadCoversTheRange(t *testing.T) {
 		last := first + rapid.SampledFrom([]int64{0, 1, 2, 9, 1000, 1 << 61}).Draw(t, "range")
 		n := rapid.IntRange(1, store.CanaryMax).Draw(t, "n")
 		if got := store.SpreadTarget(first, last, 0, n); got != first {
-			t.Fatalf("begins at %d, want %d", got, first)
+			t.Fatalf("the first target is %d, want %d", got, first)
 		}
 		if got := store.SpreadTarget(first, last, n-1, n); n > 1 && got != last {
-			t.Fatalf("ends at %d, want %d", got, last)
+			t.Fatalf("the last target is %d, want %d", got, last)
 		}
 		before := first
 		for i := 1; i < n; i++ {
@@ -209,24 +211,24 @@ func TestD7_CanaryIsPaced(t *testing.T) {
 	t.Parallel()
 	r := redriveOf(store.RedriveCanary, func(r *store.Redrive) { r.Canary, r.Rate = 500, 4 })
 	if p := r.Plan(at, 500); p != (store.RedrivePlan{Wait: time.Second / 4}) {
-		t.Errorf("at the start: %+v", p)
+		t.Errorf("plan at the start: %+v", p)
 	}
 	now := at.Add(time.Hour)
 	p := r.Plan(now, 500)
 	if p != (store.RedrivePlan{Release: 4, Spread: true}) {
-		t.Errorf("after an hour: %+v", p)
+		t.Errorf("plan after an hour: %+v", p)
 	}
 	r.RecordStep(now, p, store.RedriveDone{Released: 4})
 	if p := r.Plan(now, 500); p.Release != 0 || p.Wait != time.Second/4 {
-		t.Errorf("at once again: %+v", p)
+		t.Errorf("plan directly after that: %+v", p)
 	}
 }
 
-// A step without progress ends the redrive with a reason. Otherwise it would be
-// repeated for ever.
+// A redrive whose step makes no progress stops with a reason. Otherwise the step would
+// be repeated for ever.
 //
 // part of: D7
-func TestD7_NoWayOn(t *testing.T) {
+func TestD7_AStepWithoutProgressStops(t *testing.T) {
 	t.Parallel()
 	spread, ramp := store.RedrivePlan{Release: 5, Spread: true}, store.RedrivePlan{Release: 5}
 	for _, tt := range []struct {
@@ -236,8 +238,8 @@ func TestD7_NoWayOn(t *testing.T) {
 		want store.RedriveState
 		why  string
 	}{
-		{"a spread of nothing", spread, store.RedriveDone{}, store.RedriveStopped, "not reach the end of the set"},
-		{"a cursor that stays", ramp, store.RedriveDone{Cursor: 50}, store.RedriveStopped, "not reach the end of the set"},
+		{"a spread release that releases nothing", spread, store.RedriveDone{}, store.RedriveStopped, "not reach the end of the set"},
+		{"a cursor that does not move", ramp, store.RedriveDone{Cursor: 50}, store.RedriveStopped, "not reach the end of the set"},
 		{"a search", ramp, store.RedriveDone{Cursor: 51}, store.RedriveRamping, ""},
 		{"nothing is left", ramp, store.RedriveDone{Cursor: 50, Exhausted: true}, store.RedriveSettling, ""},
 		{"no room", ramp, store.RedriveDone{Released: 2, Cursor: 60, Exhausted: true, Blocked: storekit.TooManyLanes("night", "k", "")},
@@ -246,13 +248,13 @@ func TestD7_NoWayOn(t *testing.T) {
 		r := redriveOf(store.RedriveRamping, func(r *store.Redrive) { r.Cursor, r.Released = 50, 3 })
 		r.RecordStep(at, tt.plan, tt.did)
 		if r.State != tt.want || !strings.Contains(r.Why, tt.why) || (r.Why == "") != (tt.why == "") {
-			t.Errorf("%s: %s because %q", tt.name, r.State, r.Why)
+			t.Errorf("%s: got state %s with Why %q", tt.name, r.State, r.Why)
 		}
 		if r.State != store.RedriveStopped {
 			continue
 		}
 		if changed, err := r.Apply(at, store.RedriveResume); err != nil || !changed || r.State != store.RedriveRamping || r.BaseAnswered != 0 {
-			t.Errorf("%s: resumed %s, error %v", tt.name, r.State, err)
+			t.Errorf("%s: after resuming: state %s, error %v", tt.name, r.State, err)
 		}
 	}
 }

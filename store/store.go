@@ -77,7 +77,7 @@ type Transactor interface {
 	SettleTx(ctx context.Context, tx Tx, o job.Outcome) error
 }
 
-// Worker is what an engine needs to run jobs.
+// Worker holds the calls that an engine needs to run jobs.
 type Worker interface {
 	// Exchange writes the outcomes of ended runs and then claims jobs. An outcome
 	// that cannot be written because its lease is lost gets its own error in the
@@ -115,16 +115,16 @@ type Worker interface {
 	Signals(ctx context.Context, holder string) (Signals, error)
 	// Declare makes queues known, so that people can refer to them.
 	Declare(ctx context.Context, queues []string) error
-	// Notify sends to ch, without blocking, whenever this or another process may
-	// have made jobs ready or changed signals. It may also send without a reason.
-	// The returned function stops it.
+	// Notify sends to ch, without blocking, whenever this or another process may have
+	// made jobs ready or changed signals. It may also send without a reason. The
+	// returned function ends the notifications.
 	Notify(ch chan<- struct{}) (stop func())
 }
 
 // Exchange is a call of Worker.Exchange: the outcomes to write and the jobs wanted.
 type Exchange struct {
 	Holder string        // names the process; at most job.TextMax bytes
-	Lease  time.Duration // of the new claims
+	Lease  time.Duration // the lease of the new claims
 	Settle []job.Outcome
 	Want   []Want
 }
@@ -149,8 +149,8 @@ type KindWant struct {
 	// kind is dead, 1 to job.MaxCrashes. It is stored with the claim, so that any
 	// process can rescue the job correctly.
 	MaxCrashes int
-	Limit      int  // running over all processes and queues; 0 means no limit
-	Rate       Rate // started over all processes and queues; zero means no limit
+	Limit      int  // maximum of running jobs over all processes and queues; 0 means no limit
+	Rate       Rate // starts over all processes and queues; zero means no limit
 }
 
 // Rate is N starts per duration Per; the zero value means no limit. Starts are
@@ -170,7 +170,7 @@ type Exchanged struct {
 	// Full says that for some want more jobs may be due now. An exchange whose
 	// claims have reached ClaimBytes of payloads ends early with Full set.
 	Full bool
-	// Expired are jobs found past their deadline; they are dead now. An exchange
+	// Expired holds the jobs found past their deadline; they are dead now. An exchange
 	// that has found ExpiredMax of them ends early with Full set.
 	Expired []job.ID
 }
@@ -192,9 +192,9 @@ type Run struct {
 
 // Beat is a heartbeat: it says which runs are alive.
 type Beat struct {
-	Lease    time.Duration // starting at the store's current time
+	Lease    time.Duration // the new lease, from the store's current time on
 	Runs     []Run
-	Progress []job.Progress // of runs in Runs
+	Progress []job.Progress // progress of runs in Runs
 }
 
 // RunStatus is the answer of a heartbeat about one run.
@@ -212,18 +212,18 @@ type Rescue struct {
 	NextExpiry time.Duration
 }
 
-// Rescued is one run that was ended because its lease was over.
+// Rescued is a run that was ended because its lease was over.
 type Rescued struct {
 	Run
 	Kind, Queue string
-	Holder      string // which process had it
-	Crashes     int32  // in this life, including this one
+	Holder      string // the process that had the run
+	Crashes     int32  // crashes in this life, including this one
 	To          job.State
 }
 
-// Signals is what people have asked of a process.
+// Signals are the requests of people to a process.
 type Signals struct {
-	Cancel []Run // runs of the holder to stop
+	Cancel []Run // runs of the holder that have to stop
 	Queues []Queue
 }
 
@@ -231,7 +231,7 @@ type Signals struct {
 // numbers are stored.
 type Mode uint8
 
-// The modes.
+// The modes of a queue.
 const (
 	Open     Mode = 0
 	Paused   Mode = 1 // accepts jobs, none are claimed
@@ -256,9 +256,9 @@ func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 type Queue struct {
 	Name    string `json:"name"`
 	Mode    Mode   `json:"mode"`
-	Workers int    `json:"workers,omitempty"` // concurrency of each process
-	Limit   int    `json:"limit,omitempty"`   // concurrency of all processes
-	Rate    Rate   `json:"rate,omitzero"`     // starts over all processes
+	Workers int    `json:"workers,omitempty"` // jobs that each process runs at a time
+	Limit   int    `json:"limit,omitempty"`   // jobs that all processes run at a time
+	Rate    Rate   `json:"rate,omitzero"`     // starts of all processes
 }
 
 // Reader reads what is stored. No call holds a snapshot for more than a second.
@@ -292,7 +292,7 @@ type Filter struct {
 	Kind   string
 	Queue  string
 	Owner  string
-	Before job.ID // only ids below it; 0 starts at the newest
+	Before job.ID // only jobs with a lower id; 0 starts at the newest
 	Limit  int    // 1 to job.PageMax; 0 means 50
 }
 
@@ -305,7 +305,7 @@ type Page struct {
 	Next job.ID
 }
 
-// Count is a number of jobs.
+// Count is the number of jobs of one queue, kind and state.
 type Count struct {
 	Queue string    `json:"queue"`
 	Kind  string    `json:"kind"`
@@ -326,9 +326,9 @@ type Admin interface {
 	SetQueue(ctx context.Context, by By, c QueueChange) (Queue, error)
 }
 
-// By says who acts and why.
+// By names the person who acts and the reason.
 type By struct {
-	Actor  string // required
+	Actor  string // required; the name of the person
 	Reason string
 }
 
@@ -341,17 +341,17 @@ type QueueChange struct {
 	Rate    *Rate
 }
 
-// Audit is one action of a person.
+// Audit is one recorded action of a person.
 type Audit struct {
 	Seq   int64      `json:"seq"`
 	At    job.Micros `json:"at"`
 	Actor string     `json:"actor"`
 	// Action is "job.cancel", "job.retry", "queue.set", "policy.publish",
-	// "retention.remove", or one of the "dead_letter." and "redrive." actions
-	// (see DeadLetters.Act and Redrives). After holds what a retry has changed of
-	// the jobs, see Change.MarshalJSON.
+	// "retention.remove", or one of the "dead_letter." and "redrive." actions (see
+	// DeadLetters.Act and Redrives). After holds what a retry has changed in the jobs,
+	// see Change.MarshalJSON.
 	Action string `json:"action"`
-	Target string `json:"target"` // job id, queue, hash of a policy, filter, number of a redrive
+	Target string `json:"target"` // a job id, a queue, the hash of a policy, a filter, or the number of a redrive
 	Reason string `json:"reason,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
@@ -367,22 +367,23 @@ type Dump struct {
 	Dead     []job.DeadLetter
 	Keys     []Key
 	Counts   []Count
-	Groups   []Group // by fingerprint, without trends
-	// DeadCounts are by queue, kind, reason, class and status, without zero counts.
+	Groups   []Group // sorted by fingerprint, without trends
+	// DeadCounts are sorted by queue, kind, reason, class and status, without zero
+	// counts.
 	DeadCounts []DeadCount
-	Originals  []Original // by job
-	Redrives   []Redrive  // by id
-	Schedules  []CronSlot // by name
-	Hours      []Hour     // by time
+	Originals  []Original // sorted by job
+	Redrives   []Redrive  // sorted by id
+	Schedules  []CronSlot // sorted by name
+	Hours      []Hour     // sorted by time
 	Queues     []Queue
 	Events     []event.Event
 	Audit      []Audit
-	Policies   []StoredPolicy // by hash
+	Policies   []StoredPolicy // sorted by hash
 }
 
 // Key is an idempotency key and the job that holds it.
 type Key struct {
 	Owner, Kind, Key string
 	Job              job.ID
-	Until            job.Micros // 0 means for ever
+	Until            job.Micros // when the key is forgotten; 0 means never
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// In any window of time a rate starts at most its burst plus its share.
+// In any window of time, a rate allows at most its burst plus its share of the window.
 //
 // proves: Q7
 func TestQ7_RateHoldsInEveryWindow(t *testing.T) {
@@ -26,7 +26,7 @@ func TestQ7_RateHoldsInEveryWindow(t *testing.T) {
 	})
 }
 
-// wantRateHolds starts as much as the rate allows at random times and compares
+// wantRateHolds starts as many jobs as the rate allows at random times and compares
 // every window with the exact share of the rate.
 func wantRateHolds(rt *rapid.T, rate store.Rate) {
 	burst := max(1, int64(rate.N)*int64(time.Second)/int64(rate.Per))
@@ -43,7 +43,7 @@ func wantRateHolds(rt *rapid.T, rate store.Rate) {
 		n := rate.Room(arrival, now)
 		if n == 0 {
 			if next := rate.Next(arrival, now); rate.Room(arrival, next) < 1 {
-				rt.Fatalf("no room at %d, which Next names", next)
+				rt.Fatalf("Room is 0 at %d, which Next returned as the next start", next)
 			}
 			continue
 		}
@@ -53,7 +53,7 @@ func wantRateHolds(rt *rapid.T, rate store.Rate) {
 			started += starts[i].n
 			window := now.Sub(starts[i].at)
 			if most := burst + int64(float64(rate.N)*float64(window)/float64(rate.Per)); started > most {
-				rt.Fatalf("%d starts in %s at %d per %s, at most %d", started, window, rate.N, rate.Per, most)
+				rt.Fatalf("%d starts in %s at a rate of %d per %s, want at most %d", started, window, rate.N, rate.Per, most)
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func TestQ7_RateIsNeverExceededByRounding(t *testing.T) {
 	for _, tt := range []struct {
 		rate  store.Rate
 		burst int
-		most  int // starts of ten seconds after the burst
+		most  int // allowed starts in ten seconds after the burst
 	}{
 		{store.Rate{N: 70_000, Per: time.Second}, 70_000, 700_000},
 		{store.Rate{N: 3, Per: time.Second}, 3, 30},
@@ -111,15 +111,15 @@ func TestRate_Validate(t *testing.T) {
 		{store.Rate{N: 1, Per: time.Nanosecond}, false},
 	} {
 		if err := tt.rate.Validate(); (err == nil) != tt.ok || err != nil && !errors.Is(err, store.ErrInvalid) {
-			t.Errorf("%d per %s: %v", tt.rate.N, tt.rate.Per, err)
+			t.Errorf("Validate of rate %d per %s: %v", tt.rate.N, tt.rate.Per, err)
 		}
 	}
 }
 
-func TestMode_StringOfANumberThatIsNone(t *testing.T) {
+func TestMode_StringOfAnUnknownNumber(t *testing.T) {
 	t.Parallel()
 	if got := store.Mode(7).String(); got != "mode(7)" || store.Draining.String() != "draining" {
-		t.Errorf("%s and %s", got, store.Draining)
+		t.Errorf("got names %s and %s", got, store.Draining)
 	}
 }
 
@@ -140,14 +140,14 @@ func TestQ3_CrashDelaySpreadsAGroup(t *testing.T) {
 			switch {
 			case spread == 0 && d == 0:
 			case d < 0 || d >= spread || d%time.Microsecond != 0 || d != store.CrashDelay(id, crashes):
-				t.Fatalf("job %d after %d crashes: %s, want less than %s", id, crashes, d, spread)
+				t.Fatalf("job %d after %d crashes: delay %s, want less than %s", id, crashes, d, spread)
 			default:
 				tenths[d*10/spread]++
 			}
 		}
 		for i, n := range tenths {
 			if spread > 0 && (n < jobs/20 || n > jobs/5) {
-				t.Errorf("after %d crashes %d of %d jobs are in tenth %d", crashes, n, jobs, i)
+				t.Errorf("after %d crashes, %d of %d jobs are in tenth %d of the spread, want about a tenth", crashes, n, jobs, i)
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func TestRateNextIsTheFirstRoom(t *testing.T) {
 	}
 }
 
-// A rate that was too low by mistake does not delay the one that corrects it.
+// A rate that was too low by mistake does not delay starts after it was raised.
 //
 // proves: Q7
 func TestQ7_RaisedRateHoldsAtOnce(t *testing.T) {
@@ -176,14 +176,14 @@ func TestQ7_RaisedRateHoldsAtOnce(t *testing.T) {
 	slow, fast := store.Rate{N: 1, Per: 365 * 24 * time.Hour}, store.Rate{N: 10, Per: time.Second}
 	arrival := slow.Take(0, now, 1)
 	if next := fast.Next(arrival, now); next > now+job.Micros(time.Second.Microseconds()) {
-		t.Errorf("the next start is %s away", next.Sub(now))
+		t.Errorf("the next start is in %s, want at most 1s", next.Sub(now))
 	}
 	later := now + 1_000_000
 	if room := fast.Room(arrival, later); room > 10 {
-		t.Errorf("room for %d", room)
+		t.Errorf("Room is %d, want at most 10", room)
 	}
 	if room := fast.Room(fast.Take(arrival, later, 0), later+1_000_000); room < 1 {
-		t.Error("no room after two seconds at 10/s")
+		t.Error("Room is 0 after two seconds at 10/s")
 	}
 }
 
@@ -199,7 +199,7 @@ func TestX3_JobsAreHeldToTheirLimits(t *testing.T) {
 	}
 	n := atLimit()
 	if err := store.Validate(&n); err != nil {
-		t.Fatalf("at its limits: %v", err)
+		t.Fatalf("a job at its limits is refused: %v", err)
 	}
 	for name, c := range map[string]struct {
 		breaks func(*job.New)

@@ -76,9 +76,9 @@ func (c *QueueChange) Apply(q Queue) Queue {
 	return q
 }
 
-// Limits of what a person may set on a queue.
+// Limits on what a person may set on a queue.
 const (
-	WorkersMax = job.ExchangeMax / 2 // per process: the running jobs and as many claimed ahead fit in one exchange
+	WorkersMax = job.ExchangeMax / 2 // per process: the running jobs, and as many jobs that were claimed in advance, fit in one exchange
 	LimitMax   = 1_000_000
 )
 
@@ -100,7 +100,7 @@ func (c *QueueChange) Validate() error {
 }
 
 // Validate returns an ErrInvalid when the exchange as a whole is wrong. Errors of
-// single outcomes are in the answer instead.
+// single outcomes are returned in Exchanged.Settled instead.
 func (x *Exchange) Validate() error {
 	wanted := 0
 	for i := range x.Want {

@@ -2,38 +2,41 @@ package faultstore
 
 // Call is one call of a store's method.
 type Call struct {
-	Method string // such as "Exchange"
-	N      int    // of this method, from 1
-	Seq    int    // of all methods, from 1
+	Method string // name of the method, such as "Exchange"
+	N      int    // number of the call of this method, from 1
+	Seq    int    // number of the call of any method, from 1
 }
 
-// Fault is what goes wrong with a call; the zero value is nothing.
+// Fault is what goes wrong in a call; the zero value means nothing.
 type Fault struct {
 	// Before is returned instead of calling the store.
 	Before error
-	// After is returned when the call has succeeded, in the place of its answer:
-	// the store has done it and the caller does not know. By the contract only
-	// store.ErrUnknown may be returned so; others test what a lying store does.
+	// After is returned when the call has succeeded, instead of its answer: the store
+	// has done it and the caller does not know. The contract of stores allows only
+	// store.ErrUnknown here; other errors test how a store that breaks the contract is
+	// treated.
 	After error
-	// Hang makes the call wait until its context ends, and fail by that without
-	// reaching the store.
+	// Hang makes the call wait until its context ends, and then fail with the context's
+	// error without reaching the store.
 	Hang bool
 }
 
-// Plan decides about the fault of each call. It is called for one call at a time.
+// Plan decides on the fault of each call. Calls of a Plan do not overlap.
 type Plan func(Call) Fault
 
-// None lets every call through.
+// None is a Plan without faults.
 func None(Call) Fault { return Fault{} }
 
-// Nth gives the n-th call of a method the fault; method "" counts all calls.
+// Nth returns a Plan in which the n-th call of a method has the fault; method "" counts
+// all calls.
 func Nth(method string, n int, f Fault) Plan { return Range(method, n, n, f) }
 
-// From gives the n-th call of a method and all after it the fault.
+// From returns a Plan in which the n-th call of a method and all later ones have the
+// fault.
 func From(method string, n int, f Fault) Plan { return Range(method, n, 0, f) }
 
-// Range gives the calls of a method numbered first to last, both included, the
-// fault; last 0 has no end, and method "" counts all calls.
+// Range returns a Plan in which the calls of a method numbered first to last have the
+// fault, both included. A last of 0 means no end, and method "" counts all calls.
 func Range(method string, first, last int, f Fault) Plan {
 	return func(c Call) Fault {
 		n := c.N

@@ -1,5 +1,5 @@
-// Package faultstore wraps a store so that calls of it fail by a plan: before
-// they take effect, after it, or by never answering. It is for tests.
+// Package faultstore wraps a store so that calls of it fail by a plan: before they take
+// effect, after they took effect, or by hanging. It is for tests.
 package faultstore
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Store is a store whose calls fail by a plan. It joins the transactions of the
-// caller if the store inside does.
+// Store is a store whose calls fail by a plan. It joins the caller's transactions if
+// the wrapped store can.
 type Store struct {
 	inner store.Store
 
@@ -28,14 +28,14 @@ var (
 	_ store.Transactor = (*Store)(nil)
 )
 
-// New wraps a store. A nil plan is None.
+// New wraps a store. A nil plan means None.
 func New(inner store.Store, plan Plan) *Store {
 	s := &Store{inner: inner, calls: map[string]int{}}
 	s.Set(plan)
 	return s
 }
 
-// Set changes the plan. The numbers of the calls go on.
+// Set changes the plan. The calls continue to be numbered from the first one.
 func (s *Store) Set(plan Plan) {
 	if plan == nil {
 		plan = None
@@ -45,7 +45,7 @@ func (s *Store) Set(plan Plan) {
 	s.plan = plan
 }
 
-// Calls returns how many calls of a method there were so far; "" counts all.
+// Calls returns the number of calls of a method so far; "" counts all methods.
 func (s *Store) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *Store) fault(method string) Fault {
 	return s.plan(Call{Method: method, N: s.calls[method], Seq: s.seq})
 }
 
-// do is one call with its fault.
+// do makes one call with the fault that the plan gives it.
 func do[T any](ctx context.Context, s *Store, method string, call func() (T, error)) (answer T, err error) {
 	f := s.fault(method)
 	switch {
@@ -80,7 +80,7 @@ func do[T any](ctx context.Context, s *Store, method string, call func() (T, err
 	return done, err
 }
 
-// none is the answer of calls that have none.
+// none is the answer of methods that return only an error.
 type none struct{}
 
 // Close implements store.Store.
@@ -123,7 +123,7 @@ func (s *Store) transactor() (store.Transactor, error) {
 	if inner, ok := s.inner.(store.Transactor); ok {
 		return inner, nil
 	}
-	return nil, fmt.Errorf("%T cannot join a transaction of the caller's: %w", s.inner, store.ErrInvalid)
+	return nil, fmt.Errorf("%T cannot join the caller's own transaction: %w", s.inner, store.ErrInvalid)
 }
 
 // Exchange implements store.Worker.
@@ -152,7 +152,7 @@ func (s *Store) Declare(ctx context.Context, queues []string) error {
 	return err
 }
 
-// Notify implements store.Worker. With a fault before it, nothing is ever sent.
+// Notify implements store.Worker. With a fault in Before it never sends.
 func (s *Store) Notify(ch chan<- struct{}) (stop func()) {
 	if s.fault("Notify").Before != nil {
 		return func() {}

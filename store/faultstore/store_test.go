@@ -16,8 +16,8 @@ func TestFaultsComeByThePlan(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		plan   faultstore.Plan
-		fails  []int // of four calls
-		effect int   // ids taken in the end
+		fails  []int // which of four calls fail
+		effect int   // how many ids are reserved at the end
 	}{
 		{"none", nil, nil, 4},
 		{"nth before", faultstore.Nth("ReserveIDs", 2, faultstore.Fault{Before: boom}), []int{2}, 3},
@@ -47,12 +47,12 @@ func TestFaultsComeByThePlan(t *testing.T) {
 				}
 			}
 			if got := s.Calls("ReserveIDs"); got != 4 || s.Calls("") != 4 {
-				t.Errorf("counted %d calls, want 4", got)
+				t.Errorf("Calls returned %d, want 4", got)
 			}
 			s.Set(nil)
 			next, err := s.ReserveIDs(t.Context(), 1)
 			if err != nil || int(next) != tt.effect+1 {
-				t.Errorf("next id %d, %v: want %d", next, err, tt.effect+1)
+				t.Errorf("the next id is %d, %v; want %d", next, err, tt.effect+1)
 			}
 		})
 	}
