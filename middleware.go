@@ -42,9 +42,9 @@ type Middleware func(next HandlerFunc) HandlerFunc
 // the next handler exactly once.
 const CodeBadMiddleware = "bad_middleware"
 
-// ErrSkipHandler, wrapped or not, completes a job without its handler: a middleware
-// returns it when it has not called the next handler. After the handler was called it
-// is an error like any other.
+// ErrSkipHandler completes a job without its handler. A middleware that has not called
+// the next handler returns it, wrapped or not. After the handler was called it is an
+// error like any other.
 var ErrSkipHandler = errors.New("redrive: the job is completed without its handler")
 
 // validMiddleware returns an error that names a middleware that is nil.

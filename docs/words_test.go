@@ -27,8 +27,8 @@ var openFolders = []string{
 	"internal/demo", "internal/engine", "internal/keeper", "internal/proc", "internal/scan", "internal/score",
 	"internal/selfbench", "internal/sqlstore",
 	"internal/yamlfile",
-	"job", "policy", "policy/policyfile", "policy/preset", "retry", "retry/httpretry", "scripts",
-	"scripts/classes", "scripts/testreport", "store", "store/faultstore", "store/memory", "store/sqlite",
+	"policy", "policy/policyfile", "policy/preset", "retry", "retry/httpretry", "scripts",
+	"scripts/classes", "scripts/testreport", "store/memory", "store/sqlite",
 }
 
 // bannedIn returns the banned words in a text, with the lines they are in. Names in
