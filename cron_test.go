@@ -470,6 +470,8 @@ func TestQ13_EntriesChangeWhileAClientRuns(t *testing.T) {
 }
 
 // An entry that was set counts for a pass that begins later, also for a client that is not running.
+//
+// part of: Q13
 func TestQ13_EntriesThatAreSetCountAtOnce(t *testing.T) {
 	t.Parallel()
 	e := redrivetest.New(t, nil)

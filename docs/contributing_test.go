@@ -42,8 +42,8 @@ func tagFaults(name, doc string) (faults []string) {
 	return faults
 }
 
-// The name of a test and the comment above it agree on what it is about: whoever
-// searches for one finds the other.
+// The name of a test and the comment above it name the same requirements, so a search
+// for a requirement finds both.
 func TestContributing_TestsAreNamedAfterTheirRows(t *testing.T) {
 	t.Parallel()
 	rows := 0

@@ -12,7 +12,7 @@ import (
 
 // pages are the texts that make claims about the code, from this folder.
 var pages = []string{
-	"guarantees.md", "config.md", "classes.md", "operations.md", "policy.md", "cli.md", "postgres.md", "requirements.md",
+	"guarantees.md", "config.md", "classes.md", "operations.md", "policy.md", "cli.md", "postgres.md", "requirements.md", "extending.md", "retry.md",
 	"../ARCHITECTURE.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md",
 }
 

@@ -154,7 +154,7 @@ func TestF9_EveryKeyIsOnThePage(t *testing.T) {
 			known[name] = true
 		case regexp.MustCompile(`(^|\.)(backoff|hint|escalate)\.`).MatchString(path):
 			known[path[regexp.MustCompile(`(backoff|hint|escalate)\.`).FindStringIndex(path)[0]:]] = true
-		case strings.HasPrefix(path, "kinds.NAME.classes"): // told with the kinds
+		case strings.HasPrefix(path, "kinds.NAME.classes"): // documented with the kinds
 		default:
 			known[path] = true
 		}
@@ -374,7 +374,7 @@ rules:
 		t.Fatal("nothing to compare")
 	}
 	if d := cmp.Diff(strings.Split(err.Error(), "\n"), strings.Split(shown[1], "\n")); d != "" {
-		t.Errorf("mistakes (-told +shown):\n%s", d)
+		t.Errorf("mistakes (-reported +shown):\n%s", d)
 	}
 }
 

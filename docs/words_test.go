@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/redrive/redrive/failure"
 )
 
 // banned are words that this project once used in senses of its own. Plain terms
@@ -14,22 +16,34 @@ import (
 var banned = regexp.MustCompile(`(?i)\b(graves?|graveless|newsroom|hearers?|bulletins?|crowds?|judges?|told|dear|whoever|` +
 	`by heart|(?:is|are|be) none)\b`)
 
-// keptTexts may have a banned word: they are stored, or are quoted from others.
-var keptTexts = []string{}
+// keptTexts may have a banned word: they are quoted, or name an option of package retry.
+var keptTexts = append([]string{
+	"`other processes are not told …`", "`nothing is heard of other processes …`", "Options.Judge",
+}, operatorTexts()...)
+
+// operatorTexts returns what the built-in classes say to operators. Pages show these
+// texts; tests/golden holds them as they are.
+func operatorTexts() (texts []string) {
+	for _, class := range failure.Classes() {
+		texts = append(texts, class.Operator)
+	}
+	return texts
+}
 
 // keptFolders have an issue of their own for their words.
 var keptFolders = []string{"failure", "store/postgres"}
 
 // openFolders have banned words that are still to be replaced.
 var openFolders = []string{
-	".", "backoff", "bench", "bench/agent", "bench/peers", "bench/retries", "cli", "cli/testdata/postgres",
-	"cli/testdata/script", "docs", "examples/ocr", "examples/ocr/world", "internal/config", "internal/cron",
+	"backoff", "bench", "bench/agent", "bench/peers", "bench/retries", "cli", "cli/testdata/postgres",
+	"cli/testdata/script", "examples/ocr", "examples/ocr/world", "internal/config", "internal/cron",
 	"internal/demo", "internal/engine", "internal/keeper", "internal/proc", "internal/scan", "internal/score",
-	"internal/selfbench", "internal/sqlstore",
-	"internal/yamlfile",
-	"policy", "policy/policyfile", "policy/preset", "retry", "retry/httpretry", "scripts",
-	"scripts/classes", "scripts/testreport", "store/memory", "store/sqlite",
+	"internal/selfbench", "internal/sqlstore", "internal/yamlfile", "policy", "policy/policyfile",
+	"policy/preset", "retry", "retry/httpretry", "scripts", "scripts/testreport", "store/memory",
 }
+
+// testLists are the generated lines of requirements.md that name the tests of all packages.
+var testLists = regexp.MustCompile(`(?m)^  Tests: .*$`)
 
 // bannedIn returns the banned words in a text, with the lines they are in. Names in
 // code are read word by word.
@@ -59,7 +73,7 @@ func TestContributing_WordsArePlain(t *testing.T) {
 		}) {
 			continue
 		}
-		lines := bannedIn(text)
+		lines := bannedIn(testLists.ReplaceAllString(text, ""))
 		if slices.Contains(openFolders, folder) {
 			open[folder] += len(lines)
 			continue

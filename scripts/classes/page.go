@@ -18,10 +18,10 @@ const head = `<!-- Made by "make docs" from the code; changes belong there. -->
 
 # Classes
 
-Every failure is put into one class. The class says whether waiting can mend it, what users and operators are
-told, and by which settings of the policy it is retried. These are built in; a policy file adds its own,
-replaces their texts and settings, and says by which codes, types, statuses and words they are found.
-` + "`redrive explain`" + ` tells of a job, or of an error text, which evidence led to which class.
+Every failure gets one class. The class says whether another attempt can help, which texts users and operators
+see, and which settings of the policy apply. The classes below are built in. A policy file can add classes,
+replace texts and settings, and add codes, types, statuses and words that select a class.
+` + "`redrive explain`" + ` shows which evidence selected the class of a job or of an error text.
 
 `
 
