@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -219,6 +220,37 @@ func TestQ9_AuditIsFollowed(t *testing.T) {
 		}
 		if !slices.Equal(got, []int64{2, 4}) {
 			t.Errorf("FollowAudit returned the entries %d, want 2 and 4", got)
+		}
+	})
+}
+
+// awayAudit is a store whose audit log cannot be read at first, and then is damaged.
+type awayAudit struct {
+	store.Store
+	errs []error
+}
+
+func (a *awayAudit) Audit(context.Context, int64, int) ([]store.Audit, error) {
+	err := a.errs[0]
+	a.errs = a.errs[1:]
+	return nil, err
+}
+
+// part of: Q9
+func TestQ9_FollowAuditAsksAgainWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		damaged := errors.New("row damaged")
+		st := &awayAudit{Store: memory.New(memory.Options{}), errs: []error{store.ErrUnavailable, store.ErrUnavailable, damaged}}
+		start := time.Now()
+		n := 0
+		for _, err := range adminClient(t, st).FollowAudit(t.Context(), 0, redrive.AuditFilter{}) {
+			if n++; !errors.Is(err, damaged) {
+				t.Errorf("got %v, want the error of the damaged row", err)
+			}
+		}
+		if took := time.Since(start); n != 1 || took != 2*time.Second {
+			t.Errorf("%d answers after %s, want one after two times Config.Poll", n, took)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package redrive
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -96,7 +97,8 @@ func (c *Client) auditBack(ctx context.Context, f *AuditFilter, limit int) (page
 
 // FollowAudit returns the audit entries with numbers above after, in order and in
 // batches, and waits for new ones. It ignores AuditFilter.Limit and Pages. It ends when
-// ctx ends, or with an error of the store.
+// ctx ends. While the store does not answer (ErrUnavailable), it asks again every
+// Config.Poll, as Events does. Any other error ends the loop.
 func (c *Client) FollowAudit(ctx context.Context, after int64, f AuditFilter) iter.Seq2[[]AuditEntry, error] {
 	return func(yield func([]AuditEntry, error) bool) {
 		changed := make(chan struct{}, 1)
@@ -105,6 +107,10 @@ func (c *Client) FollowAudit(ctx context.Context, after int64, f AuditFilter) it
 			entries, err := c.auditAfter(ctx, after, auditPage)
 			if ctx.Err() != nil {
 				return
+			}
+			if errors.Is(err, store.ErrUnavailable) {
+				_ = c.await(ctx, nil) // its error is the end of ctx
+				continue
 			}
 			if err != nil {
 				yield(nil, err)

@@ -231,3 +231,7 @@ func (c *Client) Crons(ctx context.Context) ([]CronStatus, error) {
 	slices.SortFunc(all, func(a, b CronStatus) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
+
+// CronSlots returns the last fired slot of each cron entry that any client has ever
+// fired on the store, by name.
+func (c *Client) CronSlots(ctx context.Context) ([]CronSlot, error) { return c.store.CronSlots(ctx) }

@@ -394,8 +394,10 @@ func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 		}
 	}
 	var said bytes.Buffer
+	var c *redrive.Client
 	for _, name := range []string{"new", "old-7"} {
-		c, err := redrive.New(st, &redrive.Config{
+		var err error
+		c, err = redrive.New(st, &redrive.Config{
 			TempDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&said, nil)),
 			Cron: []redrive.Cron{{Name: name, Expression: "* * * * *", Catch: time.Hour, Make: scenes}},
 		})
@@ -410,8 +412,8 @@ func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 	if n := strings.Count(said.String(), "give the entry one that no client has any more"); n != 1 {
 		t.Errorf("the log has the advice %d times, want once:\n%s", n, said.String())
 	}
-	list, err := st.CronSlots(t.Context())
-	if i := slices.IndexFunc(list, func(s store.CronSlot) bool { return s.Name == "old-7" }); err != nil || i < 0 || list[i].Slot == 1 {
+	list, err := c.CronSlots(t.Context())
+	if i := slices.IndexFunc(list, func(s redrive.CronSlot) bool { return s.Name == "old-7" }); err != nil || i < 0 || list[i].Slot == 1 {
 		t.Errorf("the schedule whose name was taken over has not fired: %v", err)
 	}
 }

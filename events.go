@@ -38,8 +38,9 @@ type EventsOptions struct {
 // the oldest event that is kept, see Retention.Events.
 //
 // Enqueues and acts of people are seen at once; a run that ends or begins, at the next
-// notification or after Config.Poll. While the store is unavailable, Events asks again
-// every Config.Poll. Any other error ends the loop.
+// notification or after Config.Poll. While the store does not answer (ErrUnavailable), a
+// reader that waits asks again every Config.Poll, and one with StopAtEnd gets the error.
+// Any other error ends the loop.
 func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOptions) iter.Seq2[event.Event, error] {
 	if o == nil {
 		o = &EventsOptions{}
@@ -53,7 +54,7 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 		for ctx.Err() == nil {
 			events, err := c.store.Events(ctx, after, eventsRead)
 			switch {
-			case errors.Is(err, store.ErrUnavailable):
+			case follow && errors.Is(err, store.ErrUnavailable):
 				_ = c.await(ctx, nil) // an error means that ctx has ended, which the loop checks
 				continue
 			case ctx.Err() != nil:

@@ -138,6 +138,20 @@ func TestEvents_AsksAgainWhileTheStoreIsAway(t *testing.T) {
 	})
 }
 
+func TestEvents_ToTheEndReturnsThatTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	s := &unreliable{Store: memory.New(memory.Options{}), errs: []error{store.ErrUnavailable}}
+	n := 0
+	for _, err := range newClient(t, s, succeed).Events(t.Context(), event.Cursor{}, &redrive.EventsOptions{StopAtEnd: true}) {
+		if n++; !errors.Is(err, redrive.ErrUnavailable) {
+			t.Errorf("got %v, want ErrUnavailable", err)
+		}
+	}
+	if n != 1 || s.asked != 1 {
+		t.Errorf("%d answers after %d reads, want one of each", n, s.asked)
+	}
+}
+
 // A waiting reader sees an enqueue at once, and the end of a run after Config.Poll at most. It ends
 // with its context.
 func TestEvents_WaitsForMore(t *testing.T) {

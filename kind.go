@@ -54,6 +54,17 @@ type Spec struct {
 // a client or a store sets, such as Config.PayloadMax, are checked by the enqueue.
 func (s Spec) Err() error { return s.err }
 
+// Validate checks the job as every enqueue does: Err, the names of kind and queue, and
+// the lengths and times. The error is an ErrInvalid or ErrTooLarge, or what Err returns.
+// Only the enqueue checks Config.PayloadMax, the policy's rules and the key.
+func (s Spec) Validate() error {
+	if s.err != nil {
+		return s.err
+	}
+	s.new.ID = 1 // the enqueue gives the job its id
+	return store.Validate(&s.new)
+}
+
 // Kind returns the name of the job's kind.
 func (s Spec) Kind() string { return s.new.Kind }
 

@@ -40,6 +40,28 @@ func TestSpec_ErrIsThereAtOnce(t *testing.T) {
 	}
 }
 
+func TestSpec_ValidateChecksWhatEveryStoreChecks(t *testing.T) {
+	t.Parallel()
+	if err := render.New(renderArgs{}, nil).Validate(); err != nil {
+		t.Errorf("a good job: %v", err)
+	}
+	long := strings.Repeat("x", job.TextMax+1)
+	for name, tt := range map[string]struct {
+		spec redrive.Spec
+		want error
+	}{
+		"kind":     {redrive.NewRaw("with space", nil, nil), redrive.ErrInvalid},
+		"queue":    {redrive.NewRaw("k", nil, &redrive.Options{Queue: "a b"}), redrive.ErrInvalid},
+		"owner":    {redrive.NewRaw("k", nil, &redrive.Options{Owner: long}), redrive.ErrTooLarge},
+		"deadline": {redrive.NewRaw("k", nil, &redrive.Options{Deadline: time.Unix(-1, 0)}), redrive.ErrInvalid},
+		"not JSON": {render.New(renderArgs{}, nil).WithPayload([]byte("{")), redrive.ErrInvalid},
+	} {
+		if err := tt.spec.Validate(); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
+		}
+	}
+}
+
 func TestSpec_OptionsComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	given := redrive.Options{

@@ -19,6 +19,8 @@ type (
 	JobPage = store.Page
 	// JobCount is the number of jobs of one queue, kind and state.
 	JobCount = store.Count
+	// CronSlot is the last slot of a cron entry that was fired.
+	CronSlot = store.CronSlot
 )
 
 // Types of people's actions and settings.
@@ -89,6 +91,9 @@ const (
 	ActReopen  = store.ActReopen  // makes resolved and ignored dead letters pending
 	ActPurge   = store.ActPurge   // removes resolved and ignored dead letters with their jobs
 )
+
+// HoursKept is how far back the hours of DeadStats go.
+const HoursKept = store.HoursKept
 
 // The names of redrives.
 //
