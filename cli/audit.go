@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
-	"time"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type auditCmd struct {
@@ -36,23 +33,6 @@ redrives and of retention. The newest comes last. With --json, one object a line
     redrive audit --action redrive. --follow`
 }
 
-// auditWindow is how many rows of the audit log are read at once.
-const auditWindow = 500
-
-// auditQuery looks for rows of the audit log from its end backwards.
-type auditQuery struct {
-	limit   int
-	windows int // that are searched for rows that fit; 0 is the whole log
-	since   job.Micros
-	keep    func(*store.Audit) bool
-}
-
-type auditFound struct {
-	rows     []store.Audit // oldest first
-	end      int64         // the newest row of the log
-	searched job.Micros    // not 0: the search ended here, and there may be more before
-}
-
 func (c *auditCmd) Run(ctx context.Context, a *app) (err error) {
 	if c.Limit < 1 || c.Limit > job.PageMax {
 		return usagef("--limit %d: must be 1 to %d", c.Limit, job.PageMax)
@@ -61,16 +41,17 @@ func (c *auditCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	st, err := a.open(ctx)
+	f := c.filter(since)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	found, err := c.query(since).last(ctx, st)
+	defer closing(db, &err)
+	page, err := client.Audit(ctx, f)
 	if err != nil {
 		return err
 	}
-	if err := c.print(a, found.rows, true); err != nil {
+	if err := c.print(a, page.Entries, true); err != nil {
 		return err
 	}
 	if !c.Follow {
@@ -78,142 +59,27 @@ func (c *auditCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return c.follow(ctx, a, st, found.end)
-}
-
-// query looks for what is asked for in the whole log.
-func (c *auditCmd) query(since job.Micros) *auditQuery {
-	return &auditQuery{limit: c.Limit, since: since, keep: c.keeps}
-}
-
-// keeps reports whether a row is asked for, but for its time.
-func (c *auditCmd) keeps(r *store.Audit) bool {
-	family, whole := strings.CutSuffix(c.Action, ".")
-	return (c.Actor == "" || c.Actor == r.Actor) && (c.Target == "" || c.Target == r.Target) &&
-		(c.Action == "" || c.Action == r.Action || whole && strings.HasPrefix(r.Action, family+"."))
-}
-
-// last returns the newest rows that fit.
-func (q *auditQuery) last(ctx context.Context, st store.Reader) (auditFound, error) {
-	end, err := auditEnd(ctx, st)
-	found := auditFound{end: end}
-	if err != nil {
-		return found, err
-	}
-	var oldest job.Micros
-	for n := 0; n < q.windows || q.windows == 0; n++ {
-		from := max(0, end-auditWindow)
-		rows, err := auditRows(ctx, st, from)
-		if err != nil {
-			return found, err
-		}
-		for _, r := range slices.Backward(rows) {
-			switch {
-			case r.Seq > end:
-				continue
-			case r.At < q.since || len(found.rows) == q.limit:
-				slices.Reverse(found.rows)
-				return found, nil
-			case q.keep(&r):
-				found.rows = append(found.rows, r)
-			}
-		}
-		if from == 0 {
-			slices.Reverse(found.rows)
-			return found, nil
-		}
-		if len(rows) > 0 {
-			oldest = rows[0].At
-		}
-		end = from
-	}
-	found.searched = oldest
-	slices.Reverse(found.rows)
-	return found, nil
-}
-
-func auditRows(ctx context.Context, st store.Reader, after int64) ([]store.Audit, error) {
-	rows, err := st.Audit(ctx, after, auditWindow)
-	if err != nil {
-		return nil, fmt.Errorf("read the audit log: %w", err)
-	}
-	return rows, nil
-}
-
-// auditEnd returns the number of the newest row, which the store does not tell:
-// it is looked for by doubling, and then by halving.
-func auditEnd(ctx context.Context, st store.Reader) (int64, error) {
-	after := func(n int64) (last int64, err error) {
-		rows, err := st.Audit(ctx, n, 1)
-		if err != nil || len(rows) == 0 {
-			return 0, err
-		}
-		return rows[0].Seq, nil
-	}
-	low, high := int64(0), int64(auditWindow) // there is a row above low, or none at all
-	for {
-		n, err := after(high)
-		if err != nil {
-			return 0, fmt.Errorf("read the audit log: %w", err)
-		}
-		if n == 0 {
-			break
-		}
-		low, high = n, 2*n
-	}
-	for high-low > auditWindow {
-		middle := low + (high-low)/2
-		n, err := after(middle)
-		switch {
-		case err != nil:
-			return 0, fmt.Errorf("read the audit log: %w", err)
-		case n == 0:
-			high = middle
-		default:
-			low = n
-		}
-	}
-	rows, err := auditRows(ctx, st, low)
-	if err != nil || len(rows) == 0 {
-		return low, err
-	}
-	return rows[len(rows)-1].Seq, nil
-}
-
-// follow prints rows as they come, until the context ends.
-func (c *auditCmd) follow(ctx context.Context, a *app, st store.Store, after int64) error {
-	changed := make(chan struct{}, 1)
-	defer st.Notify(changed)()
-	poll := time.NewTicker(eventsPoll)
-	defer poll.Stop()
-	for {
-		rows, err := auditRows(ctx, st, after)
-		if ctx.Err() != nil {
-			return nil
+	for rows, err := range client.FollowAudit(ctx, page.Last, f) {
+		if err == nil {
+			err = c.print(a, rows, false)
 		}
 		if err != nil {
 			return err
 		}
-		if len(rows) > 0 {
-			after = rows[len(rows)-1].Seq
-			if err := c.print(a, slices.DeleteFunc(rows, func(r store.Audit) bool { return !c.keeps(&r) }), false); err != nil {
-				return err
-			}
-		}
-		if len(rows) == auditWindow {
-			continue
-		}
-		select {
-		case <-changed:
-		case <-poll.C:
-		case <-ctx.Done():
-			return nil
-		}
 	}
+	return nil
+}
+
+func (c *auditCmd) filter(since job.Micros) redrive.AuditFilter {
+	f := redrive.AuditFilter{Actor: c.Actor, Target: c.Target, Since: since, Limit: c.Limit}
+	if c.Action != "" {
+		f.Actions = []string{c.Action}
+	}
+	return f
 }
 
 // print writes rows, and the titles above them at the beginning.
-func (c *auditCmd) print(a *app, rows []store.Audit, first bool) error {
+func (c *auditCmd) print(a *app, rows []redrive.AuditEntry, first bool) error {
 	if c.JSON {
 		for i := range rows {
 			if err := a.printJSONLine(&rows[i]); err != nil {
@@ -229,7 +95,7 @@ func (c *auditCmd) print(a *app, rows []store.Audit, first bool) error {
 	return nil
 }
 
-func (c *auditCmd) table(a *app, rows []store.Audit, first bool) {
+func (c *auditCmd) table(a *app, rows []redrive.AuditEntry, first bool) {
 	out := a.styleOf(a.stdout)
 	if len(rows) == 0 {
 		if !c.Follow {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 // completionCmd writes the script with which a shell completes this command.
@@ -316,9 +316,9 @@ func (a *app) names(ctx context.Context, sort string) []suggestion {
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionLimit)
 	defer cancel()
-	if st, err := a.open(ctx); err == nil {
-		n.read(ctx, st, sort)
-		_ = st.Close() // it was only read
+	if client, db, err := a.open(ctx); err == nil {
+		n.read(ctx, client, sort)
+		_ = db.Close() // it was only read
 	}
 	found := []suggestion{}
 	for _, name := range slices.Sorted(maps.Keys(n.all)) {
@@ -342,33 +342,33 @@ func (n *nameReader) configured(sort string) []string {
 	return nil
 }
 
-func (n *nameReader) read(ctx context.Context, st store.Store, sort string) {
+func (n *nameReader) read(ctx context.Context, client *redrive.Client, sort string) {
 	switch sort {
 	case "kind":
-		counts, _ := st.Counts(ctx)
+		counts, _ := client.Counts(ctx)
 		for i := range counts {
 			n.all[counts[i].Kind] = ""
 		}
 	case "queue":
-		queues, _ := st.Queues(ctx)
+		queues, _ := client.Queues(ctx)
 		for i := range queues {
 			n.all[queues[i].Name] = ""
 		}
 	case "class":
-		stats, _ := st.DeadStats(ctx)
+		stats, _ := client.DeadStats(ctx)
 		for i := range stats.Counts {
 			if class := stats.Counts[i].Class; n.all[class] == "" && class != "" {
 				n.all[class] = ""
 			}
 		}
 	case "group":
-		page, _ := st.Groups(ctx, store.GroupFilter{Limit: job.PageMax})
+		page, _ := client.Groups(ctx, redrive.GroupFilter{Limit: job.PageMax})
 		for i := range page.Groups {
 			g := &page.Groups[i]
 			n.all[words.ShortGroup(g.Fingerprint)] = fmt.Sprintf("%s, %s pending: %s", g.Kind, words.Number(g.Pending), words.Shorten(words.GroupCause(g), 60))
 		}
 	case "redrive":
-		list, _ := st.RedriveList(ctx)
+		list, _ := client.Redrives(ctx)
 		for i := range list {
 			n.all[fmt.Sprint(list[i].ID)] = fmt.Sprintf("%s, %s", list[i].State, words.Count(list[i].Total, "job"))
 		}

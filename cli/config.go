@@ -7,7 +7,6 @@ import (
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/store/postgres"
 )
 
 type configCmd struct {
@@ -37,8 +36,8 @@ func (c *configCheckCmd) Run(a *app) error {
 	if err == nil {
 		_, err = openPolicy(&settings{loaded, file})
 	}
-	if dsn := loadedDSN(loaded); err == nil && dsn != "" {
-		if _, err = postgres.Where(dsn); err != nil {
+	if err == nil {
+		if err = checkDSN(loaded); err != nil {
 			return fmt.Errorf("%s: database: %w", file, err)
 		}
 	}
@@ -58,14 +57,6 @@ func (c *configCheckCmd) Run(a *app) error {
 	_, err = fmt.Fprintf(a.out, "%s: good; %s, %s\n", words.Clean(file),
 		words.Count(int64(len(loaded.Kinds)), "kind"), words.Count(int64(len(loaded.Queues)), "queue"))
 	return err
-}
-
-// loadedDSN returns the DSN of a configuration; "" is none.
-func loadedDSN(c *config.Config) string {
-	if c == nil {
-		return ""
-	}
-	return c.Postgres.DSN.Reveal()
 }
 
 func (a *app) problemsJSON(file string, problems config.Problems) error {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/cron"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type cronCmd struct{ jsonFlag }
@@ -46,22 +46,22 @@ func (c *cronCmd) Run(ctx context.Context, a *app) (err error) {
 }
 
 // fired reads the slots that were fired last; none where no job was ever taken in.
-func (a *app) fired(ctx context.Context, s *settings) (list []store.CronSlot, err error) {
+func (a *app) fired(ctx context.Context, s *settings) (list []redrive.CronSlot, err error) {
 	d, err := a.databaseOf(s.Config)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.there(ctx); errors.Is(err, store.ErrNotFound) {
+	if err := d.there(ctx); errors.Is(err, redrive.ErrNotFound) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	st, err := d.open(ctx, a.warnings())
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer closing(st, &err)
-	if list, err = st.CronSlots(ctx); err != nil {
+	defer closing(db, &err)
+	if list, err = client.CronSlots(ctx); err != nil {
 		return nil, fmt.Errorf("read schedules: %w", err)
 	}
 	return list, nil
@@ -69,7 +69,7 @@ func (a *app) fired(ctx context.Context, s *settings) (list []store.CronSlot, er
 
 // viewCron joins what the configuration and the store know: first what is
 // configured, in its order.
-func viewCron(c *config.Config, fired []store.CronSlot, now time.Time) ([]wire.Cron, error) {
+func viewCron(c *config.Config, fired []redrive.CronSlot, now time.Time) ([]wire.Cron, error) {
 	views := []wire.Cron{}
 	at := map[string]int{}
 	for _, name := range c.CronNames {

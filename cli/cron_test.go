@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 // part of: Q13
@@ -23,7 +23,7 @@ func TestQ13_SchedulesOfTheConfigurationAndTheStore(t *testing.T) {
 		},
 	}
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	got, err := viewCron(c, []store.CronSlot{{Name: "gone", Slot: 5, At: 6, Job: 7}, {Name: "nightly", Slot: 1, At: 2, Job: 3}}, now)
+	got, err := viewCron(c, []redrive.CronSlot{{Name: "gone", Slot: 5, At: 6, Job: 7}, {Name: "nightly", Slot: 1, At: 2, Job: 3}}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

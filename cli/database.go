@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/postgres"
 	"github.com/redrive/redrive/store/sqlite"
@@ -43,6 +45,15 @@ func (a *app) databaseOf(c *config.Config) (*database, error) {
 		return nil, a.badDSN(err)
 	}
 	return &database{dsn: config.NewSecret(dsn), postgres: p, name: where}, nil
+}
+
+// checkDSN returns what is wrong with the DSN of a configuration. It may have none.
+func checkDSN(c *config.Config) error {
+	if c.Postgres.DSN.IsZero() {
+		return nil
+	}
+	_, err := postgres.Where(c.Postgres.DSN.Reveal())
+	return err
 }
 
 // badDSN says where a DSN came from that cannot be used.
@@ -127,32 +138,45 @@ func (d *database) fileThere() error {
 	return nil
 }
 
-// jobStore is a store that was opened.
-type jobStore interface {
-	store.Store
-	io.Closer
+// opened is an open database. Commands reach what is in it through a client.
+type opened struct{ store store.Store }
+
+// client returns a client on the database.
+func (o *opened) client(c *redrive.Config) (*redrive.Client, error) { return redrive.New(o.store, c) }
+
+// operator returns a client for what people read and change. It runs no jobs. Queues
+// are those that the person may change before any job was in them.
+func (o *opened) operator(queues []string) (*redrive.Client, error) {
+	c := redrive.Config{PayloadMax: job.PayloadMax, Logger: slog.New(slog.DiscardHandler), Queues: map[string]redrive.Queue{}}
+	for _, name := range queues {
+		c.Queues[name] = redrive.Queue{}
+	}
+	return o.client(&c)
 }
+
+// Close closes the database.
+func (o *opened) Close() error { return o.store.Close() }
 
 // connsOfLook is how many connections a command other than work may have.
 const connsOfLook = 8
 
-// open opens the database to look at it or to change some jobs. Its schema is
-// made if there is none, and else not changed.
-func (d *database) open(ctx context.Context, log *slog.Logger) (jobStore, error) {
+// open opens the database to look at it or to change some jobs. It makes the schema
+// when there is no schema, and does not change one that is there.
+func (d *database) open(ctx context.Context, log *slog.Logger) (*opened, error) {
 	if d.file != "" {
-		return opened(sqlite.Open(ctx, d.file, &sqlite.Options{Readers: 1, KeepSchema: true}))
+		return openedAs(sqlite.Open(ctx, d.file, &sqlite.Options{Readers: 1, KeepSchema: true}))
 	}
 	o := d.options(log)
 	o.MaxConns = min(o.MaxConns, connsOfLook)
-	return opened(postgres.Open(ctx, d.dsn.Reveal(), o))
+	return openedAs(postgres.Open(ctx, d.dsn.Reveal(), o))
 }
 
 // openToWork opens the database to run jobs.
-func (d *database) openToWork(ctx context.Context, log *slog.Logger) (jobStore, error) {
+func (d *database) openToWork(ctx context.Context, log *slog.Logger) (*opened, error) {
 	if d.file != "" {
-		return opened(sqlite.Open(ctx, d.file, &sqlite.Options{KeepSchema: true}))
+		return openedAs(sqlite.Open(ctx, d.file, &sqlite.Options{KeepSchema: true}))
 	}
-	return opened(postgres.Open(ctx, d.dsn.Reveal(), d.options(log)))
+	return openedAs(postgres.Open(ctx, d.dsn.Reveal(), d.options(log)))
 }
 
 func (d *database) options(log *slog.Logger) *postgres.Options {
@@ -162,12 +186,12 @@ func (d *database) options(log *slog.Logger) *postgres.Options {
 	}
 }
 
-// opened keeps a nil of a store from becoming one that is not nil.
-func opened[S jobStore](s S, err error) (jobStore, error) {
+// openedAs turns the answer of a store's Open into an opened database.
+func openedAs[S store.Store](s S, err error) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &opened{s}, nil
 }
 
 // version reads the version of the schema.

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type dlqCmd struct {
@@ -67,8 +67,8 @@ type deadFlags struct {
 func (f *deadFlags) isZero() bool { return reflect.ValueOf(*f).IsZero() }
 
 // filter reads the flags. The store is asked for the group's whole name.
-func (f *deadFlags) filter(ctx context.Context, a *app, st store.DeadLetters) (store.DeadFilter, error) {
-	filter := store.DeadFilter{
+func (f *deadFlags) filter(ctx context.Context, a *app, client *redrive.Client) (redrive.DeadFilter, error) {
+	filter := redrive.DeadFilter{
 		Reason: job.Reason(f.Reason), Class: f.Class, Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Text: f.Text, Redrive: f.Redrive,
 	}
 	for _, s := range f.Status {
@@ -89,7 +89,7 @@ func (f *deadFlags) filter(ctx context.Context, a *app, st store.DeadLetters) (s
 		return filter, &usageError{err}
 	}
 	if f.Group != "" {
-		if filter.Group, err = findGroup(ctx, st, f.Group); err != nil {
+		if filter.Group, err = findGroup(ctx, client, f.Group); err != nil {
 			return filter, err
 		}
 	}
@@ -110,13 +110,13 @@ const groupPagesMax = 20
 
 // findGroup returns the fingerprint that a name, with or without the version, is
 // the only beginning of.
-func findGroup(ctx context.Context, st store.DeadLetters, name string) (string, error) {
+func findGroup(ctx context.Context, client *redrive.Client, name string) (string, error) {
 	whole := []string{name}
 	for version := failure.FingerprintVersion; version > 0; version-- {
 		whole = append(whole, fmt.Sprintf("%d:%s", version, name))
 	}
 	for _, fingerprint := range whole {
-		exact, err := st.Groups(ctx, store.GroupFilter{Group: fingerprint, Limit: 1})
+		exact, err := client.Groups(ctx, redrive.GroupFilter{Group: fingerprint, Limit: 1})
 		if err != nil {
 			return "", fmt.Errorf("groups: %w", err)
 		}
@@ -124,7 +124,7 @@ func findGroup(ctx context.Context, st store.DeadLetters, name string) (string, 
 			return fingerprint, nil
 		}
 	}
-	found, total, err := groupsNamed(ctx, st, name)
+	found, total, err := groupsNamed(ctx, client, name)
 	const most = groupPagesMax * job.PageMax
 	switch {
 	case err != nil:
@@ -145,9 +145,9 @@ func findGroup(ctx context.Context, st store.DeadLetters, name string) (string, 
 
 // groupsNamed returns the groups that a name is the beginning of, two at most, and
 // how many groups there are.
-func groupsNamed(ctx context.Context, st store.DeadLetters, name string) (found []string, total int, err error) {
+func groupsNamed(ctx context.Context, client *redrive.Client, name string) (found []string, total int, err error) {
 	for page := range groupPagesMax {
-		groups, err := st.Groups(ctx, store.GroupFilter{Skip: page * job.PageMax, Limit: job.PageMax})
+		groups, err := client.Groups(ctx, redrive.GroupFilter{Skip: page * job.PageMax, Limit: job.PageMax})
 		if err != nil {
 			return nil, 0, fmt.Errorf("groups: %w", err)
 		}

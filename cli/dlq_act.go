@@ -10,35 +10,30 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/store"
 )
 
 // actOnDead does something to the dead letters of a selection.
-func (a *app) actOnDead(ctx context.Context, s *selection, do store.Act, w who, asJSON bool, fill func(context.Context, store.Store, *store.Action) error) (err error) {
+func (a *app) actOnDead(ctx context.Context, s *selection, do redrive.Act, w who, asJSON bool, fill func(context.Context, *redrive.Client, *redrive.Action) error) (err error) {
 	if err := s.check(); err != nil {
 		return err
 	}
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	act, err := s.action(ctx, a, st, do)
+	defer closing(db, &err)
+	act, err := s.action(ctx, a, client, do)
 	if err != nil {
 		return err
 	}
 	act.Note = w.Note
 	if fill != nil {
-		if err := fill(ctx, st, &act); err != nil {
+		if err := fill(ctx, client, &act); err != nil {
 			return err
 		}
 	}
 	if err := act.Validate(true); err != nil {
 		return &usageError{err}
-	}
-	client, err := operator(st)
-	if err != nil {
-		return err
 	}
 	if len(act.IDs) == 1 && !s.DryRun {
 		return a.actByID(ctx, client, w.actor(a), act, asJSON)
@@ -51,7 +46,7 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do store.Act, w who, 
 		return a.dryRun(&c, asJSON)
 	}
 	if c.n == 0 && act.Filter != nil {
-		if c.group, err = groupToChange(ctx, st, &act); err != nil {
+		if c.group, err = groupToChange(ctx, client, &act); err != nil {
 			return err
 		}
 		if c.group == nil {
@@ -68,7 +63,7 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do store.Act, w who, 
 }
 
 // actByFilter does an action step by step. An interrupt ends it between two of them.
-func (a *app) actByFilter(ctx context.Context, client *redrive.Client, actor store.By, c *counted, asJSON bool) error {
+func (a *app) actByFilter(ctx context.Context, client *redrive.Client, actor redrive.By, c *counted, asJSON bool) error {
 	asked, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer release()
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // a step that has begun comes to its end
@@ -118,7 +113,7 @@ func (a *app) acted(c *counted, done int64, asJSON bool) error {
 }
 
 // actByID does an action to jobs that were named, and reports what became of each.
-func (a *app) actByID(ctx context.Context, client *redrive.Client, actor store.By, act store.Action, asJSON bool) error {
+func (a *app) actByID(ctx context.Context, client *redrive.Client, actor redrive.By, act redrive.Action, asJSON bool) error {
 	acted, err := client.Act(ctx, actor, act, nil)
 	if err != nil {
 		return invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
@@ -134,7 +129,7 @@ func (a *app) actByID(ctx context.Context, client *redrive.Client, actor store.B
 			continue
 		}
 		answers[i].Status = "removed"
-		if act.Do != store.ActPurge {
+		if act.Do != redrive.ActPurge {
 			d, err := client.DeadLetter(ctx, id)
 			if err != nil {
 				return fmt.Errorf("dead letter of job %d: %w", id, err)

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
-	"github.com/redrive/redrive/store"
 )
 
 type dlqRetryCmd struct {
@@ -58,8 +58,8 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 	if c.Payload != "" && len(c.IDs) != 1 {
 		return usagef("--payload is of one job; name just one")
 	}
-	return a.actOnDead(ctx, &c.selection, store.ActRetry, c.who, c.JSON, func(ctx context.Context, st store.Store, act *store.Action) error {
-		change, err := c.change(ctx, a, st)
+	return a.actOnDead(ctx, &c.selection, redrive.ActRetry, c.who, c.JSON, func(ctx context.Context, client *redrive.Client, act *redrive.Action) error {
+		change, err := c.change(ctx, a, client)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 			}
 		}
 		if c.Payload != "" {
-			if change.Payload, err = c.payload(ctx, a, st); err != nil {
+			if change.Payload, err = c.payload(ctx, a, client); err != nil {
 				return err
 			}
 		}
@@ -79,13 +79,13 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 }
 
 // change reads what is to be changed, but for the payload and the delay.
-func (c *changeFlags) change(ctx context.Context, a *app, st store.Reader) (store.Change, error) {
-	change := store.Change{Queue: c.ToQueue, Priority: c.Priority}
+func (c *changeFlags) change(ctx context.Context, a *app, client *redrive.Client) (redrive.EncodedChange, error) {
+	change := redrive.EncodedChange{Queue: c.ToQueue, Priority: c.Priority}
 	if c.Priority < 0 || c.Priority > job.PriorityMax {
 		return change, usagef("--priority %d: must be %d to %d", c.Priority, job.PriorityMin, job.PriorityMax)
 	}
 	if c.ToQueue != "" {
-		if err := a.knownQueue(ctx, st, c.ToQueue); err != nil {
+		if err := a.knownQueue(ctx, client, c.ToQueue); err != nil {
 			return change, err
 		}
 	}
@@ -111,8 +111,8 @@ func (c *changeFlags) change(ctx context.Context, a *app, st store.Reader) (stor
 }
 
 // knownQueue refuses a queue that nobody works on, as far as can be known.
-func (a *app) knownQueue(ctx context.Context, st store.Reader, name string) error {
-	queues, err := st.Queues(ctx)
+func (a *app) knownQueue(ctx context.Context, client *redrive.Client, name string) error {
+	queues, err := client.Queues(ctx)
 	if err != nil {
 		return fmt.Errorf("read queues: %w", err)
 	}
@@ -129,7 +129,7 @@ func (a *app) knownQueue(ctx context.Context, st store.Reader, name string) erro
 }
 
 // payload reads the new payload, which the configuration bounds as one of a new job.
-func (c *dlqRetryCmd) payload(ctx context.Context, a *app, st store.Reader) ([]byte, error) {
+func (c *dlqRetryCmd) payload(ctx context.Context, a *app, client *redrive.Client) ([]byte, error) {
 	s, err := a.settings()
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (c *dlqRetryCmd) payload(ctx context.Context, a *app, st store.Reader) ([]b
 	if err != nil {
 		return nil, fmt.Errorf("read the payload: %w", err)
 	}
-	j, err := st.Get(ctx, c.IDs[0])
+	j, err := client.Get(ctx, c.IDs[0])
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (*dlqResolveCmd) Help() string {
 }
 
 func (c *dlqResolveCmd) Run(ctx context.Context, a *app) error {
-	return a.actOnDead(ctx, &c.selection, store.ActResolve, c.who, c.JSON, nil)
+	return a.actOnDead(ctx, &c.selection, redrive.ActResolve, c.who, c.JSON, nil)
 }
 
 type dlqIgnoreCmd struct {
@@ -205,7 +205,7 @@ func (c *dlqIgnoreCmd) Run(ctx context.Context, a *app) error {
 	case c.Count < 0:
 		return usagef("--count %d: must not be negative", c.Count)
 	}
-	return a.actOnDead(ctx, &c.selection, store.ActIgnore, c.who, c.JSON, func(_ context.Context, _ store.Store, act *store.Action) error {
+	return a.actOnDead(ctx, &c.selection, redrive.ActIgnore, c.who, c.JSON, func(_ context.Context, _ *redrive.Client, act *redrive.Action) error {
 		act.Until, act.Count = until, c.Count
 		if c.Count > 0 && (act.Filter == nil || !act.Filter.WholeGroup()) {
 			return usagef("--count goes with --group and no other filter: it counts the deaths of a group")
@@ -229,7 +229,7 @@ func (*dlqReopenCmd) Help() string {
 }
 
 func (c *dlqReopenCmd) Run(ctx context.Context, a *app) error {
-	return a.actOnDead(ctx, &c.selection, store.ActReopen, c.who, c.JSON, nil)
+	return a.actOnDead(ctx, &c.selection, redrive.ActReopen, c.who, c.JSON, nil)
 }
 
 type dlqPurgeCmd struct {
@@ -263,5 +263,5 @@ func (c *dlqPurgeCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	return a.actOnDead(ctx, &c.selection, store.ActPurge, c.who, c.JSON, nil)
+	return a.actOnDead(ctx, &c.selection, redrive.ActPurge, c.who, c.JSON, nil)
 }

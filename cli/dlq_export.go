@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/wire"
-	"github.com/redrive/redrive/store"
 )
 
 type dlqExportCmd struct {
@@ -39,12 +39,12 @@ In CSV, payload, metadata and resolution are JSON. A cell that a spreadsheet wou
 }
 
 func (c *dlqExportCmd) Run(ctx context.Context, a *app) (err error) {
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	f, err := c.filter(ctx, a, st)
+	defer closing(db, &err)
+	f, err := c.filter(ctx, a, client)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (c *dlqExportCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	err = c.write(ctx, a, st, f, out)
+	err = c.write(ctx, a, client, f, out)
 	if ctx.Err() != nil {
 		err = &interruptedError{"the export is not whole"}
 	}
@@ -72,16 +72,16 @@ const (
 )
 
 // write writes what the filter selects, page by page.
-func (c *dlqExportCmd) write(ctx context.Context, a *app, st store.DeadLetters, f store.DeadFilter, out io.Writer) error {
+func (c *dlqExportCmd) write(ctx context.Context, a *app, client *redrive.Client, f redrive.DeadFilter, out io.Writer) error {
 	e := wire.NewExporter(out, c.Format == "csv", c.sanitiser(a))
-	progress := newBar(a, exportTotal(ctx, a, st, &f))
+	progress := newBar(a, exportTotal(ctx, a, client, &f))
 	defer progress.end()
 	if err := e.Begin(); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	pages := make(chan exportPage)
-	go readPages(ctx, st, f, pages)
+	go readPages(ctx, client, f, pages)
 	defer func() {
 		stop()
 		for range pages { // until the reader has left the store
@@ -103,18 +103,18 @@ func (c *dlqExportCmd) write(ctx context.Context, a *app, st store.DeadLetters, 
 
 // exportPage is what one read brings.
 type exportPage struct {
-	entries []store.DeadEntry
+	entries []redrive.DeadEntry
 	err     error
 }
 
 // readPages reads what the filter selects, one page ahead of who writes it, until
 // there is no more or the context ends. It closes the channel.
-func readPages(ctx context.Context, st store.DeadLetters, f store.DeadFilter, pages chan<- exportPage) {
+func readPages(ctx context.Context, client *redrive.Client, f redrive.DeadFilter, pages chan<- exportPage) {
 	defer close(pages)
-	p := store.DeadPaging{Limit: exportRows / 20, Jobs: true}
+	p := redrive.DeadPaging{Limit: exportRows / 20, Jobs: true}
 	for {
-		page, err := st.DeadLetters(ctx, f, p)
-		if errors.Is(err, store.ErrUnavailable) && p.Limit > 1 && ctx.Err() == nil {
+		page, err := client.DeadLetters(ctx, f, p)
+		if errors.Is(err, redrive.ErrUnavailable) && p.Limit > 1 && ctx.Err() == nil {
 			p.Limit /= 4 // a slow disk, or a busy one: a read may last a second
 			p.Limit = max(p.Limit, 1)
 			continue
@@ -132,7 +132,7 @@ func readPages(ctx context.Context, st store.DeadLetters, f store.DeadFilter, pa
 }
 
 // nextLimit keeps the bytes of a page in bounds.
-func nextLimit(entries []store.DeadEntry, limit int) int {
+func nextLimit(entries []redrive.DeadEntry, limit int) int {
 	size := 0
 	for i := range entries {
 		if j := entries[i].Job; j != nil {
@@ -159,11 +159,11 @@ func (c *dlqExportCmd) sanitiser(a *app) *failure.SanitizeOptions {
 
 // exportTotal returns how many dead letters an export has, for its bar; 0 is not
 // known.
-func exportTotal(ctx context.Context, a *app, st store.DeadLetters, f *store.DeadFilter) int64 {
+func exportTotal(ctx context.Context, a *app, client *redrive.Client, f *redrive.DeadFilter) int64 {
 	if !a.styleOf(a.stderr).terminal || f.Owner+f.Group+f.Text != "" || f.Since > 0 || f.Until > 0 || f.Redrive > 0 {
 		return 0
 	}
-	stats, err := st.DeadStats(ctx)
+	stats, err := client.DeadStats(ctx)
 	if err != nil {
 		return 0 // the export goes without
 	}

@@ -6,32 +6,33 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// crowded has so many groups that not all are looked through for a beginning.
-type crowded struct {
+// manyGroups has so many groups that not all are looked through for a beginning.
+type manyGroups struct {
 	store.Store
 	total, pages int
 }
 
-func crowdedName(i int) string { return fmt.Sprintf("1:%015x0", i) }
+func groupName(i int) string { return fmt.Sprintf("1:%015x0", i) }
 
-func (c *crowded) Groups(_ context.Context, f store.GroupFilter) (store.GroupPage, error) {
-	page := store.GroupPage{Total: c.total}
+func (c *manyGroups) Groups(_ context.Context, f redrive.GroupFilter) (redrive.GroupPage, error) {
+	page := redrive.GroupPage{Total: c.total}
 	if f.Group != "" {
 		var i int
-		if _, err := fmt.Sscanf(f.Group, "1:%x", &i); err == nil && i>>4 < c.total && f.Group == crowdedName(i>>4) {
-			page.Groups = []store.Group{{Fingerprint: f.Group}}
+		if _, err := fmt.Sscanf(f.Group, "1:%x", &i); err == nil && i>>4 < c.total && f.Group == groupName(i>>4) {
+			page.Groups = []redrive.Group{{Fingerprint: f.Group}}
 		}
 		return page, nil
 	}
 	c.pages++
 	for i := f.Skip; i < min(f.Skip+f.Limit, c.total); i++ {
-		page.Groups = append(page.Groups, store.Group{Fingerprint: crowdedName(i)})
+		page.Groups = append(page.Groups, redrive.Group{Fingerprint: groupName(i)})
 	}
 	return page, nil
 }
@@ -40,16 +41,17 @@ func (c *crowded) Groups(_ context.Context, f store.GroupFilter) (store.GroupPag
 func TestD6_TheSearchForAGroupIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = groupPagesMax * job.PageMax
-	st := &crowded{total: 3 * most}
-	last := crowdedName(st.total - 1)
+	st := &manyGroups{total: 3 * most}
+	client := clientOn(t, st)
+	last := groupName(st.total - 1)
 	for _, name := range []string{last, strings.TrimPrefix(last, "1:")} {
-		if got, err := findGroup(t.Context(), st, name); err != nil || got != last || st.pages != 0 {
+		if got, err := findGroup(t.Context(), client, name); err != nil || got != last || st.pages != 0 {
 			t.Errorf("%q is %q after %d pages, %v", name, got, st.pages, err)
 		}
 	}
-	for name, want := range map[string]wire.Kind{last[:17]: wire.NotFound, crowdedName(17)[:18] + "x": wire.NotFound, "1:0000": wire.InvalidField} {
+	for name, want := range map[string]wire.Kind{last[:17]: wire.NotFound, groupName(17)[:18] + "x": wire.NotFound, "1:0000": wire.InvalidField} {
 		st.pages = 0
-		got, err := findGroup(t.Context(), st, name)
+		got, err := findGroup(t.Context(), client, name)
 		if wire.KindOf(err) != want || st.pages > groupPagesMax {
 			t.Errorf("%q is %q after %d pages, %v", name, got, st.pages, err)
 		}
@@ -58,23 +60,23 @@ func TestD6_TheSearchForAGroupIsBounded(t *testing.T) {
 		}
 	}
 	// The only one among those that were looked at need not be the only one.
-	if got, err := findGroup(t.Context(), st, crowdedName(17)[:17]); wire.KindOf(err) != wire.InvalidField || !strings.Contains(err.Error(), "write the whole name") {
+	if got, err := findGroup(t.Context(), client, groupName(17)[:17]); wire.KindOf(err) != wire.InvalidField || !strings.Contains(err.Error(), "write the whole name") {
 		t.Errorf("one of those looked at is %q, %v", got, err)
 	}
-	st = &crowded{total: 257} // each of them is looked at
-	if got, err := findGroup(t.Context(), st, crowdedName(256)[:17]); err != nil || got != crowdedName(256) {
+	client = clientOn(t, &manyGroups{total: 257}) // each of them is looked at
+	if got, err := findGroup(t.Context(), client, groupName(256)[:17]); err != nil || got != groupName(256) {
 		t.Errorf("the only one is %q, %v", got, err)
 	}
 }
 
-// logged is a long audit log.
+// logged is a store with a long audit log.
 type logged struct {
-	store.Reader
+	store.Store
 	rows int64
-	make func(seq int64) store.Audit
+	make func(seq int64) redrive.AuditEntry
 }
 
-func (l *logged) Audit(_ context.Context, after int64, limit int) (rows []store.Audit, err error) {
+func (l *logged) Audit(_ context.Context, after int64, limit int) (rows []redrive.AuditEntry, err error) {
 	for seq := after + 1; seq <= min(l.rows, after+int64(limit)); seq++ {
 		r := l.make(seq)
 		r.Seq, r.At = seq, job.Micros(seq)
@@ -83,29 +85,19 @@ func (l *logged) Audit(_ context.Context, after int64, limit int) (rows []store.
 	return rows, nil
 }
 
-// deadAndLogged is a store with an audit log from elsewhere.
-type deadAndLogged struct {
-	store.Store
-	log *logged
-}
-
-func (d *deadAndLogged) Audit(ctx context.Context, after int64, limit int) ([]store.Audit, error) {
-	return d.log.Audit(ctx, after, limit)
-}
-
 // proves: Q9
 func TestQ9_TheFirstOfManyRowsIsFound(t *testing.T) {
 	t.Parallel()
-	st := &logged{rows: 250_001, make: func(seq int64) store.Audit {
+	st := &logged{rows: 250_001, make: func(seq int64) redrive.AuditEntry {
 		if seq == 3 {
-			return store.Audit{Actor: "ann"}
+			return redrive.AuditEntry{Actor: "ann"}
 		}
-		return store.Audit{Actor: "tess"}
+		return redrive.AuditEntry{Actor: "tess"}
 	}}
 	c := &auditCmd{Actor: "ann", Limit: 2}
-	found, err := c.query(0).last(t.Context(), st)
-	if err != nil || len(found.rows) != 1 || found.rows[0].Seq != 3 || found.searched != 0 {
-		t.Errorf("%+v, %v", found, err)
+	found, err := clientOn(t, st).Audit(t.Context(), c.filter(0))
+	if err != nil || len(found.Entries) != 1 || found.Entries[0].Seq != 3 || found.SearchedTo != 0 {
+		t.Errorf("found %+v, %v, want entry 3 alone", found, err)
 	}
 }
 
@@ -116,31 +108,31 @@ func TestQ9_TheFirstOfManyRowsIsFound(t *testing.T) {
 func TestD2_ActsOnAJobAreItsOwn(t *testing.T) {
 	t.Parallel()
 	actions := []string{"dead_letter.ignore", "redrive.start", "job.retry", "queue.pause", "dead_letter.resolve"}
-	st := &logged{rows: int64(len(actions)), make: func(seq int64) store.Audit {
-		return store.Audit{Action: actions[seq-1], Target: "17"}
+	st := &logged{rows: int64(len(actions)), make: func(seq int64) redrive.AuditEntry {
+		return redrive.AuditEntry{Action: actions[seq-1], Target: "17"}
 	}}
-	found, err := actsOn(t.Context(), st, 17)
+	found, err := actsOn(t.Context(), clientOn(t, st), 17)
 	var got []string
-	for _, r := range found.rows {
+	for _, r := range found.Entries {
 		got = append(got, r.Action)
 	}
-	if err != nil || strings.Join(got, " ") != "dead_letter.ignore job.retry dead_letter.resolve" || found.searched != 0 {
+	if err != nil || strings.Join(got, " ") != "dead_letter.ignore job.retry dead_letter.resolve" || found.SearchedTo != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if found, err := actsOn(t.Context(), st, 18); err != nil || len(found.rows) > 0 {
+	if found, err := actsOn(t.Context(), clientOn(t, st), 18); err != nil || len(found.Entries) > 0 {
 		t.Errorf("of another job %+v, %v", found, err)
 	}
 }
 
 // proves: D2
-func TestD2_ASearchThatWasCutIsTold(t *testing.T) {
+func TestD2_ASearchThatWasCutSaysSo(t *testing.T) {
 	t.Parallel()
-	st := &logged{rows: 10_007, make: func(seq int64) store.Audit {
-		return store.Audit{Action: "job.retry", Target: fmt.Sprint(seq), Actor: "tess"}
+	st := &logged{rows: 10_007, make: func(seq int64) redrive.AuditEntry {
+		return redrive.AuditEntry{Action: "job.retry", Target: fmt.Sprint(seq), Actor: "tess"}
 	}}
-	dead := graveyard(t, 1)
-	both := &deadAndLogged{Store: dead, log: st}
-	d, err := readDead(t.Context(), both, 1, &config.Config{})
+	st.Store = withDead(t, 1)
+	client := clientOn(t, st)
+	d, err := readDead(t.Context(), client, 1, &config.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +146,7 @@ func TestD2_ASearchThatWasCutIsTold(t *testing.T) {
 		t.Errorf("searched to %d: %+v", v.Searched, v.Acts)
 	}
 	st.rows = 3
-	if d, err = readDead(t.Context(), both, 1, &config.Config{}); err != nil || d.Searched != 0 || len(d.Acts) != 1 {
+	if d, err = readDead(t.Context(), client, 1, &config.Config{}); err != nil || d.Searched != 0 || len(d.Acts) != 1 {
 		t.Errorf("of a short log: %+v, searched to %d, %v", d.Acts, d.Searched, err)
 	}
 }

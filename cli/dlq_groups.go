@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type dlqGroupsCmd struct {
@@ -37,24 +37,24 @@ A group's name may be cut short wherever one is wanted, as long as no other begi
 }
 
 func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
-	f := store.GroupFilter{Kind: c.Kind, Class: c.Class, Pending: c.Pending, Largest: c.Largest, Skip: c.Skip, Limit: c.Limit}
+	f := redrive.GroupFilter{Kind: c.Kind, Class: c.Class, Pending: c.Pending, Largest: c.Largest, Skip: c.Skip, Limit: c.Limit}
 	if c.Limit < 1 {
 		return usagef("--limit %d: must be 1 to %d", c.Limit, job.PageMax)
 	}
 	if err := f.Validate(); err != nil {
 		return &usageError{err}
 	}
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
+	defer closing(db, &err)
 	if c.Group != "" {
-		if f.Group, err = findGroup(ctx, st, c.Group); err != nil {
+		if f.Group, err = findGroup(ctx, client, c.Group); err != nil {
 			return err
 		}
 	}
-	page, err := st.Groups(ctx, f)
+	page, err := client.Groups(ctx, f)
 	if err != nil {
 		return fmt.Errorf("groups: %w", err)
 	}
@@ -65,14 +65,14 @@ func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-func (c *dlqGroupsCmd) print(a *app, page *store.GroupPage) {
+func (c *dlqGroupsCmd) print(a *app, page *redrive.GroupPage) {
 	out := a.styleOf(a.stdout)
 	if len(page.Groups) == 0 {
 		fmt.Fprintln(a.out, out.faint("no groups"))
 		return
 	}
 	now := job.At(a.now())
-	muted := slices.ContainsFunc(page.Groups, func(g store.Group) bool { return g.Muted })
+	muted := slices.ContainsFunc(page.Groups, func(g redrive.Group) bool { return g.Muted })
 	t := table{columns: []column{
 		{title: "GROUP"}, {title: "KIND"}, {title: "CLASS"}, {title: "PENDING", right: true}, {title: "DEATHS", right: true},
 		{title: "FIRST SEEN"}, {title: "LAST SEEN"}, {title: "TREND"}, {title: "JOB", right: true}, {title: "CAUSE", loose: true},

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type dlqListCmd struct {
@@ -37,16 +37,16 @@ func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
 	if c.Before < 0 {
 		return usagef("--before %d: must not be negative", c.Before)
 	}
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	f, err := c.filter(ctx, a, st)
+	defer closing(db, &err)
+	f, err := c.filter(ctx, a, client)
 	if err != nil {
 		return err
 	}
-	page, err := c.read(ctx, st, f)
+	page, err := c.read(ctx, client, f)
 	if err != nil {
 		return err
 	}
@@ -68,11 +68,11 @@ func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
 // looks at a bounded number of rows, and a filter may fit none of them.
 const deadListPages = 20
 
-func (c *dlqListCmd) read(ctx context.Context, st store.DeadLetters, f store.DeadFilter) (store.DeadPage, error) {
-	all := store.DeadPage{Entries: []store.DeadEntry{}}
-	p := store.DeadPaging{Before: c.Before, Limit: c.Limit}
+func (c *dlqListCmd) read(ctx context.Context, client *redrive.Client, f redrive.DeadFilter) (redrive.DeadPage, error) {
+	all := redrive.DeadPage{Entries: []redrive.DeadEntry{}}
+	p := redrive.DeadPaging{Before: c.Before, Limit: c.Limit}
 	for range deadListPages {
-		page, err := st.DeadLetters(ctx, f, p)
+		page, err := client.DeadLetters(ctx, f, p)
 		if err != nil {
 			return all, fmt.Errorf("list dead letters: %w", err)
 		}
@@ -85,7 +85,7 @@ func (c *dlqListCmd) read(ctx context.Context, st store.DeadLetters, f store.Dea
 	return all, nil
 }
 
-func (c *dlqListCmd) print(a *app, page *store.DeadPage) {
+func (c *dlqListCmd) print(a *app, page *redrive.DeadPage) {
 	now := job.At(a.now())
 	out := a.styleOf(a.stdout)
 	if len(page.Entries) == 0 {
@@ -106,7 +106,7 @@ func (c *dlqListCmd) print(a *app, page *store.DeadPage) {
 
 // tellSearched says that there may be more. For a page that is not full it always
 // says so, on standard error: a reader must know that something was left out.
-func (c *dlqListCmd) tellSearched(a *app, page *store.DeadPage) {
+func (c *dlqListCmd) tellSearched(a *app, page *redrive.DeadPage) {
 	out := a.styleOf(a.stdout)
 	switch {
 	case page.Next == 0:

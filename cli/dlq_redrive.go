@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type dlqRedriveCmd struct {
@@ -64,22 +64,18 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	if spec.Filter, err = c.filter(ctx, a, st); err != nil {
+	defer closing(db, &err)
+	if spec.Filter, err = c.filter(ctx, a, client); err != nil {
 		return err
 	}
-	if spec.Change, err = c.change(ctx, a, st); err != nil {
+	if spec.Change, err = c.change(ctx, a, client); err != nil {
 		return err
 	}
-	client, err := operator(st)
-	if err != nil {
-		return err
-	}
-	found, err := preview(ctx, client, store.Action{Do: store.ActRetry, Filter: &spec.Filter, Change: spec.Change})
+	found, err := preview(ctx, client, redrive.Action{Do: redrive.ActRetry, Filter: &spec.Filter, Change: spec.Change})
 	switch {
 	case err != nil:
 		return err
@@ -96,11 +92,11 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return invalidIsUsage(fmt.Errorf("start the redrive: %w", err))
 	}
-	return c.started(ctx, a, st, &r)
+	return c.started(ctx, a, client, &r)
 }
 
 // started reports the redrive, and watches it if that is wanted.
-func (c *redriveStartCmd) started(ctx context.Context, a *app, st store.Store, r *store.Redrive) error {
+func (c *redriveStartCmd) started(ctx context.Context, a *app, client *redrive.Client, r *redrive.Redrive) error {
 	watch := a.styleOf(a.stdout).terminal && !c.JSON
 	if c.Watch != nil {
 		watch = *c.Watch
@@ -112,31 +108,31 @@ func (c *redriveStartCmd) started(ctx context.Context, a *app, st store.Store, r
 		}
 	}
 	if watch {
-		return a.watchRedrive(ctx, st, r.ID, c.JSON)
+		return a.watchRedrive(ctx, client, r.ID, c.JSON)
 	}
-	if err := a.tellIdle(ctx, st); err != nil || !c.JSON {
+	if err := a.tellIdle(ctx, client); err != nil || !c.JSON {
 		return err
 	}
 	return a.printJSON(wire.RedriveOf(r))
 }
 
 // spec reads what needs no store.
-func (c *redriveStartCmd) spec() (store.RedriveSpec, error) {
-	spec := store.RedriveSpec{Canary: c.Canary}
+func (c *redriveStartCmd) spec() (redrive.RedriveSpec, error) {
+	spec := redrive.RedriveSpec{Canary: c.Canary}
 	switch filtered := !c.isZero(); {
 	case !filtered && !c.All:
 		return spec, usagef("name a --group or another filter; --all takes everything that is pending")
 	case filtered && c.All:
 		return spec, usagef("either --all or a filter, not both")
-	case c.Canary < 0 || c.Canary > store.CanaryMax:
-		return spec, usagef("--canary %d: must be 0 to %d", c.Canary, store.CanaryMax)
+	case c.Canary < 0 || c.Canary > redrive.RedriveCanaryMax:
+		return spec, usagef("--canary %d: must be 0 to %d", c.Canary, redrive.RedriveCanaryMax)
 	case c.Canary == 0:
 		spec.Canary = -1
 	}
 	if c.Rate != "" {
 		n, err := strconv.Atoi(strings.TrimSuffix(c.Rate, "/s"))
-		if err != nil || n < 1 || n > store.RedriveRateMax {
-			return spec, usagef("--rate %q: must be 1 to %d per second, such as 50 or 50/s", c.Rate, store.RedriveRateMax)
+		if err != nil || n < 1 || n > redrive.RedriveRateMax {
+			return spec, usagef("--rate %q: must be 1 to %d per second, such as 50 or 50/s", c.Rate, redrive.RedriveRateMax)
 		}
 		spec.Rate = n
 	}
@@ -163,8 +159,8 @@ func parseShare(text string) (float64, error) {
 
 // tellIdle warns when no worker is seen, because workers carry out a redrive. A worker
 // that has nothing to do cannot be seen.
-func (a *app) tellIdle(ctx context.Context, st store.Reader) error {
-	busy, err := workerSeen(ctx, st, job.At(a.now()))
+func (a *app) tellIdle(ctx context.Context, client *redrive.Client) error {
+	busy, err := workerSeen(ctx, client, job.At(a.now()))
 	if err == nil && !busy {
 		fmt.Fprintln(a.stderr, "redrive: no worker is busy now; without a running `redrive work` the redrive waits for one")
 	}
@@ -172,8 +168,8 @@ func (a *app) tellIdle(ctx context.Context, st store.Reader) error {
 }
 
 // workerSeen reports whether a job is running on a lease that is not over.
-func workerSeen(ctx context.Context, st store.Reader, now job.Micros) (bool, error) {
-	page, err := st.List(ctx, store.Filter{States: []job.State{job.Running}, Limit: job.PageMax})
+func workerSeen(ctx context.Context, client *redrive.Client, now job.Micros) (bool, error) {
+	page, err := client.List(ctx, redrive.JobFilter{States: []job.State{job.Running}, Limit: job.PageMax})
 	if err != nil {
 		return false, fmt.Errorf("list running jobs: %w", err)
 	}
@@ -188,7 +184,7 @@ func workerSeen(ctx context.Context, st store.Reader, now job.Micros) (bool, err
 type redrivePauseCmd struct{ redriveControl }
 
 func (c *redrivePauseCmd) Run(ctx context.Context, a *app) error {
-	return c.control(ctx, a, store.RedrivePause)
+	return c.control(ctx, a, redrive.RedrivePause)
 }
 
 type redriveResumeCmd struct{ redriveControl }
@@ -201,13 +197,13 @@ func (*redriveResumeCmd) Help() string {
 }
 
 func (c *redriveResumeCmd) Run(ctx context.Context, a *app) error {
-	return c.control(ctx, a, store.RedriveResume)
+	return c.control(ctx, a, redrive.RedriveResume)
 }
 
 type redriveProceedCmd struct{ redriveControl }
 
 func (c *redriveProceedCmd) Run(ctx context.Context, a *app) error {
-	return c.control(ctx, a, store.RedriveProceed)
+	return c.control(ctx, a, redrive.RedriveProceed)
 }
 
 type redriveCancelCmd struct{ redriveControl }
@@ -220,7 +216,7 @@ func (*redriveCancelCmd) Help() string {
 }
 
 func (c *redriveCancelCmd) Run(ctx context.Context, a *app) error {
-	return c.control(ctx, a, store.RedriveCancel)
+	return c.control(ctx, a, redrive.RedriveCancel)
 }
 
 // redriveControl is what a person does with a redrive.
@@ -230,16 +226,12 @@ type redriveControl struct {
 	ID int64 `arg:"" help:"Redrive."`
 }
 
-func (c *redriveControl) control(ctx context.Context, a *app, do store.RedriveOp) (err error) {
-	st, err := a.open(ctx)
+func (c *redriveControl) control(ctx context.Context, a *app, do redrive.RedriveOp) (err error) {
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	client, err := operator(st)
-	if err != nil {
-		return err
-	}
+	defer closing(db, &err)
 	r, err := client.ControlRedrive(ctx, c.actor(a), c.ID, do)
 	if err != nil {
 		return absentRedrive(err, c.ID)

@@ -10,15 +10,15 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 // absentRedrive adds to the error about an unknown redrive how to find one.
 func absentRedrive(err error, id int64) error {
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, redrive.ErrNotFound) {
 		return absentf("redrive %d does not exist; see `redrive dlq redrive list`", id)
 	}
 	return err
@@ -35,12 +35,12 @@ func (*redriveListCmd) Help() string {
 }
 
 func (c *redriveListCmd) Run(ctx context.Context, a *app) (err error) {
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	list, err := st.RedriveList(ctx)
+	defer closing(db, &err)
+	list, err := client.Redrives(ctx)
 	if err != nil {
 		return fmt.Errorf("list redrives: %w", err)
 	}
@@ -82,15 +82,15 @@ func (*redriveShowCmd) Help() string {
 }
 
 func (c *redriveShowCmd) Run(ctx context.Context, a *app) (err error) {
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
+	defer closing(db, &err)
 	if c.Watch {
-		return a.watchRedrive(ctx, st, c.ID, c.JSON)
+		return a.watchRedrive(ctx, client, c.ID, c.JSON)
 	}
-	r, err := st.Redrive(ctx, c.ID)
+	r, err := client.GetRedrive(ctx, c.ID)
 	if err != nil {
 		return absentRedrive(err, c.ID)
 	}
@@ -101,10 +101,10 @@ func (c *redriveShowCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-func (p *page) redrive(r *store.Redrive) {
+func (p *page) redrive(r *redrive.Redrive) {
 	p.title(fmt.Sprintf("Redrive %d", r.ID))
 	standing := words.Clean(words.RedriveStanding(r))
-	if r.State == store.RedriveStopped {
+	if r.State == redrive.RedriveStopped {
 		standing = p.style.red(standing)
 	}
 	fmt.Fprintf(p.w, "  %s\n", standing)
@@ -121,14 +121,14 @@ const (
 
 // watchRedrive shows a redrive until it ends, on a terminal in one line, elsewhere
 // a line for each state. An interrupt ends the watching, not the redrive.
-func (a *app) watchRedrive(ctx context.Context, st store.Store, id int64, asJSON bool) error {
+func (a *app) watchRedrive(ctx context.Context, client *redrive.Client, id int64, asJSON bool) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	w := &redriveWatch{app: a, store: st, screen: &live{w: a.stderr, style: a.styleOf(a.stderr)}, json: asJSON, moved: a.now()}
+	w := &redriveWatch{app: a, client: client, screen: &live{w: a.stderr, style: a.styleOf(a.stderr)}, json: asJSON, moved: a.now()}
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		r, err := st.Redrive(context.WithoutCancel(ctx), id)
+		r, err := client.GetRedrive(context.WithoutCancel(ctx), id)
 		if err != nil {
 			w.screen.set("")
 			return absentRedrive(err, id)
@@ -136,7 +136,7 @@ func (a *app) watchRedrive(ctx context.Context, st store.Store, id int64, asJSON
 		if err := w.show(ctx, &r); err != nil {
 			return err
 		}
-		if !r.State.Active() && r.State != store.RedrivePaused {
+		if !r.State.Active() && r.State != redrive.RedrivePaused {
 			return w.ended(&r)
 		}
 		select {
@@ -151,17 +151,17 @@ func (a *app) watchRedrive(ctx context.Context, st store.Store, id int64, asJSON
 
 type redriveWatch struct {
 	*app
-	store  store.Reader
+	client *redrive.Client
 	screen *live
 	json   bool
 
-	last   store.Redrive
+	last   redrive.Redrive
 	moved  time.Time // when something changed last
 	warned bool      // that no worker is seen
 }
 
 // show writes what is new.
-func (w *redriveWatch) show(ctx context.Context, r *store.Redrive) error {
+func (w *redriveWatch) show(ctx context.Context, r *redrive.Redrive) error {
 	now := w.now()
 	state := r.State != w.last.State
 	if state || r.Released != w.last.Released || r.Answered != w.last.Answered || r.Completed != w.last.Completed || r.Dead != w.last.Dead {
@@ -186,7 +186,7 @@ func (w *redriveWatch) show(ctx context.Context, r *store.Redrive) error {
 	}
 	if now.Sub(w.moved) >= idleAfter && !w.warned && r.State.Active() {
 		w.warned = true
-		if busy, err := workerSeen(ctx, w.store, job.At(now)); err == nil && !busy {
+		if busy, err := workerSeen(ctx, w.client, job.At(now)); err == nil && !busy {
 			fmt.Fprintf(w.screen, "redrive: nothing has moved for %s, and no worker is busy; does `redrive work` run?\n", words.Span(idleAfter))
 		}
 	}
@@ -194,23 +194,23 @@ func (w *redriveWatch) show(ctx context.Context, r *store.Redrive) error {
 }
 
 // ended reports how the redrive ended, which is an error unless all jobs are back.
-func (w *redriveWatch) ended(r *store.Redrive) error {
+func (w *redriveWatch) ended(r *redrive.Redrive) error {
 	w.screen.set("")
 	if w.screen.style.terminal && !w.json {
 		fmt.Fprintln(w.out, words.Clean(redriveLine(r)))
 	}
 	switch r.State {
-	case store.RedriveStopped:
+	case redrive.RedriveStopped:
 		return fmt.Errorf("redrive %d has stopped by itself: %s; `redrive dlq redrive resume %d` continues anyway", r.ID, r.Why, r.ID)
-	case store.RedriveCancelled:
+	case redrive.RedriveCancelled:
 		return fmt.Errorf("redrive %d was cancelled", r.ID)
-	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCompleted:
+	case redrive.RedriveCanary, redrive.RedriveRamping, redrive.RedriveSettling, redrive.RedrivePaused, redrive.RedriveCompleted:
 	}
 	return nil
 }
 
 // redriveLine is a redrive in one line, "ramping  [####    ]  42%  420 of 1,000 back …".
-func redriveLine(r *store.Redrive) string {
+func redriveLine(r *redrive.Redrive) string {
 	share := 0.0
 	if r.Total > 0 {
 		share = min(1, float64(r.Released)/float64(r.Total))

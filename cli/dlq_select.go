@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 // selection is what a command acts on: jobs by their ids, or what a filter
@@ -36,7 +34,7 @@ type who struct {
 	Note string `placeholder:"TEXT" help:"Why, for the dead letters and the audit log."`
 }
 
-func (w who) actor(a *app) store.By { return by{By: w.By, Reason: w.Note}.actor(a) }
+func (w who) actor(a *app) redrive.By { return by{By: w.By, Reason: w.Note}.actor(a) }
 
 // check refuses a selection that mixes jobs and filters.
 func (s *selection) check() error {
@@ -57,37 +55,32 @@ func (s *selection) check() error {
 }
 
 // action makes the selection one of the store's.
-func (s *selection) action(ctx context.Context, a *app, st store.DeadLetters, do store.Act) (store.Action, error) {
-	act := store.Action{Do: do, Through: s.Through}
+func (s *selection) action(ctx context.Context, a *app, client *redrive.Client, do redrive.Act) (redrive.Action, error) {
+	act := redrive.Action{Do: do, Through: s.Through}
 	if len(s.IDs) > 0 {
 		act.IDs = s.IDs
 		return act, nil
 	}
-	f, err := s.filter(ctx, a, st)
+	f, err := s.filter(ctx, a, client)
 	act.Filter = &f
 	return act, err
 }
 
-// operator is a client that acts for people on an open store, and runs no jobs.
-func operator(st store.Store) (*redrive.Client, error) {
-	return redrive.New(st, &redrive.Config{PayloadMax: job.PayloadMax, Logger: slog.New(slog.DiscardHandler)})
-}
-
 // counted is a selection that was counted, and is frozen.
 type counted struct {
-	store.Action
+	redrive.Action
 	n     int64
-	group *store.Group // not nil: nothing is selected, and the action changes how this group takes what dies of it
+	group *redrive.Group // not nil: nothing is selected, and the action changes how this group takes what dies of it
 }
 
 // groupToChange returns the group that an action ignores with what dies of it from
 // now on, or takes back; nil when it does neither.
-func groupToChange(ctx context.Context, st store.DeadLetters, act *store.Action) (*store.Group, error) {
-	ignores := act.Do == store.ActIgnore && (act.Until > 0 || act.Count > 0)
-	if !act.Filter.WholeGroup() || !ignores && act.Do != store.ActReopen {
+func groupToChange(ctx context.Context, client *redrive.Client, act *redrive.Action) (*redrive.Group, error) {
+	ignores := act.Do == redrive.ActIgnore && (act.Until > 0 || act.Count > 0)
+	if !act.Filter.WholeGroup() || !ignores && act.Do != redrive.ActReopen {
 		return nil, nil
 	}
-	page, err := st.Groups(ctx, store.GroupFilter{Group: act.Filter.Group, Limit: 1})
+	page, err := client.Groups(ctx, redrive.GroupFilter{Group: act.Filter.Group, Limit: 1})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("groups: %w", err)
@@ -100,7 +93,7 @@ func groupToChange(ctx context.Context, st store.DeadLetters, act *store.Action)
 // groupText says of the group that it is ignored, or taken back.
 func (c *counted) groupText(ignored, reopened string) string {
 	text := "group " + words.ShortGroup(c.group.Fingerprint) + " "
-	if c.Do == store.ActIgnore {
+	if c.Do == redrive.ActIgnore {
 		return text + ignored
 	}
 	return text + reopened
@@ -108,7 +101,7 @@ func (c *counted) groupText(ignored, reopened string) string {
 
 // preview counts what an action would take. Of an action by filter it freezes the
 // set: what dies from now on is not in it.
-func preview(ctx context.Context, client *redrive.Client, act store.Action) (counted, error) {
+func preview(ctx context.Context, client *redrive.Client, act redrive.Action) (counted, error) {
 	found, err := client.Preview(ctx, act)
 	if err != nil {
 		return counted{}, invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
@@ -119,7 +112,7 @@ func preview(ctx context.Context, client *redrive.Client, act store.Action) (cou
 
 // invalidIsUsage makes what a store refuses about an action a mistake on the command line.
 func invalidIsUsage(err error) error {
-	if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge) {
+	if errors.Is(err, redrive.ErrInvalid) || errors.Is(err, redrive.ErrTooLarge) {
 		return &usageError{err}
 	}
 	return err

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type dlqShowCmd struct {
@@ -31,12 +30,12 @@ numbers behind each decision.
 }
 
 func (c *dlqShowCmd) Run(ctx context.Context, a *app) (err error) {
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	d, err := readDead(ctx, st, c.ID, a.known())
+	defer closing(db, &err)
+	d, err := readDead(ctx, client, c.ID, a.known())
 	if err != nil {
 		return err
 	}
@@ -47,8 +46,8 @@ func (c *dlqShowCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-func readDead(ctx context.Context, st store.Store, id job.ID, known *config.Config) (*words.DeadDetails, error) {
-	found, err := readDetails(ctx, st, id, known)
+func readDead(ctx context.Context, client *redrive.Client, id job.ID, known *config.Config) (*words.DeadDetails, error) {
+	found, err := readDetails(ctx, client, id, known)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +56,7 @@ func readDead(ctx context.Context, st store.Store, id job.ID, known *config.Conf
 	}
 	d := &words.DeadDetails{Details: found}
 	if print := found.Letter.Fingerprint; print != "" {
-		groups, err := st.Groups(ctx, store.GroupFilter{Group: print, Limit: 1})
+		groups, err := client.Groups(ctx, redrive.GroupFilter{Group: print, Limit: 1})
 		if err != nil {
 			return nil, fmt.Errorf("group of job %d: %w", id, err)
 		}
@@ -65,29 +64,28 @@ func readDead(ctx context.Context, st store.Store, id job.ID, known *config.Conf
 			d.Group = &groups.Groups[0]
 		}
 	}
-	original, err := st.Original(ctx, id)
+	original, err := client.Original(ctx, id)
 	switch {
 	case err == nil:
 		d.Original = &original
-	case !errors.Is(err, store.ErrNotFound):
+	case !errors.Is(err, redrive.ErrNotFound):
 		return nil, fmt.Errorf("original of job %d: %w", id, err)
 	}
 	if fatal := d.Fatal(); fatal != nil {
-		operators := words.Operators{Policies: st}
+		operators := words.Operators{Policy: client.StoredPolicy}
 		d.Operator = operators.Text(ctx, fatal)
 	}
-	acts, err := actsOn(ctx, st, id)
-	d.Acts, d.Searched = acts.rows, acts.searched
+	acts, err := actsOn(ctx, client, id)
+	d.Acts, d.Searched = acts.Entries, acts.SearchedTo
 	return d, err
 }
 
 // actsOn returns what the audit log has of a job, among its newest rows. A redrive
 // may have the number of a job, and a queue may have it as its name.
-func actsOn(ctx context.Context, st store.Reader, id job.ID) (auditFound, error) {
-	q := &auditQuery{limit: 100, windows: 20, keep: func(r *store.Audit) bool {
-		return r.Target == id.String() && (strings.HasPrefix(r.Action, "job.") || strings.HasPrefix(r.Action, "dead_letter."))
-	}}
-	return q.last(ctx, st)
+func actsOn(ctx context.Context, client *redrive.Client, id job.ID) (redrive.AuditPage, error) {
+	return client.Audit(ctx, redrive.AuditFilter{
+		Target: id.String(), Actions: []string{"job.", "dead_letter."}, Limit: 100, Pages: 20,
+	})
 }
 
 // dead writes the page of a dead letter: what matters first.

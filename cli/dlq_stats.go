@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type dlqStatsCmd struct {
@@ -31,15 +31,15 @@ retried when it had more than one attempt or was brought back by hand.
 
 func (c *dlqStatsCmd) Run(ctx context.Context, a *app) (err error) {
 	window, err := human.ParseDuration(c.Window)
-	if err != nil || window < time.Hour || window > store.HoursKept {
+	if err != nil || window < time.Hour || window > redrive.HoursKept {
 		return usagef("--window %q: must be 1h to 30d", c.Window)
 	}
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	stats, err := st.DeadStats(ctx)
+	defer closing(db, &err)
+	stats, err := client.DeadStats(ctx)
 	if err != nil {
 		return fmt.Errorf("count dead letters: %w", err)
 	}
@@ -52,7 +52,7 @@ func (c *dlqStatsCmd) Run(ctx context.Context, a *app) (err error) {
 }
 
 // entryOf is a dead letter like those that a number counts, for filters.
-func entryOf(n *store.DeadCount) job.DeadLetter {
+func entryOf(n *redrive.DeadCount) job.DeadLetter {
 	return job.DeadLetter{Status: n.Status, Reason: n.Reason, Class: n.Class, Kind: n.Kind, Queue: n.Queue}
 }
 

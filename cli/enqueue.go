@@ -128,11 +128,11 @@ func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*wire.Request, er
 
 // enqueueOne takes one job in and prints its id.
 func (a *app) enqueueOne(ctx context.Context, s settings, spec redrive.Spec, asJSON bool) (err error) {
-	client, st, err := a.enqueuer(ctx, &s)
+	client, db, err := a.enqueuer(ctx, &s)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
+	defer closing(db, &err)
 	receipt, err := client.Enqueue(ctx, spec)
 	if err != nil {
 		return err
@@ -150,13 +150,13 @@ func (a *app) enqueueOne(ctx context.Context, s settings, spec redrive.Spec, asJ
 // enqueuer opens the database, and makes it if need be, to take jobs in. The
 // caller closes it.
 func (a *app) enqueuer(ctx context.Context, s *settings) (*redrive.Client, io.Closer, error) {
-	p, st, err := a.policyOfEnqueue(ctx, s)
+	p, db, err := a.policyOfEnqueue(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := redrive.New(st, &redrive.Config{PayloadMax: s.Limits.PayloadBytes, Policy: p})
+	client, err := db.client(&redrive.Config{PayloadMax: s.Limits.PayloadBytes, Policy: p})
 	if err != nil {
-		return nil, nil, errors.Join(err, st.Close())
+		return nil, nil, errors.Join(err, db.Close())
 	}
-	return client, st, nil
+	return client, db, nil
 }

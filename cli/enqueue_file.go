@@ -10,7 +10,6 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/store"
 )
 
 const (
@@ -70,11 +69,11 @@ func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON boo
 		}
 		in = f
 	}
-	client, st, err := a.enqueuer(ctx, &r.settings)
+	client, db, err := a.enqueuer(ctx, &r.settings)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
+	defer closing(db, &err)
 	t := &taker{app: a, client: client, source: r.source(name, in), json: asJSON}
 	t.bar = newBar(a, total)
 	err = t.all(ctx)
@@ -176,7 +175,7 @@ func (t *taker) take(ctx context.Context, batch []lineJob) error {
 	receipts, err := t.client.EnqueueMany(ctx, specs)
 	if err != nil {
 		t.batch = batch
-		if key, ok := errors.AsType[*store.KeyConflict](err); ok {
+		if key, ok := errors.AsType[*redrive.KeyConflict](err); ok {
 			return &wire.LineError{Name: t.source.Name(), Line: batch[key.Index].line, Err: err}
 		}
 		return err
@@ -225,7 +224,7 @@ func (t *taker) stopped(err error) error {
 		taken = fmt.Sprintf("the jobs up to line %d were taken in (%s)", t.last, words.Count(t.jobs, "job"))
 	}
 	switch {
-	case errors.Is(err, store.ErrUnknown):
+	case errors.Is(err, redrive.ErrUnknown):
 		return &noted{err, fmt.Sprintf("%s: %s\n%s: %s", t.source.Name(), taken, t.source.Name(), t.unknown(err))}
 	case t.last > 0:
 		taken += ", nothing after it"

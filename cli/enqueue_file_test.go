@@ -13,7 +13,6 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/faultstore"
 	"github.com/redrive/redrive/store/memory"
 )
@@ -37,7 +36,7 @@ func newTaker(t *testing.T, lines int, plan faultstore.Plan) *taker {
 // proves: Q1
 func TestQ1_ALostAnswerIsToldAsWhatItIs(t *testing.T) {
 	t.Parallel()
-	lost := faultstore.Fault{After: fmt.Errorf("power cut: %w", store.ErrUnknown)}
+	lost := faultstore.Fault{After: fmt.Errorf("power cut: %w", redrive.ErrUnknown)}
 	for _, tt := range []struct {
 		name  string
 		plan  faultstore.Plan
@@ -56,7 +55,7 @@ func TestQ1_ALostAnswerIsToldAsWhatItIs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := newTaker(t, 2500, tt.plan)
 				err := k.stopped(k.all(t.Context()))
-				if !errors.Is(err, store.ErrUnknown) {
+				if !errors.Is(err, redrive.ErrUnknown) {
 					t.Fatalf("got %v, want an unknown outcome", err)
 				}
 				for _, want := range []string{tt.taken, tt.lost, "`redrive jobs show "} {
@@ -74,10 +73,10 @@ func TestQ1_ALostAnswerIsToldAsWhatItIs(t *testing.T) {
 
 func TestTaker_ARefusedBatchIsNotTakenIn(t *testing.T) {
 	t.Parallel()
-	k := newTaker(t, 2500, faultstore.Nth("Enqueue", 2, faultstore.Fault{Before: store.ErrFull}))
+	k := newTaker(t, 2500, faultstore.Nth("Enqueue", 2, faultstore.Fault{Before: redrive.ErrFull}))
 	err := k.stopped(k.all(t.Context()))
 	const want = "the jobs up to line 1000 were taken in (1,000 jobs), nothing after it"
-	if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), want) {
+	if !errors.Is(err, redrive.ErrFull) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 }

@@ -6,19 +6,18 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
-	"github.com/redrive/redrive/store"
 )
 
 // policyOfEnqueue returns the policy whose rules say where a job goes that is taken
 // in, and the store, opened. While the policy of the configuration cannot be used,
-// it is the one before it, as with workers that run: a mistake in a file must neither
+// it is the policy before it, as with workers that run: a mistake in a file must neither
 // lose jobs nor let them past the rules. If none was ever in force, there is nothing
 // that could be said of a job, and it is refused.
-func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy, jobStore, error) {
+func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy, *opened, error) {
 	p, bad := loadPolicy(s.policyName())
 	d, err := a.databaseOf(s.Config)
 	if err != nil {
@@ -27,50 +26,40 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 	if bad != nil && d.there(ctx) != nil {
 		return nil, nil, bad // and no database is made
 	}
-	st, err := d.open(ctx, a.warnings())
+	db, err := d.open(ctx, a.warnings())
 	if err != nil {
 		return nil, nil, err
 	}
 	if bad == nil {
-		return p, st, nil
+		return p, db, nil
 	}
-	if p, err = lastInForce(ctx, st); err != nil || p == nil {
+	client, err := db.operator(nil)
+	if err == nil {
+		p, err = lastInForce(ctx, client)
+	}
+	if err != nil || p == nil {
 		if err != nil {
 			bad = &noted{bad, fmt.Sprintf("the policy that was in force before cannot be used either: %v", err)}
 		}
-		return nil, nil, errors.Join(bad, st.Close())
+		return nil, nil, errors.Join(bad, db.Close())
 	}
 	for line := range strings.Lines(bad.Error()) {
 		fmt.Fprintf(a.stderr, "redrive: %s\n", words.Clean(strings.TrimRight(line, "\n")))
 	}
 	fmt.Fprintf(a.stderr, "redrive: the policy cannot be used; jobs are taken in by the one that was in force before, %s (%s)\n",
 		words.Clean(p.Name()), policy.ShortHash(p.Hash()))
-	return p, st, nil
+	return p, db, nil
 }
 
 // lastInForce returns the policy that was put in force last in a database, by the
 // audit log; nil when there is none.
-func lastInForce(ctx context.Context, st store.Store) (*policy.Policy, error) {
-	hash := ""
-	for after := int64(0); ; {
-		rows, err := st.Audit(ctx, after, job.PageMax)
-		if err != nil {
-			return nil, fmt.Errorf("read the audit log: %w", err)
-		}
-		for i := range rows {
-			if rows[i].Action == "policy.publish" {
-				hash = rows[i].Target
-			}
-		}
-		if len(rows) < job.PageMax {
-			break
-		}
-		after = rows[len(rows)-1].Seq
+func lastInForce(ctx context.Context, client *redrive.Client) (*policy.Policy, error) {
+	page, err := client.Audit(ctx, redrive.AuditFilter{Actions: []string{"policy.publish"}, Limit: 1})
+	if err != nil || len(page.Entries) == 0 {
+		return nil, err
 	}
-	if hash == "" {
-		return nil, nil
-	}
-	stored, err := st.Policy(ctx, hash)
+	hash := page.Entries[0].Target
+	stored, err := client.StoredPolicy(ctx, hash)
 	if err != nil {
 		return nil, fmt.Errorf("read policy %s: %w", hash, err)
 	}

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/store"
 )
 
 // usageError is a mistake on the command line.
@@ -19,11 +19,11 @@ func (e *usageError) Kind() wire.Kind { return wire.InvalidField }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// absentError says that a thing does not exist. It is a store.ErrNotFound.
+// absentError says that a thing does not exist. It is a redrive.ErrNotFound.
 type absentError string
 
 func (e absentError) Error() string        { return string(e) }
-func (e absentError) Is(target error) bool { return target == store.ErrNotFound }
+func (e absentError) Is(target error) bool { return target == redrive.ErrNotFound }
 
 func absentf(format string, args ...any) error { return absentError(fmt.Sprintf(format, args...)) }
 

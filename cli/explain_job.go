@@ -11,12 +11,12 @@ import (
 
 // explainJob writes all that led to the state of a job; with a token, of one run.
 func (a *app) explainJob(ctx context.Context, id job.ID, token job.Token, asJSON bool) (err error) {
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	d, err := readDetails(ctx, st, id, a.known())
+	defer closing(db, &err)
+	d, err := readDetails(ctx, client, id, a.known())
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (a *app) explainJob(ctx context.Context, id job.ID, token job.Token, asJSON
 		Job: d.Job.ID, Kind: d.Job.Kind, Queue: d.Job.Queue, State: d.Job.State,
 		Standing: d.Standing(p.now) + d.Because(), Next: d.Next(quotedCommand), Runs: []wire.Run{},
 	}
-	operators := words.Operators{Policies: st}
+	operators := words.Operators{Policy: client.StoredPolicy}
 	for i := range d.Failures {
 		if f := &d.Failures[i]; token == 0 || f.Token == token {
 			e.Runs = append(e.Runs, wire.RunOf(f, operators.Text(ctx, f)))

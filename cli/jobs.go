@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type jobsCmd struct {
@@ -31,8 +31,8 @@ func (*jobsCancelCmd) Help() string {
 }
 
 func (c *jobsCancelCmd) Run(ctx context.Context, a *app) error {
-	return a.act(ctx, c.IDs, c.JSON, func(st store.Store) ([]error, error) {
-		return st.Cancel(ctx, c.actor(a), c.IDs)
+	return a.act(ctx, c.IDs, c.JSON, func(client *redrive.Client) ([]error, error) {
+		return client.CancelAll(ctx, c.actor(a), c.IDs)
 	})
 }
 
@@ -51,24 +51,24 @@ func (*jobsRetryCmd) Help() string {
 }
 
 func (c *jobsRetryCmd) Run(ctx context.Context, a *app) error {
-	return a.act(ctx, c.IDs, c.JSON, func(st store.Store) ([]error, error) {
+	return a.act(ctx, c.IDs, c.JSON, func(client *redrive.Client) ([]error, error) {
 		actor := c.actor(a)
-		acted, err := st.Act(ctx, actor, store.Action{Do: store.ActRetry, IDs: c.IDs, Note: actor.Reason})
+		acted, err := client.Act(ctx, actor, redrive.Action{Do: redrive.ActRetry, IDs: c.IDs, Note: actor.Reason}, nil)
 		return acted.Errors, err
 	})
 }
 
 // act does something to jobs and reports what became of each.
-func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(store.Store) ([]error, error)) (err error) {
+func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(*redrive.Client) ([]error, error)) (err error) {
 	if len(ids) > job.IDsMax {
 		return usagef("%d jobs: at most %d in one call", len(ids), job.IDsMax)
 	}
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	errs, err := do(st)
+	defer closing(db, &err)
+	errs, err := do(client)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(store.
 			wrong = append(wrong, errs[i])
 			continue
 		}
-		j, err := st.Get(ctx, id)
+		j, err := client.Get(ctx, id)
 		if err != nil {
 			return fmt.Errorf("job %d: %w", id, err)
 		}

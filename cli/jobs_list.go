@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type jobsListCmd struct {
@@ -36,12 +36,12 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) (err error) {
 	if c.Limit < 1 || c.Limit > job.PageMax {
 		return usagef("--limit %d: must be 1 to %d", c.Limit, job.PageMax)
 	}
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	page, err := c.read(ctx, st)
+	defer closing(db, &err)
+	page, err := c.read(ctx, client)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) (err error) {
 		}
 		return nil
 	}
-	rows, err := a.rows(ctx, st, page.Jobs)
+	rows, err := a.rows(ctx, client, page.Jobs)
 	if err != nil {
 		return err
 	}
@@ -62,11 +62,11 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-func (c *jobsListCmd) read(ctx context.Context, st store.Reader) (store.Page, error) {
-	f := store.Filter{States: c.State, Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Before: c.Before, Limit: c.Limit}
-	page := store.Page{Jobs: []job.Job{}}
+func (c *jobsListCmd) read(ctx context.Context, client *redrive.Client) (redrive.JobPage, error) {
+	f := redrive.JobFilter{States: c.State, Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Before: c.Before, Limit: c.Limit}
+	page := redrive.JobPage{Jobs: []job.Job{}}
 	for range listPages {
-		next, err := st.List(ctx, f)
+		next, err := client.List(ctx, f)
 		if err != nil {
 			return page, fmt.Errorf("list jobs: %w", err)
 		}
@@ -80,7 +80,7 @@ func (c *jobsListCmd) read(ctx context.Context, st store.Reader) (store.Page, er
 }
 
 // rows adds to jobs what their failures say.
-func (a *app) rows(ctx context.Context, st store.Reader, jobs []job.Job) ([]wire.JobRow, error) {
+func (a *app) rows(ctx context.Context, client *redrive.Client, jobs []job.Job) ([]wire.JobRow, error) {
 	known := a.known()
 	rows := make([]wire.JobRow, len(jobs))
 	for i := range jobs {
@@ -89,7 +89,7 @@ func (a *app) rows(ctx context.Context, st store.Reader, jobs []job.Job) ([]wire
 		var failures []job.Failure
 		if mayHaveFailed(j) {
 			var err error
-			if failures, err = st.Failures(ctx, j.ID); err != nil {
+			if failures, err = client.Failures(ctx, j.ID); err != nil {
 				return nil, fmt.Errorf("failures of job %d: %w", j.ID, err)
 			}
 		}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type jobsShowCmd struct {
@@ -26,12 +26,12 @@ func (*jobsShowCmd) Help() string {
 }
 
 func (c *jobsShowCmd) Run(ctx context.Context, a *app) (err error) {
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	d, err := readDetails(ctx, st, c.ID, a.known())
+	defer closing(db, &err)
+	d, err := readDetails(ctx, client, c.ID, a.known())
 	if err != nil {
 		return err
 	}
@@ -47,23 +47,23 @@ func (c *jobsShowCmd) Run(ctx context.Context, a *app) (err error) {
 
 // readDetails reads all that is stored about a job. The configuration knows the
 // schedule of its kind.
-func readDetails(ctx context.Context, st store.Reader, id job.ID, known *config.Config) (*words.Details, error) {
-	j, err := st.Get(ctx, id)
+func readDetails(ctx context.Context, client *redrive.Client, id job.ID, known *config.Config) (*words.Details, error) {
+	j, err := client.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	d := &words.Details{Job: j, Scheduled: scheduledAttempts(known, j.Kind)}
-	if d.Failures, err = st.Failures(ctx, id); err != nil {
+	if d.Failures, err = client.Failures(ctx, id); err != nil {
 		return nil, fmt.Errorf("failures of job %d: %w", id, err)
 	}
-	letter, err := st.DeadLetter(ctx, id)
+	letter, err := client.DeadLetter(ctx, id)
 	switch {
 	case err == nil:
 		d.Letter = &letter
-	case !errors.Is(err, store.ErrNotFound):
+	case !errors.Is(err, redrive.ErrNotFound):
 		return nil, fmt.Errorf("dead letter of job %d: %w", id, err)
 	}
-	queues, err := st.Queues(ctx)
+	queues, err := client.Queues(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read queues: %w", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
-	"github.com/redrive/redrive/store"
 )
 
 // defaultConfig is read if it is there and nobody names another one.
@@ -113,16 +113,30 @@ func (a *app) known() *config.Config {
 	return s.Config
 }
 
-// open opens a database that must exist, and never changes its schema.
-func (a *app) open(ctx context.Context) (jobStore, error) {
+// open opens a database that must exist, and never changes its schema. The client is
+// for what people read and change; the caller closes the database.
+func (a *app) open(ctx context.Context) (*redrive.Client, io.Closer, error) {
+	return a.openWith(ctx, nil)
+}
+
+// openWith is open with queues that the client may change before any job was in them.
+func (a *app) openWith(ctx context.Context, queues []string) (*redrive.Client, io.Closer, error) {
 	d, err := a.database()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := d.there(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return d.open(ctx, a.warnings())
+	db, err := d.open(ctx, a.warnings())
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := db.operator(queues)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return client, db, nil
 }
 
 // warnings is the log of commands that do not work: what people should know.
@@ -144,11 +158,11 @@ type by struct {
 	Reason string `name:"reason" placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
-func (b by) actor(a *app) store.By {
+func (b by) actor(a *app) redrive.By {
 	for _, name := range []string{b.By, a.getenv("USER"), a.getenv("LOGNAME")} {
 		if name = strings.TrimSpace(name); name != "" {
-			return store.By{Actor: name, Reason: b.Reason}
+			return redrive.By{Actor: name, Reason: b.Reason}
 		}
 	}
-	return store.By{Actor: "cli", Reason: b.Reason}
+	return redrive.By{Actor: "cli", Reason: b.Reason}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/store"
 )
 
 func TestTable(t *testing.T) {
@@ -127,8 +126,8 @@ func TestConsole(t *testing.T) {
 
 func TestKindsOfErrors(t *testing.T) {
 	t.Parallel()
-	notFound := fmt.Errorf("job 7: %w", store.ErrNotFound)
-	conflict := fmt.Errorf("job 8: %w", store.ErrConflict)
+	notFound := fmt.Errorf("job 7: %w", redrive.ErrNotFound)
+	conflict := fmt.Errorf("job 8: %w", redrive.ErrConflict)
 	for _, tt := range []struct {
 		err  error
 		want wire.Kind
@@ -144,7 +143,7 @@ func TestKindsOfErrors(t *testing.T) {
 		{&noted{&wire.LineError{Err: conflict}, "nothing was taken in"}, wire.StateMoved},
 		{several{notFound, notFound}, wire.NotFound},
 		{several{notFound, conflict}, wire.Internal},
-		{several{conflict, &store.KeyConflict{}}, wire.StateMoved},
+		{several{conflict, &redrive.KeyConflict{}}, wire.StateMoved},
 	} {
 		if got := wire.KindOf(tt.err); got != tt.want {
 			t.Errorf("wire.KindOf(%v) = %v, want %v", tt.err, got, tt.want)

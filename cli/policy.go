@@ -146,12 +146,12 @@ one that the configuration names now.
 }
 
 func (c *policyListCmd) Run(ctx context.Context, a *app) (err error) {
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	list, err := st.PolicyList(ctx)
+	defer closing(db, &err)
+	list, err := client.StoredPolicies(ctx)
 	if err != nil {
 		return fmt.Errorf("list policies: %w", err)
 	}

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
-	"github.com/redrive/redrive/store"
 )
 
 type policyShowCmd struct {
@@ -86,16 +86,16 @@ func numbers(all []int) string {
 
 // showStored prints a policy of the database by the beginning of its hash.
 func (a *app) showStored(ctx context.Context, prefix string) (err error) {
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	hash, err := storedHash(ctx, st, prefix)
+	defer closing(db, &err)
+	hash, err := storedHash(ctx, client, prefix)
 	if err != nil {
 		return err
 	}
-	p, err := st.Policy(ctx, hash)
+	p, err := client.StoredPolicy(ctx, hash)
 	if err != nil {
 		return fmt.Errorf("read policy %s: %w", hash, err)
 	}
@@ -104,8 +104,8 @@ func (a *app) showStored(ctx context.Context, prefix string) (err error) {
 }
 
 // storedHash finds the one policy whose hash begins so.
-func storedHash(ctx context.Context, st store.Policies, prefix string) (string, error) {
-	list, err := st.PolicyList(ctx)
+func storedHash(ctx context.Context, client *redrive.Client, prefix string) (string, error) {
+	list, err := client.StoredPolicies(ctx)
 	if err != nil {
 		return "", fmt.Errorf("list policies: %w", err)
 	}

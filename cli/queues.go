@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/store"
 )
 
 type queuesCmd struct {
@@ -35,7 +36,7 @@ func (*queuesPauseCmd) Help() string {
 }
 
 func (c *queuesPauseCmd) Run(ctx context.Context, a *app) error {
-	return a.setMode(ctx, c.Name, store.Paused, c.by, c.JSON)
+	return a.setMode(ctx, c.Name, redrive.QueuePaused, c.by, c.JSON)
 }
 
 type queuesResumeCmd struct {
@@ -45,7 +46,7 @@ type queuesResumeCmd struct {
 }
 
 func (c *queuesResumeCmd) Run(ctx context.Context, a *app) error {
-	return a.setMode(ctx, c.Name, store.Open, c.by, c.JSON)
+	return a.setMode(ctx, c.Name, redrive.QueueOpen, c.by, c.JSON)
 }
 
 type queuesDrainCmd struct {
@@ -62,11 +63,11 @@ func (*queuesDrainCmd) Help() string {
 }
 
 func (c *queuesDrainCmd) Run(ctx context.Context, a *app) error {
-	return a.setMode(ctx, c.Name, store.Draining, c.by, c.JSON)
+	return a.setMode(ctx, c.Name, redrive.QueueDraining, c.by, c.JSON)
 }
 
-func (a *app) setMode(ctx context.Context, name string, mode store.Mode, who by, asJSON bool) error {
-	return a.changeQueue(ctx, store.QueueChange{Name: name, Mode: &mode}, who, asJSON)
+func (a *app) setMode(ctx context.Context, name string, mode redrive.QueueMode, who by, asJSON bool) error {
+	return a.changeQueue(ctx, redrive.QueueChange{Name: name, Mode: &mode}, who, asJSON)
 }
 
 type queuesSetCmd struct {
@@ -88,7 +89,7 @@ func (*queuesSetCmd) Help() string {
 }
 
 func (c *queuesSetCmd) Run(ctx context.Context, a *app) error {
-	change := store.QueueChange{Name: c.Name, Workers: c.Workers, Limit: c.Limit}
+	change := redrive.QueueChange{Name: c.Name, Workers: c.Workers, Limit: c.Limit}
 	if c.Rate != nil {
 		rate, err := parseRate(*c.Rate)
 		if err != nil {
@@ -108,63 +109,43 @@ func (c *queuesSetCmd) Run(ctx context.Context, a *app) error {
 const rateMax = 1_000_000
 
 // parseRate reads 10/s, 600/m or 1000/h; 0 is no limit.
-func parseRate(s string) (store.Rate, error) {
+func parseRate(s string) (redrive.Rate, error) {
 	if s == "0" {
-		return store.Rate{}, nil
+		return redrive.Rate{}, nil
 	}
 	digits, unit, _ := strings.Cut(s, "/")
 	n, err := strconv.Atoi(digits)
 	per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
 	if err != nil || n < 1 || n > rateMax || per == 0 {
-		return store.Rate{}, usagef("--rate %q: must be 1 to %d per s, m or h, such as 10/s, or 0 for none", s, rateMax)
+		return redrive.Rate{}, usagef("--rate %q: must be 1 to %d per s, m or h, such as 10/s, or 0 for none", s, rateMax)
 	}
-	return store.Rate{N: n, Per: per}, nil
-}
-
-func rateText(r store.Rate) string {
-	switch {
-	case r.Unlimited():
-		return ""
-	case r.Per == time.Second:
-		return fmt.Sprintf("%d/s", r.N)
-	case r.Per == time.Minute:
-		return fmt.Sprintf("%d/m", r.N)
-	case r.Per == time.Hour:
-		return fmt.Sprintf("%d/h", r.N)
-	}
-	return fmt.Sprintf("%d per %s", r.N, words.Span(r.Per))
+	return redrive.Rate{N: n, Per: per}, nil
 }
 
 // changeQueue changes a queue that is known: used before, or configured.
-func (a *app) changeQueue(ctx context.Context, c store.QueueChange, who by, asJSON bool) (err error) {
-	st, err := a.open(ctx)
+func (a *app) changeQueue(ctx context.Context, c redrive.QueueChange, who by, asJSON bool) (err error) {
+	configured := a.known().QueueNames
+	client, db, err := a.openWith(ctx, configured)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	configured := a.known()
-	q, err := st.SetQueue(ctx, who.actor(a), c)
-	if _, ok := configured.Queues[c.Name]; ok && errors.Is(err, store.ErrNotFound) {
-		if err := st.Declare(ctx, []string{c.Name}); err != nil {
-			return fmt.Errorf("queue %q: %w", c.Name, err)
-		}
-		q, err = st.SetQueue(ctx, who.actor(a), c)
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return a.unknownQueue(ctx, st, c.Name, configured.QueueNames)
+	defer closing(db, &err)
+	q, err := client.SetQueue(ctx, who.actor(a), c)
+	if errors.Is(err, redrive.ErrNotFound) {
+		return a.unknownQueue(ctx, client, c.Name, configured)
 	}
 	if err != nil {
 		return fmt.Errorf("queue %q: %w", c.Name, err)
 	}
 	if asJSON {
-		return a.printJSON(queueView{Queue: q, RateText: rateText(q.Rate)})
+		return a.printJSON(viewQueue(q, config.Queue{}))
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %s\n", words.Clean(q.Name), describeQueue(q))
+	_, err = fmt.Fprintf(a.out, "%s: %s\n", words.Clean(q.Name), words.QueueSettings(q))
 	return err
 }
 
-func (a *app) unknownQueue(ctx context.Context, st store.Reader, name string, known []string) error {
-	queues, err := st.Queues(ctx)
+func (a *app) unknownQueue(ctx context.Context, client *redrive.Client, name string, known []string) error {
+	queues, err := client.Queues(ctx)
 	if err != nil {
 		return fmt.Errorf("read queues: %w", err)
 	}
@@ -172,19 +153,4 @@ func (a *app) unknownQueue(ctx context.Context, st store.Reader, name string, kn
 		known = append(known, q.Name)
 	}
 	return absentError(suggest.Unknown("queue", name, known))
-}
-
-// describeQueue tells the mode and the settings made by people.
-func describeQueue(q store.Queue) string {
-	parts := []string{q.Mode.String()}
-	if q.Workers > 0 {
-		parts = append(parts, words.Count(int64(q.Workers), "worker")+" in each process")
-	}
-	if q.Limit > 0 {
-		parts = append(parts, fmt.Sprintf("at most %d running over all processes", q.Limit))
-	}
-	if !q.Rate.Unlimited() {
-		parts = append(parts, "at most "+rateText(q.Rate)+" started")
-	}
-	return strings.Join(parts, ", ")
 }

@@ -8,85 +8,92 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type queuesListCmd struct{ jsonFlag }
 
 // Help implements kong.HelpProvider.
 func (*queuesListCmd) Help() string {
-	return `Settings with a star were made with "redrive queues set" and win over the configuration.
+	return `Settings with a star were made with "redrive queues set" and win over the configuration. With --json, "set" names them.
 
     redrive queues list
     redrive queues list --json`
 }
 
-// queueView is a queue with what it holds.
-type queueView struct {
-	store.Queue
-	RateText string           `json:"rate,omitempty"`
-	Jobs     map[string]int64 `json:"jobs,omitempty"` // by state
-
-	configured config.Queue
-	known      bool // in the configuration
-}
-
 func (c *queuesListCmd) Run(ctx context.Context, a *app) (err error) {
-	st, err := a.open(ctx)
+	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(st, &err)
-	queues, err := st.Queues(ctx)
+	defer closing(db, &err)
+	queues, err := client.Queues(ctx)
 	if err != nil {
 		return fmt.Errorf("read queues: %w", err)
 	}
-	counts, err := st.Counts(ctx)
+	counts, err := client.Counts(ctx)
 	if err != nil {
 		return fmt.Errorf("count jobs: %w", err)
 	}
 	views := viewQueues(queues, counts, a.known())
 	if c.JSON {
-		return a.printJSON(map[string]any{"queues": views})
+		return a.printJSON(wire.QueueList{Queues: views})
 	}
 	a.printQueues(views)
 	return nil
 }
 
 // viewQueues joins what the store and the configuration know, by name.
-func viewQueues(queues []store.Queue, counts []store.Count, c *config.Config) []*queueView {
-	byName := make(map[string]*queueView)
-	views := []*queueView{}
-	get := func(name string) *queueView {
-		v := byName[name]
-		if v == nil {
-			v = &queueView{Queue: store.Queue{Name: name}, Jobs: make(map[string]int64)}
-			v.configured, v.known = c.Queues[name]
-			byName[name] = v
-			views = append(views, v)
-		}
-		return v
-	}
-	for _, q := range queues {
-		v := get(q.Name)
-		v.Queue, v.RateText = q, rateText(q.Rate)
-	}
+func viewQueues(queues []redrive.QueueSettings, counts []redrive.JobCount, c *config.Config) []wire.Queue {
+	stored := map[string]redrive.QueueSettings{}
 	for _, name := range c.QueueNames {
-		get(name)
+		stored[name] = redrive.QueueSettings{Name: name}
 	}
 	for _, n := range counts {
-		if n.N != 0 {
-			get(n.Queue).Jobs[n.State.String()] += n.N
-		}
+		stored[n.Queue] = redrive.QueueSettings{Name: n.Queue}
 	}
-	slices.SortFunc(views, func(a, b *queueView) int { return cmp.Compare(a.Name, b.Name) })
+	for _, q := range queues {
+		stored[q.Name] = q
+	}
+	views := []wire.Queue{}
+	for name, q := range stored {
+		v := viewQueue(q, c.Queues[name])
+		v.Jobs = map[string]int64{}
+		for _, state := range job.States {
+			v.Jobs[state.String()] = 0
+		}
+		for _, n := range counts {
+			if n.Queue == name {
+				v.Jobs[n.State.String()] += n.N
+			}
+		}
+		views = append(views, v)
+	}
+	slices.SortFunc(views, func(a, b wire.Queue) int { return cmp.Compare(a.Name, b.Name) })
 	return views
 }
 
-func (a *app) printQueues(views []*queueView) {
+// viewQueue joins the settings that people have made on a queue with those of the
+// configuration.
+func viewQueue(q redrive.QueueSettings, configured config.Queue) wire.Queue {
+	v := wire.Queue{
+		Name: q.Name, Mode: q.Mode.String(), Workers: cmp.Or(q.Workers, configured.Workers), Limit: cmp.Or(q.Limit, configured.Limit),
+		Rate: cmp.Or(words.Rate(q.Rate), words.Rate(redrive.Rate(configured.Rate))),
+	}
+	for name, set := range map[string]bool{"workers": q.Workers > 0, "limit": q.Limit > 0, "rate": !q.Rate.Unlimited()} {
+		if set {
+			v.Set = append(v.Set, name)
+		}
+	}
+	slices.Sort(v.Set)
+	return v
+}
+
+func (a *app) printQueues(views []wire.Queue) {
 	t := table{columns: []column{
 		{title: "QUEUE", loose: true}, {title: "MODE"}, {title: "WORKERS", right: true}, {title: "LIMIT", right: true},
 		{title: "RATE", right: true},
@@ -94,10 +101,19 @@ func (a *app) printQueues(views []*queueView) {
 	for _, s := range job.States {
 		t.columns = append(t.columns, column{title: strings.ToUpper(s.String()), right: true})
 	}
-	for _, v := range views {
+	for i := range views {
+		v := &views[i]
+		setting := func(name, value string) string {
+			switch {
+			case value == "" || value == "0":
+				return "-"
+			case slices.Contains(v.Set, name):
+				return value + "*"
+			}
+			return value
+		}
 		row := []string{
-			v.Name, v.Mode.String(), v.setting(v.Workers, v.configured.Workers), v.setting(v.Limit, v.configured.Limit),
-			v.rate(),
+			v.Name, v.Mode, setting("workers", strconv.Itoa(v.Workers)), setting("limit", strconv.Itoa(v.Limit)), setting("rate", v.Rate),
 		}
 		for _, s := range job.States {
 			row = append(row, words.Number(v.Jobs[s.String()]))
@@ -105,24 +121,4 @@ func (a *app) printQueues(views []*queueView) {
 		t.add(row...)
 	}
 	t.print(a.out, a.styleOf(a.stdout))
-}
-
-func (v *queueView) setting(made, configured int) string {
-	switch {
-	case made > 0:
-		return strconv.Itoa(made) + "*"
-	case v.known && configured > 0:
-		return strconv.Itoa(configured)
-	}
-	return "-"
-}
-
-func (v *queueView) rate() string {
-	if !v.Rate.Unlimited() {
-		return rateText(v.Rate) + "*"
-	}
-	if text := rateText(store.Rate(v.configured.Rate)); text != "" {
-		return text
-	}
-	return "-"
 }

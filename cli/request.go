@@ -13,7 +13,6 @@ import (
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 // rules turn requests into jobs, as the configuration wants them.
@@ -41,12 +40,13 @@ func (r *rules) spec(q *wire.Request) (redrive.Spec, error) {
 	if q.In != nil {
 		o.RunAt = r.now.Add(*q.In)
 	}
-	for _, err := range []error{checkTimes(q), r.checkPayload(q, &k), validate(q, &o)} {
+	for _, err := range []error{checkTimes(q), r.checkPayload(q, &k), checkPriority(q)} {
 		if err != nil {
 			return redrive.Spec{}, err
 		}
 	}
-	return redrive.NewRaw(q.Kind, q.Payload, &o), nil
+	spec := redrive.NewRaw(q.Kind, q.Payload, &o)
+	return spec, spec.Validate() // so that a mistake is found before the jobs beside it are taken in
 }
 
 // kind returns what is configured about a kind. Without a configuration every
@@ -93,22 +93,11 @@ func (r *rules) asText(q *wire.Request) error {
 	return nil
 }
 
-// validate checks a job as the store will, so that a mistake is found before
-// the jobs beside it are taken in.
-func validate(q *wire.Request, o *redrive.Options) error {
-	n := job.New{
-		ID: 1, Kind: q.Kind, Queue: cmp.Or(o.Queue, redrive.DefaultQueue), Priority: job.PriorityDefault,
-		RunAt: job.At(o.RunAt), Deadline: job.At(o.Deadline), Owner: o.Owner, Key: o.Key, Correlation: o.Correlation,
-		Payload: q.Payload,
-	}
+// checkPriority refuses a priority out of its bounds. A job without one gets the
+// priority of its kind.
+func checkPriority(q *wire.Request) error {
 	if p := q.Priority; p != nil && (*p < job.PriorityMin || *p > job.PriorityMax) {
 		return fmt.Errorf("priority %d: must be %d to %d", *p, job.PriorityMin, job.PriorityMax)
 	}
-	if len(o.Attrs) > 0 {
-		var err error
-		if n.Attrs, err = json.Marshal(o.Attrs); err != nil {
-			return fmt.Errorf("attrs: %w", err)
-		}
-	}
-	return store.Validate(&n)
+	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/policy"
-	"github.com/redrive/redrive/store"
 )
 
 type workCmd struct {
@@ -63,18 +62,18 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	screen := &live{w: a.stderr, style: a.styleOf(a.stderr)}
 	log := newLogger(screen, screen.style, s.Log)
-	st, err := d.openToWork(ctx, log)
+	db, err := d.openToWork(ctx, log)
 	if err != nil {
 		return err
 	}
-	w := &worker{store: st, settings: s, policy: p, screen: screen, now: a.now, log: log}
-	client, err := w.client()
+	w := &worker{settings: s, policy: p, screen: screen, now: a.now, log: log}
+	client, err := w.client(db)
 	if err != nil {
-		return errors.Join(err, st.Close())
+		return errors.Join(err, db.Close())
 	}
 	ctx, stop, release := w.stopOnSignals(ctx, client)
 	defer release()
-	defer closing(st, &err) // under the eye of the third signal, too
+	defer closing(db, &err) // under the eye of the third signal, too
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
 	defer stop()
 	w.log.InfoContext(ctx, "working", "database", d.String(), "queues", strings.Join(s.QueueNames, ","),
@@ -109,7 +108,6 @@ func runnable(s settings) error {
 type worker struct {
 	settings
 	policy workPolicy
-	store  store.Store
 	screen *live
 	log    *slog.Logger
 	now    func() time.Time
@@ -145,7 +143,7 @@ func (e *returnedError) Error() string {
 func (w *worker) run(ctx context.Context, stop func(), client *redrive.Client, untilIdle bool) error {
 	ended := make(chan error, 1)
 	go func() { ended <- client.Run(ctx) }()
-	err := w.watch(ctx, stop, ended, untilIdle)
+	err := w.watch(ctx, stop, client, ended, untilIdle)
 	w.screen.set("")
 	if returned, ok := errors.AsType[*redrive.Returned](err); ok {
 		return &returnedError{returned}
@@ -156,7 +154,7 @@ func (w *worker) run(ctx context.Context, stop func(), client *redrive.Client, u
 // watch waits until the client has stopped. If somebody wants to know, it looks
 // meanwhile at how things stand: to show it on a terminal, and to stop the
 // client when nothing is left to do.
-func (w *worker) watch(ctx context.Context, stop func(), ended <-chan error, untilIdle bool) error {
+func (w *worker) watch(ctx context.Context, stop func(), client *redrive.Client, ended <-chan error, untilIdle bool) error {
 	var look <-chan time.Time
 	if untilIdle || w.screen.style.terminal {
 		ticker := time.NewTicker(lookEvery)
@@ -164,22 +162,23 @@ func (w *worker) watch(ctx context.Context, stop func(), ended <-chan error, unt
 		look = ticker.C
 	}
 	view := &progress{now: w.now}
+	looks := context.WithoutCancel(ctx) // the status line is shown while the worker stops, too
 	idle := false
 	for {
 		select {
 		case err := <-ended:
 			if idle && err == nil {
-				w.tellLeft(ctx)
+				w.logLeft(looks, client)
 			}
 			return err
 		case <-look:
 		}
-		s, err := w.survey(ctx)
+		left, err := client.Backlog(looks)
 		if err != nil {
 			continue // the engine tells about a store in trouble
 		}
-		w.screen.set(view.line(&s, ctx.Err() != nil))
-		if untilIdle && s.live() == 0 && !idle {
+		w.screen.set(view.line(&left, ctx.Err() != nil))
+		if untilIdle && left.Runnable() == 0 && !idle {
 			idle = true
 			stop()
 		}
@@ -187,7 +186,7 @@ func (w *worker) watch(ctx context.Context, stop func(), ended <-chan error, unt
 }
 
 // client makes a client that runs the configured commands.
-func (w *worker) client() (*redrive.Client, error) {
+func (w *worker) client(db *opened) (*redrive.Client, error) {
 	queues := make(map[string]redrive.Queue, len(w.Queues))
 	for name, q := range w.Queues {
 		queues[name] = redrive.Queue{Workers: q.Workers, Limit: q.Limit, Rate: redrive.Rate(q.Rate)}
@@ -196,7 +195,7 @@ func (w *worker) client() (*redrive.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := redrive.New(w.store, &redrive.Config{
+	client, err := db.client(&redrive.Config{
 		Queues: queues, Policy: w.policy.policy, MaxAttempts: w.MaxAttempts, PayloadMax: w.Limits.PayloadBytes,
 		Development: w.Development, KeepRaw: w.KeepRaw, HideEmails: w.HideEmails, Lease: w.Lease, RescueInterval: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
 		TempDir: w.TempDir, Logger: w.log, Retention: retention(w.Config), Cron: periodic,

@@ -12,7 +12,6 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
-	"github.com/redrive/redrive/store"
 )
 
 // policyEvery is how often a worker looks at its policy file. A change holds when two
@@ -46,15 +45,15 @@ func openPolicy(s *settings) (p workPolicy, err error) {
 type policyKeeper struct {
 	*worker
 	watcher *policyfile.Watcher
-	set     func(context.Context, store.By, *policy.Policy) error
-	by      store.By
+	set     func(context.Context, redrive.By, *policy.Policy) error
+	by      redrive.By
 	inForce *policy.Policy
 	refused string // what was told last of a policy that could not be put in force
 }
 
 // keepPolicy follows the policy file until the context ends: on every change of
 // its content, and on SIGHUP. The returned function waits for the end.
-func (w *worker) keepPolicy(ctx context.Context, client *redrive.Client, by store.By) (wait func()) {
+func (w *worker) keepPolicy(ctx context.Context, client *redrive.Client, by redrive.By) (wait func()) {
 	w.tellForeign(ctx, w.policy.policy)
 	if w.policy.watcher == nil {
 		return func() {}

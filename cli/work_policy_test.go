@@ -42,8 +42,8 @@ func keeperOf(t *testing.T, path string, set func(*policy.Policy) error) (*polic
 		}})),
 	}
 	return &policyKeeper{
-		worker: w, watcher: watcher, by: store.By{Actor: "test"}, inForce: watcher.File().Policy,
-		set: func(_ context.Context, _ store.By, p *policy.Policy) error { return set(p) },
+		worker: w, watcher: watcher, by: redrive.By{Actor: "test"}, inForce: watcher.File().Policy,
+		set: func(_ context.Context, _ redrive.By, p *policy.Policy) error { return set(p) },
 	}, &log
 }
 
@@ -197,7 +197,7 @@ func TestF9_AChangedPolicyReachesAllWorkersWithinASecond(t *testing.T) {
 					policy: workPolicy{policy: watcher.File().Policy, watcher: watcher},
 					screen: &live{w: io.Discard, style: style{terminal: true}}, // no signal is listened to
 				}
-				waits = append(waits, w.keepPolicy(ctx, client, store.By{Actor: "test"}))
+				waits = append(waits, w.keepPolicy(ctx, client, redrive.By{Actor: "test"}))
 				clients = append(clients, client)
 				pass(policyEvery / 7) // workers do not start together
 			}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -16,6 +18,7 @@ import (
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/proc"
 	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
@@ -23,14 +26,11 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-func TestSurvey_WaitsForWhatThisWorkerCouldRun(t *testing.T) {
+// The command waits for what its client waits for: jobs of other queues and kinds, and
+// those of a paused queue, are left.
+func TestWorker_WaitsForWhatItCouldRun(t *testing.T) {
 	t.Parallel()
-	c := &config.Config{
-		Queues: map[string]config.Queue{"a": {}, "paused": {}, "draining": {}},
-		Kinds:  map[string]config.Kind{"k": {}},
-	}
-	queues := []store.Queue{{Name: "a"}, {Name: "paused", Mode: store.Paused}, {Name: "draining", Mode: store.Draining}}
-	s := surveyOf(c, queues, []store.Count{
+	st := &counting{counts: []redrive.JobCount{
 		{Queue: "a", Kind: "k", State: job.Waiting, N: 1},
 		{Queue: "a", Kind: "k", State: job.Retrying, N: 2},
 		{Queue: "a", Kind: "k", State: job.Dead, N: 100},
@@ -41,28 +41,54 @@ func TestSurvey_WaitsForWhatThisWorkerCouldRun(t *testing.T) {
 		{Queue: "paused", Kind: "k", State: job.Retrying, N: 20},
 		{Queue: "paused", Kind: "k", State: job.Running, N: 4}, // goes on
 		{Queue: "draining", Kind: "k", State: job.Waiting, N: 8},
-	})
-	if got := s.live(); got != 1+2+4+8 {
-		t.Errorf("waits for %d jobs, want 15", got)
+	}, queues: []redrive.QueueSettings{{Name: "a"}, {Name: "paused", Mode: redrive.QueuePaused}, {Name: "draining", Mode: redrive.QueueDraining}}}
+	var log bytes.Buffer
+	w := &worker{log: slog.New(newConsole(&log, style{}, slog.LevelInfo)), settings: settings{Config: &config.Config{
+		Queues:    map[string]config.Queue{"a": {Workers: 1}, "paused": {Workers: 1}, "draining": {Workers: 1}},
+		KindNames: []string{"k"}, Kinds: map[string]config.Kind{"k": {Command: []string{"true"}}}, Limits: config.Limits{PayloadBytes: 1},
+	}}}
+	client, err := w.client(&opened{st})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]int64{"paused": 30}, s.parked); diff != "" {
-		t.Error(diff)
+	left, err := client.Backlog(t.Context())
+	if err != nil || left.Runnable() != 1+2+4+8 {
+		t.Errorf("the worker waits for %d jobs, %v, want 15", left.Runnable(), err)
 	}
-	if diff := cmp.Diff(map[string]int64{"a/stranger": 1000, "elsewhere/k": 2000}, s.foreign); diff != "" {
-		t.Error(diff)
+	w.logLeft(t.Context(), client)
+	for _, want := range []string{
+		"left in a paused queue  queue=paused jobs=30\n", "queue or kind  queue/kind=a/stranger jobs=1000\n",
+		"queue or kind  queue/kind=elsewhere/k jobs=2000\n",
+	} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, log.String())
+		}
 	}
 }
+
+// counting is a store with these counters and queues.
+type counting struct {
+	store.Store
+	counts []redrive.JobCount
+	queues []redrive.QueueSettings
+}
+
+func (c *counting) Counts(context.Context) ([]redrive.JobCount, error)      { return c.counts, nil }
+func (c *counting) Queues(context.Context) ([]redrive.QueueSettings, error) { return c.queues, nil }
+func (c *counting) RedriveList(context.Context) ([]redrive.Redrive, error)  { return nil, nil }
 
 func TestProgressLine(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	p := &progress{now: func() time.Time { return now }}
-	s := &survey{jobs: map[job.State]int64{job.Waiting: 1200, job.Retrying: 1, job.Completed: 10}, parked: map[string]int64{"mail": 5}}
+	s := &redrive.Backlog{
+		Jobs: map[job.State]int64{job.Waiting: 1200, job.Retrying: 1, job.Completed: 10}, Paused: map[string]int64{"mail": 5},
+	}
 	if got, want := p.line(s, false), "1,200 waiting  1 retrying  0 running  10 completed  mail is paused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	now = now.Add(4 * time.Second)
-	s.jobs[job.Completed], s.jobs[job.Dead] = 25, 3
+	s.Jobs[job.Completed], s.Jobs[job.Dead] = 25, 3
 	if got := p.line(s, true); !strings.Contains(got, "25 completed  3 dead  4.5/s  mail is paused  stopping") {
 		t.Errorf("got %q", got)
 	}
@@ -183,14 +209,14 @@ func TestGraceOf_ZeroIsNone(t *testing.T) {
 
 func TestParseRate(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]store.Rate{
+	for text, want := range map[string]redrive.Rate{
 		"10/s": {N: 10, Per: time.Second}, "600/m": {N: 600, Per: time.Minute}, "1/h": {N: 1, Per: time.Hour}, "0": {},
 	} {
 		got, err := parseRate(text)
 		if err != nil || got != want {
 			t.Errorf("parseRate(%q) = %+v, %v", text, got, err)
 		}
-		if back := rateText(got); back != text && text != "0" {
+		if back := words.Rate(got); back != text && text != "0" {
 			t.Errorf("%q is written as %q", text, back)
 		}
 	}
@@ -216,12 +242,12 @@ func TestWatch_LooksOnlyForSomebody(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				st := faultstore.New(memory.New(memory.Options{}), nil)
 				w := &worker{
-					settings: settings{Config: config.Default()}, store: st, now: time.Now, log: slog.New(slog.DiscardHandler),
+					settings: settings{Config: config.Default()}, now: time.Now, log: slog.New(slog.DiscardHandler),
 					screen: &live{w: io.Discard, style: style{terminal: tt.terminal}},
 				}
 				ended := make(chan error, 1)
 				time.AfterFunc(10*lookEvery, func() { ended <- nil })
-				if err := w.watch(t.Context(), func() {}, ended, tt.untilIdle); err != nil {
+				if err := w.watch(t.Context(), func() {}, clientOn(t, st), ended, tt.untilIdle); err != nil {
 					t.Fatal(err)
 				}
 				if looked := st.Calls("Counts") > 0; looked != tt.look {

@@ -15,7 +15,8 @@ import (
 // Operators knows the texts for operators of the policies that decided. It reads
 // each policy once. It is not safe for concurrent use.
 type Operators struct {
-	Policies store.Policies
+	// Policy reads a stored policy by its hash; store.ErrNotFound when it is not there.
+	Policy func(ctx context.Context, hash string) (store.StoredPolicy, error)
 
 	known map[string]*policy.Policy // by hash; nil for one that is not stored as a file
 }
@@ -44,7 +45,7 @@ func (o *Operators) policy(ctx context.Context, hash string) *policy.Policy {
 		o.known = map[string]*policy.Policy{}
 	}
 	o.known[hash] = nil
-	if stored, err := o.Policies.Policy(ctx, hash); err == nil {
+	if stored, err := o.Policy(ctx, hash); err == nil {
 		if f, err := policyfile.Parse(hash, stored.Body); err == nil {
 			o.known[hash] = f.Policy
 		}

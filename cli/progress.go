@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+)
+
+// logLeft logs how things stand at the end of --until-idle.
+func (w *worker) logLeft(ctx context.Context, client *redrive.Client) {
+	b, err := client.Backlog(ctx)
+	if err != nil {
+		return // the work is done all the same
+	}
+	w.log.Info("nothing left to do", "completed", b.Jobs[job.Completed], "dead", b.Jobs[job.Dead],
+		"cancelled", b.Jobs[job.Cancelled])
+	for queue, n := range b.Paused {
+		w.log.Warn("left in a paused queue", "queue", queue, "jobs", n)
+	}
+	for _, id := range b.WaitingRedrives {
+		w.log.Warn("left: the redrive waits for jobs that this worker does not run", "redrive", id)
+	}
+	others := map[string]int64{} // by "queue/kind"
+	for _, n := range b.Others {
+		others[n.Queue+"/"+n.Kind] += n.N
+	}
+	for name, n := range others {
+		w.log.Warn("left: the configuration does not have this queue or kind", "queue/kind", name, "jobs", n)
+	}
+}
+
+// progress is the status line of a worker.
+type progress struct {
+	now func() time.Time
+
+	at    time.Time // of the first and last measurement of the rate
+	ended int64
+	rate  float64
+}
+
+// rateEvery is the time over which the rate is measured.
+const rateEvery = 2 * time.Second
+
+func (p *progress) line(b *redrive.Backlog, stopping bool) string {
+	p.measure(b.Jobs[job.Completed] + b.Jobs[job.Dead] + b.Jobs[job.Cancelled])
+	var parts []string
+	for _, state := range job.States {
+		if n := b.Jobs[state]; n > 0 || state == job.Running || state == job.Waiting {
+			parts = append(parts, words.Number(n)+" "+state.String())
+		}
+	}
+	if p.rate > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f/s", p.rate))
+	}
+	for queue := range b.Paused {
+		parts = append(parts, queue+" is paused")
+	}
+	if stopping {
+		parts = append(parts, "stopping")
+	}
+	return words.Clean(strings.Join(parts, "  "))
+}
+
+func (p *progress) measure(ended int64) {
+	now := p.now()
+	if p.at.IsZero() {
+		p.at, p.ended = now, ended
+		return
+	}
+	if elapsed := now.Sub(p.at); elapsed >= rateEvery {
+		p.rate = float64(ended-p.ended) / elapsed.Seconds()
+		p.at, p.ended = now, ended
+	}
+}

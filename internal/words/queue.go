@@ -1,0 +1,39 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/store"
+)
+
+// Rate is a rate in short, such as "10/s"; "" means no limit.
+func Rate(r store.Rate) string {
+	switch {
+	case r.Unlimited():
+		return ""
+	case r.Per == time.Second:
+		return fmt.Sprintf("%d/s", r.N)
+	case r.Per == time.Minute:
+		return fmt.Sprintf("%d/m", r.N)
+	case r.Per == time.Hour:
+		return fmt.Sprintf("%d/h", r.N)
+	}
+	return fmt.Sprintf("%d per %s", r.N, Span(r.Per))
+}
+
+// QueueSettings says which mode a queue is in and what people have set on it.
+func QueueSettings(q store.Queue) string {
+	parts := []string{q.Mode.String()}
+	if q.Workers > 0 {
+		parts = append(parts, Count(int64(q.Workers), "worker")+" in each process")
+	}
+	if q.Limit > 0 {
+		parts = append(parts, fmt.Sprintf("at most %d running over all processes", q.Limit))
+	}
+	if !q.Rate.Unlimited() {
+		parts = append(parts, "at most "+Rate(q.Rate)+" started")
+	}
+	return strings.Join(parts, ", ")
+}
