@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"context"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redrive/redrive/event"
@@ -110,6 +112,48 @@ func (s *partial) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, e
 		receipts = append(receipts, one...)
 	}
 	return receipts, nil
+}
+
+// endingKeys ends a key together with the job that holds it.
+type endingKeys struct{ store.Store }
+
+func (s *endingKeys) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
+	d, err := s.Dump(ctx)
+	if err != nil {
+		return nil, err
+	}
+	jobs = slices.Clone(jobs)
+	for i := range jobs {
+		n := &jobs[i]
+		k := slices.IndexFunc(d.Keys, func(k store.Key) bool { return k.Owner == n.Owner && k.Kind == n.Kind && k.Key == n.Key })
+		if k < 0 {
+			continue
+		}
+		if j, err := s.Get(ctx, d.Keys[k].Job); err == nil && j.State.Terminal() {
+			n.Key = ""
+		}
+	}
+	return s.Store.Enqueue(ctx, jobs)
+}
+
+// racing does not find a key while another call is under way.
+type racing struct {
+	store.Store
+	calls atomic.Int32 // under way
+}
+
+func (s *racing) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
+	defer s.calls.Add(-1)
+	if s.calls.Add(1) > 1 {
+		jobs = slices.Clone(jobs)
+		for i := range jobs {
+			jobs[i].Key = ""
+		}
+	}
+	for range 100 {
+		runtime.Gosched() // so that the calls overlap
+	}
+	return s.Store.Enqueue(ctx, jobs)
 }
 
 type restless struct{ store.Store }

@@ -33,7 +33,7 @@ func mutants() []mutant {
 // proves: Q10
 func TestQ10_SuiteCatchesBrokenStores(t *testing.T) {
 	t.Parallel()
-	for _, m := range mutants() {
+	for _, m := range slices.Concat(mutants(), raceMutants()) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()
@@ -185,10 +185,19 @@ func writeMutants() []mutant {
 		{"enqueues only some of the jobs", "Q1_AllOrNothing", func(s store.Store, _ *Clock) store.Store { return &partial{s} }},
 		{"does not compare payloads", "I1_OtherPayloadIsRefused", enqueues(func(n *job.New) { n.Digest = nil })},
 		{"ignores deadlines", "D1_DeadlineIsTheEnd", enqueues(func(n *job.New) { n.Deadline = 0 })},
+		{"makes a second job of a key", "I1_SameKeyGivesTheFirstJobAndItsState", enqueues(func(n *job.New) { n.Key = "" })},
+		{"makes a second job of a key whose job has ended", "I1_SameKeyGivesTheFirstJobAndItsState", func(s store.Store, _ *Clock) store.Store { return &endingKeys{s} }},
 		{"keeps keys for ever", "I1_KeyIsForgottenAtItsTime", enqueues(func(n *job.New) { n.KeyUntil = 0 })},
 		{"trims what is too long", "X3_SizesOfAJob", enqueues(func(n *job.New) { n.Owner = n.Owner[:min(len(n.Owner), job.TextMax)] })},
 		{"does not pause", "Q7_PausedGivesNothing", func(s store.Store, _ *Clock) store.Store { return &restless{s} }},
 		{"does not ask a running job to stop", "Q9_RunningIsAskedToStop", func(s store.Store, _ *Clock) store.Store { return &deaf{s} }},
+	}
+}
+
+// raceMutants break only when they are called concurrently, which the differential test never does.
+func raceMutants() []mutant {
+	return []mutant{
+		{"looks for a key outside its transaction", "I1_ConcurrentCallersMakeOneJob", func(s store.Store, _ *Clock) store.Store { return &racing{Store: s} }},
 	}
 }
 

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -17,6 +19,7 @@ func keyPromises() []promise {
 		{"I1_SameKeyTwiceInOneCall", sameKeyTwiceInOneCall},
 		{"I1_KnownKeyIsAnsweredByADrainingQueue", knownKeyIsAnsweredByADrainingQueue},
 		{"I1_DeadJobsKeyDoesNotBlockItsRetry", deadJobsKeyDoesNotBlockItsRetry},
+		{"I1_ConcurrentCallersMakeOneJob", concurrentCallersMakeOneJob},
 	}
 }
 
@@ -135,4 +138,37 @@ func deadJobsKeyDoesNotBlockItsRetry(r *rig) {
 	r.end(succeeded(r.take()))
 	r.state(id, job.Completed)
 	same(r, "keys", r.dump().Keys, []store.Key{{Kind: kind, Key: "k", Job: id}})
+}
+
+// proves: I1
+func concurrentCallersMakeOneJob(r *rig) {
+	const callers, keys = 20, 10
+	for k := range keys {
+		key := fmt.Sprintf("k%d", k)
+		jobs := make([]job.New, callers)
+		for i := range jobs {
+			jobs[i] = r.newJob(keyed(key, "d"))
+		}
+		receipts, errs := make([][]job.Receipt, callers), make([]error, callers)
+		begin := make(chan struct{})
+		var all sync.WaitGroup
+		for i := range jobs {
+			all.Go(func() {
+				<-begin
+				receipts[i], errs[i] = r.Enqueue(ctx(), jobs[i:i+1])
+			})
+		}
+		close(begin)
+		all.Wait()
+		made := 0
+		for i := range jobs {
+			r.ok(errs[i])
+			if !receipts[i][0].Existing {
+				made++
+			}
+			same(r, "job that holds the key", receipts[i][0].ID, receipts[0][0].ID)
+		}
+		same(r, "number of callers that made the job", made, 1)
+		same(r, "number of jobs", len(r.dump().Jobs), k+1)
+	}
 }
