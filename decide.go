@@ -37,7 +37,7 @@ func (c *Client) handlerOf(h *handler) (func(context.Context, *engine.Run) error
 	}
 	return func(ctx context.Context, r *engine.Run) error {
 		var says *policy.Admission
-		if a, ok := r.Admission.(*admission); ok {
+		if a, ok := r.Admission().(*admission); ok {
 			says = a.says
 		}
 		ctx, ledger := retry.WithJob(ctx, retry.JobInfo{

@@ -48,7 +48,13 @@ func (e *UnknownError) Is(target error) bool { return target == store.ErrUnknown
 // the answer of the commit is lost, Enqueue looks the job up by itself; it returns an
 // *UnknownError only when that fails as well.
 func (c *Client) Enqueue(ctx context.Context, s Spec) (Receipt, error) {
-	return one(c.EnqueueMany(ctx, []Spec{s}))
+	if store.InTx(ctx, c.store) {
+		return Receipt{}, errInTx
+	}
+	if !c.enqueueing.installed() { // then the slice need not be allocated
+		return one(c.enqueue(ctx, []Spec{s}))
+	}
+	return one(c.throughAll(ctx, []Spec{s}, c.enqueueing.write))
 }
 
 // EnqueueMany adds jobs of any kinds, all or none and at most job.EnqueueMax. The
@@ -57,7 +63,7 @@ func (c *Client) EnqueueMany(ctx context.Context, specs []Spec) ([]Receipt, erro
 	if store.InTx(ctx, c.store) {
 		return nil, errInTx
 	}
-	return c.through(ctx, specs, c.enqueue)
+	return c.through(ctx, specs, c.enqueueing.write)
 }
 
 func (c *Client) enqueue(ctx context.Context, specs []Spec) ([]Receipt, error) {

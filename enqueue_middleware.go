@@ -45,13 +45,27 @@ type enqueueChain struct {
 	stages []string // the names of the middlewares in errors
 }
 
-// enqueueCall is one enqueue that passes through a chain. Its context carries it.
+// enqueueCall is one enqueue that passes through a chain. It is also the context that
+// the middlewares get.
 type enqueueCall struct {
-	chain    *enqueueChain
-	size     int         // the number of jobs
-	end      EnqueueFunc // called after the last middleware
-	stages   []stage
-	receipts []Receipt // the result of end, once that has succeeded
+	context.Context //nolint:containedctx // it is one
+	chain           *enqueueChain
+	size            int         // the number of jobs
+	end             EnqueueFunc // called after the last middleware
+	stages          []stage
+	few             [fewStages]stage
+	receipts        []Receipt // the result of end, once that has succeeded
+}
+
+// fewStages is the number of middlewares whose stages are part of the call.
+const fewStages = 4
+
+// Value implements context.Context.
+func (call *enqueueCall) Value(key any) any {
+	if _, ok := key.(enqueueCallKey); ok {
+		return call
+	}
+	return call.Context.Value(key)
 }
 
 // stage records how far one middleware has come with calling next.
@@ -102,8 +116,13 @@ func (c *Client) newEnqueueChain(all []EnqueueMiddleware, name string) (*enqueue
 	return chain, nil
 }
 
+// callOf returns the innermost call that a context belongs to; nil when it is not one
+// of the chain.
 func callOf(ctx context.Context, chain *enqueueChain) *enqueueCall {
-	call, ok := ctx.Value(enqueueCallKey{}).(*enqueueCall)
+	call, ok := ctx.(*enqueueCall)
+	if !ok {
+		call, ok = ctx.Value(enqueueCallKey{}).(*enqueueCall)
+	}
 	if !ok || call.chain != chain {
 		return nil
 	}
@@ -163,6 +182,9 @@ func (c *Client) passedOn(call *enqueueCall, specs []Spec) error {
 		return fmt.Errorf("passed on %d of %d jobs: it must pass on all of them, or return an error: %w", len(specs), call.size, store.ErrInvalid)
 	}
 	for i := range specs {
+		if specs[i].checkedBy == c { // no middleware has changed it since
+			continue
+		}
 		if err := c.checkSpec(&specs[i]); err != nil {
 			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
 		}
@@ -171,6 +193,7 @@ func (c *Client) passedOn(call *enqueueCall, specs []Spec) error {
 		if err := store.Validate(&n); err != nil {
 			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
 		}
+		specs[i].checkedBy = c
 	}
 	return nil
 }
@@ -199,17 +222,24 @@ func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 
 // run passes jobs through the chain and then to end.
 func (ch *enqueueChain) run(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
-	call := &enqueueCall{chain: ch, size: len(specs), end: end, stages: make([]stage, len(ch.stages))}
-	return ch.first(context.WithValue(ctx, enqueueCallKey{}, call), specs)
+	call := &enqueueCall{Context: ctx, chain: ch, size: len(specs), end: end}
+	if n := len(ch.stages); n <= fewStages {
+		call.stages = call.few[:n]
+	} else {
+		call.stages = make([]stage, n)
+	}
+	return ch.first(call, specs)
 }
 
 // enqueueChains are the middleware chains of a client.
 type enqueueChains struct {
 	all   *enqueueChain
 	kinds map[string]*enqueueChain
+	write EnqueueFunc // Client.enqueue, made once
 }
 
 func (c *Client) newEnqueueChains() (all enqueueChains, err error) {
+	all.write = c.enqueue
 	if all.all, err = c.newEnqueueChain(c.config.EnqueueMiddleware, "Config.EnqueueMiddleware"); err != nil {
 		return all, err
 	}
@@ -226,21 +256,27 @@ func (c *Client) newEnqueueChains() (all enqueueChains, err error) {
 	return all, err
 }
 
+// installed reports whether there are any middlewares.
+func (m *enqueueChains) installed() bool { return m.all != nil || m.kinds != nil }
+
 // through passes jobs through the middlewares, if there are any, and then to end.
 func (c *Client) through(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
-	m := &c.enqueueing
-	if m.all == nil && m.kinds == nil || len(specs) == 0 {
+	if !c.enqueueing.installed() || len(specs) == 0 || len(specs) > job.EnqueueMax { // end refuses too many
 		return end(ctx, specs)
 	}
-	if len(specs) > job.EnqueueMax {
-		return end(ctx, specs) // end refuses them
-	}
+	return c.throughAll(ctx, slices.Clone(specs), end)
+}
+
+// throughAll passes jobs through the middlewares, which may change the slice, and then
+// to end.
+func (c *Client) throughAll(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
+	m := &c.enqueueing
 	for i := range specs {
 		if err := c.checkSpec(&specs[i]); err != nil {
 			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
 		}
+		specs[i].checkedBy = c
 	}
-	specs = slices.Clone(specs) // the middlewares may change the slice
 	if m.kinds != nil {
 		write := end
 		end = func(ctx context.Context, specs []Spec) ([]Receipt, error) { return m.byKind(ctx, specs, nil, write) }

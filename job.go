@@ -42,14 +42,13 @@ type Info struct {
 	Overrides map[string]string
 
 	run     *engine.Run
-	client  *Client
-	wrapped *wrappedRun // nil when there is no middleware
+	wrapped *wrappedRun // without middleware: Client.unwrapped
 }
 
 // set fills i in place, because an Info is large and is needed for every run.
 func (i *Info) set(c *Client, r *engine.Run, a *policy.Admission) {
 	claim := &r.Claim
-	i.run, i.client = r, c
+	i.run, i.wrapped = r, &c.unwrapped
 	i.ID, i.Kind, i.Queue, i.Priority = claim.ID, claim.Kind, claim.Queue, int(claim.Priority)
 	i.Life, i.Attempt, i.Run = int(claim.Life), int(claim.Attempt()), int(claim.Token)
 	i.Owner, i.Correlation, i.Batch, i.Attrs = claim.Owner, claim.Correlation, claim.Batch, claim.Attrs
@@ -120,10 +119,10 @@ func (i *Info) StepKey(step string) string {
 // returns nil. After an error the handler must roll back and return the error;
 // store.ErrLeaseLost says that another run has taken over.
 func (i *Info) CompleteTx(ctx context.Context, tx store.Tx) error {
-	joins, ok := i.client.store.(store.Transactor)
+	joins, ok := i.wrapped.client.store.(store.Transactor)
 	if !ok {
 		return fmt.Errorf("complete job %d: a store of type %T cannot join the caller's own transaction: %w",
-			i.ID, i.client.store, store.ErrInvalid)
+			i.ID, i.wrapped.client.store, store.ErrInvalid)
 	}
 	if err := joins.SettleTx(ctx, tx, i.run.Success()); err != nil {
 		return fmt.Errorf("complete job %d: %w", i.ID, err)

@@ -48,6 +48,9 @@ type Spec struct {
 	new  job.New
 	args reflect.Type // set by Kind.New, whose payload is JSON; else nil
 	err  error
+	// checkedBy is the client that has checked the job on its way through middlewares;
+	// nil for a job that is new or changed.
+	checkedBy *Client
 }
 
 // Err returns the mistake in the arguments or options of the Spec, or nil. Limits that
@@ -104,6 +107,7 @@ func (s Spec) WithOptions(o Options) Spec {
 // WithPayload returns a copy of the job with another payload. It must be JSON if
 // Kind.New made the job.
 func (s Spec) WithPayload(payload []byte) Spec {
+	s.checkedBy = nil
 	s.new.Payload = payload
 	s.new.Digest = digestOf(s.new.Key, payload)
 	if s.args != nil && !json.Valid(payload) {
@@ -146,10 +150,10 @@ type Options struct {
 
 // override returns the job's own settings for its retries, or nil without any.
 func (o *Options) override() (*policy.Override, error) {
-	n := o.MaxAttempts
-	if n == 0 {
+	if o.MaxAttempts == 0 {
 		return o.Override, nil
 	}
+	n := o.MaxAttempts
 	if n < 1 || n > policy.MaxAttemptsLimit {
 		return nil, fmt.Errorf("MaxAttempts %d: must be 1 to %d, or 0 for what the policy says: %w", n, policy.MaxAttemptsLimit, store.ErrInvalid)
 	}

@@ -63,13 +63,15 @@ const (
 	runEnded
 )
 
-// wrappedRun is a run whose handler is wrapped in middleware.
+// wrappedRun is a run whose handler is wrapped in middleware. Runs without middleware
+// share Client.unwrapped, which has only the client.
 type wrappedRun struct {
-	info  *Info
-	job   any // the *Job that contains info
-	stage atomic.Int32
-	again atomic.Bool // the handler was called more than once
-	err   error       // the handler's error; written before handlerEnded
+	client *Client
+	info   *Info
+	job    any // the *Job that contains info
+	stage  atomic.Int32
+	again  atomic.Bool // the handler was called more than once
+	err    error       // the handler's error; written before handlerEnded
 }
 
 // wrapped returns the handler of a kind, wrapped in its middleware.
@@ -89,7 +91,7 @@ func (c *Client) wrapped(h *handler) (func(context.Context, *engine.Run, *policy
 	}
 	return func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
 		i, j := h.begin(r, a)
-		i.wrapped = &wrappedRun{info: i, job: j}
+		i.wrapped = &wrappedRun{client: c, info: i, job: j}
 		return i.wrapped.ending(h.kind, chain(ctx, i))
 	}, nil
 }

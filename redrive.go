@@ -47,6 +47,7 @@ type Client struct {
 	ids    *idPool
 
 	enqueueing enqueueChains
+	unwrapped  wrappedRun // shared by the runs without middleware
 
 	mu       sync.Mutex
 	handlers map[string]*handler // not changed after sealed is set
@@ -85,6 +86,7 @@ func New(s store.Store, config *Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)
 	}
+	client.unwrapped.client = client
 	client.policies.Store(p)
 	if client.enqueueing, err = client.newEnqueueChains(); err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)

@@ -37,7 +37,7 @@ type Config struct {
 	Kinds          []Kind
 	// Admit is asked about each run before its handler is called. If it returns an
 	// outcome, that is the outcome of the run, and no handler is called. Else what it
-	// returns besides is in Run.Admission and Ending.Admission. Nil admits all runs. It
+	// returns besides is in Run.Admission() and Ending.Admission. Nil admits all runs. It
 	// is safe for concurrent use.
 	Admit func(c *job.Claim) (admission any, held *job.Outcome)
 	// Decide turns the ending of a run into its outcome, which is complete. It is safe

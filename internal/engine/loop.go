@@ -125,8 +125,8 @@ func (e *Engine) finish(r *Run) {
 	r.end.Elapsed = e.cfg.Clock.Now().Sub(r.begun)
 	r.gather(&r.end)
 	r.cancel(nil)
-	if r.held != nil {
-		t.Outcome, t.Elapsed = *r.held, r.end.Elapsed
+	if r.held {
+		t.Elapsed = r.end.Elapsed
 		e.in.postFinished(t)
 		return
 	}

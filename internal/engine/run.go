@@ -27,8 +27,6 @@ var (
 // concurrent use until the handler has returned; later calls change nothing.
 type Run struct {
 	Claim job.Claim
-	// Admission is what Config.Admit returned; nil when there is nothing.
-	Admission any
 
 	engine *Engine
 	task   *Task
@@ -36,19 +34,16 @@ type Run struct {
 	ctx    runContext
 	cancel context.CancelCauseFunc
 	begun  time.Time
-	end    job.Ending   // as the handler left it
-	held   *job.Outcome // the run did not begin: its outcome
 
-	mu         sync.Mutex
-	closed     bool // the outcome is being made
-	progress   job.Progress
-	progressed bool
-	result     []byte
-	cost       int64
-	sends      func() int
-	inTx       bool
-	group      *proc.Group
-	dir        *tempdir.Dir
+	mu       sync.Mutex
+	closed   bool       // the outcome is being made
+	held     bool       // the run was not admitted; its task has its outcome
+	inTx     bool       // its success is part of a transaction of the handler
+	end      job.Ending // as far as it is known
+	progress job.Progress
+	sends    func() int
+	group    *proc.Group
+	dir      *tempdir.Dir
 }
 
 // Progress reports how far the run has come; a total of zero is unknown. It is
@@ -63,7 +58,7 @@ func (r *Run) Progress(done, total int64, note string) {
 	r.progress = job.Progress{
 		ID: r.Claim.ID, Token: r.Claim.Token, Done: done, Total: total, Note: cut(note, job.TextMax),
 	}
-	r.progressed = true
+	r.end.Progressed = true
 	r.engine.in.postReported(r.task)
 }
 
@@ -76,7 +71,7 @@ func (r *Run) SetResult(b []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {
-		r.result = bytes.Clone(b)
+		r.end.Result = bytes.Clone(b)
 	}
 	return nil
 }
@@ -87,7 +82,7 @@ func (r *Run) AddCost(microUSD int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {
-		r.cost = max(0, min(r.cost+min(microUSD, job.CostMax), job.CostMax))
+		r.end.Cost = max(0, min(r.end.Cost+min(microUSD, job.CostMax), job.CostMax))
 	}
 }
 
@@ -150,7 +145,7 @@ func (r *Run) Success() job.Outcome {
 	defer r.mu.Unlock()
 	return job.Outcome{
 		ID: r.Claim.ID, Token: r.Claim.Token, Cause: job.Succeeded, To: job.Completed,
-		Result: r.result, Cost: r.cost, Sends: r.sent(), Progressed: r.progressed,
+		Result: r.end.Result, Cost: r.end.Cost, Sends: r.sent(), Progressed: r.end.Progressed,
 	}
 }
 
@@ -204,11 +199,18 @@ func (r *Run) admitted() bool {
 	admission, held := r.engine.cfg.Admit(&r.Claim)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.closed {
-		r.Admission, r.held = admission, held
+	if r.closed {
+		return false
 	}
-	return held == nil
+	r.end.Admission = admission
+	if r.held = held != nil; r.held {
+		r.task.Outcome = *held
+	}
+	return !r.held
 }
+
+// Admission returns what Config.Admit returned for the run, nil if that was nothing.
+func (r *Run) Admission() any { return r.end.Admission }
 
 // close ends what the handler can change of the run. It reports whether this call did
 // so: the one that did makes the outcome.
@@ -228,9 +230,9 @@ func (r *Run) gather(end *job.Ending) {
 		}
 		end.Stderr = r.group.Stderr()
 	}
-	end.Result, end.Cost, end.Sends, end.Progressed = r.result, r.cost, r.sent(), r.progressed
+	end.Result, end.Cost, end.Sends, end.Progressed = r.end.Result, r.end.Cost, r.sent(), r.end.Progressed
 	end.Stopped = stopOf(context.Cause(&r.ctx))
-	end.Holder, end.Waited, end.Admission = r.engine.cfg.Holder, r.task.waited, r.Admission
+	end.Holder, end.Waited, end.Admission = r.engine.cfg.Holder, r.task.waited, r.end.Admission
 	if end.Err == nil && r.inTx {
 		end.Err = errNotCommitted
 	}
