@@ -8,34 +8,34 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// AttrsMax is the size of attributes in bytes up to which rules look at them.
+// AttrsMax is the largest size of attributes, in bytes, that rules evaluate.
 const AttrsMax = 64 << 10
 
-// RuleInput is what rules can look at.
+// RuleInput is what the conditions of rules can read.
 type RuleInput struct {
 	Kind, Queue, Owner string
 	Priority           int
 	Attrs              []byte // a JSON object or nil
 }
 
-// Admission is what the rules of a policy say about one job, by its attributes.
+// Admission is the result of the rules of a policy for one job, by its attributes.
 type Admission struct {
-	Queue     string            // where it belongs; "" keeps
-	Priority  int               // 0 keeps
-	Overrides map[string]string // for the handler; nil is none
-	Hold      *Hold             // a person is to decide first; nil is no
-	Rules     []string          // that match, in the order of the policy
-	// Failed are rules whose condition could not be evaluated, with the reason.
+	Queue     string            // the queue that the job belongs to; "" keeps its queue
+	Priority  int               // the new priority; 0 keeps the present one
+	Overrides map[string]string // settings for the handler; nil means none
+	Hold      *Hold             // set when a person has to decide before the job runs
+	Rules     []string          // names of the rules that match, in the policy's order
+	// Failed holds the rules whose condition could not be evaluated, with the reason.
 	// They do not match.
 	Failed []Problem
-	// Would is what the rules would do where the policy only observes the kind: then
-	// nothing of it stands above. Nil where they act.
+	// Would is what the rules would do if the policy did not only observe the kind;
+	// then all other fields are empty. It is nil when the rules are in force.
 	Would *Admission
 
 	matched []*rule
 }
 
-// changes reports whether the admission has settings for Decide.
+// changes reports whether the rules have settings that Decide uses.
 func (a *Admission) changes() bool {
 	return a != nil && slices.ContainsFunc(a.matched, func(r *rule) bool { return r.settles })
 }
@@ -44,7 +44,7 @@ func (a *Admission) changes() bool {
 type rule struct {
 	spec    *RuleSpec
 	index   int
-	settles bool // it has settings
+	settles bool // whether it has retry settings
 }
 
 func (r *rule) serves(kind string) bool {
@@ -62,18 +62,18 @@ func (p *Policy) compileRules() {
 	}
 }
 
-// HasRules reports whether Admit has anything to look at for jobs of the kind.
+// HasRules reports whether the policy has rules for jobs of the kind.
 func (p *Policy) HasRules(kind string) bool { return p.table(kind).rules }
 
-// Admit asks the rules about a job: when it is enqueued, before each of its runs,
-// and with each of its failures. All that match apply; of what several say, the
-// first counts, and of overrides each key by itself. It never fails: a condition
-// that cannot be evaluated, because of an attribute of another type for example,
-// does not match. Attributes that are no JSON object, or are longer than AttrsMax,
-// count as none. But a rule that would hold the job holds it in both cases: a person
-// can release what should have run, and nobody can take back what should not have.
-// Where the policy only observes the kind, nothing of this acts. It gives nil when no
-// rule matches and none failed.
+// Admit evaluates the rules for a job: when it is enqueued, before each of its runs,
+// and with each of its failures. All matching rules apply. If several set the same
+// field, the first rule wins; each key of the overrides counts as a field. Admit never
+// fails: a condition that cannot be evaluated, for example because an attribute has
+// another type, does not match. Attributes that are not a JSON object, or are longer
+// than AttrsMax, count as missing. But a rule that would hold the job holds it in these
+// cases too: a person can still release a job that was held wrongly, but nobody can
+// undo a run. Where the policy only observes the kind, the rules have no effect. Admit
+// returns nil when no rule matches and none failed.
 func (p *Policy) Admit(j *RuleInput) *Admission {
 	if !p.HasRules(j.Kind) {
 		return nil
@@ -114,7 +114,7 @@ func (p *Policy) Admit(j *RuleInput) *Admission {
 	return &a
 }
 
-// readAttrs reads the attributes of a job; nothing gives none.
+// readAttrs decodes the attributes of a job; empty attributes give an empty map.
 func readAttrs(b []byte, into *map[string]any) error {
 	switch {
 	case len(b) == 0:
@@ -124,12 +124,12 @@ func readAttrs(b []byte, into *map[string]any) error {
 	}
 	if err := json.Unmarshal(b, into); err != nil {
 		*into = nil
-		return fmt.Errorf("the attributes are no JSON object: %w", err)
+		return fmt.Errorf("the attributes are not a JSON object: %w", err)
 	}
 	return nil
 }
 
-// match evaluates the condition; a panic is an error like others.
+// match evaluates the condition. A panic becomes an error.
 func (r *rule) match(attrs *ConditionInput) (ok bool, err error) {
 	if r.spec.When == nil {
 		return true, nil
@@ -142,7 +142,7 @@ func (r *rule) match(attrs *ConditionInput) (ok bool, err error) {
 	return r.spec.When.Match(attrs)
 }
 
-// take adds what a rule says to what those before it have left open.
+// take adds the fields of a matching rule that no earlier rule has set.
 func (a *Admission) take(r *rule) {
 	s := r.spec
 	a.Rules = append(a.Rules, s.Name)

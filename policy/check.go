@@ -49,7 +49,7 @@ func (c *checker) check() {
 	c.words(&s.Words)
 }
 
-// hashMax is what a store keeps of a hash.
+// hashMax is the length of a hash that a store keeps, in bytes.
 const hashMax = 64
 
 func (c *checker) atMost(path string, n, most int) {
@@ -65,12 +65,12 @@ func (c *checker) limits(l Limits) {
 	c.within("limits.max_age", l.MaxAge, MaxAgeLimit)
 	c.within("limits.max_wait", l.MaxWait, backoff.Max)
 	if l.MaxAge > 0 && l.MaxWait > l.MaxAge {
-		c.add("limits.max_wait", "%s is above limits.max_age %s, which ends the job before: lower it, or raise the age",
+		c.add("limits.max_wait", "%s is above limits.max_age %s, at which the job ends: lower it, or raise limits.max_age",
 			backoff.Short(l.MaxWait), backoff.Short(l.MaxAge))
 	}
 }
 
-// within checks a duration that may be left out.
+// within checks an optional duration.
 func (c *checker) within(path string, d, most time.Duration) {
 	if d < 0 || d > most || d%time.Microsecond != 0 {
 		c.add(path, "%s: must be at most %s, not negative, and whole microseconds", backoff.Short(d), backoff.Short(most))
@@ -90,7 +90,7 @@ func (c *checker) settings(path string, s *Settings) {
 		case *n.value >= ceiling:
 			c.add(at, "%d retries make %d attempts, limits.max_attempts allows %d: lower it, or raise the limit", *n.value, *n.value+1, ceiling)
 		case *n.value > 0 && s.Retry != nil && !*s.Retry:
-			c.add(at, "%d contradicts retry: false beside it: remove one of the two", *n.value)
+			c.add(at, "%d contradicts retry: false in the same place: remove one of the two", *n.value)
 		}
 	}
 	if s.Backoff != nil {
@@ -119,7 +119,8 @@ func (c *checker) settings(path string, s *Settings) {
 // HandOversMax bounds Settings.HandOvers.
 const HandOversMax = 1000
 
-// givable are the verdicts that a policy can give; the others are facts.
+// givable are the verdicts that a policy may give to a class. Only the end of a run
+// gives the others.
 var givable = []failure.Verdict{failure.VerdictRetry, failure.VerdictThrottle, failure.VerdictQuota, failure.VerdictDependencyDown, failure.VerdictPermanent, failure.VerdictUnknown}
 
 // list writes words as a choice: "a, b or c".
@@ -168,14 +169,14 @@ func (c *checker) hint(path string, h *Hint) {
 	c.within(path+".jitter_min", h.JitterMin, backoff.Max)
 	c.within(path+".max", h.Max, backoff.Max)
 	if age := c.policy.limits.MaxAge; h.Max > age {
-		c.add(path+".max", "%s is above limits.max_age %s, which ends the job before: lower it, or raise the age",
+		c.add(path+".max", "%s is above limits.max_age %s, at which the job ends: lower it, or raise limits.max_age",
 			backoff.Short(h.Max), backoff.Short(age))
 	}
 }
 
 func (c *checker) escalate(path string, e *Escalation) {
 	if e.Queue == "" && e.Priority == 0 {
-		c.add(path, "moves nothing: name a queue or a priority")
+		c.add(path, "has no effect: set a queue or a priority")
 	}
 	c.name(path+".queue", e.Queue)
 	c.priority(path+".priority", e.Priority)
@@ -186,11 +187,11 @@ func (c *checker) escalate(path string, e *Escalation) {
 
 func (c *checker) priority(path string, n int) {
 	if n < 0 || n > job.PriorityMax {
-		c.add(path, "%d: must be 1, the first, to %d", n, job.PriorityMax)
+		c.add(path, "%d: must be 1 (runs first) to %d", n, job.PriorityMax)
 	}
 }
 
-// name checks the name of a queue or kind, which may be left out.
+// name checks the optional name of a queue or kind.
 func (c *checker) name(path, s string) {
 	if len(s) > failure.CodeMax || !utf8.ValidString(s) {
 		c.add(path, "a name of %d bytes: must be at most %d, in UTF-8", len(s), failure.CodeMax)
@@ -203,9 +204,9 @@ func (c *checker) text(path, s string) {
 	}
 }
 
-// known checks the name of a class that must be declared.
+// known checks that a class is built in or declared.
 func (c *checker) known(path string, class failure.Class) {
 	if _, ok := c.policy.chains[class]; !ok {
-		c.add(path, "no class is called %q: correct it, or declare it under classes", class)
+		c.add(path, "unknown class %q: correct the name, or declare the class under classes", class)
 	}
 }

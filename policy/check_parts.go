@@ -30,7 +30,7 @@ func (c *checker) class(class failure.Class, s ClassSpec) {
 	seen := []failure.Class{class}
 	for next := s.Is; next != ""; next = c.policy.spec.Classes[next].Is {
 		if next == class {
-			c.add(path+".is", "goes in a circle: %s", circle(append(seen, class)))
+			c.add(path+".is", "is a circular reference: %s", circle(append(seen, class)))
 		}
 		if slices.Contains(seen, next) {
 			return
@@ -50,7 +50,7 @@ func circle(classes []failure.Class) string {
 func (c *checker) kind(kind string, s KindSpec) {
 	path := "kinds." + kind
 	if kind == "" {
-		c.add(path, "a kind needs a name; what all kinds have stands under default")
+		c.add(path, "a kind needs a name; settings for all kinds belong under default")
 	}
 	c.name(path, kind)
 	c.settings(path, &s.Settings)
@@ -78,7 +78,7 @@ func (c *checker) rules(rules []RuleSpec) {
 			c.name(fmt.Sprintf("%s.kinds[%d]", path, k), kind)
 		}
 		if r.When == nil && len(r.Kinds) == 0 {
-			c.add(path+".when", "a rule for all jobs is no rule: name a condition or kinds, or write it under default")
+			c.add(path+".when", "a rule needs a condition or kinds; settings for all jobs belong under default")
 		}
 		c.name(path+".queue", r.Queue)
 		c.priority(path+".priority", r.Priority)
@@ -91,7 +91,7 @@ func (c *checker) rules(rules []RuleSpec) {
 			c.text(path+".hold.notify", r.Hold.Notify)
 		}
 		if r.Settings == (Settings{}) && r.Queue == "" && r.Priority == 0 && len(r.Overrides) == 0 && r.Hold == nil {
-			c.add(path, "does nothing: give it settings, a queue, a priority, overrides or hold")
+			c.add(path, "has no effect: give it settings, a queue, a priority, overrides or hold")
 		}
 		c.settings(path, &r.Settings)
 	}
@@ -110,7 +110,7 @@ func (c *checker) overrides(path string, o map[string]string) {
 func (c *checker) rollout(r *Rollout) {
 	if r.Stage != "" {
 		if _, ok := r.Stages[r.Stage]; !ok {
-			c.add("rollout.stage", "no stage is called %q: %s", r.Stage, stageNames(r))
+			c.add("rollout.stage", "unknown stage %q: %s", r.Stage, stageNames(r))
 		}
 		if r.Mode != Enforce || len(r.Enforce) > 0 || len(r.Kinds) > 0 {
 			c.add("rollout.mode", "has no effect beside stage %q: move it into a stage, or remove the stage", r.Stage)
@@ -123,7 +123,7 @@ func (c *checker) rollout(r *Rollout) {
 	}
 	c.settings("rollout.baseline", &r.Baseline)
 	if r.Baseline.Escalate != nil {
-		c.add("rollout.baseline.escalate", "the baseline is what was there before and moves nothing: remove it")
+		c.add("rollout.baseline.escalate", "the baseline cannot move jobs: remove escalate")
 	}
 }
 
@@ -156,7 +156,7 @@ func (c *checker) words(w *Words) {
 	for _, state := range slices.Sorted(maps.Keys(w.States)) {
 		reason, _ := strings.CutPrefix(state, "dead:")
 		if !slices.Contains(States(), state) && (reason == "" || reason == state) {
-			c.add("words.states."+state, "no state is called so: there are %s, and dead:<reason>", list(States()))
+			c.add("words.states."+state, "unknown state: must be one of %s, or dead:<reason>", list(States()))
 		}
 		c.word("words.states."+state, w.States[state])
 	}
@@ -166,7 +166,7 @@ func (c *checker) words(w *Words) {
 	}
 	for _, field := range slices.Sorted(maps.Keys(w.Error)) {
 		if !slices.Contains(errorFields[:], field) {
-			c.add("words.error."+field, "no field is called so: there are %s", list(errorFields[:]))
+			c.add("words.error."+field, "unknown field: must be one of %s", list(errorFields[:]))
 		}
 		c.word("words.error."+field, w.Error[field])
 	}
@@ -174,14 +174,14 @@ func (c *checker) words(w *Words) {
 
 func (c *checker) word(path, s string) {
 	if s == "" {
-		c.add(path, "the outside word is empty")
+		c.add(path, "the external name is empty")
 	}
 	c.name(path, s)
 }
 
-// checkPlans finds what only shows when the levels are laid over each other:
-// schedules that the limits would cut. Each is told once, at the place of its
-// waits; those of the built-in default are cut silently.
+// checkPlans finds mistakes that show only when all levels of settings are combined:
+// schedules that the limits would cut. Each is reported once, at the place of its
+// waits. Schedules of the built-in default are cut silently.
 func (c *checker) checkPlans() {
 	told := map[string]bool{}
 	for _, kind := range append(c.policy.kindNames(), "") {

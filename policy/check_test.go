@@ -13,9 +13,9 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Every sort of mistake is told with its place, the value, the bound and the
-// cure, all of one policy at once.
-func TestNew_TellsAllMistakes(t *testing.T) {
+// New reports all mistakes of a policy at once. Each names its place, the value, what
+// is allowed and how to correct it.
+func TestNew_ReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	type class = policy.ClassSpec
 	tests := map[string]struct {
@@ -29,7 +29,7 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 			"limits.max_wait: -1s: must be at most 365d, not negative, and whole microseconds",
 		}},
 		"limits that contradict each other": {policy.Spec{Limits: policy.Limits{MaxAge: time.Hour, MaxWait: 2 * time.Hour}}, []string{
-			"limits.max_wait: 2h is above limits.max_age 1h, which ends the job before: lower it, or raise the age",
+			"limits.max_wait: 2h is above limits.max_age 1h, at which the job ends: lower it, or raise limits.max_age",
 		}},
 		"settings": {policy.Spec{Limits: policy.Limits{MaxAttempts: 10, MaxWait: time.Minute, MaxAge: time.Hour}, Default: policy.Settings{
 			MaxRetries: new(10), MaxTotalRetries: new(-1), MaxCost: new(int64(-1)), Count: new(policy.Count(7)), Verdict: "maybe",
@@ -47,10 +47,10 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 			"default.hint.beyond: 7: must be dead or wait",
 			"default.hint.jitter: 2: must be 0 to 1; 0.1 adds up to 10 %",
 			"default.hint.jitter_min: -1ns: must be at most 365d, not negative, and whole microseconds",
-			"default.hint.max: 2h is above limits.max_age 1h, which ends the job before: lower it, or raise the age",
+			"default.hint.max: 2h is above limits.max_age 1h, at which the job ends: lower it, or raise limits.max_age",
 			"default.max_cost: -1: must not be negative",
 			`default.verdict: "maybe": must be one of retry, throttle, quota, dependency_down, permanent or unknown`,
-			"default.escalate: moves nothing: name a queue or a priority",
+			"default.escalate: has no effect: set a queue or a priority",
 			"default.escalate.after: 10 failures: must be 1 to 9, below limits.max_attempts",
 		}},
 		"settings of every place": {policy.Spec{
@@ -62,25 +62,25 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 		}, []string{
 			"classes.Own.max_retries: -1: must be 0 or more",
 			"kinds.render.max_retries: -2: must be 0 or more",
-			`kinds.render.classes.Onw: no class is called "Onw": correct it, or declare it under classes`,
+			`kinds.render.classes.Onw: unknown class "Onw": correct the name, or declare the class under classes`,
 			"kinds.render.classes.Own.backoff.waits[2]: -3s: must not be negative",
 			"rules[0].max_retries: -4: must be 0 or more",
 			"rollout.baseline.max_retries: -5: must be 0 or more",
-			"rollout.baseline.escalate: the baseline is what was there before and moves nothing: remove it",
+			"rollout.baseline.escalate: the baseline cannot move jobs: remove escalate",
 		}},
 		"retry: false beside retries": {policy.Spec{Kinds: map[string]policy.KindSpec{"k": {Settings: policy.Settings{Retry: new(false), MaxRetries: new(3)}}}}, []string{
-			"kinds.k.max_retries: 3 contradicts retry: false beside it: remove one of the two",
+			"kinds.k.max_retries: 3 contradicts retry: false in the same place: remove one of the two",
 		}},
 		"classes": {policy.Spec{Classes: map[failure.Class]class{
 			"": {}, failure.Class(strings.Repeat("x", 65)): {}, "A": {Is: "B"}, "B": {Is: "C"}, "C": {Is: "A"}, "D": {Is: "A"}, "E": {Is: "E"},
 			"F": {Is: "Nothing"}, failure.NotFound: {Is: "B"}, "G": {Dead: strings.Repeat("x", 2049)},
 		}}, []string{
 			"classes.: a class needs a name",
-			"classes.A.is: goes in a circle: A → B → C → A",
-			"classes.B.is: goes in a circle: B → C → A → B",
-			"classes.C.is: goes in a circle: C → A → B → C",
-			"classes.E.is: goes in a circle: E → E",
-			`classes.F.is: no class is called "Nothing": correct it, or declare it under classes`,
+			"classes.A.is: is a circular reference: A → B → C → A",
+			"classes.B.is: is a circular reference: B → C → A → B",
+			"classes.C.is: is a circular reference: C → A → B → C",
+			"classes.E.is: is a circular reference: E → E",
+			`classes.F.is: unknown class "Nothing": correct the name, or declare the class under classes`,
 			"classes.G.messages.dead: a text of 2049 bytes: must be at most 2048, in UTF-8",
 			"classes.NotFound.is: NotFound is built in and cannot be another name of B",
 			"classes." + strings.Repeat("x", 65) + ": a name of 65 bytes: must be at most 64, in UTF-8",
@@ -95,12 +95,12 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 			"classify.statuses[0].from: 99 to 99 is no range of HTTP statuses: 100 to 599",
 			"classify.matchers[0]: a matcher needs a name and a function",
 			"classify.patterns[0].match: error parsing regexp: unexpected ): `a)`",
-			`classify.codes[1].class: no class is called "Nothing": correct it, or declare it under classes`,
-			`classify.types[0].class: no class is called "Nothing": correct it, or declare it under classes`,
-			`classify.statuses[0].class: no class is called "Nothing": correct it, or declare it under classes`,
-			`classify.exits[0].class: no class is called "Nothing": correct it, or declare it under classes`,
-			`classify.phrases[0].class: no class is called "Nothing": correct it, or declare it under classes`,
-			`classify.patterns[0].class: no class is called "Nothing": correct it, or declare it under classes`,
+			`classify.codes[1].class: unknown class "Nothing": correct the name, or declare the class under classes`,
+			`classify.types[0].class: unknown class "Nothing": correct the name, or declare the class under classes`,
+			`classify.statuses[0].class: unknown class "Nothing": correct the name, or declare the class under classes`,
+			`classify.exits[0].class: unknown class "Nothing": correct the name, or declare the class under classes`,
+			`classify.phrases[0].class: unknown class "Nothing": correct the name, or declare the class under classes`,
+			`classify.patterns[0].class: unknown class "Nothing": correct the name, or declare the class under classes`,
 		}},
 		"no matchers at all": {policy.Spec{Classify: failure.Rules{NoBuiltin: true}}, []string{
 			"classify.builtin: the built-in rules are switched off, and there are no matchers in their place; add some, or leave them on",
@@ -109,11 +109,11 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 			{}, {Name: "a", When: always{}, Priority: 5, Hold: &policy.Hold{}}, {Name: "a", Kinds: []string{"\xff"}, Queue: strings.Repeat("q", 65)},
 			{Name: "b", When: always{}, Overrides: map[string]string{"k": strings.Repeat("x", 2048)}},
 		}}, []string{
-			"kinds.: a kind needs a name; what all kinds have stands under default",
+			"kinds.: a kind needs a name; settings for all kinds belong under default",
 			"rules[0].name: a rule needs a name, which decisions show",
-			"rules[0].when: a rule for all jobs is no rule: name a condition or kinds, or write it under default",
-			"rules[0]: does nothing: give it settings, a queue, a priority, overrides or hold",
-			"rules[1].priority: 5: must be 1, the first, to 4",
+			"rules[0].when: a rule needs a condition or kinds; settings for all jobs belong under default",
+			"rules[0]: has no effect: give it settings, a queue, a priority, overrides or hold",
+			"rules[1].priority: 5: must be 1 (runs first) to 4",
 			"rules[1].hold.message: say what the user sees while the job is held",
 			`rules[2].name: "a" is the name of rules[1]: rename one of them`,
 			"rules[2].kinds[0]: a name of 1 bytes: must be at most 64, in UTF-8",
@@ -122,24 +122,24 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 		}},
 		"roll-out": {policy.Spec{Rollout: policy.Rollout{Stage: "gama", Mode: policy.Observe,
 			Stages: map[string]policy.Stage{"alpha": {Enforce: []failure.Class{"NetworkTimeot"}}, "beta": {Mode: 7}}}}, []string{
-			`rollout.stage: no stage is called "gama": there are alpha, beta`,
+			`rollout.stage: unknown stage "gama": there are alpha, beta`,
 			`rollout.mode: has no effect beside stage "gama": move it into a stage, or remove the stage`,
 			"rollout.stages.alpha.enforce: has no effect: without mode: observe every class is enforced",
-			`rollout.stages.alpha.enforce[0]: no class is called "NetworkTimeot": correct it, or declare it under classes`,
+			`rollout.stages.alpha.enforce[0]: unknown class "NetworkTimeot": correct the name, or declare the class under classes`,
 			"rollout.stages.beta.mode: 7: must be enforce or observe",
 		}},
 		"no stages": {policy.Spec{Rollout: policy.Rollout{Stage: "x"}}, []string{
-			`rollout.stage: no stage is called "x": there are none under rollout.stages`,
+			`rollout.stage: unknown stage "x": there are none under rollout.stages`,
 		}},
 		"words": {policy.Spec{Words: policy.Words{
 			States:  map[string]string{"dead": "FAILED", "dead:stalled": "STALLED", "dead:": "x", "gone": ""},
 			Classes: map[failure.Class]string{"Nothing": "x"}, Error: map[string]string{"class": "type", "kind": "x"},
 		}}, []string{
-			"words.states.dead:: no state is called so: there are waiting, retrying, running, completed, dead or cancelled, and dead:<reason>",
-			"words.states.gone: no state is called so: there are waiting, retrying, running, completed, dead or cancelled, and dead:<reason>",
-			"words.states.gone: the outside word is empty",
-			`words.classes.Nothing: no class is called "Nothing": correct it, or declare it under classes`,
-			"words.error.kind: no field is called so: there are class, code, message, user_message, permanent, at, details, stack, attempt, retries, max_retries, next_retry_at or context",
+			"words.states.dead:: unknown state: must be one of waiting, retrying, running, completed, dead or cancelled, or dead:<reason>",
+			"words.states.gone: unknown state: must be one of waiting, retrying, running, completed, dead or cancelled, or dead:<reason>",
+			"words.states.gone: the external name is empty",
+			`words.classes.Nothing: unknown class "Nothing": correct the name, or declare the class under classes`,
+			"words.error.kind: unknown field: must be one of class, code, message, user_message, permanent, at, details, stack, attempt, retries, max_retries, next_retry_at or context",
 		}},
 		"a growing wait above the limit": {policy.Spec{Limits: policy.Limits{MaxWait: time.Hour},
 			Classes: map[failure.Class]class{"Own": {Settings: policy.Settings{MaxRetries: new(12), Backoff: &backoff.Backoff{Formula: backoff.Exponential, First: 30 * time.Second}}}}}, []string{
@@ -162,7 +162,7 @@ func TestNew_TellsAllMistakes(t *testing.T) {
 			got = append(got, problem.String())
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" || p != nil {
-			t.Errorf("%s: policy %v (-want +got):\n%s", name, p != nil, diff)
+			t.Errorf("%s: a policy was returned: %v; mistakes (-want +got):\n%s", name, p != nil, diff)
 		}
 	}
 }
@@ -183,44 +183,45 @@ func TestNew_TooMuch(t *testing.T) {
 		"classes": "1001 entries: must be at most 256", "kinds": "1001 entries: must be at most 1000", "rules": "101 entries: must be at most 100",
 	} {
 		if found[path] != want {
-			t.Errorf("%s: %q, want %q", path, found[path], want)
+			t.Errorf("%s: got mistake %q, want %q", path, found[path], want)
 		}
 	}
 }
 
-// What the catalogue's systems say is accepted.
-func TestNew_ContradictionsThatAreNone(t *testing.T) {
+// These policies look contradictory, but users have reasons for them, so they are
+// accepted.
+func TestNew_SeemingContradictionsAreAccepted(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]policy.Spec{
-		"a total below that of a class": {Default: policy.Settings{MaxRetries: new(5), MaxTotalRetries: new(2)}},
-		"a limit below the built-in":    {Name: "x", Limits: policy.Limits{MaxAttempts: 2, MaxAge: time.Minute, MaxWait: time.Minute}},
-		"retry: false with no retries":  {Default: policy.Settings{Retry: new(false), MaxRetries: new(0)}},
-		"hints longer than waits":       {Limits: policy.Limits{MaxWait: time.Hour}, Default: policy.Settings{Hint: &policy.Hint{Max: 24 * time.Hour}}},
-		"at once, in so many words":     {Default: policy.Settings{MaxRetries: new(3), Backoff: fixed(0)}},
+		"a total limit below that of a class": {Default: policy.Settings{MaxRetries: new(5), MaxTotalRetries: new(2)}},
+		"limits below the built-in default":   {Name: "x", Limits: policy.Limits{MaxAttempts: 2, MaxAge: time.Minute, MaxWait: time.Minute}},
+		"retry: false with no retries":        {Default: policy.Settings{Retry: new(false), MaxRetries: new(0)}},
+		"hints longer than waits":             {Limits: policy.Limits{MaxWait: time.Hour}, Default: policy.Settings{Hint: &policy.Hint{Max: 24 * time.Hour}}},
+		"an explicit wait of zero":            {Default: policy.Settings{MaxRetries: new(3), Backoff: fixed(0)}},
 		"a growing wait under a cap": {Limits: policy.Limits{MaxWait: time.Hour}, Default: policy.Settings{MaxRetries: new(12),
 			Backoff: &backoff.Backoff{Formula: backoff.Exponential, First: 30 * time.Second, Cap: time.Hour}}},
 	} {
 		if _, problems := policy.New(s); problems != nil {
-			t.Errorf("%s: %v", name, problems)
+			t.Errorf("%s: refused: %v", name, problems)
 		}
 	}
 }
 
-// Many kinds and classes compile in bounded time and are told apart.
+// Policies with the same contents have the same hash, and a changed one has another.
 func TestNew_TheSameContentsHaveTheSameHash(t *testing.T) {
 	t.Parallel()
 	one, two := videos(), videos()
 	if compile(t, one).Hash() != compile(t, two).Hash() {
-		t.Error("the same contents, two hashes")
+		t.Error("the same contents have different hashes")
 	}
 	two.Rules[0].When = always{}
 	if compile(t, one).Hash() == compile(t, two).Hash() {
-		t.Error("another condition, the same hash")
+		t.Error("a changed condition has the same hash")
 	}
 	two = videos()
 	two.Rules[1].Hold.Message += "."
 	if compile(t, one).Hash() == compile(t, two).Hash() {
-		t.Error("another message, the same hash")
+		t.Error("a changed message has the same hash")
 	}
 }
 
@@ -229,19 +230,19 @@ func TestOverride_IsReadAndWritten(t *testing.T) {
 	o := &policy.Override{Retry: new(true), MaxRetries: new(0), MaxTotalRetries: new(3), MaxCost: new(int64(5)), Waits: seconds(90, 0.5)}
 	const want = `{"retry":true,"max_retries":0,"max_total_retries":3,"max_cost":5,"waits":["1m30s","500ms"]}`
 	if got := string(o.Encode()); got != want {
-		t.Errorf("got %s", got)
+		t.Errorf("encoded as %s", got)
 	}
 	back, err := policy.ParseOverride([]byte(want))
 	if diff := cmp.Diff(o, back); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+		t.Errorf("decoded with error %v (-want +got):\n%s", err, diff)
 	}
 	for _, nothing := range []*policy.Override{nil, {}} {
 		if b := nothing.Encode(); b != nil {
-			t.Errorf("nothing is written as %s", b)
+			t.Errorf("an empty override is encoded as %s, want nil", b)
 		}
 	}
 	if o, err := policy.ParseOverride(nil); o != nil || err != nil {
-		t.Errorf("nothing is read as %v, %v", o, err)
+		t.Errorf("empty input is decoded as %v, %v, want nil", o, err)
 	}
 	for text, want := range map[string]string{
 		`{"max_retry":1}`:         "settings of the job: json: unknown field \"max_retry\"",
@@ -250,7 +251,7 @@ func TestOverride_IsReadAndWritten(t *testing.T) {
 		`{"waits":["x"]}`:         "settings of the job: waits[0] \"x\": must be a duration such as 90s or 1h30m",
 		`{"waits":[1]}`:           "settings of the job: waits must be a list of durations such as [\"1m\", \"5m\"]",
 		`{"waits":["1s","-1s"]}`:  "settings of the job: waits[1]: -1s: must not be negative",
-		`{} {}`:                   "settings of the job: something follows the object",
+		`{} {}`:                   "settings of the job: there is more text after the JSON object",
 		strings.Repeat(" ", 1025): "settings of the job: 1025 bytes: at most 1024",
 		`{"max_total_retries":-1,"max_retries":-2}`: "settings of the job: max_retries must not be negative\nsettings of the job: max_total_retries must not be negative",
 	} {
@@ -270,20 +271,20 @@ func FuzzParseOverride(f *testing.F) {
 		}
 		again, err := policy.ParseOverride(o.Encode())
 		if err != nil && len(o.Encode()) <= policy.OverrideMax {
-			t.Fatalf("%s is written as %s: %v", b, o.Encode(), err)
+			t.Fatalf("%s is encoded as %s and read back with error %v", b, o.Encode(), err)
 		}
 		if again != nil && string(again.Encode()) != string(o.Encode()) {
-			t.Fatalf("%s is written as %s, and again as %s", b, o.Encode(), again.Encode())
+			t.Fatalf("%s is encoded as %s, and after reading back as %s", b, o.Encode(), again.Encode())
 		}
 		in := failed(failure.NetworkTimeout)
 		in.Message, in.Attempts = o, attempts
 		if d := p.Decide(in); d.Wait < 0 || d.Wait > policy.MaxWaitDefault || d.Of >= policy.MaxAttemptsDefault {
-			t.Fatalf("%s decided %s", b, d.Record())
+			t.Fatalf("an override of %s led to the decision %s", b, d.Record())
 		}
 	})
 }
 
-// A policy is used by all workers at once, and made anew for schedules meanwhile.
+// All workers use a policy at the same time, while WithSchedule makes new ones from it.
 func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	p := compile(t, videos())
@@ -307,7 +308,7 @@ func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 	first := <-done
 	for range 7 {
 		if other := <-done; string(other) != string(first) {
-			t.Errorf("%s and %s", first, other)
+			t.Errorf("two decisions on the same input differ: %s and %s", first, other)
 		}
 	}
 	if !json.Valid(first) {
@@ -315,7 +316,7 @@ func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 	}
 }
 
-// Code is known by its name and version.
+// A matcher written in Go enters the hash by its name and version.
 func TestNew_MatchersInGoArePartOfTheHash(t *testing.T) {
 	t.Parallel()
 	spec := func(version string) policy.Spec {
@@ -325,9 +326,9 @@ func TestNew_MatchersInGoArePartOfTheHash(t *testing.T) {
 	}
 	one := compile(t, spec("1"))
 	if one.Hash() != compile(t, spec("1")).Hash() || one.Hash() == compile(t, spec("2")).Hash() {
-		t.Error("the hash does not tell the version of a matcher in Go")
+		t.Error("the hash does not depend on the version of a Go matcher")
 	}
 	if c := one.Classify(&failure.Evidence{Message: "ours"}, "render"); c.Class != failure.NotFound || !strings.Contains(string(one.Source()), "ours@1") {
-		t.Errorf("%+v, source %s", c, one.Source())
+		t.Errorf("classified as %+v; the policy's source is %s", c, one.Source())
 	}
 }

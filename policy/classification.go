@@ -6,17 +6,18 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Classify puts the failure of a job of the kind into a class: by the matchers of
+// Classify puts the failure of a job of the kind into a class: first by the matchers of
 // the policy, then by the built-in ones. It never fails.
 func (p *Policy) Classify(e *failure.Evidence, kind string) failure.Classification {
 	return p.matchers().Classify(e, kind)
 }
 
-// Phrases returns how many phrases and patterns Classify looks for.
+// Phrases returns the number of phrases and patterns that Classify looks for.
 func (p *Policy) Phrases() (phrases, patterns int) { return p.matchers().Phrases() }
 
-// matchers returns the classifier of the policy. The built-in one takes a twentieth
-// of a second to make, which a program that only takes jobs in need not spend.
+// matchers returns the classifier of the policy. The built-in one takes about 50 ms to
+// make, so it is made at the first use: a program that only enqueues jobs never needs
+// it.
 func (p *Policy) matchers() *failure.Classifier {
 	if p.classifier == nil {
 		return failure.Builtin()
@@ -24,8 +25,8 @@ func (p *Policy) matchers() *failure.Classifier {
 	return p.classifier
 }
 
-// compileClassifier makes the classifier of the policy's own matchers. A policy
-// without any shares the built-in one.
+// compileClassifier makes the classifier with the policy's own matchers. A policy
+// without matchers shares the built-in one.
 func (p *Policy) compileClassifier() []Problem {
 	if noMatchers(&p.spec.Classify) {
 		if p.spec.Classify.NoBuiltin {
@@ -42,7 +43,7 @@ func (p *Policy) compileClassifier() []Problem {
 	return found
 }
 
-// eachClass calls see with the class of each matcher, and its place.
+// eachClass calls see for each matcher with its class and its place in the rules.
 func eachClass(r *failure.Rules, see func(list string, i int, class failure.Class)) {
 	for i := range r.Codes {
 		see("codes", i, r.Codes[i].Class)
@@ -64,13 +65,14 @@ func eachClass(r *failure.Rules, see func(list string, i int, class failure.Clas
 	}
 }
 
-// noMatchers reports whether rules say nothing of their own.
+// noMatchers reports whether rules contain no matcher and change nothing.
 func noMatchers(r *failure.Rules) bool {
 	return len(r.Codes) == 0 && len(r.Types) == 0 && len(r.Statuses) == 0 && len(r.Exits) == 0 &&
 		len(r.Phrases) == 0 && len(r.Patterns) == 0 && len(r.Matchers) == 0
 }
 
-// matcherNames returns what a hash and a text can tell of matchers in Go.
+// matcherNames returns the names and versions of the matchers written in Go, for the
+// hash and the text of a policy.
 func matcherNames(r *failure.Rules) []string {
 	var names []string
 	for _, m := range r.Matchers {

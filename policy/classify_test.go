@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// decideOn classifies and decides, as the engine does.
+// decideOn classifies an error and decides, as the engine does.
 func decideOn(p *policy.Policy, kind string, err error, change func(*policy.Input)) policy.Decision {
 	e := failure.Of(err)
 	in := policy.Input{Kind: kind, Evidence: &e, Class: p.Classify(&e, kind), How: job.ByError, U: 0.5}
@@ -21,7 +21,7 @@ func decideOn(p *policy.Policy, kind string, err error, change func(*policy.Inpu
 	return p.Decide(&in)
 }
 
-// From an error to a decision, with the built-in policy.
+// The built-in policy classifies these errors and decides on them.
 //
 // proves: F13
 func TestF13_FromAnErrorToADecision(t *testing.T) {
@@ -35,30 +35,30 @@ func TestF13_FromAnErrorToADecision(t *testing.T) {
 		action policy.Action
 		wait   time.Duration
 	}{
-		"a text": {timedOut, nil, failure.NetworkTimeout, policy.Retry, 30 * time.Second},
+		"an error with a known text": {timedOut, nil, failure.NetworkTimeout, policy.Retry, 30 * time.Second},
 		"the time limit": {timedOut, func(in *policy.Input) { in.How, in.Stop = job.ByTimeout, policy.TimeLimit },
 			failure.AttemptTimeout, policy.Retry, 30 * time.Second},
-		"the time limit, and a class": {failure.WithClass("Slow", timedOut), func(in *policy.Input) { in.How, in.Stop = job.ByTimeout, policy.TimeLimit },
+		"the time limit with a class by mark": {failure.WithClass("Slow", timedOut), func(in *policy.Input) { in.How, in.Stop = job.ByTimeout, policy.TimeLimit },
 			"Slow", policy.Retry, time.Minute},
-		"a panic":                 {errors.New("panic: nil map"), func(in *policy.Input) { in.How = job.ByPanic }, failure.Panic, policy.Retry, 30 * time.Second},
-		"a panic with a cancel":   {failure.Cancel("no"), func(in *policy.Input) { in.How = job.ByPanic }, failure.Panic, policy.Retry, 30 * time.Second},
-		"a cancel":                {failure.Cancel("no"), nil, failure.Cancelled, policy.Cancel, 0},
-		"permanent":               {failure.Permanent(timedOut), nil, failure.NetworkTimeout, policy.Die, 0},
-		"a hint by mark":          {failure.RetryAfter(2*time.Minute, errors.New("wat")), nil, failure.RateLimitExceeded, policy.Retry, 126 * time.Second},
-		"a hint in the text":      {errors.New("429 Too Many Requests, retry in 200s"), nil, failure.RateLimitExceeded, policy.Retry, 210 * time.Second},
-		"a dependency":            {failure.DependencyDown("s3", errors.New("no route")), nil, failure.TemporaryServiceError, policy.Retry, 30 * time.Second},
-		"a shutdown wraps a 503":  {errors.New("503 Service Unavailable"), func(in *policy.Input) { in.Stop = policy.Shutdown }, failure.TemporaryServiceError, policy.HandBack, 0},
-		"nothing to go by":        {errors.New("wat"), nil, failure.UnknownError, policy.Retry, 30 * time.Second},
-		"an error without a text": {errors.New(""), nil, failure.UnknownError, policy.Retry, 30 * time.Second},
+		"a panic":                   {errors.New("panic: nil map"), func(in *policy.Input) { in.How = job.ByPanic }, failure.Panic, policy.Retry, 30 * time.Second},
+		"a panic with a cancel":     {failure.Cancel("no"), func(in *policy.Input) { in.How = job.ByPanic }, failure.Panic, policy.Retry, 30 * time.Second},
+		"a cancel":                  {failure.Cancel("no"), nil, failure.Cancelled, policy.Cancel, 0},
+		"permanent":                 {failure.Permanent(timedOut), nil, failure.NetworkTimeout, policy.Die, 0},
+		"a hint by mark":            {failure.RetryAfter(2*time.Minute, errors.New("wat")), nil, failure.RateLimitExceeded, policy.Retry, 126 * time.Second},
+		"a hint in the text":        {errors.New("429 Too Many Requests, retry in 200s"), nil, failure.RateLimitExceeded, policy.Retry, 210 * time.Second},
+		"a dependency that is down": {failure.DependencyDown("s3", errors.New("no route")), nil, failure.TemporaryServiceError, policy.Retry, 30 * time.Second},
+		"a shutdown wraps a 503":    {errors.New("503 Service Unavailable"), func(in *policy.Input) { in.Stop = policy.Shutdown }, failure.TemporaryServiceError, policy.HandBack, 0},
+		"an unknown error":          {errors.New("wat"), nil, failure.UnknownError, policy.Retry, 30 * time.Second},
+		"an error without a text":   {errors.New(""), nil, failure.UnknownError, policy.Retry, 30 * time.Second},
 	} {
 		d := decideOn(p, "render", tt.err, tt.change)
 		if d.Class != tt.class || d.Action != tt.action || d.Wait != tt.wait {
-			t.Errorf("%s: %s, %s in %v\n%s", name, d.Class, d.Action, d.Wait, d.Explain())
+			t.Errorf("%s: got class %s, action %s, wait %v\n%s", name, d.Class, d.Action, d.Wait, d.Explain())
 		}
 	}
 }
 
-// The same evidence is another class for another kind.
+// The same evidence can have another class for another kind.
 //
 // proves: F7, F9
 func TestF7_F9_ThePolicyClassifiesByKind(t *testing.T) {

@@ -8,44 +8,46 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Level is a place where settings stand. The words are stored and append-only.
+// Level is a place in a policy where settings can stand. The words are stored and
+// append-only.
 type Level string
 
-// The levels, the least specific first; a field counts where it stands last.
+// The levels, from the least to the most specific. For each field the most specific
+// level that sets it wins.
 const (
 	LevelBuiltin  Level = "builtin" // the built-in default policy
 	LevelDefault  Level = "default"
 	LevelClass    Level = "class"
-	LevelSchedule Level = "schedule" // of the program, see WithSchedule
+	LevelSchedule Level = "schedule" // the schedule of the program, see WithSchedule
 	LevelKind     Level = "kind"
 	LevelKindOf   Level = "kind_class" // a class within a kind
 	LevelRule     Level = "rule"
 	LevelMessage  Level = "message"
 	LevelJob      Level = "job"
-	LevelBaseline Level = "baseline" // where the policy only observes
-	LevelLimits   Level = "limits"   // a ceiling was lower
+	LevelBaseline Level = "baseline" // the baseline, where the policy only observes
+	LevelLimits   Level = "limits"   // a limit that cut the setting
 )
 
-// origin is where a field of a plan comes from.
+// origin is the place that a field of a plan comes from.
 type origin struct {
 	level Level
-	path  string // in the words of a policy file; a rule's name for LevelRule
+	path  string // the path in the policy file; for LevelRule the name of the rule
 }
 
-// plan is what applies to one class within one kind: every field is decided.
+// plan is the complete settings of one class within one kind: every field has a value.
 type plan struct {
 	retry        bool
 	retries      int
 	retriesFrom  origin
-	total        int // retries over all classes; noTotal is no bound
+	total        int // retries over all classes; noTotal means no limit
 	backoff      *curve
 	backoffFrom  origin
 	count        Count
 	handOvers    int
-	hint         Hint  // with its defaults
-	maxCost      int64 // noCost is no bound
+	hint         Hint  // with its defaults filled in
+	maxCost      int64 // noCost means no limit
 	verdict      failure.Verdict
-	classVerdict failure.Verdict // what the class says by itself
+	classVerdict failure.Verdict // the verdict of the class itself
 	escalate     *Escalation
 	observe      bool
 }
@@ -55,11 +57,11 @@ const (
 	noCost  = -1
 )
 
-// curve is a back-off under the ceiling on waits.
+// curve is a back-off together with the limit on waits.
 type curve struct {
 	backoff.Backoff
-	written time.Duration // its own cap; 0 is none
-	stored  string        // its words, as they stand in a record
+	written time.Duration // the cap that the back-off itself sets; 0 means none
+	stored  string        // the back-off in the form that records store
 }
 
 func newCurve(b *backoff.Backoff, longest time.Duration) *curve {
@@ -75,17 +77,17 @@ func newCurve(b *backoff.Backoff, longest time.Duration) *curve {
 	return c
 }
 
-// curves has each back-off of a Spec, compiled once.
+// curves holds each back-off of a Spec, compiled once.
 type curves map[*backoff.Backoff]*curve
 
-// kindTable has the plans of one kind.
+// kindTable holds the plans of one kind.
 type kindTable struct {
 	classes  map[failure.Class]*plan
-	other    *plan // of classes that the policy does not know
+	other    *plan // for classes that the policy does not know
 	baseline *plan
 	schedule *Schedule
-	rules    bool // some rule may match
-	observed bool // the rules do not act
+	rules    bool // whether some rule may match
+	observed bool // whether the policy only observes the rules
 }
 
 func (t *kindTable) plan(c failure.Class) *plan {
@@ -102,8 +104,8 @@ func (p *Policy) table(kind string) *kindTable {
 	return p.other
 }
 
-// chains returns for each class that is known the classes whose settings it has:
-// the one at the end of its aliases first, itself last.
+// chains returns, for each known class, the classes whose settings it uses: the class
+// at the end of its aliases first, the class itself last.
 func chains(s *Spec) map[failure.Class][]failure.Class {
 	all := map[failure.Class][]failure.Class{}
 	for _, info := range failure.Classes() {
@@ -162,13 +164,13 @@ func (p *Policy) compileKind(kind string) *kindTable {
 	return t
 }
 
-// newPlan begins a plan of which nothing is said yet.
+// newPlan returns an empty plan to lay settings over.
 func (p *Policy) newPlan() overlay {
 	return overlay{curves: p.curves, keep: true, longest: p.limits.MaxWait,
 		plan: &plan{retry: true, handOvers: HandOversDefault, total: noTotal, maxCost: noCost, hint: Hint{}.withDefaults()}}
 }
 
-// compilePlan lays the levels over each other, the least specific first.
+// compilePlan applies the levels of settings, the least specific first.
 func (p *Policy) compilePlan(kind string, class failure.Class) *plan {
 	chain := p.chains[class]
 	o := p.newPlan()
@@ -208,7 +210,7 @@ func (p *Policy) compilePlan(kind string, class failure.Class) *plan {
 	return o.plan
 }
 
-// stage returns the present step of the roll-out.
+// stage returns the present stage of the roll-out.
 func (p *Policy) stage() Stage {
 	r := &p.spec.Rollout
 	if s, ok := r.Stages[r.Stage]; ok && r.Stage != "" {
@@ -224,8 +226,8 @@ func (p *Policy) observes(kind string, chain []failure.Class) bool {
 		!slices.ContainsFunc(chain, func(c failure.Class) bool { return slices.Contains(s.Enforce, c) })
 }
 
-// compileBaseline makes the plan that acts where the policy only observes: the
-// schedule that there was before, under what the roll-out says.
+// compileBaseline makes the plan that is in force where the policy only observes: the
+// schedule from before the policy, with the baseline of the roll-out on top.
 func (p *Policy) compileBaseline(s *Schedule) *plan {
 	o := p.newPlan()
 	o.put(s.settings(), LevelSchedule, "")
@@ -233,7 +235,7 @@ func (p *Policy) compileBaseline(s *Schedule) *plan {
 	return o.plan
 }
 
-// scheduleOf returns the schedule of a kind; nil is the default one.
+// scheduleOf returns the schedule of a kind; nil means the default schedule.
 func (p *Policy) scheduleOf(kind string) *Schedule {
 	if s := p.schedules[kind]; s != nil {
 		return s
@@ -241,11 +243,11 @@ func (p *Policy) scheduleOf(kind string) *Schedule {
 	return p.schedules[""]
 }
 
-// overlay lays settings over a plan.
+// overlay applies settings to a plan.
 type overlay struct {
 	plan    *plan
 	curves  curves
-	keep    bool // curves may grow: not while decisions read it
+	keep    bool // whether new curves are kept; must be false while decisions read them
 	longest time.Duration
 }
 
@@ -283,8 +285,8 @@ func (o overlay) put(s *Settings, level Level, path string) {
 	}
 }
 
-// curve returns the compiled back-off: a known one, else, for what comes with a
-// job, one for this decision.
+// curve returns the compiled back-off. One that came with a job is compiled for this
+// decision only.
 func (o overlay) curve(b *backoff.Backoff) *curve {
 	if known := o.curves[b]; known != nil {
 		return known

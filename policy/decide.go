@@ -11,55 +11,55 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Stop says why a run was told to stop before it ended by itself.
+// Stop says why a run was stopped before it ended by itself.
 type Stop uint8
 
 // The reasons to stop a run.
 const (
 	NotStopped  Stop = iota
-	TimeLimit        // the time limit of the kind
-	Shutdown         // the worker is stopping
+	TimeLimit        // the time limit of the kind was reached
+	Shutdown         // the worker is shutting down
 	CancelAsked      // a person cancelled the job
 )
 
 // Input is everything that a decision depends on.
 type Input struct {
 	Kind     string
-	Evidence *failure.Evidence // nil is none
-	// Class is what Classify made of the evidence. The zero value takes the class
-	// that the evidence is marked with, else UnknownError.
+	Evidence *failure.Evidence // nil means no evidence
+	// Class is the result of Classify for the evidence. When it is zero, the class is
+	// the one that the evidence is marked with, or UnknownError.
 	Class    failure.Classification
 	How      job.How
 	Stop     Stop
-	Attempts int           // counted in this life before this run
-	Age      time.Duration // of this life, at the end of the run
-	Deadline time.Duration // what the job has left to begin; 0 is none, negative is over
-	Now      time.Time     // by the clock that Evidence.NotBefore is meant for
-	Memo     Memo          // what the last decision of this life left
-	U        float64       // a uniform draw from [0, 1)
-	Cost     int64         // of this run, in millionths of a US dollar
-	// Job, Message and Admission go before what the policy says, in this order. Nil
-	// says nothing.
+	Attempts int           // attempts of this life before this run
+	Age      time.Duration // the age of this life at the end of the run
+	Deadline time.Duration // time left until the job's deadline; 0 means no deadline, negative means it has passed
+	Now      time.Time     // current time of the clock that Evidence.NotBefore refers to
+	Memo     Memo          // the memo of the last decision of this life
+	U        float64       // a random number, uniform in [0, 1)
+	Cost     int64         // cost of this run in millionths of a US dollar
+	// Job, Message and Admission take precedence over the settings of the policy, in
+	// this order. Nil sets nothing.
 	Job, Message *Override
 	Admission    *Admission
 }
 
-// none is the evidence of a run that has none.
+// noEvidence is used for runs without evidence.
 var noEvidence failure.Evidence
 
-// Decide decides what follows from the end of a run. The first of these that
-// holds has the word: a success, even if somebody wanted the run to stop; the
-// marks failure.Cancel and failure.Permanent; a person's cancel; the mark
-// failure.Snooze; the stop of the worker; and the policy. After a panic the marks
-// Cancel and Snooze and the stop of the worker do not count.
+// Decide decides what follows from the end of a run. The first of these that applies
+// decides: success, even if the run was asked to stop; the marks failure.Cancel and
+// failure.Permanent; the cancel of a person; the mark failure.Snooze; the stop of the
+// worker; and else the policy. After a panic the marks Cancel and Snooze and the stop
+// of the worker are ignored.
 //
-// The policy asks in this order: is the class, or the kind, retried at all; does a
-// call hand the job over, has it done so less often than it may, and is a retry left
-// of those of all classes; is one left of those of the class, and of all; does the cost allow it; how long
-// is the wait, and may it be so long; would the next attempt begin below the
-// ceilings on age and attempts and before the job's deadline.
+// The policy checks in this order: whether the class and the kind are retried at all;
+// whether a call hands the job over, and may still do so within its limits; whether a
+// retry of the class and of all classes is left; whether the cost is within its limit;
+// how long the wait is, and whether it may be that long; and whether the next attempt
+// would begin within the limits on age and attempts and before the job's deadline.
 //
-// Decide never fails, whatever the input, and never waits less than a hint asks
+// Decide returns a decision for any input. The wait is never shorter than a hint asks
 // for, unless the policy says so.
 func (p *Policy) Decide(in *Input) (d Decision) {
 	if in.How == "" {
@@ -100,15 +100,15 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 	observed := d
 	p.decideBy(&observed, in, chosen, !d.Verdict.Retriable())
 	d.Observed, d.Would = true, observed.summary()
-	before := *t.baseline // under what the job says, which is no matter of policy either
+	before := *t.baseline // the job's own settings take precedence over the baseline, too
 	p.own(&before, in)
 	p.decideBy(&d, in, &before, before.verdict != "" && !before.verdict.Retriable())
 	return d
 }
 
-// classify returns how the class was found. The end of the run says it by
-// itself where the handler did not: what a stopped run reports is about its end,
-// not its cause.
+// classify returns the class and how it was found. If the handler named no class, the
+// way in which the run ended decides: what a stopped run reports is a consequence of
+// the stop.
 func classify(in *Input, e *failure.Evidence) failure.Classification {
 	c := in.Class
 	if c.Class == "" {
@@ -118,7 +118,7 @@ func classify(in *Input, e *failure.Evidence) failure.Classification {
 		}
 	}
 	switch {
-	case in.How == job.ByPanic && e.Cancel && e.Class == "": // the mark does not count
+	case in.How == job.ByPanic && e.Cancel && e.Class == "": // the mark Cancel is ignored after a panic
 		return outranked(c, failure.Panic, ClassByPanic)
 	case namedByHandler(&c, e):
 		return c
@@ -134,8 +134,8 @@ func classify(in *Input, e *failure.Evidence) failure.Classification {
 	return c
 }
 
-// saidSo reports whether the class is what the handler says itself: by a mark, or
-// by its own code that the policy has a class for.
+// namedByHandler reports whether the handler itself named the class: by a mark, or by a
+// code of its own for which the policy has a class.
 func namedByHandler(c *failure.Classification, e *failure.Evidence) bool {
 	if c.Rank >= failure.RankMark {
 		return true
@@ -144,7 +144,8 @@ func namedByHandler(c *failure.Classification, e *failure.Evidence) bool {
 	return ok && strings.EqualFold(code, e.Code)
 }
 
-// beaten puts a class before the one that was found.
+// outranked replaces the class that was found by another one, and keeps the first as
+// outranked evidence.
 func outranked(c failure.Classification, by failure.Class, rule string) failure.Classification {
 	if c.Class == by {
 		return c
@@ -156,8 +157,8 @@ func outranked(c failure.Classification, by failure.Class, rule string) failure.
 	return failure.Classification{Class: by, Rank: failure.RankCause, Rule: rule, Code: c.Code, Hint: c.Hint, Beat: beat}
 }
 
-// verdictOf returns what the evidence says under this plan: the marks, the
-// policy, the classification, the class.
+// verdictOf returns the verdict of the evidence: from the marks, the policy, the
+// classification or the class, in this order.
 func (p *plan) verdictOf(c *failure.Classification, e *failure.Evidence, in *Input) failure.Verdict {
 	switch {
 	case e.Permanent:
@@ -174,7 +175,7 @@ func (p *plan) verdictOf(c *failure.Classification, e *failure.Evidence, in *Inp
 		v = p.classVerdict
 	}
 	switch {
-	case v == failure.VerdictCancelled: // by nobody that this run knows of: a failure like others
+	case v == failure.VerdictCancelled: // no known person cancelled it, so it is a failure like others
 		return failure.VerdictUnknown
 	case v == failure.VerdictUnknown && e.RetryAfter > 0:
 		return failure.VerdictThrottle
@@ -182,7 +183,8 @@ func (p *plan) verdictOf(c *failure.Classification, e *failure.Evidence, in *Inp
 	return v
 }
 
-// marked ends what marks and stops decide, and reports whether they do.
+// marked decides by the marks and the stop of the worker, and reports whether one of
+// them applied.
 func (d *Decision) marked(in *Input, e *failure.Evidence, s *Schedule) bool {
 	switch {
 	case e.Cancel && in.How != job.ByPanic:
@@ -205,7 +207,7 @@ func (d *Decision) marked(in *Input, e *failure.Evidence, s *Schedule) bool {
 	return true
 }
 
-// count notes what the job has behind it.
+// count records the counters of the job in the decision.
 func (p *Policy) count(d *Decision, in *Input, base *plan) {
 	p.retries(d, base)
 	d.ClassFailures = in.Memo.Count(d.Class) + 1
@@ -217,7 +219,7 @@ func (p *Policy) count(d *Decision, in *Input, base *plan) {
 	d.HandOvers = int(in.Memo.HandOvers)
 }
 
-// retries notes how many retries a plan has.
+// retries records how many retries a plan allows.
 func (p *Policy) retries(d *Decision, plan *plan) {
 	d.Of, d.RetriesFrom, d.Count = plan.retries, plan.retriesFrom.level, plan.count
 	if d.Of >= p.limits.MaxAttempts {
@@ -228,7 +230,7 @@ func (p *Policy) retries(d *Decision, plan *plan) {
 	}
 }
 
-// with lays over a plan what the job, its message and its attributes say.
+// with applies the settings of the job, its message and its admission to a plan.
 func (p *Policy) with(base plan, in *Input) plan {
 	if in.Admission != nil {
 		o := p.over(&base)
@@ -240,7 +242,7 @@ func (p *Policy) with(base plan, in *Input) plan {
 	return base
 }
 
-// own lays over a plan what the job and its message say.
+// own applies the settings of the job and its message to a plan.
 func (p *Policy) own(plan *plan, in *Input) {
 	if in.Message != nil {
 		p.over(plan).put(in.Message.settings(), LevelMessage, "")
@@ -250,12 +252,12 @@ func (p *Policy) own(plan *plan, in *Input) {
 	}
 }
 
-// over returns an overlay over the plan of one decision.
+// over returns an overlay for the plan of one decision.
 func (p *Policy) over(plan *plan) overlay {
 	return overlay{plan: plan, curves: p.curves, longest: p.limits.MaxWait}
 }
 
-// judge decides by a plan.
+// decideBy decides by a plan.
 func (p *Policy) decideBy(d *Decision, in *Input, plan *plan, final bool) {
 	n := d.ClassFailures
 	if plan.count == Total {
@@ -312,18 +314,18 @@ func (p *Policy) decideBy(d *Decision, in *Input, plan *plan, final bool) {
 	}
 }
 
-// spent reports whether the job has used up what counts over all its failures.
+// spent reports whether the job has used up a limit that counts over all its failures.
 func (d *Decision) spent(plan *plan, n int) bool {
 	return plan.count == Total && n > d.Of || d.TotalBound && d.Failures > d.TotalMax
 }
 
-// handOver leaves the job to the queue for as long as the call asks for, and reports
-// whether it may wait so long.
+// handOver makes the job wait in the queue for as long as the call asks for. It reports
+// whether that wait is allowed.
 func (p *Policy) handOver(d *Decision, in *Input, plan *plan) bool {
 	wait := wholeMicros(in.Evidence.HandOver)
 	switch {
 	case d.CostBound && d.Cost > d.CostMax:
-		return false // what follows knows the rule
+		return false // a later check decides and sets the rule
 	case plan.hint.Mode == HintFloor && d.Hint > plan.hint.Max && plan.hint.OverMax == OverMaxDead:
 		d.die(RuleHint, job.HintTooLong)
 		return true
@@ -344,7 +346,7 @@ func (p *Policy) handOver(d *Decision, in *Input, plan *plan) bool {
 	return true
 }
 
-// again gives the job its next attempt.
+// again sets the next attempt of the job.
 func (d *Decision) again(plan *plan, n int, wait, age time.Duration) {
 	d.N, d.Wait = n, wait
 	d.Memo.add(d.Class, d.Drawn, age)
@@ -354,7 +356,7 @@ func (d *Decision) again(plan *plan, n int, wait, age time.Duration) {
 	d.end(Retry, RuleSchedule)
 }
 
-// summary is what Would keeps of a decision.
+// summary returns the part of a decision that Would keeps.
 func (d *Decision) summary() Would {
 	return Would{Action: d.Action, Rule: d.Rule, Reason: d.Reason, N: d.N, Of: d.Of, Wait: d.Wait, Queue: d.Queue, Priority: d.Priority}
 }

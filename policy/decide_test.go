@@ -19,7 +19,7 @@ var exitCodes = &policy.Schedule{
 	PermanentExitCodes: []int{64, 65},
 }
 
-// The order of what has the word, with the simplest of all policies.
+// The order of the rules that decide, shown with the default schedule.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	broken := failure.Evidence{Message: "broken"}
@@ -67,19 +67,19 @@ func TestDecide(t *testing.T) {
 			retry("Panic", failure.VerdictUnknown, 1, 3, 30*time.Second)},
 		{"a panic cannot snooze or cancel", nil, policy.Input{How: job.ByPanic}, failure.Evidence{Snooze: time.Hour, Cancel: true},
 			retry("Panic", failure.VerdictUnknown, 1, 3, 30*time.Second)},
-		{"a panic under a shutdown is a failure", nil, policy.Input{How: job.ByPanic, Stop: policy.Shutdown}, broken,
+		{"a panic during a shutdown is a failure", nil, policy.Input{How: job.ByPanic, Stop: policy.Shutdown}, broken,
 			retry("Panic", failure.VerdictUnknown, 1, 3, 30*time.Second)},
 		{"time limit", nil, policy.Input{How: job.ByTimeout, Stop: policy.TimeLimit}, broken,
 			retry("AttemptTimeout", failure.VerdictRetry, 1, 3, 30*time.Second)},
-		{"a class by mark", nil, policy.Input{How: job.ByTimeout}, failure.Evidence{Class: "Slow"},
+		{"a class by mark at the time limit", nil, policy.Input{How: job.ByTimeout}, failure.Evidence{Class: "Slow"},
 			retry("Slow", failure.VerdictUnknown, 1, 3, 30*time.Second)},
 
-		{"a 503 under a shutdown is no failure", nil, policy.Input{How: job.ByError, Stop: policy.Shutdown, Attempts: 99},
+		{"a 503 during a shutdown is not a failure", nil, policy.Input{How: job.ByError, Stop: policy.Shutdown, Attempts: 99},
 			failure.Evidence{HTTPStatus: 503},
 			brief{Action: policy.HandBack, Rule: policy.RuleShutdown, Class: "UnknownError", Verdict: failure.VerdictUnknown, Of: 3}},
-		{"permanent under a shutdown is permanent", nil, policy.Input{How: job.ByError, Stop: policy.Shutdown}, permanent,
+		{"a permanent error during a shutdown is permanent", nil, policy.Input{How: job.ByError, Stop: policy.Shutdown}, permanent,
 			dead("Gone", failure.VerdictPermanent, policy.RulePermanent, job.NonRetriable, 3)},
-		{"a permanent class under a shutdown is no failure", nil, policy.Input{How: job.ByError, Stop: policy.Shutdown},
+		{"a permanent class during a shutdown is not a failure", nil, policy.Input{How: job.ByError, Stop: policy.Shutdown},
 			failure.Evidence{Class: failure.InvalidInput},
 			brief{Action: policy.HandBack, Rule: policy.RuleShutdown, Class: "InvalidInput", Verdict: failure.VerdictPermanent, Of: 3}},
 		{"cancelled by a person", nil, policy.Input{How: job.ByError, Stop: policy.CancelAsked}, broken,
@@ -89,7 +89,7 @@ func TestDecide(t *testing.T) {
 
 		{"dependency down", nil, policy.Input{How: job.ByError}, failure.Evidence{Dependency: "s3", Class: failure.NotFound},
 			retry("NotFound", failure.VerdictDependencyDown, 1, 3, 30*time.Second)},
-		{"cancelled, and nobody has asked for it", nil, policy.Input{How: job.ByError}, failure.Evidence{Class: failure.Cancelled},
+		{"cancelled without a request to cancel", nil, policy.Input{How: job.ByError}, failure.Evidence{Class: failure.Cancelled},
 			retry("Cancelled", failure.VerdictUnknown, 1, 3, 30*time.Second)},
 
 		{"below the ceiling", &policy.Schedule{MaxRetries: 1000}, policy.Input{How: job.ByError, Attempts: 98}, broken,
@@ -98,9 +98,9 @@ func TestDecide(t *testing.T) {
 			dead("UnknownError", failure.VerdictUnknown, policy.RuleExhausted, job.MaxRetries, 99)},
 		{"young enough", nil, policy.Input{How: job.ByError, Age: policy.MaxAgeDefault - 31*time.Second}, broken,
 			retry("UnknownError", failure.VerdictUnknown, 1, 3, 30*time.Second)},
-		{"too old after the wait", nil, policy.Input{How: job.ByError, Age: policy.MaxAgeDefault - 30*time.Second}, broken,
+		{"above the age limit after the wait", nil, policy.Input{How: job.ByError, Age: policy.MaxAgeDefault - 30*time.Second}, broken,
 			dead("UnknownError", failure.VerdictUnknown, policy.RuleTooOld, job.MaxRetries, 3)},
-		{"an age that cannot be added to", nil, policy.Input{How: job.ByError, Age: math.MaxInt64}, broken,
+		{"the largest possible age", nil, policy.Input{How: job.ByError, Age: math.MaxInt64}, broken,
 			dead("UnknownError", failure.VerdictUnknown, policy.RuleTooOld, job.MaxRetries, 3)},
 		{"a job that asks for as many retries as there are attempts", nil,
 			policy.Input{How: job.ByError, Job: &policy.Override{MaxRetries: new(policy.MaxAttemptsDefault)}}, broken,
@@ -129,8 +129,8 @@ func dead(class failure.Class, v failure.Verdict, rule string, reason job.Reason
 	return brief{Action: policy.Die, Rule: rule, Class: class, Verdict: v, Reason: reason, Of: of}
 }
 
-// Whatever the configuration and the failures, a job ends, never waits less
-// than the other side asked for, and the same input decides the same.
+// For any configuration and any failures, a job ends, it never waits less than the
+// other side asked for, and the same input gives the same decision.
 func TestDecide_EveryScheduleEnds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -154,18 +154,18 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 		for ; ; in.Attempts++ {
 			d := p.Decide(&in)
 			if again := p.Decide(&in); string(d.Record()) != string(again.Record()) || d.Memo != again.Memo {
-				t.Fatalf("not the same twice:\n%s\n%s", d.Record(), again.Record())
+				t.Fatalf("two decisions on the same input differ:\n%s\n%s", d.Record(), again.Record())
 			}
 			if d.Action == policy.Die {
 				break
 			}
 			if d.Wait < in.Evidence.RetryAfter || d.Wait < s.Wait(d.N) {
-				t.Fatalf("waits %v, below its hint or schedule", d.Wait)
+				t.Fatalf("the wait is %v, below the hint or the schedule", d.Wait)
 			}
 			in.Memo = d.Memo
 		}
 		if in.Attempts >= policy.MaxAttemptsDefault {
-			t.Fatalf("%d attempts, the ceiling is %d", in.Attempts+1, policy.MaxAttemptsDefault)
+			t.Fatalf("the job had %d attempts, more than the limit of %d", in.Attempts+1, policy.MaxAttemptsDefault)
 		}
 	})
 }
@@ -173,7 +173,7 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 func TestLimits_AreThoseOfJobs(t *testing.T) {
 	t.Parallel()
 	if policy.OverrideMax != job.PolicyMax || policy.AttrsMax < job.AttrsMax {
-		t.Error("the limits are not those of jobs")
+		t.Error("the limits of package policy differ from those of package job")
 	}
 }
 
@@ -190,7 +190,7 @@ func TestSchedule_Validate(t *testing.T) {
 	}
 	for _, good := range []*policy.Schedule{nil, {}, exitCodes, {MaxRetries: policy.NoRetry}} {
 		if err := good.Validate(); err != nil {
-			t.Errorf("%+v: %v", good, err)
+			t.Errorf("Validate(%+v) returned %v, want nil", good, err)
 		}
 	}
 	_, err := policy.Default().WithSchedule("render", &policy.Schedule{Waits: []time.Duration{25 * time.Hour}})
@@ -206,7 +206,7 @@ func TestR2_ExitCodesAloneLeaveTheRestToThePolicy(t *testing.T) {
 	p := scheduled(t, &policy.Schedule{PermanentExitCodes: []int{65}})
 	in := failed(failure.RateLimitExceeded)
 	if d := p.Decide(in); d.Of != 5 || d.Nominal != time.Minute || d.RetriesFrom != policy.LevelClass {
-		t.Errorf("%d retries, the first after %s, from %s; want those of the class", d.Of, d.Nominal, d.RetriesFrom)
+		t.Errorf("got %d retries, the first after %s, from %s; want those of the class", d.Of, d.Nominal, d.RetriesFrom)
 	}
 	code := 65
 	in.Evidence.Exit = &code
@@ -215,10 +215,10 @@ func TestR2_ExitCodesAloneLeaveTheRestToThePolicy(t *testing.T) {
 	}
 }
 
-func TestAction_StringOfANumberThatIsNone(t *testing.T) {
+func TestAction_StringOfAnUnknownNumber(t *testing.T) {
 	t.Parallel()
 	if got := policy.Action(9).String(); got != "action(9)" || policy.Cancel.String() != "cancel" {
-		t.Errorf("%s and %s", got, policy.Cancel)
+		t.Errorf("got names %s and %s", got, policy.Cancel)
 	}
 }
 
@@ -229,12 +229,12 @@ func TestDecide_CommonPathDoesNotAllocate(t *testing.T) {
 	in.Attempts = 1
 	in.Evidence.RetryAfter = time.Second
 	if n := testing.AllocsPerRun(100, func() { p.Decide(in) }); n != 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("Decide made %v allocations, want 0", n)
 	}
 	var buf []byte
 	d := p.Decide(in)
 	if n := testing.AllocsPerRun(100, func() { buf = d.Memo.Append(d.Append(buf[:0])) }); n != 0 {
-		t.Errorf("%v allocations to store it", n)
+		t.Errorf("Append made %v allocations, want 0", n)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// The built-in default, execution by execution and wait by wait, at both ends of
-// its spread of ±20 %.
+// The built-in default policy, with each attempt and each wait, at both ends of its
+// spread of ±20 %.
 //
 // proves: F3, F4, F5, F13
 func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
@@ -43,17 +43,17 @@ func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
 			}
 			near := cmp.Comparer(func(a, b time.Duration) bool { return (a - b).Abs() <= time.Microsecond })
 			if diff := cmp.Diff(want, waits(all), near); diff != "" || len(all) != len(nominal)+1 {
-				t.Errorf("%s at %v: %d executions, waits (-want +got):\n%s", class, u, len(all), diff)
+				t.Errorf("%s with the draw %v: %d attempts, waits (-want +got):\n%s", class, u, len(all), diff)
 			}
 			if last := all[len(all)-1]; last.Action != policy.Die || (nominal == nil) != (last.Reason == job.NonRetriable) {
-				t.Errorf("%s: the last decision is %s for %s", class, last.Action, last.Reason)
+				t.Errorf("%s: the last decision is %s with reason %s", class, last.Action, last.Reason)
 			}
 		}
 	}
 }
 
-// A run that its time limit ended is AttemptTimeout, whatever it reports, unless
-// the handler says a class itself.
+// A run that its time limit ended has the class AttemptTimeout, whatever it reports,
+// unless the handler names a class itself.
 //
 // proves: F13
 func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
@@ -64,10 +64,10 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	in.Class, in.How, in.Stop = found, job.ByTimeout, policy.TimeLimit
 	d := p.Decide(in)
 	if d.Class != failure.AttemptTimeout || d.By.Rule != policy.ClassByTimeLimit || d.By.Code != "FFMPEG_TIMEOUT" || d.Of != 1 {
-		t.Errorf("%s by %s, %d retries", d.Class, d.By.Rule, d.Of)
+		t.Errorf("got class %s by %s with %d retries", d.Class, d.By.Rule, d.Of)
 	}
 	if b := d.By.Beat[0]; b.Rule != "phrase.timeout" || b.Class != failure.NetworkTimeout || b.Saw != "timed out" {
-		t.Errorf("it beat %+v", b)
+		t.Errorf("got outranked evidence %+v", b)
 	}
 	mark := failure.Classification{Class: "FfmpegTimeout", Rule: "mark.class", Rank: failure.RankMark}
 	code := failure.Classification{Class: "FfmpegTimeout", Rule: "policy.codes.Ffmpeg_Timeout", Rank: failure.RankCode}
@@ -75,20 +75,21 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	for _, c := range []failure.Classification{mark, code} {
 		in.Class = c
 		if d := p.Decide(in); d.Class != "FfmpegTimeout" {
-			t.Errorf("%s: %s, although the handler says otherwise", c.Rule, d.Class)
+			t.Errorf("%s: got class %s, want the class that the handler named", c.Rule, d.Class)
 		}
 	}
-	in.Evidence.Code = "" // now the code is that of another side
+	in.Evidence.Code = "" // now the code comes from another service
 	if d := p.Decide(in); d.Class != failure.AttemptTimeout {
-		t.Errorf("%s by a code that is not the handler's", d.Class)
+		t.Errorf("got class %s from a code that is not the handler's", d.Class)
 	}
 	in.Class, in.How, in.Stop = found, job.ByError, policy.NotStopped
 	if d := p.Decide(in); d.Class != failure.NetworkTimeout || d.Of != 3 {
-		t.Errorf("%s with %d retries without a time limit", d.Class, d.Of)
+		t.Errorf("without a time limit: got class %s with %d retries", d.Class, d.Of)
 	}
 }
 
-// The two budgets are apart: timeouts of the network do not use up that of the run.
+// The two classes have separate retries: network timeouts do not use up the retries of
+// AttemptTimeout.
 //
 // proves: F13
 func TestF13_ItsOwnBudget(t *testing.T) {
@@ -96,7 +97,7 @@ func TestF13_ItsOwnBudget(t *testing.T) {
 	const net, limit = failure.NetworkTimeout, failure.AttemptTimeout
 	all := life(policy.Default(), *failed(""), net, net, limit, net, limit)
 	if last := all[len(all)-1]; len(all) != 5 || last.Class != limit || last.Rule != policy.RuleExhausted {
-		t.Errorf("%d decisions, the last %s by %s", len(all), last.Class, last.Rule)
+		t.Errorf("got %d decisions, the last for class %s by %s", len(all), last.Class, last.Rule)
 	}
 }
 
@@ -104,18 +105,18 @@ func TestDefault_EmptySpecIsTheDefault(t *testing.T) {
 	t.Parallel()
 	empty, spelt := compile(t, policy.Spec{}), compile(t, policy.DefaultSpec())
 	if empty.Hash() != spelt.Hash() || empty.Name() != "default" || empty.Hash() != policy.Default().Hash() {
-		t.Errorf("%s %s and %s %s", empty.Name(), empty.Hash(), spelt.Name(), spelt.Hash())
+		t.Errorf("names and hashes differ: %s %s and %s %s", empty.Name(), empty.Hash(), spelt.Name(), spelt.Hash())
 	}
 	changed := policy.DefaultSpec()
 	changed.Limits.MaxAttempts = 99
 	if compile(t, changed).Hash() == empty.Hash() {
-		t.Error("another limit, the same hash")
+		t.Error("a changed limit has the same hash")
 	}
 	named := policy.Spec{Hash: "cafe"}
 	if compile(t, named).Hash() != "cafe" {
-		t.Error("the hash that the file has is not taken")
+		t.Error("Spec.Hash is not used as the policy's hash")
 	}
 	if l := empty.Limits(); l.MaxAttempts != 100 || l.MaxAge != 90*24*time.Hour || l.MaxWait != 24*time.Hour {
-		t.Errorf("limits %+v", l)
+		t.Errorf("got limits %+v", l)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/backoff"
 )
 
-// Reason says in one line what was decided and why.
+// Reason returns one line that says what was decided and why.
 func (r *Record) Reason() string {
 	s := r.reason()
 	if w := r.Would; w != nil {
@@ -110,15 +110,15 @@ func (w *WouldRecord) would() string {
 	return "retry in " + rounded(w.Wait)
 }
 
-// Fact is one line of an explanation.
+// Fact is one line of an explanation, with its name.
 type Fact struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// Facts returns the explanation of the decision line by line: what was decided,
-// by which evidence, what that beat, the formula with its numbers, the hint, the
-// counters, the limits and the policy. What does not apply is left out.
+// Facts returns the explanation of the decision line by line: what was decided, the
+// evidence, the evidence that it outranked, the formula with its numbers, the hint, the
+// counters, the limits and the policy. Lines that do not apply are left out.
 func (r *Record) Facts() []Fact {
 	all := []Fact{
 		{"decision", r.Reason()}, {"class", r.class()}, {"beat", r.beat()}, {"formula", r.formula()},
@@ -134,7 +134,7 @@ func (r *Record) Facts() []Fact {
 	return told
 }
 
-// Explain returns Facts as text, a line each.
+// Explain returns Facts as text, one line each.
 func (r *Record) Explain() string {
 	var b strings.Builder
 	for _, f := range r.Facts() {
@@ -143,11 +143,12 @@ func (r *Record) Explain() string {
 	return b.String()
 }
 
-// Explain says in words what was decided and why, as the stored record does.
+// Explain returns a text that says what was decided and why, the same as for the stored
+// record.
 func (d *Decision) Explain() string {
 	r, err := ParseRecord(d.Record())
 	if err != nil {
-		panic("policy: a decision was written that cannot be read: " + err.Error())
+		panic("policy: the record of a decision cannot be read back: " + err.Error())
 	}
 	return r.Explain()
 }
@@ -163,7 +164,7 @@ func (r *Record) class() string {
 	return s + saw(r.Saw) + code(r.Code)
 }
 
-// ranked says what kind of evidence a rule read.
+// ranked returns words for the kind of evidence that a rule read.
 func ranked(rank string) string {
 	if rank == "" {
 		return ""
@@ -193,12 +194,12 @@ func (r *Record) beat() string {
 	return strings.Join(lost, "; ")
 }
 
-// formula shows the wait as it was computed: "30s × 2^(2−1) = 1m, ±20 %, drew
+// formula returns the computation of the wait, such as "30s × 2^(2−1) = 1m, ±20 %, drew
 // 0.31 → 55.4s".
 func (r *Record) formula() string {
 	n := r.number()
 	if r.Growth == "" {
-		return "" // it was over before a wait was drawn
+		return "" // it was decided before a wait was drawn
 	}
 	var s string
 	if growth, exponential := strings.CutSuffix(r.Growth, "(n−1)"); exponential {
@@ -216,7 +217,7 @@ func (r *Record) formula() string {
 	return fmt.Sprintf("%s, %s, drew %.3g → %s%s", s, r.Spreading, r.U, rounded(r.Drawn), from(r.BackoffFrom))
 }
 
-// number is n of the formula.
+// number returns n of the formula.
 func (r *Record) number() int {
 	if r.Count == "total" {
 		return r.Failures + r.HandOvers
@@ -326,12 +327,12 @@ func (r *Record) observed() string {
 	return s
 }
 
-// ShortHash returns as much of a hash as people compare.
+// ShortHash returns the first characters of a hash, enough for people to compare.
 func ShortHash(hash string) string { return hash[:min(len(hash), 12)] }
 
 func rounded(us int64) string { return backoff.Rounded(micros(us)) }
 
-// dollars writes millionths of a US dollar.
+// dollars formats millionths of a US dollar.
 func dollars(millionths int64) string {
 	s := strconv.FormatFloat(float64(millionths)/1e6, 'f', 6, 64)
 	whole, part, _ := strings.Cut(s, ".")

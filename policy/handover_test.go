@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// handedOver is the end of a run whose call has handed the job over.
+// handedOver is the end of a run in which a call handed the job over.
 func handedOver(memo policy.Memo, after time.Duration) *policy.Input {
 	return &policy.Input{
 		Kind: "document", How: job.ByError, U: 0.5, Memo: memo, Age: time.Minute, Now: time.Unix(1e9, 0),
@@ -32,7 +32,8 @@ func withHandOvers(t *testing.T, n int, change func(*policy.Spec)) *policy.Polic
 	return p
 }
 
-// A hand-over burns nothing, as often as the policy says; the next is a failure.
+// Hand-overs within the limit of the policy use up no attempt; the next one is a
+// failure.
 //
 // part of: L3
 func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
@@ -45,10 +46,10 @@ func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
 		for n := 1; n <= c.most; n++ {
 			d := c.p.Decide(handedOver(memo, 300*time.Second))
 			if d.Action != policy.Defer || d.Rule != policy.RuleHandOver || d.Wait != 300*time.Second || d.HandOvers != n {
-				t.Fatalf("%s, hand-over %d: %+v", name, n, d)
+				t.Fatalf("%s, hand-over %d: got decision %+v", name, n, d)
 			}
 			if text := d.Explain(); !strings.Contains(text, "no attempt burned") || !strings.Contains(text, "5m") {
-				t.Errorf("%s: explained as\n%s", name, text)
+				t.Errorf("%s: the explanation is\n%s", name, text)
 			}
 			memo = policy.ParseMemo(d.Memo.Append(nil))
 			if memo.HandOvers != uint32(n) || memo.Failures() != 0 {
@@ -57,13 +58,13 @@ func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
 		}
 		d := c.p.Decide(handedOver(memo, 300*time.Second))
 		if d.Action != policy.Retry || d.N != 1 || d.ClassFailures != 1 {
-			t.Errorf("%s: one more is %v, retry %d, want an ordinary failed attempt", name, d.Action, d.N)
+			t.Errorf("%s: one more hand-over: got %v, retry %d; want an ordinary failed attempt", name, d.Action, d.N)
 		}
 	}
 }
 
-// What a run is otherwise told goes before a hand-over, and so do the borders of
-// the job.
+// Other ends of a run take precedence over a hand-over, and so do the limits of the
+// job.
 func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 	t.Parallel()
 	p := policy.Default()
@@ -92,15 +93,15 @@ func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 		in.Class = p.Classify(in.Evidence, in.Kind)
 		d := p.Decide(in)
 		if d.Action != c.action || d.Rule != c.rule {
-			t.Errorf("%s: %v by %s, want %v by %s", name, d.Action, d.Rule, c.action, c.rule)
+			t.Errorf("%s: got %v by %s, want %v by %s", name, d.Action, d.Rule, c.action, c.rule)
 		}
 		if d.Action == policy.Defer && d.Wait < max(300*time.Second, in.Evidence.RetryAfter) {
-			t.Errorf("%s: waits %v", name, d.Wait)
+			t.Errorf("%s: got wait %v", name, d.Wait)
 		}
 	}
 }
 
-// With count: total, the job's retries include its hand-overs.
+// With count: total, the retries of a job include its hand-overs.
 //
 // part of: P3
 func TestP3_TotalCountsHandOvers(t *testing.T) {
@@ -116,7 +117,7 @@ func TestP3_TotalCountsHandOvers(t *testing.T) {
 		memo = d.Memo
 	}
 	if d := p.Decide(handedOver(memo, time.Minute)); d.Action != policy.Die || d.Rule != policy.RuleExhausted {
-		t.Errorf("after three hand-overs: %v by %s, want dead", d.Action, d.Rule)
+		t.Errorf("after three hand-overs: got %v by %s, want dead", d.Action, d.Rule)
 	}
 }
 
@@ -125,12 +126,12 @@ func TestHandOver_ALimitOutOfBoundsIsRefused(t *testing.T) {
 	for _, n := range []int{-1, policy.HandOversMax + 1} {
 		_, err := policy.New(policy.Spec{Name: "t", Default: policy.Settings{HandOvers: &n}})
 		if !strings.Contains(fmt.Sprint(err), "default.handovers") {
-			t.Errorf("%d: %v", n, err)
+			t.Errorf("%d hand-overs: got mistakes %v", n, err)
 		}
 	}
 }
 
-// Where the retries over all classes are used up, a hand-over is no way round.
+// When the retries over all classes are used up, a hand-over does not get around that.
 func TestHandOver_WithinTheTotal(t *testing.T) {
 	t.Parallel()
 	two, total := 2, policy.Total
@@ -139,11 +140,11 @@ func TestHandOver_WithinTheTotal(t *testing.T) {
 		in := handedOver(policy.Memo{}, time.Minute)
 		in.Attempts = attempts
 		if d := p.Decide(in); d.Action != want || want == policy.Die && d.Rule != policy.RuleTotal {
-			t.Errorf("after %d attempts: %v by %s, want %v", attempts, d.Action, d.Rule, want)
+			t.Errorf("after %d attempts: got %v by %s, want %v", attempts, d.Action, d.Rule, want)
 		}
 	}
 	p = withHandOvers(t, 10, func(s *policy.Spec) { s.Default.MaxRetries, s.Default.Count = &two, &total })
 	if d := p.Decide(handedOver(policy.Memo{HandOvers: 2}, time.Minute)); d.Action != policy.Die || d.Rule != policy.RuleExhausted {
-		t.Errorf("counted in all: %v by %s, want dead", d.Action, d.Rule)
+		t.Errorf("with count: total: got %v by %s, want dead", d.Action, d.Rule)
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// contentHash names the contents of a Spec that is known to be valid. JSON writes
-// the keys of maps in order, so the same contents have the same hash.
+// contentHash returns a hash of the contents of a valid Spec. JSON sorts the keys of
+// maps, so equal contents have equal hashes.
 func contentHash(s *Spec) string {
 	sum := sha256.Sum256(encode(s))
 	return hex.EncodeToString(sum[:])
 }
 
-// Source returns the text of the policy, as it is kept beside the decisions that
-// name its hash: that of its Spec, else the Spec as JSON.
+// Source returns the text of the policy that is kept beside the decisions that name its
+// hash: the Spec's Source, or else the Spec as JSON.
 func (p *Policy) Source() []byte {
 	if p.spec.Source != nil {
 		return p.spec.Source
@@ -25,15 +25,15 @@ func (p *Policy) Source() []byte {
 	return encode(&p.spec)
 }
 
-// encode writes what a valid Spec says as JSON.
+// encode returns a valid Spec as JSON.
 func encode(s *Spec) []byte {
 	type ruleText struct {
 		RuleSpec
-		When string // hides the condition, which is no data
+		When string // hides the compiled condition, which is not data
 	}
 	type matchersText struct {
 		failure.Rules
-		Matchers []string // hides those in Go, which are known by name and version
+		Matchers []string // hides matchers written in Go, of which only name and version are data
 	}
 	hashed := struct {
 		Spec
@@ -49,7 +49,7 @@ func encode(s *Spec) []byte {
 	}
 	b, err := json.Marshal(hashed)
 	if err != nil {
-		panic(fmt.Sprintf("policy: a valid spec could not be encoded: %v", err))
+		panic(fmt.Sprintf("policy: a valid spec cannot be encoded: %v", err))
 	}
 	return b
 }

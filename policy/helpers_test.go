@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// compile makes a policy that must be right.
+// compile makes a policy from a valid Spec.
 func compile(t testing.TB, s policy.Spec) *policy.Policy {
 	t.Helper()
 	p, problems := policy.New(s)
@@ -23,7 +23,7 @@ func compile(t testing.TB, s policy.Spec) *policy.Policy {
 	return p
 }
 
-// scheduled is the default policy under a schedule of one kind, "render".
+// scheduled returns the default policy with a schedule for the kind "render".
 func scheduled(t testing.TB, s *policy.Schedule) *policy.Policy {
 	t.Helper()
 	if s == nil {
@@ -36,13 +36,13 @@ func scheduled(t testing.TB, s *policy.Schedule) *policy.Policy {
 	return p
 }
 
-// failed is the input of a run that failed with a class.
+// failed returns the input of a run that failed with a class.
 func failed(class failure.Class) *policy.Input {
 	return &policy.Input{Kind: "render", How: job.ByError, Evidence: &failure.Evidence{Message: "broken", Class: class}, U: 0.5}
 }
 
-// life runs failures of the given classes one after the other, as the engine
-// would, and returns what was decided about each until the job died.
+// life decides about failures of the given classes one after the other, as the engine
+// would. It returns the decisions until the job died.
 func life(p *policy.Policy, in policy.Input, classes ...failure.Class) (all []policy.Decision) {
 	for _, class := range classes {
 		e := failure.Evidence{}
@@ -65,7 +65,7 @@ func life(p *policy.Policy, in policy.Input, classes ...failure.Class) (all []po
 	return all
 }
 
-// repeat is n failures of one class.
+// repeat returns n failures of one class.
 func repeat(class failure.Class, n int) []failure.Class {
 	all := make([]failure.Class, n)
 	for i := range all {
@@ -74,7 +74,7 @@ func repeat(class failure.Class, n int) []failure.Class {
 	return all
 }
 
-// waits are those of a life.
+// waits returns the waits of the decisions.
 func waits(all []policy.Decision) (w []time.Duration) {
 	for _, d := range all {
 		if d.Action == policy.Retry {
@@ -91,7 +91,7 @@ func seconds(s ...float64) (all []time.Duration) {
 	return all
 }
 
-// brief is what matters of a decision to a table.
+// brief holds the parts of a decision that tables of tests compare.
 type brief struct {
 	Action  policy.Action
 	Rule    string

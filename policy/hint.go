@@ -7,9 +7,9 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// hintOf returns the longest of the waits that the other side asked for, in whole
-// microseconds and rounded up, so that none is cut short; 0 is none. A date that
-// has passed asks for nothing.
+// hintOf returns the longest of the waits that the other side asked for, rounded up to
+// whole microseconds so that it is never shortened; 0 means no hint. A date in the past
+// gives 0.
 func hintOf(in *Input, e *failure.Evidence) time.Duration {
 	hint := max(e.RetryAfter, in.Class.Hint, 0)
 	if !e.NotBefore.IsZero() && !in.Now.IsZero() {
@@ -18,7 +18,7 @@ func hintOf(in *Input, e *failure.Evidence) time.Duration {
 	return wholeMicros(hint)
 }
 
-// wholeMicros rounds up to the unit in which times are stored.
+// wholeMicros rounds up to microseconds, the unit of stored times.
 func wholeMicros(d time.Duration) time.Duration {
 	if cut := d.Truncate(time.Microsecond); cut < d && d < 1<<62 {
 		return cut + time.Microsecond
@@ -26,10 +26,10 @@ func wholeMicros(d time.Duration) time.Duration {
 	return d
 }
 
-// wait combines the wait of the back-off with a hint, and returns false when the
-// hint is beyond the border. It never shortens a hint but in the mode HintCap,
-// and never the back-off but there. The jitter of a hint only adds, so that those
-// who were told the same wait do not come back together.
+// wait combines the wait of the back-off with a hint. It returns false when the hint is
+// above its maximum. Only the mode HintCap can make the result shorter than the hint or
+// the back-off. Jitter only adds to a hint, so that callers with the same hint do not
+// all return at the same time.
 func (h *Hint) wait(drawn, hint, limit time.Duration, u float64) (time.Duration, bool) {
 	switch {
 	case hint <= 0 || h.Mode == HintOff:

@@ -39,13 +39,13 @@ func TestR3_AHintIsAFloor(t *testing.T) {
 		{"at the border", nil, 24 * time.Hour, 0, hintedRetry(24*time.Hour, 24*time.Hour)},
 		{"beyond the border", nil, 24*time.Hour + time.Microsecond, 0, hintedDead(policy.RuleHint, job.HintTooLong, 24*time.Hour+time.Microsecond)},
 		{"beyond, waited for", &hint{Max: time.Hour, OverMax: policy.OverMaxWait}, 100 * time.Hour, 0, hintedRetry(100*time.Hour, 100*time.Hour)},
-		{"beyond, waited for, and beyond the age", &hint{Max: time.Hour, OverMax: policy.OverMaxWait}, 1 << 62, 0.5,
+		{"above Max, accepted, and above the age limit", &hint{Max: time.Hour, OverMax: policy.OverMaxWait}, 1 << 62, 0.5,
 			hintedDead(policy.RuleTooOld, job.MaxRetries, 1<<62)},
-		{"the longest of all", &hint{OverMax: policy.OverMaxWait}, 1<<63 - 1, 0.999, hintedDead(policy.RuleTooOld, job.MaxRetries, 1<<63-1)},
-		{"a border of its own", &hint{Max: time.Minute}, time.Minute + time.Second, 0, hintedDead(policy.RuleHint, job.HintTooLong, time.Minute+time.Second)},
-		{"cut to the cap, where the policy says so", &hint{Mode: policy.HintCap}, 120 * time.Second, 0.5, hintedRetry(15*time.Second, 120*time.Second)},
-		{"cut, and shorter than the cap", &hint{Mode: policy.HintCap}, 3 * time.Second, 0.5, hintedRetry(3*time.Second, 3*time.Second)},
-		{"cut, and beyond the border", &hint{Mode: policy.HintCap, Max: time.Minute}, time.Hour, 0.5, hintedRetry(15*time.Second, time.Hour)},
+		{"the longest possible hint", &hint{OverMax: policy.OverMaxWait}, 1<<63 - 1, 0.999, hintedDead(policy.RuleTooOld, job.MaxRetries, 1<<63-1)},
+		{"above a Max of one minute", &hint{Max: time.Minute}, time.Minute + time.Second, 0, hintedDead(policy.RuleHint, job.HintTooLong, time.Minute+time.Second)},
+		{"in mode cap it is cut to the cap", &hint{Mode: policy.HintCap}, 120 * time.Second, 0.5, hintedRetry(15*time.Second, 120*time.Second)},
+		{"in mode cap a shorter hint stays", &hint{Mode: policy.HintCap}, 3 * time.Second, 0.5, hintedRetry(3*time.Second, 3*time.Second)},
+		{"in mode cap a hint above Max is cut", &hint{Mode: policy.HintCap, Max: time.Minute}, time.Hour, 0.5, hintedRetry(15*time.Second, time.Hour)},
 		{"not heeded", &hint{Mode: policy.HintOff}, 120 * time.Second, 0.5, hintedRetry(5*time.Second, 120*time.Second)},
 	}
 	for _, tt := range tests {
@@ -69,8 +69,8 @@ func hintedDead(rule string, reason job.Reason, hint time.Duration) brief {
 	return brief{Action: policy.Die, Rule: rule, Class: hinted, Verdict: failure.VerdictThrottle, Reason: reason, Of: 3, Hint: hint}
 }
 
-// A date is a wait from now on, a wait in the text counts, and of several the
-// longest.
+// A date gives a wait from the present time, a wait in the text counts, and of several
+// hints the longest one is used.
 //
 // proves: R3
 func TestR3_WhereAHintComesFrom(t *testing.T) {
@@ -95,12 +95,12 @@ func TestR3_WhereAHintComesFrom(t *testing.T) {
 		tt.e.Class = hinted
 		in.Evidence, in.Class, in.Now = &tt.e, failure.Classification{Class: hinted, Hint: tt.text}, tt.clock
 		if d := p.Decide(in); d.Hint != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, d.Hint, tt.want)
+			t.Errorf("%s: got hint %v, want %v", tt.name, d.Hint, tt.want)
 		}
 	}
 }
 
-// Whatever the policy, a retry never comes before the hint while hints are floors.
+// In mode floor, no policy makes a retry come earlier than the hint.
 //
 // proves: R3
 func TestR3_NeverBeforeTheHint(t *testing.T) {
@@ -114,10 +114,10 @@ func TestR3_NeverBeforeTheHint(t *testing.T) {
 		in := anyInput(t)
 		d := p.Decide(in)
 		if d.Action == policy.Retry && d.HintMode == policy.HintFloor && d.Wait < d.Hint {
-			t.Fatalf("waits %v, asked for %v", d.Wait, d.Hint)
+			t.Fatalf("the wait is %v, shorter than the hint of %v", d.Wait, d.Hint)
 		}
 		if d.Hint < in.Evidence.RetryAfter {
-			t.Fatalf("asked for %v, taken as %v", in.Evidence.RetryAfter, d.Hint)
+			t.Fatalf("the hint of %v was read as %v", in.Evidence.RetryAfter, d.Hint)
 		}
 	})
 }

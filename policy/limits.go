@@ -1,8 +1,8 @@
 package policy
 
-// WithLimits returns the policy under lower ceilings on attempts and age, for a
-// program that has its own. Zero and what is higher than the policy's own change
-// nothing; retries above the ceiling are cut to it, which decisions tell.
+// WithLimits returns the policy with lower limits on attempts and age, for a program
+// that has limits of its own. Zero, and values above the policy's limits, change
+// nothing. Retries above the limit are cut, and decisions say so.
 func (p *Policy) WithLimits(l Limits) *Policy {
 	q := *p
 	if l.MaxAttempts > 0 {

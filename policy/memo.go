@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// The first byte of an encoded memo is its format: memoHanded holds hand-overs,
-// memoVersion none.
+// The first byte of an encoded memo is its format: memoHanded includes hand-overs,
+// memoVersion does not.
 const (
 	memoVersion = 2
 	memoHanded  = 3
@@ -25,8 +25,8 @@ const memoClasses = 16
 type Memo struct {
 	classes  [memoClasses]classCount
 	known    int    // of classes
-	other    uint32 // retried so far, of the classes that are counted together
-	failures uint32 // retried so far, of all classes
+	other    uint32 // retries so far of the classes that are counted together
+	failures uint32 // retries so far of all classes
 	// Previous is the wait that the back-off drew before the last retry, without any
 	// hint.
 	Previous time.Duration

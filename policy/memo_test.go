@@ -29,36 +29,38 @@ func TestMemo_CountsFailuresByClass(t *testing.T) {
 	all := life(p, in, classes...)
 	m := all[len(all)-1].Memo
 	if len(all) != 40 || m.Count("Even") != 20 || m.Failures() != 40 || m.Previous != time.Minute || m.FirstAge != time.Hour {
-		t.Errorf("%d decisions, %d failures of one class, %d in all, the wait %v, the first at %v", len(all), m.Count("Even"), m.Failures(), m.Previous, m.FirstAge)
+		t.Errorf("got %d decisions, %d failures of one class, %d failures in all, previous wait %v, first failure at %v", len(all), m.Count("Even"), m.Failures(), m.Previous, m.FirstAge)
 	}
-	// 15 others have a place; the last five share one count.
+	// The memo counts 15 other classes by name; the last five classes share one count.
 	if m.Count("Class1") != 1 || m.Count("Class39") != 5 || m.Count("Never") != 5 {
-		t.Errorf("%d, %d and %d", m.Count("Class1"), m.Count("Class39"), m.Count("Never"))
+		t.Errorf("got counts %d, %d and %d, want 1, 5 and 5", m.Count("Class1"), m.Count("Class39"), m.Count("Never"))
 	}
-	// The next of them has used up five, and so waits as the sixth.
+	// The shared count is five, so the next failure of one of these classes waits as
+	// the sixth.
 	if d := all[39]; d.N != 5 {
-		t.Errorf("retry %d", d.N)
+		t.Errorf("got retry %d, want 5", d.N)
 	}
 }
 
-// The wait that a hint made longer is not what decorrelated jitter goes on from.
+// Decorrelated jitter continues from the wait that the back-off drew, not from a longer
+// wait that a hint asked for.
 func TestMemo_PreviousWaitIsThatOfTheBackoff(t *testing.T) {
 	t.Parallel()
 	p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{Backoff: fixed(7)}})
 	in := failed("Own")
 	in.Evidence.RetryAfter = time.Hour
 	if d := p.Decide(in); d.Memo.Previous != 7*time.Second || d.Wait < time.Hour {
-		t.Errorf("%v after a wait of %v", d.Memo.Previous, d.Wait)
+		t.Errorf("the memo has the previous wait %v after a wait of %v", d.Memo.Previous, d.Wait)
 	}
 }
 
-// Decorrelated jitter goes on from the wait before, over the whole life.
+// Decorrelated jitter continues from the previous wait through the whole life.
 func TestMemo_DecorrelatedJitterGoesOn(t *testing.T) {
 	t.Parallel()
 	p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{MaxRetries: new(4), Backoff: &backoff.Backoff{
 		Formula: backoff.Exponential, First: time.Second, Cap: time.Hour, Jitter: backoff.Decorrelated}}})
 	in := *failed("")
-	in.U = 0.5 // half-way from 1 s to three times the wait before
+	in.U = 0.5 // half-way between 1 s and three times the previous wait
 	all := life(p, in, repeat("Own", 5)...)
 	if diff := cmp.Diff(seconds(2, 3.5, 5.75, 9.125), waits(all)); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
@@ -69,10 +71,10 @@ func TestMemo_IsSmall(t *testing.T) {
 	t.Parallel()
 	all := life(policy.Default(), *failed(""), failure.NetworkTimeout, failure.RateLimitExceeded)
 	if b := all[1].Memo.Append(nil); len(b) > 60 {
-		t.Errorf("%d bytes: %q", len(b), b)
+		t.Errorf("the memo has %d bytes: %q", len(b), b)
 	}
 	if b := (&policy.Memo{}).Append(nil); b != nil {
-		t.Errorf("a life without failures leaves %q", b)
+		t.Errorf("a life without failures has the memo %q, want none", b)
 	}
 }
 
@@ -80,7 +82,7 @@ func TestMemo_DamagedOrOfAnotherFormatIsEmpty(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{`{"v":3}`, `{"v":1`, `{}`, "\x01\x02", "\x03abc", "\x02", "\x02\x02", "x"} {
 		if m := policy.ParseMemo([]byte(bad)); m != (policy.Memo{}) {
-			t.Errorf("%q is read as %+v", bad, m)
+			t.Errorf("the damaged memo %q is read as %+v, want the zero value", bad, m)
 		}
 	}
 }
@@ -95,16 +97,16 @@ func FuzzParseMemo(f *testing.F) {
 		once := m.Append(nil)
 		again := policy.ParseMemo(once)
 		if again != m || !bytes.Equal(again.Append(nil), once) {
-			t.Errorf("%q is read as %+v, and written and read as %+v", b, m, again)
+			t.Errorf("%q is read as %+v, and as %+v after writing it", b, m, again)
 		}
 		in := failed(failure.NetworkTimeout)
 		in.Memo = m
 		d := p.Decide(in)
 		if d.Action != policy.Retry && d.Rule != policy.RuleExhausted || d.Wait < 0 {
-			t.Errorf("a memo of %q decided %s", b, d.Record())
+			t.Errorf("a memo of %q led to the decision %s", b, d.Record())
 		}
 		if next := policy.ParseMemo(d.Memo.Append(nil)); next != d.Memo {
-			t.Errorf("%+v is read back as %+v", d.Memo, next)
+			t.Errorf("the memo %+v is read back as %+v", d.Memo, next)
 		}
 	})
 }

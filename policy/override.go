@@ -10,24 +10,24 @@ import (
 	"github.com/redrive/redrive/backoff"
 )
 
-// OverrideMax is the size of an encoded Override in bytes.
+// OverrideMax is the largest size of an encoded Override, in bytes.
 const OverrideMax = 1 << 10
 
-// Override is what one job, or the message that brought it, says about its own
-// retries. It goes before all that the policy says, and stays below its limits.
-// The zero value says nothing.
+// Override is what one job, or the message that brought it, sets for its own retries.
+// It takes precedence over the settings of the policy, within the policy's limits. The
+// zero value sets nothing.
 type Override struct {
 	Retry           *bool `json:"retry,omitempty"`
-	MaxRetries      *int  `json:"max_retries,omitempty"`       // after the first attempt
-	MaxTotalRetries *int  `json:"max_total_retries,omitempty"` // over all classes
-	// MaxAttempts is a ceiling on the attempts of one life, as Limits.MaxAttempts is;
-	// the lower one wins.
+	MaxRetries      *int  `json:"max_retries,omitempty"`       // retries after the first attempt
+	MaxTotalRetries *int  `json:"max_total_retries,omitempty"` // retries over all classes
+	// MaxAttempts limits the attempts of one life, as Limits.MaxAttempts does; the
+	// lower limit applies.
 	MaxAttempts *int   `json:"max_attempts,omitempty"`
 	MaxCost     *int64 `json:"max_cost,omitempty"` // in millionths of a US dollar
-	Waits       Waits  `json:"waits,omitempty"`    // the last repeats
+	Waits       Waits  `json:"waits,omitempty"`    // waits between attempts; the last one repeats
 }
 
-// Waits are durations that are written as "1m30s".
+// Waits are durations; in JSON each is a text such as "1m30s".
 type Waits []time.Duration
 
 // MarshalJSON implements json.Marshaler.
@@ -57,8 +57,8 @@ func (w *Waits) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseOverride reads an Override and refuses what it does not know and what is
-// out of bounds. Nothing gives nil.
+// ParseOverride decodes an Override. It refuses unknown fields and values out of
+// bounds. Empty input gives nil.
 func ParseOverride(b []byte) (*Override, error) {
 	if len(b) == 0 {
 		return nil, nil
@@ -73,7 +73,7 @@ func ParseOverride(b []byte) (*Override, error) {
 		return nil, fmt.Errorf("settings of the job: %w", err)
 	}
 	if dec.More() {
-		return nil, errors.New("settings of the job: something follows the object")
+		return nil, errors.New("settings of the job: there is more text after the JSON object")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -81,12 +81,12 @@ func ParseOverride(b []byte) (*Override, error) {
 	return &o, nil
 }
 
-// Encode returns the Override as ParseOverride reads it; nil of one that says
+// Encode returns the Override in the form that ParseOverride reads; nil when it sets
 // nothing.
 func (o *Override) Encode() []byte {
 	b, err := json.Marshal(o)
 	if err != nil {
-		panic("policy: an override holds nothing that could not be encoded: " + err.Error())
+		panic("policy: an override cannot be encoded: " + err.Error())
 	}
 	if s := string(b); s == "{}" || s == "null" {
 		return nil
@@ -94,7 +94,7 @@ func (o *Override) Encode() []byte {
 	return b
 }
 
-// Validate returns every mistake.
+// Validate returns all mistakes, joined.
 func (o *Override) Validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -119,7 +119,7 @@ func (o *Override) Validate() error {
 	return errors.Join(errs...)
 }
 
-// lowered returns the policy under the job's own ceiling on attempts.
+// lowered returns the policy with the job's own limit on attempts.
 func (p *Policy) lowered(o *Override) *Policy {
 	if o == nil || o.MaxAttempts == nil || *o.MaxAttempts < 1 || *o.MaxAttempts >= p.limits.MaxAttempts {
 		return p
@@ -129,7 +129,7 @@ func (p *Policy) lowered(o *Override) *Policy {
 	return &q
 }
 
-// settings returns the override in the words of a policy.
+// settings returns the override as settings of a policy.
 func (o *Override) settings() *Settings {
 	s := &Settings{Retry: o.Retry, MaxRetries: o.MaxRetries, MaxTotalRetries: o.MaxTotalRetries, MaxCost: o.MaxCost}
 	if len(o.Waits) > 0 {

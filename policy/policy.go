@@ -1,7 +1,7 @@
-// Package policy decides what follows from the end of a run: by a policy, which
-// is data, the class that the failure was put into, and what the job has behind
-// it. It is pure: what a decision depends on is its Input, and the same input
-// gives the same decision, today or in a replay.
+// Package policy decides what follows from the end of a run: from a policy, which is
+// data, from the class of the failure, and from the history of the job. It is pure: a
+// decision depends only on its Input, so the same input always gives the same decision,
+// also when it is replayed later.
 package policy
 
 import (
@@ -12,20 +12,21 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Policy is a Spec that was checked and compiled. It never changes and is safe
-// for concurrent use.
+// Policy is a checked and compiled Spec. It never changes and is safe for concurrent
+// use.
 type Policy struct {
 	spec    Spec
-	builtin Spec // decides where spec says nothing
+	builtin Spec // decides what spec leaves open
 	hash    string
-	limits  Limits // with their defaults
-	// ceilingFrom is what has lowered limits.MaxAttempts, where that is not the policy.
+	limits  Limits // with their defaults filled in
+	// ceilingFrom is the level that lowered limits.MaxAttempts; it is empty when the
+	// policy itself set it.
 	ceilingFrom Level
 	chains      map[failure.Class][]failure.Class
 	rules       []rule
 	schedules   map[string]*Schedule
 	kinds       map[string]*kindTable
-	other       *kindTable // of the kinds that nothing names
+	other       *kindTable // for kinds that the policy does not name
 	curves      curves
 
 	classifier *failure.Classifier
@@ -33,19 +34,19 @@ type Policy struct {
 
 // Problem is one mistake of a Spec.
 type Problem struct {
-	// Path names the place in the words of a policy file, each step after a dot and
-	// numbers from 0: "classes.NetworkTimeout.max_retries", "rules[2].when".
+	// Path is the place in the policy file, with steps separated by dots and list items
+	// numbered from 0: "classes.NetworkTimeout.max_retries", "rules[2].when".
 	Path string
-	// Message tells the value, the bound and the cure.
+	// Message says what the value is, what is allowed, and how to correct it.
 	Message string
 }
 
-// String returns path and message.
+// String returns the path and the message.
 func (p Problem) String() string { return p.Path + ": " + p.Message }
 
-// New checks a policy and compiles it. It returns either a policy or all of its
-// mistakes. An empty Spec is DefaultSpec. The Spec and what it points to must not
-// be changed any more.
+// New checks a policy and compiles it. It returns either a policy or all mistakes of
+// the Spec. An empty Spec means DefaultSpec. The Spec and everything that it points to
+// must not be changed afterwards.
 func New(s Spec) (*Policy, []Problem) {
 	if s.isEmpty() {
 		s = DefaultSpec()
@@ -82,19 +83,20 @@ func Default() *Policy {
 // Name returns the name of the policy.
 func (p *Policy) Name() string { return p.spec.Name }
 
-// Hash names the contents of the policy: what the Spec says, else 64 hexadecimal
-// digits made of it. Two policies that differ in anything have different ones.
+// Hash identifies the contents of the policy: the Spec's Hash, or else 64 hexadecimal
+// digits computed from the contents. Policies with different contents have different
+// hashes.
 func (p *Policy) Hash() string { return p.hash }
 
-// Spec returns what the policy was made of. It must not be changed.
+// Spec returns the Spec that the policy was made from. It must not be changed.
 func (p *Policy) Spec() *Spec { return &p.spec }
 
-// Limits returns the ceilings, with defaults where the Spec says nothing.
+// Limits returns the limits, with defaults where the Spec sets none.
 func (p *Policy) Limits() Limits { return p.limits }
 
-// Info returns what is known of a class: the texts of the policy, those of the
-// class that it is another name of, those of the built-in class. A class that
-// nothing tells of has those of UnknownError.
+// Info returns the texts of a class: those of the policy, else those of the class that
+// it is an alias of, else those of the built-in class. A class without any has the
+// texts of UnknownError.
 func (p *Policy) Info(class failure.Class) failure.ClassInfo {
 	info, known := failure.InfoOf(class)
 	if !known {
@@ -116,8 +118,8 @@ func (p *Policy) Info(class failure.Class) failure.ClassInfo {
 	return info
 }
 
-// Classes returns the classes that the policy knows: the built-in ones and its
-// own, by name.
+// Classes returns the classes that the policy knows, built-in and its own, sorted by
+// name.
 func (p *Policy) Classes() []failure.Class {
 	return slices.Sorted(maps.Keys(p.chains))
 }
@@ -125,7 +127,7 @@ func (p *Policy) Classes() []failure.Class {
 // Knows reports whether a class is one of Classes.
 func (p *Policy) Knows(class failure.Class) bool { return p.chains[class] != nil }
 
-// kindNames returns the kinds that the policy has settings for, by name.
+// kindNames returns the kinds that the policy has settings for, sorted by name.
 func (p *Policy) kindNames() []string { return slices.Sorted(maps.Keys(p.spec.Kinds)) }
 
 func either[T ~string](a, b T) T {
@@ -135,7 +137,7 @@ func either[T ~string](a, b T) T {
 	return b
 }
 
-// isEmpty reports whether the Spec says nothing at all.
+// isEmpty reports whether the Spec sets nothing.
 func (s *Spec) isEmpty() bool {
 	return s.Name == "" && s.Hash == "" && s.Limits == (Limits{}) && s.Default == (Settings{}) &&
 		noMatchers(&s.Classify) && !s.Classify.NoBuiltin && len(s.Classes) == 0 && len(s.Kinds) == 0 && len(s.Rules) == 0 &&
@@ -159,20 +161,20 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// The ceilings of a policy that names none, and what a policy may name at most.
+// The limits of a policy that sets none, and the highest limits that a policy may set.
 const (
 	MaxAttemptsDefault = 100                 // attempts of one life
-	MaxAgeDefault      = 90 * 24 * time.Hour // of one life
-	MaxWaitDefault     = 24 * time.Hour      // of a schedule
+	MaxAgeDefault      = 90 * 24 * time.Hour // age of one life
+	MaxWaitDefault     = 24 * time.Hour      // wait of a schedule
 
 	MaxAttemptsLimit = 1_000_000
 	MaxAgeLimit      = 10 * 365 * 24 * time.Hour
 )
 
-// Bounds on what a policy holds.
+// Limits on the size of a policy.
 const (
-	ClassesMax = 256 // of its own
+	ClassesMax = 256 // classes that the policy itself declares
 	KindsMax   = 1000
 	RulesMax   = 100
-	TextMax    = 2 << 10 // bytes of a message
+	TextMax    = 2 << 10 // bytes of a user message
 )

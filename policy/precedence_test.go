@@ -11,13 +11,13 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// always is a condition that matches everything.
+// always is a condition that is always true.
 type always struct{}
 
 func (always) Match(*policy.ConditionInput) (bool, error) { return true, nil }
 func (always) String() string                             { return "true" }
 
-// put writes settings at a level of a policy, or of one job.
+// put sets settings at one level: in the Spec, or in the input of one job.
 type put func(s *policy.Spec, in *policy.Input, settings policy.Settings)
 
 // levels are all places where settings can stand, the least specific first.
@@ -55,7 +55,7 @@ func overrideOf(x policy.Settings) *policy.Override {
 	return o
 }
 
-// decideWith compiles, admits and decides, as the engine does.
+// decideWith compiles a policy, evaluates its rules and decides, as the engine does.
 func decideWith(t *testing.T, s policy.Spec, in *policy.Input) policy.Decision {
 	t.Helper()
 	p := compile(t, s)
@@ -63,7 +63,7 @@ func decideWith(t *testing.T, s policy.Spec, in *policy.Input) policy.Decision {
 	return p.Decide(in)
 }
 
-// Each pair of levels: the more specific has the word, field by field.
+// For each pair of levels, the more specific one wins, field by field.
 //
 // proves: R2
 func TestR2_TheMoreSpecificLevelHasTheWord(t *testing.T) {
@@ -77,10 +77,10 @@ func TestR2_TheMoreSpecificLevelHasTheWord(t *testing.T) {
 			levels[high].put(&s, in, policy.Settings{MaxRetries: new(9), Backoff: fixed(9)})
 			d := decideWith(t, s, in)
 			if d.Of != 9 || d.Wait != 9*time.Second || d.RetriesFrom != levels[high].name || d.BackoffFrom != levels[high].name {
-				t.Errorf("%s: %d retries from %s, %v from %s", name, d.Of, d.RetriesFrom, d.Wait, d.BackoffFrom)
+				t.Errorf("%s: got %d retries from %s and wait %v from %s", name, d.Of, d.RetriesFrom, d.Wait, d.BackoffFrom)
 			}
 			if !d.CostBound || d.CostMax != 7 {
-				t.Errorf("%s: the cost that only the lower one names is %d, %v", name, d.CostMax, d.CostBound)
+				t.Errorf("%s: got cost limit %d (%v), which only the less specific level sets", name, d.CostMax, d.CostBound)
 			}
 
 			in, s = failed(failure.NetworkTimeout), policy.Spec{Name: "test"}
@@ -89,19 +89,19 @@ func TestR2_TheMoreSpecificLevelHasTheWord(t *testing.T) {
 			d = decideWith(t, s, in)
 			wantWait, wantFrom := 7*time.Second, levels[low].name
 			if levels[high].name == policy.LevelRule {
-				wantWait, wantFrom = 90*time.Second, policy.LevelRule // of the second rule, which sets it too
+				wantWait, wantFrom = 90*time.Second, policy.LevelRule // the second rule sets it too
 			}
 			if levels[low].name == policy.LevelRule {
 				wantFrom = policy.LevelRule
 			}
 			if d.Of != 9 || d.Wait != wantWait || d.RetriesFrom != levels[high].name || d.BackoffFrom != wantFrom {
-				t.Errorf("%s, a field each: %d retries from %s, %v from %s", name, d.Of, d.RetriesFrom, d.Wait, d.BackoffFrom)
+				t.Errorf("%s, with one field at each level: got %d retries from %s and wait %v from %s", name, d.Of, d.RetriesFrom, d.Wait, d.BackoffFrom)
 			}
 		}
 	}
 }
 
-// What no level says comes from the built-in default, class by class.
+// Fields that no level sets come from the built-in default of the class.
 //
 // proves: R2
 func TestR2_TheBuiltInDefaultIsBelowEverything(t *testing.T) {
@@ -109,7 +109,7 @@ func TestR2_TheBuiltInDefaultIsBelowEverything(t *testing.T) {
 	p := compile(t, policy.Spec{Name: "only a limit", Limits: policy.Limits{MaxAttempts: 4}})
 	d := p.Decide(failed(failure.RateLimitExceeded))
 	if d.Wait != time.Minute || d.BackoffFrom != policy.LevelBuiltin || d.Of != 3 || d.RetriesFrom != policy.LevelLimits {
-		t.Errorf("waits %v from %s, %d retries from %s", d.Wait, d.BackoffFrom, d.Of, d.RetriesFrom)
+		t.Errorf("got wait %v from %s and %d retries from %s", d.Wait, d.BackoffFrom, d.Of, d.RetriesFrom)
 	}
 }
 
@@ -124,15 +124,15 @@ func TestR2_RulesInOrderTheFirstOfAFieldCounts(t *testing.T) {
 	in := failed(failure.NetworkTimeout)
 	d := decideWith(t, s, in)
 	if d.Of != 2 || d.Wait != 4*time.Second {
-		t.Errorf("%d retries, wait %v", d.Of, d.Wait)
+		t.Errorf("got %d retries and wait %v", d.Of, d.Wait)
 	}
 	if diff := cmp.Diff([]string{"first", "second"}, d.Rules); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }
 
-// A job or a message may ask for more retries than the policy has, up to the
-// hard ceiling and no further.
+// A job or a message may ask for more retries than the policy has, but not for more
+// than the hard limit.
 //
 // proves: R2
 func TestR2_NothingExceedsTheCeiling(t *testing.T) {
@@ -147,12 +147,12 @@ func TestR2_NothingExceedsTheCeiling(t *testing.T) {
 		all := life(p, in, repeat(failure.NetworkTimeout, 1000)...)
 		last := all[len(all)-1]
 		if len(all) != 10 || last.Of != 9 || last.RetriesFrom != policy.LevelLimits || last.Reason != job.MaxRetries {
-			t.Errorf("%s: %d executions, %d retries from %s", name, len(all), last.Of, last.RetriesFrom)
+			t.Errorf("%s: got %d attempts and %d retries from %s", name, len(all), last.Of, last.RetriesFrom)
 		}
 		put(&in, &policy.Override{MaxRetries: new(1000), Waits: policy.Waits{25 * time.Minute}})
 		all = life(p, in, repeat(failure.NetworkTimeout, 1000)...)
 		if last := all[len(all)-1]; len(all) != 3 || last.Rule != policy.RuleTooOld {
-			t.Errorf("%s: %d executions under an age of 1 h and waits of 25 m, ended by %s", name, len(all), last.Rule)
+			t.Errorf("%s: with a maximum age of 1 h and waits of 25 m: got %d attempts, ended by %s", name, len(all), last.Rule)
 		}
 	}
 }
@@ -166,10 +166,10 @@ func TestR2_CountersArePerClassAndOneTotal(t *testing.T) {
 		name    string
 		change  func(*policy.Spec)
 		classes []failure.Class
-		want    []time.Duration // of the retries; the failure after them is the last
+		want    []time.Duration // the waits of the retries; the failure after them is final
 		rule    string
 	}{
-		{"each class has its own two", func(*policy.Spec) {},
+		{"each class has two retries of its own", func(*policy.Spec) {},
 			[]failure.Class{a, b, a, b, c, a}, seconds(1, 1, 2, 2, 1), policy.RuleExhausted},
 		{"a total counts all", func(s *policy.Spec) { s.Default.Count = new(policy.Total) },
 			[]failure.Class{a, b, c}, seconds(1, 2), policy.RuleExhausted},
@@ -190,12 +190,12 @@ func TestR2_CountersArePerClassAndOneTotal(t *testing.T) {
 		tt.change(&s)
 		all := life(compile(t, s), *failed(""), tt.classes...)
 		if diff := cmp.Diff(tt.want, waits(all)); diff != "" || len(all) != len(tt.classes) || all[len(all)-1].Rule != tt.rule {
-			t.Errorf("%s: %d decisions, the last by %s, waits (-want +got):\n%s", tt.name, len(all), all[len(all)-1].Rule, diff)
+			t.Errorf("%s: got %d decisions, the last by %s, waits (-want +got):\n%s", tt.name, len(all), all[len(all)-1].Rule, diff)
 		}
 	}
 }
 
-// A program's schedule stands where the settings of the kind stand.
+// A schedule of the program has the precedence of the settings of a kind.
 func TestSchedule_StandsWhereTheKindStands(t *testing.T) {
 	t.Parallel()
 	s := policy.Spec{Name: "test",
@@ -214,7 +214,7 @@ func TestSchedule_StandsWhereTheKindStands(t *testing.T) {
 		t.Fatal(err)
 	}
 	if same, err := both.WithSchedule("render", nil); err != nil || same != both {
-		t.Errorf("nil changed something: %v", err)
+		t.Errorf("a nil schedule changed the policy, or failed with %v", err)
 	}
 	for _, tt := range []struct {
 		p     *policy.Policy
@@ -229,17 +229,17 @@ func TestSchedule_StandsWhereTheKindStands(t *testing.T) {
 		{both, "render", failure.NetworkTimeout, 4, policy.LevelSchedule},
 		{both, "render", failure.RateLimitExceeded, 7, policy.LevelKindOf},
 		{both, "mail", failure.NetworkTimeout, 3, policy.LevelSchedule},
-		{p, "render", failure.NetworkTimeout, 8, policy.LevelKind}, // the first one has not changed
+		{p, "render", failure.NetworkTimeout, 8, policy.LevelKind}, // the first policy has not changed
 	} {
 		in := failed(tt.class)
 		in.Kind = tt.kind
 		if d := tt.p.Decide(in); d.Of != tt.of || d.RetriesFrom != tt.from {
-			t.Errorf("%s of %s: %d retries from %s, want %d from %s", tt.class, tt.kind, d.Of, d.RetriesFrom, tt.of, tt.from)
+			t.Errorf("class %s of kind %s: got %d retries from %s, want %d from %s", tt.class, tt.kind, d.Of, d.RetriesFrom, tt.of, tt.from)
 		}
 	}
 }
 
-// An alias has what the class has that it is another name of, and its own.
+// An alias has the settings of its class, and its own settings on top.
 func TestClass_AnotherName(t *testing.T) {
 	t.Parallel()
 	p := compile(t, policy.Spec{Name: "test", Classes: map[failure.Class]policy.ClassSpec{
@@ -249,10 +249,10 @@ func TestClass_AnotherName(t *testing.T) {
 		failure.InputExceedsLimits: {Operator: "Support"},
 	}})
 	if d := p.Decide(failed("VideoTooLong")); d.Rule != policy.RuleVerdict || d.Verdict != failure.VerdictPermanent {
-		t.Errorf("%s by %s", d.Verdict, d.Rule)
+		t.Errorf("got verdict %s by %s", d.Verdict, d.Rule)
 	}
 	if d := p.Decide(failed("Upstream")); d.Of != 7 || d.Wait != 5*time.Second || d.Verdict != failure.VerdictRetry {
-		t.Errorf("%d retries, wait %v, verdict %s", d.Of, d.Wait, d.Verdict)
+		t.Errorf("got %d retries, wait %v, verdict %s", d.Of, d.Wait, d.Verdict)
 	}
 	base, _ := failure.InfoOf(failure.InputExceedsLimits)
 	info := p.Info("VideoTooLong")
@@ -264,6 +264,6 @@ func TestClass_AnotherName(t *testing.T) {
 		t.Errorf("%+v", info)
 	}
 	if info := p.Info(failure.NetworkTimeout); info.Operator == "Backend team" {
-		t.Error("a class has taken over what its other name says")
+		t.Error("a class has the operator text of its alias")
 	}
 }

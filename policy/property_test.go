@@ -26,7 +26,7 @@ func maybe[T any](t *rapid.T, g *rapid.Generator[T], label string) *T {
 	return &v
 }
 
-// anySettings draws valid ones. Their waits add up to less than the ages of
+// anySettings draws valid settings. Their waits add up to less than the ages of
 // anySpec.
 func anySettings(t *rapid.T) policy.Settings {
 	s := policy.Settings{
@@ -105,7 +105,7 @@ func anySpec(t *rapid.T) policy.Spec {
 	return s
 }
 
-// condition is one in Go.
+// condition is a Condition written in Go.
 type condition func(*policy.ConditionInput) (bool, error)
 
 func (c condition) Match(a *policy.ConditionInput) (bool, error) { return c(a) }
@@ -134,8 +134,8 @@ func anyInput(t *rapid.T) *policy.Input {
 	return in
 }
 
-// No configuration and no failures keep a job for ever; no wait leaves its
-// bounds; the same input decides the same; each decision can be stored, read and
+// For any configuration and any failures, a job ends; no wait leaves its bounds; the
+// same input gives the same decision; and each decision can be stored, read and
 // explained.
 //
 // proves: R2
@@ -152,13 +152,13 @@ func TestR2_NoConfigurationLoopsForEver(t *testing.T) {
 		in.Admission = p.Admit(&policy.RuleInput{Kind: in.Kind, Attrs: []byte(`{"seconds": 11}`)})
 		for runs := 1; ; runs++ {
 			if runs > limits.MaxAttempts {
-				t.Fatalf("run %d, the ceiling is %d", runs, limits.MaxAttempts)
+				t.Fatalf("the job had %d runs, more than the limit of %d", runs, limits.MaxAttempts)
 			}
 			in.Evidence.Class = rapid.SampledFrom(someClasses).Draw(t, "class of the run")
 			d := p.Decide(in)
 			again := p.Decide(in)
 			if string(d.Record()) != string(again.Record()) || d.Memo != again.Memo {
-				t.Fatalf("not the same twice:\n%s\n%s", d.Record(), again.Record())
+				t.Fatalf("two decisions on the same input differ:\n%s\n%s", d.Record(), again.Record())
 			}
 			checkDecision(t, &d, limits)
 			if d.Action != policy.Retry {
@@ -173,12 +173,12 @@ func TestR2_NoConfigurationLoopsForEver(t *testing.T) {
 			}
 		}
 		if in.Age > limits.MaxAge {
-			t.Fatalf("%v old, the ceiling is %v", in.Age, limits.MaxAge)
+			t.Fatalf("the job reached the age %v, more than the limit of %v", in.Age, limits.MaxAge)
 		}
 	})
 }
 
-// checkDecision holds for every decision.
+// checkDecision checks what must be true of every decision.
 func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 	switch d.Action {
 	case policy.Retry:
@@ -186,7 +186,7 @@ func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 			t.Fatalf("%s", d.Record())
 		}
 		if d.Hint == 0 && d.Wait > limits.MaxWait || d.Drawn > limits.MaxWait || d.Drawn > d.Ceiling {
-			t.Fatalf("waits %v, drawn %v of %v: %s", d.Wait, d.Drawn, d.Ceiling, d.Record())
+			t.Fatalf("wait %v is out of bounds, drawn %v of at most %v: %s", d.Wait, d.Drawn, d.Ceiling, d.Record())
 		}
 	case policy.Die:
 		if d.Wait != 0 || d.N != 0 || d.Reason == "" || d.Queue != "" {
@@ -197,14 +197,14 @@ func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 	}
 	r, err := policy.ParseRecord(d.Record())
 	if err != nil {
-		t.Fatalf("%v: %s", err, d.Record())
+		t.Fatalf("the record cannot be read: %v: %s", err, d.Record())
 	}
 	if r.Reason() == "" || len(r.Facts()) < 2 || r.Wait != d.Wait.Microseconds() || r.Of != d.Of || r.Rule != d.Rule {
-		t.Fatalf("%+v of %s", r, d.Record())
+		t.Fatalf("the record is read as %+v, from %s", r, d.Record())
 	}
 }
 
-// Decide is total: any input, valid or not.
+// Decide returns a decision for any input, valid or not.
 func TestDecide_AnyInput(t *testing.T) {
 	t.Parallel()
 	p := policy.Default()
@@ -217,7 +217,7 @@ func TestDecide_AnyInput(t *testing.T) {
 		{How: job.ByError, Attempts: math.MaxInt, Age: math.MaxInt64, Cost: math.MaxInt64, Deadline: math.MinInt64},
 	} {
 		if d := p.Decide(&in); d.Explain() == "" {
-			t.Errorf("%+v is not explained", d)
+			t.Errorf("the decision %+v has no explanation", d)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// One line for every rule that can have the last word.
+// Each rule that can decide has a line that explains it.
 //
 // proves: R9
 func TestR9_OneLineSaysWhatWasDecided(t *testing.T) {
@@ -87,7 +87,7 @@ func TestR9_OneLineSaysWhatWasDecided(t *testing.T) {
 	}
 }
 
-// classified is an input with all that an explanation can tell.
+// classified returns an input that gives the longest explanation.
 func classified() *policy.Input {
 	in := failed("")
 	in.Class = failure.Classification{
@@ -98,8 +98,8 @@ func classified() *policy.Input {
 	return in
 }
 
-// Evidence, rule, what it beat, class, formula with the draw, hint, counters,
-// limits and policy: all of it can be read from the stored record.
+// The stored record contains evidence, rule, outranked evidence, class, formula with
+// the draw, hint, counters, limits and policy.
 //
 // proves: R9
 func TestR9_TheLongForm(t *testing.T) {
@@ -129,7 +129,7 @@ policy    videos 0123456789ab
 	in.Evidence.RetryAfter = 120 * time.Second
 	d = p.Decide(in)
 	if want := "hint      the other side asked for 2m: waits 2m3.7s, 3.7s more so that not all come back together\n"; !strings.Contains(d.Explain(), want) {
-		t.Errorf("no %q in\n%s", want, d.Explain())
+		t.Errorf("the explanation has no %q:\n%s", want, d.Explain())
 	}
 	in.Admission = nil
 	d = compile(t, observing(func(*policy.Rollout) {})).Decide(in)
@@ -139,12 +139,12 @@ policy    videos 0123456789ab
 		"observed  the policy only observes RateLimitExceeded; it would retry in 2m3.7s, by schedule, retry 1 of 9\n",
 	} {
 		if !strings.Contains(d.Explain(), want) {
-			t.Errorf("no %q in\n%s", want, d.Explain())
+			t.Errorf("the explanation has no %q:\n%s", want, d.Explain())
 		}
 	}
 }
 
-// What is stored is a promise to those who read it.
+// The format of a stored record must not change, because others read it.
 func TestRecord_FormatIsStored(t *testing.T) {
 	t.Parallel()
 	s := observing(func(*policy.Rollout) {})
@@ -178,7 +178,7 @@ func TestRecord_FormatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(one, two); diff != "" {
-		t.Errorf("read and written again (-want +got):\n%s", diff)
+		t.Errorf("the record after reading and writing it (-want +got):\n%s", diff)
 	}
 }
 
@@ -186,12 +186,12 @@ func TestRecord_DamagedOrOfAnotherFormatIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{``, `{}`, `{"v":1}`, `{"v":3}`, `[]`, `{"v":2`} {
 		if _, err := policy.ParseRecord([]byte(bad)); err == nil {
-			t.Errorf("%q was read", bad)
+			t.Errorf("ParseRecord(%q) returned no error", bad)
 		}
 	}
 }
 
-// Whatever text has decided, the record is valid JSON of bounded length.
+// For any text that decided, the record is valid JSON of bounded length.
 func FuzzRecord_AnyText(f *testing.F) {
 	f.Add("plain", "own", "queue")
 	f.Add("two\nlines", "a\tb", "\x01")
@@ -204,19 +204,19 @@ func FuzzRecord_AnyText(f *testing.F) {
 		d := p.Decide(in)
 		b := d.Record()
 		if !json.Valid(b) {
-			t.Fatalf("%q is no JSON", b)
+			t.Fatalf("%q is not JSON", b)
 		}
 		r, err := policy.ParseRecord(b)
 		if err != nil || len(r.Saw) > 200 || r.Explain() == "" {
-			t.Fatalf("%v: saw %d bytes", err, len(r.Saw))
+			t.Fatalf("the record is read with error %v and a text of %d bytes", err, len(r.Saw))
 		}
 		if d.Class != "" && len(saw) < 100 && r.Saw != strings.ToValidUTF8(saw, "\ufffd") && strings.ToValidUTF8(saw, "") == saw {
-			t.Fatalf("saw %q, read %q", saw, r.Saw)
+			t.Fatalf("the text %q is read back as %q", saw, r.Saw)
 		}
 	})
 }
 
-// A long text is cut between characters, and says so.
+// A long text is cut between characters, and the cut is marked.
 func TestRecord_ALongTextIsCut(t *testing.T) {
 	t.Parallel()
 	in := failed("")
@@ -228,7 +228,7 @@ func TestRecord_ALongTextIsCut(t *testing.T) {
 	}
 }
 
-// Whatever has been stored: it is read or refused, and what was read is explained.
+// Any stored text is either read or refused, and what was read can be explained.
 func FuzzParseRecord(f *testing.F) {
 	d := policy.Default().Decide(classified())
 	f.Add(d.Record())

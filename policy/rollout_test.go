@@ -22,8 +22,8 @@ func observing(change func(*policy.Rollout)) policy.Spec {
 	return s
 }
 
-// Where the policy observes, the baseline acts, and what the policy would have
-// done is on record.
+// Where the policy observes, the baseline is in force, and the record contains what the
+// policy would have done.
 //
 // proves: R8
 func TestR8_ObserveRecordsAndLeavesTheBaselineToAct(t *testing.T) {
@@ -52,13 +52,13 @@ func TestR8_ObserveRecordsAndLeavesTheBaselineToAct(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// A class that the policy does not retry: the baseline retries it as before.
+	// The policy does not retry the class, but the baseline does, as before.
 	d := p.Decide(failed(failure.NotFound))
 	if d.Action != policy.Retry || d.Wait != 5*time.Second || d.Verdict != failure.VerdictPermanent ||
 		d.Would != (policy.Would{Action: policy.Die, Rule: policy.RuleVerdict, Reason: job.NonRetriable, Of: 9}) {
 		t.Errorf("%s", d.Record())
 	}
-	// What the handler says itself is no matter of policy.
+	// Marks of the handler are in force even where the policy observes.
 	in := failed(failure.NotFound)
 	in.Evidence.Permanent = true
 	if d := p.Decide(in); d.Observed || d.Rule != policy.RulePermanent {
@@ -66,7 +66,7 @@ func TestR8_ObserveRecordsAndLeavesTheBaselineToAct(t *testing.T) {
 	}
 }
 
-// The ceilings hold over the baseline, too.
+// The hard limits also apply to the baseline.
 //
 // part of: R8
 func TestR8_TheBaselineEnds(t *testing.T) {
@@ -75,13 +75,13 @@ func TestR8_TheBaselineEnds(t *testing.T) {
 	s.Limits.MaxAttempts = 20
 	all := life(compile(t, s), *failed(""), repeat(failure.InvalidInput, 100)...)
 	if len(all) != 20 {
-		t.Errorf("%d executions", len(all))
+		t.Errorf("got %d attempts", len(all))
 	}
 }
 
-// What a job, or the message that brought it, says about its own retries was there
-// before the policy and stays in force where that only observes; so it does in what
-// the policy would do. The rules of the policy do not act.
+// The own settings of a job, or of the message that brought it, are in force where the
+// policy observes, and are part of what the policy would do. The rules of the policy
+// are not in force.
 //
 // proves: R8, R2
 func TestR8_R2_AJobsOwnSettingsActWhereThePolicyObserves(t *testing.T) {
@@ -108,18 +108,18 @@ func TestR8_R2_AJobsOwnSettingsActWhereThePolicyObserves(t *testing.T) {
 		tt.change(in)
 		d := p.Decide(in)
 		if !d.Observed || d.Of != tt.of || d.RetriesFrom != tt.from || d.Wait != tt.wait || d.Would.Of != tt.would {
-			t.Errorf("%s: %s", name, d.Record())
+			t.Errorf("%s: got decision %s", name, d.Record())
 		}
 	}
 	in := failed(failure.NetworkTimeout)
 	in.Job = &policy.Override{Retry: new(false)}
 	if d := p.Decide(in); !d.Observed || d.Action != policy.Die || d.Rule != policy.RuleNoRetry {
-		t.Errorf("a job that is not retried: %s", d.Record())
+		t.Errorf("a job with retry: false: got decision %s", d.Record())
 	}
 }
 
-// Before a job runs nothing is known of classes: where a kind is observed, rules
-// neither move nor hold its jobs nor hand anything to the handler.
+// Where a kind is observed, rules neither move nor hold its jobs, and give the handler
+// no settings: before a run, its class is not known yet.
 //
 // proves: R8
 func TestR8_RulesDoNotActWhereThePolicyObserves(t *testing.T) {
@@ -131,15 +131,15 @@ func TestR8_RulesDoNotActWhereThePolicyObserves(t *testing.T) {
 		return a.Queue == "q" && a.Priority == 4 && a.Overrides["a"] == "b" && a.Hold != nil
 	}
 	if a := p.Admit(&policy.RuleInput{Kind: "upload"}); !acts(a) || a.Would != nil {
-		t.Errorf("enforced: %+v", a)
+		t.Errorf("in enforce mode: got admission %+v", a)
 	}
 	a := p.Admit(&policy.RuleInput{Kind: "render"})
 	if a.Queue != "" || a.Priority != 0 || a.Overrides != nil || a.Hold != nil || a.Would == nil || !acts(a.Would) || len(a.Rules) != 1 {
-		t.Errorf("observed: %+v", a)
+		t.Errorf("in observe mode: got admission %+v", a)
 	}
 }
 
-// Without a baseline the schedule acts that was there before.
+// Without a baseline, the schedule from before the policy is in force.
 //
 // proves: R8
 func TestR8_TheBaselineIsTheScheduleThatWasThere(t *testing.T) {
@@ -187,13 +187,13 @@ func TestR8_EnforcedClassByClassAndByStage(t *testing.T) {
 		for class, want := range tt.observed {
 			d := p.Decide(failed(class))
 			if d.Observed != want || (d.Wait == 9*time.Second) == want {
-				t.Errorf("%s, %s: observed %v, waits %v", name, class, d.Observed, d.Wait)
+				t.Errorf("%s, class %s: got observed %v and wait %v", name, class, d.Observed, d.Wait)
 			}
 		}
 	}
 }
 
-// Some roll-outs go service by service.
+// A roll-out can enforce the policy kind by kind.
 //
 // proves: R8
 func TestR8_EnforcedKindByKind(t *testing.T) {
@@ -215,7 +215,7 @@ func TestR8_EnforcedKindByKind(t *testing.T) {
 		in := failed(tt.class)
 		in.Kind = tt.kind
 		if d := p.Decide(in); d.Observed != tt.observed {
-			t.Errorf("%s of %s: observed %v", tt.class, tt.kind, d.Observed)
+			t.Errorf("class %s of kind %s: got observed %v", tt.class, tt.kind, d.Observed)
 		}
 	}
 }

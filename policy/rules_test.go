@@ -15,18 +15,18 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// between matches jobs whose attribute is from low to below high.
+// between is a condition that is true if low ≤ attribute < high.
 func between(attr string, low, high float64) policy.Condition {
 	return condition(func(a *policy.ConditionInput) (bool, error) {
 		v, ok := a.Values[attr].(float64)
 		if !ok {
-			return false, fmt.Errorf("%s is no number", attr)
+			return false, fmt.Errorf("%s is not a number", attr)
 		}
 		return v >= low && v < high, nil
 	})
 }
 
-// videos are the rules of the system transcribe.
+// videos is the policy of the example system transcribe.
 func videos() policy.Spec {
 	const hour = 3600
 	return policy.Spec{Name: "videos", Rules: []policy.RuleSpec{
@@ -53,15 +53,16 @@ func TestR5_BoundsToTheSecond(t *testing.T) {
 		attrs := fmt.Appendf(nil, `{"duration_seconds": %d, "title": "x"}`, seconds)
 		got := p.Admit(&policy.RuleInput{Kind: "transcribe", Attrs: attrs})
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(policy.Admission{})); diff != "" {
-			t.Errorf("%d s (-want +got):\n%s", seconds, diff)
+			t.Errorf("a video of %d s (-want +got):\n%s", seconds, diff)
 		}
 	}
 	if a := p.Admit(&policy.RuleInput{Kind: "other", Attrs: []byte(`{"duration_seconds": 99999999}`)}); a != nil || p.HasRules("other") {
-		t.Errorf("a kind without rules: %+v", a)
+		t.Errorf("a kind without rules: got admission %+v, want nil", a)
 	}
 }
 
-// A long video has one retry over all classes, an ordinary one those of each class.
+// A long video has one retry over all classes; another video has the retries of each
+// class.
 //
 // proves: R5
 func TestR5_OneRetryOverAllClasses(t *testing.T) {
@@ -74,15 +75,15 @@ func TestR5_OneRetryOverAllClasses(t *testing.T) {
 		in.Admission = p.Admit(&policy.RuleInput{Kind: "transcribe", Attrs: []byte(attrs)})
 		all := life(p, in, classes...)
 		if len(all) != want {
-			t.Errorf("%s: %d executions, want %d", attrs, len(all), want)
+			t.Errorf("%s: got %d attempts, want %d", attrs, len(all), want)
 		}
 		if last := all[len(all)-1]; want == 2 && (last.Rule != policy.RuleTotal || last.Rules[0] != "long-video" || last.TotalMax != 1) {
-			t.Errorf("%s: %s", attrs, last.Record())
+			t.Errorf("%s: the last decision is %s", attrs, last.Record())
 		}
 	}
-	// What another system calls too long stays a class that is not retried.
+	// A limit of the other system gives a class that is not retried.
 	if d := p.Decide(failed(failure.InputExceedsLimits)); d.Rule != policy.RuleVerdict {
-		t.Errorf("%s by %s", d.Class, d.Rule)
+		t.Errorf("got class %s by %s", d.Class, d.Rule)
 	}
 }
 
@@ -116,20 +117,20 @@ func TestR5_BadAttributesBreakNothing(t *testing.T) {
 	for _, attrs := range []string{``, `null`, `[]`, `"x"`, `{`, `{"duration_seconds": "long"}`, `{"duration_seconds": {}}`, "\xff", `{"duration_seconds": 22000, "title": "` + strings.Repeat("x", policy.AttrsMax) + `"}`} {
 		a := p.Admit(&policy.RuleInput{Kind: "transcribe", Owner: "vip", Attrs: []byte(attrs)})
 		if a == nil || a.Queue != "c" || a.Priority != 1 || len(a.Failed) != 4 || a.Hold == nil {
-			t.Fatalf("%.40q: %+v", attrs, a)
+			t.Fatalf("attributes %.40q: got admission %+v", attrs, a)
 		}
 		if diff := cmp.Diff([]string{"too-long-video", "by owner", "by kind"}, a.Rules); diff != "" {
-			t.Errorf("%.40q: rules (-want +got):\n%s", attrs, diff)
+			t.Errorf("attributes %.40q: rules (-want +got):\n%s", attrs, diff)
 		}
-		a.Failed[1].Message = `rule "too-long-video": duration_seconds is no number` // or why it cannot be read
+		a.Failed[1].Message = `rule "too-long-video": duration_seconds is not a number` // the message says why the attributes cannot be read
 		want := []policy.Problem{
-			{Path: "rules[0].when", Message: `rule "long-video": duration_seconds is no number`},
-			{Path: "rules[1].when", Message: `rule "too-long-video": duration_seconds is no number`},
+			{Path: "rules[0].when", Message: `rule "long-video": duration_seconds is not a number`},
+			{Path: "rules[1].when", Message: `rule "too-long-video": duration_seconds is not a number`},
 			{Path: "rules[2].when", Message: `rule "panics": the condition panicked: boom`},
 			{Path: "rules[3].when", Message: `rule "fails": no`},
 		}
 		if diff := cmp.Diff(want, a.Failed); diff != "" {
-			t.Fatalf("%.40q (-want +got):\n%s", attrs, diff)
+			t.Fatalf("attributes %.40q (-want +got):\n%s", attrs, diff)
 		}
 	}
 }
@@ -141,16 +142,16 @@ func TestR6_AClassEscalates(t *testing.T) {
 	tests := []struct {
 		name string
 		e    policy.Escalation
-		want []string // queue and priority of each retry
+		want []string // the queue and priority of each retry
 	}{
 		{"another queue at once", policy.Escalation{Queue: "high-memory"}, []string{"high-memory 0", "high-memory 0", "high-memory 0"}},
 		{"a higher priority", policy.Escalation{Priority: 1}, []string{" 1", " 1", " 1"}},
-		{"both, from the second failure on", policy.Escalation{Queue: "high-memory", Priority: 1, After: 2}, []string{" 0", "high-memory 1", "high-memory 1"}},
+		{"queue and priority from the second failure on", policy.Escalation{Queue: "high-memory", Priority: 1, After: 2}, []string{" 0", "high-memory 1", "high-memory 1"}},
 	}
 	for _, tt := range tests {
 		p := compile(t, policy.Spec{Name: "test", Classes: map[failure.Class]policy.ClassSpec{
 			class: {Settings: policy.Settings{MaxRetries: new(3), Escalate: &tt.e}}}})
-		// A failure of another class moves nothing and is not counted.
+		// A failure of another class is not moved and not counted.
 		all := life(p, *failed(""), failure.NetworkTimeout, class, class, class, class)
 		var got []string
 		for _, d := range all[1 : len(all)-1] {
@@ -162,8 +163,8 @@ func TestR6_AClassEscalates(t *testing.T) {
 	}
 }
 
-// Whatever the class and whatever asks for retries below: the first failure of a
-// kind without retry is the last.
+// The first failure of a kind with retry: false is final, for any class and any other
+// settings.
 //
 // proves: R7
 func TestR7_AKindWithoutRetry(t *testing.T) {
@@ -175,21 +176,21 @@ func TestR7_AKindWithoutRetry(t *testing.T) {
 		in := failed(info.Class)
 		in.Kind = "detect"
 		if d := p.Decide(in); d.Action != policy.Die || d.Rule != policy.RuleNoRetry || d.Of != 0 || d.Reason != job.MaxRetries {
-			t.Errorf("%s: %s", info.Class, d.Record())
+			t.Errorf("class %s: got decision %s", info.Class, d.Record())
 		}
 	}
 	in := failed(failure.NetworkTimeout)
 	if d := p.Decide(in); d.Action != policy.Retry {
-		t.Errorf("another kind: %s", d.Record())
+		t.Errorf("another kind: got decision %s", d.Record())
 	}
 	in.Kind = "detect"
 	in.Evidence.RetryAfter = time.Minute
 	if d := p.Decide(in); d.Action != policy.Die {
-		t.Errorf("with a hint: %s", d.Record())
+		t.Errorf("with a hint: got decision %s", d.Record())
 	}
 	in.Job = &policy.Override{Retry: new(true), MaxRetries: new(1)}
 	if d := p.Decide(in); d.Action != policy.Retry {
-		t.Errorf("a job that says otherwise: %s", d.Record())
+		t.Errorf("a job that asks for retries: got decision %s", d.Record())
 	}
 }
 
@@ -202,17 +203,17 @@ func TestR11_ACapOnTheCost(t *testing.T) {
 	all := life(p, in, repeat(failure.NetworkTimeout, 50)...)
 	last := all[len(all)-1]
 	if len(all) != 4 || last.Reason != job.MaxCost || last.Cost != 133_332 {
-		t.Errorf("%d executions, %d spent, ended for %s", len(all), last.Cost, last.Reason)
+		t.Errorf("got %d attempts and a cost of %d, ended with reason %s", len(all), last.Cost, last.Reason)
 	}
-	// Runs that are no attempts cost, too.
+	// Runs that use up no attempt add to the cost, too.
 	in.Evidence = &failure.Evidence{Snooze: time.Hour}
 	d := p.Decide(&in)
 	in.Memo, in.Evidence, in.Cost = policy.ParseMemo(d.Memo.Append(nil)), &failure.Evidence{Class: failure.NetworkTimeout}, 66_668
 	if d := p.Decide(&in); d.Reason != job.MaxCost || d.Cost != 100_001 {
-		t.Errorf("%d spent, %s for %s", d.Cost, d.Action, d.Reason)
+		t.Errorf("got a cost of %d, action %s, reason %s", d.Cost, d.Action, d.Reason)
 	}
 	in.Cost = 66_667
 	if d := p.Decide(&in); d.Action != policy.Retry {
-		t.Errorf("exactly the cap: %s", d.Record())
+		t.Errorf("at exactly the cost limit: got decision %s", d.Record())
 	}
 }

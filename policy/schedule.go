@@ -13,29 +13,29 @@ import (
 // NoRetry as MaxRetries makes the first failure final.
 const NoRetry = -1
 
-// The schedule of a kind that has none: three retries, 30 s apart.
+// The default schedule of a kind: three retries, 30 s apart.
 const (
 	defaultRetries = 3
 	defaultWait    = 30 * time.Second
 )
 
-// Schedule is the simplest way to say how a kind is retried: fixed waits between
-// the attempts, one count for all failures. The zero value, and nil, retry three
-// times, 30 seconds apart; one with nothing but PermanentExitCodes leaves retries
-// and waits to the policy. See WithSchedule for how it goes together with a
-// policy. A Schedule must not be changed once it is in use.
+// Schedule is the simplest way to say how a kind is retried: fixed waits between the
+// attempts, and one count for all failures. The zero value, and nil, mean three
+// retries, 30 seconds apart. A Schedule with only PermanentExitCodes leaves retries and
+// waits to the policy. WithSchedule describes how a schedule and a policy combine. A
+// Schedule must not be changed once it is in use.
 type Schedule struct {
-	// Waits are the waits before the first, second … retry; the last repeats.
+	// Waits are the waits before the first, second … retry; the last one repeats.
 	Waits []time.Duration
-	// MaxRetries is the number of retries after the first attempt. 0 means one
-	// for each wait, NoRetry none.
+	// MaxRetries is the number of retries after the first attempt. 0 means one for each
+	// wait; NoRetry means none.
 	MaxRetries int
-	// PermanentExitCodes are the exit codes of subprocesses that no later
-	// attempt can mend.
+	// PermanentExitCodes are the exit codes of subprocesses that a retry cannot help
+	// against.
 	PermanentExitCodes []int
 }
 
-// paces reports whether the schedule says how often and when a kind is retried.
+// paces reports whether the schedule sets retries or waits.
 func (s *Schedule) paces() bool {
 	return s != nil && (len(s.PermanentExitCodes) == 0 || len(s.Waits) > 0 || s.MaxRetries != 0)
 }
@@ -63,7 +63,7 @@ func (s *Schedule) Wait(n int) time.Duration {
 	return s.Waits[min(max(n, 1), len(s.Waits))-1]
 }
 
-// Validate returns every mistake of the schedule.
+// Validate returns all mistakes of the schedule, joined.
 func (s *Schedule) Validate() error {
 	if s == nil {
 		return nil
@@ -88,7 +88,7 @@ func (s *Schedule) Validate() error {
 	return errors.Join(errs...)
 }
 
-// settings returns the schedule in the words of a policy.
+// settings returns the schedule as settings of a policy.
 func (s *Schedule) settings() *Settings {
 	n, count := s.Retries(), Total
 	waits := []time.Duration{defaultWait}
@@ -98,17 +98,17 @@ func (s *Schedule) settings() *Settings {
 	return &Settings{MaxRetries: &n, Count: &count, Backoff: &backoff.Backoff{Waits: waits}}
 }
 
-// WithSchedule returns the policy with a schedule for a kind; the kind "" stands
-// for all that have none of their own. A nil schedule changes nothing.
+// WithSchedule returns the policy with a schedule for a kind. The kind "" means all
+// kinds without a schedule of their own. A nil schedule changes nothing.
 //
-// A schedule is retries, waits and their count. It stands where the settings of
-// the kind stand: it replaces what the policy says for classes and by default,
-// and the schedule of a single kind also what the policy says for that kind; the
-// one of all kinds does not. Settings of a class within the kind, of rules,
-// messages and jobs go before it. So do verdicts: a failure that is marked as
-// permanent, has one of PermanentExitCodes, or is of a class that is not retried
-// ends the job at once. Its retries may be more than the ceiling, which then ends
-// the job.
+// A schedule sets retries, waits and how they are counted. It has the precedence of the
+// settings of a kind: it replaces what the policy sets for classes and by default. The
+// schedule of a single kind also replaces what the policy sets for that kind; the
+// schedule for all kinds does not. Settings of a class within the kind, of rules,
+// messages and jobs take precedence over it. So do verdicts: a failure that is marked
+// as permanent, has one of PermanentExitCodes, or has a class that is not retried ends
+// the job at once. If the schedule has more retries than the limits of the policy
+// allow, the limits end the job.
 func (p *Policy) WithSchedule(kind string, s *Schedule) (*Policy, error) {
 	if s == nil {
 		return p, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// States returns the words of the states that Words.States may rename, alone or
-// followed by a colon and a reason of death: "dead:stalled".
+// States returns the states that Words.States may rename. Each can also be followed by
+// a colon and a reason of death: "dead:stalled".
 func States() []string {
 	words := make([]string, len(job.States))
 	for i, s := range job.States {
@@ -19,18 +19,18 @@ func States() []string {
 	return words
 }
 
-// The fields of an error object, in the order in which it has them.
+// errorFields are the fields of an error object, in its order.
 var errorFields = [...]string{
 	"class", "code", "message", "user_message", "permanent", "at", "details", "stack",
 	"attempt", "retries", "max_retries", "next_retry_at", "context",
 }
 
-// ErrorFields returns the fields that Words.Error may name, in the order in which
-// an error object has them.
+// ErrorFields returns the fields that Words.Error may rename, in the order of an error
+// object.
 func ErrorFields() []string { return append([]string(nil), errorFields[:]...) }
 
-// State returns the outside name of a state; reason is that of a dead job, or
-// empty. A state without an outside name keeps its own.
+// State returns the external name of a state. reason is the reason of a dead job, or
+// empty. A state without an external name keeps its own.
 func (w *Words) State(state job.State, reason job.Reason) string {
 	own := state.String()
 	if reason != "" {
@@ -44,7 +44,7 @@ func (w *Words) State(state job.State, reason job.Reason) string {
 	return own
 }
 
-// Class returns what the outside calls a class.
+// Class returns the external name of a class.
 func (w *Words) Class(class failure.Class) string {
 	if word, ok := w.Classes[class]; ok {
 		return word
@@ -52,7 +52,7 @@ func (w *Words) Class(class failure.Class) string {
 	return string(class)
 }
 
-// ErrorValues is what an error object can say about a failure.
+// ErrorValues is what an error object can contain about a failure.
 type ErrorValues struct {
 	Class       failure.Class
 	Code        string // "" gives null
@@ -62,17 +62,17 @@ type ErrorValues struct {
 	At          time.Time // in UTC; zero gives null
 	Details     []byte    // a JSON object; nil leaves the field out
 	Stack       string    // "" leaves the field out
-	Attempt     int       // of the failure, from 1
-	Retries     int       // so far
+	Attempt     int       // number of the failed attempt, from 1
+	Retries     int       // number of retries so far
 	MaxRetries  int
-	NextRetryAt time.Time // zero gives null: now, or never
+	NextRetryAt time.Time // zero gives null: the job is due now, or never
 	Context     []byte    // a JSON object; nil gives an empty one
 }
 
-// ErrorObject returns a failure as a JSON object with the fields that Error
-// names, called as it says, in the order of ErrorFields. Without Error the fields
-// are all there and have our names. Details and context that are not JSON are
-// left out, as if there were none.
+// ErrorObject returns a failure as a JSON object with the fields that Words.Error
+// names, under their external names, in the order of ErrorFields. Without Words.Error
+// all fields are present under their own names. Details and context that are not JSON
+// are left out.
 func (w *Words) ErrorObject(t *ErrorValues) []byte {
 	b := []byte{'{'}
 	for _, field := range errorFields {
@@ -93,7 +93,7 @@ func (w *Words) ErrorObject(t *ErrorValues) []byte {
 	return append(b, '}')
 }
 
-// field returns a field's value as JSON, nil to leave it out.
+// field returns the value of a field as JSON; nil leaves the field out.
 func (w *Words) field(field string, t *ErrorValues) []byte {
 	switch field {
 	case "class":
@@ -137,7 +137,7 @@ func object(text, without []byte) []byte {
 	return text
 }
 
-// timeOrNull writes a time as RFC 3339 in UTC, with as many digits as it has.
+// timeOrNull formats a time as RFC 3339 in UTC, with as many digits as needed.
 func timeOrNull(t time.Time) []byte {
 	if t.IsZero() {
 		return []byte("null")
@@ -148,7 +148,7 @@ func timeOrNull(t time.Time) []byte {
 func appendText(b []byte, s string) []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic("policy: a text can always be encoded: " + err.Error())
+		panic("policy: a text cannot be encoded: " + err.Error())
 	}
 	return append(b, text...)
 }

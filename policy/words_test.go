@@ -26,7 +26,7 @@ func TestQ14_WordsOfStatesAndClasses(t *testing.T) {
 		{job.Retrying, "", "PROCESSING"}, {job.Waiting, "", "waiting"}, {job.None, "", "none"},
 	} {
 		if got := w.State(tt.state, tt.reason); got != tt.want {
-			t.Errorf("%s %s: %s, want %s", tt.state, tt.reason, got, tt.want)
+			t.Errorf("state %s, reason %q: got name %s, want %s", tt.state, tt.reason, got, tt.want)
 		}
 	}
 	if got := w.Class("InputExceedsLimits"); got != "VideoExceedsLimits" {
@@ -59,7 +59,7 @@ func TestQ14_ErrorObjects(t *testing.T) {
 		"some": {map[string]string{"permanent": "is_permanent", "class": "type", "nonsense": "x"}, full, `{"type":"NetworkTimeout","is_permanent":false}`},
 		"no JSON": {map[string]string{"details": "details", "context": "context"}, policy.ErrorValues{Details: []byte("{"), Context: []byte("[]")},
 			`{"context":{}}`},
-		"a name with signs": {map[string]string{"attempt": `a"b`}, full, `{"a\"b":2}`},
+		"a name with a quote": {map[string]string{"attempt": `a"b`}, full, `{"a\"b":2}`},
 	} {
 		w := policy.Words{Error: tt.words}
 		got := w.ErrorObject(&tt.told)
@@ -67,7 +67,7 @@ func TestQ14_ErrorObjects(t *testing.T) {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, tt.want)
 		}
 		if !json.Valid(got) {
-			t.Errorf("%s is not JSON: %s", name, got)
+			t.Errorf("%s: not JSON: %s", name, got)
 		}
 	}
 }
