@@ -59,9 +59,12 @@ func built(t *testing.T) string {
 	return filepath.Join(program.dir, "worker")
 }
 
-// fleet is a group of processes on one schema, with the test that watches them.
+// fleet is a group of processes on one database, with the test that watches them.
 type fleet struct {
 	*testing.T
+	database string // as package place names it
+
+	// What follows is for fleets on PostgreSQL.
 	dsn, schema string
 	store       *postgres.Store
 	client      *redrive.Client
@@ -82,7 +85,7 @@ func newFleet(t *testing.T) *fleet {
 
 func fleetAt(t *testing.T, dsn, schema string) *fleet {
 	t.Helper()
-	f := &fleet{T: t, dsn: dsn, schema: schema, news: make(chan struct{})}
+	f := &fleet{T: t, database: dsn + "#" + schema, dsn: dsn, schema: schema, news: make(chan struct{})}
 	var err error
 	if f.store, err = postgres.Open(t.Context(), f.dsn, &postgres.Options{Schema: f.schema, ReadLimit: patience}); err != nil {
 		t.Fatal(err)
@@ -114,7 +117,7 @@ type process struct {
 // start starts a process that is killed at the end of the test.
 func (f *fleet) start(name string, args ...string) *process {
 	f.Helper()
-	args = append([]string{"-database", f.dsn + "#" + f.schema, "-name", name}, args...)
+	args = append([]string{"-database", f.database, "-name", name}, args...)
 	p := &process{fleet: f, name: name, cmd: exec.Command(built(f.T), args...),
 		log: filepath.Join(f.TempDir(), name+".log"), ended: make(chan struct{})}
 	log, err := os.Create(p.log)

@@ -15,7 +15,7 @@ const (
 	Up     = "up"     // the process has started to work
 	Begin  = "begin"  // a handler has got a run
 	End    = "end"    // the handler is about to return
-	Taken  = "taken"  // a job was enqueued
+	Taken  = "taken"  // an enqueue has returned
 	Policy = "policy" // a policy is in force
 )
 
@@ -28,6 +28,8 @@ type Line struct {
 	Run  job.Token `json:"run,omitempty"`
 	Kind string    `json:"kind,omitempty"`
 	Note string    `json:"note,omitempty"`
+
+	Existing bool `json:"existing,omitempty"` // the enqueue found a job with its key
 
 	From string `json:"-"` // the process that printed the line
 }

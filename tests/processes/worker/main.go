@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -28,6 +29,7 @@ type options struct {
 	workers, limit    int
 	lease, scan, poll time.Duration
 	enqueues          bool
+	callers           int
 }
 
 func main() {
@@ -43,6 +45,7 @@ func main() {
 	flag.DurationVar(&o.scan, "scan", 0, "how often to look for lost leases")
 	flag.DurationVar(&o.poll, "poll", 0, "how often to poll for jobs without a notification")
 	flag.BoolVar(&o.enqueues, "enqueue", false, "enqueue a job of the first kind for each line of the standard input")
+	flag.IntVar(&o.callers, "callers", 1, "with -enqueue: number of concurrent calls for each line; the line is their key unless it is empty")
 	flag.Parse()
 	if err := run(&o); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
@@ -74,7 +77,7 @@ type worker struct {
 	log   *slog.Logger
 }
 
-// enqueueAll enqueues a job for each line until the standard input ends.
+// enqueueAll calls enqueue for each line until the standard input ends.
 func (w *worker) enqueueAll(ctx context.Context, st *place.Place) error {
 	client, err := redrive.New(st, nil)
 	if err != nil {
@@ -84,16 +87,28 @@ func (w *worker) enqueueAll(ctx context.Context, st *place.Place) error {
 		return err
 	}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		begun := now()
-		receipt, err := client.Enqueue(ctx, redrive.NewRaw(w.kinds[0], nil, nil))
-		if err != nil {
-			return err
+		key := in.Text()
+		errs := make([]error, w.callers)
+		var calls sync.WaitGroup
+		for i := range errs {
+			calls.Go(func() { errs[i] = w.enqueue(ctx, client, key) })
 		}
-		if err := w.out.Print(line.Line{Op: line.Taken, Call: begun, At: now(), ID: receipt.ID}); err != nil {
+		calls.Wait()
+		if err := errors.Join(errs...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// enqueue enqueues one job and prints its receipt.
+func (w *worker) enqueue(ctx context.Context, client *redrive.Client, key string) error {
+	begun := now()
+	receipt, err := client.Enqueue(ctx, redrive.NewRaw(w.kinds[0], nil, &redrive.Options{Key: key}))
+	if err != nil {
+		return err
+	}
+	return w.out.Print(line.Line{Op: line.Taken, Call: begun, At: now(), ID: receipt.ID, Note: key, Existing: receipt.Existing})
 }
 
 // work runs jobs until SIGTERM.
