@@ -9,17 +9,15 @@ import (
 	"github.com/redrive/redrive"
 )
 
-// Attempt runs a handler once, as the first attempt of a job, and returns what
-// it ended in: the result, or the failure and the decision about it, and what
-// the handler left behind.
+// Attempt runs a handler once, as the first attempt of a job. It returns the result, or the failure
+// and the decision about it, and what the handler left behind.
 //
-// It gives the test an own directory for temporary files by an environment
-// variable, so it cannot be used in parallel tests. Processes are looked for on
-// Linux only.
+// It sets environment variables to give the test a directory for temporary files, so it cannot be
+// used in parallel tests. It finds processes on Linux only.
 func Attempt[T any](t testing.TB, h func(context.Context, *redrive.Job[T]) error, args T) Outcome {
 	t.Helper()
 	temp := t.TempDir()
-	for _, name := range []string{tempVar, "TMP", "TEMP"} { // the last two on Windows
+	for _, name := range []string{tempVar, "TMP", "TEMP"} { // Windows uses the last two
 		t.Setenv(name, temp)
 	}
 	e := New(t, nil)

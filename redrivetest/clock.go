@@ -7,14 +7,14 @@ import (
 	"github.com/redrive/redrive"
 )
 
-// clock is the two times of an Engine. The store's stands still between two
-// calls of advance, so that due times are exact. The client's begins at the same
-// time and runs by itself as well, because an engine paces its calls by it.
+// clock has the two times of an Engine. The store's time changes only in advance, so that due times
+// are exact. The client's time starts at the same value and also runs by itself, because an engine
+// paces its calls by it.
 type clock struct {
 	mu     sync.Mutex
 	stored time.Time
 	jumped time.Duration       // how far the client's time is ahead of the system's
-	timers map[*timer]struct{} // pending
+	timers map[*timer]struct{} // timers that have not fired
 }
 
 func newClock(start time.Time) *clock {
@@ -29,7 +29,7 @@ func (c *clock) store() time.Time {
 	return c.stored
 }
 
-// advance moves both times. Calls that become due by it are made.
+// advance moves both times forward and fires the timers that become due.
 func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,15 +63,15 @@ func (c *clock) AfterFunc(d time.Duration, f func()) redrive.Timer {
 	return t
 }
 
-// timer is a call to come.
+// timer is a pending call.
 type timer struct {
 	*time.Timer
 	clock *clock
 	at    time.Time
 }
 
-// due reports whether the call is to be made now. It is not when the timer was
-// stopped or reset while it fired.
+// due reports whether the call must be made now. A timer that was stopped or reset in the meantime
+// is not due.
 func (t *timer) due() bool {
 	t.clock.mu.Lock()
 	defer t.clock.mu.Unlock()

@@ -12,18 +12,18 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Effects stands for what a handler changes outside: mails, payments, rows of
-// other systems. Fakes record there what they were asked to do. The zero value
-// is ready, and safe for concurrent use.
+// Effects records what a handler changes outside of the job: mails, payments, rows in other
+// systems. Fakes of those systems call Do. The zero value is ready for use, and safe for concurrent
+// use.
 type Effects struct {
 	mu   sync.Mutex
 	keys map[string]bool
-	had  []string // in the present run
+	had  []string // effects in the current run
 }
 
-// Do records that the outside was asked for an effect under an idempotency key,
-// "" for none. It reports whether the effect happens: a key that was seen before
-// makes it happen no second time, as a service that honours keys would have it.
+// Do records that a handler asked for an effect with an idempotency key, or "" without one. It
+// reports whether the effect happens: a repeated key has no second effect, as with a service that
+// supports idempotency keys.
 func (e *Effects) Do(effect, key string) (happens bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -41,7 +41,7 @@ func (e *Effects) Do(effect, key string) (happens bool) {
 	return true
 }
 
-// next returns the effects of the present run and begins the next one.
+// next returns the effects of the current run and begins the next run.
 func (e *Effects) next() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -50,10 +50,9 @@ func (e *Effects) next() []string {
 	return had
 }
 
-// Twice runs a handler to its success twice for the same job, as a crash between
-// its last effect and the end of its run makes it happen. It returns the effects
-// that the second run had although the first had done everything: none when the
-// handler is safe to repeat.
+// Twice runs a handler successfully twice for the same job, as if the process had crashed between
+// the handler's last effect and the end of the run. It returns the effects of the second run. A
+// handler that is safe to repeat has none there.
 func Twice[T any](t testing.TB, h func(context.Context, *redrive.Job[T]) error, args T, effects *Effects) (doubled []string) {
 	t.Helper()
 	e := New(t, nil)

@@ -1,11 +1,12 @@
-// Package redrivetest tests handlers and what becomes of their failures: a whole
-// engine in memory, whose clock moves only when the test says so.
+// Package redrivetest tests handlers and the decisions about their failures with an engine in
+// memory, whose clock only moves when the test says so.
 //
 //	e := redrivetest.New(t, nil)
 //	redrive.Handle(e.Client, Render, render, nil)
 //	e.Enqueue(ctx, Render.New(RenderArgs{Scene: 7}, nil))
-//	outcomes := e.Work()         // runs what is due
-//	e.Advance(30 * time.Second)  // to the retry
+//
+// runs the due jobs
+// to the time of the retry
 package redrivetest
 
 import (
@@ -19,11 +20,10 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// start is the time at which the clock of an Engine begins.
+// start is the initial time of an Engine's clock.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Engine is a client on a store in memory, with a clock of its own. It runs
-// jobs in Work and at no other time.
+// Engine is a client on a store in memory with its own clock. It runs jobs in Work only.
 type Engine struct {
 	*redrive.Client
 
@@ -32,10 +32,10 @@ type Engine struct {
 	store *recorder
 }
 
-// New returns an engine for a test. Of the configuration, which may be nil, the
-// defaults differ: one worker, so that jobs run in order, no log, temporary
-// directories below t.TempDir, leases of an hour, so that a handler may move the
-// clock, and everything is kept for ever. Config.Clock must be nil.
+// New returns an engine for a test. config may be nil. Its defaults differ from a client's: one
+// worker, so that jobs run in order; no log; temporary directories below t.TempDir; leases of an
+// hour, so that a handler may advance the clock; and everything is kept for ever. Config.Clock must
+// be nil.
 func New(t testing.TB, config *redrive.Config) *Engine {
 	t.Helper()
 	var c redrive.Config
@@ -43,7 +43,7 @@ func New(t testing.TB, config *redrive.Config) *Engine {
 		c = *config
 	}
 	if c.Clock != nil {
-		t.Fatal("redrivetest: Config.Clock must be nil: the engine brings its own")
+		t.Fatal("redrivetest: Config.Clock must be nil: the engine has its own clock")
 	}
 	clk := newClock(start)
 	c.Clock = clk
@@ -72,14 +72,14 @@ func New(t testing.TB, config *redrive.Config) *Engine {
 // Now returns the time of the engine's clock.
 func (e *Engine) Now() time.Time { return e.clock.store() }
 
-// Advance moves the clock. Jobs that become due run at the next Work; it may
-// also be called by a handler, whose time limit it can bring.
+// Advance moves the clock forward. Jobs that become due run at the next Work. A handler may call
+// it, too, for example to reach its time limit.
 func (e *Engine) Advance(d time.Duration) { e.clock.advance(d) }
 
-// Work runs the jobs that are due, and those that become due by it, and returns
-// their outcomes in the order in which they were stored. It leaves what is not
-// due, and what limits and rates hold back. Schedules of Config.Cron fire when the
-// clock has passed a slot, and redrives go as far as they can at that time.
+// Work runs the due jobs, and those that become due because of them, and returns their outcomes in
+// the order in which they were stored. It does not run jobs that are due later or that limits and
+// rates hold back. Schedules of Config.Cron fire when the clock has passed a slot, and redrives
+// continue as far as they can at that time.
 func (e *Engine) Work() []Outcome {
 	e.t.Helper()
 	var all []Outcome

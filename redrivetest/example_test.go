@@ -48,7 +48,7 @@ func ExampleAttempt() {
 			t.Errorf("want DISK_FULL, got %+v", o)
 		}
 		if len(o.TempFiles) > 0 || len(o.Processes) > 0 {
-			t.Errorf("left behind: %v, %v", o.TempFiles, o.Processes)
+			t.Errorf("the handler left files %v and processes %v, want none", o.TempFiles, o.Processes)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func ExampleTwice() {
 			return nil
 		}
 		if doubled := redrivetest.Twice(t, send, upload{"a.png"}, &mailbox); len(doubled) > 0 {
-			t.Errorf("happened again: %v", doubled)
+			t.Errorf("these effects happened twice: %v", doubled)
 		}
 	}
 }

@@ -13,28 +13,28 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// Outcome is what a run ended in.
+// Outcome is the outcome of a run.
 type Outcome struct {
 	ID      redrive.JobID
 	Kind    string
-	Attempt int           // of its life, from 1
+	Attempt int           // number in the life, from 1
 	Cause   job.Cause     // why the job's state changed, such as job.Failed
-	State   redrive.State // of the job now
-	Wait    time.Duration // until the job is due again, if it is
+	State   redrive.State // of the job after the run
+	Wait    time.Duration // time until the job is due again, if it runs again
 	Reason  job.Reason    // of a dead job
 	Result  []byte        // of a completed job
 	Cost    int64         // of the run, in millionths of a US dollar
-	Failure *job.Failure  // of a run that failed
-	// Decision is what was decided about the failure, and why.
+	Failure *job.Failure  // of a failed run
+	// Decision is the decision about the failure with its reasons.
 	Decision policy.Record
 
-	// TempFiles and Processes are what the handler left behind, as far as
-	// Attempt looks for it: paths, and commands with their process ids.
+	// TempFiles and Processes are what the handler left behind: paths, and commands with their
+	// process ids. Only Attempt fills them.
 	TempFiles []string
 	Processes []string
 }
 
-// recorder is a store that remembers the outcomes that were written to it.
+// recorder is a store that records the outcomes that are written to it.
 type recorder struct {
 	*memory.Store
 
@@ -65,12 +65,12 @@ func (r *recorder) Exchange(ctx context.Context, x store.Exchange) (store.Exchan
 	return answer, nil
 }
 
-// record keeps one outcome, apart from the memory that the engine uses again.
+// record stores a copy of one outcome, because the engine reuses the memory.
 func (r *recorder) record(o *job.Outcome) {
 	run := store.Run{ID: o.ID, Token: o.Token}
 	claim, known := r.claims[run]
 	if !known {
-		return // written before
+		return // the outcome was recorded before
 	}
 	delete(r.claims, run)
 	kept := Outcome{
@@ -80,7 +80,7 @@ func (r *recorder) record(o *job.Outcome) {
 	if o.Failure != nil {
 		f := *o.Failure
 		kept.Failure = &f
-		kept.Decision, _ = policy.ParseRecord(f.Decision) // none of a failure that the engine made
+		kept.Decision, _ = policy.ParseRecord(f.Decision) // a failure that the engine made has no decision
 	}
 	r.outcomes = append(r.outcomes, kept)
 }

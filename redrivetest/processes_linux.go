@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// processesWith returns the living processes that were started with a variable
-// in their environment, which their children inherit.
+// processesWith returns the running processes whose environment has the variable, which child
+// processes inherit.
 func processesWith(variable string) (found []string) {
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {

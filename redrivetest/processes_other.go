@@ -2,6 +2,5 @@
 
 package redrivetest
 
-// processesWith finds nothing where the environment of a process is not to be
-// read.
+// processesWith returns nothing on systems where the environment of a process cannot be read.
 func processesWith(string) []string { return nil }

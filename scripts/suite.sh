@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the tests of all modules, where it is: scripts/test.sh puts servers beside
-# it. The first argument is the program testreport, the second what was found
-# missing, and the others go to `go test`. The store of PostgreSQL is tested on
-# other versions of it, too, each time beside a server of its own.
+# Runs the tests of all modules. scripts/test.sh starts the servers for it. The first
+# argument is the program testreport, the second is a note about missing programs, and
+# the others are passed to `go test`. The PostgreSQL store is also tested on other
+# versions of PostgreSQL, each with a private server.
 set -eu
 testreport=$1
 note=$2
@@ -18,8 +18,8 @@ $note}"
 	fi
 done
 
-# Of the tests of the store, those are left out that take long and do not depend on
-# the server: bounds of redrive's own, and crowds.
+# On the other versions, slow tests of the store that do not depend on the version are
+# left out.
 slow='ACrowdOfProcesses|FailOverOfFastTransactions|Conformance/X3_|Conformance/I25_FilterEquals'
 for version in $(sh scripts/postgres.sh); do
 	bin=$(REDRIVE_TEST_INSTALL=no sh scripts/postgres.sh "$version") || continue # the note says why
@@ -32,8 +32,8 @@ $note}"
 	}
 done
 
-# The race detector needs a C compiler. SQLite itself, C made Go, is not for it to
-# judge and three times as slow under it; its driver and all that calls it stay.
+# The race detector needs a C compiler. SQLite itself, which was translated from C to
+# Go, is excluded, because it is three times slower with it. Its driver is included.
 race=""
 if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null 2>&1; then
 	race=-race

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs all tests. Needs Go. As root on Debian it installs what else they use;
-# elsewhere they use what is there. They run beside a private PostgreSQL and a
-# private Redis, which go with them, or those that REDRIVE_TEST_POSTGRES and
-# REDRIVE_TEST_REDIS name. Of a test that fails its own output is shown; what had to
-# be skipped is said at the end. Arguments go to `go test`.
+# Runs all tests. Needs Go. As root on Debian it installs the other programs that the
+# tests use; elsewhere they use the installed ones. The tests get a private PostgreSQL
+# and a private Redis, which are removed afterwards, or the servers that
+# REDRIVE_TEST_POSTGRES and REDRIVE_TEST_REDIS name. Only the output of failed tests is
+# shown. Skipped tests are listed at the end. Arguments are passed to `go test`.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,96 +1,95 @@
-// Package agent lets one process drive job systems in others, whatever language
-// they are written in: an agent is a process that sets a system up, and does what
-// lines of JSON on its standard input tell it. The parent's side is [Process].
+// Package agent lets one process control job systems in other processes, written in any language.
+// An agent is a process that sets a system up and obeys requests, lines of JSON on its standard
+// input. The parent's side is [Process].
 package agent
 
 import (
 	"context"
 )
 
-// Config tells an agent what it works on. It is the first line that it gets.
+// Config is the configuration of an agent and the first line that it gets.
 type Config struct {
 	System string `json:"system"`
-	// Tuned asks for the settings that the system's own documents or benchmarks
-	// recommend for speed; otherwise its defaults are left alone.
+	// Tuned uses the settings that the system's own documents or benchmarks recommend for speed,
+	// instead of its defaults.
 	Tuned bool `json:"tuned"`
-	// Address is where the server is: a URL of PostgreSQL or of Redis.
+	// Address is the URL of the PostgreSQL or Redis server.
 	Address string `json:"address"`
-	// Dir is where a system without a server keeps its data.
+	// Dir is the data directory of a system without a server.
 	Dir string `json:"dir"`
-	// Create asks for the tables to be made.
+	// Create makes the agent create the tables.
 	Create bool `json:"create"`
-	// Jobs is above every number of a job.
+	// Jobs is larger than the number of every job.
 	Jobs int `json:"jobs"`
-	// Workers is how many jobs run at a time in this process.
+	// Workers is the number of concurrent workers in this process.
 	Workers int `json:"workers"`
-	// Producers is how many enqueue at a time in this process.
+	// Producers is the number of concurrent enqueues in this process.
 	Producers int `json:"producers"`
-	// Payload is the size of each job's JSON, in bytes.
+	// Payload is the size of each job's JSON in bytes.
 	Payload int `json:"payload"`
-	// Failing is how many of 100 jobs fail, each in its only attempt.
+	// Failing is the percentage of jobs that fail, each in its only attempt.
 	Failing int `json:"failing"`
-	// Ledger is the path of files in which the agent writes down, before it goes
-	// on, what it has been told is stored (.acked) and what it has run (.ran).
-	// "" keeps none.
+	// Ledger is the path prefix of two files: before the agent continues, it writes each job with
+	// an acknowledged enqueue to .acked and each job that it runs to .ran. "" means no ledger.
 	Ledger string `json:"ledger"`
-	// Tell asks for a message at each start of a job.
+	// Tell makes the agent send a message at each start of a job.
 	Tell bool `json:"tell"`
 }
 
-// Counts are the rows of jobs that a system holds.
+// Counts are the numbers of job rows in a system's store.
 type Counts struct {
 	Unfinished int `json:"unfinished"` // still to be run
-	Finished   int `json:"finished"`   // succeeded: the history
-	Dead       int `json:"dead"`       // failed for good
+	Finished   int `json:"finished"`   // succeeded and kept as history
+	Dead       int `json:"dead"`       // failed permanently
 }
 
-// What a system knows of a job.
+// The states of a job, as a system reports them.
 const (
 	Unknown    = '-'
 	Unfinished = 'u'
 	Finished   = 'f'
 )
 
-// System is one job system, opened on a store of its own.
+// System is one job system with a store of its own.
 type System interface {
-	// Bulk stores n jobs, numbered from the first one, by the fastest way that
-	// the system offers, in steps of [BulkStep].
+	// Bulk stores n jobs, numbered from first, with the fastest call of the system, in steps of
+	// [BulkStep].
 	Bulk(ctx context.Context, first, n int) error
-	// Enqueue stores one job and returns its name in the system once it is
-	// committed as the setting promises. It is called from many goroutines.
+	// Enqueue stores one job and returns its id in the system after the commit. It is called
+	// concurrently.
 	Enqueue(ctx context.Context, n int) (id string, err error)
-	// Start begins to run jobs, until Stop.
+	// Start begins to run jobs. It runs them until Stop.
 	Start(ctx context.Context) error
-	// Stop ends what Start began, and waits for it.
+	// Stop ends the work that Start began and waits for its end.
 	Stop(ctx context.Context) error
-	// Unfinished counts the jobs that are still to be run, in the store: what a
-	// system keeps in memory is not done.
+	// Unfinished counts the jobs in the store that are still to be run. Completions that the system
+	// only has in memory do not count.
 	Unfinished(ctx context.Context) (int, error)
-	// Counts counts all rows of jobs in the store.
+	// Counts counts all job rows in the store.
 	Counts(ctx context.Context) (Counts, error)
-	// Known tells for each name Unknown, Unfinished or Finished.
+	// Known returns Unknown, Unfinished or Finished for each id.
 	Known(ctx context.Context, ids []string) ([]byte, error)
-	// Durability tells what a connection of the system is set to, read back.
+	// Durability reads back the connection's settings that decide about durability.
 	Durability(ctx context.Context) (string, error)
 	Close() error
 }
 
-// BulkStep is how many jobs are enqueued in one call where many are.
+// BulkStep is the number of jobs per call of a bulk enqueue.
 const BulkStep = 1000
 
-// Floor is no system but the bare work on the same storage.
+// Floor is not a job system, but the minimum of statements on the same storage.
 type Floor interface {
-	// Run does the work of so many jobs and returns how many seconds it took.
+	// Run does the work of the given number of jobs and returns its duration in seconds.
 	Run(ctx context.Context, mode string, jobs int) (seconds float64, err error)
 }
 
-// Program is what an agent can set up.
+// Program is the code of an agent for one system.
 type Program struct {
-	// Open sets a system up.
+	// Open sets up a system.
 	Open func(ctx context.Context, c Config, w *Work) (System, error)
-	// Floor sets a floor up instead.
+	// Floor sets up a floor instead.
 	Floor func(ctx context.Context, c Config) (Floor, error)
-	// Modules are those whose versions belong beside the numbers.
+	// Modules are the modules whose versions are published with the figures.
 	Modules []string
 }
 
@@ -104,7 +103,7 @@ func Steps(first, n int, store func(first, n int) error) error {
 	return nil
 }
 
-// StateOf is what is known of a job that is stored.
+// StateOf returns the state of a stored job.
 func StateOf(finished bool) byte {
 	if finished {
 		return Finished
@@ -112,7 +111,7 @@ func StateOf(finished bool) byte {
 	return Unfinished
 }
 
-// LookUp answers for each name what is known of it.
+// LookUp returns the state of each id.
 func LookUp(states map[string]byte, ids []string) []byte {
 	found := make([]byte, len(ids))
 	for i, id := range ids {

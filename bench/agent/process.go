@@ -13,29 +13,29 @@ import (
 	"time"
 )
 
-// patience is how long an agent may take to end in order.
+// patience is the time limit for the normal end of an agent.
 const patience = 20 * time.Second
 
-// Process is an agent, seen by its parent. It is safe for concurrent use.
+// Process is the parent's side of an agent. It is safe for concurrent use.
 type Process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	hello  Hello
-	starts chan Reply // of jobs
+	starts chan Reply // start messages of jobs
 	ended  chan struct{}
 	stderr *tail
 
 	mu      sync.Mutex
 	last    int
 	waiting map[int]chan Reply
-	err     error // why nobody is answered any more
+	err     error // the reason why requests get no answer any more
 
-	// writing is held for a line to the agent, and mu is not: an agent that does not
-	// read keeps nobody from reading what it has said.
+	// writing is held instead of mu while a line is written to the agent, so that its output can
+	// still be read when the agent does not read.
 	writing sync.Mutex
 }
 
-// Launch starts the program of cmd as an agent and returns when it is set up.
+// Launch starts the program of cmd as an agent and returns when the agent is set up.
 func Launch(ctx context.Context, cmd *exec.Cmd, c Config) (*Process, error) {
 	p := &Process{
 		cmd: cmd, starts: make(chan Reply, 1<<16), ended: make(chan struct{}), stderr: &tail{},
@@ -70,35 +70,35 @@ func Launch(ctx context.Context, cmd *exec.Cmd, c Config) (*Process, error) {
 	return p, nil
 }
 
-// Hello returns what the agent said of itself.
+// Hello returns the agent's answer to its configuration.
 func (p *Process) Hello() Hello { return p.hello }
 
-// PID returns the number of the process.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Starts tells of the starts of jobs, if the configuration asks for it.
+// Starts returns the start messages of jobs, if the configuration asks for them.
 func (p *Process) Starts() <-chan Reply { return p.starts }
 
-// read hands out the lines of the agent until its output ends.
+// read distributes the lines of the agent until its output ends.
 func (p *Process) read(out io.Reader) {
 	defer close(p.ended)
 	lines := bufio.NewReaderSize(out, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			_ = p.cmd.Wait() // its words say more than its exit code
+			_ = p.cmd.Wait() // its standard error says more than its exit code
 			p.fail(fmt.Errorf("the agent ended: %s", p.stderr))
 			return
 		}
 		var r Reply
 		if err := json.Unmarshal(line, &r); err != nil {
-			p.fail(fmt.Errorf("the agent said %.200q: %w", line, err))
+			p.fail(fmt.Errorf("read the agent's line %.200q: %w", line, err))
 			continue
 		}
 		if r.At != 0 && r.ID == 0 {
 			select {
 			case p.starts <- r:
-			default: // nobody looks
+			default: // nothing receives the start messages
 			}
 			continue
 		}
@@ -124,7 +124,7 @@ func (p *Process) fail(err error) {
 	}
 }
 
-// Ask sends a request and puts the answer into out, which may be nil.
+// Ask sends a request and decodes the answer into out, which may be nil.
 func (p *Process) Ask(ctx context.Context, r Request, out any) error {
 	answer := make(chan Reply, 1)
 	p.mu.Lock()
@@ -178,9 +178,9 @@ func (p *Process) await(ctx context.Context, id int, answer <-chan Reply) (json.
 	}
 }
 
-// Close lets the agent end in order, or kills it.
+// Close ends the agent normally, or kills it after a time limit.
 func (p *Process) Close() error {
-	_ = p.in.Close() // a process that is gone has closed it
+	_ = p.in.Close() // an agent that has ended has closed its input already
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -191,23 +191,23 @@ func (p *Process) Close() error {
 	}
 }
 
-// Kill ends the agent with SIGKILL and waits until it is gone.
+// Kill kills the agent with SIGKILL and waits until it has ended.
 func (p *Process) Kill() error {
-	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Process.Kill() // the agent may have ended
 	<-p.ended
 	return nil
 }
 
-// tail keeps the end of what is written.
+// tail keeps the last part of the written text.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// tailMax bounds it, in bytes.
+// tailMax is the size of the kept part in bytes.
 const tailMax = 2000
 
-// Write keeps the text.
+// Write adds to the text.
 func (t *tail) Write(text []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -216,7 +216,7 @@ func (t *tail) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// String returns the end, on one line.
+// String returns the kept text as one line.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Request is one line to an agent after the first one.
+// Request is a line to an agent after the first one.
 type Request struct {
 	ID    int      `json:"id"`
 	Do    string   `json:"do"` // bulk, enqueue, start, stop, ran, runs, unfinished, counts, known, floor
@@ -25,8 +25,8 @@ type Request struct {
 	IDs   []string `json:"ids,omitempty"`
 }
 
-// Reply is one line of an agent: the answer to a request, or, with an id of 0,
-// the start of job N at a time.
+// Reply is one line of an agent: the answer to a request or, with the id 0, a start message of job
+// N.
 type Reply struct {
 	ID    int             `json:"id"`
 	Error string          `json:"error,omitempty"`
@@ -35,13 +35,13 @@ type Reply struct {
 	At    int64           `json:"at,omitempty"` // nanoseconds since 1970
 }
 
-// Hello answers the configuration.
+// Hello is the answer to the configuration.
 type Hello struct {
 	Durability string            `json:"durability"`
 	Versions   map[string]string `json:"versions"`
 }
 
-// server is the agent's side.
+// server is the agent's side of the connection.
 type server struct {
 	work   *Work
 	config Config
@@ -52,7 +52,7 @@ type server struct {
 	out *json.Encoder
 }
 
-// Serve is the life of an agent: it returns when its input ends.
+// Serve runs an agent until its input ends.
 func Serve(ctx context.Context, programs map[string]Program, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	s := &server{out: json.NewEncoder(out)}
@@ -100,7 +100,7 @@ func (s *server) reply(id int, data any, err error) {
 func (s *server) send(r Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.out.Encode(r) // a parent that is gone is noticed by the input
+	_ = s.out.Encode(r) // if the parent has ended, the input ends, too
 }
 
 func (s *server) started(n int, at time.Time) { s.send(Reply{N: n, At: at.UnixNano()}) }
@@ -108,7 +108,7 @@ func (s *server) started(n int, at time.Time) { s.send(Reply{N: n, At: at.UnixNa
 func (s *server) open(ctx context.Context, programs map[string]Program) (hello Hello, err error) {
 	p, ok := programs[s.config.System]
 	if !ok {
-		return hello, fmt.Errorf("there is no system %q", s.config.System)
+		return hello, fmt.Errorf("this agent has no system %q", s.config.System)
 	}
 	hello.Versions = versions(p.Modules)
 	if p.Floor != nil {
@@ -146,9 +146,9 @@ func versions(modules []string) map[string]string {
 	return found
 }
 
-// Enqueued answers a request to enqueue.
+// Enqueued is the answer to an enqueue request.
 type Enqueued struct {
-	At int64 `json:"at"` // when the last was stored, in nanoseconds since 1970
+	At int64 `json:"at"` // when the last job was stored, in nanoseconds since 1970
 }
 
 func (s *server) do(ctx context.Context, r Request) (any, error) {
@@ -184,8 +184,8 @@ func (s *server) do(ctx context.Context, r Request) (any, error) {
 	return nil, fmt.Errorf("an agent cannot %q", r.Do)
 }
 
-// enqueue stores jobs one by one from as many goroutines as there are producers,
-// each waiting for its own commit. The first error ends them all.
+// enqueue stores jobs one by one from as many goroutines as there are producers. Each waits for its
+// own commits. The first error stops all of them.
 func (s *server) enqueue(ctx context.Context, first, n int) error {
 	var taken atomic.Int64
 	var stopped atomic.Bool

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// ownProcess makes the agent end with its parent, and Ctrl-C not reach it.
+// ownProcess makes the agent die with its parent, and keeps Ctrl-C from it.
 func ownProcess(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -4,5 +4,5 @@ package agent
 
 import "os/exec"
 
-// ownProcess does nothing: an agent ends when its input does.
+// ownProcess does nothing on this system: an agent ends when its input ends.
 func ownProcess(*exec.Cmd) {}

@@ -9,28 +9,26 @@ import (
 	"time"
 )
 
-// Args are the arguments of every job. As JSON they have the size that was asked
-// for.
+// Args are the arguments of every job. Their JSON has the configured size.
 type Args struct {
 	N   int    `json:"n"`
 	Pad string `json:"pad"`
 }
 
-// Work is what the handlers of a system do: nothing, but it is counted. It is safe
-// for concurrent use.
+// Work is the handler of all systems: it only counts the runs. It is safe for concurrent use.
 type Work struct {
 	failing int
 	size    int
 	pad     string
 	total   atomic.Int64
-	ran     []atomic.Uint32 // by job
-	acked   *os.File        // nil keeps no ledger
+	ran     []atomic.Uint32 // runs by job
+	acked   *os.File        // nil without a ledger
 	done    *os.File
-	tell    func(n int, at time.Time) // nil tells nothing
+	tell    func(n int, at time.Time) // called at each start of a job; may be nil
 }
 
-// NewWork makes the work of an agent; tell is called at each start of a job if
-// the configuration asks for it.
+// NewWork returns the work of an agent. It calls tell at each start of a job if the configuration
+// asks for it.
 func NewWork(c Config, tell func(n int, at time.Time)) (*Work, error) {
 	w := &Work{
 		failing: c.Failing, size: c.Payload, ran: make([]atomic.Uint32, c.Jobs),
@@ -60,7 +58,8 @@ func (w *Work) Args(n int) Args {
 	return Args{n, w.pad[:max(0, w.size-frame-len(strconv.Itoa(n)))]}
 }
 
-// Fails reports whether job n fails where so many of 100 do. They are spread.
+// Fails reports whether job n fails when so many percent of the jobs fail. The failing jobs are
+// spread evenly.
 func Fails(n, failing int) bool { return n*37%100 < failing }
 
 // Do runs job n.
@@ -83,7 +82,7 @@ func (w *Work) Do(n int) error {
 	return nil
 }
 
-// ack writes down that job n is stored under a name.
+// ack records that job n was stored with this id.
 func (w *Work) ack(n int, id string) error {
 	if w.acked == nil {
 		return nil
@@ -92,7 +91,7 @@ func (w *Work) ack(n int, id string) error {
 	return err
 }
 
-// Runs is how often each job ran: Ran has the bit of each that ran at all.
+// Runs has how often jobs ran. Ran has a bit for each job that ran at all.
 type Runs struct {
 	Total int64  `json:"total"`
 	Ran   []byte `json:"ran"`
@@ -108,7 +107,7 @@ func (w *Work) runs() Runs {
 	return Runs{w.total.Load(), bits}
 }
 
-// statusError is an error as the clients of services have it.
+// statusError is an error as the clients of HTTP services return it.
 type statusError struct {
 	status  int
 	request uint64
@@ -119,16 +118,16 @@ func (e *statusError) Error() string {
 		"disconnect/reset before headers (request id req_" + strconv.FormatUint(e.request, 16) + ")"
 }
 
-// StatusCode returns the status.
+// StatusCode returns the HTTP status.
 func (e *statusError) StatusCode() int { return e.status }
 
-// unavailable is an error of some 200 bytes, with other numbers in it each time.
+// unavailable returns an error text of about 200 bytes, with different numbers each time.
 func unavailable(n int) error {
 	request := (uint64(n) + 1) * 0x9E3779B97F4A7C15
 	return fmt.Errorf("fetch https://media.example.com/v2/renditions/%d/preview.mp4: %w", 40_000_000+n, &statusError{503, request})
 }
 
-// Union adds the bits of more to those of all, and returns it.
+// Union combines two sets of bits.
 func Union(all, more []byte) []byte {
 	if len(all) < len(more) {
 		all = append(all, make([]byte, len(more)-len(all))...)

@@ -1,5 +1,5 @@
-// The agent's side of the comparison, as in ../agent: lines of JSON on standard
-// input say what to do, lines of JSON on standard output answer.
+// The agent's side of the protocol of ../agent: requests are lines of JSON on standard
+// input, answers are lines of JSON on standard output.
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
@@ -8,7 +8,7 @@ const bulkStep = 1000
 const now = () => Math.round((performance.timeOrigin + performance.now()) * 1e6)
 const send = (reply) => process.stdout.write(JSON.stringify(reply) + '\n')
 
-// Work is what the handlers of a system do: nothing, but it is counted.
+// Work is the handler of all systems: it only counts the runs.
 class Work {
   constructor(config) {
     this.config = config
@@ -90,7 +90,7 @@ const reply = async (id, work) => {
 const versionOf = (name) =>
   JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), 'utf8')).version
 
-// serve is the life of an agent. open(config, work) sets the system up.
+// serve runs an agent until its input ends. open(config, work) sets the system up.
 export async function serve(packages, open) {
   let system, work
   for await (const line of createInterface({ input: process.stdin })) {

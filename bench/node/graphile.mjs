@@ -1,5 +1,5 @@
 // Graphile Worker, with the batching that its documents recommend for speed. It
-// keeps nothing of a job that has succeeded.
+// deletes jobs that have succeeded.
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import pg from 'pg'
 import { serve } from './agent.mjs'

@@ -20,16 +20,15 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-// bench has what the runs share: a folder, the programs of the agents and one
-// PostgreSQL server. Each run gets a database, a Redis server or a folder of its
-// own.
+// bench has what the runs share: a directory, the programs of the agents and one PostgreSQL server.
+// Each run gets a new database, Redis server or directory.
 type bench struct {
 	options
 	log      io.Writer
 	dir      string
-	programs map[string][]string // by how an agent is started: the command line
-	missing  map[string]string   // why systems, by their keys, are not measured
-	settings map[server]string   // of the servers, as they say themselves
+	programs map[string][]string // the command line for each way of starting an agent
+	missing  map[string]string   // by system: why it cannot be measured
+	settings map[server]string   // settings of the servers, as read back from them
 	pg       *servers.Postgres
 	runs     int
 }
@@ -42,7 +41,7 @@ func newBench(ctx context.Context, o options, log io.Writer) (_ *bench, err erro
 	if b.dir, err = os.MkdirTemp("", "redrive-peers-"); err != nil {
 		return nil, err
 	}
-	prepared := make(map[string]error) // agents and servers
+	prepared := make(map[string]error) // result for each agent program and server
 	for _, s := range b.systems {
 		if err := b.prepare(ctx, s, prepared); err != nil {
 			b.missing[s.key()] = err.Error()
@@ -53,8 +52,8 @@ func newBench(ctx context.Context, o options, log io.Writer) (_ *bench, err erro
 	return b, context.Cause(ctx)
 }
 
-// prepare makes ready what a system needs, each agent and each server once, and
-// returns the first reason why it cannot be measured.
+// prepare prepares the agent and the server of a system, each only once, and returns the first
+// reason why the system cannot be measured.
 func (b *bench) prepare(ctx context.Context, s system, prepared map[string]error) error {
 	if err := b.offered(s); err != nil {
 		return err
@@ -78,7 +77,7 @@ func (b *bench) prepare(ctx context.Context, s system, prepared map[string]error
 	return nil
 }
 
-// offered reports whether this program has the system of an agent in Go.
+// offered reports an error if this program has no agent for the system.
 func (b *bench) offered(s system) error {
 	if _, ok := systems.Programs()[s.name]; s.runs == inGo && !ok {
 		return errors.New("not part of this build")
@@ -86,7 +85,7 @@ func (b *bench) offered(s system) error {
 	return nil
 }
 
-// prepareAgent finds or builds the program of agents.
+// prepareAgent finds or builds the program of an agent.
 func (b *bench) prepareAgent(ctx context.Context, runs string) error {
 	switch runs {
 	case inGo:
@@ -110,8 +109,8 @@ func (b *bench) prepareAgent(ctx context.Context, runs string) error {
 	return b.install(ctx)
 }
 
-// install puts the packages of the Node programs beside them, if they are not
-// there as the lock file says.
+// install installs the packages of the Node programs, unless those of the lock file are installed
+// already.
 func (b *bench) install(ctx context.Context) error {
 	lock, err := os.Stat(filepath.Join(b.node, "package-lock.json"))
 	if err != nil {
@@ -134,7 +133,7 @@ func lastLine(text []byte) string {
 	return lines[len(lines)-1]
 }
 
-// prepareServer starts PostgreSQL, or tries whether Redis can be.
+// prepareServer starts PostgreSQL, or checks that Redis can be started.
 func (b *bench) prepareServer(ctx context.Context, s server) (err error) {
 	switch s {
 	case noServer:
@@ -172,8 +171,8 @@ type place struct {
 	address string
 	redis   *servers.Redis
 	close   func() error
-	pid     int  // of the server, 0 for none
-	forks   bool // whether its children count, too
+	pid     int  // of the server; 0 without a server
+	forks   bool // whether the processor time of the server's children counts, too
 }
 
 func (b *bench) place(ctx context.Context, s system) (p *place, err error) {
@@ -206,7 +205,7 @@ func (b *bench) place(ctx context.Context, s system) (p *place, err error) {
 	return p, nil
 }
 
-// sql runs statements in the database that is nobody's.
+// sql runs statements in the database of the server that no run uses.
 func (b *bench) sql(ctx context.Context, text string) error { return execute(ctx, b.pg.DSN(), text) }
 
 func execute(ctx context.Context, dsn string, texts ...string) (err error) {
@@ -240,9 +239,9 @@ func (b *bench) launch(ctx context.Context, s system, w workload, p *place, c ag
 	c.System, c.Tuned, c.Workers = s.name, s.tuned, s.workers
 	c.Address, c.Producers, c.Payload, c.Failing = p.address, b.producers, b.payload, w.failing
 	for i := range w.procs {
-		// One folder for all: it is where the database is.
+		// All agents of a run have the same directory, because the database is in it.
 		c.Dir, c.Create = p.dir, c.Create && i == 0
-		a, err := agent.Launch(ctx, exec.Command(command[0], command[1:]...), c) //nolint:noctx // it is closed or killed
+		a, err := agent.Launch(ctx, exec.Command(command[0], command[1:]...), c) //nolint:noctx // the agent is closed or killed later
 		if err != nil {
 			return nil, errors.Join(err, closeAll(group))
 		}
@@ -258,8 +257,8 @@ func closeAll(group []*agent.Process) (err error) {
 	return err
 }
 
-// measureAll goes round by round through the workloads and in each through the
-// systems, so that numbers to be compared are taken close together.
+// measureAll measures round by round, in each round workload by workload, and for each workload all
+// systems, so that comparable figures are taken close together.
 func (b *bench) measureAll(ctx context.Context) (results []result) {
 	for round := 1; round <= b.rounds; round++ {
 		for _, w := range b.workloads {
@@ -280,7 +279,7 @@ func (b *bench) measureAll(ctx context.Context) (results []result) {
 	return results
 }
 
-// once is one run. Its error is in the result, and then there is no figure.
+// once does one run. A result with an error has no figure.
 func (b *bench) once(ctx context.Context, s system, w workload) result {
 	r := result{System: s.name, Setting: s.setting, Workload: w.name, Jobs: s.jobs(w.mode, b.jobs), Workers: s.workers}
 	ctx, cancel := context.WithTimeoutCause(ctx, b.limit, fmt.Errorf("not done within %v", b.limit))
@@ -306,14 +305,14 @@ func (b *bench) once(ctx context.Context, s system, w workload) result {
 	return r
 }
 
-// hello keeps what agents say of themselves.
+// hello stores what agents answered to their configuration.
 func (r *result) hello(group []*agent.Process) {
 	h := group[0].Hello()
 	r.Durability = h.Durability
 	r.Versions = maps.Clone(h.Versions)
 }
 
-// pause waits: a measurement of idle machines has to.
+// pause waits: idle machines can only be measured over time.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -2,14 +2,14 @@ package main
 
 import "slices"
 
-// workload is what is measured.
+// workload is one kind of measurement.
 type workload struct {
 	name    string
 	title   string
 	about   string
 	mode    mode
 	procs   int
-	failing int // of 100 jobs
+	failing int // percentage of failing jobs
 }
 
 type mode string
@@ -24,17 +24,17 @@ const (
 	killMode     mode = "kill"
 )
 
-// stores reports whether jobs are only stored.
+// stores reports whether the mode only stores jobs.
 func (m mode) stores() bool { return m == enqueueMode || m == bulkMode }
 
-// workloads are all of them, in the order of the page.
+// workloads returns all workloads in the order of the page.
 func workloads() []workload {
 	return []workload{
 		{"both", "Enqueue and process at once", "One process enqueues jobs one by one from 100 callers, each waiting for its own " +
-			"commit, and works on them; from the first enqueue until the store holds no unfinished job.", bothMode, 1, 0},
+			"commit, and runs them; from the first enqueue until the store holds no unfinished job.", bothMode, 1, 0},
 		{"both-bulk", "Enqueue in batches and process at once", "The same, but one caller enqueues 1,000 jobs a call.", bothBulkMode, 1, 0},
 		{"process", "Process alone", "Stored jobs, from the start of the workers until the store holds no unfinished job.", processMode, 1, 0},
-		{"enqueue", "Enqueue alone", "Nothing works; until the last job is committed.", enqueueMode, 1, 0},
+		{"enqueue", "Enqueue alone", "No worker runs; until the last job is committed.", enqueueMode, 1, 0},
 		{"bulk", "Enqueue alone, in batches", "One caller, 1,000 jobs a call.", bulkMode, 1, 0},
 		{"fail-1", "Process alone, 1 % failing", failing, processMode, 1, 1},
 		{"fail-20", "Process alone, 20 % failing", failing, processMode, 1, 20},
@@ -43,12 +43,12 @@ func workloads() []workload {
 		{"both-4", "Enqueue and process at once, 4 processes", "As above, in four processes, each of which enqueues a quarter.", bothMode, 4, 0},
 		{"pickup", "Idle pickup", "One process enqueues a job now and then, another one has nothing else to do: from when the " +
 			"enqueue was acknowledged to the start of the handler, in milliseconds.", pickupMode, 2, 0},
-		{"kill", "Killed", "In the midst of the first workload all processes and the server get SIGKILL. The server is started again, " +
-			"and what it knows is compared with what the callers had been told.", killMode, 1, 0},
+		{"kill", "Killed", "During the first workload all processes and the server get SIGKILL. Then the server is started again, " +
+			"and its contents are compared with what the callers had received.", killMode, 1, 0},
 	}
 }
 
-// failing is said once for its three workloads.
+// failing describes the three workloads with failing jobs.
 const failing = "Each job has one attempt: the failing ones, with an error text of some 200 bytes, are dead at once. " +
 	"With retries the timers of the systems would be measured, not what a failure costs them: asynq looks for retries every 5 s, " +
 	"and Graphile Worker's waits are fixed at e^n seconds."
@@ -60,7 +60,7 @@ func workloadNames() (names []string) {
 	return names
 }
 
-// server is what a system needs beside its own process.
+// server is the server that a system needs.
 type server string
 
 const (
@@ -70,14 +70,14 @@ const (
 	redisAlways   server = "Redis, appendfsync always"
 )
 
-// How an agent is started.
+// The ways of starting an agent.
 const (
 	inGo      = "go"
 	inRiverPG = "riverpg"
 	inNode    = "node"
 )
 
-// system is one line of the tables.
+// system is one row of the tables.
 type system struct {
 	name    string
 	setting string
@@ -86,18 +86,18 @@ type system struct {
 	runs    string // how the agent is started
 	tuned   bool
 	workers int
-	share   float64 // of the jobs of a run; slow systems need fewer to be measured
-	ones    float64 // the same where jobs are enqueued one by one; 0 is share
+	share   float64 // share of the jobs of a run; slow systems get fewer jobs
+	ones    float64 // the same for workloads that enqueue jobs one by one; 0 means share
 	floor   bool
-	history bool     // succeeded jobs leave a row
-	one     bool     // one process only, by its documents or for a floor
-	only    []string // the workloads, nil for all
+	history bool     // whether succeeded jobs leave a row
+	one     bool     // one process only, according to its documents or because it is a floor
+	only    []string // the measured workloads; nil means all
 
-	differs string // from the defaults
-	keeps   string // what it guarantees for its data
+	differs string // how the settings differ from the defaults
+	keeps   string // guarantees for the stored data
 }
 
-// jobs is how many jobs a run of a workload has, of so many of a fast system.
+// jobs returns the number of jobs of a run, given the number for a fast system.
 func (s system) jobs(m mode, of int) int {
 	share := s.share
 	if s.ones > 0 && (m == enqueueMode || m == bothMode) {
@@ -129,7 +129,7 @@ const (
 	everySecond  = "flushed once a second: a power cut takes back 1 to 2 s of enqueues and completions"
 )
 
-// catalog lists everything that can be measured, in the order of the tables.
+// catalog lists all systems in the order of the tables.
 func catalog() []system {
 	const defaults, best = "defaults", "best"
 	return []system{

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// fakeArg makes the test program an agent of systems that do wrong by design.
+// fakeArg makes the test program an agent of systems that are wrong on purpose.
 const fakeArg = "fake-agent"
 
 func fakes() map[string]agent.Program {
@@ -25,7 +25,7 @@ func fakes() map[string]agent.Program {
 	return all
 }
 
-// fake keeps jobs in memory.
+// fake is a system that keeps jobs in memory.
 type fake struct {
 	name string
 	work *agent.Work
@@ -41,7 +41,7 @@ func (f *fake) Bulk(_ context.Context, first, n int) error {
 	defer f.mu.Unlock()
 	for i := range n {
 		if f.name == "drops" && i == 1 {
-			continue // says that it is stored
+			continue // reports success without storing the job
 		}
 		f.waiting = append(f.waiting, first+i)
 		f.n.Unfinished++
@@ -66,7 +66,7 @@ func (f *fake) run() {
 	}
 	for _, n := range f.waiting {
 		if f.name == "swaps" && n == 3 {
-			n = 2 // a second time
+			n = 2 // runs the job a second time
 		}
 		f.n.Unfinished--
 		switch {
@@ -111,7 +111,7 @@ func TestLostWorkIsAnErrorNotAFigure(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		w    workload
-		want string // of the error
+		want string // expected error
 	}{
 		{"honest", process, ""},
 		{"honest", both, ""},
@@ -119,7 +119,7 @@ func TestLostWorkIsAnErrorNotAFigure(t *testing.T) {
 		{"forgets", process, "the history has 38 of 39 jobs"},
 		{"leaves", process, "2 jobs ran and are not finished: "},
 		{"drops", workload{name: "bulk", mode: bulkMode, procs: 1}, "49 of 50 jobs are stored, 0 ran"},
-		{"drops", process, "49 of 50 jobs: "},
+		{"drops", process, "49 of 50 jobs have run: "},
 	} {
 		t.Run(tt.name+" "+tt.w.name, func(t *testing.T) {
 			t.Parallel()
@@ -130,16 +130,16 @@ func TestLostWorkIsAnErrorNotAFigure(t *testing.T) {
 			r := b.once(t.Context(), system{name: tt.name, runs: inGo, share: 1, history: true}, tt.w)
 			switch {
 			case tt.want == "" && (r.Error != "" || r.PerSecond <= 0):
-				t.Errorf("no figure: %+v", r)
+				t.Errorf("got no figure for a correct system: %+v", r)
 			case tt.want != "" && (!strings.HasPrefix(r.Error, tt.want) || r.PerSecond != 0):
-				t.Errorf("%q, %.0f/s; want %q and no figure", r.Error, r.PerSecond, tt.want)
+				t.Errorf("got error %q and %.0f jobs/s, want %q and no figure", r.Error, r.PerSecond, tt.want)
 			}
 		})
 	}
 }
 
-// What is missing is told in the order of the tables, each with its first reason.
-func TestWhatIsMissingIsToldInOrder(t *testing.T) {
+// Missing systems are listed in the order of the tables, each with the first reason.
+func TestMissingSystemsAreListedInOrder(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	o := options{riverpg: t.TempDir(), node: t.TempDir(), systems: []system{
@@ -156,13 +156,13 @@ func TestWhatIsMissingIsToldInOrder(t *testing.T) {
 		}
 	}()
 	if len(b.systems) != 1 || b.systems[0].name != "redrive-sqlite" || b.pg != nil {
-		t.Errorf("left are %+v, PostgreSQL is started: %v", b.systems, b.pg != nil)
+		t.Errorf("got the systems %+v, PostgreSQL started %v; want none", b.systems, b.pg != nil)
 	}
 	lines := strings.Split(log.String(), "\n")
 	for i, want := range []string{"MISSING: none 2: not part of this build", "MISSING: none 1: not part of this build",
 		"MISSING: river-postgres : build the agent of River: ", ""} {
 		if i >= len(lines) || !strings.HasPrefix(lines[i], want) {
-			t.Errorf("line %d of %q does not begin with %q", i, lines, want)
+			t.Errorf("line %d of %q should begin with %q", i, lines, want)
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// kill kills a system and its server at work and counts what is left.
+// kill kills a system and its server while jobs run, and counts what is left.
 func (b *bench) kill(ctx context.Context, s system, w workload, p *place, r *result) error {
-	r.Jobs *= 10 // more than it can do before it is killed
+	r.Jobs *= 10 // more than it can finish before it is killed
 	ledger := filepath.Join(p.dir, "ledger")
 	group, err := b.launch(ctx, s, w, p, agent.Config{Create: true, Jobs: r.Jobs, Ledger: ledger})
 	if err != nil {
@@ -28,13 +28,13 @@ func (b *bench) kill(ctx context.Context, s system, w workload, p *place, r *res
 	enqueued := make(chan error, 1)
 	go func() { enqueued <- enqueueAll(ctx, w.mode, group, r.Jobs) }()
 	pause(ctx, b.killAfter)
-	for empty(ledger+".acked") && ctx.Err() == nil { // a slow machine
+	for empty(ledger+".acked") && ctx.Err() == nil { // a slow machine may not have stored a job yet
 		pause(ctx, lookEvery)
 	}
 	if err := b.killAll(ctx, s, p, group); err != nil {
 		return err
 	}
-	<-enqueued // with an error: it was killed
+	<-enqueued // returns an error, because the agent was killed
 
 	acked, ids, err := readAcked(ledger + ".acked")
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *bench) kill(ctx context.Context, s system, w workload, p *place, r *res
 	var known string
 	err = group[0].Ask(ctx, agent.Request{Do: "known", IDs: ids}, &known)
 	if err == nil && len(known) != len(ids) {
-		err = fmt.Errorf("%d answers for %d jobs", len(known), len(ids))
+		err = fmt.Errorf("the system returned %d states for %d jobs", len(known), len(ids))
 	}
 	if err != nil {
 		return errors.Join(err, group[0].Kill())
@@ -60,14 +60,13 @@ func (b *bench) kill(ctx context.Context, s system, w workload, p *place, r *res
 	return closeAll(group)
 }
 
-// empty reports whether nothing is written in a file yet.
+// empty reports whether a file is empty or missing.
 func empty(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || info.Size() == 0
 }
 
-// killAll kills the agents and the server as nearly at once as can be, and starts
-// the server again.
+// killAll kills the agents and the server almost simultaneously, and starts the server again.
 func (b *bench) killAll(ctx context.Context, s system, p *place, group []*agent.Process) error {
 	var err error
 	switch {
@@ -91,7 +90,7 @@ func (b *bench) killAll(ctx context.Context, s system, p *place, group []*agent.
 	return nil
 }
 
-// compare counts what became of the jobs whose callers had been told.
+// compare counts the states of the jobs whose callers got an acknowledgement.
 func compare(acked []int, known string, ran []bool) *killed {
 	k := &killed{Acked: len(acked)}
 	for i, n := range acked {
@@ -115,7 +114,7 @@ func compare(acked []int, known string, ran []bool) *killed {
 	return k
 }
 
-// readAcked reads numbers and names of jobs. The last line may be torn.
+// readAcked reads the numbers and ids of jobs. An incomplete last line is skipped.
 func readAcked(path string) (numbers []int, ids []string, err error) {
 	err = readLines(path, func(line string) {
 		var n int
@@ -138,7 +137,7 @@ func readRan(path string, jobs int) ([]bool, error) {
 	return ran, err
 }
 
-// readLines calls each with the complete lines of a file.
+// readLines calls each with every complete line of a file.
 func readLines(path string, each func(string)) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -6,16 +6,16 @@ import (
 	"io"
 )
 
-// ratio is how many times as fast as another system redrive was in one workload.
+// ratio is the throughput of redrive in one workload divided by that of another system.
 type ratio struct {
 	workload     workload
 	ours, theirs string
 	times        float64
-	measured     bool // both have a figure
+	measured     bool // whether both systems have a figure
 }
 
-// ratios compares each other system with redrive on the same server; where that is
-// neither's, with redrive on SQLite.
+// ratios compares each other system with redrive on the same server, or with redrive on SQLite if
+// redrive does not support that server.
 func (p page) ratios() (all []ratio) {
 	for _, m := range p.workloads {
 		for _, s := range p.systems {
@@ -33,12 +33,12 @@ func (p page) ratios() (all []ratio) {
 	return all
 }
 
-// short prints the ratios and returns an error for each that is below what was asked
-// for, or could not be measured.
+// short prints the ratios. It returns an error for each ratio that is below the limit or could not
+// be measured.
 func (p page) short(out io.Writer) (err error) {
 	all := p.ratios()
 	if len(all) == 0 {
-		return fmt.Errorf("-least %g: there is nothing to compare redrive with: -only has to leave another system", p.least)
+		return fmt.Errorf("-least %g: no system to compare redrive with; -only must include another system", p.least)
 	}
 	for _, r := range all {
 		line := fmt.Sprintf("%s: %s is %.1f × %s", r.workload.title, r.ours, r.times, r.theirs)
@@ -47,7 +47,7 @@ func (p page) short(out io.Writer) (err error) {
 			err = errors.Join(err, fmt.Errorf("%s: no figure for %s beside %s", r.workload.title, r.ours, r.theirs))
 			continue
 		case r.times < p.least:
-			err = errors.Join(err, fmt.Errorf("%s: at least %g × was asked for", line, p.least))
+			err = errors.Join(err, fmt.Errorf("%s: want at least %g ×", line, p.least))
 		}
 		fmt.Fprintln(out, line)
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// compared is a run of redrive and of River on SQLite with these rates; 0 is a run
-// that failed.
+// compared returns the page of a run of redrive and of River on SQLite with these rates. A rate of
+// 0 is a failed run.
 func compared(t *testing.T, args string, ours, best, defaults float64) page {
 	t.Helper()
 	o, err := parseOptions(strings.Fields(args), nil)
@@ -26,22 +26,22 @@ func compared(t *testing.T, args string, ours, best, defaults float64) page {
 	return page{options: o, results: results}
 }
 
-func TestLeastIsAskedOfEachSystem(t *testing.T) {
+func TestLeastHoldsForEachSystem(t *testing.T) {
 	t.Parallel()
 	const args = "-only both,redrive-sqlite,river-sqlite -least 10"
 	for _, tt := range []struct {
 		name                 string
 		ours, best, defaults float64
-		want                 []string // errors
+		want                 []string // expected errors
 	}{
 		{"enough", 20_000, 2_000, 1_000, nil},
 		{"one is too fast", 20_000, 2_001, 1_000, []string{
-			"Enqueue and process at once: redrive on SQLite (defaults) is 10.0 × River on SQLite (best): at least 10 × was asked for",
+			"Enqueue and process at once: redrive on SQLite (defaults) is 10.0 × River on SQLite (best): want at least 10 ×",
 		}},
 		{"one has no figure", 20_000, 2_000, 0, []string{
 			"Enqueue and process at once: no figure for redrive on SQLite (defaults) beside River on SQLite (defaults)",
 		}},
-		{"we have none", 0, 2_000, 1_000, []string{
+		{"redrive has no figure", 0, 2_000, 1_000, []string{
 			"Enqueue and process at once: no figure for redrive on SQLite (defaults) beside River on SQLite (defaults)",
 			"Enqueue and process at once: no figure for redrive on SQLite (defaults) beside River on SQLite (best)",
 		}},
@@ -53,15 +53,15 @@ func TestLeastIsAskedOfEachSystem(t *testing.T) {
 			got = err.Error()
 		}
 		if got != strings.Join(tt.want, "\n") {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+			t.Errorf("%s: got error %q, want %q", tt.name, got, tt.want)
 		}
 		if tt.want == nil && out.String() != "Enqueue and process at once: redrive on SQLite (defaults) is 20.0 × River on SQLite (defaults)\n"+
 			"Enqueue and process at once: redrive on SQLite (defaults) is 10.0 × River on SQLite (best)\n" {
-			t.Errorf("%s: printed %q", tt.name, &out)
+			t.Errorf("%s: printed %q, want both ratios", tt.name, &out)
 		}
 	}
 	err := compared(t, "-only both,redrive-sqlite -least 10", 20_000, 0, 0).short(&strings.Builder{})
-	if err == nil || !strings.Contains(err.Error(), "nothing to compare") {
-		t.Errorf("alone: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "no system to compare") {
+		t.Errorf("-least without another system: got error %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/redrive/redrive/bench/systems"
 )
 
-// describe tells what the numbers were taken on, without names.
+// describe returns a text about the measuring machine, without names.
 func describe() string {
 	words := []string{fmt.Sprintf("%d processors", runtime.NumCPU())}
 	if model := lineOf("/proc/cpuinfo", "model name", ":"); model != "" {
@@ -37,7 +37,7 @@ func describe() string {
 	return strings.Join(words, "; ")
 }
 
-// lineOf returns the value of a key in a file of lines, "" if there is none.
+// lineOf returns the value of a key in a file of lines, or "".
 func lineOf(path, key, sep string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func lineOf(path, key, sep string) string {
 	return ""
 }
 
-// memory returns the machine's memory in bytes, 0 if it is not known.
+// memory returns the machine's memory in bytes, or 0 if it is not known.
 func memory() int64 {
 	kib, err := strconv.ParseInt(strings.TrimSuffix(lineOf("/proc/meminfo", "MemTotal", ":"), " kB"), 10, 64)
 	if err != nil {
@@ -60,7 +60,7 @@ func memory() int64 {
 	return kib << 10
 }
 
-// flushes measures what a flush costs on the disk that the databases are on.
+// flushes measures the duration of an fsync on the disk of the databases.
 func flushes() (p50, p99 time.Duration, err error) {
 	f, err := os.CreateTemp("", "redrive-flush-")
 	if err != nil {
@@ -83,8 +83,8 @@ func flushes() (p50, p99 time.Duration, err error) {
 	return at(found, 0.5), at(found, 0.99), nil
 }
 
-// postgresSettings are for a machine of this size; what decides the durability is
-// left at PostgreSQL's defaults.
+// postgresSettings fit PostgreSQL to the machine's memory. The settings that decide about
+// durability keep their defaults.
 func postgresSettings() map[string]string {
 	buffers := min(2<<30, max(128<<20, memory()/8))
 	return map[string]string{
@@ -97,7 +97,7 @@ func postgresSettings() map[string]string {
 	}
 }
 
-// readPostgres reads the settings back.
+// readPostgres reads the server's settings back.
 func readPostgres(ctx context.Context, dsn string) (words string, err error) {
 	c, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -124,7 +124,7 @@ func readPostgres(ctx context.Context, dsn string) (words string, err error) {
 	return strings.Join(all, ", "), nil
 }
 
-// readRedis reads the settings back.
+// readRedis reads the server's settings back.
 func readRedis(ctx context.Context, address string) (words string, err error) {
 	o, err := redis.ParseURL(address)
 	if err != nil {

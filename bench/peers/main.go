@@ -1,6 +1,5 @@
-// Command peers measures redrive beside other job systems on one machine and in
-// one run: ours and theirs take turns, each run's jobs are counted in the end, and
-// nothing that lost one has a figure.
+// Command peers measures redrive and other job systems on one machine in one run. The systems take
+// turns, the jobs of each run are counted at its end, and a run that lost a job has no figure.
 package main
 
 import (
@@ -31,11 +30,11 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// agentArg makes this program an agent.
+// agentArg is the argument that makes this program an agent.
 const agentArg = "agent"
 
-// run returns 0 when all that was asked for was measured, 1 when a run failed or
-// the machine cannot do it, and 2 when the command line is wrong.
+// run returns 0 when every requested run succeeded, 1 when a run failed or the machine cannot do
+// it, and 2 when the command line is wrong.
 func run(ctx context.Context, args []string, out, log io.Writer) int {
 	o, err := parseOptions(args, log)
 	if errors.Is(err, flag.ErrHelp) {
@@ -54,7 +53,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 	busy := [2]float64{others(ctx)}
 	results := b.measureAll(ctx)
 	err = errors.Join(context.Cause(ctx), b.close())
-	if err != nil { // half a comparison is none
+	if err != nil { // an incomplete comparison is not published
 		fmt.Fprintln(log, err)
 		return 1
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// TestMain lets the test program be the agents that it starts.
+// TestMain makes the test program an agent when it is started as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == agentArg {
 		main()
@@ -27,11 +27,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestEverySystemDoesItsWork runs all that is there, with few jobs: what is not
-// is said and skipped.
+// TestEverySystemDoesItsWork runs all available systems with few jobs. Missing ones are logged and
+// skipped.
 func TestEverySystemDoesItsWork(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts servers and many processes")
+		t.Skip("-short: this test starts servers and many processes")
 	}
 	results := measured(t, "-jobs", "500", "-kill-after", "150ms", "-only", "both,fail-20,kill")
 	results = append(results, measured(t, "-jobs", "20", "-only", "pickup,both-4,river-postgres")...)
@@ -46,14 +46,14 @@ func TestEverySystemDoesItsWork(t *testing.T) {
 				checkResult(t, s, r)
 			}
 			if n == 0 && s.only == nil {
-				t.Skip("MISSING, see above: not measured")
+				t.Skip("the system cannot be measured here, see MISSING above")
 			}
 		})
 	}
 }
 
-// durability is what each system has to be set to beside its server, so that a change
-// is seen: figures of different ones are not compared.
+// durability is the expected setting of each system, by its server. Figures are only comparable
+// with the same settings.
 var durability = map[server]string{
 	noServer: "journal_mode=wal synchronous=full", postgres: "fsync=on synchronous_commit=on",
 	redisEverySec: "appendonly=yes appendfsync=everysec", redisAlways: "appendonly=yes appendfsync=always",
@@ -63,22 +63,22 @@ func checkResult(t *testing.T, s system, r result) {
 	t.Helper()
 	switch {
 	case r.Error != "":
-		t.Errorf("%s: %s", r.Workload, r.Error)
+		t.Errorf("workload %s failed: %s", r.Workload, r.Error)
 	case !s.floor && r.Durability != durability[s.server]:
-		t.Errorf("%s: is set to %q, want %q", r.Workload, r.Durability, durability[s.server])
+		t.Errorf("%s: got durability %q, want %q", r.Workload, r.Durability, durability[s.server])
 	case r.Workload == "pickup" && r.Samples < 5, r.Workload == "kill" && r.Kill == nil:
-		t.Errorf("%s: no figure: %+v", r.Workload, r)
+		t.Errorf("workload %s has no figure: %+v", r.Workload, r)
 	case r.Workload == "kill" && r.Kill.Acked == 0:
-		t.Errorf("nothing was stored before the kill: %+v", r.Kill)
+		t.Errorf("no job was stored before the kill: %+v", r.Kill)
 	case r.Workload == "kill" && r.Kill.Lost > 0 && s.server != redisEverySec:
-		t.Errorf("%d jobs were lost", r.Kill.Lost)
+		t.Errorf("the kill lost %d jobs, want 0", r.Kill.Lost)
 	case strings.HasPrefix(r.Workload, "both"), strings.HasPrefix(r.Workload, "fail"):
 		dead := 0
 		if r.Workload == "fail-20" {
 			dead = failures(r.Jobs, 20)
 		}
 		if r.PerSecond <= 0 || !s.floor && r.Rows.Dead != dead || s.history && r.Rows.Finished != r.Jobs-dead {
-			t.Errorf("%s: want %d dead and a figure: %+v", r.Workload, dead, r)
+			t.Errorf("workload %s: want %d dead jobs and a figure, got %+v", r.Workload, dead, r)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func measured(t *testing.T, args ...string) []result {
 	code := run(t.Context(), append([]string{"-rounds", "1", "-node", "../node", "-riverpg", "../riverpg", "-json", path}, args...), &page, &log)
 	t.Logf("%s", &log)
 	if code == 2 || !strings.HasPrefix(page.String(), "# Beside other job systems\n") {
-		t.Fatalf("exit %d, page %q", code, &page)
+		t.Fatalf("got exit code %d and page %q", code, &page)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -113,16 +113,16 @@ func measured(t *testing.T, args ...string) []result {
 func TestWrongCommandLineIsNotRun(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
-		{"-only rive,nothing", `-only "nothing": must be of the workloads both,`},
+		{"-only rive,nothing", `-only "nothing": must be one of the workloads both,`},
 		{"-rounds 0", "-rounds 0: must be from 1 to 100"},
 		{"-jobs 19", "-jobs 19: must be from 20 to 10000000"},
 		{"-payload 31", "-payload 31: must be from 32 to 65536"},
 		{"-least -1", "-least -1: must be from 0 to 1e+06"},
-		{"river", `"river" is no flag: everything is given by flags`},
+		{"river", `unexpected argument "river": this command takes only flags`},
 	} {
 		var out, log bytes.Buffer
 		if code := run(t.Context(), strings.Fields(tt.args), &out, &log); code != 2 || !strings.HasPrefix(log.String(), tt.want) {
-			t.Errorf("%s: exit %d, %q; want 2, %q", tt.args, code, &log, tt.want)
+			t.Errorf("peers %s: got exit code %d and log %q, want 2 and %q", tt.args, code, &log, tt.want)
 		}
 	}
 }
@@ -134,15 +134,15 @@ func TestOnlyChoosesSystemsAndWorkloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(o.workloads) != 1 || o.workloads[0].name != "both" {
-		t.Errorf("workloads %+v", o.workloads)
+		t.Errorf("got the workloads %+v", o.workloads)
 	}
 	for _, s := range o.systems {
 		if !s.ours() && s.name != "asynq" {
-			t.Errorf("%s was not asked for", s.key())
+			t.Errorf("got the system %s, which -only does not include", s.key())
 		}
 	}
 	if len(o.systems) < 4 {
-		t.Errorf("%d systems: redrive belongs to each comparison", len(o.systems))
+		t.Errorf("got %d systems, want redrive among them", len(o.systems))
 	}
 	o, err = parseOptions([]string{"-only", "both,redrive-sqlite,river-sqlite"}, os.Stderr)
 	if err != nil {
@@ -150,10 +150,10 @@ func TestOnlyChoosesSystemsAndWorkloads(t *testing.T) {
 	}
 	for _, s := range o.systems {
 		if s.name != "redrive-sqlite" && s.name != "river-sqlite" {
-			t.Errorf("%s was not asked for: one store of redrive was named", s.key())
+			t.Errorf("got the system %s, want only the named store of redrive", s.key())
 		}
 	}
 	if len(o.systems) != 3 {
-		t.Errorf("%d systems, want redrive on SQLite and River with both settings", len(o.systems))
+		t.Errorf("got %d systems, want redrive on SQLite and River with both settings", len(o.systems))
 	}
 }

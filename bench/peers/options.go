@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// options is a validated command line.
+// options is the validated command line.
 type options struct {
 	systems   []system
 	workloads []workload
 	rounds    int
-	jobs      int // of one run of a fast system
+	jobs      int // jobs of one run of a fast system
 	payload   int // bytes
 	producers int
 	limit     time.Duration // of one run
-	killAfter time.Duration // how long a system works before it is killed
-	node      string        // the folder of the programs for Node
-	riverpg   string        // the folder of the module with River on PostgreSQL
-	page      string        // "" prints the page
-	json      string        // "" writes none
-	least     float64       // times as fast as each other system; 0 asks for nothing
+	killAfter time.Duration // how long a system runs before it is killed
+	node      string        // the directory of the Node programs
+	riverpg   string        // the directory of the module with River on PostgreSQL
+	page      string        // file of the page; "" prints it
+	json      string        // file of the results; "" writes no file
+	least     float64       // lowest ratio to each other system; 0 means no limit
 }
 
-// jobsMin is how many jobs a run has at least.
+// jobsMin is the smallest number of jobs of a run.
 const jobsMin = 20
 
 func parseOptions(args []string, log io.Writer) (o options, err error) {
@@ -35,17 +35,17 @@ func parseOptions(args []string, log io.Writer) (o options, err error) {
 	f.SetOutput(io.Discard) // the caller prints the error
 	only := f.String("only", "", "a comma-separated list of workloads ("+strings.Join(workloadNames(), ", ")+
 		") and of parts of the systems' names; redrive is always among the systems, on both stores unless one is named")
-	f.IntVar(&o.rounds, "rounds", 3, "how often everything is measured; the median counts")
+	f.IntVar(&o.rounds, "rounds", 3, "number of rounds; the median is reported")
 	f.IntVar(&o.jobs, "jobs", 100_000, "jobs of one run; slow systems get a share of them")
 	f.IntVar(&o.payload, "payload", 200, "bytes of each job's JSON")
 	f.IntVar(&o.producers, "producers", 100, "enqueues at the same time in each process")
 	f.DurationVar(&o.limit, "limit", 2*time.Minute, "longest run")
-	f.DurationVar(&o.killAfter, "kill-after", 1500*time.Millisecond, "how long a system works before it is killed")
+	f.DurationVar(&o.killAfter, "kill-after", 1500*time.Millisecond, "how long a system runs before it is killed")
 	f.StringVar(&o.node, "node", "node", "the folder of the programs for Node")
 	f.StringVar(&o.riverpg, "riverpg", "riverpg", "the folder of the module that runs River on PostgreSQL")
-	f.StringVar(&o.page, "page", "", "the file for the page; it is printed if there is none")
+	f.StringVar(&o.page, "page", "", "the file for the page; without it the page is printed")
 	f.StringVar(&o.json, "json", "", "a file for all results as JSON")
-	f.Float64Var(&o.least, "least", 0, "fail unless redrive is so many times as fast as each other system in each workload; "+
+	f.Float64Var(&o.least, "least", 0, "fail unless redrive is at least this many times as fast as each other system in each workload; "+
 		"the ratios are printed instead of the page")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -65,7 +65,7 @@ func parseOptions(args []string, log io.Writer) (o options, err error) {
 	)
 }
 
-// choose keeps the systems and workloads that a list names.
+// choose keeps the systems and workloads that the list names.
 func (o *options) choose(only string) error {
 	var names, modes []string
 	for word := range strings.SplitSeq(only, ",") {
@@ -76,7 +76,7 @@ func (o *options) choose(only string) error {
 		case slices.ContainsFunc(catalog(), func(s system) bool { return strings.Contains(s.key(), word) }):
 			names = append(names, word)
 		default:
-			return fmt.Errorf("-only %q: must be of the workloads %s, or a part of a system's name, such as river",
+			return fmt.Errorf("-only %q: must be one of the workloads %s, or part of a system's name, such as river",
 				word, strings.Join(workloadNames(), ", "))
 		}
 	}
@@ -97,7 +97,7 @@ func leftover(args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%q is no flag: everything is given by flags", args[0])
+	return fmt.Errorf("unexpected argument %q: this command takes only flags", args[0])
 }
 
 func within[N int | float64](flag string, value, low, high N) error {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// page writes the results for people, as JSON, and as ratios that were asked for.
+// page writes the results as a page, as JSON, or as ratios.
 type page struct {
 	options
 	results  []result
@@ -21,7 +21,7 @@ type page struct {
 	settings map[server]string
 	began    time.Time
 	took     time.Duration
-	busy     [2]float64 // what others took of the processors, before and after
+	busy     [2]float64 // share of the processors that other programs used, before and after
 }
 
 func (p page) write(out io.Writer) error {
@@ -59,7 +59,7 @@ func (p page) text() string {
 	fmt.Fprintf(&w, "Measured on %s in one run of `make peers` (%s): %s.\n\n",
 		p.began.UTC().Format("2 January 2006"), p.took.Round(time.Minute), p.machine)
 	if most := max(p.busy[0], p.busy[1]); most > busyMax {
-		fmt.Fprintf(&w, "**These figures are no good: other programs took %.0f %% of the processors.**\n\n", 100*most)
+		fmt.Fprintf(&w, "**These figures are not valid: other programs used %.0f %% of the processors.**\n\n", 100*most)
 	}
 	fmt.Fprintf(&w, about, p.payload, p.rounds)
 	p.losses(&w)
@@ -70,29 +70,29 @@ func (p page) text() string {
 	return w.String()
 }
 
-// busyMax is what others may take of the processors in a run worth quoting.
+// busyMax is the largest share of the processors that other programs may use in a valid run.
 const busyMax = 0.1
 
-// about says how to read the page.
+// about explains how to read the page.
 const about = `Every job carries %d bytes of JSON, and its handler does nothing. Each figure is the median of %d rounds, in
 which the systems take turns; in brackets are the slowest and the fastest round. After each run the jobs are counted: a
-run has a figure only if each job ran and, where the system keeps a history, each is in it. The end of a run is what the
-store says, not what handlers say. ` + "`×`" + ` is how many times as fast as that line redrive was on SQLite and on PostgreSQL
+run has a figure only if each job ran and, where the system keeps a history, each is in it. A run ends when the
+store has no unfinished job, not when the last handler returns. ` + "`×`" + ` is how many times as fast as that line redrive was on SQLite and on PostgreSQL
 (with its best settings for lines with best ones): above 1 redrive is ahead, below 1 behind. CPU is microseconds a job, of the
 system's own processes + of the server.
 
 What to keep in mind:
 
-- Ratios carry over to other machines, absolute numbers do not. A slower flush makes one flush a job dearer, and sharing
-  one among many jobs worth more.
-- SQLite runs inside the process, Redis and PostgreSQL are processes of their own on the same few processors. Like is
-  compared with like on PostgreSQL.
+- Ratios carry over to other machines, absolute numbers do not. On a slower disk a flush for each job costs more, and
+  sharing one flush among many jobs gains more.
+- SQLite runs inside the process, Redis and PostgreSQL are processes of their own on the same few processors. The fair
+  comparison is the one on PostgreSQL.
 - Redrive has one setting for everything that it keeps: history, counters, events and leases are on in all runs.
-- The systems do different things for a job. Which is right for you is not in these numbers.
+- The systems do different things for a job. These figures do not say which one fits your needs.
 
 `
 
-// losses lists where redrive is behind.
+// losses lists the workloads in which redrive is slower.
 func (p page) losses(w *strings.Builder) {
 	fmt.Fprintf(w, "## Where redrive is behind\n\n")
 	found := false
@@ -118,7 +118,7 @@ func (p page) losses(w *strings.Builder) {
 
 const onSQLite = "redrive-sqlite defaults"
 
-// onPostgres is the line of redrive that a system is compared with.
+// onPostgres returns the row of redrive with which a system is compared.
 func (p page) onPostgres(s system) string {
 	if s.setting == "defaults" {
 		return "redrive-postgres defaults"
@@ -142,7 +142,7 @@ func (p page) nameOf(s system) string {
 	return s.label + " (" + s.setting + ")"
 }
 
-// systemsTable tells of the systems, the servers and what is missing.
+// systemsTable lists the systems, the servers and what is missing.
 func (p page) systemsTable(w *strings.Builder) {
 	w.WriteString("## The systems\n\n| system | versions | differs from its defaults in | what is stored |\n|---|---|---|---|\n")
 	for _, s := range p.systems {
@@ -173,8 +173,8 @@ func (p page) versions(s system) string {
 	return ""
 }
 
-// readBack returns the settings that decide what is durable, as a connection of
-// the system has said.
+// readBack returns the settings that decide about durability, as read back through a connection of
+// the system.
 func (p page) readBack(s system) string {
 	for _, r := range p.results {
 		if r.key() == s.key() && r.Durability != "" {
@@ -184,7 +184,7 @@ func (p page) readBack(s system) string {
 	return ""
 }
 
-// workload writes one table.
+// workload writes the table of one workload.
 func (p page) workload(w *strings.Builder, m workload) {
 	fmt.Fprintf(w, "## %s\n\n%s\n\n", m.title, m.about)
 	switch m.mode {
@@ -199,7 +199,7 @@ func (p page) workload(w *strings.Builder, m workload) {
 }
 
 func (p page) rates(w *strings.Builder, m workload) {
-	w.WriteString("| system | jobs/s | redrive SQLite × | redrive PostgreSQL × | CPU, µs | left to be read |\n|---|---|---|---|---|---|\n")
+	w.WriteString("| system | jobs/s | redrive SQLite × | redrive PostgreSQL × | CPU, µs | rows left |\n|---|---|---|---|---|---|\n")
 	for _, s := range p.systems {
 		if !s.does(m) {
 			continue
@@ -218,7 +218,7 @@ func (p page) rates(w *strings.Builder, m workload) {
 	}
 }
 
-// left says what the store knows of the jobs of a run.
+// left describes what the store holds after a run.
 func left(s system, r result, failed string) string {
 	var words []string
 	if s.floor {
@@ -260,9 +260,9 @@ func (p page) pickups(w *strings.Builder, m workload) {
 }
 
 func (p page) kills(w *strings.Builder, m workload) {
-	w.WriteString("SIGKILL leaves what a process has handed to the operating system; a power cut takes that back, too, as far as it was " +
-		"not flushed, which this cannot show: see what is stored, above.\n\n")
-	w.WriteString("| system | stored, as callers were told | lost | finished | still to be run | of them for the second time | known no more, but had run |\n" +
+	w.WriteString("After SIGKILL, data that a process has written to the operating system remains. After a power cut, data that was not " +
+		"flushed is lost, which this test cannot show: see the column of what is stored, above.\n\n")
+	w.WriteString("| system | acknowledged to callers | lost | finished | still to be run | of them for the second time | removed, but had run |\n" +
 		"|---|---|---|---|---|---|---|\n")
 	for _, s := range p.systems {
 		if !s.does(m) {
@@ -280,7 +280,7 @@ func (p page) kills(w *strings.Builder, m workload) {
 	}
 }
 
-// of returns the runs that have a figure, and the error of one that has none.
+// of returns the runs of a system with a figure, and the error of a failed run.
 func (p page) of(m workload, key string) (good []result, failed string) {
 	for _, r := range p.results {
 		switch {
@@ -294,14 +294,14 @@ func (p page) of(m workload, key string) (good []result, failed string) {
 	return good, failed
 }
 
-// times is how many times as fast one line is as another.
+// times returns how many times as fast the system a is as the system b.
 func (p page) times(m workload, a, b string) (times float64, ok bool) {
 	ours, _ := p.of(m, a)
 	theirs, _ := p.of(m, b)
 	if len(ours) == 0 || len(theirs) == 0 {
 		return 0, false
 	}
-	if m.mode == pickupMode { // less is better
+	if m.mode == pickupMode { // a lower value is better
 		p50 := func(r result) float64 { return max(r.P50, 0.001) }
 		return median(values(theirs, p50)) / median(values(ours, p50)), true
 	}
@@ -325,7 +325,7 @@ func (p page) ratio(m workload, ours string, s system) string {
 	return fmt.Sprintf("%.0f", times)
 }
 
-// values returns what is asked of each result, sorted.
+// values returns one value of each result, sorted.
 func values(of []result, value func(result) float64) (all []float64) {
 	for _, r := range of {
 		all = append(all, value(r))
@@ -334,7 +334,7 @@ func values(of []result, value func(result) float64) (all []float64) {
 	return all
 }
 
-// median of sorted values.
+// median returns the median of sorted values.
 func median(sorted []float64) float64 {
 	n := len(sorted)
 	if n%2 == 1 {
@@ -343,7 +343,7 @@ func median(sorted []float64) float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
-// thousands writes 12345 as 12,345.
+// thousands formats 12345 as 12,345.
 func thousands(v float64) string {
 	digits := fmt.Sprintf("%.0f", v)
 	for i := len(digits) - 3; i > 0; i -= 3 {

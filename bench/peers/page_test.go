@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// shown is a page of three rounds with redrive, a slower and a faster peer, one
-// that failed and one that is missing.
+// shown is a page of three rounds with redrive, a slower and a faster peer, one that failed and one
+// that is missing.
 func shown(t *testing.T) string {
 	t.Helper()
 	o, err := parseOptions([]string{"-only", "both,river-sqlite,backlite,asynq"}, nil)
@@ -47,7 +47,7 @@ func TestPageShowsMediansRatiosAndLosses(t *testing.T) {
 		"1,000 finished of 1,000",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("not on the page: %s", want)
+			t.Errorf("the page should contain: %s", want)
 		}
 	}
 	if t.Failed() {
@@ -63,10 +63,10 @@ func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
 	}
 	numbers, ids, err := readAcked(path)
 	if err != nil || !slices.Equal(numbers, []int{1, 2}) || !slices.Equal(ids, []string{"a", "b"}) {
-		t.Errorf("%v, %v, %v: want the lines that are whole", numbers, ids, err)
+		t.Errorf("got numbers %v, ids %v, error %v; want those of the complete lines", numbers, ids, err)
 	}
-	if _, _, err := readAcked(t.TempDir()); err == nil { // which opens, and has no lines
-		t.Error("a ledger that cannot be read is taken for an empty one")
+	if _, _, err := readAcked(t.TempDir()); err == nil { // a directory can be opened, but has no lines
+		t.Error("readAcked of an unreadable ledger returned no error")
 	}
 }
 

@@ -10,16 +10,15 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// How idle pickup is measured: so many samples at most, for so long at most, and
-// no sooner after the last one than a gap, whose length changes so that it does
-// not march with somebody's timer.
+// The limits of the pickup measurement: the number of samples, the total time, and the pause
+// between samples. The pause varies, so that it does not stay in step with a timer of the system.
 const (
 	pickupSamples = 300
 	pickupFor     = 12 * time.Second
 	pickupGap     = 15 * time.Millisecond
 )
 
-// pickup measures how long another, idle process takes to start a job.
+// pickup measures how long an idle second process takes to start a job.
 func (b *bench) pickup(ctx context.Context, s system, w workload, p *place, r *result) error {
 	group, err := b.launch(ctx, s, w, p, agent.Config{Create: true, Jobs: r.Jobs + pickupSamples, Tell: true})
 	if err != nil {
@@ -43,7 +42,7 @@ func pickups(ctx context.Context, producer, worker *agent.Process, samples int) 
 	if err := worker.Ask(ctx, agent.Request{Do: "start"}, nil); err != nil {
 		return nil, err
 	}
-	pause(ctx, time.Second) // until it is idle
+	pause(ctx, time.Second) // until the process is idle
 	began := time.Now()
 	for n := 0; n < samples && (time.Since(began) < pickupFor || n < 5); n++ {
 		var stored agent.Enqueued
@@ -53,7 +52,7 @@ func pickups(ctx context.Context, producer, worker *agent.Process, samples int) 
 		select {
 		case start := <-worker.Starts():
 			if start.N != n {
-				return nil, fmt.Errorf("job %d started, %d was enqueued", start.N, n)
+				return nil, fmt.Errorf("job %d started, want the enqueued job %d", start.N, n)
 			}
 			found = append(found, time.Duration(max(0, start.At-stored.At)))
 		case <-ctx.Done():
@@ -64,7 +63,7 @@ func pickups(ctx context.Context, producer, worker *agent.Process, samples int) 
 	return found, nil
 }
 
-// at returns the value below which a share of sorted ones lies.
+// at returns the quantile of sorted durations for a share, such as 0.99.
 func at(sorted []time.Duration, share float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// tick is the unit of the times in /proc.
+// tick is the unit of times in /proc.
 const tick = 10 * time.Millisecond
 
-// cpuOf returns the processor time that a process has used, with that of its
-// ended children, and with that of its living ones if asked for. What is gone has
-// used none.
+// cpuOf returns the processor time of a process and its ended children and, with children set, of
+// its living children. For a process that is gone it returns 0.
 func cpuOf(pid int, children bool) time.Duration {
 	used, _, ok := stat(strconv.Itoa(pid))
 	if !ok || !children {
@@ -32,13 +31,13 @@ func cpuOf(pid int, children bool) time.Duration {
 	return used
 }
 
-// stat reads the times and the parent of a process.
+// stat reads the processor times and the parent of a process.
 func stat(pid string) (used time.Duration, parent int, ok bool) {
 	text, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
 		return 0, 0, false
 	}
-	_, rest, _ := strings.Cut(string(text), ") ") // the name may hold spaces, but hardly this
+	_, rest, _ := strings.Cut(string(text), ") ") // the name may contain spaces, but hardly this text
 	fields := strings.Fields(rest)
 	const ppid, utime, cstime = 1, 11, 14
 	if len(fields) <= cstime {
@@ -52,8 +51,8 @@ func stat(pid string) (used time.Duration, parent int, ok bool) {
 	return used, parent, true
 }
 
-// others returns the share of the processors that is in use while this program
-// waits for a second.
+// others returns the share of the processors that is used during one second in which this program
+// waits.
 func others(ctx context.Context) float64 {
 	idle, total := processors()
 	pause(ctx, time.Second)
@@ -64,15 +63,15 @@ func others(ctx context.Context) float64 {
 	return 1 - (idleEnd-idle)/(totalEnd-total)
 }
 
-// processors returns how long all processors were idle or waiting for the disk,
-// and how long they were there, in ticks.
+// processors returns, in ticks and summed over all processors, the time spent idle or waiting for
+// the disk, and the total time.
 func processors() (idle, total float64) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return 0, 0
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	const idleField, diskField, last = 4, 5, 8 // what guests use is in the first ones already
+	const idleField, diskField, last = 4, 5, 8 // guest times are already included in the first fields
 	for i, field := range strings.Fields(line) {
 		n, err := strconv.ParseFloat(field, 64)
 		if err != nil || i > last {

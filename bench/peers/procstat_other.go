@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cpuOf knows nothing on this system.
+// cpuOf returns 0: the time is not known on this system.
 func cpuOf(int, bool) time.Duration { return 0 }
 
-// others knows nothing on this system.
+// others returns 0: the share is not known on this system.
 func others(context.Context) float64 { return 0 }

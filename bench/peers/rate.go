@@ -11,11 +11,11 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// lookEvery is how often the agents are asked how far they are: the error of a
-// time, and hardly a load.
+// lookEvery is the pause between two progress requests to the agents. It limits the precision of
+// the duration, and its load is negligible.
 const lookEvery = 5 * time.Millisecond
 
-// rate measures how fast jobs are stored or worked on.
+// rate measures how fast jobs are stored or run.
 func (b *bench) rate(ctx context.Context, s system, w workload, p *place, r *result) error {
 	group, err := b.launch(ctx, s, w, p, agent.Config{Create: true, Jobs: r.Jobs})
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *bench) timed(ctx context.Context, s system, w workload, p *place, group
 		if err := group[0].Ask(ctx, agent.Request{Do: "bulk", N: r.Jobs}, nil); err != nil {
 			return err
 		}
-		if s.server == postgres { // as River's own benchmark; autovacuum would do it in a minute
+		if s.server == postgres { // as in River's own benchmark; otherwise autovacuum would run during the measurement
 			if err := execute(ctx, p.address, "VACUUM ANALYZE"); err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (b *bench) timed(ctx context.Context, s system, w workload, p *place, group
 
 func perJob(d time.Duration, jobs int) float64 { return float64(d.Microseconds()) / float64(jobs) }
 
-// usage is the processor time of the agents and of the server.
+// usage returns the processor time of the agents and of the server.
 func usage(group []*agent.Process, p *place) (client, server time.Duration) {
 	for _, a := range group {
 		client += cpuOf(a.PID(), false)
@@ -95,7 +95,7 @@ func usage(group []*agent.Process, p *place) (client, server time.Duration) {
 	return client, server
 }
 
-// askAll asks all agents at once.
+// askAll sends a request to all agents concurrently.
 func askAll(ctx context.Context, group []*agent.Process, request agent.Request) error {
 	return forEach(group, func(_ int, a *agent.Process) error { return a.Ask(ctx, request, nil) })
 }
@@ -110,7 +110,7 @@ func forEach(group []*agent.Process, do func(i int, a *agent.Process) error) err
 	return errors.Join(errs...)
 }
 
-// enqueueAll lets each agent enqueue its part.
+// enqueueAll makes each agent enqueue its part of the jobs.
 func enqueueAll(ctx context.Context, m mode, group []*agent.Process, jobs int) error {
 	do := "enqueue"
 	if m == bulkMode || m == bothBulkMode {
@@ -122,8 +122,7 @@ func enqueueAll(ctx context.Context, m mode, group []*agent.Process, jobs int) e
 	})
 }
 
-// awaitDone waits until all jobs have run and then until the store has nothing
-// left to be run.
+// awaitDone waits until all jobs have run, and then until the store has no unfinished job.
 func awaitDone(ctx context.Context, group []*agent.Process, jobs int) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -154,7 +153,7 @@ func awaitDone(ctx context.Context, group []*agent.Process, jobs int) error {
 		return ran >= jobs, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%d of %d jobs: %w", ran, jobs, err)
+		return fmt.Errorf("%d of %d jobs have run: %w", ran, jobs, err)
 	}
 	err = wait("settled", func() (bool, error) {
 		err := group[0].Ask(ctx, agent.Request{Do: "unfinished"}, &left)
@@ -166,8 +165,8 @@ func awaitDone(ctx context.Context, group []*agent.Process, jobs int) error {
 	return nil
 }
 
-// verify compares what is left with what was to be done: each job has run, and
-// the history has each where the system keeps one.
+// verify checks that each job has run, and that the history has each job if the system keeps a
+// history.
 func verify(ctx context.Context, s system, w workload, group []*agent.Process, r *result) error {
 	if err := group[0].Ask(ctx, agent.Request{Do: "counts"}, &r.Rows); err != nil {
 		return err
@@ -203,12 +202,12 @@ func verify(ctx context.Context, s system, w workload, group []*agent.Process, r
 	case s.history && r.Rows.Finished != r.Jobs-dead:
 		return fmt.Errorf("the history has %d of %d jobs", r.Rows.Finished, r.Jobs-dead)
 	case r.Rows.Dead > dead:
-		return fmt.Errorf("%d jobs are dead, %d were to fail", r.Rows.Dead, dead)
+		return fmt.Errorf("%d jobs are dead, want %d", r.Rows.Dead, dead)
 	}
-	return nil // fewer dead ones are shown on the page
+	return nil // a system that keeps fewer dead jobs shows that on the page
 }
 
-// failures counts the jobs that fail where so many of 100 do.
+// failures counts the failing jobs for a percentage.
 func failures(jobs, failing int) (dead int) {
 	for n := range jobs {
 		if agent.Fails(n, failing) {
@@ -218,7 +217,7 @@ func failures(jobs, failing int) (dead int) {
 	return dead
 }
 
-// floor measures the bare statements.
+// floor measures the minimum of statements.
 func (b *bench) floor(ctx context.Context, s system, w workload, p *place, r *result) error {
 	group, err := b.launch(ctx, s, w, p, agent.Config{Create: true, Jobs: r.Jobs})
 	if err != nil {

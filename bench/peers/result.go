@@ -16,7 +16,7 @@ type result struct {
 	Workers    int               `json:"workers"`
 	Seconds    float64           `json:"seconds,omitempty"`
 	PerSecond  float64           `json:"per_second,omitempty"`
-	ClientCPU  float64           `json:"client_cpu_us,omitempty"` // microseconds a job, all processes
+	ClientCPU  float64           `json:"client_cpu_us,omitempty"` // microseconds per job, all processes
 	ServerCPU  float64           `json:"server_cpu_us,omitempty"`
 	Twice      int64             `json:"ran_twice,omitempty"`
 	Rows       agent.Counts      `json:"rows"` // after the run
@@ -26,23 +26,22 @@ type result struct {
 	Kill       *killed           `json:"kill,omitempty"`
 	Durability string            `json:"durability,omitempty"`
 	Versions   map[string]string `json:"versions,omitempty"`
-	Error      string            `json:"error,omitempty"` // and then no figure
+	Error      string            `json:"error,omitempty"` // set when the run has no figure
 }
 
-// killed is what a kill has left of the jobs whose callers were told that they
-// are stored.
+// killed has the counts of acknowledged jobs after a kill.
 type killed struct {
 	Acked    int `json:"acked"`
-	Lost     int `json:"lost"`     // neither run nor known to the store
+	Lost     int `json:"lost"`     // neither run nor stored
 	Ran      int `json:"ran"`      // handler calls that had begun
-	Finished int `json:"finished"` // known as finished
-	Pending  int `json:"pending"`  // known as still to be run
-	Again    int `json:"again"`    // of them, those whose handler had already run
+	Finished int `json:"finished"` // stored as finished
+	Pending  int `json:"pending"`  // stored as still to be run
+	Again    int `json:"again"`    // of the pending jobs, those whose handler had already run
 }
 
 func (r result) key() string { return r.System + " " + r.Setting }
 
-// line tells of the run while others go on.
+// line returns a line about the run, which is printed during the measurement.
 func (r result) line() string {
 	head := fmt.Sprintf("%d %-10s %-32s", r.Round, r.Workload, r.key())
 	switch {

@@ -1,5 +1,5 @@
-// Package retries compares package retry with libraries that retry calls, in one
-// run: go test -bench . ./retries. All do the same: four sends at most, no wait, one
-// value. What a success costs is measured with a strategy that would wait, of which
-// each library can make one before and share it, as far as it allows that.
+// Package retries compares package retry with other retry libraries in one run: go test -bench .
+// ./retries. All do the same: at most four sends, no wait, one result. The cost of a success is
+// measured with a strategy that would wait. It is made before and shared, as far as the library
+// allows that.
 package retries

@@ -27,10 +27,10 @@ var (
 	errMarked = sethvargo.RetryableError(errSend)
 )
 
-// operation fails its first sends of every call.
+// operation fails its first sends in every call.
 type operation struct {
 	fails, n int
-	failed   func() // told of each failure; may be nil
+	failed   func() // called after each failure; may be nil
 }
 
 func (o *operation) send() (int, error) {
@@ -52,7 +52,7 @@ func (o *operation) sendMarked() (int, error) {
 	return v, nil
 }
 
-// peer calls an operation; wait is that of every retry.
+// peer calls an operation with one library; wait is the wait before every retry.
 type peer struct {
 	name string
 	make func(b *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error)
@@ -85,13 +85,13 @@ var peers = []peer{
 		return func(context.Context) (int, error) { return r.Do(op.send) }
 	}},
 	{"avast", func(_ *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
-		return func(ctx context.Context) (int, error) { // the context is bound when it is made
+		return func(ctx context.Context) (int, error) { // the context is bound to the strategy
 			return avast.NewWithData[int](avast.Context(ctx), avast.Attempts(4), avast.Delay(wait), avast.DelayType(avast.FixedDelay), avast.LastErrorOnly(true)).Do(op.send)
 		}
 	}},
 	{"sethvargo", func(_ *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
 		send := func(context.Context) (int, error) { return op.sendMarked() }
-		return func(ctx context.Context) (int, error) { // a back-off counts, so each call needs one
+		return func(ctx context.Context) (int, error) { // a backoff has state, so each call needs a new one
 			return sethvargo.DoValue(ctx, sethvargo.WithMaxRetries(3, sethvargo.BackoffFunc(func() (time.Duration, bool) { return wait, false })), send)
 		}
 	}},
@@ -106,10 +106,10 @@ var peers = []peer{
 	}},
 }
 
-func strategy(b *testing.B, wait time.Duration, judge func(context.Context, error) retry.Judgement) *retry.Strategy {
+func strategy(b *testing.B, wait time.Duration, decideOn func(context.Context, error) retry.Judgement) *retry.Strategy {
 	b.Helper()
 	p, err := retry.New("op", retry.Options{
-		Backoff: backoff.Backoff{Waits: []time.Duration{wait}}, Immediate: wait == 0, Judge: judge,
+		Backoff: backoff.Backoff{Waits: []time.Duration{wait}}, Immediate: wait == 0, Judge: decideOn,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -139,7 +139,8 @@ func bench(b *testing.B, fails int, wait time.Duration) {
 	}
 }
 
-// What a goroutine holds that waits for its first retry, of 100,000.
+// BenchmarkWaiters measures the memory of a goroutine that waits for its first retry, with 100,000
+// of them.
 func BenchmarkWaiters(b *testing.B) {
 	const waiters = 100_000
 	for _, p := range peers[1:] {
@@ -167,19 +168,19 @@ func held(b *testing.B, p peer, waiters int) int64 {
 		ended.Go(func() { _, _ = call(ctx) })
 	}
 	sent.Wait()
-	for blocked() < idle+uint64(waiters) { // what has failed comes to its wait
+	for blocked() < idle+uint64(waiters) { // each failed call must have reached its wait
 		runtime.Gosched()
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	cancel()
-	if p.name != "avast, reused" { // has no context and would wait
+	if p.name != "avast, reused" { // avast, reused: has no context, so it would wait to the end
 		ended.Wait()
 	}
 	return int64(after.HeapInuse+after.StackInuse) - int64(before.HeapInuse+before.StackInuse)
 }
 
-// blocked returns how many goroutines wait for something.
+// blocked returns how many goroutines are blocked.
 func blocked() uint64 {
 	n := []metrics.Sample{{Name: "/sched/goroutines/waiting:goroutines"}}
 	metrics.Read(n)

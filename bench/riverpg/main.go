@@ -1,6 +1,5 @@
-// Command riverpg is an agent that runs River on PostgreSQL. It is a module of its
-// own because River's driver for SQLite, which the other agent has, needs an older
-// River than the newest one for PostgreSQL.
+// Command riverpg is an agent that runs River on PostgreSQL. It is a separate module, because
+// River's SQLite driver in the other agent needs an older River than the PostgreSQL driver.
 package main
 
 import (
@@ -44,7 +43,7 @@ type system struct {
 	work   *agent.Work
 }
 
-// poolTuned is the size of the pool that made River fastest here.
+// poolTuned is the pool size with which River was fastest here.
 const poolTuned = 20
 
 func open(ctx context.Context, c agent.Config, w *agent.Work) (agent.System, error) {
@@ -92,7 +91,7 @@ func (s *system) set(ctx context.Context, c agent.Config, config river.Config) (
 	return nil
 }
 
-// Bulk uses COPY.
+// Bulk stores jobs with COPY.
 func (s *system) Bulk(ctx context.Context, first, n int) error {
 	return agent.Steps(first, n, func(first, n int) error {
 		batch := make([]river.InsertManyParams, n)
@@ -116,7 +115,7 @@ func (s *system) Start(ctx context.Context) error { return s.client.Start(ctx) }
 
 func (s *system) Stop(ctx context.Context) error { return s.client.Stop(ctx) }
 
-// Unfinished names the states, so that the index on state answers.
+// Unfinished names the states in its query, so that PostgreSQL uses the index on state.
 func (s *system) Unfinished(ctx context.Context) (n int, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT count(*) FROM river_job
 		WHERE state IN ('available', 'running', 'retryable', 'scheduled', 'pending')`).Scan(&n)

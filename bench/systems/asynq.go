@@ -18,11 +18,10 @@ func asynqProgram() agent.Program {
 	return agent.Program{Modules: []string{"github.com/hibiken/asynq", "github.com/redis/go-redis/v9"}, Open: openAsynq}
 }
 
-// asynqType is the type of the bench's tasks.
+// asynqType is the type of the benchmark's tasks.
 const asynqType = "bench"
 
-// asynqSystem keeps nothing of a task that has succeeded, which is asynq's
-// default.
+// asynqSystem keeps nothing of a succeeded task, which is asynq's default.
 type asynqSystem struct {
 	redis  *redis.Client
 	client *asynq.Client
@@ -41,7 +40,7 @@ func openAsynq(_ context.Context, c agent.Config, w *agent.Work) (agent.System, 
 	}
 	config := asynq.Config{Concurrency: c.Workers, Logger: silent{}}
 	if c.Tuned {
-		config.TaskCheckInterval = 10 * time.Millisecond // by default an idle server looks once a second
+		config.TaskCheckInterval = 10 * time.Millisecond // by default an idle server polls once a second
 	}
 	return &asynqSystem{
 		redis:  redis.NewClient(options),
@@ -51,7 +50,7 @@ func openAsynq(_ context.Context, c agent.Config, w *agent.Work) (agent.System, 
 	}, nil
 }
 
-// silent is a logger that says nothing.
+// silent is a logger that discards everything.
 type silent struct{}
 
 func (silent) Debug(...any) {}
@@ -60,7 +59,7 @@ func (silent) Warn(...any)  {}
 func (silent) Error(...any) {}
 func (silent) Fatal(...any) {}
 
-// Bulk enqueues one by one, from several goroutines: asynq has no call for many.
+// Bulk enqueues one by one from several goroutines, because asynq has no bulk call.
 func (a *asynqSystem) Bulk(ctx context.Context, first, n int) error {
 	const lanes = 16
 	errs := make(chan error, lanes)
@@ -152,7 +151,7 @@ func (a *asynqSystem) Durability(ctx context.Context) (string, error) {
 	return RedisDurability(ctx, a.redis)
 }
 
-// RedisDurability reads what survives the end of a Redis server.
+// RedisDurability reads the settings that decide what survives the end of a Redis server.
 func RedisDurability(ctx context.Context, r *redis.Client) (string, error) {
 	var words []string
 	for _, name := range []string{"appendonly", "appendfsync"} {

@@ -17,7 +17,7 @@ func backliteProgram() agent.Program {
 	return agent.Program{Modules: []string{"github.com/mikestefanello/backlite", "modernc.org/sqlite"}, Open: openBacklite}
 }
 
-// backliteTask keeps a row of each task that is done, as the README's example does.
+// backliteTask keeps a row of each completed task, as in the README's example.
 type backliteTask agent.Args
 
 // Config implements backlite.Task.
@@ -34,8 +34,8 @@ type backliteSystem struct {
 	work   *agent.Work
 }
 
-// openBacklite sets backlite up on one connection, because a busy database makes
-// it drop the completion of a task.
+// openBacklite sets backlite up with one connection, because it drops the completion of a task when
+// the database is busy.
 func openBacklite(_ context.Context, c agent.Config, w *agent.Work) (_ agent.System, err error) {
 	db, err := openSQLite(c.Dir, "jobs.db", "_journal_mode=WAL&_synchronous=FULL&_pragma=busy_timeout(5000)"+
 		"&_pragma=cache_size(-65536)&_pragma=temp_store(memory)")
@@ -83,7 +83,7 @@ func (b *backliteSystem) Enqueue(ctx context.Context, n int) (string, error) {
 	return ids[0], nil
 }
 
-// Start lets the dispatcher outlive ctx: Stop ends it in order.
+// Start gives the dispatcher a context that outlives ctx. Stop ends it normally.
 func (b *backliteSystem) Start(ctx context.Context) error {
 	b.client.Start(context.WithoutCancel(ctx))
 	return nil
@@ -98,7 +98,7 @@ func (b *backliteSystem) Stop(ctx context.Context) error {
 	return nil
 }
 
-// stopLimit bounds the orderly end of a system.
+// stopLimit is the time limit of Stop.
 const stopLimit = 10 * time.Second
 
 func (b *backliteSystem) Unfinished(ctx context.Context) (n int, err error) {

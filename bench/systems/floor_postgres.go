@@ -16,16 +16,15 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The floor of PostgreSQL is the bare statements that a job costs there, with
-// every row kept that redrive keeps: job, claim with lease, history, packed
-// events with the changes of counters. Inserts share two connections, claims have
-// one and ends two, which was the fastest layout on a small machine; what waits is
-// written as one transaction in one round trip. Nothing is checked or decided,
-// and no handler runs.
+// The floor of PostgreSQL is the minimum of statements for a job. It writes every row that redrive
+// writes: job, claim with lease, history, and packed events with the changes of counters. Inserts
+// use two connections, claims one and ends two, which was the fastest layout on a small machine.
+// Waiting calls are written as one transaction in one round trip. It checks and decides nothing,
+// and runs no handler.
 const (
 	floorInserters = 2
 	floorSettlers  = 2
-	floorBatch     = 1000 // rows of one transaction at most
+	floorBatch     = 1000 // most rows of one transaction
 )
 
 func floorPostgres() agent.Program {
@@ -80,9 +79,9 @@ type floorRun struct {
 	settles chan floorCall
 	claimed chan floorJob
 	idle    atomic.Int64  // workers without a job
-	wake    chan struct{} // tells the claimer that a worker has become idle
+	wake    chan struct{} // signals the claimer that a worker has become idle
 	nextID  atomic.Int64
-	left    atomic.Int64 // jobs to be settled
+	left    atomic.Int64 // jobs that are still to be settled
 	done    chan struct{}
 }
 
@@ -129,8 +128,8 @@ func (f postgresFloor) Run(ctx context.Context, mode string, jobs int) (seconds 
 	return seconds, context.Cause(ctx)
 }
 
-// connectAll makes the connections in the order inserts, claims, ends. After an error
-// those that are made are returned.
+// connectAll opens the connections in the order inserts, claims, ends. After an error it returns
+// those that are open.
 func (f postgresFloor) connectAll(ctx context.Context) (conns []*pgx.Conn, err error) {
 	for range floorInserters + 1 + floorSettlers {
 		c, err := f.connect(ctx)
@@ -148,7 +147,7 @@ func (f postgresFloor) connect(ctx context.Context) (*pgx.Conn, error) {
 		return nil, err
 	}
 	for _, name := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"} {
-		config.RuntimeParams[name] = "off" // the plans that are right here whatever the statistics say
+		config.RuntimeParams[name] = "off" // forces the plans that are right here whatever the statistics say
 	}
 	return pgx.ConnectConfig(ctx, config)
 }
@@ -163,8 +162,8 @@ func (r *floorRun) preload(ctx context.Context, c *pgx.Conn, jobs int) error {
 	})
 }
 
-// serveAll lets each connection do its part until stop is called, which waits for
-// them. The first error is handed to failed.
+// serveAll lets each connection do its part until stop is called, which waits for them. It passes
+// the first error to failed.
 func (r *floorRun) serveAll(ctx context.Context, conns []*pgx.Conn, mode string, failed context.CancelCauseFunc) (stop func()) {
 	serving, end := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -190,8 +189,8 @@ func (r *floorRun) serveAll(ctx context.Context, conns []*pgx.Conn, mode string,
 	}
 }
 
-// callAll is the producers and the workers: it returns when all jobs are inserted, or
-// all are settled where there are workers.
+// callAll runs the producers and the workers. It returns when all jobs are inserted and, if there
+// are workers, settled.
 func (r *floorRun) callAll(ctx context.Context, mode string, jobs int, c agent.Config) {
 	var callers sync.WaitGroup
 	defer callers.Wait()
@@ -218,7 +217,7 @@ func (r *floorRun) callAll(ctx context.Context, mode string, jobs int, c agent.C
 	}
 }
 
-// call hands a job over and waits for its commit.
+// call passes a job on and waits for its commit.
 func (r *floorRun) call(ctx context.Context, to chan<- floorCall, j floorJob) error {
 	call := floorCall{j, make(chan error, 1)}
 	select {
@@ -234,7 +233,7 @@ func (r *floorRun) call(ctx context.Context, to chan<- floorCall, j floorJob) er
 	}
 }
 
-// work takes claimed jobs and has them settled.
+// work takes claimed jobs and settles them.
 func (r *floorRun) work(ctx context.Context) {
 	for {
 		r.idle.Add(1)
@@ -256,7 +255,7 @@ func (r *floorRun) work(ctx context.Context) {
 	}
 }
 
-// serve writes what waits as one transaction, again and again.
+// serve repeatedly writes all waiting calls as one transaction.
 func (r *floorRun) serve(ctx context.Context, calls <-chan floorCall, c *pgx.Conn, write func(context.Context, *pgx.Conn, []floorCall) error) error {
 	batch := make([]floorCall, 0, floorBatch)
 	for {
@@ -271,7 +270,7 @@ func (r *floorRun) serve(ctx context.Context, calls <-chan floorCall, c *pgx.Con
 			select {
 			case call := <-calls:
 				batch = append(batch, call)
-			default: // another connection was faster
+			default: // another connection has taken the calls
 			}
 		}
 		err := write(ctx, c, batch)
@@ -330,11 +329,11 @@ func queueEvent(batch *pgx.Batch, now int64, p *event.Packer, from, to job.State
 	batch.Queue(floorEvent, now, n, p.Bytes(), lanes, states, ns)
 }
 
-// floorLate is by how much a commit may be late behind the time that it wrote.
+// floorLate is how much later a commit may become visible than the time that it wrote.
 const floorLate = 2 * time.Second
 
-// claim claims for the workers that have nothing to do. The time of the last
-// claim bounds where the next one looks, because dead rows lie before it.
+// claim claims for the idle workers. It searches from the time of the last claim on, because dead
+// rows lie before it.
 func (r *floorRun) claim(ctx context.Context, c *pgx.Conn) error {
 	low := int64(0)
 	for {
@@ -368,8 +367,8 @@ func (r *floorRun) claim(ctx context.Context, c *pgx.Conn) error {
 	}
 }
 
-// claimSome claims in one transaction of two round trips. After an error the
-// connection is of no use.
+// claimSome claims in one transaction of two round trips. After an error the connection cannot be
+// used any more.
 func (r *floorRun) claimSome(ctx context.Context, c *pgx.Conn, low, now, want int64) (got []floorJob, last int64, err error) {
 	var batch pgx.Batch
 	var pack event.Packer

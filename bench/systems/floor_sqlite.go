@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/internal/selfbench"
 )
 
-// floorSQLite is the bare statements of redrive on SQLite.
+// floorSQLite is the minimum of redrive's statements on SQLite.
 func floorSQLite() agent.Program {
 	return agent.Program{
 		Modules: []string{"modernc.org/sqlite", "zombiezen.com/go/sqlite"},

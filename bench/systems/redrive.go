@@ -15,8 +15,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// redriveSystem is redrive with its defaults on either store. All that a job can
-// leave is kept: the history, events, counters, failures and dead letters.
+// redriveSystem is redrive with its defaults on either store. It keeps everything that a job can
+// leave: history, events, counters, failures and dead letters.
 type redriveSystem struct {
 	store  store.Store
 	client *redrive.Client
@@ -24,7 +24,7 @@ type redriveSystem struct {
 	cancel context.CancelFunc
 	ended  chan error
 
-	rows       func(context.Context) (agent.Counts, error) // by the tables, not by our counters
+	rows       func(context.Context) (agent.Counts, error) // counts the rows of the tables, not redrive's counters
 	durability func(context.Context) (string, error)
 	closeRows  func() error
 }
@@ -81,7 +81,7 @@ func (r *redriveSystem) Stop(context.Context) error {
 	return <-r.ended
 }
 
-// Unfinished reads the counters, which are written with each change.
+// Unfinished reads redrive's counters, which are written with each change.
 func (r *redriveSystem) Unfinished(ctx context.Context) (n int, err error) {
 	rows, err := r.store.Counts(ctx)
 	for _, row := range rows {

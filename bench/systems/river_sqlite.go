@@ -29,8 +29,7 @@ type riverSystem struct {
 	work   *agent.Work
 }
 
-// openRiver sets River up on one connection, as its driver's documentation asks
-// for.
+// openRiver sets River up with one connection, as its driver's documentation requires.
 func openRiver(ctx context.Context, c agent.Config, w *agent.Work) (_ agent.System, err error) {
 	parameters := "_journal_mode=WAL&_synchronous=FULL&_pragma=busy_timeout(5000)"
 	config := river.Config{Logger: slog.New(slog.DiscardHandler), MaxAttempts: 1}
@@ -94,7 +93,7 @@ func (r *riverSystem) Start(ctx context.Context) error { return r.client.Start(c
 
 func (r *riverSystem) Stop(ctx context.Context) error { return r.client.Stop(ctx) }
 
-// Unfinished names the states, so that the index on state answers.
+// Unfinished names the states in its query, so that SQLite uses the index on state.
 func (r *riverSystem) Unfinished(ctx context.Context) (n int, err error) {
 	return n, scan(ctx, r.db, `SELECT count(*) FROM river_job WHERE state IN
 		('available', 'running', 'retryable', 'scheduled', 'pending')`, &n)

@@ -1,4 +1,4 @@
-// Package systems sets job systems up for agents.
+// Package systems has the job systems that agents can set up.
 package systems
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// Programs are the systems that run in the program that imports this package.
+// Programs returns the systems that the importing program can run.
 func Programs() map[string]agent.Program {
 	return map[string]agent.Program{
 		"redrive-sqlite":   redriveSQLite(),
@@ -38,8 +38,8 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// pragmas asks a connection for the two pragmas that decide what survives a power
-// cut.
+// pragmas returns the two pragmas that decide what survives a power cut, as a connection reports
+// them.
 func pragmas(ctx context.Context, db queryer) (string, error) {
 	var journal string
 	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal); err != nil {
@@ -64,8 +64,8 @@ func scan(ctx context.Context, db *sql.DB, query string, into ...any) error {
 	return nil
 }
 
-// known looks up names in the answers of a query with the columns name and
-// whether the job is finished.
+// known looks up ids in the result of a query with two columns: id, and whether the job is
+// finished.
 func known(ctx context.Context, db *sql.DB, query string, ids []string) (states []byte, err error) {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command classes writes docs/classes.md: what is known of each class, and which
-// codes say which. The page is made of the code that decides.
+// Command classes writes docs/classes.md, the reference of all classes and of the codes that lead
+// to them. It takes the page from the code that classifies.
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 
 //go:generate go run .
 
-// target is the page, from this folder, where go generate runs.
+// target is the path of the page, relative to this directory, in which go generate runs it.
 const target = "../../docs/classes.md"
 
 func main() {

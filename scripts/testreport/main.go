@@ -1,13 +1,12 @@
-// Command testreport runs `go test -json` and tells what came of it: a line for
-// each package when it ends, and for each test that failed its own output. What
-// other tests print is left out. At the end it names the tests that were skipped
-// and those that failed, and counts:
+// Command testreport runs `go test -json` and reports the results. It prints a line for each
+// package when it ends, and the output of each failed test. The output of other tests is left out.
+// At the end it prints the skipped and the failed tests and the counts:
 //
 //	testreport [-note TEXT] go test -json ./...
 //	…
 //	1234 passed, 0 failed, 2 skipped
 //
-// The exit code is 1 when something failed, also outside of a test.
+// The exit code is 1 when anything failed, inside or outside of a test.
 package main
 
 import (
@@ -50,7 +49,7 @@ func run(ctx context.Context, note string, command []string) (ok bool, err error
 	err = cmd.Wait()
 	r.end(note, err == nil)
 	if _, exited := errors.AsType[*exec.ExitError](err); exited {
-		return false, rerr // the report says why
+		return false, rerr // the report gives the reason
 	}
 	return r.failed == 0, errors.Join(rerr, err)
 }

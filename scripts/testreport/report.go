@@ -17,17 +17,17 @@ type event struct {
 	Test        string
 	Elapsed     float64 // seconds
 	Output      string
-	ImportPath  string // of a build's output
-	FailedBuild string // the build without which a package could not be tested
+	ImportPath  string // of the build's output
+	FailedBuild string // the failed build that kept a package from being tested
 }
 
-// report reads events and writes what people want to know of them.
+// report reads events and prints the parts that people need.
 type report struct {
 	out io.Writer
 
 	packages map[string]*pack
 	builds   map[string][]string // output of builds, by import path
-	names    []string            // of what failed
+	names    []string            // names of what failed
 	skips    []*test
 
 	passed, failed, skipped int
@@ -42,7 +42,7 @@ type pack struct {
 	failed int
 }
 
-// test is what is known of one test.
+// test is the state of one test.
 type test struct {
 	name    string
 	lines   []string
@@ -53,7 +53,7 @@ func newReport(out io.Writer) *report {
 	return &report{out: out, packages: make(map[string]*pack), builds: make(map[string][]string)}
 }
 
-// read takes in all events. Lines that are none are passed on.
+// read handles all events. It prints lines that are not events unchanged.
 func (r *report) read(events io.Reader) error {
 	for in := bufio.NewReader(events); ; {
 		line, err := in.ReadString('\n')
@@ -115,7 +115,7 @@ func (r *report) takeTest(p *pack, t *test, e *event) {
 		return
 	case "pass":
 		r.passed++
-		// The race detector's word may come in the output of a test that is not at fault.
+		// A report of the race detector may be in the output of a test that did not cause the race.
 		if !slices.ContainsFunc(t.lines, func(l string) bool { return strings.Contains(l, "DATA RACE") }) {
 			t.lines = nil
 		}
@@ -132,7 +132,7 @@ func (r *report) takeTest(p *pack, t *test, e *event) {
 	t.outcome = e.Action
 }
 
-// endPackage writes the line of a package, and what failed in it.
+// endPackage prints the line of a package and its failures.
 func (r *report) endPackage(p *pack, e *event) {
 	if e.Action != "fail" {
 		for _, line := range p.own {
@@ -170,7 +170,7 @@ const (
 	blockTail = 300
 )
 
-// block writes lines below a title, none without any that tell something.
+// block prints lines below a title. It prints nothing if no line has information.
 func (r *report) block(title string, lines []string) {
 	lines = slices.DeleteFunc(slices.Clone(lines), says)
 	if len(lines) == 0 {
@@ -187,7 +187,7 @@ func (r *report) block(title string, lines []string) {
 	}
 }
 
-// says reports whether a line only says that something runs, ended or failed.
+// says reports whether a line only says that a test runs, ended or failed.
 func says(line string) bool {
 	line = strings.TrimSpace(line)
 	switch line {
@@ -202,10 +202,10 @@ func says(line string) bool {
 	return false
 }
 
-// end writes what was skipped, what failed, a note, and the counts. The tests
-// passed only if the command says so as well.
+// end prints the skipped tests, the failed tests, a note, and the counts. The run only counts as
+// passed if the command succeeded as well.
 func (r *report) end(note string, passed bool) {
-	for _, p := range r.packages { // the command ended before them
+	for _, p := range r.packages { // the command ended before these packages
 		r.endPackage(p, &event{Action: "fail"})
 	}
 	if !passed && r.failed == 0 {

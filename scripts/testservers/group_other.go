@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// leadGroup does nothing where there are no process groups.
+// leadGroup does nothing on systems without process groups.
 func leadGroup(*exec.Cmd) {}
 
-// signalGroup ends the command, which is all that can be done to it.
+// signalGroup kills the command, because there is no way to signal it.
 func signalGroup(cmd *exec.Cmd, _ os.Signal) { _ = cmd.Process.Kill() }

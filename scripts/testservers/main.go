@@ -1,11 +1,11 @@
-// Command testservers runs a command beside private PostgreSQL and Redis servers
-// and stops them after it:
+// Command testservers starts private PostgreSQL and Redis servers, runs a command, and stops the
+// servers afterwards:
 //
 //	testservers go test ./...
 //
-// The command finds their addresses in REDRIVE_TEST_POSTGRES and REDRIVE_TEST_REDIS.
-// What these variables name already is used, and what is not installed is said
-// and left out. The exit code is that of the command.
+// The command gets their addresses in REDRIVE_TEST_POSTGRES and REDRIVE_TEST_REDIS. A variable that
+// is set already is used as it is. A server that is not installed is reported and left out. The
+// exit code is that of the command.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(command []string) (code int, err error) {
 	if len(command) == 0 {
 		return 2, errors.New("the command is missing, as in: testservers go test PACKAGES")
 	}
-	// A signal ends the command, and its end ends the servers.
+	// A signal ends the command, and the end of the command ends the servers.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	stop, err := start(context.Background(), signals)
@@ -54,8 +54,8 @@ func run(command []string) (code int, err error) {
 	return code, err
 }
 
-// start starts the servers that are missing and names them in the environment.
-// A signal ends it.
+// start starts the servers without an address in the environment and sets their variables. A signal
+// stops it.
 func start(ctx context.Context, signals chan os.Signal) (stop func() error, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -81,7 +81,7 @@ func start(ctx context.Context, signals chan os.Signal) (stop func() error, err 
 	}
 	add := func(name, variable string, start func() (address string, close func() error, err error)) error {
 		if os.Getenv(variable) != "" {
-			fmt.Fprintf(os.Stderr, "== %s: the server that %s names\n", name, variable)
+			fmt.Fprintf(os.Stderr, "== %s: using the server in %s\n", name, variable)
 			return nil
 		}
 		address, closing, err := start()
@@ -115,7 +115,7 @@ func start(ctx context.Context, signals chan os.Signal) (stop func() error, err 
 	return stop, err
 }
 
-// signalled returns the signal that ended a context, nil if none did.
+// signalled returns an error with the signal that ended the context, or nil.
 func signalled(ctx context.Context) error {
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
@@ -123,10 +123,10 @@ func signalled(ctx context.Context) error {
 	return nil
 }
 
-// runCommand runs the command to its end. Signals are passed on to it and all
-// that it started, and it is waited for in every case.
+// runCommand runs the command to its end. It passes signals to the command's process group, and
+// always waits for the end.
 func runCommand(command []string, signals <-chan os.Signal) (code int, err error) {
-	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...) //nolint:gosec // the command is the argument
+	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...) //nolint:gosec // the command is the argument of this program
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	leadGroup(cmd)
 	if err := cmd.Start(); err != nil {
@@ -140,7 +140,7 @@ func runCommand(command []string, signals <-chan os.Signal) (code int, err error
 			signalGroup(cmd, s)
 		case err := <-ended:
 			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-				return max(exit.ExitCode(), 1), nil // -1 after a signal
+				return max(exit.ExitCode(), 1), nil // the exit code is -1 after a signal
 			}
 			return 0, err
 		}

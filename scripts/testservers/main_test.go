@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
-// roleVar makes the test binary be the command.
+// roleVar makes the test binary act as the command.
 const roleVar = "TESTSERVERS_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command returns the command with arguments, and servers that are named.
+// command returns the program with arguments and with addresses of servers in the environment.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), roleVar+"=1", pgtest.EnvDSN+"=the one", envRedis+"=the other")
@@ -32,7 +32,7 @@ func TestServersThatAreNamedAreUsed(t *testing.T) {
 	t.Parallel()
 	out, err := command(t, "sh", "-c", `echo "$REDRIVE_TEST_POSTGRES, $REDRIVE_TEST_REDIS"`).Output()
 	if err != nil || string(out) != "the one, the other\n" {
-		t.Errorf("the command found %q, %v", out, err)
+		t.Errorf("got output %q, error %v; want the given addresses", out, err)
 	}
 }
 
@@ -40,13 +40,13 @@ func TestTheExitCodeIsThatOfTheCommand(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]int{
 		"exit 0": 0, "exit 3": 3, "kill -s KILL $$": 1,
-		// A signal reaches the command and is not the end of its servers' keeper.
+		// A signal reaches the command and does not end this program first.
 		`trap 'exit 7' TERM; kill -s TERM "$PPID"; while :; do sleep 0.01; done`: 7,
 	} {
 		cmd := command(t, "sh", "-c", script)
-		_ = cmd.Run() // its code tells
+		_ = cmd.Run() // its exit code is checked
 		if got := cmd.ProcessState.ExitCode(); got != want {
-			t.Errorf("%s: exit code %d, want %d", script, got, want)
+			t.Errorf("script %s: got exit code %d, want %d", script, got, want)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestAWrongCommandSaysSo(t *testing.T) {
 	for _, args := range [][]string{nil, {"/no/such/program"}} {
 		out, err := command(t, args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "testservers:") {
-			t.Errorf("%q: %v, %s", args, err, out)
+			t.Errorf("arguments %q: got error %v and output %s, want an error", args, err, out)
 		}
 	}
 }
