@@ -45,15 +45,15 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do redrive.Act, w who
 	case s.DryRun:
 		return a.dryRun(&c, asJSON)
 	}
-	if c.n == 0 && act.Filter != nil {
-		if c.group, err = groupToChange(ctx, client, &act); err != nil {
+	if c.N == 0 && act.Filter != nil {
+		if c.Group, err = groupToChange(ctx, client, &act); err != nil {
 			return err
 		}
-		if c.group == nil {
+		if c.Group == nil {
 			return a.acted(&c, 0, asJSON)
 		}
 	}
-	if err := a.confirm(c.question(), s.Yes); err != nil {
+	if err := a.confirm(c.Question(), s.Yes); err != nil {
 		return err
 	}
 	if act.Filter == nil {
@@ -63,12 +63,12 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do redrive.Act, w who
 }
 
 // actByFilter does an action step by step. An interrupt ends it between two of them.
-func (a *app) actByFilter(ctx context.Context, client *redrive.Client, actor redrive.By, c *counted, asJSON bool) error {
+func (a *app) actByFilter(ctx context.Context, client *redrive.Client, actor redrive.By, c *words.Counted, asJSON bool) error {
 	asked, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer release()
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // a step that has begun comes to its end
 	defer stop()
-	progress := newBar(a, c.n)
+	progress := newBar(a, c.N)
 	acted, err := client.Act(ctx, actor, c.Action, func(done int64) {
 		progress.set(done, done)
 		if asked.Err() != nil {
@@ -80,10 +80,13 @@ func (a *app) actByFilter(ctx context.Context, client *redrive.Client, actor red
 	case err == nil:
 		return a.acted(c, acted.Done, asJSON)
 	case asked.Err() != nil && ctx.Err() != nil:
-		return &interruptedError{howFar(c, acted.Done)}
+		return &interruptedError{c.Progress(acted.Done) + sameAgain}
 	}
-	return &noted{fmt.Errorf("%s: %w", c.Do, err), howFar(c, acted.Done)}
+	return &noted{fmt.Errorf("%s: %w", c.Do, err), c.Progress(acted.Done) + sameAgain}
 }
+
+// sameAgain says how to go on after an action that has ended early.
+const sameAgain = "; run the same command again to continue"
 
 // interruptedError is the end of a command that a person stopped before its end.
 type interruptedError struct{ done string }
@@ -91,24 +94,11 @@ type interruptedError struct{ done string }
 func (e *interruptedError) Error() string   { return "stopped: " + e.done }
 func (e *interruptedError) Kind() wire.Kind { return wire.Stopping }
 
-func howFar(c *counted, done int64) string {
-	return fmt.Sprintf("%s of %s were %s, the rest is unchanged; run the same command again to continue",
-		words.Number(done), words.Count(c.n, "dead letter"), words.Done(c.Do))
-}
-
-func (a *app) acted(c *counted, done int64, asJSON bool) error {
+func (a *app) acted(c *words.Counted, done int64, asJSON bool) error {
 	if asJSON {
-		return a.printJSON(wire.Counted{Do: c.Do.String(), N: c.n, Done: &done, Through: c.Through})
+		return a.printJSON(wire.Counted{Do: c.Do.String(), N: c.N, Done: &done, Through: c.Through})
 	}
-	if c.group != nil && done == 0 {
-		_, err := fmt.Fprintln(a.out, c.groupText("is ignored, with the jobs that die of it from now on", "is no longer ignored"))
-		return err
-	}
-	if done == 0 && c.n == 0 {
-		_, err := fmt.Fprintf(a.out, "nothing to %s: no dead letter fits\n", c.Do)
-		return err
-	}
-	_, err := fmt.Fprintf(a.out, "%s %s\n", words.Count(done, "dead letter"), words.Done(c.Do))
+	_, err := fmt.Fprintln(a.out, c.Result(done))
 	return err
 }
 

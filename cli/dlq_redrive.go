@@ -81,13 +81,13 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	case c.DryRun:
 		return a.dryRun(&found, c.JSON)
-	case found.n == 0:
+	case found.N == 0:
 		return absentf("nothing to bring back: no dead letter fits")
 	}
-	if err := a.confirm("redrive"+strings.TrimPrefix(found.question(), "retry"), c.Yes); err != nil {
+	if err := a.confirm("redrive"+strings.TrimPrefix(found.Question(), "retry"), c.Yes); err != nil {
 		return err
 	}
-	spec.Through, spec.Total = found.Through, found.n
+	spec.Through, spec.Total = found.Through, found.N
 	r, err := client.Redrive(ctx, c.actor(a), spec)
 	if err != nil {
 		return invalidIsUsage(fmt.Errorf("start the redrive: %w", err))

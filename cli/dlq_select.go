@@ -66,13 +66,6 @@ func (s *selection) action(ctx context.Context, a *app, client *redrive.Client, 
 	return act, err
 }
 
-// counted is a selection that was counted, and is frozen.
-type counted struct {
-	redrive.Action
-	n     int64
-	group *redrive.Group // not nil: nothing is selected, and the action changes how this group takes what dies of it
-}
-
 // groupToChange returns the group that an action ignores with what dies of it from
 // now on, or takes back; nil when it does neither.
 func groupToChange(ctx context.Context, client *redrive.Client, act *redrive.Action) (*redrive.Group, error) {
@@ -90,24 +83,15 @@ func groupToChange(ctx context.Context, client *redrive.Client, act *redrive.Act
 	return &page.Groups[0], nil
 }
 
-// groupText says of the group that it is ignored, or taken back.
-func (c *counted) groupText(ignored, reopened string) string {
-	text := "group " + words.ShortGroup(c.group.Fingerprint) + " "
-	if c.Do == redrive.ActIgnore {
-		return text + ignored
-	}
-	return text + reopened
-}
-
 // preview counts what an action would take. Of an action by filter it freezes the
 // set: what dies from now on is not in it.
-func preview(ctx context.Context, client *redrive.Client, act redrive.Action) (counted, error) {
+func preview(ctx context.Context, client *redrive.Client, act redrive.Action) (words.Counted, error) {
 	found, err := client.Preview(ctx, act)
 	if err != nil {
-		return counted{}, invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
+		return words.Counted{}, invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
 	}
 	act.Through = found.Through
-	return counted{Action: act, n: found.Done}, nil
+	return words.Counted{Action: act, N: found.Done}, nil
 }
 
 // invalidIsUsage makes what a store refuses about an action a mistake on the command line.
@@ -119,11 +103,11 @@ func invalidIsUsage(err error) error {
 }
 
 // dryRun reports what an action would take.
-func (a *app) dryRun(c *counted, asJSON bool) error {
+func (a *app) dryRun(c *words.Counted, asJSON bool) error {
 	if asJSON {
-		return a.printJSON(wire.Counted{Do: c.Do.String(), N: c.n, Through: c.Through})
+		return a.printJSON(wire.Counted{Do: c.Do.String(), N: c.N, Through: c.Through})
 	}
-	text := fmt.Sprintf("%s would be %s", words.Count(c.n, "dead letter"), words.Done(c.Do))
+	text := c.Plan()
 	if c.Filter != nil && c.Through > 0 {
 		text += fmt.Sprintf("; add --through %d to act on just these", c.Through)
 	}
@@ -156,20 +140,4 @@ func answered(in io.Reader) error {
 		return nil
 	}
 	return usagef("nothing was done")
-}
-
-// question asks about an act: "retry 1,234 dead letters (status pending, class X)".
-func (c *counted) question() string {
-	if c.group != nil {
-		return c.groupText("has nothing pending; ignore what dies of it from now on", "has nothing ignored; ignore what dies of it no longer")
-	}
-	text := fmt.Sprintf("%s %s", c.Do, words.Count(c.n, "dead letter"))
-	if c.Filter == nil {
-		return text
-	}
-	f := *c.Filter
-	if len(f.Statuses) == 0 {
-		f.Statuses = c.Do.Statuses()
-	}
-	return text + " (" + words.Filter(&f) + ")"
 }

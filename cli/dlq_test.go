@@ -123,8 +123,8 @@ func TestD3_AWideActionStopsBetweenSteps(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: bufio.NewWriter(&out), stderr: &out, now: time.Now, getenv: func(string) string { return "" }}
 	c, err := preview(t.Context(), client, redrive.Action{Do: redrive.ActResolve, Filter: &redrive.DeadFilter{Kind: "mail"}})
-	if err != nil || c.n != 30 {
-		t.Fatalf("counted %d, %v", c.n, err)
+	if err != nil || c.N != 30 {
+		t.Fatalf("counted %d, %v", c.N, err)
 	}
 	asked, stop := context.WithCancel(t.Context())
 	stop()

@@ -121,23 +121,7 @@ type returnedError struct{ *redrive.Returned }
 
 func (e *returnedError) Kind() wire.Kind { return wire.Stopping }
 
-func (e *returnedError) Error() string {
-	parts := []string{"stopped"}
-	switch {
-	case e.Jobs == 1:
-		parts = append(parts, "1 job was handed back, which used up no attempt")
-	case e.Jobs > 1:
-		parts = append(parts, words.Number(int64(e.Jobs))+" jobs were handed back, which used up no attempt")
-	}
-	switch {
-	case e.Unsaved == 1:
-		parts = append(parts, "1 job has ended and its outcome could not be stored: it runs again when its lease is over")
-	case e.Unsaved > 1:
-		parts = append(parts, words.Number(int64(e.Unsaved))+
-			" jobs have ended and their outcomes could not be stored: they run again when their leases are over")
-	}
-	return strings.Join(parts, "; ")
-}
+func (e *returnedError) Error() string { return words.Stopped(e.Jobs, e.Unsaved) }
 
 // run works until stop is called or ctx, which stop ends, is over otherwise.
 func (w *worker) run(ctx context.Context, stop func(), client *redrive.Client, untilIdle bool) error {

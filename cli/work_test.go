@@ -261,20 +261,8 @@ func TestWatch_LooksOnlyForSomebody(t *testing.T) {
 // part of: Q8
 func TestQ8_TheEndOfAStopTellsWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	const handed, unsaved = "2 jobs were handed back, which used up no attempt",
-		"3 jobs have ended and their outcomes could not be stored: they run again when their leases are over"
-	for _, tt := range []struct {
-		returned redrive.Returned
-		want     string
-	}{
-		{redrive.Returned{Jobs: 2}, "stopped; " + handed},
-		{redrive.Returned{Unsaved: 3}, "stopped; " + unsaved},
-		{redrive.Returned{Unsaved: 1}, "stopped; 1 job has ended and its outcome could not be stored: it runs again when its lease is over"},
-		{redrive.Returned{Jobs: 2, Unsaved: 3}, "stopped; " + handed + "; " + unsaved},
-	} {
-		err := &returnedError{&tt.returned}
-		if got := err.Error(); got != tt.want || wire.KindOf(err) != wire.Stopping {
-			t.Errorf("got %q and exit code %d, want %q and 3", got, wire.KindOf(err), tt.want)
-		}
+	err := &returnedError{&redrive.Returned{Jobs: 2, Unsaved: 3}}
+	if got := err.Error(); got != words.Stopped(2, 3) || wire.KindOf(err) != wire.Stopping {
+		t.Errorf("got %q and kind %s, want %q and %s", got, wire.KindOf(err), words.Stopped(2, 3), wire.Stopping)
 	}
 }

@@ -37,3 +37,23 @@ func QueueSettings(q store.Queue) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Stopped says what a worker that has stopped left to others: running jobs, and jobs
+// that have ended but whose outcomes were not stored.
+func Stopped(jobs, unsaved int) string {
+	parts := []string{"stopped"}
+	switch {
+	case jobs == 1:
+		parts = append(parts, "1 job was handed back, which used up no attempt")
+	case jobs > 1:
+		parts = append(parts, Number(int64(jobs))+" jobs were handed back, which used up no attempt")
+	}
+	switch {
+	case unsaved == 1:
+		parts = append(parts, "1 job has ended and its outcome could not be stored: it runs again when its lease is over")
+	case unsaved > 1:
+		parts = append(parts, Number(int64(unsaved))+
+			" jobs have ended and their outcomes could not be stored: they run again when their leases are over")
+	}
+	return strings.Join(parts, "; ")
+}

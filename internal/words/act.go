@@ -1,0 +1,64 @@
+package words
+
+import (
+	"fmt"
+
+	"github.com/redrive/redrive/store"
+)
+
+// Counted is an action on dead letters and what it selects.
+type Counted struct {
+	store.Action
+	N int64 // dead letters
+	// Group is not nil when nothing is selected and the action changes what happens to
+	// jobs that die in this group from now on.
+	Group *store.Group
+}
+
+// Question asks whether to go on, without a question mark: "retry 1,234 dead letters
+// (status pending, class X)".
+func (c *Counted) Question() string {
+	if c.Group != nil {
+		return c.group("has no pending dead letters; ignore what dies in it from now on",
+			"has no ignored dead letters; stop ignoring what dies in it")
+	}
+	text := fmt.Sprintf("%s %s", c.Do, Count(c.N, "dead letter"))
+	if c.Filter == nil {
+		return text
+	}
+	f := *c.Filter
+	if len(f.Statuses) == 0 {
+		f.Statuses = c.Do.Statuses()
+	}
+	return text + " (" + Filter(&f) + ")"
+}
+
+// Plan says what the action would do: "3 dead letters would be retried".
+func (c *Counted) Plan() string {
+	return fmt.Sprintf("%s would be %s", Count(c.N, "dead letter"), Done(c.Do))
+}
+
+// Result says what the action has done to so many dead letters.
+func (c *Counted) Result(done int64) string {
+	switch {
+	case c.Group != nil && done == 0:
+		return c.group("is ignored, and so are the jobs that die in it from now on", "is no longer ignored")
+	case done == 0 && c.N == 0:
+		return fmt.Sprintf("nothing to %s: no dead letter fits", c.Do)
+	}
+	return fmt.Sprintf("%s %s", Count(done, "dead letter"), Done(c.Do))
+}
+
+// Progress says how far an action came that has ended early.
+func (c *Counted) Progress(done int64) string {
+	return fmt.Sprintf("%s of %s were %s, the rest is unchanged", Number(done), Count(c.N, "dead letter"), Done(c.Do))
+}
+
+// group says of the group that it is ignored, or that it is not ignored any more.
+func (c *Counted) group(ignored, reopened string) string {
+	text := "group " + ShortGroup(c.Group.Fingerprint) + " "
+	if c.Do == store.ActIgnore {
+		return text + ignored
+	}
+	return text + reopened
+}
