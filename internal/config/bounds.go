@@ -4,9 +4,11 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
-// What a file may hold. Everything that is read is checked against one of these.
+// The limits of the values in a file. Those that a store or a job also has are theirs.
 const (
 	// MaxFileBytes is the size of the largest file that is read.
 	MaxFileBytes = yamlfile.MaxBytes
@@ -15,18 +17,18 @@ const (
 	rescueIntervalMin, rescueIntervalMax   = time.Second, 10 * time.Minute
 	shutdownGraceMin, shutdownGraceMax     = time.Duration(0), time.Hour
 	attemptsCeilingMin, attemptsCeilingMax = 1, 1000
-	payloadBytesMin, payloadBytesMax       = 1, 16 << 20
+	payloadBytesMin, payloadBytesMax       = 1, job.PayloadMax
 
 	maxConnsMin, maxConnsMax                 = 5, 1_000
 	statementTimeoutMin, statementTimeoutMax = 100 * time.Millisecond, time.Hour
 
-	workersMin, workersMax       = 1, 5_000
-	limitMin, limitMax           = 1, 1_000_000
+	workersMin, workersMax       = 1, store.WorkersMax
+	limitMin, limitMax           = 1, store.LimitMax
 	rateMin, rateMax             = 1, 1_000_000
 	timeoutMin, timeoutMax       = time.Second, 168 * time.Hour
 	killGraceMin, killGraceMax   = time.Duration(0), 10 * time.Minute
-	priorityMin, priorityMax     = 1, 4
-	maxCrashesMin, maxCrashesMax = 1, 5
+	priorityMin, priorityMax     = job.PriorityMin, job.PriorityMax
+	maxCrashesMin, maxCrashesMax = 1, job.MaxCrashes
 	exitCodeMin, exitCodeMax     = 1, 255
 	waitMin, waitMax             = time.Duration(0), 720 * time.Hour
 	waitsMax                     = 100

@@ -100,7 +100,7 @@ type Rate struct {
 type Queue struct {
 	// Workers is how many jobs of the queue this process runs at once. Default 4.
 	Workers int
-	// Limit is how many jobs of the queue all processes together run at once; 0 is no limit.
+	// Limit is how many jobs of the queue all processes together run at once; 0 means no limit.
 	Limit int
 	// Rate is how many jobs of the queue all processes together start.
 	Rate Rate
@@ -127,11 +127,11 @@ type Kind struct {
 	Priority int
 	// Workers is how many jobs of the kind this process runs at once; 0 leaves it to the queue.
 	Workers int
-	// Limit is how many jobs of the kind all processes together run at once; 0 is no limit.
+	// Limit is how many jobs of the kind all processes together run at once; 0 means no limit.
 	Limit int
 	// Rate is how many jobs of the kind all processes together start.
 	Rate Rate
-	// MaxCrashes is the stall of one life that ends the job. Default 5.
+	// MaxCrashes is the number of crashes in one life after which the job is dead. Default 5.
 	MaxCrashes int
 	// Env names the variables that the program inherits. Default PATH alone.
 	Env []string
