@@ -1,6 +1,6 @@
-// Package event holds what happened to jobs and queues, in the order in which
-// it was committed, and the packed form in which stores keep it: one row a
-// commit, written in the same transaction as the change that it reports.
+// Package event defines the events of jobs and queues, in the order of the commits, and
+// the packed form in which stores keep them: one row for each commit, written in the
+// same transaction as the change that it reports.
 package event
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Type says what happened. The numbers are stored and append-only.
+// Type is the type of an event. The numbers are stored: new ones are only appended.
 type Type uint8
 
 // The types. Those of jobs are the causes of their transitions.
@@ -50,7 +50,7 @@ var typeNames = map[Type]string{
 	ScheduleFired: "schedule.fired",
 }
 
-// Of returns the type of the event that a transition by cause gives.
+// Of returns the type of the event of a transition with the cause.
 func Of(cause job.Cause) Type { return Type(cause) }
 
 // String returns the event's name, such as "job.failed".
@@ -64,15 +64,15 @@ func (t Type) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Cursor names an event: the commit that wrote it and its place there. Events
-// are ordered by it; numbers may be left out. The zero cursor is before the
-// first event.
+// Cursor identifies an event by the number of its commit and its place in that commit.
+// Events are ordered by it. Numbers can be missing. The zero cursor is before the first
+// event.
 type Cursor struct {
 	Seq   int64
 	Index int
 }
 
-// String returns the cursor as "seq.index", the form that clients hand back.
+// String returns the cursor as "seq.index", which ParseCursor reads.
 func (c Cursor) String() string {
 	return strconv.FormatInt(c.Seq, 10) + "." + strconv.Itoa(c.Index)
 }
@@ -80,7 +80,7 @@ func (c Cursor) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// ParseCursor reads a cursor as String writes it; "" is the zero cursor.
+// ParseCursor reads a cursor in the form of String; "" means the zero cursor.
 func ParseCursor(s string) (Cursor, error) {
 	if s == "" {
 		return Cursor{}, nil
@@ -99,7 +99,7 @@ func (c Cursor) Before(other Cursor) bool {
 	return c.Seq < other.Seq || c.Seq == other.Seq && c.Index < other.Index
 }
 
-// Event is one thing that happened. Fields that a type does not use are zero.
+// Event is one event. Fields that its type does not use are zero.
 type Event struct {
 	Cursor Cursor     `json:"id"`
 	At     job.Micros `json:"at"` // the store's time of the commit

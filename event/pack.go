@@ -9,12 +9,12 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The packed form: a version byte, then the events. An event is its type, a
-// bit set of the fields that follow, and those fields in a fixed order. Numbers
-// are varints; job ids are differences to the event before, because one commit
-// mostly touches neighbours. A text is a reference to an earlier one of the same
-// row (2·index+1) or its length (2·length) and bytes. New fields take new bits at the end, so old
-// rows stay readable.
+// The packed form is a version byte and the events. An event is its type, a bit set of
+// the fields that follow, and those fields in a fixed order. Numbers are varints. A job
+// id is stored as the difference to that of the event before, because one commit mostly
+// changes jobs with neighbouring ids. A text is a reference to an earlier text of the
+// same row (2·index+1), or its length (2·length) and its bytes. A new field gets a new
+// bit at the end, so old rows stay readable.
 const packVersion = 1
 
 const (
@@ -34,12 +34,12 @@ const (
 	knownFields = 1<<iota - 1
 )
 
-// textsMax bounds the table of texts that a packed row refers back to, so that
-// packing stays linear: it is searched from its end.
+// textsMax is the greatest number of texts that a packed row can refer back to. Packing
+// searches them one by one, so without a limit its time would be quadratic.
 const textsMax = 16
 
-// Packer packs the events of one commit. The zero value is ready; Reset makes
-// it ready again and keeps its memory.
+// Packer packs the events of one commit. The zero value is ready for use. Reset makes it
+// ready for another commit and keeps its memory.
 type Packer struct {
 	buf   []byte
 	n     int
@@ -47,7 +47,7 @@ type Packer struct {
 	texts []string
 }
 
-// Reset forgets all events.
+// Reset removes all events.
 func (p *Packer) Reset() {
 	p.buf, p.n, p.last = p.buf[:0], 0, 0
 	clear(p.texts)
@@ -152,7 +152,7 @@ func (p *Packer) text(b []byte, s string) []byte {
 var errCut = errors.New("event row: cut short")
 
 // Unpack reads the events of one row that was committed as seq at the time at.
-// The first of them gets the index first: 1, unless a commit has several rows.
+// The first event gets the index first, which is 1 unless a commit has several rows.
 // It returns an error for a row that is damaged or of a newer version.
 func Unpack(seq int64, first int, at job.Micros, body []byte) ([]Event, error) {
 	if len(body) == 0 {

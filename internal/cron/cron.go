@@ -1,17 +1,17 @@
-// Package cron says when a periodic schedule has its slots.
+// Package cron computes the slots of a periodic schedule.
 //
 // A slot is an instant. A schedule of five fields names times on the clocks of a
 // zone; its slots are the instants at which the clocks show them:
 //
-//   - A time that the clocks leave out in spring has its slot when they are put
-//     forward: what is due at 02:30 is due when 02:00 becomes 03:00. Several such
-//     times are one slot.
+//   - A time that the clocks skip in spring has its slot at the moment when they are
+//     put forward: a job for 02:30 is due when 02:00 becomes 03:00. All skipped times
+//     of one change share one slot.
 //   - A time that the clocks show twice in autumn has one slot, the first.
-//   - A schedule for every hour of the day has none of these: it goes on with real
-//     time, so that "*/15 * * * *" is every 15 minutes in those nights, too.
+//   - A schedule for every hour of the day follows real time instead: "*/15 * * * *" has
+//     a slot every 15 minutes also in those nights.
 //
-// "@every 90s" does not look at a zone: its slots are the whole multiples since
-// 1970 in UTC, the same ones for every process.
+// "@every 90s" does not depend on a zone: its slots are the whole multiples of 90 s
+// since 1970 in UTC, the same for every process.
 package cron
 
 import (
@@ -29,21 +29,21 @@ const (
 	TextMax  = 256                  // bytes
 	EveryMin = time.Second          // of @every
 	EveryMax = 366 * 24 * time.Hour // of @every
-	// Horizon is how far a slot may be away: a schedule without any until then has
-	// none at all, as "0 0 30 2 *".
+	// Horizon is how far away a slot may be. A schedule without a slot within it, such
+	// as "0 0 30 2 *", is refused.
 	Horizon = 5 * 366 * 24 * time.Hour
 )
 
-// segmentsMax bounds the changes of the clocks that are looked at for one slot.
+// segmentsMax is the greatest number of clock changes that the search for one slot passes.
 const segmentsMax = 64
 
 // Expression is a periodic schedule. It is immutable.
 type Expression struct {
 	text   string
 	zone   *time.Location
-	every  time.Duration // 0: by the fields
+	every  time.Duration // of @every; 0 means that the fields count
 	fields *cron.SpecSchedule
-	hourly bool // for every hour of the day
+	hourly bool // the schedule has slots in every hour of the day
 }
 
 // Problem is a mistake in the text of a schedule.
@@ -59,7 +59,7 @@ type field struct {
 	name   string
 	parser cron.ParseOption
 	values string
-	most   int // the greatest step that makes sense
+	most   int // the greatest step allowed
 }
 
 var fields = [...]field{
@@ -70,7 +70,7 @@ var fields = [...]field{
 	{"day of the week", cron.Dow, "0 to 6 or SUN to SAT", 6},
 }
 
-// words are the schedules that have a name.
+// words are the named schedules.
 var words = map[string]string{
 	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
 	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
@@ -85,7 +85,7 @@ func Meaning(name string) (fields string, ok bool) {
 const wanted = `write the five fields minute, hour, day of the month, month and day of the week, such as "*/5 * * * *", ` +
 	`or @hourly, @daily, @weekly, @monthly, @yearly, or "@every 90s"`
 
-// Parse reads a schedule for a zone; nil is UTC. An error is a *Problem.
+// Parse reads a schedule for a zone; nil means UTC. An error is a *Problem.
 func Parse(text string, zone *time.Location) (*Expression, error) {
 	if zone == nil {
 		zone = time.UTC
@@ -123,14 +123,15 @@ func (s *Expression) named(text string) error {
 	return nil
 }
 
-// parse reads five fields. Each is read by itself, so that a mistake has a place.
+// parse reads five fields. It reads each one alone, so that a Problem has the offset of
+// the wrong field.
 func (s *Expression) parse(text string) error {
 	parts, offsets := split(text)
 	if len(parts) != len(fields) {
 		return &Problem{0, fmt.Sprintf("the schedule has %d fields and needs 5; %s", len(parts), wanted)}
 	}
 	for i, f := range fields {
-		if strings.ContainsRune(parts[i], '=') || !readable(f.parser, parts[i]) { // = would be a zone to the parser
+		if strings.ContainsRune(parts[i], '=') || !readable(f.parser, parts[i]) { // the parser would read a = as part of a zone
 			return &Problem{offsets[i], fmt.Sprintf("the %s %.40q cannot be read: it is *, or values of %s, "+
 				"as one (5), a list (1,15), a range (1-5) or with steps (*/10)", f.name, parts[i], f.values)}
 		}
@@ -144,7 +145,7 @@ func (s *Expression) parse(text string) error {
 	if err != nil || !ok {
 		return &Problem{0, fmt.Sprintf("the schedule %.40q cannot be read; %s", text, wanted)}
 	}
-	spec.Location = time.UTC // which only stands for "the clocks": see local
+	spec.Location = time.UTC // local gives clock times as if they were in UTC
 	const everyHour = 1<<24 - 1
 	s.fields, s.hourly = spec, spec.Hour&everyHour == everyHour
 	if s.local(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
@@ -158,10 +159,10 @@ func readable(o cron.ParseOption, part string) bool {
 	return err == nil
 }
 
-// split returns the words of a text and where they begin, in characters.
+// split returns the words of a text and their offsets in characters.
 func split(text string) (parts []string, offsets []int) {
 	at := 0
-	begin := -1 // byte of the word
+	begin := -1 // where the word begins, in bytes
 	for i, r := range text {
 		switch space := unicode.IsSpace(r); {
 		case space && begin >= 0:
@@ -191,8 +192,8 @@ func largeStep(part string, most int) (step int, ok bool) {
 	return 0, false
 }
 
-// Zone returns a time zone by its name in the database of IANA, "" being UTC. The
-// zone of the machine is none: processes on two machines have to mean the same.
+// Zone returns a time zone by its name in the IANA database; "" means UTC. It refuses
+// "Local", the zone of the machine, which may differ between processes.
 func Zone(name string) (*time.Location, error) {
 	if name == "" || name == "UTC" {
 		return time.UTC, nil

@@ -142,7 +142,7 @@ func check(t *testing.T, s *cron.Expression, from, to time.Time) {
 	n, before := 0, time.Time{}
 	for at := s.Next(from); !at.After(to); at = s.Next(at) {
 		if !want[at.UTC()] {
-			t.Fatalf("%s in %s: slot %s, which is none", s, s.Location(), at)
+			t.Fatalf("%s in %s: %s is not a slot", s, s.Location(), at)
 		}
 		if last, ok := s.Last(at); !ok || !last.Equal(at) {
 			t.Fatalf("%s in %s: the latest up to %s is %s, %v", s, s.Location(), at, last, ok)

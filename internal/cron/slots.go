@@ -2,13 +2,13 @@ package cron
 
 import "time"
 
-// Next returns the first slot after t, in the schedule's zone; the zero time when
-// there is none within the Horizon.
+// Next returns the first slot after t, in the schedule's zone. It returns the zero time
+// if there is no slot within the Horizon.
 func (s *Expression) Next(t time.Time) time.Time {
 	if s.every > 0 {
 		return s.nextMultiple(t)
 	}
-	at := t.In(s.zone) // in the stretch of even time that is looked at
+	at := t.In(s.zone) // within the period between two clock changes that is searched
 	until := at.Add(Horizon)
 	for range segmentsMax {
 		begin, end := at.ZoneBounds()
@@ -20,7 +20,7 @@ func (s *Expression) Next(t time.Time) time.Time {
 		case s.leftOut(end):
 			return end
 		}
-		t, at = end.Add(-1), end // a slot at the very change is one
+		t, at = end.Add(-1), end // so that a slot exactly at the change is found
 	}
 	return time.Time{}
 }
@@ -35,9 +35,9 @@ func (s *Expression) nextMultiple(t time.Time) time.Time {
 	return time.Unix(at-ago+every, 0).In(s.zone)
 }
 
-// within returns the first slot after t if the clocks always went as they do at
-// a time. What they show for the second time since they were put back at begin is
-// passed over.
+// within returns the first slot after t if the clocks always had the offset that they
+// have at the time at. It skips the times that the clocks show for the second time after
+// they were put back at begin.
 func (s *Expression) within(t, at, begin time.Time) time.Time {
 	ahead := offset(at)
 	if !begin.IsZero() && !s.hourly {
@@ -53,8 +53,8 @@ func (s *Expression) within(t, at, begin time.Time) time.Time {
 	return shown.Add(-ahead).In(s.zone)
 }
 
-// leftOut reports whether the clocks pass over a time of the schedule when they
-// change at end.
+// leftOut reports whether the clocks skip a time of the schedule when they change at
+// end.
 func (s *Expression) leftOut(end time.Time) bool {
 	before := offset(end.Add(-1))
 	skipped := offset(end) - before
@@ -72,14 +72,14 @@ func offset(t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// local returns the first time of the fields after one that the clocks show, both
+// local returns the first clock time after shown that matches the fields. Both are
 // written as if the clocks were in UTC.
 func (s *Expression) local(shown time.Time) time.Time { return s.fields.Next(shown) }
 
-// Last returns the latest slot at or before t, not more than the Horizon ago; ok
-// says that there is one.
+// Last returns the latest slot at or before t. ok is false if there is none within the
+// Horizon before t.
 func (s *Expression) Last(t time.Time) (slot time.Time, ok bool) {
-	// There is a slot in (t-back, t] as soon as back is large enough.
+	// due reports whether there is a slot in (t-back, t].
 	due := func(back time.Duration) bool {
 		next := s.Next(t.Add(-back))
 		return !next.IsZero() && !next.After(t)
@@ -90,8 +90,8 @@ func (s *Expression) Last(t time.Time) (slot time.Time, ok bool) {
 			return time.Time{}, false
 		}
 	}
-	// Next(t-high) is a slot up to t, and from t-low on there is none: between
-	// them is the latest.
+	// There is a slot in (t-high, t] and none in (t-low, t]. The latest slot lies
+	// between t-high and t-low.
 	low, high := time.Duration(0), back
 	for high-low > time.Second {
 		if middle := low + (high-low)/2; due(middle) {

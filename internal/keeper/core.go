@@ -1,11 +1,12 @@
-// Package keeper does what a store needs beside the running of jobs: it takes
-// redrives further, removes what is past its time, and enqueues the jobs of
-// periodic schedules. Core decides, without goroutines, clock or I/O; the Keeper
-// around it calls the store, one call at a time.
+// Package keeper maintains a store while jobs run: it takes the steps of redrives,
+// removes what is past its retention, and enqueues the jobs of cron entries. Core decides
+// what is due, without goroutines, clock or I/O. Keeper calls the store, one call at a
+// time.
 package keeper
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redrive/redrive/internal/cron"
@@ -13,50 +14,50 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// How often the store is asked. Notifications only make it earlier.
+// The times between two calls of the store. Notifications only shorten them.
 const (
-	StepMin       = 50 * time.Millisecond  // after a step of redrives that has brought back nothing
-	IdleStepMin   = time.Second            // between two steps while no redrive is under way
+	StepMin       = 50 * time.Millisecond  // after a step of redrives that released no job
+	IdleStepMin   = time.Second            // between two steps while no redrive is active
 	IdleStepEvery = 30 * time.Second       // without a notification
-	ActiveEvery   = 200 * time.Millisecond // while a redrive is under way: the ends of jobs do not notify
+	ActiveEvery   = 200 * time.Millisecond // while a redrive is active: the ends of jobs send no notification
 	SweepEvery    = time.Minute
-	SweepMin      = 50 * time.Millisecond // between two sweeps of which the second is not the last
-	AsideMin      = 5 * time.Millisecond  // the same of sweeps that keep nobody waiting
+	SweepMin      = 50 * time.Millisecond // between two sweeps if more is left to sweep
+	AsideMin      = 5 * time.Millisecond  // the same for sweeps in the background
 	RetryMin      = time.Second           // after an error; doubled up to RetryMax
 	RetryMax      = time.Minute
 )
 
-// The pauses after a sweep that has not come to its end, as multiples of the time
-// that it took: while something is removed a quarter of the time goes to sweeps, and
-// while rows are only looked at a twentieth.
+// The pauses after a sweep that left more to do, as multiples of the time that it took:
+// sweeps that remove something take a quarter of the time, and sweeps that only read a
+// twentieth.
 const (
 	sweepPause = 3
 	walkPause  = 19
 )
 
-// asidePause is what sweeps that keep nobody waiting leave out after they have removed
-// something, as a share of the time that they took. They keep pace with the jobs that
-// end, whose number does not depend on them.
+// asidePause is the divisor for the pause after a background sweep that removed
+// something: the pause is this part of the time that the sweep took. Background sweeps
+// delay no other call, so they may keep pace with the jobs that end.
 const asidePause = 4
 
-// Cron is a schedule in the hands of a keeper.
+// Cron is a cron entry as a keeper needs it.
 type Cron struct {
 	Name       string
 	Expression *cron.Expression
 	// Catch is how late a slot may be fired; 0 means until the next one.
 	Catch time.Duration
-	// Since is when the program began to have the entry: if it has never fired, the
-	// slots before do not count, unless Catch allows them.
+	// Since is when the program got the entry. If the entry has never fired, earlier
+	// slots are not fired, unless Catch allows them.
 	Since time.Time
-	// Fire enqueues the jobs of a slot, unless another process has. The core does not
-	// call it.
+	// Fire enqueues the jobs of a slot, unless another process has done so. The keeper
+	// calls it, not the core.
 	Fire func(ctx context.Context, slot time.Time) (store.Fired, error)
 }
 
-// Config is what a core is made of.
+// Config is the configuration of a Core.
 type Config struct {
 	Cron []Cron
-	// Aside says that sweeps keep nobody waiting, see store.BackgroundSweeper.
+	// Aside says that sweeps run in the background, see store.BackgroundSweeper.
 	Aside bool
 }
 
@@ -66,62 +67,62 @@ type Call uint8
 // The calls.
 const (
 	None  Call = iota
-	Load       // the schedules that have fired
-	Fire       // a slot
-	Step       // the redrives
-	Sweep      // what is past its time
+	Load       // read the last slots of the cron entries
+	Fire       // fire a slot
+	Step       // take a step of the redrives
+	Sweep      // remove what is past its retention
 )
 
 var callNames = [...]string{None: "wait", Load: "read the schedules", Fire: "fire a schedule", Step: "take redrives further", Sweep: "sweep"}
 
-// String says what the call does.
+// String returns what the call does, for log lines.
 func (c Call) String() string { return callNames[c] }
 
-// Action is what the core wants: a call, or to be asked again at a time.
+// Action is what Next returns: a call to make, or the time of the next one.
 type Action struct {
 	Call Call
-	Cron int       // of Fire: which one
+	Cron int       // of Fire: the index of the entry
 	Slot time.Time // of Fire
-	At   time.Time // of None
+	At   time.Time // of None: when to call Next again
 }
 
-// Core knows when what is to be done. Its methods take the time; it never goes back
-// in it.
+// Core decides when each call of the store is due. Its methods take the time, which must
+// not go back.
 type Core struct {
 	config Config
 	loaded bool
 	load   duty
 	crons  []schedule
 	step   duty
-	active bool // a redrive is under way
+	active bool // a redrive is active
 	woken  bool // a notification came after the last step began
 	sweep  duty
 }
 
-// duty is something that is done again and again.
+// duty is a call that is repeated.
 type duty struct {
 	began  time.Time
 	ended  time.Time
 	at     time.Time // when next
-	failed int       // times in a row
+	failed int       // failures in a row
 }
 
-// schedule is what is known of a Cron.
+// schedule is the state of a Cron.
 type schedule struct {
 	duty
-	last time.Time // the slot that was fired last, by anybody; zero when none is known
+	last time.Time // the slot that any process fired last; zero if not known
 	next time.Time // no slot is due before
 }
 
-// NewCore returns a core that wants everything at once.
+// NewCore returns a core for which all calls are due at once.
 func NewCore(c Config) *Core {
 	k := &Core{config: c}
 	k.SetCrons(c.Cron)
 	return k
 }
 
-// SetCrons replaces the entries. Their last slots are read again from the store; what
-// is known of those that stay, by name, is kept.
+// SetCrons replaces the entries. Their last slots are read from the store again. Entries
+// that had the same name before keep the last slot that is known.
 func (k *Core) SetCrons(list []Cron) {
 	crons := make([]schedule, len(list))
 	for i := range list {
@@ -138,8 +139,8 @@ func (k *Core) SetCrons(list []Cron) {
 // Wake notes a notification of the store.
 func (k *Core) Wake() { k.woken = true }
 
-// Next returns what is to be done at a time. The caller does it and tells the core
-// with Done or Failed before it asks again.
+// Next returns what is to be done now. The caller makes the call and reports its result,
+// by the method for it or by Failed, before it calls Next again.
 func (k *Core) Next(now time.Time) Action {
 	if !k.loaded {
 		if !now.Before(k.load.at) {
@@ -173,7 +174,7 @@ func (k *Core) Next(now time.Time) Action {
 	return Action{At: at}
 }
 
-// stepAt is when the redrives are stepped next.
+// stepAt returns when the next step of the redrives is due.
 func (k *Core) stepAt() time.Time {
 	switch {
 	case !k.woken || k.step.failed > 0:
@@ -184,7 +185,7 @@ func (k *Core) stepAt() time.Time {
 	return earliest(k.step.at, k.step.ended.Add(IdleStepMin))
 }
 
-// due returns the slot of a schedule that is to be fired: the latest one, if nobody
+// due returns the slot of a schedule that is to be fired: the latest slot, if no process
 // has fired it and it is not too late.
 func (k *Core) due(i int, now time.Time) (time.Time, bool) {
 	c, s := &k.config.Cron[i], &k.crons[i]
@@ -200,13 +201,13 @@ func (k *Core) due(i int, now time.Time) (time.Time, bool) {
 		return slot, true
 	}
 	s.next = c.Expression.Next(now)
-	if s.next.IsZero() { // beyond what the calendar of a schedule is looked at
+	if s.next.IsZero() { // the next slot is beyond the horizon of an expression
 		s.next = now.Add(cron.Horizon)
 	}
 	return time.Time{}, false
 }
 
-// Loaded takes in the schedules that have fired.
+// Loaded takes the result of Load: the last slots that were fired.
 func (k *Core) Loaded(now time.Time, fired []store.CronSlot) {
 	k.load.done(now, now)
 	k.loaded = true
@@ -219,21 +220,21 @@ func (k *Core) Loaded(now time.Time, fired []store.CronSlot) {
 	}
 }
 
-// Fired takes in the answer to Fire.
+// Fired takes the result of Fire.
 func (k *Core) Fired(now time.Time, i int, f store.Fired) {
 	s := &k.crons[i]
 	s.know(f.Last.Slot)
 	s.done(now, now)
 }
 
-// know takes in a slot that somebody has fired.
+// know notes a slot that any process has fired.
 func (s *schedule) know(slot job.Micros) {
 	if t := slot.Time(); slot > 0 && t.After(s.last) {
 		s.last = t
 	}
 }
 
-// Stepped takes in the answer to Step.
+// Stepped takes the result of Step.
 func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 	k.active = s.Active > 0
 	every := IdleStepEvery
@@ -241,7 +242,7 @@ func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 		every = ActiveEvery
 	}
 	wait := min(s.Wait, every)
-	if s.Wait > 0 || s.Released == 0 { // it may only have searched
+	if s.Wait > 0 || s.Released == 0 { // the step may only have searched for jobs
 		wait = max(wait, StepMin)
 	}
 	if !k.active {
@@ -250,7 +251,7 @@ func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 	k.step.done(now, now.Add(wait))
 }
 
-// Swept takes in the answer to Sweep.
+// Swept takes the result of Sweep.
 func (k *Core) Swept(now time.Time, s store.Swept) {
 	wait := SweepEvery
 	if took := now.Sub(k.sweep.began); s.More {
@@ -266,8 +267,7 @@ func (k *Core) Swept(now time.Time, s store.Swept) {
 	k.sweep.done(now, now.Add(wait))
 }
 
-// Failed takes in that a call has failed, and returns how long it will not be asked
-// again.
+// Failed notes that a call has failed, and returns the time until it is due again.
 func (k *Core) Failed(now time.Time, a Action) time.Duration {
 	d := map[Call]*duty{Load: &k.load, Step: &k.step, Sweep: &k.sweep}[a.Call]
 	if a.Call == Fire {
@@ -293,4 +293,29 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// Going counts the redrives that may still bring jobs to a worker that has no other
+// work. Before and after are the redrives as they were before and after the worker found
+// that no live job is left for it. A redrive that goes on only when jobs end, and of
+// which no job has ended meanwhile, waits for jobs of other workers: its number is in
+// waiting.
+func Going(before, after []store.Redrive) (going int64, waiting []int64) {
+	for i := range after {
+		r := &after[i]
+		if !r.State.Active() {
+			continue
+		}
+		same := slices.ContainsFunc(before, func(b store.Redrive) bool { return b.ID == r.ID && numbersOf(&b) == numbersOf(r) })
+		if same && r.AwaitsOutcomes() {
+			waiting = append(waiting, r.ID)
+		} else {
+			going++
+		}
+	}
+	return going, waiting
+}
+
+func numbersOf(r *store.Redrive) [5]int64 {
+	return [...]int64{r.Released, r.Answered, r.Completed, r.Dead, r.Cancelled}
 }

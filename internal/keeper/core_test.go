@@ -1,6 +1,7 @@
 package keeper_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 var start = time.Date(2026, 1, 1, 10, 7, 0, 0, time.UTC)
 
-// rig drives a core by hand.
+// rig is a core whose time the test sets.
 type rig struct {
 	*testing.T
 	core *keeper.Core
@@ -42,7 +43,7 @@ func (r *rig) want(call keeper.Call) keeper.Action {
 	return a
 }
 
-// sweep wants a sweep after the steps of redrives, and answers it.
+// sweep expects a sweep after the steps of redrives, and answers it.
 func (r *rig) sweep(took time.Duration, s store.Swept) {
 	r.Helper()
 	for r.core.Next(r.now).Call == keeper.Step {
@@ -53,7 +54,7 @@ func (r *rig) sweep(took time.Duration, s store.Swept) {
 	r.core.Swept(r.now, s)
 }
 
-// rest wants nothing until a time after the start.
+// rest expects that no call is due until a time after the start.
 func (r *rig) rest(until time.Duration) {
 	r.Helper()
 	if a := r.want(keeper.None); a.At.Sub(start) != until {
@@ -61,7 +62,7 @@ func (r *rig) rest(until time.Duration) {
 	}
 }
 
-// quiet has the redrives and the sweeps done.
+// quiet answers all steps and sweeps that are due.
 func (r *rig) quiet() {
 	r.Helper()
 	for {
@@ -94,10 +95,10 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		catch  time.Duration
-		last   string // fired when the process comes up
-		now    string // what the core is asked, day and time
-		want   string // the slot
-		resume string // when it is not, the next
+		last   string // the last slot that was fired before the process started
+		now    string // day and time of the test
+		want   string // the slot that is fired
+		resume string // if no slot is fired, the next slot
 	}{
 		{"never fired: not what was before", 0, "", "01 10:07", "", "01 11:00"},
 		{"never fired: the next", 0, "", "01 11:00", "01 11:00", ""},
@@ -108,8 +109,8 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 		{"missed, too late", 30 * time.Minute, "01 03:00", "01 10:31", "", "01 11:00"},
 		{"missed, at the edge", 30 * time.Minute, "01 03:00", "01 10:30", "01 10:00", ""},
 		{"fired by another", 0, "01 10:00", "01 10:07", "", "01 11:00"},
-		{"fired by one that is ahead", 0, "01 11:00", "01 10:07", "", "01 11:00"},
-		{"and then at the time of that", 0, "01 11:00", "01 11:30", "", "01 12:00"},
+		{"fired by a process whose clock is ahead", 0, "01 11:00", "01 10:07", "", "01 11:00"},
+		{"fired by a process whose clock is ahead, and that time has come", 0, "01 11:00", "01 11:30", "", "01 12:00"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -162,10 +163,10 @@ func TestQ13_ASlotIsAskedAgainUntilItIsFired(t *testing.T) {
 		r.to(r.now.Add(r.core.Failed(r.now, a)))
 	}
 	a := r.want(keeper.Fire)
-	r.core.Fired(r.now, a.Cron, store.Fired{Last: store.CronSlot{Slot: job.At(slot)}}) // by another
+	r.core.Fired(r.now, a.Cron, store.Fired{Last: store.CronSlot{Slot: job.At(slot)}}) // by another process
 	r.quiet()
 	r.want(keeper.None)
-	for range 12 { // it cannot be fired: the next one takes its place
+	for range 12 { // firing fails until the next slot replaces it
 		if a := r.core.Next(r.now); a.Call == keeper.Fire {
 			slot = a.Slot
 			r.core.Failed(r.now, a)
@@ -186,24 +187,24 @@ func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
 		r.want(keeper.Step)
 		r.core.Stepped(r.now, s)
 	}
-	step(store.RedriveStep{Active: 1, Released: 5})       // at the limit
-	step(store.RedriveStep{Active: 1, Wait: store.Never}) // for outcomes
+	step(store.RedriveStep{Active: 1, Released: 5})       // more can be released at once
+	step(store.RedriveStep{Active: 1, Wait: store.Never}) // waits for outcomes
 	r.want(keeper.Sweep)
 	r.core.Swept(r.now, store.Swept{})
 	r.rest(keeper.ActiveEvery)
 	r.core.Wake()
 	r.rest(keeper.StepMin)
 	r.now = r.now.Add(keeper.StepMin)
-	step(store.RedriveStep{Active: 1, Wait: 120 * time.Millisecond}) // a rate
+	step(store.RedriveStep{Active: 1, Wait: 120 * time.Millisecond}) // waits because of a rate
 	r.rest(keeper.StepMin + 120*time.Millisecond)
 	r.now = r.now.Add(120 * time.Millisecond)
 	step(store.RedriveStep{Active: 1, Wait: time.Microsecond})
 	r.rest(keeper.StepMin + 120*time.Millisecond + keeper.StepMin)
 	r.now = r.now.Add(keeper.StepMin)
-	step(store.RedriveStep{Active: 1}) // has only searched
+	step(store.RedriveStep{Active: 1}) // only searched
 	r.rest(2*keeper.StepMin + 120*time.Millisecond + keeper.StepMin)
 	r.now = r.now.Add(keeper.StepMin)
-	step(store.RedriveStep{Wait: store.Never}) // none is left
+	step(store.RedriveStep{Wait: store.Never}) // no redrive is active any more
 	idle := r.now.Sub(start)
 	r.rest(idle + keeper.IdleStepEvery)
 	r.core.Wake()
@@ -212,12 +213,11 @@ func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
 	r.now = start.Add(idle + keeper.IdleStepMin)
 	a := r.want(keeper.Step)
 	r.core.Failed(r.now, a)
-	r.core.Wake() // an error waits, whatever is notified
+	r.core.Wake() // a notification does not shorten the wait after an error
 	r.rest(idle + keeper.IdleStepMin + keeper.RetryMin)
 }
 
-// Sweeps that keep nobody waiting follow each other closely while they remove
-// something.
+// The pauses between background sweeps are short while they remove something.
 //
 // part of: Q6
 func TestQ6_BackgroundSweepsKeepPace(t *testing.T) {
@@ -229,7 +229,7 @@ func TestQ6_BackgroundSweepsKeepPace(t *testing.T) {
 	r.sweep(time.Millisecond, store.Swept{More: true, Completed: 5_000})
 	r.rest(126*time.Millisecond + keeper.AsideMin)
 	r.now = start.Add(200 * time.Millisecond)
-	r.sweep(10*time.Millisecond, store.Swept{More: true}) // only looked at
+	r.sweep(10*time.Millisecond, store.Swept{More: true}) // removed nothing
 	r.rest(400 * time.Millisecond)
 }
 
@@ -243,7 +243,7 @@ func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 	r.sweep(100*time.Millisecond, store.Swept{More: true, Reopened: 5})
 	r.rest(800 * time.Millisecond)
 	r.now = start.Add(800 * time.Millisecond)
-	r.sweep(100*time.Millisecond, store.Swept{More: true}) // only looked at
+	r.sweep(100*time.Millisecond, store.Swept{More: true}) // removed nothing
 	r.rest(2800 * time.Millisecond)
 	r.now = start.Add(2800 * time.Millisecond)
 	r.sweep(time.Microsecond, store.Swept{More: true, Events: 1})
@@ -266,8 +266,8 @@ func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 	}
 }
 
-// Entries that are set while the keeper runs fire from then on; those that stay do not
-// fire a slot again.
+// Entries that are set while the keeper runs fire from then on. Entries that stay do not
+// fire a slot twice.
 //
 // part of: Q13
 func TestQ13_EntriesAreReplaced(t *testing.T) {
@@ -292,9 +292,9 @@ func TestQ13_EntriesAreReplaced(t *testing.T) {
 	late.Name, late.Since = "late", at(11, 40)
 	r.to(at(11, 40))
 	r.core.SetCrons([]keeper.Cron{hourly, late})
-	r.want(keeper.Load) // the new one may have fired elsewhere
+	r.want(keeper.Load) // another process may have fired the new entry
 	r.core.Loaded(r.now, nil)
-	r.want(keeper.None) // neither again the slot of 11:00, nor one from before the entry was set
+	r.want(keeper.None) // neither the slot of 11:00 again, nor a slot before the entry was set
 	r.to(at(12, 0))
 	fire(at(12, 0))
 	r.core.SetCrons([]keeper.Cron{late})
@@ -305,4 +305,38 @@ func TestQ13_EntriesAreReplaced(t *testing.T) {
 	r.core.SetCrons(nil)
 	r.to(at(13, 30))
 	r.want(keeper.None)
+}
+
+func TestGoing(t *testing.T) {
+	t.Parallel()
+	// Three canary jobs were released and two have ended.
+	waits := store.Redrive{ID: 1, RedriveSpec: store.RedriveSpec{Canary: 3, Total: 9, Through: 9, StopShare: 1}, State: store.RedriveCanary,
+		Released: 3, Answered: 2, Completed: 2}
+	change := func(f func(*store.Redrive)) store.Redrive {
+		r := waits
+		f(&r)
+		return r
+	}
+	for name, tt := range map[string]struct {
+		before, after store.Redrive
+		going         int64
+		waiting       []int64
+	}{
+		"waits for jobs of others": {waits, waits, 0, []int64{1}},
+		"one has ended meanwhile":  {change(func(r *store.Redrive) { r.Answered, r.Completed = 1, 1 }), waits, 1, nil},
+		"it was started meanwhile": {change(func(r *store.Redrive) { r.ID = 7 }), waits, 1, nil},
+		"it can release more":      {change(func(r *store.Redrive) { r.Released = 2 }), change(func(r *store.Redrive) { r.Released = 2 }), 1, nil},
+		"a rate holds it back": {change(func(r *store.Redrive) { r.State, r.Rate, r.LastAt = store.RedriveRamping, 1, 1<<50 }),
+			change(func(r *store.Redrive) { r.State, r.Rate, r.LastAt = store.RedriveRamping, 1, 1<<50 }), 1, nil},
+		"a step will end it": {change(func(r *store.Redrive) { r.State, r.Completed = store.RedriveSettling, 3 }),
+			change(func(r *store.Redrive) { r.State, r.Completed = store.RedriveSettling, 3 }), 1, nil},
+		"it settles elsewhere": {change(func(r *store.Redrive) { r.State = store.RedriveSettling }),
+			change(func(r *store.Redrive) { r.State = store.RedriveSettling }), 0, []int64{1}},
+		"paused": {waits, change(func(r *store.Redrive) { r.State = store.RedrivePaused }), 0, nil},
+	} {
+		going, waiting := keeper.Going([]store.Redrive{tt.before}, []store.Redrive{tt.after})
+		if going != tt.going || !slices.Equal(waiting, tt.waiting) {
+			t.Errorf("%s: %d go on, %v wait; want %d and %v", name, going, waiting, tt.going, tt.waiting)
+		}
+	}
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The most that one call changes: transactions stay short, so that others have
-// their turn. Sweeps that keep nobody waiting remove as much as they may.
+// The greatest number of rows that one call changes. It keeps transactions short, so
+// that other calls get their turn. Background sweeps remove up to store.SweepMax instead.
 const (
 	stepLimit  = 500
 	sweepLimit = 1_000
 )
 
-// The bounds of a pass: of the calls that are due when it begins, and of the steps
-// of redrives in a row that bring back nothing. They are far above what there is to
-// do, so that a store that always answers the same cannot hold up the caller.
+// The limits of a pass: passMax of the calls that are due when it begins, searchMax of
+// the steps of redrives in a row that release no job. A pass stays far below them. They
+// end it if the store always returns the same.
 const (
 	passMax   = 100_000
 	searchMax = 1_000
 )
 
-// Store is what a keeper needs of a store.
+// Store is the part of a store that a keeper calls.
 type Store interface {
 	StepRedrives(ctx context.Context, limit int) (store.RedriveStep, error)
 	Sweep(ctx context.Context, r store.Retention, limit int) (store.Swept, error)
@@ -31,7 +31,7 @@ type Store interface {
 	Notify(ch chan<- struct{}) (stop func())
 }
 
-// Options are what a keeper is made of, beside what its core is.
+// Options configure a Keeper.
 type Options struct {
 	Config
 	Store     Store
@@ -41,16 +41,16 @@ type Options struct {
 	Logger    *slog.Logger
 }
 
-// Keeper keeps one store in order.
+// Keeper maintains one store.
 type Keeper struct {
 	o     Options
 	core  *Core
 	wake  chan struct{}
-	crons chan []Cron // the newest that SetCrons was given
+	crons chan []Cron // the list of the last SetCrons
 	pass  chan chan<- bool
-	moved bool // jobs have become ready since the last pass
-	// searching says that the last step of the redrives has found nothing to bring
-	// back where it has looked, and that it can look further at once.
+	moved bool // the keeper has made jobs ready since the last pass
+	// searching says that the last step of the redrives has searched some rows without
+	// finding a job to release, and that the next step can go on searching at once.
 	searching  bool
 	sweepLimit int
 	ended      chan struct{}
@@ -68,7 +68,7 @@ func New(o Options) *Keeper {
 	}
 }
 
-// Run keeps the store in order until ctx ends. A keeper runs once.
+// Run maintains the store until ctx ends. A keeper runs once.
 func (k *Keeper) Run(ctx context.Context) {
 	defer close(k.ended)
 	defer k.o.Store.Notify(k.wake)()
@@ -82,8 +82,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// wait waits for a time, a notification, or the end of ctx, and serves who asks for
-// a pass meanwhile.
+// wait waits for a time, a notification, new cron entries or the end of ctx. If Pass is
+// called meanwhile, it makes the pass.
 func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	due := make(chan struct{})
 	stop := k.o.After(at.Sub(k.o.Now()), func() { close(due) })
@@ -95,7 +95,7 @@ func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	case list := <-k.crons:
 		k.takeCrons(list)
 	case moved := <-k.pass:
-		select { // what was set before a pass counts in it
+		select { // entries that were set before the pass are part of it
 		case list := <-k.crons:
 			k.takeCrons(list)
 		default:
@@ -105,7 +105,7 @@ func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	}
 }
 
-// Nudge has the redrives looked at soon, as a notification of the store does.
+// Nudge makes a step of the redrives due soon, as a notification of the store does.
 func (k *Keeper) Nudge() {
 	select {
 	case k.wake <- struct{}{}:
@@ -113,10 +113,11 @@ func (k *Keeper) Nudge() {
 	}
 }
 
-// SetCrons replaces the cron entries, soon. One call at a time.
+// SetCrons replaces the cron entries, soon after it returns. It must not be called
+// concurrently.
 func (k *Keeper) SetCrons(list []Cron) {
 	select {
-	case <-k.crons: // an older list that was not taken yet
+	case <-k.crons: // drop an older list
 	default:
 	}
 	k.crons <- list
@@ -127,8 +128,9 @@ func (k *Keeper) takeCrons(list []Cron) {
 	k.core.SetCrons(list)
 }
 
-// Pass does all that is due, redrives in any case, and reports whether jobs have
-// become ready by the keeper since the last pass. False also when Run has ended.
+// Pass makes all calls that are due, and the steps of redrives in any case. It reports
+// whether the keeper has made jobs ready since the last pass. It returns false when Run
+// has ended.
 func (k *Keeper) Pass(ctx context.Context) (moved bool) {
 	answer := make(chan bool, 1)
 	select {
@@ -141,8 +143,8 @@ func (k *Keeper) Pass(ctx context.Context) (moved bool) {
 	return <-answer
 }
 
-// passOnce does what is due now, and takes the redrives as far as they go. It ends
-// however long a call takes, and whatever the store answers.
+// passOnce makes the calls that are due now, and takes steps of the redrives as long as
+// they make progress. It ends even if calls take long or always return the same.
 func (k *Keeper) passOnce(ctx context.Context) (moved bool) {
 	now := k.o.Now()
 	for range passMax {
@@ -152,7 +154,7 @@ func (k *Keeper) passOnce(ctx context.Context) (moved bool) {
 		}
 		k.do(ctx, a)
 	}
-	// Whatever has ended a moment ago may let a redrive go on.
+	// Jobs that have just ended may allow a redrive to continue.
 	for searched := 0; searched < searchMax && ctx.Err() == nil; searched++ {
 		if k.do(ctx, Action{Call: Step}) {
 			searched = 0
@@ -164,8 +166,8 @@ func (k *Keeper) passOnce(ctx context.Context) (moved bool) {
 	return moved
 }
 
-// do makes a call and tells the core of its end. It reports whether jobs have
-// become ready by it.
+// do makes a call and gives its result to the core. It reports whether the call has made
+// jobs ready.
 func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 	var err error
 	defer func() { k.moved = k.moved || moved }()
@@ -180,7 +182,7 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 		if f, err = k.o.Cron[a.Cron].Fire(ctx, a.Slot); err == nil {
 			k.core.Fired(k.o.Now(), a.Cron, f)
 			moved = f.Fired
-			k.tellFired(ctx, a, f)
+			k.logFired(ctx, a, f)
 		}
 	case Step:
 		var s store.RedriveStep
@@ -194,17 +196,17 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 		var s store.Swept
 		if s, err = k.o.Store.Sweep(ctx, k.o.Retention, k.sweepLimit); err == nil {
 			k.core.Swept(k.o.Now(), s)
-			k.tellSwept(ctx, s)
+			k.logSwept(ctx, s)
 		}
 	case None:
 	}
 	if err != nil {
-		k.tellFailed(ctx, a, err)
+		k.logFailed(ctx, a, err)
 	}
 	return moved
 }
 
-func (k *Keeper) tellFired(ctx context.Context, a Action, f store.Fired) {
+func (k *Keeper) logFired(ctx context.Context, a Action, f store.Fired) {
 	if !f.Fired {
 		return
 	}
@@ -213,7 +215,7 @@ func (k *Keeper) tellFired(ctx context.Context, a Action, f store.Fired) {
 	}
 }
 
-func (k *Keeper) tellSwept(ctx context.Context, s store.Swept) {
+func (k *Keeper) logSwept(ctx context.Context, s store.Swept) {
 	if !s.Removed() && s.Reopened == 0 {
 		return
 	}
@@ -225,10 +227,10 @@ func (k *Keeper) tellSwept(ctx context.Context, s store.Swept) {
 		"dead_letters", s.Dead, "pending", s.Pending, "events", s.Events, "keys", s.Keys, "reopened", s.Reopened)
 }
 
-// tellFailed logs an error and puts the call off. What ends with ctx is none. Of
-// several in a row people are told the first: a store that is away for long is away
-// for everyone, and the engine says when it is back.
-func (k *Keeper) tellFailed(ctx context.Context, a Action, err error) {
+// logFailed puts the call off and logs the error, unless ctx has ended. The first error
+// in a row is a warning, and the others are debug lines: the engine logs when the store
+// works again.
+func (k *Keeper) logFailed(ctx context.Context, a Action, err error) {
 	again := k.core.Failed(k.o.Now(), a)
 	if ctx.Err() != nil {
 		return

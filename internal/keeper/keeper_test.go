@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// answers is a store whose steps of redrives answer what a test wants.
+// answers is a store whose steps of redrives return what a test sets.
 type answers struct {
 	steps atomic.Int64
 	step  func(n int64) store.RedriveStep
@@ -34,8 +34,8 @@ func (*answers) CronSlots(context.Context) ([]store.CronSlot, error) { return ni
 
 func (*answers) Notify(chan<- struct{}) (stop func()) { return func() {} }
 
-// A pass takes redrives as far as they go, through what they only search. It ends
-// whatever the store answers, on a clock that stands as on one that runs.
+// A pass takes steps of the redrives as long as they make progress, including steps that
+// only search. It ends whatever the store returns, also on a clock that stands still.
 //
 // part of: D7
 func TestD7_APassEnds(t *testing.T) {
@@ -43,10 +43,10 @@ func TestD7_APassEnds(t *testing.T) {
 	stuck := func(int64) store.RedriveStep { return store.RedriveStep{Active: 1} }
 	for _, tt := range []struct {
 		name  string
-		takes time.Duration // a step
+		takes time.Duration // duration of a step
 		step  func(n int64) store.RedriveStep
 		moved bool
-		least int64 // steps
+		least int64 // least number of steps
 	}{
 		{"stuck", 0, stuck, false, 2},
 		{"stuck, and steps take long", time.Second, stuck, false, 2},
@@ -82,7 +82,7 @@ func TestD7_APassEnds(t *testing.T) {
 	}
 }
 
-// away is a store that nothing can be asked.
+// away is a store whose calls all fail.
 type away struct{ answers }
 
 var errAway = errors.New("the server is away")
@@ -96,7 +96,7 @@ func (*away) Sweep(context.Context, store.Retention, int) (store.Swept, error) {
 	return store.Swept{}, errAway
 }
 
-// warnings counts what people are told.
+// warnings counts log lines of level WARN and above.
 type warnings struct {
 	slog.Handler
 	n atomic.Int64
@@ -111,7 +111,7 @@ func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// A store that is away is told once by each thing that is tried, not with each try.
+// If the store fails, each kind of call logs one warning, not one for each try.
 func TestAFailureThatRepeatsIsToldOnce(t *testing.T) {
 	t.Parallel()
 	s, told := &away{}, &warnings{}
@@ -121,7 +121,7 @@ func TestAFailureThatRepeatsIsToldOnce(t *testing.T) {
 	k := keeper.New(keeper.Options{
 		Store: s, Logger: slog.New(told),
 		Now: func() time.Time { return time.Unix(0, s.now.Load()) },
-		After: func(d time.Duration, f func()) func() bool { // the time is over at once
+		After: func(d time.Duration, f func()) func() bool { // the time passes at once
 			s.now.Add(int64(d))
 			if s.steps.Load() >= 10 {
 				cancel()
@@ -136,7 +136,7 @@ func TestAFailureThatRepeatsIsToldOnce(t *testing.T) {
 	}
 }
 
-// beside is a store whose sweeps keep nobody waiting.
+// beside is a store whose sweeps run in the background.
 type beside struct {
 	answers
 	limits []int
@@ -162,7 +162,7 @@ func TestQ6_BackgroundSweepsTakeAllTheyMay(t *testing.T) {
 	k := keeper.New(keeper.Options{
 		Store: s, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return time.Unix(0, s.now.Load()) },
-		After: func(d time.Duration, f func()) func() bool { // the time is over at once
+		After: func(d time.Duration, f func()) func() bool { // the time passes at once
 			s.now.Add(int64(d))
 			go f()
 			return func() bool { return true }

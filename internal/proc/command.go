@@ -25,9 +25,9 @@ type command struct {
 	pid     int
 }
 
-// Done is where the command's process becomes known. Start asks for the channel
-// once more after it has forked, and that is the only moment at which the
-// process can be read without a race against a handler that is still running.
+// Done implements context.Context, and notes the command's process. exec.Cmd.Start calls
+// Done once more after it has forked. Only then can the process be read without a data
+// race with a handler that is still running.
 func (c *command) Done() <-chan struct{} {
 	c.group.mu.Lock()
 	defer c.group.mu.Unlock()
@@ -37,9 +37,8 @@ func (c *command) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// stop ends the process group of a command whose context has ended. As the
-// command's Cancel it holds back Wait until the group is gone, so a caller that
-// returns from Wait leaves nothing running.
+// stop ends the process group of a command whose context has ended. It is the command's
+// Cancel, so Wait does not return before the group is gone.
 func (c *command) stop() error {
 	if !c.alive() {
 		return os.ErrProcessDone
@@ -63,13 +62,13 @@ func (c *command) finish() error {
 	return nil
 }
 
-// await sends sig, or nothing when it is 0, until the group is gone. It reports
-// false when the limit or skip came first.
+// await sends sig repeatedly, or no signal if sig is 0, until the group is gone. It
+// returns false if the limit passed or skip was closed before.
 func (c *command) await(sig syscall.Signal, limit time.Duration, skip <-chan struct{}) bool {
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		_ = c.signal(sig) // where it is refused, the limit decides
+		_ = c.signal(sig) // if it fails, the limit ends the loop
 		if !c.alive() {
 			return true
 		}
@@ -86,7 +85,7 @@ func (c *command) await(sig syscall.Signal, limit time.Duration, skip <-chan str
 // idle reports whether the command has not been started.
 func (c *command) idle() bool { return c.process == nil }
 
-// release frees a command of which nothing is left and reports whether it did.
+// release frees a command whose processes are all gone, and reports whether it did.
 func (c *command) release() bool {
 	if c.idle() || !c.reaped() || c.alive() {
 		return false

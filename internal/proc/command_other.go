@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// Without process groups a command is its own process and nothing else, and
-// every signal kills it.
+// Without process groups a command is a single process, and every signal kills it.
 
 func leadGroup(*exec.Cmd) {}
 

@@ -17,7 +17,7 @@ func leadGroup(cmd *exec.Cmd) {
 }
 
 // signal sends sig to every process of the command's group. It returns
-// os.ErrProcessDone when there is none.
+// os.ErrProcessDone if the group is gone.
 func (c *command) signal(sig syscall.Signal) error {
 	if !c.ownsGroup() {
 		return os.ErrProcessDone
@@ -32,16 +32,16 @@ func (c *command) signal(sig syscall.Signal) error {
 // alive reports whether a process of the group is left.
 func (c *command) alive() bool { return c.ownsGroup() && groupLives(c.pid) }
 
-// ownsGroup reports whether the group's number still means this command's
-// group. The system gives the leader's number to no other process while the
-// group has members; once the leader is reaped, whoever bears it is a stranger
-// and so is the group.
+// ownsGroup reports whether the group's number still belongs to this command. While the
+// group has members, the system does not give the leader's number to another process. If
+// the leader has been reaped and a process has that number, it is another process, and
+// the group is another group.
 func (c *command) ownsGroup() bool {
 	return !c.reaped() || errors.Is(syscall.Kill(c.pid, 0), syscall.ESRCH)
 }
 
-// reap buries the dead of the group that are children of this process: a leader
-// for which nobody waits, and orphans, which a worker inherits as the first
+// reap waits for the zombies of the group that are children of this process: a leader
+// whose Wait is not called, and orphans, which a worker inherits if it is the first
 // process of a container.
 func (c *command) reap() {
 	for c.ownsGroup() {

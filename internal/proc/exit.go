@@ -22,7 +22,7 @@ func (s Status) String() string {
 	return fmt.Sprintf("exit code %d", s.Code)
 }
 
-// ExitError tells that a command ran and did not succeed.
+// ExitError is the error of a command that ran and did not succeed.
 type ExitError struct {
 	Name   string // the program, as it was given
 	Status Status
@@ -44,8 +44,8 @@ func (e *ExitError) Unwrap() error { return e.Cause }
 // ExitCode returns the exit code, as the method of *exec.ExitError does.
 func (e *ExitError) ExitCode() int { return e.Status.Code }
 
-// StatusOf finds how a command ended in an error from [Run] or from a command
-// of a [Group]. It reports false when err tells of no process.
+// StatusOf returns how a command ended, from an error of [Run] or of a command of a
+// [Group]. It returns false if err is not the error of a process.
 func StatusOf(err error) (Status, bool) {
 	if own, ok := errors.AsType[*ExitError](err); ok {
 		return own.Status, true

@@ -20,16 +20,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary plays the subprocesses. These variables tell it what to be,
-// what its child is to be, and where the test listens.
+// The test binary runs as the subprocesses. These variables contain its role, the role
+// of its child, and the address at which the test listens.
 const (
 	roleVar  = "PROC_TEST_ROLE"
 	childVar = "PROC_TEST_CHILD"
 	stageVar = "PROC_TEST_STAGE"
 )
 
-// termGrace is enough for a process to say that it got SIGTERM. A test that waits
-// for SIGKILL lasts as long.
+// termGrace is long enough for a process to report SIGTERM. A test that waits for SIGKILL
+// takes as long.
 const termGrace = 5 * time.Second
 
 const (
@@ -39,7 +39,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
-		syscall.Exit(play(role)) // not os.Exit, which lets coverage and the race detector have a word
+		syscall.Exit(play(role)) // not os.Exit, which would write coverage data and race reports
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -67,8 +67,8 @@ func play(role string) int {
 	return 0
 }
 
-// act plays a role that talks to the test: it names itself, says "term" on each
-// SIGTERM that it handles, and listens for "go".
+// act runs a role that communicates with the test: it sends its name, sends "term" for
+// each SIGTERM that it handles, and waits for "go".
 func act(role string) int {
 	term := make(chan os.Signal, 1)
 	if role != "leader" {
@@ -81,7 +81,7 @@ func act(role string) int {
 	if child := os.Getenv(childVar); child != "" {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), roleVar+"="+child, childVar+"=")
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // held for as long as the child lives
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // open as long as the child lives
 		if err := cmd.Start(); err != nil {
 			panic(err)
 		}
@@ -105,8 +105,8 @@ func act(role string) int {
 	}
 }
 
-// stage is where the processes of a test report. A connection lives as long as
-// its process does.
+// stage is the listener to which the processes of a test connect. A connection stays
+// open as long as its process lives.
 type stage struct{ net.Listener }
 
 func newStage(t *testing.T) stage {
@@ -119,12 +119,12 @@ func newStage(t *testing.T) stage {
 	return stage{ln}
 }
 
-// env is the environment of a process that plays role and starts child, if any.
+// env returns the environment of a process that has a role and starts child, if any.
 func (s stage) env(role, child string) map[string]string {
 	return map[string]string{roleVar: role, childVar: child, stageVar: s.Addr().String()}
 }
 
-// cast prepares a command to play role and to start child, if any.
+// cast gives a command a role, and a child to start, if any.
 func (s stage) cast(cmd *exec.Cmd, role, child string) *exec.Cmd {
 	cmd.Env = os.Environ()
 	for k, v := range s.env(role, child) {
@@ -191,13 +191,13 @@ func (a *actor) expect(t *testing.T, want ...string) {
 	t.Helper()
 	for _, line := range want {
 		if got := a.next(t); got != line {
-			t.Fatalf("the process says %q, want %q", got, line)
+			t.Fatalf("the process sent %q, want %q", got, line)
 		}
 	}
 }
 
-// expectDead checks that the process dies, whatever it still says. It must be one
-// that would live for longer than our patience.
+// expectDead checks that the process dies, and ignores the lines that it sends before.
+// The process must be one that would otherwise live longer than patience.
 func (a *actor) expectDead(t *testing.T) {
 	t.Helper()
 	timeout := time.After(patience)

@@ -32,7 +32,7 @@ func TestStatLineWithAnyName(t *testing.T) {
 	}
 }
 
-// The number of a group that is gone may come round as that of another one.
+// The number of a group that is gone may be given to another group.
 func TestStrangerWithOurNumberIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	group, others := NewGroup(0), NewGroup(0)
@@ -56,14 +56,15 @@ func TestStrangerWithOurNumberIsLeftAlone(t *testing.T) {
 
 	input.Close()
 	if err := stranger.cmd.Wait(); err != nil {
-		t.Errorf("the stranger ended with %v", err)
+		t.Errorf("the process of another group ended with %v", err)
 	}
 	if err := others.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A command whose start Close came upon is not among those that Close kills.
+// A command that is being started during Close is not killed by Close. When its context
+// ends, it gets no grace time.
 func TestLateStarterHasNoGrace(t *testing.T) {
 	t.Parallel()
 	group := NewGroup(time.Hour)
@@ -90,15 +91,15 @@ func TestLateStarterHasNoGrace(t *testing.T) {
 			t.Errorf("Wait = %v, want an end by SIGKILL", err)
 		}
 	case <-time.After(2 * time.Minute):
-		t.Error("the command has its grace")
+		t.Error("the command got its grace time")
 	}
 	if err := group.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A worker that is the first process of a container inherits orphans and has to
-// bury them.
+// A worker that is the first process of a container inherits orphans and has to wait
+// for them.
 func TestOrphansAreBuried(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)

@@ -1,20 +1,19 @@
 // Package proc runs the subprocesses of a job so that none outlives it.
 //
-// Each command leads a process group of its own. When its context ends, the
-// whole group gets SIGTERM and, after a grace, SIGKILL; what a command leaves
-// behind when it exits by itself is killed when its [Group] is closed.
+// Each command leads a new process group. When its context ends, the whole group gets
+// SIGTERM and, after a grace time, SIGKILL. Processes that a command leaves behind when
+// it exits are killed when its [Group] is closed.
 //
-// Two limits. A process that leaves the group (setsid) is out of reach, though
-// it cannot hold up a Wait. And nobody is there to kill when the worker itself
-// is killed by SIGKILL: its commands then live until they finish, read end of
-// file or write to a closed pipe. The kernel's parent death signal is no cure,
-// because it fires when the thread that forked ends, which in Go is not when
-// the process ends. Where that matters, let something above the worker own the
-// whole tree: a service unit that kills its control group, or a container
-// whose first process is the worker.
+// There are two limits. A process that leaves the group (setsid) is not killed, but Wait
+// does not wait for it. And if the worker itself is killed by SIGKILL, its commands are
+// not: they run until they finish, read end of file or write to a closed pipe. The
+// kernel's parent death signal does not help, because it is sent when the thread that
+// forked ends, which in Go may be before the process ends. If that matters, run the
+// worker under a supervisor that kills all processes: a service unit that kills its
+// control group, or a container whose first process is the worker.
 //
-// On systems without process groups only the command itself is killed, and at
-// once.
+// On systems without process groups only the command itself is killed, without a grace
+// time.
 package proc
 
 import (
@@ -26,7 +25,7 @@ import (
 	"time"
 )
 
-// DefaultGrace is the time between SIGTERM and SIGKILL where none is given.
+// DefaultGrace is the default time between SIGTERM and SIGKILL.
 const DefaultGrace = 5 * time.Second
 
 const (
@@ -35,8 +34,8 @@ const (
 	// pipeWait bounds the wait for output after a command has exited. Only a
 	// process that the command left behind keeps the pipes open that long.
 	pipeWait = time.Second
-	// pollMin and pollMax bound the pause between two looks at a group that is
-	// ending: the system offers nothing to wait on for a group as a whole.
+	// pollMin and pollMax bound the pause between two checks of a group that is
+	// ending: the system has no call that waits for a whole group.
 	pollMin, pollMax = time.Millisecond, 50 * time.Millisecond
 )
 
@@ -61,16 +60,16 @@ func NewGroup(grace time.Duration) *Group {
 	return &Group{grace: grace, closed: make(chan struct{})}
 }
 
-// Command returns a command to be used as one from exec.CommandContext, in a
-// process group of its own. When ctx ends, or at Close, all of that process
-// group is ended, and Wait returns when it is gone.
+// Command returns a command to be used like one from exec.CommandContext, in a new
+// process group. When ctx ends, and at Close, the whole process group is ended, and Wait
+// returns when it is gone.
 //
 // Wait returns at most a second after the command's exit, with
 // exec.ErrWaitDelay if a process left behind still held an output pipe.
 //
-// Stderr is set to the group's tail. To read it as well, replace it with
-// io.MultiWriter(cmd.Stderr, w); what goes elsewhere is missing from the
-// evidence. CombinedOutput and StderrPipe want it nil. Add to SysProcAttr
+// Stderr is set to the group's tail. To read standard error as well, replace it with
+// io.MultiWriter(cmd.Stderr, w); what is not written to the tail is missing from the
+// evidence. CombinedOutput and StderrPipe need Stderr to be nil. Add to SysProcAttr
 // instead of replacing it.
 func (g *Group) Command(ctx context.Context, name string, arg ...string) *exec.Cmd {
 	return g.command(ctx, name, arg...).cmd
@@ -99,10 +98,10 @@ func (g *Group) command(ctx context.Context, name string, arg ...string) *comman
 // error, in the order of writing.
 func (g *Group) Stderr() []byte { return g.stderr.Bytes() }
 
-// Close kills what is left of every command and waits until it is gone, for a
-// second at most; the error names what is still there then. Call it when the
-// handler has returned: later commands are refused, and what the handler has
-// not waited for is gone without a trace.
+// Close kills the processes of every command that are left, and waits until they are
+// gone, at most a second. The error names the groups that are still there. Call it when
+// the handler has returned: later commands are refused, and the results of commands for
+// which the handler did not wait are lost.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	commands := g.commands

@@ -37,7 +37,7 @@ func TestQ5_TimeLimitKillsTheGroup(t *testing.T) {
 	group := proc.NewGroup(termGrace)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cmd := s.cast(group.Command(ctx, os.Args[0]), "parent", "stubborn")
-	var out bytes.Buffer // makes Wait depend on a pipe that the child holds as well
+	var out bytes.Buffer // Wait waits for a pipe that the child holds too
 	cmd.Stdout = &out
 	start(t, cmd)
 	cast := s.enter(t, "parent", "stubborn")
@@ -122,7 +122,7 @@ func TestQ5_CloseEndsTheGrace(t *testing.T) {
 		t.Error(err)
 	}
 	stubborn.expectDead(t)
-	_ = result(t, done) // how it ended is another test's
+	_ = result(t, done) // another test checks how it ended
 }
 
 func TestLeftoverHoldingThePipeNeitherHangsWaitNorSurvivesClose(t *testing.T) {
@@ -167,8 +167,8 @@ func TestCloseKillsWhatTheHandlerForgot(t *testing.T) {
 	}
 }
 
-// A handler that ignores its context may still be starting commands while its
-// run is cleaned up. Under the race detector this also proves the bookkeeping.
+// A handler that ignores its context may start commands while its run is cleaned up. With
+// the race detector the test also finds data races.
 func TestCloseWhileCommandsAreStarted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -198,7 +198,7 @@ func TestCloseWhileCommandsAreStarted(t *testing.T) {
 	}
 	for _, done := range running {
 		if err := result(t, done); err == nil {
-			t.Error("a stubborn command ended well")
+			t.Error("a command that ignores SIGTERM ended without an error")
 		}
 	}
 }
@@ -251,7 +251,7 @@ func TestT2_LastBytesOfStderrAreKept(t *testing.T) {
 		t.Error("want an error")
 	}
 	if got := group.Stderr(); !bytes.HasSuffix(got, []byte("the enddisk full")) {
-		t.Errorf("the second command's words are missing at the end: %q", got[len(got)-20:])
+		t.Errorf("the output of the second command is missing at the end: %q", got[len(got)-20:])
 	}
 	if err := group.Close(); err != nil {
 		t.Error(err)

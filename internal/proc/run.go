@@ -19,15 +19,15 @@ const StdoutMax = 64 << 10
 // Spec describes one run of a program. No shell is involved.
 type Spec struct {
 	Argv      []string          // the program, looked up in PATH unless it has a slash, and its arguments
-	Stdin     []byte            // what the program may read; it need not
+	Stdin     []byte            // standard input; the program need not read it
 	Dir       string            // the working directory, by default that of this process
 	Inherit   []string          // names of variables taken from this process; nothing else is inherited
-	Env       map[string]string // further variables; they win over inherited ones
+	Env       map[string]string // further variables; they replace inherited ones of the same name
 	StdoutMax int               // bytes of standard output to keep, by default [StdoutMax]
 	Grace     time.Duration     // from SIGTERM to SIGKILL, by default [DefaultGrace]
 }
 
-// Result is what a program that ran left behind.
+// Result is the result of a program that ran.
 type Result struct {
 	Status    Status
 	Stdout    []byte // the first bytes, as many as the Spec allows
@@ -40,8 +40,8 @@ type Result struct {
 // When ctx ends first, the group is ended as by [Group.Command].
 //
 // The error is nil when the program exited with code 0 by itself, an
-// *[ExitError] when it ended in another way, and else tells why the program
-// could not be run; exec.ErrNotFound means that there is no such program.
+// *[ExitError] when it ended in another way, and otherwise says why the program could
+// not be run; exec.ErrNotFound means that there is no such program.
 func Run(ctx context.Context, s Spec) (Result, error) {
 	env, err := s.environ()
 	if err != nil {
@@ -84,7 +84,7 @@ func (r Result) failure(name string, err error) error {
 	switch {
 	case r.Cause != nil || r.Status != Status{}:
 		return &ExitError{Name: name, Status: r.Status, Stderr: r.Stderr, Cause: r.Cause}
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // success, with the pipes left to others
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // success; a process left behind still holds a pipe
 		return nil
 	default:
 		return fmt.Errorf("command %q: %w", name, err)
@@ -99,15 +99,15 @@ func (s Spec) startError(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("command %q: not started: %w", name, context.Cause(ctx))
 	}
-	// The system blames the program for a missing directory.
+	// For a missing directory, the error of the system names the program.
 	if _, dirErr := os.Stat(s.Dir); s.Dir != "" && dirErr != nil {
 		return fmt.Errorf("command %q: working directory: %w", name, dirErr)
 	}
 	return fmt.Errorf("command %q: %w", name, err)
 }
 
-// environ checks what the program is given and returns its environment, which
-// is never nil: for exec.Cmd nil means to inherit everything.
+// environ checks the Spec and returns the environment of the program. It is never nil,
+// because for exec.Cmd nil means to inherit all variables.
 func (s Spec) environ() ([]string, error) {
 	if len(s.Argv) == 0 || s.Argv[0] == "" {
 		return nil, errors.New("command: argv is empty: name a program")

@@ -167,7 +167,7 @@ func TestQ5_RunEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A program that takes its end well exits with 0, but it did not do its work.
+// A program may exit with 0 after SIGTERM, but it did not do its work.
 //
 // part of: Q5
 func TestQ5_StoppedProgramHasNotSucceeded(t *testing.T) {
@@ -231,7 +231,7 @@ func TestRunTellsWhyAProgramCannotStart(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q that is %v", tt.name, err, tt.text, tt.is)
 		}
 		if _, ok := proc.StatusOf(err); ok {
-			t.Errorf("%s: StatusOf found an end of what never started", tt.name)
+			t.Errorf("%s: StatusOf found the status of a command that never started", tt.name)
 		}
 	}
 }

@@ -36,8 +36,8 @@ func (t *Tail) Bytes() []byte {
 
 func lastBytes(p []byte) []byte { return p[max(0, len(p)-TailMax):] }
 
-// head is a writer that keeps the first max bytes and takes the rest without
-// keeping it, so that whoever writes is never held up.
+// head is a writer that keeps the first max bytes. It accepts and drops the rest, so
+// that the program that writes never blocks.
 type head struct {
 	max       int
 	kept      []byte

@@ -1,5 +1,5 @@
-// Package storeclock keeps the time of a store: microseconds that never run
-// backwards and never stand still, whatever happens to the machine's clock.
+// Package storeclock is the clock of a store. It counts microseconds, never goes back
+// and never stands still, also when the machine's clock is changed.
 package storeclock
 
 import (
@@ -9,25 +9,25 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpMin is how far the wall clock may run away from the monotonic one between
-// two readings before it counts as a jump. Slewing by NTP stays far below.
+// jumpMin is the least difference between the wall clock and the monotonic clock, from
+// one reading to the next, that counts as a jump. Slewing by NTP stays far below.
 const jumpMin = time.Second
 
-// Clock is a store's clock. It follows the wall clock. When that is behind what
-// was stored before (it was set back, or had been ahead), time goes on at half
-// speed until the wall clock has caught up: leases and waits go on, and order
-// holds.
+// Clock is a store's clock. It follows the wall clock. While the wall clock is behind a
+// stored time, because it was set back or had been ahead, the Clock runs at half speed
+// until the wall clock has caught up: leases and waits still end, and events stay in
+// order.
 type Clock struct {
 	read    func() time.Time
-	elapsed func(from, to time.Time) time.Duration // by the monotonic clock, where readings have it
+	elapsed func(from, to time.Time) time.Duration // by the monotonic clock, if the readings have one
 
 	mu     sync.Mutex
 	mark   job.Micros // the latest time given or stored
-	last   time.Time  // the reading that it was given at
-	jumped time.Time  // the reading after the last forward jump; zero when none
+	last   time.Time  // the reading of the last call of Now
+	jumped time.Time  // the reading after the last forward jump; zero before the first
 }
 
-// New returns a clock on a reading of the time, such as time.Now.
+// New returns a clock that reads the time by a function such as time.Now.
 func New(read func() time.Time) *Clock {
 	return &Clock{read: read, elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }
@@ -53,16 +53,16 @@ func (c *Clock) Now() job.Micros {
 	return c.mark
 }
 
-// Floor raises the clock to a stored time: nothing is given below it any more.
+// Floor raises the clock to a stored time: later times are not below it.
 func (c *Clock) Floor(at job.Micros) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mark = max(c.mark, at)
 }
 
-// SinceJump returns how long ago the wall clock last jumped forward, as after a
-// suspended machine wakes up, and whether it ever did. Leases that ended in
-// such a gap ended while their holders could not say a word.
+// SinceJump returns how long ago the wall clock last jumped forward, and whether it ever
+// did. It jumps when a suspended machine wakes up: holders of leases that ended meanwhile
+// had no chance to extend them.
 func (c *Clock) SinceJump() (time.Duration, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

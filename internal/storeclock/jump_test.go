@@ -11,7 +11,7 @@ func TestQ3_JumpsAreSeen(t *testing.T) {
 	var wall, monotonic time.Duration
 	begin := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	c := New(func() time.Time { return begin.Add(wall) })
-	asleep := time.Duration(0) // what the monotonic clock missed, of the present step
+	asleep := time.Duration(0) // the part of the step that the monotonic clock missed
 	c.elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) - asleep }
 	step := func(awake, suspended time.Duration) {
 		wall += awake + suspended
