@@ -37,8 +37,8 @@ var keptFolders = []string{"failure", "store/postgres"}
 var openFolders = []string{
 	"bench/retries",
 	"backoff", "cli", "cli/testdata/postgres",
-	"cli/testdata/script", "examples/ocr", "examples/ocr/world", "internal/config", "internal/cron",
-	"internal/demo", "internal/engine", "internal/keeper", "internal/proc", "internal/scan", "internal/score",
+	"cli/testdata/script", "examples/ocr", "examples/ocr/world", "internal/config",
+	"internal/demo", "internal/engine", "internal/scan", "internal/score",
 	"internal/selfbench", "internal/sqlstore", "internal/yamlfile", "policy", "policy/policyfile",
 	"policy/preset", "retry", "retry/httpretry", "store/memory",
 }

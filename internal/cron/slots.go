@@ -76,7 +76,7 @@ func offset(t time.Time) time.Duration {
 // written as if the clocks were in UTC.
 func (s *Expression) local(shown time.Time) time.Time { return s.fields.Next(shown) }
 
-// Last returns the latest slot at or before t. ok is false if there is none within the
+// Last returns the latest slot at or before t. ok is false if no slot lies within the
 // Horizon before t.
 func (s *Expression) Last(t time.Time) (slot time.Time, ok bool) {
 	// due reports whether there is a slot in (t-back, t].

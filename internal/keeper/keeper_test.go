@@ -112,14 +112,14 @@ func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 }
 
 // If the store fails, each kind of call logs one warning, not one for each try.
-func TestAFailureThatRepeatsIsToldOnce(t *testing.T) {
+func TestAFailureThatRepeatsIsLoggedOnce(t *testing.T) {
 	t.Parallel()
-	s, told := &away{}, &warnings{}
+	s, logged := &away{}, &warnings{}
 	s.now.Store(start.UnixNano())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	k := keeper.New(keeper.Options{
-		Store: s, Logger: slog.New(told),
+		Store: s, Logger: slog.New(logged),
 		Now: func() time.Time { return time.Unix(0, s.now.Load()) },
 		After: func(d time.Duration, f func()) func() bool { // the time passes at once
 			s.now.Add(int64(d))
@@ -131,7 +131,7 @@ func TestAFailureThatRepeatsIsToldOnce(t *testing.T) {
 		},
 	})
 	k.Run(ctx)
-	if n := told.n.Load(); n != 2 {
+	if n := logged.n.Load(); n != 2 {
 		t.Errorf("%d warnings after %d steps, want one for the steps and one for the sweeps", n, s.steps.Load())
 	}
 }

@@ -171,7 +171,7 @@ func (a *actor) listen() {
 
 func (a *actor) release() { fmt.Fprintln(a.conn, "go") }
 
-// next returns the process's next line, and "dead" when there will be none.
+// next returns the process's next line, or "dead" when no line will follow.
 func (a *actor) next(t *testing.T) string {
 	t.Helper()
 	select {
