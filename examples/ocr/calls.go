@@ -15,19 +15,19 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// settings are what the program is told.
+// settings are the settings of the program.
 type settings struct {
 	APIs      string            // address of the OCR API and of the language model
 	VisionKey string            // of the OCR API
 	ModelKeys map[string]string // of the language model, by account
 	Bucket    *blob.Bucket
-	// Environ may change the presets (OPENAI_RETRY_MAX=5); nil is the environment of
-	// the process.
+	// Environ has environment variables that change the presets, such as OPENAI_RETRY_MAX=5. nil
+	// means the environment of the process.
 	Environ []string
-	Change  func(*retry.Options) // of every strategy: clock, hooks, logger; may be nil
+	Change  func(*retry.Options) // changes every strategy: clock, hooks, logger; may be nil
 }
 
-// calls are the eight calls that the program makes, each with its strategy.
+// calls are the eight calls of the program, each with its retry strategy.
 type calls struct {
 	vision *vision
 	model  *model
@@ -41,10 +41,10 @@ type calls struct {
 	imageUpload                                  *retry.Strategy
 }
 
-// newCalls makes the strategies of the three presets. Of a preset all calls have the
-// same dependency, and each has its own name in errors, log lines and counters.
+// newCalls makes the strategies from the three presets. All calls of a preset share one dependency.
+// Each call has its own name in errors, log lines and counters.
 func newCalls(s *settings) (*calls, error) {
-	client := &http.Client{Transport: httpretry.Count(nil)} // retries nothing: counts what is sent
+	client := &http.Client{Transport: httpretry.Count(nil)} // does not retry, counts the requests
 	c := &calls{
 		vision: &vision{s.APIs, s.VisionKey, client}, model: &model{s.APIs, client}, keys: s.ModelKeys, bucket: s.Bucket,
 	}
@@ -77,14 +77,13 @@ func newCalls(s *settings) (*calls, error) {
 	return c, errors.Join(errs...)
 }
 
-// load reads an object as a whole: a body that breaks off in the middle is read from
-// its beginning by the next attempt.
+// load reads a whole object. If a body breaks off in the middle, the next attempt reads it again
+// from the start.
 func (c *calls) load(key string) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) { return c.bucket.ReadAll(ctx, key) }
 }
 
-// loadJSON reads an object of JSON, and nil when there is none: that is an answer,
-// and no failure.
+// loadJSON reads a JSON object. A missing object is not a failure: the result is then nil.
 func loadJSON[T any](c *calls, key string) func(context.Context) (*T, error) {
 	return func(ctx context.Context) (*T, error) {
 		content, err := c.bucket.ReadAll(ctx, key)
@@ -102,7 +101,7 @@ func loadJSON[T any](c *calls, key string) func(context.Context) (*T, error) {
 	}
 }
 
-// save writes an object. An attempt that fails leaves none behind.
+// save writes an object. An attempt that fails leaves no object.
 func (c *calls) save(key, contentType string, content []byte) func(context.Context) (struct{}, error) {
 	return func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, c.bucket.Upload(ctx, key, bytes.NewReader(content), &blob.WriterOptions{ContentType: contentType})

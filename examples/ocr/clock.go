@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive"
 )
 
-// fast is a clock on which time passes so many times faster, for a demonstration: of
-// the store, the client and the calls alike. A program of your own needs none.
+// fast is a clock that runs faster by a factor, for the demonstration. The store, the client and
+// the calls use it. Real programs do not need it.
 type fast struct {
 	start time.Time
 	times time.Duration
@@ -16,15 +16,15 @@ type fast struct {
 
 func newFast(times int) *fast { return &fast{time.Now(), time.Duration(times)} }
 
-// Now is the time by this clock.
+// Now returns the time of this clock.
 func (f *fast) Now() time.Time { return f.start.Add(time.Since(f.start) * f.times) }
 
-// AfterFunc is a call to come, as the client wants it.
+// AfterFunc calls a function after a time, for the client.
 func (f *fast) AfterFunc(d time.Duration, call func()) redrive.Timer {
 	return fastTimer{time.AfterFunc(d/f.times, call), f.times}
 }
 
-// Sleep waits as the calls do.
+// Sleep waits, for the calls.
 func (f *fast) Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d / f.times)
 	defer timer.Stop()

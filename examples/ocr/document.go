@@ -16,13 +16,14 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// document is the kind of the jobs: a scanned page whose text is read and understood.
+// document is the kind of the jobs: OCR of a scanned page, and a language model that reads its
+// text.
 const document = redrive.Kind[file]("document")
 
-// file is the job.
+// file has the arguments of a job.
 type file struct {
 	Name    string `json:"name"`    // of the picture in the inbox, without ".png"
-	Account string `json:"account"` // whose key the language model is asked with
+	Account string `json:"account"` // the account whose key is used for the language model
 }
 
 // The objects of a document.
@@ -31,32 +32,31 @@ func (f file) manifest() string  { return "documents/" + f.Name + "/manifest.jso
 func (f file) page() string      { return "documents/" + f.Name + "/page-1.json" }
 func (f file) processed() string { return "documents/" + f.Name + "/page-1.processed.png" }
 
-// manifest says which picture the stored page was read from.
+// manifest names the picture that the stored page was read from.
 type manifest struct {
 	SHA256 string `json:"sha256"`
 	Page   string `json:"page"`
 }
 
-// result is what the job leaves.
+// result is the result of a job.
 type result struct {
 	findings
-	Source   string   `json:"source"` // of the text: "ocr", or "storage" when it had been read before
+	Source   string   `json:"source"` // of the text: "ocr", or "storage" when the page was read by an earlier run
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// process is the handler. Eight calls, and what becomes of the job when one of them
-// fails for good:
+// process is the handler. It makes eight calls. When a call fails finally, this happens:
 //
 //	file download           the job is handed over, or fails
-//	manifest download       OCR afresh
-//	page download           OCR afresh
+//	manifest download       the page is read by OCR again
+//	page download           the page is read by OCR again
 //	OCR                     the job is handed over, or fails
 //	page upload             the job is handed over, or fails
 //	manifest upload         the job is handed over, or fails
 //	language model          the job is handed over, or fails
 //	processed-image upload  a warning, and the job goes on
 //
-// A job that is handed over begins again, and finds the page that it has stored.
+// A job that is handed over starts again later and finds the page that it has stored.
 func (c *calls) process(ctx context.Context, j *redrive.Job[file]) error {
 	ctx = retry.WithAttrs(ctx, "shell_file_id", j.Args.Name)
 	picture, err := retry.Do(ctx, c.fileDownload, c.load(j.Args.inbox()))
@@ -95,8 +95,8 @@ func (c *calls) process(ctx context.Context, j *redrive.Job[file]) error {
 	return j.SetResult(done)
 }
 
-// known returns the text of a picture that was read before, or nil. It never fails
-// for good: what cannot be loaded can be read again.
+// known returns the text of a picture that was read before, or nil. A failed download is not final,
+// because OCR can read the picture again.
 func (c *calls) known(ctx context.Context, f file, picture []byte, done *result) (*page, error) {
 	listed, err := retry.DoOr(ctx, c.manifestDownload, loadJSON[manifest](c, f.manifest()), func(context.Context, error) (*manifest, error) {
 		done.Warnings = append(done.Warnings, "the manifest could not be loaded")
@@ -111,8 +111,8 @@ func (c *calls) known(ctx context.Context, f file, picture []byte, done *result)
 	})
 }
 
-// fresh reads a picture by OCR and stores what it says, the manifest last: it names
-// nothing that is not there.
+// fresh reads a picture by OCR and stores the text. It writes the manifest last, so that a manifest
+// never names a missing page.
 func (c *calls) fresh(ctx context.Context, j *redrive.Job[file], picture []byte) (*page, error) {
 	text, err := retry.Do(retry.WithKey(ctx, j.StepKey("ocr")), c.ocr, func(ctx context.Context) (*page, error) {
 		return c.vision.read(ctx, picture)

@@ -1,7 +1,6 @@
-// Command ocr reads scanned pages: documents go through an OCR API, a language-model
-// API and object storage, all of which fail now and then. Each call is retried in
-// memory by its own strategy; a call that runs out of retries hands its job over to the
-// queue. See README.md.
+// Command ocr reads scanned pages: documents go through an OCR API, a language-model API and object
+// storage, all of which sometimes fail. Each call has its own retry strategy in memory. A call that
+// runs out of retries hands its job over to the queue. See README.md.
 package main
 
 import (
@@ -39,11 +38,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Stdout, *dir, *times); err != nil {
-		log.Fatal(err) //nolint:gocritic // nothing that stop would do is left
+		log.Fatal(err) //nolint:gocritic // stop would only release a signal handler
 	}
 }
 
-// run does the whole demonstration in a folder.
+// run runs the whole demonstration in a folder.
 func run(ctx context.Context, out io.Writer, dir string, times int) (err error) {
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "redrive-ocr-"); err != nil {
@@ -101,8 +100,8 @@ func run(ctx context.Context, out io.Writer, dir string, times int) (err error) 
 	return nil
 }
 
-// newClient is the program without its demonstration: the preset of policies for the
-// jobs, those for the calls, and the handler.
+// newClient returns the client as a real program would make it: with a policy preset for the jobs,
+// retry presets for the calls, and the handler.
 func newClient(st store.Store, s *settings, config *redrive.Config) (*redrive.Client, error) {
 	preset, err := policyfile.Preset("ocr")
 	if err != nil {
@@ -121,7 +120,7 @@ func newClient(st store.Store, s *settings, config *redrive.Config) (*redrive.Cl
 	return client, nil
 }
 
-// listen serves the APIs on this machine, until the returned function is called.
+// listen serves the APIs on this machine until the returned function is called.
 func listen(ctx context.Context, h http.Handler) (address string, closing func(), err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -129,14 +128,14 @@ func listen(ctx context.Context, h http.Handler) (address string, closing func()
 	}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	var serving sync.WaitGroup
-	serving.Go(func() { server.Serve(l) }) //nolint:errcheck // it ends by Close
+	serving.Go(func() { server.Serve(l) }) //nolint:errcheck // ends by Close
 	return "http://" + l.Addr().String(), func() {
-		server.Close() //nolint:errcheck // what is under way is over
+		server.Close() //nolint:errcheck // calls in progress are over
 		serving.Wait()
 	}, nil
 }
 
-// resultOf reads what a job has left.
+// resultOf decodes the result of a job.
 func resultOf(text []byte) (r result) {
 	if json.Unmarshal(text, &r) != nil {
 		return result{}

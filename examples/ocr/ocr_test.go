@@ -19,15 +19,15 @@ func TestY3_Three429Then200AreFourCalls(t *testing.T) {
 	r := newRig(t, world.Trouble{Where: world.Vision, About: "LETTER", Times: 3, Status: 429})
 	j, failures := r.do(file{Name: "letter"})
 	if j.State != job.Completed || j.Token != 1 || len(failures) != 0 {
-		t.Fatalf("%+v, %+v", j, failures)
+		t.Fatalf("got job %+v with failures %+v, want it completed without a failure", j, failures)
 	}
 	if got := resultOf(j.Result); got.Title != "LETTER" || got.Total != "107.50" || got.Source != "ocr" || got.Warnings != nil {
 		t.Errorf("result %+v", got)
 	}
 	if calls := r.plan.Calls(world.Vision, ""); len(calls) != 4 || calls[3].Status != 200 || !sameKey(calls) {
-		t.Errorf("%+v", calls)
+		t.Errorf("got calls %+v, want four", calls)
 	}
-	// Half of the ceilings of P3: 1, 2, 4 s.
+	// The jitter is fixed to half of the ceilings of P3, which are 1, 2 and 4 s.
 	if want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}; !slices.Equal(r.waits, want) {
 		t.Errorf("waits %v, want %v", r.waits, want)
 	}
@@ -38,8 +38,8 @@ func TestY3_Three429Then200AreFourCalls(t *testing.T) {
 	}
 }
 
-// A body that breaks off in the middle is nobody's half: the next attempt reads, or
-// writes, the whole.
+// If a body breaks off in the middle, its first part is not used: the next attempt reads or writes
+// the whole object.
 //
 // proves: Y3
 func TestY3_StorageCutInMidBodyHeals(t *testing.T) {
@@ -73,12 +73,12 @@ func TestY3_AnswerCutInMidBodyHeals(t *testing.T) {
 	r := newRig(t, world.Trouble{Where: world.Vision, Times: 1, Status: world.Cut}, world.Trouble{Where: world.Model, Times: 1, Status: world.Cut})
 	j, failures := r.do(file{Name: "letter"})
 	if j.State != job.Completed || len(r.plan.Calls(world.Vision, "")) != 2 || len(r.plan.Calls(world.Model, "")) != 2 {
-		t.Errorf("%+v, %+v, %+v", j, failures, r.logged())
+		t.Errorf("got job %+v, failures %+v, log %+v", j, failures, r.logged())
 	}
 }
 
-// The job waits in its queue, due in 300 s and a little by the store's clock, has used
-// up no attempt, and goes on with what it has stored.
+// The job waits in its queue for a little over 300 s by the store's clock. It has used no attempt,
+// and continues with the page that it has stored.
 //
 // proves: Y3
 //
@@ -89,12 +89,12 @@ func TestY3_LanguageModelDownReschedulesOnce(t *testing.T) {
 	j, failures := r.do(file{Name: "receipt"})
 	const due = 315 * time.Second // 300 s and half of the jitter of 30 s
 	if j.State != job.Waiting || j.RunAt.Time().Sub(r.Now()) != due || j.Counters != (job.Counters{Deferrals: 1}) {
-		t.Fatalf("%+v", j)
+		t.Fatalf("got job %+v, want it waiting", j)
 	}
 	if len(failures) != 1 || !strings.HasPrefix(failures[0].Message, "language model retries exhausted: ") ||
 		failures[0].HTTPStatus != 503 || failures[0].Class != string(failure.TemporaryServiceError) ||
-		failures[0].Sends != 9 { // five calls before, and four times this one
-		t.Errorf("%+v", failures)
+		failures[0].Sends != 9 { // five sends of earlier calls, and four of this one
+		t.Errorf("got failures %+v, want the hand-over", failures)
 	}
 	if want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}; !slices.Equal(r.waits, want) {
 		t.Errorf("waits %v, want %v, half of the ceilings", r.waits, want)
@@ -104,21 +104,21 @@ func TestY3_LanguageModelDownReschedulesOnce(t *testing.T) {
 	}
 	r.advance(due - time.Microsecond)
 	if j, _ := r.work(j.ID); j.State != job.Waiting || j.Token != 1 {
-		t.Fatalf("before it is due: %+v", j)
+		t.Fatalf("before it is due: got job %+v", j)
 	}
 	r.advance(time.Microsecond)
 	j, failures = r.work(j.ID)
 	if j.State != job.Completed || j.Token != 2 || j.Counters != (job.Counters{Attempts: 1, Deferrals: 1}) || len(failures) != 1 {
-		t.Errorf("%+v, %+v", j, failures)
+		t.Errorf("got job %+v with failures %+v, want it completed", j, failures)
 	}
 	if got := resultOf(j.Result); got.Title != "RECEIPT" || got.Source != "storage" {
 		t.Errorf("result %+v", got)
 	}
 	if calls := r.plan.Calls(world.Model, ""); len(calls) != 5 || !sameKey(calls) {
-		t.Errorf("%+v", calls)
+		t.Errorf("got calls %+v", calls)
 	}
 	if calls := r.plan.Calls(world.Vision, ""); len(calls) != 1 {
-		t.Errorf("the page was read again: %+v", calls)
+		t.Errorf("the page was read by OCR again: %+v", calls)
 	}
 }
 
@@ -128,31 +128,31 @@ func TestY3_WrongKeyIsOneCallAndAClearMessage(t *testing.T) {
 	r := newRig(t)
 	j, failures := r.do(file{Name: "memo", Account: "former"})
 	if j.State != job.Dead || j.Reason != job.NonRetriable || j.Token != 1 || len(failures) != 1 {
-		t.Fatalf("%+v, %+v", j, failures)
+		t.Fatalf("got job %+v with failures %+v, want it dead", j, failures)
 	}
 	f := failures[0]
 	for _, part := range []string{"language model: ", "401 Unauthorized", "Incorrect API key provided"} {
 		if !strings.Contains(f.Message, part) {
-			t.Errorf("the message %q does not say %q", f.Message, part)
+			t.Errorf("got message %q, want it to contain %q", f.Message, part)
 		}
 	}
 	if f.Class != string(failure.AuthenticationFailure) || !f.Permanent || f.HTTPStatus != 401 || f.UserMessage == "" || strings.Contains(f.Message, "revoked") {
-		t.Errorf("%+v", f)
+		t.Errorf("got failure %+v", f)
 	}
 	if calls := r.plan.Calls(world.Model, ""); len(calls) != 1 || len(r.waits) != 0 {
-		t.Errorf("%+v after waits %v", calls, r.waits)
+		t.Errorf("got calls %+v after waits %v, want one call", calls, r.waits)
 	}
 	if lines := r.logged(); len(lines) != 1 || lines[0]["level"] != "ERROR" || lines[0]["is_retryable"] != false {
 		t.Errorf("log lines: %v", lines)
 	}
 }
 
-// site is one of the eight calls, and what becomes of the job when it fails for good.
+// site is one of the eight calls, with the effect on the job when it fails finally.
 type site struct {
 	name, where, about string
-	again              bool   // called of a document that was read before
-	warning            string // with which the job goes on; "" hands it over or fails it
-	source             string // of the text then
+	again              bool   // called only for a document that was read before
+	warning            string // the warning with which the job continues; "" means that the job is handed over or fails
+	source             string // the source of the text in that case
 }
 
 var sites = []site{
@@ -179,13 +179,13 @@ func TestL7_EightCallsAndWhatBecomesOfTheJob(t *testing.T) {
 	}
 }
 
-// check lets the call of a site fail by a status, as often as it is sent.
+// check makes the call of a site fail with a status, as often as it is sent.
 func (s *site) check(t *testing.T, status, sends int) {
 	r := newRig(t)
 	id := r.enqueue(file{Name: "form"})
 	if s.again {
 		if j, _ := r.work(id); j.State != job.Completed {
-			t.Fatalf("first time: %+v", j)
+			t.Fatalf("first run: got job %+v", j)
 		}
 		id = r.enqueue(file{Name: "form"})
 	}
@@ -200,30 +200,30 @@ func (s *site) check(t *testing.T, status, sends int) {
 		}
 	}
 	if failed != sends {
-		t.Errorf("calls %+v, want %d that fail", calls, sends)
+		t.Errorf("got calls %+v, want %d that fail", calls, sends)
 	}
 	switch {
 	case s.warning != "":
 		got := resultOf(j.Result)
 		if j.State != job.Completed || !slices.Equal(got.Warnings, []string{s.warning}) || got.Source != s.source || got.Title != "FORM" {
-			t.Errorf("%s, %+v, %+v", j.State, got, failures)
+			t.Errorf("got state %s, result %+v, failures %+v", j.State, got, failures)
 		}
 	case sends == 1:
 		if j.State != job.Dead || j.Reason != job.NonRetriable || !strings.Contains(failures[0].Message, s.name+": ") {
-			t.Errorf("%+v, %+v", j, failures)
+			t.Errorf("got job %+v with failures %+v", j, failures)
 		}
 	default:
 		if j.State != job.Waiting || j.Counters.Deferrals != 1 || !strings.Contains(failures[0].Message, s.name+" retries exhausted: ") {
-			t.Errorf("%+v, %+v", j, failures)
+			t.Errorf("got job %+v with failures %+v", j, failures)
 		}
 		r.advance(315 * time.Second)
 		if j, failures := r.work(id); j.State != job.Completed {
-			t.Errorf("healed: %+v, %+v", j, failures)
+			t.Errorf("after the service is back: got job %+v with failures %+v", j, failures)
 		}
 	}
 }
 
-// Three hand-overs; what fails after them counts with them, and has none left.
+// A job has three hand-overs. A failure after them counts as a failed attempt.
 //
 // proves: P3
 func TestP3_ThreeHandOversAJob(t *testing.T) {
@@ -232,20 +232,20 @@ func TestP3_ThreeHandOversAJob(t *testing.T) {
 	j, _ := r.do(file{Name: "form"})
 	for n := int32(1); n <= 3; n++ {
 		if j.State != job.Waiting || j.Counters.Deferrals != n {
-			t.Fatalf("hand-over %d: %+v", n, j)
+			t.Fatalf("hand-over %d: got job %+v", n, j)
 		}
 		r.advance(315 * time.Second)
 		j, _ = r.work(j.ID)
 	}
 	if j.State != job.Dead || j.Reason != job.MaxRetries || j.Counters != (job.Counters{Attempts: 1, Deferrals: 3}) {
-		t.Fatalf("after the last hand-over: %+v", j)
+		t.Fatalf("after the last hand-over: got job %+v", j)
 	}
 	if got := len(r.plan.Calls(world.Model, "")); got != 16 {
-		t.Errorf("%d calls, want 16: four times four", got)
+		t.Errorf("got %d calls, want 16: four runs with four calls", got)
 	}
 }
 
-// A picture that was changed is read again.
+// A picture that has changed is read by OCR again.
 //
 // part of: L7
 func TestL7_AStoredPageServesOnlyItsOwnPicture(t *testing.T) {
@@ -253,7 +253,7 @@ func TestL7_AStoredPageServesOnlyItsOwnPicture(t *testing.T) {
 	r := newRig(t)
 	for n, want := range []string{"ocr", "storage"} {
 		if j, _ := r.do(file{Name: "form"}); resultOf(j.Result).Source != want {
-			t.Errorf("run %d: %s", n+1, j.Result)
+			t.Errorf("run %d: got result %s", n+1, j.Result)
 		}
 	}
 	id := r.enqueue(file{Name: "form"})
@@ -265,15 +265,15 @@ func TestL7_AStoredPageServesOnlyItsOwnPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	if j, _ := r.work(id); resultOf(j.Result).Source != "ocr" || resultOf(j.Result).Total != "9" {
-		t.Errorf("%s", j.Result)
+		t.Errorf("got result %s, want the new text", j.Result)
 	}
-	// What is no picture is refused by the OCR API, beside a status of 200.
+	// For a file that is not a picture, the OCR API answers status 200 with an error.
 	id = r.enqueue(file{Name: "form"})
 	if err := r.bucket.WriteAll(t.Context(), file{Name: "form"}.inbox(), []byte("no picture"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if j, failures := r.work(id); j.State != job.Dead || failures[0].Class != string(failure.InvalidInput) {
-		t.Errorf("%+v, %+v", j, failures)
+		t.Errorf("got job %+v with failures %+v", j, failures)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestY3_TheDemonstrationShowsIt(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	if err := run(t.Context(), &out, t.TempDir(), 300); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
+		t.Fatalf("the demonstration failed: %v\n%s", err, out.String())
 	}
 	for _, line := range []string{
 		"recovered after 4 sends", "recovered after 2 sends", "after 4 sends: the job is due again in 5m",
@@ -290,12 +290,12 @@ func TestY3_TheDemonstrationShowsIt(t *testing.T) {
 		"warning: the processed image could not be stored", "warning: the manifest could not be loaded", "warning: the page could not be loaded",
 	} {
 		if !strings.Contains(out.String(), line) {
-			t.Errorf("the demonstration does not show %q:\n%s", line, out.String())
+			t.Errorf("the output of the demonstration should contain %q:\n%s", line, out.String())
 		}
 	}
 }
 
-// The presets can be changed from outside, and a mistake there is told at the start.
+// Environment variables change the presets. A wrong value is an error at the start.
 //
 // part of: L2
 func TestL2_TheEnvironmentChangesThePresets(t *testing.T) {
@@ -305,9 +305,9 @@ func TestL2_TheEnvironmentChangesThePresets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.languageModel.Options().Retries != 5 || c.ocr.Options().Retries != 2 || c.pageUpload.Options().Backoff.First != 200*time.Millisecond {
-		t.Errorf("%s\n%s\n%s", c.languageModel, c.ocr, c.pageUpload)
+		t.Errorf("got the strategies\n%s\n%s\n%s", c.languageModel, c.ocr, c.pageUpload)
 	}
 	if _, err := newCalls(&settings{Environ: []string{"OPENAI_RETRY_MAX=3abc"}}); err == nil || !strings.Contains(err.Error(), "OPENAI_RETRY_MAX") {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v, want one that names OPENAI_RETRY_MAX", err)
 	}
 }

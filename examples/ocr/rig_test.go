@@ -21,16 +21,16 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// rig is the program on a real store, whose clock moves only when the test says so,
-// with its three services. Calls do not sleep: their waits are noted.
+// rig is the program on a real store with the three services. Its clock moves only when the test
+// says so. Calls do not sleep: their waits are recorded.
 type rig struct {
 	t      *testing.T
 	plan   *world.Plan
 	bucket *blob.Bucket
 	client *redrive.Client
-	now    atomic.Int64 // of the store and of the calls, nanoseconds since 1970
+	now    atomic.Int64 // time of the store and of the calls, in nanoseconds since 1970
 	waits  []time.Duration
-	lines  bytes.Buffer // of the log
+	lines  bytes.Buffer // the log
 }
 
 func newRig(t *testing.T, trouble ...world.Trouble) *rig {
@@ -74,7 +74,7 @@ func newRig(t *testing.T, trouble ...world.Trouble) *rig {
 	return r
 }
 
-// Now and Sleep are the clock of store and calls.
+// Now and Sleep are the clock of the store and of the calls.
 func (r *rig) Now() time.Time { return time.Unix(0, r.now.Load()) }
 
 func (r *rig) Sleep(ctx context.Context, d time.Duration) error {
@@ -84,7 +84,7 @@ func (r *rig) Sleep(ctx context.Context, d time.Duration) error {
 
 func (r *rig) advance(d time.Duration) { r.now.Add(int64(d)) }
 
-// enqueue brings a page in, and its job.
+// enqueue stores a picture and enqueues its job.
 func (r *rig) enqueue(f file) redrive.JobID {
 	r.t.Helper()
 	picture, err := world.Page(strings.ToUpper(f.Name) + "\nTOTAL: 107.50")
@@ -101,7 +101,7 @@ func (r *rig) enqueue(f file) redrive.JobID {
 	return receipt.ID
 }
 
-// work runs what is due, and returns the job as it stands then, with its failures.
+// work runs the due jobs, and returns the job and its failures.
 func (r *rig) work(id redrive.JobID) (job.Job, []job.Failure) {
 	r.t.Helper()
 	if err := r.client.RunUntilIdle(r.t.Context()); err != nil {
@@ -118,7 +118,7 @@ func (r *rig) work(id redrive.JobID) (job.Job, []job.Failure) {
 	return j, failures
 }
 
-// do is enqueue and work.
+// do enqueues a job and runs it.
 func (r *rig) do(f file) (job.Job, []job.Failure) {
 	r.t.Helper()
 	return r.work(r.enqueue(f))
@@ -137,7 +137,7 @@ func (r *rig) logged() (lines []map[string]any) {
 	return lines
 }
 
-// sameKey reports whether calls came with one idempotency key.
+// sameKey reports whether all calls had the same idempotency key.
 func sameKey(calls []world.Called) bool {
 	for _, c := range calls {
 		if c.Key == "" || c.Key != calls[0].Key {

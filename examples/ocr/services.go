@@ -15,22 +15,22 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// answerMax is what is read of a response, in bytes.
+// answerMax is the longest response in bytes.
 const answerMax = 32 << 20
 
-// vision is a client of the OCR API. It sends once: retrying is up to the call.
+// vision is a client of the OCR API. It sends a request once; the caller retries.
 type vision struct {
 	url, key string
 	client   *http.Client
 }
 
-// page is what the OCR API has read.
+// page is the result of OCR.
 type page struct {
 	Text  string `json:"text"`
 	Words []box  `json:"words"`
 }
 
-// box is where a word stands on the picture, in pixels.
+// box is the place of a word on the picture, in pixels.
 type box struct{ Left, Top, Right, Bottom int }
 
 // read returns the text of a picture.
@@ -39,7 +39,7 @@ func (v *vision) read(ctx context.Context, picture []byte) (*page, error) {
 		"image":    map[string]any{"content": picture}, // base64 in JSON
 		"features": []any{map[string]any{"type": "DOCUMENT_TEXT_DETECTION"}},
 	}}}
-	var told struct {
+	var answered struct {
 		Responses []struct {
 			TextAnnotations []struct {
 				Description  string
@@ -51,18 +51,18 @@ func (v *vision) read(ctx context.Context, picture []byte) (*page, error) {
 			}
 		}
 	}
-	if err := post(ctx, v.client, v.url+"/v1/images:annotate", http.Header{"X-Goog-Api-Key": {v.key}}, ask, &told); err != nil {
+	if err := post(ctx, v.client, v.url+"/v1/images:annotate", http.Header{"X-Goog-Api-Key": {v.key}}, ask, &answered); err != nil {
 		return nil, err
 	}
-	if len(told.Responses) != 1 {
-		return nil, fmt.Errorf("vision: %d responses, want 1", len(told.Responses))
+	if len(answered.Responses) != 1 {
+		return nil, fmt.Errorf("vision: %d responses, want 1", len(answered.Responses))
 	}
-	if e := told.Responses[0].Error; e != nil { // of this picture, under a status of 200
+	if e := answered.Responses[0].Error; e != nil { // an error of this picture, with status 200
 		return nil, imageError(e.Code, e.Message)
 	}
 	p := &page{}
-	for i, a := range told.Responses[0].TextAnnotations {
-		if i == 0 { // the text as a whole
+	for i, a := range answered.Responses[0].TextAnnotations {
+		if i == 0 { // the whole text
 			p.Text = a.Description
 			continue
 		}
@@ -73,7 +73,7 @@ func (v *vision) read(ctx context.Context, picture []byte) (*page, error) {
 	return p, nil
 }
 
-// imageError puts the error of one picture, a code of google.rpc, into a class.
+// imageError returns the error of one picture with the class of its google.rpc code.
 func imageError(code int, message string) error {
 	err := fmt.Errorf("vision: %s (code %d)", message, code)
 	switch code {
@@ -85,19 +85,19 @@ func imageError(code int, message string) error {
 	return failure.WithClass(failure.InvalidInput, err)
 }
 
-// model is a client of the language-model API; it sends once, too.
+// model is a client of the language-model API. It sends a request once; the caller retries.
 type model struct {
 	url    string
 	client *http.Client
 }
 
-// findings are what the language model finds in a text.
+// findings are the values that the language model finds in a text.
 type findings struct {
 	Title string `json:"title"`
 	Total string `json:"total,omitempty"`
 }
 
-// understand asks the language model what a text says.
+// understand asks the language model for the values in a text.
 func (m *model) understand(ctx context.Context, key, text string) (*findings, error) {
 	ask := map[string]any{
 		"model": "example-small", "response_format": map[string]any{"type": "json_object"},
@@ -106,26 +106,26 @@ func (m *model) understand(ctx context.Context, key, text string) (*findings, er
 			map[string]any{"role": "user", "content": text},
 		},
 	}
-	var told struct {
+	var answered struct {
 		Choices []struct {
 			Message struct{ Content string }
 		}
 	}
 	head := http.Header{"Authorization": {"Bearer " + key}}
-	if err := post(ctx, m.client, m.url+"/v1/chat/completions", head, ask, &told); err != nil {
+	if err := post(ctx, m.client, m.url+"/v1/chat/completions", head, ask, &answered); err != nil {
 		return nil, err
 	}
-	if len(told.Choices) == 0 {
+	if len(answered.Choices) == 0 {
 		return nil, errors.New("language model: no choices in the answer")
 	}
 	found := &findings{}
-	if err := json.Unmarshal([]byte(told.Choices[0].Message.Content), found); err != nil {
+	if err := json.Unmarshal([]byte(answered.Choices[0].Message.Content), found); err != nil {
 		return nil, fmt.Errorf("language model: the answer is not the JSON that was asked for: %w", err)
 	}
 	return found, nil
 }
 
-// post sends JSON and reads JSON, under the idempotency key of the call.
+// post sends JSON and reads JSON, with the idempotency key of the call.
 func post(ctx context.Context, client *http.Client, url string, head http.Header, ask, into any) error {
 	body, err := json.Marshal(ask)
 	if err != nil {
@@ -149,7 +149,7 @@ func post(ctx context.Context, client *http.Client, url string, head http.Header
 	if resp.StatusCode != http.StatusOK {
 		return refused(url, resp, answer)
 	}
-	if err != nil { // broken off in the middle: the attempt has failed as a whole
+	if err != nil { // a body that breaks off is a failed attempt
 		return fmt.Errorf("read answer: %w", err)
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
@@ -158,15 +158,15 @@ func post(ctx context.Context, client *http.Client, url string, head http.Header
 	return nil
 }
 
-// refused is the error of a status, with what the service says about it: both APIs
-// say it in "error".
+// refused returns the error of a status with the service's message. Both APIs have the message in
+// "error".
 func refused(url string, resp *http.Response, answer []byte) error {
 	err := error(&httpretry.StatusError{
 		Method: http.MethodPost, URL: url, StatusCode: resp.StatusCode, Header: resp.Header, Body: string(answer),
 	})
-	var told struct{ Error struct{ Message string } }
-	if json.Unmarshal(answer, &told) == nil && told.Error.Message != "" {
-		err = fmt.Errorf("%w: %s", err, strings.TrimSuffix(told.Error.Message, "."))
+	var answered struct{ Error struct{ Message string } }
+	if json.Unmarshal(answer, &answered) == nil && answered.Error.Message != "" {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSuffix(answered.Error.Message, "."))
 	}
 	return err
 }

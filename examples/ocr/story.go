@@ -21,15 +21,15 @@ type act struct {
 	documents []scene
 }
 
-// scene is a document and what goes wrong with it.
+// scene is a document with its faults.
 type scene struct {
 	file
 	wrong   string
 	trouble []world.Trouble
 }
 
-// acts is the demonstration. A page begins with the name of its document, by which
-// trouble finds what is asked about it.
+// acts is the demonstration. A page begins with the name of its document, so that faults can be
+// matched to calls by the text.
 var acts = []act{
 	{"First time: pages that nobody has read before", []scene{
 		{file{Name: "plain"}, "nothing", nil},
@@ -61,14 +61,14 @@ var acts = []act{
 	}},
 }
 
-// screen tells what happens while it happens.
+// screen prints what happens while it happens.
 type screen struct {
 	mu    sync.Mutex
 	out   io.Writer
 	clock *fast
 }
 
-// act brings documents in, lets the client work, and tells what became of them.
+// act enqueues documents, runs the client, and prints the outcomes.
 func (s *screen) act(ctx context.Context, client *redrive.Client, bucket *blob.Bucket, plan *world.Plan, a act) error {
 	fmt.Fprintf(s.out, "\n%s\n\n", a.title)
 	var specs []redrive.Spec
@@ -87,7 +87,7 @@ func (s *screen) act(ctx context.Context, client *redrive.Client, bucket *blob.B
 	if err != nil {
 		return err
 	}
-	if err := client.RunUntilEmpty(ctx); err != nil { // a server calls Run
+	if err := client.RunUntilEmpty(ctx); err != nil { // a server calls Run instead
 		return err
 	}
 	fmt.Fprintf(s.out, "\n%-9s %-42s %-10s %4s  %s\n", "document", "what is wrong", "state", "runs", "outcome")
@@ -122,7 +122,7 @@ func (s *screen) outcome(ctx context.Context, client *redrive.Client, d scene, i
 	return nil
 }
 
-// event tells of a retry, and of how a call with trouble ended.
+// event prints a retry, or the end of a call that had faults.
 func (s *screen) event(ctx context.Context, e *retry.Event) {
 	if e.Kind == retry.Succeeded {
 		return

@@ -1,4 +1,4 @@
-// Command quickstart runs two jobs, of which one succeeds and one fails for good.
+// Command quickstart runs two jobs. One succeeds, the other fails permanently.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 		return nil
 	}, nil)
 	must(client.EnqueueMany(ctx, []redrive.Spec{greet.New("Ann", nil), greet.New("", nil)}))
-	if err := errors.Join(client.RunUntilEmpty(ctx), st.Close()); err != nil { // a server calls Run
+	if err := errors.Join(client.RunUntilEmpty(ctx), st.Close()); err != nil { // a server calls Run instead
 		log.Fatal(err)
 	}
 }

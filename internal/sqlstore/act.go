@@ -117,8 +117,8 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 	return answer, t.laneErr
 }
 
-// named returns the entry of a job if the act can be done to it. The first error
-// concerns this job alone.
+// named returns the entry of a job if the action can be done to it. The error own concerns this job
+// only.
 func (t *Txn) named(do store.Act, id job.ID) (d *deadRow, own, fatal error) {
 	err := t.rows(selDeadRow, func(r Row) error { found := t.scanDeadRow(r); d = &found; return nil }, num(id))
 	switch {

@@ -30,8 +30,8 @@ func (row) Text(int) string { return "1" }
 func (row) Blob(int) []byte { return nil }
 func (row) Null(int) bool   { return false }
 
-// A store may repeat a read. What was read before must not be in the result.
-func TestWhatIsReadAgainIsNotThereTwice(t *testing.T) {
+// A store may repeat a read. The result must not contain rows of the first read.
+func TestARepeatedReadHasNoRowsTwice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	reads := map[string]func(*Core) (any, error){
@@ -70,7 +70,7 @@ func TestWhatIsReadAgainIsNotThereTwice(t *testing.T) {
 			want, wantErr := read(core(last))
 			got, err := read(core(oneRow{}, last))
 			if !reflect.DeepEqual(got, want) || (err == nil) != (wantErr == nil) {
-				t.Errorf("%s, read again (no rows %t): %+v, %v; want %+v, %v", name, last.none, got, err, want, wantErr)
+				t.Errorf("%s, read twice (without rows: %t): got %+v, error %v; want %+v, error %v", name, last.none, got, err, want, wantErr)
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func (t *Txn) heartbeat(b *store.Beat) ([]store.RunStatus, error) {
 	return status, nil
 }
 
-// byJob returns the indexes of runs in the order of their jobs. All transactions lock
+// byJob returns the indexes of runs sorted by their jobs. All transactions lock
 // jobs in this order.
 func byJob(runs []store.Run) []int {
 	order := make([]int, len(runs))

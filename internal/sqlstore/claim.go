@@ -194,10 +194,10 @@ func (c *claimer) read(h *laneCursor, priority, n int) error {
 	return err
 }
 
-// enough reports whether the exchange ends early for any reason.
+// enough reports whether the exchange must stop claiming for any reason.
 func (c *claimer) enough() bool { return c.full() || c.passed >= passedMax }
 
-// full reports whether the exchange ends early because it has reached a limit.
+// full reports whether the exchange must stop claiming because it has reached a limit.
 func (c *claimer) full() bool {
 	return len(c.out.Expired) >= store.ExpiredMax || c.bytes >= store.ClaimBytes
 }
@@ -238,7 +238,7 @@ func (c *claimer) merge(priority int, all *kindRoom) error {
 	return nil
 }
 
-// rest notes the next row of each cursor, for NextDue.
+// rest records the next row of each cursor, for NextDue.
 func (c *claimer) rest(priority int, all *kindRoom) error {
 	if all.max <= 0 {
 		return nil

@@ -132,7 +132,7 @@ func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	switch {
 	case !g.muted || g.mutes(t.now) && g.left == 0:
 		return
-	case !g.mutes(t.now) || g.left == 1: // its time is over although no sweep has seen that yet, or this death ends it
+	case !g.mutes(t.now) || g.left == 1: // the mute's time is over although no sweep has noticed it, or this death ends the mute
 		g.unmute()
 	default:
 		g.left--
@@ -186,7 +186,7 @@ func (t *Txn) recount(group int64, k deadKey, to job.Status) {
 	*t.dead.at(k)++
 }
 
-// groupRow is what a death needs to know of its group.
+// groupRow has what a death needs to know about its group.
 type groupRow struct {
 	id       int64
 	muted    bool
@@ -241,7 +241,7 @@ func (t *Txn) groupOf(fingerprint string) (g *groupRow, err error) {
 	if err != nil || g == nil {
 		return nil, err
 	}
-	if changed := t.groups.at(g.id).mute; changed != nil { // changed by this transaction, which has not written it yet
+	if changed := t.groups.at(g.id).mute; changed != nil { // changed by this transaction and not written yet
 		g = changed
 	}
 	t.knowGroup(fingerprint, g)

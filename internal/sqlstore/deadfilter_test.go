@@ -50,7 +50,7 @@ func openDead(t *testing.T, n int) *sqlite.Store {
 	x := store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{want}}
 	out, err := s.Exchange(t.Context(), x)
 	if err != nil || len(out.Claims) != n {
-		t.Fatalf("%d claims, %v", len(out.Claims), err)
+		t.Fatalf("got %d claims, error %v", len(out.Claims), err)
 	}
 	x.Want = nil
 	for _, c := range out.Claims {
@@ -68,7 +68,7 @@ func openDead(t *testing.T, n int) *sqlite.Store {
 
 func deadKind(i int) string { return fmt.Sprintf("kind-%02d", i%5) }
 
-// A search walks the narrowest route that the filter allows.
+// A search uses the index order with the fewest rows that the filter allows.
 //
 // part of: D2
 func TestD2_RouteOfAFilter(t *testing.T) {
@@ -95,7 +95,7 @@ func TestD2_RouteOfAFilter(t *testing.T) {
 	} {
 		err := s.Way(t.Context(), &c.f, true, func(w *sqlstore.Way) error {
 			if w.None || w.Statement != c.route+".down" || w.Keys != c.keys {
-				t.Errorf("%s: goes by %s, %d keys, none %v; want %s, %d keys", c.name, w.Statement, w.Keys, w.None, c.route, c.keys)
+				t.Errorf("%s: got route %s, %d keys, none %v; want %s, %d keys", c.name, w.Statement, w.Keys, w.None, c.route, c.keys)
 			}
 			return nil
 		})
@@ -105,7 +105,7 @@ func TestD2_RouteOfAFilter(t *testing.T) {
 	}
 }
 
-// A filter that can select nothing is not searched for: counters and names show it.
+// A filter that can select nothing causes no search: counters and names show that in advance.
 //
 // part of: D2
 func TestD2_NothingIsKnownAtOnce(t *testing.T) {
@@ -117,7 +117,7 @@ func TestD2_NothingIsKnownAtOnce(t *testing.T) {
 	} {
 		err := s.Way(t.Context(), &f, true, func(w *sqlstore.Way) error {
 			if !w.None {
-				t.Errorf("%+v is looked for", f)
+				t.Errorf("a search was made for %+v, want none", f)
 			}
 			return nil
 		})
@@ -127,8 +127,8 @@ func TestD2_NothingIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-// A search that is limited to few rows continues where it stopped, and in the end finds
-// the same as an unlimited one, on each route and in both directions.
+// A search with a limited number of rows continues where it stopped. In the end it finds the same
+// as an unlimited one, on each route and in both directions.
 //
 // part of: D2
 func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
@@ -141,17 +141,17 @@ func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
 		err := s.Way(t.Context(), &f, false, func(w *sqlstore.Way) error {
 			whole, _, more, err := w.Search(true, 1, w.High, 1000, 1<<20)
 			if err != nil || more || len(whole) < 5 {
-				t.Fatalf("%+v: %d found, more %v, %v", f, len(whole), more, err)
+				t.Fatalf("filter %+v: got %d entries, more %v, error %v", f, len(whole), more, err)
 			}
 			for _, want := range []int{1, 3, 1000} {
 				for _, look := range []int{1, 7, 40} {
 					up, down := piecemeal(t, w, true, want, look), piecemeal(t, w, false, want, look)
 					slices.Reverse(down)
 					if diff := cmp.Diff(whole, up); diff != "" {
-						t.Errorf("%+v, %d of %d looked at, upwards (-at once +piecemeal):\n%s", f, want, look, diff)
+						t.Errorf("filter %+v, %d of %d rows per step, upwards (-at once +in steps):\n%s", f, want, look, diff)
 					}
 					if diff := cmp.Diff(whole, down); diff != "" {
-						t.Errorf("%+v, %d of %d looked at, downwards (-at once +piecemeal):\n%s", f, want, look, diff)
+						t.Errorf("filter %+v, %d of %d rows per step, downwards (-at once +in steps):\n%s", f, want, look, diff)
 					}
 				}
 			}
@@ -163,7 +163,7 @@ func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-// piecemeal searches until nothing is left, with limited numbers of rows each time.
+// piecemeal searches until nothing is left, with a limited number of rows in each step.
 func piecemeal(t *testing.T, w *sqlstore.Way, up bool, want, look int) (all []int64) {
 	t.Helper()
 	low, high := int64(1), w.High
@@ -173,7 +173,7 @@ func piecemeal(t *testing.T, w *sqlstore.Way, up bool, want, look int) (all []in
 			t.Fatal(err)
 		}
 		if len(found) > want {
-			t.Fatalf("%d found, %d wanted", len(found), want)
+			t.Fatalf("got %d entries, want at most %d", len(found), want)
 		}
 		all = append(all, found...)
 		if !more {

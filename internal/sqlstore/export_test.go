@@ -10,7 +10,7 @@ import (
 type Way struct {
 	Statement string // the statement that walks down the route
 	Keys      int
-	None      bool // nothing can be found
+	None      bool // whether the filter can select nothing
 	High      int64
 
 	m *matcher

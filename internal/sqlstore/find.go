@@ -2,20 +2,20 @@ package sqlstore
 
 import "github.com/redrive/redrive/job"
 
-// A job is in one of three places: live in redrive_jobs, ended in redrive_done,
-// dead in redrive_dead. They are asked in this order; the entry of a dead job
-// that was retried stays where it is, marked as revived.
+// A job is in one of three places: live in redrive_jobs, ended in redrive_done, or dead in
+// redrive_dead. They are searched in this order. The entry of a dead job that was retried stays in
+// redrive_dead, marked as revived.
 var (
 	selLive = declare("selLive", `SELECT state, token FROM redrive_jobs WHERE id = ?`)
 	selDone = declare("selDone", `SELECT state, token FROM redrive_done INDEXED BY redrive_done_job WHERE job = +? ORDER BY seq DESC LIMIT 1`)
 	selDead = declare("selDead", `SELECT 5, token FROM redrive_dead WHERE job = ? AND revived = 0`)
 )
 
-// selPlace asks all three at one moment: where there are other writers, a job may
-// go from one place to another between two statements. They say it in their words.
+// selPlace searches all three places at one moment, because with other writers a job may move
+// between two statements. Only a store with other writers has a text for it.
 var selPlace = &Query{Name: "selPlace"}
 
-// find returns where a job stands and its last token; None when it is nowhere.
+// find returns the state of a job and its last token; None when the job does not exist.
 func (t *Txn) find(id job.ID) (state job.State, token job.Token, err error) {
 	places := []*Query{selLive, selDone, selDead}
 	if t.shared() {

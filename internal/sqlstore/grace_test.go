@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpyClock jumped a given time ago, or never.
+// jumpyClock jumped forward a given time ago, or never.
 type jumpyClock struct {
 	ago    time.Duration
 	jumped bool
@@ -24,7 +24,7 @@ func TestQ3_RescueWaitsForTheLivingAfterAGap(t *testing.T) {
 		leases []time.Duration
 		clock  jumpyClock
 		newest time.Duration // before the store was opened; 0 means no event
-		open   time.Duration // how long it has been open
+		open   time.Duration // how long the store has been open
 		want   time.Duration
 	}{
 		"no gap":                        {open: time.Second},
@@ -50,7 +50,7 @@ func TestQ3_RescueWaitsForTheLivingAfterAGap(t *testing.T) {
 			NoteLease(s, l)
 		}
 		if got := s.grace(opened.Add(c.open)); got != c.want {
-			t.Errorf("%s: no rescue for %s, want %s", name, got, c.want)
+			t.Errorf("%s: got a grace time of %s, want %s", name, got, c.want)
 		}
 	}
 }

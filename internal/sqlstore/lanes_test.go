@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// When a lane's row is missing, no jobs without a queue and a kind appear. Calls that
-// concern the lane's jobs fail until the row is back.
+// When a lane's row is missing, the store must not return jobs without a queue and a kind. Calls
+// that concern the lane's jobs fail until the row is restored.
 func TestNothingIsWrittenWithoutALane(t *testing.T) {
 	t.Parallel()
 	s := openDead(t, 3)
@@ -28,7 +28,7 @@ func TestNothingIsWrittenWithoutALane(t *testing.T) {
 		{Queue: "aside", Max: 1, Kinds: []store.KindWant{{Kind: "lonely", Max: 1, MaxCrashes: 1}}}}}
 	out, err := s.Exchange(t.Context(), x)
 	if err != nil || len(out.Claims) != 1 {
-		t.Fatalf("%d claims, %v", len(out.Claims), err)
+		t.Fatalf("got %d claims, error %v", len(out.Claims), err)
 	}
 	db, err := sql.Open("sqlite", s.Path())
 	if err != nil {
@@ -50,22 +50,22 @@ func TestNothingIsWrittenWithoutALane(t *testing.T) {
 	run(`DELETE FROM redrive_lanes WHERE kind = 'lonely'`)
 	for range 2 {
 		if err := settle(); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "restore the database") {
-			t.Errorf("without the lane: %v", err)
+			t.Errorf("settle without the lane: got error %v, want ErrUnavailable with the advice", err)
 		}
 	}
 	if _, err := s.SetQueue(t.Context(), store.By{Actor: "ann"}, store.QueueChange{Name: "main", Workers: new(7)}); err != nil {
-		t.Errorf("a call that does not concern the lane: %v", err)
+		t.Errorf("a call that does not concern the lane: got error %v", err)
 	}
 	run(`INSERT INTO redrive_lanes SELECT * FROM kept`)
 	if err := settle(); err != nil {
-		t.Errorf("with the lane: %v", err)
+		t.Errorf("settle with the lane restored: got error %v", err)
 	}
 	if j, err := s.Get(t.Context(), id); err != nil || j.State != job.Completed || j.Queue != "aside" || j.Kind != "lonely" {
-		t.Errorf("%+v, %v", j, err)
+		t.Errorf("got job %+v, error %v", j, err)
 	}
 }
 
-// noLanes is a session that must not read lanes.
+// noLanes is a session in which reading lanes fails with err.
 type noLanes struct{ err error }
 
 func (s noLanes) Exec(*sqlstore.Query, ...sqlstore.Value) (int, error) { return 1, nil }
@@ -97,10 +97,10 @@ func TestTheErrorOfReadingALaneIsReturned(t *testing.T) {
 	txn.Reset(0, cat)
 	txn.ScanRun(aRow{})
 	if err := txn.Flush(); !errors.Is(err, s.err) {
-		t.Errorf("%v, want %v", err, s.err)
+		t.Errorf("got error %v, want %v", err, s.err)
 	}
 	txn.Reset(0, cat)
 	if err := txn.Flush(); err != nil {
-		t.Errorf("the next transaction: %v", err)
+		t.Errorf("the next transaction: got error %v", err)
 	}
 }

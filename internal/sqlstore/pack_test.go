@@ -21,25 +21,25 @@ func TestPackedRecordsAreShort(t *testing.T) {
 	t.Parallel()
 	for _, s := range recordSamples {
 		if n := len(packRecord(nil, []byte(s))); 3*n > len(s) {
-			t.Errorf("%d bytes are packed into %d: %s", len(s), n, s)
+			t.Errorf("a record of %d bytes was packed into %d bytes, want fewer: %s", len(s), n, s)
 		}
 	}
 }
 
-// Records that are stored refer to the bytes of the dictionary.
+// Stored records refer to the bytes of the dictionary, so it must not change.
 func TestTheDictionaryStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	const want = "737bbeead918a9bee0f603ebae8d74408ffaae2f87a58f6c1bfd3b4ec215c7a2"
 	sum := sha256.Sum256([]byte(records.text))
 	if got := hex.EncodeToString(sum[:]); got != want {
-		t.Errorf("the dictionary of version %d was changed: its SHA-256 is %s, was %s", packVersion, got, want)
+		t.Errorf("the dictionary of version %d was changed: its SHA-256 is %s, want %s", packVersion, got, want)
 	}
 	if len(records.text) >= 1<<16 {
-		t.Errorf("%d bytes: places have two bytes", len(records.text))
+		t.Errorf("the dictionary has %d bytes, want positions that fit into two bytes", len(records.text))
 	}
 	packed := packRecord(nil, []byte(`{"v":2,"action":"retry","hash":"00112233445566"}`))
 	if want := "\x01\x95\x00\x00"; !strings.HasPrefix(string(packed), want) {
-		t.Errorf("packed %q, want %q first", packed, want)
+		t.Errorf("got packed record %q, want it to begin with %q", packed, want)
 	}
 }
 
@@ -47,17 +47,17 @@ func TestUnpackedRecords(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{"", "{", `{"v":2}`} {
 		if got, err := unpackRecord([]byte(raw)); err != nil || string(got) != raw {
-			t.Errorf("%q: %q, %v; want it as it is", raw, got, err)
+			t.Errorf("unpack %q: got %q, error %v; want the same bytes", raw, got, err)
 		}
 	}
 	if got, err := unpackRecord(nil); err != nil || got != nil {
-		t.Errorf("nil: %q, %v", got, err)
+		t.Errorf("unpack nil: got %q, error %v", got, err)
 	}
 	far := string([]byte{packVersion, sameBit, byte(len(records.text) - sameMin + 1), byte((len(records.text) - sameMin + 1) >> 8)})
 	long := "\x01" + strings.Repeat("\xff\x00\x00", job.EvidenceMax/sameMax+1)
 	for _, damaged := range []string{"\x02", "\x00", "[1]", "\x01\x00", "\x01\x05abc", "\x01\x40abc", "\x01\x80", "\x01\x80\x01", far, long} {
 		if got, err := unpackRecord([]byte(damaged)); err == nil {
-			t.Errorf("%.40q gives %.40q", damaged, got)
+			t.Errorf("unpack of the damaged record %.40q: got %.40q, want an error", damaged, got)
 		}
 	}
 }
@@ -74,10 +74,10 @@ func FuzzPackRecord(f *testing.F) {
 		packed := packRecord([]byte("before"), record)
 		packed, ok := bytes.CutPrefix(packed, []byte("before"))
 		if !ok || len(packed) > len(record)+len(record)/asIsMax+2 {
-			t.Errorf("%d bytes are packed into %d", len(record), len(packed))
+			t.Errorf("a record of %d bytes was packed into %d bytes", len(record), len(packed))
 		}
 		if got, err := unpackRecord(packed); err != nil || !bytes.Equal(got, record) {
-			t.Errorf("%q came back as %q, %v", record, got, err)
+			t.Errorf("record %q: pack and unpack returned %q, error %v", record, got, err)
 		}
 	})
 }
@@ -89,7 +89,7 @@ func FuzzUnpackRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		record, err := unpackRecord(packed)
 		if len(record) > max(job.EvidenceMax, len(packed)) || err != nil && record != nil {
-			t.Errorf("%d bytes, %v", len(record), err)
+			t.Errorf("unpacked %d bytes, error %v", len(record), err)
 		}
 	})
 }

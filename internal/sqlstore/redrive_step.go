@@ -23,7 +23,7 @@ func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.Redriv
 	if limit < 1 || limit > store.StepMax {
 		return answer, fmt.Errorf("step of %d jobs: must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
 	}
-	active := int64(0) // usually there is none, and the writer is not needed
+	active := int64(0) // usually there is no active redrive, and no write transaction is needed
 	err = s.db.Read(ctx, func(c Session) error {
 		active, err = ReadInt(c, anyActive)
 		return err
@@ -53,7 +53,7 @@ func (t *Txn) stepRedrives(limit int) (store.RedriveStep, error) {
 	if err != nil {
 		return answer, err
 	}
-	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() }) // it was paused meanwhile
+	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() }) // a redrive may have been paused since it was read
 	slices.SortFunc(list, func(a, b store.Redrive) int { return store.RedriveTurns(&a, &b) })
 	for i := range list {
 		r := &list[i]

@@ -67,7 +67,7 @@ func (l left) due(now job.Micros, all *kindRoom) (job.Micros, bool) {
 	return max(own, queue), ok1 && ok2
 }
 
-// charge books the starts on the rate.
+// charge counts the new starts against the rate.
 func (c *claimer) charge(k *kindRoom) error {
 	if k.rate.Unlimited() || k.started == 0 {
 		return nil

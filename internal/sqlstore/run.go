@@ -96,7 +96,7 @@ func (t *Txn) remember(r *Run) {
 	t.ownRuns[r.id] = r
 }
 
-// live returns a live job in any state; nil when there is none.
+// live returns a live job in any state, or nil.
 func (t *Txn) live(id job.ID) (*Run, error) { return t.oneRun(selAny, num(id)) }
 
 func (t *Txn) oneRun(q *Query, args ...Value) (found *Run, err error) {

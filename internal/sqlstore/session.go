@@ -1,7 +1,6 @@
-// Package sqlstore is what the stores on SQL databases share: the reads and writes of
-// their transactions, in terms of the domain, over a small interface to the database. It
-// knows no driver. SQLite runs all of it as it is; PostgreSQL has statements of its own
-// where many jobs are written at once.
+// Package sqlstore is the common part of the stores on SQL databases: the reads and writes of their
+// transactions, over a small interface to the database. It depends on no driver. SQLite runs all of
+// it unchanged; PostgreSQL has its own statements where many jobs are written at once.
 package sqlstore
 
 import (
@@ -23,17 +22,17 @@ type Session interface {
 type Query struct {
 	Name string // as it is declared
 	Text string
-	// Walk says that the reader usually stops long before the last row or the LIMIT.
+	// Walk is true when the reader usually stops long before the last row or the LIMIT.
 	Walk bool
 }
 
-// declared is filled while the package's variables are made, and not changed after.
+// declared is filled while the package's variables are initialised, and not changed later.
 var declared = make(map[string]*Query)
 
-// declare makes a statement known by its name.
+// declare registers a statement by its name.
 func declare(name, text string) *Query { return keep(&Query{Name: name, Text: text}) }
 
-// declareWalk is declare for a statement that its reader ends early.
+// declareWalk is declare for a statement whose reader stops early.
 func declareWalk(name, text string) *Query { return keep(&Query{Name: name, Text: text, Walk: true}) }
 
 func keep(q *Query) *Query {
@@ -47,7 +46,7 @@ func keep(q *Query) *Query {
 // Statements returns all statements with their names, in no particular order.
 func Statements() iter.Seq2[string, *Query] { return maps.All(declared) }
 
-// Statement returns the statement with a name. It panics when there is none.
+// Statement returns the statement with the name. It panics if the name is unknown.
 func Statement(name string) *Query {
 	q := declared[name]
 	if q == nil {
@@ -64,7 +63,7 @@ type Row interface {
 	Null(col int) bool
 }
 
-// TextOf reads a text of a column as drivers of database/sql give it; NULL is empty.
+// TextOf converts a text column as drivers of database/sql return it; NULL becomes "".
 func TextOf(column any) string {
 	switch v := column.(type) {
 	case nil:
@@ -78,7 +77,7 @@ func TextOf(column any) string {
 	}
 }
 
-// BlobOf reads the bytes of such a column; NULL is nil.
+// BlobOf converts a column with bytes; NULL becomes nil.
 func BlobOf(column any) []byte {
 	switch v := column.(type) {
 	case []byte:

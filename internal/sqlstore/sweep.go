@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The names under which sweeps keep their notes. The first five are audited under these
-// names, the others only have a cursor.
+// The names of the notes of sweeps. The first five are also the names in audit rows; the others
+// only have a cursor.
 const (
 	sweptCompleted = "completed"
 	sweptFailures  = "failures" // the cursor is the job of the next record to examine
@@ -85,7 +85,7 @@ type sweep struct {
 	notes map[string]*sweepNote
 }
 
-// sweepNote is what sweeps note about one kind of thing.
+// sweepNote is the stored progress of sweeps for one kind of row.
 type sweepNote struct {
 	n      int64      // removed since the last audit row
 	since  job.Micros // when the first of these was removed
@@ -128,7 +128,7 @@ func (w *sweep) steps(part SweepPart) []func() error {
 	return nil
 }
 
-// note returns the note about a kind of thing.
+// note returns the note of a kind of row.
 func (w *sweep) note(what string) sweepNote {
 	if n := w.notes[what]; n != nil {
 		return *n
@@ -136,7 +136,7 @@ func (w *sweep) note(what string) sweepNote {
 	return sweepNote{}
 }
 
-// remember writes a note that has changed.
+// remember stores a changed note.
 func (w *sweep) remember(what string, n sweepNote) error {
 	if n == w.note(what) {
 		return nil
@@ -146,7 +146,7 @@ func (w *sweep) remember(what string, n sweepNote) error {
 	return err
 }
 
-// removed counts removed things of a kind; audits writes the audit row.
+// removed counts removed rows of a kind; audits writes the audit row.
 func (w *sweep) removed(what string, n int64) error {
 	if n == 0 {
 		return nil
@@ -159,7 +159,7 @@ func (w *sweep) removed(what string, n int64) error {
 	return w.remember(what, sum)
 }
 
-// moveTo notes where a walk continues.
+// moveTo stores where a walk continues.
 func (w *sweep) moveTo(what string, cursor int64) error {
 	n := w.note(what)
 	n.cursor = cursor

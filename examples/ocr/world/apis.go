@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// The keys that the APIs take.
+// The keys that the APIs accept.
 const (
 	VisionKey = "vision-key-of-the-example"
 	ModelKey  = "model-key-of-the-example"
 )
 
-// bodyMax is what the APIs read of a request, in bytes.
+// bodyMax is the longest request in bytes.
 const bodyMax = 20 << 20
 
 // APIs returns the OCR API (POST /v1/images:annotate) and the language-model API
@@ -70,7 +70,7 @@ func (p *Plan) annotate(w http.ResponseWriter, r *http.Request) {
 		answer(w, met.Status, visionError(met.Status, "UNAUTHENTICATED", "API key not valid. Please pass a valid API key."))
 	case met.Status != http.StatusOK:
 		trouble(w, met, visionError(met.Status, visionStatus[met.Status], "The service does not take the request."))
-	case err != nil: // what is wrong with one picture is said beside it, with status 200
+	case err != nil: // an error about one picture is part of the answer, with status 200
 		answer(w, http.StatusOK, map[string]any{"responses": []any{
 			map[string]any{"error": map[string]any{"code": 3, "message": err.Error()}},
 		}})
@@ -86,7 +86,7 @@ func (p *Plan) annotate(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// visionStatus are the names that go with statuses of HTTP.
+// visionStatus has the names of HTTP statuses.
 var visionStatus = map[int]string{
 	403: "PERMISSION_DENIED", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }
@@ -144,7 +144,7 @@ func modelError(kind, code, message string) any {
 	return map[string]any{"error": map[string]any{"type": kind, "code": code, "message": message}}
 }
 
-// understand is as much of a language model as the example needs.
+// understand simulates the language model of the example.
 func understand(text string) map[string]any {
 	title, _, _ := strings.Cut(text, "\n")
 	found := map[string]any{"title": title}
@@ -156,13 +156,13 @@ func understand(text string) map[string]any {
 	return found
 }
 
-// trouble answers as it was planned.
+// trouble answers with the planned fault.
 func trouble(w http.ResponseWriter, t Trouble, body any) {
 	if t.Status == Cut {
 		w.Header().Set("Content-Length", "1000")
 		fmt.Fprint(w, `{"responses": [`)
-		http.NewResponseController(w).Flush() //nolint:errcheck // it breaks off anyway
-		panic(http.ErrAbortHandler)           // the connection is closed in the middle of the body
+		http.NewResponseController(w).Flush() //nolint:errcheck // the connection breaks off anyway
+		panic(http.ErrAbortHandler)           // closes the connection in the middle of the body
 	}
 	if t.After > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(t.After))

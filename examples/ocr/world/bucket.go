@@ -14,8 +14,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// OpenBucket opens a folder as object storage, with the trouble of the plan. The
-// program sees a bucket like those of gocloud.dev/blob/s3blob or gcsblob.
+// OpenBucket opens a folder as object storage, with the faults of the plan. The program uses it
+// like a bucket of gocloud.dev/blob/s3blob or gcsblob.
 func OpenBucket(folder string, p *Plan) (*blob.Bucket, error) {
 	inner, err := fileblob.OpenBucket(folder, &fileblob.Options{CreateDir: true, Metadata: fileblob.MetadataDontWrite})
 	if err != nil {
@@ -24,14 +24,13 @@ func OpenBucket(folder string, p *Plan) (*blob.Bucket, error) {
 	return blob.NewBucket(&flaky{inner: inner, plan: p}), nil
 }
 
-// flaky is a driver of gocloud that hands everything to another bucket, and fails as
-// it is told.
+// flaky is a gocloud driver that passes every call to another bucket, with the faults of a plan.
 type flaky struct {
 	inner *blob.Bucket
 	plan  *Plan
 }
 
-// storageError is what a driver gives back of a response that is an error.
+// storageError is a driver's error for a response with an error status.
 type storageError struct {
 	op, key string
 	status  int
@@ -41,7 +40,7 @@ func (e *storageError) Error() string {
 	return fmt.Sprintf("%s object: %d %s", e.op, e.status, http.StatusText(e.status))
 }
 
-// StatusCode is how many SDKs tell the status.
+// StatusCode returns the status, as errors of many SDKs do.
 func (e *storageError) StatusCode() int { return e.status }
 
 func (f *flaky) NewRangeReader(ctx context.Context, key string, offset, length int64, _ *driver.ReaderOptions) (driver.Reader, error) {
@@ -60,7 +59,7 @@ func (f *flaky) NewRangeReader(ctx context.Context, key string, offset, length i
 	return &reader{Reader: r, left: left}, nil
 }
 
-// reader breaks off after some bytes, as the body of a response does.
+// reader breaks off after some bytes, as the body of a response may do.
 type reader struct {
 	*blob.Reader
 	left int64
@@ -93,7 +92,7 @@ func (f *flaky) NewTypedWriter(ctx context.Context, key, contentType string, _ *
 	return &writer{Writer: w, cut: met.Status == Cut, cancel: cancel}, nil
 }
 
-// writer loses the connection before the object is complete, and then there is none.
+// writer loses the connection before the object is complete, so that no object is stored.
 type writer struct {
 	*blob.Writer
 	cut    bool
@@ -106,7 +105,7 @@ func (w *writer) Close() error {
 		return w.Writer.Close()
 	}
 	w.cancel()
-	w.Writer.Close() //nolint:errcheck // cancelled, so nothing is kept
+	w.Writer.Close() //nolint:errcheck // the write is cancelled, so nothing is stored
 	return fmt.Errorf("put object: write: %w", syscall.ECONNRESET)
 }
 

@@ -11,14 +11,14 @@ import (
 
 // The layout of a page, in pixels.
 const (
-	dot    = 3        // a cell of a glyph
+	dot    = 3        // size of a cell of a glyph
 	stepX  = 6 * dot  // from glyph to glyph
 	stepY  = 10 * dot // from line to line
 	margin = 8 * dot
 )
 
-// Page draws a page of text as a PNG, which is what a scanner would have sent. There
-// are capital letters, digits, spaces and the signs ".:,-".
+// Page draws a page of text as a PNG, like the output of a scanner. It has capital letters, digits,
+// spaces and the signs ".:,-".
 func Page(text string) ([]byte, error) {
 	lines := strings.Split(text, "\n")
 	longest := 0
@@ -59,7 +59,7 @@ func fill(picture *image.Gray, x, y int) {
 	}
 }
 
-// word is what was read, and where.
+// word is a word of the page with its place.
 type word struct {
 	text string
 	box  image.Rectangle
@@ -92,7 +92,7 @@ func recognise(file []byte) (text string, words []word, err error) {
 	return strings.Join(lines, "\n"), words, nil
 }
 
-// cells is the glyph at a place.
+// cells returns the cells of the glyph at a place.
 func cells(picture image.Image, left, top int) (rows [7]byte) {
 	for y := range rows {
 		for x := range 5 {

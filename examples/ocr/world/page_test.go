@@ -12,12 +12,12 @@ func TestY3_APageIsReadAsItWasDrawn(t *testing.T) {
 	}
 	got, words, err := recognise(page)
 	if err != nil || got != want || len(words) != 6 || words[5].text != "1.50" {
-		t.Errorf("%q, %+v, %v", got, words, err)
+		t.Errorf("got text %q, words %+v, error %v; want the drawn text", got, words, err)
 	}
 	if _, err := Page("a"); err == nil {
-		t.Error("there is a glyph for a small letter")
+		t.Error("Page drew a small letter, want an error")
 	}
 	if _, _, err := recognise(page[:len(page)/2]); err == nil {
-		t.Error("half a page is read")
+		t.Error("an incomplete picture was read, want an error")
 	}
 }

@@ -1,6 +1,6 @@
-// Package world is what the example talks to: an OCR API, a language-model API and
-// object storage, on this machine, in the shapes of the real ones, and as unreliable
-// as it is told to be. A program of your own has the real ones in its place.
+// Package world simulates the services of the example on this machine: an OCR API, a language-model
+// API and object storage, with the interfaces of real ones. They fail as a plan says. Your program
+// uses the real services instead.
 package world
 
 import (
@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// The places where trouble can be.
+// The places of faults.
 const (
 	Vision = "vision" // the OCR API
 	Model  = "model"  // the language model
@@ -16,24 +16,23 @@ const (
 	Write  = "write"  // uploads to it
 )
 
-// Always is a number of times that does not end.
+// Always is a number of times that is never reached.
 const Always = 1 << 30
 
-// Cut is a status that is none: the connection breaks in the middle of the body.
+// Cut stands for a fault without a status: the connection breaks in the middle of the body.
 const Cut = -1
 
-// Trouble is what goes wrong: as many calls as Times says fail at a place, of those
-// that have About in what they ask: in the key of an object, in the text of a page.
+// Trouble is a fault: calls at a place fail, as many as Times says. Only calls with About in the
+// key of their object or in the text of their page are counted.
 type Trouble struct {
 	Where  string
 	About  string
 	Times  int
-	Status int // of HTTP, or Cut
-	After  int // Retry-After, in seconds; 0 is none
+	Status int // HTTP status, or Cut
+	After  int // Retry-After in seconds; 0 means no such header
 }
 
-// Plan is all the trouble that there is, and an account of the calls that were made.
-// It is safe for concurrent use.
+// Plan has the faults and records the calls. It is safe for concurrent use.
 type Plan struct {
 	mu    sync.Mutex
 	left  []Trouble
@@ -42,19 +41,19 @@ type Plan struct {
 
 // Called is one call that arrived.
 type Called struct {
-	Where, Subject string // Subject is what was asked: a key, or a text
-	Key            string // the idempotency key that came with it
-	Status         int    // of the answer; Cut is one that broke off
+	Where, Subject string // Subject is the key or the text in the call
+	Key            string // the idempotency key of the call
+	Status         int    // status of the answer; Cut when the answer broke off
 }
 
-// Add brings more trouble.
+// Add adds faults.
 func (p *Plan) Add(t ...Trouble) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left = append(p.left, t...)
 }
 
-// Calls returns the calls at a place that were about something, in their order.
+// Calls returns the calls at a place whose subject contains about, in order.
 func (p *Plan) Calls(where, about string) []Called {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,12 +66,12 @@ func (p *Plan) Calls(where, about string) []Called {
 	return found
 }
 
-// meet notes a call and returns what happens to it; a status of 200 is no trouble.
+// meet records a call and returns its fault. Status 200 means no fault.
 func (p *Plan) meet(c Called) Trouble {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	met := Trouble{Status: 200}
-	if c.Status != 0 { // it was refused before it could meet any
+	if c.Status != 0 { // the call was refused before any fault
 		met.Status = c.Status
 	} else {
 		for i := range p.left {

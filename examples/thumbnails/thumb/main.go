@@ -1,6 +1,6 @@
-// Command thumb makes one thumbnail. It is an ordinary program that knows nothing of redrive: it
-// reads a JSON payload on standard input, writes one file, prints one line of JSON, and says with
-// its exit code what kind of failure it met.
+// Command thumb makes one thumbnail. It is an ordinary program that does not know redrive: it reads
+// a JSON payload from standard input, writes one file, prints one line of JSON, and reports the
+// kind of a failure by its exit code.
 //
 //	echo '{"image": "images/harbour.jpg", "size": 256}' | thumb -out thumbnails
 //
@@ -19,17 +19,17 @@ import (
 	"syscall"
 )
 
-// Exit codes, after sysexits(3). 64 and 65 stay true however often the job is tried again.
+// Exit codes as in sysexits(3). 64 and 65 are the same however often the job is tried again.
 const (
 	exitUsage     = 64 // the command line or the payload is wrong
-	exitData      = 65 // the input is there, but it is not an image that can be used
-	exitNoInput   = 66 // the input is not there or cannot be opened
+	exitData      = 65 // the input exists, but it is not a usable image
+	exitNoInput   = 66 // the input does not exist or cannot be opened
 	exitCantWrite = 73 // the output file cannot be created
 	exitIO        = 74 // reading or writing broke off
-	exitTempFail  = 75 // the machine is short of something: disk, memory, file handles
+	exitTempFail  = 75 // the machine ran out of something: disk, memory, file handles
 )
 
-// Bounds on what the payload and the input may ask for.
+// Bounds for the payload and the input.
 const (
 	payloadBytesMax = 64 << 10
 	inputBytesMax   = 64 << 20
@@ -50,7 +50,7 @@ type result struct {
 	Bytes     int    `json:"bytes"`
 }
 
-// exitError is an error that knows its exit code.
+// exitError is an error with its exit code.
 type exitError struct {
 	code int
 	err  error
@@ -67,7 +67,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole program; it returns the exit code.
+// run runs the program and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("thumb", flag.ContinueOnError)
 	flags.SetOutput(stderr)

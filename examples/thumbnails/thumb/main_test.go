@@ -112,7 +112,7 @@ func TestExampleJobs(t *testing.T) {
 					t.Errorf("stderr %q does not name %s and %q", stderr, p.Image, want.says)
 				}
 				if left := filesBelow(t, out); len(left) > 0 {
-					t.Errorf("a failed run left %v", left)
+					t.Errorf("a failed run left the files %v, want none", left)
 				}
 				return
 			}
@@ -247,7 +247,7 @@ func TestUnwritableOutputs(t *testing.T) {
 			t.Errorf("exit code %d, stderr %q; want %d", code, stderr, exitIO)
 		}
 		if left := filesBelow(t, out); len(left) > 0 {
-			t.Errorf("a failed write left %v", left)
+			t.Errorf("a failed write left the files %v, want none", left)
 		}
 	})
 	t.Run("a broken standard output", func(t *testing.T) {
@@ -269,7 +269,7 @@ func TestShortageIsTemporary(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "a", Err: syscall.ENOSPC}, exitTempFail},
 		{&fs.PathError{Op: "open", Path: "a", Err: syscall.EMFILE}, exitTempFail},
 		{&fs.PathError{Op: "open", Path: "a", Err: syscall.EACCES}, exitCantWrite},
-		{errors.New("no space left on device"), exitCantWrite}, // words are not evidence
+		{errors.New("no space left on device"), exitCantWrite}, // error texts are not checked
 	}
 	for _, tt := range tests {
 		if got := shortage(tt.err, exitCantWrite); got != tt.want {

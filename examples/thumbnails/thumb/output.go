@@ -15,9 +15,9 @@ func thumbnailPath(out string, p payload, ext string) string {
 	return filepath.Join(out, stem+"-"+strconv.Itoa(p.Size)+ext)
 }
 
-// writeFile writes the file whole or not at all: a program killed half-way must not leave half a
-// thumbnail under the final name. The temporary file lies in the same folder, because a rename
-// across file systems fails.
+// writeFile writes the whole file or nothing: a program that is killed must not leave a part of a
+// thumbnail under the final name. The temporary file is in the same folder, because a rename to
+// another file system fails.
 func writeFile(name string, data []byte) (err error) {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -29,7 +29,7 @@ func writeFile(name string, data []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(tmp.Name()) // err tells more
+			_ = os.Remove(tmp.Name()) // err is more useful
 		}
 	}()
 	if err := fill(tmp, data); err != nil {

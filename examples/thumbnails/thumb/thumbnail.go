@@ -11,12 +11,13 @@ import (
 	"image/png"
 )
 
-// pixelsMax bounds width × height before anything is decoded: a file of a few kilobytes can claim
-// more pixels than the machine has memory. The hungriest format, a progressive CMYK JPEG, takes about
-// 20 bytes a pixel while it is decoded, so this is about 1 GB.
+// pixelsMax is the largest width × height. It is checked before decoding, because a file of a few
+// kilobytes can claim more pixels than the memory can hold. The most expensive format, a
+// progressive CMYK JPEG, takes about 20 bytes per pixel while it is decoded, so the limit is about
+// 1 GB.
 const pixelsMax = 50_000_000
 
-// jpegQuality is what most photo software uses for small pictures.
+// jpegQuality is the usual quality of photo software for small pictures.
 const jpegQuality = 85
 
 // decode returns the picture and the name of its format; of an animation the first frame. The
@@ -39,7 +40,7 @@ func decode(data []byte) (image.Image, string, error) {
 	return onCanvas(img, image.Rect(0, 0, config.Width, config.Height)), format, nil
 }
 
-// onCanvas gives a GIF frame that covers only a part of the canvas its transparent rest.
+// onCanvas returns a GIF frame on its whole canvas. The rest of the canvas is transparent.
 func onCanvas(frame image.Image, canvas image.Rectangle) image.Image {
 	if frame.Bounds() == canvas {
 		return frame
@@ -143,7 +144,7 @@ func coverage(n, m int) []span {
 	return spans
 }
 
-// encode keeps photographs JPEG and makes everything else PNG, which keeps transparency.
+// encode keeps JPEG for photographs and uses PNG for other formats, because PNG keeps transparency.
 func encode(img image.Image, format string) (data []byte, ext string, err error) {
 	var buf bytes.Buffer
 	if format == "jpeg" {

@@ -68,7 +68,7 @@ func TestCoverageSharesOutEveryPixel(t *testing.T) {
 			var sum uint64
 			for k, share := range s.shares {
 				if share == 0 {
-					t.Fatalf("span %d holds source pixel %d for nothing", i, s.first+k)
+					t.Fatalf("span %d has a share of 0 of source pixel %d", i, s.first+k)
 				}
 				given[s.first+k] += share
 				sum += share
@@ -79,7 +79,7 @@ func TestCoverageSharesOutEveryPixel(t *testing.T) {
 		}
 		for k, sum := range given {
 			if sum != uint64(m) {
-				t.Fatalf("source pixel %d counts %d, want %d", k, sum, m)
+				t.Fatalf("the shares of source pixel %d add up to %d, want %d", k, sum, m)
 			}
 		}
 	})
@@ -101,7 +101,7 @@ func TestShrinkAveragesTheAreaCovered(t *testing.T) {
 
 func TestShrinkTurnsFineStripesGrey(t *testing.T) {
 	t.Parallel()
-	// Picking single pixels would give black or white.
+	// Taking single pixels would give black or white.
 	src := image.NewGray(image.Rect(0, 0, 64, 64))
 	for i := range src.Pix {
 		src.Pix[i] = uint8(255 * (i % 2))
@@ -118,7 +118,7 @@ func TestTransparentPixelsDoNotBleed(t *testing.T) {
 	t.Parallel()
 	src := image.NewNRGBA(image.Rect(0, 0, 2, 1))
 	src.SetNRGBA(0, 0, color.NRGBA{R: 255, A: 255})
-	src.SetNRGBA(1, 0, color.NRGBA{G: 255, A: 0}) // green, but nobody can see it
+	src.SetNRGBA(1, 0, color.NRGBA{G: 255, A: 0}) // green, but invisible
 	got := color.NRGBAModel.Convert(shrink(src, image.Pt(1, 1)).At(0, 0))
 	if want := (color.NRGBA{R: 255, A: 128}); got != want {
 		t.Errorf("got %v, want half-transparent red %v", got, want)
@@ -164,7 +164,7 @@ func TestThumbnailPath(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, decode returns an error or a picture within the bounds; it never panics.
+// decode returns an error or a picture within the bounds for any bytes. It never panics.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("GIF89a"))
 	f.Add(pngHeader(1, 1))
