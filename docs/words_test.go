@@ -37,9 +37,9 @@ var keptFolders = []string{"failure", "store/postgres"}
 var openFolders = []string{
 	"bench/retries",
 	"backoff", "cli", "cli/testdata/postgres",
-	"cli/testdata/script", "examples/ocr", "examples/ocr/world", "internal/config",
+	"cli/testdata/script", "internal/config",
 	"internal/demo", "internal/engine", "internal/scan", "internal/score",
-	"internal/selfbench", "internal/sqlstore", "internal/yamlfile", "policy", "policy/policyfile",
+	"internal/selfbench", "internal/yamlfile", "policy", "policy/policyfile",
 	"policy/preset", "retry", "retry/httpretry", "store/memory",
 }
 
