@@ -129,7 +129,7 @@ func (c *checker) rollout(r *Rollout) {
 
 func stageNames(r *Rollout) string {
 	if len(r.Stages) == 0 {
-		return "there are none under rollout.stages"
+		return "the policy has no stages"
 	}
 	return "there are " + strings.Join(slices.Sorted(maps.Keys(r.Stages)), ", ")
 }
@@ -183,11 +183,11 @@ func (c *checker) word(path, s string) {
 // schedules that the limits would cut. Each is reported once, at the place of its
 // waits. Schedules of the built-in default are cut silently.
 func (c *checker) checkPlans() {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, kind := range append(c.policy.kindNames(), "") {
 		t := c.policy.table(kind)
 		for _, class := range append(c.policy.Classes(), "") {
-			c.plan(t.plan(class), told)
+			c.plan(t.plan(class), reported)
 		}
 	}
 	for i := range c.policy.rules {
@@ -195,31 +195,31 @@ func (c *checker) checkPlans() {
 		if s.Backoff != nil && s.MaxRetries != nil {
 			path := fmt.Sprintf("rules[%d]", i)
 			c.plan(&plan{backoff: c.policy.curves[s.Backoff], retry: true, retries: *s.MaxRetries,
-				backoffFrom: origin{LevelRule, path}}, told)
+				backoffFrom: origin{LevelRule, path}}, reported)
 		}
 	}
 }
 
 // plan checks the waits of all retries that a plan allows.
-func (c *checker) plan(p *plan, told map[string]bool) {
+func (c *checker) plan(p *plan, reported map[string]bool) {
 	path := p.backoffFrom.path + ".backoff"
 	key := fmt.Sprint(path, p.retries)
-	if p.backoffFrom.level == LevelBuiltin || p.backoffFrom.level == LevelSchedule || told[path] || told[key] || !p.retry || p.retries == 0 {
+	if p.backoffFrom.level == LevelBuiltin || p.backoffFrom.level == LevelSchedule || reported[path] || reported[key] || !p.retry || p.retries == 0 {
 		return
 	}
-	told[key] = true
+	reported[key] = true
 	limits := c.policy.limits
 	written := p.backoff.Backoff
 	written.Cap = p.backoff.written
 	if last := written.Nominal(p.retries); last > limits.MaxWait {
-		told[path] = true
+		reported[path] = true
 		c.add(path, "retry %d would wait %s, above limits.max_wait %s: name a cap, lower max_retries or the factor, or raise the limit",
 			p.retries, backoff.Rounded(last), backoff.Short(limits.MaxWait))
 		return
 	}
 	sum := written.Sum(p.retries)
 	if sum > limits.MaxAge {
-		told[path] = true
+		reported[path] = true
 		c.add(path, "%d retries wait %s together, above limits.max_age %s: lower max_retries or the waits, or raise the limit",
 			p.retries, backoff.Rounded(sum), backoff.Short(limits.MaxAge))
 	}

@@ -129,7 +129,7 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 			"rollout.stages.beta.mode: 7: must be enforce or observe",
 		}},
 		"no stages": {policy.Spec{Rollout: policy.Rollout{Stage: "x"}}, []string{
-			`rollout.stage: unknown stage "x": there are none under rollout.stages`,
+			`rollout.stage: unknown stage "x": the policy has no stages`,
 		}},
 		"words": {policy.Spec{Words: policy.Words{
 			States:  map[string]string{"dead": "FAILED", "dead:stalled": "STALLED", "dead:": "x", "gone": ""},

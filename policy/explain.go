@@ -125,13 +125,13 @@ func (r *Record) Facts() []Fact {
 		{"hint", r.hint()}, {"counters", r.counters()}, {"limits", r.limits()}, {"rules", strings.Join(r.Rules, ", ")},
 		{"policy", r.policy()}, {"observed", r.observed()},
 	}
-	told := all[:0]
+	kept := all[:0]
 	for _, f := range all {
 		if f.Text != "" {
-			told = append(told, f)
+			kept = append(kept, f)
 		}
 	}
-	return told
+	return kept
 }
 
 // Explain returns Facts as text, one line each.

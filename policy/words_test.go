@@ -47,9 +47,9 @@ func TestQ14_ErrorObjects(t *testing.T) {
 		Context: []byte(`{"model":"m"}`),
 	}
 	for name, tt := range map[string]struct {
-		words map[string]string
-		told  policy.ErrorValues
-		want  string
+		words  map[string]string
+		values policy.ErrorValues
+		want   string
 	}{
 		"all": {nil, full, `{"class":"NetworkTimeout","code":"http.504","message":"a \"quote\"\n\u0000 \u003cb\u003e","user_message":"Please wait.",` +
 			`"permanent":false,"at":"2026-11-20T13:03:00.25Z","details":{"url":"x"},"stack":"main.go:1","attempt":2,"retries":1,"max_retries":3,` +
@@ -62,7 +62,7 @@ func TestQ14_ErrorObjects(t *testing.T) {
 		"a name with a quote": {map[string]string{"attempt": `a"b`}, full, `{"a\"b":2}`},
 	} {
 		w := policy.Words{Error: tt.words}
-		got := w.ErrorObject(&tt.told)
+		got := w.ErrorObject(&tt.values)
 		if string(got) != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, tt.want)
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// What a file may hold. Everything that is read is checked against one of these.
+// Limits on the contents of a file. Every value is checked against one of them.
 const (
 	// MaxBytes is the size of the largest file that is read.
 	MaxBytes = yamlfile.MaxBytes
-	// RenderedMax is the length of the longest text, in bytes, that Render may make
-	// of a file: a store keeps no longer one.
+	// RenderedMax is the length, in bytes, of the longest text that Render may make of
+	// a file. A store keeps no longer text.
 	RenderedMax = 1 << 20
 	// Version is the only version of the format.
 	Version = 1
@@ -23,19 +23,19 @@ const (
 	retriesMin, retriesMax   = 0, attemptsMax - 1
 	ageMin, ageMax           = time.Millisecond, policy.MaxAgeLimit
 	waitMax                  = backoff.Max
-	hintMin                  = time.Nanosecond // 0 would be the default: off and none say that there is nothing
+	hintMin                  = time.Nanosecond // 0 would mean the default; off and none mean no hint
 	waitsMax                 = backoff.WaitsMax
 	priorityMin, priorityMax = job.PriorityMin, job.PriorityMax
 	afterMin, afterMax       = 1, attemptsMax
 	statusMin, statusMax     = 100, 599
 	exitMin, exitMax         = 0, 255
 	rulesMax                 = policy.RulesMax
-	matchesMax               = 1000 // of each list under classify
+	matchesMax               = 1000 // entries of each list under classify
 
 	costMax      = 1_000_000 // US dollars
-	microsDollar = 1_000_000 // what a dollar is counted in
+	microsDollar = 1_000_000 // the unit of costs: millionths of a dollar
 
-	// What bounds the work of a condition.
+	// Limits on the work that a condition can cause.
 	whenLengthMax = 1000 // bytes
 	whenNodesMax  = 200
 )

@@ -17,16 +17,16 @@ import (
 // item is a part of a document: a key with a scalar, a list or a mapping.
 type item struct {
 	key     string
-	comment string // on lines of its own, above
-	text    string // of a scalar: as YAML and JSON write it alike, or plain YAML
-	same    string // of a scalar: what its hash is made of, when text can be spelt in several ways
+	comment string // written above the item on lines of its own
+	text    string // text of a scalar that YAML and JSON write the same, or plain YAML
+	same    string // text of a scalar for the hash, when text can be written in several ways
 	shape   yamlfile.Shape
-	inline  bool // on one line
+	inline  bool // written on one line
 	items   []item
 }
 
-// document turns a Spec into the tree that both the file and the hash are made
-// of: it holds all of the Spec, in an order that depends on nothing else.
+// document turns a Spec into the tree from which both the file and the hash are made.
+// It contains the whole Spec, always in the same order.
 func document(s *policy.Spec) item {
 	doc := mapping("", number("version", Version), word("name", s.Name))
 	doc.add(comment("Ceilings over everything below.", flow("limits",
@@ -41,7 +41,7 @@ func document(s *policy.Spec) item {
 	return doc
 }
 
-// add appends what is not empty.
+// add appends the items that are not empty.
 func (i *item) add(more ...item) {
 	for _, m := range more {
 		if m.shape != yamlfile.Null && (len(m.items) > 0 || m.shape != yamlfile.Mapping && m.shape != yamlfile.List) {
@@ -50,7 +50,7 @@ func (i *item) add(more ...item) {
 	}
 }
 
-// always keeps an item although it is empty.
+// always appends an item even if it is empty.
 func (i *item) always(m item) { i.items = append(i.items, m) }
 
 func mapping(key string, items ...item) item {
@@ -78,7 +78,7 @@ func comment(text string, i item) item {
 
 var nothing = item{shape: yamlfile.Null}
 
-// word is a text that stands for itself, or nothing when it is empty.
+// word returns an item with a text, or an empty item for "".
 func word(key, text string) item {
 	if text == "" {
 		return nothing
@@ -90,7 +90,7 @@ func number[N int | int64](key string, n N) item {
 	return item{key: key, shape: yamlfile.Number, text: strconv.FormatInt(int64(n), 10)}
 }
 
-// integer is a number, or nothing when it is 0.
+// integer returns an item with a number, or an empty item for 0.
 func integer(key string, n int) item {
 	if n == 0 {
 		return nothing
@@ -102,7 +102,7 @@ func boolean(key string, b bool) item {
 	return item{key: key, shape: yamlfile.Bool, text: strconv.FormatBool(b)}
 }
 
-// span is a duration, or nothing when it is 0.
+// span returns an item with a duration, or an empty item for 0.
 func span(key string, d time.Duration) item {
 	if d == 0 {
 		return nothing
@@ -117,8 +117,8 @@ func share(key string, f float64) item {
 	return item{key: key, shape: yamlfile.Text, text: showPercent(f)}
 }
 
-// choiceOf is the word of a value, or nothing for the first one, which is meant
-// when nothing is said.
+// choiceOf returns an item with the word of a value, or an empty item for the first
+// value, which is the default.
 func choiceOf[T comparable](key string, v T, words []string, meanings []T) item {
 	if i := slices.Index(meanings, v); i > 0 {
 		return word(key, words[i])
@@ -126,7 +126,7 @@ func choiceOf[T comparable](key string, v T, words []string, meanings []T) item 
 	return nothing
 }
 
-// optional is what show makes of a value that may not be there.
+// optional returns show(*v), or an empty item when v is nil.
 func optional[T any](v *T, show func(T) item) item {
 	if v == nil {
 		return nothing
@@ -187,7 +187,7 @@ func backoffItem(b *backoff.Backoff, retries *int) item {
 	return i
 }
 
-// waitsOf lists the first waits of a formula that grows.
+// waitsOf returns the first waits of a growing formula as text.
 func waitsOf(b *backoff.Backoff, retries *int) string {
 	if b.Formula != backoff.Exponential || b.Jitter == backoff.Decorrelated || retries == nil || *retries == 0 {
 		return ""
@@ -214,7 +214,7 @@ func hintItem(h *policy.Hint) item {
 	}
 	i := flow("hint", choiceOf("mode", h.Mode, hintWords, hintModes), jitter, span("jitter_min", h.JitterMin),
 		span("max", h.Max), choiceOf("beyond", h.OverMax, overMaxWords, overMaxModes))
-	if len(i.items) == 0 { // that there is a hint at all makes the level say so
+	if len(i.items) == 0 { // an empty hint still says that this level sets one
 		i.always(word("mode", hintWords[0]))
 	}
 	return i

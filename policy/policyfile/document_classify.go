@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
-// classifyItem is how evidence becomes a class. Neighbours that give the same
-// class for the same kinds share an entry.
+// classifyItem returns the item for classify. Neighbouring matchers with the same class
+// and kinds share an entry.
 func classifyItem(rules *failure.Rules) item {
 	m := comment("How evidence becomes a class.", mapping("classify"))
 	if data := withoutGo(rules); rules.NoBuiltin && !noMatchers(&data) {
@@ -33,7 +33,7 @@ func classifyItem(rules *failure.Rules) item {
 	return m
 }
 
-// withoutGo leaves out what no file can hold.
+// withoutGo removes the matchers written in Go, which a file cannot hold.
 func withoutGo(rules *failure.Rules) failure.Rules {
 	data := *rules
 	data.Matchers = nil
@@ -42,7 +42,7 @@ func withoutGo(rules *failure.Rules) failure.Rules {
 
 func text(s string) item { return item{shape: yamlfile.Text, text: s} }
 
-// grouped lists matchers.
+// grouped returns the item for a list of matchers.
 func grouped[R any](key, of string, rules []R, part func(R) (is item, class failure.Class, kinds []string)) item {
 	all := list(key)
 	for i := 0; i < len(rules); {

@@ -22,7 +22,7 @@ func (e *emitter) mapping(items []item, indent string) {
 	}
 }
 
-// value writes what follows a key or a dash.
+// value writes the value after a key or a dash.
 func (e *emitter) value(i item, indent string) {
 	switch {
 	case !i.block():
@@ -40,7 +40,8 @@ func (e *emitter) value(i item, indent string) {
 	}
 }
 
-// entry writes an item of a list; the first key of a mapping follows the dash.
+// entry writes an item of a list. The first key of a mapping follows the dash on the
+// same line.
 func (e *emitter) entry(i item, indent string) {
 	e.comment(i.comment, indent)
 	if !i.block() {
@@ -59,7 +60,7 @@ func (e *emitter) entry(i item, indent string) {
 	e.WriteString(text)
 }
 
-// block reports whether an item takes lines of its own.
+// block reports whether an item is written on several lines.
 func (i *item) block() bool {
 	return (i.shape == yamlfile.Mapping || i.shape == yamlfile.List) && !i.inline && len(i.items) > 0
 }
@@ -73,8 +74,8 @@ func (e *emitter) comment(text, indent string) {
 	}
 }
 
-// inline writes an item on one line. A text that stands alone may hold more
-// signs than one inside brackets.
+// inline writes an item on one line. A text that is not inside brackets needs quotes
+// for fewer characters.
 func (e *emitter) inline(i item, alone bool) {
 	opening, closing := "{", "}"
 	switch i.shape {
@@ -99,13 +100,14 @@ func (e *emitter) inline(i item, alone bool) {
 }
 
 var (
-	// plainWord is what YAML reads as text whatever stands around it.
+	// plainWord matches what YAML reads as text in any place.
 	plainWord = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_./%+-]*(?: [A-Za-z0-9_./%+-]+)*|[0-9.]+%|[0-9]+d|(?:[0-9]+d)?(?:[0-9]+(?:\.[0-9]+)?(?:h|m|s|ms|µs|ns))+)$`)
-	// plainText is what it reads as text after a key, if no colon and no hash follows a space.
+	// plainText matches what YAML reads as text after a key, if no colon or hash
+	// follows a space.
 	plainText = regexp.MustCompile(`^[A-Za-z][ -~]*[!-9;-~]$`)
-	// reserved are the words that some reader of YAML takes for something else.
+	// reserved matches the words that some YAML readers take for another type.
 	reserved = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|nan|inf)$`)
-	// numeric is what could be a number to some reader.
+	// numeric matches what some YAML readers take for a number.
 	numeric = regexp.MustCompile(`^[0-9][0-9_.]*(?:[eE][0-9+-]*)?$`)
 )
 
@@ -114,7 +116,7 @@ func scalar(i item, alone bool) string {
 		return i.text
 	}
 	switch {
-	case reserved.MatchString(i.text) && i.text != "off", numeric.MatchString(i.text): // "off" is text in YAML 1.2, and a word of ours
+	case reserved.MatchString(i.text) && i.text != "off", numeric.MatchString(i.text): // YAML 1.2 reads "off" as text, and redrive uses it as a word
 		return quoted(i.text)
 	case plainWord.MatchString(i.text):
 		return i.text
@@ -131,7 +133,7 @@ func keyOf(key string) string {
 	return quoted(key)
 }
 
-// quoted writes a text as JSON does, which YAML reads alike.
+// quoted writes a text as a JSON string, which is valid YAML, too.
 func quoted(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -1,8 +1,8 @@
-// Package policyfile reads and writes policy files: YAML that says which
-// failures are retried, when and how often, as docs/policy.md describes it.
+// Package policyfile reads and writes policy files: YAML that says which failures are
+// retried, when and how often, as docs/policy.md describes it.
 //
-// The reader is strict and reports all mistakes of a file at once, each with
-// its place, the bound it broke and a cure.
+// The reader is strict and reports all mistakes of a file at once. Each names its
+// place, what is allowed and how to correct it.
 package policyfile
 
 import (
@@ -16,21 +16,21 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// File is a policy file that was read and is good.
+// File is a valid policy file that was read.
 type File struct {
-	// Name is what the file is called in messages.
+	// Name is the name of the file in messages.
 	Name string
-	// Spec is what the file says, with what it extends.
+	// Spec is the contents of the file, merged with what it extends.
 	Spec policy.Spec
-	// Extends names the preset below the file; "" is none.
+	// Extends names the preset that the file extends; "" means none.
 	Extends string
-	// Policy is the Spec, compiled. Its hash names what the policy says, whatever
-	// its file looks like.
+	// Policy is the compiled Spec. Its hash depends on the contents only, not on how
+	// the file is written.
 	Policy *policy.Policy
 }
 
-// Load reads the file at path. A file with mistakes gives Problems, one that
-// cannot be read the error of the operating system.
+// Load reads the file at path. A file with mistakes gives Problems; a file that cannot
+// be read gives the error of the operating system.
 func Load(path string) (*File, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -40,19 +40,19 @@ func Load(path string) (*File, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path) // a pipe would be waited for
+	info, err := os.Stat(path) // opening a pipe would block
 	if err != nil {
 		return nil, fmt.Errorf("open policy: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("open policy: %s is no regular file", path)
+		return nil, fmt.Errorf("open policy: %s is not a regular file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open policy: %w", err)
 	}
 	defer f.Close()
-	// One byte more than allowed is enough for Parse to tell that it is too large.
+	// One byte above the limit is enough for Parse to see that the file is too large.
 	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read policy: %w", err)
@@ -60,8 +60,8 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads data, the text of a file called name in messages. Mistakes are
-// returned as Problems, all at once.
+// Parse reads data, the text of a file that messages call name. All mistakes are
+// returned at once, as Problems.
 func Parse(name string, data []byte) (*File, error) {
 	return newReader(name).file(data, true)
 }
@@ -90,7 +90,7 @@ func (r *reader) file(data []byte, compile bool) (*File, error) {
 	return f, nil
 }
 
-// extend puts the preset that the file extends below it.
+// extend merges the file with the preset that it extends.
 func (r *reader) extend(s *policy.Spec, name string) {
 	if name == "" || name == presetDefault {
 		return
@@ -107,7 +107,7 @@ func (r *reader) extend(s *policy.Spec, name string) {
 	r.put(s, &under.Spec)
 }
 
-// put puts what the file says over another Spec.
+// put replaces s by its merge with under, where s takes precedence.
 func (r *reader) put(s, under *policy.Spec) {
 	*s = merge(s, under, r.step)
 	if r.builtin == nil && !noMatchers(&under.Classify) {
@@ -115,13 +115,13 @@ func (r *reader) put(s, under *policy.Spec) {
 	}
 }
 
-// presetDefault names the built-in default, which is below every policy anyway.
+// presetDefault is the name of the built-in default, which every policy extends anyway.
 const presetDefault = "default"
 
-// Presets returns the names of the presets: the built-in default first.
+// Presets returns the names of the presets, the built-in default first.
 func Presets() []string { return append([]string{presetDefault}, preset.Names()...) }
 
-// Preset returns a preset by its name: one of Presets.
+// Preset returns the preset with a name, one of Presets.
 func Preset(name string) (*File, error) {
 	text, ok := preset.Text(name)
 	if name == presetDefault {

@@ -12,25 +12,24 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// checkProblems checks that err holds problems that are readable, in order and
-// inside the text.
+// checkProblems checks that err holds readable problems, in order and inside the text.
 func checkProblems(t *testing.T, err error, text string) {
 	t.Helper()
 	var problems policyfile.Problems
 	if !errors.As(err, &problems) || len(problems) == 0 {
-		t.Fatalf("got %#v", err)
+		t.Fatalf("got %#v, want Problems", err)
 	}
 	lines := strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n")
 	var before policyfile.Problem
 	for _, p := range problems {
 		if p.Line < 1 || p.Line > len(lines) || p.Col < 1 || p.Col > utf8.RuneCountInString(lines[p.Line-1])+1 {
-			t.Errorf("outside the text: %v", p)
+			t.Errorf("a problem is outside the text: %v", p)
 		}
 		if p.Line < before.Line || p.Line == before.Line && p.Col < before.Col {
-			t.Errorf("%v after %v", p, before)
+			t.Errorf("problems are not sorted: %v after %v", p, before)
 		}
 		if p.Message == "" || !utf8.ValidString(p.Message) || strings.ContainsFunc(p.Message, unicode.IsControl) {
-			t.Errorf("unreadable: %q", p.Message)
+			t.Errorf("the message of a problem is not readable: %q", p.Message)
 		}
 		if strings.Contains(p.Message, "the parser gave up") {
 			t.Errorf("the parser panicked: %v", p)
@@ -39,8 +38,8 @@ func checkProblems(t *testing.T, err error, text string) {
 	}
 }
 
-// Whatever a file holds, it is read as a policy that is rendered and read back,
-// or refused with problems that people can use.
+// Any text is either read as a policy that can be rendered and read back, or refused
+// with problems that people can use.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"testdata/full.yaml", "testdata/mistakes.yaml"} {
 		text, err := os.ReadFile(name)
@@ -57,7 +56,7 @@ func FuzzParse(f *testing.F) {
 		file, err := policyfile.Parse("f", data)
 		if err != nil {
 			if file != nil {
-				t.Error("got a policy beside the problems")
+				t.Error("got both a policy and problems")
 			}
 			checkProblems(t, err, string(data))
 			return
@@ -65,10 +64,10 @@ func FuzzParse(f *testing.F) {
 		text := policyfile.Render(&file.Spec)
 		again, err := policyfile.Parse("f", text)
 		if err != nil {
-			t.Fatalf("%v in\n%s", err, text)
+			t.Fatalf("the rendered policy cannot be read: %v in\n%s", err, text)
 		}
 		if again.Policy.Hash() != file.Policy.Hash() {
-			t.Errorf("rendered, it says something else:\n%s", text)
+			t.Errorf("the rendered policy has other contents:\n%s", text)
 		}
 	})
 }
@@ -91,18 +90,18 @@ func TestX3_PolicyFilesAreBounded(t *testing.T) {
 		text, complaint string
 		want            bool
 	}{
-		"size on":     {sized(policyfile.MaxBytes), "larger than 1 MiB", false},
-		"size above":  {sized(policyfile.MaxBytes + 1), "the file is larger than 1 MiB; a policy never needs that much", true},
-		"bomb":        {bomb, "aliases repeat more than", true},
-		"deep":        {"default: " + strings.Repeat("[", 33), "nested more than 32 levels deep; a policy needs at most 8", true},
-		"rules on":    {rules(100), "at most 100", false},
-		"rules above": {rules(101), "rules must hold at most 100 rules, found 101", true},
-		"empty":       {"", `the file is empty; write at least "version: 1"`, true},
-		"a list":      {"- a", `the file must be a mapping of settings such as "name: mine", found a list`, true},
+		"at the largest size":    {sized(policyfile.MaxBytes), "larger than 1 MiB", false},
+		"above the largest size": {sized(policyfile.MaxBytes + 1), "the file is larger than 1 MiB; a policy never needs that much", true},
+		"aliases that multiply":  {bomb, "aliases repeat more than", true},
+		"nested too deep":        {"default: " + strings.Repeat("[", 33), "nested more than 32 levels deep; a policy needs at most 8", true},
+		"rules on":               {rules(100), "at most 100", false},
+		"too many rules":         {rules(101), "rules must hold at most 100 rules, found 101", true},
+		"empty":                  {"", `the file is empty; write at least "version: 1"`, true},
+		"a list":                 {"- a", `the file must be a mapping of settings such as "name: mine", found a list`, true},
 	} {
 		_, err := policyfile.Parse("f", []byte(tt.text))
 		if got := err != nil && strings.Contains(err.Error(), tt.complaint); got != tt.want {
-			t.Errorf("%s: refused for it: %v, want %v: %.300v", name, got, tt.want, err)
+			t.Errorf("%s: refused for this reason: %v, want %v; error: %.300v", name, got, tt.want, err)
 		}
 	}
 }

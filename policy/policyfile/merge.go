@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// merge returns what over says, and what under says where over says nothing.
-// Settings are merged one by one; lists of over come before those of under. step
-// says that over names the present step of the roll-out.
+// merge returns the contents of over, completed by those of under. Settings are merged
+// field by field; lists of over come before those of under. step says whether over
+// names the present stage of the roll-out.
 func merge(over, under *policy.Spec, step bool) policy.Spec {
 	return policy.Spec{
 		Name: cmp.Or(over.Name, under.Name),
@@ -89,8 +89,8 @@ func mergeKind(over, under policy.KindSpec) policy.KindSpec {
 	}
 }
 
-// mergeRules puts the rules of over first; one that has the name of a rule of
-// under replaces it.
+// mergeRules returns the rules of over, followed by those of under. A rule of over
+// replaces the rule of under with the same name.
 func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
 	merged := slices.Clip(over)
 	named := map[string]bool{}
@@ -105,9 +105,9 @@ func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
 	return merged
 }
 
-// mergeRollout takes the present step from over if that says one, which its values
-// alone do not tell: the first mode is also the default. The named stages are those
-// of both.
+// mergeRollout takes the present stage from over if said, else from under. said is
+// needed because the values alone do not show it: the first mode is also the default.
+// The named stages are those of both.
 func mergeRollout(over, under *policy.Rollout, said bool) policy.Rollout {
 	merged := *over
 	if !said {

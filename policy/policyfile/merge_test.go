@@ -75,8 +75,8 @@ words:
 	}
 }
 
-// What a file says of the step goes before what it extends, also when it says what is
-// the default anyway; what it says of stages and of the baseline does not name a step.
+// What a file sets for the present stage takes precedence over what it extends, even if
+// it sets the default. Settings of other stages and of the baseline select no stage.
 //
 // part of: F9, R8
 func TestF9_R8_AFileEndsTheObservingOfWhatItExtends(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// problemsOf parses text and returns what is wrong with it.
+// problemsOf parses text and returns its mistakes.
 func problemsOf(t *testing.T, text string) policyfile.Problems {
 	t.Helper()
 	f, err := policyfile.Parse("policy.yaml", []byte(text))
@@ -27,13 +27,13 @@ func problemsOf(t *testing.T, text string) policyfile.Problems {
 		t.Fatalf("got %T, want Problems: %v", err, err)
 	}
 	if f != nil {
-		t.Errorf("got a policy beside the problems")
+		t.Errorf("got both a policy and problems")
 	}
 	return problems
 }
 
 // proves: F9
-func TestF9_EveryMistakeOfAFileIsToldAtOnce(t *testing.T) {
+func TestF9_EveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/mistakes.golden"
 	_, err := policyfile.Load("testdata/mistakes.yaml")
@@ -55,42 +55,42 @@ func TestF9_EveryMistakeOfAFileIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// What a schema's patterns cannot say about numbers.
+// The pattern of the schema cannot express these limits on numbers.
 func TestSharesAreBounded(t *testing.T) {
 	t.Parallel()
 	for share, good := range map[string]bool{"0%": false, "0.0001%": true, "100%": true, "100.01%": false, ".5%": true, "%": false, "1.2.3%": false} {
 		if got := problemsOf(t, "default: {backoff: {first: 1s, jitter: "+share+"}}") == nil; got != good {
-			t.Errorf("%s: accepted %v", share, got)
+			t.Errorf("share %s: accepted is %v", share, got)
 		}
 	}
 }
 
-// The mark « in a text stands where a problem is expected.
+// Each mark « in a text is the place where a problem is expected.
 //
 // proves: F9
-func TestF9_MistakesAreToldWithTheirExactPlace(t *testing.T) {
+func TestF9_MistakesAreReportedWithTheirExactPlace(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, text string
 		messages   []string // parts of the messages, in the order of the marks
 	}{
-		{"a key", "default:\n  backoff: {first: 1s}\n  «max_atempts: 3\n", []string{`unknown key "max_atempts", did you mean "max_attempts"?`}},
-		{"attempts at odds", "default: {max_attempts: «3, max_retries: 3}", []string{"default.max_attempts is 3, but max_retries: 3 means 4 executions"}},
-		{"a limit told of attempts", "limits: {max_attempts: 3}\ndefault: {max_attempts: «4}",
+		{"an unknown key", "default:\n  backoff: {first: 1s}\n  «max_atempts: 3\n", []string{`unknown key "max_atempts", did you mean "max_attempts"?`}},
+		{"max_attempts that contradicts max_retries", "default: {max_attempts: «3, max_retries: 3}", []string{"default.max_attempts is 3, but max_retries: 3 means 4 executions"}},
+		{"a limit exceeded by max_attempts", "limits: {max_attempts: 3}\ndefault: {max_attempts: «4}",
 			[]string{"default.max_retries: 3 retries make 4 attempts, limits.max_attempts allows 3"}},
 		{"a wait of a list", "limits: {max_wait: 1m}\nkinds:\n  a.b:\n    backoff: {waits: [1s, «2m]}\n",
 			[]string{"kinds.a.b.backoff.waits[1]: 2m is above limits.max_wait 1m"}},
-		{"a field of another name", "classes: {NetworkTimeout: {backoff: {first: 1s, «jitter: {add: 1ns}}}}", []string{"must be a whole number of microseconds"}},
-		{"too long together", "limits: {max_age: 2h, max_wait: 1h}\ndefault: {max_retries: 5, «backoff: {waits: [30m]}}",
+		{"a field with another name in the Spec", "classes: {NetworkTimeout: {backoff: {first: 1s, «jitter: {add: 1ns}}}}", []string{"must be a whole number of microseconds"}},
+		{"waits that are too long in total", "limits: {max_age: 2h, max_wait: 1h}\ndefault: {max_retries: 5, «backoff: {waits: [30m]}}",
 			[]string{"5 retries wait 2h30m together, above limits.max_age 2h"}},
 		{"growth over the limit", "default: {max_retries: 9, «backoff: {first: 10m, factor: 3}}", []string{"would wait", "limits.max_wait 24h"}[:1]},
 		{"a class of a kind", "kinds: {a: {classes: {«RateLimitExeeded: {max_retries: 1}}}}", []string{`did you mean "RateLimitExceeded"?`}},
-		{"behind an alias once", "default: &d {max_retries: «x}\nkinds: {a: *d, b: *d}", []string{"default.max_retries must be a whole number"}},
-		{"a merge", "default: &d {max_retries: 2}\nkinds: {a: {<<: *d, «retry: false}}", nil},
+		{"a mistake in an alias is reported once", "default: &d {max_retries: «x}\nkinds: {a: *d, b: *d}", []string{"default.max_retries must be a whole number"}},
+		{"a mistake in a merged mapping", "default: &d {max_retries: 2}\nkinds: {a: {<<: *d, «retry: false}}", nil},
 		{"the expression in quotes", `rules: [{name: r, queue: q, when: "owner == \"x\" and «prority > 1"}]`, []string{`did you mean "priority"?`}},
 		{"the expression over lines", "rules:\n  - name: r\n    queue: q\n    when: >-\n      owner == 'x' and\n      «prority > 1\n", []string{`did you mean "priority"?`}},
 		{"a preset", "extends: «chta", []string{`did you mean "chat"?`}},
-		{"a kind that is no name", "kinds: {«Render: {max_retries: 1}}", []string{`kind name "Render" must be`}},
+		{"an invalid kind name", "kinds: {«Render: {max_retries: 1}}", []string{`kind name "Render" must be`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -107,10 +107,10 @@ func TestF9_MistakesAreToldWithTheirExactPlace(t *testing.T) {
 			}
 			for i, p := range problems {
 				if got := [2]int{p.Line, p.Col}; got != marks[i] {
-					t.Errorf("at %v, want %v: %v", got, marks[i], p)
+					t.Errorf("the problem is at %v, want %v: %v", got, marks[i], p)
 				}
 				if !strings.Contains(p.Message, tt.messages[i]) {
-					t.Errorf("message %q lacks %q", p.Message, tt.messages[i])
+					t.Errorf("message %q does not contain %q", p.Message, tt.messages[i])
 				}
 			}
 		})
@@ -123,18 +123,19 @@ func TestF9_AHintOfNothingIsNotTheDefault(t *testing.T) {
 	for _, field := range []string{"max", "jitter_min"} {
 		_, err := policyfile.Parse("x.yaml", []byte("version: 1\ndefault: {hint: {"+field+": 0s}}\n"))
 		if err == nil || !strings.Contains(err.Error(), "default.hint."+field+" must be a duration from 1ns") {
-			t.Errorf("%s: 0s: %v", field, err)
+			t.Errorf("hint.%s with 0s: got %v", field, err)
 		}
 	}
 }
 
-// What a store would not keep is refused when it is read: aliases make much of little.
+// A policy that is too long for a store is refused when it is read. Aliases can make a
+// small file a long policy.
 //
 // part of: F9
 func TestF9_WhatIsTooLongWrittenOutIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		bytes int // of each message
+		bytes int // length of each message
 		good  bool
 	}{{1900, true}, {2048, false}} {
 		var text strings.Builder
@@ -145,7 +146,7 @@ func TestF9_WhatIsTooLongWrittenOutIsRefused(t *testing.T) {
 		f, err := policyfile.Parse("long.yaml", []byte(text.String()))
 		switch {
 		case tt.good && (err != nil || len(f.Spec.Source) > policyfile.RenderedMax):
-			t.Errorf("%d bytes: %v", tt.bytes, err)
+			t.Errorf("messages of %d bytes: got %v, want no error", tt.bytes, err)
 		case !tt.good && (err == nil || !strings.Contains(err.Error(), "long.yaml:1:1: the policy is 10") || !strings.Contains(err.Error(), "at most 1048576 are allowed")):
 			t.Errorf("%d bytes: %v", tt.bytes, err)
 		}

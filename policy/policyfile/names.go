@@ -11,22 +11,23 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// reference is a class that is named somewhere in the file.
+// reference is a class that the file names in some place.
 type reference struct {
 	at    position
 	path  string
 	class string
-	// defines says that the place is a key under classes that defines what it names.
+	// defines says that the place is a key under classes, which can define the class.
 	defines bool
 }
 
-// refer notes that a class is named, to be looked up when all of the file is read.
+// refer records that the file names a class. It is looked up when the whole file is
+// read.
 func (r *reader) refer(at position, path, class string) {
 	r.references = append(r.references, reference{at: at, path: path, class: class})
 }
 
-// checkNames reports names that nothing stands behind. s is what the file says,
-// with what it extends.
+// checkNames reports names of things that do not exist. s is the contents of the file,
+// merged with what it extends.
 func (r *reader) checkNames(s *policy.Spec) {
 	known := classNames(s)
 	for _, ref := range r.references {
@@ -50,7 +51,7 @@ func (r *reader) checkNames(s *policy.Spec) {
 	r.checkWords(s)
 }
 
-// classNames returns the built-in classes and those of the policy that say what they are.
+// classNames returns the built-in classes and the classes that the policy defines.
 func classNames(s *policy.Spec) []string {
 	var names []string
 	for _, info := range failure.Classes() {
@@ -65,7 +66,7 @@ func classNames(s *policy.Spec) []string {
 	return names
 }
 
-// checkStage reports a stage that is not among the stages.
+// checkStage reports an unknown stage.
 func (r *reader) checkStage(s *policy.Spec) {
 	rollout := r.root.Get("rollout")
 	if rollout == nil || rollout.Get("stage") == nil {
@@ -86,7 +87,7 @@ func (r *reader) checkStage(s *policy.Spec) {
 	r.Addf(stage.Pos, "rollout.stage names the stage %s, which is not known%s", yamlfile.Quote(stage.Text), hint)
 }
 
-// checkWords reports words for what does not exist.
+// checkWords reports words for unknown states, classes and fields.
 func (r *reader) checkWords(s *policy.Spec) {
 	words := r.root.Get("words")
 	if words == nil {

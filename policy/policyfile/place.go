@@ -9,13 +9,13 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// compile turns what was read into a policy, and reports what only shows there.
-// Where the reader has found a mistake already, nothing more is said.
+// compile compiles the policy and reports the mistakes that only this finds. If the
+// reader has found mistakes already, it reports nothing more.
 func (r *reader) compile(s policy.Spec) *policy.Policy {
 	p, problems := policy.New(s)
-	told := map[position]bool{}
+	reported := map[position]bool{}
 	for _, t := range r.Problems() {
-		told[position{Line: t.Line, Col: t.Col}] = true
+		reported[position{Line: t.Line, Col: t.Col}] = true
 	}
 	for _, problem := range problems {
 		at, key := r.place(problem.Path)
@@ -26,24 +26,24 @@ func (r *reader) compile(s policy.Spec) *policy.Policy {
 				at = entry.class
 			}
 		}
-		if !told[at] && !told[key] {
+		if !reported[at] && !reported[key] {
 			r.Addf(at, "%s", problem)
 		}
 	}
 	return p
 }
 
-// spelt are the keys of the file that stand for a field of another name.
+// spelt maps fields of the Spec to the keys that stand for them in a file.
 var spelt = map[string]string{
-	"max_retries": "max_attempts", // one more
+	"max_retries": "max_attempts", // max_attempts is max_retries plus one
 	"percent":     "jitter",
 	"spread":      "jitter",
 	"formula":     "waits",
 }
 
-// place returns where the value of a path and its key stand: the nearest place
-// above it that is in the file. What comes from below the file stands at its
-// extends.
+// place returns the places of the value at a path and of its key. If the path is not in
+// the file, it returns the nearest place above it. What comes from an extended preset
+// has the place of the key extends.
 func (r *reader) place(path string) (at, key position) {
 	at = position{Line: 1, Col: 1}
 	if extends := r.root.Get("extends"); extends != nil {
@@ -74,8 +74,8 @@ func (r *reader) place(path string) (at, key position) {
 	return at, key
 }
 
-// spotOf returns where an entry stands that the file writes in a shorter form, and
-// what follows it in the path.
+// spotOf returns the place of an entry that the file writes in a shorter form, and the
+// rest of the path.
 func (r *reader) spotOf(path string) (s spot, rest string) {
 	path = strings.Replace(path, "classify.exits[", "classify.exit_codes[", 1)
 	if end := strings.IndexByte(path, ']') + 1; end > 0 {
@@ -84,8 +84,8 @@ func (r *reader) spotOf(path string) (s spot, rest string) {
 	return spot{}, ""
 }
 
-// entryOf returns the entry of a mapping that a path goes on with, and the rest
-// of the path. Names may have dots, so the longest key wins.
+// entryOf returns the entry of a mapping that a path continues with, and the rest of
+// the path. Names may contain dots, so the longest matching key wins.
 func entryOf(n *yamlfile.Node, path string) (found *yamlfile.Entry, rest string) {
 	for i := range n.Entries {
 		e := &n.Entries[i]

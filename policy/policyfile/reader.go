@@ -13,17 +13,17 @@ type Problem struct {
 	File string
 	// Line and Col count from 1; Col counts characters, not bytes.
 	Line, Col int
-	// Message is one line that names the thing, the bound and the cure.
+	// Message is one line that names the value, what is allowed and how to correct it.
 	Message string
 }
 
-// String gives "file:line:col: message".
+// String returns "file:line:col: message".
 func (p Problem) String() string { return yamlfile.Problem(p).String() }
 
 // Problems are all mistakes of a policy file, sorted by position.
 type Problems []Problem
 
-// Error gives one line for each problem.
+// Error returns one line for each problem.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i, problem := range p {
@@ -41,18 +41,18 @@ type (
 // reader reads one policy file.
 type reader struct {
 	*yamlfile.Reader
-	label      string // of the file, in messages
+	label      string // name of the file in messages
 	root       value
 	references []reference
-	builtin    *bool // what classify.builtin says, if anything
-	step       bool  // something is said of the present step of the roll-out
-	// spots are where the entries of lists stand that the file writes in a shorter
-	// form, by the paths that they have in the Spec.
+	builtin    *bool // the value of classify.builtin; nil without one
+	step       bool  // whether the file sets something for the present stage of the roll-out
+	// spots holds, by their paths in the Spec, the places of list entries that the file
+	// writes in a shorter form.
 	spots map[string]spot
 }
 
-// spot is where an entry of a list and its class stand, and the path that it has
-// in the file.
+// spot is the place of a list entry and of its class, and the path of the entry in the
+// file.
 type spot struct {
 	at, class position
 	path      string
@@ -87,12 +87,12 @@ func (r *reader) Err() error {
 	return problems
 }
 
-// duration reads a duration from 0 to the longest that there is.
+// duration reads a duration from 0 to longest.
 func (r *reader) duration(into *time.Duration, longest time.Duration) func(value) {
 	return r.Duration(into, 0, longest)
 }
 
-// pointer reads a value that may be left out, which nil stands for.
+// pointer reads an optional value; nil means that it is left out.
 func pointer[T any](into **T, read func(into *T) func(value)) func(value) {
 	return func(v value) {
 		var given T
@@ -103,7 +103,7 @@ func pointer[T any](into **T, read func(into *T) func(value)) func(value) {
 	}
 }
 
-// texts reads a mapping from one text to another, both not empty.
+// texts reads a mapping from texts to texts; none may be empty.
 func (r *reader) texts(into *map[string]string, want string) func(value) {
 	return func(v value) {
 		if v.Shape == yamlfile.Null || !r.Is(v, yamlfile.Mapping, want) {
@@ -118,7 +118,7 @@ func (r *reader) texts(into *map[string]string, want string) func(value) {
 	}
 }
 
-// oneOrMore reads a value or a list of them.
+// oneOrMore reads one value or a list of values.
 func oneOrMore[T any](r *reader, into *[]T, want string, read func(into *T) func(value)) func(value) {
 	return func(v value) {
 		if v.Shape != yamlfile.List {

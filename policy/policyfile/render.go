@@ -9,9 +9,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Render writes a Spec as a policy file with comments. Parse reads it back as
-// the same Spec. Matchers written in Go, which no file can hold, are named in a
-// comment.
+// Render writes a Spec as a policy file with comments. Parse reads it back as the same
+// Spec. A comment names the matchers written in Go, which a file cannot hold.
 func Render(s *policy.Spec) []byte {
 	doc := document(s)
 	var e emitter
@@ -22,18 +21,18 @@ func Render(s *policy.Spec) []byte {
 	return []byte(e.String())
 }
 
-// hashVersion begins what is hashed: another rendering gets other hashes.
+// hashVersion is the start of the hashed text. It changes when the rendering changes,
+// so that the hashes change, too.
 const hashVersion = "redrive policy 1\n"
 
-// Hash names what a Spec says: 64 hexadecimal digits that depend on no comment,
-// no order of keys and no spelling of its file, and that are another one when
-// anything else is.
+// Hash returns 64 hexadecimal digits that identify the contents of a Spec. They do not
+// depend on comments, on the order of keys or on other details of the file.
 func Hash(s *policy.Spec) string {
 	sum := sha256.Sum256(canonical(s))
 	return hex.EncodeToString(sum[:])
 }
 
-// canonical is the one text that a Spec has.
+// canonical returns the text of a Spec that is hashed: equal Specs have equal texts.
 func canonical(s *policy.Spec) []byte {
 	doc := document(s)
 	matchers := list("matchers")
@@ -50,7 +49,7 @@ func canonical(s *policy.Spec) []byte {
 	return append([]byte(hashVersion), text...)
 }
 
-// plain turns an item into what encoding/json writes with sorted keys.
+// plain converts an item to the values that encoding/json writes with sorted keys.
 func plain(i item) any {
 	switch i.shape {
 	case yamlfile.Mapping:

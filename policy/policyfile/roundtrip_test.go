@@ -17,13 +17,13 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// sameSpec compares Specs; conditions are the same when they are written alike.
+// sameSpec compares two Specs. Conditions are equal when their texts are equal.
 func sameSpec(want, got any) string {
 	return cmp.Diff(want, got, cmp.Transformer("condition", func(c policy.Condition) string {
 		if c == nil {
 			return ""
 		}
-		return strings.TrimSpace(c.String()) // a block of text ends with its line
+		return strings.TrimSpace(c.String()) // a block of text has a final line break
 	}))
 }
 
@@ -40,21 +40,21 @@ func TestF9_WhatIsRenderedIsReadBack(t *testing.T) {
 		}
 		want.Hash, want.Source = f.Spec.Hash, f.Spec.Source
 		if d := sameSpec(want, f.Spec); d != "" {
-			rt.Fatalf("(-want +got):\n%s\n%s", d, text)
+			rt.Fatalf("the Spec that was read back (-want +got):\n%s\n%s", d, text)
 		}
 		if again := policyfile.Render(&f.Spec); string(again) != string(text) {
-			rt.Fatalf("rendered again it is\n%s\nnot\n%s", again, text)
+			rt.Fatalf("rendered again it is\n%s\nwant\n%s", again, text)
 		}
 		if err := valid(t, schema, text); err != nil {
 			rt.Fatalf("%v\n%s", err, text)
 		}
 		if got := policyfile.Hash(&f.Spec); got != policyfile.Hash(&want) {
-			rt.Fatalf("hash %s of\n%s", got, text)
+			rt.Fatalf("unexpected hash %s of\n%s", got, text)
 		}
 	})
 }
 
-// gen draws parts of a Spec.
+// gen draws random parts of a Spec.
 type gen struct {
 	*rapid.T
 	conditions []policy.Condition
@@ -135,7 +135,8 @@ func (g gen) number(lowest, highest int) int {
 	return rapid.IntRange(lowest, highest).Draw(g.T, "number")
 }
 
-// span draws 0, for nothing, or a duration that people or nobody would write.
+// span draws 0, which means not set, or a duration, which may be one that no person
+// would write.
 func (g gen) span(lowest, highest time.Duration) time.Duration {
 	switch g.number(0, 3) {
 	case 0:
@@ -232,7 +233,7 @@ func (g gen) hint() policy.Hint {
 	return h
 }
 
-// some draws 0 to 3 of something.
+// some draws a list of 0 to 3 elements.
 func some[T any](g gen, draw func() T) (list []T) {
 	for range g.number(0, 3) {
 		list = append(list, draw())
@@ -247,7 +248,8 @@ func (g gen) kinds() []string {
 	return append(some(g, g.name), "k")
 }
 
-// withBuiltin switches the built-in rules on or off, which only matters beside others.
+// withBuiltin switches the built-in rules on or off. Without other rules they are
+// always on.
 func withBuiltin(r failure.Rules, on bool) failure.Rules {
 	if len(r.Codes)+len(r.Types)+len(r.Statuses)+len(r.Exits)+len(r.Phrases)+len(r.Patterns) > 0 {
 		r.NoBuiltin = !on
@@ -311,14 +313,14 @@ func TestF9_MatchersInGoAreHashedAndNamed(t *testing.T) {
 		hashes[policyfile.Hash(&s)] = true
 		text := string(policyfile.Render(&s))
 		if m.Name != "" && !strings.Contains(text, "# Without the matcher "+m.Name+" "+m.Version) {
-			t.Errorf("not told in\n%s", text)
+			t.Errorf("the comment about the matcher is missing in\n%s", text)
 		}
 		if _, err := policyfile.Parse("f", []byte(text)); err != nil {
 			t.Error(err)
 		}
 	}
 	if len(hashes) != 4 {
-		t.Errorf("4 policies have %d hashes", len(hashes))
+		t.Errorf("4 different policies have %d different hashes", len(hashes))
 	}
 }
 
@@ -338,12 +340,12 @@ func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(f.Policy.Hash()) != 64 || f.Policy.Hash() != policyfile.Hash(&f.Spec) {
-			t.Errorf("hash %q", f.Policy.Hash())
+			t.Errorf("got hash %q", f.Policy.Hash())
 		}
 		hashes[f.Policy.Hash()] = text
 	}
 	if len(hashes) != 1 {
-		t.Errorf("the same policy has %d hashes", len(hashes))
+		t.Errorf("the same policy has %d different hashes", len(hashes))
 	}
 	for _, change := range [][2]string{
 		{"name: x", "name: y"}, {"max_retries: 3", "max_retries: 4"}, {"30s", "31s"}, {"factor: 2", "factor: 3"}, {"kind=='a'", "kind=='b'"},
@@ -356,13 +358,13 @@ func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		if before, taken := hashes[f.Policy.Hash()]; taken {
-			t.Errorf("%s\nhas the hash of\n%s", text, before)
+			t.Errorf("this policy:\n%s\nhas the same hash as:\n%s", text, before)
 		}
 		hashes[f.Policy.Hash()] = text
 	}
 }
 
-// The built-in default is a file like others, and says the same.
+// The built-in default can be rendered as a file, and read back it is the same policy.
 //
 // proves: F9
 func TestF9_TheBuiltInDefaultAsAFile(t *testing.T) {
@@ -377,11 +379,11 @@ func TestF9_TheBuiltInDefaultAsAFile(t *testing.T) {
 		t.Errorf("(-built in +file):\n%s", d)
 	}
 	if policyfile.Presets()[0] != "default" || len(policyfile.Presets()) != 6 {
-		t.Errorf("presets %v", policyfile.Presets())
+		t.Errorf("got presets %v", policyfile.Presets())
 	}
 }
 
-// How it looks when people read it.
+// This is the rendered form that people read.
 //
 // part of: F9
 func TestF9_RenderedForPeople(t *testing.T) {
@@ -406,7 +408,7 @@ func TestF9_RenderedForPeople(t *testing.T) {
 	}
 }
 
-// A hash is stored with each decision: it must be the same tomorrow.
+// A hash is stored with each decision, so it must never change for the same contents.
 //
 // part of: F9
 func TestF9_TheHashDoesNotChange(t *testing.T) {
@@ -416,6 +418,6 @@ func TestF9_TheHashDoesNotChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "f6a971ae571a977c7523cf5672841167877c44f553e46227dde4b2912a6e72c4"; f.Spec.Hash != want {
-		t.Errorf("testdata/full.yaml has the hash %s, had %s: what was stored with decisions no longer names it", f.Spec.Hash, want)
+		t.Errorf("testdata/full.yaml has the hash %s, want %s: stored decisions would no longer name their policy", f.Spec.Hash, want)
 	}
 }

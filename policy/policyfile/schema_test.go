@@ -18,8 +18,8 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// validator is the published schema, in the hands of a program that knows JSON
-// Schema and nothing of policies.
+// validator returns the published schema, compiled by a JSON Schema library that knows
+// nothing of policies.
 func validator(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(policyfile.Schema()))
@@ -37,7 +37,7 @@ func validator(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// valid asks the schema about a file in YAML.
+// valid checks a YAML text against the schema.
 func valid(t *testing.T, schema *jsonschema.Schema, text []byte) error {
 	t.Helper()
 	var tree any
@@ -72,7 +72,7 @@ func TestF9_SchemaIsValid(t *testing.T) {
 	}
 }
 
-// Both know the same keys at the same places.
+// The schema and the reader know the same keys in the same places.
 //
 // proves: F9
 func TestF9_SchemaAndReaderKnowTheSameKeys(t *testing.T) {
@@ -95,7 +95,7 @@ func TestF9_SchemaAndReaderKnowTheSameKeys(t *testing.T) {
 	}
 }
 
-// generic replaces what the user chooses in a path: names and numbers.
+// generic replaces the parts of a path that a user chooses: names and numbers.
 func generic(path string) string {
 	parts := strings.Split(path, ".")
 	for i := range parts {
@@ -111,7 +111,7 @@ func generic(path string) string {
 	return tail(strings.Join(parts, "."))
 }
 
-// tail leaves out where those parts stand that are the same everywhere.
+// tail shortens a path to its last part where that part is the same in all places.
 func tail(path string) string {
 	for _, part := range []string{"backoff", "backoff.jitter", "hint", "escalate"} {
 		if strings.HasSuffix(path, "."+part) {
@@ -121,7 +121,7 @@ func tail(path string) string {
 	return path
 }
 
-// schemaKeys collects the properties of every object below a schema.
+// schemaKeys collects the property names of every object in a schema, by path.
 func schemaKeys(root, s map[string]any, path string, into map[string][]string) {
 	if ref, ok := s["$ref"].(string); ok {
 		defs := root["$defs"].(map[string]any)
@@ -171,10 +171,10 @@ func TestF9_PresetsAreValid(t *testing.T) {
 	for _, name := range preset.Names() {
 		text, _ := preset.Text(name)
 		if err := valid(t, schema, text); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("the schema refuses the preset %s: %v", name, err)
 		}
 	}
-	// The schema lists them.
+	// The schema also lists the names of the presets.
 	var root struct {
 		Properties struct{ Extends struct{ Enum []string } }
 	}
@@ -182,12 +182,12 @@ func TestF9_PresetsAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(slices.Sorted(slices.Values(policyfile.Presets())), slices.Sorted(slices.Values(root.Properties.Extends.Enum))); d != "" {
-		t.Errorf("presets (-there +in the schema):\n%s", d)
+		t.Errorf("presets (-existing +in the schema):\n%s", d)
 	}
 }
 
-// What the reader refuses for its shape the schema refuses, too, and what it
-// takes the schema takes: an editor and the command say the same.
+// The schema and the reader accept and refuse the same texts, so that an editor and the
+// command agree.
 //
 // proves: F9
 func TestF9_SchemaAndReaderAgree(t *testing.T) {
@@ -252,10 +252,10 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			text = fmt.Sprintf(format, text)
 			_, err := policyfile.ParseOnly("f", []byte(text))
 			if (err == nil) != good {
-				t.Errorf("%s: the reader says %v, want good: %v", text, err, good)
+				t.Errorf("%s: the reader returned %v, want accepted: %v", text, err, good)
 			}
 			if err := valid(t, schema, []byte(text)); (err == nil) != good {
-				t.Errorf("%s: the schema says %v, want good: %v", text, err, good)
+				t.Errorf("%s: the schema check returned %v, want accepted: %v", text, err, good)
 			}
 		}
 	}

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Watcher holds the policy of a file that may change while it is in use. A
-// change that is good takes the place of the policy before it; one with mistakes
-// is reported and changes nothing. It is safe for concurrent use.
+// Watcher holds the policy of a file that may change while it is in use. A valid change
+// replaces the policy; a change with mistakes is reported and has no effect. It is safe
+// for concurrent use.
 type Watcher struct {
 	path    string
 	read    func(path string) ([]byte, error)
 	current atomic.Pointer[File]
 
-	mu   sync.Mutex // of one reload
-	last []byte     // the content that was judged last, good or not
-	seen []byte     // the content of the last look, when it was another one; nil is none
-	lost bool       // the file could not be read the last time
+	mu   sync.Mutex // held during a reload
+	last []byte     // the content that was parsed last, valid or not
+	seen []byte     // the content found by the last Look, when it differs from last; nil means none
+	lost bool       // whether the file could not be read the last time
 }
 
-// Watch loads the file at path, and fails when that has mistakes: there is no
-// policy yet to keep.
+// Watch loads the file at path. It returns an error when the file has mistakes, because
+// there is no earlier policy to keep.
 func Watch(path string) (*Watcher, error) { return watch(path, readFile) }
 
 func watch(path string, read func(path string) ([]byte, error)) (*Watcher, error) {
@@ -34,17 +34,17 @@ func watch(path string, read func(path string) ([]byte, error)) (*Watcher, error
 	return w, nil
 }
 
-// File returns the policy that holds now.
+// File returns the present policy.
 func (w *Watcher) File() *File { return w.current.Load() }
 
-// Reload reads the file again, for somebody who says that it is complete. It
-// returns true when another policy holds since then. Mistakes are returned once
-// for each content, the error of a file that cannot be read once until it can:
-// whoever calls it often need not count. In both cases the policy stays.
+// Reload reads the file again; call it when the file is known to be complete. It
+// reports whether the policy has changed. Mistakes are returned once for each content,
+// and the error of an unreadable file once until it can be read again, so that frequent
+// calls do not repeat them. After an error the policy stays.
 func (w *Watcher) Reload() (changed bool, err error) { return w.reload(true) }
 
-// Look is Reload for those who look now and then, and may find a file that is
-// just being written: a content is judged when two looks in a row have found it.
+// Look is Reload for a caller that polls and may find a file that is just being
+// written: a content is parsed when two successive calls have found it.
 func (w *Watcher) Look() (changed bool, err error) { return w.reload(false) }
 
 func (w *Watcher) reload(complete bool) (changed bool, err error) {
@@ -64,7 +64,7 @@ func (w *Watcher) reload(complete bool) (changed bool, err error) {
 		return false, nil
 	}
 	if !complete && (w.seen == nil || !bytes.Equal(data, w.seen)) {
-		w.seen = append([]byte{}, data...) // not nil, even when the file is empty
+		w.seen = append([]byte{}, data...) // never nil, even when the file is empty
 		return false, nil
 	}
 	w.last, w.seen = append([]byte{}, data...), nil
@@ -76,9 +76,8 @@ func (w *Watcher) reload(complete bool) (changed bool, err error) {
 	return before == nil || before.Policy.Hash() != f.Policy.Hash(), nil
 }
 
-// Run looks at the file with each tick until the context ends or the ticks do.
-// changed is told of each new policy, failed of what Look returns; either may be
-// nil.
+// Run calls Look at each tick, until the context ends or tick is closed. It calls
+// changed with each new policy, and failed with each error of Look; either may be nil.
 func (w *Watcher) Run(ctx context.Context, tick <-chan time.Time, changed func(*File), failed func(error)) {
 	for {
 		select {

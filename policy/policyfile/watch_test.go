@@ -44,7 +44,7 @@ func (w *watched) reload(changed bool, problems int, name string) {
 	var list policyfile.Problems
 	errors.As(err, &list)
 	if got != changed || len(list) != problems || w.File().Spec.Name != name {
-		w.Errorf("changed %v with %d problems (%v) to %s, want %v, %d, %s", got, len(list), err, w.File().Spec.Name, changed, problems, name)
+		w.Errorf("got changed %v with %d problems (%v) and policy %s, want %v, %d, %s", got, len(list), err, w.File().Spec.Name, changed, problems, name)
 	}
 }
 
@@ -56,23 +56,23 @@ func TestF9_HotReloadKeepsTheOldPolicyOnAMistake(t *testing.T) {
 	w.write("name: b\n")
 	w.reload(true, 0, "b")
 	w.write("name: b # a comment\n")
-	w.reload(false, 0, "b") // another content, the same policy
+	w.reload(false, 0, "b") // the content changed, the policy did not
 	w.write("name: c\ndefault: {max_retires: 3, retry: 1}\n")
 	w.reload(false, 2, "b")
-	w.reload(false, 0, "b") // told once
+	w.reload(false, 0, "b") // the mistake is reported once
 	w.write("name: c\ndefault: {max_retires: 3}\n")
-	w.reload(false, 1, "b") // another content, told again
+	w.reload(false, 1, "b") // another content with a mistake, reported again
 	w.write("name: c\ndefault: {max_ret")
 	w.reload(false, 1, "b") // half written
 	w.write("")
-	w.reload(false, 1, "b") // cut
+	w.reload(false, 1, "b") // cut off
 	w.write("name: c\ndefault: {max_retries: 3}\n")
 	w.reload(true, 0, "c")
 	before := w.File()
 	w.write("name: a\n")
 	w.reload(true, 0, "a")
 	if before.Spec.Name != "c" || before.Policy.Name() != "c" {
-		t.Errorf("the policy that somebody held has changed")
+		t.Errorf("a policy that was in use has changed")
 	}
 }
 
@@ -86,19 +86,19 @@ func TestF9_AFileThatIsAwayKeepsThePolicy(t *testing.T) {
 	if changed, err := w.Reload(); changed || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, %v", changed, err)
 	}
-	w.reload(false, 0, "a") // told once
+	w.reload(false, 0, "a") // the error is reported once
 	w.write("name: a\n")
 	w.reload(false, 0, "a")
 	if err := os.Remove(w.path); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Reload(); err == nil {
-		t.Error("the second absence is not told")
+		t.Error("the second absence of the file is not reported")
 	}
 }
 
-// A file that grows while it is looked at is judged when it has stopped: its first
-// half is a policy, too, and another one.
+// A file that is still being written is parsed only when it has stopped growing: its
+// first half could be a valid, but different policy.
 //
 // proves: F9
 func TestF9_HalfWrittenFilesAreNotTakenOver(t *testing.T) {
@@ -108,7 +108,7 @@ func TestF9_HalfWrittenFilesAreNotTakenOver(t *testing.T) {
 		t.Helper()
 		got, err := w.Look()
 		if got != changed || (err != nil) != wrong || w.File().Spec.Name != name {
-			t.Errorf("changed %v to %s, %v; want %v, %s, a mistake: %v", got, w.File().Spec.Name, err, changed, name, wrong)
+			t.Errorf("got changed %v, policy %s, error %v; want changed %v, policy %s, error: %v", got, w.File().Spec.Name, err, changed, name, wrong)
 		}
 	}
 	for _, text := range []string{"", "name: b\n", "name: b\ndefault: {max_ret", "name: b\ndefault: {max_retries: 1}\n"} {
@@ -123,7 +123,7 @@ func TestF9_HalfWrittenFilesAreNotTakenOver(t *testing.T) {
 	look(false, false, "b")
 	w.write("")
 	look(false, false, "b")
-	look(false, true, "b") // it stays so: that is a mistake
+	look(false, true, "b") // the content stays the same, so it is a mistake
 	look(false, false, "b")
 }
 
@@ -141,22 +141,22 @@ func TestWatchRefusesABadFileAtTheStart(t *testing.T) {
 	}
 }
 
-// Ticks come one after the other; what they find is told. Readers see a whole
-// policy at any time.
+// Run handles one tick after the other and reports what it finds. Readers always see a
+// complete policy.
 func TestWatcherRuns(t *testing.T) {
 	t.Parallel()
 	w := startWatch(t, "name: a\n")
-	ticks, told := make(chan time.Time), make(chan string)
+	ticks, reported := make(chan time.Time), make(chan string)
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() {
-		w.Watcher.Run(ctx, ticks, func(f *policyfile.File) { told <- f.Spec.Name }, func(err error) { told <- err.Error() })
+		w.Watcher.Run(ctx, ticks, func(f *policyfile.File) { reported <- f.Spec.Name }, func(err error) { reported <- err.Error() })
 	})
 	for range 2 {
 		done.Go(func() {
 			for ctx.Err() == nil {
 				if f := w.File(); f.Spec.Name != f.Policy.Name() || len(f.Policy.Hash()) != 64 {
-					t.Errorf("%s beside %s", f.Spec.Name, f.Policy.Name())
+					t.Errorf("the Spec of %s is together with the policy of %s", f.Spec.Name, f.Policy.Name())
 				}
 			}
 		})
@@ -166,11 +166,11 @@ func TestWatcherRuns(t *testing.T) {
 		ticks <- time.Time{}
 		ticks <- time.Time{}
 		want := []string{"b", w.path + `:1:1: unknown key "x"; the keys here are `, "c"}[n]
-		if got := <-told; got != want && (len(got) < len(want) || got[:len(want)] != want) {
-			t.Errorf("told %q, want %q", got, want)
+		if got := <-reported; got != want && (len(got) < len(want) || got[:len(want)] != want) {
+			t.Errorf("reported %q, want %q", got, want)
 		}
 	}
-	ticks <- time.Time{} // nothing new, nothing told
+	ticks <- time.Time{} // nothing is new, so nothing is reported
 	ticks <- time.Time{}
 	cancel()
 	done.Wait()
@@ -186,6 +186,6 @@ func TestWatcherEndsWithItsTicks(t *testing.T) {
 	w.write("name: b\n")
 	w.Watcher.Run(t.Context(), ticks, nil, nil)
 	if got := w.File().Spec.Name; got != "b" {
-		t.Errorf("holds %s", got)
+		t.Errorf("the watcher has policy %s", got)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// jobView is what a condition can name.
+// jobView has the names that a condition can use.
 type jobView struct {
 	Kind     string         `expr:"kind"`
 	Queue    string         `expr:"queue"`
@@ -34,17 +34,17 @@ var viewNames = []string{"attrs", "kind", "owner", "priority", "queue"}
 
 // condition is a compiled expression.
 type condition struct {
-	text    string // as written
-	plain   string // without what makes no difference
+	text    string // the text as written
+	plain   string // the text without differences that have no meaning
 	program *vm.Program
-	attrs   [][]string // the attributes that it names
+	attrs   [][]string // the attributes that it reads
 }
 
 // String implements policy.Condition.
 func (c *condition) String() string { return c.text }
 
-// Match implements policy.Condition. What needs an attribute that is not there
-// does not match, and is no error; a wrong type is one.
+// Match implements policy.Condition. A condition that needs a missing attribute does
+// not match, without an error; an attribute of a wrong type is an error.
 func (c *condition) Match(a *policy.ConditionInput) (bool, error) {
 	out, err := expr.Run(c.program, jobView{a.Kind, a.Queue, a.Owner, a.Priority, a.Values})
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *condition) Match(a *policy.ConditionInput) (bool, error) {
 	return matched, nil
 }
 
-// misses reports whether one of the attributes that are named is missing.
+// misses reports whether one of the attributes that the condition reads is missing.
 func (c *condition) misses(attrs map[string]any) bool {
 	for _, path := range c.attrs {
 		var at any = attrs
@@ -75,7 +75,8 @@ func (c *condition) misses(attrs map[string]any) bool {
 	return false
 }
 
-// firstLine leaves out the picture that the language draws of an error.
+// firstLine removes the lines of an error that show the place of the mistake in the
+// expression.
 func firstLine(err error) error {
 	if e, ok := errors.AsType[*file.Error](err); ok {
 		return errors.New(e.Message)
@@ -84,13 +85,13 @@ func firstLine(err error) error {
 	return errors.New(text)
 }
 
-// mistake is what is wrong with a condition, and at which character.
+// mistake is a mistake in a condition, with the index of its character.
 type mistake struct {
 	offset  int
 	message string
 }
 
-// compileWhen compiles a condition, or says what is wrong with it.
+// compileWhen compiles a condition, or returns its mistake.
 func compileWhen(text string) (*condition, *mistake) {
 	if len(text) > whenLengthMax {
 		return nil, &mistake{0, fmt.Sprintf("is longer than %d bytes; split it into several rules", whenLengthMax)}
@@ -133,10 +134,11 @@ func mistakeOf(err error) *mistake {
 	return &mistake{e.From, "is wrong here: " + strings.Join(strings.Fields(e.Message), " ")}
 }
 
-// functions are those whose cost is that of reading their argument once.
+// functions are the allowed functions. Each costs as much as reading its argument once.
 var functions = []string{"abs", "len", "lower", "trim", "upper"}
 
-// operators are all but the range, whose length is a number of the expression.
+// operators are the allowed operators: all except the range, whose length depends on a
+// number.
 var operators = []string{
 	"==", "!=", "<", ">", "<=", ">=", "and", "&&", "or", "||", "??", "+", "-", "*", "/", "%",
 	"in", "contains", "startsWith", "endsWith", "matches",
@@ -144,15 +146,15 @@ var operators = []string{
 
 const allowedCure = "; compare with ==, !=, <, <=, >, >=, in, contains, startsWith, endsWith or matches instead"
 
-// check accepts the parts of the language whose cost is bounded by the length of
-// the expression and of the attributes. What is not known here is refused.
+// check accepts the parts of the language whose cost is bounded by the length of the
+// expression and of the attributes. It refuses all other parts.
 func (c *condition) check(root ast.Node) *mistake {
 	w := &costs{condition: c}
 	w.node(root)
 	return w.found
 }
 
-// costs walks an expression. The first mistake ends it.
+// costs walks an expression and stops at the first mistake.
 type costs struct {
 	*condition
 	found *mistake
@@ -227,7 +229,7 @@ func (w *costs) binary(n *ast.BinaryNode) {
 	w.nodes(n.Left, n.Right)
 }
 
-// spelling returns the one spelling of an operator that has two.
+// spelling returns the usual spelling of an operator that has two.
 func spelling(operator string) string {
 	switch operator {
 	case "&&":
@@ -240,8 +242,8 @@ func spelling(operator string) string {
 	return operator
 }
 
-// matches wants the pattern as a constant, so that it is compiled once and a
-// mistake in it is found now.
+// matches requires a constant pattern, so that it is compiled once and its mistakes are
+// found now.
 func (w *costs) matches(n *ast.BinaryNode) {
 	pattern, ok := n.Right.(*ast.StringNode)
 	if !ok {
@@ -249,7 +251,7 @@ func (w *costs) matches(n *ast.BinaryNode) {
 		return
 	}
 	if _, err := regexp.Compile(pattern.Value); err != nil {
-		w.refuse(n.Right, "has a pattern that is no RE2 expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		w.refuse(n.Right, "has a pattern that is not an RE2 expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	} else if _, err := failure.CompilePattern(pattern.Value); err != nil {
 		w.refuse(n.Right, "has %s", err)
 	}
@@ -267,7 +269,7 @@ func (w *costs) call(n *ast.CallNode) {
 	w.refuse(n, "must not call a value; the functions here are %s", suggest.List(functions))
 }
 
-// member notes which attribute is asked for.
+// member records which attribute is read.
 func (w *costs) member(n *ast.MemberNode) {
 	w.nodes(n.Node, n.Property)
 	if path := attrPath(n); len(path) > 0 {
@@ -275,7 +277,7 @@ func (w *costs) member(n *ast.MemberNode) {
 	}
 }
 
-// attrPath returns the keys below attrs, or nil of anything else.
+// attrPath returns the keys below attrs, or nil for another expression.
 func attrPath(n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -296,7 +298,7 @@ func attrPath(n ast.Node) []string {
 // when reads a condition.
 func (r *reader) when(into *policy.Condition) func(value) {
 	return func(v value) {
-		if v.Shape == yamlfile.Bool { // true is a condition, too
+		if v.Shape == yamlfile.Bool { // true is a valid condition
 			v.Shape = yamlfile.Text
 		}
 		var text string
@@ -307,7 +309,7 @@ func (r *reader) when(into *policy.Condition) func(value) {
 		c, m := compileWhen(text)
 		if m != nil {
 			r.Addf(r.Inside(v, min(m.offset, utf8.RuneCountInString(text))), "%s %s", v.Path, m.message)
-			*into = &condition{text: text} // there is one, so nothing more is told
+			*into = &condition{text: text} // set, so that nothing more is reported
 			return
 		}
 		*into = c

@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// ruleFile is a policy whose one rule has a condition, as a block of text, so
-// that no sign of it means anything to YAML.
+// ruleFile returns a policy with one rule with a condition. The condition is a block of
+// text, in which YAML gives no character a meaning.
 func ruleFile(when string) []byte {
 	return []byte("rules:\n  - name: r\n    when: |-\n      " + strings.ReplaceAll(when, "\n", "\n      ") + "\n    queue: q\n")
 }
@@ -60,7 +60,8 @@ func TestR5_Conditions(t *testing.T) {
 		"attrs.free ? attrs.n > 5 : false": true,
 		"attrs.list[0] == 1":               true,
 
-		// What is missing does not match, whatever is done with it.
+		// A condition on a missing attribute does not match, whatever else it does with
+		// the attribute.
 		"attrs.missing":                   false,
 		"attrs.missing > 5":               false,
 		"5 > attrs.missing":               false,
@@ -76,7 +77,7 @@ func TestR5_Conditions(t *testing.T) {
 		"len(attrs.missing) == 0":                    false,
 		"lower(attrs.missing) == 'x'":                false,
 		"attrs.missing or true":                      false,
-		"attrs.free or attrs.missing > 5":            true, // never asked
+		"attrs.free or attrs.missing > 5":            true, // the second part is never evaluated
 		"attrs.missing == nil":                       true,
 		"attrs.nothing == nil":                       true,
 		"attrs.missing != nil and attrs.missing > 5": false,
@@ -85,11 +86,11 @@ func TestR5_Conditions(t *testing.T) {
 	} {
 		got, err := condition(t, when).Match(video)
 		if got != want || err != nil {
-			t.Errorf("%s: %v, %v, want %v", when, got, err, want)
+			t.Errorf("%s: got %v, %v, want %v", when, got, err, want)
 		}
 	}
 	if got, err := condition(t, "attrs.x > 5").Match(&policy.ConditionInput{}); got || err != nil {
-		t.Errorf("without attributes: %v, %v", got, err)
+		t.Errorf("without attributes: got %v, %v", got, err)
 	}
 }
 
@@ -102,11 +103,11 @@ func TestR5_WrongTypesAreErrorsAndDoNotMatch(t *testing.T) {
 	} {
 		got, err := condition(t, when).Match(video)
 		if got || err == nil {
-			t.Errorf("%s: %v, %v", when, got, err)
+			t.Errorf("%s: got %v, %v, want an error", when, got, err)
 			continue
 		}
 		if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), when) {
-			t.Errorf("%s: unreadable: %q", when, err)
+			t.Errorf("%s: the error is not readable: %q", when, err)
 		}
 	}
 }
@@ -124,13 +125,13 @@ func TestR5_BoundsToTheSecond(t *testing.T) {
 			}
 			got, err := c.Match(&policy.ConditionInput{Values: map[string]any{"duration_seconds": v}})
 			if got != want || err != nil {
-				t.Errorf("%v: %v, %v", v, got, err)
+				t.Errorf("duration %v: got %v, %v", v, got, err)
 			}
 		}
 	}
 }
 
-// The mark « stands where the mistake is.
+// The mark « is the place where the mistake is expected.
 func TestConditionsWithoutBoundAreRefused(t *testing.T) {
 	t.Parallel()
 	for when, message := range map[string]string{
@@ -143,8 +144,8 @@ func TestConditionsWithoutBoundAreRefused(t *testing.T) {
 		"«reduce(attrs.tags, # + #acc, 0) > 1":         "reduce()",
 		"owner matches «owner":                         "",
 		"kind «matches attrs.title":                    "must give matches a pattern in quotes",
-		"kind matches «'(a'":                           "has a pattern that is no RE2 expression: missing closing )",
-		"kind matches «'(a{1000}){1000}'":              "no RE2 expression",
+		"kind matches «'(a'":                           "has a pattern that is not an RE2 expression: missing closing )",
+		"kind matches «'(a{1000}){1000}'":              "not an RE2 expression",
 		"now().«Unix() > 5":                            "must not call a value",
 		"«duration('6h') > 5":                          "duration(): its cost",
 		"«knd == 'x'":                                  `names "knd", which is not known, did you mean "kind"?`,
@@ -194,8 +195,8 @@ func TestConditionsWithTooManyPartsAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever a condition is, it is refused with a place, or its answer takes
-// bounded time and never panics.
+// Any condition is either refused with a place, or evaluated in bounded time and
+// without a panic.
 func FuzzWhen(f *testing.F) {
 	for _, when := range []string{
 		"attrs.duration_seconds >= 6*3600 and attrs.duration_seconds < 8*3600", `"b" in attrs.tags`, "attrs.x.y?.z ?? 1 > 2",
@@ -216,7 +217,7 @@ func FuzzWhen(f *testing.F) {
 		c := file.Spec.Rules[0].When
 		for _, attrs := range []*policy.ConditionInput{video, {}} {
 			if got, err := c.Match(attrs); got && err != nil {
-				t.Errorf("%q matches with the error %v", c, err)
+				t.Errorf("%q matches in spite of the error %v", c, err)
 			}
 		}
 	})

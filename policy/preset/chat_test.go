@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// chatRetried is everything that the system retries.
+// chatRetried returns all failures that the system retries.
 func chatRetried() (all []figures) {
 	for s, class := range map[int]failure.Class{
 		408: failure.NetworkTimeout, 429: failure.RateLimitExceeded, 500: failure.TemporaryServiceError,
@@ -26,7 +26,7 @@ func chatRetried() (all []figures) {
 			failing("x", typed(name)), failing("x", typed("library.errors."+name)), failing(name + ": x"),
 		}})
 	}
-	// The task's own time limit is what other languages call a TimeoutError.
+	// The time limit of the task is called TimeoutError in other languages.
 	return append(all, figures{name: "time limit", runs: []run{timeLimit()}, class: failure.AttemptTimeout})
 }
 
@@ -74,12 +74,12 @@ func TestP5_AllElseIsDeadAtOnce_F5(t *testing.T) {
 	}
 	for _, r := range runs {
 		if all := (life{}).execute(t, p, r); len(all) != 1 || all[0].Reason != permanent {
-			t.Errorf("%q, status %d, types %v: %d executions, class %s by %s", r.evidence.Message, r.evidence.HTTPStatus, r.evidence.Types, len(all), all[0].Class, all[0].By.Rule)
+			t.Errorf("message %q, status %d, types %v: got %d attempts, class %s by %s", r.evidence.Message, r.evidence.HTTPStatus, r.evidence.Types, len(all), all[0].Class, all[0].By.Rule)
 		}
 	}
 }
 
-// Dead at once, and with a class that says why.
+// These failures end the job at once, with a class that says why.
 //
 // proves: P5
 func TestP5_ClassesOfWhatIsDead(t *testing.T) {
@@ -91,7 +91,7 @@ func TestP5_ClassesOfWhatIsDead(t *testing.T) {
 		501: failure.UnknownError, 505: failure.UnknownError,
 	} {
 		if got := p.Classify(&failure.Evidence{HTTPStatus: s}, "job").Class; got != class {
-			t.Errorf("status %d is %s, want %s", s, got, class)
+			t.Errorf("status %d has class %s, want %s", s, got, class)
 		}
 	}
 	for name, class := range map[string]failure.Class{
@@ -99,12 +99,13 @@ func TestP5_ClassesOfWhatIsDead(t *testing.T) {
 		"NotFoundError": failure.NotFound, "BusinessLogicError": failure.BusinessLogicError, "KeyError": failure.UnknownError,
 	} {
 		if got := p.Classify(&failure.Evidence{Types: []string{name}}, "job").Class; got != class {
-			t.Errorf("%s is %s, want %s", name, got, class)
+			t.Errorf("type %s has class %s, want %s", name, got, class)
 		}
 	}
 }
 
-// The message's own number wins, up to the ceiling; no wait is longer than the cap.
+// The number of retries in the message wins, up to the hard limit; no wait is longer
+// than the cap.
 //
 // proves: P5
 func TestP5_TheMessageWins(t *testing.T) {
@@ -114,11 +115,11 @@ func TestP5_TheMessageWins(t *testing.T) {
 		l := life{u: almostOne, message: &policy.Override{MaxRetries: &retries}}
 		all := l.execute(t, p, failing("the server said no", status(503)))
 		if len(all) != executions {
-			t.Errorf("max_retry %d gives %d executions, want %d", retries, len(all), executions)
+			t.Errorf("max_retry %d: got %d attempts, want %d", retries, len(all), executions)
 		}
 		for i, w := range waits(all) {
 			if w > 300*time.Second || i > 8 && w != 300*time.Second {
-				t.Errorf("wait %d is %v", i+1, w)
+				t.Errorf("wait %d is %v, above the cap", i+1, w)
 			}
 		}
 	}
@@ -130,7 +131,7 @@ func TestP5_AllFailuresCount(t *testing.T) {
 	p := load(t, "chat", "").Policy
 	all := life{}.execute(t, p, failing("x", status(429)), failing("x", status(503)), failing("x", typed("KafkaError")), failing("x", status(408)), failing("x", status(500)), failing("x", status(429)))
 	if got := waits(all); len(all) != 6 || got[4] != 32*time.Second {
-		t.Errorf("waits %v", got)
+		t.Errorf("got waits %v", got)
 	}
 }
 
@@ -139,8 +140,8 @@ func TestQ14_WordsOfChat(t *testing.T) {
 	t.Parallel()
 	w := load(t, "chat", "").Spec.Words
 	at := time.Date(2026, 11, 20, 14, 3, 0, 500_000_000, time.UTC)
-	told := policy.ErrorValues{Class: failure.NetworkTimeout, Message: "no answer", At: at}
-	errorObject(t, w, told, `{"type":"NetworkTimeout","message":"no answer","timestamp":"2026-11-20T14:03:00.5Z","context":{}}`)
-	told.Context = []byte(`{"model":"m"}`)
-	errorObject(t, w, told, `{"type":"NetworkTimeout","message":"no answer","timestamp":"2026-11-20T14:03:00.5Z","context":{"model":"m"}}`)
+	values := policy.ErrorValues{Class: failure.NetworkTimeout, Message: "no answer", At: at}
+	errorObject(t, w, values, `{"type":"NetworkTimeout","message":"no answer","timestamp":"2026-11-20T14:03:00.5Z","context":{}}`)
+	values.Context = []byte(`{"model":"m"}`)
+	errorObject(t, w, values, `{"type":"NetworkTimeout","message":"no answer","timestamp":"2026-11-20T14:03:00.5Z","context":{"model":"m"}}`)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// load reads a preset, with changes on top if there are any.
+// load reads a preset, with changes merged over it if there are any.
 func load(t *testing.T, name, changes string) *policyfile.File {
 	t.Helper()
 	f, err := policyfile.Parse("test.yaml", []byte("extends: "+name+"\n"+changes))
@@ -22,16 +22,16 @@ func load(t *testing.T, name, changes string) *policyfile.File {
 	return f
 }
 
-// almostOne is the largest draw.
+// almostOne is the largest random number in [0, 1).
 var almostOne = math.Nextafter(1, 0)
 
-// run is one failed execution.
+// run is one failed attempt.
 type run struct {
 	evidence failure.Evidence
 	how      job.How
 }
 
-// failing is an execution that failed with a message, and with more.
+// failing returns an attempt that failed with a message and further evidence.
 func failing(message string, more ...func(*failure.Evidence)) run {
 	r := run{failure.Evidence{Message: message}, job.ByError}
 	for _, m := range more {
@@ -45,12 +45,12 @@ func code(c string) func(*failure.Evidence)     { return func(e *failure.Evidenc
 func exit(n int) func(*failure.Evidence)        { return func(e *failure.Evidence) { e.Exit = &n } }
 func typed(s ...string) func(*failure.Evidence) { return func(e *failure.Evidence) { e.Types = s } }
 
-// timeLimit is an execution that its own time limit ended.
+// timeLimit returns an attempt that was ended by its own time limit.
 func timeLimit() run {
 	return run{failure.Evidence{Message: "context deadline exceeded", Timeout: true}, job.ByTimeout}
 }
 
-// life is a job as the engine runs it, with a draw that is the same each time.
+// life is a job as the engine runs it, with the same random number at each draw.
 type life struct {
 	kind    string
 	u       float64
@@ -58,8 +58,9 @@ type life struct {
 	attrs   string
 }
 
-// execute runs failures one after the other, the last again and again, until the
-// job is not retried any more: evidence, class, decision, memo.
+// execute lets the job fail with one run after the other, and with the last one again
+// and again, until it is not retried any more. It classifies, decides and passes on the
+// memo as the engine does.
 func (l life) execute(t *testing.T, p *policy.Policy, runs ...run) []policy.Decision {
 	t.Helper()
 	if l.kind == "" {
@@ -81,11 +82,11 @@ func (l life) execute(t *testing.T, p *policy.Policy, runs ...run) []policy.Deci
 		in.Age += time.Minute + d.Wait
 		in.Memo = policy.ParseMemo(d.Memo.Append(nil))
 	}
-	t.Fatalf("never ends")
+	t.Fatalf("the job is retried for ever")
 	return nil
 }
 
-// waits are the waits of a life: one fewer than its executions.
+// waits returns the waits of a life, one fewer than its attempts.
 func waits(all []policy.Decision) (w []time.Duration) {
 	for _, d := range all[:len(all)-1] {
 		w = append(w, d.Wait)
@@ -108,18 +109,18 @@ func seconds(s ...float64) []time.Duration {
 	return all
 }
 
-// figures are what the catalogue says of one class of failure.
+// figures are the expected retries for one class of failure.
 type figures struct {
 	name   string
 	life   life
 	runs   []run
 	class  failure.Class
-	waits  []time.Duration                               // nominal
-	bounds func(time.Duration) (low, high time.Duration) // of the drawn wait
-	reason job.Reason                                    // of the end
+	waits  []time.Duration                               // nominal waits
+	bounds func(time.Duration) (low, high time.Duration) // bounds of the drawn wait
+	reason job.Reason                                    // reason of the final decision
 }
 
-// check runs a failure with the lowest, the middle and the highest draw, and
+// check runs a failure with the lowest, the middle and the highest random number, and
 // compares every wait and the end with the figures.
 func (f figures) check(t *testing.T, p *policy.Policy) {
 	t.Helper()
@@ -138,10 +139,10 @@ func (f figures) compare(t *testing.T, name string, u float64, all []policy.Deci
 	t.Helper()
 	last := all[len(all)-1]
 	if last.Class != f.class || last.Reason != f.reason {
-		t.Errorf("%s: ends as %s with %s (%s), want %s with %s", name, last.Class, last.Reason, last.By.Rule, f.class, f.reason)
+		t.Errorf("%s: ends with class %s and reason %s (%s), want %s and %s", name, last.Class, last.Reason, last.By.Rule, f.class, f.reason)
 	}
 	if len(all) != len(f.waits)+1 {
-		t.Errorf("%s: %d executions with the waits %v, want %d", name, len(all), waits(all), len(f.waits)+1)
+		t.Errorf("%s: got %d attempts with the waits %v, want %d", name, len(all), waits(all), len(f.waits)+1)
 		return
 	}
 	for i, want := range f.waits {
@@ -154,7 +155,7 @@ func (f figures) compare(t *testing.T, name string, u float64, all []policy.Deci
 	}
 }
 
-// spread is ± a share.
+// spread returns the bounds of a wait ± a share.
 func spread(share float64) func(time.Duration) (low, high time.Duration) {
 	return func(d time.Duration) (low, high time.Duration) {
 		return time.Duration(float64(d) * (1 - share)), time.Duration(float64(d) * (1 + share))
@@ -165,7 +166,7 @@ func exact(d time.Duration) (low, high time.Duration) { return d, d }
 
 func upTo(d time.Duration) (low, high time.Duration) { return 0, d }
 
-// plus adds up to more, below a cap.
+// plus returns the bounds of a wait with up to more added, at most the cap.
 func plus(more, most time.Duration) func(time.Duration) (low, high time.Duration) {
 	return func(d time.Duration) (low, high time.Duration) { return min(d, most), min(d+more, most) }
 }

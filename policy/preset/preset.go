@@ -11,7 +11,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Names returns the names of the presets, in the order of the alphabet.
+// Names returns the names of the presets in alphabetical order.
 func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -25,7 +25,7 @@ func Names() []string {
 	return names
 }
 
-// Text returns the file of a preset, and false when there is none of that name.
+// Text returns the file of a preset. It returns false when no preset has the name.
 func Text(name string) ([]byte, bool) {
 	if !slices.Contains(Names(), name) {
 		return nil, false

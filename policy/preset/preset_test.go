@@ -11,17 +11,18 @@ func TestTextOfAPreset(t *testing.T) {
 	t.Parallel()
 	for _, name := range preset.Names() {
 		if text, ok := preset.Text(name); !ok || len(text) == 0 {
-			t.Errorf("%s: %d bytes, %v", name, len(text), ok)
+			t.Errorf("%s: got %d bytes, found %v", name, len(text), ok)
 		}
 	}
 	for _, name := range []string{"", "Chat", "chat.yaml", "../preset/chat", "default"} {
 		if _, ok := preset.Text(name); ok {
-			t.Errorf("%q is a preset", name)
+			t.Errorf("Text found a preset called %q", name)
 		}
 	}
 }
 
-// What nothing matches is what the system says it is.
+// A failure that no matcher knows is retried as in the system that the preset was made
+// for.
 //
 // proves: F5
 func TestF5_UnknownByPreset(t *testing.T) {
@@ -30,13 +31,13 @@ func TestF5_UnknownByPreset(t *testing.T) {
 		for _, message := range []string{"", "something odd happened", "Kaboom 42"} {
 			all := life{kind: map[string]string{"ocr": "openai"}[name]}.execute(t, load(t, name, "").Policy, failing(message))
 			if len(all) != executions || all[0].Class != "UnknownError" {
-				t.Errorf("%s: %q runs %d times as %s, want %d", name, message, len(all), all[0].Class, executions)
+				t.Errorf("%s: %q: got %d attempts with class %s, want %d", name, message, len(all), all[0].Class, executions)
 			}
 		}
 	}
 }
 
-// The time limit of a run is a class of its own, whatever the words that it ends with.
+// The time limit of a run has its own class, whatever the message of the failure is.
 //
 // proves: F13
 func TestF13_TimeLimitsByPreset(t *testing.T) {
@@ -44,13 +45,13 @@ func TestF13_TimeLimitsByPreset(t *testing.T) {
 	for name, executions := range map[string]int{"default": 2, "transcribe": 2, "render": 3, "watermark": 4} {
 		all := life{}.execute(t, load(t, name, "").Policy, timeLimit())
 		if len(all) != executions || all[0].Class != "AttemptTimeout" {
-			t.Errorf("%s: %d executions as %s, want %d", name, len(all), all[0].Class, executions)
+			t.Errorf("%s: got %d attempts with class %s, want %d", name, len(all), all[0].Class, executions)
 		}
 	}
 }
 
-// Each preset is a file as people write it: the schema's shape, every key known,
-// and the same policy when it is rendered.
+// Each preset is a normal policy file: it fits the schema, every key is known, and
+// rendering keeps the policy.
 //
 // part of: F9
 func TestF9_PresetsAreRenderedAsTheyAre(t *testing.T) {
@@ -65,7 +66,7 @@ func TestF9_PresetsAreRenderedAsTheyAre(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if f.Policy.Name() != name {
-			t.Errorf("%s is called %s", name, f.Policy.Name())
+			t.Errorf("the preset %s has the name %s", name, f.Policy.Name())
 		}
 	}
 }

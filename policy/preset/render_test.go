@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// renderFailures are failures of the worker: its codes around all sorts of
-// causes, and FFmpeg's own words.
+// renderFailures are failures of the worker: its codes with various causes, and
+// messages of FFmpeg.
 var renderFailures = []figures{
 	{name: "IMAGE_DOWNLOAD_FAILED", runs: []run{
 		failing("GET https://img.example.org/a.png: 404 Not Found", code("IMAGE_DOWNLOAD_FAILED"), status(404)),
@@ -43,7 +43,7 @@ func TestP2_Render_F12(t *testing.T) {
 	}
 	for _, s := range []int{400, 401, 403, 404, 409, 410, 413, 422} {
 		if all := (life{}).execute(t, p, failing("the server said no", status(s))); len(all) != 1 || all[0].Reason != permanent {
-			t.Errorf("status %d without a code of the worker: %d executions", s, len(all))
+			t.Errorf("status %d without a code of the worker: got %d attempts", s, len(all))
 		}
 	}
 }
@@ -59,11 +59,11 @@ func TestP2_AFourthExecution(t *testing.T) {
 	three := 3
 	l := life{message: &policy.Override{MaxRetries: &three}}
 	if got := waits(l.execute(t, load(t, "render", "").Policy, failing("x"))); len(got) != 3 || got[2] != 4*time.Second {
-		t.Errorf("the job's own settings give %v", got)
+		t.Errorf("with the job's own settings: got %v", got)
 	}
 }
 
-// The attempts are those of the job: another class does not begin again.
+// Attempts are counted for the job: another class does not start a new count.
 //
 // proves: P2
 func TestP2_AllFailuresCount(t *testing.T) {
@@ -71,7 +71,7 @@ func TestP2_AllFailuresCount(t *testing.T) {
 	p := load(t, "render", "").Policy
 	all := life{}.execute(t, p, renderFailures[0].runs[0], renderFailures[1].runs[0], renderFailures[3].runs[0])
 	if len(all) != 3 || all[0].Wait != time.Second || all[1].Wait != 2*time.Second {
-		t.Errorf("%d executions, waits %v", len(all), waits(all))
+		t.Errorf("got %d attempts, waits %v", len(all), waits(all))
 	}
 }
 
@@ -80,8 +80,8 @@ func TestQ14_WordsOfRender(t *testing.T) {
 	t.Parallel()
 	w := load(t, "render", "").Spec.Words
 	states(t, w, map[string]string{"waiting": "QUEUED", "running": "PROCESSING", "retrying": "PROCESSING", "completed": "COMPLETED", "dead": "FAILED", "dead/stalled": "FAILED"})
-	told := policy.ErrorValues{Class: "FFmpegError", Code: "FFMPEG_ERROR", Message: "exit status 1", Attempt: 3}
-	errorObject(t, w, told, `{"code":"FFMPEG_ERROR","message":"exit status 1"}`)
-	told.Details, told.Stack = []byte(`{"clip":3}`), "main.go:1"
-	errorObject(t, w, told, `{"code":"FFMPEG_ERROR","message":"exit status 1","details":{"clip":3},"stack":"main.go:1"}`)
+	values := policy.ErrorValues{Class: "FFmpegError", Code: "FFMPEG_ERROR", Message: "exit status 1", Attempt: 3}
+	errorObject(t, w, values, `{"code":"FFMPEG_ERROR","message":"exit status 1"}`)
+	values.Details, values.Stack = []byte(`{"clip":3}`), "main.go:1"
+	errorObject(t, w, values, `{"code":"FFMPEG_ERROR","message":"exit status 1","details":{"clip":3},"stack":"main.go:1"}`)
 }

@@ -56,11 +56,11 @@ func TestP1_Transcribe(t *testing.T) {
 	}
 }
 
-// code2 is a code that the other side gave.
+// code2 sets a code that the other service returned.
 func code2(c string) func(*failure.Evidence) { return func(e *failure.Evidence) { e.ServiceCode = c } }
 
-// Each class counts by itself: what came before does not shorten its schedule,
-// and an escalation begins with the first failure of its class.
+// Each class is counted separately: earlier failures of other classes do not shorten
+// its schedule, and an escalation begins with the first failure of its class.
 //
 // proves: P1, R6
 func TestP1_ClassesCountByThemselves_R6(t *testing.T) {
@@ -70,7 +70,7 @@ func TestP1_ClassesCountByThemselves_R6(t *testing.T) {
 		failing("Connection timeout"), failing("Connection timeout"))
 	want := seconds(30, 30, 60, 45, 120)
 	if got := nominal(all); len(got) != len(want) {
-		t.Fatalf("nominal waits %v, want %v", got, want)
+		t.Fatalf("got nominal waits %v, want %v", got, want)
 	}
 	for i, d := range all[:len(all)-1] {
 		if d.Nominal != want[i] {
@@ -78,17 +78,17 @@ func TestP1_ClassesCountByThemselves_R6(t *testing.T) {
 		}
 		escalated := d.Class == failure.ResourceConstraint
 		if (d.Priority == 1) != escalated || d.Queue != "" {
-			t.Errorf("failure %d: queue %q, priority %d", i+1, d.Queue, d.Priority)
+			t.Errorf("failure %d: got queue %q, priority %d", i+1, d.Queue, d.Priority)
 		}
 	}
 	info := p.Info(failure.ResourceConstraint)
 	if !strings.Contains(info.Retrying, "priority queue") {
-		t.Errorf("nobody is told: %q", info.Retrying)
+		t.Errorf("the user message does not mention the priority queue: %q", info.Retrying)
 	}
 }
 
-// Waits are no part of a run: all of them together are longer than a run may be,
-// and below every limit of a life.
+// Waits do not count as time of a run: their sum may be longer than a run may be, and
+// is below every limit of a life.
 //
 // proves: P1
 func TestP1_TheWaitsAfterARateLimitAreLongerThanARun(t *testing.T) {
@@ -99,7 +99,7 @@ func TestP1_TheWaitsAfterARateLimitAreLongerThanARun(t *testing.T) {
 		sum += w
 	}
 	if sum != 7260*time.Second {
-		t.Errorf("%v, want 2h1m", sum)
+		t.Errorf("the waits add up to %v, want 2h1m", sum)
 	}
 	if limits := p.Limits(); limits.MaxAge < 24*time.Hour || limits.MaxWait < 4860*time.Second*12/10 {
 		t.Errorf("the limits cut the schedule: %+v", limits)
@@ -112,7 +112,7 @@ func TestR5_VideosByLength(t *testing.T) {
 	p := load(t, "transcribe", "").Policy
 	for seconds, want := range map[string]string{
 		"21599": "", "21599.999": "", "21600": "long-video", "28799": "long-video", "28799.999": "long-video", "28800": "too-long-video", "360000": "too-long-video",
-		`"21600"`: "too-long-video", "null": "", // a text is no duration: a person has to look
+		`"21600"`: "too-long-video", "null": "", // a text is not a duration, so a person has to decide
 	} {
 		a := p.Admit(&policy.RuleInput{Kind: "transcribe", Queue: "default", Priority: 2, Attrs: []byte(`{"duration_seconds":` + seconds + `}`)})
 		got := ""
@@ -120,22 +120,22 @@ func TestR5_VideosByLength(t *testing.T) {
 			got = strings.Join(a.Rules, ",")
 		}
 		if got != want {
-			t.Errorf("%s seconds: %q, want %q", seconds, got, want)
+			t.Errorf("%s seconds: got rule %q, want %q", seconds, got, want)
 		}
 		switch want {
 		case "long-video":
 			if a.Queue != "compute-engine-high-memory" || a.Overrides["chunk_strategy"] != "adaptive" || a.Overrides["model"] != "gemini-flash" || len(a.Overrides) != 2 || a.Hold != nil {
-				t.Errorf("%s seconds: %+v", seconds, a)
+				t.Errorf("%s seconds: got admission %+v", seconds, a)
 			}
 		case "too-long-video":
 			if a.Hold == nil || a.Hold.Message != "Please contact support for videos over 8 hours" || a.Hold.Notify != "administrator" || a.Queue != "" {
-				t.Errorf("%s seconds: %+v", seconds, a)
+				t.Errorf("%s seconds: got admission %+v", seconds, a)
 			}
 		}
 	}
 }
 
-// At most one retry over all classes, and it keeps the wait of its class.
+// A long video has at most one retry over all classes, with the wait of its class.
 //
 // part of: R5
 func TestR5_LongVideosHaveOneRetryOverAllClasses(t *testing.T) {
@@ -149,16 +149,16 @@ func TestR5_LongVideosHaveOneRetryOverAllClasses(t *testing.T) {
 	} {
 		all := l.execute(t, p, runs...)
 		if len(all) != 2 || all[1].Reason != exhausted || all[1].Rule != policy.RuleTotal {
-			t.Errorf("%s: %d executions, the last ends with %s", runs[0].evidence.Message, len(all), all[len(all)-1].Rule)
+			t.Errorf("%s: got %d attempts, the last decision by %s", runs[0].evidence.Message, len(all), all[len(all)-1].Rule)
 		}
 	}
 	if all := l.execute(t, p, failing("Video is private")); len(all) != 1 {
-		t.Errorf("a private video runs %d times", len(all))
+		t.Errorf("a private video: got %d attempts, want 1", len(all))
 	}
 }
 
-// Every class of every preset has a text while it is retried and one when it is
-// dead, and they stay true.
+// Every class of every preset has a user message for retries and one for dead jobs, and
+// they promise only what the policy does.
 //
 // proves: F10
 func TestF10_Messages(t *testing.T) {
@@ -168,19 +168,19 @@ func TestF10_Messages(t *testing.T) {
 		for _, class := range p.Classes() {
 			info := p.Info(class)
 			if info.Retrying == "" || info.Dead == "" || info.Operator == "" {
-				t.Errorf("%s, %s: %+v", name, class, info)
+				t.Errorf("%s, class %s: got texts %+v", name, class, info)
 			}
 			dead := strings.ToLower(info.Dead)
 			for _, promise := range []string{"retry", "retri", "tried again", "will be processed", "attempt is scheduled", "soon", "by itself"} {
 				if strings.Contains(dead, promise) {
-					t.Errorf("%s: %s is dead and says %q", name, class, info.Dead)
+					t.Errorf("%s: class %s is dead, but its message is %q", name, class, info.Dead)
 				}
 			}
 			if strings.Contains(dead+strings.ToLower(info.Retrying), "notified") {
-				t.Errorf("%s, %s: nobody was notified: %+v", name, class, info)
+				t.Errorf("%s, class %s: the message claims a notification: %+v", name, class, info)
 			}
 			if priority := strings.Contains(info.Retrying, "priority queue"); priority != (name == "transcribe" && class == failure.ResourceConstraint) {
-				t.Errorf("%s, %s promises a priority queue: %q", name, class, info.Retrying)
+				t.Errorf("%s, class %s: the message mentions a priority queue: %q", name, class, info.Retrying)
 			}
 		}
 	}
@@ -188,12 +188,12 @@ func TestF10_Messages(t *testing.T) {
 	for _, class := range []failure.Class{failure.InputExceedsLimits, "VideoExceedsLimits"} {
 		info := p.Info(class)
 		if !strings.Contains(info.Dead, "6+ hours") || !strings.Contains(info.Dead, "10 GB+") || info.Verdict != failure.VerdictPermanent {
-			t.Errorf("%s: %+v", class, info)
+			t.Errorf("class %s: got %+v", class, info)
 		}
 	}
 }
 
-// Handlers may use the name that users know.
+// Handlers may use the class name that users of the system know.
 //
 // part of: F4
 func TestF4_VideoExceedsLimits(t *testing.T) {
@@ -201,7 +201,7 @@ func TestF4_VideoExceedsLimits(t *testing.T) {
 	p := load(t, "transcribe", "").Policy
 	all := life{}.execute(t, p, run{failure.Evidence{Message: "x", Class: "VideoExceedsLimits"}, job.ByError})
 	if len(all) != 1 || all[0].Reason != permanent {
-		t.Errorf("%d executions, %s", len(all), all[0].Reason)
+		t.Errorf("got %d attempts, reason %s", len(all), all[0].Reason)
 	}
 }
 
@@ -217,10 +217,10 @@ func TestR8_StagesOfTranscribe(t *testing.T) {
 		for message, want := range enforced {
 			all := life{u: 0.5}.execute(t, p, failing(message))
 			if got := len(all) == 4; got != want || all[0].Observed == want {
-				t.Errorf("%s, %s: %d executions, observed %v", stage, message, len(all), all[0].Observed)
+				t.Errorf("stage %s, %s: got %d attempts, observed %v", stage, message, len(all), all[0].Observed)
 			}
 			if !want && (len(all) != 1 || all[0].Would.Action != policy.Retry || all[0].Would.Of != 3) {
-				t.Errorf("%s, %s: what would have been is not told: %+v", stage, message, all[0].Would)
+				t.Errorf("stage %s, %s: the decision of the policy is not recorded: %+v", stage, message, all[0].Would)
 			}
 		}
 	}
@@ -242,14 +242,14 @@ func states(t *testing.T, w policy.Words, want map[string]string) {
 		name, reason, _ := strings.Cut(state, "/")
 		parsed, err := job.ParseState(name)
 		if got := w.State(parsed, job.Reason(reason)); err != nil || got != word {
-			t.Errorf("%s is called %s, want %s, %v", state, got, word, err)
+			t.Errorf("state %s has the name %s, want %s, %v", state, got, word, err)
 		}
 	}
 }
 
-func errorObject(t *testing.T, w policy.Words, told policy.ErrorValues, want string) {
+func errorObject(t *testing.T, w policy.Words, values policy.ErrorValues, want string) {
 	t.Helper()
-	if got := string(w.ErrorObject(&told)); got != want {
+	if got := string(w.ErrorObject(&values)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -27,7 +27,7 @@ func TestP4_Watermark_F7(t *testing.T) {
 		f.waits, f.bounds, f.reason = seconds(60, 300, 900), exact, exhausted
 		f.check(t, p)
 	}
-	for _, r := range []run{ // of whatever class, they are not on the list
+	for _, r := range []run{ // these have various classes, but none is on the preset's list
 		failing("context deadline exceeded"), failing("open /out/a.mp4: permission denied"), failing("write /out/a.mp4: input/output error"),
 		failing(`exec: "ffmpeg": executable file not found in $PATH`), failing("/usr/bin/env: 'python3': No such file or directory", exit(127)),
 		failing("fork/exec /opt/input/watermark: no such file or directory"), failing("upstream said no", status(404)), failing("401 Unauthorized"),
@@ -35,7 +35,7 @@ func TestP4_Watermark_F7(t *testing.T) {
 	} {
 		all := life{}.execute(t, p, r)
 		if got := waits(all); len(got) != 3 || got[0] != time.Minute || got[1] != 5*time.Minute || got[2] != 15*time.Minute {
-			t.Errorf("%s: waits %v, class %s by %s", r.evidence.Message, got, all[0].Class, all[0].By.Rule)
+			t.Errorf("%s: got waits %v, class %s by %s", r.evidence.Message, got, all[0].Class, all[0].By.Rule)
 		}
 	}
 	for _, f := range []figures{
@@ -50,8 +50,8 @@ func TestP4_Watermark_F7(t *testing.T) {
 	}
 }
 
-// The limit is the system's: another class does not begin again, and no kind has
-// its own.
+// The limit applies to the whole system: another class does not start a new count, and
+// no kind has its own limit.
 //
 // proves: P4
 func TestP4_TheLimitIsSystemWide(t *testing.T) {
@@ -59,7 +59,7 @@ func TestP4_TheLimitIsSystemWide(t *testing.T) {
 	p := load(t, "watermark", "").Policy
 	all := life{kind: "other"}.execute(t, p, failing("exit status 137", exit(137)), failing("something odd happened"), failing("upstream said no", status(503)), timeLimit())
 	if got := waits(all); len(all) != 4 || got[0] != time.Minute || got[1] != 5*time.Minute || got[2] != 15*time.Minute {
-		t.Errorf("waits %v", got)
+		t.Errorf("got waits %v", got)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestR7_DetectIsNotRetried(t *testing.T) {
 	p := load(t, "watermark", "").Policy
 	for _, r := range []run{failing("something odd happened"), failing("upstream said no", status(503)), timeLimit(), failing("moov atom not found")} {
 		if all := (life{kind: "detect"}).execute(t, p, r); len(all) != 1 || all[0].Action != policy.Die {
-			t.Errorf("%s: %d executions", r.evidence.Message, len(all))
+			t.Errorf("%s: got %d attempts, want 1", r.evidence.Message, len(all))
 		}
 	}
 }
@@ -83,7 +83,7 @@ classify:
 `).Policy
 	for kind, want := range map[string]int{"live": 4, "vod": 1} {
 		if all := (life{kind: kind}).execute(t, p, failing("moov atom not found")); len(all) != want {
-			t.Errorf("%s: %d executions, want %d", kind, len(all), want)
+			t.Errorf("kind %s: got %d attempts, want %d", kind, len(all), want)
 		}
 	}
 }
@@ -93,8 +93,8 @@ func TestQ14_WordsOfWatermark(t *testing.T) {
 	t.Parallel()
 	w := load(t, "watermark", "").Spec.Words
 	states(t, w, map[string]string{"waiting": "PENDING", "retrying": "PENDING", "running": "RUNNING", "completed": "COMPLETED", "dead": "FAILED"})
-	told := policy.ErrorValues{Class: "BrokenInput", Retries: 1, MaxRetries: 3}
-	errorObject(t, w, told, `{"retry_count":1,"max_retries":3,"next_retry_at":null}`)
-	told.NextRetryAt = time.Date(2026, 11, 20, 14, 8, 0, 0, time.UTC)
-	errorObject(t, w, told, `{"retry_count":1,"max_retries":3,"next_retry_at":"2026-11-20T14:08:00Z"}`)
+	values := policy.ErrorValues{Class: "BrokenInput", Retries: 1, MaxRetries: 3}
+	errorObject(t, w, values, `{"retry_count":1,"max_retries":3,"next_retry_at":null}`)
+	values.NextRetryAt = time.Date(2026, 11, 20, 14, 8, 0, 0, time.UTC)
+	errorObject(t, w, values, `{"retry_count":1,"max_retries":3,"next_retry_at":"2026-11-20T14:08:00Z"}`)
 }
