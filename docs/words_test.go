@@ -39,8 +39,8 @@ var openFolders = []string{
 	"backoff", "cli", "cli/testdata/postgres",
 	"cli/testdata/script", "internal/config",
 	"internal/demo", "internal/engine", "internal/scan", "internal/score",
-	"internal/selfbench", "internal/yamlfile", "policy", "policy/policyfile",
-	"policy/preset", "retry", "retry/httpretry", "store/memory",
+	"internal/selfbench", "internal/yamlfile",
+	"retry", "retry/httpretry", "store/memory",
 }
 
 // testLists are the generated lines of requirements.md that name the tests of all packages.

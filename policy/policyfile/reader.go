@@ -73,7 +73,7 @@ func newReader(file string) *reader {
 	}
 }
 
-// Err returns the sorted problems as Problems, or nil when there are none.
+// Err returns the sorted problems as Problems, or nil without any.
 func (r *reader) Err() error {
 	err := r.Reader.Err()
 	found, ok := errors.AsType[yamlfile.Problems](err)
