@@ -131,8 +131,14 @@ func TestAHeldRun(t *testing.T) {
 		o.Failure.Holder != "worker-1" || o.Failure.Fingerprint == "" || !strings.Contains(o.Failure.Message, "[long]") {
 		t.Errorf("held %t: %+v with %+v", held, o, o.Failure)
 	}
-	if _, held := decide.Held(nil, aClaim(), ""); held {
-		t.Error("held by no rule")
+	for name, a := range map[string]*policy.Admission{
+		"no rule that matches":             nil,
+		"a rule that only changes a limit": {Rules: []string{"long"}, Overrides: map[string]string{"preset": "slow"}},
+		"a rule that is only observed":     {Would: &policy.Admission{Hold: &policy.Hold{Message: "Please call us."}}},
+	} {
+		if _, held := decide.Held(a, aClaim(), ""); held {
+			t.Errorf("the job is held by %s", name)
+		}
 	}
 }
 
