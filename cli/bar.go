@@ -14,7 +14,7 @@ const (
 	barEvery = 100 * time.Millisecond
 )
 
-// bar shows how far a file has been taken in, on a terminal.
+// bar shows on a terminal how much of a file has been taken in.
 type bar struct {
 	live
 	now     func() time.Time

@@ -26,7 +26,7 @@ type benchSoakCmd struct {
 func (*benchSoakCmd) Help() string {
 	return `Enqueues and works at once, as fast as it goes or at a rate: jobs that succeed, fail and die, now and later, with and
 without keys, in four queues, while what is past its time is removed. Each minute it prints how many jobs were done, how long claims
-took, how large the database is and how much memory the process has; of a shorter soak, each tenth. In the end it judges
+took, how large the database is and how much memory the process has; of a shorter soak, each tenth. At the end it checks
 whether claims became slower, the database grew, or a job was lost. The exit code is 1 when it missed a target.
 
 It makes a database and removes it: a file in a temporary folder ($TMPDIR chooses the disk), or the new file that --db names,

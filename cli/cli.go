@@ -27,7 +27,7 @@ type grammar struct {
 	Enqueue enqueueCmd `cmd:"" help:"Take jobs in: one, or many as JSON lines."`
 	Work    workCmd    `cmd:"" help:"Run jobs, with the commands of the configuration."`
 	Jobs    jobsCmd    `cmd:"" help:"List, show, cancel and retry jobs."`
-	Explain explainCmd `cmd:"" help:"Tell why: of a job, or of an error without any job."`
+	Explain explainCmd `cmd:"" help:"Explain a job, or an error without any job."`
 	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"List, show, bring back and close dead letters: jobs that failed for good."`
 	Policy  policyCmd  `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
 	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
@@ -37,7 +37,7 @@ type grammar struct {
 	Doctor  doctorCmd  `cmd:"" help:"Examine the database."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
 	Config  configCmd  `cmd:"" help:"Check the configuration."`
-	Demo    demoCmd    `cmd:"" help:"See it work: five systems, an upstream in trouble, and a cause that is mended."`
+	Demo    demoCmd    `cmd:"" help:"See it work: five systems, an upstream in trouble, and a cause that is repaired."`
 	Bench   benchCmd   `cmd:"" help:"Measure this program on this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 

@@ -2,6 +2,6 @@ package cli
 
 import "time"
 
-// systemNow is the time that people see; when jobs are due is decided by the
-// store's clock.
+// systemNow returns the time for what people read. The clock of the store decides when
+// jobs are due.
 func systemNow() time.Time { return time.Now() }

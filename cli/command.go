@@ -69,7 +69,7 @@ func (c *command) environment(j *redrive.Job[[]byte], dir string) map[string]str
 }
 
 // resultOf makes a result of what a command wrote: JSON as it is, anything else
-// as a text in JSON. Nothing gives none.
+// as a JSON string. No output gives no result.
 func resultOf(out []byte, cut bool) []byte {
 	if !cut && utf8.Valid(out) && json.Valid(out) {
 		return out

@@ -74,7 +74,8 @@ func (c *completeCmd) Run(ctx context.Context, a *app) error {
 	return nil
 }
 
-// complete returns what can stand in place of the last word, or that it is a file.
+// complete returns the words that can stand in place of the last one, or reports that it
+// is the name of a file.
 func (a *app) complete(ctx context.Context, given []string) (found []suggestion, files bool, err error) {
 	var g grammar
 	parser, err := newParser(&g, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
@@ -93,7 +94,7 @@ func (a *app) complete(ctx context.Context, given []string) (found []suggestion,
 	return a.candidates(ctx, w, last)
 }
 
-// joined undoes what bash does to words: it makes three of --name=value. It returns
+// joined puts --name=value together again, which bash splits into three words. It returns
 // the words before the last one, and the last.
 func joined(given []string) (before []string, last string) {
 	for i := range given {
@@ -108,7 +109,7 @@ func joined(given []string) (before []string, last string) {
 	return before[:len(before)-1], before[len(before)-1]
 }
 
-// completer is where a command line stands after some words.
+// completer is the state of the parser after the words so far.
 type completer struct {
 	node       *kong.Node
 	flag       *kong.Flag // that waits for its value
@@ -143,7 +144,7 @@ func (w *completer) read(word string) {
 	}
 }
 
-// set keeps the values that say where to look for names.
+// set keeps the values of --db and --config, where names are read from.
 func (w *completer) set(flag *kong.Flag, value string) {
 	switch flag.Name {
 	case "db":
@@ -207,7 +208,7 @@ func (a *app) candidates(ctx context.Context, w *completer, last string) (found 
 	return nil, false, nil
 }
 
-// place is the positional argument that comes next.
+// place returns the positional argument that comes next; nil when there is no other.
 func (w *completer) place() *kong.Positional {
 	all := w.node.Positional
 	if n := len(all); n > 0 && w.positional >= n && all[n-1].IsCumulative() {
@@ -255,8 +256,8 @@ func isFile(v *kong.Value) bool {
 	return strings.HasPrefix(v.Flag.PlaceHolder, "FILE")
 }
 
-// valuesOf returns what a value can be; nil is not known. Whatever cannot be read
-// is left out: nobody sees an error here.
+// valuesOf returns what a value can be; nil when that is not known. It
+// leaves out what cannot be read, because a shell shows no error here.
 func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []suggestion {
 	if v.Enum != "" {
 		return plainWords(v.EnumSlice())
@@ -275,7 +276,7 @@ func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []sugge
 		return wordsOf(job.States[:])
 	case "reason":
 		if w.find("--status") == nil {
-			return nil // a text: why somebody does something
+			return nil // a text for the audit log
 		}
 		return plainWords(texts(reasons[:]))
 	case "kind", "queue", "to-queue", "class", "group", "redrive":
@@ -300,10 +301,11 @@ func plainWords(all []string) []suggestion {
 	return out
 }
 
-// completionLimit is how long somebody who completes a word waits for a server.
+// completionLimit is how long a completion waits for a server.
 const completionLimit = 2 * time.Second
 
-// names returns the names of a sort that the configuration and the database have.
+// names returns the names of kinds, queues, classes, groups or redrives that the
+// configuration and the database have.
 func (a *app) names(ctx context.Context, sort string) []suggestion {
 	n := &nameReader{known: a.known(), all: map[string]string{}}
 	if sort == "class" {
@@ -329,7 +331,7 @@ func (a *app) names(ctx context.Context, sort string) []suggestion {
 
 type nameReader struct {
 	known *config.Config
-	all   map[string]string // with what they are
+	all   map[string]string // names with a short description
 }
 
 func (n *nameReader) configured(sort string) []string {

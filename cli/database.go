@@ -21,7 +21,7 @@ import (
 )
 
 // database is where the jobs are: in a file of SQLite's, or in a schema of a
-// PostgreSQL database. Nothing else of the command knows which.
+// PostgreSQL database. No other file of the command knows which.
 type database struct {
 	file     string // "" when it is PostgreSQL
 	dsn      config.Secret
@@ -29,8 +29,8 @@ type database struct {
 	name     string // for people; without a password
 }
 
-// databaseOf returns the database of a configuration. The password is looked up
-// where that says.
+// databaseOf returns the database of a configuration. The password is read
+// from where the configuration says.
 func (a *app) databaseOf(c *config.Config) (*database, error) {
 	p := c.Postgres
 	if p.DSN.IsZero() {
@@ -56,7 +56,7 @@ func checkDSN(c *config.Config) error {
 	return err
 }
 
-// badDSN says where a DSN came from that cannot be used.
+// badDSN adds to an error about a DSN where the DSN came from.
 func (a *app) badDSN(err error) error {
 	if name, from := a.namedDatabase(); name != "" {
 		return usagef("%s: %w", from, err)
@@ -67,7 +67,7 @@ func (a *app) badDSN(err error) error {
 // passwordMax bounds a file with a password, in bytes.
 const passwordMax = 4 << 10
 
-// withPassword returns the DSN with the password that is elsewhere.
+// withPassword returns the DSN with the password of password_env or password_file.
 func (a *app) withPassword(p *config.Postgres) (string, error) {
 	password, dsn := "", p.DSN.Reveal()
 	switch {
@@ -113,21 +113,22 @@ func (d *database) String() string {
 	return d.name + ", schema " + d.postgres.Schema
 }
 
-// there returns an error of the code "not found" when there are no jobs and no
-// tables for them.
+// there returns an error of the kind "not found" when the database or its tables do not
+// exist.
 func (d *database) there(ctx context.Context) error {
 	if err := d.fileThere(); err != nil || d.file != "" {
 		return err
 	}
 	s, err := d.version(ctx)
 	if err == nil && s.Version == 0 {
-		err = absentf("database %s: it has no tables of redrive's; `redrive enqueue`, `redrive work` and `redrive migrate` make them, "+
+		err = absentf("database %s: it has no tables of redrive; `redrive enqueue`, `redrive work` and `redrive migrate` make them, "+
 			"--db and --schema name others", d)
 	}
 	return err
 }
 
-// fileThere is there for a file; a server is not asked.
+// fileThere returns an error when the database is a file that does not exist. It does not
+// ask a server.
 func (d *database) fileThere() error {
 	if d.file == "" {
 		return nil
@@ -206,7 +207,7 @@ func (d *database) version(ctx context.Context) (store.Schema, error) {
 	return s, err
 }
 
-// numbered is what the number of a schema is called after String.
+// numbered returns the word before the number of the schema in messages.
 func (d *database) numbered() string {
 	if d.file == "" {
 		return "version"

@@ -30,7 +30,7 @@ func (*demoCmd) Help() string {
 	return `Plays a story of about 40 seconds. Five systems run several hundred jobs on a new database: real calls over HTTP, real
 subprocesses, real temporary files. What they call is a server of this program on 127.0.0.1 that fails in every way
 there is: 429 with Retry-After, 5xx, 4xx, silence, resets, bodies that are cut short. Their policies are the presets
-that come with redrive, with shorter waits. Then a cause is mended, and the jobs that died of it are brought back.
+that come with redrive, with shorter waits. Then a cause is repaired, and the jobs that died of it are brought back.
 
 Nothing but this program is needed, and nothing leaves this machine. At the end it says how to look further into the
 file. The exit code is 1 when something did not go as it should, and 3 after Ctrl-C.
@@ -70,7 +70,7 @@ func (c *demoCmd) Run(ctx context.Context, a *app) error {
 // folder or, when nothing can be written there, in the one for temporary files.
 func (a *app) demoFile() (string, error) {
 	if a.Schema != "" || config.IsDSN(a.DB) {
-		return "", usagef("the demo makes a file of its own; give it none, or a new one with --db FILE")
+		return "", usagef("the demo makes a file of its own; leave --schema out and name a new file with --db, or none")
 	}
 	if a.DB != "" {
 		return a.DB, nil
@@ -118,7 +118,7 @@ func commandName(exe string) string {
 	return exe
 }
 
-// screenOf tells the demo where its output goes.
+// screenOf describes the terminal to the demo.
 func (a *app) screenOf() demo.Screen {
 	s := a.styleOf(a.stdout)
 	screen := demo.Screen{Terminal: s.terminal && a.getenv("TERM") != "dumb", Color: s.color, Columns: s.columns}
@@ -137,6 +137,6 @@ type demoToolCmd struct {
 
 // Run implements the command.
 func (c *demoToolCmd) Run(ctx context.Context, a *app) error {
-	os.Exit(demo.Tool(ctx, c.Args, a.stderr)) // which has said why
+	os.Exit(demo.Tool(ctx, c.Args, a.stderr)) // Tool has printed what went wrong
 	return nil
 }

@@ -19,7 +19,7 @@ type dlqCmd struct {
 	List    dlqListCmd    `cmd:"" help:"List dead letters, newest first."`
 	Show    dlqShowCmd    `cmd:"" help:"Show everything about a dead letter: why, what was tried and done, what to do."`
 	Groups  dlqGroupsCmd  `cmd:"" help:"List dead letters by root cause."`
-	Stats   dlqStatsCmd   `cmd:"" help:"Count dead letters, and judge how well retries do."`
+	Stats   dlqStatsCmd   `cmd:"" help:"Count dead letters, and show how well retries do."`
 	Retry   dlqRetryCmd   `cmd:"" help:"Give dead jobs a new life, at once."`
 	Redrive dlqRedriveCmd `cmd:"" help:"Bring many jobs back in steps: a few first, then more and more."`
 	Resolve dlqResolveCmd `cmd:"" help:"Close dead letters."`
@@ -49,7 +49,7 @@ var reasons = [...]job.Reason{
 	job.NonRetriable, job.MaxRetries, job.Stalled, job.DeadlineOver, job.MaxCost, job.HintTooLong, job.ManualReview,
 }
 
-// deadFlags select dead letters, alike in all commands.
+// deadFlags select dead letters, with the same flags in all commands.
 type deadFlags struct {
 	Status  []statusFlag `placeholder:"STATUS,..." help:"pending, retried, resolved or ignored."`
 	Reason  string       `placeholder:"REASON" help:"Why they are dead, such as max_retries_exceeded."`
@@ -104,12 +104,12 @@ func texts[S ~string](list []S) []string {
 	return out
 }
 
-// groupPagesMax bounds how many pages of groups are read to find one by its
-// beginning, those seen last first. A whole name is not searched for.
+// groupPagesMax limits how many pages of groups are read to find a group by the
+// beginning of its name, the groups seen last first. A whole name needs no search.
 const groupPagesMax = 20
 
-// findGroup returns the fingerprint that a name, with or without the version, is
-// the only beginning of.
+// findGroup returns the fingerprint that begins with a name, with or without the
+// version. It is an error when several fingerprints do.
 func findGroup(ctx context.Context, client *redrive.Client, name string) (string, error) {
 	whole := []string{name}
 	for version := failure.FingerprintVersion; version > 0; version-- {
@@ -130,21 +130,21 @@ func findGroup(ctx context.Context, client *redrive.Client, name string) (string
 	case err != nil:
 		return "", err
 	case len(found) > 1:
-		return "", usagef("group %.64q: more than one group begins so, %s and %s among them; write more of the name", name, found[0], found[1])
+		return "", usagef("group %.64q: the names of several groups begin with it, such as %s and %s; write more of the name", name, found[0], found[1])
 	case total > most && len(found) == 1:
-		return "", usagef("group %.64q: %s begins so, but of %s groups only the last %s were looked through; write the whole name",
+		return "", usagef("group %.64q: %s begins with it, but of %s groups only the last %s were searched; write the whole name",
 			name, found[0], words.Number(int64(total)), words.Number(most))
 	case total > most:
-		return "", absentf("group %.64q: none of the last %s begins so, and the other %s were not looked through; write the whole name",
+		return "", absentf("group %.64q: no name of the last %s groups begins with it, and the other %s were not searched; write the whole name",
 			name, words.Number(most), words.Number(int64(total-most)))
 	case len(found) == 0:
-		return "", absentf("group %.64q: there is none of that name; see `redrive dlq groups`", name)
+		return "", absentf("group %.64q: there is no group of that name; see `redrive dlq groups`", name)
 	}
 	return found[0], nil
 }
 
-// groupsNamed returns the groups that a name is the beginning of, two at most, and
-// how many groups there are.
+// groupsNamed returns the groups whose name begins with a text, two at most, and the
+// number of all groups.
 func groupsNamed(ctx context.Context, client *redrive.Client, name string) (found []string, total int, err error) {
 	for page := range groupPagesMax {
 		groups, err := client.Groups(ctx, redrive.GroupFilter{Skip: page * job.PageMax, Limit: job.PageMax})
@@ -155,7 +155,7 @@ func groupsNamed(ctx context.Context, client *redrive.Client, name string) (foun
 		for i := range groups.Groups {
 			fingerprint := groups.Groups[i].Fingerprint
 			_, key, _ := strings.Cut(fingerprint, ":")
-			// A group that was seen again meanwhile may come twice.
+			// A group that dead letters joined meanwhile may come twice.
 			if (strings.HasPrefix(fingerprint, name) || strings.HasPrefix(key, name)) && !slices.Contains(found, fingerprint) {
 				found = append(found, fingerprint)
 			}

@@ -43,8 +43,8 @@ func (*dlqRetryCmd) Help() string {
 	return `The jobs are due at once and have all their attempts again. Their failures and dead letters stay on record: a dead letter
 is "retried" until the new life ends, then "resolved", or "pending" again if the job dies again.
 
-    redrive dlq retry 17 --note "the disk is mended"
-    redrive dlq retry 17 --payload mended.json --to-queue slow
+    redrive dlq retry 17 --note "the disk is repaired"
+    redrive dlq retry 17 --payload fixed.json --to-queue slow
     redrive dlq retry --group 3fa9 --dry-run
     redrive dlq retry --class NetworkTimeout --since 2h --priority 4 --yes
 
@@ -78,7 +78,7 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// change reads what is to be changed, but for the payload and the delay.
+// change reads what a retry changes, except the payload and the delay.
 func (c *changeFlags) change(ctx context.Context, a *app, client *redrive.Client) (redrive.EncodedChange, error) {
 	change := redrive.EncodedChange{Queue: c.ToQueue, Priority: c.Priority}
 	if c.Priority < 0 || c.Priority > job.PriorityMax {
@@ -110,7 +110,7 @@ func (c *changeFlags) change(ctx context.Context, a *app, client *redrive.Client
 	return change, nil
 }
 
-// knownQueue refuses a queue that nobody works on, as far as can be known.
+// knownQueue refuses a queue that neither the configuration nor the database knows.
 func (a *app) knownQueue(ctx context.Context, client *redrive.Client, name string) error {
 	queues, err := client.Queues(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *app) knownQueue(ctx context.Context, client *redrive.Client, name strin
 	return &usageError{fmt.Errorf("--to-queue: %s", suggest.Unknown("queue", name, known))}
 }
 
-// payload reads the new payload, which the configuration bounds as one of a new job.
+// payload reads the new payload. The limits of the configuration for new jobs hold.
 func (c *dlqRetryCmd) payload(ctx context.Context, a *app, client *redrive.Client) ([]byte, error) {
 	s, err := a.settings()
 	if err != nil {
@@ -181,16 +181,16 @@ type dlqIgnoreCmd struct {
 	selection
 	who
 	Reopen string `placeholder:"WHEN" help:"Pending again then: a time such as 2026-01-31T18:00, or after so long, such as 2d. Default: never."`
-	Count  int64  `placeholder:"N" help:"Of a whole group: pending again when so many more have died of it."`
+	Count  int64  `placeholder:"N" help:"Of a whole group: pending again when so many more jobs have died in it."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqIgnoreCmd) Help() string {
-	return `With --reopen or --count, a whole group is ignored: what dies of it meanwhile is ignored as it comes. With both, what
-comes first ends it.
+	return `With --reopen or --count, a whole group is ignored: dead letters that join it meanwhile are ignored, too. With both, the
+first to come ends it.
 
     redrive dlq ignore 17 --note "a test"
-    redrive dlq ignore --group 3fa9 --reopen 2d --note "the vendor mends it this week"
+    redrive dlq ignore --group 3fa9 --reopen 2d --note "the vendor fixes it this week"
     redrive dlq ignore --group 3fa9 --count 100 --yes`
 }
 

@@ -59,13 +59,13 @@ func (c *dlqExportCmd) Run(ctx context.Context, a *app) (err error) {
 		err = &interruptedError{"the export is not whole"}
 	}
 	if err = out.end(err); errors.Is(err, syscall.EPIPE) {
-		return nil // who reads has enough
+		return nil // the reader of the output has ended
 	}
 	return err
 }
 
-// What one read of the export brings: dead letters, and bytes of their payloads
-// above which the next read brings fewer.
+// The limits of one read of the export: dead letters, and bytes of their payloads above
+// which the next read asks for fewer.
 const (
 	exportRows  = 200
 	exportBytes = 4 << 20
@@ -107,15 +107,15 @@ type exportPage struct {
 	err     error
 }
 
-// readPages reads what the filter selects, one page ahead of who writes it, until
-// there is no more or the context ends. It closes the channel.
+// readPages reads what the filter selects, one page ahead of the writer, until there is
+// no more or the context ends. It closes the channel.
 func readPages(ctx context.Context, client *redrive.Client, f redrive.DeadFilter, pages chan<- exportPage) {
 	defer close(pages)
 	p := redrive.DeadPaging{Limit: exportRows / 20, Jobs: true}
 	for {
 		page, err := client.DeadLetters(ctx, f, p)
 		if errors.Is(err, redrive.ErrUnavailable) && p.Limit > 1 && ctx.Err() == nil {
-			p.Limit /= 4 // a slow disk, or a busy one: a read may last a second
+			p.Limit /= 4 // the disk is slow or busy: a read may take a second at most
 			p.Limit = max(p.Limit, 1)
 			continue
 		}
@@ -131,7 +131,7 @@ func readPages(ctx context.Context, client *redrive.Client, f redrive.DeadFilter
 	}
 }
 
-// nextLimit keeps the bytes of a page in bounds.
+// nextLimit returns how many dead letters to read next, so that a page stays small.
 func nextLimit(entries []redrive.DeadEntry, limit int) int {
 	size := 0
 	for i := range entries {
@@ -148,7 +148,7 @@ func nextLimit(entries []redrive.DeadEntry, limit int) int {
 	return limit
 }
 
-// sanitiser returns what takes secrets out; nil leaves everything as it is.
+// sanitiser returns how secrets are taken out; nil leaves everything as it is.
 func (c *dlqExportCmd) sanitiser(a *app) *failure.SanitizeOptions {
 	known := a.known()
 	if c.Raw || known.KeepRaw {
@@ -157,15 +157,15 @@ func (c *dlqExportCmd) sanitiser(a *app) *failure.SanitizeOptions {
 	return &failure.SanitizeOptions{Emails: known.HideEmails}
 }
 
-// exportTotal returns how many dead letters an export has, for its bar; 0 is not
-// known.
+// exportTotal returns how many dead letters an export has, for its bar; 0 means that it
+// is not known.
 func exportTotal(ctx context.Context, a *app, client *redrive.Client, f *redrive.DeadFilter) int64 {
 	if !a.styleOf(a.stderr).terminal || f.Owner+f.Group+f.Text != "" || f.Since > 0 || f.Until > 0 || f.Redrive > 0 {
 		return 0
 	}
 	stats, err := client.DeadStats(ctx)
 	if err != nil {
-		return 0 // the export goes without
+		return 0 // the bar does without
 	}
 	total := int64(0)
 	for i := range stats.Counts {
@@ -177,12 +177,12 @@ func exportTotal(ctx context.Context, a *app, client *redrive.Client, f *redrive
 	return total
 }
 
-// exportFile is where an export goes. A regular file is written under another name
-// and gets its own at the end, so that half of an export is never taken for one.
+// exportFile is where an export goes. A regular file is written under another name and
+// renamed at the end, so that nobody takes half of an export for a whole one.
 type exportFile struct {
 	*bufio.Writer
 	file *os.File // nil: standard output
-	name string   // that the file gets; "" has it already
+	name string   // the name at the end; "" when the file is not renamed
 }
 
 func (a *app) exportFile(name string) (*exportFile, error) {
@@ -196,7 +196,7 @@ func (a *app) exportFile(name string) (*exportFile, error) {
 		}
 		return &exportFile{Writer: bufio.NewWriterSize(f, 64<<10), file: f}, nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*") // for its owner alone
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*") // readable by its owner only
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
@@ -224,7 +224,7 @@ func (e *exportFile) end(err error) error {
 		err = os.Rename(e.file.Name(), e.name)
 	}
 	if err != nil {
-		_ = os.Remove(e.file.Name()) // there is a better error to tell
+		_ = os.Remove(e.file.Name()) // the first error says more
 		return fmt.Errorf("export to %s: %w", e.name, err)
 	}
 	return nil

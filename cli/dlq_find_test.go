@@ -13,7 +13,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// manyGroups has so many groups that not all are looked through for a beginning.
+// manyGroups is a store with so many groups that a search by the beginning of a name does
+// not look at all of them.
 type manyGroups struct {
 	store.Store
 	total, pages int
@@ -55,17 +56,17 @@ func TestD6_TheSearchForAGroupIsBounded(t *testing.T) {
 		if wire.KindOf(err) != want || st.pages > groupPagesMax {
 			t.Errorf("%q is %q after %d pages, %v", name, got, st.pages, err)
 		}
-		if want == wire.NotFound && (err == nil || !strings.Contains(err.Error(), "20,000 were not looked through")) {
-			t.Errorf("%q: %v does not say that the search was cut", name, err)
+		if want == wire.NotFound && (err == nil || !strings.Contains(err.Error(), "20,000 were not searched")) {
+			t.Errorf("%q: %v does not say that the search ended early", name, err)
 		}
 	}
-	// The only one among those that were looked at need not be the only one.
+	// A match among the groups that were searched need not be the only one.
 	if got, err := findGroup(t.Context(), client, groupName(17)[:17]); wire.KindOf(err) != wire.InvalidField || !strings.Contains(err.Error(), "write the whole name") {
-		t.Errorf("one of those looked at is %q, %v", got, err)
+		t.Errorf("a match before the end of the search: %q, %v, want an error", got, err)
 	}
-	client = clientOn(t, &manyGroups{total: 257}) // each of them is looked at
+	client = clientOn(t, &manyGroups{total: 257}) // few enough to search them all
 	if got, err := findGroup(t.Context(), client, groupName(256)[:17]); err != nil || got != groupName(256) {
-		t.Errorf("the only one is %q, %v", got, err)
+		t.Errorf("the only match is %q, %v", got, err)
 	}
 }
 
@@ -101,8 +102,7 @@ func TestQ9_TheFirstOfManyRowsIsFound(t *testing.T) {
 	}
 }
 
-// What was done to a job is not what was done to a redrive or a queue that is
-// called as it.
+// Entries about a redrive or a queue with the name of a job are not entries about the job.
 //
 // proves: D2
 func TestD2_ActsOnAJobAreItsOwn(t *testing.T) {
@@ -117,15 +117,15 @@ func TestD2_ActsOnAJobAreItsOwn(t *testing.T) {
 		got = append(got, r.Action)
 	}
 	if err != nil || strings.Join(got, " ") != "dead_letter.ignore job.retry dead_letter.resolve" || found.SearchedTo != 0 {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("actions on job 17: %v, %v", got, err)
 	}
 	if found, err := actsOn(t.Context(), clientOn(t, st), 18); err != nil || len(found.Entries) > 0 {
-		t.Errorf("of another job %+v, %v", found, err)
+		t.Errorf("actions on job 18: %+v, %v, want none", found, err)
 	}
 }
 
 // proves: D2
-func TestD2_ASearchThatWasCutSaysSo(t *testing.T) {
+func TestD2_ASearchThatEndedEarlySaysSo(t *testing.T) {
 	t.Parallel()
 	st := &logged{rows: 10_007, make: func(seq int64) redrive.AuditEntry {
 		return redrive.AuditEntry{Action: "job.retry", Target: fmt.Sprint(seq), Actor: "tess"}

@@ -27,13 +27,13 @@ type dlqGroupsCmd struct {
 // Help implements kong.HelpProvider.
 func (*dlqGroupsCmd) Help() string {
 	return `A group is one root cause: dead letters of one kind, class and code whose messages have the same shape. DEATHS counts
-all so far, PENDING those without an action, TREND the deaths of each of the last 24 hours. JOB died of it first.
+all so far, PENDING those without an action, TREND the deaths of each of the last 24 hours. JOB is the first that died.
 
     redrive dlq groups
     redrive dlq groups --pending --largest
     redrive dlq redrive --group 3fa9
 
-A group's name may be cut short wherever one is wanted, as long as no other begins so.`
+Commands accept the beginning of a group's name, as long as no other name begins with it.`
 }
 
 func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {

@@ -26,7 +26,7 @@ func (*dlqListCmd) Help() string {
     redrive dlq list --status pending --kind thumbnail --since 2h
     redrive dlq list --group 3fa9 --text "connection refused" --json
 
-What no index finds, such as a text, is looked for in a bounded number of dead letters. When that was not enough for
+A filter without an index, such as --text, is applied to a limited number of dead letters. When that was not enough for
 a whole page, the command says how far back it has searched, and --before continues from there.`
 }
 
@@ -60,12 +60,12 @@ func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
 	default:
 		c.print(a, &page)
 	}
-	c.tellSearched(a, &page)
+	c.printSearched(a, &page)
 	return nil
 }
 
-// deadListPages bounds how many pages of the store are read for one list: each
-// looks at a bounded number of rows, and a filter may fit none of them.
+// deadListPages limits how many pages are read for one list. The store looks at a
+// limited number of rows for a page, and a filter may select none of them.
 const deadListPages = 20
 
 func (c *dlqListCmd) read(ctx context.Context, client *redrive.Client, f redrive.DeadFilter) (redrive.DeadPage, error) {
@@ -104,9 +104,9 @@ func (c *dlqListCmd) print(a *app, page *redrive.DeadPage) {
 	t.print(a.out, out)
 }
 
-// tellSearched says that there may be more. For a page that is not full it always
-// says so, on standard error: a reader must know that something was left out.
-func (c *dlqListCmd) tellSearched(a *app, page *redrive.DeadPage) {
+// printSearched says that there may be more dead letters. For a page that is not full it
+// says so on standard error, because a reader must know that the search ended early.
+func (c *dlqListCmd) printSearched(a *app, page *redrive.DeadPage) {
 	out := a.styleOf(a.stdout)
 	switch {
 	case page.Next == 0:

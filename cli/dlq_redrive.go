@@ -95,7 +95,7 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 	return c.started(ctx, a, client, &r)
 }
 
-// started reports the redrive, and watches it if that is wanted.
+// started prints the redrive, and watches it if that is asked for.
 func (c *redriveStartCmd) started(ctx context.Context, a *app, client *redrive.Client, r *redrive.Redrive) error {
 	watch := a.styleOf(a.stdout).terminal && !c.JSON
 	if c.Watch != nil {
@@ -110,13 +110,13 @@ func (c *redriveStartCmd) started(ctx context.Context, a *app, client *redrive.C
 	if watch {
 		return a.watchRedrive(ctx, client, r.ID, c.JSON)
 	}
-	if err := a.tellIdle(ctx, client); err != nil || !c.JSON {
+	if err := a.warnIdle(ctx, client); err != nil || !c.JSON {
 		return err
 	}
 	return a.printJSON(wire.RedriveOf(r))
 }
 
-// spec reads what needs no store.
+// spec reads the flags that need no database.
 func (c *redriveStartCmd) spec() (redrive.RedriveSpec, error) {
 	spec := redrive.RedriveSpec{Canary: c.Canary}
 	switch filtered := !c.isZero(); {
@@ -157,9 +157,9 @@ func parseShare(text string) (float64, error) {
 	return share, nil
 }
 
-// tellIdle warns when no worker is seen, because workers carry out a redrive. A worker
-// that has nothing to do cannot be seen.
-func (a *app) tellIdle(ctx context.Context, client *redrive.Client) error {
+// warnIdle warns when no worker is busy, because workers carry out a redrive. A worker
+// that has nothing to do cannot be seen in the database.
+func (a *app) warnIdle(ctx context.Context, client *redrive.Client) error {
 	busy, err := workerSeen(ctx, client, job.At(a.now()))
 	if err == nil && !busy {
 		fmt.Fprintln(a.stderr, "redrive: no worker is busy now; without a running `redrive work` the redrive waits for one")

@@ -115,7 +115,7 @@ func (p *page) redrive(r *redrive.Redrive) {
 const (
 	// watchEvery is how often a redrive is read.
 	watchEvery = 200 * time.Millisecond
-	// idleAfter is how long nothing has to move before a warning that no worker is seen.
+	// idleAfter is how long nothing has to change before a warning that no worker is busy.
 	idleAfter = 5 * time.Second
 )
 
@@ -160,7 +160,7 @@ type redriveWatch struct {
 	warned bool      // that no worker is seen
 }
 
-// show writes what is new.
+// show prints what has changed.
 func (w *redriveWatch) show(ctx context.Context, r *redrive.Redrive) error {
 	now := w.now()
 	state := r.State != w.last.State

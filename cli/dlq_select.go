@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// selection is what a command acts on: jobs by their ids, or what a filter
-// selects. Anything wider than one job is counted, and asked about, before.
+// selection is what a command acts on: jobs by their ids, or what a filter selects.
+// More than one job is counted first, and the person is asked.
 type selection struct {
 	IDs []job.ID `arg:"" optional:"" name:"id" help:"Jobs."`
 	deadFlags
@@ -54,7 +54,7 @@ func (s *selection) check() error {
 	return nil
 }
 
-// action makes the selection one of the store's.
+// action returns the action on what is selected.
 func (s *selection) action(ctx context.Context, a *app, client *redrive.Client, do redrive.Act) (redrive.Action, error) {
 	act := redrive.Action{Do: do, Through: s.Through}
 	if len(s.IDs) > 0 {
@@ -66,8 +66,8 @@ func (s *selection) action(ctx context.Context, a *app, client *redrive.Client, 
 	return act, err
 }
 
-// groupToChange returns the group that an action ignores with what dies of it from
-// now on, or takes back; nil when it does neither.
+// groupToChange returns the group that the action ignores or reopens, together with the
+// jobs that die in it from now on; nil when the action does not change a group.
 func groupToChange(ctx context.Context, client *redrive.Client, act *redrive.Action) (*redrive.Group, error) {
 	ignores := act.Do == redrive.ActIgnore && (act.Until > 0 || act.Count > 0)
 	if !act.Filter.WholeGroup() || !ignores && act.Do != redrive.ActReopen {
@@ -83,8 +83,8 @@ func groupToChange(ctx context.Context, client *redrive.Client, act *redrive.Act
 	return &page.Groups[0], nil
 }
 
-// preview counts what an action would take. Of an action by filter it freezes the
-// set: what dies from now on is not in it.
+// preview counts what an action would change. The set of an action by filter is frozen:
+// what dies from now on is not in it.
 func preview(ctx context.Context, client *redrive.Client, act redrive.Action) (words.Counted, error) {
 	found, err := client.Preview(ctx, act)
 	if err != nil {
@@ -94,7 +94,8 @@ func preview(ctx context.Context, client *redrive.Client, act redrive.Action) (w
 	return words.Counted{Action: act, N: found.Done}, nil
 }
 
-// invalidIsUsage makes what a store refuses about an action a mistake on the command line.
+// invalidIsUsage turns an error of the store about the action itself into a mistake on the
+// command line.
 func invalidIsUsage(err error) error {
 	if errors.Is(err, redrive.ErrInvalid) || errors.Is(err, redrive.ErrTooLarge) {
 		return &usageError{err}
@@ -102,7 +103,7 @@ func invalidIsUsage(err error) error {
 	return err
 }
 
-// dryRun reports what an action would take.
+// dryRun reports what an action would change.
 func (a *app) dryRun(c *words.Counted, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(wire.Counted{Do: c.Do.String(), N: c.N, Through: c.Through})
@@ -115,8 +116,8 @@ func (a *app) dryRun(c *words.Counted, asJSON bool) error {
 	return err
 }
 
-// confirm asks on a terminal whether to go on. Without one, and without --yes,
-// nothing wide is done.
+// confirm asks on a terminal whether to go on. Without a terminal and without --yes it is
+// an error.
 func (a *app) confirm(question string, yes bool) error {
 	if yes {
 		return nil

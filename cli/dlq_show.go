@@ -21,7 +21,7 @@ type dlqShowCmd struct {
 
 // Help implements kong.HelpProvider.
 func (*dlqShowCmd) Help() string {
-	return `What it died of, how many others died of the same, the evidence, each run of each life, what people have done, the
+	return `What the job died of, how many others died of the same, the evidence, each run of each life, what people have done, the
 payload and what it was before a retry changed it, and the commands that come next. "redrive explain" has the
 numbers behind each decision.
 
@@ -80,8 +80,8 @@ func readDead(ctx context.Context, client *redrive.Client, id job.ID, known *con
 	return d, err
 }
 
-// actsOn returns what the audit log has of a job, among its newest rows. A redrive
-// may have the number of a job, and a queue may have it as its name.
+// actsOn returns the entries of the audit log about a job, among the newest of the log.
+// It asks for actions on jobs only, because a redrive or a queue may have the same name.
 func actsOn(ctx context.Context, client *redrive.Client, id job.ID) (redrive.AuditPage, error) {
 	return client.Audit(ctx, redrive.AuditFilter{
 		Target: id.String(), Actions: []string{"job.", "dead_letter."}, Limit: 100, Pages: 20,
@@ -118,7 +118,7 @@ func (p *page) dead(d *words.DeadDetails) {
 	p.payload(d)
 }
 
-// runs are all runs that failed, a line each.
+// runs writes a line for each run that failed.
 func (p *page) runs(d *words.DeadDetails) {
 	if len(d.Failures) == 0 {
 		return
@@ -167,7 +167,7 @@ func (p *page) payload(d *words.DeadDetails) {
 	p.block("Original payload, "+words.Size(int64(len(o.Payload))), payloadText(o.Payload))
 }
 
-// payloadText is a payload for people; bytes that are not a text are not shown.
+// payloadText returns a payload to show, or a note in place of bytes that are not text.
 func payloadText(b []byte) string {
 	if !utf8.Valid(b) {
 		return "(not a text; redrive jobs show --raw writes it)"

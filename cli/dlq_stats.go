@@ -17,7 +17,7 @@ import (
 
 type dlqStatsCmd struct {
 	jsonFlag
-	Window string `default:"24h" placeholder:"DURATION" help:"Judge retries over so long, up to 30d, in whole hours. Default 24h."`
+	Window string `default:"24h" placeholder:"DURATION" help:"Rate retries over so long, up to 30d, in whole hours. Default 24h."`
 }
 
 // Help implements kong.HelpProvider.

@@ -51,7 +51,7 @@ func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 	return err
 }
 
-// findings are what examining a database has shown; as JSON they are as its store has them.
+// findings are the result of examining a database. Their JSON is that of the store.
 type findings interface {
 	facts(now job.Micros) words.Facts
 	problems() []string
@@ -80,7 +80,7 @@ func (d *database) diagnose(ctx context.Context, now func() time.Time) (findings
 	return &serverReport{r}, err
 }
 
-// fileReport is of a file of SQLite's.
+// fileReport is the report on an SQLite file.
 type fileReport struct{ *sqlite.Diagnosis }
 
 func (r *fileReport) problems() []string { return r.Problems }
@@ -105,7 +105,7 @@ func (r *fileReport) facts(now job.Micros) words.Facts {
 	return f
 }
 
-// serverReport is of a schema in PostgreSQL.
+// serverReport is the report on a schema in PostgreSQL.
 type serverReport struct{ *postgres.Diagnosis }
 
 func (r *serverReport) problems() []string { return r.Problems }

@@ -73,7 +73,7 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
 	return a.enqueueOne(ctx, s, spec, c.JSON)
 }
 
-// checkUse tells the two forms of the command apart.
+// checkUse refuses a mix of the two forms of the command.
 func (c *enqueueCmd) checkUse() error {
 	switch {
 	case c.File == "" && c.Kind == "":

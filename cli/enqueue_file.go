@@ -15,7 +15,7 @@ import (
 const (
 	// enqueueBatch is how many jobs of a file are taken in at once, all or none.
 	enqueueBatch = 1_000
-	// mistakesMax is how many mistakes of a file are told.
+	// mistakesMax is how many mistakes of a file are printed.
 	mistakesMax = 20
 )
 
@@ -131,11 +131,11 @@ type taker struct {
 	json   bool
 	bar    *bar
 
-	batch []lineJob // that was refused, or whose answer was lost
+	batch []lineJob // of the last call that failed
 
 	jobs     int64 // taken in
 	existing int64 // of these, known before by their key
-	last     int   // line that was taken in; 0 is none
+	last     int   // last line that was taken in; 0 before the first
 	first    redrive.JobID
 	final    redrive.JobID
 }
@@ -201,7 +201,7 @@ func (t *taker) note(batch []lineJob, receipts []redrive.Receipt) {
 	}
 }
 
-// tell prints the receipts of a batch, so that no later end can lose them.
+// tell prints the receipts of a batch at once, so that a later error cannot lose them.
 func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
 	if !t.json {
 		return nil
@@ -217,7 +217,7 @@ func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
 	return nil
 }
 
-// stopped adds to an error how far the taking came.
+// stopped adds to an error how many jobs were taken in before it.
 func (t *taker) stopped(err error) error {
 	taken := "nothing was taken in"
 	if t.last > 0 {
@@ -232,7 +232,7 @@ func (t *taker) stopped(err error) error {
 	return &noted{err, t.source.Name() + ": " + taken}
 }
 
-// unknown tells about the batch whose answer was lost.
+// unknown says what is known of the batch whose answer was lost.
 func (t *taker) unknown(err error) string {
 	from, to := t.batch[0].line, t.batch[len(t.batch)-1].line
 	lines := fmt.Sprintf("lines %d to %d", from, to)

@@ -17,7 +17,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// newTaker returns a taker of so many lines into a store that fails by a plan.
+// newTaker returns a taker that reads so many lines, with a store that fails by a plan.
 func newTaker(t *testing.T, lines int, plan faultstore.Plan) *taker {
 	t.Helper()
 	client, err := redrive.New(faultstore.New(memory.New(memory.Options{}), plan), nil)
@@ -34,7 +34,7 @@ func newTaker(t *testing.T, lines int, plan faultstore.Plan) *taker {
 }
 
 // proves: Q1
-func TestQ1_ALostAnswerIsToldAsWhatItIs(t *testing.T) {
+func TestQ1_ALostAnswerIsReportedAsUnknown(t *testing.T) {
 	t.Parallel()
 	lost := faultstore.Fault{After: fmt.Errorf("power cut: %w", redrive.ErrUnknown)}
 	for _, tt := range []struct {
@@ -64,7 +64,7 @@ func TestQ1_ALostAnswerIsToldAsWhatItIs(t *testing.T) {
 					}
 				}
 				if strings.Contains(err.Error(), "nothing after it") {
-					t.Errorf("it claims to know what it does not know:\n%v", err)
+					t.Errorf("it says that nothing was taken in after the batch, which is not known:\n%v", err)
 				}
 			})
 		})
@@ -81,14 +81,14 @@ func TestTaker_ARefusedBatchIsNotTakenIn(t *testing.T) {
 	}
 }
 
-// fullDevice takes nothing.
+// fullDevice refuses every write.
 type fullDevice struct{}
 
 var errDevice = errors.New("no space left on device")
 
 func (fullDevice) Write([]byte) (int, error) { return 0, errDevice }
 
-// What is stored counts, whether or not its receipts reach anybody.
+// Jobs whose receipts cannot be printed are stored, and the error counts them.
 //
 // part of: Q1
 func TestQ1_ReceiptsThatCannotBePrintedAreTakenInAllTheSame(t *testing.T) {

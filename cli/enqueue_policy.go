@@ -12,11 +12,11 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// policyOfEnqueue returns the policy whose rules say where a job goes that is taken
-// in, and the store, opened. While the policy of the configuration cannot be used,
+// policyOfEnqueue returns the policy whose rules say where new jobs go, and the opened
+// database. While the policy of the configuration cannot be used,
 // it is the policy before it, as with workers that run: a mistake in a file must neither
-// lose jobs nor let them past the rules. If none was ever in force, there is nothing
-// that could be said of a job, and it is refused.
+// lose jobs nor let them past the rules. If no policy was ever in force, no rule can be
+// applied, and the job is refused.
 func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy, *opened, error) {
 	p, bad := loadPolicy(s.policyName())
 	d, err := a.databaseOf(s.Config)
@@ -24,7 +24,7 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 		return nil, nil, err
 	}
 	if bad != nil && d.there(ctx) != nil {
-		return nil, nil, bad // and no database is made
+		return nil, nil, bad // without creating a database
 	}
 	db, err := d.open(ctx, a.warnings())
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 }
 
 // lastInForce returns the policy that was put in force last in a database, by the
-// audit log; nil when there is none.
+// audit log; nil when no policy ever was.
 func lastInForce(ctx context.Context, client *redrive.Client) (*policy.Policy, error) {
 	page, err := client.Audit(ctx, redrive.AuditFilter{Actions: []string{"policy.publish"}, Limit: 1})
 	if err != nil || len(page.Entries) == 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// explainFlags describe an error that somebody asks about.
+// explainFlags describe the error to explain.
 type explainFlags struct {
 	jsonFlag
 	Error     *string  `placeholder:"TEXT" help:"What the error says."`
@@ -44,7 +44,7 @@ type explainFlags struct {
 // its beginning and end.
 const errorTextMax = 64 << 20
 
-// explainError tells what would be decided about an error.
+// explainError says what would be decided about an error.
 func (c *explainFlags) explainError(a *app) error {
 	q, err := c.question(a)
 	if err != nil {
@@ -80,8 +80,7 @@ func (a *app) effectivePolicy(name string) (*policy.Policy, error) {
 	return underConfig(p, s.Config)
 }
 
-// sqlState is the form of a SQLSTATE, whose class begins with two signs that a
-// number can be among.
+// sqlState matches a SQLSTATE: five letters or digits.
 var sqlState = regexp.MustCompile(`^([0-9][0-9A-Z]|F0|HV|HY|P0|XX)[0-9A-Z][0-9]{2}$`)
 
 func (c *explainFlags) question(a *app) (*wire.Question, error) {

@@ -28,8 +28,8 @@ func (*jobsListCmd) Help() string {
     redrive jobs list --json --limit 500 --before 12000`
 }
 
-// listPages bounds how many pages of the store are read for one list: a page
-// looks at a bounded number of jobs, and a filter may fit none of them.
+// listPages limits how many pages are read for one list. The store looks at a limited
+// number of jobs for a page, and a filter may select none of them.
 const listPages = 100
 
 func (c *jobsListCmd) Run(ctx context.Context, a *app) (err error) {
@@ -79,7 +79,7 @@ func (c *jobsListCmd) read(ctx context.Context, client *redrive.Client) (redrive
 	return page, nil
 }
 
-// rows adds to jobs what their failures say.
+// rows adds to jobs their last failure and their number of attempts.
 func (a *app) rows(ctx context.Context, client *redrive.Client, jobs []job.Job) ([]wire.JobRow, error) {
 	known := a.known()
 	rows := make([]wire.JobRow, len(jobs))

@@ -13,7 +13,7 @@ import (
 type migrateCmd struct {
 	jsonFlag
 	To     *int64 `placeholder:"N" help:"Schema version to move to. Default: the newest that this program knows."`
-	Status bool   `help:"Only tell which version the database has."`
+	Status bool   `help:"Only print which version the database has."`
 	Down   bool   `help:"Allow to move down, by one version unless --to says more. Data of what goes away is lost."`
 	Yes    bool   `help:"Together with --down: yes, really."`
 }
@@ -64,7 +64,7 @@ func (m *migrateCmd) Run(ctx context.Context, a *app) error {
 	return err
 }
 
-// target returns the version to move to, if it was asked for clearly enough.
+// target returns the version to move to. Moving down needs --down and --yes.
 func (m *migrateCmd) target(schema store.Schema) (int64, error) {
 	to := schema.Known
 	switch {

@@ -12,18 +12,18 @@ import (
 	"github.com/redrive/redrive/internal/config"
 )
 
-// defaultConfig is read if it is there and nobody names another one.
+// defaultConfig is read if it is there and no other one is named.
 const defaultConfig = "redrive.yaml"
 
-// settings are what counts for a call: the configuration and its origin.
+// settings are the configuration of a call and the file that it comes from.
 type settings struct {
 	*config.Config
 	file string // "" when there is no file: then kinds and queues are not known
 }
 
 // settings reads the configuration that counts: --config, $REDRIVE_CONFIG or
-// redrive.yaml, in this order. Only the last may be missing. What names another
-// database on the command line or in $REDRIVE_DB goes before it.
+// redrive.yaml, in this order. Only the last may be missing. --db and
+// $REDRIVE_DB win over the database of the configuration.
 func (a *app) settings() (settings, error) {
 	file, named := a.configPath()
 	c, err := config.Load(file)
@@ -42,8 +42,7 @@ func (a *app) settings() (settings, error) {
 	return settings{c, file}, nil
 }
 
-// override sets what was said about the database elsewhere than in the
-// configuration.
+// override sets the database and schema of the command line and the environment.
 func (a *app) override(c *config.Config) error {
 	if name, from := a.namedDatabase(); name != "" {
 		if err := c.SetDatabase(name); err != nil {
@@ -63,8 +62,8 @@ func (a *app) override(c *config.Config) error {
 	return nil
 }
 
-// namedDatabase returns the database that goes before that of the configuration,
-// "" for none, and what names it.
+// namedDatabase returns the database that --db or $REDRIVE_DB names, "" when neither
+// does, and which of them it was.
 func (a *app) namedDatabase() (name, from string) {
 	if a.DB != "" {
 		return a.DB, "--db"
@@ -82,8 +81,8 @@ func (a *app) configPath() (file string, named bool) {
 	return defaultConfig, false
 }
 
-// database returns the database that counts. The configuration is read only if it
-// has to be, so that --db works beside a broken one.
+// database returns the database to use. The configuration is read only if it has to be,
+// so that --db works while the configuration has mistakes.
 func (a *app) database() (*database, error) {
 	name, _ := a.namedDatabase()
 	if name != "" && (a.Schema != "" || !config.IsDSN(name)) {
@@ -139,7 +138,7 @@ func (a *app) openWith(ctx context.Context, queues []string) (*redrive.Client, i
 	return client, db, nil
 }
 
-// warnings is the log of commands that do not work: what people should know.
+// warnings returns the log of commands that run no jobs.
 func (a *app) warnings() *slog.Logger {
 	return newLogger(a.stderr, a.styleOf(a.stderr), config.Log{Level: slog.LevelWarn, Format: config.LogText})
 }

@@ -14,9 +14,9 @@ import (
 type policyCmd struct {
 	Show    policyShowCmd    `cmd:"" help:"Print a policy as a file: what the configuration says, a preset, or a stored one."`
 	Check   policyCheckCmd   `cmd:"" help:"Find every mistake of policy files."`
-	Explain policyExplainCmd `cmd:"" help:"Tell what would be decided about an error; the same as redrive explain without a job."`
+	Explain policyExplainCmd `cmd:"" help:"Say what would be decided about an error; the same as redrive explain without a job."`
 	Schema  policySchemaCmd  `cmd:"" help:"Print the JSON Schema of a policy file, for editors."`
-	Score   policyScoreCmd   `cmd:"" help:"Judge the classifier by labelled errors."`
+	Score   policyScoreCmd   `cmd:"" help:"Check the classifier against labelled errors."`
 	List    policyListCmd    `cmd:"" help:"List the policies that have decided."`
 }
 
@@ -27,7 +27,7 @@ type policyCheckCmd struct {
 
 // Help implements kong.HelpProvider.
 func (*policyCheckCmd) Help() string {
-	return `Each mistake is one line, FILE:LINE:COLUMN: what is wrong, and its cure; the exit code is 1 then.
+	return `Each mistake is one line, FILE:LINE:COLUMN: what is wrong, and what to do; the exit code is 1 then.
 
     redrive policy check
     redrive policy check policy.yaml next.yaml --json`

@@ -53,8 +53,8 @@ func effective(s *policy.Spec, c *config.Config) policy.Spec {
 	return out
 }
 
-// bound writes what the ceilings make of all settings of a Spec, whose maps are
-// its own: fewer retries, and the cap that a growing wait has anyway.
+// bound applies the ceilings to all settings of a Spec, in place: fewer retries, and the
+// cap of growing waits.
 func bound(s *policy.Spec) {
 	s.Default = bounded(s.Default, &s.Limits)
 	for class, own := range s.Classes {
@@ -88,14 +88,14 @@ func bounded(s policy.Settings, l *policy.Limits) policy.Settings {
 	return s
 }
 
-// scheduled returns the schedule of a kind in the words of a policy.
+// scheduled returns the schedule of a kind as settings of a policy.
 func scheduled(k *config.Kind) policy.Settings {
 	retries, count := k.Retry.MaxRetries, policy.Total
 	waits := append([]time.Duration(nil), k.Retry.Waits...)
 	return policy.Settings{MaxRetries: &retries, Count: &count, Backoff: &backoff.Backoff{Waits: waits}}
 }
 
-// over returns what a says, and what b says where a says nothing.
+// over returns the settings of a, and those of b that a leaves open.
 func over(a, b policy.Settings) policy.Settings {
 	return policy.Settings{
 		Retry:           cmp.Or(a.Retry, b.Retry),
@@ -111,7 +111,7 @@ func over(a, b policy.Settings) policy.Settings {
 	}
 }
 
-// without returns what a says and b does not.
+// without returns the settings of a that b does not have.
 func without(a, b policy.Settings) policy.Settings {
 	if b.Retry != nil {
 		a.Retry = nil

@@ -68,7 +68,7 @@ func TestEffective_DecidesAsThePolicyDoes(t *testing.T) {
 			written := effective(&spec, c)
 			f, err := policyfile.Parse("effective.yaml", policyfile.Render(&written))
 			if err != nil {
-				t.Fatalf("what is printed is no good file:\n%v", err)
+				t.Fatalf("the printed policy is not a valid file:\n%v", err)
 			}
 			for _, kind := range []string{"plain", "paced", "off", "other"} {
 				for _, class := range under.Classes() {
@@ -81,7 +81,7 @@ func TestEffective_DecidesAsThePolicyDoes(t *testing.T) {
 	}
 }
 
-// course is what is decided of failures of one class, one after the other.
+// course returns the decisions about failures of one class, one after the other.
 func course(p *policy.Policy, kind string, class failure.Class) (lines []string) {
 	in := policy.Input{Kind: kind, How: job.ByError, U: 0.25, Cost: 300_000,
 		Evidence: &failure.Evidence{Message: "x", RetryAfter: 2 * time.Minute}}

@@ -70,8 +70,8 @@ func (c *policyScoreCmd) Run(a *app) error {
 	return nil
 }
 
-// scoreOf judges labelled errors by a policy: the class is that of its matchers,
-// the verdict that of its decision about a first failure.
+// scoreOf classifies labelled errors by a policy. The class comes from its matchers,
+// the verdict from its decision about a first failure.
 func scoreOf(in io.Reader, p *policy.Policy, kind string) (*score.Report, error) {
 	r, err := score.Score(in, func(e *failure.Evidence) failure.Classification {
 		found := p.Classify(e, kind)
@@ -102,8 +102,8 @@ func (p *page) score(r *score.Report) {
 	p.facts(f)
 }
 
-// confusion writes which class was taken for which: wanted ones downwards, under
-// their numbers what came out.
+// confusion writes a table of the wanted classes, and under each the classes that
+// came out, with numbers.
 func (p *page) confusion(r *score.Report) {
 	if len(r.Confusion) == 0 {
 		return

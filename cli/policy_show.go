@@ -22,7 +22,7 @@ type policyShowCmd struct {
 // Help implements kong.HelpProvider.
 func (*policyShowCmd) Help() string {
 	return `The output is a policy file, with what it extends. With --effective, every level is filled in from the built-in
-default, and the kinds' own schedules and the ceiling of the configuration are laid over it.
+default, and the kinds' own schedules and the ceiling of the configuration are applied to it.
 
     redrive policy show
     redrive policy show preset:default > policy.yaml
@@ -36,7 +36,7 @@ var hashPattern = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
 func (c *policyShowCmd) Run(ctx context.Context, a *app) error {
 	if _, err := os.Stat(c.Name); err != nil && hashPattern.MatchString(c.Name) {
 		if c.Effective {
-			return usagef("--effective: a stored policy is shown as it is kept; decisions tell what was laid over it")
+			return usagef("--effective: a stored policy is shown as it is kept; decisions say which schedules and ceilings were applied to it")
 		}
 		return a.showStored(ctx, c.Name)
 	}
@@ -103,7 +103,7 @@ func (a *app) showStored(ctx context.Context, prefix string) (err error) {
 	return nil
 }
 
-// storedHash finds the one policy whose hash begins so.
+// storedHash returns the only stored hash that begins with prefix.
 func storedHash(ctx context.Context, client *redrive.Client, prefix string) (string, error) {
 	list, err := client.StoredPolicies(ctx)
 	if err != nil {
@@ -121,5 +121,5 @@ func storedHash(ctx context.Context, client *redrive.Client, prefix string) (str
 	case 1:
 		return found[0], nil
 	}
-	return "", usagef("policy %s: %d stored policies begin so; give more of the hash, such as %.16s", prefix, len(found), found[0])
+	return "", usagef("policy %s: %d stored policies begin with it; give more of the hash, such as %.16s", prefix, len(found), found[0])
 }

@@ -50,7 +50,7 @@ func loadPolicy(name string) (*policy.Policy, error) {
 	return readable(&f.Spec)
 }
 
-// absentPolicy says of a file that is not there what else there is.
+// absentPolicy adds to the error about a missing file which presets there are.
 func absentPolicy(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return absentf("policy %s: there is no such file; %sNAME names one that comes with redrive", path, config.PresetPrefix)
@@ -63,7 +63,7 @@ func readable(s *policy.Spec) (*policy.Policy, error) {
 	spec := *s
 	spec.Source = policyfile.Render(s)
 	p, problems := policy.New(spec)
-	if len(problems) > 0 { // of a file, the reader has told them with their places
+	if len(problems) > 0 { // the reader of a file has reported them with their places
 		return nil, fmt.Errorf("policy %q: %s", s.Name, problems[0])
 	}
 	return p, nil
@@ -101,7 +101,7 @@ func schedule(k *config.Kind) *policy.Schedule {
 	return s
 }
 
-// foreign tells which queues and kinds a policy names that the configuration does
+// foreign says which queues and kinds a policy names that the configuration does
 // not have, a line each.
 func foreign(s *policy.Spec, c *config.Config) (lines []string) {
 	tell := func(path, what, name string, known []string) {

@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-// execPG is "pg DSN STATEMENTS": it does to a server what its people would, and
-// prints the first column of what is answered.
+// execPG is "pg DSN STATEMENTS": it runs statements on a server and prints the first
+// column of the answers.
 func execPG() {
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, os.Args[1])
@@ -41,8 +41,8 @@ func answer(ctx context.Context, conn *pgx.Conn, text string) error {
 	return err
 }
 
-// Scripts of testdata/script that do not look into the file that the jobs are in do
-// the same on PostgreSQL, each in a database of its own.
+// Scripts of testdata/script that do not look into the database file run on PostgreSQL,
+// too, each in a separate database.
 func TestScriptsOnEitherStore(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/script/*.txtar")
@@ -73,7 +73,7 @@ func TestScriptsOnEitherStore(t *testing.T) {
 	}
 }
 
-// Scripts of testdata/postgres are about servers. Each has one for itself.
+// Scripts of testdata/postgres are about servers. Each script starts a separate server.
 func TestScriptsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/postgres/*.txtar")

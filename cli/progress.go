@@ -11,11 +11,11 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// logLeft logs how things stand at the end of --until-idle.
+// logLeft logs at the end of --until-idle what was done and which jobs are left.
 func (w *worker) logLeft(ctx context.Context, client *redrive.Client) {
 	b, err := client.Backlog(ctx)
 	if err != nil {
-		return // the work is done all the same
+		return // the jobs are done, only the summary is missing
 	}
 	w.log.Info("nothing left to do", "completed", b.Jobs[job.Completed], "dead", b.Jobs[job.Dead],
 		"cancelled", b.Jobs[job.Cancelled])

@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// rules turn requests into jobs, as the configuration wants them.
+// rules turn requests into jobs by the settings of the configuration.
 type rules struct {
 	settings
 	now time.Time

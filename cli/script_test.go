@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// execSQL is "sql FILE STATEMENT": it does to a database what only a bug or a
-// person with the wrong tool would.
+// execSQL is "sql FILE STATEMENT": it changes a database directly, as a bug or a person
+// with another tool would.
 func execSQL() {
 	db, err := sql.Open("sqlite", os.Args[1])
 	if err == nil {
@@ -52,11 +52,11 @@ func execSQL() {
 }
 
 // execCode is "code COMMAND": it runs the command and prints its exit code. A script
-// that fails interrupts what is in its background and waits for that; the command is
-// told twice then, so that it ends whatever it is doing.
+// that fails interrupts what runs in its background and waits for it. The command gets
+// two signals then, so that it ends whatever it is doing.
 func execCode() {
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, os.Interrupt, syscall.SIGQUIT)
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGQUIT)
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -64,17 +64,17 @@ func execCode() {
 		os.Exit(1)
 	}
 	go func() {
-		<-told
+		<-interrupted
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 	}()
-	_ = cmd.Wait() // its state tells
+	_ = cmd.Wait() // the exit code is in its state
 	fmt.Printf("code=%d\n", cmd.ProcessState.ExitCode())
 }
 
-// execLib is "lib FILE": a program in Go that takes jobs in and runs them once, with
-// ends that no command has.
+// execLib is "lib FILE": a program in Go that enqueues jobs and runs them once. They end
+// in ways that only a handler in Go can.
 func execLib() {
 	ctx := context.Background()
 	st, err := sqlite.Open(ctx, os.Args[1], nil)
@@ -129,7 +129,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// rows returns the rows that a script proves, as "Q1_Q8"; "-" for none.
+// rows returns the rows that a script proves, as "Q1_Q8"; "-" when it proves none.
 func rows(t *testing.T, file string) string {
 	if list, ok := remark(t, file, "# proves: "); ok {
 		return strings.ReplaceAll(list, ", ", "_")

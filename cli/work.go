@@ -35,7 +35,7 @@ handed back, when the outcome of a job could not be stored, and after a third si
 
 With --until-idle, jobs that are due later or wait for a retry are waited for, and redrives. Jobs of paused
 queues and of kinds and queues that the configuration does not have are not, and neither are redrives that go
-on only when such jobs have ended; what is left is told at the end.
+on only when such jobs have ended; the log says at the end what is left.
 
     redrive work
     redrive work --until-idle`
@@ -73,7 +73,7 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	ctx, stop, release := w.stopOnSignals(ctx, client)
 	defer release()
-	defer closing(db, &err) // under the eye of the third signal, too
+	defer closing(db, &err) // before release: a third signal ends this, too
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
 	defer stop()
 	w.log.InfoContext(ctx, "working", "database", d.String(), "queues", strings.Join(s.QueueNames, ","),
@@ -81,7 +81,7 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	return w.run(ctx, stop, client, c.UntilIdle)
 }
 
-// runnable checks what only the machine can tell: that there are programs to run.
+// runnable checks that the programs of all kinds are installed on this machine.
 func runnable(s settings) error {
 	if s.file == "" {
 		return usagef("there is no %s here; it says which command runs a kind, and --config names another one", defaultConfig)
@@ -123,7 +123,7 @@ func (e *returnedError) Kind() wire.Kind { return wire.Stopping }
 
 func (e *returnedError) Error() string { return words.Stopped(e.Jobs, e.Unsaved) }
 
-// run works until stop is called or ctx, which stop ends, is over otherwise.
+// run works until ctx ends, which stop does.
 func (w *worker) run(ctx context.Context, stop func(), client *redrive.Client, untilIdle bool) error {
 	ended := make(chan error, 1)
 	go func() { ended <- client.Run(ctx) }()
@@ -135,9 +135,8 @@ func (w *worker) run(ctx context.Context, stop func(), client *redrive.Client, u
 	return err
 }
 
-// watch waits until the client has stopped. If somebody wants to know, it looks
-// meanwhile at how things stand: to show it on a terminal, and to stop the
-// client when nothing is left to do.
+// watch waits until the client has stopped. On a terminal it counts the jobs meanwhile
+// and shows them. With untilIdle it stops the client when nothing is left to do.
 func (w *worker) watch(ctx context.Context, stop func(), client *redrive.Client, ended <-chan error, untilIdle bool) error {
 	var look <-chan time.Time
 	if untilIdle || w.screen.style.terminal {
@@ -159,7 +158,7 @@ func (w *worker) watch(ctx context.Context, stop func(), client *redrive.Client,
 		}
 		left, err := client.Backlog(looks)
 		if err != nil {
-			continue // the engine tells about a store in trouble
+			continue // the engine logs that the store does not answer
 		}
 		w.screen.set(view.line(&left, ctx.Err() != nil))
 		if untilIdle && left.Runnable() == 0 && !idle {
@@ -198,7 +197,8 @@ func (w *worker) client(db *opened) (*redrive.Client, error) {
 	return client, nil
 }
 
-// graceOf translates a grace time: zero is none here, and the default there.
+// graceOf translates a grace time: zero means no grace time in the configuration, and the
+// default in redrive.Config.
 func graceOf(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1

@@ -14,15 +14,15 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// policyEvery is how often a worker looks at its policy file. A change holds when two
-// looks in a row have found it: it reaches all workers within a second, with room for
-// a machine that is busy.
+// policyEvery is how often a worker reads its policy file. A change takes effect when two
+// reads in a row have found it, so it reaches all workers within a second, also on a
+// busy machine.
 const policyEvery = 300 * time.Millisecond
 
 // workPolicy is the policy of a worker, and the file that it comes from.
 type workPolicy struct {
 	policy  *policy.Policy
-	watcher *policyfile.Watcher // nil when it is no file
+	watcher *policyfile.Watcher // nil when the policy is not a file
 }
 
 // openPolicy loads the policy of a configuration, and refuses one that cannot be
@@ -48,19 +48,19 @@ type policyKeeper struct {
 	set     func(context.Context, redrive.By, *policy.Policy) error
 	by      redrive.By
 	inForce *policy.Policy
-	refused string // what was told last of a policy that could not be put in force
+	refused string // the last policy that was refused, with the error, to log it once
 }
 
 // keepPolicy follows the policy file until the context ends: on every change of
 // its content, and on SIGHUP. The returned function waits for the end.
 func (w *worker) keepPolicy(ctx context.Context, client *redrive.Client, by redrive.By) (wait func()) {
-	w.tellForeign(ctx, w.policy.policy)
+	w.logForeign(ctx, w.policy.policy)
 	if w.policy.watcher == nil {
 		return func() {}
 	}
 	k := &policyKeeper{worker: w, watcher: w.policy.watcher, set: client.SetPolicy, by: by, inForce: w.policy.policy}
 	hangup := make(chan os.Signal, 1)
-	if !w.screen.style.terminal { // there it means that the terminal is gone
+	if !w.screen.style.terminal { // with a terminal it means that the terminal is gone
 		signal.Notify(hangup, syscall.SIGHUP)
 	}
 	ended := make(chan struct{})
@@ -87,9 +87,9 @@ func (k *policyKeeper) follow(ctx context.Context, tick <-chan time.Time, hangup
 	}
 }
 
-// look puts in force what the file holds; asked says that somebody waits for an
-// answer, also when there is nothing new, and that the file is complete. Else it may
-// be just being written, and counts when two looks in a row have found it the same.
+// look puts in force what the file holds. If asked, the file is known to be complete, and
+// look logs an answer also when nothing is new. Otherwise somebody may be writing the
+// file, and a change counts when two looks in a row have found the same content.
 func (k *policyKeeper) look(ctx context.Context, asked bool) {
 	look := k.watcher.Look
 	if asked {
@@ -97,11 +97,11 @@ func (k *policyKeeper) look(ctx context.Context, asked bool) {
 	}
 	_, err := look()
 	f := k.watcher.File()
-	if asked && err == nil { // the watcher tells of a mistake once
+	if asked && err == nil { // the watcher reports a mistake once
 		_, err = policyfile.Load(f.Name)
 	}
 	if err != nil {
-		k.tellBad(ctx, err)
+		k.logBad(ctx, err)
 		return
 	}
 	if f.Policy.Hash() == k.inForce.Hash() {
@@ -124,11 +124,11 @@ func (k *policyKeeper) look(ctx context.Context, asked bool) {
 	}
 	k.inForce, k.refused = p, ""
 	k.log.InfoContext(ctx, "another policy is in force", k.about(f.Name, p)...)
-	k.tellForeign(ctx, p)
+	k.logForeign(ctx, p)
 }
 
-// tellBad logs each mistake of the file by itself.
-func (k *policyKeeper) tellBad(ctx context.Context, err error) {
+// logBad logs each mistake of the file by itself.
+func (k *policyKeeper) logBad(ctx context.Context, err error) {
 	const message = "the policy file cannot be used; the policy before it stays"
 	about := k.about(k.watcher.File().Name, k.inForce)
 	problems, ok := errors.AsType[policyfile.Problems](err)
@@ -145,8 +145,8 @@ func (k *policyKeeper) about(file string, p *policy.Policy) []any {
 	return []any{"file", file, "policy", p.Name(), "hash", policy.ShortHash(p.Hash())}
 }
 
-// tellForeign logs what the policy names and the configuration does not have.
-func (w *worker) tellForeign(ctx context.Context, p *policy.Policy) {
+// logForeign logs what the policy names and the configuration does not have.
+func (w *worker) logForeign(ctx context.Context, p *policy.Policy) {
 	for _, line := range foreign(p.Spec(), w.Config) {
 		w.log.WarnContext(ctx, "the policy names what the configuration does not have", "policy", p.Name(), "problem", line)
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// keeperOf is a keeper of the policy file at path, and what it logs.
+// keeperOf returns a keeper of the policy file at path, and its log.
 func keeperOf(t *testing.T, path string, set func(*policy.Policy) error) (*policyKeeper, *bytes.Buffer) {
 	t.Helper()
 	watcher, err := policyfile.Watch(path)
@@ -54,8 +54,8 @@ func writePolicy(t *testing.T, path, text string) {
 	}
 }
 
-// A policy that the store does not take at once is put in force later, and
-// trouble is told once.
+// A policy that the store refuses at first is put in force later, and the refusal is
+// logged once.
 // part of: F9
 func TestPolicyKeeper_TriesAgain(t *testing.T) {
 	t.Parallel()
@@ -89,8 +89,8 @@ func TestPolicyKeeper_TriesAgain(t *testing.T) {
 	}
 }
 
-// The first half of a file is often a policy, too, and another one. A tick takes it
-// over only when the file has stopped changing; who sends a signal says that it has.
+// The first half of a file is often a valid policy, but another one. A tick takes it over
+// only when the file has stopped changing. A signal says that the file is complete.
 //
 // part of: F9
 func TestF9_AWorkerDoesNotTakeOverAHalfWrittenPolicy(t *testing.T) {
@@ -111,7 +111,7 @@ func TestF9_AWorkerDoesNotTakeOverAHalfWrittenPolicy(t *testing.T) {
 			t.Errorf("put in force (-want +got):\n%s", diff)
 		}
 	}
-	tick("name: second\nkin") // a mistake, but not one of who writes it
+	tick("name: second\nkin") // broken only because it is half written
 	tick(half)
 	tick(whole)
 	if log.Len() != 0 {
@@ -126,7 +126,7 @@ func TestF9_AWorkerDoesNotTakeOverAHalfWrittenPolicy(t *testing.T) {
 	}
 }
 
-// A comment is no other policy.
+// A file that differs in comments and order only is the same policy.
 func TestPolicyKeeper_KnowsAPolicyByWhatItSays(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "policy.yaml")
@@ -136,11 +136,11 @@ func TestPolicyKeeper_KnowsAPolicyByWhatItSays(t *testing.T) {
 	k.look(t.Context(), false)
 	k.look(t.Context(), false)
 	if log.Len() != 0 {
-		t.Errorf("logged: %s", log)
+		t.Errorf("a policy that says the same is logged: %s", log)
 	}
 	k.look(t.Context(), true)
 	if want := "level=INFO msg=\"the policy file says nothing new\" policy=first\n"; log.String() != want {
-		t.Errorf("asked, it logs %q, want %q", log, want)
+		t.Errorf("after a signal it logs %q, want %q", log, want)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestF9_AChangedPolicyReachesAllWorkersWithinASecond(t *testing.T) {
 	}
 }
 
-func TestForeign_TellsOfEveryPlace(t *testing.T) {
+func TestForeign_ReportsEveryPlace(t *testing.T) {
 	t.Parallel()
 	const file = `
 version: 1
@@ -253,7 +253,7 @@ rules:
 	}
 }
 
-// What a policy file may be when it is written out is what a store keeps.
+// The largest rendered policy file is as large as what a store keeps.
 func TestAPolicyThatIsReadCanBeKept(t *testing.T) {
 	t.Parallel()
 	if policyfile.RenderedMax != store.PolicyBodyMax {

@@ -26,8 +26,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// The command waits for what its client waits for: jobs of other queues and kinds, and
-// those of a paused queue, are left.
+// A worker does not wait for jobs of other queues and kinds, nor for those of a paused
+// queue. The log says that they are left.
 func TestWorker_WaitsForWhatItCouldRun(t *testing.T) {
 	t.Parallel()
 	st := &counting{counts: []redrive.JobCount{
@@ -153,7 +153,7 @@ func TestCommandError(t *testing.T) {
 	}
 }
 
-func TestSchedule_NoRetriesAreNone(t *testing.T) {
+func TestSchedule_ZeroMaxRetriesMeansNoRetry(t *testing.T) {
 	t.Parallel()
 	k := config.Kind{Retry: &config.Retry{MaxRetries: 0, Waits: []time.Duration{time.Second}}, PermanentExitCodes: []int{65}}
 	want := &policy.Schedule{Waits: k.Retry.Waits, MaxRetries: policy.NoRetry, PermanentExitCodes: []int{65}}
@@ -161,7 +161,7 @@ func TestSchedule_NoRetriesAreNone(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := schedule(&k).Retries(); got != 0 {
-		t.Errorf("%d retries, want none", got)
+		t.Errorf("%d retries, want 0", got)
 	}
 }
 
@@ -197,10 +197,10 @@ func TestScheduledAttempts(t *testing.T) {
 	}
 }
 
-func TestGraceOf_ZeroIsNone(t *testing.T) {
+func TestGraceOf_ZeroMeansNoGraceTime(t *testing.T) {
 	t.Parallel()
 	if got := graceOf(0); got >= 0 {
-		t.Errorf("got %v, want a negative duration, which is none", got)
+		t.Errorf("got %v, want a negative duration, which means no grace time", got)
 	}
 	if got := graceOf(time.Minute); got != time.Minute {
 		t.Errorf("got %v, want 1m", got)
@@ -227,13 +227,13 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
-func TestWatch_LooksOnlyForSomebody(t *testing.T) {
+func TestWatch_CountsJobsOnlyWhenNeeded(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name                      string
 		untilIdle, terminal, look bool
 	}{
-		{"nobody", false, false, false},
+		{"neither", false, false, false},
 		{"--until-idle", true, false, true},
 		{"a status line", false, true, true},
 	} {
@@ -251,7 +251,7 @@ func TestWatch_LooksOnlyForSomebody(t *testing.T) {
 					t.Fatal(err)
 				}
 				if looked := st.Calls("Counts") > 0; looked != tt.look {
-					t.Errorf("%d looks at the store, want some: %v", st.Calls("Counts"), tt.look)
+					t.Errorf("the jobs were counted %d times, want some: %v", st.Calls("Counts"), tt.look)
 				}
 			})
 		})
