@@ -5,9 +5,12 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/event"
@@ -199,5 +202,58 @@ func TestEvents_WaitsForMore(t *testing.T) {
 		}
 		cancel()
 		ended.Wait()
+	})
+}
+
+// Crashes and expired jobs, which no process reports to OnOutcome, are events.
+func TestEvents_HaveCrashesAndExpiries(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, d database) {
+		var ahead atomic.Int64
+		st := d.openAt(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
+		config := redrive.Config{OnOutcome: func(_ context.Context, o redrive.Outcome) {
+			if o.Run != 2 {
+				t.Errorf("OnOutcome was called for %s of job %s", o.Cause, o.ID)
+			}
+		}}
+		c := outcomeClient(t, st, config, succeed)
+		specs := []redrive.Spec{
+			render.New(renderArgs{}, nil),
+			render.New(renderArgs{}, &redrive.Options{RunAt: time.Now().Add(time.Hour), Deadline: time.Now().Add(90 * time.Minute)}),
+		}
+		r, err := c.EnqueueMany(t.Context(), specs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A worker claims the first job and is never heard of again.
+		claimed, err := st.Exchange(t.Context(), store.Exchange{Holder: "lost", Lease: time.Minute, Want: []store.Want{{
+			Queue: redrive.DefaultQueue, Max: 1, Kinds: []store.KindWant{{Kind: "render", Max: 1, MaxCrashes: 3}},
+		}}})
+		if err != nil || len(claimed.Claims) != 1 {
+			t.Fatalf("got the claims %+v, error %v; want one", claimed.Claims, err)
+		}
+		ahead.Store(int64(2 * time.Hour))
+		if _, err := st.Rescue(t.Context(), 10); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := map[redrive.JobID][]event.Type{}
+		for e, err := range c.Events(t.Context(), event.Cursor{}, &redrive.EventsOptions{StopAtEnd: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Job != 0 { // not of the policy
+				got[e.Job] = append(got[e.Job], e.Type)
+			}
+		}
+		want := map[redrive.JobID][]event.Type{
+			r[0].ID: {event.JobEnqueued, event.JobClaimed, event.JobCrashed, event.JobClaimed, event.JobSucceeded},
+			r[1].ID: {event.JobEnqueued, event.JobExpired},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("events by job (-want +got):\n%s", diff)
+		}
 	})
 }

@@ -21,6 +21,8 @@ type database struct {
 	// open opens a store on the database until the end of the test. Each call opens
 	// another one, as another process does; in memory they are one and the same.
 	open func() store.Store
+	// openAt opens a store that reads the time from a clock.
+	openAt func(clock func() time.Time) store.Store
 	// tx runs a function in a transaction of the caller's own, which is committed if
 	// the function returns nil. Nil in memory, which has none.
 	tx func(ctx context.Context, s store.Store, do func(context.Context, store.Tx) error) error
@@ -41,16 +43,18 @@ func onEachStore(t *testing.T, test func(t *testing.T, d database)) {
 }
 
 func inMemory(*testing.T) database {
-	return database{open: sync.OnceValue(func() store.Store { return memory.New(memory.Options{}) })}
+	at := func(clock func() time.Time) store.Store { return memory.New(memory.Options{Clock: clock}) }
+	return database{open: sync.OnceValue(func() store.Store { return at(nil) }), openAt: at}
 }
 
 func onSQLite(t *testing.T) database {
 	path := filepath.Join(t.TempDir(), "jobs.db")
+	at := func(clock func() time.Time) store.Store {
+		s, err := sqlite.Open(t.Context(), path, &sqlite.Options{Clock: clock})
+		return untilTheEnd(t, s, err)
+	}
 	return database{
-		open: func() store.Store {
-			s, err := sqlite.Open(t.Context(), path, nil)
-			return untilTheEnd(t, s, err)
-		},
+		open: func() store.Store { return at(nil) }, openAt: at,
 		tx: func(ctx context.Context, s store.Store, do func(context.Context, store.Tx) error) error {
 			return s.(*sqlite.Store).Tx(ctx, func(ctx context.Context, tx *sql.Tx) error { return do(ctx, sqlite.Tx(tx)) })
 		},
@@ -59,11 +63,12 @@ func onSQLite(t *testing.T) database {
 
 func onPostgres(t *testing.T) database {
 	dsn, schema := pgtest.Schema(t)
+	at := func(clock func() time.Time) store.Store {
+		s, err := postgres.Open(t.Context(), dsn, &postgres.Options{Schema: schema, Clock: clock, ReadLimit: time.Minute})
+		return untilTheEnd(t, s, err)
+	}
 	return database{
-		open: func() store.Store {
-			s, err := postgres.Open(t.Context(), dsn, &postgres.Options{Schema: schema, ReadLimit: time.Minute})
-			return untilTheEnd(t, s, err)
-		},
+		open: func() store.Store { return at(nil) }, openAt: at,
 		tx: func(ctx context.Context, _ store.Store, do func(context.Context, store.Tx) error) error {
 			tx, err := pgtest.Connect(t, dsn).Begin(ctx)
 			if err != nil {
