@@ -30,7 +30,7 @@ func retried(t *testing.T, u float64, o retry.Options, err error) (*retry.Error,
 	return failedWith(t, got), r, s
 }
 
-// A wait that overflows is none at all, and the loop hot: avast/retry-go#30,
+// A wait that overflows becomes zero, and the loop does not wait: avast/retry-go#30,
 // cenkalti/backoff#190, aws/aws-sdk-java#874, aws/aws-sdk-java-v2#1453 and #1673,
 // reactor/reactor-addons#282, onflow/flow-go#2258, qdrant/go-client#153,
 // garethgeorge/backrest#618, onosproject/onos-lib-go#127, carlescere/goback#5,
@@ -107,7 +107,7 @@ func TestBug_LateWaitsAreAllTheCap(t *testing.T) {
 	}
 }
 
-// The first wait is doubled, or there is none before the first retry:
+// The first wait is doubled, or the first retry does not wait:
 // riverqueue/river#1023, avast/retry-go#17, #127 and #130.
 func TestBug_OffByOne(t *testing.T) {
 	t.Parallel()
@@ -269,7 +269,7 @@ func TestBug_IdentityOfErrors(t *testing.T) {
 		t.Error("is what it is not")
 	}
 	if _, found := errors.AsType[*retry.Error](sentinel); found {
-		t.Error("found where there is none")
+		t.Error("errors.As found a type that is not in the error")
 	}
 }
 

@@ -11,18 +11,18 @@ import (
 type Call struct {
 	Operation string
 	Attempt   int // from 1
-	// Key is an idempotency key, the same in all attempts: that of WithKey, else one
-	// of the call's own. Outside a job, calls have one with WithKey, with
-	// Options.Keyed or with an attempt limit; else it is "".
+	// Key is an idempotency key, the same in all attempts: the key of WithKey, or one
+	// that the call makes. Outside a job, a call has a key only with WithKey,
+	// Options.Keyed or an attempt limit; otherwise Key is "".
 	Key string
-	// Job and Correlation are those of the job, or those of WithAttrs.
+	// Job and Correlation are the ids of the job, or those of WithAttrs.
 	Job, Correlation string
-	Last             error     // of the attempt before; nil in the first
-	Deadline         time.Time // of the attempt's context; zero is none
+	Last             error     // error of the previous attempt; nil in the first
+	Deadline         time.Time // deadline of the attempt's context; zero means none
 }
 
-// From returns what is known about the innermost call that ctx belongs to. A
-// context of no call is as that of a first attempt.
+// From returns what is known about the innermost call that ctx belongs to. For a
+// context outside any call it returns the values of a first attempt.
 func From(ctx context.Context) Call {
 	c := Call{Attempt: 1}
 	c.Deadline, _ = ctx.Deadline()
@@ -43,9 +43,9 @@ func From(ctx context.Context) Call {
 	return c
 }
 
-// WithKey gives the calls under ctx an idempotency key, for a step that has one:
-// for a job's, redrive's Info.StepKey. All calls under ctx have it, so it should be
-// given to one.
+// WithKey gives the calls under ctx an idempotency key. Use it for a step that has a
+// key already, such as one from redrive's Info.StepKey. All calls under ctx share the
+// key, so use one context per step.
 func WithKey(ctx context.Context, key string) context.Context {
 	b := &base{key: key}
 	if up := frameOf(ctx); up != nil {
@@ -54,24 +54,24 @@ func WithKey(ctx context.Context, key string) context.Context {
 	return &frame{Context: ctx, base: b}
 }
 
-// frame is what the contexts of calls carry: of a job (no strategy), a key (no
-// strategy), or an attempt.
+// frame is the value that the contexts of calls carry: of a job or a key (both without
+// a strategy), or of an attempt.
 type frame struct {
 	context.Context //nolint:containedctx // it is one
 	*base
 	last     error
 	attempt  int32
-	physical atomic.Int32 // sends that were counted in this attempt, in calls within it too
-	direct   atomic.Int32 // those that were counted in this attempt itself
+	physical atomic.Int32 // sends counted in this attempt, including those of calls within it
+	direct   atomic.Int32 // sends counted in this attempt itself
 }
 
-// base is what all attempts of a call have in common.
+// base holds what all attempts of a call share.
 type base struct {
-	up       *frame // that of the caller's context
+	up       *frame // the frame of the caller's context
 	ledger   *Ledger
-	strategy *Strategy // nil: not of a call
+	strategy *Strategy // nil if the frame is not of a call
 	key      string
-	number   [2]uint64 // a key is made of it if there is none; zero: there is none
+	number   [2]uint64 // the key is made from it when no other is set; zero means no key
 }
 
 type frameKey struct{}
@@ -84,14 +84,14 @@ func (f *frame) Value(key any) any {
 	return f.Context.Value(key)
 }
 
-// frameOf returns the innermost frame of a context.
+// frameOf returns the innermost frame of a context, or nil.
 func frameOf(ctx context.Context) *frame {
 	f, _ := ctx.Value(frameKey{}).(*frame)
 	return f
 }
 
-// within reports whether a call of the same dependency is under way that retries, and
-// whose attempt this call is a part of.
+// within reports whether the call is part of an attempt of another call of the same
+// dependency that retries.
 func (f *frame) within(dependency string) bool {
 	for ; f != nil; f = f.up {
 		if f.strategy != nil && f.strategy.retries > 0 && f.strategy.o.Dependency == dependency {
@@ -108,9 +108,9 @@ func (f *frame) keyed() string {
 	return strconv.FormatUint(f.number[0], 36) + "-" + strconv.FormatUint(f.number[1], 36)
 }
 
-// CountSend notes that something was really sent in the attempt that ctx belongs
-// to. Transports and interceptors call it for every request, so that retries below
-// Do are seen; where none does, Do counts one send for each attempt.
+// CountSend records one request that was sent in the attempt that ctx belongs to.
+// Transports and interceptors call it for every request, so that retries below Do are
+// counted. Without it, Do counts one send per attempt.
 func CountSend(ctx context.Context) {
 	f := frameOf(ctx)
 	if f == nil {
@@ -120,7 +120,7 @@ func CountSend(ctx context.Context) {
 		f.ledger.sends.Add(1)
 	}
 	f.note(1)
-	for f != nil && f.strategy == nil { // of a key
+	for f != nil && f.strategy == nil { // skips frames of keys
 		f = f.up
 	}
 	if f != nil && f.direct.Add(1) > 1 && f.attempt > 1 && f.ledger != nil {
@@ -128,7 +128,7 @@ func CountSend(ctx context.Context) {
 	}
 }
 
-// note tells an attempt, and those around it, of sends.
+// note adds sends to an attempt and to the attempts around it.
 func (f *frame) note(n int32) {
 	for ; f != nil; f = f.up {
 		f.physical.Add(n)

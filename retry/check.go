@@ -11,10 +11,10 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// nameMax bounds names, in bytes.
+// nameMax is the longest name, in bytes.
 const nameMax = 64
 
-// checker gathers mistakes.
+// checker collects mistakes.
 type checker struct {
 	name string
 	errs []error
@@ -26,7 +26,7 @@ func (c *checker) add(ok bool, format string, args ...any) {
 	}
 }
 
-// check returns everything that is wrong with options that have their defaults.
+// check returns all mistakes of options that have their defaults filled in.
 func (o *Options) check(name string) []error {
 	c := &checker{name: name}
 	c.add(name != "", "name: must not be empty")
@@ -65,7 +65,7 @@ func (o *Options) checkTimes(c *checker) {
 		field string
 		value time.Duration
 	}{{"HandOver", o.HandOver}, {"HandOverJitter", o.HandOverJitter}} {
-		c.add(d.value >= None, "%s %s: must not be negative; retry.None is none", d.field, backoff.Short(d.value))
+		c.add(d.value >= None, "%s %s: must not be negative; use retry.None to switch it off", d.field, backoff.Short(d.value))
 		c.add(d.value <= o.HandOverCap, "%s %s: is above HandOverCap %s: lower the one or raise the other",
 			d.field, backoff.Short(d.value), backoff.Short(o.HandOverCap))
 	}
@@ -77,7 +77,7 @@ func (o *Options) checkTimes(c *checker) {
 		backoff.Short(o.MinUseful), backoff.Short(o.AttemptTimeout))
 }
 
-// checkLease refuses what can outlast the lease.
+// checkLease adds mistakes when a call can take longer than the lease.
 func (o *Options) checkLease(c *checker) {
 	if o.Lease <= 0 || len(c.errs) > 0 {
 		return
@@ -89,7 +89,8 @@ func (o *Options) checkLease(c *checker) {
 		backoff.Short(o.Lease), backoff.Short(longest))
 }
 
-// longest is how long a call can take: all attempts, and all waits at their longest.
+// longest returns how long a call can take: all attempts, and all waits at their
+// longest.
 func (o *Options) longest() time.Duration {
 	sum := o.AttemptTimeout
 	for n := 1; n <= o.Retries; n++ {
@@ -105,13 +106,13 @@ func (o *Options) longest() time.Duration {
 		}
 		sum += wait + o.AttemptTimeout
 	}
-	if o.MaxElapsed > 0 { // in which the last attempt begins
+	if o.MaxElapsed > 0 { // the last attempt begins before this limit
 		sum = min(sum, o.MaxElapsed+o.AttemptTimeout)
 	}
 	return sum
 }
 
-// verdicts checks what is put in place of verdicts.
+// verdicts checks the verdicts that the options set.
 func (c *checker) verdicts(o *Options) {
 	for _, status := range slices.Sorted(maps.Keys(o.Statuses)) {
 		c.add(status >= 100 && status <= 599, "Statuses[%d]: must be 100 to 599", status)

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// Clock is where the time of a strategy comes from.
+// Clock tells a strategy the time.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns nil after d, or the error of ctx as soon as that has ended.
+	// Sleep returns nil after d, or the error of ctx as soon as ctx has ended.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// realClock is the system's; inside a bubble of testing/synctest, the bubble's.
+// realClock is the system's clock; inside a testing/synctest bubble it is the clock of
+// the bubble.
 type realClock struct{}
 
 func (realClock) Now() time.Time { return time.Now() }
@@ -25,12 +26,12 @@ func (realClock) Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-t.C:
-		return ctx.Err() // both may have come
+		return ctx.Err() // both may have happened
 	}
 }
 
-// draw is a uniform draw from [0, 1).
+// draw returns a random number, uniform in [0, 1).
 func draw() float64 { return rand.Float64() }
 
-// number is what idempotency keys are made of: 128 bits that nobody else draws.
+// number returns 128 random bits for an idempotency key.
 func number() [2]uint64 { return [2]uint64{rand.Uint64(), rand.Uint64()} }

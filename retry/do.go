@@ -9,13 +9,13 @@ import (
 )
 
 // Do calls op until it succeeds, and returns its value, or an *Error and the zero
-// value. From tells op, by its context, about its call. With Options.AttemptTimeout that
-// context ends with the attempt; else it ends with the caller's.
+// value. From returns to op what is known about its call. With Options.AttemptTimeout
+// the context of op ends with the attempt; otherwise it ends with the caller's context.
 //
-// The context of the caller ends a call at once, also while it waits, and nothing
-// else counts as a cancellation: an error that looks like one is a failure of op.
-// A call within another one of the same dependency is made once, and its error is
-// returned as it is; the outer call retries.
+// The end of the caller's context ends a call at once, even during a wait. Only that
+// counts as a cancellation: an error of op that looks like one is a failure. A call
+// within another call of the same dependency is made once, and its error is returned
+// unchanged; the outer call retries.
 func Do[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, error)) (T, error) {
 	v, r := do(ctx, p, op)
 	if r == nil {
@@ -30,9 +30,9 @@ func DoErr(ctx context.Context, p *Strategy, op func(context.Context) error) err
 	return err
 }
 
-// DoOr is Do with a fallback, which is called instead of returning an *Error, and
-// decides what to return: another value, or the error, which then hands the job over
-// as after Do. It is not called when the caller's context has ended.
+// DoOr is Do with a fallback. The fallback is called instead of returning an *Error,
+// and its results are returned: another value, or the error, which then hands the job
+// over as with Do. It is not called when the caller's context has ended.
 func DoOr[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, error), fallback func(context.Context, error) (T, error)) (T, error) {
 	v, r := do(ctx, p, op)
 	if r == nil {
@@ -47,10 +47,10 @@ func DoOr[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, 
 	return v, err
 }
 
-// do returns a value, or the run that has ended without one.
+// do returns a value, or the run that ended without one.
 func do[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, error)) (T, *run) {
-	// Nothing is known or kept before there is a failure, so that a success costs next
-	// to nothing. A context that never ends has no deadline.
+	// Nothing is recorded before the first failure, so that a success costs almost
+	// nothing. A context that never ends has no deadline.
 	var began time.Time
 	ends := ctx.Done() != nil
 	if !p.fast || ends && ctx.Err() != nil || frameOf(ctx) != nil {
@@ -89,7 +89,7 @@ func loop[T any](ctx context.Context, r *run, op func(context.Context) (T, error
 	return zero, r
 }
 
-// attempt calls op once; limited says that its time limit has ended it.
+// attempt calls op once. limited reports that its time limit ended it.
 func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, error)) (v T, err error, limited bool) { //nolint:revive // limited tells about the error
 	inner := r.frame(ctx)
 	if limit := r.p.o.AttemptTimeout; limit > 0 {
@@ -108,7 +108,7 @@ func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, er
 	return v, err, false
 }
 
-// errLimit is the cause with which attempts end at their limit.
+// errLimit is the cause of the end of an attempt that reached its time limit.
 var errLimit error = &limitError{}
 
 type limitError struct{}
@@ -117,39 +117,39 @@ func (*limitError) Error() string        { return "the attempt has reached its t
 func (*limitError) Is(target error) bool { return target == context.DeadlineExceeded }
 func (*limitError) Timeout() bool        { return true }
 
-// run is one call under way.
+// run is one call in progress.
 type run struct {
 	base
 	p     *Strategy
 	once  bool // a call around this one retries
-	timed bool // there is a limit: the clock is read
+	timed bool // whether a time limit is set, so that the clock is read
 
-	reserved bool // the next attempt, in the account of the job
+	reserved bool // whether the job's resends include the next attempt already
 
-	n            int       // attempts begun
-	start        time.Time // of the call; zero is unknown
-	began        time.Time // of the attempt; zero is unknown
-	failedAt     time.Time // first
+	n            int       // number of attempts begun
+	start        time.Time // start of the call; zero means unknown
+	began        time.Time // start of the attempt; zero means unknown
+	failedAt     time.Time // time of the first failure
 	shortest     time.Duration
-	previous     time.Duration // drawn
+	previous     time.Duration // the wait that was drawn last
 	sends        int
-	made         int // frames
+	made         int // number of frames made
 	current      *frame
 	first        frame
 	*failedState // nil before the first failure
 }
 
-// trouble is what a run needs once it has failed.
+// failedState holds what a run needs after its first failure.
 type failedState struct {
 	err      Error
 	frames   [2]frame
 	status   int
-	same     error // whose class is known
+	same     error // the error whose class is known already
 	retry    bool
-	reported bool // by a call within
+	reported bool // whether a call within this one has logged the failure
 }
 
-// newRun begins a call of which more has to be known than its result.
+// newRun begins a call that needs a frame from its first attempt on.
 func newRun(ctx context.Context, p *Strategy) *run {
 	r := &run{p: p, base: base{up: frameOf(ctx), strategy: p, number: number()}}
 	if r.up != nil {
@@ -170,7 +170,7 @@ func newRun(ctx context.Context, p *Strategy) *run {
 	return r
 }
 
-// failedRun begins where an attempt without a frame has failed.
+// failedRun begins a run after the first attempt, made without a frame, has failed.
 func failedRun(p *Strategy, began time.Time) *run {
 	both := &struct {
 		run
@@ -200,7 +200,7 @@ func (r *run) begin(ctx context.Context) bool {
 	return true
 }
 
-// frame returns the context of the attempt that has begun.
+// frame returns the context of the attempt that has just begun.
 func (r *run) frame(ctx context.Context) *frame {
 	f := &r.first
 	switch {
@@ -219,7 +219,7 @@ func (r *run) frame(ctx context.Context) *frame {
 	return f
 }
 
-// outerKey returns the key that WithKey gave to what is called under f.
+// outerKey returns the key of the nearest WithKey around f.
 func (f *frame) outerKey() string {
 	for ; f != nil && f.strategy == nil; f = f.up {
 		if f.key != "" {
@@ -229,7 +229,7 @@ func (f *frame) outerKey() string {
 	return ""
 }
 
-// sent counts what the attempt has sent. Where nobody has counted it was one.
+// sent adds the sends of the attempt. If no transport counted any, it was one send.
 func (r *run) sent() {
 	if r.current == nil {
 		r.sends++
@@ -247,7 +247,8 @@ func (r *run) sent() {
 	r.current = nil
 }
 
-// succeeded tells of a success that was not the plain one.
+// succeeded records a success that was not at the first attempt, or that hooks want to
+// see.
 func (r *run) succeeded(ctx context.Context) {
 	r.sent()
 	c := r.p.counters
@@ -267,10 +268,10 @@ func (r *run) succeeded(ctx context.Context) {
 	r.emit(ctx, Recovered, 0, r.p.o.Hooks.End)
 }
 
-// again notes a failure, and waits if there is to be another attempt.
+// again records a failure, and waits if another attempt follows.
 func (r *run) again(ctx context.Context, err error, limited bool) bool {
 	if f := r.current; f != nil && f.attempt == 1 && r.ledger != nil {
-		r.ledger.resends.Add(int64(max(f.direct.Load()-1, 0))) // those of an SDK that has retried, as far as is known
+		r.ledger.resends.Add(int64(max(f.direct.Load()-1, 0))) // the retries that an SDK made itself, as far as they are known
 	}
 	r.sent()
 	if r.failedState == nil {
@@ -298,7 +299,7 @@ func (r *run) again(ctx context.Context, err error, limited bool) bool {
 	return true
 }
 
-// took returns how long the attempt took; 0 is unknown.
+// took returns how long the attempt took; 0 means unknown.
 func (r *run) took() time.Duration {
 	if r.began.IsZero() {
 		return 0
@@ -311,7 +312,7 @@ func (r *run) took() time.Duration {
 	return took
 }
 
-// ends notes that the caller's context has ended.
+// ends records that the caller's context has ended.
 func (r *run) ends(ctx context.Context, err error) {
 	if r.failedState == nil {
 		r.failedState = &failedState{}
@@ -322,7 +323,7 @@ func (r *run) ends(ctx context.Context, err error) {
 	}
 	e := &r.err
 	e.ended = context.Cause(ctx)
-	if e.ended == nil { // a context that is not one of package context
+	if e.ended == nil { // a context of another type than those of package context
 		e.ended = err
 	}
 	if e.Last == nil {
@@ -334,7 +335,7 @@ func (r *run) ends(ctx context.Context, err error) {
 	}
 }
 
-// fail ends the call; a nil error leaves the last one.
+// fail ends the call. A nil error keeps the last one.
 func (r *run) fail(why Reason, err error) {
 	if r.failedState == nil {
 		r.failedState = &failedState{}
@@ -357,16 +358,16 @@ func (r *run) seal() *Error {
 		return e
 	}
 	transient := e.Reason == Exhausted || e.Reason == OutOfTime || e.Reason == LongHint
-	if transient && !r.reported && e.Hint > 0 { // the job may not see what a judge or the classifier has
+	if transient && !r.reported && e.Hint > 0 { // the job may not see the hint that Options.Judge or the classifier has found
 		e.cause = failure.RetryAfter(e.Hint, e.Last)
 	}
 	switch {
 	case !transient || e.ended != nil || r.reported:
-	case e.Hint > r.p.o.HandOverCap: // longer than a queue waits by itself: for the job's policy
+	case e.Hint > r.p.o.HandOverCap: // too long for a hand-over, so the job's policy decides
 	case r.ledger != nil && r.p.o.HandOver > 0:
 		after := r.handOver()
 		if at := r.ledger.job.Deadline; !at.IsZero() && at.Sub(r.p.o.Clock.Now()) <= after {
-			break // it would come too late; the job's policy may know of a shorter wait
+			break // after the job's deadline; the job's policy may have a shorter wait
 		}
 		e.HandOver = after
 		e.cause = failure.HandOver(after, "", e.cause)
@@ -374,7 +375,7 @@ func (r *run) seal() *Error {
 	return e
 }
 
-// handOver returns when the job is due again.
+// handOver returns how long after now the job is due again.
 func (r *run) handOver() time.Duration {
 	o := &r.p.o
 	after := o.HandOver + time.Duration(float64(max(o.HandOverJitter, 0))*o.Rand())
@@ -384,7 +385,7 @@ func (r *run) handOver() time.Duration {
 	return after.Truncate(time.Microsecond)
 }
 
-// result returns the error of the call, and tells of it.
+// result returns the error of the call, and logs it.
 func (r *run) result(ctx context.Context) error {
 	e := r.seal()
 	r.finish(ctx, true)
@@ -394,8 +395,7 @@ func (r *run) result(ctx context.Context) error {
 	return e
 }
 
-// tell counts and logs the end of a call; leaves says that its error goes on to
-// the caller.
+// finish counts and logs the end of a call. leaves says that the caller gets its error.
 func (r *run) finish(ctx context.Context, leaves bool) {
 	e, c := &r.err, r.p.counters
 	c.calls.Add(1)
@@ -404,7 +404,7 @@ func (r *run) finish(ctx context.Context, leaves bool) {
 	switch {
 	case e.Reason == Suppressed:
 		c.suppressed.Add(1)
-		r.reported = true // the call around this one will
+		r.reported = true // the call around this one will log it
 		r.emit(ctx, GaveUp, 0, r.p.o.Hooks.End)
 		return
 	case e.Reason == Cancelled:
@@ -427,7 +427,7 @@ func (r *run) finish(ctx context.Context, leaves bool) {
 	r.emit(ctx, kind, delay, r.p.o.Hooks.End)
 }
 
-// added counts the time since the first failure.
+// added records the time since the first failure.
 func (r *run) added() {
 	if r.n < 2 {
 		return

@@ -10,17 +10,17 @@ import (
 // Reason says why a call has ended without success.
 type Reason uint8
 
-// The reasons.
+// The reasons for which a call ends without success.
 const (
-	Exhausted  Reason = iota + 1 // the retries, or those of the job, are used up
-	Permanent                    // waiting does not mend it, or nothing says so
+	Exhausted  Reason = iota + 1 // the retries of the call or of the job are used up
+	Permanent                    // waiting cannot repair it, or the error is unknown
 	OutOfTime                    // the next attempt could not end before a limit or a deadline
 	Cancelled                    // the caller's context has ended
-	LongHint                     // the other side asks for a wait that is not slept
+	LongHint                     // the other side asks for a longer wait than a call sleeps
 	Suppressed                   // a call around this one retries; only fallbacks see it
 )
 
-// What errors.Is finds in an *Error, by its Reason.
+// The errors that errors.Is finds in an *Error, one for each Reason.
 var (
 	ErrExhausted = errors.New("retry: retries exhausted")
 	ErrPermanent = errors.New("retry: not to be retried")
@@ -49,37 +49,38 @@ func (r Reason) String() string {
 type Attempt struct {
 	Err   error
 	Class failure.Class
-	Took  time.Duration // 0 is unknown: the first of a strategy that needs no clock until it fails
-	Wait  time.Duration // slept after it; 0 of the last
+	Took  time.Duration // 0 means unknown: the first attempt of a strategy that reads no clock before a failure
+	Wait  time.Duration // the wait after it; 0 after the last attempt
 }
 
-// Error is how a call ended without success. errors.Is finds ErrExhausted,
-// ErrPermanent, ErrDeadline, ErrCancelled or ErrHint, and errors.Is and errors.As
-// reach what the operation returned last.
+// Error is the error of a call that ended without success. errors.Is finds
+// ErrExhausted, ErrPermanent, ErrDeadline, ErrCancelled or ErrHint in it. errors.Is and
+// errors.As also find the last error of the operation.
 type Error struct {
 	Reason    Reason
 	Operation string
-	Attempts  []Attempt // the last AttemptsKept of them
-	Sends     int       // of all attempts
-	Last      error     // of the last attempt; of a call that never began, why
+	Attempts  []Attempt // the last attempts, at most AttemptsKept
+	Sends     int       // sends of all attempts
+	Last      error     // error of the last attempt; or why the call never began
 	Class     failure.Classification
 	Hint      time.Duration // the wait that the other side asked for
-	Waited    time.Duration // slept, all together
-	// HandOver is when the job is due again: the error carries failure.HandOver.
-	// 0 is none: outside a job, and for reasons that waiting does not mend.
+	Waited    time.Duration // sum of all waits
+	// HandOver is how long after now the job is due again; the error carries
+	// failure.HandOver. 0 means no hand-over: outside a job, and for reasons that
+	// waiting cannot repair.
 	HandOver time.Duration
 
-	cause  error // Last, in its marks
-	ended  error // why the caller's context has ended
+	cause  error // Last with marks for the job
+	ended  error // why the caller's context ended
 	inline [4]Attempt
 }
 
-// AttemptsKept is how many attempts an Error keeps, the last ones.
+// AttemptsKept is how many of the last attempts an Error keeps.
 const AttemptsKept = 32
 
-// Error returns the reason and what the operation returned last.
+// Error returns the reason and the last error of the operation.
 func (e *Error) Error() string {
-	// The words must not change what a classifier makes of the rest, see
+	// These words must not change the class of the whole text, see
 	// TestError_IsReadAsItsCause.
 	text := e.Operation
 	switch e.Reason {
@@ -99,13 +100,13 @@ func (e *Error) Error() string {
 	return text + ": " + e.Last.Error()
 }
 
-// Is reports whether target is the error of the reason.
+// Is reports whether target is the error of the Reason.
 func (e *Error) Is(target error) bool {
 	return target != nil && int(e.Reason) < len(reasons) && target == reasons[e.Reason].is
 }
 
-// Unwrap returns the cause, with the marks for the job, and why the caller's
-// context has ended.
+// Unwrap returns the cause with the marks for the job, and the reason why the caller's
+// context ended.
 func (e *Error) Unwrap() []error {
 	all := make([]error, 0, 2)
 	for _, err := range [...]error{e.cause, e.ended} {
@@ -116,7 +117,7 @@ func (e *Error) Unwrap() []error {
 	return all
 }
 
-// tried notes an attempt.
+// tried records an attempt.
 func (e *Error) tried(a Attempt) {
 	if e.Attempts == nil {
 		e.Attempts = e.inline[:0]
@@ -128,9 +129,9 @@ func (e *Error) tried(a Attempt) {
 	e.Attempts = append(e.Attempts, a)
 }
 
-// Stop marks err as one that ends the call whose operation returns it, without a
-// word on what the job, or a call around it, makes of it. failure.Permanent ends
-// the job, too. Stop(nil) is nil.
+// Stop marks err so that the call whose operation returns it ends. It says nothing to
+// the job or to a call around it; failure.Permanent would end the job, too. Stop(nil)
+// is nil.
 func Stop(err error) error {
 	if err == nil {
 		return nil

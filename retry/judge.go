@@ -11,10 +11,10 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// judge decides what follows from a failed attempt: the wait before the next one,
-// or false, with the reason in the error.
+// nextWait decides what follows from a failed attempt: it returns the wait before the
+// next attempt, or false, with the reason in the error.
 func (r *run) nextWait(ctx context.Context, err error, limited bool) (time.Duration, bool) {
-	if ended := ctx.Err(); ended != nil { // the caller's, whatever the error says
+	if ended := ctx.Err(); ended != nil { // the caller's context ended, whatever the error says
 		r.ends(ctx, ended)
 		return 0, false
 	}
@@ -54,7 +54,7 @@ func (r *run) nextWait(ctx context.Context, err error, limited bool) (time.Durat
 		return 0, false
 	}
 	if r.ledger != nil {
-		if !r.ledger.reserve() { // another call has just taken the last
+		if !r.ledger.reserve() { // another call has just taken the last resend
 			r.fail(Exhausted, nil)
 			return 0, false
 		}
@@ -63,7 +63,7 @@ func (r *run) nextWait(ctx context.Context, err error, limited bool) (time.Durat
 	return wait, true
 }
 
-// left returns how much time there is before the nearest limit.
+// left returns the time until the nearest limit.
 func (r *run) left(ctx context.Context) time.Duration {
 	now := r.p.o.Clock.Now()
 	left := time.Duration(math.MaxInt64)
@@ -76,7 +76,7 @@ func (r *run) left(ctx context.Context) time.Duration {
 	return left
 }
 
-// useful is the least time that an attempt needs.
+// useful returns the least time that an attempt needs.
 func (r *run) useful() time.Duration {
 	if r.p.o.MinUseful > 0 {
 		return r.p.o.MinUseful
@@ -84,7 +84,7 @@ func (r *run) useful() time.Duration {
 	return r.shortest
 }
 
-// The jitter of a hint: U(0, max(1 s, a tenth of it)).
+// The jitter added to a hint: U(0, max(1 s, a tenth of the hint)).
 const (
 	hintJitterMin  = time.Second
 	hintJitterPart = 10
@@ -94,8 +94,8 @@ func hintJitter(hint time.Duration, u float64) time.Duration {
 	return time.Duration(float64(max(hintJitterMin, hint/hintJitterPart)) * u)
 }
 
-// wait combines the wait of the back-off with a hint, and returns false when the
-// hint is too long to be slept. A hint is a floor: its jitter only adds.
+// wait combines the wait of the back-off with a hint. It returns false when the hint is
+// too long to sleep. Jitter only adds to a hint.
 func (o *Options) wait(drawn, hint time.Duration) (time.Duration, bool) {
 	switch {
 	case hint <= 0:
@@ -108,7 +108,7 @@ func (o *Options) wait(drawn, hint time.Duration) (time.Duration, bool) {
 	return (max(drawn, hint) + hintJitter(hint, o.Rand())).Truncate(time.Microsecond), true
 }
 
-// ruleJudge and ruleLimit are the rules of what is judged here.
+// ruleJudge and ruleLimit are the rules of classes that are found in this file.
 const (
 	ruleJudge = "retry.judge"
 	ruleLimit = "retry.attempt_timeout"
@@ -117,7 +117,7 @@ const (
 var plainText = reflect.TypeOf(errors.New(""))
 
 // classify finds the class of a failure, whether it is retried, and its hint. It
-// returns the reason of a call within this one that has tried for both.
+// returns the reason of a call within this one that has used up its retries.
 func (r *run) classify(ctx context.Context, err error, limited bool) (inherited Reason) {
 	e, o := &r.err, &r.p.o
 	plain := reflect.TypeOf(err) == plainText
@@ -141,8 +141,8 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 		e.Hint = max(e.Hint, r.hint(&ev))
 		return in.ended.Reason
 	}
-	final := ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 || in.stopped || // the handler's own words, to this call and to its job
-		ev.Permanent && in.final == nil // what was said to a call within is not said to this one
+	final := ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 || in.stopped || // marks of the handler, for this call and for its job
+		ev.Permanent && in.final == nil // a mark for an inner call does not apply to this one
 	if !final && !plain && o.Judge != nil && r.askJudge(ctx, err, &ev) {
 		return 0
 	}
@@ -151,7 +151,7 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	switch {
 	case final:
 		return 0
-	case in.final != nil: // its class decides
+	case in.final != nil: // the class of the inner call decides
 		e.Class = in.final.Class
 		e.Class.Verdict = verdictOf(in.final.Class.Class)
 		r.retry = o.retried(e.Class.Verdict) && o.repeats(&ev, &e.Class)
@@ -164,7 +164,7 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	return 0
 }
 
-// judged asks the strategy's own judge, and reports whether it has said anything.
+// askJudge calls Options.Judge, and reports whether it decided.
 func (r *run) askJudge(ctx context.Context, err error, ev *failure.Evidence) bool {
 	e, o := &r.err, &r.p.o
 	j := o.Judge(ctx, err)
@@ -183,16 +183,17 @@ func (r *run) askJudge(ctx context.Context, err error, ev *failure.Evidence) boo
 	return true
 }
 
-// calls is what an error tells of calls within this one.
+// calls is what an error contains of calls within this one.
 type calls struct {
-	ended    *Error // the first that has tried for both
-	final    *Error // the first that would not try again
+	ended    *Error // the first call that has used up its retries
+	final    *Error // the first call that ended with a permanent failure
 	handOver time.Duration
-	stopped  bool // by a mark for this call itself
+	stopped  bool // whether Stop marks the error for this call
 	seen     int
 }
 
-// look walks over a tree, but not into the calls in it, whose words were for them.
+// look walks the tree of an error, but not into errors of inner calls, whose marks were
+// for them.
 func (c *calls) look(err error, hint *time.Duration) {
 	for ; err != nil && c.seen < failure.NodesMax; c.seen++ {
 		switch node := err.(type) { //nolint:errorlint // each by itself
@@ -237,7 +238,7 @@ func (c *calls) look(err error, hint *time.Duration) {
 	}
 }
 
-// verdict finds whether a failure of this call itself is retried.
+// verdict decides whether a failure of this call itself is retried.
 func (r *run) verdict(ev *failure.Evidence, limited bool) {
 	o, c := &r.p.o, &r.err.Class
 	if c.Rank != failure.RankMark {
@@ -259,8 +260,8 @@ func (r *run) verdict(ev *failure.Evidence, limited bool) {
 	r.retry = o.retried(c.Verdict) && repeats
 }
 
-// repeats reports whether sending again does no harm: words such as "too many
-// requests" do not say what the other side has done before it wrote them.
+// repeats reports whether sending again is safe. Texts such as "too many requests" do
+// not show what the other side had done before.
 func (o *Options) repeats(ev *failure.Evidence, c *failure.Classification) bool {
 	switch {
 	case !o.NotIdempotent, ev.Sent == failure.NotSent, ev.HTTPStatus == 429, ev.GRPC == "RESOURCE_EXHAUSTED":
@@ -269,7 +270,7 @@ func (o *Options) repeats(ev *failure.Evidence, c *failure.Classification) bool 
 	return ev.HTTPStatus == 0 && ev.GRPC == "" && c.Rank == failure.RankMark && c.Verdict == failure.VerdictThrottle
 }
 
-// retried reports whether a call is retried on a verdict.
+// retried reports whether calls are retried for a verdict.
 func (o *Options) retried(v failure.Verdict) bool {
 	switch v {
 	case failure.VerdictRetry, failure.VerdictThrottle, failure.VerdictDependencyDown:
@@ -281,7 +282,7 @@ func (o *Options) retried(v failure.Verdict) bool {
 	return false
 }
 
-// verdictOf is what a class says by itself.
+// verdictOf returns the verdict of a class.
 func verdictOf(c failure.Class) failure.Verdict {
 	if info, ok := failure.InfoOf(c); ok {
 		return info.Verdict
@@ -289,7 +290,7 @@ func verdictOf(c failure.Class) failure.Verdict {
 	return failure.VerdictUnknown
 }
 
-// hint is the longest wait that the other side has asked for.
+// hint returns the longest wait that the other side asked for.
 func (r *run) hint(ev *failure.Evidence) time.Duration {
 	hint := max(ev.RetryAfter, r.err.Class.Hint, 0)
 	if !ev.NotBefore.IsZero() {

@@ -7,22 +7,21 @@ import (
 	"time"
 )
 
-// ResendsDefault is how often the calls of one run of a job may send again, all
-// together.
+// ResendsDefault is how often all calls in one run of a job may send again, in total.
 const ResendsDefault = 50
 
-// JobInfo is what the context of a job says to the retried calls in it.
+// JobInfo is what the context of a job passes to the retried calls in it.
 type JobInfo struct {
 	ID          string
 	Correlation string
-	Deadline    time.Time // for the job to begin: it is not handed over beyond; zero is none
-	// Resends bounds what the calls of the run send again, see Ledger.Resends; 0 is
+	Deadline    time.Time // latest start of the job; no hand-over beyond it; zero means none
+	// Resends limits what the calls of the run send again, see Ledger.Resends; 0 means
 	// ResendsDefault.
 	Resends int
-	Logger  *slog.Logger // of calls whose strategy has none
+	Logger  *slog.Logger // for calls whose strategy has no logger
 }
 
-// Ledger is the account of one run of a job, which all calls in it share. Its
+// Ledger counts the sends of one run of a job; all calls in the run share it. Its
 // methods are safe for concurrent use.
 type Ledger struct {
 	job        JobInfo
@@ -32,9 +31,9 @@ type Ledger struct {
 	suppressed atomic.Int64
 }
 
-// WithJob returns a context for one run of a job, and the account of it. Calls
-// under it hand the job over when they run out of retries. The engine does this for
-// every handler; other queues can, too, if they heed failure.HandOver.
+// WithJob returns a context for one run of a job, with its Ledger. Calls under it hand
+// the job over when they run out of retries. The engine uses it for every handler;
+// another queue can use it too if it handles failure.HandOver.
 func WithJob(ctx context.Context, j JobInfo) (context.Context, *Ledger) {
 	if j.Resends <= 0 {
 		j.Resends = ResendsDefault
@@ -49,13 +48,13 @@ func WithJob(ctx context.Context, j JobInfo) (context.Context, *Ledger) {
 	return &of.frame, &of.ledger
 }
 
-// Sends returns what was sent so far: what transports counted, and one for each
+// Sends returns the number of sends so far: what transports counted, and one for each
 // attempt in which none did.
 func (l *Ledger) Sends() int { return int(l.sends.Load()) }
 
-// Resends returns what was sent again: the retries of calls, from when they are
-// decided on, and what was counted beyond the first send in an attempt that failed, or
-// was a retry. The requests of an operation that succeeds at once are none.
+// Resends returns the number of repeated sends: the retries of calls, from the decision
+// on, and every further send in an attempt that failed or was a retry. The requests of
+// an operation that succeeds at once do not count.
 func (l *Ledger) Resends() int { return int(l.resends.Load()) }
 
 // Calls returns the number of calls.
@@ -64,10 +63,10 @@ func (l *Ledger) Calls() int { return int(l.calls.Load()) }
 // Suppressed returns how many calls ran once because a call around them retries.
 func (l *Ledger) Suppressed() int { return int(l.suppressed.Load()) }
 
-// spent reports whether the run has sent as much beyond its first sends as it may.
+// spent reports whether the run has used up its resends.
 func (l *Ledger) spent() bool { return l.resends.Load() >= int64(l.job.Resends) }
 
-// reserve takes a send from what is left, and reports whether there was one.
+// reserve takes one resend, and reports whether one was left.
 func (l *Ledger) reserve() bool {
 	for {
 		n := l.resends.Load()

@@ -9,18 +9,18 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// EventKind says what an Event tells.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
-// The kinds.
+// The kinds of events.
 const (
-	Retrying    EventKind = iota + 1 // another attempt comes after Delay
+	Retrying    EventKind = iota + 1 // another attempt follows after Delay
 	Recovered                        // a call succeeded after a retry
 	GaveUp                           // the retries are used up
-	FailedFast                       // waiting does not help
+	FailedFast                       // the failure cannot be repaired by waiting
 	Rescheduled                      // the job is due again after Delay
 	Ended                            // the caller's context has ended
-	Succeeded                        // at the first attempt; for hooks only
+	Succeeded                        // a call succeeded at the first attempt; for hooks only
 )
 
 var kinds = [...]struct {
@@ -41,22 +41,21 @@ func (k EventKind) String() string {
 	return ""
 }
 
-// Event is what a hook is told, and what a log line says.
+// Event is what hooks get and what a log line says.
 type Event struct {
 	Kind       EventKind
 	Operation  string
-	Retry      int // of Retrying, the number of the coming retry, from 1; else how many there were
+	Retry      int // for Retrying the number of the next retry, from 1; else the number of retries made
 	MaxRetries int
-	Delay      time.Duration // of Retrying and Rescheduled
-	Err        error         // of the last attempt; nil of Succeeded
+	Delay      time.Duration // for Retrying and Rescheduled
+	Err        error         // error of the last attempt; nil for Succeeded
 	Class      failure.Class
-	Status     int  // of HTTP; 0 is unknown
-	Retriable  bool // waiting may help
+	Status     int  // HTTP status; 0 means unknown
+	Retriable  bool // whether waiting may help
 	Sends      int
 }
 
-// say tells the log and a hook of the call as it stands. Nothing is made where
-// nobody listens.
+// emit logs an event of the call and calls a hook. It builds nothing when both are off.
 func (r *run) emit(ctx context.Context, k EventKind, delay time.Duration, hook func(context.Context, *Event)) {
 	l := r.logger()
 	logged := !r.reported && k != Ended && l.Enabled(ctx, kinds[k].level)
@@ -106,15 +105,15 @@ func (r *run) log(ctx context.Context, l *slog.Logger, e *Event) {
 
 type attrsKey struct{}
 
-// attrs are what WithAttrs has put into a context; never changed.
+// attrs are the attributes of WithAttrs in a context; they are never changed.
 type attrs struct {
 	own             []slog.Attr
 	correlation, id string
 }
 
-// WithAttrs puts attributes into the log lines of all calls under ctx, as keys and
-// values the way log/slog takes them: "shell_file_id", id. The keys
-// "correlation_id" and "job_id" stand for those of a job where there is none.
+// WithAttrs adds attributes to the log lines of all calls under ctx, as keys and values
+// in the form of log/slog: "shell_file_id", id. Outside a job, the keys
+// "correlation_id" and "job_id" set the job's ids.
 func WithAttrs(ctx context.Context, args ...any) context.Context {
 	a := &attrs{}
 	if outer, ok := ctx.Value(attrsKey{}).(*attrs); ok {
@@ -137,7 +136,7 @@ func WithAttrs(ctx context.Context, args ...any) context.Context {
 	return context.WithValue(ctx, attrsKey{}, a)
 }
 
-// said returns the correlation and the job's id of WithAttrs.
+// attrIDs returns the correlation and the job id of WithAttrs.
 func attrIDs(ctx context.Context) (correlation, id string) {
 	if a, ok := ctx.Value(attrsKey{}).(*attrs); ok {
 		return a.correlation, a.id

@@ -110,14 +110,14 @@ func TestLog_TheJobsLoggerIsTheDefault(t *testing.T) {
 	}
 }
 
-func TestHooks_AreToldOfEverything(t *testing.T) {
+func TestHooks_GetEveryEvent(t *testing.T) {
 	t.Parallel()
-	var told []string
+	var seen []string
 	say := func(_ context.Context, e *retry.Event) {
-		told = append(told, fmt.Sprintf("%v %d/%d", e.Kind, e.Retry, e.Sends))
+		seen = append(seen, fmt.Sprintf("%v %d/%d", e.Kind, e.Retry, e.Sends))
 	}
 	r := newRig(t, 0.5, retry.Options{Hooks: retry.Hooks{
-		Send:  func(_ context.Context, c retry.Call) { told = append(told, fmt.Sprintf("send %d", c.Attempt)) },
+		Send:  func(_ context.Context, c retry.Call) { seen = append(seen, fmt.Sprintf("send %d", c.Attempt)) },
 		Retry: say, End: say,
 	}})
 	_, _ = retry.Do(t.Context(), r.Strategy, failing(unavailable).op)
@@ -130,7 +130,7 @@ func TestHooks_AreToldOfEverything(t *testing.T) {
 		"send 1", "call failed, retrying 1/1", "send 2", "call recovered 1/2", "send 1", "call succeeded 0/1",
 		"send 1", "call failed, not retried 0/1", "call ended by its caller 0/0",
 	}
-	if d := cmp.Diff(want, told); d != "" {
+	if d := cmp.Diff(want, seen); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

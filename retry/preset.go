@@ -14,16 +14,16 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// preset is a strategy for one kind of service.
+// preset holds the settings for one kind of service.
 type preset struct {
-	prefix  string // of its variables
+	prefix  string // prefix of its environment variables
 	base    time.Duration
-	most    time.Duration // the cap, of back-off and hint
-	timeout time.Duration // of an attempt
+	most    time.Duration // the cap of the back-off and of hints
+	timeout time.Duration // time limit of an attempt
 	only429 bool          // of the statuses 4xx only 429 is retried
 }
 
-// presets by name. All retry three times, with full jitter.
+// presets are the presets by name. All retry three times, with full jitter.
 var presets = map[string]preset{
 	"openai":        {"OPENAI_RETRY_", 2 * time.Second, 30 * time.Second, 10 * time.Minute, true},
 	"google-vision": {"GOOGLE_VISION_RETRY_", time.Second, 15 * time.Second, time.Minute, true},
@@ -34,25 +34,26 @@ var presets = map[string]preset{
 // Presets returns the names of the presets.
 func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
 
-// The bounds of what the environment may say.
+// Limits on the values of environment variables.
 const (
 	envRetriesMax = 100
-	envMillisMax  = 86_400_000 // a day
+	envMillisMax  = 86_400_000 // one day in milliseconds
 )
 
 // Preset returns the strategy for a kind of service: "openai" for language models,
-// "google-vision" for OCR, "storage" for object storage, both ways, "http" for the
-// rest. The environment may change it: OPENAI_RETRY_MAX (retries, 0 is none),
-// OPENAI_RETRY_BASE_MS and OPENAI_RETRY_MAX_BACKOFF_MS, which is also the longest hint
-// that is slept; and so on with GOOGLE_VISION_RETRY_, STORAGE_RETRY_ and HTTP_RETRY_.
+// "google-vision" for OCR, "storage" for uploads to and downloads from object storage,
+// "http" for others. Environment variables may change it: OPENAI_RETRY_MAX (retries, 0
+// means none), OPENAI_RETRY_BASE_MS and OPENAI_RETRY_MAX_BACKOFF_MS, which is also the
+// longest hint that is slept; likewise with GOOGLE_VISION_RETRY_, STORAGE_RETRY_ and
+// HTTP_RETRY_.
 //
-// environ is what os.Environ returns; nil is that of the process. A value that is
-// not a whole number within its bounds, also an empty one, is an error, and so is a
-// variable that has the prefix and is none of these. All mistakes are named.
+// environ has the form of os.Environ; nil means the environment of the process. It is
+// an error when a value is empty or not a whole number within its limits, and when a
+// variable has the prefix but an unknown name. The error has all mistakes.
 func Preset(name string, environ []string) (*Strategy, error) {
 	s, ok := presets[name]
 	if !ok {
-		return nil, fmt.Errorf("retry preset %q: there is none; use one of %s", name, strings.Join(Presets(), ", "))
+		return nil, fmt.Errorf("retry preset %q: unknown preset; use one of %s", name, strings.Join(Presets(), ", "))
 	}
 	if environ == nil {
 		environ = os.Environ()
@@ -98,15 +99,15 @@ func Preset(name string, environ []string) (*Strategy, error) {
 	return build(name, o, from)
 }
 
-// environment reads variables strictly.
+// environment reads environment variables strictly.
 type environment struct {
 	prefix string
-	from   map[string]string // field to variable
+	from   map[string]string // variable by option
 	errs   []error
 }
 
-// read hands the variables that have the prefix to those who know them. Of one that
-// is there twice the last counts, as in a process.
+// read passes each variable with the prefix to the function in known. When a variable
+// is set twice, the last one wins, as in a process.
 func (e *environment) read(environ []string, known map[string]func(key, value string)) {
 	values := map[string]string{}
 	for _, variable := range environ {
@@ -125,7 +126,7 @@ func (e *environment) read(environ []string, known map[string]func(key, value st
 	}
 }
 
-// number reads a whole number, digits and nothing else.
+// number reads a whole number, which must consist of digits only.
 func (e *environment) number(key, value string, least, most int64, into *int64, fields ...string) {
 	n, err := strconv.ParseUint(value, 10, 63)
 	if err != nil || int64(n) < least || int64(n) > most {

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Where a setting comes from.
+// The sources of a setting.
 const (
 	fromDefault = "default"
 	fromOptions = "options"
@@ -21,7 +21,7 @@ const (
 
 // Setting is one effective option.
 type Setting struct {
-	Name  string // of the field of Options
+	Name  string // name of the field of Options
 	Value string
 	From  string // "default", "options", "preset", or the variable of the environment
 }
@@ -58,7 +58,7 @@ var fields = []field{
 	{"Keyed", func(o *Options) string { return yes(o.Keyed) }},
 }
 
-// sourcesOf notes which options were given.
+// sourcesOf records which options were set.
 func sourcesOf(o *Options, source string) map[string]string {
 	from := map[string]string{}
 	for _, f := range fields {
@@ -69,8 +69,8 @@ func sourcesOf(o *Options, source string) map[string]string {
 	return from
 }
 
-// Settings returns the effective options that can be printed, those that are off
-// left out.
+// Settings returns the effective options that can be printed, without those that are
+// off.
 func (p *Strategy) Settings() []Setting {
 	var all []Setting
 	for _, f := range fields {
@@ -85,7 +85,7 @@ func (p *Strategy) Settings() []Setting {
 	return all
 }
 
-// String returns the effective options, a line each, with where they come from.
+// String returns the effective options with their sources, one per line.
 func (p *Strategy) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "retry strategy %q\n", p.name)
@@ -122,7 +122,7 @@ func yes(b bool) string {
 	return ""
 }
 
-// statuses writes "400-428 permanent, 429 throttle".
+// statuses formats verdicts by status, such as "400-428 permanent, 429 throttle".
 func statuses(m map[int]failure.Verdict) string {
 	var parts []string
 	keys := slices.Sorted(maps.Keys(m))

@@ -9,22 +9,23 @@ import (
 // Stats are the counts of one operation since its strategy was made.
 type Stats struct {
 	Operation    string
-	Calls        int64 // that have ended
-	Sends        int64 // in them, as counted by transports, else one for each attempt
+	Calls        int64 // calls that have ended
+	Sends        int64 // sends of these calls, as transports counted them, else one per attempt
 	Retried      int64 // calls that needed more than one attempt
-	Recovered    int64 // of these, those that succeeded
-	Exhausted    int64 // calls that ended without a success, although waiting might have helped
+	Recovered    int64 // retried calls that succeeded
+	Exhausted    int64 // calls that ended without success, although waiting might have helped
 	HandedOver   int64 // calls that handed their job over instead
-	FailedFast   int64 // calls that ended because waiting does not help
+	FailedFast   int64 // calls that ended because waiting cannot help
 	Cancelled    int64 // calls that their caller ended
 	Suppressed   int64 // calls that were made once because a call around them retries
-	Unclassified int64 // failures of which nothing was known
-	// AddedP95 is what 95 % of the calls that were retried took longer than to their
-	// first failure, at most: rounded up to a power of two of milliseconds.
+	Unclassified int64 // failures with an unknown error
+	// AddedP95 is the time from the first failure to the end of the call that 95 % of
+	// the retried calls did not exceed, rounded up to a power of two of milliseconds.
 	AddedP95 time.Duration
 }
 
-// Stats returns the counts of the strategy's operation. They are read one by one.
+// Stats returns the counts of the strategy's operation. They are not read atomically
+// together.
 func (p *Strategy) Stats() Stats {
 	c := p.counters
 	first := c.first.Load()
@@ -64,7 +65,7 @@ func (h *histogram) sum() (n int64) {
 	return n
 }
 
-// quantile returns the upper border of the bucket in which the share q ends.
+// quantile returns the upper bound of the bucket that contains the quantile q.
 func (h *histogram) quantile(q float64) time.Duration {
 	all := h.sum()
 	var n int64

@@ -14,57 +14,58 @@ import (
 // The defaults of Options.
 const (
 	RetriesDefault        = 3
-	BaseDefault           = time.Second      // of the exponential back-off
-	CapDefault            = 10 * time.Second // likewise
+	BaseDefault           = time.Second      // for the exponential back-off
+	CapDefault            = 10 * time.Second // for the exponential back-off
 	HintCapDefault        = 10 * time.Second
 	HandOverDefault       = 300 * time.Second
 	HandOverJitterDefault = 30 * time.Second
 	HandOverCapDefault    = 24 * time.Hour
-	RetriesMax            = 1000 // the most that a strategy may ask for
+	RetriesMax            = 1000 // the highest number of retries that a strategy may have
 )
 
-// None switches off what is on by default: Options.Retries, HandOver,
+// None switches off what is on by default: for Options.Retries, HandOver and
 // HandOverJitter.
 const None = -1
 
-// Options are what a strategy is made of. The zero value of every field is its
-// default; None is nothing.
+// Options configure a strategy. The zero value of every field is its default; None
+// means zero.
 type Options struct {
 	// Operation names the call in errors, log lines and counters; default the name
 	// of the strategy.
 	Operation string
-	// Dependency names what is called. A call inside another one of the same
-	// dependency runs once, because the outer one retries. Default the name of
-	// the strategy.
+	// Dependency names the service that is called. A call inside another call of the
+	// same dependency runs once, because the outer one retries. Default the name of the
+	// strategy.
 	Dependency string
 
 	// Retries is how often the call is sent again; default RetriesDefault.
 	Retries int
-	// Backoff is the wait before each retry; default U(0, min(CapDefault,
-	// BaseDefault × 2^(n−1))). One that grows must have a cap.
+	// Backoff is the wait before each retry; default U(0, min(CapDefault, BaseDefault ×
+	// 2^(n−1))). A growing back-off must have a cap.
 	Backoff backoff.Backoff
 	// Immediate allows a back-off that never waits.
 	Immediate bool
 
-	// AttemptTimeout ends the context of each attempt; default no limit. What the
-	// operation returns must not need this context any more.
+	// AttemptTimeout ends the context of each attempt; default no limit. The result of
+	// the operation must not need this context any more.
 	AttemptTimeout time.Duration
-	// MaxElapsed bounds the whole call, attempts included: no retry begins that
-	// could not end before. Default no bound but those of retries and waits.
+	// MaxElapsed limits the whole call, including all attempts: no retry begins that
+	// could not end before it. By default only the number of retries and their waits
+	// limit a call.
 	MaxElapsed time.Duration
-	// MinUseful is the least time that an attempt needs: with less left before a
+	// MinUseful is the least time that an attempt needs: with less time left before a
 	// limit, none begins. Default the shortest attempt so far.
 	MinUseful time.Duration
-	// Lease, if it is not zero, is the time in which a call must be over: New
-	// refuses limits and waits that can take longer, and no AttemptTimeout. It takes an
-	// operation that heeds its context.
+	// Lease, if not zero, is the time within which a call must end: New refuses limits
+	// and waits that could take longer, and requires AttemptTimeout. The operation must
+	// end with its context.
 	Lease time.Duration
 
-	// HintCap is the longest wait that the other side may ask for and that is
-	// slept; default HintCapDefault, or the cap of the back-off where that is longer.
+	// HintCap is the longest wait asked for by the other side that a call sleeps;
+	// default HintCapDefault, or the cap of the back-off if that is longer.
 	HintCap time.Duration
-	// CutHints cuts a hint to HintCap instead: the wait is max(back-off, min(hint,
-	// HintCap)), after which the call may come too early.
+	// CutHints cuts a hint to HintCap: the wait is max(back-off, min(hint, HintCap)).
+	// The next attempt may then come too early.
 	CutHints bool
 	// HandOver is when a job is due again whose call has run out of retries;
 	// default HandOverDefault, and up to HandOverJitter more. A longer hint counts
@@ -73,64 +74,65 @@ type Options struct {
 	HandOverJitter time.Duration
 	HandOverCap    time.Duration
 
-	// Judge, if it is not nil, judges before the classifier does; the zero Judgement
-	// leaves it to that one. It is not asked about what ends a call anyway: a call
-	// within that has run out of retries, Stop, and the marks Permanent, Cancel, Snooze
-	// and HandOver. NotIdempotent holds for what it says, too.
+	// Judge, if not nil, decides about errors before the classifier does; the zero
+	// Judgement leaves the decision to the classifier. It is not called for errors that
+	// end a call anyway: an inner call that has run out of retries, Stop, and the marks
+	// Permanent, Cancel, Snooze and HandOver. NotIdempotent also applies to its
+	// decisions.
 	Judge func(ctx context.Context, err error) Judgement
-	// Classifier puts errors into classes; default failure.Builtin.
+	// Classifier gives errors their classes; default failure.Builtin.
 	Classifier *failure.Classifier
-	// Statuses and Classes replace verdicts; a status before a class. They do not
-	// overrule marks of the operation.
+	// Statuses and Classes replace verdicts; a status takes precedence over a class.
+	// They do not override marks of the operation.
 	Statuses map[int]failure.Verdict
 	Classes  map[failure.Class]failure.Verdict
-	// RetryUnknown retries errors of which nothing is known. By default they end
-	// the call.
+	// RetryUnknown retries unknown errors. By default they end the call.
 	RetryUnknown bool
-	// NotIdempotent retries only what the other side has not received, or has turned
-	// away: with the status 429 or RESOURCE_EXHAUSTED, or, where there is no status, by
-	// a class that is throttled and that failure.WithClass or Judge says. Sending twice
-	// does harm.
+	// NotIdempotent says that sending twice does harm. Then only requests are retried
+	// that the other side has not received or has rejected: with the status 429 or
+	// RESOURCE_EXHAUSTED, or, without a status, with a throttled class that
+	// failure.WithClass or Judge sets.
 	NotIdempotent bool
 
-	// Keyed gives every call an idempotency key, see Call.Key, outside a job too.
+	// Keyed gives every call an idempotency key, see Call.Key, even outside a job.
 	Keyed bool
 
-	Logger *slog.Logger   // default that of the job, else slog.Default
-	Hooks  Hooks          // called at the points of a call
-	Clock  Clock          // default the system's; for tests
-	Rand   func() float64 // uniform draws from [0, 1); safe for concurrent use; for tests
+	Logger *slog.Logger   // default the job's logger, else slog.Default
+	Hooks  Hooks          // functions called during a call
+	Clock  Clock          // default the system's clock; tests set it
+	Rand   func() float64 // returns uniform random numbers in [0, 1); must be safe for concurrent use; tests set it
 }
 
-// Judgement is what Options.Judge says about a failure.
+// Judgement is the decision of Options.Judge about an error.
 type Judgement struct {
 	Class   failure.Class
-	Verdict failure.Verdict // "" is no judgement
-	// Hint is the wait that the other side asks for. A longer one that the error
-	// carries, in a mark or a type, counts instead; a negative Hint drops that.
+	Verdict failure.Verdict // "" means no decision
+	// Hint is the wait that the other side asked for. A longer hint in the error
+	// itself, by a mark or a type, takes precedence; a negative Hint removes that one.
 	Hint time.Duration
 }
 
-// Hooks are called by the goroutine of the call, in its way; nil is none.
+// Hooks are called synchronously by the goroutine of the call; nil functions are
+// skipped.
 type Hooks struct {
-	Send  func(ctx context.Context, c Call)   // before each attempt; ctx is that of the attempt
+	Send  func(ctx context.Context, c Call)   // before each attempt, with the attempt's context
 	Retry func(ctx context.Context, e *Event) // before each wait
-	End   func(ctx context.Context, e *Event) // once, however the call ends
+	End   func(ctx context.Context, e *Event) // once at the end of each call
 }
 
 // Strategy says how a call is retried. It is immutable and safe for concurrent use.
 type Strategy struct {
 	name     string
-	o        Options // effective
+	o        Options // the effective options
 	from     map[string]string
 	curve    *backoff.Backoff
 	retries  int
-	fast     bool // an attempt needs nothing that a success would have to pay for
+	fast     bool // whether a first attempt needs neither a frame nor a clock
 	counters *counters
 }
 
-// New returns a strategy, or every mistake in one error, each with its name, its
-// bound and the cure.
+// New returns a strategy, or all mistakes in one error. Each names the option, what is
+// allowed and how to correct it.
 func New(name string, o Options) (*Strategy, error) {
 	return build(name, o, sourcesOf(&o, fromOptions))
 }
@@ -148,11 +150,11 @@ func build(name string, o Options, from map[string]string) (*Strategy, error) {
 	return p, nil
 }
 
-// With returns the strategy with a change. Counters are shared as long as the
+// With returns a changed copy of the strategy. Both share counters as long as the
 // operation is the same.
 func (p *Strategy) With(change func(*Options)) (*Strategy, error) {
 	o := p.Options()
-	before := p.Options() // of its own: a change may write into the maps
+	before := p.Options() // a copy, because the change may write into the maps
 	o.Logger, o.Rand, o.Clock = p.o.Logger, p.o.Rand, p.o.Clock
 	change(&o)
 	from := maps.Clone(p.from)
@@ -171,7 +173,7 @@ func (p *Strategy) With(change func(*Options)) (*Strategy, error) {
 // Name returns the name that the strategy was made with.
 func (p *Strategy) Name() string { return p.name }
 
-// Options returns the effective options. They may be changed.
+// Options returns a copy of the effective options, which may be changed.
 func (p *Strategy) Options() Options {
 	o := p.o
 	o.Statuses, o.Classes = maps.Clone(o.Statuses), maps.Clone(o.Classes)

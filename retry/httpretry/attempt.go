@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// attempt is the context of one attempt, which lasts until the body of its response
-// has been read or closed.
+// attempt is the context of one attempt. It ends when the body of the response has been
+// read or closed.
 type attempt struct {
 	ctx    context.Context //nolint:containedctx // it is what an attempt is
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // nil: without a limit
+	timer  *time.Timer // nil without a time limit
 }
 
-// errLimit is the cause with which an attempt ends at its limit.
+// errLimit is the cause of the end of an attempt that reached its time limit.
 var errLimit = errors.New("the time limit of the attempt")
 
-// begin begins an attempt. A limit of 0 is none.
+// begin begins an attempt. A limit of 0 means no limit.
 func begin(ctx context.Context, limit time.Duration) *attempt {
 	a := &attempt{}
 	a.ctx, a.cancel = context.WithCancelCause(ctx)
@@ -26,14 +26,14 @@ func begin(ctx context.Context, limit time.Duration) *attempt {
 	return a
 }
 
-// limit ends the attempt after d, if it is not stopped before.
+// limit ends the attempt after d, unless stop is called before.
 func (a *attempt) limit(d time.Duration) {
 	if d > 0 {
 		a.timer = time.AfterFunc(d, func() { a.cancel(errLimit) })
 	}
 }
 
-// stop lifts the limit, and reports whether it has been reached.
+// stop removes the time limit, and reports whether it was reached.
 func (a *attempt) stop() bool {
 	if a.timer == nil {
 		return false
@@ -43,18 +43,18 @@ func (a *attempt) stop() bool {
 	return context.Cause(a.ctx) == errLimit //nolint:errorlint // ours, by identity
 }
 
-// end releases the attempt.
+// end releases the context of the attempt.
 func (a *attempt) end(err error) { a.cancel(err) }
 
-// own ties the attempt to the body of its response.
+// own makes the attempt end with the body of its response.
 func (a *attempt) own(body io.ReadCloser) io.ReadCloser {
-	if both, ok := body.(io.ReadWriteCloser); ok { // 101: it is the connection
+	if both, ok := body.(io.ReadWriteCloser); ok { // for status 101 the body is the connection
 		return &stream{both, a}
 	}
 	return &owned{body, a}
 }
 
-// owned is a body that ends its attempt.
+// owned is a response body that ends its attempt.
 type owned struct {
 	io.ReadCloser
 	attempt *attempt

@@ -10,16 +10,16 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// Count returns a transport that retries nothing: it counts what base really sends,
-// for the account of the call and of the job around it (retry.CountSend), and says by
-// the header X-Retry-Attempt which attempt of the call it is. It goes below clients
-// that retry by themselves, so that this is seen. A nil base is
-// http.DefaultTransport. Below or above Transport it counts nothing twice.
+// Count returns a transport that does not retry: it counts what base really sends, for
+// the call and the job around it (retry.CountSend), and sets the header X-Retry-Attempt
+// to the number of the attempt. Put it below clients that retry by themselves, so that
+// their retries are counted. A nil base means http.DefaultTransport. Together with
+// Transport, above or below it, nothing is counted twice.
 func Count(base http.RoundTripper) http.RoundTripper { return &counting{orDefault(base)} }
 
 type counting struct{ base http.RoundTripper }
 
-// CloseIdleConnections does so in the base, for http.Client.
+// CloseIdleConnections closes the idle connections of the base, for http.Client.
 func (c *counting) CloseIdleConnections() { closeIdle(c.base) }
 
 // RoundTrip implements http.RoundTripper.
@@ -37,8 +37,8 @@ func (c *counting) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.base.RoundTrip(sent)
 }
 
-// Middleware is Count for clients that take functions: those of OpenAI and Anthropic
-// do, as option.WithMiddleware.
+// Middleware is Count in the form of a function, as the clients of OpenAI and Anthropic
+// take it (option.WithMiddleware).
 func Middleware(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	return (&counting{roundTripper(next)}).RoundTrip(req)
 }
@@ -48,13 +48,13 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// tally counts the sends of one request. Of transports of ours that lie on each other
-// the innermost one counts, into the account of its attempt.
+// tally counts the sends of one request. When several transports of this package are
+// stacked, the innermost one counts, for its attempt.
 type tally struct {
 	mu      sync.Mutex
 	last    context.Context //nolint:containedctx // of the attempt that began last
-	pending bool            // it has not been counted
-	over    bool            // it has returned
+	pending bool            // the send is not counted yet
+	over    bool            // the attempt has returned
 }
 
 type tallyKey struct{}
@@ -69,8 +69,8 @@ func tallied(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: t.written})
 }
 
-// began notes that an attempt begins, and returns what notes that it has returned:
-// if nothing was written, because no connection came about, it counts as well.
+// began starts an attempt and returns the function that ends it. An attempt that wrote
+// nothing, because it got no connection, counts as one send.
 func began(ctx context.Context) func() {
 	t, ok := ctx.Value(tallyKey{}).(*tally)
 	if !ok {
@@ -89,8 +89,8 @@ func began(ctx context.Context) func() {
 	}
 }
 
-// written notes that the headers of a request have gone out. More than once is a
-// replay, which net/http makes when a connection that was idle turns out to be dead.
+// written records that the headers of a request were sent. A second time is a replay:
+// net/http sends again when an idle connection turns out to be dead.
 func (t *tally) written() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,12 +12,12 @@ import (
 )
 
 // StatusError is a response that counts as a failure. Its text has the method, the
-// address without what can be secret, and the status; failure.Of reads the rest.
+// address without secrets, and the status; failure.Of reads the rest.
 type StatusError struct {
 	Method, URL string
 	StatusCode  int
-	Header      http.Header // of the response; may hold secrets
-	Body        string      // its beginning, DiscardMax at most, where it was read; may hold secrets
+	Header      http.Header // headers of the response; may hold secrets
+	Body        string      // the beginning of the body, at most DiscardMax bytes; may hold secrets
 }
 
 func newStatusError(req *http.Request, resp *http.Response) *StatusError {
@@ -29,7 +29,7 @@ func (e *StatusError) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s: %d %s", e.Method, e.URL, e.StatusCode, http.StatusText(e.StatusCode)), " ")
 }
 
-// marked is the error with what the other side itself says of another attempt, as
+// marked returns the error with a mark if the response itself says whether to retry, as
 // the APIs of language models do.
 func (e *StatusError) marked() error {
 	switch e.Header.Get("X-Should-Retry") {
@@ -41,8 +41,8 @@ func (e *StatusError) marked() error {
 	return e
 }
 
-// BodyError is a request that would have been sent again, and has a body that cannot
-// be rewound. It wraps what the one attempt returned.
+// BodyError says that a request would have been sent again, but its body cannot be
+// rewound. It wraps the error of the only attempt.
 type BodyError struct {
 	Method, URL string
 	Err         error
@@ -54,10 +54,10 @@ func (e *BodyError) Error() string {
 		e.Method, e.URL, e.Err)
 }
 
-// Unwrap returns what the attempt returned.
+// Unwrap returns the error of the attempt.
 func (e *BodyError) Unwrap() error { return e.Err }
 
-// limitError is an attempt that had no response in time.
+// limitError says that an attempt got no response in time.
 type limitError struct {
 	method, url string
 	limit       time.Duration
@@ -67,13 +67,13 @@ func (e *limitError) Error() string {
 	return fmt.Sprintf("%s %s: no response within %s", e.method, e.url, e.limit)
 }
 
-// Timeout is true, as of net.Error.
+// Timeout implements net.Error; it returns true.
 func (e *limitError) Timeout() bool { return true }
 
 // Temporary implements net.Error.
 func (e *limitError) Temporary() bool { return true }
 
-// redact takes secrets out of the address in an error of net/http.
+// redact removes secrets from the address in an error of net/http.
 func redact(err error) error {
 	if e, ok := err.(*url.Error); ok { //nolint:errorlint // one further inside cannot be replaced
 		return &url.Error{Op: e.Op, URL: redactText(e.URL), Err: e.Err}
@@ -89,8 +89,8 @@ func redactText(text string) string {
 	return redactURL(u)
 }
 
-// redactURL is scheme, host and path, without a user, a query and a fragment. What
-// looks like a secret in the path goes, too.
+// redactURL returns scheme, host and path of an address, without user, query and
+// fragment. Parts of the path that look like secrets are removed, too.
 func redactURL(u *url.URL) string {
 	if u == nil {
 		return ""

@@ -12,16 +12,15 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// ReadAll sends a request, reads the whole body of its response, and retries both:
-// a body that breaks off is read from its beginning. It is for requests that may be
-// sent twice; others it sends as the strategy with NotIdempotent does. A status of 400
-// and above is a *StatusError. A body of more than limit bytes is an error that is
-// not retried, and a negative limit one before anything is sent. The response that
-// comes back has no body any more. The body of the request is closed in any case;
-// what is sent are those of Request.GetBody.
+// ReadAll sends a request and reads the whole body of its response, and retries both: a
+// body that breaks off is read again from its beginning. Requests that may not be sent
+// twice are sent as with NotIdempotent. A status of 400 and above is a *StatusError. A
+// body of more than limit bytes is an error without a retry; a negative limit is an
+// error before anything is sent. The returned response has no body any more. The body
+// of the request is always closed; the bodies that are sent come from Request.GetBody.
 //
-// The strategy does the retrying also where the client has a Transport with the same
-// dependency. Options.AttemptTimeout bounds each attempt with its body.
+// The strategy also does the retrying when the client has a Transport with the same
+// dependency. Options.AttemptTimeout limits each attempt including its body.
 func ReadAll(p *retry.Strategy, client *http.Client, req *http.Request, limit int64) ([]byte, *http.Response, error) {
 	if client == nil {
 		client = http.DefaultClient
@@ -81,7 +80,7 @@ func (r *reader) read(ctx context.Context) ([]byte, error) {
 	if resp.StatusCode >= http.StatusBadRequest {
 		e := newStatusError(req, resp)
 		a.limit(DiscardTime)
-		head, _ := io.ReadAll(io.LimitReader(resp.Body, DiscardMax)) // what there is of it
+		head, _ := io.ReadAll(io.LimitReader(resp.Body, DiscardMax)) // as much as can be read
 		a.stop()
 		e.Body = string(head)
 		return nil, e.marked()
@@ -98,10 +97,10 @@ func (r *reader) read(ctx context.Context) ([]byte, error) {
 	return body, nil
 }
 
-// Rewindable reads the body of a request into memory, so that it can be sent again.
-// A body of more than limit bytes is an error, and then the request cannot be sent at
-// all any more. A request without a body, or with GetBody, stays as it is, and so
-// does every one with a negative limit, which is an error.
+// Rewindable reads the body of a request into memory, so that it can be sent again. A
+// body of more than limit bytes is an error, after which the request cannot be sent.
+// Requests without a body or with GetBody are not changed. A negative limit is an error
+// and changes nothing.
 func Rewindable(req *http.Request, limit int64) error {
 	if limit < 0 {
 		return negative(limit)
@@ -123,9 +122,9 @@ func Rewindable(req *http.Request, limit int64) error {
 	return nil
 }
 
-// readUpTo reads all of r, or one byte more than limit, which tells that r is longer.
+// readUpTo reads all of r, or one byte more than limit, which shows that r is longer.
 func readUpTo(r io.Reader, limit int64) ([]byte, error) {
-	if limit < math.MaxInt64 { // else one more would be negative, and nothing be read
+	if limit < math.MaxInt64 { // adding one would overflow
 		r = io.LimitReader(r, limit+1)
 	}
 	return io.ReadAll(r)

@@ -146,7 +146,7 @@ func TestL6_TheGreatestLimitIsALimit(t *testing.T) {
 func TestL6_ANegativeLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	u, p := serve(t, cutting(0)), strategy(t, nil)
-	_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), -1) //nolint:bodyclose // there is none
+	_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), -1) //nolint:bodyclose // the call returns no response
 	if err == nil || !strings.Contains(err.Error(), "-1 bytes") || u.requests.Load() != 0 {
 		t.Errorf("%v after %d requests", err, u.requests.Load())
 	}

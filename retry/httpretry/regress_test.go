@@ -135,7 +135,7 @@ func TestL6_NothingIsLeftOpenAtTheEnd(t *testing.T) {
 			}
 		}
 	})
-	_, err := client(t, strategy(t, func(o *retry.Options) { o.Retries = retry.None })).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	_, err := client(t, strategy(t, func(o *retry.Options) { o.Retries = retry.None })).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	if !errors.Is(err, retry.ErrExhausted) {
 		t.Error(err)
 	}
@@ -161,7 +161,7 @@ func TestL6_NoSecretsInErrorsAndLogs(t *testing.T) {
 		req.Header.Set("Authorization", "Bearer HEADER-SECRET")
 		return req
 	}
-	_, whole := httpretry.Transport(p, base).RoundTrip(get(address))                                                     //nolint:bodyclose // there is none
+	_, whole := httpretry.Transport(p, base).RoundTrip(get(address))                                                     //nolint:bodyclose // the call returns no response
 	_, _, read := httpretry.ReadAll(p, &http.Client{Transport: base}, get(address), 1<<10)                               //nolint:bodyclose // it is read
 	_, _, refused := httpretry.ReadAll(p, &http.Client{Transport: base}, get(nobody(t)+"/v1/files?key=QUERY-SECRET"), 1) //nolint:bodyclose // as above
 	for what, text := range map[string]string{"RoundTrip": whole.Error(), "ReadAll": read.Error(), "refused": refused.Error(), "log": log.String()} {
@@ -284,7 +284,7 @@ func TestL6_AttemptsAtTheirLimitAreTimeouts(t *testing.T) {
 	t.Parallel()
 	u := serve(t, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	p := strategy(t, func(o *retry.Options) { o.AttemptTimeout, o.Retries = 20*time.Millisecond, 2 })
-	_, err := client(t, p).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	_, err := client(t, p).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	e, ok := errors.AsType[*retry.Error](err)
 	if !ok || e.Reason != retry.Exhausted || len(e.Attempts) != 3 {
 		t.Fatalf("%v", err)
@@ -310,7 +310,7 @@ func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
 		u := serve(t, failing(9, http.StatusServiceUnavailable))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		p := strategy(t, func(o *retry.Options) { o.Clock = &clock{wake: func() { cancel(reason) }} })
-		_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+		_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, reason) || !errors.Is(err, retry.ErrCancelled) || u.requests.Load() != 1 {
 			t.Errorf("%v after %d requests", err, u.requests.Load())
 		}
@@ -322,7 +322,7 @@ func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
 			cancel(reason)
 			<-r.Context().Done()
 		})
-		_, err := client(t, strategy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+		_, err := client(t, strategy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, reason) || !errors.Is(err, retry.ErrCancelled) || u.requests.Load() != 1 {
 			t.Errorf("%v after %d requests", err, u.requests.Load())
 		}
@@ -332,7 +332,7 @@ func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		body := &closing{Reader: strings.NewReader("x")}
-		_, err := httpretry.Transport(strategy(t, nil), nil).RoundTrip(request(t, ctx, http.MethodPut, "http://127.0.0.1:1", body)) //nolint:bodyclose // there is none
+		_, err := httpretry.Transport(strategy(t, nil), nil).RoundTrip(request(t, ctx, http.MethodPut, "http://127.0.0.1:1", body)) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, context.Canceled) || !body.closed {
 			t.Errorf("%v; body closed: %v", err, body.closed)
 		}
@@ -357,7 +357,7 @@ func TestL6_NoSleepBeyondTheClientsTimeout(t *testing.T) {
 	u, c := serve(t, failing(2, http.StatusServiceUnavailable, "Retry-After", "9")), &clock{}
 	hc := client(t, strategy(t, func(o *retry.Options) { o.Clock = c }))
 	hc.Timeout = 8 * time.Second
-	_, err := hc.Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	_, err := hc.Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	if !errors.Is(err, retry.ErrDeadline) || len(c.all()) != 0 || u.requests.Load() != 1 {
 		t.Errorf("%v after waits %v", err, c.all())
 	}

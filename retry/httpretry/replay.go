@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// replay is a body whose beginning is read ahead, and handed on with the rest. It may
-// be closed while it is read.
+// replay is a body whose beginning was read in advance. Read returns that beginning and
+// then the rest. It may be closed during a Read.
 type replay struct {
 	rest io.ReadCloser
 
 	mu     sync.Mutex
-	come   sync.Cond // something has been read ahead, or the body was closed
-	head   []byte    // read ahead, and not handed on yet
-	err    error     // after the head; nil: there is a rest
-	ahead  bool      // somebody reads ahead
-	enough bool      // nobody wants more to be read ahead
+	come   sync.Cond // signals that more was read in advance, or that the body was closed
+	head   []byte    // read in advance and not returned yet
+	err    error     // the error after head; nil means that more follows
+	ahead  bool      // whether readAhead is running
+	enough bool      // whether readAhead should stop
 	shut   bool
 }
 
-// peek reads ahead until the body ends, or there are more than most bytes, or the
-// time is over, or ctx ends. It returns what there is by then, most bytes at most. The
-// body is none the worse: a read that is under way goes on, for the one who reads next.
+// peek reads in advance until the body ends, more than most bytes are read, the time d
+// is over, or ctx ends. It returns what was read by then, at most most bytes. The body
+// stays complete: a read in progress continues for the next reader.
 func peek(ctx context.Context, body io.ReadCloser, most int, d time.Duration) (*replay, string) {
 	r := &replay{rest: body, ahead: true}
 	r.come.L = &r.mu
@@ -46,7 +46,7 @@ func peek(ctx context.Context, body io.ReadCloser, most int, d time.Duration) (*
 	return r, string(r.head[:min(len(r.head), most)])
 }
 
-// readAhead reads most bytes, or until it is enough.
+// readAhead reads until it has most bytes, or until enough is set.
 func (r *replay) readAhead(most int) {
 	block := make([]byte, min(most, 4<<10)) //nolint:mnd // as much as net/http has at hand
 	for ahead := true; ahead; {
@@ -80,7 +80,7 @@ func (r *replay) Read(p []byte) (int, error) {
 		defer r.mu.Unlock()
 		return 0, r.err
 	}
-	r.mu.Unlock() // so that it can be closed meanwhile
+	r.mu.Unlock() // so that the body can be closed during the read
 	return r.rest.Read(p)
 }
 

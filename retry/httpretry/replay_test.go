@@ -82,7 +82,7 @@ func TestL6_TheBeginningOfASlowBodyCounts(t *testing.T) {
 		o.Retries = retry.None
 		o.Statuses = map[int]failure.Verdict{http.StatusServiceUnavailable: failure.VerdictRetry}
 	})
-	_, err := (&http.Client{Transport: httpretry.Hasty(p, base, 50*time.Millisecond)}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	_, err := (&http.Client{Transport: httpretry.Hasty(p, base, 50*time.Millisecond)}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	if e, ok := errors.AsType[*httpretry.StatusError](err); !ok || e.Body != whole[:10] {
 		t.Errorf("%v: %+v", err, e)
 	}

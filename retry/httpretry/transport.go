@@ -12,23 +12,24 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// The headers of requests.
+// The headers that the transport sets.
 const (
-	AttemptHeader = "X-Retry-Attempt" // of this call or of one around it, the higher; from 1
+	AttemptHeader = "X-Retry-Attempt" // number of the attempt of this call or of a call around it, whichever is higher; from 1
 	KeyHeader     = "Idempotency-Key"
 )
 
-// The bounds of what is read of a response of 400 and above before it is judged, which
-// its body counts for, and before it is retried, so that its connection can be used
-// again. What is longer or slower is closed when it is retried, and else handed on.
+// Limits on reading the body of a response with a status of 400 and above: it is read
+// before the decision, which depends on it, and before a retry, so that the connection
+// can be used again. A longer or slower body is closed on a retry, and otherwise passed
+// on to the caller.
 const (
 	DiscardMax  = 64 << 10 // bytes
 	DiscardTime = time.Second
 )
 
-// Transport returns a transport that retries by the strategy what base sends; a nil
-// base is http.DefaultTransport. It is safe for concurrent use, and changes no
-// request. See the text of the package.
+// Transport returns a transport that sends through base and retries by the strategy. A
+// nil base means http.DefaultTransport. It is safe for concurrent use and never changes
+// a request. The documentation of the package says more.
 func Transport(p *retry.Strategy, base http.RoundTripper) http.RoundTripper {
 	return newTransport(p, base)
 }
@@ -49,30 +50,30 @@ func newTransport(p *retry.Strategy, base http.RoundTripper) *transport {
 
 type transport struct {
 	base       http.RoundTripper
-	strategies [2][2]*retry.Strategy // not idempotent; not to be rewound
-	limit      time.Duration         // of an attempt, until its headers; 0 is none
+	strategies [2][2]*retry.Strategy // by [not idempotent][cannot be rewound]
+	limit      time.Duration         // time limit of an attempt until its headers; 0 means none
 	keyed      bool
 	statuses   map[int]failure.Verdict
 	drain      time.Duration
 	mistake    error
 }
 
-// change makes the options of one kind of request. The time limit is the
-// transport's: that of Do would end with the attempt, and the body of the response
-// with it.
+// change sets the options for one kind of request. The transport applies the time limit
+// itself: with that of Do, the body of the response would end together with the
+// attempt.
 func (t *transport) change(o *retry.Options, once, fixed bool) {
 	o.AttemptTimeout, o.Lease = 0, 0
 	o.NotIdempotent = o.NotIdempotent || once
 	if fixed {
 		o.Retries = retry.None
 	}
-	if o.Hooks.Send == nil { // first attempts have their account, too
+	if o.Hooks.Send == nil { // so that first attempts have a frame, too
 		o.Hooks.Send = func(context.Context, retry.Call) {}
 	}
 	own := o.Hooks.Retry
 	o.Hooks.Retry = func(ctx context.Context, e *retry.Event) {
 		if c, ok := ctx.Value(callKey{}).(*call); ok {
-			c.release() // nothing is held open during the wait
+			c.release() // no connection is held open during the wait
 		}
 		if own != nil {
 			own(ctx, e)
@@ -89,13 +90,13 @@ func (t *transport) change(o *retry.Options, once, fixed bool) {
 	}
 }
 
-// CloseIdleConnections does so in the base, for http.Client.
+// CloseIdleConnections closes the idle connections of the base, for http.Client.
 func (t *transport) CloseIdleConnections() { closeIdle(t.base) }
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := &call{t: t, req: req, key: keyOf(req), outer: retry.From(req.Context()).Attempt}
-	if around, ok := req.Context().Value(callKey{}).(*call); ok { // another transport of ours
+	if around, ok := req.Context().Value(callKey{}).(*call); ok { // within another transport of this package
 		c.outer = max(c.outer, around.outer)
 	}
 	hasBody := req.Body != nil && req.Body != http.NoBody
@@ -107,7 +108,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.safe = idempotent(req.Method) || c.key != "" || t.keyed
 	if t.keyed && !idempotent(req.Method) && c.key == "" {
 		if key, within := t.strategies[0][0].Within(req.Context()); within {
-			c.inherited, c.safe = key, key != "" // one of our own would be another one in the next attempt
+			c.inherited, c.safe = key, key != "" // a newly made key would differ in the next attempt
 		}
 	}
 	ctx := context.WithValue(tallied(req.Context()), callKey{}, c)
@@ -125,21 +126,21 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 type call struct {
 	t     *transport
 	req   *http.Request
-	key   string // of the caller
+	key   string // the key that the caller set
 	outer int    // attempt of the call around this one
-	fixed bool   // there is a body that cannot be rewound
-	safe  bool   // it may be sent twice
-	n     int    // attempts begun
+	fixed bool   // whether the body cannot be rewound
+	safe  bool   // whether the request may be sent twice
+	n     int    // number of attempts begun
 
-	inherited string // the key of the call around this one, which does the retrying
-	retriable bool   // so says the strategy of the last failure
+	inherited string // key of the call around this one, which does the retrying
+	retriable bool   // whether the strategy retries the last failure
 
-	resp *http.Response // of the last attempt, of a status that may be an error
+	resp *http.Response // response of the last attempt, if its status may be an error
 }
 
 type callKey struct{}
 
-// unsent closes the body of a request that never went to the base.
+// unsent closes the body of a request that was never passed to the base.
 func (c *call) unsent() {
 	if c.req.Body != nil {
 		c.req.Body.Close()
@@ -201,8 +202,9 @@ func (c *call) next(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// status makes an error of a response. What its body says in time counts, and is there
-// for the caller as well with all that follows, if the response is returned in the end.
+// status returns the error of a response, or nil. It reads the part of the body that
+// arrives in time; if the response is returned in the end, the caller still gets the
+// complete body.
 func (c *call) status(a *attempt) error {
 	resp := c.resp
 	e := newStatusError(c.req, resp)
@@ -214,8 +216,7 @@ func (c *call) status(a *attempt) error {
 	return e.marked()
 }
 
-// telling reports whether a response may be retried, or would be but for what its
-// body says.
+// telling reports whether a response may be retried, depending on its body.
 func (c *call) telling(status int) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked,
@@ -234,7 +235,7 @@ func (c *call) release() {
 	}
 }
 
-// end makes what the caller gets of a call without success.
+// end returns the result of a call without success.
 func (c *call) end(err error) (*http.Response, error) {
 	e, own := err.(*retry.Error) //nolint:errorlint // one further inside is that of another call
 	if c.resp != nil && (own && e.Reason == retry.Permanent || !own && !c.retriable) {
@@ -243,7 +244,7 @@ func (c *call) end(err error) (*http.Response, error) {
 	c.release()
 	if !own { // a call around this one retries
 		if !c.safe && !c.retriable {
-			err = retry.Stop(err) // and knows nothing of methods
+			err = retry.Stop(err) // the outer call does not know the method, so it must not retry
 		}
 		return nil, err
 	}
@@ -266,7 +267,7 @@ func closeIdle(base http.RoundTripper) {
 	}
 }
 
-// idempotent reports whether a method may be sent twice (RFC 9110, 9.2.2).
+// idempotent reports whether a method may be sent twice (RFC 9110, section 9.2.2).
 func idempotent(method string) bool {
 	switch method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
@@ -275,7 +276,7 @@ func idempotent(method string) bool {
 	return false
 }
 
-// keyOf returns the key that the caller has given to a request.
+// keyOf returns the idempotency key that the caller has set in a request.
 func keyOf(req *http.Request) string {
 	if key := req.Header.Get(KeyHeader); key != "" {
 		return key

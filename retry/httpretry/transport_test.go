@@ -78,7 +78,7 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 	t.Run("broken off", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-		_, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x"))) //nolint:bodyclose // there is none
+		_, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x"))) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, retry.ErrPermanent) || u.requests.Load() != 1 {
 			t.Errorf("%v after %d requests", err, u.requests.Load())
 		}
@@ -96,7 +96,7 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
-		_, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, nobody(t), strings.NewReader("x"))) //nolint:bodyclose // there is none
+		_, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, nobody(t), strings.NewReader("x"))) //nolint:bodyclose // the call returns no response
 		if e, ok := errors.AsType[*retry.Error](err); !ok || e.Reason != retry.Exhausted || len(e.Attempts) != 4 {
 			t.Errorf("%v", err)
 		}
@@ -186,7 +186,7 @@ func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
 		t.Parallel()
 		u := serve(t, failing(2, http.StatusServiceUnavailable))
 		ctx, _ := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
-		_, err := client(t, strategy(t, nil)).Do(request(t, ctx, http.MethodPut, u.URL, body())) //nolint:bodyclose // there is none
+		_, err := client(t, strategy(t, nil)).Do(request(t, ctx, http.MethodPut, u.URL, body())) //nolint:bodyclose // the call returns no response
 		e, ok := errors.AsType[*httpretry.BodyError](err)
 		if !ok || u.requests.Load() != 1 {
 			t.Fatalf("%v after %d requests, want a *BodyError after one", err, u.requests.Load())
@@ -267,7 +267,7 @@ func TestL6_ALongRetryAfterIsNotSlept(t *testing.T) {
 	u, c := serve(t, failing(2, http.StatusTooManyRequests, "Retry-After", "120")), &clock{}
 	ctx, _ := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 	p := strategy(t, func(o *retry.Options) { o.Clock = c; o.HandOver = time.Minute })
-	_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	if !errors.Is(err, retry.ErrHint) || u.requests.Load() != 1 || len(c.all()) != 0 {
 		t.Errorf("%v after %d requests and waits %v", err, u.requests.Load(), c.all())
 	}
@@ -319,7 +319,7 @@ func TestL6_ExhaustedHandsTheJobOver(t *testing.T) {
 		io.WriteString(w, `{"error":{"code":"overloaded"}}`) //nolint:errcheck // the client sees it
 	})
 	ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
-	_, err := client(t, strategy(t, nil)).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // there is none
+	_, err := client(t, strategy(t, nil)).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	e, ok := errors.AsType[*httpretry.StatusError](err)
 	if !ok || e.StatusCode != 503 || e.Body != `{"error":{"code":"overloaded"}}` || !errors.Is(err, retry.ErrExhausted) {
 		t.Fatalf("%v", err)
