@@ -37,8 +37,8 @@ var keptFolders = []string{"failure", "store/postgres"}
 var openFolders = []string{
 	"bench/retries",
 	"backoff", "internal/config",
-	"internal/demo", "internal/engine", "internal/scan", "internal/score",
-	"internal/selfbench", "internal/yamlfile",
+	"internal/engine",
+	"internal/yamlfile",
 	"retry", "retry/httpretry", "store/memory",
 }
 

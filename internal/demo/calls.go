@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// services is the client of the upstream, as a program would write it. It retries
-// nothing by itself: that is the policies' business.
+// services is the HTTP client of the upstream, as a program would write it. It does
+// not retry: the policies decide about retries.
 type services struct {
 	base string
 	http *http.Client
 
 	mu   sync.Mutex
-	keys map[string]string // by tenant, as the worker knows them
+	keys map[string]string // by tenant, as configured in the worker
 }
 
 func newServices(base string, keys map[string]string) *services {
 	return &services{base: base, keys: keys, http: &http.Client{
-		// A connection for each request: on one that was used before, net/http would
-		// send a request again by itself when it is reset.
+		// Keep-alive is off, because net/http sends a request again by itself when a
+		// reused connection is reset.
 		Transport: &http.Transport{DisableKeepAlives: true},
 	}}
 }
 
-// setKey changes what the worker knows as the key of a tenant.
+// setKey changes the key that the worker uses for a tenant.
 func (s *services) setKey(tenant, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,11 +44,11 @@ func (s *services) key(tenant string) string {
 	return s.keys[tenant]
 }
 
-// StatusError is an answer that is no success. It has the response, as the errors
-// of many SDKs do: the status and Retry-After are evidence.
+// StatusError is a response that is not a success. It holds the response, as the
+// errors of many SDKs do, because status and Retry-After are evidence.
 type StatusError struct {
 	Service  string
-	Response *http.Response // without its body
+	Response *http.Response // the body is closed
 	Text     string
 }
 
@@ -59,10 +59,10 @@ func (e *StatusError) Error() string {
 // request is a call of a service.
 type request struct {
 	method, path string
-	tenant       string // "" calls without a key
+	tenant       string // "" means a call without a key
 	bucket       string
 	body         []byte
-	limit        time.Duration // the caller's own; 0 is none
+	limit        time.Duration // timeout of the caller; 0 means none
 }
 
 // do calls a service and returns the body of its answer.

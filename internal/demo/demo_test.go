@@ -19,7 +19,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// TestMain is the tool when a job of the demo runs this program as its subprocess.
+// TestMain acts as the tool when a job of the demo runs this test binary as its subprocess.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "demo-tool" {
 		os.Exit(demo.Tool(context.Background(), os.Args[2:], os.Stderr))
@@ -50,7 +50,7 @@ func open(t *testing.T, path string) *sqlite.Store {
 }
 
 // part of: F1, F10, R4, D6, D7
-func TestD7_TheStoryComesTrue_F1_F10_R4_D6(t *testing.T) {
+func TestD7_DemoRunsAsExpected_F1_F10_R4_D6(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: the demo takes seconds")
@@ -73,11 +73,11 @@ func TestD7_TheStoryComesTrue_F1_F10_R4_D6(t *testing.T) {
 			`(?m)^150 jobs in \d+ s, none lost$`, `(?m)^  redrive explain \d+ --db .* # `,
 		} {
 			if !regexp.MustCompile(want).MatchString(out.String()) {
-				t.Errorf("the output has no %s", want)
+				t.Errorf("the output does not match %s", want)
 			}
 		}
 		if strings.ContainsRune(out.String(), '\x1b') {
-			t.Error("the output moves a cursor, and it goes to no terminal")
+			t.Error("the output has an escape sequence, although it does not go to a terminal")
 		}
 		if t.Failed() {
 			t.Log(out.String())
@@ -85,71 +85,71 @@ func TestD7_TheStoryComesTrue_F1_F10_R4_D6(t *testing.T) {
 	})
 }
 
-// oneStoppedOneCompleted looks at the redrives and at what they left.
+// oneStoppedOneCompleted checks the two redrives and the dead letters after them.
 func oneStoppedOneCompleted(t *testing.T, st store.Store) {
 	list, err := st.RedriveList(t.Context())
 	if err != nil || len(list) != 2 {
-		t.Fatalf("%d redrives, %v", len(list), err)
+		t.Fatalf("got %d redrives and the error %v, want 2 redrives", len(list), err)
 	}
 	late, early := list[0], list[1]
 	if early.State != store.RedriveStopped || early.Released != 5 || early.Completed != 0 {
-		t.Errorf("the early one: %+v", early)
+		t.Errorf("the first redrive must have stopped early: %+v", early)
 	}
 	if late.State != store.RedriveCompleted || late.Completed != late.Total || late.Total != early.Total {
-		t.Errorf("the late one: %+v", late)
+		t.Errorf("the second redrive must have completed: %+v", late)
 	}
 	filter := store.DeadFilter{Group: late.Filter.Group}
 	page, err := st.DeadLetters(t.Context(), filter, store.DeadPaging{Limit: job.PageMax})
 	if err != nil || int64(len(page.Entries)) != late.Total {
-		t.Fatalf("%d dead letters of the cause, %v, want %d", len(page.Entries), err, late.Total)
+		t.Fatalf("got %d dead letters of the cause (error %v), want %d", len(page.Entries), err, late.Total)
 	}
 	for _, e := range page.Entries {
 		if e.Status != job.Resolved || e.Action != job.ActionCompleted || e.Redrive != late.ID {
-			t.Errorf("job %d: %s, %s, by redrive %d", e.DeadLetter.Job, e.Status, e.Action, e.Redrive)
+			t.Errorf("job %d: wrong status or action of its dead letter: %s, %s, by redrive %d", e.DeadLetter.Job, e.Status, e.Action, e.Redrive)
 		}
 	}
 }
 
-// eachFailureIsARecord looks at the failures of all jobs: each with a class, a text
-// for users, and the decision of a policy that the store has.
+// eachFailureIsARecord checks the failures of all jobs: each has a class, a text for
+// users, and the decision of a policy that the store holds.
 func eachFailureIsARecord(t *testing.T, st store.Store) {
 	dump, err := st.Dump(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(dump.Jobs) != 150 || len(dump.Failures) < 100 {
-		t.Fatalf("%d jobs, %d failures", len(dump.Jobs), len(dump.Failures))
+		t.Fatalf("got %d jobs and %d failures, want 150 jobs with failures", len(dump.Jobs), len(dump.Failures))
 	}
 	for what, seen := range map[string]func(*job.Failure) bool{
-		"a body that was cut":   func(f *job.Failure) bool { return strings.Contains(f.Message, "unexpected EOF") },
-		"a connection's reset":  func(f *job.Failure) bool { return strings.Contains(f.Message, "reset by peer") },
-		"a silence":             func(f *job.Failure) bool { return f.How == job.ByTimeout },
-		"a panic":               func(f *job.Failure) bool { return f.How == job.ByPanic && f.Stack != "" },
-		"a program's exit code": func(f *job.Failure) bool { return f.Exit != nil && *f.Exit == 137 },
-		"its standard error":    func(f *job.Failure) bool { return strings.Contains(string(f.Stderr), "moov atom not found") },
-		"a 429 and a wait that heeds it": func(f *job.Failure) bool {
+		"a body that ended early":         func(f *job.Failure) bool { return strings.Contains(f.Message, "unexpected EOF") },
+		"a reset connection":              func(f *job.Failure) bool { return strings.Contains(f.Message, "reset by peer") },
+		"a timeout":                       func(f *job.Failure) bool { return f.How == job.ByTimeout },
+		"a panic with its stack":          func(f *job.Failure) bool { return f.How == job.ByPanic && f.Stack != "" },
+		"the exit code of a program":      func(f *job.Failure) bool { return f.Exit != nil && *f.Exit == 137 },
+		"the standard error of a program": func(f *job.Failure) bool { return strings.Contains(string(f.Stderr), "moov atom not found") },
+		"a 429 and a wait that follows its Retry-After": func(f *job.Failure) bool {
 			r, err := policy.ParseRecord(f.Decision)
 			return err == nil && f.HTTPStatus == 429 && r.Action == "retry" && r.Hint > 0 && r.Wait >= r.Hint
 		},
 	} {
 		if !slices.ContainsFunc(dump.Failures, func(f job.Failure) bool { return seen(&f) }) {
-			t.Errorf("no failure tells of %s", what)
+			t.Errorf("no failure shows %s", what)
 		}
 	}
 	for _, f := range dump.Failures {
 		if f.Class == "ManualReview" && f.UserMessage != "" {
-			continue // nothing has failed: a rule holds it, so that there is no decision about a failure
+			continue // a rule held the job before it ran, so there is no decision about a failure
 		}
 		r, err := policy.ParseRecord(f.Decision)
 		if err != nil || f.Class == "" || f.UserMessage == "" || f.Message == "" {
-			t.Errorf("job %d, run %d: class %q, message %q, users see %q, decision: %v", f.Job, f.Token, f.Class, f.Message, f.UserMessage, err)
+			t.Errorf("job %d, run %d: a field is missing: class %q, message %q, users see %q, decision: %v", f.Job, f.Token, f.Class, f.Message, f.UserMessage, err)
 			continue
 		}
 		if !slices.ContainsFunc(dump.Policies, func(p store.StoredPolicy) bool { return p.Hash == r.Hash }) {
 			t.Errorf("job %d, run %d: decided by policy %s, which the store does not have", f.Job, f.Token, r.Hash)
 		}
 		if promises := strings.Contains(f.UserMessage, " tried ") || strings.Contains(f.UserMessage, "is scheduled"); promises != (r.Action == "retry") {
-			t.Errorf("job %d, run %d: %s, and users see %q", f.Job, f.Token, r.Action, f.UserMessage)
+			t.Errorf("job %d, run %d: the decision is %s, but users see %q", f.Job, f.Token, r.Action, f.UserMessage)
 		}
 		if strings.Contains(f.Message, "127.0.0.1") || strings.Contains(f.Message, "redrive-demo-") || strings.Contains(string(f.Stderr), "redrive-demo-") {
 			t.Errorf("job %d, run %d: an address or a path is stored: %q, %q", f.Job, f.Token, f.Message, f.Stderr)
@@ -157,7 +157,7 @@ func eachFailureIsARecord(t *testing.T, st store.Store) {
 	}
 }
 
-// stopper ends a context when something is written.
+// stopper is a writer that ends a context when a given text is written.
 type stopper struct {
 	bytes.Buffer
 	when string
@@ -171,7 +171,7 @@ func (s *stopper) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-func TestInterruptedItKeepsWhatWasTakenIn(t *testing.T) {
+func TestInterruptedDemoKeepsItsJobs(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -179,10 +179,10 @@ func TestInterruptedItKeepsWhatWasTakenIn(t *testing.T) {
 	o := options(t, nil)
 	o.Out = out
 	if err := demo.Run(ctx, o); !errors.Is(err, demo.ErrInterrupted) {
-		t.Fatalf("%v, want ErrInterrupted", err)
+		t.Fatalf("got the error %v, want ErrInterrupted", err)
 	}
 	if !strings.Contains(out.String(), "Interrupted.") {
-		t.Errorf("the output does not say so: %s", out.String())
+		t.Errorf("the output does not say that the demo was interrupted: %s", out.String())
 	}
 	counts, err := open(t, o.Path).Counts(t.Context())
 	if err != nil {
@@ -191,7 +191,7 @@ func TestInterruptedItKeepsWhatWasTakenIn(t *testing.T) {
 	var all int64
 	for _, c := range counts {
 		if all += c.N; c.State == job.Running && c.N > 0 {
-			t.Errorf("%d jobs of kind %s are running", c.N, c.Kind)
+			t.Errorf("%d jobs of kind %s are still running", c.N, c.Kind)
 		}
 	}
 	if all != 150 {
@@ -199,18 +199,18 @@ func TestInterruptedItKeepsWhatWasTakenIn(t *testing.T) {
 	}
 }
 
-func TestAForeignFileIsLeftAlone(t *testing.T) {
+func TestExistingFileIsNotChanged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	o := options(t, &out)
 	if err := os.WriteFile(o.Path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := demo.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "is there already") {
-		t.Errorf("%v, want a refusal", err)
+	if err := demo.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "exists already") {
+		t.Errorf("got the error %v, want one that says that the file exists", err)
 	}
 	if data, err := os.ReadFile(o.Path); err != nil || string(data) != "mine" {
-		t.Errorf("the file has become %q, %v", data, err)
+		t.Errorf("the existing file now has the content %q (error %v), want it unchanged", data, err)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestJobsAreBounded(t *testing.T) {
 		o := options(t, &out)
 		o.Jobs = n
 		if err := demo.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "must be 100 to 20000") {
-			t.Errorf("%d jobs: %v", n, err)
+			t.Errorf("%d jobs: got the error %v, want one that names the bounds", n, err)
 		}
 	}
 }

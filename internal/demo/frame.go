@@ -11,16 +11,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// How much of each list a frame shows.
+// The numbers of lines of each list in a frame.
 const (
 	retriesShown = 4
 	causesShown  = 6
 )
 
-// barColumns is how long a bar may be beside so many columns of text.
+// barColumns returns the length of a bar beside a text of the given columns.
 func (v *view) barColumns(beside int) int { return min(24, max(8, v.columns()-beside)) }
 
-// frame is what a terminal shows while the story goes on.
+// frame returns the lines that a terminal shows while the demo runs.
 func (s *stage) frame(ctx context.Context) []string {
 	v := &s.view
 	head := fmt.Sprintf("redrive demo  %d jobs, seed %d, %s", s.Jobs, s.Seed, s.Path)
@@ -36,7 +36,7 @@ func (s *stage) frame(ctx context.Context) []string {
 	return append(lines, s.causes()...)
 }
 
-// table is the jobs by kind and state.
+// table returns the lines with the number of jobs by kind and state.
 func (s *stage) table() []string {
 	v := &s.view
 	lines := []string{v.row(span{v.faint, "              waiting  retrying  running  completed  dead"})}
@@ -58,7 +58,7 @@ func (s *stage) table() []string {
 	return append(lines, "")
 }
 
-// bar draws how many of the jobs have completed, wait for a retry, and are dead.
+// bar draws the shares of jobs that are completed, retrying and dead.
 func (v *view) bar(n map[job.State]int) []span {
 	all := 0
 	for _, count := range n {
@@ -70,14 +70,14 @@ func (v *view) bar(n map[job.State]int) []span {
 	columns := v.barColumns(60)
 	done := n[job.Completed] * columns / all
 	retrying := n[job.Retrying] * columns / all
-	dead := min((n[job.Dead]*columns+all-1)/all, columns-done-retrying) // a single one is seen
+	dead := min((n[job.Dead]*columns+all-1)/all, columns-done-retrying) // rounded up, so that a single dead job is visible
 	return []span{
 		{v.green, strings.Repeat("█", done)}, {v.yellow, strings.Repeat("▒", retrying)},
 		{v.faint, strings.Repeat("·", columns-done-retrying-dead)}, {v.red, strings.Repeat("█", dead)},
 	}
 }
 
-// retries are the retries that come next, and what users read meanwhile.
+// retries returns the lines with the next retries and the texts for users.
 func (s *stage) retries(ctx context.Context) []string {
 	v := &s.view
 	now := job.At(s.Now())
@@ -96,7 +96,7 @@ func (s *stage) retries(ctx context.Context) []string {
 	return padded(lines, retriesShown+2)
 }
 
-// causes are the largest groups of dead letters that nobody has done anything about.
+// causes returns the lines with the largest groups of pending dead letters.
 func (s *stage) causes() []string {
 	v := &s.view
 	lines := []string{v.row(span{v.faint, "Dead letters by cause"})}
@@ -110,7 +110,7 @@ func (s *stage) causes() []string {
 	return padded(lines, causesShown+2)
 }
 
-// pendingGroups are the groups that have pending dead letters, the largest first.
+// pendingGroups returns the groups that have pending dead letters, the largest first.
 func (s *stage) pendingGroups() []store.Group {
 	return slices.DeleteFunc(slices.Clone(s.groups), func(g store.Group) bool { return g.Pending == 0 })
 }
@@ -119,7 +119,7 @@ func (v *view) causeLine(g *store.Group) string {
 	return v.row(span{v.red, fmt.Sprintf("  %4d", g.Pending)}, span{nil, fmt.Sprintf("  %-10s  %-21s  ", g.Kind, g.Class)}, span{v.faint, causeOf(g)})
 }
 
-// causeOf is what the dead letters of a group have in common.
+// causeOf describes what the dead letters of a group have in common.
 func causeOf(g *store.Group) string {
 	text, _, _ := strings.Cut(g.Message, "\n")
 	if text == "" {
@@ -128,7 +128,7 @@ func causeOf(g *store.Group) string {
 	return text
 }
 
-// redriveLines are the redrives, the oldest first.
+// redriveLines returns a line for each redrive, the oldest first.
 func (s *stage) redriveLines() (lines []string) {
 	v := &s.view
 	for i := len(s.redrives) - 1; i >= 0; i-- {
@@ -151,7 +151,7 @@ func (s *stage) redriveLines() (lines []string) {
 	return append(lines, "")
 }
 
-// padded adds empty lines, so that what is below stays where it is.
+// padded appends empty lines until there are n lines, so that what is below does not move.
 func padded(lines []string, n int) []string {
 	for len(lines) < n {
 		lines = append(lines, "")
@@ -159,5 +159,5 @@ func padded(lines []string, n int) []string {
 	return lines
 }
 
-// seconds writes a duration for people.
+// seconds formats a duration as whole seconds.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }

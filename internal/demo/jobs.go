@@ -15,13 +15,13 @@ const (
 	kindChat       = "chat"
 )
 
-// kinds are the kinds in the order in which they are shown.
+// kinds lists the kinds in display order.
 var kinds = [...]string{kindTranscribe, kindRender, kindOCR, kindWatermark, kindChat}
 
-// shares are how many of the jobs are of each kind, in the order of kinds.
+// shares holds the share of each kind in the jobs, in the order of kinds.
 var shares = [...]float64{0.22, 0.16, 0.24, 0.16, 0.22}
 
-// The bounds of Options.Jobs.
+// The limits of Options.Jobs.
 const (
 	JobsDefault = 560
 	JobsMin     = 100
@@ -30,11 +30,11 @@ const (
 
 // task is the payload of the demo's jobs.
 type task struct {
-	// Key names the job to the upstream, as an idempotency key or a path would.
+	// Key identifies the job to the upstream, as an idempotency key or a path would.
 	Key string `json:"key"`
-	// Tenant is whose key opens the service of text recognition.
+	// Tenant is the tenant whose key the text recognition service is called with.
 	Tenant string `json:"tenant,omitempty"`
-	// Bucket is where the result goes.
+	// Bucket is the storage bucket of the result.
 	Bucket string `json:"bucket,omitempty"`
 }
 
@@ -43,18 +43,18 @@ type demoJob struct {
 	task
 	kind, key string
 	attrs     map[string]any
-	spared    bool // meets no trouble of the plan, because it is one by itself
+	spared    bool // gets no fault of the plan, because the job itself is special
 }
 
-// The parts of the kinds that meet a trouble of their own.
+// The shares of the kinds whose jobs are special.
 const (
-	revokedShare = 0.40 // of ocr: the tenant whose key was revoked
-	fullShare    = 0.12 // of render: the bucket that takes nothing
-	longShare    = 0.03 // of transcribe: a rule sends them to another queue
-	holdShare    = 0.03 // of transcribe: a rule holds them for a person
+	revokedShare = 0.40 // of ocr: jobs of the tenant whose key was revoked
+	fullShare    = 0.12 // of render: jobs for the bucket that accepts no writes
+	longShare    = 0.03 // of transcribe: jobs that a rule sends to another queue
+	holdShare    = 0.03 // of transcribe: jobs that a rule holds for a manual decision
 )
 
-// makeJobs makes the jobs of the demo. A seed picks which of them are special.
+// makeJobs makes the jobs of the demo. The seed picks which of them are special.
 func makeJobs(seed uint64, n int) []demoJob {
 	var all []demoJob
 	for i, kind := range kinds {
@@ -72,7 +72,7 @@ func makeJobs(seed uint64, n int) []demoJob {
 	return all
 }
 
-// specialize makes some jobs of a kind special ones.
+// specialize makes some jobs of a kind special; the seed picks them.
 func specialize(seed uint64, kind string, jobs []demoJob) {
 	order := make([]string, len(jobs))
 	byKey := map[string]*demoJob{}
@@ -108,7 +108,7 @@ func specialize(seed uint64, kind string, jobs []demoJob) {
 	}
 }
 
-// spec is the job as it is enqueued.
+// spec returns the job in the form that is enqueued.
 func (j *demoJob) spec() redrive.Spec {
 	return redrive.Kind[task](j.kind).New(j.task, &redrive.Options{
 		Queue: j.kind, Key: j.key, Correlation: "demo-" + j.key, Owner: j.Tenant, Attrs: j.attrs,

@@ -10,11 +10,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// ledger is how the jobs stand, as the events of the store tell it.
+// ledger holds the state of each job, computed from the events of the store.
 type ledger struct {
 	after event.Cursor
 	jobs  map[job.ID]*account
-	ids   []job.ID // in the order of the enqueue
+	ids   []job.ID // in the order of enqueueing
 }
 
 // account is one job in the ledger.
@@ -23,26 +23,26 @@ type account struct {
 	kind     string
 	state    job.State
 	life     int32
-	retries  int        // that the policies ordered, over all lives
-	due      job.Micros // of a job that waits
-	class    string     // of the last failure that was retried
-	run      job.Token  // of that
-	classes  []string   // of all of these
-	outcomes []outcome  // how its lives ended
+	retries  int        // retries that the policies decided, over all lives
+	due      job.Micros // time of the next retry
+	class    string     // class of the last failure that was retried
+	run      job.Token  // run of the last failure that was retried
+	classes  []string   // classes of all failures that were retried
+	outcomes []outcome  // ends of its lives
 }
 
 // outcome is the end of a life.
 type outcome struct {
 	completed bool
-	retries   int // within that life
+	retries   int // retries in that life
 }
 
 func newLedger() *ledger { return &ledger{jobs: map[job.ID]*account{}} }
 
-// eventsRead is how many events are read at once.
+// eventsRead is the number of events in one read.
 const eventsRead = 1_000
 
-// read takes in what has happened since the last time, and returns it.
+// read applies the events since the last call and returns them.
 func (l *ledger) read(ctx context.Context, st store.Reader) ([]event.Event, error) {
 	var all []event.Event
 	for {
@@ -63,7 +63,7 @@ func (l *ledger) read(ctx context.Context, st store.Reader) ([]event.Event, erro
 
 func (l *ledger) take(e *event.Event) {
 	if e.To == job.None {
-		return // nothing that moves a job
+		return // the event does not change the state of a job
 	}
 	a := l.jobs[e.Job]
 	if a == nil {
@@ -112,14 +112,14 @@ func (l *ledger) total() map[job.State]int {
 	return all
 }
 
-// live returns how many jobs have not ended.
+// live returns the number of jobs that have not ended.
 func (l *ledger) live() int {
 	t := l.total()
 	return t[job.Waiting] + t[job.Retrying] + t[job.Running]
 }
 
-// retrying returns the jobs that wait for a retry, in the order of their times, and
-// how many more are due already.
+// retrying returns the jobs whose retry is in the future, by its time, and the number
+// of jobs whose retry is already due.
 func (l *ledger) retrying(now job.Micros) (coming []*account, due int) {
 	for _, a := range l.jobs {
 		switch {
@@ -134,7 +134,7 @@ func (l *ledger) retrying(now job.Micros) (coming []*account, due int) {
 	return coming, due
 }
 
-// pick returns the first job that fits; nil when none does.
+// pick returns the first job that fits, or nil.
 func (l *ledger) pick(fits func(*account) bool) *account {
 	for _, id := range l.ids {
 		if a := l.jobs[id]; fits(a) {

@@ -14,7 +14,7 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// rendered is a policy as a file, with all waits of one length and no name.
+// rendered returns a policy file with all waits set to one length and without a name.
 func rendered(spec policy.Spec) string {
 	eachBackoff(&spec, func(b *backoff.Backoff) {
 		eachWait(b, func(d time.Duration) time.Duration { return min(d, 1) * time.Second })
@@ -23,7 +23,7 @@ func rendered(spec policy.Spec) string {
 	return string(policyfile.Render(&spec))
 }
 
-func TestOnlyTheWaitsOfThePresetsAreShorter(t *testing.T) {
+func TestShortenedPresetsDifferOnlyInWaits(t *testing.T) {
 	t.Parallel()
 	for i, kind := range kinds {
 		preset, err := policyfile.Preset(kind)
@@ -41,27 +41,27 @@ func TestOnlyTheWaitsOfThePresetsAreShorter(t *testing.T) {
 		long, short := preset.Spec.Default.Backoff, again.Spec.Default.Backoff
 		for n := 1; n <= 4; n++ {
 			if short.Nominal(n)*time.Duration(divisors[i]) != long.Nominal(n) {
-				t.Errorf("%s, retry %d: %s instead of %s, by %d", kind, n, short.Nominal(n), long.Nominal(n), divisors[i])
+				t.Errorf("%s, retry %d: the wait %s is not %s divided by %d", kind, n, short.Nominal(n), long.Nominal(n), divisors[i])
 			}
 		}
 		if p.Hash() == preset.Policy.Hash() {
-			t.Errorf("%s: another policy has the same hash", kind)
+			t.Errorf("%s: the shortened policy has the hash of the preset, want another hash", kind)
 		}
 		if was, is := rendered(preset.Spec), rendered(again.Spec); was != is {
-			t.Errorf("%s: more than the waits is changed:\n%s\n%s", kind, was, is)
+			t.Errorf("%s: more than the waits differs:\n%s\n%s", kind, was, is)
 		}
 	}
 }
 
-func TestASeedPicksTheJobsThatMeetTrouble(t *testing.T) {
+func TestSeedPicksTheJobsWithFaults(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{JobsMin, JobsDefault, 3 * JobsDefault} {
 		one, same, other := planned(1, makeJobs(1, n)), planned(1, makeJobs(1, n)), planned(2, makeJobs(2, n))
 		if !maps.Equal(one, same) {
-			t.Errorf("%d jobs: one seed has made two plans", n)
+			t.Errorf("%d jobs: two plans of one seed differ", n)
 		}
 		if maps.Equal(one, other) {
-			t.Errorf("%d jobs: two seeds have made one plan", n)
+			t.Errorf("%d jobs: two seeds gave the same plan", n)
 		}
 		count := func(p plan) map[encounter]int {
 			all := map[encounter]int{}
@@ -71,50 +71,50 @@ func TestASeedPicksTheJobsThatMeetTrouble(t *testing.T) {
 			return all
 		}
 		if !maps.Equal(count(one), count(other)) {
-			t.Errorf("%d jobs: two seeds have not made the same trouble", n)
+			t.Errorf("%d jobs: two seeds gave different numbers of faults", n)
 		}
 		for _, kind := range kinds {
 			for _, e := range encounters(kind) {
 				if count(one)[e] == 0 {
-					t.Errorf("%d jobs: nobody meets %v", n, e)
+					t.Errorf("%d jobs: no job gets the fault %v", n, e)
 				}
 			}
 		}
 		if jobs := makeJobs(1, n); len(jobs) != n {
-			t.Errorf("%d jobs, want %d", len(jobs), n)
+			t.Errorf("got %d jobs, want %d", len(jobs), n)
 		}
 	}
 }
 
-// A block on a terminal never has more lines or longer ones than that: what wraps or
-// scrolls cannot be drawn over.
-func TestABlockFitsItsTerminal(t *testing.T) {
+// A block on a terminal must fit it in lines and columns, because lines that wrap or
+// scroll cannot be overwritten.
+func TestBlockFitsTerminal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	v := view{out: &out, screen: Screen{Terminal: true, Color: true, Columns: 20, Rows: 5}}
 	if line := v.row(span{v.red, "1234567890"}, span{nil, "äöüäöüäöüäöü"}); line != "\x1b[31m1234567890\x1b[0mäöüäöüäö…" {
-		t.Errorf("the line is %q", line)
+		t.Errorf("row did not cut the line to the terminal: got %q", line)
 	}
 	v.draw(strings.Split("a b c d e f g", " "))
 	if want := "a\x1b[K\nb\x1b[K\nc\x1b[K\nd\x1b[K\n\x1b[J"; out.String() != want {
-		t.Errorf("drawn as %q, want %q", out.String(), want)
+		t.Errorf("the block is written as %q, want %q", out.String(), want)
 	}
 	out.Reset()
 	v.say("said")
 	if want := "\x1b[4A\rsaid\x1b[K\n\x1b[J"; out.String() != want {
-		t.Errorf("said as %q, want %q", out.String(), want)
+		t.Errorf("the lasting line is written as %q, want %q", out.String(), want)
 	}
 	out.Reset()
 	v.draw([]string{"a"})
 	if want := "a\x1b[K\n\x1b[J"; out.String() != want {
-		t.Errorf("drawn below as %q, want %q", out.String(), want)
+		t.Errorf("the block below the lasting line is written as %q, want %q", out.String(), want)
 	}
 	if text := fit("a\x1b[31mb\nc", 20); text != "a [31mb c" {
-		t.Errorf("text of others is shown as %q", text)
+		t.Errorf("fit did not remove the control characters: got %q", text)
 	}
 }
 
-func TestTheToolFailsAsItsFilesAre(t *testing.T) {
+func TestToolFailsOnFaultyFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		trouble trouble
@@ -130,14 +130,14 @@ func TestTheToolFailsAsItsFilesAre(t *testing.T) {
 		}
 		var stderr bytes.Buffer
 		if code := Tool(t.Context(), []string{"encode", out, in}, &stderr); code != c.code || !strings.Contains(stderr.String(), c.says) {
-			t.Errorf("%q: exit code %d, %q; want %d, %q", c.trouble, code, stderr.String(), c.code, c.says)
+			t.Errorf("file with %q: got exit code %d and output %q, want %d and %q", c.trouble, code, stderr.String(), c.code, c.says)
 		}
 	}
 	var stderr bytes.Buffer
 	if code := Tool(t.Context(), nil, &stderr); code != 2 {
-		t.Errorf("without arguments: exit code %d", code)
+		t.Errorf("without arguments: got exit code %d, want another", code)
 	}
 	if err := fmt.Sprint(&UntrueError{[]string{"a", "b"}}); !strings.HasSuffix(err, "\n  a\n  b") {
-		t.Errorf("what is missing is told as %q", err)
+		t.Errorf("the error does not list what is missing: %q", err)
 	}
 }

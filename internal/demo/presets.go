@@ -9,10 +9,9 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// shortened returns the preset of a name with every wait of its back-offs divided.
-// Nothing else of it is changed but its name, which says so: classes, verdicts,
-// numbers of retries, limits, rules and texts are those of the preset, and so is
-// what a wait that the other side asks for means.
+// shortened returns a preset with every wait of its back-offs divided. It changes only
+// these waits and the name. Classes, verdicts, numbers of retries, limits, rules and
+// texts are those of the preset, and so is the handling of Retry-After.
 func shortened(preset string, by int) (*policy.Policy, error) {
 	f, err := policyfile.Preset(preset)
 	if err != nil {
@@ -23,7 +22,7 @@ func shortened(preset string, by int) (*policy.Policy, error) {
 		eachWait(b, func(d time.Duration) time.Duration { return (d / time.Duration(by)).Truncate(time.Microsecond) })
 	})
 	spec.Name = fmt.Sprintf("%s-waits-by-%d", preset, by)
-	// Through a file, as one of a user's own would come: it is what the store keeps.
+	// The policy goes through a policy file, the form that the store keeps.
 	f, err = policyfile.Parse("the demo's "+preset, policyfile.Render(&spec))
 	if err != nil {
 		return nil, err
@@ -31,7 +30,7 @@ func shortened(preset string, by int) (*policy.Policy, error) {
 	return f.Policy, nil
 }
 
-// eachWait changes the waits of a back-off, and leaves its shape.
+// eachWait changes the waits of a back-off and keeps its formula.
 func eachWait(b *backoff.Backoff, change func(time.Duration) time.Duration) {
 	for _, d := range []*time.Duration{&b.First, &b.Cap, &b.Floor, &b.Spread} {
 		*d = change(*d)
@@ -41,7 +40,7 @@ func eachWait(b *backoff.Backoff, change func(time.Duration) time.Duration) {
 	}
 }
 
-// eachBackoff calls f with the back-offs of a policy.
+// eachBackoff calls f with each back-off of a policy.
 func eachBackoff(s *policy.Spec, f func(*backoff.Backoff)) {
 	settings := func(s policy.Settings) {
 		if s.Backoff != nil {

@@ -9,21 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// Screen is what is known of where the output goes.
+// Screen describes the terminal, if the output goes to one.
 type Screen struct {
 	Terminal      bool
 	Color         bool
-	Columns, Rows int // of a terminal; 0 is not known
+	Columns, Rows int // size of the terminal; 0 means not known
 }
 
-// view writes lines that stay and, on a terminal, a block below them that changes.
+// view writes lasting lines and, on a terminal, a changing block below them.
 type view struct {
 	out    io.Writer
 	screen Screen
-	height int // of the block that is shown
+	height int // number of lines of the block
 }
 
-// say writes lines that stay.
+// say writes lasting lines.
 func (v *view) say(lines ...string) {
 	var b bytes.Buffer
 	v.back(&b)
@@ -35,8 +35,8 @@ func (v *view) say(lines ...string) {
 	_, _ = v.out.Write(b.Bytes())
 }
 
-// draw shows a block in place of the one before, in one write so that nothing
-// flickers. Without a terminal it does nothing.
+// draw replaces the block, in one write so that it does not flicker. Without a
+// terminal it does nothing.
 func (v *view) draw(lines []string) {
 	if !v.screen.Terminal {
 		return
@@ -54,14 +54,14 @@ func (v *view) draw(lines []string) {
 	_, _ = v.out.Write(b.Bytes())
 }
 
-// back goes to the first line of the block.
+// back moves the cursor to the first line of the block.
 func (v *view) back(b *bytes.Buffer) {
 	if v.screen.Terminal && v.height > 0 {
 		fmt.Fprintf(b, "\x1b[%dA\r", v.height)
 	}
 }
 
-// toEnd empties the rest of a line, rest that of the screen.
+// toEnd returns the sequence that clears the rest of the line.
 func (v *view) toEnd() string {
 	if v.screen.Terminal {
 		return "\x1b[K"
@@ -75,7 +75,7 @@ func (v *view) rest(b *bytes.Buffer) {
 	}
 }
 
-// columns is how long a line may be.
+// columns returns the longest allowed line.
 func (v *view) columns() int {
 	if v.screen.Columns > 1 {
 		return v.screen.Columns - 1 // a full line may wrap
@@ -83,13 +83,13 @@ func (v *view) columns() int {
 	return 100
 }
 
-// span is a part of a line in one colour; nil is none.
+// span is a part of a line in one colour; nil means no colour.
 type span struct {
 	paint func(string) string
 	text  string
 }
 
-// row puts the parts of a line together, and cuts what does not fit.
+// row joins the parts of a line and cuts it to the width of the terminal.
 func (v *view) row(spans ...span) string {
 	var line strings.Builder
 	left := v.columns()
@@ -117,7 +117,7 @@ func (v *view) red(text string) string    { return v.paint("31", text) }
 func (v *view) green(text string) string  { return v.paint("32", text) }
 func (v *view) yellow(text string) string { return v.paint("33", text) }
 
-// fit cuts a text to so many columns, and takes out what would move the cursor.
+// fit removes control characters from a text and cuts it to the given columns.
 func fit(text string, columns int) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -134,7 +134,7 @@ func fit(text string, columns int) string {
 	return string([]rune(text)[:columns-1]) + "…"
 }
 
-// wrap breaks a text into lines of so many columns, and puts an indent before each.
+// wrap breaks a text into indented lines of at most the given columns.
 func wrap(text, indent string, columns int) (lines []string) {
 	line := indent
 	for word := range strings.FieldsSeq(text) {

@@ -13,20 +13,20 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// The tenant whose key is revoked before the story begins, and the keys.
+// The tenant whose key is revoked before the demo begins, and its keys.
 const (
 	revokedTenant = "south"
 	oldKey        = "key-of-last-year"
 	newKey        = "key-of-this-year"
 )
 
-// pace is how fast the story goes.
+// pace sets the speed of the demo.
 type pace struct {
-	latency time.Duration // of the upstream
-	look    time.Duration // between two looks at the store
-	hold    time.Duration // to read what was said
-	rate    int           // of the redrive, jobs a second
-	haste   int           // divides the waits further
+	latency time.Duration // response time of the upstream
+	look    time.Duration // interval between two reads of the store
+	hold    time.Duration // pause in which people can read the output
+	rate    int           // rate of a redrive in jobs a second
+	haste   int           // an extra divisor for all waits
 }
 
 func (o *Options) pace() pace {
@@ -36,15 +36,15 @@ func (o *Options) pace() pace {
 	return pace{latency: 180 * time.Millisecond, look: 100 * time.Millisecond, hold: 3 * time.Second, rate: 10, haste: 1}
 }
 
-// The limits of the demo. A run gets no more than runLimit, and a 429 asks for
-// politeness, which is not divided: it is the upstream's word.
+// The limits of the demo. runLimit is the timeout of a run. politeness is the wait
+// that a 429 asks for; it is not divided, because the upstream sets it.
 const (
 	runLimit   = 3 * time.Second
 	patience   = time.Second
 	politeness = 2 * time.Second
 )
 
-// stage is everything that plays a part.
+// stage is the running demo with all its parts.
 type stage struct {
 	Options
 	pace
@@ -57,17 +57,17 @@ type stage struct {
 	tempDir  string
 
 	began    time.Time
-	title    string // of the act
+	title    string // title of the current act
 	ledger   *ledger
 	groups   []store.Group
 	redrives []store.Redrive
-	told     map[string]bool
-	said     string // the last line about the whole, and when
+	reported map[string]bool
+	said     string // the last line with the totals, and its time
 	saidAt   time.Duration
 	records  map[record]note
 }
 
-// record names a failure record, note is what is shown of it.
+// record identifies a failure record; note is what is shown of it.
 type record struct {
 	job job.ID
 	run job.Token
@@ -82,7 +82,7 @@ type note struct {
 func newStage(ctx context.Context, o Options, st *sqlite.Store, tempDir string) (*stage, error) {
 	s := &stage{
 		Options: o, pace: o.pace(), store: st, tempDir: tempDir, jobs: makeJobs(o.Seed, o.Jobs), view: view{out: o.Out, screen: o.Screen},
-		began: o.Now(), ledger: newLedger(), told: map[string]bool{}, records: map[record]note{},
+		began: o.Now(), ledger: newLedger(), reported: map[string]bool{}, records: map[record]note{},
 	}
 	s.upstream = &upstream{
 		now: o.Now, latency: s.latency, wait: politeness, plan: planned(o.Seed, s.jobs), full: true,
@@ -103,11 +103,11 @@ func newStage(ctx context.Context, o Options, st *sqlite.Store, tempDir string) 
 	return s, err
 }
 
-// elapsed is how long the story has gone on.
+// elapsed returns the time since the demo began.
 func (s *stage) elapsed() time.Duration { return s.Now().Sub(s.began) }
 
-// await looks at the store again and again, and shows it, until something is true.
-// False says that the limit came first.
+// await reads the store and shows its state again and again, until done returns true.
+// It returns false when the limit has passed first.
 func (s *stage) await(ctx context.Context, limit time.Duration, done func() bool) (bool, error) {
 	tick := time.NewTicker(s.look)
 	defer tick.Stop()
@@ -130,7 +130,7 @@ func (s *stage) await(ctx context.Context, limit time.Duration, done func() bool
 	}
 }
 
-// holdOn leaves time to read.
+// holdOn waits so that people can read the output.
 func (s *stage) holdOn(ctx context.Context) error {
 	if s.hold <= 0 {
 		return nil
@@ -139,14 +139,14 @@ func (s *stage) holdOn(ctx context.Context) error {
 	return err
 }
 
-// observe takes in how everything stands, and shows it.
+// observe reads the state of the store and shows it.
 func (s *stage) observe(ctx context.Context) error {
 	redrives, err := s.store.RedriveList(ctx)
 	if err != nil {
 		return fmt.Errorf("read redrives: %w", err)
 	}
 	s.redrives = redrives
-	events, err := s.ledger.read(ctx, s.store) // after the redrives: it tells how they came to stand so
+	events, err := s.ledger.read(ctx, s.store) // read after the redrives, so that their latest events are included
 	if err != nil {
 		return fmt.Errorf("read events: %w", err)
 	}
@@ -163,7 +163,7 @@ func (s *stage) observe(ctx context.Context) error {
 	return nil
 }
 
-// noteOf is what is shown of a failure; the zero note when it cannot be read.
+// noteOf returns what is shown of a failure, or the zero note when it cannot be read.
 func (s *stage) noteOf(ctx context.Context, id job.ID, run job.Token) note {
 	key := record{id, run}
 	if n, ok := s.records[key]; ok {
@@ -184,8 +184,8 @@ func (s *stage) noteOf(ctx context.Context, id job.ID, run job.Token) note {
 	return s.records[key]
 }
 
-// tell writes lines about what has happened: the first of its kind, and how the whole
-// stands when that has changed, once a second at most.
+// tell writes lines about new events: the first of each sort, and the totals when
+// they have changed, at most once a second.
 func (s *stage) tell(ctx context.Context, events []event.Event) {
 	for i := range events {
 		if line := s.news(ctx, &events[i]); line != "" {
@@ -208,7 +208,7 @@ func (s *stage) tell(ctx context.Context, events []event.Event) {
 	}
 }
 
-// news is a line about an event that is the first of its kind; else "".
+// news returns a line about an event that is the first of its sort, else "".
 func (s *stage) news(ctx context.Context, e *event.Event) string {
 	retry := e.Type == event.JobFailed && e.To == job.Retrying
 	switch {
@@ -218,10 +218,10 @@ func (s *stage) news(ctx context.Context, e *event.Event) string {
 		return ""
 	}
 	what := fmt.Sprintf("%s %s %s", e.Kind, e.Class, e.To)
-	if s.told[what] {
+	if s.reported[what] {
 		return ""
 	}
-	s.told[what] = true
+	s.reported[what] = true
 	n := s.noteOf(ctx, e.Job, e.Token)
 	if retry {
 		return fmt.Sprintf("        %s %d: %s, retry %d of %d in %.1f s; users see: %s", e.Kind, e.Job, e.Class, n.n, n.of, n.wait.Seconds(), n.users)
@@ -229,7 +229,7 @@ func (s *stage) news(ctx context.Context, e *event.Event) string {
 	return fmt.Sprintf("        %s %d is dead (%s): %s; users see: %s", e.Kind, e.Job, e.Reason, e.Class, n.users)
 }
 
-// underway is the newest redrive that has not ended; nil when there is none.
+// underway returns the newest redrive that has not ended, or nil.
 func (s *stage) underway() *store.Redrive {
 	if len(s.redrives) > 0 && s.redrives[0].EndedAt == 0 {
 		return &s.redrives[0]
@@ -237,12 +237,12 @@ func (s *stage) underway() *store.Redrive {
 	return nil
 }
 
-// command is a command of this program about the demo's file.
+// command returns a command line of this program on the demo's file.
 func (s *stage) command(words string) string {
 	return fmt.Sprintf("%s %s --db %s", s.Command, words, s.Path)
 }
 
-// leftovers returns how many temporary folders of runs are still there.
+// leftovers returns how many temporary folders of runs still exist.
 func (s *stage) leftovers() int {
 	n := 0
 	entries, _ := os.ReadDir(s.tempDir)

@@ -11,16 +11,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// How long an act may take at most before the story goes on, and is not true.
+// The longest time that an act may take. After it the demo goes on, and fails at the end.
 const (
 	firstLimit   = 35 * time.Second
 	redriveLimit = 15 * time.Second
 )
 
-// canary is how many jobs a redrive of the story brings back first.
+// canary is the number of jobs that a redrive of the demo releases first.
 const canary = 5
 
-// play plays the story and stops the systems at its end.
+// play runs the acts of the demo and stops the systems at the end.
 func (s *stage) play(ctx context.Context) error {
 	if err := enqueue(ctx, s.systems, s.jobs); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *stage) acts(ctx context.Context) error {
 	return nil
 }
 
-// introduce says what is about to happen.
+// introduce prints what the demo will do.
 func (s *stage) introduce() {
 	v := &s.view
 	v.say(v.bold(fmt.Sprintf("%d jobs of five systems, a real engine and a real file, %s.", len(s.jobs), s.Path)),
@@ -54,7 +54,7 @@ func (s *stage) introduce() {
 	v.say("")
 }
 
-// waitsOf says how a preset's waits were shortened.
+// waitsOf describes how the waits of a preset were shortened.
 func waitsOf(sys *system) string {
 	b := sys.policy.Spec().Default.Backoff
 	longer := *b
@@ -63,7 +63,7 @@ func waitsOf(sys *system) string {
 	return fmt.Sprintf("  %-12s%-30s by %-4d  %s", sys.kind, longer.Growth(), sys.divisor, b.Growth())
 }
 
-// begin opens an act.
+// begin starts an act.
 func (s *stage) begin(title string) {
 	s.title = title
 	if !s.view.screen.Terminal {
@@ -71,7 +71,7 @@ func (s *stage) begin(title string) {
 	}
 }
 
-// end says what came of an act, and leaves time to read it.
+// end prints the result of an act and waits until people can have read it.
 func (s *stage) end(ctx context.Context, format string, args ...any) error {
 	v := &s.view
 	lines := wrap(fmt.Sprintf(format, args...), "        ", min(v.columns(), 100))
@@ -82,7 +82,7 @@ func (s *stage) end(ctx context.Context, format string, args ...any) error {
 	return s.holdOn(ctx)
 }
 
-// theUpstreamFails runs all jobs against an upstream in trouble.
+// theUpstreamFails runs all jobs against an upstream with faults.
 func (s *stage) theUpstreamFails(ctx context.Context) error {
 	s.begin("1 of 3  The upstream is flaky. What is worth another attempt, and when?")
 	if _, err := s.await(ctx, firstLimit, func() bool { return s.ledger.live() == 0 }); err != nil {
@@ -94,25 +94,25 @@ func (s *stage) theUpstreamFails(ctx context.Context) error {
 	for _, n := range met {
 		bad += n
 	}
-	return s.end(ctx, "%d of %d calls failed. %d jobs completed at once and %d after retries; %d are dead, by %d causes, not %d mysteries.",
-		bad, calls, f.atOnce, f.afterRetries, s.ledger.total()[job.Dead], len(s.groups), s.ledger.total()[job.Dead])
+	return s.end(ctx, "%d of %d calls failed. %d jobs completed at once and %d after retries; %d are dead, by only %d causes.",
+		bad, calls, f.atOnce, f.afterRetries, s.ledger.total()[job.Dead], len(s.groups))
 }
 
-// theCauseIsStillThere brings jobs back too early, which costs a few attempts only.
+// theCauseIsStillThere retries the dead jobs too early, which costs only a few attempts.
 func (s *stage) theCauseIsStillThere(ctx context.Context) error {
 	g := s.revoked()
 	if g == nil {
-		return nil // judge says so
+		return nil // check reports that the group is missing
 	}
-	s.begin(fmt.Sprintf("2 of 3  Somebody brings the %d jobs of the largest cause back. It is still there.", g.Pending))
-	r, err := s.redrive(ctx, g, "perhaps it was only for a moment")
+	s.begin(fmt.Sprintf("2 of 3  The %d dead jobs of the largest cause are retried too early: the cause still exists.", g.Pending))
+	r, err := s.redrive(ctx, g, "the failure may have been temporary")
 	if err != nil {
 		return err
 	}
 	return s.end(ctx, "Redrive %d has stopped by itself: %s. The other %d jobs were not touched.", r.ID, r.Why, r.Total-r.Released)
 }
 
-// theCauseIsMended brings the same jobs back when they can succeed.
+// theCauseIsMended retries the same jobs when they can succeed.
 func (s *stage) theCauseIsMended(ctx context.Context) error {
 	g := s.revoked()
 	if g == nil {
@@ -120,7 +120,7 @@ func (s *stage) theCauseIsMended(ctx context.Context) error {
 	}
 	s.upstream.mend(revokedTenant, newKey)
 	s.services.setKey(revokedTenant, newKey)
-	s.begin("3 of 3  The worker has got the new key. A few jobs first, then more and more.")
+	s.begin("3 of 3  The worker has the new key. A few jobs first, then more and more.")
 	r, err := s.redrive(ctx, g, "the key of tenant south is replaced")
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (s *stage) theCauseIsMended(ctx context.Context) error {
 	return s.end(ctx, "Redrive %d: %d of %d jobs completed. Their dead letters are resolved, their history is kept.", r.ID, r.Completed, r.Total)
 }
 
-// revoked is the group of those whose key was revoked; nil when there is none.
+// revoked returns the group of the jobs whose key was revoked, or nil.
 func (s *stage) revoked() *store.Group {
 	for i := range s.groups {
 		if g := &s.groups[i]; g.Kind == kindOCR && g.Class == "AuthenticationFailure" && g.Pending > 0 {
@@ -138,9 +138,9 @@ func (s *stage) revoked() *store.Group {
 	return nil
 }
 
-// redrive brings a group back and shows it until it has ended.
+// redrive starts a bulk retry of a group and shows it until it has ended.
 func (s *stage) redrive(ctx context.Context, g *store.Group, why string) (store.Redrive, error) {
-	client := s.systems[0].client // any: the store takes it further
+	client := s.systems[0].client // any client can start it, because the store runs it
 	r, err := client.Redrive(ctx, redrive.By{Actor: "demo", Reason: why}, store.RedriveSpec{
 		Filter: store.DeadFilter{Group: g.Fingerprint}, Canary: canary, Rate: s.rate,
 	})

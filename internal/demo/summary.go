@@ -10,11 +10,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// figures are what became of the jobs.
+// figures counts how the jobs ended.
 type figures struct {
 	atOnce, afterRetries, broughtBack, dead int
-	// retried are the first lives in which something was retried, saved those of them
-	// that completed.
+	// retried counts the jobs that were retried in their first life; saved counts those
+	// of them that completed in it.
 	retried, saved int
 }
 
@@ -42,7 +42,7 @@ func (s *stage) figures() (f figures) {
 	return f
 }
 
-// summary says what came of it all and how to look further.
+// summary prints the results and commands to look further.
 func (s *stage) summary(ctx context.Context) error {
 	v := &s.view
 	v.draw(nil)
@@ -54,15 +54,15 @@ func (s *stage) summary(ctx context.Context) error {
 	v.say("", v.bold(fmt.Sprintf("%d jobs in %s, none lost", len(s.jobs), seconds(s.elapsed()))), "",
 		fmt.Sprintf("  %5d  completed at once", f.atOnce),
 		fmt.Sprintf("  %5d  completed after retries: of %d jobs that were retried, %d %% succeeded", f.afterRetries, f.retried, share),
-		fmt.Sprintf("  %5d  were dead, and completed when their cause was mended", f.broughtBack),
+		fmt.Sprintf("  %5d  were dead, and completed after their cause was repaired", f.broughtBack),
 		fmt.Sprintf("  %5d  are dead, each with its history, its class and what users read:", f.dead), "")
 	v.say(s.deadByCause()...)
-	v.say("", v.bold("Look further")+", nothing runs any more and all of it is in "+s.Path, "")
+	v.say("", v.bold("Look further")+": nothing runs any more, and all data is in "+s.Path, "")
 	v.say(s.suggestions(ctx)...)
 	return ctx.Err()
 }
 
-// deadByCause lists the groups that have pending dead letters, the largest first.
+// deadByCause returns a line for each group that has pending dead letters, the largest first.
 func (s *stage) deadByCause() (lines []string) {
 	pending := s.pendingGroups()
 	for i := range pending {
@@ -71,37 +71,37 @@ func (s *stage) deadByCause() (lines []string) {
 	return lines
 }
 
-// suggestion is a command, and what it shows.
+// suggestion is a command and a description of what it shows.
 type suggestion struct{ words, shows string }
 
-// suggestions are commands that work on the file.
+// suggestions returns lines with commands that work on the file.
 func (s *stage) suggestions(ctx context.Context) (lines []string) {
-	all := []suggestion{{"dlq groups --pending --largest", "what is wrong, by cause"}}
+	all := []suggestion{{"dlq groups --pending --largest", "dead letters by cause"}}
 	explain := func(shows string, fits func(*account) bool) {
 		if a := s.ledger.pick(fits); a != nil {
 			all = append(all, suggestion{fmt.Sprintf("explain %d", a.id), shows})
 		}
 	}
-	explain("what the other side asked for, and when the retry was", func(a *account) bool {
+	explain("the Retry-After of the service, and the time of the retry", func(a *account) bool {
 		return a.state == job.Completed && slices.Contains(a.classes, "RateLimitExceeded")
 	})
-	explain("why it was retried, by which formula, and what else it could have been", func(a *account) bool {
+	explain("why it was retried, the formula of the wait, and the other candidate classes", func(a *account) bool {
 		return a.state == job.Completed && len(a.outcomes) == 1 && a.retries > 1
 	})
 	explain("why it died at its first failure", func(a *account) bool {
 		return a.state == job.Dead && a.retries == 0 && a.kind == kindWatermark
 	})
-	explain("a job that was dead, and came back", func(a *account) bool {
+	explain("a job that was dead and then completed", func(a *account) bool {
 		return a.state == job.Completed && len(a.outcomes) > 1
 	})
 	if len(s.redrives) > 0 {
 		all = append(all, suggestion{fmt.Sprintf("dlq redrive show %d", s.redrives[len(s.redrives)-1].ID), "the redrive that stopped by itself"})
 	}
-	all = append(all, suggestion{"jobs list --state dead --kind " + kindChat, "jobs, here the dead ones of a kind"})
+	all = append(all, suggestion{"jobs list --state dead --kind " + kindChat, "the dead jobs of a kind"})
 	if hash := s.policyOf(ctx); hash != "" {
-		all = append(all, suggestion{"policy show " + hash, "the policy that decided, as a file"})
+		all = append(all, suggestion{"policy show " + hash, "the policy that decided, as a policy file"})
 	}
-	all = append(all, suggestion{"dlq stats", "how well the retries do"}, suggestion{"audit --action redrive.start", "who brought what back, and why"})
+	all = append(all, suggestion{"dlq stats", "success rate of the retries"}, suggestion{"audit --action redrive.start", "who started each redrive, and why"})
 	longest := 0
 	for _, each := range all {
 		longest = max(longest, len(s.command(each.words)))
@@ -113,8 +113,8 @@ func (s *stage) suggestions(ctx context.Context) (lines []string) {
 	return lines
 }
 
-// policyOf is the hash of the policy of the first kind, as short as people write it;
-// "" when the store does not have it.
+// policyOf returns the shortened hash of the first kind's policy, or "" when the
+// store does not have it.
 func (s *stage) policyOf(ctx context.Context) string {
 	p, err := s.store.Policy(ctx, s.systems[0].policy.Hash())
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// divisors are by how much the waits of each kind's preset are divided, in the order
-// of kinds: so that minutes become a second or so.
+// divisors holds the divisor of the waits of each kind's preset, in the order of
+// kinds. They turn minutes into about a second.
 var divisors = [...]int{120, 4, 300, 300, 10}
 
-// highMemory is the queue to which the preset of transcribe sends long videos.
+// highMemory is the queue that the preset of transcribe sends long videos to.
 const highMemory = "compute-engine-high-memory"
 
 // system is one of the five programs of the demo: a client with one kind of job and
@@ -28,13 +28,13 @@ type system struct {
 	client  *redrive.Client
 }
 
-// systemOptions are what the systems have in common.
+// systemOptions holds what all systems share.
 type systemOptions struct {
 	store   store.Store
 	worker  *worker
 	tempDir string
-	limit   time.Duration // of a run
-	haste   int           // divides waits further
+	limit   time.Duration // timeout of a run
+	haste   int           // an extra divisor for all waits
 }
 
 func newSystems(o systemOptions) ([]system, error) {
@@ -64,7 +64,7 @@ func newSystems(o systemOptions) ([]system, error) {
 	return all, nil
 }
 
-// enqueue takes the jobs in, each by its own system.
+// enqueue enqueues each job through the system of its kind.
 func enqueue(ctx context.Context, all []system, jobs []demoJob) error {
 	for i := range all {
 		var specs []redrive.Spec
@@ -80,8 +80,8 @@ func enqueue(ctx context.Context, all []system, jobs []demoJob) error {
 	return nil
 }
 
-// run runs the systems until stop is called, which waits for them and returns what
-// went wrong. A system that ends by itself ends ctx with its error.
+// run runs the systems until stop is called. stop waits for them and returns their
+// error. A system that ends early ends the returned context with its error.
 func run(ctx context.Context, all []system) (running context.Context, stop func() error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan error, len(all))

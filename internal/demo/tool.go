@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Files of the demo begin with magic and end with their index, as those of a real
-// container do; between them are frames.
+// The demo's files begin with magic, go on with frames, and end with an index, like
+// the containers of real videos.
 const (
 	magic = "DEMOCLIP\n"
 	index = "moov\n"
 )
 
-// clip is a file as the upstream has it, with a trouble in it.
+// clip returns a file of the upstream; t may make it faulty.
 func clip(key string, t trouble) []byte {
 	var b bytes.Buffer
 	b.WriteString(magic)
@@ -40,9 +40,9 @@ func clip(key string, t trouble) []byte {
 	return b.Bytes()
 }
 
-// Tool is the program that jobs of the demo run as a subprocess, in place of a real
-// encoder: "encode OUT IN…" joins files. It returns the exit code. Like a real one
-// it fails when a file is broken, runs out of memory, and hangs until it is killed.
+// Tool is the program that the demo's jobs run as a subprocess, in place of a real
+// encoder: "encode OUT IN…" joins files. It returns the exit code. Depending on its
+// files it fails, runs out of memory, or hangs until it is killed.
 func Tool(ctx context.Context, args []string, stderr io.Writer) int {
 	if len(args) < 3 || args[0] != "encode" {
 		fmt.Fprintln(stderr, "usage: encode OUT IN...")
@@ -59,12 +59,12 @@ func Tool(ctx context.Context, args []string, stderr io.Writer) int {
 	return 0
 }
 
-// toolExit ends the tool after it has said why.
+// toolExit is the exit code of the tool, as an error; the message is already printed.
 type toolExit int
 
 func (e toolExit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// stuckMax is how long the tool hangs if nobody ends it.
+// stuckMax is how long the tool hangs if no process kills it.
 const stuckMax = time.Minute
 
 func encode(ctx context.Context, out string, in []string, stderr io.Writer) error {
@@ -86,7 +86,7 @@ func encode(ctx context.Context, out string, in []string, stderr io.Writer) erro
 			return toolExit(1)
 		case strings.Contains(text, "frame hungry\n"):
 			fmt.Fprintln(stderr, "Error while filtering: Cannot allocate memory")
-			return toolExit(137) // as a shell tells a kill for want of memory
+			return toolExit(137) // the exit code in a shell after the kernel killed a process for lack of memory
 		case strings.Contains(text, "frame confused\n"):
 			fmt.Fprintln(stderr, "Error submitting packet to decoder: non-monotonic frame\nConversion failed!")
 			return toolExit(1)

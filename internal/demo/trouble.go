@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// trouble is what one request meets at the upstream.
+// trouble is a fault that the upstream produces for one request.
 type trouble string
 
-// The troubles. Those of a file are answered with 200: what is wrong is in the body.
+// The faults. Those of a file are answered with status 200, and the body is faulty.
 const (
 	tooMany      trouble = "429 with Retry-After in seconds"
 	tooManyDate  trouble = "429 with Retry-After as a date"
@@ -21,7 +21,7 @@ const (
 	forbidden    trouble = "403"
 	unprocessed  trouble = "422"
 	teapot       trouble = "418"
-	wrongKey     trouble = "401" // of those whose key is not valid any more
+	wrongKey     trouble = "401" // for a key that is no longer valid
 	readOnly     trouble = "503 of a full bucket"
 	hang         trouble = "no answer"
 	reset        trouble = "connection reset"
@@ -33,16 +33,16 @@ const (
 	fileConfused trouble = "200 with a file that confuses the encoder"
 )
 
-// encounter is a trouble that some jobs of a kind meet.
+// encounter is a fault that a share of the jobs of a kind gets.
 type encounter struct {
 	trouble trouble
 	service string
-	times   int     // so many requests meet it, then all is well; 0 is for ever
-	share   float64 // of the kind's jobs
+	times   int     // number of requests of a job that get the fault; 0 means all
+	share   float64 // share of the kind's jobs
 }
 
-// encounters returns what the jobs of a kind meet, in shares of all of them. A job
-// meets one of these at most; what is left runs at once.
+// encounters returns the faults for the jobs of a kind, with their shares. A job gets
+// at most one of them; the other jobs run without a fault.
 func encounters(kind string) []encounter {
 	switch kind {
 	case kindTranscribe:
@@ -76,11 +76,11 @@ func encounters(kind string) []encounter {
 	return nil
 }
 
-// plan says which troubles are left for the jobs. The key names a job.
+// plan holds the remaining faults of each job, by the job's key.
 type plan map[string]encounter
 
-// planned gives each trouble of the kinds to jobs, which a seed picks: another seed
-// gives other jobs the same troubles. Each trouble has one job at least.
+// planned assigns the faults of the kinds to jobs. The seed picks the jobs; the number
+// of jobs with each fault does not depend on it. Each fault gets at least one job.
 func planned(seed uint64, jobs []demoJob) plan {
 	p := plan{}
 	for _, kind := range kinds {
@@ -103,7 +103,7 @@ func planned(seed uint64, jobs []demoJob) plan {
 	return p
 }
 
-// shuffle puts names in an order that depends on the seed and on what they are for.
+// shuffle puts names in an order that depends on the seed and the purpose.
 func shuffle(seed uint64, purpose string, names []string) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(purpose))

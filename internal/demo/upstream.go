@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// upstream is what the jobs of the demo depend on: services of other people, on a
-// port of this machine. Its trouble is real: statuses, headers, silence, resets and
-// bodies that end too early all go over a connection.
+// upstream is the services that the demo's jobs depend on, on a port of this machine.
+// Its faults are real: statuses, headers, timeouts, resets and truncated bodies all go
+// over a connection.
 type upstream struct {
 	now     func() time.Time
-	latency time.Duration // the longest of a healthy answer
-	wait    time.Duration // what a 429 asks for
+	latency time.Duration // longest time of a response without a fault
+	wait    time.Duration // Retry-After of a 429
 	server  *http.Server
 	address string
 
 	mu     sync.Mutex
 	plan   plan
-	keys   map[string]string // by tenant, as the service knows them
-	full   bool              // the bucket "archive" takes nothing
+	keys   map[string]string // valid keys by tenant
+	full   bool              // the bucket "archive" accepts no writes
 	met    map[trouble]int
 	calls  int
-	served map[string]bool // jobs whose result has arrived
+	served map[string]bool // jobs whose result was uploaded
 }
 
-// serve starts an upstream on a port of its own of the loopback interface.
+// serve starts the upstream on a free port of the loopback interface.
 func serve(ctx context.Context, u *upstream) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,15 +43,15 @@ func serve(ctx context.Context, u *upstream) error {
 	u.met, u.served = map[trouble]int{}, map[string]bool{}
 	u.server = &http.Server{
 		Handler: u, ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: log.New(io.Discard, "", 0), // what it does to its connections is on purpose
+		ErrorLog: log.New(io.Discard, "", 0), // the server breaks connections on purpose
 	}
-	go func() { _ = u.server.Serve(l) }() // until close
+	go func() { _ = u.server.Serve(l) }() // returns at close
 	return nil
 }
 
 func (u *upstream) close() { _ = u.server.Close() }
 
-// mend puts the key of a tenant in force and makes room in the bucket.
+// mend makes the key of a tenant valid and makes room in the bucket.
 func (u *upstream) mend(tenant, key string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -60,21 +60,21 @@ func (u *upstream) mend(tenant, key string) {
 	u.plan = plan{}
 }
 
-// tally returns how often each trouble was met, and how many calls there were.
+// tally returns how often each fault happened, and the number of calls.
 func (u *upstream) tally() (met map[trouble]int, calls int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return maps.Clone(u.met), u.calls
 }
 
-// delivered reports whether the last step of a job has reached the upstream.
+// delivered reports whether the result of a job was uploaded.
 func (u *upstream) delivered(key string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.served[key]
 }
 
-// next takes the trouble that a request meets; "" is none.
+// next removes and returns the fault for a request, or returns "".
 func (u *upstream) next(r *http.Request, service, key string) trouble {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -118,8 +118,8 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.answer(w, r, t, service, key)
 }
 
-// slowness is how long a healthy answer takes: some longer than others, always the
-// same for one job.
+// slowness returns the time of a response without a fault. It depends on service and
+// key only.
 func (u *upstream) slowness(service, key string) time.Duration {
 	h := 0
 	for _, c := range []byte(service + key) {
@@ -159,7 +159,7 @@ func (u *upstream) answer(w http.ResponseWriter, r *http.Request, t trouble, ser
 	case wrongKey:
 		refuse(http.StatusUnauthorized, "the key was revoked")
 	case hang:
-		<-r.Context().Done() // until the client has had enough
+		<-r.Context().Done() // until the client gives up
 	case reset:
 		breakOff(w, true)
 	case cut:
@@ -172,7 +172,7 @@ func (u *upstream) answer(w http.ResponseWriter, r *http.Request, t trouble, ser
 	}
 }
 
-// body is the answer of a service that works.
+// body returns the response body of a service without a fault, or with a faulty file.
 func (u *upstream) body(r *http.Request, t trouble, service, key string) []byte {
 	if r.Method == http.MethodPut {
 		u.mu.Lock()
@@ -192,11 +192,11 @@ func (u *upstream) body(r *http.Request, t trouble, service, key string) []byte 
 	return bytes.Repeat([]byte(key+"\n"), 64)
 }
 
-// breakOff ends a connection in the middle: with a reset, or as if it were over.
+// breakOff ends a connection in the middle of a response: by a reset, or by a normal close.
 func breakOff(w http.ResponseWriter, hard bool) {
 	rc := http.NewResponseController(w)
 	if !hard {
-		_ = rc.Flush() // what was written of the body arrives
+		_ = rc.Flush() // sends what was written of the body
 	}
 	conn, _, err := rc.Hijack()
 	if err != nil {

@@ -2,7 +2,7 @@ package scan
 
 import "strings"
 
-// ipv6 finds an address of version 6, with its zone.
+// ipv6 returns the end of an IPv6 address with its zone, or i when there is no address at i.
 func (s *scanner) ipv6(i int) int {
 	j, groups, double, digit := i, 0, false, false
 	for groups < 9 {
@@ -17,7 +17,7 @@ func (s *scanner) ipv6(i int) int {
 		case k > j:
 			groups++
 		}
-		if s.at(k) == '.' && groups > 1 || s.at(k) == '.' && double { // its last 32 bits as version 4
+		if s.at(k) == '.' && groups > 1 || s.at(k) == '.' && double { // the last 32 bits are written like an IPv4 address
 			return s.mapped(i, j, double)
 		}
 		switch {
@@ -68,7 +68,7 @@ func (s *scanner) mapped(i, v4 int, double bool) int {
 	return j
 }
 
-// mac finds six pairs of hexadecimal digits.
+// mac returns the end of a MAC address: six pairs of hexadecimal digits.
 func (s *scanner) mac(i int) int {
 	for n := range 6 {
 		p := i + 3*n
@@ -83,7 +83,7 @@ func (s *scanner) mac(i int) int {
 	return end
 }
 
-// email finds an address with a domain.
+// email returns the end of an e-mail address with a domain.
 func (s *scanner) email(i int) int {
 	if i < s.noEmail {
 		return i
@@ -114,7 +114,7 @@ func (s *scanner) email(i int) int {
 
 const localhost = "localhost"
 
-// localhost reports whether the one name of a host without a dot is at i.
+// localhost reports whether the word localhost, a host without a dot, is at i.
 func (s *scanner) localhost(i int) bool {
 	if s.text[i] != 'l' || !strings.HasPrefix(s.text[i:], localhost) {
 		return false
@@ -123,7 +123,7 @@ func (s *scanner) localhost(i int) bool {
 	return s.is(after)&(cAlnum|cHigh|cJoin) == 0 && (s.at(after) != '.' || s.is(after+1)&cAlnum == 0)
 }
 
-// dotted finds names with dots: hosts, URLs without a scheme, files, versions.
+// dotted reads names with dots: hosts, URLs without a scheme, files and versions.
 func (s *scanner) dotted(i int) (int, Kind) {
 	if i < s.noDotted {
 		return i, Host
@@ -167,8 +167,8 @@ func (s *scanner) dottedKind(i, j, lastDot, labels int, onlyDigits bool) (int, K
 	return i, Host
 }
 
-// isDomain reports whether a last label says that the name is a host's. Of two
-// labels only those count that are no words of programs.
+// isDomain reports whether the last label of a name shows that the name is a host. In
+// a name of two labels, labels that are common in programs do not count.
 func isDomain(label string, labels int) bool {
 	switch label {
 	case "com", "net", "org", "io", "dev", "ai", "app", "co", "cloud", "gov", "edu", "mil", "info", "biz",

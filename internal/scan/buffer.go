@@ -2,27 +2,26 @@ package scan
 
 import "sync"
 
-// Buffer holds the tokens of one text, in memory that is used again.
+// Buffer holds the tokens of one text; its memory is reused.
 type Buffer struct {
 	Tokens []Token
-	Room   []byte // empty, for what is made of them
+	Room   []byte // empty memory for texts that are made from the tokens
 }
 
-// buffers keeps what was given back. It is a cache, no state.
+// buffers is a cache of released buffers.
 var buffers = sync.Pool{New: func() any { return &Buffer{Tokens: make([]Token, 0, 128)} }}
 
-// bufferMax is how many tokens a buffer may have room for to be kept.
+// bufferMax is the largest capacity, in tokens, of a buffer that is kept for reuse.
 const bufferMax = 4096
 
-// Read returns a buffer with the tokens of a text, as Tokens gives them.
-// Release gives it back.
+// Read returns a buffer with the tokens of a text, see Tokens. Call Release after use.
 func Read(text string) *Buffer {
 	b := buffers.Get().(*Buffer)
 	b.Tokens = Tokens(b.Tokens[:0], text)
 	return b
 }
 
-// Release gives the buffer back. Its tokens must not be used after that.
+// Release makes the buffer available for reuse. Its tokens must not be used after that.
 func (b *Buffer) Release() {
 	b.Room = b.Room[:0]
 	if cap(b.Tokens) <= bufferMax && cap(b.Room) <= bufferMax {

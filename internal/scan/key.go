@@ -2,23 +2,23 @@ package scan
 
 import "strings"
 
-// strength says how sure a name makes that its value is secret.
+// strength says how surely a name announces a secret value.
 type strength uint8
 
 const (
 	noKey     strength = iota
-	hintKey            // session, signature, STRIPE_KEY: a value without sense is secret
-	tokenKey           // token: so is any other that is not said in a sentence
-	sureKey            // password, api_key, client_secret: every value
-	headerKey          // Authorization: what follows the scheme
-	cookieKey          // Cookie: all pairs
-	folderKey          // PWD: a password, or the working directory
-	blobKey            // in URLs: code, key
-	authKey            // auth: a value that looks like encoded bytes
+	hintKey            // session, signature, STRIPE_KEY: a value that looks random is secret
+	tokenKey           // token: also any other value, unless it is part of a sentence
+	sureKey            // password, api_key, client_secret: every value is secret
+	headerKey          // Authorization: what follows the scheme is secret
+	cookieKey          // Cookie: all pairs are secret
+	folderKey          // PWD: the value is a password or the working directory
+	blobKey            // code, key, in URLs only: a value that looks random is secret
+	authKey            // auth: a value that looks like encoded bytes is secret
 )
 
-// strengthOf reads a name. Its end decides, so that DB_PASSWORD, dbPassword and
-// pgpassword are alike.
+// strengthOf returns the strength of a name. The end of the name decides, so
+// DB_PASSWORD, dbPassword and pgpassword are treated alike.
 func strengthOf(text string) strength {
 	var buf [48]byte
 	n := len(buf)
@@ -48,13 +48,13 @@ func strengthOf(text string) strength {
 	return noKey
 }
 
-// part says where in a name a key's name has to stand.
+// part says where in a name the name of a secret must be.
 type part uint8
 
 const (
-	anywhere part = iota // at the end, also of longer words: pgpassword
-	asWord               // at the end, as a word: not the pass of bypass
-	alone                // it is the name
+	anywhere part = iota // at the end, even within a word: pgpassword
+	asWord               // at the end, as a whole word: not the pass of bypass
+	alone                // it must be the whole name
 )
 
 type keyName struct {
@@ -63,8 +63,8 @@ type keyName struct {
 	strength strength
 }
 
-// keyNames are the ends of the names of secrets, by their last byte, the
-// longer before the shorter.
+// keyNames holds the ends of the names of secrets, by their last byte, longer ends
+// before shorter ones.
 var keyNames = keysByLast([]keyName{
 	{"password", anywhere, sureKey}, {"passwd", anywhere, sureKey}, {"oldpwd", alone, folderKey}, {"pwd", alone, folderKey},
 	{"pwd", anywhere, sureKey}, {"passphrase", anywhere, sureKey}, {"passcode", anywhere, sureKey}, {"pass", asWord, sureKey}, {"pw", asWord, sureKey},
@@ -94,8 +94,8 @@ func keysByLast(all []keyName) (table [128][]keyName) {
 	return table
 }
 
-// keepsKey reports whether what is before "key" in a name says that it is none
-// of a lock: partition_key, idempotencyKey.
+// keepsKey reports whether the word before "key" in a name shows that the key is not
+// secret: partition_key, idempotencyKey.
 func keepsKey(before []byte) bool {
 	for _, word := range [...]string{"idempotency", "partition", "primary", "foreign", "routing", "sort", "cache", "object", "public",
 		"unique", "dedup", "deduplication", "message", "record", "group", "hash", "range", "index", "lock", "redis", "s3", "bucket", "file", "row"} {
@@ -106,7 +106,7 @@ func keepsKey(before []byte) bool {
 	return false
 }
 
-// wordBorder reports whether a word begins at i within a name.
+// wordBorder reports whether a new word begins at i in a name.
 func wordBorder(name string, i int) bool {
 	if i <= 0 || classOf[name[i-1]]&cAlnum == 0 {
 		return true
@@ -114,8 +114,8 @@ func wordBorder(name string, i int) bool {
 	return classOf[name[i]]&cUpper != 0 && classOf[name[i-1]]&cLower != 0
 }
 
-// named returns the secret that follows an identifier which names it; from and
-// to are equal when there is none.
+// named returns the secret that follows an identifier such as password. from and to
+// are equal when no secret follows.
 func (s *scanner) named(start, end int) (from, to int) {
 	switch c := s.at(end); {
 	case c == ' ':
@@ -144,13 +144,13 @@ func (s *scanner) named(start, end int) (from, to int) {
 	return s.value(start, level, l)
 }
 
-// link is what stands between a name and its value.
+// link is the text between a name and its value.
 type link struct {
-	value int // where the value begins; 0 is no link
-	// tight says that this is data, no sentence: key=value, "key": "value".
+	value int // where the value begins; 0 means that there is no link
+	// tight means that this is data and not a sentence: key=value, "key": "value".
 	tight   bool
-	bare    bool // nothing but a space and the value's quote
-	element bool // of XML: the value goes on to the next tag
+	bare    bool // only a space and the quote of the value
+	element bool // an XML element: the value ends at the next tag
 }
 
 func (s *scanner) link(start, end int) link {
@@ -171,10 +171,10 @@ func (s *scanner) link(start, end int) link {
 	switch c := s.at(i); {
 	case c == '=':
 		i++
-		if s.at(i) == '=' && (s.is(i+1)&cBlank != 0 || isQuote(s.at(i+1))) { // a comparison
+		if s.at(i) == '=' && (s.is(i+1)&cBlank != 0 || isQuote(s.at(i+1))) { // == or = and a space: a comparison
 			i++
 		}
-		if i == end+1 && s.at(i) == ' ' && s.nameAt(s.skipSpaces(i)) { // empty: PASSWORD= HOST=db
+		if i == end+1 && s.at(i) == ' ' && s.nameAt(s.skipSpaces(i)) { // the value is empty: PASSWORD= HOST=db
 			return link{}
 		}
 		if s.at(i) == '>' {
@@ -197,7 +197,7 @@ func (s *scanner) link(start, end int) link {
 	return link{}
 }
 
-// valueMember finds the value of {"name":"PASSWORD","value":"…"}.
+// valueMember returns where the value in {"name":"PASSWORD","value":"…"} begins.
 func (s *scanner) valueMember(i int) int {
 	rest := s.text[i:min(len(s.text), i+24)]
 	n := strings.Index(rest, "alue")
@@ -212,10 +212,10 @@ func (s *scanner) valueMember(i int) int {
 	return i + n + 1
 }
 
-// expected reports whether the word before says that a token is one of a
-// language's grammar.
+// expected reports whether the word before shows that a token of a grammar is meant,
+// as in "unexpected token", and not a secret.
 func (s *scanner) expected() bool {
-	n := len(s.dst) - 2 // before the name's own word
+	n := len(s.dst) - 2 // the token before the name
 	if n < 0 || s.dst[n].Kind != Word {
 		return false
 	}
@@ -226,7 +226,7 @@ func (s *scanner) expected() bool {
 	return false
 }
 
-// spaced finds the values that follow a name after a space: --password x,
+// spaced returns the secret that follows a name after a space: --password x,
 // Bearer x.
 func (s *scanner) spaced(start, end int) (from, to int) {
 	last := lower(s.text[end-1])
@@ -260,12 +260,12 @@ func (s *scanner) skipSpaces(i int) int {
 	return i
 }
 
-// isScheme reports whether a word announces credentials in a header.
+// isScheme reports whether a word is the scheme of credentials in a header, such as Bearer.
 func isScheme(word string) bool {
 	if len(word) < 3 || len(word) > 9 {
 		return false
 	}
-	switch last := lower(word[len(word)-1]); lower(word[0]) { // most words are none by these two
+	switch last := lower(word[len(word)-1]); lower(word[0]) { // the first and the last letter exclude most words
 	case 'b':
 		if last != 'r' && last != 'c' {
 			return false

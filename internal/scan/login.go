@@ -2,18 +2,18 @@ package scan
 
 import "strings"
 
-// credsMemo is what is known about the '@' of a chunk.
+// credsMemo caches what is known about the '@' characters of a chunk.
 type credsMemo struct {
-	chunk int // its end
-	last  int // the last '@', -1 is none
-	tcp   int // the first "@tcp(" or "@unix(", as drivers for MySQL want it; -1 is none
-	// Of the part up to partEnd, in which every character may be in a password:
+	chunk int // end of the chunk
+	last  int // position of the last '@', or -1
+	tcp   int // position of the first "@tcp(" or "@unix(", which MySQL drivers use; or -1
+	// The part up to partEnd may be a password with any character in it:
 	partEnd int
-	partAt  int // its last '@' in front of a host; -1 is none
+	partAt  int // position of the last '@' before a host in that part, or -1
 }
 
-// password finds the one in user:password@host; from and to are i when there is
-// none.
+// password returns the password in user:password@host. from and to are i when there
+// is no password.
 func (s *scanner) password(i int) (from, to int) {
 	if i < s.noCreds {
 		return i, i
@@ -53,8 +53,8 @@ func (s *scanner) lookForAt(i int) {
 	}
 }
 
-// lastAt returns the last '@' in front of a host, before something that is in no
-// password outside of quotes, or -1.
+// lastAt returns the last '@' before a host, or -1. It stops at a character that
+// no password has outside of quotes.
 func (s *scanner) lastAt(i int) int {
 	c := &s.creds
 	if i < c.partEnd {
@@ -74,8 +74,8 @@ func (s *scanner) lastAt(i int) int {
 	return c.partAt
 }
 
-// hostAfter reports whether a host may follow the '@' at i, and no hash of an
-// object or of an image.
+// hostAfter reports whether a host may follow the '@' at i. The hash of an object or
+// of an image is not a host.
 func (s *scanner) hostAfter(i int) bool {
 	rest := s.text[i+1:]
 	if rest == "" || classOf[rest[0]]&cAlnum == 0 && rest[0] != '[' && rest[0] != '/' || strings.HasPrefix(rest, "sha256:") {
@@ -91,8 +91,8 @@ func (s *scanner) hostAfter(i int) bool {
 	return n < len(rest) && classOf[rest[n]]&(cAlnum|cDot|cColon|cJoin|cSlash) != 0
 }
 
-// notUser reports whether a name in front of a ':' and an address with '@' is
-// not that of a user with a password.
+// notUser reports whether a name before ':' and an address with '@' is not a user
+// name with a password.
 func notUser(name string) bool {
 	switch strings.ToLower(name) {
 	case "to", "from", "cc", "bcc", "email", "mail", "mailto", "user", "username", "sender", "recipient", "address", "rcpt", "npm", "pkg", "sip", "acct":
@@ -101,7 +101,7 @@ func notUser(name string) bool {
 	return false
 }
 
-// times reports whether only digits and ':' are in [i, j).
+// times reports whether [i, j) has only digits and ':'.
 func (s *scanner) times(i, j int) bool {
 	for ; i < j; i++ {
 		if !isDigit(s.text[i]) && s.text[i] != ':' {
@@ -111,8 +111,8 @@ func (s *scanner) times(i, j int) bool {
 	return true
 }
 
-// option finds the passwords of command lines: -u user:password, -ppassword.
-// from is not below to when there is none.
+// option returns the password in options of a command line: -u user:password,
+// -ppassword. Without a password from is at least to.
 func (s *scanner) option(i int) (from, to int) {
 	rest := s.text[i:]
 	for _, option := range [...]string{"-u ", "--user ", "--user=", "-U ", "--proxy-user "} {
@@ -145,7 +145,7 @@ func (s *scanner) option(i int) (from, to int) {
 	return from, s.valueEnd(from)
 }
 
-// command reports whether one of the names is on the line, shortly before.
+// command reports whether one of the names is on the same line, shortly before.
 func (s *scanner) command(names ...string) bool {
 	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-16) && s.dst[k].Kind != Newline; k-- {
 		if s.dst[k].Kind != Word {

@@ -1,14 +1,14 @@
 package scan
 
-// SecretMember reports whether the value of a member of data, such as one of a
-// JSON object, is secret by the name of the member. Values that are none, such
-// as "null" and "expired", are not.
+// SecretMember reports whether the value of a member, such as one of a JSON object, is
+// secret because of the member's name. Values such as "null" and "expired" are not
+// secret.
 func SecretMember(name, value string) bool {
 	return secretMember(strengthOf(name), value)
 }
 
-// SecretParameter does the same for a parameter in a URL, where more names mean
-// something: key, code, X-Amz-Signature.
+// SecretParameter is SecretMember for a parameter of a URL. More names are secret
+// there: key, code, X-Amz-Signature.
 func SecretParameter(name, value string) bool {
 	level := strengthOf(name)
 	if more := parameterStrength(name); more != noKey && (level == noKey || level == hintKey) {
@@ -38,7 +38,7 @@ func secretMember(level strength, value string) bool {
 	}
 }
 
-// parameterStrength reads the names of secrets that are only such in URLs.
+// parameterStrength returns the strength of names that announce secrets only in URLs.
 func parameterStrength(name string) strength {
 	var buf [32]byte
 	n := 0
@@ -62,9 +62,8 @@ func parameterStrength(name string) strength {
 	return noKey
 }
 
-// SecretPart returns where in a text without white space, such as a part of a
-// URL's path, a key or token is that looks like one; from and to are equal when
-// there is none.
+// SecretPart returns the position of a key or token in a text without white space,
+// such as a part of a URL's path. from and to are equal when there is no key.
 func SecretPart(text string) (from, to int) {
 	s := scanner{text: text, chunkEnd: len(text)}
 	for i := 0; i+shapeMin <= len(text); i++ {
@@ -78,8 +77,8 @@ func SecretPart(text string) (from, to int) {
 	return 0, 0
 }
 
-// partBegins reports whether a key may begin at i: with a letter or a digit
-// after none, or with a digit after letters, as in bot123456:….
+// partBegins reports whether a key may begin at i: at a letter or digit that does not
+// follow another one, or at a digit after letters, as in bot123456:….
 func partBegins(text string, i int) bool {
 	switch {
 	case classOf[text[i]]&cAlnum == 0:
@@ -90,8 +89,8 @@ func partBegins(text string, i int) bool {
 	return isDigit(text[i]) && !isDigit(text[i-1])
 }
 
-// LooksSecret reports whether a text without white space has no sense, as keys
-// and tokens have none: 16 characters or more, letters and digits mixed.
+// LooksSecret reports whether a text without white space looks random, as keys and
+// tokens do: at least 16 characters, letters and digits mixed.
 func LooksSecret(text string) bool {
 	s := scanner{text: text}
 	return len(text) >= blobKeyMin && s.blobLike(0, len(text))

@@ -1,7 +1,7 @@
 package scan
 
-// name reads what begins with a letter or a digit: the shapes that mean
-// something as a whole first, then words and numbers.
+// name reads a token that begins with a letter or a digit: first the shapes that are
+// one token as a whole, then words and numbers.
 func (s *scanner) name(i int) int {
 	c := classOf[s.text[i]]
 	if c&cHigh != 0 {
@@ -10,7 +10,7 @@ func (s *scanner) name(i int) int {
 	const structured = cDigit | cAt | cColon | cSlash | cDot | cBackslash | cJoin | cHigh
 	if s.mask&structured != 0 || s.chunkEnd-i >= shapeMin {
 		if from, end, kind := s.whole(i); end > i {
-			if from > i { // a password behind a user's name
+			if from > i { // a password after a user name
 				return s.secret(i, from, end)
 			}
 			s.add(kind, i, end)
@@ -28,8 +28,8 @@ func (s *scanner) name(i int) int {
 	return s.identifier(i)
 }
 
-// whole finds the shapes that are one token. Of credentials it is the password,
-// which begins behind i; of everything else from is i.
+// whole finds shapes that are one token. For credentials the token is the password,
+// which begins at from, after i; for all other shapes from is i.
 func (s *scanner) whole(i int) (from, end int, kind Kind) {
 	if s.chunkEnd-i >= shapeMin {
 		if end = s.shape(i); end > i {
@@ -79,10 +79,10 @@ func (s *scanner) whole(i int) (from, end int, kind Kind) {
 	return i, i, Word
 }
 
-// identifier adds the words of letters and digits that '_' and '-' join, and
-// the secret behind them if they name one.
+// identifier adds the words of letters and digits that '_' and '-' join, and the
+// secret that follows if the identifier names one.
 func (s *scanner) identifier(i int) int {
-	if s.mask&^cLetter == 0 && i < s.chunkEnd { // a word between blanks, which was looked at already
+	if s.mask&^cLetter == 0 && i < s.chunkEnd { // a whole word between blanks: whole was tried for it already
 		end := s.letters(i, s.chunkEnd, s.mask)
 		return s.valueOf(i, end)
 	}
@@ -131,8 +131,8 @@ func (s *scanner) identifier(i int) int {
 	}
 }
 
-// valueOf adds the secret that follows an identifier which names it, and returns
-// where to go on.
+// valueOf adds the secret that follows an identifier which names it. It returns the
+// position after the secret.
 func (s *scanner) valueOf(start, end int) int {
 	if from, to := s.named(start, end); from < to {
 		return s.secret(end, from, to)
@@ -140,8 +140,8 @@ func (s *scanner) valueOf(start, end int) int {
 	return end
 }
 
-// mixed adds letters and digits without anything between, and returns their
-// end, which is beyond j when a contraction follows.
+// mixed adds a run of letters and digits and returns its end. The end is after j when
+// a contraction follows.
 func (s *scanner) mixed(i, j int) int {
 	var m mixture
 	m.count(s.text[i:j])
@@ -169,12 +169,12 @@ func (s *scanner) mixed(i, j int) int {
 	return j
 }
 
-// unitMax is the longest unit that touches its number: 10minutes.
+// unitMax is the length of the longest unit that may follow a number directly: 10minutes.
 const unitMax = 7
 
-// mixture counts what letters and digits are made of.
+// mixture counts the parts of a run of letters and digits.
 type mixture struct {
-	groups, digits        int // groups of digits, all digits
+	groups, digits        int // number of groups of digits, number of digits
 	firstDigit, lastDigit int
 	hex                   bool
 }
@@ -198,7 +198,7 @@ func (m *mixture) count(text string) {
 	}
 }
 
-// wordAt reports whether [i, j) reads as words: a capital and small letters.
+// wordAt reports whether [i, j) reads as a word: a capital and small letters.
 func (s *scanner) wordAt(i, j int) bool {
 	if classOf[s.text[i]]&cLower != 0 {
 		return j-i >= 4
@@ -206,8 +206,8 @@ func (s *scanner) wordAt(i, j int) bool {
 	return j-i >= 3 && classOf[s.text[i+1]]&cLower != 0
 }
 
-// codeWord adds letters that end in digits: the words before the last one by
-// themselves.
+// codeWord adds letters that end with digits. Words before the last word become tokens
+// of their own.
 func (s *scanner) codeWord(i, j, firstDigit int) {
 	from := i
 	for k := firstDigit - 1; k > i+1; k-- {
@@ -224,7 +224,7 @@ func (s *scanner) codeWord(i, j, firstDigit int) {
 	s.word(from, j, false)
 }
 
-// duration adds numbers and units such as 1h30m and 2m0s.
+// duration adds the numbers and units of a duration such as 1h30m or 2m0s.
 func (s *scanner) duration(i, j int) bool {
 	for k := i; k < j; {
 		k = s.digitsEnd(k)

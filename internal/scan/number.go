@@ -1,8 +1,8 @@
 package scan
 
-// number reads what begins with a digit and goes on beyond letters and digits:
-// addresses, fractions, versions, times and dates. Where it is neither, and no
-// letter touches it, it is a plain number. What it leaves is an identifier.
+// number reads a token that begins with a digit and is longer than letters and digits:
+// addresses, fractions, versions, times and dates. Otherwise it reads a plain number, if
+// no letter touches the digits. What remains is an identifier.
 func (s *scanner) number(i int) int {
 	j := s.digitsEnd(i)
 	next := s.at(j)
@@ -45,8 +45,8 @@ func (s *scanner) id(start, end int) int {
 	return end
 }
 
-// digits adds a number. The port of a host, the line of a file, the index of a
-// field and an amount of money have no value that anybody should read.
+// digits adds a number. The port of a host, the line of a file, the index of a field
+// and an amount of money are IDs, because their value means nothing for the class.
 func (s *scanner) digits(start, end int, inName bool) int {
 	kind, num := Number, int64(-1)
 	if end-start <= 18 {
@@ -70,8 +70,8 @@ func (s *scanner) digits(start, end int, inName bool) int {
 	return end
 }
 
-// before returns the last token when it is a Punct, and the kind of what that
-// touches: of the ':' in [2001:db8::1]:443 it is the address.
+// before returns the last token if it is a Punct, and the kind of the token that
+// touches it: for the ':' in [2001:db8::1]:443 that kind is IP.
 func (s *scanner) before() (k Kind, hash uint64) {
 	n := len(s.dst) - 1
 	if n < 0 || s.dst[n].Kind != Punct {
@@ -89,7 +89,7 @@ func (s *scanner) before() (k Kind, hash uint64) {
 
 func (k Kind) place() bool { return k == Host || k == IP || k == File || k == Path || k == URL }
 
-// fraction adds a number whose value nobody reads.
+// fraction adds a number with a fraction or separators, whose value is not used.
 func (s *scanner) fraction(start, end int) int {
 	s.add(Number, start, end)
 	s.dst[len(s.dst)-1].Num = -1
@@ -103,7 +103,7 @@ func (s *scanner) digitsEnd(i int) int {
 	return i
 }
 
-// dottedNumber reads 1.5, 1.2.3 and 10.0.0.1.
+// dottedNumber reads numbers with dots: 1.5, 1.2.3 and 10.0.0.1.
 func (s *scanner) dottedNumber(i int) int {
 	parts, octets, j := 1, s.octet(i), s.digitsEnd(i)
 	for s.at(j) == '.' && isDigit(s.at(j+1)) {
@@ -125,15 +125,15 @@ func (s *scanner) dottedNumber(i int) int {
 	return j
 }
 
-// octet reports whether the digits at i are a number up to 255.
+// octet reports whether the digits at i are a number from 0 to 255.
 func (s *scanner) octet(i int) bool {
 	n := s.digitsEnd(i) - i
 	return n < 3 || n == 3 && s.text[i:i+3] <= "255"
 }
 
-// isVersion reports whether four numbers are no address: after the word version
-// or a product and '/', as browsers write it. Host/address:port, as Java writes
-// it, is one.
+// isVersion reports whether four numbers with dots are a version and not an address:
+// after the word version, or after a product and '/', as browsers write it.
+// Host/address:port, as Java writes it, is an address.
 func (s *scanner) isVersion(i, j int) bool {
 	n := len(s.dst)
 	if n == 0 {
@@ -151,7 +151,7 @@ func (s *scanner) isVersion(i, j int) bool {
 
 var hashVersion = HashWord("version")
 
-// private reports whether an address is of a network that is nobody's.
+// private reports whether an IPv4 address is of a private or local network.
 func private(v4 string) bool {
 	for _, prefix := range [...]string{"10.", "127.", "192.168.", "169.254."} {
 		if len(v4) > len(prefix) && v4[:len(prefix)] == prefix {
@@ -161,7 +161,7 @@ func private(v4 string) bool {
 	return len(v4) > 7 && v4[:4] == "172." && v4[6] == '.' && "16" <= v4[4:6] && v4[4:6] <= "31"
 }
 
-// unitAt reports whether a unit that touches a number is at i, and ends there.
+// unitAt reports whether a unit that touches a number begins at i and is a whole word.
 func (s *scanner) unitAt(i int) bool {
 	j := i
 	for j <= i+unitMax && s.is(j)&cLetter != 0 {
@@ -170,8 +170,8 @@ func (s *scanner) unitAt(i int) bool {
 	return j > i && j <= i+unitMax && !isDigit(s.at(j))
 }
 
-// timeEnd returns the end of a time or of a file's line and column, from a
-// ':' on.
+// timeEnd returns the end of a time, or of a file's line and column; i is at the
+// first ':'.
 func (s *scanner) timeEnd(i int) int {
 	for (s.at(i) == ':' || s.at(i) == '.' || s.at(i) == ',') && isDigit(s.at(i+1)) {
 		i = s.digitsEnd(i + 1)
@@ -188,7 +188,7 @@ func (s *scanner) timeEnd(i int) int {
 	return i
 }
 
-// dateEnd returns the end of a date with its time, or of other digits with
+// dateEnd returns the end of a date with its time, or of other digits joined by
 // hyphens.
 func (s *scanner) dateEnd(i int) int {
 	for s.at(i) == '-' && isDigit(s.at(i+1)) {

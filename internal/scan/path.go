@@ -2,7 +2,7 @@ package scan
 
 import "strings"
 
-// path finds what begins with /, ~, . or ..: the path of a file, or of a
+// path reads a token that begins with /, ~, . or ..: the path of a file or of a
 // request.
 func (s *scanner) path(i int) (int, Kind) {
 	if !s.mayBegin(i) {
@@ -42,7 +42,7 @@ func (s *scanner) path(i int) (int, Kind) {
 	return i, Path
 }
 
-// slash returns the length of a separator at i, which JSON may have escaped.
+// slash returns the length of a path separator at i; JSON may have escaped it.
 func (s *scanner) slash(i int) int {
 	switch {
 	case s.at(i) == '/':
@@ -53,7 +53,7 @@ func (s *scanner) slash(i int) int {
 	return 0
 }
 
-// segmentEnd returns the end of a part of a path. A shell escapes its spaces.
+// segmentEnd returns the end of a part of a path. Spaces escaped for a shell belong to it.
 func (s *scanner) segmentEnd(i int) int {
 	for {
 		switch c := s.at(i); {
@@ -96,8 +96,8 @@ func (s *scanner) trimPath(start, end int) int {
 	return end
 }
 
-// mayBegin looks at what is before a path: nothing, a bracket, a quote, an
-// option such as -I.
+// mayBegin reports whether a path may begin at i: after white space, a bracket, a
+// quote, or an option such as -I.
 func (s *scanner) mayBegin(i int) bool {
 	if i == s.base {
 		return true
@@ -112,7 +112,7 @@ func (s *scanner) mayBegin(i int) bool {
 	return strings.IndexByte("\"'`([{=:,|;@>!&", c) >= 0
 }
 
-// quotedPath returns the end of a path in quotes, which may have spaces.
+// quotedPath returns the end of a path in quotes, which may contain spaces.
 func (s *scanner) quotedPath(i int) int {
 	if i == s.base || !isQuote(s.text[i-1]) {
 		return i
@@ -128,8 +128,8 @@ func (s *scanner) quotedPath(i int) int {
 	return i + n
 }
 
-// isRequest reports whether a path is that of a request: after its method, or
-// by its first part.
+// isRequest reports whether a path is the path of an HTTP request: it follows a
+// method, or its first part is typical for APIs.
 func (s *scanner) isRequest(first string) bool {
 	switch first {
 	case "api", "graphql", "rest", "oauth", "oauth2", "rpc":
@@ -192,7 +192,7 @@ func (s *scanner) relPath(i int) int {
 	return end
 }
 
-// hostAt reports whether the part up to the next '/' is a host.
+// hostAt reports whether the text up to the next '/' is a host.
 func (s *scanner) hostAt(i int) bool {
 	first := s.text[i : i+strings.IndexByte(s.text[i:], '/')]
 	dot := strings.LastIndexByte(first, '.')
@@ -204,7 +204,7 @@ func hasExtension(path string) bool {
 	return dot >= 0 && isExtension(path[dot+1:])
 }
 
-// isExtension reports whether a last label is that of files.
+// isExtension reports whether a label is the extension of a file.
 func isExtension(label string) bool {
 	var b [11]byte
 	if len(label) > len(b) {
@@ -228,7 +228,7 @@ func isExtension(label string) bool {
 	return false
 }
 
-// windowsPath finds C:\… and C:/….
+// windowsPath reads a path such as C:\… or C:/….
 func (s *scanner) windowsPath(i int) int {
 	if classOf[s.text[i]]&cLetter == 0 || s.at(i+1) != ':' || s.at(i+2) != '\\' && s.at(i+2) != '/' {
 		return i
@@ -239,7 +239,7 @@ func (s *scanner) windowsPath(i int) int {
 	return s.backslashed(i, i+2)
 }
 
-// uncPath finds \\server\share.
+// uncPath reads a path such as \\server\share.
 func (s *scanner) uncPath(i int) int {
 	j := i
 	for j < i+5 && s.at(j) == '\\' {
@@ -279,7 +279,7 @@ loop:
 	return s.trimPath(start, i)
 }
 
-// goesOn reports whether a path with a space goes on behind it.
+// goesOn reports whether a path continues after the space at i.
 func (s *scanner) goesOn(i int) bool {
 	for limit := min(len(s.text), i+32); i < limit; i++ {
 		c := s.text[i]

@@ -5,10 +5,10 @@ import "strings"
 const (
 	pemBegin = "-----BEGIN "
 	pemFinal = "-----END "
-	pemLine  = 40 // no line of base64 but the last one is shorter
+	pemLine  = 40 // only the last line of base64 may be shorter
 )
 
-// pem finds a block of PEM, also one that is cut at either end.
+// pem returns the end of a PEM block; either end of the block may be cut off.
 func (s *scanner) pem(i int) int {
 	switch {
 	case strings.HasPrefix(s.text[i:], pemBegin):
@@ -33,7 +33,7 @@ func (s *scanner) pem(i int) int {
 	}
 	if end == 0 {
 		if end = s.pemBody(body); end == body {
-			return i // the words alone
+			return i // only the words BEGIN or END, without a block
 		}
 	}
 	s.add(Secret, i, end)
@@ -41,8 +41,8 @@ func (s *scanner) pem(i int) int {
 	return end
 }
 
-// pemLabel returns the end of a label and of the hyphens after it; 0 when there
-// is none. It may be cut off.
+// pemLabel returns the end of a label and of the hyphens after it, or 0 without a
+// label. The label may be cut off.
 func (s *scanner) pemLabel(i int) int {
 	for limit := i + 64; i < limit && (s.is(i)&(cUpper|cDigit) != 0 || s.at(i) == ' '); i++ {
 	}
@@ -57,8 +57,8 @@ func (s *scanner) pemLabel(i int) int {
 	return i
 }
 
-// pemBody returns the end of the lines at i that belong to a block whose end is
-// missing: base64 and the headers before it.
+// pemBody returns the end of the lines at i that belong to a block without an end:
+// headers and base64.
 func (s *scanner) pemBody(i int) int {
 	end := i
 	for i < len(s.text) {
@@ -87,8 +87,8 @@ func (s *scanner) pemBody(i int) int {
 
 func base64Char(c byte) bool { return classOf[c]&cAlnum != 0 || c == '+' || c == '/' || c == '=' }
 
-// pemTail takes the end of a block whose beginning was cut off, with the lines
-// of base64 before it.
+// pemTail adds the end of a block whose beginning was cut off, with the lines of
+// base64 before it.
 func (s *scanner) pemTail(i int) int {
 	end := s.pemLabel(i + len(pemFinal))
 	if end == 0 {

@@ -2,7 +2,7 @@ package scan
 
 import "strings"
 
-// punct reads what begins with a punctuation character.
+// punct reads a token that begins with a punctuation character.
 func (s *scanner) punct(i int) int {
 	c := s.text[i]
 	switch c {
@@ -42,8 +42,8 @@ func (s *scanner) punct(i int) int {
 	return i + 1
 }
 
-// The marks that the sanitiser puts in place of what it takes out. They are
-// tokens of the kind that they replace.
+// The sanitiser replaces private parts of a text by these marks. Each mark is a token
+// of the kind that it replaces.
 const (
 	MarkPath   = "[PATH]"
 	MarkIP     = "[IP]"
@@ -66,8 +66,8 @@ func (s *scanner) placeholder(i int) (int, Kind) {
 	return i, Punct
 }
 
-// escape reads a backslash: texts inside of JSON and of source code come with
-// their line ends and quotes written as two characters.
+// escape reads a backslash. Texts from JSON and source code contain line ends and
+// quotes as two characters each.
 func (s *scanner) escape(i int) int {
 	if end := s.uncPath(i); end > i {
 		s.add(Path, i, end)

@@ -1,7 +1,6 @@
-// Package scan turns the text of a failure into typed tokens, once, for the
-// three that read it: the classifier, the sanitiser and the fingerprint. It is
-// one linear pass without regular expressions, and without allocation beside
-// the tokens.
+// Package scan splits the text of a failure into typed tokens, once for its three
+// users: the classifier, the sanitiser and the fingerprint. It makes one linear pass,
+// without regular expressions, and allocates nothing but the tokens.
 package scan
 
 import (
@@ -9,36 +8,35 @@ import (
 	"strconv"
 )
 
-// Text longer than Max bytes is looked at in two parts: errors begin with what
-// was done and end with their cause.
+// Only the beginning and the end of a text longer than Max bytes are read: errors
+// begin with what was done and end with the cause.
 const (
-	Max     = 64 << 10      // bytes that are looked at
-	headMax = 48 << 10      // from the beginning
-	tailMax = Max - headMax // to the end
+	Max     = 64 << 10      // number of bytes that are read
+	headMax = 48 << 10      // bytes at the beginning
+	tailMax = Max - headMax // bytes at the end
 )
 
-// Kind is what a token is.
+// Kind is the type of a token.
 type Kind uint8
 
 // The kinds of tokens.
 const (
 	Word    Kind = iota // letters, or letters and then digits: S3, x509, E11000
 	Number              // digits
-	ID                  // says nothing by itself: UUID, hexadecimal, request id, version, date, time, port, line
-	Path                // of a file, absolute or with an extension
-	File                // the bare name of a file, by its extension
-	URL                 // with its user, query and all
+	ID                  // a value without meaning for the class: UUID, hexadecimal, request id, version, date, time, port, line
+	Path                // path of a file, absolute or with an extension
+	File                // name of a file without a folder, recognised by its extension
+	URL                 // whole URL with user and query
 	Host                // a name with dots, or localhost, without its port
 	IP                  // version 4 or 6, without port or brackets
-	Email               // an address
-	Secret              // a password, key or token; without the name in front of it
-	Punct               // one punctuation character, however often it is repeated
-	Newline             // one or more
+	Email               // e-mail address
+	Secret              // a password, key or token; the name before it does not belong to it
+	Punct               // one or more of the same punctuation character
+	Newline             // one or more line ends
 )
 
 var kindNames = [...]string{"word", "number", "id", "path", "file", "url", "host", "ip", "email", "secret", "punct", "newline"}
 
-// String returns the kind's name.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -46,34 +44,34 @@ func (k Kind) String() string {
 	return "kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// Token is a piece of a text. White space is in no token, and neither are '_'
-// and the '-' inside of an identifier.
+// Token is a piece of a text. White space belongs to no token, nor do '_' and the '-'
+// in an identifier.
 type Token struct {
 	Kind Kind
-	// Glued says that no white space is before the token: it belongs to the
-	// identifier of the one before, or touches its punctuation. A Number that
-	// is glued to a Word is part of a name (job-404), not a number of its own.
+	// Glued means that no white space is before the token: it belongs to the same
+	// identifier as the token before, or touches punctuation. A Number that is glued to
+	// a Word is part of a name (job-404), not a separate number.
 	Glued      bool
-	Start, End int32 // bytes of the text
-	// Hash is of a Word the hash of its stem, see HashWord; of a Punct its
-	// character.
+	Start, End int32 // byte offsets in the text
+	// Hash is the hash of the stem for a Word, see HashWord, and the character for a
+	// Punct.
 	Hash uint64
-	// Num is of a Number its value; -1 when it has a fraction or separators or
-	// does not fit.
+	// Num is the value of a Number, or -1 when it has a fraction or separators or is
+	// too large.
 	Num int64
 }
 
-// Text returns the token's part of the text that it was found in.
+// Text returns the token's part of text, the text that was scanned.
 func (t *Token) Text(text string) string { return text[t.Start:t.End] }
 
-// Tokens appends the tokens of a text to dst. Any bytes are a text; what is not
-// UTF-8 counts as punctuation. Of one longer than Max the first 48 KiB and the
-// last 16 KiB are looked at, with a Newline for what is between.
+// Tokens appends the tokens of a text to dst. The text may have any bytes; invalid
+// UTF-8 counts as punctuation. In a text longer than Max, only the first 48 KiB and the
+// last 16 KiB are read, with a Newline in place of the rest.
 //
-// Words are what stands between spaces, and the parts of identifiers:
-// RateLimitExceeded, rate_limit_exceeded and "rate-limit exceeded" are the same
-// three. Of numbers only those that stand for themselves are Number: parts of
-// versions, times, dates, addresses, ports, lines of files and ids are ID.
+// Words are the texts between spaces and the parts of identifiers: RateLimitExceeded,
+// rate_limit_exceeded and "rate-limit exceeded" give the same three words. Only separate
+// numbers are of kind Number: parts of versions, times, dates, addresses, ports, lines
+// of files and ids are of kind ID.
 func Tokens(dst []Token, text string) []Token {
 	if len(text) <= Max {
 		return Range(dst, text, 0, len(text))
@@ -84,11 +82,11 @@ func Tokens(dst []Token, text string) []Token {
 	return Range(dst, text, from, len(text))
 }
 
-// bytesPerToken is what is common in texts of errors.
+// bytesPerToken is the usual length of a token in error texts.
 const bytesPerToken = 4
 
-// Range appends the tokens of text[from:to]. Nothing outside of it is looked
-// at, so what is cut at its ends is taken as it stands.
+// Range appends the tokens of text[from:to]. It does not read outside of the range, so
+// a token that is cut at its ends is taken as it is.
 func Range(dst []Token, text string, from, to int) []Token {
 	if size := (to - from) / bytesPerToken; cap(dst)-len(dst) < size/4 {
 		dst = slices.Grow(dst, size)

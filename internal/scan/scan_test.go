@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/internal/scan"
 )
 
-// show writes tokens as kind:text, words without their kind.
+// show writes tokens as <kind text>, but words without their kind.
 func show(text string) string {
 	var out []string
 	for _, tok := range scan.Tokens(nil, text) {
@@ -98,18 +98,18 @@ func TestHashWord_Stems(t *testing.T) {
 	} {
 		for _, word := range group[1:] {
 			if scan.HashWord(word) != scan.HashWord(group[0]) {
-				t.Errorf("%q and %q differ", group[0], word)
+				t.Errorf("%q and %q have different stems, want the same", group[0], word)
 			}
 		}
 	}
 	for _, pair := range [][2]string{{"status", "statu"}, {"string", "str"}, {"need", "ne"}, {"fail", "file"}, {"this", "thi"}, {"deny", "den"}} {
 		if scan.HashWord(pair[0]) == scan.HashWord(pair[1]) {
-			t.Errorf("%q and %q are alike", pair[0], pair[1])
+			t.Errorf("%q and %q have the same stem, want different ones", pair[0], pair[1])
 		}
 	}
 }
 
-// nasty are texts that make a reader look ahead in vain when they are repeated.
+// nasty are pieces of text that, when repeated, make the scanner look ahead in vain.
 var nasty = []string{
 	"a.", "a-", "a/", "a:", "a@", "a=", "x:y@", "ax:y@b ", "x:y@,", "a.b@", "user:p/w@", "https://", "a://b:c", "http://a)", "http://x:y\"", "jdbc:", "jdbc:a://",
 	"C:\\a b ", "C:\\)", "\\\\a\\", "\\", "/a", "'/a ", "~/", "./", "../", "1.", "1:", "1-", "1/", "1,234", "::", "fe80::", "a:b:", "password=", "password:", "token=\"a ",
@@ -118,8 +118,8 @@ var nasty = []string{
 	"X", "xX", "1a", "\x1b[", "\xff", "\u2028", "@tcp(", "u:p@tcp(", "a b", "\\n", "\\u0041", "\\\"", "?a=1&", "key AbCdEf1234567890abcd ",
 }
 
-// A text that is 32 times as long takes about 32 times as long, not 1024 times.
-// The machine may be busy with something else, hence the wide margin.
+// A text that is 32 times as long must take about 32 times as long, not 1,024 times.
+// The allowed factor is larger, because the machine may be busy.
 func TestTokens_TakeLinearTime(t *testing.T) {
 	var dst []scan.Token
 	best := func(text string) time.Duration {
@@ -142,23 +142,23 @@ func TestTokens_TakeLinearTime(t *testing.T) {
 			}
 		}
 		if ratio >= noise*long/short {
-			t.Errorf("%q: a text that is %d times as long takes %.0f times as long", piece, long/short, ratio)
+			t.Errorf("%q: a text that is %d times as long takes %.0f times as long, so the time is not linear", piece, long/short, ratio)
 		}
 	}
 }
 
-func TestTokens_LooksAtBothEndsOfALongText(t *testing.T) {
+func TestTokens_ReadsBothEndsOfALongText(t *testing.T) {
 	t.Parallel()
 	text := "first " + strings.Repeat("x ", 1<<20) + "last"
 	tokens := scan.Tokens(nil, text)
 	if got := tokens[0].Text(text); got != "first" {
-		t.Errorf("begins with %q", got)
+		t.Errorf("the first token is %q, want first", got)
 	}
 	if got := tokens[len(tokens)-1].Text(text); got != "last" {
-		t.Errorf("ends with %q", got)
+		t.Errorf("the last token is %q, want last", got)
 	}
 	if len(tokens) > scan.Max/2+2 {
-		t.Errorf("%d tokens", len(tokens))
+		t.Errorf("too many or too few tokens of a long text: %d", len(tokens))
 	}
 	gaps := 0
 	for _, tok := range tokens {
@@ -167,7 +167,7 @@ func TestTokens_LooksAtBothEndsOfALongText(t *testing.T) {
 		}
 	}
 	if gaps != 1 {
-		t.Errorf("%d gaps", gaps)
+		t.Errorf("got %d Newline tokens for the part that is not read, want 1", gaps)
 	}
 }
 
@@ -183,14 +183,14 @@ func TestTokens_Numbers(t *testing.T) {
 		tokens := scan.Tokens(nil, tt.text)
 		i := slices.IndexFunc(tokens, func(tok scan.Token) bool { return tok.Kind == scan.Number })
 		if i < 0 || tokens[i].Num != tt.want {
-			t.Errorf("%q: want %d, got %+v", tt.text, tt.want, tokens)
+			t.Errorf("%q: want the number %d, got the tokens %+v", tt.text, tt.want, tokens)
 		}
 	}
 	for _, text := range []string{"10.0.0.1:404", "host.example.com:404", "localhost:404", "main.go:404", "/srv/x.py:404:503", "404:503", "1.404.2", "v1.404", "12:30:404",
 		"2026-04-04", "2026/404/5", "errors.404.x", "404abcdef", "req_404abc503def", "[::1]:404", "https://x.example/404", "404-503", "x404@example.com"} {
 		for _, tok := range scan.Tokens(nil, text) {
 			if tok.Kind == scan.Number && tok.Num >= 0 {
-				t.Errorf("%q has the number %d", text, tok.Num)
+				t.Errorf("%q gives the number %d, want no token of kind Number", text, tok.Num)
 			}
 		}
 	}
@@ -202,12 +202,12 @@ func FuzzTokens(f *testing.F) {
 		end := int32(0)
 		for _, tok := range scan.Tokens(nil, text) {
 			if tok.Start < end || tok.End <= tok.Start || int(tok.End) > len(text) {
-				t.Fatalf("token %+v after %d in a text of %d bytes", tok, end, len(text))
+				t.Fatalf("token %+v overlaps the token that ends at %d, or exceeds the text of %d bytes", tok, end, len(text))
 			}
 			end = tok.End
 			if tok.Kind == scan.Word {
 				if got := scan.HashWord(tok.Text(text)); got != tok.Hash {
-					t.Fatalf("word %q: hash %x, by itself %x", tok.Text(text), tok.Hash, got)
+					t.Fatalf("word %q: its hash in the text is %x, but HashWord gives %x", tok.Text(text), tok.Hash, got)
 				}
 			}
 		}

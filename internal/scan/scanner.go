@@ -1,23 +1,23 @@
 package scan
 
-// scanner is the state of one pass. Whatever looks ahead takes what it looked
-// at, looks at a few bytes only, or remembers how far it looked in vain: that
-// keeps the pass linear for any text.
+// scanner is the state of one pass. To keep the pass linear for any text, each look
+// ahead consumes what it read, is limited to a few bytes, or remembers how far it
+// looked in vain.
 type scanner struct {
-	text  string // cut at the end of the range
-	base  int    // where the range begins
+	text  string // text up to the end of the range
+	base  int    // start of the range
 	dst   []Token
 	glued bool
 
-	chunkEnd int   // of the characters without white space that are being read
-	mask     class // of all of them
+	chunkEnd int   // end of the current chunk, a run of characters without white space
+	mask     class // classes of all characters in the chunk
 
-	// Nothing of the kind begins before these.
+	// Before these offsets no token of that kind begins.
 	noEmail, noScheme, noDotted, noRelPath, noBlob, noCreds int
 
 	creds    credsMemo
-	pemEnd   int // the next end of a PEM block, or the text's
-	pemFloor int // PEM blocks before it are tokens
+	pemEnd   int // next end of a PEM block, or end of the text
+	pemFloor int // PEM blocks before this offset are tokens already
 }
 
 func (s *scanner) run(i int) {
@@ -44,7 +44,7 @@ func (s *scanner) run(i int) {
 	}
 }
 
-// chunk looks at the characters up to the next white space.
+// chunk reads the characters up to the next white space.
 func (s *scanner) chunk(i int) {
 	var mask class
 	for ; i < len(s.text); i++ {
@@ -57,8 +57,8 @@ func (s *scanner) chunk(i int) {
 	s.chunkEnd, s.mask = i, mask
 }
 
-// secret adds a secret, and before it what is between i and it. What the
-// sanitiser has put in its place is all of it.
+// secret adds a secret, and before it the text between i and the secret. If the value
+// is already the mark of the sanitiser, the mark is the whole secret.
 func (s *scanner) secret(i, from, to int) int {
 	if end, kind := s.placeholder(from); end > from && kind == Secret {
 		to = end
@@ -76,7 +76,7 @@ func (s *scanner) add(k Kind, start, end int) {
 	s.glued = true
 }
 
-// at returns the character at i, 0 beyond the end.
+// at returns the byte at i, or 0 after the end.
 func (s *scanner) at(i int) byte {
 	if uint(i) < uint(len(s.text)) {
 		return s.text[i]
@@ -84,11 +84,11 @@ func (s *scanner) at(i int) byte {
 	return 0
 }
 
-// is returns the class of the character at i.
+// is returns the class of the byte at i.
 func (s *scanner) is(i int) class { return classOf[s.at(i)] }
 
-// space skips white space, control characters and the escape sequences that
-// colour a terminal.
+// space skips white space, control characters and escape sequences for terminal
+// colours.
 func (s *scanner) space(i int) int {
 	s.glued = false
 	if s.text[i] == 0x1b && s.at(i+1) == '[' {
@@ -128,14 +128,14 @@ const (
 	cLower
 	cUpper
 	cDigit
-	cHigh // of a character beyond ASCII
+	cHigh // byte of a character beyond ASCII
 	cAt
 	cColon
 	cSlash
 	cDot
 	cBackslash
 	cJoin  // - and _
-	cOther // punctuation that is none of these
+	cOther // other punctuation
 
 	cLetter = cLower | cUpper
 	cAlnum  = cLetter | cDigit

@@ -2,11 +2,11 @@ package scan
 
 import "strings"
 
-// shapeMin is the length in bytes below which nothing is a key by its shape.
+// shapeMin is the least length in bytes of a key that is recognised by its shape.
 const shapeMin = 12
 
-// shapes are the beginnings of keys and tokens that say by themselves what they
-// are, by their first byte, and how many characters have to follow.
+// shapes holds the known prefixes of keys and tokens by their first byte, and the least
+// number of characters that must follow each.
 var shapes = shapesByFirst([]shape{
 	{"1//0", 20}, {"AGE-SECRET-KEY-1", 10}, {"AIza", 20}, {"AKIA", 12}, {"ASIA", 12}, {"ATATT3", 16}, {"ATCTT3", 16},
 	{"GOCSPX-", 10}, {"LTAI", 12}, {"NRAK-", 16}, {"PMAK-", 20}, {"SG.", 16},
@@ -36,7 +36,7 @@ func shapesByFirst(all []shape) (table [128][]shape) {
 	return table
 }
 
-// shape returns the end of a key that is one by its looks.
+// shape returns the end of a key that is recognised by its prefix.
 func (s *scanner) shape(i int) int {
 	for _, p := range shapes[s.text[i]&0x7f] {
 		if !strings.HasPrefix(s.text[i:s.chunkEnd], p.prefix) {
@@ -54,8 +54,8 @@ func (s *scanner) shape(i int) int {
 	return i
 }
 
-// tokenEnd returns the end of the characters that keys have; stars may hide
-// some. The full stop of a sentence is none of them.
+// tokenEnd returns the end of a run of characters that keys may have; stars may hide
+// some of them. A full stop at the end of a sentence does not belong to the run.
 func (s *scanner) tokenEnd(i int) int {
 	from := i
 	for s.is(i)&(cAlnum|cJoin|cDot) != 0 || strings.IndexByte("*~+/=", s.at(i)) >= 0 {
@@ -67,8 +67,8 @@ func (s *scanner) tokenEnd(i int) int {
 	return i
 }
 
-// senseless reports whether something is no word: it has digits, capitals
-// within, stars, or is very long.
+// senseless reports whether [i, j) looks random and not like a word: it has digits,
+// inner capitals or stars, or is very long.
 func (s *scanner) senseless(i, j int) bool {
 	for k := i; k < j; k++ {
 		if c := classOf[s.text[k]]; c&cDigit != 0 || c&cUpper != 0 && k > i || s.text[k] == '*' {
@@ -78,7 +78,7 @@ func (s *scanner) senseless(i, j int) bool {
 	return j-i >= 24
 }
 
-// botToken finds the number and the 35 characters of a chat bot's token.
+// botToken returns the end of a chat bot's token: a number, ':' and 35 characters.
 func (s *scanner) botToken(i int) int {
 	j := i
 	for isDigit(s.at(j)) && j < i+11 {
@@ -99,12 +99,12 @@ func (s *scanner) botToken(i int) int {
 
 const (
 	blobMin   = 20
-	secretMin = 40 // of a blob that is taken for a secret wherever it stands
+	secretMin = 40 // least length of a blob that is a secret in any context
 )
 
-// blob finds a long run of letters and digits without sense: request ids,
-// hashes, base64. Near the name of a secret, or when it is very long, it counts
-// as one.
+// blob reads a long random-looking run of letters and digits: request ids, hashes,
+// base64. It is a Secret when it is very long or near the name of a secret, else an
+// ID.
 func (s *scanner) blob(i int) (int, Kind) {
 	if i < s.noBlob || s.mask&cDigit == 0 {
 		return i, ID
@@ -116,7 +116,7 @@ func (s *scanner) blob(i int) (int, Kind) {
 		j++
 	}
 	s.noBlob = j
-	if s.at(j) == '.' && s.is(j+1)&cAlnum != 0 { // a host, a file
+	if s.at(j) == '.' && s.is(j+1)&cAlnum != 0 { // part of a host or a file name
 		return i, ID
 	}
 	for j > i && (classOf[s.text[j-1]]&cJoin != 0 || s.text[j-1] == '/') {
@@ -142,7 +142,7 @@ func (s *scanner) blob(i int) (int, Kind) {
 
 func blobChar(c byte) bool { return classOf[c]&(cAlnum|cJoin) != 0 || c == '+' || c == '/' }
 
-// blobRun counts the characters of a blob, and how often their class changes.
+// blobRun counts the characters of a blob and the changes of their class.
 type blobRun struct {
 	digits, upper, lower, changes int
 	last                          class
@@ -166,7 +166,7 @@ func (b *blobRun) add(c class) {
 	}
 }
 
-// uuid reports whether [i, j) is 8-4-4-4-12 hexadecimal digits.
+// uuid reports whether [i, j) has the form of a UUID: 8-4-4-4-12 hexadecimal digits.
 func (s *scanner) uuid(i, j int) bool {
 	if j-i != 36 {
 		return false
@@ -186,8 +186,8 @@ func (s *scanner) uuid(i, j int) bool {
 	return true
 }
 
-// nearKey reports whether one of the words before says that what follows is
-// secret. A word right before that names an id says that it is not.
+// nearKey reports whether one of the words before i names a secret. If the word
+// directly before names an id, it returns false.
 func (s *scanner) nearKey(words int) bool {
 	seen := 0
 	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-12) && seen < words; k-- {
@@ -199,7 +199,7 @@ func (s *scanner) nearKey(words int) bool {
 			continue
 		}
 		switch m := wordMeaning[t.Hash]; {
-		case m == namesSecret && lower(s.text[t.End-1]) != 's': // tokens are counted
+		case m == namesSecret && lower(s.text[t.End-1]) != 's': // the plural "tokens" usually means a number of tokens
 			return !s.keepsKey(k)
 		case m == namesID && seen == 0:
 			return false
@@ -209,7 +209,7 @@ func (s *scanner) nearKey(words int) bool {
 	return false
 }
 
-// keepsKey reports whether a word is part of a name such as partition_key.
+// keepsKey reports whether the word k is part of a name such as partition_key.
 func (s *scanner) keepsKey(k int) bool {
 	if k == 0 || !s.dst[k].Glued || s.dst[k-1].Kind != Word {
 		return false
@@ -217,7 +217,7 @@ func (s *scanner) keepsKey(k int) bool {
 	return keepsKey([]byte(strings.ToLower(s.dst[k-1].Text(s.text))))
 }
 
-// idBefore reports whether the word right before names an id.
+// idBefore reports whether the word directly before names an id.
 func (s *scanner) idBefore() bool {
 	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-4); k-- {
 		if s.dst[k].Kind != Punct && (s.dst[k].Kind != Number || !s.dst[k].Glued) {

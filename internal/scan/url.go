@@ -2,8 +2,8 @@ package scan
 
 import "strings"
 
-// url finds a URL by its scheme. It goes on to white space or a quote; what
-// closes a sentence or a bracket is not part of it.
+// url reads a URL that begins with a scheme. The URL ends at white space or a quote;
+// punctuation and closing brackets at its end are not part of it.
 func (s *scanner) url(i int) int {
 	if i < s.noScheme || s.mask&cSlash == 0 {
 		return i
@@ -25,7 +25,7 @@ func (s *scanner) url(i int) int {
 	return i
 }
 
-// jdbc reads what follows jdbc: up to :// or, of Oracle's drivers, :@.
+// jdbc reads what follows jdbc: up to :// or, for Oracle's drivers, :@.
 func (s *scanner) jdbc(start, i int) int {
 	for j := i; j < i+32 && (s.is(j)&cAlnum != 0 || s.at(j) == ':' || s.at(j) == '/' || s.at(j) == '@'); j++ {
 		if strings.HasPrefix(s.text[j:], "//") || s.text[j] == '@' {
@@ -43,8 +43,8 @@ func (s *scanner) urlEnd(start, i int) int {
 	return s.trimURL(start, s.passwordEnd(i, j))
 }
 
-// passwordEnd goes on when a URL seems to end within its password, which may
-// have any character: there is one, by a ':' and no '@', and an '@' follows.
+// passwordEnd extends a URL that seems to end within its password, because a password
+// may have any character: the URL has a ':' and no '@', and an '@' follows later.
 func (s *scanner) passwordEnd(i, j int) int {
 	if j == s.chunkEnd || strings.IndexByte(s.text[i:j], '@') >= 0 {
 		return j
@@ -60,8 +60,8 @@ func (s *scanner) passwordEnd(i, j int) int {
 	return j
 }
 
-// urlChars returns the end of the characters that a URL may have. In texts that
-// were JSON some of them are escaped.
+// urlChars returns the end of the characters that a URL may have. Some are escaped in
+// texts that come from JSON.
 func (s *scanner) urlChars(i int) int {
 	for ; i < s.chunkEnd; i++ {
 		switch s.text[i] {
@@ -72,7 +72,7 @@ func (s *scanner) urlChars(i int) int {
 				return i
 			}
 		case 0xe2:
-			if s.at(i+1) == 0x80 { // quotes, dashes, the ellipsis
+			if s.at(i+1) == 0x80 { // typographic quotes, dashes and the ellipsis
 				return i
 			}
 		}
@@ -80,7 +80,7 @@ func (s *scanner) urlChars(i int) int {
 	return i
 }
 
-// trimURL takes punctuation off the end, and brackets that were not opened.
+// trimURL removes punctuation and unmatched closing brackets from the end.
 func (s *scanner) trimURL(start, end int) int {
 	var open [3]int
 	counted := false

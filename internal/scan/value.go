@@ -2,7 +2,7 @@ package scan
 
 import "strings"
 
-// value returns the secret of a name that begins at start.
+// value returns the secret value of a name that begins at start.
 func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	i := s.skipSpaces(l.value)
 	none := i
@@ -12,7 +12,7 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 		}
 		return none, none
 	}
-	if s.at(i) == '[' { // a list, as Go writes headers
+	if s.at(i) == '[' { // a list, as Go prints header values
 		if end, kind := s.placeholder(i); end > i {
 			if kind == Secret {
 				return i, end
@@ -21,7 +21,7 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 		}
 		i++
 	}
-	if s.at(i) == 'b' && isQuote(s.at(i+1)) && s.at(i+1) != '`' { // Python's bytes
+	if s.at(i) == 'b' && isQuote(s.at(i+1)) && s.at(i+1) != '`' { // bytes in Python
 		i++
 	}
 	quote := byte(0)
@@ -56,11 +56,11 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	return none, none
 }
 
-// elementMax is how long the text of an element may be for a secret.
+// elementMax is the longest text of an XML element that is taken as a secret, in bytes.
 const elementMax = 1 << 10
 
-// isNext reports whether what stands where a value is expected is the next name
-// or the next option: the value is empty.
+// isNext reports whether the text at the place of a value is the next name or the next
+// option, so that the value is empty.
 func (s *scanner) isNext(from, to int) bool {
 	switch c := s.at(to); {
 	case strings.HasPrefix(s.text[from:], "--"):
@@ -72,8 +72,8 @@ func (s *scanner) isNext(from, to int) bool {
 	}
 }
 
-// skips looks at how a value begins: what other readers know better, and what
-// is none.
+// skips reports whether the value at i must be left to other functions, or is not a
+// value.
 func (s *scanner) skips(i int, level strength) bool {
 	if strings.HasPrefix(s.text[i:], "-----BEGIN ") {
 		return true
@@ -102,8 +102,8 @@ func (s *scanner) isSecret(from, to int, level strength, quote byte, l link) boo
 	return s.looksSecret(from, to)
 }
 
-// header returns what follows the scheme in a header. Schemes with several
-// parts go on to the end of the line.
+// header returns the secret after the scheme in a header. The secret of schemes with
+// several parts ends at the end of the line.
 func (s *scanner) header(start, i int, quote byte, l link) (from, to int) {
 	n := s.schemeLength(i)
 	rest := s.text[min(i, len(s.text)):]
@@ -130,7 +130,7 @@ func (s *scanner) header(start, i int, quote byte, l link) (from, to int) {
 	return i, i
 }
 
-// schemeLength returns the length of "Bearer " in front of a value.
+// schemeLength returns the length of a scheme such as "Bearer " before a value.
 func (s *scanner) schemeLength(i int) int {
 	j := i
 	for j < i+12 && s.is(j)&cAlnum != 0 {
@@ -142,7 +142,7 @@ func (s *scanner) schemeLength(i int) int {
 	return s.skipSpaces(j) - i
 }
 
-// pairAt reports whether a name and '=' are at i.
+// pairAt reports whether a name followed by '=' is at i.
 func (s *scanner) pairAt(i int) bool {
 	for j := i; j < i+64; j++ {
 		switch c := s.at(j); {
@@ -155,8 +155,8 @@ func (s *scanner) pairAt(i int) bool {
 	return false
 }
 
-// lineEnd returns the end of a header's value: of its line, of the quotes
-// around the value or around the header, of the brackets around it.
+// lineEnd returns the end of a header's value: the end of the line, of the quotes
+// around the value or the header, or of the brackets around it.
 func (s *scanner) lineEnd(start, i int, quote byte) int {
 	if quote != 0 {
 		return s.end(i, quote)
@@ -177,8 +177,8 @@ func (s *scanner) lineEnd(start, i int, quote byte) int {
 	return min(i, len(s.text))
 }
 
-// end returns the end of a value: of its quotes, or by itself. A quote that a
-// word follows does not close, unless it is the last one nearby on its line.
+// end returns the end of a value, with or without quotes. A quote directly before a
+// word does not close the value, unless it is the last quote nearby on its line.
 func (s *scanner) end(i int, quote byte) int {
 	if quote == 0 {
 		return s.valueEnd(i)
@@ -221,7 +221,7 @@ func (s *scanner) valueEnd(i int) int {
 	return j
 }
 
-// ends reports whether the character at i is behind a value without quotes.
+// ends reports whether the character at i ends a value without quotes.
 func (s *scanner) ends(i int) bool {
 	switch c := s.text[i]; c {
 	case ';', '"', '\'', '`', '<', '>':
@@ -232,14 +232,14 @@ func (s *scanner) ends(i int) bool {
 		return s.is(i+1)&cAlnum == 0 || s.nameAt(i+1)
 	case ')', ']', '}':
 		return s.is(i+1)&cAlnum == 0
-	case 0xe2: // quotes, dashes, the ellipsis
+	case 0xe2: // typographic quotes, dashes and the ellipsis
 		return s.at(i+1) == 0x80
 	default:
 		return classOf[c]&cBlank != 0
 	}
 }
 
-// nameAt reports whether a name and '=' or ':' are at i.
+// nameAt reports whether a name followed by '=' or ':' is at i.
 func (s *scanner) nameAt(i int) bool {
 	for j := i; j < i+32; j++ {
 		switch c := s.at(j); {
@@ -252,8 +252,8 @@ func (s *scanner) nameAt(i int) bool {
 	return false
 }
 
-// harmless reports whether a value is none: a word such as null or expired, or
-// the beginning of a sentence; or stars that somebody else has put there.
+// harmless reports whether a text is not a secret value: it is a word such as null or
+// expired, the beginning of a sentence, or stars that hide a value.
 func (s *scanner) harmless(i int) bool {
 	j := i
 	for j < i+16 && (s.is(j)&cLetter != 0 || s.at(j) == '\'' && s.is(j+1)&cLetter != 0) {
@@ -292,11 +292,11 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// blobKeyMin is the length in bytes below which a value whose name only hints
-// at a secret is none.
+// blobKeyMin is the least length in bytes of a secret value whose name only hints at a
+// secret.
 const blobKeyMin = 16
 
-// looksSecret reports whether a value is no word, no sentence and no short
+// looksSecret reports whether a value looks random: not a word, a sentence or a short
 // number.
 func (s *scanner) looksSecret(from, to int) bool {
 	digits, lowers, uppers := 0, 0, 0
@@ -322,8 +322,8 @@ func (s *scanner) looksSecret(from, to int) bool {
 	}
 }
 
-// blobLike reports whether a value has only what encoded bytes have, and no
-// sense.
+// blobLike reports whether a value has only characters of encoded bytes and looks
+// random.
 func (s *scanner) blobLike(from, to int) bool {
 	if s.uuid(from, to) {
 		return false
@@ -344,8 +344,8 @@ func (s *scanner) blobLike(from, to int) bool {
 	return run.digits > 1 && run.changes*5 >= to-from
 }
 
-// encoded reports whether a value changes between capitals, small letters and
-// digits as encoded bytes do.
+// encoded reports whether a value changes between capitals, small letters and digits
+// as often as encoded bytes do.
 func (s *scanner) encoded(from, to int) bool {
 	var run blobRun
 	for k := from; k < to; k++ {

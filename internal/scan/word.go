@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// stemMax is the length in bytes above which words are not stemmed.
+// stemMax is the length in bytes up to which words are stemmed.
 const stemMax = 40
 
-// stem is a word's lower-case letters on the way to its hash.
+// stem holds the lower-case letters of a word while its hash is computed.
 type stem struct {
 	buf  [stemMax]byte
 	n    int
 	long bool
-	hash uint64 // of a long word
+	hash uint64 // hash of a word longer than stemMax
 }
 
 const (
-	hashStart = 14695981039346656037 // of FNV-1a of 64 bits
-	hashPrime = 0x9e3779b97f4a7c15   // odd, with ones all over it
+	hashStart = 14695981039346656037 // offset basis of 64-bit FNV-1a
+	hashPrime = 0x9e3779b97f4a7c15   // odd, with evenly spread bits
 )
 
 func (w *stem) put(b byte) {
@@ -41,7 +41,7 @@ func (w *stem) putRune(r rune) {
 	}
 }
 
-// sum returns the hash. Plain words lose their endings first, see stemLen.
+// sum returns the hash. If plain is set, the ending is removed first, see cut.
 func (w *stem) sum(plain bool) uint64 {
 	switch {
 	case w.long:
@@ -52,7 +52,7 @@ func (w *stem) sum(plain bool) uint64 {
 	return w.hashShort()
 }
 
-// hashShort returns the hash of a word that is not long, eight letters at a time.
+// hashShort returns the hash of a word of at most stemMax bytes, eight at a time.
 func (w *stem) hashShort() uint64 {
 	h := hashStart ^ uint64(w.n)
 	i := 0
@@ -61,7 +61,7 @@ func (w *stem) hashShort() uint64 {
 		h ^= h >> 32
 	}
 	if i < w.n {
-		last := binary.LittleEndian.Uint64(w.buf[i:i+8]) & (1<<(8*(w.n-i)&63) - 1) // without the ending that was cut off
+		last := binary.LittleEndian.Uint64(w.buf[i:i+8]) & (1<<(8*(w.n-i)&63) - 1) // without the removed ending
 		h = (h ^ last) * hashPrime
 		h ^= h >> 32
 	}
@@ -75,9 +75,9 @@ func hashBytes(h uint64, bytes []byte) uint64 {
 	return h
 }
 
-// HashWord returns what the scanner gives as the hash of a word: case, the
-// apostrophes of "can't" and "video's" and the endings of plurals and of verbs
-// make no difference. The stem is only good for comparing, it is no word.
+// HashWord returns the hash that the scanner gives a word. It ignores case, the
+// apostrophes in "can't" and "video's" and the endings of plurals and verbs. The stem
+// is only used for comparisons; it need not be a real word.
 func HashWord(word string) uint64 {
 	var w stem
 	plain := true
@@ -102,9 +102,9 @@ func lower(b byte) byte {
 	return b
 }
 
-// cut takes off the endings s, es, ed, ing, a silent e and a doubled last
-// consonant, as long as three letters with a vowel remain: limit, limits,
-// limited and limiting are alike, and deny, denies, denied and denying.
+// cut removes the endings s, es, ed, ing, a silent e and a doubled last consonant, as
+// long as three letters with a vowel remain. So limit, limits, limited and limiting get
+// one stem, and so do deny, denies, denied and denying.
 func (w *stem) cut() {
 	b, n := w.buf[:w.n], w.n
 	ends := func(suffix string) bool { return len(b) >= len(suffix) && string(b[len(b)-len(suffix):]) == suffix }
@@ -162,8 +162,8 @@ func hasVowel(b []byte) bool {
 
 func isVowel(c byte) bool { return c == 'a' || c == 'e' || c == 'i' || c == 'o' || c == 'u' }
 
-// word adds one word of ASCII letters, and digits at its end. A contraction's
-// ending, with its apostrophe, may be part of it.
+// word adds one word of ASCII letters and final digits. It may end with a contraction
+// and its apostrophe.
 func (s *scanner) word(start, end int, plain bool) {
 	var w stem
 	part := s.text[start:end]
@@ -180,8 +180,8 @@ func (s *scanner) word(start, end int, plain bool) {
 	s.addWord(start, end, w.sum(plain))
 }
 
-// plain adds the word of small letters that is all between two blanks, as most
-// words of a text are, if no secret can be behind it. Otherwise it does nothing.
+// plain adds a word of small letters between two blanks, the most common case, if no
+// secret can follow it. Otherwise it does nothing and returns false.
 func (s *scanner) plain(start int) bool {
 	end := s.chunkEnd
 	if end-start >= shapeMin || s.text[start] == localhost[0] && end-start >= len(localhost) {
@@ -194,11 +194,11 @@ func (s *scanner) plain(start int) bool {
 	return true
 }
 
-// mayAnnounce reports whether a secret may be behind a word of small letters and a
-// blank, see named.
+// mayAnnounce reports whether a secret may follow a word of small letters and a blank,
+// see named.
 func (s *scanner) mayAnnounce(start, end int) bool {
 	if s.text[end] != ' ' {
-		return false // a blank that is no link
+		return false // the blank does not link a name and a value
 	}
 	switch next := s.at(end + 1); {
 	case classOf[next]&cBlank != 0:
@@ -210,8 +210,8 @@ func (s *scanner) mayAnnounce(start, end int) bool {
 	return schemeEnds[first]>>last&1 != 0 || (last == 'd'-'a' || last == 'e'-'a') && end-start >= len("password")
 }
 
-// schemeEnds are the last letters of what isScheme knows, by the first one, a bit
-// each.
+// schemeEnds holds, for each first letter, one bit for each last letter of the words
+// that isScheme knows.
 var schemeEnds = func() (ends [26]uint32) {
 	for _, name := range [...]string{"bearer", "basic", "token", "apikey", "negotiate", "ntlm", "ssws", "key"} {
 		ends[name[0]-'a'] |= 1 << (name[len(name)-1] - 'a')
@@ -230,7 +230,7 @@ func (s *scanner) small(start, end int) {
 	s.addWord(start, end, w.sum(true))
 }
 
-// contracted adds a word with an apostrophe, which does not count.
+// contracted adds a word with an apostrophe, which its hash ignores.
 func (s *scanner) contracted(start, end int) {
 	var w stem
 	for i := start; i < end; i++ {
@@ -246,14 +246,13 @@ func (s *scanner) addWord(start, end int, hash uint64) {
 	s.glued = true
 }
 
-// letters adds the words of a run of ASCII letters: it is cut where small
-// letters are followed by a capital, and before the last of several capitals
-// that small letters follow. A single letter in front stays with the rest, as
-// in gRPC and OAuth, and so does the s of URLs. mask has the classes of the
-// letters.
+// letters adds the words of a run of ASCII letters. It splits the run between a small
+// letter and a capital, and before the last of several capitals that small letters
+// follow. A single first letter stays with the next word, as in gRPC and OAuth, and so
+// does the s of URLs. mask has the classes of the letters.
 func (s *scanner) letters(start, end int, mask class) int {
 	last := end + s.contraction(end)
-	if mask&cUpper == 0 && last == end { // nothing to cut and nothing to make small: most words
+	if mask&cUpper == 0 && last == end { // the common case: one word in small letters
 		s.small(start, end)
 		return end
 	}
@@ -277,8 +276,8 @@ func (s *scanner) letters(start, end int, mask class) int {
 	return last
 }
 
-// contraction returns the length of what follows a word after an apostrophe:
-// the t of can't, the s of video's.
+// contraction returns the length of the ending after an apostrophe: the t of can't,
+// the s of video's.
 func (s *scanner) contraction(i int) int {
 	quote := 0
 	switch {
@@ -303,9 +302,9 @@ func (s *scanner) contraction(i int) int {
 	return 0
 }
 
-// foreign adds a character beyond ASCII, or the word that begins with it or
-// contains it; start is where its ASCII letters begin. Scripts that write
-// without spaces have one word a character.
+// foreign adds a character beyond ASCII, or the word that contains it; start is where
+// the ASCII letters of the word begin. In scripts that write without spaces each
+// character is a word.
 func (s *scanner) foreign(start int) int {
 	r, size := utf8.DecodeRuneInString(s.text[start:])
 	switch {

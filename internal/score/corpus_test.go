@@ -10,14 +10,14 @@ import (
 	"github.com/redrive/redrive/internal/score"
 )
 
-// TestCorpus prints the figures of a file of labelled texts, given in
-// REDRIVE_CORPUS: go test ./internal/score -run Corpus -v. REDRIVE_HELD keeps to
-// the items whose id ends with one of these characters.
+// TestCorpus prints the scores of a file of labelled texts, whose path is in
+// REDRIVE_CORPUS: go test ./internal/score -run Corpus -v. With REDRIVE_HELD only the
+// items whose id ends with one of its characters count.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv("REDRIVE_CORPUS")
 	if path == "" {
-		t.Skip("REDRIVE_CORPUS names no file")
+		t.Skip("set REDRIVE_CORPUS to a file of labelled texts to run this test")
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -38,8 +38,8 @@ func TestCorpus(t *testing.T) {
 		items = kept
 	}
 	c := failure.Builtin()
-	judge := func(e *failure.Evidence) failure.Classification { return c.Classify(e, "") }
-	rep := score.Items(items, judge)
+	classify := func(e *failure.Evidence) failure.Classification { return c.Classify(e, "") }
+	rep := score.Items(items, classify)
 	rep.Phrases, rep.Patterns = c.Phrases()
 	var b strings.Builder
 	for _, m := range rep.Misses {
@@ -47,7 +47,7 @@ func TestCorpus(t *testing.T) {
 	}
 	fmt.Fprintf(&b, "items %d, ambiguous %d, class right %.4f, non-retriable as retriable %.4f, retriable as permanent %.4f, one line %.3f, unmatched %d, phrases %d\n",
 		rep.Items, rep.Ambiguous, rep.ClassRight, rep.NonretriableAsRetriable, rep.RetriableAsPermanent, rep.OneLine, rep.Unknown, rep.Phrases)
-	meta := score.Metamorph(items, judge)
+	meta := score.Metamorph(items, classify)
 	if os.Getenv("REDRIVE_CHANGED") != "" {
 		for _, m := range meta.Changed {
 			fmt.Fprintf(&b, "%s %s: %s by %s, then %s by %s: %s\n", m.Transform, m.ID, m.From, m.Rules[0], m.To, m.Rules[1], m.Text)

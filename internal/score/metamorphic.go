@@ -8,21 +8,21 @@ import (
 	"github.com/redrive/redrive/internal/scan"
 )
 
-// Transform changes of a text what says nothing about its class.
+// Transform is a change of a text that must not change its class.
 type Transform struct {
 	Name  string
 	Apply func(text string) string
 }
 
-// Metamorphic is how many texts keep their class under the transforms.
+// Metamorphic reports how many texts keep their class under the transforms.
 type Metamorphic struct {
 	Lines   int                `json:"lines"`
 	Kept    float64            `json:"kept"`    // share of all changed texts
-	By      map[string]float64 `json:"by"`      // the same of each transform
-	Changed []Changed          `json:"changed"` // those that got another class
+	By      map[string]float64 `json:"by"`      // share of each transform
+	Changed []Changed          `json:"changed"` // texts that got another class
 }
 
-// Changed is a text whose class depends on what should not matter.
+// Changed is a text whose class was changed by a transform.
 type Changed struct {
 	ID        string        `json:"id"`
 	Transform string        `json:"transform"`
@@ -32,9 +32,9 @@ type Changed struct {
 	Text      string        `json:"text"`
 }
 
-// Metamorph classifies each item as it is and in each transform. Items without
-// a text are left out.
-func Metamorph(items []Item, judge Judge) *Metamorphic {
+// Metamorph classifies each item unchanged and after each transform. It skips items
+// without a text.
+func Metamorph(items []Item, classify Classify) *Metamorphic {
 	rep := &Metamorphic{By: map[string]float64{}, Changed: []Changed{}}
 	all, kept := 0, 0
 	for _, t := range Transforms() {
@@ -44,12 +44,12 @@ func Metamorph(items []Item, judge Judge) *Metamorphic {
 			if it.Text == "" {
 				continue
 			}
-			before := judge(it.Evidence())
+			before := classify(it.Evidence())
 			it.Text = t.Apply(items[i].Text)
 			if it.Text == items[i].Text {
 				continue
 			}
-			after := judge(it.Evidence())
+			after := classify(it.Evidence())
 			tried++
 			if before.Class == after.Class || items[i].right(before.Class) && items[i].right(after.Class) {
 				same++
@@ -70,7 +70,7 @@ func Metamorph(items []Item, judge Judge) *Metamorphic {
 	return rep
 }
 
-// Transforms returns the changes that must not matter.
+// Transforms returns the transforms that must not change a class.
 func Transforms() []Transform {
 	return []Transform{
 		{"other ids and numbers", otherNumbers},
@@ -97,7 +97,7 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// otherForm makes a JSON object of a plain text, and a line of a JSON object.
+// otherForm turns a plain text into a JSON object, and a JSON object into a line.
 func otherForm(text string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {
@@ -140,7 +140,7 @@ func sorted(m map[string]any) []string {
 	for k := range m {
 		keys = append(keys, k)
 	}
-	for i := range keys { // few keys: insertion
+	for i := range keys { // insertion sort, because there are few keys
 		for j := i; j > 0 && keys[j] < keys[j-1]; j-- {
 			keys[j], keys[j-1] = keys[j-1], keys[j]
 		}
@@ -148,8 +148,8 @@ func sorted(m map[string]any) []string {
 	return keys
 }
 
-// otherNumbers changes the digits of ids and of long numbers: what is shorter
-// may be a status, an exit code, a size or a limit.
+// otherNumbers changes the digits of ids and of long numbers. Shorter numbers stay,
+// because they may be a status, an exit code, a size or a limit.
 func otherNumbers(text string) string {
 	out := []byte(text)
 	for _, t := range scan.Tokens(nil, text) {
@@ -165,7 +165,7 @@ func otherNumbers(text string) string {
 	return string(out)
 }
 
-// otherHosts gives hosts and addresses other names.
+// otherHosts replaces the names of hosts and the addresses in a text.
 func otherHosts(text string) string {
 	var b strings.Builder
 	last := int32(0)

@@ -1,8 +1,8 @@
-// Package score measures how well a classifier does on labelled texts of
-// failures: how often a failure that nobody mends by waiting is taken for one
-// that is retried, how often the other way round, and how often the class is
-// right. It also tells how well the rules generalise: which of them decide one
-// line only, and whether the class survives what does not matter.
+// Package score measures a classifier on labelled texts of failures: how often a
+// permanent failure is classified as retriable, how often a retriable one as permanent,
+// and how often the class is right. It also measures how well the rules generalise:
+// which rules decide one line only, and whether changes that should not matter change
+// the class.
 package score
 
 import (
@@ -19,24 +19,24 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// LineMax is the longest line that is read, in bytes.
+// LineMax is the longest allowed line in bytes.
 const LineMax = 16 << 20
 
-// Item is one labelled text, a line of JSON.
+// Item is one labelled text, a line of JSON in the input.
 type Item struct {
 	ID        string          `json:"id"`
 	Text      string          `json:"text"`
-	Status    *int            `json:"status"`    // HTTP status that came with it
-	ExitCode  *int            `json:"exit_code"` // of the process
+	Status    *int            `json:"status"`    // HTTP status of the failure
+	ExitCode  *int            `json:"exit_code"` // exit code of the process
 	Code      json.RawMessage `json:"code"`      // errno, SDK code, gRPC code, SQLSTATE: a string or a number
 	Source    string          `json:"source"`
-	Retriable bool            `json:"retriable"` // waiting alone could mend it
+	Retriable bool            `json:"retriable"` // a later attempt may succeed without any change
 	Class     failure.Class   `json:"class"`
 	AlsoOK    []failure.Class `json:"also_ok"`   // other classes that are right too
-	Ambiguous bool            `json:"ambiguous"` // even Retriable is open
+	Ambiguous bool            `json:"ambiguous"` // people disagree even about Retriable
 }
 
-// Evidence returns what a worker would have known.
+// Evidence returns the evidence that a worker would have had.
 func (it *Item) Evidence() *failure.Evidence {
 	e := &failure.Evidence{Message: it.Text, Exit: it.ExitCode}
 	if it.Status != nil {
@@ -50,46 +50,46 @@ func (it *Item) Evidence() *failure.Evidence {
 	return e
 }
 
-// right reports whether a class is the wanted one or as good.
+// right reports whether c is the class of the item or one of AlsoOK.
 func (it *Item) right(c failure.Class) bool { return c == it.Class || slices.Contains(it.AlsoOK, c) }
 
-// Judge classifies evidence, with the verdict that counts.
-type Judge func(*failure.Evidence) failure.Classification
+// Classify assigns a class and a verdict to evidence.
+type Classify func(*failure.Evidence) failure.Classification
 
-// Report is what came out. Shares are from 0 to 1 and leave ambiguous items
-// out, as do Confusion and Misses.
+// Report is the result of a measurement. Shares are from 0 to 1. Shares, Confusion
+// and Misses leave out ambiguous items.
 type Report struct {
 	Items     int `json:"items"`     // lines, ambiguous ones included
-	Ambiguous int `json:"ambiguous"` // of them
+	Ambiguous int `json:"ambiguous"` // ambiguous lines
 
-	NonretriableAsRetriable float64 `json:"nonretriable_as_retriable"` // of those that waiting does not mend
-	RetriableAsPermanent    float64 `json:"retriable_as_permanent"`    // of those that it may mend
-	ClassRight              float64 `json:"class_right"`               // class or one of also_ok
-	AmbiguousClassRight     float64 `json:"ambiguous_class_right"`     // the same of the ambiguous ones
+	NonretriableAsRetriable float64 `json:"nonretriable_as_retriable"` // share of the items that are not retriable
+	RetriableAsPermanent    float64 `json:"retriable_as_permanent"`    // share of the items that are retriable
+	ClassRight              float64 `json:"class_right"`               // share of items that got their class or one of also_ok
+	AmbiguousClassRight     float64 `json:"ambiguous_class_right"`     // the same share of the ambiguous items
 
-	Confusion map[failure.Class]map[failure.Class]int `json:"confusion"` // wanted, got, lines; what also_ok accepts counts as wanted
+	Confusion map[failure.Class]map[failure.Class]int `json:"confusion"` // number of lines by wanted class and by assigned class; a class of also_ok counts as wanted
 	Misses    []Miss                                  `json:"misses"`
 
 	Rules    map[string]int `json:"rules"`     // lines decided by each rule, ambiguous ones included
 	OneLine  float64        `json:"one_line"`  // share of the lines whose rule decided no other line
-	Phrases  int            `json:"phrases"`   // of the classifier, if the caller says
-	Patterns int            `json:"patterns"`  // likewise
+	Phrases  int            `json:"phrases"`   // number of the classifier's phrases, if the caller sets it
+	Patterns int            `json:"patterns"`  // number of the classifier's patterns, if the caller sets it
 	Unknown  int            `json:"unmatched"` // lines that no rule matched
 }
 
-// Miss is an item that was taken for something else.
+// Miss is an item that was classified wrongly.
 type Miss struct {
 	ID   string        `json:"id"`
 	Want failure.Class `json:"want"`
 	Got  failure.Class `json:"got"`
-	Rule string        `json:"rule"` // that decided, "" for none
+	Rule string        `json:"rule"` // the rule that decided; "" when no rule matched
 	Saw  string        `json:"saw"`
 	Kind string        `json:"kind"` // "nonretriable_as_retriable", "retriable_as_permanent" or "class"
 	Text string        `json:"text"` // shortened
 }
 
-// Read reads items, one JSON object a line. Empty lines are left out; an error
-// names the line.
+// Read reads items, one JSON object in each line. It skips empty lines. An error names
+// the line.
 func Read(r io.Reader) ([]Item, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, LineMax)
@@ -118,31 +118,31 @@ func Read(r io.Reader) ([]Item, error) {
 
 func (it *Item) check(line []byte) error {
 	if it.Class == "" {
-		return errors.New(`"class" is missing: it is what the text is compared with`)
+		return errors.New(`"class" is missing: it must name the expected class`)
 	}
 	var has struct{ Retriable *bool }
 	if err := json.Unmarshal(line, &has); err != nil || has.Retriable == nil {
-		return errors.New(`"retriable" is missing: true or false`)
+		return errors.New(`"retriable" is missing: it must be true or false`)
 	}
 	return nil
 }
 
-// Score reads labelled items and reports how the judge does on them.
-func Score(r io.Reader, judge func(*failure.Evidence) failure.Classification) (*Report, error) {
+// Score reads labelled items and reports how classify does on them.
+func Score(r io.Reader, classify func(*failure.Evidence) failure.Classification) (*Report, error) {
 	items, err := Read(r)
 	if err != nil {
 		return nil, err
 	}
-	return Items(items, judge), nil
+	return Items(items, classify), nil
 }
 
-// Items reports how the judge does on items.
-func Items(items []Item, judge Judge) *Report {
+// Items reports how classify does on items.
+func Items(items []Item, classify Classify) *Report {
 	rep := &Report{Items: len(items), Confusion: map[failure.Class]map[failure.Class]int{}, Misses: []Miss{}, Rules: map[string]int{}}
 	var retriable, final, right, ambiguousRight, lost, burnt int
 	for i := range items {
 		it := &items[i]
-		got := judge(it.Evidence())
+		got := classify(it.Evidence())
 		if rep.Rules[got.Rule]++; got.Rule == "" {
 			rep.Unknown++
 		}
@@ -214,7 +214,7 @@ func count(b bool) int {
 	return 0
 }
 
-// shorten keeps both ends of a text, in one line.
+// shorten returns a text in one line and keeps both ends when it is too long.
 func shorten(text string, limit int) string {
 	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "�")
 	if len(text) <= limit {
@@ -230,16 +230,16 @@ func shorten(text string, limit int) string {
 	return text[:head] + " … " + text[tail:]
 }
 
-// BySource leaves each source out in turn and reports the shares of its items
-// alone: rules that were written from other sources have to do there.
-func BySource(items []Item, judge Judge) map[string]*Report {
+// BySource reports on the items of each source separately. Rules that were written
+// from other sources should work there too.
+func BySource(items []Item, classify Classify) map[string]*Report {
 	groups := map[string][]Item{}
 	for _, it := range items {
 		groups[it.Source] = append(groups[it.Source], it)
 	}
 	out := map[string]*Report{}
 	for source, group := range groups {
-		out[source] = Items(group, judge)
+		out[source] = Items(group, classify)
 	}
 	return out
 }

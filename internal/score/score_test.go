@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/internal/score"
 )
 
-func judge(e *failure.Evidence) failure.Classification { return failure.Builtin().Classify(e, "") }
+func classify(e *failure.Evidence) failure.Classification { return failure.Builtin().Classify(e, "") }
 
 const labelled = `{"id":"a","text":"connection refused","retriable":true,"class":"TemporaryServiceError","source":"x"}
 {"id":"b","text":"connection refused","retriable":false,"class":"NotFound","source":"x"}
@@ -26,13 +26,13 @@ const labelled = `{"id":"a","text":"connection refused","retriable":true,"class"
 // part of: F8
 func TestF8_ScoreOfLabelledLines(t *testing.T) {
 	t.Parallel()
-	rep, err := score.Score(strings.NewReader(labelled), judge)
+	rep, err := score.Score(strings.NewReader(labelled), classify)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if rep.Items != 7 || rep.Ambiguous != 1 || rep.NonretriableAsRetriable != 0.5 || rep.RetriableAsPermanent != 0.25 ||
 		rep.ClassRight != 4.0/6 || rep.AmbiguousClassRight != 1 {
-		t.Errorf("%+v", rep)
+		t.Errorf("the report has wrong counts or shares: %+v", rep)
 	}
 	var kinds []string
 	for _, m := range rep.Misses {
@@ -43,10 +43,10 @@ func TestF8_ScoreOfLabelledLines(t *testing.T) {
 		t.Errorf("misses (-want +got):\n%s", diff)
 	}
 	if rep.Confusion["NotFound"]["TemporaryServiceError"] != 1 || rep.Confusion["NetworkTimeout"]["NetworkTimeout"] != 2 {
-		t.Errorf("confusion: %v", rep.Confusion)
+		t.Errorf("the confusion has wrong numbers of lines: %v", rep.Confusion)
 	}
 	if rep.Rules["transport.refused"] != 2 {
-		t.Errorf("rules: %v", rep.Rules)
+		t.Errorf("the rules have wrong numbers of lines: %v", rep.Rules)
 	}
 	var fields map[string]any
 	data, err := json.Marshal(rep)
@@ -60,7 +60,7 @@ func TestF8_ScoreOfLabelledLines(t *testing.T) {
 	}
 }
 
-func TestScore_NamesTheLineThatIsWrong(t *testing.T) {
+func TestScore_ErrorNamesTheLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"{\"id\":\"a\",\"text\":\"x\",\"class\":\"A\",\"retriable\":true}\n\nno JSON\n": "line 3",
@@ -68,21 +68,20 @@ func TestScore_NamesTheLineThatIsWrong(t *testing.T) {
 		`{"id":"a","text":"x","class":"A"}`:                                             `line 1: "retriable" is missing`,
 		`{"id":"a","text":5,"class":"A","retriable":true}`:                              "line 1",
 	} {
-		if _, err := score.Score(strings.NewReader(text), judge); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
+		if _, err := score.Score(strings.NewReader(text), classify); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got the error %v, want %q in it", text, err, want)
 		}
 	}
-	rep, err := score.Score(strings.NewReader(""), judge)
+	rep, err := score.Score(strings.NewReader(""), classify)
 	if err != nil || rep.Items != 0 || rep.ClassRight != 0 {
-		t.Errorf("nothing: %+v, %v", rep, err)
+		t.Errorf("an empty input: got %+v and the error %v, want an empty report", rep, err)
 	}
 }
 
-// What does not matter keeps the class: of texts of all families, and of what
-// programs say.
+// Transforms keep the class of texts of all families and of messages of programs.
 //
 // part of: F8
-func TestF8_WhatDoesNotMatter(t *testing.T) {
+func TestF8_TransformsKeepTheClass(t *testing.T) {
 	t.Parallel()
 	var items []score.Item
 	for class, text := range map[failure.Class]string{
@@ -103,20 +102,20 @@ func TestF8_WhatDoesNotMatter(t *testing.T) {
 	} {
 		items = append(items, score.Item{ID: string(class), Text: text, Class: class})
 	}
-	rep := score.Metamorph(items, judge)
+	rep := score.Metamorph(items, classify)
 	if rep.Kept < 1 {
-		t.Errorf("kept %.3f: %+v", rep.Kept, rep.Changed)
+		t.Errorf("only a share of %.3f keeps its class: %+v", rep.Kept, rep.Changed)
 	}
 	for _, transform := range score.Transforms() {
 		if got := transform.Apply(items[0].Text); got == "" {
-			t.Errorf("%s makes nothing of a text", transform.Name)
+			t.Errorf("%s does not change a text", transform.Name)
 		}
 	}
 	broken := score.Metamorph(items, func(e *failure.Evidence) failure.Classification {
 		return failure.Classification{Class: failure.Class(e.Message)}
 	})
 	if broken.Kept > 0 {
-		t.Errorf("a judge that looks at every letter keeps %.3f", broken.Kept)
+		t.Errorf("a classifier that depends on every letter keeps a share of %.3f, want less", broken.Kept)
 	}
 }
 
@@ -126,8 +125,8 @@ func TestBySource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := score.BySource(items, judge)
+	by := score.BySource(items, classify)
 	if len(by) != 2 || by["x"].Items != 2 || by["y"].Items != 5 {
-		t.Errorf("%v", by)
+		t.Errorf("the sources have wrong items: %v", by)
 	}
 }

@@ -26,13 +26,13 @@ const (
 	deadCalls = 5 // of each list
 )
 
-// deadFigures measure what people do with so many dead letters.
+// deadFigures measures listing, exporting and retrying many dead letters.
 func (b *bencher) deadFigures(ctx context.Context, p *printer, rows int) (err error) {
 	path := filepath.Join(b.dir, "dead.db")
 	if err := seedDead(ctx, path, rows); err != nil {
 		return err
 	}
-	fmt.Fprintf(b.log, "%d dead letters are there\n", rows)
+	fmt.Fprintf(b.log, "the database has %d dead letters\n", rows)
 	if err := b.deadExport(ctx, p, path, rows); err != nil {
 		return err
 	}
@@ -47,12 +47,12 @@ func (b *bencher) deadFigures(ctx context.Context, p *printer, rows int) (err er
 	return deadRetry(ctx, p, s, rows)
 }
 
-// deadLists measure the list of groups and lists by many filters.
+// deadLists measures the list of groups, and the list of dead letters by many filters.
 func deadLists(ctx context.Context, p *printer, s *sqlite.Store, rows int) error {
 	groups, err := timed(ctx, 4*deadCalls, 0, func() error {
 		page, err := s.Groups(ctx, store.GroupFilter{Pending: true, Limit: 50})
 		if err == nil && len(page.Groups) != 50 {
-			err = fmt.Errorf("list of groups: has %d", len(page.Groups))
+			err = fmt.Errorf("list of groups: got %d groups", len(page.Groups))
 		}
 		return err
 	})
@@ -82,8 +82,8 @@ func deadLists(ctx context.Context, p *printer, s *sqlite.Store, rows int) error
 	return p.below(name, all.at(0.99), filterListMax)
 }
 
-// deadFilters are the filters that are measured: each field alone, pairs as
-// people combine them, texts, and what fits few or none.
+// deadFilters returns the filters that are measured: each field alone, common
+// pairs of fields, texts, and values that match few dead letters or nothing.
 func deadFilters(rows int) []store.DeadFilter {
 	span := job.Micros(rows) * 1000
 	now := job.At(time.Now())
@@ -102,7 +102,7 @@ func deadFilters(rows int) []store.DeadFilter {
 	}
 }
 
-// deadExport measures the command that writes all of them out.
+// deadExport measures the command that exports all dead letters.
 func (b *bencher) deadExport(ctx context.Context, p *printer, path string, rows int) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -126,7 +126,7 @@ func (b *bencher) deadExport(ctx context.Context, p *printer, path string, rows 
 	)
 }
 
-// deadRetry measures a retry of all of them, with nothing else to do.
+// deadRetry measures a bulk retry of all dead letters while nothing else runs.
 func deadRetry(ctx context.Context, p *printer, s *sqlite.Store, rows int) error {
 	by := store.By{Actor: "bench"}
 	a := store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}}
@@ -148,7 +148,7 @@ func deadRetry(ctx context.Context, p *printer, s *sqlite.Store, rows int) error
 	}
 	rate := float64(done) / time.Since(begin).Seconds()
 	if done != int64(rows) {
-		return fmt.Errorf("bulk retry: %d of %d dead letters", done, rows)
+		return fmt.Errorf("bulk retry: %d of %d dead letters were retried", done, rows)
 	}
 	return p.print(Figure{fmt.Sprintf("bulk retry of %d dead letters, alone", rows), fmt.Sprintf(">= %d/s", retryLeast),
 		round(rate), "jobs/s", 0, rate >= retryLeast})

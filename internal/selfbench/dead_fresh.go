@@ -19,31 +19,31 @@ import (
 
 const (
 	freshKind  = "fresh"
-	freshDead  = 1_000_000 // dead letters that are being brought back
+	freshDead  = 1_000_000 // dead letters that the bulk retry runs again
 	freshPulse = 2 * time.Millisecond
-	freshMost  = 1.2 // times the p99 without a retry
+	freshMost  = 1.2 // limit: times the p99 without a bulk retry
 
-	// The two are measured in turns, so that what the machine does besides, as a
-	// disk that is slow for some seconds, meets both alike; of their p99s the medians
-	// are compared.
-	freshTurns  = 15 // of each
+	// Windows with and without the bulk retry alternate, so that a disturbance of the
+	// machine, such as a disk that is slow for some seconds, affects both alike. The
+	// medians of the windows' p99s are compared.
+	freshTurns  = 15 // windows of each sort
 	freshWindow = 2 * time.Second
-	freshSettle = 250 * time.Millisecond // between two windows: what is under way ends
+	freshSettle = 250 * time.Millisecond // pause between two windows, in which running calls end
 )
 
-// freshWork is work that arrives at its own pace, whatever else is going on.
+// freshWork is new work that arrives at a constant rate, whatever the store does.
 type freshWork struct {
 	client *redrive.Client
 	rate   float64 // jobs a second
 
 	mu    sync.Mutex
-	waits latencies // from before the enqueue to the start of the handler
+	waits latencies // from the call of enqueue to the start of the handler
 	count atomic.Bool
 }
 
-// fresh measures how much later fresh jobs start while a bulk retry brings dead
-// ones back: the p99 of both, at half of what the machine can do. Rate is that of
-// the retry, in jobs a second.
+// fresh measures how much later new jobs start while a bulk retry runs. It returns
+// their p99 without and with the bulk retry, at half of the given capacity, and the
+// rate of the bulk retry in jobs a second.
 func (b *bencher) fresh(ctx context.Context, dir string, capacity float64) (alone, beside time.Duration, rate float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*runMax)
 	defer cancel()
@@ -75,20 +75,21 @@ func (b *bencher) fresh(ctx context.Context, dir string, capacity float64) (alon
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer stop()
-	all.Go(func() { _ = client.Run(running) }) // ends with the context
+	all.Go(func() { _ = client.Run(running) }) // returns when the context ends
 	all.Go(func() { w.arrive(running) })
 
 	pause(ctx, 2*time.Second)
 	return w.turns(running)
 }
 
-// turns holds one bulk retry, and lets it go on, by turns. It is given up after the
-// last: to its end it goes on as before.
+// turns measures windows with and without the bulk retry in alternation; the bulk
+// retry is paused in between. After the last window the bulk retry is stopped. The
+// results are those of fresh.
 func (w *freshWork) turns(ctx context.Context) (alone, beside time.Duration, rate float64, err error) {
 	var without, with []float64
 	var done atomic.Int64
 	ctx, cancel := context.WithCancel(ctx)
-	var gate sync.Mutex // held by who measures without the retry
+	var gate sync.Mutex // locked while a window without the retry is measured
 	pass := func(n int64) {
 		gate.Lock()
 		done.Store(n)
@@ -97,7 +98,7 @@ func (w *freshWork) turns(ctx context.Context) (alone, beside time.Duration, rat
 	gate.Lock()
 	acted := make(chan error, 1)
 	go func() {
-		pass(0) // not before the first window is over
+		pass(0) // wait until the first window is over
 		_, err := w.client.Act(ctx, redrive.By{Actor: "bench"}, store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}}, pass)
 		acted <- err
 	}()
@@ -116,12 +117,12 @@ func (w *freshWork) turns(ctx context.Context) (alone, beside time.Duration, rat
 	if err = <-acted; errors.Is(err, context.Canceled) {
 		err = nil
 	} else if err == nil {
-		err = errors.New("bulk retry: over before it was measured")
+		err = errors.New("the bulk retry ended before it was measured")
 	}
 	return time.Duration(median(without)), time.Duration(median(with)), rate, err
 }
 
-// start is the handler of a fresh job, whose payload is when it was enqueued.
+// start is the handler of a new job. The payload is the time of the enqueue.
 func (w *freshWork) start(_ context.Context, j *redrive.Job[int64]) error {
 	if w.count.Load() {
 		wait := time.Since(time.Unix(0, j.Args))
@@ -132,8 +133,8 @@ func (w *freshWork) start(_ context.Context, j *redrive.Job[int64]) error {
 	return nil
 }
 
-// arrive enqueues at the pace until the context ends. A pulse that is late brings
-// what it has missed: the world does not wait for a slow store.
+// arrive enqueues jobs at the rate of w until the context ends. A late tick enqueues
+// what it missed, because work arrives even when the store is slow.
 func (w *freshWork) arrive(ctx context.Context) {
 	ticker := time.NewTicker(freshPulse)
 	defer ticker.Stop()
@@ -156,11 +157,11 @@ func (w *freshWork) arrive(ctx context.Context) {
 			specs[i] = redrive.Kind[int64](freshKind).New(now, &redrive.Options{Queue: deadQueue})
 		}
 		sent += due
-		calls.Go(func() { _, _ = w.client.EnqueueMany(ctx, specs) }) // what is not taken in is not measured
+		calls.Go(func() { _, _ = w.client.EnqueueMany(ctx, specs) }) // jobs that are refused are not measured
 	}
 }
 
-// p99 measures for one window.
+// p99 measures one window and returns the p99 of the waits in it.
 func (w *freshWork) p99(ctx context.Context) time.Duration {
 	w.mu.Lock()
 	w.waits = nil
@@ -174,7 +175,7 @@ func (w *freshWork) p99(ctx context.Context) time.Duration {
 	return w.waits.at(0.99)
 }
 
-// freshFigures print what a bulk retry does to fresh work.
+// freshFigures prints how much a bulk retry delays new jobs.
 func (b *bencher) freshFigures(ctx context.Context, p *printer) error {
 	results, err := b.measure(ctx, b.both("enqueue+process", b.load.Jobs, b.load.Payload))
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// The shape of the seeded dead letters: what a bad month leaves behind.
+// The shape of the seeded dead letters, as after a month with many failures.
 const (
 	deadOwners = 1_000
 	deadGroups = 200
@@ -12,13 +12,14 @@ const (
 	deadQueue  = "main"
 )
 
-// The inserts. ?1 to ?2 are deaths, ?3 a time, ?3 a payload. Of a death everything follows from its number: the job, and the
-// group, of which follow class, code, kind and message.
+// The inserts. Deaths are numbered: ?1 to ?2 is the range, ?3 a time in µs or a
+// payload. The number of a death gives its job and its group; the group gives class,
+// code, kind and message.
 const (
 	deadRows = `WITH RECURSIVE seq(i) AS (VALUES (?1) UNION ALL SELECT i + 1 FROM seq WHERE i < ?2),
 		d AS (SELECT i, ((i - 1) / ` + deadWindow + `) * ` + deadWindow + ` + 1 + ((i - 1) * ` + deadStep + `) % ` + deadWindow + ` AS job, 1 + (i * 7) % 200 AS g FROM seq) `
 	// Jobs die in another order than they were enqueued in, because their waits
-	// differ: within a window of deaths, the ids of the jobs are all over it.
+	// differ. So the ids of the jobs are permuted within a window of deaths.
 	// deadStep is a prime that does not divide the window.
 	deadWindow  = `20000`
 	deadStep    = `7919`
@@ -45,15 +46,15 @@ const (
 		SELECT grp, died_at / 3600000000 * 3600000000, count(*) FROM redrive_dead GROUP BY 1, 2`
 )
 
-// seedDead makes a database with so many pending dead letters. The ids of jobs
-// have a gap when that is no multiple of the window.
+// seedDead makes a database with the given number of pending dead letters. The ids
+// of the jobs have a gap when rows is no multiple of deadWindow.
 func seedDead(ctx context.Context, path string, rows int) error {
 	return seed(ctx, path, func(s *seeder) {
 		s.exec(`INSERT INTO redrive_queues (name) VALUES (?)`, deadQueue)
 		for k := range deadKinds {
 			s.exec(`INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, ?, ?, '')`, 1+k, deadQueue, deadKind(k))
 		}
-		first := int64(s.now) - int64(rows)*1000 // the last died now
+		first := int64(s.now) - int64(rows)*1000 // the last job died now
 		for from := 1; from <= rows; from += flatChunk {
 			to := min(from+flatChunk-1, rows)
 			s.exec(deadLetters, from, to, first, flatPayload)

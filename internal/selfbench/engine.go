@@ -15,8 +15,8 @@ import (
 	store "github.com/redrive/redrive/store/sqlite"
 )
 
-// both enqueues jobs one by one from many goroutines while one engine works on
-// them, and returns how long it took until the last was settled.
+// both enqueues jobs one by one from many goroutines while one engine runs them. It
+// returns the time until the last job was settled.
 func both(ctx context.Context, dir string, jobs, producers, workers, payload int) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -41,8 +41,8 @@ func both(ctx context.Context, dir string, jobs, producers, workers, payload int
 	return took, b.verify(ctx, succeeding(jobs))
 }
 
-// process enqueues jobs in bulk first and measures how long it takes until all
-// attempts are made and settled.
+// process enqueues jobs in bulk and then measures the time until all attempts are
+// made and settled.
 func process(ctx context.Context, dir string, workers, payload int, w *work) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -62,8 +62,8 @@ func process(ctx context.Context, dir string, workers, payload int, w *work) (to
 	return took, b.verify(ctx, w)
 }
 
-// enqueue measures durable enqueues, one by one from many goroutines or in
-// batches from one.
+// enqueue measures durable enqueues: one by one from many goroutines, or in batches
+// from one goroutine.
 func enqueue(ctx context.Context, dir string, jobs, producers, batch, payload int, keys bool) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -79,7 +79,7 @@ func enqueue(ctx context.Context, dir string, jobs, producers, batch, payload in
 		for k := range specs {
 			o := &redrive.Options{Queue: "bench"}
 			if keys {
-				o.Key = fmt.Sprintf("order-%016x", uint64(i*batch+k)*0x9E3779B97F4A7C15) // spread, as random keys are
+				o.Key = fmt.Sprintf("order-%016x", uint64(i*batch+k)*0x9E3779B97F4A7C15) // spread over the index like random keys
 			}
 			specs[k] = redrive.NewRaw("noop", body, o)
 		}
@@ -89,26 +89,26 @@ func enqueue(ctx context.Context, dir string, jobs, producers, batch, payload in
 	return time.Since(start), err
 }
 
-// work is what a measured run has to do.
+// work is the jobs and attempts of a measured run.
 type work struct {
 	jobs     int
-	attempts int       // over all jobs
-	end      job.State // of all jobs
+	attempts int       // sum over all jobs
+	end      job.State // final state of every job
 	attempt  func(*redrive.Job[[]byte]) error
 }
 
-// succeeding is the work of jobs that succeed at once.
+// succeeding returns the work of jobs that succeed at their first attempt.
 func succeeding(jobs int) *work {
 	return &work{jobs, jobs, job.Completed, succeed}
 }
 
 func succeed(*redrive.Job[[]byte]) error { return nil }
 
-// benchRetries is how often the bench's policy runs a job again, at once.
+// benchRetries is how often the benchmark's policy retries a job, without a wait.
 const benchRetries = 3
 
-// bench is a store and a client with one kind, whose handler does nothing but
-// count and end as it is told to.
+// bench is a store and a client with one kind. Its handler counts its attempts and
+// returns what the work says.
 type bench struct {
 	store  *store.Store
 	client *redrive.Client
@@ -118,7 +118,7 @@ type bench struct {
 }
 
 func openBench(ctx context.Context, dir string, workers int, attempt func(*redrive.Job[[]byte]) error) (*bench, error) {
-	s, err := store.Open(ctx, filepath.Join(dir, "bench.db"), &store.Options{ReadLimit: time.Minute}) // slow is a figure, not an error
+	s, err := store.Open(ctx, filepath.Join(dir, "bench.db"), &store.Options{ReadLimit: time.Minute}) // a slow read is measured, it must not fail
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,8 @@ func (*bench) bytes(n int) []byte {
 	return body
 }
 
-// work starts the engine; the function that it returns waits until it has made
-// and settled so many attempts and has stopped.
+// work starts the engine. The returned function waits until the engine has made and
+// settled the given number of attempts and has stopped.
 func (b *bench) work(ctx context.Context, attempts int) (wait func() error) {
 	b.goal.Store(int64(attempts))
 	ctx, cancel := context.WithCancel(ctx)
@@ -168,7 +168,7 @@ func (b *bench) work(ctx context.Context, attempts int) (wait func() error) {
 		case err := <-ended:
 			return errors.Join(err, ctx.Err())
 		}
-		cancel() // a graceful stop writes what has run
+		cancel() // a graceful stop settles the jobs that have run
 		return <-ended
 	}
 }
@@ -188,7 +188,7 @@ func (b *bench) preload(ctx context.Context, jobs, payload int) error {
 	return nil
 }
 
-// verify counts what is left: a run that lost or doubled a job has no figure.
+// verify counts the jobs and runs after a measurement. If one was lost or doubled, the measurement fails.
 func (b *bench) verify(ctx context.Context, w *work) error {
 	counts, err := b.store.Counts(ctx)
 	if err != nil {
@@ -196,16 +196,16 @@ func (b *bench) verify(ctx context.Context, w *work) error {
 	}
 	for _, c := range counts {
 		if c.State != w.end || c.N != int64(w.jobs) {
-			return fmt.Errorf("%d jobs are %s after the run, %d %s ones were expected", c.N, c.State, w.jobs, w.end)
+			return fmt.Errorf("%d jobs are %s after the run, want %d jobs that are %s", c.N, c.State, w.jobs, w.end)
 		}
 	}
 	if ran := b.ran.Load(); ran != int64(w.attempts) {
-		return fmt.Errorf("%d runs of %d jobs, %d were expected", ran, w.jobs, w.attempts)
+		return fmt.Errorf("%d jobs had %d runs, want %d runs", ran, w.jobs, w.attempts)
 	}
 	return nil
 }
 
-// inParallel calls do n times from so many goroutines.
+// inParallel calls do n times, spread over the given number of goroutines.
 func inParallel(goroutines, n int, do func(i int) error) error {
 	var next atomic.Int64
 	errs := make(chan error, goroutines)

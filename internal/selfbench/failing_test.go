@@ -9,8 +9,8 @@ import (
 	store "github.com/redrive/redrive/store/sqlite"
 )
 
-// What is measured is what a failing handler costs in earnest: every attempt has
-// its whole record, every job its dead letter, and they fail in one way.
+// The benchmark of failing handlers must measure the full cost: each attempt stores
+// a complete record, each job becomes a dead letter, and all share one group.
 func TestFailingWorkIsRecorded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestFailingWorkIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(d.Failures) != 100 || w.attempts != 100 || len(d.Dead) != 25 {
-		t.Errorf("%d failure records of %d attempts, %d dead letters; want 100 and 25", len(d.Failures), w.attempts, len(d.Dead))
+		t.Errorf("got %d failure records of %d attempts and %d dead letters, want 100 records and 25 dead letters", len(d.Failures), w.attempts, len(d.Dead))
 	}
 	texts := map[string]bool{}
 	for i := range d.Failures {
@@ -36,14 +36,14 @@ func TestFailingWorkIsRecorded(t *testing.T) {
 		texts[f.Message] = true
 		if n := len(f.Message); n < 150 || n > 220 || f.HTTPStatus != 503 || f.Fingerprint == "" || len(f.Decision) < 100 ||
 			f.How != job.ByError || f.Holder == "" || !strings.Contains(f.Message, "unexpected status 503") {
-			t.Errorf("record %+v", f)
+			t.Errorf("failure record is not complete: %+v", f)
 		}
 	}
 	if len(texts) != len(d.Failures) {
-		t.Errorf("%d different texts in %d records", len(texts), len(d.Failures))
+		t.Errorf("got %d different messages in %d records, want a different message in each", len(texts), len(d.Failures))
 	}
 	if len(d.Groups) != 1 || d.Groups[0].N != 25 || d.Groups[0].Pending != 25 {
-		t.Errorf("groups %+v; want one of 25 dead letters", d.Groups)
+		t.Errorf("got the groups %+v, want one group of 25 dead letters", d.Groups)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestEveryFifthAttemptFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w.attempts != 100 || w.jobs != 80 || len(d.Failures) != 20 || len(d.Dead) != 0 {
-		t.Errorf("%d failure records of %d attempts of %d jobs, %d dead letters; want 20 of 100 of 80, and 0",
+		t.Errorf("got %d failure records of %d attempts of %d jobs and %d dead letters, want 20 records of 100 attempts of 80 jobs and 0 dead letters",
 			len(d.Failures), w.attempts, w.jobs, len(d.Dead))
 	}
 }

@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// Figure is one measured figure against its target.
+// Figure is one measured value and its target.
 type Figure struct {
 	Figure   string  `json:"figure"`
 	Target   string  `json:"target"`
 	Measured float64 `json:"measured"`
 	Unit     string  `json:"unit"`
-	Floor    float64 `json:"floor,omitempty"` // of the same run, where the target is a share of it
+	Floor    float64 `json:"floor,omitempty"` // rate of the floor in the same run, where the target is a share of that rate
 	Pass     bool    `json:"pass"`
 }
 
-// ErrMissed says that some figure missed its target.
+// ErrMissed is returned when at least one figure missed its target.
 var ErrMissed = errors.New("a figure missed its target")
 
-// Bench measures the engine beside its floor and prints a table.
+// Bench measures the engine and its floor, and prints a table.
 func Bench(ctx context.Context, load Load, out io.Writer) (err error) {
 	b, err := newBencher(load, io.Discard)
 	if err != nil {
@@ -47,8 +47,7 @@ func Bench(ctx context.Context, load Load, out io.Writer) (err error) {
 	return nil
 }
 
-// throughput are the scenarios of Bench and Figures, in the order that both
-// rely on.
+// throughput returns the scenarios of Bench and Figures. Both rely on their order.
 func (b *bencher) throughput() []scenario {
 	n, producers := b.load.Jobs, b.load.Producers
 	return []scenario{
@@ -65,9 +64,9 @@ func (b *bencher) throughput() []scenario {
 	}
 }
 
-// Figures measures everything that has a target, or only the subjects that are
-// named, and prints a line of JSON per figure. The error is ErrMissed when one
-// missed.
+// Figures measures everything that has a target, or only the named subjects, and
+// prints one line of JSON per figure. It returns ErrMissed when a figure missed its
+// target.
 func Figures(ctx context.Context, load Load, rows int, only []string, out, log io.Writer) (err error) {
 	b, err := newBencher(load, log)
 	if err != nil {
@@ -112,28 +111,28 @@ func (p *printer) print(f Figure) error {
 	return p.out.Encode(f)
 }
 
-// share prints a rate that has to reach a share of its floor.
+// share prints a rate whose target is a share of the floor's rate.
 func (p *printer) share(name string, rate, floor, share float64) error {
 	return p.print(Figure{name, fmt.Sprintf(">= %.2f x floor", share), round(rate), "jobs/s", round(floor), rate >= share*floor})
 }
 
-// ofSuccess prints a rate of attempts that has to reach a share of that of the
-// success path.
+// ofSuccess prints a rate of attempts whose target is a share of the rate of
+// attempts that all succeed.
 func (p *printer) ofSuccess(name string, rate, success, share float64) error {
 	return p.print(Figure{name, fmt.Sprintf(">= %.2f x process alone", share), round(rate), "attempts/s", round(success), rate >= share*success})
 }
 
-// atLeast prints a rate that has to reach a number.
+// atLeast prints a rate whose target is a minimum.
 func (p *printer) atLeast(name string, rate, least float64) error {
 	return p.print(Figure{name, fmt.Sprintf(">= %.0f/s", least), round(rate), "jobs/s", 0, rate >= least})
 }
 
-// below prints a duration that has to stay below another.
+// below prints a duration that has to stay below most.
 func (p *printer) below(name string, took, most time.Duration) error {
 	return p.print(Figure{name, "< " + most.String(), milliseconds(took), "ms", 0, took < most})
 }
 
-// tell prints a figure that has no target.
+// tell prints a figure without a target.
 func (p *printer) tell(name string, measured float64, unit string) error {
 	return p.out.Encode(struct {
 		Figure   string  `json:"figure"`
@@ -193,11 +192,11 @@ func (b *bencher) latencyFigures(ctx context.Context, p *printer) error {
 func (b *bencher) folder() string {
 	b.runs++
 	dir := filepath.Join(b.dir, fmt.Sprint(b.runs))
-	_ = os.Mkdir(dir, 0o700) // what is opened in it tells
+	_ = os.Mkdir(dir, 0o700) // if this fails, opening a database in dir reports it
 	return dir
 }
 
-// flatFigures measure what must not grow with the jobs that are kept.
+// flatFigures measures what must not grow with the number of stored jobs.
 func (b *bencher) flatFigures(ctx context.Context, p *printer, rows int) error {
 	dir := b.folder()
 	polls, err := flat(ctx, dir, rows)
@@ -223,7 +222,7 @@ func (b *bencher) flatFigures(ctx context.Context, p *printer, rows int) error {
 	)
 }
 
-// Child is this program as another process of a measurement.
+// Child runs one part of a measurement in this process, which was started as another process of the benchmark.
 func Child(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 3 && args[0] == "enqueue" {
 		n, err := strconv.Atoi(args[2])

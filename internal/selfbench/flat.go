@@ -17,8 +17,8 @@ const (
 	// flatWanted is how many jobs a poll asks for.
 	flatWanted = 100
 
-	flatWarm = 50 // measured polls of a file in use
-	flatCold = 15 // measured polls of a file that no memory holds anything of
+	flatWarm = 50 // polls measured on a file whose pages are cached
+	flatCold = 15 // polls measured on a file of which nothing is cached
 )
 
 // flatResult compares one kind of poll on the small and on the large file.
@@ -29,7 +29,7 @@ type flatResult struct {
 
 func (r flatResult) ratio() float64 { return float64(r.many) / float64(r.few) }
 
-// flatPolls are the kinds of polls, in an order in which each adds due jobs.
+// flatPolls are the kinds of polls. Their order matters: each adds due jobs.
 var flatPolls = []struct {
 	name string
 	due  int
@@ -39,10 +39,10 @@ var flatPolls = []struct {
 	{"full poll", 2 * flatWanted},
 }
 
-// flat measures polls beside flatFew and beside rows jobs in each place that a
-// claim may not take from: due later, paused, of an unknown kind, parked,
-// completed and dead. Both files are polled in turn, so that they see the same
-// weather, and are removed at the end.
+// flat measures polls on two files, with flatFew and with rows jobs in each place
+// that a claim may not take from: due later, paused, of an unknown kind, parked,
+// completed and dead. The polls alternate between the files, so that the load of the
+// machine affects both alike. Both files are removed at the end.
 func flat(ctx context.Context, dir string, rows int) (results []flatResult, err error) {
 	few, err := openFlat(ctx, filepath.Join(dir, "few.db"), flatFew)
 	if err != nil {
@@ -90,7 +90,7 @@ func compareFlat(ctx context.Context, name string, rounds int, few, many *flatFi
 	return flatResult{name, median(took[0]), median(took[1])}, nil
 }
 
-// removeDatabase removes a database file with all that belongs to it.
+// removeDatabase removes a database file and the files that belong to it.
 func removeDatabase(path string) error {
 	files, err := filepath.Glob(path + "*")
 	for _, f := range files {

@@ -12,23 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropCache has the kernel forget what it holds of a file.
+// dropCache makes the kernel drop the cached pages of a file.
 func dropCache(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil { // pages that are not written yet stay
+	if err := f.Sync(); err != nil { // the kernel only drops pages that are written
 		return err
 	}
 	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 }
 
-// peakMemory returns the most memory, in bytes, that this process had.
+// peakMemory returns the peak memory of this process in bytes.
 func peakMemory() (int64, error) { return highWater("/proc/self/status") }
 
-// memoryNow returns the bytes that this process has in memory; 0 is not known.
+// memoryNow returns the memory of this process in bytes, or 0 when it is not known.
 func memoryNow() int64 {
 	n, _ := memoryLine("/proc/self/status", "VmRSS:")
 	return n
@@ -36,7 +36,7 @@ func memoryNow() int64 {
 
 func highWater(status string) (int64, error) { return memoryLine(status, "VmHWM:") }
 
-// memoryLine reads a line of a process's status, in bytes.
+// memoryLine reads one line of a process's status file and returns its value in bytes.
 func memoryLine(status, name string) (int64, error) {
 	f, err := os.Open(status)
 	if err != nil {
@@ -50,12 +50,12 @@ func memoryLine(status, name string) (int64, error) {
 			return kib << 10, err
 		}
 	}
-	return 0, errors.New(status + ": no line " + name)
+	return 0, errors.New(status + " has no line " + name)
 }
 
-// peakOf runs a command and returns the most memory, in bytes, that its process
-// had, as it was seen every few milliseconds. What getrusage(2) tells of a child
-// has the memory of its parent in it, whose image it was before it became another.
+// peakOf runs a command and returns the peak memory of its process in bytes, sampled
+// every few milliseconds. getrusage(2) cannot be used: its value for a child includes
+// the memory of the parent, because the child begins as a copy of the parent.
 func peakOf(cmd *exec.Cmd) (peak int64, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
@@ -70,7 +70,7 @@ func peakOf(cmd *exec.Cmd) (peak int64, err error) {
 		case err := <-ended:
 			return peak, err
 		case <-ticker.C:
-			if now, err := highWater(status); err == nil { // it may have ended
+			if now, err := highWater(status); err == nil { // reading fails when the process has ended
 				peak = max(peak, now)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// flatFile is an open file that has the same number of jobs in each place.
+// flatFile is an open database file that has the same number of jobs in each place.
 type flatFile struct {
 	path  string
 	store *sqlite.Store
@@ -34,7 +34,7 @@ func (f *flatFile) remove() error {
 	return errors.Join(f.store.Close(), removeDatabase(f.path))
 }
 
-// reopenCold closes the file, has the kernel forget its pages and opens it.
+// reopenCold closes the file, makes the kernel drop its pages and opens it again.
 func (f *flatFile) reopenCold(ctx context.Context) error {
 	if err := f.store.Close(); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (f *flatFile) reopenCold(ctx context.Context) error {
 	return err
 }
 
-// makeDue enqueues until so many jobs are due, spread over the lanes.
+// makeDue enqueues jobs, spread over the lanes, until the given number is due.
 func (f *flatFile) makeDue(ctx context.Context, due int) error {
 	n := due - f.due
 	if n == 0 {
@@ -69,8 +69,8 @@ func (f *flatFile) makeDue(ctx context.Context, due int) error {
 	return err
 }
 
-// poll asks for jobs once and puts back what it got, so that the next poll
-// finds the same.
+// poll asks for jobs once. It puts back what it got, so that the next poll finds
+// the same jobs.
 func (f *flatFile) poll(ctx context.Context) (took time.Duration, err error) {
 	x := store.Exchange{Holder: "bench", Lease: time.Minute, Want: []store.Want{
 		{Queue: flatQueue, Max: flatWanted, Kinds: flatWants()}, {Queue: flatPaused, Max: flatWanted, Kinds: flatWants()},
@@ -82,7 +82,7 @@ func (f *flatFile) poll(ctx context.Context) (took time.Duration, err error) {
 		return 0, err
 	}
 	if want := min(f.due, flatWanted); len(out.Claims) != want || len(out.Expired) > 0 {
-		return 0, fmt.Errorf("%d claims and %d expired, want %d and none", len(out.Claims), len(out.Expired), want)
+		return 0, fmt.Errorf("got %d claims and %d expired jobs, want %d claims and no expired job", len(out.Claims), len(out.Expired), want)
 	}
 	return took, f.putBack(ctx, out.Claims)
 }

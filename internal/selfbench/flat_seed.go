@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	flatKinds  = 50 // lanes of each place; in each lane all priorities
+	flatKinds  = 50 // lanes of each place; each lane has jobs of all priorities
 	flatQueue  = "main"
 	flatPaused = "paused"
 	// flatChunk is how many rows one statement inserts.
@@ -25,8 +25,8 @@ var flatPayload = []byte(`{"user":4711,"template":"welcome"}`)
 
 func flatKind(i int) string { return fmt.Sprintf("kind-%02d", i%flatKinds) }
 
-// The inserts share their beginning: jobs ?1 to ?2 go round over ?4 lanes from
-// ?3 on and, round by round, over the priorities. ?5 is a time and ?6 a payload.
+// The inserts share their beginning. ?1 to ?2 are the job ids, which are spread over
+// ?4 lanes from lane ?3 on and over the priorities. ?5 is a time and ?6 a payload.
 const (
 	flatRows = `WITH RECURSIVE seq(i) AS (VALUES (?1) UNION ALL SELECT i + 1 FROM seq WHERE i < ?2)
 		SELECT i, ?3 + i % ?4, 1 + i / ?4 % 4, `
@@ -45,8 +45,8 @@ const (
 		FROM seq JOIN redrive_dead INDEXED BY redrive_dead_pending ON grp = i AND status = 0 GROUP BY i`
 )
 
-// flatLanes are the lanes of the places: those a claim may take from, and those
-// that it may not.
+// flatLanes are the groups of lanes: the first may be claimed from, the others
+// may not.
 var flatLanes = []struct {
 	queue, kinds, deps string // kinds is put before the name of each kind
 	gate               int
@@ -57,7 +57,7 @@ var flatLanes = []struct {
 	{queue: flatQueue, deps: "mail", gate: 1},
 }
 
-// flatPlaces are where a claim finds nothing to take.
+// flatPlaces are the places whose jobs a claim may not take.
 var flatPlaces = []struct {
 	lanes  int // index in flatLanes
 	state  job.State
@@ -72,8 +72,8 @@ var flatPlaces = []struct {
 	{0, job.Dead, flatDead, -24 * time.Hour},
 }
 
-// seedFlat makes a database with so many jobs in each place, rounded down to a
-// multiple of the lanes' priorities.
+// seedFlat makes a database with the given number of jobs in each place, rounded down
+// to a multiple of lanes times priorities.
 func seedFlat(ctx context.Context, path string, rows int) error {
 	rows -= rows % (flatKinds * job.PriorityMax)
 	return seed(ctx, path, func(s *seeder) {
@@ -97,8 +97,8 @@ func seedFlat(ctx context.Context, path string, rows int) error {
 
 func flatLane(lanes int) int { return 1 + lanes*flatKinds }
 
-// seeder fills a database by SQL of its own, which is not durable and much
-// faster than the store. The first error is kept and ends it.
+// seeder fills a database with SQL statements. That is not durable, and much faster
+// than the store. After the first error, which is kept, it does nothing more.
 type seeder struct {
 	conn *sqlite.Conn
 	next int // job id
@@ -137,8 +137,8 @@ func (s *seeder) exec(text string, args ...any) {
 	}
 }
 
-// insert inserts so many jobs into lanes from one on, each of them a microsecond
-// after the one before, counted from a time.
+// insert inserts rows jobs into the given number of lanes, starting at lane. The
+// times of the jobs start at a time and are one microsecond apart.
 func (s *seeder) insert(text string, lane, lanes, rows int, at time.Duration, payload []byte) {
 	for end := s.next + rows; s.next < end && s.err == nil; {
 		last := min(s.next+flatChunk, end) - 1

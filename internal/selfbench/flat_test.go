@@ -13,7 +13,7 @@ import (
 	store "github.com/redrive/redrive/store/sqlite"
 )
 
-// The test binary plays the other processes of a measurement.
+// TestMain also runs the child processes of a measurement: they are this test binary.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "bench" && os.Args[2] == "child" {
 		if err := childFlat(context.Background(), os.Stdout, os.Args[3:]); err != nil {
@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// What is seeded past the store is what the store itself would have written.
-func TestSeedsAreSound(t *testing.T) {
+// The seeds write rows with SQL. They must be what the store itself would have written.
+func TestSeededDatabasesHaveNoProblems(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it makes databases of thousands of jobs")
@@ -42,7 +42,7 @@ func TestSeedsAreSound(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(report.Problems) > 0 || report.Jobs["waiting"]+report.Jobs["dead"] == 0 {
-				t.Errorf("jobs %v, problems %q", report.Jobs, report.Problems[:min(3, len(report.Problems))])
+				t.Errorf("the seeded database has the jobs %v and the problems %q, want no problems", report.Jobs, report.Problems[:min(3, len(report.Problems))])
 			}
 		})
 	}
@@ -60,15 +60,15 @@ func TestFlat(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(results) != 2*len(flatPolls) {
-		t.Errorf("%d results: %v", len(results), results)
+		t.Errorf("wrong number of results: got %d: %v", len(results), results)
 	}
 	for _, r := range results {
 		if r.few <= 0 || r.many <= 0 {
-			t.Errorf("%s took %s and %s", r.poll, r.few, r.many)
+			t.Errorf("%s: measured %s and %s, want both above 0", r.poll, r.few, r.many)
 		}
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*.db*")); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("flat left the files %v (error %v), want none", left, err)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.warm <= 0 || r.cold <= 0 || r.peak < 10<<20 {
-		t.Errorf("start %s, cold %s, %d bytes", r.warm, r.cold, r.peak)
+		t.Errorf("measured a start of %s, a cold start of %s and a peak of %d bytes; want all above 0", r.warm, r.cold, r.peak)
 	}
 }
 

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// waitingJobs is how many jobs wait in the file that is started on.
+	// waitingJobs is how many jobs wait in the measured file.
 	waitingJobs = 1_000_000
-	// waitingRun is how many of them are run before the memory is read: enough
+	// waitingRun is how many of them are run before the peak memory is read: enough
 	// to fill every cache.
 	waitingRun = 100_000
 
-	startRounds = 7 // of which the median counts
+	startRounds = 7 // measured starts; the median counts
 )
 
-// waitingResult is what a file with many waiting jobs costs a process.
+// waitingResult is the cost of opening a file with many waiting jobs.
 type waitingResult struct {
-	warm time.Duration // from the start of the process to its first claim
-	cold time.Duration // the same when no memory holds anything of the file
-	peak int64         // bytes of memory at most, over the run of many jobs
+	warm time.Duration // time from the start of the process to its first claim
+	cold time.Duration // the same when nothing of the file is cached
+	peak int64         // peak memory in bytes while many jobs run
 }
 
-// waiting measures how soon a new process claims from a file with so many
-// waiting jobs, and how much memory it needs at most to run some of them.
+// waiting measures how soon a new process claims a job from a file with many waiting
+// jobs, and the peak memory of a process that runs some of them.
 func waiting(ctx context.Context, dir string, jobs, run int) (r waitingResult, err error) {
 	path := filepath.Join(dir, "bench.db")
 	defer func() { err = errors.Join(err, removeDatabase(path)) }()
@@ -68,7 +68,7 @@ func seedWaiting(ctx context.Context, path string, rows int) error {
 	})
 }
 
-// askChild runs a child process and returns its answer.
+// askChild runs a child process and returns what it printed, decoded from JSON.
 func askChild[T any](ctx context.Context, args ...string) (answer T, err error) {
 	lines, wait, err := child(ctx, args...)
 	if err != nil {
@@ -84,11 +84,11 @@ func askChild[T any](ctx context.Context, args ...string) (answer T, err error) 
 	return answer, json.Unmarshal([]byte(line), &answer)
 }
 
-// childFlat is the other process of the measurement of a file with many waiting
-// jobs: "start", or "work" and the number of jobs to run, with the folder.
+// childFlat is the child process that opens a file with many waiting jobs. Its
+// arguments are "start" and the folder, or "work", the folder and the number of jobs to run.
 func childFlat(ctx context.Context, out io.Writer, args []string) (err error) {
 	if len(args) < 2 {
-		return fmt.Errorf("child process: %d arguments, want a name and a folder", len(args))
+		return fmt.Errorf("child process: got %d arguments, want a name and a folder", len(args))
 	}
 	b, err := openBench(ctx, args[1], 100, succeed)
 	if err != nil {
@@ -102,7 +102,7 @@ func childFlat(ctx context.Context, out io.Writer, args []string) (err error) {
 	case name == "work" && len(rest) == 1:
 		answer, err = b.peak(ctx, rest[0])
 	default:
-		err = fmt.Errorf("child process %q with %d arguments: there is start and work", name, len(rest))
+		err = fmt.Errorf("child process: %q with %d arguments is unknown, want start or work", name, len(rest))
 	}
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func childFlat(ctx context.Context, out io.Writer, args []string) (err error) {
 	return json.NewEncoder(out).Encode(answer)
 }
 
-// claimOne claims one job and puts it back. It returns when it had it.
+// claimOne claims one job and puts it back. It returns the time of the claim.
 func (b *bench) claimOne(ctx context.Context) (at time.Time, err error) {
 	x := store.Exchange{Holder: "bench", Lease: time.Minute, Want: []store.Want{
 		{Queue: "bench", Max: 1, Kinds: []store.KindWant{{Kind: "noop", Max: 1, MaxCrashes: job.MaxCrashes}}},
@@ -121,14 +121,14 @@ func (b *bench) claimOne(ctx context.Context) (at time.Time, err error) {
 		return at, err
 	}
 	if len(got.Claims) != 1 {
-		return at, fmt.Errorf("%d claims, want 1", len(got.Claims))
+		return at, fmt.Errorf("got %d claims, want 1", len(got.Claims))
 	}
 	f := flatFile{store: b.store}
 	return at, f.putBack(ctx, got.Claims)
 }
 
-// peak runs so many jobs, reads many, and returns the most memory that the
-// process had.
+// peak runs the given number of jobs and returns the peak memory of the process
+// in bytes.
 func (b *bench) peak(ctx context.Context, run string) (int64, error) {
 	n, err := strconv.Atoi(run)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	store "github.com/redrive/redrive/store/sqlite"
 )
 
-// The floor is what the machine allows: the bare statements that a job costs,
-// with every row kept that the engine keeps (job, claim with lease, history,
-// counters, packed events), by one goroutine with group commit on the same
-// schema and settings, for callers that wait for their commit. Nothing is
-// checked, nothing is decided, no handler runs.
+// floor does the least work that a job costs on this machine. It runs the bare
+// statements and writes every row that the engine writes (job, claim with lease,
+// history, counters, packed events), in one goroutine with group commit, with the same
+// schema and settings, for callers that wait for their commit. It checks nothing,
+// decides nothing and runs no handler.
 type floor struct {
 	conn     *sqlite.Conn
 	insert   *sqlite.Stmt
@@ -37,11 +37,11 @@ type floor struct {
 	nextID   int64
 	pack     event.Packer
 	counts   [7]int64
-	left     int // jobs to be settled before the workers are let go
+	left     int // jobs to settle before the workers may stop
 }
 
-// floorRequest is an insert of n jobs (settle 0) or the end of a job and the
-// wish for the next one.
+// floorRequest inserts n jobs (settle is 0), or ends the job settle and asks for the
+// next one.
 type floorRequest struct {
 	inserts int
 	settle  int64
@@ -55,7 +55,7 @@ type floorClaim struct{ id, token int64 }
 
 func openFloor(ctx context.Context, dir string, payload int) (*floor, error) {
 	path := filepath.Join(dir, "floor.db")
-	s, err := store.Open(ctx, path, nil) // makes the schema
+	s, err := store.Open(ctx, path, nil) // creates the schema
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (f *floor) close() error {
 	return f.conn.Close()
 }
 
-// serve runs until the requests end or the context does.
+// serve handles requests until their channel is closed or the context ends.
 func (f *floor) serve(ctx context.Context) error {
 	group := make([]*floorRequest, 0, 1024)
 	var hungry []*floorRequest
@@ -196,7 +196,7 @@ func (f *floor) settleJob(r *floorRequest, now int64) error {
 	return run(f.remove)
 }
 
-// feed claims for as many of the hungry as it can, each its fill or nothing.
+// feed claims jobs for the waiting requests: each gets all that it wants or nothing.
 func (f *floor) feed(hungry []*floorRequest, now int64) (fed int, err error) {
 	wanted := 0
 	for _, r := range hungry {
@@ -299,8 +299,8 @@ func run(stmt *sqlite.Stmt) error {
 	}
 }
 
-// both has producers insert jobs one by one while workers process them, and
-// returns how long it took until the last was settled.
+// both inserts jobs one by one from several producers while workers process them. It
+// returns the time until the last job was settled.
 func (f *floor) both(ctx context.Context, jobs, producers, workers int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -331,11 +331,11 @@ func (f *floor) both(ctx context.Context, jobs, producers, workers int) (time.Du
 	return time.Since(start), err
 }
 
-// enqueue has producers insert jobs one by one.
+// enqueue inserts jobs one by one from several producers.
 func (f *floor) enqueue(ctx context.Context, jobs, producers int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
-	f.left = 1 // never settled: the context ends serve
+	f.left = 1 // one job is never settled, so serve runs until the context ends
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() { served <- f.serve(serving) }()
@@ -364,5 +364,5 @@ func (f *floor) ask(ctx context.Context, r *floorRequest) error {
 	}
 }
 
-// runMax bounds one measured run.
+// runMax is the longest time that one measured run may take.
 const runMax = 2 * time.Minute

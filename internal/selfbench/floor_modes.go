@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Floor does the bare work of a load in one of the modes enqueue, process (of
-// jobs that are there already) and both, below dir, and returns how long it took.
-// It is for comparisons with other systems in one run.
+// Floor does the bare work of a load below dir and returns how long it took. The mode
+// is enqueue, process (the jobs are inserted before) or both. It is for comparisons
+// with other systems in one run.
 func Floor(ctx context.Context, dir, mode string, load Load) (took time.Duration, err error) {
 	f, err := openFloor(ctx, dir, load.Payload)
 	if err != nil {
@@ -27,7 +27,7 @@ func Floor(ctx context.Context, dir, mode string, load Load) (took time.Duration
 	case "both":
 		return f.both(ctx, load.Jobs, load.Producers, load.Workers)
 	}
-	return 0, fmt.Errorf("mode %q of the floor: must be enqueue, process or both", mode)
+	return 0, fmt.Errorf("unknown mode %q of the floor: want enqueue, process or both", mode)
 }
 
 // preload inserts jobs in large transactions.

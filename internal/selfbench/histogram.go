@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A histogram has 32 buckets for each doubling of a duration, so that what is read
-// from it is at most 1/32 above what was put in. Durations count in microseconds,
-// up to 2^36 of them, which are 19 hours.
+// A histogram has 32 buckets for each doubling of a duration, so a value that is
+// read is at most 1/32 above the value that was added. Durations are counted in
+// microseconds, up to 2^36 µs, which is 19 hours.
 const (
 	histogramFine    = 5
 	histogramOctaves = 36 - histogramFine
 	histogramBuckets = (histogramOctaves + 1) << histogramFine
 )
 
-// histogram counts durations. To put one in costs nanoseconds, from any goroutine.
+// histogram counts durations. Adding one costs nanoseconds and is safe from any goroutine.
 type histogram struct {
 	counts [histogramBuckets]atomic.Int64
 }
@@ -29,13 +29,13 @@ func bucketOf(d time.Duration) int {
 	return min(octave<<histogramFine+int(us>>octave), histogramBuckets-1)
 }
 
-// bucketEnd returns the first duration above those of a bucket.
+// bucketEnd returns the smallest duration above those of bucket i.
 func bucketEnd(i int) time.Duration {
 	octave := max(i>>histogramFine-1, 0)
 	return time.Duration(i-octave<<histogramFine+1) << octave * time.Microsecond
 }
 
-// tally is what a histogram has counted until some time, or between two.
+// tally is the counts of a histogram up to a time, or between two times.
 type tally [histogramBuckets]int64
 
 func (h *histogram) read() *tally {
@@ -62,7 +62,8 @@ func (t *tally) n() (n int64) {
 	return n
 }
 
-// at returns the duration that a share of all is below, 0 when there is none.
+// at returns the duration that the given share of all durations is below, or 0 when
+// nothing was counted.
 func (t *tally) at(share float64) time.Duration {
 	rank := int64(share * float64(t.n()))
 	for i, c := range t {

@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	judgeRounds = 51 // of which the median counts
-	judgeRound  = 200 * time.Microsecond
-	judgeTexts  = 64           // different failures that take turns, so that nothing is remembered
-	judgeHuge   = 10 << 20     // bytes of the longest text
-	judgeKind   = "renditions" // of the jobs that fail
+	callRounds   = 51 // measured rounds; the median counts
+	callRound    = 200 * time.Microsecond
+	failureTexts = 64           // different failures in turn, so that no cache helps
+	hugeText     = 10 << 20     // bytes of the longest text
+	failureKind  = "renditions" // kind of the jobs that fail
 )
 
-// judgementFigures measure what is done about one failure, without a store.
+// judgementFigures measures classification and decision of one failure, without a store.
 func (*bencher) judgementFigures(_ context.Context, p *printer) error {
-	j := newJudge()
+	j := newFailures()
 	allocs := allocations(j.decide)
 	return errors.Join(
 		p.within("typed, wrapped error classified", j.typed, 200*time.Nanosecond),
@@ -39,41 +39,40 @@ func (*bencher) judgementFigures(_ context.Context, p *printer) error {
 	)
 }
 
-// within measures a call and prints how long it takes, which has to stay below a
-// duration.
+// within measures a call and prints its duration, which has to stay below most.
 func (p *printer) within(name string, do func(i int), most time.Duration) error {
 	took := perCall(do)
 	return p.print(Figure{name, "< " + most.String(), float64(took.Nanoseconds()) / 1000, "µs", 0, took < most})
 }
 
-// judge has the failures that are judged, and how.
-type judge struct {
+// failures holds the failures to classify and what is needed to decide about them.
+type failures struct {
 	policy *policy.Policy
-	errs   []error // typed ones in wrappers
-	texts  []error // that are nothing but a text
+	errs   []error // typed errors in wrappers
+	texts  []error // errors that have only a text
 	inputs []policy.Input
 	giant  error
-	sink   int // depends on every result, so that none is left out
+	sink   int // depends on every result, so that the compiler removes no call
 }
 
-func newJudge() *judge {
-	j := &judge{policy: policy.Default()}
-	for i := range judgeTexts {
+func newFailures() *failures {
+	j := &failures{policy: policy.Default()}
+	for i := range failureTexts {
 		reset := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 		j.errs = append(j.errs, fmt.Errorf("rendition %d: %w", 4_000_000+i, fmt.Errorf("upload part %d: %w", i, reset)))
 		j.texts = append(j.texts, errors.New(textOf(i)))
 		e := failure.Of(j.texts[i])
 		j.inputs = append(j.inputs, policy.Input{
-			Kind: judgeKind, Evidence: &e, Class: j.policy.Classify(&e, judgeKind), How: job.ByError,
-			Age: time.Minute, Now: time.Unix(1_800_000_000, 0), U: float64(i) / judgeTexts,
+			Kind: failureKind, Evidence: &e, Class: j.policy.Classify(&e, failureKind), How: job.ByError,
+			Age: time.Minute, Now: time.Unix(1_800_000_000, 0), U: float64(i) / failureTexts,
 		})
 	}
-	j.giant = errors.New(strings.Repeat(textOf(0)+"\n", judgeHuge/len(textOf(0))+1)[:judgeHuge])
+	j.giant = errors.New(strings.Repeat(textOf(0)+"\n", hugeText/len(textOf(0))+1)[:hugeText])
 	return j
 }
 
 // textOf returns a text of about 200 bytes as handlers, services and programs
-// write them, with other ids for each i.
+// write it, with other ids for each i.
 func textOf(i int) string {
 	id := uint64(i+1) * 0x9E3779B97F4A7C15
 	forms := [...]string{
@@ -89,52 +88,52 @@ func textOf(i int) string {
 	return fmt.Sprintf(forms[i%len(forms)], i, id)
 }
 
-func (j *judge) typed(i int) {
+func (j *failures) typed(i int) {
 	e := failure.Of(j.errs[i])
-	c := j.policy.Classify(&e, judgeKind)
+	c := j.policy.Classify(&e, failureKind)
 	j.sink += len(c.Rule)
 }
 
-func (j *judge) text(i int) {
+func (j *failures) text(i int) {
 	e := failure.Of(j.texts[i])
-	c := j.policy.Classify(&e, judgeKind)
+	c := j.policy.Classify(&e, failureKind)
 	j.sink += len(c.Rule)
 }
 
-// all is what is done about a failure before it is stored.
-func (j *judge) all(i int) {
+// all does everything that is done with a failure before it is stored.
+func (j *failures) all(i int) {
 	e := failure.Of(j.texts[i])
 	in := policy.Input{
-		Kind: judgeKind, Evidence: &e, Class: j.policy.Classify(&e, judgeKind), How: job.ByError,
+		Kind: failureKind, Evidence: &e, Class: j.policy.Classify(&e, failureKind), How: job.ByError,
 		Age: time.Minute, Now: time.Unix(1_800_000_000, 0), U: 0.5,
 	}
 	e.Message = failure.Sanitize(e.Message, nil)
 	d := j.policy.Decide(&in)
-	group := failure.Fingerprint(judgeKind, d.Class, in.Class.Code, e.Message)
+	group := failure.Fingerprint(failureKind, d.Class, in.Class.Code, e.Message)
 	j.sink += len(e.Message) + len(d.Rule) + len(group.Key)
 }
 
-func (j *judge) decide(i int) {
+func (j *failures) decide(i int) {
 	d := j.policy.Decide(&j.inputs[i])
 	j.sink += len(d.Rule)
 }
 
-// huge is a text that came whole, as evidence from another process may.
-func (j *judge) huge(int) {
+// huge classifies a very long text that was not cut, as another process may send it.
+func (j *failures) huge(int) {
 	e := failure.Evidence{Message: j.giant.Error()}
-	c := j.policy.Classify(&e, judgeKind)
+	c := j.policy.Classify(&e, failureKind)
 	e = failure.Of(j.giant)
 	j.sink += len(c.Rule) + len(e.Message)
 }
 
-// perCall measures a call in rounds and returns the median round's. They are so
-// short that few of them are interrupted.
+// perCall measures a call in many rounds and returns the duration of a call in the
+// median round. The rounds are so short that few of them are interrupted.
 func perCall(do func(i int)) time.Duration {
 	n := 1
-	for min(several(do, n), several(do, n)) < judgeRound { // one may be interrupted
+	for min(several(do, n), several(do, n)) < callRound { // one of the two may be interrupted
 		n *= 2
 	}
-	rounds := make([]time.Duration, judgeRounds)
+	rounds := make([]time.Duration, callRounds)
 	for i := range rounds {
 		rounds[i] = several(do, n)
 	}
@@ -144,21 +143,21 @@ func perCall(do func(i int)) time.Duration {
 func several(do func(i int), n int) time.Duration {
 	start := time.Now()
 	for i := range n {
-		do(i % judgeTexts)
+		do(i % failureTexts)
 	}
 	return time.Since(start)
 }
 
-// allocations returns how often a call allocates. What others allocate meanwhile
-// is counted in; the least of several rounds has none of it.
+// allocations returns how often a call allocates. Allocations of other goroutines
+// would be counted too, so the smallest count of several rounds is returned.
 func allocations(do func(i int)) int64 {
 	least := int64(math.MaxInt64)
 	for range 10 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		several(do, judgeTexts)
+		several(do, failureTexts)
 		runtime.ReadMemStats(&after)
-		least = min(least, int64(after.Mallocs-before.Mallocs)/judgeTexts)
+		least = min(least, int64(after.Mallocs-before.Mallocs)/failureTexts)
 	}
 	return least
 }

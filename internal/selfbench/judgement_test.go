@@ -9,33 +9,33 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// The figures are of failures of many kinds, each of which says what it is.
-func TestJudgedFailuresAreOfManyClasses(t *testing.T) {
+// The measured failures are of many classes, and each of them is recognised.
+func TestMeasuredFailuresAreOfManyClasses(t *testing.T) {
 	t.Parallel()
-	j := newJudge()
+	j := newFailures()
 	classes := map[failure.Class]bool{}
 	for i, err := range j.texts {
 		c := j.inputs[i].Class
 		classes[c.Class] = true
 		if n := len(err.Error()); n < 180 || n > 240 || c.Class == failure.UnknownError {
-			t.Errorf("%d bytes, class %s: %s", n, c.Class, err)
+			t.Errorf("a text of %d bytes has the class %s, want 180 to 240 bytes and a known class: %s", n, c.Class, err)
 		}
 	}
 	if len(classes) < 4 {
-		t.Errorf("classes %v", classes)
+		t.Errorf("the measured texts have too few classes: %v", classes)
 	}
 	for _, err := range j.errs {
 		e := failure.Of(err)
-		if c := j.policy.Classify(&e, judgeKind); e.Errno != "ECONNRESET" || c.Class != failure.NetworkTimeout && c.Class != failure.TemporaryServiceError {
-			t.Errorf("%s: errno %q, class %s", err, e.Errno, c.Class)
+		if c := j.policy.Classify(&e, failureKind); e.Errno != "ECONNRESET" || c.Class != failure.NetworkTimeout && c.Class != failure.TemporaryServiceError {
+			t.Errorf("%s: got errno %q and class %s, want a connection reset", err, e.Errno, c.Class)
 		}
 	}
-	if n := len(j.giant.Error()); n != judgeHuge {
-		t.Errorf("the long text has %d bytes", n)
+	if n := len(j.giant.Error()); n != hugeText {
+		t.Errorf("the long text has %d bytes, want hugeText", n)
 	}
 }
 
-func TestJudgementFigures(t *testing.T) { // alone: allocations are counted
+func TestJudgementFigures(t *testing.T) { // not parallel, because allocations are counted
 	var out bytes.Buffer
 	p := printer{out: json.NewEncoder(&out)}
 	if err := (&bencher{}).judgementFigures(context.Background(), &p); err != nil {
@@ -48,10 +48,10 @@ func TestJudgementFigures(t *testing.T) { // alone: allocations are counted
 			t.Fatal(err)
 		}
 		if f.Unit == "µs" && (f.Measured <= 0 || f.Measured > 1e6) || f.Unit == "allocations" && !f.Pass {
-			t.Errorf("%+v", f)
+			t.Errorf("the figure is out of range: %+v", f)
 		}
 	}
 	if p.printed != 6 {
-		t.Errorf("%d figures", p.printed)
+		t.Errorf("wrong number of printed figures: %d", p.printed)
 	}
 }

@@ -31,9 +31,9 @@ func (l latencies) at(share float64) time.Duration {
 	return l[min(len(l)-1, int(share*float64(len(l))))]
 }
 
-// pickup measures how long an idle engine takes to start a job after its
-// enqueue was acknowledged: in this process and, when other is set, by another
-// one on the same file.
+// pickup measures how long an idle engine takes to start a job after its enqueue was
+// acknowledged. The job is enqueued in this process or, when other is set, by another
+// process on the same file.
 func pickup(ctx context.Context, dir string, n int, other bool) (found latencies, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -60,13 +60,13 @@ func pickup(ctx context.Context, dir string, n int, other bool) (found latencies
 		select {
 		case s := <-started:
 			if s.id != r.ID {
-				return nil, fmt.Errorf("job %s started, %s was enqueued", s.id, r.ID)
+				return nil, fmt.Errorf("job %s started, want the enqueued job %s", s.id, r.ID)
 			}
 			found = append(found, max(0, s.at.Sub(acked)))
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		pause(ctx, 5*time.Millisecond) // so that the engine is idle again
+		pause(ctx, 5*time.Millisecond) // until the engine is idle again
 	}
 	slices.Sort(found)
 	return found, nil
@@ -77,8 +77,8 @@ type start struct {
 	at time.Time
 }
 
-// idleWorker runs a client on a store that tells when its jobs start, until stop
-// is called. So many starts are kept while nobody reads them.
+// idleWorker runs a client on a store and returns a channel that receives the start
+// of each job, until stop is called. The channel buffers kept starts.
 func idleWorker(ctx context.Context, s *store.Store, dir string, kept int) (
 	client *redrive.Client, started <-chan start, stop func() error, err error,
 ) {
@@ -97,7 +97,7 @@ func idleWorker(ctx context.Context, s *store.Store, dir string, kept int) (
 	return client, starts, func() error { cancel(); return <-ended }, nil
 }
 
-// pause waits: a measurement of idle machines has to.
+// pause waits until d is over or the context ends, so that the measured engine is idle.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -116,12 +116,12 @@ func pickupOther(ctx context.Context, path string, n int, started <-chan start) 
 		id, nanos, _ := strings.Cut(line, " ")
 		acked, err := strconv.ParseInt(nanos, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("enqueueing process: %q: %w", line, err)
+			return nil, fmt.Errorf("the enqueueing process printed %q: %w", line, err)
 		}
 		select {
 		case s := <-started:
 			if s.id.String() != id {
-				return nil, fmt.Errorf("job %s started, %s was enqueued", s.id, id)
+				return nil, fmt.Errorf("job %s started, want the enqueued job %s", s.id, id)
 			}
 			found = append(found, max(0, s.at.Sub(time.Unix(0, acked))))
 		case <-ctx.Done():
@@ -132,8 +132,8 @@ func pickupOther(ctx context.Context, path string, n int, started <-chan start) 
 	return found, wait()
 }
 
-// childEnqueue is the other process: it enqueues now and then and prints each
-// job's id and when it was acknowledged.
+// childEnqueue is the other process: it enqueues jobs with pauses and prints the id
+// and the time of acknowledgement of each.
 func childEnqueue(ctx context.Context, out io.Writer, path string, n int) (err error) {
 	s, err := store.Open(ctx, path, nil)
 	if err != nil {
@@ -155,7 +155,7 @@ func childEnqueue(ctx context.Context, out io.Writer, path string, n int) (err e
 	return nil
 }
 
-// child runs this program again as another process and returns its lines.
+// child starts this program as another process and returns the lines that it prints.
 func child(ctx context.Context, args ...string) (lines <-chan string, wait func() error, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -180,11 +180,11 @@ func child(ctx context.Context, args ...string) (lines <-chan string, wait func(
 	return ch, cmd.Wait, nil
 }
 
-// saturated is what others see of a file that an engine and its producers keep
-// as busy as they can.
+// saturated holds the latencies of other users of a file that an engine and its
+// producers keep as busy as they can.
 type saturated struct {
-	own     latencies // the caller's own transactions, through Store.Tx
-	command latencies // the command, another process each
+	own     latencies // transactions of the caller, through Store.Tx
+	command latencies // calls of the command, each a new process
 }
 
 func measureSaturated(ctx context.Context, dir string, load Load) (out saturated, err error) {
@@ -207,7 +207,7 @@ func measureSaturated(ctx context.Context, dir string, load Load) (out saturated
 	}
 	busy, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	all.Go(func() { _ = b.client.Run(busy) }) // ends with the context
+	all.Go(func() { _ = b.client.Run(busy) }) // returns when the context ends
 	for range load.Producers {
 		all.Go(func() {
 			for busy.Err() == nil {
@@ -225,7 +225,7 @@ func measureSaturated(ctx context.Context, dir string, load Load) (out saturated
 	return out, err
 }
 
-// writeGap is between two writes of one who is not busy himself.
+// writeGap is the pause between two writes of the measured transactions.
 const writeGap = 5 * time.Millisecond
 
 func timed(ctx context.Context, n int, gap time.Duration, do func() error) (found latencies, err error) {
@@ -248,7 +248,7 @@ func ownWrite(ctx context.Context, s *store.Store) error {
 	})
 }
 
-// command looks and acts from another process: it sets a queue, which writes.
+// command runs the command as another process: it sets an option of a queue, which writes.
 func command(ctx context.Context, path string) error {
 	self, err := os.Executable()
 	if err != nil {

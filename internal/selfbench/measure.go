@@ -14,27 +14,27 @@ import (
 	"github.com/redrive/redrive"
 )
 
-// Load says what one measured run does.
+// Load describes one measured run.
 type Load struct {
 	Jobs      int
 	Workers   int
 	Producers int
 	Payload   int // bytes
-	Rounds    int // of which the median counts
+	Rounds    int // measured rounds; the median counts
 }
 
 // LoadDefault is the load of the published figures: 200-byte payloads, handlers
 // that do nothing, 100 workers and 100 producers.
 var LoadDefault = Load{Jobs: 100_000, Workers: 100, Producers: 100, Payload: 200, Rounds: 3}
 
-// Result is one measured figure.
+// Result is one measured rate.
 type Result struct {
 	Name      string    `json:"name"`
-	PerSecond float64   `json:"per_second"` // the median round
+	PerSecond float64   `json:"per_second"` // of the median round
 	Rounds    []float64 `json:"rounds"`
 }
 
-// bencher runs the measurements in a folder of its own and says what it does.
+// bencher runs the measurements in a temporary folder and writes its progress to log.
 type bencher struct {
 	dir  string
 	load Load
@@ -52,15 +52,15 @@ func newBencher(load Load, log io.Writer) (*bencher, error) {
 
 func (b *bencher) close() error { return os.RemoveAll(b.dir) }
 
-// scenario is a measured activity: it works on n jobs in a fresh folder.
+// scenario is an activity to measure. It works on a number of jobs in a new folder.
 type scenario struct {
 	name string
-	jobs int // per round
+	jobs int // jobs in each round
 	run  func(ctx context.Context, dir string, jobs int) (time.Duration, error)
 }
 
-// measure runs scenarios in turn, round by round, so that all of them see the
-// same weather, and returns the medians in order.
+// measure runs the scenarios in turn, round by round, so that the load of the machine
+// affects all alike. It returns the medians in the order of the scenarios.
 func (b *bencher) measure(ctx context.Context, scenarios ...scenario) ([]Result, error) {
 	results := make([]Result, len(scenarios))
 	for range b.load.Rounds {
@@ -86,7 +86,7 @@ func (b *bencher) once(ctx context.Context, s scenario) (float64, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return 0, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // it goes with b.dir at the latest
+	defer func() { _ = os.RemoveAll(dir) }() // if this fails, it is removed with b.dir
 	took, err := s.run(ctx, dir, s.jobs)
 	return float64(s.jobs) / took.Seconds(), err
 }
@@ -128,7 +128,7 @@ func (b *bencher) process() scenario {
 	return b.processing("process", succeeding(b.load.Jobs))
 }
 
-// processing is work on jobs that are enqueued before; its rate counts attempts.
+// processing is the scenario of work on jobs that are enqueued before. Its rate counts attempts.
 func (b *bencher) processing(name string, w *work) scenario {
 	return scenario{name, w.attempts, func(ctx context.Context, dir string, _ int) (time.Duration, error) {
 		return process(ctx, dir, b.load.Workers, b.load.Payload, w)
@@ -141,17 +141,17 @@ func (b *bencher) enqueue(name string, jobs, producers, batch int, keys bool) sc
 	}}
 }
 
-// Validate names the bound that a load breaks.
+// Validate returns an error that names the bound that the load exceeds.
 func (l Load) Validate() error {
 	switch {
 	case l.Jobs < 1000:
-		return fmt.Errorf("%d jobs: at least 1,000, or the start counts more than the work", l.Jobs)
+		return fmt.Errorf("%d jobs: must be at least 1,000, or the start takes longer than the work", l.Jobs)
 	case l.Workers < 1 || l.Workers > 10_000, l.Producers < 1 || l.Producers > 10_000:
-		return fmt.Errorf("%d workers and %d producers: 1 to 10,000 each", l.Workers, l.Producers)
+		return fmt.Errorf("%d workers and %d producers: must be 1 to 10,000 each", l.Workers, l.Producers)
 	case l.Payload < 2 || l.Payload > redrive.PayloadMaxDefault:
-		return fmt.Errorf("payload of %d bytes: 2 to %d", l.Payload, redrive.PayloadMaxDefault)
+		return fmt.Errorf("payload of %d bytes: must be 2 to %d", l.Payload, redrive.PayloadMaxDefault)
 	case l.Rounds < 1 || l.Rounds > 100:
-		return fmt.Errorf("%d rounds: 1 to 100", l.Rounds)
+		return fmt.Errorf("%d rounds: must be 1 to 100", l.Rounds)
 	}
 	return nil
 }

@@ -15,42 +15,42 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Soak says what a soak does: one engine works as fast as it can, or at a rate, on
-// a database of its own, while others enqueue and what is past its time is removed.
+// Soak describes a soak test: one engine works as fast as it can, or at a rate, on a
+// new database, while producers enqueue and expired rows are removed.
 type Soak struct {
-	For       time.Duration // without the warm-up and the end; at least 1 s
-	Keep      time.Duration // how long anything is kept that is done with
-	Backlog   int           // jobs that are not done, above which nobody enqueues
-	Workers   int           // jobs at a time
+	For       time.Duration // without warm-up and end; at least 1 s
+	Keep      time.Duration // how long ended jobs and other old rows are kept
+	Backlog   int           // above this number of open jobs producers wait
+	Workers   int           // jobs that run at the same time
 	Producers int           // goroutines that enqueue
 	Payload   int           // bytes
-	Rate      int           // jobs enqueued a second; 0 is as fast as it goes
-	Snapshot  bool          // held by somebody else for the whole time
-	SizeMax   int64         // bytes of the database at which the soak gives up
-	// DSN names a PostgreSQL database, in which the soak makes a schema and drops
-	// it at the end. Without it File is made, and removed at the end; when that is
-	// empty too it is a file in a temporary folder.
+	Rate      int           // jobs enqueued a second; 0 means as fast as possible
+	Snapshot  bool          // another connection holds a snapshot for the whole time
+	SizeMax   int64         // the soak fails when the database has more bytes
+	// DSN names a PostgreSQL database, in which the soak makes a schema and drops it
+	// at the end. If DSN is empty, File is made and removed at the end. If both are
+	// empty, a file in a temporary folder is used.
 	DSN, File string
 }
 
-// SoakDefault is the soak of the published figures.
+// SoakDefault is the soak test of the published figures.
 var SoakDefault = Soak{
 	For: 10 * time.Minute, Keep: time.Minute, Backlog: 20_000, Workers: 400, Producers: 100, Payload: 200, SizeMax: 20 << 30,
 }
 
 const (
-	soakSpans  = 10 // at least: a span is a minute, or a tenth of a shorter soak
-	soakLooks  = 6  // at the size, in a span
+	soakSpans  = 10 // least number of spans: a span is a minute, or a tenth of a shorter soak
+	soakLooks  = 6  // measurements of the size in each span
 	warmUpMin  = time.Second
 	warmUpMost = 15 * time.Second
-	// soakSettled is how many times as long as sweeps and the history take a soak
-	// has to be before its size can be judged.
+	// soakSettled: a soak must be this many times as long as a sweep round and the
+	// retention together before its size has a target.
 	soakSettled = 6
-	// drainMax is how long the jobs that are left at the end may take.
+	// drainMax is how long the jobs that are open at the end may take.
 	drainMax = 2 * time.Minute
 )
 
-// Validate names the bound that a soak breaks.
+// Validate returns an error that names the bound that the soak exceeds.
 func (s *Soak) Validate() error {
 	switch {
 	case s.For < time.Second || s.For > 7*24*time.Hour:
@@ -64,31 +64,31 @@ func (s *Soak) Validate() error {
 	case s.Payload < payloadLeast || s.Payload > redrive.PayloadMaxDefault:
 		return fmt.Errorf("payload of %d bytes: must be %d to %d", s.Payload, payloadLeast, redrive.PayloadMaxDefault)
 	case s.Rate < 0 || s.Rate > 1_000_000:
-		return fmt.Errorf("rate of %d jobs a second: must be 0, which is as fast as it goes, to 1,000,000", s.Rate)
+		return fmt.Errorf("rate of %d jobs a second: must be 0 to 1,000,000; 0 means as fast as possible", s.Rate)
 	case s.SizeMax < 1<<20:
-		return fmt.Errorf("size of %d bytes at most: must be at least 1 MiB", s.SizeMax)
+		return fmt.Errorf("size limit of %d bytes: must be at least 1 MiB", s.SizeMax)
 	}
 	return nil
 }
 
-// span is the time of one line.
+// span is the time that one printed line covers.
 func (s *Soak) span() time.Duration { return min(time.Minute, s.For/soakSpans) }
 
 // warmUp is how long the engine works before the first span.
 func (s *Soak) warmUp() time.Duration { return min(warmUpMost, max(warmUpMin, s.span())) }
 
-// settles reports whether the soak is so long that its size can be judged: the
-// history has been full, and sweeps have come round, several times. Under a
-// snapshot nothing that is removed gives its room back.
+// settles reports whether the soak is long enough for a target of the size: the
+// history has been full, and sweeps have come round, several times. With a snapshot
+// there is no such target, because removed rows do not free their space.
 func (s *Soak) settles() bool {
 	return !s.Snapshot && s.For >= s.settled()
 }
 
 func (s *Soak) settled() time.Duration { return soakSettled * max(s.Keep, keeper.SweepEvery) }
 
-// Run soaks, and prints a line for each minute, or for each tenth of a shorter
-// time, and in the end the figures against their targets. The error is ErrMissed
-// when one missed.
+// Run runs the soak. It prints a line for each minute, or for each tenth of a shorter
+// soak, and at the end the figures and their targets. It returns ErrMissed when a
+// figure missed its target.
 func (s *Soak) Run(ctx context.Context, out io.Writer, asJSON bool) (err error) {
 	if err := s.Validate(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *Soak) Run(ctx context.Context, out io.Writer, asJSON bool) (err error) 
 	place := s.place(dir)
 	opened, err := place.open(ctx)
 	if err != nil {
-		_ = place.remove(context.WithoutCancel(ctx)) // why it could not be made is what matters
+		_ = place.remove(context.WithoutCancel(ctx)) // the error of making it is the one to return
 		return err
 	}
 	spans, end, err := s.on(ctx, place, newWatched(opened, s.Backlog), dir, p.span)
@@ -115,7 +115,7 @@ func (s *Soak) Run(ctx context.Context, out io.Writer, asJSON bool) (err error) 
 	return p.verdict(spans, &end)
 }
 
-// on soaks in a place and returns what was seen.
+// on runs the soak on a database and returns what was measured.
 func (s *Soak) on(ctx context.Context, place soakPlace, w *watched, dir string, tell func(*soakSpan) error) (
 	spans []soakSpan, end soakEnd, err error,
 ) {
@@ -128,7 +128,7 @@ func (s *Soak) on(ctx context.Context, place soakPlace, w *watched, dir string, 
 	return spans, end, err
 }
 
-// work has the engine work for the time, and until what is left is done.
+// work runs the engine for the time of the soak and until the open jobs have ended.
 func (s *Soak) work(ctx context.Context, place soakPlace, w *watched, dir string, tell func(*soakSpan) error) (spans []soakSpan, err error) {
 	watch := soakWatch{soak: s, watched: w, place: place, tell: tell}
 	if s.Snapshot {
@@ -162,11 +162,11 @@ func (s *Soak) work(ctx context.Context, place soakPlace, w *watched, dir string
 	if err == nil {
 		err = w.drained(ctx, drainMax)
 	}
-	stop() // a graceful stop writes what has run
+	stop() // a graceful stop settles the jobs that have run
 	return spans, errors.Join(err, <-ended)
 }
 
-// client returns an engine with the load's queues and kinds.
+// client returns a client with the queues and kinds of the load.
 func (s *Soak) client(w *watched, dir string) (*redrive.Client, error) {
 	queues := make(map[string]redrive.Queue)
 	for _, name := range soakQueues {
@@ -177,7 +177,7 @@ func (s *Soak) client(w *watched, dir string) (*redrive.Client, error) {
 		Schedule:  &policy.Schedule{Waits: []time.Duration{100 * time.Millisecond, time.Second}, MaxRetries: soakRetries},
 		Retention: redrive.Retention{Completed: s.Keep, Failures: s.Keep, Dead: s.Keep, DropPending: true, Events: s.Keep},
 		TempDir:   filepath.Join(dir, "tmp"),
-		Logger:    slog.New(slog.DiscardHandler), // a tenth of the jobs fails; calls that do are counted
+		Logger:    slog.New(slog.DiscardHandler), // a tenth of the jobs fails, which would be logged; failed calls are counted
 	})
 	if err != nil {
 		return nil, err

@@ -17,30 +17,30 @@ var (
 	soakKinds  = []string{"noop", "notice", "preview"}
 )
 
-// What jobs there are, as one in so many.
+// The sorts of jobs in the load: each constant n means one job in n.
 const (
-	soakFailing  = 10  // fails once and is run again
-	soakDying    = 100 // is dead in the end: every other one at once, the rest when its retries are used up
-	soakLater    = 50  // is scheduled, up to soakLaterMax ahead
+	soakFailing  = 10  // fails once and succeeds at the retry
+	soakDying    = 100 // becomes dead: half of them at once, the others when their retries are used up
+	soakLater    = 50  // is scheduled for later, at most soakLaterMax
 	soakKeyed    = 4   // has an idempotency key
-	soakBatching = 10  // producers that enqueue soakBatch jobs a call
+	soakBatching = 10  // is the share of producers that enqueue soakBatch jobs in each call
 
 	soakBatch    = 10
 	soakLaterMax = 5 * time.Second
 	soakRetries  = 3
 )
 
-// The first byte of a payload's text says how its job ends.
+// The first byte of a payload's text says how the job ends.
 const (
 	endsWell  = 'w'
-	endsLater = 'l' // well, after a failure
-	endsDead  = 'd' // at once
-	endsWorn  = 'r' // dead after its retries
+	endsLater = 'l' // succeeds after one failure
+	endsDead  = 'd' // dies at the first attempt
+	endsWorn  = 'r' // dies when its retries are used up
 
-	payloadLeast = 3 // bytes: the byte and its quotes
+	payloadLeast = 3 // bytes: the first byte and its quotes
 )
 
-// soakAttempt is the handler of all kinds.
+// soakAttempt is the handler of all kinds of the load.
 func soakAttempt(_ context.Context, j *redrive.Job[[]byte]) error {
 	switch j.Args[1] {
 	case endsLater:
@@ -56,7 +56,7 @@ func soakAttempt(_ context.Context, j *redrive.Job[[]byte]) error {
 	return nil
 }
 
-// soakLoad enqueues.
+// soakLoad is the running producers.
 type soakLoad struct {
 	soak    *Soak
 	client  *redrive.Client
@@ -67,7 +67,7 @@ type soakLoad struct {
 	workers sync.WaitGroup
 }
 
-// load returns those who enqueue. An error of theirs goes to failed.
+// load starts the producers. An error of a producer ends the soak through failed.
 func (s *Soak) load(client *redrive.Client, w *watched, failed context.CancelCauseFunc) *soakLoad {
 	return &soakLoad{soak: s, client: client, gate: w.gate, failed: failed}
 }
@@ -92,14 +92,15 @@ func (l *soakLoad) start(ctx context.Context) {
 	}
 }
 
-// stop waits until nobody enqueues any more.
+// stop waits until all producers have ended.
 func (l *soakLoad) stop() {
 	l.cancel()
 	l.workers.Wait()
 }
 
-// enqueue waits until there is room, and until it is time where there is a rate.
-// What it has begun it ends, also when ctx does: so all that is stored is known.
+// enqueue waits until there is room in the backlog and, if there is a rate, until the
+// next call is due. A call that has begun is finished even when ctx ends, so that
+// all stored jobs are known.
 func (l *soakLoad) enqueue(ctx context.Context, begin time.Time, batch int) error {
 	first := l.next.Add(int64(batch)) - int64(batch)
 	if l.soak.Rate > 0 {
@@ -126,9 +127,9 @@ type soakJob struct {
 	options redrive.Options
 }
 
-// job returns the n-th job: which it is follows from n alone.
+// job returns the n-th job. It depends on n only.
 func (s *Soak) job(n int64, now time.Time) soakJob {
-	spread := uint64(n+1) * 0x9E3779B97F4A7C15 >> 20 // so that shares do not fall together
+	spread := uint64(n+1) * 0x9E3779B97F4A7C15 >> 20 // hashed, so that the sorts of jobs do not coincide
 	j := soakJob{kind: soakKinds[spread/19%uint64(len(soakKinds))], ends: endsWell}
 	switch {
 	case spread%soakDying == 0:
@@ -151,14 +152,14 @@ func (s *Soak) job(n int64, now time.Time) soakJob {
 	return j
 }
 
-// payload returns so many bytes.
+// payload returns a payload with the given number of bytes.
 func (j *soakJob) payload(size int) []byte {
 	payload := (*bench)(nil).bytes(size)
 	payload[1] = j.ends
 	return payload
 }
 
-// gate keeps those who enqueue out while there is much to do.
+// gate makes producers wait while the backlog is at its limit.
 type gate struct {
 	mu     sync.Mutex
 	free   sync.Cond
@@ -173,8 +174,8 @@ func newGate(limit int) *gate {
 	return g
 }
 
-// enter waits until less is inside than the limit, and takes n inside, which may
-// exceed it. It reports false when the gate is shut.
+// enter waits until the backlog is below the limit and adds n to it, which may exceed
+// the limit. It returns false when the gate is closed.
 func (g *gate) enter(n int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -187,7 +188,7 @@ func (g *gate) enter(n int) bool {
 	return !g.shut
 }
 
-// leave lets n out.
+// leave removes n jobs from the backlog.
 func (g *gate) leave(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -197,7 +198,7 @@ func (g *gate) leave(n int) {
 	}
 }
 
-// close lets nobody in any more.
+// close ends all present and future calls of enter.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

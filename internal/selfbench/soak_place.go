@@ -20,32 +20,32 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// soakSize is how large a database is.
+// soakSize is the size of a database.
 type soakSize struct {
-	Bytes int64 // with the write-ahead log of SQLite
-	WAL   int64 // of these
-	Dead  int64 // rows that wait to be cleaned, as PostgreSQL estimates them
+	Bytes int64 // including the write-ahead log of SQLite
+	WAL   int64 // the part of Bytes that is the write-ahead log
+	Dead  int64 // dead rows that vacuum has to remove, as PostgreSQL estimates them
 }
 
-// soakPlace is the database of a soak, which is made and removed by it.
+// soakPlace is the database of a soak: the soak makes it and removes it.
 type soakPlace interface {
 	open(ctx context.Context) (store.Store, error)
 	size(ctx context.Context) (soakSize, error)
-	// hold takes a snapshot, which keeps what is removed meanwhile.
+	// hold takes a snapshot, so that removed rows do not free their space.
 	hold(ctx context.Context) (soakSnapshot, error)
-	// examine counts the jobs anew, by state, and tells what is wrong.
+	// examine counts the jobs by state from their rows and returns the problems that it found.
 	examine(ctx context.Context) (jobs map[string]int64, problems []string, err error)
 	remove(ctx context.Context) error
 }
 
-// soakSnapshot is one that is held.
+// soakSnapshot is a snapshot that a connection holds.
 type soakSnapshot struct {
-	check   func(context.Context) error // that it still is
+	check   func(context.Context) error // returns an error when the snapshot is no longer held
 	release func()
 }
 
-// held is a snapshot in which what is read is always the same. The first time
-// takes it.
+// held returns a snapshot. read must return the same text as long as the snapshot is
+// held; its first call takes the snapshot.
 func held(ctx context.Context, read func(context.Context) (string, error), release func()) (soakSnapshot, error) {
 	first, err := read(ctx)
 	if err != nil {
@@ -55,13 +55,13 @@ func held(ctx context.Context, read func(context.Context) (string, error), relea
 	return soakSnapshot{func(ctx context.Context) error {
 		now, err := read(ctx)
 		if err == nil && now != first {
-			err = errors.New("it is another one")
+			err = errors.New("the connection has another snapshot")
 		}
 		return err
 	}, release}, nil
 }
 
-// place returns the database of a soak.
+// place returns the database of the soak.
 func (s *Soak) place(dir string) soakPlace {
 	switch {
 	case s.DSN != "":
@@ -72,7 +72,7 @@ func (s *Soak) place(dir string) soakPlace {
 	return &soakFile{path: filepath.Join(dir, "soak.db")}
 }
 
-// soakFile is a file of SQLite's.
+// soakFile is a SQLite file.
 type soakFile struct {
 	path string
 	made bool
@@ -80,10 +80,10 @@ type soakFile struct {
 
 func (f *soakFile) open(ctx context.Context) (store.Store, error) {
 	if _, err := os.Lstat(f.path); !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(err, fmt.Errorf("%s is there: a soak makes its file and removes it; name another one", f.path))
+		return nil, errors.Join(err, fmt.Errorf("%s exists: a soak makes its file and removes it at the end; choose another name", f.path))
 	}
 	f.made = true
-	return sqlite.Open(ctx, f.path, &sqlite.Options{ReadLimit: time.Minute}) // slow is a figure, not an error
+	return sqlite.Open(ctx, f.path, &sqlite.Options{ReadLimit: time.Minute}) // a slow read is measured, it must not fail
 }
 
 func (f *soakFile) size(context.Context) (size soakSize, err error) {
@@ -105,7 +105,7 @@ func (f *soakFile) hold(ctx context.Context) (soakSnapshot, error) {
 	if err != nil {
 		return soakSnapshot{}, err
 	}
-	// What the soak writes all the time is the same as long as the snapshot is.
+	// redrive_meta changes all the time, but not for a reader that holds a snapshot.
 	read := func(context.Context) (seen string, err error) {
 		err = sqlitex.ExecuteTransient(conn, `SELECT group_concat(value) FROM redrive_meta`, &sqlitex.ExecOptions{
 			ResultFunc: func(row *zombiezen.Stmt) error { seen = row.ColumnText(0); return nil },
@@ -115,7 +115,7 @@ func (f *soakFile) hold(ctx context.Context) (soakSnapshot, error) {
 	if err := sqlitex.ExecuteTransient(conn, `BEGIN`, nil); err != nil {
 		return soakSnapshot{}, errors.Join(err, conn.Close())
 	}
-	return held(ctx, read, func() { _ = conn.Close() }) // it was only read
+	return held(ctx, read, func() { _ = conn.Close() }) // the transaction only read
 }
 
 func (f *soakFile) examine(ctx context.Context) (map[string]int64, []string, error) {
@@ -133,14 +133,14 @@ func (f *soakFile) remove(context.Context) error {
 	return removeDatabase(f.path)
 }
 
-// soakSchema is a schema of a PostgreSQL database.
+// soakSchema is a schema in a PostgreSQL database.
 type soakSchema struct{ dsn, name string }
 
 func (s *soakSchema) open(ctx context.Context) (store.Store, error) {
 	return postgres.Open(ctx, s.dsn, &postgres.Options{Schema: s.name, ReadLimit: time.Minute})
 }
 
-// ask reads numbers through a connection of its own.
+// ask runs a query that returns numbers on a new connection.
 func (s *soakSchema) ask(ctx context.Context, query string, found ...any) (err error) {
 	conn, err := pgx.Connect(ctx, s.dsn)
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *soakSchema) hold(ctx context.Context) (soakSnapshot, error) {
 	if err != nil {
 		return soakSnapshot{}, err
 	}
-	release := func() { _ = conn.Close(context.WithoutCancel(ctx)) } // it was only read
+	release := func() { _ = conn.Close(context.WithoutCancel(ctx)) } // the transaction only read
 	_, err = conn.Exec(ctx, `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
 		pgx.QueryExecModeSimpleProtocol)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// soakPrinter prints a soak as it goes: a table for people, or lines of JSON.
+// soakPrinter prints the progress of a soak: a table for people, or lines of JSON.
 type soakPrinter struct {
 	soak *Soak
 	out  io.Writer
-	json *json.Encoder // nil is for people
+	json *json.Encoder // nil means a table for people
 }
 
 func newSoakPrinter(s *Soak, out io.Writer, asJSON bool) *soakPrinter {
@@ -26,19 +26,19 @@ func newSoakPrinter(s *Soak, out io.Writer, asJSON bool) *soakPrinter {
 
 // soakLine is a span as JSON.
 type soakLine struct {
-	Span      int     `json:"span"` // from 1
+	Span      int     `json:"span"` // number of the span, from 1
 	Seconds   float64 `json:"seconds"`
 	PerSecond float64 `json:"jobs_per_second"`
 	Claims    int64   `json:"claims"`
 	P50       float64 `json:"claim_p50_ms"`
 	P99       float64 `json:"claim_p99_ms"`
 	Size      int64   `json:"size"`               // bytes
-	WAL       int64   `json:"wal_size,omitempty"` // bytes, of these
+	WAL       int64   `json:"wal_size,omitempty"` // bytes of the write-ahead log, a part of size
 	Dead      int64   `json:"dead_rows,omitempty"`
 	Memory    int64   `json:"memory,omitempty"` // bytes
 }
 
-// span prints what was seen in a span.
+// span prints what was measured in a span.
 func (p *soakPrinter) span(s *soakSpan) error {
 	if p.json != nil {
 		return p.json.Encode(soakLine{s.N, hundredths(s.Took.Seconds()), round(s.perSecond()), s.Claims, milliseconds(s.P50), milliseconds(s.P99),
@@ -52,8 +52,8 @@ func (p *soakPrinter) span(s *soakSpan) error {
 	return err
 }
 
-// verdict prints the figures against their targets, and what else there is to
-// know. The error is ErrMissed when one missed.
+// verdict prints the figures, their targets and some remarks. It returns ErrMissed
+// when a figure missed its target.
 func (p *soakPrinter) verdict(spans []soakSpan, end *soakEnd) error {
 	figures, missed := p.soak.verdict(spans, end), 0
 	if p.json == nil {
@@ -101,37 +101,37 @@ func (p *soakPrinter) remark(text string) error {
 	return err
 }
 
-// remarks are what is not judged, and what helps to find out why a figure missed.
-func (s *Soak) remarks(end *soakEnd) (told []string) {
+// remarks returns notes about what has no target and about why a figure missed.
+func (s *Soak) remarks(end *soakEnd) (notes []string) {
 	const some = 5
 	switch {
 	case s.Snapshot:
-		told = append(told, "The size is not judged: while a snapshot is held, nothing that is removed gives its room back.")
+		notes = append(notes, "The size has no target: while a snapshot is held, removed rows do not free their space.")
 	case !s.settles():
-		told = append(told, fmt.Sprintf("The size is not judged: it needs a soak of %s to settle.", s.settled()))
+		notes = append(notes, fmt.Sprintf("The size has no target: it settles in a soak of at least %s.", s.settled()))
 	}
 	if end.lostLease > 0 {
-		told = append(told, fmt.Sprintf("%d runs lost their leases, and their jobs were run again.", end.lostLease))
+		notes = append(notes, fmt.Sprintf("%d runs lost their leases; their jobs were run again.", end.lostLease))
 	}
 	if n := len(end.unended); n > 0 {
-		told = append(told, fmt.Sprintf("Jobs that have not ended: %v …", end.unended[:min(n, some)]))
+		notes = append(notes, fmt.Sprintf("Jobs that have not ended: %v …", end.unended[:min(n, some)]))
 	}
 	if n := len(end.unknown); n > 0 {
-		told = append(told, fmt.Sprintf("Jobs that nobody enqueued: %v …", end.unknown[:min(n, some)]))
+		notes = append(notes, fmt.Sprintf("Jobs that ended and were not enqueued: %v …", end.unknown[:min(n, some)]))
 	}
 	for _, c := range end.counters {
-		told = append(told, "Counter: "+c)
+		notes = append(notes, "Counter: "+c)
 	}
 	if end.failed != nil {
-		told = append(told, fmt.Sprintf("The first call that failed: %v", end.failed))
+		notes = append(notes, fmt.Sprintf("The first call that failed: %v", end.failed))
 	}
 	for _, problem := range end.problems {
-		told = append(told, "Found in the database: "+problem)
+		notes = append(notes, "Problem in the database: "+problem)
 	}
-	return told
+	return notes
 }
 
-// bytesOf writes a number of bytes for people.
+// bytesOf formats a number of bytes for people.
 func bytesOf(n int64) string {
 	switch {
 	case n >= 10<<30:

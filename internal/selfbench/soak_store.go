@@ -13,17 +13,17 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// watched is a store of which is known what was done with it, and how long its
-// claims took as the engine sees them.
+// watched wraps a store. It records the jobs that were enqueued, ended and removed,
+// and how long the claims of the engine took.
 type watched struct {
 	store.Store
 	gate   *gate
-	claims histogram // exchanges that wanted jobs
+	claims histogram // durations of exchanges that asked for jobs
 
 	mu       sync.Mutex
-	enqueued idSet // of which the store has said so
-	ended    idSet // completed or dead, by the store's word
-	swept    int64 // jobs removed
+	enqueued idSet // jobs whose enqueue the store acknowledged
+	ended    idSet // jobs that are completed or dead, as the store answered
+	swept    int64 // number of removed jobs
 	failed   error // the first call that failed
 	failures int
 	lost     int // runs whose lease was lost
@@ -114,7 +114,7 @@ func (w *watched) SweepsInBackground() bool {
 	return ok && s.SweepsInBackground()
 }
 
-// note counts a call that failed, unless it was stopped. With w.mu.
+// note counts a call that failed, except calls whose context ended. The caller holds w.mu.
 func (w *watched) note(ctx context.Context, call string, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -125,11 +125,11 @@ func (w *watched) note(ctx context.Context, call string, err error) {
 	}
 }
 
-// over takes down jobs that have ended. With w.mu.
+// over records jobs that have ended. The caller holds w.mu.
 func (w *watched) over(ids []job.ID) {
 	n := 0
 	for _, id := range ids {
-		if w.ended.add(id) { // an outcome may be asked again
+		if w.ended.add(id) { // an outcome may be sent twice
 			n++
 		}
 	}
@@ -144,8 +144,8 @@ func (w *watched) over(ids []job.ID) {
 	}
 }
 
-// drained waits until all that was enqueued has ended, or as long as it may take:
-// what has not is a figure.
+// drained waits until all enqueued jobs have ended, at most for the given time. Jobs
+// that have not ended by then are reported as a figure.
 func (w *watched) drained(ctx context.Context, most time.Duration) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -166,24 +166,24 @@ func (w *watched) drained(ctx context.Context, most time.Duration) error {
 	}
 }
 
-// soakEnd is what is known at the end of a soak.
+// soakEnd is the result at the end of a soak.
 type soakEnd struct {
 	enqueued  int64
-	unended   []job.ID // enqueued, and not ended
-	unknown   []job.ID // ended, and not enqueued
-	rows      int64    // jobs that are in the store, counted anew
+	unended   []job.ID // were enqueued and have not ended
+	unknown   []job.ID // ended and were not enqueued
+	rows      int64    // jobs in the store, counted from their rows
 	swept     int64
-	counters  []string // that disagree with the rows
+	counters  []string // states whose counters differ from the rows
 	failures  int
-	failed    error // the first of them
+	failed    error // first error
 	lostLease int
-	problems  []string // that examining the database has found
+	problems  []string // found in the database
 }
 
-// missing is how many jobs the store does not have, or has too many.
+// missing returns how many jobs the store has lost or has too many.
 func (e *soakEnd) missing() int64 { return max(e.enqueued-e.rows-e.swept, e.rows+e.swept-e.enqueued) }
 
-// end compares what was done with what the store has.
+// end compares the recorded calls with the content of the store.
 func (w *watched) end(ctx context.Context, place soakPlace) (soakEnd, error) {
 	counts, err := w.Counts(ctx)
 	if err != nil {
@@ -206,21 +206,21 @@ func (w *watched) end(ctx context.Context, place soakPlace) (soakEnd, error) {
 	return end, nil
 }
 
-// disagreeing tells of the states whose counters are not what rows there are.
-func disagreeing(counts []store.Count, rows map[string]int64) (told []string) {
+// disagreeing describes the states whose counters differ from the number of rows.
+func disagreeing(counts []store.Count, rows map[string]int64) (found []string) {
 	kept := make(map[string]int64)
 	for _, c := range counts {
 		kept[c.State.String()] += c.N
 	}
 	for _, s := range job.States {
 		if state := s.String(); kept[state] != rows[state] {
-			told = append(told, fmt.Sprintf("%s: %d counted, %d rows", state, kept[state], rows[state]))
+			found = append(found, fmt.Sprintf("%s: %d counted, %d rows", state, kept[state], rows[state]))
 		}
 	}
-	return told
+	return found
 }
 
-// idSet is a set of ids that lie close together: a bit each.
+// idSet is a set of ids that are close together. It uses one bit for each id.
 type idSet struct {
 	pages map[job.ID]*idPage
 	n     int64
@@ -230,7 +230,7 @@ const idPageBits = 1 << 16
 
 type idPage [idPageBits / 64]uint64
 
-// add reports whether the id was not in the set.
+// add adds an id and reports whether it was new.
 func (s *idSet) add(id job.ID) bool {
 	page := s.pages[id/idPageBits]
 	if page == nil {
@@ -249,7 +249,7 @@ func (s *idSet) add(id job.ID) bool {
 	return true
 }
 
-// without returns the ids that are not in another set, in no order.
+// without returns the ids that are not in another set, in no particular order.
 func (s *idSet) without(other *idSet) (ids []job.ID) {
 	none := new(idPage)
 	for number := range maps.Keys(s.pages) {

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// forgetful answers for jobs that it does not keep, and keeps one that nobody knows.
+// forgetful acknowledges jobs that it does not store, and stores a job that was not enqueued.
 type forgetful struct{ store.Store }
 
 // Enqueue implements store.Producer.
@@ -22,7 +22,7 @@ func (f forgetful) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, 
 	return append([]job.Receipt{{ID: jobs[0].ID}}, receipts...), err
 }
 
-// listed is the place of a store in memory.
+// listed is a soakPlace with a store in memory.
 type listed struct {
 	soakPlace
 	store store.Store
@@ -40,7 +40,7 @@ func (l listed) examine(ctx context.Context) (map[string]int64, []string, error)
 	return jobs, nil, nil
 }
 
-func TestWatchedStoreTellsWhatIsLost(t *testing.T) {
+func TestWatchedStoreReportsLostJobs(t *testing.T) {
 	t.Parallel()
 	inner := memory.New(memory.Options{})
 	defer inner.Close()
@@ -56,13 +56,13 @@ func TestWatchedStoreTellsWhatIsLost(t *testing.T) {
 		Want: []store.Want{{Queue: "soak-1", Max: 10, Kinds: []store.KindWant{{Kind: "noop", Max: 10, MaxCrashes: 3}}}}}
 	got, err := w.Exchange(t.Context(), x)
 	if err != nil || len(got.Claims) != 2 {
-		t.Fatalf("%d claims, %v", len(got.Claims), err)
+		t.Fatalf("got %d claims and the error %v, want 10 claims", len(got.Claims), err)
 	}
 	done := store.Exchange{Holder: "bench", Lease: time.Minute}
 	for _, c := range got.Claims {
 		done.Settle = append(done.Settle, job.Outcome{ID: c.ID, Token: c.Token, To: job.Completed, Cause: job.Succeeded})
 	}
-	for range 2 { // an outcome may be asked again
+	for range 2 { // an outcome may be sent twice
 		if _, err := w.Exchange(t.Context(), done); err != nil {
 			t.Fatal(err)
 		}
@@ -73,14 +73,14 @@ func TestWatchedStoreTellsWhatIsLost(t *testing.T) {
 	}
 	if end.enqueued != 3 || !slices.Equal(end.unended, []job.ID{1}) || len(end.unknown) > 0 || end.rows != 2 || end.missing() != 1 ||
 		len(end.counters) > 0 || end.failures > 0 {
-		t.Errorf("%+v", end)
+		t.Errorf("the end of the soak does not show the lost and the unknown jobs: %+v", end)
 	}
 	if n := w.claims.read().n(); n != 1 {
-		t.Errorf("%d claims were timed, want 1: the others wanted nothing", n)
+		t.Errorf("%d claims were timed, want 1, because the other exchanges asked for no jobs", n)
 	}
 	swept, err := w.Sweep(t.Context(), store.Retention{Completed: time.Nanosecond}, 10)
 	if err != nil || w.swept != swept.Completed {
-		t.Errorf("%d of %d removed jobs are known, %v", w.swept, swept.Completed, err)
+		t.Errorf("%d of %d removed jobs were counted (error %v), want all", w.swept, swept.Completed, err)
 	}
 }
 
@@ -93,25 +93,25 @@ func TestWatchedStoreCountsCallsThatFail(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	for _, ctx := range []context.Context{t.Context(), stopped} { // a call that was stopped has not failed
+	for _, ctx := range []context.Context{t.Context(), stopped} { // a call whose context ended does not count as failed
 		if _, err := w.Sweep(ctx, store.Retention{}, 1); err == nil {
-			t.Fatal("a closed store sweeps")
+			t.Fatal("Sweep of a closed store returned no error")
 		}
 	}
 	if w.failures != 1 || w.failed == nil {
-		t.Errorf("%d calls failed, the first with %v", w.failures, w.failed)
+		t.Errorf("%d calls were counted as failed, the first with %v; want 1", w.failures, w.failed)
 	}
 }
 
-func TestCountersThatDisagreeAreTold(t *testing.T) {
+func TestCountersThatDisagreeAreReported(t *testing.T) {
 	t.Parallel()
 	counts := []store.Count{{Queue: "a", State: job.Completed, N: 2}, {Queue: "b", State: job.Completed, N: 3}, {Queue: "a", State: job.Dead, N: 1}}
-	if told := disagreeing(counts, map[string]int64{"completed": 5, "dead": 1}); len(told) > 0 {
-		t.Errorf("told %q", told)
+	if found := disagreeing(counts, map[string]int64{"completed": 5, "dead": 1}); len(found) > 0 {
+		t.Errorf("agreeing counters are reported: %q", found)
 	}
 	want := []string{"waiting: 0 counted, 1 rows", "dead: 1 counted, 0 rows"}
-	if told := disagreeing(counts, map[string]int64{"completed": 5, "waiting": 1}); !slices.Equal(told, want) {
-		t.Errorf("told %q, want %q", told, want)
+	if found := disagreeing(counts, map[string]int64{"completed": 5, "waiting": 1}); !slices.Equal(found, want) {
+		t.Errorf("got the reports %q, want %q", found, want)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestSetOfIDs(t *testing.T) {
 	var some, others idSet
 	for _, id := range []job.ID{1, 63, 64, idPageBits - 1, idPageBits, 5 * idPageBits} {
 		if !some.add(id) || some.add(id) {
-			t.Errorf("%d: new twice, or never", id)
+			t.Errorf("add(%d): want true for the first call and false for the second", id)
 		}
 		if id%64 != 0 {
 			others.add(id)
@@ -129,10 +129,10 @@ func TestSetOfIDs(t *testing.T) {
 	got := some.without(&others)
 	slices.Sort(got)
 	if want := []job.ID{64, idPageBits, 5 * idPageBits}; !slices.Equal(got, want) || some.n != 6 {
-		t.Errorf("%v of %d are not in the other one, want %v", got, some.n, want)
+		t.Errorf("%v of %d ids are not in the other set, want %v", got, some.n, want)
 	}
 	if got := others.without(&some); len(got) > 0 {
-		t.Errorf("%v are not in the larger one", got)
+		t.Errorf("%v are not in the larger set, want none", got)
 	}
 }
 
@@ -150,23 +150,23 @@ func TestGateKeepsTheBacklogBounded(t *testing.T) {
 				}
 			}()
 		}
-		for i, want := range []int{2, 3, 3, 4} { // 4, 6 − 2 + 2, 6 − 1, 6 − 3 + 2 inside
+		for i, want := range []int{2, 3, 3, 4} { // the backlog is 4, 6 − 2 + 2, 6 − 1, 6 − 3 + 2
 			leaving := []int{0, 2, 1, 2}[i]
 			g.leave(leaving)
 			synctest.Wait()
 			if entered != want {
-				t.Fatalf("%d have entered after %d left, want %d; %d inside", entered, leaving, want, g.inside)
+				t.Fatalf("%d calls of enter returned after %d jobs left, want %d; the backlog is %d", entered, leaving, want, g.inside)
 			}
 		}
 		g.close()
 		synctest.Wait()
 		if entered != 4 || g.enter(1) {
-			t.Errorf("%d have entered a gate that is shut", entered)
+			t.Errorf("%d calls entered a closed gate, want 0", entered)
 		}
 	})
 }
 
-// Which job is the n-th follows from its number; of each sort there is its share.
+// The n-th job depends on n only, and each sort of job has its share.
 func TestSoakJobsAreOfAllSorts(t *testing.T) {
 	t.Parallel()
 	s, now := shortSoak(), time.Unix(1_800_000_000, 0)
@@ -190,11 +190,11 @@ func TestSoakJobsAreOfAllSorts(t *testing.T) {
 		"priority 1": .25, "priority 4": .25,
 	} {
 		if got := float64(shares[what]) / n; got < want*.8 || got > want*1.2 {
-			t.Errorf("%s: %.4f of all, want %.4f", what, got, want)
+			t.Errorf("the share of %q is %.4f of all jobs, want %.4f", what, got, want)
 		}
 	}
 	if a, b := s.job(7, now), s.job(7, now); a.kind != b.kind || a.ends != b.ends || a.options.Key != b.options.Key {
-		t.Errorf("the same job differs: %+v and %+v", a, b)
+		t.Errorf("two calls return different jobs for one number: %+v and %+v", a, b)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestSoakAttemptsEndAsTheirPayloadSays(t *testing.T) {
 		for i, want := range fails {
 			run := &redrive.Job[[]byte]{Args: j.payload(s.Payload), Info: redrive.Info{Attempt: i + 1}}
 			if err := soakAttempt(t.Context(), run); (err != nil) != want {
-				t.Errorf("attempt %d of a job that ends as %c: %v", i+1, ends, err)
+				t.Errorf("attempt %d of a job that ends as %c: unexpected result %v", i+1, ends, err)
 			}
 		}
 	}

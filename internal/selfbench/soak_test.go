@@ -17,14 +17,14 @@ import (
 	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
-// shortSoak is one that a test can afford.
+// shortSoak returns a soak that is short enough for a test.
 func shortSoak() *Soak {
 	s := SoakDefault
 	s.For, s.Keep, s.Backlog, s.Workers, s.Producers = 2*time.Second, time.Second, 2_000, 40, 20
 	return &s
 }
 
-func TestSoakNamesTheBound(t *testing.T) {
+func TestSoakErrorNamesTheBound(t *testing.T) {
 	t.Parallel()
 	if err := SoakDefault.Validate(); err != nil {
 		t.Fatal(err)
@@ -33,17 +33,17 @@ func TestSoakNamesTheBound(t *testing.T) {
 		"soak for 1ms": func(s *Soak) { s.For = time.Millisecond }, "keep for 0s": func(s *Soak) { s.Keep = 0 },
 		"backlog of 10 jobs": func(s *Soak) { s.Backlog = 10 }, "3 workers": func(s *Soak) { s.Workers = 3 },
 		"0 producers": func(s *Soak) { s.Producers = 0 }, "payload of 2 bytes": func(s *Soak) { s.Payload = 2 },
-		"rate of -1": func(s *Soak) { s.Rate = -1 }, "size of 7 bytes": func(s *Soak) { s.SizeMax = 7 },
+		"rate of -1": func(s *Soak) { s.Rate = -1 }, "size limit of 7 bytes": func(s *Soak) { s.SizeMax = 7 },
 	} {
 		s := SoakDefault
 		set(&s)
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q in it", err, want)
+			t.Errorf("got the error %v, want %q in it", err, want)
 		}
 	}
 }
 
-func TestSoakOfAMinuteHasTenthsAndALongOneMinutes(t *testing.T) {
+func TestSoakSpansAreTenthsOfAMinuteOrMinutes(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[time.Duration]time.Duration{
 		5 * time.Second: 500 * time.Millisecond, 2 * time.Minute: 12 * time.Second, 10 * time.Minute: time.Minute, time.Hour: time.Minute,
@@ -54,7 +54,7 @@ func TestSoakOfAMinuteHasTenthsAndALongOneMinutes(t *testing.T) {
 	}
 }
 
-// steady are the spans of a soak that has nothing to hide.
+// steady returns the spans of a soak that meets all targets.
 func steady() []soakSpan {
 	spans := make([]soakSpan, 10)
 	for i := range spans {
@@ -68,9 +68,9 @@ func TestSoakVerdict(t *testing.T) {
 	t.Parallel()
 	const all = "claim size unended unknown missing counters calls"
 	for name, tt := range map[string]struct {
-		change func(s *Soak, spans []soakSpan, end *soakEnd)
-		missed string // of the figures, by their place in all
-		judged int
+		change  func(s *Soak, spans []soakSpan, end *soakEnd)
+		missed  string // the figures that miss their targets, by their names in all
+		figures int
 	}{
 		"steady":           {func(*Soak, []soakSpan, *soakEnd) {}, "", 7},
 		"1.5 times slower": {func(_ *Soak, spans []soakSpan, _ *soakEnd) { spans[9].P99 = 15 * time.Millisecond }, "", 7},
@@ -107,12 +107,12 @@ func TestSoakVerdict(t *testing.T) {
 		if _, err := json.Marshal(figures); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(figures) != tt.judged {
-			t.Errorf("%s: %d figures, want %d: %+v", name, len(figures), tt.judged, figures)
+		if len(figures) != tt.figures {
+			t.Errorf("%s: %d figures, want %d: %+v", name, len(figures), tt.figures, figures)
 			continue
 		}
 		names := strings.Fields(all)
-		if tt.judged < len(names) {
+		if tt.figures < len(names) {
 			names = slices.Delete(names, 1, 2)
 		}
 		var missed []string
@@ -127,7 +127,7 @@ func TestSoakVerdict(t *testing.T) {
 	}
 }
 
-// soaked runs a soak and returns its lines of JSON.
+// soaked runs a soak and returns its lines of JSON, decoded.
 func soaked(t *testing.T, s *Soak) (spans []soakLine, figures []Figure) {
 	t.Helper()
 	var out bytes.Buffer
@@ -137,7 +137,7 @@ func soaked(t *testing.T, s *Soak) (spans []soakLine, figures []Figure) {
 	for line := range bytes.Lines(out.Bytes()) {
 		var kind struct{ Span, Figure, Remark any }
 		if err := json.Unmarshal(line, &kind); err != nil {
-			t.Fatalf("%v: %s", err, line)
+			t.Fatalf("decode a line of JSON: %v: %s", err, line)
 		}
 		var err error
 		switch {
@@ -159,32 +159,32 @@ func soaked(t *testing.T, s *Soak) (spans []soakLine, figures []Figure) {
 	return spans, figures
 }
 
-// wantSoaked sees to it that a soak did something, and that it lost nothing. How
-// long its claims took says little in so short a time, and on a busy machine there may
-// be none in one of its spans, of 200 ms.
+// wantSoaked checks that a soak did something and lost nothing. It does not check the
+// latency of claims: in so short a time it says little, and on a busy machine a span of
+// 200 ms may have no claim.
 func wantSoaked(t *testing.T, spans []soakLine, figures []Figure) {
 	t.Helper()
 	if len(spans) != soakSpans {
-		t.Errorf("%d spans", len(spans))
+		t.Errorf("wrong number of spans: got %d", len(spans))
 	}
 	busy := 0
 	for _, s := range spans {
 		if s.PerSecond < 0 || (s.Claims > 0) != (s.P50 > 0) || s.P99 < s.P50 || s.Size <= 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("a span has impossible values: %+v", s)
 		}
 		if s.PerSecond > 0 && s.Claims > 0 {
 			busy++
 		}
 	}
 	if busy == 0 {
-		t.Errorf("nothing was done: %+v", spans)
+		t.Errorf("no job was done: %+v", spans)
 	}
 	if len(figures) != 6 {
-		t.Errorf("%d figures: %+v", len(figures), figures)
+		t.Errorf("wrong number of figures: got %d: %+v", len(figures), figures)
 	}
 	for _, f := range figures[1:] {
 		if !f.Pass {
-			t.Errorf("%+v", f)
+			t.Errorf("the figure missed its target: %+v", f)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func TestQ2_SoakOnSQLite(t *testing.T) {
 	spans, figures := soaked(t, s)
 	wantSoaked(t, spans, figures)
 	if left, err := filepath.Glob(s.File + "*"); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("the soak left the files %v (error %v), want none", left, err)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestQ2_SoakOnPostgresUnderASnapshot(t *testing.T) {
 	var left int
 	err = conn.QueryRow(ctx, `SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'redrive%'`).Scan(&left)
 	if err != nil || left != 0 {
-		t.Errorf("%d schemas left behind, %v", left, err)
+		t.Errorf("the soak left %d schemas (error %v), want none", left, err)
 	}
 }
 
@@ -234,13 +234,13 @@ func TestQ2_SoakOnSQLiteUnderASnapshot(t *testing.T) {
 	s.Snapshot = true
 	spans, figures := soaked(t, s)
 	wantSoaked(t, spans, figures)
-	for i := range spans[1:] { // the log cannot be begun anew
+	for i := range spans[1:] { // under a snapshot the log only grows
 		if spans[i+1].WAL < spans[i].WAL {
-			t.Errorf("the write-ahead log has %d bytes after %d", spans[i+1].WAL, spans[i].WAL)
+			t.Errorf("the write-ahead log shrank under a snapshot: it has %d bytes and had %d", spans[i+1].WAL, spans[i].WAL)
 		}
 	}
 	if first, last := spans[0].WAL, spans[len(spans)-1].WAL; last <= first {
-		t.Errorf("the write-ahead log has %d bytes in the end, and had %d", last, first)
+		t.Errorf("the write-ahead log did not grow under a snapshot: it has %d bytes at the end and had %d at the start", last, first)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestSoakSnapshotsAreHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := snapshot.check(t.Context()); err != nil {
-			t.Errorf("%T: a snapshot that is held: %v", place, err)
+			t.Errorf("%T: the check of a snapshot that is held failed: %v", place, err)
 		}
 		snapshot.release()
 	}
@@ -274,15 +274,15 @@ func TestSoakSeesThatASnapshotIsLost(t *testing.T) {
 	seen, released := "10:20:", false
 	snapshot, err := held(t.Context(), func(context.Context) (string, error) { return seen, nil }, func() { released = true })
 	if err != nil || snapshot.check(t.Context()) != nil {
-		t.Fatalf("a snapshot that is held: %v", err)
+		t.Fatalf("the check of a snapshot that is held failed: %v", err)
 	}
 	seen = "11:20:"
 	if err := snapshot.check(t.Context()); err == nil {
-		t.Error("another snapshot is taken for the one that was held")
+		t.Error("the check accepts another snapshot than the first")
 	}
 	gone := errors.New("gone")
 	if _, err := held(t.Context(), func(context.Context) (string, error) { return "", gone }, func() { released = true }); !errors.Is(err, gone) || !released {
-		t.Errorf("a snapshot that cannot be taken: %v, released %v", err, released)
+		t.Errorf("a snapshot that cannot be taken: got the error %v, released %v; want an error and true", err, released)
 	}
 }
 
@@ -293,11 +293,11 @@ func TestSoakLeavesOthersFilesAlone(t *testing.T) {
 	if err := os.WriteFile(s.File, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Run(t.Context(), new(bytes.Buffer), false); err == nil || !strings.Contains(err.Error(), "is there") {
-		t.Errorf("error %v", err)
+	if err := s.Run(t.Context(), new(bytes.Buffer), false); err == nil || !strings.Contains(err.Error(), "exists") {
+		t.Errorf("got the error %v, want one that says that the file exists", err)
 	}
 	if text, err := os.ReadFile(s.File); err != nil || string(text) != "precious" {
-		t.Errorf("the file has %q, %v", text, err)
+		t.Errorf("the file of another program now has the content %q (error %v), want it unchanged", text, err)
 	}
 }
 
@@ -309,6 +309,6 @@ func TestSoakGivesUpBeforeItFillsADisk(t *testing.T) {
 	s := shortSoak()
 	s.For, s.SizeMax = time.Minute, 1<<20
 	if err := s.Run(t.Context(), new(bytes.Buffer), false); err == nil || !strings.Contains(err.Error(), "above the limit of 1 MiB") {
-		t.Errorf("error %v", err)
+		t.Errorf("got the error %v, want one about the size limit", err)
 	}
 }

@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// soakClaimMost is how many times as long as in the first span the 99th
-	// percentile of claims may be in the last one.
+	// soakClaimMost is the limit for the p99 of claims in the last span, as a
+	// multiple of the p99 in the first span.
 	soakClaimMost = 1.5
-	// soakSizeMost is how many times as large as in the middle third of a soak the
-	// database may be in the last one. Steady growth from nothing would give 1.5.
+	// soakSizeMost is the limit for the size of the database in the last third of a
+	// soak, as a multiple of the middle third. Steady growth from 0 would give 1.5.
 	soakSizeMost = 1.1
 )
 
-// verdict judges what was seen of a soak.
+// verdict returns the figures of a soak and whether each meets its target.
 func (s *Soak) verdict(spans []soakSpan, end *soakEnd) []Figure {
 	first, last := &spans[0], &spans[len(spans)-1]
 	none := func(what string, n int64, unit string) Figure {
@@ -38,8 +38,8 @@ func (s *Soak) verdict(spans []soakSpan, end *soakEnd) []Figure {
 	)
 }
 
-// sizeFigure compares the size in the last third with that in the middle one. Where
-// more jobs a second are done, more of them are kept.
+// sizeFigure compares the size in the last third with the size in the middle third.
+// The limit grows with the rate: with more jobs a second, more are kept.
 func sizeFigure(spans []soakSpan) Figure {
 	n := len(spans)
 	middle, last := thirdOf(spans[n/3:n-n/3]), thirdOf(spans[n-n/3:])
@@ -52,7 +52,7 @@ func sizeFigure(spans []soakSpan) Figure {
 }
 
 type third struct {
-	bytes     int64 // at most
+	bytes     int64 // largest size
 	perSecond float64
 }
 
@@ -64,7 +64,7 @@ func thirdOf(spans []soakSpan) (t third) {
 	return t
 }
 
-// quotient is 0 where there is none.
+// quotient returns a / b, or 0 when b is 0.
 func quotient(a, b float64) float64 {
 	if b == 0 {
 		return 0

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// soakSpan is what was seen in one span of a soak.
+// soakSpan is what was measured in one span of a soak.
 type soakSpan struct {
-	N        int // from 1
+	N        int // number of the span, from 1
 	Took     time.Duration
-	Jobs     int64 // that ended
-	Claims   int64 // exchanges with the store that wanted jobs
+	Jobs     int64 // jobs that ended
+	Claims   int64 // exchanges with the store that asked for jobs
 	P50, P99 time.Duration
-	Size     soakSize // the largest that was seen, by its bytes
-	Memory   int64    // bytes that the process has in memory; 0 is not known
+	Size     soakSize // the largest measured size
+	Memory   int64    // memory of the process in bytes; 0 when it is not known
 }
 
 func (s *soakSpan) perSecond() float64 { return float64(s.Jobs) / s.Took.Seconds() }
 
-// soakWatch looks at a soak from outside.
+// soakWatch measures a soak from outside.
 type soakWatch struct {
 	soak    *Soak
 	watched *watched
 	place   soakPlace
-	held    func(context.Context) error // tells whether the snapshot is; nil is none
+	held    func(context.Context) error // fails when the snapshot is lost; nil without a snapshot
 	tell    func(*soakSpan) error
 }
 
-// spans waits for the warm-up and for one span after the other.
+// spans waits for the warm-up and then measures one span after the other.
 func (w *soakWatch) spans(ctx context.Context) ([]soakSpan, error) {
 	pause(ctx, w.soak.warmUp())
 	spans := make([]soakSpan, w.soak.For/w.soak.span())
@@ -44,7 +44,7 @@ func (w *soakWatch) spans(ctx context.Context) ([]soakSpan, error) {
 	return spans, nil
 }
 
-// look watches for one span.
+// look measures one span.
 func (w *soakWatch) look(ctx context.Context, seen *soakSpan) error {
 	start, jobs, claims := time.Now(), w.watched.done.Load(), w.watched.claims.read()
 	for i := range soakLooks {
@@ -54,10 +54,10 @@ func (w *soakWatch) look(ctx context.Context, seen *soakSpan) error {
 		}
 		size, err := w.place.size(ctx)
 		if err != nil {
-			return fmt.Errorf("look at the size: %w", err)
+			return fmt.Errorf("measure the size: %w", err)
 		}
 		if size.Bytes > w.soak.SizeMax {
-			return fmt.Errorf("the database has %s, above the limit of %s: the soak gives up, so that it fills no disk",
+			return fmt.Errorf("the soak stops: the database has %s, which is above the limit of %s",
 				bytesOf(size.Bytes), bytesOf(w.soak.SizeMax))
 		}
 		if size.Bytes >= seen.Size.Bytes {
@@ -66,7 +66,7 @@ func (w *soakWatch) look(ctx context.Context, seen *soakSpan) error {
 	}
 	if w.held != nil {
 		if err := w.held(ctx); err != nil {
-			return fmt.Errorf("the snapshot is not held any more: %w", err)
+			return fmt.Errorf("the snapshot was lost: %w", err)
 		}
 	}
 	taken := w.watched.claims.read().since(claims)

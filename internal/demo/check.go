@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// judge returns an UntrueError when something of the story did not come true. It
-// looks at the store, not at what was shown.
-func (s *stage) judge(ctx context.Context) error {
+// check returns an UntrueError when the demo did not go as expected. It reads the
+// store; what was shown does not count.
+func (s *stage) check(ctx context.Context) error {
 	if err := s.observe(ctx); err != nil {
 		return err
 	}
@@ -29,8 +29,8 @@ func (s *stage) judge(ctx context.Context) error {
 	return nil
 }
 
-// missingJobs says which jobs are lost, by the counters of the store, by its events
-// and by what the upstream has got.
+// missingJobs describes jobs that are lost, by the counters of the store, by its
+// events and by the results that the upstream received.
 func (s *stage) missingJobs(ctx context.Context) (missing []string, err error) {
 	counts, err := s.store.Counts(ctx)
 	if err != nil {
@@ -40,14 +40,14 @@ func (s *stage) missingJobs(ctx context.Context) (missing []string, err error) {
 	for _, c := range counts {
 		stored[c.State] += int(c.N)
 	}
-	told := s.ledger.total()
+	byEvents := s.ledger.total()
 	for _, state := range job.States {
-		if stored[state] != told[state] {
-			missing = append(missing, fmt.Sprintf("%d jobs are %s by the counters, %d by the events", stored[state], state, told[state]))
+		if stored[state] != byEvents[state] {
+			missing = append(missing, fmt.Sprintf("%d jobs are %s by the counters, %d by the events", stored[state], state, byEvents[state]))
 		}
 	}
 	if ended := stored[job.Completed] + stored[job.Dead]; ended != len(s.jobs) {
-		missing = append(missing, fmt.Sprintf("%d jobs were taken in, %d have ended", len(s.jobs), ended))
+		missing = append(missing, fmt.Sprintf("%d jobs were enqueued, but only %d have ended", len(s.jobs), ended))
 	}
 	delivered := 0
 	for i := range s.jobs {
@@ -56,22 +56,22 @@ func (s *stage) missingJobs(ctx context.Context) (missing []string, err error) {
 		}
 	}
 	if delivered < stored[job.Completed] {
-		missing = append(missing, fmt.Sprintf("%d jobs have completed, %d results have arrived", stored[job.Completed], delivered))
+		missing = append(missing, fmt.Sprintf("%d jobs have completed, but the upstream received %d results", stored[job.Completed], delivered))
 	}
 	if n := s.leftovers(); n > 0 {
-		missing = append(missing, fmt.Sprintf("%d temporary folders of runs are still there", n))
+		missing = append(missing, fmt.Sprintf("%d temporary folders of runs were not removed", n))
 	}
 	return missing, nil
 }
 
-// missingTrouble says what has not happened of what the policies had to deal with.
+// missingTrouble describes the expected failures and retries that did not happen.
 func (s *stage) missingTrouble(context.Context) (missing []string, err error) {
 	met, _ := s.upstream.tally()
 	for _, t := range []trouble{
 		tooMany, tooManyDate, tooManyLong, unavailable, notFound, wrongKey, hang, reset, cut, fileBroken, fileStuck, readOnly,
 	} {
 		if met[t] == 0 {
-			missing = append(missing, fmt.Sprintf("the upstream never answered with: %s", t))
+			missing = append(missing, fmt.Sprintf("the upstream never had this fault: %s", t))
 		}
 	}
 	for _, want := range []struct{ kind, class string }{
@@ -80,7 +80,7 @@ func (s *stage) missingTrouble(context.Context) (missing []string, err error) {
 		{kindWatermark, "BrokenInput"}, {kindWatermark, "MissingInput"}, {kindChat, "BusinessLogicError"},
 	} {
 		if !s.hasGroup(want.kind, want.class) {
-			missing = append(missing, fmt.Sprintf("no group of dead letters: %s, %s", want.kind, want.class))
+			missing = append(missing, fmt.Sprintf("no group of dead letters has kind %s and class %s", want.kind, want.class))
 		}
 	}
 	for _, want := range []struct{ kind, class string }{
@@ -88,11 +88,11 @@ func (s *stage) missingTrouble(context.Context) (missing []string, err error) {
 		{kindOCR, "RateLimitExceeded"}, {kindWatermark, "ResourceConstraint"}, {kindChat, "TemporaryServiceError"},
 	} {
 		if s.ledger.pick(func(a *account) bool { return a.kind == want.kind && slices.Contains(a.classes, want.class) }) == nil {
-			missing = append(missing, fmt.Sprintf("nothing was retried: %s, %s", want.kind, want.class))
+			missing = append(missing, fmt.Sprintf("no job of kind %s was retried after a failure of class %s", want.kind, want.class))
 		}
 	}
 	if f := s.figures(); f.atOnce == 0 || f.afterRetries == 0 {
-		missing = append(missing, fmt.Sprintf("%d jobs completed at once, %d after retries", f.atOnce, f.afterRetries))
+		missing = append(missing, fmt.Sprintf("too few jobs completed: %d at the first attempt and %d after retries", f.atOnce, f.afterRetries))
 	}
 	return missing, nil
 }
@@ -106,22 +106,22 @@ func (s *stage) hasGroup(kind, class string) bool {
 	return false
 }
 
-// missingRedrives says what is wrong with the two redrives.
+// missingRedrives describes what is wrong with the two redrives.
 func (s *stage) missingRedrives(context.Context) (missing []string, err error) {
 	if len(s.redrives) != 2 {
-		return []string{fmt.Sprintf("there are %d redrives, not 2", len(s.redrives))}, nil
+		return []string{fmt.Sprintf("there are %d redrives, want 2", len(s.redrives))}, nil
 	}
 	early, late := &s.redrives[1], &s.redrives[0]
 	if early.State != store.RedriveStopped || early.Released != canary || early.Again != canary {
-		missing = append(missing, fmt.Sprintf("redrive %d is %s with %d jobs brought back and %d failed again; it had to stop after %d",
+		missing = append(missing, fmt.Sprintf("redrive %d is %s with %d jobs released and %d failed again; it should have stopped after %d",
 			early.ID, early.State, early.Released, early.Again, canary))
 	}
 	if late.State != store.RedriveCompleted || late.Completed != late.Total {
-		missing = append(missing, fmt.Sprintf("redrive %d is %s with %d of %d jobs completed", late.ID, late.State, late.Completed, late.Total))
+		missing = append(missing, fmt.Sprintf("redrive %d is %s with %d of %d jobs completed; all should have completed", late.ID, late.State, late.Completed, late.Total))
 	}
 	for i := range s.groups {
 		if g := &s.groups[i]; g.Fingerprint == late.Filter.Group && g.Pending > 0 {
-			missing = append(missing, fmt.Sprintf("%d dead letters of the mended cause are still pending", g.Pending))
+			missing = append(missing, fmt.Sprintf("%d dead letters of the repaired cause are still pending", g.Pending))
 		}
 	}
 	return missing, nil
