@@ -1,0 +1,13 @@
+package preset_test
+
+import (
+	"fmt"
+
+	"github.com/redrive/redrive/policy/preset"
+)
+
+func ExampleNames() {
+	fmt.Println(preset.Names())
+	// Output:
+	// [chat ocr render transcribe watermark]
+}

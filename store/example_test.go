@@ -1,0 +1,19 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// The errors of a store are found with errors.Is.
+func ExampleStore() {
+	st := memory.New(memory.Options{})
+	_, err := st.Get(context.Background(), 7)
+	fmt.Println(errors.Is(err, store.ErrNotFound))
+	// Output:
+	// true
+}
