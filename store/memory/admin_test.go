@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-func TestCancelAskedIsNeverForgotten(t *testing.T) {
+func TestARequestedCancelIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(b *bench, c job.Claim){
 		"rescue": func(b *bench, _ job.Claim) {
@@ -33,7 +33,7 @@ func TestCancelAskedIsNeverForgotten(t *testing.T) {
 				errs, err := b.Cancel(b.ctx, me, []job.ID{1, 2})
 				b.ok(err)
 				if errs[0] != nil || !errors.Is(errs[1], store.ErrNotFound) {
-					t.Fatalf("cancel: %v", errs)
+					t.Fatalf("Cancel: got errors %v, want none", errs)
 				}
 			}
 			signals, err := b.Signals(b.ctx, "w1")
@@ -41,7 +41,7 @@ func TestCancelAskedIsNeverForgotten(t *testing.T) {
 			equal(t, "signals", signals, store.Signals{Cancel: []store.Run{{ID: 1, Token: 1}}, Queues: []store.Queue{{Name: "q"}}})
 			end(b, c)
 			if j := b.get(1); j.State != job.Cancelled || j.CancelAt != 0 {
-				t.Errorf("after the run: %s", j.State)
+				t.Errorf("after the run: got state %s, want cancelled", j.State)
 			}
 			signals, err = b.Signals(b.ctx, "w1")
 			b.ok(err)
@@ -64,13 +64,13 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 		did, err := b.Act(b.ctx, me, store.Action{Do: store.ActRetry, IDs: []job.ID{1}})
 		b.ok(err)
 		if errors.Is(did.Errors[0], store.ErrConflict) != conflict {
-			t.Errorf("retry %d: %v", i, did.Errors[0])
+			t.Errorf("retry %d: got error %v", i, did.Errors[0])
 		}
 	}
 	equal(t, "groups", b.dump().Groups[0].Pending, int64(0))
 	c := b.claim()
 	if c.Life != 2 || c.Token != 2 || c.Deadline != 0 || c.Counters != (job.Counters{}) || string(c.Payload) != "p" {
-		t.Errorf("claim of the second life: %+v", c)
+		t.Errorf("claim of the second life: got %+v", c)
 	}
 	b.ok(b.settle(failed(c, job.Dead)))
 	equal(t, "group", b.dump().Groups, []store.Group{{Fingerprint: "f|k", Kind: "k", Class: "Bug", Message: "no", Sample: 1, N: 2, Entries: 1, Pending: 1,
@@ -81,7 +81,7 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 	letter, err := b.DeadLetter(b.ctx, 1)
 	b.ok(err)
 	if letter.Status != job.Resolved || !letter.Revived || letter.Life != 2 {
-		t.Errorf("dead letter after completion: %+v", letter)
+		t.Errorf("dead letter after the job completed: got %+v", letter)
 	}
 }
 
@@ -95,13 +95,13 @@ func TestSetQueueLeavesATraceOfChanges(t *testing.T) {
 		b.ok(err)
 	}
 	if _, err := b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Workers: &tooMany}); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("too many workers: error %v", err)
+		t.Errorf("SetQueue with too many workers: got error %v", err)
 	}
 	if _, err := b.SetQueue(b.ctx, me, store.QueueChange{Name: "nowhere", Mode: &paused}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("unknown queue: error %v", err)
+		t.Errorf("SetQueue of an unknown queue: got error %v", err)
 	}
 	if _, err := b.SetQueue(b.ctx, store.By{}, store.QueueChange{Name: "q"}); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("nobody: error %v", err)
+		t.Errorf("SetQueue without an actor: got error %v", err)
 	}
 	d := b.dump()
 	equal(t, "audit", d.Audit, []store.Audit{{Seq: 1, At: b.at(0), Actor: "ann", Action: "queue.set", Target: "q",

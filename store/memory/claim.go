@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// order is a want while it is being filled.
+// order is the state of a want while jobs are claimed for it.
 type order struct {
 	left  int // jobs still wanted
 	limit int
@@ -23,7 +23,7 @@ type kindOrder struct {
 	lanes []*lane
 }
 
-// order prepares a want. What people set on the queue overrides what the process asks for.
+// order prepares a want. Settings of people on the queue override those of the process.
 func (t *tx) order(w *store.Want, q *store.Queue) *order {
 	o := &order{left: w.Max, limit: w.Limit, rate: w.Rate, usage: usageOf(t.byQueue, w.Queue)}
 	if q.Limit > 0 {
@@ -40,7 +40,7 @@ func (t *tx) order(w *store.Want, q *store.Queue) *order {
 	return o
 }
 
-// limited reports whether a limit over all processes stops the kind.
+// limited reports whether a limit over all processes blocks the kind.
 func (o *order) limited(k *kindOrder) bool { return o.usage.full(o.limit) || k.usage.full(k.Limit) }
 
 // start returns when the rates allow the next start of the kind: now or later.
@@ -142,7 +142,7 @@ func (c *claims) expire(r *record) {
 	from := r.State
 	c.answered(r, false, job.Dead, nil)
 	c.detach(r)
-	c.bury(r, job.Expired, job.DeadlineOver, "", store.ExpiredFingerprint(r.Kind))
+	c.makeDead(r, job.Expired, job.DeadlineOver, "", store.ExpiredFingerprint(r.Kind))
 	c.transition(r, from, job.Expired, "")
 	c.answer.Expired = append(c.answer.Expired, r.ID)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// entry is a dead letter with what the store keeps beside it.
+// entry is a dead letter with further data of the store.
 type entry struct {
 	job.DeadLetter
-	withGroup bool // ignored until its group is not muted any more
+	withGroup bool // whether it is ignored until the mute of its group ends
 	gone      bool // removed by the current call
 }
 
@@ -28,9 +28,9 @@ func (t *tx) shown(e *entry) job.DeadLetter {
 	return d
 }
 
-// bury ends a detached job as dead and creates its dead letter. If the job has one already,
+// makeDead ends a detached job as dead and creates its dead letter. If the job has one already,
 // that gets the number of the new death.
-func (t *tx) bury(r *record, cause job.Cause, reason job.Reason, class, fingerprint string) {
+func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fingerprint string) {
 	r.State, r.FinishedAt, r.Reason = job.Dead, t.now, reason
 	r.RunAt, r.memo = 0, nil
 	t.attach(r)
@@ -106,7 +106,7 @@ func (t *tx) set(e *entry, to job.Status, did job.DeadAction) {
 	}
 }
 
-// purge removes an entry with everything known of its job, except the record of a job that a
+// purge removes an entry with all data of its job, except the record of a job that a
 // later life has completed or cancelled.
 func (t *tx) purge(e *entry) {
 	t.forget(e)

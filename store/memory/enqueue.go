@@ -70,7 +70,7 @@ type intake struct {
 	newLanes map[laneName]bool
 }
 
-// look returns the answer for one job.
+// look returns the answer for one job of the call.
 func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 	state := c.state(n.ID)
 	if n.Repeat && state != job.None {
@@ -113,7 +113,7 @@ func (c *intake) state(id job.ID) job.State {
 	return job.None
 }
 
-// held returns the key of a job when it is known; nil when it is free.
+// held returns the key of a job if it is in use, or nil.
 func (c *intake) held(n *job.New) *key {
 	if n.Key == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// group is a group of dead letters with what the store keeps beside it.
+// group is a group of dead letters with further data of the store.
 type group struct {
 	store.Group
 	by, note string               // who muted it, and the note

@@ -2,7 +2,7 @@ package memory
 
 import stdheap "container/heap"
 
-// heap orders jobs and finds each of them at once: a job knows its heap and its index there.
+// heap orders jobs. Each job stores its heap and its index there, so that it is found at once.
 type heap struct {
 	jobs   []*record
 	before func(a, b *record) bool
@@ -18,7 +18,7 @@ func leaseEndsBefore(a, b *record) bool {
 	return a.LeaseUntil < b.LeaseUntil || a.LeaseUntil == b.LeaseUntil && a.ID < b.ID
 }
 
-// first returns the first job in order; nil when the heap is empty.
+// first returns the first job in order, or nil.
 func (h *heap) first() *record {
 	if len(h.jobs) == 0 {
 		return nil

@@ -19,7 +19,7 @@ type failer interface {
 	Errorf(string, ...any)
 }
 
-// checkDump checks the invariants of any content.
+// checkDump checks the invariants of a dump.
 func checkDump(t failer, d *store.Dump) {
 	t.Helper()
 	checkCounts(t, d)
@@ -50,7 +50,7 @@ func checkCounts(t failer, d *store.Dump) {
 		delete(want, c)
 	}
 	if len(want) != 0 {
-		t.Errorf("not counted: %v", want)
+		t.Errorf("jobs without a counter: %v", want)
 	}
 }
 
@@ -63,14 +63,14 @@ func checkEvents(t failer, d *store.Dump) {
 	for _, e := range d.Events {
 		next := event.Cursor{Seq: last.Seq, Index: last.Index + 1}
 		if e.Cursor != next && e.Cursor != (event.Cursor{Seq: last.Seq + 1, Index: 1}) {
-			t.Errorf("event %s after %s", e.Cursor, last)
+			t.Errorf("event %s follows event %s, want ascending numbers", e.Cursor, last)
 		}
 		last = e.Cursor
 		if e.From == job.None && e.To == job.None {
 			continue
 		}
 		if e.From != states[e.Job] || !job.Legal(e.From, e.To, job.Cause(e.Type)) {
-			t.Errorf("event %s: job %d from %s to %s by %s, was %s", e.Cursor, e.Job, e.From, e.To, e.Type, states[e.Job])
+			t.Errorf("event %s: job %d from %s to %s by %s, but the job was %s", e.Cursor, e.Job, e.From, e.To, e.Type, states[e.Job])
 		}
 		states[e.Job] = e.To
 		if e.Type == event.JobClaimed {
@@ -82,7 +82,7 @@ func checkEvents(t failer, d *store.Dump) {
 	}
 	for _, j := range d.Jobs {
 		if j.State != states[j.ID] || j.Token != tokens[j.ID] {
-			t.Errorf("job %d is %s at run %d, its events say %s at %d", j.ID, j.State, j.Token, states[j.ID], tokens[j.ID])
+			t.Errorf("job %d is %s at run %d, by its events it should be %s at run %d", j.ID, j.State, j.Token, states[j.ID], tokens[j.ID])
 		}
 	}
 }
@@ -104,7 +104,7 @@ func checkGroups(t failer, d *store.Dump) {
 	}
 }
 
-// choice is a simple model of a claim: the first due jobs of a sorted list.
+// choice is a simple model of a claim: it returns the first due jobs of a sorted list.
 func choice(d *store.Dump, queue string, n int) (want []job.ID) {
 	ready := slices.DeleteFunc(slices.Clone(d.Jobs), func(j job.Job) bool {
 		return j.Queue != queue || !j.State.Ready() || j.RunAt > d.Now || j.Deadline != 0 && j.Deadline <= d.Now
@@ -151,13 +151,13 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 					got = append(got, c.ID)
 				}
 				if !slices.Equal(got, expected) {
-					t.Errorf("claimed %v, want %v", got, expected)
+					t.Errorf("got claimed jobs %v, want %v", got, expected)
 				}
 				runs = append(runs, x.Claims...)
 			},
 			"settle": func(t *rapid.T) {
 				if len(runs) == 0 {
-					t.Skip("nothing runs")
+					t.Skip("no job is running")
 				}
 				o := drawOutcome(t, rapid.SampledFrom(runs).Draw(t, "run"), queues, seconds)
 				current, err := b.Get(b.ctx, o.ID)
@@ -165,10 +165,10 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 				held := current.State == job.Running && current.Token == o.Token
 				before := len(b.dump().Events)
 				if err := b.settle(o); held && err != nil {
-					t.Errorf("outcome of a held run: %v", err)
+					t.Errorf("outcome of a run that holds its lease: got error %v", err)
 				}
 				if after := len(b.dump().Events); !held && after != before {
-					t.Errorf("an outcome of a run that is over wrote %d events", after-before)
+					t.Errorf("an outcome of a run that has ended wrote %d events, want 0", after-before)
 				}
 			},
 			"rescue": func(t *rapid.T) {
@@ -189,7 +189,7 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 	})
 }
 
-// drawOutcome draws any legal outcome of a run.
+// drawOutcome draws a legal outcome of a run.
 func drawOutcome(t *rapid.T, c job.Claim, queues *rapid.Generator[string], delay *rapid.Generator[time.Duration]) job.Outcome {
 	var legal []job.Transition
 	for _, tr := range job.Transitions {

@@ -5,16 +5,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// laneName is what all jobs of a lane have in common.
+// laneName is the queue, kind and dependencies of a lane.
 type laneName struct{ queue, kind, deps string }
 
-// work is what a claim asks for: the lanes of a queue and kind with any dependencies.
+// work is the queue and kind that a claim asks for. It stands for several lanes.
 type work struct{ queue, kind string }
 
-// lane holds the ready jobs of one (queue, kind, dependencies) and counts all.
+// lane has the ready jobs of one queue, kind and set of dependencies, and counts all its jobs.
 type lane struct {
 	laneName
-	ready  [job.PriorityMax]heap // by priority-1
+	ready  [job.PriorityMax]heap // the index is the priority minus 1
 	counts [job.Cancelled + 1]int64
 }
 
@@ -26,7 +26,7 @@ func newLane(name laneName) *lane {
 	return l
 }
 
-// lane returns the lane of that name and makes it and its queue known.
+// lane returns the lane with the name. If necessary it creates the lane and registers the queue.
 func (s *Store) lane(name laneName) *lane {
 	l := s.lanes[name]
 	if l == nil {
@@ -45,7 +45,7 @@ func (s *Store) declare(queue string) {
 	}
 }
 
-// usage is what limits and rates over all processes depend on, per queue and per kind.
+// usage is the state of the limits and rates over all processes, for a queue or a kind.
 type usage struct {
 	running int
 	arrival job.Micros // see store.Rate

@@ -80,7 +80,7 @@ func (t *tx) rescue(r *record) store.Rescued {
 	t.detach(r)
 	if r.Counters.Crashes >= crashMax {
 		t.answered(r, false, job.Dead, &f)
-		t.bury(r, job.Crashed, job.Stalled, f.Class, f.Fingerprint)
+		t.makeDead(r, job.Crashed, job.Stalled, f.Class, f.Fingerprint)
 	} else {
 		t.wait(r, job.Waiting, t.now.Add(store.CrashDelay(r.ID, r.Counters.Crashes)))
 	}

@@ -20,7 +20,7 @@ func (s *Store) notify() {
 	for l := range s.listeners {
 		select {
 		case l.ch <- struct{}{}:
-		default: // it has a notice waiting
+		default: // a notification is already waiting in the channel
 		}
 	}
 }

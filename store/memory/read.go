@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// pageDefault is the limit of a page when none is given.
+// pageDefault is the number of jobs on a page without a limit.
 const pageDefault = 50
 
 // Get implements store.Reader.
@@ -29,7 +29,7 @@ func (s *Store) Get(ctx context.Context, id job.ID) (job.Job, error) {
 	return t.whole(r), nil
 }
 
-// whole returns everything known of a job.
+// whole returns a job with all its data.
 func (t *tx) whole(r *record) job.Job {
 	j := r.Job
 	j.Attrs, j.Override = bytes.Clone(j.Attrs), bytes.Clone(j.Override)
@@ -41,7 +41,7 @@ func (t *tx) whole(r *record) job.Job {
 	return j
 }
 
-// narrow returns a job as lists show it.
+// narrow returns a job without payload and result, as in lists.
 func narrow(r *record) job.Job {
 	j := r.Job
 	j.Attrs, j.Override, j.Payload, j.Result = nil, nil, nil, nil

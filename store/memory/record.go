@@ -14,8 +14,8 @@ type record struct {
 	memo     []byte
 	crashMax int32 // running: lost leases that end the life
 	redrive  int64 // the redrive that opened this life; 0 means none
-	own      int8  // the earlier priority, while this life has a priority of its own
-	in       *heap // the heap that it is in; nil when ended
+	own      int8  // the job's own priority, while this life has another one; 0 otherwise
+	in       *heap // the heap that has the job; nil when it has ended
 	place    int   // index in that heap
 }
 

@@ -70,7 +70,7 @@ func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.Redriv
 	return cloneRedrive(&r), nil
 }
 
-// redriveOf returns the redrive that a key has started; nil when there is none.
+// redriveOf returns the redrive that was started with the key, or nil.
 func (t *tx) redriveOf(key string) *store.Redrive {
 	if key == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 
 const lease = 30 * time.Second
 
-// bench is a store and the clock that it reads.
+// bench is a store with the clock that it reads.
 type bench struct {
 	*memory.Store
 	t interface {
@@ -85,12 +85,12 @@ func (b *bench) exchange(settle []job.Outcome, wants ...store.Want) store.Exchan
 	return x
 }
 
-// claim claims one job that must be there.
+// claim claims one job and fails the test when there is no job to claim.
 func (b *bench) claim() job.Claim {
 	b.t.Helper()
 	x := b.exchange(nil, want(1))
 	if len(x.Claims) != 1 {
-		b.t.Fatalf("claimed %d jobs, want 1", len(x.Claims))
+		b.t.Fatalf("got %d claimed jobs, want 1", len(x.Claims))
 	}
 	return x.Claims[0]
 }

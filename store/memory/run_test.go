@@ -18,21 +18,21 @@ func TestOutcomesAreFencedAndRepeatable(t *testing.T) {
 	second := b.claim()
 	before := b.dump()
 	if err := b.settle(completed(first)); !errors.Is(err, store.ErrLeaseLost) {
-		t.Errorf("outcome of an older run: error %v", err)
+		t.Errorf("outcome of an older run: got error %v, want ErrLeaseLost", err)
 	}
 	bad := completed(second)
 	bad.To = job.Retrying
 	if err := b.settle(bad); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("illegal outcome: error %v", err)
+		t.Errorf("illegal outcome: got error %v, want ErrInvalid", err)
 	}
 	if err := b.settle(job.Outcome{ID: 99, Token: 1, Cause: job.Succeeded, To: job.Completed}); !errors.Is(err, store.ErrLeaseLost) {
-		t.Errorf("unknown job: error %v", err)
+		t.Errorf("outcome of an unknown job: got error %v", err)
 	}
 	equal(t, "content", b.dump(), before)
 	b.ok(b.settle(completed(second)))
 	j := b.get(1)
 	if j.State != job.Completed || j.Cost != 12 || string(j.Result) != "r" || j.Counters.Attempts != 2 {
-		t.Errorf("after completion: %+v", j)
+		t.Errorf("after completion: got job %+v", j)
 	}
 	failures, err := b.Failures(b.ctx, 1)
 	b.ok(err)
@@ -63,7 +63,7 @@ func TestRescueUntilStalled(t *testing.T) {
 			Run: store.Run{ID: 1, Token: job.Token(i + 1)}, Kind: "k", Queue: "q", Holder: "w1", Crashes: int32(i + 1), To: to,
 		}}})
 		if err := b.settle(completed(c)); !errors.Is(err, store.ErrLeaseLost) {
-			t.Errorf("outcome of a rescued run: error %v", err)
+			t.Errorf("outcome of a rescued run: got error %v, want ErrLeaseLost", err)
 		}
 		if to == job.Waiting {
 			b.claim()
@@ -71,7 +71,7 @@ func TestRescueUntilStalled(t *testing.T) {
 	}
 	j := b.get(1)
 	if j.Reason != job.Stalled || j.Counters != (job.Counters{Crashes: 2}) || j.LeaseUntil != 0 {
-		t.Errorf("stalled job: %+v", j)
+		t.Errorf("stalled job: got %+v", j)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestAHeartbeatChangesWhoIsRescuedFirst(t *testing.T) {
 		r, err := b.Rescue(b.ctx, 1)
 		b.ok(err)
 		if len(r.Jobs) != 1 || r.Jobs[0].ID != id {
-			t.Errorf("rescued %+v, want job %d", r.Jobs, id)
+			t.Errorf("got rescued %+v, want job %d", r.Jobs, id)
 		}
 	}
 }

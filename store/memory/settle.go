@@ -26,7 +26,7 @@ func (t *tx) settle(o *job.Outcome) error {
 	if t.lanes[to] == nil && len(t.lanes) >= job.LanesMax {
 		return fmt.Errorf("job %d: %w", o.ID, tooManyLanes(to))
 	}
-	t.wake = true // an end can make room under a limit
+	t.wake = true // the end of a run can make room under a limit
 	t.endRun(r, o, to)
 	return nil
 }
@@ -88,17 +88,17 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 		if o.Failure == nil { // otherwise they are in the failure record
 			r.Cost, r.Sends = o.Cost, int64(o.Sends)
 		}
-		class = "" // it ended well
+		class = "" // the run ended well
 		t.finish(r, o.To)
 	case job.Dead:
-		t.bury(r, o.Cause, o.Reason, class, fingerprint)
+		t.makeDead(r, o.Cause, o.Reason, class, fingerprint)
 	case job.Waiting, job.Retrying:
 		t.again(r, o, to)
 	case job.None, job.Running: // not legal outcomes
 	}
 	t.transition(r, job.Running, o.Cause, class)
 	if cancel && r.State.Ready() {
-		t.cancel(r) // it was asked to stop while it ran
+		t.cancel(r) // a cancel was requested while the job ran
 	}
 }
 

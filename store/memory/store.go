@@ -1,6 +1,5 @@
-// Package memory keeps jobs in memory. It is the reference with which the other stores are
-// compared, and the store for tests. It keeps every promise of package store except
-// durability.
+// Package memory keeps jobs in memory. It is the reference to which the other stores are compared,
+// and the store for tests. It keeps every promise of package store except durability.
 package memory
 
 import (
@@ -104,8 +103,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// tx is one call while it has the lock: one transaction at one time. A call checks everything
-// before its first write, so it never rolls back.
+// tx is one call while it holds the lock, like a transaction. A call checks everything before its
+// first write, so it never rolls back.
 type tx struct {
 	*Store
 	op   string // names the call in errors
@@ -113,7 +112,7 @@ type tx struct {
 	wake bool // listeners must be notified
 	from int  // length of the event log at the start
 
-	removed bool // jobs or entries are gone from their maps
+	removed bool // whether jobs or entries were removed from their maps
 }
 
 // begin locks the store for one call. The caller must end the tx.

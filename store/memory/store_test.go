@@ -30,7 +30,7 @@ func TestListPagesFromTheNewest(t *testing.T) {
 	equal(t, "ids", got, []job.ID{5, 3, 1})
 	equal(t, "next of the last page", f.Before, job.ID(0))
 	if _, err := b.List(b.ctx, store.Filter{Limit: job.PageMax + 1}); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("too long a page: error %v", err)
+		t.Errorf("List with a limit above the maximum: got error %v", err)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestTheClockNeverGoesBack(t *testing.T) {
 	equal(t, "time", b.dump().Now, latest)
 }
 
-func TestNotifyTellsOnceAndStops(t *testing.T) {
+func TestNotifySendsOnceAndStops(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	ch := make(chan struct{}, 1)
@@ -91,14 +91,14 @@ func TestNotifyTellsOnceAndStops(t *testing.T) {
 	b.exchange(nil, want(1))
 	select {
 	case <-ch:
-		t.Error("a claim makes nothing ready")
+		t.Error("got a notification after a claim, want none")
 	default:
 	}
 	stop()
 	b.add(1, nil)
 	select {
 	case <-ch:
-		t.Error("notice after stop")
+		t.Error("got a notification after stop, want none")
 	default:
 	}
 }
@@ -109,11 +109,11 @@ func TestClosedAndCancelledCallsAreRefused(t *testing.T) {
 	gone, cancel := context.WithCancel(b.ctx)
 	cancel()
 	if _, err := b.Dump(gone); !errors.Is(err, context.Canceled) {
-		t.Errorf("context is over: error %v", err)
+		t.Errorf("call with an ended context: got error %v", err)
 	}
 	b.ok(b.Close())
 	b.ok(b.Close())
 	if _, err := b.Enqueue(b.ctx, nil); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("closed: error %v", err)
+		t.Errorf("call on a closed store: got error %v", err)
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// sweeping is where sweeps continue, and what they have removed since the last audit row.
+// sweeping has the positions at which sweeps continue, and the removals since the last audit row.
 type sweeping struct {
-	failure store.Run // the next record to examine
-	death   int64     // the last one examined
+	failure store.Run // the next failure record to examine
+	death   int64     // the last examined dead letter
 	removed map[string]*removal
 }
 
-// removal counts what was removed of one kind of thing.
+// removal counts the removals of one kind of row.
 type removal struct {
 	n     int64
 	since job.Micros // when the first was removed
@@ -243,7 +243,7 @@ func (w *sweep) reopen() {
 	}
 }
 
-// prune removes figures that are not shown any more.
+// prune removes statistics that are not shown any more.
 func (w *sweep) prune() {
 	drop := func(counts map[job.Micros]int64, until job.Micros) {
 		maps.DeleteFunc(counts, func(at job.Micros, _ int64) bool { return at <= until })

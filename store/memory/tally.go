@@ -28,7 +28,7 @@ func trend(counts map[job.Micros]int64, now, unit job.Micros, n int) []int64 {
 	return numbers
 }
 
-// countDead adds n to the count of an entry's present status.
+// countDead adds by to the counter of an entry's current status.
 func (t *tx) countDead(e *entry, by int64) {
 	c := store.DeadCount{Status: e.Status, Reason: e.Reason, Class: e.Class, Kind: e.Kind, Queue: e.Queue}
 	t.entries[c] += by
@@ -91,7 +91,7 @@ func (t *tx) completed(r *record) {
 	}
 }
 
-// died counts a death.
+// died adds one to the statistics of deaths.
 func (t *tx) died(r *record, cause job.Cause) {
 	t.minutes[start(t.now, minute)]++
 	h := t.hour()

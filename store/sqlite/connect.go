@@ -22,10 +22,10 @@ const (
 // the turnstile first; the timeout is for programs that do not use the turnstile.
 const busyTimeout = 10 * time.Second
 
-// The settings of every connection. They are read back after they are made. With
-// synchronous=FULL a commit survives a power loss; with NORMAL acknowledged jobs would be
-// lost. The page caches take twice their size of memory, because a page with its header
-// is rounded up to 8 KiB. Larger caches did not make waiting jobs faster.
+// The settings of every connection. They are read back after they are set. With synchronous=FULL a
+// commit survives a power loss; NORMAL could lose acknowledged jobs. A page cache takes twice its
+// size in memory, because a page with its header is rounded up to 8 KiB. Larger caches were not
+// faster for waiting jobs.
 const (
 	writerPragmas = `PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY;
 		PRAGMA cache_size=-32768; PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;`

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// dieAs enqueues jobs and ends each of them with the failure of its number.
+// dieAs makes jobs that die. The function as returns the failure of the i-th job.
 func (s *seeder) dieAs(n int, as func(i int, n *job.New) job.Failure) {
 	s.t.Helper()
 	failures := make(map[job.ID]job.Failure)
@@ -65,7 +65,7 @@ func TestD7_RangesBringBackAsOne(t *testing.T) {
 			}
 			live++
 			if j.Life != 2 || j.RunAt != d.Now.Add(time.Minute) || j.LifeAt != d.Now || j.Payload == nil || j.Token != 1 || j.Counters.Attempts != 0 {
-				t.Errorf("limit %d: brought back as %+v", limit, j)
+				t.Errorf("limit %d: got the retried job %+v", limit, j)
 			}
 		}
 		taken := int64(0)
@@ -75,16 +75,16 @@ func TestD7_RangesBringBackAsOne(t *testing.T) {
 				taken++
 			}
 			if l.Revived != revived || revived != (l.Status == job.Redriven) || revived && l.ActedBy != "ann" {
-				t.Errorf("limit %d: dead letter %+v", limit, l)
+				t.Errorf("limit %d: got dead letter %+v", limit, l)
 			}
 		}
 		if live != done || taken != done {
-			t.Errorf("limit %d: %d done, %d jobs are back, of %d", limit, done, live, taken)
+			t.Errorf("limit %d: got %d done and %d live jobs, want %d of both", limit, done, live, taken)
 		}
 		report, err := Diagnose(t.Context(), s.s.Path(), seedNow)
 		s.must(err)
 		if len(report.Problems) > 0 {
-			t.Errorf("limit %d: %q", limit, report.Problems)
+			t.Errorf("limit %d: redrive doctor found %q", limit, report.Problems)
 		}
 	}
 }

@@ -19,10 +19,10 @@ half a line
 		"/mnt/twice/jobs.db":    "btrfs",
 	} {
 		if got := fileSystem(mounts, path); got != want {
-			t.Errorf("%s is on %q, want %q", path, got, want)
+			t.Errorf("file system of %s: got %q, want %q", path, got, want)
 		}
 	}
 	if got := fileSystem("", "/jobs.db"); got != "" {
-		t.Errorf("without mounts: %q", got)
+		t.Errorf("file system without a list of mounts: got %q, want \"\"", got)
 	}
 }

@@ -57,31 +57,31 @@ func TestFullDiskHeals(t *testing.T) {
 	}}
 	claimed, err := s.Exchange(ctx, exchange)
 	if err != nil || len(claimed.Claims) != 5 {
-		t.Fatalf("%d claims, %v", len(claimed.Claims), err)
+		t.Fatalf("got %d claims, error %v", len(claimed.Claims), err)
 	}
-	limit(1) // SQLite rounds it up to the current size
+	limit(1) // SQLite rounds the limit up to the current size
 	before, err := s.Dump(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := enqueue(200); !errors.Is(err, store.ErrFull) {
-		t.Fatalf("enqueue on a full disk: %v", err)
+		t.Fatalf("enqueue on a full disk: got error %v, want ErrFull", err)
 	}
 	after, err := s.Dump(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("something half done:\n%s", diff)
+		t.Errorf("failed calls changed the store (-before +after):\n%s", diff)
 	}
 	limit(1 << 20)
 	if err := enqueue(200); err != nil {
-		t.Errorf("with space again: %v", err)
+		t.Errorf("enqueue with free space again: got error %v", err)
 	}
 	exchange.Settle = []job.Outcome{{ID: claimed.Claims[0].ID, Token: 1, Cause: job.Succeeded, To: job.Completed}}
 	x, err := s.Exchange(ctx, exchange)
 	if err != nil || x.Settled[0] != nil || len(x.Claims) != 5 {
-		t.Errorf("exchange: %v, %d claims, %v", x.Settled, len(x.Claims), err)
+		t.Errorf("exchange with free space again: got settled %v, %d claims, error %v", x.Settled, len(x.Claims), err)
 	}
 }
 
@@ -161,11 +161,11 @@ DELETE FROM redrive_meta WHERE key = 'compatible_from';
 	files := fstest.MapFS{"00001_init.sql": {Data: first}, "00002_later.sql": next}
 	for _, to := range []int64{2, 1} {
 		if _, err := migrateWith(ctx, path, files, to); err != nil {
-			t.Fatalf("to %d: %v", to, err)
+			t.Fatalf("migrate to schema %d: %v", to, err)
 		}
 		s, err := Open(ctx, path, nil)
 		if err != nil {
-			t.Fatalf("at %d: %v", to, err)
+			t.Fatalf("dump at schema %d: %v", to, err)
 		}
 		after, err := s.Dump(ctx)
 		if err != nil {
@@ -173,7 +173,7 @@ DELETE FROM redrive_meta WHERE key = 'compatible_from';
 		}
 		after.Now = before.Now
 		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("at schema %d:\n%s", to, diff)
+			t.Errorf("rows after migration to schema %d (-want +got):\n%s", to, diff)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ DELETE FROM redrive_meta WHERE key = 'compatible_from';
 	}
 	files["00002_twin.sql"] = next
 	if _, err := migrateWith(ctx, path, files, 2); err == nil {
-		t.Error("two migrations of one number are taken")
+		t.Error("two migrations with the same number were accepted")
 	}
 }
 
@@ -189,7 +189,7 @@ func TestOldSQLiteIsRefused(t *testing.T) {
 	t.Parallel()
 	for version, ok := range map[string]bool{"3.51.2": false, "3.9.0": false, "3.51.3": true, "3.53.4": true, "4.0.0": true} {
 		if err := checkVersion(version); (err == nil) != ok {
-			t.Errorf("SQLite %s: %v", version, err)
+			t.Errorf("version check of SQLite %s: got error %v", version, err)
 		}
 	}
 }

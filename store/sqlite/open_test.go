@@ -46,16 +46,16 @@ func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 	}
 	_, err = sqlite.Open(t.Context(), path, nil)
 	if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "schema 7") || !strings.Contains(err.Error(), "newer redrive") {
-		t.Errorf("error %v", err)
+		t.Errorf("opening a newer schema: got error %v", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Errorf("the refused file was changed (%v)", err)
+		t.Errorf("Open changed the file that it refused (error %v)", err)
 	}
 	// A migration can state that older programs may continue: a rolling upgrade.
 	execute(t, path, `INSERT INTO redrive_meta VALUES ('compatible_from', 1)`)
 	s, err = sqlite.Open(t.Context(), path, nil)
 	if err != nil {
-		t.Fatalf("a compatible newer schema: %v", err)
+		t.Fatalf("opening a compatible newer schema: got error %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -77,15 +77,15 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	} {
 		s, err := sqlite.Open(t.Context(), path, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("Open(%s): %v, want %q", path, err, want)
+			t.Errorf("Open(%s): got error %v, want %q", path, err, want)
 		}
 		if err == nil {
-			_ = s.Close() // should not have opened
+			_ = s.Close() // Open should have failed
 		}
 	}
 }
 
-// Characters with a meaning in a URI are plain characters in a path.
+// Characters that have a meaning in a URI are plain characters in a path.
 func TestOpenTakesAnyName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,23 +93,23 @@ func TestOpenTakesAnyName(t *testing.T) {
 		path := filepath.Join(dir, name)
 		s, err := sqlite.Open(t.Context(), path, nil)
 		if err != nil {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("open file %q: %v", name, err)
 			continue
 		}
 		if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("enqueue into file %q: %v", name, err)
 		}
 		err = s.Tx(t.Context(), func(context.Context, *sql.Tx) error { return nil })
 		if err := errors.Join(err, s.Close()); err != nil {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("close file %q: %v", name, err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-			t.Errorf("%q: the file is not where it should be: %v", name, err)
+			t.Errorf("file %q does not exist at its path: %v", name, err)
 		}
 	}
 }
 
-// A link and its file are one database, also for the lock files.
+// A symbolic link and its target are one database, also for the lock files.
 func TestOpenFollowsLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -128,7 +128,7 @@ func TestOpenFollowsLinks(t *testing.T) {
 	}
 	defer b.Close()
 	if a.Path() != b.Path() {
-		t.Errorf("paths %s and %s", a.Path(), b.Path())
+		t.Errorf("got the paths %s and %s, want the same path", a.Path(), b.Path())
 	}
 }
 
@@ -141,11 +141,11 @@ func TestQ10_MigrateDownAndUp(t *testing.T) {
 	execute(t, path, `CREATE TABLE mine (n INTEGER); INSERT INTO mine VALUES (1)`)
 	for _, to := range []int64{1, 0, 1} {
 		if _, err := sqlite.Migrate(t.Context(), path, to); err != nil {
-			t.Fatalf("to %d: %v", to, err)
+			t.Fatalf("migrate to schema %d: %v", to, err)
 		}
 		schema, err := sqlite.ReadSchema(t.Context(), path)
 		if err != nil || schema.Version != to {
-			t.Fatalf("schema %+v, %v, want %d", schema, err, to)
+			t.Fatalf("got schema %+v, error %v, want %d", schema, err, to)
 		}
 	}
 	s, err := sqlite.Open(t.Context(), path, &sqlite.Options{KeepSchema: true})
@@ -154,10 +154,10 @@ func TestQ10_MigrateDownAndUp(t *testing.T) {
 	}
 	defer s.Close()
 	if n := rowsOf(t, s, "mine"); n != 1 {
-		t.Errorf("%d rows of the caller's own table, want 1", n)
+		t.Errorf("got %d rows in the caller's own table, want 1", n)
 	}
 	if _, err := sqlite.Migrate(t.Context(), path, 9); err == nil {
-		t.Error("an unknown schema has no error")
+		t.Error("Migrate to an unknown schema returned no error")
 	}
 }
 
@@ -189,7 +189,7 @@ func TestQ10_TwoMigrators(t *testing.T) {
 func TestQ10_TwoWritersOnOneFile(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: two writers contend for a file for seconds")
+		t.Skip("-short: this test takes seconds")
 	}
 	const jobs = 400
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -233,7 +233,7 @@ func TestQ10_TwoWritersOnOneFile(t *testing.T) {
 	all.Wait()
 	for id, n := range claimed {
 		if n != 1 {
-			t.Errorf("job %d was claimed %d times", id, n)
+			t.Errorf("job %d was claimed %d times, want 1", id, n)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestQ10_CommitsOfOthersWake(t *testing.T) {
 		select {
 		case <-woken:
 		case <-ctx.Done():
-			t.Fatal("not woken")
+			t.Fatal("the commit of another process did not wake the waiting caller")
 		}
 		signals, err := b.Signals(ctx, "h")
 		if err != nil {
@@ -292,7 +292,7 @@ func TestNewFilesArePrivate(t *testing.T) {
 	for _, suffix := range []string{"", "-wal", "-shm", "-turn1", "-turn2"} {
 		info, err := os.Stat(s.Path() + suffix)
 		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%q: mode %v, %v; want 0600", suffix, info.Mode(), err)
+			t.Errorf("file with suffix %q: got mode %v, error %v; want 0600", suffix, info.Mode(), err)
 		}
 	}
 }
@@ -311,16 +311,16 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if schema, err := sqlite.ReadSchema(t.Context(), backup); err != nil || schema.Version != schema.Known {
-		t.Errorf("schema %+v, %v", schema, err)
+		t.Errorf("got schema %+v, error %v", schema, err)
 	}
 	if report, err := sqlite.Diagnose(t.Context(), backup, time.Unix(1, 0)); err != nil || len(report.Problems) > 0 {
-		t.Errorf("report %+v, %v", report, err)
+		t.Errorf("got report %+v, error %v", report, err)
 	}
 	if after, err := os.ReadFile(backup); err != nil || string(after) != string(before) {
-		t.Errorf("the file was changed (%v)", err)
+		t.Errorf("ReadSchema or Diagnose changed the file (error %v)", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(backup)); err != nil || len(entries) != 1 {
-		t.Errorf("files left: %v, %v", entries, err)
+		t.Errorf("files left in the directory: %v, error %v", entries, err)
 	}
 }
 
@@ -330,15 +330,14 @@ func TestAReadHasATimeLimit(t *testing.T) {
 	s := openTemp(t, &sqlite.Options{ReadLimit: time.Nanosecond})
 	_, err := s.Counts(t.Context())
 	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "longer than 1ns") {
-		t.Errorf("error %v", err)
+		t.Errorf("a read beyond its time limit: got error %v", err)
 	}
 	if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
-		t.Errorf("a write: %v", err)
+		t.Errorf("a write is not limited by ReadLimit: got error %v", err)
 	}
 }
 
-// Writes to a file that is gone from its path would be lost when the process ends, so they
-// fail.
+// Writes to a file that was deleted or replaced would be lost when the process ends, so they fail.
 func TestAReplacedFileTakesNothing(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, &sqlite.Options{WatchEvery: time.Millisecond})
@@ -359,7 +358,7 @@ func TestAReplacedFileTakesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Error("the store continues to write")
+	t.Error("the store still writes to the replaced file")
 }
 
 // A run that another process has taken over writes nothing, although this process remembers
@@ -386,7 +385,7 @@ func TestQ4_AnotherProcessTookTheJob(t *testing.T) {
 	old := claimOne(t, sleeper)
 	now = now.Add(2 * time.Minute) // past the lease
 	if r, err := other.Rescue(t.Context(), 10); err != nil || len(r.Jobs) != 1 {
-		t.Fatalf("rescue %v, %v", r, err)
+		t.Fatalf("rescue: got %v, error %v", r, err)
 	}
 	current := claimOne(t, other)
 	settle := func(s *sqlite.Store, token job.Token) error {
@@ -399,12 +398,12 @@ func TestQ4_AnotherProcessTookTheJob(t *testing.T) {
 		return x.Settled[0]
 	}
 	if err := settle(sleeper, old.Token); !errors.Is(err, store.ErrLeaseLost) {
-		t.Errorf("the old run settles: %v", err)
+		t.Errorf("the old run settles: got error %v, want ErrLeaseLost", err)
 	}
 	if j, err := other.Get(t.Context(), old.ID); err != nil || j.State != job.Running || j.Token != current.Token {
-		t.Fatalf("job %v under run %d, %v; want running under %d", j.State, j.Token, err, current.Token)
+		t.Fatalf("got job state %v with run %d, error %v; want running with run %d", j.State, j.Token, err, current.Token)
 	}
 	if err := settle(other, current.Token); err != nil {
-		t.Errorf("the current run settles: %v", err)
+		t.Errorf("the current run settles: got error %v", err)
 	}
 }

@@ -14,21 +14,22 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// cost is the work of the writer's statements as SQLite counts it. It is the same in every
+// cost is the work of the writer's statements by SQLite's own counters. It is the same in every run
+// and on every machine.
 // run and on every machine.
 type cost struct {
 	steps    int64 // of SQLite's virtual machine; each row that is read takes some
 	compiled int64 // number of times that a statement was compiled again
 }
 
-// A claim beside many rows that it may not take costs the same as one beside few, even if it
-// finds nothing or less than it wanted.
+// A claim costs the same with few and with many rows that it may not take, even if it finds fewer
+// jobs than it wanted.
 //
 // proves: Q2
 func TestQ2_ClaimCostIsFlat(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: a cost is measured beside many rows")
+		t.Skip("-short: the test needs many rows")
 	}
 	small, large := openSeeded(t), openSeeded(t)
 	small.fill(seedHeads)
@@ -50,7 +51,7 @@ func TestQ2_ClaimCostIsFlat(t *testing.T) {
 					statistics, due, many.steps, few.steps)
 			}
 			if few.compiled+many.compiled > 0 {
-				t.Errorf("statistics %v, %d due: statements were compiled %d and %d times more", statistics, due, few.compiled, many.compiled)
+				t.Errorf("statistics %v, %d due: statements were compiled again, %d and %d times, want 0", statistics, due, few.compiled, many.compiled)
 			}
 		}
 	}
@@ -65,7 +66,7 @@ func (s *seeder) costOf(due int) cost {
 	got := s.poll(100)
 	c := s.count()
 	if want := min(due, 100); len(got.Claims) != want || got.Full != (want == 100) {
-		s.t.Fatalf("%d claims with %d due and room for 100, full: %v", len(got.Claims), due, got.Full)
+		s.t.Fatalf("got %d claims with %d due jobs and room for 100, full %v", len(got.Claims), due, got.Full)
 	}
 	s.complete(got.Claims)
 	s.complete(s.poll(100).Claims)
@@ -102,7 +103,7 @@ func (s *seeder) count() (c cost) {
 	return c
 }
 
-// status reads one of SQLite's counters of a statement and resets it. The package in between
+// status reads one of SQLite's counters of a statement and resets it. The zombiezen package does
 // does not export the statement's handle.
 func status(tls *libc.TLS, stmt *sqlite.Stmt, counter int32) int64 {
 	handle := reflect.ValueOf(stmt).Elem().FieldByName("stmt").Uint()

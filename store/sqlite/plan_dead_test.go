@@ -5,7 +5,7 @@ const (
 	groupByID    = "SEARCH g" + byID + " LEFT-JOIN"
 	failureByRun = "SEARCH f USING INDEX sqlite_autoindex_redrive_failures_1 (job=? AND token=?) LEFT-JOIN"
 	between      = "rowid>? AND rowid<?)"
-	allCauses    = "as many rows as there are causes"
+	allCauses    = "one row for each cause"
 )
 
 // writingDead are the statements about dead letters that run in the write transaction.

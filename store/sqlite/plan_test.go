@@ -30,10 +30,10 @@ const (
 type plan struct {
 	name string
 	want string
-	scan string // why a SCAN of a growing table is right
+	scan string // reason why a SCAN of a growing table is allowed
 }
 
-// own are the statements of this package; the others are shared.
+// own has the statements of this package. The others are shared.
 var own = map[string]*sqlstore.Query{
 	"selPages": selPages, "selFree": selFree, "selIntegrity": selIntegrity, "recount": recount,
 	"recountGroups": recountGroups, "recountDead": recountDead, "selOldest": selOldest, "selOverdue": selOverdue,
@@ -158,7 +158,7 @@ var whole = []plan{
 func TestQ2_Plans(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: a cost is measured beside many rows")
+		t.Skip("-short: the test needs many rows")
 	}
 	s := openSeeded(t)
 	writing, reading := slices.Concat(writing, writingDead, writingKept), slices.Concat(reading, readingDead, readingKept)
@@ -182,7 +182,7 @@ func TestQ2_Plans(t *testing.T) {
 	}
 }
 
-// comparePlans asks a new connection, which has read the latest statistics.
+// comparePlans reads the plans with a new connection, which has read the latest statistics.
 func (s *seeder) comparePlans(state string, plans []plan) {
 	s.t.Helper()
 	conn, err := connect(s.s.path, roleReader)
@@ -195,7 +195,7 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 			return nil
 		}))
 		if diff := cmp.Diff(p.want, strings.Join(lines, "; ")); diff != "" {
-			s.t.Errorf("%s: %s: plan (-want +got):\n%s", state, p.name, diff)
+			s.t.Errorf("state %q, statement %s: plan (-want +got):\n%s", state, p.name, diff)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	walk := regexp.MustCompile(`SCAN (j|d|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit))\b`)
 	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingKept) {
 		if walks := walk.MatchString(p.want); walks != (p.scan != "") {
-			t.Errorf("%s: %q walks a table that grows: %v; reason: %q", p.name, p.want, walks, p.scan)
+			t.Errorf("statement %s: the plan %q walks a growing table: %v; given reason: %q", p.name, p.want, walks, p.scan)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func TestQ2_PlansAreComplete(t *testing.T) {
 	declared := slices.AppendSeq(declaredQueries(t), maps.Keys(maps.Collect(sqlstore.Statements())))
 	slices.Sort(declared)
 	if diff := cmp.Diff(declared, listed); diff != "" {
-		t.Errorf("statements (-declared +listed):\n%s", diff)
+		t.Errorf("names of the statements (-declared +listed):\n%s", diff)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// start starts a redrive of the dead letters that a filter selects now.
+// start starts a redrive of the dead letters that the filter selects now.
 func (k *keeper) start(spec store.RedriveSpec) store.Redrive {
 	k.t.Helper()
 	for a := (store.Action{Do: store.ActRetry, Filter: &spec.Filter}); ; {
@@ -41,13 +41,13 @@ func (k *keeper) revived() (deaths []int64) {
 	return deaths
 }
 
-// The spec of a redrive is the same after a restart.
+// A stored redrive has the same spec after a restart.
 //
 // part of: D7
 func TestD7_ARedriveIsKeptWhole(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
-	k.bury(3, func(int) string { return "cause" })
+	k.makeDead(3, func(int) string { return "cause" })
 	first, err := k.s.StartRedrive(t.Context(), store.By{Actor: "ann", Reason: "deployed"}, store.RedriveSpec{
 		Filter: store.DeadFilter{Statuses: []job.Status{job.Pending, job.Ignored}, Reason: job.NonRetriable, Class: "Refused",
 			Kind: "k", Queue: seedQueue, Owner: "tenant-1", Group: "cause", Since: 1, Until: 2, Text: "by", Redrive: 7},
@@ -62,10 +62,10 @@ func TestD7_ARedriveIsKeptWhole(t *testing.T) {
 	list, err := k.s.RedriveList(t.Context())
 	k.must(err)
 	if diff := cmp.Diff([]store.Redrive{bare, first}, list); diff != "" {
-		t.Errorf("after a restart (-want +got):\n%s", diff)
+		t.Errorf("redrive after a restart (-want +got):\n%s", diff)
 	}
 	if first.Change.Override == nil || bare.Change.Override != nil {
-		t.Errorf("no settings and empty settings are mixed up: %v, %v", first.Change.Override, bare.Change.Override)
+		t.Errorf("an empty override and a missing one were confused: got %v and %v", first.Change.Override, bare.Change.Override)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestD7_ARedriveIsKeptWhole(t *testing.T) {
 func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
-	k.bury(2_000, func(i int) string {
+	k.makeDead(2_000, func(i int) string {
 		switch {
 		case i%100 == 0:
 			return "rare"
@@ -97,15 +97,15 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 		before := k.revived()
 		r := k.start(store.RedriveSpec{Filter: test.filter, Canary: test.canary})
 		if step := k.step(100); step.Released != int64(test.canary) {
-			t.Fatalf("%+v: step %+v", test.filter, step)
+			t.Fatalf("filter %+v: got step %+v", test.filter, step)
 		}
 		var got []int64
 		k.rows(fmt.Sprintf(`SELECT death FROM redrive_dead WHERE redrive = %d ORDER BY death`, r.ID), func(r sqlstore.Row) { got = append(got, r.Int(0)) })
 		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%+v: deaths (-want +got):\n%s", test.filter, diff)
+			t.Errorf("filter %+v: deaths of the canaries (-want +got):\n%s", test.filter, diff)
 		}
 		if n := len(k.revived()) - len(before); n != test.canary {
-			t.Errorf("%+v: %d came back, want %d", test.filter, n, test.canary)
+			t.Errorf("filter %+v: got %d retried jobs, want %d", test.filter, n, test.canary)
 		}
 		_, err := k.s.ControlRedrive(t.Context(), store.By{Actor: "ann"}, r.ID, store.RedriveCancel)
 		k.must(err)
@@ -117,17 +117,17 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 func TestD7_RedrivesShareTheLimitOfAStep(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
-	k.bury(60, func(i int) string { return fmt.Sprint("cause ", i%2) })
+	k.makeDead(60, func(i int) string { return fmt.Sprint("cause ", i%2) })
 	for i := range 2 {
 		k.start(store.RedriveSpec{Filter: store.DeadFilter{Group: fmt.Sprint("cause ", i)}, Canary: -1})
 	}
 	for _, want := range []store.RedriveStep{{Active: 2, Released: 40}, {Active: 2, Released: 20, Wait: 0}, {Active: 2, Wait: store.Never}} {
 		if step := k.step(40); step != want {
-			t.Errorf("step %+v, want %+v", step, want)
+			t.Errorf("got step %+v, want %+v", step, want)
 		}
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_audit WHERE action = 'redrive.release'`); n != 2 {
-		t.Errorf("%d rows of releases, want one of each", n)
+		t.Errorf("got %d audit rows of releases, want one for each redrive", n)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 	const deaths = sqlstore.LookMax/sqlstore.MessageCost + 100 // reading a message counts for several
 	for _, canary := range []int{-1, 5} {
 		k := openKeeper(t)
-		k.bury(deaths, func(i int) string {
+		k.makeDead(deaths, func(i int) string {
 			if i >= deaths-20 {
 				return "what is sought"
 			}
@@ -154,7 +154,7 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 		step := k.step(100)
 		for ; step.Released == 0 && step.Wait == 0; step = k.step(100) {
 			if empty++; empty > 10 {
-				t.Fatalf("canary %d: steps get nowhere", canary)
+				t.Fatalf("canary %d: the steps make no progress", canary)
 			}
 		}
 		want := int64(20)
@@ -162,15 +162,15 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 			want = int64(canary)
 		}
 		if empty == 0 || step.Released != want {
-			t.Errorf("canary %d: after %d empty steps %+v, want %d released", canary, empty, step, want)
+			t.Errorf("canary %d: after %d empty steps got step %+v, want %d released", canary, empty, step, want)
 		}
 		r, err := k.s.Redrive(t.Context(), r.ID)
 		k.must(err)
 		if r.Released != want || !r.State.Active() {
-			t.Errorf("canary %d: %+v", canary, r)
+			t.Errorf("canary %d: got redrive %+v", canary, r)
 		}
 		if r.State == store.RedriveCanary && r.Audited != 0 || r.State != store.RedriveCanary && r.Audited != want {
-			t.Errorf("canary %d: it is %s, and %d are audited", canary, r.State, r.Audited)
+			t.Errorf("canary %d: got state %s and %d audited releases", canary, r.State, r.Audited)
 		}
 		k.healthy()
 	}
@@ -183,14 +183,14 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 func TestD7_StepCostIsFlat(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: a cost is measured beside many rows")
+		t.Skip("-short: the test needs many rows")
 	}
 	few, many := openKeeper(t), openKeeper(t)
 	var costs []cost
 	for k, rows := range map[*keeper]int{few: 200, many: 2_000} {
-		k.bury(rows, func(int) string { return "cause" })
+		k.makeDead(rows, func(int) string { return "cause" })
 		if step := k.step(50); step.Wait != store.Never || step.Active != 0 {
-			t.Fatalf("without a redrive: %+v", step)
+			t.Fatalf("step without a redrive: got %+v", step)
 		}
 		k.start(store.RedriveSpec{Filter: store.DeadFilter{Group: "cause"}, Canary: 10})
 		_, err := k.s.ControlRedrive(t.Context(), store.By{Actor: "ann"}, 1, store.RedriveProceed)
@@ -203,16 +203,16 @@ func TestD7_StepCostIsFlat(t *testing.T) {
 		k.count()
 		commits := k.s.Commits()
 		if step := k.step(20); step.Released != 20 {
-			t.Fatalf("%+v", step)
+			t.Fatalf("got step %+v", step)
 		}
 		if n := k.s.Commits() - commits; n != 1 {
-			t.Errorf("a step takes %d commits", n)
+			t.Errorf("a step took %d commits", n)
 		}
 		costs = append(costs, k.count())
 	}
-	t.Logf("20 jobs: %d steps beside few dead letters, %d beside many", costs[0].steps, costs[1].steps)
+	t.Logf("20 jobs: %d steps with few dead letters, %d with many", costs[0].steps, costs[1].steps)
 	if costs[1].steps > costs[0].steps*3/2 || costs[0].compiled+costs[1].compiled > 0 {
-		t.Errorf("a step costs %+v beside few dead letters, %+v beside many", costs[0], costs[1])
+		t.Errorf("a step costs %+v with few dead letters, %+v with many; want about the same", costs[0], costs[1])
 	}
 }
 
@@ -222,7 +222,7 @@ func TestD7_StepCostIsFlat(t *testing.T) {
 func TestD7_TwoProcessesStepOneRedrive(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
-	k.bury(90, func(int) string { return "cause" })
+	k.makeDead(90, func(int) string { return "cause" })
 	stores := []*Store{k.s, k.open()}
 	r := k.start(store.RedriveSpec{Filter: store.DeadFilter{Group: "cause"}, Canary: -1})
 	released := make(chan int64)
@@ -240,15 +240,15 @@ func TestD7_TwoProcessesStepOneRedrive(t *testing.T) {
 		}()
 	}
 	if sum := <-released + <-released; sum != 90 {
-		t.Errorf("%d were released, want 90", sum)
+		t.Errorf("got %d released jobs, want 90", sum)
 	}
 	r, err := k.s.Redrive(t.Context(), r.ID)
 	k.must(err)
 	if r.Released != 90 || r.State != store.RedriveSettling {
-		t.Errorf("%+v", r)
+		t.Errorf("got redrive %+v", r)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_jobs WHERE redrive = %d AND life = 2`, r.ID); n != 90 {
-		t.Errorf("%d jobs, want 90", n)
+		t.Errorf("got %d jobs, want 90", n)
 	}
 	k.healthy()
 }
@@ -283,11 +283,11 @@ func TestQ13_ASlotIsFiredOnceByManyProcesses(t *testing.T) {
 	sum := <-fired + <-fired + <-fired
 	jobs := k.number(`SELECT count(*) FROM redrive_jobs`)
 	if jobs != int64(2*sum) || sum > slots {
-		t.Errorf("%d slots were fired, with %d jobs", sum, jobs)
+		t.Errorf("got %d fired slots with %d jobs, want one job for each slot", sum, jobs)
 	}
 	list, err := k.s.CronSlots(t.Context())
 	k.must(err)
 	if len(list) != 1 || list[0].Slot != job.At(seedNow.Add(-time.Minute)) {
-		t.Errorf("schedules: %+v", list)
+		t.Errorf("got the schedules %+v", list)
 	}
 }

@@ -106,14 +106,14 @@ func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 	}
 }
 
-// end adds jobs that are claimed at once and end with the given outcomes.
+// end adds jobs that are claimed immediately and end with the given outcomes.
 func (s *seeder) end(rows int, as func(*job.Outcome)) {
 	for done := 0; done < rows; {
-		n := min(rows-done, job.ExchangeMax/2) // a poll asks two queues
+		n := min(rows-done, job.ExchangeMax/2) // a poll asks for jobs of two queues
 		s.add(n, func(int, *job.New) {})
 		claims := s.poll(n).Claims
 		if len(claims) != n {
-			s.t.Fatalf("%d claims of %d", len(claims), n)
+			s.t.Fatalf("got %d claims, want %d", len(claims), n)
 		}
 		x := store.Exchange{Holder: seedHolder, Lease: time.Minute, Settle: make([]job.Outcome, n)}
 		for i, c := range claims {
@@ -170,7 +170,7 @@ func (s *seeder) analyze() { s.direct(`ANALYZE`) }
 // forget removes the statistics.
 func (s *seeder) forget() { s.direct(`DROP TABLE sqlite_stat1; DROP TABLE sqlite_stat4`) }
 
-// direct runs statements on a connection of their own.
+// direct runs statements on a new connection.
 func (s *seeder) direct(script string) {
 	s.t.Helper()
 	conn, err := connect(s.s.path, roleWriter)

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// ends are outcomes that take the different paths through a settlement.
+// ends are outcomes that are written in different ways.
 var ends = map[string]func() job.Outcome{
 	"completed": func() job.Outcome { return job.Outcome{Cause: job.Succeeded, To: job.Completed} },
 	"cancelled": func() job.Outcome {
@@ -109,7 +109,7 @@ func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 				s := map[string]*sqlite.Store{"ours": p.ours, "theirs": p.theirs}[rescuer]
 				p.now = p.now.Add(2 * time.Minute) // past the lease
 				if r, err := s.Rescue(t.Context(), 10); err != nil || len(r.Jobs) != 1 {
-					t.Fatalf("rescue %v, %v", r, err)
+					t.Fatalf("rescue: got %v, error %v", r, err)
 				}
 				if again {
 					p.now = p.now.Add(time.Hour)
@@ -117,10 +117,10 @@ func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 				}
 				before := p.dump()
 				if err := p.settle(p.run, end()); !errors.Is(err, store.ErrLeaseLost) {
-					t.Errorf("%s, rescued by %s, claimed again %v: %v", name, rescuer, again, err)
+					t.Errorf("%s, rescued by %s, claimed again %v: got error %v", name, rescuer, again, err)
 				}
 				if diff := cmp.Diff(before, p.dump()); diff != "" {
-					t.Errorf("%s, rescued by %s, claimed again %v: it wrote (-before +after):\n%s", name, rescuer, again, diff)
+					t.Errorf("%s, rescued by %s, claimed again %v: the outcome changed the store (-before +after):\n%s", name, rescuer, again, diff)
 				}
 			}
 		}
@@ -148,17 +148,17 @@ func TestQ9_ARememberedRunIsStillAskedToStop(t *testing.T) {
 				t.Fatal(errs, err)
 			}
 			if err := p.settle(p.run, end()); err != nil {
-				t.Errorf("%s, asked by %s: %v", name, asker, err)
+				t.Errorf("%s, asked by %s: got error %v", name, asker, err)
 			}
 			if j, err := p.theirs.Get(t.Context(), p.run.ID); err != nil || j.State != want[name] {
-				t.Errorf("%s, asked by %s: the job is %s, %v; want %s", name, asker, j.State, err, want[name])
+				t.Errorf("%s, asked by %s: got job state %s, error %v; want %s", name, asker, j.State, err, want[name])
 			}
 			records, err := p.theirs.Failures(t.Context(), p.run.ID)
 			if err != nil || (len(records) == 1) != (end().Failure != nil) {
-				t.Errorf("%s, asked by %s: failure records %v, %v", name, asker, records, err)
+				t.Errorf("%s, asked by %s: got failure records %v, error %v", name, asker, records, err)
 			}
 			if report, err := sqlite.Diagnose(t.Context(), p.ours.Path(), p.now); err != nil || len(report.Problems) > 0 {
-				t.Errorf("%s, asked by %s: %v, %v", name, asker, report.Problems, err)
+				t.Errorf("%s, asked by %s: redrive doctor found %v, error %v", name, asker, report.Problems, err)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// keeper is a seeder with a clock that can be moved.
+// keeper is a seeder with a clock that can be advanced.
 type keeper struct {
 	*seeder
 	path  string
@@ -47,7 +47,7 @@ func (k *keeper) sweep(keep store.Retention, limit int) store.Swept {
 	return swept
 }
 
-// sweepAll sweeps until nothing is left, at most the given number of times.
+// sweepAll sweeps until nothing is left to remove, at most the given number of times.
 func (k *keeper) sweepAll(keep store.Retention, limit, most int) (sum store.Swept) {
 	k.t.Helper()
 	for range most {
@@ -63,7 +63,7 @@ func (k *keeper) sweepAll(keep store.Retention, limit, most int) (sum store.Swep
 			return sum
 		}
 	}
-	k.t.Fatalf("%d sweeps of %d rows have not come to an end: %+v", most, limit, sum)
+	k.t.Fatalf("after %d sweeps of %d rows there is still more to remove: %+v", most, limit, sum)
 	return sum
 }
 
@@ -71,8 +71,8 @@ func (k *keeper) complete(n int) {
 	k.end(n, func(o *job.Outcome) { o.To, o.Cause = job.Completed, job.Succeeded })
 }
 
-// bury makes jobs die, each with the cause of its number.
-func (k *keeper) bury(n int, cause func(i int) string) {
+// makeDead makes jobs that die. The function cause returns the cause of the i-th job.
+func (k *keeper) makeDead(n int, cause func(i int) string) {
 	i := 0
 	k.end(n, func(o *job.Outcome) {
 		o.To, o.Cause, o.Reason = job.Dead, job.Failed, job.NonRetriable
@@ -109,12 +109,12 @@ var keepShort = store.Retention{Completed: time.Hour, Failures: time.Hour, Dead:
 func TestQ6_SweepCostIsFlat(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: a cost is measured beside many rows")
+		t.Skip("-short: the test needs many rows")
 	}
 	few, many := openKeeper(t), openKeeper(t)
 	for k, rows := range map[*keeper]int{few: 300, many: 2_000} {
 		k.complete(rows)
-		k.bury(rows, func(i int) string { return fmt.Sprint("cause ", i%100) })
+		k.makeDead(rows, func(i int) string { return fmt.Sprint("cause ", i%100) })
 		k.advance(30 * time.Minute)
 	}
 	for _, step := range []struct {
@@ -136,17 +136,17 @@ func TestQ6_SweepCostIsFlat(t *testing.T) {
 				k.sweep(keepShort, 50) // compiles the statements
 				k.count()
 				if swept := k.sweep(keepShort, 50); swept.Removed() != step.removes || !swept.More {
-					t.Fatalf("%s: %+v", step.name, swept)
+					t.Fatalf("%s: got sweep %+v", step.name, swept)
 				}
 				costs = append(costs, k.count())
 			}
-			t.Logf("%s, statistics %v: %d steps beside few rows, %d beside many", step.name, statistics, costs[0].steps, costs[1].steps)
+			t.Logf("%s, statistics %v: %d steps with few rows, %d with many", step.name, statistics, costs[0].steps, costs[1].steps)
 			if costs[1].steps > costs[0].steps*3/2 {
-				t.Errorf("%s, statistics %v: %d steps beside many rows, %d beside few: want at most 1.5 times as many",
+				t.Errorf("%s, statistics %v: %d steps with many rows, %d with few; want at most 1.5 times as many",
 					step.name, statistics, costs[1].steps, costs[0].steps)
 			}
 			if n := costs[0].compiled + costs[1].compiled; n > 0 {
-				t.Errorf("%s, statistics %v: statements were compiled %d times more", step.name, statistics, n)
+				t.Errorf("%s, statistics %v: statements were compiled again %d times, want 0", step.name, statistics, n)
 			}
 		}
 	}
@@ -160,12 +160,12 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
 	k.complete(120)
-	k.bury(100, func(i int) string { return fmt.Sprint("cause ", i%7) })
-	k.add(30, func(int, *job.New) {}) // live
+	k.makeDead(100, func(i int) string { return fmt.Sprint("cause ", i%7) })
+	k.add(30, func(int, *job.New) {}) // live jobs
 	k.advance(2 * time.Hour)
 	for i := 0; ; i++ {
 		if i > 100 {
-			t.Fatal("sweeps do not come to an end")
+			t.Fatal("the sweeps do not end")
 		}
 		if !k.sweep(keepShort, 11).More {
 			break
@@ -173,7 +173,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		k.must(k.s.Close())
 		k.s = k.open()
 	}
-	k.sweepAll(keepShort, 11, 100) // what an earlier walk had passed
+	k.sweepAll(keepShort, 11, 100) // removes rows that the earlier walk had passed
 	got := map[string]int64{}
 	want := map[string]int64{"jobs": 30, "done": 1}
 	for _, table := range []string{"jobs", "done", "dead", "failures", "bodies", "originals", "progress", "groups", "trends"} {
@@ -185,13 +185,13 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		want["bodies"] = bodies
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
+		t.Errorf("remaining rows (-want +got):\n%s", diff)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_events WHERE at < %d`, job.At(seedNow.Add(time.Hour))); n != 0 {
-		t.Errorf("%d commits with old events", n)
+		t.Errorf("got %d commits with old events, want 0", n)
 	}
 	if n := k.number(`SELECT coalesce(sum(n), 0) FROM redrive_dead_counts`); n != 0 {
-		t.Errorf("dead letters are still counted: %d", n)
+		t.Errorf("removed dead letters are still counted: %d", n)
 	}
 	k.healthy()
 }
@@ -202,7 +202,7 @@ func (k *keeper) healthy() {
 	report, err := Diagnose(k.t.Context(), k.path, seedNow.Add(time.Duration(k.ahead.Load())))
 	k.must(err)
 	for _, problem := range report.Problems {
-		k.t.Error(problem)
+		k.t.Errorf("redrive doctor found a problem: %v", problem)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 	}
 	k := openKeeper(t)
 	k.complete(300)
-	k.bury(300, func(i int) string { return fmt.Sprint("cause ", i%7) })
+	k.makeDead(300, func(i int) string { return fmt.Sprint("cause ", i%7) })
 	for _, id := range k.dead()[:200] {
 		k.act(&store.Action{Do: store.ActIgnore, IDs: []job.ID{id}, Until: job.At(seedNow.Add(time.Hour)), Note: string(make([]byte, 1))})
 	}
@@ -229,34 +229,34 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 			return err
 		}))
 	}
-	limit(1) // SQLite rounds it up to the current size
+	limit(1) // SQLite rounds the limit up to the current size
 	for k.number(`PRAGMA freelist_count`) > 0 {
 		k.must(k.fillDisk())
 	}
 	if err := k.fillDisk(); !errors.Is(err, store.ErrFull) {
-		t.Fatalf("the disk is not full: %v", err)
+		t.Fatalf("writing on a full disk: got error %v, want ErrFull", err)
 	}
 	before, err := k.s.Dump(t.Context())
 	k.must(err)
-	// Nothing is removed, and the events of 200 reopened dead letters need space.
+	// Nothing would be removed, and the events of 200 reopened dead letters need space.
 	if _, err := k.s.Sweep(t.Context(), store.Retention{}, 200); !errors.Is(err, store.ErrFull) {
-		t.Fatalf("a sweep without room: %v", err)
+		t.Fatalf("a sweep without free space: got error %v, want ErrFull", err)
 	}
 	after, err := k.s.Dump(t.Context())
 	k.must(err)
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("something half done:\n%s", diff)
+		t.Errorf("the failed sweep changed the store (-before +after):\n%s", diff)
 	}
 	if swept := k.sweep(keepShort, 500); swept.Completed == 0 || swept.Dead == 0 || swept.Events == 0 {
-		t.Errorf("a sweep that makes room: %+v", swept)
+		t.Errorf("a sweep that frees space: got %+v", swept)
 	}
 	if err := k.fillDisk(); err != nil {
-		t.Errorf("after it: %v", err)
+		t.Errorf("a write after that sweep: got error %v", err)
 	}
 	k.healthy()
 }
 
-// fillDisk uses some pages.
+// fillDisk writes a policy, which needs some pages.
 func (k *keeper) fillDisk() error {
 	return k.s.PublishPolicy(k.t.Context(), store.By{Actor: "ann"}, store.StoredPolicy{
 		Hash: fmt.Sprint("hash ", k.number(`SELECT count(*) FROM redrive_policies`)), Name: "p", Body: make([]byte, 5_000)})
@@ -267,26 +267,26 @@ func (k *keeper) dead() (ids []job.ID) {
 	return ids
 }
 
-// A process that has cached a group does not use it after its removal, and no other group
-// gets its figures.
+// A process that has cached a group must not use it after its removal, and no other group may get
+// its counts.
 //
 // part of: Q6
 func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
 	one := func(name string) func(int) string { return func(int) string { return name } }
-	k.bury(3, one("last"))
+	k.makeDead(3, one("last"))
 	first := k.s
 	other := k.open()
 	k.advance(2 * time.Hour)
 	k.s = other
 	if swept := k.sweep(keepShort, 100); swept.Dead != 3 {
-		t.Fatalf("swept: %+v", swept)
+		t.Fatalf("got sweep %+v", swept)
 	}
 	k.s = first
-	k.bury(1, one("last"))
+	k.makeDead(1, one("last"))
 	k.s = other
-	k.bury(1, one("next"))
+	k.makeDead(1, one("next"))
 	for name, want := range map[string]store.Group{
 		"last": {Fingerprint: "last", N: 1, Entries: 1, Pending: 1},
 		"next": {Fingerprint: "next", N: 1, Entries: 1, Pending: 1},
@@ -294,7 +294,7 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 		page, err := k.s.Groups(t.Context(), store.GroupFilter{Group: name})
 		k.must(err)
 		if len(page.Groups) != 1 {
-			t.Fatalf("%d groups %q", len(page.Groups), name)
+			t.Fatalf("got %d groups %q", len(page.Groups), name)
 		}
 		g := page.Groups[0]
 		got := store.Group{Fingerprint: g.Fingerprint, N: g.N, Entries: g.Entries, Pending: g.Pending}
@@ -312,8 +312,8 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 	k.healthy()
 }
 
-// More groups are muted than a sweep examines. Those whose mute is over are found all the
-// same, and the dead letters that must stay ignored stay ignored.
+// More groups are muted than one sweep examines. The sweeps still find those whose mute has ended.
+// The other dead letters stay ignored.
 //
 // part of: F10
 func TestF10_ManyMutedGroups(t *testing.T) {
@@ -324,7 +324,7 @@ func TestF10_ManyMutedGroups(t *testing.T) {
 	k := openKeeper(t)
 	const groups = 2*sqlstore.SweepMarks + 50
 	name := func(i int) string { return fmt.Sprint("cause ", i) }
-	k.bury(groups, name)
+	k.makeDead(groups, name)
 	soon := 0
 	for i := range groups {
 		a := &store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: name(i)}, Until: job.At(seedNow.Add(24 * time.Hour))}
@@ -336,21 +336,21 @@ func TestF10_ManyMutedGroups(t *testing.T) {
 	}
 	k.advance(2 * time.Hour)
 	sum := k.sweepAll(store.Retention{}, 7, 200)
-	for range 5 { // each continues with other groups
+	for range 5 { // each sweep continues with other groups
 		sum.Reopened += k.sweepAll(store.Retention{}, 7, 200).Reopened
 	}
 	if sum.Reopened != int64(soon) {
-		t.Errorf("%d came back, want %d", sum.Reopened, soon)
+		t.Errorf("got %d reopened dead letters, want %d", sum.Reopened, soon)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_groups WHERE muted = 1`); n != int64(groups-soon) {
-		t.Errorf("%d groups are muted, want %d", n, groups-soon)
+		t.Errorf("got %d muted groups, want %d", n, groups-soon)
 	}
 	k.healthy()
 }
 
-// A sweep says that there is more to do as long as there is: also when it has reopened its
-// maximum number, and when it has reopened part of a group and more muted groups follow than
-// it examines.
+// A sweep reports that there is more to do as long as there is. This also holds when it has
+// reopened its maximum number, and when it has reopened part of a group and more muted groups
+// follow than it examines.
 //
 // part of: F10
 func TestF10_ReopeningComesToItsEnd(t *testing.T) {
@@ -361,17 +361,17 @@ func TestF10_ReopeningComesToItsEnd(t *testing.T) {
 	t.Run("the most that a sweep takes", func(t *testing.T) {
 		t.Parallel()
 		k := openKeeper(t)
-		k.bury(store.SweepMax+1, func(int) string { return "cause" })
+		k.makeDead(store.SweepMax+1, func(int) string { return "cause" })
 		for left := store.SweepMax + 1; left > 0; left -= store.StepMax {
 			a := store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{}, Until: job.At(seedNow.Add(time.Hour))}
 			k.act(&a)
 		}
 		k.advance(2 * time.Hour)
 		if swept := k.sweep(store.Retention{}, store.SweepMax); swept.Reopened != store.SweepMax || !swept.More {
-			t.Errorf("the first sweep: %+v", swept)
+			t.Errorf("first sweep: got %+v", swept)
 		}
 		if swept := k.sweep(store.Retention{}, store.SweepMax); swept.Reopened != 1 || swept.More {
-			t.Errorf("the second: %+v", swept)
+			t.Errorf("second sweep: got %+v", swept)
 		}
 		k.healthy()
 	})
@@ -379,15 +379,15 @@ func TestF10_ReopeningComesToItsEnd(t *testing.T) {
 		t.Parallel()
 		k := openKeeper(t)
 		const groups = sqlstore.SweepMarks + 50
-		k.bury(20, func(int) string { return "first" })
-		k.bury(groups, func(i int) string { return fmt.Sprint("cause ", i) })
+		k.makeDead(20, func(int) string { return "first" })
+		k.makeDead(groups, func(i int) string { return fmt.Sprint("cause ", i) })
 		k.act(&store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: "first"}, Until: job.At(seedNow.Add(time.Hour))})
 		for i := range groups {
 			k.act(&store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: fmt.Sprint("cause ", i)}, Count: 9})
 		}
 		k.advance(2 * time.Hour)
 		if sum := k.sweepAll(store.Retention{}, 7, 10); sum.Reopened != 20 {
-			t.Errorf("%d of 20 came back", sum.Reopened)
+			t.Errorf("got %d reopened dead letters, want 20", sum.Reopened)
 		}
 		k.healthy()
 	})
@@ -399,7 +399,7 @@ func TestF10_ReopeningComesToItsEnd(t *testing.T) {
 func TestQ6_ManyRecordsAreSpreadOverSweeps(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
-	k.bury(10, func(int) string { return "cause" })
+	k.makeDead(10, func(int) string { return "cause" })
 	k.direct(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
 		INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, permanent, message)
 		SELECT job, 1000 + i, 1, 1, 0, died_at, 'error', 'Refused', 0, 'no' FROM redrive_dead, n`)
@@ -407,17 +407,17 @@ func TestQ6_ManyRecordsAreSpreadOverSweeps(t *testing.T) {
 	keep := store.Retention{Dead: time.Hour, DropPending: true}
 	first := k.sweep(keep, 500)
 	if first.Dead < 1 || first.Dead > 3 || !first.More {
-		t.Errorf("the first sweep: %+v", first)
+		t.Errorf("first sweep: got %+v", first)
 	}
 	if rest := k.sweepAll(keep, 500, 10); rest.Dead+first.Dead != 10 {
-		t.Errorf("the others: %+v", rest)
+		t.Errorf("other sweeps: got %+v", rest)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_failures`); n != 0 {
-		t.Errorf("%d records are left", n)
+		t.Errorf("got %d failure records after the sweeps, want 0", n)
 	}
 }
 
-// A walk over the records of one job makes progress, although it ends among them.
+// A sweep makes progress although it stops among the failure records of one job.
 //
 // part of: Q6
 func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
@@ -428,20 +428,20 @@ func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
 		SELECT 900, i, 1, 1, 0, %d + i %% 2, 'error', 'Refused', 0, 'no' FROM n`, job.At(seedNow)))
 	k.advance(time.Hour)
 	if swept := k.sweepAll(store.Retention{Failures: time.Hour}, 7, 6); swept.Failures != 20 {
-		t.Errorf("swept: %+v", swept)
+		t.Errorf("got sweep %+v", swept)
 	}
 }
 
-// Figures are removed when they are not shown any more, in all groups.
+// Statistics are removed when they are not shown any more, in all groups.
 //
 // part of: Q6
 func TestQ6_OldFiguresGo(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
 	const groups = sqlstore.SweepTrends + 100 // more than one sweep examines
-	k.bury(groups, func(i int) string { return fmt.Sprint("cause ", i) })
+	k.makeDead(groups, func(i int) string { return fmt.Sprint("cause ", i) })
 	k.advance(store.TrendHours*time.Hour + time.Minute)
-	k.bury(1, func(int) string { return "young" })
+	k.makeDead(1, func(int) string { return "young" })
 	count := func() [3]int64 {
 		return [...]int64{k.number(`SELECT count(*) FROM redrive_trends WHERE grp > 0`),
 			k.number(`SELECT count(*) FROM redrive_trends WHERE grp = 0`), k.number(`SELECT count(*) FROM redrive_hours`)}
@@ -449,11 +449,11 @@ func TestQ6_OldFiguresGo(t *testing.T) {
 	k.sweep(store.Retention{}, 1)
 	k.sweep(store.Retention{}, 1)
 	if got, want := count(), [...]int64{1, 1, 2}; got != want {
-		t.Errorf("a day later: %v of groups, of minutes and of hours, want %v", got, want)
+		t.Errorf("a day later: got %v rows of group trends, minutes and hours; want %v", got, want)
 	}
 	k.advance(store.HoursKept)
 	k.sweep(store.Retention{}, 1)
 	if got := count(); got != [3]int64{} {
-		t.Errorf("a month later: %v are left", got)
+		t.Errorf("a month later: got %v rows", got)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Every stored time is a number of one unit in one zone: SQLite compares texts byte by
+// Every stored time is a number with one unit and one time zone. SQLite compares texts byte by
 // byte, and as a text "10:00:00.5Z" is before "10:00:00Z".
 //
 // proves: Q2
@@ -34,23 +34,23 @@ func TestQ2_TimesAreNumbers(t *testing.T) {
 			columns++
 			for _, kind := range s.texts(`SELECT DISTINCT typeof(` + column + `) FROM ` + table) {
 				if kind != "integer" && kind != "null" {
-					t.Errorf("%s.%s holds a %s", table, column, kind)
+					t.Errorf("column %s.%s has a value of type %s, want an integer", table, column, kind)
 				}
 			}
 			var low, high job.Micros
 			s.rows(`SELECT coalesce(min(`+column+`), 0), coalesce(max(`+column+`), 0) FROM `+table, func(r sqlstore.Row) {
 				low, high = job.Micros(r.Int(0)), job.Micros(r.Int(1))
 			})
-			if table == "redrive_hours" || table == "redrive_trends" { // beginnings of units
+			if table == "redrive_hours" || table == "redrive_trends" { // these columns have the start of a unit of time
 				low += 3_600_000_000
 			}
 			if high != 0 && (low < earliest || high > latest) {
-				t.Errorf("%s.%s is from %d to %d, want microseconds between %d and %d", table, column, low, high, earliest, latest)
+				t.Errorf("column %s.%s has values from %d to %d, want microseconds between %d and %d", table, column, low, high, earliest, latest)
 			}
 		}
 	}
 	if columns < 25 {
-		t.Errorf("%d columns of times were found", columns)
+		t.Errorf("found %d columns with times, want more", columns)
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A process that was stopped while it held the right to write must not block the others for
-// ever: they get an error, and continue when it does.
-func TestAStoppedWriterFreezesNobody(t *testing.T) {
+// A process that was stopped while it held the right to write must not block the others for ever.
+// They get an error, and continue when that process continues.
+func TestAStoppedWriterBlocksNoOtherForEver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	stopped, err := openTurnstile(path)
@@ -36,27 +36,27 @@ func TestAStoppedWriterFreezesNobody(t *testing.T) {
 	defer waiting.close()
 	for range 2 { // the second call waits for the same attempt
 		if err := waiting.enter(time.Millisecond, nil); !errors.Is(err, store.ErrUnavailable) {
-			t.Fatalf("enter: %v", err)
+			t.Fatalf("enter while another process has the right: got error %v", err)
 		}
 	}
 	quit := make(chan struct{})
 	close(quit)
 	if err := waiting.enter(time.Hour, quit); !errors.Is(err, store.ErrUnavailable) {
-		t.Fatalf("enter while closing: %v", err)
+		t.Fatalf("enter while the turnstile closes: got error %v", err)
 	}
 	attempt := waiting.waiting
 	stopped.leave()
 	<-attempt.ended
 	// The attempt had no waiting caller when it got the locks, so it released them.
 	if entered, err := stopped.try(); !entered || err != nil {
-		t.Fatalf("an abandoned attempt keeps the right to write: %v, %v", entered, err)
+		t.Fatalf("an abandoned attempt kept the right to write: entered %v, error %v", entered, err)
 	}
 	stopped.leave()
 	if err := waiting.enter(time.Hour, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := flock(stopped.second, unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
-		t.Errorf("two are in: %v", err)
+		t.Errorf("two writers have the right to write: error %v", err)
 	}
 	waiting.leave()
 }
@@ -80,15 +80,15 @@ func TestAWaitingWriterLetsItsCallersGo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := s.ReserveIDs(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("ReserveIDs: %v", err)
+		t.Errorf("ReserveIDs with an ended context: got error %v", err)
 	}
-	if err := s.Close(); err != nil { // does not wait for the stopped process
+	if err := s.Close(); err != nil { // Close does not wait for the stopped process
 		t.Error(err)
 	}
 }
 
 // An error of one request does not affect the others in its commit.
-func TestARefusedRequestIsAloneInIt(t *testing.T) {
+func TestARefusedRequestAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func TestARefusedRequestIsAloneInIt(t *testing.T) {
 	if err := enqueue(first, 2000); err != nil {
 		t.Fatal(err)
 	}
-	release, err := s.writer.park(t.Context()) // so that the following requests share a commit
+	release, err := s.writer.park(t.Context()) // makes the following requests share a commit
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestARefusedRequestIsAloneInIt(t *testing.T) {
 		}
 	}
 	if conflicts != bad {
-		t.Errorf("%d conflicts, want %d", conflicts, bad)
+		t.Errorf("got %d conflicts, want %d", conflicts, bad)
 	}
 }
 
@@ -144,14 +144,14 @@ func TestATransactionCannotWaitForItself(t *testing.T) {
 	defer s.Close()
 	outer := t.Context()
 	err = s.Tx(outer, func(context.Context, *sql.Tx) error {
-		_, err := s.ReserveIDs(outer, 1) // not the transaction's own context, which would be refused
+		_, err := s.ReserveIDs(outer, 1) // with the transaction's own context the call would be refused
 		return err
 	})
 	if err == nil {
-		t.Error("a transaction past its limit commits")
+		t.Error("a transaction past its time limit was committed")
 	}
 	if _, err := s.ReserveIDs(outer, 1); err != nil {
-		t.Errorf("afterwards: %v", err)
+		t.Errorf("a write after that transaction: got error %v", err)
 	}
 }
 
@@ -171,6 +171,6 @@ func TestATransactionOfAnotherFileIsRefused(t *testing.T) {
 		return err
 	})
 	if !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("EnqueueTx: %v", err)
+		t.Errorf("EnqueueTx with a transaction of another file: got error %v", err)
 	}
 }

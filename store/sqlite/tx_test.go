@@ -55,7 +55,7 @@ func claimOne(t *testing.T, s store.Store) job.Claim {
 		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}},
 	}})
 	if err != nil || len(x.Claims) != 1 {
-		t.Fatalf("claims %v, %v", x.Claims, err)
+		t.Fatalf("got claims %v, error %v", x.Claims, err)
 	}
 	return x.Claims[0]
 }
@@ -102,15 +102,15 @@ func TestQ1_EnqueueInTheCallersTransaction(t *testing.T) {
 			return want
 		})
 		if !errors.Is(err, want) {
-			t.Fatalf("Tx: %v, want %v", err, want)
+			t.Fatalf("Tx: got error %v, want %v", err, want)
 		}
 		j, err := s.Get(t.Context(), n.ID)
 		if committed := want == nil; committed != (err == nil && j.State == job.Waiting) || !committed && !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("after %v: job %v, %v", want, j.State, err)
+			t.Errorf("after Tx returned %v: got job state %v, error %v", want, j.State, err)
 		}
 	}
 	if n := rowsOf(t, s, "orders"); n != 1 {
-		t.Errorf("%d orders, want 1", n)
+		t.Errorf("got %d orders, want 1", n)
 	}
 	claimOne(t, s) // the writer's catalogue includes the job
 }
@@ -140,7 +140,7 @@ func TestQ1_FirstEnqueueInATransaction(t *testing.T) {
 			return want
 		})
 		if !errors.Is(err, want) {
-			t.Fatalf("%v, want %v", err, want)
+			t.Fatalf("Tx: got error %v, want %v", err, want)
 		}
 	}
 	if _, err := client.Enqueue(t.Context(), mail.New("c", nil)); err != nil {
@@ -148,7 +148,7 @@ func TestQ1_FirstEnqueueInATransaction(t *testing.T) {
 	}
 	page, err := s.List(t.Context(), store.Filter{})
 	if err != nil || len(page.Jobs) != 5 {
-		t.Fatalf("%d jobs, %v; want 5 (ids %v)", len(page.Jobs), err, ids)
+		t.Fatalf("got %d jobs, error %v; want 5 with the ids %v", len(page.Jobs), err, ids)
 	}
 }
 
@@ -172,25 +172,25 @@ func TestI2_CompleteInTheCallersTransaction(t *testing.T) {
 		})
 	}
 	if err := complete(c.Token-1, nil); !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrLeaseLost) {
-		t.Errorf("an old run completes: %v", err)
+		t.Errorf("CompleteTx of an old run: got error %v", err)
 	}
 	if err := complete(c.Token, errors.New("an error of the handler")); err == nil {
-		t.Error("no error of a rolled back transaction")
+		t.Error("a transaction that was rolled back returned no error")
 	}
 	if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != job.Running {
-		t.Fatalf("after roll-backs: %v, %v", j.State, err)
+		t.Fatalf("after rollbacks: got job state %v, error %v", j.State, err)
 	}
 	if n := rowsOf(t, s, "orders"); n != 0 {
-		t.Errorf("%d orders, want 0", n)
+		t.Errorf("got %d orders, want 0", n)
 	}
 	if err := complete(c.Token, nil); err != nil {
 		t.Fatal(err)
 	}
 	if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != job.Completed {
-		t.Errorf("%v, %v", j.State, err)
+		t.Errorf("got job state %v, error %v", j.State, err)
 	}
 	if n := rowsOf(t, s, "orders"); n != 1 {
-		t.Errorf("%d orders, want 1", n)
+		t.Errorf("got %d orders, want 1", n)
 	}
 }
 
@@ -205,13 +205,13 @@ func TestPlainWriteInATransactionIsRefused(t *testing.T) {
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "EnqueueTx") {
-		t.Errorf("Enqueue in Tx: %v", err)
+		t.Errorf("Enqueue inside Tx: got error %v, want the advice to use EnqueueTx", err)
 	}
 	err = s.Tx(t.Context(), func(ctx context.Context, _ *sql.Tx) error {
 		return s.Tx(ctx, func(context.Context, *sql.Tx) error { return nil })
 	})
 	if err == nil {
-		t.Error("Tx in Tx has no error")
+		t.Error("Tx inside Tx returned no error")
 	}
 }
 
@@ -222,7 +222,7 @@ func TestPanicInATransactionRollsBack(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("the panic was swallowed")
+				t.Error("Tx did not pass on the panic of its function")
 			}
 		}()
 		_ = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
@@ -233,10 +233,10 @@ func TestPanicInATransactionRollsBack(t *testing.T) {
 		})
 	}()
 	if n := rowsOf(t, s, "orders"); n != 0 {
-		t.Errorf("%d orders, want 0", n)
+		t.Errorf("got %d orders, want 0", n)
 	}
 	if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s)}); err != nil {
-		t.Errorf("the store does not continue: %v", err)
+		t.Errorf("a write after the panic: got error %v", err)
 	}
 }
 
@@ -247,14 +247,14 @@ func TestTransactionHasATimeLimit(t *testing.T) {
 	createOrders(t, s)
 	err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		<-ctx.Done()
-		_, err := tx.Exec(`INSERT INTO orders DEFAULT VALUES`) // a handler that ignores its context
+		_, err := tx.Exec(`INSERT INTO orders DEFAULT VALUES`) // like a handler that ignores its context
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "limit of 3s") {
-		t.Errorf("error %v", err)
+		t.Errorf("got error %v, want the time limit", err)
 	}
 	if n := rowsOf(t, s, "orders"); n != 0 {
-		t.Errorf("%d orders, want 0", n)
+		t.Errorf("got %d orders, want 0", n)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestForeignTransactionsMustFlush(t *testing.T) {
 		}
 		_, err = s.EnqueueTx(t.Context(), sqlite.Tx(tx), []job.New{n})
 		if taken != (err == nil) || err != nil && !strings.Contains(err.Error(), "synchronous=") {
-			t.Errorf("synchronous=%s: %v", level, err)
+			t.Errorf("EnqueueTx on a connection with synchronous=%s: got error %v", level, err)
 		}
 		if taken {
 			err = tx.Commit()
@@ -285,7 +285,7 @@ func TestForeignTransactionsMustFlush(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := s.Get(t.Context(), n.ID); taken != (err == nil) {
-			t.Errorf("synchronous=%s: job %v", level, err)
+			t.Errorf("job of a connection with synchronous=%s: got error %v", level, err)
 		}
 	}
 }
@@ -312,9 +312,9 @@ func TestQ1_I1_ARefusedEnqueueTxLeavesNothing(t *testing.T) {
 	for name, second := range map[string]job.New{"key": other, "id": taken} {
 		err = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 			if _, err := s.EnqueueTx(ctx, sqlite.Tx(tx), []job.New{fresh, second}); err == nil {
-				t.Errorf("%s: not refused", name)
+				t.Errorf("%s: the call was not refused", name)
 			}
-			return nil // and commits
+			return nil // the caller commits
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -326,7 +326,7 @@ func TestQ1_I1_ARefusedEnqueueTxLeavesNothing(t *testing.T) {
 	}
 	after.Now = before.Now
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Error(diff)
+		t.Errorf("content of the store (-want +got):\n%s", diff)
 	}
 }
 
@@ -347,7 +347,7 @@ func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {
 			short, cancel := context.WithTimeout(ctx, time.Duration(i)*20*time.Microsecond)
 			defer cancel()
 			settled = s.SettleTx(short, sqlite.Tx(tx), job.Outcome{ID: c.ID, Token: c.Token, Cause: job.Succeeded, To: job.Completed})
-			return nil // and commits
+			return nil // the caller commits
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -357,7 +357,7 @@ func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {
 			want = job.Running
 		}
 		if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != want {
-			t.Fatalf("after %v: job %v, %v; want %v", settled, j.State, err, want)
+			t.Fatalf("after SettleTx returned %v: got job state %v, error %v; want %v", settled, j.State, err, want)
 		}
 	}
 	counts, err := s.Counts(t.Context())
@@ -369,6 +369,6 @@ func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {
 		sum += c.N
 	}
 	if sum != 60 {
-		t.Errorf("counts %v, want 60 in all", counts)
+		t.Errorf("got the counts %v, want 60 jobs in all", counts)
 	}
 }

@@ -44,7 +44,7 @@ func (w *watcher) subscribe(ch chan<- struct{}) (stop func()) {
 	}
 }
 
-// tell sends to every subscriber that has no notice waiting.
+// tell notifies every subscriber whose channel is empty.
 func (w *watcher) tell() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

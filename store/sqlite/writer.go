@@ -19,18 +19,17 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// turnWait is how long the writers of other processes are waited for. Each holds the right
-// to write for one transaction, a caller's own one for seconds at most. A process that
-// takes longer is stopped or hangs.
+// turnWait is how long a writer waits for the writers of other processes. Each of them holds the
+// right to write for one transaction, a caller's own one for seconds at most. A process that holds
+// it longer is stopped or hangs.
 const turnWait = 10 * time.Second
 
 // groupMax is the maximum number of requests in one commit. It limits how long the first
 // of them waits for the others.
 const groupMax = 512
 
-// writer is the one goroutine of this process that writes. Callers hand it functions. All
-// that are waiting when a transaction begins share it and its one flush to disk (group
-// commit).
+// writer is the goroutine of this process that writes. Callers pass it functions. All functions
+// that are waiting when a transaction begins share that transaction and its fsync (group commit).
 type writer struct {
 	conn     *sqlite.Conn
 	turn     *turnstile
@@ -153,7 +152,8 @@ func (w *writer) run() {
 // serve runs a group of requests: first those that share a transaction, then those that
 // run alone.
 func (w *writer) serve(group []*request) {
-	// Divided before the first answer, because an answered request belongs to its caller again.
+	// The group is divided before the first answer, because an answered request must not be read
+	// any more.
 	var shared, alone []*request
 	for _, r := range group {
 		if r.alone == nil {
