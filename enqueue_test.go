@@ -28,6 +28,7 @@ type faulty struct {
 	mu       sync.Mutex
 	faults   []fault // errors of the coming calls, in order
 	calls    [][]job.New
+	called   func()    // called by each enqueue, unless it is nil
 	first    []job.New // the jobs of the first call, as the store received them
 	reserved int
 }
@@ -42,6 +43,9 @@ func (f *faulty) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, slices.Clone(jobs))
+	if f.called != nil {
+		f.called()
+	}
 	if f.first == nil {
 		f.first = jobs
 	}
