@@ -78,7 +78,7 @@ func (c *auditCmd) filter(since job.Micros) redrive.AuditFilter {
 	return f
 }
 
-// print writes rows, and the titles above them at the beginning.
+// print writes rows, with titles above the first ones.
 func (c *auditCmd) print(a *app, rows []redrive.AuditEntry, first bool) error {
 	if c.JSON {
 		for i := range rows {

@@ -1,8 +1,7 @@
 package cli
 
-// completionScripts are the scripts by shell. All of them ask the program itself,
-// by its hidden command, which answers a word a line, with a tab and what it is
-// after it, or ":files".
+// completionScripts are the scripts by shell. Each calls the hidden command __complete,
+// which prints one word a line, followed by a tab and a description, or ":files".
 var completionScripts = map[string]string{"bash": completionBash, "zsh": completionZsh, "fish": completionFish}
 
 const completionBash = `# Completion of redrive for bash.

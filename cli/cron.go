@@ -45,7 +45,7 @@ func (c *cronCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// fired reads the slots that were fired last; none where no job was ever taken in.
+// fired reads the slots that were fired last; none when there is no database yet.
 func (a *app) fired(ctx context.Context, s *settings) (list []redrive.CronSlot, err error) {
 	d, err := a.databaseOf(s.Config)
 	if err != nil {
@@ -67,8 +67,8 @@ func (a *app) fired(ctx context.Context, s *settings) (list []redrive.CronSlot, 
 	return list, nil
 }
 
-// viewCron joins what the configuration and the store know: first what is
-// configured, in its order.
+// viewCron joins the entries of the configuration, which come first and in its order,
+// with those that have fired.
 func viewCron(c *config.Config, fired []redrive.CronSlot, now time.Time) ([]wire.Cron, error) {
 	views := []wire.Cron{}
 	at := map[string]int{}

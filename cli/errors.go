@@ -38,8 +38,7 @@ func (s several) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Kind is the kind that all of them have; errors of different kinds are a plain
-// error.
+// Kind returns the kind of the first error, or wire.Internal when their exit codes differ.
 func (s several) Kind() wire.Kind { return wire.KindOfAll(s) }
 
 // asError returns nil when there are no errors.

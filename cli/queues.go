@@ -108,7 +108,7 @@ func (c *queuesSetCmd) Run(ctx context.Context, a *app) error {
 
 const rateMax = 1_000_000
 
-// parseRate reads 10/s, 600/m or 1000/h; 0 is no limit.
+// parseRate reads 10/s, 600/m or 1000/h; 0 means no limit.
 func parseRate(s string) (redrive.Rate, error) {
 	if s == "0" {
 		return redrive.Rate{}, nil
@@ -117,12 +117,12 @@ func parseRate(s string) (redrive.Rate, error) {
 	n, err := strconv.Atoi(digits)
 	per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
 	if err != nil || n < 1 || n > rateMax || per == 0 {
-		return redrive.Rate{}, usagef("--rate %q: must be 1 to %d per s, m or h, such as 10/s, or 0 for none", s, rateMax)
+		return redrive.Rate{}, usagef("--rate %q: must be 1 to %d per s, m or h, such as 10/s, or 0 for no limit", s, rateMax)
 	}
 	return redrive.Rate{N: n, Per: per}, nil
 }
 
-// changeQueue changes a queue that is known: used before, or configured.
+// changeQueue changes a queue that was used before or is configured.
 func (a *app) changeQueue(ctx context.Context, c redrive.QueueChange, who by, asJSON bool) (err error) {
 	configured := a.known().QueueNames
 	client, db, err := a.openWith(ctx, configured)

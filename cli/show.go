@@ -37,7 +37,7 @@ func (p *page) job(d *words.Details) {
 	p.block("Result", string(d.Job.Result))
 }
 
-// title writes the first line of a page, and an empty one.
+// title writes the first line of a page and an empty line.
 func (p *page) title(text string) { fmt.Fprintf(p.w, "%s\n\n", p.style.bold(text)) }
 
 // head writes a line below the title, unless its text is empty.
@@ -67,7 +67,7 @@ func (p *page) failure(n, of int, f *job.Failure) {
 	p.indented("message", f.Message)
 	p.indented("users see", f.UserMessage)
 	if said := strings.TrimSpace(string(f.Stderr)); !strings.HasSuffix(f.Message, said) {
-		p.indented("stderr", string(f.Stderr)) // else the message has all of it
+		p.indented("stderr", string(f.Stderr)) // otherwise the message already has all of it
 	}
 	p.indented("stack", f.Stack)
 }
@@ -81,7 +81,7 @@ func (p *page) block(title, text string) {
 	p.lines("  ", text)
 }
 
-// indented writes a text under a label, and a text of one line beside it.
+// indented writes a text of one line beside its label, and a longer one below it.
 func (p *page) indented(label, text string) {
 	text = strings.TrimRight(text, "\r\n")
 	if text == "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/redrive/redrive/internal/wire"
 )
 
-// stopOnSignals returns a context that stop and the first SIGINT or SIGTERM end.
-// The second signal ends the grace time of what runs, and the third the process.
-// Release gives the signals back.
+// stopOnSignals returns a context that ends with stop or with the first SIGINT or SIGTERM.
+// The second signal ends the grace time of running jobs, the third ends the process.
+// After release, signals end the process again.
 func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ context.Context, stop, release func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 3)
@@ -37,8 +37,9 @@ func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ c
 	})
 }
 
-// obey answers the first signal with the first of the acts, and so on. An act
-// that hangs, say in a log that nobody reads, does not hold up the next.
+// obey calls the first act at the first signal, the second at the second, and so on. Each
+// act runs in a goroutine, so that one that hangs, such as a blocked log, does not delay
+// the next.
 func obey(signals <-chan os.Signal, over <-chan struct{}, acts ...func(os.Signal)) {
 	for _, act := range acts {
 		select {

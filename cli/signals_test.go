@@ -28,7 +28,7 @@ func TestQ8_AnActThatHangsDoesNotHoldUpTheThirdSignal(t *testing.T) {
 
 func TestObey_EndsWithTheWork(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // which fails when the goroutine stays
+	synctest.Test(t, func(t *testing.T) { // it fails when the goroutine does not end
 		over := make(chan struct{})
 		go obey(make(chan os.Signal), over, func(os.Signal) { t.Error("an act without a signal") })
 		close(over)

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/term"
 )
 
-// style is how to write to one stream: plain, unless it is a terminal.
+// style says how to write to a stream. Only a terminal has colour and a width.
 type style struct {
 	terminal bool
 	color    bool
-	columns  int // of the terminal; 0 is not known
+	columns  int // of the terminal; 0 when not known
 }
 
-// styleOf looks at where w goes. NO_COLOR (no-color.org) and a dumb terminal
-// take colour away.
+// styleOf returns the style of a stream. There is no colour with NO_COLOR (no-color.org)
+// or on a dumb terminal.
 func (a *app) styleOf(w io.Writer) style {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

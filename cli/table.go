@@ -12,15 +12,15 @@ import (
 type column struct {
 	title string
 	right bool // numbers
-	loose bool // the one that is shortened when the terminal is too narrow
+	loose bool // shortened when the terminal is too narrow
 }
 
-// table prints rows under titles, aligned. Cells are cleaned. Without a terminal
-// (columns 0) nothing is shortened.
+// table prints aligned rows under titles, with control characters escaped. Without a
+// terminal (columns 0) nothing is shortened.
 type table struct {
 	columns  []column
 	rows     [][]string
-	untitled bool // goes on below rows that have their titles
+	untitled bool // without titles, because it continues printed rows
 }
 
 const columnGap = "  "
@@ -53,7 +53,7 @@ func (t *table) print(w io.Writer, terminal style) {
 	}
 }
 
-// squeeze takes what is too wide off the loose column.
+// squeeze shortens the loose column until the row fits.
 func (t *table) squeeze(widths []int, columns int) {
 	if columns == 0 {
 		return

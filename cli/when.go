@@ -7,17 +7,17 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// timeLayouts are the forms of times; those without a zone are local.
+// timeLayouts are the accepted forms of times. Times without a zone are local.
 var timeLayouts = [...]string{
 	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
 }
 
-// past reads a time, or a duration back from now; "" is 0.
+// past reads a time, or a duration before now; "" gives 0.
 func past(flag, text string, now time.Time) (job.Micros, error) {
 	return whenOf(flag, text, now, -1)
 }
 
-// future reads a time, or a duration from now on; "" is 0.
+// future reads a time, or a duration after now; "" gives 0.
 func future(flag, text string, now time.Time) (job.Micros, error) {
 	return whenOf(flag, text, now, 1)
 }
