@@ -37,7 +37,6 @@ var keptFolders = []string{"failure", "store/postgres"}
 var openFolders = []string{
 	"bench/retries",
 	"backoff", "internal/config",
-	"internal/engine",
 	"internal/yamlfile",
 	"retry", "retry/httpretry", "store/memory",
 }

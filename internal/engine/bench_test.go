@@ -20,8 +20,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// BenchmarkNoOp drains a full queue of jobs that do nothing; b.N is the number
-// of jobs.
+// BenchmarkNoOp runs a full queue of jobs that do nothing; b.N is the number of jobs.
 func BenchmarkNoOp(b *testing.B) {
 	for _, workers := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("memory/workers=%d", workers), func(b *testing.B) {
@@ -39,7 +38,7 @@ func BenchmarkNoOp(b *testing.B) {
 }
 
 func drain(b *testing.B, inner store.Store, workers int) {
-	s := faultstore.New(inner, nil) // counts
+	s := faultstore.New(inner, nil) // counts calls
 	for left := b.N; left > 0; {
 		n := min(left, job.EnqueueMax)
 		left -= n

@@ -8,12 +8,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// callTimeoutMin is the least time that a store call gets. A call that was cut
-// off is asked again, so the limit only guards against one that hangs.
+// callTimeoutMin is the least time limit of a store call. A call that exceeds its limit
+// is repeated, so the limit only matters for a call that hangs.
 const callTimeoutMin = 5 * time.Second
 
-// call sends the store what the core wants to send. Each call answers by an
-// event.
+// call makes the store calls of a step. Each call posts its answer as an event.
 func (e *Engine) call(ctx context.Context, a *Actions) {
 	if a.Exchange != nil {
 		x := *a.Exchange
@@ -90,8 +89,8 @@ func (r *Run) lastProgress() job.Progress {
 	return r.progress
 }
 
-// rescue ends the runs of workers that are gone, and removes what those of this
-// machine have left in the temp base.
+// rescue ends the runs of workers that are gone, and removes the temp directories that
+// workers of this machine have left.
 func (e *Engine) rescue(ctx context.Context, limit int) {
 	limited, cancel := e.limited(ctx)
 	defer cancel()

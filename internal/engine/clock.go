@@ -2,15 +2,15 @@ package engine
 
 import "time"
 
-// Clock is where the engine's time comes from. Only differences count: when
-// something is due is decided by the store's clock.
+// Clock is the clock of an engine. The engine uses differences of its times only: the
+// store's clock decides when a job is due. It must not stand still.
 type Clock interface {
 	Now() time.Time
 	// AfterFunc calls f in a goroutine of its own after d.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 
-// Timer is a call to come; *time.Timer is one.
+// Timer is a call in the future; *time.Timer is one.
 type Timer interface {
 	Reset(d time.Duration) bool
 	Stop() bool

@@ -14,7 +14,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Defaults of Config and Kind, and the bounds of what they may be set to.
+// Defaults and limits of Config and Kind.
 const (
 	LeaseDefault          = 10 * time.Second
 	LeaseMin              = 100 * time.Millisecond
@@ -25,27 +25,26 @@ const (
 	WorkersMax            = store.WorkersMax
 )
 
-// Config is what an engine is made of. Zero durations mean the default.
+// Config configures an engine. A duration of 0 means the default.
 type Config struct {
 	Store          store.Worker
 	Holder         string        // names the process; 1 to job.TextMax bytes
 	Lease          time.Duration // default 10 s
-	RescueInterval time.Duration // at least so often, and when the earliest known lease ends; default 30 s
-	Poll           time.Duration // how long a lost notification can delay; default 1 s
-	Grace          time.Duration // for running jobs at a graceful stop; default 30 s, negative is none
+	RescueInterval time.Duration // longest time between two rescues; one is also made when the earliest known lease ends; default 30 s
+	Poll           time.Duration // time between two polls, for lost notifications; default 1 s
+	Grace          time.Duration // for running jobs at a graceful stop; default 30 s, negative means 0
 	Queues         []Queue
 	Kinds          []Kind
-	// Admit is asked about each run before its handler is called. If it returns an
-	// outcome, that is the outcome of the run, and no handler is called. Else what it
-	// returns besides is in Run.Admission() and Ending.Admission. Nil admits all runs. It
-	// is safe for concurrent use.
+	// Admit is called for each run before its handler. If it returns an outcome, the run
+	// ends with that outcome and no handler is called. Otherwise Run.Admission and
+	// Ending.Admission have the other value that it returned. Nil admits all runs. It
+	// must be safe for concurrent use.
 	Admit func(c *job.Claim) (admission any, held *job.Outcome)
-	// Decide turns the ending of a run into its outcome, which is complete. It is safe
-	// for concurrent use.
+	// Decide returns the complete outcome of a run that has ended. It must be safe for
+	// concurrent use.
 	Decide func(c *job.Claim, e *job.Ending) job.Outcome
-	// Written is called with each outcome that was written, after the commit, and with
-	// what the handler took. It must not block and must not keep the claim. Nil means
-	// that nobody wants to know.
+	// Written is called for each outcome after its commit, with the time that the handler
+	// took. It must not block, and must not keep the claim. Nil means no call.
 	Written func(c *job.Claim, o *job.Outcome, took time.Duration)
 	Clock   Clock          // default the system's
 	Rand    func() float64 // in [0, 1), for the jitter of back-offs; default math/rand
@@ -59,25 +58,25 @@ type Queue struct {
 	// Workers is how many jobs of the queue the process runs at a time, 1 to
 	// WorkersMax. A setting that a person made on the queue wins.
 	Workers int
-	Limit   int        // running over all processes; 0 is no limit
+	Limit   int        // running over all processes; 0 means no limit
 	Rate    store.Rate // starts over all processes
 }
 
 // Kind is a kind of job and how the process runs it.
 type Kind struct {
 	Name       string
-	Workers    int           // running at a time in this process; 0 is no own limit
-	Limit      int           // running over all processes; 0 is no limit
+	Workers    int           // running at a time in this process; 0 means no limit
+	Limit      int           // running over all processes; 0 means no limit
 	Rate       store.Rate    // starts over all processes
-	MaxCrashes int           // lost leases of one life that end a job; 0 is job.MaxCrashes
-	Timeout    time.Duration // time limit of a run; 0 is none
+	MaxCrashes int           // lost leases of one life that end a job; 0 means job.MaxCrashes
+	Timeout    time.Duration // time limit of a run; 0 means no limit
 	// KillGrace is how long subprocesses have between SIGTERM and SIGKILL when
 	// the run's context has ended; the handler has a second more to return.
 	KillGrace time.Duration // default 5 s
 	Handler   func(ctx context.Context, r *Run) error
 }
 
-// withDefaults returns c completed, or every problem that it has, joined.
+// withDefaults returns c with its defaults, or an error with all its problems.
 func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Lease, LeaseDefault)
 	setDefault(&c.RescueInterval, RescueIntervalDefault)

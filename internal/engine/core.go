@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// returnGrace is what a handler has to return after its subprocesses were
-	// killed; then its run ends without it.
+	// returnGrace is the time that a handler has to return after its subprocesses were
+	// killed. Then its run ends without it.
 	returnGrace = time.Second
 	// rescueLimit bounds one rescue call.
 	rescueLimit = 500
-	// rescueGap is the least time between two looks for leases that are over, unless
-	// there is more to rescue: one may belong to a row that somebody holds.
+	// rescueGap is the least time between two rescues, unless there is more to rescue: a
+	// lease that is over may belong to a row that another transaction has locked.
 	rescueGap = time.Second
-	// rescueSpread is how much later than the end of the earliest lease a look may be,
-	// at random: all processes know of that lease.
+	// rescueSpread is the greatest random delay of a rescue after the end of the earliest
+	// lease. All processes know when that lease ends.
 	rescueSpread = 500 * time.Millisecond
-	// signalsGap keeps a busy store's notifications from becoming as many reads.
+	// signalsGap is the least time between two reads of the signals.
 	signalsGap = 25 * time.Millisecond
 	// progressGap is the least time between two writes of progress.
 	progressGap = time.Second
-	// wakeGap is how soon a step is repeated that left something due undone.
+	// wakeGap is the time to the next step after one that left something undone.
 	wakeGap = time.Millisecond
 )
 
-// Core decides everything that an engine does. It has no goroutine and no
-// clock and does no I/O: Step takes the time and what has happened and returns
-// what is to be done. Times are durations since an origin of the caller's.
+// Core makes all decisions of an engine, without goroutines, clock or I/O: Step takes the
+// time and the events and returns the actions. Times are durations since an origin that
+// the caller chooses.
 type Core struct {
 	cfg    Config
 	queues []*queue
@@ -39,40 +39,40 @@ type Core struct {
 	queueOf map[string]*queue
 	kindOf  map[string]*kind
 
-	tasks []*Task // every run whose lease is ours, in no order
+	tasks []*Task // all runs whose leases this process holds, in no order
 
 	// Fetching.
-	more     bool          // there may be jobs for us, or there is new room
-	dueAt    time.Duration // when the earliest job becomes due, as far as known
+	more     bool          // there may be new jobs, or there is new room
+	dueAt    time.Duration // when the earliest known job becomes due
 	askedAt  time.Duration // when jobs were last asked for
 	turn     int           // the queue that asks first
 	dry      int           // exchanges in a row that neither wrote nor brought anything
-	skipped  bool          // a queue did not get to ask for a kind
-	trip     average       // of an exchange
+	skipped  bool          // a queue could not ask for a kind
+	trip     average       // duration of an exchange
 	pending  []*Task       // outcomes to write, oldest first
 	flying   []*Task       // outcomes in the exchange under way
-	singly   int           // so many outcomes are to be written one by one
+	singly   int           // number of outcomes that are still to be written one by one
 	request  store.Exchange
 	exchange call
 
 	late late
 
 	// Leases.
-	sweepAt    time.Duration // no task needs a look before
-	beatAt     time.Duration // no task needs a heartbeat before
-	progressAt time.Duration // no progress is written before
+	sweepAt    time.Duration // when a task is next to be checked
+	beatAt     time.Duration // when a task next needs a heartbeat
+	progressAt time.Duration // earliest time of the next write of progress
 	news       int           // tasks with progress to write
 	beating    []*Task       // in the heartbeat under way
 	beat       call
 
 	rescue, signals, declare call
-	troubledAt               time.Duration // since when some call has been failing; never when none is
+	troubledAt               time.Duration // since when calls have been failing; never if no call fails
 
 	stop    stopPhase
 	graceAt time.Duration // end of the grace time
-	giveUp  time.Duration // end of the last attempts to write; 0 before they began
+	giveUp  time.Duration // end of the last attempts to write; 0 before they begin
 	handed  int           // started runs handed back by the stop
-	unsaved int           // outcomes given up
+	unsaved int           // outcomes that could not be written at the stop
 
 	out Actions
 }
@@ -81,8 +81,8 @@ type Core struct {
 type call struct {
 	busy   bool
 	sentAt time.Duration
-	at     time.Duration // not before
-	fails  int           // in a row
+	at     time.Duration // earliest time of the next call
+	fails  int           // failures in a row
 }
 
 func (k *call) send(now time.Duration) {
@@ -90,7 +90,8 @@ func (k *call) send(now time.Duration) {
 	k.sentAt = now
 }
 
-// NewCore returns the core of an engine, or every problem of its configuration.
+// NewCore returns the core of an engine, or an error with all problems of its
+// configuration.
 func NewCore(cfg Config) (*Core, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -113,7 +114,7 @@ func NewCore(cfg Config) (*Core, error) {
 	return c, nil
 }
 
-// Step takes in what has happened and returns what is to be done.
+// Step takes events and returns the actions that follow.
 func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	c.out.reset()
 	for _, e := range events {
@@ -133,15 +134,15 @@ func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	return &c.out
 }
 
-// Idle reports whether nothing is running, buffered or being written, and
-// nothing is known to be waiting for this process.
+// Idle reports whether no job is running, buffered or being written, and no job is known
+// that this process could claim.
 func (c *Core) Idle() bool {
 	return len(c.tasks) == 0 && !c.exchange.busy && !c.wantsMore()
 }
 
 func (c *Core) wantsMore() bool { return c.more && c.stop == serving && c.hasRoom() }
 
-// sendRest sends the calls that are due by the clock alone.
+// sendRest sends the calls that depend on the clock only.
 func (c *Core) sendRest(now time.Duration) {
 	if !c.declare.busy && now >= c.declare.at {
 		c.declare.send(now)
@@ -149,7 +150,7 @@ func (c *Core) sendRest(now time.Duration) {
 	}
 	if !c.signals.busy && now >= c.signals.at {
 		c.signals.send(now)
-		c.signals.at = never // unless a wake-up comes meanwhile
+		c.signals.at = never // until the answer or a notification
 		c.out.Signals = true
 	}
 	if now >= c.rescueAt() {
@@ -158,9 +159,9 @@ func (c *Core) sendRest(now time.Duration) {
 	}
 }
 
-// rescueAt returns when to rescue next. After an outage our own outcomes go
-// first: their leases may be over, and nobody else need run those jobs again. Those
-// that are late hold it up for a lease, not for as long as somebody's transaction.
+// rescueAt returns when to rescue next. After an outage, the outcomes of this process are
+// written first: their leases may be over, and those jobs must not run again. Late
+// outcomes delay a rescue by one lease at most.
 func (c *Core) rescueAt() time.Duration {
 	if c.rescue.busy || c.stop != serving || c.exchange.fails > 0 {
 		return never
@@ -171,7 +172,7 @@ func (c *Core) rescueAt() time.Duration {
 	return c.rescue.at
 }
 
-// nextWake returns when the core has to be asked again.
+// nextWake returns the time of the next step.
 func (c *Core) nextWake() time.Duration {
 	at := min(c.sweepAt, c.exchangeAt(), c.lateAt(), c.nextBeat(), c.rescueAt(), c.stopAt())
 	for _, k := range []*call{&c.declare, &c.signals} {
@@ -201,7 +202,7 @@ func (e Rescued) apply(c *Core, now time.Duration) {
 	switch {
 	case e.Jobs >= rescueLimit:
 		c.rescue.at = now
-	case e.Next < never-now-rescueSpread: // as a rule one of our own, which will have been extended
+	case e.Next < never-now-rescueSpread: // usually a lease of this process, which will have been extended
 		end := now + e.Next + time.Duration(c.cfg.Rand()*float64(rescueSpread))
 		c.rescue.at = min(c.rescue.at, max(end, c.rescue.sentAt+rescueGap))
 	}
@@ -223,7 +224,7 @@ func (e SignalsRead) apply(c *Core, now time.Duration) {
 	}
 }
 
-// cancel stops a task because a person asked for it.
+// cancel stops a task that a person has cancelled.
 func (c *Core) cancel(t *Task, now time.Duration) {
 	switch t.phase {
 	case buffered:

@@ -71,8 +71,8 @@ func TestFetchAsksAgainAtOnce(t *testing.T) {
 	})
 }
 
-// What finishes while an exchange is under way goes with the next one, together
-// with the wants.
+// Outcomes of runs that finish while an exchange is under way are in the next exchange,
+// together with requests for jobs.
 func TestOutcomesGoWithTheNextExchange(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, nil)
@@ -87,12 +87,12 @@ func TestOutcomesGoWithTheNextExchange(t *testing.T) {
 	}
 	r.brings()
 	if r.wantQuiet(); len(r.core.tasks) != 1 {
-		t.Errorf("%d tasks in the books, want the running one", len(r.core.tasks))
+		t.Errorf("the core has %d tasks, want the running one", len(r.core.tasks))
 	}
 }
 
-// A store that wakes for nothing is asked at intervals, and at once again when
-// there was something.
+// After several notifications that bring no job, exchanges are spaced. After one that
+// brings a job, the next follows at once.
 func TestFruitlessExchangesAreSpaced(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)
@@ -118,7 +118,7 @@ func TestJobsAreHeldAheadOnlyWhenRunsAreShort(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		took time.Duration
-		want int // beyond the two workers
+		want int // jobs in addition to those of the two workers
 	}{
 		{"slow", 20 * time.Millisecond, 0},
 		{"as long as an exchange", trip, 0},
@@ -148,7 +148,7 @@ func TestJobsOfAKindAreHeldAheadByItsOwnRuns(t *testing.T) {
 	}
 }
 
-// quick makes a core whose two workers are busy and which holds jobs ahead.
+// quick makes a core whose two workers are busy and which has claimed jobs ahead.
 func quick(t *testing.T) (r *rig, busy []*Task) {
 	t.Helper()
 	const trip = 10 * time.Millisecond
@@ -251,7 +251,7 @@ func TestQ7_WorkersOfAKindHoldOverItsQueues(t *testing.T) {
 	if asked["a"]+asked["b"] != 3 || asked["a"] == 0 || asked["b"] == 0 {
 		t.Errorf("asks for %v of the kind, want three in all", asked)
 	}
-	// The share of "a" is used up and there is room: ask for the rest at once.
+	// The share of "a" has come and there is room: ask for the rest at once.
 	r.brings(r.claimsOf("a", "rare", asked["a"])...)
 	if len(r.act.Start) != asked["a"] || r.act.Exchange == nil {
 		t.Fatalf("%d started, exchange %v", len(r.act.Start), r.act.Exchange)
@@ -272,7 +272,7 @@ func TestQ7_WorkersOfAKindHoldOverItsQueues(t *testing.T) {
 	}
 }
 
-// A store that gives more than was asked for does not overload the process.
+// A store that returns more jobs than requested does not overload the process.
 func TestMoreThanWasAskedForWaits(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, func(c *Config) { c.Queues[0].Workers, c.Kinds[0].Workers = 4, 2 })
@@ -286,7 +286,7 @@ func TestMoreThanWasAskedForWaits(t *testing.T) {
 	}
 }
 
-// A kind with one worker is asked for in every queue in turn, and then no more.
+// Jobs of a kind with one worker are requested once from each queue in turn.
 //
 // part of: Q7
 func TestQ7_QueuesTakeTurnsForAKindWithOneWorker(t *testing.T) {
@@ -319,12 +319,12 @@ func TestQ7_ConcurrencyOfAQueueChangesWhileItRuns(t *testing.T) {
 	r.step(setWorkers(1))
 	r.wantQuiet()
 	r.step(succeed(time.Hour, tasks[0]))
-	r.wantExchange([]job.ID{1}) // one still runs: no room
+	r.wantExchange([]job.ID{1}) // one job still runs: no room
 	r.brings()
 	r.step(setWorkers(4))
 	r.wantExchange(nil, 3)
 	r.brings()
-	r.step(setWorkers(0)) // taken back: its own two count again
+	r.step(setWorkers(0)) // setting removed: the two workers of the configuration count again
 	r.wantExchange(nil, 1)
 }
 

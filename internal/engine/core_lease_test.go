@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// held answers the heartbeat under way: every lease is held.
+// held answers the heartbeat under way: all leases are still held.
 func (r *rig) held(change ...func(int, *store.RunStatus)) Beaten {
 	status := make([]store.RunStatus, len(r.core.beating))
 	for i := range status {
@@ -53,8 +53,8 @@ func TestQ3_LeasesAreExtendedInOneCallEachThird(t *testing.T) {
 	}
 }
 
-// A lease that could not be confirmed for two thirds of its time counts as lost,
-// measured from before the last confirming call was sent.
+// A lease counts as lost when two thirds of it have passed since the last call that
+// confirmed it was sent.
 //
 // part of: Q4
 func TestQ4_AnUnconfirmedLeaseEndsTheContext(t *testing.T) {
@@ -79,7 +79,7 @@ func TestQ4_AnUnconfirmedLeaseEndsTheContext(t *testing.T) {
 		t.Fatalf("at %s ended %v, want the run with ErrLeaseLost", r.now, r.act.End)
 	}
 	r.wantNotes(LeaseExpiring)
-	// Nobody else has it as far as we know: what came of it is offered.
+	// No other worker is known to have the job, so its outcome is sent.
 	task := r.act.End[0]
 	r.empty()
 	r.step(succeed(time.Hour, task))
@@ -119,7 +119,7 @@ func TestQ4_ALeaseThatTheStoreCallsLostIsGone(t *testing.T) {
 	}
 	r.empty()
 	r.step(succeed(time.Second, tasks...))
-	r.wantExchange([]job.ID{2}, 2) // its success is worth nothing
+	r.wantExchange([]job.ID{2}, 2) // its success is not written
 	if got := ids(r.act.Dropped); !slices.Equal(got, []job.ID{1}) {
 		t.Errorf("dropped %v, want the first", got)
 	}
@@ -253,9 +253,9 @@ func TestEachRunHasItsOwnGrace(t *testing.T) {
 	r.pass(3*time.Second, Woken{})
 	r.brings(r.claims(1)...)
 	r.pass(57 * time.Second)
-	r.pass(3 * time.Second) // the second reaches its limit while the first has time to return
+	r.pass(3 * time.Second) // the second reaches its limit while the first may still return
 	if len(r.act.End) != 1 || len(r.act.Abandon) != 0 {
-		t.Errorf("ended %v and gave up %v, want the second and none", ids(r.act.End), ids(r.act.Abandon))
+		t.Errorf("ended %v and gave up %v, want to end the second and give up none", ids(r.act.End), ids(r.act.Abandon))
 	}
 	r.pass(3 * time.Second)
 	if got := ids(r.act.Abandon); !slices.Equal(got, ids(tasks)) {
@@ -286,11 +286,11 @@ func TestQ3_RescueRunsAtTheStartAndEveryInterval(t *testing.T) {
 	}
 	r.step(Rescued{Jobs: 1, Next: store.Never})
 	if r.act.Rescue != 0 {
-		t.Error("a rescue for nothing")
+		t.Error("a rescue although none is due")
 	}
 }
 
-// What a killed worker ran is rescued when its lease ends, not only at the next
+// The jobs of a killed worker are rescued when their leases end, not only at the next
 // interval.
 //
 // part of: Q3
@@ -311,14 +311,14 @@ func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
 		r.empty()
 	}
 	look(RescueIntervalDefault, 7*time.Second)
-	look(7*time.Second+rescueSpread/2, 0) // its row is held by somebody
+	look(7*time.Second+rescueSpread/2, 0) // another transaction holds its row
 	look(rescueGap, 0)
 	look(rescueGap, time.Hour)
 	look(RescueIntervalDefault, store.Never)
 	look(RescueIntervalDefault, store.Never)
 }
 
-// After an outage a process must not rescue its own runs whose outcomes wait.
+// After an outage a process must not rescue its own runs before their outcomes are written.
 //
 // part of: Q3
 func TestQ3_NoRescueBeforeOwnOutcomesAreWritten(t *testing.T) {
@@ -328,7 +328,7 @@ func TestQ3_NoRescueBeforeOwnOutcomesAreWritten(t *testing.T) {
 	r.step(Exchanged{Err: store.ErrUnavailable})
 	r.pass(RescueIntervalDefault)
 	if r.act.Rescue != 0 {
-		t.Error("a rescue while an own outcome waits")
+		t.Error("a rescue while an outcome of this process waits")
 	}
 	r.brings()
 	if r.act.Rescue != rescueLimit {

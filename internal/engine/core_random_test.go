@@ -14,9 +14,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// world is one core on a memory store, with everything that the loop does done
-// by hand and in random order: calls take effect late, answer later or with an
-// error, handlers return or hang.
+// world is one core on a memory store. The test does in random order what the loop would
+// do: calls take effect late, answer later or with an error, handlers return or hang.
 type world struct {
 	t     *rapid.T
 	now   time.Duration
@@ -24,7 +23,7 @@ type world struct {
 	core  *Core
 	calls []*pendingCall
 	runs  []*Task // in their handlers
-	stuck []*Task // abandoned there
+	stuck []*Task // abandoned in their handlers
 	ended map[*Task]bool
 	stops bool
 
@@ -34,7 +33,7 @@ type world struct {
 	faults    int
 }
 
-// pendingCall is a store call: run gives it its effect, and the event its answer.
+// pendingCall is a store call: run makes it take effect and returns its answer as an event.
 type pendingCall struct {
 	run   func() Event
 	fail  func(error) Event
@@ -62,7 +61,7 @@ func newWorld(t *rapid.T) *world {
 	return w
 }
 
-// step steps the core and does what it wants.
+// step steps the core and executes the actions.
 func (w *world) step(events ...Event) {
 	a := w.core.Step(w.now, events...)
 	if a.Wake <= w.now {
@@ -181,7 +180,7 @@ func (w *world) exchange(x store.Exchange) (store.Exchanged, error) {
 	return answer, nil
 }
 
-// advance brings a call one step on: it takes effect, or its answer arrives.
+// advance makes a call take effect, or makes its answer arrive.
 func (w *world) advance(c *pendingCall, fault int) {
 	if c.event != nil {
 		w.calls = slices.DeleteFunc(w.calls, func(o *pendingCall) bool { return o == c })
@@ -189,10 +188,10 @@ func (w *world) advance(c *pendingCall, fault int) {
 		return
 	}
 	switch fault {
-	case 1: // before the effect
+	case 1: // an error before the effect
 		w.faults++
 		c.event = c.fail([]error{store.ErrFull, store.ErrUnavailable}[w.faults%2])
-	case 2: // after it
+	case 2: // an error after the effect
 		w.faults++
 		c.run()
 		c.event = c.fail(store.ErrUnknown)
@@ -206,7 +205,7 @@ func (w *world) advance(c *pendingCall, fault int) {
 	}
 }
 
-// conclude gives a run its outcome, as the loop and a policy would.
+// conclude gives a run its outcome, in place of the loop and a policy.
 func (w *world) conclude(t *Task, cause job.Cause) {
 	to := job.Completed
 	switch cause {
@@ -313,12 +312,12 @@ func (w *world) person() {
 		}
 	} else {
 		mode := store.Mode(rapid.IntRange(0, 1).Draw(w.t, "mode"))
-		_, _ = w.store.SetQueue(ctx, by, store.QueueChange{Name: "q", Mode: &mode}) // it may not be known yet
+		_, _ = w.store.SetQueue(ctx, by, store.QueueChange{Name: "q", Mode: &mode}) // the queue may not exist yet
 	}
 	w.step(Woken{})
 }
 
-// heal ends all faults and lets everything run until nothing is left to do.
+// heal ends all faults and runs everything until the core has nothing left to do.
 func (w *world) heal() {
 	mode := store.Open
 	_, _ = w.store.SetQueue(context.Background(), store.By{Actor: "test"}, store.QueueChange{Name: "q", Mode: &mode})
@@ -343,7 +342,7 @@ func (w *world) heal() {
 	}
 }
 
-// Whatever fails, every job ends, no run ends twice, and no slot is lost.
+// With any faults, every job ends, no run ends twice, and no slot is lost.
 func TestNothingIsLostOrDoubledWhateverFails(t *testing.T) {
 	t.Parallel()
 	var checks, starts, faults, completed int
@@ -368,7 +367,7 @@ func TestNothingIsLostOrDoubledWhateverFails(t *testing.T) {
 	}
 }
 
-// A stop in the middle of everything hands back what it holds.
+// A stop at any moment hands back all jobs that the core holds.
 func TestAStopLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -383,8 +382,8 @@ func TestAStopLosesNothing(t *testing.T) {
 	})
 }
 
-// verify checks the store's books: every job has ended, unless a stop handed it
-// back, and its counters account for every run.
+// verify checks all jobs of the store: each has ended, unless a stop handed it back, and
+// its counters add up to its runs.
 func (w *world) verify(stopped bool) {
 	dump, err := w.store.Dump(context.Background())
 	if err != nil {
@@ -396,7 +395,7 @@ func (w *world) verify(stopped bool) {
 		}
 		runs := int64(j.Counters.Sum())
 		if j.State == job.Running || j.State == job.Cancelled {
-			runs++ // under way for another process or lost with an answer; a cancelled run counts nothing
+			runs++ // a run of another process, or one whose claim was lost with an answer; a cancelled run counts nothing
 		}
 		if runs != int64(j.Token) && (j.State != job.Cancelled || runs != int64(j.Token)+1) {
 			w.t.Fatalf("job %d: %d runs, counted %d: %s", j.ID, j.Token, runs, fmt.Sprintf("%+v", j))

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// rig drives a core by hand: no goroutine, no clock, no store.
+// rig is a core without goroutines, clock or store: the test makes each step.
 type rig struct {
 	t    *testing.T
 	core *Core
@@ -19,9 +19,9 @@ type rig struct {
 	next job.ID
 }
 
-// newCore makes a core that has declared its queues, read its signals and done
-// its first rescue, and whose first exchange is under way. It has one queue "q"
-// of two workers and one kind "k" unless changed.
+// newCore makes a core that has declared its queues, read its signals and made its first
+// rescue, and whose first exchange is under way. It has one queue "q" with two workers and
+// one kind "k", unless change sets others.
 func newCore(t *testing.T, change func(*Config)) *rig {
 	t.Helper()
 	cfg := Config{
@@ -47,7 +47,7 @@ func newCore(t *testing.T, change func(*Config)) *rig {
 	return r
 }
 
-// noStore is there for the configuration only.
+// noStore is a store for the configuration; it is never called.
 type noStore struct{ store.Worker }
 
 // step steps the core at the present time.
@@ -76,7 +76,7 @@ func (r *rig) claimsOf(queue, kind string, n int) []job.Claim {
 	return claims
 }
 
-// brings answers the exchange under way: everything is written, these claims.
+// brings answers the exchange under way: all outcomes are written, and it returns claims.
 func (r *rig) brings(claims ...job.Claim) { r.step(r.answer(claims...)) }
 
 // empty answers polls until no exchange is under way.
@@ -109,10 +109,10 @@ func succeed(took time.Duration, tasks ...*Task) Finished {
 		t.settle(job.Succeeded, job.Completed)
 		t.Elapsed = took
 	}
-	return Finished{slices.Clone(tasks)} // they may be those of the last step
+	return Finished{slices.Clone(tasks)} // the slice may be that of the last step
 }
 
-// wantWake fails the test unless the core wants to be asked again after d.
+// wantWake fails the test unless the core wants its next step after d.
 func (r *rig) wantWake(d time.Duration) {
 	r.t.Helper()
 	if got := r.act.Wake - r.now; got != d {
@@ -120,8 +120,8 @@ func (r *rig) wantWake(d time.Duration) {
 	}
 }
 
-// wantExchange fails the test unless an exchange is sent now that settles these
-// jobs and wants at most max jobs of each queue in turn.
+// wantExchange fails the test unless an exchange is sent now that settles the jobs of
+// settle and requests at most max jobs of each queue in turn.
 func (r *rig) wantExchange(settle []job.ID, max ...int) {
 	r.t.Helper()
 	if r.act.Exchange == nil {
@@ -147,7 +147,7 @@ func (r *rig) wantQuiet() {
 	}
 }
 
-// wantNotes fails the test unless the step made these notes.
+// wantNotes fails the test unless the step made notes of these kinds.
 func (r *rig) wantNotes(kinds ...NoteKind) {
 	r.t.Helper()
 	var got []NoteKind

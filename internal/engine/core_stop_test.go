@@ -72,7 +72,7 @@ func TestAStopWithNothingToDoIsComplete(t *testing.T) {
 	}
 }
 
-// What an exchange brings after the stop was asked goes back.
+// Jobs that an exchange returns after a stop began are handed back.
 func TestAStopHandsBackWhatIsStillComing(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)

@@ -53,7 +53,7 @@ func TestTheBackOffHasJitter(t *testing.T) {
 	r.wantWake(backoffMin * 3 / 4)
 }
 
-// With nothing to write a store in trouble is tried with a claim.
+// Without outcomes to write, a store that fails is tried with a claim.
 func TestAStoreInTroubleIsTriedWithAClaim(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)
@@ -104,8 +104,8 @@ func TestAnAnswerOfTheWrongLengthIsNoAnswer(t *testing.T) {
 	r.wantExchange([]job.ID{1, 2})
 }
 
-// An outcome that cannot be written becomes a failure, so that its job is not
-// stuck; it is found when the store refuses a whole exchange, too.
+// An outcome that cannot be written becomes a failure, so that its job ends. It is also
+// found when the store refuses a whole exchange.
 func TestAnInvalidOutcomeBecomesAFailure(t *testing.T) {
 	t.Parallel()
 	invalid := fmt.Errorf("outcome 2: %w", store.ErrInvalid)

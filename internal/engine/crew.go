@@ -5,23 +5,23 @@ import (
 	"sync/atomic"
 )
 
-// crew is goroutines that work for one run after another. A new one for each would
-// grow its stack anew, which costs more than all else that is done in it: a quarter
-// of what a short job takes of this process. One that does not come back, or that
-// a handler ends with runtime.Goexit, holds up nobody else.
+// crew is a pool of goroutines that work for one run after another. A new goroutine for
+// each run would have to grow its stack, which takes a quarter of the processor time of a
+// short job. A goroutine that does not return, or that a handler ends by runtime.Goexit,
+// does not affect the others.
 type crew struct {
 	do    func(*Run)
-	most  int32 // that may wait for more
+	most  int32 // limit of idle
 	ended <-chan struct{}
 	more  chan *Run
-	idle  atomic.Int32 // that wait for more
+	idle  atomic.Int32 // goroutines that wait for a run
 }
 
 func newCrew(most int32, ended <-chan struct{}, do func(*Run)) *crew {
 	return &crew{do: do, most: most, ended: ended, more: make(chan *Run)}
 }
 
-// give has one of the crew work for a run.
+// give gives a run to a waiting goroutine, or to a new one.
 func (c *crew) give(r *Run) {
 	select {
 	case c.more <- r:
@@ -33,13 +33,14 @@ func (c *crew) give(r *Run) {
 func (c *crew) work(r *Run) {
 	for r != nil {
 		c.do(r)
-		// The labels that a handler has given its goroutine are not the next one's.
+		// Remove the labels that a handler has set for its goroutine.
 		pprof.SetGoroutineLabels(r.ctx.Context)
 		r = c.next()
 	}
 }
 
-// next waits for another run; nil when there are enough who do, or none will come.
+// next waits for another run. It returns nil if enough goroutines wait already, or if the
+// engine has ended.
 func (c *crew) next() *Run {
 	defer c.idle.Add(-1)
 	if c.idle.Add(1) > c.most {

@@ -13,8 +13,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// hands is a crew whose runs a test holds and lets go.
-type hands struct {
+// crewRig is a crew whose runs end when the test says so.
+type crewRig struct {
 	t     *testing.T
 	crew  *crew
 	ended chan struct{}
@@ -22,12 +22,12 @@ type hands struct {
 
 	mu   sync.Mutex
 	did  []job.ID
-	free map[job.ID]chan func() // what a run does at its end
+	free map[job.ID]chan func() // receives the function that a run calls at its end
 }
 
-// newHands makes a crew of which so many goroutines wait. It belongs in a bubble.
-func newHands(t *testing.T, most int32) *hands {
-	h := &hands{t: t, ended: make(chan struct{}), free: make(map[job.ID]chan func())}
+// newCrewRig makes a crew with at most most idle goroutines. Call it within synctest.Test.
+func newCrewRig(t *testing.T, most int32) *crewRig {
+	h := &crewRig{t: t, ended: make(chan struct{}), free: make(map[job.ID]chan func())}
 	h.crew = newCrew(most, h.ended, func(r *Run) {
 		h.mu.Lock()
 		h.did = append(h.did, r.Claim.ID)
@@ -38,8 +38,8 @@ func newHands(t *testing.T, most int32) *hands {
 	return h
 }
 
-// give gives the crew a run, and returns when it is under way.
-func (h *hands) give(ctx context.Context) job.ID {
+// give gives the crew a run, and returns when the run has begun.
+func (h *crewRig) give(ctx context.Context) job.ID {
 	h.next++
 	r := &Run{Claim: job.Claim{ID: h.next}}
 	r.ctx.Context = ctx
@@ -51,31 +51,31 @@ func (h *hands) give(ctx context.Context) job.ID {
 	return h.next
 }
 
-// end ends runs that are under way in one way, and returns when that is done.
-func (h *hands) end(how func(), ids ...job.ID) {
+// end makes runs call how and end, and returns when they have ended.
+func (h *crewRig) end(how func(), ids ...job.ID) {
 	for _, id := range ids {
 		h.free[id] <- how
 	}
 	synctest.Wait()
 }
 
-// wantIdle fails the test unless so many goroutines wait for runs.
-func (h *hands) wantIdle(want int32) {
+// wantIdle fails the test unless want goroutines wait for runs.
+func (h *crewRig) wantIdle(want int32) {
 	h.t.Helper()
 	if got := h.crew.idle.Load(); got != want {
 		h.t.Errorf("%d goroutines wait, want %d", got, want)
 	}
 }
 
-// wantAll fails the test unless every run that was given was begun, once.
-func (h *hands) wantAll() {
+// wantAll fails the test unless every run that was given was begun once.
+func (h *crewRig) wantAll() {
 	h.t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	slices.Sort(h.did)
 	for i, id := range h.did {
 		if id != job.ID(i+1) {
-			h.t.Fatalf("begun were %v", h.did)
+			h.t.Fatalf("begun runs are %v, want each once", h.did)
 		}
 	}
 	if len(h.did) != int(h.next) {
@@ -88,7 +88,7 @@ func returns() {}
 func TestACrewKeepsAFewGoroutines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t, 2)
+		h := newCrewRig(t, 2)
 		var ids []job.ID
 		for range 5 {
 			ids = append(ids, h.give(t.Context()))
@@ -107,16 +107,16 @@ func TestACrewKeepsAFewGoroutines(t *testing.T) {
 		synctest.Wait()
 		h.wantIdle(0)
 		h.end(returns, ids[1:]...)
-		h.wantIdle(0) // one that was left would be told by the bubble
+		h.wantIdle(0) // synctest would report a goroutine that is left
 		h.wantAll()
 	})
 }
 
-// A handler that ends its goroutine, or never returns, takes nothing with it.
+// A handler that ends its goroutine, or never returns, does not affect other runs.
 func TestACrewLosesNoRunToGoexit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t, 2)
+		h := newCrewRig(t, 2)
 		stuck := h.give(t.Context())
 		for range 5 {
 			h.end(runtime.Goexit, h.give(t.Context()))
@@ -144,24 +144,24 @@ func labelled(t *testing.T) string {
 	return out.String()
 }
 
-// What a handler has set for profiles is not there for the next one. What whoever runs
-// the engine has set is.
+// Profile labels that a handler sets do not apply to the next run. Labels that the caller
+// of the engine has set do.
 func TestLabelsOfAHandlerAreItsOwn(t *testing.T) {
 	t.Parallel()
 	const ofHandler, ofEngine = "a label of a handler", "a label of the engine"
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t, 1)
+		h := newCrewRig(t, 1)
 		defer close(h.ended)
 		pprof.Do(t.Context(), pprof.Labels("test", ofEngine), func(ctx context.Context) {
 			h.end(func() {
 				pprof.SetGoroutineLabels(pprof.WithLabels(ctx, pprof.Labels("test", ofHandler)))
 				if !strings.Contains(labelled(t), ofHandler) {
-					t.Error("labels are not seen")
+					t.Error("the profile does not show the label that the handler has set")
 				}
 			}, h.give(ctx))
 			h.wantIdle(1)
 			if strings.Contains(labelled(t), ofHandler) {
-				t.Error("the labels of a handler are those of a goroutine that waits")
+				t.Error("a waiting goroutine has the labels of a handler")
 			}
 			pprof.SetGoroutineLabels(context.Background())
 			h.end(func() {

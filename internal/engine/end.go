@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The causes with which the engine ends a handler's context, as context.Cause
-// returns them. ErrTimeLimit is a context.DeadlineExceeded to errors.Is, the
-// other two of the engine's own are a context.Canceled.
+// The causes with which the engine ends a handler's context, as context.Cause returns
+// them. For errors.Is, ErrTimeLimit is a context.DeadlineExceeded, and ErrInterrupted and
+// ErrCancelled are a context.Canceled.
 var (
 	ErrTimeLimit   error = &cause{"the run has reached its time limit", context.DeadlineExceeded}
 	ErrInterrupted error = &cause{"the worker is stopping", context.Canceled}

@@ -1,5 +1,5 @@
-// Package engine runs jobs. Core decides, without goroutines, clock or I/O; the
-// Engine around it calls the store and the handlers.
+// Package engine runs jobs. Core makes all decisions, without goroutines, clock or I/O.
+// Engine calls the store and the handlers.
 package engine
 
 import (
@@ -20,17 +20,17 @@ type Engine struct {
 	started atomic.Bool
 	ended   chan struct{}
 	calls   sync.WaitGroup // store calls and clean-ups under way
-	hands   *crew          // who call handlers
-	judges  *crew          // who make the outcomes of runs that failed
+	workers *crew          // goroutines that call handlers
+	endings *crew          // goroutines that make the outcomes of failed runs
 }
 
-// handsMax and judgesMax bound the goroutines that are kept for more runs to come.
+// The numbers of idle goroutines that are kept for later runs.
 const (
-	handsMax  = 256
-	judgesMax = 16
+	idleWorkersMax = 256
+	idleEndingsMax = 16
 )
 
-// New returns an engine, or every problem of its configuration.
+// New returns an engine, or an error with all problems of its configuration.
 func New(cfg Config) (*Engine, error) {
 	core, err := NewCore(cfg)
 	if err != nil {
@@ -40,16 +40,16 @@ func New(cfg Config) (*Engine, error) {
 		cfg: core.cfg, core: core, origin: core.cfg.Clock.Now(),
 		in: inbox{wake: make(chan struct{}, 1)}, ended: make(chan struct{}),
 	}
-	e.hands = newCrew(handsMax, e.ended, e.run)
-	e.judges = newCrew(judgesMax, e.ended, e.judge)
+	e.workers = newCrew(idleWorkersMax, e.ended, e.run)
+	e.endings = newCrew(idleEndingsMax, e.ended, e.endFailed)
 	return e, nil
 }
 
-// Returned says that a stop has left work to others. It is an error so that an
-// exit code can tell.
+// Returned is the error of a stop that left work to other workers. It is an error so that
+// an exit code can report it.
 type Returned struct {
 	Jobs int // running jobs that did not end within the grace time
-	// Unsaved jobs have ended, but the store could not be told so: they run
+	// Unsaved is the number of jobs that have ended without a stored outcome: they run
 	// again when their leases are over.
 	Unsaved int
 }
@@ -61,10 +61,10 @@ func (r *Returned) Error() string {
 	return fmt.Sprintf("stopped with %d running jobs handed back and the outcomes of %d jobs unwritten", r.Jobs, r.Unsaved)
 }
 
-// Run works until ctx ends, and then stops gracefully: no new claims, running
-// jobs get the grace time, then their contexts end and what remains is handed
-// back. It returns nil after a clean stop and a *Returned when work was left.
-// Values of ctx reach the handlers. An engine runs once.
+// Run works until ctx ends, and then stops gracefully: it claims no more jobs, gives
+// running jobs the grace time, ends their contexts and hands back the jobs that remain.
+// It returns nil after a clean stop and a *Returned if work was left. Handlers can read
+// the values of ctx. An engine runs once.
 func (e *Engine) Run(ctx context.Context) error {
 	if !e.started.CompareAndSwap(false, true) {
 		return errors.New("engine: Run was called twice; make a new engine")
@@ -86,11 +86,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// Halt stops without any grace time, also in the middle of a graceful stop.
+// Halt stops the engine without grace time, and ends the grace time of a graceful stop.
 func (e *Engine) Halt() { e.in.post(HaltAsked{}) }
 
-// Idle waits until this process has nothing running, buffered or being written
-// and knows of no job that it could take. It returns at once when Run has ended.
+// Idle waits until this process has no job that is running, buffered or being written,
+// and knows of no job that it could claim. It returns at once when Run has ended.
 func (e *Engine) Idle(ctx context.Context) error {
 	idle := make(chan struct{})
 	e.in.postWaiter(idle)

@@ -6,23 +6,23 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Event is something that the core has to know. Answers carry the error of their
-// call, which is nil when the rest counts.
+// Event is an input of Core.Step. The events that answer a call have the error of that
+// call; the other fields are valid if it is nil.
 type Event interface {
 	apply(c *Core, now time.Duration)
 }
 
 type (
-	// Woken says that the store has sent a notification.
+	// Woken is a notification of the store.
 	Woken struct{}
-	// Finished are tasks whose outcome is made.
+	// Finished are tasks that have their outcomes.
 	Finished struct{ Tasks []*Task }
-	// Unstuck are stuck tasks whose handlers have come back after all.
+	// Unstuck are stuck tasks whose handlers have returned.
 	Unstuck struct{ Tasks []*Task }
 	// Reported are tasks with new progress.
 	Reported struct{ Tasks []*Task }
-	// WrittenInTx says that the handler is writing the task's success in a
-	// transaction of its own.
+	// WrittenInTx says that the handler is writing the task's success in its own
+	// transaction.
 	WrittenInTx struct{ Task *Task }
 	// Exchanged answers an exchange.
 	Exchanged struct {
@@ -58,7 +58,8 @@ type (
 	HaltAsked struct{}
 )
 
-// Actions is what the core wants done. It is valid until the next step.
+// Actions is the result of Core.Step: what the caller is to do. It is valid until the
+// next step.
 type Actions struct {
 	Start   []*Task // call the handler
 	End     []*Task // end the context, with Cause
@@ -67,40 +68,40 @@ type Actions struct {
 	Dropped []*Task // the outcome will never be stored: clean up
 
 	Exchange *store.Exchange // valid until the core gets the answer
-	Late     *store.Exchange // the same, of outcomes that are late
-	Beat     []*Task         // with the progress of those that HasNews
-	Rescue   int             // at most so many; 0 is none
+	Late     *store.Exchange // like Exchange, with the late outcomes
+	Beat     []*Task         // tasks to extend, with the progress of those that HasNews
+	Rescue   int             // the limit of a rescue; 0 means no rescue
 	Signals  bool
 	Declare  bool
 
 	Notes   []Note
 	Wake    time.Duration // step again at this time, even without an event
-	Stopped bool          // nothing is left to do
+	Stopped bool          // the stop is complete
 }
 
 // HasNews reports whether the next heartbeat is to carry the task's progress.
 func (t *Task) HasNews() bool { return t.telling }
 
-// NoteKind says what a note is about.
+// NoteKind is the kind of a note.
 type NoteKind uint8
 
 // The notes.
 const (
 	TroubleBegan    NoteKind = iota // the store began to fail: Err
 	TroubleEnded                    // the store works again after Elapsed; N outcomes had waited
-	OutcomesLate                    // the store cannot write some outcomes yet, as the task's, and writes others: Err
+	OutcomesLate                    // the store cannot write the task's outcome yet, but writes others: Err
 	LateWritten                     // no outcome is late any more, after Elapsed
-	LeaseExpiring                   // the task's lease is unconfirmed for too long
+	LeaseExpiring                   // the task's lease was not extended for too long
 	LeaseTaken                      // the store says that the task's lease is lost
 	OutcomeRefused                  // the store refused the task's outcome: Err
 	OutcomeInvalid                  // the task's outcome cannot be written and was replaced: Err
 	HandlerStuck                    // the task's handler did not return after its context had ended
 	HandlerReturned                 // a stuck handler came back
-	ClaimUnknown                    // the store gave a job that nobody had asked for
+	ClaimUnknown                    // the store returned a job that was not requested
 	OutcomesGivenUp                 // at the stop: N outcomes could not be written
 )
 
-// Note is something that people should know.
+// Note is a fact to be logged.
 type Note struct {
 	Kind    NoteKind
 	Task    *Task
@@ -116,7 +117,7 @@ func (a *Actions) reset() {
 	}
 }
 
-// emptied returns s without its elements, and without holding on to them.
+// emptied returns s with length 0, and clears its elements so that they can be freed.
 func emptied(s []*Task) []*Task {
 	clear(s)
 	return s[:0]

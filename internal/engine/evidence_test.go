@@ -24,7 +24,7 @@ import (
 	"github.com/redrive/redrive/store/faultstore"
 )
 
-// deaf is a command that ignores SIGTERM and has a child that does so too.
+// deaf is a command that ignores SIGTERM and has a child that also ignores it.
 const deaf = `trap "" TERM; echo partial output >&2; (while :; do sleep 1; done) & echo started; wait`
 
 // gang is a deaf command of a run, and the pipe that its processes hold open.
@@ -43,7 +43,7 @@ func newGang(t *testing.T) *gang {
 	return &gang{read: read, write: write}
 }
 
-// start starts the command and waits until its processes are there.
+// start starts the command and waits until its processes run.
 func (g *gang) start(ctx context.Context, run *engine.Run) (*exec.Cmd, error) {
 	cmd := run.Command(ctx, "sh", "-c", deaf)
 	g.cmd = cmd
@@ -53,12 +53,12 @@ func (g *gang) start(ctx context.Context, run *engine.Run) (*exec.Cmd, error) {
 	}
 	line := make([]byte, len("started\n"))
 	if _, err := io.ReadFull(g.read, line); err != nil || string(line) != "started\n" {
-		return nil, fmt.Errorf("the command says %q: %w", line, err)
+		return nil, fmt.Errorf("the command wrote %q: %w", line, err)
 	}
 	return cmd, nil
 }
 
-// wantGone fails the test if a process of the command still lives.
+// wantGone fails the test if a process of the command is still alive.
 func (g *gang) wantGone(t *testing.T) {
 	t.Helper()
 	g.write.Close()
@@ -66,21 +66,21 @@ func (g *gang) wantGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := g.read.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("reading from the command gives %v: a process of it lives", err)
+		t.Errorf("reading from the command: %v: one of its processes is still alive", err)
 	}
 }
 
 // proves: Q5, T2
 func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 	t.Parallel()
-	g, clock := newGang(t), &hasty{}
+	g, clock := newGang(t), &skipClock{}
 	const limit = 10 * time.Minute
 	r := newRig(t, func(ctx context.Context, run *engine.Run) error {
 		cmd, err := g.start(ctx, run)
 		if err != nil {
 			return err
 		}
-		clock.skip(limit) // however long the shell took to start
+		clock.skip(limit) // independent of the time that the shell took to start
 		return cmd.Wait()
 	}, func(c *engine.Config) {
 		c.Clock, c.Lease = clock, 6*limit
@@ -100,8 +100,8 @@ func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 	}
 }
 
-// Commands that come too late are refused, also those that come while the end of
-// their run is being read.
+// Commands are refused after the end of their run, also while its evidence is being
+// read.
 //
 // part of: Q5
 func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
@@ -110,7 +110,7 @@ func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
 	r := newRig(t, func(_ context.Context, run *engine.Run) error {
 		run.Command(context.Background(), "true")
 		go func() {
-			for range 1000 { // the race detector sees whether reading the end is in the way
+			for range 1000 { // for the race detector, while the evidence is being read
 				run.Command(context.Background(), "true")
 			}
 			<-idle
@@ -131,8 +131,8 @@ func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
 	}
 }
 
-// What a handler leaves running is killed when it returns, and when its run
-// ends without it.
+// Processes that a handler leaves running are killed when the handler returns, and when
+// its run ends without it.
 func TestACommandDoesNotOutliveItsRun(t *testing.T) {
 	t.Parallel()
 	for _, stuck := range []bool{false, true} {
@@ -159,7 +159,7 @@ func TestACommandDoesNotOutliveItsRun(t *testing.T) {
 			r.wantState(map[bool]job.State{false: job.Completed, true: job.Retrying}[stuck], ids...)
 			close(release)
 			_ = r.finish()
-			_ = g.cmd.Wait() // nobody has; package exec keeps a goroutine until then
+			_ = g.cmd.Wait() // package exec keeps a goroutine until Wait is called
 		})
 	}
 }
@@ -222,7 +222,7 @@ func TestT1_TheTempDirGoesOnEveryWayOut(t *testing.T) {
 			ids := r.enqueue(1)
 			r.start()
 			r.idle()
-			// The sweep at the start may hold the first name for a moment.
+			// The sweep at the start may occupy the first name for a moment.
 			if dir, want := used.Load().(string), filepath.Join(path, fmt.Sprintf("job-%d", ids[0])); !strings.HasPrefix(dir, want) {
 				t.Errorf("the directory was %q, want %q", dir, want)
 			}
@@ -236,8 +236,8 @@ func TestT1_TheTempDirGoesOnEveryWayOut(t *testing.T) {
 	}
 }
 
-// The directory stays until the outcome is stored: what is lost with the commit
-// can be looked at.
+// The directory stays until the outcome is stored: if the commit is lost, people can look
+// at the files.
 //
 // part of: T1
 func TestT1_TheTempDirStaysUntilTheOutcomeIsStored(t *testing.T) {
@@ -341,8 +341,8 @@ func TestT2_TheTailOfStderrIsEvidence(t *testing.T) {
 	_ = r.finish()
 }
 
-// A handler that says its success is written with its own transaction has
-// succeeded only if that was committed.
+// A run whose handler writes the success in its own transaction has succeeded only if
+// that transaction was committed.
 func TestASuccessInATransactionIsVerified(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -370,7 +370,7 @@ func TestASuccessInATransactionIsVerified(t *testing.T) {
 							t.Errorf("the commit: %v, %v", answer.Settled, err)
 						}
 					}
-					if err := sleep(ctx, 30*time.Second); err != nil { // heartbeats come and go
+					if err := sleep(ctx, 30*time.Second); err != nil { // several heartbeats are sent meanwhile
 						t.Errorf("the context ended: %v", err)
 					}
 					return tt.err
@@ -385,7 +385,7 @@ func TestASuccessInATransactionIsVerified(t *testing.T) {
 				if f := r.failures(ids[0]); tt.commits != (len(f) == 0) {
 					t.Errorf("failures %+v", f)
 				} else if !tt.commits && tt.err == nil && !strings.Contains(f[0].Message, "did not commit") {
-					t.Errorf("failure %q, want one that tells of the transaction", f[0].Message)
+					t.Errorf("failure %q, want one that names the transaction", f[0].Message)
 				}
 				_ = r.finish()
 			})

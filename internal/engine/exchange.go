@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// dryFree is how many exchanges in a row may be fruitless before they are
-	// spaced by dryGap: a store that is woken for others' jobs stays affordable.
+	// dryFree is the number of exchanges in a row without any result that may follow each
+	// other at once. The next ones are dryGap apart. This limits the calls that follow
+	// notifications about jobs of other workers.
 	dryFree = 4
 	dryGap  = 5 * time.Millisecond
 )
 
-// sendExchange sends an exchange when there is reason to.
+// sendExchange sends an exchange if one is due.
 func (c *Core) sendExchange(now time.Duration) {
 	if now < c.exchangeAt() {
 		return
@@ -26,8 +27,8 @@ func (c *Core) sendExchange(now time.Duration) {
 	for _, t := range c.flying {
 		x.Settle = append(x.Settle, t.Outcome)
 	}
-	// While the store is in trouble outcomes go first: they may free space, and
-	// a claim whose answer is lost costs its job a lease.
+	// While the store fails, outcomes are written without claims: outcomes may free
+	// space, and a job whose claim is lost waits until its lease is over.
 	x.Want = x.Want[:0]
 	if c.stop == serving && !c.tooLate() && (len(x.Settle) == 0 || c.exchange.fails == 0 && c.singly == 0) {
 		x.Want = c.wants(x.Want)
@@ -62,7 +63,7 @@ func (c *Core) exchangeAt() time.Duration {
 	return max(at, min(c.dueAt, c.askedAt+c.cfg.Poll))
 }
 
-// takePending moves the outcomes to be written now from pending to flying.
+// takePending moves the outcomes of the next exchange from pending to flying.
 func (c *Core) takePending() {
 	n := min(len(c.pending), job.ExchangeMax)
 	if c.singly > 0 {
@@ -92,12 +93,12 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 		if asked {
 			c.brought(&e.Answer, wrote, now)
 		}
-	} // else the store works, one of the outcomes is at fault
+	} // else the store works, and one of the outcomes cannot be written
 	c.flying = emptied(c.flying)
 	c.answered(&c.exchange, nil, now)
 }
 
-// brought takes in what an exchange with wants has brought.
+// brought takes the answer to an exchange that asked for jobs.
 func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	c.accept(a.Claims, now)
 	if wrote > 0 || len(a.Claims) > 0 {
@@ -105,7 +106,7 @@ func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	} else {
 		c.dry++
 	}
-	if !c.skipped || c.dry <= 1 || c.dueAt <= now { // else the queues that asked before count too
+	if !c.skipped || c.dry <= 1 || c.dueAt <= now { // else the answers to other queues count too
 		c.dueAt = never
 	}
 	if a.NextDue < never-now {
@@ -114,7 +115,7 @@ func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	c.more = c.more || a.Full || c.asksAgain()
 }
 
-// written goes through the answers to the outcomes of tasks.
+// written handles the answers to the outcomes of tasks.
 func (c *Core) written(tasks []*Task, answers []error, now time.Duration) {
 	for i, t := range tasks {
 		err := answers[i]
@@ -133,8 +134,9 @@ func (c *Core) written(tasks []*Task, answers []error, now time.Duration) {
 	}
 }
 
-// isolates deals with an exchange that was refused as a whole because one of
-// its outcomes cannot be written: they are written one by one until it is found.
+// isolates handles an exchange that was refused as a whole because one of its outcomes
+// cannot be written. The outcomes are then written one by one until that one is found. It
+// reports whether it has handled the error.
 func (c *Core) isolates(err error) bool {
 	if !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrTooLarge) || len(c.flying) == 0 {
 		return false
@@ -143,14 +145,14 @@ func (c *Core) isolates(err error) bool {
 		c.replace(c.flying[0], err)
 		return true
 	}
-	c.singly = len(c.flying) + 1 // this answer counts one down
+	c.singly = len(c.flying) + 1 // answered subtracts 1 for this exchange
 	c.pending = append(c.flying, c.pending...)
 	c.flying = nil
 	return true
 }
 
-// replace puts a failure in the place of an outcome that cannot be written, so
-// that its job is not stuck. A replacement that is refused too is given up.
+// replace replaces an outcome that cannot be written by a failure, so that its job ends.
+// If the store refuses the replacement too, it is dropped.
 func (c *Core) replace(t *Task, err error) {
 	if t.replaced {
 		c.note(Note{Kind: OutcomeRefused, Task: t, Err: err})
@@ -165,13 +167,13 @@ func (c *Core) replace(t *Task, err error) {
 	c.pending = append(c.pending, t)
 }
 
-// discard takes a task out of the books whose outcome will not be written.
+// discard removes a task whose outcome will not be written.
 func (c *Core) discard(t *Task) {
 	c.remove(t)
 	c.out.Dropped = append(c.out.Dropped, t)
 }
 
-// close takes a task out of the books whose outcome is written.
+// close removes a task whose outcome is written.
 func (c *Core) close(t *Task) {
 	c.remove(t)
 	if c.stop != serving && t.started && t.Outcome.Cause == job.Interrupted {

@@ -16,8 +16,8 @@ import (
 	"github.com/redrive/redrive/store/faultstore"
 )
 
-// The script of the fault loops: one job of each sort, and one that runs long
-// enough for heartbeats and rescues.
+// The jobs of the fault loops: one of each sort, and one that runs long enough for
+// heartbeats and rescues.
 const (
 	succeeds  = 1 + iota
 	failsOnce // with a retry a minute later
@@ -28,7 +28,7 @@ const (
 	scripted
 )
 
-// script is the handler of the fault loops and its ledger.
+// script is the handler of the fault loops, and records all runs.
 type script struct {
 	mu   sync.Mutex
 	runs map[store.Run]int
@@ -62,7 +62,7 @@ func (s *script) handle(ctx context.Context, r *engine.Run) error {
 	return nil
 }
 
-// sleep waits as a good handler does.
+// sleep waits for d or until the context ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -72,16 +72,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// faulty puts a faulty store before the one of the configuration.
+// faulty replaces the store of the configuration by one that injects faults.
 func faulty(c *engine.Config, plan faultstore.Plan) *faultstore.Store {
 	s := faultstore.New(c.Store.(store.Store), plan)
 	c.Store = s
 	return s
 }
 
-// play runs the script with a plan that ends after healAfter, and fails the test
-// unless every job ends as it should and the books balance. It returns how many
-// calls of a method there were.
+// play runs the script with a plan of faults that ends after healAfter. It fails the test
+// unless every job ends as it should and audit finds no difference. It returns the number
+// of calls of a method.
 func play(t *testing.T, method string, plan faultstore.Plan, healAfter time.Duration) (calls int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func play(t *testing.T, method string, plan faultstore.Plan, healAfter time.Dura
 	return calls
 }
 
-// audit compares the store's books with each other and with the handler's ledger.
+// audit compares the jobs, counters and failures in the store with the recorded runs.
 func (s *script) audit(t *testing.T, st store.Store) {
 	t.Helper()
 	dump, err := st.Dump(t.Context())
@@ -150,8 +150,8 @@ func (s *script) audit(t *testing.T, st store.Store) {
 	}
 }
 
-// Every store call of the script fails once, or from then on for a while, before
-// or after its effect, or hangs: nothing is lost and nothing doubled.
+// Each store call of the script fails once, or fails for a while, before or after its
+// effect, or hangs: no job is lost, and none succeeds twice.
 func TestEveryStoreCallMayFail(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some hundred runs of the script")
@@ -172,7 +172,7 @@ func TestEveryStoreCallMayFail(t *testing.T) {
 		if calls == 0 {
 			t.Fatalf("the script does not call %s", method)
 		}
-		calls = min(calls, 25) // later calls of a minute with nothing to do are alike
+		calls = min(calls, 25) // later calls are all alike, because there is nothing to do
 		for _, kind := range kinds {
 			for n := range calls {
 				for _, lasting := range []time.Duration{time.Minute, 0} {
@@ -193,8 +193,8 @@ func TestEveryStoreCallMayFail(t *testing.T) {
 	}
 }
 
-// A store that fails for every call for minutes: what has finished is kept, and
-// written when it is back.
+// If all calls of the store fail for minutes, outcomes are kept, and are written when the
+// store works again.
 func TestOutcomesOutliveALongOutage(t *testing.T) {
 	for _, err := range []error{store.ErrFull, store.ErrUnavailable, store.ErrUnknown} {
 		t.Run(err.Error(), func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestOutcomesOutliveALongOutage(t *testing.T) {
 					})
 				ids := r.enqueue(8)
 				r.start()
-				time.Sleep(time.Second) // four run
+				time.Sleep(time.Second) // four jobs run
 				faults.Set(faultstore.From("", 1, faultstore.Fault{Before: err}))
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
@@ -254,7 +254,7 @@ func TestQ8_AStopWithABrokenStoreGivesUp(t *testing.T) {
 			t.Errorf("the stop took %s, want the last second of the runs and ten more", took)
 		}
 		if logs.count("without having written all outcomes") != 1 {
-			t.Error("nothing in the log")
+			t.Error("the log has no line about the outcomes that were given up")
 		}
 	})
 }
@@ -263,11 +263,11 @@ func TestQ8_AStopWithABrokenStoreGivesUp(t *testing.T) {
 func TestQ4_AWorkerThatLostItsLeaseCannotWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var faults *faultstore.Store
-		told := make(chan error, 1)
+		ended := make(chan error, 1)
 		slow := newRig(t, func(ctx context.Context, r *engine.Run) error {
 			<-ctx.Done()
-			told <- context.Cause(ctx)
-			time.Sleep(4 * time.Minute) // deaf; somebody else does the job
+			ended <- context.Cause(ctx)
+			time.Sleep(4 * time.Minute) // ignores its context; another worker runs the job
 			r.Progress(1, 1, "too late")
 			return r.SetResult([]byte("slow"))
 		}, func(c *engine.Config) {
@@ -276,13 +276,13 @@ func TestQ4_AWorkerThatLostItsLeaseCannotWrite(t *testing.T) {
 		ids := slow.enqueue(1)
 		slow.start()
 		time.Sleep(time.Second)
-		faults.Set(faultstore.From("", 1, faultstore.Fault{Before: store.ErrUnavailable})) // cut off
+		faults.Set(faultstore.From("", 1, faultstore.Fault{Before: store.ErrUnavailable})) // from now on all calls fail
 		began := time.Now()
-		if err := <-told; err != store.ErrLeaseLost {
+		if err := <-ended; err != store.ErrLeaseLost {
 			t.Errorf("cause %v, want ErrLeaseLost", err)
 		}
 		if took := time.Since(began); took > 7*time.Second {
-			t.Errorf("told after %s, want two thirds of the lease", took)
+			t.Errorf("the context ended after %s, want two thirds of the lease", took)
 		}
 
 		quick := newRig(t, func(_ context.Context, r *engine.Run) error { return r.SetResult([]byte("quick")) },
@@ -303,8 +303,8 @@ func TestQ4_AWorkerThatLostItsLeaseCannotWrite(t *testing.T) {
 	})
 }
 
-// A success after the lease counted as lost is written if nobody else has taken
-// the job, and a failure then hands the job back without a crash.
+// After its lease counts as lost, a run that succeeds is written if no other worker has
+// claimed the job. A run that fails hands the job back without a crash.
 func TestALeaseThatCountsAsLostMayStillBeHeld(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -2,8 +2,8 @@ package engine
 
 import "sync"
 
-// inbox collects what happens between two rounds of the loop. Whatever comes
-// while the loop is busy is one batch, and one wake-up, for its next round.
+// inbox collects the events between two rounds of the loop. All events that come while
+// the loop is busy are one batch, with one wake-up, for its next round.
 type inbox struct {
 	wake chan struct{} // of capacity one
 
@@ -11,7 +11,7 @@ type inbox struct {
 	batch
 }
 
-// batch is what the loop takes at a time.
+// batch is the input of one round of the loop.
 type batch struct {
 	events   []Event
 	reported []*Task
@@ -58,7 +58,7 @@ func (in *inbox) postWaiter(idle chan<- struct{}) {
 	in.nudge()
 }
 
-// nudge wakes the loop; a second time before it is awake changes nothing.
+// nudge wakes the loop. Several calls before it wakes have the effect of one.
 func (in *inbox) nudge() {
 	select {
 	case in.wake <- struct{}{}:

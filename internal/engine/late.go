@@ -9,27 +9,27 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// An outcome is late when the store could not write it yet and has written others:
-// somebody's open transaction holds what it needs. Late outcomes are asked again in
-// exchanges of their own, so that claims and all other outcomes go on.
+// An outcome is late if the store could not write it yet but has written others, because
+// an open transaction has locked rows that it needs. Late outcomes are written by separate
+// exchanges, so that they do not delay claims and other outcomes.
 const (
-	// lateMax is how many outcomes may be late before no more jobs are claimed: what
-	// they hold is kept in memory. That is at most 16 MiB of results.
+	// lateMax is the number of late outcomes at which no more jobs are claimed. Their
+	// results stay in memory, at most 16 MiB.
 	lateMax = 256
-	// lateWaitMax bounds the back-off: the store waits by itself while it is asked.
+	// lateWaitMax bounds the back-off. The store also waits during the call.
 	lateWaitMax = 2 * time.Second
 )
 
-// late are the outcomes that are late.
+// late is the state of the late outcomes.
 type late struct {
-	tasks   []*Task       // to be asked again
+	tasks   []*Task       // to be written
 	flying  []*Task       // in the call under way
-	since   time.Duration // never when none is late
+	since   time.Duration // since when outcomes are late; never if no outcome is
 	request store.Exchange
 	call    call
 }
 
-// keepLate puts a task among those whose outcomes are late.
+// keepLate adds a task to those whose outcomes are late.
 func (c *Core) keepLate(t *Task, err error, now time.Duration) {
 	if c.late.since == never {
 		c.late.since = now
@@ -40,10 +40,10 @@ func (c *Core) keepLate(t *Task, err error, now time.Duration) {
 	c.late.tasks = append(c.late.tasks, t)
 }
 
-// tooLate reports whether so many outcomes are late that no more jobs are claimed.
+// tooLate reports whether too many outcomes are late to claim more jobs.
 func (c *Core) tooLate() bool { return len(c.late.tasks)+len(c.late.flying) >= lateMax }
 
-// lateAt returns when to ask for the late outcomes again.
+// lateAt returns when to try the late outcomes again.
 func (c *Core) lateAt() time.Duration {
 	if c.late.call.busy || len(c.late.tasks) == 0 {
 		return never
@@ -77,31 +77,31 @@ func (e LateAsked) apply(c *Core, now time.Duration) {
 	switch {
 	case err == nil:
 		c.written(c.late.flying, e.Answer.Settled, now)
-	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge): // one of them: it is found among the others
+	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge): // one of them cannot be written: it is found among the pending ones
 		c.pending = append(c.pending, c.late.flying...)
 	default:
 		c.late.tasks = append(c.late.tasks, c.late.flying...)
 	}
 	c.late.call.fails++
-	if len(c.late.tasks) < before+len(c.late.flying) { // it is worth going on
+	if len(c.late.tasks) < before+len(c.late.flying) { // some were written: try again soon
 		c.late.call.fails = 1
 	}
 	c.late.flying = emptied(c.late.flying)
 	c.late.call.at = now + c.backoff(&c.late.call)
 	if len(c.late.tasks) == 0 {
-		if err == nil { // else they are pending, and nothing is written
+		if err == nil { // else they are pending and not written
 			c.note(Note{Kind: LateWritten, Elapsed: now - c.late.since})
 		}
 		c.late.call.fails, c.late.since = 0, never
 	}
 }
 
-// wrongLength is the error of an answer that does not fit what was asked.
+// wrongLength is the error of an answer with a wrong number of results.
 func wrongLength(answers, outcomes int) error {
 	return fmt.Errorf("the store answered %d of %d outcomes: %w", answers, outcomes, store.ErrUnknown)
 }
 
-// shifted returns s without its first n elements, in its place.
+// shifted returns s without its first n elements, in the same memory.
 func shifted(s []*Task, n int) []*Task {
 	rest := copy(s, s[n:])
 	clear(s[rest:])

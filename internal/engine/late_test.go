@@ -10,10 +10,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-var errHeldElsewhere = fmt.Errorf("somebody holds the row: %w", store.ErrUnavailable)
+var errHeldElsewhere = fmt.Errorf("another transaction holds the row: %w", store.ErrUnavailable)
 
-// lateAnswer answers the exchange under way: the outcomes of late jobs cannot be
-// written yet, and it brings claims.
+// lateAnswer answers the exchange under way: the outcomes of the late jobs cannot be
+// written yet, and it returns claims.
 func (r *rig) lateAnswer(late []job.ID, claims ...job.Claim) {
 	a := r.answer(claims...)
 	for i, t := range r.core.flying {
@@ -24,7 +24,7 @@ func (r *rig) lateAnswer(late []job.ID, claims ...job.Claim) {
 	r.step(a)
 }
 
-// wantLate fails the test unless the step asks for these late outcomes again.
+// wantLate fails the test unless the step tries to write these late outcomes.
 func (r *rig) wantLate(want ...job.ID) {
 	r.t.Helper()
 	var got []job.ID
@@ -36,7 +36,7 @@ func (r *rig) wantLate(want ...job.ID) {
 	}
 }
 
-// lateAgain answers the call for late outcomes.
+// lateAgain answers the exchange of late outcomes.
 func (r *rig) lateAgain(answers ...error) {
 	r.step(LateAsked{Answer: store.Exchanged{Settled: answers}})
 }
@@ -60,7 +60,7 @@ func TestALateOutcomeHoldsUpNeitherClaimsNorOthers(t *testing.T) {
 		r.wantLate()
 		r.pass(1)
 		r.wantLate(1)
-		// While it is asked, jobs end, are written and claimed.
+		// Meanwhile other jobs end, are written and are claimed.
 		started := slices.Clone(r.act.Start)
 		if len(started) == 0 {
 			started = tasksOf(r.core, running)
@@ -98,7 +98,7 @@ func tasksOf(c *Core, in phase) (some []*Task) {
 	return some
 }
 
-// What is late is kept in memory: there is a bound.
+// Late outcomes are kept in memory, so their number is limited.
 func TestTooManyLateOutcomesStopClaims(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, lateMax, func(c *Config) { c.Lease, c.Queues[0].Workers = time.Hour, lateMax })
@@ -124,7 +124,7 @@ func TestTooManyLateOutcomesStopClaims(t *testing.T) {
 	r.lateAgain(answers...)
 	r.wantExchange(nil, lateMax)
 	r.brings()
-	r.pass(backoffMin) // there was progress
+	r.pass(backoffMin) // some outcomes were written
 	if r.act.Late == nil || len(r.act.Late.Settle) != lateMax-1 {
 		t.Errorf("asks for %+v", r.act.Late)
 	}
@@ -139,7 +139,7 @@ func TestLateOutcomesAreKeptWhenTheStoreFails(t *testing.T) {
 		r.pass(backoffMin)
 		r.wantLate(1, 2)
 		r.step(e)
-		r.wantNotes() // of the trouble tells who asks for everything else
+		r.wantNotes() // the other exchanges report that the store fails
 		r.pass(2*backoffMin - 1)
 		r.wantLate()
 		r.pass(1)
@@ -149,8 +149,8 @@ func TestLateOutcomesAreKeptWhenTheStoreFails(t *testing.T) {
 	}
 }
 
-// A run whose outcome is late is not rescued by its own process at once, but others
-// are, however long it is late.
+// A late outcome delays rescues by one lease at most, so that its own run is not rescued
+// at once and the runs of other workers are.
 func TestLateOutcomesGoBeforeARescue(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, func(c *Config) { c.RescueInterval = LeaseDefault / 2 })
@@ -166,7 +166,7 @@ func TestLateOutcomesGoBeforeARescue(t *testing.T) {
 	}
 }
 
-// A late outcome that turns out to be impossible is found as any other.
+// A late outcome that cannot be written at all is found like any other.
 func TestALateOutcomeMayBeInvalid(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, nil)
@@ -176,10 +176,10 @@ func TestALateOutcomeMayBeInvalid(t *testing.T) {
 	r.pass(backoffMin)
 	r.wantLate(1, 2)
 	r.step(LateAsked{Err: store.ErrInvalid})
-	r.wantNotes() // nothing is written
+	r.wantNotes() // no outcome was written
 	r.wantExchange([]job.ID{1, 2}, 2)
 	r.lateAnswer([]job.ID{2})
-	r.wantNotes(OutcomesLate) // they are late anew
+	r.wantNotes(OutcomesLate) // they are late again
 	r.pass(backoffMin)
 	r.wantLate(2)
 	r.pass(time.Second)
@@ -190,7 +190,7 @@ func TestALateOutcomeMayBeInvalid(t *testing.T) {
 	}
 }
 
-// A stop waits for late outcomes as for others, and gives up what cannot be written.
+// A stop waits for late outcomes as for others, and gives up those that it cannot write.
 func TestAStopWaitsForLateOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, written := range []bool{true, false} {
@@ -201,7 +201,7 @@ func TestAStopWaitsForLateOutcomes(t *testing.T) {
 		r.empty()
 		r.step(StopAsked{})
 		if r.act.Stopped {
-			t.Fatal("it stops at once")
+			t.Fatal("the core stops without waiting for the late outcomes")
 		}
 		for range 100 {
 			r.pass(backoffMin)

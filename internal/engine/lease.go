@@ -6,20 +6,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// lostAt returns when a task's lease counts as lost unless it is confirmed.
+// lostAt returns when a task's lease counts as lost if it is not confirmed before.
 func (c *Core) lostAt(t *Task) time.Duration { return t.confirmedAt + c.cfg.Lease*2/3 }
 
 // beatDue returns when a task's lease is to be extended.
 func (c *Core) beatDue(t *Task) time.Duration { return t.confirmedAt + c.cfg.Lease/3 }
 
-// sweepBy makes sure that tasks are looked at by a time.
+// sweepBy makes sure that tasks are checked at a time or earlier.
 func (c *Core) sweepBy(at time.Duration) { c.sweepAt = min(c.sweepAt, at) }
 
-// beatBy makes sure that leases are looked at by a time.
+// beatBy makes sure that leases are checked at a time or earlier.
 func (c *Core) beatBy(at time.Duration) { c.beatAt = min(c.beatAt, at) }
 
-// sweep looks at every task when the first of them needs it. There are no
-// timers per task: short runs come and go between two sweeps.
+// sweep checks all tasks when the first of them needs a check. Tasks have no timers:
+// most short runs begin and end between two sweeps.
 func (c *Core) sweep(now time.Duration) {
 	if now < c.sweepAt {
 		return
@@ -32,7 +32,7 @@ func (c *Core) sweep(now time.Duration) {
 	}
 }
 
-// look does what is due on one task and returns when it needs the next look.
+// look does what is due for one task and returns when to check it again.
 func (c *Core) look(t *Task, now time.Duration) time.Duration {
 	switch t.phase {
 	case buffered:
@@ -61,8 +61,8 @@ func (c *Core) look(t *Task, now time.Duration) time.Duration {
 	return never
 }
 
-// sendBeat extends the leases that are due, and with them those that are soon,
-// and brings the progress along.
+// sendBeat extends the leases that are due now or soon, and writes new progress in the
+// same call.
 func (c *Core) sendBeat(now time.Duration) {
 	if now < c.nextBeat() {
 		return
@@ -80,7 +80,7 @@ func (c *Core) sendBeat(now time.Duration) {
 		}
 	}
 	if len(c.out.Beat) == 0 {
-		c.answered(&c.beat, nil, now) // what failed is not needed any more
+		c.answered(&c.beat, nil, now) // a call that failed need not be repeated
 		return
 	}
 	c.beating = append(c.beating[:0], c.out.Beat...)
@@ -132,7 +132,7 @@ func (e Beaten) apply(c *Core, now time.Duration) {
 	c.beating = emptied(c.beating)
 }
 
-// taken acts on the store's word that a task's lease is lost.
+// taken handles the answer of the store that a task's lease is lost.
 func (c *Core) taken(t *Task, now time.Duration) {
 	switch t.phase {
 	case buffered:
@@ -156,7 +156,7 @@ func (e Reported) apply(c *Core, now time.Duration) {
 	c.setReported(e.Tasks, true)
 }
 
-// setReported marks tasks as having progress to write, or not any more.
+// setReported sets whether tasks have progress that is to be written.
 func (c *Core) setReported(tasks []*Task, reported bool) {
 	for _, t := range tasks {
 		switch {

@@ -91,7 +91,7 @@ func TestQ5_TheContextEndsAtTheTimeLimit(t *testing.T) {
 				t.Errorf("error %v, want a deadline exceeded", ctx.Err())
 			}
 			if run.Claim.ID == 2 {
-				return nil // done all the same
+				return nil // a success after the time limit
 			}
 			return fmt.Errorf("call: %w", ctx.Err())
 		}, func(c *engine.Config) { c.Kinds[0].Timeout = time.Minute })
@@ -117,10 +117,10 @@ func TestQ5_ARunEndsWithoutAHandlerThatDoesNotReturn(t *testing.T) {
 		r := newRig(t, func(_ context.Context, run *engine.Run) error {
 			if run.Claim.ID == 1 && run.Claim.Token == 1 {
 				<-release
-				run.Progress(1, 2, "void")
+				run.Progress(1, 2, "too late")
 				run.AddCost(5)
 				if _, err := run.TempDir(); err == nil {
-					t.Error("a temp dir after the run's end")
+					t.Error("TempDir returns a directory after the end of the run")
 				}
 				return nil
 			}
@@ -132,7 +132,7 @@ func TestQ5_ARunEndsWithoutAHandlerThatDoesNotReturn(t *testing.T) {
 		})
 		ids := r.enqueue(1)
 		r.start()
-		time.Sleep(time.Minute + 3*time.Second) // virtual: the limit, the grace and a second
+		time.Sleep(time.Minute + 3*time.Second) // the time limit, the grace time and a second
 		synctest.Wait()
 		r.wantState(job.Retrying, ids...)
 		f := r.failures(ids[0])
@@ -141,7 +141,7 @@ func TestQ5_ARunEndsWithoutAHandlerThatDoesNotReturn(t *testing.T) {
 		}
 		logs.want(t, "ERROR", "handler does not return", "1")
 
-		time.Sleep(10 * time.Minute) // its slot stays taken: no other job runs
+		time.Sleep(10 * time.Minute) // its slot stays occupied: no other job runs
 		synctest.Wait()
 		r.wantState(job.Retrying, ids...)
 		if n := logs.count("handler does not return"); n != 1 {
@@ -152,7 +152,7 @@ func TestQ5_ARunEndsWithoutAHandlerThatDoesNotReturn(t *testing.T) {
 		r.idle()
 		r.wantState(job.Completed, ids...)
 		if j := r.get(ids[0]); j.Cost != 0 || j.Token != 2 {
-			t.Errorf("cost %d and %d runs, want nothing of the stuck one", j.Cost, j.Token)
+			t.Errorf("cost %d and %d runs, want no cost of the stuck run", j.Cost, j.Token)
 		}
 		if err := r.finish(); err != nil {
 			t.Error(err)

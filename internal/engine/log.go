@@ -33,8 +33,8 @@ func (t *Task) claim() *job.Claim {
 	return t.Claim
 }
 
-// logTransition tells what a run that has been written ended in. It costs
-// nothing where nobody listens.
+// logTransition logs the outcome of a run after it was written. It costs almost nothing
+// if the level is disabled.
 func (e *Engine) logTransition(t *Task) {
 	o, c := &t.Outcome, t.Claim
 	level := slog.LevelInfo
@@ -76,7 +76,7 @@ func (e *Engine) logTransition(t *Task) {
 		e.log(level, "job "+o.Cause.String(), c, append(due(o), took)...)
 	case job.Cancel:
 		e.log(level, "job cancelled", c, took)
-	case job.Enqueued, job.Claimed, job.Crashed, job.Expired, job.Retried: // no end of a run
+	case job.Enqueued, job.Claimed, job.Crashed, job.Expired, job.Retried: // not outcomes of a run
 	}
 }
 
@@ -88,7 +88,7 @@ func due(o *job.Outcome) []slog.Attr {
 	return attrs
 }
 
-// logNote tells what the core noted.
+// logNote logs a note of the core.
 func (e *Engine) logNote(n Note) {
 	ctx := context.Background()
 	failure := slog.Any("error", n.Err)
@@ -116,7 +116,7 @@ func (e *Engine) logNote(n Note) {
 	case HandlerReturned:
 		e.log(slog.LevelWarn, "handler returned after its run had ended; its slot is free again", n.Task.claim())
 	case ClaimUnknown:
-		e.log(slog.LevelError, "the store gave a job that nobody had asked for; it is handed back", n.Task.claim())
+		e.log(slog.LevelError, "the store returned a job that was not requested; it is handed back", n.Task.claim())
 	case OutcomesGivenUp:
 		e.cfg.Logger.LogAttrs(ctx, slog.LevelError,
 			"stopping without having written all outcomes; the jobs run again when their leases are over", slog.Int("jobs", n.N))

@@ -13,8 +13,8 @@ import (
 type logs struct {
 	mu    sync.Mutex
 	buf   bytes.Buffer
-	await string        // close seen when a line holds it
-	seen  chan struct{} // nil: nobody waits
+	await string        // seen is closed when a line contains it
+	seen  chan struct{} // nil when no test waits
 }
 
 func (l *logs) Write(p []byte) (int, error) {
@@ -27,7 +27,7 @@ func (l *logs) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// expect returns a channel that is closed at the next line that holds the text.
+// expect returns a channel that is closed at the next line that contains the text.
 func (l *logs) expect(text string) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +46,7 @@ func (l *logs) lines() []string {
 	return strings.Split(strings.TrimSpace(l.buf.String()), "\n")
 }
 
-// count returns how many lines hold the text.
+// count returns how many lines contain the text.
 func (l *logs) count(text string) (n int) {
 	for _, line := range l.lines() {
 		if strings.Contains(line, text) {

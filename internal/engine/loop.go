@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// loop is the only goroutine that touches the core. Handlers get contexts made
-// of runs, the store gets calls.
+// loop is the only goroutine that uses the core. The contexts of handlers are derived
+// from runs, those of store calls from calls.
 func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	timer := e.cfg.Clock.AfterFunc(0, e.in.nudge)
 	defer timer.Stop()
@@ -20,8 +20,8 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	var waiters []chan<- struct{}
 	wake, notified := time.Duration(0), false
 	for {
-		// Looked at again, so that whoever asks for Idle after an enqueue finds
-		// its notification taken into account.
+		// Check again, so that a call of Idle after an enqueue takes the enqueue's
+		// notification into account.
 		select {
 		case <-woken:
 			notified = true
@@ -55,8 +55,8 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 		case <-woken:
 			notified = true
 		}
-		// Let the runs that are about to finish do so first: one exchange for
-		// many outcomes, not one for the first of them and one for the rest.
+		// Let other runs finish first, so that one exchange carries the outcomes of
+		// all of them.
 		runtime.Gosched()
 	}
 }
@@ -71,7 +71,7 @@ func setTimer(timer Timer, at, now time.Duration) {
 
 func (e *Engine) now() time.Duration { return e.cfg.Clock.Now().Sub(e.origin) }
 
-// act does what the core wants done with runs.
+// act executes the actions of the core that concern runs.
 func (e *Engine) act(runs context.Context, a *Actions, now time.Duration) {
 	for _, n := range a.Notes {
 		e.logNote(n)
@@ -107,7 +107,7 @@ func (e *Engine) start(runs context.Context, t *Task, now time.Duration) {
 	}
 	t.run = r
 	e.log(slog.LevelDebug, "job started", t.Claim)
-	e.hands.give(r)
+	e.workers.give(r)
 }
 
 func (e *Engine) run(r *Run) {
@@ -115,7 +115,7 @@ func (e *Engine) run(r *Run) {
 	r.handle()
 }
 
-// finish makes the outcome of a run whose handler has come to its end.
+// finish makes the outcome of a run whose handler has ended.
 func (e *Engine) finish(r *Run) {
 	t := r.task
 	if !r.close() { // abandoned before
@@ -135,20 +135,21 @@ func (e *Engine) finish(r *Run) {
 		e.in.postFinished(t)
 		return
 	}
-	// Not here: it takes more stack than a handler needs.
-	e.judges.give(r)
+	// The outcome of a failed run is made in another goroutine, because that takes more
+	// stack than most handlers need.
+	e.endings.give(r)
 }
 
-// judge makes the outcome of a run that failed.
-func (e *Engine) judge(r *Run) {
+// endFailed makes the outcome of a run that failed.
+func (e *Engine) endFailed(r *Run) {
 	e.conclude(r.task, &r.end)
 	e.in.postFinished(r.task)
 }
 
-// abandon makes the outcome of a run without its handler.
+// abandon makes the outcome of a run whose handler does not return.
 func (e *Engine) abandon(r *Run) {
 	if !r.close() {
-		return // it has just returned
+		return // the handler has just returned
 	}
 	t := r.task
 	patience := r.kind.KillGrace + returnGrace
@@ -162,15 +163,16 @@ func (e *Engine) abandon(r *Run) {
 	e.in.postFinished(t)
 }
 
-// reportWritten tells Config.Written about an outcome. A claim that was handed back
-// before its run began has none.
+// reportWritten calls Config.Written with the outcome of a task, unless the claim was
+// handed back before its run began.
 func (e *Engine) reportWritten(t *Task) {
 	if e.cfg.Written != nil && (t.started || t.Outcome.Cause != job.Interrupted) {
 		e.cfg.Written(t.Claim, &t.Outcome, t.Elapsed)
 	}
 }
 
-// release lets go of what a task holds, once its outcome is stored or void.
+// release frees the memory and the directory of a task whose outcome is stored or
+// dropped.
 func (e *Engine) release(t *Task) {
 	if t.run != nil && t.run.dir != nil {
 		e.calls.Go(t.run.removeDir)
@@ -178,8 +180,8 @@ func (e *Engine) release(t *Task) {
 	if !t.Stuck {
 		t.run = nil
 	}
-	// Claims of one answer share their memory: one that runs for hours must not
-	// keep the payloads of the others.
+	// The claims of one answer share one slice: a job that runs for hours must not keep
+	// the payloads of the others in memory.
 	t.Outcome = job.Outcome{}
 	*t.Claim = job.Claim{}
 }

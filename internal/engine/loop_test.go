@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,7 +31,7 @@ func TestJobsRunOnce(t *testing.T) {
 			t.Error(err)
 		}
 		if err := r.engine.Run(t.Context()); err == nil {
-			t.Error("a second Run works")
+			t.Error("a second Run returned no error")
 		}
 	})
 }
@@ -75,7 +76,7 @@ func TestIdleCoversWhatWasEnqueuedBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := r.engine.Idle(cut); err == nil {
-			synctest.Wait() // it may have been idle before it looked
+			synctest.Wait() // the engine may have been idle before Idle checked its context
 		} else if !errors.Is(err, context.Canceled) {
 			t.Errorf("Idle with an ended context: %v", err)
 		}
@@ -86,8 +87,8 @@ func TestIdleCoversWhatWasEnqueuedBefore(t *testing.T) {
 	})
 }
 
-// Two jobs at a time of a thousand that are quick: none waits for a slot that
-// is free, and the store is asked rarely.
+// Two workers run a thousand quick jobs: no slot stays free while jobs wait, and the
+// store gets few calls.
 func TestQuickJobsAreFetchedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(time.Millisecond); return nil }, nil)
@@ -116,7 +117,7 @@ func (s *slowStore) Exchange(ctx context.Context, x store.Exchange) (store.Excha
 	return s.Worker.Exchange(ctx, x)
 }
 
-// Claims of one answer share their memory.
+// The claims of one answer share one slice.
 func TestALongRunDoesNotKeepThePayloadsOfOthers(t *testing.T) {
 	t.Parallel()
 	payload := make(chan weak.Pointer[byte], 1)
@@ -145,4 +146,33 @@ func TestALongRunDoesNotKeepThePayloadsOfOthers(t *testing.T) {
 	close(release)
 	r.idle()
 	_ = r.finish()
+}
+
+// skipClock is the clock of one engine, which a test can set ahead.
+type skipClock struct {
+	mu    sync.Mutex
+	ahead time.Duration
+	wake  func()
+}
+
+func (h *skipClock) Now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Now().Add(h.ahead)
+}
+
+func (h *skipClock) AfterFunc(d time.Duration, f func()) engine.Timer {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wake = f
+	return time.AfterFunc(d, f)
+}
+
+// skip sets the clock ahead and wakes the engine.
+func (h *skipClock) skip(d time.Duration) {
+	h.mu.Lock()
+	h.ahead += d
+	wake := h.wake
+	h.mu.Unlock()
+	wake()
 }

@@ -69,7 +69,7 @@ func TestACancelledJobIsStopped(t *testing.T) {
 				t.Errorf("cause %v, want ErrCancelled", context.Cause(ctx))
 			}
 			if run.Claim.ID == 2 {
-				return nil // a late success is a success
+				return nil // a success after the cancel is a success
 			}
 			return ctx.Err()
 		}, nil)

@@ -9,35 +9,35 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// queue is a queue as this process works on it.
+// queue is the state of a queue in this process.
 type queue struct {
 	Queue
-	workers int // the setting that counts now
+	workers int // number of slots in force
 	paused  bool
 	busy    int     // slots taken
 	buffer  []*Task // claimed ahead, oldest first
-	runs    average // of a run
+	runs    average // duration of a run
 
-	asked []int // per kind, what is left of the share asked for; notAsked
+	asked []int // by kind, how many of the jobs asked for have not come; or notAsked
 	wants []store.KindWant
 }
 
-// kind is a kind of job as this process runs it.
+// kind is the state of a kind of job in this process.
 type kind struct {
 	*Kind
 	index          int // in Core.kinds
 	busy, buffered int
-	runs           average // of a run
-	left           int     // room not yet asked for, while wants are made
+	runs           average // duration of a run
+	left           int     // jobs that may still be asked for, while wants are made
 }
 
 // notAsked marks a kind that an exchange did not ask for.
 const notAsked = -1
 
-// average is an exponentially weighted mean; zero means not measured.
+// average is an exponentially weighted mean; 0 means not measured.
 type average time.Duration
 
-// averageWeight is the number of measurements over which an average looks back.
+// averageWeight is the inverse of the weight of a new measurement.
 const averageWeight = 8
 
 func (a *average) add(d time.Duration) {
@@ -49,13 +49,13 @@ func (a *average) add(d time.Duration) {
 	*a += (average(d) - *a) / averageWeight
 }
 
-// aheadMin is how many jobs a queue of few workers may hold ahead.
+// aheadMin is how many jobs a queue of few workers may claim ahead.
 const aheadMin = 256
 
-// ahead returns how many jobs to hold beyond the free slots, so that slots have
-// work while an exchange is under way and exchanges stay few: what they can do
-// during two of them, because what one asks for must last during the next. It
-// is none while runs are longer than an exchange, or not known to be shorter.
+// ahead returns how many jobs to claim in addition to those for free slots, so that the
+// slots have work while an exchange is under way: as many as the slots can run during two
+// exchanges, because the jobs of one must last until the next has ended. It is 0 unless
+// runs are known to be shorter than an exchange.
 func (c *Core) ahead(workers int, runs average) int {
 	if runs == 0 || runs >= c.trip {
 		return 0
@@ -81,15 +81,15 @@ func (c *Core) kindRoom(k *kind) int {
 	return k.Workers + c.ahead(k.Workers, k.runs) - k.busy - k.buffered
 }
 
-// hasRoom reports whether any job could be taken.
+// hasRoom reports whether this process could claim a job.
 func (c *Core) hasRoom() bool {
 	return slices.ContainsFunc(c.queues, func(q *queue) bool { return c.room(q) > 0 }) &&
 		slices.ContainsFunc(c.kinds, func(k *kind) bool { return c.kindRoom(k) > 0 })
 }
 
-// wants asks for all that there is room for. The room of a kind with workers of
-// its own is divided between the queues; where it is not enough for all, the
-// queues take turns.
+// wants appends requests for all jobs for which there is room. If a kind has its own
+// limit of workers, its room is divided between the queues. If the room is too small for
+// all queues, they take turns.
 func (c *Core) wants(into []store.Want) []store.Want {
 	c.skipped = false
 	for _, k := range c.kinds {
@@ -136,7 +136,7 @@ func (c *Core) kindWants(q *queue, room, queues int) []store.KindWant {
 	return q.wants
 }
 
-// accept takes in what the exchange has brought.
+// accept adds the claims of an exchange.
 func (c *Core) accept(claims []job.Claim, now time.Duration) {
 	tasks := make([]Task, len(claims))
 	for i := range claims {
@@ -158,8 +158,8 @@ func (c *Core) accept(claims []job.Claim, now time.Duration) {
 	}
 }
 
-// asksAgain reports whether an answer leaves reason to ask again at once: a kind
-// filled its share and has room again, or a queue has not had its turn yet.
+// asksAgain reports whether to ask again at once: a kind got all jobs that it asked for
+// and has room again, or a queue has not had its turn yet.
 func (c *Core) asksAgain() bool {
 	for _, q := range c.queues {
 		for i, k := range c.kinds {
@@ -171,8 +171,8 @@ func (c *Core) asksAgain() bool {
 	return c.skipped && c.dry < len(c.queues)
 }
 
-// fill starts what is buffered, as far as there are slots, and hands back what
-// cannot stay.
+// fill starts buffered tasks while there are free slots, and hands back tasks that cannot
+// stay in the buffer.
 func (c *Core) fill(now time.Duration) {
 	for _, q := range c.queues {
 		if len(q.buffer) == 0 {
@@ -182,7 +182,7 @@ func (c *Core) fill(now time.Duration) {
 		for _, t := range q.buffer {
 			switch {
 			case now >= c.staleAt(t):
-				q.runs = max(q.runs, average(c.cfg.Lease/3)) // not as quick as it seemed
+				q.runs = max(q.runs, average(c.cfg.Lease/3)) // runs are longer than measured
 				t.kind.runs = max(t.kind.runs, q.runs)
 				c.handBack(t)
 			case c.stop != serving || q.paused || c.expired(t, now):
@@ -210,12 +210,12 @@ func (c *Core) expired(t *Task, now time.Duration) bool {
 	return t.Claim.Deadline > 0 && t.Claim.ClaimedAt.Add(now-t.arrivedAt) >= t.Claim.Deadline
 }
 
-// drop takes a task out of the buffer.
+// drop removes a task from the buffer.
 func (q *queue) drop(t *Task) {
 	q.buffer = slices.DeleteFunc(q.buffer, func(b *Task) bool { return b == t })
 }
 
-// set takes over the settings of the queue.
+// set applies the stored settings of the queue.
 func (q *queue) set(c *Core, settings []store.Queue) {
 	workers, paused := q.Workers, false
 	if i := slices.IndexFunc(settings, func(s store.Queue) bool { return s.Name == q.Name }); i >= 0 {

@@ -140,7 +140,7 @@ func TestQ9_EveryTransitionIsLoggedWithItsJob(t *testing.T) {
 		for i := range job.ID(5) {
 			n := job.New{ID: id + i, Kind: "k", Queue: "q", Priority: 1, Correlation: fmt.Sprintf("request-%d", id+i)}
 			if i == 4 {
-				n.Deadline = 1 // long over
+				n.Deadline = 1 // long past
 			}
 			if _, err := r.store.Enqueue(t.Context(), []job.New{n}); err != nil {
 				t.Fatal(err)
@@ -168,7 +168,7 @@ func TestQ9_EveryTransitionIsLoggedWithItsJob(t *testing.T) {
 	})
 }
 
-// strictStore fails the test when it is given an outcome that it had to refuse.
+// strictStore fails the test if it gets an outcome that a store has to refuse.
 type strictStore struct {
 	store.Worker
 	t *testing.T
@@ -181,4 +181,45 @@ func (s strictStore) Exchange(ctx context.Context, x store.Exchange) (store.Exch
 		}
 	}
 	return s.Worker.Exchange(ctx, x)
+}
+
+// stuckError is an error whose text blocks until a channel is closed.
+type stuckError struct{ release <-chan struct{} }
+
+func (e stuckError) Error() string {
+	<-e.release
+	return "it took a while"
+}
+
+// part of: F2
+func TestF2_AnErrorWhoseTextBlocksDelaysNoOtherJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, func(_ context.Context, run *engine.Run) error {
+			if run.Claim.ID%10 == 1 {
+				return errors.Join(stuckError{release}, errDead)
+			}
+			return errDead
+		}, nil)
+		ids := r.enqueue(25) // three of them block, with four workers
+		r.start()
+		synctest.Wait()
+		var stuck, others []job.ID
+		for _, id := range ids {
+			if id%10 == 1 {
+				stuck = append(stuck, id)
+			} else {
+				others = append(others, id)
+			}
+		}
+		if len(stuck) != 3 {
+			t.Fatalf("the blocked jobs are %v, want three", stuck)
+		}
+		r.wantState(job.Running, stuck...)
+		r.wantState(job.Dead, others...)
+		close(release)
+		r.idle()
+		r.wantState(job.Dead, ids...)
+		_ = r.finish()
+	})
 }

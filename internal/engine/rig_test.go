@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is an engine on a store, with handlers that a test gives.
+// rig is an engine on a memory store, with the handler of a test.
 type rig struct {
 	t      *testing.T
 	store  store.Store
@@ -26,7 +26,7 @@ type rig struct {
 	ended  chan error
 }
 
-// attemptsMax is where the rig's decisions end a job that keeps failing.
+// attemptsMax is the number of attempts after which the rig's decisions end a failing job.
 const attemptsMax = 3
 
 var errDead = errors.New("permanent")
@@ -87,7 +87,7 @@ func (r *rig) finish() error {
 	return <-r.ended
 }
 
-// payload is no tiny object: those share their blocks of memory with others.
+// payload is long, because Go allocates several tiny objects in one block of memory.
 const payload = `{"scene":"a payload with a block of memory of its own"}`
 
 // enqueue enqueues n jobs of kind k and returns their ids.

@@ -23,8 +23,8 @@ var (
 	errNoDirs = errors.New("temp dir: this process has no base for temp directories; give it one")
 )
 
-// Run is one run in the hands of its handler. Its methods are safe for
-// concurrent use until the handler has returned; later calls change nothing.
+// Run is one run as its handler sees it. Its methods are safe for concurrent use until
+// the handler has returned; later calls have no effect.
 type Run struct {
 	Claim job.Claim
 
@@ -46,9 +46,9 @@ type Run struct {
 	dir      *tempdir.Dir
 }
 
-// Progress reports how far the run has come; a total of zero is unknown. It is
-// cheap: the process writes at most once a second, the last report of each run.
-// Notes are cut to job.TextMax bytes.
+// Progress reports the progress of the run; a total of 0 means unknown. It is cheap: the
+// process writes the last report of each run, at most once a second. Notes are cut to
+// job.TextMax bytes.
 func (r *Run) Progress(done, total int64, note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +63,7 @@ func (r *Run) Progress(done, total int64, note string) {
 }
 
 // SetResult sets the result that is stored when the run succeeds, at most
-// job.ResultMax bytes. The last one counts.
+// job.ResultMax bytes. A later call replaces it.
 func (r *Run) SetResult(b []byte) error {
 	if len(b) > job.ResultMax {
 		return fmt.Errorf("result of %d bytes: at most %d: %w", len(b), job.ResultMax, store.ErrTooLarge)
@@ -86,14 +86,14 @@ func (r *Run) AddCost(microUSD int64) {
 	}
 }
 
-// CountSends tells the run where the sends of its calls are counted.
+// CountSends sets the function that counts the sends of the run's calls.
 func (r *Run) CountSends(sends func() int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sends = sends
 }
 
-// sent is how many sends there were so far.
+// sent returns the number of sends so far.
 func (r *Run) sent() int32 {
 	if r.sends == nil {
 		return 0
@@ -101,8 +101,8 @@ func (r *Run) sent() int32 {
 	return int32(min(max(r.sends(), 0), math.MaxInt32))
 }
 
-// TempDir returns the run's own directory, which is made at the first call and
-// removed with all that is in it when the run's outcome is stored.
+// TempDir returns the directory of the run. It is made at the first call and removed,
+// with its content, when the run's outcome is stored.
 func (r *Run) TempDir() (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,12 +122,12 @@ func (r *Run) TempDir() (string, error) {
 	return dir.Path(), nil
 }
 
-// Command returns a command whose process group ends with ctx and at the latest
-// when the handler returns. What it writes to standard error is kept as evidence.
+// Command returns a command whose process group is ended when ctx ends, at the latest
+// when the handler returns. The end of its standard error is kept as evidence.
 func (r *Run) Command(ctx context.Context, name string, arg ...string) *exec.Cmd {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed { // the evidence is being read: a group of its own refuses the command
+	if r.closed { // the evidence is being read: a closed group refuses the command
 		late := proc.NewGroup(r.kind.KillGrace)
 		_ = late.Close()
 		return late.Command(ctx, name, arg...)
@@ -138,8 +138,8 @@ func (r *Run) Command(ctx context.Context, name string, arg ...string) *exec.Cmd
 	return r.group.Command(ctx, name, arg...)
 }
 
-// Success returns the outcome of the run if it succeeds as it stands, for a
-// handler that writes it in a transaction of its own.
+// Success returns the outcome of the run if it succeeds now, for a handler that writes it
+// in its own transaction.
 func (r *Run) Success() job.Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,10 +149,10 @@ func (r *Run) Success() job.Outcome {
 	}
 }
 
-// SettledInTx tells the engine that the success is part of a transaction of the
-// handler's. When the handler returns, the engine settles the run as failed:
-// this changes nothing if the transaction was committed, and it is the truth
-// about a run that says to have succeeded and whose transaction was not.
+// SettledInTx notes that the success is part of a transaction of the handler. When the
+// handler returns, the engine writes the run as failed. The store refuses that outcome if
+// the transaction was committed; otherwise it is the right one, because the job was not
+// completed.
 func (r *Run) SettledInTx() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -212,8 +212,8 @@ func (r *Run) admitted() bool {
 // Admission returns what Config.Admit returned for the run, nil if that was nothing.
 func (r *Run) Admission() any { return r.end.Admission }
 
-// close ends what the handler can change of the run. It reports whether this call did
-// so: the one that did makes the outcome.
+// close makes later calls of the handler have no effect. It reports whether the run was
+// open before: then the caller makes the outcome.
 func (r *Run) close() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,7 +222,7 @@ func (r *Run) close() bool {
 	return first
 }
 
-// gather completes the evidence. The run is closed, so nothing changes any more.
+// gather completes the evidence of a closed run.
 func (r *Run) gather(end *job.Ending) {
 	if r.group != nil {
 		if err := r.group.Close(); err != nil {
@@ -254,11 +254,11 @@ func (r *Run) removeDir() {
 	}
 }
 
-// runContext is the context of a handler. The engine watches the time limit of
-// all runs together, so it is only told here.
+// runContext is the context of a handler. Deadline returns the time limit, and the engine
+// ends the context when the limit is over.
 type runContext struct {
 	context.Context           //nolint:containedctx // it is one
-	limit           time.Time // zero: none
+	limit           time.Time // zero means no limit
 }
 
 // Deadline implements context.Context.

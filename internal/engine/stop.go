@@ -1,21 +1,26 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
-// stopPhase is how far a stop has come.
+// stopPhase is the phase of a stop.
 type stopPhase uint8
 
 const (
 	serving  stopPhase = iota
-	graceful           // no new claims; what runs may finish
+	graceful           // no new claims; running jobs may finish
 	halting            // the contexts have ended
 )
 
-// lastAttempts is how long a stopping engine tries to write what has finished
-// when nothing runs any more and the store fails.
+// lastAttempts is how long a stopping engine tries to write the remaining outcomes if the
+// store fails and no job runs any more.
 const lastAttempts = 10 * time.Second
 
 func (StopAsked) apply(c *Core, now time.Duration) {
@@ -45,8 +50,8 @@ func (c *Core) advanceStop(now time.Duration) {
 	}
 }
 
-// done reports whether a stop is complete: everything is written, or what is
-// not will not be.
+// done reports whether a stop is complete: all outcomes are written, or the engine has
+// given up writing the rest.
 func (c *Core) done(now time.Duration) bool {
 	switch {
 	case c.stop == serving || slices.ContainsFunc(c.tasks, func(t *Task) bool { return t.phase != finished }):
@@ -67,7 +72,7 @@ func (c *Core) done(now time.Duration) bool {
 	return false
 }
 
-// stopAt returns when the stop next needs a step.
+// stopAt returns when the stop needs its next step.
 func (c *Core) stopAt() time.Duration {
 	at := never
 	if c.stop == graceful {
@@ -77,4 +82,32 @@ func (c *Core) stopAt() time.Duration {
 		at = min(at, c.giveUp)
 	}
 	return at
+}
+
+// handBackLate hands back the jobs of an exchange that was still under way when the loop
+// ended. Otherwise their leases would end, and each job would count a crash.
+func (e *Engine) handBackLate(ctx context.Context) {
+	var b batch
+	e.in.swap(&b)
+	x := store.Exchange{Holder: e.cfg.Holder, Lease: e.cfg.Lease}
+	for _, event := range b.events {
+		exchanged, ok := event.(Exchanged)
+		if !ok || exchanged.Err != nil {
+			continue
+		}
+		for i := range exchanged.Answer.Claims {
+			c := &exchanged.Answer.Claims[i]
+			x.Settle = append(x.Settle, job.Outcome{ID: c.ID, Token: c.Token, Cause: job.Interrupted, To: job.Waiting})
+		}
+	}
+	if len(x.Settle) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeoutMin)
+	defer cancel()
+	answer, err := e.cfg.Store.Exchange(ctx, x)
+	if err = errors.Join(append(answer.Settled, err)...); err != nil {
+		e.cfg.Logger.WarnContext(ctx, "jobs that were claimed while the worker stopped could not be handed back; "+
+			"they run again when their leases are over", "jobs", len(x.Settle), "error", err)
+	}
 }

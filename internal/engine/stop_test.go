@@ -17,7 +17,7 @@ import (
 func TestQ8_RunningJobsFinishWithinTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(20 * time.Second); return nil }, nil)
-		ids := r.enqueue(10) // four run
+		ids := r.enqueue(10) // four of them run
 		r.start()
 		synctest.Wait()
 		if err := r.finish(); err != nil {
@@ -48,7 +48,7 @@ func TestQ8_WhatOutlivesTheGraceIsHandedBackWithoutAnAttempt(t *testing.T) {
 					}
 					<-ctx.Done()
 					if run.Claim.ID == 2 {
-						return nil // just in time
+						return nil // within the grace time
 					}
 					return fmt.Errorf("503 of a dependency: %w", context.Cause(ctx))
 				}, nil)
@@ -105,7 +105,7 @@ func TestQ3_AStalledJobReturnsAndEndsAtItsCrashMaximum(t *testing.T) {
 		})
 		ids := r.enqueue(1)
 		r.start()
-		crash := func() { // a worker that takes the job and is never heard of again
+		crash := func() { // a worker that claims the job and then disappears
 			answer, err := r.store.Exchange(t.Context(), store.Exchange{Holder: "gone", Lease: 10 * time.Second, Want: []store.Want{
 				{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: 2}}},
 			}})
@@ -128,5 +128,36 @@ func TestQ3_AStalledJobReturnsAndEndsAtItsCrashMaximum(t *testing.T) {
 		}
 		logs.want(t, "ERROR", "job is dead", "1", `"crashes":2`, `"reason":"stalled"`)
 		_ = r.finish()
+	})
+}
+
+// tardy is a store that answers a claim only when the context of the call has ended.
+type tardy struct{ store.Worker }
+
+func (s tardy) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	out, err := s.Worker.Exchange(ctx, x)
+	if len(out.Claims) > 0 {
+		<-ctx.Done()
+	}
+	return out, err
+}
+
+// part of: Q8
+func TestQ8_JobsClaimedAfterTheStopAreHandedBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(context.Context, *engine.Run) error { t.Error("a job was run after the stop"); return nil },
+			func(c *engine.Config) { c.Store = tardy{c.Store}; c.Lease = time.Minute })
+		ids := r.enqueue(2)
+		r.start()
+		synctest.Wait()
+		if err := r.finish(); err != nil {
+			t.Error(err)
+		}
+		r.wantState(job.Waiting, ids...)
+		for _, id := range ids {
+			if c := r.get(id).Counters; c.Crashes != 0 || c.Interrupts != 1 {
+				t.Errorf("job %d: counters %+v, want one interrupt and no crash", id, c)
+			}
+		}
 	})
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// never is the time of what is not going to happen by itself.
+// never is a time that is not reached.
 const never = time.Duration(math.MaxInt64)
 
-// phase is where a task stands.
+// phase is the state of a task.
 type phase uint8
 
 const (
@@ -22,42 +22,41 @@ const (
 	finished               // its outcome waits to be written
 )
 
-// Task is one run that this process has claimed, from the answer that brought
-// it until its outcome is written or refused. The core owns it. Outcome, Elapsed
-// and Stuck are set by whoever reports it Finished, or by the core for a task
-// that needs no decision.
+// Task is one run that this process has claimed, from the claim until its outcome is
+// written or refused. The core owns it. Outcome, Elapsed and Stuck are set before the
+// task is reported as Finished, or by the core if the task needs no decision.
 type Task struct {
 	Claim *job.Claim
 
 	Outcome job.Outcome
 	Elapsed time.Duration // what the handler took
-	Stuck   bool          // the outcome was made without the handler, which still has its slot
+	Stuck   bool          // the outcome was made without the handler, which still occupies its slot
 
-	// Cause is why the core ended the run's context; nil when it did not.
+	// Cause is why the core ended the run's context; nil if it has not.
 	Cause error
 
 	queue *queue
 	kind  *kind
 	phase phase
-	index int // in Core.tasks; below zero when the core is done with it
+	index int // in Core.tasks; negative when the task is removed
 
 	arrivedAt   time.Duration // when the claim came
 	waited      time.Duration // from then to the start
-	confirmedAt time.Duration // before the last call was sent that confirmed the lease
+	confirmedAt time.Duration // when the last call that confirmed the lease was sent
 	limitAt     time.Duration // running: its time limit
 	giveUpAt    time.Duration // ending: when it is abandoned
 
 	started  bool // its handler was started
 	lost     bool // the store said that the lease is lost
-	inTx     bool // its success was written in a transaction of the handler's
+	inTx     bool // its success was written in a transaction of the handler
 	replaced bool // its outcome was refused and is a replacement
 	reported bool // it has progress that the store does not know yet
-	telling  bool // the heartbeat under way tells it
+	telling  bool // the heartbeat under way contains its progress
 
-	run *Run // of the loop
+	run *Run // used by the loop only
 }
 
-// name returns how the store knows the task.
+// name returns the identity of the task in the store.
 func (t *Task) name() store.Run { return store.Run{ID: t.Claim.ID, Token: t.Claim.Token} }
 
 // settle gives the task an outcome that needs no decision.
@@ -65,13 +64,13 @@ func (t *Task) settle(cause job.Cause, to job.State) {
 	t.Outcome = job.Outcome{ID: t.Claim.ID, Token: t.Claim.Token, Cause: cause, To: to}
 }
 
-// add takes a task into the books.
+// add adds a task to Core.tasks.
 func (c *Core) add(t *Task) {
 	t.index = len(c.tasks)
 	c.tasks = append(c.tasks, t)
 }
 
-// remove takes a task that is written or refused out of the books.
+// remove removes a task from Core.tasks.
 func (c *Core) remove(t *Task) {
 	last := len(c.tasks) - 1
 	moved := c.tasks[last]
@@ -114,14 +113,14 @@ func (c *Core) freeSlot(t *Task) {
 	c.more = true
 }
 
-// pend puts a task whose outcome is known among those to be written.
+// pend adds a task to those whose outcomes are to be written.
 func (c *Core) pend(t *Task) {
 	t.phase = finished
 	c.pending = append(c.pending, t)
 }
 
-// handBack returns a buffered task to the store, as if it had not been claimed.
-// The caller takes it out of its queue's buffer.
+// handBack returns a buffered task to the store, as if it had not been claimed. The
+// caller removes it from its queue's buffer.
 func (c *Core) handBack(t *Task) {
 	t.kind.buffered--
 	t.settle(job.Interrupted, job.Waiting)
