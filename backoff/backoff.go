@@ -9,17 +9,16 @@ package backoff
 
 import "time"
 
-// Max is the longest wait that there is, with a cap or without: far below where
-// sums of times overflow.
+// Max is the longest wait, with or without a cap. Sums of such waits cannot overflow.
 const Max = 365 * 24 * time.Hour
 
-// FactorDefault is the factor of an exponential back-off that names none.
+// FactorDefault is the factor of an exponential back-off without a factor.
 const FactorDefault = 2
 
 // Formula is how the nominal wait grows.
 type Formula uint8
 
-// The formulas; n is the number of the coming retry, from 1.
+// The formulas; n is the number of the next retry, from 1.
 const (
 	Fixed       Formula = iota // the n-th of Waits
 	Exponential                // First × Factor^(n−1)
@@ -41,26 +40,26 @@ const (
 	Decorrelated               // U(First, min(Cap, 3 × previous wait))
 )
 
-// Past is what happens after the last of Waits.
+// Past says what happens after the last of Waits.
 type Past uint8
 
-// What comes past the last wait.
+// What happens after the last wait.
 const (
-	Repeat Past = iota // the last wait again
+	Repeat Past = iota // the last wait repeats
 	Stop               // no further retry
 )
 
-// Backoff is one way to wait. The zero value waits nothing; Validate says what is
-// wrong with a value. It must not be changed once it is in use.
+// Backoff is a formula for waits. The zero value never waits; Validate reports the
+// mistakes of a value. It must not be changed once it is in use.
 type Backoff struct {
 	Formula Formula
-	Waits   []time.Duration // of Fixed
-	Past    Past            // of Fixed
-	First   time.Duration   // of Exponential and Decorrelated
-	Factor  float64         // of Exponential, at least 1; 0 is FactorDefault
-	Cap     time.Duration   // no wait is longer; 0 is Max
-	Floor   time.Duration   // no wait is shorter
+	Waits   []time.Duration // for the formula Fixed
+	Past    Past            // for the formula Fixed
+	First   time.Duration   // for Exponential and Decorrelated
+	Factor  float64         // for Exponential, at least 1; 0 means FactorDefault
+	Cap     time.Duration   // the longest wait; 0 means Max
+	Floor   time.Duration   // the shortest wait
 	Jitter  Jitter
-	Percent float64       // of the jitter Percent: 0.2 is ±20 %
-	Spread  time.Duration // of the jitter Additive
+	Percent float64       // for the jitter Percent: 0.2 means ±20 %
+	Spread  time.Duration // for the jitter Additive
 }

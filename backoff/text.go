@@ -40,7 +40,7 @@ func (b *Backoff) Growth() string {
 	return s.String() + "…"
 }
 
-// Spreading returns the jitter: "±20 %"; "" is none.
+// Spreading returns the jitter: "±20 %"; "" means none.
 func (b *Backoff) Spreading() string {
 	switch b.Jitter {
 	case Percent:
@@ -58,7 +58,7 @@ func (b *Backoff) Spreading() string {
 	return ""
 }
 
-// Borders returns cap and floor: "cap 1h, floor 1s"; "" is neither.
+// Borders returns cap and floor: "cap 1h, floor 1s"; "" means neither.
 func (b *Backoff) Borders() string {
 	var parts []string
 	if b.Cap > 0 {
@@ -70,8 +70,8 @@ func (b *Backoff) Borders() string {
 	return strings.Join(parts, ", ")
 }
 
-// Short writes a duration without the zero units at its end: 5m, not 5m0s; and
-// whole days from the second on: 30d.
+// Short formats a duration without zero units at its end: 5m, not 5m0s; from two days
+// on whole days: 30d.
 func Short(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= 2*day && d%day == 0 {
@@ -87,7 +87,8 @@ func Short(d time.Duration) string {
 	return s
 }
 
-// Rounded writes a duration as precisely as people read it: 55.4s, not 55.438291s.
+// Rounded formats a duration with the precision that people need: 55.4s, not
+// 55.438291s.
 func Rounded(d time.Duration) string {
 	switch size := max(d, -d); {
 	case size >= 10*time.Minute:

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// WaitsMax is how many waits a list may have.
+// WaitsMax is the largest number of waits in a list.
 const WaitsMax = 1000
 
 // FactorMax is the largest factor.
 const FactorMax = 1000
 
-// Mistake is one thing that is wrong with a back-off.
+// Mistake is one mistake of a back-off.
 type Mistake struct {
-	Field   string // as a policy file writes it: "first", "waits[2]"
-	Message string // the value, the bound and the cure
+	Field   string // the field as a policy file writes it: "first", "waits[2]"
+	Message string // what the value is, what is allowed, and how to correct it
 }
 
 // Validate returns all mistakes as one error.
@@ -27,8 +27,8 @@ func (b *Backoff) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Mistakes returns everything that is wrong with the back-off. One that never
-// waits is refused unless it says so by a wait of 0 in its list.
+// Mistakes returns all mistakes of the back-off. A back-off that never waits is a
+// mistake, unless a wait of 0 in its list asks for it.
 func (b *Backoff) Mistakes() []Mistake {
 	var c checker
 	switch b.Formula {
@@ -54,7 +54,7 @@ func (c *checker) add(field, format string, args ...any) {
 	c.found = append(c.found, Mistake{field, fmt.Sprintf(format, args...)})
 }
 
-// wait checks the bounds that all durations have.
+// wait checks the limits that all durations have.
 func (c *checker) wait(field string, d time.Duration) {
 	switch {
 	case d < 0:

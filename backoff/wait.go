@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// Draw is one wait, with what it was made of. It can be computed again from
-// the back-off, n, the previous wait and U.
+// Draw is one wait with the numbers that it was computed from. It can be computed again
+// from the back-off, n, the previous wait and U.
 type Draw struct {
-	Wait    time.Duration // to wait
-	Nominal time.Duration // before jitter, capped; of Decorrelated it is First
-	Ceiling time.Duration // no draw could have given more
-	U       float64       // what was drawn, in [0, 1)
+	Wait    time.Duration // the resulting wait
+	Nominal time.Duration // the wait before jitter, capped; First for Decorrelated
+	Ceiling time.Duration // the longest wait that any random number could have given
+	U       float64       // the random number, in [0, 1)
 }
 
-// Wait returns the wait before retry n, from 1, and false when the schedule
-// gives no such retry. The previous wait matters to Decorrelated only, and is 0
-// before the first retry; u is a uniform draw from [0, 1). Whatever the
-// arguments, valid or not, the wait is between Floor and Cap, and its cost does
-// not grow with n.
+// Wait returns the wait before retry n, from 1, and false when the schedule has no such
+// retry. The previous wait is used by Decorrelated only, and is 0 before the first
+// retry. u is a uniform random number in [0, 1). For any arguments, valid or not, the
+// wait is between Floor and Cap, and the cost does not grow with n.
 func (b *Backoff) Wait(n int, previous time.Duration, u float64) (Draw, bool) {
 	if b.ended(n) {
 		return Draw{}, false
@@ -38,9 +37,8 @@ func (b *Backoff) Wait(n int, previous time.Duration, u float64) (Draw, bool) {
 	}, true
 }
 
-// Nominal returns the wait before retry n, from 1, without jitter: what the
-// formula gives, between Floor and Cap. Of Decorrelated it is First. It is 0 past
-// the end of a schedule that stops.
+// Nominal returns the wait before retry n, from 1, without jitter, between Floor and
+// Cap. For Decorrelated it is First. It is 0 after the end of a schedule that stops.
 func (b *Backoff) Nominal(n int) time.Duration {
 	if b.ended(n) {
 		return 0
@@ -50,8 +48,8 @@ func (b *Backoff) Nominal(n int) time.Duration {
 	return span(clamp(nominal, floor, limit))
 }
 
-// Bounds returns the shortest and the longest wait that can be drawn before
-// retry n, from 1. The longest of Decorrelated is that after n−1 longest ones.
+// Bounds returns the shortest and the longest wait that can be drawn before retry n,
+// from 1. For Decorrelated the longest wait assumes n−1 longest waits before it.
 func (b *Backoff) Bounds(n int) (low, high time.Duration) {
 	if b.ended(n) {
 		return 0, 0
@@ -65,15 +63,15 @@ func (b *Backoff) Bounds(n int) (low, high time.Duration) {
 	return span(clamp(lo, floor, limit)), span(clamp(hi, floor, limit))
 }
 
-// Sum returns what the first n waits are together without jitter, at most the
-// largest duration.
+// Sum returns the sum of the first n waits without jitter, at most the largest
+// duration.
 func (b *Backoff) Sum(n int) time.Duration {
 	var sum time.Duration
 	_, limit := b.borders()
 	for k := 1; k <= n && !b.ended(k); k++ {
 		wait, times := b.Nominal(k), 1
 		if !b.ended(k+1) && (b.Formula == Fixed && k >= len(b.Waits) || b.Formula == Exponential && b.factor() == 1 || wait == span(limit)) {
-			times = n - k + 1 // nothing changes any more
+			times = n - k + 1 // from here on all waits are equal
 		}
 		if wait > 0 && time.Duration(times) > (math.MaxInt64-sum)/wait {
 			return math.MaxInt64
@@ -111,7 +109,7 @@ func (b *Backoff) interval(n int, previous time.Duration) (nominal, low, high in
 	return t, t, t
 }
 
-// nominal is what the formula gives before retry n, in microseconds.
+// nominal returns the result of the formula before retry n, in microseconds.
 func (b *Backoff) nominal(n int) int64 {
 	n = max(n, 1)
 	if b.Formula == Exponential {
@@ -137,8 +135,8 @@ func (b *Backoff) percent() float64 {
 	return min(b.Percent, 1)
 }
 
-// borders returns Floor and Cap in microseconds. Where they contradict each
-// other the cap holds.
+// borders returns Floor and Cap in microseconds. If they contradict each other, the cap
+// wins.
 func (b *Backoff) borders() (floor, limit int64) {
 	limit = micros(Max)
 	if b.Cap > 0 {
@@ -173,8 +171,9 @@ func grow(first int64, factor float64, k int) int64 {
 // scale returns d × by, whole and at least 0.
 func scale(d int64, by float64) int64 { return micros64(float64(d) * by) }
 
-// micros64 rounds to whole microseconds while clamping to [0, 2 × Max], before the
-// conversion: what does not fit an int64 converts differently on each architecture.
+// micros64 rounds to whole microseconds. It limits the value to [0, 2 × Max] before the
+// conversion, because values that do not fit an int64 convert differently on different
+// architectures.
 func micros64(f float64) int64 {
 	limit := float64(2 * micros(Max))
 	switch {
@@ -183,18 +182,18 @@ func micros64(f float64) int64 {
 	case f <= 0:
 		return 0
 	}
-	return int64(limit) // and what is not a number
+	return int64(limit) // and NaN
 }
 
 // micros returns d in whole microseconds, between 0 and Max.
 func micros(d time.Duration) int64 { return int64(min(max(d, 0), Max) / time.Microsecond) }
 
-// span is the opposite of micros.
+// span converts whole microseconds to a duration.
 func span(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
 
 func clamp(v, low, high int64) int64 { return min(max(v, low), high) }
 
-// unit brings a draw into [0, 1).
+// unit limits a random number to [0, 1).
 func unit(u float64) float64 {
 	if !(u > 0) {
 		return 0

@@ -97,7 +97,7 @@ func (a *app) withPassword(p *config.Postgres) (string, error) {
 	}
 	u, err := url.Parse(dsn)
 	if err != nil {
-		return "", errors.New("database: it is no valid URL")
+		return "", errors.New("database: it is not a valid URL")
 	}
 	q := u.Query()
 	q.Set("password", password)

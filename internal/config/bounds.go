@@ -8,7 +8,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The limits of the values in a file. Those that a store or a job also has are theirs.
+// The limits of the values in a file. Values that a store or a job also limits have the
+// same limits here.
 const (
 	// MaxFileBytes is the size of the largest file that is read.
 	MaxFileBytes = yamlfile.MaxBytes

@@ -1,9 +1,8 @@
-// Package config reads redrive.yaml, the file that makes the redrive command
-// usable without writing Go: queues, kinds that run a program, their limits
-// and their retries.
+// Package config reads redrive.yaml, the file that makes the redrive command usable
+// without writing Go: queues, kinds that run a program, their limits and their retries.
 //
-// The reader is strict and reports all mistakes of a file at once, each with
-// its place, the bound it broke and a cure.
+// The reader is strict and reports all mistakes of a file at once. Each names its
+// place, what is allowed and how to correct it.
 package config
 
 import (
@@ -14,32 +13,34 @@ import (
 
 // Config is a whole configuration with every default filled in.
 type Config struct {
-	// Dir is the folder that relative paths of the file start at, absolute.
-	// It is empty in Default, whose relative paths start at the working directory.
+	// Dir is the absolute path of the folder that relative paths of the file start
+	// from. It is empty in Default, whose relative paths start from the working
+	// directory.
 	Dir string
 	// Database is the path of the database file, "" when Postgres has a DSN. Default
 	// "jobs.db".
 	Database string
 	// Postgres says how a PostgreSQL database is used.
 	Postgres Postgres
-	// TempDir is the base of the jobs' temp directories. Default "", which
-	// leaves it to redrive.Config: a folder of this user's own.
+	// TempDir is the base of the jobs' temporary directories. Default "", which means
+	// the default of redrive.Config.
 	TempDir string
 	// Development adds stacks to the failure records. Default false.
 	Development bool
-	// KeepRaw stores what failures say with the secrets, paths and addresses in it.
-	// Default false.
+	// KeepRaw stores the texts of failures with the secrets, paths and addresses in
+	// them. Default false.
 	KeepRaw bool
-	// HideEmails takes e-mail addresses out of it as well. Default false.
+	// HideEmails also removes e-mail addresses from the texts of failures. Default
+	// false.
 	HideEmails bool
 	// Lease is how long a claim is valid without a heartbeat. Default 10s.
 	Lease time.Duration
-	// RescueInterval is how often stalled runs are looked for. Default 30s.
+	// RescueInterval is the time between two searches for stalled runs. Default 30s.
 	RescueInterval time.Duration
 	// ShutdownGrace is how long running jobs may go on after a stop. Default 30s.
 	ShutdownGrace time.Duration
-	// MaxAttempts bounds the executions of every job, whatever the policy
-	// and its kind's Retry say. Default 100.
+	// MaxAttempts limits the attempts of every job, whatever the policy and the kind's
+	// Retry say. Default 100.
 	MaxAttempts int
 	// Policy is the path of the policy file, or PresetPrefix and the name of a
 	// preset. Default "", the built-in default policy.
@@ -54,23 +55,23 @@ type Config struct {
 	// KindNames lists the keys of Kinds in the order of the file.
 	KindNames []string
 	Retention Retention
-	// Cron is nil when there is none.
+	// Cron is nil without cron entries.
 	Cron map[string]Cron
 	// CronNames lists the keys of Cron in the order of the file.
 	CronNames []string
 }
 
-// PresetPrefix begins a Policy that comes with redrive: "preset:watermark".
+// PresetPrefix is the start of a Policy that names a preset: "preset:watermark".
 const PresetPrefix = "preset:"
 
 // PresetDefault is the preset that is the built-in default policy.
 const PresetDefault = "default"
 
-// Preset returns the name of the preset that the policy is; ok is false when it is
-// a file or the default.
+// Preset returns the name of the preset that Policy names. ok is false when Policy is a
+// file or the default.
 func (c *Config) Preset() (name string, ok bool) { return strings.CutPrefix(c.Policy, PresetPrefix) }
 
-// Log says what the process logs and how.
+// Log configures the log of the process.
 type Log struct {
 	// Level is the lowest level that is logged. Default slog.LevelInfo.
 	Level slog.Level
@@ -84,13 +85,13 @@ const (
 	LogJSON = "json"
 )
 
-// Limits bounds what callers hand in.
+// Limits are limits on what callers pass in.
 type Limits struct {
 	// PayloadBytes is the size of the largest payload. Default 256 KiB.
 	PayloadBytes int
 }
 
-// Rate is a number of starts in a span of time; the zero Rate sets no limit.
+// Rate is a number of starts per duration; the zero Rate sets no limit.
 type Rate struct {
 	N   int
 	Per time.Duration
@@ -112,10 +113,10 @@ const (
 	PayloadText = "text"
 )
 
-// Kind is a type of job that is run by a program.
+// Kind is a type of job that runs a program.
 type Kind struct {
-	// Command is the program and its arguments; no shell reads them.
-	// A program with a slash is an absolute path, one without is looked up in PATH.
+	// Command is the program and its arguments; no shell interprets them. A program
+	// with a slash is an absolute path; any other is looked up in PATH.
 	Command []string
 	// Queue names a queue of the same Config. Default "default".
 	Queue string
@@ -123,7 +124,7 @@ type Kind struct {
 	Timeout time.Duration
 	// KillGrace is the time between asking a program to end and killing it. Default 5s.
 	KillGrace time.Duration
-	// Priority is 1 to 4, 1 goes first. Default 2.
+	// Priority is 1 to 4; 1 runs first. Default 2.
 	Priority int
 	// Workers is how many jobs of the kind this process runs at once; 0 leaves it to the queue.
 	Workers int
@@ -133,13 +134,14 @@ type Kind struct {
 	Rate Rate
 	// MaxCrashes is the number of crashes in one life after which the job is dead. Default 5.
 	MaxCrashes int
-	// Env names the variables that the program inherits. Default PATH alone.
+	// Env names the variables that the program inherits. Default PATH only.
 	Env []string
-	// SetEnv holds variables with fixed values; they win over inherited ones.
+	// SetEnv holds variables with fixed values; they override inherited ones.
 	SetEnv map[string]string
 	// Dir is the working directory. Default: the folder of the file.
 	Dir string
-	// Payload is PayloadJSON or PayloadText: how an enqueuer reads it. Default PayloadJSON.
+	// Payload is PayloadJSON or PayloadText: the form of the payload in an enqueue.
+	// Default PayloadJSON.
 	Payload string
 	// PermanentExitCodes are the exit codes (1 to 255) that are never retried.
 	PermanentExitCodes []int
@@ -147,17 +149,18 @@ type Kind struct {
 	Retry *Retry
 }
 
-// Retry says how often a failed job runs again, and when, in place of the policy.
+// Retry says how often and when a failed job runs again; it replaces the policy's
+// schedule.
 type Retry struct {
-	// MaxRetries is how often a job runs again after its first execution.
-	// Default: the length of Waits.
+	// MaxRetries is how often a job runs again after its first attempt. Default: the
+	// length of Waits.
 	MaxRetries int
-	// Waits are the pauses before the retries in order; the last one repeats.
-	// Default 30s.
+	// Waits are the waits before the retries, in order; the last one repeats. Default
+	// 30s.
 	Waits []time.Duration
 }
 
-// Default returns the configuration of an empty file, with relative paths left relative.
+// Default returns the configuration of an empty file. Its relative paths stay relative.
 func Default() *Config {
 	return &Config{
 		Database:       "jobs.db",

@@ -14,22 +14,22 @@ import (
 
 // Cron is a job that is enqueued periodically.
 type Cron struct {
-	// Expression is a schedule as internal/cron reads it.
+	// Expression is a cron expression in the form that internal/cron reads.
 	Expression string
-	// Timezone is the name of a zone of IANA. Default "UTC".
+	// Timezone is the IANA name of a time zone. Default "UTC".
 	Timezone string
-	// Catch is how late a slot may be fired; 0 is until the next one. Default 0.
+	// Catch is how late a slot may be fired; 0 means until the next slot. Default 0.
 	Catch time.Duration
 	// Kind names a kind of the same Config.
 	Kind string
-	// Payload is the text, or JSON, by the Payload of the kind. Default "{}" of JSON
-	// and else nothing.
+	// Payload is a text or JSON, as the kind's Payload says. Default "{}" for JSON and
+	// "" for a text.
 	Payload []byte
-	// Queue names a queue of the same Config. Default: that of the kind.
+	// Queue names a queue of the same Config. Default: the queue of the kind.
 	Queue string
-	// Priority is 1 to 4. Default: that of the kind.
+	// Priority is 1 to 4. Default: the priority of the kind.
 	Priority int
-	// Owner is whose job it is. Default "".
+	// Owner is the owner of the job. Default "".
 	Owner string
 	// Correlation is the id for logs. Default "", which leaves it to redrive.Cron.
 	Correlation string
@@ -75,7 +75,7 @@ func (r *reader) cronJob(v value, at position, c *Config) Cron {
 	switch k, ok := c.Kinds[s.Kind]; {
 	case kind == nil:
 		r.Addf(at, "%s has no kind; name one of kinds", v.Path)
-	case s.Kind == "": // told
+	case s.Kind == "": // reported already
 	case !ok:
 		names := slices.DeleteFunc(slices.Clone(c.KindNames), func(name string) bool { return !yamlfile.IsName(name) })
 		hint := suggest.DidYouMean(s.Kind, names)
@@ -96,7 +96,7 @@ func (r *reader) cronJob(v value, at position, c *Config) Cron {
 	return s
 }
 
-// schedule reads when, and tells where in it the mistake is.
+// schedule reads a cron expression, and reports the exact place of a mistake in it.
 func (r *reader) schedule(into *string) func(value) {
 	return func(v value) {
 		r.NonEmpty(into)(v)
@@ -125,7 +125,7 @@ func (r *reader) timezone(into *string) func(value) {
 	}
 }
 
-// payload reads what the jobs of a kind are given: a text, or any value as JSON.
+// payload reads the payload for jobs of a kind: a text, or any value as JSON.
 func (r *reader) payload(v value, k *Kind, c *Config) (payload []byte) {
 	asJSON := k.Payload == PayloadJSON
 	switch {
@@ -167,7 +167,8 @@ func (r *reader) attrs(into *map[string]any) func(value) {
 	}
 }
 
-// asJSON writes a value of the file as JSON, or reports what JSON has no word for.
+// asJSON returns a value of the file as JSON, or reports a value that JSON cannot
+// express.
 func (r *reader) asJSON(v value) (text []byte, ok bool) {
 	switch v.Shape {
 	case yamlfile.Null:

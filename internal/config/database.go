@@ -14,24 +14,24 @@ import (
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
-// Postgres says how a PostgreSQL database is used. Without a DSN it is not.
+// Postgres configures a PostgreSQL database. Without a DSN it is not used.
 type Postgres struct {
-	// DSN is what "database" says when it names no file: a URL or keywords, as libpq
-	// takes them. It may hold a password.
+	// DSN is the value of "database" when that does not name a file: a URL or keywords,
+	// in the form of libpq. It may hold a password.
 	DSN Secret
 	// Schema is the schema of redrive's tables. Default "redrive".
 	Schema string
-	// PasswordEnv and PasswordFile name the environment variable or the file that
-	// the password is in; at most one is given. A relative path starts at the folder
-	// of the configuration. Default "": the password is in the DSN, or where libpq
-	// looks for it.
+	// PasswordEnv and PasswordFile name the environment variable or the file that holds
+	// the password; at most one may be set. A relative path starts from the folder of
+	// the configuration. Default "": the password is in the DSN, or where libpq looks
+	// for it.
 	PasswordEnv, PasswordFile string
-	// MaxConns bounds all connections of one process to the server. Default 20.
+	// MaxConns limits the connections of one process to the server. Default 20.
 	MaxConns int
-	// StatementTimeout bounds one statement. Default 10s.
+	// StatementTimeout limits the time of one statement. Default 10s.
 	StatementTimeout time.Duration
-	// PgBouncer says that there is a pooler in transaction mode between. Poolers are
-	// found without it, but for those that hide. Default false.
+	// PgBouncer says that the connection goes through a pooler in transaction mode.
+	// Most poolers are detected without it. Default false.
 	PgBouncer bool
 }
 
@@ -39,14 +39,14 @@ func defaultPostgres() Postgres {
 	return Postgres{Schema: "redrive", MaxConns: 20, StatementTimeout: 10 * time.Second}
 }
 
-// Secret is a text that may hold a password. Whatever prints, logs or marshals
-// it shows Redacted; only Reveal has the text. The zero Secret is none.
+// Secret is a text that may hold a password. Printing, logging or marshalling it shows
+// Redacted; only Reveal returns the text. The zero Secret is empty.
 type Secret struct{ text *string } // a pointer: fmt shows its address where it may not call methods
 
-// Redacted stands for a secret in every output.
+// Redacted replaces a secret in every output.
 const Redacted = "[redacted]"
 
-// NewSecret returns the secret of a text, none for "".
+// NewSecret returns a Secret that holds a text; "" gives the zero Secret.
 func NewSecret(text string) Secret {
 	if text == "" {
 		return Secret{}
@@ -54,7 +54,7 @@ func NewSecret(text string) Secret {
 	return Secret{&text}
 }
 
-// Reveal returns the text, "" for none.
+// Reveal returns the text, or "" for the zero Secret.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -68,7 +68,8 @@ func (s Secret) IsZero() bool { return s.text == nil }
 // Equal reports whether two secrets have the same text.
 func (s Secret) Equal(o Secret) bool { return s.Reveal() == o.Reveal() }
 
-// String implements fmt.Stringer. None is "".
+// String implements fmt.Stringer. It returns "" for the zero Secret and otherwise
+// Redacted.
 func (s Secret) String() string {
 	if s.IsZero() {
 		return ""
@@ -77,7 +78,7 @@ func (s Secret) String() string {
 }
 
 // Format implements fmt.Formatter for every verb.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) } // f keeps its error
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) } // f keeps a write error itself
 
 // MarshalText implements encoding.TextMarshaler.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -88,28 +89,28 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 var (
 	schemes = []string{"postgres", "postgresql"}
 	scheme  = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
-	// A DSN of keywords begins with one of libpq's. A file of such a name is written
-	// with its folder: ./host=1.
+	// keywords matches a DSN of keywords by its first keyword. A file with such a name
+	// must be written with its folder: ./host=1.
 	keywords = regexp.MustCompile(`^\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|` +
 		`application_name|target_session_attrs)\s*=`)
 	keywordPassword = regexp.MustCompile(`(?:^|\s)password\s*=`)
-	// schemaName is what the store takes as the name of a schema.
+	// schemaName matches the schema names that the store accepts.
 	schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
-	// nearlyDSN is a URL without its colon or with one slash; taken for a path it
-	// would be shown with its password.
+	// nearlyDSN matches a URL with a missing colon or slash. If it were taken for a
+	// path, messages would show its password.
 	nearlyDSN = regexp.MustCompile(`^postgres(?:ql)?(?::/?[^/]|//?).*@`)
 	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// IsDSN tells what names a PostgreSQL database from the path of a file.
+// IsDSN reports whether a text is a DSN of PostgreSQL and not the path of a file.
 func IsDSN(database string) bool {
 	m := scheme.FindStringSubmatch(database)
 	return m != nil && slices.Contains(schemes, m[1]) || m == nil && keywords.MatchString(database)
 }
 
-// SetDatabase makes the jobs be where a text says: the path of a file, or a DSN. A
-// password that was to be looked up for another database is not for this one.
-// Nothing of the text is in the error.
+// SetDatabase sets where the jobs are stored: the path of a file, or a DSN. It removes
+// the settings of a password, which were for the former database. The error contains
+// nothing of the text.
 func (c *Config) SetDatabase(database string) error {
 	m := scheme.FindStringSubmatch(database)
 	if m != nil && !slices.Contains(schemes, m[1]) {
@@ -120,7 +121,7 @@ func (c *Config) SetDatabase(database string) error {
 		return fmt.Errorf("the scheme %s:// is not known%s", m[1], hint)
 	}
 	if m == nil && nearlyDSN.MatchString(database) {
-		return errors.New("it looks like a URL and is none; write postgres://user@host:5432/database, or ./ before the path of a file")
+		return errors.New("it looks like a URL, but it is not a valid one; write postgres://user@host:5432/database, or ./ before the path of a file")
 	}
 	c.Postgres.PasswordEnv, c.Postgres.PasswordFile = "", ""
 	c.Database, c.Postgres.DSN = database, Secret{}
@@ -128,13 +129,13 @@ func (c *Config) SetDatabase(database string) error {
 		return nil
 	}
 	if _, err := url.Parse(database); m != nil && err != nil {
-		return errors.New("it is no valid URL; write special characters of a user or password as %XX, such as %40 for @")
+		return errors.New("it is not a valid URL; write special characters of a user or password as %XX, such as %40 for @")
 	}
 	c.Database, c.Postgres.DSN = "", NewSecret(database)
 	return nil
 }
 
-// CheckSchema refuses a name that no schema may have.
+// CheckSchema returns an error for a name that cannot be a schema's.
 func CheckSchema(name string) error {
 	if !schemaName.MatchString(name) || strings.HasPrefix(name, "pg_") {
 		return fmt.Errorf("must be 1 to 48 lower-case letters, digits and underscores, and begin with no digit and not with pg_, found %s",
@@ -143,7 +144,7 @@ func CheckSchema(name string) error {
 	return nil
 }
 
-// hasPassword reports whether a DSN has a password in it.
+// hasPassword reports whether a DSN contains a password.
 func hasPassword(dsn string) bool {
 	if !scheme.MatchString(dsn) {
 		return keywordPassword.MatchString(dsn)
@@ -156,7 +157,7 @@ func hasPassword(dsn string) bool {
 	return there || u.Query().Has("password")
 }
 
-// database reads where the jobs are.
+// database reads where the jobs are stored.
 func (r *reader) database(c *Config) func(value) {
 	return func(v value) {
 		name := c.Database
@@ -167,7 +168,7 @@ func (r *reader) database(c *Config) func(value) {
 	}
 }
 
-// postgres reads the section of what matters with PostgreSQL only.
+// postgres reads the settings that only PostgreSQL needs.
 func (r *reader) postgres(v value, c *Config) {
 	p := &c.Postgres
 	r.Fields(v, "a mapping such as {schema: redrive}", []field{
@@ -184,7 +185,7 @@ func (r *reader) schema(into *string) func(value) {
 	return func(v value) {
 		name := ""
 		if r.NonEmpty(&name)(v); name == "" {
-			return // which is told
+			return // reported already
 		}
 		if err := CheckSchema(name); err != nil {
 			r.Addf(v.Pos, "%s %v", v.Path, err)
@@ -217,7 +218,7 @@ func (r *reader) passwordFile(p *Postgres) func(value) {
 	}
 }
 
-// onePassword refuses a password that has no use, or comes twice.
+// onePassword reports a password setting that has no effect, or a second password.
 func (r *reader) onePassword(v value, p *Postgres) {
 	switch {
 	case v.Shape == yamlfile.Null:

@@ -31,10 +31,10 @@ func TestDatabaseIsAFileOrADSN(t *testing.T) {
 		{text: "service=jobs", dsn: true},
 		{text: "postgress://ann:secret@db/app", bad: `the scheme postgress:// is not known, did you mean "postgres"?`},
 		{text: "mysql://ann:secret@db/app", bad: "the scheme mysql:// is not known; give the path of a file, or postgres://"},
-		{text: "postgres:/ann:secret@db/app", bad: "it looks like a URL and is none"},
-		{text: "postgres//ann:secret@db/app", bad: "it looks like a URL and is none"},
-		{text: "postgres:ann:secret@db/app", bad: "it looks like a URL and is none"},
-		{text: "postgres://ann:se%cret@db/app", bad: "it is no valid URL; write special characters of a user or password as %XX"},
+		{text: "postgres:/ann:secret@db/app", bad: "it looks like a URL, but it is not a valid one"},
+		{text: "postgres//ann:secret@db/app", bad: "it looks like a URL, but it is not a valid one"},
+		{text: "postgres:ann:secret@db/app", bad: "it looks like a URL, but it is not a valid one"},
+		{text: "postgres://ann:se%cret@db/app", bad: "it is not a valid URL; write special characters of a user or password as %XX"},
 	} {
 		c := config.Default()
 		err := c.SetDatabase(tt.text)
@@ -87,7 +87,7 @@ func TestMistakesAboutTheDatabaseAreToldWithoutIt(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"database: postgress://ann:hunter2@db/app":                                     `1:11: database: the scheme postgress:// is not known, did you mean "postgres"?`,
-		"database: postgres://ann:hunter2 2@db/app":                                    "1:11: database: it is no valid URL; write special characters",
+		"database: postgres://ann:hunter2 2@db/app":                                    "1:11: database: it is not a valid URL; write special characters",
 		"postgres: {shema: jobs}":                                                      `1:12: unknown key "shema", did you mean "schema"?`,
 		"postgres: {schema: Jobs}":                                                     "1:20: postgres.schema must be 1 to 48 lower-case letters",
 		"postgres: {password_file: pw}":                                                "1:27: postgres.password_file goes with a PostgreSQL database, and database names none",

@@ -99,7 +99,8 @@ func (r *reader) setEnv(into *map[string]string) func(value) {
 	}
 }
 
-// isVariable accepts the names of environment variables that POSIX calls portable, in either case.
+// isVariable reports whether a name consists of letters, digits and underscores and
+// does not begin with a digit, as POSIX requires of environment variables.
 func isVariable(s string) bool {
 	const letters = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if s == "" || !strings.ContainsRune(letters, rune(s[0])) {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Load reads the file at path. A file with mistakes gives Problems, one that
-// cannot be read the error of the operating system.
+// Load reads the file at path. A file with mistakes gives Problems; a file that cannot
+// be read gives the error of the operating system.
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open configuration: %w", err)
 	}
 	defer f.Close()
-	// One byte more than allowed is enough for Parse to tell that it is too large.
+	// One byte above the limit is enough for Parse to see that the file is too large.
 	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
@@ -24,8 +24,8 @@ func Load(path string) (*Config, error) {
 	return Parse(path, data, filepath.Dir(path))
 }
 
-// Parse reads data, the text of a file called name in messages. Relative paths
-// in it start at dir. Mistakes are returned as Problems, all at once.
+// Parse reads data, the text of a file that messages call name. Relative paths in it
+// start from dir. All mistakes are returned at once, as Problems.
 func Parse(name string, data []byte, dir string) (*Config, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -74,7 +74,8 @@ func under(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// isPath tells a program's path from a name to be looked up in PATH.
+// isPath reports whether a program is given by its path and not by a name to look up in
+// PATH.
 func isPath(program string) bool {
 	return strings.ContainsRune(program, '/') || strings.ContainsRune(program, filepath.Separator)
 }

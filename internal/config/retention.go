@@ -7,21 +7,21 @@ import (
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
-// Retention is how long things are kept; Forever is without end.
+// Retention is how long things are kept; Forever means without end.
 type Retention struct {
-	// Completed is for completed and cancelled jobs. Default 24h.
+	// Completed applies to completed and cancelled jobs. Default 24h.
 	Completed time.Duration
-	// Failures is for failure records. Default 7d.
+	// Failures applies to failure records. Default 7d.
 	Failures time.Duration
-	// Dead is for dead letters that are resolved or ignored. Default 30d.
+	// Dead applies to resolved and ignored dead letters. Default 30d.
 	Dead time.Duration
-	// DropPending removes pending ones by their age, too. Default false.
+	// DropPending also removes pending dead letters by their age. Default false.
 	DropPending bool
-	// Events is for events. Default 7d.
+	// Events applies to events. Default 7d.
 	Events time.Duration
 }
 
-// Forever is a span without end, in the file "forever".
+// Forever is a duration without end; the file writes it as "forever".
 const Forever time.Duration = -1
 
 const forever = "forever"
@@ -42,8 +42,8 @@ func (r *reader) retention(v value, into *Retention) {
 	})
 }
 
-// span reads how long something is kept. Days are units here, unlike elsewhere in
-// the file, because that is how people speak of it.
+// span reads how long something is kept. Unlike elsewhere in the file it accepts days,
+// because people state such times in days.
 func (r *reader) span(into *time.Duration) func(value) {
 	want := fmt.Sprintf("a time from %s to %s such as 12h or 30d, or %s", yamlfile.Span(keptMin), yamlfile.Span(keptMax), forever)
 	return func(v value) {

@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// config reads the whole file. What later sections refer to is read first,
-// wherever it stands in the file.
+// config reads the whole file. Sections that others refer to are read first, wherever
+// they stand in the file.
 func (r *reader) config(v value, c *Config) {
 	r.Fields(v, "a mapping", []field{
 		{"database", r.database(c)},
@@ -65,13 +65,13 @@ func (r *reader) limits(v value, l *Limits) {
 	})
 }
 
-// queues reads the queues; without any, the default one stays.
+// queues reads the queues. Without any, the default queue stays.
 func (r *reader) queues(v value, c *Config) {
 	switch {
 	case len(v.Entries) > 0:
 		c.Queues, c.QueueNames = map[string]Queue{}, nil
 	case v.Shape != yamlfile.Mapping && v.Shape != yamlfile.Null:
-		c.Queues = nil // so that kinds are not blamed for it
+		c.Queues = nil // so that kinds do not report an unknown queue as well
 	}
 	r.Named(v, "a mapping such as {default: {workers: 4}}", "queue", func(name string, _ position, v value) {
 		q := defaultQueue()
@@ -87,7 +87,7 @@ func (r *reader) queues(v value, c *Config) {
 	})
 }
 
-// checkQueue reports a queue that is not defined, unless none could be read.
+// checkQueue reports a queue that is not defined, unless no queue could be read.
 func (r *reader) checkQueue(at position, subject, queue string, c *Config) {
 	if _, ok := c.Queues[queue]; ok || c.Queues == nil {
 		return

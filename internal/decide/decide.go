@@ -1,7 +1,6 @@
-// Package decide makes the outcome of a run: from the policy, the claim and how the
-// run ended it makes what is to be written, with the complete record of a failure. It
-// is pure, and the only place where a failure becomes an outcome: the engine and every
-// other loop that runs jobs call it.
+// Package decide makes the outcome of a run from the policy, the claim and how the run
+// ended, with the complete record of a failure. It is pure, and the only place where a
+// failure becomes an outcome: the engine and every other loop that runs jobs call it.
 package decide
 
 import (
@@ -19,25 +18,26 @@ type Input struct {
 	Policy    *policy.Policy
 	Claim     *job.Claim
 	Ending    *job.Ending
-	Admission *policy.Admission // what the rules of Policy say about the job; nil when no rule matches
+	Admission *policy.Admission // what the rules of Policy decided about the job; nil when no rule matches
 	Settings  Settings
 }
 
-// Settings say what of a failure is stored.
+// Settings say which parts of a failure are stored.
 type Settings struct {
-	KeepRaw     bool // messages, details, stderr and stacks as they come, with the secrets in them
-	HideEmails  bool // e-mail addresses are taken out like secrets
-	Development bool // what an error prints with %+v is its stack
+	KeepRaw     bool // store messages, details, stderr and stacks unchanged, with the secrets in them
+	HideEmails  bool // remove e-mail addresses like secrets
+	Development bool // store the %+v form of an error as its stack
 }
 
-// Outcome returns the outcome of a run: complete, but not validated. An error does not
-// change that; it says which setting of the job could not be read and was left out.
+// Outcome returns the outcome of a run: complete, but not validated. It also does so
+// together with an error, which says which setting of the job could not be read and was
+// ignored.
 func Outcome(in *Input) (job.Outcome, error) {
 	claim, ending := in.Claim, in.Ending
 	switch {
 	case ending.How == "":
 		return ending.Outcome(claim, job.Succeeded, job.Completed), nil
-	case ending.Stopped == job.StopLeaseLost: // another run may have begun: the store knows
+	case ending.Stopped == job.StopLeaseLost: // another run may have begun; the store refuses this outcome then
 		return ending.Outcome(claim, job.Interrupted, job.Waiting), nil
 	}
 	r := recorder{id: claim.ID, policy: in.Policy, settings: &in.Settings}
@@ -45,7 +45,7 @@ func Outcome(in *Input) (job.Outcome, error) {
 	class := r.classify(&evidence, claim.Kind)
 	own, err := policy.ParseOverride(claim.Override)
 	if err != nil {
-		err = fmt.Errorf("the settings of the job are not used: %w", err)
+		err = fmt.Errorf("the settings of the job are ignored: %w", err)
 	}
 	age := claim.ClaimedAt.Sub(claim.LifeAt) + ending.Elapsed
 	input := policy.Input{
@@ -98,16 +98,16 @@ func outcomeOf(c *job.Claim, e *job.Ending, d *policy.Decision) job.Outcome {
 	panic(fmt.Sprintf("decide: action %d has no outcome", d.Action))
 }
 
-// waiting returns the outcome of a run that burns no attempt.
+// waiting returns the outcome of a run that uses up no attempt.
 func waiting(c *job.Claim, e *job.Ending, d *policy.Decision, cause job.Cause) job.Outcome {
 	o := e.Outcome(c, cause, job.Waiting)
 	o.Delay, o.Memo = d.Wait, d.Memo.Append(nil)
 	return o
 }
 
-// Held returns the outcome of a run that the rules of a policy do not let begin, and
-// whether they do so. A job that a person has released in an earlier life is not held
-// again.
+// Held returns the outcome of a run that the rules of a policy hold before it begins,
+// and whether they hold it. The caller checks whether a person has released the job in
+// an earlier life.
 func Held(a *policy.Admission, c *job.Claim, holder string) (o job.Outcome, held bool) {
 	if a == nil || a.Hold == nil {
 		return o, false
@@ -116,7 +116,7 @@ func Held(a *policy.Admission, c *job.Claim, holder string) (o job.Outcome, held
 	return job.Hold(c, holder, message, a.Hold.Message), true
 }
 
-// evidenceOf returns what is known of the error of a run.
+// evidenceOf returns what is known about the error of a run.
 func evidenceOf(end *job.Ending) failure.Evidence {
 	var e failure.Evidence
 	if end.Evidence != nil {
@@ -127,7 +127,7 @@ func evidenceOf(end *job.Ending) failure.Evidence {
 	if e.Message == "" {
 		e.Message = fmt.Sprintf("an error of type %T without a text", end.Err)
 	}
-	if e.Stderr == nil { // else the error is about the one command that failed
+	if e.Stderr == nil { // else the evidence has the output of the command that failed
 		e.Stderr = end.Stderr
 	}
 	return e
@@ -146,8 +146,8 @@ func stopOf(s job.Stop) policy.Stop {
 	return policy.NotStopped
 }
 
-// leftUntil returns how long it is until a deadline. It never returns 0, which means
-// that there is no deadline.
+// leftUntil returns the time until a deadline. It never returns 0, because 0 means no
+// deadline.
 func leftUntil(deadline, now job.Micros) time.Duration {
 	if left := deadline.Sub(now); left != 0 {
 		return left
@@ -155,11 +155,12 @@ func leftUntil(deadline, now job.Micros) time.Duration {
 	return -1
 }
 
-// draw returns the jitter's draw from [0, 1) for the failure of a run. It is made
-// of the run, so that a replay of the decision draws the same, and of the time at
-// which the job was created, so that jobs of different stores do not wait alike.
+// draw returns the random number for the jitter of a failed run, in [0, 1). It depends
+// on the run, so that a replay of the decision gets the same number, and on the
+// creation time of the job, so that jobs of different stores do not wait for the same
+// time.
 func draw(claim *job.Claim) float64 {
-	const golden = 0x9E3779B97F4A7C15 // of SplitMix64: Steele, Lea, Flood, OOPSLA 2014
+	const golden = 0x9E3779B97F4A7C15 // the constant of SplitMix64: Steele, Lea, Flood, OOPSLA 2014
 	z := uint64(claim.ID)*golden ^ uint64(claim.CreatedAt) + uint64(claim.Token)*golden
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
 	z = (z ^ z>>27) * 0x94D049BB133111EB
@@ -167,8 +168,8 @@ func draw(claim *job.Claim) float64 {
 	return float64(z>>11) / (1 << 53)
 }
 
-// longForm returns what an error prints with %+v, which is where errors that
-// have a stack show it; "" when that is no more than its text.
+// longForm returns the %+v form of an error, in which many error types show their
+// stack. It returns "" when that form equals the error's text.
 func longForm(err error) string {
 	if err == nil {
 		return ""
@@ -180,7 +181,7 @@ func longForm(err error) string {
 	return long
 }
 
-// validText returns the beginning of a text, at most so many bytes, as valid UTF-8.
+// validText returns the beginning of a text, at most that many bytes, as valid UTF-8.
 func validText(s string, most int) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }

@@ -8,21 +8,22 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// recorder makes what is stored of the failure of one job.
+// recorder makes the stored record of a failure of one job.
 type recorder struct {
 	id       job.ID
 	policy   *policy.Policy
 	settings *Settings
 }
 
-// sanitizing returns how texts of at most so many bytes lose their secrets.
+// sanitizing returns the options that remove secrets from texts of at most that many
+// bytes.
 func (r *recorder) sanitizing(most int) failure.SanitizeOptions {
 	return failure.SanitizeOptions{Emails: r.settings.HideEmails, Keep: []string{r.id.String()}, Max: most}
 }
 
-// classify returns the class of a failure. What the handler made up, by a mark or a
-// matcher, is bounded and loses its secrets before anything is decided by it: it gets
-// into the record, the fingerprint and the memo.
+// classify returns the class of a failure. A class or code that the handler made up is
+// shortened and freed of secrets before the decision, because it gets into the record,
+// the fingerprint and the memo.
 func (r *recorder) classify(e *failure.Evidence, kind string) failure.Classification {
 	e.Class = r.storable(e.Class)
 	found := r.policy.Classify(e, kind)
@@ -33,8 +34,8 @@ func (r *recorder) classify(e *failure.Evidence, kind string) failure.Classifica
 	return found
 }
 
-// storable returns a class as it may be stored. A class that the policy knows is not
-// changed.
+// storable returns a class in a form that may be stored. A class that the policy knows
+// is not changed.
 func (r *recorder) storable(class failure.Class) failure.Class {
 	switch {
 	case class == "" || r.policy.Knows(class):
@@ -46,8 +47,8 @@ func (r *recorder) storable(class failure.Class) failure.Class {
 	return failure.Class(failure.Sanitize(string(class), &o))
 }
 
-// failure returns the record of a run that failed. Secrets, paths and addresses do not
-// get into it, unless Settings.KeepRaw says so.
+// failure returns the record of a failed run. Secrets, paths and addresses are removed,
+// unless Settings.KeepRaw is set.
 func (r *recorder) failure(c *job.Claim, end *job.Ending, e *failure.Evidence, d *policy.Decision) *job.Failure {
 	f := job.NewFailure(c, end)
 	f.Class, f.Code, f.Permanent = string(d.Class), d.By.Code, !d.Verdict.Retriable()
@@ -68,7 +69,7 @@ func (r *recorder) failure(c *job.Claim, end *job.Ending, e *failure.Evidence, d
 	return f
 }
 
-// sanitize takes secrets out of a record, and out of what the decision quotes.
+// sanitize removes secrets from a record and from the texts that the decision quotes.
 func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 	o := r.sanitizing(job.MessageMax)
 	raw := f.Message
@@ -92,9 +93,9 @@ func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 	}
 }
 
-// quote returns what a rule saw, as far as it may be stored. A part of a text does
-// not show that it is a secret when the name in front of it is cut off, so a part
-// of the message must be in the sanitised message, too.
+// quote returns the part of what a rule saw that may be stored. A part of a text may
+// not look like a secret when the name in front of it is cut off. So a part of the
+// message is stored only if the sanitised message contains it, too.
 func quote(saw, raw, clean string, o *failure.SanitizeOptions) string {
 	if raw != clean && strings.Contains(raw, saw) && !strings.Contains(clean, saw) {
 		return ""

@@ -1,5 +1,5 @@
-// Package storekit holds small rules that the stores of redrive share. A store of
-// somebody else does not need them: the contract in package store states each rule.
+// Package storekit holds small rules that the stores of redrive share. Stores of other
+// projects do not need it: the contract in package store states each rule.
 package storekit
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Settled decides about a settle whose run is not running any more: nil when the
-// same outcome was written before, else store.ErrLeaseLost. It looks at what that first
-// write left: the job's present state and token, and whether the run has a failure
-// record of a crash, which only a rescue writes.
+// Settled decides about an outcome whose run is not running any more. It returns nil
+// when the same outcome was written before, else store.ErrLeaseLost. It compares what
+// the first write left: the job's present state and token, and whether the run has a
+// failure record of a crash, which only a rescue writes.
 func Settled(state job.State, current, asked job.Token, crashed bool) error {
 	if asked < 1 || state == job.None || current != asked || state == job.Running || crashed {
 		return store.ErrLeaseLost
@@ -22,14 +22,13 @@ func Settled(state job.State, current, asked job.Token, crashed bool) error {
 	return nil
 }
 
-// Repeats reports whether a stored job is the one that a repeated enqueue has
-// written before, judged by what is still stored of it, rather than another job
-// with the same id.
+// Repeats reports whether a stored job is the job of a repeated enqueue, and not
+// another job with the same id. It compares the fields that are still stored.
 func Repeats(j *job.Job, n *job.New) bool {
 	if j.Kind != n.Kind || j.Owner != n.Owner || j.Correlation != n.Correlation || j.Key != n.Key || j.Batch != n.Batch {
 		return false
 	}
-	if j.Life > 1 || j.State == job.Completed || j.State == job.Cancelled { // the payload may have changed or is gone
+	if j.Life > 1 || j.State == job.Completed || j.State == job.Cancelled { // the payload may have been changed or removed
 		return true
 	}
 	return bytes.Equal(j.Payload, n.Payload)
@@ -48,8 +47,8 @@ func GroupMessage(message string) string {
 	return message[:most]
 }
 
-// TooManyLanes returns the store.ErrTooLarge of a job for whose queue, kind and
-// dependencies there is no room.
+// TooManyLanes returns the store.ErrTooLarge for a job whose queue, kind and
+// dependencies need a new lane when the store has no room for one.
 func TooManyLanes(queue, kind, deps string) error {
 	return fmt.Errorf("queue %q, kind %q, dependencies %q: the store has %d such combinations already, the most it keeps; "+
 		"use fewer names: %w", queue, kind, deps, job.LanesMax, store.ErrTooLarge)
