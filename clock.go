@@ -7,10 +7,11 @@ import (
 )
 
 // Clock tells a client the time. It does not affect due times and leases: the store's
-// clock decides those.
+// clock decides those. The client waits between its calls of the store by this clock, so
+// it must not stand still while the client runs.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f in a new goroutine after d.
+	// AfterFunc calls f in a new goroutine when Now has advanced by d.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 

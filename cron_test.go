@@ -147,22 +147,24 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 	}
 }
 
-// byHand is a clock that a test sets. Timers use the system's clock, so that a client can pace
-// itself.
-type byHand struct{ micros atomic.Int64 }
+// adjusted is a clock that a test sets and that then runs with the system's clock. It
+// must not stand still, because an engine waits by it between its calls.
+type adjusted struct{ ahead atomic.Int64 }
 
-func (b *byHand) Now() time.Time { return time.UnixMicro(b.micros.Load()) }
+func (a *adjusted) set(to time.Time) { a.ahead.Store(int64(time.Until(to))) }
 
-func (b *byHand) AfterFunc(d time.Duration, f func()) redrive.Timer { return time.AfterFunc(d, f) }
+func (a *adjusted) Now() time.Time { return time.Now().Add(time.Duration(a.ahead.Load())) }
+
+func (*adjusted) AfterFunc(d time.Duration, f func()) redrive.Timer { return time.AfterFunc(d, f) }
 
 // Two clients, each with its own connection to the file, compete for each slot.
 //
 // proves: Q13
 func TestQ13_OneFileSeveralClients(t *testing.T) {
 	t.Parallel()
-	clock := new(byHand)
+	clock := new(adjusted)
 	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	clock.micros.Store(at.UnixMicro())
+	clock.set(at)
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	var ran atomic.Int64
 	var clients []*redrive.Client
@@ -187,7 +189,7 @@ func TestQ13_OneFileSeveralClients(t *testing.T) {
 	}
 	for n := range int64(10) {
 		at = at.Add(5 * time.Minute)
-		clock.micros.Store(at.UnixMicro())
+		clock.set(at)
 		var race sync.WaitGroup
 		for _, c := range clients {
 			race.Go(func() {

@@ -61,15 +61,22 @@ func get(ctx context.Context, t *testing.T, c *http.Client, url string) error {
 	return err
 }
 
-// closedPort is an address at which nobody listens.
+// closedPort returns an address that refuses connections until the test ends. An
+// outgoing connection holds the port, so that no other test can listen at it.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(func() { _ = l.Close() })
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
+	holder, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = holder.Close() })
+	return holder.LocalAddr().String()
 }
 
 // seen is the part of evidence that the network tells.

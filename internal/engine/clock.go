@@ -6,7 +6,7 @@ import "time"
 // store's clock decides when a job is due. It must not stand still.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f in a goroutine of its own after d.
+	// AfterFunc calls f in a new goroutine when Now has advanced by d.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 

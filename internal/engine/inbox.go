@@ -17,6 +17,7 @@ type batch struct {
 	reported []*Task
 	finished []*Task
 	returned []*Task
+	rang     bool              // the timer has fired
 	waiters  []chan<- struct{} // to be closed when the engine is idle
 }
 
@@ -51,6 +52,14 @@ func (in *inbox) postReturned(t *Task) {
 	in.nudge()
 }
 
+// ring notes that the timer has fired.
+func (in *inbox) ring() {
+	in.mu.Lock()
+	in.rang = true
+	in.mu.Unlock()
+	in.nudge()
+}
+
 func (in *inbox) postWaiter(idle chan<- struct{}) {
 	in.mu.Lock()
 	in.waiters = append(in.waiters, idle)
@@ -72,6 +81,7 @@ func (in *inbox) swap(b *batch) {
 	b.reported = emptied(b.reported)
 	b.finished = emptied(b.finished)
 	b.returned = emptied(b.returned)
+	b.rang = false
 	b.waiters = b.waiters[:0]
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // loop is the only goroutine that uses the core. The contexts of handlers are derived
 // from runs, those of store calls from calls.
 func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
-	timer := e.cfg.Clock.AfterFunc(0, e.in.nudge)
+	timer := e.cfg.Clock.AfterFunc(0, e.in.ring)
 	defer timer.Stop()
 	var b batch
 	var waiters []chan<- struct{}
@@ -46,7 +46,7 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 			}
 			waiters = nil
 		}
-		if wake != actions.Wake {
+		if wake != actions.Wake || b.rang { // a timer can fire before the clock shows its time
 			wake = actions.Wake
 			setTimer(timer, wake, now)
 		}

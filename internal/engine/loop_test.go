@@ -176,3 +176,35 @@ func (h *skipClock) skip(d time.Duration) {
 	h.mu.Unlock()
 	wake()
 }
+
+// early is a clock whose timers fire too early, like those of a clock that is set back.
+type early struct{}
+
+type earlyTimer struct{ *time.Timer }
+
+func (early) Now() time.Time { return time.Now() }
+
+func (early) AfterFunc(d time.Duration, f func()) engine.Timer {
+	return earlyTimer{time.AfterFunc(d, f)}
+}
+
+func (t earlyTimer) Reset(d time.Duration) bool { return t.Timer.Reset(max(d*9/10, 1)) }
+
+func TestATimerThatFiresTooEarlyIsSetAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := make(chan struct{}, 2)
+		r := newRig(t, func(context.Context, *engine.Run) error {
+			ran <- struct{}{}
+			return errors.New("later")
+		}, func(c *engine.Config) { c.Clock = early{} })
+		r.enqueue(1)
+		r.start()
+		<-ran
+		began := time.Now()
+		<-ran // the retry is due after a minute, and only the timer wakes the engine
+		if took := time.Since(began); took > time.Minute+time.Second {
+			t.Errorf("the retry began after %s, want a minute", took)
+		}
+		_ = r.finish()
+	})
+}
