@@ -120,7 +120,7 @@ func (c *checker) jitter(b *Backoff) {
 			c.add("factor", "%v: decorrelated jitter grows by 3; remove the factor", b.Factor)
 		}
 	default:
-		c.add("jitter", "%d: must be none, percent, full, equal, additive or decorrelated", b.Jitter)
+		c.add("jitter", "%d: must be one of none, percent, full, equal, additive or decorrelated", b.Jitter)
 	}
 	switch {
 	case b.Jitter == Percent && !(b.Percent > 0 && b.Percent <= 1):

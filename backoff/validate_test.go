@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/backoff"
 )
 
-func TestValidate_TellsAllMistakes(t *testing.T) {
+func TestValidate_ReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		b    backoff.Backoff
@@ -44,10 +44,10 @@ func TestValidate_TellsAllMistakes(t *testing.T) {
 				"first: 1h is above the cap 1m: shorten the first wait, or raise the cap",
 				"floor: 2m is above the cap 1m: lower the floor, or raise the cap",
 			}},
-		"numbers that are none": {backoff.Backoff{Formula: 9, Jitter: 9, Percent: math.Inf(1), Spread: -1},
+		"unknown numbers": {backoff.Backoff{Formula: 9, Jitter: 9, Percent: math.Inf(1), Spread: -1},
 			[]string{
 				"formula: 9: must be fixed or exponential",
-				"jitter: 9: must be none, percent, full, equal, additive or decorrelated",
+				"jitter: 9: must be one of none, percent, full, equal, additive or decorrelated",
 				"percent: +Inf: belongs to the jitter percent",
 				"spread: -1ns: belongs to the jitter additive",
 				"spread: -1ns: must not be negative",

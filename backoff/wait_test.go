@@ -52,7 +52,7 @@ func TestR1_NominalWaitsOfThePresets(t *testing.T) {
 		"chat by the setting": {backoff.Backoff{Formula: backoff.Exponential, First: time.Second, Cap: 300 * time.Second,
 			Jitter: backoff.Additive, Spread: time.Second}, seconds(1, 2, 4, 8, 16)},
 		"a factor that no float holds": {exponential(time.Second, 1.1), seconds(1, 1.1, 1.21, 1.331, 1.4641, 1.61051)},
-		"another that is none":         {exponential(time.Second, 1.4), seconds(1, 1.4, 1.96, 2.744, 3.8416, 5.37824)},
+		"another factor":               {exponential(time.Second, 1.4), seconds(1, 1.4, 1.96, 2.744, 3.8416, 5.37824)},
 		"a factor of one":              {exponential(time.Second, 1), seconds(1, 1, 1)},
 	}
 	for name, tt := range tests {

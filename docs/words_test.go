@@ -36,7 +36,7 @@ var keptFolders = []string{"failure", "store/postgres"}
 // openFolders have banned words that are still to be replaced.
 var openFolders = []string{
 	"bench/retries",
-	"backoff", "internal/config",
+
 	"internal/yamlfile",
 	"retry", "retry/httpretry",
 }

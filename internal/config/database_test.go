@@ -83,7 +83,7 @@ func TestPasswordsAreNeverShown(t *testing.T) {
 	}
 }
 
-func TestMistakesAboutTheDatabaseAreToldWithoutIt(t *testing.T) {
+func TestMistakesAboutTheDatabaseAreReportedWithoutIt(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"database: postgress://ann:hunter2@db/app":                                     `1:11: database: the scheme postgress:// is not known, did you mean "postgres"?`,

@@ -34,7 +34,7 @@ func FuzzParse(f *testing.F) {
 		checkProblems(t, problems, strings.TrimPrefix(string(data), "\ufeff"))
 		_, again := config.Parse("f", data, "/srv/app")
 		if d := cmp.Diff(problems, again); d != "" {
-			t.Errorf("told differently the second time:\n%s", d)
+			t.Errorf("the second reading reports other mistakes:\n%s", d)
 		}
 	})
 }

@@ -31,7 +31,7 @@ func problemsOf(t *testing.T, text string) config.Problems {
 	return problems
 }
 
-func TestEveryMistakeOfAFileIsToldAtOnce(t *testing.T) {
+func TestEveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/mistakes.golden"
 	_, err := config.Load("testdata/mistakes.yaml")
@@ -54,7 +54,7 @@ func TestEveryMistakeOfAFileIsToldAtOnce(t *testing.T) {
 }
 
 // The mark « in a text stands where a problem is expected.
-func TestMistakesAreToldWithTheirExactPlace(t *testing.T) {
+func TestMistakesAreReportedWithTheirExactPlace(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, text string
