@@ -36,8 +36,6 @@ var keptFolders = []string{"failure", "store/postgres"}
 // openFolders have banned words that are still to be replaced.
 var openFolders = []string{
 	"bench/retries",
-
-	"internal/yamlfile",
 	"retry", "retry/httpretry",
 }
 

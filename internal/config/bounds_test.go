@@ -15,9 +15,9 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 	waits := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("1s, ", n), ", ") + "]" }
 	for _, tt := range []struct {
 		in, key string
-		bad     []string // one below the lowest and one above the highest
-		good    []string // the lowest and one above it, one below the highest and the highest
-		bound   string   // as the message names it
+		bad     []string // values below the lowest and above the highest
+		good    []string // values at and near both limits
+		bound   string   // text of the bound in the message
 	}{
 		{"%s: %s", "lease", []string{"2.999s", "1h1ms", "-1s"}, []string{"3s", "3.001s", "59m59s", "1h"}, "from 3s to 1h"},
 		{"%s: %s", "rescue_interval", []string{"999ms", "10m1ms"}, []string{"1s", "1.001s", "9m59s", "10m"}, "from 1s to 10m"},
@@ -53,12 +53,12 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 		for _, v := range tt.bad {
 			problems := problemsOf(t, fmt.Sprintf(tt.in, tt.key, v))
 			if len(problems) != 1 || !strings.Contains(problems[0].Message, tt.bound) {
-				t.Errorf("%s: %s gave %v, want one problem that names the bound %q", tt.key, clip(v), problems, tt.bound)
+				t.Errorf("%s: %s gave the problems %v, want one problem that names the bound %q", tt.key, clip(v), problems, tt.bound)
 			}
 		}
 		for _, v := range tt.good {
 			if problems := problemsOf(t, fmt.Sprintf(tt.in, tt.key, v)); problems != nil {
-				t.Errorf("%s: %s gave %v", tt.key, clip(v), problems)
+				t.Errorf("%s: %s gave the problems %v, want none", tt.key, clip(v), problems)
 			}
 		}
 	}
@@ -78,10 +78,10 @@ func TestX3_NamesAreBounded(t *testing.T) {
 		} {
 			problems := problemsOf(t, fmt.Sprintf(text, name))
 			if (len(problems) == 0) != ok {
-				t.Errorf("%s %s: got %v, want good: %v", thing, name, problems, ok)
+				t.Errorf("%s name %s: got the problems %v, want it accepted: %v", thing, name, problems, ok)
 			}
 			if !ok && len(problems) > 0 && !strings.Contains(problems[0].Message, thing+" name ") {
-				t.Errorf("%s %s: got %v", thing, name, problems)
+				t.Errorf("%s name %s: the problems do not name it: %v", thing, name, problems)
 			}
 		}
 	}
@@ -93,10 +93,10 @@ func TestVariableNames(t *testing.T) {
 		"A": true, "_": true, "a_9": true, "9A": false, "''": false, "A-B": false, "A=B": false, "Ä": false,
 	} {
 		if got := problemsOf(t, "kinds: {a: {command: [x], env: ["+name+"]}}") == nil; got != ok {
-			t.Errorf("env %s: accepted %v, want %v", name, got, ok)
+			t.Errorf("variable %s in env: got accepted %v, want %v", name, got, ok)
 		}
 		if got := problemsOf(t, "kinds: {a: {command: [x], set_env: {"+name+": x}}}") == nil; got != ok {
-			t.Errorf("set_env %s: accepted %v, want %v", name, got, ok)
+			t.Errorf("variable %s in set_env: got accepted %v, want %v", name, got, ok)
 		}
 	}
 }

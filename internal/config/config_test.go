@@ -16,7 +16,7 @@ import (
 	"github.com/redrive/redrive/internal/config"
 )
 
-// mustParse parses text as redrive.yaml of the folder /srv/app.
+// mustParse parses text as the file redrive.yaml in the folder /srv/app.
 func mustParse(t *testing.T, text string) *config.Config {
 	t.Helper()
 	c, err := config.Parse("redrive.yaml", []byte(text), "/srv/app")
@@ -26,7 +26,7 @@ func mustParse(t *testing.T, text string) *config.Config {
 	return c
 }
 
-// plainKind is a kind that sets only its command.
+// plainKind returns a kind with a command and the defaults.
 func plainKind(command ...string) config.Kind {
 	return config.Kind{
 		Command:    command,
@@ -118,7 +118,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	diff(t, want, mustParse(t, string(text)))
 }
 
-func TestDefaultsFillWhatAFileLeavesOut(t *testing.T) {
+func TestOmittedSettingsHaveDefaults(t *testing.T) {
 	t.Parallel()
 	want := config.Default()
 	want.Dir = "/srv/app"
@@ -143,7 +143,7 @@ func TestDefault(t *testing.T) {
 	want := &config.Config{
 		Database:       "jobs.db",
 		Postgres:       config.Postgres{Schema: "redrive", MaxConns: 20, StatementTimeout: 10 * time.Second},
-		TempDir:        "", // redrive.Config has a default for each user
+		TempDir:        "", // empty, because redrive.Config has a default for each user
 		Lease:          10 * time.Second,
 		RescueInterval: 30 * time.Second,
 		ShutdownGrace:  30 * time.Second,
@@ -159,7 +159,7 @@ func TestDefault(t *testing.T) {
 	}
 	diff(t, want, config.Default())
 	config.Default().Queues["default"] = config.Queue{}
-	diff(t, want, config.Default()) // nothing is shared between calls
+	diff(t, want, config.Default()) // two calls of Default must share no data
 }
 
 func TestProgramsArePathsOnlyWithASlash(t *testing.T) {
@@ -199,7 +199,7 @@ func TestWithoutARetrySectionThePolicyDecides(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", ", retry: {}", ", retry: ", ", retry: null", ", permanent_exit_codes: [65]"} {
 		if got := mustParse(t, "kinds: {a: {command: [x]"+text+"}}").Kinds["a"].Retry; got != nil {
-			t.Errorf("%q gives the schedule %+v", text, *got)
+			t.Errorf("%q gives the retry section %+v, want nil", text, *got)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestPolicyIsAPathOrAPreset(t *testing.T) {
 		diff(t, want, c.Policy)
 		name, ok := c.Preset()
 		if wantOK := strings.HasPrefix(want, "preset:"); ok != wantOK || ok && name != want[len("preset:"):] {
-			t.Errorf("%q is the preset %q, %v", want, name, ok)
+			t.Errorf("Preset of %q: got %q, %v", want, name, ok)
 		}
 	}
 }
@@ -244,7 +244,7 @@ kinds:
 	diff(t, map[string]config.Kind{"first": first, "second": second, "third": third}, c.Kinds)
 }
 
-func TestWhatAMappingSaysItselfWinsOverWhatItMerges(t *testing.T) {
+func TestOwnKeysOfAMappingOverrideMergedKeys(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, `
 kinds:
@@ -280,9 +280,9 @@ func TestLoadOfAMissingFile(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(filepath.Join(t.TempDir(), "redrive.yaml"))
 	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want fs.ErrNotExist", err)
+		t.Errorf("got the error %v, want fs.ErrNotExist", err)
 	}
 	if _, ok := errors.AsType[config.Problems](err); ok {
-		t.Errorf("a missing file is no mistake in it: %v", err)
+		t.Errorf("a missing file must not be reported as Problems: %v", err)
 	}
 }

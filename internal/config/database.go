@@ -138,7 +138,7 @@ func (c *Config) SetDatabase(database string) error {
 // CheckSchema returns an error for a name that cannot be a schema's.
 func CheckSchema(name string) error {
 	if !schemaName.MatchString(name) || strings.HasPrefix(name, "pg_") {
-		return fmt.Errorf("must be 1 to 48 lower-case letters, digits and underscores, and begin with no digit and not with pg_, found %s",
+		return fmt.Errorf("must be 1 to 48 lower-case letters, digits and underscores, and must not begin with a digit or with pg_, found %s",
 			yamlfile.Quote(name))
 	}
 	return nil
@@ -223,7 +223,7 @@ func (r *reader) onePassword(v value, p *Postgres) {
 	switch {
 	case v.Shape == yamlfile.Null:
 	case p.DSN.IsZero():
-		r.Addf(v.Pos, "%s goes with a PostgreSQL database, and database names none; write database: postgres://user@host:5432/database", v.Path)
+		r.Addf(v.Pos, "%s needs a PostgreSQL database, but database does not name one; write database: postgres://user@host:5432/database", v.Path)
 	case hasPassword(p.DSN.Reveal()):
 		r.Addf(v.Pos, "%s: database has a password already; take it out there", v.Path)
 	}

@@ -54,7 +54,7 @@ func checkProblems(t *testing.T, problems config.Problems, text string) {
 		if p.Message == "" || !utf8.ValidString(p.Message) || strings.ContainsFunc(p.Message, unicode.IsControl) {
 			t.Errorf("unreadable: %q", p.Message)
 		}
-		if strings.Contains(p.Message, "the parser gave up") {
+		if strings.Contains(p.Message, "the parser failed") {
 			t.Errorf("the parser panicked: %v", p)
 		}
 		before = p

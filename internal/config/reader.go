@@ -2,13 +2,13 @@ package config
 
 import "github.com/redrive/redrive/internal/yamlfile"
 
-// Problem is one mistake in a configuration file.
+// Problem is one error in a configuration file.
 type Problem = yamlfile.Problem
 
-// Problems are all mistakes of a file, sorted by position.
+// Problems holds all errors of a file, sorted by position.
 type Problems = yamlfile.Problems
 
-// reader reads one configuration.
+// reader reads one configuration file.
 type reader struct{ *yamlfile.Reader }
 
 func newReader(file string) *reader {

@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/internal/config"
 )
 
-// Whatever may be set is read back as it was written. The writer is JSON,
-// which is YAML too, so that no code is shared with the reader.
+// A file with random valid settings is read as it was written. The file is written as
+// JSON, which is also YAML, so that writer and reader share no code.
 func TestGoodFilesAreReadAsWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -39,7 +39,7 @@ func TestGoodFilesAreReadAsWritten(t *testing.T) {
 
 type object = map[string]any
 
-// written is c as the file spells it.
+// written returns the content of a file for c.
 func written(c *config.Config) object {
 	queues, kinds := object{}, object{}
 	for name, q := range c.Queues {

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
-// size reads a number of bytes with its unit, from lowest to highest bytes.
+// size returns a function that reads a number of bytes with a unit, from lowest to highest bytes.
 func (r *reader) size(into *int, lowest, highest int) func(value) {
 	want := fmt.Sprintf("a size from %s to %s such as 256KiB", shortSize(lowest), shortSize(highest))
 	return func(v value) {
@@ -40,7 +40,7 @@ func shortSize(bytes int) string {
 	return fmt.Sprintf("%dB", bytes)
 }
 
-// rate reads a number of starts per second, minute or hour.
+// rate returns a function that reads a number of starts per second, minute or hour.
 func (r *reader) rate(into *Rate) func(value) {
 	want := fmt.Sprintf("a rate from %d to %d per s, m or h, such as 10/s", rateMin, rateMax)
 	return func(v value) {

@@ -33,7 +33,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		{"old Mac line ends", "lease: 5s\rlog: {}", "1:10: carriage return without a line feed; save the file with LF or CRLF line ends"},
 		{"open bracket", "log: {level: info\n", "1:6: not valid YAML: could not find flow mapping end token '}'; check the indentation, quotes and brackets here"},
 		{"open quote", "lease: 5s\ndatabase: \"x\n", "2:11: not valid YAML"},
-		{"stray quote", "&\"\tB\n\"6o:", "2:2: not valid YAML: these signs make no sense"},
+		{"stray quote", "&\"\tB\n\"6o:", "2:2: not valid YAML: these characters make no sense"},
 		{"two colons", "log: level: info\n", "1:6: not valid YAML"},
 		{"lost indent", "log:\n    level: info\n  format: text\n", "3:3: not valid YAML"},
 	} {
@@ -41,20 +41,20 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 			t.Parallel()
 			problems := problemsOf(t, tt.text)
 			if len(problems) != 1 || !strings.HasPrefix(problems[0].String(), "redrive.yaml:"+tt.want) {
-				t.Errorf("got  %v\nwant redrive.yaml:%s", problems, tt.want)
+				t.Errorf("got the problems %v\nwant redrive.yaml:%s", problems, tt.want)
 			}
 		})
 	}
 }
 
-func TestAReplacementCharacterIsText(t *testing.T) {
+func TestReplacementCharacterIsAllowed(t *testing.T) {
 	t.Parallel()
 	if c := mustParse(t, "database: \ufffd.db"); c.Database != "/srv/app/\ufffd.db" {
-		t.Errorf("got %q", c.Database)
+		t.Errorf("got the database %q, want the replacement character in it", c.Database)
 	}
 }
 
-func TestADirectiveIsNoDocument(t *testing.T) {
+func TestDirectivesAreIgnored(t *testing.T) {
 	t.Parallel()
 	mustParse(t, "%YAML 1.2\n---\nlease: 5s\n...\n")
 }
@@ -71,7 +71,7 @@ func TestX3_FileLimits(t *testing.T) {
 		const text = "lease: 5s\n#"
 		return text + strings.Repeat("x", bytes-len(text))
 	}
-	// The list's key, colon and brackets are 4 signs, each item is 2 with its comma.
+	// The list's key, colon and brackets are 4 tokens; each item has 2 with its comma.
 	tokens := func(n int) string { return "x: [" + strings.Repeat("y, ", (n-4)/2) + strings.Repeat("y", n%2) + "]" }
 	flow := func(depth int) string {
 		return "x: " + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1)
@@ -84,11 +84,11 @@ func TestX3_FileLimits(t *testing.T) {
 		}
 		return text.String()
 	}
-	// The anchor stands on a list of 99 items: 100 values, repeated by each alias.
+	// The anchor is on a list of 99 items. Each alias repeats 100 values: the list and its items.
 	aliased := func(values int) string {
 		return "x: &x [" + strings.Repeat("y, ", 99) + "]\nz: [" + strings.Repeat("*x, ", values/100) + "]"
 	}
-	// Each line repeats the one above ten times.
+	// Each line repeats the line above ten times.
 	bomb := func(line string) string {
 		text := "a: &a {k: v}\n"
 		for c := 'b'; c <= 'z'; c++ {
@@ -131,7 +131,7 @@ func TestX3_FileLimits(t *testing.T) {
 			_, err := config.Parse("redrive.yaml", []byte(tt.text), "/srv/app")
 			if got := err != nil && strings.Contains(err.Error(), tt.complaint); got != tt.want {
 				message := []rune(fmt.Sprint(err))
-				t.Errorf("refused for it: %v, want %v: %s", got, tt.want, string(message[:min(len(message), 300)]))
+				t.Errorf("refused because of this limit: got %v, want %v: %s", got, tt.want, string(message[:min(len(message), 300)]))
 			}
 		})
 	}

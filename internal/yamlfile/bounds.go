@@ -1,8 +1,8 @@
 package yamlfile
 
-// What bounds the work on a file, whoever wrote it.
+// Limits on the size of any file and on the work to read it.
 const (
-	// MaxBytes is the size of the largest file that is read.
+	// MaxBytes is the size of the largest file that is read, in bytes.
 	MaxBytes = 1 << 20
 
 	// The YAML parser needs quadratic time for wide mappings and for blank
@@ -11,6 +11,6 @@ const (
 	maxTokens     = 50_000
 	maxDepth      = 32
 	maxBlankLines = 100 // in a row
-	// maxExpanded is how many values aliases may repeat altogether.
+	// maxExpanded is the largest number of values that all aliases together may repeat.
 	maxExpanded = 50_000
 )

@@ -2,9 +2,9 @@ package yamlfile
 
 import "unicode"
 
-// Inside returns the place of the character offset of the text of v, counted
-// from 0: where in the file a mistake within a text stands. It follows quotes,
-// escapes, and text that goes over several lines.
+// Inside returns the position in the file of the character at offset, counted from 0,
+// of the text of v. Problems within a text are reported there. It handles quotes,
+// escapes, and texts of several lines.
 func (r *Reader) Inside(v Value, offset int) Position {
 	c := cursor{rest: r.from(v.Pos), at: v.Pos}
 	if len(c.rest) == 0 {
@@ -21,7 +21,7 @@ func (r *Reader) Inside(v Value, offset int) Position {
 	default:
 		quote = 0
 	}
-	after := c.at // the last character that was passed
+	after := c.at // the position after the last character that was read
 	for i, want := range []rune(v.Text) {
 		if unicode.IsSpace(want) && quote != '"' {
 			if i == offset {
@@ -40,7 +40,7 @@ func (r *Reader) Inside(v Value, offset int) Position {
 	return after
 }
 
-// from returns the text from a place on.
+// from returns the text of the file from a position on.
 func (r *Reader) from(at Position) []rune {
 	rest := r.source
 	for line := 1; line < at.Line && len(rest) > 0; rest = rest[1:] {
@@ -51,8 +51,8 @@ func (r *Reader) from(at Position) []rune {
 	return rest[min(at.Col-1, len(rest)):]
 }
 
-// space passes over one space of a text: the same in the file, or the white
-// space that stands for it at the end of a line.
+// space skips one space of a text: a space in the file, or the white space at the end
+// of a line that is read as one space.
 func (c *cursor) space(want rune) {
 	if len(c.rest) == 0 || !unicode.IsSpace(c.rest[0]) {
 		return
@@ -64,14 +64,14 @@ func (c *cursor) space(want rune) {
 	c.skipSpace()
 }
 
-// skipSpaceBefore passes over the white space that folding has removed.
+// skipSpaceBefore skips white space that is not part of the text because of line folding.
 func (c *cursor) skipSpaceBefore(want rune) {
 	if !unicode.IsSpace(want) {
 		c.skipSpace()
 	}
 }
 
-// sign passes over one character as it is spelt in a text with such quotes.
+// sign skips one character in the spelling that it has in a text with these quotes.
 func (c *cursor) sign(quote rune) {
 	first := c.rest[0]
 	c.next()

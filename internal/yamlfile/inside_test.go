@@ -9,7 +9,7 @@ import (
 
 var about = yamlfile.About{Noun: "a test", Example: "a: b", Start: "write something", Depth: 3, Days: true}
 
-// The mark « in a file stands where the sign # of the text is.
+// In a file the mark « stands before the character that is # in the text.
 func TestInside_FindsThePlaceInTheFile(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -48,7 +48,7 @@ func TestInside_FindsThePlaceInTheFile(t *testing.T) {
 			line := strings.Count(before, "\n") + 1
 			want := yamlfile.Position{Line: line, Col: len([]rune(before[strings.LastIndex(before, "\n")+1:])) + 1}
 			if got := r.Inside(v, offset); got != want {
-				t.Errorf("sign %c, number %d of %q: at %v, want %v", sign, offset, v.Text, got, want)
+				t.Errorf("character %c at offset %d of %q: got the position %v, want %v", sign, offset, v.Text, got, want)
 			}
 		})
 	}
@@ -59,7 +59,7 @@ func TestInside_BeyondTheEndIsTheEnd(t *testing.T) {
 	r := yamlfile.NewReader("f", about)
 	root, _ := r.Parse([]byte("k: 'ab'\n"))
 	if got := r.Inside(yamlfile.Value{Node: root.Get("k")}, 99); got != (yamlfile.Position{Line: 1, Col: 7}) {
-		t.Errorf("got %v", got)
+		t.Errorf("an offset after the end gives the position %v, want the end of the text", got)
 	}
 }
 
@@ -72,12 +72,12 @@ func TestSpan(t *testing.T) {
 		d, err := yamlfile.ParseSpan(text)
 		switch {
 		case want == "" && err == nil:
-			t.Errorf("%s is read as %v", text, d)
+			t.Errorf("%s is accepted as %v, want an error", text, d)
 		case want != "" && (err != nil || yamlfile.Span(d) != want):
-			t.Errorf("%s is read as %s, %v; want %s", text, yamlfile.Span(d), err, want)
+			t.Errorf("%s is read as %s (error %v), want %s", text, yamlfile.Span(d), err, want)
 		case err == nil:
 			if again, err := yamlfile.ParseSpan(yamlfile.Span(d)); again != d || err != nil {
-				t.Errorf("%s comes back as %v, %v", yamlfile.Span(d), again, err)
+				t.Errorf("%s is read again as %v (error %v), want the same duration", yamlfile.Span(d), again, err)
 			}
 		}
 	}

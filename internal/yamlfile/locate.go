@@ -6,13 +6,13 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// locate finds where each token stands in text. The scanner's own columns are
-// off after tabs and before trailing spaces, so the tokens are laid along the
-// text again: between two tokens there is nothing but white space.
+// locate returns the position of each token in text. The columns of the YAML scanner
+// are wrong after tabs and before trailing spaces, so locate searches each token in the
+// text again: only white space is between two tokens.
 //
-// The scanner skips some signs that make no sense, such as a second closing
-// quote. Then complete is false, stray is the first such place, and the tokens
-// after it are left out.
+// The YAML scanner skips some characters that make no sense, such as a second closing
+// quote. Then complete is false, stray is the first such position, and the tokens after
+// it have no position.
 func locate(text string, tokens token.Tokens) (where map[*token.Token]Position, stray Position, complete bool) {
 	where = make(map[*token.Token]Position, len(tokens))
 	c := cursor{rest: []rune(text), at: start}
@@ -20,7 +20,7 @@ func locate(text string, tokens token.Tokens) (where map[*token.Token]Position, 
 		c.skipSpace()
 		where[t] = c.at
 		if t.Type == token.DoubleQuoteType {
-			c.skipQuoted() // the scanner loses the escapes
+			c.skipQuoted() // the token's value does not contain the escapes
 		} else if !c.skipWords(t.Origin) {
 			return where, c.at, false
 		}
@@ -29,8 +29,8 @@ func locate(text string, tokens token.Tokens) (where map[*token.Token]Position, 
 	return where, c.at, len(c.rest) == 0
 }
 
-// positionOf returns where t stands, or fallback without a token. One that is
-// not in the text, such as a value left out, stands where the one before it does.
+// positionOf returns the position of t, or fallback without a token. A token that is not
+// in the text, such as an omitted value, gets the position of the token before it.
 func positionOf(t *token.Token, where map[*token.Token]Position, fallback Position) Position {
 	for ; t != nil; t = t.Prev {
 		if at, ok := where[t]; ok {
@@ -40,7 +40,7 @@ func positionOf(t *token.Token, where map[*token.Token]Position, fallback Positi
 	return fallback
 }
 
-// cursor walks over text and counts lines and columns.
+// cursor moves through a text and counts lines and columns.
 type cursor struct {
 	rest []rune
 	at   Position
@@ -61,7 +61,7 @@ func (c *cursor) skipSpace() {
 	}
 }
 
-// skipWords passes over words, whatever white space lies between them.
+// skipWords skips words that any white space may separate.
 func (c *cursor) skipWords(words string) bool {
 	for _, want := range words {
 		if unicode.IsSpace(want) {
@@ -76,7 +76,7 @@ func (c *cursor) skipWords(words string) bool {
 	return true
 }
 
-// skipQuoted passes over a text in double quotes.
+// skipQuoted skips a text in double quotes.
 func (c *cursor) skipQuoted() {
 	for opened := false; len(c.rest) > 0; {
 		quote, escape := c.rest[0] == '"', c.rest[0] == '\\'

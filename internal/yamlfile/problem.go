@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in a file.
+// Problem is one error in a file.
 type Problem struct {
 	File string
 	// Line and Col count from 1; Col counts characters, not bytes.
 	Line, Col int
-	// Message is one line that names the thing, the bound and the cure.
+	// Message is one line that names the setting, the bound and a remedy.
 	Message string
 }
 
-// String gives "file:line:col: message".
+// String returns "file:line:col: message".
 func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Message)
 }
 
-// Problems are all mistakes of a file, sorted by position.
+// Problems holds all errors of a file, sorted by position.
 type Problems []Problem
 
-// Error gives one line for each problem.
+// Error returns one line for each problem.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i, problem := range p {
@@ -34,12 +34,12 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Position is a place in a file, both parts counted from 1; Col counts characters.
+// Position is a place in a file. Line and Col count from 1; Col counts characters.
 type Position struct{ Line, Col int }
 
 var start = Position{1, 1}
 
-// Addf reports a problem. The same one at the same place is told once.
+// Addf adds a problem, unless the same problem at the same position was added before.
 func (r *Reader) Addf(at Position, format string, args ...any) {
 	p := Problem{r.file, at.Line, at.Col, fmt.Sprintf(format, args...)}
 	if r.seen[p] {
@@ -49,7 +49,7 @@ func (r *Reader) Addf(at Position, format string, args ...any) {
 	r.problems = append(r.problems, p)
 }
 
-// Err returns the sorted problems as Problems, or nil when there are none.
+// Err returns the sorted problems as Problems, or nil without problems.
 func (r *Reader) Err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -60,10 +60,10 @@ func (r *Reader) Err() error {
 	return r.problems
 }
 
-// Problems returns what was reported so far, in the order of the reports.
+// Problems returns the problems so far, in the order in which they were added.
 func (r *Reader) Problems() Problems { return slices.Clip(r.problems) }
 
-// Quote shows text of the file in a message, shortened and on one line.
+// Quote quotes a text of the file for a message, shortened and on one line.
 func Quote(s string) string { return strconv.Quote(Clip(s)) }
 
 const clipLength = 60

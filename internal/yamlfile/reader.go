@@ -1,7 +1,6 @@
-// Package yamlfile reads files of settings in YAML strictly: into a tree of
-// values that know their place, with every mistake of a file told at once, each
-// with the bound it broke and a cure. What a file may hold is said by tables of
-// fields.
+// Package yamlfile reads settings in YAML strictly. It returns a tree of values with
+// their positions and reports all errors of a file at once, each with the bound that
+// was exceeded and a remedy. Tables of fields define which keys a file may have.
 package yamlfile
 
 import (
@@ -12,51 +11,51 @@ import (
 	"github.com/redrive/redrive/internal/suggest"
 )
 
-// About holds the words about a file that messages need.
+// About describes a sort of file for messages.
 type About struct {
-	Noun    string // what the file is: "a configuration"
-	Example string // a setting that it could begin with: "database: jobs.db"
-	Start   string // the cure of an empty file: `define at least one kind under "kinds"`
-	Depth   int    // how deep its values are nested at most
-	Days    bool   // durations have the unit d, 24 hours, too
-	// Renamed maps former keys to their present names, for messages: a former key is
-	// an unknown key like others.
+	Noun    string // the sort of file: "a configuration"
+	Example string // an example of a setting: "database: jobs.db"
+	Start   string // the remedy for an empty file: `define at least one kind under "kinds"`
+	Depth   int    // deepest nesting that a correct file needs
+	Days    bool   // durations may use the unit d, 24 hours
+	// Renamed maps former keys to their present names. A former key is reported as
+	// unknown, and the message names the present key.
 	Renamed map[string]string
 }
 
-// Reader collects the problems of one file.
+// Reader reads one file and collects its problems.
 type Reader struct {
-	// OnFields is told of every table of fields that is used: tests and schemas
-	// learn from it which keys there are. May be nil.
+	// OnFields, if not nil, is called with each table of fields that is used, so that
+	// tests and schemas can list all keys.
 	OnFields func(path string, keys []string)
 
 	file     string
 	about    About
 	problems Problems
-	// seen keeps a mistake behind an anchor from being told once per alias.
+	// seen prevents that a problem behind an anchor is reported once for each alias.
 	seen   map[Problem]bool
-	source []rune // the text, without a byte order mark
+	source []rune // text of the file without a byte order mark
 }
 
-// NewReader returns a reader of a file that is called file in messages.
+// NewReader returns a reader. Messages call the file by the name file.
 func NewReader(file string, about About) *Reader {
 	return &Reader{file: file, about: about, seen: map[Problem]bool{}}
 }
 
-// Value is a node with the path that names it in messages, such as "log.level".
+// Value is a node and its path, such as "log.level", which names it in messages.
 type Value struct {
 	*Node
 	Path string
 }
 
-// Field is a key that a mapping may hold, with what reads its value.
+// Field is a key that a mapping may have, and the function that reads its value.
 type Field = struct {
 	Key  string
 	Read func(Value)
 }
 
-// Fields reads a mapping key by key, in the order of known, and reports the
-// keys that are not known. A mapping left empty holds no keys.
+// Fields reads the keys of a mapping in the order of known and reports unknown keys. An
+// empty value is read as an empty mapping.
 func (r *Reader) Fields(v Value, want string, known []Field) {
 	keys := make([]string, len(known))
 	for i, f := range known {
@@ -92,11 +91,11 @@ func (r *Reader) unknownKey(e Entry, keys []string) {
 	r.Addf(e.Pos, "unknown key %s; the keys here are %s", Quote(e.Key), suggest.List(keys))
 }
 
-// NameMax bounds names of queues and kinds, in bytes.
+// NameMax is the longest name of a queue or kind, in bytes.
 const NameMax = 64
 
-// Named reads a mapping whose keys are names that the user chooses: 1 to
-// NameMax of a-z, 0-9, '_', '.' and '-'.
+// Named reads a mapping whose keys are names chosen by the user: 1 to NameMax
+// characters of a-z, 0-9, '_', '.' and '-'.
 func (r *Reader) Named(v Value, want, thing string, read func(name string, at Position, v Value)) {
 	if v.Shape == Null || !r.Is(v, Mapping, want) {
 		return
@@ -112,7 +111,7 @@ func (r *Reader) Named(v Value, want, thing string, read func(name string, at Po
 	}
 }
 
-// IsName tells whether s may name a queue or a kind.
+// IsName reports whether s is a valid name of a queue or kind.
 func IsName(s string) bool {
 	if s == "" || len(s) > NameMax || strings.ContainsRune("_.-", rune(s[0])) {
 		return false
@@ -120,7 +119,7 @@ func IsName(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
 }
 
-// ListOf reads a list item by item with what read makes for the item's place.
+// ListOf reads a list. It calls read for each item with the place to store it.
 func ListOf[T any](r *Reader, into *[]T, want string, read func(into *T) func(Value)) func(Value) {
 	return func(v Value) {
 		if !r.Is(v, List, want) {
@@ -133,12 +132,12 @@ func ListOf[T any](r *Reader, into *[]T, want string, read func(into *T) func(Va
 	}
 }
 
-// Item returns the i-th value of a list.
+// Item returns the value of the i-th item of a list.
 func (v Value) Item(i int) Value {
 	return Value{v.Items[i], fmt.Sprintf("%s[%d]", v.Path, i)}
 }
 
-// NoRepeats reports the items of a list that occur twice.
+// NoRepeats reports items that occur twice in a list.
 func (r *Reader) NoRepeats(v Value) {
 	lines := map[string]int{}
 	for i, item := range v.Items {
@@ -153,8 +152,8 @@ func (r *Reader) NoRepeats(v Value) {
 	}
 }
 
-// Is reports a value of another shape than the one that is wanted. It is
-// silent about values that were reported before.
+// Is reports whether v has the wanted shape, and adds a problem if it does not. For an
+// invalid value, which has a problem already, it adds none.
 func (r *Reader) Is(v Value, s Shape, want string) bool {
 	if v.Shape == s {
 		return true
@@ -163,8 +162,8 @@ func (r *Reader) Is(v Value, s Shape, want string) bool {
 	return false
 }
 
-// Mismatch reports that v is not what is wanted; cure may be empty. It marks
-// the value as told, so that one behind an anchor is not told for each alias.
+// Mismatch adds the problem that v is not what is wanted; cure may be empty. It marks
+// v as reported, so that a value behind an anchor is not reported for each alias.
 func (r *Reader) Mismatch(v Value, want, cure string) {
 	switch v.Shape {
 	case Invalid:
@@ -176,7 +175,7 @@ func (r *Reader) Mismatch(v Value, want, cure string) {
 	v.Shape = Invalid
 }
 
-// Join adds a key to the path of a mapping.
+// Join returns the path of a key in the mapping at path.
 func Join(path, key string) string {
 	if path == "" {
 		return key

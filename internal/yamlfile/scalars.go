@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/internal/suggest"
 )
 
-// Words reads text that may be empty.
+// Words returns a function that reads a text, which may be empty.
 func (r *Reader) Words(into *string) func(Value) {
 	return func(v Value) {
 		switch {
@@ -27,7 +27,7 @@ func (r *Reader) Words(into *string) func(Value) {
 	}
 }
 
-// NonEmpty reads text that is not empty.
+// NonEmpty returns a function that reads a text and reports an empty one.
 func (r *Reader) NonEmpty(into *string) func(Value) {
 	return func(v Value) {
 		if v.Shape == Text && v.Text == "" {
@@ -38,7 +38,7 @@ func (r *Reader) NonEmpty(into *string) func(Value) {
 	}
 }
 
-// Boolean reads true or false.
+// Boolean returns a function that reads true or false.
 func (r *Reader) Boolean(into *bool) func(Value) {
 	return func(v Value) {
 		if v.Shape != Bool || v.Text != "true" && v.Text != "false" {
@@ -49,7 +49,7 @@ func (r *Reader) Boolean(into *bool) func(Value) {
 	}
 }
 
-// Choice reads one of a few words and stores what it stands for.
+// Choice returns a function that reads one of words and stores its meaning.
 func Choice[T any](r *Reader, into *T, words []string, meanings []T) func(Value) {
 	return func(v Value) {
 		i := slices.Index(words, v.Text)
@@ -61,7 +61,7 @@ func Choice[T any](r *Reader, into *T, words []string, meanings []T) func(Value)
 	}
 }
 
-// Integer reads a whole number from lowest to highest. note may explain the bound.
+// Integer returns a function that reads a whole number from lowest to highest. A note may explain the bound.
 func (r *Reader) Integer(into *int, lowest, highest int, note string) func(Value) {
 	want := fmt.Sprintf("a whole number from %d to %d%s", lowest, highest, note)
 	return func(v Value) {
@@ -69,7 +69,7 @@ func (r *Reader) Integer(into *int, lowest, highest int, note string) func(Value
 		switch {
 		case v.Shape == Text && err == nil:
 			r.Mismatch(v, want, "; remove the quotes")
-		case v.Shape == Number && err == nil && strconv.Itoa(n) != v.Text, // 010 is 8 to some readers
+		case v.Shape == Number && err == nil && strconv.Itoa(n) != v.Text, // some YAML readers read 010 as 8
 			v.Shape == Number && errors.Is(err, strconv.ErrSyntax):
 			r.Mismatch(v, want, "; write plain decimal digits")
 		case v.Shape != Number || err != nil || n < lowest || n > highest:
@@ -80,7 +80,7 @@ func (r *Reader) Integer(into *int, lowest, highest int, note string) func(Value
 	}
 }
 
-// Duration reads a time span with units from lowest to highest.
+// Duration returns a function that reads a duration with units, from lowest to highest.
 func (r *Reader) Duration(into *time.Duration, lowest, highest time.Duration) func(Value) {
 	show, units, spelt := human.Duration, "ms, s, m and h, such as 90s or 1h30m", "write %[1]ss, %[1]sm or %[1]sh"
 	if r.about.Days {

@@ -13,8 +13,8 @@ import (
 // Day is the length of the unit d.
 const Day = 24 * time.Hour
 
-// ParseSpan reads a duration as time.ParseDuration does, with whole days before
-// the rest: "7d", "1d12h".
+// ParseSpan reads a duration like time.ParseDuration, but days may come first, as a
+// whole number: "7d", "1d12h".
 func ParseSpan(s string) (time.Duration, error) {
 	number, rest, found := strings.Cut(s, "d")
 	if !found {
@@ -38,7 +38,7 @@ func ParseSpan(s string) (time.Duration, error) {
 	return span + d, nil
 }
 
-// Span writes a duration as ParseSpan reads it: 7d, 36h, 1h30m.
+// Span formats a duration so that ParseSpan can read it: 7d, 36h, 1h30m.
 func Span(d time.Duration) string {
 	if d > Day && d%Day == 0 {
 		return strconv.FormatInt(int64(d/Day), 10) + "d"

@@ -12,8 +12,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Parse turns the text of a file into a tree, whose root is a mapping, or
-// reports why it cannot and returns false.
+// Parse parses a file into a tree whose root is a mapping. If it cannot, it adds a
+// problem and returns false.
 func (r *Reader) Parse(data []byte) (Value, bool) {
 	text, ok := r.text(data)
 	if !ok || r.tooBlank(text) {
@@ -34,7 +34,7 @@ func (r *Reader) Parse(data []byte) (Value, bool) {
 		return Value{Node: root}, true
 	case Null:
 		r.empty()
-	case Invalid: // told already
+	case Invalid: // reported already
 	default:
 		r.Addf(root.Pos, "the file must be a mapping of settings such as %q, found %s", r.about.Example, root.Describe())
 	}
@@ -45,12 +45,12 @@ func (r *Reader) empty() {
 	r.Addf(start, "the file is empty; %s", r.about.Start)
 }
 
-// syntax runs the YAML parser within the limits. The map tells where each token stands.
+// syntax runs the YAML parser within the limits. where holds the position of each token.
 func (r *Reader) syntax(text string) (file *ast.File, where map[*token.Token]Position, ok bool) {
-	// The parser is a third party's and meets any text; a bug in it must not end the process.
+	// The YAML parser is third-party code that gets any text: a panic in it must not end the process.
 	defer func() {
 		if p := recover(); p != nil {
-			r.Addf(start, "not valid YAML: the parser gave up (%s)", Clip(fmt.Sprint(p)))
+			r.Addf(start, "not valid YAML: the parser failed (%s)", Clip(fmt.Sprint(p)))
 			ok = false
 		}
 	}()
@@ -70,13 +70,13 @@ func (r *Reader) syntax(text string) (file *ast.File, where map[*token.Token]Pos
 		return nil, nil, false
 	}
 	if !complete {
-		r.invalid(stray, "these signs make no sense")
+		r.invalid(stray, "these characters make no sense")
 		return nil, nil, false
 	}
 	return file, where, true
 }
 
-// scan splits text into tokens. It stops early, with too many, rather than hold a million.
+// scan splits text into tokens. It stops after too many tokens, to limit the memory.
 func scan(text string) token.Tokens {
 	var s scanner.Scanner
 	s.Init(text)
@@ -87,7 +87,7 @@ func scan(text string) token.Tokens {
 			break
 		}
 		tokens.Add(batch[:min(len(batch), maxTokens+1-len(tokens))]...)
-		if err != nil { // the batch ends with the token that is wrong
+		if err != nil { // the batch ends with the wrong token
 			break
 		}
 	}
@@ -97,7 +97,7 @@ func scan(text string) token.Tokens {
 // tooDeep returns the first token that is nested more than maxDepth levels.
 func tooDeep(tokens token.Tokens) *token.Token {
 	flow := 0
-	var columns []int // of the block collections that are open, rising
+	var columns []int // columns of the open block collections, ascending
 	for _, t := range tokens {
 		col := t.Position.Column
 		switch t.Type {
@@ -106,7 +106,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 		case token.SequenceEndType, token.MappingEndType:
 			flow = max(flow-1, 0)
 		case token.MappingValueType:
-			if flow == 0 && t.Prev != nil { // the key
+			if flow == 0 && t.Prev != nil { // the token before t is the key
 				columns = open(columns, t.Prev.Position.Column)
 			}
 		case token.SequenceEntryType, token.MappingKeyType:
@@ -126,7 +126,7 @@ func open(columns []int, col int) []int {
 	return append(columns, col)
 }
 
-// syntaxError reports where the parser stopped; a tab gets words of its own.
+// syntaxError reports where the parser stopped. A tab gets a separate message.
 func (r *Reader) syntaxError(err error, text string, where map[*token.Token]Position) {
 	at, message := start, ""
 	type located interface {
@@ -151,9 +151,9 @@ func (r *Reader) invalid(at Position, what string) {
 	r.Addf(at, "not valid YAML: %s; check the indentation, quotes and brackets here", what)
 }
 
-// tabAt looks for a tab that the parser may have stumbled over at a Position:
-// right before it, or in the indentation of its line or the next one, which
-// may have been taken for more of the same text.
+// tabAt looks for a tab that may be the cause of a syntax error at a position: directly
+// before it, or in the indentation of its line or of the next line, which the parser may
+// have read as a continuation of the same text.
 func tabAt(lines []string, at Position) (Position, bool) {
 	for n := at.Line; n <= min(at.Line+1, len(lines)); n++ {
 		line := lines[n-1]
@@ -173,7 +173,8 @@ func tabAt(lines []string, at Position) (Position, bool) {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// onlyDocument returns the body of the file's one document, nil when it has none or several.
+// onlyDocument returns the body of the file's only document, or nil without one. Several
+// documents are reported.
 func (r *Reader) onlyDocument(file *ast.File, where map[*token.Token]Position) ast.Node {
 	var only *ast.DocumentNode
 	for _, doc := range file.Docs {

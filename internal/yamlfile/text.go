@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// text checks that data is text of a bearable size and drops the byte order mark.
+// text checks the size and the characters of data and removes the byte order mark.
 func (r *Reader) text(data []byte) (string, bool) {
 	if len(data) > MaxBytes {
 		r.Addf(start, "the file is larger than 1 MiB; %s never needs that much, is this the right file?", r.about.Noun)
@@ -30,7 +30,7 @@ func (r *Reader) text(data []byte) (string, bool) {
 	return text, true
 }
 
-// unreadable says what is wrong with character c, spelt as spelling and followed by after.
+// unreadable describes why character c, with this spelling and text after it, is not allowed.
 func unreadable(c rune, spelling, after string) string {
 	switch {
 	case c == utf8.RuneError && len(spelling) == 1:
@@ -43,7 +43,7 @@ func unreadable(c rune, spelling, after string) string {
 	return ""
 }
 
-// tooBlank reports a run of blank lines that is too long.
+// tooBlank reports whether a run of blank lines is too long, and adds a problem.
 func (r *Reader) tooBlank(text string) bool {
 	run, n := 0, 0
 	for line := range strings.Lines(text) {

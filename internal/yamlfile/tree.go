@@ -5,12 +5,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Shape is what a value looks like.
+// Shape is the type of a value.
 type Shape uint8
 
 // The shapes.
 const (
-	Invalid Shape = iota // reported already; readers pass over it
+	Invalid Shape = iota // the value was reported already; readers skip it
 	Null
 	Text
 	Number
@@ -19,24 +19,24 @@ const (
 	Mapping
 )
 
-// Node is a value of the file with its place; aliases and merge keys are resolved.
+// Node is a value of the file with its position. Aliases and merge keys are resolved.
 type Node struct {
 	Shape   Shape
 	Pos     Position
-	Text    string // of a scalar: as written, without quotes
+	Text    string // text of a scalar as written, without quotes
 	Items   []*Node
 	Entries []Entry
-	weight  int // values in it, itself included, each as often as aliases repeat it
+	weight  int // number of values in it, including itself; a value behind aliases counts each time
 }
 
-// Entry is a key with its value.
+// Entry is a key and its value.
 type Entry struct {
 	Key   string
 	Pos   Position
 	Value *Node
 }
 
-// Get returns the value of a key, or nil.
+// Get returns the value of a key, or nil without that key.
 func (n *Node) Get(key string) *Node {
 	for _, e := range n.Entries {
 		if e.Key == key {
@@ -46,7 +46,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Describe says what was found, for messages.
+// Describe describes the value for messages.
 func (n *Node) Describe() string {
 	switch n.Shape {
 	case Text:
@@ -62,20 +62,20 @@ func (n *Node) Describe() string {
 	return "nothing"
 }
 
-// treeBuilder turns the parser's tree into nodes.
+// treeBuilder converts the parser's tree to nodes.
 type treeBuilder struct {
 	*Reader
 	where    map[*token.Token]Position
 	anchors  map[string]*Node
-	expanded int // values that aliases have repeated so far
+	expanded int // number of values that aliases have repeated so far
 }
 
 func newTreeBuilder(r *Reader, where map[*token.Token]Position) *treeBuilder {
 	return &treeBuilder{Reader: r, where: where, anchors: map[string]*Node{}}
 }
 
-// build returns the node of n. A value that is left out stands at fallback.
-// The recursion ends because Parse has bounded the depth.
+// build returns the node of n. An omitted value gets the position fallback. The
+// recursion ends because Parse has limited the depth.
 func (b *treeBuilder) build(n ast.Node, fallback Position) *Node {
 	switch n := n.(type) {
 	case nil:
@@ -157,8 +157,8 @@ func (b *treeBuilder) mapping(n *ast.MappingNode, fallback Position) *Node {
 	return out
 }
 
-// firstToken returns the token that n starts with. To the parser a mapping
-// without brackets starts with its first colon.
+// firstToken returns the first token of n. For the parser, a mapping without brackets
+// begins with its first colon.
 func firstToken(n ast.Node) *token.Token {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		return m.Values[0].Key.GetToken()
@@ -166,7 +166,7 @@ func firstToken(n ast.Node) *token.Token {
 	return n.GetToken()
 }
 
-// merge adds the entries of `<<` keys; those written in the mapping itself win, then the first.
+// merge adds the entries of `<<` keys. Entries of the mapping itself win, then those of the first source.
 func (b *treeBuilder) merge(into *Node, taken map[string]int, sources []*Node) {
 	for _, source := range sources {
 		switch source.Shape {
@@ -188,7 +188,7 @@ func (b *treeBuilder) merge(into *Node, taken map[string]int, sources []*Node) {
 
 func (b *treeBuilder) anchor(n *ast.AnchorNode, fallback Position) *Node {
 	name := n.Name.GetToken().Value
-	// Until its value is built the name is free, so no value can hold itself.
+	// The anchor is undefined until its value is built, so that no value can contain itself.
 	delete(b.anchors, name)
 	child := b.build(n.Value, fallback)
 	b.anchors[name] = child
@@ -211,7 +211,7 @@ func (b *treeBuilder) alias(n *ast.AliasNode) *Node {
 	return target
 }
 
-// keyText returns a key as written. Null, tagged, anchored and explicit ("? ") keys have none.
+// keyText returns a key as written. It fails for null, tagged, anchored and explicit ("? ") keys.
 func keyText(key ast.MapKeyNode) (string, bool) {
 	switch k := key.(type) {
 	case *ast.StringNode:

@@ -31,7 +31,7 @@ func checkProblems(t *testing.T, err error, text string) {
 		if p.Message == "" || !utf8.ValidString(p.Message) || strings.ContainsFunc(p.Message, unicode.IsControl) {
 			t.Errorf("the message of a problem is not readable: %q", p.Message)
 		}
-		if strings.Contains(p.Message, "the parser gave up") {
+		if strings.Contains(p.Message, "the parser failed") {
 			t.Errorf("the parser panicked: %v", p)
 		}
 		before = p
