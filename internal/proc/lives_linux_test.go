@@ -112,7 +112,7 @@ func TestOrphansAreBuried(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !c.alive() {
-		t.Fatal("the shell left nobody behind")
+		t.Fatal("the shell left no process behind")
 	}
 	if err := group.Close(); err != nil {
 		t.Error(err)
