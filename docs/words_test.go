@@ -19,6 +19,7 @@ var banned = regexp.MustCompile(`(?i)\b(graves?|graveless|newsroom|hearers?|bull
 // keptTexts may have a banned word: they are quoted, or name an option of package retry.
 var keptTexts = append([]string{
 	"`other processes are not told …`", "`nothing is heard of other processes …`", "Options.Judge",
+	"o.Judge", "Judge: ", "Judge func(", "// Judge, if not nil", "retry.judge",
 }, operatorTexts()...)
 
 // operatorTexts returns what the built-in classes say to operators. Pages show these
@@ -36,7 +37,6 @@ var keptFolders = []string{"failure", "store/postgres"}
 // openFolders have banned words that are still to be replaced.
 var openFolders = []string{
 	"bench/retries",
-	"retry", "retry/httpretry",
 }
 
 // testLists are the generated lines of requirements.md that name the tests of all packages.

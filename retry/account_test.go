@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// Calls that fail at the same time share what the run may send again: it is taken
-// when a retry is decided on, not when the wait for it is over.
+// Calls that fail at the same time share the resends of the run. A resend is reserved
+// when a retry is decided, not after its wait.
 //
 // proves: L4
 func TestL4_TheCapHoldsForParallelCalls(t *testing.T) {
@@ -27,12 +27,12 @@ func TestL4_TheCapHoldsForParallelCalls(t *testing.T) {
 		}
 		wg.Wait()
 		if ledger.Resends() != retry.ResendsDefault || ledger.Sends() != 500+retry.ResendsDefault {
-			t.Errorf("%d sent again, %d in all, want %d", ledger.Resends(), ledger.Sends(), retry.ResendsDefault)
+			t.Errorf("got %d resends and %d sends, want %d resends", ledger.Resends(), ledger.Sends(), retry.ResendsDefault)
 		}
 	})
 }
 
-// A retry that was decided on and not made costs nothing.
+// A reserved resend is given back when the retry is not made.
 //
 // part of: L4
 func TestL4_AnInterruptedWaitIsGivenBack(t *testing.T) {
@@ -42,28 +42,28 @@ func TestL4_AnInterruptedWaitIsGivenBack(t *testing.T) {
 	r := newRig(t, 0.5, retry.Options{})
 	r.clock.onNap = func() {
 		if ledger.Resends() != 1 {
-			t.Errorf("%d are reserved while it waits, want 1", ledger.Resends())
+			t.Errorf("%d resends are reserved during the wait, want 1", ledger.Resends())
 		}
 		cancel()
 	}
 	if _, err := retry.Do(ctx, r.Strategy, always(unavailable).op); !errors.Is(err, retry.ErrCancelled) || ledger.Resends() != 0 {
-		t.Errorf("%d sent again; %v", ledger.Resends(), err)
+		t.Errorf("got %d resends, want 0; error %v", ledger.Resends(), err)
 	}
 }
 
-// An operation of many requests does not use up what the job may send again; an SDK
-// that retries does, and so does sending all of them again.
+// The requests of an operation that succeeds at once are no resends, even if there are
+// many. The retries of an SDK are resends, and so are all requests of a second attempt.
 //
 // part of: L4
 func TestL4_FirstRequestsAreFree(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		errs []error // of the attempts
+		errs []error // errors of the attempts
 		want int
 	}{
-		"at once":           {nil, 0},
-		"the second time":   {[]error{unavailable}, 19 + 20},
-		"not, and no retry": {[]error{&status{code: 404}}, 19},
+		"at once":                       {nil, 0},
+		"success at the second attempt": {[]error{unavailable}, 19 + 20},
+		"failure without a retry":       {[]error{&status{code: 404}}, 19},
 	} {
 		ctx, ledger := inJob(t)
 		s := failing(c.errs...)
@@ -74,12 +74,12 @@ func TestL4_FirstRequestsAreFree(t *testing.T) {
 		}
 		_, _ = retry.Do(ctx, newRig(t, 0, retry.Options{}).Strategy, s.op)
 		if ledger.Resends() != c.want {
-			t.Errorf("%s: %d sent again, want %d", name, ledger.Resends(), c.want)
+			t.Errorf("%s: got %d resends, want %d", name, ledger.Resends(), c.want)
 		}
 	}
 }
 
-// A call within one that never retries retries by itself.
+// A call within a call that never retries may retry itself.
 //
 // part of: L4
 func TestL4_OnlyACallThatRetriesSuppresses(t *testing.T) {
@@ -91,13 +91,13 @@ func TestL4_OnlyACallThatRetriesSuppresses(t *testing.T) {
 		s := always(unavailable)
 		_, _ = retry.Do(ctx, outer.Strategy, func(ctx context.Context) (int, error) { return retry.Do(ctx, inner.Strategy, s.op) })
 		if s.calls != want {
-			t.Errorf("outer retries %d: %d sends, want %d", retries, s.calls, want)
+			t.Errorf("outer call with Retries %d: got %d sends, want %d", retries, s.calls, want)
 		}
 	}
 }
 
-// The job's deadline is one for a run to begin: a hand-over beyond it would end the
-// job, which its policy may still save.
+// A run must begin before the job's deadline. A hand-over beyond the deadline would end
+// the job, although its policy may still have a shorter wait.
 //
 // part of: L3
 func TestL3_NoHandOverBeyondTheJobsDeadline(t *testing.T) {
@@ -110,12 +110,12 @@ func TestL3_NoHandOverBeyondTheJobsDeadline(t *testing.T) {
 		s := always(unavailable)
 		s.do = func(ctx context.Context) {
 			if at := retry.From(ctx).Deadline; !at.IsZero() {
-				t.Errorf("the attempt has to end at %v", at)
+				t.Errorf("the attempt has the deadline %v, want none", at)
 			}
 		}
 		_, err := retry.Do(ctx, r.Strategy, s.op)
 		if e := failedWith(t, err); e.HandOver != want || evidence(err).HandOver != want || e.Reason != retry.Exhausted || s.calls != 4 {
-			t.Errorf("%v left: handed over in %v after %d calls, want %v; %v", left, e.HandOver, s.calls, want, err)
+			t.Errorf("%v before the deadline: got a hand-over of %v after %d calls, want %v; error %v", left, e.HandOver, s.calls, want, err)
 		}
 	}
 }

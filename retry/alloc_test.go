@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// Not parallel, as testing.AllocsPerRun wants it.
+// TestAllocations is not parallel, because testing.AllocsPerRun requires it.
 func TestAllocations(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")

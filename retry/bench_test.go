@@ -71,7 +71,7 @@ func BenchmarkThreeImmediateRetries(b *testing.B) {
 		}
 		return 1, nil
 	}
-	for name, p := range map[string]*retry.Strategy{"classified": p, "judged": mustNew(b, "op", retry.Options{
+	for name, p := range map[string]*retry.Strategy{"classified": p, "by option": mustNew(b, "op", retry.Options{
 		Immediate: true, Judge: func(context.Context, error) retry.Judgement {
 			return retry.Judgement{Class: failure.TemporaryServiceError, Verdict: failure.VerdictRetry}
 		}})} {

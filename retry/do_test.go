@@ -25,15 +25,15 @@ func TestL1_ACallKeepsItsTypeAndRetries(t *testing.T) {
 	s := failing(unavailable, &status{code: 502}, &status{code: 429})
 	v, err := retry.Do(t.Context(), r.Strategy, s.op)
 	if v != 4 || err != nil || s.calls != 4 {
-		t.Fatalf("%d, %v after %d calls", v, err, s.calls)
+		t.Fatalf("got the value %d and the error %v after %d calls", v, err, s.calls)
 	}
-	// Full jitter of 1, 2, 4 s, drawn in the middle.
+	// Full jitter on waits of 1, 2 and 4 s with the draw 0.5.
 	if want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}; !slices.Equal(r.clock.slept, want) {
 		t.Errorf("slept %v, want %v", r.clock.slept, want)
 	}
 	text, err := retry.Do(t.Context(), r.Strategy, func(context.Context) (string, error) { return "page", nil })
 	if text != "page" || err != nil {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("Do with a string: got %q and the error %v", text, err)
 	}
 	if err := retry.DoErr(t.Context(), r.Strategy, func(context.Context) error { return nil }); err != nil {
 		t.Error(err)
@@ -56,14 +56,14 @@ func TestL1_FullJitterBelowTheCap(t *testing.T) {
 		e := failedWith(t, err)
 		for i, w := range want {
 			if got := e.Attempts[i].Wait; got > w || got < w-w/100000-time.Microsecond {
-				t.Errorf("draw %v, wait %d: %v, want %v", u, i+1, got, w)
+				t.Errorf("draw %v: wait %d is %v, want %v", u, i+1, got, w)
 			}
 		}
 	}
 }
 
 // proves: L1
-func TestL1_WhatWaitingDoesNotMendReturnsAtOnce(t *testing.T) {
+func TestL1_PermanentFailuresReturnAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
 		"400": &status{code: 400}, "401": &status{code: 401}, "403": &status{code: 403}, "404": &status{code: 404},
@@ -76,7 +76,7 @@ func TestL1_WhatWaitingDoesNotMendReturnsAtOnce(t *testing.T) {
 		_, got := retry.Do(t.Context(), r.Strategy, s.op)
 		e := failedWith(t, got)
 		if s.calls != 1 || len(r.clock.slept) != 0 || e.Reason != retry.Permanent || !errors.Is(got, retry.ErrPermanent) || !errors.Is(got, err) {
-			t.Errorf("%s: %d calls, slept %v, %v", name, s.calls, r.clock.slept, got)
+			t.Errorf("%s: got %d calls, the waits %v and the error %v; want 1 call", name, s.calls, r.clock.slept, got)
 		}
 	}
 }
@@ -97,66 +97,66 @@ func TestDo_VerdictsByOptions(t *testing.T) {
 		"a class by mark":   {retry.Options{}, failure.WithClass(failure.NetworkTimeout, odd), 4},
 		"not idempotent":    {retry.Options{NotIdempotent: true}, unavailable, 1},
 		"throttled":         {retry.Options{NotIdempotent: true}, &status{code: 429}, 4},
-		"one's own":         {retry.Options{Judge: judgeOdd}, odd, 4},
-		"one's own, passed": {retry.Options{Judge: judgeOdd}, unavailable, 4},
+		"one's own":         {retry.Options{Judge: retryOdd}, odd, 4},
+		"one's own, passed": {retry.Options{Judge: retryOdd}, unavailable, 4},
 		"asked to wait":     {retry.Options{}, failure.RetryAfter(time.Second, odd), 4},
 		"no retries":        {retry.Options{Retries: retry.None}, unavailable, 1},
 	} {
 		r := newRig(t, 0.5, c.o)
 		s := always(c.err)
 		if _, err := retry.Do(t.Context(), r.Strategy, s.op); s.calls != c.calls {
-			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
+			t.Errorf("%s: got %d calls, want %d; error %v", name, s.calls, c.calls, err)
 		}
 	}
 }
 
-func judgeOdd(_ context.Context, err error) (j retry.Judgement) {
+func retryOdd(_ context.Context, err error) (j retry.Judgement) {
 	if err.Error() == "something odd" {
 		j = retry.Judgement{Class: "Odd", Verdict: failure.VerdictRetry}
 	}
 	return j
 }
 
-// The caller's context decides, and nothing that an error looks like.
+// Only the caller's context cancels a call, not an error that looks like a cancellation.
 //
 // proves: L1
 func TestL1_OnlyTheCallersContextCancels(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
-		"a canceled of somebody else": &status{code: 503, text: fmt.Sprint(context.Canceled)},
-		"a timeout of the client":     fmt.Errorf("get: %w", context.DeadlineExceeded),
+		"a service that reports a cancellation": &status{code: 503, text: fmt.Sprint(context.Canceled)},
+		"a timeout of the client":               fmt.Errorf("get: %w", context.DeadlineExceeded),
 	} {
 		r := newRig(t, 0.5, retry.Options{})
 		s := failing(err)
 		if v, err := retry.Do(t.Context(), r.Strategy, s.op); v != 2 || err != nil {
-			t.Errorf("%s: %d, %v", name, v, err)
+			t.Errorf("%s: got the value %d and the error %v", name, v, err)
 		}
 	}
-	cause := errors.New("the user has gone")
+	cause := errors.New("the user left")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r := newRig(t, 0.5, retry.Options{})
-	s := always(unavailable) // retriable, and cancelled all the same
+	s := always(unavailable) // the failure is retriable, but the call is cancelled
 	s.do = func(context.Context) { cancel(cause) }
 	_, err := retry.Do(ctx, r.Strategy, s.op)
 	e := failedWith(t, err)
 	if s.calls != 1 || len(r.clock.slept) != 0 || e.Reason != retry.Cancelled || !errors.Is(err, retry.ErrCancelled) || !errors.Is(err, cause) || !errors.Is(err, error(unavailable)) {
-		t.Errorf("cancelled in an attempt: %d calls, %v", s.calls, err)
+		t.Errorf("cancelled in an attempt: got %d calls and the error %v", s.calls, err)
 	}
 	s = always(unavailable)
 	_, err = retry.Do(ctx, r.Strategy, s.op)
 	if e := failedWith(t, err); s.calls != 0 || e.Reason != retry.Cancelled || !errors.Is(err, cause) {
-		t.Errorf("cancelled before: %d calls, %v", s.calls, err)
+		t.Errorf("cancelled before the call: got %d calls and the error %v", s.calls, err)
 	}
 	ctx, cancel = context.WithCancelCause(t.Context())
 	r.clock.onNap = func() { cancel(cause) }
 	s = always(unavailable)
 	_, err = retry.Do(ctx, r.Strategy, s.op)
 	if e := failedWith(t, err); s.calls != 1 || e.Reason != retry.Cancelled || e.Waited != 0 || !errors.Is(err, cause) {
-		t.Errorf("cancelled in a wait: %d calls, %v", s.calls, err)
+		t.Errorf("cancelled in a wait: got %d calls and the error %v", s.calls, err)
 	}
-	// A success counts even then.
+	// With a cancelled context not even the first attempt is made.
 	if v, err := retry.Do(ctx, r.Strategy, failing().op); v != 0 || err == nil {
-		t.Errorf("a cancelled context began a call: %d, %v", v, err)
+		t.Errorf("a call with a cancelled context: got the value %d and the error %v", v, err)
 	}
 }
 
@@ -175,17 +175,17 @@ func TestL1_CancellingEndsAWaitAtOnce(t *testing.T) {
 		time.AfterFunc(time.Second, cancel)
 		_, err = retry.Do(ctx, p, always(unavailable).op)
 		if waited := time.Since(began); waited != time.Second || !errors.Is(err, retry.ErrCancelled) {
-			t.Errorf("after %v: %v", waited, err)
+			t.Errorf("the call ended after %v with the error %v, want it at the cancellation", waited, err)
 		}
 		began = time.Now()
 		if _, err := retry.Do(t.Context(), p, failing(unavailable).op); err != nil || time.Since(began) != time.Hour {
-			t.Errorf("after %v: %v", time.Since(began), err)
+			t.Errorf("the call ended after %v with the error %v, want it at the cancellation", time.Since(began), err)
 		}
 	})
 }
 
-// Each attempt has a limit of its own, whatever error the operation makes of it; the
-// caller's deadline is another thing.
+// Each attempt has its own time limit, whatever error the operation returns at it. The
+// limit of an attempt is not the caller's deadline.
 //
 // proves: L1
 func TestL1_TheLimitOfAnAttempt(t *testing.T) {
@@ -211,24 +211,24 @@ func TestL1_TheLimitOfAnAttempt(t *testing.T) {
 			})
 			e := failedWith(t, err)
 			if e.Reason != retry.Exhausted || len(e.Attempts) != 4 || time.Since(began) != 7*time.Second {
-				t.Errorf("%s: %v after %v", name, err, time.Since(began))
+				t.Errorf("%s: got the error %v after %v", name, err, time.Since(began))
 			}
 			if e.Attempts[0].Took != time.Second {
-				t.Errorf("%s: an attempt took %v", name, e.Attempts[0].Took)
+				t.Errorf("%s: an attempt took %v, want the limit", name, e.Attempts[0].Took)
 			}
 			for i := range contexts[1:] {
 				if contexts[i] == contexts[i+1] {
-					t.Errorf("%s: attempts share a context", name)
+					t.Errorf("%s: two attempts have the same context", name)
 				}
 			}
 		}
-		// What the other side says counts more than the limit.
+		// The answer of the service takes precedence over the time limit.
 		_, err = retry.Do(t.Context(), p, func(ctx context.Context) (int, error) {
 			<-ctx.Done()
 			return 0, &status{code: 401}
 		})
 		if e := failedWith(t, err); e.Reason != retry.Permanent {
-			t.Errorf("401 at the limit: %v", err)
+			t.Errorf("401 at the time limit: got the error %v, want a permanent one", err)
 		}
 	})
 }
@@ -244,10 +244,10 @@ func TestL1_LimitsAreLookedAtBeforeSleeping(t *testing.T) {
 	for name, c := range map[string]struct {
 		o     retry.Options
 		ctx   func(*testing.T, *rig) context.Context
-		takes time.Duration // of an attempt
+		takes time.Duration // duration of an attempt
 		calls int
 	}{
-		// Waits of 1, 2, 4 s.
+		// The waits are 1, 2 and 4 s.
 		"no limit":             {calls: 4},
 		"a deadline":           {ctx: deadline(3*time.Second + 1), calls: 3}, // at 0, 1, 3 s
 		"just too near":        {ctx: deadline(3 * time.Second), calls: 2},
@@ -277,20 +277,20 @@ func TestL1_LimitsAreLookedAtBeforeSleeping(t *testing.T) {
 			want, is = retry.Exhausted, retry.ErrExhausted
 		}
 		if s.calls != c.calls || e.Reason != want || !errors.Is(err, is) {
-			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
+			t.Errorf("%s: got %d calls, want %d; error %v", name, s.calls, c.calls, err)
 		}
-		for i, wait := range r.clock.slept { // never shortened
+		for i, wait := range r.clock.slept { // waits are never shortened
 			if wait != time.Second<<i {
-				t.Errorf("%s: wait %d was %v", name, i+1, wait)
+				t.Errorf("%s: wait %d was shortened to %v", name, i+1, wait)
 			}
 		}
 		if len(r.clock.slept) > max(c.calls-1, 0) {
-			t.Errorf("%s: slept %v for %d calls", name, r.clock.slept, c.calls)
+			t.Errorf("%s: got the waits %v for %d calls", name, r.clock.slept, c.calls)
 		}
 	}
 }
 
-// dated has a deadline by a clock of its own.
+// dated is a context whose deadline refers to the test's clock.
 type dated struct {
 	context.Context
 	at time.Time
@@ -298,7 +298,7 @@ type dated struct {
 
 func (d *dated) Deadline() (time.Time, bool) { return d.at, true }
 
-func TestFrom_WhatAnAttemptKnows(t *testing.T) {
+func TestFrom_ReturnsTheAttempt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0.5, retry.Options{Operation: "page download", Keyed: true})
 	var calls []retry.Call
@@ -310,11 +310,11 @@ func TestFrom_WhatAnAttemptKnows(t *testing.T) {
 	}
 	for i, c := range calls {
 		if c.Attempt != i+1 || c.Key == "" || c.Key != calls[0].Key || c.Job != "j7" || c.Correlation != "c9" || c.Operation != "page download" {
-			t.Errorf("attempt %d: %+v", i+1, c)
+			t.Errorf("attempt %d: From returned wrong values: %+v", i+1, c)
 		}
 	}
 	if calls[0].Last != nil || calls[1].Last != error(unavailable) {
-		t.Errorf("the errors before: %v, %v", calls[0].Last, calls[1].Last)
+		t.Errorf("got the previous errors %v and %v, want nil and the first error", calls[0].Last, calls[1].Last)
 	}
 	s = failing()
 	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
@@ -326,11 +326,11 @@ func TestFrom_WhatAnAttemptKnows(t *testing.T) {
 	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
 	_, _ = retry.Do(retry.WithKey(ctx, "j7-page-3"), r.Strategy, s.op)
 	if calls[4].Key != "j7-page-3" || calls[5].Key != "j7-page-3" {
-		t.Errorf("WithKey: %q, %q", calls[4].Key, calls[5].Key)
+		t.Errorf("calls under WithKey have the keys %q and %q", calls[4].Key, calls[5].Key)
 	}
 }
 
-// Without a key from the first attempt on there is none in the later ones.
+// If the first attempt has no key, later attempts have none either.
 func TestFrom_AKeyIsTheSameInAllAttemptsOrNone(t *testing.T) {
 	t.Parallel()
 	for _, o := range []retry.Options{{}, {Keyed: true}, {AttemptTimeout: time.Minute}, {MaxElapsed: time.Hour}} {
@@ -342,7 +342,7 @@ func TestFrom_AKeyIsTheSameInAllAttemptsOrNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(slices.Compact(keys)) != 1 || o.Keyed && keys[0] == "" {
-			t.Errorf("%+v: keys %q", o, keys)
+			t.Errorf("options %+v: the attempts have the keys %q, want the same in all or none", o, keys)
 		}
 	}
 }
@@ -354,33 +354,33 @@ func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
 	fresh := func(_ context.Context, err error) (int, error) {
 		e := failedWith(t, err)
 		if e.Reason != retry.Exhausted || e.Sends != 4 {
-			t.Errorf("the fallback sees %+v", e)
+			t.Errorf("the fallback got the error %+v", e)
 		}
 		return 42, nil
 	}
 	ctx, _ := inJob(t)
 	v, err := retry.DoOr(ctx, r.Strategy, always(unavailable).op, fresh)
 	if v != 42 || err != nil {
-		t.Errorf("%d, %v", v, err)
+		t.Errorf("DoOr: got the value %d and the error %v, want the fallback's", v, err)
 	}
 	if got := r.Stats(); got.HandedOver != 0 || got.Exhausted != 1 {
-		t.Errorf("%+v", got)
+		t.Errorf("wrong counts after the fallback: %+v", got)
 	}
 	if v, err := retry.DoOr(ctx, r.Strategy, failing(unavailable).op, fresh); v != 2 || err != nil {
-		t.Errorf("without a failure: %d, %v", v, err)
+		t.Errorf("DoOr without a failure: got the value %d and the error %v", v, err)
 	}
-	// One that returns the error hands the job over.
+	// A fallback that returns the error hands the job over.
 	_, err = retry.DoOr(ctx, r.Strategy, always(unavailable).op, func(_ context.Context, err error) (int, error) {
 		return 0, fmt.Errorf("manifest: %w", err)
 	})
 	if evidence(err).HandOver == 0 || r.Stats().HandedOver != 1 {
-		t.Errorf("%v, %+v", err, r.Stats())
+		t.Errorf("a fallback that returns the error: got %v and the counts %+v, want a hand-over", err, r.Stats())
 	}
-	// A call that its caller has ended has no fallback.
+	// The fallback is not called when the caller's context has ended.
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err = retry.DoOr(ended, r.Strategy, always(unavailable).op, func(context.Context, error) (int, error) {
-		t.Error("the fallback of a cancelled call")
+		t.Error("the fallback of a cancelled call was called")
 		return 0, nil
 	})
 	if !errors.Is(err, retry.ErrCancelled) {
@@ -388,30 +388,30 @@ func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
 	}
 }
 
-func TestError_HasTheWholeStory(t *testing.T) {
+func TestError_HasAllDetails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0.5, retry.Options{Retries: 40, Backoff: backoff.Backoff{Waits: []time.Duration{time.Second}}})
 	_, err := retry.Do(t.Context(), r.Strategy, always(&status{code: 503, after: 2 * time.Second}).op)
 	e := failedWith(t, err)
 	if len(e.Attempts) != retry.AttemptsKept || e.Sends != 41 || e.Waited != 40*2500*time.Millisecond || e.Hint != 2*time.Second {
-		t.Errorf("%d attempts, %d sends, waited %v, hint %v", len(e.Attempts), e.Sends, e.Waited, e.Hint)
+		t.Errorf("the error has %d attempts, %d sends, waits of %v and the hint %v", len(e.Attempts), e.Sends, e.Waited, e.Hint)
 	}
 	if e.Class.Class != failure.TemporaryServiceError || e.Operation != "ocr" || !strings.HasPrefix(err.Error(), "ocr retries exhausted: ") {
-		t.Errorf("%+v", e)
+		t.Errorf("the error has a wrong class, operation or text: %+v", e)
 	}
 	var s *status
 	if !errors.As(err, &s) || s.code != 503 {
-		t.Error("errors.As does not reach the cause")
+		t.Error("errors.As does not find the cause")
 	}
 	for _, is := range []error{retry.ErrPermanent, retry.ErrDeadline, retry.ErrCancelled, retry.ErrHint} {
 		if errors.Is(err, is) {
-			t.Errorf("is %v, too", is)
+			t.Errorf("the error also matches %v", is)
 		}
 	}
 }
 
-// A job's policy reads the same class from the error of a call as from its cause.
-func TestError_IsReadAsItsCause(t *testing.T) {
+// A job's policy classifies the error of a call like its cause.
+func TestError_IsClassifiedLikeItsCause(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{
 		unavailable, &status{code: 429, after: time.Second}, &status{code: 401}, errors.New("rate limit exceeded"),
@@ -453,7 +453,7 @@ func TestStrategy_IsSharedByManyCalls(t *testing.T) {
 		}
 		all.Wait()
 		if s := p.Stats(); good.Load() != 200 || s.Calls != 200 || s.Sends != 600 || s.Recovered != 200 || s.Retried != 200 {
-			t.Errorf("%d, %+v", good.Load(), s)
+			t.Errorf("%d calls succeeded; counts %+v", good.Load(), s)
 		}
 	})
 }

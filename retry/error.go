@@ -81,7 +81,7 @@ const AttemptsKept = 32
 // Error returns the reason and the last error of the operation.
 func (e *Error) Error() string {
 	// These words must not change the class of the whole text, see
-	// TestError_IsReadAsItsCause.
+	// TestError_IsClassifiedLikeItsCause.
 	text := e.Operation
 	switch e.Reason {
 	case Exhausted:

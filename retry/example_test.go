@@ -38,7 +38,7 @@ func ExampleDo() {
 	}
 	read := flaky()
 	text, err := retry.Do(context.Background(), ocr, func(ctx context.Context) (string, error) {
-		return read(ctx) // what is called gets ctx: it ends with the attempt
+		return read(ctx) // pass ctx on: it ends with the attempt
 	})
 	fmt.Println(text, err)
 	// Output: text of page 3, at call 3 <nil>
@@ -67,7 +67,7 @@ func ExampleDoOr() {
 		return
 	}
 	page, err := retry.DoOr(context.Background(), storage, flaky(), func(_ context.Context, err error) (string, error) {
-		return "a fresh OCR", nil // the page that was stored cannot be had
+		return "a fresh OCR", nil // the stored page is not available
 	})
 	fmt.Println(page, err)
 	// Output: a fresh OCR <nil>
@@ -134,7 +134,7 @@ func ExampleStop() {
 	sends := 0
 	err = retry.DoErr(context.Background(), p, func(context.Context) error {
 		sends++
-		return retry.Stop(io.ErrUnexpectedEOF) // would be retried, and is not to be
+		return retry.Stop(io.ErrUnexpectedEOF) // this error would be retried without Stop
 	})
 	fmt.Println(sends, errors.Is(err, io.ErrUnexpectedEOF))
 	// Output: 1 true
@@ -153,7 +153,7 @@ func ExampleLogHandler() {
 	// {"level":"ERROR","retry_attempt":0,"max_retries":0,"operation":"ocr","delay_ms":0,"error_type":"AuthenticationFailure","error_status":0,"error_message":"401 Unauthorized","is_retryable":false,"correlation_id":"c9","job_id":"17","shell_file_id":4}
 }
 
-// hideTime makes lines comparable.
+// hideTime removes the time from log lines, so that they can be compared.
 type hideTime struct{ slog.Handler }
 
 func (h hideTime) Handle(ctx context.Context, r slog.Record) error {

@@ -108,10 +108,10 @@ func (o *Options) wait(drawn, hint time.Duration) (time.Duration, bool) {
 	return (max(drawn, hint) + hintJitter(hint, o.Rand())).Truncate(time.Microsecond), true
 }
 
-// ruleJudge and ruleLimit are the rules of classes that are found in this file.
+// ruleOption and ruleLimit are the rules of classes that are found in this file.
 const (
-	ruleJudge = "retry.judge"
-	ruleLimit = "retry.attempt_timeout"
+	ruleOption = "retry.judge"
+	ruleLimit  = "retry.attempt_timeout"
 )
 
 var plainText = reflect.TypeOf(errors.New(""))
@@ -127,7 +127,7 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	}
 	r.same = nil
 	e.Hint, r.status, r.retry = 0, 0, false
-	if plain && o.Judge != nil && r.askJudge(ctx, err, &failure.Evidence{}) {
+	if plain && o.Judge != nil && r.askOption(ctx, err, &failure.Evidence{}) {
 		return 0
 	}
 	var in calls
@@ -143,7 +143,7 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	}
 	final := ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 || in.stopped || // marks of the handler, for this call and for its job
 		ev.Permanent && in.final == nil // a mark for an inner call does not apply to this one
-	if !final && !plain && o.Judge != nil && r.askJudge(ctx, err, &ev) {
+	if !final && !plain && o.Judge != nil && r.askOption(ctx, err, &ev) {
 		return 0
 	}
 	e.Class = o.Classifier.Classify(&ev, "")
@@ -164,15 +164,15 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	return 0
 }
 
-// askJudge calls Options.Judge, and reports whether it decided.
-func (r *run) askJudge(ctx context.Context, err error, ev *failure.Evidence) bool {
+// askOption calls Options.Judge, and reports whether it decided.
+func (r *run) askOption(ctx context.Context, err error, ev *failure.Evidence) bool {
 	e, o := &r.err, &r.p.o
 	j := o.Judge(ctx, err)
 	if j.Verdict == "" {
 		return false
 	}
-	if e.Class.Rule != ruleJudge || e.Class.Class != j.Class || e.Class.Verdict != j.Verdict {
-		e.Class = failure.Classification{Class: j.Class, Verdict: j.Verdict, Rank: failure.RankMark, Rule: ruleJudge}
+	if e.Class.Rule != ruleOption || e.Class.Class != j.Class || e.Class.Verdict != j.Verdict {
+		e.Class = failure.Classification{Class: j.Class, Verdict: j.Verdict, Rank: failure.RankMark, Rule: ruleOption}
 	}
 	r.status = ev.HTTPStatus
 	e.Hint = 0

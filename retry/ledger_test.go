@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// naive retries as a loop does that knows of no other.
+// naive is a retry loop that does not know about other retries.
 func naive(times int, op func() error) (err error) {
 	for range times {
 		if err = op(); err == nil {
@@ -21,7 +21,7 @@ func naive(times int, op func() error) (err error) {
 	return err
 }
 
-// Three tries around a call that makes four are twelve sends, and become four.
+// Without help, 3 attempts around 4 attempts are 12 sends; with a ledger they are 4 at most.
 //
 // proves: L4
 func TestL4_NestedRetriesDoNotMultiply(t *testing.T) {
@@ -29,14 +29,14 @@ func TestL4_NestedRetriesDoNotMultiply(t *testing.T) {
 	sends := 0
 	_ = naive(3, func() error { return naive(4, func() error { sends++; return unavailable }) })
 	if sends != 12 {
-		t.Fatalf("naive loops send %d times, want 12", sends)
+		t.Fatalf("two naive loops made %d sends, want 12", sends)
 	}
 	outside := func(t *testing.T) context.Context { return t.Context() }
 	inside := func(t *testing.T) context.Context { return first(inJob(t)) }
 	for name, c := range map[string]struct {
 		ctx          func(*testing.T) context.Context
 		outer, inner retry.Options
-		flatten      bool // the code between takes the error apart
+		flatten      bool // the code between the calls replaces the error by a new one
 		want         int
 	}{
 		"in a job, one dependency":        {ctx: inside, want: 3, outer: retry.Options{Dependency: "s3"}, inner: retry.Options{Dependency: "s3"}},
@@ -59,13 +59,13 @@ func TestL4_NestedRetriesDoNotMultiply(t *testing.T) {
 			return v, err
 		})
 		if s.calls != c.want || !errors.Is(err, retry.ErrExhausted) {
-			t.Errorf("%s: %d sends, want %d; %v", name, s.calls, c.want, err)
+			t.Errorf("%s: got %d sends, want %d; error %v", name, s.calls, c.want, err)
 		}
 	}
 }
 
-// What a call within heals by retrying is invisible outside; what it must not retry
-// is the outer's to retry.
+// A failure that an inner call repairs by a retry is not visible outside. An inner call
+// that must not retry leaves retrying to the outer call.
 //
 // proves: L4
 func TestL4_ASuppressedCallLeavesRetryingToTheOuter(t *testing.T) {
@@ -75,15 +75,15 @@ func TestL4_ASuppressedCallLeavesRetryingToTheOuter(t *testing.T) {
 	s := failing(unavailable, unavailable)
 	v, err := retry.Do(ctx, outer.Strategy, func(ctx context.Context) (int, error) { return retry.Do(ctx, inner.Strategy, s.op) })
 	if v != 3 || err != nil || ledger.Sends() != 3 || ledger.Resends() != 2 || ledger.Suppressed() != 3 {
-		t.Errorf("%d, %v: %d sends, %d again, %d suppressed", v, err, ledger.Sends(), ledger.Resends(), ledger.Suppressed())
+		t.Errorf("got the value %d and the error %v; %d sends, %d resends and %d suppressed calls", v, err, ledger.Sends(), ledger.Resends(), ledger.Suppressed())
 	}
 	if got := inner.Stats(); got.Suppressed != 3 || got.Calls != 3 || len(inner.clock.slept) != 0 || len(inner.lines(t)) != 0 {
-		t.Errorf("the inner call: %+v, %v", got, inner.lines(t))
+		t.Errorf("the inner call has the counts %+v and the log lines %v", got, inner.lines(t))
 	}
 }
 
-// Physical sends are counted once: by the transport, where it says so, else by the
-// call; an SDK that retries by itself, three times three, reads as nine.
+// Each send is counted once: by the transport if it counts, else by the call. An SDK
+// with three sends in each of three attempts makes nine sends.
 //
 // proves: L4
 func TestL4_PhysicalSendsAreCountedOnce(t *testing.T) {
@@ -105,13 +105,13 @@ func TestL4_PhysicalSendsAreCountedOnce(t *testing.T) {
 		ctx, ledger := inJob(t)
 		err := retry.DoErr(ctx, r.Strategy, c.op)
 		if e := failedWith(t, err); ledger.Sends() != c.want || e.Sends != c.want || r.Stats().Sends != int64(c.want) {
-			t.Errorf("%s: %d sends, %d in the error, %d counted, want %d", name, ledger.Sends(), e.Sends, r.Stats().Sends, c.want)
+			t.Errorf("%s: got %d sends in the ledger, %d in the error and %d in the counts, want %d", name, ledger.Sends(), e.Sends, r.Stats().Sends, c.want)
 		}
 	}
-	retry.CountSend(t.Context()) // nowhere
+	retry.CountSend(t.Context()) // outside a call this has no effect
 }
 
-// Calls of one run draw on one account; first sends are free.
+// All calls of one run share one limit on resends; first sends do not count.
 //
 // proves: L4
 func TestL4_AJobWideCapOnSendingAgain(t *testing.T) {
@@ -128,15 +128,15 @@ func TestL4_AJobWideCapOnSendingAgain(t *testing.T) {
 		total += s.calls
 	}
 	if total != 15 || ledger.Sends() != 15 || ledger.Resends() != 5 || ledger.Calls() != 10 {
-		t.Errorf("%d sends, %d again in %d calls, want 10 and 5", ledger.Sends(), ledger.Resends(), ledger.Calls())
+		t.Errorf("got %d sends and %d resends in %d calls, want 10 and 5", ledger.Sends(), ledger.Resends(), ledger.Calls())
 	}
 	if _, ledger := inJob(t); ledger.Sends() != 0 {
-		t.Error("a run begins with sends")
+		t.Error("a new run already has sends")
 	}
 }
 
-// cenkalti/backoff#174, #177: a mark that was meant for the inner retry ended the
-// outer one.
+// A mark for the inner call also ended the outer call in another library:
+// cenkalti/backoff#174 and #177.
 //
 // part of: L4
 func TestL4_AMarkForOneCallIsNotOneForTheNext(t *testing.T) {
@@ -157,11 +157,11 @@ func TestL4_AMarkForOneCallIsNotOneForTheNext(t *testing.T) {
 			return retry.Do(ctx, inner.Strategy, always(c.err).op)
 		})
 		if calls != c.outer || err == nil {
-			t.Errorf("%s: %d outer attempts, want %d; %v", name, calls, c.outer, err)
+			t.Errorf("%s: got %d outer attempts, want %d; error %v", name, calls, c.outer, err)
 		}
 	}
 	if got := evidence(retry.Stop(unavailable)); got.Permanent {
-		t.Error("Stop ends the job")
+		t.Error("the mark Stop ended the job")
 	}
 	if retry.Stop(nil) != nil {
 		t.Error("Stop(nil) is an error")
@@ -177,17 +177,17 @@ func TestL3_ACallInAJobHandsItOver(t *testing.T) {
 		_, err := retry.Do(ctx, r.Strategy, always(unavailable).op)
 		e, ev := failedWith(t, err), evidence(fmt.Errorf("page 3: %w", err))
 		if e.HandOver != want || ev.HandOver != want || ev.Permanent || ev.Message != "page 3: ocr retries exhausted: the service said no" {
-			t.Errorf("draw %v: %v, %+v", u, e.HandOver, ev)
+			t.Errorf("draw %v: got the hand-over %v and the evidence %+v", u, e.HandOver, ev)
 		}
 		if ev.HTTPStatus != 503 || !errors.Is(err, retry.ErrExhausted) || r.Stats().HandedOver != 1 || r.Stats().Exhausted != 0 {
-			t.Errorf("%+v, %+v", ev, r.Stats())
+			t.Errorf("got the evidence %+v and the counts %+v", ev, r.Stats())
 		}
 		lines := r.lines(t)
 		if last := lines[len(lines)-1]; len(lines) != 4 || last["level"] != "WARN" || last["delay_ms"] != float64(want.Milliseconds()) {
-			t.Errorf("%d lines, the last %v", len(lines), last)
+			t.Errorf("got %d log lines, the last %v; want 4, the last about the hand-over", len(lines), last)
 		}
 	}
-	// Outside a job, and where the strategy does not hand over, it is an error.
+	// Without a job, or if the strategy does not hand over, the call returns a plain error.
 	for name, c := range map[string]struct {
 		ctx context.Context
 		o   retry.Options
@@ -200,12 +200,12 @@ func TestL3_ACallInAJobHandsItOver(t *testing.T) {
 		r := newRig(t, 0, c.o)
 		_, err := retry.Do(c.ctx, r.Strategy, always(c.err).op)
 		if e := failedWith(t, err); e.HandOver != 0 || evidence(err).HandOver != 0 || r.Stats().HandedOver != 0 {
-			t.Errorf("%s: handed over in %v", name, e.HandOver)
+			t.Errorf("%s: got a hand-over of %v, want none", name, e.HandOver)
 		}
 	}
 }
 
-// A hint is slept, handed over or left to the job's policy, by its length.
+// A hint is slept, handed over, or left to the job's policy, depending on its length.
 //
 // proves: R3
 func TestR3_TheZonesOfAHint(t *testing.T) {
@@ -213,8 +213,8 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 	for _, c := range []struct {
 		hint     time.Duration
 		u        float64
-		slept    time.Duration // by the first wait
-		job      time.Duration // handed over
+		slept    time.Duration // the first wait
+		job      time.Duration // the hand-over
 		reason   retry.Reason
 		inJobOut time.Duration // the hint that the job's policy sees
 	}{
@@ -233,24 +233,24 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 		v, err := retry.Do(ctx, r.Strategy, s.op)
 		if c.reason == 0 {
 			if err != nil || v != 2 || len(r.clock.slept) != 1 || r.clock.slept[0] != c.slept {
-				t.Errorf("hint %v: %v, slept %v, want %v", c.hint, err, r.clock.slept, c.slept)
+				t.Errorf("hint %v: got the error %v and the waits %v, want the wait %v", c.hint, err, r.clock.slept, c.slept)
 			}
 			continue
 		}
 		e, ev := failedWith(t, err), evidence(err)
 		if e.Reason != c.reason || s.calls != 1 || len(r.clock.slept) != 0 || !errors.Is(err, retry.ErrHint) || e.Hint != c.hint {
-			t.Errorf("hint %v: %d calls, slept %v, %v", c.hint, s.calls, r.clock.slept, err)
+			t.Errorf("hint %v: got %d calls, the waits %v and the error %v", c.hint, s.calls, r.clock.slept, err)
 		}
 		if ev.HandOver != c.job || ev.RetryAfter != c.hint {
-			t.Errorf("hint %v: handed over in %v, want %v; the job sees %v", c.hint, ev.HandOver, c.job, ev.RetryAfter)
+			t.Errorf("hint %v: got the hand-over %v, want %v; the job's policy gets the hint %v", c.hint, ev.HandOver, c.job, ev.RetryAfter)
 		}
 		if _, err := retry.Do(t.Context(), r.Strategy, failing(&status{code: 429, after: c.hint}).op); !errors.Is(err, retry.ErrHint) || evidence(err).HandOver != 0 {
-			t.Errorf("outside a job: %v", err)
+			t.Errorf("outside a job: got the error %v", err)
 		}
 	}
 }
 
-// The trap: 120 s cut to a cap of 15 s puts every call inside the forbidden window.
+// If a hint of 120 s were cut to a cap of 15 s, every retry would come too early.
 //
 // proves: R3
 func TestR3_NoSecondCallBeforeTheHintIsOver(t *testing.T) {
@@ -259,18 +259,18 @@ func TestR3_NoSecondCallBeforeTheHintIsOver(t *testing.T) {
 	r := newRig(t, 0.5, retry.Options{HintCap: 15 * time.Second})
 	s := always(hinted)
 	if _, err := retry.Do(t.Context(), r.Strategy, s.op); s.calls != 1 || len(r.clock.slept) != 0 || !errors.Is(err, retry.ErrHint) {
-		t.Errorf("%d calls, slept %v, %v", s.calls, r.clock.slept, err)
+		t.Errorf("got %d calls, the waits %v and the error %v; want 1 call", s.calls, r.clock.slept, err)
 	}
-	// The literal min(hint, cap), by a setting.
+	// The option CutHints waits for min(hint, cap).
 	r = newRig(t, 0.5, retry.Options{HintCap: 15 * time.Second, CutHints: true})
 	s = always(hinted)
 	if _, err := retry.Do(t.Context(), r.Strategy, s.op); s.calls != 4 || r.clock.slept[0] != 15*time.Second || !errors.Is(err, retry.ErrExhausted) {
-		t.Errorf("cut: %d calls, slept %v", s.calls, r.clock.slept)
+		t.Errorf("with CutHints: got %d calls and the waits %v", s.calls, r.clock.slept)
 	}
-	// The last failure has a hint: the job comes after it.
+	// If the last failure has a hint, the job is due after the hint.
 	r = newRig(t, 0, retry.Options{Retries: retry.None})
 	_, err := retry.Do(first(inJob(t)), r.Strategy, always(&status{code: 429, after: 10 * time.Minute}).op)
 	if e := failedWith(t, err); e.HandOver != 10*time.Minute || e.Reason != retry.Exhausted {
-		t.Errorf("%v, handed over in %v", err, e.HandOver)
+		t.Errorf("got the error %v and the hand-over %v", err, e.HandOver)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// keys are exactly those of a line.
+// keys are all keys of a log line.
 var keys = []string{
 	"correlation_id", "delay_ms", "error_message", "error_status", "error_type", "is_retryable", "job_id", "level",
 	"max_retries", "operation", "retry_attempt", "shell_file_id", "timestamp",
@@ -65,10 +65,10 @@ func TestL5_OneLineForEachStepWithExactlyTheseKeys(t *testing.T) {
 		var got []line
 		for _, l := range r.lines(t) {
 			if have := slices.Sorted(maps.Keys(l)); !slices.Equal(have, keys) {
-				t.Errorf("%s: keys %v", name, have)
+				t.Errorf("%s: the line has the keys %v", name, have)
 			}
 			if l["operation"] != "page download" || l["max_retries"] != 3.0 || l["shell_file_id"] != 12.0 || l["job_id"] != job || l["correlation_id"] != correlation {
-				t.Errorf("%s: %v", name, l)
+				t.Errorf("%s: a field of the line is wrong: %v", name, l)
 			}
 			got = append(got, line{l["level"].(string), l["retry_attempt"].(float64), l["delay_ms"].(float64),
 				l["error_type"].(string), l["error_status"].(float64), l["is_retryable"].(bool)})
@@ -79,7 +79,7 @@ func TestL5_OneLineForEachStepWithExactlyTheseKeys(t *testing.T) {
 	}
 }
 
-// hashicorp/go-retryablehttp, CVE-2024-6104: credentials in the log.
+// Credentials were logged in another library: hashicorp/go-retryablehttp, CVE-2024-6104.
 //
 // proves: L5
 func TestL5_NoSecretsInLines(t *testing.T) {
@@ -89,11 +89,11 @@ func TestL5_NoSecretsInLines(t *testing.T) {
 	_, _ = retry.Do(t.Context(), r.Strategy, failing(errors.New(secret)).op)
 	for _, s := range []string{"hunter2secret", "sk-abcdef", "abcdef0123456789"} {
 		if strings.Contains(r.log.String(), s) {
-			t.Errorf("%q is logged:\n%s", s, r.log)
+			t.Errorf("the secret %q is logged:\n%s", s, r.log)
 		}
 	}
 	if !strings.Contains(r.log.String(), "api.example.com") {
-		t.Error("the host is gone")
+		t.Error("the log does not contain the host")
 	}
 }
 
@@ -106,7 +106,7 @@ func TestLog_TheJobsLoggerIsTheDefault(t *testing.T) {
 	}
 	ctx, _ := retry.WithJob(t.Context(), retry.JobInfo{ID: "j7", Logger: r.Options().Logger})
 	if _, err := retry.Do(ctx, p, failing(unavailable).op); err != nil || len(r.lines(t)) != 2 {
-		t.Errorf("%v: %v", err, r.lines(t))
+		t.Errorf("error %v: the job's logger got the lines %v", err, r.lines(t))
 	}
 }
 
@@ -161,9 +161,9 @@ func TestStats_OfAnOperation(t *testing.T) {
 	}
 	q, err := r.With(func(o *retry.Options) { o.Retries = 1 })
 	if err != nil || q.Stats().Calls != 104 {
-		t.Errorf("the same operation counts elsewhere: %+v, %v", q.Stats(), err)
+		t.Errorf("a strategy with the same operation does not share the counts: %+v, %v", q.Stats(), err)
 	}
 	if q, _ = r.With(func(o *retry.Options) { o.Operation = "other" }); q.Stats().Calls != 0 {
-		t.Errorf("another operation counts here: %+v", q.Stats())
+		t.Errorf("a strategy with another operation shares the counts: %+v", q.Stats())
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// on puts a preset on a clock of the test's.
+// on returns a strategy with the test's clock and fixed draws.
 func on(t *testing.T, p *retry.Strategy, u float64) *rig {
 	t.Helper()
 	r := newRig(t, u, retry.Options{})
@@ -54,27 +54,27 @@ func TestP3_CallsOfThePresets_L2(t *testing.T) {
 		_, err := retry.Do(first(inJob(t)), r.Strategy, s.op)
 		e := failedWith(t, err)
 		if s.calls != 4 || e.Reason != retry.Exhausted {
-			t.Errorf("%s: %d sends, %v", name, s.calls, err)
+			t.Errorf("%s: got %d sends and the error %v", name, s.calls, err)
 		}
 		for i, w := range want {
 			if got := e.Attempts[i].Wait; got > w || got < w-time.Millisecond {
-				t.Errorf("%s: wait %d at most %v, want %v", name, i+1, got, w)
+				t.Errorf("%s: the largest wait %d is %v, want %v", name, i+1, got, w)
 			}
 		}
 		if e.HandOver < 300*second || e.HandOver > 330*second {
-			t.Errorf("%s: handed over in %v", name, e.HandOver)
+			t.Errorf("%s: got the hand-over %v", name, e.HandOver)
 		}
 		for code := 400; code < 500; code++ {
 			s := always(&status{code: code})
 			_, _ = retry.Do(t.Context(), r.Strategy, s.op)
 			if (code == 429) != (s.calls == 4) || s.calls != 1 && s.calls != 4 {
-				t.Errorf("%s: status %d is sent %d times", name, code, s.calls)
+				t.Errorf("%s: a request with status %d was sent %d times", name, code, s.calls)
 			}
 		}
 		if s := always(errors.New("something odd")); true {
 			_, err := retry.Do(t.Context(), r.Strategy, s.op)
 			if s.calls != 1 || !errors.Is(err, retry.ErrPermanent) {
-				t.Errorf("%s: what nothing matches is sent %d times", name, s.calls)
+				t.Errorf("%s: a request with an unknown error was sent %d times, want 1", name, s.calls)
 			}
 		}
 	}
@@ -82,11 +82,11 @@ func TestP3_CallsOfThePresets_L2(t *testing.T) {
 	for name, most := range caps {
 		o := preset(t, name).Options()
 		if o.Backoff.Cap != most || o.HintCap != most {
-			t.Errorf("%s: caps %v and %v, want %v", name, o.Backoff.Cap, o.HintCap, most)
+			t.Errorf("%s: got the caps %v of the back-off and %v of hints, want %v", name, o.Backoff.Cap, o.HintCap, most)
 		}
 	}
 	if got := preset(t, "openai").Options().AttemptTimeout; got != 600_000*time.Millisecond {
-		t.Errorf("the limit of a call to a language model is %v", got)
+		t.Errorf("the time limit of a call to a language model is %v", got)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestL2_TheEnvironmentOverrides(t *testing.T) {
 	p := preset(t, "openai", "HOME=/", "OPENAI_API_KEY=x", "OPENAI_RETRY_MAX=5", "OPENAI_RETRY_BASE_MS=250", "OPENAI_RETRY_MAX_BACKOFF_MS=60000", "STORAGE_RETRY_MAX=9")
 	o := p.Options()
 	if o.Retries != 5 || o.Backoff.First != 250*time.Millisecond || o.Backoff.Cap != time.Minute || o.HintCap != time.Minute {
-		t.Errorf("%+v", o)
+		t.Errorf("the environment was not applied: %+v", o)
 	}
 	text := p.String()
 	for _, want := range []string{
@@ -104,19 +104,19 @@ func TestL2_TheEnvironmentOverrides(t *testing.T) {
 		"AttemptTimeout  10m  (preset)", "HandOver        5m  (default)", "Statuses        400-428 permanent, 430-499 permanent  (preset)",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in\n%s", want, text)
+			t.Errorf("the strategy's text does not contain %q:\n%s", want, text)
 		}
 	}
 	if strings.Contains(text, "x\n") {
-		t.Error("another variable is printed")
+		t.Error("a variable that is no setting is printed")
 	}
 	s := always(unavailable)
 	if _, _ = retry.Do(t.Context(), on(t, preset(t, "storage", "STORAGE_RETRY_MAX=0"), 0).Strategy, s.op); s.calls != 1 {
-		t.Errorf("MAX=0 sends %d times", s.calls)
+		t.Errorf("with MAX=0 the request was sent %d times, want 1", s.calls)
 	}
 }
 
-// A broken number is an error at the start, and not a loop that never runs.
+// An invalid number is an error when the strategy is made, not a loop that never runs.
 //
 // proves: L2
 func TestL2_ABrokenEnvironmentIsRefused(t *testing.T) {
@@ -127,7 +127,7 @@ func TestL2_ABrokenEnvironmentIsRefused(t *testing.T) {
 			for _, value := range []string{"3abc", "", "-1", "1e9", "+3", " 3", "3 ", "3.0", "0x3", "1_000", "99999999999999999999", "NaN", "٣", "2147483648"} {
 				_, err := retry.Preset(name, []string{prefix + key + "=" + value})
 				if err == nil || !strings.Contains(err.Error(), prefix+key) || !strings.Contains(err.Error(), fmt.Sprintf("%q", value)) {
-					t.Errorf("%s%s=%q: %v", prefix, key, value, err)
+					t.Errorf("%s%s=%q: got the error %v, want one that names the variable and the value", prefix, key, value, err)
 				}
 			}
 		}
@@ -135,11 +135,11 @@ func TestL2_ABrokenEnvironmentIsRefused(t *testing.T) {
 	_, err := retry.Preset("openai", []string{"OPENAI_RETRY_MAX=x", "OPENAI_RETRY_BASE_MS=0", "OPENAI_RETRY_MAXIMUM=3"})
 	for _, want := range []string{"OPENAI_RETRY_MAX is", "OPENAI_RETRY_BASE_MS is", "OPENAI_RETRY_MAXIMUM: there is no such variable"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
+			t.Errorf("the error %v does not contain %q", err, want)
 		}
 	}
 	if _, err := retry.Preset("openai", []string{"OPENAI_RETRY_BASE_MS=60000"}); err == nil || !strings.Contains(err.Error(), "MAX_BACKOFF_MS") {
-		t.Errorf("a base above the cap: %v", err)
+		t.Errorf("a base above the cap: got the error %v", err)
 	}
 	if _, err := retry.Preset("opnai", nil); err == nil || !strings.Contains(err.Error(), "google-vision, http, openai, storage") {
 		t.Error(err)
@@ -157,7 +157,7 @@ func FuzzPreset(f *testing.F) {
 		}
 		n := p.Options().Retries
 		if strings.Trim(value, "0123456789") != "" || value == "" || n == 0 || n > 100 || n < retry.None {
-			t.Errorf("%q gives %d retries", value, n)
+			t.Errorf("the value %q was accepted as %d retries", value, n)
 		}
 	})
 }
@@ -174,7 +174,7 @@ func TestL2_PresetsCanBeChangedAtTheCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o := q.Options(); o.Operation != "page download" || o.Retries != 1 || o.Dependency != "storage" {
-		t.Errorf("%+v", o)
+		t.Errorf("the change was not applied: %+v", o)
 	}
 	if o := p.Options(); o.Retries != 3 || o.Statuses[503] != "" {
 		t.Errorf("the preset was changed: %+v", o)
@@ -183,7 +183,7 @@ func TestL2_PresetsCanBeChangedAtTheCall(t *testing.T) {
 		t.Error(text)
 	}
 	if _, err := p.With(func(o *retry.Options) { o.Backoff.Cap = 0 }); err == nil {
-		t.Error("a strategy without a cap")
+		t.Error("a strategy without a cap was accepted")
 	}
 }
 
@@ -212,19 +212,19 @@ func TestNew_AllMistakesAtOnce(t *testing.T) {
 		_, err := retry.New("ocr", c.o)
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q is not in: %v", name, want, err)
+				t.Errorf("%s: %q is not in the error: %v", name, want, err)
 			}
 		}
 	}
 	if _, err := retry.New("", retry.Options{Retries: -5, MinUseful: -1}); err == nil || strings.Count(err.Error(), "\n") != 2 {
-		t.Errorf("want three mistakes: %v", err)
+		t.Errorf("the error must have three lines: %v", err)
 	}
 	for name, o := range map[string]retry.Options{
 		"nothing": {}, "immediate": {Immediate: true}, "lease": {Lease: time.Hour, AttemptTimeout: time.Minute},
 		"lease, elapsed": {Lease: time.Minute, MaxElapsed: 50 * time.Second, AttemptTimeout: 9 * time.Second}, "none": {Retries: retry.None},
 	} {
 		if _, err := retry.New("ocr", o); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: valid options were refused: %v", name, err)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func TestPresets_AreNamed(t *testing.T) {
 	}
 	for _, name := range retry.Presets() {
 		if p := preset(t, name); p.Name() != name {
-			t.Errorf("%s is called %s", name, p.Name())
+			t.Errorf("the preset %s has the name %s", name, p.Name())
 		}
 	}
 }

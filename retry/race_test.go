@@ -2,5 +2,5 @@
 
 package retry_test
 
-// raceDetector says that a sync.Pool drops some of what it is given.
+// raceDetector is true in builds with the race detector, in which sync.Pool drops objects at random.
 const raceDetector = true

@@ -14,14 +14,14 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// rig is a strategy on a clock of its own, whose draws are fixed.
+// rig is a strategy with the test's clock, fixed draws and a captured log.
 type rig struct {
 	*retry.Strategy
 	clock *clock
 	log   *bytes.Buffer
 }
 
-// newRig makes a strategy; u is what every draw gives.
+// newRig makes a strategy whose draws are all u.
 func newRig(t *testing.T, u float64, o retry.Options) *rig {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -48,7 +48,7 @@ func (r *rig) lines(t *testing.T) (all []map[string]any) {
 	return all
 }
 
-// clock moves only by sleeping, and when a test says so.
+// clock advances only when a call sleeps or a test moves it.
 type clock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -80,7 +80,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// status is an error of a service.
+// status is an error with an HTTP status.
 type status struct {
 	code  int
 	after time.Duration
@@ -91,8 +91,8 @@ func (s *status) Error() string             { return "the service said no" + s.t
 func (s *status) StatusCode() int           { return s.code }
 func (s *status) RetryAfter() time.Duration { return s.after }
 
-// script is an operation that fails with the given errors, one after the other, and
-// then succeeds with the number of its calls.
+// script is an operation that fails with the given errors in turn and then succeeds with
+// the number of its calls.
 type script struct {
 	errs  []error
 	calls int
@@ -101,7 +101,7 @@ type script struct {
 
 func failing(errs ...error) *script { return &script{errs: errs} }
 
-// always fails with err.
+// always returns a script that always fails with err.
 func always(err error) *script {
 	s := &script{errs: make([]error, 1000)}
 	for i := range s.errs {
@@ -138,5 +138,5 @@ func inJob(t *testing.T) (context.Context, *retry.Ledger) {
 	return retry.WithJob(t.Context(), retry.JobInfo{ID: "j7", Correlation: "c9"})
 }
 
-// evidence is what a job's policy would read.
+// evidence returns the evidence that a job's policy would get.
 func evidence(err error) failure.Evidence { return failure.Of(err) }

@@ -11,13 +11,13 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// retryAll is a judge to whom everything is worth another try.
+// retryAll is an Options.Judge that retries every error.
 func retryAll(context.Context, error) retry.Judgement {
 	return retry.Judgement{Class: failure.TemporaryServiceError, Verdict: failure.VerdictRetry}
 }
 
-// A judge has no word on what ends a call anyway.
-func TestJudge_SwitchesNoSafetyOff(t *testing.T) {
+// Options.Judge cannot retry errors that must end a call.
+func TestJudgement_CannotDisableSafetyRules(t *testing.T) {
 	t.Parallel()
 	odd := errors.New("something odd")
 	within := func(err error) error {
@@ -46,23 +46,23 @@ func TestJudge_SwitchesNoSafetyOff(t *testing.T) {
 		r := newRig(t, 0.5, c.o)
 		s := always(c.err)
 		if _, err := retry.Do(t.Context(), r.Strategy, s.op); err == nil || s.calls != c.calls {
-			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
+			t.Errorf("%s: got %d calls, want %d; error %v", name, s.calls, c.calls, err)
 		}
 	}
 }
 
-// Of the hint of a judge and that of the error the longer counts; a negative one
-// drops it.
-func TestJudge_AndTheHintOfTheError(t *testing.T) {
+// The longer of the hints of Options.Judge and of the error counts. A negative hint
+// of Options.Judge removes the hint of the error.
+func TestJudgement_LongerHintCounts(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ judge, hint, want time.Duration }{
+	for _, c := range []struct{ option, hint, want time.Duration }{
 		{0, 5 * time.Second, 5 * time.Second},
 		{3 * time.Second, 5 * time.Second, 5 * time.Second},
 		{7 * time.Second, 5 * time.Second, 7 * time.Second},
 		{-1, 5 * time.Second, 0},
 	} {
 		r := newRig(t, 0, retry.Options{Judge: func(context.Context, error) retry.Judgement {
-			return retry.Judgement{Verdict: failure.VerdictThrottle, Hint: c.judge}
+			return retry.Judgement{Verdict: failure.VerdictThrottle, Hint: c.option}
 		}})
 		if _, err := retry.Do(t.Context(), r.Strategy, failing(&status{code: 429, after: c.hint}).op); err != nil {
 			t.Error(err)
@@ -72,13 +72,13 @@ func TestJudge_AndTheHintOfTheError(t *testing.T) {
 			slept += d
 		}
 		if slept != c.want {
-			t.Errorf("%v and %v: slept %v, want %v", c.judge, c.hint, slept, c.want)
+			t.Errorf("hints %v of Options.Judge and %v of the error: got the wait %v, want %v", c.option, c.hint, slept, c.want)
 		}
 	}
 }
 
-// Words do not say what was done before they were written.
-func TestNotIdempotent_TrustsNoWords(t *testing.T) {
+// The text of an error does not show what the service had done before the failure.
+func TestNotIdempotent_IgnoresErrorTexts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		err   error
@@ -96,13 +96,13 @@ func TestNotIdempotent_TrustsNoWords(t *testing.T) {
 		r := newRig(t, 0.5, retry.Options{NotIdempotent: true})
 		s := always(c.err)
 		if _, err := retry.Do(t.Context(), r.Strategy, s.op); err == nil || s.calls != c.calls {
-			t.Errorf("%s: %d calls, want %d; %v", name, s.calls, c.calls, err)
+			t.Errorf("%s: got %d calls, want %d; error %v", name, s.calls, c.calls, err)
 		}
 	}
 }
 
-// Of several calls within, the one that has used up its retries counts, wherever it
-// stands.
+// If an error joins the errors of several inner calls, a call that has used up its
+// retries counts at any position.
 //
 // part of: L4
 func TestL4_JoinedCallsWithinDoNotMultiply(t *testing.T) {
@@ -131,13 +131,13 @@ func TestL4_JoinedCallsWithinDoNotMultiply(t *testing.T) {
 			return errors.Join(first, fmt.Errorf("page 3: %w", second))
 		})
 		if e := failedWith(t, err); s.calls != 4 || e.Reason != retry.Exhausted || e.HandOver != 300*time.Second {
-			t.Errorf("%s: %d sends, %v, handed over in %v", name, s.calls, e.Reason, e.HandOver)
+			t.Errorf("%s: got %d sends, the reason %v and the hand-over %v", name, s.calls, e.Reason, e.HandOver)
 		}
 	}
 }
 
-// The class of a text that was returned at the limit is not that of the text.
-func TestDo_TheClassOfASameTextIsItsOwn(t *testing.T) {
+// The class of an error at the time limit is not remembered for the same error later.
+func TestDo_ClassAtTheLimitIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	odd, busy := errors.New("something odd"), errors.New("503 service unavailable")
 	calls := 0
@@ -149,9 +149,9 @@ func TestDo_TheClassOfASameTextIsItsOwn(t *testing.T) {
 		return odd
 	})
 	if calls != 2 || !errors.Is(err, retry.ErrPermanent) {
-		t.Errorf("%d calls, want 2: %v", calls, err)
+		t.Errorf("got %d calls, want 2; error %v", calls, err)
 	}
-	// A judge is asked every time.
+	// Options.Judge is called for every failure.
 	calls = 0
 	r = newRig(t, 0, retry.Options{Judge: func(context.Context, error) (j retry.Judgement) {
 		if calls == 2 {
@@ -161,11 +161,11 @@ func TestDo_TheClassOfASameTextIsItsOwn(t *testing.T) {
 	}})
 	err = retry.DoErr(t.Context(), r.Strategy, func(context.Context) error { calls++; return busy })
 	if calls != 2 || !errors.Is(err, retry.ErrPermanent) {
-		t.Errorf("judged: %d calls, want 2: %v", calls, err)
+		t.Errorf("with Options.Judge: got %d calls, want 2; error %v", calls, err)
 	}
 }
 
-// What a judge or a classifier has found reaches the job's policy.
+// A hint from Options.Judge or from the classifier reaches the job's policy.
 //
 // part of: R3
 func TestR3_AFoundHintReachesTheJob(t *testing.T) {
@@ -178,12 +178,12 @@ func TestR3_AFoundHintReachesTheJob(t *testing.T) {
 		ctx, _ := inJob(t)
 		_, err := retry.Do(ctx, newRig(t, 0, o).Strategy, always(errors.New("no")).op)
 		if ev := evidence(err); ev.RetryAfter != time.Hour || (ev.HandOver > 0) != (handOver == 0) || !errors.Is(err, retry.ErrHint) {
-			t.Errorf("%s: the job sees a hint of %v, handed over in %v; %v", name, ev.RetryAfter, ev.HandOver, err)
+			t.Errorf("%s: the job's policy gets the hint %v and the hand-over %v; error %v", name, ev.RetryAfter, ev.HandOver, err)
 		}
 	}
 }
 
-// A cut hint is a floor still.
+// A hint that was cut is still the least wait.
 //
 // part of: R3
 func TestR3_ACutHintDoesNotShortenTheBackoff(t *testing.T) {
@@ -191,12 +191,12 @@ func TestR3_ACutHintDoesNotShortenTheBackoff(t *testing.T) {
 	r := newRig(t, 0.5, retry.Options{CutHints: true})
 	_, err := retry.Do(t.Context(), r.Strategy, failing(&status{code: 429, after: time.Microsecond}).op)
 	if err != nil || len(r.clock.slept) != 1 || r.clock.slept[0] != 500*time.Millisecond {
-		t.Errorf("slept %v; %v", r.clock.slept, err)
+		t.Errorf("got the waits %v and the error %v", r.clock.slept, err)
 	}
 }
 
-// A change of a map is one like any other, and not one of the strategy it comes from.
-func TestWith_AMapThatIsWrittenInto(t *testing.T) {
+// A change that writes into a map changes only the new strategy.
+func TestWith_ChangesOfMapsAreNotShared(t *testing.T) {
 	t.Parallel()
 	p, err := retry.Preset("storage", []string{})
 	if err != nil {
@@ -209,10 +209,10 @@ func TestWith_AMapThatIsWrittenInto(t *testing.T) {
 	}
 	for _, s := range q.Settings() {
 		if s.Name == "Statuses" && s.From != "options" {
-			t.Errorf("%+v", s)
+			t.Errorf("the setting has the wrong source: %+v", s)
 		}
 	}
 	if p.String() != before {
-		t.Errorf("the strategy is now\n%s", p)
+		t.Errorf("the original strategy was changed to\n%s", p)
 	}
 }

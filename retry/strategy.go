@@ -91,7 +91,7 @@ type Options struct {
 	// NotIdempotent says that sending twice does harm. Then only requests are retried
 	// that the other side has not received or has rejected: with the status 429 or
 	// RESOURCE_EXHAUSTED, or, without a status, with a throttled class that
-	// failure.WithClass or Judge sets.
+	// failure.WithClass or Options.Judge sets.
 	NotIdempotent bool
 
 	// Keyed gives every call an idempotency key, see Call.Key, even outside a job.

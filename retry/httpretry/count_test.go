@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// naive is an SDK that retries by itself, and knows of nothing else.
+// naive is an SDK that retries on its own and does not know about other retries.
 type naive struct {
 	base  http.RoundTripper
 	tries int
@@ -30,7 +30,7 @@ func (n *naive) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	return resp, err
 }
 
-// get is a call of an SDK, with the errors that one has.
+// get is a call of an SDK; its errors are like those of SDKs.
 func get(t *testing.T, c *http.Client, url string) func(context.Context) (string, error) {
 	t.Helper()
 	return func(ctx context.Context) (string, error) {
@@ -66,7 +66,7 @@ func TestL4_SendsAreCountedAndDoNotMultiply(t *testing.T) {
 		"counted below our transport":         {httpretry.Transport(same, httpretry.Count(base)), 4, 4},
 		"counted above our transport":         {httpretry.Count(httpretry.Transport(same, base)), 4, 4},
 		"a transport for another dependency":  {httpretry.Transport(other, base), 4, 0},
-		"an SDK that retries, not counted":    {&naive{base, 3}, 4, 0}, // Do counts its attempts: nobody sees the rest
+		"an SDK that retries, not counted":    {&naive{base, 3}, 4, 0}, // Do counts only its own attempts, not those of the SDK
 		"counted, and our transport below it": {httpretry.Count(&naive{httpretry.Transport(same, base), 1}), 4, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,11 +83,11 @@ func TestL4_SendsAreCountedAndDoNotMultiply(t *testing.T) {
 			}
 			for i, h := range u.headers {
 				if got := h.Get("X-Retry-Attempt"); c.sends == 4 && c.suppressed > 0 && got != fmt.Sprint(i+1) {
-					t.Errorf("request %d says it is attempt %s", i+1, got)
+					t.Errorf("request %d has the attempt number %s in its header", i+1, got)
 				}
 			}
 			if n := u.requests.Load(); name != "an SDK that retries, not counted" && n != int64(c.sends) {
-				t.Errorf("%d requests came, counted were %d", n, c.sends)
+				t.Errorf("the server got %d requests, but %d were counted", n, c.sends)
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestL4_ReplaysOfNetHTTPAreSeen(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				defer conn.Close() // it was idle: net/http sends again by itself
+				defer conn.Close() // the connection was idle, so net/http sends the request again by itself
 			})
 			base := &http.Transport{}
 			defer base.CloseIdleConnections()
@@ -124,7 +124,7 @@ func TestL4_ReplaysOfNetHTTPAreSeen(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if name == "Transport" { // outside a job, it shows in the counts of the strategy
+			if name == "Transport" { // outside a job the sends are in the counts of the strategy
 				u.requests.Store(0)
 				before := p.Stats().Sends
 				for range 2 {
@@ -133,11 +133,11 @@ func TestL4_ReplaysOfNetHTTPAreSeen(t *testing.T) {
 					}
 				}
 				if got := p.Stats().Sends - before; got != 3 {
-					t.Errorf("outside a job, %d were counted, want 3", got)
+					t.Errorf("outside a job %d sends were counted, want 3", got)
 				}
 			}
 			if u.requests.Load() != 3 || account.Sends() != 3 {
-				t.Errorf("%d requests came, %d were counted, want 3", u.requests.Load(), account.Sends())
+				t.Errorf("the server got %d requests and %d sends were counted, want 3", u.requests.Load(), account.Sends())
 			}
 		})
 	}
@@ -151,11 +151,11 @@ func TestL4_AttemptsWithoutAConnectionCount(t *testing.T) {
 	ctx, account := retry.WithJob(t.Context(), retry.JobInfo{})
 	_, err := get(t, &http.Client{Transport: httpretry.Transport(strategy(t, nil), httpretry.Count(base))}, nobody(t))(ctx)
 	if err == nil || account.Sends() != 4 {
-		t.Errorf("%d sends, %v", account.Sends(), err)
+		t.Errorf("without a connection: got %d sends and the error %v", account.Sends(), err)
 	}
 	ctx, account = retry.WithJob(t.Context(), retry.JobInfo{})
 	_, err = get(t, &http.Client{Transport: httpretry.Count(base)}, nobody(t))(ctx)
 	if err == nil || account.Sends() != 1 {
-		t.Errorf("without a call: %d sends, %v", account.Sends(), err)
+		t.Errorf("outside a call: got %d sends and the error %v", account.Sends(), err)
 	}
 }

@@ -15,5 +15,5 @@ func Hasty(p *retry.Strategy, base http.RoundTripper, drain time.Duration) http.
 	return t
 }
 
-// RedactURL is for a fuzz test.
+// RedactURL exports redactURL for a fuzz test.
 func RedactURL(u *url.URL) string { return redactURL(u) }

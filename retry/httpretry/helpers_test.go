@@ -18,7 +18,7 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// clock lets no time pass in waits, and keeps them.
+// clock records waits and ends them at once.
 type clock struct {
 	mu    sync.Mutex
 	waits []time.Duration
@@ -43,7 +43,7 @@ func (c *clock) all() []time.Duration {
 	return append([]time.Duration(nil), c.waits...)
 }
 
-// quiet is a logger for tests that do not look at it.
+// quiet returns a logger that discards its lines.
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func strategy(t *testing.T, change func(*retry.Options)) *retry.Strategy {
@@ -62,7 +62,7 @@ func strategy(t *testing.T, change func(*retry.Options)) *retry.Strategy {
 	return p
 }
 
-// upstream is a server that answers by the number of the request, from 1.
+// upstream is a server whose answer depends on the number of the request, from 1.
 type upstream struct {
 	*httptest.Server
 	requests    atomic.Int64
@@ -98,8 +98,8 @@ func serveWith(t *testing.T, start func(*upstream), answer func(n int, w http.Re
 	return u
 }
 
-// failing answers with a status until the n-th request, which is answered with 200
-// and "done".
+// failing returns a handler that answers with a status before the n-th request, and
+// with 200 and "done" from then on.
 func failing(n, status int, header ...string) func(int, http.ResponseWriter, *http.Request) {
 	return func(i int, w http.ResponseWriter, _ *http.Request) {
 		if i < n {
@@ -114,7 +114,7 @@ func failing(n, status int, header ...string) func(int, http.ResponseWriter, *ht
 	}
 }
 
-// client has connections of its own.
+// client returns an HTTP client with its own connections.
 func client(t *testing.T, p *retry.Strategy) *http.Client {
 	t.Helper()
 	base := &http.Transport{}

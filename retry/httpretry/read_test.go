@@ -16,7 +16,7 @@ import (
 
 const whole = "the whole of a long body"
 
-// cutting breaks off the first n bodies in the middle.
+// cutting returns a handler that breaks off the first n bodies in the middle.
 func cutting(n int) func(int, http.ResponseWriter, *http.Request) {
 	return func(i int, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(whole)))
@@ -32,7 +32,7 @@ func cutting(n int) func(int, http.ResponseWriter, *http.Request) {
 // proves: L6
 func TestL6_ABodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
-	t.Run("is the caller's", func(t *testing.T) {
+	t.Run("is returned to the caller", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, cutting(1))
 		resp, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodGet, u.URL, nil))
@@ -41,10 +41,10 @@ func TestL6_ABodyThatBreaksOff(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if got, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) || u.requests.Load() != 1 {
-			t.Errorf("%q, %v after %d requests", got, err, u.requests.Load())
+			t.Errorf("got the body %q and the error %v after %d requests, want a part of the body after 1", got, err, u.requests.Load())
 		}
 	})
-	for name, below := range map[string]bool{"is retried by ReadAll": false, "is retried by ReadAll, once a time": true} {
+	for name, below := range map[string]bool{"is retried by ReadAll": false, "is retried by ReadAll above another Transport": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			u, p := serve(t, cutting(2)), strategy(t, nil)
@@ -60,10 +60,10 @@ func TestL6_ABodyThatBreaksOff(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			if attempt := u.headers[2].Get("X-Retry-Attempt"); attempt != "3" {
-				t.Errorf("the third request says it is attempt %q", attempt)
+				t.Errorf("the third request has the attempt number %q, want 3", attempt)
 			}
 			if string(got) != whole || u.requests.Load() != 3 || account.Sends() != 3 || account.Resends() != 2 {
-				t.Errorf("%q after %d requests, %d counted, %d of them again", got, u.requests.Load(), account.Sends(), account.Resends())
+				t.Errorf("got the body %q after %d requests; %d sends and %d resends were counted", got, u.requests.Load(), account.Sends(), account.Resends())
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 		u, p := serve(t, cutting(0)), strategy(t, func(o *retry.Options) { o.RetryUnknown = true })
 		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), 9) //nolint:bodyclose // it is read
 		if err == nil || !strings.Contains(err.Error(), "longer than 9 bytes") || u.requests.Load() != 1 {
-			t.Errorf("%v after %d requests", err, u.requests.Load())
+			t.Errorf("got the error %v after %d requests, want one about the limit after 1", err, u.requests.Load())
 		}
 	})
 	t.Run("a status", func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 		u := serve(t, failing(9, http.StatusUnauthorized))
 		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), 9) //nolint:bodyclose // it is read
 		if e, ok := errors.AsType[*httpretry.StatusError](err); !ok || e.StatusCode != 401 || u.requests.Load() != 1 {
-			t.Errorf("%v after %d requests", err, u.requests.Load())
+			t.Errorf("got the error %v after %d requests, want a *StatusError", err, u.requests.Load())
 		}
 	})
 	t.Run("a method that may not be sent twice", func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 		u := serve(t, cutting(1))
 		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")), 99) //nolint:bodyclose // it is read
 		if !errors.Is(err, retry.ErrPermanent) || u.requests.Load() != 1 {
-			t.Errorf("%v after %d requests", err, u.requests.Load())
+			t.Errorf("got the error %v after %d requests, want an error after 1", err, u.requests.Load())
 		}
 	})
 	t.Run("a body that cannot be rewound", func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("but one with a key may", func(t *testing.T) {
+	t.Run("a method that may not be sent twice, with a key", func(t *testing.T) {
 		t.Parallel()
 		u, keyed := serve(t, cutting(1)), strategy(t, func(o *retry.Options) { o.Keyed = true })
 		got, resp, err := httpretry.ReadAll(keyed, client(t, keyed), request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")), 99)
@@ -114,12 +114,12 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 		defer resp.Body.Close()
 		a, b := u.headers[0].Get("Idempotency-Key"), u.headers[1].Get("Idempotency-Key")
 		if string(got) != whole || a == "" || a != b || u.bodies[1] != "x" {
-			t.Errorf("%q, keys %q and %q, bodies %q", got, a, b, u.bodies)
+			t.Errorf("got the body %q, the keys %q and %q and the request bodies %q, want one key and equal bodies", got, a, b, u.bodies)
 		}
 	})
 }
 
-// Bug: one more than the limit was negative, and the body lost without a word.
+// Bug: limit + 1 overflowed to a negative number, and the body was lost without an error.
 // part of: L6
 func TestL6_TheGreatestLimitIsALimit(t *testing.T) {
 	t.Parallel()
@@ -131,14 +131,14 @@ func TestL6_TheGreatestLimitIsALimit(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	if string(got) != whole {
-		t.Errorf("the body is %q", got)
+		t.Errorf("got the body %q", got)
 	}
 	req := request(t, t.Context(), http.MethodPut, u.URL, opaque{bytes.NewReader([]byte("once"))})
 	if err := httpretry.Rewindable(req, math.MaxInt64); err != nil || req.ContentLength != 4 {
-		t.Errorf("%v, %d bytes", err, req.ContentLength)
+		t.Errorf("Rewindable: got the error %v and %d bytes", err, req.ContentLength)
 	}
 	if body, err := io.ReadAll(req.Body); string(body) != "once" || err != nil {
-		t.Errorf("%q, %v", body, err)
+		t.Errorf("got the body %q and the error %v", body, err)
 	}
 }
 
@@ -148,18 +148,18 @@ func TestL6_ANegativeLimitIsRefused(t *testing.T) {
 	u, p := serve(t, cutting(0)), strategy(t, nil)
 	_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), -1) //nolint:bodyclose // the call returns no response
 	if err == nil || !strings.Contains(err.Error(), "-1 bytes") || u.requests.Load() != 0 {
-		t.Errorf("%v after %d requests", err, u.requests.Load())
+		t.Errorf("got the error %v after %d requests, want one about the limit and no request", err, u.requests.Load())
 	}
 	req := request(t, t.Context(), http.MethodPut, u.URL, opaque{bytes.NewReader([]byte("once"))})
 	if err := httpretry.Rewindable(req, -1); err == nil || !strings.Contains(err.Error(), "-1 bytes") {
 		t.Error(err)
 	}
 	if body, err := io.ReadAll(req.Body); string(body) != "once" || err != nil {
-		t.Errorf("the body of a request that was refused: %q, %v", body, err)
+		t.Errorf("the body of the refused request must still be readable: got %q, %v", body, err)
 	}
 }
 
-// Bug: with GetBody the body that the request came with was never closed.
+// Bug: with GetBody, the original body of the request was never closed.
 // part of: L6
 func TestL6_ReadAllClosesEveryBodyOfTheRequest(t *testing.T) {
 	t.Parallel()
@@ -179,6 +179,6 @@ func TestL6_ReadAllClosesEveryBodyOfTheRequest(t *testing.T) {
 	resp.Body.Close()
 	base.CloseIdleConnections()
 	if !bodies[0].closed || len(bodies) != 3 {
-		t.Errorf("closed: %v; %d bodies, want that of the request and two more", bodies[0].closed, len(bodies))
+		t.Errorf("original body closed: %v; got %d bodies, want the original body and two more", bodies[0].closed, len(bodies))
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// Bug: the body was closed before the backoff read it (hashicorp/go-retryablehttp#215).
+// Bug: the response body was closed before the back-off could read the wait in it (hashicorp/go-retryablehttp#215).
 // part of: L6
-func TestL6_TheBodyIsReadBeforeItIsJudged(t *testing.T) {
+func TestL6_BodyIsReadBeforeTheDecision(t *testing.T) {
 	t.Parallel()
 	u := serve(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n == 2 {
@@ -28,7 +28,7 @@ func TestL6_TheBodyIsReadBeforeItIsJudged(t *testing.T) {
 			return
 		}
 		w.WriteHeader(http.StatusTooManyRequests)
-		// A wait in the body, and no header, as Google's APIs have it.
+		// The wait is in the body and not in a header, as in Google's APIs.
 		io.WriteString(w, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"6s"}]}}`) //nolint:errcheck // as above
 	})
 	c := &clock{}
@@ -47,14 +47,14 @@ func TestL6_TheBodyIsReadBeforeItIsJudged(t *testing.T) {
 	}
 	bodyOf(t, resp)
 	if waits := c.all(); len(waits) != 1 || waits[0] < 6*time.Second {
-		t.Errorf("waits %v, the body asks for 6s", waits)
+		t.Errorf("got the waits %v, but the body asks for 6s", waits)
 	}
 	if !strings.Contains(seen, "RetryInfo") {
-		t.Errorf("the hook sees the body %q", seen)
+		t.Errorf("the hook got the body %q", seen)
 	}
 }
 
-// Bug: responses were not drained, so that every retry had a connection of its own.
+// Bug: responses were not drained, so each retry needed a new connection.
 // part of: L6
 func TestL6_RetriesUseTheConnectionAgain(t *testing.T) {
 	t.Parallel()
@@ -70,11 +70,11 @@ func TestL6_RetriesUseTheConnectionAgain(t *testing.T) {
 	}
 	bodyOf(t, resp)
 	if u.requests.Load() != 4 || u.connections.Load() != 1 {
-		t.Errorf("%d requests on %d connections, want 4 on 1", u.requests.Load(), u.connections.Load())
+		t.Errorf("got %d requests on %d connections, want 4 requests on 1 connection", u.requests.Load(), u.connections.Load())
 	}
 }
 
-// Bug: draining had no bound, in bytes or in time, so that a retry never came.
+// Bug: draining was not limited in bytes or time, so a retry never began.
 // part of: L6
 func TestL6_DrainsAreBounded(t *testing.T) {
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestL6_DrainsAreBounded(t *testing.T) {
 			})
 			base := &http.Transport{}
 			defer base.CloseIdleConnections()
-			waiting := &clock{wake: func() { <-gone }} // the first connection is not held during the wait
+			waiting := &clock{wake: func() { <-gone }} // the wait ends when the first connection is closed
 			drain := time.Hour
 			if name == "hanging" {
 				drain = 20 * time.Millisecond
@@ -116,7 +116,7 @@ func TestL6_DrainsAreBounded(t *testing.T) {
 			}
 			bodyOf(t, resp)
 			if u.requests.Load() != 2 {
-				t.Errorf("%d requests", u.requests.Load())
+				t.Errorf("wrong number of requests: %d", u.requests.Load())
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func TestL6_NothingIsLeftOpenAtTheEnd(t *testing.T) {
 	<-gone // the connection is closed
 }
 
-// Bug: credentials in the log lines of retries (CVE-2024-6104 of hashicorp/go-retryablehttp).
+// Bug: log lines of retries contained credentials (CVE-2024-6104 of hashicorp/go-retryablehttp).
 // proves: L6, L5
 func TestL6_NoSecretsInErrorsAndLogs(t *testing.T) {
 	t.Parallel()
@@ -166,18 +166,18 @@ func TestL6_NoSecretsInErrorsAndLogs(t *testing.T) {
 	_, _, refused := httpretry.ReadAll(p, &http.Client{Transport: base}, get(nobody(t)+"/v1/files?key=QUERY-SECRET"), 1) //nolint:bodyclose // as above
 	for what, text := range map[string]string{"RoundTrip": whole.Error(), "ReadAll": read.Error(), "refused": refused.Error(), "log": log.String()} {
 		if strings.Contains(text, "SECRET") {
-			t.Errorf("%s tells a secret: %s", what, text)
+			t.Errorf("%s contains a secret: %s", what, text)
 		}
 	}
 	if want := "PUT " + u.URL + "/v1/files: 503 Service Unavailable"; !strings.Contains(whole.Error(), want) || !strings.Contains(read.Error(), want) {
-		t.Errorf("%q and %q do not say %q", whole, read, want)
+		t.Errorf("the errors %q and %q do not contain %q", whole, read, want)
 	}
 	if !strings.Contains(log.String(), `"error_status":503`) {
-		t.Errorf("log: %s", log.String())
+		t.Errorf("the log has no error_status 503: %s", log.String())
 	}
 }
 
-// FuzzRedactURL looks for parts of an address that come through.
+// FuzzRedactURL looks for secret parts of a URL that are not removed.
 func FuzzRedactURL(f *testing.F) {
 	f.Add("https://user:QSECRETQ@example.com/a?key=QSECRETQ#QSECRETQ")
 	f.Add("mailto:QSECRETQ@example.com")
@@ -189,10 +189,10 @@ func FuzzRedactURL(f *testing.F) {
 		}
 		got := httpretry.RedactURL(u)
 		if strings.ContainsAny(got, "?#") && !strings.ContainsAny(u.Host, "?#") {
-			t.Errorf("%q has a query: %q", text, got)
+			t.Errorf("the redacted form of %q has a query or fragment: %q", text, got)
 		}
 		if password, _ := u.User.Password(); len(password) > 8 && strings.Contains(got, password) && !strings.Contains(u.EscapedPath()+u.Host, password) {
-			t.Errorf("%q has the password: %q", text, got)
+			t.Errorf("the redacted form of %q contains the password: %q", text, got)
 		}
 	})
 }
@@ -214,7 +214,7 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// spy keeps the contexts with which requests come.
+// spy records the contexts of the requests.
 type spy struct {
 	http.RoundTripper
 	mu       sync.Mutex
@@ -228,11 +228,11 @@ func (s *spy) RoundTrip(req *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(req)
 }
 
-// Bug: contexts of attempts were cancelled early or never (failsafe-go/failsafe-go#123, #134, #136).
+// Bug: contexts of attempts were cancelled too early or never (failsafe-go/failsafe-go#123, #134, #136).
 // proves: L6
 func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 	t.Parallel()
-	const limit = 2 * time.Second // an answer takes no time, what is waited for takes all of it
+	const limit = 2 * time.Second // answers need no time; only the request without an answer reaches the limit
 	release := make(chan struct{})
 	u := serve(t, func(n int, w http.ResponseWriter, r *http.Request) {
 		switch n {
@@ -248,7 +248,7 @@ func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 			io.WriteString(w, "done") //nolint:errcheck // the client sees it
 		}
 	})
-	base := &http.Transport{DisableKeepAlives: true} // net/http itself would send again what breaks off
+	base := &http.Transport{DisableKeepAlives: true} // on a kept connection net/http would send a broken request again by itself
 	defer base.CloseIdleConnections()
 	contexts := &spy{RoundTripper: base}
 	p := strategy(t, func(o *retry.Options) { o.AttemptTimeout = limit })
@@ -260,13 +260,13 @@ func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 	defer late.Stop()
 	select {
 	case <-contexts.contexts[3].Done():
-		t.Errorf("the context has ended before the body was read: %v", context.Cause(contexts.contexts[3]))
+		t.Errorf("the context ended before the body was read: %v", context.Cause(contexts.contexts[3]))
 	case <-late.C:
 	}
 	close(release)
 	defer resp.Body.Close()
 	if got, err := io.ReadAll(resp.Body); string(got) != "done" {
-		t.Errorf("body %q, %v", got, err)
+		t.Errorf("got the body %q and the error %v", got, err)
 	}
 	for i, ctx := range contexts.contexts {
 		if ctx.Err() == nil {
@@ -274,7 +274,7 @@ func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 		}
 	}
 	if len(contexts.contexts) != 4 {
-		t.Errorf("%d attempts", len(contexts.contexts))
+		t.Errorf("wrong number of attempts: %d", len(contexts.contexts))
 	}
 }
 
@@ -287,24 +287,24 @@ func TestL6_AttemptsAtTheirLimitAreTimeouts(t *testing.T) {
 	_, err := client(t, p).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	e, ok := errors.AsType[*retry.Error](err)
 	if !ok || e.Reason != retry.Exhausted || len(e.Attempts) != 3 {
-		t.Fatalf("%v", err)
+		t.Fatalf("got the error %v, want a *retry.Error", err)
 	}
 	if timeout, ok := errors.AsType[interface {
 		error
 		Timeout() bool
 	}](e.Last); !ok || !timeout.Timeout() || !strings.Contains(e.Error(), "no response within 20ms") {
-		t.Errorf("%v", e.Last)
+		t.Errorf("the last error is %v, want a timeout", e.Last)
 	}
 	if errors.Is(err, context.Canceled) {
-		t.Errorf("a timeout reads as a cancellation: %v", err)
+		t.Errorf("the timeout is classified as a cancellation: %v", err)
 	}
 }
 
 // Bug: a cancellation was reported as a timeout, and retried (NVIDIA/aicr#2850, ferro-labs/ai-gateway#137).
 // proves: L6
-func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
+func TestL6_CallersContextEndsTheCall(t *testing.T) {
 	t.Parallel()
-	reason := errors.New("the user has left")
+	reason := errors.New("the user left")
 	t.Run("while it waits", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, failing(9, http.StatusServiceUnavailable))
@@ -312,7 +312,7 @@ func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
 		p := strategy(t, func(o *retry.Options) { o.Clock = &clock{wake: func() { cancel(reason) }} })
 		_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, reason) || !errors.Is(err, retry.ErrCancelled) || u.requests.Load() != 1 {
-			t.Errorf("%v after %d requests", err, u.requests.Load())
+			t.Errorf("cancelled during the wait: got the error %v after %d requests", err, u.requests.Load())
 		}
 	})
 	t.Run("while it is under way", func(t *testing.T) {
@@ -324,7 +324,7 @@ func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
 		})
 		_, err := client(t, strategy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, reason) || !errors.Is(err, retry.ErrCancelled) || u.requests.Load() != 1 {
-			t.Errorf("%v after %d requests", err, u.requests.Load())
+			t.Errorf("cancelled during the request: got the error %v after %d requests", err, u.requests.Load())
 		}
 	})
 	t.Run("before it begins", func(t *testing.T) {
@@ -334,7 +334,7 @@ func TestL6_TheCallersEndEndsTheCall(t *testing.T) {
 		body := &closing{Reader: strings.NewReader("x")}
 		_, err := httpretry.Transport(strategy(t, nil), nil).RoundTrip(request(t, ctx, http.MethodPut, "http://127.0.0.1:1", body)) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, context.Canceled) || !body.closed {
-			t.Errorf("%v; body closed: %v", err, body.closed)
+			t.Errorf("cancelled before the call: got the error %v; request body closed: %v", err, body.closed)
 		}
 	})
 }
@@ -349,8 +349,8 @@ func (c *closing) Close() error {
 	return nil
 }
 
-// Bug: it slept until the deadline, although there was no time left for another attempt
-// (hashicorp/go-retryablehttp#272).
+// Bug: the call slept until the deadline although no time was left for another
+// attempt (hashicorp/go-retryablehttp#272).
 // proves: L6
 func TestL6_NoSleepBeyondTheClientsTimeout(t *testing.T) {
 	t.Parallel()
@@ -359,12 +359,12 @@ func TestL6_NoSleepBeyondTheClientsTimeout(t *testing.T) {
 	hc.Timeout = 8 * time.Second
 	_, err := hc.Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	if !errors.Is(err, retry.ErrDeadline) || len(c.all()) != 0 || u.requests.Load() != 1 {
-		t.Errorf("%v after waits %v", err, c.all())
+		t.Errorf("got the error %v after the waits %v, want no wait", err, c.all())
 	}
 }
 
 // part of: L6
-func TestL6_OneTransportForAll(t *testing.T) {
+func TestL6_TransportIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
 	var mu sync.Mutex
@@ -392,7 +392,7 @@ func TestL6_OneTransportForAll(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			if got, err := io.ReadAll(resp.Body); string(got) != path {
-				t.Errorf("%q, %v", got, err)
+				t.Errorf("got the body %q and the error %v", got, err)
 			}
 		})
 	}

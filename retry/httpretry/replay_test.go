@@ -14,8 +14,8 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// inParts answers with a status and the first half of a body, and with the second one
-// when told to.
+// inParts returns a handler that answers with a status and the first half of a body. It
+// sends the second half when a value arrives on second.
 func inParts(status int, second <-chan struct{}) func(int, http.ResponseWriter, *http.Request) {
 	return func(_ int, w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
@@ -29,8 +29,8 @@ func inParts(status int, second <-chan struct{}) func(int, http.ResponseWriter, 
 	}
 }
 
-// Bug: a response that comes back had lost what came after DiscardTime.
-// Bug: the bodies of 400 and 403 were waited for, however long they took.
+// Bug: a returned response had lost the part of its body that came after DiscardTime.
+// Bug: the call waited for the whole bodies of 400 and 403, however long they took.
 // part of: L6
 func TestL6_ASlowBodyComesBackWhole(t *testing.T) {
 	t.Parallel()
@@ -51,27 +51,27 @@ func TestL6_ASlowBodyComesBackWhole(t *testing.T) {
 			defer base.CloseIdleConnections()
 			p := strategy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })
 			hc := &http.Client{Transport: httpretry.Hasty(p, base, 20*time.Millisecond)}
-			resp, err := hc.Do(request(t, t.Context(), c.method, u.URL, nil)) // before there is a second part
+			resp, err := hc.Do(request(t, t.Context(), c.method, u.URL, nil)) // returns before the second part is sent
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
 			first := make([]byte, 10)
 			if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != whole[:10] {
-				t.Fatalf("%q, %v", first, err)
+				t.Fatalf("the first part: got %q and the error %v", first, err)
 			}
 			close(second)
 			if rest, err := io.ReadAll(resp.Body); err != nil || string(rest) != whole[10:] || resp.StatusCode != c.status {
-				t.Errorf("%d: %q, %v", resp.StatusCode, rest, err)
+				t.Errorf("status %d, second part: got %q and the error %v", resp.StatusCode, rest, err)
 			}
 			if u.requests.Load() != 1 {
-				t.Errorf("%d requests", u.requests.Load())
+				t.Errorf("got %d requests, want 1", u.requests.Load())
 			}
 		})
 	}
 }
 
-// A part that is there in time is judged.
+// The part of a body that arrives within DiscardTime is used for the classification.
 // part of: L6
 func TestL6_TheBeginningOfASlowBodyCounts(t *testing.T) {
 	t.Parallel()
@@ -84,11 +84,11 @@ func TestL6_TheBeginningOfASlowBodyCounts(t *testing.T) {
 	})
 	_, err := (&http.Client{Transport: httpretry.Hasty(p, base, 50*time.Millisecond)}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	if e, ok := errors.AsType[*httpretry.StatusError](err); !ok || e.Body != whole[:10] {
-		t.Errorf("%v: %+v", err, e)
+		t.Errorf("the error must contain the first part of the body: %v: %+v", err, e)
 	}
 }
 
-// Bug: Close raced with Read.
+// Bug: a concurrent Close and Read had a data race.
 // part of: L6
 func TestL6_ABodyMayBeClosedWhileItIsRead(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestL6_ABodyMayBeClosedWhileItIsRead(t *testing.T) {
 		resp.Body.Close()
 		wg.Wait()
 		if n, err := resp.Body.Read(make([]byte, 1)); n != 0 || err == nil {
-			t.Errorf("a closed body gives %d bytes", n)
+			t.Errorf("Read of a closed body returned %d bytes, want 0", n)
 		}
 		base.CloseIdleConnections()
 	}

@@ -42,7 +42,7 @@ func TestL6_IdempotentMethodsAreSentAgain(t *testing.T) {
 			}
 			for i, h := range u.headers {
 				if got, want := h.Get("X-Retry-Attempt"), fmt.Sprint(i+1); got != want {
-					t.Errorf("request %d says it is attempt %q", i+1, got)
+					t.Errorf("request %d has the attempt number %q in its header", i+1, got)
 				}
 				if u.bodies[i] != "the whole body" {
 					t.Errorf("request %d has the body %q", i+1, u.bodies[i])
@@ -52,7 +52,7 @@ func TestL6_IdempotentMethodsAreSentAgain(t *testing.T) {
 				t.Errorf("the caller's request was changed: %v", req.Header)
 			}
 			if s := p.Stats(); s.Calls != 1 || s.Sends != 4 || s.Recovered != 1 {
-				t.Errorf("%+v", s)
+				t.Errorf("the strategy has wrong counts: %+v", s)
 			}
 		})
 	}
@@ -72,15 +72,15 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := bodyOf(t, resp); resp.StatusCode != 503 || got != "why it failed" || u.requests.Load() != 1 {
-			t.Errorf("%d %q after %d requests: want the response itself, of one request", resp.StatusCode, got, u.requests.Load())
+			t.Errorf("got status %d and body %q after %d requests, want the unchanged response after 1", resp.StatusCode, got, u.requests.Load())
 		}
 	})
-	t.Run("broken off", func(t *testing.T) {
+	t.Run("connection broken off", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 		_, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x"))) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, retry.ErrPermanent) || u.requests.Load() != 1 {
-			t.Errorf("%v after %d requests", err, u.requests.Load())
+			t.Errorf("got the error %v after %d requests, want an error after 1", err, u.requests.Load())
 		}
 	})
 	t.Run("429", func(t *testing.T) {
@@ -91,19 +91,19 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bodyOf(t, resp) != "done" || !slices.Equal(u.bodies, []string{"x", "x", "x"}) {
-			t.Errorf("bodies %q", u.bodies)
+			t.Errorf("got the request bodies %q, want x three times", u.bodies)
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
 		_, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, nobody(t), strings.NewReader("x"))) //nolint:bodyclose // the call returns no response
 		if e, ok := errors.AsType[*retry.Error](err); !ok || e.Reason != retry.Exhausted || len(e.Attempts) != 4 {
-			t.Errorf("%v", err)
+			t.Errorf("refused connections: got the error %v, want exhausted retries", err)
 		}
 	})
 }
 
-// nobody returns the address of a port on which nobody listens.
+// nobody returns an address on which no server listens.
 func nobody(t *testing.T) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -136,28 +136,28 @@ func TestL6_TheKeyIsTheSameInAllAttempts(t *testing.T) {
 		}
 		bodyOf(t, resp)
 		if got := keys(u); len(got) != 3 || got[0] == "" || got[1] != got[0] || got[2] != got[0] {
-			t.Errorf("keys %q: want the same in three requests", got)
+			t.Errorf("got the keys %q, want the same key in three requests", got)
 		}
 		return keys(u)
 	}
 	t.Run("of the caller", func(t *testing.T) {
 		t.Parallel()
 		if got := post(t, t.Context(), strategy(t, nil), "mine"); got[0] != "mine" {
-			t.Errorf("keys %q", got)
+			t.Errorf("got the keys %q, want the caller's key mine", got)
 		}
 	})
 	t.Run("of a strategy", func(t *testing.T) {
 		t.Parallel()
 		p := strategy(t, func(o *retry.Options) { o.Keyed = true })
 		if a, b := post(t, t.Context(), p, ""), post(t, t.Context(), p, ""); a[0] == b[0] {
-			t.Errorf("two calls have the key %q", a[0])
+			t.Errorf("two calls have the same key %q", a[0])
 		}
 	})
 	t.Run("of the context", func(t *testing.T) {
 		t.Parallel()
 		p := strategy(t, func(o *retry.Options) { o.Keyed = true })
 		if got := post(t, retry.WithKey(t.Context(), "step-7"), p, ""); got[0] != "step-7" {
-			t.Errorf("keys %q", got)
+			t.Errorf("got the keys %q, want the key step-7 of the context", got)
 		}
 	})
 	t.Run("of the call around", func(t *testing.T) {
@@ -172,35 +172,35 @@ func TestL6_TheKeyIsTheSameInAllAttempts(t *testing.T) {
 			return bodyOf(t, resp), nil
 		})
 		if got := keys(u); err != nil || len(got) != 3 || got[0] == "" || got[1] != got[0] || got[2] != got[0] {
-			t.Errorf("keys %q, %v", got, err)
+			t.Errorf("got the keys %q and the error %v, want the key of the outer call", got, err)
 		}
 	})
 }
 
-// Bug: bodies that cannot be rewound were sent again empty. See docs of net/http, Request.GetBody.
+// Bug: a body that cannot be rewound was sent again as an empty body. See net/http, Request.GetBody.
 // proves: L6
 func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
 	t.Parallel()
 	body := func() io.Reader { return opaque{bytes.NewReader([]byte("once"))} }
-	t.Run("sent once, and the cure named", func(t *testing.T) {
+	t.Run("sent once, and the error names the remedy", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, failing(2, http.StatusServiceUnavailable))
 		ctx, _ := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 		_, err := client(t, strategy(t, nil)).Do(request(t, ctx, http.MethodPut, u.URL, body())) //nolint:bodyclose // the call returns no response
 		e, ok := errors.AsType[*httpretry.BodyError](err)
 		if !ok || u.requests.Load() != 1 {
-			t.Fatalf("%v after %d requests, want a *BodyError after one", err, u.requests.Load())
+			t.Fatalf("got the error %v after %d requests, want a *BodyError after 1", err, u.requests.Load())
 		}
 		for _, part := range []string{"PUT " + u.URL, "GetBody", "Rewindable", "503"} {
 			if !strings.Contains(e.Error(), part) {
-				t.Errorf("%q says nothing of %q", e, part)
+				t.Errorf("the error %q does not contain %q", e, part)
 			}
 		}
 		if failure.Of(err).HandOver == 0 {
-			t.Error("the job is not handed over")
+			t.Error("the error does not hand the job over")
 		}
 	})
-	t.Run("not in the way of a response", func(t *testing.T) {
+	t.Run("a response without an error is returned", func(t *testing.T) {
 		t.Parallel()
 		u := serve(t, failing(2, http.StatusNotFound))
 		resp, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPut, u.URL, body()))
@@ -221,16 +221,16 @@ func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bodyOf(t, resp) != "done" || !slices.Equal(u.bodies, []string{"once", "once", "once"}) {
-			t.Errorf("bodies %q", u.bodies)
+			t.Errorf("got the request bodies %q, want once three times", u.bodies)
 		}
 		if err := httpretry.Rewindable(request(t, t.Context(), http.MethodPut, u.URL, body()), 3); err == nil || !strings.Contains(err.Error(), "3 bytes") {
-			t.Errorf("of 4 bytes with a limit of 3: %v", err)
+			t.Errorf("a body of 4 bytes with a limit of 3: got the error %v", err)
 		}
 	})
 }
 
-// Bug: Retry-After was ignored (googleapis/python-genai#1875), cut (openai/openai-node#1841) and read
-// as milliseconds (Azure/azure-sdk-for-net#5268).
+// Bug: Retry-After was ignored (googleapis/python-genai#1875), reduced
+// (openai/openai-node#1841) and read as milliseconds (Azure/azure-sdk-for-net#5268).
 // proves: L6, R3
 func TestL6_RetryAfterIsAFloor(t *testing.T) {
 	t.Parallel()
@@ -251,11 +251,11 @@ func TestL6_RetryAfterIsAFloor(t *testing.T) {
 			bodyOf(t, resp)
 			for _, wait := range c.all() {
 				if wait < 7*time.Second || wait > 8*time.Second {
-					t.Errorf("waited for %v, asked for 7s", wait)
+					t.Errorf("the call waited for %v, but Retry-After asked for 7s", wait)
 				}
 			}
 			if len(c.all()) != 2 {
-				t.Errorf("waits %v", c.all())
+				t.Errorf("wrong number of waits: %v", c.all())
 			}
 		})
 	}
@@ -269,10 +269,10 @@ func TestL6_ALongRetryAfterIsNotSlept(t *testing.T) {
 	p := strategy(t, func(o *retry.Options) { o.Clock = c; o.HandOver = time.Minute })
 	_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	if !errors.Is(err, retry.ErrHint) || u.requests.Load() != 1 || len(c.all()) != 0 {
-		t.Errorf("%v after %d requests and waits %v", err, u.requests.Load(), c.all())
+		t.Errorf("got the error %v after %d requests and the waits %v, want 1 request and no wait", err, u.requests.Load(), c.all())
 	}
 	if after := failure.Of(err).HandOver; after < 2*time.Minute || after > 3*time.Minute {
-		t.Errorf("handed over for %v", after)
+		t.Errorf("the job is handed over for %v, want at least the Retry-After", after)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestL6_WhatIsNotRetriedComesBackAsItIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := bodyOf(t, resp); got != c.body || resp.StatusCode != c.status || u.requests.Load() != 1 {
-				t.Errorf("%d with %d bytes after %d requests, want %d with %d after one", resp.StatusCode, len(got), u.requests.Load(), c.status, len(c.body))
+				t.Errorf("got status %d with %d bytes after %d requests, want %d with %d bytes after 1", resp.StatusCode, len(got), u.requests.Load(), c.status, len(c.body))
 			}
 		})
 	}
@@ -322,11 +322,11 @@ func TestL6_ExhaustedHandsTheJobOver(t *testing.T) {
 	_, err := client(t, strategy(t, nil)).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	e, ok := errors.AsType[*httpretry.StatusError](err)
 	if !ok || e.StatusCode != 503 || e.Body != `{"error":{"code":"overloaded"}}` || !errors.Is(err, retry.ErrExhausted) {
-		t.Fatalf("%v", err)
+		t.Fatalf("got the error %v, want a *StatusError with status 503", err)
 	}
 	ev := failure.Of(err)
 	if ev.HandOver < retry.HandOverDefault || ev.HTTPStatus != 503 || ev.ServiceCode != "overloaded" {
-		t.Errorf("%+v", ev)
+		t.Errorf("the evidence is wrong: %+v", ev)
 	}
 	if account.Sends() != 4 || account.Calls() != 1 {
 		t.Errorf("%d sends in %d calls, want 4 in 1", account.Sends(), account.Calls())
@@ -368,7 +368,7 @@ func TestL6_ParametersOfAPolicyCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bodyOf(t, resp) != "done" || u.requests.Load() != 3 || u.connections.Load() != 1 {
-		t.Errorf("%d requests on %d connections", u.requests.Load(), u.connections.Load())
+		t.Errorf("wrong numbers: %d requests on %d connections", u.requests.Load(), u.connections.Load())
 	}
 }
 
@@ -415,11 +415,11 @@ func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
 		defer resp.Body.Close()
 		conn, ok := resp.Body.(io.ReadWriteCloser)
 		if !ok {
-			t.Fatalf("the body of 101 is a %T, which cannot be written to", resp.Body)
+			t.Fatalf("the body of the response with status 101 is a %T, want one that can be written to", resp.Body)
 		}
-		io.WriteString(conn, "hello\n") //nolint:errcheck // what comes back says it
+		io.WriteString(conn, "hello\n") //nolint:errcheck // the answer shows whether it was sent
 		if got, err := io.ReadAll(conn); string(got) != "hello\n" {
-			t.Errorf("%q, %v", got, err)
+			t.Errorf("got the answer %q and the error %v", got, err)
 		}
 	})
 	t.Run("HTTP/2", func(t *testing.T) {
@@ -435,7 +435,7 @@ func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bodyOf(t, resp) != "done" || resp.ProtoMajor != 2 || account.Sends() != 3 {
-			t.Errorf("%s, %d sends", resp.Proto, account.Sends())
+			t.Errorf("got the protocol %s and %d sends", resp.Proto, account.Sends())
 		}
 	})
 }

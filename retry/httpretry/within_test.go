@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// around makes one request in a call of outer, which may be made again.
+// around makes one request in a call of outer, which may be retried.
 func around(t *testing.T, ctx context.Context, outer *retry.Strategy, c *http.Client, method, url string) (status int, err error) { //nolint:revive // t comes first in helpers
 	t.Helper()
 	return retry.Do(ctx, outer, func(ctx context.Context) (int, error) {
@@ -25,8 +25,8 @@ func around(t *testing.T, ctx context.Context, outer *retry.Strategy, c *http.Cl
 	})
 }
 
-// Bug: within a call of the same dependency 503 came back as a response, and the call
-// was a success.
+// Bug: within a call of the same dependency, a 503 was returned as a response, so the
+// outer call counted as a success.
 // part of: L6
 func TestL6_WithinACallARetriableStatusIsAnError(t *testing.T) {
 	t.Parallel()
@@ -36,10 +36,10 @@ func TestL6_WithinACallARetriableStatusIsAnError(t *testing.T) {
 		status, err := around(t, ctx, p, client(t, p), name, u.URL)
 		e, ok := errors.AsType[*httpretry.StatusError](err)
 		if !ok || e.StatusCode != http.StatusServiceUnavailable || !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-			t.Errorf("%s: status %d, %v", name, status, err)
+			t.Errorf("%s: got status %d and the error %v", name, status, err)
 		}
 		if u.requests.Load() != 4 || account.Sends() != 4 {
-			t.Errorf("%s: %d requests, %d counted, want 4", name, u.requests.Load(), account.Sends())
+			t.Errorf("%s: got %d requests and %d counted sends, want 4", name, u.requests.Load(), account.Sends())
 		}
 		for i, h := range u.headers {
 			if key := h.Get(httpretry.KeyHeader); key != u.headers[0].Get(httpretry.KeyHeader) || (key != "") != keyed {
@@ -54,17 +54,17 @@ func TestL6_WithinACallOtherResponsesComeBack(t *testing.T) {
 	t.Parallel()
 	p, u := strategy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(9, http.StatusNotFound))
 	if status, err := around(t, t.Context(), p, client(t, p), http.MethodGet, u.URL); status != http.StatusNotFound || err != nil || u.requests.Load() != 1 {
-		t.Errorf("%d, %v after %d requests", status, err, u.requests.Load())
+		t.Errorf("got status %d and the error %v after %d requests", status, err, u.requests.Load())
 	}
 }
 
-// Bug: a key of the transport's own was another one in every attempt of the call around.
+// Bug: the transport made its own key, which differed in each attempt of the outer call.
 // part of: L6
 func TestL6_WithinACallWithoutAKeyAPostIsSentOnce(t *testing.T) {
 	t.Parallel()
 	keyed := strategy(t, func(o *retry.Options) { o.Keyed = true })
 	outer := strategy(t, nil)
-	// Outside a job a call without Keyed has no key, and is known from its second attempt on.
+	// Outside a job, a call without Keyed has no key, and has a frame only from its second attempt on.
 	fails := func(u *upstream) (int, error) {
 		first := true
 		return retry.Do(t.Context(), outer, func(ctx context.Context) (int, error) {
@@ -82,11 +82,11 @@ func TestL6_WithinACallWithoutAKeyAPostIsSentOnce(t *testing.T) {
 	}
 	u := serve(t, failing(9, http.StatusServiceUnavailable))
 	if status, err := fails(u); status != http.StatusServiceUnavailable || err != nil || u.requests.Load() != 1 {
-		t.Errorf("%d, %v after %d requests: want the response, of one", status, err, u.requests.Load())
+		t.Errorf("got status %d and the error %v after %d requests, want the response of 1 request", status, err, u.requests.Load())
 	}
 	u = serve(t, func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := fails(u); err == nil || u.requests.Load() != 1 {
-		t.Errorf("broken off: %v after %d requests", err, u.requests.Load())
+		t.Errorf("connection broken off: got the error %v after %d requests", err, u.requests.Load())
 	}
 }
 
@@ -109,11 +109,11 @@ func TestL6_TheKeyOfTheCallThatRetries(t *testing.T) {
 	}
 	for i, h := range u.headers {
 		if key := h.Get(httpretry.KeyHeader); key == "" || key != want {
-			t.Errorf("request %d has the key %q, the call that retries %q", i+1, key, want)
+			t.Errorf("request %d has the key %q, want the key %q of the call that retries", i+1, key, want)
 		}
 	}
 	own := serve(t, failing(3, http.StatusBadGateway))
 	if _, err := around(t, retry.WithKey(t.Context(), "step-7"), p, c, http.MethodPost, own.URL); err != nil || own.headers[own.requests.Load()-1].Get(httpretry.KeyHeader) != "step-7" {
-		t.Errorf("%v, %q", err, own.headers)
+		t.Errorf("got the error %v and the headers %q, want the key step-7", err, own.headers)
 	}
 }
