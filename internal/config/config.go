@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/redrive/redrive"
 )
 
 // Config is a whole configuration with every default filled in.
@@ -178,9 +180,9 @@ func Default() *Config {
 	}
 }
 
-const defaultQueueName = "default"
+const defaultQueueName = redrive.DefaultQueue
 
-func defaultQueue() Queue { return Queue{Workers: 4} }
+func defaultQueue() Queue { return Queue{Workers: redrive.WorkersDefault} }
 
 func defaultKind() Kind {
 	return Kind{

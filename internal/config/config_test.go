@@ -70,7 +70,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Log:            config.Log{Level: slog.LevelWarn, Format: config.LogJSON},
 		Limits:         config.Limits{PayloadBytes: 1 << 20},
 		Queues: map[string]config.Queue{
-			"default": {Workers: 4},
+			"default": {Workers: 10},
 			"mail":    {Workers: 2, Limit: 16, Rate: config.Rate{N: 600, Per: time.Hour}},
 		},
 		QueueNames: []string{"default", "mail"},
@@ -150,7 +150,7 @@ func TestDefault(t *testing.T) {
 		MaxAttempts:    100,
 		Log:            config.Log{Level: slog.LevelInfo, Format: "text"},
 		Limits:         config.Limits{PayloadBytes: 256 * 1024},
-		Queues:         map[string]config.Queue{"default": {Workers: 4}},
+		Queues:         map[string]config.Queue{"default": {Workers: 10}},
 		QueueNames:     []string{"default"},
 		Kinds:          map[string]config.Kind{},
 		Retention: config.Retention{
