@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/backoff"
 )
 
-// almostOne is the largest draw.
+// almostOne is the largest possible draw.
 var almostOne = math.Nextafter(1, 0)
 
 func seconds(s ...float64) []time.Duration {
@@ -26,7 +26,7 @@ func exponential(first time.Duration, factor float64) backoff.Backoff {
 	return backoff.Backoff{Formula: backoff.Exponential, First: first, Factor: factor}
 }
 
-// The catalogue's figures, preset by preset, exact.
+// The nominal waits must be exactly those of each preset.
 //
 // proves: R1
 func TestR1_NominalWaitsOfThePresets(t *testing.T) {
@@ -57,7 +57,7 @@ func TestR1_NominalWaitsOfThePresets(t *testing.T) {
 	}
 	for name, tt := range tests {
 		if err := tt.b.Validate(); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: the back-off is not valid: %v", name, err)
 		}
 		var got []time.Duration
 		for i := range tt.want {
@@ -69,7 +69,7 @@ func TestR1_NominalWaitsOfThePresets(t *testing.T) {
 	}
 }
 
-// Every jitter at the two ends and in the middle of its interval.
+// The waits of every jitter for the smallest, the middle and the largest draw.
 //
 // proves: R1
 func TestR1_JitterAtItsBounds(t *testing.T) {
@@ -112,17 +112,17 @@ func TestR1_JitterAtItsBounds(t *testing.T) {
 	}
 	for name, tt := range tests {
 		if err := tt.b.Validate(); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: the back-off is not valid: %v", name, err)
 		}
 		var got []float64
 		for _, u := range []float64{0, 0.5, almostOne} {
 			d, ok := tt.b.Wait(tt.n, tt.previous, u)
 			if !ok || d.U != u || d.Ceiling != time.Duration(tt.top*1e9) {
-				t.Errorf("%s: got %+v, %v for the draw %v", name, d, ok, u)
+				t.Errorf("%s: got %+v, %v, which does not match the draw %v", name, d, ok, u)
 			}
 			got = append(got, d.Wait.Seconds())
 		}
-		// The largest draw may be a microsecond below the end of the interval.
+		// The wait of the largest draw may be a microsecond below the end of the interval.
 		near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1.5e-6 })
 		if diff := cmp.Diff([]float64{tt.low, tt.mid, tt.top}, got, near); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -133,7 +133,7 @@ func TestR1_JitterAtItsBounds(t *testing.T) {
 	}
 }
 
-// The same draw gives the same wait, and a record holds all that it takes.
+// The same draw gives the same wait, and a Draw has all values to compute it again.
 //
 // part of: R1
 func TestR1_ADrawIsReproducible(t *testing.T) {
@@ -153,21 +153,21 @@ func TestWait_AListStopsOrRepeats(t *testing.T) {
 	t.Parallel()
 	b := backoff.Backoff{Waits: seconds(1, 5), Past: backoff.Stop}
 	if d, ok := b.Wait(2, 0, 0); !ok || d.Wait != 5*time.Second {
-		t.Errorf("retry 2: %v, %v", d, ok)
+		t.Errorf("wrong wait of retry 2: %v, %v", d, ok)
 	}
 	if d, ok := b.Wait(3, 0, 0); ok || d != (backoff.Draw{}) || b.Nominal(3) != 0 {
-		t.Errorf("retry 3 of two: %v, %v", d, ok)
+		t.Errorf("retry 3 of a list of two waits that stops: got %v, %v", d, ok)
 	}
 	if low, high := b.Bounds(3); low != 0 || high != 0 {
-		t.Errorf("retry 3 of two is between %v and %v", low, high)
+		t.Errorf("retry 3 of a list of two waits that stops: got the bounds %v and %v, want 0", low, high)
 	}
 	b.Past = backoff.Repeat
 	if d, ok := b.Wait(1<<30, 0, 0); !ok || d.Wait != 5*time.Second {
-		t.Errorf("retry 1<<30: %v, %v", d, ok)
+		t.Errorf("retry 1<<30 of a list that repeats: got %v, %v", d, ok)
 	}
 }
 
-// anyBackoff draws valid and invalid ones.
+// anyBackoff draws a back-off, valid or not.
 func anyBackoff(t *rapid.T) *backoff.Backoff {
 	wait := rapid.OneOf(rapid.Int64Range(-1, 1<<40), rapid.Int64())
 	duration := func(label string) time.Duration { return time.Duration(wait.Draw(t, label)) }
@@ -190,8 +190,8 @@ func anyBackoff(t *rapid.T) *backoff.Backoff {
 	return b
 }
 
-// Whatever the values, valid or not: the wait is a whole number of microseconds
-// between floor, cap and ceiling, and inside Bounds.
+// For all values, valid or not, the wait is a whole number of microseconds, between
+// floor, cap and ceiling, and within Bounds.
 //
 // proves: R1
 func TestR1_NoValueLeavesTheBounds(t *testing.T) {
@@ -203,7 +203,7 @@ func TestR1_NoValueLeavesTheBounds(t *testing.T) {
 		u := rapid.OneOf(rapid.Float64Range(0, almostOne), rapid.Float64(), rapid.Just(math.NaN())).Draw(t, "u")
 		d, ok := b.Wait(n, previous, u)
 		if again, ok2 := b.Wait(n, previous, u); again != d || ok2 != ok {
-			t.Fatalf("%+v and %+v from the same values", d, again)
+			t.Fatalf("the same values gave %+v and %+v", d, again)
 		}
 		limit := backoff.Max
 		if b.Cap > 0 {
@@ -212,23 +212,23 @@ func TestR1_NoValueLeavesTheBounds(t *testing.T) {
 		floor := min(max(b.Floor, 0).Truncate(time.Microsecond), limit)
 		switch {
 		case !ok && (b.Formula != backoff.Fixed || b.Past != backoff.Stop):
-			t.Fatal("ended, although nothing says so")
+			t.Fatal("no wait was returned, although the back-off does not stop")
 		case !ok:
 			return
 		case d.Wait < floor || d.Wait > limit:
-			t.Fatalf("%v is not between %v and %v", d.Wait, floor, limit)
+			t.Fatalf("the wait %v is not between floor %v and cap %v", d.Wait, floor, limit)
 		case d.Wait > d.Ceiling || d.Ceiling > limit || d.Nominal > limit || d.Nominal < 0:
-			t.Fatalf("%+v under %v", d, limit)
+			t.Fatalf("the draw %+v exceeds its ceiling or the limit %v", d, limit)
 		case d.Wait%time.Microsecond != 0 || d.Ceiling%time.Microsecond != 0 || d.Nominal%time.Microsecond != 0:
-			t.Fatalf("%+v is not in whole microseconds", d)
+			t.Fatalf("the wait is no whole number of microseconds: %+v", d)
 		case !(d.U >= 0 && d.U < 1):
-			t.Fatalf("the draw is %v", d.U)
+			t.Fatalf("the draw is %v, want one in [0, 1)", d.U)
 		}
 		if low, high := b.Bounds(n); b.Jitter != backoff.Decorrelated && (d.Wait < low || d.Wait > high) {
-			t.Fatalf("%v is not within the bounds %v to %v", d.Wait, low, high)
+			t.Fatalf("the wait %v is not within Bounds, %v to %v", d.Wait, low, high)
 		}
 		if b.Validate() == nil && b.Jitter == backoff.None && d.Wait != b.Nominal(n) {
-			t.Fatalf("%v, nominal %v", d.Wait, b.Nominal(n))
+			t.Fatalf("the wait %v differs from the nominal wait %v without jitter", d.Wait, b.Nominal(n))
 		}
 	})
 }
@@ -242,11 +242,11 @@ func TestR1_WaitsNeverShrinkWithN(t *testing.T) {
 		b.Cap = time.Duration(rapid.Int64Range(1e6, 1e12).Draw(t, "cap µs")) * time.Microsecond
 		n := rapid.IntRange(1, 2000).Draw(t, "n")
 		if b.Nominal(n+1) < b.Nominal(n) {
-			t.Fatalf("%v, then %v", b.Nominal(n), b.Nominal(n+1))
+			t.Fatalf("the nominal wait shrinks from %v to %v", b.Nominal(n), b.Nominal(n+1))
 		}
 		d, _ := b.Wait(math.MaxInt, 0, 0)
 		if b.Factor > 1.0001 && d.Wait != b.Cap {
-			t.Fatalf("waits %v at the largest n, the cap is %v", d.Wait, b.Cap)
+			t.Fatalf("the wait at the largest n is %v, want the cap %v", d.Wait, b.Cap)
 		}
 	})
 }
@@ -261,7 +261,7 @@ func TestR1_DecorrelatedStaysInItsBoundsOverALife(t *testing.T) {
 			d, _ := b.Wait(n, previous, rapid.Float64Range(0, almostOne).Draw(t, "u"))
 			low, high := b.Bounds(n)
 			if d.Wait < low || d.Wait > high || d.Ceiling > max(3*previous, 3*time.Second) {
-				t.Fatalf("retry %d waits %v after %v, bounds %v to %v", n, d.Wait, previous, low, high)
+				t.Fatalf("retry %d waits %v after %v, outside of the bounds %v to %v", n, d.Wait, previous, low, high)
 			}
 			previous = d.Wait
 		}

@@ -1,11 +1,11 @@
-// Package anthropicretry makes the Anthropic client leave its retries to retry.Do.
+// Package anthropicretry switches off the retries of the Anthropic client, so that only retry.Do retries.
 //
 //	client := anthropic.NewClient(anthropicretry.Options()...)
 //	answer, err := retry.Do(ctx, strategy, func(ctx context.Context) (*anthropic.Message, error) {
 //		return client.Messages.New(ctx, params)
 //	})
 //
-// failure.Of reads the client's errors as they are: their status, code and headers.
+// failure.Of reads the errors of the client directly: their status, code and headers.
 package anthropicretry
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// Options switch the client's own retries off, which are two for each call, and count
-// what it really sends (httpretry.Count). They go after options of the caller, of
-// which they replace WithMaxRetries.
+// Options switches off the client's retries, which are two for each call, and counts what
+// the client sends (httpretry.Count). Pass these options after others: they replace
+// WithMaxRetries.
 func Options() []option.RequestOption {
 	return []option.RequestOption{option.WithMaxRetries(0), option.WithMiddleware(httpretry.Middleware)}
 }
 
-// Counted leaves the client's own retries on and counts what it really sends, so that
-// the account of the job shows them.
+// Counted leaves the client's retries on and counts what the client sends in the Ledger
+// of the job.
 func Counted() []option.RequestOption {
 	return []option.RequestOption{option.WithMiddleware(httpretry.Middleware)}
 }

@@ -19,8 +19,8 @@ import (
 	anthropicretry "github.com/redrive/redrive/retry/sdk/anthropic"
 )
 
-// upstream answers as the API does when it fails, and counts what comes. The client
-// is asked to come again at once, so that its own retries take no time.
+// upstream is a server that fails like the API and counts the requests. With a header it
+// asks the client to retry at once, so that the client's retries do not wait.
 func upstream(t *testing.T, status int, body string, header ...string) (string, *atomic.Int64) {
 	t.Helper()
 	var requests atomic.Int64
@@ -37,7 +37,7 @@ func upstream(t *testing.T, status int, body string, header ...string) (string, 
 	return s.URL, &requests
 }
 
-// hasty lets no time pass in waits.
+// hasty is a clock whose waits end at once.
 type hasty struct{}
 
 func (hasty) Now() time.Time                                   { return time.Now() }
@@ -67,7 +67,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 		with            []option.RequestOption
 		requests, sends int
 	}{
-		"the client's retries on":          {nil, 9, 3}, // nobody sees the other six
+		"the client's retries on":          {nil, 9, 3}, // the other six are not counted
 		"the client's retries on, counted": {anthropicretry.Counted(), 9, 9},
 		"off":                              {anthropicretry.Options(), 3, 3},
 	} {
@@ -77,10 +77,10 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := ask(ctx, url, c.with, 2)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("%v", err)
+				t.Errorf("got the error %v", err)
 			}
 			if got := int(requests.Load()); got != c.requests || account.Sends() != c.sends {
-				t.Errorf("%d requests came and %d were counted, want %d and %d", got, account.Sends(), c.requests, c.sends)
+				t.Errorf("got %d requests and %d counted sends, want %d and %d", got, account.Sends(), c.requests, c.sends)
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func TestL1_ErrorsOfTheClientAreRead(t *testing.T) {
 			err := ask(t.Context(), url, anthropicretry.Options(), 2)
 			e, ok := errors.AsType[*retry.Error](err)
 			if !ok || !errors.Is(err, c.is) || e.Class.Class != c.class || e.Hint != c.hint || requests.Load() != 1 {
-				t.Errorf("%v: %+v after %d requests", err, e, requests.Load())
+				t.Errorf("got the error %v with %+v after %d requests", err, e, requests.Load())
 			}
 		})
 	}

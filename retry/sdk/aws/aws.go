@@ -1,10 +1,10 @@
-// Package awsretry makes clients of AWS leave their retries to retry.Do.
+// Package awsretry switches off the retries of AWS clients, so that only retry.Do retries.
 //
 //	cfg, err := config.LoadDefaultConfig(ctx)
 //	awsretry.Apply(&cfg)
 //	client := s3.NewFromConfig(cfg)
 //
-// failure.Of reads the clients' errors as they are: their status, code, fault and
+// failure.Of reads the errors of the clients directly: their status, code, fault and
 // headers.
 package awsretry
 
@@ -18,32 +18,31 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// Apply switches the retries of all clients made from cfg off, which are two for each
-// call, and counts what they really send. Limits that a client has of its own
-// (RetryMaxAttempts) must stay unset.
+// Apply switches off the retries of all clients made from cfg, which are two for each
+// call, and counts what they send. The clients must not set a limit themselves
+// (RetryMaxAttempts).
 func Apply(cfg *aws.Config) {
 	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	cfg.RetryMaxAttempts = 0
 	Count(cfg)
 }
 
-// Count leaves the retries of clients made from cfg on, and counts what they really
-// send, so that the account of the job shows them. More than once on the same cfg it
-// counts once, as does Apply.
+// Count leaves the retries of clients made from cfg on and counts what they send in the
+// Ledger of the job. Several calls of Count and Apply on one cfg count each send once.
 func Count(cfg *aws.Config) {
-	// Clipped: copies of cfg share the list.
+	// Clip forces append to copy, because copies of cfg share the slice.
 	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), func(s *middleware.Stack) error {
-		if _, ok := s.Finalize.Get(countID); ok { // Apply or Count before
+		if _, ok := s.Finalize.Get(countID); ok { // added by an earlier Apply or Count
 			return nil
 		}
 		return s.Finalize.Add(middleware.FinalizeMiddlewareFunc(countID, count), middleware.After)
 	})
 }
 
-// countID names the step of count.
+// countID is the name of the middleware count.
 const countID = "redrive.CountSend"
 
-// count is the last step before a request is made, and within the SDK's retries.
+// count is the last middleware before a request is sent; it runs for each retry of the SDK.
 func count(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 	retry.CountSend(ctx)
 	return next.HandleFinalize(ctx, in)

@@ -21,7 +21,7 @@ import (
 	awsretry "github.com/redrive/redrive/retry/sdk/aws"
 )
 
-// upstream answers as S3 does when it fails, and counts what comes.
+// upstream is a server that fails like S3 and counts the requests.
 func upstream(t *testing.T, status int, code string) (string, *atomic.Int64) {
 	t.Helper()
 	var requests atomic.Int64
@@ -36,7 +36,7 @@ func upstream(t *testing.T, status int, code string) (string, *atomic.Int64) {
 	return s.URL, &requests
 }
 
-// settings are those of a client whose own retries take no time.
+// settings returns the configuration of a client whose retries do not wait.
 func settings(url string) aws.Config {
 	return aws.Config{
 		Region: "eu-central-1", BaseEndpoint: aws.String(url),
@@ -70,7 +70,7 @@ func TestL4_RetriesMultiplyWithoutApply(t *testing.T) {
 		apply           func(*aws.Config)
 		requests, sends int
 	}{
-		"the SDK's retries on":          {func(*aws.Config) {}, 9, 3}, // nobody sees the other six
+		"the SDK's retries on":          {func(*aws.Config) {}, 9, 3}, // the other six are not counted
 		"the SDK's retries on, counted": {awsretry.Count, 9, 9},
 		"off":                           {awsretry.Apply, 3, 3},
 	} {
@@ -82,10 +82,10 @@ func TestL4_RetriesMultiplyWithoutApply(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := put(ctx, cfg)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("%v", err)
+				t.Errorf("got the error %v", err)
 			}
 			if got := int(requests.Load()); got != c.requests || account.Sends() != c.sends {
-				t.Errorf("%d requests came and %d were counted, want %d and %d", got, account.Sends(), c.requests, c.sends)
+				t.Errorf("got %d requests and %d counted sends, want %d and %d", got, account.Sends(), c.requests, c.sends)
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestL1_ErrorsOfTheSDKAreRead(t *testing.T) {
 		err := put(t.Context(), cfg)
 		e, ok := errors.AsType[*retry.Error](err)
 		if !ok || e.Reason != retry.Permanent || e.Class.Class != want.class || requests.Load() != 1 {
-			t.Errorf("%s: %v: %+v after %d requests", code, err, e, requests.Load())
+			t.Errorf("%s: got the error %v with %+v after %d requests", code, err, e, requests.Load())
 		}
 	}
 }
@@ -119,11 +119,11 @@ func TestApply_LeavesCopiesAlone(t *testing.T) {
 	a, b := cfg, cfg
 	awsretry.Apply(&a)
 	if len(b.APIOptions) != 1 || len(a.APIOptions) != 2 || b.Retryer().MaxAttempts() != 3 || a.Retryer().MaxAttempts() != 1 {
-		t.Errorf("%d and %d options, %d attempts", len(a.APIOptions), len(b.APIOptions), b.Retryer().MaxAttempts())
+		t.Errorf("got %d options in the changed configuration, and %d options and %d attempts in its copy; want 2, 1 and 3", len(a.APIOptions), len(b.APIOptions), b.Retryer().MaxAttempts())
 	}
 }
 
-// Bug: every Apply and Count on a configuration counted once more.
+// Bug: each Apply and Count on one configuration counted every send once more.
 // part of: L4
 func TestL4_TwiceCountsOnce(t *testing.T) {
 	t.Parallel()
@@ -137,6 +137,6 @@ func TestL4_TwiceCountsOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if requests.Load() != 3 || account.Sends() != 3 {
-		t.Errorf("%d requests came and %d were counted, want 3 and 3", requests.Load(), account.Sends())
+		t.Errorf("got %d requests and %d counted sends, want 3 and 3", requests.Load(), account.Sends())
 	}
 }

@@ -20,8 +20,8 @@ import (
 	gcpretry "github.com/redrive/redrive/retry/sdk/gcp"
 )
 
-// three is the option of a client whose calls are made three times: those of the
-// generated clients have no limit.
+// three is an option that limits a call to three attempts; the retries of the generated
+// clients have no limit.
 func three() gax.CallOption {
 	return gax.WithRetry(func() gax.Retryer {
 		n := 0
@@ -36,8 +36,8 @@ type retryer func(error) (time.Duration, bool)
 
 func (r retryer) Retry(err error) (time.Duration, bool) { return r(err) }
 
-// call makes a call as the generated REST clients do, within a strategy of two retries,
-// against an upstream that always fails with this status and body.
+// call makes a call like the generated REST clients, with a strategy of two retries, to
+// a server that always fails with this status and body.
 func call(ctx context.Context, t *testing.T, status int, body string, options ...gax.CallOption) (int, error) {
 	t.Helper()
 	var requests atomic.Int64
@@ -85,10 +85,10 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			requests, err := call(ctx, t, http.StatusServiceUnavailable, `{"error":{"code":503,"status":"UNAVAILABLE"}}`, c.with...)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("%v", err)
+				t.Errorf("got the error %v", err)
 			}
 			if requests != c.want || account.Sends() != c.want {
-				t.Errorf("%d requests came and %d were counted, want %d", requests, account.Sends(), c.want)
+				t.Errorf("got %d requests and %d counted sends, want %d of both", requests, account.Sends(), c.want)
 			}
 		})
 	}
@@ -100,6 +100,6 @@ func TestL1_ErrorsOfTheClientAreRead(t *testing.T) {
 	requests, err := call(t.Context(), t, http.StatusTooManyRequests,
 		`{"error":{"code":429,"message":"too fast","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"90s"}]}}`, gcpretry.Options()...)
 	if e, ok := errors.AsType[*retry.Error](err); !ok || e.Reason != retry.LongHint || e.Hint != 90*time.Second || requests != 1 {
-		t.Errorf("%v after %d requests", err, requests)
+		t.Errorf("got the error %v after %d requests", err, requests)
 	}
 }

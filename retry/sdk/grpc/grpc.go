@@ -1,8 +1,8 @@
-// Package grpcretry makes connections of gRPC leave their retries to retry.Do.
+// Package grpcretry switches off the retries of gRPC, so that only retry.Do retries.
 //
 //	conn, err := grpc.NewClient(target, grpcretry.Options()...)
 //
-// failure.Of reads statuses of gRPC as they are, with the wait of a RetryInfo.
+// failure.Of reads the status of a gRPC error directly, and the wait in its RetryInfo.
 package grpcretry
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// Options switch the retries off that a service config asks for, and count what is
-// really sent. What gRPC sends again because the other side has not looked at it
-// (transparent retries) stays on, and is counted.
+// Options switches off the retries that a service config asks for and counts each
+// attempt that is sent. Transparent retries, which gRPC makes when the server has not
+// processed the request, stay on and are counted.
 func Options() []grpc.DialOption { return append(Counted(), grpc.WithDisableRetry()) }
 
-// Counted leaves the retries of a service config on and counts what is really sent, so
-// that the account of the job shows them.
+// Counted leaves the retries of a service config on and counts each attempt that is sent
+// in the Ledger of the job.
 func Counted() []grpc.DialOption { return []grpc.DialOption{grpc.WithStatsHandler(counter{})} }
 
-// counter counts attempts: interceptors see calls only.
+// counter counts attempts with a stats handler, because interceptors see only calls.
 type counter struct{}
 
 // TagRPC implements stats.Handler.

@@ -22,10 +22,10 @@ import (
 	grpcretry "github.com/redrive/redrive/retry/sdk/grpc"
 )
 
-// three asks the client to make three attempts of every call.
+// three is a service config with three attempts for each call.
 const three = `{"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":3,"initialBackoff":"0.001s","maxBackoff":"0.001s","backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]}`
 
-// upstream always fails in the same way, and counts what comes.
+// upstream is a server that always returns one error and counts the requests.
 type upstream struct {
 	grpc_health_v1.UnimplementedHealthServer
 	requests atomic.Int64
@@ -37,7 +37,7 @@ func (u *upstream) Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*
 	return nil, u.err
 }
 
-// call asks an upstream that fails, within a strategy of two retries.
+// call makes a call to an upstream that fails, with a strategy of two retries.
 func call(ctx context.Context, t *testing.T, u *upstream, options ...grpc.DialOption) error {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -75,7 +75,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 		with            []grpc.DialOption
 		requests, sends int
 	}{
-		"the connection's retries on":          {nil, 9, 3}, // nobody sees the other six
+		"the connection's retries on":          {nil, 9, 3}, // the other six are not counted
 		"the connection's retries on, counted": {grpcretry.Counted(), 9, 9},
 		"off":                                  {grpcretry.Options(), 3, 3},
 	} {
@@ -85,10 +85,10 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := call(ctx, t, u, c.with...)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("%v", err)
+				t.Errorf("got the error %v", err)
 			}
 			if got := int(u.requests.Load()); got != c.requests || account.Sends() != c.sends {
-				t.Errorf("%d requests came and %d were counted, want %d and %d", got, account.Sends(), c.requests, c.sends)
+				t.Errorf("got %d requests and %d counted sends, want %d and %d", got, account.Sends(), c.requests, c.sends)
 			}
 		})
 	}
@@ -114,7 +114,7 @@ func TestL1_StatusesAreRead(t *testing.T) {
 		err := call(t.Context(), t, u, grpcretry.Options()...)
 		e, ok := errors.AsType[*retry.Error](err)
 		if !ok || !errors.Is(err, c.is) || e.Class.Class != c.class || e.Hint != c.hint || u.requests.Load() != 1 {
-			t.Errorf("%s: %v: %+v after %d requests", name, err, e, u.requests.Load())
+			t.Errorf("%s: got the error %v with %+v after %d requests", name, err, e, u.requests.Load())
 		}
 	}
 }

@@ -1,17 +1,17 @@
-// Package pgretry is about calls of PostgreSQL with pgx that retry.Do retries.
+// Package pgretry documents how retry.Do retries PostgreSQL transactions with pgx.
 //
-// There is nothing to switch off and nothing to register. pgx sends no statement
-// again, so that an attempt of retry.Do is one; and failure.Of reads its errors as they are:
-// the SQLSTATE of a *pgconn.PgError, the cause of a *pgconn.ConnectError, and of
-// others what pgconn.SafeToRetry says, that nothing has reached the server.
+// There is nothing to switch off and nothing to register. pgx does not send statements
+// again, so each attempt of retry.Do sends once. failure.Of reads the errors of pgx
+// directly: the SQLSTATE of a *pgconn.PgError, the cause of a *pgconn.ConnectError, and
+// for other errors pgconn.SafeToRetry: whether nothing has reached the server.
 //
 //	err := retry.DoErr(ctx, strategy, func(ctx context.Context) error {
 //		return pgx.BeginFunc(ctx, pool, transfer) // the whole transaction
 //	})
 //
-// What is retried is a transaction, not a statement of it: after 40001
-// (serialization_failure) and 40P01 (deadlock_detected) the server has rolled all of
-// it back. A connection that breaks off during COMMIT leaves open whether it was
-// done; for such transactions retry.Options.NotIdempotent sends again only what has
-// not reached the server.
+// Retry a whole transaction, not one of its statements: after 40001
+// (serialization_failure) and 40P01 (deadlock_detected) the server has rolled back all of
+// it. If the connection breaks during COMMIT, it is unknown whether the transaction was
+// committed. With retry.Options.NotIdempotent such a transaction is retried only when
+// nothing has reached the server.
 package pgretry

@@ -20,7 +20,7 @@ func pg(severity, code, message string) error {
 	return fmt.Errorf("transfer: %w", &pgconn.PgError{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: message})
 }
 
-// refused is the error of a connection that did not come about.
+// refused returns the error of a connection that was refused.
 func refused(t *testing.T) error {
 	t.Helper()
 	config, err := pgconn.ParseConfig("host=127.0.0.1 port=5432 user=u database=d sslmode=disable")
@@ -32,16 +32,16 @@ func refused(t *testing.T) error {
 	}
 	_, err = pgconn.ConnectConfig(t.Context(), config)
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); !ok {
-		t.Fatalf("%T %v", err, err)
+		t.Fatalf("got the error %T %v, want a *pgconn.ConnectError", err, err)
 	}
 	return err
 }
 
-// unsent is the error of a statement on a connection that was closed before.
+// unsent returns the error of a statement on a connection that was closed before it.
 func unsent(t *testing.T) error {
 	t.Helper()
 	here, there := net.Pipe()
-	go io.Copy(io.Discard, there) //nolint:errcheck // until it is closed
+	go io.Copy(io.Discard, there) //nolint:errcheck // ends when the pipe is closed
 	config, err := pgconn.ParseConfig("host=127.0.0.1 user=u database=d sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
@@ -50,11 +50,11 @@ func unsent(t *testing.T) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there.Close()           //nolint:errcheck // of a pipe
-	conn.Close(t.Context()) //nolint:errcheck // the other side is gone
+	there.Close()           //nolint:errcheck // closing a pipe cannot fail
+	conn.Close(t.Context()) //nolint:errcheck // the other end is closed already
 	_, err = conn.Exec(t.Context(), "select 1").ReadAll()
 	if !pgconn.SafeToRetry(err) {
-		t.Fatalf("%T %v", err, err)
+		t.Fatalf("got the error %T %v", err, err)
 	}
 	return err
 }
@@ -67,8 +67,8 @@ func TestL1_ErrorsOfPostgresAreRead(t *testing.T) {
 		class   failure.Class
 		sent    failure.Sent
 		verdict failure.Verdict
-		again   int // attempts, of three
-		once    int // attempts of what may not be done twice
+		again   int // number of attempts with three allowed
+		once    int // number of attempts with NotIdempotent
 	}{
 		"serialization_failure": {pg("ERROR", "40001", "could not serialize access due to concurrent update"), failure.TemporaryServiceError, "", failure.VerdictRetry, 3, 1},
 		"too_many_connections":  {pg("FATAL", "53300", "sorry, too many clients already"), failure.ResourceConstraint, "", failure.VerdictRetry, 3, 1},
@@ -83,17 +83,17 @@ func TestL1_ErrorsOfPostgresAreRead(t *testing.T) {
 			got := failure.Builtin().Classify(&ev, "")
 			again, once := attempts(t, c.err, false), attempts(t, c.err, true)
 			if got.Class != c.class || got.Verdict != c.verdict || ev.Sent != c.sent || again != c.again || once != c.once {
-				t.Errorf("%s, %s, sent %q; %d attempts, %d of what may not be done twice; want %s, %s, %q; %d, %d (%v)",
+				t.Errorf("got class %s, verdict %s, sent %q, %d attempts and %d attempts with NotIdempotent; want %s, %s, %q, %d and %d (%v)",
 					got.Class, got.Verdict, ev.Sent, again, once, c.class, c.verdict, c.sent, c.again, c.once, c.err)
 			}
 			if e, ok := errors.AsType[*pgconn.PgError](c.err); ok && ev.SQLState != e.Code {
-				t.Errorf("SQLSTATE %q", ev.SQLState)
+				t.Errorf("got the SQLSTATE %q", ev.SQLState)
 			}
 		})
 	}
 }
 
-// attempts counts those of a call that always fails.
+// attempts returns the number of attempts of a call that always fails with this error.
 func attempts(t *testing.T, fails error, once bool) (n int) {
 	t.Helper()
 	p, err := retry.New("database", retry.Options{Retries: 2, Immediate: true, NotIdempotent: once, Logger: slog.New(slog.DiscardHandler)})
@@ -105,7 +105,7 @@ func attempts(t *testing.T, fails error, once bool) (n int) {
 		return fails
 	})
 	if _, ok := errors.AsType[*retry.Error](err); !ok {
-		t.Errorf("%v", err)
+		t.Errorf("got the error %v", err)
 	}
 	return n
 }
