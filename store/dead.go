@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -279,4 +280,11 @@ func (f *DeadFilter) WholeGroup() bool {
 func (f *DeadFilter) isZero() bool {
 	return len(f.Statuses) == 0 && f.Reason == "" && f.Class == "" && f.Kind == "" && f.Queue == "" && f.Owner == "" &&
 		f.Group == "" && f.Since == 0 && f.Until == 0 && f.Text == "" && f.Redrive == 0
+}
+
+// AuditBy returns by with the reason for the audit log: the reason in by, or else the
+// note of the action.
+func (a *Action) AuditBy(by By) By {
+	by.Reason = cmp.Or(by.Reason, a.Note)
+	return by
 }

@@ -123,36 +123,6 @@ func TestMode_StringOfAnUnknownNumber(t *testing.T) {
 	}
 }
 
-// The jobs of a killed process are due at once after its first crash, and at
-// different times after further ones.
-//
-// proves: Q3
-func TestQ3_CrashDelaySpreadsAGroup(t *testing.T) {
-	t.Parallel()
-	const jobs = 1000
-	for crashes, spread := range map[int32]time.Duration{
-		0: 0, 1: 0, 2: 5 * time.Second, 3: 10 * time.Second, 4: 20 * time.Second, 5: 40 * time.Second,
-		6: time.Minute, 1 << 30: time.Minute,
-	} {
-		var tenths [10]int
-		for id := job.ID(1); id <= jobs; id++ {
-			d := store.CrashDelay(id, crashes)
-			switch {
-			case spread == 0 && d == 0:
-			case d < 0 || d >= spread || d%time.Microsecond != 0 || d != store.CrashDelay(id, crashes):
-				t.Fatalf("job %d after %d crashes: delay %s, want less than %s", id, crashes, d, spread)
-			default:
-				tenths[d*10/spread]++
-			}
-		}
-		for i, n := range tenths {
-			if spread > 0 && (n < jobs/20 || n > jobs/5) {
-				t.Errorf("after %d crashes, %d of %d jobs are in tenth %d of the spread, want about a tenth", crashes, n, jobs, i)
-			}
-		}
-	}
-}
-
 func TestRateNextIsTheFirstRoom(t *testing.T) {
 	t.Parallel()
 	rate := store.Rate{N: 6, Per: time.Minute}

@@ -76,7 +76,11 @@ func (t *Txn) rescue(found []*Run) (out store.Rescue, err error) {
 
 func (t *Txn) crash(r *Run) (job.State, error) {
 	r.counters.Count(job.Crashed)
-	f := store.CrashFailure(r.lane.kind, r.holder)
+	var terms job.Terms
+	crash := terms.Crash(&job.LostRun{
+		ID: r.id, Kind: r.lane.kind, Holder: r.holder, Crashes: r.counters.Crashes, MaxCrashes: r.crashMax,
+	})
+	f := crash.Failure
 	if err := t.insertFailure(r, &f, r.counters.Attempts+1, 0, 0); err != nil {
 		return job.None, err
 	}
@@ -84,7 +88,7 @@ func (t *Txn) crash(r *Run) (job.State, error) {
 		return job.None, err
 	}
 	t.wake = true
-	if r.counters.Crashes >= r.crashMax {
+	if crash.To == job.Dead {
 		answer, err := t.answer(r, false, job.Dead, &f)
 		if err != nil {
 			return job.None, err
@@ -93,7 +97,7 @@ func (t *Txn) crash(r *Run) (job.State, error) {
 		_, err = t.makeDead(job.Running, r, job.Crashed, job.Stalled, &f)
 		return job.Dead, err
 	}
-	due := t.now.Add(store.CrashDelay(r.id, r.counters.Crashes))
+	due := t.now.Add(crash.Delay)
 	if _, err := t.exec(setCrashed, num(r.id), num(r.token), num(due)); err != nil {
 		return job.None, err
 	}

@@ -99,7 +99,9 @@ func (t *Txn) expire(r *Run, from job.State) error {
 		return err
 	}
 	t.answered(r, answer)
-	_, err = t.makeDead(from, r, job.Expired, job.DeadlineOver, &job.Failure{Fingerprint: store.ExpiredFingerprint(r.lane.kind)})
+	var terms job.Terms
+	f := terms.Expiry(r.lane.kind)
+	_, err = t.makeDead(from, r, job.Expired, job.DeadlineOver, &f)
 	return err
 }
 

@@ -142,8 +142,9 @@ func (c *claims) expire(r *record) {
 	from := r.State
 	c.answered(r, false, job.Dead, nil)
 	c.detach(r)
-	c.makeDead(r, job.Expired, job.DeadlineOver, "", store.ExpiredFingerprint(r.Kind))
-	c.transition(r, from, job.Expired, "")
+	f := r.terms.Expiry(r.Kind)
+	c.makeDead(r, job.Expired, job.DeadlineOver, f.Class, f.Fingerprint)
+	c.transition(r, from, job.Expired, f.Class)
 	c.answer.Expired = append(c.answer.Expired, r.ID)
 }
 

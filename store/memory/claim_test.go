@@ -88,7 +88,7 @@ func TestADeadlineEndsAJobAtTheClaim(t *testing.T) {
 	letter, err := b.DeadLetter(b.ctx, 1)
 	b.ok(err)
 	equal(t, "dead letter", letter, job.DeadLetter{Death: 1, Job: 1, Life: 1, Reason: job.DeadlineOver,
-		Fingerprint: store.ExpiredFingerprint("k"), Kind: "k", Queue: "q", DiedAt: b.at(0)})
+		Fingerprint: job.Fingerprint("k", "", job.CodeExpired), Kind: "k", Queue: "q", DiedAt: b.at(0)})
 }
 
 func TestManyWorkersAtOnce(t *testing.T) {

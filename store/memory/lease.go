@@ -73,16 +73,19 @@ func (s *Store) Rescue(ctx context.Context, limit int) (store.Rescue, error) {
 // rescue ends one run as crashed. A job that would wait for its next run, but was asked to
 // stop, is cancelled instead.
 func (t *tx) rescue(r *record) store.Rescued {
-	attempts, crashMax, cancel := r.Counters.Attempts, r.crashMax, r.CancelAt != 0
-	f := store.CrashFailure(r.Kind, r.Holder)
+	attempts, cancel := r.Counters.Attempts, r.CancelAt != 0
 	r.Counters.Count(job.Crashed)
+	crash := r.terms.Crash(&job.LostRun{
+		ID: r.ID, Kind: r.Kind, Holder: r.Holder, Crashes: r.Counters.Crashes, MaxCrashes: r.crashMax,
+	})
+	f := crash.Failure
 	t.fail(r, f, attempts, new(job.Outcome))
 	t.detach(r)
-	if r.Counters.Crashes >= crashMax {
+	if crash.To == job.Dead {
 		t.answered(r, false, job.Dead, &f)
 		t.makeDead(r, job.Crashed, job.Stalled, f.Class, f.Fingerprint)
 	} else {
-		t.wait(r, job.Waiting, t.now.Add(store.CrashDelay(r.ID, r.Counters.Crashes)))
+		t.wait(r, crash.To, t.now.Add(crash.Delay))
 	}
 	t.transition(r, job.Running, job.Crashed, f.Class)
 	if cancel && r.State.Ready() {

@@ -13,6 +13,7 @@ type record struct {
 	lane     *lane
 	memo     []byte
 	crashMax int32 // running: lost leases that end the life
+	terms    job.Terms
 	redrive  int64 // the redrive that opened this life; 0 means none
 	own      int8  // the job's own priority, while this life has another one; 0 otherwise
 	in       *heap // the heap that has the job; nil when it has ended

@@ -125,12 +125,12 @@ func expiredIsDead(r *rig) {
 		Owner: "alice", Reason: job.DeadlineOver, Payload: []byte("p"),
 	})
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
-		Death: 1, Job: id, Life: 1, Status: job.Pending, Reason: job.DeadlineOver, Fingerprint: store.ExpiredFingerprint(kind),
+		Death: 1, Job: id, Life: 1, Status: job.Pending, Reason: job.DeadlineOver, Fingerprint: job.Fingerprint(kind, "", job.CodeExpired),
 		Kind: kind, Queue: queue, Owner: "alice", DiedAt: r.now(),
 	})
 	same(r, "failures", r.failures(id), nil)
 	same(r, "groups", r.dump().Groups, []store.Group{{
-		Fingerprint: store.ExpiredFingerprint(kind), Kind: kind, Sample: id, FirstAt: r.now(), LastAt: r.now(), N: 1, Entries: 1, Pending: 1,
+		Fingerprint: job.Fingerprint(kind, "", job.CodeExpired), Kind: kind, Sample: id, FirstAt: r.now(), LastAt: r.now(), N: 1, Entries: 1, Pending: 1,
 	}})
 }
 

@@ -65,7 +65,7 @@ func eachTransitionIsAnEvent(r *rig) {
 	}
 	r.lose(c)
 	add(event.Event{
-		Type: event.JobCrashed, From: job.Running, To: job.Waiting, Token: 5, Attempt: 1, DueAt: r.now(), Class: store.ClassCrash,
+		Type: event.JobCrashed, From: job.Running, To: job.Waiting, Token: 5, Attempt: 1, DueAt: r.now(), Class: job.ClassCrash,
 	})
 	c = r.take()
 	add(event.Event{Type: event.JobClaimed, From: job.Waiting, To: job.Running, Token: 6, Attempt: 1})

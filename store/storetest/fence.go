@@ -27,7 +27,7 @@ func (r *rig) lose(c job.Claim) {
 		r.fail("rescued %+v, want run %d of job %d", rescued, c.Token, c.ID)
 	}
 	if rescued[0].To == job.Waiting {
-		r.clock.Advance(store.CrashDelay(c.ID, rescued[0].Crashes))
+		r.clock.Advance(defaults.CrashDelay(c.ID, rescued[0].Crashes))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 // The histories of jobs that die. They are derived from the catalogue of requirements and from the
@@ -17,7 +16,7 @@ func deadHistories() []history {
 		return func(n *job.New) { n.Deadline = job.At(NewClock().Now().Add(d)) }
 	}
 	after := func(seconds int, crashes int32) string { // the backoff after so many crashes, for the only job of the store
-		return (time.Duration(seconds)*time.Second + store.CrashDelay(1, crashes)).String()
+		return (time.Duration(seconds)*time.Second + defaults.CrashDelay(1, crashes)).String()
 	}
 	return []history{
 		{"P4_ThreeRetriesThenDead", []step{ // waits of exactly 60, 300 and 900 seconds

@@ -22,7 +22,7 @@ func (d *duel) deadFilter() (f store.DeadFilter) {
 	for range rapid.IntRange(0, 2).Draw(t, "number of fields") {
 		switch pick(t, "field", "class", "group", "queue", "kind", "owner", "reason", "status", "since", "until", "text", "redrive") {
 		case "class":
-			f.Class = pick(t, "class", "A", "B", store.ClassCrash)
+			f.Class = pick(t, "class", "A", "B", job.ClassCrash)
 		case "group":
 			f.Group = d.fingerprint()
 		case "queue":

@@ -56,7 +56,7 @@ func stallHasItsRecord(r *rig) {
 	r.end(failed(r.take(), "NetworkTimeout", 0))
 	claimed := r.now()
 	r.lose(r.take())
-	want := store.CrashFailure(kind, holder)
+	want := crashed(&defaults, holder)
 	want.Job, want.Token, want.Life, want.Attempt = id, 2, 1, 2
 	want.StartedAt, want.EndedAt, want.Holder, want.Correlation = claimed, r.now(), holder, "req-7"
 	same(r, "record of the stall", r.failures(id)[1:], []job.Failure{want})
@@ -75,10 +75,10 @@ func stalledJobsSpread(r *rig) {
 		rescued := r.rescue(9).Jobs
 		var due, eventDue []job.Micros
 		for _, j := range rescued {
-			due = append(due, r.get(j.ID).RunAt.Add(-store.CrashDelay(j.ID, stalls)))
+			due = append(due, r.get(j.ID).RunAt.Add(-defaults.CrashDelay(j.ID, stalls)))
 		}
 		for _, e := range r.events(at) {
-			eventDue = append(eventDue, e.DueAt.Add(-store.CrashDelay(e.Job, stalls)))
+			eventDue = append(eventDue, e.DueAt.Add(-defaults.CrashDelay(e.Job, stalls)))
 		}
 		now := slices.Repeat([]job.Micros{r.now()}, 5)
 		same(r, "due times without the delay", due, now)
@@ -99,7 +99,7 @@ func stallsThatEndTheJob(r *rig) {
 	r.lose(r.take(two))
 	r.state(id, job.Waiting)
 	r.lose(r.take(two))
-	crash := store.CrashFailure(kind, holder)
+	crash := crashed(&defaults, holder)
 	j := r.get(id)
 	same(r, "state, reason and counters", []any{j.State, j.Reason, j.Counters},
 		[]any{job.Dead, job.Stalled, job.Counters{Crashes: 2}})
@@ -209,4 +209,13 @@ func stalledRunThatWasAskedToStop(r *rig) {
 	r.clock.Advance(lease)
 	r.rescue(10)
 	r.state(id, job.Dead)
+}
+
+// defaults are the terms of a job for which the policy says nothing.
+var defaults job.Terms
+
+// crashed returns the failure record of a crash that is retried, without the facts of the
+// run.
+func crashed(t *job.Terms, holder string) job.Failure {
+	return t.Crash(&job.LostRun{Kind: kind, Holder: holder, Crashes: 1, MaxCrashes: 2}).Failure
 }

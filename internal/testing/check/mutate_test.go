@@ -102,7 +102,7 @@ func count(h *check.History, state job.State, by int64) {
 
 // crash turns an event that ends a run into a crash.
 func crash(h *check.History, e *event.Event) {
-	e.Type, e.Class = event.JobCrashed, store.ClassCrash
+	e.Type, e.Class = event.JobCrashed, job.ClassCrash
 	h.Dump.Failures = append(h.Dump.Failures, job.Failure{Job: e.Job, Token: e.Token, Life: e.Life, Attempt: e.Attempt + 1,
-		How: job.ByCrash, Class: store.ClassCrash, Message: "gone"})
+		How: job.ByCrash, Class: job.ClassCrash, Message: "gone"})
 }

@@ -102,7 +102,8 @@ func since(times []job.Micros, first job.Micros) (n int64) {
 // fingerprint returns the fingerprint of the failure by which the job died.
 func (p *past) fingerprint(e *event.Event) string {
 	if e.Type == event.JobExpired {
-		return store.ExpiredFingerprint(e.Kind)
+		terms := job.Terms{ExpiredClass: e.Class}
+		return terms.Expiry(e.Kind).Fingerprint
 	}
 	for _, f := range p.failures {
 		if f.Token == e.Token {
