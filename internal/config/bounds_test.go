@@ -15,9 +15,9 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 	waits := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("1s, ", n), ", ") + "]" }
 	for _, tt := range []struct {
 		in, key string
-		bad     []string // values below the lowest and above the highest
-		good    []string // values at and near both limits
-		bound   string   // text of the bound in the message
+		bad     []string // bad holds values just below the lowest and above the highest allowed value.
+		good    []string // good holds values at and near both limits.
+		bound   string   // bound is the text about the limits in the message.
 	}{
 		{"%s: %s", "lease", []string{"2.999s", "1h1ms", "-1s"}, []string{"3s", "3.001s", "59m59s", "1h"}, "from 3s to 1h"},
 		{"%s: %s", "rescue_interval", []string{"999ms", "10m1ms"}, []string{"1s", "1.001s", "9m59s", "10m"}, "from 1s to 10m"},
@@ -78,10 +78,10 @@ func TestX3_NamesAreBounded(t *testing.T) {
 		} {
 			problems := problemsOf(t, fmt.Sprintf(text, name))
 			if (len(problems) == 0) != ok {
-				t.Errorf("%s name %s: got the problems %v, want it accepted: %v", thing, name, problems, ok)
+				t.Errorf("%s name %s: got the problems %v, want the name accepted: %v", thing, name, problems, ok)
 			}
 			if !ok && len(problems) > 0 && !strings.Contains(problems[0].Message, thing+" name ") {
-				t.Errorf("%s name %s: the problems do not name it: %v", thing, name, problems)
+				t.Errorf("%s name %s: the problems do not mention the name: %v", thing, name, problems)
 			}
 		}
 	}

@@ -21,12 +21,12 @@ func mustParse(t *testing.T, text string) *config.Config {
 	t.Helper()
 	c, err := config.Parse("redrive.yaml", []byte(text), "/srv/app")
 	if err != nil {
-		t.Fatalf("parse:\n%v", err)
+		t.Fatalf("parsing redrive.yaml failed:\n%v", err)
 	}
 	return c
 }
 
-// plainKind returns a kind with a command and the defaults.
+// plainKind returns a kind with a command and default values for all other settings.
 func plainKind(command ...string) config.Kind {
 	return config.Kind{
 		Command:    command,
@@ -44,7 +44,7 @@ func plainKind(command ...string) config.Kind {
 func diff(t *testing.T, want, got any) {
 	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+		t.Errorf("the values differ (-want +got):\n%s", d)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestDefault(t *testing.T) {
 	want := &config.Config{
 		Database:       "jobs.db",
 		Postgres:       config.Postgres{Schema: "redrive", MaxConns: 20, StatementTimeout: 10 * time.Second},
-		TempDir:        "", // empty, because redrive.Config has a default for each user
+		TempDir:        "", // TempDir is empty, because redrive.Config has a default for each user.
 		Lease:          10 * time.Second,
 		RescueInterval: 30 * time.Second,
 		ShutdownGrace:  30 * time.Second,
@@ -159,7 +159,7 @@ func TestDefault(t *testing.T) {
 	}
 	diff(t, want, config.Default())
 	config.Default().Queues["default"] = config.Queue{}
-	diff(t, want, config.Default()) // two calls of Default must share no data
+	diff(t, want, config.Default()) // Two calls of Default must not share any data.
 }
 
 func TestProgramsArePathsOnlyWithASlash(t *testing.T) {
@@ -218,7 +218,7 @@ func TestPolicyIsAPathOrAPreset(t *testing.T) {
 		diff(t, want, c.Policy)
 		name, ok := c.Preset()
 		if wantOK := strings.HasPrefix(want, "preset:"); ok != wantOK || ok && name != want[len("preset:"):] {
-			t.Errorf("Preset of %q: got %q, %v", want, name, ok)
+			t.Errorf("Preset of %q: got %q and %v", want, name, ok)
 		}
 	}
 }
@@ -280,7 +280,7 @@ func TestLoadOfAMissingFile(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(filepath.Join(t.TempDir(), "redrive.yaml"))
 	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got the error %v, want fs.ErrNotExist", err)
+		t.Errorf("loading a missing file: got the error %v, want fs.ErrNotExist", err)
 	}
 	if _, ok := errors.AsType[config.Problems](err); ok {
 		t.Errorf("a missing file must not be reported as Problems: %v", err)

@@ -41,14 +41,14 @@ func TestDatabaseIsAFileOrADSN(t *testing.T) {
 		switch {
 		case tt.bad != "":
 			if err == nil || !strings.Contains(err.Error(), tt.bad) || strings.Contains(err.Error(), "cret") {
-				t.Errorf("%s: %v, want %q and no password", tt.text, err, tt.bad)
+				t.Errorf("database %s: got the error %v, want one with %q and without the password", tt.text, err, tt.bad)
 			}
 		case err != nil || config.IsDSN(tt.text) != tt.dsn:
-			t.Errorf("%s: a DSN %v, %v", tt.text, config.IsDSN(tt.text), err)
+			t.Errorf("database %s: got IsDSN %v and the error %v, want IsDSN %v and no error", tt.text, config.IsDSN(tt.text), err, tt.dsn)
 		case tt.dsn && (c.Database != "" || c.Postgres.DSN.Reveal() != tt.text):
-			t.Errorf("%s: file %q, DSN %q", tt.text, c.Database, c.Postgres.DSN.Reveal())
+			t.Errorf("database %s: got file %q and DSN %q, want only the DSN", tt.text, c.Database, c.Postgres.DSN.Reveal())
 		case !tt.dsn && (c.Database != tt.text || !c.Postgres.DSN.IsZero()):
-			t.Errorf("%s: file %q, DSN %q", tt.text, c.Database, c.Postgres.DSN.Reveal())
+			t.Errorf("database %s: got file %q and DSN %q, want only the file", tt.text, c.Database, c.Postgres.DSN.Reveal())
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestPasswordsAreNeverShown(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, "database: postgres://ann:hunter2@db/app")
 	if got := c.Postgres.DSN.Reveal(); got != "postgres://ann:hunter2@db/app" {
-		t.Fatalf("the DSN is %q", got)
+		t.Fatalf("got the DSN %q, want the DSN with its password", got)
 	}
 	var out bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
@@ -76,10 +76,10 @@ func TestPasswordsAreNeverShown(t *testing.T) {
 	log = slog.New(slog.NewJSONHandler(&out, nil))
 	log.Info("config", "dsn", c.Postgres.DSN, "all", c)
 	if strings.Contains(out.String(), "hunter2") || strings.Contains(out.String(), fmt.Sprintf("%x", "hunter2")) {
-		t.Errorf("the password is shown: %s", out.String())
+		t.Errorf("the output contains the password: %s", out.String())
 	}
 	if !strings.Contains(out.String(), config.Redacted) {
-		t.Errorf("nothing stands for the DSN: %s", out.String())
+		t.Errorf("the output has no placeholder for the DSN: %s", out.String())
 	}
 }
 
@@ -99,7 +99,7 @@ func TestMistakesAboutTheDatabaseAreReportedWithoutIt(t *testing.T) {
 	} {
 		problems := problemsOf(t, text)
 		if len(problems) != 1 || !strings.Contains(problems[0].String(), want) || strings.Contains(problems[0].String(), "hunter") {
-			t.Errorf("%s\ngives %v, want %s", text, problems, want)
+			t.Errorf("the file\n%s\ngives the problems %v, want one problem %s without the password", text, problems, want)
 		}
 	}
 }
@@ -108,22 +108,23 @@ func TestPasswordsComeFromElsewhere(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, "postgres: {password_file: secrets/pw}\ndatabase: postgres://db/app")
 	if c.Postgres.PasswordFile != "/srv/app/secrets/pw" || c.Postgres.PasswordEnv != "" {
-		t.Errorf("%+v", c.Postgres)
+		t.Errorf("got the settings %+v, want the absolute path of the password file", c.Postgres)
 	}
 	c = mustParse(t, "database: postgres://db/app\npostgres: {password_env: DB_PASSWORD}")
 	if c.Postgres.PasswordEnv != "DB_PASSWORD" {
-		t.Errorf("%+v", c.Postgres)
+		t.Errorf("got the settings %+v, want password_env DB_PASSWORD", c.Postgres)
 	}
-	// They belong to the database beside which they stand.
+	// The password settings belong to the database in the file, so SetDatabase removes
+	// them.
 	if err := c.SetDatabase("postgres://elsewhere/app"); err != nil || c.Postgres.PasswordEnv != "" {
-		t.Errorf("%v, %+v", err, c.Postgres)
+		t.Errorf("SetDatabase: got the error %v and the settings %+v, want no error and no password_env", err, c.Postgres)
 	}
 }
 
-// What the file takes, the store takes.
+// The default schema in a file and the default schema of the store are the same.
 func TestDefaultsAreThoseOfTheStore(t *testing.T) {
 	t.Parallel()
 	if got := config.Default().Postgres.Schema; got != postgres.DefaultSchema {
-		t.Errorf("schema %q, the store's is %q", got, postgres.DefaultSchema)
+		t.Errorf("got the default schema %q, want %q as in the store", got, postgres.DefaultSchema)
 	}
 }

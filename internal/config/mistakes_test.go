@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// problemsOf parses text and returns what is wrong with it.
+// problemsOf parses text and returns the problems that the parser reports.
 func problemsOf(t *testing.T, text string) config.Problems {
 	t.Helper()
 	c, err := config.Parse("redrive.yaml", []byte(text), "/srv/app")
@@ -23,10 +23,10 @@ func problemsOf(t *testing.T, text string) config.Problems {
 	}
 	var problems config.Problems
 	if !errors.As(err, &problems) {
-		t.Fatalf("got %T, want Problems: %v", err, err)
+		t.Fatalf("got an error of type %T, want Problems: %v", err, err)
 	}
 	if c != nil {
-		t.Errorf("got a configuration beside the problems")
+		t.Errorf("got a configuration together with problems, want none")
 	}
 	return problems
 }
@@ -36,7 +36,7 @@ func TestEveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 	const golden = "testdata/mistakes.golden"
 	_, err := config.Load("testdata/mistakes.yaml")
 	if err == nil {
-		t.Fatal("no mistake found")
+		t.Fatal("parsing a file with mistakes returned no error")
 	}
 	got := err.Error() + "\n"
 	if *update {
@@ -49,16 +49,16 @@ func TestEveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+		t.Errorf("the problems differ (-want +got):\n%s", d)
 	}
 }
 
-// The mark « in a text stands where a problem is expected.
+// In these texts, the mark « is at each place where a problem is expected.
 func TestMistakesAreReportedWithTheirExactPlace(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, text string
-		messages   []string // parts of the messages, in the order of the marks
+		messages   []string // messages holds parts of the expected messages, in the order of the marks.
 	}{
 		{"as promised", "kinds:\n  a:\n    command: [x]\n    retry:\n        «max_atempts: 3\n",
 			[]string{`unknown key "max_atempts", did you mean "max_attempts"?`}},
@@ -113,10 +113,10 @@ func TestMistakesAreReportedWithTheirExactPlace(t *testing.T) {
 			}
 			for i, p := range problems {
 				if got := [2]int{p.Line, p.Col}; got != marks[i] {
-					t.Errorf("at %v, want %v: %v", got, marks[i], p)
+					t.Errorf("got the line and column %v, want %v: %v", got, marks[i], p)
 				}
 				if !strings.Contains(p.Message, tt.messages[i]) {
-					t.Errorf("message %q lacks %q", p.Message, tt.messages[i])
+					t.Errorf("got the message %q, want one with %q", p.Message, tt.messages[i])
 				}
 			}
 		})

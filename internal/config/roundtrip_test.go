@@ -17,8 +17,9 @@ import (
 	"github.com/redrive/redrive/internal/config"
 )
 
-// A file with random valid settings is read as it was written. The file is written as
-// JSON, which is also YAML, so that writer and reader share no code.
+// The parser returns the random valid settings that were written to a file. The file is
+// written as JSON, which is also valid YAML, so that the writer and the parser share no
+// code.
 func TestGoodFilesAreReadAsWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -29,17 +30,17 @@ func TestGoodFilesAreReadAsWritten(t *testing.T) {
 		}
 		got, err := config.Parse("redrive.yaml", text, want.Dir)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
+			t.Fatalf("parsing a valid file failed: %v\nthe file:\n%s", err, text)
 		}
 		if d := cmp.Diff(want, got); d != "" {
-			t.Fatalf("(-want +got):\n%s\n%s", d, text)
+			t.Fatalf("the settings differ (-want +got):\n%s\nthe file:\n%s", d, text)
 		}
 	})
 }
 
 type object = map[string]any
 
-// written returns the content of a file for c.
+// written returns the content of a configuration file for c.
 func written(c *config.Config) object {
 	queues, kinds := object{}, object{}
 	for name, q := range c.Queues {

@@ -71,7 +71,8 @@ func TestX3_FileLimits(t *testing.T) {
 		const text = "lease: 5s\n#"
 		return text + strings.Repeat("x", bytes-len(text))
 	}
-	// The list's key, colon and brackets are 4 tokens; each item has 2 with its comma.
+	// The key, the colon and the brackets are 4 tokens. Each item is 2 tokens with its
+	// comma.
 	tokens := func(n int) string { return "x: [" + strings.Repeat("y, ", (n-4)/2) + strings.Repeat("y", n%2) + "]" }
 	flow := func(depth int) string {
 		return "x: " + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1)
@@ -88,7 +89,7 @@ func TestX3_FileLimits(t *testing.T) {
 	aliased := func(values int) string {
 		return "x: &x [" + strings.Repeat("y, ", 99) + "]\nz: [" + strings.Repeat("*x, ", values/100) + "]"
 	}
-	// Each line repeats the line above ten times.
+	// Each line of this text repeats the line above it ten times.
 	bomb := func(line string) string {
 		text := "a: &a {k: v}\n"
 		for c := 'b'; c <= 'z'; c++ {
@@ -131,7 +132,7 @@ func TestX3_FileLimits(t *testing.T) {
 			_, err := config.Parse("redrive.yaml", []byte(tt.text), "/srv/app")
 			if got := err != nil && strings.Contains(err.Error(), tt.complaint); got != tt.want {
 				message := []rune(fmt.Sprint(err))
-				t.Errorf("refused because of this limit: got %v, want %v: %s", got, tt.want, string(message[:min(len(message), 300)]))
+				t.Errorf("got refused by this limit %v, want %v; the error: %s", got, tt.want, string(message[:min(len(message), 300)]))
 			}
 		})
 	}

@@ -1,6 +1,7 @@
-// Package decide makes the outcome of a run from the policy, the claim and how the run
-// ended, with the complete record of a failure. It is pure, and the only place where a
-// failure becomes an outcome: the engine and every other loop that runs jobs call it.
+// Package decide computes the outcome of a run, and for a failed run the complete record of
+// the failure, from the policy, the claim and the way in which the run ended. It does no
+// I/O and reads no clock. It is the only place where a failure becomes an outcome: the
+// engine and every other loop that runs jobs call it.
 package decide
 
 import (
@@ -13,31 +14,35 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Input is everything that an outcome depends on.
+// Input holds all values that an outcome depends on.
 type Input struct {
-	Policy    *policy.Policy
-	Claim     *job.Claim
-	Ending    *job.Ending
-	Admission *policy.Admission // what the rules of Policy decided about the job; nil when no rule matches
+	Policy *policy.Policy
+	Claim  *job.Claim
+	Ending *job.Ending
+	// Admission is what the rules of Policy decided about the job. It is nil when no rule
+	// matches.
+	Admission *policy.Admission
 	Settings  Settings
 }
 
-// Settings say which parts of a failure are stored.
+// Settings state which parts of a failure are stored.
 type Settings struct {
-	KeepRaw     bool // store messages, details, stderr and stacks unchanged, with the secrets in them
-	HideEmails  bool // remove e-mail addresses like secrets
-	Development bool // store the %+v form of an error as its stack
+	// KeepRaw stores messages, details, stderr and stacks unchanged, including secrets.
+	KeepRaw     bool
+	HideEmails  bool // HideEmails removes e-mail addresses in the same way as secrets.
+	Development bool // Development stores the %+v form of an error as its stack.
 }
 
-// Outcome returns the outcome of a run: complete, but not validated. It also does so
-// together with an error, which says which setting of the job could not be read and was
-// ignored.
+// Outcome returns the complete outcome of a run. It does not validate the outcome. It
+// returns an outcome also together with an error: the error states which setting of the job
+// could not be read and was ignored.
 func Outcome(in *Input) (job.Outcome, error) {
 	claim, ending := in.Claim, in.Ending
 	switch {
 	case ending.How == "":
 		return ending.Outcome(claim, job.Succeeded, job.Completed), nil
-	case ending.Stopped == job.StopLeaseLost: // another run may have begun; the store refuses this outcome then
+	// Another run may have begun. In that case the store refuses this outcome.
+	case ending.Stopped == job.StopLeaseLost:
 		return ending.Outcome(claim, job.Interrupted, job.Waiting), nil
 	}
 	r := recorder{id: claim.ID, policy: in.Policy, settings: &in.Settings}
@@ -98,16 +103,16 @@ func outcomeOf(c *job.Claim, e *job.Ending, d *policy.Decision) job.Outcome {
 	panic(fmt.Sprintf("decide: action %d has no outcome", d.Action))
 }
 
-// waiting returns the outcome of a run that uses up no attempt.
+// waiting returns the outcome of a run that used up no attempt.
 func waiting(c *job.Claim, e *job.Ending, d *policy.Decision, cause job.Cause) job.Outcome {
 	o := e.Outcome(c, cause, job.Waiting)
 	o.Delay, o.Memo = d.Wait, d.Memo.Append(nil)
 	return o
 }
 
-// Held returns the outcome of a run that the rules of a policy hold before it begins,
-// and whether they hold it. The caller checks whether a person has released the job in
-// an earlier life.
+// Held returns the outcome of a run that a rule of the policy holds before it begins. The
+// second result is false when no rule holds the run. The caller checks whether a person has
+// already released the job in an earlier life.
 func Held(a *policy.Admission, c *job.Claim, holder string) (o job.Outcome, held bool) {
 	if a == nil || a.Hold == nil {
 		return o, false
@@ -116,7 +121,7 @@ func Held(a *policy.Admission, c *job.Claim, holder string) (o job.Outcome, held
 	return job.Hold(c, holder, message, a.Hold.Message), true
 }
 
-// evidenceOf returns what is known about the error of a run.
+// evidenceOf returns the evidence about the error of a run.
 func evidenceOf(end *job.Ending) failure.Evidence {
 	var e failure.Evidence
 	if end.Evidence != nil {
@@ -127,7 +132,8 @@ func evidenceOf(end *job.Ending) failure.Evidence {
 	if e.Message == "" {
 		e.Message = fmt.Sprintf("an error of type %T without a text", end.Err)
 	}
-	if e.Stderr == nil { // else the evidence has the output of the command that failed
+	// Evidence that already has a stderr has the output of the command that failed.
+	if e.Stderr == nil {
 		e.Stderr = end.Stderr
 	}
 	return e
@@ -146,8 +152,8 @@ func stopOf(s job.Stop) policy.Stop {
 	return policy.NotStopped
 }
 
-// leftUntil returns the time until a deadline. It never returns 0, because 0 means no
-// deadline.
+// leftUntil returns the time that is left until a deadline. It never returns 0, because 0
+// means that there is no deadline.
 func leftUntil(deadline, now job.Micros) time.Duration {
 	if left := deadline.Sub(now); left != 0 {
 		return left
@@ -155,12 +161,11 @@ func leftUntil(deadline, now job.Micros) time.Duration {
 	return -1
 }
 
-// draw returns the random number for the jitter of a failed run, in [0, 1). It depends
-// on the run, so that a replay of the decision gets the same number, and on the
-// creation time of the job, so that jobs of different stores do not wait for the same
-// time.
+// draw returns a number in [0, 1) for the jitter of a failed run. It depends on the run, so
+// that a replay of the decision gets the same number. It also depends on the creation time
+// of the job, so that jobs with equal ids in different stores get different waits.
 func draw(claim *job.Claim) float64 {
-	const golden = 0x9E3779B97F4A7C15 // the constant of SplitMix64: Steele, Lea, Flood, OOPSLA 2014
+	const golden = 0x9E3779B97F4A7C15 // This is the constant of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 	z := uint64(claim.ID)*golden ^ uint64(claim.CreatedAt) + uint64(claim.Token)*golden
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
 	z = (z ^ z>>27) * 0x94D049BB133111EB
@@ -168,8 +173,8 @@ func draw(claim *job.Claim) float64 {
 	return float64(z>>11) / (1 << 53)
 }
 
-// longForm returns the %+v form of an error, in which many error types show their
-// stack. It returns "" when that form equals the error's text.
+// longForm returns the %+v form of an error, which shows the stack for many error types. It
+// returns "" when that form equals the text of the error.
 func longForm(err error) string {
 	if err == nil {
 		return ""
@@ -181,7 +186,8 @@ func longForm(err error) string {
 	return long
 }
 
-// validText returns the beginning of a text, at most that many bytes, as valid UTF-8.
+// validText returns the first bytes of a text, at most as many as most says, as valid
+// UTF-8.
 func validText(s string, most int) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }

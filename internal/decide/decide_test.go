@@ -58,11 +58,11 @@ func TestARecordIsComplete(t *testing.T) {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
 	if o.Delay <= 0 || o.Memo == nil || o.Failure.Fingerprint == "" || len(o.Failure.Decision) == 0 {
-		t.Errorf("no delay, memo, fingerprint or decision: %+v", o)
+		t.Errorf("the outcome lacks a delay, a memo, a fingerprint or a decision: %+v", o)
 	}
 }
 
-// A worker that is far away sends the evidence and not the error.
+// A remote worker sends the evidence instead of the error. The outcome is the same.
 func TestEvidenceStandsForTheError(t *testing.T) {
 	t.Parallel()
 	err := failure.RetryAfter(time.Hour, errors.New("429 too many requests"))
@@ -70,10 +70,10 @@ func TestEvidenceStandsForTheError(t *testing.T) {
 	near := outcome(t, &decide.Input{Claim: aClaim(), Ending: &job.Ending{Err: err, How: job.ByError}})
 	far := outcome(t, &decide.Input{Claim: aClaim(), Ending: &job.Ending{Evidence: &evidence, How: job.ByError}})
 	if diff := cmp.Diff(near, far); diff != "" {
-		t.Errorf("by error and by evidence (-error +evidence):\n%s", diff)
+		t.Errorf("the outcomes from the error and from its evidence differ (-error +evidence):\n%s", diff)
 	}
 	if near.Delay < time.Hour {
-		t.Errorf("waits %s", near.Delay)
+		t.Errorf("got the delay %s, want at least the 1h of the hint", near.Delay)
 	}
 }
 
@@ -85,11 +85,11 @@ func TestStoppedRuns(t *testing.T) {
 	} {
 		end := &job.Ending{Err: errors.New("stopped"), How: job.ByError, Stopped: stop, Cost: 3}
 		if o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end}); o.Cause != want || o.Cost != 3 {
-			t.Errorf("stop %d: %s with cost %d, want %s", stop, o.Cause, o.Cost, want)
+			t.Errorf("run stopped by reason %d: got cause %s with cost %d, want cause %s with cost 3", stop, o.Cause, o.Cost, want)
 		}
 		end = &job.Ending{Stopped: stop, Result: []byte("r")}
 		if o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end}); o.Cause != job.Succeeded || string(o.Result) != "r" {
-			t.Errorf("stop %d and success: %s", stop, o.Cause)
+			t.Errorf("run that succeeded in spite of stop %d: got cause %s, want success with its result", stop, o.Cause)
 		}
 	}
 }
@@ -107,19 +107,20 @@ func TestSettingsOfTheRecord(t *testing.T) {
 	} {
 		f := outcome(t, &decide.Input{Claim: aClaim(), Ending: &job.Ending{Err: err, How: job.ByError}, Settings: tt.settings}).Failure
 		if strings.Contains(f.Message, "hunter22") != tt.secret || strings.Contains(f.Message, "ann@") != tt.email {
-			t.Errorf("%+v: message %q", tt.settings, f.Message)
+			t.Errorf("with the settings %+v the stored message is %q, want secrets and e-mail addresses as set", tt.settings, f.Message)
 		}
 	}
 }
 
-// The outcome is decided without settings that cannot be read, and the error says so.
+// An outcome is decided even if the settings of the job cannot be read. The error reports
+// that.
 func TestSettingsOfAJobThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	claim := aClaim()
 	claim.Override = []byte("{")
 	o, err := decide.Outcome(&decide.Input{Policy: policy.Default(), Claim: claim, Ending: &job.Ending{Err: errors.New("x"), How: job.ByError}})
 	if err == nil || o.Cause != job.Failed || o.Validate() != nil {
-		t.Errorf("%s, error %v", o.Cause, err)
+		t.Errorf("settings that cannot be read: got cause %s and error %v, want a failed run and an error", o.Cause, err)
 	}
 }
 
@@ -129,7 +130,7 @@ func TestAHeldRun(t *testing.T) {
 	o, held := decide.Held(a, aClaim(), "worker-1")
 	if !held || o.Validate() != nil || o.Reason != job.ManualReview || o.Failure.UserMessage != "Please call us." ||
 		o.Failure.Holder != "worker-1" || o.Failure.Fingerprint == "" || !strings.Contains(o.Failure.Message, "[long]") {
-		t.Errorf("held %t: %+v with %+v", held, o, o.Failure)
+		t.Errorf("got held %t, outcome %+v, failure %+v, want a job that is held for a manual review", held, o, o.Failure)
 	}
 	for name, a := range map[string]*policy.Admission{
 		"no rule that matches":             nil,
@@ -137,21 +138,21 @@ func TestAHeldRun(t *testing.T) {
 		"a rule that is only observed":     {Would: &policy.Admission{Hold: &policy.Hold{Message: "Please call us."}}},
 	} {
 		if _, held := decide.Held(a, aClaim(), ""); held {
-			t.Errorf("the job is held by %s", name)
+			t.Errorf("the job is held although there is %s", name)
 		}
 	}
 }
 
-// brokenError panics when it is looked into.
+// brokenError is an error that panics when errors.As reads it.
 type brokenError struct{}
 
 func (brokenError) Error() string { return "frame 3 is broken" }
-func (brokenError) As(any) bool   { panic("the error cannot be looked into") }
+func (brokenError) As(any) bool   { panic("errors.As read the error") }
 
 func TestAnErrorThatPanicsIsRecordedByItsText(t *testing.T) {
 	t.Parallel()
 	o := outcome(t, &decide.Input{Claim: aClaim(), Ending: &job.Ending{Err: brokenError{}, How: job.ByError}})
 	if o.Failure == nil || o.Failure.Message != "frame 3 is broken" {
-		t.Errorf("failure %+v", o.Failure)
+		t.Errorf("got the failure %+v, want one with the text of the error", o.Failure)
 	}
 }

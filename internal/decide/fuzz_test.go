@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// The outcome of a run is one that the store accepts, whatever the database holds and the
-// handler returns, and the same input gives the same outcome.
+// FuzzOutcome checks that the store accepts every outcome, for any data of the database and
+// any result of the handler. It also checks that the same input gives the same outcome.
 func FuzzOutcome(f *testing.F) {
 	memo := outcomeOf(&decide.Input{Policy: policy.Default(), Claim: aClaim(), Ending: &job.Ending{Err: errors.New("EOF"), How: job.ByError}}).Memo
 	f.Add(memo, []byte(`{"max_retries":2,"waits":["1m","5m"]}`), "read tcp 10.0.0.7:40000: connection reset by peer", "E7", []byte("frame 3"),
@@ -29,7 +29,7 @@ func FuzzOutcome(f *testing.F) {
 		uint8(2), uint8(3), uint8(2), int32(1<<30), int64(-5), int64(0), int64(0))
 	f.Add(memo, []byte(nil), "password=hunter22hunter22", "C", []byte("token=sk-1234567890abcdef1234567890abcdef"),
 		uint8(3), uint8(4), uint8(3), int32(0), int64(1<<62), int64(1<<62), int64(1))
-	for how := range uint8(2) { // texts above every limit, kept raw or not
+	for how := range uint8(2) { // These texts are longer than all limits. They are kept raw in one case.
 		f.Add(memo, []byte(nil), strings.Repeat("long ", 5_000), strings.Repeat("C", 400), bytes.Repeat([]byte("x"), 70_000),
 			how*keepRaw, uint8(0), 4+how, int32(1), int64(0), int64(0), int64(0))
 	}
@@ -57,25 +57,25 @@ func FuzzOutcome(f *testing.F) {
 			in := decide.Input{Policy: p, Claim: claim, Ending: &end, Settings: decide.Settings{KeepRaw: how >= keepRaw}}
 			first := outcomeOf(&in)
 			if err := first.Validate(); err != nil {
-				t.Errorf("policy %d: the store would not take the outcome: %v", i, err)
+				t.Errorf("policy %d: the outcome is invalid, the store would refuse it: %v", i, err)
 			}
 			if diff := cmp.Diff(first, outcomeOf(&in)); diff != "" {
-				t.Errorf("policy %d: the same input gave two outcomes (-first +second):\n%s", i, diff)
+				t.Errorf("policy %d: the same input gave two different outcomes (-first +second):\n%s", i, diff)
 			}
-			claim := *claim // of the next run
+			claim := *claim // This is the claim of the next run.
 			claim.Token, claim.Memo = claim.Token+1, first.Memo
 			next := outcomeOf(&decide.Input{Policy: p, Claim: &claim, Ending: &end})
 			if err := next.Validate(); err != nil {
-				t.Errorf("policy %d: the store would not take the outcome of the next run: %v", i, err)
+				t.Errorf("policy %d: the outcome of the next run is invalid, the store would refuse it: %v", i, err)
 			}
 		}
 	})
 }
 
-// keepRaw is the bit of how that keeps the texts of a failure raw.
+// keepRaw is the bit of the argument how that makes the outcome keep texts unchanged.
 const keepRaw = 128
 
-// marked returns an error with one of the marks of package failure.
+// marked returns an error with one of the marks that package failure defines.
 func marked(mark uint8, err error, d time.Duration) error {
 	switch mark % 8 {
 	case 1:
@@ -96,7 +96,7 @@ func marked(mark uint8, err error, d time.Duration) error {
 	return err
 }
 
-// outcomeOf returns an outcome. It leaves out settings of the job that cannot be read.
+// outcomeOf returns an outcome. It ignores settings of the job that cannot be read.
 func outcomeOf(in *decide.Input) job.Outcome {
 	o, _ := decide.Outcome(in)
 	return o

@@ -8,22 +8,22 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// recorder makes the stored record of a failure of one job.
+// recorder makes the stored record of a job's failure.
 type recorder struct {
 	id       job.ID
 	policy   *policy.Policy
 	settings *Settings
 }
 
-// sanitizing returns the options that remove secrets from texts of at most that many
-// bytes.
+// sanitizing returns options that remove secrets from texts. The argument is the highest
+// number of bytes in a text.
 func (r *recorder) sanitizing(most int) failure.SanitizeOptions {
 	return failure.SanitizeOptions{Emails: r.settings.HideEmails, Keep: []string{r.id.String()}, Max: most}
 }
 
-// classify returns the class of a failure. A class or code that the handler made up is
-// shortened and freed of secrets before the decision, because it gets into the record,
-// the fingerprint and the memo.
+// classify returns the class of a failure. A class or a code that the handler made up is
+// shortened and freed of secrets before the decision, because it becomes a part of the
+// record, the fingerprint and the memo.
 func (r *recorder) classify(e *failure.Evidence, kind string) failure.Classification {
 	e.Class = r.storable(e.Class)
 	found := r.policy.Classify(e, kind)
@@ -34,8 +34,8 @@ func (r *recorder) classify(e *failure.Evidence, kind string) failure.Classifica
 	return found
 }
 
-// storable returns a class in a form that may be stored. A class that the policy knows
-// is not changed.
+// storable returns a class in a form that may be stored. It does not change classes that
+// the policy knows.
 func (r *recorder) storable(class failure.Class) failure.Class {
 	switch {
 	case class == "" || r.policy.Knows(class):
@@ -47,7 +47,7 @@ func (r *recorder) storable(class failure.Class) failure.Class {
 	return failure.Class(failure.Sanitize(string(class), &o))
 }
 
-// failure returns the record of a failed run. Secrets, paths and addresses are removed,
+// failure returns the record of a failed run. It removes secrets, paths and addresses,
 // unless Settings.KeepRaw is set.
 func (r *recorder) failure(c *job.Claim, end *job.Ending, e *failure.Evidence, d *policy.Decision) *job.Failure {
 	f := job.NewFailure(c, end)
@@ -93,9 +93,9 @@ func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 	}
 }
 
-// quote returns the part of what a rule saw that may be stored. A part of a text may
-// not look like a secret when the name in front of it is cut off. So a part of the
-// message is stored only if the sanitised message contains it, too.
+// quote returns the part of the text behind a rule's match that may be stored. A secret is
+// recognised by the name in front of it, and a part of a text may lack this name. So a part
+// of the message is stored only if the sanitised message contains it too.
 func quote(saw, raw, clean string, o *failure.SanitizeOptions) string {
 	if raw != clean && strings.Contains(raw, saw) && !strings.Contains(clean, saw) {
 		return ""
@@ -103,7 +103,7 @@ func quote(saw, raw, clean string, o *failure.SanitizeOptions) string {
 	return failure.Sanitize(saw, o)
 }
 
-// userMessage returns the text for the user of the job.
+// userMessage returns the message for the user of the job.
 func (r *recorder) userMessage(d *policy.Decision) string {
 	info := r.policy.Info(d.Class)
 	if d.Action == policy.Retry || d.Action == policy.Defer {

@@ -1,4 +1,4 @@
-// Package human writes and reads durations the way people do.
+// Package human writes and reads durations in the form that people use.
 package human
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Duration writes a duration without the zero units at its end: 5m, not 5m0s.
+// Duration writes a duration without zero units at its end, such as 5m instead of 5m0s.
 func Duration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -24,9 +24,9 @@ func Duration(d time.Duration) string {
 
 var daysPattern = regexp.MustCompile(`^(?:(\d{1,5})w)?(?:(\d{1,5})d)?(.*)$`)
 
-// ParseDuration reads a duration that is not negative, with weeks and days before
-// what time.ParseDuration reads: 1w, 2d12h, 90s. A duration of more than 292 years,
-// the most that a time.Duration holds, is refused.
+// ParseDuration reads a duration that is not negative, such as 1w, 2d12h or 90s. It accepts
+// weeks and days in front of the units of time.ParseDuration. A duration above 292 years,
+// the maximum of time.Duration, is an error.
 func ParseDuration(text string) (time.Duration, error) {
 	m := daysPattern.FindStringSubmatch(text)
 	if m == nil {

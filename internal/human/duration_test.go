@@ -41,20 +41,21 @@ func TestParseDuration(t *testing.T) {
 		{"1w2d", 216 * time.Hour}, {"0s", 0}, {"1.5h", 90 * time.Minute},
 	} {
 		if got, err := human.ParseDuration(tt.in); err != nil || got != tt.want {
-			t.Errorf("human.ParseDuration(%q) = %s, %v, want %s", tt.in, got, err, tt.want)
+			t.Errorf("human.ParseDuration(%q) = %s with error %v, want %s and no error", tt.in, got, err, tt.want)
 		}
 	}
 	for _, in := range []string{
-		"", "d", "3", "-2h", "2h3d", "1d-1h", "x", "1dx", // not in the form
-		"99999w", "20000w", "15251w", "15250w99999d", "15250w2563h", // longer than a duration can be
+		"", "d", "3", "-2h", "2h3d", "1d-1h", "x", "1dx", // These texts are not valid durations.
+		"99999w", "20000w", "15251w", "15250w99999d", "15250w2563h", // These durations are longer than a time.Duration can hold.
 	} {
 		if got, err := human.ParseDuration(in); err == nil {
-			t.Errorf("human.ParseDuration(%q) = %s", in, got)
+			t.Errorf("human.ParseDuration(%q) = %s, want an error", in, got)
 		}
 	}
 }
 
-// A duration is read as what it says, or refused: it is never less than one of its parts.
+// FuzzParseDuration checks that an accepted duration has exactly the length that its text
+// states.
 func FuzzParseDuration(f *testing.F) {
 	for _, in := range []string{"", "2h", "1w2d3h", "20000w", "15250w1d23h", "99999d", "1.5h", "-1h", "1d1ns"} {
 		f.Add(in)
@@ -67,7 +68,7 @@ func FuzzParseDuration(f *testing.F) {
 		}
 		m := parts.FindStringSubmatch(in)
 		if m == nil {
-			t.Fatalf("%q was read as %s", in, got)
+			t.Fatalf("the invalid text %q was accepted as %s, want an error", in, got)
 		}
 		want := 0.0
 		for i, hours := range []float64{7 * 24, 24} {
@@ -77,10 +78,10 @@ func FuzzParseDuration(f *testing.F) {
 		if rest, err := time.ParseDuration(m[3]); err == nil {
 			want += rest.Hours()
 		} else if m[3] != "" {
-			t.Fatalf("%q was read as %s", in, got)
+			t.Fatalf("the invalid text %q was accepted as %s, want an error", in, got)
 		}
 		if got < 0 || math.Abs(got.Hours()-want) > 1e-6 {
-			t.Errorf("%q is %s, which is %g hours, want %g", in, got, got.Hours(), want)
+			t.Errorf("ParseDuration(%q) = %s, which is %g hours, want %g hours", in, got, got.Hours(), want)
 		}
 	})
 }

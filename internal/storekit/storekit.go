@@ -1,5 +1,6 @@
-// Package storekit holds small rules that the stores of redrive share. Stores of other
-// projects do not need it: the contract in package store states each rule.
+// Package storekit holds small rules that the stores in this repository share. Other
+// implementations of a store do not need it: the documentation of package store states each
+// rule.
 package storekit
 
 import (
@@ -11,10 +12,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Settled decides about an outcome whose run is not running any more. It returns nil
-// when the same outcome was written before, else store.ErrLeaseLost. It compares what
-// the first write left: the job's present state and token, and whether the run has a
-// failure record of a crash, which only a rescue writes.
+// Settled compares an outcome with a job whose run has already ended. It returns nil when
+// the same outcome was written before, and store.ErrLeaseLost otherwise. It looks at the
+// present state and token of the job, and at whether the run has the failure record of a
+// crash, which only a rescue writes.
 func Settled(state job.State, current, asked job.Token, crashed bool) error {
 	if asked < 1 || state == job.None || current != asked || state == job.Running || crashed {
 		return store.ErrLeaseLost
@@ -22,20 +23,21 @@ func Settled(state job.State, current, asked job.Token, crashed bool) error {
 	return nil
 }
 
-// Repeats reports whether a stored job is the job of a repeated enqueue, and not
-// another job with the same id. It compares the fields that are still stored.
+// Repeats reports whether a stored job was created by an earlier call of the same enqueue,
+// or is another job with the same id. It compares the fields that are still stored.
 func Repeats(j *job.Job, n *job.New) bool {
 	if j.Kind != n.Kind || j.Owner != n.Owner || j.Correlation != n.Correlation || j.Key != n.Key || j.Batch != n.Batch {
 		return false
 	}
-	if j.Life > 1 || j.State == job.Completed || j.State == job.Cancelled { // the payload may have been changed or removed
+	// A job in a later life or an ended job may have a changed or a removed payload.
+	if j.Life > 1 || j.State == job.Completed || j.State == job.Cancelled {
 		return true
 	}
 	return bytes.Equal(j.Payload, n.Payload)
 }
 
-// GroupMessage returns the start of a message that is kept with its group: at most
-// store.GroupMessageMax bytes, cut between two characters.
+// GroupMessage shortens a message that is stored with its group to at most
+// store.GroupMessageMax bytes. It does not cut a character.
 func GroupMessage(message string) string {
 	most := store.GroupMessageMax
 	if len(message) <= most {
@@ -47,8 +49,8 @@ func GroupMessage(message string) string {
 	return message[:most]
 }
 
-// TooManyLanes returns the store.ErrTooLarge for a job whose queue, kind and
-// dependencies need a new lane when the store has no room for one.
+// TooManyLanes returns an error that wraps store.ErrTooLarge, for a job whose queue, kind
+// and dependencies would need a new lane when the store has no room for more lanes.
 func TooManyLanes(queue, kind, deps string) error {
 	return fmt.Errorf("queue %q, kind %q, dependencies %q: the store has %d such combinations already, the most it keeps; "+
 		"use fewer names: %w", queue, kind, deps, job.LanesMax, store.ErrTooLarge)

@@ -31,7 +31,7 @@ func TestQ4_SettledKnowsARepeatFromALostLease(t *testing.T) {
 	} {
 		err := storekit.Settled(c.state, c.current, c.asked, c.crashed)
 		if errors.Is(err, store.ErrLeaseLost) != c.lost {
-			t.Errorf("%s: %v, lost should be %v", name, err, c.lost)
+			t.Errorf("%s: got the error %v, want store.ErrLeaseLost: %v", name, err, c.lost)
 		}
 	}
 }

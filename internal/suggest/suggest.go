@@ -1,4 +1,4 @@
-// Package suggest finds the known name that an unknown one is most likely a misspelling of.
+// Package suggest finds the known name that a misspelled name most likely stands for.
 package suggest
 
 import (
@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// What bounds the work of a suggestion and the length of a list in a message.
+// These limits bound the work of a suggestion and the length of a list in a message.
 const (
 	candidatesMax = 100
 	listedMax     = 20
 )
 
-// DidYouMean returns `, did you mean "x"?` for the candidate nearest to word,
-// or "" when none is near.
+// DidYouMean returns `, did you mean "x"?` for the candidate that is most similar to word.
+// It returns "" when no candidate is similar.
 func DidYouMean(word string, candidates []string) string {
 	best, distance := "", 0
 	word = plain(word)
@@ -30,10 +30,11 @@ func DidYouMean(word string, candidates []string) string {
 	return Is(best)
 }
 
-// Is returns `, did you mean "name"?`.
+// Is returns the text `, did you mean "name"?`.
 func Is(name string) string { return fmt.Sprintf(", did you mean %q?", name) }
 
-// plain removes what people vary in spelling a name: case and separators.
+// plain removes the differences that are common when people write a name: upper case and
+// separators.
 func plain(s string) string {
 	return strings.Map(func(c rune) rune {
 		if strings.ContainsRune("_-. ", c) {
@@ -43,7 +44,7 @@ func plain(s string) string {
 	}, s)
 }
 
-// slips is how many letters two words may differ in for one to be the other.
+// slips returns how many letters may differ between two words that count as similar.
 func slips(a, b string) int {
 	switch shorter := min(len(a), len(b)); {
 	case shorter < 2:
@@ -54,8 +55,8 @@ func slips(a, b string) int {
 	return 2
 }
 
-// typos counts the letters that were left out, added, changed or swapped with
-// their neighbour between a and b. It reports false when they are more than slips.
+// typos counts the letters that were left out, added, changed or swapped with the next one
+// between a and b. It returns false when there are more of them than slips allows.
 func typos(a, b string) (int, bool) {
 	allowed := slips(a, b)
 	if max(len(a), len(b))-min(len(a), len(b)) > allowed {
@@ -83,7 +84,8 @@ func typos(a, b string) (int, bool) {
 	return above[len(b)], above[len(b)] <= allowed
 }
 
-// List joins names for a message, the first few of many.
+// List joins names for a message. Of a long list it shows the first names and the number of
+// the others.
 func List(names []string) string {
 	if len(names) <= listedMax {
 		return strings.Join(names, ", ")
@@ -91,8 +93,8 @@ func List(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:listedMax], ", "), len(names)-listedMax)
 }
 
-// Unknown is the text of an error about a name that is not known,
-// with the nearest of them, or with the whole list when none is near.
+// Unknown returns the text of an error about an unknown name. The text suggests the most
+// similar known name, or lists all known names when none is similar.
 func Unknown(what, name string, known []string) string {
 	text := fmt.Sprintf("unknown %s %.64q", what, name)
 	if hint := DidYouMean(name, known); hint != "" {

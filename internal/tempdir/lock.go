@@ -6,10 +6,10 @@ import (
 	"os"
 )
 
-// errTaken means that somebody else has the directory or has removed it.
+// errTaken means that another process uses the directory or has removed it.
 var errTaken = errors.New("the directory is in use")
 
-// acquire makes the directory this process's own until the file is closed.
+// acquire locks the directory for this process until the returned file is closed.
 func acquire(root *os.Root, name string) (*os.File, error) {
 	dir, err := root.Open(name)
 	if errors.Is(err, fs.ErrPermission) && root.Chmod(name, 0o700) == nil {
@@ -32,9 +32,9 @@ func acquire(root *os.Root, name string) (*os.File, error) {
 	return dir, nil
 }
 
-// stands reports whether the name still means the directory that was locked. Its
-// owner may have removed it between the opening and the locking, and another run
-// may have made a new one.
+// stands reports whether the name still belongs to the locked directory. Between opening
+// and locking, its owner may have removed it, and another run may have made a new one with
+// the same name.
 func stands(root *os.Root, name string, dir *os.File) bool {
 	locked, err := dir.Stat()
 	if err != nil {
@@ -44,8 +44,8 @@ func stands(root *os.Root, name string, dir *os.File) bool {
 	return err == nil && os.SameFile(locked, named)
 }
 
-// removeAll removes a directory and what is in it. Directories to which nobody
-// has access are opened up first, which their owner may do.
+// removeAll removes a directory and its contents. The owner first gets access to
+// directories that have no access rights.
 func removeAll(root *os.Root, name string) error {
 	err := root.RemoveAll(name)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -55,8 +55,8 @@ func removeAll(root *os.Root, name string) error {
 	return root.RemoveAll(name)
 }
 
-// openUp gives the owner all rights on every directory of a tree. Errors show in
-// the removal that follows.
+// openUp gives the owner all access rights to every directory of a tree. It ignores errors,
+// because the removal that follows reports them.
 func openUp(root *os.Root, name string) {
 	_ = root.Chmod(name, 0o700)
 	dir, err := root.Open(name)

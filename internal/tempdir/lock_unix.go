@@ -12,8 +12,8 @@ import (
 
 const canLock = true
 
-// lock takes the lock on an open directory, which ends when the file is closed
-// or the process is gone. Commands do not inherit it.
+// lock locks an open directory. The lock ends when the file is closed or the process ends.
+// Child processes do not inherit it.
 func lock(dir *os.File) error {
 	err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
@@ -26,12 +26,12 @@ func lock(dir *os.File) error {
 	}
 }
 
-// private reports whether this user, and nobody else, may write to the directory.
+// private reports whether this user is the only one who may write to the directory.
 func private(dir fs.FileInfo) bool {
 	return owner(dir) == os.Geteuid() && dir.Mode().Perm()&0o022 == 0
 }
 
-// trusted reports whether a path was made by this user or by root.
+// trusted reports whether a path belongs to this user or to root.
 func trusted(path fs.FileInfo) bool {
 	uid := owner(path)
 	return uid == os.Geteuid() || uid == 0

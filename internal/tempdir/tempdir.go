@@ -1,15 +1,16 @@
-// Package tempdir gives each run of a job a directory of its own below one base
-// and leaves none behind.
+// Package tempdir makes a separate directory for each run of a job below one base
+// directory, and makes sure that all of them are removed in the end.
 //
-// A directory belongs to the process that holds a lock on it. The system drops
-// the lock when the process ends, however it ends, so a directory without one
-// is a leftover: no clock, no process number and no store has to be asked, and
-// workers of several stores may share a base. It must be on a local file system.
+// A directory belongs to the process that holds a lock on it. The operating system releases
+// the lock whenever the process ends, also after a crash. A directory without a lock is
+// therefore left over from an ended process and can be removed, without a look at clocks,
+// process numbers or a store. Workers of several stores may share a base. The base must be
+// on a local file system.
 //
-// No operation leaves the base: links are removed and never followed.
+// No operation leaves the base directory: links are removed and never followed.
 //
-// Where directories cannot be locked, as on Windows, the leftovers of workers
-// that were killed stay.
+// On systems where directories cannot be locked, such as Windows, the directories of killed
+// workers are not removed.
 package tempdir
 
 import (
@@ -22,22 +23,22 @@ import (
 	"regexp"
 )
 
-// createTries bounds how many directories of earlier runs Create passes over.
+// createTries is how many names Create tries while directories of earlier runs exist.
 const createTries = 100
 
 var errPrivate = errors.New("name a directory that only the user of the worker can write to")
 
-// leftover matches the names that Create gives: job-42, job-42-2.
+// leftover matches the names that Create gives to directories: job-42, job-42-2.
 var leftover = regexp.MustCompile(`^job-[0-9]+(-[0-9]+)?$`)
 
-// Base is the directory below which the directories of jobs are made. Its
-// methods may be called from several goroutines at a time.
+// Base is the directory below which the directories of jobs are made. Its methods may be
+// called from several goroutines at once.
 type Base struct{ root *os.Root }
 
-// Open opens the base at path and makes it, with mode 0700, if it is missing.
-// Everything named like a job's directory in there is taken for one, so the
-// base has to be private: it is an error if others own it or may write to it,
-// or if path is a link that others made.
+// Open opens the base directory at path. A missing directory is made with mode 0700. Every
+// directory in the base with the name of a job's directory may be removed, so the base must
+// be private: Open returns an error if another user owns it or may write to it, or if path
+// is a link that another user made.
 func Open(path string) (*Base, error) {
 	if path == "" {
 		return nil, errors.New("temp base: the path is empty")
@@ -79,19 +80,19 @@ func check(root *os.Root, path string) error {
 	return nil
 }
 
-// Close releases the base. Its directories have to be removed before.
+// Close closes the base. The directories in it must be removed first.
 func (b *Base) Close() error { return b.root.Close() }
 
-// Dir is the directory of one run. It belongs to one goroutine at a time.
+// Dir is the directory of one run. Only one goroutine may use it at a time.
 type Dir struct {
 	root *os.Root
 	name string
 	lock *os.File
 }
 
-// Create makes a directory, with mode 0700, for one run of a job: job-<id>. While
-// an earlier run of the job still has that one, or has left it behind, the name
-// gets a number: job-<id>-2.
+// Create makes a directory named job-<id>, with mode 0700, for one run of a job. If that
+// directory exists because of an earlier run of the job, the name gets a number:
+// job-<id>-2.
 func (b *Base) Create(id int64) (*Dir, error) {
 	for n := range createTries {
 		name := fmt.Sprintf("job-%d", id)
@@ -107,22 +108,22 @@ func (b *Base) Create(id int64) (*Dir, error) {
 		}
 		lock, err := acquire(b.root, name)
 		if errors.Is(err, errTaken) {
-			continue // a sweep saw it before the lock
+			continue // A sweep removed the directory before it was locked.
 		}
 		if err != nil {
 			return nil, fmt.Errorf("temp dir: %w", errors.Join(err, b.root.Remove(name)))
 		}
 		return &Dir{root: b.root, name: name, lock: lock}, nil
 	}
-	return nil, fmt.Errorf("temp dir: %s holds %d directories of job %d: remove what cannot be swept",
+	return nil, fmt.Errorf("temp dir: %s holds %d directories of job %d: remove them by hand",
 		b.root.Name(), createTries, id)
 }
 
 // Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return filepath.Join(d.root.Name(), d.name) }
 
-// Remove removes the directory with all that is in it. What cannot be removed
-// is left to the next sweep. Removing it again does nothing.
+// Remove removes the directory and its contents. Files that cannot be removed stay until
+// the next sweep. A second call does nothing.
 func (d *Dir) Remove() error {
 	lock := d.lock
 	if lock == nil {
@@ -136,9 +137,9 @@ func (d *Dir) Remove() error {
 	return nil
 }
 
-// Sweep removes the directories of runs whose process has ended, until ctx ends,
-// and returns how many it removed. One that cannot be removed does not stop it;
-// the error tells how many there are and about the first.
+// Sweep removes the directories whose process has ended, and returns how many it removed.
+// It stops when ctx ends. It continues after a directory that cannot be removed. The error
+// then states their number and the first reason.
 func (b *Base) Sweep(ctx context.Context) (removed int, err error) {
 	if !canLock {
 		return 0, nil

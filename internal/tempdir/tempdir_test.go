@@ -43,7 +43,7 @@ func create(t *testing.T, base *tempdir.Base, id int64) *tempdir.Dir {
 	return dir
 }
 
-// must makes the preparations of a test readable.
+// must stops the test when one of the errors is not nil.
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -53,7 +53,7 @@ func must(t *testing.T, errs ...error) {
 
 func write(path string) error { return os.WriteFile(path, []byte("keep"), 0o600) }
 
-// names lists a directory.
+// names returns the names of the files in a directory.
 func names(t *testing.T, path string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(path)
@@ -68,7 +68,7 @@ func names(t *testing.T, path string) []string {
 func sweep(t *testing.T, base *tempdir.Base, want int) {
 	t.Helper()
 	if n, err := base.Sweep(t.Context()); n != want || err != nil {
-		t.Errorf("Sweep = %d, %v, want %d", n, err, want)
+		t.Errorf("Sweep removed %d directories with error %v, want %d and no error", n, err, want)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestT1_EachRunHasItsOwnDirectory(t *testing.T) {
 	base, path := open(t)
 	zombie, rerun, other := create(t, base, 42), create(t, base, 42), create(t, base, 7)
 	if want := filepath.Join(path, "job-42"); zombie.Path() != want {
-		t.Errorf("Path = %s, want %s", zombie.Path(), want)
+		t.Errorf("got the path %s, want %s", zombie.Path(), want)
 	}
 	if diff := cmp.Diff([]string{"job-42", "job-42-2", "job-7"}, names(t, path)); diff != "" {
 		t.Error(diff)
@@ -87,7 +87,7 @@ func TestT1_EachRunHasItsOwnDirectory(t *testing.T) {
 		info, err := os.Stat(dir.Path())
 		must(t, err, write(filepath.Join(dir.Path(), "clip")))
 		if info.Mode().Perm() != 0o700 {
-			t.Errorf("%s has mode %v", dir.Path(), info.Mode())
+			t.Errorf("%s has mode %v, want 0700", dir.Path(), info.Mode())
 		}
 	}
 	must(t, zombie.Remove(), zombie.Remove())
@@ -100,7 +100,7 @@ func TestT1_EachRunHasItsOwnDirectory(t *testing.T) {
 }
 
 // proves: T1
-func TestT1_RemovingFollowsNoLink(t *testing.T) {
+func TestT1_RemoveDoesNotFollowLinks(t *testing.T) {
 	t.Parallel()
 	base, path := open(t)
 	outside := t.TempDir()
@@ -118,16 +118,16 @@ func TestT1_RemovingFollowsNoLink(t *testing.T) {
 	must(t, dir.Remove())
 	sweep(t, base, 1)
 	if left := names(t, path); left != nil {
-		t.Errorf("%v are left", left)
+		t.Errorf("got the files %v after Remove, want none", left)
 	}
 	got, err := os.ReadFile(filepath.Join(outside, "file"))
 	if err != nil || string(got) != "keep" {
-		t.Errorf("the file outside: %q, %v", got, err)
+		t.Errorf("the file outside of the base: got the content %q and the error %v, want it unchanged", got, err)
 	}
 }
 
 // proves: T1
-func TestT1_SweepTakesOnlyLeftovers(t *testing.T) {
+func TestT1_SweepRemovesOnlyLeftovers(t *testing.T) {
 	t.Parallel()
 	base, path := open(t)
 	outside := t.TempDir()
@@ -153,17 +153,17 @@ func TestT1_SweepTakesOnlyLeftovers(t *testing.T) {
 }
 
 // proves: T1
-func TestT1_SweepSparesAnotherProcessUntilItDies(t *testing.T) {
+func TestT1_SweepKeepsDirectoriesOfLivingProcesses(t *testing.T) {
 	t.Parallel()
 	base, path := open(t)
 	worker, dir := startWorker(t, path)
 	sweep(t, base, 0)
 	if _, err := os.Stat(filepath.Join(dir, "clip")); err != nil {
-		t.Errorf("the directory of a living worker: %v", err)
+		t.Errorf("reading the directory of a living worker: got the error %v, want none", err)
 	}
 	rerun := create(t, base, 42)
 	if rerun.Path() == dir {
-		t.Error("the second run shares the directory of the first")
+		t.Error("the second run got the same directory as the first run, want another")
 	}
 
 	kill(t, worker)
@@ -174,27 +174,27 @@ func TestT1_SweepSparesAnotherProcessUntilItDies(t *testing.T) {
 }
 
 // proves: T1
-func TestT1_WhatNobodyMayReadIsRemoved(t *testing.T) {
+func TestT1_UnreadableDirectoriesAreRemoved(t *testing.T) {
 	t.Parallel()
-	path, err := os.MkdirTemp("", "redrive-test") //nolint:usetesting // another user must reach it, and t.TempDir is in a private folder
+	path, err := os.MkdirTemp("", "redrive-test") //nolint:usetesting // another user must reach the directory, and t.TempDir is in a private folder
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(path)) })
 	cmd := process("ordinary user", path)
 	if os.Geteuid() == 0 {
 		must(t, os.Chown(path, nobody, nobody))
-		cmd.Path = "/proc/self/exe" // the path to the test binary is closed to others
+		cmd.Path = "/proc/self/exe" // The user nobody has no access to the path of the test binary.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("the process as an ordinary user failed: %v: %s", err, out)
 	}
 }
 
-// Between the making of a directory and its locking a sweep may take it for a
-// leftover. A run has to end up with a directory that stays all the same.
+// A sweep that runs between the making of a directory and its locking may remove the
+// directory. Create must then still return a directory that exists.
 //
 // part of: T1
-func TestT1_SweepsNeverTakeALivingDirectory(t *testing.T) {
+func TestT1_SweepsNeverRemoveADirectoryInUse(t *testing.T) {
 	t.Parallel()
 	base, path := open(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -226,7 +226,7 @@ func TestT1_SweepsNeverTakeALivingDirectory(t *testing.T) {
 	stop()
 	sweepers.Wait()
 	if left := names(t, path); left != nil {
-		t.Errorf("%v are left", left)
+		t.Errorf("got the files %v after the last Remove, want none", left)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestSweepStopsWithItsContext(t *testing.T) {
 	cause := errors.New("shutting down")
 	cancel(cause)
 	if n, err := base.Sweep(ctx); n != 0 || !errors.Is(err, cause) {
-		t.Errorf("Sweep = %d, %v, want 0 and the cause", n, err)
+		t.Errorf("Sweep with an ended context: removed %d directories with error %v, want 0 and the cause of the context", n, err)
 	}
 }
 
@@ -251,15 +251,15 @@ func TestCreateGivesUpAfterManyLeftovers(t *testing.T) {
 	}
 	last := create(t, base, 1)
 	if filepath.Base(last.Path()) != "job-1-100" {
-		t.Errorf("Path = %s", last.Path())
+		t.Errorf("got the path %s, want job-1-100 at its end", last.Path())
 	}
 	if _, err := base.Create(1); err == nil || !strings.Contains(err.Error(), "100 directories of job 1") {
-		t.Errorf("Create = %v, want a refusal", err)
+		t.Errorf("Create after 100 directories: got the error %v, want one about 100 directories", err)
 	}
 	sweep(t, base, 99)
 }
 
-func TestOpenInsistsOnAPrivateBase(t *testing.T) {
+func TestOpenRefusesABaseThatIsNotPrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -285,28 +285,28 @@ func TestOpenInsistsOnAPrivateBase(t *testing.T) {
 		base, err := tempdir.Open(tt.path)
 		if tt.refusal != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.refusal) {
-				t.Errorf("Open(%q) = %v, want a refusal with %q", tt.path, err, tt.refusal)
+				t.Errorf("Open(%q): got the error %v, want one with %q", tt.path, err, tt.refusal)
 			}
 			continue
 		}
 		if err != nil {
-			t.Errorf("Open(%q) = %v", tt.path, err)
+			t.Errorf("Open(%q): got the error %v, want none", tt.path, err)
 			continue
 		}
 		must(t, base.Close())
 	}
 	if info, err := os.Stat(in("new/nested")); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the new base: %v, %v", info, err)
+		t.Errorf("the new base: got the file info %v and the error %v, want a directory with mode 0700", info, err)
 	}
 }
 
-// Handlers may change the working directory.
+// Handlers may change the working directory, so the path must be absolute.
 func TestPathIsAbsolute(t *testing.T) {
 	t.Chdir(t.TempDir())
 	base, err := tempdir.Open("relative")
 	must(t, err)
 	t.Cleanup(func() { base.Close() })
 	if dir := create(t, base, 1); !filepath.IsAbs(dir.Path()) {
-		t.Errorf("Path = %s", dir.Path())
+		t.Errorf("got the path %s, want an absolute path", dir.Path())
 	}
 }

@@ -8,15 +8,16 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// appendCSV writes a record as RFC 4180 wants it, and so that no spreadsheet
-// takes a cell for a formula.
+// appendCSV writes a record in the format of RFC 4180. It changes cells that a spreadsheet
+// would run as a formula.
 func appendCSV(out *bytes.Buffer, cells []string) {
 	for i, cell := range cells {
 		if i > 0 {
 			out.WriteByte(',')
 		}
 		cell = harmless(cell)
-		// A cell with what separates cells elsewhere is quoted, too.
+		// Some spreadsheets separate cells at semicolons or tabs, so a cell with one of
+		// them is quoted too.
 		if !strings.ContainsAny(cell, "\",;\t\r\n") && strings.TrimSpace(cell) == cell {
 			out.WriteString(cell)
 			continue
@@ -28,17 +29,16 @@ func appendCSV(out *bytes.Buffer, cells []string) {
 	out.WriteString("\r\n")
 }
 
-// plainNumber is a number that a spreadsheet reads as nothing else.
+// plainNumber matches a text that every spreadsheet reads as a number.
 var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// formula is what a formula may begin with, behind something that separates cells or
-// records for some spreadsheet.
+// formula matches the first character of a possible formula after a character that some
+// spreadsheets take for the end of a cell or of a record.
 var formula = regexp.MustCompile("([;\t\r\n][;\t\r\n \u00a0\"']*)([=+\\-@＝＋－＠])")
 
-// harmless puts an apostrophe before a cell that a spreadsheet would take for a
-// formula, and before what it would take for one when it splits cells at
-// semicolons, which quotes do not keep it from in a line that it has split before.
-// Numbers stay numbers.
+// harmless puts an apostrophe before a cell that a spreadsheet would run as a formula. It
+// does the same after semicolons, tabs and line ends inside the cell, because some
+// spreadsheets split a line there even inside quotes. Numbers stay numbers.
 func harmless(cell string) string {
 	if cell == "" || plainNumber.MatchString(cell) {
 		return cell
@@ -59,14 +59,15 @@ func firstRune(s string) rune {
 	return 0
 }
 
-// exportTime writes a time for other programs: UTC, RFC 3339; nothing for none.
+// exportTime writes a time for other programs, in UTC and RFC 3339. No time becomes an
+// empty text.
 func exportTime(m *job.Micros) string {
 	if m == nil || *m == 0 {
 		return ""
 	}
 	text, err := m.MarshalText()
 	if err != nil {
-		panic("a time always marshals: " + err.Error())
+		panic("marshal a time: " + err.Error())
 	}
 	return string(text)
 }

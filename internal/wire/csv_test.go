@@ -41,29 +41,29 @@ func FuzzCSV(f *testing.F) {
 		r := csv.NewReader(&out)
 		got, err := r.Read()
 		if err != nil {
-			t.Fatalf("%q is no record: %v", cells, err)
+			t.Fatalf("reading the record of cells %q: got the error %v, want none", cells, err)
 		}
 		for i, cell := range cells {
-			// The reader of the standard library makes one line end of two bytes.
+			// The CSV reader of the standard library turns \r\n into \n.
 			want := strings.ReplaceAll(harmless(cell), "\r\n", "\n")
 			if got[i] != want {
 				t.Fatalf("%q came back as %q, want %q", cell, got[i], want)
 			}
 			if got[i] != "" && strings.ContainsRune("=+-@\t\r\n", rune(got[i][0])) && !json.Valid([]byte(got[i])) && !plainNumber.MatchString(got[i]) {
-				t.Fatalf("%q begins a formula", got[i])
+				t.Fatalf("the cell %q begins like a formula, want an apostrophe before it", got[i])
 			}
 		}
 		if rest, err := r.Read(); err == nil {
-			t.Fatalf("there is another record: %q", rest)
+			t.Fatalf("got a second record %q, want one record", rest)
 		}
 	})
 }
 
-// A spreadsheet that splits at semicolons takes no quotes for such in the middle of
-// what it thinks is a cell.
+// Some spreadsheets split a line at semicolons, even inside a quoted cell. No part may then
+// begin a formula.
 //
 // part of: D3
-func TestD3_NoCellIsAFormulaWhereverItIsSplit(t *testing.T) {
+func TestD3_NoPartOfACellIsAFormula(t *testing.T) {
 	t.Parallel()
 	d := deadEntry(`{"a":";=HYPERLINK(\"http://evil\");x","b":"\t=1"}`)
 	d.Job.Attrs, d.Note, d.ActedBy, d.Message = []byte(`{"k;=1+1":";+1"}`), "=1+1;=2+2", "x;@y", ";-1"
@@ -75,13 +75,13 @@ func TestD3_NoCellIsAFormulaWhereverItIsSplit(t *testing.T) {
 		for _, cell := range strings.FieldsFunc(out.String(), func(r rune) bool { return r == comma || r == '\n' || r == '\r' }) {
 			cell = strings.Trim(cell, "\" ")
 			if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) && !plainNumber.MatchString(cell) {
-				t.Errorf("split at %q, a cell is %q", comma, cell)
+				t.Errorf("a line split at %q has the cell %q, which begins like a formula", comma, cell)
 			}
 		}
 	}
 }
 
-// deadEntry is a dead letter with a secret wherever one can be.
+// deadEntry returns a dead letter that has a secret in every field that can hold one.
 func deadEntry(payload string) *store.DeadEntry {
 	return &store.DeadEntry{
 		DeadLetter: job.DeadLetter{
@@ -107,10 +107,10 @@ func TestF11_AnExportHasNoSecrets(t *testing.T) {
 			}
 			for _, secret := range []string{"hunter2", "/etc/passwd", "s3cr3t", "/home/tess"} {
 				if strings.Contains(clean.String(), secret) {
-					t.Errorf("%s has %s: %s", format, secret, clean.String())
+					t.Errorf("the %s export contains the secret %s: %s", format, secret, clean.String())
 				}
 				if !strings.Contains(raw.String(), secret) {
-					t.Errorf("%s with --raw does not have %s: %s", format, secret, raw.String())
+					t.Errorf("the %s export without cleaning lacks the text %s: %s", format, secret, raw.String())
 				}
 			}
 		}
@@ -141,7 +141,7 @@ func TestD3_BothFormatsHaveAllFields(t *testing.T) {
 	}
 	for _, text := range []string{lines.String(), table.String()} {
 		if strings.ContainsRune(text, '\u009b') {
-			t.Errorf("a control character got through: %q", text)
+			t.Errorf("the export has an unescaped control character: %q", text)
 		}
 	}
 	var payloads []string
@@ -155,10 +155,10 @@ func TestD3_BothFormatsHaveAllFields(t *testing.T) {
 		}
 		payloads = append(payloads, string(fields["payload"]))
 		if cell := rows[i+1][2]; cell != payloads[i] && (cell != "" || payloads[i] != "null") {
-			t.Errorf("line %s, cell %s", payloads[i], cell)
+			t.Errorf("payload: got %s in JSON and %s in CSV, want the same", payloads[i], cell)
 		}
 		if rows[i+1][0] != "17" || rows[i+1][9] != "'=tess" {
-			t.Errorf("cells %q", rows[i+1])
+			t.Errorf("got the cells %q, want job_id 17 and resolved_by '=tess", rows[i+1])
 		}
 		if diff := cmp.Diff([]string{"NetworkTimeout", "'=reset", "'@acme"}, rows[i+1][10:]); diff != "" {
 			t.Error(diff)

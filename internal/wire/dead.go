@@ -11,9 +11,11 @@ import (
 
 // DeadPage is a page of dead letters.
 type DeadPage struct {
-	Entries  []store.DeadEntry `json:"dead_letters"`
-	Next     string            `json:"next,omitempty"`           // for the next page; left out on the last page
-	Searched job.Micros        `json:"searched_until,omitempty"` // every match that died after it is on this page or an earlier one
+	Entries []store.DeadEntry `json:"dead_letters"`
+	Next    string            `json:"next,omitempty"` // Next is the token of the next page, empty on the last page.
+	// Searched is a time. This page and the earlier pages hold every match that died after
+	// it.
+	Searched job.Micros `json:"searched_until,omitempty"`
 }
 
 // DeadPageOf returns the JSON shape of a page of dead letters.
@@ -31,7 +33,8 @@ type Step struct {
 	Does    string `json:"does"`
 }
 
-// StepsOf returns the JSON shape of steps, each written by way.
+// StepsOf returns the JSON shape of steps. The function way writes the command of each
+// step.
 func StepsOf(steps []words.Step, way words.Way) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
@@ -44,14 +47,15 @@ func StepsOf(steps []words.Step, way words.Way) []Step {
 type DeadDetails struct {
 	Letter   *job.DeadLetter `json:"dead_letter"`
 	Cause    string          `json:"cause"`
-	Operator string          `json:"operator,omitempty"` // who has to act, and how
+	Operator string          `json:"operator,omitempty"` // Operator says who has to act, and how.
 	Group    *store.Group    `json:"group,omitempty"`
 	Job      Job             `json:"job"`
-	Failures []Failure       `json:"failures"` // oldest first
+	Failures []Failure       `json:"failures"` // Failures are ordered from the oldest to the newest.
 	Original *Original       `json:"original,omitempty"`
 	Acts     []store.Audit   `json:"audit"`
-	Searched job.Micros      `json:"audit_searched_until,omitempty"` // older rows were not looked at
-	Next     []Step          `json:"next"`
+	// Searched is a time. Audit rows older than it were not searched.
+	Searched job.Micros `json:"audit_searched_until,omitempty"`
+	Next     []Step     `json:"next"`
 }
 
 // Original is what a job was before a retry changed it.
@@ -83,27 +87,29 @@ func GroupsOf(page *store.GroupPage) GroupList {
 	return GroupList{Groups: append([]store.Group{}, page.Groups...), Total: page.Total}
 }
 
-// DeadAnswer is the answer about one dead letter of an action on several.
+// DeadAnswer is the result for one dead letter when an action is applied to several.
 type DeadAnswer struct {
 	ID     job.ID `json:"id"`
 	Status string `json:"status,omitempty"`
-	Code   string `json:"error_code,omitempty"` // the kind of the error
+	Code   string `json:"error_code,omitempty"` // Code is the kind of the error.
 	Error  string `json:"error,omitempty"`
 }
 
-// Counted is what an action by filter would take, and what it has done.
+// Counted says how many dead letters match the filter of an action, and how many the action
+// has changed.
 type Counted struct {
-	Do      string `json:"act"`
-	N       int64  `json:"count"`
-	Done    *int64 `json:"done,omitempty"` // left out when the action was only counted
+	Do string `json:"act"`
+	N  int64  `json:"count"`
+	// Done is the number of changed dead letters, or nil when they were only counted.
+	Done    *int64 `json:"done,omitempty"`
 	Through int64  `json:"through,omitempty"`
 }
 
 // Redrive is a bulk retry.
 type Redrive struct {
 	*store.Redrive
-	Priority int8   `json:"priority"`        // of its jobs
-	Queue    string `json:"queue,omitempty"` // that its jobs move to
+	Priority int8   `json:"priority"`        // Priority is the priority of the retried jobs.
+	Queue    string `json:"queue,omitempty"` // Queue is the queue that the retried jobs move to.
 }
 
 // RedriveOf returns the JSON shape of a redrive.
@@ -123,7 +129,7 @@ func RedrivesOf(list []store.Redrive) RedriveList {
 	return out
 }
 
-// DeadStats is the numbers of dead letters, and how well retries do.
+// DeadStats holds counts of dead letters, and figures about the success of retries.
 type DeadStats struct {
 	store.DeadStats
 	Total   int64            `json:"total"`
@@ -135,8 +141,8 @@ type DeadStats struct {
 	Success []Figure         `json:"success"`
 }
 
-// Added is the deaths a minute: of the present minute so far, of the last whole one,
-// and the means of the last 10 and the last 60.
+// Added holds how many jobs died per minute: in the current minute so far, in the last
+// whole minute, and on average in the last 10 and the last 60 minutes.
 type Added struct {
 	Present int64   `json:"present"`
 	Last    int64   `json:"last"`
@@ -151,12 +157,13 @@ type Figure struct {
 	Window  string  `json:"window"`
 	Part    float64 `json:"numerator"`
 	Of      float64 `json:"denominator"`
-	Value   float64 `json:"value"` // 0 when the denominator is 0
+	Value   float64 `json:"value"` // Value is 0 when the denominator is 0.
 	Target  string  `json:"target"`
-	Met     *bool   `json:"met"` // null when the denominator is 0
+	Met     *bool   `json:"met"` // Met is null when the denominator is 0.
 }
 
-// StatsOf adds up dead letters, and how well retries did in a window.
+// StatsOf adds up the counts of dead letters and computes the figures about retries in a
+// window of time.
 func StatsOf(s *store.DeadStats, window time.Duration) *DeadStats {
 	v := &DeadStats{
 		DeadStats: *s, Status: map[string]int64{}, Reason: map[string]int64{}, Class: map[string]int64{}, Kind: map[string]int64{},

@@ -1,7 +1,7 @@
-// Package wire holds what other programs read and write: the JSON shapes of jobs,
-// failures, dead letters, groups and redrives, the rows of an export as JSON and
-// CSV, the strict reading of jobs, and the one table from errors to their kinds,
-// exit codes and HTTP statuses.
+// Package wire defines the data that other programs read and write. It holds the JSON
+// shapes of jobs, failures, dead letters, groups and redrives, the rows of an export as
+// JSON and CSV, and the strict reader of jobs. It also holds the only table that maps
+// errors to their kinds, exit codes and HTTP statuses.
 package wire
 
 import (
@@ -14,7 +14,7 @@ import (
 // Kind is the kind of an error, as other programs see it.
 type Kind uint8
 
-// The kinds of errors. None is the kind of no error.
+// The kinds of errors. None means that there is no error.
 const (
 	None Kind = iota
 	Internal
@@ -32,15 +32,15 @@ const (
 	OutcomeUnknown
 )
 
-// kindRow is what a kind means for a program.
+// kindRow holds the name, the exit code and the HTTP status of a kind of error.
 type kindRow struct {
 	name   string
 	exit   int
 	status int
 }
 
-// row returns the table's row of a kind. This is the only table of exit codes and
-// statuses.
+// row returns the row of a kind of error in the table of names, exit codes and HTTP
+// statuses. There is no other such table.
 func (k Kind) row() kindRow {
 	return [...]kindRow{
 		None:             {"none", 0, http.StatusOK},
@@ -63,22 +63,22 @@ func (k Kind) row() kindRow {
 // String returns the name of the kind in JSON, such as "not-found".
 func (k Kind) String() string { return k.row().name }
 
-// ExitCode returns the exit code of a command that ends with such an error. 0 is
-// success, 1 any error, 2 a call that is wrong in itself, 3 a stop while work was
-// left, 4 a thing that does not exist, 5 a state that does not allow the call.
+// ExitCode returns the exit code of a command that ends with an error of this kind. 0 means
+// success, 1 any other error, 2 a wrong call, 3 a stop before all work was done, 4 that
+// something does not exist, 5 that the present state does not allow the call.
 func (k Kind) ExitCode() int { return k.row().exit }
 
-// Status returns the HTTP status of an answer that reports such an error.
+// Status returns the HTTP status of a response that reports an error of this kind.
 func (k Kind) Status() int { return k.row().status }
 
-// Kinded is an error that knows its own kind.
+// Kinded is an error that states its own kind.
 type Kinded interface {
 	error
 	Kind() Kind
 }
 
-// KindOf returns the kind of an error: the one that it names itself, else the one
-// that its store error has. Any other error is Internal.
+// KindOf returns the kind of an error. A kind that the error states itself takes precedence
+// over the kind of a store error that it wraps. Any other error is Internal.
 func KindOf(err error) Kind {
 	if err == nil {
 		return None
@@ -105,8 +105,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// KindOfAll returns the kind of the first of several errors, and Internal when their
-// exit codes differ.
+// KindOfAll returns the kind of the first error. It returns Internal when the errors have
+// different exit codes.
 func KindOfAll(errs []error) Kind {
 	kind := None
 	for i, err := range errs {
@@ -122,7 +122,7 @@ func KindOfAll(errs []error) Kind {
 
 // Error is an error in JSON.
 type Error struct {
-	Code    string `json:"code"` // name of its kind
+	Code    string `json:"code"` // Code is the name of the kind of the error.
 	Exit    int    `json:"exit"`
 	Message string `json:"message"`
 }

@@ -30,11 +30,11 @@ func TestKindOf(t *testing.T) {
 		{store.ErrReadOnly, "store-read-only", 1, 503},
 		{store.ErrFull, "store-full", 1, 507},
 		{store.ErrUnknown, "outcome-unknown", 1, 504},
-		{ownKind{store.ErrNotFound}, "stopping", 3, 503}, // what an error says itself goes before what it wraps
+		{ownKind{store.ErrNotFound}, "stopping", 3, 503}, // The kind that an error states itself takes precedence over the kind of the wrapped error.
 	} {
 		k := wire.KindOf(tt.err)
 		if k.String() != tt.name || k.ExitCode() != tt.exit || k.Status() != tt.status {
-			t.Errorf("%v: got %s, %d, %d, want %s, %d, %d", tt.err, k, k.ExitCode(), k.Status(), tt.name, tt.exit, tt.status)
+			t.Errorf("error %v: got kind %s, exit code %d, status %d, want kind %s, exit code %d, status %d", tt.err, k, k.ExitCode(), k.Status(), tt.name, tt.exit, tt.status)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestKindOfAll(t *testing.T) {
 		{[]error{store.ErrConflict, store.ErrNotFound}, wire.Internal},
 	} {
 		if got := wire.KindOfAll(tt.errs); got != tt.want {
-			t.Errorf("%v: got %s, want %s", tt.errs, got, tt.want)
+			t.Errorf("errors %v: got kind %s, want kind %s", tt.errs, got, tt.want)
 		}
 	}
 }

@@ -16,27 +16,28 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// ExportRow is a dead letter in an export.
+// ExportRow is one dead letter in an export.
 type ExportRow struct {
 	Job        job.ID            `json:"job_id"`
 	Kind       string            `json:"task_type"`
-	Payload    json.RawMessage   `json:"payload"` // null when the job is not dead any more
+	Payload    json.RawMessage   `json:"payload"` // Payload is null when the job is no longer dead.
 	Metadata   ExportMetadata    `json:"metadata"`
 	Reason     job.Reason        `json:"dlq_reason"`
 	DiedAt     job.Micros        `json:"dlq_timestamp"`
 	Status     job.Status        `json:"status"`
-	Resolution *ExportResolution `json:"resolution"` // null while the dead letter is pending
+	Resolution *ExportResolution `json:"resolution"` // Resolution is null while the dead letter is pending.
 	ActedAt    *job.Micros       `json:"resolved_at"`
 	ActedBy    *string           `json:"resolved_by"`
 }
 
-// ExportResolution is what was done about a dead letter last.
+// ExportResolution is the last action on a dead letter.
 type ExportResolution struct {
 	Action job.DeadAction `json:"action"`
 	Notes  string         `json:"notes"`
 }
 
-// ExportMetadata is what else is known of a dead letter and its job.
+// ExportMetadata holds the fields of a dead letter and its job that have no column of their
+// own.
 type ExportMetadata struct {
 	Queue       string          `json:"queue"`
 	Priority    int8            `json:"priority,omitempty"`
@@ -49,7 +50,7 @@ type ExportMetadata struct {
 	Group       string          `json:"group,omitempty"`
 	Message     string          `json:"message,omitempty"`
 	Life        int32           `json:"life"`
-	Attempts    int32           `json:"attempts,omitempty"` // of that life
+	Attempts    int32           `json:"attempts,omitempty"` // Attempts counts the attempts of the life in which the job died.
 	Runs        job.Token       `json:"runs,omitempty"`
 	CreatedAt   job.Micros      `json:"created_at,omitempty"`
 	Redrive     int64           `json:"redrive,omitempty"`
@@ -58,17 +59,19 @@ type ExportMetadata struct {
 
 // Exporter writes dead letters as rows, one after another.
 type Exporter struct {
-	out   io.Writer
-	csv   bool
-	clean *failure.SanitizeOptions // nil leaves payloads and attributes as they are
+	out io.Writer
+	csv bool
+	// clean says what to remove from payloads, attributes and notes. nil leaves them as
+	// they are.
+	clean *failure.SanitizeOptions
 	rows  int64
 
 	line bytes.Buffer
 	enc  *json.Encoder
 }
 
-// NewExporter returns an exporter that writes to out, as CSV or else as a JSON object
-// a line. With clean, secrets are taken out of payloads, attributes and notes.
+// NewExporter returns an exporter that writes to out, either as CSV or as one JSON object
+// per line. If clean is not nil, secrets are removed from payloads, attributes and notes.
 func NewExporter(out io.Writer, asCSV bool, clean *failure.SanitizeOptions) *Exporter {
 	e := &Exporter{out: out, csv: asCSV, clean: clean}
 	e.enc = json.NewEncoder(&e.line)
@@ -78,10 +81,10 @@ func NewExporter(out io.Writer, asCSV bool, clean *failure.SanitizeOptions) *Exp
 
 var exportColumns = [...]string{
 	"job_id", "task_type", "payload", "metadata", "dlq_reason", "dlq_timestamp", "status", "resolution", "resolved_at", "resolved_by",
-	"class", "message", "owner", // of the metadata, so that a spreadsheet can filter by them
+	"class", "message", "owner", // These fields of the metadata are columns too, so that a spreadsheet can filter by them.
 }
 
-// Begin writes what comes before the first row: of CSV the names of the columns.
+// Begin writes the column names of a CSV file. It writes nothing for JSON.
 func (e *Exporter) Begin() error {
 	if !e.csv {
 		return nil
@@ -142,8 +145,8 @@ func (e *Exporter) row(d *store.DeadEntry) *ExportRow {
 	return row
 }
 
-// payload returns a payload as JSON: JSON as it is, a text as a text, and
-// anything else as {"base64": …}.
+// payload returns a payload as JSON. Valid JSON stays as it is, other text becomes a JSON
+// string, and other bytes become {"base64": …}.
 func (e *Exporter) payload(b []byte) json.RawMessage {
 	switch {
 	case len(b) == 0:
@@ -167,7 +170,8 @@ func (e *Exporter) json(b []byte) json.RawMessage {
 	return failure.SanitizeJSON(b, e.clean)
 }
 
-// cells are the fields as a spreadsheet gets them; what is null is empty.
+// cells returns the fields as cells of a CSV record. A field that is null becomes an empty
+// cell.
 func (r *ExportRow) cells() ([]string, error) {
 	cells := []string{
 		r.Job.String(), r.Kind, "", "", string(r.Reason), "", r.Status.String(), "", "", "",
@@ -179,7 +183,8 @@ func (r *ExportRow) cells() ([]string, error) {
 			return nil, fmt.Errorf("job %d: %w", r.Job, err)
 		}
 		if string(text) != "null" {
-			// Semicolons of JSON are in strings: as an escape they separate no cells.
+			// JSON has semicolons only inside strings. They are escaped, because
+			// spreadsheets may split a cell at a semicolon.
 			cells[i] = strings.ReplaceAll(string(Plain(text)), ";", `\u003b`)
 		}
 	}

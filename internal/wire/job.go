@@ -8,11 +8,12 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Receipt is what a caller gets for a job that was enqueued.
+// Receipt is the answer for a job that was enqueued.
 type Receipt struct {
-	Line     int       `json:"line,omitempty"` // of the file
-	ID       job.ID    `json:"id"`
-	Existing bool      `json:"existing"` // the key was known: no job was created
+	Line int    `json:"line,omitempty"` // Line is the line of the file that the job was read from.
+	ID   job.ID `json:"id"`
+	// Existing is true when a job with the same key existed, so no job was created.
+	Existing bool      `json:"existing"`
 	State    job.State `json:"state"`
 }
 
@@ -29,17 +30,19 @@ func JobOf(j *job.Job) Job {
 	return Job{Job: *j, Attrs: raw(j.Attrs), Payload: PayloadOf(j.Payload), Result: raw(j.Result)}
 }
 
-// JobRow is a job of a list, without payload and result.
+// JobRow is a job in a list, without its payload and its result.
 type JobRow struct {
 	job.Job
-	MaxAttempts int          `json:"max_attempts,omitempty"` // of this life, as things stand
-	LastFailure *job.Failure `json:"last_failure,omitempty"` // of a retrying or dead job
+	// MaxAttempts is how many attempts the present life may have, as far as it is known
+	// now.
+	MaxAttempts int          `json:"max_attempts,omitempty"`
+	LastFailure *job.Failure `json:"last_failure,omitempty"` // LastFailure is set for retrying and dead jobs.
 }
 
 // JobList is a page of jobs.
 type JobList struct {
 	Jobs []JobRow `json:"jobs"`
-	Next job.ID   `json:"next,omitempty"` // for the next page; left out on the last page
+	Next job.ID   `json:"next,omitempty"` // Next is the token of the next page, left out on the last page.
 }
 
 // Failure is the record of a failed run.
@@ -67,7 +70,7 @@ func failuresOf(list []job.Failure) []Failure {
 // JobDetails is all that is stored about a job.
 type JobDetails struct {
 	Job      Job             `json:"job"`
-	Failures []Failure       `json:"failures"` // oldest first
+	Failures []Failure       `json:"failures"` // Failures are ordered from the oldest to the newest.
 	Letter   *job.DeadLetter `json:"dead_letter,omitempty"`
 }
 
@@ -76,11 +79,11 @@ func DetailsOf(d *words.Details) JobDetails {
 	return JobDetails{Job: JobOf(&d.Job), Failures: failuresOf(d.Failures), Letter: d.Letter}
 }
 
-// Run is a failed run with the decision about it in words.
+// Run is a failed run with the facts of the decision that was made about it.
 type Run struct {
 	Failure
 	Facts    []policy.Fact `json:"facts,omitempty"`
-	Operator string        `json:"operator,omitempty"` // who has to act, and how
+	Operator string        `json:"operator,omitempty"` // Operator says who has to act, and how.
 }
 
 // RunOf returns the JSON shape of a failed run.
@@ -100,14 +103,14 @@ type Explanation struct {
 	State    job.State `json:"state"`
 	Standing string    `json:"standing"`
 	Next     string    `json:"next,omitempty"`
-	Runs     []Run     `json:"runs"` // that failed, oldest first
+	Runs     []Run     `json:"runs"` // Runs are the failed runs, oldest first.
 }
 
-// JobAnswer is the answer about one job of an action on several.
+// JobAnswer is the result for one job when an action is applied to several.
 type JobAnswer struct {
 	ID    job.ID    `json:"id"`
 	State job.State `json:"state,omitzero"`
-	Asked bool      `json:"cancel_requested,omitempty"` // it runs, and was asked to stop
-	Code  string    `json:"error_code,omitempty"`       // the kind of the error
+	Asked bool      `json:"cancel_requested,omitempty"` // Asked is true when the running job was asked to stop.
+	Code  string    `json:"error_code,omitempty"`       // Code is the kind of the error.
 	Error string    `json:"error,omitempty"`
 }

@@ -13,7 +13,7 @@ func FuzzPlain(f *testing.F) {
 	f.Add("a\x1b\u009b\u202e\U000e0041\"\\")
 	f.Fuzz(func(t *testing.T, s string) {
 		if !utf8.ValidString(s) {
-			t.Skip("JSON holds UTF-8")
+			t.Skip("JSON strings are UTF-8, the input is not")
 		}
 		text, err := json.Marshal(s)
 		if err != nil {
@@ -22,12 +22,12 @@ func FuzzPlain(f *testing.F) {
 		plain := wire.Plain(text)
 		for _, r := range string(plain) {
 			if !strconv.IsPrint(r) {
-				t.Fatalf("%q has %U", plain, r)
+				t.Fatalf("%q contains the unescaped character %U", plain, r)
 			}
 		}
 		var back string
 		if err := json.Unmarshal(plain, &back); err != nil || back != s {
-			t.Fatalf("%q became %q, %v", s, back, err)
+			t.Fatalf("%q was decoded as %q with error %v, want the same text and no error", s, back, err)
 		}
 	})
 }

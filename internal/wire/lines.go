@@ -17,7 +17,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Request is a job as it is asked for, by a line or on a command line.
+// Request is a request to enqueue a job. It comes from a line of a file or from the command
+// line.
 type Request struct {
 	Kind, Queue, Owner, Key, Correlation string
 	Payload                              []byte
@@ -27,21 +28,22 @@ type Request struct {
 	Attrs                                map[string]any
 }
 
-// Requests reads jobs, one JSON object a line, strictly: a key that is not known,
-// is there twice or holds the wrong type is refused by its name.
+// Requests reads jobs from lines with one JSON object each. It is strict: an error names a
+// key that is unknown, that appears twice or that has a value of the wrong type.
 type Requests struct {
 	lineReader
 	lineParser
 }
 
-// ReadRequests returns a reader of the jobs of in. The name is that of the file, for
-// messages. No line may be longer than a job with a payload of payloadMax bytes can be.
+// ReadRequests returns a reader of the jobs in a file. The name of the file is used in
+// messages. payloadMax is the size limit of a payload in bytes. It also bounds the length
+// of a line.
 func ReadRequests(name string, in io.Reader, payloadMax int) *Requests {
 	return &Requests{newLineReader(name, in, payloadMax), newLineParser()}
 }
 
-// Next returns the next job, and io.EOF after the last. A *LineError is a mistake in
-// one line, after which Next goes on with the next line.
+// Next returns the next job, or io.EOF at the end of the file. A *LineError reports a
+// mistake in one line. A later call continues with the next line.
 func (r *Requests) Next() (*Request, error) {
 	line, err := r.next()
 	if err != nil {
@@ -57,43 +59,43 @@ func (r *Requests) Next() (*Request, error) {
 // Name returns the name of the file.
 func (r *Requests) Name() string { return r.name }
 
-// Line returns the number of the last line, from 1.
+// Line returns the number of the line that was read last, from 1.
 func (r *Requests) Line() int { return r.n }
 
 // Bytes returns how many bytes have been read.
 func (r *Requests) Bytes() int64 { return r.bytes }
 
-// At puts the place of the last line before an error.
+// At adds the name of the file and the number of the line that was read last to an error.
 func (r *Requests) At(err error) error { return r.at(err) }
 
 // LineError is a mistake in one line.
 type LineError struct {
-	Name string // of the file
-	Line int    // from 1
+	Name string // Name is the name of the file.
+	Line int    // Line counts from 1.
 	Err  error
 }
 
 func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Name, e.Line, e.Err) }
 
-// Unwrap returns the mistake without its place.
+// Unwrap returns the mistake without the file name and the line number.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// lineReader reads lines of a bounded length.
+// lineReader reads lines whose length is bounded.
 type lineReader struct {
 	name  string
 	in    *bufio.Reader
 	max   int
-	n     int   // of the last line, from 1
-	bytes int64 // read so far
+	n     int   // n is the number of the line that was read last, from 1.
+	bytes int64 // bytes counts the bytes that have been read so far.
 }
 
-// newLineReader bounds a line by the largest payload, each of whose bytes may be
-// written as an escape of six, and what else a line may hold.
+// newLineReader sets the longest line: each byte of the largest payload may be written as
+// an escape of six bytes, and there is space for the other fields.
 func newLineReader(name string, in io.Reader, payloadMax int) lineReader {
 	return lineReader{name: name, in: bufio.NewReaderSize(in, 64<<10), max: 6*payloadMax + 8*job.AttrsMax}
 }
 
-// next returns the next line that is not blank; io.EOF after the last.
+// next returns the next line that is not blank, or io.EOF at the end of the file.
 func (l *lineReader) next() ([]byte, error) {
 	for {
 		line, err := l.line()
@@ -125,10 +127,10 @@ func (l *lineReader) line() (line []byte, err error) {
 	}
 }
 
-// at puts the place of the last line before an error.
+// at adds the name of the file and the number of the line that was read last to an error.
 func (l *lineReader) at(err error) error { return &LineError{Name: l.name, Line: l.n, Err: err} }
 
-// field is a key of a line: what it must hold, and how it is read.
+// field is a key of a line, with a description of its value and the function that reads it.
 type field struct {
 	key, want string
 	read      func(*Request, json.RawMessage) error
@@ -144,7 +146,7 @@ func moment(key string, into func(*Request) *time.Time) field {
 	}}
 }
 
-// fields are the keys that a line may have.
+// fields returns the keys that a line may have.
 func fields() []field {
 	return []field{
 		text("kind", func(r *Request) *string { return &r.Kind }),
@@ -173,14 +175,14 @@ func readIn(r *Request, v json.RawMessage) error {
 	return err
 }
 
-// readAttrs keeps numbers as they are written.
+// readAttrs reads the attributes. Numbers keep their written form.
 func readAttrs(r *Request, v json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(v))
 	dec.UseNumber()
 	return dec.Decode(&r.Attrs)
 }
 
-// lineParser reads lines into requests, strictly.
+// lineParser parses lines into requests. It refuses unknown and repeated keys.
 type lineParser struct {
 	fields map[string]field
 	keys   []string
@@ -236,7 +238,7 @@ func (p *lineParser) entry(dec *json.Decoder, r *Request, seen map[string]bool) 
 	if err != nil {
 		return notJSON(dec, err)
 	}
-	key := token.(string) // of an object nothing else comes here
+	key := token.(string) // Inside an object, the decoder returns only strings as keys.
 	f, known := p.fields[key]
 	switch {
 	case !known:

@@ -17,7 +17,7 @@ import (
 
 func TestLineReader_CountsLinesAndBytes(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 100_000) // more than the buffer
+	long := strings.Repeat("x", 100_000) // The line is longer than the buffer of the reader.
 	l := newLineReader("f", strings.NewReader("\n a \r\n\n"+long+"\nlast"), 256<<10)
 	type line struct {
 		text string
@@ -39,7 +39,7 @@ func TestLineReader_CountsLinesAndBytes(t *testing.T) {
 		t.Error(diff)
 	}
 	if want := int64(len("\n a \r\n\n") + len(long) + len("\nlast")); l.bytes != want {
-		t.Errorf("%d bytes, want %d", l.bytes, want)
+		t.Errorf("got %d bytes read, want %d", l.bytes, want)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestX3_LinesAreBounded(t *testing.T) {
 	bound := 6*payloadMax + 8*job.AttrsMax
 	l := newLineReader("f", strings.NewReader(strings.Repeat("x", bound)), payloadMax)
 	if _, err := l.next(); err != nil {
-		t.Errorf("a line of the bound: %v", err)
+		t.Errorf("reading a line of the largest allowed length: got the error %v, want none", err)
 	}
 	l = newLineReader("f", io.MultiReader(strings.NewReader("ok\n"), endless{}), payloadMax)
 	if _, err := l.next(); err != nil {
@@ -58,11 +58,11 @@ func TestX3_LinesAreBounded(t *testing.T) {
 	}
 	l = newLineReader("f", endless{}, payloadMax)
 	if _, err := l.next(); err == nil || !strings.HasPrefix(err.Error(), "f:1: the line is longer than") {
-		t.Errorf("an endless line: %v", err)
+		t.Errorf("reading an endless line: got the error %v, want the error that the line is longer than the limit", err)
 	}
 }
 
-// endless is a line that does not end.
+// endless is a reader of one line that never ends.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -74,7 +74,7 @@ func (endless) Read(p []byte) (int, error) {
 
 type brokenReader struct{ after io.Reader }
 
-var errDisk = errors.New("disk on fire")
+var errDisk = errors.New("disk failure")
 
 func (b brokenReader) Read(p []byte) (int, error) {
 	n, err := b.after.Read(p)
@@ -84,19 +84,19 @@ func (b brokenReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestLineReader_TellsAReadErrorFromTheEnd(t *testing.T) {
+func TestLineReader_ReturnsAReadErrorInsteadOfEOF(t *testing.T) {
 	t.Parallel()
 	l := newLineReader("f", brokenReader{strings.NewReader("a\nb")}, 100)
 	if _, err := l.next(); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := l.next(); !errors.Is(err, errDisk) {
-		t.Errorf("got %q, %v, want the reader's error", text, err)
+		t.Errorf("got line %q and error %v, want the error of the reader", text, err)
 	}
 }
 
-// FuzzLine checks that no line makes the parser panic, that what it takes in has
-// all that a job needs, and that its errors are printable.
+// FuzzLine checks that no line makes the parser panic, that every accepted line is valid
+// JSON with a kind, and that its errors are printable.
 func FuzzLine(f *testing.F) {
 	f.Add([]byte(`{"kind":"a","payload":{"x":1},"queue":"q","priority":1,"in":"1s","attrs":{"n":1e999}}`))
 	f.Add([]byte(`{"kind":"a","payload":null,"run_at":"2026-01-31T18:00:00Z","owner":"o","key":"k","correlation":"c"}`))
@@ -107,16 +107,16 @@ func FuzzLine(f *testing.F) {
 		q, err := p.parse(bytes.TrimSpace(line))
 		if err == nil {
 			if !json.Valid(line) || q.Kind == "" {
-				t.Errorf("%s was taken", line)
+				t.Errorf("the parser accepted %s, want an error", line)
 			}
 		}
 		if err != nil && words.Clean(err.Error()) != err.Error() {
-			t.Errorf("the error has characters that a terminal acts on: %q", err)
+			t.Errorf("the error contains control characters for a terminal: %q", err)
 		}
 	})
 }
 
-func TestRequests_SayWhatIsWrongWithALine(t *testing.T) {
+func TestRequests_ErrorsDescribeTheMistake(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"\ufeff{\"kind\":\"a\"}":         "begins with a byte-order mark",
@@ -130,11 +130,11 @@ func TestRequests_SayWhatIsWrongWithALine(t *testing.T) {
 	} {
 		_, err := ReadRequests("f", strings.NewReader(line), 100).Next()
 		if _, ok := errors.AsType[*LineError](err); !ok || !strings.HasPrefix(err.Error(), "f:1: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", line, err, want)
+			t.Errorf("line %s: got the error %v, want one with %q", line, err, want)
 		}
 	}
 	q, err := ReadRequests("f", strings.NewReader(`{"kind":"a","in":"3d","attrs":{"n":9007199254740993}}`), 100).Next()
 	if err != nil || *q.In != 72*time.Hour || q.Attrs["n"] != json.Number("9007199254740993") {
-		t.Errorf("got %+v, %v", q, err)
+		t.Errorf("got the request %+v and error %v, want 72h and the exact number 9007199254740993", q, err)
 	}
 }

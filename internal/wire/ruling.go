@@ -12,51 +12,59 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Question is a failure that a decision is asked about, without any job.
+// Question describes a failure for which a policy shall decide. No stored job is needed.
 type Question struct {
 	Kind, Queue, Owner string
 	Priority           int
-	Attempt            int // that failed, from 1; the attempts before it failed in the same way
-	Evidence           failure.Evidence
-	How                job.How
-	Stop               policy.Stop
-	Attrs              []byte   // a JSON object or nil
-	Draw               *float64 // of the jitter, from 0 to below 1; nil means the middle, with the range
+	// Attempt is the number of the failed attempt, from 1. All earlier attempts are taken
+	// to have failed in the same way.
+	Attempt  int
+	Evidence failure.Evidence
+	How      job.How
+	Stop     policy.Stop
+	Attrs    []byte // Attrs is a JSON object or nil.
+	// Draw is the random number for the jitter, at least 0 and below 1. nil means 0.5, and
+	// the answer also shows the range of the wait.
+	Draw *float64
 }
 
-// Ruling is what a policy says about a question.
+// Ruling is the answer of a policy to a question.
 type Ruling struct {
-	Kind      string            `json:"kind,omitempty"`
-	Attempt   int               `json:"attempt"`                 // that the decision is about
-	Asked     int               `json:"asked_attempt,omitempty"` // when there is no such attempt
-	Held      string            `json:"held,omitempty"`          // why the job does not run at all
+	Kind    string `json:"kind,omitempty"`
+	Attempt int    `json:"attempt"` // Attempt is the number of the attempt that the decision is about.
+	// Asked is the attempt of the question. It is set when the job would end before that
+	// attempt.
+	Asked     int               `json:"asked_attempt,omitempty"`
+	Held      string            `json:"held,omitempty"` // Held says why the job does not run at all.
 	Rules     []string          `json:"rules,omitempty"`
-	Queue     string            `json:"queue,omitempty"` // where rules send the job
+	Queue     string            `json:"queue,omitempty"` // Queue is the queue to which rules send the job.
 	Priority  int               `json:"priority,omitempty"`
 	Overrides map[string]string `json:"overrides,omitempty"`
 	Failed    []string          `json:"failed_rules,omitempty"`
-	Would     string            `json:"rules_would,omitempty"` // where the policy only observes
-	Decision  json.RawMessage   `json:"decision,omitempty"`
-	Facts     []policy.Fact     `json:"facts,omitempty"`
-	Draw      *DrawRange        `json:"draw,omitempty"`
-	Message   string            `json:"message,omitempty"`
-	Users     string            `json:"user_message,omitempty"`
-	Operator  string            `json:"operator,omitempty"`
+	// Would says what the rules would do. It is set when the policy only observes.
+	Would    string          `json:"rules_would,omitempty"`
+	Decision json.RawMessage `json:"decision,omitempty"`
+	Facts    []policy.Fact   `json:"facts,omitempty"`
+	Draw     *DrawRange      `json:"draw,omitempty"`
+	Message  string          `json:"message,omitempty"`
+	Users    string          `json:"user_message,omitempty"`
+	Operator string          `json:"operator,omitempty"`
 
-	Reason string `json:"-"` // the decision in one line
+	Reason string `json:"-"` // Reason is the decision in one line.
 }
 
-// DrawRange is what the jitter makes of a wait.
+// DrawRange is the range of a wait with jitter.
 type DrawRange struct {
-	U    float64 `json:"u"` // of the decision that is shown
+	U    float64 `json:"u"` // U is the random number that was used for the decision.
 	Low  int64   `json:"low_ms"`
 	High int64   `json:"high_ms"`
 }
 
-// middle is the draw that is shown for all, and almostOne the largest draw.
+// middle is the random number that is used when the question has none. almostOne is the
+// largest random number.
 const middle, almostOne = 0.5, 1 - 1.0/(1<<53)
 
-// wouldDo says what rules would do if the policy did more than observe.
+// wouldDo says what the rules would do if the policy did not only observe.
 func wouldDo(a *policy.Admission) string {
 	if a == nil {
 		return ""
@@ -80,7 +88,7 @@ func wouldDo(a *policy.Admission) string {
 	return strings.Join(does, ", ") + "; the policy only observes"
 }
 
-// Ask returns what a policy decides.
+// Ask returns what the policy decides about the question.
 func (q *Question) Ask(p *policy.Policy) Ruling {
 	a := Ruling{Kind: q.Kind}
 	admission := p.Admit(&policy.RuleInput{
@@ -105,7 +113,7 @@ func (q *Question) Ask(p *policy.Policy) Ruling {
 	d, attempt := q.decide(p, admission, u)
 	record, err := policy.ParseRecord(d.Record())
 	if err != nil {
-		panic("a decision was written that cannot be read: " + err.Error())
+		panic("cannot read the record of a decision: " + err.Error())
 	}
 	if a.Attempt = attempt; attempt != q.Attempt {
 		a.Asked = q.Attempt
@@ -123,7 +131,8 @@ func (q *Question) Ask(p *policy.Policy) Ruling {
 	return a
 }
 
-// drawn returns how much the draw moves the wait of a decision; nil if nothing.
+// drawn returns the range of the wait that the random number can produce, or nil if the
+// number makes no difference.
 func (q *Question) drawn(p *policy.Policy, a *policy.Admission, d *policy.Decision) *DrawRange {
 	low, _ := q.decide(p, a, 0)
 	high, _ := q.decide(p, a, almostOne)
@@ -133,8 +142,9 @@ func (q *Question) drawn(p *policy.Policy, a *policy.Admission, d *policy.Decisi
 	return &DrawRange{U: middle, Low: low.Wait.Milliseconds(), High: high.Wait.Milliseconds()}
 }
 
-// decide returns the decision about the last attempt with a draw, and the number
-// of the attempt that it is about: an earlier one if the job does not come so far.
+// decide returns the decision about the last attempt for the random number u. The second
+// result is the number of that attempt, which is earlier than the asked one if the job ends
+// before it.
 func (q *Question) decide(p *policy.Policy, a *policy.Admission, u float64) (d policy.Decision, attempt int) {
 	in := policy.Input{Kind: q.Kind, Evidence: &q.Evidence, How: q.How, Stop: q.Stop, Admission: a, U: middle}
 	in.Class = sanitised(p.Classify(&q.Evidence, q.Kind))
@@ -151,7 +161,7 @@ func (q *Question) decide(p *policy.Policy, a *policy.Admission, u float64) (d p
 	}
 }
 
-// sanitised removes secrets from what a classification quotes.
+// sanitised removes secrets from the texts that a classification quotes.
 func sanitised(c failure.Classification) failure.Classification {
 	c.Saw = failure.Sanitize(c.Saw, nil)
 	for i := range c.Beat {

@@ -6,17 +6,17 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Counted is an action on dead letters and what it selects.
+// Counted is an action on dead letters, with the number of dead letters that it selects.
 type Counted struct {
 	store.Action
-	N int64 // dead letters
-	// Group is not nil when nothing is selected and the action changes what happens to
-	// jobs that die in this group from now on.
+	N int64 // N is the number of selected dead letters.
+	// Group is set when the action selects no dead letter but changes what happens to the
+	// jobs that die in this group later.
 	Group *store.Group
 }
 
-// Question asks whether to go on, without a question mark: "retry 1,234 dead letters
-// (status pending, class X)".
+// Question returns what a person is asked to confirm, without the question mark, such as
+// "retry 1,234 dead letters (status pending, class X)".
 func (c *Counted) Question() string {
 	if c.Group != nil {
 		return c.group("has no pending dead letters; ignore what dies in it from now on",
@@ -38,7 +38,7 @@ func (c *Counted) Plan() string {
 	return fmt.Sprintf("%s would be %s", Count(c.N, "dead letter"), Done(c.Do))
 }
 
-// Result says what the action has done to so many dead letters.
+// Result says how many dead letters the action has changed.
 func (c *Counted) Result(done int64) string {
 	switch {
 	case c.Group != nil && done == 0:
@@ -49,12 +49,12 @@ func (c *Counted) Result(done int64) string {
 	return fmt.Sprintf("%s %s", Count(done, "dead letter"), Done(c.Do))
 }
 
-// Progress says how far an action came that has ended early.
+// Progress says how many dead letters were changed by an action that was stopped early.
 func (c *Counted) Progress(done int64) string {
 	return fmt.Sprintf("%s of %s were %s, the rest is unchanged", Number(done), Count(c.N, "dead letter"), Done(c.Do))
 }
 
-// group says of the group that it is ignored, or that it is not ignored any more.
+// group says that the group is ignored or that it is no longer ignored.
 func (c *Counted) group(ignored, reopened string) string {
 	text := "group " + ShortGroup(c.Group.Fingerprint) + " "
 	if c.Do == store.ActIgnore {

@@ -50,7 +50,7 @@ func TestQueueSettings_InWords(t *testing.T) {
 		"": {}, "10/s": {N: 10, Per: time.Second}, "1/h": {N: 1, Per: time.Hour}, "5 per 2m": {N: 5, Per: 2 * time.Minute},
 	} {
 		if got := words.Rate(r); got != want {
-			t.Errorf("%+v is %q, want %q", r, got, want)
+			t.Errorf("rate %+v: got %q, want %q", r, got, want)
 		}
 	}
 }

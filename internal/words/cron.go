@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/internal/cron"
 )
 
-// Cron says in words when an expression has its slots: "at 03:00 on Monday to
-// Friday". What has no short words is named field by field.
+// Cron describes the slots of a cron expression, such as "at 03:00 on Monday to Friday".
+// Fields without a short description are listed one by one.
 func Cron(schedule string) string {
 	if span, ok := strings.CutPrefix(schedule, "@every "); ok {
 		return "every " + strings.TrimSpace(span)
@@ -32,7 +32,7 @@ func Cron(schedule string) string {
 
 func anything(field string) bool { return field == "*" || field == "?" }
 
-// cronTimes says at which times of a day.
+// cronTimes describes the times of day at which an expression has slots.
 func cronTimes(minutes, hours string) string {
 	step, stepped := strings.CutPrefix(minutes, "*/")
 	ms, hs := cronNumbers(minutes), cronNumbers(hours)
@@ -64,7 +64,8 @@ func cronTimes(minutes, hours string) string {
 	return fmt.Sprintf("at the minutes %s of the hours %s", minutes, hours)
 }
 
-// cronNumbers reads a list of plain numbers; nil is something else.
+// cronNumbers reads a list of plain numbers. It returns nil for a field that is written in
+// another way.
 func cronNumbers(field string) (list []int) {
 	for part := range strings.SplitSeq(field, ",") {
 		n, err := strconv.Atoi(part)
@@ -76,7 +77,8 @@ func cronNumbers(field string) (list []int) {
 	return list
 }
 
-// cronDays says on which days; nothing for each of them.
+// cronDays describes the days on which an expression has slots. It returns "" when it has
+// slots on every day.
 func cronDays(days, months, weekdays string) string {
 	var parts []string
 	if !anything(days) {
@@ -86,7 +88,7 @@ func cronDays(days, months, weekdays string) string {
 		parts = append(parts, "on "+cronNames(weekdays, func(n int) string { return time.Weekday(n % 7).String() },
 			[]string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}, 0, 7))
 	}
-	text := strings.Join(parts, " or ") // cron takes a day that either of the two names
+	text := strings.Join(parts, " or ") // A day matches when either its number or its weekday matches, as in cron.
 	if !anything(months) {
 		text += " in " + cronNames(months, func(n int) string { return time.Month(n).String() },
 			[]string{"", "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"}, 1, 12)
@@ -94,7 +96,7 @@ func cronDays(days, months, weekdays string) string {
 	return strings.TrimSpace(text)
 }
 
-// cronNames puts names in place of the numbers and short names of a field.
+// cronNames replaces the numbers and the short names of a field by full names.
 func cronNames(field string, name func(int) string, short []string, least, most int) string {
 	one := func(text string) string {
 		for i, s := range short {

@@ -10,30 +10,32 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// DeadDetails is what is stored about a dead letter.
+// DeadDetails holds the stored data about a dead letter.
 type DeadDetails struct {
 	*Details
-	Group    *store.Group    // nil when it has none
-	Original *store.Original // nil when no retry has changed the job
-	Acts     []store.Audit   // of people and redrives on this job, oldest first
-	Searched job.Micros      // acts before then were not looked for; 0 means that all were
-	Operator string          // who has to act, and how
+	Group    *store.Group    // Group is nil when the dead letter has no group.
+	Original *store.Original // Original is nil when no retry has changed the job.
+	Acts     []store.Audit   // Acts are the actions of people and redrives on this job, oldest first.
+	// Searched is a time. Actions before it were not searched. 0 means that all were
+	// searched.
+	Searched job.Micros
+	Operator string // Operator says who has to act, and how.
 }
 
-// Fatal returns the failure that the job died of; nil when it died without a run.
+// Fatal returns the failure that made the job dead, or nil when the job died without a run.
 func (d *DeadDetails) Fatal() *job.Failure {
 	for i := range slices.Backward(d.Failures) {
 		if f := &d.Failures[i]; f.Life <= d.Letter.Life {
 			if f.Life == d.Letter.Life {
 				return f
 			}
-			return nil // it expired in a life in which it never ran
+			return nil // The job expired in a life in which it never ran.
 		}
 	}
 	return nil
 }
 
-// Cause says in words what the job died of.
+// Cause describes why the job died.
 func (d *DeadDetails) Cause() string {
 	text := Reason(d.Letter.Reason)
 	if info, ok := failure.InfoOf(failure.Class(d.Letter.Class)); ok && info.Summary != "" {
@@ -44,7 +46,7 @@ func (d *DeadDetails) Cause() string {
 	return text
 }
 
-// Standing is a sentence about where the dead letter stands, and who acted on it.
+// Standing returns a sentence with the status of the dead letter and the last action on it.
 func (d *DeadDetails) Standing(now job.Micros) string {
 	l := d.Letter
 	text := strings.ToUpper(l.Status.String()[:1]) + l.Status.String()[1:]
@@ -64,7 +66,7 @@ func (d *DeadDetails) Standing(now job.Micros) string {
 	return text
 }
 
-// action says what was done last, and by whom.
+// action describes the last action on the dead letter, and the person who took it.
 func action(l *job.DeadLetter) string {
 	switch l.Action {
 	case job.ActionCompleted:
@@ -78,7 +80,7 @@ func action(l *job.DeadLetter) string {
 	return fmt.Sprintf("%s by %s", l.Action, l.ActedBy)
 }
 
-// Done is the past participle of an action's verb: "retried".
+// Done returns the past participle of an action, such as "retried".
 func Done(do store.Act) string {
 	switch do {
 	case store.ActRetry:
@@ -95,7 +97,8 @@ func Done(do store.Act) string {
 	return do.String()
 }
 
-// Filter says in words what a filter of dead letters selects; "" means everything.
+// Filter describes which dead letters a filter selects. It returns "" for a filter that
+// selects all.
 func Filter(f *store.DeadFilter) string {
 	var parts []string
 	add := func(label, text string) {

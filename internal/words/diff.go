@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// diffLinesMax bounds the lines of each of two texts that are compared: the work
-// grows with their product.
+// diffLinesMax is how many lines each of two compared texts may have. The work grows with
+// the product of the two numbers of lines.
 const diffLinesMax = 1_000
 
-// Diff shows what differs between two payloads, line by line: "-" before what
-// was, "+" before what is. JSON is laid out first, so that a field is a line.
+// Diff compares two payloads line by line. Removed lines begin with "-" and added lines
+// with "+". JSON is indented first, so that each field is on its own line.
 func Diff(was, is []byte) string {
 	if !utf8.Valid(was) || !utf8.Valid(is) {
 		return fmt.Sprintf("no text: %s before, %s now", Size(int64(len(was))), Size(int64(len(is))))
@@ -34,8 +34,8 @@ func diffLines(b []byte) []string {
 	return strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 }
 
-// diff returns the lines of both texts in order, by their longest common
-// subsequence. Lines that both have begin with a space.
+// diff returns the lines of both texts in order, based on their longest common subsequence.
+// Lines that both texts have begin with a space.
 func diff(a, b []string) []string {
 	// common[i][j] is the length of the longest common subsequence of a[i:], b[j:].
 	common := make([][]int, len(a)+1)

@@ -8,7 +8,7 @@ import (
 )
 
 // part of: D5
-func TestD5_WhatARetryChangedIsShown(t *testing.T) {
+func TestD5_DiffShowsWhatARetryChanged(t *testing.T) {
 	t.Parallel()
 	got := Diff([]byte(`{"a":1,"b":[1,2],"c":"x"}`), []byte(`{"a":1,"b":[1,3],"c":"x"}`))
 	want := "  {\n    \"a\": 1,\n    \"b\": [\n      1,\n-     2\n+     3\n    ],\n    \"c\": \"x\"\n  }"
@@ -40,7 +40,7 @@ func FuzzDiff(f *testing.F) {
 			}
 		}
 		if strings.Join(old, "\n") != was || strings.Join(now, "\n") != is {
-			t.Fatalf("%q to %q: read back as %q and %q", was, is, old, now)
+			t.Fatalf("the diff of %q and %q contains the old text %q and the new text %q, want the two inputs", was, is, old, now)
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Facts are labelled texts. A fact without a text is left out.
+// Facts are texts with labels. A fact whose text is empty is left out.
 type Facts []policy.Fact
 
 // Add adds a fact, unless its text is empty.
@@ -26,7 +26,7 @@ func (f *Facts) addNumber(name string, n int64) {
 	}
 }
 
-// Facts returns what is known of the job beside its standing.
+// Facts returns the facts about the job that its standing does not mention.
 func (d *Details) Facts() Facts {
 	j := &d.Job
 	f := Facts{}
@@ -61,7 +61,7 @@ func place(queue string, priority int8) string {
 
 func runs(j *job.Job) string { return fmt.Sprintf("%d in %s", j.Token, Count(int64(j.Life), "life")) }
 
-// dollars writes a cost in millionths of a US dollar; "" for 0.
+// dollars writes a cost that is given in millionths of a US dollar. It returns "" for 0.
 func dollars(microusd int64) string {
 	if microusd <= 0 {
 		return ""
@@ -76,7 +76,8 @@ func progress(p job.Progress) string {
 	return fmt.Sprintf("%s of %s (%d%%)", Number(p.Done), Number(p.Total), 100*p.Done/p.Total)
 }
 
-// FailureFacts returns what is known of a failed run beside its texts.
+// FailureFacts returns the facts about a failed run, without its message and other long
+// texts.
 func FailureFacts(f *job.Failure) Facts {
 	out := Facts{}
 	out.Add("when", fmt.Sprintf("%s, after %s, on %s", Time(f.EndedAt), Took(f), f.Holder))
@@ -96,11 +97,11 @@ func FailureFacts(f *job.Failure) Facts {
 	return out
 }
 
-// Took writes how long a failed run took.
+// Took returns how long a failed run took, in words.
 func Took(f *job.Failure) string { return Span(max(0, f.EndedAt.Sub(f.StartedAt))) }
 
-// Decision says what was decided about a failed run: the reason, or how the run
-// ended when no decision is stored.
+// Decision describes what was decided about a failed run. It returns the reason, or how
+// the run ended when no decision is stored.
 func Decision(f *job.Failure) string {
 	if r, err := policy.ParseRecord(f.Decision); err == nil {
 		return r.Reason()
@@ -108,7 +109,7 @@ func Decision(f *job.Failure) string {
 	return string(f.How)
 }
 
-// RunFacts returns the decision about a failed run with its numbers, and the evidence.
+// RunFacts returns the facts of the decision about a failed run, followed by the evidence.
 func RunFacts(f *job.Failure) Facts {
 	out := Facts{}
 	if r, err := policy.ParseRecord(f.Decision); err == nil {
@@ -125,7 +126,7 @@ func RunFacts(f *job.Failure) Facts {
 	return out
 }
 
-// Evidence lists what came with the message of a failure.
+// Evidence lists the evidence of a failure apart from its message.
 func Evidence(f *job.Failure) string {
 	parts := []string{"how " + string(f.How)}
 	if f.HTTPStatus > 0 {
@@ -143,7 +144,7 @@ func Evidence(f *job.Failure) string {
 	return strings.Join(parts, ", ")
 }
 
-// Facts returns what is known of the dead letter beside its standing.
+// Facts returns the facts about the dead letter that its standing does not mention.
 func (d *DeadDetails) Facts() Facts {
 	l, j := d.Letter, &d.Job
 	f := Facts{}
@@ -166,7 +167,8 @@ func (d *DeadDetails) Facts() Facts {
 	return f
 }
 
-// changed adds to a fact what it was before a retry changed the job.
+// changed returns the present value of a fact, and the value before a retry changed the
+// job.
 func (d *DeadDetails) changed(now string, before func(*store.Original) string) string {
 	if d.Original == nil || before(d.Original) == now {
 		return now

@@ -7,20 +7,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The targets of the figures.
+// The targets that the figures are compared with.
 const (
 	recoveredLeast = 0.60
 	deadMost       = 0.02
-	costMost       = 0.10 // US dollars
+	costMost       = 0.10 // costMost is in US dollars.
 )
 
 // Figure is a number that is compared with a target.
 type Figure struct {
 	Name, Formula, Window, Target string
-	Part, Of                      float64 // numerator and denominator
-	Value                         float64 // 0 when Of is 0
-	Met                           *bool   // nil when there is nothing to compare
-	Text                          string  // the value in its unit; "-" when Of is 0
+	Part, Of                      float64 // Part is the numerator, Of is the denominator.
+	Value                         float64 // Value is 0 when Of is 0.
+	Met                           *bool   // Met is nil when there is nothing to compare.
+	Text                          string  // Text is the value in its unit, or "-" when Of is 0.
 }
 
 // Verdict says whether the target is met.
@@ -34,8 +34,8 @@ func (f *Figure) Verdict() string {
 	return "missed"
 }
 
-// Figures says how well retries did in the hours of a window that ends at the time
-// of the statistics.
+// Figures computes how well retries did in a window of whole hours. The window ends at the
+// time of the statistics.
 func Figures(s *store.DeadStats, window time.Duration) []Figure {
 	var sum store.Hour
 	from := s.At.Add(-window)
@@ -76,15 +76,15 @@ func compare(f Figure, write func(float64) string, good func(float64) bool) Figu
 	return f
 }
 
-// Added is the deaths a minute: of the present minute so far, of the last whole one,
-// and the means of the last 10 and of all whole ones.
+// Added holds how many jobs died per minute: in the current minute so far, in the last
+// whole minute, and on average in the last 10 minutes and in all whole minutes.
 type Added struct {
 	Present, Last  int64
 	Mean10, Mean60 float64
 }
 
-// AddedOf reads the deaths a minute, oldest first. The present minute, which is not
-// whole, is not in the means.
+// AddedOf summarises the numbers of deaths per minute, which are given oldest first. The
+// averages leave out the current minute, because it is not over.
 func AddedOf(minutes []int64) Added {
 	whole := minutes[:max(len(minutes)-1, 0)]
 	mean := func(n int) float64 {
@@ -105,7 +105,7 @@ func AddedOf(minutes []int64) Added {
 	return v
 }
 
-// String writes the numbers in one line.
+// String returns the four numbers in one line.
 func (v Added) String() string {
 	return fmt.Sprintf("%s in this one so far, %s in the last, mean of 10 %.1f, of %d %.1f",
 		Number(v.Present), Number(v.Last), v.Mean10, store.AddedMinutes-1, v.Mean60)

@@ -26,7 +26,7 @@ func TestSparkline(t *testing.T) {
 }
 
 // part of: M4
-func TestM4_FiguresOverTheirWindow(t *testing.T) {
+func TestM4_FiguresOfAWindow(t *testing.T) {
 	t.Parallel()
 	hour := job.Micros(time.Hour / time.Microsecond)
 	now := 500_000*hour + hour/2
@@ -39,7 +39,7 @@ func TestM4_FiguresOverTheirWindow(t *testing.T) {
 	var texts []string
 	for _, f := range got {
 		if f.Met == nil || f.Formula == "" || f.Window != "the last 24h" || f.Target == "" {
-			t.Errorf("%+v is not complete", f)
+			t.Errorf("figure %+v: got an empty field, or a window other than 24h", f)
 			continue
 		}
 		texts = append(texts, f.Text+map[bool]string{true: " met", false: " missed"}[*f.Met])
@@ -49,12 +49,12 @@ func TestM4_FiguresOverTheirWindow(t *testing.T) {
 	}
 	for _, f := range words.Figures(stats, 48*time.Hour) {
 		if *f.Met {
-			t.Errorf("over two days %s is met: %s", f.Name, f.Text)
+			t.Errorf("the target of %q is met over two days with %s, want missed", f.Name, f.Text)
 		}
 	}
 	for _, f := range words.Figures(&store.DeadStats{At: now}, time.Hour) {
 		if f.Met != nil || f.Text != "-" {
-			t.Errorf("of nothing: %+v", f)
+			t.Errorf("without any data: got the figure %+v, want - as its text and no verdict", f)
 		}
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A group is named by its fingerprint, "1:0123456789abcdef"; people see and write
-// the beginning of what follows the version.
+// shortGroupLen is the length of a group's short name. A fingerprint such as
+// "1:0123456789abcdef" has a version before the colon; the short name is the beginning of
+// the part after it.
 const shortGroupLen = 8
 
-// ShortGroup returns the name of a group as people see it.
+// ShortGroup returns the short name of the group that has this fingerprint.
 func ShortGroup(fingerprint string) string {
 	_, key, ok := strings.Cut(fingerprint, ":")
 	if !ok {
@@ -22,7 +23,7 @@ func ShortGroup(fingerprint string) string {
 	return key[:min(len(key), shortGroupLen)]
 }
 
-// GroupCause is what the dead letters of a group have in common, in one line.
+// GroupCause describes in one line what the dead letters of a group have in common.
 func GroupCause(g *store.Group) string {
 	switch message := FirstLine(g.Message); {
 	case message != "":
@@ -35,7 +36,7 @@ func GroupCause(g *store.Group) string {
 	return ""
 }
 
-// GroupStanding says how many died of a group's cause, and whether it is ignored.
+// GroupStanding says how many jobs died in a group, and whether the group is ignored.
 func GroupStanding(g *store.Group, now job.Micros) string {
 	text := ShortGroup(g.Fingerprint) + ": no other job has died of this"
 	if g.N > 1 {
@@ -48,7 +49,7 @@ func GroupStanding(g *store.Group, now job.Micros) string {
 	return text
 }
 
-// Muted says until when a group is ignored; "" when it is not.
+// Muted says until when a group is ignored. It returns "" for a group that is not ignored.
 func Muted(g *store.Group, now job.Micros) string {
 	if !g.Muted {
 		return ""
@@ -63,11 +64,12 @@ func Muted(g *store.Group, now job.Micros) string {
 	return strings.Join(parts, ", ")
 }
 
-// sparks are the heights of a sparkline; the first is for zero.
+// sparks are the characters of a sparkline, from the lowest to the highest. The first one
+// stands for zero.
 const sparks = "▁▂▃▄▅▆▇█"
 
-// Sparkline draws numbers as heights, as parts of the largest of them. A number that
-// is not zero is always visible.
+// Sparkline draws each number as a bar whose height is relative to the largest number. A
+// number above zero always gets a visible bar.
 func Sparkline(numbers []int64) string {
 	if len(numbers) == 0 {
 		return ""

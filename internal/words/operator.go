@@ -12,17 +12,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Operators knows the texts for operators of the policies that decided. It reads
+// Operators finds the texts for operators in the policies that made the decisions. It reads
 // each policy once. It is not safe for concurrent use.
 type Operators struct {
-	// Policy reads a stored policy by its hash; store.ErrNotFound when it is not there.
+	// Policy reads a stored policy by its hash. It returns store.ErrNotFound when there is
+	// no such policy.
 	Policy func(ctx context.Context, hash string) (store.StoredPolicy, error)
 
-	known map[string]*policy.Policy // by hash; nil for one that is not stored as a file
+	// known maps the hash of a policy to the policy, or to nil for one that is not stored
+	// as a policy file.
+	known map[string]*policy.Policy
 }
 
-// Text says who has to act on a failure, and how: by the policy that decided, else
-// by the built-in text of the class; "" for a class without one.
+// Text says who has to act on a failure, and how. The text comes from the policy that made
+// the decision, or else from the built-in class. It is "" for a class without such a text.
 func (o *Operators) Text(ctx context.Context, f *job.Failure) string {
 	class := failure.Class(f.Class)
 	if r, err := policy.ParseRecord(f.Decision); err == nil {
@@ -36,7 +39,7 @@ func (o *Operators) Text(ctx context.Context, f *job.Failure) string {
 	return ""
 }
 
-// policy returns a policy that is stored as a policy file; nil for any other.
+// policy returns a policy that is stored as a policy file, or nil for any other policy.
 func (o *Operators) policy(ctx context.Context, hash string) *policy.Policy {
 	if p, known := o.known[hash]; known || hash == "" {
 		return p
@@ -50,7 +53,7 @@ func (o *Operators) policy(ctx context.Context, hash string) *policy.Policy {
 			o.known[hash] = f.Policy
 		}
 	} else if !errors.Is(err, store.ErrNotFound) {
-		delete(o.known, hash) // ask again for the next failure
+		delete(o.known, hash) // The policy is forgotten, so that the next failure reads it again.
 	}
 	return o.known[hash]
 }

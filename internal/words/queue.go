@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Rate is a rate in short, such as "10/s"; "" means no limit.
+// Rate returns a rate in short form, such as "10/s". It returns "" when there is no limit.
 func Rate(r store.Rate) string {
 	switch {
 	case r.Unlimited():
@@ -23,7 +23,7 @@ func Rate(r store.Rate) string {
 	return fmt.Sprintf("%d per %s", r.N, Span(r.Per))
 }
 
-// QueueSettings says which mode a queue is in and what people have set on it.
+// QueueSettings describes the mode of a queue and the settings that people made for it.
 func QueueSettings(q store.Queue) string {
 	parts := []string{q.Mode.String()}
 	if q.Workers > 0 {
@@ -38,8 +38,8 @@ func QueueSettings(q store.Queue) string {
 	return strings.Join(parts, ", ")
 }
 
-// Stopped says what a worker that has stopped left to others: running jobs, and jobs
-// that have ended but whose outcomes were not stored.
+// Stopped describes the jobs that a stopped worker left behind: the running jobs that it
+// handed back, and the ended jobs whose outcomes were not stored.
 func Stopped(jobs, unsaved int) string {
 	parts := []string{"stopped"}
 	switch {

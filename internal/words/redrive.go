@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// RedriveStanding is a sentence about where a redrive stands.
+// RedriveStanding returns a sentence with the state and the progress of a redrive.
 func RedriveStanding(r *store.Redrive) string {
 	switch r.State {
 	case store.RedriveCanary:
@@ -29,7 +29,7 @@ func RedriveStanding(r *store.Redrive) string {
 	return string(r.State)
 }
 
-// RedrivePlan says what a redrive is going to do.
+// RedrivePlan describes what a redrive is going to do.
 func RedrivePlan(r *store.Redrive) string {
 	parts := []string{Count(r.Total, "job")}
 	if r.Canary > 0 {

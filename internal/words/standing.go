@@ -12,18 +12,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Details is what is stored about a job.
+// Details holds the stored data about a job.
 type Details struct {
 	Job      job.Job
-	Failures []job.Failure   // oldest first
-	Letter   *job.DeadLetter // nil when the job never died
+	Failures []job.Failure   // Failures are ordered from the oldest to the newest.
+	Letter   *job.DeadLetter // Letter is nil when the job never died.
 	Queue    store.Queue
-	// Scheduled is the number of attempts of a life by the kind's own schedule; 0
-	// when it is not known.
+	// Scheduled is the number of attempts in a life by the retry schedule of the job's
+	// kind. 0 means that it is not known.
 	Scheduled int
 }
 
-// Last returns the last failure; nil for a job without failures.
+// Last returns the last failure, or nil for a job without failures.
 func (d *Details) Last() *job.Failure {
 	if len(d.Failures) == 0 {
 		return nil
@@ -31,7 +31,8 @@ func (d *Details) Last() *job.Failure {
 	return &d.Failures[len(d.Failures)-1]
 }
 
-// lastOfLife returns the last failure of the present life; nil for a life without failures.
+// lastOfLife returns the last failure of the present life, or nil for a life without
+// failures.
 func (d *Details) lastOfLife() *job.Failure {
 	if last := d.Last(); last != nil && last.Life == d.Job.Life {
 		return last
@@ -39,11 +40,11 @@ func (d *Details) lastOfLife() *job.Failure {
 	return nil
 }
 
-// MaxAttempts returns how many attempts the present life may have; 0 when it is not
+// MaxAttempts returns how many attempts the present life may have, or 0 when it is not
 // known.
 func (d *Details) MaxAttempts() int { return MaxAttempts(&d.Job, d.Failures, d.Scheduled) }
 
-// Standing is a sentence about where the job stands.
+// Standing returns a sentence with the state of the job and its next or last attempt.
 func (d *Details) Standing(now job.Micros) string {
 	j := &d.Job
 	next := fmt.Sprintf("attempt %d", j.Counters.Attempts+1)
@@ -89,7 +90,7 @@ func runNote(j *job.Job, now job.Micros) string {
 	return ""
 }
 
-// Reason says in words why a job is dead, with the stored word.
+// Reason describes why a job is dead, followed by the stored word in parentheses.
 func Reason(r job.Reason) string {
 	text := ""
 	switch r {
@@ -113,8 +114,8 @@ func Reason(r job.Reason) string {
 	return text + " (" + string(r) + ")"
 }
 
-// Because says what the job's state follows from, to be read after its standing; ""
-// when there is nothing to say.
+// Because describes the cause of the job's state, as a continuation of the sentence that
+// Standing returns. It returns "" when there is nothing to say.
 func (d *Details) Because() string {
 	j, last := &d.Job, d.lastOfLife()
 	switch j.State {
@@ -139,8 +140,8 @@ func (d *Details) Because() string {
 	return ""
 }
 
-// waitsFor says why a job waits that is not retrying. Which of several reasons was
-// the last is not stored; then all are named.
+// waitsFor describes why a waiting job waits. The store does not say which of several
+// reasons was the last, so all of them are named.
 func (d *Details) waitsFor(last *job.Failure) string {
 	j := &d.Job
 	switch c := &j.Counters; {
@@ -161,7 +162,7 @@ func (d *Details) waitsFor(last *job.Failure) string {
 	}
 }
 
-// deferredBy says why a failure deferred its job.
+// deferredBy describes why a failure deferred its job.
 func deferredBy(f *job.Failure) string {
 	r, err := policy.ParseRecord(f.Decision)
 	if err != nil {
@@ -177,7 +178,7 @@ func times(n int32) string {
 	return fmt.Sprintf(" (%d times in this life)", n)
 }
 
-// cause describes the failure that a state follows from.
+// cause describes the failure that led to the present state.
 func cause(f *job.Failure) string {
 	switch f.How {
 	case job.ByHold:
@@ -193,8 +194,8 @@ func cause(f *job.Failure) string {
 	return text
 }
 
-// Next says what happens next to the job, and who has to do it; "" for a job that
-// is completed or cancelled.
+// Next describes what happens to the job next, and who has to do it. It returns "" for a
+// job that is completed or cancelled.
 func (d *Details) Next(way Way) string {
 	j := &d.Job
 	switch j.State {
@@ -220,7 +221,7 @@ func (d *Details) Next(way Way) string {
 	return ""
 }
 
-// When is the time that matters about a job: when it is due, how long it has run, or
+// When describes the most relevant time of a job: when it is due, how long it has run, or
 // when it ended.
 func When(j *job.Job, now job.Micros) string {
 	switch {
@@ -234,8 +235,8 @@ func When(j *job.Job, now job.Micros) string {
 	return "due"
 }
 
-// Attempts writes how many attempts the present life has had, and of how many, if
-// that is known: "2/5".
+// Attempts returns the number of attempts in the present life, and the highest possible
+// number if it is known, such as "2/5".
 func Attempts(j *job.Job, most int) string {
 	made := strconv.Itoa(int(j.Counters.Attempts))
 	if most == 0 {
@@ -244,10 +245,10 @@ func Attempts(j *job.Job, most int) string {
 	return made + "/" + strconv.Itoa(most)
 }
 
-// MaxAttempts returns how many attempts the present life may have as things stand:
-// by the last decision, else by the kind's own schedule (scheduled); 0 when it is
-// not known. Before the first failure, a policy with budgets for each class has no
-// such number.
+// MaxAttempts returns how many attempts the present life may have. The number comes from
+// the last decision, or else from scheduled, which is the retry schedule of the job's kind.
+// 0 means that it is not known: before the first failure, a policy with a budget for each
+// class has no such number.
 func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
 	made := int(j.Counters.Attempts)
 	for _, f := range slices.Backward(failures) {
@@ -264,8 +265,8 @@ func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
 	return 0
 }
 
-// attemptsAfter returns how many attempts a life can have after a decision if every
-// further one fails in the same way.
+// attemptsAfter returns how many attempts a life can have after a decision if all further
+// attempts fail in the same way.
 func attemptsAfter(d *policy.Record) int {
 	counted := d.ClassFailures
 	if d.Count == "total" {
@@ -281,7 +282,8 @@ func attemptsAfter(d *policy.Record) int {
 	return most
 }
 
-// Counters lists what used up no attempt: ", 1 crash, 2 snoozes"; "" when nothing did.
+// Counters lists the runs that used up no attempt, such as ", 1 crash, 2 snoozes". It
+// returns "" when there were none.
 func Counters(c *job.Counters) string {
 	var text strings.Builder
 	for _, n := range []struct {

@@ -16,12 +16,12 @@ import (
 
 const now = job.Micros(1_800_000_000_000_000)
 
-// zone hides the times of a text, which depend on the zone of the machine.
+// zone matches the times in a text. They depend on the time zone of the machine.
 var zone = regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d`)
 
 func hideTimes(text string) string { return zone.ReplaceAllString(text, "T") }
 
-// way writes a step as other surfaces than the command may.
+// way writes a step in a form that differs from the command line.
 func way(s words.Step) string { return fmt.Sprintf("<%d %d%s>", s.Verb, s.Job, s.Queue) }
 
 func TestDetails_InWords(t *testing.T) {
@@ -76,18 +76,18 @@ func TestDetails_InWords(t *testing.T) {
 	} {
 		got := []string{hideTimes(tt.d.Standing(now)), tt.d.Because(), hideTimes(tt.d.Next(way))}
 		if diff := cmp.Diff([]string{tt.standing, tt.because, tt.nxt}, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("job %s: the texts differ (-want +got): %s", name, diff)
 		}
 	}
 }
 
-func TestReason_HasWordsForEach(t *testing.T) {
+func TestReason_HasATextForEach(t *testing.T) {
 	t.Parallel()
 	for _, r := range []job.Reason{
 		job.NonRetriable, job.MaxRetries, job.Stalled, job.DeadlineOver, job.MaxCost, job.HintTooLong, job.ManualReview,
 	} {
 		if text := words.Reason(r); !strings.HasSuffix(text, " ("+string(r)+")") {
-			t.Errorf("%s: %q", r, text)
+			t.Errorf("reason %s: got the text %q, want one that ends with the stored word", r, text)
 		}
 	}
 	if text := words.Reason("of_a_newer_program"); text != "of_a_newer_program" {
@@ -128,11 +128,11 @@ func TestDeadDetails_InWords(t *testing.T) {
 		for _, s := range words.JobSteps(tt.d.Letter, nil) {
 			verbs = append(verbs, s.Verb)
 			if s.Does == "" || s.Verb != words.ShowRedrive && s.Job != 17 || s.Verb == words.ShowRedrive && s.Redrive != 3 {
-				t.Errorf("%+v is not complete", s)
+				t.Errorf("step %+v lacks its text, its job or its redrive", s)
 			}
 		}
 		if diff := cmp.Diff(tt.steps, verbs); diff != "" {
-			t.Errorf("%s: %s", tt.want, diff)
+			t.Errorf("the steps of %q differ (-want +got): %s", tt.want, diff)
 		}
 		if got := tt.d.Cause(); got != "all attempts are used up (max_retries_exceeded); class Mine" {
 			t.Error(got)
@@ -161,12 +161,12 @@ func TestGroup_InWords(t *testing.T) {
 		"first": {Message: "\nfirst\nsecond", Code: "c"}, "c": {Code: "c"}, "died before it could run": {}, "": {Class: "X"},
 	} {
 		if got := words.GroupCause(&g); got != want {
-			t.Errorf("cause of %+v: %q, want %q", g, got, want)
+			t.Errorf("cause of group %+v: got %q, want %q", g, got, want)
 		}
 	}
 }
 
-// Each state of a redrive has a sentence and steps of its own.
+// Each state of a redrive has a sentence, and steps that suit it.
 func TestRedrive_InWords(t *testing.T) {
 	t.Parallel()
 	r := store.Redrive{ID: 3, Released: 1200, Answered: 10, Completed: 1000, Dead: 190, Why: "9 of 10 failed"}
@@ -182,11 +182,11 @@ func TestRedrive_InWords(t *testing.T) {
 	} {
 		r.State = state
 		if got := words.RedriveStanding(&r); got != want {
-			t.Errorf("%s: got %q, want %q", state, got, want)
+			t.Errorf("redrive in state %s: got %q, want %q", state, got, want)
 		}
 		for _, s := range words.RedriveSteps(&r) {
 			if s.Redrive != 3 || s.Does == "" {
-				t.Errorf("%s: %+v is not complete", state, s)
+				t.Errorf("redrive in state %s: step %+v lacks its text or its redrive", state, s)
 			}
 		}
 	}

@@ -5,44 +5,47 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Verb is what a step does.
+// Verb is the action of a step.
 type Verb uint8
 
-// The verbs of steps. What they act on is the field of the step that is set.
+// The verbs of steps. The job, the group, the redrive or the queue that a verb acts on is a
+// field of the step.
 const (
-	RetryJob       Verb = iota // a new life for Job
-	ShowJob                    // where Job stands
-	ExplainJob                 // the decisions about Job
-	ResolveDead                // the dead letter of Job
-	IgnoreDead                 // the dead letter of Job, for two days
-	ReopenDead                 // the dead letter of Job
-	RedriveGroup               // a redrive of Group
-	ShowRedrive                // Redrive
-	WatchRedrive               // Redrive
-	ProceedRedrive             // Redrive
-	PauseRedrive               // Redrive
-	ResumeRedrive              // Redrive
-	CancelRedrive              // Redrive
-	ListRedriven               // the dead letters of Redrive that are pending again
-	ResumeQueue                // Queue
+	RetryJob       Verb = iota // RetryJob starts a new life of the job.
+	ShowJob                    // ShowJob shows the state of the job.
+	ExplainJob                 // ExplainJob shows the decisions about the job.
+	ResolveDead                // ResolveDead resolves the dead letter of the job.
+	IgnoreDead                 // IgnoreDead ignores the dead letter of the job for two days.
+	ReopenDead                 // ReopenDead reopens the dead letter of the job.
+	RedriveGroup               // RedriveGroup starts a redrive of the group.
+	ShowRedrive                // ShowRedrive shows the redrive.
+	WatchRedrive               // WatchRedrive shows the progress of the redrive until it ends.
+	ProceedRedrive             // ProceedRedrive ends the canary stage of the redrive.
+	PauseRedrive               // PauseRedrive pauses the redrive.
+	ResumeRedrive              // ResumeRedrive resumes the redrive.
+	CancelRedrive              // CancelRedrive cancels the redrive.
+	ListRedriven               // ListRedriven lists the dead letters of the redrive that are pending again.
+	ResumeQueue                // ResumeQueue resumes the queue.
 )
 
-// Step is what a person can do next. It is a value: the command prints a command
-// line for it, a page a link, an API a route.
+// Step is an action that a person can take next. The command prints it as a command line, a
+// page as a link, and an API as a route.
 type Step struct {
 	Verb    Verb
 	Job     job.ID
-	Group   string // a fingerprint
+	Group   string // Group is the fingerprint of the group.
 	Redrive int64
 	Queue   string
-	Does    string // what follows from it, in a few words; "" inside a sentence
+	// Does describes the effect of the step in a few words. It is "" for a step that is
+	// part of a sentence.
+	Does string
 }
 
-// Way writes a step into a sentence, such as "`redrive jobs retry 17`".
+// Way returns the text of a step, such as "`redrive jobs retry 17`".
 type Way func(Step) string
 
-// JobSteps are the steps that fit where a dead letter stands. The group is nil when
-// the dead letter has none.
+// JobSteps returns the steps that are possible in the present status of a dead letter. The
+// group is nil when the dead letter has no group.
 func JobSteps(l *job.DeadLetter, g *store.Group) []Step {
 	explain := Step{Verb: ExplainJob, Job: l.Job, Does: "the numbers behind each decision"}
 	retry := Step{Verb: RetryJob, Job: l.Job, Does: "give this job a new life"}
@@ -69,7 +72,7 @@ func JobSteps(l *job.DeadLetter, g *store.Group) []Step {
 	return []Step{explain}
 }
 
-// RedriveSteps are the steps that fit where a redrive stands.
+// RedriveSteps returns the steps that are possible in the present state of a redrive.
 func RedriveSteps(r *store.Redrive) []Step {
 	step := func(v Verb, does string) Step { return Step{Verb: v, Redrive: r.ID, Does: does} }
 	left := step(ListRedriven, "the jobs that died again")

@@ -1,8 +1,10 @@
-// Package words says in words what is stored: sentences, labelled facts, figures with
-// verdicts, durations and numbers, and what a person can do next. Command, page and
-// API use the same words; next steps are values, which each writes in its own way.
+// Package words writes stored data as text for people: sentences, labelled facts, figures
+// with verdicts, durations and numbers, and the steps that a person can take next. The
+// command, the page and the API use the same texts. A next step is a value, so that each of
+// them can write it in its own form.
 //
-// Stored texts are not escaped here; the caller does, for a terminal with Clean.
+// The texts may hold stored characters that are not printable. Callers that write to a
+// terminal pass them through Clean.
 package words
 
 import (
@@ -11,12 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes stored text safe for one line of a terminal: characters that are not
-// printable become escapes, so that the text of a job cannot move the cursor, colour
-// the screen or hide other text.
+// Clean makes a stored text safe for one line of a terminal. Characters that are not
+// printable are escaped, so that the text cannot move the cursor, change colours or hide
+// other text.
 func Clean(s string) string { return escape(s, "") }
 
-// CleanBlock is Clean for texts of several lines.
+// CleanBlock does the same as Clean for a text of several lines: line ends and tabs are
+// kept.
 func CleanBlock(s string) string {
 	return escape(strings.ReplaceAll(s, "\r\n", "\n"), "\n\t")
 }
@@ -43,10 +46,10 @@ func hex(c byte) string {
 	return string([]byte{digits[c>>4], digits[c&15]})
 }
 
-// Width is the number of columns that a clean text takes.
+// Width returns how many columns of a terminal a clean text takes.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
-// Shorten cuts a text to a number of columns, with a mark at the end.
+// Shorten cuts a text to a number of columns. A text that was cut ends with "…".
 func Shorten(s string, columns int) string {
 	if Width(s) <= columns {
 		return s
@@ -77,7 +80,7 @@ func LastLine(s string) string {
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
 }
 
-// Count writes "1 job", "1,234 jobs" or "2 crashes".
+// Count returns a number with its noun, such as "1 job", "1,234 jobs" or "2 crashes".
 func Count(n int64, noun string) string {
 	switch {
 	case n == 1:
@@ -91,7 +94,7 @@ func Count(n int64, noun string) string {
 	return Number(n) + " " + noun
 }
 
-// Number writes a number with its thousands apart.
+// Number writes a number with a comma between the thousands.
 func Number(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""
@@ -104,7 +107,7 @@ func Number(n int64) string {
 	return sign + s
 }
 
-// Size writes a number of bytes in the unit that suits it.
+// Size writes a number of bytes in a suitable unit, such as "1.5 KiB".
 func Size(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Time writes a time for people: local, to the second, with its zone.
+// Time writes a time for people: in local time, to the second, with the offset from UTC.
 func Time(m job.Micros) string {
 	if m == 0 {
 		return "-"
@@ -15,7 +15,7 @@ func Time(m job.Micros) string {
 	return m.Time().Local().Format("2006-01-02 15:04:05 -07:00")
 }
 
-// Away writes how far a time is from now: "in 24s", "3m ago" or "now".
+// Away writes the distance between a time and now, such as "in 24s", "3m ago" or "now".
 func Away(m, now job.Micros) string {
 	d := m.Sub(now)
 	switch {
@@ -27,7 +27,8 @@ func Away(m, now job.Micros) string {
 	return "now"
 }
 
-// Span writes a duration as precisely as people need it.
+// Span writes a duration with the precision that people need: the longer it is, the
+// coarser.
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
