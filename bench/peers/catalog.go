@@ -30,28 +30,30 @@ func (m mode) stores() bool { return m == enqueueMode || m == bulkMode }
 // workloads returns all workloads in the order of the page.
 func workloads() []workload {
 	return []workload{
-		{"both", "Enqueue and process at once", "One process enqueues jobs one by one from 100 callers, each waiting for its own " +
-			"commit, and runs them; from the first enqueue until the store holds no unfinished job.", bothMode, 1, 0},
-		{"both-bulk", "Enqueue in batches and process at once", "The same, but one caller enqueues 1,000 jobs a call.", bothBulkMode, 1, 0},
-		{"process", "Process alone", "Stored jobs, from the start of the workers until the store holds no unfinished job.", processMode, 1, 0},
-		{"enqueue", "Enqueue alone", "No worker runs; until the last job is committed.", enqueueMode, 1, 0},
-		{"bulk", "Enqueue alone, in batches", "One caller, 1,000 jobs a call.", bulkMode, 1, 0},
+		{"both", "Enqueue and process at once", "One process enqueues jobs one by one from 100 callers, and runs them. Each caller waits for " +
+			"its own commit. Measured from the first enqueue until the store has no unfinished job.", bothMode, 1, 0},
+		{"both-bulk", "Enqueue in batches and process at once", "The same, but one caller enqueues 1,000 jobs per call.", bothBulkMode, 1, 0},
+		{"process", "Process alone", "The jobs are already stored. Measured from the start of the workers until the store has no " +
+			"unfinished job.", processMode, 1, 0},
+		{"enqueue", "Enqueue alone", "No worker runs. Measured until the last job is committed.", enqueueMode, 1, 0},
+		{"bulk", "Enqueue alone, in batches", "One caller enqueues 1,000 jobs per call. No worker runs.", bulkMode, 1, 0},
 		{"fail-1", "Process alone, 1 % failing", failing, processMode, 1, 1},
 		{"fail-20", "Process alone, 20 % failing", failing, processMode, 1, 20},
 		{"fail-100", "Process alone, all failing", failing, processMode, 1, 100},
-		{"process-4", "Process alone, 4 processes", "As above, in four processes, each with all its workers and connections.", processMode, 4, 0},
-		{"both-4", "Enqueue and process at once, 4 processes", "As above, in four processes, each of which enqueues a quarter.", bothMode, 4, 0},
-		{"pickup", "Idle pickup", "One process enqueues a job now and then, another one has nothing else to do: from when the " +
-			"enqueue was acknowledged to the start of the handler, in milliseconds.", pickupMode, 2, 0},
-		{"kill", "Killed", "During the first workload all processes and the server get SIGKILL. Then the server is started again, " +
-			"and its contents are compared with what the callers had received.", killMode, 1, 0},
+		{"process-4", "Process alone, 4 processes", "As in \"Process alone\", but in four processes, each with all its workers and connections.", processMode, 4, 0},
+		{"both-4", "Enqueue and process at once, 4 processes", "As in \"Enqueue and process at once\", but in four processes, " +
+			"each of which enqueues a quarter of the jobs.", bothMode, 4, 0},
+		{"pickup", "Idle pickup", "One process enqueues a single job from time to time; another process is idle and runs it. Measured from the " +
+			"acknowledgement of the enqueue to the start of the handler, in milliseconds.", pickupMode, 2, 0},
+		{"kill", "Killed", "During the first workload all processes and the server are killed with SIGKILL. Then the server is started again, " +
+			"and its contents are compared with the acknowledgements that callers had received.", killMode, 1, 0},
 	}
 }
 
 // failing describes the three workloads with failing jobs.
-const failing = "Each job has one attempt: the failing ones, with an error text of some 200 bytes, are dead at once. " +
-	"With retries the timers of the systems would be measured, not what a failure costs them: asynq looks for retries every 5 s, " +
-	"and Graphile Worker's waits are fixed at e^n seconds."
+const failing = "Each job has one attempt. A failing job has an error text of about 200 bytes and is dead at once. " +
+	"With retries this test would measure the timers of the systems instead of the cost of a failure: asynq looks for retries every 5 s, " +
+	"and the waits of Graphile Worker are fixed at e^n seconds."
 
 func workloadNames() (names []string) {
 	for _, w := range workloads() {
@@ -126,7 +128,7 @@ const (
 	flushed      = "each commit is flushed"
 	flushedPG    = "each commit is flushed by the server (fsync, synchronous_commit on)"
 	flushedRedis = "each write is flushed before its answer"
-	everySecond  = "flushed once a second: a power cut takes back 1 to 2 s of enqueues and completions"
+	everySecond  = "flushed once a second: a power cut loses 1 to 2 s of enqueues and completions"
 )
 
 // catalog lists all systems in the order of the tables.
@@ -135,11 +137,11 @@ func catalog() []system {
 	return []system{
 		{
 			name: "redrive-sqlite", setting: defaults, label: "redrive on SQLite", runs: inGo, workers: 100, share: 1, history: true,
-			differs: "100 workers", keeps: flushed + "; history a day, failures, dead letters and events",
+			differs: "100 workers", keeps: flushed + "; history for a day, failures, dead letters and events",
 		},
 		{
 			name: "redrive-postgres", setting: defaults, label: "redrive on PostgreSQL", server: postgres, runs: inGo, workers: 100, share: 1,
-			history: true, differs: "100 workers", keeps: flushedPG + "; history a day, failures, dead letters and events",
+			history: true, differs: "100 workers", keeps: flushedPG + "; history for a day, failures, dead letters and events",
 		},
 		{
 			name: "redrive-postgres", setting: best, label: "redrive on PostgreSQL", server: postgres, runs: inGo, tuned: true, workers: 1000,
@@ -147,20 +149,20 @@ func catalog() []system {
 		},
 		{
 			name: "floor-sqlite", setting: "", label: "bare statements on SQLite", runs: inGo, workers: 100, share: 1, floor: true,
-			differs: "no product: the statements of redrive with its rows, no handler", keeps: flushed,
+			differs: "not a job system: the statements and rows of redrive, without a handler", keeps: flushed,
 		},
 		{
 			name: "floor-postgres", setting: "", label: "bare statements on PostgreSQL", server: postgres, runs: inGo, workers: 1000, share: 1,
-			floor: true, differs: "no product: batched statements with redrive's rows on 2 + 1 + 2 connections, 1,000 workers, no handler",
-			keeps: flushedPG,
+			floor: true, keeps: flushedPG,
+			differs: "not a job system: batched statements with the rows of redrive on 2 + 1 + 2 connections, 1,000 workers, without a handler",
 		},
 		{
 			name: "river-postgres", setting: defaults, label: "River on PostgreSQL", server: postgres, runs: inRiverPG, workers: 100, share: 0.06,
-			history: true, differs: "100 workers", keeps: flushedPG + "; completions wait in memory for a batch; history a day",
+			history: true, differs: "100 workers", keeps: flushedPG + "; completions are kept in memory until a batch is full; history for a day",
 		},
 		{
 			name: "river-postgres", setting: best, label: "River on PostgreSQL", server: postgres, runs: inRiverPG, tuned: true, workers: 2000,
-			share: 0.5, ones: 0.2, history: true, differs: "2,000 workers, 20 connections, fetches every 2 ms and polls every 20 ms, as its own benchmark",
+			share: 0.5, ones: 0.2, history: true, differs: "2,000 workers, 20 connections, fetches every 2 ms and polls every 20 ms, as in its own benchmark",
 			keeps: "the same",
 		},
 		{
@@ -169,15 +171,15 @@ func catalog() []system {
 		},
 		{
 			name: "river-sqlite", setting: defaults, label: "River on SQLite", runs: inGo, workers: 100, share: 0.03, history: true, one: true,
-			differs: "100 workers", keeps: flushed + "; history a day",
+			differs: "100 workers", keeps: flushed + "; history for a day",
 		},
 		{
 			name: "river-sqlite", setting: best, label: "River on SQLite", runs: inGo, tuned: true, workers: 100, share: 0.1, ones: 0.06, history: true, one: true,
-			differs: "fetches every 2 ms and polls every 20 ms, as its own benchmark; 64 MiB cache", keeps: "the same",
+			differs: "fetches every 2 ms and polls every 20 ms, as in its own benchmark; 64 MiB cache", keeps: "the same",
 		},
 		{
 			name: "backlite", setting: best, label: "backlite on SQLite", runs: inGo, tuned: true, workers: 100, share: 0.02, history: true, one: true,
-			differs: "100 workers, one connection, 64 MiB cache", keeps: flushed + "; history 6 h",
+			differs: "100 workers, one connection, 64 MiB cache", keeps: flushed + "; history for 6 h",
 		},
 		{
 			name: "asynq", setting: "everysec", label: "asynq on Redis", server: redisEverySec, runs: inGo, tuned: true, workers: 100, share: 0.3,
@@ -193,11 +195,11 @@ func catalog() []system {
 		},
 		{
 			name: "bullmq", setting: "everysec", label: "BullMQ on Redis", server: redisEverySec, runs: inNode, workers: 100, share: 0.3,
-			history: true, differs: "100 workers", keeps: everySecond + "; all jobs for ever",
+			history: true, differs: "100 workers", keeps: everySecond + "; all jobs are kept for ever",
 		},
 		{
 			name: "bullmq", setting: "always", label: "BullMQ on Redis", server: redisAlways, runs: inNode, workers: 100, share: 0.3,
-			history: true, differs: "100 workers", keeps: flushedRedis + "; all jobs for ever",
+			history: true, differs: "100 workers", keeps: flushedRedis + "; all jobs are kept for ever",
 		},
 	}
 }

@@ -74,21 +74,23 @@ func (p page) text() string {
 const busyMax = 0.1
 
 // about explains how to read the page.
-const about = `Every job carries %d bytes of JSON, and its handler does nothing. Each figure is the median of %d rounds, in
-which the systems take turns; in brackets are the slowest and the fastest round. After each run the jobs are counted: a
-run has a figure only if each job ran and, where the system keeps a history, each is in it. A run ends when the
-store has no unfinished job, not when the last handler returns. ` + "`×`" + ` is how many times as fast as that line redrive was on SQLite and on PostgreSQL
-(with its best settings for lines with best ones): above 1 redrive is ahead, below 1 behind. CPU is microseconds a job, of the
-system's own processes + of the server.
+const about = `Every job has a payload of %d bytes of JSON, and its handler does nothing. In each round the systems run one after the
+other. Each figure is the median of %d rounds; the slowest and the fastest round are in brackets. After each run the jobs are
+counted: a run has a figure only if every job ran and, if the system keeps a history, every job is in the history. A run ends when
+the store has no unfinished job, not when the last handler returns.
 
-What to keep in mind:
+The columns with ` + "`×`" + ` compare redrive with the system of the row. They are the rate of redrive, on SQLite or on PostgreSQL,
+divided by the rate of that system: above 1 redrive is faster, below 1 it is slower. Rows with "best" settings are compared
+with the "best" settings of redrive. CPU is processor time in microseconds per job: of the system's own processes + of the server.
 
-- Ratios carry over to other machines, absolute numbers do not. On a slower disk a flush for each job costs more, and
-  sharing one flush among many jobs gains more.
-- SQLite runs inside the process, Redis and PostgreSQL are processes of their own on the same few processors. The fair
-  comparison is the one on PostgreSQL.
-- Redrive has one setting for everything that it keeps: history, counters, events and leases are on in all runs.
-- The systems do different things for a job. These figures do not say which one fits your needs.
+Limits of this comparison:
+
+- Ratios are similar on other machines; absolute numbers are not. On a slower disk, a flush for each job costs more, and
+  sharing one flush among many jobs saves more.
+- SQLite runs inside the process. Redis and PostgreSQL are separate processes on the same few processors. So the fair
+  comparison for them is redrive on PostgreSQL.
+- Redrive keeps history, counters, events and leases in all runs; they cannot be turned off.
+- The systems do different things for a job. These figures do not say which system fits your needs.
 
 `
 
@@ -144,7 +146,7 @@ func (p page) nameOf(s system) string {
 
 // systemsTable lists the systems, the servers and what is missing.
 func (p page) systemsTable(w *strings.Builder) {
-	w.WriteString("## The systems\n\n| system | versions | differs from its defaults in | what is stored |\n|---|---|---|---|\n")
+	w.WriteString("## The systems\n\n| system | versions | settings other than its defaults | what is stored |\n|---|---|---|---|\n")
 	for _, s := range p.systems {
 		fmt.Fprintf(w, "| %s | %s | %s | %s%s |\n", p.nameOf(s), p.versions(s), s.differs, s.keeps, p.readBack(s))
 	}
@@ -244,7 +246,7 @@ func left(s system, r result, failed string) string {
 }
 
 func (p page) pickups(w *strings.Builder, m workload) {
-	w.WriteString("| system | p50 | p99 | samples a round |\n|---|---|---|---|\n")
+	w.WriteString("| system | p50 | p99 | samples per round |\n|---|---|---|---|\n")
 	for _, s := range p.systems {
 		if !s.does(m) {
 			continue
@@ -261,8 +263,8 @@ func (p page) pickups(w *strings.Builder, m workload) {
 
 func (p page) kills(w *strings.Builder, m workload) {
 	w.WriteString("After SIGKILL, data that a process has written to the operating system remains. After a power cut, data that was not " +
-		"flushed is lost, which this test cannot show: see the column of what is stored, above.\n\n")
-	w.WriteString("| system | acknowledged to callers | lost | finished | still to be run | of them for the second time | removed, but had run |\n" +
+		"flushed is lost. This test cannot show that; see the column \"what is stored\" above.\n\n")
+	w.WriteString("| system | acknowledged to callers | lost | finished | still to be run | of these, already run once | removed after they had run |\n" +
 		"|---|---|---|---|---|---|---|\n")
 	for _, s := range p.systems {
 		if !s.does(m) {
