@@ -20,7 +20,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// BenchmarkNoOp runs a full queue of jobs that do nothing; b.N is the number of jobs.
+// BenchmarkNoOp empties a queue of jobs that do nothing. b.N is the number of jobs.
 func BenchmarkNoOp(b *testing.B) {
 	for _, workers := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("memory/workers=%d", workers), func(b *testing.B) {
@@ -38,7 +38,7 @@ func BenchmarkNoOp(b *testing.B) {
 }
 
 func drain(b *testing.B, inner store.Store, workers int) {
-	s := faultstore.New(inner, nil) // counts calls
+	s := faultstore.New(inner, nil) // This store counts its calls.
 	for left := b.N; left > 0; {
 		n := min(left, job.EnqueueMax)
 		left -= n
@@ -89,7 +89,7 @@ func drain(b *testing.B, inner store.Store, workers int) {
 	}
 }
 
-// usage is the processor time of this process so far.
+// usage returns the processor time that this process has used so far.
 func usage(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -18,7 +18,7 @@ func TestNewNamesEveryMistake(t *testing.T) {
 		Kinds:  []engine.Kind{{Name: "", Workers: -1}, {Name: "k", MaxCrashes: 6, Timeout: -1, KillGrace: -1}, {Name: "k", Limit: -1, Rate: store.Rate{Per: 1}}},
 	})
 	if err == nil {
-		t.Fatal("accepted")
+		t.Fatal("New accepted an invalid configuration, want an error")
 	}
 	got := strings.Split(err.Error(), "\n")
 	for _, want := range []string{
@@ -29,7 +29,7 @@ func TestNewNamesEveryMistake(t *testing.T) {
 		`queue "q": rate 10 per 0s: both must be positive`, `kind "k": rate 0 per 1ns: both must be positive`,
 	} {
 		if !slices.ContainsFunc(got, func(line string) bool { return strings.Contains(line, want) }) {
-			t.Errorf("nothing says %q in:\n%s", want, err)
+			t.Errorf("the error lacks %q:\n%s", want, err)
 		}
 	}
 }

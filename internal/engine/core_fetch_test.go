@@ -83,17 +83,17 @@ func TestOutcomesGoWithTheNextExchange(t *testing.T) {
 	r.brings(r.claims(1)...)
 	r.wantExchange([]job.ID{2}, 1)
 	if got := ids(r.act.Written); !slices.Equal(got, []job.ID{1}) {
-		t.Errorf("written %v, want job 1", got)
+		t.Errorf("got the written outcomes %v, want the one of job 1", got)
 	}
 	r.brings()
 	if r.wantQuiet(); len(r.core.tasks) != 1 {
-		t.Errorf("the core has %d tasks, want the running one", len(r.core.tasks))
+		t.Errorf("the core has %d tasks, want 1, the running one", len(r.core.tasks))
 	}
 }
 
-// After several notifications that bring no job, exchanges are spaced. After one that
-// brings a job, the next follows at once.
-func TestFruitlessExchangesAreSpaced(t *testing.T) {
+// After several notifications that bring no job, the core waits between exchanges. After an
+// exchange that brings a job, the next one follows at once.
+func TestExchangesWithoutJobsAreSpaced(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)
 	for range dryFree - 1 {
@@ -118,7 +118,7 @@ func TestJobsAreHeldAheadOnlyWhenRunsAreShort(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		took time.Duration
-		want int // jobs in addition to those of the two workers
+		want int // want is the number of jobs that are claimed in addition to those of the two workers.
 	}{
 		{"slow", 20 * time.Millisecond, 0},
 		{"as long as an exchange", trip, 0},
@@ -144,11 +144,11 @@ func TestJobsOfAKindAreHeldAheadByItsOwnRuns(t *testing.T) {
 	r.pass(trip, r.answer(r.claims(2)...))
 	r.step(succeed(trip/5, r.act.Start...))
 	if got := r.act.Exchange.Want[0].Kinds[0].Max; got != 2+2*2*5 {
-		t.Errorf("asks for %d of the kind, want 22", got)
+		t.Errorf("the exchange asks for %d jobs of the kind, want 22", got)
 	}
 }
 
-// quick makes a core whose two workers are busy and which has claimed jobs ahead.
+// quick makes a core whose two workers are busy and that has claimed three more jobs ahead.
 func quick(t *testing.T) (r *rig, busy []*Task) {
 	t.Helper()
 	const trip = 10 * time.Millisecond
@@ -158,7 +158,7 @@ func quick(t *testing.T) (r *rig, busy []*Task) {
 	r.step(succeed(trip/2, tasks...))
 	r.pass(trip, r.answer(r.claims(5)...))
 	if len(r.act.Start) != 2 || len(r.core.queues[0].buffer) != 3 {
-		t.Fatalf("%d started and %d buffered, want 2 and 3", len(r.act.Start), len(r.core.queues[0].buffer))
+		t.Fatalf("got %d started and %d buffered jobs, want 2 and 3", len(r.act.Start), len(r.core.queues[0].buffer))
 	}
 	return r, slices.Clone(r.act.Start)
 }
@@ -168,7 +168,7 @@ func TestABufferedJobTakesTheFreeSlot(t *testing.T) {
 	r, busy := quick(t)
 	r.step(succeed(time.Millisecond, busy[0]))
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{5}) {
-		t.Errorf("started %v, want the oldest of the buffer", got)
+		t.Errorf("got the started jobs %v, want the oldest one of the buffer", got)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestABufferedJobIsHandedBack(t *testing.T) {
 		do   func(r *rig)
 	}{
 		{"when it waits too long", func(r *rig) {
-			r.brings() // the exchange under way
+			r.brings() // This answers the exchange that is under way.
 			r.pass(third)
 		}},
 		{"when its queue is paused", func(r *rig) {
@@ -200,21 +200,21 @@ func TestABufferedJobIsHandedBack(t *testing.T) {
 			}
 			tt.do(r)
 			if r.act.Exchange == nil {
-				t.Fatal("no exchange")
+				t.Fatal("got no exchange, want one that hands back the buffered job")
 			}
 			for i, o := range r.act.Exchange.Settle {
 				if want := job.ID(5 + i); o.ID != want || o.Cause != job.Interrupted || o.To != job.Waiting {
-					t.Errorf("settles %+v, want job %d interrupted", o, want)
+					t.Errorf("the exchange settles %+v, want job %d as interrupted", o, want)
 				}
 				if err := o.Validate(); err != nil {
 					t.Error(err)
 				}
 			}
 			if len(r.act.Exchange.Settle) != 3 {
-				t.Errorf("%d handed back, want 3", len(r.act.Exchange.Settle))
+				t.Errorf("the exchange hands back %d jobs, want 3", len(r.act.Exchange.Settle))
 			}
 			if len(r.act.Exchange.Want) != 0 {
-				t.Errorf("wants %+v: busy slots and no more jobs ahead", r.act.Exchange.Want)
+				t.Errorf("the exchange asks for %+v, want no jobs: all slots are busy and no jobs are claimed ahead", r.act.Exchange.Want)
 			}
 		})
 	}
@@ -227,10 +227,10 @@ func TestADeadlineThatPassesInTheBufferKeepsTheJobFromStarting(t *testing.T) {
 	next.Claim.Deadline = next.Claim.ClaimedAt.Add(time.Second)
 	r.pass(time.Second+time.Microsecond, succeed(time.Millisecond, busy[0]))
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{6}) {
-		t.Errorf("started %v, want the second of the buffer", got)
+		t.Errorf("got the started jobs %v, want the second job of the buffer", got)
 	}
 	if next.Outcome.Cause != job.Interrupted {
-		t.Errorf("the first of the buffer has outcome %v, want interrupted", next.Outcome.Cause)
+		t.Errorf("the first job of the buffer has the outcome %v, want interrupted", next.Outcome.Cause)
 	}
 }
 
@@ -244,17 +244,17 @@ func TestQ7_WorkersOfAKindHoldOverItsQueues(t *testing.T) {
 	asked := map[string]int{}
 	for _, w := range r.act.Exchange.Want {
 		if w.Max != 5 || len(w.Kinds) != 2 || w.Kinds[0].Max != 5 {
-			t.Errorf("wants %+v, want five of which any may be k", w)
+			t.Errorf("the exchange asks for %+v, want 5 jobs that may all be of kind k", w)
 		}
 		asked[w.Queue] = w.Kinds[1].Max
 	}
 	if asked["a"]+asked["b"] != 3 || asked["a"] == 0 || asked["b"] == 0 {
-		t.Errorf("asks for %v of the kind, want three in all", asked)
+		t.Errorf("the queues are asked for %v jobs of the kind, want 3 together", asked)
 	}
-	// The share of "a" has come and there is room: ask for the rest at once.
+	// Queue "a" returned its share of jobs and has room, so the rest is requested at once.
 	r.brings(r.claimsOf("a", "rare", asked["a"])...)
 	if len(r.act.Start) != asked["a"] || r.act.Exchange == nil {
-		t.Fatalf("%d started, exchange %v", len(r.act.Start), r.act.Exchange)
+		t.Fatalf("got %d started jobs and the exchange %v, want all jobs started and an exchange", len(r.act.Start), r.act.Exchange)
 	}
 	for r.act.Exchange != nil {
 		claims := []job.Claim{}
@@ -268,7 +268,7 @@ func TestQ7_WorkersOfAKindHoldOverItsQueues(t *testing.T) {
 		r.brings(claims...)
 	}
 	if got := r.core.kinds[1].busy; got != 3 {
-		t.Errorf("%d of the kind run, want 3", got)
+		t.Errorf("got %d running jobs of the kind, want 3", got)
 	}
 }
 
@@ -278,11 +278,11 @@ func TestMoreThanWasAskedForWaits(t *testing.T) {
 	r := newCore(t, func(c *Config) { c.Queues[0].Workers, c.Kinds[0].Workers = 4, 2 })
 	r.brings(r.claims(3)...)
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{1, 2}) {
-		t.Errorf("started %v, want two", got)
+		t.Errorf("got the started jobs %v, want jobs 1 and 2", got)
 	}
 	r.step(succeed(time.Second, r.core.tasks[0]))
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{3}) {
-		t.Errorf("started %v, want the third", got)
+		t.Errorf("got the started jobs %v, want job 3", got)
 	}
 }
 
@@ -304,7 +304,7 @@ func TestQ7_QueuesTakeTurnsForAKindWithOneWorker(t *testing.T) {
 	}
 	slices.Sort(asked)
 	if !slices.Equal(asked, []string{"a", "b", "c"}) {
-		t.Errorf("asked for queues %v, want each once", asked)
+		t.Errorf("the queues were asked in the order %v, want each one once", asked)
 	}
 	r.wantWake(time.Second)
 }
@@ -319,12 +319,13 @@ func TestQ7_ConcurrencyOfAQueueChangesWhileItRuns(t *testing.T) {
 	r.step(setWorkers(1))
 	r.wantQuiet()
 	r.step(succeed(time.Hour, tasks[0]))
-	r.wantExchange([]job.ID{1}) // one job still runs: no room
+	r.wantExchange([]job.ID{1}) // One job still runs, so there is no room for another.
 	r.brings()
 	r.step(setWorkers(4))
 	r.wantExchange(nil, 3)
 	r.brings()
-	r.step(setWorkers(0)) // setting removed: the two workers of the configuration count again
+	// The setting was removed, so the two workers of the configuration apply again.
+	r.step(setWorkers(0))
 	r.wantExchange(nil, 1)
 }
 
@@ -342,12 +343,12 @@ func TestQ7_APausedQueueIsNotAskedUntilItIsResumed(t *testing.T) {
 	r.wantExchange(nil, 2)
 }
 
-func TestAJobNobodyAskedForIsHandedBack(t *testing.T) {
+func TestAJobThatWasNotRequestedIsHandedBack(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)
 	r.brings(r.claimsOf("q", "other", 1)...)
 	r.wantNotes(ClaimUnknown)
 	if r.act.Exchange == nil || r.act.Exchange.Settle[0].Cause != job.Interrupted {
-		t.Errorf("exchange %+v, want the job handed back", r.act.Exchange)
+		t.Errorf("got the exchange %+v, want one that hands the job back", r.act.Exchange)
 	}
 }

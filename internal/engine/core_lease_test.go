@@ -10,7 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// held answers the heartbeat under way: all leases are still held.
+// held answers the heartbeat that is under way: the store still holds all leases for this
+// worker.
 func (r *rig) held(change ...func(int, *store.RunStatus)) Beaten {
 	status := make([]store.RunStatus, len(r.core.beating))
 	for i := range status {
@@ -29,32 +30,32 @@ func TestQ3_LeasesAreExtendedInOneCallEachThird(t *testing.T) {
 	r, tasks := withRuns(t, 2, nil)
 	r.pass(third - 1)
 	if len(r.act.Beat) != 0 {
-		t.Errorf("a heartbeat at %s", r.now)
+		t.Errorf("got a heartbeat at %s, want none before a third of the lease", r.now)
 	}
 	r.pass(1)
 	if got := ids(r.act.Beat); !slices.Equal(got, []job.ID{1, 2}) {
-		t.Fatalf("a heartbeat of %v, want both", got)
+		t.Fatalf("got a heartbeat for the jobs %v, want both", got)
 	}
-	r.pass(time.Second) // the answer takes a second: the lease counts from the call
+	r.pass(time.Second) // The answer takes a second, but the lease counts from the start of the call.
 	if len(r.act.Beat) != 0 {
-		t.Error("a second heartbeat while one is under way")
+		t.Error("got a second heartbeat while the first one is under way, want none")
 	}
 	r.step(r.held())
 	r.pass(third - time.Second - 1)
 	if len(r.act.Beat) != 0 {
-		t.Errorf("the next heartbeat at %s", r.now)
+		t.Errorf("got the next heartbeat at %s, want none yet", r.now)
 	}
 	r.pass(1)
 	if len(r.act.Beat) != 2 {
-		t.Errorf("at %s a heartbeat of %v, want both", r.now, ids(r.act.Beat))
+		t.Errorf("at %s: got a heartbeat for the jobs %v, want both", r.now, ids(r.act.Beat))
 	}
 	if len(r.act.End) != 0 || tasks[0].phase != running {
-		t.Error("a run was stopped")
+		t.Error("a run was stopped, want both runs to continue")
 	}
 }
 
-// A lease counts as lost when two thirds of it have passed since the last call that
-// confirmed it was sent.
+// A lease counts as lost when two thirds of it have passed since the start of the last call
+// that confirmed it.
 //
 // part of: Q4
 func TestQ4_AnUnconfirmedLeaseEndsTheContext(t *testing.T) {
@@ -71,12 +72,12 @@ func TestQ4_AnUnconfirmedLeaseEndsTheContext(t *testing.T) {
 			r.step(Beaten{Err: store.ErrUnavailable})
 		}
 		if len(r.act.End) != 0 {
-			t.Fatalf("ended at %s, want %s", r.now, lost)
+			t.Fatalf("the context ended at %s, want %s", r.now, lost)
 		}
 	}
 	r.pass(1)
 	if len(r.act.End) != 1 || r.act.End[0].Cause != store.ErrLeaseLost {
-		t.Fatalf("at %s ended %v, want the run with ErrLeaseLost", r.now, r.act.End)
+		t.Fatalf("at %s: got the ended runs %v, want one with ErrLeaseLost", r.now, r.act.End)
 	}
 	r.wantNotes(LeaseExpiring)
 	// No other worker is known to have the job, so its outcome is sent.
@@ -86,7 +87,7 @@ func TestQ4_AnUnconfirmedLeaseEndsTheContext(t *testing.T) {
 	r.wantExchange([]job.ID{1}, 2)
 }
 
-func TestAShortLeaseIsTriedAFewTimesToo(t *testing.T) {
+func TestTheHeartbeatOfAShortLeaseIsRepeated(t *testing.T) {
 	t.Parallel()
 	r, _ := withRuns(t, 1, func(c *Config) { c.Lease = LeaseMin })
 	tries := 0
@@ -99,7 +100,7 @@ func TestAShortLeaseIsTriedAFewTimesToo(t *testing.T) {
 		}
 	}
 	if tries < 3 {
-		t.Errorf("%d heartbeats before the lease counted as lost, want three", tries)
+		t.Errorf("got %d heartbeats before the lease counted as lost, want at least 3", tries)
 	}
 }
 
@@ -110,18 +111,18 @@ func TestQ4_ALeaseThatTheStoreCallsLostIsGone(t *testing.T) {
 	r.pass(LeaseDefault / 3)
 	r.step(r.held(func(i int, s *store.RunStatus) { s.Held = i != 0 }))
 	if len(r.act.End) != 1 || r.act.End[0] != tasks[0] || tasks[0].Cause != store.ErrLeaseLost {
-		t.Fatalf("ended %v, want the first run with ErrLeaseLost", ids(r.act.End))
+		t.Fatalf("got the ended runs %v, want the first one with ErrLeaseLost", ids(r.act.End))
 	}
 	r.wantNotes(LeaseTaken)
 	r.pass(LeaseDefault / 3)
 	if got := ids(r.act.Beat); !slices.Equal(got, []job.ID{2}) {
-		t.Errorf("a heartbeat of %v, want the second alone", got)
+		t.Errorf("got a heartbeat for the jobs %v, want only job 2", got)
 	}
 	r.empty()
 	r.step(succeed(time.Second, tasks...))
-	r.wantExchange([]job.ID{2}, 2) // its success is not written
+	r.wantExchange([]job.ID{2}, 2) // The success of the run that lost its lease is not written.
 	if got := ids(r.act.Dropped); !slices.Equal(got, []job.ID{1}) {
-		t.Errorf("dropped %v, want the first", got)
+		t.Errorf("got the dropped jobs %v, want job 1", got)
 	}
 }
 
@@ -132,7 +133,7 @@ func TestALostLeaseOfAnOutcomeThatWaitsIsLeftToTheStore(t *testing.T) {
 	r.step(Exchanged{Err: store.ErrUnavailable})
 	r.pass(LeaseDefault / 3)
 	if len(r.act.Beat) != 1 {
-		t.Fatal("the waiting outcome's lease is not extended")
+		t.Fatal("the lease of a job with a waiting outcome is not extended")
 	}
 	r.step(r.held(func(_ int, s *store.RunStatus) { s.Held = false }))
 	r.step(Exchanged{Err: store.ErrUnavailable})
@@ -141,7 +142,7 @@ func TestALostLeaseOfAnOutcomeThatWaitsIsLeftToTheStore(t *testing.T) {
 	r.step(Exchanged{Answer: store.Exchanged{Settled: []error{store.ErrLeaseLost}}})
 	r.wantNotes(OutcomeRefused, TroubleEnded)
 	if len(r.act.Dropped) != 1 || len(r.core.tasks) != 0 {
-		t.Errorf("dropped %v with %d tasks left", ids(r.act.Dropped), len(r.core.tasks))
+		t.Errorf("got the dropped jobs %v with %d tasks left, want one dropped job and no task", ids(r.act.Dropped), len(r.core.tasks))
 	}
 }
 
@@ -153,7 +154,7 @@ func TestARunThatIsSettledInATransactionMayLoseItsLease(t *testing.T) {
 	r.step(r.held(func(_ int, s *store.RunStatus) { s.Held = false }))
 	r.wantNotes()
 	if len(r.act.End) != 0 {
-		t.Error("the context ended")
+		t.Error("the context of the run ended, want it open")
 	}
 }
 
@@ -163,14 +164,14 @@ func TestABufferedClaimIsExtendedAndDroppedWhenLost(t *testing.T) {
 	r.brings()
 	r.pass(LeaseDefault/3 - 20*time.Millisecond)
 	if got := len(r.act.Beat); got != 5 {
-		t.Fatalf("a heartbeat of %d, want all five", got)
+		t.Fatalf("got a heartbeat for %d jobs, want 5", got)
 	}
 	r.step(r.held(func(i int, s *store.RunStatus) { s.Held = i < 2 }))
 	if got := ids(r.act.Dropped); !slices.Equal(got, []job.ID{5, 6, 7}) {
-		t.Errorf("dropped %v, want what was buffered", got)
+		t.Errorf("got the dropped jobs %v, want the buffered jobs 5, 6 and 7", got)
 	}
 	if len(r.core.queues[0].buffer) != 0 || r.core.kinds[0].buffered != 0 {
-		t.Error("the buffer still counts them")
+		t.Error("the buffer still counts the dropped jobs")
 	}
 }
 
@@ -195,13 +196,13 @@ func TestCancelEndsARunAndAWaitingClaim(t *testing.T) {
 			r.empty()
 			r.step(tell)
 			if got := ids(r.act.End); !slices.Equal(got, []job.ID{3}) || busy[0].Cause != ErrCancelled {
-				t.Errorf("ended %v, want job 3 with ErrCancelled", got)
+				t.Errorf("got the ended runs %v, want job 3 with ErrCancelled", got)
 			}
 			if r.act.Exchange == nil || len(r.act.Exchange.Settle) != 1 {
-				t.Fatalf("exchange %+v, want one outcome", r.act.Exchange)
+				t.Fatalf("got the exchange %+v, want one with one outcome", r.act.Exchange)
 			}
 			if o := r.act.Exchange.Settle[0]; o.ID != 5 || o.To != job.Cancelled || o.Validate() != nil {
-				t.Errorf("settles %+v, want job 5 cancelled", o)
+				t.Errorf("the exchange settles %+v, want job 5 as cancelled", o)
 			}
 		})
 	}
@@ -214,32 +215,32 @@ func TestQ5_TheTimeLimitEndsTheContextAndThenTheRun(t *testing.T) {
 	r.brings()
 	r.pass(time.Minute - 1)
 	if len(r.act.End) != 0 {
-		t.Fatal("ended before the limit")
+		t.Fatal("a run was ended before its time limit")
 	}
 	r.pass(1)
 	if len(r.act.End) != 2 || tasks[0].Cause != ErrTimeLimit {
-		t.Fatalf("ended %v with %v, want both with ErrTimeLimit", ids(r.act.End), tasks[0].Cause)
+		t.Fatalf("got the ended runs %v with the cause %v, want both with ErrTimeLimit", ids(r.act.End), tasks[0].Cause)
 	}
-	r.step(succeed(time.Minute, tasks[0])) // this one returns in time
+	r.step(succeed(time.Minute, tasks[0])) // The first run returns within its grace time.
 	r.brings()
 	r.pass(5*time.Second + returnGrace - 1)
 	if len(r.act.Abandon) != 0 {
-		t.Fatal("given up too early")
+		t.Fatal("a run was given up before its grace time was over")
 	}
 	r.pass(1)
 	if len(r.act.Abandon) != 1 || r.act.Abandon[0] != tasks[1] {
-		t.Fatalf("gave up %v, want the second", ids(r.act.Abandon))
+		t.Fatalf("got the abandoned runs %v, want the second run", ids(r.act.Abandon))
 	}
 	r.empty()
 	tasks[1].Stuck = true
 	r.step(succeed(time.Minute, tasks[1]))
 	r.wantNotes(HandlerStuck)
-	r.wantExchange([]job.ID{2}, 1) // its slot stays taken
+	r.wantExchange([]job.ID{2}, 1) // The abandoned run still occupies its slot.
 	r.brings()
 	r.pass(time.Hour)
 	r.wantNotes()
 	if len(r.act.Abandon)+len(r.act.End)+len(r.act.Beat) != 0 {
-		t.Error("something more was done about the stuck run")
+		t.Error("got another action for the stuck run, want none")
 	}
 	r.brings()
 	r.step(Unstuck{[]*Task{tasks[1]}})
@@ -253,13 +254,13 @@ func TestEachRunHasItsOwnGrace(t *testing.T) {
 	r.pass(3*time.Second, Woken{})
 	r.brings(r.claims(1)...)
 	r.pass(57 * time.Second)
-	r.pass(3 * time.Second) // the second reaches its limit while the first may still return
+	r.pass(3 * time.Second) // The second run reaches its limit while the first run still has grace time.
 	if len(r.act.End) != 1 || len(r.act.Abandon) != 0 {
-		t.Errorf("ended %v and gave up %v, want to end the second and give up none", ids(r.act.End), ids(r.act.Abandon))
+		t.Errorf("got the ended runs %v and the abandoned runs %v, want the second run ended and none abandoned", ids(r.act.End), ids(r.act.Abandon))
 	}
 	r.pass(3 * time.Second)
 	if got := ids(r.act.Abandon); !slices.Equal(got, ids(tasks)) {
-		t.Errorf("gave up %v, want the first", got)
+		t.Errorf("got the abandoned runs %v, want the first run", got)
 	}
 }
 
@@ -269,24 +270,24 @@ func TestQ3_RescueRunsAtTheStartAndEveryInterval(t *testing.T) {
 	r := newCore(t, func(c *Config) { c.RescueInterval = time.Minute })
 	r.pass(time.Minute - 1)
 	if r.act.Rescue != 0 {
-		t.Error("a rescue before its time")
+		t.Error("got a rescue before it is due")
 	}
 	r.pass(1)
 	if r.act.Rescue != rescueLimit {
-		t.Error("no rescue when it is due")
+		t.Error("got no rescue when it is due")
 	}
 	r.step(Rescued{Jobs: rescueLimit})
 	if r.act.Rescue != rescueLimit {
-		t.Error("no rescue at once although there is more")
+		t.Error("got no second rescue at once, want one because there are more jobs to rescue")
 	}
 	r.step(Rescued{Err: errors.New("boom")})
 	r.pass(backoffMin)
 	if r.act.Rescue != rescueLimit {
-		t.Error("no rescue after a back-off")
+		t.Error("got no rescue after the wait that follows an error")
 	}
 	r.step(Rescued{Jobs: 1, Next: store.Never})
 	if r.act.Rescue != 0 {
-		t.Error("a rescue although none is due")
+		t.Error("got a rescue, want none before it is due")
 	}
 }
 
@@ -301,24 +302,25 @@ func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
 		t.Helper()
 		r.pass(after - 1)
 		if r.act.Rescue != 0 {
-			t.Errorf("at %s: a rescue before its time", r.now)
+			t.Errorf("at %s: got a rescue before it is due", r.now)
 		}
 		r.pass(1)
 		if r.act.Rescue != rescueLimit {
-			t.Fatalf("at %s: no rescue", r.now)
+			t.Fatalf("at %s: got no rescue, want one", r.now)
 		}
 		r.step(Rescued{Next: ends})
 		r.empty()
 	}
 	look(RescueIntervalDefault, 7*time.Second)
-	look(7*time.Second+rescueSpread/2, 0) // another transaction holds its row
+	look(7*time.Second+rescueSpread/2, 0) // Another transaction holds the row of the job.
 	look(rescueGap, 0)
 	look(rescueGap, time.Hour)
 	look(RescueIntervalDefault, store.Never)
 	look(RescueIntervalDefault, store.Never)
 }
 
-// After an outage a process must not rescue its own runs before their outcomes are written.
+// After an outage, a process writes the outcomes of its runs before it rescues jobs.
+// Otherwise it would rescue its own runs.
 //
 // part of: Q3
 func TestQ3_NoRescueBeforeOwnOutcomesAreWritten(t *testing.T) {
@@ -328,11 +330,11 @@ func TestQ3_NoRescueBeforeOwnOutcomesAreWritten(t *testing.T) {
 	r.step(Exchanged{Err: store.ErrUnavailable})
 	r.pass(RescueIntervalDefault)
 	if r.act.Rescue != 0 {
-		t.Error("a rescue while an outcome of this process waits")
+		t.Error("got a rescue while an outcome of this process waits, want none")
 	}
 	r.brings()
 	if r.act.Rescue != rescueLimit {
-		t.Error("no rescue when it is written")
+		t.Error("got no rescue after the outcome was written, want one")
 	}
 }
 
@@ -350,51 +352,51 @@ func TestQ11_ProgressIsWrittenOnceASecond(t *testing.T) {
 	}
 	r.step(Reported{tasks[:1]})
 	if got := news(); !slices.Equal(got, []job.ID{1}) {
-		t.Fatalf("progress of %v, want the first at once", got)
+		t.Fatalf("got the progress of the jobs %v, want job 1 at once", got)
 	}
 	r.step(r.held(), Reported{tasks}, Reported{tasks})
 	if len(r.act.Beat) != 0 {
-		t.Error("progress again within a second")
+		t.Error("got progress a second time within one second, want none")
 	}
 	r.pass(progressGap)
 	if got := news(); !slices.Equal(got, []job.ID{1, 2}) {
-		t.Errorf("progress of %v, want both", got)
+		t.Errorf("got the progress of the jobs %v, want both", got)
 	}
 	r.step(Beaten{Err: store.ErrUnavailable})
 	r.pass(progressGap)
 	if got := news(); !slices.Equal(got, []job.ID{1, 2}) {
-		t.Errorf("after a failed write progress of %v, want both again", got)
+		t.Errorf("after a failed write: got the progress of the jobs %v, want both again", got)
 	}
 	r.step(r.held(), Reported{tasks}, succeed(time.Second, tasks...))
 	r.pass(progressGap)
 	if len(r.act.Beat) != 0 || r.core.news != 0 {
-		t.Errorf("progress of ended runs: %v", news())
+		t.Errorf("got the progress of the ended jobs %v, want none", news())
 	}
 }
 
-func TestSignalsAreReadAtWakeUpsButNotAtEach(t *testing.T) {
+func TestSignalsAreReadAtSomeWakeUps(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)
 	r.pass(time.Second)
 	if !r.act.Signals {
-		t.Error("signals are not polled")
+		t.Error("the signals are not read at the regular interval")
 	}
 	r.step(Woken{})
 	r.step(SignalsRead{})
 	if r.act.Signals {
-		t.Error("read again at once")
+		t.Error("the signals were read twice without a wait")
 	}
 	r.pass(signalsGap)
 	if !r.act.Signals {
-		t.Error("not read after a wake-up")
+		t.Error("the signals were not read after a wake-up")
 	}
 	r.step(SignalsRead{})
 	r.pass(signalsGap)
 	if r.act.Signals {
-		t.Error("read without a reason")
+		t.Error("the signals were read without a wake-up")
 	}
 	r.pass(signalsGap, Woken{})
 	if !r.act.Signals {
-		t.Error("not read at once at a wake-up")
+		t.Error("the signals were not read at once at a wake-up")
 	}
 }

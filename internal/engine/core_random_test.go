@@ -14,26 +14,28 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// world is one core on a memory store. The test does in random order what the loop would
-// do: calls take effect late, answer later or with an error, handlers return or hang.
+// world is one core on a memory store. The test takes the part of the loop and acts in
+// random order: calls take effect late, answers arrive late or are errors, and handlers
+// return or hang.
 type world struct {
 	t     *rapid.T
 	now   time.Duration
 	store *memory.Store
 	core  *Core
 	calls []*pendingCall
-	runs  []*Task // in their handlers
-	stuck []*Task // abandoned in their handlers
+	runs  []*Task // runs are the tasks whose handlers are running.
+	stuck []*Task // stuck are the abandoned tasks whose handlers are running.
 	ended map[*Task]bool
 	stops bool
 
-	late      bool // every second outcome of an exchange is late
+	late      bool // late makes every second outcome of an exchange late.
 	completed map[job.ID]int
 	starts    int
 	faults    int
 }
 
-// pendingCall is a store call: run makes it take effect and returns its answer as an event.
+// pendingCall is a call of the store. Its function run executes the call and returns the
+// answer as an event.
 type pendingCall struct {
 	run   func() Event
 	fail  func(error) Event
@@ -65,18 +67,18 @@ func newWorld(t *rapid.T) *world {
 func (w *world) step(events ...Event) {
 	a := w.core.Step(w.now, events...)
 	if a.Wake <= w.now {
-		w.t.Fatalf("wake at %s, now is %s", a.Wake, w.now)
+		w.t.Fatalf("the core asks to be woken at %s, which is not after %s", a.Wake, w.now)
 	}
 	for _, t := range a.Start {
 		if w.stops {
-			w.t.Fatal("started after the stop")
+			w.t.Fatal("a run was started after the core had stopped")
 		}
 		w.starts++
 		w.runs = append(w.runs, t)
 	}
 	for _, t := range slices.Concat(a.Written, a.Dropped) {
 		if w.ended[t] {
-			w.t.Fatalf("run %d of job %d ended twice", t.Claim.Token, t.Claim.ID)
+			w.t.Fatalf("the context of run %d of job %d was ended twice", t.Claim.Token, t.Claim.ID)
 		}
 		w.ended[t] = true
 	}
@@ -105,12 +107,12 @@ func (w *world) check() {
 	}
 	for _, q := range w.core.queues {
 		if q.busy != perQueue[q.Name] || q.busy > q.Workers {
-			w.t.Fatalf("queue %s counts %d busy of %d workers, %d are", q.Name, q.busy, q.Workers, perQueue[q.Name])
+			w.t.Fatalf("queue %s counts %d of %d workers as busy, want %d", q.Name, q.busy, q.Workers, perQueue[q.Name])
 		}
 	}
 	for _, k := range w.core.kinds {
 		if k.busy != perKind[k.Name] || k.Workers > 0 && k.busy > k.Workers {
-			w.t.Fatalf("kind %s counts %d busy of %d workers, %d are", k.Name, k.busy, k.Workers, perKind[k.Name])
+			w.t.Fatalf("kind %s counts %d of %d workers as busy, want %d", k.Name, k.busy, k.Workers, perKind[k.Name])
 		}
 	}
 }
@@ -157,7 +159,7 @@ func (w *world) send(a *Actions) {
 	}
 }
 
-// exchange makes an exchange, of which some outcomes may be late.
+// exchange calls the store. It may report some outcomes as late.
 func (w *world) exchange(x store.Exchange) (store.Exchanged, error) {
 	all := x.Settle
 	if w.late {
@@ -180,7 +182,7 @@ func (w *world) exchange(x store.Exchange) (store.Exchanged, error) {
 	return answer, nil
 }
 
-// advance makes a call take effect, or makes its answer arrive.
+// advance executes a pending call, or delivers its answer.
 func (w *world) advance(c *pendingCall, fault int) {
 	if c.event != nil {
 		w.calls = slices.DeleteFunc(w.calls, func(o *pendingCall) bool { return o == c })
@@ -188,10 +190,10 @@ func (w *world) advance(c *pendingCall, fault int) {
 		return
 	}
 	switch fault {
-	case 1: // an error before the effect
+	case 1: // The call fails and has no effect.
 		w.faults++
 		c.event = c.fail([]error{store.ErrFull, store.ErrUnavailable}[w.faults%2])
-	case 2: // an error after the effect
+	case 2: // The call takes effect and then returns an error.
 		w.faults++
 		c.run()
 		c.event = c.fail(store.ErrUnknown)
@@ -205,7 +207,7 @@ func (w *world) advance(c *pendingCall, fault int) {
 	}
 }
 
-// conclude gives a run its outcome, in place of the loop and a policy.
+// conclude gives a run an outcome. In production the loop and a policy do this.
 func (w *world) conclude(t *Task, cause job.Cause) {
 	to := job.Completed
 	switch cause {
@@ -215,7 +217,7 @@ func (w *world) conclude(t *Task, cause job.Cause) {
 		to = job.Waiting
 	case job.Cancel:
 		to = job.Cancelled
-	default: // succeeded
+	default: // The run succeeded.
 	}
 	t.settle(cause, to)
 	if cause == job.Failed {
@@ -227,7 +229,7 @@ func (w *world) conclude(t *Task, cause job.Cause) {
 	w.step(Finished{[]*Task{t}})
 }
 
-// finish lets a handler return.
+// finish makes a handler return.
 func (w *world) finish(t *Task, cause job.Cause) {
 	w.runs = slices.DeleteFunc(w.runs, func(r *Task) bool { return r == t })
 	switch {
@@ -240,7 +242,7 @@ func (w *world) finish(t *Task, cause job.Cause) {
 	w.conclude(t, cause)
 }
 
-// unstick lets an abandoned handler return.
+// unstick makes an abandoned handler return.
 func (w *world) unstick(i int) {
 	back := w.stuck[i]
 	w.stuck = slices.Delete(w.stuck, i, i+1)
@@ -264,7 +266,7 @@ func (w *world) enqueue(n int) {
 	w.step(Woken{})
 }
 
-// act does one random thing.
+// act does one randomly chosen thing.
 func (w *world) act() {
 	t := w.t
 	pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "which") }
@@ -288,7 +290,7 @@ func (w *world) act() {
 		}
 	case 6:
 		w.person()
-	case 7: // another process
+	case 7: // Another process acts on the store.
 		x := store.Exchange{Holder: "other", Lease: worldLease, Want: []store.Want{
 			{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: job.MaxCrashes}}},
 		}}
@@ -302,7 +304,7 @@ func (w *world) act() {
 	}
 }
 
-// person cancels a job or changes a queue.
+// person cancels a job or changes a queue, as a user would.
 func (w *world) person() {
 	ctx, by := context.Background(), store.By{Actor: "test"}
 	if rapid.Bool().Draw(w.t, "cancel") {
@@ -312,12 +314,13 @@ func (w *world) person() {
 		}
 	} else {
 		mode := store.Mode(rapid.IntRange(0, 1).Draw(w.t, "mode"))
-		_, _ = w.store.SetQueue(ctx, by, store.QueueChange{Name: "q", Mode: &mode}) // the queue may not exist yet
+		// The queue may not exist yet, so the error is ignored.
+		_, _ = w.store.SetQueue(ctx, by, store.QueueChange{Name: "q", Mode: &mode})
 	}
 	w.step(Woken{})
 }
 
-// heal ends all faults and runs everything until the core has nothing left to do.
+// heal ends all faults and continues until the core has nothing left to do.
 func (w *world) heal() {
 	mode := store.Open
 	_, _ = w.store.SetQueue(context.Background(), store.By{Actor: "test"}, store.QueueChange{Name: "q", Mode: &mode})
@@ -335,15 +338,15 @@ func (w *world) heal() {
 			return
 		}
 		if round > 5000 {
-			w.t.Fatalf("after %s of quiet there are still %d tasks and %d calls", w.now, len(w.core.tasks), len(w.calls))
+			w.t.Fatalf("%s after the last fault there are still %d tasks and %d calls, want none", w.now, len(w.core.tasks), len(w.calls))
 		}
 		w.now += 500 * time.Millisecond
 		w.step()
 	}
 }
 
-// With any faults, every job ends, no run ends twice, and no slot is lost.
-func TestNothingIsLostOrDoubledWhateverFails(t *testing.T) {
+// With random faults, every job ends, no run ends twice, and every slot becomes free again.
+func TestRandomFaultsLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	var checks, starts, faults, completed int
 	rapid.Check(t, func(t *rapid.T) {
@@ -357,13 +360,13 @@ func TestNothingIsLostOrDoubledWhateverFails(t *testing.T) {
 		w.step(StopAsked{})
 		w.heal()
 		if !w.stops || len(w.core.tasks) != 0 {
-			t.Fatalf("stopped %t with %d tasks left", w.stops, len(w.core.tasks))
+			t.Fatalf("got stopped %t with %d tasks left, want true and 0", w.stops, len(w.core.tasks))
 		}
 		checks++
 		starts, faults, completed = starts+w.starts, faults+w.faults, completed+len(w.completed)
 	})
 	if min(starts, faults, completed) < checks {
-		t.Errorf("%d starts, %d faults and %d completed jobs in %d checks: too little happens", starts, faults, completed, checks)
+		t.Errorf("got only %d starts, %d faults and %d completed jobs in %d checks, want at least one of each per check", starts, faults, completed, checks)
 	}
 }
 
@@ -382,8 +385,8 @@ func TestAStopLosesNothing(t *testing.T) {
 	})
 }
 
-// verify checks all jobs of the store: each has ended, unless a stop handed it back, and
-// its counters add up to its runs.
+// verify checks all jobs of the store. Each job has ended, unless a stop handed it back,
+// and its counters add up to its number of runs.
 func (w *world) verify(stopped bool) {
 	dump, err := w.store.Dump(context.Background())
 	if err != nil {
@@ -391,17 +394,19 @@ func (w *world) verify(stopped bool) {
 	}
 	for _, j := range dump.Jobs {
 		if !j.State.Terminal() && !stopped {
-			w.t.Fatalf("job %d is %s in the end: %+v", j.ID, j.State, j)
+			w.t.Fatalf("job %d is %s at the end, want a final state: %+v", j.ID, j.State, j)
 		}
 		runs := int64(j.Counters.Sum())
 		if j.State == job.Running || j.State == job.Cancelled {
-			runs++ // a run of another process, or one whose claim was lost with an answer; a cancelled run counts nothing
+			// This counts the run of another process, or one whose claim was lost together
+			// with an answer. A cancelled run is in no counter.
+			runs++
 		}
 		if runs != int64(j.Token) && (j.State != job.Cancelled || runs != int64(j.Token)+1) {
-			w.t.Fatalf("job %d: %d runs, counted %d: %s", j.ID, j.Token, runs, fmt.Sprintf("%+v", j))
+			w.t.Fatalf("job %d: its token is %d, but its counters add up to %d: %s", j.ID, j.Token, runs, fmt.Sprintf("%+v", j))
 		}
 		if w.completed[j.ID] > 1 || w.completed[j.ID] == 1 && j.State != job.Completed {
-			w.t.Fatalf("job %d is %s and was written as completed %d times", j.ID, j.State, w.completed[j.ID])
+			w.t.Fatalf("job %d is %s and was written as completed %d times, want once for a completed job", j.ID, j.State, w.completed[j.ID])
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// rig is a core without goroutines, clock or store: the test makes each step.
+// rig is a core without goroutines, a clock or a store. The test makes each step.
 type rig struct {
 	t    *testing.T
 	core *Core
@@ -20,8 +20,8 @@ type rig struct {
 }
 
 // newCore makes a core that has declared its queues, read its signals and made its first
-// rescue, and whose first exchange is under way. It has one queue "q" with two workers and
-// one kind "k", unless change sets others.
+// rescue. Its first exchange is under way. The core has one queue "q" with two workers and
+// one kind "k", unless the function change sets others.
 func newCore(t *testing.T, change func(*Config)) *rig {
 	t.Helper()
 	cfg := Config{
@@ -40,31 +40,31 @@ func newCore(t *testing.T, change func(*Config)) *rig {
 	r := &rig{t: t, core: core}
 	r.step()
 	if r.act.Exchange == nil || !r.act.Signals || !r.act.Declare || r.act.Rescue != rescueLimit {
-		t.Fatalf("the first step does %+v, want all calls", r.act)
+		t.Fatalf("got the actions %+v of the first step, want all calls", r.act)
 	}
 	r.step(Declared{}, SignalsRead{}, Rescued{Next: store.Never})
-	r.act.Exchange = &r.core.request // still under way
+	r.act.Exchange = &r.core.request // The exchange is still under way.
 	return r
 }
 
-// noStore is a store for the configuration; it is never called.
+// noStore stands for a store in the configuration. It is never called.
 type noStore struct{ store.Worker }
 
-// step steps the core at the present time.
+// step makes one step of the core at the present time.
 func (r *rig) step(events ...Event) {
 	r.act = r.core.Step(r.now, events...)
 	if r.act.Wake <= r.now {
-		r.t.Fatalf("at %s the core wants to be woken at %s", r.now, r.act.Wake)
+		r.t.Fatalf("at %s: the core asks to be woken at %s, want a later time", r.now, r.act.Wake)
 	}
 }
 
-// pass lets time pass, and steps.
+// pass advances the time by d and makes one step.
 func (r *rig) pass(d time.Duration, events ...Event) {
 	r.now += d
 	r.step(events...)
 }
 
-// claims makes n claims of queue q and kind k.
+// claims makes n claims of jobs of kind k in queue q.
 func (r *rig) claims(n int) []job.Claim { return r.claimsOf("q", "k", n) }
 
 func (r *rig) claimsOf(queue, kind string, n int) []job.Claim {
@@ -76,10 +76,11 @@ func (r *rig) claimsOf(queue, kind string, n int) []job.Claim {
 	return claims
 }
 
-// brings answers the exchange under way: all outcomes are written, and it returns claims.
+// brings answers the exchange that is under way: all outcomes are written, and the answer
+// contains claims.
 func (r *rig) brings(claims ...job.Claim) { r.step(r.answer(claims...)) }
 
-// empty answers polls until no exchange is under way.
+// empty answers exchanges without claims until no exchange is under way.
 func (r *rig) empty() {
 	for r.core.exchange.busy {
 		r.brings()
@@ -92,40 +93,40 @@ func (r *rig) answer(claims ...job.Claim) Exchanged {
 	}}
 }
 
-// withRuns makes a core with n running tasks, and returns them.
+// withRuns makes a core with n running tasks, and returns it with the tasks.
 func withRuns(t *testing.T, n int, change func(*Config)) (*rig, []*Task) {
 	t.Helper()
 	r := newCore(t, change)
 	r.brings(r.claims(n)...)
 	if len(r.act.Start) != n {
-		t.Fatalf("%d of %d claims start", len(r.act.Start), n)
+		t.Fatalf("got %d started runs of %d claims, want all", len(r.act.Start), n)
 	}
 	return r, slices.Clone(r.act.Start)
 }
 
-// succeed finishes tasks with success.
+// succeed reports that tasks have ended with success.
 func succeed(took time.Duration, tasks ...*Task) Finished {
 	for _, t := range tasks {
 		t.settle(job.Succeeded, job.Completed)
 		t.Elapsed = took
 	}
-	return Finished{slices.Clone(tasks)} // the slice may be that of the last step
+	return Finished{slices.Clone(tasks)} // The clone is needed because the slice may belong to the last step.
 }
 
-// wantWake fails the test unless the core wants its next step after d.
+// wantWake fails the test unless the core asks for its next step after d.
 func (r *rig) wantWake(d time.Duration) {
 	r.t.Helper()
 	if got := r.act.Wake - r.now; got != d {
-		r.t.Errorf("at %s: next wake-up in %s, want %s", r.now, got, d)
+		r.t.Errorf("at %s: the core asks for its next step after %s, want %s", r.now, got, d)
 	}
 }
 
-// wantExchange fails the test unless an exchange is sent now that settles the jobs of
-// settle and requests at most max jobs of each queue in turn.
+// wantExchange fails the test unless this step sends an exchange that settles the jobs in
+// settle and requests at most max jobs of each queue.
 func (r *rig) wantExchange(settle []job.ID, max ...int) {
 	r.t.Helper()
 	if r.act.Exchange == nil {
-		r.t.Fatalf("at %s: no exchange", r.now)
+		r.t.Fatalf("at %s: got no exchange, want one", r.now)
 	}
 	var ids []job.ID
 	for _, o := range r.act.Exchange.Settle {
@@ -136,18 +137,18 @@ func (r *rig) wantExchange(settle []job.ID, max ...int) {
 		wants = append(wants, w.Max)
 	}
 	if !slices.Equal(ids, settle) || !slices.Equal(wants, max) {
-		r.t.Errorf("at %s: the exchange settles %v and wants %v; want %v and %v", r.now, ids, wants, settle, max)
+		r.t.Errorf("at %s: the exchange settles the jobs %v and asks for %v jobs of each queue, want %v and %v", r.now, ids, wants, settle, max)
 	}
 }
 
 func (r *rig) wantQuiet() {
 	r.t.Helper()
 	if r.act.Exchange != nil {
-		r.t.Errorf("at %s: an exchange %+v, want none", r.now, r.act.Exchange)
+		r.t.Errorf("at %s: got the exchange %+v, want none", r.now, r.act.Exchange)
 	}
 }
 
-// wantNotes fails the test unless the step made notes of these kinds.
+// wantNotes fails the test unless the step made notes of exactly these kinds.
 func (r *rig) wantNotes(kinds ...NoteKind) {
 	r.t.Helper()
 	var got []NoteKind
@@ -155,7 +156,7 @@ func (r *rig) wantNotes(kinds ...NoteKind) {
 		got = append(got, n.Kind)
 	}
 	if !slices.Equal(got, kinds) {
-		r.t.Errorf("at %s: notes %v, want %v", r.now, got, kinds)
+		r.t.Errorf("at %s: got the notes %v, want %v", r.now, got, kinds)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// interrupt finishes tasks as interrupted.
+// interrupt reports that tasks have ended as interrupted.
 func interrupt(tasks ...*Task) Finished {
 	for _, t := range tasks {
 		t.settle(job.Interrupted, job.Waiting)
@@ -23,27 +23,27 @@ func TestQ8_AStopLetsRunsFinishWithinTheGrace(t *testing.T) {
 	r, tasks := withRuns(t, 2, func(c *Config) { c.Lease = time.Hour })
 	r.step(StopAsked{})
 	if r.wantQuiet(); len(r.act.End) != 0 || r.act.Stopped {
-		t.Fatal("the stop ends runs at once")
+		t.Fatal("the stop ended runs at once, want a grace time")
 	}
 	r.pass(10*time.Second, Woken{}, succeed(time.Second, tasks[0]))
 	r.wantExchange([]job.ID{1})
 	r.brings()
 	r.pass(20*time.Second - 1)
 	if len(r.act.End) != 0 {
-		t.Error("ended before the grace time was over")
+		t.Error("a run was ended before the grace time was over")
 	}
 	r.pass(1)
 	if len(r.act.End) != 1 || tasks[1].Cause != ErrInterrupted {
-		t.Fatalf("ended %v, want the second with ErrInterrupted", ids(r.act.End))
+		t.Fatalf("got the ended runs %v, want the second run with ErrInterrupted", ids(r.act.End))
 	}
 	r.step(interrupt(tasks[1]))
 	r.wantExchange([]job.ID{2})
 	if r.act.Stopped {
-		t.Error("stopped before the outcome was written")
+		t.Error("the core stopped before the outcome was written")
 	}
 	r.brings()
 	if !r.act.Stopped || r.core.handed != 1 || r.core.unsaved != 0 {
-		t.Errorf("stopped %t with %d handed back and %d unsaved, want true, 1 and 0", r.act.Stopped, r.core.handed, r.core.unsaved)
+		t.Errorf("got stopped %t with %d jobs handed back and %d unsaved outcomes, want true, 1 and 0", r.act.Stopped, r.core.handed, r.core.unsaved)
 	}
 }
 
@@ -54,11 +54,11 @@ func TestQ8_AHaltEndsTheGraceAtOnce(t *testing.T) {
 		r, _ := withRuns(t, 2, nil)
 		r.step(first...)
 		if len(r.act.End) != 2 {
-			t.Errorf("after %T: ended %v, want both", first[0], ids(r.act.End))
+			t.Errorf("after %T: got the ended runs %v, want both", first[0], ids(r.act.End))
 		}
 		r.step(HaltAsked{}, StopAsked{})
 		if len(r.act.End) != 0 {
-			t.Error("ended again")
+			t.Error("a run was ended a second time")
 		}
 	}
 }
@@ -68,40 +68,40 @@ func TestAStopWithNothingToDoIsComplete(t *testing.T) {
 	r := newCore(t, nil)
 	r.brings()
 	if r.step(StopAsked{}); !r.act.Stopped {
-		t.Error("not stopped")
+		t.Error("the core did not stop, although it had nothing to do")
 	}
 }
 
-// Jobs that an exchange returns after a stop began are handed back.
+// Jobs that an exchange returns after the beginning of a stop are handed back.
 func TestAStopHandsBackWhatIsStillComing(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)
 	if r.step(StopAsked{}); r.act.Stopped {
-		t.Fatal("stopped with an exchange under way")
+		t.Fatal("the core stopped while an exchange was under way")
 	}
 	r.brings(r.claims(2)...)
 	r.wantExchange([]job.ID{1, 2})
 	if len(r.act.Start) != 0 || r.act.Exchange.Settle[0].Cause != job.Interrupted {
-		t.Errorf("started %v and settles %+v", ids(r.act.Start), r.act.Exchange.Settle)
+		t.Errorf("got the started jobs %v and the settled outcomes %+v, want no start and the job handed back", ids(r.act.Start), r.act.Exchange.Settle)
 	}
 	if r.brings(); !r.act.Stopped || r.core.handed != 0 {
-		t.Errorf("stopped %t, %d handed back: they had not started", r.act.Stopped, r.core.handed)
+		t.Errorf("got stopped %t and %d jobs counted as handed back, want true and 0, because the jobs had not started", r.act.Stopped, r.core.handed)
 	}
 }
 
 // part of: Q8
-func TestQ8_AStuckHandlerDoesNotHoldUpTheStop(t *testing.T) {
+func TestQ8_AStuckHandlerDoesNotDelayTheStop(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 1, nil)
 	r.step(HaltAsked{})
 	r.pass(5*time.Second + returnGrace)
 	if len(r.act.Abandon) != 1 {
-		t.Fatal("the handler is not given up")
+		t.Fatal("the stuck handler was not abandoned")
 	}
 	tasks[0].Stuck = true
 	r.step(interrupt(tasks[0]))
 	if r.brings(); !r.act.Stopped || r.core.handed != 1 {
-		t.Errorf("stopped %t, %d handed back, want true and 1", r.act.Stopped, r.core.handed)
+		t.Errorf("got stopped %t and %d jobs handed back, want true and 1", r.act.Stopped, r.core.handed)
 	}
 }
 
@@ -119,23 +119,23 @@ func TestAStopGivesUpOnAStoreThatStaysBroken(t *testing.T) {
 			for !r.act.Stopped {
 				if r.act.Exchange != nil && !tt.hangs {
 					if asked++; !slices.Equal(settled(r.act.Exchange), []job.ID{1, 2}) {
-						t.Fatalf("settles %v", r.act.Exchange.Settle)
+						t.Fatalf("the exchange settles the outcomes %v, want those of jobs 1 and 2", r.act.Exchange.Settle)
 					}
 					r.step(Exchanged{Err: store.ErrUnavailable})
 					continue
 				}
 				if r.now-began > time.Minute {
-					t.Fatal("does not give up")
+					t.Fatal("the core did not give up within a minute")
 				}
 				r.now = r.act.Wake
 				r.step()
 			}
 			r.wantNotes(OutcomesGivenUp)
 			if took := r.now - began; took != lastAttempts || r.core.unsaved != 2 {
-				t.Errorf("gave up %d outcomes after %s, want 2 after %s", r.core.unsaved, took, lastAttempts)
+				t.Errorf("the core gave up %d outcomes after %s, want 2 after %s", r.core.unsaved, took, lastAttempts)
 			}
 			if !tt.hangs && asked < 10 {
-				t.Errorf("asked %d times in %s", asked, lastAttempts)
+				t.Errorf("the store was asked %d times in %s, want at least 10 times", asked, lastAttempts)
 			}
 		})
 	}
@@ -154,7 +154,7 @@ func TestIdleMeansNothingLeftToDo(t *testing.T) {
 	want := func(idle bool, when string) {
 		t.Helper()
 		if got := r.core.Idle(); got != idle {
-			t.Errorf("%s: idle %t, want %t", when, got, idle)
+			t.Errorf("%s: got idle %t, want %t", when, got, idle)
 		}
 	}
 	want(false, "while asking")

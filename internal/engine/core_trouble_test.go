@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-func TestOutcomesAreKeptAndAskedAgainWhenTheStoreFails(t *testing.T) {
+func TestOutcomesAreKeptAndSentAgainWhenTheStoreFails(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
 		store.ErrFull, store.ErrUnknown, store.ErrUnavailable, store.ErrReadOnly,
@@ -30,7 +30,7 @@ func TestOutcomesAreKeptAndAskedAgainWhenTheStoreFails(t *testing.T) {
 				r.pass(wait - 1)
 				r.wantQuiet()
 				r.pass(1)
-				r.wantExchange([]job.ID{1, 2}) // no claims meanwhile
+				r.wantExchange([]job.ID{1, 2}) // The core claims no jobs while the store fails.
 				r.step(Exchanged{Err: err})
 				r.wantNotes()
 				wait = min(2*wait, backoffMax)
@@ -38,9 +38,9 @@ func TestOutcomesAreKeptAndAskedAgainWhenTheStoreFails(t *testing.T) {
 			r.pass(wait)
 			r.step(Exchanged{Answer: store.Exchanged{Settled: make([]error, 2)}})
 			r.wantNotes(TroubleEnded)
-			r.wantExchange(nil, 2) // claims resume by themselves
+			r.wantExchange(nil, 2) // The core claims jobs again without any other event.
 			if got := ids(r.act.Written); !slices.Equal(got, []job.ID{1, 2}) {
-				t.Errorf("written %v, want both", got)
+				t.Errorf("got the written outcomes %v, want both", got)
 			}
 		})
 	}
@@ -53,7 +53,7 @@ func TestTheBackOffHasJitter(t *testing.T) {
 	r.wantWake(backoffMin * 3 / 4)
 }
 
-// Without outcomes to write, a store that fails is tried with a claim.
+// When no outcomes wait to be written, the core tests a failing store with a claim.
 func TestAStoreInTroubleIsTriedWithAClaim(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)
@@ -77,11 +77,11 @@ func TestTroubleIsNotedOnceForAllCalls(t *testing.T) {
 	r.step(SignalsRead{})
 	r.wantNotes(TroubleEnded)
 	if n := r.act.Notes[0]; n.Elapsed != 2*time.Second {
-		t.Errorf("the trouble lasted %s, want 2 s", n.Elapsed)
+		t.Errorf("got the note that the store failed for %s, want 2 s", n.Elapsed)
 	}
 }
 
-func TestTroubleEndsWhenWhatFailedIsNotNeededAnyMore(t *testing.T) {
+func TestTroubleEndsWhenTheFailedCallIsNoLongerNeeded(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 1, nil)
 	r.pass(LeaseDefault / 3)
@@ -94,7 +94,7 @@ func TestTroubleEndsWhenWhatFailedIsNotNeededAnyMore(t *testing.T) {
 	r.wantNotes(TroubleEnded)
 }
 
-func TestAnAnswerOfTheWrongLengthIsNoAnswer(t *testing.T) {
+func TestAnAnswerOfTheWrongLengthIsAnError(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, nil)
 	r.step(succeed(time.Second, tasks...))
@@ -104,8 +104,8 @@ func TestAnAnswerOfTheWrongLengthIsNoAnswer(t *testing.T) {
 	r.wantExchange([]job.ID{1, 2})
 }
 
-// An outcome that cannot be written becomes a failure, so that its job ends. It is also
-// found when the store refuses a whole exchange.
+// An outcome that the store refuses as invalid is replaced by a failure, so that its job
+// ends. The core finds such an outcome also when the store refuses the whole exchange.
 func TestAnInvalidOutcomeBecomesAFailure(t *testing.T) {
 	t.Parallel()
 	invalid := fmt.Errorf("outcome 2: %w", store.ErrInvalid)
@@ -123,18 +123,18 @@ func TestAnInvalidOutcomeBecomesAFailure(t *testing.T) {
 	r.wantExchange([]job.ID{2}, 3)
 	o := r.act.Exchange.Settle[0]
 	if o.Cause != job.Failed || o.To != job.Dead || o.Failure.Code != job.CodeInvalidOutcome || o.Validate() != nil {
-		t.Errorf("the replacement is %+v, want a valid failure", o)
+		t.Errorf("got the replacement %+v, want a valid failure", o)
 	}
 	a := r.answer()
 	a.Answer.Settled[0] = invalid
 	r.step(a)
 	r.wantNotes(OutcomeRefused)
 	if len(r.act.Dropped) != 1 || len(r.core.tasks) != 0 {
-		t.Errorf("dropped %v with %d left, want the replacement given up", ids(r.act.Dropped), len(r.core.tasks))
+		t.Errorf("got the dropped jobs %v with %d tasks left, want the replacement given up and no task", ids(r.act.Dropped), len(r.core.tasks))
 	}
 }
 
-func TestAnInvalidWantIsNotAskedInALoop(t *testing.T) {
+func TestAnInvalidRequestIsNotRepeatedInALoop(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)
 	r.step(Exchanged{Err: store.ErrInvalid})

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// crewRig is a crew whose runs end when the test says so.
+// crewRig is a crew whose runs end when the test ends them.
 type crewRig struct {
 	t     *testing.T
 	crew  *crew
@@ -22,10 +22,11 @@ type crewRig struct {
 
 	mu   sync.Mutex
 	did  []job.ID
-	free map[job.ID]chan func() // receives the function that a run calls at its end
+	free map[job.ID]chan func() // free has a channel for each run. The run receives from it a function and calls it at its end.
 }
 
-// newCrewRig makes a crew with at most most idle goroutines. Call it within synctest.Test.
+// newCrewRig makes a crew with at most most idle goroutines. It must be called within
+// synctest.Test.
 func newCrewRig(t *testing.T, most int32) *crewRig {
 	h := &crewRig{t: t, ended: make(chan struct{}), free: make(map[job.ID]chan func())}
 	h.crew = newCrew(most, h.ended, func(r *Run) {
@@ -38,7 +39,7 @@ func newCrewRig(t *testing.T, most int32) *crewRig {
 	return h
 }
 
-// give gives the crew a run, and returns when the run has begun.
+// give starts a run on the crew, and returns when the run has begun.
 func (h *crewRig) give(ctx context.Context) job.ID {
 	h.next++
 	r := &Run{Claim: job.Claim{ID: h.next}}
@@ -51,7 +52,7 @@ func (h *crewRig) give(ctx context.Context) job.ID {
 	return h.next
 }
 
-// end makes runs call how and end, and returns when they have ended.
+// end makes the given runs call how and end. It returns when they have ended.
 func (h *crewRig) end(how func(), ids ...job.ID) {
 	for _, id := range ids {
 		h.free[id] <- how
@@ -59,15 +60,15 @@ func (h *crewRig) end(how func(), ids ...job.ID) {
 	synctest.Wait()
 }
 
-// wantIdle fails the test unless want goroutines wait for runs.
+// wantIdle fails the test unless exactly want goroutines are idle.
 func (h *crewRig) wantIdle(want int32) {
 	h.t.Helper()
 	if got := h.crew.idle.Load(); got != want {
-		h.t.Errorf("%d goroutines wait, want %d", got, want)
+		h.t.Errorf("got %d idle goroutines, want %d", got, want)
 	}
 }
 
-// wantAll fails the test unless every run that was given was begun once.
+// wantAll fails the test unless every run has begun exactly once.
 func (h *crewRig) wantAll() {
 	h.t.Helper()
 	h.mu.Lock()
@@ -75,11 +76,11 @@ func (h *crewRig) wantAll() {
 	slices.Sort(h.did)
 	for i, id := range h.did {
 		if id != job.ID(i+1) {
-			h.t.Fatalf("begun runs are %v, want each once", h.did)
+			h.t.Fatalf("got the begun runs %v, want each one once", h.did)
 		}
 	}
 	if len(h.did) != int(h.next) {
-		h.t.Errorf("%d of %d runs were begun", len(h.did), h.next)
+		h.t.Errorf("got %d of %d runs begun, want all", len(h.did), h.next)
 	}
 }
 
@@ -107,12 +108,12 @@ func TestACrewKeepsAFewGoroutines(t *testing.T) {
 		synctest.Wait()
 		h.wantIdle(0)
 		h.end(returns, ids[1:]...)
-		h.wantIdle(0) // synctest would report a goroutine that is left
+		h.wantIdle(0) // synctest reports a goroutine that is left at the end.
 		h.wantAll()
 	})
 }
 
-// A handler that ends its goroutine, or never returns, does not affect other runs.
+// A handler that ends its goroutine or never returns does not affect other runs.
 func TestACrewLosesNoRunToGoexit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -134,7 +135,7 @@ func TestACrewLosesNoRunToGoexit(t *testing.T) {
 	})
 }
 
-// labelled returns the goroutines of this process, with their labels.
+// labelled returns a profile of all goroutines of this process with their labels.
 func labelled(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
@@ -145,7 +146,7 @@ func labelled(t *testing.T) string {
 }
 
 // Profile labels that a handler sets do not apply to the next run. Labels that the caller
-// of the engine has set do.
+// of the engine has set do apply.
 func TestLabelsOfAHandlerAreItsOwn(t *testing.T) {
 	t.Parallel()
 	const ofHandler, ofEngine = "a label of a handler", "a label of the engine"
@@ -161,12 +162,12 @@ func TestLabelsOfAHandlerAreItsOwn(t *testing.T) {
 			}, h.give(ctx))
 			h.wantIdle(1)
 			if strings.Contains(labelled(t), ofHandler) {
-				t.Error("a waiting goroutine has the labels of a handler")
+				t.Error("an idle goroutine has the labels of a handler")
 			}
 			pprof.SetGoroutineLabels(context.Background())
 			h.end(func() {
 				if got := labelled(t); strings.Contains(got, ofHandler) || !strings.Contains(got, ofEngine) {
-					t.Errorf("the goroutines have other labels than %q:\n%s", ofEngine, got)
+					t.Errorf("the goroutines do not have only the label %q:\n%s", ofEngine, got)
 				}
 			}, h.give(ctx))
 		})

@@ -24,10 +24,10 @@ import (
 	"github.com/redrive/redrive/store/faultstore"
 )
 
-// deaf is a command that ignores SIGTERM and has a child that also ignores it.
+// deaf is a shell command that ignores SIGTERM and has a child process that ignores it too.
 const deaf = `trap "" TERM; echo partial output >&2; (while :; do sleep 1; done) & echo started; wait`
 
-// gang is a deaf command of a run, and the pipe that its processes hold open.
+// gang is a running deaf command and the pipe that its processes hold open.
 type gang struct {
 	read, write *os.File
 	cmd         *exec.Cmd
@@ -62,11 +62,11 @@ func (g *gang) start(ctx context.Context, run *engine.Run) (*exec.Cmd, error) {
 func (g *gang) wantGone(t *testing.T) {
 	t.Helper()
 	g.write.Close()
-	if err := g.read.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // it never ends by itself
+	if err := g.read.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // The deadline is needed because the command never ends without a signal.
 		t.Fatal(err)
 	}
 	if _, err := g.read.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("reading from the command: %v: one of its processes is still alive", err)
+		t.Errorf("reading from the command: got the error %v, want EOF: one of its processes is still alive", err)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		clock.skip(limit) // independent of the time that the shell took to start
+		clock.skip(limit) // Skipping makes the test independent of the time that the shell needed to start.
 		return cmd.Wait()
 	}, func(c *engine.Config) {
 		c.Clock, c.Lease = clock, 6*limit
@@ -93,15 +93,14 @@ func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 	r.wantState(job.Retrying, ids...)
 	f := r.failures(ids[0])
 	if len(f) != 1 || f[0].How != job.ByTimeout || string(f[0].Stderr) != "partial output\n" {
-		t.Errorf("failures %+v, want one by timeout with its stderr", f)
+		t.Errorf("got the failures %+v, want one by timeout with its stderr", f)
 	}
 	if err := r.finish(); err != nil {
 		t.Error(err)
 	}
 }
 
-// Commands are refused after the end of their run, also while its evidence is being
-// read.
+// A run refuses to start commands after its end, also while its evidence is read.
 //
 // part of: Q5
 func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
@@ -110,7 +109,9 @@ func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
 	r := newRig(t, func(_ context.Context, run *engine.Run) error {
 		run.Command(context.Background(), "true")
 		go func() {
-			for range 1000 { // for the race detector, while the evidence is being read
+			// Many attempts help the race detector, because they happen while the evidence
+			// is read.
+			for range 1000 {
 				run.Command(context.Background(), "true")
 			}
 			<-idle
@@ -123,7 +124,7 @@ func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
 	r.idle()
 	close(idle)
 	if err := <-late; !errors.Is(err, context.Canceled) {
-		t.Errorf("a command after the run: %v, want it refused", err)
+		t.Errorf("a command after the end of the run: got the error %v, want context.Canceled", err)
 	}
 	r.wantState(job.Completed, ids...)
 	if err := r.finish(); err != nil {
@@ -131,8 +132,8 @@ func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
 	}
 }
 
-// Processes that a handler leaves running are killed when the handler returns, and when
-// its run ends without it.
+// Processes that a handler leaves behind are killed when the handler returns, and also when
+// its run ends before it returns.
 func TestACommandDoesNotOutliveItsRun(t *testing.T) {
 	t.Parallel()
 	for _, stuck := range []bool{false, true} {
@@ -159,12 +160,12 @@ func TestACommandDoesNotOutliveItsRun(t *testing.T) {
 			r.wantState(map[bool]job.State{false: job.Completed, true: job.Retrying}[stuck], ids...)
 			close(release)
 			_ = r.finish()
-			_ = g.cmd.Wait() // package exec keeps a goroutine until Wait is called
+			_ = g.cmd.Wait() // Package exec keeps a goroutine until Wait is called.
 		})
 	}
 }
 
-// newDirs makes a temp base and returns it with its path.
+// newDirs makes a base for temp directories and returns it with its path.
 func newDirs(t *testing.T) (*tempdir.Base, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "base")
@@ -189,7 +190,7 @@ func entries(t *testing.T, path string) (names []string) {
 }
 
 // proves: T1
-func TestT1_TheTempDirGoesOnEveryWayOut(t *testing.T) {
+func TestT1_TheTempDirIsRemovedHoweverARunEnds(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -211,7 +212,7 @@ func TestT1_TheTempDirGoesOnEveryWayOut(t *testing.T) {
 				}
 				again, err := run.TempDir()
 				if err != nil || again != dir {
-					t.Errorf("the second call gives %q, %v", again, err)
+					t.Errorf("the second call of TempDir: got %q with error %v, want the same directory", again, err)
 				}
 				used.Store(dir)
 				if err := os.WriteFile(filepath.Join(dir, "part"), []byte("x"), 0o600); err != nil {
@@ -222,21 +223,22 @@ func TestT1_TheTempDirGoesOnEveryWayOut(t *testing.T) {
 			ids := r.enqueue(1)
 			r.start()
 			r.idle()
-			// The sweep at the start may occupy the first name for a moment.
+			// The sweep at the start may use the first name for a moment, so the name may
+			// have a number at its end.
 			if dir, want := used.Load().(string), filepath.Join(path, fmt.Sprintf("job-%d", ids[0])); !strings.HasPrefix(dir, want) {
-				t.Errorf("the directory was %q, want %q", dir, want)
+				t.Errorf("got the directory %q, want one that begins with %q", dir, want)
 			}
 			if err := r.finish(); err != nil {
 				t.Error(err)
 			}
 			if left := entries(t, path); len(left) != 0 {
-				t.Errorf("left behind: %q", left)
+				t.Errorf("got the files %q after the run, want none", left)
 			}
 		})
 	}
 }
 
-// The directory stays until the outcome is stored: if the commit is lost, people can look
+// The directory stays until the outcome is stored. If the commit is lost, people can look
 // at the files.
 //
 // part of: T1
@@ -261,18 +263,18 @@ func TestT1_TheTempDirStaysUntilTheOutcomeIsStored(t *testing.T) {
 	<-tried
 	<-tried
 	if got := entries(t, path); len(got) != 1 {
-		t.Errorf("the base holds %q while the outcome waits, want the directory", got)
+		t.Errorf("got the files %q while the outcome waits, want the directory of the run", got)
 	}
 	faults.Set(nil)
 	r.idle()
 	_ = r.finish()
 	if got := entries(t, path); len(got) != 0 {
-		t.Errorf("left behind: %q", got)
+		t.Errorf("got the files %q after the outcome was stored, want none", got)
 	}
 }
 
 // part of: T1
-func TestT1_TheTempDirGoesWhenTheOutcomeIsGivenUp(t *testing.T) {
+func TestT1_TheTempDirIsRemovedWhenTheOutcomeIsGivenUp(t *testing.T) {
 	t.Parallel()
 	base, path := newDirs(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -285,16 +287,16 @@ func TestT1_TheTempDirGoesWhenTheOutcomeIsGivenUp(t *testing.T) {
 		r.start()
 		synctest.Wait()
 		if err := r.finish(); err == nil {
-			t.Error("a clean stop")
+			t.Error("Run returned no error, want one about the outcome that was given up")
 		}
 	})
 	if left := entries(t, path); len(left) != 0 {
-		t.Errorf("left behind: %q", left)
+		t.Errorf("got the files %q after the stop, want none", left)
 	}
 }
 
 // proves: T1
-func TestT1_LeftoversAreSweptAtTheStart(t *testing.T) {
+func TestT1_OldDirectoriesAreRemovedAtTheStart(t *testing.T) {
 	t.Parallel()
 	base, path := newDirs(t)
 	if err := os.Mkdir(filepath.Join(path, "job-77"), 0o700); err != nil {
@@ -308,7 +310,7 @@ func TestT1_LeftoversAreSweptAtTheStart(t *testing.T) {
 	<-swept
 	_ = r.finish()
 	if left := entries(t, path); len(left) != 0 {
-		t.Errorf("left behind: %q", left)
+		t.Errorf("got the files %q after the start, want none", left)
 	}
 }
 
@@ -319,14 +321,14 @@ func TestWithoutABaseThereIsNoTempDir(t *testing.T) {
 		r.start()
 		r.idle()
 		if f := r.failures(ids[0]); len(f) != 1 || !strings.Contains(f[0].Message, "no base for temp directories") {
-			t.Errorf("failures %+v", f)
+			t.Errorf("got the failures %+v, want one about the missing base", f)
 		}
 		_ = r.finish()
 	})
 }
 
 // proves: T2
-func TestT2_TheTailOfStderrIsEvidence(t *testing.T) {
+func TestT2_TheEndOfStderrIsEvidence(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(ctx context.Context, run *engine.Run) error {
 		return run.Command(ctx, "sh", "-c", "head -c 200000 /dev/zero | tr '\\0' x >&2; echo the end >&2; exit 3").Run()
@@ -336,13 +338,13 @@ func TestT2_TheTailOfStderrIsEvidence(t *testing.T) {
 	r.idle()
 	f := r.failures(ids[0])
 	if len(f) != 1 || len(f[0].Stderr) != job.EvidenceMax || !bytes.HasSuffix(f[0].Stderr, []byte("xthe end\n")) {
-		t.Errorf("%d failures, stderr of %d bytes", len(f), len(f[0].Stderr))
+		t.Errorf("got %d failures and a stderr of %d bytes, want one failure with the last bytes of stderr", len(f), len(f[0].Stderr))
 	}
 	_ = r.finish()
 }
 
-// A run whose handler writes the success in its own transaction has succeeded only if
-// that transaction was committed.
+// A handler may write the success of its run in a transaction. The run has succeeded only
+// if that transaction was committed.
 func TestASuccessInATransactionIsVerified(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -367,11 +369,12 @@ func TestASuccessInATransactionIsVerified(t *testing.T) {
 					if tt.commits {
 						x := store.Exchange{Holder: "tx", Lease: time.Second, Settle: []job.Outcome{run.Success()}}
 						if answer, err := r.store.Exchange(ctx, x); err != nil || answer.Settled[0] != nil {
-							t.Errorf("the commit: %v, %v", answer.Settled, err)
+							t.Errorf("committing the success: got the answer %v and the error %v, want none", answer.Settled, err)
 						}
 					}
-					if err := sleep(ctx, 30*time.Second); err != nil { // several heartbeats are sent meanwhile
-						t.Errorf("the context ended: %v", err)
+					// The engine sends several heartbeats during this wait.
+					if err := sleep(ctx, 30*time.Second); err != nil {
+						t.Errorf("the context of the run ended: %v", err)
 					}
 					return tt.err
 				}, nil)
@@ -380,12 +383,12 @@ func TestASuccessInATransactionIsVerified(t *testing.T) {
 				r.idle()
 				r.wantState(tt.want, ids...)
 				if j := r.get(ids[0]); tt.commits && (string(j.Result) != "in tx" || j.Cost != 9) {
-					t.Errorf("result %q, cost %d", j.Result, j.Cost)
+					t.Errorf("got the result %q and the cost %d, want those of the transaction", j.Result, j.Cost)
 				}
 				if f := r.failures(ids[0]); tt.commits != (len(f) == 0) {
-					t.Errorf("failures %+v", f)
+					t.Errorf("got the failures %+v, want none after a commit and one otherwise", f)
 				} else if !tt.commits && tt.err == nil && !strings.Contains(f[0].Message, "did not commit") {
-					t.Errorf("failure %q, want one that names the transaction", f[0].Message)
+					t.Errorf("got the failure %q, want one that mentions the transaction", f[0].Message)
 				}
 				_ = r.finish()
 			})

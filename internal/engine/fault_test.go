@@ -16,19 +16,19 @@ import (
 	"github.com/redrive/redrive/store/faultstore"
 )
 
-// The jobs of the fault loops: one of each sort, and one that runs long enough for
-// heartbeats and rescues.
+// The jobs that the fault tests run. There is one for each way of ending, and one that runs
+// long enough for heartbeats and rescues.
 const (
 	succeeds  = 1 + iota
-	failsOnce // with a retry a minute later
-	panics    // until it is dead
-	dies      // at once
+	failsOnce // failsOnce succeeds in its second run, a minute later.
+	panics    // panics fails in every run until its attempts are used up.
+	dies      // dies fails with a permanent error in its first run.
 	takesLong
-	reports // progress, result and cost
+	reports // reports reports progress, a result and a cost.
 	scripted
 )
 
-// script is the handler of the fault loops, and records all runs.
+// script is the handler of the fault tests. It records all runs.
 type script struct {
 	mu   sync.Mutex
 	runs map[store.Run]int
@@ -72,16 +72,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// faulty replaces the store of the configuration by one that injects faults.
+// faulty wraps the store of the configuration so that its calls fail as planned.
 func faulty(c *engine.Config, plan faultstore.Plan) *faultstore.Store {
 	s := faultstore.New(c.Store.(store.Store), plan)
 	c.Store = s
 	return s
 }
 
-// play runs the script with a plan of faults that ends after healAfter. It fails the test
-// unless every job ends as it should and audit finds no difference. It returns the number
-// of calls of a method.
+// play runs all jobs with a plan of faults that ends after healAfter. It fails the test
+// unless every job ends in the expected state and audit finds no difference. It returns how
+// often the method was called.
 func play(t *testing.T, method string, plan faultstore.Plan, healAfter time.Duration) (calls int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,7 +98,7 @@ func play(t *testing.T, method string, plan faultstore.Plan, healAfter time.Dura
 		r.idle()
 		calls = faults.Calls(method)
 		if err := r.finish(); err != nil {
-			t.Errorf("the stop: %v", err)
+			t.Errorf("stopping the engine: got the error %v, want none", err)
 		}
 		r.wantState(job.Completed, ids[succeeds-1], ids[failsOnce-1], ids[takesLong-1], ids[reports-1])
 		r.wantState(job.Dead, ids[panics-1], ids[dies-1])
@@ -107,7 +107,8 @@ func play(t *testing.T, method string, plan faultstore.Plan, healAfter time.Dura
 	return calls
 }
 
-// audit compares the jobs, counters and failures in the store with the recorded runs.
+// audit compares the jobs, the counters and the failures in the store with the recorded
+// runs.
 func (s *script) audit(t *testing.T, st store.Store) {
 	t.Helper()
 	dump, err := st.Dump(t.Context())
@@ -116,7 +117,7 @@ func (s *script) audit(t *testing.T, st store.Store) {
 	}
 	for run, n := range s.runs {
 		if n != 1 {
-			t.Errorf("run %d of job %d ran %d times", run.Token, run.ID, n)
+			t.Errorf("run %d of job %d was started %d times, want once", run.Token, run.ID, n)
 		}
 	}
 	type key struct {
@@ -137,24 +138,24 @@ func (s *script) audit(t *testing.T, st store.Store) {
 		succeeded := events[key{j.ID, event.JobSucceeded}]
 		switch {
 		case int64(c.Sum()) != int64(j.Token):
-			t.Errorf("job %d: %d runs, counted %+v", j.ID, j.Token, c)
+			t.Errorf("job %d: its token is %d, but its counters %+v do not add up to it", j.ID, j.Token, c)
 		case c.Attempts > attempts[j.ID] || c.Attempts < 1:
-			t.Errorf("job %d: %d attempts, want %d", j.ID, c.Attempts, attempts[j.ID])
+			t.Errorf("job %d: got %d attempts, want at least 1 and at most %d", j.ID, c.Attempts, attempts[j.ID])
 		case succeeded > 1 || (succeeded == 1) != (j.State == job.Completed):
-			t.Errorf("job %d is %s and succeeded %d times", j.ID, j.State, succeeded)
+			t.Errorf("job %d is %s and has %d successful outcomes, want one for a completed job and none otherwise", j.ID, j.State, succeeded)
 		case failures[j.ID] != c.Crashes+c.Attempts-succeeded:
-			t.Errorf("job %d: %d failure records for %+v", j.ID, failures[j.ID], c)
+			t.Errorf("job %d: got %d failure records, which do not match the counters %+v", j.ID, failures[j.ID], c)
 		case j.ID == reports && (string(j.Result) != "done" || j.Cost < 5):
-			t.Errorf("job %d: result %q, cost %d", j.ID, j.Result, j.Cost)
+			t.Errorf("job %d: got the result %q and the cost %d, want done and at least 5", j.ID, j.Result, j.Cost)
 		}
 	}
 }
 
-// Each store call of the script fails once, or fails for a while, before or after its
-// effect, or hangs: no job is lost, and none succeeds twice.
+// Each store call fails once, fails for a while (before or after its effect), or blocks. No
+// job may be lost, and none may succeed twice.
 func TestEveryStoreCallMayFail(t *testing.T) {
 	if testing.Short() {
-		t.Skip("some hundred runs of the script")
+		t.Skip("skipped with -short: the jobs run several hundred times")
 	}
 	kinds := []struct {
 		name  string
@@ -170,9 +171,10 @@ func TestEveryStoreCallMayFail(t *testing.T) {
 	for _, method := range []string{"Exchange", "Heartbeat", "Rescue", "Signals", "Declare", "Notify"} {
 		calls := play(t, method, nil, 0)
 		if calls == 0 {
-			t.Fatalf("the script does not call %s", method)
+			t.Fatalf("the method %s was never called, so no fault was tested", method)
 		}
-		calls = min(calls, 25) // later calls are all alike, because there is nothing to do
+		// Later calls are all alike, because the engine has nothing to do.
+		calls = min(calls, 25)
 		for _, kind := range kinds {
 			for n := range calls {
 				for _, lasting := range []time.Duration{time.Minute, 0} {
@@ -189,13 +191,13 @@ func TestEveryStoreCallMayFail(t *testing.T) {
 		}
 	}
 	if scripts < 300 {
-		t.Errorf("only %d scripts played", scripts)
+		t.Errorf("the jobs ran only %d times, want at least 300", scripts)
 	}
 }
 
-// If all calls of the store fail for minutes, outcomes are kept, and are written when the
-// store works again.
-func TestOutcomesOutliveALongOutage(t *testing.T) {
+// When all calls of the store fail for minutes, outcomes are kept in memory. They are
+// written when the store works again.
+func TestOutcomesAreKeptDuringALongOutage(t *testing.T) {
 	for _, err := range []error{store.ErrFull, store.ErrUnavailable, store.ErrUnknown} {
 		t.Run(err.Error(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -207,7 +209,7 @@ func TestOutcomesOutliveALongOutage(t *testing.T) {
 					})
 				ids := r.enqueue(8)
 				r.start()
-				time.Sleep(time.Second) // four jobs run
+				time.Sleep(time.Second) // During this second four jobs run.
 				faults.Set(faultstore.From("", 1, faultstore.Fault{Before: err}))
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
@@ -219,11 +221,11 @@ func TestOutcomesOutliveALongOutage(t *testing.T) {
 				r.wantState(job.Completed, ids...)
 				for _, id := range ids[:4] {
 					if j := r.get(id); j.Token != 1 {
-						t.Errorf("job %d ran %d times", id, j.Token)
+						t.Errorf("job %d ran %d times, want once", id, j.Token)
 					}
 				}
 				if began, ended := logs.count("the store fails"), logs.count("the store works again"); began != 1 || ended != 1 {
-					t.Errorf("logged %d times that the store fails and %d times that it works again", began, ended)
+					t.Errorf("the log says %d times that the store fails and %d times that it works again, want once each", began, ended)
 				}
 				_ = r.finish()
 			})
@@ -248,13 +250,13 @@ func TestQ8_AStopWithABrokenStoreGivesUp(t *testing.T) {
 		r.stop()
 		var returned *engine.Returned
 		if err := <-r.ended; !errors.As(err, &returned) || returned.Unsaved != 3 {
-			t.Errorf("stopped with %v, want three unsaved", err)
+			t.Errorf("Run returned the error %v, want one with 3 unsaved outcomes", err)
 		}
 		if took := time.Since(began); took != 11*time.Second {
-			t.Errorf("the stop took %s, want the last second of the runs and ten more", took)
+			t.Errorf("the stop took %s, want 11s: one for the runs and ten for the outcomes", took)
 		}
 		if logs.count("without having written all outcomes") != 1 {
-			t.Error("the log has no line about the outcomes that were given up")
+			t.Error("the log lacks the line about the outcomes that were given up")
 		}
 	})
 }
@@ -267,7 +269,7 @@ func TestQ4_AWorkerThatLostItsLeaseCannotWrite(t *testing.T) {
 		slow := newRig(t, func(ctx context.Context, r *engine.Run) error {
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
-			time.Sleep(4 * time.Minute) // ignores its context; another worker runs the job
+			time.Sleep(4 * time.Minute) // The handler ignores its context. Another worker runs the job meanwhile.
 			r.Progress(1, 1, "too late")
 			return r.SetResult([]byte("slow"))
 		}, func(c *engine.Config) {
@@ -276,13 +278,14 @@ func TestQ4_AWorkerThatLostItsLeaseCannotWrite(t *testing.T) {
 		ids := slow.enqueue(1)
 		slow.start()
 		time.Sleep(time.Second)
-		faults.Set(faultstore.From("", 1, faultstore.Fault{Before: store.ErrUnavailable})) // from now on all calls fail
+		// From now on all calls fail.
+		faults.Set(faultstore.From("", 1, faultstore.Fault{Before: store.ErrUnavailable}))
 		began := time.Now()
 		if err := <-ended; err != store.ErrLeaseLost {
-			t.Errorf("cause %v, want ErrLeaseLost", err)
+			t.Errorf("the context ended with the cause %v, want ErrLeaseLost", err)
 		}
 		if took := time.Since(began); took > 7*time.Second {
-			t.Errorf("the context ended after %s, want two thirds of the lease", took)
+			t.Errorf("the context ended after %s, want at most 7s, which is two thirds of the lease", took)
 		}
 
 		quick := newRig(t, func(_ context.Context, r *engine.Run) error { return r.SetResult([]byte("quick")) },
@@ -294,17 +297,17 @@ func TestQ4_AWorkerThatLostItsLeaseCannotWrite(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		slow.idle()
 		if j := slow.get(ids[0]); string(j.Result) != "quick" || j.Token != 2 || j.Counters.Crashes != 1 {
-			t.Errorf("result %q after %d runs and %d crashes", j.Result, j.Token, j.Counters.Crashes)
+			t.Errorf("got the result %q after %d runs and %d crashes, want the result of the second run and one crash", j.Result, j.Token, j.Counters.Crashes)
 		}
 		if n := len(slow.failures(ids[0])); n != 1 {
-			t.Errorf("%d failures, want the crash alone", n)
+			t.Errorf("got %d failures, want only the crash", n)
 		}
 		_, _ = slow.finish(), quick.finish()
 	})
 }
 
-// After its lease counts as lost, a run that succeeds is written if no other worker has
-// claimed the job. A run that fails hands the job back without a crash.
+// A run may succeed after its lease counts as lost. Its success is written if no other
+// worker has claimed the job. A run that fails then hands the job back without a crash.
 func TestALeaseThatCountsAsLostMayStillBeHeld(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -320,7 +323,7 @@ func TestALeaseThatCountsAsLostMayStillBeHeld(t *testing.T) {
 				ids := r.enqueue(1)
 				r.start()
 				time.Sleep(6 * time.Second)
-				paused := store.Paused // so that it is not claimed again
+				paused := store.Paused // The queue is paused so that the job is not claimed again.
 				if _, err := r.store.SetQueue(t.Context(), store.By{Actor: "test"}, store.QueueChange{Name: "q", Mode: &paused}); err != nil {
 					t.Fatal(err)
 				}
@@ -328,7 +331,7 @@ func TestALeaseThatCountsAsLostMayStillBeHeld(t *testing.T) {
 				synctest.Wait()
 				r.wantState(tt.want, ids...)
 				if c := r.get(ids[0]).Counters; c.Crashes != 0 {
-					t.Errorf("counters %+v, want no crash", c)
+					t.Errorf("got the counters %+v, want no crash", c)
 				}
 				_ = r.finish()
 			})

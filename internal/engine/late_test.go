@@ -12,8 +12,8 @@ import (
 
 var errHeldElsewhere = fmt.Errorf("another transaction holds the row: %w", store.ErrUnavailable)
 
-// lateAnswer answers the exchange under way: the outcomes of the late jobs cannot be
-// written yet, and it returns claims.
+// lateAnswer answers the exchange that is under way. The outcomes of the jobs in late
+// cannot be written yet, and the answer contains claims.
 func (r *rig) lateAnswer(late []job.ID, claims ...job.Claim) {
 	a := r.answer(claims...)
 	for i, t := range r.core.flying {
@@ -24,7 +24,8 @@ func (r *rig) lateAnswer(late []job.ID, claims ...job.Claim) {
 	r.step(a)
 }
 
-// wantLate fails the test unless the step tries to write these late outcomes.
+// wantLate fails the test unless this step tries again to write exactly these late
+// outcomes.
 func (r *rig) wantLate(want ...job.ID) {
 	r.t.Helper()
 	var got []job.ID
@@ -32,26 +33,26 @@ func (r *rig) wantLate(want ...job.ID) {
 		got = settled(r.act.Late)
 	}
 	if !slices.Equal(got, want) {
-		r.t.Errorf("at %s: asks for the late %v, want %v", r.now, got, want)
+		r.t.Errorf("at %s: the core sends the late outcomes of the jobs %v, want %v", r.now, got, want)
 	}
 }
 
-// lateAgain answers the exchange of late outcomes.
+// lateAgain answers the exchange that sends the late outcomes again.
 func (r *rig) lateAgain(answers ...error) {
 	r.step(LateAsked{Answer: store.Exchanged{Settled: answers}})
 }
 
-func TestALateOutcomeHoldsUpNeitherClaimsNorOthers(t *testing.T) {
+func TestALateOutcomeDelaysNoOtherJob(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, func(c *Config) { c.Lease = time.Hour })
 	r.step(succeed(time.Second, tasks...))
 	r.lateAnswer([]job.ID{1}, r.claims(1)...)
 	r.wantNotes(OutcomesLate)
 	if got := ids(r.act.Written); !slices.Equal(got, []job.ID{2}) {
-		t.Errorf("written %v, want the second", got)
+		t.Errorf("got the written outcomes %v, want the one of job 2", got)
 	}
 	if len(r.act.Start) != 1 {
-		t.Fatal("the claim that came with the answer does not start")
+		t.Fatal("the job that was claimed with the answer did not start")
 	}
 	r.wantLate()
 	wait := backoffMin
@@ -60,7 +61,7 @@ func TestALateOutcomeHoldsUpNeitherClaimsNorOthers(t *testing.T) {
 		r.wantLate()
 		r.pass(1)
 		r.wantLate(1)
-		// Meanwhile other jobs end, are written and are claimed.
+		// Meanwhile other jobs end, their outcomes are written, and more jobs are claimed.
 		started := slices.Clone(r.act.Start)
 		if len(started) == 0 {
 			started = tasksOf(r.core, running)
@@ -69,11 +70,11 @@ func TestALateOutcomeHoldsUpNeitherClaimsNorOthers(t *testing.T) {
 		r.empty()
 		r.pass(r.core.cfg.Poll)
 		if r.act.Exchange == nil || len(r.act.Exchange.Want) == 0 {
-			t.Fatalf("at %s: no claim", r.now)
+			t.Fatalf("at %s: got no exchange that requests jobs, want one", r.now)
 		}
 		r.brings(r.claims(1)...)
 		if len(r.act.Start) != 1 {
-			t.Fatalf("at %s: the claim does not start", r.now)
+			t.Fatalf("at %s: the claimed job did not start", r.now)
 		}
 		r.lateAgain(errHeldElsewhere)
 		r.wantNotes()
@@ -85,7 +86,7 @@ func TestALateOutcomeHoldsUpNeitherClaimsNorOthers(t *testing.T) {
 	r.lateAgain(nil)
 	r.wantNotes(LateWritten)
 	if got := ids(r.act.Written); !slices.Equal(got, []job.ID{1}) {
-		t.Errorf("written %v, want the late one", got)
+		t.Errorf("got the written outcomes %v, want the late one of job 1", got)
 	}
 }
 
@@ -98,7 +99,7 @@ func tasksOf(c *Core, in phase) (some []*Task) {
 	return some
 }
 
-// Late outcomes are kept in memory, so their number is limited.
+// Late outcomes are kept in memory, so their number has a limit.
 func TestTooManyLateOutcomesStopClaims(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, lateMax, func(c *Config) { c.Lease, c.Queues[0].Workers = time.Hour, lateMax })
@@ -107,7 +108,7 @@ func TestTooManyLateOutcomesStopClaims(t *testing.T) {
 	r.lateAnswer(ids(tasks[1:]))
 	r.pass(PollDefault)
 	r.wantLate(ids(tasks[1:])...)
-	r.wantExchange(nil, lateMax) // one more may be late
+	r.wantExchange(nil, lateMax) // Only one more outcome may become late.
 	r.brings(r.claims(1)...)
 	last := r.act.Start[0]
 	r.empty()
@@ -124,9 +125,9 @@ func TestTooManyLateOutcomesStopClaims(t *testing.T) {
 	r.lateAgain(answers...)
 	r.wantExchange(nil, lateMax)
 	r.brings()
-	r.pass(backoffMin) // some outcomes were written
+	r.pass(backoffMin) // Some of the outcomes were written.
 	if r.act.Late == nil || len(r.act.Late.Settle) != lateMax-1 {
-		t.Errorf("asks for %+v", r.act.Late)
+		t.Errorf("got the exchange %+v, want the remaining late outcomes", r.act.Late)
 	}
 }
 
@@ -139,7 +140,7 @@ func TestLateOutcomesAreKeptWhenTheStoreFails(t *testing.T) {
 		r.pass(backoffMin)
 		r.wantLate(1, 2)
 		r.step(e)
-		r.wantNotes() // the other exchanges report that the store fails
+		r.wantNotes() // Other exchanges already report that the store fails.
 		r.pass(2*backoffMin - 1)
 		r.wantLate()
 		r.pass(1)
@@ -149,8 +150,8 @@ func TestLateOutcomesAreKeptWhenTheStoreFails(t *testing.T) {
 	}
 }
 
-// A late outcome delays rescues by one lease at most, so that its own run is not rescued
-// at once and the runs of other workers are.
+// A late outcome delays rescues by at most one lease. So its own run is not rescued at
+// once, and the runs of other workers are still rescued.
 func TestLateOutcomesGoBeforeARescue(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, func(c *Config) { c.RescueInterval = LeaseDefault / 2 })
@@ -158,15 +159,15 @@ func TestLateOutcomesGoBeforeARescue(t *testing.T) {
 	r.lateAnswer([]job.ID{1, 2})
 	r.pass(LeaseDefault - 1)
 	if r.act.Rescue != 0 {
-		t.Error("a rescue before the late outcomes")
+		t.Error("got a rescue before the late outcomes were written")
 	}
 	r.pass(1)
 	if r.act.Rescue != rescueLimit {
-		t.Error("no rescue for as long as outcomes are late")
+		t.Error("got no rescue one lease after the outcomes became late")
 	}
 }
 
-// A late outcome that cannot be written at all is found like any other.
+// A late outcome that is invalid is replaced by a failure, like any other outcome.
 func TestALateOutcomeMayBeInvalid(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, nil)
@@ -176,21 +177,22 @@ func TestALateOutcomeMayBeInvalid(t *testing.T) {
 	r.pass(backoffMin)
 	r.wantLate(1, 2)
 	r.step(LateAsked{Err: store.ErrInvalid})
-	r.wantNotes() // no outcome was written
+	r.wantNotes() // No outcome was written in this step.
 	r.wantExchange([]job.ID{1, 2}, 2)
 	r.lateAnswer([]job.ID{2})
-	r.wantNotes(OutcomesLate) // they are late again
+	r.wantNotes(OutcomesLate) // The outcomes are late again.
 	r.pass(backoffMin)
 	r.wantLate(2)
 	r.pass(time.Second)
 	r.lateAgain(nil)
 	r.wantNotes(LateWritten)
 	if got := r.act.Notes[0].Elapsed; got != time.Second+backoffMin {
-		t.Errorf("late for %s, want %s", got, time.Second+backoffMin)
+		t.Errorf("got the note that outcomes were late for %s, want %s", got, time.Second+backoffMin)
 	}
 }
 
-// A stop waits for late outcomes as for others, and gives up those that it cannot write.
+// A stop waits for late outcomes as for all others. It gives up those that cannot be
+// written.
 func TestAStopWaitsForLateOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, written := range []bool{true, false} {
@@ -201,7 +203,7 @@ func TestAStopWaitsForLateOutcomes(t *testing.T) {
 		r.empty()
 		r.step(StopAsked{})
 		if r.act.Stopped {
-			t.Fatal("the core stops without waiting for the late outcomes")
+			t.Fatal("the core stopped before the late outcomes were written")
 		}
 		for range 100 {
 			r.pass(backoffMin)
@@ -217,7 +219,7 @@ func TestAStopWaitsForLateOutcomes(t *testing.T) {
 			}
 		}
 		if lost := r.core.unsaved; !r.act.Stopped || (lost == 0) != written {
-			t.Errorf("stopped %t with %d outcomes given up, written %t", r.act.Stopped, lost, written)
+			t.Errorf("got stopped %t with %d outcomes given up, want true and as many as were not written (all written: %t)", r.act.Stopped, lost, written)
 		}
 	}
 }

@@ -43,13 +43,13 @@ func TestQ12_APanicIsAFailedRun(t *testing.T) {
 				r.wantState(job.Completed, ids[1:]...)
 				f := r.failures(ids[0])
 				if len(f) != 1 {
-					t.Fatalf("%d failures, want 1", len(f))
+					t.Fatalf("got %d failures, want 1", len(f))
 				}
 				if f[0].How != job.ByPanic || !strings.Contains(f[0].Message, tt.message) || !strings.Contains(f[0].Stack, tt.stack) {
-					t.Errorf("failure %q %q with stack %.300q", f[0].How, f[0].Message, f[0].Stack)
+					t.Errorf("got a failure by %q with message %q and stack %.300q, want one by panic with the message and the stack of the panic", f[0].How, f[0].Message, f[0].Stack)
 				}
 				if n := len(f[0].Stack); n > job.EvidenceMax {
-					t.Errorf("stack of %d bytes", n)
+					t.Errorf("got a stack of %d bytes, want at most job.EvidenceMax", n)
 				}
 				if err := r.finish(); err != nil {
 					t.Error(err)
@@ -74,24 +74,24 @@ func TestQ5_TheContextEndsAtTheTimeLimit(t *testing.T) {
 		began := time.Now()
 		r := newRig(t, func(ctx context.Context, run *engine.Run) error {
 			if limit, ok := ctx.Deadline(); !ok || !limit.Equal(began.Add(time.Minute)) {
-				t.Errorf("deadline %v %t, want a minute after the start", limit, ok)
+				t.Errorf("got the deadline %v (set: %t), want one minute after the start", limit, ok)
 			}
 			child, cancel := context.WithCancel(ctx)
 			defer cancel()
 			<-child.Done()
 			if took := time.Since(began); took != time.Minute {
-				t.Errorf("the context ended after %s", took)
+				t.Errorf("the context ended after %s, want one minute", took)
 			}
 			for _, c := range []context.Context{ctx, child} {
 				if context.Cause(c) != engine.ErrTimeLimit {
-					t.Errorf("cause %v, want ErrTimeLimit", context.Cause(c))
+					t.Errorf("got the cause %v, want ErrTimeLimit", context.Cause(c))
 				}
 			}
 			if ctx.Err() != context.DeadlineExceeded || !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-				t.Errorf("error %v, want a deadline exceeded", ctx.Err())
+				t.Errorf("got the error %v, want context.DeadlineExceeded", ctx.Err())
 			}
 			if run.Claim.ID == 2 {
-				return nil // a success after the time limit
+				return nil // A success after the time limit still counts as a success.
 			}
 			return fmt.Errorf("call: %w", ctx.Err())
 		}, func(c *engine.Config) { c.Kinds[0].Timeout = time.Minute })
@@ -101,7 +101,7 @@ func TestQ5_TheContextEndsAtTheTimeLimit(t *testing.T) {
 		r.wantState(job.Retrying, ids[0])
 		r.wantState(job.Completed, ids[1])
 		if f := r.failures(ids[0]); len(f) != 1 || f[0].How != job.ByTimeout {
-			t.Errorf("failures %+v, want one by timeout", f)
+			t.Errorf("got the failures %+v, want one by timeout", f)
 		}
 		if err := r.finish(); err != nil {
 			t.Error(err)
@@ -120,7 +120,7 @@ func TestQ5_ARunEndsWithoutAHandlerThatDoesNotReturn(t *testing.T) {
 				run.Progress(1, 2, "too late")
 				run.AddCost(5)
 				if _, err := run.TempDir(); err == nil {
-					t.Error("TempDir returns a directory after the end of the run")
+					t.Error("TempDir returned a directory after the end of the run, want an error")
 				}
 				return nil
 			}
@@ -132,27 +132,27 @@ func TestQ5_ARunEndsWithoutAHandlerThatDoesNotReturn(t *testing.T) {
 		})
 		ids := r.enqueue(1)
 		r.start()
-		time.Sleep(time.Minute + 3*time.Second) // the time limit, the grace time and a second
+		time.Sleep(time.Minute + 3*time.Second) // This is the time limit, the grace time and one second.
 		synctest.Wait()
 		r.wantState(job.Retrying, ids...)
 		f := r.failures(ids[0])
 		if len(f) != 1 || f[0].How != job.ByTimeout || !strings.Contains(f[0].Message, "did not return within 3s") {
-			t.Errorf("failures %+v, want one by timeout", f)
+			t.Errorf("got the failures %+v, want one by timeout", f)
 		}
 		logs.want(t, "ERROR", "handler does not return", "1")
 
-		time.Sleep(10 * time.Minute) // its slot stays occupied: no other job runs
+		time.Sleep(10 * time.Minute) // The stuck run still occupies its slot, so no other job runs.
 		synctest.Wait()
 		r.wantState(job.Retrying, ids...)
 		if n := logs.count("handler does not return"); n != 1 {
-			t.Errorf("logged %d times", n)
+			t.Errorf("the line about the stuck handler was logged %d times, want once", n)
 		}
 		close(release)
 		time.Sleep(time.Second)
 		r.idle()
 		r.wantState(job.Completed, ids...)
 		if j := r.get(ids[0]); j.Cost != 0 || j.Token != 2 {
-			t.Errorf("cost %d and %d runs, want no cost of the stuck run", j.Cost, j.Token)
+			t.Errorf("got the cost %d and %d runs, want cost 0 and 2 runs", j.Cost, j.Token)
 		}
 		if err := r.finish(); err != nil {
 			t.Error(err)

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// logs collects log lines.
+// logs collects the lines of a log.
 type logs struct {
 	mu    sync.Mutex
 	buf   bytes.Buffer
-	await string        // seen is closed when a line contains it
-	seen  chan struct{} // nil when no test waits
+	await string        // await is a text. seen is closed when a line contains it.
+	seen  chan struct{} // seen is nil when no test waits for a line.
 }
 
 func (l *logs) Write(p []byte) (int, error) {
@@ -27,7 +27,7 @@ func (l *logs) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// expect returns a channel that is closed at the next line that contains the text.
+// expect returns a channel that is closed when the next line with the text is logged.
 func (l *logs) expect(text string) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,8 +56,8 @@ func (l *logs) count(text string) (n int) {
 	return n
 }
 
-// want fails the test unless a line of the level has the message, the job's id
-// and all the other texts.
+// want fails the test unless a line of this level has the message, the id of the job and
+// all the other texts.
 func (l *logs) want(t *testing.T, level, message, id string, more ...string) {
 	t.Helper()
 	texts := append(more, fmt.Sprintf("%q:%q", "level", level), message, fmt.Sprintf("%q:%q", "job", id))
@@ -72,5 +72,5 @@ func (l *logs) want(t *testing.T, level, message, id string, more ...string) {
 			return
 		}
 	}
-	t.Errorf("no line with %q in:\n%s", texts, strings.Join(l.lines(), "\n"))
+	t.Errorf("the log has no line with all of %q:\n%s", texts, strings.Join(l.lines(), "\n"))
 }

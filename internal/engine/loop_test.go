@@ -25,19 +25,19 @@ func TestJobsRunOnce(t *testing.T) {
 		r.idle()
 		r.wantState(job.Completed, ids...)
 		if got := runs.Load(); got != 1000 {
-			t.Errorf("%d runs of 1000 jobs", got)
+			t.Errorf("got %d runs of 1000 jobs, want 1000", got)
 		}
 		if err := r.finish(); err != nil {
 			t.Error(err)
 		}
 		if err := r.engine.Run(t.Context()); err == nil {
-			t.Error("a second Run returned no error")
+			t.Error("a second call of Run returned no error, want one")
 		}
 	})
 }
 
 // proves: R15
-func TestR15_WaitingHoldsNoSlot(t *testing.T) {
+func TestR15_AWaitingJobOccupiesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(_ context.Context, run *engine.Run) error {
 			if run.Claim.ID == 1 && run.Claim.Attempt() == 1 {
@@ -50,17 +50,17 @@ func TestR15_WaitingHoldsNoSlot(t *testing.T) {
 		r.idle()
 		r.wantState(job.Completed, ids[1:]...)
 		r.wantState(job.Retrying, ids[0])
-		time.Sleep(time.Minute + time.Second) // the retry is due after a minute
+		time.Sleep(time.Minute + time.Second) // The retry is due after a minute.
 		r.idle()
 		r.wantState(job.Completed, ids[0])
 		if j := r.get(ids[0]); j.Counters.Attempts != 2 {
-			t.Errorf("%d attempts, want 2", j.Counters.Attempts)
+			t.Errorf("got %d attempts, want 2", j.Counters.Attempts)
 		}
 		_ = r.finish()
 	})
 }
 
-func TestIdleCoversWhatWasEnqueuedBefore(t *testing.T) {
+func TestIdleWaitsForJobsThatWereEnqueuedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, *engine.Run) error { return nil }, nil)
 		r.start()
@@ -76,19 +76,19 @@ func TestIdleCoversWhatWasEnqueuedBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := r.engine.Idle(cut); err == nil {
-			synctest.Wait() // the engine may have been idle before Idle checked its context
+			synctest.Wait() // The engine may have been idle before Idle checked its context.
 		} else if !errors.Is(err, context.Canceled) {
-			t.Errorf("Idle with an ended context: %v", err)
+			t.Errorf("Idle with an ended context: got the error %v, want context.Canceled", err)
 		}
 		_ = r.finish()
 		if err := r.engine.Idle(t.Context()); err != nil {
-			t.Errorf("after Run: %v", err)
+			t.Errorf("Idle after the end of Run: got the error %v, want none", err)
 		}
 	})
 }
 
-// Two workers run a thousand quick jobs: no slot stays free while jobs wait, and the
-// store gets few calls.
+// Two workers run a thousand quick jobs. No slot stays free while jobs wait, and the engine
+// makes few calls of the store.
 func TestQuickJobsAreFetchedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(time.Millisecond); return nil }, nil)
@@ -103,7 +103,7 @@ func TestQuickJobsAreFetchedAhead(t *testing.T) {
 		}
 		r.wantState(job.Completed, ids...)
 		if took := time.Since(began); took > 700*time.Millisecond {
-			t.Errorf("1000 jobs of a millisecond took two workers %s", took)
+			t.Errorf("two workers needed %s for 1000 jobs of 1 ms, want at most 700 ms", took)
 		}
 		_ = r2.finish()
 	})
@@ -117,7 +117,8 @@ func (s *slowStore) Exchange(ctx context.Context, x store.Exchange) (store.Excha
 	return s.Worker.Exchange(ctx, x)
 }
 
-// The claims of one answer share one slice.
+// The claims of one answer share a slice, so a long run could keep the payloads of the
+// other jobs in memory.
 func TestALongRunDoesNotKeepThePayloadsOfOthers(t *testing.T) {
 	t.Parallel()
 	payload := make(chan weak.Pointer[byte], 1)
@@ -138,7 +139,7 @@ func TestALongRunDoesNotKeepThePayloadsOfOthers(t *testing.T) {
 	}
 	for try := 0; p.Value() != nil; try++ {
 		if try == 1000 {
-			t.Fatal("the payload of a job that has ended is still held")
+			t.Fatal("the payload of an ended job is still in memory")
 		}
 		runtime.GC()
 		runtime.Gosched()
@@ -148,7 +149,7 @@ func TestALongRunDoesNotKeepThePayloadsOfOthers(t *testing.T) {
 	_ = r.finish()
 }
 
-// skipClock is the clock of one engine, which a test can set ahead.
+// skipClock is the clock of an engine. A test can move it forward.
 type skipClock struct {
 	mu    sync.Mutex
 	ahead time.Duration
@@ -168,7 +169,7 @@ func (h *skipClock) AfterFunc(d time.Duration, f func()) engine.Timer {
 	return time.AfterFunc(d, f)
 }
 
-// skip sets the clock ahead and wakes the engine.
+// skip moves the clock forward and wakes the engine.
 func (h *skipClock) skip(d time.Duration) {
 	h.mu.Lock()
 	h.ahead += d
@@ -177,7 +178,7 @@ func (h *skipClock) skip(d time.Duration) {
 	wake()
 }
 
-// early is a clock whose timers fire too early, like those of a clock that is set back.
+// early is a clock whose timers fire too early, as timers may when the clock is set back.
 type early struct{}
 
 type earlyTimer struct{ *time.Timer }
@@ -201,9 +202,9 @@ func TestATimerThatFiresTooEarlyIsSetAgain(t *testing.T) {
 		r.start()
 		<-ran
 		began := time.Now()
-		<-ran // the retry is due after a minute, and only the timer wakes the engine
+		<-ran // The retry is due after a minute. Only the timer wakes the engine.
 		if took := time.Since(began); took > time.Minute+time.Second {
-			t.Errorf("the retry began after %s, want a minute", took)
+			t.Errorf("the retry began after %s, want one minute", took)
 		}
 		_ = r.finish()
 	})

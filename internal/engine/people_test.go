@@ -14,7 +14,7 @@ import (
 )
 
 // proves: Q7
-func TestQ7_PauseAndConcurrencyAreLive(t *testing.T) {
+func TestQ7_PauseAndConcurrencyTakeEffectAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int64
 		r := newRig(t, func(ctx context.Context, _ *engine.Run) error {
@@ -40,7 +40,7 @@ func TestQ7_PauseAndConcurrencyAreLive(t *testing.T) {
 		want := func(n int64, when string) {
 			t.Helper()
 			if got := running.Load(); got != n {
-				t.Errorf("%s: %d run, want %d", when, got, n)
+				t.Errorf("%s: got %d running jobs, want %d", when, got, n)
 			}
 		}
 		want(4, "at first")
@@ -66,10 +66,10 @@ func TestACancelledJobIsStopped(t *testing.T) {
 		r := newRig(t, func(ctx context.Context, run *engine.Run) error {
 			<-ctx.Done()
 			if !errors.Is(context.Cause(ctx), engine.ErrCancelled) || !errors.Is(context.Cause(ctx), context.Canceled) {
-				t.Errorf("cause %v, want ErrCancelled", context.Cause(ctx))
+				t.Errorf("got the cause %v, want ErrCancelled", context.Cause(ctx))
 			}
 			if run.Claim.ID == 2 {
-				return nil // a success after the cancel is a success
+				return nil // A success after the request to cancel is stored as a success.
 			}
 			return ctx.Err()
 		}, nil)
@@ -82,7 +82,7 @@ func TestACancelledJobIsStopped(t *testing.T) {
 		}
 		r.idle()
 		if took := time.Since(began); took > 50*time.Millisecond {
-			t.Errorf("the cancel took %s", took)
+			t.Errorf("the cancellation took %s, want at most 50 ms", took)
 		}
 		r.wantState(job.Cancelled, ids[0])
 		r.wantState(job.Completed, ids[1])

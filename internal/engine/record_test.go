@@ -26,13 +26,13 @@ func TestQ11_ProgressResultAndCostAreStored(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 			if err := run.SetResult(make([]byte, job.ResultMax+1)); !errors.Is(err, store.ErrTooLarge) {
-				t.Errorf("a result that is too large gives %v", err)
+				t.Errorf("a result that is too large: got the error %v, want store.ErrTooLarge", err)
 			}
 			result := []byte("first")
 			run.AddCost(2)
 			run.AddCost(3)
 			err := run.SetResult(result)
-			copy(result, "xxxxx") // the handler may reuse its buffer
+			copy(result, "xxxxx") // The handler may reuse its buffer after SetResult.
 			return err
 		}, nil)
 		ids := r.enqueue(1)
@@ -40,20 +40,20 @@ func TestQ11_ProgressResultAndCostAreStored(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if p := r.get(ids[0]).Progress; p.Done != 3 || p.Total != 10 || p.Note != strings.Repeat("ä", 128) {
-			t.Errorf("progress %+v", p)
+			t.Errorf("got the progress %+v, want 3 of 10 with the shortened note", p)
 		}
 		time.Sleep(time.Minute + 4*time.Second)
 		synctest.Wait()
 		if j := r.get(ids[0]); j.State != job.Running || j.Progress != (job.Progress{}) {
-			t.Errorf("job is %s with progress %+v, want a second run without", j.State, j.Progress)
+			t.Errorf("the job is %s with progress %+v, want a second run without progress", j.State, j.Progress)
 		}
 		r.idle()
 		j := r.get(ids[0])
 		if string(j.Result) != "first" || j.Cost != 5 && j.Cost != 12 {
-			t.Errorf("result %q and cost %d", j.Result, j.Cost)
+			t.Errorf("got the result %q and the cost %d, want first and 5 or 12", j.Result, j.Cost)
 		}
 		if f := r.failures(ids[0]); len(f) != 1 || f[0].Cost != 7 {
-			t.Errorf("failures %+v, want one with its cost", f)
+			t.Errorf("got the failures %+v, want one with the cost 7", f)
 		}
 		_ = r.finish()
 	})
@@ -82,7 +82,7 @@ func TestAnOutcomeThatCannotBeWrittenIsAFailure(t *testing.T) {
 				r.wantState(job.Dead, ids...)
 				f := r.failures(ids[0])
 				if len(f) != 1 || f[0].Code != job.CodeInvalidOutcome || !strings.Contains(f[0].Message, tt.why) {
-					t.Errorf("failures %+v, want one that says %q", f, tt.why)
+					t.Errorf("got the failures %+v, want one with the text %q", f, tt.why)
 				}
 				logs.want(t, "ERROR", "cannot be written", "1")
 				_ = r.finish()
@@ -91,7 +91,7 @@ func TestAnOutcomeThatCannotBeWrittenIsAFailure(t *testing.T) {
 	}
 }
 
-// The record has all facts of the run.
+// The failure record has all facts about the run.
 func TestAFailureRecordIsComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(time.Second); return errDead }, nil)
@@ -106,7 +106,7 @@ func TestAFailureRecordIsComplete(t *testing.T) {
 		r.idle()
 		f := r.failures(id)
 		if len(f) != 1 {
-			t.Fatalf("%d failures, want 1", len(f))
+			t.Fatalf("got %d failures, want 1", len(f))
 		}
 		want := job.Failure{
 			Job: id, Token: 1, Life: 1, Attempt: 1, StartedAt: job.At(began), EndedAt: job.At(began.Add(time.Second)),
@@ -140,7 +140,7 @@ func TestQ9_EveryTransitionIsLoggedWithItsJob(t *testing.T) {
 		for i := range job.ID(5) {
 			n := job.New{ID: id + i, Kind: "k", Queue: "q", Priority: 1, Correlation: fmt.Sprintf("request-%d", id+i)}
 			if i == 4 {
-				n.Deadline = 1 // long past
+				n.Deadline = 1 // This deadline passed long ago.
 			}
 			if _, err := r.store.Enqueue(t.Context(), []job.New{n}); err != nil {
 				t.Fatal(err)
@@ -168,7 +168,7 @@ func TestQ9_EveryTransitionIsLoggedWithItsJob(t *testing.T) {
 	})
 }
 
-// strictStore fails the test if it gets an outcome that a store has to refuse.
+// strictStore fails the test when it gets an invalid outcome.
 type strictStore struct {
 	store.Worker
 	t *testing.T
@@ -177,13 +177,13 @@ type strictStore struct {
 func (s strictStore) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
 	for _, o := range x.Settle {
 		if err := o.Validate(); err != nil {
-			s.t.Errorf("the store is given an outcome that is invalid: %v", err)
+			s.t.Errorf("the store got an invalid outcome: %v", err)
 		}
 	}
 	return s.Worker.Exchange(ctx, x)
 }
 
-// stuckError is an error whose text blocks until a channel is closed.
+// stuckError is an error whose text is not available until a channel is closed.
 type stuckError struct{ release <-chan struct{} }
 
 func (e stuckError) Error() string {
@@ -201,7 +201,7 @@ func TestF2_AnErrorWhoseTextBlocksDelaysNoOtherJob(t *testing.T) {
 			}
 			return errDead
 		}, nil)
-		ids := r.enqueue(25) // three of them block, with four workers
+		ids := r.enqueue(25) // Three of these jobs block. There are four workers.
 		r.start()
 		synctest.Wait()
 		var stuck, others []job.ID
@@ -213,7 +213,7 @@ func TestF2_AnErrorWhoseTextBlocksDelaysNoOtherJob(t *testing.T) {
 			}
 		}
 		if len(stuck) != 3 {
-			t.Fatalf("the blocked jobs are %v, want three", stuck)
+			t.Fatalf("got the blocked jobs %v, want three", stuck)
 		}
 		r.wantState(job.Running, stuck...)
 		r.wantState(job.Dead, others...)

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is an engine on a memory store, with the handler of a test.
+// rig is an engine on a memory store. Its handler comes from the test.
 type rig struct {
 	t      *testing.T
 	store  store.Store
@@ -26,12 +26,12 @@ type rig struct {
 	ended  chan error
 }
 
-// attemptsMax is the number of attempts after which the rig's decisions end a failing job.
+// attemptsMax is the number of attempts after which a failing job is dead in these tests.
 const attemptsMax = 3
 
 var errDead = errors.New("permanent")
 
-// decide is the policy of the tests: retry after a minute, up to attemptsMax.
+// decide is the policy of the tests. It retries after a minute, up to attemptsMax attempts.
 func decide(c *job.Claim, e *job.Ending) job.Outcome {
 	switch {
 	case e.Err == nil:
@@ -53,7 +53,7 @@ func decide(c *job.Claim, e *job.Ending) job.Outcome {
 
 type handler = func(ctx context.Context, r *engine.Run) error
 
-// newRig makes a rig with one queue "q" of four workers and the kind "k".
+// newRig makes a rig with one queue "q", which has four workers, and the kind "k".
 func newRig(t *testing.T, h handler, change func(*engine.Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, store: memory.New(memory.Options{})}
@@ -74,21 +74,22 @@ func newRig(t *testing.T, h handler, change func(*engine.Config)) *rig {
 	return r
 }
 
-// start runs the engine until stopped, at the latest at the end of the test.
+// start runs the engine until finish is called, or until the test ends.
 func (r *rig) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop, r.ended = cancel, make(chan error, 1)
 	go func() { r.ended <- r.engine.Run(ctx) }()
 }
 
-// finish stops the engine and returns what Run returned.
+// finish stops the engine and returns the result of Run.
 func (r *rig) finish() error {
 	r.stop()
 	return <-r.ended
 }
 
-// payload is long, because Go allocates several tiny objects in one block of memory.
-const payload = `{"scene":"a payload with a block of memory of its own"}`
+// payload is long enough that Go does not allocate it in one block of memory with other
+// objects.
+const payload = `{"scene":"a payload that has a separate block of memory"}`
 
 // enqueue enqueues n jobs of kind k and returns their ids.
 func (r *rig) enqueue(n int) []job.ID {

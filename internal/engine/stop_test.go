@@ -17,24 +17,24 @@ import (
 func TestQ8_RunningJobsFinishWithinTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(20 * time.Second); return nil }, nil)
-		ids := r.enqueue(10) // four of them run
+		ids := r.enqueue(10) // Four of these jobs run at once.
 		r.start()
 		synctest.Wait()
 		if err := r.finish(); err != nil {
-			t.Errorf("after a clean stop: %v", err)
+			t.Errorf("a stop within the grace time: got the error %v, want none", err)
 		}
 		r.wantState(job.Completed, ids[:4]...)
 		r.wantState(job.Waiting, ids[4:]...)
 		for _, id := range ids[4:] {
 			if j := r.get(id); j.Counters.Attempts != 0 {
-				t.Errorf("job %d used up an attempt", id)
+				t.Errorf("job %d used up an attempt, want none", id)
 			}
 		}
 	})
 }
 
 // proves: Q8
-func TestQ8_WhatOutlivesTheGraceIsHandedBackWithoutAnAttempt(t *testing.T) {
+func TestQ8_RunsThatExceedTheGraceAreHandedBackWithoutAnAttempt(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		halt bool
@@ -48,7 +48,7 @@ func TestQ8_WhatOutlivesTheGraceIsHandedBackWithoutAnAttempt(t *testing.T) {
 					}
 					<-ctx.Done()
 					if run.Claim.ID == 2 {
-						return nil // within the grace time
+						return nil // This run ends within the grace time.
 					}
 					return fmt.Errorf("503 of a dependency: %w", context.Cause(ctx))
 				}, nil)
@@ -62,7 +62,7 @@ func TestQ8_WhatOutlivesTheGraceIsHandedBackWithoutAnAttempt(t *testing.T) {
 				}
 				var returned *engine.Returned
 				if err := <-r.ended; !errors.As(err, &returned) || returned.Jobs != 1 || returned.Unsaved != 0 {
-					t.Errorf("stopped with %v, want one job handed back", err)
+					t.Errorf("Run returned the error %v, want one with 1 job handed back", err)
 				}
 				if took := time.Since(began); took != tt.want {
 					t.Errorf("the stop took %s, want %s", took, tt.want)
@@ -70,7 +70,7 @@ func TestQ8_WhatOutlivesTheGraceIsHandedBackWithoutAnAttempt(t *testing.T) {
 				r.wantState(job.Completed, ids[1:]...)
 				r.wantState(job.Waiting, ids[0])
 				if c := r.get(ids[0]).Counters; c.Attempts != 0 || c.Interrupts != 1 {
-					t.Errorf("counters %+v, want one interrupt", c)
+					t.Errorf("got the counters %+v, want one interrupt and no attempt", c)
 				}
 			})
 		})
@@ -78,7 +78,7 @@ func TestQ8_WhatOutlivesTheGraceIsHandedBackWithoutAnAttempt(t *testing.T) {
 }
 
 // proves: Q3
-func TestQ3_ALongRunIsNotAStall(t *testing.T) {
+func TestQ3_ALongRunIsNotRescued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := &logs{}
 		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(40 * time.Minute); return nil },
@@ -89,49 +89,50 @@ func TestQ3_ALongRunIsNotAStall(t *testing.T) {
 		r.idle()
 		r.wantState(job.Completed, ids...)
 		if j := r.get(ids[0]); j.Token != 1 || logs.count("rescued") != 0 {
-			t.Errorf("%d runs and %d rescues, want one run", j.Token, logs.count("rescued"))
+			t.Errorf("got %d runs and %d rescues, want 1 run and no rescue", j.Token, logs.count("rescued"))
 		}
 		_ = r.finish()
 	})
 }
 
 // proves: Q3
-func TestQ3_AStalledJobReturnsAndEndsAtItsCrashMaximum(t *testing.T) {
+func TestQ3_ACrashingJobIsRescuedUntilItsCrashLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := &logs{}
 		r := newRig(t, func(context.Context, *engine.Run) error { return nil }, func(c *engine.Config) {
 			c.Logger = logs.logger()
-			c.Queues[0].Name = "elsewhere" // the rig's engine only rescues
+			c.Queues[0].Name = "elsewhere" // The engine of this test has no jobs in its queue: it only rescues.
 		})
 		ids := r.enqueue(1)
 		r.start()
-		crash := func() { // a worker that claims the job and then disappears
+		// crash acts as a worker that claims the job and then disappears.
+		crash := func() {
 			answer, err := r.store.Exchange(t.Context(), store.Exchange{Holder: "gone", Lease: 10 * time.Second, Want: []store.Want{
 				{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: 2}}},
 			}})
 			if err != nil || len(answer.Claims) != 1 {
-				t.Fatalf("claims %v, %v", answer.Claims, err)
+				t.Fatalf("got the claims %v and the error %v, want one claim", answer.Claims, err)
 			}
-			time.Sleep(41 * time.Second) // the lease and the time to the next rescue
+			time.Sleep(41 * time.Second) // This is the lease and the time until the next rescue.
 			synctest.Wait()
 		}
 		crash()
 		if c := r.get(ids[0]).Counters; c.Attempts != 0 || c.Crashes != 1 {
-			t.Errorf("counters %+v, want one crash and no attempt", c)
+			t.Errorf("got the counters %+v, want one crash and no attempt", c)
 		}
 		r.wantState(job.Waiting, ids...)
 		logs.want(t, "WARN", "job rescued", "1", `"crashes":1`, `"worker":"gone"`)
 		crash()
 		r.wantState(job.Dead, ids...)
 		if j := r.get(ids[0]); j.Reason != job.Stalled {
-			t.Errorf("reason %q, want stalled", j.Reason)
+			t.Errorf("got the reason %q, want stalled", j.Reason)
 		}
 		logs.want(t, "ERROR", "job is dead", "1", `"crashes":2`, `"reason":"stalled"`)
 		_ = r.finish()
 	})
 }
 
-// tardy is a store that answers a claim only when the context of the call has ended.
+// tardy is a store that answers a claim only after the context of the call has ended.
 type tardy struct{ store.Worker }
 
 func (s tardy) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
@@ -145,7 +146,7 @@ func (s tardy) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged,
 // part of: Q8
 func TestQ8_JobsClaimedAfterTheStopAreHandedBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(context.Context, *engine.Run) error { t.Error("a job was run after the stop"); return nil },
+		r := newRig(t, func(context.Context, *engine.Run) error { t.Error("a job ran after the stop"); return nil },
 			func(c *engine.Config) { c.Store = tardy{c.Store}; c.Lease = time.Minute })
 		ids := r.enqueue(2)
 		r.start()
@@ -156,7 +157,7 @@ func TestQ8_JobsClaimedAfterTheStopAreHandedBack(t *testing.T) {
 		r.wantState(job.Waiting, ids...)
 		for _, id := range ids {
 			if c := r.get(id).Counters; c.Crashes != 0 || c.Interrupts != 1 {
-				t.Errorf("job %d: counters %+v, want one interrupt and no crash", id, c)
+				t.Errorf("job %d: got the counters %+v, want one interrupt and no crash", id, c)
 			}
 		}
 	})
