@@ -56,14 +56,15 @@ func previewFilter(c Session, a *store.Action) (answer store.Acted, err error) {
 	return answer, err
 }
 
-// counted reports whether the number of entries that the act takes is in the counters.
+// counted reports whether the counters give the number of entries that the act applies
+// to.
 func (m *matcher) counted(do store.Act) bool {
 	f := m.f
 	if f.Owner != "" || f.Group != "" || f.Since != 0 || f.Until != 0 || f.Text != "" || f.Redrive != 0 {
 		return false
 	}
 	for s, selected := range m.statuses {
-		// Pending and ignored entries have dead jobs; the counters do not say it of the others.
+		// Only for pending and ignored entries do the counters know that the job is dead.
 		d := job.DeadLetter{Status: job.Status(s)}
 		if selected && do.Takes(&d, false) && d.Status != job.Pending && d.Status != job.Ignored {
 			return false
@@ -108,7 +109,7 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 		switch answer.Errors[i] = own; {
 		case own != nil:
 		case counted[id]:
-			answer.Errors[i] = fmt.Errorf("job %d is listed twice: %w", id, store.ErrConflict)
+			answer.Errors[i] = fmt.Errorf("job %d is in the list twice; name each job once: %w", id, store.ErrConflict)
 		default:
 			counted[id] = true
 			answer.Done++
@@ -117,8 +118,8 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 	return answer, t.laneErr
 }
 
-// named returns the entry of a job if the action can be done to it. The error own concerns this job
-// only.
+// named returns the entry of a job if the action may be applied to it. The error own concerns this
+// job only.
 func (t *Txn) named(do store.Act, id job.ID) (d *deadRow, own, fatal error) {
 	err := t.rows(selDeadRow, func(r Row) error { found := t.scanDeadRow(r); d = &found; return nil }, num(id))
 	switch {
@@ -230,8 +231,9 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 }
 
 // mute mutes a group when the action ignores the whole group for a while, and unmutes
-// it when the action reopens the group. mark is the reopen_at of entries that are
-// ignored with the group, 0 for other actions; muted says that the group was changed.
+// it when the action reopens the group. mark is the reopen_at value of entries that are
+// ignored together with the group; it is 0 for other actions. muted reports whether the
+// group was changed.
 func (t *Txn) mute(by store.By, a *store.Action) (mark int64, muted bool, err error) {
 	ignores := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0)
 	if !ignores && a.Do != store.ActReopen || !a.Filter.WholeGroup() {
@@ -257,7 +259,8 @@ func (t *Txn) mute(by store.By, a *store.Action) (mark int64, muted bool, err er
 	return withGroup + g.id, muted, nil
 }
 
-// roomFor returns an error when there is no room for the lane of a retried job.
+// roomFor returns an error when the store has no room for the lane that a retried job
+// needs.
 func (t *Txn) roomFor(d *deadRow, c *store.Change) error {
 	to := laneKey{c.Queue, d.lane.kind, d.lane.deps}
 	if c.Queue == "" || t.cat.lanes[to] != nil || len(t.cat.byID) < job.LanesMax {
@@ -266,7 +269,7 @@ func (t *Txn) roomFor(d *deadRow, c *store.Change) error {
 	return tooManyLanes(to)
 }
 
-// doAll does the act to all of the entries.
+// doAll applies the act to all the entries.
 func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, mark int64) error {
 	if a.Do == store.ActRetry {
 		return t.reviveAll(store.By{Actor: by.Actor, Reason: a.Note}, all, &a.Change, 0)
@@ -279,8 +282,8 @@ func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, mark int64) err
 	return nil
 }
 
-// do does the act to one entry and returns its new status. mark is the reopen_at of
-// an entry that is ignored with its group.
+// do applies the act to one entry and returns the entry's new status. mark is the
+// reopen_at value of an entry that is ignored together with its group.
 func (t *Txn) do(by store.By, a *store.Action, d *deadRow, mark int64) (to job.Status, err error) {
 	var did job.DeadAction
 	reopen := Value{}
@@ -307,7 +310,7 @@ func (t *Txn) purgeDead(d *deadRow) error {
 	return err
 }
 
-// setStatus changes the status of an entry. The note is the reason of by.
+// setStatus changes the status of an entry. The note of the entry is the reason in by.
 func (t *Txn) setStatus(by store.By, d *deadRow, to job.Status, did job.DeadAction, reopen Value) error {
 	err := t.one(setStatus, num(d.Death), num(to), text(did), setText(by.Reason), num(t.now), text(by.Actor), reopen)
 	if err != nil {

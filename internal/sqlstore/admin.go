@@ -23,7 +23,8 @@ func (t *Txn) audit(by store.By, action, target, before, after string) error {
 	return err
 }
 
-// cancel cancels one job, after lockJobs. The first error concerns this job alone.
+// cancel cancels one job. Call it after lockJobs. The first error concerns this job
+// only.
 func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	r, err := t.live(id)
 	if err != nil {
@@ -51,8 +52,9 @@ func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	return nil, t.audit(by, "job.cancel", id.String(), r.state.String(), "cancelled")
 }
 
-// refuse returns the error of an act that the job's state does not allow; only says
-// what the act can be done to. It is no error if the job has reached the state end.
+// refuse returns the error for an act that the job's state does not allow. only is a
+// text that names the states that allow the act. refuse returns nil if the job is
+// already in the state end, where the act would bring it.
 func (t *Txn) refuse(id job.ID, end job.State, only string) (own, fatal error) {
 	state, _, err := t.find(id)
 	switch {
@@ -67,7 +69,7 @@ func (t *Txn) refuse(id job.ID, end job.State, only string) (own, fatal error) {
 	return fmt.Errorf("job %d is %s: only %s: %w", id, state, only, store.ErrConflict), nil
 }
 
-// cancelReady cancels a job that waits.
+// cancelReady cancels a job that waits to run.
 func (t *Txn) cancelReady(r *Run, from job.State) error {
 	if _, err := t.exec(delJob, num(r.id), num(r.token)); err != nil {
 		return err
@@ -75,7 +77,7 @@ func (t *Txn) cancelReady(r *Run, from job.State) error {
 	return t.stopped(r, from)
 }
 
-// stopped writes the cancellation of a job that waits and whose row was removed already.
+// stopped writes the cancellation of a waiting job after its row was removed.
 func (t *Txn) stopped(r *Run, from job.State) error {
 	answer, err := t.answer(r, false, job.Cancelled, nil)
 	if err != nil {
@@ -114,7 +116,7 @@ func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {
 func asJSON(q store.Queue) string {
 	b, err := json.Marshal(q)
 	if err != nil {
-		return err.Error() // not reached: a Queue always marshals
+		return err.Error() // This cannot fail: a Queue can always be marshalled.
 	}
 	return string(b)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// oneRow is a session in which every statement returns one row, or no row.
+// oneRow is a session in which every statement returns one row, or none.
 type oneRow struct{ none bool }
 
 func (s oneRow) Exec(*Query, ...Value) (int, error) { return 1, nil }
@@ -30,7 +30,7 @@ func (row) Text(int) string { return "1" }
 func (row) Blob(int) []byte { return nil }
 func (row) Null(int) bool   { return false }
 
-// A store may repeat a read. The result must not contain rows of the first read.
+// A store may run a read twice. The result must then contain no rows of the first run.
 func TestARepeatedReadHasNoRowsTwice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -70,7 +70,7 @@ func TestARepeatedReadHasNoRowsTwice(t *testing.T) {
 			want, wantErr := read(core(last))
 			got, err := read(core(oneRow{}, last))
 			if !reflect.DeepEqual(got, want) || (err == nil) != (wantErr == nil) {
-				t.Errorf("%s, read twice (without rows: %t): got %+v, error %v; want %+v, error %v", name, last.none, got, err, want, wantErr)
+				t.Errorf("%s, run twice (second run without rows: %t): got %+v, error %v; want %+v, error %v", name, last.none, got, err, want, wantErr)
 			}
 		}
 	}

@@ -16,8 +16,8 @@ var (
 		ON CONFLICT (job) DO UPDATE SET token = ?2, at = ?3, done = ?4, total = ?5, note = ?6`)
 )
 
-// heartbeat extends leases and stores progress, both only for runs that still hold
-// their lease.
+// heartbeat extends leases and stores progress. It does both only for runs that still
+// hold their lease.
 func (t *Txn) heartbeat(b *store.Beat) ([]store.RunStatus, error) {
 	status := make([]store.RunStatus, len(b.Runs))
 	held := make(map[job.ID]job.Token, len(b.Progress))

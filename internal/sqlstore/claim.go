@@ -9,10 +9,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The seek of a claim. It fixes every index column before run_at, so the walk ends at
-// the first row that is due later, and the reader ends it when it has enough. A bound
-// LIMIT would make SQLite compile the statement for each seek; so would bound values
-// without the pluses in a database on which ANALYZE was run.
+// These statements search for the ready jobs of a claim. They fix every index column
+// before run_at, so SQLite stops at the first row that is due later, and the caller
+// stops reading when it has enough rows. They have no bound LIMIT, because SQLite would
+// compile the statement again for each search. The plus signs before bound values
+// prevent the same in a database on which ANALYZE was run.
 var seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs INDEXED BY redrive_ready
 	WHERE lane = +?1 AND priority = +?2 AND state < 3 AND (run_at, id) > (+?3, +?4)
 	ORDER BY run_at, id`)
@@ -21,28 +22,29 @@ var seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs IN
 type claimer struct {
 	t       *Txn
 	holder  string
-	until   job.Micros // end of the new leases
+	until   job.Micros // when the leases of the new claims end
 	out     *store.Exchanged
 	cursors []laneCursor
 	left    []left
-	source  Source // nil means seekReady and the statements of take.go
-	bytes   int    // size of the claimed payloads
-	passed  int    // jobs past their deadline that were left because dead letters are locked
+	source  Source // if nil, seekReady and the statements of take.go read the jobs
+	bytes   int    // bytes of the claimed payloads
+	passed  int    // number of jobs past their deadline that were not ended because dead letters are locked
 
-	// What take reads and the functions that read it; made once, not for each job.
+	// The values that take reads, and the functions that read them. They are made once
+	// and reused for every job.
 	run            *Run
 	next           job.Claim
-	size           int // size of its payload, if that is read later
+	size           int // bytes of the payload, if the payload is read later
 	scan, scanBody func(Row) error
 }
 
-// laneCursor is the part of one lane's ready jobs of one priority that was read.
+// laneCursor is the reading position in the ready jobs of one lane and priority.
 type laneCursor struct {
 	lane *Lane
 	room *kindRoom
-	due  []Ready // read but not yet taken, in order
-	last Ready   // where reading continues
-	more bool    // there may be more due rows after last
+	due  []Ready // jobs that were read but not taken yet, in order
+	last Ready   // the last row read; reading continues after it
+	more bool    // whether there may be more due rows after last
 }
 
 // Ready is the position of a job among the ready jobs of its lane and priority.
@@ -55,25 +57,26 @@ func (a Ready) compare(b Ready) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 }
 
-// Source is how a claim reads ready jobs in stores that read and write many of them by
-// one statement.
+// Source reads ready jobs for a claim. It is for stores that read and write many jobs
+// by one statement.
 type Source interface {
-	// Lanes sets the lanes that the next want may take from, and the maximum number of
-	// jobs it takes.
+	// Lanes sets the lanes from which the next want may take jobs, and the maximum
+	// number of jobs.
 	Lanes(lanes []int64, most int) error
-	// Next returns up to n jobs of a lane and priority after a position: due ones, and
-	// if those are fewer than n, the first one that is due later. more says that there
-	// may be further due ones.
+	// Next returns up to n due jobs of a lane and priority after a position. If there
+	// are fewer than n due jobs, it adds the first job that is due later. more reports
+	// whether there may be further due jobs.
 	Next(lane int64, priority int, after Ready, n int) (jobs []Ready, more bool, err error)
 	// Take returns a job that Next has returned, and the size of its payload if the
-	// claim gets that later; nil when another process has taken it.
+	// claim reads the payload later. It returns nil when another process has taken the
+	// job.
 	Take(id job.ID) (r *Run, c *job.Claim, size int, err error)
-	// Claimed says that a job will be written as claimed: its run has the token, the
-	// holder and the crash limit of the claim.
+	// Claimed says that a job will be written as claimed. The run already has the
+	// token, the holder and the crash limit of the claim.
 	Claimed(r *Run)
 }
 
-// claim serves one want.
+// claim claims jobs for one want.
 func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	t := c.t
 	q := t.cat.queues[w.Queue]
@@ -123,7 +126,8 @@ func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	return nil
 }
 
-// takes returns the room for a lane's kind; nil when the lane cannot be taken from.
+// takes returns the room for the kind of a lane. It returns nil when no job may be
+// taken from the lane.
 func (c *claimer) takes(l *Lane, kinds map[string]*kindRoom) *kindRoom {
 	room := kinds[l.kind]
 	if room == nil || l.parked || room.want.Max <= 0 || c.source == nil && l.ready() == 0 {
@@ -141,7 +145,7 @@ func (c *claimer) lanes(q *queueRow, kinds map[string]*kindRoom) (ids []int64) {
 	return ids
 }
 
-// open reads the first ready rows of each lane that the want may take from.
+// open reads the first ready rows of each lane from which the want may take jobs.
 func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, all *kindRoom) error {
 	c.cursors = c.cursors[:0]
 	for _, l := range q.lanes {
@@ -164,11 +168,11 @@ func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, al
 	return nil
 }
 
-// errEnough ends a walk of rows early.
+// errEnough ends a read of rows before the last row.
 var errEnough = errors.New("enough")
 
 // read reads up to n further due rows of a cursor. When there are fewer, it also reads
-// the first one that is due later, so that its time is known.
+// the first row that is due later, so that the time of that row is known.
 func (c *claimer) read(h *laneCursor, priority, n int) error {
 	h.due, h.more = h.due[:0], false
 	n = max(n, 1)
@@ -202,7 +206,7 @@ func (c *claimer) full() bool {
 	return len(c.out.Expired) >= store.ExpiredMax || c.bytes >= store.ClaimBytes
 }
 
-// merge takes due jobs over all cursors, earliest due time first.
+// merge takes due jobs from all cursors, in the order of their due times.
 func (c *claimer) merge(priority int, all *kindRoom) error {
 	for all.open() && !c.enough() {
 		best := -1
@@ -238,7 +242,7 @@ func (c *claimer) merge(priority int, all *kindRoom) error {
 	return nil
 }
 
-// rest records the next row of each cursor, for NextDue.
+// rest records the next row of each cursor, to compute NextDue.
 func (c *claimer) rest(priority int, all *kindRoom) error {
 	if all.max <= 0 {
 		return nil

@@ -16,35 +16,37 @@ import (
 type Clock interface {
 	// Now returns the time, which never runs backwards.
 	Now() job.Micros
-	// SinceJump returns how long ago the clock last jumped forward, and whether it
-	// ever did.
+	// SinceJump returns how long ago the clock last jumped forward, and whether it ever
+	// did.
 	SinceJump() (time.Duration, bool)
 }
 
-// DB is how a store reaches its database.
+// DB is the access of a store to its database.
 type DB struct {
 	Clock Clock
-	// Write runs do in a transaction, which is durable when Write returns nil. It may
-	// run do again.
+	// Write calls do in a transaction. When Write returns nil, the transaction is
+	// durable. Write may call do more than once.
 	Write func(ctx context.Context, do func(*Txn) error) error
 	// AdminWrite is Write for the request of a person: it waits only a short time for
-	// the lock on dead letters. Nil means Write.
+	// the lock on dead letters. If the field is nil, Write is used.
 	AdminWrite func(ctx context.Context, do func(*Txn) error) error
-	// BackgroundWrite is the same for work in the background. It may fail with
-	// ErrDeadLettersLocked. Nil means Write.
+	// BackgroundWrite is Write for work in the background. It may fail with
+	// ErrDeadLettersLocked. If the field is nil, Write is used.
 	BackgroundWrite func(ctx context.Context, do func(*Txn) error) error
-	// Read runs do in a read-only transaction over one snapshot. It may run do again;
-	// do must then discard what it read before.
+	// Read calls do in a read-only transaction over one snapshot. Read may call do
+	// again; do must then discard what it read before.
 	Read func(ctx context.Context, do func(Session) error) error
-	// Join runs do in the caller's transaction, as a whole or not at all.
+	// Join calls do in the caller's transaction. The changes of do are written
+	// completely or not at all.
 	Join func(ctx context.Context, tx store.Tx, do func(*Txn) error) error
 }
 
-// Core is a store without its access to the database, its notifications and its Close.
+// Core is the part of a store that does not depend on the database: everything except
+// the access to the database, the notifications and Close.
 type Core struct {
 	db    DB
-	lease atomic.Int64 // the longest lease that was asked for, a time.Duration
-	quiet job.Micros   // when the store was opened after a gap in its use; 0 without a gap
+	lease atomic.Int64 // the longest lease that any worker has asked for, a time.Duration
+	quiet job.Micros   // when the store was opened after a time without use; 0 if there was no such time
 }
 
 // NewCore returns the core of a store.
@@ -72,16 +74,16 @@ func (s *Core) ReserveIDs(ctx context.Context, n int) (first job.ID, err error) 
 
 func checkReserve(n int) error {
 	if n < 1 || n > 1<<20 {
-		return fmt.Errorf("reserve %d ids: must be 1 to %d: %w", n, 1<<20, store.ErrInvalid)
+		return fmt.Errorf("cannot reserve %d ids: the number must be 1 to %d: %w", n, 1<<20, store.ErrInvalid)
 	}
 	return nil
 }
 
 var addNextID = declare("addNextID", `UPDATE redrive_meta SET value = value + ? WHERE key = 'next_id' RETURNING value`)
 
-// ErrNoMeta says that rows are missing without which numbers would be given out twice.
-// Restoring a backup of that table alone would do the same.
-var ErrNoMeta = fmt.Errorf("rows of redrive_meta are missing: restore the database from a backup: %w", store.ErrUnavailable)
+// ErrNoMeta says that rows of redrive_meta are missing. Without them, numbers would be
+// given out twice. It can happen when that table alone is restored from a backup.
+var ErrNoMeta = fmt.Errorf("rows of the table redrive_meta are missing: restore the database from a backup: %w", store.ErrUnavailable)
 
 func (t *Txn) reserve(n int) (first job.ID, err error) {
 	t.wrote = true
@@ -109,7 +111,7 @@ func (s *Core) Enqueue(ctx context.Context, jobs []job.New) (receipts []job.Rece
 
 func checkNew(jobs []job.New) error {
 	if len(jobs) > job.EnqueueMax {
-		return fmt.Errorf("%d jobs in one call: at most %d: %w", len(jobs), job.EnqueueMax, store.ErrTooLarge)
+		return fmt.Errorf("%d jobs in one call are too many: at most %d are allowed: %w", len(jobs), job.EnqueueMax, store.ErrTooLarge)
 	}
 	for i := range jobs {
 		if err := store.Validate(&jobs[i]); err != nil {
@@ -134,7 +136,7 @@ func (s *Core) Exchange(ctx context.Context, x store.Exchange) (out store.Exchan
 	return out, err
 }
 
-// hitExchange hits the crash points of the outcomes written and the jobs claimed.
+// hitExchange calls the crash points for the outcomes written and the jobs claimed.
 func hitExchange(x *store.Exchange, out *store.Exchanged, settle, claim crashpoint.Point) {
 	if len(x.Settle) > 0 {
 		crashpoint.Hit(settle)
@@ -147,7 +149,7 @@ func hitExchange(x *store.Exchange, out *store.Exchanged, settle, claim crashpoi
 // Heartbeat implements store.Worker.
 func (s *Core) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunStatus, err error) {
 	if b.Lease <= 0 {
-		return nil, fmt.Errorf("lease %s: must be above zero: %w", b.Lease, store.ErrInvalid)
+		return nil, fmt.Errorf("lease of %s: a lease must be above zero: %w", b.Lease, store.ErrInvalid)
 	}
 	NoteLease(s, b.Lease)
 	err = s.db.Write(ctx, func(t *Txn) error {
@@ -158,22 +160,24 @@ func (s *Core) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunS
 }
 
 const (
-	// graceMin is the shortest time without rescues after a jump of the clock, as when
-	// a suspended machine wakes up. The leases ended during the jump, and workers that
-	// are alive need time to extend them. They do so after a third of a lease; half of
-	// the longest lease leaves time for a second try.
+	// graceMin is the shortest time without rescues after the clock has jumped forward,
+	// as it does when a suspended machine wakes up. The leases ended during the jump,
+	// and workers that are alive need time to extend them. A worker extends its lease
+	// after a third of the lease; a grace time of half the longest lease leaves time
+	// for a second try.
 	graceMin = 15 * time.Second
-	// quietMin is how long a store must have been without events before it is opened
-	// for this to count as a gap in its use. A process cannot see a jump of the clock
-	// from before its start, but while others commit there was none. It is far above
-	// the time in which a killed worker is restarted. When it is taken for a gap all
-	// the same, only the first rescue after the start is delayed.
+	// quietMin is how long a store must have been without events before it is opened,
+	// so that this time counts as a gap in its use. A process cannot see a jump of the
+	// clock from before its start. But if other processes committed during that time,
+	// the clock did not jump. quietMin is far above the time in which a killed worker
+	// is restarted. If a quiet time is wrongly taken for a gap, only the first rescue
+	// after the start is delayed.
 	quietMin = time.Minute
 )
 
-// NoteLease notes a lease that was asked for; the longest one counts. It is a function,
-// as NoteOpened is, because methods of a Core would be methods of the stores that embed
-// it.
+// NoteLease notes the length of a lease that a worker has asked for; the longest one
+// counts. NoteLease and NoteOpened are functions, because methods of a Core would
+// become methods of the stores that embed it.
 func NoteLease(s *Core, lease time.Duration) {
 	for {
 		most := s.lease.Load()
@@ -183,8 +187,8 @@ func NoteLease(s *Core, lease time.Duration) {
 	}
 }
 
-// NoteOpened notes that the store was opened, before any other call. newest is the time
-// of the newest event; 0 means that there is no event.
+// NoteOpened notes that the store was opened. Call it before any other call. newest is
+// the time of the newest event; 0 means that there is no event.
 func NoteOpened(s *Core, now, newest job.Micros) {
 	s.quiet = 0
 	if newest != 0 && now.Sub(newest) >= quietMin {
@@ -192,7 +196,7 @@ func NoteOpened(s *Core, now, newest job.Micros) {
 	}
 }
 
-// grace returns how long from now on no run may be rescued.
+// grace returns how long from now no run may be rescued.
 func (s *Core) grace(now job.Micros) time.Duration {
 	grace, left := max(graceMin, time.Duration(s.lease.Load())/2), time.Duration(0)
 	if ago, jumped := s.db.Clock.SinceJump(); jumped {
@@ -207,7 +211,7 @@ func (s *Core) grace(now job.Micros) time.Duration {
 // Rescue implements store.Worker.
 func (s *Core) Rescue(ctx context.Context, limit int) (out store.Rescue, err error) {
 	if limit < 1 || limit > job.ExchangeMax {
-		return out, fmt.Errorf("rescue of %d runs: must be 1 to %d: %w", limit, job.ExchangeMax, store.ErrInvalid)
+		return out, fmt.Errorf("rescue of up to %d runs: the number must be 1 to %d: %w", limit, job.ExchangeMax, store.ErrInvalid)
 	}
 	rest := false
 	err = s.db.Write(ctx, func(t *Txn) error {
@@ -231,8 +235,8 @@ func (s *Core) Rescue(ctx context.Context, limit int) (out store.Rescue, err err
 // lockedAgain is the wait before the next try to lock dead letters.
 const lockedAgain = time.Second
 
-// rescueLast ends the runs that rescueFirst has left. When it fails, the rescues of
-// rescueFirst still count.
+// rescueLast ends the runs that rescueFirst has left. If rescueLast fails, the rescues
+// of rescueFirst stay.
 func (s *Core) rescueLast(ctx context.Context, limit int, out *store.Rescue) error {
 	var last store.Rescue
 	err := s.db.BackgroundWrite(ctx, func(t *Txn) (err error) {
@@ -277,7 +281,7 @@ func (s *Core) Cancel(ctx context.Context, by store.By, ids []job.ID) (answers [
 		return nil, err
 	}
 	if len(ids) > job.IDsMax {
-		return nil, fmt.Errorf("%d ids in one call: at most %d: %w", len(ids), job.IDsMax, store.ErrTooLarge)
+		return nil, fmt.Errorf("%d ids in one call are too many: at most %d are allowed: %w", len(ids), job.IDsMax, store.ErrTooLarge)
 	}
 	err = s.db.AdminWrite(ctx, func(t *Txn) error {
 		if err := t.lockJobs(ids); err != nil {

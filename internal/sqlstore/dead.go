@@ -17,10 +17,10 @@ const (
 )
 
 var (
-	// OR FAIL, because SQLite otherwise keeps a journal of the statement to undo part
-	// of it. Any error here rolls back the whole transaction.
+	// These statements use OR FAIL, because SQLite otherwise keeps a journal of each
+	// statement to undo a part of it. Any error here rolls back the whole transaction.
 	insDead = declare("insDead", `INSERT OR FAIL INTO redrive_dead (`+insDeadColumns+`) SELECT `+insDeadValues)
-	// From its second life on, a job may already have an entry.
+	// A job in its second or a later life may already have an entry.
 	putDead = declare("putDead", `INSERT INTO redrive_dead (`+insDeadColumns+`) SELECT `+insDeadValues+`
 		ON CONFLICT (job) DO UPDATE SET death = excluded.death, status = excluded.status,
 		revived = 0, reason = excluded.reason, class = excluded.class, grp = excluded.grp, died_at = excluded.died_at,
@@ -37,12 +37,13 @@ var (
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0) RETURNING id`)
 )
 
-// withGroup marks a dead letter that is ignored together with its group: its reopen_at
-// is this plus the group's id until the group is not muted any more.
+// withGroup marks a dead letter that is ignored together with its group. The reopen_at
+// value of that dead letter is withGroup plus the group's id until the group is not
+// muted any more.
 const withGroup = 1 << 62
 
-// makeDead moves a job to the dead ones: from running or, when its deadline has passed,
-// from ready. ok is false when the job is not in that state with that run.
+// makeDead moves a job to the dead jobs. The job was running, or it was ready and its
+// deadline has passed. ok is false when the job is not in that state with that run.
 func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure) (ok bool, err error) {
 	if err := t.lockDeadLetters(); err != nil {
 		return false, err
@@ -75,9 +76,10 @@ func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reaso
 	return true, nil
 }
 
-// groupEffect is what a dead letter's group means for it: a muted group ignores it.
+// groupEffect is the effect of a group on a new dead letter of the group: a muted group
+// makes it ignored.
 type groupEffect struct {
-	group                    *groupRow // nil when it has no group
+	group                    *groupRow // nil when the dead letter has no group
 	status                   job.Status
 	action, note, by, at, re Value
 }
@@ -86,14 +88,14 @@ func (t *Txn) inGroup(r *Run, f *job.Failure) (b groupEffect, err error) {
 	if b.group, err = t.group(f, r); err != nil || b.group == nil {
 		return b, err
 	}
-	if g := b.group; g.mutes(t.now) && g.left != 1 { // the last counted death ends the mute instead
+	if g := b.group; g.mutes(t.now) && g.left != 1 { // the last counted death ends the mute and is not ignored
 		b.status, b.action, b.note, b.by = job.Ignored, text(job.ActionMuted), setText(g.note), setText(g.by)
 		b.at, b.re = num(t.now), num(withGroup+g.id)
 	}
 	return b, nil
 }
 
-// appendDeath appends the arguments of insDead and putDead.
+// appendDeath appends the arguments of the statements insDead and putDead.
 func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reason, f *job.Failure, b *groupEffect) []Value {
 	var group int64
 	if b.group != nil {
@@ -120,8 +122,8 @@ func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reas
 	t.events.Add(e)
 }
 
-// countDeath counts a death in its group, and against the number of deaths that ends
-// the group's mute.
+// countDeath counts a death in its group. If the group is muted for a number of deaths,
+// it counts the death there too.
 func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	d := t.groups.at(g.id)
 	d.n++
@@ -132,7 +134,7 @@ func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	switch {
 	case !g.muted || g.mutes(t.now) && g.left == 0:
 		return
-	case !g.mutes(t.now) || g.left == 1: // the mute's time is over although no sweep has noticed it, or this death ends the mute
+	case !g.mutes(t.now) || g.left == 1: // The time of the mute is over but no sweep has ended the mute yet, or this death ends the mute.
 		g.unmute()
 	default:
 		g.left--
@@ -140,7 +142,7 @@ func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	d.mute = g
 }
 
-// entry is the key under which a dead letter is counted, and its group.
+// entry is the key under which a dead letter is counted, with its group.
 type entry struct {
 	deadKey
 	group int64
@@ -186,7 +188,7 @@ func (t *Txn) recount(group int64, k deadKey, to job.Status) {
 	*t.dead.at(k)++
 }
 
-// groupRow has what a death needs to know about its group.
+// groupRow is the part of a group that the code for a death needs.
 type groupRow struct {
 	id       int64
 	muted    bool
@@ -195,22 +197,22 @@ type groupRow struct {
 	by, note string
 }
 
-// mutes reports whether a death in the group at time now is ignored, unless it is the
-// last counted one.
+// mutes reports whether a death in the group at time now is ignored. The caller checks
+// for the last counted death, which is not ignored.
 func (g *groupRow) mutes(now job.Micros) bool { return g.muted && (g.until == 0 || g.until > now) }
 
 func (g *groupRow) unmute() { *g = groupRow{id: g.id} }
 
-// groupsMax is the maximum number of groups that a catalogue caches.
+// groupsMax is the maximum number of groups in the cache of a catalogue.
 const groupsMax = 4096
 
-// hasGroup reports whether the group of a fingerprint is cached.
+// hasGroup reports whether the group of a fingerprint is in the cache.
 func (c *Catalog) hasGroup(fingerprint string) bool {
 	return fingerprint == "" || c.groups[fingerprint] != nil
 }
 
-// group returns the group of a failure and makes it if necessary; nil when the failure
-// belongs to no group.
+// group returns the group of a failure. It makes the group if necessary. It returns nil
+// when the failure belongs to no group.
 func (t *Txn) group(f *job.Failure, r *Run) (g *groupRow, err error) {
 	if f.Fingerprint == "" {
 		return nil, nil
@@ -241,7 +243,7 @@ func (t *Txn) groupOf(fingerprint string) (g *groupRow, err error) {
 	if err != nil || g == nil {
 		return nil, err
 	}
-	if changed := t.groups.at(g.id).mute; changed != nil { // changed by this transaction and not written yet
+	if changed := t.groups.at(g.id).mute; changed != nil { // changed by this transaction but not written yet
 		g = changed
 	}
 	t.knowGroup(fingerprint, g)

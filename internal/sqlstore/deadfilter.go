@@ -11,25 +11,28 @@ import (
 
 const (
 	// LookMax is the maximum number of dead letters that one page of a list, or one
-	// step of an action, examines. So a filter that selects few of them costs
-	// milliseconds instead of a walk over all.
+	// step of an action, examines. With this limit, a filter that selects few dead
+	// letters costs milliseconds and not a walk over all of them.
 	LookMax = 12_000
-	// MessageCost is the number of them that reading one message counts for.
+	// MessageCost is the number of examined dead letters that count for reading one
+	// message.
 	MessageCost = 8
-	// lanesMerged is the maximum number of lanes that are read separately and merged.
+	// lanesMerged is the maximum number of lanes that a search reads one by one and
+	// merges. For more lanes it uses another route.
 	lanesMerged = 8
 )
 
-// The columns that a filter needs, and the further ones that an action needs.
+// The columns that a filter needs, and the additional columns that an action needs.
 const (
 	filterColumns = `death, job, status, revived, reason, class, grp, lane, owner, redrive, token`
 	actColumns    = filterColumns + `, life, priority, batch, long, key, died_at`
 )
 
-// route is an index order through the dead letters: ?1 is the key in the index, ?2 to
-// ?3 is the range of deaths. Up is for actions, down for lists. The walk ends when the
-// reader has enough. A bound LIMIT would make SQLite compile the statement each time;
-// so would bound values without the pluses in a database on which ANALYZE was run.
+// route is an index order through the dead letters. ?1 is the key in the index; ?2 to
+// ?3 is the range of deaths. Up is the statement for actions, down the statement for
+// lists. The reader stops when it has enough rows. There is no bound LIMIT, because
+// SQLite would compile the statement each time. The plus signs before bound values
+// prevent the same in a database on which ANALYZE was run.
 type route struct{ up, down *Query }
 
 var (
@@ -67,7 +70,7 @@ var (
 
 var (
 	selLanesOf = declare("selLanesOf", `SELECT id FROM redrive_lanes WHERE (?1 IS NULL OR queue = ?1) AND (?2 IS NULL OR kind = ?2)`)
-	// selDeathFrom returns the first death with at least a given number.
+	// selDeathFrom finds the first death with the given number or a higher one.
 	selDeathFrom = declare("selDeathFrom", `SELECT death, died_at FROM redrive_dead WHERE death >= ? ORDER BY death LIMIT 1`)
 	selNewest    = declare("selNewest", `SELECT max(death) FROM redrive_dead`)
 	selSpan      = declare("selSpan", `SELECT id, first_at FROM redrive_groups WHERE fingerprint = ?`)
@@ -75,8 +78,8 @@ var (
 	selTally     = declare("selTally", `SELECT lane, reason, class, status, n FROM redrive_dead_counts`)
 )
 
-// deadRow is a dead letter as an action needs it: without the texts of its failure
-// and without earlier actions on it.
+// deadRow is the part of a dead letter that an action needs: without the texts of its
+// failure and without earlier actions on it.
 type deadRow struct {
 	job.DeadLetter
 	lane     *Lane
@@ -85,7 +88,7 @@ type deadRow struct {
 	priority int8
 	batch    int64
 	long     bool
-	name     string // the idempotency key
+	name     string // the idempotency key of the job
 }
 
 // key is the key under which the dead letter is counted.
@@ -95,18 +98,18 @@ func (d *deadRow) key() deadKey { return deadKey{d.lane.id, d.Reason, d.Class, d
 type matcher struct {
 	c        Session
 	f        *store.DeadFilter
-	takes    func(*job.DeadLetter) bool // nil means all that the filter selects
+	takes    func(*job.DeadLetter) bool // reports whether the act applies to an entry; nil means that it applies to all
 	statuses [job.Ignored + 1]bool      // the selected statuses
 	group    int64
-	lanes    map[int64]bool // nil means any
+	lanes    map[int64]bool // the selected lanes; nil means all
 	text     string
-	low      int64 // only deaths from low to high are selected
+	low      int64 // only deaths with numbers from low to high are selected
 	high     int64
-	none     bool // the filter can select nothing
+	none     bool // whether the filter can select nothing
 
 	route route
-	keys  []Value // for each of them the route is walked once
-	most  int64   // maximum number of entries that can be selected, if known
+	keys  []Value // the keys in the index of the route; a search reads the route once for each key
+	most  int64   // maximum number of entries that the filter can select, if it is known
 }
 
 // newMatcher looks up the names in the filter and chooses a route. exact says that the
@@ -135,7 +138,7 @@ func (m *matcher) lookUp() error {
 		if m.none = m.group == 0; err != nil || m.none {
 			return err
 		}
-		if !m.pendingOnly() { // pending entries have a short route anyway
+		if !m.pendingOnly() { // there is already a short route to pending entries
 			if m.low, err = firstDeath(m.c, since); err != nil {
 				return err
 			}
@@ -189,7 +192,7 @@ func (m *matcher) pendingOnly() bool {
 	return m.statuses == [job.Ignored + 1]bool{job.Pending: true}
 }
 
-// choose chooses the route with the fewest rows.
+// choose chooses the route on which the fewest rows are expected.
 func (m *matcher) choose(exact bool) error {
 	f := m.f
 	if m.group != 0 && m.pendingOnly() {
@@ -213,7 +216,7 @@ func (m *matcher) choose(exact bool) error {
 			m.most, m.none = of.selected, of.selected == 0
 		}
 	}
-	// A route without an estimate is used only if it is the only one.
+	// A route without an estimate is used only if there is no other route.
 	best := int64(math.MaxInt64)
 	if f.Owner != "" {
 		best = of.owner
@@ -234,8 +237,8 @@ func (m *matcher) choose(exact bool) error {
 
 func (m *matcher) take(r route, key Value) { m.route, m.keys = r, append(m.keys[:0], key) }
 
-// estimate holds estimated numbers of dead letters by the fields of a filter. selected
-// comes from the counters by reason, class, lane and status.
+// estimate holds estimated numbers of dead letters by the fields of a filter. The
+// number selected is computed from the counters by reason, class, lane and status.
 type estimate struct{ owner, class, lanes, selected int64 }
 
 func (m *matcher) estimate() (of estimate, err error) {
@@ -254,7 +257,7 @@ func (m *matcher) estimate() (of estimate, err error) {
 		}
 		return nil
 	})
-	of.owner = min(of.owner/16, LookMax/4) // owners are not counted; one of several usually has a small part
+	of.owner = min(of.owner/16, LookMax/4) // Owners have no counter. If there are several owners, one of them usually has few entries.
 	return of, err
 }
 
@@ -285,14 +288,14 @@ func (m *matcher) fits(r Row, left *int) (bool, error) {
 // page is the result of one search.
 type page[T any] struct {
 	found []T
-	// edge is the last death examined, when there are more beyond it.
+	// edge is the last death that was examined; 0 if there are no deaths after it
 	edge int64
 	more bool
 }
 
 // search returns up to want entries with deaths from low to high: the lowest first when
 // up is set, otherwise the highest. It examines at most look rows. make makes an entry
-// from a row, death returns its number.
+// from a row. death returns the number of the death of an entry.
 func search[T any](m *matcher, up bool, low, high int64, want, look int, make func(Row) T, death func(*T) int64) (p page[T], err error) {
 	low, high = max(low, m.low), min(high, m.high)
 	if m.none || low > high {
@@ -322,7 +325,7 @@ func search[T any](m *matcher, up bool, low, high int64, want, look int, make fu
 	return p, nil
 }
 
-// walk looks for one entry more than wanted, to learn whether there are more.
+// walk looks for one entry more than wanted. If it finds that entry, there are more.
 func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look int, make func(Row) T) (p page[T], err error) {
 	err = m.c.Rows(q, func(r Row) error {
 		if look <= 0 {
@@ -351,8 +354,8 @@ func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look in
 	return p, err
 }
 
-// merge joins the results of several walks, up to the death at which the first of them
-// stopped.
+// merge joins the results of several walks. It stops at the death at which the first of
+// the walks stopped.
 func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
 	before := func(a, b int64) bool { return up && a < b || !up && a > b }
 	for _, part := range parts {
@@ -375,8 +378,8 @@ func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
 	}
 }
 
-// search finds up to limit entries that an action can take, with deaths above after and
-// up to through, in order.
+// search finds up to limit entries to which the action applies, in the order of their
+// deaths. The deaths are above after and at most through.
 func (t *Txn) search(m *matcher, after, through int64, limit int) (page[deadRow], error) {
 	return search(m, true, after+1, through, limit, LookMax, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })
 }

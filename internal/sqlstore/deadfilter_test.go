@@ -50,7 +50,7 @@ func openDead(t *testing.T, n int) *sqlite.Store {
 	x := store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{want}}
 	out, err := s.Exchange(t.Context(), x)
 	if err != nil || len(out.Claims) != n {
-		t.Fatalf("got %d claims, error %v", len(out.Claims), err)
+		t.Fatalf("got %d claims, error %v; want %d claims", len(out.Claims), err, n)
 	}
 	x.Want = nil
 	for _, c := range out.Claims {
@@ -68,7 +68,7 @@ func openDead(t *testing.T, n int) *sqlite.Store {
 
 func deadKind(i int) string { return fmt.Sprintf("kind-%02d", i%5) }
 
-// A search uses the index order with the fewest rows that the filter allows.
+// A search uses the index order in which the filter allows the fewest rows.
 //
 // part of: D2
 func TestD2_RouteOfAFilter(t *testing.T) {
@@ -95,7 +95,7 @@ func TestD2_RouteOfAFilter(t *testing.T) {
 	} {
 		err := s.Way(t.Context(), &c.f, true, func(w *sqlstore.Way) error {
 			if w.None || w.Statement != c.route+".down" || w.Keys != c.keys {
-				t.Errorf("%s: got route %s, %d keys, none %v; want %s, %d keys", c.name, w.Statement, w.Keys, w.None, c.route, c.keys)
+				t.Errorf("%s: got route %s with %d keys (selects nothing: %v); want route %s with %d keys", c.name, w.Statement, w.Keys, w.None, c.route, c.keys)
 			}
 			return nil
 		})
@@ -105,7 +105,8 @@ func TestD2_RouteOfAFilter(t *testing.T) {
 	}
 }
 
-// A filter that can select nothing causes no search: counters and names show that in advance.
+// When counters and names show in advance that a filter can select nothing, there is no
+// search.
 //
 // part of: D2
 func TestD2_NothingIsKnownAtOnce(t *testing.T) {
@@ -117,7 +118,7 @@ func TestD2_NothingIsKnownAtOnce(t *testing.T) {
 	} {
 		err := s.Way(t.Context(), &f, true, func(w *sqlstore.Way) error {
 			if !w.None {
-				t.Errorf("a search was made for %+v, want none", f)
+				t.Errorf("filter %+v: a search was made, want no search because the filter can select nothing", f)
 			}
 			return nil
 		})
@@ -127,8 +128,9 @@ func TestD2_NothingIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-// A search with a limited number of rows continues where it stopped. In the end it finds the same
-// as an unlimited one, on each route and in both directions.
+// A search that may examine only a limited number of rows can be continued where it stopped. All
+// its parts together find the same entries as an unlimited search, on each route and in both
+// directions.
 //
 // part of: D2
 func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
@@ -141,17 +143,17 @@ func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
 		err := s.Way(t.Context(), &f, false, func(w *sqlstore.Way) error {
 			whole, _, more, err := w.Search(true, 1, w.High, 1000, 1<<20)
 			if err != nil || more || len(whole) < 5 {
-				t.Fatalf("filter %+v: got %d entries, more %v, error %v", f, len(whole), more, err)
+				t.Fatalf("filter %+v: got %d entries, more %v, error %v; want all entries, at least 5, in one search", f, len(whole), more, err)
 			}
 			for _, want := range []int{1, 3, 1000} {
 				for _, look := range []int{1, 7, 40} {
 					up, down := piecemeal(t, w, true, want, look), piecemeal(t, w, false, want, look)
 					slices.Reverse(down)
 					if diff := cmp.Diff(whole, up); diff != "" {
-						t.Errorf("filter %+v, %d of %d rows per step, upwards (-at once +in steps):\n%s", f, want, look, diff)
+						t.Errorf("filter %+v, at most %d entries and %d examined rows per step, ascending (-one search +steps):\n%s", f, want, look, diff)
 					}
 					if diff := cmp.Diff(whole, down); diff != "" {
-						t.Errorf("filter %+v, %d of %d rows per step, downwards (-at once +in steps):\n%s", f, want, look, diff)
+						t.Errorf("filter %+v, at most %d entries and %d examined rows per step, descending (-one search +steps):\n%s", f, want, look, diff)
 					}
 				}
 			}
@@ -163,7 +165,8 @@ func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-// piecemeal searches until nothing is left, with a limited number of rows in each step.
+// piecemeal repeats a search that may examine only a limited number of rows, until
+// nothing is left.
 func piecemeal(t *testing.T, w *sqlstore.Way, up bool, want, look int) (all []int64) {
 	t.Helper()
 	low, high := int64(1), w.High
@@ -173,7 +176,7 @@ func piecemeal(t *testing.T, w *sqlstore.Way, up bool, want, look int) (all []in
 			t.Fatal(err)
 		}
 		if len(found) > want {
-			t.Fatalf("got %d entries, want at most %d", len(found), want)
+			t.Fatalf("one step returned %d entries, want at most %d", len(found), want)
 		}
 		all = append(all, found...)
 		if !more {
@@ -185,6 +188,6 @@ func piecemeal(t *testing.T, w *sqlstore.Way, up bool, want, look int) (all []in
 			high = edge - 1
 		}
 	}
-	t.Fatal("the search makes no progress")
+	t.Fatal("the steps of the search never reach the end of the entries")
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// rescueLate is how long after the end of its lease a run should have been rescued. A
-// later one is reported.
+// rescueLate is how long after the end of its lease a run should have been rescued at
+// the latest. The doctor reports a run that is not rescued by then.
 const rescueLate = 2 * time.Minute
 
 // NewFindings returns the findings of a database without jobs.
@@ -21,8 +21,9 @@ func problem(f *store.Findings, format string, args ...any) {
 	f.Problems = append(f.Problems, fmt.Sprintf(format, args...))
 }
 
-// Recount returns the statement that counts the jobs in their tables, for [CompareJobs].
-// counters is the table or query of the counters, with the columns lane, state and n.
+// Recount returns the statement that counts the jobs in their tables. [CompareJobs]
+// reads its rows. counters is the table or query of the counters, with the columns lane,
+// state and n.
 func Recount(counters string) string {
 	return `SELECT l.queue, l.kind, l.deps, x.state, sum(x.n), sum(x.kept) FROM (
 			SELECT lane, state, count(*) AS n, 0 AS kept FROM redrive_jobs GROUP BY 1, 2
@@ -33,11 +34,13 @@ func Recount(counters string) string {
 }
 
 const (
-	// RecountGroups finds groups with wrong counts, for [CompareGroups].
+	// RecountGroups is the statement that finds groups with wrong counts.
+	// [CompareGroups] reads its rows.
 	RecountGroups = `SELECT g.fingerprint, g.pending, count(d.job) FILTER (WHERE d.status = 0), g.entries, count(d.job)
 		FROM redrive_groups g LEFT JOIN redrive_dead d ON d.grp = g.id GROUP BY g.id
 		HAVING g.pending <> count(d.job) FILTER (WHERE d.status = 0) OR g.entries <> count(d.job)`
-	// RecountDead finds wrong counts of dead letters, for [CompareDead].
+	// RecountDead is the statement that finds wrong counts of dead letters.
+	// [CompareDead] reads its rows.
 	RecountDead = `SELECT l.queue, l.kind, x.reason, x.class, x.status, sum(x.kept), sum(x.n) FROM (
 			SELECT lane, reason, coalesce(class, '') AS class, status, 1 AS n, 0 AS kept FROM redrive_dead
 			UNION ALL SELECT lane, reason, class, status, 0, n FROM redrive_dead_counts) x

@@ -14,9 +14,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// InlineMax is the size in bytes up to which a payload is stored in the job's row. A
-// claim and a settle rewrite the row, so a larger payload in it would be written twice
-// more.
+// InlineMax is the maximum size in bytes of a payload that is stored in the job's row.
+// Claiming and ending a run rewrite the row, so a large payload in the row would be
+// written two more times.
 const InlineMax = 1 << 10
 
 var (
@@ -33,12 +33,13 @@ var (
 		WHERE redrive_keys.until <= ?6`)
 )
 
-// enqueue accepts all jobs or none. When it returns an error after it wrote something,
-// the writer rolls back. Keys are written first: a call that waits for a key in an open
-// transaction must not hold locks on lanes, which others may need.
+// enqueue accepts all jobs or none. When it returns an error after it has written
+// something, the writer rolls back the transaction. Keys are written first. A call may
+// have to wait for a key that an open transaction holds; while it waits, it must not
+// hold locks on lanes, because other calls may need them.
 func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	receipts := make([]job.Receipt, len(jobs))
-	var keys map[keyName]int // the keys of this call, with the index of the job
+	var keys map[keyName]int // the keys of this call; the value is the index of the job
 	fresh := make([]int, 0, len(jobs))
 	ids := repeated(jobs)
 	for i := range jobs {
@@ -74,8 +75,8 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	return receipts, nil
 }
 
-// repeated returns a set for the ids of a call; nil when no job of the call is a
-// repeat. A call with repeats may have an id twice.
+// repeated returns the set in which the ids of a call are collected. It returns nil
+// when no job of the call is a repeat. A call with repeats may contain an id twice.
 func repeated(jobs []job.New) map[job.ID]bool {
 	for i := range jobs {
 		if jobs[i].Repeat {
@@ -85,8 +86,8 @@ func repeated(jobs []job.New) map[job.ID]bool {
 	return nil
 }
 
-// takeKeys writes the keys of a call, in a fixed order so that two transactions cannot
-// deadlock.
+// takeKeys writes the keys of a call. It writes them in a fixed order, so that two
+// transactions cannot deadlock.
 func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]int) error {
 	names := slices.SortedFunc(maps.Keys(keys), func(a, b keyName) int {
 		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key))
@@ -112,7 +113,7 @@ func (t *Txn) insert(n *job.New) error {
 	if err != nil {
 		return err
 	}
-	if n.ID <= ended { // above it no ended job can have the id
+	if n.ID <= ended { // no ended job has an id above this one
 		state, _, err := t.find(n.ID)
 		if err != nil {
 			return err
@@ -141,7 +142,7 @@ func (t *Txn) insert(n *job.New) error {
 	}
 	switch {
 	case changed > 0:
-	case n.Repeat: // another transaction has just written it
+	case n.Repeat: // another transaction has written the key in the meantime
 		return ErrAgain
 	default:
 		return taken(n.ID)
@@ -160,16 +161,16 @@ func (t *Txn) insert(n *job.New) error {
 }
 
 // ErrAgain says that another transaction has taken something that was free before. It is
-// not a failure: the transaction has to be run again.
+// not a failure: run the transaction again.
 var ErrAgain = errors.New("another transaction was faster")
 
 type keyName struct{ owner, kind, key string }
 
-// repeats returns an error when the id of a repeat belongs to another job.
+// repeats returns an error when the id of a repeat belongs to a different job.
 func (t *Txn) repeats(n *job.New) error {
 	j, err := getJob(t.s, n.ID)
 	switch {
-	case errors.Is(err, store.ErrNotFound): // it has just moved from one table to another
+	case errors.Is(err, store.ErrNotFound): // the job has moved from one table to another in the meantime
 		return ErrAgain
 	case err != nil:
 		return err
@@ -179,8 +180,8 @@ func (t *Txn) repeats(n *job.New) error {
 	return nil
 }
 
-// known looks for a job that exists already: by its id when it is a repeat, or by its
-// key, also among the earlier jobs of the call.
+// known looks for a job that exists already. It finds a repeat by its id, and other
+// jobs by their key. It also searches the earlier jobs of the call.
 func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, receipts []job.Receipt) (bool, error) {
 	if n.Repeat {
 		state, _, err := t.find(n.ID)
@@ -206,7 +207,7 @@ func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, re
 	}
 	var holder job.ID
 	var same bool
-	left := job.Completed // the state of a removed job: retention only removes ended ones
+	left := job.Completed // The job was removed. The key has its last state; retention only removes jobs that have ended.
 	err := t.rows(selKey, func(r Row) error {
 		if until := job.Micros(r.Int(2)); until == 0 || until > t.now {
 			holder, same = job.ID(r.Int(0)), bytes.Equal(r.Blob(1), n.Digest)

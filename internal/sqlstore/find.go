@@ -11,11 +11,13 @@ var (
 	selDead = declare("selDead", `SELECT 5, token FROM redrive_dead WHERE job = ? AND revived = 0`)
 )
 
-// selPlace searches all three places at one moment, because with other writers a job may move
-// between two statements. Only a store with other writers has a text for it.
+// selPlace searches all three tables in one statement. With two statements, another writer
+// could move the job between them. Only a store with other writers has a text for this
+// statement.
 var selPlace = &Query{Name: "selPlace"}
 
-// find returns the state of a job and its last token; None when the job does not exist.
+// find returns the state of a job and the token of its last run. The state is None when
+// the job does not exist.
 func (t *Txn) find(id job.ID) (state job.State, token job.Token, err error) {
 	places := []*Query{selLive, selDone, selDead}
 	if t.shared() {

@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpyClock jumped forward a given time ago, or never.
+// jumpyClock is a clock that jumped forward a given time ago, or never.
 type jumpyClock struct {
 	ago    time.Duration
 	jumped bool
@@ -23,8 +23,8 @@ func TestQ3_RescueWaitsForTheLivingAfterAGap(t *testing.T) {
 	for name, c := range map[string]struct {
 		leases []time.Duration
 		clock  jumpyClock
-		newest time.Duration // before the store was opened; 0 means no event
-		open   time.Duration // how long the store has been open
+		newest time.Duration // time from the newest event to the opening of the store; 0 means no event
+		open   time.Duration // time since the store was opened
 		want   time.Duration
 	}{
 		"no gap":                        {open: time.Second},

@@ -16,7 +16,7 @@ const (
 		AND (?4 = 0 OR pending > 0) `
 )
 
-// There are as many groups as there are causes, so all of them are read and sorted.
+// All groups are read and sorted, because there are only as many groups as root causes.
 var (
 	countGroups   = declare("countGroups", `SELECT count(*) FROM redrive_groups`+groupFilter)
 	lastGroups    = declare("lastGroups", `SELECT `+groupColumns+fromGroups+groupFilter+`ORDER BY last_at DESC, fingerprint LIMIT ?5 OFFSET ?6`)

@@ -11,7 +11,7 @@ import (
 )
 
 // Lane is a combination of queue, kind and dependencies with its gate and its counters.
-// A claim opens or closes it as a whole.
+// A claim may take jobs from all of a lane or from none of it.
 type Lane struct {
 	id          int64
 	queue, kind string
@@ -22,24 +22,24 @@ type Lane struct {
 
 func (l *Lane) ready() int64 { return l.counts[job.Waiting] + l.counts[job.Retrying] }
 
-// Catalog is what a transaction needs to know about lanes and queues. The writer keeps
-// it between its own commits. Any other commit, and a rollback of its own, make it read
-// the catalogue again.
+// Catalog holds what a transaction needs to know about lanes and queues. The writer
+// keeps it from one of its commits to the next. It is read again after a commit of
+// another process and after a rollback.
 type Catalog struct {
 	lanes  map[laneKey]*Lane
 	byID   map[int64]*Lane
 	queues map[string]*queueRow
 	rates  map[string]job.Micros
-	groups map[string]*groupRow // by fingerprint; a cache
-	ended  job.ID               // no job with a higher id has ended yet
+	groups map[string]*groupRow // a cache, by fingerprint
+	ended  job.ID               // every ended job has this id or a lower one
 	deaths int64                // the number of the last death
 
-	borrowed  bool // lanes and queues are shared and must not be changed
-	uncounted bool // without the counters of lanes
-	late      bool // ended was not read yet
+	borrowed  bool // whether lanes and queues are shared with other catalogues and must not be changed
+	uncounted bool // whether the counters of lanes are left out
+	late      bool // whether ended was not read yet
 }
 
-// Borrow returns a catalogue for one transaction that shares the lanes and queues of c.
+// Borrow returns a catalogue for one transaction. It shares the lanes and queues of c.
 func (c *Catalog) Borrow() *Catalog {
 	return &Catalog{lanes: c.lanes, byID: c.byID, queues: c.queues, borrowed: true, uncounted: true, late: true}
 }
@@ -67,8 +67,8 @@ var (
 		ON CONFLICT (scope) DO UPDATE SET arrival = ?2`)
 )
 
-// ReadCatalog reads the whole catalogue. With other writers this takes longer the more of
-// them there are; see NewCatalog.
+// ReadCatalog reads the whole catalogue. It takes longer the more other writers there
+// are; see NewCatalog.
 func ReadCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{
 		lanes:  make(map[laneKey]*Lane),
@@ -104,7 +104,7 @@ func ReadCatalog(s Session) (*Catalog, error) {
 	return c, err
 }
 
-// readLanes reads the queues, and the lanes that are not known yet.
+// readLanes reads the queues, and those lanes that the catalogue does not have yet.
 func (c *Catalog) readLanes(s Session) error {
 	if c.borrowed {
 		c.lanes, c.byID, c.queues = make(map[laneKey]*Lane), make(map[int64]*Lane), make(map[string]*queueRow)
@@ -164,8 +164,8 @@ func (q *queueRow) running() (n int64) {
 	return n
 }
 
-// laneOf returns the lane with an id. With other writers it may have been made since the
-// lanes were read. When it does not exist, Flush returns the error.
+// laneOf returns the lane with an id. Another writer may have made the lane after the
+// lanes were read. If the lane does not exist, Flush returns the error.
 func (t *Txn) laneOf(id int64) *Lane {
 	if l := t.cat.byID[id]; l != nil {
 		return l
@@ -182,8 +182,8 @@ func (t *Txn) laneOf(id int64) *Lane {
 	return &Lane{id: id}
 }
 
-// lockLanes keeps other transactions from making lanes and queues, and reads those that
-// they have made. It reports whether there are other writers.
+// lockLanes keeps other transactions from making lanes and queues, and reads the lanes
+// and queues that they have made. It reports whether the database has other writers.
 func (t *Txn) lockLanes() (others bool, err error) {
 	if t.hooks.LockLanes == nil {
 		return false, nil
@@ -191,7 +191,7 @@ func (t *Txn) lockLanes() (others bool, err error) {
 	if t.lanesLocked {
 		return true, nil
 	}
-	if !t.noDeadLetters { // dead letters are locked before lanes, in case both are needed
+	if !t.noDeadLetters { // Dead letters must be locked before lanes, so lock them now in case they are needed.
 		if err := t.lockDeadLetters(); err != nil {
 			return true, err
 		}
@@ -203,7 +203,7 @@ func (t *Txn) lockLanes() (others bool, err error) {
 	return true, t.cat.readLanes(t.s)
 }
 
-// endedUpTo returns an id above which no job had ended when it was read.
+// endedUpTo returns an id. No job with a higher id had ended when the id was read.
 func (t *Txn) endedUpTo() (job.ID, error) {
 	if t.cat.late {
 		ended, err := ReadInt(t.s, selEnded)
@@ -277,23 +277,23 @@ func (t *Txn) lane(queue, kind, deps string) (*Lane, error) {
 	return l, nil
 }
 
-// MakeLane makes the lane of a job if necessary. It is for a transaction that does
-// nothing else.
+// MakeLane makes the lane of a job if necessary. Its transaction must do nothing else.
 func (t *Txn) MakeLane(n *job.New) error {
 	t.noDeadLetters = true
 	_, err := t.lane(n.Queue, n.Kind, n.Deps)
 	return err
 }
 
-// selLaneOfRun returns the lane of a run and locks nothing. Only a store with other
-// writers has a text for it.
+// selLaneOfRun returns the lane of a run without locking anything. Only a store with
+// other writers has a text for this statement.
 var selLaneOfRun = &Query{Name: "selLaneOfRun"}
 
-// MakeLaneAfter is MakeLane for an outcome that moves its job into another queue.
+// MakeLaneAfter makes the lane that a job needs when an outcome moves the job into
+// another queue.
 func (t *Txn) MakeLaneAfter(o *job.Outcome) error {
 	id, err := ReadInt(t.s, selLaneOfRun, num(o.ID), num(o.Token))
 	if err != nil || id == 0 {
-		return err // the outcome is refused later
+		return err // the store will refuse the outcome
 	}
 	from := t.laneOf(id)
 	return t.MakeLane(&job.New{Queue: o.Queue, Kind: from.kind, Deps: from.deps})

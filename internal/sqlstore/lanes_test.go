@@ -28,7 +28,7 @@ func TestNothingIsWrittenWithoutALane(t *testing.T) {
 		{Queue: "aside", Max: 1, Kinds: []store.KindWant{{Kind: "lonely", Max: 1, MaxCrashes: 1}}}}}
 	out, err := s.Exchange(t.Context(), x)
 	if err != nil || len(out.Claims) != 1 {
-		t.Fatalf("got %d claims, error %v", len(out.Claims), err)
+		t.Fatalf("got %d claims, error %v; want one claim", len(out.Claims), err)
 	}
 	db, err := sql.Open("sqlite", s.Path())
 	if err != nil {
@@ -50,22 +50,22 @@ func TestNothingIsWrittenWithoutALane(t *testing.T) {
 	run(`DELETE FROM redrive_lanes WHERE kind = 'lonely'`)
 	for range 2 {
 		if err := settle(); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "restore the database") {
-			t.Errorf("settle without the lane: got error %v, want ErrUnavailable with the advice", err)
+			t.Errorf("settle while the lane's row is missing: got error %v, want ErrUnavailable with the advice to restore the database", err)
 		}
 	}
 	if _, err := s.SetQueue(t.Context(), store.By{Actor: "ann"}, store.QueueChange{Name: "main", Workers: new(7)}); err != nil {
-		t.Errorf("a call that does not concern the lane: got error %v", err)
+		t.Errorf("SetQueue of another queue while the lane's row is missing: got error %v, want none", err)
 	}
 	run(`INSERT INTO redrive_lanes SELECT * FROM kept`)
 	if err := settle(); err != nil {
-		t.Errorf("settle with the lane restored: got error %v", err)
+		t.Errorf("settle after the lane's row was restored: got error %v, want none", err)
 	}
 	if j, err := s.Get(t.Context(), id); err != nil || j.State != job.Completed || j.Queue != "aside" || j.Kind != "lonely" {
-		t.Errorf("got job %+v, error %v", j, err)
+		t.Errorf("got job %+v, error %v; want a completed job of kind lonely in queue aside", j, err)
 	}
 }
 
-// noLanes is a session in which reading lanes fails with err.
+// noLanes is a session in which reading lanes fails with the error err.
 type noLanes struct{ err error }
 
 func (s noLanes) Exec(*sqlstore.Query, ...sqlstore.Value) (int, error) { return 1, nil }
@@ -84,7 +84,7 @@ func (aRow) Int(int) int64   { return 7 }
 func (aRow) Text(int) string { return "" }
 func (aRow) Null(int) bool   { return true }
 
-// The error of reading the lanes is returned, even if the next statement succeeds.
+// An error in reading the lanes is returned, even if the next statement succeeds.
 func TestTheErrorOfReadingALaneIsReturned(t *testing.T) {
 	t.Parallel()
 	s := noLanes{}
@@ -97,10 +97,10 @@ func TestTheErrorOfReadingALaneIsReturned(t *testing.T) {
 	txn.Reset(0, cat)
 	txn.ScanRun(aRow{})
 	if err := txn.Flush(); !errors.Is(err, s.err) {
-		t.Errorf("got error %v, want %v", err, s.err)
+		t.Errorf("Flush after lanes could not be read: got error %v, want %v", err, s.err)
 	}
 	txn.Reset(0, cat)
 	if err := txn.Flush(); err != nil {
-		t.Errorf("the next transaction: got error %v", err)
+		t.Errorf("Flush of the next transaction: got error %v, want none", err)
 	}
 }

@@ -12,17 +12,18 @@ import (
 )
 
 // scanMax is the maximum number of rows of one table that one page of a list examines.
-// So a filter that selects few jobs costs milliseconds instead of a walk over all.
+// With this limit, a filter that selects few jobs costs milliseconds and not a walk
+// over all jobs.
 const scanMax = 20_000
 
 // place is one of the three tables that jobs are listed from.
 type place struct {
 	states []job.State
-	walk   *Query // newest id first: job columns, for rows below an id
+	walk   *Query // the columns of jobs below an id, the newest id first
 }
 
-// A walk reads every job below an id, newest first, and the filter is applied in Go: one
-// plan, limited by scanMax, instead of an index for each filter.
+// A list reads all jobs below an id, the newest first, and applies the filter in Go. One
+// query plan, limited by scanMax, replaces an index for each filter.
 var places = [...]place{
 	{[]job.State{job.Waiting, job.Retrying, job.Running}, declareWalk("walkLive", `SELECT `+liveColumns+fromLive+
 		`WHERE j.id < ? ORDER BY j.id DESC LIMIT ?`)},
@@ -32,14 +33,14 @@ var places = [...]place{
 		`WHERE j.job < ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`)},
 }
 
-// selRunning lists running jobs by the small index of leases.
+// selRunning lists running jobs with the index of leases, which is small.
 var selRunning = declareWalk("selRunning", `SELECT `+liveColumns+` FROM redrive_jobs j INDEXED BY redrive_lease
 	JOIN redrive_lanes l ON l.id = j.lane WHERE j.state = 3 AND j.id < ? ORDER BY j.id DESC LIMIT ?`)
 
 // List implements store.Reader.
 func (s *Core) List(ctx context.Context, f store.Filter) (page store.Page, err error) {
 	if f.Limit < 0 || f.Limit > job.PageMax {
-		return page, fmt.Errorf("page of %d: must be 1 to %d: %w", f.Limit, job.PageMax, store.ErrInvalid)
+		return page, fmt.Errorf("page of %d jobs: a page has 1 to %d: %w", f.Limit, job.PageMax, store.ErrInvalid)
 	}
 	if f.Limit == 0 {
 		f.Limit = 50
@@ -56,7 +57,7 @@ func (s *Core) List(ctx context.Context, f store.Filter) (page store.Page, err e
 
 func list(c Session, f *store.Filter) (page store.Page, err error) {
 	var all []job.Job
-	var floor job.ID // below this id at least one table was not examined
+	var floor job.ID // at least one table was not examined below this id
 	for _, p := range places {
 		if !anyState(f.States, p.states) {
 			continue
@@ -90,7 +91,7 @@ func anyState(wanted, have []job.State) bool {
 }
 
 // collect returns up to f.Limit+1 jobs of one table, and the id below which it did not
-// look; 0 when it examined everything.
+// examine any row. That id is 0 when it examined the whole table.
 func collect(c Session, walk *Query, f *store.Filter) (found []job.Job, searched job.ID, err error) {
 	rows := 0
 	err = c.Rows(walk, func(r Row) error {

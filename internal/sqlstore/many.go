@@ -6,13 +6,13 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// For stores that write many jobs by one statement. Such a store executes the statement
-// itself; the changes of counters, figures and events are collected here, job by job in
-// the order of the call. Special cases, such as a death or the end of a job that a
-// redrive released, are written as single jobs.
+// The functions of this file are for stores that write many jobs by one statement. Such
+// a store executes the statement itself. The changes of counters, figures and events
+// are collected here, job by job in the order of the call. Special cases, such as a
+// death or the end of a job that a redrive released, are written as single jobs.
 
-// NewCatalog reads the lanes and queues only. Everything else is read when it is needed,
-// except what the limits of claims need: for those use ReadCatalog.
+// NewCatalog reads only the lanes and queues. Everything else is read when it is needed.
+// It does not read what the limits of claims need; use ReadCatalog for that.
 func NewCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{lanes: make(map[laneKey]*Lane), byID: make(map[int64]*Lane), queues: make(map[string]*queueRow),
 		uncounted: true, late: true}
@@ -44,8 +44,8 @@ func (c *Catalog) Draining(queue string) bool {
 	return q != nil && q.Mode == store.Draining
 }
 
-// Limited reports whether any of the wants is limited over all processes, by itself or
-// by a setting of a person.
+// Limited reports whether any want has a limit over all processes, from the want or
+// from a setting that a person made.
 func (c *Catalog) Limited(wants []store.Want) bool {
 	for i := range wants {
 		w := &wants[i]
@@ -80,13 +80,14 @@ func (r *Run) Queue() string { return r.lane.queue }
 // Priority returns the job's priority.
 func (r *Run) Priority() int8 { return r.priority }
 
-// Long reports whether the payload is in redrive_bodies.
+// Long reports whether the payload is in the table redrive_bodies.
 func (r *Run) Long() bool { return r.long }
 
 // MaxCrashes returns the stored crash limit of the job.
 func (r *Run) MaxCrashes() int32 { return r.crashMax }
 
-// Counters returns the counters as they are after an end with a cause.
+// Counters returns the counters of the job after its run has ended with the given
+// cause.
 func (r *Run) Counters(cause job.Cause) job.Counters {
 	c := r.counters
 	c.Count(cause)
@@ -109,18 +110,19 @@ type Readied struct {
 	At       job.Micros
 }
 
-// Readied returns the jobs that outcomes and new jobs, written one by one, have made
-// ready since the last call.
+// Readied returns the jobs that were made ready since the last call, by outcomes and
+// new jobs that were written one by one.
 func (t *Txn) Readied() []Readied {
 	all := t.readied
 	t.readied = nil
 	return all
 }
 
-// Settle writes one outcome. The first error concerns this outcome alone.
+// Settle writes one outcome. The first error concerns only this outcome.
 func (t *Txn) Settle(o *job.Outcome) (own, fatal error) { return t.settle(o) }
 
-// Completed notes that a plain run has completed its job. The rows are written already.
+// Completed records that a plain run has completed its job. The rows are written
+// already.
 func (t *Txn) Completed(r *Run, o *job.Outcome) {
 	t.wrote = true
 	r.counters.Count(o.Cause)
@@ -131,8 +133,8 @@ func (t *Txn) Completed(r *Run, o *job.Outcome) {
 	t.attempted(r, o.Cost)
 }
 
-// Postponed notes that a plain run has put its job back into its lane, due at a time.
-// The rows are written already, except the failure record.
+// Postponed records that a plain run has put its job back into its lane, with the time
+// at which the job is due. The rows are written already, except the failure record.
 func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 	t.wrote, t.wake = true, true
 	r.counters.Count(o.Cause)
@@ -151,13 +153,13 @@ func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 // Progress stores the progress of a run that holds its lease.
 func (t *Txn) Progress(p *job.Progress) error { return t.progress(p) }
 
-// AppendFailure appends the failure record of an outcome, in the order of the columns of
-// insFailure. Call it after Postponed or AppendDeath for the same run. The values point
-// into packed.
+// AppendFailure appends the columns of an outcome's failure record to a row, in the
+// order of insFailure. Call it after Postponed or AppendDeath for the same run. The
+// values point into packed.
 func (t *Txn) AppendFailure(args []Value, packed []byte, r *Run, o *job.Outcome) ([]Value, []byte) {
 	attempt := r.counters.Attempts
 	if o.Cause != job.Failed && o.Cause != job.Succeeded {
-		attempt++ // this attempt, which is not counted yet
+		attempt++ // the attempt that ends now is not counted yet
 	}
 	return appendFailure(args, packed, t.now, r, o.Failure, attempt, o.Cost, o.Sends)
 }
@@ -165,8 +167,9 @@ func (t *Txn) AppendFailure(args []Value, packed []byte, r *Run, o *job.Outcome)
 // BeginDeaths begins the deaths of a transaction. The rows of the jobs must be locked.
 func (t *Txn) BeginDeaths() error { return t.lockDeadLetters() }
 
-// AppendDeath appends the arguments of insDead for a plain run that an outcome ended as
-// dead, and notes the death. Append the failure record with AppendFailure afterwards.
+// AppendDeath appends the arguments of insDead for a plain run whose outcome makes the
+// job dead, and records the death. Afterwards append the failure record with
+// AppendFailure.
 func (t *Txn) AppendDeath(args []Value, r *Run, o *job.Outcome) ([]Value, error) {
 	t.wrote = true
 	r.counters.Count(o.Cause)
@@ -182,8 +185,8 @@ func (t *Txn) AppendDeath(args []Value, r *Run, o *job.Outcome) ([]Value, error)
 	return args, nil
 }
 
-// Enqueued notes that a job was added to a lane, due at a time. The row is written
-// already.
+// Enqueued records that a job was added to a lane, with the time at which it is due.
+// The row is written already.
 func (t *Txn) Enqueued(n *job.New, lane int64, due job.Micros) {
 	t.wrote, t.wake = true, true
 	t.count(t.cat.byID[lane], job.Waiting, 1)

@@ -7,10 +7,10 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The record of a decision consists mostly of the names of its members. It is stored
-// packed: as references into a dictionary, a text that is known beforehand. That takes
-// a quarter of the space and so of the writing. The packed form is a byte with the
-// version and then pieces, each after a byte that says what it is.
+// The record of a decision consists mostly of the names of its JSON members. So it is
+// stored in a packed form that refers to a dictionary, a fixed text in this program.
+// The packed form takes a quarter of the space. It consists of a byte with the version
+// and then of pieces. Each piece begins with a byte that gives its type:
 //
 //	00nnnnnn  n+1 bytes as they are
 //	01nnnnnn  n+hexMin/2 bytes that stand for twice as many hexadecimal digits
@@ -29,10 +29,11 @@ const (
 	hexBit, sameBit = 0x40, 0x80
 )
 
-// dictionary finds the longest piece of its text with which given bytes begin.
+// dictionary finds the longest piece of its text that equals the beginning of given
+// bytes.
 type dictionary struct {
 	text  string
-	first [1 << 10]uint16 // position plus one, by the hash of the first sameMin bytes
+	first [1 << 10]uint16 // position plus one; the index is the hash of the first sameMin bytes
 	next  []uint16        // position plus one of the next piece with the same hash
 }
 
@@ -50,8 +51,8 @@ func packHash(b []byte) uint32 {
 	return binary.LittleEndian.Uint32(b) * 0x9E3779B1 >> 22 // multiplicative hashing: Knuth, TAOCP 3, § 6.4
 }
 
-// find returns the position and length of the longest beginning of b in the text; n is 0
-// when it is shorter than sameMin.
+// find returns the position and length of the longest piece of the text that equals the
+// beginning of b. The length is 0 when the piece would be shorter than sameMin.
 func (d *dictionary) find(b []byte) (at, n int) {
 	if len(b) < sameMin {
 		return 0, 0
@@ -59,7 +60,7 @@ func (d *dictionary) find(b []byte) (at, n int) {
 	for p := d.first[packHash(b)]; p != 0; p = d.next[p] {
 		place := int(p) - 1
 		if n > 0 && (place+n >= len(d.text) || n >= len(b) || d.text[place+n] != b[n]) {
-			continue // not longer than the best so far
+			continue // not longer than the best piece so far
 		}
 		if m := inCommon(d.text[place:], b); m >= sameMin && m > n {
 			at, n = place, m
@@ -85,7 +86,7 @@ func packRecord(dst, record []byte) []byte {
 	for i := 0; i < len(record); {
 		c := record[i]
 		edge = edge || c == '"' || c == ',' || c == ':' || c == '{' || c == '}' || c == ' '
-		if edge { // trying every byte takes twice as long and saves little more
+		if edge { // trying every position takes twice as long and saves little space
 			edge = false
 			if at, n := records.find(record[i:]); n > 0 {
 				dst = append(appendAsIs(dst, record[asIs:i]), sameBit|byte(n-sameMin))
@@ -118,8 +119,8 @@ func appendAsIs(dst, b []byte) []byte {
 	return dst
 }
 
-// hexDigits returns the number of hexadecimal digits with which b begins: an even number
-// from hexMin to hexMax, or 0.
+// hexDigits returns how many hexadecimal digits are at the beginning of b: an even
+// number from hexMin to hexMax, or 0.
 func hexDigits(b []byte) int {
 	if len(b) < hexMin || !isHex(b[hexMin-1]) {
 		return 0

@@ -1,8 +1,9 @@
 package sqlstore
 
-// records is the dictionary of packed records: text as decisions write it today, in
-// long pieces where much occurs together. Stored records refer to its bytes, so it must
-// not change; a better dictionary becomes a new version beside it.
+// records is the dictionary of packed records. It is a text like the records that
+// decisions write today, with members that often occur together in one long piece.
+// Stored records refer to positions in it, so it must not change. A better dictionary
+// gets a new version and is added beside it.
 var records = newDictionary(
 	`{"v":2,"action":"retry","rule":"schedule","class":"TemporaryServiceError","verdict":"retry","n":1,"of":3,"wait_us":30000000,"by":"http.503"` +
 		`,"rank":"typed","saw":"503","code":"http.503","beat":[{"rule":"service.unavailable","class":"TemporaryServiceError","rank":"pattern","saw":"` +

@@ -26,7 +26,8 @@ func TestPackedRecordsAreShort(t *testing.T) {
 	}
 }
 
-// Stored records refer to the bytes of the dictionary, so it must not change.
+// Stored records refer to the bytes of the dictionary by their positions, so the
+// dictionary must not change.
 func TestTheDictionaryStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	const want = "737bbeead918a9bee0f603ebae8d74408ffaae2f87a58f6c1bfd3b4ec215c7a2"
@@ -51,7 +52,7 @@ func TestUnpackedRecords(t *testing.T) {
 		}
 	}
 	if got, err := unpackRecord(nil); err != nil || got != nil {
-		t.Errorf("unpack nil: got %q, error %v", got, err)
+		t.Errorf("unpack nil: got %q, error %v; want nil and no error", got, err)
 	}
 	far := string([]byte{packVersion, sameBit, byte(len(records.text) - sameMin + 1), byte((len(records.text) - sameMin + 1) >> 8)})
 	long := "\x01" + strings.Repeat("\xff\x00\x00", job.EvidenceMax/sameMax+1)
@@ -74,10 +75,10 @@ func FuzzPackRecord(f *testing.F) {
 		packed := packRecord([]byte("before"), record)
 		packed, ok := bytes.CutPrefix(packed, []byte("before"))
 		if !ok || len(packed) > len(record)+len(record)/asIsMax+2 {
-			t.Errorf("a record of %d bytes was packed into %d bytes", len(record), len(packed))
+			t.Errorf("a record of %d bytes was packed into %d bytes, want about the same or fewer", len(record), len(packed))
 		}
 		if got, err := unpackRecord(packed); err != nil || !bytes.Equal(got, record) {
-			t.Errorf("record %q: pack and unpack returned %q, error %v", record, got, err)
+			t.Errorf("record %q: pack and unpack returned %q, error %v; want the same record", record, got, err)
 		}
 	})
 }
@@ -89,7 +90,7 @@ func FuzzUnpackRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		record, err := unpackRecord(packed)
 		if len(record) > max(job.EvidenceMax, len(packed)) || err != nil && record != nil {
-			t.Errorf("unpacked %d bytes, error %v", len(record), err)
+			t.Errorf("unpack returned %d bytes, error %v; want at most job.EvidenceMax bytes, and none with an error", len(record), err)
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The columns of a job in the three tables, in one order. A column that a table does not
-// have is NULL. scanJob reads them.
+// The columns of a job in the three tables, in the same order for each. A column that a
+// table does not have is NULL. scanJob reads them.
 const (
 	liveColumns = `j.id, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
 		j.snoozes, j.interrupts, j.created_at, j.life_at, j.run_at, j.claimed_at, NULL, j.deadline, j.lease_until,
@@ -22,7 +22,7 @@ const (
 	deadColumns = `j.job, l.kind, l.queue, 5, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
 		j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.died_at, j.deadline, NULL,
 		NULL, j.holder, j.owner, j.correlation, j.key, j.batch, j.reason`
-	columns = 26 // columns of the single tables follow
+	columns = 26 // each statement adds further columns
 
 	fromLive = ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane `
 	fromDone = ` FROM redrive_done j JOIN redrive_lanes l ON l.id = j.lane `
@@ -104,7 +104,7 @@ func getJob(c Session, id job.ID) (j job.Job, err error) {
 	return j, err
 }
 
-// addSpent adds what the failed runs of a job have cost and sent.
+// addSpent adds the cost and the bytes sent by the failed runs of a job.
 func addSpent(c Session, j *job.Job) error {
 	return c.Rows(sumCost, func(r Row) error {
 		j.Cost += r.Int(0)
@@ -227,7 +227,7 @@ const eventPageMax = 10_000
 // Events implements store.Reader.
 func (s *Core) Events(ctx context.Context, after event.Cursor, limit int) (events []event.Event, err error) {
 	if limit < 1 || limit > eventPageMax {
-		return nil, fmt.Errorf("%d events: must be 1 to %d: %w", limit, eventPageMax, store.ErrInvalid)
+		return nil, fmt.Errorf("%d events in one call: the limit must be 1 to %d: %w", limit, eventPageMax, store.ErrInvalid)
 	}
 	err = s.db.Read(ctx, func(c Session) error {
 		events, err = readEvents(c, after, limit)
@@ -265,7 +265,7 @@ var selAudit = declare("selAudit", `SELECT `+auditColumns+` FROM redrive_audit W
 // Audit implements store.Reader.
 func (s *Core) Audit(ctx context.Context, after int64, limit int) (all []store.Audit, err error) {
 	if limit < 1 || limit > job.PageMax {
-		return nil, fmt.Errorf("%d audit rows: must be 1 to %d: %w", limit, job.PageMax, store.ErrInvalid)
+		return nil, fmt.Errorf("%d audit rows in one call: the limit must be 1 to %d: %w", limit, job.PageMax, store.ErrInvalid)
 	}
 	err = s.db.Read(ctx, func(c Session) error {
 		all = nil

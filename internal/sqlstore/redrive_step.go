@@ -12,8 +12,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// spreadLook is the number of rows that the canaries of one step may examine together,
-// besides the first search. If that is too few, they are taken from the start of the set.
+// spreadLook is the number of rows that the canaries of one step may examine together, in
+// addition to the first search. If these rows contain too few jobs, the remaining
+// canaries are taken from the start of the set.
 const spreadLook = 20_000
 
 var anyActive = declare("anyActive", `SELECT EXISTS (SELECT 1 FROM redrive_redrives INDEXED BY redrive_redrives_active WHERE ended_at IS NULL)`)
@@ -21,9 +22,9 @@ var anyActive = declare("anyActive", `SELECT EXISTS (SELECT 1 FROM redrive_redri
 // StepRedrives implements store.Redrives.
 func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.RedriveStep, err error) {
 	if limit < 1 || limit > store.StepMax {
-		return answer, fmt.Errorf("step of %d jobs: must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
+		return answer, fmt.Errorf("redrive step of up to %d jobs: the number must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
 	}
-	active := int64(0) // usually there is no active redrive, and no write transaction is needed
+	active := int64(0) // usually no redrive is active, and no write transaction is needed
 	err = s.db.Read(ctx, func(c Session) error {
 		active, err = ReadInt(c, anyActive)
 		return err
@@ -80,7 +81,8 @@ func (t *Txn) stepRedrives(limit int) (store.RedriveStep, error) {
 	return answer, nil
 }
 
-// stepped writes what a step did to a redrive, with the audit row and event of its state.
+// stepped writes the result of a step of a redrive, with the audit row and the event for
+// a new state.
 func (t *Txn) stepped(before, r *store.Redrive) error {
 	if r.State == before.State && r.Cursor == before.Cursor && r.LastAt == before.LastAt && r.Released == before.Released {
 		return nil
@@ -99,7 +101,7 @@ func (t *Txn) stepped(before, r *store.Redrive) error {
 	case store.RedriveCompleted:
 		action = "redrive.complete"
 	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCancelled:
-		return nil // it continues, or a person changed its state
+		return nil // the redrive continues in the same state, or a person changed the state
 	}
 	return t.audit(store.By{Actor: "redrive", Reason: r.Why}, action, strconv.FormatInt(r.ID, 10), string(before.State), string(r.State))
 }
@@ -107,9 +109,9 @@ func (t *Txn) stepped(before, r *store.Redrive) error {
 // redriver returns the actor under which the actions of a redrive are recorded.
 func redriver(id int64) store.By { return store.By{Actor: "redrive " + strconv.FormatInt(id, 10)} }
 
-// auditReleases writes an audit row about the jobs released since the last such row. It
-// is called when the redrive's state changes: a row for each step could be thousands,
-// because a rate makes the steps small.
+// auditReleases writes an audit row with the number of jobs released since the last
+// such row. It is called only when the redrive's state changes: a rate makes the steps
+// small, so a row for each step could mean thousands of rows.
 func (t *Txn) auditReleases(r *store.Redrive) error {
 	n := r.TakeUnaudited()
 	if n == 0 {
@@ -118,15 +120,15 @@ func (t *Txn) auditReleases(r *store.Redrive) error {
 	return t.audit(redriver(r.ID), "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, n))
 }
 
-// release releases jobs of a redrive by its plan and returns how many. It ends at the
-// first job for whose lane there is no room.
+// release releases jobs of a redrive by its plan and returns how many it has released.
+// It stops at the first job for whose lane the store has no room.
 func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64, err error) {
 	b, err := t.toRelease(r, &plan)
 	if err != nil {
 		return 0, err
 	}
 	did, jobs := store.RedriveDone{Cursor: b.cursor, Exhausted: b.exhausted}, b.jobs
-	if r.Change.Queue != "" { // without a new queue they stay in their lanes
+	if r.Change.Queue != "" { // without a new queue the jobs stay in their lanes
 		jobs, did.Blocked = t.whatHasRoom(jobs, &r.Change)
 	}
 	if did.Blocked != nil {
@@ -143,8 +145,8 @@ func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64,
 	return did.Released, nil
 }
 
-// whatHasRoom returns the jobs before the first one for whose lane there is no room, and
-// the error for that one.
+// whatHasRoom returns the jobs before the first job for whose lane there is no room, and
+// the error for that job.
 func (t *Txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
 	fresh := make(map[laneKey]bool)
 	for i := range jobs {
@@ -159,8 +161,9 @@ func (t *Txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
 	return jobs, nil
 }
 
-// roomForAll returns an error when there is no room for the lanes that a redrive needs.
-// It searches the set only if all lanes with dead jobs together would be too many.
+// roomForAll returns an error when the store has no room for the lanes that a redrive
+// needs. It searches the set of the redrive only if the lanes of all dead jobs would be
+// too many.
 func (t *Txn) roomForAll(spec *store.RedriveSpec) error {
 	if spec.Change.Queue == "" {
 		return nil
@@ -205,16 +208,16 @@ func (t *Txn) roomForAll(spec *store.RedriveSpec) error {
 	}
 }
 
-// releases is what a step releases of a redrive.
+// releases holds the jobs that a step releases.
 type releases struct {
 	jobs      []deadRow
-	cursor    int64 // the last death examined
+	cursor    int64 // the last death that was examined
 	exhausted bool
 }
 
-// toRelease finds the jobs that a plan releases. When the start of a large set has no
-// canaries, it turns the plan into one without a spread, whose search continues where the
-// one before ended.
+// toRelease finds the jobs that a plan releases. When the start of a large set contains
+// no canaries, toRelease changes the plan into a plan without a spread. The search then
+// continues where the earlier search ended.
 func (t *Txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, err error) {
 	m, err := newMatcher(t.s, &r.Filter, false)
 	if err != nil {
@@ -244,7 +247,8 @@ func (t *Txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, 
 }
 
 // spread chooses n of the entries that a filter selects, over the whole range of their
-// deaths. low are the first of them; they are used where a target finds nothing.
+// deaths. low holds the first of these entries. spread takes entries from low when a
+// search finds nothing.
 func (t *Txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]deadRow, error) {
 	look := max(spreadLook/(n+1), 1)
 	number := func(death *int64) int64 { return *death }
@@ -258,7 +262,7 @@ func (t *Txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]dead
 	}
 	chosen := make([]deadRow, 0, n)
 	taken := make(map[int64]bool, n)
-	top := int64(0) // the last one taken; those between a target and it are taken too
+	top := int64(0) // the last entry taken; entries between a target and it are already taken
 	for i := range n {
 		from := max(store.SpreadTarget(first, last, i, n), top+1)
 		p, err := search(m, true, from, r.Through, 1, look, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })

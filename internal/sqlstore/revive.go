@@ -17,12 +17,13 @@ var (
 		SELECT job, ?3, 1, ?4, ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?2,
 		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, ?7, long, payload
 		FROM redrive_dead WHERE death = ?1 AND revived = 0`)
-	// What the job takes along is not kept in the entry as well.
+	// The entry does not keep a copy of the values that the job takes back.
 	setRedriven = declare("setRedriven", `UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
 		acted_by = ?4, reopen_at = NULL, redrive = ?5, attrs = NULL, policy = NULL, long = NULL, payload = NULL
 		WHERE death = ?1`)
-	// The same for a range of deaths whose jobs keep their lanes. A NULL priority keeps the
-	// old one. ?7 says that the priority is for one life only.
+	// The same for a range of deaths whose jobs stay in their lanes. If the priority is
+	// NULL, the jobs keep their priority. ?7 says whether the priority is for one life
+	// only.
 	insRetries = declare("insRetries", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
 		batch, attrs, policy, redrive, own_priority, long, payload)
@@ -40,9 +41,10 @@ var (
 	setPayload = declare("setPayload", `UPDATE redrive_jobs SET long = ?2, payload = ?3 WHERE id = ?1`)
 )
 
-// revive opens the next life of an entry's dead job, for a person or, when redrive is not
-// 0, for that redrive. The note of the entry is the reason of by. An error about the
-// request, such as one lane too many, comes before anything is written.
+// revive opens the next life of an entry's dead job. A redrive of 0 means that a person
+// retries the job; otherwise that redrive does. The note of the entry is the reason in
+// by. If the request itself is wrong, for example because it needs one lane too many,
+// revive returns the error before it writes anything.
 func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) error {
 	to, priority := d.lane, d.priority
 	if c.Queue != "" && c.Queue != d.lane.queue {
@@ -94,7 +96,8 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	return nil
 }
 
-// revived notes the changes of a job that was retried: counts, event and readiness.
+// revived records that a job was retried: in the counts, as an event, and as a ready
+// job.
 func (t *Txn) revived(d *deadRow, to *Lane, due job.Micros) {
 	t.recount(d.group, d.key(), job.Redriven)
 	t.move(d.lane, job.Dead, to, job.Waiting)
@@ -104,10 +107,11 @@ func (t *Txn) revived(d *deadRow, to *Lane, due job.Micros) {
 	t.wake = true
 }
 
-// reviveAll is revive for all of the entries, which are ordered by their deaths.
+// reviveAll revives the jobs of all the entries. The entries are sorted by their
+// deaths.
 func (t *Txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int64) error {
-	// A change of the job needs its old values, and a change of the queue needs its lane,
-	// so these jobs are revived one by one.
+	// A change of the job needs the job's old values, and a change of the queue needs the
+	// job's lane. So these jobs are revived one by one.
 	single := c.Queue != "" || c.Override != nil || c.Payload != nil || c.Priority != 0 && !c.Once
 	for len(all) > 0 {
 		n := 1
@@ -128,8 +132,8 @@ func (t *Txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int
 	return nil
 }
 
-// reviveRun is reviveAll for a range of deaths without a gap, with a change that is the
-// same for all.
+// reviveRun is reviveAll for a range of consecutive deaths. All the jobs get the same
+// change.
 func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int64) error {
 	first, last, due := run[0].Death, run[len(run)-1].Death, t.now.Add(c.Delay)
 	n, err := t.exec(insRetries, num(first), num(last), num(t.now), setNum(c.Priority), num(due), setNum(redrive), bit(c.OneLifePriority()))
@@ -141,7 +145,7 @@ func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int
 		return err
 	}
 	if n != len(run) || m != n {
-		return fmt.Errorf("deaths %d to %d: %d jobs were read, %d revived and %d marked", first, last, len(run), n, m) // cannot be: they were read in this transaction
+		return fmt.Errorf("deaths %d to %d: %d jobs were read, but %d jobs were made ready and %d dead letters marked as retried", first, last, len(run), n, m) // This cannot happen: the rows were read in this transaction.
 	}
 	for i := range run {
 		t.revived(&run[i], run[i].lane, due)
@@ -149,14 +153,15 @@ func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int
 	return nil
 }
 
-// own holds the values that a dead job has, and which of them a retry changes.
+// own holds the values of a dead job, and says which of them a retry changes.
 type own struct {
 	policy, payload       []byte
 	long                  bool
 	newPolicy, newPayload bool
 }
 
-// own reads them; the payload only if it is changed.
+// own reads the values of a dead job. It reads the payload only if the retry changes
+// it.
 func (t *Txn) own(d *deadRow, payload bool) (o own, err error) {
 	err = t.rows(selOwn, func(r Row) error {
 		o.policy, o.long, o.payload = r.Blob(0), r.Int(1) != 0, r.Blob(2)
@@ -168,7 +173,7 @@ func (t *Txn) own(d *deadRow, payload bool) (o own, err error) {
 	return o, err
 }
 
-// change gives a revived job another override and another payload.
+// change gives a revived job its new override and its new payload.
 func (t *Txn) change(id job.ID, c *store.Change, o *own) error {
 	if o.newPolicy {
 		if _, err := t.exec(setPolicy, num(id), blob(c.Override)); err != nil {

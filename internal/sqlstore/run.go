@@ -5,7 +5,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Run is a live job's row, as far as the end of a run needs it.
+// Run is the part of a live job's row that is needed to end a run.
 type Run struct {
 	id          job.ID
 	token       job.Token
@@ -31,10 +31,10 @@ type Run struct {
 const runColumns = `id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
 	created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at, redrive`
 
-// RunColumns are the columns of redrive_jobs that ScanRun reads.
+// RunColumns are the columns of the table redrive_jobs that ScanRun reads.
 const RunColumns = runColumns
 
-// runWidth is the number of runColumns; further columns of a statement follow.
+// number of columns in RunColumns; statements add further columns
 const runWidth = 23
 
 var (
@@ -57,7 +57,8 @@ func (t *Txn) scanRun(r Row) *Run {
 	}
 }
 
-// running returns the run, or nil when it is not the current one.
+// running returns the run of a job. It returns nil when the run is not the job's
+// current run.
 func (t *Txn) running(id job.ID, token job.Token) (*Run, error) {
 	return t.oneRun(selRun, num(id), num(token))
 }
@@ -65,11 +66,11 @@ func (t *Txn) running(id job.ID, token job.Token) (*Run, error) {
 // ScanRun reads a live job from a row of selAny or selRun.
 func (t *Txn) ScanRun(r Row) *Run { return t.scanRun(r) }
 
-// recall returns the run that an outcome ends, as it was when this process claimed it,
-// and forgets it; nil when the row has to be read. Under one token a run's values cannot
-// change, except asked. The statement that ends the run checks the token and asked, and
-// so it must be the first one to write. An outcome that may need a new lane or group
-// reads the row instead.
+// recall returns the run that an outcome ends, with the values it had when this process
+// claimed it, and forgets the run. It returns nil when the row has to be read instead.
+// The values of a run do not change while it has the same token, except asked. The
+// statement that ends the run checks the token and asked, so it must be the first
+// statement that writes. An outcome that may need a new lane or group reads the row.
 func (t *Txn) recall(o *job.Outcome) *Run {
 	r := t.ownRuns[o.ID]
 	if r == nil || r.token != o.Token || o.To.Ready() && o.Queue != "" && o.Queue != r.lane.queue ||
@@ -77,15 +78,15 @@ func (t *Txn) recall(o *job.Outcome) *Run {
 		return nil
 	}
 	delete(t.ownRuns, o.ID)
-	r.lane = t.laneOf(r.lane.id) // the catalogue may have been read again meanwhile
+	r.lane = t.laneOf(r.lane.id) // the catalogue may have been read again since the claim
 	return r
 }
 
-// ownRunsMax is the maximum number of runs that are remembered. Those of lost leases are
-// not removed singly.
+// ownRunsMax is the maximum number of runs that a process remembers. Runs with a lost
+// lease are not removed one by one.
 const ownRunsMax = 2 * job.ExchangeMax
 
-// remember keeps a run that this process has claimed, for recall.
+// remember keeps a run that this process has claimed, so that recall can return it.
 func (t *Txn) remember(r *Run) {
 	if t.ownRuns == nil {
 		return
@@ -96,7 +97,7 @@ func (t *Txn) remember(r *Run) {
 	t.ownRuns[r.id] = r
 }
 
-// live returns a live job in any state, or nil.
+// live returns the live job with the id, in any state, or nil.
 func (t *Txn) live(id job.ID) (*Run, error) { return t.oneRun(selAny, num(id)) }
 
 func (t *Txn) oneRun(q *Query, args ...Value) (found *Run, err error) {

@@ -14,8 +14,8 @@ const scheduleColumns = `name, slot, at, job`
 var (
 	selSchedule    = declare("selSchedule", `SELECT `+scheduleColumns+` FROM redrive_schedules WHERE name = ?`)
 	allSchedules   = declare("allSchedules", `SELECT `+scheduleColumns+` FROM redrive_schedules ORDER BY name`)
-	countSchedules = declare("countSchedules", `SELECT count(*) FROM redrive_schedules`) // store.CronsMax at most
-	// A slot that is not later than the last one changes nothing.
+	countSchedules = declare("countSchedules", `SELECT count(*) FROM redrive_schedules`) // at most store.CronsMax
+	// The condition keeps the stored slot when it is later than the new one.
 	putSchedule = declare("putSchedule", `INSERT INTO redrive_schedules (name, slot, at, job) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (name) DO UPDATE SET slot = ?2, at = ?3, job = ?4 WHERE slot < ?2`)
 )
@@ -35,11 +35,11 @@ func (s *Core) Fire(ctx context.Context, name string, slot job.Micros, jobs []jo
 	return fired, nil
 }
 
-// fire enqueues the jobs of a slot and then notes the slot: the row of the entry names
-// the first job.
+// fire enqueues the jobs of a slot. It writes the slot after the jobs, because the row
+// of the schedule names the first job.
 func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
 	if slot > t.now {
-		return store.Fired{}, fmt.Errorf("schedule %q: slot %s is in the future of the store, whose time is %s: %w",
+		return store.Fired{}, fmt.Errorf("schedule %q: the slot %s is in the future; the store's time is %s: %w",
 			name, slot.Time(), t.now.Time(), store.ErrConflict)
 	}
 	if err := t.lockName("schedule:" + name); err != nil {
@@ -66,7 +66,7 @@ func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, e
 	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID}
 	n, err := t.exec(putSchedule, text(name), num(slot), num(t.now), num(last.Job))
 	if err == nil && n == 0 {
-		err = fmt.Errorf("schedule %q: a later slot was fired by the same transaction", name) // cannot be: it was read in this transaction
+		err = fmt.Errorf("schedule %q: the slot was not written, because the row already has a later slot", name) // This cannot happen: the row was read in this transaction.
 	}
 	if err != nil {
 		return store.Fired{}, err
@@ -81,7 +81,7 @@ func (t *Txn) roomForSchedule(name string) error {
 	}
 	n, err := ReadInt(t.s, countSchedules)
 	if err == nil && n >= store.CronsMax {
-		err = fmt.Errorf("schedule %q: the store has %d already, the most it keeps: %w", name, n, store.ErrTooLarge)
+		err = fmt.Errorf("schedule %q: the store already has %d schedules, which is the maximum: %w", name, n, store.ErrTooLarge)
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func (s *Core) CronSlots(ctx context.Context) (list []store.CronSlot, err error)
 	return list, err
 }
 
-// readSchedules returns the cron slots by name.
+// readSchedules returns the last fired slots, sorted by the name of the schedule.
 func readSchedules(c Session) (list []store.CronSlot, err error) {
 	err = c.Rows(allSchedules, func(r Row) error { list = append(list, scanSchedule(r)); return nil })
 	return list, err

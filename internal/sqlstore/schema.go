@@ -9,13 +9,14 @@ import (
 const (
 	// VersionTable is the table in which goose notes the migrations that have run.
 	VersionTable = "redrive_migrations"
-	// CompatKey is a row of redrive_meta. A migration writes into it the oldest schema
-	// version whose programs may continue to use the database. Without the row, only
-	// programs that know the newest schema may.
+	// CompatKey names a row of redrive_meta. A migration writes into that row the
+	// oldest schema version whose programs may continue to use the database. Without
+	// the row, only programs that know the newest schema may use it.
 	CompatKey = "compatible_from"
 )
 
-// MayUse is Schema.Fits and, with keep, also refuses a schema that is older than the program's.
+// MayUse returns an error when this program may not use the database, as Schema.Fits does. If
+// keep is true, it also refuses a schema that is older than the program's schema.
 func MayUse(s store.Schema, keep bool) error {
 	if keep && s.Version > 0 && s.Version < s.Known {
 		return fmt.Errorf("%w: the database has schema %d and this program uses %d; run `redrive migrate` first",

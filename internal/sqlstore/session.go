@@ -1,6 +1,7 @@
 // Package sqlstore is the common part of the stores on SQL databases: the reads and writes of their
-// transactions, over a small interface to the database. It depends on no driver. SQLite runs all of
-// it unchanged; PostgreSQL has its own statements where many jobs are written at once.
+// transactions, over a small interface to the database. It does not depend on a database driver.
+// The SQLite store uses all of it unchanged. The PostgreSQL store has separate statements for
+// writing many jobs at once.
 package sqlstore
 
 import (
@@ -13,26 +14,30 @@ import (
 type Session interface {
 	// Exec runs a statement and returns the number of changed rows.
 	Exec(q *Query, args ...Value) (int, error)
-	// Rows calls each for every row. The row is valid only during the call, which
-	// may run other statements. An error of each ends the walk and is returned.
+	// Rows calls each for every row. The row is valid only during the call, and the
+	// call may run other statements. When each returns an error, Rows stops and returns
+	// that error.
 	Rows(q *Query, each func(Row) error, args ...Value) error
 }
 
-// Query is a statement in the dialect of SQLite. Its address identifies it.
+// Query is a statement in the SQL dialect of SQLite. The address of a Query identifies
+// the statement.
 type Query struct {
-	Name string // as it is declared
+	Name string // the text of the statement as it was declared
 	Text string
-	// Walk is true when the reader usually stops long before the last row or the LIMIT.
+	// Walk is true when the reader usually stops long before the last row or the LIMIT
+	// is reached.
 	Walk bool
 }
 
-// declared is filled while the package's variables are initialised, and not changed later.
+// declared is filled when the package's variables are initialised. It does not change
+// later.
 var declared = make(map[string]*Query)
 
-// declare registers a statement by its name.
+// declare registers a statement under its name.
 func declare(name, text string) *Query { return keep(&Query{Name: name, Text: text}) }
 
-// declareWalk is declare for a statement whose reader stops early.
+// declareWalk declares a statement whose reader stops before the last row.
 func declareWalk(name, text string) *Query { return keep(&Query{Name: name, Text: text, Walk: true}) }
 
 func keep(q *Query) *Query {
@@ -57,13 +62,14 @@ func Statement(name string) *Query {
 
 // Row reads the columns of a result's current row.
 type Row interface {
-	Int(col int) int64 // NULL is 0
+	Int(col int) int64 // NULL is read as 0
 	Text(col int) string
-	Blob(col int) []byte // a copy; NULL is nil
+	Blob(col int) []byte // the slice is a copy; NULL is read as nil
 	Null(col int) bool
 }
 
-// TextOf converts a text column as drivers of database/sql return it; NULL becomes "".
+// TextOf converts the value of a text column that a database/sql driver has returned.
+// NULL becomes "".
 func TextOf(column any) string {
 	switch v := column.(type) {
 	case nil:
@@ -77,7 +83,7 @@ func TextOf(column any) string {
 	}
 }
 
-// BlobOf converts a column with bytes; NULL becomes nil.
+// BlobOf converts the value of a column with bytes. NULL becomes nil.
 func BlobOf(column any) []byte {
 	switch v := column.(type) {
 	case []byte:
@@ -123,7 +129,7 @@ func bit(set bool) Value {
 	return num(0)
 }
 
-// The set… functions store the zero value as NULL, which takes no space in a row.
+// The set… functions store a zero value as NULL, because NULL takes no space in a row.
 
 func setNum[T ~int | ~int8 | ~int32 | ~int64](n T) Value {
 	if n == 0 {
@@ -146,10 +152,11 @@ func setBlob(b []byte) Value {
 	return blob(b)
 }
 
-// Num returns an argument that is a whole number.
+// Num returns an argument with a whole number.
 func Num[T ~int | ~int8 | ~int32 | ~int64 | ~uint8](n T) Value { return num(n) }
 
-// ReadInt returns the first column of the last row of a statement; 0 without a row.
+// ReadInt returns the first column of the last row that a statement returns. Without a
+// row it returns 0.
 func ReadInt(s Session, q *Query, args ...Value) (n int64, err error) {
 	err = s.Rows(q, func(r Row) error { n = r.Int(0); return nil }, args...)
 	return n, err

@@ -28,8 +28,8 @@ var (
 	setResolved = declare("setResolved", `UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`)
 )
 
-// settle writes one outcome. The first error concerns this outcome alone; the second one
-// is fatal for the transaction.
+// settle writes one outcome. The first error concerns only this outcome. The second
+// error ends the transaction.
 func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", err, store.ErrInvalid), nil
@@ -53,14 +53,15 @@ func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 	}
 	own, ok, err := t.end(r, o)
 	if err == nil && !ok {
-		err = fmt.Errorf("job %d: run %d was read but is gone", o.ID, o.Token) // cannot be: it was read in this transaction
+		err = fmt.Errorf("job %d: run %d was read, but its row is missing when it is written", o.ID, o.Token) // This cannot happen: the row was read in this transaction.
 	}
 	return own, err
 }
 
 // end writes the outcome of a run. ok is false, and nothing is written, when the row
-// differs from r: r was recalled, and since then another process has ended the run or a
-// person has asked it to stop. That is why the statement that takes the run comes first.
+// differs from r. That happens when r was remembered from the claim and, since then,
+// another process has ended the run or a person has asked it to stop. So the statement
+// that moves the run must come first.
 func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
 	to := r.lane
 	if o.To.Ready() {
@@ -86,7 +87,7 @@ func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
 	case job.Waiting, job.Retrying:
 		ok, fatal = t.again(r, o, to)
 	case job.None, job.Running:
-		fatal = fmt.Errorf("job %d: a run cannot end as %s", o.ID, o.To) // Validate refuses it
+		fatal = fmt.Errorf("job %d: a run cannot end as %s", o.ID, o.To) // This cannot happen: Validate refuses such an outcome.
 	}
 	if fatal != nil || !ok {
 		return nil, false, fatal
@@ -125,7 +126,7 @@ func (t *Txn) fail(r *Run, o *job.Outcome) error {
 	f := o.Failure
 	attempt := r.counters.Attempts
 	if o.Cause != job.Failed && o.Cause != job.Succeeded {
-		attempt++ // this attempt, which is not counted yet
+		attempt++ // the attempt that ends now is not counted yet
 	}
 	return t.insertFailure(r, f, attempt, o.Cost, o.Sends)
 }
@@ -137,8 +138,8 @@ func (t *Txn) insertFailure(r *Run, f *job.Failure, attempt int32, cost int64, s
 	return err
 }
 
-// appendFailure appends the row of a failure to args, in the order of failureColumns, and
-// its packed record to packed.
+// appendFailure appends the row of a failure to args, in the order of failureColumns. It
+// appends the packed record to packed.
 func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.Failure, attempt int32, cost int64, sends int32) ([]Value, []byte) {
 	exit := Value{}
 	if f.Exit != nil {
@@ -164,12 +165,12 @@ func (t *Txn) close(r *Run, o *job.Outcome) (ok bool, err error) {
 	}
 	cost, sends := o.Cost, o.Sends
 	if o.Failure != nil {
-		cost, sends = 0, 0 // they are in the failure record
+		cost, sends = 0, 0 // The values are in the failure record.
 	}
 	return true, t.finish(r, job.Running, o.To, o.Cause, cost, sends, o.Result)
 }
 
-// finish appends a job, whose row is deleted already, to the ended ones.
+// finish adds a job to the ended jobs. The job's row is deleted already.
 func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, sends int32, result []byte) error {
 	c := r.counters
 	_, err := t.exec(insDone, num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life),
@@ -193,8 +194,8 @@ func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, se
 	return t.resolve(r, to)
 }
 
-// resolve closes the dead letter of a job whose later life did not end as dead:
-// completed, or cancelled by a person.
+// resolve closes the dead letter of a job. It is called when a later life of the job
+// ended with success or was cancelled by a person.
 func (t *Txn) resolve(r *Run, to job.State) error {
 	if r.life < 2 {
 		return nil
@@ -216,13 +217,13 @@ func (t *Txn) resolve(r *Run, to job.State) error {
 
 func (t *Txn) ended(r *Run, to job.State) {
 	t.batchCount(batchDelta{id: r.batch, endings: endingIn(to)})
-	if !t.shared() { // with other writers the catalogue is shared, and others end jobs, too
+	if !t.shared() { // with other writers the catalogue is shared, and other processes also end jobs
 		t.cat.ended = max(t.cat.ended, r.id)
 	}
 }
 
-// again puts a job back to waiting or retrying, in a lane of its queue. If a person has
-// asked it to stop, it is cancelled at once instead.
+// again makes a job waiting or retrying, in a lane of its queue. If a person has asked
+// the job to stop, the job is cancelled at once instead.
 func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
 	priority := r.priority
 	if o.Priority != 0 {

@@ -10,22 +10,22 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The names of the notes of sweeps. The first five are also the names in audit rows; the others
-// only have a cursor.
+// The names under which sweeps store their progress. The first five names are also used in
+// audit rows. The others only have a cursor.
 const (
 	sweptCompleted = "completed"
-	sweptFailures  = "failures" // the cursor is the job of the next record to examine
+	sweptFailures  = "failures" // the cursor is the id of the job whose failure record is examined next
 	sweptDead      = "dead_letters"
 	sweptEvents    = "events"
 	sweptKeys      = "keys"
 
-	sweptToken  = "failures.token" // token of the next record to examine
-	sweptTrends = "trends"         // the cursor is a group
-	sweptMarks  = "marks"          // the cursor is a mark of a group, see withGroup
+	sweptToken  = "failures.token" // the token of the failure record that is examined next
+	sweptTrends = "trends"         // the cursor is the id of a group
+	sweptMarks  = "marks"          // the cursor is a mark of a group; see withGroup
 )
 
 var (
-	selSwept = declare("selSwept", `SELECT what, n, since, cursor FROM redrive_swept`) // a few rows
+	selSwept = declare("selSwept", `SELECT what, n, since, cursor FROM redrive_swept`) // the table has only a few rows
 	putSwept = declare("putSwept", `INSERT INTO redrive_swept (what, n, since, cursor) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (what) DO UPDATE SET n = ?2, since = ?3, cursor = ?4`)
 )
@@ -45,38 +45,39 @@ func (s *Core) Sweep(ctx context.Context, keep store.Retention, limit int) (swep
 	return swept, nil
 }
 
-// CheckSweep returns an error for arguments with which no sweep can run.
+// CheckSweep returns an error when the arguments of a sweep are not allowed.
 func CheckSweep(keep store.Retention, limit int) error {
 	if err := keep.Validate(); err != nil {
 		return err
 	}
 	if limit < 1 || limit > store.SweepMax {
-		return fmt.Errorf("sweep of %d rows: must be 1 to %d: %w", limit, store.SweepMax, store.ErrInvalid)
+		return fmt.Errorf("sweep of up to %d rows: the number must be 1 to %d: %w", limit, store.SweepMax, store.ErrInvalid)
 	}
 	return nil
 }
 
-// SweepPart is a part of a sweep that can run in a transaction of its own.
+// SweepPart is a part of a sweep that can run in a separate transaction.
 type SweepPart uint8
 
-// The parts of a sweep, in their order. Two sweeps must not run at the same time.
+// The parts of a sweep in the order in which they run. Two sweeps must not run at the
+// same time.
 const (
-	SweepEnds        SweepPart = iota // jobs that have ended, failure records, keys
-	SweepEvents                       // events, and the figures of hours
-	SweepDeadLetters                  // everything about dead letters, and the audit of all parts
+	SweepEnds        SweepPart = iota // ended jobs, failure records, and keys
+	SweepEvents                       // events and the statistics of hours
+	SweepDeadLetters                  // everything about dead letters, and the audit rows of all parts
 )
 
-// Sweep runs some parts of a sweep.
+// Sweep runs the given parts of a sweep.
 func (t *Txn) Sweep(keep store.Retention, limit int, parts ...SweepPart) (store.Swept, error) {
 	w := sweep{Txn: t, keep: keep, limit: limit}
 	err := w.run(parts)
 	return w.swept, err
 }
 
-// sweep is one sweep. Each of its steps reads a limited number of rows, all of them before
-// it removes the first. The statements have no LIMIT: a bound one would make SQLite
-// compile them each time, and so would bound values without the pluses in a database on
-// which ANALYZE was run.
+// sweep is one sweep. Each of its steps reads a limited number of rows, and reads all of
+// them before it removes the first. The statements have no bound LIMIT, because SQLite
+// would compile them again each time. The plus signs before bound values prevent the same
+// in a database on which ANALYZE was run.
 type sweep struct {
 	*Txn
 	keep  store.Retention
@@ -85,11 +86,11 @@ type sweep struct {
 	notes map[string]*sweepNote
 }
 
-// sweepNote is the stored progress of sweeps for one kind of row.
+// sweepNote is the stored progress of sweeps for one kind of data.
 type sweepNote struct {
-	n      int64      // removed since the last audit row
-	since  job.Micros // when the first of these was removed
-	cursor int64      // where the walk continues; 0 means at the start
+	n      int64      // number of rows removed since the last audit row
+	since  job.Micros // when the first of these rows was removed
+	cursor int64      // where the next step continues; 0 means at the start
 }
 
 func (w *sweep) run(parts []SweepPart) error {
@@ -128,7 +129,7 @@ func (w *sweep) steps(part SweepPart) []func() error {
 	return nil
 }
 
-// note returns the note of a kind of row.
+// note returns the stored progress for one kind of data.
 func (w *sweep) note(what string) sweepNote {
 	if n := w.notes[what]; n != nil {
 		return *n
@@ -136,7 +137,7 @@ func (w *sweep) note(what string) sweepNote {
 	return sweepNote{}
 }
 
-// remember stores a changed note.
+// remember stores a changed progress.
 func (w *sweep) remember(what string, n sweepNote) error {
 	if n == w.note(what) {
 		return nil
@@ -146,7 +147,7 @@ func (w *sweep) remember(what string, n sweepNote) error {
 	return err
 }
 
-// removed counts removed rows of a kind; audits writes the audit row.
+// removed counts removed rows of one kind of data. audits writes the audit rows.
 func (w *sweep) removed(what string, n int64) error {
 	if n == 0 {
 		return nil
@@ -159,14 +160,14 @@ func (w *sweep) removed(what string, n int64) error {
 	return w.remember(what, sum)
 }
 
-// moveTo stores where a walk continues.
+// moveTo stores where the next step continues.
 func (w *sweep) moveTo(what string, cursor int64) error {
 	n := w.note(what)
 	n.cursor = cursor
 	return w.remember(what, n)
 }
 
-// enough turns errEnough into nil.
+// enough returns nil instead of errEnough, and any other error unchanged.
 func enough(err error) error {
 	if errors.Is(err, errEnough) {
 		return nil
@@ -179,7 +180,8 @@ var (
 	delEvents    = declare("delEvents", `DELETE FROM redrive_events WHERE seq <= +?`)
 )
 
-// oldEvents removes the events of whole commits, but never those of the newest commit.
+// oldEvents removes old events. It removes all events of a commit together, and never
+// removes the events of the newest commit.
 func (w *sweep) oldEvents() error {
 	if w.keep.Events == 0 {
 		return nil
@@ -251,8 +253,8 @@ func (w *sweep) keys() error {
 	return w.removed(sweptKeys, w.swept.Keys)
 }
 
-// audits writes audit rows about removals from time to time. Removals of pending dead
-// letters were audited when they were made.
+// audits writes the audit rows about removals when they are due. Removals of pending
+// dead letters already got their audit rows when they were made.
 func (w *sweep) audits() error {
 	for _, what := range [...]string{sweptCompleted, sweptFailures, sweptDead, sweptEvents, sweptKeys} {
 		sum := w.note(what)

@@ -5,31 +5,33 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Remover removes by a few statements what the shared statements remove row by row. It is
-// for a store with other writers: it waits for none of them and leaves what they have
-// locked to a later sweep.
+// Remover removes many rows with a few statements, where the shared statements remove row
+// by row. It is for a store with other writers. It does not wait for other transactions:
+// rows that they have locked stay until a later sweep.
 type Remover interface {
-	// Ended removes up to limit jobs that ended before or at until, in the order of
-	// their ends, but never the newest one. It calls each with the number of them by
-	// lane and state. Jobs whose keys are locked are left. more says that there are
-	// more to remove.
+	// Ended removes up to limit jobs that ended at or before until, in the order in
+	// which they ended, but never the newest job. It calls each with the number of
+	// removed jobs for every lane and state. Jobs whose keys are locked stay. more
+	// reports whether there are more jobs to remove.
 	Ended(until job.Micros, limit int, each func(lane int64, state job.State, n int64)) (n int64, more bool, err error)
-	// Failures examines up to limit failure records, beginning with from, and removes
-	// those up to until whose jobs are neither live nor have a dead letter. next is the
-	// first record that was not examined.
+	// Failures examines up to limit failure records, starting at from. It removes
+	// records not later than until, if their jobs are not live and have no dead letter.
+	// next is the first record that was not examined.
 	Failures(until job.Micros, from store.Run, limit int) (n int64, next store.Run, err error)
 	// Keys removes up to limit expired keys.
 	Keys(now job.Micros, limit int) (n int64, more bool, err error)
-	// Events removes the events of up to limit commits, but never those of the newest.
+	// Events removes the events of up to limit commits, but never the events of the
+	// newest commit.
 	Events(until job.Micros, limit int) (n int64, more bool, err error)
-	// Records returns the number of failure records of each dead letter's job, and locks
-	// the keys of the jobs. A negative number says that another transaction has the key.
+	// Records returns the number of failure records of each dead letter's job. It also
+	// locks the keys of the jobs. A negative number says that another transaction holds
+	// the key.
 	Records(letters []GoneLetter) ([]int, error)
-	// Letters removes dead letters with everything known of their jobs. Call it after Records.
+	// Letters removes dead letters with all data of their jobs. Call it after Records.
 	Letters(letters []GoneLetter) error
-	// Groups removes groups that have no dead letters, with their trends.
+	// Groups removes groups that have no dead letters, with their hourly counts.
 	Groups(ids []int64) error
-	// Trends removes hourly numbers of deaths: of groups[i] in hours[i].
+	// Trends removes hourly counts of deaths: of groups[i] in the hour hours[i].
 	Trends(groups, hours []int64) error
 }
 
@@ -38,11 +40,11 @@ type GoneLetter struct {
 	Death            int64
 	Job              job.ID
 	Owner, Kind, Key string
-	Revived, Long    bool // as in redrive_dead
+	Revived, Long    bool // the values as they are in redrive_dead
 }
 
-// purgeAll removes dead letters in their order. It returns the removed ones and the number
-// of those examined.
+// purgeAll removes dead letters in the order of their deaths. It returns the removed dead
+// letters and the number of those that were examined.
 func (w *sweep) purgeAll(old []*letter) (gone []*letter, looked int, err error) {
 	if w.hooks.Remover != nil {
 		return w.purgeAtOnce(old)
@@ -62,7 +64,7 @@ func (w *sweep) purgeAll(old []*letter) (gone []*letter, looked int, err error) 
 	return gone, len(old), nil
 }
 
-// purgeAtOnce is purgeAll by a few statements.
+// purgeAtOnce does the same as purgeAll with a few statements.
 func (w *sweep) purgeAtOnce(old []*letter) (gone []*letter, looked int, err error) {
 	if len(old) == 0 {
 		return nil, 0, nil
@@ -103,9 +105,9 @@ func (w *sweep) purgeAtOnce(old []*letter) (gone []*letter, looked int, err erro
 	return gone, looked, nil
 }
 
-// keepNumber stores the number of a removed death if it is the last one.
+// keepNumber stores the number of a removed death if it is the highest number in use.
 func (t *Txn) keepNumber(death int64) error {
-	if death != t.cat.deaths { // only the last number could be given out again
+	if death != t.cat.deaths { // only the highest number could be given out again
 		return nil
 	}
 	_, err := t.exec(setDeaths, num(death))

@@ -9,18 +9,19 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The maximum numbers of rows that one sweep examines, where its limit does not apply.
+// The maximum numbers of rows that one sweep examines. They apply in addition to the
+// limit of the sweep.
 const (
-	sweepRecords = 5_000              // failure records that go with dead letters
-	sweepGroups  = 1_000              // groups that are removed or unmuted
-	SweepMarks   = 200                // groups with which dead letters were ignored
-	sweepDue     = store.SweepMax + 1 // dead letters that become pending: one above any limit, to see whether there are more
+	sweepRecords = 5_000              // failure records that are removed with dead letters
+	sweepGroups  = 1_000              // groups that are removed, or whose mute is ended
+	SweepMarks   = 200                // groups that have dead letters which were ignored with the group
+	sweepDue     = store.SweepMax + 1 // dead letters that become pending: one more than any limit allows, to see whether there are more
 	SweepTrends  = 500
 )
 
 const letterColumns = `death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at`
 
-// letter is a dead letter as a sweep sees it.
+// letter is the part of a dead letter that a sweep needs.
 type letter struct {
 	entry
 	goneJob
@@ -55,8 +56,8 @@ var (
 	delOriginal = declare("delOriginal", `DELETE FROM redrive_originals WHERE job = ?`)
 )
 
-// letters walks over the dead letters and removes those past their retention. One that
-// will become pending again is not removed as ignored.
+// letters reads the dead letters and removes those that are past their retention. It
+// does not remove an ignored dead letter that will become pending again.
 func (w *sweep) letters() error {
 	if w.keep.Dead == 0 {
 		return nil
@@ -106,31 +107,32 @@ func (w *sweep) letters() error {
 // droppable reports whether a dead letter that is old enough may be removed.
 func (w *sweep) droppable(l *letter) bool {
 	switch {
-	case l.status == job.Redriven: // its job is live
+	case l.status == job.Redriven: // the job of the dead letter is live
 		return false
 	case l.status == job.Resolved || w.keep.DropPending:
 		return true
 	case l.status == job.Pending:
 		return false
 	}
-	return l.reopensAt == 0 // otherwise it will become pending again
+	return l.reopensAt == 0 // otherwise the dead letter will become pending again
 }
 
 var selMuted = declare("selMuted", `SELECT 1 FROM redrive_groups WHERE id = ?1 AND muted <> 0 AND (muted_until IS NULL OR muted_until > ?2)`)
 
-// muted reports whether a group is still muted. Changed groups must have been written
-// before.
+// muted reports whether a group is still muted. Call it after the changed groups were
+// written.
 func (w *sweep) muted(group int64) (muted bool, err error) {
 	err = w.rows(selMuted, func(Row) error { muted = true; return nil }, num(group), num(w.now))
 	return muted, err
 }
 
-// purge removes a dead letter with everything known of its job, except the row in
-// redrive_done if a later life ended there. It returns the number of failure records.
+// purge removes a dead letter with all data of its job. Only the row in redrive_done
+// stays if a later life of the job ended there. purge returns the number of removed
+// failure records.
 func (t *Txn) purge(l *letter) (records int, err error) {
 	n, err := t.exec(delDead, num(l.death), num(l.id))
 	if err == nil && n == 0 {
-		err = errors.New("a dead letter was read but is gone") // cannot be: it was read in this transaction
+		err = errors.New("a dead letter was read, but its row is missing when it is removed") // This cannot happen: the row was read in this transaction.
 	}
 	if err != nil {
 		return 0, err
@@ -155,7 +157,7 @@ func (t *Txn) purge(l *letter) (records int, err error) {
 	return t.exec(delFailures, num(l.id))
 }
 
-// setDeaths stores the number of the last death when its row is removed.
+// setDeaths stores the number of the last death when the row of that death is removed.
 var setDeaths = declare("setDeaths", `INSERT INTO redrive_meta (key, value) VALUES ('deaths', ?1)
 	ON CONFLICT (key) DO UPDATE SET value = ?1`)
 
@@ -166,7 +168,8 @@ var (
 	delTrends = declare("delTrends", `DELETE FROM redrive_trends WHERE grp = +?`)
 )
 
-// emptyGroups removes groups that have had no dead letters for the retention time.
+// emptyGroups removes groups that have had no dead letters for the whole retention
+// time.
 func (w *sweep) emptyGroups() error {
 	if err := w.flushGroups(); err != nil || w.keep.Dead == 0 {
 		return err
@@ -195,14 +198,14 @@ func (w *sweep) emptyGroups() error {
 		if _, err := w.exec(delGroup, num(id)); err != nil {
 			return err
 		}
-		if _, err := w.exec(delTrends, num(id)); err != nil { // another group may get its id
+		if _, err := w.exec(delTrends, num(id)); err != nil { // so that no other group gets the id while it is cached
 			return err
 		}
 	}
 	return nil
 }
 
-// flushGroups writes the changed groups, for statements that read them afterwards.
+// flushGroups writes the changed groups, because later statements read them.
 func (t *Txn) flushGroups() error {
 	for i, id := range t.groups.keys {
 		if err := t.flushGroup(id, &t.groups.values[i]); err != nil {
@@ -216,7 +219,7 @@ func (t *Txn) flushGroups() error {
 var (
 	selMuteOver = declareWalk("selMuteOver", `SELECT id, fingerprint FROM redrive_groups INDEXED BY redrive_groups_muted
 		WHERE muted = 1 AND muted_until <= +? ORDER BY muted_until`)
-	// A mark appears once, however many dead letters have it.
+	// Each mark appears once, even if many dead letters have it.
 	nextMark = declare("nextMark", `SELECT reopen_at FROM redrive_dead INDEXED BY redrive_dead_reopen
 		WHERE reopen_at > +? ORDER BY reopen_at LIMIT 1`)
 	selMarked = declareWalk("selMarked", `SELECT death FROM redrive_dead INDEXED BY redrive_dead_reopen WHERE reopen_at = +? ORDER BY death`)
@@ -252,7 +255,8 @@ func (w *sweep) unmute() error {
 }
 
 // reopen makes ignored dead letters pending when their time has come or their group is not
-// muted any more, in the order of deaths among those examined.
+// muted any more. It examines a limited number of dead letters and reopens them in the
+// order of their deaths.
 func (w *sweep) reopen() error {
 	var deaths []int64
 	collect := func(r Row) error {
@@ -275,7 +279,7 @@ func (w *sweep) reopen() error {
 		}
 	}
 	slices.Sort(deaths)
-	if len(deaths) > w.limit { // the next sweep begins with the same marks, as any of them may have more
+	if len(deaths) > w.limit { // the next sweep begins with the same marks, because each of them may have more dead letters
 		deaths, w.swept.More = deaths[:w.limit], true
 	} else if err := w.moveTo(sweptMarks, next); err != nil {
 		return err
@@ -289,9 +293,9 @@ func (w *sweep) reopen() error {
 	return nil
 }
 
-// overMarks returns the marks of groups that are not muted any more, see withGroup, and
-// where the walk over marked groups continues when all of these are reopened; 0 means at
-// the start.
+// overMarks returns the marks of groups that are not muted any more; see withGroup. It
+// also returns the mark at which the next sweep continues after these dead letters are
+// reopened; 0 means at the start.
 func (w *sweep) overMarks() (over []int64, end int64, err error) {
 	mark := cmp.Or(w.note(sweptMarks).cursor, withGroup)
 	for range SweepMarks {
@@ -332,24 +336,24 @@ var (
 	delOldMinutes = declare("delOldMinutes", `DELETE FROM redrive_trends WHERE grp = 0 AND at <= +?`)
 	walkTrends    = declareWalk("walkTrends", `SELECT grp, at FROM redrive_trends WHERE grp >= +? ORDER BY grp, at`)
 	delTrend      = declare("delTrend", `DELETE FROM redrive_trends WHERE grp = ? AND at = ?`)
-	delOldHours   = declare("delOldHours", `DELETE FROM redrive_hours WHERE +at <= ?`) // 720 rows, and those since the last sweep
+	delOldHours   = declare("delOldHours", `DELETE FROM redrive_hours WHERE +at <= ?`) // 720 rows, and the rows since the last sweep
 )
 
-// oldHours removes the figures of hours that are not shown any more.
+// oldHours removes the statistics of hours that are not shown any more.
 func (w *sweep) oldHours() error {
 	_, err := w.exec(delOldHours, num(w.now.Add(-store.HoursKept)))
 	return err
 }
 
-// figures removes numbers of deaths that are not shown any more.
+// figures removes counts of deaths that are not shown any more.
 func (w *sweep) figures() error {
 	if _, err := w.exec(delOldMinutes, num(start(w.now, minute)-minute*store.AddedMinutes)); err != nil {
 		return err
 	}
 	var groups, hours []int64
 	until, looked, cursor := int64(start(w.now, hour)-hour*store.TrendHours), 0, int64(0)
-	// A group keeps only a few hours, so a walk that begins at the first hour of a group
-	// still moves forward.
+	// A group has counts for only a few hours. So even a read that begins at the first
+	// hour of a group makes progress.
 	err := w.rows(walkTrends, func(r Row) error {
 		if looked++; looked > SweepTrends {
 			cursor = r.Int(0)

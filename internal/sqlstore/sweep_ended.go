@@ -8,8 +8,9 @@ import (
 )
 
 var (
-	// The newest row, which the last column identifies, stays, so that its number is not
-	// given out again. The walk starts at the oldest row and stops early.
+	// The newest row, which the last column identifies, is kept so that its number is
+	// not used again. The statement starts at the oldest row, and the reader stops
+	// early.
 	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key,
 		d.seq = (SELECT max(seq) FROM redrive_done) FROM redrive_done d ORDER BY d.seq`)
 	delDone     = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
@@ -24,8 +25,8 @@ type goneJob struct {
 	owner, key string
 }
 
-// ended removes completed and cancelled jobs in the order of their ends. Their failure
-// records have a retention of their own.
+// ended removes completed and cancelled jobs in the order in which they ended. Their
+// failure records have a separate retention.
 func (w *sweep) ended() error {
 	if w.keep.Completed == 0 {
 		return nil
@@ -68,8 +69,9 @@ func (w *sweep) ended() error {
 	return w.removed(sweptCompleted, w.swept.Completed)
 }
 
-// remove removes what refers to a job whose row is deleted. A key that the job still
-// holds stays with the job's state; a missing state means completed, see known.
+// remove removes the data of a job whose row is deleted already. If the job still holds
+// a key, the key stays and stores the job's state. A missing state means completed; see
+// known.
 func (t *Txn) remove(j *goneJob) error {
 	t.count(j.lane, j.state, -1)
 	if _, err := t.exec(delProgress, num(j.id)); err != nil {
@@ -89,8 +91,8 @@ var (
 	delFailure = declare("delFailure", `DELETE FROM redrive_failures WHERE job = ? AND token = ?`)
 )
 
-// failures walks over the failure records and removes those past their retention whose
-// jobs are neither live nor have a dead letter.
+// failures examines the failure records and removes those that are past their
+// retention, if their jobs are not live and have no dead letter.
 func (w *sweep) failures() error {
 	if w.keep.Failures == 0 {
 		return nil
@@ -105,8 +107,8 @@ func (w *sweep) failures() error {
 	return errors.Join(w.removed(sweptFailures, n), w.moveTo(sweptFailures, int64(next.ID)), w.moveTo(sweptToken, int64(next.Token)))
 }
 
-// removeFailures returns the number of removed records, and the first record for the
-// next sweep to examine.
+// removeFailures returns the number of removed records, and the first record that the
+// next sweep examines.
 func (w *sweep) removeFailures(until job.Micros, from store.Run) (n int64, next store.Run, err error) {
 	if r := w.hooks.Remover; r != nil {
 		return r.Failures(until, from, w.limit)

@@ -8,14 +8,15 @@ import (
 )
 
 var (
-	// Read first, then written: RETURNING would put the row through a temporary table.
+	// The row is read first and written afterwards, because RETURNING would copy the
+	// row through a temporary table.
 	selClaim   = declare("selClaim", `SELECT `+ReadyColumns+` FROM redrive_jobs WHERE id = ? AND state < 3`)
 	setClaimed = declare("setClaimed", `UPDATE redrive_jobs SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4,
 		holder = ?5, crash_max = ?6 WHERE id = ?1 AND state < 3`)
 	selBody = declare("selBody", `SELECT payload FROM redrive_bodies WHERE job = ?`)
 )
 
-// take claims one job; a job past its deadline dies instead.
+// take claims one job. If the job's deadline has passed, the job dies instead.
 func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	t := c.t
 	if err := c.find(id); err != nil || c.run == nil {
@@ -42,7 +43,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	return true, nil
 }
 
-// find reads a ready job; c.run is nil when another process has taken it.
+// find reads a ready job. It sets c.run to nil when another process has taken the job.
 func (c *claimer) find(id job.ID) error {
 	c.run = nil
 	if c.source == nil {
@@ -55,7 +56,7 @@ func (c *claimer) find(id job.ID) error {
 	return err
 }
 
-// write writes a claim and reads what else it needs.
+// write writes a claim and reads the other values that the claim needs.
 func (c *claimer) write(r *Run) error {
 	if c.source != nil {
 		c.source.Claimed(r)
@@ -69,14 +70,16 @@ func (c *claimer) write(r *Run) error {
 }
 
 const (
-	// passedMax is the maximum number of jobs past their deadline that one exchange leaves.
+	// passedMax is the maximum number of jobs past their deadline that one exchange leaves
+	// without ending them.
 	passedMax = 10 * store.ExpiredMax
-	// passedAgain is the wait before the next try to end them.
+	// passedAgain is the wait before the next try to end these jobs.
 	passedAgain = time.Second
 )
 
-// expire ends a job that was found past its deadline, unless dead letters are locked: a
-// claim holds ready jobs, which must not wait for a caller's transaction.
+// expire ends a job that was found past its deadline. It does not end the job while
+// dead letters are locked: a claim holds locks on ready jobs, and these must not wait
+// for a caller's transaction.
 func (c *claimer) expire(r *Run, from job.State) error {
 	if c.passed > 0 {
 		c.passed++
@@ -113,8 +116,8 @@ func (c *claimer) scanRow(row Row) error {
 // ReadyColumns are the columns of redrive_jobs that ScanReady reads.
 const ReadyColumns = runColumns + `, run_at, deadline, attrs, policy, memo, payload`
 
-// ScanReady reads a ready job from a row of ReadyColumns. The rest of the claim is set
-// when the job is taken.
+// ScanReady reads a ready job from a row of ReadyColumns. The other fields of the claim
+// are set when the job is taken.
 func (t *Txn) ScanReady(row Row) (*Run, job.Claim) {
 	return t.scanRun(row), job.Claim{
 		RunAt: job.Micros(row.Int(runWidth)), Deadline: job.Micros(row.Int(runWidth + 1)),

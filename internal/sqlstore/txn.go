@@ -10,38 +10,38 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Txn is one transaction of the store. Its statements run in a session. Its changes
-// of counters and its events are collected, and Flush writes them once, however many
-// jobs there were.
+// Txn is one transaction of the store. Its statements run in a session. It collects
+// changes of counters and events. Flush writes them once, for all jobs of the
+// transaction.
 type Txn struct {
 	s                 Session
 	hooks             Hooks
-	deadLettersLocked bool // LockDeadLetters was called
+	deadLettersLocked bool // whether LockDeadLetters was called
 
-	lanesLocked     bool // LockLanes was called
-	noDeadLetters   bool // the transaction must not lock dead letters any more
+	lanesLocked     bool // whether LockLanes was called
+	noDeadLetters   bool // whether the transaction must not lock dead letters any more
 	reliesOnEarlier bool // see ReliesOnEarlier
 
 	now    job.Micros
 	cat    *Catalog
 	args   []Value
-	packed []byte // buffer for the next failure record
+	packed []byte // a buffer for the next failure record
 
 	events event.Packer
 	deltas []delta
 	batch  []batchDelta
-	groups tally[int64, groupDelta] // by id of the group
-	dead   tally[deadKey, int64]    // dead letters
-	hour   store.Hour               // what this transaction adds to the current hour
+	groups tally[int64, groupDelta] // by the id of the group
+	dead   tally[deadKey, int64]    // changes of the counts of dead letters
+	hour   store.Hour               // what this transaction adds to the statistics of the current hour
 
 	redrives tally[int64, redriveDelta]
 	readied  []Readied
 
-	laneErr error // a lane was not found, see laneOf
+	laneErr error // set when a lane was not found; see laneOf
 
-	ownRuns map[job.ID]*Run // claimed by this process; nil in a caller's own transaction
-	wrote   bool            // something was changed, so there is something to commit
-	wake    bool            // jobs may have become ready beside readied, or signals have changed
+	ownRuns map[job.ID]*Run // runs that this process has claimed; nil in a caller's transaction
+	wrote   bool            // whether something was changed, so that there is something to commit
+	wake    bool            // whether jobs other than those in readied may have become ready, or signals have changed
 }
 
 type delta struct {
@@ -55,11 +55,11 @@ type batchDelta struct {
 	endings
 }
 
-// endings counts jobs that have ended, by the way they ended.
+// endings counts jobs that have ended, by the state in which they ended.
 type endings struct{ completed, dead, cancelled int64 }
 
-// endingIn returns the count of one job that moves to a state; it is zero unless the
-// job ends in that state.
+// endingIn returns the count for one job that moves to a state. It is zero unless the
+// state is an end of the job.
 func endingIn(to job.State) (e endings) {
 	switch to {
 	case job.Completed:
@@ -79,39 +79,41 @@ func (e *endings) add(more endings) {
 	e.cancelled += more.cancelled
 }
 
-// Hooks are what a store does whose database has other writers. The zero value is for
-// a store that writes alone.
+// Hooks are functions of a store whose database has other writers. The zero value is
+// for a store that is the only writer.
 type Hooks struct {
 	// LockDeadLetters waits until no other transaction writes dead letters, groups or
-	// redrives, and blocks the others until this transaction ends. A transaction that
-	// needs live jobs too locks those first, in the order of their ids.
+	// redrives. It then blocks these writes in other transactions until this
+	// transaction ends. A transaction that also needs live jobs locks those first, in
+	// the order of their ids.
 	LockDeadLetters func() error
-	// TryLockDeadLetters does not wait: ok is false when another transaction has the
-	// lock. A transaction that holds what others need uses it.
+	// TryLockDeadLetters does the same without waiting. ok is false when another
+	// transaction has the lock. It is for a transaction that holds locks which others
+	// need.
 	TryLockDeadLetters func() (ok bool, err error)
-	// LockLanes does the same for new lanes, queues and the settings of queues. A
-	// transaction that needs both locks dead letters first.
+	// LockLanes does the same for new lanes, new queues and the settings of queues. A
+	// transaction that needs both locks takes the lock on dead letters first.
 	LockLanes func() error
-	// LockName does the same for a single name. It comes before LockLanes. A transaction
-	// that has locked a name must not lock dead letters.
+	// LockName does the same for a single name. Call it before LockLanes. A transaction
+	// that has locked a name must not lock dead letters afterwards.
 	LockName func(name string) error
 	// LockJobs waits until no other transaction writes these live jobs, which are
-	// sorted by id, and blocks the others until this transaction ends. When one of the
-	// jobs was released by a redrive, it calls lockDeadLetters, because the end of that
-	// job is noted there. It returns ErrAgain when one of the jobs became live before
-	// that lock was taken.
+	// sorted by id. It then blocks other writers until this transaction ends. When a
+	// redrive has released one of the jobs, LockJobs calls lockDeadLetters, because the
+	// end of that job is counted in the redrive. It returns ErrAgain when one of the
+	// jobs became live before that lock was taken.
 	LockJobs func(ids []job.ID, lockDeadLetters func() error) error
-	// Record writes the events of a transaction with its changes of the counters of
-	// jobs, of batches and of the figures of the hour. It is set if and only if the
+	// Record writes the events of a transaction, and its changes of the counters of
+	// jobs, of batches and of the statistics of the hour. It is set if and only if the
 	// database has other writers.
 	Record func(*Txn) error
-	// Remover is for sweeps; when it is nil they remove row by row.
+	// Remover removes rows for sweeps. If it is nil, sweeps remove row by row.
 	Remover Remover
 }
 
-// NewTxn returns a Txn that is used for all transactions over a session, one after the
-// other. With remembers it keeps the runs that it claims, see recall; then it must be
-// the only one of its process.
+// NewTxn returns a Txn that is used for all transactions in a session, one after the
+// other. If remembers is true, the Txn remembers the runs that it claims; see recall. A
+// process may have only one such Txn.
 func NewTxn(s Session, remembers bool, hooks Hooks) *Txn {
 	t := &Txn{s: s, hooks: hooks}
 	if remembers {
@@ -120,46 +122,48 @@ func NewTxn(s Session, remembers bool, hooks Hooks) *Txn {
 	return t
 }
 
-// shared reports whether others write to the database at the same time.
+// shared reports whether other processes write to the database at the same time.
 func (t *Txn) shared() bool { return t.hooks.Record != nil }
 
 // Session returns the session of the transaction.
 func (t *Txn) Session() Session { return t.s }
 
-// ReliesOnEarlier reports whether an answer relies on what an earlier transaction has
-// written, because it says that the request was already done. Errors do not count.
+// ReliesOnEarlier reports whether an answer of this transaction says that the request
+// was already done. Such an answer relies on what an earlier transaction has written.
+// Errors do not count.
 func (t *Txn) ReliesOnEarlier() bool { return t.reliesOnEarlier }
 
 // Now returns the time of the transaction.
 func (t *Txn) Now() job.Micros { return t.now }
 
-// Wrote reports whether the part of the transaction that BeginPart began has changed
-// anything.
+// Wrote reports whether anything was changed since the last call of BeginPart.
 func (t *Txn) Wrote() bool { return t.wrote }
 
 // BeginPart begins one caller's part of a transaction that several callers share.
 func (t *Txn) BeginPart() { t.wrote = false }
 
-// Wakes reports whether jobs may have become ready, or signals have changed.
+// Wakes reports whether jobs may have become ready, or signals may have changed.
 func (t *Txn) Wakes() bool { return t.wake || len(t.readied) > 0 }
 
-// WakesMore reports whether that may also be so for jobs that are not in Readied.
+// WakesMore reports whether jobs that Readied does not return may have become ready, or
+// signals may have changed.
 func (t *Txn) WakesMore() bool { return t.wake }
 
-// ready notes that a job is ready in a lane, due at a time.
+// ready records that a job is ready in a lane, with the time at which it is due.
 func (t *Txn) ready(lane *Lane, priority int8, at job.Micros) {
-	if !t.shared() { // a store without other writers does not use the lane
+	if !t.shared() { // only a store with other writers uses the lane
 		t.wake = true
 		return
 	}
 	t.readied = append(t.readied, Readied{lane.id, priority, at})
 }
 
-// RolledBack says that the transaction was rolled back: what it claimed is not
-// claimed.
+// RolledBack says that the transaction was rolled back, so that its claims are
+// forgotten.
 func (t *Txn) RolledBack() { clear(t.ownRuns) }
 
-// Reset prepares the Txn for the next transaction and keeps its memory.
+// Reset prepares the Txn for the next transaction. It reuses the memory of the last
+// one.
 func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.now, t.cat, t.reliesOnEarlier, t.laneErr = now, cat, false, nil
 	t.events.Reset()
@@ -171,12 +175,13 @@ func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.wrote, t.wake, t.deadLettersLocked, t.lanesLocked, t.noDeadLetters = false, false, false, false, false
 }
 
-// lockDeadLetters must come before any change of dead letters, groups or redrives.
+// lockDeadLetters locks dead letters, groups and redrives. Call it before any change of
+// them.
 func (t *Txn) lockDeadLetters() error {
 	if t.hooks.LockDeadLetters == nil || t.deadLettersLocked {
 		return nil
 	}
-	if t.noDeadLetters { // they were not expected to be needed
+	if t.noDeadLetters { // The transaction had promised not to need them.
 		return ErrAgain
 	}
 	t.deadLettersLocked = true
@@ -186,7 +191,8 @@ func (t *Txn) lockDeadLetters() error {
 	return t.readLastDeath()
 }
 
-// tryLockDeadLetters does not wait: ok is false when another transaction has the lock.
+// tryLockDeadLetters is lockDeadLetters without waiting. ok is false when another
+// transaction has the lock.
 func (t *Txn) tryLockDeadLetters() (ok bool, err error) {
 	if t.hooks.TryLockDeadLetters == nil || t.deadLettersLocked {
 		return true, t.lockDeadLetters()
@@ -197,23 +203,25 @@ func (t *Txn) tryLockDeadLetters() (ok bool, err error) {
 	return true, t.readLastDeath()
 }
 
-// readLastDeath reads what others have changed before this transaction got the lock.
+// readLastDeath reads the number of the last death again, because other transactions
+// may have changed it before this transaction got the lock.
 func (t *Txn) readLastDeath() error {
 	clear(t.cat.groups)
 	return t.s.Rows(selLastDeath, func(r Row) error {
 		t.cat.deaths = r.Int(0)
-		// Deaths are numbered in the order of time, even if this transaction began before
-		// another one and had to wait for it.
+		// Deaths are numbered in the order of time. That must also hold if this
+		// transaction began before another one and had to wait for it.
 		t.now = max(t.now, job.Micros(r.Int(1)))
 		return nil
 	})
 }
 
 // selLastDeath returns the number and the time of the last death. Only a store with
-// other writers has a text for it.
+// other writers has a text for this statement.
 var selLastDeath = &Query{Name: "selLastDeath"}
 
-// lockJobs must come before changes of live jobs that may touch dead letters.
+// lockJobs locks live jobs. Call it before changes of live jobs that may also change
+// dead letters.
 func (t *Txn) lockJobs(ids []job.ID) error {
 	if t.hooks.LockJobs == nil {
 		return nil
@@ -225,8 +233,8 @@ func (t *Txn) lockJobs(ids []job.ID) error {
 	return err
 }
 
-// lockName lets only one transaction at a time work on the name. The transaction must
-// not lock dead letters afterwards.
+// lockName lets only one transaction at a time work on the name. Afterwards the
+// transaction must not lock dead letters.
 func (t *Txn) lockName(name string) error {
 	t.noDeadLetters = true
 	if t.hooks.LockName == nil {
@@ -235,14 +243,15 @@ func (t *Txn) lockName(name string) error {
 	return t.hooks.LockName(name)
 }
 
-// LockDeadLettersBy replaces the way in which the transaction locks dead letters.
+// LockDeadLettersBy replaces the function with which the transaction locks dead
+// letters.
 func (t *Txn) LockDeadLettersBy(lock func() error) { t.hooks.LockDeadLetters = lock }
 
-// ErrDeadLettersLocked says that another transaction has held the lock on dead letters
-// for longer than the caller may wait.
-var ErrDeadLettersLocked = errors.New("dead letters are locked by another transaction")
+// ErrDeadLettersLocked says that another transaction held the lock on dead letters for
+// longer than the caller may wait.
+var ErrDeadLettersLocked = errors.New("another transaction holds the lock on dead letters")
 
-// Deltas calls each for every change of the number of jobs in a (lane, state).
+// Deltas calls each for every change of the number of jobs in a lane and state.
 func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 	for _, d := range t.deltas {
 		if d.n != 0 {
@@ -251,21 +260,22 @@ func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 	}
 }
 
-// Batches calls each for every batch whose counts have changed, with the changes.
+// Batches calls each for every batch whose counts have changed.
 func (t *Txn) Batches(each func(id, total, completed, dead, cancelled int64)) {
 	for _, b := range t.batch {
 		each(b.id, b.total, b.completed, b.dead, b.cancelled)
 	}
 }
 
-// Hour returns what the transaction adds to the figures of the current hour.
+// Hour returns the numbers that the transaction adds to the statistics of the current
+// hour.
 func (t *Txn) Hour() store.Hour { return t.hour }
 
 // Events returns the events of the transaction.
 func (t *Txn) Events() *event.Packer { return &t.events }
 
-// exec runs a statement. It copies the arguments, so that the caller's do not escape
-// to the heap.
+// exec runs a statement. It copies the arguments, so that the caller's arguments are
+// not moved to the heap.
 func (t *Txn) exec(q *Query, args ...Value) (int, error) {
 	t.args = append(t.args[:0], args...)
 	n, err := t.s.Exec(q, t.args...)
@@ -275,24 +285,24 @@ func (t *Txn) exec(q *Query, args ...Value) (int, error) {
 	return n, err
 }
 
-// one runs a statement that must change exactly one row, which was read in the same
+// one runs a statement that must change exactly one row. That row was read in the same
 // transaction.
 func (t *Txn) one(q *Query, args ...Value) error {
 	n, err := t.exec(q, args...)
 	if err == nil && n != 1 {
-		err = fmt.Errorf("a statement changed %d rows instead of 1: %.60s", n, q.Text)
+		err = fmt.Errorf("a statement changed %d rows, want 1 row: %.60s", n, q.Text)
 	}
 	return err
 }
 
 func (t *Txn) rows(q *Query, each func(Row) error, args ...Value) error {
-	t.args = append(t.args[:0], args...) // bound before the first row is read, so each may reuse it
+	t.args = append(t.args[:0], args...) // The arguments are bound before the first row is read, so each may reuse args.
 	return t.s.Rows(q, each, t.args...)
 }
 
-// count adds n (which may be negative) to the number of jobs in a (lane, state). It
-// takes effect in the catalogue at once, because limits read it there, unless the
-// catalogue keeps no counts.
+// count adds n (which may be negative) to the number of jobs in a lane and state. The
+// change is visible in the catalogue at once, because limits read the number there. A
+// catalogue without counts does not change.
 func (t *Txn) count(l *Lane, state job.State, n int64) {
 	if !t.cat.uncounted {
 		l.counts[state] += n
@@ -306,13 +316,13 @@ func (t *Txn) count(l *Lane, state job.State, n int64) {
 	t.deltas = append(t.deltas, delta{l, state, n})
 }
 
-// move counts one job's change of state, and of lane if the two differ.
+// move counts a change of the state of one job, and of the lane if the job changes it.
 func (t *Txn) move(from *Lane, a job.State, to *Lane, b job.State) {
 	t.count(from, a, -1)
 	t.count(to, b, 1)
 }
 
-// batchCount collects the changes of a batch.
+// batchCount collects the changes in the counts of a batch.
 func (t *Txn) batchCount(d batchDelta) {
 	if d.id == 0 {
 		return
@@ -333,8 +343,8 @@ var (
 	insEvents = declare("insEvents", `INSERT INTO redrive_events (at, n, body) VALUES (?, ?, ?)`)
 )
 
-// Flush writes what was collected: groups and figures, batches, counters, events. It
-// fails when a job's lane was not found.
+// Flush writes the collected groups, statistics, batches, counters and events. It fails
+// when the lane of a job was not found.
 func (t *Txn) Flush() error {
 	if t.laneErr != nil {
 		return t.laneErr
