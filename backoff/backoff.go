@@ -1,38 +1,39 @@
-// Package backoff computes the waits between attempts. Every formula is a pure
-// function of the number of the coming retry, the wait before it and one draw,
-// so that a wait can be explained and computed again.
+// Package backoff computes the waits between attempts. Every formula is a pure function of
+// the number of the next retry, the previous wait and one random number, so the same inputs
+// always give the same wait.
 //
-// Two kinds of number are promised. A nominal wait is exact to the microsecond:
-// 30 s × 1.5 is 45 s on every architecture. A drawn wait lies between Bounds,
-// is a whole number of microseconds, and the same draw gives the same wait.
+// The nominal wait is the wait before jitter. It is exact to the microsecond: 30 s × 1.5 is
+// 45 s on every architecture. A wait with jitter lies within Bounds and is a whole number
+// of microseconds.
 package backoff
 
 import "time"
 
-// Max is the longest wait, with or without a cap. Sums of such waits cannot overflow.
+// Max is the largest possible wait, even for a back-off without a cap. Sums of such waits
+// cannot overflow.
 const Max = 365 * 24 * time.Hour
 
-// FactorDefault is the factor of an exponential back-off without a factor.
+// FactorDefault is the factor of an exponential back-off that sets no factor.
 const FactorDefault = 2
 
-// Formula is how the nominal wait grows.
+// Formula says how the nominal wait grows from retry to retry.
 type Formula uint8
 
-// The formulas; n is the number of the next retry, from 1.
+// The formulas. In the comments, n is the number of the next retry, starting at 1.
 const (
-	Fixed       Formula = iota // the n-th of Waits
+	Fixed       Formula = iota // wait n of the list Waits
 	Exponential                // First × Factor^(n−1)
 )
 
-// Jitter is how the wait is spread around the nominal one, t, which is capped
-// before: t = min(Cap, nominal). U(a, b) is a uniform draw. Its interval is cut to
-// Floor and Cap before the draw, so that waits do not pile up at a border; only
-// Additive is cut after it.
+// Jitter says how waits are spread randomly around t = min(Cap, nominal wait). U(a, b) is a
+// uniform random number between a and b. The interval is cut to Floor and Cap before the
+// random number is drawn, so that waits do not pile up at the limits. Only Additive cuts
+// the result to Cap afterwards.
 type Jitter uint8
 
-// The jitters.
+// The kinds of jitter, with the formula of the wait.
 const (
-	None         Jitter = iota // t
+	None         Jitter = iota // t, without jitter
 	Percent                    // t × U(1−Percent, 1+Percent)
 	Full                       // U(0, t)
 	Equal                      // t/2 + U(0, t/2)
@@ -40,26 +41,26 @@ const (
 	Decorrelated               // U(First, min(Cap, 3 × previous wait))
 )
 
-// Past says what happens after the last of Waits.
+// Past says what happens after the last wait of the list Waits.
 type Past uint8
 
-// What happens after the last wait.
+// The values of Past.
 const (
 	Repeat Past = iota // the last wait repeats
-	Stop               // no further retry
+	Stop               // there is no further retry
 )
 
-// Backoff is a formula for waits. The zero value never waits; Validate reports the
-// mistakes of a value. It must not be changed once it is in use.
+// Backoff is a formula for waits. The zero value gives waits of 0; Validate returns the
+// mistakes of a value. Do not change a Backoff that is in use.
 type Backoff struct {
 	Formula Formula
-	Waits   []time.Duration // for the formula Fixed
-	Past    Past            // for the formula Fixed
-	First   time.Duration   // for Exponential and Decorrelated
-	Factor  float64         // for Exponential, at least 1; 0 means FactorDefault
+	Waits   []time.Duration // the waits of the formula Fixed
+	Past    Past            // used by the formula Fixed
+	First   time.Duration   // the first wait of Exponential and Decorrelated
+	Factor  float64         // used by Exponential; at least 1; 0 means FactorDefault
 	Cap     time.Duration   // the longest wait; 0 means Max
 	Floor   time.Duration   // the shortest wait
 	Jitter  Jitter
-	Percent float64       // for the jitter Percent: 0.2 means ±20 %
-	Spread  time.Duration // for the jitter Additive
+	Percent float64       // used by the jitter Percent: 0.2 means ±20 %
+	Spread  time.Duration // the largest addition of the jitter Additive
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/redrive/redrive/backoff"
 )
 
-// This file has a test for each of several bugs that are known from other implementations.
+// These tests check for bugs that other back-off implementations are known to have.
 
-// A shift or a product that overflows becomes zero, negative or random. The job then waits
-// 0 when its wait should be the longest.
+// A shift or a product that overflows gives a negative, zero or random wait, so a job does
+// not wait when it should wait longest.
 func TestBug_OverflowBecomesAHotLoop(t *testing.T) {
 	t.Parallel()
 	b := exponential(time.Second, 2)
@@ -31,71 +31,70 @@ func TestBug_OverflowBecomesAHotLoop(t *testing.T) {
 		b := exponential(time.Microsecond, factor)
 		if d, _ := b.Wait(math.MaxInt, 0, 0); d.Wait != backoff.Max {
 			if factor == 1.0000001 && math.MaxInt == math.MaxInt32 {
-				// A factor this small does not reach the cap within 2^31 retries.
-				continue
+				continue // with this factor, 2^31 retries are too few to reach the cap
 			}
-			t.Errorf("factor %v at the largest retry number: got the wait %v, want the largest wait", factor, d.Wait)
+			t.Errorf("factor %v: the wait at the largest n is %v, want the constant Max", factor, d.Wait)
 		}
 	}
 }
 
-// Adding jitter to the largest possible wait must not overflow.
+// Adding jitter to the longest wait can overflow.
 func TestBug_JitterAroundTheLargestWait(t *testing.T) {
 	t.Parallel()
 	for _, j := range []backoff.Jitter{backoff.Percent, backoff.Full, backoff.Equal, backoff.Additive, backoff.Decorrelated} {
 		b := backoff.Backoff{Formula: backoff.Exponential, First: math.MaxInt64, Factor: 1000, Jitter: j,
 			Percent: 1, Spread: math.MaxInt64}
 		if d, ok := b.Wait(math.MaxInt, math.MaxInt64, almostOne); !ok || d.Wait < backoff.Max-time.Second || d.Wait > backoff.Max {
-			t.Errorf("jitter %d at the largest retry number: got %v with ok %v, want a wait just below the largest", j, d, ok)
+			t.Errorf("jitter %d around the longest wait: got %v, want a wait of Max or at most a second less", j, d)
 		}
 	}
 }
 
-// Comparisons with NaN are always false, so a check such as x < 0 does not find it.
+// A comparison with NaN is always false, so NaN passes checks such as "x < 0".
 func TestBug_NotANumber(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []float64{math.NaN(), math.Inf(-1), -2, 0.5} {
 		b := exponential(time.Second, bad)
 		if d, _ := b.Wait(100, 0, bad); d.Wait != time.Second {
-			t.Errorf("factor %v: got the wait %v, want 1s", bad, d.Wait)
+			t.Errorf("the invalid factor %v gives the wait %v, want 1s", bad, d.Wait)
 		}
 		if b.Validate() == nil {
-			t.Errorf("factor %v passed the validation, want an error", bad)
+			t.Errorf("Validate accepted the invalid factor %v", bad)
 		}
 	}
 	b := backoff.Backoff{Formula: backoff.Exponential, First: time.Second, Jitter: backoff.Percent, Percent: math.NaN(), Cap: time.Minute}
 	if d, _ := b.Wait(3, 0, math.NaN()); d.Wait < 0 || d.Wait > time.Minute || b.Validate() == nil {
-		t.Errorf("a NaN draw: got %v, want a wait from 0 to 1m and an error of the validation", d)
+		t.Errorf("percent NaN and random number NaN: got %v, want a wait between 0 and 1m and an error from Validate", d)
 	}
 }
 
-// In 0 × 2^n the power becomes infinite for a large n, and the product is NaN. Other
-// implementations then used the cap.
+// 0 × 2^n is NaN when 2^n overflows to infinity. One library then waited for the cap,
+// although the first wait was 0.
 func TestBug_ZeroTimesInfinity(t *testing.T) {
 	t.Parallel()
 	b := exponential(0, 1000)
 	b.Cap = time.Hour
 	if d, _ := b.Wait(math.MaxInt, 0, almostOne); d.Wait != 0 {
-		t.Errorf("a first wait of 0 at the largest retry number: got the wait %v, want 0", d.Wait)
+		t.Errorf("the first wait of 0 grew to %v, want 0", d.Wait)
 	}
 }
 
-// Other implementations doubled the first wait or made it zero.
+// Other libraries double the first wait, or return 0 for it.
 func TestBug_FirstWaitOffByOne(t *testing.T) {
 	t.Parallel()
 	b := exponential(7*time.Second, 3)
 	for _, n := range []int{-1, 0, 1} {
 		if got := b.Nominal(n); got != 7*time.Second {
-			t.Errorf("retry %d: got the wait %v, want 7s", n, got)
+			t.Errorf("the nominal wait of retry %d is %v, want 7s", n, got)
 		}
 	}
 	if got := b.Nominal(2); got != 21*time.Second {
-		t.Errorf("retry 2: got the wait %v, want 21s", got)
+		t.Errorf("the nominal wait of retry 2 is %v, want 21s", got)
 	}
 }
 
-// In other implementations, half or all of the late waits were exactly the cap. Late
-// retries were then no longer spread over time.
+// Other libraries cut waits to the cap after the jitter. Half or all of the late waits are
+// then equal to the cap, and jobs are not spread.
 func TestBug_WaitsPileUpAtTheCap(t *testing.T) {
 	t.Parallel()
 	for _, j := range []backoff.Jitter{backoff.Percent, backoff.Full, backoff.Equal, backoff.Decorrelated} {
@@ -109,26 +108,27 @@ func TestBug_WaitsPileUpAtTheCap(t *testing.T) {
 			seen[d.Wait]++
 		}
 		if len(seen) < 999 {
-			t.Errorf("jitter %d: got %d different waits in 1000 draws, want at least 999", j, len(seen))
+			t.Errorf("jitter %d: only %d of 1,000 waits are different, want at least 999", j, len(seen))
 		}
 	}
 }
 
-// Other implementations returned a duration of −1 for "stop". A timer of −1 fires at once.
+// One library returned the duration −1 for "stop", and a timer with −1 fires at once.
 func TestBug_StopIsNoDuration(t *testing.T) {
 	t.Parallel()
 	b := backoff.Backoff{Waits: seconds(1), Past: backoff.Stop}
 	for n := 2; n < 100; n++ {
 		if d, ok := b.Wait(n, 0, 0); ok || d.Wait < 0 {
-			t.Fatalf("retry %d after the last wait: got %v with ok %v, want no wait", n, d, ok)
+			t.Fatalf("retry %d after the only wait of a list that stops: got %v and %v, want no wait and false", n, d, ok)
 		}
 	}
 	if d, ok := (&backoff.Backoff{Waits: []time.Duration{-1}}).Wait(1, -1, 0); !ok || d.Wait != 0 {
-		t.Errorf("a wait of −1: got %v with ok %v, want a wait of 0", d, ok)
+		t.Errorf("the invalid wait −1: got %v and %v, want a wait of 0 and true", d, ok)
 	}
 }
 
-// Powers of big integers take more time the larger n is. With them this test would not end.
+// One library computed powers with big integers, and its time grew with n: this test would
+// never finish with it.
 func TestBug_CostGrowsWithN(t *testing.T) {
 	t.Parallel()
 	b := exponential(time.Microsecond, 1+1e-12)
@@ -137,6 +137,6 @@ func TestBug_CostGrowsWithN(t *testing.T) {
 		last, _ = b.Wait(math.MaxInt-i, 0, 0)
 	}
 	if math.MaxInt > math.MaxInt32 && last.Wait != backoff.Max {
-		t.Errorf("the largest retry number: got the wait %v, want the largest wait", last.Wait)
+		t.Errorf("the wait at the largest n is %v, want the constant Max", last.Wait)
 	}
 }

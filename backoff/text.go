@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// String returns the back-off as a formula: "30s × 2^(n−1), ±20 %, cap 1h".
+// String returns the back-off as a formula, such as "30s × 2^(n−1), ±20 %, cap 1h".
 func (b *Backoff) String() string {
 	parts := []string{b.Growth(), b.Spreading(), b.Borders()}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
-// Growth returns how the nominal wait grows: "30s × 2^(n−1)", "1m, 5m, 15m, …" or
-// "1m, 5m, 15m, then none".
+// Growth returns the text of the formula without jitter and limits, such as "30s ×
+// 2^(n−1)", "1m, 5m, 15m, …" or "1m, 5m, 15m, then none".
 func (b *Backoff) Growth() string {
 	if b.Jitter == Decorrelated {
 		return Short(b.First) + ", then up to 3 × the wait before"
@@ -40,7 +40,7 @@ func (b *Backoff) Growth() string {
 	return s.String() + "…"
 }
 
-// Spreading returns the jitter: "±20 %"; "" means none.
+// Spreading returns the text of the jitter, such as "±20 %", or "" if there is no jitter.
 func (b *Backoff) Spreading() string {
 	switch b.Jitter {
 	case Percent:
@@ -58,7 +58,8 @@ func (b *Backoff) Spreading() string {
 	return ""
 }
 
-// Borders returns cap and floor: "cap 1h, floor 1s"; "" means neither.
+// Borders returns the text of the cap and the floor, such as "cap 1h, floor 1s", or "" if
+// there is neither.
 func (b *Backoff) Borders() string {
 	var parts []string
 	if b.Cap > 0 {
@@ -70,8 +71,8 @@ func (b *Backoff) Borders() string {
 	return strings.Join(parts, ", ")
 }
 
-// Short formats a duration without zero units at its end: 5m, not 5m0s; from two days
-// on whole days: 30d.
+// Short formats a duration without zero units at its end: 5m, not 5m0s. Whole days from two
+// days on are written as days: 30d.
 func Short(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= 2*day && d%day == 0 {
@@ -87,8 +88,7 @@ func Short(d time.Duration) string {
 	return s
 }
 
-// Rounded formats a duration with the precision that people need: 55.4s, not
-// 55.438291s.
+// Rounded formats a duration with the precision that people need: 55.4s, not 55.438291s.
 func Rounded(d time.Duration) string {
 	switch size := max(d, -d); {
 	case size >= 10*time.Minute:

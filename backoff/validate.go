@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// WaitsMax is the largest number of waits in a list.
+// WaitsMax is the largest allowed number of waits in a list.
 const WaitsMax = 1000
 
-// FactorMax is the largest factor.
+// FactorMax is the largest allowed factor.
 const FactorMax = 1000
 
-// Mistake is one mistake of a back-off.
+// Mistake is one mistake in the fields of a back-off.
 type Mistake struct {
-	Field   string // the field as a policy file writes it: "first", "waits[2]"
-	Message string // what the value is, what is allowed, and how to correct it
+	Field   string // the name of the field in a policy file, such as "first" or "waits[2]"
+	Message string // says what the value is, what is allowed, and how to correct it
 }
 
-// Validate returns all mistakes as one error.
+// Validate returns all mistakes of the back-off as one error.
 func (b *Backoff) Validate() error {
 	var errs []error
 	for _, m := range b.Mistakes() {
@@ -27,8 +27,8 @@ func (b *Backoff) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Mistakes returns all mistakes of the back-off. A back-off that never waits is a
-// mistake, unless a wait of 0 in its list asks for it.
+// Mistakes returns all mistakes of the back-off. A back-off whose waits are all 0 is a
+// mistake, unless its list contains a wait of 0.
 func (b *Backoff) Mistakes() []Mistake {
 	var c checker
 	switch b.Formula {
@@ -54,7 +54,7 @@ func (c *checker) add(field, format string, args ...any) {
 	c.found = append(c.found, Mistake{field, fmt.Sprintf(format, args...)})
 }
 
-// wait checks the limits that all durations have.
+// wait checks the limits that apply to every duration.
 func (c *checker) wait(field string, d time.Duration) {
 	switch {
 	case d < 0:

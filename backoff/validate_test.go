@@ -71,15 +71,15 @@ func TestValidate_ReportsAllMistakes(t *testing.T) {
 	for name, tt := range tests {
 		err := tt.b.Validate()
 		if err == nil {
-			t.Errorf("%s: got no error, want one", name)
+			t.Errorf("%s: Validate accepted the back-off, want an error", name)
 			continue
 		}
 		if diff := cmp.Diff(tt.want, strings.Split(err.Error(), "\n")); diff != "" {
-			t.Errorf("%s: the errors differ (-want +got):\n%s", name, diff)
+			t.Errorf("%s: wrong mistakes (-want +got):\n%s", name, diff)
 		}
 	}
 	if err := (&backoff.Backoff{Waits: []time.Duration{0}}).Validate(); err != nil {
-		t.Errorf("an explicit wait of 0: got the error %v, want none", err)
+		t.Errorf("Validate refused a list with a wait of 0: %v", err)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestString(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := tt.b.String(); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
+			t.Errorf("the text of the back-off is %q, want %q", got, tt.want)
 		}
 	}
 	for d, want := range map[time.Duration]string{
@@ -119,7 +119,7 @@ func TestString(t *testing.T) {
 		3*time.Hour + 1234*time.Millisecond: "3h0m1s", 24 * time.Hour: "24h", 48 * time.Hour: "2d", 49 * time.Hour: "49h", -1500 * time.Millisecond: "-1.5s", 1500: "1.5µs",
 	} {
 		if got := backoff.Rounded(d); got != want {
-			t.Errorf("Rounded(%d) = %q, want %q", d, got, want)
+			t.Errorf("Short or Rounded formats %d ns as %q, want %q", d, got, want)
 		}
 	}
 }

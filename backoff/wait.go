@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Draw is one wait with the numbers that it was computed from. It can be computed again
-// from the back-off, n, the previous wait and U.
+// Draw is a computed wait with the numbers that explain it. The wait can be computed again
+// from the back-off, the number of the retry, the previous wait and U.
 type Draw struct {
 	Wait    time.Duration // the resulting wait
-	Nominal time.Duration // the wait before jitter, capped; First for Decorrelated
+	Nominal time.Duration // the wait before jitter and after the cap; First for Decorrelated
 	Ceiling time.Duration // the longest wait that any random number could have given
-	U       float64       // the random number, in [0, 1)
+	U       float64       // the random number that was used, in [0, 1)
 }
 
-// Wait returns the wait before retry n, from 1, and false when the schedule has no such
-// retry. The previous wait is used by Decorrelated only, and is 0 before the first
-// retry. u is a uniform random number in [0, 1). For any arguments, valid or not, the
-// wait is between Floor and Cap, and the cost does not grow with n.
+// Wait returns the wait before retry n, which starts at 1, and false if there is no such
+// retry. Only Decorrelated uses the previous wait, which is 0 before the first retry. u is
+// a uniform random number in [0, 1). The wait is between Floor and Cap even if the
+// arguments are invalid, and the time to compute it does not grow with n.
 func (b *Backoff) Wait(n int, previous time.Duration, u float64) (Draw, bool) {
 	if b.ended(n) {
 		return Draw{}, false
@@ -37,8 +37,8 @@ func (b *Backoff) Wait(n int, previous time.Duration, u float64) (Draw, bool) {
 	}, true
 }
 
-// Nominal returns the wait before retry n, from 1, without jitter, between Floor and
-// Cap. For Decorrelated it is First. It is 0 after the end of a schedule that stops.
+// Nominal returns the wait before retry n without jitter, between Floor and Cap. n starts
+// at 1. The result is First for Decorrelated, and 0 if there is no such retry.
 func (b *Backoff) Nominal(n int) time.Duration {
 	if b.ended(n) {
 		return 0
@@ -48,8 +48,9 @@ func (b *Backoff) Nominal(n int) time.Duration {
 	return span(clamp(nominal, floor, limit))
 }
 
-// Bounds returns the shortest and the longest wait that can be drawn before retry n,
-// from 1. For Decorrelated the longest wait assumes n−1 longest waits before it.
+// Bounds returns the shortest and the longest possible wait before retry n, which starts at
+// 1. For Decorrelated, the longest wait assumes that all earlier waits were the longest
+// possible.
 func (b *Backoff) Bounds(n int) (low, high time.Duration) {
 	if b.ended(n) {
 		return 0, 0
@@ -63,15 +64,15 @@ func (b *Backoff) Bounds(n int) (low, high time.Duration) {
 	return span(clamp(lo, floor, limit)), span(clamp(hi, floor, limit))
 }
 
-// Sum returns the sum of the first n waits without jitter, at most the largest
-// duration.
+// Sum returns the sum of the first n waits without jitter, limited to the largest
+// time.Duration.
 func (b *Backoff) Sum(n int) time.Duration {
 	var sum time.Duration
 	_, limit := b.borders()
 	for k := 1; k <= n && !b.ended(k); k++ {
 		wait, times := b.Nominal(k), 1
 		if !b.ended(k+1) && (b.Formula == Fixed && k >= len(b.Waits) || b.Formula == Exponential && b.factor() == 1 || wait == span(limit)) {
-			times = n - k + 1 // from here on all waits are equal
+			times = n - k + 1 // all later waits are equal
 		}
 		if wait > 0 && time.Duration(times) > (math.MaxInt64-sum)/wait {
 			return math.MaxInt64
@@ -86,8 +87,8 @@ func (b *Backoff) ended(n int) bool {
 	return b.Formula == Fixed && b.Past == Stop && n > len(b.Waits)
 }
 
-// interval returns the nominal wait and the interval to draw from, in
-// microseconds, before Floor and Cap cut them. Each is between 0 and 4 × Max.
+// interval returns the nominal wait and the two ends of the interval for the random wait,
+// in microseconds, before they are cut to Floor and Cap. Each is between 0 and 4 × Max.
 func (b *Backoff) interval(n int, previous time.Duration) (nominal, low, high int64) {
 	_, limit := b.borders()
 	nominal = b.nominal(n)
@@ -109,7 +110,7 @@ func (b *Backoff) interval(n int, previous time.Duration) (nominal, low, high in
 	return t, t, t
 }
 
-// nominal returns the result of the formula before retry n, in microseconds.
+// nominal returns the wait that the formula gives before retry n, in microseconds.
 func (b *Backoff) nominal(n int) int64 {
 	n = max(n, 1)
 	if b.Formula == Exponential {
@@ -135,8 +136,8 @@ func (b *Backoff) percent() float64 {
 	return min(b.Percent, 1)
 }
 
-// borders returns Floor and Cap in microseconds. If they contradict each other, the cap
-// wins.
+// borders returns Floor and Cap in microseconds. If Floor is above Cap, it returns Cap for
+// both.
 func (b *Backoff) borders() (floor, limit int64) {
 	limit = micros(Max)
 	if b.Cap > 0 {
@@ -145,11 +146,11 @@ func (b *Backoff) borders() (floor, limit int64) {
 	return min(micros(b.Floor), limit), limit
 }
 
-// grow returns first × factor^k, at most Max. Up to there a float64 holds every
-// number of microseconds, and every whole power, so the product is exact for the
-// factors that people write. The power is by squaring: 63 steps whatever k. Each
-// product stands alone, so that no architecture can fuse it with a sum. What is
-// no factor (below 1, NaN) does not grow.
+// grow returns first × factor^k, at most Max. A float64 holds every whole number of
+// microseconds up to Max, so the product is exact for common factors. The power is computed
+// by squaring, in at most 63 steps. Each product is a separate statement, so that no
+// architecture can fuse it with an addition. An invalid factor (below 1, or NaN) counts as
+// 1.
 func grow(first int64, factor float64, k int) int64 {
 	if first <= 0 || !(factor > 1) {
 		return max(first, 0)
@@ -168,11 +169,11 @@ func grow(first int64, factor float64, k int) int64 {
 	return micros64(float64(first) * power)
 }
 
-// scale returns d × by, whole and at least 0.
+// scale returns d × by as a whole number, at least 0.
 func scale(d int64, by float64) int64 { return micros64(float64(d) * by) }
 
-// micros64 rounds to whole microseconds. It limits the value to [0, 2 × Max] before the
-// conversion, because values that do not fit an int64 convert differently on different
+// micros64 rounds a value to whole microseconds. It first limits the value to [0, 2 × Max],
+// because converting larger values to int64 gives different results on different
 // architectures.
 func micros64(f float64) int64 {
 	limit := float64(2 * micros(Max))
@@ -182,10 +183,10 @@ func micros64(f float64) int64 {
 	case f <= 0:
 		return 0
 	}
-	return int64(limit) // and NaN
+	return int64(limit) // also true for NaN
 }
 
-// micros returns d in whole microseconds, between 0 and Max.
+// micros returns a duration in whole microseconds, limited to the range from 0 to Max.
 func micros(d time.Duration) int64 { return int64(min(max(d, 0), Max) / time.Microsecond) }
 
 // span converts whole microseconds to a duration.

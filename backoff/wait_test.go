@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/backoff"
 )
 
-// almostOne is the largest possible draw.
+// almostOne is the largest possible random number below 1.
 var almostOne = math.Nextafter(1, 0)
 
 func seconds(s ...float64) []time.Duration {
@@ -26,8 +26,7 @@ func exponential(first time.Duration, factor float64) backoff.Backoff {
 	return backoff.Backoff{Formula: backoff.Exponential, First: first, Factor: factor}
 }
 
-// The nominal waits of each preset are exactly those that are documented.
-//
+// The nominal waits of each preset must be exactly those listed.
 // proves: R1
 func TestR1_NominalWaitsOfThePresets(t *testing.T) {
 	t.Parallel()
@@ -57,20 +56,20 @@ func TestR1_NominalWaitsOfThePresets(t *testing.T) {
 	}
 	for name, tt := range tests {
 		if err := tt.b.Validate(); err != nil {
-			t.Errorf("preset %s: got the error %v, want a valid preset", name, err)
+			t.Errorf("%s: Validate refused the back-off: %v", name, err)
 		}
 		var got []time.Duration
 		for i := range tt.want {
 			got = append(got, tt.b.Nominal(i+1))
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("preset %s: the waits differ (-want +got):\n%s", name, diff)
+			t.Errorf("%s: wrong nominal waits (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// Each kind of jitter is tested at both ends and in the middle of its interval.
-//
+// Each jitter must give the listed waits for the smallest, a middle and the largest random
+// number.
 // proves: R1
 func TestR1_JitterAtItsBounds(t *testing.T) {
 	t.Parallel()
@@ -89,7 +88,7 @@ func TestR1_JitterAtItsBounds(t *testing.T) {
 		b             backoff.Backoff
 		n             int
 		previous      time.Duration
-		low, mid, top float64 // The waits for the draws 0, 0.5 and almostOne, in seconds.
+		low, mid, top float64 // the expected waits in seconds
 	}{
 		"none":                    {base, 2, 0, 60, 60, 60},
 		"±20 %":                   {percent, 2, 0, 48, 60, 72},
@@ -112,31 +111,30 @@ func TestR1_JitterAtItsBounds(t *testing.T) {
 	}
 	for name, tt := range tests {
 		if err := tt.b.Validate(); err != nil {
-			t.Errorf("%s: the validation returned the error %v, want none", name, err)
+			t.Errorf("%s: Validate refused the back-off: %v", name, err)
 		}
 		var got []float64
 		for _, u := range []float64{0, 0.5, almostOne} {
 			d, ok := tt.b.Wait(tt.n, tt.previous, u)
 			if !ok || d.U != u || d.Ceiling != time.Duration(tt.top*1e9) {
-				t.Errorf("%s: got %+v with ok %v for the draw %v, want the same draw and the documented ceiling", name, d, ok, u)
+				t.Errorf("%s: got %+v and %v, want true, the listed ceiling and the random number %v", name, d, ok, u)
 			}
 			got = append(got, d.Wait.Seconds())
 		}
-		// The largest draw may give a wait that is a microsecond below the end of the
-		// interval.
+		// With the largest random number, the wait may be a microsecond below the end of
+		// the interval.
 		near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1.5e-6 })
 		if diff := cmp.Diff([]float64{tt.low, tt.mid, tt.top}, got, near); diff != "" {
-			t.Errorf("%s: the waits differ (-want +got):\n%s", name, diff)
+			t.Errorf("%s: wrong waits in seconds (-want +got):\n%s", name, diff)
 		}
 		if got[0] != tt.low {
-			t.Errorf("%s: the draw 0 gives %v, want exactly %v", name, got[0], tt.low)
+			t.Errorf("%s: the random number 0 gives a wait of %v s, want exactly %v s", name, got[0], tt.low)
 		}
 	}
 }
 
-// The same draw gives the same wait. The record of a draw holds all values that are needed
-// to repeat it.
-//
+// The same random number gives the same wait, and a Draw has all values that are needed to
+// compute it again.
 // part of: R1
 func TestR1_ADrawIsReproducible(t *testing.T) {
 	t.Parallel()
@@ -144,10 +142,10 @@ func TestR1_ADrawIsReproducible(t *testing.T) {
 	d, _ := b.Wait(2, 0, 0.31)
 	want := backoff.Draw{Wait: 55440 * time.Millisecond, Nominal: time.Minute, Ceiling: 72 * time.Second, U: 0.31}
 	if d != want {
-		t.Errorf("got %+v, want %+v", d, want)
+		t.Errorf("Wait returned %+v, want %+v", d, want)
 	}
 	if again, _ := b.Wait(2, 0, d.U); again != d {
-		t.Errorf("the same draw was used twice: got %+v and %+v, want equal results", d, again)
+		t.Errorf("the second call with the same random number returned %+[2]v, the first call %+[1]v", d, again)
 	}
 }
 
@@ -155,21 +153,21 @@ func TestWait_AListStopsOrRepeats(t *testing.T) {
 	t.Parallel()
 	b := backoff.Backoff{Waits: seconds(1, 5), Past: backoff.Stop}
 	if d, ok := b.Wait(2, 0, 0); !ok || d.Wait != 5*time.Second {
-		t.Errorf("retry 2: got %v with ok %v, want 5s", d, ok)
+		t.Errorf("retry 2 of a list of two waits: got %v and %v, want 5s and true", d, ok)
 	}
 	if d, ok := b.Wait(3, 0, 0); ok || d != (backoff.Draw{}) || b.Nominal(3) != 0 {
-		t.Errorf("retry 3 of a list of 2 waits: got %v with ok %v, want no wait", d, ok)
+		t.Errorf("retry 3 of a list of two waits that stops: got %v and %v, want no wait and false", d, ok)
 	}
 	if low, high := b.Bounds(3); low != 0 || high != 0 {
-		t.Errorf("retry 3 of a list of 2 waits: got the bounds %v and %v, want 0 and 0", low, high)
+		t.Errorf("retry 3 of a list of two waits that stops: got the bounds %v and %v, want 0 and 0", low, high)
 	}
 	b.Past = backoff.Repeat
 	if d, ok := b.Wait(1<<30, 0, 0); !ok || d.Wait != 5*time.Second {
-		t.Errorf("retry 1<<30 of a list that repeats its last wait: got %v with ok %v, want 5s", d, ok)
+		t.Errorf("retry 1<<30 of a list that repeats its last wait: got %v and %v, want 5s and true", d, ok)
 	}
 }
 
-// anyBackoff returns a random value, which may be valid or invalid.
+// anyBackoff generates a random back-off, valid or not.
 func anyBackoff(t *rapid.T) *backoff.Backoff {
 	wait := rapid.OneOf(rapid.Int64Range(-1, 1<<40), rapid.Int64())
 	duration := func(label string) time.Duration { return time.Duration(wait.Draw(t, label)) }
@@ -192,9 +190,8 @@ func anyBackoff(t *rapid.T) *backoff.Backoff {
 	return b
 }
 
-// For all values, valid or not, the wait is a whole number of microseconds. It is between
-// the floor and the cap, at most the ceiling, and inside Bounds.
-//
+// For all values, valid or not, the wait is a whole number of microseconds, between Floor
+// and Cap, at most Ceiling, and within Bounds.
 // proves: R1
 func TestR1_NoValueLeavesTheBounds(t *testing.T) {
 	t.Parallel()
@@ -205,7 +202,7 @@ func TestR1_NoValueLeavesTheBounds(t *testing.T) {
 		u := rapid.OneOf(rapid.Float64Range(0, almostOne), rapid.Float64(), rapid.Just(math.NaN())).Draw(t, "u")
 		d, ok := b.Wait(n, previous, u)
 		if again, ok2 := b.Wait(n, previous, u); again != d || ok2 != ok {
-			t.Fatalf("two calls with the same values: got %+v and %+v, want equal results", d, again)
+			t.Fatalf("two calls with the same values returned %+v and %+v, want equal results", d, again)
 		}
 		limit := backoff.Max
 		if b.Cap > 0 {
@@ -214,23 +211,23 @@ func TestR1_NoValueLeavesTheBounds(t *testing.T) {
 		floor := min(max(b.Floor, 0).Truncate(time.Microsecond), limit)
 		switch {
 		case !ok && (b.Formula != backoff.Fixed || b.Past != backoff.Stop):
-			t.Fatal("got no wait, want one: only a fixed list that stops after its end has no wait")
+			t.Fatal("Wait returned no wait, although the back-off does not stop")
 		case !ok:
 			return
 		case d.Wait < floor || d.Wait > limit:
-			t.Fatalf("got the wait %v, want one from the floor %v to the limit %v", d.Wait, floor, limit)
+			t.Fatalf("the wait %v is not between the floor %v and the cap %v", d.Wait, floor, limit)
 		case d.Wait > d.Ceiling || d.Ceiling > limit || d.Nominal > limit || d.Nominal < 0:
-			t.Fatalf("got the draw %+v, want wait, ceiling and nominal wait within the limit %v", d, limit)
+			t.Fatalf("%+v: the wait exceeds its ceiling, or a value is outside of the range from 0 to %v", d, limit)
 		case d.Wait%time.Microsecond != 0 || d.Ceiling%time.Microsecond != 0 || d.Nominal%time.Microsecond != 0:
-			t.Fatalf("got the draw %+v, want whole microseconds", d)
+			t.Fatalf("a duration of %+v is not a whole number of microseconds", d)
 		case !(d.U >= 0 && d.U < 1):
-			t.Fatalf("got the draw %v, want at least 0 and below 1", d.U)
+			t.Fatalf("the recorded random number is %v, want a number in [0, 1)", d.U)
 		}
 		if low, high := b.Bounds(n); b.Jitter != backoff.Decorrelated && (d.Wait < low || d.Wait > high) {
-			t.Fatalf("got the wait %v, want one inside the bounds %v and %v", d.Wait, low, high)
+			t.Fatalf("the wait %v is not between the bounds %v and %v", d.Wait, low, high)
 		}
 		if b.Validate() == nil && b.Jitter == backoff.None && d.Wait != b.Nominal(n) {
-			t.Fatalf("without jitter: got the wait %v, want the nominal wait %v", d.Wait, b.Nominal(n))
+			t.Fatalf("without jitter, the wait is %v, want the nominal wait %v", d.Wait, b.Nominal(n))
 		}
 	})
 }
@@ -244,7 +241,7 @@ func TestR1_WaitsNeverShrinkWithN(t *testing.T) {
 		b.Cap = time.Duration(rapid.Int64Range(1e6, 1e12).Draw(t, "cap µs")) * time.Microsecond
 		n := rapid.IntRange(1, 2000).Draw(t, "n")
 		if b.Nominal(n+1) < b.Nominal(n) {
-			t.Fatalf("got the nominal wait %v followed by the shorter %v, want waits that never shrink", b.Nominal(n), b.Nominal(n+1))
+			t.Fatalf("the nominal wait falls from %v to %v at the next retry, want no decrease", b.Nominal(n), b.Nominal(n+1))
 		}
 		d, _ := b.Wait(math.MaxInt, 0, 0)
 		if b.Factor > 1.0001 && d.Wait != b.Cap {
@@ -263,7 +260,7 @@ func TestR1_DecorrelatedStaysInItsBoundsOverALife(t *testing.T) {
 			d, _ := b.Wait(n, previous, rapid.Float64Range(0, almostOne).Draw(t, "u"))
 			low, high := b.Bounds(n)
 			if d.Wait < low || d.Wait > high || d.Ceiling > max(3*previous, 3*time.Second) {
-				t.Fatalf("retry %d: got the wait %v after the wait %v, want one inside the bounds %v and %v", n, d.Wait, previous, low, high)
+				t.Fatalf("retry %d waits %v after a wait of %v, want a wait between %v and %v and at most three times the previous one", n, d.Wait, previous, low, high)
 			}
 			previous = d.Wait
 		}

@@ -1,17 +1,18 @@
-// Package cron computes the slots of a periodic schedule.
+// Package cron computes the times of a periodic schedule. These times are called slots.
 //
-// A slot is an instant. A schedule of five fields names times on the clocks of a
-// zone; its slots are the instants at which the clocks show them:
+// A slot is an instant. A schedule of five fields names times on the clocks of a time
+// zone. Its slots are the instants at which the clocks show these times:
 //
-//   - A time that the clocks skip in spring has its slot at the moment when they are
-//     put forward: a job for 02:30 is due when 02:00 becomes 03:00. All skipped times
-//     of one change share one slot.
-//   - A time that the clocks show twice in autumn has one slot, the first.
-//   - A schedule for every hour of the day follows real time instead: "*/15 * * * *" has
-//     a slot every 15 minutes also in those nights.
+//   - If the clocks are put forward in spring, they skip some times. A skipped time has its
+//     slot at the moment of the change: a job for 02:30 is due when 02:00 becomes 03:00.
+//     All times that one change skips share one slot.
+//   - If the clocks are put back in autumn, they show some times twice. Such a time has one
+//     slot, when the clocks show it first.
+//   - A schedule with slots in every hour of the day follows real time instead:
+//     "*/15 * * * *" has a slot every 15 minutes in those nights too.
 //
-// "@every 90s" does not depend on a zone: its slots are the whole multiples of 90 s
-// since 1970 in UTC, the same for every process.
+// "@every 90s" does not depend on a time zone: its slots are the whole multiples of 90 s
+// since 1970 in UTC, so they are the same for every process.
 package cron
 
 import (
@@ -24,42 +25,42 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// The bounds of a schedule.
+// The limits of a schedule.
 const (
-	TextMax  = 256                  // bytes
-	EveryMin = time.Second          // of @every
-	EveryMax = 366 * 24 * time.Hour // of @every
-	// Horizon is how far away a slot may be. A schedule without a slot within it, such
-	// as "0 0 30 2 *", is refused.
+	TextMax  = 256                  // the longest text, in bytes
+	EveryMin = time.Second          // the shortest interval of @every
+	EveryMax = 366 * 24 * time.Hour // the longest interval of @every
+	// Horizon is how far in the future the next slot may be. Parse refuses a schedule
+	// without a slot in this time, such as "0 0 30 2 *".
 	Horizon = 5 * 366 * 24 * time.Hour
 )
 
-// segmentsMax is the greatest number of clock changes that the search for one slot passes.
+// segmentsMax is the largest number of clock changes that the search for one slot passes.
 const segmentsMax = 64
 
-// Expression is a periodic schedule. It is immutable.
+// Expression is a parsed periodic schedule. It is immutable.
 type Expression struct {
 	text   string
 	zone   *time.Location
-	every  time.Duration // of @every; 0 means that the fields count
+	every  time.Duration // the interval of @every; 0 means that the schedule has five fields
 	fields *cron.SpecSchedule
-	hourly bool // the schedule has slots in every hour of the day
+	hourly bool // whether the schedule has slots in every hour of the day
 }
 
 // Problem is a mistake in the text of a schedule.
 type Problem struct {
-	Offset  int // in characters, from 0
+	Offset  int // position of the mistake in characters, starting at 0
 	Message string
 }
 
 func (p *Problem) Error() string { return p.Message }
 
-// field is one of the five fields.
+// field describes one of the five fields of a schedule.
 type field struct {
 	name   string
 	parser cron.ParseOption
 	values string
-	most   int // the greatest step allowed
+	most   int // the largest allowed step
 }
 
 var fields = [...]field{
@@ -70,13 +71,13 @@ var fields = [...]field{
 	{"day of the week", cron.Dow, "0 to 6 or SUN to SAT", 6},
 }
 
-// words are the named schedules.
+// words are the names of schedules, such as @daily, with their five fields.
 var words = map[string]string{
 	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
 	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }
 
-// Meaning returns the five fields that the name of a schedule, such as @daily, stands for.
+// Meaning returns the five fields of a named schedule, such as @daily.
 func Meaning(name string) (fields string, ok bool) {
 	fields, ok = words[name]
 	return fields, ok
@@ -85,7 +86,7 @@ func Meaning(name string) (fields string, ok bool) {
 const wanted = `write the five fields minute, hour, day of the month, month and day of the week, such as "*/5 * * * *", ` +
 	`or @hourly, @daily, @weekly, @monthly, @yearly, or "@every 90s"`
 
-// Parse reads a schedule for a zone; nil means UTC. An error is a *Problem.
+// Parse parses a schedule for a time zone; nil means UTC. An error is a *Problem.
 func Parse(text string, zone *time.Location) (*Expression, error) {
 	if zone == nil {
 		zone = time.UTC
@@ -106,7 +107,7 @@ func Parse(text string, zone *time.Location) (*Expression, error) {
 	return s, s.parse(text)
 }
 
-// named reads a schedule that begins with an @.
+// named parses a schedule that begins with an @.
 func (s *Expression) named(text string) error {
 	if meaning, ok := words[text]; ok {
 		return s.parse(meaning)
@@ -123,15 +124,14 @@ func (s *Expression) named(text string) error {
 	return nil
 }
 
-// parse reads five fields. It reads each one alone, so that a Problem has the offset of
-// the wrong field.
+// parse parses five fields one by one, so that a Problem has the offset of the wrong field.
 func (s *Expression) parse(text string) error {
 	parts, offsets := split(text)
 	if len(parts) != len(fields) {
 		return &Problem{0, fmt.Sprintf("the schedule has %d fields and needs 5; %s", len(parts), wanted)}
 	}
 	for i, f := range fields {
-		if strings.ContainsRune(parts[i], '=') || !readable(f.parser, parts[i]) { // the parser would read a = as part of a zone
+		if strings.ContainsRune(parts[i], '=') || !readable(f.parser, parts[i]) { // the library would parse "=" as part of a time zone
 			return &Problem{offsets[i], fmt.Sprintf("the %s %.40q cannot be read: it is *, or values of %s, "+
 				"as one (5), a list (1,15), a range (1-5) or with steps (*/10)", f.name, parts[i], f.values)}
 		}
@@ -145,7 +145,7 @@ func (s *Expression) parse(text string) error {
 	if err != nil || !ok {
 		return &Problem{0, fmt.Sprintf("the schedule %.40q cannot be read; %s", text, wanted)}
 	}
-	spec.Location = time.UTC // local gives clock times as if they were in UTC
+	spec.Location = time.UTC // the method local works with clock times that are written as UTC
 	const everyHour = 1<<24 - 1
 	s.fields, s.hourly = spec, spec.Hour&everyHour == everyHour
 	if s.local(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
@@ -162,7 +162,7 @@ func readable(o cron.ParseOption, part string) bool {
 // split returns the words of a text and their offsets in characters.
 func split(text string) (parts []string, offsets []int) {
 	at := 0
-	begin := -1 // where the word begins, in bytes
+	begin := -1 // the offset of the word's first byte, in bytes
 	for i, r := range text {
 		switch space := unicode.IsSpace(r); {
 		case space && begin >= 0:
@@ -178,7 +178,7 @@ func split(text string) (parts []string, offsets []int) {
 	return parts, offsets
 }
 
-// largeStep returns a step that is greater than the values allow.
+// largeStep returns the first step of the field that is too large for its values.
 func largeStep(part string, most int) (step int, ok bool) {
 	for item := range strings.SplitSeq(part, ",") {
 		_, text, found := strings.Cut(item, "/")
@@ -193,7 +193,7 @@ func largeStep(part string, most int) (step int, ok bool) {
 }
 
 // Zone returns a time zone by its name in the IANA database; "" means UTC. It refuses
-// "Local", the zone of the machine, which may differ between processes.
+// "Local", which is the zone of the machine and may differ between processes.
 func Zone(name string) (*time.Location, error) {
 	if name == "" || name == "UTC" {
 		return time.UTC, nil
@@ -209,5 +209,5 @@ func Zone(name string) (*time.Location, error) {
 // String returns the text of the schedule.
 func (s *Expression) String() string { return s.text }
 
-// Location returns the zone of the schedule.
+// Location returns the time zone of the schedule.
 func (s *Expression) Location() *time.Location { return s.zone }

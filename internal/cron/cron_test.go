@@ -24,7 +24,8 @@ func parse(t testing.TB, text, zone string) *cron.Expression {
 	return s
 }
 
-// slots returns the slots after a time up to another, both in RFC 3339.
+// slots returns the slots of the schedule after the time from, up to the time to. Both
+// times are in RFC 3339.
 func slots(t testing.TB, s *cron.Expression, from, to string) (all []string) {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, from)
@@ -92,15 +93,14 @@ func TestQ13_SlotsWhenTheClocksChange(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := strings.Join(slots(t, parse(t, tt.schedule, tt.zone), tt.from, tt.to), ", "); got != tt.want {
-				t.Errorf("%s in %s:\n got %s\nwant %s", tt.schedule, tt.zone, got, tt.want)
+				t.Errorf("wrong slots of %s in %s:\n got %s\nwant %s", tt.schedule, tt.zone, got, tt.want)
 			}
 		})
 	}
 }
 
-// Against clocks that are read minute by minute: every minute that they show has
-// its slot, no slot is anywhere else, and Last is the other direction of Next.
-//
+// The slots are compared with clocks that the test reads minute by minute. Every matching
+// minute has its slot, there is no other slot, and Last finds the same slots as Next.
 // part of: Q13
 func TestQ13_SlotsAreWhatTheClocksShow(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestQ13_SlotsAreWhatTheClocksShow(t *testing.T) {
 		for _, text := range []string{"*/7 * * * *", "0 */2 * * *", "10,50 1-3 * * *", "30 0 * * SUN"} {
 			s := parse(t, text, zone)
 			_, change := time.Date(2026, 1, 1, 0, 0, 0, 0, s.Location()).ZoneBounds()
-			for range 2 { // of the year
+			for range 2 { // the two clock changes of a year
 				if change.IsZero() {
 					change = time.Date(2026, 5, 3, 0, 0, 0, 0, s.Location())
 				}
@@ -119,7 +119,7 @@ func TestQ13_SlotsAreWhatTheClocksShow(t *testing.T) {
 	}
 }
 
-// check compares the slots from one time to another with what the clocks show.
+// check compares the slots between two times with what the clocks show.
 func check(t *testing.T, s *cron.Expression, from, to time.Time) {
 	t.Helper()
 	naive := parse(t, s.String(), "UTC")
@@ -132,7 +132,7 @@ func check(t *testing.T, s *cron.Expression, from, to time.Time) {
 		shown, before := shows(at), shows(at.Add(-time.Minute))
 		first := shown.Add(-time.Second)
 		if !hourly && shown.After(before) {
-			first = before // with what they have jumped over
+			first = before // including the minutes that the clocks have skipped
 		}
 		if due := !naive.Next(first).After(shown); due && (hourly || !seen[shown]) {
 			want[at.UTC()] = true
@@ -142,19 +142,19 @@ func check(t *testing.T, s *cron.Expression, from, to time.Time) {
 	n, before := 0, time.Time{}
 	for at := s.Next(from); !at.After(to); at = s.Next(at) {
 		if !want[at.UTC()] {
-			t.Fatalf("%s in %s: %s is not a slot", s, s.Location(), at)
+			t.Fatalf("%s in %s: Next returned %s, which is not a slot", s, s.Location(), at)
 		}
 		if last, ok := s.Last(at); !ok || !last.Equal(at) {
-			t.Fatalf("%s in %s: the latest up to %s is %s, %v", s, s.Location(), at, last, ok)
+			t.Fatalf("%s in %s: Last at the slot %s returned %s and %v, want this slot", s, s.Location(), at, last, ok)
 		}
 		if last, ok := s.Last(at.Add(-time.Second)); n > 0 && (!ok || !last.Equal(before)) {
-			t.Fatalf("%s in %s: the one before %s is %s, %v, want %s", s, s.Location(), at, last, ok, before)
+			t.Fatalf("%s in %s: Last a second before the slot %s returned %s and %v, want the previous slot %s", s, s.Location(), at, last, ok, before)
 		}
 		before = at
 		n++
 	}
 	if n != len(want) || n == 0 && !strings.Contains(s.String(), "SUN") {
-		t.Errorf("%s in %s from %s: %d slots, want %d", s, s.Location(), from, n, len(want))
+		t.Errorf("%s in %s from %s: got %d slots, want %d", s, s.Location(), from, n, len(want))
 	}
 }
 
@@ -190,12 +190,12 @@ func TestParse_MistakesHaveTheirPlaceAndCure(t *testing.T) {
 		_, err := cron.Parse(tt.text, nil)
 		problem, ok := errors.AsType[*cron.Problem](err)
 		if !ok || problem.Offset != tt.offset || !strings.Contains(problem.Message, tt.want) {
-			t.Errorf("%q: got %#v, want %q at %d", tt.text, err, tt.want, tt.offset)
+			t.Errorf("Parse of %q returned %#v, want a problem with %q at offset %d", tt.text, err, tt.want, tt.offset)
 		}
 	}
 	for _, name := range []string{"Mars/Olympus", "Local", "../etc"} {
 		if zone, err := cron.Zone(name); err == nil || !strings.Contains(err.Error(), "Europe/Berlin") {
-			t.Errorf("zone %s: %v, %v", name, zone, err)
+			t.Errorf("zone %s: got %v and the error %v, want an error with an example of a zone", name, zone, err)
 		}
 	}
 }
@@ -223,10 +223,10 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if !next.After(at) || next.After(at.Add(cron.Horizon+24*time.Hour)) {
-			t.Fatalf("%q: after %s comes %s", text, at, next)
+			t.Fatalf("%q: Next after %s returned %s, which is not later or is beyond the horizon", text, at, next)
 		}
 		if last, ok := s.Last(next); !ok || !last.Equal(next) {
-			t.Fatalf("%q: the latest up to %s is %s, %v", text, next, last, ok)
+			t.Fatalf("%q: Last at the slot %s returned %s and %v, want this slot", text, next, last, ok)
 		}
 	})
 }

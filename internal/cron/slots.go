@@ -2,13 +2,13 @@ package cron
 
 import "time"
 
-// Next returns the first slot after t, in the schedule's zone. It returns the zero time
-// if there is no slot within the Horizon.
+// Next returns the first slot after t, in the schedule's time zone. It returns the zero
+// time if there is no slot within the Horizon.
 func (s *Expression) Next(t time.Time) time.Time {
 	if s.every > 0 {
 		return s.nextMultiple(t)
 	}
-	at := t.In(s.zone) // within the period between two clock changes that is searched
+	at := t.In(s.zone) // a time between the two clock changes that are searched
 	until := at.Add(Horizon)
 	for range segmentsMax {
 		begin, end := at.ZoneBounds()
@@ -20,12 +20,12 @@ func (s *Expression) Next(t time.Time) time.Time {
 		case s.leftOut(end):
 			return end
 		}
-		t, at = end.Add(-1), end // so that a slot exactly at the change is found
+		t, at = end.Add(-1), end // a nanosecond earlier, so that a slot exactly at the change is found
 	}
 	return time.Time{}
 }
 
-// nextMultiple returns the first multiple of the span after t.
+// nextMultiple returns the first multiple of span after t.
 func (s *Expression) nextMultiple(t time.Time) time.Time {
 	every, at := int64(s.every/time.Second), t.Unix()
 	ago := at % every
@@ -35,9 +35,9 @@ func (s *Expression) nextMultiple(t time.Time) time.Time {
 	return time.Unix(at-ago+every, 0).In(s.zone)
 }
 
-// within returns the first slot after t if the clocks always had the offset that they
+// within returns the first slot after t, as if the clocks always had the offset that they
 // have at the time at. It skips the times that the clocks show for the second time after
-// they were put back at begin.
+// they were put back at the time begin.
 func (s *Expression) within(t, at, begin time.Time) time.Time {
 	ahead := offset(at)
 	if !begin.IsZero() && !s.hourly {
@@ -53,8 +53,7 @@ func (s *Expression) within(t, at, begin time.Time) time.Time {
 	return shown.Add(-ahead).In(s.zone)
 }
 
-// leftOut reports whether the clocks skip a time of the schedule when they change at
-// end.
+// leftOut reports whether the clocks skip a time of the schedule when they change at end.
 func (s *Expression) leftOut(end time.Time) bool {
 	before := offset(end.Add(-1))
 	skipped := offset(end) - before
@@ -66,18 +65,18 @@ func (s *Expression) leftOut(end time.Time) bool {
 	return !shown.IsZero() && shown.Before(from.Add(skipped))
 }
 
-// offset returns how far the clocks are ahead of UTC at a time in its zone.
+// offset returns how far the clocks of a time's zone are ahead of UTC at this time.
 func offset(t time.Time) time.Duration {
 	_, seconds := t.Zone()
 	return time.Duration(seconds) * time.Second
 }
 
-// local returns the first clock time after shown that matches the fields. Both are
-// written as if the clocks were in UTC.
+// local returns the first clock time after shown that matches the fields. Both times are
+// written as if the clocks showed UTC.
 func (s *Expression) local(shown time.Time) time.Time { return s.fields.Next(shown) }
 
-// Last returns the latest slot at or before t. ok is false if no slot lies within the
-// Horizon before t.
+// Last returns the latest slot at or before t. It returns false if there is no slot within
+// the Horizon before t.
 func (s *Expression) Last(t time.Time) (slot time.Time, ok bool) {
 	// due reports whether there is a slot in (t-back, t].
 	due := func(back time.Duration) bool {
@@ -90,7 +89,7 @@ func (s *Expression) Last(t time.Time) (slot time.Time, ok bool) {
 			return time.Time{}, false
 		}
 	}
-	// There is a slot in (t-high, t] and none in (t-low, t]. The latest slot lies
+	// Here, a slot lies in (t-high, t] and no slot lies in (t-low, t]: the latest slot is
 	// between t-high and t-low.
 	low, high := time.Duration(0), back
 	for high-low > time.Second {

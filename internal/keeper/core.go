@@ -1,7 +1,7 @@
-// Package keeper maintains a store while jobs run: it takes the steps of redrives,
-// removes what is past its retention, and enqueues the jobs of cron entries. Core decides
-// what is due, without goroutines, clock or I/O. Keeper calls the store, one call at a
-// time.
+// Package keeper maintains a store while jobs run. It takes the steps of redrives (bulk
+// retries of dead jobs), removes rows that are past their retention time, and enqueues the
+// jobs of cron entries. Core decides which call of the store is due, without goroutines,
+// clock or I/O. Keeper makes the calls one at a time.
 package keeper
 
 import (
@@ -14,115 +14,117 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The times between two calls of the store. Notifications only shorten them.
+// The times between two calls of the store. A notification of the store makes the next call
+// earlier.
 const (
-	StepMin       = 50 * time.Millisecond  // after a step of redrives that released no job
+	StepMin       = 50 * time.Millisecond  // after a step of the redrives that released no job
 	IdleStepMin   = time.Second            // between two steps while no redrive is active
-	IdleStepEvery = 30 * time.Second       // without a notification
-	ActiveEvery   = 200 * time.Millisecond // while a redrive is active: the ends of jobs send no notification
+	IdleStepEvery = 30 * time.Second       // between two steps without a notification
+	ActiveEvery   = 200 * time.Millisecond // while a redrive is active, because no notification is sent when a job ends
 	SweepEvery    = time.Minute
-	SweepMin      = 50 * time.Millisecond // between two sweeps if more is left to sweep
-	AsideMin      = 5 * time.Millisecond  // the same for sweeps in the background
-	RetryMin      = time.Second           // after an error; doubled up to RetryMax
+	SweepMin      = 50 * time.Millisecond // between two sweeps if there is more to remove
+	AsideMin      = 5 * time.Millisecond  // between two background sweeps if there is more to remove
+	RetryMin      = time.Second           // after an error; doubled with each further error, up to RetryMax
 	RetryMax      = time.Minute
 )
 
-// The pauses after a sweep that left more to do, as multiples of the time that it took:
-// sweeps that remove something take a quarter of the time, and sweeps that only read a
-// twentieth.
+// The pause after a sweep that has more to do is a multiple of the time that the sweep
+// took. Sweeps that remove rows take a quarter of the time, and sweeps that only read take
+// a twentieth.
 const (
 	sweepPause = 3
 	walkPause  = 19
 )
 
-// asidePause is the divisor for the pause after a background sweep that removed
-// something: the pause is this part of the time that the sweep took. Background sweeps
-// delay no other call, so they may keep pace with the jobs that end.
+// After a background sweep that removed rows, the pause is the duration of the sweep
+// divided by asidePause. Background sweeps delay no other call, so they can be frequent
+// enough to keep up with the jobs that end.
 const asidePause = 4
 
-// Cron is a cron entry as a keeper needs it.
+// Cron is a cron entry with the values that a keeper needs. A slot is a time of its
+// schedule.
 type Cron struct {
 	Name       string
 	Expression *cron.Expression
-	// Catch is how late a slot may be fired; 0 means until the next one.
+	// Catch is how late a missed slot may still be fired. 0 means until the next slot.
 	Catch time.Duration
-	// Since is when the program got the entry. If the entry has never fired, earlier
-	// slots are not fired, unless Catch allows them.
+	// Since is when the program added the entry. If the entry has never fired, slots before
+	// this time are not fired, unless Catch allows them.
 	Since time.Time
-	// Fire enqueues the jobs of a slot, unless another process has done so. The keeper
-	// calls it, not the core.
+	// Fire enqueues the jobs of a slot, unless another process has already enqueued them.
+	// The keeper calls it, not the core.
 	Fire func(ctx context.Context, slot time.Time) (store.Fired, error)
 }
 
 // Config is the configuration of a Core.
 type Config struct {
 	Cron []Cron
-	// Aside says that sweeps run in the background, see store.BackgroundSweeper.
+	// Aside is true if sweeps run in the background; see store.BackgroundSweeper.
 	Aside bool
 }
 
-// Call is a call of the store that the core wants.
+// Call is a kind of store call that the core asks for.
 type Call uint8
 
-// The calls.
+// The kinds of store calls.
 const (
 	None  Call = iota
-	Load       // read the last slots of the cron entries
-	Fire       // fire a slot
+	Load       // read the last fired slots of the cron entries
+	Fire       // fire a slot: enqueue its jobs
 	Step       // take a step of the redrives
-	Sweep      // remove what is past its retention
+	Sweep      // remove rows that are past their retention time
 )
 
 var callNames = [...]string{None: "wait", Load: "read the schedules", Fire: "fire a schedule", Step: "take redrives further", Sweep: "sweep"}
 
-// String returns what the call does, for log lines.
+// String returns the kind of call in words, for log lines.
 func (c Call) String() string { return callNames[c] }
 
-// Action is what Next returns: a call to make, or the time of the next one.
+// Action is the result of Next: the call to make, or the time at which to call Next again.
 type Action struct {
 	Call Call
-	Cron int       // of Fire: the index of the entry
-	Slot time.Time // of Fire
-	At   time.Time // of None: when to call Next again
+	Cron int       // for Fire: the index of the cron entry
+	Slot time.Time // for Fire: the slot to fire
+	At   time.Time // for None: when to call Next again
 }
 
-// Core decides when each call of the store is due. Its methods take the time, which must
-// not go back.
+// Core decides when each call of the store is due. Its methods take the current time, which
+// must not go back.
 type Core struct {
 	config Config
 	loaded bool
 	load   duty
 	crons  []schedule
 	step   duty
-	active bool // a redrive is active
-	woken  bool // a notification came after the last step began
+	active bool // whether a redrive is active
+	woken  bool // whether a notification came after the last step began
 	sweep  duty
 }
 
-// duty is a call that is repeated.
+// duty is the schedule of one kind of call.
 type duty struct {
 	began  time.Time
 	ended  time.Time
-	at     time.Time // when next
-	failed int       // failures in a row
+	at     time.Time // the time of the next call
+	failed int       // the number of failed calls in a row
 }
 
-// schedule is the state of a Cron.
+// schedule is the state of a cron entry.
 type schedule struct {
 	duty
-	last time.Time // the slot that any process fired last; zero if not known
-	next time.Time // no slot is due before
+	last time.Time // the last slot that any process has fired; zero if unknown
+	next time.Time // no slot is due before this time
 }
 
-// NewCore returns a core for which all calls are due at once.
+// NewCore returns a core for which all kinds of calls are due at once.
 func NewCore(c Config) *Core {
 	k := &Core{config: c}
 	k.SetCrons(c.Cron)
 	return k
 }
 
-// SetCrons replaces the entries. Their last slots are read from the store again. Entries
-// that had the same name before keep the last slot that is known.
+// SetCrons replaces the cron entries. Their last fired slots are read from the store again.
+// An entry with the name of an earlier entry keeps its last known slot.
 func (k *Core) SetCrons(list []Cron) {
 	crons := make([]schedule, len(list))
 	for i := range list {
@@ -136,11 +138,11 @@ func (k *Core) SetCrons(list []Cron) {
 	k.loaded = len(list) == 0
 }
 
-// Wake notes a notification of the store.
+// Wake records a notification of the store.
 func (k *Core) Wake() { k.woken = true }
 
-// Next returns what is to be done now. The caller makes the call and reports its result,
-// by the method for it or by Failed, before it calls Next again.
+// Next returns what the caller has to do now. The caller makes the call and reports the
+// result before it calls Next again: with the method for this kind of call, or with Failed.
 func (k *Core) Next(now time.Time) Action {
 	if !k.loaded {
 		if !now.Before(k.load.at) {
@@ -185,8 +187,8 @@ func (k *Core) stepAt() time.Time {
 	return earliest(k.step.at, k.step.ended.Add(IdleStepMin))
 }
 
-// due returns the slot of a schedule that is to be fired: the latest slot, if no process
-// has fired it and it is not too late.
+// due returns the slot of a schedule that has to be fired now. This is the latest slot, if
+// no process has fired it and it is not too late.
 func (k *Core) due(i int, now time.Time) (time.Time, bool) {
 	c, s := &k.config.Cron[i], &k.crons[i]
 	if now.Before(s.next) || now.Before(s.at) {
@@ -201,13 +203,13 @@ func (k *Core) due(i int, now time.Time) (time.Time, bool) {
 		return slot, true
 	}
 	s.next = c.Expression.Next(now)
-	if s.next.IsZero() { // the next slot is beyond the horizon of an expression
+	if s.next.IsZero() { // the schedule has no slot within the horizon
 		s.next = now.Add(cron.Horizon)
 	}
 	return time.Time{}, false
 }
 
-// Loaded takes the result of Load: the last slots that were fired.
+// Loaded reports the result of Load: the last slots that were fired.
 func (k *Core) Loaded(now time.Time, fired []store.CronSlot) {
 	k.load.done(now, now)
 	k.loaded = true
@@ -220,21 +222,21 @@ func (k *Core) Loaded(now time.Time, fired []store.CronSlot) {
 	}
 }
 
-// Fired takes the result of Fire.
+// Fired reports that Fire succeeded.
 func (k *Core) Fired(now time.Time, i int, f store.Fired) {
 	s := &k.crons[i]
 	s.know(f.Last.Slot)
 	s.done(now, now)
 }
 
-// know notes a slot that any process has fired.
+// know records a slot that some process has fired.
 func (s *schedule) know(slot job.Micros) {
 	if t := slot.Time(); slot > 0 && t.After(s.last) {
 		s.last = t
 	}
 }
 
-// Stepped takes the result of Step.
+// Stepped reports the result of Step.
 func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 	k.active = s.Active > 0
 	every := IdleStepEvery
@@ -242,7 +244,7 @@ func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 		every = ActiveEvery
 	}
 	wait := min(s.Wait, every)
-	if s.Wait > 0 || s.Released == 0 { // the step may only have searched for jobs
+	if s.Wait > 0 || s.Released == 0 { // the step may have found no job to release yet
 		wait = max(wait, StepMin)
 	}
 	if !k.active {
@@ -251,7 +253,7 @@ func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 	k.step.done(now, now.Add(wait))
 }
 
-// Swept takes the result of Sweep.
+// Swept reports the result of Sweep.
 func (k *Core) Swept(now time.Time, s store.Swept) {
 	wait := SweepEvery
 	if took := now.Sub(k.sweep.began); s.More {
@@ -267,7 +269,7 @@ func (k *Core) Swept(now time.Time, s store.Swept) {
 	k.sweep.done(now, now.Add(wait))
 }
 
-// Failed notes that a call has failed, and returns the time until it is due again.
+// Failed reports that a call has failed, and returns the time until it is due again.
 func (k *Core) Failed(now time.Time, a Action) time.Duration {
 	d := map[Call]*duty{Load: &k.load, Step: &k.step, Sweep: &k.sweep}[a.Call]
 	if a.Call == Fire {
@@ -295,10 +297,10 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Going counts the redrives that may still bring jobs to a worker that has no other
-// work. Before and after are the redrives as they were before and after the worker found
-// that no live job is left for it. A redrive that goes on only when jobs end, and of
-// which no job has ended meanwhile, waits for jobs of other workers: its number is in
+// Going counts the redrives that may still give jobs to a worker that has no other work.
+// The arguments are the redrives before and after the worker found no live job for itself.
+// A redrive may wait until released jobs end. If none of its jobs has ended between the two
+// reads, it waits for jobs of other workers. Going returns the numbers of such redrives in
 // waiting.
 func Going(before, after []store.Redrive) (going int64, waiting []int64) {
 	for i := range after {

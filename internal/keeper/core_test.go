@@ -13,7 +13,7 @@ import (
 
 var start = time.Date(2026, 1, 1, 10, 7, 0, 0, time.UTC)
 
-// rig is a core whose time the test sets.
+// rig is a core with a time that the test sets.
 type rig struct {
 	*testing.T
 	core *keeper.Core
@@ -38,12 +38,13 @@ func (r *rig) want(call keeper.Call) keeper.Action {
 	r.Helper()
 	a := r.core.Next(r.now)
 	if a.Call != call {
-		r.Fatalf("at %s the core wants to %s (%s), want %s", r.now.Sub(start), a.Call, a.At.Sub(start), call)
+		r.Fatalf("at %s: the core asks for %q (next call at %s), want %q", r.now.Sub(start), a.Call, a.At.Sub(start), call)
 	}
 	return a
 }
 
-// sweep expects a sweep after the steps of redrives, and answers it.
+// sweep expects that the core asks for a sweep after the steps of redrives, and reports a
+// result.
 func (r *rig) sweep(took time.Duration, s store.Swept) {
 	r.Helper()
 	for r.core.Next(r.now).Call == keeper.Step {
@@ -54,15 +55,15 @@ func (r *rig) sweep(took time.Duration, s store.Swept) {
 	r.core.Swept(r.now, s)
 }
 
-// rest expects that no call is due until a time after the start.
+// rest expects that no call is due until the given time after the start.
 func (r *rig) rest(until time.Duration) {
 	r.Helper()
 	if a := r.want(keeper.None); a.At.Sub(start) != until {
-		r.Fatalf("at %s the core rests until %s, want %s", r.now.Sub(start), a.At.Sub(start), until)
+		r.Fatalf("at %s: the next call is due at %s, want %s", r.now.Sub(start), a.At.Sub(start), until)
 	}
 }
 
-// quiet answers all steps and sweeps that are due.
+// quiet reports results for all steps and sweeps that are due.
 func (r *rig) quiet() {
 	r.Helper()
 	for {
@@ -96,9 +97,9 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 		name   string
 		catch  time.Duration
 		last   string // the last slot that was fired before the process started
-		now    string // day and time of the test
-		want   string // the slot that is fired
-		resume string // if no slot is fired, the next slot
+		now    string // day and time at which the core is asked
+		want   string // the slot that must be fired; empty for no slot
+		resume string // if no slot must be fired: the next slot
 	}{
 		{"never fired: not what was before", 0, "", "01 10:07", "", "01 11:00"},
 		{"never fired: the next", 0, "", "01 11:00", "01 11:00", ""},
@@ -125,13 +126,13 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 			a := r.core.Next(r.now)
 			switch {
 			case tt.want == "" && a.Call != keeper.None:
-				t.Errorf("the core wants to %s (%s)", a.Call, a.Slot)
+				t.Errorf("the core asks for %q (slot %s), want no call", a.Call, a.Slot)
 			case tt.want != "" && (a.Call != keeper.Fire || !a.Slot.Equal(at(tt.want))):
-				t.Errorf("the core wants to %s (%s), want the slot %s", a.Call, a.Slot, tt.want)
+				t.Errorf("the core asks for %q (slot %s), want to fire the slot %s", a.Call, a.Slot, tt.want)
 			case tt.want == "":
 				r.to(at(tt.resume).Add(-time.Second))
 				if a := r.core.Next(r.now); a.Call != keeper.None || a.At.After(at(tt.resume)) {
-					t.Errorf("a second before the next slot the core wants to %s, or rests until %s", a.Call, a.At)
+					t.Errorf("a second before the next slot: the core asks for %q, or its next call is at %s; want no call until the slot", a.Call, a.At)
 				}
 			}
 		})
@@ -145,7 +146,7 @@ func TestQ13_ASlotIsAskedAgainUntilItIsFired(t *testing.T) {
 	for _, wait := range []time.Duration{time.Second, 2 * time.Second} {
 		a := r.want(keeper.Load)
 		if got := r.core.Failed(r.now, a); got != wait {
-			t.Errorf("the schedules are read again after %s, want %s", got, wait)
+			t.Errorf("after an error, the last slots are read again after %s, want %s", got, wait)
 		}
 		r.to(r.now.Add(wait - 1))
 		r.want(keeper.None)
@@ -158,15 +159,15 @@ func TestQ13_ASlotIsAskedAgainUntilItIsFired(t *testing.T) {
 	for range 3 {
 		a := r.want(keeper.Fire)
 		if !a.Slot.Equal(slot) {
-			t.Errorf("slot %s, want %s", a.Slot, slot)
+			t.Errorf("the core fires the slot %s, want %s", a.Slot, slot)
 		}
 		r.to(r.now.Add(r.core.Failed(r.now, a)))
 	}
 	a := r.want(keeper.Fire)
-	r.core.Fired(r.now, a.Cron, store.Fired{Last: store.CronSlot{Slot: job.At(slot)}}) // by another process
+	r.core.Fired(r.now, a.Cron, store.Fired{Last: store.CronSlot{Slot: job.At(slot)}}) // another process has fired the slot
 	r.quiet()
 	r.want(keeper.None)
-	for range 12 { // firing fails until the next slot replaces it
+	for range 12 { // firing fails until the next slot replaces the slot
 		if a := r.core.Next(r.now); a.Call == keeper.Fire {
 			slot = a.Slot
 			r.core.Failed(r.now, a)
@@ -174,7 +175,7 @@ func TestQ13_ASlotIsAskedAgainUntilItIsFired(t *testing.T) {
 		r.to(r.now.Add(time.Minute))
 	}
 	if want := start.Add(13 * time.Minute); !slot.Equal(want) {
-		t.Errorf("after 12 minutes of failures the slot is %s, want %s", slot, want)
+		t.Errorf("after 12 minutes of failures, the core fires the slot %s, want %s", slot, want)
 	}
 }
 
@@ -187,24 +188,24 @@ func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
 		r.want(keeper.Step)
 		r.core.Stepped(r.now, s)
 	}
-	step(store.RedriveStep{Active: 1, Released: 5})       // more can be released at once
-	step(store.RedriveStep{Active: 1, Wait: store.Never}) // waits for outcomes
+	step(store.RedriveStep{Active: 1, Released: 5})       // the next step may release more jobs at once
+	step(store.RedriveStep{Active: 1, Wait: store.Never}) // the redrive waits until its jobs end
 	r.want(keeper.Sweep)
 	r.core.Swept(r.now, store.Swept{})
 	r.rest(keeper.ActiveEvery)
 	r.core.Wake()
 	r.rest(keeper.StepMin)
 	r.now = r.now.Add(keeper.StepMin)
-	step(store.RedriveStep{Active: 1, Wait: 120 * time.Millisecond}) // waits because of a rate
+	step(store.RedriveStep{Active: 1, Wait: 120 * time.Millisecond}) // the redrive waits because its rate is limited
 	r.rest(keeper.StepMin + 120*time.Millisecond)
 	r.now = r.now.Add(120 * time.Millisecond)
 	step(store.RedriveStep{Active: 1, Wait: time.Microsecond})
 	r.rest(keeper.StepMin + 120*time.Millisecond + keeper.StepMin)
 	r.now = r.now.Add(keeper.StepMin)
-	step(store.RedriveStep{Active: 1}) // only searched
+	step(store.RedriveStep{Active: 1}) // the step searched and released no job
 	r.rest(2*keeper.StepMin + 120*time.Millisecond + keeper.StepMin)
 	r.now = r.now.Add(keeper.StepMin)
-	step(store.RedriveStep{Wait: store.Never}) // no redrive is active any more
+	step(store.RedriveStep{Wait: store.Never}) // no redrive is active anymore
 	idle := r.now.Sub(start)
 	r.rest(idle + keeper.IdleStepEvery)
 	r.core.Wake()
@@ -213,12 +214,11 @@ func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
 	r.now = start.Add(idle + keeper.IdleStepMin)
 	a := r.want(keeper.Step)
 	r.core.Failed(r.now, a)
-	r.core.Wake() // a notification does not shorten the wait after an error
+	r.core.Wake() // a notification must not shorten the wait after an error
 	r.rest(idle + keeper.IdleStepMin + keeper.RetryMin)
 }
 
-// The pauses between background sweeps are short while they remove something.
-//
+// The pauses between background sweeps are short as long as they remove rows.
 // part of: Q6
 func TestQ6_BackgroundSweepsKeepPace(t *testing.T) {
 	t.Parallel()
@@ -229,7 +229,7 @@ func TestQ6_BackgroundSweepsKeepPace(t *testing.T) {
 	r.sweep(time.Millisecond, store.Swept{More: true, Completed: 5_000})
 	r.rest(126*time.Millisecond + keeper.AsideMin)
 	r.now = start.Add(200 * time.Millisecond)
-	r.sweep(10*time.Millisecond, store.Swept{More: true}) // removed nothing
+	r.sweep(10*time.Millisecond, store.Swept{More: true}) // the sweep removed no rows
 	r.rest(400 * time.Millisecond)
 }
 
@@ -243,7 +243,7 @@ func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 	r.sweep(100*time.Millisecond, store.Swept{More: true, Reopened: 5})
 	r.rest(800 * time.Millisecond)
 	r.now = start.Add(800 * time.Millisecond)
-	r.sweep(100*time.Millisecond, store.Swept{More: true}) // removed nothing
+	r.sweep(100*time.Millisecond, store.Swept{More: true}) // the sweep removed no rows
 	r.rest(2800 * time.Millisecond)
 	r.now = start.Add(2800 * time.Millisecond)
 	r.sweep(time.Microsecond, store.Swept{More: true, Events: 1})
@@ -260,15 +260,14 @@ func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 			r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
 		}
 		if got := r.core.Failed(r.now, r.want(keeper.Sweep)); got != wait*time.Second {
-			t.Errorf("an error puts a sweep off by %s, want %d s", got, wait)
+			t.Errorf("after an error, the next sweep is due after %s, want %d s", got, wait)
 		}
 		r.now = r.now.Add(wait * time.Second)
 	}
 }
 
-// Entries that are set while the keeper runs fire from then on. Entries that stay do not
-// fire a slot twice.
-//
+// Entries that are set while the keeper runs fire from then on. Entries that were already
+// set do not fire a slot twice.
 // part of: Q13
 func TestQ13_EntriesAreReplaced(t *testing.T) {
 	t.Parallel()
@@ -277,7 +276,7 @@ func TestQ13_EntriesAreReplaced(t *testing.T) {
 	fire := func(slot time.Time) {
 		t.Helper()
 		if a := r.want(keeper.Fire); !a.Slot.Equal(slot) {
-			t.Fatalf("slot %s, want %s", a.Slot, slot)
+			t.Fatalf("the core fires the slot %s, want %s", a.Slot, slot)
 		}
 		r.core.Fired(r.now, 0, store.Fired{Last: store.CronSlot{Slot: job.At(slot)}})
 		r.quiet()
@@ -292,9 +291,9 @@ func TestQ13_EntriesAreReplaced(t *testing.T) {
 	late.Name, late.Since = "late", at(11, 40)
 	r.to(at(11, 40))
 	r.core.SetCrons([]keeper.Cron{hourly, late})
-	r.want(keeper.Load) // another process may have fired the new entry
+	r.want(keeper.Load) // another process may have fired a slot of the new entry
 	r.core.Loaded(r.now, nil)
-	r.want(keeper.None) // neither the slot of 11:00 again, nor a slot before the entry was set
+	r.want(keeper.None) // the slot of 11:00 must not fire again, and no slot from before the entry was set
 	r.to(at(12, 0))
 	fire(at(12, 0))
 	r.core.SetCrons([]keeper.Cron{late})
@@ -309,7 +308,7 @@ func TestQ13_EntriesAreReplaced(t *testing.T) {
 
 func TestGoing(t *testing.T) {
 	t.Parallel()
-	// Three canary jobs were released and two have ended.
+	// This redrive has released three canary jobs, of which two have ended.
 	waits := store.Redrive{ID: 1, RedriveSpec: store.RedriveSpec{Canary: 3, Total: 9, Through: 9, StopShare: 1}, State: store.RedriveCanary,
 		Released: 3, Answered: 2, Completed: 2}
 	change := func(f func(*store.Redrive)) store.Redrive {
@@ -336,7 +335,7 @@ func TestGoing(t *testing.T) {
 	} {
 		going, waiting := keeper.Going([]store.Redrive{tt.before}, []store.Redrive{tt.after})
 		if going != tt.going || !slices.Equal(waiting, tt.waiting) {
-			t.Errorf("%s: %d go on, %v wait; want %d and %v", name, going, waiting, tt.going, tt.waiting)
+			t.Errorf("%s: %d redrives may give jobs and %v wait for other workers, want %d and %v", name, going, waiting, tt.going, tt.waiting)
 		}
 	}
 }

@@ -8,22 +8,23 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The greatest number of rows that one call changes. It keeps transactions short, so
-// that other calls get their turn. Background sweeps remove up to store.SweepMax instead.
+// The largest number of rows that one call may change. It keeps transactions short, so that
+// other calls do not wait long. Background sweeps may remove up to store.SweepMax rows
+// instead.
 const (
 	stepLimit  = 500
 	sweepLimit = 1_000
 )
 
-// The limits of a pass: passMax of the calls that are due when it begins, searchMax of
-// the steps of redrives in a row that release no job. A pass stays far below them. They
-// end it if the store always returns the same.
+// The limits of a pass: passMax for the calls that are due when the pass begins, and
+// searchMax for steps of redrives in a row that release no job. Normal passes make far
+// fewer calls. The limits end a pass if the store always returns the same answer.
 const (
 	passMax   = 100_000
 	searchMax = 1_000
 )
 
-// Store is the part of a store that a keeper calls.
+// Store is the part of a store that a keeper uses.
 type Store interface {
 	StepRedrives(ctx context.Context, limit int) (store.RedriveStep, error)
 	Sweep(ctx context.Context, r store.Retention, limit int) (store.Swept, error)
@@ -31,7 +32,7 @@ type Store interface {
 	Notify(ch chan<- struct{}) (stop func())
 }
 
-// Options configure a Keeper.
+// Options configures a Keeper.
 type Options struct {
 	Config
 	Store     Store
@@ -46,11 +47,11 @@ type Keeper struct {
 	o     Options
 	core  *Core
 	wake  chan struct{}
-	crons chan []Cron // the list of the last SetCrons
+	crons chan []Cron // the entries of the last call of SetCrons
 	pass  chan chan<- bool
-	moved bool // the keeper has made jobs ready since the last pass
-	// searching says that the last step of the redrives has searched some rows without
-	// finding a job to release, and that the next step can go on searching at once.
+	moved bool // whether the keeper has made jobs ready since the last pass
+	// searching is true if the last step of the redrives found no job to release and the
+	// next step can continue the search at once.
 	searching  bool
 	sweepLimit int
 	ended      chan struct{}
@@ -68,7 +69,7 @@ func New(o Options) *Keeper {
 	}
 }
 
-// Run maintains the store until ctx ends. A keeper runs once.
+// Run maintains the store until ctx ends. Call it once.
 func (k *Keeper) Run(ctx context.Context) {
 	defer close(k.ended)
 	defer k.o.Store.Notify(k.wake)()
@@ -82,8 +83,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// wait waits for a time, a notification, new cron entries or the end of ctx. If Pass is
-// called meanwhile, it makes the pass.
+// wait waits until the given time, a notification, new cron entries or the end of ctx. If
+// Pass is called meanwhile, wait makes the pass.
 func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	due := make(chan struct{})
 	stop := k.o.After(at.Sub(k.o.Now()), func() { close(due) })
@@ -95,7 +96,7 @@ func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	case list := <-k.crons:
 		k.takeCrons(list)
 	case moved := <-k.pass:
-		select { // entries that were set before the pass are part of it
+		select { // the pass includes the entries that were set before it
 		case list := <-k.crons:
 			k.takeCrons(list)
 		default:
@@ -105,7 +106,7 @@ func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	}
 }
 
-// Nudge makes a step of the redrives due soon, as a notification of the store does.
+// Nudge makes the next step of the redrives due soon, like a notification of the store.
 func (k *Keeper) Nudge() {
 	select {
 	case k.wake <- struct{}{}:
@@ -113,11 +114,11 @@ func (k *Keeper) Nudge() {
 	}
 }
 
-// SetCrons replaces the cron entries, soon after it returns. It must not be called
-// concurrently.
+// SetCrons replaces the cron entries. The change takes effect soon after SetCrons returns.
+// Do not call it concurrently.
 func (k *Keeper) SetCrons(list []Cron) {
 	select {
-	case <-k.crons: // drop an older list
+	case <-k.crons: // drop an older list that was not used yet
 	default:
 	}
 	k.crons <- list
@@ -128,9 +129,9 @@ func (k *Keeper) takeCrons(list []Cron) {
 	k.core.SetCrons(list)
 }
 
-// Pass makes all calls that are due, and the steps of redrives in any case. It reports
-// whether the keeper has made jobs ready since the last pass. It returns false when Run
-// has ended.
+// Pass makes all calls that are due, and steps of the redrives even if none is due. It
+// reports whether the keeper has made jobs ready since the last pass. It returns false
+// after Run has ended.
 func (k *Keeper) Pass(ctx context.Context) (moved bool) {
 	answer := make(chan bool, 1)
 	select {
@@ -144,7 +145,7 @@ func (k *Keeper) Pass(ctx context.Context) (moved bool) {
 }
 
 // passOnce makes the calls that are due now, and takes steps of the redrives as long as
-// they make progress. It ends even if calls take long or always return the same.
+// they make progress. It ends even if calls take long or always return the same answer.
 func (k *Keeper) passOnce(ctx context.Context) (moved bool) {
 	now := k.o.Now()
 	for range passMax {
@@ -154,7 +155,7 @@ func (k *Keeper) passOnce(ctx context.Context) (moved bool) {
 		}
 		k.do(ctx, a)
 	}
-	// Jobs that have just ended may allow a redrive to continue.
+	// A redrive may continue because jobs have just ended.
 	for searched := 0; searched < searchMax && ctx.Err() == nil; searched++ {
 		if k.do(ctx, Action{Call: Step}) {
 			searched = 0
@@ -166,7 +167,7 @@ func (k *Keeper) passOnce(ctx context.Context) (moved bool) {
 	return moved
 }
 
-// do makes a call and gives its result to the core. It reports whether the call has made
+// do makes a call and reports its result to the core. It returns whether the call has made
 // jobs ready.
 func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 	var err error
@@ -223,13 +224,13 @@ func (k *Keeper) logSwept(ctx context.Context, s store.Swept) {
 	if s.Pending > 0 {
 		level = slog.LevelWarn
 	}
-	k.o.Logger.Log(ctx, level, "removed what was past its time", "completed", s.Completed, "failures", s.Failures,
+	k.o.Logger.Log(ctx, level, "removed rows past their retention time", "completed", s.Completed, "failures", s.Failures,
 		"dead_letters", s.Dead, "pending", s.Pending, "events", s.Events, "keys", s.Keys, "reopened", s.Reopened)
 }
 
-// logFailed puts the call off and logs the error, unless ctx has ended. The first error
-// in a row is a warning, and the others are debug lines: the engine logs when the store
-// works again.
+// logFailed reports a failed call to the core and logs the error, unless ctx has ended. The
+// first of several errors in a row is logged as a warning and the others as debug lines.
+// The engine logs when the store works again.
 func (k *Keeper) logFailed(ctx context.Context, a Action, err error) {
 	again := k.core.Failed(k.o.Now(), a)
 	if ctx.Err() != nil {
@@ -243,5 +244,5 @@ func (k *Keeper) logFailed(ctx context.Context, a Action, err error) {
 	if again > RetryMin {
 		level = slog.LevelDebug
 	}
-	k.o.Logger.Log(ctx, level, "keeping the store in order has failed", attrs...)
+	k.o.Logger.Log(ctx, level, "maintenance call failed", attrs...)
 }

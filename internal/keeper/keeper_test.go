@@ -13,11 +13,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// answers is a store whose steps of redrives return what a test sets.
+// answers is a store. The test sets what its steps of redrives return.
 type answers struct {
 	steps atomic.Int64
 	step  func(n int64) store.RedriveStep
-	now   atomic.Int64 // nanoseconds since 1970
+	now   atomic.Int64 // the current time in nanoseconds since 1970
 	takes time.Duration
 }
 
@@ -35,18 +35,18 @@ func (*answers) CronSlots(context.Context) ([]store.CronSlot, error) { return ni
 func (*answers) Notify(chan<- struct{}) (stop func()) { return func() {} }
 
 // A pass takes steps of the redrives as long as they make progress, including steps that
-// only search. It ends whatever the store returns, also on a clock that stands still.
-//
+// only search. The pass ends even if the store always returns the same answer or the clock
+// stands still.
 // part of: D7
 func TestD7_APassEnds(t *testing.T) {
 	t.Parallel()
 	stuck := func(int64) store.RedriveStep { return store.RedriveStep{Active: 1} }
 	for _, tt := range []struct {
 		name  string
-		takes time.Duration // duration of a step
+		takes time.Duration // the duration of a step
 		step  func(n int64) store.RedriveStep
 		moved bool
-		least int64 // least number of steps
+		least int64 // the smallest expected number of steps
 	}{
 		{"stuck", 0, stuck, false, 2},
 		{"stuck, and steps take long", time.Second, stuck, false, 2},
@@ -76,7 +76,7 @@ func TestD7_APassEnds(t *testing.T) {
 			cancel()
 			<-ended
 			if n := s.steps.Load(); moved != tt.moved || n < tt.least {
-				t.Errorf("moved %t after %d steps, want %t after %d", moved, n, tt.moved, tt.least)
+				t.Errorf("jobs made ready: %t after %d steps; want %t after at least %d steps", moved, n, tt.moved, tt.least)
 			}
 		})
 	}
@@ -85,7 +85,7 @@ func TestD7_APassEnds(t *testing.T) {
 // away is a store whose calls all fail.
 type away struct{ answers }
 
-var errAway = errors.New("the server is away")
+var errAway = errors.New("the store cannot be reached")
 
 func (a *away) StepRedrives(context.Context, int) (store.RedriveStep, error) {
 	a.steps.Add(1)
@@ -96,7 +96,7 @@ func (*away) Sweep(context.Context, store.Retention, int) (store.Swept, error) {
 	return store.Swept{}, errAway
 }
 
-// warnings counts log lines of level WARN and above.
+// warnings counts log lines of level WARN or higher.
 type warnings struct {
 	slog.Handler
 	n atomic.Int64
@@ -111,7 +111,7 @@ func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// If the store fails, each kind of call logs one warning, not one for each try.
+// If the store fails, each kind of call logs one warning, and not one for each attempt.
 func TestAFailureThatRepeatsIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	s, logged := &away{}, &warnings{}
@@ -121,7 +121,7 @@ func TestAFailureThatRepeatsIsLoggedOnce(t *testing.T) {
 	k := keeper.New(keeper.Options{
 		Store: s, Logger: slog.New(logged),
 		Now: func() time.Time { return time.Unix(0, s.now.Load()) },
-		After: func(d time.Duration, f func()) func() bool { // the time passes at once
+		After: func(d time.Duration, f func()) func() bool { // the wait ends at once, and the clock is set forward
 			s.now.Add(int64(d))
 			if s.steps.Load() >= 10 {
 				cancel()
@@ -132,11 +132,11 @@ func TestAFailureThatRepeatsIsLoggedOnce(t *testing.T) {
 	})
 	k.Run(ctx)
 	if n := logged.n.Load(); n != 2 {
-		t.Errorf("%d warnings after %d steps, want one for the steps and one for the sweeps", n, s.steps.Load())
+		t.Errorf("got %d warnings after %d steps, want 2: one for the steps and one for the sweeps", n, s.steps.Load())
 	}
 }
 
-// beside is a store whose sweeps run in the background.
+// beside is a store with background sweeps.
 type beside struct {
 	answers
 	limits []int
@@ -162,7 +162,7 @@ func TestQ6_BackgroundSweepsTakeAllTheyMay(t *testing.T) {
 	k := keeper.New(keeper.Options{
 		Store: s, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return time.Unix(0, s.now.Load()) },
-		After: func(d time.Duration, f func()) func() bool { // the time passes at once
+		After: func(d time.Duration, f func()) func() bool { // the wait ends at once, and the clock is set forward
 			s.now.Add(int64(d))
 			go f()
 			return func() bool { return true }
@@ -171,6 +171,6 @@ func TestQ6_BackgroundSweepsTakeAllTheyMay(t *testing.T) {
 	k.Run(ctx)
 	if took := s.now.Load() - start.UnixNano(); !slices.Equal(s.limits, []int{store.SweepMax, store.SweepMax, store.SweepMax}) ||
 		took != int64(2*keeper.AsideMin) {
-		t.Errorf("sweeps of %d rows within %s", s.limits, time.Duration(took))
+		t.Errorf("the sweeps had the limits %v and ended after %s, want three limits of store.SweepMax and twice AsideMin", s.limits, time.Duration(took))
 	}
 }

@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// command is one command and the context that its exec.Cmd watches.
+// command is a command of a Group, and the context that its exec.Cmd watches.
 type command struct {
 	context.Context //nolint:containedctx // the caller's, also ended by Close; the command ends with it
 	cancel          context.CancelCauseFunc
 	group           *Group
 	cmd             *exec.Cmd
-	stopped         bool // the context ended it; to be read after Wait
+	stopped         bool // whether the context ended the command; read it after Wait only
 
-	// Set once the command has started, guarded by group.mu. The number is kept
-	// apart because os.Process.Release overwrites its own with -1, and the
-	// group -(-1) is not ours to kill.
+	// These fields are set when the command has started. Group.mu guards them. The process
+	// number is stored here because os.Process.Release sets its own copy to -1, and a
+	// signal to group -(-1) would reach other processes.
 	process *os.Process
 	pid     int
 }
 
-// Done implements context.Context, and notes the command's process. exec.Cmd.Start calls
-// Done once more after it has forked. Only then can the process be read without a data
-// race with a handler that is still running.
+// Done implements context.Context, and stores the command's process. exec.Cmd.Start calls
+// Done again after it has forked. This is the first moment when the process can be read
+// without a data race with the handler.
 func (c *command) Done() <-chan struct{} {
 	c.group.mu.Lock()
 	defer c.group.mu.Unlock()
@@ -37,8 +37,8 @@ func (c *command) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// stop ends the process group of a command whose context has ended. It is the command's
-// Cancel, so Wait does not return before the group is gone.
+// stop ends the process group of a command whose context has ended. It is the Cancel
+// function of exec.Cmd, so Wait does not return before the group is gone.
 func (c *command) stop() error {
 	if !c.alive() {
 		return os.ErrProcessDone
@@ -53,22 +53,22 @@ func (c *command) stop() error {
 	return nil
 }
 
-// finish kills what is left of the process group and waits until it is gone.
+// finish kills the remaining processes of the group and waits until they are gone.
 func (c *command) finish() error {
 	if !c.await(syscall.SIGKILL, killWait, nil) {
-		return fmt.Errorf("command %q: process group %d is still there %v after SIGKILL", c.cmd.Args[0], c.pid, killWait)
+		return fmt.Errorf("command %q: process group %d still exists %v after SIGKILL", c.cmd.Args[0], c.pid, killWait)
 	}
 	c.reap()
 	return nil
 }
 
-// await sends sig repeatedly, or no signal if sig is 0, until the group is gone. It
-// returns false if the limit passed or skip was closed before.
+// await sends the signal repeatedly until the group is gone; it sends no signal if sig is
+// 0. It returns false if the group still exists at the time limit, or when skip is closed.
 func (c *command) await(sig syscall.Signal, limit time.Duration, skip <-chan struct{}) bool {
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		_ = c.signal(sig) // if it fails, the limit ends the loop
+		_ = c.signal(sig) // an error is ignored: the time limit ends the loop
 		if !c.alive() {
 			return true
 		}
@@ -82,10 +82,10 @@ func (c *command) await(sig syscall.Signal, limit time.Duration, skip <-chan str
 	}
 }
 
-// idle reports whether the command has not been started.
+// idle reports whether the command has not been started yet.
 func (c *command) idle() bool { return c.process == nil }
 
-// release frees a command whose processes are all gone, and reports whether it did.
+// release frees a command if all its processes are gone, and reports whether they are.
 func (c *command) release() bool {
 	if c.idle() || !c.reaped() || c.alive() {
 		return false
@@ -95,7 +95,7 @@ func (c *command) release() bool {
 	return true
 }
 
-// reaped reports whether the command's own process has been waited for.
+// reaped reports whether Wait has returned for the command's own process.
 func (c *command) reaped() bool {
 	return errors.Is(c.process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// Without process groups a command is a single process, and every signal kills it.
+// On systems without process groups, a command is a single process, and every signal kills
+// it.
 
 func leadGroup(*exec.Cmd) {}
 

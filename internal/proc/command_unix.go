@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leadGroup makes the command the leader of a new process group.
+// leadGroup makes the command start as the leader of a new process group.
 func leadGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
-// signal sends sig to every process of the command's group. It returns
+// signal sends a signal to every process of the command's group. It returns
 // os.ErrProcessDone if the group is gone.
 func (c *command) signal(sig syscall.Signal) error {
 	if !c.ownsGroup() {
@@ -29,20 +29,20 @@ func (c *command) signal(sig syscall.Signal) error {
 	return err
 }
 
-// alive reports whether a process of the group is left.
+// alive reports whether the group still has a process.
 func (c *command) alive() bool { return c.ownsGroup() && groupLives(c.pid) }
 
 // ownsGroup reports whether the group's number still belongs to this command. While the
-// group has members, the system does not give the leader's number to another process. If
-// the leader has been reaped and a process has that number, it is another process, and
-// the group is another group.
+// group has members, the system gives the leader's number to no other process. So if the
+// leader has been reaped and a process has this number, the number was reused and the group
+// is a different one.
 func (c *command) ownsGroup() bool {
 	return !c.reaped() || errors.Is(syscall.Kill(c.pid, 0), syscall.ESRCH)
 }
 
-// reap waits for the zombies of the group that are children of this process: a leader
-// whose Wait is not called, and orphans, which a worker inherits if it is the first
-// process of a container.
+// reap removes zombies of the group that are children of this process. These are a leader
+// for which Wait is not called, and orphans: the first process of a container becomes the
+// parent of all orphans.
 func (c *command) reap() {
 	for c.ownsGroup() {
 		pid, err := syscall.Wait4(-c.pid, nil, syscall.WNOHANG, nil)

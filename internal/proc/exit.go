@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// Status is how a process ended.
+// Status says how a process ended.
 type Status struct {
-	Code   int    // the exit code, -1 when a signal ended the process
-	Signal string // the name of that signal, such as SIGKILL; empty after an exit
+	Code   int    // the exit code; -1 if a signal ended the process
+	Signal string // the name of the signal that ended the process, such as SIGKILL; otherwise empty
 }
 
-// String returns "exit code 3" or "SIGKILL".
+// String returns a text such as "exit code 3" or "SIGKILL".
 func (s Status) String() string {
 	if s.Signal != "" {
 		return s.Signal
@@ -22,15 +22,15 @@ func (s Status) String() string {
 	return fmt.Sprintf("exit code %d", s.Code)
 }
 
-// ExitError is the error of a command that ran and did not succeed.
+// ExitError is the error of a command that started and did not succeed.
 type ExitError struct {
-	Name   string // the program, as it was given
+	Name   string // the program, as the caller named it
 	Status Status
 	Stderr []byte // the last TailMax bytes of standard error
-	Cause  error  // why the context ended the command; nil when it ended by itself
+	Cause  error  // why the context ended the command; nil if the command ended by itself
 }
 
-// Error names the program and how it ended.
+// Error returns a text with the program and how it ended.
 func (e *ExitError) Error() string {
 	if e.Cause != nil {
 		return fmt.Sprintf("command %q: stopped (%v): %v", e.Name, e.Status, e.Cause)
@@ -38,14 +38,14 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("command %q: %v", e.Name, e.Status)
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the field Cause.
 func (e *ExitError) Unwrap() error { return e.Cause }
 
-// ExitCode returns the exit code, as the method of *exec.ExitError does.
+// ExitCode returns the exit code, like the method of *exec.ExitError.
 func (e *ExitError) ExitCode() int { return e.Status.Code }
 
 // StatusOf returns how a command ended, from an error of [Run] or of a command of a
-// [Group]. It returns false if err is not the error of a process.
+// [Group]. It returns false if err does not come from a process that ended.
 func StatusOf(err error) (Status, bool) {
 	if own, ok := errors.AsType[*ExitError](err); ok {
 		return own.Status, true

@@ -20,8 +20,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary runs as the subprocesses. These variables contain its role, the role
-// of its child, and the address at which the test listens.
+// The test binary also runs as the subprocesses of the tests. These environment variables
+// contain the role of the process, the role of its child, and the address at which the test
+// listens.
 const (
 	roleVar  = "PROC_TEST_ROLE"
 	childVar = "PROC_TEST_CHILD"
@@ -29,17 +30,17 @@ const (
 )
 
 // termGrace is long enough for a process to report SIGTERM. A test that waits for SIGKILL
-// takes as long.
+// takes at least this time.
 const termGrace = 5 * time.Second
 
 const (
 	floodBytes = 10 << 20
-	patience   = 2 * time.Minute // a test that waits longer has failed
+	patience   = 2 * time.Minute // a test fails if it waits longer for a process
 )
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
-		syscall.Exit(play(role)) // not os.Exit, which would write coverage data and race reports
+		syscall.Exit(play(role)) // os.Exit would write coverage data and race reports, so the process does not call it
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -67,8 +68,8 @@ func play(role string) int {
 	return 0
 }
 
-// act runs a role that communicates with the test: it sends its name, sends "term" for
-// each SIGTERM that it handles, and waits for "go".
+// act runs a role that communicates with the test. The process sends its name, sends "term"
+// for each SIGTERM that it gets, and waits for the line "go".
 func act(role string) int {
 	term := make(chan os.Signal, 1)
 	if role != "leader" {
@@ -81,7 +82,7 @@ func act(role string) int {
 	if child := os.Getenv(childVar); child != "" {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), roleVar+"="+child, childVar+"=")
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // open as long as the child lives
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // the connection is open as long as the child lives
 		if err := cmd.Start(); err != nil {
 			panic(err)
 		}
@@ -105,8 +106,8 @@ func act(role string) int {
 	}
 }
 
-// stage is the listener to which the processes of a test connect. A connection stays
-// open as long as its process lives.
+// stage is the listener to which the processes of a test connect. A connection stays open
+// as long as its process lives.
 type stage struct{ net.Listener }
 
 func newStage(t *testing.T) stage {
@@ -119,12 +120,14 @@ func newStage(t *testing.T) stage {
 	return stage{ln}
 }
 
-// env returns the environment of a process that has a role and starts child, if any.
+// env returns the environment of a process with a role. If child is not empty, the process
+// starts a child with this role.
 func (s stage) env(role, child string) map[string]string {
 	return map[string]string{roleVar: role, childVar: child, stageVar: s.Addr().String()}
 }
 
-// cast gives a command a role, and a child to start, if any.
+// cast gives a command a role. If child is not empty, the command starts a child with this
+// role.
 func (s stage) cast(cmd *exec.Cmd, role, child string) *exec.Cmd {
 	cmd.Env = os.Environ()
 	for k, v := range s.env(role, child) {
@@ -133,7 +136,7 @@ func (s stage) cast(cmd *exec.Cmd, role, child string) *exec.Cmd {
 	return cmd
 }
 
-// enter waits until a process has reported for each role and returns them.
+// enter waits until a process has connected for each role, and returns the processes.
 func (s stage) enter(t *testing.T, roles ...string) map[string]*actor {
 	t.Helper()
 	actors := map[string]*actor{}
@@ -142,7 +145,7 @@ func (s stage) enter(t *testing.T, roles ...string) map[string]*actor {
 		conn, err := s.Accept()
 		stop.Stop()
 		if err != nil {
-			t.Fatalf("waiting for %v to start: %v", roles, err)
+			t.Fatalf("waiting for the processes with the roles %v: %v", roles, err)
 		}
 		a := &actor{conn: conn, lines: make(chan string, 1000)}
 		go a.listen()
@@ -151,7 +154,7 @@ func (s stage) enter(t *testing.T, roles ...string) map[string]*actor {
 	}
 	for _, role := range roles {
 		if actors[role] == nil {
-			t.Fatalf("want the roles %v, have %v", roles, actors)
+			t.Fatalf("want processes with the roles %v, have %v", roles, actors)
 		}
 	}
 	return actors
@@ -159,7 +162,7 @@ func (s stage) enter(t *testing.T, roles ...string) map[string]*actor {
 
 type actor struct {
 	conn  net.Conn
-	lines chan string // closed when the process is dead
+	lines chan string // closed when the process has ended
 }
 
 func (a *actor) listen() {
@@ -171,7 +174,7 @@ func (a *actor) listen() {
 
 func (a *actor) release() { fmt.Fprintln(a.conn, "go") }
 
-// next returns the process's next line, or "dead" when no line will follow.
+// next returns the next line of the process, or "dead" if the process has ended.
 func (a *actor) next(t *testing.T) string {
 	t.Helper()
 	select {
@@ -181,7 +184,7 @@ func (a *actor) next(t *testing.T) string {
 		}
 		return line
 	case <-time.After(patience):
-		t.Fatal("a process says nothing and lives on")
+		t.Fatal("the process neither sent a line nor ended in time")
 		return ""
 	}
 }
@@ -196,8 +199,8 @@ func (a *actor) expect(t *testing.T, want ...string) {
 	}
 }
 
-// expectDead checks that the process dies, and ignores the lines that it sends before.
-// The process must be one that would otherwise live longer than patience.
+// expectDead checks that the process ends, and ignores the lines that it sends before. It
+// is only useful for a process that would otherwise live longer than the constant patience.
 func (a *actor) expectDead(t *testing.T) {
 	t.Helper()
 	timeout := time.After(patience)
@@ -208,12 +211,12 @@ func (a *actor) expectDead(t *testing.T) {
 				return
 			}
 		case <-timeout:
-			t.Fatal("the process lives on")
+			t.Fatal("the process still runs, want it to end")
 		}
 	}
 }
 
-// result waits for the value that a goroutine of the test sends.
+// result returns the value that a goroutine of the test sends.
 func result[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {

@@ -32,7 +32,8 @@ func TestStatLineWithAnyName(t *testing.T) {
 	}
 }
 
-// The number of a group that is gone may be given to another group.
+// The system may give the number of a group that is gone to another group. That group must
+// not be killed.
 func TestStrangerWithOurNumberIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	group, others := NewGroup(0), NewGroup(0)
@@ -56,15 +57,15 @@ func TestStrangerWithOurNumberIsLeftAlone(t *testing.T) {
 
 	input.Close()
 	if err := stranger.cmd.Wait(); err != nil {
-		t.Errorf("the process of another group ended with %v", err)
+		t.Errorf("a process of another group ended with %v, want no error", err)
 	}
 	if err := others.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A command that is being started during Close is not killed by Close. When its context
-// ends, it gets no grace time.
+// Close does not kill a command that is just being started. When its context ends, this
+// command gets no grace time.
 func TestLateStarterHasNoGrace(t *testing.T) {
 	t.Parallel()
 	group := NewGroup(time.Hour)
@@ -88,18 +89,18 @@ func TestLateStarterHasNoGrace(t *testing.T) {
 	select {
 	case err := <-done:
 		if status, _ := StatusOf(err); status.Signal != "SIGKILL" {
-			t.Errorf("Wait = %v, want an end by SIGKILL", err)
+			t.Errorf("Wait returned %v, want an end by SIGKILL", err)
 		}
 	case <-time.After(2 * time.Minute):
-		t.Error("the command got its grace time")
+		t.Error("the command still runs after 2 minutes, want no grace time")
 	}
 	if err := group.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A worker that is the first process of a container inherits orphans and has to wait
-// for them.
+// If a worker is the first process of a container, it becomes the parent of orphans and has
+// to wait for them.
 func TestOrphansAreBuried(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
@@ -112,12 +113,12 @@ func TestOrphansAreBuried(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !c.alive() {
-		t.Fatal("the shell left no process behind")
+		t.Fatal("the shell left no process behind, but the test needs one")
 	}
 	if err := group.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := syscall.Wait4(-c.pid, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.ECHILD) {
-		t.Errorf("wait for the group: %v, want no child left", err)
+		t.Errorf("waiting for a process of the group returned %v, want ECHILD (no child is left)", err)
 	}
 }

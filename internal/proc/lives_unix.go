@@ -4,5 +4,5 @@ package proc
 
 import "syscall"
 
-// groupLives reports whether a process group has a member that can be signalled.
+// groupLives reports whether a process group has a member that can get a signal.
 func groupLives(pgid int) bool { return syscall.Kill(-pgid, 0) == nil }

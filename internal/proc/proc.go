@@ -1,18 +1,18 @@
-// Package proc runs the subprocesses of a job so that none outlives it.
+// Package proc runs the subprocesses of a job and ends them with the run.
 //
-// Each command leads a new process group. When its context ends, the whole group gets
-// SIGTERM and, after a grace time, SIGKILL. Processes that a command leaves behind when
-// it exits are killed when its [Group] is closed.
+// Each command leads a new process group. When the context of the command ends, all
+// processes of the group get SIGTERM and, after a grace time, SIGKILL. If a command exits
+// and leaves processes behind, they are killed when its [Group] is closed.
 //
-// There are two limits. A process that leaves the group (setsid) is not killed, but Wait
-// does not wait for it. And if the worker itself is killed by SIGKILL, its commands are
-// not: they run until they finish, read end of file or write to a closed pipe. The
+// There are two limits. A process that leaves the group (setsid) is not killed, and Wait
+// does not wait for it. And if the worker itself is killed by SIGKILL, its commands are not
+// killed: they run until they finish, read end of file or write to a closed pipe. The
 // kernel's parent death signal does not help, because it is sent when the thread that
-// forked ends, which in Go may be before the process ends. If that matters, run the
-// worker under a supervisor that kills all processes: a service unit that kills its
-// control group, or a container whose first process is the worker.
+// forked ends. In Go, a thread may end before the process. If this matters, run the worker
+// under a supervisor that kills all processes: a service unit that kills its control group,
+// or a container whose first process is the worker.
 //
-// On systems without process groups only the command itself is killed, without a grace
+// On systems without process groups, only the command itself is killed, without a grace
 // time.
 package proc
 
@@ -29,20 +29,19 @@ import (
 const DefaultGrace = 5 * time.Second
 
 const (
-	// killWait bounds the wait for a group to be gone after SIGKILL.
+	// killWait is the longest wait for a group to be gone after SIGKILL.
 	killWait = time.Second
-	// pipeWait bounds the wait for output after a command has exited. Only a
-	// process that the command left behind keeps the pipes open that long.
+	// pipeWait is the longest wait for output after a command has exited. The pipes stay
+	// open this long only if the command left a process behind.
 	pipeWait = time.Second
-	// pollMin and pollMax bound the pause between two checks of a group that is
-	// ending: the system has no call that waits for a whole group.
+	// pollMin and pollMax are the shortest and the longest pause between two checks of a
+	// group that is ending. The system has no call that waits for a whole group.
 	pollMin, pollMax = time.Millisecond, 50 * time.Millisecond
 )
 
 var errClosed = errors.New("the run that started the command has ended")
 
-// Group holds the commands of one run of a job. Its methods may be called from
-// several goroutines at a time.
+// Group contains the commands of one run of a job. Its methods are safe for concurrent use.
 type Group struct {
 	grace  time.Duration
 	stderr Tail
@@ -52,7 +51,8 @@ type Group struct {
 	commands []*command
 }
 
-// NewGroup returns an empty group. A grace of zero or less is [DefaultGrace].
+// NewGroup returns an empty group. If grace is zero or negative, the group uses
+// [DefaultGrace].
 func NewGroup(grace time.Duration) *Group {
 	if grace <= 0 {
 		grace = DefaultGrace
@@ -60,17 +60,16 @@ func NewGroup(grace time.Duration) *Group {
 	return &Group{grace: grace, closed: make(chan struct{})}
 }
 
-// Command returns a command to be used like one from exec.CommandContext, in a new
-// process group. When ctx ends, and at Close, the whole process group is ended, and Wait
-// returns when it is gone.
+// Command returns a command that is used like a command from exec.CommandContext and runs
+// in a new process group. When ctx ends, and at Close, all processes of the group are
+// ended. Wait returns when they are gone.
 //
-// Wait returns at most a second after the command's exit, with
-// exec.ErrWaitDelay if a process left behind still held an output pipe.
+// Wait returns at most a second after the command's exit. Its error is exec.ErrWaitDelay if
+// a process that was left behind still held an output pipe.
 //
-// Stderr is set to the group's tail. To read standard error as well, replace it with
-// io.MultiWriter(cmd.Stderr, w); what is not written to the tail is missing from the
-// evidence. CombinedOutput and StderrPipe need Stderr to be nil. Add to SysProcAttr
-// instead of replacing it.
+// Stderr is set to the group's tail, which keeps the last output as evidence. To read
+// standard error as well, replace Stderr with io.MultiWriter(cmd.Stderr, w). CombinedOutput
+// and StderrPipe only work if Stderr is nil. Add to SysProcAttr instead of replacing it.
 func (g *Group) Command(ctx context.Context, name string, arg ...string) *exec.Cmd {
 	return g.command(ctx, name, arg...).cmd
 }
@@ -94,14 +93,14 @@ func (g *Group) command(ctx context.Context, name string, arg ...string) *comman
 	return c
 }
 
-// Stderr returns the last [TailMax] bytes that the commands wrote to standard
-// error, in the order of writing.
+// Stderr returns the last [TailMax] bytes that the commands wrote to standard error, in the
+// order of writing.
 func (g *Group) Stderr() []byte { return g.stderr.Bytes() }
 
-// Close kills the processes of every command that are left, and waits until they are
-// gone, at most a second. The error names the groups that are still there. Call it when
-// the handler has returned: later commands are refused, and the results of commands for
-// which the handler did not wait are lost.
+// Close kills all remaining processes of the commands and waits at most a second until they
+// are gone. The error names the groups that still exist. Call Close when the handler has
+// returned. Later commands are refused, and results of commands for which the handler did
+// not wait are lost.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	commands := g.commands
@@ -118,7 +117,7 @@ func (g *Group) Close() error {
 		wg.Go(func() { errs[i] = c.finish() })
 	}
 	for _, c := range commands {
-		c.cancel(errClosed) // refuses a later Start and ends one that is under way
+		c.cancel(errClosed) // refuses later calls of Start and ends a command that is being started
 	}
 	wg.Wait()
 	return errors.Join(errs...)

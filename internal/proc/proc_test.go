@@ -37,7 +37,7 @@ func TestQ5_TimeLimitKillsTheGroup(t *testing.T) {
 	group := proc.NewGroup(termGrace)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cmd := s.cast(group.Command(ctx, os.Args[0]), "parent", "stubborn")
-	var out bytes.Buffer // Wait waits for a pipe that the child holds too
+	var out bytes.Buffer // Wait also waits for a pipe that the child holds open
 	cmd.Stdout = &out
 	start(t, cmd)
 	cast := s.enter(t, "parent", "stubborn")
@@ -46,10 +46,10 @@ func TestQ5_TimeLimitKillsTheGroup(t *testing.T) {
 	err := result(t, wait(cmd))
 
 	for _, a := range cast {
-		a.expect(t, "term", "dead") // each process got SIGTERM, and only then SIGKILL
+		a.expect(t, "term", "dead") // each process gets SIGTERM first, and SIGKILL only later
 	}
 	if status, ok := proc.StatusOf(err); !ok || status.Signal != "SIGKILL" || status.Code != -1 {
-		t.Errorf("Wait = %v, want an end by SIGKILL", err)
+		t.Errorf("Wait returned %v, want an end by SIGKILL", err)
 	}
 	if err := group.Close(); err != nil {
 		t.Error(err)
@@ -68,7 +68,7 @@ func TestQ5_PoliteCommandIsNotKilled(t *testing.T) {
 
 	cancel()
 	if err := result(t, wait(cmd)); !errors.Is(err, context.Canceled) {
-		t.Errorf("Wait = %v, want the error of the context", err)
+		t.Errorf("Wait returned %v, want the error of the context", err)
 	}
 	polite.expect(t, "term", "dead")
 	if err := group.Close(); err != nil {
@@ -98,7 +98,7 @@ func TestQ5_ChildHasItsGraceAfterTheLeaderDied(t *testing.T) {
 	cast["slow"].release()
 	cast["slow"].expect(t, "dead")
 	if status, _ := proc.StatusOf(result(t, done)); status.Signal != "SIGTERM" {
-		t.Errorf("the leader ended with %v, want SIGTERM", status)
+		t.Errorf("the first process of the group ended with %v, want SIGTERM", status)
 	}
 	if err := group.Close(); err != nil {
 		t.Error(err)
@@ -122,7 +122,7 @@ func TestQ5_CloseEndsTheGrace(t *testing.T) {
 		t.Error(err)
 	}
 	stubborn.expectDead(t)
-	_ = result(t, done) // another test checks how it ended
+	_ = result(t, done) // another test checks the status of the command
 }
 
 func TestLeftoverHoldingThePipeNeitherHangsWaitNorSurvivesClose(t *testing.T) {
@@ -137,7 +137,7 @@ func TestLeftoverHoldingThePipeNeitherHangsWaitNorSurvivesClose(t *testing.T) {
 
 	cast["leader"].release()
 	if err := result(t, wait(cmd)); !errors.Is(err, exec.ErrWaitDelay) {
-		t.Errorf("Wait = %v, want ErrWaitDelay", err)
+		t.Errorf("Wait returned %v, want ErrWaitDelay", err)
 	}
 	if err := group.Close(); err != nil {
 		t.Error(err)
@@ -160,15 +160,15 @@ func TestCloseKillsWhatTheHandlerForgot(t *testing.T) {
 		a.expectDead(t)
 	}
 	if err := group.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
+		t.Errorf("the second Close returned %v, want no error", err)
 	}
 	if err := result(t, wait(cmd)); err == nil {
-		t.Error("Wait found a child that should have been reaped")
+		t.Error("Wait found the child, but Close should have reaped it")
 	}
 }
 
 // A handler that ignores its context may start commands while its run is cleaned up. With
-// the race detector the test also finds data races.
+// the race detector, the test also finds data races.
 func TestCloseWhileCommandsAreStarted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -194,11 +194,11 @@ func TestCloseWhileCommandsAreStarted(t *testing.T) {
 		t.Error(err)
 	}
 	if err := result(t, refused); !errors.Is(err, context.Canceled) {
-		t.Errorf("Start = %v, want a refusal", err)
+		t.Errorf("Start after the end of the run returned %v, want context.Canceled", err)
 	}
 	for _, done := range running {
 		if err := result(t, done); err == nil {
-			t.Error("a command that ignores SIGTERM ended without an error")
+			t.Error("a command that was killed returned no error")
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestNoCommandStartsAfterItsRun(t *testing.T) {
 	after := group.Command(t.Context(), os.Args[0])
 	for _, cmd := range []*exec.Cmd{before, after} {
 		if err := cmd.Run(); !errors.Is(err, context.Canceled) || cmd.Process != nil {
-			t.Errorf("Run = %v, want a refusal", err)
+			t.Errorf("Run of a command of a closed group returned %v, want context.Canceled", err)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestManyCommandsInOneRun(t *testing.T) {
 		cmd.Stdin = strings.NewReader(in)
 		out, err := cmd.Output()
 		if err != nil || string(out) != in {
-			t.Errorf("Output = %q, %v, want %q", out, err, in)
+			t.Errorf("the command returned the output %q and the error %v, want its input %q", out, err, in)
 		}
 	}
 	if err := group.Close(); err != nil {
@@ -245,13 +245,13 @@ func TestT2_LastBytesOfStderrAreKept(t *testing.T) {
 	}
 	got := group.Stderr()
 	if len(got) != proc.TailMax || !bytes.HasSuffix(got, []byte("eeethe end")) {
-		t.Errorf("kept %d bytes ending in %q, want the last %d", len(got), got[max(0, len(got)-10):], proc.TailMax)
+		t.Errorf("kept %d bytes of standard error that end in %q, want the last %d bytes", len(got), got[max(0, len(got)-10):], proc.TailMax)
 	}
 	if err := s.cast(group.Command(t.Context(), os.Args[0]), "fail", "").Run(); err == nil {
-		t.Error("want an error")
+		t.Error("the failing command returned no error")
 	}
 	if got := group.Stderr(); !bytes.HasSuffix(got, []byte("the enddisk full")) {
-		t.Errorf("the output of the second command is missing at the end: %q", got[len(got)-20:])
+		t.Errorf("the kept output ends in %q, want the output of the second command at its end", got[len(got)-20:])
 	}
 	if err := group.Close(); err != nil {
 		t.Error(err)

@@ -13,35 +13,35 @@ import (
 	"time"
 )
 
-// StdoutMax is how much of standard output [Run] keeps by default: 64 KiB.
+// StdoutMax is how many bytes of standard output [Run] keeps by default: 64 KiB.
 const StdoutMax = 64 << 10
 
-// Spec describes one run of a program. No shell is involved.
+// Spec describes one run of a program. The program is started without a shell.
 type Spec struct {
-	Argv      []string          // the program, looked up in PATH unless it has a slash, and its arguments
-	Stdin     []byte            // standard input; the program need not read it
-	Dir       string            // the working directory, by default that of this process
-	Inherit   []string          // names of variables taken from this process; nothing else is inherited
-	Env       map[string]string // further variables; they replace inherited ones of the same name
-	StdoutMax int               // bytes of standard output to keep, by default [StdoutMax]
-	Grace     time.Duration     // from SIGTERM to SIGKILL, by default [DefaultGrace]
+	Argv      []string          // the program and its arguments; the program is looked up in PATH unless it contains a slash
+	Stdin     []byte            // standard input; the program may ignore it
+	Dir       string            // the working directory; the default is the directory of this process
+	Inherit   []string          // names of environment variables to copy from this process; no others are inherited
+	Env       map[string]string // environment variables to add; they replace inherited variables of the same name
+	StdoutMax int               // bytes of standard output to keep; the default is [StdoutMax]
+	Grace     time.Duration     // time between SIGTERM and SIGKILL; the default is [DefaultGrace]
 }
 
-// Result is the result of a program that ran.
+// Result is the result of a program that was started.
 type Result struct {
 	Status    Status
-	Stdout    []byte // the first bytes, as many as the Spec allows
-	Truncated bool   // the program wrote more to standard output
-	Stderr    []byte // the last [TailMax] bytes
-	Cause     error  // why the context ended the program; nil when it ended by itself
+	Stdout    []byte // the first bytes of standard output, as many as the Spec allows
+	Truncated bool   // whether the program wrote more to standard output
+	Stderr    []byte // the last [TailMax] bytes of standard error
+	Cause     error  // why the context ended the program; nil if the program ended by itself
 }
 
-// Run runs a program to its end and leaves nothing of its process group alive.
-// When ctx ends first, the group is ended as by [Group.Command].
+// Run runs a program until it ends, and kills all processes of its group that remain. If
+// ctx ends first, the process group is ended as described at [Group.Command].
 //
-// The error is nil when the program exited with code 0 by itself, an
-// *[ExitError] when it ended in another way, and otherwise says why the program could
-// not be run; exec.ErrNotFound means that there is no such program.
+// The error is nil if the program exited with code 0 by itself. It is an *[ExitError] if
+// the program ended in another way. Other errors say why the program could not be run;
+// exec.ErrNotFound means that the program was not found.
 func Run(ctx context.Context, s Spec) (Result, error) {
 	env, err := s.environ()
 	if err != nil {
@@ -79,12 +79,12 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	return r, err
 }
 
-// failure turns the error of a command that ran into the one that Run returns.
+// failure converts the error of a finished command to the error that Run returns.
 func (r Result) failure(name string, err error) error {
 	switch {
 	case r.Cause != nil || r.Status != Status{}:
 		return &ExitError{Name: name, Status: r.Status, Stderr: r.Stderr, Cause: r.Cause}
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // success; a process left behind still holds a pipe
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // the command succeeded, but a process that it left behind may still hold a pipe
 		return nil
 	default:
 		return fmt.Errorf("command %q: %w", name, err)
@@ -99,18 +99,18 @@ func (s Spec) startError(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("command %q: not started: %w", name, context.Cause(ctx))
 	}
-	// For a missing directory, the error of the system names the program.
+	// If the working directory is missing, the system's error names the program instead.
 	if _, dirErr := os.Stat(s.Dir); s.Dir != "" && dirErr != nil {
 		return fmt.Errorf("command %q: working directory: %w", name, dirErr)
 	}
 	return fmt.Errorf("command %q: %w", name, err)
 }
 
-// environ checks the Spec and returns the environment of the program. It is never nil,
-// because for exec.Cmd nil means to inherit all variables.
+// environ checks the Spec and returns the environment of the program. The result is never
+// nil, because nil would make exec.Cmd inherit all variables.
 func (s Spec) environ() ([]string, error) {
 	if len(s.Argv) == 0 || s.Argv[0] == "" {
-		return nil, errors.New("command: argv is empty: name a program")
+		return nil, errors.New("command: argv is empty: name a program to run")
 	}
 	env := []string{}
 	for _, name := range s.Inherit {

@@ -42,10 +42,10 @@ func TestRunDrainsWhatItDoesNotKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got.Stdout) != 1000 || !got.Truncated {
-		t.Errorf("kept %d bytes, truncated %v, want 1000 and true", len(got.Stdout), got.Truncated)
+		t.Errorf("kept %d bytes of standard output, truncated is %v; want 1000 bytes and true", len(got.Stdout), got.Truncated)
 	}
 	if len(got.Stderr) != proc.TailMax || !bytes.HasSuffix(got.Stderr, []byte("the end")) {
-		t.Errorf("kept %d bytes of standard error, want the last %d", len(got.Stderr), proc.TailMax)
+		t.Errorf("kept %d bytes of standard error, want the last %d bytes", len(got.Stderr), proc.TailMax)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestRunKeepsUpToTheLimit(t *testing.T) {
 			want--
 		}
 		if err != nil || got.Truncated != tt.truncated || len(got.Stdout) != want {
-			t.Errorf("%s: kept %d bytes, truncated %v, %v", tt.name, len(got.Stdout), got.Truncated, err)
+			t.Errorf("%s: kept %d bytes of standard output, truncated is %v, error is %v; want %d bytes, %v and no error", tt.name, len(got.Stdout), got.Truncated, err, want, tt.truncated)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestF1_RunTellsHowTheProgramEnded(t *testing.T) {
 		got, err := proc.Run(t.Context(), spec(tt.role))
 		exit, ok := errors.AsType[*proc.ExitError](err)
 		if !ok {
-			t.Errorf("%s: error %v, want an ExitError", tt.role, err)
+			t.Errorf("%s: got the error %v, want an ExitError", tt.role, err)
 			continue
 		}
 		tt.want.Name = os.Args[0]
@@ -127,14 +127,14 @@ func TestF1_RunTellsHowTheProgramEnded(t *testing.T) {
 			t.Error(diff)
 		}
 		if !strings.HasSuffix(err.Error(), tt.message) || exit.ExitCode() != tt.want.Status.Code {
-			t.Errorf("error %q, exit code %d", err, exit.ExitCode())
+			t.Errorf("got the error %q with the exit code %d, want the end %q and the exit code %d", err, exit.ExitCode(), tt.message, tt.want.Status.Code)
 		}
 		if status, ok := proc.StatusOf(err); !ok || status != tt.want.Status {
-			t.Errorf("StatusOf = %v, %v", status, ok)
+			t.Errorf("StatusOf returned %v and %v, want the status of the process and true", status, ok)
 		}
 	}
 	if status, ok := proc.StatusOf(errors.New("no process")); ok {
-		t.Errorf("StatusOf an unrelated error = %v", status)
+		t.Errorf("StatusOf returned the status %v for an error that comes from no process", status)
 	}
 }
 
@@ -163,12 +163,12 @@ func TestQ5_RunEndsWithItsContext(t *testing.T) {
 		a.expect(t, "term", "dead")
 	}
 	if !errors.Is(err, errTimeLimit) || !errors.Is(got.Cause, errTimeLimit) || got.Status.Signal != "SIGKILL" {
-		t.Errorf("Run = %+v, %v, want the cause and SIGKILL", got, err)
+		t.Errorf("Run returned %+v and the error %v, want the cause of the context and SIGKILL", got, err)
 	}
 }
 
-// A program may exit with 0 after SIGTERM, but it did not do its work.
-//
+// A program that exits with 0 after SIGTERM was interrupted, so the run must not count as a
+// success.
 // part of: Q5
 func TestQ5_StoppedProgramHasNotSucceeded(t *testing.T) {
 	t.Parallel()
@@ -182,7 +182,7 @@ func TestQ5_StoppedProgramHasNotSucceeded(t *testing.T) {
 	polite := s.enter(t, "polite")["polite"]
 	cancel(errTimeLimit)
 	if err := result(t, done); !errors.Is(err, errTimeLimit) {
-		t.Errorf("Run = %v, want the cause", err)
+		t.Errorf("Run returned %v, want the cause of the context", err)
 	}
 	polite.expect(t, "term", "dead")
 }
@@ -198,7 +198,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	cast := s.enter(t, "leader", "stubborn")
 	cast["leader"].release()
 	if err := result(t, done); err != nil {
-		t.Errorf("Run = %v, want success", err)
+		t.Errorf("Run returned %v, want no error", err)
 	}
 	cast["stubborn"].expectDead(t)
 }
@@ -228,7 +228,7 @@ func TestRunTellsWhyAProgramCannotStart(t *testing.T) {
 	} {
 		_, err := proc.Run(tt.ctx, tt.spec)
 		if err == nil || !strings.Contains(err.Error(), tt.text) || tt.is != nil && !errors.Is(err, tt.is) {
-			t.Errorf("%s: error %v, want one with %q that is %v", tt.name, err, tt.text, tt.is)
+			t.Errorf("%s: got the error %v, want an error with %q that wraps %v", tt.name, err, tt.text, tt.is)
 		}
 		if _, ok := proc.StatusOf(err); ok {
 			t.Errorf("%s: StatusOf found the status of a command that never started", tt.name)

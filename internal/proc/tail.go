@@ -8,11 +8,11 @@ import (
 // TailMax is how many bytes a [Tail] keeps: 64 KiB.
 const TailMax = 64 << 10
 
-// Tail is a writer that keeps the last [TailMax] bytes written to it. The zero
-// value is ready for use, by several goroutines at a time.
+// Tail is a writer that keeps the last [TailMax] bytes written to it. The zero value is
+// ready for use. It is safe for concurrent use.
 type Tail struct {
 	mu  sync.Mutex
-	buf []byte // up to twice TailMax, so that bytes move once per TailMax written
+	buf []byte // grows up to twice TailMax, so that bytes are moved rarely
 }
 
 // Write implements io.Writer. It never fails.
@@ -27,7 +27,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes returns a copy of what is kept.
+// Bytes returns a copy of the bytes that are kept.
 func (t *Tail) Bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -36,8 +36,8 @@ func (t *Tail) Bytes() []byte {
 
 func lastBytes(p []byte) []byte { return p[max(0, len(p)-TailMax):] }
 
-// head is a writer that keeps the first max bytes. It accepts and drops the rest, so
-// that the program that writes never blocks.
+// head is a writer that keeps the first bytes, up to its field max. It accepts and drops
+// later bytes, so that the program that writes never blocks.
 type head struct {
 	max       int
 	kept      []byte

@@ -19,11 +19,11 @@ func TestTailKeepsTheLastBytes(t *testing.T) {
 			p := bytes.Repeat([]byte{byte('a' + i)}, size)
 			all = append(all, p...)
 			if n, err := tail.Write(p); n != size || err != nil {
-				t.Fatalf("Write = %d, %v", n, err)
+				t.Fatalf("Write returned %d and the error %v, want all bytes written", n, err)
 			}
 			want := all[max(0, len(all)-proc.TailMax):]
 			if got := tail.Bytes(); !bytes.Equal(got, want) {
-				t.Fatalf("after %d bytes: kept %d, want %d", len(all), len(got), len(want))
+				t.Fatalf("after writing %d bytes: kept %d bytes, want the last %d bytes unchanged", len(all), len(got), len(want))
 			}
 		}
 	})

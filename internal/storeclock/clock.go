@@ -1,5 +1,5 @@
-// Package storeclock is the clock of a store. It counts microseconds, never goes back
-// and never stands still, also when the machine's clock is changed.
+// Package storeclock is the clock of a store. The clock counts microseconds. It never goes
+// back and never stands still, even when the machine's clock is changed.
 package storeclock
 
 import (
@@ -9,25 +9,25 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpMin is the least difference between the wall clock and the monotonic clock, from
-// one reading to the next, that counts as a jump. Slewing by NTP stays far below.
+// jumpMin is the smallest difference between the wall clock and the monotonic clock,
+// between two readings, that counts as a jump. Small corrections by NTP stay far below this
+// value.
 const jumpMin = time.Second
 
-// Clock is a store's clock. It follows the wall clock. While the wall clock is behind a
-// stored time, because it was set back or had been ahead, the Clock runs at half speed
-// until the wall clock has caught up: leases and waits still end, and events stay in
-// order.
+// Clock is a store's clock. It follows the wall clock. If the wall clock is behind a time
+// that is already stored, the Clock runs at half speed until the wall clock has caught up.
+// So leases and waits still end, and events stay in order.
 type Clock struct {
 	read    func() time.Time
-	elapsed func(from, to time.Time) time.Duration // by the monotonic clock, if the readings have one
+	elapsed func(from, to time.Time) time.Duration // uses the monotonic clock, if the readings have one
 
 	mu     sync.Mutex
-	mark   job.Micros // the latest time given or stored
-	last   time.Time  // the reading of the last call of Now
-	jumped time.Time  // the reading after the last forward jump; zero before the first
+	mark   job.Micros // the latest time that was returned or stored
+	last   time.Time  // the wall clock at the last call of Now
+	jumped time.Time  // the wall clock after the last forward jump; zero before the first jump
 }
 
-// New returns a clock that reads the time by a function such as time.Now.
+// New returns a clock that reads the time with a function such as time.Now.
 func New(read func() time.Time) *Clock {
 	return &Clock{read: read, elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }
@@ -53,16 +53,16 @@ func (c *Clock) Now() job.Micros {
 	return c.mark
 }
 
-// Floor raises the clock to a stored time: later times are not below it.
+// Floor raises the clock to a stored time: Now does not return earlier times afterwards.
 func (c *Clock) Floor(at job.Micros) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mark = max(c.mark, at)
 }
 
-// SinceJump returns how long ago the wall clock last jumped forward, and whether it ever
-// did. It jumps when a suspended machine wakes up: holders of leases that ended meanwhile
-// had no chance to extend them.
+// SinceJump returns the time since the wall clock last jumped forward, and whether there
+// was such a jump. The wall clock jumps when a suspended machine wakes up. Workers could
+// not extend their leases while the machine was suspended.
 func (c *Clock) SinceJump() (time.Duration, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

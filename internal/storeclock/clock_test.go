@@ -19,13 +19,12 @@ func TestFollowsTheWallClock(t *testing.T) {
 	for _, step := range []time.Duration{0, time.Millisecond, time.Hour, time.Microsecond} {
 		now = now.Add(step)
 		if got := c.Now(); got != job.At(now) {
-			t.Errorf("%s, want %s", got.Time(), now)
+			t.Errorf("the clock shows %s, want %s", got.Time(), now)
 		}
 	}
 }
 
-// A stored time ahead of the wall clock must not stop time.
-//
+// The clock must not stop when a stored time is ahead of the wall clock.
 // part of: Q2
 func TestQ2_GoesOnWhileAhead(t *testing.T) {
 	t.Parallel()
@@ -36,11 +35,11 @@ func TestQ2_GoesOnWhileAhead(t *testing.T) {
 	c.Floor(ahead)
 	now = now.Add(10 * time.Second)
 	if got := c.Now(); got != ahead.Add(5*time.Second) {
-		t.Errorf("after 10 s: %s past the mark, want half of them", got.Sub(ahead))
+		t.Errorf("10 s after Floor, the clock is %s past the stored time, want 5s", got.Sub(ahead))
 	}
 	now = now.Add(48 * time.Hour) // the wall clock has caught up
 	if got := c.Now(); got != job.At(now) {
-		t.Errorf("%s, want the wall clock's %s", got.Time(), now)
+		t.Errorf("the clock shows %s, want the wall clock's time %s", got.Time(), now)
 	}
 }
 
@@ -55,7 +54,7 @@ func TestQ2_NeverBackwards(t *testing.T) {
 			now = now.Add(time.Duration(rapid.Int64Range(int64(-time.Hour), int64(time.Hour)).Draw(rt, "jump")))
 			got := c.Now()
 			if got < last {
-				rt.Fatalf("from %d back to %d", last, got)
+				rt.Fatalf("the clock went back from %d to %d µs", last, got)
 			}
 			last = got
 		}

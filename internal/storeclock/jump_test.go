@@ -11,7 +11,7 @@ func TestQ3_JumpsAreSeen(t *testing.T) {
 	var wall, monotonic time.Duration
 	begin := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	c := New(func() time.Time { return begin.Add(wall) })
-	asleep := time.Duration(0) // the part of the step that the monotonic clock missed
+	asleep := time.Duration(0) // the time that passed without the monotonic clock counting it
 	c.elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) - asleep }
 	step := func(awake, suspended time.Duration) {
 		wall += awake + suspended
@@ -22,16 +22,16 @@ func TestQ3_JumpsAreSeen(t *testing.T) {
 	}
 	c.Now()
 	step(time.Minute, 0)
-	step(time.Minute, jumpMin/2) // slewing
+	step(time.Minute, jumpMin/2) // a small correction of the wall clock
 	if _, jumped := c.SinceJump(); jumped {
-		t.Fatal("time that passed is taken for a jump")
+		t.Fatal("SinceJump reports a jump, but only ordinary time and a small correction passed")
 	}
 	step(time.Second, time.Hour)
 	if ago, jumped := c.SinceJump(); !jumped || ago != 0 {
-		t.Errorf("after a suspended hour: %s, %v", ago, jumped)
+		t.Errorf("after an hour of suspension: the last jump was %s ago, jumped is %v; want 0s and true", ago, jumped)
 	}
 	step(5*time.Second, 0)
 	if ago, jumped := c.SinceJump(); !jumped || ago != 5*time.Second {
-		t.Errorf("5 s later: %s, %v", ago, jumped)
+		t.Errorf("5 s after the jump: the last jump was %s ago, jumped is %v; want 5s and true", ago, jumped)
 	}
 }

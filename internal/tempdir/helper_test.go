@@ -18,15 +18,12 @@ import (
 	"github.com/redrive/redrive/internal/tempdir"
 )
 
-// The tests start their own test binary in these roles, as other processes that use the
-// same base.
+// The test binary also runs as the other processes that use the same base.
 const (
 	roleVar = "TEMPDIR_TEST_ROLE"
 	baseVar = "TEMPDIR_TEST_BASE"
 
-	// The tests become the user nobody when they run as root, because file modes do not
-	// restrict root.
-	nobody = 65534
+	nobody = 65534 // if the tests run as root, whom no file mode stops, they continue as this user
 )
 
 func TestMain(m *testing.M) {
@@ -53,10 +50,10 @@ func play(role, path string) error {
 	case "ordinary user":
 		return removeWithoutAccess(base, path)
 	}
-	return fmt.Errorf("unknown role %q", role)
+	return fmt.Errorf("unknown role %q of a test process", role)
 }
 
-// work makes a directory and keeps it until the process is killed.
+// work creates a directory and keeps it until the process is killed.
 func work(base *tempdir.Base) error {
 	dir, err := base.Create(42)
 	if err != nil {
@@ -70,8 +67,8 @@ func work(base *tempdir.Base) error {
 	return err
 }
 
-// removeWithoutAccess removes and sweeps directories that their owner may not read. Then it
-// tries to remove one that the owner may not remove.
+// removeWithoutAccess removes and sweeps directories that their owner cannot read. Then it
+// tries to remove a directory in a base that the owner cannot write to.
 func removeWithoutAccess(base *tempdir.Base, path string) error {
 	dir, err := base.Create(1)
 	if err != nil {
@@ -86,10 +83,10 @@ func removeWithoutAccess(base *tempdir.Base, path string) error {
 		return err
 	}
 	if n, err := base.Sweep(context.Background()); n != 1 || err != nil {
-		return fmt.Errorf("Sweep removed %d directories with error %w, want 1 and no error", n, err)
+		return fmt.Errorf("Sweep removed %d directories with the error %w, want 1 and no error", n, err)
 	}
 	if left, err := os.ReadDir(path); len(left) != 0 || err != nil {
-		return fmt.Errorf("got the files %v and the error %w after Sweep, want no files and no error", left, err)
+		return fmt.Errorf("after the sweep, the base contains %v (error: %w), want no directories", left, err)
 	}
 
 	if dir, err = base.Create(3); err != nil {
@@ -99,22 +96,22 @@ func removeWithoutAccess(base *tempdir.Base, path string) error {
 		return err
 	}
 	if err := dir.Remove(); !errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("Remove in a read-only base: got the error %w, want os.ErrPermission", err)
+		return fmt.Errorf("Remove in a base without write access: got the error %w, want permission denied", err)
 	}
 	n, err := base.Sweep(context.Background())
 	if n != 0 || !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "1 directories") {
-		return fmt.Errorf("Sweep of a read-only base removed %d directories with error %w, want 0 and os.ErrPermission", n, err)
+		return fmt.Errorf("Sweep in a base without write access: removed %d directories with the error %w, want 0 and permission denied", n, err)
 	}
 	if err := os.Chmod(path, 0o700); err != nil {
 		return err
 	}
 	if n, err := base.Sweep(context.Background()); n != 1 || err != nil {
-		return fmt.Errorf("Sweep after a failed Remove: removed %d directories with error %w, want 1 and no error", n, err)
+		return fmt.Errorf("Sweep of the directory that Remove could not remove: removed %d with the error %w, want 1 and no error", n, err)
 	}
 	return nil
 }
 
-// lockUp makes a directory tree and removes all access rights from it.
+// lockUp creates a tree of directories that no user can access.
 func lockUp(top string) error {
 	inner := filepath.Join(top, "a", "b")
 	if err := os.MkdirAll(inner, 0o700); err != nil {
@@ -131,15 +128,14 @@ func lockUp(top string) error {
 	return nil
 }
 
-// process prepares another process that uses the same base in a role.
+// process prepares another process that uses the base.
 func process(role, base string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"="+role, baseVar+"="+base)
 	return cmd
 }
 
-// startWorker starts a worker process and returns it with the directory that the worker
-// made.
+// startWorker starts a worker process and returns it with the directory that it created.
 func startWorker(t *testing.T, base string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := process("worker", base)
@@ -162,7 +158,7 @@ func startWorker(t *testing.T, base string) (*exec.Cmd, string) {
 	return cmd, strings.TrimSpace(path)
 }
 
-// kill ends a worker process by SIGKILL. A second call does nothing.
+// kill ends a worker process with SIGKILL. A second call does nothing.
 func kill(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if cmd.ProcessState != nil {
@@ -171,5 +167,5 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Error(err)
 	}
-	_ = cmd.Wait() // Wait always returns an error here, because the process was killed.
+	_ = cmd.Wait() // the error says that the process was killed
 }
