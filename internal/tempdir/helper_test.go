@@ -18,12 +18,15 @@ import (
 	"github.com/redrive/redrive/internal/tempdir"
 )
 
-// The test binary also runs as the other processes that use the same base.
+// The tests start their own test binary in these roles, as other processes that use the
+// same base.
 const (
 	roleVar = "TEMPDIR_TEST_ROLE"
 	baseVar = "TEMPDIR_TEST_BASE"
 
-	nobody = 65534 // if the tests run as root, whom no file mode stops, they continue as this user
+	// The tests become the user nobody when they run as root, because file modes do not
+	// restrict root.
+	nobody = 65534
 )
 
 func TestMain(m *testing.M) {
@@ -50,10 +53,10 @@ func play(role, path string) error {
 	case "ordinary user":
 		return removeWithoutAccess(base, path)
 	}
-	return fmt.Errorf("unknown role %q of a test process", role)
+	return fmt.Errorf("unknown role %q", role)
 }
 
-// work creates a directory and keeps it until the process is killed.
+// work makes a directory and keeps it until the process is killed.
 func work(base *tempdir.Base) error {
 	dir, err := base.Create(42)
 	if err != nil {
@@ -67,8 +70,8 @@ func work(base *tempdir.Base) error {
 	return err
 }
 
-// removeWithoutAccess removes and sweeps directories that their owner cannot read. Then it
-// tries to remove a directory in a base that the owner cannot write to.
+// removeWithoutAccess removes and sweeps directories that their owner may not read. Then it
+// tries to remove one that the owner may not remove.
 func removeWithoutAccess(base *tempdir.Base, path string) error {
 	dir, err := base.Create(1)
 	if err != nil {
@@ -83,10 +86,10 @@ func removeWithoutAccess(base *tempdir.Base, path string) error {
 		return err
 	}
 	if n, err := base.Sweep(context.Background()); n != 1 || err != nil {
-		return fmt.Errorf("Sweep removed %d directories with the error %w, want 1 and no error", n, err)
+		return fmt.Errorf("Sweep removed %d directories with error %w, want 1 and no error", n, err)
 	}
 	if left, err := os.ReadDir(path); len(left) != 0 || err != nil {
-		return fmt.Errorf("after the sweep, the base contains %v (error: %w), want no directories", left, err)
+		return fmt.Errorf("got the files %v and the error %w after Sweep, want no files and no error", left, err)
 	}
 
 	if dir, err = base.Create(3); err != nil {
@@ -96,22 +99,22 @@ func removeWithoutAccess(base *tempdir.Base, path string) error {
 		return err
 	}
 	if err := dir.Remove(); !errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("Remove in a base without write access: got the error %w, want permission denied", err)
+		return fmt.Errorf("Remove in a read-only base: got the error %w, want os.ErrPermission", err)
 	}
 	n, err := base.Sweep(context.Background())
 	if n != 0 || !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "1 directories") {
-		return fmt.Errorf("Sweep in a base without write access: removed %d directories with the error %w, want 0 and permission denied", n, err)
+		return fmt.Errorf("Sweep of a read-only base removed %d directories with error %w, want 0 and os.ErrPermission", n, err)
 	}
 	if err := os.Chmod(path, 0o700); err != nil {
 		return err
 	}
 	if n, err := base.Sweep(context.Background()); n != 1 || err != nil {
-		return fmt.Errorf("Sweep of the directory that Remove could not remove: removed %d with the error %w, want 1 and no error", n, err)
+		return fmt.Errorf("Sweep after a failed Remove: removed %d directories with error %w, want 1 and no error", n, err)
 	}
 	return nil
 }
 
-// lockUp creates a tree of directories that no user can access.
+// lockUp makes a directory tree and removes all access rights from it.
 func lockUp(top string) error {
 	inner := filepath.Join(top, "a", "b")
 	if err := os.MkdirAll(inner, 0o700); err != nil {
@@ -128,14 +131,15 @@ func lockUp(top string) error {
 	return nil
 }
 
-// process prepares another process that uses the base.
+// process prepares another process that uses the same base in a role.
 func process(role, base string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"="+role, baseVar+"="+base)
 	return cmd
 }
 
-// startWorker starts a worker process and returns it with the directory that it created.
+// startWorker starts a worker process and returns it with the directory that the worker
+// made.
 func startWorker(t *testing.T, base string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := process("worker", base)
@@ -158,7 +162,7 @@ func startWorker(t *testing.T, base string) (*exec.Cmd, string) {
 	return cmd, strings.TrimSpace(path)
 }
 
-// kill ends a worker process with SIGKILL. A second call does nothing.
+// kill ends a worker process by SIGKILL. A second call does nothing.
 func kill(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if cmd.ProcessState != nil {
@@ -167,5 +171,5 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Error(err)
 	}
-	_ = cmd.Wait() // the error says that the process was killed
+	_ = cmd.Wait() // Wait always returns an error here, because the process was killed.
 }

@@ -6,11 +6,10 @@ import (
 	"os"
 )
 
-// errTaken means that another run or a sweep has locked the directory, or that it was
-// removed.
+// errTaken means that another process uses the directory or has removed it.
 var errTaken = errors.New("the directory is in use")
 
-// acquire locks the directory for this process, until the returned file is closed.
+// acquire locks the directory for this process until the returned file is closed.
 func acquire(root *os.Root, name string) (*os.File, error) {
 	dir, err := root.Open(name)
 	if errors.Is(err, fs.ErrPermission) && root.Chmod(name, 0o700) == nil {
@@ -33,9 +32,9 @@ func acquire(root *os.Root, name string) (*os.File, error) {
 	return dir, nil
 }
 
-// stands reports whether the directory that was locked still has this name. Another process
-// may have removed it between the opening and the locking, and another run may have created
-// a new directory with the same name.
+// stands reports whether the name still belongs to the locked directory. Between opening
+// and locking, its owner may have removed it, and another run may have made a new one with
+// the same name.
 func stands(root *os.Root, name string, dir *os.File) bool {
 	locked, err := dir.Stat()
 	if err != nil {
@@ -45,8 +44,8 @@ func stands(root *os.Root, name string, dir *os.File) bool {
 	return err == nil && os.SameFile(locked, named)
 }
 
-// removeAll removes a directory and its content. If directories in it are not accessible,
-// it first gives the owner access to them.
+// removeAll removes a directory and its contents. The owner first gets access to
+// directories that have no access rights.
 func removeAll(root *os.Root, name string) error {
 	err := root.RemoveAll(name)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -56,8 +55,8 @@ func removeAll(root *os.Root, name string) error {
 	return root.RemoveAll(name)
 }
 
-// openUp gives the owner full access to every directory of a tree. It ignores errors,
-// because the removal afterwards reports them.
+// openUp gives the owner all access rights to every directory of a tree. It ignores errors,
+// because the removal that follows reports them.
 func openUp(root *os.Root, name string) {
 	_ = root.Chmod(name, 0o700)
 	dir, err := root.Open(name)

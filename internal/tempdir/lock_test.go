@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// A run may end between the opening and the locking of its directory, and another run may
-// then create a directory with the same name.
-func TestLockOfADirectoryThatIsGoneDoesNotCount(t *testing.T) {
+// Between the opening of a directory and its locking, its run may end, and another run may
+// make a directory with the same name.
+func TestALockOnARemovedDirectoryIsNotUsed(t *testing.T) {
 	t.Parallel()
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
@@ -25,19 +25,19 @@ func TestLockOfADirectoryThatIsGoneDoesNotCount(t *testing.T) {
 	defer dir.Close()
 
 	if !stands(root, "job-1", dir) {
-		t.Error("stands reports that the directory is gone, but it was not removed")
+		t.Error("stands returned false for a directory that was not touched")
 	}
 	if err := root.Remove("job-1"); err != nil {
 		t.Fatal(err)
 	}
 	if stands(root, "job-1", dir) {
-		t.Error("stands reports that the directory still exists, but it was removed")
+		t.Error("stands returned true for a directory that was removed")
 	}
 	if err := root.Mkdir("job-1", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if stands(root, "job-1", dir) {
-		t.Error("stands does not notice that a new directory has the same name")
+		t.Error("stands returned true after the directory was replaced")
 	}
 }
 
@@ -52,6 +52,6 @@ func TestLinkIsNotLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := acquire(root, "job-2"); !errors.Is(err, errTaken) {
-		t.Errorf("acquire of a directory that does not exist returned %v, want errTaken", err)
+		t.Errorf("acquire of a link: got the error %v, want errTaken", err)
 	}
 }

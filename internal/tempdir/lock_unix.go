@@ -13,7 +13,7 @@ import (
 const canLock = true
 
 // lock locks an open directory. The lock ends when the file is closed or the process ends.
-// Commands that the process starts do not inherit it.
+// Child processes do not inherit it.
 func lock(dir *os.File) error {
 	err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
@@ -22,16 +22,16 @@ func lock(dir *os.File) error {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return errTaken
 	default:
-		return fmt.Errorf("lock %s: %w: the base of the temp directories must be on a local file system", dir.Name(), err)
+		return fmt.Errorf("lock %s: %w: the temp base has to be on a local file system", dir.Name(), err)
 	}
 }
 
-// private reports whether only this user can write to the directory.
+// private reports whether this user is the only one who may write to the directory.
 func private(dir fs.FileInfo) bool {
 	return owner(dir) == os.Geteuid() && dir.Mode().Perm()&0o022 == 0
 }
 
-// trusted reports whether the file belongs to this user or to root.
+// trusted reports whether a path belongs to this user or to root.
 func trusted(path fs.FileInfo) bool {
 	uid := owner(path)
 	return uid == os.Geteuid() || uid == 0

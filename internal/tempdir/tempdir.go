@@ -1,12 +1,13 @@
-// Package tempdir creates a directory for each run of a job, in one base directory, and
-// removes it after the run.
+// Package tempdir makes a separate directory for each run of a job below one base
+// directory, and makes sure that all of them are removed in the end.
 //
 // A directory belongs to the process that holds a lock on it. The operating system releases
-// the lock when the process ends, even if it crashes. So a directory without a lock was
-// left behind and can be removed, without looking at a clock, a process number or a store.
-// Workers of several stores may use the same base. The base must be on a local file system.
+// the lock whenever the process ends, also after a crash. A directory without a lock is
+// therefore left over from an ended process and can be removed, without a look at clocks,
+// process numbers or a store. Workers of several stores may share a base. The base must be
+// on a local file system.
 //
-// Nothing outside of the base is changed: links are removed and never followed.
+// No operation leaves the base directory: links are removed and never followed.
 //
 // On systems where directories cannot be locked, such as Windows, the directories of killed
 // workers are not removed.
@@ -22,23 +23,22 @@ import (
 	"regexp"
 )
 
-// createTries is the number of names that Create tries when directories of earlier runs
-// exist.
+// createTries is how many names Create tries while directories of earlier runs exist.
 const createTries = 100
 
 var errPrivate = errors.New("name a directory that only the user of the worker can write to")
 
-// leftover matches the names of directories that Create makes: job-42, job-42-2.
+// leftover matches the names that Create gives to directories: job-42, job-42-2.
 var leftover = regexp.MustCompile(`^job-[0-9]+(-[0-9]+)?$`)
 
-// Base is the directory that contains the directories of runs. Its methods are safe for
-// concurrent use.
+// Base is the directory below which the directories of jobs are made. Its methods may be
+// called from several goroutines at once.
 type Base struct{ root *os.Root }
 
-// Open opens the base at a path, and creates it with mode 0700 if it is missing. Every
-// directory in the base with a name such as job-42 counts as the directory of a run. So the
-// base must be private: Open fails if another user owns it or can write to it, or if the
-// path is a link of another user.
+// Open opens the base directory at path. A missing directory is made with mode 0700. Every
+// directory in the base with the name of a job's directory may be removed, so the base must
+// be private: Open returns an error if another user owns it or may write to it, or if path
+// is a link that another user made.
 func Open(path string) (*Base, error) {
 	if path == "" {
 		return nil, errors.New("temp base: the path is empty")
@@ -80,18 +80,18 @@ func check(root *os.Root, path string) error {
 	return nil
 }
 
-// Close closes the base. Remove its directories before.
+// Close closes the base. The directories in it must be removed first.
 func (b *Base) Close() error { return b.root.Close() }
 
-// Dir is the directory of one run. It must not be used concurrently.
+// Dir is the directory of one run. Only one goroutine may use it at a time.
 type Dir struct {
 	root *os.Root
 	name string
 	lock *os.File
 }
 
-// Create creates a directory with mode 0700 for one run of a job. Its name is job-<id>. If
-// the directory of an earlier run of the job still exists, the name gets a number:
+// Create makes a directory named job-<id>, with mode 0700, for one run of a job. If that
+// directory exists because of an earlier run of the job, the name gets a number:
 // job-<id>-2.
 func (b *Base) Create(id int64) (*Dir, error) {
 	for n := range createTries {
@@ -108,7 +108,7 @@ func (b *Base) Create(id int64) (*Dir, error) {
 		}
 		lock, err := acquire(b.root, name)
 		if errors.Is(err, errTaken) {
-			continue // a sweep found the directory before it was locked
+			continue // A sweep removed the directory before it was locked.
 		}
 		if err != nil {
 			return nil, fmt.Errorf("temp dir: %w", errors.Join(err, b.root.Remove(name)))
@@ -122,8 +122,8 @@ func (b *Base) Create(id int64) (*Dir, error) {
 // Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return filepath.Join(d.root.Name(), d.name) }
 
-// Remove removes the directory and its content. What it cannot remove, the next sweep tries
-// to remove. A second call does nothing.
+// Remove removes the directory and its contents. Files that cannot be removed stay until
+// the next sweep. A second call does nothing.
 func (d *Dir) Remove() error {
 	lock := d.lock
 	if lock == nil {
@@ -137,9 +137,9 @@ func (d *Dir) Remove() error {
 	return nil
 }
 
-// Sweep removes the directories of runs whose process has ended, and returns how many it
-// removed. It stops when ctx ends. If a directory cannot be removed, Sweep continues with
-// the others. The error contains the number of such directories and the first error.
+// Sweep removes the directories whose process has ended, and returns how many it removed.
+// It stops when ctx ends. It continues after a directory that cannot be removed. The error
+// then states their number and the first reason.
 func (b *Base) Sweep(ctx context.Context) (removed int, err error) {
 	if !canLock {
 		return 0, nil
@@ -174,7 +174,7 @@ func (b *Base) Sweep(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// sweep removes one directory, unless it is in use.
+// sweep removes one directory unless it is in use.
 func (b *Base) sweep(name string) error {
 	lock, err := acquire(b.root, name)
 	if err != nil {

@@ -43,7 +43,7 @@ func create(t *testing.T, base *tempdir.Base, id int64) *tempdir.Dir {
 	return dir
 }
 
-// must fails the test if there is an error.
+// must stops the test when one of the errors is not nil.
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -68,7 +68,7 @@ func names(t *testing.T, path string) []string {
 func sweep(t *testing.T, base *tempdir.Base, want int) {
 	t.Helper()
 	if n, err := base.Sweep(t.Context()); n != want || err != nil {
-		t.Errorf("Sweep removed %d directories with the error %v, want %d and no error", n, err, want)
+		t.Errorf("Sweep removed %d directories with error %v, want %d and no error", n, err, want)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestT1_EachRunHasItsOwnDirectory(t *testing.T) {
 	base, path := open(t)
 	zombie, rerun, other := create(t, base, 42), create(t, base, 42), create(t, base, 7)
 	if want := filepath.Join(path, "job-42"); zombie.Path() != want {
-		t.Errorf("the path of the first directory is %s, want %s", zombie.Path(), want)
+		t.Errorf("got the path %s, want %s", zombie.Path(), want)
 	}
 	if diff := cmp.Diff([]string{"job-42", "job-42-2", "job-7"}, names(t, path)); diff != "" {
 		t.Error(diff)
@@ -87,7 +87,7 @@ func TestT1_EachRunHasItsOwnDirectory(t *testing.T) {
 		info, err := os.Stat(dir.Path())
 		must(t, err, write(filepath.Join(dir.Path(), "clip")))
 		if info.Mode().Perm() != 0o700 {
-			t.Errorf("the directory %s has mode %v, want 0700", dir.Path(), info.Mode())
+			t.Errorf("%s has mode %v, want 0700", dir.Path(), info.Mode())
 		}
 	}
 	must(t, zombie.Remove(), zombie.Remove())
@@ -118,11 +118,11 @@ func TestT1_RemoveDoesNotFollowLinks(t *testing.T) {
 	must(t, dir.Remove())
 	sweep(t, base, 1)
 	if left := names(t, path); left != nil {
-		t.Errorf("the base contains %v, want no directories", left)
+		t.Errorf("got the files %v after Remove, want none", left)
 	}
 	got, err := os.ReadFile(filepath.Join(outside, "file"))
 	if err != nil || string(got) != "keep" {
-		t.Errorf("the file outside of the base: got content %q and error %v, want \"keep\"", got, err)
+		t.Errorf("the file outside of the base: got the content %q and the error %v, want it unchanged", got, err)
 	}
 }
 
@@ -159,11 +159,11 @@ func TestT1_SweepKeepsDirectoriesOfLivingProcesses(t *testing.T) {
 	worker, dir := startWorker(t, path)
 	sweep(t, base, 0)
 	if _, err := os.Stat(filepath.Join(dir, "clip")); err != nil {
-		t.Errorf("the sweep removed the directory of a running worker: %v", err)
+		t.Errorf("reading the directory of a living worker: got the error %v, want none", err)
 	}
 	rerun := create(t, base, 42)
 	if rerun.Path() == dir {
-		t.Error("the second run has the same directory as the first, want a new directory")
+		t.Error("the second run got the same directory as the first run, want another")
 	}
 
 	kill(t, worker)
@@ -182,7 +182,7 @@ func TestT1_UnreadableDirectoriesAreRemoved(t *testing.T) {
 	cmd := process("ordinary user", path)
 	if os.Geteuid() == 0 {
 		must(t, os.Chown(path, nobody, nobody))
-		cmd.Path = "/proc/self/exe" // other users cannot access the path of the test binary
+		cmd.Path = "/proc/self/exe" // The user nobody has no access to the path of the test binary.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -190,8 +190,9 @@ func TestT1_UnreadableDirectoriesAreRemoved(t *testing.T) {
 	}
 }
 
-// A sweep may remove a new directory before the run has locked it. The run must still get a
-// directory that is not removed.
+// A sweep that runs between the making of a directory and its locking may remove the
+// directory. Create must then still return a directory that exists.
+//
 // part of: T1
 func TestT1_SweepsNeverRemoveADirectoryInUse(t *testing.T) {
 	t.Parallel()
@@ -225,7 +226,7 @@ func TestT1_SweepsNeverRemoveADirectoryInUse(t *testing.T) {
 	stop()
 	sweepers.Wait()
 	if left := names(t, path); left != nil {
-		t.Errorf("the base contains %v, want no directories", left)
+		t.Errorf("got the files %v after the last Remove, want none", left)
 	}
 }
 
@@ -237,7 +238,7 @@ func TestSweepStopsWithItsContext(t *testing.T) {
 	cause := errors.New("shutting down")
 	cancel(cause)
 	if n, err := base.Sweep(ctx); n != 0 || !errors.Is(err, cause) {
-		t.Errorf("Sweep with a cancelled context: removed %d with the error %v, want 0 and the cause of the cancel", n, err)
+		t.Errorf("Sweep with an ended context: removed %d directories with error %v, want 0 and the cause of the context", n, err)
 	}
 }
 
@@ -250,10 +251,10 @@ func TestCreateGivesUpAfterManyLeftovers(t *testing.T) {
 	}
 	last := create(t, base, 1)
 	if filepath.Base(last.Path()) != "job-1-100" {
-		t.Errorf("the path of the last directory is %s, want the name job-1-100", last.Path())
+		t.Errorf("got the path %s, want job-1-100 at its end", last.Path())
 	}
 	if _, err := base.Create(1); err == nil || !strings.Contains(err.Error(), "100 directories of job 1") {
-		t.Errorf("Create returned %v, want an error that names the 100 directories of the job", err)
+		t.Errorf("Create after 100 directories: got the error %v, want one about 100 directories", err)
 	}
 	sweep(t, base, 99)
 }
@@ -284,28 +285,28 @@ func TestOpenRefusesABaseThatIsNotPrivate(t *testing.T) {
 		base, err := tempdir.Open(tt.path)
 		if tt.refusal != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.refusal) {
-				t.Errorf("Open(%q) returned the error %v, want an error with %q", tt.path, err, tt.refusal)
+				t.Errorf("Open(%q): got the error %v, want one with %q", tt.path, err, tt.refusal)
 			}
 			continue
 		}
 		if err != nil {
-			t.Errorf("Open(%q) failed: %v", tt.path, err)
+			t.Errorf("Open(%q): got the error %v, want none", tt.path, err)
 			continue
 		}
 		must(t, base.Close())
 	}
 	if info, err := os.Stat(in("new/nested")); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the new base: got %v and error %v, want mode 0700", info, err)
+		t.Errorf("the new base: got the file info %v and the error %v, want a directory with mode 0700", info, err)
 	}
 }
 
-// The path must stay correct if a handler changes the working directory.
+// Handlers may change the working directory, so the path must be absolute.
 func TestPathIsAbsolute(t *testing.T) {
 	t.Chdir(t.TempDir())
 	base, err := tempdir.Open("relative")
 	must(t, err)
 	t.Cleanup(func() { base.Close() })
 	if dir := create(t, base, 1); !filepath.IsAbs(dir.Path()) {
-		t.Errorf("the path of the directory is %s, want an absolute path", dir.Path())
+		t.Errorf("got the path %s, want an absolute path", dir.Path())
 	}
 }
