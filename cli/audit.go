@@ -78,7 +78,8 @@ func (c *auditCmd) filter(since job.Micros) redrive.AuditFilter {
 	return f
 }
 
-// print writes rows, with titles above the first ones.
+// print writes audit entries as JSON lines or as a table. If first is true, the table has
+// column titles.
 func (c *auditCmd) print(a *app, rows []redrive.AuditEntry, first bool) error {
 	if c.JSON {
 		for i := range rows {

@@ -10,15 +10,15 @@ import (
 
 const (
 	barColumns = 24
-	// barEvery is the least time between two drawings.
+	// barEvery is the shortest time between two updates of the progress bar.
 	barEvery = 100 * time.Millisecond
 )
 
-// bar shows on a terminal how much of a file has been taken in.
+// bar is a progress bar on a terminal. It shows how much of a file has been enqueued.
 type bar struct {
 	live
 	now     func() time.Time
-	total   int64 // bytes; 0 is not known
+	total   int64 // size of the file in bytes; 0 if not known
 	began   time.Time
 	drawnAt time.Time
 }
@@ -38,7 +38,8 @@ func (b *bar) set(bytes, jobs int64) {
 
 func (b *bar) end() { b.live.set("") }
 
-// barText draws "[######      ]  52%  5,200 jobs  12,000/s".
+// barText returns the text of a progress bar, such as "[######      ]  52%  5,200 jobs
+// 12,000/s".
 func barText(bytes, total, jobs int64, elapsed time.Duration) string {
 	text := words.Count(jobs, "job")
 	if seconds := elapsed.Seconds(); seconds > 0 {

@@ -6,7 +6,8 @@ import (
 	"github.com/redrive/redrive/internal/selfbench"
 )
 
-// benchCmd measures this program on this machine.
+// benchCmd is the command `redrive bench`: it measures the speed of redrive on this
+// machine.
 type benchCmd struct {
 	Throughput benchThroughputCmd `cmd:"" default:"withargs" help:"Throughput beside its floor: the bare statements with the same rows kept."`
 	Figures    benchFiguresCmd    `cmd:"" help:"Everything that has a target, as JSON lines. Takes minutes and some GiB."`
@@ -24,7 +25,8 @@ func (*benchCmd) Help() string {
     redrive bench soak --for 10m`
 }
 
-// loadFlags are the load of a measurement.
+// loadFlags are the flags that describe the load of a measurement: number of jobs, workers
+// and so on.
 type loadFlags struct {
 	Jobs      int `default:"100000" help:"Jobs of a round."`
 	Workers   int `default:"100" help:"Jobs at a time."`
@@ -33,7 +35,7 @@ type loadFlags struct {
 	Rounds    int `default:"3" help:"Rounds, of which the median counts."`
 }
 
-// Validate implements kong's validation.
+// Validate checks the flags. The parser kong calls it.
 func (l *loadFlags) Validate() error {
 	return selfbench.Load(*l).Validate()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/internal/selfbench"
 )
 
-// benchSoakCmd works at full rate for a long time.
+// benchSoakCmd runs jobs at the full rate for a long time and checks that no job is lost.
 type benchSoakCmd struct {
 	For       time.Duration `default:"10m" help:"How long, without the warm-up and the end."`
 	Keep      time.Duration `default:"1m" help:"How long completed jobs, failures, dead letters and events are kept."`
@@ -37,7 +37,7 @@ or with a DSN a schema of its own beside all that is there. $REDRIVE_DB and the 
     redrive bench soak --db postgres://user@host:5432/database --snapshot`
 }
 
-// Validate implements kong's validation.
+// Validate checks the flags. The parser kong calls it.
 func (c *benchSoakCmd) Validate() error { return c.soak().Validate() }
 
 func (c *benchSoakCmd) soak() *selfbench.Soak {

@@ -1,4 +1,5 @@
-// Package cli is the redrive command: jobs in, work, and a look at both.
+// Package cli implements the command redrive: it enqueues jobs, runs them and shows their
+// state.
 package cli
 
 import (
@@ -21,7 +22,7 @@ const description = `Durable jobs in one SQLite file, or in PostgreSQL. Commands
 
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 stopped and work was left, 4 not found, 5 conflict.`
 
-// grammar is the command line.
+// grammar describes the command line: all commands and flags.
 type grammar struct {
 	globals
 	Enqueue enqueueCmd `cmd:"" help:"Take jobs in: one, or many as JSON lines."`
@@ -46,24 +47,25 @@ type grammar struct {
 	DemoTool   demoToolCmd   `cmd:"" name:"demo-tool" hidden:"" passthrough:""`
 }
 
-// globals are the flags that every command has.
+// globals are the flags that all commands have.
 type globals struct {
 	ConfigFile string `name:"config" placeholder:"FILE" help:"Configuration. Default: $$REDRIVE_CONFIG, else redrive.yaml if there is one."`
 	DB         string `name:"db" placeholder:"FILE|DSN" help:"Database: a file, or postgres://user@host:5432/name. Default: $$REDRIVE_DB, else the one of the configuration, else jobs.db."`
 	Schema     string `name:"schema" placeholder:"NAME" help:"Schema of redrive's tables, with PostgreSQL. Default: the one of the configuration, else redrive."`
 }
 
-// jsonFlag is for commands that have something to read.
+// jsonFlag is the flag --json of the commands that print something.
 type jsonFlag struct {
 	JSON bool `name:"json" help:"Print JSON, with times in UTC."`
 }
 
-// app is one call of the command: its surroundings and its global flags.
+// app is one call of the command, with its input, its outputs, its environment and its
+// global flags.
 type app struct {
 	globals
 	in     io.Reader
-	out    *bufio.Writer // standard output, flushed at the end
-	stdout io.Writer     // below out
+	out    *bufio.Writer // buffered standard output, flushed when the command ends
+	stdout io.Writer     // standard output without the buffer
 	stderr io.Writer
 	getenv func(string) string
 	now    func() time.Time
@@ -85,10 +87,10 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return wire.KindOf(err).ExitCode()
 }
 
-// printJSON prints an object over several lines.
+// printJSON prints an object as JSON with line breaks and indentation.
 func (a *app) printJSON(v any) error { return wire.Encode(a.out, v, "  ") }
 
-// printJSONLine prints an object on one line.
+// printJSONLine prints an object as JSON in one line.
 func (a *app) printJSONLine(v any) error { return wire.Encode(a.out, v, "") }
 
 func (a *app) run(ctx context.Context, args []string) error {
@@ -113,8 +115,8 @@ func (a *app) run(ctx context.Context, args []string) error {
 	return parsed.Run(a)
 }
 
-// newParser reads the command line into g. An error is a mistake in the grammar,
-// which every test would meet.
+// newParser makes a parser that reads the command line into g. It returns an error only if
+// the grammar itself is wrong; every test of the command would find such an error.
 func newParser(g *grammar, more ...kong.Option) (*kong.Kong, error) {
 	return kong.New(g, append(more,
 		kong.Name("redrive"), kong.Description(description),
@@ -123,7 +125,8 @@ func newParser(g *grammar, more ...kong.Option) (*kong.Kong, error) {
 	)...)
 }
 
-// helpFor names the call that explains what was used wrongly.
+// helpFor returns the command line that prints the help for the command or flag that was
+// used wrongly.
 func helpFor(err error) string {
 	parse, ok := errors.AsType[*kong.ParseError](err)
 	if !ok || parse.Context == nil || parse.Context.Selected() == nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// command runs the jobs of one kind.
+// command runs the jobs of one kind with the command that the configuration names.
 type command struct {
 	kind config.Kind
 	log  *slog.Logger
 }
 
-// commandStep names the one step of a job that a command runs.
+// commandStep is the name of the single step of a job that runs as a command.
 const commandStep = "command"
 
 func (c *command) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
@@ -43,7 +43,7 @@ func (c *command) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 		return err
 	}
 	if out.Truncated {
-		c.log.WarnContext(ctx, "the result is cut: the command wrote more to standard output than is kept",
+		c.log.WarnContext(ctx, "the result was shortened: the command wrote more to standard output than a result can hold",
 			"job", j.ID.String(), "kind", j.Kind, "kept", job.ResultMax)
 	}
 	if result := resultOf(out.Stdout, out.Truncated); result != nil {
@@ -68,8 +68,8 @@ func (c *command) environment(j *redrive.Job[[]byte], dir string) map[string]str
 	return env
 }
 
-// resultOf makes a result of what a command wrote: JSON as it is, anything else
-// as a JSON string. No output gives no result.
+// resultOf returns the result of a job from the output of its command: valid JSON is kept
+// unchanged, any other text becomes a JSON string. If there is no output, it returns nil.
 func resultOf(out []byte, cut bool) []byte {
 	if !cut && utf8.Valid(out) && json.Valid(out) {
 		return out
@@ -83,14 +83,14 @@ func resultOf(out []byte, cut bool) []byte {
 		if len(result) <= job.ResultMax {
 			return result
 		}
-		// Escapes made it longer than is kept.
+		// The text was short enough, but its JSON form is too long because of escapes.
 		text = text[:min(len(text)-1, len(text)*job.ResultMax/len(result))]
 	}
 	return nil
 }
 
-// commandError is a command that did not succeed, as evidence: how it ended and
-// what it said last.
+// commandError says that a command failed. It gives the classifier the exit status and the
+// last lines of the error output.
 type commandError struct{ exit *proc.ExitError }
 
 func (e *commandError) Error() string {

@@ -18,7 +18,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// completionCmd writes the script with which a shell completes this command.
+// completionCmd prints the script that adds completion of this command to a shell.
 type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
@@ -39,16 +39,17 @@ func (c *completionCmd) Run(a *app) error {
 	return err
 }
 
-// completeCmd is what the scripts ask: the words of the command line so far, the
-// last of them unfinished.
+// completeCmd is the hidden command that the completion scripts call. Its arguments are the
+// words of the command line so far; the last one is not complete.
 type completeCmd struct {
 	Words []string `arg:"" optional:"" passthrough:""`
 }
 
-// suggestion is a word that can come next.
+// suggestion is a word that can stand next on the command line, with a short description.
 type suggestion struct{ word, help string }
 
-// fileNames in place of suggestions lets the shell complete names of files.
+// fileNames is printed instead of suggestions. It asks the shell to complete the names of
+// files.
 const fileNames = ":files"
 
 func (c *completeCmd) Run(ctx context.Context, a *app) error {
@@ -74,8 +75,8 @@ func (c *completeCmd) Run(ctx context.Context, a *app) error {
 	return nil
 }
 
-// complete returns the words that can stand in place of the last one, or reports that it
-// is the name of a file.
+// complete returns the words that can replace the last word. If files is true, the last
+// word is the name of a file.
 func (a *app) complete(ctx context.Context, given []string) (found []suggestion, files bool, err error) {
 	var g grammar
 	parser, err := newParser(&g, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
@@ -94,8 +95,8 @@ func (a *app) complete(ctx context.Context, given []string) (found []suggestion,
 	return a.candidates(ctx, w, last)
 }
 
-// joined puts --name=value together again, which bash splits into three words. It returns
-// the words before the last one, and the last.
+// joined joins --name=value, which bash splits into three words. It returns all words but
+// the last, and the last word.
 func joined(given []string) (before []string, last string) {
 	for i := range given {
 		if given[i] == "=" && len(before) > 0 && strings.HasPrefix(before[len(before)-1], "--") {
@@ -109,12 +110,12 @@ func joined(given []string) (before []string, last string) {
 	return before[:len(before)-1], before[len(before)-1]
 }
 
-// completer is the state of the parser after the words so far.
+// completer is the state of the parser after it has read the words before the last one.
 type completer struct {
 	node       *kong.Node
-	flag       *kong.Flag // that waits for its value
-	positional int        // values given
-	plain      bool       // after "--", no flags
+	flag       *kong.Flag // a flag whose value comes next; nil if there is none
+	positional int        // number of positional arguments that were read
+	plain      bool       // "--" was read: no flags can follow
 	globals    globals
 }
 
@@ -144,7 +145,8 @@ func (w *completer) read(word string) {
 	}
 }
 
-// set keeps the values of --db and --config, where names are read from.
+// set keeps the values of --db and --config, because names are read from that database and
+// that configuration.
 func (w *completer) set(flag *kong.Flag, value string) {
 	switch flag.Name {
 	case "db":
@@ -154,7 +156,7 @@ func (w *completer) set(flag *kong.Flag, value string) {
 	}
 }
 
-// flags are the flags that fit, with those of a default command.
+// flags returns the flags that can be used here, with those of the default command.
 func (w *completer) flags() (all []*kong.Flag) {
 	for _, group := range w.node.AllFlags(true) {
 		all = append(all, group...)
@@ -174,7 +176,7 @@ func (w *completer) find(word string) *kong.Flag {
 	return nil
 }
 
-// candidates returns what begins with the last word at a place.
+// candidates returns the words that can stand at the current position and begin with last.
 func (a *app) candidates(ctx context.Context, w *completer, last string) (found []suggestion, files bool, err error) {
 	name, value, inFlag := strings.Cut(last, "=")
 	switch {
@@ -208,7 +210,7 @@ func (a *app) candidates(ctx context.Context, w *completer, last string) (found 
 	return nil, false, nil
 }
 
-// place returns the positional argument that comes next; nil when there is no other.
+// place returns the next positional argument, or nil if no more are allowed.
 func (w *completer) place() *kong.Positional {
 	all := w.node.Positional
 	if n := len(all); n > 0 && w.positional >= n && all[n-1].IsCumulative() {
@@ -220,8 +222,8 @@ func (w *completer) place() *kong.Positional {
 	return nil
 }
 
-// values returns the values of a flag or argument that begin with text. Of a list,
-// the last item is completed.
+// values returns the values of a flag or an argument that begin with text. If the value is
+// a list, its last item is completed.
 func (a *app) values(ctx context.Context, w *completer, v *kong.Value, prefix, text string) ([]suggestion, bool, error) {
 	known := a.valuesOf(ctx, w, v)
 	if known == nil {
@@ -248,7 +250,8 @@ func firstSentence(help string) string {
 	return help
 }
 
-// isFile reports whether a value is the name of a file, as its placeholder says.
+// isFile reports whether a value is the name of a file. The placeholder of the flag or the
+// name of the argument says so.
 func isFile(v *kong.Value) bool {
 	if v.Flag == nil {
 		return v.Name == "file"
@@ -256,8 +259,8 @@ func isFile(v *kong.Value) bool {
 	return strings.HasPrefix(v.Flag.PlaceHolder, "FILE")
 }
 
-// valuesOf returns what a value can be; nil when that is not known. It
-// leaves out what cannot be read, because a shell shows no error here.
+// valuesOf returns all possible values of a flag or an argument, or nil if they are not
+// known. Errors are ignored, because a shell does not show them.
 func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []suggestion {
 	if v.Enum != "" {
 		return plainWords(v.EnumSlice())
@@ -276,7 +279,7 @@ func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []sugge
 		return wordsOf(job.States[:])
 	case "reason":
 		if w.find("--status") == nil {
-			return nil // a text for the audit log
+			return nil // here the reason is free text for the audit log
 		}
 		return plainWords(texts(reasons[:]))
 	case "kind", "queue", "to-queue", "class", "group", "redrive":
@@ -301,11 +304,11 @@ func plainWords(all []string) []suggestion {
 	return out
 }
 
-// completionLimit is how long a completion waits for a server.
+// completionLimit is the longest time that a completion waits for a database server.
 const completionLimit = 2 * time.Second
 
-// names returns the names of kinds, queues, classes, groups or redrives that the
-// configuration and the database have.
+// names returns all kinds, queues, classes, groups or redrives that the configuration or
+// the database contains. The argument sort says which of them.
 func (a *app) names(ctx context.Context, sort string) []suggestion {
 	n := &nameReader{known: a.known(), all: map[string]string{}}
 	if sort == "class" {
@@ -320,7 +323,7 @@ func (a *app) names(ctx context.Context, sort string) []suggestion {
 	defer cancel()
 	if client, db, err := a.open(ctx); err == nil {
 		n.read(ctx, client, sort)
-		_ = db.Close() // it was only read
+		_ = db.Close() // no error matters here: the database was only read
 	}
 	found := []suggestion{}
 	for _, name := range slices.Sorted(maps.Keys(n.all)) {
@@ -331,7 +334,7 @@ func (a *app) names(ctx context.Context, sort string) []suggestion {
 
 type nameReader struct {
 	known *config.Config
-	all   map[string]string // names with a short description
+	all   map[string]string // short descriptions by name
 }
 
 func (n *nameReader) configured(sort string) []string {

@@ -1,7 +1,8 @@
 package cli
 
-// completionScripts are the scripts by shell. Each calls the hidden command __complete,
-// which prints one word a line, followed by a tab and a description, or ":files".
+// completionScripts are the completion scripts by name of the shell. Each script calls the
+// hidden command __complete. That command prints one word in each line, followed by a tab
+// and a description, or it prints ":files".
 var completionScripts = map[string]string{"bash": completionBash, "zsh": completionZsh, "fish": completionFish}
 
 const completionBash = `# Completion of redrive for bash.

@@ -45,7 +45,8 @@ func (c *cronCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// fired reads the slots that were fired last; none when there is no database yet.
+// fired returns the last slot of each schedule that a worker fired. It returns none if
+// there is no database yet.
 func (a *app) fired(ctx context.Context, s *settings) (list []redrive.CronSlot, err error) {
 	d, err := a.databaseOf(s.Config)
 	if err != nil {
@@ -62,13 +63,13 @@ func (a *app) fired(ctx context.Context, s *settings) (list []redrive.CronSlot, 
 	}
 	defer closing(db, &err)
 	if list, err = client.CronSlots(ctx); err != nil {
-		return nil, fmt.Errorf("read schedules: %w", err)
+		return nil, fmt.Errorf("read the slots that were fired last: %w", err)
 	}
 	return list, nil
 }
 
-// viewCron joins the entries of the configuration, which come first and in its order,
-// with those that have fired.
+// viewCron returns the entries of the configuration in their order, then the entries that
+// are only in the database.
 func viewCron(c *config.Config, fired []redrive.CronSlot, now time.Time) ([]wire.Cron, error) {
 	views := []wire.Cron{}
 	at := map[string]int{}

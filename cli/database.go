@@ -20,17 +20,17 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// database is where the jobs are: in a file of SQLite's, or in a schema of a
-// PostgreSQL database. No other file of the command knows which.
+// database says where the jobs are stored: in an SQLite file or in a schema of a PostgreSQL
+// database. Only this file of the package knows the difference.
 type database struct {
-	file     string // "" when it is PostgreSQL
+	file     string // path of the SQLite file; "" if the database is PostgreSQL
 	dsn      config.Secret
 	postgres config.Postgres
-	name     string // for people; without a password
+	name     string // name for people to read, without a password
 }
 
-// databaseOf returns the database of a configuration. The password is read
-// from where the configuration says.
+// databaseOf returns the database that a configuration names. The password comes from the
+// environment variable or the file that the configuration names.
 func (a *app) databaseOf(c *config.Config) (*database, error) {
 	p := c.Postgres
 	if p.DSN.IsZero() {
@@ -47,7 +47,8 @@ func (a *app) databaseOf(c *config.Config) (*database, error) {
 	return &database{dsn: config.NewSecret(dsn), postgres: p, name: where}, nil
 }
 
-// checkDSN returns what is wrong with the DSN of a configuration. It may have none.
+// checkDSN returns an error if the DSN of a configuration is not valid. A configuration
+// without a DSN is valid.
 func checkDSN(c *config.Config) error {
 	if c.Postgres.DSN.IsZero() {
 		return nil
@@ -56,7 +57,8 @@ func checkDSN(c *config.Config) error {
 	return err
 }
 
-// badDSN adds to an error about a DSN where the DSN came from.
+// badDSN adds to an error about a DSN the flag, the variable or the setting that contains
+// the DSN.
 func (a *app) badDSN(err error) error {
 	if name, from := a.namedDatabase(); name != "" {
 		return usagef("%s: %w", from, err)
@@ -64,10 +66,10 @@ func (a *app) badDSN(err error) error {
 	return fmt.Errorf("database: %w", err)
 }
 
-// passwordMax bounds a file with a password, in bytes.
+// passwordMax is the largest size of a password file, in bytes.
 const passwordMax = 4 << 10
 
-// withPassword returns the DSN with the password of password_env or password_file.
+// withPassword returns the DSN with the password from password_env or password_file.
 func (a *app) withPassword(p *config.Postgres) (string, error) {
 	password, dsn := "", p.DSN.Reveal()
 	switch {
@@ -86,7 +88,7 @@ func (a *app) withPassword(p *config.Postgres) (string, error) {
 		}
 		password = strings.TrimRight(string(text), "\r\n")
 		if password == "" || len(text) > passwordMax || strings.ContainsAny(password, "\r\n\x00") {
-			return "", fmt.Errorf("postgres.password_file: %s: must hold the password in one line of 1 to %d bytes and nothing else",
+			return "", fmt.Errorf("postgres.password_file: %s: the file must contain only the password, in one line of 1 to %d bytes",
 				p.PasswordFile, passwordMax)
 		}
 	default:
@@ -105,7 +107,7 @@ func (a *app) withPassword(p *config.Postgres) (string, error) {
 	return u.String(), nil
 }
 
-// String returns what names the database, without a password.
+// String returns the name of the database without its password.
 func (d *database) String() string {
 	if d.file != "" {
 		return d.file
@@ -113,7 +115,7 @@ func (d *database) String() string {
 	return d.name + ", schema " + d.postgres.Schema
 }
 
-// there returns an error of the kind "not found" when the database or its tables do not
+// there returns an error of the kind "not found" if the database or its tables do not
 // exist.
 func (d *database) there(ctx context.Context) error {
 	if err := d.fileThere(); err != nil || d.file != "" {
@@ -127,8 +129,8 @@ func (d *database) there(ctx context.Context) error {
 	return err
 }
 
-// fileThere returns an error when the database is a file that does not exist. It does not
-// ask a server.
+// fileThere returns an error if the database is an SQLite file that does not exist. For
+// PostgreSQL it returns nil without a connection to the server.
 func (d *database) fileThere() error {
 	if d.file == "" {
 		return nil
@@ -139,14 +141,14 @@ func (d *database) fileThere() error {
 	return nil
 }
 
-// opened is an open database. Commands reach what is in it through a client.
+// opened is an open database. The commands use it through a client.
 type opened struct{ store store.Store }
 
-// client returns a client on the database.
+// client returns a client that uses the open database.
 func (o *opened) client(c *redrive.Config) (*redrive.Client, error) { return redrive.New(o.store, c) }
 
-// operator returns a client for what people read and change. It runs no jobs. Queues
-// are those that the person may change before any job was in them.
+// operator returns a client that reads and changes data, but runs no jobs. The client
+// accepts changes to the given queues even if they never had a job.
 func (o *opened) operator(queues []string) (*redrive.Client, error) {
 	c := redrive.Config{PayloadMax: job.PayloadMax, Logger: slog.New(slog.DiscardHandler), Queues: map[string]redrive.Queue{}}
 	for _, name := range queues {
@@ -158,11 +160,11 @@ func (o *opened) operator(queues []string) (*redrive.Client, error) {
 // Close closes the database.
 func (o *opened) Close() error { return o.store.Close() }
 
-// connsOfLook is how many connections a command other than work may have.
+// connsOfLook is the largest number of connections of all commands except work.
 const connsOfLook = 8
 
-// open opens the database to look at it or to change some jobs. It makes the schema
-// when there is no schema, and does not change one that is there.
+// open opens the database to read it or to change some jobs. It creates the schema if there
+// is none, and does not change an existing one.
 func (d *database) open(ctx context.Context, log *slog.Logger) (*opened, error) {
 	if d.file != "" {
 		return openedAs(sqlite.Open(ctx, d.file, &sqlite.Options{Readers: 1, KeepSchema: true}))
@@ -187,7 +189,7 @@ func (d *database) options(log *slog.Logger) *postgres.Options {
 	}
 }
 
-// openedAs turns the answer of a store's Open into an opened database.
+// openedAs turns the results of a store's Open function into an opened database.
 func openedAs[S store.Store](s S, err error) (*opened, error) {
 	if err != nil {
 		return nil, err
@@ -195,7 +197,7 @@ func openedAs[S store.Store](s S, err error) (*opened, error) {
 	return &opened{s}, nil
 }
 
-// version reads the version of the schema.
+// version returns the version of the database schema.
 func (d *database) version(ctx context.Context) (store.Schema, error) {
 	if d.file == "" {
 		return postgres.ReadSchema(ctx, d.dsn.Reveal(), d.postgres.Schema)
@@ -207,7 +209,7 @@ func (d *database) version(ctx context.Context) (store.Schema, error) {
 	return s, err
 }
 
-// numbered returns the word before the number of the schema in messages.
+// numbered returns the noun that stands before the version number in messages.
 func (d *database) numbered() string {
 	if d.file == "" {
 		return "version"
@@ -215,7 +217,8 @@ func (d *database) numbered() string {
 	return "schema"
 }
 
-// migrate moves the schema to a version and returns how many steps that took.
+// migrate moves the schema to the version to and returns the number of steps that this
+// took.
 func (d *database) migrate(ctx context.Context, to int64) (steps int, err error) {
 	var passed []int64
 	if d.file == "" {
@@ -229,7 +232,7 @@ func (d *database) migrate(ctx context.Context, to int64) (steps int, err error)
 	return len(passed), err
 }
 
-// absolute makes the path of a file absolute, to name it in an answer.
+// absolute makes the path of an SQLite file absolute, so that answers can name it in full.
 func (d *database) absolute() error {
 	if d.file == "" {
 		return nil

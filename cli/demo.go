@@ -65,9 +65,10 @@ func (c *demoCmd) Run(ctx context.Context, a *app) error {
 	return err
 }
 
-// demoFile returns the file that the demo makes: that of --db, or the first of
-// redrive-demo.db, redrive-demo-2.db and so on that is not there, in the current
-// folder or, when nothing can be written there, in the one for temporary files.
+// demoFile returns the path of the file that the demo creates. This is the file of --db, if
+// given. Otherwise it is the first of redrive-demo.db, redrive-demo-2.db and so on that
+// does not exist yet in the current folder, or in the folder for temporary files if the
+// current one is not writable.
 func (a *app) demoFile() (string, error) {
 	if a.Schema != "" || config.IsDSN(a.DB) {
 		return "", usagef("the demo makes a file of its own; leave --schema out and name a new file with --db, or none")
@@ -95,10 +96,11 @@ func (a *app) demoFile() (string, error) {
 	return "", usagef("there are %d files of demos here; remove some, or name another one with --db", demoFiles)
 }
 
-// demoFiles is how many files of demos a folder may have.
+// demoFiles is the largest number of demo files in a folder.
 const demoFiles = 100
 
-// commandName is how this program can be called again from here.
+// commandName returns the words with which a person can call this program again from the
+// current folder.
 func commandName(exe string) string {
 	if strings.Contains(exe, string(filepath.Separator)+"go-build") {
 		return "go run ./cmd/redrive"
@@ -118,7 +120,7 @@ func commandName(exe string) string {
 	return exe
 }
 
-// screenOf describes the terminal to the demo.
+// screenOf returns the size and the abilities of the terminal for the demo.
 func (a *app) screenOf() demo.Screen {
 	s := a.styleOf(a.stdout)
 	screen := demo.Screen{Terminal: s.terminal && a.getenv("TERM") != "dumb", Color: s.color, Columns: s.columns}
@@ -130,13 +132,13 @@ func (a *app) screenOf() demo.Screen {
 	return screen
 }
 
-// demoToolCmd is the program that jobs of the demo run as a subprocess.
+// demoToolCmd is a hidden command: jobs of the demo run it as a subprocess.
 type demoToolCmd struct {
 	Args []string `arg:"" optional:"" passthrough:""`
 }
 
 // Run implements the command.
 func (c *demoToolCmd) Run(ctx context.Context, a *app) error {
-	os.Exit(demo.Tool(ctx, c.Args, a.stderr)) // Tool has printed what went wrong
+	os.Exit(demo.Tool(ctx, c.Args, a.stderr)) // Tool has already printed its errors
 	return nil
 }

@@ -29,7 +29,7 @@ type dlqCmd struct {
 	Export  dlqExportCmd  `cmd:"" help:"Write dead letters as CSV or JSON lines."`
 }
 
-// statusFlag is a status on the command line.
+// statusFlag is the value of a flag: the status of a dead letter.
 type statusFlag job.Status
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -44,12 +44,13 @@ func (s *statusFlag) UnmarshalText(text []byte) error {
 	return errors.New(suggest.Unknown("status", string(text), known))
 }
 
-// reasons are all reasons for which a job can be dead.
+// reasons lists all reasons why a job can become dead.
 var reasons = [...]job.Reason{
 	job.NonRetriable, job.MaxRetries, job.Stalled, job.DeadlineOver, job.MaxCost, job.HintTooLong, job.ManualReview,
 }
 
-// deadFlags select dead letters, with the same flags in all commands.
+// deadFlags are the flags that select dead letters. All commands about dead letters have
+// them.
 type deadFlags struct {
 	Status  []statusFlag `placeholder:"STATUS,..." help:"pending, retried, resolved or ignored."`
 	Reason  string       `placeholder:"REASON" help:"Why they are dead, such as max_retries_exceeded."`
@@ -66,7 +67,8 @@ type deadFlags struct {
 
 func (f *deadFlags) isZero() bool { return reflect.ValueOf(*f).IsZero() }
 
-// filter reads the flags. The store is asked for the group's whole name.
+// filter makes a filter from the flags. It looks up the full fingerprint of the group,
+// because the store needs it.
 func (f *deadFlags) filter(ctx context.Context, a *app, client *redrive.Client) (redrive.DeadFilter, error) {
 	filter := redrive.DeadFilter{
 		Reason: job.Reason(f.Reason), Class: f.Class, Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Text: f.Text, Redrive: f.Redrive,
@@ -104,12 +106,13 @@ func texts[S ~string](list []S) []string {
 	return out
 }
 
-// groupPagesMax limits how many pages of groups are read to find a group by the
-// beginning of its name, the groups seen last first. A whole name needs no search.
+// groupPagesMax is the largest number of pages of groups that are read to find a group by
+// the beginning of its name. The most recent groups are read first. A full name needs no
+// search.
 const groupPagesMax = 20
 
-// findGroup returns the fingerprint that begins with a name, with or without the
-// version. It is an error when several fingerprints do.
+// findGroup returns the fingerprint that begins with a name. The name may leave out the
+// version in front. It is an error if several fingerprints match.
 func findGroup(ctx context.Context, client *redrive.Client, name string) (string, error) {
 	whole := []string{name}
 	for version := failure.FingerprintVersion; version > 0; version-- {
@@ -118,7 +121,7 @@ func findGroup(ctx context.Context, client *redrive.Client, name string) (string
 	for _, fingerprint := range whole {
 		exact, err := client.Groups(ctx, redrive.GroupFilter{Group: fingerprint, Limit: 1})
 		if err != nil {
-			return "", fmt.Errorf("groups: %w", err)
+			return "", fmt.Errorf("read groups: %w", err)
 		}
 		if len(exact.Groups) == 1 {
 			return fingerprint, nil
@@ -143,19 +146,20 @@ func findGroup(ctx context.Context, client *redrive.Client, name string) (string
 	return found[0], nil
 }
 
-// groupsNamed returns the groups whose name begins with a text, two at most, and the
-// number of all groups.
+// groupsNamed returns at most two groups whose name begins with a text, and the total
+// number of groups.
 func groupsNamed(ctx context.Context, client *redrive.Client, name string) (found []string, total int, err error) {
 	for page := range groupPagesMax {
 		groups, err := client.Groups(ctx, redrive.GroupFilter{Skip: page * job.PageMax, Limit: job.PageMax})
 		if err != nil {
-			return nil, 0, fmt.Errorf("groups: %w", err)
+			return nil, 0, fmt.Errorf("read groups: %w", err)
 		}
 		total = groups.Total
 		for i := range groups.Groups {
 			fingerprint := groups.Groups[i].Fingerprint
 			_, key, _ := strings.Cut(fingerprint, ":")
-			// A group that dead letters joined meanwhile may come twice.
+			// A group can appear twice: it moves to the front when a new dead letter joins
+			// it during the search.
 			if (strings.HasPrefix(fingerprint, name) || strings.HasPrefix(key, name)) && !slices.Contains(found, fingerprint) {
 				found = append(found, fingerprint)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/internal/words"
 )
 
-// actOnDead does something to the dead letters of a selection.
+// actOnDead applies an action to the selected dead letters.
 func (a *app) actOnDead(ctx context.Context, s *selection, do redrive.Act, w who, asJSON bool, fill func(context.Context, *redrive.Client, *redrive.Action) error) (err error) {
 	if err := s.check(); err != nil {
 		return err
@@ -62,11 +62,12 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do redrive.Act, w who
 	return a.actByFilter(ctx, client, w.actor(a), &c, asJSON)
 }
 
-// actByFilter does an action step by step. An interrupt ends it between two of them.
+// actByFilter applies an action to the dead letters of a filter, step by step. An interrupt
+// stops it after the current step.
 func (a *app) actByFilter(ctx context.Context, client *redrive.Client, actor redrive.By, c *words.Counted, asJSON bool) error {
 	asked, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer release()
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // a step that has begun comes to its end
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // an interrupt does not stop a step that has begun
 	defer stop()
 	progress := newBar(a, c.N)
 	acted, err := client.Act(ctx, actor, c.Action, func(done int64) {
@@ -85,10 +86,10 @@ func (a *app) actByFilter(ctx context.Context, client *redrive.Client, actor red
 	return &noted{fmt.Errorf("%s: %w", c.Do, err), c.Progress(acted.Done) + sameAgain}
 }
 
-// sameAgain says how to go on after an action that has ended early.
+// sameAgain is added to an error when an action stopped before it had changed all jobs.
 const sameAgain = "; run the same command again to continue"
 
-// interruptedError is the end of a command that a person stopped before its end.
+// interruptedError says that a person stopped a command before it was finished.
 type interruptedError struct{ done string }
 
 func (e *interruptedError) Error() string   { return "stopped: " + e.done }
@@ -102,7 +103,8 @@ func (a *app) acted(c *words.Counted, done int64, asJSON bool) error {
 	return err
 }
 
-// actByID does an action to jobs that were named, and reports what became of each.
+// actByID applies an action to the jobs with the given ids, and prints the result for each
+// job.
 func (a *app) actByID(ctx context.Context, client *redrive.Client, actor redrive.By, act redrive.Action, asJSON bool) error {
 	acted, err := client.Act(ctx, actor, act, nil)
 	if err != nil {
@@ -122,7 +124,7 @@ func (a *app) actByID(ctx context.Context, client *redrive.Client, actor redrive
 		if act.Do != redrive.ActPurge {
 			d, err := client.DeadLetter(ctx, id)
 			if err != nil {
-				return fmt.Errorf("dead letter of job %d: %w", id, err)
+				return fmt.Errorf("read the dead letter of job %d: %w", id, err)
 			}
 			answers[i].Status = d.Status.String()
 		}

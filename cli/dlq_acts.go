@@ -27,7 +27,7 @@ type dlqRetryCmd struct {
 	Delay   string `placeholder:"DURATION" help:"Due after so long, such as 10m or 2d. Default: at once."`
 }
 
-// changeFlags are what a retry changes of jobs, next to their payload.
+// changeFlags are the flags for what a retry changes in jobs, except the payload.
 type changeFlags struct {
 	ToQueue         string          `placeholder:"NAME" help:"Move to this queue."`
 	Priority        int8            `placeholder:"N" help:"1 goes first, 4 last."`
@@ -78,7 +78,7 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// change reads what a retry changes, except the payload and the delay.
+// change makes the change of a retry from the flags, without the payload and the delay.
 func (c *changeFlags) change(ctx context.Context, a *app, client *redrive.Client) (redrive.EncodedChange, error) {
 	change := redrive.EncodedChange{Queue: c.ToQueue, Priority: c.Priority}
 	if c.Priority < 0 || c.Priority > job.PriorityMax {
@@ -110,7 +110,7 @@ func (c *changeFlags) change(ctx context.Context, a *app, client *redrive.Client
 	return change, nil
 }
 
-// knownQueue refuses a queue that neither the configuration nor the database knows.
+// knownQueue returns an error if neither the configuration nor the database has the queue.
 func (a *app) knownQueue(ctx context.Context, client *redrive.Client, name string) error {
 	queues, err := client.Queues(ctx)
 	if err != nil {
@@ -128,7 +128,8 @@ func (a *app) knownQueue(ctx context.Context, client *redrive.Client, name strin
 	return &usageError{fmt.Errorf("--to-queue: %s", suggest.Unknown("queue", name, known))}
 }
 
-// payload reads the new payload. The limits of the configuration for new jobs hold.
+// payload reads the new payload of the job. The size limit and the rules for new jobs apply
+// to it.
 func (c *dlqRetryCmd) payload(ctx context.Context, a *app, client *redrive.Client) ([]byte, error) {
 	s, err := a.settings()
 	if err != nil {

@@ -59,19 +59,19 @@ func (c *dlqExportCmd) Run(ctx context.Context, a *app) (err error) {
 		err = &interruptedError{"the export is not whole"}
 	}
 	if err = out.end(err); errors.Is(err, syscall.EPIPE) {
-		return nil // the reader of the output has ended
+		return nil // the program that reads the output has ended
 	}
 	return err
 }
 
-// The limits of one read of the export: dead letters, and bytes of their payloads above
-// which the next read asks for fewer.
+// Limits for one read of the export: the number of dead letters, and the bytes of payload
+// above which the next read asks for fewer dead letters.
 const (
 	exportRows  = 200
 	exportBytes = 4 << 20
 )
 
-// write writes what the filter selects, page by page.
+// write writes the selected dead letters, page by page.
 func (c *dlqExportCmd) write(ctx context.Context, a *app, client *redrive.Client, f redrive.DeadFilter, out io.Writer) error {
 	e := wire.NewExporter(out, c.Format == "csv", c.sanitiser(a))
 	progress := newBar(a, exportTotal(ctx, a, client, &f))
@@ -84,7 +84,7 @@ func (c *dlqExportCmd) write(ctx context.Context, a *app, client *redrive.Client
 	go readPages(ctx, client, f, pages)
 	defer func() {
 		stop()
-		for range pages { // until the reader has left the store
+		for range pages { // wait until readPages no longer uses the store
 		}
 	}()
 	for page := range pages {
@@ -101,21 +101,22 @@ func (c *dlqExportCmd) write(ctx context.Context, a *app, client *redrive.Client
 	return ctx.Err()
 }
 
-// exportPage is what one read brings.
+// exportPage is the result of one read: dead letters or an error.
 type exportPage struct {
 	entries []redrive.DeadEntry
 	err     error
 }
 
-// readPages reads what the filter selects, one page ahead of the writer, until there is
-// no more or the context ends. It closes the channel.
+// readPages reads the selected dead letters and sends them page by page. It reads one page
+// ahead of the writer, and stops when there are no more or ctx ends. It closes the channel
+// pages.
 func readPages(ctx context.Context, client *redrive.Client, f redrive.DeadFilter, pages chan<- exportPage) {
 	defer close(pages)
 	p := redrive.DeadPaging{Limit: exportRows / 20, Jobs: true}
 	for {
 		page, err := client.DeadLetters(ctx, f, p)
 		if errors.Is(err, redrive.ErrUnavailable) && p.Limit > 1 && ctx.Err() == nil {
-			p.Limit /= 4 // the disk is slow or busy: a read may take a second at most
+			p.Limit /= 4 // the disk is slow or busy: a read should take at most a second
 			p.Limit = max(p.Limit, 1)
 			continue
 		}
@@ -131,7 +132,8 @@ func readPages(ctx context.Context, client *redrive.Client, f redrive.DeadFilter
 	}
 }
 
-// nextLimit returns how many dead letters to read next, so that a page stays small.
+// nextLimit returns the number of dead letters for the next read, so that a page does not
+// become too large.
 func nextLimit(entries []redrive.DeadEntry, limit int) int {
 	size := 0
 	for i := range entries {
@@ -148,7 +150,7 @@ func nextLimit(entries []redrive.DeadEntry, limit int) int {
 	return limit
 }
 
-// sanitiser returns how secrets are taken out; nil leaves everything as it is.
+// sanitiser returns the options for removing secrets, or nil if nothing is to be removed.
 func (c *dlqExportCmd) sanitiser(a *app) *failure.SanitizeOptions {
 	known := a.known()
 	if c.Raw || known.KeepRaw {
@@ -157,15 +159,15 @@ func (c *dlqExportCmd) sanitiser(a *app) *failure.SanitizeOptions {
 	return &failure.SanitizeOptions{Emails: known.HideEmails}
 }
 
-// exportTotal returns how many dead letters an export has, for its bar; 0 means that it
-// is not known.
+// exportTotal returns the number of dead letters that the export will have, for the
+// progress bar. It returns 0 if the number is not known.
 func exportTotal(ctx context.Context, a *app, client *redrive.Client, f *redrive.DeadFilter) int64 {
 	if !a.styleOf(a.stderr).terminal || f.Owner+f.Group+f.Text != "" || f.Since > 0 || f.Until > 0 || f.Redrive > 0 {
 		return 0
 	}
 	stats, err := client.DeadStats(ctx)
 	if err != nil {
-		return 0 // the bar does without
+		return 0 // the progress bar works without a total
 	}
 	total := int64(0)
 	for i := range stats.Counts {
@@ -177,12 +179,12 @@ func exportTotal(ctx context.Context, a *app, client *redrive.Client, f *redrive
 	return total
 }
 
-// exportFile is where an export goes. A regular file is written under another name and
-// renamed at the end, so that nobody takes half of an export for a whole one.
+// exportFile is the file of an export. A regular file gets its final name only at the end,
+// so that nobody reads half an export.
 type exportFile struct {
 	*bufio.Writer
-	file *os.File // nil: standard output
-	name string   // the name at the end; "" when the file is not renamed
+	file *os.File // nil if the export goes to standard output
+	name string   // the final name; "" if the file is written under its final name
 }
 
 func (a *app) exportFile(name string) (*exportFile, error) {
@@ -196,14 +198,14 @@ func (a *app) exportFile(name string) (*exportFile, error) {
 		}
 		return &exportFile{Writer: bufio.NewWriterSize(f, 64<<10), file: f}, nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*") // readable by its owner only
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*") // only its owner can read it
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	return &exportFile{Writer: bufio.NewWriterSize(f, 64<<10), file: f, name: name}, nil
 }
 
-// end closes the file, and gives it its name unless there was an error.
+// end closes the file. If there was no error, it renames the file to its final name.
 func (e *exportFile) end(err error) error {
 	if ferr := e.Flush(); err == nil && ferr != nil {
 		err = fmt.Errorf("write the export: %w", ferr)
@@ -224,7 +226,7 @@ func (e *exportFile) end(err error) error {
 		err = os.Rename(e.file.Name(), e.name)
 	}
 	if err != nil {
-		_ = os.Remove(e.file.Name()) // the first error says more
+		_ = os.Remove(e.file.Name()) // ignored: err says more about the cause
 		return fmt.Errorf("export to %s: %w", e.name, err)
 	}
 	return nil

@@ -13,8 +13,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// manyGroups is a store with so many groups that a search by the beginning of a name does
-// not look at all of them.
+// manyGroups is a store with more groups than a search by the beginning of a name reads.
 type manyGroups struct {
 	store.Store
 	total, pages int
@@ -47,26 +46,27 @@ func TestD6_TheSearchForAGroupIsBounded(t *testing.T) {
 	last := groupName(st.total - 1)
 	for _, name := range []string{last, strings.TrimPrefix(last, "1:")} {
 		if got, err := findGroup(t.Context(), client, name); err != nil || got != last || st.pages != 0 {
-			t.Errorf("%q is %q after %d pages, %v", name, got, st.pages, err)
+			t.Errorf("findGroup(%q) returned %q after %d pages with error %v, want the whole name, no page and no error", name, got, st.pages, err)
 		}
 	}
 	for name, want := range map[string]wire.Kind{last[:17]: wire.NotFound, groupName(17)[:18] + "x": wire.NotFound, "1:0000": wire.InvalidField} {
 		st.pages = 0
 		got, err := findGroup(t.Context(), client, name)
 		if wire.KindOf(err) != want || st.pages > groupPagesMax {
-			t.Errorf("%q is %q after %d pages, %v", name, got, st.pages, err)
+			t.Errorf("findGroup(%q) returned %q after %d pages with error %v, want an error of kind %s after at most %d pages", name, got, st.pages, err, want, groupPagesMax)
 		}
 		if want == wire.NotFound && (err == nil || !strings.Contains(err.Error(), "20,000 were not searched")) {
-			t.Errorf("%q: %v does not say that the search ended early", name, err)
+			t.Errorf("findGroup(%q): the error is %v, but should say that 20,000 groups were not searched", name, err)
 		}
 	}
-	// A match among the groups that were searched need not be the only one.
+	// One match is not enough if some groups were not searched: another match may be among
+	// these.
 	if got, err := findGroup(t.Context(), client, groupName(17)[:17]); wire.KindOf(err) != wire.InvalidField || !strings.Contains(err.Error(), "write the whole name") {
-		t.Errorf("a match before the end of the search: %q, %v, want an error", got, err)
+		t.Errorf("findGroup with one match in an incomplete search returned %q and error %v, want an error that asks for the whole name", got, err)
 	}
-	client = clientOn(t, &manyGroups{total: 257}) // few enough to search them all
+	client = clientOn(t, &manyGroups{total: 257}) // a search reads all of these groups
 	if got, err := findGroup(t.Context(), client, groupName(256)[:17]); err != nil || got != groupName(256) {
-		t.Errorf("the only match is %q, %v", got, err)
+		t.Errorf("findGroup returned %q and error %v, want the only match %q", got, err, groupName(256))
 	}
 }
 
@@ -98,11 +98,11 @@ func TestQ9_TheFirstOfManyRowsIsFound(t *testing.T) {
 	c := &auditCmd{Actor: "ann", Limit: 2}
 	found, err := clientOn(t, st).Audit(t.Context(), c.filter(0))
 	if err != nil || len(found.Entries) != 1 || found.Entries[0].Seq != 3 || found.SearchedTo != 0 {
-		t.Errorf("found %+v, %v, want entry 3 alone", found, err)
+		t.Errorf("the search of the audit log found %+v with error %v, want only entry 3", found, err)
 	}
 }
 
-// Entries about a redrive or a queue with the name of a job are not entries about the job.
+// The actions on a job do not include actions on a redrive or a queue of the same name.
 //
 // proves: D2
 func TestD2_ActsOnAJobAreItsOwn(t *testing.T) {
@@ -117,10 +117,10 @@ func TestD2_ActsOnAJobAreItsOwn(t *testing.T) {
 		got = append(got, r.Action)
 	}
 	if err != nil || strings.Join(got, " ") != "dead_letter.ignore job.retry dead_letter.resolve" || found.SearchedTo != 0 {
-		t.Errorf("actions on job 17: %v, %v", got, err)
+		t.Errorf("got actions %v on job 17 with error %v, want dead_letter.ignore, job.retry and dead_letter.resolve", got, err)
 	}
 	if found, err := actsOn(t.Context(), clientOn(t, st), 18); err != nil || len(found.Entries) > 0 {
-		t.Errorf("actions on job 18: %+v, %v, want none", found, err)
+		t.Errorf("got actions %+v on job 18 with error %v, want no actions", found, err)
 	}
 }
 
@@ -140,13 +140,13 @@ func TestD2_ASearchThatEndedEarlySaysSo(t *testing.T) {
 	p := &page{w: &out, now: 1 << 40}
 	p.dead(d)
 	if !strings.Contains(out.String(), "What was done\n  searched back to 1970-01-01") || !strings.Contains(out.String(), "redrive audit --target 1 ") {
-		t.Errorf("the page:\n%s", out.String())
+		t.Errorf("the page of the dead letter does not say how far the audit log was searched:\n%s", out.String())
 	}
 	if v := wire.DeadDetailsOf(d, commandLine); v.Searched == 0 || len(v.Acts) != 0 {
-		t.Errorf("searched to %d: %+v", v.Searched, v.Acts)
+		t.Errorf("the JSON says that the log was searched to %d and has actions %+v, want a number above 0 and no actions", v.Searched, v.Acts)
 	}
 	st.rows = 3
 	if d, err = readDead(t.Context(), client, 1, &config.Config{}); err != nil || d.Searched != 0 || len(d.Acts) != 1 {
-		t.Errorf("of a short log: %+v, searched to %d, %v", d.Acts, d.Searched, err)
+		t.Errorf("a short audit log gave actions %+v, searched to %d, error %v; want one action and searched to 0", d.Acts, d.Searched, err)
 	}
 }

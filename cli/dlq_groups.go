@@ -97,7 +97,8 @@ func (c *dlqGroupsCmd) print(a *app, page *redrive.GroupPage) {
 	}
 }
 
-// trend draws numbers on a terminal, and writes them anywhere else.
+// trend draws numbers as a small chart if the output is a terminal. Otherwise it writes the
+// numbers.
 func trend(numbers []int64, out style) string {
 	if !out.terminal {
 		texts := make([]string, len(numbers))

@@ -64,8 +64,9 @@ func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// deadListPages limits how many pages are read for one list. The store looks at a
-// limited number of rows for a page, and a filter may select none of them.
+// deadListPages is the largest number of pages that are read for one list. For each page
+// the store looks at a limited number of rows, and possibly none of them matches the
+// filter.
 const deadListPages = 20
 
 func (c *dlqListCmd) read(ctx context.Context, client *redrive.Client, f redrive.DeadFilter) (redrive.DeadPage, error) {
@@ -104,8 +105,8 @@ func (c *dlqListCmd) print(a *app, page *redrive.DeadPage) {
 	t.print(a.out, out)
 }
 
-// printSearched says that there may be more dead letters. For a page that is not full it
-// says so on standard error, because a reader must know that the search ended early.
+// printSearched says that there may be more dead letters. If the page is not full, it says
+// this on standard error, so that a reader knows that the search ended early.
 func (c *dlqListCmd) printSearched(a *app, page *redrive.DeadPage) {
 	out := a.styleOf(a.stdout)
 	switch {

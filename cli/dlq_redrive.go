@@ -95,7 +95,8 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 	return c.started(ctx, a, client, &r)
 }
 
-// started prints the redrive, and watches it if that is asked for.
+// started prints that the redrive was started. If the flags ask for it, started watches the
+// redrive until its end.
 func (c *redriveStartCmd) started(ctx context.Context, a *app, client *redrive.Client, r *redrive.Redrive) error {
 	watch := a.styleOf(a.stdout).terminal && !c.JSON
 	if c.Watch != nil {
@@ -116,7 +117,7 @@ func (c *redriveStartCmd) started(ctx context.Context, a *app, client *redrive.C
 	return a.printJSON(wire.RedriveOf(r))
 }
 
-// spec reads the flags that need no database.
+// spec makes the plan of a redrive from the flags that can be read without a database.
 func (c *redriveStartCmd) spec() (redrive.RedriveSpec, error) {
 	spec := redrive.RedriveSpec{Canary: c.Canary}
 	switch filtered := !c.isZero(); {
@@ -144,21 +145,21 @@ func (c *redriveStartCmd) spec() (redrive.RedriveSpec, error) {
 	return spec, nil
 }
 
-// parseShare reads "20%" or "0.2".
+// parseShare returns the number from 0 to 1 that a text such as "20%" or "0.2" means.
 func parseShare(text string) (float64, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	share, err := strconv.ParseFloat(digits, 64)
 	if percent {
 		share /= 100
 	}
-	if err != nil || !(share > 0 && share <= 1) { // NaN, too
+	if err != nil || !(share > 0 && share <= 1) { // also refuses NaN
 		return 0, usagef("--stop %q: must be a share above 0%%, at most 100%%, such as 20%% or 0.2", text)
 	}
 	return share, nil
 }
 
-// warnIdle warns when no worker is busy, because workers carry out a redrive. A worker
-// that has nothing to do cannot be seen in the database.
+// warnIdle prints a warning if no worker is busy, because a redrive needs a running worker.
+// The database shows busy workers only, not idle ones.
 func (a *app) warnIdle(ctx context.Context, client *redrive.Client) error {
 	busy, err := workerSeen(ctx, client, job.At(a.now()))
 	if err == nil && !busy {
@@ -167,7 +168,7 @@ func (a *app) warnIdle(ctx context.Context, client *redrive.Client) error {
 	return err
 }
 
-// workerSeen reports whether a job is running on a lease that is not over.
+// workerSeen reports whether at least one job is running and its lease has not expired.
 func workerSeen(ctx context.Context, client *redrive.Client, now job.Micros) (bool, error) {
 	page, err := client.List(ctx, redrive.JobFilter{States: []job.State{job.Running}, Limit: job.PageMax})
 	if err != nil {
@@ -219,7 +220,7 @@ func (c *redriveCancelCmd) Run(ctx context.Context, a *app) error {
 	return c.control(ctx, a, redrive.RedriveCancel)
 }
 
-// redriveControl is what a person does with a redrive.
+// redriveControl has the flags of the commands that pause, resume or cancel a redrive.
 type redriveControl struct {
 	who
 	jsonFlag

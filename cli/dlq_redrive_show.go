@@ -16,7 +16,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// absentRedrive adds to the error about an unknown redrive how to find one.
+// absentRedrive adds to a "not found" error the command that lists all redrives.
 func absentRedrive(err error, id int64) error {
 	if errors.Is(err, redrive.ErrNotFound) {
 		return absentf("redrive %d does not exist; see `redrive dlq redrive list`", id)
@@ -113,14 +113,16 @@ func (p *page) redrive(r *redrive.Redrive) {
 }
 
 const (
-	// watchEvery is how often a redrive is read.
+	// watchEvery is the time between two reads of a redrive that is being watched.
 	watchEvery = 200 * time.Millisecond
-	// idleAfter is how long nothing has to change before a warning that no worker is busy.
+	// idleAfter is the time without progress after which a warning says that no worker is
+	// busy.
 	idleAfter = 5 * time.Second
 )
 
-// watchRedrive shows a redrive until it ends, on a terminal in one line, elsewhere
-// a line for each state. An interrupt ends the watching, not the redrive.
+// watchRedrive shows a redrive until it ends: on a terminal in one line that changes,
+// elsewhere in one line for each state. An interrupt ends the watching, but not the
+// redrive.
 func (a *app) watchRedrive(ctx context.Context, client *redrive.Client, id int64, asJSON bool) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -156,11 +158,11 @@ type redriveWatch struct {
 	json   bool
 
 	last   redrive.Redrive
-	moved  time.Time // when something changed last
-	warned bool      // that no worker is seen
+	moved  time.Time // time of the last change
+	warned bool      // the warning that no worker is busy was printed
 }
 
-// show prints what has changed.
+// show prints the changes since the last call.
 func (w *redriveWatch) show(ctx context.Context, r *redrive.Redrive) error {
 	now := w.now()
 	state := r.State != w.last.State
@@ -193,7 +195,7 @@ func (w *redriveWatch) show(ctx context.Context, r *redrive.Redrive) error {
 	return nil
 }
 
-// ended reports how the redrive ended, which is an error unless all jobs are back.
+// ended returns an error unless the redrive has sent all its jobs back to their queues.
 func (w *redriveWatch) ended(r *redrive.Redrive) error {
 	w.screen.set("")
 	if w.screen.style.terminal && !w.json {
@@ -209,7 +211,8 @@ func (w *redriveWatch) ended(r *redrive.Redrive) error {
 	return nil
 }
 
-// redriveLine is a redrive in one line, "ramping  [####    ]  42%  420 of 1,000 back …".
+// redriveLine describes a redrive in one line, such as "ramping  [####    ]  42%  420 of
+// 1,000 back …".
 func redriveLine(r *redrive.Redrive) string {
 	share := 0.0
 	if r.Total > 0 {

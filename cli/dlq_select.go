@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// selection is what a command acts on: jobs by their ids, or what a filter selects.
-// More than one job is counted first, and the person is asked.
+// selection selects the jobs on which a command acts: by ids or by a filter. If it selects
+// more than one job, the command counts the jobs first and asks the person.
 type selection struct {
 	IDs []job.ID `arg:"" optional:"" name:"id" help:"Jobs."`
 	deadFlags
@@ -28,7 +28,7 @@ type selection struct {
 	Yes     bool  `short:"y" help:"Do not ask."`
 }
 
-// who is the person who acts, and why.
+// who has the flags for the name of the person who acts and for the reason.
 type who struct {
 	By   string `name:"by" placeholder:"NAME" help:"Who does this, for the audit log. Default: $$USER."`
 	Note string `placeholder:"TEXT" help:"Why, for the dead letters and the audit log."`
@@ -36,7 +36,7 @@ type who struct {
 
 func (w who) actor(a *app) redrive.By { return by{By: w.By, Reason: w.Note}.actor(a) }
 
-// check refuses a selection that mixes jobs and filters.
+// check returns an error if the selection has both ids and filters.
 func (s *selection) check() error {
 	filtered := !s.isZero()
 	switch {
@@ -54,7 +54,7 @@ func (s *selection) check() error {
 	return nil
 }
 
-// action returns the action on what is selected.
+// action returns the action do on the selected jobs.
 func (s *selection) action(ctx context.Context, a *app, client *redrive.Client, do redrive.Act) (redrive.Action, error) {
 	act := redrive.Action{Do: do, Through: s.Through}
 	if len(s.IDs) > 0 {
@@ -66,8 +66,8 @@ func (s *selection) action(ctx context.Context, a *app, client *redrive.Client, 
 	return act, err
 }
 
-// groupToChange returns the group that the action ignores or reopens, together with the
-// jobs that die in it from now on; nil when the action does not change a group.
+// groupToChange returns the group that the action ignores or reopens, including its future
+// dead letters. It returns nil if the action does not change a group.
 func groupToChange(ctx context.Context, client *redrive.Client, act *redrive.Action) (*redrive.Group, error) {
 	ignores := act.Do == redrive.ActIgnore && (act.Until > 0 || act.Count > 0)
 	if !act.Filter.WholeGroup() || !ignores && act.Do != redrive.ActReopen {
@@ -83,8 +83,8 @@ func groupToChange(ctx context.Context, client *redrive.Client, act *redrive.Act
 	return &page.Groups[0], nil
 }
 
-// preview counts what an action would change. The set of an action by filter is frozen:
-// what dies from now on is not in it.
+// preview counts the jobs that an action would change. The set of an action by filter does
+// not grow: it excludes jobs that become dead after the preview.
 func preview(ctx context.Context, client *redrive.Client, act redrive.Action) (words.Counted, error) {
 	found, err := client.Preview(ctx, act)
 	if err != nil {
@@ -94,8 +94,7 @@ func preview(ctx context.Context, client *redrive.Client, act redrive.Action) (w
 	return words.Counted{Action: act, N: found.Done}, nil
 }
 
-// invalidIsUsage turns an error of the store about the action itself into a mistake on the
-// command line.
+// invalidIsUsage turns an error of the store about an invalid action into a usage error.
 func invalidIsUsage(err error) error {
 	if errors.Is(err, redrive.ErrInvalid) || errors.Is(err, redrive.ErrTooLarge) {
 		return &usageError{err}
@@ -103,7 +102,7 @@ func invalidIsUsage(err error) error {
 	return err
 }
 
-// dryRun reports what an action would change.
+// dryRun prints what an action would change, and changes nothing.
 func (a *app) dryRun(c *words.Counted, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(wire.Counted{Do: c.Do.String(), N: c.N, Through: c.Through})
@@ -116,8 +115,8 @@ func (a *app) dryRun(c *words.Counted, asJSON bool) error {
 	return err
 }
 
-// confirm asks on a terminal whether to go on. Without a terminal and without --yes it is
-// an error.
+// confirm asks on the terminal whether to continue. It returns an error if there is no
+// terminal and --yes is not given.
 func (a *app) confirm(question string, yes bool) error {
 	if yes {
 		return nil
@@ -130,7 +129,8 @@ func (a *app) confirm(question string, yes bool) error {
 	return answered(a.in)
 }
 
-// answered reads the answer to a question.
+// answered reads the answer to a yes-or-no question. It returns an error unless the answer
+// is yes.
 func answered(in io.Reader) error {
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -58,7 +58,7 @@ func readDead(ctx context.Context, client *redrive.Client, id job.ID, known *con
 	if print := found.Letter.Fingerprint; print != "" {
 		groups, err := client.Groups(ctx, redrive.GroupFilter{Group: print, Limit: 1})
 		if err != nil {
-			return nil, fmt.Errorf("group of job %d: %w", id, err)
+			return nil, fmt.Errorf("read the group of job %d: %w", id, err)
 		}
 		if len(groups.Groups) == 1 {
 			d.Group = &groups.Groups[0]
@@ -69,7 +69,7 @@ func readDead(ctx context.Context, client *redrive.Client, id job.ID, known *con
 	case err == nil:
 		d.Original = &original
 	case !errors.Is(err, redrive.ErrNotFound):
-		return nil, fmt.Errorf("original of job %d: %w", id, err)
+		return nil, fmt.Errorf("read the original payload of job %d: %w", id, err)
 	}
 	if fatal := d.Fatal(); fatal != nil {
 		operators := words.Operators{Policy: client.StoredPolicy}
@@ -80,15 +80,15 @@ func readDead(ctx context.Context, client *redrive.Client, id job.ID, known *con
 	return d, err
 }
 
-// actsOn returns the entries of the audit log about a job, among the newest of the log.
-// It asks for actions on jobs only, because a redrive or a queue may have the same name.
+// actsOn returns the entries about a job among the newest entries of the audit log. It
+// selects actions on jobs only, because a redrive or a queue may have the same name.
 func actsOn(ctx context.Context, client *redrive.Client, id job.ID) (redrive.AuditPage, error) {
 	return client.Audit(ctx, redrive.AuditFilter{
 		Target: id.String(), Actions: []string{"job.", "dead_letter."}, Limit: 100, Pages: 20,
 	})
 }
 
-// dead writes the page of a dead letter: what matters first.
+// dead writes the page about a dead letter, the most important facts first.
 func (p *page) dead(d *words.DeadDetails) {
 	l := d.Letter
 	p.title(fmt.Sprintf("Dead letter of job %d  %s", l.Job, words.Clean(l.Kind)))
@@ -118,7 +118,7 @@ func (p *page) dead(d *words.DeadDetails) {
 	p.payload(d)
 }
 
-// runs writes a line for each run that failed.
+// runs writes one line for each failed run.
 func (p *page) runs(d *words.DeadDetails) {
 	if len(d.Failures) == 0 {
 		return
@@ -155,7 +155,7 @@ func (p *page) acts(d *words.DeadDetails) {
 	}
 }
 
-// payload writes the payload, and what a retry changed in it.
+// payload writes the payload and how a retry has changed it.
 func (p *page) payload(d *words.DeadDetails) {
 	now := d.Job.Payload
 	p.block("Payload, "+words.Size(int64(len(now))), payloadText(now))
@@ -167,7 +167,8 @@ func (p *page) payload(d *words.DeadDetails) {
 	p.block("Original payload, "+words.Size(int64(len(o.Payload))), payloadText(o.Payload))
 }
 
-// payloadText returns a payload to show, or a note in place of bytes that are not text.
+// payloadText returns a payload as text. If the payload is not valid text, it returns a
+// note instead.
 func payloadText(b []byte) string {
 	if !utf8.Valid(b) {
 		return "(not a text; redrive jobs show --raw writes it)"

@@ -51,7 +51,8 @@ func (c *dlqStatsCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// entryOf is a dead letter like those that a number counts, for filters.
+// entryOf returns a dead letter with the properties that a count belongs to. Filters are
+// tested with it.
 func entryOf(n *redrive.DeadCount) job.DeadLetter {
 	return job.DeadLetter{Status: n.Status, Reason: n.Reason, Class: n.Class, Kind: n.Kind, Queue: n.Queue}
 }
@@ -76,7 +77,7 @@ func (p *page) stats(v *wire.DeadStats, figures []words.Figure) {
 	p.figures(figures)
 }
 
-// counts prints numbers by name, the largest first.
+// counts prints names with their counts, the largest count first.
 func (p *page) counts(title string, by map[string]int64) {
 	if len(by) == 0 {
 		return

@@ -38,11 +38,11 @@ func TestWhen(t *testing.T) {
 		}
 	}
 	if got, err := future("--reopen", "2d", now); err != nil || got != job.At(now.Add(48*time.Hour)) {
-		t.Errorf("future(2d) = %s, %v", got.Time(), err)
+		t.Errorf("future(2d) = %s with error %v, want two days after now", got.Time(), err)
 	}
 	for _, in := range []string{"yesterday", "3", "2026-13-01", "1969-01-01", "10000w", "20000w"} {
 		if got, err := past("--since", in, now); wire.KindOf(err) != wire.InvalidField {
-			t.Errorf("past(%q) = %d, %v", in, got, err)
+			t.Errorf("past(%q) = %d with error %v, want an error of the kind invalid field", in, got, err)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func FuzzWhen(f *testing.F) {
 		now := time.Unix(1_800_000_000, 0)
 		back, err := past("--since", text, now)
 		if err == nil && (back < 0 || text != "" && back == 0) {
-			t.Fatalf("past(%q) = %d", text, back)
+			t.Fatalf("past(%q) = %d without an error, want a number above 0, or 0 for an empty text", text, back)
 		}
 	})
 }
@@ -63,12 +63,12 @@ func TestParseShare(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]float64{"20%": 0.2, "0.2": 0.2, "100%": 1, "1": 1, "0.5%": 0.005} {
 		if got, err := parseShare(in); err != nil || got != want {
-			t.Errorf("parseShare(%q) = %g, %v", in, got, err)
+			t.Errorf("parseShare(%q) = %g with error %v, want %g", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "%", "0", "101%", "-1", "NaN", "20", "x%"} {
 		if got, err := parseShare(in); wire.KindOf(err) != wire.InvalidField {
-			t.Errorf("parseShare(%q) = %g, %v", in, got, err)
+			t.Errorf("parseShare(%q) = %g with error %v, want an error of the kind invalid field", in, got, err)
 		}
 	}
 }
@@ -77,12 +77,12 @@ func TestAnswered(t *testing.T) {
 	t.Parallel()
 	for answer, yes := range map[string]bool{"y\n": true, " YES \n": true, "y": true, "n\n": false, "\n": false, "": false, "yeah\n": false} {
 		if err := answered(strings.NewReader(answer)); (err == nil) != yes {
-			t.Errorf("the answer %q: %v", answer, err)
+			t.Errorf("the answer %q gave error %v, want accepted: %t", answer, err, yes)
 		}
 	}
 }
 
-// clientOn returns a client on a store, as the commands have it.
+// clientOn returns a client for the store, made in the same way as in the commands.
 func clientOn(t *testing.T, st store.Store) *redrive.Client {
 	t.Helper()
 	client, err := (&opened{st}).operator(nil)
@@ -92,7 +92,7 @@ func clientOn(t *testing.T, st store.Store) *redrive.Client {
 	return client
 }
 
-// withDead returns a store with n dead jobs.
+// withDead returns a store that contains n dead jobs.
 func withDead(t *testing.T, n int) store.Store {
 	t.Helper()
 	st := memory.New(memory.Options{})
@@ -124,21 +124,21 @@ func TestD3_AWideActionStopsBetweenSteps(t *testing.T) {
 	a := &app{out: bufio.NewWriter(&out), stderr: &out, now: time.Now, getenv: func(string) string { return "" }}
 	c, err := preview(t.Context(), client, redrive.Action{Do: redrive.ActResolve, Filter: &redrive.DeadFilter{Kind: "mail"}})
 	if err != nil || c.N != 30 {
-		t.Fatalf("counted %d, %v", c.N, err)
+		t.Fatalf("preview counted %d jobs with error %v, want 30", c.N, err)
 	}
 	asked, stop := context.WithCancel(t.Context())
 	stop()
 	c.Limit = 10
 	err = a.actByFilter(asked, client, redrive.By{Actor: "tess"}, &c, false)
 	if wire.KindOf(err) != wire.Stopping || !strings.Contains(err.Error(), "10 of 30 dead letters were resolved, the rest is unchanged") {
-		t.Errorf("stopped with %v", err)
+		t.Errorf("an interrupted action ended with error %v, want an error that says that 10 of 30 were resolved", err)
 	}
 	if err := a.actByFilter(t.Context(), client, redrive.By{Actor: "tess"}, &c, false); err != nil {
 		t.Fatal(err)
 	}
 	_ = a.out.Flush()
 	if !strings.Contains(out.String(), "20 dead letters resolved\n") {
-		t.Errorf("the rest: %s", out.String())
+		t.Errorf("the second action does not say that the other 20 dead letters were resolved:\n%s", out.String())
 	}
 }
 
@@ -148,13 +148,13 @@ func TestD6_AGroupIsFoundByItsBeginning(t *testing.T) {
 	client := clientOn(t, withDead(t, 2))
 	page, err := client.Groups(t.Context(), redrive.GroupFilter{})
 	if err != nil || len(page.Groups) != 1 {
-		t.Fatalf("groups %v, %v", page, err)
+		t.Fatalf("got the groups %v with error %v, want one group", page, err)
 	}
 	print := page.Groups[0].Fingerprint
 	_, key, _ := strings.Cut(print, ":")
 	for _, name := range []string{print, key, print[:6], key[:4], words.ShortGroup(print)} {
 		if got, err := findGroup(t.Context(), client, name); err != nil || got != print {
-			t.Errorf("%q is %q, %v", name, got, err)
+			t.Errorf("findGroup(%q) returned %q with error %v, want %q", name, got, err, print)
 		}
 	}
 	if _, err := findGroup(t.Context(), client, "zz"); wire.KindOf(err) != wire.NotFound {
@@ -172,11 +172,11 @@ func TestQ9_TheEndOfALongAuditLogIsFound(t *testing.T) {
 		c := &auditCmd{Actor: "ann", Limit: 3}
 		found, err := clientOn(t, st).Audit(t.Context(), c.filter(0))
 		if err != nil || found.Last != rows || int64(len(found.Entries)) != min(3, (rows+1)/2) || found.SearchedTo != 0 {
-			t.Errorf("of %d: %d entries up to %d, %v", rows, len(found.Entries), found.Last, err)
+			t.Errorf("in a log of %d entries the search found %d entries up to %d with error %v, want the last three matches", rows, len(found.Entries), found.Last, err)
 		}
 		for i := 1; i < len(found.Entries); i++ {
 			if found.Entries[i].Seq != found.Entries[i-1].Seq+2 {
-				t.Errorf("of %d: %+v", rows, found.Entries)
+				t.Errorf("in a log of %d entries the search left a match out or changed the order: %+v", rows, found.Entries)
 			}
 		}
 	}

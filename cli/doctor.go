@@ -51,7 +51,8 @@ func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 	return err
 }
 
-// findings are the result of examining a database. Their JSON is that of the store.
+// findings are the results of examining a database. Each store has a type for them, which
+// is also their JSON form.
 type findings interface {
 	facts(now job.Micros) words.Facts
 	problems() []string
@@ -70,7 +71,7 @@ func (a *app) printReport(r findings) {
 	}
 }
 
-// diagnose examines the database.
+// diagnose examines the database and returns what it found.
 func (d *database) diagnose(ctx context.Context, now func() time.Time) (findings, error) {
 	if d.file != "" {
 		r, err := sqlite.Diagnose(ctx, d.file, now())
@@ -80,7 +81,7 @@ func (d *database) diagnose(ctx context.Context, now func() time.Time) (findings
 	return &serverReport{r}, err
 }
 
-// fileReport is the report on an SQLite file.
+// fileReport is the result of examining an SQLite file.
 type fileReport struct{ *sqlite.Diagnosis }
 
 func (r *fileReport) problems() []string { return r.Problems }
@@ -105,7 +106,7 @@ func (r *fileReport) facts(now job.Micros) words.Facts {
 	return f
 }
 
-// serverReport is the report on a schema in PostgreSQL.
+// serverReport is the result of examining a PostgreSQL schema.
 type serverReport struct{ *postgres.Diagnosis }
 
 func (r *serverReport) problems() []string { return r.Problems }
@@ -139,7 +140,7 @@ func (r *serverReport) facts(now job.Micros) words.Facts {
 	return f
 }
 
-// tablesShown is how many tables doctor lists, the largest.
+// tablesShown is the number of tables that doctor lists; these are the largest ones.
 const tablesShown = 3
 
 func addJobs(f *words.Facts, byState map[string]int64) {
@@ -162,7 +163,8 @@ func addExpired(f *words.Facts, n int64, since, now job.Micros) {
 	}
 }
 
-// synchronousText names what SQLite gives as a number.
+// synchronousText returns the name of a value of SQLite's setting "synchronous". SQLite
+// reports a number.
 func synchronousText(n string) string {
 	names := map[string]string{"0": "off", "1": "normal", "2": "full", "3": "extra"}
 	return cmp.Or(names[n], n)

@@ -23,7 +23,7 @@ type enqueueCmd struct {
 	jobFlags
 }
 
-// jobFlags are the options of one job.
+// jobFlags are the flags for the options of one job.
 type jobFlags struct {
 	Queue       string        `placeholder:"NAME" help:"Queue. Default: the one of the kind."`
 	Priority    *int          `placeholder:"N" help:"1 goes first, 4 last. Default: the one of the kind, else 2."`
@@ -73,7 +73,8 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
 	return a.enqueueOne(ctx, s, spec, c.JSON)
 }
 
-// checkUse refuses a mix of the two forms of the command.
+// checkUse returns an error if the flags of the two forms of the command (one job, or a
+// file of jobs) are mixed.
 func (c *enqueueCmd) checkUse() error {
 	switch {
 	case c.File == "" && c.Kind == "":
@@ -86,7 +87,7 @@ func (c *enqueueCmd) checkUse() error {
 	return nil
 }
 
-// request reads the job from the command line.
+// request makes the request for one job from the command line.
 func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*wire.Request, error) {
 	r := &wire.Request{
 		Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Key: c.Key, Correlation: c.Correlation,
@@ -116,7 +117,7 @@ func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*wire.Request, er
 		r.Attrs[name] = value
 	}
 	if c.Payload == "-" {
-		// One byte more than allowed is enough to be refused.
+		// One byte above the limit is enough to know that the payload is too long.
 		payload, err := io.ReadAll(io.LimitReader(stdin, int64(payloadMax)+1))
 		if err != nil {
 			return nil, fmt.Errorf("read the payload: %w", err)
@@ -126,7 +127,7 @@ func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*wire.Request, er
 	return r, nil
 }
 
-// enqueueOne takes one job in and prints its id.
+// enqueueOne enqueues one job and prints its id.
 func (a *app) enqueueOne(ctx context.Context, s settings, spec redrive.Spec, asJSON bool) (err error) {
 	client, db, err := a.enqueuer(ctx, &s)
 	if err != nil {
@@ -147,8 +148,8 @@ func (a *app) enqueueOne(ctx context.Context, s settings, spec redrive.Spec, asJ
 	return err
 }
 
-// enqueuer opens the database, and makes it if need be, to take jobs in. The
-// caller closes it.
+// enqueuer opens the database to enqueue jobs, and creates the database if it does not
+// exist. The caller closes it.
 func (a *app) enqueuer(ctx context.Context, s *settings) (*redrive.Client, io.Closer, error) {
 	p, db, err := a.policyOfEnqueue(ctx, s)
 	if err != nil {

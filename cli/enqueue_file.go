@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// enqueueBatch is how many jobs of a file are taken in at once, all or none.
+	// enqueueBatch is the number of jobs of a file that are enqueued in one transaction.
 	enqueueBatch = 1_000
-	// mistakesMax is how many mistakes of a file are printed.
+	// mistakesMax is the largest number of mistakes in a file that are printed.
 	mistakesMax = 20
 )
 
-// lineJob is a line as a job.
+// lineJob is the job from one line of a file.
 type lineJob struct {
 	line int
 	spec redrive.Spec
 }
 
-// lineSource gives the jobs of a file or stream.
+// lineSource reads jobs from a file or from standard input.
 type lineSource struct {
 	*wire.Requests
 	*rules
@@ -35,8 +35,8 @@ func (r *rules) source(name string, in io.Reader) *lineSource {
 	return &lineSource{wire.ReadRequests(name, in, r.Limits.PayloadBytes), r}
 }
 
-// job returns the job of the next line, and io.EOF after the last. A *wire.LineError
-// is a mistake in this one line.
+// job returns the job of the next line, and io.EOF after the last line. A *wire.LineError
+// means that only this line is wrong.
 func (s *lineSource) job() (lineJob, error) {
 	q, err := s.Next()
 	if err != nil {
@@ -52,8 +52,8 @@ func (s *lineSource) job() (lineJob, error) {
 	return lineJob{s.Line(), spec}, nil
 }
 
-// enqueueFile takes in the jobs of a file. A file that can be read twice is
-// checked as a whole first.
+// enqueueFile enqueues the jobs of a file. If the file can be read twice, all lines are
+// checked before the first job is enqueued.
 func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON bool) (err error) {
 	in, total := a.in, int64(0)
 	if name == "-" {
@@ -84,8 +84,7 @@ func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON boo
 	return t.summary()
 }
 
-// checkFile looks for mistakes in a file that can be read again, and returns its
-// size.
+// checkFile checks a file that can be read a second time, and returns its size.
 func checkFile(r *rules, name string, f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -103,7 +102,7 @@ func checkFile(r *rules, name string, f *os.File) (int64, error) {
 	return info.Size(), nil
 }
 
-// mistakes returns the mistakes of all lines.
+// mistakes returns the mistakes in all lines.
 func mistakes(s *lineSource) error {
 	var found several
 	for {
@@ -123,7 +122,7 @@ func mistakes(s *lineSource) error {
 	}
 }
 
-// taker takes jobs in, batch by batch.
+// taker enqueues jobs batch by batch.
 type taker struct {
 	*app
 	client *redrive.Client
@@ -131,11 +130,11 @@ type taker struct {
 	json   bool
 	bar    *bar
 
-	batch []lineJob // of the last call that failed
+	batch []lineJob // the batch of the last call that failed
 
-	jobs     int64 // taken in
-	existing int64 // of these, known before by their key
-	last     int   // last line that was taken in; 0 before the first
+	jobs     int64 // number of jobs that were enqueued
+	existing int64 // number of these jobs whose key already existed
+	last     int   // last line whose job was enqueued; 0 if there is none
 	first    redrive.JobID
 	final    redrive.JobID
 }
@@ -150,7 +149,7 @@ func (t *taker) all(ctx context.Context) error {
 		if err == nil && len(batch) < enqueueBatch {
 			continue
 		}
-		// What stands before a mistake is good, and is taken in.
+		// The lines before a mistake are correct, and their jobs are enqueued.
 		if terr := t.take(ctx, batch); terr != nil {
 			return terr
 		}
@@ -185,7 +184,7 @@ func (t *taker) take(ctx context.Context, batch []lineJob) error {
 	return t.tell(batch, receipts)
 }
 
-// note keeps what was taken in.
+// note counts the jobs that were enqueued.
 func (t *taker) note(batch []lineJob, receipts []redrive.Receipt) {
 	t.last = batch[len(batch)-1].line
 	t.jobs += int64(len(receipts))
@@ -201,7 +200,8 @@ func (t *taker) note(batch []lineJob, receipts []redrive.Receipt) {
 	}
 }
 
-// tell prints the receipts of a batch at once, so that a later error cannot lose them.
+// tell prints the receipts of a batch at once, so that they are not lost if a later batch
+// fails.
 func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
 	if !t.json {
 		return nil
@@ -217,7 +217,7 @@ func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
 	return nil
 }
 
-// stopped adds to an error how many jobs were taken in before it.
+// stopped adds to an error the number of jobs that were enqueued before the error.
 func (t *taker) stopped(err error) error {
 	taken := "nothing was taken in"
 	if t.last > 0 {
@@ -232,7 +232,8 @@ func (t *taker) stopped(err error) error {
 	return &noted{err, t.source.Name() + ": " + taken}
 }
 
-// unknown says what is known of the batch whose answer was lost.
+// unknown says which jobs may or may not have been enqueued, because the answer of the
+// store was lost.
 func (t *taker) unknown(err error) string {
 	from, to := t.batch[0].line, t.batch[len(t.batch)-1].line
 	lines := fmt.Sprintf("lines %d to %d", from, to)

@@ -17,7 +17,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// newTaker returns a taker that reads so many lines, with a store that fails by a plan.
+// newTaker returns a taker that reads the given number of lines. Its store fails as plan
+// says.
 func newTaker(t *testing.T, lines int, plan faultstore.Plan) *taker {
 	t.Helper()
 	client, err := redrive.New(faultstore.New(memory.New(memory.Options{}), plan), nil)
@@ -56,15 +57,15 @@ func TestQ1_ALostAnswerIsReportedAsUnknown(t *testing.T) {
 				k := newTaker(t, 2500, tt.plan)
 				err := k.stopped(k.all(t.Context()))
 				if !errors.Is(err, redrive.ErrUnknown) {
-					t.Fatalf("got %v, want an unknown outcome", err)
+					t.Fatalf("got error %v, want redrive.ErrUnknown", err)
 				}
 				for _, want := range []string{tt.taken, tt.lost, "`redrive jobs show "} {
 					if !strings.Contains(err.Error(), want) {
-						t.Errorf("%q is not in:\n%v", want, err)
+						t.Errorf("the text %q is missing in the error:\n%v", want, err)
 					}
 				}
 				if strings.Contains(err.Error(), "nothing after it") {
-					t.Errorf("it says that nothing was taken in after the batch, which is not known:\n%v", err)
+					t.Errorf("the error says that nothing was taken in after the batch, but this is not known:\n%v", err)
 				}
 			})
 		})
@@ -77,30 +78,31 @@ func TestTaker_ARefusedBatchIsNotTakenIn(t *testing.T) {
 	err := k.stopped(k.all(t.Context()))
 	const want = "the jobs up to line 1000 were taken in (1,000 jobs), nothing after it"
 	if !errors.Is(err, redrive.ErrFull) || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %q", err, want)
+		t.Errorf("got error %v, want redrive.ErrFull with the text %q", err, want)
 	}
 }
 
-// fullDevice refuses every write.
+// fullDevice is a writer that returns an error for every write.
 type fullDevice struct{}
 
 var errDevice = errors.New("no space left on device")
 
 func (fullDevice) Write([]byte) (int, error) { return 0, errDevice }
 
-// Jobs whose receipts cannot be printed are stored, and the error counts them.
+// If receipts cannot be printed, their jobs are stored all the same, and the error counts
+// them.
 //
 // part of: Q1
 func TestQ1_ReceiptsThatCannotBePrintedAreTakenInAllTheSame(t *testing.T) {
 	t.Parallel()
-	for _, lines := range []int{1, 1500} { // a receipt fails at the flush, a thousand before it
+	for _, lines := range []int{1, 1500} { // one receipt fails when the buffer is flushed, 1500 receipts fail before
 		k := newTaker(t, lines, nil)
 		k.json, k.out = true, bufio.NewWriter(fullDevice{})
 		err := k.stopped(k.all(t.Context()))
 		want := fmt.Sprintf("the jobs up to line %d were taken in (%s), nothing after it",
 			min(lines, enqueueBatch), words.Count(int64(min(lines, enqueueBatch)), "job"))
 		if !errors.Is(err, errDevice) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
+			t.Errorf("got error %v, want the device error with the text %q", err, want)
 		}
 	}
 }

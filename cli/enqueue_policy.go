@@ -12,11 +12,11 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// policyOfEnqueue returns the policy whose rules say where new jobs go, and the opened
-// database. While the policy of the configuration cannot be used,
-// it is the policy before it, as with workers that run: a mistake in a file must neither
-// lose jobs nor let them past the rules. If no policy was ever in force, no rule can be
-// applied, and the job is refused.
+// policyOfEnqueue returns the opened database and the policy whose rules choose the queue
+// of new jobs. If the policy of the configuration cannot be used, it returns the last
+// policy that was in force, as running workers do: a mistake in a file must not lose jobs
+// or bypass the rules. If no policy was ever in force, it returns an error and the job is
+// refused.
 func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy, *opened, error) {
 	p, bad := loadPolicy(s.policyName())
 	d, err := a.databaseOf(s.Config)
@@ -24,7 +24,7 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 		return nil, nil, err
 	}
 	if bad != nil && d.there(ctx) != nil {
-		return nil, nil, bad // without creating a database
+		return nil, nil, bad // return before a database is created
 	}
 	db, err := d.open(ctx, a.warnings())
 	if err != nil {
@@ -51,8 +51,8 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 	return p, db, nil
 }
 
-// lastInForce returns the policy that was put in force last in a database, by the
-// audit log; nil when no policy ever was.
+// lastInForce returns the policy that was put in force last, according to the audit log. It
+// returns nil if no policy was ever put in force.
 func lastInForce(ctx context.Context, client *redrive.Client) (*policy.Policy, error) {
 	page, err := client.Audit(ctx, redrive.AuditFilter{Actions: []string{"policy.publish"}, Limit: 1})
 	if err != nil || len(page.Entries) == 0 {
@@ -64,7 +64,7 @@ func lastInForce(ctx context.Context, client *redrive.Client) (*policy.Policy, e
 		return nil, fmt.Errorf("read policy %s: %w", hash, err)
 	}
 	f, err := policyfile.Parse("policy "+policy.ShortHash(hash), stored.Body)
-	if err != nil { // for example of a program that made its policy in Go
+	if err != nil { // for example a policy made by a Go program
 		return nil, err
 	}
 	return f.Policy, nil

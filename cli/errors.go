@@ -19,7 +19,8 @@ func (e *usageError) Kind() wire.Kind { return wire.InvalidField }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// absentError says that a thing does not exist. It is a redrive.ErrNotFound.
+// absentError says that something does not exist. errors.Is reports it as
+// redrive.ErrNotFound.
 type absentError string
 
 func (e absentError) Error() string        { return string(e) }
@@ -27,7 +28,7 @@ func (e absentError) Is(target error) bool { return target == redrive.ErrNotFoun
 
 func absentf(format string, args ...any) error { return absentError(fmt.Sprintf(format, args...)) }
 
-// several are the errors of a call about several things.
+// several holds the errors of a call that acts on several things.
 type several []error
 
 func (s several) Error() string {
@@ -38,10 +39,11 @@ func (s several) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Kind returns the kind of the first error, or wire.Internal when their exit codes differ.
+// Kind returns the kind of the first error, or wire.Internal if the errors have different
+// exit codes.
 func (s several) Kind() wire.Kind { return wire.KindOfAll(s) }
 
-// asError returns nil when there are no errors.
+// asError returns nil if the list has no errors.
 func (s several) asError() error {
 	if len(s) == 0 {
 		return nil
@@ -49,7 +51,7 @@ func (s several) asError() error {
 	return s
 }
 
-// noted is an error with a line of explanation after it.
+// noted is an error followed by a line of explanation.
 type noted struct {
 	error
 	note string
@@ -58,12 +60,12 @@ type noted struct {
 func (e *noted) Error() string { return e.error.Error() + "\n" + e.note }
 func (e *noted) Unwrap() error { return e.error }
 
-// failed ends a command that has already reported what is wrong.
+// failed ends a command with exit code 1. The command has already printed what is wrong.
 type failed struct{}
 
 func (failed) Error() string { return "something is wrong" }
 
-// report writes an error to standard error: a line for each, or one object.
+// report writes an error to standard error: as lines of text, or as one JSON object.
 func report(w io.Writer, err error, asJSON bool) {
 	if errors.Is(err, failed{}) {
 		return

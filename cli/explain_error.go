@@ -20,7 +20,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// explainFlags describe the error to explain.
+// explainFlags are the flags that describe the error to explain.
 type explainFlags struct {
 	jsonFlag
 	Error     *string  `placeholder:"TEXT" help:"What the error says."`
@@ -40,11 +40,11 @@ type explainFlags struct {
 	Draw      *float64 `placeholder:"U" help:"The draw of the jitter, from 0 to below 1. Default: the middle, with the range."`
 }
 
-// errorTextMax is the longest error that is read; the classifier looks at
-// its beginning and end.
+// errorTextMax is the largest size of an error text, in bytes. The classifier looks at its
+// beginning and its end only.
 const errorTextMax = 64 << 20
 
-// explainError says what would be decided about an error.
+// explainError prints the decision that the policy would make about an error.
 func (c *explainFlags) explainError(a *app) error {
 	q, err := c.question(a)
 	if err != nil {
@@ -63,8 +63,8 @@ func (c *explainFlags) explainError(a *app) error {
 	return nil
 }
 
-// effectivePolicy returns the policy that decides under the configuration; name
-// puts another one in its place.
+// effectivePolicy returns the policy as a worker with this configuration uses it. If name
+// is not empty, it names the policy that is used instead of the configured one.
 func (a *app) effectivePolicy(name string) (*policy.Policy, error) {
 	s, err := a.settings()
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *app) effectivePolicy(name string) (*policy.Policy, error) {
 	return underConfig(p, s.Config)
 }
 
-// sqlState matches a SQLSTATE: five letters or digits.
+// sqlState matches an SQLSTATE code: five digits or capital letters.
 var sqlState = regexp.MustCompile(`^([0-9][0-9A-Z]|F0|HV|HY|P0|XX)[0-9A-Z][0-9]{2}$`)
 
 func (c *explainFlags) question(a *app) (*wire.Question, error) {
@@ -114,7 +114,7 @@ func (c *explainFlags) question(a *app) (*wire.Question, error) {
 	return q, nil
 }
 
-// check returns every flag that is out of bounds.
+// check returns an error for each flag whose value is out of range.
 func (c *explainFlags) check() error {
 	var wrong several
 	check := func(ok bool, format string, args ...any) {
@@ -135,7 +135,7 @@ func (c *explainFlags) check() error {
 	return wrong.asError()
 }
 
-// text returns what the error says, from the command line or from a file.
+// text returns the text of the error, from the command line or from a file.
 func (c *explainFlags) text(a *app) (string, error) {
 	if c.Error != nil {
 		return *c.Error, nil
@@ -163,7 +163,7 @@ func (c *explainFlags) text(a *app) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// ruling writes a ruling.
+// ruling writes the class and the decision for one error.
 func (p *page) ruling(a *wire.Ruling) {
 	title := fmt.Sprintf("Attempt %d", a.Attempt)
 	if a.Kind != "" {

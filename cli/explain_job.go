@@ -9,7 +9,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// explainJob writes all that led to the state of a job; with a token, of one run.
+// explainJob prints the decisions that led to the current state of a job. If token is not
+// 0, it prints those of this run only.
 func (a *app) explainJob(ctx context.Context, id job.ID, token job.Token, asJSON bool) (err error) {
 	client, db, err := a.open(ctx)
 	if err != nil {
@@ -43,7 +44,7 @@ func (a *app) explainJob(ctx context.Context, id job.ID, token job.Token, asJSON
 	return nil
 }
 
-// explanation writes why a job is in the state that it is in.
+// explanation writes why a job is in its current state.
 func (p *page) explanation(e *wire.Explanation) {
 	p.title(fmt.Sprintf("Job %d  %s", e.Job, words.Clean(e.Kind)))
 	fmt.Fprintf(p.w, "  %s\n", p.colored(e.State, e.Standing))

@@ -58,7 +58,7 @@ func (c *jobsRetryCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// act does something to jobs and reports what became of each.
+// act calls do for jobs and prints the result for each job.
 func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(*redrive.Client) ([]error, error)) (err error) {
 	if len(ids) > job.IDsMax {
 		return usagef("%d jobs: at most %d in one call", len(ids), job.IDsMax)
@@ -83,7 +83,7 @@ func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(*redri
 		}
 		j, err := client.Get(ctx, id)
 		if err != nil {
-			return fmt.Errorf("job %d: %w", id, err)
+			return fmt.Errorf("read job %d: %w", id, err)
 		}
 		answers[i].State, answers[i].Asked = j.State, j.CancelAt > 0
 	}

@@ -28,8 +28,8 @@ func (*jobsListCmd) Help() string {
     redrive jobs list --json --limit 500 --before 12000`
 }
 
-// listPages limits how many pages are read for one list. The store looks at a limited
-// number of jobs for a page, and a filter may select none of them.
+// listPages is the largest number of pages that are read for one list. For each page the
+// store looks at a limited number of jobs, and possibly none of them matches the filter.
 const listPages = 100
 
 func (c *jobsListCmd) Run(ctx context.Context, a *app) (err error) {
@@ -79,7 +79,8 @@ func (c *jobsListCmd) read(ctx context.Context, client *redrive.Client) (redrive
 	return page, nil
 }
 
-// rows adds to jobs their last failure and their number of attempts.
+// rows returns the rows of a list: each job with its last failure and its number of
+// attempts.
 func (a *app) rows(ctx context.Context, client *redrive.Client, jobs []job.Job) ([]wire.JobRow, error) {
 	known := a.known()
 	rows := make([]wire.JobRow, len(jobs))
@@ -90,7 +91,7 @@ func (a *app) rows(ctx context.Context, client *redrive.Client, jobs []job.Job) 
 		if mayHaveFailed(j) {
 			var err error
 			if failures, err = client.Failures(ctx, j.ID); err != nil {
-				return nil, fmt.Errorf("failures of job %d: %w", j.ID, err)
+				return nil, fmt.Errorf("read the failures of job %d: %w", j.ID, err)
 			}
 		}
 		rows[i].MaxAttempts = words.MaxAttempts(j, failures, scheduledAttempts(known, j.Kind))
@@ -101,7 +102,7 @@ func (a *app) rows(ctx context.Context, client *redrive.Client, jobs []job.Job) 
 	return rows, nil
 }
 
-// mayHaveFailed reports whether a job can have failures that its row needs.
+// mayHaveFailed reports whether the row of a job needs its failures.
 func mayHaveFailed(j *job.Job) bool {
 	switch j.State {
 	case job.Retrying, job.Dead:

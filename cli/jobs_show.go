@@ -45,8 +45,8 @@ func (c *jobsShowCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// readDetails reads all that is stored about a job. The configuration knows the
-// schedule of its kind.
+// readDetails reads everything that is stored about a job. The configuration gives the
+// number of attempts of its kind.
 func readDetails(ctx context.Context, client *redrive.Client, id job.ID, known *config.Config) (*words.Details, error) {
 	j, err := client.Get(ctx, id)
 	if err != nil {
@@ -54,14 +54,14 @@ func readDetails(ctx context.Context, client *redrive.Client, id job.ID, known *
 	}
 	d := &words.Details{Job: j, Scheduled: scheduledAttempts(known, j.Kind)}
 	if d.Failures, err = client.Failures(ctx, id); err != nil {
-		return nil, fmt.Errorf("failures of job %d: %w", id, err)
+		return nil, fmt.Errorf("read the failures of job %d: %w", id, err)
 	}
 	letter, err := client.DeadLetter(ctx, id)
 	switch {
 	case err == nil:
 		d.Letter = &letter
 	case !errors.Is(err, redrive.ErrNotFound):
-		return nil, fmt.Errorf("dead letter of job %d: %w", id, err)
+		return nil, fmt.Errorf("read the dead letter of job %d: %w", id, err)
 	}
 	queues, err := client.Queues(ctx)
 	if err != nil {
@@ -75,8 +75,8 @@ func readDetails(ctx context.Context, client *redrive.Client, id job.ID, known *
 	return d, nil
 }
 
-// scheduledAttempts returns the number of attempts of a life by the kind's own schedule; 0
-// when it has none.
+// scheduledAttempts returns the largest number of attempts of a job by the schedule of its
+// kind, or 0 if the kind has no schedule.
 func scheduledAttempts(c *config.Config, kind string) int {
 	if k, ok := c.Kinds[kind]; ok && k.Retry != nil {
 		return k.Retry.MaxRetries + 1
@@ -84,10 +84,11 @@ func scheduledAttempts(c *config.Config, kind string) int {
 	return 0
 }
 
-// printRaw prints bytes as they are, but never what a terminal would act on.
+// printRaw prints the bytes unchanged. If the output is a terminal and the bytes contain
+// control characters, it returns an error.
 func (a *app) printRaw(payload []byte) error {
 	if a.styleOf(a.stdout).terminal && words.CleanBlock(string(payload)) != string(payload) {
-		return errors.New("the payload has characters that a terminal acts on; send it to a file or a program")
+		return errors.New("the payload contains control characters, which a terminal would obey; write it to a file or send it to a program")
 	}
 	_, err := a.out.Write(payload)
 	return err

@@ -9,26 +9,25 @@ import (
 	"github.com/redrive/redrive/internal/words"
 )
 
-// live keeps one line at the bottom of a terminal and lets other output pass
-// above it. It is safe for concurrent use.
+// live keeps one line at the bottom of a terminal, and other output scrolls above it. It is
+// safe for concurrent use.
 type live struct {
 	mu    sync.Mutex
 	w     io.Writer
 	style style
-	text  string // shown now
+	text  string // the line that is shown now
 }
 
-// clearLine moves to the line's beginning and empties it.
+// clearLine moves the cursor to the beginning of the line and clears the line.
 const clearLine = "\r\x1b[K"
 
-// set shows a line instead of the one before; "" takes it away. Without a
-// terminal nothing is shown.
+// set replaces the line; "" removes it. If the output is not a terminal, set does nothing.
 func (l *live) set(text string) {
 	if !l.style.terminal {
 		return
 	}
 	if l.style.columns > 1 {
-		text = words.Shorten(text, l.style.columns-1) // a full line would wrap
+		text = words.Shorten(text, l.style.columns-1) // a line of full width would wrap
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +38,7 @@ func (l *live) set(text string) {
 	fmt.Fprint(l.w, clearLine+text)
 }
 
-// Write writes other output, in whole lines, above the line.
+// Write writes other output, in whole lines, above the line at the bottom.
 func (l *live) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

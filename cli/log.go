@@ -12,7 +12,8 @@ import (
 	"github.com/redrive/redrive/internal/words"
 )
 
-// newLogger logs as configured; to a terminal, text is laid out for people.
+// newLogger returns a logger with the level and the format of the configuration. Text on a
+// terminal has a short form for people.
 func newLogger(w io.Writer, s style, c config.Log) *slog.Logger {
 	o := &slog.HandlerOptions{Level: c.Level}
 	switch {
@@ -24,12 +25,12 @@ func newLogger(w io.Writer, s style, c config.Log) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// console is a slog.Handler for terminals: the time of day, the message, and
-// then the attributes as the standard handler writes them.
+// console is a slog.Handler for terminals: it writes the time of day, the message and then
+// the attributes in the format of slog.TextHandler.
 type console struct {
 	w     io.Writer
 	style style
-	attrs slog.Handler // writes into buf what is not built in
+	attrs slog.Handler // writes the attributes, without time, level and message, into buf
 	*shared
 }
 
@@ -76,7 +77,7 @@ func (c *console) Handle(ctx context.Context, r slog.Record) error {
 		message = c.style.yellow(message)
 	}
 	line := c.style.faint(r.Time.Format(time.TimeOnly)) + " " + message
-	if c.buf.Len() > 1 { // more than the end of the line
+	if c.buf.Len() > 1 { // there is more than a line end
 		line += "  "
 	}
 	_, err := c.w.Write(append([]byte(line), c.buf.Bytes()...))

@@ -64,7 +64,8 @@ func (m *migrateCmd) Run(ctx context.Context, a *app) error {
 	return err
 }
 
-// target returns the version to move to. Moving down needs --down and --yes.
+// target returns the version to which the schema is moved. A lower version needs --down and
+// --yes.
 func (m *migrateCmd) target(schema store.Schema) (int64, error) {
 	to := schema.Known
 	switch {

@@ -12,18 +12,19 @@ import (
 	"github.com/redrive/redrive/internal/config"
 )
 
-// defaultConfig is read if it is there and no other one is named.
+// defaultConfig is the configuration file that is read if it exists and no other file is
+// named.
 const defaultConfig = "redrive.yaml"
 
-// settings are the configuration of a call and the file that it comes from.
+// settings are a configuration and the file from which it was read.
 type settings struct {
 	*config.Config
-	file string // "" when there is no file: then kinds and queues are not known
+	file string // path of the configuration file; "" if there is no file, and then kinds and queues are not known
 }
 
-// settings reads the configuration that counts: --config, $REDRIVE_CONFIG or
-// redrive.yaml, in this order. Only the last may be missing. --db and
-// $REDRIVE_DB win over the database of the configuration.
+// settings reads the configuration from --config, $REDRIVE_CONFIG or redrive.yaml; the
+// first that is set is used. Only redrive.yaml may be missing. --db and $REDRIVE_DB replace
+// the database of the configuration.
 func (a *app) settings() (settings, error) {
 	file, named := a.configPath()
 	c, err := config.Load(file)
@@ -42,7 +43,8 @@ func (a *app) settings() (settings, error) {
 	return settings{c, file}, nil
 }
 
-// override sets the database and schema of the command line and the environment.
+// override replaces the database and the schema by those of the command line or the
+// environment.
 func (a *app) override(c *config.Config) error {
 	if name, from := a.namedDatabase(); name != "" {
 		if err := c.SetDatabase(name); err != nil {
@@ -62,8 +64,8 @@ func (a *app) override(c *config.Config) error {
 	return nil
 }
 
-// namedDatabase returns the database that --db or $REDRIVE_DB names, "" when neither
-// does, and which of them it was.
+// namedDatabase returns the database of --db or $REDRIVE_DB, and the name of the flag or
+// the variable. Both are "" if neither is set.
 func (a *app) namedDatabase() (name, from string) {
 	if a.DB != "" {
 		return a.DB, "--db"
@@ -81,8 +83,8 @@ func (a *app) configPath() (file string, named bool) {
 	return defaultConfig, false
 }
 
-// database returns the database to use. The configuration is read only if it has to be,
-// so that --db works while the configuration has mistakes.
+// database returns the database to use. It reads the configuration only if necessary, so
+// that --db works even if the configuration has mistakes.
 func (a *app) database() (*database, error) {
 	name, _ := a.namedDatabase()
 	if name != "" && (a.Schema != "" || !config.IsDSN(name)) {
@@ -102,8 +104,8 @@ func (a *app) database() (*database, error) {
 	return a.databaseOf(s.Config)
 }
 
-// known returns the configuration if there is one that can be read, else an
-// empty one. It is for commands to which it adds something and that work without.
+// known returns the configuration, or an empty one if it cannot be read. It is for commands
+// that also work without a configuration.
 func (a *app) known() *config.Config {
 	s, err := a.settings()
 	if err != nil || s.file == "" {
@@ -112,13 +114,14 @@ func (a *app) known() *config.Config {
 	return s.Config
 }
 
-// open opens a database that must exist, and never changes its schema. The client is
-// for what people read and change; the caller closes the database.
+// open opens an existing database and does not change its schema. It returns a client that
+// reads and changes data but runs no jobs. The caller closes the database.
 func (a *app) open(ctx context.Context) (*redrive.Client, io.Closer, error) {
 	return a.openWith(ctx, nil)
 }
 
-// openWith is open with queues that the client may change before any job was in them.
+// openWith does the same as open. The client can also change the given queues if they never
+// had a job.
 func (a *app) openWith(ctx context.Context, queues []string) (*redrive.Client, io.Closer, error) {
 	d, err := a.database()
 	if err != nil {
@@ -138,20 +141,19 @@ func (a *app) openWith(ctx context.Context, queues []string) (*redrive.Client, i
 	return client, db, nil
 }
 
-// warnings returns the log of commands that run no jobs.
+// warnings returns the logger of commands that run no jobs. It logs warnings and errors.
 func (a *app) warnings() *slog.Logger {
 	return newLogger(a.stderr, a.styleOf(a.stderr), config.Log{Level: slog.LevelWarn, Format: config.LogText})
 }
 
-// closing closes c at the end of a function whose named error it sets, unless
-// there is one already.
+// closing closes c in a deferred call. If *err is nil, it sets *err to the error of Close.
 func closing(c io.Closer, err *error) {
 	if cerr := c.Close(); *err == nil {
 		*err = cerr
 	}
 }
 
-// by names the person who acts.
+// by has the flags for the name of the person who acts.
 type by struct {
 	By     string `name:"by" placeholder:"NAME" help:"Who does this, for the audit log. Default: $$USER."`
 	Reason string `name:"reason" placeholder:"TEXT" help:"Why, for the audit log."`

@@ -32,11 +32,11 @@ func TestTable(t *testing.T) {
 	tab.print(&narrow, style{terminal: true, columns: 30})
 	for line := range strings.SplitSeq(strings.TrimSpace(narrow.String()), "\n") {
 		if words.Width(line) > 30 {
-			t.Errorf("%q is wider than the terminal", line)
+			t.Errorf("the line %q is wider than the terminal (30 columns)", line)
 		}
 	}
 	if !strings.Contains(narrow.String(), "no such host, o…") {
-		t.Errorf("the error is not shortened:\n%s", narrow.String())
+		t.Errorf("the error in the table is not shortened:\n%s", narrow.String())
 	}
 }
 
@@ -44,13 +44,13 @@ func TestStyle_ColorIsOnlyForTerminals(t *testing.T) {
 	t.Parallel()
 	a := &app{getenv: func(string) string { return "" }}
 	if s := a.styleOf(&bytes.Buffer{}); s != (style{}) {
-		t.Errorf("a buffer has the style %+v", s)
+		t.Errorf("the style of a buffer is %+v, want the empty style", s)
 	}
 	if got := (style{}).red("x"); got != "x" {
-		t.Errorf("red without colour is %q", got)
+		t.Errorf("a style without colour wrote %q, want x without codes", got)
 	}
 	if got := (style{color: true}).red("x"); got != "\x1b[31mx\x1b[0m" {
-		t.Errorf("red is %q", got)
+		t.Errorf("a style with colour wrote %q, want a red x", got)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestLive_KeepsItsLineBelowOtherOutput(t *testing.T) {
 	var out bytes.Buffer
 	l := &live{w: &out, style: style{terminal: true, columns: 10}}
 	l.set("3 running, and more")
-	l.set("3 running, and more") // not drawn twice
+	l.set("3 running, and more") // the same text is not drawn again
 	fmt.Fprintln(l, "a log line")
 	l.set("")
 	fmt.Fprintln(l, "another")
@@ -72,7 +72,7 @@ func TestLive_KeepsItsLineBelowOtherOutput(t *testing.T) {
 	plain.set("3 running")
 	fmt.Fprintln(plain, "a log line")
 	if out.String() != "a log line\n" {
-		t.Errorf("without a terminal: %q", out.String())
+		t.Errorf("without a terminal the output is %q, want the log line only", out.String())
 	}
 }
 
@@ -86,10 +86,10 @@ func TestBarText(t *testing.T) {
 		{50, 100, 1000, 2 * time.Second, "[############            ]  50%  1,000 jobs  500/s"},
 		{100, 100, 1, time.Second, "[########################] 100%  1 job  1/s"},
 		{500, 0, 2000, 0, "2,000 jobs"},
-		{500, 100, 1, 0, "[########################] 100%  1 job"}, // the file has grown
+		{500, 100, 1, 0, "[########################] 100%  1 job"}, // the file has grown since its size was read
 	} {
 		if got := barText(tt.bytes, tt.total, tt.jobs, tt.elapsed); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
+			t.Errorf("the progress bar is %q, want %q", got, tt.want)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out.String() != "18:04:05 bare\n" {
-		t.Errorf("without attributes: %q", out.String())
+		t.Errorf("a log record without attributes is written as %q, want time and message", out.String())
 	}
 }
 
@@ -159,9 +159,9 @@ func TestReport(t *testing.T) {
 	report(&asJSON, err, true)
 	report(&plain, failed{}, false)
 	if want := "redrive: a\\x1b[2J\nredrive: b\n"; plain.String() != want {
-		t.Errorf("got %q, want %q", plain.String(), want)
+		t.Errorf("the error is printed as %q, want %q", plain.String(), want)
 	}
 	if want := `{"error":{"code":"internal","exit":1,"message":"a\u001b[2J\nb"}}` + "\n"; asJSON.String() != want {
-		t.Errorf("got %q, want %q", asJSON.String(), want)
+		t.Errorf("the error is printed as %q, want the JSON %q", asJSON.String(), want)
 	}
 }

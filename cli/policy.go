@@ -33,10 +33,10 @@ func (*policyCheckCmd) Help() string {
     redrive policy check policy.yaml next.yaml --json`
 }
 
-// checked is what was found in one policy file.
+// checked is the result of checking one policy file.
 type checked struct {
 	wire.PolicyCheck
-	lines []string // the problems, as they are printed
+	lines []string // the problems as printed lines
 }
 
 func (c *policyCheckCmd) Run(a *app) error {
@@ -70,7 +70,7 @@ func (c *policyCheckCmd) Run(a *app) error {
 	return err
 }
 
-// checkPolicy checks a file or a preset.
+// checkPolicy checks a policy file or a preset.
 func checkPolicy(name string, s *settings) (checked, error) {
 	c := checked{PolicyCheck: wire.PolicyCheck{File: name, Problems: []wire.Problem{}}}
 	if name == "" {
@@ -176,8 +176,8 @@ func (c *policyListCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// configuredHash returns the hash of the policy that the configuration names, if
-// there is a configuration and the policy is good.
+// configuredHash returns the hash of the policy that the configuration names. It returns ""
+// if there is no configuration or the policy has mistakes.
 func (a *app) configuredHash() string {
 	s, err := a.settings()
 	if err != nil || s.file == "" {

@@ -12,10 +12,10 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// effective returns a policy as a Spec that leaves nothing to the built-in default
-// and has the schedules and the ceiling of a configuration. It decides as the
-// policy does under that configuration, but for permanent exit codes, which a Spec
-// cannot say.
+// effective returns a complete Spec: it contains the settings of the policy, the built-in
+// defaults, and the schedules and attempt ceiling of the configuration. It decides in the
+// same way as the policy under this configuration, except for permanent exit codes, which a
+// Spec cannot contain.
 func effective(s *policy.Spec, c *config.Config) policy.Spec {
 	builtin := policy.DefaultSpec()
 	out := *s
@@ -32,7 +32,7 @@ func effective(s *policy.Spec, c *config.Config) policy.Spec {
 	}
 	for class, below := range builtin.Classes {
 		own := out.Classes[class]
-		// What the policy says by default goes before what is built in for a class.
+		// The default of the policy has precedence over the built-in settings of a class.
 		own.Settings = over(own.Settings, without(below.Settings, s.Default))
 		out.Classes[class] = own
 	}
@@ -53,8 +53,8 @@ func effective(s *policy.Spec, c *config.Config) policy.Spec {
 	return out
 }
 
-// bound applies the ceilings to all settings of a Spec, in place: fewer retries, and the
-// cap of growing waits.
+// bound applies the limits of a Spec to all its settings, in place: it lowers numbers of
+// retries and the longest waits.
 func bound(s *policy.Spec) {
 	s.Default = bounded(s.Default, &s.Limits)
 	for class, own := range s.Classes {
@@ -88,14 +88,14 @@ func bounded(s policy.Settings, l *policy.Limits) policy.Settings {
 	return s
 }
 
-// scheduled returns the schedule of a kind as settings of a policy.
+// scheduled returns the schedule of a kind as policy settings.
 func scheduled(k *config.Kind) policy.Settings {
 	retries, count := k.Retry.MaxRetries, policy.Total
 	waits := append([]time.Duration(nil), k.Retry.Waits...)
 	return policy.Settings{MaxRetries: &retries, Count: &count, Backoff: &backoff.Backoff{Waits: waits}}
 }
 
-// over returns the settings of a, and those of b that a leaves open.
+// over returns the settings of a. Where a has no value, it takes the value of b.
 func over(a, b policy.Settings) policy.Settings {
 	return policy.Settings{
 		Retry:           cmp.Or(a.Retry, b.Retry),
@@ -111,7 +111,7 @@ func over(a, b policy.Settings) policy.Settings {
 	}
 }
 
-// without returns the settings of a that b does not have.
+// without returns the settings of a that are not set in b.
 func without(a, b policy.Settings) policy.Settings {
 	if b.Retry != nil {
 		a.Retry = nil

@@ -15,7 +15,8 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// specs are policies that differ in what they leave to the built-in default.
+// specs returns policies that set different parts and leave the others to the built-in
+// default.
 func specs(t *testing.T) map[string]policy.Spec {
 	t.Helper()
 	all := map[string]policy.Spec{"default": policy.DefaultSpec()}
@@ -43,8 +44,8 @@ func specs(t *testing.T) map[string]policy.Spec {
 	return all
 }
 
-// What `policy show --effective` prints decides as the policy does under the
-// configuration, and is a good policy file.
+// The output of `policy show --effective` is a valid policy file, and makes the same
+// decisions as the policy under the configuration.
 // part of: F9
 func TestEffective_DecidesAsThePolicyDoes(t *testing.T) {
 	t.Parallel()
@@ -73,7 +74,7 @@ func TestEffective_DecidesAsThePolicyDoes(t *testing.T) {
 			for _, kind := range []string{"plain", "paced", "off", "other"} {
 				for _, class := range under.Classes() {
 					if diff := cmp.Diff(course(under, kind, class), course(f.Policy, kind, class)); diff != "" {
-						t.Errorf("kind %s, class %s (-policy +effective):\n%s", kind, class, diff)
+						t.Errorf("the printed policy decides differently for kind %s and class %s (-policy +printed):\n%s", kind, class, diff)
 					}
 				}
 			}
@@ -81,7 +82,7 @@ func TestEffective_DecidesAsThePolicyDoes(t *testing.T) {
 	}
 }
 
-// course returns the decisions about failures of one class, one after the other.
+// course returns the decisions about a series of failures of one class.
 func course(p *policy.Policy, kind string, class failure.Class) (lines []string) {
 	in := policy.Input{Kind: kind, How: job.ByError, U: 0.25, Cost: 300_000,
 		Evidence: &failure.Evidence{Message: "x", RetryAfter: 2 * time.Minute}}

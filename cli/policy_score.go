@@ -70,8 +70,8 @@ func (c *policyScoreCmd) Run(a *app) error {
 	return nil
 }
 
-// scoreOf classifies labelled errors by a policy. The class comes from its matchers,
-// the verdict from its decision about a first failure.
+// scoreOf classifies labelled errors with a policy. The class comes from the matchers of
+// the policy; the verdict comes from its decision about a first failure.
 func scoreOf(in io.Reader, p *policy.Policy, kind string) (*score.Report, error) {
 	r, err := score.Score(in, func(e *failure.Evidence) failure.Classification {
 		found := p.Classify(e, kind)
@@ -86,7 +86,7 @@ func scoreOf(in io.Reader, p *policy.Policy, kind string) (*score.Report, error)
 	return r, nil
 }
 
-// score writes the shares.
+// score writes the shares of errors that were classified correctly.
 func (p *page) score(r *score.Report) {
 	percent := func(share float64) string { return strconv.FormatFloat(100*share, 'f', 2, 64) + " %" }
 	f := words.Facts{}
@@ -102,8 +102,7 @@ func (p *page) score(r *score.Report) {
 	p.facts(f)
 }
 
-// confusion writes a table of the wanted classes, and under each the classes that
-// came out, with numbers.
+// confusion writes a table: for each expected class, how many errors got which class.
 func (p *page) confusion(r *score.Report) {
 	if len(r.Confusion) == 0 {
 		return
@@ -135,7 +134,7 @@ func (p *page) confusion(r *score.Report) {
 	t.print(p.w, style{color: p.style.color})
 }
 
-// missTextMax is how much of a text is shown, in columns.
+// missTextMax is the largest width of an error text in the output, in columns.
 const missTextMax = 160
 
 func (p *page) misses(r *score.Report) {

@@ -30,7 +30,7 @@ default, and the kinds' own schedules and the ceiling of the configuration are a
     redrive policy show 9467f998`
 }
 
-// hashPattern is what the beginning of a hash looks like.
+// hashPattern matches the beginning of a policy hash.
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
 
 func (c *policyShowCmd) Run(ctx context.Context, a *app) error {
@@ -84,7 +84,7 @@ func numbers(all []int) string {
 	return strings.Join(words, ", ")
 }
 
-// showStored prints a policy of the database by the beginning of its hash.
+// showStored prints the stored policy whose hash begins with prefix.
 func (a *app) showStored(ctx context.Context, prefix string) (err error) {
 	client, db, err := a.open(ctx)
 	if err != nil {
@@ -103,7 +103,8 @@ func (a *app) showStored(ctx context.Context, prefix string) (err error) {
 	return nil
 }
 
-// storedHash returns the only stored hash that begins with prefix.
+// storedHash returns the stored hash that begins with prefix. It is an error if there is
+// none or more than one.
 func storedHash(ctx context.Context, client *redrive.Client, prefix string) (string, error) {
 	list, err := client.StoredPolicies(ctx)
 	if err != nil {

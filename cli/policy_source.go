@@ -15,8 +15,8 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// policyName is the policy of the configuration as messages name it: a path that
-// leads from the working directory to the file, as the configuration's own does.
+// policyName returns the name of the configured policy for loading and for messages. For a
+// file, it is the path from the working directory.
 func (s *settings) policyName() string {
 	if _, ok := s.Preset(); ok || s.Policy == "" {
 		return s.Policy
@@ -27,9 +27,9 @@ func (s *settings) policyName() string {
 	return s.Policy
 }
 
-// loadPolicy returns a policy by its name: the path of a file, config.PresetPrefix
-// and the name of a preset, or nothing for the built-in default. Mistakes of a file
-// are policyfile.Problems.
+// loadPolicy returns a policy by its name: a path of a file, config.PresetPrefix followed
+// by the name of a preset, or "" for the built-in default. Mistakes in a file are returned
+// as policyfile.Problems.
 func loadPolicy(name string) (*policy.Policy, error) {
 	preset, ok := strings.CutPrefix(name, config.PresetPrefix)
 	switch {
@@ -50,7 +50,7 @@ func loadPolicy(name string) (*policy.Policy, error) {
 	return readable(&f.Spec)
 }
 
-// absentPolicy adds to the error about a missing file which presets there are.
+// absentPolicy adds the list of presets to the error about a missing policy file.
 func absentPolicy(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return absentf("policy %s: there is no such file; %sNAME names one that comes with redrive", path, config.PresetPrefix)
@@ -58,19 +58,19 @@ func absentPolicy(path string, err error) error {
 	return err
 }
 
-// readable compiles a Spec so that the store keeps it as a policy file.
+// readable compiles a Spec. The store keeps this policy in the form of a policy file.
 func readable(s *policy.Spec) (*policy.Policy, error) {
 	spec := *s
 	spec.Source = policyfile.Render(s)
 	p, problems := policy.New(spec)
-	if len(problems) > 0 { // the reader of a file has reported them with their places
+	if len(problems) > 0 { // only here: mistakes of a file were reported with their lines before
 		return nil, fmt.Errorf("policy %q: %s", s.Name, problems[0])
 	}
 	return p, nil
 }
 
-// underConfig puts a policy under the ceiling and the kinds' own schedules of a
-// configuration, as a worker does.
+// underConfig returns the policy with the attempt ceiling and the schedules of a
+// configuration, in the same way as a worker uses it.
 func underConfig(p *policy.Policy, c *config.Config) (*policy.Policy, error) {
 	p = p.WithLimits(policy.Limits{MaxAttempts: c.MaxAttempts})
 	for _, name := range c.KindNames {
@@ -84,8 +84,8 @@ func underConfig(p *policy.Policy, c *config.Config) (*policy.Policy, error) {
 	return p, nil
 }
 
-// schedule returns the schedule that the configuration gives a kind; nil leaves
-// everything to the policy.
+// schedule returns the schedule of a kind in the configuration, or nil if the policy alone
+// decides.
 func schedule(k *config.Kind) *policy.Schedule {
 	s := &policy.Schedule{PermanentExitCodes: k.PermanentExitCodes}
 	switch {
@@ -101,8 +101,8 @@ func schedule(k *config.Kind) *policy.Schedule {
 	return s
 }
 
-// foreign says which queues and kinds a policy names that the configuration does
-// not have, a line each.
+// foreign returns one line for each queue and kind that the policy names and the
+// configuration does not have.
 func foreign(s *policy.Spec, c *config.Config) (lines []string) {
 	tell := func(path, what, name string, known []string) {
 		if name != "" && !slices.Contains(known, name) {

@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-// execPG is "pg DSN STATEMENTS": it runs statements on a server and prints the first
-// column of the answers.
+// execPG implements the script command "pg DSN STATEMENTS": it executes statements on a
+// server and prints the first column of the results.
 func execPG() {
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, os.Args[1])
@@ -41,13 +41,13 @@ func answer(ctx context.Context, conn *pgx.Conn, text string) error {
 	return err
 }
 
-// Scripts of testdata/script that do not look into the database file run on PostgreSQL,
-// too, each in a separate database.
+// The scripts of testdata/script that do not read the database file directly also run on
+// PostgreSQL, each in a separate database.
 func TestScriptsOnEitherStore(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("scripts: %v, %d found", err, len(files))
+		t.Fatalf("got error %v and %d scripts in testdata/script, want at least one script", err, len(files))
 	}
 	ran := 0
 	for _, file := range files {
@@ -69,16 +69,17 @@ func TestScriptsOnEitherStore(t *testing.T) {
 		})
 	}
 	if ran < 10 {
-		t.Errorf("%d scripts are for either store", ran)
+		t.Errorf("only %d scripts ran on PostgreSQL, want at least 10", ran)
 	}
 }
 
-// Scripts of testdata/postgres are about servers. Each script starts a separate server.
+// The scripts of testdata/postgres test the use of database servers. Each script starts a
+// separate server.
 func TestScriptsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/postgres/*.txtar")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("scripts: %v, %d found", err, len(files))
+		t.Fatalf("got error %v and %d scripts in testdata/postgres, want at least one script", err, len(files))
 	}
 	for _, file := range files {
 		t.Run(rows(t, file), func(t *testing.T) {
@@ -102,8 +103,8 @@ func TestScriptsOnPostgreSQL(t *testing.T) {
 	}
 }
 
-// runScript runs one script. In those about a server, "server STEP" is what happens
-// to it.
+// runScript runs one script. A script about a server can use the command "server STEP" to
+// start, stop or restart that server.
 func runScript(t *testing.T, file string, server *servers.Postgres, set func(*testscript.Env)) {
 	t.Helper()
 	try, err := os.ReadFile("testdata/try.sh")
@@ -115,13 +116,14 @@ func runScript(t *testing.T, file string, server *servers.Postgres, set func(*te
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TZ", "UTC")
 			e.Setenv("USER", "tess")
-			// With the race detector each process would sleep a second at its end.
+			// With the race detector, each process would sleep for a second before it
+			// exits.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
-			e.Setenv("DB", "redrive.db") // of scripts whose configuration says that
+			e.Setenv("DB", "redrive.db") // for scripts whose configuration uses this variable
 			if set != nil {
 				set(e)
 			}
-			return os.WriteFile(filepath.Join(e.WorkDir, "try.sh"), try, 0o600) // waits, and gives up
+			return os.WriteFile(filepath.Join(e.WorkDir, "try.sh"), try, 0o600) // a shell script that repeats a command until it succeeds, or gives up
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": func(ts *testscript.TestScript, _ bool, args []string) {

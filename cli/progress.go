@@ -11,11 +11,12 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// logLeft logs at the end of --until-idle what was done and which jobs are left.
+// logLeft logs at the end of `redrive work --until-idle` how many jobs were done and which
+// jobs are left.
 func (w *worker) logLeft(ctx context.Context, client *redrive.Client) {
 	b, err := client.Backlog(ctx)
 	if err != nil {
-		return // the jobs are done, only the summary is missing
+		return // all jobs are done; only the summary cannot be logged
 	}
 	w.log.Info("nothing left to do", "completed", b.Jobs[job.Completed], "dead", b.Jobs[job.Dead],
 		"cancelled", b.Jobs[job.Cancelled])
@@ -25,7 +26,7 @@ func (w *worker) logLeft(ctx context.Context, client *redrive.Client) {
 	for _, id := range b.WaitingRedrives {
 		w.log.Warn("left: the redrive waits for jobs that this worker does not run", "redrive", id)
 	}
-	others := map[string]int64{} // by "queue/kind"
+	others := map[string]int64{} // number of jobs by "queue/kind"
 	for _, n := range b.Others {
 		others[n.Queue+"/"+n.Kind] += n.N
 	}
@@ -34,16 +35,16 @@ func (w *worker) logLeft(ctx context.Context, client *redrive.Client) {
 	}
 }
 
-// progress is the status line of a worker.
+// progress makes the status line of a worker.
 type progress struct {
 	now func() time.Time
 
-	at    time.Time // of the first and last measurement of the rate
+	at    time.Time // time of the first and of the last measurement of the rate
 	ended int64
 	rate  float64
 }
 
-// rateEvery is the time over which the rate is measured.
+// rateEvery is the length of time over which the rate is measured.
 const rateEvery = 2 * time.Second
 
 func (p *progress) line(b *redrive.Backlog, stopping bool) string {

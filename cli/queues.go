@@ -108,7 +108,8 @@ func (c *queuesSetCmd) Run(ctx context.Context, a *app) error {
 
 const rateMax = 1_000_000
 
-// parseRate reads 10/s, 600/m or 1000/h; 0 means no limit.
+// parseRate returns the rate that a text such as 10/s, 600/m or 1000/h means; "0" means no
+// limit.
 func parseRate(s string) (redrive.Rate, error) {
 	if s == "0" {
 		return redrive.Rate{}, nil
@@ -122,7 +123,8 @@ func parseRate(s string) (redrive.Rate, error) {
 	return redrive.Rate{N: n, Per: per}, nil
 }
 
-// changeQueue changes a queue that was used before or is configured.
+// changeQueue changes the settings of a queue that is in the database or in the
+// configuration.
 func (a *app) changeQueue(ctx context.Context, c redrive.QueueChange, who by, asJSON bool) (err error) {
 	configured := a.known().QueueNames
 	client, db, err := a.openWith(ctx, configured)

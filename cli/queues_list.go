@@ -47,7 +47,7 @@ func (c *queuesListCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// viewQueues joins what the store and the configuration know, by name.
+// viewQueues returns all queues of the store and of the configuration, sorted by name.
 func viewQueues(queues []redrive.QueueSettings, counts []redrive.JobCount, c *config.Config) []wire.Queue {
 	stored := map[string]redrive.QueueSettings{}
 	for _, name := range c.QueueNames {
@@ -77,8 +77,7 @@ func viewQueues(queues []redrive.QueueSettings, counts []redrive.JobCount, c *co
 	return views
 }
 
-// viewQueue joins the settings that people have made on a queue with those of the
-// configuration.
+// viewQueue returns a queue with its settings from the store and from the configuration.
 func viewQueue(q redrive.QueueSettings, configured config.Queue) wire.Queue {
 	v := wire.Queue{
 		Name: q.Name, Mode: q.Mode.String(), Workers: cmp.Or(q.Workers, configured.Workers), Limit: cmp.Or(q.Limit, configured.Limit),

@@ -15,13 +15,13 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// rules turn requests into jobs by the settings of the configuration.
+// rules turn requests into jobs with the settings of the configuration.
 type rules struct {
 	settings
 	now time.Time
 }
 
-// spec checks a request.
+// spec checks a request and returns the job to enqueue.
 func (r *rules) spec(q *wire.Request) (redrive.Spec, error) {
 	k, err := r.kind(q.Kind)
 	if err != nil {
@@ -46,11 +46,11 @@ func (r *rules) spec(q *wire.Request) (redrive.Spec, error) {
 		}
 	}
 	spec := redrive.NewRaw(q.Kind, q.Payload, &o)
-	return spec, spec.Validate() // so that a mistake is found before the jobs beside it are taken in
+	return spec, spec.Validate() // so that a mistake is found before the other jobs of the batch are enqueued
 }
 
-// kind returns what is configured about a kind. Without a configuration every
-// name is one.
+// kind returns the configuration of a kind. Without a configuration, every name is
+// accepted.
 func (r *rules) kind(name string) (config.Kind, error) {
 	k, ok := r.Kinds[name]
 	if !ok && r.file != "" {
@@ -61,7 +61,7 @@ func (r *rules) kind(name string) (config.Kind, error) {
 
 func checkTimes(q *wire.Request) error {
 	if q.In != nil && (*q.In < 0 || !q.RunAt.IsZero()) {
-		return fmt.Errorf("in %s: must not be negative and not come with a time to run at", *q.In)
+		return fmt.Errorf("in %s: the delay must not be negative, and cannot be used together with a time to run at", *q.In)
 	}
 	return nil
 }
@@ -79,7 +79,8 @@ func (r *rules) checkPayload(q *wire.Request, k *config.Kind) error {
 	return fmt.Errorf("payload of kind %q is not JSON; give JSON, or set payload: text for the kind", q.Kind)
 }
 
-// asText gives a kind with text payloads the text that a JSON line holds.
+// asText returns the payload as text if the payloads of the kind are texts. In the JSON
+// line the text is a JSON string.
 func (r *rules) asText(q *wire.Request) error {
 	k, ok := r.Kinds[q.Kind]
 	if !ok || k.Payload != config.PayloadText || len(q.Payload) == 0 {
@@ -93,8 +94,8 @@ func (r *rules) asText(q *wire.Request) error {
 	return nil
 }
 
-// checkPriority refuses a priority out of its bounds. A job without one gets the
-// priority of its kind.
+// checkPriority returns an error if the priority is out of range. A job without a priority
+// gets the priority of its kind.
 func checkPriority(q *wire.Request) error {
 	if p := q.Priority; p != nil && (*p < job.PriorityMin || *p > job.PriorityMax) {
 		return fmt.Errorf("priority %d: must be %d to %d", *p, job.PriorityMin, job.PriorityMax)

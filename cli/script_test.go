@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	_ "modernc.org/sqlite" // the driver of the sql command
+	_ "modernc.org/sqlite" // database driver for the script command sql
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/cli"
@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// execSQL is "sql FILE STATEMENT": it changes a database directly, as a bug or a person
-// with another tool would.
+// execSQL implements the script command "sql FILE STATEMENT": it changes a database
+// directly, as a bug or another program could.
 func execSQL() {
 	db, err := sql.Open("sqlite", os.Args[1])
 	if err == nil {
@@ -51,9 +51,9 @@ func execSQL() {
 	}
 }
 
-// execCode is "code COMMAND": it runs the command and prints its exit code. A script
-// that fails interrupts what runs in its background and waits for it. The command gets
-// two signals then, so that it ends whatever it is doing.
+// execCode implements the script command "code COMMAND": it runs the command and prints its
+// exit code. If a script fails, testscript interrupts the background commands and waits for
+// them. execCode then sends two signals, so that the command ends its running jobs at once.
 func execCode() {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGQUIT)
@@ -69,12 +69,12 @@ func execCode() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 	}()
-	_ = cmd.Wait() // the exit code is in its state
+	_ = cmd.Wait() // cmd.ProcessState has the exit code
 	fmt.Printf("code=%d\n", cmd.ProcessState.ExitCode())
 }
 
-// execLib is "lib FILE": a program in Go that enqueues jobs and runs them once. They end
-// in ways that only a handler in Go can.
+// execLib implements the script command "lib FILE": a Go program that enqueues jobs and
+// runs them once. The jobs end in ways that are possible only with a handler in Go.
 func execLib() {
 	ctx := context.Background()
 	st, err := sqlite.Open(ctx, os.Args[1], nil)
@@ -105,18 +105,19 @@ func runLib(ctx context.Context, st store.Store) error {
 	return client.RunUntilIdle(ctx)
 }
 
-// scriptLimit ends a script that hangs, before the time for all tests is up.
+// scriptLimit is the longest time for one script. It is shorter than the time limit of the
+// whole test.
 const scriptLimit = 10 * time.Minute
 
-// TestScripts runs the command as people do: each script of testdata/script
-// starts real processes. A script says in "# proves:" which rows it proves, and
-// its test carries them in its name. One that takes seconds says why in "# long:",
-// and is skipped with -short.
+// TestScripts runs the command as a person would: each script of testdata/script starts
+// real processes. The line "# proves:" of a script lists the requirements that the script
+// proves; the name of the test includes them. A script that takes seconds has a line "#
+// long:" with the reason, and is skipped with -short.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("scripts: %v, %d found", err, len(files))
+		t.Fatalf("got error %v and %d scripts in testdata/script, want at least one script", err, len(files))
 	}
 	for _, file := range files {
 		t.Run(rows(t, file), func(t *testing.T) {
@@ -129,7 +130,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// rows returns the rows that a script proves, as "Q1_Q8"; "-" when it proves none.
+// rows returns the requirements that a script proves, such as "Q1_Q8", or "-" if it proves
+// none.
 func rows(t *testing.T, file string) string {
 	if list, ok := remark(t, file, "# proves: "); ok {
 		return strings.ReplaceAll(list, ", ", "_")
@@ -137,7 +139,7 @@ func rows(t *testing.T, file string) string {
 	return "-"
 }
 
-// remark returns the rest of the first line of a script that begins so.
+// remark returns the rest of the first line of a script that begins with prefix.
 func remark(t *testing.T, file, prefix string) (rest string, ok bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// page writes pages of labelled lines.
+// page writes text for people: titles and lines with labels.
 type page struct {
 	w     io.Writer
 	style style
@@ -20,7 +20,7 @@ func (a *app) page() *page {
 	return &page{w: a.out, style: a.styleOf(a.stdout), now: job.At(a.now())}
 }
 
-// job writes the page of `jobs show`.
+// job writes the page of the command `redrive jobs show`.
 func (p *page) job(d *words.Details) {
 	p.title(fmt.Sprintf("Job %d  %s", d.Job.ID, words.Clean(d.Job.Kind)))
 	fmt.Fprintf(p.w, "  %s\n", p.colored(d.Job.State, d.Standing(p.now)))
@@ -40,14 +40,14 @@ func (p *page) job(d *words.Details) {
 // title writes the first line of a page and an empty line.
 func (p *page) title(text string) { fmt.Fprintf(p.w, "%s\n\n", p.style.bold(text)) }
 
-// head writes a line below the title, unless its text is empty.
+// head writes a labelled line below the title. It writes nothing if the text is empty.
 func (p *page) head(label, text string) {
 	if text != "" {
 		fmt.Fprintf(p.w, "  %-11s %s\n", label+":", words.Clean(text))
 	}
 }
 
-// colored writes a sentence in the colour of a state.
+// colored returns a sentence in the colour of a job state.
 func (p *page) colored(s job.State, sentence string) string {
 	sentence = words.Clean(sentence)
 	switch s {
@@ -67,12 +67,12 @@ func (p *page) failure(n, of int, f *job.Failure) {
 	p.indented("message", f.Message)
 	p.indented("users see", f.UserMessage)
 	if said := strings.TrimSpace(string(f.Stderr)); !strings.HasSuffix(f.Message, said) {
-		p.indented("stderr", string(f.Stderr)) // otherwise the message already has all of it
+		p.indented("stderr", string(f.Stderr)) // an error message of a subprocess that failed already contains all of it
 	}
 	p.indented("stack", f.Stack)
 }
 
-// block writes a text under a title.
+// block writes a text under a title. It writes nothing if the text is empty.
 func (p *page) block(title, text string) {
 	if text == "" {
 		return
@@ -81,7 +81,8 @@ func (p *page) block(title, text string) {
 	p.lines("  ", text)
 }
 
-// indented writes a text of one line beside its label, and a longer one below it.
+// indented writes a label and a text: beside the label if the text has one line, otherwise
+// below it.
 func (p *page) indented(label, text string) {
 	text = strings.TrimRight(text, "\r\n")
 	if text == "" {
@@ -103,7 +104,7 @@ func (p *page) lines(indent, text string) {
 
 const labelColumns = 12
 
-// facts writes labelled lines.
+// facts writes one line with a label for each fact.
 func (p *page) facts(list words.Facts) {
 	for _, f := range list {
 		p.fact(f.Name, f.Text)
@@ -115,7 +116,7 @@ func (p *page) fact(label, text string) {
 	fmt.Fprintf(p.w, "  %s%s %s\n", p.style.faint(label), pad, words.Clean(text))
 }
 
-// steps writes what a person can do next, as command lines.
+// steps writes the commands that a person can use next, with what each of them does.
 func (p *page) steps(steps []words.Step) {
 	most := 0
 	for _, s := range steps {
@@ -132,7 +133,7 @@ func (p *page) steps(steps []words.Step) {
 	fmt.Fprintln(p.w)
 }
 
-// commandLine is the command line of a step.
+// commandLine returns the command line for a step.
 func commandLine(s words.Step) string {
 	switch s.Verb {
 	case words.RetryJob:
@@ -169,5 +170,5 @@ func commandLine(s words.Step) string {
 	return ""
 }
 
-// quotedCommand is the command line of a step inside a sentence.
+// quotedCommand returns the command line for a step in backquotes, for use in a sentence.
 func quotedCommand(s words.Step) string { return "`" + commandLine(s) + "`" }

@@ -11,9 +11,9 @@ import (
 	"github.com/redrive/redrive/internal/wire"
 )
 
-// stopOnSignals returns a context that ends with stop or with the first SIGINT or SIGTERM.
-// The second signal ends the grace time of running jobs, the third ends the process.
-// After release, signals end the process again.
+// stopOnSignals returns a context that ends when stop is called or when the first SIGINT or
+// SIGTERM arrives. The second signal ends the grace time of running jobs. The third signal
+// ends the process. After a call of release, the first signal ends the process.
 func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ context.Context, stop, release func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 3)
@@ -37,9 +37,8 @@ func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ c
 	})
 }
 
-// obey calls the first act at the first signal, the second at the second, and so on. Each
-// act runs in a goroutine, so that one that hangs, such as a blocked log, does not delay
-// the next.
+// obey calls one function of acts for each signal, in their order. Each function runs in a
+// goroutine, so that a function that blocks does not delay the next one.
 func obey(signals <-chan os.Signal, over <-chan struct{}, acts ...func(os.Signal)) {
 	for _, act := range acts {
 		select {

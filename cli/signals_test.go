@@ -20,7 +20,7 @@ func TestQ8_AnActThatHangsDoesNotHoldUpTheThirdSignal(t *testing.T) {
 		}
 		synctest.Wait()
 		if last != syscall.SIGQUIT {
-			t.Errorf("the third act got %v, want the third signal", last)
+			t.Errorf("the third function got signal %v, want the third signal", last)
 		}
 		close(hung)
 	})
@@ -28,9 +28,9 @@ func TestQ8_AnActThatHangsDoesNotHoldUpTheThirdSignal(t *testing.T) {
 
 func TestObey_EndsWithTheWork(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // it fails when the goroutine does not end
+	synctest.Test(t, func(t *testing.T) { // the test fails if the goroutine does not end
 		over := make(chan struct{})
-		go obey(make(chan os.Signal), over, func(os.Signal) { t.Error("an act without a signal") })
+		go obey(make(chan os.Signal), over, func(os.Signal) { t.Error("a function was called without a signal") })
 		close(over)
 	})
 }

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/term"
 )
 
-// style says how to write to a stream. Only a terminal has colour and a width.
+// style says how output is written to a stream. Only a terminal has colours and a width.
 type style struct {
 	terminal bool
 	color    bool
-	columns  int // of the terminal; 0 when not known
+	columns  int // width of the terminal; 0 if not known
 }
 
-// styleOf returns the style of a stream. There is no colour with NO_COLOR (no-color.org)
-// or on a dumb terminal.
+// styleOf returns the style of a stream. Colours are off if $NO_COLOR is set (no-color.org)
+// or the terminal is dumb.
 func (a *app) styleOf(w io.Writer) style {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -11,16 +11,16 @@ import (
 // column is one column of a table.
 type column struct {
 	title string
-	right bool // numbers
-	loose bool // shortened when the terminal is too narrow
+	right bool // align right, for numbers
+	loose bool // shorten this column if the terminal is too narrow
 }
 
-// table prints aligned rows under titles, with control characters escaped. Without a
-// terminal (columns 0) nothing is shortened.
+// table prints aligned rows below column titles, and escapes control characters. If columns
+// is 0 (no terminal), nothing is shortened.
 type table struct {
 	columns  []column
 	rows     [][]string
-	untitled bool // without titles, because it continues printed rows
+	untitled bool // print no titles, because the rows continue a printed table
 }
 
 const columnGap = "  "
@@ -53,7 +53,8 @@ func (t *table) print(w io.Writer, terminal style) {
 	}
 }
 
-// squeeze shortens the loose column until the row fits.
+// squeeze shortens the column marked loose until each row fits into the width of the
+// terminal.
 func (t *table) squeeze(widths []int, columns int) {
 	if columns == 0 {
 		return

@@ -19,7 +19,8 @@ func (v *versionCmd) Run(a *app) error {
 	return err
 }
 
-// buildVersion is what the go command has noted: a release, or a commit.
+// buildVersion returns the version that the go command has written into the program: a
+// release or a commit.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

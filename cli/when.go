@@ -7,17 +7,19 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// timeLayouts are the accepted forms of times. Times without a zone are local.
+// timeLayouts are the accepted formats of times. A time without a zone is local time.
 var timeLayouts = [...]string{
 	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
 }
 
-// past reads a time, or a duration before now; "" gives 0.
+// past returns the time that a text means: a time, or a duration before now. It returns 0
+// for "".
 func past(flag, text string, now time.Time) (job.Micros, error) {
 	return whenOf(flag, text, now, -1)
 }
 
-// future reads a time, or a duration after now; "" gives 0.
+// future returns the time that a text means: a time, or a duration after now. It returns 0
+// for "".
 func future(flag, text string, now time.Time) (job.Micros, error) {
 	return whenOf(flag, text, now, 1)
 }

@@ -73,7 +73,7 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	ctx, stop, release := w.stopOnSignals(ctx, client)
 	defer release()
-	defer closing(db, &err) // before release: a third signal ends this, too
+	defer closing(db, &err) // closes before release runs, so that a third signal can end a slow Close
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
 	defer stop()
 	w.log.InfoContext(ctx, "working", "database", d.String(), "queues", strings.Join(s.QueueNames, ","),
@@ -81,7 +81,7 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	return w.run(ctx, stop, client, c.UntilIdle)
 }
 
-// runnable checks that the programs of all kinds are installed on this machine.
+// runnable returns an error if the program of a kind is not installed on this machine.
 func runnable(s settings) error {
 	if s.file == "" {
 		return usagef("there is no %s here; it says which command runs a kind, and --config names another one", defaultConfig)
@@ -93,10 +93,10 @@ func runnable(s settings) error {
 	for _, name := range s.KindNames {
 		k := s.Kinds[name]
 		if _, err := exec.LookPath(k.Command[0]); err != nil {
-			wrong = append(wrong, fmt.Errorf("kind %q: command: %w", name, err))
+			wrong = append(wrong, fmt.Errorf("kind %q: the command cannot be run: %w", name, err))
 		}
 		if info, err := os.Stat(k.Dir); err != nil {
-			wrong = append(wrong, fmt.Errorf("kind %q: dir: %w", name, err))
+			wrong = append(wrong, fmt.Errorf("kind %q: dir cannot be used: %w", name, err))
 		} else if !info.IsDir() {
 			wrong = append(wrong, fmt.Errorf("kind %q: dir: %s is not a folder", name, k.Dir))
 		}
@@ -113,17 +113,18 @@ type worker struct {
 	now    func() time.Time
 }
 
-// lookEvery is how often the worker looks at the counts of jobs.
+// lookEvery is the time between two reads of the numbers of jobs.
 const lookEvery = 100 * time.Millisecond
 
-// returnedError is the end of a worker that handed work back.
+// returnedError says that the worker had to give running jobs back before they were
+// finished.
 type returnedError struct{ *redrive.Returned }
 
 func (e *returnedError) Kind() wire.Kind { return wire.Stopping }
 
 func (e *returnedError) Error() string { return words.Stopped(e.Jobs, e.Unsaved) }
 
-// run works until ctx ends, which stop does.
+// run runs jobs until ctx ends. The function stop ends ctx.
 func (w *worker) run(ctx context.Context, stop func(), client *redrive.Client, untilIdle bool) error {
 	ended := make(chan error, 1)
 	go func() { ended <- client.Run(ctx) }()
@@ -135,8 +136,9 @@ func (w *worker) run(ctx context.Context, stop func(), client *redrive.Client, u
 	return err
 }
 
-// watch waits until the client has stopped. On a terminal it counts the jobs meanwhile
-// and shows them. With untilIdle it stops the client when nothing is left to do.
+// watch waits until the client has stopped. On a terminal it reads the numbers of jobs
+// regularly and shows them. If untilIdle is true, it stops the client when no job is left
+// that the worker can run.
 func (w *worker) watch(ctx context.Context, stop func(), client *redrive.Client, ended <-chan error, untilIdle bool) error {
 	var look <-chan time.Time
 	if untilIdle || w.screen.style.terminal {
@@ -145,7 +147,7 @@ func (w *worker) watch(ctx context.Context, stop func(), client *redrive.Client,
 		look = ticker.C
 	}
 	view := &progress{now: w.now}
-	looks := context.WithoutCancel(ctx) // the status line is shown while the worker stops, too
+	looks := context.WithoutCancel(ctx) // the status line is still updated while the worker stops
 	idle := false
 	for {
 		select {
@@ -158,7 +160,7 @@ func (w *worker) watch(ctx context.Context, stop func(), client *redrive.Client,
 		}
 		left, err := client.Backlog(looks)
 		if err != nil {
-			continue // the engine logs that the store does not answer
+			continue // the engine already logs that the store does not answer
 		}
 		w.screen.set(view.line(&left, ctx.Err() != nil))
 		if untilIdle && left.Runnable() == 0 && !idle {
@@ -168,7 +170,7 @@ func (w *worker) watch(ctx context.Context, stop func(), client *redrive.Client,
 	}
 }
 
-// client makes a client that runs the configured commands.
+// client returns a client that runs the configured commands.
 func (w *worker) client(db *opened) (*redrive.Client, error) {
 	queues := make(map[string]redrive.Queue, len(w.Queues))
 	for name, q := range w.Queues {
@@ -197,8 +199,8 @@ func (w *worker) client(db *opened) (*redrive.Client, error) {
 	return client, nil
 }
 
-// graceOf translates a grace time: zero means no grace time in the configuration, and the
-// default in redrive.Config.
+// graceOf converts a grace time of the configuration for redrive.Config. In the
+// configuration 0 means no grace time; in redrive.Config it means the default.
 func graceOf(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1

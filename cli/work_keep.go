@@ -8,7 +8,8 @@ import (
 	"github.com/redrive/redrive/internal/cron"
 )
 
-// retention returns how long the configuration wants things kept.
+// retention returns for how long finished jobs and other records are kept, according to the
+// configuration.
 func retention(c *config.Config) redrive.Retention {
 	r := c.Retention
 	return redrive.Retention{

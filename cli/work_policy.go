@@ -14,19 +14,19 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// policyEvery is how often a worker reads its policy file. A change takes effect when two
-// reads in a row have found it, so it reaches all workers within a second, also on a
-// busy machine.
+// policyEvery is the time between two reads of the policy file by a worker. A change takes
+// effect after two reads with the same content. So it reaches all workers within a second,
+// even on a busy machine.
 const policyEvery = 300 * time.Millisecond
 
-// workPolicy is the policy of a worker, and the file that it comes from.
+// workPolicy is the policy of a worker and the file from which it was read.
 type workPolicy struct {
 	policy  *policy.Policy
-	watcher *policyfile.Watcher // nil when the policy is not a file
+	watcher *policyfile.Watcher // nil if the policy does not come from a file
 }
 
-// openPolicy loads the policy of a configuration, and refuses one that cannot be
-// put in force under it.
+// openPolicy loads the policy of a configuration. It returns an error if the policy cannot
+// be used with that configuration.
 func openPolicy(s *settings) (p workPolicy, err error) {
 	name := s.policyName()
 	if _, preset := s.Preset(); name == "" || preset {
@@ -41,18 +41,18 @@ func openPolicy(s *settings) (p workPolicy, err error) {
 	return p, err
 }
 
-// policyKeeper puts each good policy that a worker's file holds in force.
+// policyKeeper puts the policy in force each time the policy file changes to a valid one.
 type policyKeeper struct {
 	*worker
 	watcher *policyfile.Watcher
 	set     func(context.Context, redrive.By, *policy.Policy) error
 	by      redrive.By
 	inForce *policy.Policy
-	refused string // the last policy that was refused, with the error, to log it once
+	refused string // the last policy that was refused and the error, so that it is logged once only
 }
 
-// keepPolicy follows the policy file until the context ends: on every change of
-// its content, and on SIGHUP. The returned function waits for the end.
+// keepPolicy reads the policy file again after each change and after each SIGHUP, until the
+// context ends. The returned function waits until this has stopped.
 func (w *worker) keepPolicy(ctx context.Context, client *redrive.Client, by redrive.By) (wait func()) {
 	w.logForeign(ctx, w.policy.policy)
 	if w.policy.watcher == nil {
@@ -60,7 +60,7 @@ func (w *worker) keepPolicy(ctx context.Context, client *redrive.Client, by redr
 	}
 	k := &policyKeeper{worker: w, watcher: w.policy.watcher, set: client.SetPolicy, by: by, inForce: w.policy.policy}
 	hangup := make(chan os.Signal, 1)
-	if !w.screen.style.terminal { // with a terminal it means that the terminal is gone
+	if !w.screen.style.terminal { // on a terminal, SIGHUP means that the terminal was closed
 		signal.Notify(hangup, syscall.SIGHUP)
 	}
 	ended := make(chan struct{})
@@ -87,9 +87,10 @@ func (k *policyKeeper) follow(ctx context.Context, tick <-chan time.Time, hangup
 	}
 }
 
-// look puts in force what the file holds. If asked, the file is known to be complete, and
-// look logs an answer also when nothing is new. Otherwise somebody may be writing the
-// file, and a change counts when two looks in a row have found the same content.
+// look reads the policy file and puts a new policy in force. If asked is true, the file is
+// known to be complete, and look logs a result even if nothing has changed. If asked is
+// false, somebody may still be writing the file, so a change counts only when two reads in
+// a row have found the same content.
 func (k *policyKeeper) look(ctx context.Context, asked bool) {
 	look := k.watcher.Look
 	if asked {
@@ -97,7 +98,7 @@ func (k *policyKeeper) look(ctx context.Context, asked bool) {
 	}
 	_, err := look()
 	f := k.watcher.File()
-	if asked && err == nil { // the watcher reports a mistake once
+	if asked && err == nil { // the watcher reports each mistake only once
 		_, err = policyfile.Load(f.Name)
 	}
 	if err != nil {
@@ -106,7 +107,7 @@ func (k *policyKeeper) look(ctx context.Context, asked bool) {
 	}
 	if f.Policy.Hash() == k.inForce.Hash() {
 		if asked {
-			k.log.InfoContext(ctx, "the policy file says nothing new", k.about(f.Name, k.inForce)...)
+			k.log.InfoContext(ctx, "the policy file has not changed the policy", k.about(f.Name, k.inForce)...)
 		}
 		return
 	}
@@ -117,19 +118,19 @@ func (k *policyKeeper) look(ctx context.Context, asked bool) {
 	if err != nil {
 		if text := f.Policy.Hash() + err.Error(); asked || text != k.refused {
 			k.refused = text
-			k.log.ErrorContext(ctx, "the policy of the file cannot be put in force; the one before it stays",
+			k.log.ErrorContext(ctx, "the policy of the file cannot be put in force; the previous policy stays in force",
 				append(k.about(f.Name, k.inForce), "error", err)...)
 		}
 		return
 	}
 	k.inForce, k.refused = p, ""
-	k.log.InfoContext(ctx, "another policy is in force", k.about(f.Name, p)...)
+	k.log.InfoContext(ctx, "the policy has changed; new decisions use it", k.about(f.Name, p)...)
 	k.logForeign(ctx, p)
 }
 
-// logBad logs each mistake of the file by itself.
+// logBad logs each mistake of the policy file as a separate record.
 func (k *policyKeeper) logBad(ctx context.Context, err error) {
-	const message = "the policy file cannot be used; the policy before it stays"
+	const message = "the policy file cannot be used; the previous policy stays in force"
 	about := k.about(k.watcher.File().Name, k.inForce)
 	problems, ok := errors.AsType[policyfile.Problems](err)
 	if !ok {
@@ -145,9 +146,10 @@ func (k *policyKeeper) about(file string, p *policy.Policy) []any {
 	return []any{"file", file, "policy", p.Name(), "hash", policy.ShortHash(p.Hash())}
 }
 
-// logForeign logs what the policy names and the configuration does not have.
+// logForeign logs the queues and kinds that the policy names and the configuration does not
+// have.
 func (w *worker) logForeign(ctx context.Context, p *policy.Policy) {
 	for _, line := range foreign(p.Spec(), w.Config) {
-		w.log.WarnContext(ctx, "the policy names what the configuration does not have", "policy", p.Name(), "problem", line)
+		w.log.WarnContext(ctx, "the policy names a queue or a kind that is not in the configuration", "policy", p.Name(), "problem", line)
 	}
 }

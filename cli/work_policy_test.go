@@ -24,7 +24,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// keeperOf returns a keeper of the policy file at path, and its log.
+// keeperOf returns a policyKeeper for the policy file at path, and the text that it logs.
 func keeperOf(t *testing.T, path string, set func(*policy.Policy) error) (*policyKeeper, *bytes.Buffer) {
 	t.Helper()
 	watcher, err := policyfile.Watch(path)
@@ -54,8 +54,8 @@ func writePolicy(t *testing.T, path, text string) {
 	}
 }
 
-// A policy that the store refuses at first is put in force later, and the refusal is
-// logged once.
+// If the store refuses a policy, the keeper tries again and puts it in force later. The
+// refusal is logged once.
 // part of: F9
 func TestPolicyKeeper_TriesAgain(t *testing.T) {
 	t.Parallel()
@@ -80,17 +80,18 @@ func TestPolicyKeeper_TriesAgain(t *testing.T) {
 	look()
 	look()
 	if diff := cmp.Diff([]string{"second: version: 1"}, set); diff != "" {
-		t.Errorf("put in force (-want +got):\n%s", diff)
+		t.Errorf("wrong policies were put in force (-want +got):\n%s", diff)
 	}
-	want := `level=ERROR msg="the policy of the file cannot be put in force; the one before it stays" policy=first error="store is full"` +
-		"\n" + `level=INFO msg="another policy is in force" policy=second` + "\n"
+	want := `level=ERROR msg="the policy of the file cannot be put in force; the previous policy stays in force" policy=first error="store is full"` +
+		"\n" + `level=INFO msg="the policy has changed; new decisions use it" policy=second` + "\n"
 	if diff := cmp.Diff(want, log.String()); diff != "" {
-		t.Errorf("log (-want +got):\n%s", diff)
+		t.Errorf("wrong log (-want +got):\n%s", diff)
 	}
 }
 
-// The first half of a file is often a valid policy, but another one. A tick takes it over
-// only when the file has stopped changing. A signal says that the file is complete.
+// The first half of a policy file is often a valid, but different policy. A worker
+// therefore uses a changed file only when two reads have found the same content. After
+// SIGHUP it uses the file at once, because the file is then complete.
 //
 // part of: F9
 func TestF9_AWorkerDoesNotTakeOverAHalfWrittenPolicy(t *testing.T) {
@@ -108,38 +109,39 @@ func TestF9_AWorkerDoesNotTakeOverAHalfWrittenPolicy(t *testing.T) {
 		writePolicy(t, path, text)
 		k.look(t.Context(), false)
 		if diff := cmp.Diff(want, set); diff != "" {
-			t.Errorf("put in force (-want +got):\n%s", diff)
+			t.Errorf("wrong policies were put in force (-want +got):\n%s", diff)
 		}
 	}
-	tick("name: second\nkin") // broken only because it is half written
+	tick("name: second\nkin") // not valid, because only half of the file is written
 	tick(half)
 	tick(whole)
 	if log.Len() != 0 {
-		t.Errorf("logged of a file that was being written: %s", log)
+		t.Errorf("a file that was still being written caused the log %s, want no log", log)
 	}
 	tick(whole, "second with 1 kinds")
 	tick(whole, "second with 1 kinds")
 	writePolicy(t, path, "name: third\n")
 	k.look(t.Context(), true)
 	if got := set[len(set)-1]; got != "third with 0 kinds" {
-		t.Errorf("after a signal: %s", got)
+		t.Errorf("after a signal the policy is %s, want third with 0 kinds", got)
 	}
 }
 
-// A file that differs in comments and order only is the same policy.
+// A policy file that differs only in comments and in the order of its keys is the same
+// policy.
 func TestPolicyKeeper_KnowsAPolicyByWhatItSays(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	writePolicy(t, path, "version: 1\nname: first\n")
-	k, log := keeperOf(t, path, func(*policy.Policy) error { return errors.New("nobody asked for it") })
+	k, log := keeperOf(t, path, func(*policy.Policy) error { return errors.New("this policy must not be put in force") })
 	writePolicy(t, path, "# the first one\nname: first\nversion: 1\n")
 	k.look(t.Context(), false)
 	k.look(t.Context(), false)
 	if log.Len() != 0 {
-		t.Errorf("a policy that says the same is logged: %s", log)
+		t.Errorf("a file with the same policy caused the log %s, want no log", log)
 	}
 	k.look(t.Context(), true)
-	if want := "level=INFO msg=\"the policy file says nothing new\" policy=first\n"; log.String() != want {
+	if want := "level=INFO msg=\"the policy file has not changed the policy\" policy=first\n"; log.String() != want {
 		t.Errorf("after a signal it logs %q, want %q", log, want)
 	}
 }
@@ -157,25 +159,25 @@ func TestPolicyKeeper_FollowsTicksAndSignalsUntilTheEnd(t *testing.T) {
 	tick <- time.Time{}
 	tick <- time.Time{}
 	if got := <-set; got != "p1" {
-		t.Errorf("after two ticks: %s", got)
+		t.Errorf("after two ticks the policy is %s, want p1", got)
 	}
 	writePolicy(t, path, "version: 1\nname: p2\n")
 	hangup <- os.Interrupt
 	if got := <-set; got != "p2" {
-		t.Errorf("after a signal: %s", got)
+		t.Errorf("after a signal the policy is %s, want p2", got)
 	}
 	cancel()
 	<-ended
 }
 
-// pass lets time pass in a bubble of testing/synctest.
+// pass waits for d of the simulated time of testing/synctest.
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
 // proves: F9
 func TestF9_AChangedPolicyReachesAllWorkersWithinASecond(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "policy.yaml")
-	for phase := range 10 { // of the change between two looks
+	for phase := range 10 { // the change is made at ten different moments between two reads
 		first, second := fmt.Sprintf("before-%d", phase), fmt.Sprintf("after-%d", phase)
 		writePolicy(t, path, "name: "+first+"\n")
 		synctest.Test(t, func(t *testing.T) {
@@ -195,11 +197,11 @@ func TestF9_AChangedPolicyReachesAllWorkersWithinASecond(t *testing.T) {
 				w := &worker{
 					settings: settings{Config: config.Default()}, log: slog.New(slog.DiscardHandler),
 					policy: workPolicy{policy: watcher.File().Policy, watcher: watcher},
-					screen: &live{w: io.Discard, style: style{terminal: true}}, // no signal is listened to
+					screen: &live{w: io.Discard, style: style{terminal: true}}, // so that SIGHUP is ignored
 				}
 				waits = append(waits, w.keepPolicy(ctx, client, redrive.By{Actor: "test"}))
 				clients = append(clients, client)
-				pass(policyEvery / 7) // workers do not start together
+				pass(policyEvery / 7) // the workers start at different times
 			}
 			pass(3*policyEvery + time.Duration(phase)*policyEvery/10)
 			writePolicy(t, path, "name: "+second+"\n")
@@ -207,7 +209,7 @@ func TestF9_AChangedPolicyReachesAllWorkersWithinASecond(t *testing.T) {
 			synctest.Wait()
 			for _, client := range clients {
 				if got := client.Policy().Name(); got != second {
-					t.Errorf("a second after the change the policy is %q", got)
+					t.Errorf("a second after the change the policy is %q, want %q", got, second)
 				}
 			}
 			cancel()
@@ -249,14 +251,14 @@ rules:
 		"kinds.known.classes.Panic.escalate.queue", "kinds.no4", "rollout.kinds", "rules[0].kinds", "rules[0].queue", "rules[1].escalate.queue",
 	}
 	if diff := cmp.Diff(want, paths); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("the documented paths are wrong (-want +got):\n%s", diff)
 	}
 }
 
-// The largest rendered policy file is as large as what a store keeps.
+// The largest policy file that can be read is as large as the largest that a store keeps.
 func TestAPolicyThatIsReadCanBeKept(t *testing.T) {
 	t.Parallel()
 	if policyfile.RenderedMax != store.PolicyBodyMax {
-		t.Errorf("a file may become %d bytes, a store keeps %d", policyfile.RenderedMax, store.PolicyBodyMax)
+		t.Errorf("a rendered policy file may have %d bytes, but a store keeps at most %d bytes", policyfile.RenderedMax, store.PolicyBodyMax)
 	}
 }

@@ -26,8 +26,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// A worker does not wait for jobs of other queues and kinds, nor for those of a paused
-// queue. The log says that they are left.
+// A worker does not wait for jobs of queues and kinds that it does not run, nor for jobs of
+// a paused queue. The log says that these jobs are left.
 func TestWorker_WaitsForWhatItCouldRun(t *testing.T) {
 	t.Parallel()
 	st := &counting{counts: []redrive.JobCount{
@@ -39,7 +39,7 @@ func TestWorker_WaitsForWhatItCouldRun(t *testing.T) {
 		{Queue: "elsewhere", Kind: "k", State: job.Completed, N: 4000},
 		{Queue: "paused", Kind: "k", State: job.Waiting, N: 10},
 		{Queue: "paused", Kind: "k", State: job.Retrying, N: 20},
-		{Queue: "paused", Kind: "k", State: job.Running, N: 4}, // goes on
+		{Queue: "paused", Kind: "k", State: job.Running, N: 4}, // a running job continues even if its queue is paused
 		{Queue: "draining", Kind: "k", State: job.Waiting, N: 8},
 	}, queues: []redrive.QueueSettings{{Name: "a"}, {Name: "paused", Mode: redrive.QueuePaused}, {Name: "draining", Mode: redrive.QueueDraining}}}
 	var log bytes.Buffer
@@ -53,7 +53,7 @@ func TestWorker_WaitsForWhatItCouldRun(t *testing.T) {
 	}
 	left, err := client.Backlog(t.Context())
 	if err != nil || left.Runnable() != 1+2+4+8 {
-		t.Errorf("the worker waits for %d jobs, %v, want 15", left.Runnable(), err)
+		t.Errorf("the worker waits for %d jobs with error %v, want 15 jobs", left.Runnable(), err)
 	}
 	w.logLeft(t.Context(), client)
 	for _, want := range []string{
@@ -66,7 +66,7 @@ func TestWorker_WaitsForWhatItCouldRun(t *testing.T) {
 	}
 }
 
-// counting is a store with these counters and queues.
+// counting is a store that reports the given counters and queues.
 type counting struct {
 	store.Store
 	counts []redrive.JobCount
@@ -85,7 +85,7 @@ func TestProgressLine(t *testing.T) {
 		Jobs: map[job.State]int64{job.Waiting: 1200, job.Retrying: 1, job.Completed: 10}, Paused: map[string]int64{"mail": 5},
 	}
 	if got, want := p.line(s, false), "1,200 waiting  1 retrying  0 running  10 completed  mail is paused"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+		t.Errorf("the status line is %q, want %q", got, want)
 	}
 	now = now.Add(4 * time.Second)
 	s.Jobs[job.Completed], s.Jobs[job.Dead] = 25, 3
@@ -122,13 +122,13 @@ func FuzzResultOf(f *testing.F) {
 		out = out[:min(len(out), proc.StdoutMax)]
 		result := resultOf(out, cut)
 		if len(result) > job.ResultMax {
-			t.Fatalf("a result of %d bytes, at most %d", len(result), job.ResultMax)
+			t.Fatalf("got a result of %d bytes, want at most %d bytes", len(result), job.ResultMax)
 		}
 		if len(result) > 0 && !json.Valid(result) {
-			t.Fatalf("not JSON: %.100s", result)
+			t.Fatalf("the result is not valid JSON: %.100s", result)
 		}
 		if len(result) == 0 && strings.Trim(string(out), "\r\n") != "" {
-			t.Fatalf("%.100q gave no result", out)
+			t.Fatalf("the output %.100q gave no result, want a result", out)
 		}
 	})
 }
@@ -145,10 +145,10 @@ func TestCommandError(t *testing.T) {
 	} {
 		e := &commandError{&tt.exit}
 		if got := e.Error(); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
+			t.Errorf("the command error is %q, want %q", got, tt.want)
 		}
 		if e.ExitCode() != tt.exit.Status.Code || e.SignalName() != tt.exit.Status.Signal || string(e.StderrTail()) != string(tt.exit.Stderr) {
-			t.Errorf("%q: the evidence is not that of the command", e)
+			t.Errorf("error %q: exit code, signal or error output differ from those of the command", e)
 		}
 	}
 }
@@ -161,14 +161,14 @@ func TestSchedule_ZeroMaxRetriesMeansNoRetry(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := schedule(&k).Retries(); got != 0 {
-		t.Errorf("%d retries, want 0", got)
+		t.Errorf("the schedule has %d retries, want 0", got)
 	}
 }
 
 func TestSchedule_WithoutARetrySectionThePolicyDecides(t *testing.T) {
 	t.Parallel()
 	if got := schedule(&config.Kind{}); got != nil {
-		t.Errorf("a kind that says nothing has the schedule %+v", got)
+		t.Errorf("a kind without settings has the schedule %+v, want nil", got)
 	}
 	c := &config.Config{
 		MaxAttempts: 100, KindNames: []string{"k"}, Kinds: map[string]config.Kind{"k": {PermanentExitCodes: []int{65}}},
@@ -182,7 +182,7 @@ func TestSchedule_WithoutARetrySectionThePolicyDecides(t *testing.T) {
 		e := &failure.Evidence{Message: "broken", Class: failure.RateLimitExceeded, Exit: exit}
 		d := p.Decide(&policy.Input{Kind: "k", How: job.ByError, Evidence: e})
 		if d.Rule != want || d.Of != 5 {
-			t.Errorf("decided by %s with %d retries, want %s with those of the class", d.Rule, d.Of, want)
+			t.Errorf("rule %s decided with %d retries, want rule %s with the 5 retries of the class", d.Rule, d.Of, want)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestScheduledAttempts(t *testing.T) {
 	c := &config.Config{Kinds: map[string]config.Kind{"own": {Retry: &config.Retry{MaxRetries: 2, Waits: []time.Duration{0}}}, "free": {}}}
 	for kind, want := range map[string]int{"own": 3, "free": 0, "unknown": 0} {
 		if got := scheduledAttempts(c, kind); got != want {
-			t.Errorf("kind %s: %d, want %d", kind, got, want)
+			t.Errorf("kind %s has %d scheduled attempts, want %d", kind, got, want)
 		}
 	}
 }
@@ -200,10 +200,10 @@ func TestScheduledAttempts(t *testing.T) {
 func TestGraceOf_ZeroMeansNoGraceTime(t *testing.T) {
 	t.Parallel()
 	if got := graceOf(0); got >= 0 {
-		t.Errorf("got %v, want a negative duration, which means no grace time", got)
+		t.Errorf("graceOf(0) = %v, want a negative duration, which means no grace time", got)
 	}
 	if got := graceOf(time.Minute); got != time.Minute {
-		t.Errorf("got %v, want 1m", got)
+		t.Errorf("graceOf(1m) = %v, want 1m", got)
 	}
 }
 
@@ -214,10 +214,10 @@ func TestParseRate(t *testing.T) {
 	} {
 		got, err := parseRate(text)
 		if err != nil || got != want {
-			t.Errorf("parseRate(%q) = %+v, %v", text, got, err)
+			t.Errorf("parseRate(%q) = %+v with error %v, want %+v", text, got, err, want)
 		}
 		if back := words.Rate(got); back != text && text != "0" {
-			t.Errorf("%q is written as %q", text, back)
+			t.Errorf("the rate %q is written as %q, want the same text", text, back)
 		}
 	}
 	for _, text := range []string{"", "10", "10/", "/s", "0/s", "-1/s", "1.5/s", "10/d", "1000001/s", "10/s/s"} {
@@ -251,7 +251,7 @@ func TestWatch_CountsJobsOnlyWhenNeeded(t *testing.T) {
 					t.Fatal(err)
 				}
 				if looked := st.Calls("Counts") > 0; looked != tt.look {
-					t.Errorf("the jobs were counted %d times, want some: %v", st.Calls("Counts"), tt.look)
+					t.Errorf("the worker counted the jobs %d times, want at least once: %t", st.Calls("Counts"), tt.look)
 				}
 			})
 		})
@@ -263,6 +263,6 @@ func TestQ8_TheEndOfAStopTellsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	err := &returnedError{&redrive.Returned{Jobs: 2, Unsaved: 3}}
 	if got := err.Error(); got != words.Stopped(2, 3) || wire.KindOf(err) != wire.Stopping {
-		t.Errorf("got %q and kind %s, want %q and %s", got, wire.KindOf(err), words.Stopped(2, 3), wire.Stopping)
+		t.Errorf("the error is %q of kind %s, want %q of kind %s", got, wire.KindOf(err), words.Stopped(2, 3), wire.Stopping)
 	}
 }
