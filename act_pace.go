@@ -7,36 +7,39 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The sizes of one step of Act, in dead letters. The jobs that a step brings back are
-// claimed and completed by later exchanges, which delays the jobs that others enqueue.
-// So steps are small and followed by a pause while others enqueue, larger while jobs
-// only run, and largest while the store is idle. Running jobs may be the ones that Act
-// itself has brought back.
+// Act changes dead letters in steps. These constants are the sizes of one step, in dead
+// letters. The jobs that a step brings back are claimed and completed by later
+// exchanges, which delays the jobs that others enqueue. So steps are small while other
+// clients enqueue jobs, larger while jobs run but none is enqueued, and largest while
+// the store is idle. Jobs that Act itself has brought back also count as running jobs.
 const (
-	actStep   = 1_000 // the store is idle
-	actBeside = 200   // jobs run, and none is enqueued
-	actGentle = 50    // others enqueue jobs
+	actStep   = 1_000 // size of a step while the store is idle
+	actBeside = 200   // size of a step while jobs run, and none is enqueued
+	actGentle = 50    // size of a step while other clients enqueue jobs
 	actPause  = 25 * time.Millisecond
-	// actShare is the factor between the time that a step took and the pause after it.
-	// A slow or busy store so gets longer pauses, up to actPauseMax.
+	// actShare sets the pause after a step: the pause is the duration of the step times
+	// actShare, but at most actPauseMax. So a slow or busy store gets longer pauses.
 	actShare    = 10
 	actPauseMax = time.Second
-	// actQuiet is how long a store must be idle before steps grow again. A single look
-	// is not enough: where runs are short, no job is running at most moments.
+	// actQuiet is how long a store must be idle before steps grow again. One look at
+	// the counters is not enough: if runs are short, there are moments without a
+	// running job even in a busy store.
 	actQuiet = time.Second
 )
 
-// actPace computes the size of the next step of an action by filter.
+// actPace computes the size of the next step of an Act by filter, and the pause before
+// it.
 type actPace struct {
 	most  int           // the largest size of a step
-	size  int           // the size of the last step; 0 before the first
-	took  time.Duration // how long the last step took
+	size  int           // the size of the last step; 0 before the first step
+	took  time.Duration // the duration of the last step
 	seen  actSeen
-	fresh time.Time // others count as enqueueing until this time
-	until time.Time // others count as busy until this time
+	fresh time.Time // until this time, other clients are assumed to enqueue jobs
+	until time.Time // until this time, other clients are assumed to use the store
 }
 
-// actSeen holds what actPace.look compares to notice the work of others.
+// actSeen holds the counters at the last look. actPace.look compares them with the
+// present ones to notice the work of other clients.
 type actSeen struct {
 	running    bool
 	all, ended int64
@@ -68,11 +71,11 @@ func (p *actPace) next(ctx context.Context, c *Client) (int, error) {
 }
 
 // look reports whether jobs have been enqueued since the last look (fresh), and whether
-// any process did anything: ran, enqueued or ended jobs (busy).
+// any process has run, enqueued or ended jobs since then (busy).
 func (p *actPace) look(ctx context.Context, c *Client) (fresh, busy bool) {
 	counts, err := c.store.Counts(ctx)
 	if err != nil {
-		return true, true // a store that cannot count is taken to be busy
+		return true, true // if the counters cannot be read, the store is assumed to be busy
 	}
 	was := p.seen
 	p.seen = actSeen{}

@@ -22,16 +22,16 @@ type AuditFilter struct {
 	// Actions are the actions to select, such as job.retry. A name that ends with a
 	// dot, such as dead_letter., selects all actions that begin with it.
 	Actions []string
-	Target  string     // a job's id, a queue, a redrive's number or a policy's hash
-	Since   job.Micros // done at or after it
+	Target  string     // a job's id, a queue's name, a redrive's number or a policy's hash
+	Since   job.Micros // select only actions at or after this time
 	// Limit is how many of the newest entries Audit returns, 1 to job.PageMax; 0 means 50.
 	Limit int
-	// Pages bounds how far back Audit searches, in pages of 500 entries; 0 means the
-	// whole log.
+	// Pages is the maximum number of pages that Audit searches, from the newest entry
+	// backwards. A page has 500 entries. 0 means the whole log.
 	Pages int
 }
 
-// match reports whether the filter selects an entry.
+// match reports whether the filter selects the entry.
 func (f *AuditFilter) match(e *AuditEntry) bool {
 	named := func(action string) bool {
 		return action == e.Action || strings.HasSuffix(action, ".") && strings.HasPrefix(e.Action, action)
@@ -42,10 +42,10 @@ func (f *AuditFilter) match(e *AuditEntry) bool {
 
 // AuditPage holds the newest audit entries that a filter selects.
 type AuditPage struct {
-	Entries []AuditEntry // oldest first
+	Entries []AuditEntry // the selected entries, oldest first
 	Last    int64        // the number of the newest entry in the log; pass it to FollowAudit to continue from there
-	// SearchedTo is set when the search ended at AuditFilter.Pages: entries older than
-	// this time were not searched.
+	// SearchedTo is set when the search ended after AuditFilter.Pages pages. Entries
+	// older than this time were not searched.
 	SearchedTo job.Micros
 }
 
@@ -59,7 +59,8 @@ func (c *Client) Audit(ctx context.Context, f AuditFilter) (AuditPage, error) {
 	return page, err
 }
 
-// auditBack reads the audit log from its end backwards and returns the newest entry first.
+// auditBack reads the audit log from its end backwards and returns the selected entries,
+// newest first.
 func (c *Client) auditBack(ctx context.Context, f *AuditFilter, limit int) (page AuditPage, err error) {
 	end, err := c.auditEnd(ctx)
 	if err != nil {
@@ -96,9 +97,9 @@ func (c *Client) auditBack(ctx context.Context, f *AuditFilter, limit int) (page
 }
 
 // FollowAudit returns the audit entries with numbers above after, in order and in
-// batches, and waits for new ones. It ignores AuditFilter.Limit and Pages. It ends when
-// ctx ends. While the store does not answer (ErrUnavailable), it asks again every
-// Config.Poll, as Events does. Any other error ends the loop.
+// batches, and waits for new ones. It ignores AuditFilter.Limit and Pages. The loop
+// ends when ctx ends. While the store does not answer (ErrUnavailable), FollowAudit
+// tries again every Config.Poll. Any other error ends the loop.
 func (c *Client) FollowAudit(ctx context.Context, after int64, f AuditFilter) iter.Seq2[[]AuditEntry, error] {
 	return func(yield func([]AuditEntry, error) bool) {
 		changed := make(chan struct{}, 1)
@@ -109,7 +110,7 @@ func (c *Client) FollowAudit(ctx context.Context, after int64, f AuditFilter) it
 				return
 			}
 			if errors.Is(err, store.ErrUnavailable) {
-				_ = c.await(ctx, nil) // its error is the end of ctx
+				_ = c.await(ctx, nil) // await returns an error only when ctx has ended
 				continue
 			}
 			if err != nil {
@@ -140,16 +141,17 @@ func (c *Client) auditAfter(ctx context.Context, after int64, limit int) ([]Audi
 }
 
 // auditEnd returns the number of the newest entry, or 0 for an empty log. The store has
-// no call for it, so it is found by doubling and then by bisection.
+// no call for this number, so auditEnd searches for it: it doubles a number until no
+// entry has a greater one, and then bisects.
 func (c *Client) auditEnd(ctx context.Context) (int64, error) {
-	after := func(n int64) (seq int64, err error) { // returns the number of the first entry after n, or 0 without one
+	after := func(n int64) (seq int64, err error) { // after returns the number of the first entry after entry n, or 0 when there is no such entry
 		entries, err := c.auditAfter(ctx, n, 1)
 		if err != nil || len(entries) == 0 {
 			return 0, err
 		}
 		return entries[0].Seq, nil
 	}
-	low, high := int64(0), int64(auditPage) // invariant: there is an entry above low, or the log is empty
+	low, high := int64(0), int64(auditPage) // invariant: either an entry has a number above low, or the log is empty
 	for {
 		n, err := after(high)
 		if err != nil {

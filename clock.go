@@ -6,16 +6,16 @@ import (
 	"github.com/redrive/redrive/internal/engine"
 )
 
-// Clock tells a client the time. It does not affect due times and leases: the store's
-// clock decides those. The client waits between its calls of the store by this clock, so
-// it must not stand still while the client runs.
+// Clock gives a client the time. Due times and leases do not depend on this clock; the
+// store's clock decides them. The client uses this clock to wait between its calls of
+// the store, so the clock must not stand still while the client runs.
 type Clock interface {
 	Now() time.Time
 	// AfterFunc calls f in a new goroutine when Now has advanced by d.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 
-// Timer is a pending call of Clock.AfterFunc. *time.Timer implements it.
+// Timer is a call that Clock.AfterFunc will make. *time.Timer implements it.
 type Timer interface {
 	Reset(d time.Duration) bool
 	Stop() bool
@@ -37,8 +37,8 @@ func (c *Config) afterFunc(d time.Duration, f func()) Timer {
 	return c.Clock.AfterFunc(d, f)
 }
 
-// engineClock returns the clock in the form that the engine takes; nil means the
-// system's clock.
+// engineClock returns the client's clock in the form that the engine takes. A nil clock
+// means the system's clock.
 func (c *Config) engineClock() engine.Clock {
 	if c.Clock == nil {
 		return nil

@@ -18,13 +18,13 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// DefaultQueue is the queue of jobs that name no queue.
+// DefaultQueue is the queue of a job whose Options name no queue.
 const DefaultQueue = "default"
 
 // The defaults of Config.
 const (
 	WorkersDefault    = 10
-	PayloadMaxDefault = 256 << 10 // bytes
+	PayloadMaxDefault = 256 << 10 // the default of Config.PayloadMax, in bytes
 )
 
 // Config configures a client. The zero value of every field is its default.
@@ -33,82 +33,86 @@ type Config struct {
 	// job.TextMax bytes. It must be different in every process. The default is
 	// made of host, process id and a random part.
 	Name string
-	// Queues are the queues that Run works on, by name. The default is
+	// Queues are the queues whose jobs Run executes, by name. The default is
 	// DefaultQueue with WorkersDefault workers.
 	Queues map[string]Queue
 
-	// Policy decides what follows from failures; default policy.Default. SetPolicy
-	// replaces it while the client runs.
+	// Policy decides what happens after a failure; the default is policy.Default.
+	// SetPolicy replaces the policy, also while the client runs.
 	Policy *policy.Policy
-	// Schedule is the schedule of all kinds that have no schedule of their own and that
-	// the policy does not name; see policy.Policy.WithSchedule. By default only the
-	// policy decides.
+	// Schedule is the retry schedule of every kind that has no schedule in
+	// HandlerOptions and that the policy does not name; see policy.Policy.WithSchedule.
+	// By default the policy decides about all kinds.
 	Schedule *policy.Schedule
-	// MaxAttempts limits the attempts of any job in one life, at least 1. The policy
-	// may have a limit, too; the lower one applies. The default is the policy's limit.
+	// MaxAttempts limits the attempts of any job in one life (since its enqueue or its
+	// last manual retry). It is at least 1. The policy may have a limit, too; the lower
+	// limit applies. The default is the policy's limit.
 	MaxAttempts int
-	// MaxAge is the age of a life after which a job gets no more retries. The age
-	// counts from when the job could first run, or from its manual retry. The policy
-	// may have a limit, too; the lower one applies. The default is the policy's limit.
+	// MaxAge is the age after which a job gets no more retries. The age counts from the
+	// time when the job could first run, or from its last manual retry. The policy may
+	// have a limit, too; the lower limit applies. The default is the policy's limit.
 	MaxAge time.Duration
 
-	// Resends limits how often the calls of package retry in one run of a job send
-	// again, in total; default retry.ResendsDefault.
+	// Resends is how many requests may be repeated in one run of a job, in total, by
+	// all calls of package retry. The default is retry.ResendsDefault.
 	Resends int
 
-	// PayloadMax is the limit on a payload in bytes, at most job.PayloadMax;
-	// default PayloadMaxDefault.
+	// PayloadMax is the maximum size of a payload in bytes, at most job.PayloadMax. The
+	// default is PayloadMaxDefault.
 	PayloadMax int
-	// Development stores the %+v form of an error as its stack. The stack of a panic is
-	// always stored.
+	// If Development is true, the %+v form of an error is stored as its stack. The
+	// stack of a panic is always stored.
 	Development bool
-	// KeepRaw stores messages, details, stderr and stacks unchanged, with the secrets,
-	// paths and addresses in them. By default these are removed before anything is
-	// stored. Set it only for stores that outsiders cannot read.
+	// If KeepRaw is true, messages, details, stderr and stacks of failures are stored
+	// unchanged. By default the secrets, paths and addresses in these texts are removed
+	// first. Set KeepRaw only for a store that outsiders cannot read.
 	KeepRaw bool
-	// HideEmails removes e-mail addresses as well.
+	// If HideEmails is true, e-mail addresses are also removed from the texts of
+	// failures.
 	HideEmails bool
 
 	// Retention is how long ended jobs, failures, events and dead letters are kept. The
 	// defaults are a day for completed jobs, a week for failures and events, and 30
 	// days for dead letters. Pending dead letters are kept for ever.
 	Retention Retention
-	// EnqueueMiddleware wraps every enqueue of the client; the first one is outermost.
-	// See EnqueueMiddleware. Without any, an enqueue costs nothing extra.
+	// EnqueueMiddleware is the middleware around every enqueue of the client; the first
+	// in the list is outermost. See the type EnqueueMiddleware.
 	EnqueueMiddleware []EnqueueMiddleware
-	// KindEnqueueMiddleware holds more middleware by the kind of the jobs; it is inside
-	// EnqueueMiddleware. In a call with jobs of several kinds, it sees only the jobs of
-	// its kind.
+	// KindEnqueueMiddleware is the enqueue middleware of single kinds, by kind. It is
+	// called inside EnqueueMiddleware. If a call enqueues jobs of several kinds, a
+	// middleware gets only the jobs of its kind.
 	KindEnqueueMiddleware map[string][]EnqueueMiddleware
 	// Cron are the periodic jobs that Run enqueues.
 	Cron []Cron
 
-	// Middleware wraps the handlers of all kinds; the first is outermost.
-	// HandlerOptions.Middleware is inside it.
+	// Middleware is the middleware around the handlers of all kinds; the first in the
+	// list is outermost. HandlerOptions.Middleware is called inside it.
 	Middleware []Middleware
 	// OnOutcome is called after the commit with the outcome of each run that this
-	// process has written to the store. Use it for an error tracker or for metrics. Not
-	// every failure is final, see Outcome.Final. Default none.
+	// process has written to the store. Use it for an error tracker or for metrics. A
+	// failure may be followed by a retry; see Outcome.Final. The default is no
+	// function.
 	//
-	// It delays no job. At most OutcomeCalls calls run at a time, so it must be safe
-	// for concurrent use, and their order is not the order of the commits. At most
-	// OutcomeBuffer outcomes wait for a call; further outcomes are skipped, counted and
-	// logged. A panic is logged. When Run stops, it waits for the calls until the grace
-	// time is over, and then ends their context.
+	// A slow OnOutcome does not delay jobs. At most OutcomeCalls calls run at a time,
+	// so the function must be safe for concurrent use. The order of the calls can
+	// differ from the order of the commits. At most OutcomeBuffer outcomes wait for a
+	// call; further outcomes are skipped, counted and logged. A panic is logged. When
+	// Run stops, it waits for the calls until the grace time is over. It then cancels
+	// the context of the calls.
 	//
-	// OnOutcome is not called for what other processes end: crashed runs, expired jobs,
-	// and jobs that a person cancels while they wait. Nor is it called for the success
-	// that a handler has written by Info.CompleteTx. All of these are events; read
-	// Client.Events where no outcome may be missed.
+	// OnOutcome is not called for crashed runs, for expired jobs, for jobs that a
+	// person cancels while they wait, or for a success that a handler has written with
+	// Info.CompleteTx. All of these are events. A program that must not miss any
+	// outcome reads Client.Events.
 	OnOutcome func(context.Context, Outcome)
 
-	Lease          time.Duration // how long a run may go without a heartbeat before another process takes over; 100 ms to 1 h, default 10 s
-	RescueInterval time.Duration // the longest time between two searches for jobs of dead processes; default 30 s
-	Poll           time.Duration // the longest delay when a notification is lost; default 1 s
-	Grace          time.Duration // how long running jobs may continue at a stop; default 30 s, negative means no time
-	TempDir        string        // the directory for jobs' temporary directories; default below os.TempDir
-	Logger         *slog.Logger  // default slog.Default
-	Clock          Clock         // default the system's clock; tests set it
+	Lease          time.Duration // the time without a heartbeat after which another process takes over the run; 100 ms to 1 h, default 10 s
+	RescueInterval time.Duration // the longest time between two searches for jobs of crashed processes; default 30 s
+	Poll           time.Duration // the longest delay before new work is noticed when a notification is lost; default 1 s
+	Grace          time.Duration // the time that running jobs have to end after a stop; default 30 s, negative means no time
+	TempDir        string        // the parent of the temporary directories of jobs; default a directory below os.TempDir
+	Logger         *slog.Logger  // default: slog.Default
+	Clock          Clock         // default: the system's clock; tests set another one
 }
 
 // Queue configures how Run works on a queue.
@@ -116,12 +120,13 @@ type Queue struct {
 	// Workers is how many jobs of the queue this process runs at a time; default
 	// WorkersDefault. A setting that a person has made on the queue overrides it.
 	Workers int
-	// Limit is how many jobs of the queue run at a time in all processes, at most
-	// store.LimitMax; 0 means no limit. A setting that a person has made on the queue
-	// overrides it.
+	// Limit is the maximum number of jobs of the queue that run at a time in all
+	// processes, at most store.LimitMax; 0 means no limit. A setting that a person has
+	// made on the queue overrides it.
 	Limit int
-	// Rate limits the starts in all processes; the zero value means no limit. A setting
-	// that a person has made on the queue overrides it.
+	// Rate limits how many jobs of the queue start per period, counted over all
+	// processes; the zero value means no limit. A setting that a person has made on the
+	// queue overrides it.
 	Rate Rate
 }
 
@@ -143,8 +148,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// defaultName returns a name that no other process has. The process id alone is not
-// enough: ids are reused, and every container has the same ones.
+// defaultName returns a process name that no other process has. The process id alone is
+// not enough: the system reuses process ids, and processes in different containers can
+// have the same id.
 func defaultName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -153,7 +159,7 @@ func defaultName() string {
 	return fmt.Sprintf("%.64s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// validate returns all mistakes of the configuration, joined.
+// validate returns one error with all mistakes of the configuration.
 func (c *Config) validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {

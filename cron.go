@@ -15,65 +15,68 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// CronCatchMin is the lowest value of Cron.Catch.
+// CronCatchMin is the minimum of Cron.Catch.
 const CronCatchMin = time.Second
 
-// CronLimit is the time limit for one slot, for Cron.Make, the enqueue middlewares and the
-// store together. At the limit their context ends, and the slot is tried again. Code that
-// ignores its context is called again for the entry only after it has returned.
+// CronLimit is the time limit for enqueueing the job of one slot. It covers Cron.Make, the
+// enqueue middlewares and the store. At the limit their context ends, and the slot is
+// tried again. If a call ignores the end of its context, the entry is not tried again
+// before that call has returned.
 const CronLimit = 10 * time.Second
 
-// Cron enqueues a job periodically, at the slots that its expression names. Several
-// clients may have the same entry: on one store each slot is fired once, by the first
-// client that gets to it.
+// Cron is an entry that enqueues a job periodically. The times of these enqueues are
+// its slots; the expression defines them. Several clients of one store may have the
+// same entry: each slot is fired once, by the first client that comes to it.
 //
-// An expression of five fields names times on the clocks of its zone. When the clocks
-// are put forward, slots in the skipped hour are due at that moment. When they are put
-// back, slots in the repeated hour are due the first time. An expression for every hour
-// follows real time in both nights.
+// An expression of five fields names local times in the time zone of the entry. When
+// the clocks go forward, slots in the skipped hour are due at the moment of the change.
+// When the clocks go back, slots in the repeated hour are due at the first occurrence
+// only. An expression for every hour is due every hour of real time on both days.
 //
 // If slots passed while no client ran, or while the store did not answer, only the
 // latest of them is fired. An entry that has never fired on a store begins with the
 // first slot after the client was made or SetCron was called.
 type Cron struct {
 	// Name identifies the entry in the store: at most job.NameMax letters, digits and
-	// _-.:/. A changed name makes a new entry. A store keeps the names for ever, at
-	// most store.CronsMax of them; a name that no client uses any more may be given to
-	// another entry.
+	// _-.:/. If the name changes, the store treats the entry as a new one. A store
+	// keeps at most store.CronsMax names and never removes one. A name that no client
+	// uses any more can be used for another entry.
 	Name string
-	// Expression is five fields (minute, hour, day of the month, month, day of the
-	// week), one of @hourly, @daily, @weekly, @monthly and @yearly, or an interval such
-	// as "@every 90s", whose slots are the whole multiples of it since 1970.
+	// Expression has one of three forms: five fields (minute, hour, day of the month,
+	// month, day of the week); one of @hourly, @daily, @weekly, @monthly and @yearly;
+	// or an interval such as "@every 90s". The slots of an interval are its whole
+	// multiples since 1970.
 	Expression string
 	// Location is the time zone of the expression; default UTC. time.Local is refused,
 	// because it differs between machines.
 	Location *time.Location
-	// Catch is how late a missed slot may still be fired, at least CronCatchMin; by
-	// default until the next slot. It also applies to an entry that has never fired: a
-	// program that runs only now and then must set it.
+	// Catch is the longest time after a missed slot at which the slot is still fired,
+	// at least CronCatchMin. By default a missed slot is fired until the next slot is
+	// due. If Catch is set, it also applies to the first slot of an entry that has
+	// never fired; so set it in a program that runs only from time to time.
 	Catch time.Duration
-	// Spec is the job to enqueue. Its correlation is "cron:" and the name, unless the
-	// Spec sets one.
+	// Spec is the job to enqueue. If the Spec sets no correlation id, the job gets
+	// "cron:" and the entry's name.
 	Spec Spec
-	// Make makes the job of a slot; use it instead of Spec. It is called again when the
-	// store has not taken the job. It must return within CronLimit.
+	// Make returns the job of a slot. Set either Make or Spec. Make is called again if
+	// the enqueue of the job failed. It must return within CronLimit.
 	Make func(slot time.Time) Spec
 }
 
 // crons are the cron entries of a client. The client's lock guards them.
 type crons struct {
 	list []Cron
-	kept []keeper.Cron // the same entries in the keeper's form
+	kept []keeper.Cron // the same entries in the form that the keeper takes
 }
 
-// newCrons reads the entries of the configuration. The error has all mistakes.
+// newCrons reads the entries of the configuration. The error lists all mistakes.
 func (c *Client) newCrons() (crons, error) {
 	var all crons
 	var errs []error
 	for _, entry := range c.config.Cron {
 		k, err := c.newCron(&entry)
 		if err == nil && all.find(entry.Name) >= 0 {
-			err = errors.New("the name is taken by another entry")
+			err = errors.New("this name is already used by another cron entry")
 		}
 		if err == nil {
 			err = all.set(entry, k)
@@ -97,16 +100,17 @@ func (c *crons) set(entry Cron, k keeper.Cron) error {
 		return nil
 	}
 	if len(c.list) >= store.CronsMax {
-		return fmt.Errorf("the client has %d entries already, which is as many as a store keeps: remove one first: %w", len(c.list), store.ErrTooLarge)
+		return fmt.Errorf("this client already has %d cron entries, which is the maximum of a store: remove one first: %w", len(c.list), store.ErrTooLarge)
 	}
 	c.list, c.kept = append(c.list, entry), append(c.kept, k)
 	return nil
 }
 
 // SetCron adds a cron entry, or replaces the entry with the same name; see Config.Cron.
-// While Run is running the entry fires from its next slot on, else from the next Run
-// on. Only this client has the entry: it is not kept in the store, and other clients
-// keep theirs. A slot that is just being fired still uses the old entry.
+// If Run is running, the entry fires from its next slot on; otherwise it fires when Run
+// is called next. The entry belongs to this client only: it is not stored, and the
+// entries of other clients do not change. If a slot is being fired during the call, its
+// job is still made from the old entry.
 func (c *Client) SetCron(entry Cron) error {
 	k, err := c.newCron(&entry)
 	if err == nil {
@@ -121,9 +125,10 @@ func (c *Client) SetCron(entry Cron) error {
 	return nil
 }
 
-// RemoveCron removes a cron entry from this client and reports whether it existed. A
-// slot that is just being fired is still enqueued. Jobs that were enqueued stay, and
-// the store keeps the last slot: when the entry is set again it continues from there.
+// RemoveCron removes a cron entry from this client and reports whether it existed. If a
+// slot is being fired during the call, its job is still enqueued. Jobs that were
+// enqueued before stay. The store keeps the last slot, so an entry that is set again
+// continues after that slot.
 func (c *Client) RemoveCron(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,8 +141,8 @@ func (c *Client) RemoveCron(name string) bool {
 	return true
 }
 
-// keepCrons hands the entries to the keeper, if it runs. The caller holds the client's
-// lock.
+// keepCrons gives the entries to the keeper if the keeper runs. The caller holds the
+// client's lock.
 func (c *Client) keepCrons() {
 	if c.keeper != nil {
 		c.keeper.SetCrons(slices.Clone(c.crons.kept))
@@ -156,7 +161,7 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 		return k, err
 	}
 	if s.Location == time.Local {
-		return k, errors.New("a Location of time.Local is not the same everywhere; load a zone by its name")
+		return k, errors.New("the Location time.Local differs between machines; load a time zone by its name")
 	}
 	var err error
 	if k.Expression, err = cron.Parse(s.Expression, s.Location); err != nil {
@@ -164,9 +169,9 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 	}
 	switch given := s.Spec.new.Kind != "" || s.Spec.err != nil; {
 	case s.Catch != 0 && s.Catch < CronCatchMin:
-		return k, fmt.Errorf("a Catch of %s: must be at least %s, or 0 for until the next slot", s.Catch, CronCatchMin)
+		return k, fmt.Errorf("Catch is %s: must be at least %s, or 0 to fire a missed slot until the next slot is due", s.Catch, CronCatchMin)
 	case given == (s.Make != nil):
-		return k, errors.New("either Spec or Make is required")
+		return k, errors.New("the entry has neither Spec nor Make, or it has both; set one of them")
 	case given:
 		var jobs []job.New
 		if jobs, err = c.check([]Spec{cronSpec(s, time.Time{})}); err == nil {
@@ -177,7 +182,7 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 	return k, err
 }
 
-// cronSpec returns the job of a slot.
+// cronSpec returns the job to enqueue for a slot.
 func cronSpec(s *Cron, slot time.Time) Spec {
 	spec := s.Spec
 	if s.Make != nil {
@@ -192,17 +197,17 @@ func cronSpec(s *Cron, slot time.Time) Spec {
 // CronStatus is the state of a cron entry.
 type CronStatus struct {
 	Name       string    `json:"name"`
-	Expression string    `json:"schedule,omitempty"` // "" when this client does not have it
+	Expression string    `json:"schedule,omitempty"` // "" when this client does not have the entry
 	Zone       string    `json:"zone,omitempty"`
-	Kind       string    `json:"kind,omitempty"` // "" when Make makes the job
-	Next       time.Time `json:"next,omitzero"`  // the next slot on the client's clock
+	Kind       string    `json:"kind,omitempty"` // "" when Cron.Make makes the job
+	Next       time.Time `json:"next,omitzero"`  // the next slot, by the client's clock
 	Last       time.Time `json:"last,omitzero"`  // the last slot that was fired, by any client
 	FiredAt    time.Time `json:"fired_at,omitzero"`
-	Job        JobID     `json:"job,omitempty"` // the job that this slot has enqueued
+	Job        JobID     `json:"job,omitempty"` // the job that was enqueued for the last slot
 }
 
-// Crons returns the cron entries of this client and those that have fired on its
-// store, by name.
+// Crons returns the cron entries of this client and the entries that any client has
+// fired on its store, sorted by name.
 func (c *Client) Crons(ctx context.Context) ([]CronStatus, error) {
 	fired, err := c.store.CronSlots(ctx)
 	if err != nil {
@@ -233,5 +238,5 @@ func (c *Client) Crons(ctx context.Context) ([]CronStatus, error) {
 }
 
 // CronSlots returns the last fired slot of each cron entry that any client has ever
-// fired on the store, by name.
+// fired on the store, sorted by name.
 func (c *Client) CronSlots(ctx context.Context) ([]CronSlot, error) { return c.store.CronSlots(ctx) }

@@ -12,18 +12,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// cronLate is how long the code of a cron entry has to return after its context has ended.
+// cronLate is how long Make or a middleware of a cron entry may continue after its context
+// has ended.
 const cronLate = time.Second
 
-// errFired passes through the middlewares when another client has fired a slot.
-var errFired = errors.New("another client has fired the slot")
+// errFired says that another client has already fired the slot. It passes through the
+// middlewares.
+var errFired = errors.New("another client has already fired this slot")
 
-// fireWithin enqueues the job of a slot within a limit of time, so that code of the
-// user that blocks delays no other entry for longer. busy is set while a call for the
-// entry is under way.
+// fireWithin enqueues the job of a slot within a time limit. So a Make or a middleware
+// that blocks cannot delay other entries for longer. The value of busy is true while a
+// call for the entry is running.
 func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atomic.Bool, s *Cron, slot time.Time) (store.Fired, error) {
 	if !busy.CompareAndSwap(false, true) {
-		return store.Fired{}, fmt.Errorf("cron entry %q: its Make or an enqueue middleware has not returned yet from the call for an earlier slot", s.Name)
+		return store.Fired{}, fmt.Errorf("cron entry %q: the call of its Make or of an enqueue middleware for an earlier slot has not returned yet", s.Name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -35,7 +37,7 @@ func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atom
 	go func() {
 		a := answer{err: fmt.Errorf("cron entry %q: its Make or an enqueue middleware called runtime.Goexit", s.Name)}
 		defer func() {
-			if p := recover(); p != nil { // a mistake of the user's code must not end the process
+			if p := recover(); p != nil { // a panic in the user's code must not end the process
 				a.err = fmt.Errorf("cron entry %q: panic: %v", s.Name, p)
 			}
 			busy.Store(false)
@@ -59,7 +61,7 @@ func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atom
 	}
 }
 
-// fire enqueues the job of a slot, unless another client has.
+// fire enqueues the job of a slot unless another client has already done so.
 func (c *Client) fire(ctx context.Context, s *Cron, slot time.Time) (f store.Fired, err error) {
 	_, err = c.through(ctx, []Spec{cronSpec(s, slot)}, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
 		jobs, err := c.check(specs)
@@ -87,12 +89,12 @@ func (c *Client) fire(ctx context.Context, s *Cron, slot time.Time) (f store.Fir
 	return f, err
 }
 
-// withoutRoom adds the cure to an error that says that the store has no room for
-// another name.
+// If the store has no room for another cron name, withoutRoom adds advice to the error:
+// use an old name.
 func (c *Client) withoutRoom(ctx context.Context, name string, err error) error {
 	known, failed := c.store.CronSlots(ctx)
 	if failed != nil || len(known) < store.CronsMax || slices.ContainsFunc(known, func(s store.CronSlot) bool { return s.Name == name }) {
-		return err // it is another bound
+		return err // another limit was exceeded, not the number of names
 	}
-	return fmt.Errorf("%w; names are kept for ever: give the entry one that no client has any more (redrive cron lists them)", err)
+	return fmt.Errorf("%w; the store never forgets a name: give this entry a name that no client uses any more (redrive cron lists the names)", err)
 }

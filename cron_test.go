@@ -367,11 +367,11 @@ func TestQ13_MistakesOfASchedule(t *testing.T) {
 	for i, want := range []string{
 		`redrive: Config.Cron: entry "a b": name "a b": only letters`,
 		`entry "hour": the hour "24" cannot be read`,
-		`entry "local": a Location of time.Local`,
-		`entry "catch": a Catch of 1ms: must be at least 1s`,
-		`entry "none": either Spec or Make is required`,
-		`entry "both": either Spec or Make is required`,
-		`entry "twice": the name is taken`,
+		`entry "local": the Location time.Local`,
+		`entry "catch": Catch is 1ms: must be at least 1s`,
+		`entry "none": the entry has neither Spec nor Make`,
+		`entry "both": the entry has neither Spec nor Make`,
+		`entry "twice": this name is already used`,
 		`entry "large": enqueue, job 1 of 1: payload of kind "k": 101 bytes: at most 100`,
 		`entry "kind": kind "k k": only letters`,
 	} {
@@ -411,7 +411,7 @@ func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 			t.Errorf("client with the entry %s: %v", name, err)
 		}
 	}
-	if n := strings.Count(said.String(), "give the entry one that no client has any more"); n != 1 {
+	if n := strings.Count(said.String(), "give this entry a name that no client uses any more"); n != 1 {
 		t.Errorf("the log has the advice %d times, want once:\n%s", n, said.String())
 	}
 	list, err := c.CronSlots(t.Context())

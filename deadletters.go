@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// DeadLetters returns a page of dead letters, latest death first.
+// DeadLetters returns a page of dead letters. The jobs that died last come first.
 func (c *Client) DeadLetters(ctx context.Context, f DeadFilter, p DeadPaging) (DeadPage, error) {
 	return c.store.DeadLetters(ctx, f, p)
 }
@@ -24,33 +24,35 @@ func (c *Client) DeadLetter(ctx context.Context, id JobID) (job.DeadLetter, erro
 	return c.store.DeadLetter(ctx, id)
 }
 
-// Groups returns the dead letters grouped by root cause.
+// Groups returns a page of groups. A group holds the dead letters with the same root
+// cause.
 func (c *Client) Groups(ctx context.Context, f GroupFilter) (GroupPage, error) {
 	return c.store.Groups(ctx, f)
 }
 
-// DeadStats returns figures about the dead letters, and how many jobs ended in which
-// state per hour. Its cost does not grow with the number of dead letters.
+// DeadStats returns the numbers of dead letters, and for each hour how many jobs ended
+// in which state. Its cost does not grow with the number of dead letters.
 func (c *Client) DeadStats(ctx context.Context) (DeadStats, error) {
 	return c.store.DeadStats(ctx)
 }
 
-// Original returns a job as it was before a retry first changed it, with its payload if
-// a retry has changed that. The error is ErrNotFound when no retry has changed the job.
+// Original returns a job as it was before a manual retry first changed it. The payload
+// is included only if a retry has changed it. The error is ErrNotFound when no retry
+// has changed the job.
 func (c *Client) Original(ctx context.Context, id JobID) (Original, error) {
 	return c.store.Original(ctx, id)
 }
 
-// Change is what a retry changes in a job. Zero fields change nothing.
+// Change lists what a manual retry changes in a job. A zero field changes nothing.
 type Change struct {
 	// Payload replaces the payload, at most Config.PayloadMax bytes; nil keeps it.
 	Payload  []byte
 	Queue    string
-	Priority int // job.PriorityMin (first) to job.PriorityMax
-	// Policy replaces the job's own settings for retries, Options.Override. An empty
-	// value removes them, nil keeps them.
+	Priority int // the new priority, from job.PriorityMin (runs first) to job.PriorityMax
+	// Policy replaces the job's own retry settings, Options.Override. An empty value
+	// removes these settings; nil keeps them.
 	Policy *policy.Override
-	Delay  time.Duration // how long after the manual retry the job is due
+	Delay  time.Duration // the time from the manual retry until the job is due
 }
 
 // Encode returns the change in the form that the store takes, for an Action of ActRetry
@@ -72,13 +74,14 @@ func (ch Change) Encode() (EncodedChange, error) {
 	return out, nil
 }
 
-// Retry opens the next life of a dead job in the name of a person; Act does so for many
-// jobs. The reason in by becomes the note of the dead letter. A change that is not nil
-// changes the job; Original returns the job as it was before its first change.
+// Retry retries a dead job in the name of a person: the job waits again and begins a
+// new life. To retry many jobs, use Act. By.Reason is stored as the note of the dead
+// letter. If change is not nil, it is applied to the job; Original returns the job as
+// it was before its first change.
 //
-// The error is ErrNotFound, ErrConflict for a job that is not dead, or ErrTooLarge or
-// ErrInvalid for a change that an enqueue would refuse. The payload must be JSON if
-// this client handles the kind with Handle.
+// The error is ErrNotFound when the job does not exist, ErrConflict when it is not
+// dead, and ErrTooLarge or ErrInvalid when an enqueue would refuse the changed job. The
+// payload must be JSON if this client handles the kind with Handle.
 func (c *Client) Retry(ctx context.Context, by By, id JobID, change *Change) error {
 	a := Action{Do: ActRetry, IDs: []JobID{id}, Note: by.Reason}
 	if change != nil {
@@ -100,7 +103,7 @@ func (c *Client) checkPayload(ctx context.Context, id JobID, payload []byte) err
 	case payload == nil:
 		return nil
 	case len(payload) > c.config.PayloadMax:
-		return fmt.Errorf("payload of %d bytes: at most %d (Config.PayloadMax): %w", len(payload), c.config.PayloadMax, ErrTooLarge)
+		return fmt.Errorf("payload of %d bytes: the limit is %d bytes (Config.PayloadMax): %w", len(payload), c.config.PayloadMax, ErrTooLarge)
 	case json.Valid(payload):
 		return nil
 	}
@@ -112,37 +115,38 @@ func (c *Client) checkPayload(ctx context.Context, id JobID, payload []byte) err
 	h := c.handlers[j.Kind]
 	c.mu.Unlock()
 	if h != nil && h.args != nil { // payloads of the kind are JSON
-		return fmt.Errorf("the payload is not JSON, which kind %q takes: %w", j.Kind, ErrInvalid)
+		return fmt.Errorf("the new payload is not JSON, but the handler of kind %q takes JSON: %w", j.Kind, ErrInvalid)
 	}
 	return nil
 }
 
-// Preview counts what Act would do, and changes nothing. Done in the answer is the
-// number of dead letters. Through marks the last of them: an Act with that Through acts
-// only on dead letters that were counted.
+// Preview counts the dead letters that Act would change, and changes nothing.
+// Acted.Done is their number. Acted.Through is the newest of them: if it is passed to
+// Act as Action.Through, Act changes only dead letters that were counted.
 func (c *Client) Preview(ctx context.Context, a Action) (Acted, error) {
-	a.Limit = 0 // so that counters answer where they can, and else at most store.PreviewMax are counted
+	a.Limit = 0 // without a limit the store can use its counters; without counters it counts at most store.PreviewMax dead letters
 	return c.steps(ctx, a, func(a Action) (Acted, error) { return c.store.Preview(ctx, a) }, nil)
 }
 
-// Act changes dead letters in the name of a person. For Action.IDs it does so in one
-// transaction, and the answer has an error for each id. For Action.Filter it works step
-// by step through all that are selected; progress, which may be nil, is called after
-// each step with the number done so far.
+// Act changes dead letters in the name of a person. With Action.IDs, all changes are
+// made in one transaction, and the answer has one error for each id. With
+// Action.Filter, all selected dead letters are changed step by step. After each step,
+// progress is called with the number of dead letters changed so far; progress may be
+// nil.
 //
-// Action.Through from Preview freezes the set; without it Act freezes the set at its
-// start. Acting again on the same set does what is left of it. A retry by filter gives
-// the jobs store.RedrivePriority for this life, so that they do not delay fresh work,
-// unless Change sets a priority. Ignoring a whole group for a while, or reopening it,
-// also changes how the group treats later deaths, even when none of its dead letters is
-// selected. A step whose answer is lost is repeated; what its first try changed is then
-// not counted in Done.
+// Action.Through from Preview fixes the set of dead letters; if it is 0, Act fixes the
+// set at its start. A second Act on the same set changes only the rest of the set. A
+// retry by filter gives the jobs store.RedrivePriority for this life, so that they do
+// not delay fresh work, unless Change sets a priority. Ignoring a whole group for a
+// while, or reopening it, also changes how the group treats later deaths, even when
+// none of its dead letters is selected. If the answer of a step is lost, the step is
+// repeated. Dead letters that the first try has changed are then not counted in Done.
 //
 // After an error, the steps before it stay done; the answer says how many dead letters
 // they changed.
 func (c *Client) Act(ctx context.Context, by By, a Action, progress func(done int64)) (Acted, error) {
 	if len(a.Change.Payload) > c.config.PayloadMax {
-		return Acted{}, fmt.Errorf("%s: payload of %d bytes: at most %d (Config.PayloadMax): %w",
+		return Acted{}, fmt.Errorf("%s: payload of %d bytes: the limit is %d bytes (Config.PayloadMax): %w",
 			a.Do, len(a.Change.Payload), c.config.PayloadMax, ErrTooLarge)
 	}
 	if a.Filter != nil {
@@ -157,7 +161,7 @@ func (c *Client) Act(ctx context.Context, by By, a Action, progress func(done in
 			if err != nil || seen.Done == 0 && !ofGroup(&a) {
 				return Acted{Through: seen.Through}, err
 			}
-			a.Through = max(1, seen.Through) // in a store without deaths the set is empty: it ends before the first death
+			a.Through = max(1, seen.Through) // a store without dead letters: the set is empty, because it ends before the first death
 		}
 	}
 	pace, unknown := actPace{most: a.Limit}, false
@@ -180,11 +184,11 @@ func (c *Client) Act(ctx context.Context, by By, a Action, progress func(done in
 	}, progress)
 }
 
-// doneBefore clears the errors of jobs that are not dead any more because an earlier
-// try of the same call, whose answer was lost, has retried them.
+// doneBefore removes the error of each job that an earlier try of the same call has
+// retried. The answer of that try was lost.
 func (c *Client) doneBefore(ctx context.Context, by By, a *Action, did *Acted) {
 	if a.Do != ActRetry {
-		return // the other acts refuse nothing the second time, except what a purge has removed
+		return // the other operations can be repeated without an error, except on dead letters that a purge has removed
 	}
 	for i, err := range did.Errors {
 		if !errors.Is(err, ErrConflict) {
@@ -198,8 +202,9 @@ func (c *Client) doneBefore(ctx context.Context, by By, a *Action, did *Acted) {
 	}
 }
 
-// ofGroup reports whether an action also changes the group itself: it makes the group
-// ignore later deaths, or ends that. Such an action works on an empty group, too.
+// ofGroup reports whether an action also changes the group itself: the group then
+// ignores later deaths, or stops ignoring them. Such an action also works on an empty
+// group.
 func ofGroup(a *Action) bool {
 	ignores := a.Do == ActIgnore && (a.Until != 0 || a.Count != 0)
 	return a.Filter.WholeGroup() && (ignores || a.Do == ActReopen)
@@ -221,15 +226,15 @@ func (c *Client) steps(ctx context.Context, a Action, step func(Action) (Acted, 
 			return sum, nil
 		}
 		if did.Next <= a.After {
-			return sum, fmt.Errorf("%s: the store goes back from death %d to %d", a.Do, a.After, did.Next)
+			return sum, fmt.Errorf("%s: the store reported death %d as already handled and now goes back to death %d", a.Do, a.After, did.Next)
 		}
 		a.After, a.Through = did.Next, did.Through
-		runtime.Gosched() // lets other writers go first
+		runtime.Gosched() // let other writers use the store
 	}
 }
 
-// again repeats a store call that is safe to repeat, until the store answers, for at
-// most about 15 s.
+// again repeats a store call until the store answers, for at most about 15 s. The call
+// must be safe to repeat.
 func again[T any](ctx context.Context, c *Client, call func() (T, error)) (T, error) {
 	wait := askAgainWait
 	for try := 0; ; try++ {

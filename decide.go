@@ -10,7 +10,8 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// decide makes the outcome of a run by the policy in force at the end of the run.
+// decide returns the outcome of a run. It uses the client's policy at the end of the
+// run.
 func (c *Client) decide(claim *job.Claim, e *job.Ending) job.Outcome {
 	in := decide.Input{Claim: claim, Ending: e}
 	if e.How != "" {
@@ -22,14 +23,15 @@ func (c *Client) decide(claim *job.Claim, e *job.Ending) job.Outcome {
 	}
 	o, err := decide.Outcome(&in)
 	if err != nil {
-		c.config.Logger.Warn("the retry settings of the job cannot be read; the policy alone decides about its failure", "job", claim.ID.String(), "error", err)
+		c.config.Logger.Warn("the job's own retry settings cannot be read; the policy alone decides about the failure", "job", claim.ID.String(), "error", err)
 	}
 	return o
 }
 
-// handlerOf returns the handler of a kind in the form that the engine calls: wrapped in
-// its middleware, with the limits on calls of package retry, and with the admission of
-// the run.
+// handlerOf returns the handler of a kind in the form that the engine calls. The
+// handler is wrapped in its middleware, gets the admission of the run (what the rules
+// of the policy decided before the run), and has a context with the limits for package
+// retry.
 func (c *Client) handlerOf(h *handler) (func(context.Context, *engine.Run) error, error) {
 	run, err := c.wrapped(h)
 	if err != nil {

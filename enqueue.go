@@ -11,15 +11,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// An enqueue whose outcome is unknown is asked for again this often, with a wait that
-// doubles up to its maximum: about 15 seconds in total.
+// The limits for repeating an enqueue whose outcome is unknown: the number of tries,
+// and the first and the longest wait between them. The wait doubles after each try. The
+// tries take about 15 seconds in total.
 const (
 	askAgainTries   = 12
 	askAgainWait    = 20 * time.Millisecond
 	askAgainWaitMax = 2 * time.Second
-	// renumberTries is how often jobs get new ids, each time from a new block, when
-	// other jobs have the ids already. After so many tries blocks have their largest
-	// size.
+	// renumberTries is how many times jobs get new ids because other jobs already have
+	// their ids. Each try takes the ids from a new, larger block. After this number of
+	// tries a block has its largest size.
 	renumberTries = 8
 )
 
@@ -41,7 +42,7 @@ func (e *UnknownError) Error() string {
 // Unwrap returns the last answer of the store.
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// Is makes an UnknownError a store.ErrUnknown.
+// Is makes errors.Is(err, store.ErrUnknown) true for an UnknownError.
 func (e *UnknownError) Is(target error) bool { return target == store.ErrUnknown }
 
 // Enqueue adds a job. The job is durable when Enqueue returns without an error. When
@@ -51,7 +52,7 @@ func (c *Client) Enqueue(ctx context.Context, s Spec) (Receipt, error) {
 	if store.InTx(ctx, c.store) {
 		return Receipt{}, errInTx
 	}
-	if !c.enqueueing.installed() { // then the slice need not be allocated
+	if !c.enqueueing.installed() { // the common case of one job: then no slice has to be allocated
 		return one(c.enqueue(ctx, []Spec{s}))
 	}
 	return one(c.throughAll(ctx, []Spec{s}, c.enqueueing.write))
@@ -84,11 +85,11 @@ func (c *Client) enqueue(ctx context.Context, specs []Spec) ([]Receipt, error) {
 		if !c.ids.lost(err) || try == renumberTries {
 			return receipts, err
 		}
-		jobs = slices.Clone(jobs) // see askAgain for the reason
+		jobs = slices.Clone(jobs) // the store may still be reading the old slice, as in askAgain
 	}
 }
 
-// one returns the only receipt of an enqueue of one job.
+// one returns the receipt of an enqueue of one job.
 func one(receipts []Receipt, err error) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
@@ -127,9 +128,10 @@ func (c *Client) EnqueueManyTx(ctx context.Context, tx store.Tx, specs []Spec) (
 	})
 }
 
-// takeInTx takes ids while the caller has a transaction open. A separate reservation
-// might have to wait for that transaction, so the reservation is part of it. Ids that a
-// rollback gives back were not used.
+// takeInTx takes ids while the caller has a transaction open. If the process has no ids
+// left, the ids are reserved inside this transaction, because a separate reservation
+// might have to wait for it to end. A rollback also removes the jobs, so ids that it
+// gives back are not in use.
 func (c *Client) takeInTx(ctx context.Context, tx store.Tx, n int) (job.ID, error) {
 	if first, ok := c.ids.takeNow(n); ok {
 		return first, nil
@@ -143,7 +145,7 @@ func (c *Client) takeInTx(ctx context.Context, tx store.Tx, n int) (job.ID, erro
 // check returns the jobs in the form that the store takes, without ids.
 func (c *Client) check(specs []Spec) ([]job.New, error) {
 	if len(specs) > job.EnqueueMax {
-		return nil, fmt.Errorf("enqueue of %d jobs: at most %d in a call; split them: %w", len(specs), job.EnqueueMax, store.ErrTooLarge)
+		return nil, fmt.Errorf("enqueue of %d jobs: a call takes at most %d; split them into several calls: %w", len(specs), job.EnqueueMax, store.ErrTooLarge)
 	}
 	jobs := make([]job.New, len(specs))
 	for i := range specs {
@@ -179,10 +181,10 @@ func number(jobs []job.New, first job.ID) {
 	}
 }
 
-// askAgain repeats an enqueue that may already have happened: with Repeat set, the
-// store inserts only the jobs that it does not have.
+// askAgain repeats an enqueue that may already have happened: it sets Repeat in the
+// jobs, so that the store inserts only those that it does not have yet.
 func (c *Client) askAgain(ctx context.Context, jobs []job.New, unknown error) ([]Receipt, error) {
-	jobs = slices.Clone(jobs) // the abandoned call may still be reading the old slice
+	jobs = slices.Clone(jobs) // the earlier call may still be reading the old slice
 	for i := range jobs {
 		jobs[i].Repeat = true
 	}
@@ -207,13 +209,15 @@ func (c *Client) askAgain(ctx context.Context, jobs []job.New, unknown error) ([
 }
 
 // refused reports whether an error of a repeated enqueue proves that the jobs do not
-// exist: stores look for the jobs before they refuse for one of these reasons.
+// exist: before a store refuses an enqueue for one of these reasons, it looks for the
+// jobs.
 func refused(err error) bool {
 	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrDraining) ||
 		errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge)
 }
 
-// sleep waits on the client's clock. It returns the reason when the context ends first.
+// sleep waits by the client's clock. If the context ends first, sleep returns the
+// cause.
 func (c *Client) sleep(ctx context.Context, d time.Duration) error {
 	over := make(chan struct{})
 	timer := c.config.afterFunc(d, func() { close(over) })

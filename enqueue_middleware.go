@@ -15,34 +15,39 @@ import (
 type EnqueueFunc func(ctx context.Context, specs []Spec) ([]Receipt, error)
 
 // EnqueueMiddleware wraps the enqueues of a client: those of Enqueue, EnqueueMany,
-// EnqueueTx, EnqueueManyTx and cron. See Config.EnqueueMiddleware. It is called once
-// when the client is made; what it returns is called for each enqueue, by any
-// goroutine, with a slice of Specs that it may change, and continues with next.
+// EnqueueTx, EnqueueManyTx and cron. See Config.EnqueueMiddleware. It is called once when
+// the client is made; what it returns is called for each enqueue, by any goroutine, with a
+// slice of Specs that it may change. It passes the jobs on by calling next.
 //
-//   - It reads and changes a job by the methods of Spec. What it passes on is checked
-//     as if the caller had enqueued it; a mistake is an error that names the middleware.
-//   - It passes on as many jobs as it was given, in their order, with its own context or
-//     one derived from it. Other jobs it can enqueue by a call of their own.
-//   - To refuse the jobs it returns an error, which reaches the caller as it is.
-//     Returning no error without having called next is an error.
-//   - It may call next again after an error of next, but not after a success, nor
-//     after a store.ErrUnknown, which says that the jobs may be enqueued.
-//   - Once next has succeeded, the caller gets the receipts of the store, whatever
-//     the middleware returns as receipts. An error that it returns then reaches the
-//     caller, and the jobs stay enqueued, but for a transaction that the caller rolls back.
-//   - An error of next is an error of the enqueue, also if the middleware returns none.
-//   - A panic reaches the caller. Before next is called, nothing has been reserved or
-//     locked. A panic within an enqueue of cron is logged, and the slot is tried again.
-//   - The time that it takes is the caller's, whose context says when to give up. In an
-//     enqueue of cron the context ends after CronLimit, and the slot is tried again.
-//   - Inside a transaction of the caller's own, it must not write to the same
+//   - It reads and changes a job by the methods of Spec. The jobs that it passes on are
+//     checked like the jobs of any enqueue; a mistake becomes an error that names the
+//     middleware.
+//   - It passes on as many jobs as it was given, in their order, with the context that it
+//     was given or one derived from that. It can enqueue other jobs by another call of the
+//     client.
+//   - To refuse the jobs it returns an error, which the caller gets unchanged. Returning no
+//     error without having called next is an error.
+//   - It may call next again after an error of next, but not after a success, and not after
+//     a store.ErrUnknown, because then the jobs may be enqueued already.
+//   - Once next has succeeded, the caller gets the receipts of the store, whatever the
+//     middleware returns as receipts. If the middleware then returns an error, the caller
+//     gets that error, but the jobs stay enqueued (unless the caller rolls back its
+//     transaction).
+//   - If next returns an error, the enqueue returns an error, even if the middleware
+//     returns none.
+//   - A panic of the middleware reaches the caller. Before next is called, nothing has been
+//     reserved or locked. A panic within an enqueue of cron is logged, and the slot is
+//     tried again.
+//   - The caller waits while the middleware runs; the caller's context limits this time. In
+//     an enqueue of cron the context ends after CronLimit, and the slot is tried again.
+//   - If the enqueue is part of the caller's own transaction, it must not write to the same
 //     database by another connection.
 type EnqueueMiddleware func(next EnqueueFunc) EnqueueFunc
 
 // enqueueChain is an enqueue wrapped in middlewares, composed once.
 type enqueueChain struct {
 	first  EnqueueFunc
-	stages []string // the names of the middlewares in errors
+	stages []string // the middlewares' names, for errors
 }
 
 // enqueueCall is one enqueue that passes through a chain. It is also the context that
@@ -51,13 +56,14 @@ type enqueueCall struct {
 	context.Context //nolint:containedctx // it is one
 	chain           *enqueueChain
 	size            int         // the number of jobs
-	end             EnqueueFunc // called after the last middleware
+	end             EnqueueFunc // called after the last middleware; enqueues the jobs
 	stages          []stage
 	few             [fewStages]stage
-	receipts        []Receipt // the result of end, once that has succeeded
+	receipts        []Receipt // the result of end after a success
 }
 
-// fewStages is the number of middlewares whose stages are part of the call.
+// fewStages is the number of middlewares whose stages fit into an enqueueCall without
+// another allocation.
 const fewStages = 4
 
 // Value implements context.Context.
@@ -68,13 +74,13 @@ func (call *enqueueCall) Value(key any) any {
 	return call.Context.Value(key)
 }
 
-// stage records how far one middleware has come with calling next.
+// stage records whether one middleware has called next, and with which result.
 type stage struct {
 	state atomic.Int32
-	err   error // of the last call of next
+	err   error // the error of the last call of next
 }
 
-// The states of a stage. A call that has failed may be repeated.
+// The states of a stage. After callFailed, next may be called again.
 const (
 	notCalled int32 = iota
 	calling
@@ -86,8 +92,8 @@ const (
 
 type enqueueCallKey struct{}
 
-// newEnqueueChain composes middlewares, the first one outermost. It returns nil without
-// any.
+// newEnqueueChain composes middlewares, the first one outermost. It returns nil when
+// there are no middlewares.
 func (c *Client) newEnqueueChain(all []EnqueueMiddleware, name string) (*enqueueChain, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -104,11 +110,11 @@ func (c *Client) newEnqueueChain(all []EnqueueMiddleware, name string) (*enqueue
 	}
 	for i, m := range slices.Backward(all) {
 		if m == nil {
-			return nil, fmt.Errorf("%s: is nil", chain.stages[i])
+			return nil, fmt.Errorf("%s is nil", chain.stages[i])
 		}
 		with := m(c.guard(chain, i, next))
 		if with == nil {
-			return nil, fmt.Errorf("%s: returns nil in place of a function", chain.stages[i])
+			return nil, fmt.Errorf("%s returned nil instead of a function", chain.stages[i])
 		}
 		next = chain.around(i, with)
 	}
@@ -116,8 +122,8 @@ func (c *Client) newEnqueueChain(all []EnqueueMiddleware, name string) (*enqueue
 	return chain, nil
 }
 
-// callOf returns the innermost call that a context belongs to; nil when it is not one
-// of the chain.
+// callOf returns the innermost enqueueCall of the chain that the context belongs to, or
+// nil.
 func callOf(ctx context.Context, chain *enqueueChain) *enqueueCall {
 	call, ok := ctx.(*enqueueCall)
 	if !ok {
@@ -145,7 +151,7 @@ func (c *Client) guard(chain *enqueueChain, i int, next EnqueueFunc) EnqueueFunc
 		if !s.state.CompareAndSwap(notCalled, calling) && !s.state.CompareAndSwap(callFailed, calling) {
 			return nil, chain.errorf(i, "called next %s: %w", s.tooLate(), store.ErrInvalid)
 		}
-		left := callFailed // stays so after a panic
+		left := callFailed // this value is also stored when the call panics
 		defer func() { s.state.CompareAndSwap(calling, left) }()
 		if err := c.passedOn(call, specs); err != nil {
 			s.err = chain.errorf(i, "%w", err)
@@ -163,7 +169,7 @@ func (c *Client) guard(chain *enqueueChain, i int, next EnqueueFunc) EnqueueFunc
 	}
 }
 
-// tooLate says why next cannot be called any more.
+// tooLate says why next cannot be called any more, for an error message.
 func (s *stage) tooLate() string {
 	switch s.state.Load() {
 	case calling:
@@ -179,17 +185,17 @@ func (s *stage) tooLate() string {
 // passedOn checks the jobs that a middleware passes on.
 func (c *Client) passedOn(call *enqueueCall, specs []Spec) error {
 	if len(specs) != call.size {
-		return fmt.Errorf("passed on %d of %d jobs: it must pass on all of them, or return an error: %w", len(specs), call.size, store.ErrInvalid)
+		return fmt.Errorf("passed on %d of %d jobs; a middleware must pass on all jobs or return an error: %w", len(specs), call.size, store.ErrInvalid)
 	}
 	for i := range specs {
-		if specs[i].checkedBy == c { // no middleware has changed it since
+		if specs[i].checkedBy == c { // no middleware has changed the job since the last check
 			continue
 		}
 		if err := c.checkSpec(&specs[i]); err != nil {
 			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
 		}
 		n := specs[i].new
-		n.ID = 1 // a dummy, because the job has no id yet
+		n.ID = 1 // a placeholder, because the job has no id yet
 		if err := store.Validate(&n); err != nil {
 			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
 		}
@@ -198,7 +204,8 @@ func (c *Client) passedOn(call *enqueueCall, specs []Spec) error {
 	return nil
 }
 
-// around calls a middleware and makes its result agree with that of the enqueue.
+// around calls a middleware and makes the result of the middleware agree with the
+// result of the enqueue.
 func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 	return func(ctx context.Context, specs []Spec) ([]Receipt, error) {
 		call := callOf(ctx, ch)
@@ -207,7 +214,7 @@ func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 		switch was := s.state.Swap(stageOver); {
 		case was == calling && err == nil:
 			err = ch.errorf(i, "returned while next was still running, so the jobs may or may not be enqueued: %w", store.ErrUnknown)
-		case err != nil: // even if the middleware has not called next
+		case err != nil: // this error also counts if the middleware has not called next
 		case was == callSucceeded:
 			return call.receipts, nil
 		case was == notCalled:
@@ -235,7 +242,7 @@ func (ch *enqueueChain) run(ctx context.Context, specs []Spec, end EnqueueFunc) 
 type enqueueChains struct {
 	all   *enqueueChain
 	kinds map[string]*enqueueChain
-	write EnqueueFunc // Client.enqueue, made once
+	write EnqueueFunc // the method value Client.enqueue, made once to save allocations
 }
 
 func (c *Client) newEnqueueChains() (all enqueueChains, err error) {
@@ -261,7 +268,7 @@ func (m *enqueueChains) installed() bool { return m.all != nil || m.kinds != nil
 
 // through passes jobs through the middlewares, if there are any, and then to end.
 func (c *Client) through(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
-	if !c.enqueueing.installed() || len(specs) == 0 || len(specs) > job.EnqueueMax { // end refuses too many
+	if !c.enqueueing.installed() || len(specs) == 0 || len(specs) > job.EnqueueMax { // an enqueue of too many jobs is refused by end
 		return end(ctx, specs)
 	}
 	return c.throughAll(ctx, slices.Clone(specs), end)

@@ -190,7 +190,7 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 		{"payload too large", change(func(s redrive.Spec) redrive.Spec { return s.WithPayload([]byte(`"` + strings.Repeat("x", 2000) + `"`)) }),
 			`Config.EnqueueMiddleware[1]: job 1 of 1: payload of kind "render": 2002 bytes: at most 1000 (Config.PayloadMax)`},
 		{"payload is no JSON", change(func(s redrive.Spec) redrive.Spec { return s.WithPayload([]byte("x")) }),
-			`Config.EnqueueMiddleware[1]: job 1 of 1: payload of kind "render": 1 bytes that are not JSON`},
+			`Config.EnqueueMiddleware[1]: job 1 of 1: payload of kind "render": the 1 bytes are not JSON`},
 		{"owner too long", change(func(s redrive.Spec) redrive.Spec {
 			return s.WithOptions(redrive.Options{Owner: strings.Repeat("x", 300)})
 		}), `Config.EnqueueMiddleware[1]: job 1 of 1: owner of 300 bytes: at most 256`},
@@ -229,7 +229,7 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 		t.Errorf("enqueue of another kind: got error %v, want none", err)
 	}
 	_, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{nil}})
-	if err == nil || !strings.Contains(err.Error(), "Config.EnqueueMiddleware[0]: is nil") {
+	if err == nil || !strings.Contains(err.Error(), "Config.EnqueueMiddleware[0] is nil") {
 		t.Errorf("a nil middleware: got error %v, want a refusal by New", err)
 	}
 }

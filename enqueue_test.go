@@ -257,7 +257,7 @@ func TestX3_BoundsOfAnEnqueue(t *testing.T) {
 		{"payload above", payload(1001), `enqueue, job 1 of 1: payload of kind "raw": 1001 bytes: at most 1000 (Config.PayloadMax)`},
 		{"bulk below", bulk(job.EnqueueMax - 1), ""},
 		{"bulk on", bulk(job.EnqueueMax), ""},
-		{"bulk above", bulk(job.EnqueueMax + 1), "enqueue of 10001 jobs: at most 10000 in a call"},
+		{"bulk above", bulk(job.EnqueueMax + 1), "enqueue of 10001 jobs: a call takes at most 10000"},
 		{"priority first", options(redrive.Options{Priority: 1}), ""},
 		{"priority last", options(redrive.Options{Priority: 4}), ""},
 		{"priority above", options(redrive.Options{Priority: 5}), `job of kind "render": priority 5: must be 1 to 4`},
@@ -268,7 +268,7 @@ func TestX3_BoundsOfAnEnqueue(t *testing.T) {
 		{"queue", options(redrive.Options{Queue: "a b"}), `queue "a b": only letters`},
 		{"attributes", options(redrive.Options{Attrs: map[string]any{"f": func() {}}}), `job of kind "render": attributes: json`},
 		{"arguments", []redrive.Spec{render.New(renderArgs{}, nil), redrive.Kind[chan int]("c").New(nil, nil)},
-			`enqueue, job 2 of 2: arguments of kind "c": json: unsupported type`},
+			`enqueue, job 2 of 2: encode the arguments of kind "c" as JSON: json: unsupported type`},
 	}
 	stored := 0
 	for _, tt := range tests {

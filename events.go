@@ -10,19 +10,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// eventsRead is how many events the method Events reads from the store at a time.
+// eventsRead is the maximum number of events that Events reads from the store at a
+// time.
 const eventsRead = 500
 
 // EventsOptions configure Client.Events. The zero value of every field is its default.
 type EventsOptions struct {
-	// StopAtEnd ends the loop when there is no later event. By default Events waits for
-	// one.
+	// If StopAtEnd is true, the loop ends after the last event. By default Events waits
+	// for further events.
 	StopAtEnd bool
 }
 
-// Events returns what happened on the store after a cursor, in the order in which it
-// was committed, by whatever process: every enqueue, claim and end of a run, crashes
-// and expiries, and what people did. Options may be nil.
+// Events returns the events of the store after a cursor, in the order of their commits.
+// They come from all processes: every enqueue, claim and end of a run, every crash and
+// expiry, and every action of a person. Options may be nil.
 //
 //	for e, err := range client.Events(ctx, after, nil) {
 //		if err != nil {
@@ -32,15 +33,15 @@ type EventsOptions struct {
 //		after = e.Cursor // keep it where it survives a restart
 //	}
 //
-// It waits for further events until ctx ends, which ends the loop without an error.
-// A reader that keeps the cursor of the last event that it has handled goes on there,
-// also in another process: no event is missed or repeated. The zero cursor is before
-// the oldest event that is kept, see Retention.Events.
+// Events waits for further events until ctx ends. The loop then ends without an error. A
+// reader can keep the cursor of the last event that it has handled, and continue from
+// there later, also in another process. It then misses no event and sees no event twice.
+// The zero cursor is before the oldest event in the store; see Retention.Events.
 //
-// Enqueues and acts of people are seen at once; a run that ends or begins, at the next
-// notification or after Config.Poll. While the store does not answer (ErrUnavailable), a
-// reader that waits asks again every Config.Poll, and one with StopAtEnd gets the error.
-// Any other error ends the loop.
+// A waiting reader gets enqueues and actions of people at once. It gets the begin and
+// the end of a run at the next notification, or after Config.Poll. While the store does
+// not answer (ErrUnavailable), Events tries again every Config.Poll; with StopAtEnd it
+// returns the error instead. Any other error ends the loop.
 func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOptions) iter.Seq2[event.Event, error] {
 	if o == nil {
 		o = &EventsOptions{}
@@ -55,7 +56,7 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 			events, err := c.store.Events(ctx, after, eventsRead)
 			switch {
 			case follow && errors.Is(err, store.ErrUnavailable):
-				_ = c.await(ctx, nil) // an error means that ctx has ended, which the loop checks
+				_ = c.await(ctx, nil) // await returns an error only when ctx has ended; the loop checks ctx
 				continue
 			case ctx.Err() != nil:
 				return
@@ -70,11 +71,11 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 				after = events[i].Cursor
 			}
 			switch {
-			case len(events) == eventsRead: // a full page, so there may be more
+			case len(events) == eventsRead: // the page is full, so there may be more events
 			case !follow:
 				return
 			default:
-				_ = c.await(ctx, changed) // an error means that ctx has ended, which the loop checks
+				_ = c.await(ctx, changed) // await returns an error only when ctx has ended; the loop checks ctx
 			}
 		}
 	}

@@ -22,33 +22,37 @@ import (
 const CodeBadPayload = "bad_payload"
 
 // HandlerOptions configure how the jobs of a kind run. The zero value of every field is
-// its default. Run refuses values out of bounds.
+// its default. Run returns an error for a value out of its bounds.
 type HandlerOptions struct {
-	// Timeout is the time limit of a run; default none. When it is reached, the
-	// handler's context and its subprocesses end.
+	// Timeout is the time limit of a run; the default is no limit. At the limit the
+	// handler's context ends, and the subprocesses of the run are stopped.
 	Timeout time.Duration
-	// KillGrace is the time between SIGTERM and SIGKILL for subprocesses after the
-	// context has ended; default 5 s.
+	// KillGrace is how long a subprocess may continue after SIGTERM before it gets
+	// SIGKILL. The default is 5 s.
 	KillGrace time.Duration
-	// Schedule is the retry schedule of the kind. What the policy says of a class takes
-	// precedence; see policy.Policy.WithSchedule. Default Config.Schedule.
+	// Schedule is the retry schedule of the kind. If the policy has a setting for the
+	// class of a failure, that setting applies instead; see policy.Policy.WithSchedule.
+	// The default is Config.Schedule.
 	Schedule *policy.Schedule
-	// Workers is how many jobs of the kind run at a time in this process; default as
-	// many as the queues have workers.
+	// Workers is the maximum number of jobs of the kind that run at a time in this
+	// process. By default only the workers of the queues limit it.
 	Workers int
-	// Limit is how many jobs of the kind run at a time in all processes, at most
-	// store.LimitMax; 0 means no limit.
+	// Limit is the maximum number of jobs of the kind that run at a time in all
+	// processes, at most store.LimitMax; 0 means no limit.
 	Limit int
-	// Rate limits the starts in all processes; the zero value means no limit.
+	// Rate limits how many jobs of the kind start per period, counted over all
+	// processes; the zero value means no limit.
 	Rate Rate
-	// MaxCrashes is the number of lost leases in one life after which a job is dead;
-	// the default and maximum is job.MaxCrashes.
+	// MaxCrashes is the number of crashes in one life after which a job is dead. A run
+	// has crashed when its lease expired. The default and the maximum is
+	// job.MaxCrashes.
 	MaxCrashes int
-	// Middleware wraps the handler, inside Config.Middleware; the first is outermost.
+	// Middleware is the middleware around the handler, inside Config.Middleware. The
+	// first in the list is outermost.
 	Middleware []Middleware
 }
 
-// validate returns all mistakes of the options, joined.
+// validate returns one error with all mistakes of the options.
 func (o *HandlerOptions) validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -74,12 +78,12 @@ func (o *HandlerOptions) validate() error {
 	return errors.Join(errs...)
 }
 
-// handler is a registered kind.
+// handler is the registered handler of a kind.
 type handler struct {
 	kind string
-	args reflect.Type // the type of the arguments, whose payloads are JSON; nil for HandleRaw
-	// begin makes the *Job of a run, which call takes. It is nil when there is no
-	// handler.
+	args reflect.Type // the type of the handler's arguments, which are stored as JSON; nil for HandleRaw
+	// begin makes the *Job of a run, and call runs the handler with it. It is nil when
+	// there is no handler.
 	begin   func(*engine.Run, *policy.Admission) (*Info, any)
 	call    func(ctx context.Context, job any) error
 	options HandlerOptions
@@ -89,34 +93,36 @@ type handler struct {
 // context ends when the run has to stop. Its result decides what follows: nil completes
 // the job, an error is a failure unless it is failure.Snooze or failure.Cancel. A panic
 // is a failure, too. A job whose payload does not fit T fails for good with
-// CodeBadPayload. A goroutine serves several runs, one after another, like one of
-// net/http: a handler that locks it to its thread must unlock it again.
+// CodeBadPayload. One goroutine runs the handlers of several jobs, one after another: a
+// handler that calls runtime.LockOSThread must also call UnlockOSThread.
 //
-// Handle panics when the kind has a handler already, when its name is not valid, and
-// when Run has been called. TryHandle returns an error instead.
+// Handle panics when the kind already has a handler, when the name of the kind is not
+// valid, or when Run has been called before. TryHandle returns an error instead.
 func Handle[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error, o *HandlerOptions) {
 	mustRegister(c.register(newHandler(c, k, h), o))
 }
 
-// TryHandle is Handle for programs that get their kinds at run time, such as from a
-// file or from plugins. It returns an error where Handle panics and where Run would
-// refuse the options. After an error nothing is registered.
+// TryHandle registers a handler like Handle, for programs that learn their kinds at run
+// time, such as from a file. It returns an error when Handle would panic or when Run
+// would refuse the options. After an error nothing is registered.
 func TryHandle[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error, o *HandlerOptions) error {
 	return c.tryRegister(newHandler(c, k, h), o)
 }
 
-// HandleRaw registers the handler of a kind whose payload is plain bytes, as NewRaw
-// enqueues them. Job.Args is the payload and must not be changed.
+// HandleRaw registers the handler of a kind whose payload is plain bytes, as in a job
+// made by NewRaw. Job.Args is the payload; the handler must not change it.
 func HandleRaw(c *Client, kind string, h func(context.Context, *Job[[]byte]) error, o *HandlerOptions) {
 	mustRegister(c.register(newRawHandler(c, kind, h), o))
 }
 
-// TryHandleRaw is HandleRaw that returns an error instead of panicking; see TryHandle.
+// TryHandleRaw registers a handler like HandleRaw, but returns an error instead of
+// panicking; see TryHandle.
 func TryHandleRaw(c *Client, kind string, h func(context.Context, *Job[[]byte]) error, o *HandlerOptions) error {
 	return c.tryRegister(newRawHandler(c, kind, h), o)
 }
 
-// newHandler returns the handler of a kind. Its functions are nil when h is nil.
+// newHandler returns the handler of a kind. If h is nil, the functions of the result
+// are nil.
 func newHandler[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) error) *handler {
 	registered := &handler{kind: string(k), args: reflect.TypeFor[T]()}
 	if h == nil {
@@ -138,8 +144,8 @@ func newHandler[T any](c *Client, k Kind[T], h func(context.Context, *Job[T]) er
 	return registered
 }
 
-// newRawHandler returns the handler of a kind with plain bytes. Its functions are nil
-// when h is nil.
+// newRawHandler returns the handler of a kind with plain bytes. If h is nil, the
+// functions of the result are nil.
 func newRawHandler(c *Client, kind string, h func(context.Context, *Job[[]byte]) error) *handler {
 	registered := &handler{kind: kind}
 	if h == nil {
@@ -164,7 +170,8 @@ func mustRegister(err error) {
 	}
 }
 
-// tryRegister registers a handler and also refuses options that Run would refuse.
+// tryRegister registers a handler. It also returns an error for options that Run would
+// refuse.
 func (c *Client) tryRegister(h *handler, o *HandlerOptions) error {
 	if o != nil {
 		if err := o.validate(); err != nil {
@@ -206,7 +213,7 @@ func (c *Client) register(h *handler, o *HandlerOptions) error {
 }
 
 // checkType returns an error for a job whose arguments have another type than the
-// handler of its kind takes. The type is nil for a payload of plain bytes.
+// handler of its kind takes. The given type is nil for a payload of plain bytes.
 func (c *Client) checkType(kind string, args reflect.Type) error {
 	known := c.argTypes.Load()
 	if known == nil || args == nil {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// The first reservation is for one id, so that jobs that a command enqueues one by
-	// one are numbered 1, 2, 3. Each further reservation of the process is idGrowth
-	// times as large, up to idBlockMax.
+	// The first reservation is for one id, so that a command that enqueues one job per
+	// process numbers its jobs 1, 2, 3. Each further reservation of a process is
+	// idGrowth times as large, up to idBlockMax.
 	idBlockMin = 1
 	idBlockMax = 1 << 16
 	idGrowth   = 8
 	// reserveTries is how often a reservation with an unknown outcome is repeated. If
-	// the first one did happen, its ids stay unused.
+	// the first reservation was made after all, its ids stay unused.
 	reserveTries = 3
 )
 
@@ -31,9 +31,9 @@ type idPool struct {
 	size    int           // the size of the next block; the holder of the turn changes it
 }
 
-// idRange is a reserved block of ids, handed out from its beginning.
+// idRange is a reserved block of ids. The ids are used in ascending order.
 type idRange struct {
-	last  atomic.Int64 // the last id that was handed out
+	last  atomic.Int64 // the last id that was taken
 	first int64        // the first id of the block
 	end   int64        // the last id of the block
 }
@@ -55,7 +55,8 @@ func (p *idPool) take(ctx context.Context, n int) (job.ID, error) {
 	}
 }
 
-// take fails when fewer than n ids are left in the block; these are then skipped.
+// take returns the first of n consecutive ids of the block. It returns false when fewer
+// than n ids are left; these ids are then never used.
 func (b *idRange) take(n int) (job.ID, bool) {
 	if b == nil {
 		return 0, false
@@ -64,12 +65,12 @@ func (b *idRange) take(n int) (job.ID, bool) {
 	return job.ID(last - int64(n) + 1), last <= b.end
 }
 
-// takeNow takes ids only if the present block has enough.
+// takeNow takes ids only if the present block has enough of them.
 func (p *idPool) takeNow(n int) (job.ID, bool) { return p.block.Load().take(n) }
 
-// drop gives up the block of an id that another job has: another process hands out the
-// same block. This happens after a fail-over of the database that has lost a
-// reservation.
+// drop removes the present block if it contains an id that another job already has.
+// Another process then uses the same block. This can happen after a fail-over in which
+// the database has lost a reservation.
 func (p *idPool) drop(id job.ID) {
 	if b := p.block.Load(); b != nil && int64(id) >= b.first && int64(id) <= b.end {
 		p.block.CompareAndSwap(b, nil)
@@ -87,7 +88,7 @@ func (p *idPool) lost(err error) bool {
 }
 
 // refill replaces a used-up block by a block of at least n ids, unless another caller
-// has replaced it already.
+// has already replaced the block.
 func (p *idPool) refill(ctx context.Context, used *idRange, n int) error {
 	select {
 	case p.turn <- struct{}{}:

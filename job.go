@@ -14,7 +14,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Job is one run of a job, as its handler gets it.
+// Job is one run of a job, with the arguments that the handler gets.
 type Job[T any] struct {
 	Args T
 	Info
@@ -27,25 +27,27 @@ type Info struct {
 	Kind        string
 	Queue       string
 	Priority    int
-	Life        int // from 1; each manual retry adds one
-	Attempt     int // counts within this life, from 1
-	Run         int // counts over all lives, from 1; also the fencing token
+	Life        int // the number of the job's life, from 1; each manual retry adds one
+	Attempt     int // the number of the attempt within this life, from 1
+	Run         int // the number of the run over all lives, from 1; also the fencing token
 	Owner       string
 	Correlation string
 	Batch       int64
-	Attrs       json.RawMessage // a JSON object; nil without attributes
+	Attrs       json.RawMessage // the attributes as a JSON object; nil when the job has none
 	CreatedAt   time.Time
 	DueAt       time.Time
-	Deadline    time.Time // zero without a deadline
-	// Overrides are settings that the rules of the policy give this job, selected by
-	// its attributes; nil without any. The handler decides what they mean.
+	Deadline    time.Time // zero when the job has no deadline
+	// Overrides are settings that the rules of the policy give this job because of its
+	// attributes. They are nil when no rule gives any. The handler decides what they
+	// mean.
 	Overrides map[string]string
 
 	run     *engine.Run
-	wrapped *wrappedRun // without middleware: Client.unwrapped
+	wrapped *wrappedRun // the middleware's state; without middleware Client.unwrapped
 }
 
-// set fills i in place, because an Info is large and is needed for every run.
+// set fills the Info in place. An Info is large and every run needs one, so it is not
+// copied.
 func (i *Info) set(c *Client, r *engine.Run, a *policy.Admission) {
 	claim := &r.Claim
 	i.run, i.wrapped = r, &c.unwrapped
@@ -62,13 +64,14 @@ func (i *Info) set(c *Client, r *engine.Run, a *policy.Admission) {
 // changed.
 func (i *Info) Payload() []byte { return i.run.Claim.Payload }
 
-// SetPayload gives the handler another payload than the stored one, such as a decrypted
-// one. Only a middleware can use it, before it calls the next handler.
+// SetPayload replaces the payload that the handler gets, for example by the decrypted
+// payload. The stored payload stays. Only a middleware can use SetPayload, before it
+// calls the next handler.
 func (i *Info) SetPayload(payload []byte) { i.run.Claim.Payload = payload }
 
-// Progress reports how far the run has come; a total of 0 means unknown. It is cheap:
-// about once a second the latest report is stored. Notes are cut to job.TextMax bytes.
-// The next run starts without progress.
+// Progress reports how far the run has come; a total of 0 means unknown. A call is
+// cheap, because only the latest report is stored, about once a second. Notes are cut
+// to job.TextMax bytes. The next run starts without progress.
 func (i *Info) Progress(done, total int64, note string) { i.run.Progress(done, total, note) }
 
 // SetResult sets the result that is kept when the run succeeds: v as JSON, or v itself
@@ -85,7 +88,7 @@ func (i *Info) SetResult(v any) error {
 }
 
 // AddCost adds to the cost of the run, in US dollars, rounded to millionths. The cost
-// is kept however the run ends. Values that are not positive numbers are ignored.
+// is stored also when the run fails. Values that are not positive numbers are ignored.
 func (i *Info) AddCost(usd float64) {
 	const most = 1 << 62
 	if micros := math.Round(usd * 1e6); micros > 0 {
@@ -93,14 +96,15 @@ func (i *Info) AddCost(usd float64) {
 	}
 }
 
-// TempDir returns the temporary directory of the run (mode 0700). The first call makes
-// it. It is removed with its contents however the run ends.
+// TempDir returns the temporary directory of the run (mode 0700). The first call
+// creates the directory. It is removed with its contents when the run ends, also after
+// a failure.
 func (i *Info) TempDir() (string, error) { return i.run.TempDir() }
 
-// Command is exec.CommandContext for a command of the run. When ctx ends, its whole
-// process group gets SIGTERM, and after KillGrace SIGKILL. The process group is gone
-// when the handler has returned. The end of its standard error becomes evidence of a
-// failure.
+// Command returns an exec.Cmd for a command of the run, as exec.CommandContext does.
+// When ctx ends, the whole process group of the command gets SIGTERM, and after
+// KillGrace SIGKILL. No process of the group is left when the run has ended. If the run
+// fails, the last part of the command's standard error is evidence for the failure.
 func (i *Info) Command(ctx context.Context, name string, arg ...string) *exec.Cmd {
 	return i.run.Command(ctx, name, arg...)
 }
@@ -116,12 +120,12 @@ func (i *Info) StepKey(step string) string {
 
 // CompleteTx completes the job inside the caller's own transaction: the job is
 // completed if and only if that transaction is committed. The handler then commits and
-// returns nil. After an error the handler must roll back and return the error;
-// store.ErrLeaseLost says that another run has taken over.
+// returns nil. After an error the handler must roll back and return the error; the
+// error store.ErrLeaseLost means that another run of the job has taken over.
 func (i *Info) CompleteTx(ctx context.Context, tx store.Tx) error {
 	joins, ok := i.wrapped.client.store.(store.Transactor)
 	if !ok {
-		return fmt.Errorf("complete job %d: a store of type %T cannot join the caller's own transaction: %w",
+		return fmt.Errorf("complete job %d: this store (type %T) cannot write inside the caller's own transaction: %w",
 			i.ID, i.wrapped.client.store, store.ErrInvalid)
 	}
 	if err := joins.SettleTx(ctx, tx, i.run.Success()); err != nil {

@@ -38,7 +38,7 @@ func (c *Client) keeping() *keeper.Keeper {
 	return c.keeper
 }
 
-// nudge makes the client's keeper look at the redrives now, if it runs.
+// nudge makes the keeper check the redrives now, if the keeper is running.
 func (c *Client) nudge() {
 	if k := c.keeping(); k != nil {
 		k.Nudge()

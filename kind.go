@@ -14,22 +14,22 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Kind is the type of a job: its name, of at most job.NameMax letters, digits
-// and _-.:/, and the type of its arguments. Declare it once, as a constant:
+// Kind is the type of a job: its name, of at most job.NameMax letters, digits and
+// _-.:/, and the type of its arguments. Declare it once, as a constant:
 //
 //	const Render = redrive.Kind[RenderArgs]("render")
 //
 // A client refuses to enqueue a kind with arguments of another type than its handler
-// takes. Arguments are stored as JSON. Give a kind another name when its arguments
-// change so that stored jobs would not fit any more.
+// takes. Arguments are stored as JSON. If the arguments change so that stored jobs
+// would not fit any more, give the kind another name.
 type Kind[T any] string
 
-// New makes a job to be enqueued. Options may be nil. Spec.Err and every enqueue of the
-// Spec return a mistake in the arguments or options.
+// New makes a job to be enqueued. Options may be nil. A mistake in the arguments or
+// options is returned by Spec.Err and by every enqueue of the Spec.
 func (k Kind[T]) New(args T, o *Options) Spec {
 	payload, err := json.Marshal(args)
 	if err != nil {
-		return Spec{new: job.New{Kind: string(k)}, args: reflect.TypeFor[T](), err: fmt.Errorf("arguments of kind %q: %w", string(k), err)}
+		return Spec{new: job.New{Kind: string(k)}, args: reflect.TypeFor[T](), err: fmt.Errorf("encode the arguments of kind %q as JSON: %w", string(k), err)}
 	}
 	s := newSpec(string(k), payload, o)
 	s.args = reflect.TypeFor[T]()
@@ -46,7 +46,7 @@ func NewRaw(kind string, payload []byte, o *Options) Spec {
 // Spec is a job to be enqueued, made by Kind.New or NewRaw.
 type Spec struct {
 	new  job.New
-	args reflect.Type // set by Kind.New, whose payload is JSON; else nil
+	args reflect.Type // the arguments, set by Kind.New, whose payload is JSON; nil for NewRaw
 	err  error
 	// checkedBy is the client that has checked the job on its way through middlewares;
 	// nil for a job that is new or changed.
@@ -57,14 +57,15 @@ type Spec struct {
 // a client or a store sets, such as Config.PayloadMax, are checked by the enqueue.
 func (s Spec) Err() error { return s.err }
 
-// Validate checks the job as every enqueue does: Err, the names of kind and queue, and
-// the lengths and times. The error is an ErrInvalid or ErrTooLarge, or what Err returns.
-// Only the enqueue checks Config.PayloadMax, the policy's rules and the key.
+// Validate makes the checks that every enqueue makes: Err, the names of kind and queue,
+// and the lengths and times. The error is an ErrInvalid, an ErrTooLarge, or the error
+// that Err returns. Only the enqueue checks Config.PayloadMax, the policy's rules and
+// the key.
 func (s Spec) Validate() error {
 	if s.err != nil {
 		return s.err
 	}
-	s.new.ID = 1 // the enqueue gives the job its id
+	s.new.ID = 1 // a placeholder: the enqueue gives the job its id
 	return store.Validate(&s.new)
 }
 
@@ -76,8 +77,9 @@ func (s Spec) Kind() string { return s.new.Kind }
 func (s Spec) Payload() []byte { return s.new.Payload }
 
 // Options returns a copy of the job's options with their defaults filled in. Attrs is
-// never nil, and its numbers have the type json.Number. Options.MaxAttempts is returned
-// as part of Override. To change options, change the copy and call WithOptions.
+// never nil, and its numbers have the type json.Number. The value of
+// Options.MaxAttempts is returned in Override.MaxAttempts. To change options, change
+// the copy and call WithOptions.
 func (s Spec) Options() Options {
 	n := &s.new
 	o := Options{
@@ -111,7 +113,7 @@ func (s Spec) WithPayload(payload []byte) Spec {
 	s.new.Payload = payload
 	s.new.Digest = digestOf(s.new.Key, payload)
 	if s.args != nil && !json.Valid(payload) {
-		s.err = fmt.Errorf("payload of kind %q: %d bytes that are not JSON, but the kind takes JSON arguments: %w",
+		s.err = fmt.Errorf("payload of kind %q: the %d bytes are not JSON, but the kind takes JSON arguments: %w",
 			s.new.Kind, len(payload), store.ErrInvalid)
 	}
 	return s
@@ -121,7 +123,7 @@ func (s Spec) WithPayload(payload []byte) Spec {
 // default.
 type Options struct {
 	Queue    string    // default DefaultQueue
-	Priority int       // job.PriorityMin (first) to job.PriorityMax; default job.PriorityDefault
+	Priority int       // job.PriorityMin (runs first) to job.PriorityMax; default job.PriorityDefault
 	RunAt    time.Time // the job does not start before this time; default at once
 	Deadline time.Time // the job does not start at this time or later; default never
 
@@ -143,12 +145,13 @@ type Options struct {
 	// these. It is the same as Override.MaxAttempts, and a different value there is an
 	// error.
 	MaxAttempts int
-	// Override is the job's own settings for its retries. They take precedence over all
-	// settings of the policy, within its limits, and are kept over all lives.
+	// Override is the job's own settings for its retries. They take precedence over the
+	// settings of the policy, except for its limits. They stay with the job in all its
+	// lives.
 	Override *policy.Override
 }
 
-// override returns the job's own settings for its retries, or nil without any.
+// override returns the job's own settings for its retries, or nil when it has none.
 func (o *Options) override() (*policy.Override, error) {
 	if o.MaxAttempts == 0 {
 		return o.Override, nil
@@ -232,8 +235,8 @@ func (s *Spec) fill(o *Options) error {
 	return nil
 }
 
-// digestOf returns a digest that tells the payloads of one key apart; nil without a
-// key.
+// digestOf returns a digest of the payload. It shows whether two jobs with the same key
+// have different payloads. It is nil for a job without a key.
 func digestOf(key string, payload []byte) []byte {
 	if key == "" {
 		return nil

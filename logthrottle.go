@@ -8,8 +8,8 @@ import (
 const (
 	// throttleInterval is the shortest time between two log entries with the same line.
 	throttleInterval = time.Minute
-	// throttleTextsMax limits the different lines that are counted separately. All
-	// further lines share one count.
+	// throttleTextsMax is the maximum number of different lines that are counted
+	// separately. All further lines share one counter.
 	throttleTextsMax = 200
 )
 
@@ -17,12 +17,12 @@ const (
 // is safe for concurrent use.
 type logThrottle struct {
 	mu   sync.Mutex
-	hash string // the hash of the policy that the lines are about
+	hash string // the hash of the policy that caused the lines
 	last map[string]*throttled
 }
 
-// throttled records when a line was last logged, and how often it was suppressed since
-// then.
+// throttled records when a line was last logged, and how often it was suppressed after
+// that.
 type throttled struct {
 	at         time.Time
 	suppressed int
@@ -38,7 +38,7 @@ func (t *logThrottle) allow(now time.Time, hash, line string) (suppressed int, o
 	}
 	last, known := t.last[line]
 	if !known && len(t.last) >= throttleTextsMax {
-		line = "" // the share of all further lines; no real line is empty
+		line = "" // "" is the shared counter of all further lines; a real line is never empty
 		last, known = t.last[line]
 	}
 	switch {

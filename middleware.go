@@ -12,12 +12,12 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// HandlerFunc runs a job: the handler of its kind, with or without middleware around
-// it. What it returns decides what follows, see Handle.
+// HandlerFunc runs a job. It is the handler of the job's kind, with or without
+// middleware around it. Its result decides what happens to the job; see Handle.
 type HandlerFunc func(ctx context.Context, run *Info) error
 
-// Middleware wraps the handlers of jobs, as those of net/http do: it returns a function
-// that does something before and after it calls next.
+// Middleware wraps the handlers of jobs, like the middleware of net/http: it returns a
+// function that does something before and after it calls next.
 //
 //	func Tenant(next redrive.HandlerFunc) redrive.HandlerFunc {
 //		return func(ctx context.Context, run *redrive.Info) error {
@@ -25,17 +25,18 @@ type HandlerFunc func(ctx context.Context, run *Info) error
 //		}
 //	}
 //
-// Config.Middleware is for all kinds, HandlerOptions.Middleware for one, inside the
-// former. Middleware is composed once, when Run begins, and sees every run of a
-// handler: after the rules of the policy have admitted it and before the payload is
-// decoded. It must hand on the *Info that it was given; the context may be another one.
+// Config.Middleware is for all kinds. HandlerOptions.Middleware is for one kind; it is
+// called inside Config.Middleware. Middleware is composed once, when Run begins. It is
+// called in every run, after the rules of the policy have admitted the run and before
+// the payload is decoded. It must pass on the *Info that it was given; it may pass on
+// another context.
 //
-// It is part of the run. Its panic is a panic of the run, and the time limit and the
-// grace time hold for it. The error that it returns is that of the run; an error of the
-// handler that it does not return has not happened. It has to call next exactly once,
-// before it returns. A run whose middleware returns nil without having called it, or
-// while the handler still runs, or that calls it twice, fails with the code
-// CodeBadMiddleware. ErrSkipHandler completes a job without its handler.
+// Middleware is part of the run: its panic is a panic of the run, and the time limit
+// and the grace time include it. The error that it returns is the error of the run; if
+// it does not return an error of the handler, the run succeeds. It has to call next
+// exactly once, before it returns. The run fails with the code CodeBadMiddleware if the
+// middleware returns nil without having called next, returns nil while the handler
+// still runs, or calls next twice. ErrSkipHandler completes a job without its handler.
 type Middleware func(next HandlerFunc) HandlerFunc
 
 // CodeBadMiddleware is the code of the failure of a run whose middleware did not call
@@ -43,8 +44,8 @@ type Middleware func(next HandlerFunc) HandlerFunc
 const CodeBadMiddleware = "bad_middleware"
 
 // ErrSkipHandler completes a job without its handler. A middleware that has not called
-// the next handler returns it, wrapped or not. After the handler was called it is an
-// error like any other.
+// the next handler returns it, wrapped or not. If the handler was called,
+// ErrSkipHandler is treated like any other error.
 var ErrSkipHandler = errors.New("redrive: the job is completed without its handler")
 
 // validMiddleware returns an error that names a middleware that is nil.
@@ -55,23 +56,23 @@ func validMiddleware(name string, all []Middleware) error {
 	return nil
 }
 
-// The stages of a run with respect to its handler.
+// The stages of a run: how far it has come with calling its handler.
 const (
-	handlerNotCalled int32 = iota // the handler was not called
+	handlerNotCalled int32 = iota // the handler was not called yet
 	handlerCalled
 	handlerEnded
 	runEnded
 )
 
 // wrappedRun is a run whose handler is wrapped in middleware. Runs without middleware
-// share Client.unwrapped, which has only the client.
+// share the value Client.unwrapped, in which only the client is set.
 type wrappedRun struct {
 	client *Client
 	info   *Info
-	job    any // the *Job that contains info
+	job    any // the *Job whose Info the middleware gets
 	stage  atomic.Int32
-	again  atomic.Bool // the handler was called more than once
-	err    error       // the handler's error; written before handlerEnded
+	again  atomic.Bool // whether the handler was called more than once
+	err    error       // the handler's error; written before the stage becomes handlerEnded
 }
 
 // wrapped returns the handler of a kind, wrapped in its middleware.
@@ -109,7 +110,7 @@ func (h *handler) innermost(ctx context.Context, i *Info) error {
 		}
 		return badMiddleware(h.kind, calledAgain, nil)
 	}
-	defer w.stage.Store(handlerEnded) // deferred, because a middleware may recover a panic
+	defer w.stage.Store(handlerEnded) // deferred, so that it also runs when a middleware recovers a panic of the handler
 	w.err = h.call(ctx, w.job)
 	return w.err
 }
@@ -134,8 +135,8 @@ func (w *wrappedRun) ending(kind string, err error) error {
 	return err
 }
 
-// badMiddleware returns the failure of a run whose middleware made a mistake. Cause is
-// the handler's error, if any.
+// badMiddleware returns the failure of a run whose middleware made a mistake. The cause
+// is the handler's error, or nil.
 func badMiddleware(kind, mistake string, cause error) error {
 	err := fmt.Errorf("a middleware of kind %q %s", kind, mistake)
 	if cause != nil {

@@ -44,8 +44,8 @@ type (
 // The modes of a queue.
 const (
 	QueueOpen     = store.Open
-	QueuePaused   = store.Paused   // accepts jobs, hands none out
-	QueueDraining = store.Draining // hands jobs out, accepts no new ones
+	QueuePaused   = store.Paused   // the queue accepts jobs, but none of its jobs starts
+	QueueDraining = store.Draining // the queue's jobs run, but it accepts no new jobs
 )
 
 // Types of dead letters.
@@ -85,19 +85,17 @@ type (
 
 // The operations on dead letters.
 const (
-	ActRetry   = store.ActRetry   // opens the next life of the job
-	ActResolve = store.ActResolve // closes pending and ignored dead letters
-	ActIgnore  = store.ActIgnore  // sets pending dead letters aside
-	ActReopen  = store.ActReopen  // makes resolved and ignored dead letters pending
-	ActPurge   = store.ActPurge   // removes resolved and ignored dead letters with their jobs
+	ActRetry   = store.ActRetry   // retries the job: it waits again and begins a new life
+	ActResolve = store.ActResolve // marks pending and ignored dead letters as resolved
+	ActIgnore  = store.ActIgnore  // marks pending dead letters as ignored
+	ActReopen  = store.ActReopen  // makes resolved and ignored dead letters pending again
+	ActPurge   = store.ActPurge   // removes resolved and ignored dead letters and their jobs
 )
 
-// HoursKept is how far back the hours of DeadStats go.
+// HoursKept is the number of hours for which DeadStats returns the counts per hour.
 const HoursKept = store.HoursKept
 
-// The names of redrives.
-//
-//nolint:revive // Redrive is the thing here, which happens to have the package's name
+// Types of redrives.
 type (
 	// Redrive is a bulk retry.
 	Redrive = store.Redrive
@@ -111,11 +109,11 @@ type (
 
 // The states of a redrive.
 const (
-	RedriveCanary    = store.RedriveCanary    // a few jobs are retried, the rest waits for their ends
+	RedriveCanary    = store.RedriveCanary    // a few jobs are retried; the other jobs wait until these have ended
 	RedriveRamping   = store.RedriveRamping   // more and more jobs are retried
-	RedriveSettling  = store.RedriveSettling  // all jobs are retried, some have not ended
+	RedriveSettling  = store.RedriveSettling  // all jobs are retried; some of them have not ended
 	RedrivePaused    = store.RedrivePaused    // paused by a person
-	RedriveStopped   = store.RedriveStopped   // stopped by its own rule, because too many jobs failed again
+	RedriveStopped   = store.RedriveStopped   // stopped automatically, because too many jobs failed again
 	RedriveCompleted = store.RedriveCompleted // all jobs have ended
 	RedriveCancelled = store.RedriveCancelled // cancelled by a person
 )
@@ -123,23 +121,23 @@ const (
 // The operations on a redrive.
 const (
 	RedrivePause   = store.RedrivePause
-	RedriveResume  = store.RedriveResume  // continues a redrive that is paused or has stopped by itself
-	RedriveProceed = store.RedriveProceed // ends the canary at once
-	RedriveCancel  = store.RedriveCancel  // retries no more jobs; those that are retried go on
+	RedriveResume  = store.RedriveResume  // continues a redrive that is paused or was stopped automatically
+	RedriveProceed = store.RedriveProceed // ends the canary now
+	RedriveCancel  = store.RedriveCancel  // retries no more jobs; jobs that were already retried continue
 )
 
 // The limits of a RedriveSpec.
 const (
-	RedriveCanaryMax = store.CanaryMax      // jobs
-	RedriveRateMax   = store.RedriveRateMax // jobs per second
+	RedriveCanaryMax = store.CanaryMax      // the maximum number of canary jobs
+	RedriveRateMax   = store.RedriveRateMax // the maximum rate, in jobs per second
 )
 
 // The errors of a store, which calls of a Client return. Test for them with errors.Is.
 var (
-	ErrNotFound    = store.ErrNotFound    // the thing asked for does not exist
-	ErrConflict    = store.ErrConflict    // the state of the thing does not allow the call
-	ErrInvalid     = store.ErrInvalid     // the arguments are wrong
-	ErrTooLarge    = store.ErrTooLarge    // something exceeds its limit
+	ErrNotFound    = store.ErrNotFound    // the object of the call, such as a job, does not exist
+	ErrConflict    = store.ErrConflict    // the present state of the object, such as a job, does not allow the call
+	ErrInvalid     = store.ErrInvalid     // an argument is not valid
+	ErrTooLarge    = store.ErrTooLarge    // a value exceeds its limit
 	ErrDraining    = store.ErrDraining    // the queue takes no new jobs
 	ErrLeaseLost   = store.ErrLeaseLost   // another run of the job has taken over
 	ErrFull        = store.ErrFull        // the disk is full
@@ -147,6 +145,6 @@ var (
 	ErrUnknown     = store.ErrUnknown     // it is not known whether the commit happened
 )
 
-// KeyConflict says that a job with another payload has the idempotency key. It is an
-// ErrConflict.
+// KeyConflict is the error of an enqueue whose idempotency key belongs to a job with
+// another payload. It is an ErrConflict.
 type KeyConflict = store.KeyConflict

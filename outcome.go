@@ -32,19 +32,20 @@ type Outcome struct {
 	Owner       string
 	Correlation string
 	Batch       int64
-	Life        int // from 1; each manual retry adds one
-	Attempt     int // counts within this life, from 1
-	Run         int // counts over all lives, from 1
+	Life        int // the number of the job's life, from 1; each manual retry adds one
+	Attempt     int // the number of the attempt within this life, from 1
+	Run         int // the number of the run over all lives, from 1
 
-	Cause  job.Cause     // such as job.Succeeded, job.Failed or job.Snoozed
+	Cause  job.Cause     // how the run ended, such as job.Succeeded, job.Failed or job.Snoozed
 	State  State         // the state of the job after the run
-	Reason job.Reason    // why it is dead; "" when it is not
-	Delay  time.Duration // the shortest time until the next run; 0 without a next run
+	Reason job.Reason    // why the job is dead; "" when it is not dead
+	Delay  time.Duration // the shortest time until the next run; 0 when no run follows
 	Took   time.Duration // how long the handler ran
 
 	// Failure is the failure record: class, code, message and texts, without secrets
-	// unless Config.KeepRaw is set. It is nil when the run has none, such as after a
-	// success or a snooze. It is shared and must not be changed.
+	// unless Config.KeepRaw is set. Failure is nil when the run has no failure record,
+	// such as after a success or a snooze. The record is shared and must not be
+	// changed.
 	Failure *job.Failure
 }
 
@@ -53,8 +54,8 @@ type Outcome struct {
 func (o *Outcome) Final() bool { return o.State.Terminal() }
 
 // Decision returns the record of the decision about the failure: what was decided, by
-// which rule and why. The record is zero when there is no failure, or when no policy
-// decided.
+// which rule and why. The record is the zero value when the run has no failure or no
+// policy decided.
 func (o *Outcome) Decision() (policy.Record, error) {
 	if o.Failure == nil || len(o.Failure.Decision) == 0 {
 		return policy.Record{}, nil
@@ -71,8 +72,8 @@ func newOutcome(claim *job.Claim, o *job.Outcome, took time.Duration) Outcome {
 	}
 }
 
-// outcomeCalls makes the calls of Config.OnOutcome of one Run, in goroutines apart from
-// the engine, so that a slow call delays no job.
+// outcomeCalls calls Config.OnOutcome during one Run. It has goroutines separate from
+// the engine's, so that a slow call delays no job.
 type outcomeCalls struct {
 	call  func(context.Context, Outcome)
 	log   *slog.Logger
@@ -81,19 +82,19 @@ type outcomeCalls struct {
 
 	working    sync.WaitGroup
 	underWay   atomic.Int64
-	dropped    atomic.Int64  // outcomes that were not reported because the grace time was over
-	beginGrace func()        // begins the grace time of a stop
-	endGrace   func()        // closes over
+	dropped    atomic.Int64  // the number of outcomes that were not reported because the grace time was over
+	beginGrace func()        // begins the grace time after a stop
+	endGrace   func()        // ends the grace time: closes the channel over
 	over       chan struct{} // closed when no further call may begin
 
-	// skipped and lastLog belong to the engine's goroutine, and to stop after that has
-	// ended.
-	skipped  int // outcomes since the last log entry
+	// skipped and lastLog are used by the engine's goroutine only, and by stop after
+	// that goroutine has ended.
+	skipped  int // the number of outcomes skipped since the last log entry
 	loggedAt time.Time
 }
 
-// newOutcomeCalls starts the calls of one Run. It returns nil without Config.OnOutcome.
-// The grace time begins with the end of ctx, or with stop.
+// newOutcomeCalls starts the calls of one Run. It returns nil when Config.OnOutcome is
+// nil. The grace time begins when ctx ends or stop is called.
 func (c *Client) newOutcomeCalls(ctx context.Context) *outcomeCalls {
 	if c.config.OnOutcome == nil {
 		return nil
@@ -116,7 +117,8 @@ func (c *Client) newOutcomeCalls(ctx context.Context) *outcomeCalls {
 	return o
 }
 
-// add queues an outcome to be reported, unless too many wait already. It never blocks.
+// add puts an outcome into the queue of OnOutcome, unless the queue is full. It never
+// blocks.
 func (o *outcomeCalls) add(claim *job.Claim, outcome *job.Outcome, took time.Duration) {
 	select {
 	case o.queue <- newOutcome(claim, outcome, took):
@@ -129,16 +131,16 @@ func (o *outcomeCalls) add(claim *job.Claim, outcome *job.Outcome, took time.Dur
 }
 
 func (o *outcomeCalls) logSkipped(now time.Time) {
-	o.log.Warn("Config.OnOutcome is too slow: outcomes are not reported to it; read Client.Events to miss none",
+	o.log.Warn("Config.OnOutcome is too slow: some outcomes are not reported to it; a program that must not miss any reads Client.Events",
 		"skipped", o.skipped, "waiting", len(o.queue))
 	o.skipped, o.loggedAt = 0, now
 }
 
-// work makes calls until none is left or the grace time is over.
+// work reports outcomes until none is left or the grace time is over.
 func (o *outcomeCalls) work(ctx context.Context) {
 	ended := false
 	defer func() {
-		if !ended { // the call has ended its goroutine with runtime.Goexit, as t.FailNow does
+		if !ended { // the call has ended this goroutine with runtime.Goexit, as t.FailNow does
 			o.working.Go(func() { o.work(ctx) })
 		}
 	}()
@@ -153,7 +155,7 @@ func (o *outcomeCalls) work(ctx context.Context) {
 	ended = true
 }
 
-// report makes one call and recovers its panic.
+// report makes one call of OnOutcome and recovers its panic.
 func (o *outcomeCalls) report(ctx context.Context, outcome Outcome) {
 	o.underWay.Add(1)
 	defer o.underWay.Add(-1)
@@ -166,8 +168,8 @@ func (o *outcomeCalls) report(ctx context.Context, outcome Outcome) {
 	o.call(ctx, outcome)
 }
 
-// stop waits until all calls are made or the grace time is over. The engine must have
-// ended.
+// stop waits until all calls are made or the grace time is over. Call stop only after
+// the engine has ended.
 func (o *outcomeCalls) stop() {
 	if o == nil {
 		return
@@ -189,7 +191,7 @@ func (o *outcomeCalls) stop() {
 	}
 	waiting, underWay := int64(len(o.queue))+o.dropped.Load(), o.underWay.Load()
 	if waiting+underWay > 0 {
-		o.log.Warn("Config.OnOutcome did not end within the grace time: running calls are abandoned, and waiting outcomes are not reported",
+		o.log.Warn("Config.OnOutcome did not end within the grace time: calls that still run are abandoned, and outcomes that wait are not reported",
 			"under_way", underWay, "not_reported", waiting)
 	}
 }

@@ -12,24 +12,25 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// policies holds the policy that was set and the effective one: the same with the
-// schedules and limits of the program applied.
+// policies holds the policy that was set and the effective policy. The effective policy
+// is the policy that was set, with the schedules and limits of the program added.
 type policies struct {
 	set, effective *policy.Policy
 }
 
-// Policy returns the effective policy: the one that was set, with the schedules and
-// limits of the program applied.
+// Policy returns the effective policy: the policy that was set, with the schedules and
+// limits of the program (Config and HandlerOptions) added.
 func (c *Client) Policy() *policy.Policy { return c.policies.Load().effective }
 
-// SetPolicy replaces the policy for all later failures. It keeps the policy in the
-// store, so that its decisions can be explained later. Waiting jobs keep their due
-// times. After an error the old policy stays in force; nil means the built-in default.
+// SetPolicy replaces the policy for all later failures. It also saves the policy in the
+// store, so that its decisions can be explained later. Jobs that already wait keep
+// their due times. After an error the client continues with the old policy. A nil
+// policy means the built-in default.
 func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 	if p == nil {
 		p = policy.Default()
 	}
-	c.setting.Lock() // held throughout, so that the policy published last is the one in force
+	c.setting.Lock() // locked for the whole call, so that the policy saved last is also the policy that the client uses
 	defer c.setting.Unlock()
 	c.mu.Lock()
 	next, err := c.underConfig(p)
@@ -44,8 +45,8 @@ func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 	return nil
 }
 
-// enforce applies the schedules of all handlers to the policy that was set, and keeps
-// the result in the store. The client also works when the store does not take it: each
+// enforce adds the schedules of all handlers to the policy that was set, and saves the
+// result in the store. If this fails, the client works nevertheless, because each
 // decision names its policy. The caller holds both locks.
 func (c *Client) enforce(ctx context.Context) error {
 	p, err := c.underConfig(c.policies.Load().set)
@@ -54,12 +55,12 @@ func (c *Client) enforce(ctx context.Context) error {
 	}
 	c.policies.Store(p)
 	if err := c.publish(ctx, By{Actor: c.config.Name, Reason: "start"}, p.set); err != nil {
-		c.config.Logger.WarnContext(ctx, "the policy could not be kept in the store", "error", err)
+		c.config.Logger.WarnContext(ctx, "the policy could not be saved in the store", "error", err)
 	}
 	return nil
 }
 
-// underConfig applies the schedules and limits of the program to a policy. The caller
+// underConfig adds the schedules and limits of the program to a policy. The caller
 // holds the lock, unless the client is still being made.
 func (c *Client) underConfig(p *policy.Policy) (*policies, error) {
 	effective := p.WithLimits(policy.Limits{MaxAttempts: c.config.MaxAttempts, MaxAge: c.config.MaxAge})
@@ -75,24 +76,25 @@ func (c *Client) underConfig(p *policy.Policy) (*policies, error) {
 	return &policies{set: p, effective: effective}, nil
 }
 
-// publish stores a policy.
+// publish saves a policy in the store.
 func (c *Client) publish(ctx context.Context, by By, p *policy.Policy) error {
 	err := c.store.PublishPolicy(ctx, by, store.StoredPolicy{Hash: p.Hash(), Name: p.Name(), Body: p.Source()})
 	if err != nil {
-		return fmt.Errorf("publish policy %q (%s): %w", p.Name(), policy.ShortHash(p.Hash()), err)
+		return fmt.Errorf("save policy %q (%s) in the store: %w", p.Name(), policy.ShortHash(p.Hash()), err)
 	}
 	return nil
 }
 
-// admission is what the rules of a policy decided about a run before it began.
+// admission holds what the rules of a policy decided about a run before the run began.
 type admission struct {
 	policy *policy.Policy
 	says   *policy.Admission // nil when no rule matched
 }
 
 // admit evaluates the rules of the policy for a run that is about to begin. The engine
-// calls it before the handler. A returned outcome means that a rule holds the job. The
-// admission is nil when the policy has no rules for the kind.
+// calls it before the handler. If it returns an outcome, a rule holds the job: the job
+// does not run until a person retries it. The admission is nil when the policy has no
+// rules for the kind.
 func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 	p := c.Policy()
 	if !p.HasRules(claim.Kind) {
@@ -100,7 +102,7 @@ func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 	}
 	a := &admission{p, c.evaluate(p, claim)}
 	if a.says != nil && a.says.Would != nil && a.says.Would.Hold != nil {
-		c.config.Logger.Info("rules of the policy would hold the job, but the policy is in observe mode", "job", claim.ID.String(), "rules", a.says.Rules)
+		c.config.Logger.Info("rules of the policy would hold the job, but the policy is in observe mode, so the job runs", "job", claim.ID.String(), "rules", a.says.Rules)
 	}
 	o, held := decide.Held(a.says, claim, c.config.Name)
 	if !held {
@@ -108,7 +110,7 @@ func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 	}
 	switch released, err := c.released(claim); {
 	case err != nil:
-		c.config.Logger.Warn("a rule holds the job, but that could not be checked; the job is handed back", "job", claim.ID.String(), "error", err)
+		c.config.Logger.Warn("a rule holds the job, but the store could not say whether a person has released it; the job is handed back", "job", claim.ID.String(), "error", err)
 		o = (&job.Ending{}).Outcome(claim, job.Interrupted, job.Waiting)
 	case released:
 		return a, nil
@@ -124,7 +126,7 @@ func (c *Client) released(claim *job.Claim) (bool, error) {
 	}
 	failures, err := c.store.Failures(context.Background(), claim.ID)
 	if err != nil {
-		return false, fmt.Errorf("check whether the job was released: %w", err)
+		return false, fmt.Errorf("check whether a person has released the job: %w", err)
 	}
 	return slices.ContainsFunc(failures, func(f job.Failure) bool { return f.How == job.ByHold && f.Life < claim.Life }), nil
 }
@@ -144,8 +146,8 @@ func (c *Client) evaluate(p *policy.Policy, claim *job.Claim) *policy.Admission 
 	return a
 }
 
-// admissionOf returns the rules' decision about a run: that from before the run began,
-// or a new one if the policy was replaced meanwhile.
+// admissionOf returns the decision of the rules about a run. It is the decision from
+// before the run began, or a new decision if the policy was replaced since then.
 func (c *Client) admissionOf(p *policy.Policy, claim *job.Claim, e *job.Ending) *policy.Admission {
 	if a, ok := e.Admission.(*admission); ok && a.policy.Hash() == p.Hash() {
 		return a.says
@@ -182,7 +184,7 @@ func (c *Client) route(n *job.New) error {
 func (c *Client) logFailedRules(id string, p *policy.Policy, a *policy.Admission) {
 	for _, problem := range a.Failed {
 		if suppressed, ok := c.failedRules.allow(c.config.now(), p.Hash(), problem.String()); ok {
-			c.config.Logger.Warn("a rule of the policy could not be evaluated and does not match",
+			c.config.Logger.Warn("a rule of the policy could not be evaluated and is treated as not matching",
 				"job", id, "problem", problem.String(), "suppressed", suppressed)
 		}
 	}

@@ -19,8 +19,8 @@ func (c *Client) Queues(ctx context.Context) ([]QueueSettings, error) { return c
 // every client until they are removed. Nil fields of the change stay as they are; a
 // pointer to a zero value removes a setting.
 //
-// The error is ErrNotFound when no client has ever used the queue, unless it is one of
-// Config.Queues, and ErrInvalid for a value out of its bounds.
+// The error is ErrNotFound when no client has ever used the queue and the queue is not
+// in Config.Queues. It is ErrInvalid for a value out of its bounds.
 func (c *Client) SetQueue(ctx context.Context, by By, change QueueChange) (QueueSettings, error) {
 	q, err := c.store.SetQueue(ctx, by, change)
 	if _, configured := c.config.Queues[change.Name]; !configured || !errors.Is(err, store.ErrNotFound) {
@@ -36,25 +36,26 @@ func (c *Client) SetQueue(ctx context.Context, by By, change QueueChange) (Queue
 // cost does not grow with the number of jobs.
 func (c *Client) Counts(ctx context.Context) ([]JobCount, error) { return c.store.Counts(ctx) }
 
-// Backlog is the work that is left in a store, as seen by one client.
+// Backlog is the work that is left in a store, divided into the work of one client and
+// the work of others.
 type Backlog struct {
 	// Jobs counts the jobs of the client's queues and kinds by state, including ended
 	// jobs.
 	Jobs map[State]int64
-	// Paused counts the jobs of Jobs that wait in a paused queue, by queue.
+	// Paused is the number of jobs in Jobs that wait in a paused queue, by queue.
 	Paused map[string]int64
-	// Others counts the live jobs that the client does not run: it does not serve the
-	// queue, or has no handler for the kind.
+	// Others counts the live jobs that the client does not run: the client does not
+	// work on their queue, or has no handler for their kind.
 	Others []JobCount
 	// Redrives is the number of active redrives that may retry jobs. WaitingRedrives
-	// are the numbers of those that continue only when jobs of other clients have
-	// ended.
+	// are the numbers of the redrives that continue only when jobs of other clients
+	// have ended.
 	Redrives        int64
 	WaitingRedrives []int64
 }
 
-// Live returns the work left for the client: its live jobs and the redrives that may
-// retry more.
+// Live returns the amount of work left for the client: the number of its live jobs plus
+// the number of redrives that may retry more jobs.
 func (b *Backlog) Live() int64 {
 	n := b.Redrives
 	for state, jobs := range b.Jobs {
@@ -65,7 +66,7 @@ func (b *Backlog) Live() int64 {
 	return n
 }
 
-// Runnable is Live without the jobs in paused queues.
+// Runnable returns Live without the jobs in paused queues.
 func (b *Backlog) Runnable() int64 {
 	n := b.Live()
 	for _, jobs := range b.Paused {

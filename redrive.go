@@ -1,7 +1,7 @@
-// Package redrive runs jobs durably, and treats a failure as data: each failed
-// run is stored with what failed, what was decided about it and why.
+// Package redrive runs jobs durably, and treats a failure as data: each failed run is
+// stored with what failed, what was decided about it and why.
 //
-// A program makes a [Client] on a store, says how to handle kinds of jobs,
+// A program makes a [Client] on a store, registers a handler for each kind of job,
 // enqueues jobs, and runs them:
 //
 //	const Render = redrive.Kind[RenderArgs]("render")
@@ -11,11 +11,11 @@
 //	receipt, err := client.Enqueue(ctx, Render.New(RenderArgs{Scene: 7}, nil))
 //	err = client.Run(ctx)
 //
-// A handler runs at least once: after a crash it runs again, so what it does
-// outside should be repeatable; [Info.StepKey] and [Info.CompleteTx] help. What
-// it returns decides what follows: an error is put into a class, and the policy
-// says how often and when failures of that class are retried. Package failure has
-// marks that say more.
+// A handler runs at least once: after a crash it runs again. So its effects on other
+// systems should be safe to repeat; [Info.StepKey] and [Info.CompleteTx] help with
+// this. The result of the handler decides what happens next: an error is put into a
+// class, and the policy says how often and when failures of that class are retried.
+// With the marks of package failure, the handler can say more about an error.
 package redrive
 
 import (
@@ -47,25 +47,25 @@ type Client struct {
 	ids    *idPool
 
 	enqueueing enqueueChains
-	unwrapped  wrappedRun // shared by the runs without middleware
+	unwrapped  wrappedRun // the shared value of all runs without middleware
 
 	mu       sync.Mutex
-	handlers map[string]*handler // not changed after sealed is set
+	handlers map[string]*handler // not changed after sealed has become true
 	sealed   bool                // whether Run has been called
-	engine   *engine.Engine      // set while Run runs
-	keeper   *keeper.Keeper      // set while Run runs
-	calls    *outcomeCalls       // set while Run runs; nil without Config.OnOutcome
+	engine   *engine.Engine      // not nil while Run is running
+	keeper   *keeper.Keeper      // not nil while Run is running
+	calls    *outcomeCalls       // not nil while Run is running and Config.OnOutcome is set
 
-	argTypes atomic.Pointer[map[string]reflect.Type] // by kind, for handlers that take JSON
+	argTypes atomic.Pointer[map[string]reflect.Type] // by kind; the types of the arguments of handlers that take JSON
 
-	setting     sync.Mutex // held while the policy is being replaced; taken before mu
+	setting     sync.Mutex // locked while the policy is being replaced; locked before mu
 	policies    atomic.Pointer[policies]
-	failedRules logThrottle // limits the log of rules that cannot be evaluated
+	failedRules logThrottle // limits the log lines about rules that cannot be evaluated
 	crons       crons
 }
 
-// New makes a client on a store. It does no I/O. The error has all mistakes of the
-// configuration; a nil config means the defaults.
+// New makes a client on a store. It makes no call of the store. The error lists all
+// mistakes of the configuration. A nil config means the defaults.
 func New(s store.Store, config *Config) (*Client, error) {
 	var c Config
 	if config != nil {
@@ -74,7 +74,7 @@ func New(s store.Store, config *Config) (*Client, error) {
 	c = c.withDefaults()
 	err := c.validate()
 	if s == nil {
-		err = errors.Join(errors.New("a store is required; open one with sqlite.Open, postgres.Open or memory.New"), err)
+		err = errors.Join(errors.New("the store is nil; open a store with sqlite.Open, postgres.Open or memory.New"), err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)

@@ -11,18 +11,21 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Redrive starts to retry all dead letters that the filter of the spec selects now, in
-// the name of a person. It begins with a few jobs and retries more and more while they
-// succeed, within the rate if one is set. It stops by itself when too many fail again
-// with the same cause. Running clients carry it out; it survives the end of any of
-// them. The jobs have store.RedrivePriority unless the spec sets another one.
+// Redrive starts a bulk retry (a redrive) of all dead letters that the filter of the
+// spec selects now, in the name of a person. The redrive begins with a few jobs, the
+// canary. It retries more and more jobs while these succeed, within the rate of the
+// spec if that is set. It stops automatically when too many jobs fail again with the
+// same cause. The running clients carry it out; if one of them ends, the others
+// continue. The jobs have store.RedrivePriority unless the spec sets another one.
 //
-// Spec.Through and Spec.Total are filled in when Through is 0; Preview of an ActRetry
-// returns them beforehand. When the filter selects nothing, the error is ErrNotFound.
+// If Spec.Through is 0, Redrive sets Spec.Through and Spec.Total. To know them
+// beforehand, call Preview with ActRetry. When the filter selects nothing, the error is
+// ErrNotFound.
 //
 // One call starts one redrive, even when answers of the store are lost. A program that
 // may have to repeat the call, because it was killed or got an ErrUnknown, sets
-// Spec.Key: the second call then returns the redrive that the first has started.
+// Spec.Key: a second call with the same key then returns the redrive that the first
+// call has started.
 func (c *Client) Redrive(ctx context.Context, by By, spec RedriveSpec) (Redrive, error) {
 	if spec.Key == "" {
 		spec.Key = rand.Text()
@@ -46,7 +49,8 @@ func (c *Client) Redrive(ctx context.Context, by By, spec RedriveSpec) (Redrive,
 	return r, err
 }
 
-// redriveOf returns the redrive that was started with a key, if it is among the newest.
+// redriveOf returns the redrive that was started with a key, if it is one of the newest
+// redrives.
 func (c *Client) redriveOf(ctx context.Context, key string) (r Redrive, known bool, err error) {
 	list, err := again(ctx, c, func() ([]Redrive, error) { return c.store.RedriveList(ctx) })
 	i := slices.IndexFunc(list, func(r Redrive) bool { return r.Key == key })
@@ -68,8 +72,8 @@ func (c *Client) GetRedrive(ctx context.Context, id int64) (Redrive, error) {
 }
 
 // ControlRedrive pauses, resumes or cancels a redrive in the name of a person, or ends
-// its canary. The error is ErrNotFound, or ErrConflict when the state does not allow
-// the operation. Repeating an operation is not an error.
+// its canary. The error is ErrNotFound when the redrive does not exist, and ErrConflict
+// when its state does not allow the operation. Repeating an operation is not an error.
 func (c *Client) ControlRedrive(ctx context.Context, by By, id int64, do RedriveOp) (Redrive, error) {
 	r, err := again(ctx, c, func() (Redrive, error) { return c.store.ControlRedrive(ctx, by, id, do) })
 	if err == nil {
@@ -78,9 +82,9 @@ func (c *Client) ControlRedrive(ctx context.Context, by By, id int64, do Redrive
 	return r, err
 }
 
-// WaitRedrive waits until a redrive is completed, is cancelled or has stopped by
-// itself, and returns it. It goes on waiting while the redrive is paused. Some client
-// must be running.
+// WaitRedrive waits until a redrive is completed, cancelled or stopped automatically,
+// and returns the redrive. It continues to wait while the redrive is paused. At least
+// one client must be running.
 func (c *Client) WaitRedrive(ctx context.Context, id int64) (Redrive, error) {
 	changed := make(chan struct{}, 1)
 	defer c.store.Notify(changed)()
@@ -90,13 +94,13 @@ func (c *Client) WaitRedrive(ctx context.Context, id int64) (Redrive, error) {
 			return r, err
 		}
 		if err := c.await(ctx, changed); err != nil {
-			return r, fmt.Errorf("waiting for redrive %d, which is %s: %w", id, r.State, err)
+			return r, fmt.Errorf("wait for redrive %d, which is %s: %w", id, r.State, err)
 		}
 	}
 }
 
-// await waits for a notification, or for Config.Poll because a notification can be
-// lost.
+// await waits for a notification. Because a notification can be lost, it waits at most
+// Config.Poll.
 func (c *Client) await(ctx context.Context, changed <-chan struct{}) error {
 	poll := make(chan struct{})
 	timer := c.config.afterFunc(cmp.Or(c.config.Poll, engine.PollDefault), func() { close(poll) })

@@ -15,28 +15,30 @@ const (
 	EventsDefault    = 7 * 24 * time.Hour
 )
 
-// Forever is a duration of Retention that keeps things for ever. Any negative duration
-// means the same.
+// Forever is a value for the durations of Retention. It means that nothing is removed.
+// Any negative duration means the same.
 const Forever time.Duration = -1
 
-// Retention is how long things are kept. A zero field means its default, a negative one
-// means for ever. Running clients remove what is older, a little at a time. All clients
-// of a store should have the same Retention, because each uses its own.
+// Retention says how long a store keeps jobs, failures, dead letters and events. A zero
+// field means its default; a negative field means for ever. Running clients remove
+// older data in small steps. Each client uses its own Retention, so all clients of a
+// store should have the same one.
 type Retention struct {
 	// Completed applies to completed and cancelled jobs with their results, counted
-	// from the end of the job; default CompletedDefault. An idempotency key outlives
-	// its job.
+	// from the end of the job; default CompletedDefault. An idempotency key is kept
+	// after its job is removed.
 	Completed time.Duration
-	// Failures applies to failure records; default FailuresDefault. The records of a
-	// live job, or of a job with a dead letter, are kept as long as the job.
+	// Failures applies to failure records; default FailuresDefault. The failure records
+	// of a live job, or of a job with a dead letter, are kept as long as the job.
 	Failures time.Duration
 	// Dead applies to resolved and ignored dead letters with their jobs and failure
 	// records, counted from the death or the last action; default DeadDefault.
 	Dead time.Duration
-	// DropPending also removes pending dead letters when they are old enough. The audit
-	// log records each such removal. By default pending dead letters are kept.
+	// If DropPending is true, pending dead letters that are older than Dead are also
+	// removed. The audit log records each such removal. By default pending dead letters
+	// are kept.
 	DropPending bool
-	// Events applies to events; default EventsDefault.
+	// Events applies to events; the default is EventsDefault.
 	Events time.Duration
 }
 

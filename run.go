@@ -21,12 +21,12 @@ var ErrNotRunning = errors.New("redrive: the client is not running; call Run fir
 
 // Run works on the jobs of the configured queues until ctx ends, and then stops
 // gracefully: it takes no new jobs, gives running jobs the grace time, then ends their
-// contexts and hands back what remains without using up an attempt. It returns nil
-// after a clean stop and a *Returned when jobs were handed back. Only one Run of a
-// client can be active at a time.
+// contexts and hands back the jobs that have still not ended. A job that is handed back
+// has used up no attempt. Run returns nil after a clean stop and a *Returned error when
+// jobs were handed back. Only one Run of a client can be active at a time.
 //
-// Meanwhile it also carries out redrives, fires the slots of cron entries, and removes
-// what is older than Config.Retention.
+// While it works, Run also carries out redrives, fires the slots of cron entries, and
+// removes data that is older than Config.Retention.
 func (c *Client) Run(ctx context.Context) error {
 	stop, err := c.start(ctx)
 	if err != nil {
@@ -40,9 +40,9 @@ func (c *Client) Run(ctx context.Context) error {
 // Returned is the error of a Run that handed jobs back when it stopped. It is an error
 // so that a program can set its exit code.
 type Returned struct {
-	Jobs int // running jobs that did not end within the grace time
+	Jobs int // the running jobs that did not end within the grace time
 	// Unsaved is the number of jobs that have ended, but whose outcomes could not be
-	// written: they run again when their leases are over.
+	// written: these jobs run again when their leases are over.
 	Unsaved int
 }
 
@@ -53,7 +53,7 @@ func (r *Returned) Error() string {
 	return fmt.Sprintf("stopped with %d running jobs handed back and the outcomes of %d jobs unwritten", r.Jobs, r.Unsaved)
 }
 
-// returned converts the engine's error of a stop to its public type.
+// returned converts the engine's error of a stop to the public type Returned.
 func returned(err error) error {
 	if r, ok := errors.AsType[*engine.Returned](err); ok {
 		return &Returned{Jobs: r.Jobs, Unsaved: r.Unsaved}
@@ -61,8 +61,8 @@ func returned(err error) error {
 	return err
 }
 
-// Halt ends the grace time of a Run that is stopping; a Run that is not stopping yet
-// stops without any grace time. Call it on a second signal. It does not wait.
+// Halt makes Run stop without further grace time, also when Run is already stopping. A
+// program calls it on a second signal. Halt does not wait until Run has returned.
 func (c *Client) Halt() {
 	c.mu.Lock()
 	e, calls := c.engine, c.calls
@@ -75,7 +75,7 @@ func (c *Client) Halt() {
 
 // WaitIdle waits until Run has no running job, has written every outcome, and knows of
 // no job that it could claim. It returns ErrNotRunning when Run is not running or has
-// not begun yet, and the error of ctx when that ends first.
+// not begun yet. If ctx ends first, it returns the error of ctx.
 func (c *Client) WaitIdle(ctx context.Context) error {
 	e := c.running()
 	if e == nil {
@@ -85,11 +85,12 @@ func (c *Client) WaitIdle(ctx context.Context) error {
 }
 
 // RunUntilIdle is Run until no job is due that this client could run, or until ctx
-// ends. Use it in a program that a timer starts. Due cron slots fire first. Redrives go
-// on as far as they can without waiting for a rate limit or for their canary.
+// ends. Use it in a program that a timer starts. Cron slots that are due are fired
+// first. Redrives continue until they have to wait for a rate limit or for their
+// canary.
 func (c *Client) RunUntilIdle(ctx context.Context) error { return c.runUntil(ctx, c.awaitDue) }
 
-// awaitDue waits until no job is due and the keeper has no due work.
+// awaitDue waits until no job is due and no work of the keeper is due.
 func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
 	for {
 		if err := e.Idle(ctx); err != nil || !c.keeping().Pass(ctx) {
@@ -101,8 +102,9 @@ func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
 // RunUntilEmpty is Run until all jobs of the configured queues whose kinds have a
 // handler have ended and no redrive is active, or until ctx ends. It waits for jobs
 // that are due later and for retries. It waits for the jobs of a paused queue as long
-// as the queue is paused. A paused redrive does not count, nor does one that waits for
-// jobs that this client does not run. Cron entries fire meanwhile.
+// as the queue is paused. It does not wait for a paused redrive, or for a redrive that
+// waits for jobs that this client does not run. Cron entries continue to fire during
+// the wait.
 func (c *Client) RunUntilEmpty(ctx context.Context) error { return c.runUntil(ctx, c.awaitEmpty) }
 
 // runUntil is Run until a condition holds or ctx ends.
@@ -121,7 +123,7 @@ func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engi
 
 	err = await(ctx, e)
 	if ctx.Err() != nil {
-		err = nil // the end of ctx is a normal stop, as with Run
+		err = nil // the end of ctx is a normal stop, as in Run
 	}
 	cancel()
 	return errors.Join(<-ended, err)
@@ -138,7 +140,7 @@ func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
 		c.keeping().Pass(ctx)
 		left, err := c.Backlog(ctx)
 		switch {
-		case passes(err): // then ask again
+		case passes(err): // after the wait, count again
 		case err != nil || left.Live() == 0:
 			return err
 		}
@@ -148,7 +150,7 @@ func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
 	}
 }
 
-// passes reports whether an error of reading the store may go away by itself.
+// passes reports whether an error of a read from the store may be temporary.
 func passes(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrFull)
 }
@@ -162,13 +164,13 @@ func (c *Client) running() *engine.Engine {
 // start makes the engine of one Run. The caller must call stop after the engine has
 // ended.
 func (c *Client) start(ctx context.Context) (stop func(), err error) {
-	c.setting.Lock() // locked before mu, as in SetPolicy
+	c.setting.Lock() // locked before mu, in the same order as in SetPolicy
 	defer c.setting.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.engine != nil:
-		return nil, errors.New("redrive: the client is running already; make another client to run twice")
+		return nil, errors.New("redrive: this client is already running; to run twice, make another client")
 	case len(c.handlers) == 0:
 		return nil, errors.New("redrive: no kind has a handler; call redrive.Handle before Run")
 	}
@@ -203,7 +205,7 @@ func (c *Client) start(ctx context.Context) (stop func(), err error) {
 		defer c.mu.Unlock()
 		c.engine, c.keeper, c.calls = nil, nil, nil
 		if err := config.Dirs.Close(); err != nil {
-			c.config.Logger.Warn("closing the base of temporary directories", "error", err)
+			c.config.Logger.Warn("could not close the parent of the temporary directories", "error", err)
 		}
 	}, nil
 }

@@ -35,7 +35,7 @@ func TestNew_ReportsEveryMistake(t *testing.T) {
 		Poll:           -1,
 	})
 	want := []string{
-		"redrive: a store is required; open one with sqlite.Open, postgres.Open or memory.New",
+		"redrive: the store is nil; open a store with sqlite.Open, postgres.Open or memory.New",
 		"Config.Name of 300 bytes: at most 256",
 		`Config.Queues: queue "a b": only letters, digits and _-.:/ are allowed: invalid`,
 		`Config.Queues: queue "a b": -1 workers: must be 1 to 5000`,
@@ -103,7 +103,7 @@ func TestRun_OnceAtATime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if second == nil || !strings.Contains(second.Error(), "running already") {
+	if second == nil || !strings.Contains(second.Error(), "already running") {
 		t.Errorf("Run while Run is active: got error %v, want a refusal", second)
 	}
 }
