@@ -32,7 +32,7 @@ func page() []byte {
 	overview(&b)
 	messages(&b)
 	codes(&b)
-	b.WriteString("## The built-in default policy\n\nIt decides where another policy says nothing. `redrive policy show` prints it.\n\n```yaml\n")
+	b.WriteString("## The built-in default policy\n\nIt is used for everything that another policy does not set. `redrive policy show` prints it.\n\n```yaml\n")
 	spec := policy.DefaultSpec()
 	b.Write(policyfile.Render(&spec))
 	b.WriteString("```\n")
@@ -43,7 +43,7 @@ func page() []byte {
 func overview(b *bytes.Buffer) {
 	b.WriteString(`## Overview
 
-The retries and waits are those of the built-in default policy; each wait is spread by ±20 %.
+The retries and waits are those of the built-in default policy. Each wait is changed by a random amount of up to ±20 %.
 
 | class | what it is | verdict | retries | waits |
 |---|---|---|---|---|
@@ -56,14 +56,14 @@ The retries and waits are those of the built-in default policy; each wait is spr
 	b.WriteString(`
 | verdict | means |
 |---|---|
-| retry | waiting may mend it |
-| throttle | waiting mends it: too much was asked for in a short time |
-| quota | used up until a date, or until somebody pays: not retried |
-| dependency_down | a service is down for all jobs alike |
-| permanent | no later attempt mends it: not retried |
-| cancelled | no failure: it was wanted |
-| crash | the worker died; counted apart from attempts, see ` + "`max_crashes`" + ` |
-| unknown | nothing says whether waiting mends it; the policy has the say |
+| retry | a later attempt may succeed |
+| throttle | too many requests in a short time: waiting helps |
+| quota | a quota is used up until a date or a payment: not retried |
+| dependency_down | a service is down for all jobs that use it |
+| permanent | no later attempt can succeed: not retried |
+| cancelled | not a failure: the job was cancelled on purpose |
+| crash | the worker died; not counted as an attempt, see ` + "`max_crashes`" + ` |
+| unknown | it is not known whether a later attempt can succeed; the policy decides |
 
 `)
 }
@@ -113,10 +113,10 @@ Users see the text of the class, never the message of the error. While another a
 }
 
 func codes(b *bytes.Buffer) {
-	b.WriteString(`## What says which class by itself
+	b.WriteString(`## Codes and their classes
 
-Evidence that is more specific decides before these: a mark of the handler, a code before a status, and words
-that are clear before a status that is general. What is not in a table says nothing by itself.
+These tables show the class of each code when there is no other evidence. More specific evidence takes precedence: a mark of the
+handler, a code before a status, and specific words before a general status. A code that is in no table has no class by itself.
 
 `)
 	b.WriteString("**HTTP status**\n\n| status | class |\n|---|---|\n")
@@ -125,9 +125,9 @@ that are clear before a status that is general. What is not in a table says noth
 	numbers(b, 1, 255, func(n int) *failure.Evidence { return &failure.Evidence{Exit: &n} })
 	for _, family := range []struct{ name, title string }{
 		{"signal", "Signal that ended a process"}, {"grpc", "gRPC status"},
-		{"sqlstate", "SQLSTATE; two signs stand for all that begin so"},
-		{"errno", "Error of the operating system, of name look-ups and of Node.js"},
-		{"handler", "Code that a handler gives"},
+		{"sqlstate", "SQLSTATE; two characters stand for all codes that begin with them"},
+		{"errno", "Error of the operating system, of DNS look-ups and of Node.js"},
+		{"handler", "Code that a handler sets"},
 	} {
 		fmt.Fprintf(b, "\n**%s**\n\n| class | codes |\n|---|---|\n", family.title)
 		named(b, family.name)
