@@ -45,9 +45,10 @@ func NewRaw(kind string, payload []byte, o *Options) Spec {
 
 // Spec is a job to be enqueued, made by Kind.New or NewRaw.
 type Spec struct {
-	new  job.New
-	args reflect.Type // the arguments, set by Kind.New, whose payload is JSON; nil for NewRaw
-	err  error
+	new    job.New
+	unique *Unique      // new.Key is made of it; nil when the caller chose the key
+	args   reflect.Type // the arguments, set by Kind.New, whose payload is JSON; nil for NewRaw
+	err    error
 	// checkedBy is the client that has checked the job on its way through middlewares;
 	// nil for a job that is new or changed.
 	checkedBy *Client
@@ -87,6 +88,9 @@ func (s Spec) Options() Options {
 		Key: n.Key, KeyUntil: n.KeyUntil.Time(),
 		Owner: n.Owner, Correlation: n.Correlation, Attrs: map[string]any{}, Batch: n.Batch,
 	}
+	if s.unique != nil {
+		o.Key, o.Unique = "", new(*s.unique)
+	}
 	if len(n.Attrs) > 0 {
 		d := json.NewDecoder(bytes.NewReader(n.Attrs))
 		d.UseNumber()
@@ -111,7 +115,7 @@ func (s Spec) WithOptions(o Options) Spec {
 func (s Spec) WithPayload(payload []byte) Spec {
 	s.checkedBy = nil
 	s.new.Payload = payload
-	s.new.Digest = digestOf(s.new.Key, payload)
+	s.setKey()
 	if s.args != nil && !json.Valid(payload) {
 		s.err = fmt.Errorf("payload of kind %q: the %d bytes are not JSON, but the kind takes JSON arguments: %w",
 			s.new.Kind, len(payload), store.ErrInvalid)
@@ -132,6 +136,9 @@ type Options struct {
 	Key string
 	// KeyUntil is when the store forgets the key; default never.
 	KeyUntil time.Time
+	// Unique makes an enqueue return an earlier job with the same arguments, if there is
+	// one, as a known Key does; see Unique. It contradicts Key and KeyUntil.
+	Unique *Unique
 
 	Owner       string         // for example the user or tenant that the job belongs to
 	Correlation string         // the caller's id for logs
@@ -198,12 +205,13 @@ func newSpec(kind string, payload []byte, o *Options) Spec {
 		Owner:       o.Owner,
 		Correlation: o.Correlation,
 		Key:         o.Key,
-		Digest:      digestOf(o.Key, payload),
 		KeyUntil:    job.At(o.KeyUntil),
 		Batch:       o.Batch,
 		Payload:     payload,
 	}}
-	if s.err = s.fill(o); s.err != nil {
+	if s.err = s.fill(o); s.err == nil {
+		s.setKey()
+	} else {
 		s.err = fmt.Errorf("job of kind %q: %w", kind, s.err)
 	}
 	return s
@@ -211,6 +219,13 @@ func newSpec(kind string, payload []byte, o *Options) Spec {
 
 // fill sets the options of the Spec and returns an error for a wrong one.
 func (s *Spec) fill(o *Options) error {
+	if err := o.Unique.check(o); err != nil {
+		return err
+	}
+	if o.Unique != nil {
+		s.unique = new(*o.Unique)
+		s.new.KeyPeriod = s.unique.Period
+	}
 	own, err := o.override()
 	if err != nil {
 		return err
@@ -235,12 +250,14 @@ func (s *Spec) fill(o *Options) error {
 	return nil
 }
 
-// digestOf returns a digest of the payload. It shows whether two jobs with the same key
-// have different payloads. It is nil for a job without a key.
-func digestOf(key string, payload []byte) []byte {
-	if key == "" {
-		return nil
+// setKey sets what depends on the payload: the key of a unique job, or else a digest that
+// tells the payloads of one key apart.
+func (s *Spec) setKey() {
+	switch n := &s.new; {
+	case s.unique != nil:
+		n.Key, n.Digest = s.unique.key(n.Payload), nil // jobs with the same key have the same payload
+	case n.Key != "":
+		sum := sha256.Sum256(n.Payload)
+		n.Digest = sum[:16]
 	}
-	sum := sha256.Sum256(payload)
-	return sum[:16]
 }

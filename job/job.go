@@ -2,6 +2,8 @@
 // transitions are legal, and how a run of it can end. It is pure: no clock, no I/O.
 package job
 
+import "time"
+
 // The bounds of a priority; 1 runs first. Within one priority, the job that was due
 // first runs first. Priority is strict: as long as jobs of priority 1 keep coming, the
 // others of the same queue wait. Jobs that must not wait so long need a queue of their
@@ -45,11 +47,15 @@ type New struct {
 	Key         string // idempotency key within (owner, kind); may be empty
 	Digest      []byte // a digest of the payload, compared when the key is known already
 	KeyUntil    Micros // when the key is forgotten; 0 means never
-	Batch       int64  // 0 means no batch
-	Deps        string // the dependencies in canonical form; part of the lane
-	Attrs       []byte // a JSON object or nil
-	Override    []byte // the job's own retry settings, encoded by package policy; nil means none
-	Payload     []byte // stored exactly as given
+	// KeyPeriod, when it is not 0, replaces KeyUntil: the key is forgotten at the end of
+	// the period in which the job is enqueued, by the store's clock. Periods are aligned
+	// to 1970-01-01 00:00 UTC. It is a whole number of microseconds.
+	KeyPeriod time.Duration
+	Batch     int64  // 0 means no batch
+	Deps      string // the dependencies in canonical form; part of the lane
+	Attrs     []byte // a JSON object or nil
+	Override  []byte // the job's own retry settings, encoded by package policy; nil means none
+	Payload   []byte // stored exactly as given
 	// Repeat says that an earlier call with this id ended in ErrUnknown: the store
 	// looks for the job first and inserts it only if it does not exist.
 	Repeat bool

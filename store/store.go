@@ -52,7 +52,8 @@ type Producer interface {
 	// receipt of the job that holds the key. If that job has another payload, the
 	// whole call fails with a *KeyConflict. A draining queue gives ErrDraining. A
 	// job with Repeat whose id is already stored is only looked up; if the stored
-	// job is another one, the call fails with an *IDConflict.
+	// job is another one, the call fails with an *IDConflict. A key that begins with
+	// job.AliveKey is known only while the job that holds it is alive.
 	Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error)
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redrive/redrive/job"
 )
@@ -17,6 +18,12 @@ func Validate(n *job.New) error {
 		return fmt.Errorf("priority %d: must be %d to %d: %w", n.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
 	case n.RunAt < 0 || n.Deadline < 0 || n.KeyUntil < 0:
 		return fmt.Errorf("a time before 1970 cannot be stored: %w", ErrInvalid)
+	case n.KeyPeriod < 0 || n.KeyPeriod%time.Microsecond != 0:
+		return fmt.Errorf("key period %s: must be a whole number of microseconds, or 0: %w", n.KeyPeriod, ErrInvalid)
+	case n.KeyPeriod != 0 && (n.Key == "" || n.KeyUntil != 0):
+		return fmt.Errorf("key period %s: needs a key, and no other end of the key: %w", n.KeyPeriod, ErrInvalid)
+	case job.WhileAlive(n.Key) && (n.KeyUntil != 0 || n.KeyPeriod != 0):
+		return fmt.Errorf("key %q: is held while its job is alive and can have no other end: %w", n.Key, ErrInvalid)
 	case len(n.Payload) > job.PayloadMax:
 		return fmt.Errorf("payload of %d bytes: at most %d: %w", len(n.Payload), job.PayloadMax, ErrTooLarge)
 	case len(n.Override) > job.PolicyMax:

@@ -102,7 +102,10 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 	answer.Errors = make([]error, len(a.IDs))
 	counted := make(map[job.ID]bool)
 	for i, id := range a.IDs {
-		_, own, err := t.named(a.Do, id)
+		d, own, err := t.named(a.Do, id)
+		if err == nil && own == nil && a.Do == store.ActRetry {
+			own, err = t.keyInUse(d)
+		}
 		if err != nil {
 			return answer, err
 		}
@@ -183,6 +186,12 @@ func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 		if own := t.roomFor(d, &a.Change); own != nil {
 			return own, nil
 		}
+		if own, err := t.keyInUse(d); own != nil || err != nil {
+			return own, err
+		}
+		if _, err := t.retakeKeys([]deadRow{*d}); err != nil {
+			return nil, err
+		}
 		action, before, after = "job.retry", job.Dead.String(), a.Change.AuditRetry()
 	}
 	to, err := t.do(by, a, d, 0)
@@ -208,6 +217,11 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	p, err := t.search(m, a.After, a.Through, cmp.Or(a.Limit, store.StepMax))
 	if err != nil {
 		return answer, err
+	}
+	if a.Do == store.ActRetry {
+		if p.found, err = t.retakeKeys(p.found); err != nil {
+			return answer, err
+		}
 	}
 	mark, muted, err := t.mute(by, a)
 	if err != nil {

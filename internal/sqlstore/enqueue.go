@@ -26,11 +26,15 @@ var (
 		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 		ON CONFLICT (id) DO NOTHING`)
 	insBody = declare("insBody", `INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`)
-	selKey  = declare("selKey", `SELECT job, digest, until, state FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`)
-	putKey  = declare("putKey", `INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
+	selKey  = declare("selKey", `SELECT job, digest, until, state, created_at FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`)
+	// ?8 is the created_at of the key of an ended job, see job.AliveKey. Each job that
+	// takes such a key gives it a later created_at, so of two calls that have read the
+	// same row only one changes it.
+	putKey = declare("putKey", `INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-		ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = ?6, until = ?7, state = NULL
-		WHERE redrive_keys.until <= ?6`)
+		ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = max(?6, redrive_keys.created_at + 1),
+		until = ?7, state = NULL
+		WHERE redrive_keys.until <= ?6 OR redrive_keys.created_at = ?8`)
 )
 
 // enqueue accepts all jobs or none. When it returns an error after it has written
@@ -39,7 +43,7 @@ var (
 // hold locks on lanes, because other calls may need them.
 func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	receipts := make([]job.Receipt, len(jobs))
-	var keys map[keyName]int // the keys of this call; the value is the index of the job
+	var keys map[keyName]newKey // the keys of this call
 	fresh := make([]int, 0, len(jobs))
 	ids := repeated(jobs)
 	for i := range jobs {
@@ -88,22 +92,26 @@ func repeated(jobs []job.New) map[job.ID]bool {
 
 // takeKeys writes the keys of a call. It writes them in a fixed order, so that two
 // transactions cannot deadlock.
-func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]int) error {
-	names := slices.SortedFunc(maps.Keys(keys), func(a, b keyName) int {
-		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key))
-	})
-	for _, name := range names {
-		n := &jobs[keys[name]]
-		changed, err := t.exec(putKey, text(n.Owner), text(n.Kind), text(n.Key), num(n.ID), blob(n.Digest),
-			num(t.now), setNum(n.KeyUntil))
-		if err == nil && changed == 0 {
-			err = ErrAgain
-		}
-		if err != nil {
+func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]newKey) error {
+	for _, name := range slices.SortedFunc(maps.Keys(keys), compareKeys) {
+		k := keys[name]
+		n := &jobs[k.index]
+		if err := t.takeKey(name, n.ID, n.Digest, n.KeyEnd(t.now), k.ended); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// takeKey writes a key that was found free. ended is the created_at of the key of an
+// ended job, or 0.
+func (t *Txn) takeKey(name keyName, id job.ID, digest []byte, until, ended job.Micros) error {
+	changed, err := t.exec(putKey, text(name.owner), text(name.kind), text(name.key), num(id), blob(digest),
+		num(t.now), setNum(until), setNum(ended))
+	if err == nil && changed == 0 {
+		err = ErrAgain
+	}
+	return err
 }
 
 func taken(id job.ID) error { return &store.IDConflict{ID: id} }
@@ -166,6 +174,16 @@ var ErrAgain = errors.New("another transaction was faster")
 
 type keyName struct{ owner, kind, key string }
 
+func compareKeys(a, b keyName) int {
+	return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key))
+}
+
+// newKey is a key that a call takes.
+type newKey struct {
+	index int        // of the job in the call
+	ended job.Micros // as in takeKey
+}
+
 // repeats returns an error when the id of a repeat belongs to a different job.
 func (t *Txn) repeats(n *job.New) error {
 	j, err := getJob(t.s, n.ID)
@@ -182,7 +200,7 @@ func (t *Txn) repeats(n *job.New) error {
 
 // known looks for a job that exists already. It finds a repeat by its id, and other
 // jobs by their key. It also searches the earlier jobs of the call.
-func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, receipts []job.Receipt) (bool, error) {
+func (t *Txn) known(n *job.New, i int, keys *map[keyName]newKey, jobs []job.New, receipts []job.Receipt) (bool, error) {
 	if n.Repeat {
 		state, _, err := t.find(n.ID)
 		if err != nil {
@@ -199,42 +217,27 @@ func (t *Txn) known(n *job.New, i int, keys *map[keyName]int, jobs []job.New, re
 	}
 	name := keyName{n.Owner, n.Kind, n.Key}
 	if first, ok := (*keys)[name]; ok {
-		if !bytes.Equal(jobs[first].Digest, n.Digest) {
-			return false, &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: jobs[first].ID}
+		if !bytes.Equal(jobs[first.index].Digest, n.Digest) {
+			return false, &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: jobs[first.index].ID}
 		}
-		receipts[i] = job.Receipt{ID: receipts[first].ID, Existing: true, State: job.Waiting}
+		receipts[i] = job.Receipt{ID: receipts[first.index].ID, Existing: true, State: job.Waiting}
 		return true, nil
 	}
-	var holder job.ID
-	var same bool
-	left := job.Completed // The job was removed. The key has its last state; retention only removes jobs that have ended.
-	err := t.rows(selKey, func(r Row) error {
-		if until := job.Micros(r.Int(2)); until == 0 || until > t.now {
-			holder, same = job.ID(r.Int(0)), bytes.Equal(r.Blob(1), n.Digest)
-		}
-		if !r.Null(3) {
-			left = job.State(r.Int(3))
-		}
-		return nil
-	}, text(n.Owner), text(n.Kind), text(n.Key))
+	held, err := t.heldKey(name)
 	if err != nil {
 		return false, err
 	}
-	if holder == 0 {
+	if held.job == 0 {
 		if *keys == nil {
-			*keys = make(map[keyName]int)
+			*keys = make(map[keyName]newKey)
 		}
-		(*keys)[name] = i
+		(*keys)[name] = newKey{i, held.ended}
 		return false, nil
 	}
-	if !same {
-		return false, &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: holder}
+	if !bytes.Equal(held.digest, n.Digest) {
+		return false, &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: held.job}
 	}
-	state, _, err := t.find(holder)
-	if state == job.None {
-		state = left
-	}
-	receipts[i] = job.Receipt{ID: holder, Existing: true, State: state}
+	receipts[i] = job.Receipt{ID: held.job, Existing: true, State: held.state}
 	t.reliesOnEarlier = true
-	return true, err
+	return true, nil
 }

@@ -121,13 +121,24 @@ func (t *Txn) auditReleases(r *store.Redrive) error {
 }
 
 // release releases jobs of a redrive by its plan and returns how many it has released.
-// It stops at the first job for whose lane the store has no room.
+// It skips jobs whose unique keys other jobs have, and stops at the first job for whose
+// lane the store has no room.
 func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64, err error) {
 	b, err := t.toRelease(r, &plan)
 	if err != nil {
 		return 0, err
 	}
-	did, jobs := store.RedriveDone{Cursor: b.cursor, Exhausted: b.exhausted}, b.jobs
+	jobs, err := t.retakeKeys(b.jobs)
+	if err == nil && len(jobs) == 0 && plan.Spread && !b.exhausted { // a spread would choose the same jobs again
+		plan.Spread = false
+		if b, err = t.toRelease(r, &plan); err == nil {
+			jobs, err = t.retakeKeys(b.jobs)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	did := store.RedriveDone{Cursor: b.cursor, Exhausted: b.exhausted}
 	if r.Change.Queue != "" { // without a new queue the jobs stay in their lanes
 		jobs, did.Blocked = t.whatHasRoom(jobs, &r.Change)
 	}

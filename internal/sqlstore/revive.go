@@ -108,7 +108,7 @@ func (t *Txn) revived(d *deadRow, to *Lane, due job.Micros) {
 }
 
 // reviveAll revives the jobs of all the entries. The entries are sorted by their
-// deaths.
+// deaths, and retakeKeys has taken their keys.
 func (t *Txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int64) error {
 	// A change of the job needs the job's old values, and a change of the queue needs the
 	// job's lane. So these jobs are revived one by one.

@@ -14,6 +14,7 @@ var (
 	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key,
 		d.seq = (SELECT max(seq) FROM redrive_done) FROM redrive_done d ORDER BY d.seq`)
 	delDone     = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
+	delAlive    = declare("delAlive", `DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND job = ?`)
 	setKeyState = declare("setKeyState", `UPDATE redrive_keys SET state = ?5 WHERE owner = ?1 AND kind = ?2 AND key = ?3 AND job = ?4`)
 )
 
@@ -71,13 +72,17 @@ func (w *sweep) ended() error {
 
 // remove removes the data of a job whose row is deleted already. If the job still holds
 // a key, the key stays and stores the job's state. A missing state means completed; see
-// known.
+// heldKey. A key that is held only while its job is alive is removed.
 func (t *Txn) remove(j *goneJob) error {
 	t.count(j.lane, j.state, -1)
 	if _, err := t.exec(delProgress, num(j.id)); err != nil {
 		return err
 	}
-	if j.key == "" || j.state == job.Completed {
+	switch {
+	case job.WhileAlive(j.key):
+		_, err := t.exec(delAlive, text(j.owner), text(j.lane.kind), text(j.key), num(j.id))
+		return err
+	case j.key == "" || j.state == job.Completed:
 		return nil
 	}
 	_, err := t.exec(setKeyState, text(j.owner), text(j.lane.kind), text(j.key), num(j.id), num(j.state))

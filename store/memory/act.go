@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -35,8 +36,11 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 	answer := store.Acted{Errors: make([]error, len(a.IDs))}
 	counted := make(map[job.ID]bool)
 	for i, id := range a.IDs {
-		_, answer.Errors[i] = t.named(a.Do, id)
-		switch {
+		e, err := t.named(a.Do, id)
+		if err == nil && a.Do == store.ActRetry {
+			err = t.keyInUse(e)
+		}
+		switch answer.Errors[i] = err; {
 		case answer.Errors[i] != nil:
 		case counted[id]:
 			answer.Errors[i] = fmt.Errorf("job %d is listed twice: %w", id, store.ErrConflict)
@@ -112,7 +116,7 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 	for i, id := range a.IDs {
 		e, err := t.named(a.Do, id)
 		if err == nil && a.Do == store.ActRetry {
-			err = t.roomFor(&a.Change, e)
+			err = cmp.Or(t.roomFor(&a.Change, e), t.keyInUse(e))
 		}
 		if answer.Errors[i] = err; err != nil {
 			continue
@@ -134,6 +138,7 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 	entries, next := t.selected(a, cmp.Or(a.Limit, store.StepMax))
 	if a.Do == store.ActRetry {
+		entries = t.withFreeKeys(entries)
 		if err := t.roomFor(&a.Change, entries...); err != nil {
 			return store.Acted{}, err
 		}
@@ -209,12 +214,49 @@ func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
 	t.emit(store.DeadLetterEvent(&e.DeadLetter, e.Action))
 }
 
+// keyInUse returns an error when a dead job cannot be retried because another job that is
+// alive has its key. See job.AliveKey.
+func (t *tx) keyInUse(e *entry) error {
+	r := t.jobs[e.Job]
+	if !job.WhileAlive(r.Key) {
+		return nil
+	}
+	k := t.keys[r.keyName()]
+	if k == nil || !t.alive(k.Job) {
+		return nil
+	}
+	return fmt.Errorf("job %d: job %d, which has not ended, has the same unique key; wait for its end or cancel it: %w",
+		r.ID, k.Job, store.ErrConflict)
+}
+
+func (r *record) keyName() keyName { return keyName{r.Owner, r.Kind, r.Key} }
+
+// withFreeKeys returns the entries whose jobs can have their keys again. Of several entries
+// with one key that is the first.
+func (t *tx) withFreeKeys(entries []*entry) []*entry {
+	taken := make(map[keyName]bool)
+	return slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool {
+		r := t.jobs[e.Job]
+		if !job.WhileAlive(r.Key) {
+			return false
+		}
+		if taken[r.keyName()] || t.keyInUse(e) != nil {
+			return true
+		}
+		taken[r.keyName()] = true
+		return false
+	})
+}
+
 // revive opens the next life of a dead job, for a person or for a redrive.
 func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64) {
 	t.set(e, job.Redriven, job.ActionRetried)
 	e.Revived, e.ActedBy, e.Note, e.Redrive = true, actor, note, redrive
 
 	r := t.jobs[e.Job]
+	if job.WhileAlive(r.Key) {
+		t.keys[r.keyName()] = &key{Key: store.Key{Owner: r.Owner, Kind: r.Kind, Key: r.Key, Job: r.ID}}
+	}
 	t.detach(r)
 	t.change(r, actor, c, redrive)
 	r.Life++

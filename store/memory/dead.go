@@ -119,9 +119,15 @@ func (t *tx) purge(e *entry) {
 	}
 }
 
-// remove removes an ended job. A key that the job still holds keeps the job's state.
+// remove removes an ended job. A key that the job still holds keeps the job's state, or is
+// removed if it is held only while its job is alive.
 func (t *tx) remove(r *record) {
-	if k := t.keys[keyName{r.Owner, r.Kind, r.Key}]; r.Key != "" && k != nil && k.Job == r.ID {
+	name := keyName{r.Owner, r.Kind, r.Key}
+	switch k := t.keys[name]; {
+	case r.Key == "" || k == nil || k.Job != r.ID:
+	case job.WhileAlive(r.Key):
+		delete(t.keys, name)
+	default:
 		k.state = r.State
 	}
 	t.detach(r)

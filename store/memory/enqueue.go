@@ -97,7 +97,7 @@ func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 	}
 	c.newIDs[n.ID] = true
 	if n.Key != "" {
-		c.newKeys[nameOf(n)] = keyOf(n)
+		c.newKeys[nameOf(n)] = keyOf(n, c.now)
 	}
 	c.fresh = append(c.fresh, n)
 	return job.Receipt{ID: n.ID, State: job.Waiting}, nil
@@ -122,10 +122,16 @@ func (c *intake) held(n *job.New) *key {
 		return k // a key of the same call cannot have expired
 	}
 	k := c.keys[nameOf(n)]
-	if k == nil || k.Until != 0 && k.Until <= c.now {
+	if k == nil || k.Until != 0 && k.Until <= c.now || job.WhileAlive(n.Key) && !c.alive(k.Job) {
 		return nil
 	}
 	return k
+}
+
+// alive reports whether a job exists and has not ended.
+func (t *tx) alive(id job.ID) bool {
+	r := t.jobs[id]
+	return r != nil && !r.State.Terminal()
 }
 
 func (c *intake) existing(i int, n *job.New, k *key) (job.Receipt, error) {
@@ -141,9 +147,9 @@ func (c *intake) existing(i int, n *job.New, k *key) (job.Receipt, error) {
 
 func nameOf(n *job.New) keyName { return keyName{n.Owner, n.Kind, n.Key} }
 
-func keyOf(n *job.New) *key {
+func keyOf(n *job.New, now job.Micros) *key {
 	return &key{
-		Key:    store.Key{Owner: n.Owner, Kind: n.Kind, Key: n.Key, Job: n.ID, Until: n.KeyUntil},
+		Key:    store.Key{Owner: n.Owner, Kind: n.Kind, Key: n.Key, Job: n.ID, Until: n.KeyEnd(now)},
 		digest: bytes.Clone(n.Digest),
 	}
 }
@@ -166,7 +172,7 @@ func (t *tx) insert(n *job.New) {
 	at, _ := slices.BinarySearch(t.ids, n.ID)
 	t.ids = slices.Insert(t.ids, at, n.ID)
 	if n.Key != "" {
-		t.keys[nameOf(n)] = keyOf(n)
+		t.keys[nameOf(n)] = keyOf(n, t.now)
 	}
 	runAt := n.RunAt
 	if runAt == 0 {

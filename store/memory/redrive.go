@@ -212,26 +212,31 @@ func (t *tx) auditReleases(r *store.Redrive) {
 	}
 }
 
-// release releases jobs of a redrive by its plan and returns how many. It ends at the first
-// job for whose lane there is no room.
+// release releases jobs of a redrive by its plan and returns how many. It skips jobs whose
+// unique keys other jobs have, and ends at the first job for whose lane there is no room.
 func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
-	after := r.Cursor
-	if plan.Spread {
-		after = 0
-	}
-	left, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &r.Filter, Through: r.Through, After: after}, -1)
+	left, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &r.Filter, Through: r.Through, After: r.Cursor}, -1)
 	chosen := left[:min(plan.Release, len(left))]
 	if plan.Spread {
 		chosen = spread(left, plan.Release)
 	}
+	free := t.withFreeKeys(chosen)
+	if len(free) == 0 && plan.Spread && len(chosen) < len(left) { // a spread would choose the same jobs again
+		plan.Spread = false
+		chosen = left[:min(plan.Release, len(left))]
+		free = t.withFreeKeys(chosen)
+	}
 	did := store.RedriveDone{Cursor: r.Cursor, Exhausted: len(chosen) == len(left)}
-	for _, e := range chosen {
+	for _, e := range free {
 		if did.Blocked = t.roomFor(&r.Change, e); did.Blocked != nil {
 			break
 		}
 		t.revive(e, redriver(r.ID), "", &r.Change, r.ID)
 		did.Released++
 		did.Cursor = e.Death
+	}
+	if n := len(chosen); n > 0 && did.Blocked == nil {
+		did.Cursor = chosen[n-1].Death
 	}
 	r.RecordStep(t.now, plan, did)
 	return did.Released

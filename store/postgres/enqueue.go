@@ -159,7 +159,7 @@ func reserve(t *fastTxn, group []*enqueueCall, briefly bool) (known map[*enqueue
 		keys.text(j.Key)
 		jobs.int(int64(j.ID))
 		digests.blob(present(j.Digest))
-		until.setInt(int64(j.KeyUntil))
+		until.setInt(int64(j.KeyEnd(t.Now())))
 	}
 	taken := make(map[job.ID]bool, n)
 	err = t.send(append(lead(briefly), step{name: "reserveKeys", text: reserveKeys,

@@ -51,6 +51,7 @@ var fastStatements = map[string]struct{ text, index string }{
 	"dropFailures":  {dropFailures, "redrive_failures_pkey"},
 	"dropOriginals": {dropOriginals, "redrive_originals_pkey"},
 	"markKeys":      {markKeys, "redrive_keys_pkey"},
+	"dropKeys":      {dropKeys, "redrive_keys_pkey"},
 }
 
 // wholeTables are the shared statements that read a table that grows from its

@@ -9,6 +9,7 @@ import (
 )
 
 const (
+	alive = `'` + job.AliveKey + `'` // how keys begin that are held only while their jobs are alive
 	// sweepDone looks at the first rows only. Rows of redrive_done are never changed
 	// and go by sweeps alone, so they are found again by their places. Of a key whose
 	// job is gone it is known that it has completed, unless the key says otherwise.
@@ -21,7 +22,7 @@ const (
 		keyed AS MATERIALIZED (
 			SELECT d.seq, d.state, k.owner, k.kind, k.key FROM due d JOIN redrive_lanes l ON l.id = d.lane
 			JOIN redrive_keys k ON k.owner = coalesce(d.owner, '') AND k.kind = l.kind AND k.key = d.key
-			WHERE d.key IS NOT NULL AND d.state <> 4 AND k.job = d.job),
+			WHERE d.key IS NOT NULL AND (d.state <> 4 OR starts_with(d.key, ` + alive + `)) AND k.job = d.job),
 		free AS MATERIALIZED (
 			SELECT d.seq, d.state, k.owner, k.kind, k.key FROM keyed d
 			JOIN redrive_keys k ON k.owner = d.owner AND k.kind = d.kind AND k.key = d.key FOR UPDATE OF k SKIP LOCKED),
@@ -30,7 +31,11 @@ const (
 				WHERE seq NOT IN (SELECT seq FROM keyed) OR seq IN (SELECT seq FROM free)))
 			RETURNING job, lane, state),
 		marked AS (
-			UPDATE redrive_keys k SET state = f.state FROM free f WHERE k.owner = f.owner AND k.kind = f.kind AND k.key = f.key),
+			UPDATE redrive_keys k SET state = f.state FROM free f WHERE k.owner = f.owner AND k.kind = f.kind AND k.key = f.key
+			AND NOT starts_with(f.key, ` + alive + `)),
+		freed AS (
+			DELETE FROM redrive_keys k USING free f WHERE k.owner = f.owner AND k.kind = f.kind AND k.key = f.key
+			AND starts_with(f.key, ` + alive + `)),
 		cleared AS (DELETE FROM redrive_progress WHERE job = ANY (ARRAY(SELECT job FROM gone)))
 		SELECT lane, state, count(*), (SELECT count(*) FROM old) > $2::bigint FROM gone GROUP BY lane, state ORDER BY lane, state`
 	// A record that goes is of a job that has ended, and that is for good.
@@ -76,7 +81,9 @@ const (
 	dropTrends    = `DELETE FROM redrive_trends WHERE grp = ANY ($1::bigint[])`
 	dropHours     = `DELETE FROM redrive_trends r USING unnest($1::bigint[], $2::bigint[]) AS t(grp, at) WHERE r.grp = t.grp AND r.at = t.at`
 	markKeys      = `UPDATE redrive_keys k SET state = 5 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS t(owner, kind, key, job)
-		WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND k.job = t.job`
+		WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND k.job = t.job AND NOT starts_with(k.key, ` + alive + `)`
+	dropKeys = `DELETE FROM redrive_keys k USING unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS t(owner, kind, key, job)
+		WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND k.job = t.job AND starts_with(k.key, ` + alive + `)`
 )
 
 // remover implements sqlstore.Remover.
@@ -207,7 +214,8 @@ func (r remover) Letters(letters []sqlstore.GoneLetter) error {
 		steps = append(steps, step{name: "delBodies", text: delBodies, args: []any{long}})
 	}
 	if keys := keysOf(letters); keys != nil {
-		steps = append(steps, step{name: "markKeys", text: markKeys, args: keys})
+		steps = append(steps, step{name: "markKeys", text: markKeys, args: keys},
+			step{name: "dropKeys", text: dropKeys, args: keys})
 	}
 	if err := r.send(steps...); err != nil {
 		return err

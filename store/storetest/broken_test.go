@@ -188,6 +188,23 @@ func writeMutants() []mutant {
 		{"makes a second job of a key", "I1_SameKeyGivesTheFirstJobAndItsState", enqueues(func(n *job.New) { n.Key = "" })},
 		{"makes a second job of a key whose job has ended", "I1_SameKeyGivesTheFirstJobAndItsState", func(s store.Store, _ *Clock) store.Store { return &endingKeys{s} }},
 		{"keeps keys for ever", "I1_KeyIsForgottenAtItsTime", enqueues(func(n *job.New) { n.KeyUntil = 0 })},
+		{"keeps the key of a job that has ended", "I1_AliveKeyIsFreeWhenItsJobHasEnded", enqueues(func(n *job.New) {
+			if job.WhileAlive(n.Key) {
+				n.Key = "any " + n.Key
+			}
+		})},
+		{"makes a second job of a key whose job is alive", "I1_AliveKeyGivesTheLivingJob", enqueues(func(n *job.New) {
+			if job.WhileAlive(n.Key) {
+				n.Key = ""
+			}
+		})},
+		{"counts periods from the enqueue", "I1_KeyPeriodsAreAligned", func(s store.Store, c *Clock) store.Store {
+			return &enqueuing{s, func(n *job.New) {
+				if n.KeyPeriod > 0 {
+					n.KeyUntil, n.KeyPeriod = job.At(c.Now().Add(n.KeyPeriod)), 0
+				}
+			}}
+		}},
 		{"trims what is too long", "X3_SizesOfAJob", enqueues(func(n *job.New) { n.Owner = n.Owner[:min(len(n.Owner), job.TextMax)] })},
 		{"does not pause", "Q7_PausedGivesNothing", func(s store.Store, _ *Clock) store.Store { return &restless{s} }},
 		{"does not ask a running job to stop", "Q9_RunningIsAskedToStop", func(s store.Store, _ *Clock) store.Store { return &deaf{s} }},
@@ -198,6 +215,8 @@ func writeMutants() []mutant {
 func raceMutants() []mutant {
 	return []mutant{
 		{"looks for a key outside its transaction", "I1_ConcurrentCallersMakeOneJob", func(s store.Store, _ *Clock) store.Store { return &racing{Store: s} }},
+		{"looks for the job of a key outside its transaction", "I1_ConcurrentCallersOfAnAliveKeyMakeOneJob",
+			func(s store.Store, _ *Clock) store.Store { return &racing{Store: s} }},
 	}
 }
 

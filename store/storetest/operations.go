@@ -110,10 +110,7 @@ func (d *duel) newJob(id job.ID) job.New {
 		n.Deadline = d.now().Add(pick(t, "time to live", time.Minute, lease, 10*time.Second, time.Hour, time.Microsecond))
 	}
 	if chance(t, "keyed", 2) {
-		n.Key, n.Digest = pick(t, "key", "k1", "k2", "k3"), []byte(pick(t, "digest", "d1", "d1", "d1", "d2"))
-		if chance(t, "key ends", 2) {
-			n.KeyUntil = d.now().Add(d.tick("key until"))
-		}
+		d.drawKey(&n)
 	}
 	n.Repeat = chance(t, "repeat of nothing", 16)
 	switch rapid.IntRange(0, 39).Draw(t, "bad") {
@@ -123,6 +120,23 @@ func (d *duel) newJob(id job.ID) job.New {
 		n.Owner = strings.Repeat("a", job.TextMax+1)
 	}
 	return n
+}
+
+// drawKey gives a job a key.
+func (d *duel) drawKey(n *job.New) {
+	t := d.t
+	if chance(t, "held while alive", 3) {
+		n.Key = job.AliveKey + pick(t, "alive key", "a", "b")
+		return
+	}
+	n.Key, n.Digest = pick(t, "key", "k1", "k2", "k3"), []byte(pick(t, "digest", "d1", "d1", "d1", "d2"))
+	switch {
+	case !chance(t, "key ends", 2):
+	case chance(t, "key for a period", 2):
+		n.KeyPeriod = pick(t, "period", time.Minute, time.Hour)
+	default:
+		n.KeyUntil = d.now().Add(d.tick("key until"))
+	}
 }
 
 func (d *duel) kind() string  { return pick(d.t, "kind", "a", "b", "c") }

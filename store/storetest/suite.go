@@ -47,7 +47,7 @@ type promise struct {
 
 func suite() []promise {
 	return slices.Concat(
-		enqueuePromises(), keyPromises(), claimPromises(), duePromises(), settlePromises(), deathPromises(), fencePromises(),
+		enqueuePromises(), keyPromises(), uniquePromises(), claimPromises(), duePromises(), settlePromises(), deathPromises(), fencePromises(),
 		heartbeatPromises(), rescuePromises(), cancelPromises(), queuePromises(), limitPromises(), retryPromises(),
 		policyPromises(), deadListPromises(), actPromises(), groupPromises(), redrivePromises(), redriveStepPromises(), sweepPromises(), schedulePromises(), eventPromises(), readPromises(), boundPromises(), repeatPromises(), histories(),
 	)

@@ -17,7 +17,8 @@ const (
 	// NoPhantom: every job comes from one submission that was not refused, and no submission made
 	// two jobs.
 	NoPhantom Invariant = "NoPhantom"
-	// IdempotentEnqueue: one key gives one job and one row with one payload.
+	// IdempotentEnqueue: one key gives one job and one row with one payload. Of a key that is
+	// held while its job is alive, at most one job is alive at a time.
 	IdempotentEnqueue Invariant = "IdempotentEnqueue"
 	// UnknownCommitSafe: repeating a call whose answer was lost has the effect of exactly one
 	// success.

@@ -118,6 +118,9 @@ func intakeMutants() []mutant {
 			e.ID = plain
 		}},
 		{"two rows have one key", breaks(check.IdempotentEnqueue), func(h *check.History) { row(h, plain).Key = "once" }},
+		{"two jobs of one key were alive at once", breaks(check.IdempotentEnqueue), func(h *check.History) {
+			row(h, plain).Key, row(h, flaky).Key = job.AliveKey+"k", job.AliveKey+"k"
+		}},
 		{"the key was new twice", breaks(check.IdempotentEnqueue), func(h *check.History) {
 			row(h, keyed).Correlation = ""
 			enqueue(h, "again").Existing = false

@@ -92,7 +92,7 @@ func idempotentEnqueue(x *index, broken func(job.ID, string, ...any)) {
 	for i := range x.Dump.Jobs {
 		j := &x.Dump.Jobs[i]
 		name := keyName{j.Owner, j.Kind, j.Key}
-		if j.Key == "" || forgotten(records[name]) {
+		if j.Key == "" || job.WhileAlive(j.Key) || forgotten(records[name]) {
 			continue
 		}
 		if first, twice := rows[name]; twice && first != j.ID {
@@ -101,6 +101,32 @@ func idempotentEnqueue(x *index, broken func(job.ID, string, ...any)) {
 		rows[name] = j.ID
 	}
 	x.keyedEnqueues(records, broken)
+	x.aliveKeys(broken)
+}
+
+// aliveKeys reports jobs that were alive at the same time with one key that is held only
+// while its job is alive. It follows the order of the events.
+func (x *index) aliveKeys(broken func(job.ID, string, ...any)) {
+	keys := make(map[job.ID]keyName)
+	for i := range x.Dump.Jobs {
+		if j := &x.Dump.Jobs[i]; job.WhileAlive(j.Key) {
+			keys[j.ID] = keyName{j.Owner, j.Kind, j.Key}
+		}
+	}
+	alive := make(map[keyName]job.ID)
+	for i := range x.Dump.Events {
+		e := &x.Dump.Events[i]
+		name, keyed := keys[e.Job]
+		switch holder := alive[name]; {
+		case !keyed || e.To == job.None:
+		case e.To.Terminal() && holder == e.Job:
+			delete(alive, name)
+		case !e.To.Terminal() && holder != 0 && holder != e.Job:
+			broken(e.Job, "is alive with key %q of kind %q at event %v, and so is job %d", name.key, name.kind, e.Cursor, holder)
+		case !e.To.Terminal():
+			alive[name] = e.Job
+		}
+	}
 }
 
 // forgotten reports whether a key expires, so that several jobs may have had it one after the
@@ -118,7 +144,7 @@ func (x *index) keyedEnqueues(records map[keyName]*store.Key, broken func(job.ID
 		name := keyName{e.Owner, e.Kind, e.Key}
 		record, first := records[name], firsts[name]
 		switch {
-		case forgotten(record):
+		case forgotten(record) || job.WhileAlive(e.Key):
 			continue
 		case first == nil:
 			firsts[name] = e

@@ -1,0 +1,92 @@
+package sqlstore
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// heldKey is what is known of a key.
+type heldKey struct {
+	job    job.ID // the job that holds the key; 0 when the key is free
+	state  job.State
+	digest []byte
+	ended  job.Micros // the created_at of a free key, when a job that has ended is the last that had it; else 0
+}
+
+// heldKey reads a key. The key of a removed job has the state that the job had; a missing
+// state means completed.
+func (t *Txn) heldKey(name keyName) (k heldKey, err error) {
+	left := job.Completed
+	var created job.Micros
+	err = t.rows(selKey, func(r Row) error {
+		if until := job.Micros(r.Int(2)); until == 0 || until > t.now {
+			k.job, k.digest, created = job.ID(r.Int(0)), bytes.Clone(r.Blob(1)), job.Micros(r.Int(4))
+		}
+		if !r.Null(3) {
+			left = job.State(r.Int(3))
+		}
+		return nil
+	}, text(name.owner), text(name.kind), text(name.key))
+	if err != nil || k.job == 0 {
+		return k, err
+	}
+	if k.state, _, err = t.find(k.job); k.state == job.None {
+		k.state = left
+	}
+	if k.state.Terminal() && job.WhileAlive(name.key) {
+		k.job, k.ended = 0, created
+	}
+	return k, err
+}
+
+// keyInUse returns an error when a dead job cannot be retried because another job that is
+// alive has its key. See job.AliveKey.
+func (t *Txn) keyInUse(d *deadRow) (own, fatal error) {
+	if !job.WhileAlive(d.name) {
+		return nil, nil
+	}
+	held, err := t.heldKey(d.keyName())
+	if err == nil && held.job != 0 {
+		own = fmt.Errorf("job %d: job %d, which has not ended, has the same unique key; wait for its end or cancel it: %w",
+			d.Job, held.job, store.ErrConflict)
+	}
+	return own, err
+}
+
+func (d *deadRow) keyName() keyName { return keyName{d.Owner, d.lane.kind, d.name} }
+
+// retakeKeys takes the keys of dead jobs that will be retried, and returns those whose
+// keys no other job has. Of several dead jobs with one key the first takes it. Keys that
+// are not held only while their jobs are alive stay as they are.
+func (t *Txn) retakeKeys(all []deadRow) ([]deadRow, error) {
+	keys := make(map[keyName]job.ID) // the first job of each key
+	for i := range all {
+		if d := &all[i]; job.WhileAlive(d.name) && keys[d.keyName()] == 0 {
+			keys[d.keyName()] = d.Job
+		}
+	}
+	if len(keys) == 0 {
+		return all, nil
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(keys), compareKeys) {
+		held, err := t.heldKey(name)
+		if err == nil && held.job != 0 {
+			delete(keys, name)
+			continue
+		}
+		if err == nil {
+			err = t.takeKey(name, keys[name], nil, 0, held.ended)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(d deadRow) bool {
+		return job.WhileAlive(d.name) && keys[d.keyName()] != d.Job
+	}), nil
+}

@@ -1,0 +1,354 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func uniquePromises() []promise {
+	return []promise{
+		{"I1_AliveKeyGivesTheLivingJob", aliveKeyGivesTheLivingJob},
+		{"I1_AliveKeyIsFreeWhenItsJobHasEnded", aliveKeyIsFreeAfterTheEnd},
+		{"I1_AliveKeyTwiceInOneCall", aliveKeyTwiceInOneCall},
+		{"I1_ConcurrentCallersOfAnAliveKeyMakeOneJob", concurrentCallersOfAnAliveKey},
+		{"I1_RetryTakesTheAliveKeyAgain", retryTakesTheAliveKeyAgain},
+		{"I1_RetryOfManyTakesAliveKeysOnce", retryOfManyTakesAliveKeysOnce},
+		{"I1_RedriveSkipsJobsWithoutTheirAliveKeys", redriveSkipsJobsWithoutTheirKeys},
+		{"I1_RetryAndEnqueueRaceForAnAliveKey", retryAndEnqueueRace},
+		{"Q6_AliveKeyGoesWithItsJob", aliveKeyGoesWithItsJob},
+		{"I1_KeyPeriodsAreAligned", keyPeriodsAreAligned},
+		{"Q6_KeyOfAPeriodOutlivesItsJob", keyOfAPeriodOutlivesItsJob},
+		{"I1_KeysWithTwoEndsAreRefused", keysWithTwoEndsAreRefused},
+	}
+}
+
+// aliveKey gives a job the key that is held while the job is alive.
+func aliveKey(n *job.New) { n.Key = job.AliveKey + "k" }
+
+// existing demands that another job with the key is answered with the job id, in a state.
+func (r *rig) existing(id job.ID, state job.State, key func(*job.New)) {
+	r.unchanged(func() {
+		got := r.enqueue(r.newJob(key))[0]
+		same(r, "receipt", got, job.Receipt{ID: id, Existing: true, State: state})
+	})
+}
+
+// alive returns the jobs with the key that have not ended.
+func (r *rig) alive(key string) (ids []job.ID) {
+	jobs := r.dump().Jobs
+	for i := range jobs {
+		if j := &jobs[i]; j.Key == key && !j.State.Terminal() {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids
+}
+
+// proves: I1
+func aliveKeyGivesTheLivingJob(r *rig) {
+	id := r.add(aliveKey)
+	r.existing(id, job.Waiting, aliveKey)
+	r.set(store.QueueChange{Mode: new(store.Paused)})
+	r.existing(id, job.Waiting, aliveKey)
+	r.set(store.QueueChange{Mode: new(store.Open)})
+	c := r.take()
+	r.existing(id, job.Running, aliveKey)
+	r.end(failed(c, "NetworkTimeout", 0))
+	r.existing(id, job.Retrying, aliveKey)
+	r.take()
+	r.clock.Advance(lease)
+	r.rescue(1)
+	r.existing(id, job.Waiting, aliveKey)
+	r.take()
+	r.ok(r.cancel(id)) // the running job is only asked to stop
+	r.existing(id, job.Running, aliveKey)
+	// Owner and kind belong to the scope of the key.
+	other := r.add(aliveKey, func(n *job.New) { n.Owner = "alice" })
+	same(r, "keys", len(r.dump().Keys), 2)
+	same(r, "another owner has another job", other != id, true)
+}
+
+// proves: I1
+func aliveKeyIsFreeAfterTheEnd(r *rig) {
+	ends := []struct {
+		name string
+		end  func(id job.ID)
+		to   job.State
+		with func(*job.New)
+	}{
+		{"completed", func(id job.ID) { r.end(succeeded(r.takeID(id))) }, job.Completed, nil},
+		{"cancelled", func(id job.ID) { r.ok(r.cancel(id)) }, job.Cancelled, nil},
+		{"dead", func(id job.ID) { r.end(died(r.takeID(id), "A", job.NonRetriable)) }, job.Dead, nil},
+		{"held", func(id job.ID) { r.end(held(r.takeID(id))) }, job.Dead, nil},
+		{"expired", func(job.ID) {
+			r.clock.Advance(time.Minute)
+			r.none()
+		}, job.Dead, func(n *job.New) { n.Deadline = r.in(time.Minute) }},
+		{"crashed for the last time", func(job.ID) {
+			r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 })
+			r.clock.Advance(lease)
+			r.rescue(10)
+		}, job.Dead, nil},
+	}
+	for _, e := range ends {
+		with := e.with
+		if with == nil {
+			with = func(*job.New) {}
+		}
+		n := r.newJob(aliveKey, with)
+		same(r, "receipt before the job is "+e.name, r.enqueue(n)[0], job.Receipt{ID: n.ID, State: job.Waiting})
+		e.end(n.ID)
+		r.state(n.ID, e.to)
+	}
+	last := r.newJob(aliveKey)
+	same(r, "receipt", r.enqueue(last)[0], job.Receipt{ID: last.ID, State: job.Waiting})
+	same(r, "keys", r.dump().Keys, []store.Key{{Kind: kind, Key: job.AliveKey + "k", Job: last.ID}})
+	r.existing(last.ID, job.Waiting, aliveKey)
+}
+
+// proves: I1
+func aliveKeyTwiceInOneCall(r *rig) {
+	twice := func() job.ID {
+		a, b := r.newJob(aliveKey), r.newJob(aliveKey)
+		same(r, "receipts", r.enqueue(a, b), []job.Receipt{
+			{ID: a.ID, State: job.Waiting},
+			{ID: a.ID, Existing: true, State: job.Waiting},
+		})
+		return a.ID
+	}
+	r.ok(r.cancel(twice()))
+	r.ok(r.cancel(twice())) // also when the key of an ended job is taken
+}
+
+// race calls f n times at once and waits for the end of all calls.
+func race(n int, f func(i int)) {
+	begin := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			<-begin
+			f(i)
+		})
+	}
+	close(begin)
+	all.Wait()
+}
+
+// proves: I1
+func concurrentCallersOfAnAliveKey(r *rig) {
+	const callers, rounds = 20, 6
+	for round := range rounds { // from the second round on, the job of the round before has the key and has ended
+		jobs := make([]job.New, callers)
+		for i := range jobs {
+			jobs[i] = r.newJob(aliveKey)
+		}
+		receipts, errs := make([][]job.Receipt, callers), make([]error, callers)
+		race(callers, func(i int) { receipts[i], errs[i] = r.Enqueue(ctx(), jobs[i:i+1]) })
+		made := 0
+		for i := range jobs {
+			r.ok(errs[i])
+			if !receipts[i][0].Existing {
+				made++
+			}
+			same(r, "job that holds the key", receipts[i][0].ID, receipts[0][0].ID)
+		}
+		same(r, "number of callers that made the job", made, 1)
+		same(r, "number of jobs", len(r.dump().Jobs), round+1)
+		if round%2 == 0 {
+			r.end(succeeded(r.take()))
+		} else {
+			r.ok(r.cancel(receipts[0][0].ID))
+		}
+	}
+}
+
+// proves: I1
+func retryTakesTheAliveKeyAgain(r *rig) {
+	id := r.dead(aliveKey)
+	r.ok(r.retry(id))
+	r.existing(id, job.Waiting, aliveKey)
+	r.end(died(r.takeID(id), "A", job.NonRetriable))
+
+	other := r.add(aliveKey)
+	r.unchanged(func() {
+		r.is(r.only(r.preview(store.Action{Do: store.ActRetry, IDs: []job.ID{id}}).Errors, nil), store.ErrConflict)
+		r.is(r.retry(id), store.ErrConflict)
+	})
+	r.end(succeeded(r.takeID(other)))
+	r.ok(r.retry(id)) // the other job has ended
+	r.existing(id, job.Waiting, aliveKey)
+	r.end(died(r.takeID(id), "A", job.NonRetriable))
+
+	// The other job and the key have been removed.
+	r.ok(r.cancel(r.add(aliveKey)))
+	r.complete()
+	r.clock.Advance(time.Hour)
+	r.sweep(store.Retention{Completed: time.Hour}, 10)
+	same(r, "keys", r.dump().Keys, nil)
+	r.ok(r.retry(id))
+	r.existing(id, job.Waiting, aliveKey)
+}
+
+// proves: I1
+func retryOfManyTakesAliveKeysOnce(r *rig) {
+	first, second := r.dead(aliveKey), r.dead(aliveKey)
+	third := r.dead(func(n *job.New) { n.Key = job.AliveKey + "other" })
+	taken := func(n *job.New) { n.Key = job.AliveKey + "taken" }
+	fourth := r.dead(taken)
+	plain := r.dead()
+	holder := r.add(taken)
+	same(r, "retried", r.act(store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}}), int64(3))
+	for id, want := range map[job.ID]job.State{
+		first: job.Waiting, second: job.Dead, third: job.Waiting, fourth: job.Dead, holder: job.Waiting, plain: job.Waiting,
+	} {
+		r.state(id, want)
+	}
+	r.existing(first, job.Waiting, aliveKey)
+	same(r, "status of a skipped dead letter", r.letter(second).Status, job.Pending)
+
+	answer, err := r.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: []job.ID{second, fourth}})
+	r.ok(err)
+	for _, err := range answer.Errors {
+		r.is(err, store.ErrConflict)
+	}
+}
+
+// proves: I1, D7
+func redriveSkipsJobsWithoutTheirKeys(r *rig) {
+	const n = 6
+	keyOf := func(i int) func(*job.New) {
+		return func(n *job.New) { n.Key = fmt.Sprintf("%s%d", job.AliveKey, i) }
+	}
+	var dead []job.ID
+	for i := range n {
+		dead = append(dead, r.dead(keyOf(i)))
+	}
+	for i := range n - 1 { // only the last dead job can have its key again
+		r.add(keyOf(i))
+	}
+	id := r.startRedrive(canaryOf(2)).ID
+	for range 2 * n {
+		r.step(2)
+		if j := r.get(dead[n-1]); j.State == job.Waiting {
+			r.end(succeeded(r.takeID(j.ID)))
+		}
+	}
+	d := r.redrive(id)
+	same(r, "state and numbers", []any{d.State, d.Released, d.Completed}, []any{store.RedriveCompleted, int64(1), int64(1)})
+	for _, id := range dead[:n-1] {
+		r.state(id, job.Dead)
+	}
+}
+
+// Retries of dead jobs and enqueues, all with one key, are called at the same time.
+//
+// proves: I1
+func retryAndEnqueueRace(r *rig) {
+	const callers, rounds = 20, 4
+	for range rounds {
+		dead := []job.ID{r.dead(aliveKey), r.dead(aliveKey)}
+		jobs := make([]job.New, callers)
+		for i := range jobs {
+			jobs[i] = r.newJob(aliveKey)
+		}
+		errs := make([]error, callers)
+		race(callers, func(i int) {
+			if i%4 == 0 {
+				_, errs[i] = r.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: dead[i/4%2 : i/4%2+1]})
+			} else {
+				_, errs[i] = r.Enqueue(ctx(), jobs[i:i+1])
+			}
+		})
+		r.ok(errors.Join(errs...))
+		alive := r.alive(job.AliveKey + "k")
+		same(r, "number of living jobs with the key", len(alive), 1)
+		same(r, "job in the receipt", r.enqueue(r.newJob(aliveKey))[0].ID, alive[0])
+		r.ok(r.cancel(alive[0]))
+	}
+}
+
+// proves: Q6, I1
+func aliveKeyGoesWithItsJob(r *rig) {
+	alive := func(key string) func(*job.New) {
+		return func(n *job.New) { n.Key = job.AliveKey + key }
+	}
+	completed := r.complete(alive("completed"))
+	cancelled := r.add(alive("cancelled"))
+	r.ok(r.cancel(cancelled))
+	dead := r.die("A", alive("dead"))
+	r.ok(r.actOn(store.ActResolve, dead))
+	purged := r.die("A", alive("purged"))
+	r.ok(r.actOn(store.ActResolve, purged))
+	r.removed = true
+	r.ok(r.actOn(store.ActPurge, purged))
+	replaced := r.complete(alive("again")) // another job takes its key, and keeps it
+	r.complete()
+	living := r.add(alive("again"))
+	r.clock.Advance(time.Hour)
+	r.sweep(store.Retention{Completed: time.Hour, Dead: time.Hour}, 10)
+	r.gone(completed, cancelled, dead, purged, replaced)
+	same(r, "keys", r.dump().Keys, []store.Key{{Kind: kind, Key: job.AliveKey + "again", Job: living}})
+	r.existing(living, job.Waiting, alive("again"))
+}
+
+// ofAnHour gives a job a key for the current hour.
+func ofAnHour(n *job.New) { n.Key, n.KeyPeriod = "hourly", time.Hour }
+
+// toNextHour moves the clock to the start of the next hour, less d.
+func (r *rig) toNextHour(d time.Duration) {
+	r.clock.Advance(r.clock.Now().Truncate(time.Hour).Add(time.Hour - d).Sub(r.clock.Now()))
+}
+
+// proves: I1
+func keyPeriodsAreAligned(r *rig) {
+	r.toNextHour(time.Minute)
+	first := r.add(ofAnHour, func(n *job.New) { n.RunAt = r.in(3 * time.Hour) }) // the time of the run does not matter
+	same(r, "keys", r.dump().Keys, []store.Key{{Kind: kind, Key: "hourly", Job: first, Until: r.in(time.Minute)}})
+	r.ok(r.cancel(first))
+	r.toNextHour(time.Microsecond)
+	r.existing(first, job.Cancelled, ofAnHour)
+	r.clock.Advance(time.Microsecond)
+	second := r.add(ofAnHour)
+	same(r, "another job in the next period", second != first, true)
+	same(r, "keys", r.dump().Keys, []store.Key{{Kind: kind, Key: "hourly", Job: second, Until: r.in(time.Hour)}})
+	r.toNextHour(time.Microsecond)
+	r.existing(second, job.Waiting, ofAnHour)
+}
+
+// proves: Q6, I1
+func keyOfAPeriodOutlivesItsJob(r *rig) {
+	ofADay := func(n *job.New) { n.Key, n.KeyPeriod = "daily", 24*time.Hour }
+	r.clock.Advance(r.clock.Now().Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(r.clock.Now()))
+	id := r.complete(ofADay)
+	r.complete()
+	r.clock.Advance(time.Hour)
+	r.sweep(store.Retention{Completed: time.Hour}, 10)
+	r.gone(id)
+	same(r, "receipt", r.enqueue(r.newJob(ofADay))[0], job.Receipt{ID: id, Existing: true, State: job.Completed})
+	r.clock.Advance(23 * time.Hour)
+	same(r, "swept", r.sweep(store.Retention{}, 10).Keys, int64(1))
+	same(r, "keys", r.dump().Keys, nil)
+}
+
+// proves: I1, X3
+func keysWithTwoEndsAreRefused(r *rig) {
+	for _, wrong := range []func(*job.New){
+		func(n *job.New) { n.Key, n.KeyPeriod = "k", -time.Hour },
+		func(n *job.New) { n.Key, n.KeyPeriod = "k", time.Nanosecond },
+		func(n *job.New) { n.KeyPeriod = time.Hour },
+		func(n *job.New) { n.Key, n.KeyPeriod, n.KeyUntil = "k", time.Hour, r.in(time.Hour) },
+		func(n *job.New) { n.Key, n.KeyPeriod = job.AliveKey+"k", time.Hour },
+		func(n *job.New) { n.Key, n.KeyUntil = job.AliveKey+"k", r.in(time.Hour) },
+	} {
+		r.refuse(store.ErrInvalid, r.newJob(wrong))
+	}
+	if slices.ContainsFunc(r.dump().Jobs, func(j job.Job) bool { return j.Key != "" }) {
+		r.fail("a job with a wrong key was stored")
+	}
+}

@@ -1,0 +1,83 @@
+package redrive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Unique makes a job unique by its owner, kind and arguments. The zero value makes it
+// unique while an earlier job with the same owner, kind and arguments is alive, which
+// means waiting, retrying or running, also in a paused queue. When that job is completed,
+// dead or cancelled, an enqueue makes a new job. A job that a rule of the policy holds for
+// a person is dead, too.
+//
+// Arguments are compared as JSON: the order of fields and white space do not matter.
+// Payloads that are not JSON are compared by their bytes. Queue, priority and other
+// options are not compared. A middleware that changes the payload changes what is
+// compared.
+//
+// When a dead job is retried, it is alive again. While another job with the same arguments
+// is alive, a retry by id fails with store.ErrConflict, and retries by filter and redrives
+// skip the dead job.
+type Unique struct {
+	// Period, when it is not 0, makes the job unique for a time instead: in each period
+	// at most one job is enqueued, also when it has ended or was removed meanwhile.
+	// Periods are aligned to 1970-01-01 00:00 UTC, so 24 hours are a day in UTC. The
+	// time of the enqueue on the store's clock decides, not RunAt. It is a whole number
+	// of microseconds. Jobs that are unique for periods of another length, or while
+	// alive, do not count.
+	Period time.Duration
+}
+
+// check returns the mistakes in the options that concern the job's key.
+func (u *Unique) check(o *Options) error {
+	switch {
+	case u == nil && strings.HasPrefix(o.Key, job.UniqueKey):
+		return fmt.Errorf("key %q: keys that begin with %q are reserved for Options.Unique; use another key: %w",
+			o.Key, job.UniqueKey, store.ErrInvalid)
+	case u == nil:
+		return nil
+	case o.Key != "":
+		return fmt.Errorf("Options.Unique and Options.Key %q contradict each other: set one of them: %w", o.Key, store.ErrInvalid)
+	case !o.KeyUntil.IsZero():
+		return fmt.Errorf("Options.Unique and Options.KeyUntil contradict each other: set Unique.Period instead: %w", store.ErrInvalid)
+	case u.Period < 0 || u.Period%time.Microsecond != 0:
+		return fmt.Errorf("Unique.Period %s: must be a whole number of microseconds, or 0 for as long as the job is alive: %w",
+			u.Period, store.ErrInvalid)
+	}
+	return nil
+}
+
+// key returns the key of a job with the payload.
+func (u *Unique) key(payload []byte) string {
+	sum := sha256.Sum256(canonical(payload))
+	hash := hex.EncodeToString(sum[:16])
+	if u.Period == 0 {
+		return job.AliveKey + hash
+	}
+	return job.UniqueKey + u.Period.String() + ":" + hash
+}
+
+// canonical returns the payload as JSON with sorted fields and without white space, or as
+// it is when it is not JSON.
+func canonical(payload []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(payload))
+	d.UseNumber()
+	var value any
+	if !json.Valid(payload) || d.Decode(&value) != nil {
+		return payload
+	}
+	sorted, err := json.Marshal(value)
+	if err != nil {
+		return payload
+	}
+	return sorted
+}
