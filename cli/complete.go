@@ -113,7 +113,7 @@ func joined(given []string) (before []string, last string) {
 // completer is the state of the parser after it has read the words before the last one.
 type completer struct {
 	node       *kong.Node
-	flag       *kong.Flag // a flag whose value comes next; nil if there is none
+	flag       *kong.Flag // a flag whose value comes next; nil if no value is expected
 	positional int        // number of positional arguments that were read
 	plain      bool       // "--" was read: no flags can follow
 	globals    globals

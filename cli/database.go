@@ -163,8 +163,8 @@ func (o *opened) Close() error { return o.store.Close() }
 // connsOfLook is the largest number of connections of all commands except work.
 const connsOfLook = 8
 
-// open opens the database to read it or to change some jobs. It creates the schema if there
-// is none, and does not change an existing one.
+// open opens the database to read it or to change some jobs. It creates a schema if the
+// database has none, and does not change an existing schema.
 func (d *database) open(ctx context.Context, log *slog.Logger) (*opened, error) {
 	if d.file != "" {
 		return openedAs(sqlite.Open(ctx, d.file, &sqlite.Options{Readers: 1, KeepSchema: true}))

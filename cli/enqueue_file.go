@@ -134,7 +134,7 @@ type taker struct {
 
 	jobs     int64 // number of jobs that were enqueued
 	existing int64 // number of these jobs whose key already existed
-	last     int   // last line whose job was enqueued; 0 if there is none
+	last     int   // last line whose job was enqueued; 0 if no job was enqueued
 	first    redrive.JobID
 	final    redrive.JobID
 }

@@ -16,7 +16,7 @@ var (
 // statement.
 var selPlace = &Query{Name: "selPlace"}
 
-// find returns the state of a job and the token of its last run. The state is None when
+// find returns the state of a job and the token of its last run. It returns job.None when
 // the job does not exist.
 func (t *Txn) find(id job.ID) (state job.State, token job.Token, err error) {
 	places := []*Query{selLive, selDone, selDead}
