@@ -11,15 +11,15 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Change is what a retry changes in a job. Zero fields keep the job's values. Original
-// returns the values from before the first change.
+// Change is what a retry changes in a job. A zero field keeps the job's value. The
+// values from before the first change can be read with Original.
 type Change struct {
 	Payload  []byte // the new payload; nil keeps it; only for a single id
 	Queue    string
 	Priority int8
 	// Once says that the priority applies to this life only, as in a redrive. When that
-	// life dies, the job gets its earlier priority back. A priority for one life is not
-	// a change for which an Original is kept.
+	// life dies, the job gets its earlier priority back. A priority for one life alone
+	// does not make the store keep an Original.
 	Once     bool
 	Override []byte        // the job's new override; nil keeps it, empty removes it
 	Delay    time.Duration // the job is due this long after the store's current time
@@ -33,7 +33,7 @@ func (c *Change) IsZero() bool {
 // OneLifePriority reports whether the change sets a priority for one life only.
 func (c *Change) OneLifePriority() bool { return c.Once && c.Priority != 0 }
 
-// shownChange is a change as the audit shows it.
+// shownChange is the form in which the audit shows a change.
 type shownChange struct {
 	Payload  *shownBytes     `json:"payload,omitempty"`
 	Queue    string          `json:"queue,omitempty"`
@@ -72,8 +72,8 @@ func (c Change) MarshalJSON() ([]byte, error) {
 	return json.Marshal(shown)
 }
 
-// AuditRetry returns the After of the audit row of a retry by id: the state of the
-// job and what the retry has changed of it.
+// AuditRetry returns the After text of the audit row of a retry by id: the state of the
+// job and what the retry has changed in the job.
 func (c *Change) AuditRetry() string {
 	if c.IsZero() {
 		return job.Waiting.String()
@@ -84,8 +84,8 @@ func (c *Change) AuditRetry() string {
 	}{job.Waiting.String(), *c})
 }
 
-// AuditStep returns the After of the audit row of a step by filter: what the step
-// did and what it has changed of the jobs.
+// AuditStep returns the After text of the audit row of a step by filter: the result of
+// the step and what it has changed in the jobs.
 func (a *Action) AuditStep(done int64) string {
 	shown := struct {
 		Done    int64   `json:"done"`
@@ -99,7 +99,7 @@ func (a *Action) AuditStep(done int64) string {
 	return auditJSON(shown)
 }
 
-// Audit returns the After of the audit row of a redrive's start.
+// Audit returns the After text of the audit row of a redrive's start.
 func (r *RedriveSpec) Audit() string {
 	return auditJSON(struct {
 		*RedriveSpec
@@ -110,12 +110,12 @@ func (r *RedriveSpec) Audit() string {
 func auditJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return strconv.Quote(err.Error()) // not reached: structs of checked values can always be marshalled
+		return strconv.Quote(err.Error()) // This cannot fail: structs of checked values can always be marshalled.
 	}
 	return string(text)
 }
 
-// Original is what a job was before a retry changed it for the first time.
+// Original holds the values of a job before a retry changed them for the first time.
 type Original struct {
 	Job      job.ID     `json:"job"`
 	At       job.Micros `json:"at"` // time of the change
@@ -123,8 +123,8 @@ type Original struct {
 	Queue    string     `json:"queue"`
 	Priority int8       `json:"priority"`
 	Override []byte     `json:"-"`
-	// Payload is the payload from before a retry changed it. It is nil when no retry
-	// has changed it; then the job still has its payload.
+	// Payload is the payload before a retry changed it. It is nil when no retry has
+	// changed the payload; the job then still has it.
 	Payload []byte `json:"-"`
 }
 

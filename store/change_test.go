@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The audit shows what was changed, and of a payload only its size and the start of its
-// hash.
+// The audit shows what was changed. For a payload it shows only the size and the start
+// of the hash.
 //
 // part of: Q9
 func TestQ9_ChangeAsTheAuditHasIt(t *testing.T) {
@@ -39,6 +39,6 @@ func TestQ9_ChangeAsTheAuditHasIt(t *testing.T) {
 	}
 	secret := store.Change{Payload: []byte("password")}
 	if got := secret.AuditRetry(); strings.Contains(got, "password") || !json.Valid([]byte(got)) {
-		t.Errorf("audit of a retry with another payload: got %s", got)
+		t.Errorf("audit row of a retry with another payload: got %s", got)
 	}
 }

@@ -12,31 +12,31 @@ import (
 
 // DeadLetters lists and changes the dead letters: the jobs that failed for good.
 //
-// Entries are ordered by the numbers of their deaths, which grow with time. A death's
-// fields that filters select by never change, except the status. So the deaths up to a
-// number are a frozen set that nothing joins later. When a retried job dies again, that
-// is another death, outside the set.
+// Entries are ordered by the numbers of their deaths, which grow with time. The fields
+// by which filters select a death never change, except the status. So the deaths up to
+// a number are a frozen set: no death joins it later. When a retried job dies again,
+// its new death has a higher number and is outside the set.
 type DeadLetters interface {
 	// DeadLetters returns a page of entries, the newest death first.
 	DeadLetters(ctx context.Context, f DeadFilter, p DeadPaging) (DeadPage, error)
 	// Groups returns groups of dead letters.
 	Groups(ctx context.Context, f GroupFilter) (GroupPage, error)
-	// DeadStats returns figures about the dead letters. It reads counters: its
-	// cost does not grow with the entries.
+	// DeadStats returns figures about the dead letters. It reads counters, so its cost
+	// does not grow with the number of dead letters.
 	DeadStats(ctx context.Context) (DeadStats, error)
-	// Preview counts what Act would change. Give the answer's Through to Act, so
-	// that it changes nothing that was not counted.
+	// Preview counts the entries that Act would change. Give the Through of the answer
+	// to Act, so that Act changes only entries that were counted.
 	Preview(ctx context.Context, a Action) (Acted, error)
 	// Act does one step of a person's action in one transaction, with its audit rows.
 	// By ids it writes one row per id: "job.retry", "dead_letter.resolve" and so on,
 	// with the job's id as the target. By filter it writes one row for each step that
-	// changed something: "dead_letter.retry" and so on, with the filter as JSON as the
-	// target. After in a row holds what was done and what a retry changes in the jobs.
-	// Repeating a step does nothing twice.
+	// changed an entry: "dead_letter.retry" and so on, with the filter as JSON as the
+	// target. The After of a row says what was done and what a retry changes in the
+	// jobs. Repeating a step does nothing twice.
 	Act(ctx context.Context, by By, a Action) (Acted, error)
-	// Original returns what a dead job was before a retry changed it for the first
-	// time, with its payload if a retry has changed that; ErrNotFound when no
-	// retry has changed anything.
+	// Original returns the values of a dead job before a retry changed them for the
+	// first time. It includes the payload if a retry has changed the payload. It
+	// returns ErrNotFound when no retry has changed the job.
 	Original(ctx context.Context, id job.ID) (Original, error)
 }
 
@@ -98,7 +98,7 @@ func (f *DeadFilter) Validate() error {
 type DeadPaging struct {
 	Before int64 // only deaths with a lower number; 0 starts at the newest death
 	Limit  int   // 1 to job.PageMax; 0 means 50
-	Jobs   bool  // return the jobs and their payloads as well
+	Jobs   bool  // whether to return the jobs and their payloads as well
 }
 
 // DeadEntry is a dead letter in a list.
@@ -110,30 +110,30 @@ type DeadEntry struct {
 // DeadPage is one page of a list.
 type DeadPage struct {
 	Entries []DeadEntry
-	// Next is the Before of the next page; 0 when this is the last. A page may
-	// have fewer entries than its limit, or none, and still have a next page: a
-	// list stops after it has examined a limited number of rows.
+	// Next is the Before of the next page; 0 on the last page. A page may have fewer
+	// entries than its limit, or none, and still have a next page: a list stops after
+	// it has examined a limited number of rows.
 	Next int64
 	// Searched is a point in time: every entry that died after it is on this page or an
-	// earlier one. It is 0 when this is the last page.
+	// earlier one. It is 0 on the last page.
 	Searched job.Micros
 }
 
-// Act is an operation on dead letters.
+// Act is an operation on dead letters, such as a retry.
 type Act uint8
 
-// The operations. Each applies to entries of the statuses named here. A filter without
-// statuses selects entries of the same statuses.
+// The operations. Each comment names the statuses of the entries to which the operation
+// applies. A filter without statuses selects entries with the same statuses.
 const (
-	// ActRetry opens the next life of the job. By id it takes every entry whose
-	// job is dead; by a filter without statuses only the pending ones.
+	// ActRetry opens the next life of the job. By id it applies to every entry whose
+	// job is dead. By a filter without statuses it applies only to pending entries.
 	ActRetry Act = 1
 	// ActResolve closes pending and ignored entries.
 	ActResolve Act = 2
 	// ActIgnore sets pending entries to ignored.
 	ActIgnore Act = 3
 	// ActReopen makes resolved and ignored entries pending if the job is dead. For a
-	// whole group it also ends the ignoring of the group.
+	// whole group it also ends the mute of the group.
 	ActReopen Act = 4
 	// ActPurge removes resolved and ignored entries together with all data of their
 	// jobs. It never removes a pending entry or one whose job is live.
@@ -150,8 +150,8 @@ func (a Act) String() string {
 	return fmt.Sprintf("act(%d)", uint8(a))
 }
 
-// Takes reports whether the act can be done to the entry. byID says that the action
-// names the entry by the id of its job.
+// Takes reports whether the act applies to the entry. byID says that the action names
+// the entry by the id of its job.
 func (a Act) Takes(d *job.DeadLetter, byID bool) bool {
 	switch a {
 	case ActRetry:
@@ -168,7 +168,7 @@ func (a Act) Takes(d *job.DeadLetter, byID bool) bool {
 	return false
 }
 
-// Statuses returns what a filter without statuses selects for the act.
+// Statuses returns the statuses that a filter without statuses selects for the act.
 func (a Act) Statuses() []job.Status {
 	switch a {
 	case ActRetry, ActIgnore:
@@ -181,27 +181,27 @@ func (a Act) Statuses() []job.Status {
 	return nil
 }
 
-// Limits of an action.
+// Limits of an action on dead letters.
 const (
-	StepMax    = 2_000  // entries that one step by filter changes
-	PreviewMax = 50_000 // entries that one preview counts
+	StepMax    = 2_000  // maximum number of entries that one step by filter changes
+	PreviewMax = 50_000 // maximum number of entries that one preview counts
 )
 
 // UntilMax is the end of the year 9999, the latest time until which an entry can be
 // ignored.
 const UntilMax job.Micros = 253_402_300_799_999_999
 
-// Action is an operation of a person on the dead letters of IDs, or on all that Filter
-// selects.
+// Action is an operation of a person on dead letters: on the dead letters of the jobs
+// IDs, or on all that Filter selects.
 type Action struct {
 	Do     Act
 	IDs    []job.ID // at most job.IDsMax ids
 	Filter *DeadFilter
 
-	// For an action by filter. Through is the last death of the frozen set, taken
-	// from Preview; Act requires it. After is where the previous step ended
-	// (Acted.Next). Limit is the maximum number of entries that the step changes;
-	// 0 means StepMax.
+	// These fields are for an action by filter. Through is the last death of the frozen
+	// set, taken from Preview; Act requires it. After is the Next of the previous
+	// step's answer. Limit is the maximum number of entries that the step changes; 0
+	// means StepMax.
 	Through int64
 	After   int64
 	Limit   int
@@ -209,27 +209,27 @@ type Action struct {
 	Note   string // the person's comment; at most job.MessageMax bytes
 	Change Change // what an ActRetry changes in the jobs
 
-	// For ActIgnore: when the entries become pending again. Until is a time, at
-	// most UntilMax. Count is a number of further deaths of the group; it needs a
-	// filter with a Group and no other field. While a group is ignored, new deaths
-	// in it are ignored at once. With both set, the first to be reached applies.
+	// These fields are for ActIgnore and say when the entries become pending again.
+	// Until is a time, at most UntilMax. Count is a number of further deaths of the
+	// group; it needs a filter with a Group and no other field. While a group is
+	// ignored, new deaths in it are ignored at once. If both are set, the entries
+	// become pending when the first of them is reached.
 	Until job.Micros
 	Count int64
 }
 
 // Acted is the answer to a step of an action.
 type Acted struct {
-	Errors  []error // by id: ErrNotFound, ErrConflict when its state does not allow the act, or nil
-	Done    int64   // entries changed, or counted by Preview
+	Errors  []error // for an action by id: ErrNotFound, ErrConflict when the state does not allow the act, or nil
+	Done    int64   // entries that were changed, or counted by Preview
 	Through int64   // the last death of the frozen set
-	// Next is the After of the next step; 0 when nothing is left. A step may have
-	// changed nothing and still have a next one: it examines a limited number of
-	// rows.
+	// Next is the After of the next step; 0 when nothing is left. A step examines a
+	// limited number of rows, so it may change nothing and still have a next step.
 	Next int64
 }
 
-// Validate returns an ErrInvalid or ErrTooLarge when the action cannot be done.
-// preview says that it will only be counted.
+// Validate returns an ErrInvalid or ErrTooLarge when the action cannot be done. preview
+// says that the entries will only be counted.
 func (a *Action) Validate(preview bool) error {
 	most := StepMax
 	if preview {
@@ -269,8 +269,8 @@ func (a *Action) Validate(preview bool) error {
 	return a.Change.validate()
 }
 
-// WholeGroup reports whether the filter selects exactly one whole group, of any
-// statuses.
+// WholeGroup reports whether the filter selects exactly one whole group, with entries
+// of any status.
 func (f *DeadFilter) WholeGroup() bool {
 	rest := *f
 	rest.Group, rest.Statuses = "", nil
@@ -282,7 +282,7 @@ func (f *DeadFilter) isZero() bool {
 		f.Group == "" && f.Since == 0 && f.Until == 0 && f.Text == "" && f.Redrive == 0
 }
 
-// AuditBy returns by with the reason for the audit log: the reason in by, or else the
+// AuditBy returns by for the audit log. Its reason is the reason in by, or else the
 // note of the action.
 func (a *Action) AuditBy(by By) By {
 	by.Reason = cmp.Or(by.Reason, a.Note)

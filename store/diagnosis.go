@@ -15,11 +15,11 @@ var ErrSchema = errors.New("schema version does not fit")
 type Schema struct {
 	Version    int64 `json:"version"`         // the schema of the database; 0 means that the database is empty
 	Known      int64 `json:"known"`           // the newest schema that this program knows
-	Compatible int64 `json:"compatible_from"` // the oldest program, by its schema, that may use the database
+	Compatible int64 `json:"compatible_from"` // the oldest program that may use the database, given by the program's schema
 }
 
 // Fits returns an ErrSchema when this program may not use the database. The error names
-// both versions and what to do.
+// both schema versions and says what to do.
 func (s Schema) Fits() error {
 	if s.Version > s.Known && s.Compatible > s.Known {
 		return fmt.Errorf("%w: the database has schema %d, which needs a program that knows schema %d; "+
@@ -42,7 +42,7 @@ type Findings struct {
 	Problems []string `json:"problems"`
 }
 
-// DueJob is a job that could run.
+// DueJob is a job that is due and has not started.
 type DueJob struct {
 	ID    job.ID     `json:"id"`
 	Queue string     `json:"queue"`

@@ -12,32 +12,32 @@ var (
 	// ErrLeaseLost: the run is not the current run of its job any more. Nothing
 	// was written; the run must stop.
 	ErrLeaseLost = errors.New("lease lost: another run of the job has the right to write")
-	// ErrConflict: the state of the thing does not allow the call.
+	// ErrConflict: the state of the job or other object does not allow the call.
 	ErrConflict = errors.New("conflict")
-	// ErrNotFound: the thing does not exist.
+	// ErrNotFound: the object does not exist.
 	ErrNotFound = errors.New("not found")
 	// ErrFull: the store has no space left for its data. Nothing was written. The
 	// store works again when there is space, without a restart.
 	ErrFull = errors.New("store is full")
 	// ErrReadOnly: the store can be read but not written.
 	ErrReadOnly = errors.New("store is read-only")
-	// ErrUnavailable: the store did not answer in time or is closed. Nothing was
+	// ErrUnavailable: the store did not answer in time, or it is closed. Nothing was
 	// written; try again later.
 	ErrUnavailable = errors.New("store unavailable")
-	// ErrUnknown: it is not known whether the commit happened. Repeat the call: an
+	// ErrUnknown: the call may or may not have been committed. Repeat the call: an
 	// enqueue with Repeat set, any other call unchanged.
 	ErrUnknown = errors.New("outcome of the commit unknown")
 	// ErrDraining: the queue takes no new jobs.
 	ErrDraining = errors.New("queue is draining")
-	// ErrTooLarge: a value is above its limit.
+	// ErrTooLarge: a value is above its limit, or the store has no room for one more.
 	ErrTooLarge = errors.New("too large")
 	// ErrInvalid: the arguments of the call are wrong.
 	ErrInvalid = errors.New("invalid")
 )
 
 // IDConflict says that another job already has the id of a new job. Ids from ReserveIDs
-// never lead to it, except after a fail-over that lost a reservation. The new job was
-// not accepted. It is an ErrConflict.
+// never cause this error, except after a fail-over that lost a reservation. The new job
+// was not accepted. It is an ErrConflict.
 type IDConflict struct{ ID job.ID }
 
 func (e *IDConflict) Error() string {

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// The errors of a store are found with errors.Is.
+// The errors of a store are tested with errors.Is.
 func ExampleStore() {
 	st := memory.New(memory.Options{})
 	_, err := st.Get(context.Background(), 7)

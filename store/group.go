@@ -14,28 +14,28 @@ type Group struct {
 	Class       string     `json:"class,omitempty"`
 	Code        string     `json:"code,omitempty"`
 	Message     string     `json:"message,omitempty"` // message of the first death, sanitised; at most GroupMessageMax bytes
-	Sample      job.ID     `json:"sample"`            // the job that died first
+	Sample      job.ID     `json:"sample"`            // the first job of the group that died
 	FirstAt     job.Micros `json:"first_at"`
 	LastAt      job.Micros `json:"last_at"`
 	N           int64      `json:"deaths"`       // number of deaths so far
-	Entries     int64      `json:"dead_letters"` // dead letters, whatever their status
+	Entries     int64      `json:"dead_letters"` // dead letters of any status
 	Pending     int64      `json:"pending"`      // dead letters that are pending
 
-	// While a group is ignored, its new deaths are ignored at once, until a time
-	// or until a number of further deaths; 0 means no such limit. A muted group
-	// has at least one of the two.
+	// While a group is ignored, its new deaths are ignored at once. Two limits can end
+	// this: a time and a number of further deaths; 0 means no such limit. An ignored
+	// group has at least one of the two limits.
 	Muted      bool       `json:"muted,omitempty"`
 	MutedUntil job.Micros `json:"muted_until,omitempty"`
-	MutedFor   int64      `json:"muted_for,omitempty"` // number of further deaths that are ignored
+	MutedFor   int64      `json:"muted_for,omitempty"` // number of further deaths that are still ignored
 
-	// Trend is the number of deaths in each of the last TrendHours hours, the
-	// current hour last. It is nil in a Dump.
+	// Trend is the number of deaths in each of the last TrendHours hours. The current
+	// hour comes last. Trend is nil in a Dump.
 	Trend []int64 `json:"trend,omitempty"`
 }
 
-// Limits and lengths of the figures about groups.
+// Limits and lengths of the statistics about groups.
 const (
-	GroupMessageMax = 300 // bytes of Group.Message
+	GroupMessageMax = 300 // maximum size of Group.Message in bytes
 	TrendHours      = 24
 	AddedMinutes    = 60
 )
@@ -46,8 +46,9 @@ type GroupFilter struct {
 	Kind    string
 	Class   string
 	Pending bool // only groups that have pending dead letters
-	// Largest sorts by pending dead letters, then by deaths, largest first.
-	// Without it the group that was seen last comes first.
+	// Largest sorts the groups by pending dead letters, then by deaths, the largest
+	// number first. Without it, the groups are sorted by their last death, the newest
+	// first.
 	Largest bool
 	Skip    int // number of groups to skip before the page
 	Limit   int // 1 to job.PageMax; 0 means 50
@@ -56,7 +57,7 @@ type GroupFilter struct {
 // Validate returns an ErrInvalid that names the field.
 func (f *GroupFilter) Validate() error {
 	if f.Skip < 0 || f.Limit < 0 || f.Limit > job.PageMax {
-		return fmt.Errorf("groups: %d after %d: a page has 1 to %d: %w", f.Limit, f.Skip, job.PageMax, ErrInvalid)
+		return fmt.Errorf("page of %d groups after %d skipped groups: a page has 1 to %d groups: %w", f.Limit, f.Skip, job.PageMax, ErrInvalid)
 	}
 	return nil
 }
@@ -64,7 +65,7 @@ func (f *GroupFilter) Validate() error {
 // GroupPage is one page of groups.
 type GroupPage struct {
 	Groups []Group
-	Total  int // groups that the filter selects
+	Total  int // number of groups that the filter selects
 }
 
 // DeadCount is the number of dead letters of one status, reason, class, kind and queue.
@@ -79,28 +80,28 @@ type DeadCount struct {
 
 // DeadStats holds figures about the dead letters.
 type DeadStats struct {
-	At            job.Micros  `json:"at"`     // the store's time
+	At            job.Micros  `json:"at"`     // the store's time when the figures were read
 	Counts        []DeadCount `json:"counts"` // sorted by queue, kind, reason, class and status; zero counts are left out
 	OldestPending job.Micros  `json:"oldest_pending,omitempty"`
-	// Added is the number of deaths in each of the last AddedMinutes minutes, the
-	// current minute last.
+	// Added is the number of deaths in each of the last AddedMinutes minutes. The
+	// current minute comes last.
 	Added []int64 `json:"added"`
 	// Hours holds one entry for each hour of the last HoursKept in which something
 	// happened, the oldest first.
 	Hours []Hour `json:"hours"`
 }
 
-// HoursKept is how long the figures of an hour are kept.
+// HoursKept is how long the statistics of an hour are kept.
 const HoursKept = 30 * 24 * time.Hour
 
-// Hour counts what happened to jobs in one hour. A job that dies, is retried by
-// hand and completes counts both as dead and as completed.
+// Hour counts what happened to jobs in one hour. A job that dies, is retried by a
+// person and then completes counts both as dead and as completed.
 type Hour struct {
 	At        job.Micros `json:"at"`        // start of the hour
-	Completed int64      `json:"completed"` // completed jobs, including the recovered ones
-	Recovered int64      `json:"recovered"` // jobs that completed later than at the first attempt of their first life
-	Dead      int64      `json:"dead"`      // jobs that died, including the exhausted ones
-	Exhausted int64      `json:"exhausted"` // jobs that died later than at the first attempt of their first life
+	Completed int64      `json:"completed"` // completed jobs, including those in Recovered
+	Recovered int64      `json:"recovered"` // jobs that completed, but not at the first attempt of their first life
+	Dead      int64      `json:"dead"`      // jobs that died, including those in Exhausted
+	Exhausted int64      `json:"exhausted"` // jobs that died, but not at the first attempt of their first life
 	Retries   int64      `json:"retries"`   // attempts, except the first attempt of a job's first life
 	RetryCost int64      `json:"retry_cost_microusd"`
 }

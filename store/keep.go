@@ -9,26 +9,26 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Keeper is the maintenance of a store: retention and periodic jobs.
+// Keeper does the maintenance of a store: retention and periodic jobs.
 type Keeper interface {
 	// Sweep removes what is older than its retention, and makes ignored dead letters
 	// pending again when their time has come. It handles up to limit rows (1 to
 	// SweepMax) of each kind of data, in short transactions that never wait for a
 	// caller's transaction: rows that another transaction has locked are left to a
-	// later sweep. Removals are counted in the same transaction and audited under the
-	// actor SweepActor at most once an hour. Removals of pending dead letters are
-	// audited at once, in the same transaction.
+	// later sweep. Removals are counted in the same transaction. The actor SweepActor
+	// writes at most one audit row about them an hour. Removals of pending dead letters
+	// are audited at once, in the same transaction.
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
-	// Fire enqueues the jobs of a cron slot, unless any process has fired that
-	// slot or a later one. A slot in the store's future is an ErrConflict.
+	// Fire enqueues the jobs of a cron slot. It does nothing if any process has already
+	// fired that slot or a later one. A slot in the store's future is an ErrConflict.
 	Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (Fired, error)
-	// CronSlots returns the last fired slot of each cron entry, by name.
+	// CronSlots returns the last fired slot of each cron entry, sorted by name.
 	CronSlots(ctx context.Context) ([]CronSlot, error)
 }
 
 // BackgroundSweeper is a Keeper whose sweeps may delay no other call because they run in
-// the background. They can then follow each other closely, up to SweepMax rows at
-// a time.
+// the background. Such sweeps can follow each other closely and handle up to SweepMax
+// rows each.
 type BackgroundSweeper interface {
 	// SweepsInBackground reports whether the sweeps run in the background.
 	SweepsInBackground() bool
@@ -39,25 +39,27 @@ const (
 	SweepMax   = 5_000
 	CronsMax   = 1_000
 	SweepActor = "redrive"
-	// SweepAuditEvery is the shortest time between two audit rows about removals.
+	// SweepAuditEvery is the shortest time between two audit rows about removals of the
+	// same kind.
 	SweepAuditEvery = time.Hour
 )
 
-// Retention is how long things are kept; 0 means for ever.
+// Retention is how long ended jobs and other data are kept; 0 means for ever.
 type Retention struct {
 	// Completed applies to completed and cancelled jobs with their results. An
 	// idempotency key is kept until its KeyUntil, independent of this.
 	Completed time.Duration
-	// Failures applies to failure records. Those of a dead job are kept as long as its
-	// dead letter, those of a live job as long as the job.
+	// Failures applies to failure records. The records of a dead job are kept as long
+	// as its dead letter, and the records of a live job as long as the job.
 	Failures time.Duration
-	// Dead applies to dead letters with their jobs and all failure records, counted
-	// from the death or from the last action on it. Some stay longer: a pending dead
-	// letter for ever, one whose job is live until that job ends, and an ignored one
-	// that will become pending until then. A group is removed when it has had no
-	// entries for this long, unless it is ignored.
+	// Dead applies to dead letters with their jobs and all failure records. The time
+	// counts from the death or from the last action on the dead letter. Some dead
+	// letters stay longer: a pending one for ever, one with a live job until that job
+	// ends, and one that is ignored for a time until it becomes pending. A group is
+	// removed when it has had no entries for this long, unless it is ignored.
 	Dead time.Duration
-	// DropPending removes dead letters by their age in every status, including pending.
+	// DropPending removes dead letters of every status by their age, including pending
+	// ones.
 	DropPending bool
 	Events      time.Duration
 }
@@ -75,16 +77,16 @@ func (r *Retention) Validate() error {
 	return nil
 }
 
-// Swept is the result of a sweep, in rows.
+// Swept is the result of a sweep. It counts removed rows.
 type Swept struct {
-	Completed int64 `json:"completed"` // completed and cancelled jobs
+	Completed int64 `json:"completed"` // completed and cancelled jobs that were removed
 	Failures  int64 `json:"failures"`
 	Dead      int64 `json:"dead_letters"`
-	Pending   int64 `json:"pending"` // dead letters that were pending
-	Events    int64 `json:"events"`  // rows of events, one per commit
+	Pending   int64 `json:"pending"` // removed dead letters that were pending
+	Events    int64 `json:"events"`  // removed rows of events; a commit has one row
 	Keys      int64 `json:"keys"`
 	Reopened  int64 `json:"reopened"`
-	// More says that another sweep would find more to do now.
+	// More says that another sweep would find more rows to remove now.
 	More bool `json:"-"`
 }
 
@@ -97,18 +99,19 @@ func (s *Swept) Removed() bool {
 type CronSlot struct {
 	Name string     `json:"name"`
 	Slot job.Micros `json:"slot"` // the last slot that was fired
-	At   job.Micros `json:"at"`   // when it was fired
-	Job  job.ID     `json:"job"`  // the first job that it enqueued
+	At   job.Micros `json:"at"`   // time at which it was fired
+	Job  job.ID     `json:"job"`  // the first job that this slot enqueued
 }
 
 // Fired is the answer to Fire.
 type Fired struct {
 	Fired    bool
-	Receipts []job.Receipt // of the jobs, if this call fired the slot
+	Receipts []job.Receipt // receipts of the jobs, if this call fired the slot
 	Last     CronSlot      // the last fired slot after the call
 }
 
-// ValidateSlot returns an ErrInvalid or ErrTooLarge when a slot cannot be fired.
+// ValidateSlot returns an ErrInvalid or ErrTooLarge when a slot and its jobs cannot be
+// fired.
 func ValidateSlot(name string, slot job.Micros, jobs []job.New) error {
 	if err := ValidName("schedule", name); err != nil {
 		return err
@@ -117,7 +120,7 @@ func ValidateSlot(name string, slot job.Micros, jobs []job.New) error {
 	case slot <= 0:
 		return fmt.Errorf("schedule %q: slot %d: must be after 1970: %w", name, slot, ErrInvalid)
 	case len(jobs) < 1 || len(jobs) > job.EnqueueMax:
-		return fmt.Errorf("schedule %q: %d jobs: must be 1 to %d: %w", name, len(jobs), job.EnqueueMax, ErrInvalid)
+		return fmt.Errorf("schedule %q has %d jobs: the number must be 1 to %d: %w", name, len(jobs), job.EnqueueMax, ErrInvalid)
 	}
 	for i := range jobs {
 		if err := Validate(&jobs[i]); err != nil {
@@ -128,23 +131,23 @@ func ValidateSlot(name string, slot job.Micros, jobs []job.New) error {
 }
 
 // The functions below make the events of changes to dead letters and redrives. Every
-// store writes the same ones; the store sets their cursors.
+// store writes the same events; the store sets their cursors.
 
-// DeadLetterEvent is the event of a change of an entry.
+// DeadLetterEvent returns the event for a change of an entry.
 func DeadLetterEvent(d *job.DeadLetter, did job.DeadAction) event.Event {
 	return event.Event{Type: event.DeadLetterChanged, Job: d.Job, Kind: d.Kind, Queue: d.Queue, Owner: d.Owner,
 		Life: d.Life, Class: d.Class, Reason: string(did)}
 }
 
-// PurgeEvent is the event of the removal of an entry and its job. The cause is "purge"
-// or "retention".
+// PurgeEvent returns the event for the removal of an entry and its job. The cause is
+// "purge" or "retention".
 func PurgeEvent(d *job.DeadLetter, by string) event.Event {
 	e := DeadLetterEvent(d, "")
 	e.Type, e.Reason = event.DeadLetterPurged, by
 	return e
 }
 
-// RedriveEvent is the event of a change of a redrive's state.
+// RedriveEvent returns the event for a new state of a redrive.
 func RedriveEvent(r *Redrive) event.Event {
 	return event.Event{Type: event.RedriveChanged, Note: fmt.Sprint(r.ID), Reason: string(r.State)}
 }

@@ -6,33 +6,34 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Policies keeps the policies that were in force. They are immutable, with one row per
-// hash of the content. A decision names the hash, so that it can be explained from the
-// text of its policy.
+// Policies keeps all policies that were published. They are immutable, with one row for
+// each hash of the content. A decision names the hash of its policy, so that the
+// decision can be explained from the text of that policy.
 type Policies interface {
-	// PublishPolicy keeps a policy and records that it is in force now. If another
-	// policy was published before it, this writes an audit row and an event, even for a
-	// policy that is already stored. Publishing the policy that is in force changes
-	// nothing and is not an error.
+	// PublishPolicy stores a policy and records that it applies from now on. If a
+	// different policy was published before, PublishPolicy also writes an audit row and
+	// an event, even if the new policy is already stored. Publishing the current policy
+	// again changes nothing and is not an error.
 	PublishPolicy(ctx context.Context, by By, p StoredPolicy) error
-	// Policy returns a policy by its hash; ErrNotFound when it is not known.
+	// Policy returns a policy by its hash. It returns ErrNotFound when the policy is
+	// not stored.
 	Policy(ctx context.Context, hash string) (StoredPolicy, error)
-	// PolicyList returns the known policies without their bodies, the newest
-	// first, at most PoliciesMax.
+	// PolicyList returns the stored policies without their bodies, the newest first. It
+	// returns at most PoliciesMax policies.
 	PolicyList(ctx context.Context) ([]StoredPolicy, error)
 }
 
 // Limits on policies.
 const (
-	PolicyBodyMax = 1 << 20 // bytes of a policy file
-	PoliciesMax   = 1_000   // policies in one list
+	PolicyBodyMax = 1 << 20 // maximum size of a policy file in bytes
+	PoliciesMax   = 1_000   // maximum number of policies in one list
 )
 
 // StoredPolicy is a policy as the store keeps it. The store sets At and By.
 type StoredPolicy struct {
 	Hash string     `json:"hash"` // hash of the content, at most job.NameMax bytes
-	Name string     `json:"name"` // at most job.TextMax bytes
+	Name string     `json:"name"` // name of the file, at most job.TextMax bytes
 	At   job.Micros `json:"at"`   // when it was first published
 	By   string     `json:"by"`
-	Body []byte     `json:"-"` // the policy file; at most PolicyBodyMax bytes
+	Body []byte     `json:"-"` // content of the policy file; at most PolicyBodyMax bytes
 }

@@ -7,15 +7,16 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// A rate is enforced by the generic cell rate algorithm (ITU-T I.371). Its state is
-// one number, the theoretical arrival time of the next start. It needs no refill
-// and no history, and it is exact over all processes that share the store.
+// A rate is enforced by the generic cell rate algorithm (ITU-T I.371). Its state is one
+// number, the theoretical arrival time of the next start. The algorithm needs no refill
+// and no history. It is exact over all processes that share the store.
 
 // Unlimited reports whether the rate sets no limit.
 func (r Rate) Unlimited() bool { return r.N <= 0 || r.Per <= 0 }
 
-// Validate returns an ErrInvalid for a rate that is neither a limit nor the zero
-// value, or that is above one start per microsecond, the unit of stored times.
+// Validate returns an ErrInvalid when the rate is not positive and not the zero value,
+// or when it is above one start per microsecond. Stored times have a unit of one
+// microsecond.
 func (r Rate) Validate() error {
 	switch {
 	case r == Rate{}:
@@ -35,26 +36,27 @@ func (r Rate) interval() int64 { return ceil(ceil(int64(r.Per), int64(time.Micro
 // ceil divides positive numbers and rounds up.
 func ceil(a, b int64) int64 { return (a-1)/b + 1 }
 
-// burst is one second's worth of starts, at least one.
+// burst is the number of starts in one second, at least one.
 func (r Rate) burst() int64 {
 	const most = float64(time.Second / time.Microsecond)
 	return max(1, int64(min(float64(r.N)*float64(time.Second)/float64(r.Per), most)))
 }
 
-// due is the arrival time, limited to what this rate can have set. A later one was
-// set by a slower rate or by a clock that was ahead, and must not delay the
-// present starts.
+// due is the arrival time, limited to the latest time that this rate can have set. A
+// later arrival time was set by a slower rate or by a clock that was ahead. It must not
+// delay the starts of this rate.
 func (r Rate) due(arrival, now job.Micros) job.Micros {
 	return max(now, min(arrival, now+job.Micros(r.burst()*r.interval())))
 }
 
-// Room returns how many starts the rate allows now, given its arrival time.
+// Room returns how many starts the rate allows now, given the arrival time of the next
+// start.
 func (r Rate) Room(arrival, now job.Micros) int {
 	ahead := int64(r.due(arrival, now) - now)
 	return int(max(0, (r.burst()*r.interval()-ahead)/r.interval()))
 }
 
-// Take returns the arrival time after n starts now.
+// Take returns the arrival time after n starts at the current time.
 func (r Rate) Take(arrival, now job.Micros, n int) job.Micros {
 	return r.due(arrival, now) + job.Micros(int64(n)*r.interval())
 }

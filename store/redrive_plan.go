@@ -10,20 +10,21 @@ import (
 
 // RedrivePlan says what a step has to do for a redrive.
 type RedrivePlan struct {
-	// Release is the number of jobs to release: spread over the set when Spread is
-	// set, otherwise those with the lowest numbers above the cursor.
+	// Release is the number of jobs to release. If Spread is set, they are spread over
+	// the whole set. Otherwise they are the jobs with the lowest numbers above the
+	// cursor.
 	Release int
 	Spread  bool
-	Wait    time.Duration // as RedriveStep.Wait; only when nothing is released
+	Wait    time.Duration // the same as RedriveStep.Wait; used only when nothing is released
 }
 
-// Plan moves the redrive to the state that follows from its numbers at the store's time
-// now, and returns what to do next. It plans at most limit releases.
+// Plan moves the redrive to the state that follows from its numbers and from now, the
+// store's time. It returns what to do next, with at most limit releases.
 //
 // The ramp depends on the answers. The number of released jobs without an answer may be
-// at most twice the number of answers, plus a window of 100. So it doubles while jobs
-// succeed. The ramp begins when every job of the canary has answered and one of them
-// has completed.
+// at most twice the number of answers, plus a window of 100. So the number of released
+// jobs doubles while jobs succeed. The ramp begins when every job of the canary has
+// answered and one of them has completed.
 func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	nothing := RedrivePlan{Wait: Never}
 	if r.State == RedriveCanary {
@@ -62,13 +63,14 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 // AwaitsOutcomes reports whether an active redrive can continue only after one of its
 // released jobs ends. Until then a step has nothing to do.
 func (r *Redrive) AwaitsOutcomes() bool {
-	const later = 1 << 62 // so late that no rate delays a release
+	const later = 1 << 62 // so far in the past that no rate delays the first release
 	next := *r
 	plan := next.Plan(later, StepMax)
 	return r.State.Active() && next.State == r.State && plan.Release == 0
 }
 
-// paced limits a release to the rate. Unused time counts for at most one second.
+// paced limits the number of releases to the rate. At most one second of unused time
+// counts.
 func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
 	if r.Rate <= 0 {
 		return RedrivePlan{Release: int(n)}
@@ -77,23 +79,24 @@ func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
 	r.LastAt = max(r.LastAt, now-job.Micros(second))
 	allowed := int64(now-r.LastAt) * int64(r.Rate) / second
 	if allowed < 1 {
-		next := (second+int64(r.Rate)-1)/int64(r.Rate) - int64(now-r.LastAt) // rounded up, so that one job is allowed then
+		next := (second+int64(r.Rate)-1)/int64(r.Rate) - int64(now-r.LastAt) // rounded up, so that one job is allowed after the wait
 		return RedrivePlan{Wait: time.Duration(max(next, 1)) * time.Microsecond}
 	}
 	return RedrivePlan{Release: int(min(n, allowed))}
 }
 
-// RedriveDone is what a step did for a plan.
+// RedriveDone is the result of a step that carried out a plan.
 type RedriveDone struct {
 	Released int64 // jobs released
 	// Cursor is the number of the last death examined. A spread release looks at
 	// the whole set and leaves the redrive's cursor unchanged.
 	Cursor    int64
-	Exhausted bool  // whether the set has no further jobs
-	Blocked   error // why the next job could not be released; nil when none was tried
+	Exhausted bool  // whether the set has no further jobs to release
+	Blocked   error // why the next job could not be released; nil when no release failed
 }
 
-// RecordStep records what a step did. It stops the redrive when it cannot continue.
+// RecordStep records the result of a step. It stops the redrive when the redrive cannot
+// continue.
 func (r *Redrive) RecordStep(now job.Micros, p RedrivePlan, did RedriveDone) {
 	stuck := did.Released == 0 && (p.Spread || did.Cursor <= r.Cursor)
 	r.Released += did.Released
@@ -118,28 +121,29 @@ func (r *Redrive) RecordStep(now job.Micros, p RedrivePlan, did RedriveDone) {
 }
 
 // TakeUnaudited returns the number of jobs released since the last audit row about
-// releases, and marks them as audited.
+// releases, and marks these jobs as audited.
 func (r *Redrive) TakeUnaudited() int64 {
 	n := r.Released - r.Audited
 	r.Audited = r.Released
 	return n
 }
 
-// RedriveTurns is the order in which a step serves the redrives: the one with the
-// fewest released jobs first, so that none of them waits for ever.
+// RedriveTurns compares two redrives by the order in which a step serves them. The
+// redrive with the fewest released jobs comes first, so that no redrive waits for ever.
 func RedriveTurns(a, b *Redrive) int {
 	return cmp.Or(cmp.Compare(a.Released, b.Released), cmp.Compare(a.ID, b.ID))
 }
 
-// RedriveShare returns how many of the remaining releases of a step the next redrive
-// may use, when so many redrives are still to be served. What it does not use is left
-// to the redrives after it.
+// RedriveShare returns how many releases of a step the next redrive may use. left is the
+// number of releases that the step may still make, and redrives the number of redrives
+// left. Releases that a redrive does not use are left to the redrives after it.
 func RedriveShare(left, redrives int) int { return (left + redrives - 1) / redrives }
 
-// enoughAnswers reports whether the ramp has enough answers for the stop rule.
+// enoughAnswers reports whether the ramp has enough answers to apply the stop rule.
 func (r *Redrive) enoughAnswers() bool { return r.Answered-r.BaseAnswered >= redriveAnswersMin }
 
-// failing reports whether the share of jobs that failed again is above the limit.
+// failing reports whether the share of jobs that failed again is above the limit of the
+// redrive.
 func (r *Redrive) failing() bool {
 	answered, again := r.Answered-r.BaseAnswered, r.Again-r.BaseAgain
 	return answered >= 1 && float64(again) > r.StopShare*float64(answered)
@@ -156,15 +160,15 @@ func (r *Redrive) stop(now job.Micros) bool {
 }
 
 // noneCompleted reports whether no job of the canary has completed yet. The redrive waits
-// for the first one, and stops when all have ended in another way, for whatever
-// cause. With a StopShare of 1 it never stops.
+// for the first completed job. It stops when all jobs of the canary have ended without
+// completing, for whatever cause. With a StopShare of 1 it never stops.
 func (r *Redrive) noneCompleted(now job.Micros) bool {
 	if r.Completed > 0 || r.Released == 0 || r.StopShare >= 1 {
 		return false
 	}
 	if ended := r.Dead + r.Cancelled; ended >= r.Released {
 		r.stopFor(now, fmt.Sprintf("none of the %d jobs that went first has completed", r.Released))
-		r.Resume = RedriveRamping // the state that it continues in if a person resumes it
+		r.Resume = RedriveRamping // the state in which the redrive continues if a person resumes it
 	}
 	return true
 }
@@ -177,7 +181,7 @@ func (r *Redrive) stopFor(now job.Micros, why string) {
 // Apply does the operation of a person, or returns an ErrConflict.
 func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) {
 	refuse := func(only string) error {
-		return fmt.Errorf("redrive %d is %s: only %s: %w", r.ID, r.State, only, ErrConflict)
+		return fmt.Errorf("redrive %d is %s; only %s: %w", r.ID, r.State, only, ErrConflict)
 	}
 	switch do {
 	case RedrivePause:
@@ -196,7 +200,7 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 			return false, refuse("a paused or stopped one can be resumed")
 		}
 		if r.State == RedriveStopped && r.failing() {
-			r.Resume = RedriveRamping // the canary has answered, and a person resumes the redrive in spite of that
+			r.Resume = RedriveRamping // all canaries have answered, and a person resumes the redrive although it stopped
 			r.BaseAnswered, r.BaseAgain = r.Answered, r.Again
 		}
 		r.State, r.EndedAt, r.Why, r.LastAt = r.Resume, 0, "", now
@@ -224,8 +228,8 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 	return true, nil
 }
 
-// SpreadTarget returns the number of the death at which the search for canary i of
-// n starts, in a set with the given first and last deaths.
+// SpreadTarget returns the number of the death at which the search for canary i of n
+// starts, in a set from the death first to the death last.
 func SpreadTarget(first, last int64, i, n int) int64 {
 	if n < 2 {
 		return first

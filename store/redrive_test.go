@@ -30,8 +30,9 @@ func answers(released, answered, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) { r.Released, r.Answered, r.Again = released, answered, again }
 }
 
-// ended sets up a canary of 10 jobs that have all answered: so many completed, died,
-// and failed again with the same fingerprint.
+// ended returns a redrive with a canary of 10 jobs that have all answered. The
+// arguments are the numbers of jobs that completed, died, and failed again with the
+// same fingerprint.
 func ended(completed, dead, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) {
 		answers(10, 10, again)(r)
@@ -80,10 +81,10 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 				t.Errorf("got plan %+v and state %s, want %+v and %s", got, tt.r.State, tt.want, tt.state)
 			}
 			if ended := tt.state == store.RedriveStopped || tt.state == store.RedriveCompleted; ended != (tt.r.EndedAt == at) {
-				t.Errorf("a redrive in state %s has EndedAt %d", tt.r.State, tt.r.EndedAt)
+				t.Errorf("redrive in state %s: EndedAt is %d, want it set only when the redrive has ended", tt.r.State, tt.r.EndedAt)
 			}
 			if (tt.state == store.RedriveStopped) != (strings.Contains(tt.r.Why, "more than the share of 0.2") || strings.Contains(tt.r.Why, "none of the 10")) {
-				t.Errorf("unexpected reason: state %s, Why %q", tt.r.State, tt.r.Why)
+				t.Errorf("redrive in state %s: Why is %q, want a reason only for a stopped redrive", tt.r.State, tt.r.Why)
 			}
 		})
 	}
@@ -211,16 +212,16 @@ func TestD7_CanaryIsPaced(t *testing.T) {
 	t.Parallel()
 	r := redriveOf(store.RedriveCanary, func(r *store.Redrive) { r.Canary, r.Rate = 500, 4 })
 	if p := r.Plan(at, 500); p != (store.RedrivePlan{Wait: time.Second / 4}) {
-		t.Errorf("plan at the start: %+v", p)
+		t.Errorf("plan at the start: got %+v, want no release and a wait of 250 ms", p)
 	}
 	now := at.Add(time.Hour)
 	p := r.Plan(now, 500)
 	if p != (store.RedrivePlan{Release: 4, Spread: true}) {
-		t.Errorf("plan after an hour: %+v", p)
+		t.Errorf("plan after an hour: got %+v, want to release 4 jobs, spread over the set", p)
 	}
 	r.RecordStep(now, p, store.RedriveDone{Released: 4})
 	if p := r.Plan(now, 500); p.Release != 0 || p.Wait != time.Second/4 {
-		t.Errorf("plan directly after that: %+v", p)
+		t.Errorf("plan directly after a release: got %+v, want no release and a wait of 250 ms", p)
 	}
 }
 
@@ -248,13 +249,13 @@ func TestD7_AStepWithoutProgressStops(t *testing.T) {
 		r := redriveOf(store.RedriveRamping, func(r *store.Redrive) { r.Cursor, r.Released = 50, 3 })
 		r.RecordStep(at, tt.plan, tt.did)
 		if r.State != tt.want || !strings.Contains(r.Why, tt.why) || (r.Why == "") != (tt.why == "") {
-			t.Errorf("%s: got state %s with Why %q", tt.name, r.State, r.Why)
+			t.Errorf("%s: got state %s with Why %q, want state %s with a Why that contains %q", tt.name, r.State, r.Why, tt.want, tt.why)
 		}
 		if r.State != store.RedriveStopped {
 			continue
 		}
 		if changed, err := r.Apply(at, store.RedriveResume); err != nil || !changed || r.State != store.RedriveRamping || r.BaseAnswered != 0 {
-			t.Errorf("%s: after resuming: state %s, error %v", tt.name, r.State, err)
+			t.Errorf("%s: after resuming: got state %s, error %v; want state ramping", tt.name, r.State, err)
 		}
 	}
 }

@@ -3,18 +3,19 @@
 //
 // What every store promises:
 //
-//   - Each call is one transaction: it happens as a whole or not at all, and it
-//     is durable when the call returns without an error.
+//   - Each call is one transaction: all of its changes are made or none. The changes
+//     are durable when the call returns without an error.
 //   - The store owns the clock. Callers give durations; only scheduled times,
 //     deadlines and Retry-After dates are absolute.
 //   - Every write of a run names (id, token), and the statement itself checks
 //     both. A run that lost its lease gets ErrLeaseLost and changes nothing.
 //     Tokens only grow.
-//   - A write can be repeated. The same enqueue (with Repeat), outcome or
-//     operation id is only a look-up the second time. See ErrUnknown.
+//   - A write can be repeated. The same enqueue (with Repeat), outcome or operation
+//     id writes nothing the second time and gets the first answer. See ErrUnknown.
 //   - A claim never walks rows that it may not take: jobs that are not due,
 //     paused, parked or of a kind that the process does not know.
-//   - Live, finished and dead jobs are kept apart; Get finds all three.
+//   - Live, finished and dead jobs are stored in separate tables; Get finds all of
+//     them.
 //   - Events are written in the same transaction as the change they report.
 package store
 
@@ -27,8 +28,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Store is everything that a client and its engine need. Each part is an
-// interface of its own, for callers that need only that part.
+// Store is everything that a client and its engine need. Each part is a separate
+// interface, for callers that need only that part.
 type Store interface {
 	Producer
 	Worker
@@ -44,34 +45,34 @@ type Store interface {
 
 // Producer accepts new jobs.
 type Producer interface {
-	// ReserveIDs reserves n (1 to 1<<20) consecutive job ids and returns the
-	// first. Unused ids only leave a gap.
+	// ReserveIDs reserves n (1 to 1<<20) consecutive job ids and returns the first. Ids
+	// that are not used only leave a gap.
 	ReserveIDs(ctx context.Context, n int) (job.ID, error)
-	// Enqueue accepts all the jobs or none (at most job.EnqueueMax) and returns
-	// their receipts in the same order. For a key that is known it returns the
-	// receipt of the job that holds the key. If that job has another payload, the
-	// whole call fails with a *KeyConflict. A draining queue gives ErrDraining. A
-	// job with Repeat whose id is already stored is only looked up; if the stored
-	// job is another one, the call fails with an *IDConflict. A key that begins with
-	// job.AliveKey is known only while the job that holds it is alive.
+	// Enqueue accepts all the jobs or none (at most job.EnqueueMax) and returns their
+	// receipts in the same order. For an idempotency key that is already used, it
+	// returns the receipt of the job that holds the key. If that job has another
+	// payload, the whole call fails with a *KeyConflict. For a draining queue it
+	// returns ErrDraining. A job with Repeat whose id is already stored is only looked
+	// up. If the stored job differs from it, the call fails with an *IDConflict. A key
+	// that begins with job.AliveKey is known only while the job that holds it is alive.
 	Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error)
 }
 
-// Tx is a transaction of the caller. The package of the store makes it
-// (sqlite.Tx, postgres.Tx, postgres.SQLTx).
+// Tx is a transaction of the caller. The store's package makes it from the caller's
+// transaction, with sqlite.Tx, postgres.Tx or postgres.SQLTx.
 type Tx interface {
 	// StoreTx returns the name of the store's package, for error messages.
 	StoreTx() string
 }
 
-// Transactor is a store that can join a transaction of the caller. What the calls
-// write exists if and only if the caller commits. A call that returns an error has
-// written nothing. The stores of redrive (sqlite, postgres) then leave the
-// transaction as it was before the call, and it can continue unless its connection
-// was lost. With any other store, roll it back unless that store promises the same.
+// Transactor is a store that can join a transaction of the caller. What the calls write
+// exists if and only if the caller commits. A call that returns an error has written
+// nothing. The stores of redrive (sqlite, postgres) then leave the transaction as it
+// was before the call, and it can continue unless its connection was lost. With any
+// other store, roll back the transaction unless that store promises the same.
 type Transactor interface {
 	// EnqueueTx is Enqueue inside the caller's transaction. Until that transaction
-	// commits, an Enqueue with the same key elsewhere may wait for it.
+	// commits, another Enqueue with the same key may wait for the transaction.
 	EnqueueTx(ctx context.Context, tx Tx, jobs []job.New) ([]job.Receipt, error)
 	// SettleTx writes one outcome inside the caller's transaction. After
 	// ErrLeaseLost the caller must roll back: another run owns the job now.
@@ -80,12 +81,12 @@ type Transactor interface {
 
 // Worker holds the calls that an engine needs to run jobs.
 type Worker interface {
-	// Exchange writes the outcomes of ended runs and then claims jobs. An outcome
-	// that cannot be written because its lease is lost gets its own error in the
-	// answer and does not stop the rest. A store may commit the two halves
-	// separately. After an error, repeat the call with the same outcomes; those
-	// already written are then only looked up. Claims of a lost answer end with
-	// their leases, or the store returns them earlier, as interrupted.
+	// Exchange writes the outcomes of ended runs and then claims jobs. An outcome that
+	// cannot be written because its lease is lost gets an error in the answer. The
+	// other outcomes are still written. A store may commit the outcomes and the claims
+	// separately. After an error, repeat the call with the same outcomes; outcomes that
+	// are already written are then only looked up. If the answer was lost, its claims
+	// end with their leases, or the store ends them earlier as interrupted.
 	//
 	// Exchange is safe for concurrent use. An empty answer with NextDue 0 is legal
 	// when another process was faster; wait a little before the next call.
@@ -97,32 +98,34 @@ type Worker interface {
 	// the limits over all processes and the rates. A job found past its deadline
 	// dies as expired and does not count as claimed.
 	//
-	// NextDue covers all lanes that the wants may take from, except the lanes of a
-	// want that was filled to its Max (Full is set instead) and of a kind whose
-	// Max is or became zero. A job that is due later counts with its due time. One
-	// that is due but delayed by a rate counts with the time of the next allowed
-	// start (the later of queue and kind). One that waits for a limit over all
-	// processes does not count, because the end of another run is notified.
+	// NextDue covers all lanes that the wants may take from, except the lanes of a want
+	// that was filled to its Max (Full is set instead) and of a kind whose Max is or
+	// became zero. A job that is due later counts with its due time. A job that is due
+	// but delayed by a rate counts with the time of the next allowed start (the later
+	// one of the queue's rate and the kind's rate). A job that waits for a limit over
+	// all processes does not count, because the store notifies the callers of Notify
+	// when another run ends.
 	Exchange(ctx context.Context, x Exchange) (Exchanged, error)
 	// Heartbeat extends the leases of runs and stores their progress.
 	Heartbeat(ctx context.Context, b Beat) ([]RunStatus, error)
-	// Rescue ends up to limit runs whose lease is over. The job goes back to
-	// waiting, due after CrashDelay, with one more crash and no attempt counted;
-	// or it becomes dead as stalled when its life has reached its crash limit.
-	// Each rescued run gets a failure record.
+	// Rescue ends up to limit runs whose lease is over. The job goes back to waiting,
+	// due after CrashDelay, and its number of crashes grows by one, but not its number
+	// of attempts. If its life has reached the crash limit, it becomes dead as stalled
+	// instead. Each rescued run gets a failure record.
 	Rescue(ctx context.Context, limit int) (Rescue, error)
-	// Signals returns what people have asked of the process of this holder: runs
-	// to stop, and the settings of queues. It is cheap; call it at every wake-up.
+	// Signals returns what people have asked of the process with this holder name: runs
+	// to stop, and the settings of queues. The call is cheap; make it at every wake-up.
 	Signals(ctx context.Context, holder string) (Signals, error)
-	// Declare makes queues known, so that people can refer to them.
+	// Declare registers the names of queues, so that people can refer to them.
 	Declare(ctx context.Context, queues []string) error
 	// Notify sends to ch, without blocking, whenever this or another process may have
-	// made jobs ready or changed signals. It may also send without a reason. The
-	// returned function ends the notifications.
+	// made jobs ready or changed signals. It may also send when nothing has changed.
+	// The returned function ends the notifications.
 	Notify(ch chan<- struct{}) (stop func())
 }
 
-// Exchange is a call of Worker.Exchange: the outcomes to write and the jobs wanted.
+// Exchange holds the arguments of Worker.Exchange: the outcomes to write and the wanted
+// jobs.
 type Exchange struct {
 	Holder string        // names the process; at most job.TextMax bytes
 	Lease  time.Duration // the lease of the new claims
@@ -133,10 +136,10 @@ type Exchange struct {
 // Want asks for jobs of one queue.
 type Want struct {
 	Queue string
-	Max   int // maximum number of jobs, over all kinds
+	Max   int // maximum number of jobs of all kinds together
 	Kinds []KindWant
-	// Limit and Rate hold over all processes; zero means no limit. A setting
-	// that a person made on the queue overrides both.
+	// Limit and Rate apply to all processes together; zero means no limit. A setting
+	// that a person made on the queue replaces both.
 	Limit int
 	Rate  Rate
 }
@@ -163,26 +166,28 @@ type Rate struct {
 
 // Exchanged is the answer to an Exchange.
 type Exchanged struct {
-	Settled []error // one per outcome, in order; nil means written
+	Settled []error // one error per outcome, in the order of the call; nil means that the outcome was written
 	Claims  []job.Claim
-	// NextDue is the time until the earliest job that the wants could take
-	// becomes due; Never when there is no such job. It is never negative.
+	// NextDue is the time until the earliest job that the wants could take becomes due;
+	// Never when there is no such job. 0 means that it is due now. It is never
+	// negative.
 	NextDue time.Duration
-	// Full says that for some want more jobs may be due now. An exchange whose
-	// claims have reached ClaimBytes of payloads ends early with Full set.
+	// Full says that more jobs may be due now for at least one want. An exchange ends
+	// early with Full set when the payloads of its claims have reached ClaimBytes.
 	Full bool
-	// Expired holds the jobs found past their deadline; they are dead now. An exchange
-	// that has found ExpiredMax of them ends early with Full set.
+	// Expired holds the jobs that were found past their deadline. They are dead now. An
+	// exchange ends early with Full set when it has found ExpiredMax of them.
 	Expired []job.ID
 }
 
 // ExpiredMax is the maximum number of jobs that one exchange finds past their deadline.
 const ExpiredMax = 1_000
 
-// ClaimBytes limits the payloads of one exchange; only the last payload may exceed it.
+// ClaimBytes is the maximum size in bytes of all payloads that one exchange claims.
+// Only the last payload may exceed it.
 const ClaimBytes = 32 << 20
 
-// Never is the NextDue of an empty store.
+// Never is the value of NextDue when no job is waiting.
 const Never = time.Duration(1<<63 - 1)
 
 // Run names one run.
@@ -193,23 +198,23 @@ type Run struct {
 
 // Beat is a heartbeat: it says which runs are alive.
 type Beat struct {
-	Lease    time.Duration // the new lease, from the store's current time on
+	Lease    time.Duration // the new length of the lease, from the store's current time
 	Runs     []Run
 	Progress []job.Progress // progress of runs in Runs
 }
 
-// RunStatus is the answer of a heartbeat about one run.
+// RunStatus is the answer to a heartbeat for one run.
 type RunStatus struct {
-	Held   bool // false: the lease is lost; the run must stop and write nothing
+	Held   bool // if false, the lease is lost: the run must stop and write nothing
 	Cancel bool // a person asked the run to stop
 }
 
 // Rescue is the result of a rescue.
 type Rescue struct {
 	Jobs []Rescued
-	// NextExpiry is the time until the earliest lease that is still valid ends;
-	// Never when there is no such lease. It is never negative. Engines schedule
-	// their next rescue by it.
+	// NextExpiry is the time until the earliest lease that is still valid ends; Never
+	// when there is no such lease. It is never negative. Engines schedule their next
+	// rescue for that time.
 	NextExpiry time.Duration
 }
 
@@ -217,7 +222,7 @@ type Rescue struct {
 type Rescued struct {
 	Run
 	Kind, Queue string
-	Holder      string // the process that had the run
+	Holder      string // name of the process that had the run
 	Crashes     int32  // crashes in this life, including this one
 	To          job.State
 }
@@ -235,8 +240,8 @@ type Mode uint8
 // The modes of a queue.
 const (
 	Open     Mode = 0
-	Paused   Mode = 1 // accepts jobs, none are claimed
-	Draining Mode = 2 // jobs are claimed, no new ones are accepted
+	Paused   Mode = 1 // accepts jobs, but no jobs are claimed
+	Draining Mode = 2 // jobs are claimed, but no new jobs are accepted
 )
 
 var modeNames = [...]string{"open", "paused", "draining"}
@@ -252,17 +257,17 @@ func (m Mode) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// Queue is a queue and the settings that people made on it. A zero setting is
-// not set: the configuration of each process applies.
+// Queue is a queue with the settings that people made on it. For a zero setting, the
+// configuration of each process applies.
 type Queue struct {
 	Name    string `json:"name"`
 	Mode    Mode   `json:"mode"`
-	Workers int    `json:"workers,omitempty"` // jobs that each process runs at a time
-	Limit   int    `json:"limit,omitempty"`   // jobs that all processes run at a time
-	Rate    Rate   `json:"rate,omitzero"`     // starts of all processes
+	Workers int    `json:"workers,omitempty"` // maximum number of jobs that each process runs at a time
+	Limit   int    `json:"limit,omitempty"`   // maximum number of jobs that all processes together run at a time
+	Rate    Rate   `json:"rate,omitzero"`     // rate of starts over all processes
 }
 
-// Reader reads what is stored. No call holds a snapshot for more than a second.
+// Reader reads stored data. No call holds a snapshot for more than a second.
 type Reader interface {
 	// Get returns a job in any state; ErrNotFound when it does not exist.
 	Get(ctx context.Context, id job.ID) (job.Job, error)
@@ -272,18 +277,19 @@ type Reader interface {
 	DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error)
 	// List returns jobs without their payloads, newest id first.
 	List(ctx context.Context, f Filter) (Page, error)
-	// Counts returns the number of jobs per queue, kind and state. It reads
-	// counters: its cost does not grow with the jobs.
+	// Counts returns the number of jobs per queue, kind and state. It reads counters,
+	// so its cost does not grow with the number of jobs.
 	Counts(ctx context.Context) ([]Count, error)
-	// Queues returns the queues, by name.
+	// Queues returns the queues, sorted by name.
 	Queues(ctx context.Context) ([]Queue, error)
-	// Events returns up to limit events after the cursor, in order. It stops
-	// before a commit that is not visible yet, so that no event is missed.
+	// Events returns up to limit events after the cursor, in order. If an earlier
+	// commit is not visible yet, it stops before that commit, so that the caller misses
+	// no event.
 	Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error)
 	// Audit returns up to limit rows with a Seq above after, in order.
 	Audit(ctx context.Context, after int64, limit int) ([]Audit, error)
-	// Dump returns everything, in a canonical order, for the invariant checker
-	// and for comparing stores. It is meant for tests and `doctor`.
+	// Dump returns the whole content in a canonical order. It is for tests, which check
+	// invariants and compare stores, and for `redrive doctor`.
 	Dump(ctx context.Context) (*Dump, error)
 }
 
@@ -293,16 +299,16 @@ type Filter struct {
 	Kind   string
 	Queue  string
 	Owner  string
-	Before job.ID // only jobs with a lower id; 0 starts at the newest
+	Before job.ID // only jobs with an id below this one; 0 starts at the newest job
 	Limit  int    // 1 to job.PageMax; 0 means 50
 }
 
 // Page is one page of a list.
 type Page struct {
 	Jobs []job.Job
-	// Next is the Before of the next page; 0 when this is the last. A page may
-	// have fewer rows than its limit, or none, and still have a next page: a list
-	// stops after it has examined a limited number of rows.
+	// Next is the Before of the next page; 0 on the last page. A page may have fewer
+	// rows than its limit, or none, and still have a next page: a list stops after it
+	// has examined a limited number of rows.
 	Next job.ID
 }
 
@@ -314,16 +320,15 @@ type Count struct {
 	N     int64     `json:"n"`
 }
 
-// Admin is what people do with jobs and queues. Each call writes one audit row
-// for each thing it changes, in the same transaction.
+// Admin holds the operations of people on jobs and queues. Each call writes one audit
+// row for each job or queue that it changes, in the same transaction.
 type Admin interface {
-	// Cancel cancels jobs: a waiting job at once, a running one by asking its
-	// handler to stop. The answer has one error per id: ErrNotFound, ErrConflict
-	// for a job that has ended, or nil. Cancelling twice is not an error.
+	// Cancel cancels jobs: a waiting job at once, a running one by asking its handler
+	// to stop. The answer has one error for each id: ErrNotFound, ErrConflict for a job
+	// that has ended, or nil. Cancelling twice is not an error.
 	Cancel(ctx context.Context, by By, ids []job.ID) ([]error, error)
-	// SetQueue changes the settings of a queue. A nil field stays as it is; a zero
-	// value removes the setting. ErrNotFound when the queue was never declared or
-	// used.
+	// SetQueue changes the settings of a queue. A nil field keeps the setting; a zero
+	// value removes it. ErrNotFound means that the queue was never declared or used.
 	SetQueue(ctx context.Context, by By, c QueueChange) (Queue, error)
 }
 
@@ -349,10 +354,10 @@ type Audit struct {
 	Actor string     `json:"actor"`
 	// Action is "job.cancel", "job.retry", "queue.set", "policy.publish",
 	// "retention.remove", or one of the "dead_letter." and "redrive." actions (see
-	// DeadLetters.Act and Redrives). After holds what a retry has changed in the jobs,
-	// see Change.MarshalJSON.
+	// DeadLetters.Act and Redrives). For a retry, After says what was changed in the
+	// jobs; see Change.MarshalJSON.
 	Action string `json:"action"`
-	Target string `json:"target"` // a job id, a queue, the hash of a policy, a filter, or the number of a redrive
+	Target string `json:"target"` // a job id, the name of a queue, the hash of a policy, a filter, or the number of a redrive
 	Reason string `json:"reason,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
@@ -386,5 +391,5 @@ type Dump struct {
 type Key struct {
 	Owner, Kind, Key string
 	Job              job.ID
-	Until            job.Micros // when the key is forgotten; 0 means never
+	Until            job.Micros // when the store forgets the key; 0 means never
 }

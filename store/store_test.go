@@ -12,7 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// In any window of time, a rate allows at most its burst plus its share of the window.
+// In any period of time, a rate allows at most its burst plus the starts for the length
+// of the period.
 //
 // proves: Q7
 func TestQ7_RateHoldsInEveryWindow(t *testing.T) {
@@ -26,8 +27,8 @@ func TestQ7_RateHoldsInEveryWindow(t *testing.T) {
 	})
 }
 
-// wantRateHolds starts as many jobs as the rate allows at random times and compares
-// every window with the exact share of the rate.
+// wantRateHolds starts as many jobs as the rate allows at random times. It compares the
+// number of starts in every period with the exact number that the rate allows.
 func wantRateHolds(rt *rapid.T, rate store.Rate) {
 	burst := max(1, int64(rate.N)*int64(time.Second)/int64(rate.Per))
 	step := max(1, rate.Per.Microseconds()/int64(rate.N))
@@ -43,7 +44,7 @@ func wantRateHolds(rt *rapid.T, rate store.Rate) {
 		n := rate.Room(arrival, now)
 		if n == 0 {
 			if next := rate.Next(arrival, now); rate.Room(arrival, next) < 1 {
-				rt.Fatalf("Room is 0 at %d, which Next returned as the next start", next)
+				rt.Fatalf("Room is 0 at %d, want above 0 because Next returned this time", next)
 			}
 			continue
 		}
@@ -59,8 +60,8 @@ func wantRateHolds(rt *rapid.T, rate store.Rate) {
 	}
 }
 
-// An interval that is not a whole number of microseconds is not rounded down, and
-// neither is the burst.
+// If the interval between starts is not a whole number of microseconds, it is not
+// rounded down. The burst is not rounded down either.
 //
 // proves: Q7
 func TestQ7_RateIsNeverExceededByRounding(t *testing.T) {
@@ -68,7 +69,7 @@ func TestQ7_RateIsNeverExceededByRounding(t *testing.T) {
 	for _, tt := range []struct {
 		rate  store.Rate
 		burst int
-		most  int // allowed starts in ten seconds after the burst
+		most  int // starts allowed in the ten seconds after the burst
 	}{
 		{store.Rate{N: 70_000, Per: time.Second}, 70_000, 700_000},
 		{store.Rate{N: 3, Per: time.Second}, 3, 30},
@@ -111,7 +112,7 @@ func TestRate_Validate(t *testing.T) {
 		{store.Rate{N: 1, Per: time.Nanosecond}, false},
 	} {
 		if err := tt.rate.Validate(); (err == nil) != tt.ok || err != nil && !errors.Is(err, store.ErrInvalid) {
-			t.Errorf("Validate of rate %d per %s: %v", tt.rate.N, tt.rate.Per, err)
+			t.Errorf("Validate of rate %d per %s: got error %v", tt.rate.N, tt.rate.Per, err)
 		}
 	}
 }
@@ -133,11 +134,12 @@ func TestRateNextIsTheFirstRoom(t *testing.T) {
 		t.Fatalf("next start at %d, want %d", next, want)
 	}
 	if rate.Room(arrival, next-1) != 0 || rate.Room(arrival, next) != 1 {
-		t.Errorf("room %d before and %d at the next start", rate.Room(arrival, next-1), rate.Room(arrival, next))
+		t.Errorf("Room is %d before the next start and %d at it, want 0 and 1", rate.Room(arrival, next-1), rate.Room(arrival, next))
 	}
 }
 
-// A rate that was too low by mistake does not delay starts after it was raised.
+// A rate that was set too low by mistake does not delay starts any more after a person
+// has raised it.
 //
 // proves: Q7
 func TestQ7_RaisedRateHoldsAtOnce(t *testing.T) {
@@ -153,7 +155,7 @@ func TestQ7_RaisedRateHoldsAtOnce(t *testing.T) {
 		t.Errorf("Room is %d, want at most 10", room)
 	}
 	if room := fast.Room(fast.Take(arrival, later, 0), later+1_000_000); room < 1 {
-		t.Error("Room is 0 after two seconds at 10/s")
+		t.Error("Room is 0 after two seconds at 10 starts per second, want above 0")
 	}
 }
 
@@ -169,7 +171,7 @@ func TestX3_JobsAreHeldToTheirLimits(t *testing.T) {
 	}
 	n := atLimit()
 	if err := store.Validate(&n); err != nil {
-		t.Fatalf("a job at its limits is refused: %v", err)
+		t.Fatalf("Validate of a job with every value at its limit: got error %v, want none", err)
 	}
 	for name, c := range map[string]struct {
 		breaks func(*job.New)

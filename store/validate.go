@@ -13,7 +13,7 @@ import (
 func Validate(n *job.New) error {
 	switch {
 	case n.ID < 1:
-		return fmt.Errorf("job id %d: must come from ReserveIDs: %w", n.ID, ErrInvalid)
+		return fmt.Errorf("job id %d is not valid: ids come from ReserveIDs: %w", n.ID, ErrInvalid)
 	case n.Priority < job.PriorityMin || n.Priority > job.PriorityMax:
 		return fmt.Errorf("priority %d: must be %d to %d: %w", n.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
 	case n.RunAt < 0 || n.Deadline < 0 || n.KeyUntil < 0:
@@ -25,7 +25,7 @@ func Validate(n *job.New) error {
 	case job.WhileAlive(n.Key) && (n.KeyUntil != 0 || n.KeyPeriod != 0):
 		return fmt.Errorf("key %q: is held while its job is alive and can have no other end: %w", n.Key, ErrInvalid)
 	case len(n.Payload) > job.PayloadMax:
-		return fmt.Errorf("payload of %d bytes: at most %d: %w", len(n.Payload), job.PayloadMax, ErrTooLarge)
+		return fmt.Errorf("payload of %d bytes: at most %d bytes are allowed: %w", len(n.Payload), job.PayloadMax, ErrTooLarge)
 	case len(n.Override) > job.PolicyMax:
 		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(n.Override), job.PolicyMax, ErrTooLarge)
 	case len(n.Attrs) > job.AttrsMax:
@@ -42,7 +42,7 @@ func Validate(n *job.New) error {
 	}
 	for _, t := range texts {
 		if len(t.value) > job.TextMax {
-			return fmt.Errorf("%s of %d bytes: at most %d: %w", t.field, len(t.value), job.TextMax, ErrTooLarge)
+			return fmt.Errorf("%s of %d bytes: at most %d bytes are allowed: %w", t.field, len(t.value), job.TextMax, ErrTooLarge)
 		}
 	}
 	return nil
@@ -52,7 +52,7 @@ func Validate(n *job.New) error {
 // letters, digits, '_', '-', '.', ':' and '/'.
 func ValidName(what, name string) error {
 	if len(name) < 1 || len(name) > job.NameMax {
-		return fmt.Errorf("%s of %d bytes: must be 1 to %d: %w", what, len(name), job.NameMax, ErrInvalid)
+		return fmt.Errorf("%s of %d bytes: must be 1 to %d bytes: %w", what, len(name), job.NameMax, ErrInvalid)
 	}
 	for i := range len(name) {
 		c := name[i]
@@ -83,21 +83,21 @@ func (c *QueueChange) Apply(q Queue) Queue {
 	return q
 }
 
-// Limits on what a person may set on a queue.
+// Limits of the settings that a person may make on a queue.
 const (
-	WorkersMax = job.ExchangeMax / 2 // per process: the running jobs, and as many jobs that were claimed in advance, fit in one exchange
+	WorkersMax = job.ExchangeMax / 2 // per process; the jobs that run and as many jobs claimed in advance fit into one exchange
 	LimitMax   = 1_000_000
 )
 
-// Validate returns an ErrInvalid that names the setting and its limit.
+// Validate returns an ErrInvalid that names the wrong setting and its limit.
 func (c *QueueChange) Validate() error {
 	switch {
 	case c.Mode != nil && *c.Mode > Draining:
-		return fmt.Errorf("queue %q: unknown mode %d: %w", c.Name, *c.Mode, ErrInvalid)
+		return fmt.Errorf("queue %q: mode %d is unknown: %w", c.Name, *c.Mode, ErrInvalid)
 	case c.Workers != nil && (*c.Workers < 0 || *c.Workers > WorkersMax):
-		return fmt.Errorf("queue %q: workers %d: must be 0 to %d: %w", c.Name, *c.Workers, WorkersMax, ErrInvalid)
+		return fmt.Errorf("queue %q: the number of workers is %d, but it must be 0 to %d: %w", c.Name, *c.Workers, WorkersMax, ErrInvalid)
 	case c.Limit != nil && (*c.Limit < 0 || *c.Limit > LimitMax):
-		return fmt.Errorf("queue %q: limit %d: must be 0 to %d: %w", c.Name, *c.Limit, LimitMax, ErrInvalid)
+		return fmt.Errorf("queue %q: the limit is %d, but it must be 0 to %d: %w", c.Name, *c.Limit, LimitMax, ErrInvalid)
 	case c.Rate != nil:
 		if err := c.Rate.Validate(); err != nil {
 			return fmt.Errorf("queue %q: %w", c.Name, err)
@@ -106,8 +106,8 @@ func (c *QueueChange) Validate() error {
 	return nil
 }
 
-// Validate returns an ErrInvalid when the exchange as a whole is wrong. Errors of
-// single outcomes are returned in Exchanged.Settled instead.
+// Validate returns an ErrInvalid when the exchange as a whole is wrong. Errors that
+// concern one outcome are returned in Exchanged.Settled instead.
 func (x *Exchange) Validate() error {
 	wanted := 0
 	for i := range x.Want {
@@ -119,13 +119,14 @@ func (x *Exchange) Validate() error {
 	case x.Lease <= 0:
 		return fmt.Errorf("lease %s: must be above zero: %w", x.Lease, ErrInvalid)
 	case len(x.Settle) > job.ExchangeMax || wanted > job.ExchangeMax:
-		return fmt.Errorf("exchange of %d outcomes and %d wanted jobs: at most %d each: %w",
+		return fmt.Errorf("exchange of %d outcomes and %d wanted jobs: at most %d of each are allowed: %w",
 			len(x.Settle), wanted, job.ExchangeMax, ErrInvalid)
 	}
 	return nil
 }
 
-// Validate returns an ErrInvalid when no actor is named.
+// Validate returns an ErrInvalid when the actor is missing or wrong, or the reason is
+// too long.
 func (b By) Validate() error {
 	switch {
 	case b.Actor == "" || len(b.Actor) > job.TextMax:

@@ -7,21 +7,22 @@ type Call struct {
 	Seq    int    // number of the call of any method, from 1
 }
 
-// Fault is what goes wrong in a call; the zero value means nothing.
+// Fault says how a call fails. The zero value means that it does not fail.
 type Fault struct {
-	// Before is returned instead of calling the store.
+	// Before is the error that the call returns without reaching the store.
 	Before error
-	// After is returned when the call has succeeded, instead of its answer: the store
-	// has done it and the caller does not know. The contract of stores allows only
-	// store.ErrUnknown here; other errors test how a store that breaks the contract is
-	// treated.
+	// After is the error that the call returns after the store has carried it out. So
+	// the store has done it and the caller does not know. The contract of stores allows
+	// only store.ErrUnknown here; other errors test how callers treat a store that
+	// breaks the contract.
 	After error
-	// Hang makes the call wait until its context ends, and then fail with the context's
-	// error without reaching the store.
+	// Hang makes the call wait until its context ends. The call then returns the
+	// context's error without reaching the store.
 	Hang bool
 }
 
-// Plan decides on the fault of each call. Calls of a Plan do not overlap.
+// Plan returns the fault of each call. The store never calls a Plan twice at the same
+// time.
 type Plan func(Call) Fault
 
 // None is a Plan without faults.
@@ -36,7 +37,8 @@ func Nth(method string, n int, f Fault) Plan { return Range(method, n, n, f) }
 func From(method string, n int, f Fault) Plan { return Range(method, n, 0, f) }
 
 // Range returns a Plan in which the calls of a method numbered first to last have the
-// fault, both included. A last of 0 means no end, and method "" counts all calls.
+// fault, both included. If last is 0, all later calls have the fault, too. Method ""
+// counts all calls.
 func Range(method string, first, last int, f Fault) Plan {
 	return func(c Call) Fault {
 		n := c.N

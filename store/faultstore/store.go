@@ -1,5 +1,6 @@
-// Package faultstore wraps a store so that calls of it fail by a plan: before they take
-// effect, after they took effect, or by hanging. It is for tests.
+// Package faultstore wraps a store and makes calls fail as a plan says: before they
+// reach the store, after the store has carried them out, or by hanging. It is for
+// tests.
 package faultstore
 
 import (
@@ -12,8 +13,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Store is a store whose calls fail by a plan. It joins the caller's transactions if
-// the wrapped store can.
+// Store is a store whose calls fail as a plan says. It can join the caller's
+// transactions if the wrapped store can.
 type Store struct {
 	inner store.Store
 
@@ -35,7 +36,7 @@ func New(inner store.Store, plan Plan) *Store {
 	return s
 }
 
-// Set changes the plan. The calls continue to be numbered from the first one.
+// Set changes the plan. The numbers of the calls continue from the first call.
 func (s *Store) Set(plan Plan) {
 	if plan == nil {
 		plan = None
@@ -63,7 +64,7 @@ func (s *Store) fault(method string) Fault {
 	return s.plan(Call{Method: method, N: s.calls[method], Seq: s.seq})
 }
 
-// do makes one call with the fault that the plan gives it.
+// do makes one call with the fault that the plan returns for it.
 func do[T any](ctx context.Context, s *Store, method string, call func() (T, error)) (answer T, err error) {
 	f := s.fault(method)
 	switch {
@@ -80,7 +81,7 @@ func do[T any](ctx context.Context, s *Store, method string, call func() (T, err
 	return done, err
 }
 
-// none is the answer of methods that return only an error.
+// none is the result type of methods that return only an error.
 type none struct{}
 
 // Close implements store.Store.
@@ -152,7 +153,8 @@ func (s *Store) Declare(ctx context.Context, queues []string) error {
 	return err
 }
 
-// Notify implements store.Worker. With a fault in Before it never sends.
+// Notify implements store.Worker. If the fault of the call has a Before, Notify never
+// sends.
 func (s *Store) Notify(ch chan<- struct{}) (stop func()) {
 	if s.fault("Notify").Before != nil {
 		return func() {}

@@ -16,8 +16,8 @@ func TestFaultsComeByThePlan(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		plan   faultstore.Plan
-		fails  []int // which of four calls fail
-		effect int   // how many ids are reserved at the end
+		fails  []int // the numbers of the calls that fail, of four calls
+		effect int   // how many ids the store has reserved at the end
 	}{
 		{"none", nil, nil, 4},
 		{"nth before", faultstore.Nth("ReserveIDs", 2, faultstore.Fault{Before: boom}), []int{2}, 3},
@@ -39,11 +39,11 @@ func TestFaultsComeByThePlan(t *testing.T) {
 				}
 			}
 			if len(fails) != len(tt.fails) {
-				t.Fatalf("calls %v failed, want %v", fails, tt.fails)
+				t.Fatalf("got failed calls %v, want %v", fails, tt.fails)
 			}
 			for i := range fails {
 				if fails[i] != tt.fails[i] {
-					t.Errorf("calls %v failed, want %v", fails, tt.fails)
+					t.Errorf("got failed calls %v, want %v", fails, tt.fails)
 				}
 			}
 			if got := s.Calls("ReserveIDs"); got != 4 || s.Calls("") != 4 {
@@ -52,7 +52,7 @@ func TestFaultsComeByThePlan(t *testing.T) {
 			s.Set(nil)
 			next, err := s.ReserveIDs(t.Context(), 1)
 			if err != nil || int(next) != tt.effect+1 {
-				t.Errorf("the next id is %d, %v; want %d", next, err, tt.effect+1)
+				t.Errorf("the next id: got %d, error %v; want %d", next, err, tt.effect+1)
 			}
 		})
 	}
@@ -65,7 +65,7 @@ func TestAHangingCallEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
 	if _, err := s.Rescue(ctx, 1); !errors.Is(err, why) {
-		t.Errorf("got %v, want the context's cause", err)
+		t.Errorf("call that hangs: got error %v, want the cause with which the context ended", err)
 	}
 }
 
@@ -73,6 +73,6 @@ func TestAStoreWithoutTransactionsRefusesThem(t *testing.T) {
 	t.Parallel()
 	s := faultstore.New(memory.New(memory.Options{}), nil)
 	if _, err := s.EnqueueTx(t.Context(), nil, nil); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("got %v, want ErrInvalid", err)
+		t.Errorf("EnqueueTx on a store without transactions: got error %v, want ErrInvalid", err)
 	}
 }
