@@ -43,7 +43,7 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 		switch answer.Errors[i] = err; {
 		case answer.Errors[i] != nil:
 		case counted[id]:
-			answer.Errors[i] = fmt.Errorf("job %d is listed twice: %w", id, store.ErrConflict)
+			answer.Errors[i] = fmt.Errorf("job %d is in the list twice; name each job once: %w", id, store.ErrConflict)
 		default:
 			counted[id] = true
 			answer.Done++
@@ -52,7 +52,7 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 	return answer
 }
 
-// named returns the entry of a job if the act can be done to it.
+// named returns the entry of a job if the act may be applied to it.
 func (t *tx) named(do store.Act, id job.ID) (*entry, error) {
 	r, e := t.jobs[id], t.dead[id]
 	switch {
@@ -72,8 +72,9 @@ func notDead(r *record) error {
 	return fmt.Errorf("job %d is %s; only a dead job can be retried: %w", r.ID, r.State, store.ErrConflict)
 }
 
-// selected returns up to limit entries of the action's filter that the act takes, the
-// lowest deaths first, and the After of the next step.
+// selected returns up to limit entries that the action's filter selects and to which
+// the act applies. The lowest deaths come first. It also returns the After of the next
+// step.
 func (t *tx) selected(a *store.Action, limit int) (entries []*entry, next int64) {
 	f := *a.Filter
 	if len(f.Statuses) == 0 {
@@ -166,12 +167,13 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 func asJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // not reached: plain structs of checked values always marshal
+		panic(err) // This cannot fail: plain structs of checked values can always be marshalled.
 	}
 	return string(text)
 }
 
-// roomFor returns an error when there is no room for the lanes of retried jobs.
+// roomFor returns an error when the store has no room for the lanes that the retried
+// jobs need.
 func (t *tx) roomFor(c *store.Change, entries ...*entry) error {
 	if c.Queue == "" {
 		return nil
@@ -190,7 +192,7 @@ func (t *tx) roomFor(c *store.Change, entries ...*entry) error {
 	return nil
 }
 
-// do does the act to one entry.
+// do applies the act to one entry.
 func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
 	switch a.Do {
 	case store.ActRetry:
@@ -270,8 +272,8 @@ func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64
 	t.transition(r, job.Dead, job.Retried, "")
 }
 
-// change makes the changes of a retry to a detached job and keeps the old values. A priority
-// for one life does not replace the job's own.
+// change applies the changes of a retry to a detached job and keeps the old values. A
+// priority for one life does not replace the job's permanent priority.
 func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
 	if r.own, r.redrive = 0, redrive; c.OneLifePriority() {
 		r.own = r.Priority

@@ -59,7 +59,7 @@ func (t *tx) cancelOne(by store.By, r *record) error {
 	return nil
 }
 
-// SetQueue implements store.Admin. A change that changes nothing writes neither an audit row
+// SetQueue implements store.Admin. A change without an effect writes neither an audit row
 // nor an event.
 func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) (store.Queue, error) {
 	t, err := s.begin(ctx, "set queue")
@@ -85,7 +85,7 @@ func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) 
 	return after, nil
 }
 
-// note writes one audit row.
+// note writes one row of the audit log.
 func (t *tx) note(by store.By, action, target, before, after string) {
 	t.audit = append(t.audit, store.Audit{
 		Seq: int64(len(t.audit)) + 1, At: t.now, Actor: by.Actor, Action: action, Target: target,

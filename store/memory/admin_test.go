@@ -64,13 +64,13 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 		did, err := b.Act(b.ctx, me, store.Action{Do: store.ActRetry, IDs: []job.ID{1}})
 		b.ok(err)
 		if errors.Is(did.Errors[0], store.ErrConflict) != conflict {
-			t.Errorf("retry %d: got error %v", i, did.Errors[0])
+			t.Errorf("retry number %d: got error %v, want none from the first retry and ErrConflict from the second", i+1, did.Errors[0])
 		}
 	}
 	equal(t, "groups", b.dump().Groups[0].Pending, int64(0))
 	c := b.claim()
 	if c.Life != 2 || c.Token != 2 || c.Deadline != 0 || c.Counters != (job.Counters{}) || string(c.Payload) != "p" {
-		t.Errorf("claim of the second life: got %+v", c)
+		t.Errorf("claim after the retry: got %+v, want life 2 with run 2, no deadline, counters of zero and payload p", c)
 	}
 	b.ok(b.settle(failed(c, job.Dead)))
 	equal(t, "group", b.dump().Groups, []store.Group{{Fingerprint: "f|k", Kind: "k", Class: "Bug", Message: "no", Sample: 1, N: 2, Entries: 1, Pending: 1,
@@ -81,7 +81,7 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 	letter, err := b.DeadLetter(b.ctx, 1)
 	b.ok(err)
 	if letter.Status != job.Resolved || !letter.Revived || letter.Life != 2 {
-		t.Errorf("dead letter after the job completed: got %+v", letter)
+		t.Errorf("dead letter after the job completed: got %+v, want a revived entry of life 2 with status resolved", letter)
 	}
 }
 
@@ -95,13 +95,13 @@ func TestSetQueueLeavesATraceOfChanges(t *testing.T) {
 		b.ok(err)
 	}
 	if _, err := b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Workers: &tooMany}); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("SetQueue with too many workers: got error %v", err)
+		t.Errorf("SetQueue with too many workers: got error %v, want ErrInvalid", err)
 	}
 	if _, err := b.SetQueue(b.ctx, me, store.QueueChange{Name: "nowhere", Mode: &paused}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("SetQueue of an unknown queue: got error %v", err)
+		t.Errorf("SetQueue of an unknown queue: got error %v, want ErrNotFound", err)
 	}
 	if _, err := b.SetQueue(b.ctx, store.By{}, store.QueueChange{Name: "q"}); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("SetQueue without an actor: got error %v", err)
+		t.Errorf("SetQueue without an actor: got error %v, want ErrInvalid", err)
 	}
 	d := b.dump()
 	equal(t, "audit", d.Audit, []store.Audit{{Seq: 1, At: b.at(0), Actor: "ann", Action: "queue.set", Target: "q",

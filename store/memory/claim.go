@@ -7,9 +7,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// order is the state of a want while jobs are claimed for it.
+// order is the state of one want while jobs are claimed for it.
 type order struct {
-	left  int // jobs still wanted
+	left  int // number of jobs that are still wanted
 	limit int
 	rate  store.Rate
 	usage *usage
@@ -23,7 +23,8 @@ type kindOrder struct {
 	lanes []*lane
 }
 
-// order prepares a want. Settings of people on the queue override those of the process.
+// order prepares a want. Settings that people made on the queue replace the settings of
+// the process.
 func (t *tx) order(w *store.Want, q *store.Queue) *order {
 	o := &order{left: w.Max, limit: w.Limit, rate: w.Rate, usage: usageOf(t.byQueue, w.Queue)}
 	if q.Limit > 0 {
@@ -52,12 +53,12 @@ func (o *order) start(k *kindOrder, now job.Micros) job.Micros {
 type claims struct {
 	*tx
 	holder string
-	until  job.Micros // end of the leases
+	until  job.Micros // when the leases of the claims end
 	answer *store.Exchanged
-	bytes  int // size of the payloads
+	bytes  int // bytes of the claimed payloads
 }
 
-// serve claims jobs for one want and notes whether there may be more.
+// serve claims jobs for one want and records whether there may be more jobs.
 func (c *claims) serve(w *store.Want) {
 	q := c.queues[w.Queue]
 	if q == nil || q.Mode == store.Paused || w.Max <= 0 {
@@ -72,13 +73,13 @@ func (c *claims) serve(w *store.Want) {
 	}
 }
 
-// enough reports whether the exchange has reached its limit of expired jobs or of payload
-// bytes.
+// enough reports whether the exchange has reached its maximum of expired jobs or of
+// payload bytes.
 func (c *claims) enough() bool {
 	return len(c.answer.Expired) >= store.ExpiredMax || c.bytes >= store.ClaimBytes
 }
 
-// fill takes due jobs for an order while there is room.
+// fill takes due jobs for an order as long as its limits allow more.
 func (c *claims) fill(o *order) {
 	for i := range job.PriorityMax {
 		for o.left > 0 && !c.enough() {
@@ -95,7 +96,8 @@ func (c *claims) fill(o *order) {
 	}
 }
 
-// head returns the first due job of a priority among the kinds with room.
+// head returns the first due job of a priority. It considers only kinds for which more
+// jobs are allowed.
 func (c *claims) head(o *order, priority int) (first *record, of *kindOrder) {
 	for _, k := range o.kinds {
 		if k.left <= 0 || o.limited(k) || o.start(k, c.now) > c.now {
@@ -148,8 +150,9 @@ func (c *claims) expire(r *record) {
 	c.answer.Expired = append(c.answer.Expired, r.ID)
 }
 
-// nextDue returns when the next job that the order may take can start, as the contract of
-// Exchange defines it. Of each lane and priority it examines only the first job left.
+// nextDue returns when the next job that the order may take can start; see Exchange in
+// the contract. In each lane and priority it examines only the first of the remaining
+// jobs.
 func (t *tx) nextDue(o *order) (next job.Micros, ok bool) {
 	consider := func(at job.Micros) {
 		if !ok || at < next {

@@ -21,12 +21,12 @@ func TestClaimsGoByPriorityThenTimeThenID(t *testing.T) {
 	x := b.exchange(nil, want(4))
 	equal(t, "claims", ids(x), []int64{6, 4, 5, 3})
 	if !x.Full || x.NextDue != store.Never {
-		t.Errorf("a filled want: got Full %v, NextDue %v", x.Full, x.NextDue)
+		t.Errorf("exchange that filled its want: got Full %v and NextDue %v, want true and Never", x.Full, x.NextDue)
 	}
 	x = b.exchange(nil, want(4))
 	equal(t, "the rest", ids(x), []int64{1})
 	if x.Full || x.NextDue != time.Second {
-		t.Errorf("got Full %v, NextDue %v, want false and 1s", x.Full, x.NextDue)
+		t.Errorf("exchange that took all due jobs: got Full %v and NextDue %v, want false and 1s", x.Full, x.NextDue)
 	}
 }
 
@@ -37,28 +37,28 @@ func TestLimitsAndRatesHoldBack(t *testing.T) {
 	limited := want(5, store.KindWant{Kind: "k", Max: 5, Limit: 2})
 	x := b.exchange(nil, limited)
 	if len(x.Claims) != 2 || x.NextDue != store.Never || x.Full {
-		t.Fatalf("with a limit of 2: got %d claims, next due in %v", len(x.Claims), x.NextDue)
+		t.Fatalf("with a limit of 2 runs: got %d claims and NextDue %v, want 2 claims and Never", len(x.Claims), x.NextDue)
 	}
 	if x = b.exchange(nil, limited); len(x.Claims) != 0 {
-		t.Fatalf("with the limit used up: got %d claims, want 0", len(x.Claims))
+		t.Fatalf("with all allowed runs in progress: got %d claims, want 0", len(x.Claims))
 	}
 	limited.Rate = store.Rate{N: 1, Per: 10 * time.Second}
 	limited.Kinds[0].Limit = 0
 	x = b.exchange(nil, limited)
 	if len(x.Claims) != 1 || x.NextDue != 10*time.Second {
-		t.Fatalf("with a rate of one per 10 s: got %d claims, next due in %v", len(x.Claims), x.NextDue)
+		t.Fatalf("with a rate of one start per 10 s: got %d claims and NextDue %v, want 1 claim and 10s", len(x.Claims), x.NextDue)
 	}
 	perSecond := store.Rate{N: 1, Per: time.Second}
 	_, err := b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Rate: &perSecond})
 	b.ok(err)
 	b.pass(4 * time.Second)
 	if x = b.exchange(nil, limited); x.NextDue != time.Second {
-		t.Fatalf("next due in %v, want 1s because the faster rate applies at once", x.NextDue)
+		t.Fatalf("after the rate was raised: got NextDue %v, want 1s because the faster rate applies at once", x.NextDue)
 	}
 	b.pass(6 * time.Second)
 	x = b.exchange(nil, limited)
 	if len(x.Claims) != 1 || x.NextDue != time.Second {
-		t.Fatalf("with a rate set by a person: got %d claims, next due in %v", len(x.Claims), x.NextDue)
+		t.Fatalf("with a rate set by a person: got %d claims and NextDue %v, want 1 claim and 1s", len(x.Claims), x.NextDue)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestAPausedQueueGivesNothingAndADrainingOneDoes(t *testing.T) {
 	_, err := b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Mode: &paused})
 	b.ok(err)
 	if x := b.exchange(nil, want(5)); len(x.Claims) != 0 || x.NextDue != store.Never {
-		t.Errorf("paused queue: got %d claims, next due in %v, want none", len(x.Claims), x.NextDue)
+		t.Errorf("paused queue: got %d claims and NextDue %v, want no claim and Never", len(x.Claims), x.NextDue)
 	}
 	_, err = b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Mode: &draining})
 	b.ok(err)
@@ -137,11 +137,11 @@ func TestWhatIsLeftOfALaneCountsByItsFirstJob(t *testing.T) {
 	limited := want(5, store.KindWant{Kind: "k", Max: 5, Limit: 1})
 	b.add(3, func(i int, n *job.New) { n.RunAt = b.at(time.Duration(max(0, i-1)) * time.Minute) })
 	if x := b.exchange(nil, limited); len(x.Claims) != 1 || x.NextDue != store.Never {
-		t.Errorf("got %d claims, next due in %v, want 1 and never", len(x.Claims), x.NextDue)
+		t.Errorf("got %d claims and NextDue %v, want 1 claim and Never", len(x.Claims), x.NextDue)
 	}
 	b.add(1, func(_ int, n *job.New) { n.RunAt, n.Priority = b.at(time.Hour), 4 })
 	if x := b.exchange(nil, limited); x.NextDue != time.Hour {
-		t.Errorf("next due in %v, want 1h", x.NextDue)
+		t.Errorf("got NextDue %v, want 1h", x.NextDue)
 	}
 }
 
@@ -151,10 +151,11 @@ func TestAnExchangeFindsABoundedNumberExpired(t *testing.T) {
 	b.add(store.ExpiredMax+1, func(_ int, n *job.New) { n.Deadline = b.at(-time.Second) })
 	x := b.exchange(nil, want(5), want(5))
 	if len(x.Expired) != store.ExpiredMax || !x.Full || x.NextDue != store.Never {
-		t.Errorf("got %d expired jobs, full %v, next due in %v", len(x.Expired), x.Full, x.NextDue)
+		t.Errorf("first exchange: got %d expired jobs, Full %v, NextDue %v; want %d expired jobs, Full true and Never",
+			len(x.Expired), x.Full, x.NextDue, store.ExpiredMax)
 	}
 	if x = b.exchange(nil, want(5), want(5)); len(x.Expired) != 1 || x.Full {
-		t.Errorf("got %d expired jobs, want the one that was left; full %v", len(x.Expired), x.Full)
+		t.Errorf("second exchange: got %d expired jobs and Full %v, want the 1 expired job that was left and Full false", len(x.Expired), x.Full)
 	}
 }
 
@@ -165,6 +166,6 @@ func TestAKindGivesItsMaxAndIsThenLeftOut(t *testing.T) {
 	x := b.exchange(nil, want(5, store.KindWant{Kind: "a", Max: 1}, store.KindWant{Kind: "b", Max: 5}))
 	equal(t, "claims", ids(x), []int64{1, 3})
 	if x.Full || x.NextDue != store.Never {
-		t.Errorf("got full %v, next due in %v", x.Full, x.NextDue)
+		t.Errorf("exchange that took all due jobs that its kinds allow: got Full %v and NextDue %v, want false and Never", x.Full, x.NextDue)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // entry is a dead letter with further data of the store.
 type entry struct {
 	job.DeadLetter
-	withGroup bool // whether it is ignored until the mute of its group ends
-	gone      bool // removed by the current call
+	withGroup bool // whether the entry is ignored until the mute of its group ends
+	gone      bool // whether the current call has removed it
 }
 
 // shown returns the dead letter as readers see it.
@@ -28,8 +28,8 @@ func (t *tx) shown(e *entry) job.DeadLetter {
 	return d
 }
 
-// makeDead ends a detached job as dead and creates its dead letter. If the job has one already,
-// that gets the number of the new death.
+// makeDead makes a detached job dead and creates its dead letter. If the job already has a dead
+// letter, the dead letter gets the number of the new death.
 func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fingerprint string) {
 	r.State, r.FinishedAt, r.Reason = job.Dead, t.now, reason
 	r.RunAt, r.memo = 0, nil
@@ -59,7 +59,8 @@ func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fing
 	t.died(r, cause)
 }
 
-// failureOf returns the record of the job's last run; nil when it has none.
+// failureOf returns the failure record of the job's last run. It returns nil when that
+// run has no record.
 func (t *tx) failureOf(r *record) *job.Failure {
 	failures := t.failures[r.ID]
 	if n := len(failures); n > 0 && failures[n-1].Token == r.Token {
@@ -68,19 +69,20 @@ func (t *tx) failureOf(r *record) *job.Failure {
 	return nil
 }
 
-// deathAt returns the index of a death, or of the first one above it.
+// deathAt returns the index of the entry with the given death, or of the next higher
+// death.
 func (t *tx) deathAt(death int64) (int, bool) {
 	return slices.BinarySearchFunc(t.deaths, death, func(e *entry, n int64) int { return cmp.Compare(e.Death, n) })
 }
 
-// between returns the entries with deaths above after, up to through.
+// between returns the entries whose deaths are above after and at most through.
 func (t *tx) between(after, through int64) []*entry {
 	first := sort.Search(len(t.deaths), func(i int) bool { return t.deaths[i].Death > after })
 	last := sort.Search(len(t.deaths), func(i int) bool { return t.deaths[i].Death > through })
 	return t.deaths[first:max(first, last)]
 }
 
-// forget removes an entry from all counts.
+// forget removes an entry from all counts of dead letters.
 func (t *tx) forget(e *entry) {
 	t.countDead(e, -1)
 	if g := t.groups[e.Fingerprint]; g != nil {
@@ -106,8 +108,8 @@ func (t *tx) set(e *entry, to job.Status, did job.DeadAction) {
 	}
 }
 
-// purge removes an entry with all data of its job, except the record of a job that a
-// later life has completed or cancelled.
+// purge removes an entry with all data of its job. If a later life of the job was
+// completed or cancelled, the record of that end stays.
 func (t *tx) purge(e *entry) {
 	t.forget(e)
 	e.gone, t.removed = true, true
@@ -135,7 +137,7 @@ func (t *tx) remove(r *record) {
 	t.removed = true
 }
 
-// compact closes the gaps that the removals of a call have left.
+// compact removes the empty places that the removals of a call have left in the slices.
 func (t *tx) compact() {
 	t.deaths = slices.DeleteFunc(t.deaths, func(e *entry) bool { return e.gone })
 	t.ids = slices.DeleteFunc(t.ids, func(id job.ID) bool { return t.jobs[id] == nil })
@@ -166,7 +168,7 @@ func (s *Store) DeadLetters(ctx context.Context, f store.DeadFilter, p store.Dea
 		return store.DeadPage{}, t.errorf("%w", err)
 	}
 	if p.Limit < 0 || p.Limit > job.PageMax || p.Before < 0 {
-		return store.DeadPage{}, t.errorf("%d before %d: a page has 1 to %d: %w", p.Limit, p.Before, job.PageMax, store.ErrInvalid)
+		return store.DeadPage{}, t.errorf("page of %d dead letters before death %d: a page has 1 to %d entries: %w", p.Limit, p.Before, job.PageMax, store.ErrInvalid)
 	}
 	if p.Limit == 0 {
 		p.Limit = pageDefault

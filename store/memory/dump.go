@@ -35,7 +35,7 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 	for _, id := range t.ids {
 		d.Jobs = append(d.Jobs, t.whole(t.jobs[id]))
 	}
-	for _, id := range slices.Sorted(maps.Keys(t.failures)) { // also of removed jobs
+	for _, id := range slices.Sorted(maps.Keys(t.failures)) { // also the failure records of removed jobs
 		d.Failures = append(d.Failures, t.failuresOf(id)...)
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.dead)) {

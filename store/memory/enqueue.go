@@ -17,7 +17,7 @@ type keyName struct{ owner, kind, key string }
 type key struct {
 	store.Key
 	digest []byte
-	state  job.State // of the job when it was removed
+	state  job.State // the state of the job when it was removed
 }
 
 // Enqueue implements store.Producer.
@@ -60,17 +60,17 @@ func (t *tx) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	return receipts, nil
 }
 
-// intake checks the jobs of one call one after the other, before any of them is written. It
-// adds what the earlier ones will have written.
+// intake checks the jobs of one call, one after the other, before any of them is written.
+// For each job it takes into account what the earlier jobs of the call will write.
 type intake struct {
 	*tx
-	fresh    []*job.New // to be written
+	fresh    []*job.New // jobs that will be written
 	newIDs   map[job.ID]bool
 	newKeys  map[keyName]*key
 	newLanes map[laneName]bool
 }
 
-// look returns the answer for one job of the call.
+// look returns the answer to one job of the call.
 func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 	state := c.state(n.ID)
 	if n.Repeat && state != job.None {
@@ -113,13 +113,13 @@ func (c *intake) state(id job.ID) job.State {
 	return job.None
 }
 
-// held returns the key of a job if it is in use, or nil.
+// held returns the idempotency key of a job if the key is in use; otherwise nil.
 func (c *intake) held(n *job.New) *key {
 	if n.Key == "" {
 		return nil
 	}
 	if k := c.newKeys[nameOf(n)]; k != nil {
-		return k // a key of the same call cannot have expired
+		return k // a key of an earlier job in the same call cannot have expired
 	}
 	k := c.keys[nameOf(n)]
 	if k == nil || k.Until != 0 && k.Until <= c.now || job.WhileAlive(n.Key) && !c.alive(k.Job) {

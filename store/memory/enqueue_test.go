@@ -21,7 +21,7 @@ func TestEnqueueIsAllOrNothing(t *testing.T) {
 	})
 	var conflict *store.KeyConflict
 	if !errors.As(err, &conflict) || conflict.Index != 1 || conflict.ID != 1 || !errors.Is(err, store.ErrConflict) {
-		t.Fatalf("got error %v, want a conflict of the second job with job 1", err)
+		t.Fatalf("enqueue of a second job with the key of job 1: got error %v, want a KeyConflict of the second job with job 1", err)
 	}
 	equal(t, "content", b.dump(), before)
 }
@@ -59,7 +59,7 @@ func TestRepeatedEnqueueIsALookUp(t *testing.T) {
 	}
 	again.ID, again.Queue, again.Repeat = 1, "other", false
 	if _, err = b.Enqueue(b.ctx, []job.New{again}); !errors.Is(err, store.ErrConflict) {
-		t.Errorf("an id that is in use: got error %v", err)
+		t.Errorf("a new job with an id that is in use: got error %v, want an IDConflict", err)
 	}
 }
 
@@ -69,14 +69,14 @@ func TestLanesAreBounded(t *testing.T) {
 	b.add(job.LanesMax, func(i int, n *job.New) { n.Deps = strconv.Itoa(i) })
 	_, err := b.Enqueue(b.ctx, []job.New{{ID: 5000, Kind: "k", Queue: "q2", Priority: 1}})
 	if !errors.Is(err, store.ErrTooLarge) {
-		t.Errorf("enqueue that needs one lane too many: got error %v", err)
+		t.Errorf("enqueue that needs one lane too many: got error %v, want ErrTooLarge", err)
 	}
 	c := b.claim()
 	o := job.Outcome{ID: c.ID, Token: c.Token, Cause: job.Snoozed, To: job.Waiting, Queue: "q2"}
 	if err := b.settle(o); !errors.Is(err, store.ErrTooLarge) {
-		t.Errorf("outcome that needs one lane too many: got error %v", err)
+		t.Errorf("outcome that needs one lane too many: got error %v, want ErrTooLarge", err)
 	}
 	if got := b.get(c.ID); got.State != job.Running || got.Queue != "q" {
-		t.Errorf("after the refused outcome: got the job in state %s in queue %s", got.State, got.Queue)
+		t.Errorf("after the refused outcome: got the job in state %s in queue %s, want it running in queue q", got.State, got.Queue)
 	}
 }

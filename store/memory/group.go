@@ -13,13 +13,13 @@ import (
 // group is a group of dead letters with further data of the store.
 type group struct {
 	store.Group
-	by, note string               // who muted it, and the note
-	deaths   map[job.Micros]int64 // by the start of the hour
+	by, note string               // the person who muted the group, and the note
+	deaths   map[job.Micros]int64 // number of deaths, by the start of the hour
 }
 
 // join adds the entry of a new death to its group. In a muted group the entry is ignored at
-// once, unless this death ends the mute. A job that dies of its deadline is not grouped by
-// its earlier failures.
+// once, unless this death ends the mute. If a job dies because its deadline has
+// passed, a new group gets no code and message: those of the entry are from an earlier failure.
 func (t *tx) join(e *entry, cause job.Cause) {
 	if e.Fingerprint == "" {
 		return
@@ -38,7 +38,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 	g.N++
 	g.Entries++
 	g.deaths[start(t.now, hour)]++
-	if g.over(t.now) { // no sweep has noticed it yet
+	if g.over(t.now) { // the time of the mute is over, but no sweep has ended the mute yet
 		g.unmute()
 	}
 	switch {
@@ -54,7 +54,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 	}
 }
 
-// mute mutes a group, and reports whether that changes it.
+// mute mutes a group. It reports whether the group has changed.
 func (g *group) mute(by store.By, a *store.Action) bool {
 	before := *g
 	g.Muted, g.MutedUntil, g.MutedFor = true, a.Until, a.Count

@@ -2,23 +2,24 @@ package memory
 
 import stdheap "container/heap"
 
-// heap orders jobs. Each job stores its heap and its index there, so that it is found at once.
+// heap orders jobs. Each job stores the heap that contains it and its index there, so that it
+// is found without a search.
 type heap struct {
 	jobs   []*record
 	before func(a, b *record) bool
 }
 
-// dueBefore is the order of claims within a priority.
+// dueBefore is the order in which jobs of one priority are claimed.
 func dueBefore(a, b *record) bool {
 	return a.RunAt < b.RunAt || a.RunAt == b.RunAt && a.ID < b.ID
 }
 
-// leaseEndsBefore is the order of rescues.
+// leaseEndsBefore is the order in which runs are rescued.
 func leaseEndsBefore(a, b *record) bool {
 	return a.LeaseUntil < b.LeaseUntil || a.LeaseUntil == b.LeaseUntil && a.ID < b.ID
 }
 
-// first returns the first job in order, or nil.
+// first returns the first job in order. It returns nil when the heap is empty.
 func (h *heap) first() *record {
 	if len(h.jobs) == 0 {
 		return nil
@@ -37,10 +38,10 @@ func (r *record) remove() {
 	r.in = nil
 }
 
-// moved restores the order after a job's key has changed.
+// moved restores the order after the field that orders a job has changed.
 func (r *record) moved() { stdheap.Fix((*places)(r.in), r.place) }
 
-// places implements container/heap on a heap.
+// places implements container/heap for the jobs of a heap.
 type places heap
 
 func (p *places) Len() int           { return len(p.jobs) }

@@ -27,10 +27,10 @@ func checkDump(t failer, d *store.Dump) {
 	checkGroups(t, d)
 	for _, j := range d.Jobs {
 		if running := j.State == job.Running; running != (j.LeaseUntil != 0) || !running && j.CancelAt != 0 {
-			t.Errorf("job %d is %s with lease until %d, cancel at %d", j.ID, j.State, j.LeaseUntil, j.CancelAt)
+			t.Errorf("job %d is %s and has LeaseUntil %d and CancelAt %d, want a LeaseUntil exactly while it runs, and a CancelAt only while it runs", j.ID, j.State, j.LeaseUntil, j.CancelAt)
 		}
 		if j.State.Terminal() != (j.FinishedAt != 0) || j.State.Terminal() == (j.RunAt != 0) {
-			t.Errorf("job %d is %s, due %d, finished %d", j.ID, j.State, j.RunAt, j.FinishedAt)
+			t.Errorf("job %d is %s and has RunAt %d and FinishedAt %d, want FinishedAt if it has ended, otherwise RunAt", j.ID, j.State, j.RunAt, j.FinishedAt)
 		}
 	}
 }
@@ -45,16 +45,17 @@ func checkCounts(t failer, d *store.Dump) {
 		n := c.N
 		c.N = 0
 		if want[c] != n {
-			t.Errorf("count of %s jobs of %s in %s is %d, want %d", c.State, c.Kind, c.Queue, n, want[c])
+			t.Errorf("counter of jobs in state %s of kind %s in queue %s: got %d, want %d", c.State, c.Kind, c.Queue, n, want[c])
 		}
 		delete(want, c)
 	}
 	if len(want) != 0 {
-		t.Errorf("jobs without a counter: %v", want)
+		t.Errorf("got jobs in these states without a counter, want none: %v", want)
 	}
 }
 
-// checkEvents replays the events: they must be legal and lead to the stored jobs.
+// checkEvents replays the events. Their transitions must be legal, and they must lead
+// to the stored states of the jobs.
 func checkEvents(t failer, d *store.Dump) {
 	t.Helper()
 	states := map[job.ID]job.State{}
@@ -70,19 +71,19 @@ func checkEvents(t failer, d *store.Dump) {
 			continue
 		}
 		if e.From != states[e.Job] || !job.Legal(e.From, e.To, job.Cause(e.Type)) {
-			t.Errorf("event %s: job %d from %s to %s by %s, but the job was %s", e.Cursor, e.Job, e.From, e.To, e.Type, states[e.Job])
+			t.Errorf("event %s: job %d goes from state %s to state %s by %s, but its state was %s", e.Cursor, e.Job, e.From, e.To, e.Type, states[e.Job])
 		}
 		states[e.Job] = e.To
 		if e.Type == event.JobClaimed {
 			tokens[e.Job]++
 		}
 		if e.Token != tokens[e.Job] {
-			t.Errorf("event %s: job %d has run %d, want %d", e.Cursor, e.Job, e.Token, tokens[e.Job])
+			t.Errorf("event %s: job %d has run number %d, want %d", e.Cursor, e.Job, e.Token, tokens[e.Job])
 		}
 	}
 	for _, j := range d.Jobs {
 		if j.State != states[j.ID] || j.Token != tokens[j.ID] {
-			t.Errorf("job %d is %s at run %d, by its events it should be %s at run %d", j.ID, j.State, j.Token, states[j.ID], tokens[j.ID])
+			t.Errorf("job %d is stored as %s with run number %d, but its events lead to %s with run number %d", j.ID, j.State, j.Token, states[j.ID], tokens[j.ID])
 		}
 	}
 }
@@ -98,13 +99,13 @@ func checkGroups(t failer, d *store.Dump) {
 	}
 	for _, g := range d.Groups {
 		if g.Pending != pending[g.Fingerprint] || g.Entries != entries[g.Fingerprint] || g.N < g.Entries {
-			t.Errorf("group %q has %d pending in %d of %d deaths, want %d in %d", g.Fingerprint,
+			t.Errorf("group %q has %d pending entries, %d entries and %d deaths; want %d pending entries and %d entries", g.Fingerprint,
 				g.Pending, g.Entries, g.N, pending[g.Fingerprint], entries[g.Fingerprint])
 		}
 	}
 }
 
-// choice is a simple model of a claim: it returns the first due jobs of a sorted list.
+// choice is a simple model of a claim. It returns the first due jobs of a sorted list.
 func choice(d *store.Dump, queue string, n int) (want []job.ID) {
 	ready := slices.DeleteFunc(slices.Clone(d.Jobs), func(j job.Job) bool {
 		return j.Queue != queue || !j.State.Ready() || j.RunAt > d.Now || j.Deadline != 0 && j.Deadline <= d.Now
@@ -157,7 +158,7 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 			},
 			"settle": func(t *rapid.T) {
 				if len(runs) == 0 {
-					t.Skip("no job is running")
+					t.Skip("there is no running job to draw")
 				}
 				o := drawOutcome(t, rapid.SampledFrom(runs).Draw(t, "run"), queues, seconds)
 				current, err := b.Get(b.ctx, o.ID)
@@ -165,7 +166,7 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 				held := current.State == job.Running && current.Token == o.Token
 				before := len(b.dump().Events)
 				if err := b.settle(o); held && err != nil {
-					t.Errorf("outcome of a run that holds its lease: got error %v", err)
+					t.Errorf("outcome of a run that holds its lease: got error %v, want none", err)
 				}
 				if after := len(b.dump().Events); !held && after != before {
 					t.Errorf("an outcome of a run that has ended wrote %d events, want 0", after-before)
@@ -189,7 +190,7 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 	})
 }
 
-// drawOutcome draws a legal outcome of a run.
+// drawOutcome draws a legal outcome for a run.
 func drawOutcome(t *rapid.T, c job.Claim, queues *rapid.Generator[string], delay *rapid.Generator[time.Duration]) job.Outcome {
 	var legal []job.Transition
 	for _, tr := range job.Transitions {

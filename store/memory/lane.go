@@ -5,16 +5,17 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// laneName is the queue, kind and dependencies of a lane.
+// laneName identifies a lane by its queue, kind and dependencies.
 type laneName struct{ queue, kind, deps string }
 
-// work is the queue and kind that a claim asks for. It stands for several lanes.
+// work is the queue and kind for which a claim asks. Several lanes may have them.
 type work struct{ queue, kind string }
 
-// lane has the ready jobs of one queue, kind and set of dependencies, and counts all its jobs.
+// lane holds the ready jobs with one queue, kind and set of dependencies. It counts all jobs
+// with them, in every state.
 type lane struct {
 	laneName
-	ready  [job.PriorityMax]heap // the index is the priority minus 1
+	ready  [job.PriorityMax]heap // the index is the priority of the jobs minus 1
 	counts [job.Cancelled + 1]int64
 }
 
@@ -26,7 +27,8 @@ func newLane(name laneName) *lane {
 	return l
 }
 
-// lane returns the lane with the name. If necessary it creates the lane and registers the queue.
+// lane returns the lane with the name. If the lane does not exist, it creates the lane and
+// registers the queue.
 func (s *Store) lane(name laneName) *lane {
 	l := s.lanes[name]
 	if l == nil {
@@ -45,10 +47,11 @@ func (s *Store) declare(queue string) {
 	}
 }
 
-// usage is the state of the limits and rates over all processes, for a queue or a kind.
+// usage is how far the limits and rates over all processes are used up, for a queue or
+// a kind.
 type usage struct {
 	running int
-	arrival job.Micros // see store.Rate
+	arrival job.Micros // arrival time of the rate; see store.Rate
 }
 
 func usageOf(m map[string]*usage, name string) *usage {
@@ -60,7 +63,7 @@ func usageOf(m map[string]*usage, name string) *usage {
 	return u
 }
 
-// full reports whether the limit allows no further run; 0 means no limit.
+// full reports whether the limit is reached; 0 means no limit.
 func (u *usage) full(limit int) bool { return limit > 0 && u.running >= limit }
 
 // next returns when the rate allows the next start: now or later.

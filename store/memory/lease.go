@@ -70,8 +70,8 @@ func (s *Store) Rescue(ctx context.Context, limit int) (store.Rescue, error) {
 	return answer, nil
 }
 
-// rescue ends one run as crashed. A job that would wait for its next run, but was asked to
-// stop, is cancelled instead.
+// rescue ends one run as crashed. Usually the job then waits for its next run. A job that
+// was asked to stop is cancelled instead.
 func (t *tx) rescue(r *record) store.Rescued {
 	attempts, cancel := r.Counters.Attempts, r.CancelAt != 0
 	r.Counters.Count(job.Crashed)

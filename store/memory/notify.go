@@ -1,6 +1,7 @@
 package memory
 
-// listener is one call of Notify. Its address distinguishes two calls with one channel.
+// listener is one call of Notify. Its address distinguishes two calls with the same
+// channel.
 type listener struct{ ch chan<- struct{} }
 
 // Notify implements store.Worker.
@@ -20,7 +21,7 @@ func (s *Store) notify() {
 	for l := range s.listeners {
 		select {
 		case l.ch <- struct{}{}:
-		default: // a notification is already waiting in the channel
+		default: // the channel already holds a notification
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// pageDefault is the number of jobs on a page without a limit.
+// pageDefault is the number of jobs on a page when the filter has no limit.
 const pageDefault = 50
 
 // Get implements store.Reader.
@@ -41,7 +41,7 @@ func (t *tx) whole(r *record) job.Job {
 	return j
 }
 
-// narrow returns a job without payload and result, as in lists.
+// narrow returns a job without its payload and result, as lists show it.
 func narrow(r *record) job.Job {
 	j := r.Job
 	j.Attrs, j.Override, j.Payload, j.Result = nil, nil, nil, nil
@@ -116,7 +116,7 @@ func (s *Store) Counts(ctx context.Context) ([]store.Count, error) {
 	return t.counts(), nil
 }
 
-// counts adds up the lanes of each queue and kind.
+// counts adds the lanes of each queue and kind together.
 func (t *tx) counts() []store.Count {
 	var counts []store.Count
 	for w, lanes := range t.works {
@@ -177,7 +177,7 @@ func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]store.Audi
 	return firstOf(t.audit[first:], limit), nil
 }
 
-// firstOf copies at most limit elements.
+// firstOf returns a copy of at most limit elements.
 func firstOf[T any](all []T, limit int) []T {
 	return slices.Clone(all[:min(len(all), max(0, limit))])
 }

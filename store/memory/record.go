@@ -7,21 +7,21 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// record is a job in any state. Fields that the state does not have are zero.
+// record is a job in any state. Fields that do not apply to the state are zero.
 type record struct {
 	job.Job
 	lane     *lane
 	memo     []byte
-	crashMax int32 // running: lost leases that end the life
+	crashMax int32 // for a running job: the number of lost leases that end the life
 	terms    job.Terms
-	redrive  int64 // the redrive that opened this life; 0 means none
-	own      int8  // the job's own priority, while this life has another one; 0 otherwise
-	in       *heap // the heap that has the job; nil when it has ended
-	place    int   // index in that heap
+	redrive  int64 // id of the redrive that opened this life; 0 means none
+	own      int8  // the job's permanent priority while this life has a different one; 0 otherwise
+	in       *heap // the heap that contains the job; nil when the job has ended
+	place    int   // index of the job in that heap
 }
 
-// detach removes a job from the structures of its state. Fields that order it may change only
-// between detach and attach.
+// detach removes a job from the heap and counters of its state. Fields that determine its
+// position there may change only between detach and attach.
 func (t *tx) detach(r *record) {
 	r.lane.counts[r.State]--
 	if r.in != nil {
@@ -37,7 +37,8 @@ func (t *tx) detach(r *record) {
 	r.Progress = job.Progress{}
 }
 
-// attach adds a job to the structures of its state. A claim counts the run itself.
+// attach adds a job to the heap and counters of its state. For a running job, the claim
+// has already counted the start.
 func (t *tx) attach(r *record) {
 	r.lane.counts[r.State]++
 	switch r.State {
@@ -68,15 +69,15 @@ func about(r *record) event.Event {
 	}
 }
 
-// wait makes a detached job ready.
+// wait makes a detached job waiting or retrying, with the time at which it is due.
 func (t *tx) wait(r *record, to job.State, runAt job.Micros) {
 	r.State, r.RunAt = to, runAt
 	t.attach(r)
 	t.wake = true
 }
 
-// finish ends a detached job as completed or cancelled. Only what can still be read of an
-// ended job stays.
+// finish ends a detached job as completed or cancelled. It clears the fields that cannot
+// be read any more when a job has ended.
 func (t *tx) finish(r *record, to job.State) {
 	r.State, r.FinishedAt = to, t.now
 	r.RunAt, r.Deadline = 0, 0
@@ -103,8 +104,8 @@ func (t *tx) cancel(r *record) {
 	t.transition(r, from, job.Cancel, "")
 }
 
-// fail appends the failure record of the run that is ending. attempts is the number before
-// this run.
+// fail appends the failure record of the run that is ending. attempts is the number of
+// attempts before this run.
 func (t *tx) fail(r *record, f job.Failure, attempts int32, o *job.Outcome) {
 	f = cloneFailure(f)
 	f.Job, f.Token, f.Life, f.Attempt = r.ID, r.Token, r.Life, attempts+1

@@ -13,9 +13,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// answered counts the end of a run, or of a job without one, on the redrive that released the
-// job. to is the new state of the job; f is the record of the run's failure or nil. The run is
-// counted already.
+// answered adds the end of a run to the numbers of the redrive that released the job. A job
+// can also end without a run. to is the new state of the job; f is the failure record of the
+// run or nil. When answered is called, the run is counted already.
 func (t *tx) answered(r *record, attempt bool, to job.State, f *job.Failure) {
 	if r.redrive == 0 {
 		return
@@ -184,7 +184,8 @@ func (s *Store) StepRedrives(ctx context.Context, limit int) (store.RedriveStep,
 	return answer, nil
 }
 
-// stepped records the state to which a step has brought a redrive.
+// stepped writes the audit row and the event of the new state of a redrive after a
+// step.
 func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 	if r.State == before {
 		return
@@ -204,8 +205,8 @@ func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 // redriver returns the actor under which the actions of a redrive are recorded.
 func redriver(id int64) string { return fmt.Sprint("redrive ", id) }
 
-// auditReleases writes an audit row about the jobs released since the last such row. It is
-// called when the redrive's state changes.
+// auditReleases writes an audit row with the number of jobs released since the last such
+// row. It is called when the redrive's state changes.
 func (t *tx) auditReleases(r *store.Redrive) {
 	if n := r.TakeUnaudited(); n > 0 {
 		t.note(store.By{Actor: redriver(r.ID)}, "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, n))
@@ -242,7 +243,7 @@ func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	return did.Released
 }
 
-// spread chooses n of the entries over the whole range of their deaths.
+// spread chooses n of the entries, spread over the whole range of their deaths.
 func spread(left []*entry, n int) []*entry {
 	n = min(n, len(left))
 	if n == 0 {
@@ -261,7 +262,7 @@ func spread(left []*entry, n int) []*entry {
 		}
 	}
 	for at := 0; len(taken) < n; at++ {
-		taken[at] = true // otherwise the lowest ones left
+		taken[at] = true // where no entry was found at or above a target, the lowest remaining entries
 	}
 	chosen := make([]*entry, 0, n)
 	for _, at := range slices.Sorted(maps.Keys(taken)) {

@@ -15,7 +15,7 @@ import (
 
 const lease = 30 * time.Second
 
-// bench is a store with the clock that it reads.
+// bench is a store with its clock, which the test sets.
 type bench struct {
 	*memory.Store
 	t interface {
@@ -54,7 +54,8 @@ func (b *bench) ok(err error) {
 	}
 }
 
-// add enqueues jobs of kind k in queue q, changed by the function.
+// add enqueues n jobs of kind k in queue q. The function may change each job before it
+// is enqueued.
 func (b *bench) add(n int, change func(i int, n *job.New)) job.ID {
 	b.t.Helper()
 	first, err := b.ReserveIDs(b.ctx, n)

@@ -26,13 +26,13 @@ func TestOutcomesAreFencedAndRepeatable(t *testing.T) {
 		t.Errorf("illegal outcome: got error %v, want ErrInvalid", err)
 	}
 	if err := b.settle(job.Outcome{ID: 99, Token: 1, Cause: job.Succeeded, To: job.Completed}); !errors.Is(err, store.ErrLeaseLost) {
-		t.Errorf("outcome of an unknown job: got error %v", err)
+		t.Errorf("outcome of an unknown job: got error %v, want ErrLeaseLost", err)
 	}
 	equal(t, "content", b.dump(), before)
 	b.ok(b.settle(completed(second)))
 	j := b.get(1)
 	if j.State != job.Completed || j.Cost != 12 || string(j.Result) != "r" || j.Counters.Attempts != 2 {
-		t.Errorf("after completion: got job %+v", j)
+		t.Errorf("job after its completion: got %+v, want state completed, cost 12, result r and 2 attempts", j)
 	}
 	failures, err := b.Failures(b.ctx, 1)
 	b.ok(err)
@@ -71,7 +71,7 @@ func TestRescueUntilStalled(t *testing.T) {
 	}
 	j := b.get(1)
 	if j.Reason != job.Stalled || j.Counters != (job.Counters{Crashes: 2}) || j.LeaseUntil != 0 {
-		t.Errorf("stalled job: got %+v", j)
+		t.Errorf("job that has reached its crash limit: got %+v, want reason stalled, 2 crashes and no lease", j)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestAHeartbeatChangesWhoIsRescuedFirst(t *testing.T) {
 		r, err := b.Rescue(b.ctx, 1)
 		b.ok(err)
 		if len(r.Jobs) != 1 || r.Jobs[0].ID != id {
-			t.Errorf("got rescued %+v, want job %d", r.Jobs, id)
+			t.Errorf("got rescued jobs %+v, want only job %d", r.Jobs, id)
 		}
 	}
 }

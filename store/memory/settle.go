@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// settle writes one outcome. When it returns an error, nothing of this outcome was written.
+// settle writes one outcome. When it returns an error, it has written nothing.
 func (t *tx) settle(o *job.Outcome) error {
 	if err := validOutcome(o); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (t *tx) settle(o *job.Outcome) error {
 	if t.lanes[to] == nil && len(t.lanes) >= job.LanesMax {
 		return fmt.Errorf("job %d: %w", o.ID, tooManyLanes(to))
 	}
-	t.wake = true // the end of a run can make room under a limit
+	t.wake = true // the end of a run may let another run start under a limit
 	t.endRun(r, o, to)
 	return nil
 }
@@ -44,7 +44,7 @@ func validOutcome(o *job.Outcome) error {
 	return nil
 }
 
-// running returns the job of a run that is the current one; otherwise nil.
+// running returns the job of a run if the run is the job's current run; otherwise nil.
 func (t *tx) running(run store.Run) *record {
 	r := t.jobs[run.ID]
 	if r == nil || r.State != job.Running || r.Token != run.Token {
@@ -85,16 +85,16 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 			r.Result = bytes.Clone(o.Result)
 			t.completed(r)
 		}
-		if o.Failure == nil { // otherwise they are in the failure record
+		if o.Failure == nil { // otherwise the values are in the failure record
 			r.Cost, r.Sends = o.Cost, int64(o.Sends)
 		}
-		class = "" // the run ended well
+		class = "" // the run ended with success or was cancelled
 		t.finish(r, o.To)
 	case job.Dead:
 		t.makeDead(r, o.Cause, o.Reason, class, fingerprint)
 	case job.Waiting, job.Retrying:
 		t.again(r, o, to)
-	case job.None, job.Running: // not legal outcomes
+	case job.None, job.Running: // such outcomes are not legal
 	}
 	t.transition(r, job.Running, o.Cause, class)
 	if cancel && r.State.Ready() {
@@ -102,7 +102,7 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 	}
 }
 
-// again makes a detached job ready as its outcome says.
+// again makes a detached job ready, as the outcome of its run says.
 func (t *tx) again(r *record, o *job.Outcome, to laneName) {
 	r.lane = t.lane(to)
 	r.Queue = to.queue

@@ -1,5 +1,5 @@
-// Package memory keeps jobs in memory. It is the reference to which the other stores are compared,
-// and the store for tests. It keeps every promise of package store except durability.
+// Package memory keeps jobs in memory. It is the store for tests, and the reference with which the
+// other stores are compared. It keeps every promise of package store except durability.
 package memory
 
 import (
@@ -21,40 +21,40 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// Store is a store.Store in memory, safe for use by any number of goroutines. Byte slices are
-// copied on their way in and out.
+// Store is a store.Store in memory. Any number of goroutines may use it at the same time. It
+// copies all byte slices that it gets and returns.
 type Store struct {
 	clock *storeclock.Clock
 
-	mu        sync.Mutex // guards everything below
+	mu        sync.Mutex // guards all fields below
 	closed    bool
 	nextID    job.ID
-	ids       []job.ID // of all jobs, ascending
+	ids       []job.ID // ids of all jobs, ascending
 	jobs      map[job.ID]*record
 	lanes     map[laneName]*lane
 	works     map[work][]*lane
 	queues    map[string]*store.Queue
 	byQueue   map[string]*usage
 	byKind    map[string]*usage
-	leases    *heap // running jobs, the earliest end first
+	leases    *heap // running jobs; the lease that ends first comes first
 	asked     map[job.ID]*record
 	dead      map[job.ID]*entry
-	deaths    []*entry // all entries of dead, by the numbers of their deaths
+	deaths    []*entry // all entries of dead, sorted by the numbers of their deaths
 	lastDeath int64
-	ended     []job.ID // completed and cancelled jobs, in the order of their ends
+	ended     []job.ID // completed and cancelled jobs, in the order in which they ended
 	failures  map[job.ID][]job.Failure
 	keys      map[keyName]*key
 	groups    map[string]*group
 	originals map[job.ID]store.Original
-	redrives  map[int64]*store.Redrive // by id from 1; none is ever removed
+	redrives  map[int64]*store.Redrive // the redrive with id n has index n-1; no redrive is ever removed
 	schedules map[string]store.CronSlot
-	entries   map[store.DeadCount]int64 // numbers of dead letters, by the key without its N
-	minutes   map[job.Micros]int64      // deaths by the start of the minute
+	entries   map[store.DeadCount]int64 // numbers of dead letters; in the keys, the field N is 0
+	minutes   map[job.Micros]int64      // number of deaths, by the start of the minute
 	hours     map[job.Micros]*store.Hour
 	sweeping  sweeping
 	policies  map[string]store.StoredPolicy
 	inForce   string // the hash of the policy that was published last
-	seq       int64  // of the last commit that had events
+	seq       int64  // number of the last commit that had events
 	events    []event.Event
 	audit     []store.Audit
 	listeners map[*listener]struct{}
@@ -103,14 +103,14 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// tx is one call while it holds the lock, like a transaction. A call checks everything before its
-// first write, so it never rolls back.
+// tx is one call while it holds the lock. It plays the part of a transaction. A call checks
+// everything before it writes anything, so it never has to roll back.
 type tx struct {
 	*Store
-	op   string // names the call in errors
+	op   string // name of the call, for error messages
 	now  job.Micros
-	wake bool // listeners must be notified
-	from int  // length of the event log at the start
+	wake bool // whether listeners must be notified
+	from int  // length of the event log when the call began
 
 	removed bool // whether jobs or entries were removed from their maps
 }
@@ -128,7 +128,7 @@ func (s *Store) begin(ctx context.Context, op string) (*tx, error) {
 	return &tx{Store: s, op: op, now: s.clock.Now(), from: len(s.events)}, nil
 }
 
-// end commits: the events of the call become one commit, and listeners are notified.
+// end ends the call: its events become one commit, and listeners are notified.
 func (t *tx) end() {
 	if t.removed {
 		t.compact()
@@ -142,7 +142,7 @@ func (t *tx) end() {
 	t.mu.Unlock()
 }
 
-// emit adds an event to the commit.
+// emit adds an event to the events of the call.
 func (t *tx) emit(e event.Event) {
 	e.Cursor = event.Cursor{Seq: t.seq + 1, Index: len(t.events) - t.from + 1}
 	e.At = t.now
@@ -161,7 +161,7 @@ func (s *Store) ReserveIDs(ctx context.Context, n int) (job.ID, error) {
 	}
 	defer t.end()
 	if n < 1 || n > reserveMax {
-		return 0, t.errorf("%d ids: must be 1 to %d: %w", n, reserveMax, store.ErrInvalid)
+		return 0, t.errorf("cannot reserve %d ids: the number must be 1 to %d: %w", n, reserveMax, store.ErrInvalid)
 	}
 	first := t.nextID
 	t.nextID += job.ID(n)

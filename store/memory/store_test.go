@@ -30,7 +30,7 @@ func TestListPagesFromTheNewest(t *testing.T) {
 	equal(t, "ids", got, []job.ID{5, 3, 1})
 	equal(t, "next of the last page", f.Before, job.ID(0))
 	if _, err := b.List(b.ctx, store.Filter{Limit: job.PageMax + 1}); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("List with a limit above the maximum: got error %v", err)
+		t.Errorf("List with a limit above the maximum: got error %v, want ErrInvalid", err)
 	}
 }
 
@@ -86,19 +86,19 @@ func TestNotifySendsOnceAndStops(t *testing.T) {
 	ch := make(chan struct{}, 1)
 	stop := b.Notify(ch)
 	b.add(1, nil)
-	b.add(1, nil) // must not block on the full channel
+	b.add(1, nil) // Notify must not block on a channel that is full.
 	<-ch
 	b.exchange(nil, want(1))
 	select {
 	case <-ch:
-		t.Error("got a notification after a claim, want none")
+		t.Error("a claim sent a notification, want none")
 	default:
 	}
 	stop()
 	b.add(1, nil)
 	select {
 	case <-ch:
-		t.Error("got a notification after stop, want none")
+		t.Error("a notification came after the notifications were ended, want none")
 	default:
 	}
 }
@@ -109,11 +109,11 @@ func TestClosedAndCancelledCallsAreRefused(t *testing.T) {
 	gone, cancel := context.WithCancel(b.ctx)
 	cancel()
 	if _, err := b.Dump(gone); !errors.Is(err, context.Canceled) {
-		t.Errorf("call with an ended context: got error %v", err)
+		t.Errorf("call with an ended context: got error %v, want the error of the context", err)
 	}
 	b.ok(b.Close())
 	b.ok(b.Close())
 	if _, err := b.Enqueue(b.ctx, nil); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("call on a closed store: got error %v", err)
+		t.Errorf("call on a closed store: got error %v, want ErrUnavailable", err)
 	}
 }

@@ -12,17 +12,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// sweeping has the positions at which sweeps continue, and the removals since the last audit row.
+// sweeping holds the positions at which the next sweep continues, and the removals since the last
+// audit row.
 type sweeping struct {
-	failure store.Run // the next failure record to examine
-	death   int64     // the last examined dead letter
+	failure store.Run // position of the next failure record to examine
+	death   int64     // number of the last death that was examined
 	removed map[string]*removal
 }
 
 // removal counts the removals of one kind of row.
 type removal struct {
 	n     int64
-	since job.Micros // when the first was removed
+	since job.Micros // when the first of these rows was removed
 }
 
 // Sweep implements store.Keeper.
@@ -58,8 +59,8 @@ type sweep struct {
 	swept store.Swept
 }
 
-// sweepEnded removes completed and cancelled jobs in the order of their ends, but never the
-// last one.
+// sweepEnded removes completed and cancelled jobs in the order in which they ended, but
+// never the newest one.
 func (w *sweep) sweepEnded() {
 	if w.keep.Completed == 0 {
 		return
@@ -77,8 +78,8 @@ func (w *sweep) sweepEnded() {
 	w.swept.Completed = int64(n)
 }
 
-// sweepFailures walks over the failure records and removes those past their retention whose
-// jobs are neither live nor have a dead letter.
+// sweepFailures examines the failure records and removes those that are past their
+// retention, if their jobs are not live and have no dead letter.
 func (w *sweep) sweepFailures() {
 	if w.keep.Failures == 0 {
 		return
@@ -118,8 +119,8 @@ func (w *sweep) sweepFailures() {
 	}
 }
 
-// sweepDead walks over the dead letters and removes those past their retention. One that will
-// become pending again is not removed as ignored.
+// sweepDead examines the dead letters and removes those that are past their retention. It
+// does not remove an ignored dead letter that will become pending again.
 func (w *sweep) sweepDead() {
 	if w.keep.Dead == 0 {
 		return
@@ -157,15 +158,15 @@ func (w *sweep) droppable(e *entry) bool {
 	case job.Pending:
 		return w.keep.DropPending
 	case job.Ignored:
-		return w.keep.DropPending || !e.withGroup && e.ReopenAt == 0 // otherwise it will become pending again
+		return w.keep.DropPending || !e.withGroup && e.ReopenAt == 0 // otherwise the dead letter will become pending again
 	case job.Resolved:
 		return true
-	case job.Redriven: // its job is live
+	case job.Redriven: // the job of the dead letter is live
 	}
 	return false
 }
 
-// returns reports whether an entry must become pending again now.
+// returns reports whether an ignored entry must become pending again now.
 func (w *sweep) returns(e *entry) bool {
 	if e.withGroup {
 		g := w.groups[e.Fingerprint]
@@ -174,7 +175,7 @@ func (w *sweep) returns(e *entry) bool {
 	return e.Status == job.Ignored && e.ReopenAt != 0 && e.ReopenAt <= w.now
 }
 
-// sweepEvents removes whole commits, but never the last one.
+// sweepEvents removes all events of old commits, but never those of the newest commit.
 func (w *sweep) sweepEvents() {
 	if w.keep.Events == 0 {
 		return
@@ -220,8 +221,8 @@ func (w *sweep) sweepKeys() {
 	w.swept.Keys = int64(len(over))
 }
 
-// reopen makes ignored dead letters pending when their time has come, in the order of their
-// deaths.
+// reopen makes ignored dead letters pending when their time has come. It does this in the
+// order of their deaths.
 func (w *sweep) reopen() {
 	for _, g := range w.groups {
 		if g.over(w.now) {
@@ -256,8 +257,8 @@ func (w *sweep) prune() {
 	maps.DeleteFunc(w.hours, func(at job.Micros, _ *store.Hour) bool { return at <= until })
 }
 
-// auditRemovals counts what was removed, and writes an audit row from time to time. Removals
-// of pending dead letters were audited when they were made.
+// auditRemovals counts the removed rows and writes audit rows when they are due. Removals of
+// pending dead letters already got their audit rows when they were made.
 func (w *sweep) auditRemovals() {
 	for _, r := range [...]struct {
 		what string

@@ -9,16 +9,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The units of time by which deaths and ends are counted.
+// The lengths of the time units by which deaths and ends of jobs are counted.
 const (
 	minute = job.Micros(60_000_000)
 	hour   = 60 * minute
 )
 
-// start returns the beginning of the unit in which a time lies.
+// start returns the beginning of the unit that contains a time.
 func start(at, unit job.Micros) job.Micros { return at - at%unit }
 
-// trend returns the numbers of the last n units, the current one last.
+// trend returns the numbers of the last n units. The current unit comes last.
 func trend(counts map[job.Micros]int64, now, unit job.Micros, n int) []int64 {
 	last := start(now, unit)
 	numbers := make([]int64, n)
@@ -28,7 +28,8 @@ func trend(counts map[job.Micros]int64, now, unit job.Micros, n int) []int64 {
 	return numbers
 }
 
-// countDead adds by to the counter of an entry's current status.
+// countDead adds by to the counter of dead letters that have the same values as an
+// entry now.
 func (t *tx) countDead(e *entry, by int64) {
 	c := store.DeadCount{Status: e.Status, Reason: e.Reason, Class: e.Class, Kind: e.Kind, Queue: e.Queue}
 	t.entries[c] += by
@@ -50,7 +51,7 @@ func (t *tx) deadCounts() []store.DeadCount {
 	return counts
 }
 
-// hour returns the current hour.
+// hour returns the statistics of the current hour.
 func (t *tx) hour() *store.Hour {
 	at := start(t.now, hour)
 	h := t.hours[at]
@@ -69,11 +70,11 @@ func (t *tx) sortedHours() []store.Hour {
 	return list
 }
 
-// again reports whether the current or last attempt of the job is not the first one of its
-// first life. The attempt is counted already.
+// again reports whether the current or last attempt of the job came after the first
+// attempt of its first life. The attempt is counted already.
 func (r *record) again() bool { return r.Counters.Attempts > 1 || r.Life > 1 }
 
-// attempted counts a run that ended as an attempt.
+// attempted counts an attempt that has ended.
 func (t *tx) attempted(r *record, cost int64) {
 	if r.again() {
 		h := t.hour()
@@ -82,7 +83,7 @@ func (t *tx) attempted(r *record, cost int64) {
 	}
 }
 
-// completed counts a job that completed.
+// completed counts a completed job in the statistics of the hour.
 func (t *tx) completed(r *record) {
 	h := t.hour()
 	h.Completed++
@@ -91,7 +92,7 @@ func (t *tx) completed(r *record) {
 	}
 }
 
-// died adds one to the statistics of deaths.
+// died counts a death in the statistics.
 func (t *tx) died(r *record, cause job.Cause) {
 	t.minutes[start(t.now, minute)]++
 	h := t.hour()
