@@ -27,14 +27,18 @@ const (
 
 // Config configures an engine. A duration of 0 means the default.
 type Config struct {
-	Store          store.Worker
-	Holder         string        // names the process; 1 to job.TextMax bytes
-	Lease          time.Duration // default 10 s
-	RescueInterval time.Duration // longest time between two rescues; one is also made when the earliest known lease ends; default 30 s
-	Poll           time.Duration // time between two polls, for lost notifications; default 1 s
-	Grace          time.Duration // for running jobs at a graceful stop; default 30 s, negative means 0
-	Queues         []Queue
-	Kinds          []Kind
+	Store  store.Worker
+	Holder string        // Holder is the name of the process, 1 to job.TextMax bytes.
+	Lease  time.Duration // Lease is the duration of a lease. The default is 10 s.
+	// RescueInterval is the longest time between two rescues. A rescue is also made when
+	// the earliest known lease ends. The default is 30 s.
+	RescueInterval time.Duration
+	Poll           time.Duration // Poll is the time between two polls, which find jobs whose notification was lost. The default is 1 s.
+	// Grace is the time that running jobs have to end at a graceful stop. The default is 30
+	// s. A negative value means no time.
+	Grace  time.Duration
+	Queues []Queue
+	Kinds  []Kind
 	// Admit is called for each run before its handler. If it returns an outcome, the run
 	// ends with that outcome and no handler is called. Otherwise Run.Admission and
 	// Ending.Admission have the other value that it returned. Nil admits all runs. It
@@ -46,37 +50,41 @@ type Config struct {
 	// Written is called for each outcome after its commit, with the time that the handler
 	// took. It must not block, and must not keep the claim. Nil means no call.
 	Written func(c *job.Claim, o *job.Outcome, took time.Duration)
-	Clock   Clock          // default the system's
-	Rand    func() float64 // in [0, 1), for the jitter of back-offs; default math/rand
-	Logger  *slog.Logger   // default slog.Default()
-	Dirs    *tempdir.Base  // nil: runs have no temp directories
+	Clock   Clock // Clock is the system's clock by default.
+	// Rand returns random numbers in [0, 1) for the jitter of back-offs. The default is
+	// math/rand.
+	Rand   func() float64
+	Logger *slog.Logger  // Logger is slog.Default() by default.
+	Dirs   *tempdir.Base // Dirs is the base for temp directories. With nil, runs have no temp directories.
 }
 
 // Queue is a queue that the process works on.
 type Queue struct {
 	Name string
-	// Workers is how many jobs of the queue the process runs at a time, 1 to
-	// WorkersMax. A setting that a person made on the queue wins.
+	// Workers is how many jobs of the queue the process runs at a time, 1 to WorkersMax. A
+	// setting that a person made on the queue takes precedence.
 	Workers int
-	Limit   int        // running over all processes; 0 means no limit
-	Rate    store.Rate // starts over all processes
+	Limit   int        // Limit is how many jobs may run at once in all processes together. 0 means no limit.
+	Rate    store.Rate // Rate limits how many jobs all processes together may start.
 }
 
 // Kind is a kind of job and how the process runs it.
 type Kind struct {
-	Name       string
-	Workers    int           // running at a time in this process; 0 means no limit
-	Limit      int           // running over all processes; 0 means no limit
-	Rate       store.Rate    // starts over all processes
-	MaxCrashes int           // lost leases of one life that end a job; 0 means job.MaxCrashes
-	Timeout    time.Duration // time limit of a run; 0 means no limit
-	// KillGrace is how long subprocesses have between SIGTERM and SIGKILL when
-	// the run's context has ended; the handler has a second more to return.
-	KillGrace time.Duration // default 5 s
+	Name    string
+	Workers int        // Workers is how many jobs of the kind this process may run at once. 0 means no limit.
+	Limit   int        // Limit is how many jobs may run at once in all processes together. 0 means no limit.
+	Rate    store.Rate // Rate limits how many jobs all processes together may start.
+	// MaxCrashes is how many crashes in one life make a job dead. 0 means job.MaxCrashes.
+	MaxCrashes int
+	Timeout    time.Duration // Timeout is the time limit of a run. 0 means no limit.
+	// KillGrace is how long subprocesses have between SIGTERM and SIGKILL after the end of
+	// the run's context. The handler has one second more to return. The default is 5 s.
+	KillGrace time.Duration
 	Handler   func(ctx context.Context, r *Run) error
 }
 
-// withDefaults returns c with its defaults, or an error with all its problems.
+// withDefaults returns c with default values filled in, or an error that lists all problems
+// of c.
 func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Lease, LeaseDefault)
 	setDefault(&c.RescueInterval, RescueIntervalDefault)

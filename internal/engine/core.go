@@ -10,26 +10,27 @@ import (
 
 const (
 	// returnGrace is the time that a handler has to return after its subprocesses were
-	// killed. Then its run ends without it.
+	// killed. After that the run ends without the handler.
 	returnGrace = time.Second
-	// rescueLimit bounds one rescue call.
+	// rescueLimit is the highest number of runs that one rescue call ends.
 	rescueLimit = 500
-	// rescueGap is the least time between two rescues, unless there is more to rescue: a
-	// lease that is over may belong to a row that another transaction has locked.
+	// rescueGap is the shortest time between two rescues, unless more runs wait to be
+	// rescued. Without it, an expired lease on a row that another transaction has locked
+	// would cause one rescue after another.
 	rescueGap = time.Second
-	// rescueSpread is the greatest random delay of a rescue after the end of the earliest
-	// lease. All processes know when that lease ends.
+	// rescueSpread is the longest random delay of a rescue after the end of the earliest
+	// lease. It spreads the rescues of the processes, which all know when that lease ends.
 	rescueSpread = 500 * time.Millisecond
-	// signalsGap is the least time between two reads of the signals.
+	// signalsGap is the shortest time between two reads of the signals.
 	signalsGap = 25 * time.Millisecond
-	// progressGap is the least time between two writes of progress.
+	// progressGap is the shortest time between two writes of progress.
 	progressGap = time.Second
-	// wakeGap is the time to the next step after one that left something undone.
+	// wakeGap is the time until the next step after a step that could not do everything.
 	wakeGap = time.Millisecond
 )
 
-// Core makes all decisions of an engine, without goroutines, clock or I/O: Step takes the
-// time and the events and returns the actions. Times are durations since an origin that
+// Core makes all decisions of an engine, without goroutines, a clock or I/O. Step takes the
+// time and the events, and returns the actions. Times are durations since an origin that
 // the caller chooses.
 type Core struct {
 	cfg    Config
@@ -39,50 +40,52 @@ type Core struct {
 	queueOf map[string]*queue
 	kindOf  map[string]*kind
 
-	tasks []*Task // all runs whose leases this process holds, in no order
+	tasks []*Task // tasks are all runs whose leases this process holds, in any order.
 
-	// Fetching.
-	more     bool          // there may be new jobs, or there is new room
-	dueAt    time.Duration // when the earliest known job becomes due
-	askedAt  time.Duration // when jobs were last asked for
-	turn     int           // the queue that asks first
-	dry      int           // exchanges in a row that neither wrote nor brought anything
-	skipped  bool          // a queue could not ask for a kind
-	trip     average       // duration of an exchange
-	pending  []*Task       // outcomes to write, oldest first
-	flying   []*Task       // outcomes in the exchange under way
-	singly   int           // number of outcomes that are still to be written one by one
+	// These fields are about requesting jobs.
+	more     bool          // more is true when there may be new jobs or new room for jobs.
+	dueAt    time.Duration // dueAt is when the earliest known job becomes due.
+	askedAt  time.Duration // askedAt is when jobs were last requested.
+	turn     int           // turn is the index of the queue that requests first.
+	dry      int           // dry counts exchanges in a row that wrote nothing and brought no job.
+	skipped  bool          // skipped is true when a queue could not request a kind.
+	trip     average       // trip is the average duration of an exchange.
+	pending  []*Task       // pending are the tasks whose outcomes wait to be written, oldest first.
+	flying   []*Task       // flying are the tasks whose outcomes are in the exchange under way.
+	singly   int           // singly is the number of outcomes that must still be written one by one.
 	request  store.Exchange
 	exchange call
 
 	late late
 
-	// Leases.
-	sweepAt    time.Duration // when a task is next to be checked
-	beatAt     time.Duration // when a task next needs a heartbeat
-	progressAt time.Duration // earliest time of the next write of progress
-	news       int           // tasks with progress to write
-	beating    []*Task       // in the heartbeat under way
+	// These fields are about leases.
+	sweepAt    time.Duration // sweepAt is when a task must be checked next.
+	beatAt     time.Duration // beatAt is when a task needs its next heartbeat.
+	progressAt time.Duration // progressAt is the earliest time of the next write of progress.
+	news       int           // news is the number of tasks with progress to write.
+	beating    []*Task       // beating are the tasks in the heartbeat under way.
 	beat       call
 
 	rescue, signals, declare call
-	troubledAt               time.Duration // since when calls have been failing; never if no call fails
+	// troubledAt is the time since when calls have been failing. It is never if no call
+	// fails.
+	troubledAt time.Duration
 
 	stop    stopPhase
-	graceAt time.Duration // end of the grace time
-	giveUp  time.Duration // end of the last attempts to write; 0 before they begin
-	handed  int           // started runs handed back by the stop
-	unsaved int           // outcomes that could not be written at the stop
+	graceAt time.Duration // graceAt is the end of the grace time.
+	giveUp  time.Duration // giveUp is when the last attempts to write end. It is 0 before they begin.
+	handed  int           // handed counts the started runs that the stop handed back.
+	unsaved int           // unsaved counts the outcomes that could not be written at the stop.
 
 	out Actions
 }
 
-// call is the schedule of one kind of store call. At most one is under way.
+// call is the state of one kind of store call. At most one such call is under way.
 type call struct {
 	busy   bool
 	sentAt time.Duration
-	at     time.Duration // earliest time of the next call
-	fails  int           // failures in a row
+	at     time.Duration // at is the earliest time of the next call.
+	fails  int           // fails counts the failures in a row.
 }
 
 func (k *call) send(now time.Duration) {
@@ -90,7 +93,7 @@ func (k *call) send(now time.Duration) {
 	k.sentAt = now
 }
 
-// NewCore returns the core of an engine, or an error with all problems of its
+// NewCore returns the core of an engine, or an error that lists all problems of the
 // configuration.
 func NewCore(cfg Config) (*Core, error) {
 	cfg, err := cfg.withDefaults()
@@ -114,7 +117,7 @@ func NewCore(cfg Config) (*Core, error) {
 	return c, nil
 }
 
-// Step takes events and returns the actions that follow.
+// Step takes the events and returns the actions that result from them.
 func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	c.out.reset()
 	for _, e := range events {
@@ -134,15 +137,15 @@ func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	return &c.out
 }
 
-// Idle reports whether no job is running, buffered or being written, and no job is known
-// that this process could claim.
+// Idle reports whether no job is running, buffered or being written, and whether this
+// process knows of no job that it could claim.
 func (c *Core) Idle() bool {
 	return len(c.tasks) == 0 && !c.exchange.busy && !c.wantsMore()
 }
 
 func (c *Core) wantsMore() bool { return c.more && c.stop == serving && c.hasRoom() }
 
-// sendRest sends the calls that depend on the clock only.
+// sendRest sends the calls that depend only on the time.
 func (c *Core) sendRest(now time.Duration) {
 	if !c.declare.busy && now >= c.declare.at {
 		c.declare.send(now)
@@ -150,7 +153,7 @@ func (c *Core) sendRest(now time.Duration) {
 	}
 	if !c.signals.busy && now >= c.signals.at {
 		c.signals.send(now)
-		c.signals.at = never // until the answer or a notification
+		c.signals.at = never // The signals are not read again before the answer or a notification comes.
 		c.out.Signals = true
 	}
 	if now >= c.rescueAt() {
@@ -159,9 +162,9 @@ func (c *Core) sendRest(now time.Duration) {
 	}
 }
 
-// rescueAt returns when to rescue next. After an outage, the outcomes of this process are
-// written first: their leases may be over, and those jobs must not run again. Late
-// outcomes delay a rescue by one lease at most.
+// rescueAt returns when the next rescue is due. After an outage, the outcomes of this
+// process are written first: their leases may have ended, and those jobs must not run
+// again. Late outcomes delay a rescue by one lease at most.
 func (c *Core) rescueAt() time.Duration {
 	if c.rescue.busy || c.stop != serving || c.exchange.fails > 0 {
 		return never
@@ -202,7 +205,9 @@ func (e Rescued) apply(c *Core, now time.Duration) {
 	switch {
 	case e.Jobs >= rescueLimit:
 		c.rescue.at = now
-	case e.Next < never-now-rescueSpread: // usually a lease of this process, which will have been extended
+	// The earliest lease usually belongs to this process, which extends it before the
+	// rescue.
+	case e.Next < never-now-rescueSpread:
 		end := now + e.Next + time.Duration(c.cfg.Rand()*float64(rescueSpread))
 		c.rescue.at = min(c.rescue.at, max(end, c.rescue.sentAt+rescueGap))
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Engine runs the jobs of some queues in this process.
+// Engine runs the jobs of its queues in this process.
 type Engine struct {
 	cfg     Config
 	core    *Core
@@ -19,18 +19,18 @@ type Engine struct {
 	origin  time.Time
 	started atomic.Bool
 	ended   chan struct{}
-	calls   sync.WaitGroup // store calls and clean-ups under way
-	workers *crew          // goroutines that call handlers
-	endings *crew          // goroutines that make the outcomes of failed runs
+	calls   sync.WaitGroup // calls counts the store calls and clean-ups under way.
+	workers *crew          // workers holds the goroutines that call handlers.
+	endings *crew          // endings holds the goroutines that make the outcomes of failed runs.
 }
 
-// The numbers of idle goroutines that are kept for later runs.
+// These are the highest numbers of idle goroutines that are kept for later runs.
 const (
 	idleWorkersMax = 256
 	idleEndingsMax = 16
 )
 
-// New returns an engine, or an error with all problems of its configuration.
+// New returns an engine, or an error that lists all problems of the configuration.
 func New(cfg Config) (*Engine, error) {
 	core, err := NewCore(cfg)
 	if err != nil {
@@ -45,12 +45,12 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// Returned is the error of a stop that left work to other workers. It is an error so that
-// an exit code can report it.
+// Returned is the error of a stop that left work to other workers. It is an error so that a
+// command can report it by its exit code.
 type Returned struct {
-	Jobs int // running jobs that did not end within the grace time
-	// Unsaved is the number of jobs that have ended without a stored outcome: they run
-	// again when their leases are over.
+	Jobs int // Jobs is the number of running jobs that did not end within the grace time.
+	// Unsaved is the number of jobs that have ended without a stored outcome. They run
+	// again after their leases have ended.
 	Unsaved int
 }
 
@@ -61,10 +61,10 @@ func (r *Returned) Error() string {
 	return fmt.Sprintf("stopped with %d running jobs handed back and the outcomes of %d jobs unwritten", r.Jobs, r.Unsaved)
 }
 
-// Run works until ctx ends, and then stops gracefully: it claims no more jobs, gives
-// running jobs the grace time, ends their contexts and hands back the jobs that remain.
-// It returns nil after a clean stop and a *Returned if work was left. Handlers can read
-// the values of ctx. An engine runs once.
+// Run works until ctx ends, and then stops gracefully. It claims no more jobs, gives
+// running jobs the grace time, ends their contexts, and hands back the jobs that remain. It
+// returns nil if no work was left, and a *Returned otherwise. Handlers can read the values
+// of ctx. Run may be called once.
 func (e *Engine) Run(ctx context.Context) error {
 	if !e.started.CompareAndSwap(false, true) {
 		return errors.New("engine: Run was called twice; make a new engine")
@@ -86,11 +86,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// Halt stops the engine without grace time, and ends the grace time of a graceful stop.
+// Halt stops the engine without grace time. During a graceful stop it ends the grace time.
 func (e *Engine) Halt() { e.in.post(HaltAsked{}) }
 
-// Idle waits until this process has no job that is running, buffered or being written,
-// and knows of no job that it could claim. It returns at once when Run has ended.
+// Idle waits until no job of this process is running, buffered or being written, and until
+// the process knows of no job that it could claim. It returns at once when Run has ended.
 func (e *Engine) Idle(ctx context.Context) error {
 	idle := make(chan struct{})
 	e.in.postWaiter(idle)

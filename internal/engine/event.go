@@ -6,8 +6,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Event is an input of Core.Step. The events that answer a call have the error of that
-// call; the other fields are valid if it is nil.
+// Event is an input of Core.Step. An event that answers a call has the error of that call.
+// Its other fields are valid if the error is nil.
 type Event interface {
 	apply(c *Core, now time.Duration)
 }
@@ -15,93 +15,95 @@ type Event interface {
 type (
 	// Woken is a notification of the store.
 	Woken struct{}
-	// Finished are tasks that have their outcomes.
+	// Finished reports tasks that have their outcomes.
 	Finished struct{ Tasks []*Task }
-	// Unstuck are stuck tasks whose handlers have returned.
+	// Unstuck reports stuck tasks whose handlers have returned.
 	Unstuck struct{ Tasks []*Task }
-	// Reported are tasks with new progress.
+	// Reported reports tasks with new progress.
 	Reported struct{ Tasks []*Task }
-	// WrittenInTx says that the handler is writing the task's success in its own
-	// transaction.
+	// WrittenInTx says that the handler writes the success of the task in a transaction of
+	// the handler.
 	WrittenInTx struct{ Task *Task }
 	// Exchanged answers an exchange.
 	Exchanged struct {
 		Answer store.Exchanged
 		Err    error
 	}
-	// LateAsked answers an exchange of outcomes that were late.
+	// LateAsked answers an exchange with late outcomes.
 	LateAsked struct {
 		Answer store.Exchanged
 		Err    error
 	}
 	// Beaten answers a heartbeat.
 	Beaten struct {
-		Status []store.RunStatus // in the order of Actions.Beat
+		Status []store.RunStatus // Status has one element for each task of Actions.Beat, in the same order.
 		Err    error
 	}
-	// Rescued answers a look for lost leases.
+	// Rescued answers a rescue call.
 	Rescued struct {
 		Jobs int
-		Next time.Duration // until the earliest lease ends
+		Next time.Duration // Next is the time until the earliest lease ends.
 		Err  error
 	}
-	// SignalsRead answers a look at the signals.
+	// SignalsRead answers a read of the signals.
 	SignalsRead struct {
 		Signals store.Signals
 		Err     error
 	}
 	// Declared answers the declaration of the queues.
 	Declared struct{ Err error }
-	// StopAsked begins the graceful stop.
+	// StopAsked begins a graceful stop.
 	StopAsked struct{}
 	// HaltAsked ends the grace time of a stop.
 	HaltAsked struct{}
 )
 
-// Actions is the result of Core.Step: what the caller is to do. It is valid until the
-// next step.
+// Actions is the result of Core.Step. It states what the caller must do, and is valid until
+// the next step.
 type Actions struct {
-	Start   []*Task // call the handler
-	End     []*Task // end the context, with Cause
-	Abandon []*Task // make the outcome without the handler
-	Written []*Task // the outcome is stored: clean up
-	Dropped []*Task // the outcome will never be stored: clean up
+	Start   []*Task // Start lists the tasks whose handlers must be called.
+	End     []*Task // End lists the tasks whose contexts must be ended with Task.Cause.
+	Abandon []*Task // Abandon lists the tasks that get an outcome although their handler has not returned.
+	Written []*Task // Written lists the tasks whose outcomes are stored. Their resources must be released.
+	Dropped []*Task // Dropped lists the tasks whose outcomes will never be stored. Their resources must be released.
 
-	Exchange *store.Exchange // valid until the core gets the answer
-	Late     *store.Exchange // like Exchange, with the late outcomes
-	Beat     []*Task         // tasks to extend, with the progress of those that HasNews
-	Rescue   int             // the limit of a rescue; 0 means no rescue
-	Signals  bool
-	Declare  bool
+	Exchange *store.Exchange // Exchange is valid until the core gets the answer.
+	Late     *store.Exchange // Late is an exchange with the late outcomes. It is valid as long as Exchange.
+	// Beat lists the tasks whose leases must be extended. The heartbeat contains the
+	// progress of tasks with HasNews.
+	Beat    []*Task
+	Rescue  int // Rescue is the limit of a rescue call. 0 means no rescue.
+	Signals bool
+	Declare bool
 
 	Notes   []Note
-	Wake    time.Duration // step again at this time, even without an event
-	Stopped bool          // the stop is complete
+	Wake    time.Duration // Wake is the time of the next step, if no event comes before it.
+	Stopped bool          // Stopped is true when the stop is complete.
 }
 
-// HasNews reports whether the next heartbeat is to carry the task's progress.
+// HasNews reports whether the next heartbeat must contain the progress of the task.
 func (t *Task) HasNews() bool { return t.telling }
 
 // NoteKind is the kind of a note.
 type NoteKind uint8
 
-// The notes.
+// These are the kinds of notes.
 const (
-	TroubleBegan    NoteKind = iota // the store began to fail: Err
-	TroubleEnded                    // the store works again after Elapsed; N outcomes had waited
-	OutcomesLate                    // the store cannot write the task's outcome yet, but writes others: Err
-	LateWritten                     // no outcome is late any more, after Elapsed
-	LeaseExpiring                   // the task's lease was not extended for too long
-	LeaseTaken                      // the store says that the task's lease is lost
-	OutcomeRefused                  // the store refused the task's outcome: Err
-	OutcomeInvalid                  // the task's outcome cannot be written and was replaced: Err
-	HandlerStuck                    // the task's handler did not return after its context had ended
-	HandlerReturned                 // a stuck handler came back
-	ClaimUnknown                    // the store returned a job that was not requested
-	OutcomesGivenUp                 // at the stop: N outcomes could not be written
+	TroubleBegan    NoteKind = iota // TroubleBegan says that the store began to fail with the error Err.
+	TroubleEnded                    // TroubleEnded says that the store works again after Elapsed. N outcomes had waited.
+	OutcomesLate                    // OutcomesLate says that the store cannot write the outcome of the task yet because of Err, but writes others.
+	LateWritten                     // LateWritten says that no outcome is late any more. Outcomes had been late for Elapsed.
+	LeaseExpiring                   // LeaseExpiring says that the lease of the task was not extended in time.
+	LeaseTaken                      // LeaseTaken says that the store reported the lease of the task as lost.
+	OutcomeRefused                  // OutcomeRefused says that the store refused the outcome of the task with Err.
+	OutcomeInvalid                  // OutcomeInvalid says that the outcome of the task was invalid because of Err and was replaced.
+	HandlerStuck                    // HandlerStuck says that the handler of the task did not return after the end of its context.
+	HandlerReturned                 // HandlerReturned says that a stuck handler has returned.
+	ClaimUnknown                    // ClaimUnknown says that the store returned a job that was not requested.
+	OutcomesGivenUp                 // OutcomesGivenUp says that N outcomes could not be written at the stop.
 )
 
-// Note is a fact to be logged.
+// Note is a fact for the log.
 type Note struct {
 	Kind    NoteKind
 	Task    *Task
@@ -117,7 +119,8 @@ func (a *Actions) reset() {
 	}
 }
 
-// emptied returns s with length 0, and clears its elements so that they can be freed.
+// emptied returns s with length 0. It clears the elements so that their memory can be
+// freed.
 func emptied(s []*Task) []*Task {
 	clear(s)
 	return s[:0]

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// dryFree is the number of exchanges in a row without any result that may follow each
-	// other at once. The next ones are dryGap apart. This limits the calls that follow
-	// notifications about jobs of other workers.
+	// dryFree is how many exchanges without any result may follow each other without a
+	// wait. The next ones have a distance of dryGap. This limits the calls that
+	// notifications about jobs of other workers cause.
 	dryFree = 4
 	dryGap  = 5 * time.Millisecond
 )
@@ -27,8 +27,9 @@ func (c *Core) sendExchange(now time.Duration) {
 	for _, t := range c.flying {
 		x.Settle = append(x.Settle, t.Outcome)
 	}
-	// While the store fails, outcomes are written without claims: outcomes may free
-	// space, and a job whose claim is lost waits until its lease is over.
+	// While the store fails, outcomes are written without claims. Outcomes may free space
+	// in the store, and a job whose claim is lost with an answer waits until its lease
+	// ends.
 	x.Want = x.Want[:0]
 	if c.stop == serving && !c.tooLate() && (len(x.Settle) == 0 || c.exchange.fails == 0 && c.singly == 0) {
 		x.Want = c.wants(x.Want)
@@ -43,7 +44,7 @@ func (c *Core) sendExchange(now time.Duration) {
 	c.out.Exchange = x
 }
 
-// exchangeAt returns when the next exchange is to be sent.
+// exchangeAt returns when the next exchange is due.
 func (c *Core) exchangeAt() time.Duration {
 	switch {
 	case c.exchange.busy:
@@ -63,7 +64,7 @@ func (c *Core) exchangeAt() time.Duration {
 	return max(at, min(c.dueAt, c.askedAt+c.cfg.Poll))
 }
 
-// takePending moves the outcomes of the next exchange from pending to flying.
+// takePending moves the outcomes for the next exchange from pending to flying.
 func (c *Core) takePending() {
 	n := min(len(c.pending), job.ExchangeMax)
 	if c.singly > 0 {
@@ -93,12 +94,12 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 		if asked {
 			c.brought(&e.Answer, wrote, now)
 		}
-	} // else the store works, and one of the outcomes cannot be written
+	} // In all other cases the store works, and one of the outcomes is invalid.
 	c.flying = emptied(c.flying)
 	c.answered(&c.exchange, nil, now)
 }
 
-// brought takes the answer to an exchange that asked for jobs.
+// brought handles the answer to an exchange that requested jobs.
 func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	c.accept(a.Claims, now)
 	if wrote > 0 || len(a.Claims) > 0 {
@@ -106,7 +107,8 @@ func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	} else {
 		c.dry++
 	}
-	if !c.skipped || c.dry <= 1 || c.dueAt <= now { // else the answers to other queues count too
+	// If a queue was skipped, the answers to the other queues count too.
+	if !c.skipped || c.dry <= 1 || c.dueAt <= now {
 		c.dueAt = never
 	}
 	if a.NextDue < never-now {
@@ -115,7 +117,7 @@ func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	c.more = c.more || a.Full || c.asksAgain()
 }
 
-// written handles the answers to the outcomes of tasks.
+// written handles the answers about the outcomes of tasks.
 func (c *Core) written(tasks []*Task, answers []error, now time.Duration) {
 	for i, t := range tasks {
 		err := answers[i]
@@ -134,9 +136,9 @@ func (c *Core) written(tasks []*Task, answers []error, now time.Duration) {
 	}
 }
 
-// isolates handles an exchange that was refused as a whole because one of its outcomes
-// cannot be written. The outcomes are then written one by one until that one is found. It
-// reports whether it has handled the error.
+// isolates handles an exchange that the store refused as a whole because one outcome is
+// invalid. The outcomes are then written one by one until the invalid one is found.
+// isolates reports whether it has handled the error.
 func (c *Core) isolates(err error) bool {
 	if !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrTooLarge) || len(c.flying) == 0 {
 		return false
@@ -145,14 +147,15 @@ func (c *Core) isolates(err error) bool {
 		c.replace(c.flying[0], err)
 		return true
 	}
-	c.singly = len(c.flying) + 1 // answered subtracts 1 for this exchange
+	// The function answered subtracts 1 for this exchange.
+	c.singly = len(c.flying) + 1
 	c.pending = append(c.flying, c.pending...)
 	c.flying = nil
 	return true
 }
 
-// replace replaces an outcome that cannot be written by a failure, so that its job ends.
-// If the store refuses the replacement too, it is dropped.
+// replace replaces an invalid outcome by a failure, so that the job ends. If the store also
+// refuses the replacement, the outcome is dropped.
 func (c *Core) replace(t *Task, err error) {
 	if t.replaced {
 		c.note(Note{Kind: OutcomeRefused, Task: t, Err: err})

@@ -2,10 +2,10 @@ package engine
 
 import "sync"
 
-// inbox collects the events between two rounds of the loop. All events that come while
-// the loop is busy are one batch, with one wake-up, for its next round.
+// inbox collects the events between two rounds of the loop. All events that come while the
+// loop is busy form one batch for its next round, with one wake-up.
 type inbox struct {
-	wake chan struct{} // of capacity one
+	wake chan struct{} // wake has a capacity of one.
 
 	mu sync.Mutex
 	batch
@@ -17,8 +17,8 @@ type batch struct {
 	reported []*Task
 	finished []*Task
 	returned []*Task
-	rang     bool              // the timer has fired
-	waiters  []chan<- struct{} // to be closed when the engine is idle
+	rang     bool              // rang is true when the timer has fired.
+	waiters  []chan<- struct{} // waiters are channels that are closed when the engine is idle.
 }
 
 func (in *inbox) post(e Event) {
@@ -52,7 +52,7 @@ func (in *inbox) postReturned(t *Task) {
 	in.nudge()
 }
 
-// ring notes that the timer has fired.
+// ring records that the timer has fired.
 func (in *inbox) ring() {
 	in.mu.Lock()
 	in.rang = true
@@ -67,7 +67,7 @@ func (in *inbox) postWaiter(idle chan<- struct{}) {
 	in.nudge()
 }
 
-// nudge wakes the loop. Several calls before it wakes have the effect of one.
+// nudge wakes the loop. Several calls before the loop wakes have the same effect as one.
 func (in *inbox) nudge() {
 	select {
 	case in.wake <- struct{}{}:
@@ -75,7 +75,7 @@ func (in *inbox) nudge() {
 	}
 }
 
-// swap exchanges the collected batch for an empty one.
+// swap takes the collected batch and leaves an empty one.
 func (in *inbox) swap(b *batch) {
 	b.events = b.events[:0]
 	b.reported = emptied(b.reported)
@@ -88,8 +88,7 @@ func (in *inbox) swap(b *batch) {
 	in.batch, *b = *b, in.batch
 }
 
-// all returns the batch as events, in an order in which a cause comes before
-// its effect.
+// all returns the batch as events. A cause comes before its effect.
 func (b *batch) all() []Event {
 	if len(b.reported) > 0 {
 		b.events = append(b.events, Reported{b.reported})

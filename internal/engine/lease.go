@@ -6,20 +6,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// lostAt returns when a task's lease counts as lost if it is not confirmed before.
+// lostAt returns when the lease of a task counts as lost if it is not confirmed before.
 func (c *Core) lostAt(t *Task) time.Duration { return t.confirmedAt + c.cfg.Lease*2/3 }
 
-// beatDue returns when a task's lease is to be extended.
+// beatDue returns when the lease of a task must be extended.
 func (c *Core) beatDue(t *Task) time.Duration { return t.confirmedAt + c.cfg.Lease/3 }
 
-// sweepBy makes sure that tasks are checked at a time or earlier.
+// sweepBy makes sure that the tasks are checked at the given time or earlier.
 func (c *Core) sweepBy(at time.Duration) { c.sweepAt = min(c.sweepAt, at) }
 
-// beatBy makes sure that leases are checked at a time or earlier.
+// beatBy makes sure that the leases are checked at the given time or earlier.
 func (c *Core) beatBy(at time.Duration) { c.beatAt = min(c.beatAt, at) }
 
-// sweep checks all tasks when the first of them needs a check. Tasks have no timers:
-// most short runs begin and end between two sweeps.
+// sweep checks all tasks when at least one of them needs a check. Tasks have no timers,
+// because most short runs begin and end between two sweeps.
 func (c *Core) sweep(now time.Duration) {
 	if now < c.sweepAt {
 		return
@@ -32,13 +32,13 @@ func (c *Core) sweep(now time.Duration) {
 	}
 }
 
-// look does what is due for one task and returns when to check it again.
+// look does everything that is due for one task, and returns when it must be checked again.
 func (c *Core) look(t *Task, now time.Duration) time.Duration {
 	switch t.phase {
 	case buffered:
 		if now < c.staleAt(t) {
 			return c.staleAt(t)
-		} // else fill hands it back
+		} // Otherwise fill hands the task back.
 	case running:
 		switch {
 		case now >= t.limitAt:
@@ -61,8 +61,7 @@ func (c *Core) look(t *Task, now time.Duration) time.Duration {
 	return never
 }
 
-// sendBeat extends the leases that are due now or soon, and writes new progress in the
-// same call.
+// sendBeat extends the leases that are due now or soon. The same call writes new progress.
 func (c *Core) sendBeat(now time.Duration) {
 	if now < c.nextBeat() {
 		return
@@ -80,7 +79,7 @@ func (c *Core) sendBeat(now time.Duration) {
 		}
 	}
 	if len(c.out.Beat) == 0 {
-		c.answered(&c.beat, nil, now) // a call that failed need not be repeated
+		c.answered(&c.beat, nil, now) // There is nothing to extend, so a failed call need not be repeated.
 		return
 	}
 	c.beating = append(c.beating[:0], c.out.Beat...)
@@ -91,7 +90,7 @@ func (c *Core) sendBeat(now time.Duration) {
 	}
 }
 
-// nextBeat returns when the next heartbeat is to be sent.
+// nextBeat returns when the next heartbeat is due.
 func (c *Core) nextBeat() time.Duration {
 	if c.beat.busy {
 		return never
@@ -132,7 +131,7 @@ func (e Beaten) apply(c *Core, now time.Duration) {
 	c.beating = emptied(c.beating)
 }
 
-// taken handles the answer of the store that a task's lease is lost.
+// taken handles the answer of the store that the lease of a task is lost.
 func (c *Core) taken(t *Task, now time.Duration) {
 	switch t.phase {
 	case buffered:
@@ -142,13 +141,13 @@ func (c *Core) taken(t *Task, now time.Duration) {
 	case running, ending:
 		t.lost = true
 		if t.inTx {
-			return // the transaction has ended the job, and the handler may go on
+			return // The transaction of the handler has ended the job. The handler may continue.
 		}
 		c.note(Note{Kind: LeaseTaken, Task: t})
 		if t.phase == running {
 			c.end(t, ErrLeaseLost, now)
 		}
-	case abandoned, finished: // the answer to its outcome decides
+	case abandoned, finished: // The answer of the store to the outcome of the task decides.
 	}
 }
 
@@ -156,7 +155,7 @@ func (e Reported) apply(c *Core, now time.Duration) {
 	c.setReported(e.Tasks, true)
 }
 
-// setReported sets whether tasks have progress that is to be written.
+// setReported sets whether tasks have progress that must be written.
 func (c *Core) setReported(tasks []*Task, reported bool) {
 	for _, t := range tasks {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Every line about a job carries its id, and its correlation id if it has one.
+// Each log line about a job has its id, and its correlation id if it has one.
 
 func (e *Engine) log(level slog.Level, message string, c *job.Claim, attrs ...slog.Attr) {
 	ctx := context.Background()
@@ -25,7 +25,7 @@ func (e *Engine) log(level slog.Level, message string, c *job.Claim, attrs ...sl
 	e.cfg.Logger.LogAttrs(ctx, level, message, append(about, attrs...)...)
 }
 
-// claim returns the claim of a task, also of a stuck one that was released.
+// claim returns the claim of a task. It also works for a stuck task that was released.
 func (t *Task) claim() *job.Claim {
 	if t.run != nil {
 		return &t.run.Claim
@@ -34,7 +34,7 @@ func (t *Task) claim() *job.Claim {
 }
 
 // logTransition logs the outcome of a run after it was written. It costs almost nothing
-// if the level is disabled.
+// when the log level is disabled.
 func (e *Engine) logTransition(t *Task) {
 	o, c := &t.Outcome, t.Claim
 	level := slog.LevelInfo
@@ -76,7 +76,7 @@ func (e *Engine) logTransition(t *Task) {
 		e.log(level, "job "+o.Cause.String(), c, append(due(o), took)...)
 	case job.Cancel:
 		e.log(level, "job cancelled", c, took)
-	case job.Enqueued, job.Claimed, job.Crashed, job.Expired, job.Retried: // not outcomes of a run
+	case job.Enqueued, job.Claimed, job.Crashed, job.Expired, job.Retried: // These causes are not outcomes of a run.
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// loop is the only goroutine that uses the core. The contexts of handlers are derived
-// from runs, those of store calls from calls.
+// loop is the only goroutine that uses the core. The contexts of handlers are derived from
+// runs, and the contexts of store calls from calls.
 func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	timer := e.cfg.Clock.AfterFunc(0, e.in.ring)
 	defer timer.Stop()
@@ -20,8 +20,8 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	var waiters []chan<- struct{}
 	wake, notified := time.Duration(0), false
 	for {
-		// Check again, so that a call of Idle after an enqueue takes the enqueue's
-		// notification into account.
+		// This check is repeated so that a call of Idle after an enqueue includes the
+		// notification of the enqueue.
 		select {
 		case <-woken:
 			notified = true
@@ -46,7 +46,7 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 			}
 			waiters = nil
 		}
-		if wake != actions.Wake || b.rang { // a timer can fire before the clock shows its time
+		if wake != actions.Wake || b.rang { // A timer can fire before the clock shows its time.
 			wake = actions.Wake
 			setTimer(timer, wake, now)
 		}
@@ -55,8 +55,8 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 		case <-woken:
 			notified = true
 		}
-		// Let other runs finish first, so that one exchange carries the outcomes of
-		// all of them.
+		// Other runs may finish first, so that one exchange contains the outcomes of all of
+		// them.
 		runtime.Gosched()
 	}
 }
@@ -98,7 +98,7 @@ func (e *Engine) act(runs context.Context, a *Actions, now time.Duration) {
 	}
 }
 
-// start gives a task to its handler.
+// start gives a task to a goroutine that calls its handler.
 func (e *Engine) start(runs context.Context, t *Task, now time.Duration) {
 	r := &Run{Claim: *t.Claim, engine: e, task: t, kind: t.kind.Kind, begun: e.origin.Add(now)}
 	r.ctx.Context, r.cancel = context.WithCancelCause(runs)
@@ -111,14 +111,14 @@ func (e *Engine) start(runs context.Context, t *Task, now time.Duration) {
 }
 
 func (e *Engine) run(r *Run) {
-	defer e.finish(r) // deferred because a handler may call runtime.Goexit
+	defer e.finish(r) // This is deferred because a handler may call runtime.Goexit.
 	r.handle()
 }
 
 // finish makes the outcome of a run whose handler has ended.
 func (e *Engine) finish(r *Run) {
 	t := r.task
-	if !r.close() { // abandoned before
+	if !r.close() { // The run was abandoned before.
 		e.in.postReturned(t)
 		return
 	}
@@ -135,8 +135,8 @@ func (e *Engine) finish(r *Run) {
 		e.in.postFinished(t)
 		return
 	}
-	// The outcome of a failed run is made in another goroutine, because that takes more
-	// stack than most handlers need.
+	// Another goroutine makes the outcome of a failed run, because that needs more stack
+	// than most handlers.
 	e.endings.give(r)
 }
 
@@ -149,7 +149,7 @@ func (e *Engine) endFailed(r *Run) {
 // abandon makes the outcome of a run whose handler does not return.
 func (e *Engine) abandon(r *Run) {
 	if !r.close() {
-		return // the handler has just returned
+		return // The handler has just returned.
 	}
 	t := r.task
 	patience := r.kind.KillGrace + returnGrace
@@ -171,8 +171,7 @@ func (e *Engine) reportWritten(t *Task) {
 	}
 }
 
-// release frees the memory and the directory of a task whose outcome is stored or
-// dropped.
+// release frees the memory and the directory of a task whose outcome is stored or dropped.
 func (e *Engine) release(t *Task) {
 	if t.run != nil && t.run.dir != nil {
 		e.calls.Go(t.run.removeDir)
@@ -180,13 +179,13 @@ func (e *Engine) release(t *Task) {
 	if !t.Stuck {
 		t.run = nil
 	}
-	// The claims of one answer share one slice: a job that runs for hours must not keep
-	// the payloads of the others in memory.
+	// The claims of one answer share a slice, so a job that runs for hours would keep the
+	// payloads of the others in memory.
 	t.Outcome = job.Outcome{}
 	*t.Claim = job.Claim{}
 }
 
-// queueNames returns the names of the queues, for the store to know them.
+// queueNames returns the names of the queues that are declared to the store.
 func (e *Engine) queueNames() []string {
 	var names []string
 	for _, q := range e.cfg.Queues {

@@ -12,29 +12,31 @@ import (
 // queue is the state of a queue in this process.
 type queue struct {
 	Queue
-	workers int // number of slots in force
+	workers int // workers is the number of slots that are in effect.
 	paused  bool
-	busy    int     // slots taken
-	buffer  []*Task // claimed ahead, oldest first
-	runs    average // duration of a run
+	busy    int     // busy is the number of occupied slots.
+	buffer  []*Task // buffer holds the tasks that were claimed ahead, oldest first.
+	runs    average // runs is the average duration of a run.
 
-	asked []int // by kind, how many of the jobs asked for have not come; or notAsked
+	// asked has an entry for each kind: how many of the requested jobs have not come, or
+	// notAsked.
+	asked []int
 	wants []store.KindWant
 }
 
 // kind is the state of a kind of job in this process.
 type kind struct {
 	*Kind
-	index          int // in Core.kinds
+	index          int // index is the index in Core.kinds.
 	busy, buffered int
-	runs           average // duration of a run
-	left           int     // jobs that may still be asked for, while wants are made
+	runs           average // runs is the average duration of a run.
+	left           int     // left is how many jobs may still be requested while requests are made.
 }
 
-// notAsked marks a kind that an exchange did not ask for.
+// notAsked marks a kind that an exchange did not request.
 const notAsked = -1
 
-// average is an exponentially weighted mean; 0 means not measured.
+// average is an exponentially weighted mean. 0 means that nothing was measured.
 type average time.Duration
 
 // averageWeight is the inverse of the weight of a new measurement.
@@ -49,13 +51,13 @@ func (a *average) add(d time.Duration) {
 	*a += (average(d) - *a) / averageWeight
 }
 
-// aheadMin is how many jobs a queue of few workers may claim ahead.
+// aheadMin is how many jobs a queue with few workers may claim ahead.
 const aheadMin = 256
 
 // ahead returns how many jobs to claim in addition to those for free slots, so that the
-// slots have work while an exchange is under way: as many as the slots can run during two
-// exchanges, because the jobs of one must last until the next has ended. It is 0 unless
-// runs are known to be shorter than an exchange.
+// slots have work while an exchange is under way. This is as many jobs as the slots can run
+// during two exchanges, because the jobs of one exchange must last until the next one has
+// ended. It is 0 unless runs are known to be shorter than an exchange.
 func (c *Core) ahead(workers int, runs average) int {
 	if runs == 0 || runs >= c.trip {
 		return 0
@@ -65,7 +67,7 @@ func (c *Core) ahead(workers int, runs average) int {
 
 func aheadMax(workers int) int { return max(workers, aheadMin) }
 
-// room returns how many jobs to ask for in a queue.
+// room returns how many jobs of a queue to request.
 func (c *Core) room(q *queue) int {
 	if q.paused {
 		return 0
@@ -73,7 +75,7 @@ func (c *Core) room(q *queue) int {
 	return q.workers + c.ahead(q.workers, q.runs) - q.busy - len(q.buffer)
 }
 
-// kindRoom returns how many jobs to ask for of a kind.
+// kindRoom returns how many jobs of a kind to request.
 func (c *Core) kindRoom(k *kind) int {
 	if k.Workers == 0 {
 		return math.MaxInt
@@ -87,7 +89,7 @@ func (c *Core) hasRoom() bool {
 		slices.ContainsFunc(c.kinds, func(k *kind) bool { return c.kindRoom(k) > 0 })
 }
 
-// wants appends requests for all jobs for which there is room. If a kind has its own
+// wants appends requests for all jobs for which there is room. If a kind has a separate
 // limit of workers, its room is divided between the queues. If the room is too small for
 // all queues, they take turns.
 func (c *Core) wants(into []store.Want) []store.Want {
@@ -136,7 +138,7 @@ func (c *Core) kindWants(q *queue, room, queues int) []store.KindWant {
 	return q.wants
 }
 
-// accept adds the claims of an exchange.
+// accept adds the claims of an exchange to their queues.
 func (c *Core) accept(claims []job.Claim, now time.Duration) {
 	tasks := make([]Task, len(claims))
 	for i := range claims {
@@ -158,7 +160,7 @@ func (c *Core) accept(claims []job.Claim, now time.Duration) {
 	}
 }
 
-// asksAgain reports whether to ask again at once: a kind got all jobs that it asked for
+// asksAgain reports whether to request jobs again at once: a kind got all requested jobs
 // and has room again, or a queue has not had its turn yet.
 func (c *Core) asksAgain() bool {
 	for _, q := range c.queues {
@@ -171,8 +173,8 @@ func (c *Core) asksAgain() bool {
 	return c.skipped && c.dry < len(c.queues)
 }
 
-// fill starts buffered tasks while there are free slots, and hands back tasks that cannot
-// stay in the buffer.
+// fill starts buffered tasks while slots are free, and hands back tasks that cannot stay in
+// the buffer.
 func (c *Core) fill(now time.Duration) {
 	for _, q := range c.queues {
 		if len(q.buffer) == 0 {
@@ -182,7 +184,7 @@ func (c *Core) fill(now time.Duration) {
 		for _, t := range q.buffer {
 			switch {
 			case now >= c.staleAt(t):
-				q.runs = max(q.runs, average(c.cfg.Lease/3)) // runs are longer than measured
+				q.runs = max(q.runs, average(c.cfg.Lease/3)) // The runs take longer than was measured.
 				t.kind.runs = max(t.kind.runs, q.runs)
 				c.handBack(t)
 			case c.stop != serving || q.paused || c.expired(t, now):
@@ -205,7 +207,7 @@ func (c *Core) staleAt(t *Task) time.Duration {
 	return min(t.arrivedAt+c.cfg.Lease/3, c.lostAt(t))
 }
 
-// expired reports whether a buffered task has passed its deadline.
+// expired reports whether the deadline of a buffered task has passed.
 func (c *Core) expired(t *Task, now time.Duration) bool {
 	return t.Claim.Deadline > 0 && t.Claim.ClaimedAt.Add(now-t.arrivedAt) >= t.Claim.Deadline
 }

@@ -23,8 +23,8 @@ var (
 	errNoDirs = errors.New("temp dir: this process has no base for temp directories; give it one")
 )
 
-// Run is one run as its handler sees it. Its methods are safe for concurrent use until
-// the handler has returned; later calls have no effect.
+// Run is one run from the view of its handler. Its methods are safe for concurrent use
+// until the handler has returned. Later calls have no effect.
 type Run struct {
 	Claim job.Claim
 
@@ -36,19 +36,19 @@ type Run struct {
 	begun  time.Time
 
 	mu       sync.Mutex
-	closed   bool       // the outcome is being made
-	held     bool       // the run was not admitted; its task has its outcome
-	inTx     bool       // its success is part of a transaction of the handler
-	end      job.Ending // as far as it is known
+	closed   bool       // closed is true when the outcome is being made.
+	held     bool       // held is true when the run was not admitted. Its task then has its outcome.
+	inTx     bool       // inTx is true when the success is part of a transaction of the handler.
+	end      job.Ending // end holds what is known about the end of the run so far.
 	progress job.Progress
 	sends    func() int
 	group    *proc.Group
 	dir      *tempdir.Dir
 }
 
-// Progress reports the progress of the run; a total of 0 means unknown. It is cheap: the
-// process writes the last report of each run, at most once a second. Notes are cut to
-// job.TextMax bytes.
+// Progress reports the progress of the run. A total of 0 means that it is unknown. A call
+// is cheap, because the process writes only the last report of each run, at most once a
+// second. Notes are cut to job.TextMax bytes.
 func (r *Run) Progress(done, total int64, note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,8 +62,8 @@ func (r *Run) Progress(done, total int64, note string) {
 	r.engine.in.postReported(r.task)
 }
 
-// SetResult sets the result that is stored when the run succeeds, at most
-// job.ResultMax bytes. A later call replaces it.
+// SetResult sets the result that is stored when the run succeeds, at most job.ResultMax
+// bytes. A later call replaces the result.
 func (r *Run) SetResult(b []byte) error {
 	if len(b) > job.ResultMax {
 		return fmt.Errorf("result of %d bytes: at most %d: %w", len(b), job.ResultMax, store.ErrTooLarge)
@@ -76,8 +76,8 @@ func (r *Run) SetResult(b []byte) error {
 	return nil
 }
 
-// AddCost adds to the cost of the run, in millionths of a US dollar, which stays
-// between zero and job.CostMax.
+// AddCost adds to the cost of the run, in millionths of a US dollar. The cost stays between
+// zero and job.CostMax.
 func (r *Run) AddCost(microUSD int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,14 +86,15 @@ func (r *Run) AddCost(microUSD int64) {
 	}
 }
 
-// CountSends sets the function that counts the sends of the run's calls.
+// CountSends sets the function that returns how many requests the calls of the run have
+// sent.
 func (r *Run) CountSends(sends func() int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sends = sends
 }
 
-// sent returns the number of sends so far.
+// sent returns the number of requests that were sent so far.
 func (r *Run) sent() int32 {
 	if r.sends == nil {
 		return 0
@@ -101,8 +102,8 @@ func (r *Run) sent() int32 {
 	return int32(min(max(r.sends(), 0), math.MaxInt32))
 }
 
-// TempDir returns the directory of the run. It is made at the first call and removed,
-// with its content, when the run's outcome is stored.
+// TempDir returns the directory of the run. The first call makes it. The directory is
+// removed with its content when the outcome of the run is stored.
 func (r *Run) TempDir() (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,12 +123,13 @@ func (r *Run) TempDir() (string, error) {
 	return dir.Path(), nil
 }
 
-// Command returns a command whose process group is ended when ctx ends, at the latest
+// Command returns a command whose process group is killed when ctx ends, or at the latest
 // when the handler returns. The end of its standard error is kept as evidence.
 func (r *Run) Command(ctx context.Context, name string, arg ...string) *exec.Cmd {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed { // the evidence is being read: a closed group refuses the command
+	// The evidence is being read. A closed group refuses the command.
+	if r.closed {
 		late := proc.NewGroup(r.kind.KillGrace)
 		_ = late.Close()
 		return late.Command(ctx, name, arg...)
@@ -138,8 +140,8 @@ func (r *Run) Command(ctx context.Context, name string, arg ...string) *exec.Cmd
 	return r.group.Command(ctx, name, arg...)
 }
 
-// Success returns the outcome of the run if it succeeds now, for a handler that writes it
-// in its own transaction.
+// Success returns the outcome that the run has if it succeeds now. A handler that completes
+// its job in its own transaction writes this outcome.
 func (r *Run) Success() job.Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,9 +151,9 @@ func (r *Run) Success() job.Outcome {
 	}
 }
 
-// SettledInTx notes that the success is part of a transaction of the handler. When the
-// handler returns, the engine writes the run as failed. The store refuses that outcome if
-// the transaction was committed; otherwise it is the right one, because the job was not
+// SettledInTx records that the success is part of a transaction of the handler. When the
+// handler returns, the engine writes the run as failed. The store refuses this outcome if
+// the transaction was committed. Otherwise the outcome is right, because the job was not
 // completed.
 func (r *Run) SettledInTx() {
 	r.mu.Lock()
@@ -162,8 +164,8 @@ func (r *Run) SettledInTx() {
 	}
 }
 
-// handle calls the handler, unless the run is not admitted, and keeps how it ended. It
-// survives a panic; after a runtime.Goexit only the caller's deferred functions run.
+// handle calls the handler if the run is admitted, and records how it ended. It recovers a
+// panic. After runtime.Goexit only the deferred functions of the caller run.
 func (r *Run) handle() {
 	returned := false
 	defer func() {
@@ -209,11 +211,11 @@ func (r *Run) admitted() bool {
 	return !r.held
 }
 
-// Admission returns what Config.Admit returned for the run, nil if that was nothing.
+// Admission returns the value that Config.Admit returned for the run, or nil.
 func (r *Run) Admission() any { return r.end.Admission }
 
-// close makes later calls of the handler have no effect. It reports whether the run was
-// open before: then the caller makes the outcome.
+// close makes later calls of the handler have no effect. It returns true if the run was
+// open before. In this case the caller makes the outcome.
 func (r *Run) close() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -254,11 +256,11 @@ func (r *Run) removeDir() {
 	}
 }
 
-// runContext is the context of a handler. Deadline returns the time limit, and the engine
-// ends the context when the limit is over.
+// runContext is the context of a handler. Deadline returns the time limit of the run. The
+// engine ends the context at that time.
 type runContext struct {
 	context.Context           //nolint:containedctx // it is one
-	limit           time.Time // zero means no limit
+	limit           time.Time // A zero limit means no limit.
 }
 
 // Deadline implements context.Context.
@@ -273,7 +275,7 @@ func (c *runContext) Err() error {
 	return err
 }
 
-// cut returns the first bytes of s, whole characters only.
+// cut returns the first bytes of s. It does not split a character.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

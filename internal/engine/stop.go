@@ -15,12 +15,12 @@ type stopPhase uint8
 
 const (
 	serving  stopPhase = iota
-	graceful           // no new claims; running jobs may finish
-	halting            // the contexts have ended
+	graceful           // In this phase no jobs are claimed, and running jobs may finish.
+	halting            // In this phase the contexts of the handlers have ended.
 )
 
-// lastAttempts is how long a stopping engine tries to write the remaining outcomes if the
-// store fails and no job runs any more.
+// lastAttempts is how long a stopping engine tries to write the remaining outcomes when the
+// store fails and no job is running.
 const lastAttempts = 10 * time.Second
 
 func (StopAsked) apply(c *Core, now time.Duration) {
@@ -37,7 +37,7 @@ func (HaltAsked) apply(c *Core, now time.Duration) {
 	}
 }
 
-// advanceStop ends the grace time when it is over.
+// advanceStop ends the grace time when its end has come.
 func (c *Core) advanceStop(now time.Duration) {
 	if c.stop != graceful || now < c.graceAt {
 		return
@@ -85,7 +85,7 @@ func (c *Core) stopAt() time.Duration {
 }
 
 // handBackLate hands back the jobs of an exchange that was still under way when the loop
-// ended. Otherwise their leases would end, and each job would count a crash.
+// ended. Otherwise each of these jobs would count a crash at the end of its lease.
 func (e *Engine) handBackLate(ctx context.Context) {
 	var b batch
 	e.in.swap(&b)

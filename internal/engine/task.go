@@ -8,55 +8,58 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// never is a time that is not reached.
+// never is a time that is never reached.
 const never = time.Duration(math.MaxInt64)
 
 // phase is the state of a task.
 type phase uint8
 
 const (
-	buffered  phase = iota // claimed ahead, waits for a slot
-	running                // in its handler
-	ending                 // its context has ended, its handler has not returned yet
-	abandoned              // its handler is not waited for any longer
-	finished               // its outcome waits to be written
+	buffered  phase = iota // The task was claimed ahead and waits for a slot.
+	running                // The handler of the task is running.
+	ending                 // The context has ended, and the handler has not returned yet.
+	abandoned              // The engine no longer waits for the handler.
+	finished               // The outcome waits to be written.
 )
 
-// Task is one run that this process has claimed, from the claim until its outcome is
-// written or refused. The core owns it. Outcome, Elapsed and Stuck are set before the
-// task is reported as Finished, or by the core if the task needs no decision.
+// Task is one run that this process has claimed. It exists from the claim until its outcome
+// is written or refused, and belongs to the core. Outcome, Elapsed and Stuck are set before
+// the task is reported as Finished, or by the core if the task needs no decision.
 type Task struct {
 	Claim *job.Claim
 
 	Outcome job.Outcome
-	Elapsed time.Duration // what the handler took
-	Stuck   bool          // the outcome was made without the handler, which still occupies its slot
+	Elapsed time.Duration // Elapsed is the time that the handler took.
+	// Stuck is true when the outcome was made without the handler, which still occupies its
+	// slot.
+	Stuck bool
 
-	// Cause is why the core ended the run's context; nil if it has not.
+	// Cause is the reason why the core ended the context of the run, or nil if the core did
+	// not end it.
 	Cause error
 
 	queue *queue
 	kind  *kind
 	phase phase
-	index int // in Core.tasks; negative when the task is removed
+	index int // index is the index in Core.tasks. It is negative after the task was removed.
 
-	arrivedAt   time.Duration // when the claim came
-	waited      time.Duration // from then to the start
-	confirmedAt time.Duration // when the last call that confirmed the lease was sent
-	limitAt     time.Duration // running: its time limit
-	giveUpAt    time.Duration // ending: when it is abandoned
+	arrivedAt   time.Duration // arrivedAt is when the claim came.
+	waited      time.Duration // waited is the time from the claim to the start.
+	confirmedAt time.Duration // confirmedAt is when the last call that confirmed the lease was sent.
+	limitAt     time.Duration // limitAt is when the time limit of a running task ends.
+	giveUpAt    time.Duration // giveUpAt is when the engine stops waiting for the handler after the end of its context.
 
-	started  bool // its handler was started
-	lost     bool // the store said that the lease is lost
-	inTx     bool // its success was written in a transaction of the handler
-	replaced bool // its outcome was refused and is a replacement
-	reported bool // it has progress that the store does not know yet
-	telling  bool // the heartbeat under way contains its progress
+	started  bool // started is true when the handler was started.
+	lost     bool // lost is true when the store said that the lease is lost.
+	inTx     bool // inTx is true when the success was written in a transaction of the handler.
+	replaced bool // replaced is true when the outcome replaces one that was refused.
+	reported bool // reported is true when the task has progress that the store does not know yet.
+	telling  bool // telling is true when the heartbeat under way contains the progress of the task.
 
-	run *Run // used by the loop only
+	run *Run // run is used by the loop only.
 }
 
-// name returns the identity of the task in the store.
+// name returns the identity of the task for the store.
 func (t *Task) name() store.Run { return store.Run{ID: t.Claim.ID, Token: t.Claim.Token} }
 
 // settle gives the task an outcome that needs no decision.
@@ -81,7 +84,7 @@ func (c *Core) remove(t *Task) {
 	t.index = -1
 }
 
-// start gives a buffered task its slot.
+// start gives a free slot to a buffered task.
 func (c *Core) start(t *Task, now time.Duration) {
 	t.phase = running
 	t.started = true
@@ -106,21 +109,21 @@ func (c *Core) end(t *Task, cause error, now time.Duration) {
 	c.out.End = append(c.out.End, t)
 }
 
-// freeSlot gives a task's slot back.
+// freeSlot releases the slot of a task.
 func (c *Core) freeSlot(t *Task) {
 	t.queue.busy--
 	t.kind.busy--
 	c.more = true
 }
 
-// pend adds a task to those whose outcomes are to be written.
+// pend adds a task to the tasks whose outcomes must be written.
 func (c *Core) pend(t *Task) {
 	t.phase = finished
 	c.pending = append(c.pending, t)
 }
 
-// handBack returns a buffered task to the store, as if it had not been claimed. The
-// caller removes it from its queue's buffer.
+// handBack returns a buffered task to the store, as if it had not been claimed. The caller
+// removes the task from the buffer of its queue.
 func (c *Core) handBack(t *Task) {
 	t.kind.buffered--
 	t.settle(job.Interrupted, job.Waiting)
