@@ -56,6 +56,7 @@ type New struct {
 	Attrs     []byte // a JSON object or nil
 	Override  []byte // the job's own retry settings, encoded by package policy; nil means none
 	Payload   []byte // stored exactly as given
+	Terms     string // what the policy says of crashes and of the deadline, see Terms.Encode; they hold until the first claim
 	// Repeat says that an earlier call with this id ended in ErrUnknown: the store
 	// looks for the job first and inserts it only if it does not exist.
 	Repeat bool
@@ -92,6 +93,7 @@ type Claim struct {
 	Override    []byte
 	Memo        []byte // notes of the last decision for the next one
 	Payload     []byte
+	Released    bool // a rule held the job in an earlier life, and a person has retried it
 }
 
 // Attempt returns the number of the attempt that this run is, from 1. A run that used

@@ -109,9 +109,10 @@ type Worker interface {
 	// Heartbeat extends the leases of runs and stores their progress.
 	Heartbeat(ctx context.Context, b Beat) ([]RunStatus, error)
 	// Rescue ends up to limit runs whose lease is over. The job goes back to waiting,
-	// due after CrashDelay, and its number of crashes grows by one, but not its number
+	// due after job.Terms.CrashDelay, and its number of crashes grows by one, but not its number
 	// of attempts. If its life has reached the crash limit, it becomes dead as stalled
-	// instead. Each rescued run gets a failure record.
+	// instead. Each rescued run gets a failure record. The terms
+	// of its claim decide class, texts and delay.
 	Rescue(ctx context.Context, limit int) (Rescue, error)
 	// Signals returns what people have asked of the process with this holder name: runs
 	// to stop, and the settings of queues. The call is cheap; make it at every wake-up.
@@ -153,8 +154,12 @@ type KindWant struct {
 	// kind is dead, 1 to job.MaxCrashes. It is stored with the claim, so that any
 	// process can rescue the job correctly.
 	MaxCrashes int
-	Limit      int  // maximum of running jobs over all processes and queues; 0 means no limit
-	Rate       Rate // starts over all processes and queues; zero means no limit
+	// Terms are what the policy says of crashes and of the deadline of a job of this
+	// kind, encoded by job.Terms.Encode. They replace those of the enqueue or of the
+	// last claim.
+	Terms string
+	Limit int  // maximum of running jobs over all processes and queues; 0 means no limit
+	Rate  Rate // starts over all processes and queues; zero means no limit
 }
 
 // Rate is N starts per duration Per; the zero value means no limit. Starts are
@@ -385,6 +390,14 @@ type Dump struct {
 	Events     []event.Event
 	Audit      []Audit
 	Policies   []StoredPolicy // sorted by hash
+	Terms      []JobTerms     // of live and dead jobs, sorted by job, without those that have only defaults
+}
+
+// JobTerms is what is stored with a job for its next run or its end.
+type JobTerms struct {
+	Job      job.ID
+	Terms    string // encoded job.Terms
+	Released bool   // see job.Claim
 }
 
 // Key is an idempotency key and the job that holds it.

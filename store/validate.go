@@ -31,6 +31,9 @@ func Validate(n *job.New) error {
 	case len(n.Attrs) > job.AttrsMax:
 		return fmt.Errorf("attributes of %d bytes: at most %d: %w", len(n.Attrs), job.AttrsMax, ErrTooLarge)
 	}
+	if _, err := job.ParseTerms(n.Terms); err != nil {
+		return fmt.Errorf("terms: %w: %w", err, ErrInvalid)
+	}
 	if err := ValidName("kind", n.Kind); err != nil {
 		return err
 	}
@@ -111,7 +114,13 @@ func (c *QueueChange) Validate() error {
 func (x *Exchange) Validate() error {
 	wanted := 0
 	for i := range x.Want {
-		wanted += max(0, x.Want[i].Max)
+		w := &x.Want[i]
+		wanted += max(0, w.Max)
+		for k := range w.Kinds {
+			if _, err := job.ParseTerms(w.Kinds[k].Terms); err != nil {
+				return fmt.Errorf("kind %q: terms: %w: %w", w.Kinds[k].Kind, err, ErrInvalid)
+			}
+		}
 	}
 	switch {
 	case x.Holder == "" || len(x.Holder) > job.TextMax:

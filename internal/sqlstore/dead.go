@@ -9,10 +9,10 @@ const (
 	insDeadColumns = `death, job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by, reopen_at,
 		redrive, lane, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, deadline,
-		owner, correlation, key, batch, attrs, policy, long, payload`
+		owner, correlation, key, batch, attrs, policy, terms, released, long, payload`
 	insDeadValues = `?19, id, ?13, 0, ?3, ?4, ?5, ?6, ?14, ?15, ?16, ?17, ?18, redrive, lane, coalesce(own_priority, priority), token, life,
 		?7, ?8, ?9, ?10, ?11, created_at, life_at,
-		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload
+		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, terms, released, long, payload
 		FROM redrive_jobs WHERE id = ?1 AND token = ?2 AND state = ?12`
 )
 
@@ -30,7 +30,8 @@ var (
 		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
 		deferrals = excluded.deferrals, snoozes = excluded.snoozes, interrupts = excluded.interrupts,
 		life_at = excluded.life_at, claimed_at = excluded.claimed_at, holder = excluded.holder,
-		deadline = excluded.deadline, attrs = excluded.attrs, policy = excluded.policy, long = excluded.long, payload = excluded.payload`)
+		deadline = excluded.deadline, attrs = excluded.attrs, policy = excluded.policy,
+		terms = excluded.terms, released = excluded.released, long = excluded.long, payload = excluded.payload`)
 	selEntry = declare("selEntry", `SELECT lane, reason, class, status, grp FROM redrive_dead WHERE job = ?`)
 	selGroup = declare("selGroup", `SELECT id, muted, muted_until, muted_for, muted_by, muted_note FROM redrive_groups WHERE fingerprint = ?`)
 	insGroup = declare("insGroup", `INSERT INTO redrive_groups (fingerprint, kind, class, code, message, sample, first_at, last_at, n, pending)

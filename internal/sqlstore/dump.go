@@ -21,7 +21,11 @@ var (
 	allProgress = declare("allProgress", `SELECT `+progressColumns+` FROM redrive_progress`)
 	allEvents   = declare("allEvents", `SELECT seq, at, body FROM redrive_events ORDER BY seq`)
 	allPolicies = declare("allPolicies", `SELECT `+policyColumns+`, body FROM redrive_policies ORDER BY hash`)
-	auditRows   = declare("auditRows", `SELECT `+auditColumns+` FROM redrive_audit ORDER BY seq`)
+	allTerms    = declare("allTerms", `SELECT j.job, t.body, j.released FROM (
+		SELECT id AS job, terms, released FROM redrive_jobs WHERE terms IS NOT NULL OR released IS NOT NULL
+		UNION ALL SELECT job, terms, released FROM redrive_dead WHERE revived = 0 AND (terms IS NOT NULL OR released IS NOT NULL)) AS j
+		LEFT JOIN redrive_terms t ON t.id = j.terms ORDER BY j.job`)
+	auditRows = declare("auditRows", `SELECT `+auditColumns+` FROM redrive_audit ORDER BY seq`)
 )
 
 // Dump implements store.Reader. It reads in the writer's transaction, so that nothing
@@ -153,6 +157,13 @@ func dumpRest(c Session, d *store.Dump) error {
 		return err
 	}
 	err = c.Rows(auditRows, func(r Row) error { d.Audit = append(d.Audit, scanAudit(r)); return nil })
+	if err != nil {
+		return err
+	}
+	err = c.Rows(allTerms, func(r Row) error {
+		d.Terms = append(d.Terms, store.JobTerms{Job: job.ID(r.Int(0)), Terms: string(r.Blob(1)), Released: r.Int(2) != 0})
+		return nil
+	})
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ const InlineMax = 1 << 10
 var (
 	insJob = declare("insJob", `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
-		deadline, owner, correlation, key, batch, attrs, policy, long, payload)
-		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+		deadline, owner, correlation, key, batch, attrs, policy, terms, long, payload)
+		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?15, ?13, ?14)
 		ON CONFLICT (id) DO NOTHING`)
 	insBody = declare("insBody", `INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`)
 	selKey  = declare("selKey", `SELECT job, digest, until, state, created_at FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`)
@@ -134,6 +134,10 @@ func (t *Txn) insert(n *job.New) error {
 	if err != nil {
 		return err
 	}
+	terms, err := t.TermsID(n.Terms)
+	if err != nil {
+		return err
+	}
 	runAt := n.RunAt
 	if runAt == 0 {
 		runAt = t.now
@@ -144,7 +148,7 @@ func (t *Txn) insert(n *job.New) error {
 	}
 	changed, err := t.exec(insJob, num(n.ID), num(l.id), num(n.Priority), num(runAt), num(t.now),
 		setNum(n.Deadline), setText(n.Owner), setText(n.Correlation), setText(n.Key), setNum(n.Batch),
-		setBlob(n.Attrs), setBlob(n.Override), long, inline)
+		setBlob(n.Attrs), setBlob(n.Override), long, inline, setNum(terms))
 	if err != nil {
 		return err
 	}

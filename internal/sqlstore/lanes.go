@@ -31,8 +31,11 @@ type Catalog struct {
 	queues map[string]*queueRow
 	rates  map[string]job.Micros
 	groups map[string]*groupRow // a cache, by fingerprint
+	terms  map[string]int64     // a cache: numbers of terms
 	ended  job.ID               // every ended job has this id or a lower one
 	deaths int64                // the number of the last death
+
+	termsByID map[int64]job.Terms // a cache
 
 	borrowed  bool // whether lanes and queues are shared with other catalogues and must not be changed
 	uncounted bool // whether the counters of lanes are left out

@@ -86,6 +86,9 @@ func (r *Run) Long() bool { return r.long }
 // MaxCrashes returns the stored crash limit of the job.
 func (r *Run) MaxCrashes() int32 { return r.crashMax }
 
+// Terms returns the number of the terms of the job; 0 means the defaults.
+func (r *Run) Terms() int64 { return r.terms }
+
 // Counters returns the counters of the job after its run has ended with the given
 // cause.
 func (r *Run) Counters(cause job.Cause) job.Counters {

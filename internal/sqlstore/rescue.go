@@ -78,7 +78,10 @@ func (t *Txn) rescue(found []*Run) (out store.Rescue, err error) {
 
 func (t *Txn) crash(r *Run) (job.State, error) {
 	r.counters.Count(job.Crashed)
-	var terms job.Terms
+	terms, err := t.termsOf(r)
+	if err != nil {
+		return job.None, err
+	}
 	crash := terms.Crash(&job.LostRun{
 		ID: r.id, Kind: r.lane.kind, Holder: r.holder, Crashes: r.counters.Crashes, MaxCrashes: r.crashMax,
 	})

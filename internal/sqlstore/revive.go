@@ -13,9 +13,10 @@ var (
 	// OR FAIL, see insDead.
 	insRetry = declare("insRetry", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
-		batch, attrs, policy, redrive, own_priority, long, payload)
+		batch, attrs, policy, terms, released, redrive, own_priority, long, payload)
 		SELECT job, ?3, 1, ?4, ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?2,
-		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, ?7, long, payload
+		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, terms,
+		CASE WHEN reason = 'manual_review' THEN 1 ELSE released END, ?6, ?7, long, payload
 		FROM redrive_dead WHERE death = ?1 AND revived = 0`)
 	// The entry does not keep a copy of the values that the job takes back.
 	setRedriven = declare("setRedriven", `UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
@@ -26,9 +27,10 @@ var (
 	// only.
 	insRetries = declare("insRetries", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
-		batch, attrs, policy, redrive, own_priority, long, payload)
+		batch, attrs, policy, terms, released, redrive, own_priority, long, payload)
 		SELECT job, lane, 1, coalesce(?4, priority), ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?3,
-		CASE WHEN deadline > ?3 THEN deadline END, owner, correlation, key, batch, attrs, policy, ?6, CASE WHEN ?7 THEN priority END, long, payload
+		CASE WHEN deadline > ?3 THEN deadline END, owner, correlation, key, batch, attrs, policy, terms,
+		CASE WHEN reason = 'manual_review' THEN 1 ELSE released END, ?6, CASE WHEN ?7 THEN priority END, long, payload
 		FROM redrive_dead NOT INDEXED WHERE death >= +?1 AND death <= +?2 AND revived = 0`)
 	setRedrivens = declare("setRedrivens", `UPDATE OR FAIL redrive_dead NOT INDEXED SET status = 1, revived = 1, action = 'retried', note = ?3,
 		acted_at = ?4, acted_by = ?5, reopen_at = NULL, redrive = ?6, attrs = NULL, policy = NULL, long = NULL, payload = NULL

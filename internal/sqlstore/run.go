@@ -24,18 +24,20 @@ type Run struct {
 	batch       int64
 	long        bool // the payload is in redrive_bodies
 	crashMax    int32
+	terms       int64 // number of the terms, see TermsID
+	released    bool  // see job.Claim
 	asked       bool  // a person asked the run to stop
 	redrive     int64 // id of the redrive that opened this life
 }
 
 const runColumns = `id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
-	created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at, redrive`
+	created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at, redrive, terms, released`
 
 // RunColumns are the columns of the table redrive_jobs that ScanRun reads.
 const RunColumns = runColumns
 
 // number of columns in RunColumns; statements add further columns
-const runWidth = 23
+const runWidth = 25
 
 var (
 	selRun = declare("selRun", `SELECT `+runColumns+` FROM redrive_jobs WHERE id = ? AND token = ? AND state = 3`)
@@ -53,7 +55,7 @@ func (t *Txn) scanRun(r Row) *Run {
 		createdAt: job.Micros(r.Int(11)), lifeAt: job.Micros(r.Int(12)), claimedAt: job.Micros(r.Int(13)),
 		holder: r.Text(14), owner: r.Text(15), correlation: r.Text(16), key: r.Text(17), batch: r.Int(18),
 		long: r.Int(19) != 0, crashMax: int32(r.Int(20)), asked: !r.Null(21),
-		redrive: r.Int(22),
+		redrive: r.Int(22), terms: r.Int(23), released: r.Int(24) != 0,
 	}
 }
 

@@ -12,7 +12,7 @@ var (
 	// row through a temporary table.
 	selClaim   = declare("selClaim", `SELECT `+ReadyColumns+` FROM redrive_jobs WHERE id = ? AND state < 3`)
 	setClaimed = declare("setClaimed", `UPDATE redrive_jobs SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4,
-		holder = ?5, crash_max = ?6 WHERE id = ?1 AND state < 3`)
+		holder = ?5, crash_max = ?6, terms = ?7 WHERE id = ?1 AND state < 3`)
 	selBody = declare("selBody", `SELECT payload FROM redrive_bodies WHERE job = ?`)
 )
 
@@ -29,6 +29,10 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	}
 	r.token++
 	r.claimedAt, r.holder, r.crashMax = t.now, c.holder, maxCrashes(room.want.MaxCrashes)
+	var err error
+	if r.terms, err = t.TermsID(room.want.Terms); err != nil {
+		return false, err
+	}
 	if err := c.write(r); err != nil {
 		return false, err
 	}
@@ -37,7 +41,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	t.remember(r)
 	claim.ID, claim.Token, claim.Kind, claim.Queue, claim.Priority = id, r.token, r.lane.kind, r.lane.queue, r.priority
 	claim.Life, claim.Counters, claim.CreatedAt, claim.LifeAt, claim.ClaimedAt = r.life, r.counters, r.createdAt, r.lifeAt, t.now
-	claim.Owner, claim.Correlation, claim.Batch = r.owner, r.correlation, r.batch
+	claim.Owner, claim.Correlation, claim.Batch, claim.Released = r.owner, r.correlation, r.batch, r.released
 	c.out.Claims = append(c.out.Claims, *claim)
 	c.bytes += max(c.size, len(claim.Payload))
 	return true, nil
@@ -62,7 +66,7 @@ func (c *claimer) write(r *Run) error {
 		c.source.Claimed(r)
 		return nil
 	}
-	_, err := c.t.exec(setClaimed, num(r.id), num(r.token), num(c.until), num(c.t.now), text(c.holder), num(r.crashMax))
+	_, err := c.t.exec(setClaimed, num(r.id), num(r.token), num(c.until), num(c.t.now), text(c.holder), num(r.crashMax), setNum(r.terms))
 	if err == nil && r.long {
 		err = c.t.rows(selBody, c.scanBody, num(r.id))
 	}
@@ -102,7 +106,10 @@ func (t *Txn) expire(r *Run, from job.State) error {
 		return err
 	}
 	t.answered(r, answer)
-	var terms job.Terms
+	terms, err := t.termsOf(r)
+	if err != nil {
+		return err
+	}
 	f := terms.Expiry(r.lane.kind)
 	_, err = t.makeDead(from, r, job.Expired, job.DeadlineOver, &f)
 	return err

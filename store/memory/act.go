@@ -261,6 +261,7 @@ func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64
 	}
 	t.detach(r)
 	t.change(r, actor, c, redrive)
+	r.released = r.released || r.Reason == job.ManualReview
 	r.Life++
 	r.Counters = job.Counters{}
 	r.LifeAt, r.ClaimedAt, r.FinishedAt = t.now, 0, 0

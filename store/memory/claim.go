@@ -118,7 +118,7 @@ func (c *claims) claim(r *record, o *order, k *kindOrder) {
 	c.detach(r)
 	r.State, r.Token, r.ClaimedAt = job.Running, r.Token+1, c.now
 	r.LeaseUntil, r.Holder = c.until, c.holder
-	r.crashMax = int32(min(max(k.MaxCrashes, 1), job.MaxCrashes))
+	r.crashMax, r.terms = int32(min(max(k.MaxCrashes, 1), job.MaxCrashes)), k.Terms
 	c.attach(r)
 	o.left--
 	k.left--
@@ -136,6 +136,7 @@ func claimOf(r *record) job.Claim {
 		RunAt: r.RunAt, ClaimedAt: r.ClaimedAt, Deadline: r.Deadline,
 		Owner: r.Owner, Correlation: r.Correlation, Batch: r.Batch,
 		Attrs: bytes.Clone(r.Attrs), Override: bytes.Clone(r.Override), Memo: bytes.Clone(r.memo), Payload: bytes.Clone(r.Payload),
+		Released: r.released,
 	}
 }
 
@@ -144,7 +145,8 @@ func (c *claims) expire(r *record) {
 	from := r.State
 	c.answered(r, false, job.Dead, nil)
 	c.detach(r)
-	f := r.terms.Expiry(r.Kind)
+	terms := r.decided()
+	f := terms.Expiry(r.Kind)
 	c.makeDead(r, job.Expired, job.DeadlineOver, f.Class, f.Fingerprint)
 	c.transition(r, from, job.Expired, f.Class)
 	c.answer.Expired = append(c.answer.Expired, r.ID)

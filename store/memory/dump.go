@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -33,7 +34,11 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Hours:      t.sortedHours(),
 	}
 	for _, id := range t.ids {
-		d.Jobs = append(d.Jobs, t.whole(t.jobs[id]))
+		r := t.jobs[id]
+		d.Jobs = append(d.Jobs, t.whole(r))
+		if live := r.State.Ready() || r.State == job.Running || r.State == job.Dead; live && (r.terms != "" || r.released) {
+			d.Terms = append(d.Terms, store.JobTerms{Job: id, Terms: r.terms, Released: r.released})
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.failures)) { // also the failure records of removed jobs
 		d.Failures = append(d.Failures, t.failuresOf(id)...)

@@ -166,7 +166,8 @@ func (t *tx) insert(n *job.New) {
 			Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch,
 			Attrs: bytes.Clone(n.Attrs), Override: bytes.Clone(n.Override), Payload: bytes.Clone(n.Payload),
 		},
-		lane: t.lane(laneName{n.Queue, n.Kind, n.Deps}),
+		lane:  t.lane(laneName{n.Queue, n.Kind, n.Deps}),
+		terms: n.Terms,
 	}
 	t.jobs[n.ID] = r
 	at, _ := slices.BinarySearch(t.ids, n.ID)

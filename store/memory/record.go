@@ -12,12 +12,19 @@ type record struct {
 	job.Job
 	lane     *lane
 	memo     []byte
-	crashMax int32 // for a running job: the number of lost leases that end the life
-	terms    job.Terms
-	redrive  int64 // id of the redrive that opened this life; 0 means none
-	own      int8  // the job's permanent priority while this life has a different one; 0 otherwise
-	in       *heap // the heap that contains the job; nil when the job has ended
-	place    int   // index of the job in that heap
+	crashMax int32  // for a running job: the number of lost leases that end the life
+	terms    string // encoded, see job.Terms
+	released bool   // see job.Claim
+	redrive  int64  // id of the redrive that opened this life; 0 means none
+	own      int8   // the job's permanent priority while this life has a different one; 0 otherwise
+	in       *heap  // the heap that contains the job; nil when the job has ended
+	place    int    // index of the job in that heap
+}
+
+// decided returns the terms of the job.
+func (r *record) decided() job.Terms {
+	terms, _ := job.ParseTerms(r.terms) // they were checked before they were stored
+	return terms
 }
 
 // detach removes a job from the heap and counters of its state. Fields that determine its

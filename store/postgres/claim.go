@@ -26,8 +26,8 @@ var readyJobs = `SELECT j.*, CASE WHEN j.long = 1 THEN (SELECT octet_length(b.pa
 	LIMIT $7::bigint`
 
 const (
-	sizeColumn      = 30 // of readyJobs, after sqlstore.ReadyColumns and written: of a long payload
-	overtakenColumn = 31
+	sizeColumn      = 32 // of readyJobs, after sqlstore.ReadyColumns and written: of a long payload
+	overtakenColumn = 33
 
 	longPayloads = `SELECT job, payload FROM redrive_bodies WHERE job = ANY($1::bigint[])`
 
@@ -41,8 +41,8 @@ const (
 	// no join can sort by. With one, the server walks over all of redrive_jobs_pkey if
 	// the table is empty when it plans, and the plan is kept while the table grows.
 	claimJobs = `UPDATE redrive_jobs j SET state = 3, token = t.token, lease_until = $1::bigint, claimed_at = $2::bigint,
-			holder = $3::text, crash_max = t.crash_max
-		FROM unnest($4::bigint[], $5::bigint[], $6::bigint[]) AS t(id, token, crash_max)
+			holder = $3::text, crash_max = t.crash_max, terms = t.terms
+		FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) AS t(id, token, crash_max, terms)
 		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token - 1`
 )
 
@@ -334,15 +334,16 @@ func (c *source) write(more ...step) error {
 		return c.t.send(more...)
 	}
 	byID := slices.SortedFunc(slices.Values(c.claimed[c.written:]), func(a, b *sqlstore.Run) int { return cmp.Compare(a.ID(), b.ID()) })
-	ids, tokens, crashes := ints(len(byID)), ints(len(byID)), ints(len(byID))
+	ids, tokens, crashes, terms := ints(len(byID)), ints(len(byID)), ints(len(byID)), ints(len(byID))
 	for _, r := range byID {
 		ids.int(int64(r.ID()))
 		tokens.int(int64(r.Token()))
 		crashes.int(int64(r.MaxCrashes()))
+		terms.setInt(r.Terms())
 	}
 	n := 0
 	steps := []step{{name: "claimJobs", text: claimJobs, n: &n,
-		args: []any{int64(c.t.Now().Add(c.x.Lease)), int64(c.t.Now()), c.x.Holder, ids, tokens, crashes}}}
+		args: []any{int64(c.t.Now().Add(c.x.Lease)), int64(c.t.Now()), c.x.Holder, ids, tokens, crashes, terms}}}
 	err := c.t.send(slices.Concat(steps, c.payloads(), more)...)
 	if err == nil && n != len(byID) {
 		err = errTaken(len(byID), n)

@@ -12,12 +12,12 @@ import (
 
 const (
 	insertJobs = `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life, attempts, crashes, deferrals, snoozes,
-			interrupts, created_at, life_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload)
+			interrupts, created_at, life_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload, terms)
 		SELECT t.id, t.lane, 1, t.priority, t.run_at, 0, 1, 0, 0, 0, 0, 0, $1::bigint, greatest(t.run_at, $1::bigint), t.deadline,
-			t.owner, t.correlation, t.key, t.batch, t.attrs, t.policy, t.long, t.payload
+			t.owner, t.correlation, t.key, t.batch, t.attrs, t.policy, t.long, t.payload, t.terms
 		FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
-			$11::bytea[], $12::bytea[], $13::bigint[], $14::bytea[])
-			AS t(id, lane, priority, run_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload)
+			$11::bytea[], $12::bytea[], $13::bigint[], $14::bytea[], $15::bigint[])
+			AS t(id, lane, priority, run_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload, terms)
 		ON CONFLICT (id) DO NOTHING`
 	// A key whose time is over is free. What is returned is taken by this statement;
 	// of the others nobody knows more yet. The order keeps two transactions from
@@ -107,7 +107,7 @@ func without(group []*enqueueCall, some map[*enqueueCall]bool) []*enqueueCall {
 }
 
 // odd finds the calls to lanes that are not there yet and to queues that take
-// nothing.
+// nothing, and those with terms whose number is not known.
 func (s *Store) odd(t *fastTxn, group []*enqueueCall) map[*enqueueCall]bool {
 	odd := make(map[*enqueueCall]bool)
 	for _, call := range group {
@@ -118,7 +118,7 @@ func (s *Store) odd(t *fastTxn, group []*enqueueCall) map[*enqueueCall]bool {
 				// nothing else that would notice.
 				s.hot.known.CompareAndSwap(t.known, nil)
 				odd[call] = true
-			} else if t.known.catalog.Draining(n.Queue) {
+			} else if t.known.catalog.Draining(n.Queue) || n.Terms != "" && s.hot.terms.id(n.Terms) == 0 {
 				odd[call] = true
 			}
 		}
@@ -197,7 +197,7 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 	}
 	ids, lanes, priorities, due, deadlines := ints(b.n), ints(b.n), ints(b.n), ints(b.n), ints(b.n)
 	owners, correlations, keys, batches := texts(b.n), texts(b.n), texts(b.n), ints(b.n)
-	attrs, policies, long, payloads := blobs(b.n), blobs(b.n), ints(b.n), blobs(b.n)
+	attrs, policies, long, payloads, terms := blobs(b.n), blobs(b.n), ints(b.n), blobs(b.n), ints(b.n)
 	longIDs, bodies := ints(0), blobs(0)
 	b.old = ints(0)
 	used := job.ID(s.intake.used.Load())
@@ -216,6 +216,7 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 			batches.setInt(n.Batch)
 			attrs.blob(n.Attrs)
 			policies.blob(n.Override)
+			terms.setInt(s.hot.terms.id(n.Terms))
 			if len(n.Payload) > sqlstore.InlineMax {
 				long.int(1)
 				payloads.null()
@@ -231,7 +232,7 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 		}
 	}
 	b.steps = append(b.steps, step{name: "insertJobs", text: insertJobs, args: []any{int64(t.Now()), ids, lanes, priorities, due, deadlines,
-		owners, correlations, keys, batches, attrs, policies, long, payloads}})
+		owners, correlations, keys, batches, attrs, policies, long, payloads, terms}})
 	if longIDs.n > 0 {
 		b.steps = append(b.steps, step{name: "insertBodies", text: insertBodies, args: []any{longIDs, bodies}})
 	}

@@ -19,6 +19,9 @@ func (s *Store) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 	if err := x.Validate(); err != nil {
 		return store.Exchanged{}, err
 	}
+	if err := s.storeWantedTerms(ctx, x.Want); err != nil {
+		return store.Exchanged{}, err
+	}
 	switch {
 	case len(x.Want) == 0:
 		answers, _, err := s.settleAll(ctx, x.Settle)

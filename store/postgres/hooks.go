@@ -79,6 +79,7 @@ func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
 			_, err := c.Exec(nextSettings) // who knows the lanes by heart has to read them again
 			return err
 		},
+		TermsID: s.hot.terms.id,
 		Record: func(t *sqlstore.Txn) error {
 			if err := record(t); err != nil {
 				return err

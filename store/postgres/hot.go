@@ -22,6 +22,7 @@ type hotPath struct {
 	known   atomic.Pointer[knownLanes]
 	reading chan struct{} // one reads the lanes, the others wait for it
 	runs    runs
+	terms   termNumbers
 	heads   heads
 	hidden  hidden
 	// claiming tells of claims that failed beside outcomes that were written: the
@@ -85,7 +86,7 @@ func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
 }
 
 func newHotPath(s *Store) *hotPath {
-	h := &hotPath{begin: beginning{fast: true}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
+	h := &hotPath{begin: beginning{fast: true}, terms: termNumbers{numbers: make(map[string]int64)}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
 		heads: newHeads(), claiming: trouble{s: s, what: "claims fail, and no new jobs begin"},
 		looking: trouble{s: s, what: "to look for all ready jobs takes longer than a statement may, most likely because of a snapshot " +
 			"that is held: what is ready for more than some seconds may be found late"}, doubts: newDoubts(), reading: make(chan struct{}, 1)}

@@ -91,6 +91,9 @@ func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, err
 			return nil, fmt.Errorf("job %d of %d: %w", i+1, len(jobs), err)
 		}
 	}
+	if err := s.storeTerms(ctx, jobs); err != nil {
+		return nil, err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

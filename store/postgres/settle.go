@@ -47,13 +47,14 @@ const (
 			note, acted_at, acted_by, reopen_at, death)
 		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token AND j.state = t.state
 		RETURNING t.*, j.redrive, j.lane, coalesce(j.own_priority, j.priority) AS priority, j.life, j.created_at, j.life_at,
-			j.claimed_at, j.holder, j.deadline, j.owner, j.correlation, j.key, j.batch, j.attrs, j.policy, j.long, j.payload)
+			j.claimed_at, j.holder, j.deadline, j.owner, j.correlation, j.key, j.batch, j.attrs, j.policy,
+			j.terms, j.released, j.long, j.payload)
 		INSERT INTO redrive_dead (death, job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by,
 			reopen_at, redrive, lane, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
-			claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload)
+			claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, terms, released, long, payload)
 		SELECT death, id, status, 0, reason, class, grp, died_at, action, note, acted_at, acted_by,
 			reopen_at, redrive, lane, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
-			claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, long, payload FROM d`
+			claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, terms, released, long, payload FROM d`
 	// The columns are those of insFailure.
 	keepFailures = `INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, code, permanent,
 			http, exit, signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends)

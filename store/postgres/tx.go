@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -249,13 +250,18 @@ func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
 	return err
 }
 
-// EnqueueTx implements store.Transactor. Lanes that are not there yet are made
+// EnqueueTx implements store.Transactor. Lanes and terms that are not there yet are made
 // beside the transaction: inside of it, whoever needs another new one would have
 // to wait for its end. A lane without jobs is of no harm.
 func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, jobs []job.New) ([]job.Receipt, error) {
 	known, err := s.lanesKnown(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !slices.ContainsFunc(jobs, func(n job.New) bool { return store.Validate(&n) != nil }) {
+		if err := s.storeTerms(ctx, jobs); err != nil {
+			return nil, err
+		}
 	}
 	var missing []*job.New
 	for i := range jobs {

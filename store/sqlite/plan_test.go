@@ -70,6 +70,9 @@ var writing = []plan{
 	{name: "insLane", want: noPlan},
 	{name: "insQueue", want: noPlan},
 	{name: "insPolicy", want: noPlan},
+	{name: "insTerms", want: noPlan},
+	{name: "selTerms", want: "SEARCH redrive_terms" + byID},
+	{name: "selTermsID", want: "SEARCH redrive_terms USING COVERING INDEX sqlite_autoindex_redrive_terms_1 (digest=?)"},
 	{name: "insRetry", want: "SEARCH redrive_dead" + byID},
 	{name: "putDead", want: "SEARCH redrive_jobs" + byID},
 	{name: "putKey", want: noPlan},
@@ -147,7 +150,7 @@ var reading = []plan{
 // whole lists the statements that read everything on purpose: Dump and the doctor.
 var whole = []plan{
 	{name: "allDead"}, {name: "allHours"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
-	{name: "allFailures"}, {name: "allGroups"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"},
+	{name: "allFailures"}, {name: "allGroups"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
 	{name: "allLive"}, {name: "allProgress"}, {name: "auditRows"},
 	{name: "recount"}, {name: "recountDead"}, {name: "recountGroups"},
 	{name: "selDeadLetters"},

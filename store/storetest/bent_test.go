@@ -48,6 +48,17 @@ func (s *enqueuing) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt,
 	return s.Store.Enqueue(ctx, jobs)
 }
 
+// holding forgets that a person released a job.
+type holding struct{ store.Store }
+
+func (s *holding) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	answer, err := s.Store.Exchange(ctx, x)
+	for i := range answer.Claims {
+		answer.Claims[i].Released = false
+	}
+	return answer, err
+}
+
 type forgetful struct{ store.Store }
 
 func (s *forgetful) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {

@@ -173,6 +173,16 @@ func writeMutants() []mutant {
 				}
 			}
 		})},
+		{"drops the terms of a claim", "Q3_TermsOfTheClaimDecideACrash", exchanges(func(_ store.Store, x *store.Exchange) {
+			for i := range x.Want {
+				x.Want[i].Kinds = slices.Clone(x.Want[i].Kinds)
+				for k := range x.Want[i].Kinds {
+					x.Want[i].Kinds[k].Terms = ""
+				}
+			}
+		})},
+		{"drops the terms of an enqueue", "D1_TermsOfTheEnqueueDecideAnExpiry", enqueues(func(n *job.New) { n.Terms = "" })},
+		{"forgets that a person released a job", "R5_ReleaseTravelsWithTheClaim", func(s store.Store, _ *Clock) store.Store { return &holding{s} }},
 		{"loses the not-before time that the dependency sent", "R3_NotBeforeIsAFloor", exchanges(func(_ store.Store, x *store.Exchange) {
 			for i := range x.Settle {
 				x.Settle[i].NotBefore = 0

@@ -181,6 +181,9 @@ func (d *duel) want() store.Want {
 	kinds := rapid.Permutation([]string{"a", "b", "c", "unheard"}).Draw(t, "kinds")
 	for _, kind := range kinds[:pick(t, "number of kinds", 4, 3, 2, 1)] {
 		k := store.KindWant{Kind: kind, Max: pick(t, "max of "+kind, 4, 9, 2, 1, 0), MaxCrashes: pick(t, "crash max", 2, 1, 5)}
+		if chance(t, "terms of kind", 2) {
+			k.Terms = d.terms()
+		}
 		if chance(t, "limit of kind", 5) {
 			k.Limit = rapid.IntRange(1, 3).Draw(t, fmt.Sprintf("limit of %s", kind))
 		}
@@ -190,4 +193,10 @@ func (d *duel) want() store.Want {
 		w.Kinds = append(w.Kinds, k)
 	}
 	return w
+}
+
+// terms draws what a policy says of crashes and deadlines.
+func (d *duel) terms() string {
+	terms := pick(d.t, "terms", policyTerms, job.Terms{Class: "Other"}, job.Terms{Retrying: "again", Dead: "over"}, job.Terms{Spread: time.Minute})
+	return terms.Encode()
 }

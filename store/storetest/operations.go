@@ -112,6 +112,9 @@ func (d *duel) newJob(id job.ID) job.New {
 	if chance(t, "keyed", 2) {
 		d.drawKey(&n)
 	}
+	if chance(t, "terms", 2) {
+		n.Terms = d.terms()
+	}
 	n.Repeat = chance(t, "repeat of nothing", 16)
 	switch rapid.IntRange(0, 39).Draw(t, "bad") {
 	case 39:

@@ -55,6 +55,7 @@ CREATE TABLE redrive_jobs (
 	claimed_at  INTEGER,
 	lease_until INTEGER,
 	crash_max   INTEGER,
+	terms       INTEGER, -- redrive_terms; NULL means the defaults
 	holder      TEXT,
 	deadline    INTEGER,
 	cancel_at   INTEGER,
@@ -66,6 +67,7 @@ CREATE TABLE redrive_jobs (
 	policy      BLOB, -- the job's own settings
 	memo        BLOB,
 	redrive     INTEGER, -- that has brought the job back into this life
+	released    INTEGER, -- 1: a rule held the job in an earlier life, and a person has retried it
 	own_priority INTEGER, -- while this life has a priority of its own: the one that comes back with the death
 	long        INTEGER, -- 1: the payload is in redrive_bodies
 	payload     BLOB
@@ -80,6 +82,13 @@ CREATE INDEX redrive_cancel ON redrive_jobs (cancel_at) WHERE cancel_at IS NOT N
 CREATE TABLE redrive_bodies (
 	job     INTEGER PRIMARY KEY,
 	payload BLOB NOT NULL
+);
+
+-- What policies say of crashes and deadlines: job.Terms, by the SHA-256 of the body.
+CREATE TABLE redrive_terms (
+	id     INTEGER PRIMARY KEY,
+	digest BLOB NOT NULL UNIQUE,
+	body   BLOB NOT NULL
 );
 
 -- Completed and cancelled jobs, append-only in the order of their ends.
@@ -177,6 +186,8 @@ CREATE TABLE redrive_dead (
 	batch       INTEGER,
 	attrs       BLOB,
 	policy      BLOB,
+	terms       INTEGER,
+	released    INTEGER, -- of the job, before this death
 	long        INTEGER,
 	payload     BLOB
 );
@@ -388,6 +399,7 @@ DROP TABLE redrive_groups;
 DROP TABLE redrive_dead;
 DROP TABLE redrive_failures;
 DROP TABLE redrive_done;
+DROP TABLE redrive_terms;
 DROP TABLE redrive_bodies;
 DROP TABLE redrive_jobs;
 DROP TABLE redrive_rates;
