@@ -36,7 +36,7 @@ const runColumns = `id, token, lane, state, priority, life, attempts, crashes, d
 // RunColumns are the columns of the table redrive_jobs that ScanRun reads.
 const RunColumns = runColumns
 
-// number of columns in RunColumns; statements add further columns
+// runWidth is the number of RunColumns. Statements add further columns.
 const runWidth = 25
 
 var (
