@@ -99,7 +99,7 @@ func (e *Engine) logNote(n Note) {
 		e.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "the store works again",
 			slog.Duration("after", n.Elapsed), slog.Int("outcomes_waiting", n.N))
 	case OutcomesLate:
-		e.log(slog.LevelWarn, "outcome cannot be written yet: it is asked again, and everything else goes on", n.Task.claim(), failure)
+		e.log(slog.LevelWarn, "outcome cannot be written yet: it is tried again, and other jobs are not delayed", n.Task.claim(), failure)
 	case LateWritten:
 		e.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "no outcome waits to be written any more", slog.Duration("after", n.Elapsed))
 	case LeaseExpiring:
@@ -111,7 +111,7 @@ func (e *Engine) logNote(n Note) {
 	case OutcomeInvalid:
 		e.logInvalid(n.Task, n.Err)
 	case HandlerStuck:
-		e.log(slog.LevelError, "handler does not return: the run ends without it, its slot stays taken",
+		e.log(slog.LevelError, "handler does not return: the run ends without it, and its slot stays occupied",
 			n.Task.claim(), slog.Any("stopped", n.Task.Cause))
 	case HandlerReturned:
 		e.log(slog.LevelWarn, "handler returned after its run had ended; its slot is free again", n.Task.claim())
@@ -128,7 +128,7 @@ func (e *Engine) logInvalid(t *Task, err error) {
 }
 
 func (e *Engine) logProcesses(r *Run, err error) {
-	e.log(slog.LevelError, "processes of a run are still there", &r.Claim, slog.Any("error", err))
+	e.log(slog.LevelError, "processes of a run still exist after its end", &r.Claim, slog.Any("error", err))
 }
 
 func (e *Engine) logLeftover(r *Run, err error) {

@@ -18,13 +18,17 @@ const jumpMin = time.Second
 // that is already stored, the Clock runs at half speed until the wall clock has caught up.
 // So leases and waits still end, and events stay in order.
 type Clock struct {
-	read    func() time.Time
-	elapsed func(from, to time.Time) time.Duration // uses the monotonic clock, if the readings have one
+	read func() time.Time
+	// elapsed returns the time between two readings. It uses the monotonic clock if the
+	// readings have one.
+	elapsed func(from, to time.Time) time.Duration
 
-	mu     sync.Mutex
-	mark   job.Micros // the latest time that was returned or stored
-	last   time.Time  // the wall clock at the last call of Now
-	jumped time.Time  // the wall clock after the last forward jump; zero before the first jump
+	mu   sync.Mutex
+	mark job.Micros // mark is the latest time that was returned or stored.
+	last time.Time  // last is the wall clock at the last call of Now.
+	// jumped is the wall clock after the last forward jump. It is zero before the first
+	// jump.
+	jumped time.Time
 }
 
 // New returns a clock that reads the time with a function such as time.Now.

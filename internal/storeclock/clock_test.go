@@ -24,7 +24,7 @@ func TestFollowsTheWallClock(t *testing.T) {
 	}
 }
 
-// The clock must not stop when a stored time is ahead of the wall clock.
+// The clock must continue when a stored time is ahead of the wall clock.
 // part of: Q2
 func TestQ2_GoesOnWhileAhead(t *testing.T) {
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestQ2_GoesOnWhileAhead(t *testing.T) {
 	if got := c.Now(); got != ahead.Add(5*time.Second) {
 		t.Errorf("10 s after Floor, the clock is %s past the stored time, want 5s", got.Sub(ahead))
 	}
-	now = now.Add(48 * time.Hour) // the wall clock has caught up
+	now = now.Add(48 * time.Hour) // At this time the wall clock has caught up with the stored time.
 	if got := c.Now(); got != job.At(now) {
 		t.Errorf("the clock shows %s, want the wall clock's time %s", got.Time(), now)
 	}

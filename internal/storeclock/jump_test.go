@@ -11,7 +11,8 @@ func TestQ3_JumpsAreSeen(t *testing.T) {
 	var wall, monotonic time.Duration
 	begin := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	c := New(func() time.Time { return begin.Add(wall) })
-	asleep := time.Duration(0) // the time that passed without the monotonic clock counting it
+	// asleep is the time that passed although the monotonic clock did not count it.
+	asleep := time.Duration(0)
 	c.elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) - asleep }
 	step := func(awake, suspended time.Duration) {
 		wall += awake + suspended
@@ -22,7 +23,7 @@ func TestQ3_JumpsAreSeen(t *testing.T) {
 	}
 	c.Now()
 	step(time.Minute, 0)
-	step(time.Minute, jumpMin/2) // a small correction of the wall clock
+	step(time.Minute, jumpMin/2) // This is a small correction of the wall clock.
 	if _, jumped := c.SinceJump(); jumped {
 		t.Fatal("SinceJump reports a jump, but only ordinary time and a small correction passed")
 	}
