@@ -26,6 +26,6 @@ func TestArchitecture_ShowsEveryTransition(t *testing.T) {
 		got = append(got, [4]string(m[1:]))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("transitions (-job.Transitions +ARCHITECTURE.md):\n%s", diff)
+		t.Errorf("the transitions in ARCHITECTURE.md differ from the code (-job.Transitions +ARCHITECTURE.md):\n%s", diff)
 	}
 }

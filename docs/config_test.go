@@ -18,13 +18,13 @@ import (
 	"github.com/redrive/redrive/internal/config"
 )
 
-// yamlBlocks returns the examples of the reference: the complete one and the
-// defaults.
+// yamlBlocks returns the two YAML examples of config.md: the complete configuration and the
+// default values.
 func yamlBlocks(t *testing.T) (complete, defaults string) {
 	t.Helper()
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "config.md"), -1)
 	if len(blocks) != 2 {
-		t.Fatalf("config.md has %d examples, want the complete one and the defaults", len(blocks))
+		t.Fatalf("config.md has %d YAML examples, want 2: the complete configuration and the defaults", len(blocks))
 	}
 	return blocks[0][1], blocks[1][1]
 }
@@ -37,12 +37,12 @@ func TestConfig_TheCompleteExampleLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.Kinds) != 2 || len(c.Queues) != 2 || c.Kinds["send_mail"].Retry.MaxRetries != 0 {
-		t.Errorf("the example is read as %+v", c)
+		t.Errorf("the complete example of config.md has the wrong kinds or queues: %+v", c)
 	}
 	for _, key := range knownKeys(t) {
 		name := key[strings.LastIndexByte(key, '.')+1:]
 		if !regexp.MustCompile(`\b` + name + `:`).MatchString(complete) {
-			t.Errorf("the complete example does not use %s", key)
+			t.Errorf("the complete example of config.md does not use the key %s", key)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func TestConfig_TheDefaultsAreTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(bare, written); diff != "" {
-		t.Errorf("the written defaults are others (-real +written):\n%s", diff)
+		t.Errorf("the defaults in config.md differ from the code (-code +config.md):\n%s", diff)
 	}
 }
 
@@ -68,18 +68,19 @@ func TestConfig_EveryKeyIsInTheReferenceAndNoOther(t *testing.T) {
 	t.Parallel()
 	documented := slices.Sorted(maps.Keys(reference(t)))
 	if diff := cmp.Diff(knownKeys(t), documented); diff != "" {
-		t.Errorf("keys (-known to the code +in config.md):\n%s", diff)
+		t.Errorf("the keys in config.md differ from the code (-code +config.md):\n%s", diff)
 	}
 }
 
-// Each value column says what the reader says when it finds something else.
+// The value column of each key in config.md has the same text as the error message for a
+// wrong value.
 func TestConfig_TheReferenceNamesEveryBound(t *testing.T) {
 	t.Parallel()
 	for key, value := range reference(t) {
 		path := strings.ReplaceAll(key, "NAME", "x")
 		_, err := config.Parse("f", []byte(nested(path, "[[]]")), "/")
 		if err == nil {
-			t.Errorf("%s accepts a list in a list", key)
+			t.Errorf("key %s: a list in a list was accepted, want an error", key)
 			continue
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -90,19 +91,19 @@ func TestConfig_TheReferenceNamesEveryBound(t *testing.T) {
 			wanted, _, _ = strings.Cut(wanted, ", found")
 			wanted = strings.TrimSuffix(wanted, " such as 256KiB")
 			if !strings.HasPrefix(wanted, value) {
-				t.Errorf("%s: config.md says %q, the reader wants %q", key, value, wanted)
+				t.Errorf("key %s: config.md says %q, but the error message says %q", key, value, wanted)
 			}
 		}
 	}
 }
 
-// nested writes a.b.c: value as YAML.
+// nested returns YAML that sets the value at a path such as a.b.c.
 func nested(path, value string) string {
 	parts := strings.Split(path, ".")
 	return strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1)
 }
 
-// reference returns the keys of the tables with their value columns.
+// reference returns the text of the value column for each key in the tables of config.md.
 func reference(t *testing.T) map[string]string {
 	t.Helper()
 	rows := regexp.MustCompile("(?m)^\\| `([a-z_NAME.]+)` \\| ([^|]+?) \\|.*\\|.*\\|$").FindAllStringSubmatch(read(t, "config.md"), -1)
@@ -113,8 +114,8 @@ func reference(t *testing.T) map[string]string {
 	return keys
 }
 
-// knownKeys returns the keys that the reader of the file knows, from the tables
-// of fields in its code.
+// knownKeys returns all keys that a configuration can have, from the source of package
+// config.
 func knownKeys(t *testing.T) []string {
 	t.Helper()
 	sections := map[string]string{
@@ -142,7 +143,7 @@ func knownKeys(t *testing.T) []string {
 			for _, key := range fieldsIn(f) {
 				prefix, ok := sections[f.Name.Name]
 				if !ok {
-					t.Fatalf("%s: fields in %s, a section that this test does not know", name, f.Name.Name)
+					t.Fatalf("%s: function %s has keys of a section that this test does not know; add it to sections", name, f.Name.Name)
 				}
 				keys = append(keys, prefix+key)
 			}

@@ -17,8 +17,8 @@ var (
 	rowsOfTag  = regexp.MustCompile(`(?m)^(proves|part of): ([A-Z][0-9]+(?:, [A-Z][0-9]+)*)$`)
 )
 
-// tagFaults returns what is wrong with the numbers in the name of a test, beside the
-// comment above it.
+// tagFaults compares the requirement numbers in the name of a test with those in its
+// comment, and returns the differences.
 func tagFaults(name, doc string) (faults []string) {
 	var named, proved, tagged []string
 	if m := rowsOfName.FindStringSubmatch(name); m != nil {
@@ -42,8 +42,8 @@ func tagFaults(name, doc string) (faults []string) {
 	return faults
 }
 
-// The name of a test and the comment above it name the same requirements, so a search
-// for a requirement finds both.
+// The name of a test and its comment name the same requirements, so that a search for a
+// requirement finds both.
 func TestContributing_TestsAreNamedAfterTheirRows(t *testing.T) {
 	t.Parallel()
 	rows := 0
@@ -69,7 +69,7 @@ func TestContributing_TestsAreNamedAfterTheirRows(t *testing.T) {
 				rows++
 			}
 			for _, fault := range tagFaults(f.Name.Name, f.Doc.Text()) {
-				t.Errorf("%s: %s: %s", path, f.Name.Name, fault)
+				t.Errorf("%s: test %s: %s", path, f.Name.Name, fault)
 			}
 		}
 		return nil
@@ -78,7 +78,7 @@ func TestContributing_TestsAreNamedAfterTheirRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rows < 100 {
-		t.Errorf("%d tests have a number in their names", rows)
+		t.Errorf("only %d tests have a requirement number in their names, want at least 100", rows)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestContributing_TagsThatDoNotFitAreFound(t *testing.T) {
 		{"TestI25_D4_X", "proves: D3, D6\n", 3},
 	} {
 		if faults := tagFaults(tt.name, tt.doc); len(faults) != tt.faults {
-			t.Errorf("%s, %q: %q, want %d", tt.name, tt.doc, faults, tt.faults)
+			t.Errorf("name %s with comment %q: got the faults %q, want %d faults", tt.name, tt.doc, faults, tt.faults)
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// pages are the texts that make claims about the code, from this folder.
+// pages are the documents that are compared with the code. Their paths start from this
+// folder.
 var pages = []string{
 	"guarantees.md", "config.md", "classes.md", "operations.md", "policy.md", "cli.md", "postgres.md", "requirements.md", "extending.md", "retry.md",
 	"../ARCHITECTURE.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md",
@@ -25,8 +26,8 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// files returns the files of the repository with these extensions, by their path
-// from its root.
+// files returns the text of all files of the repository with these extensions, by path from
+// the root.
 func files(t *testing.T, extensions ...string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -49,13 +50,13 @@ func files(t *testing.T, extensions ...string) map[string]string {
 	return found
 }
 
-// sources returns the text of all Go files and scripts of the repository.
+// sources returns the text of all Go files and scripts in the repository.
 func sources(t *testing.T) string {
 	t.Helper()
 	return strings.Join(slices.Collect(maps.Values(files(t, ".go", ".txtar"))), "\n")
 }
 
-// A page that names a test as its proof must name one that is there.
+// A test that a page names as a proof must exist.
 func TestTestsNamedByThePagesExist(t *testing.T) {
 	t.Parallel()
 	code := sources(t)
@@ -65,21 +66,22 @@ func TestTestsNamedByThePagesExist(t *testing.T) {
 			function, promise := match[1], match[2]
 			switch {
 			case function != "" && !strings.Contains(code, "func "+function+"("):
-				t.Errorf("%s names %s, and there is no such test", page, function)
+				t.Errorf("%s names the test %s, but there is no such test", page, function)
 			case promise != "" && !strings.Contains(code, `"`+promise+`"`):
-				t.Errorf("%s names %s, and no promise of storetest has that name", page, promise)
+				t.Errorf("%s names the promise %s, but storetest has no such promise", page, promise)
 			}
 		}
 	}
 }
 
-// A page names a script by its subtest, whose name has the rows before it.
+// A page names a script by its subtest: "-run Scripts//NAME". The part between the slashes
+// stands for the requirements and is left out.
 func TestScriptsNamedByThePagesExist(t *testing.T) {
 	t.Parallel()
 	for _, page := range pages {
 		for _, match := range regexp.MustCompile("-run Scripts(/+)([a-z_]+)`").FindAllStringSubmatch(read(t, page), -1) {
 			if _, err := os.Stat("../cli/testdata/script/" + match[2] + ".txtar"); err != nil || match[1] != "//" {
-				t.Errorf("%s: -run Scripts%s%s runs nothing", page, match[1], match[2])
+				t.Errorf("%s: the command -run Scripts%s%s would run no test", page, match[1], match[2])
 			}
 		}
 	}

@@ -28,14 +28,14 @@ func TestGuarantees_LimitsAreThoseOfTheCode(t *testing.T) {
 	for _, m := range row.FindAllStringSubmatch(read(t, "guarantees.md"), -1) {
 		want, known := limits[m[2]]
 		if !known {
-			t.Errorf("guarantees.md has a limit %s, which this test does not know", m[2])
+			t.Errorf("guarantees.md has the limit %s, which this test does not know", m[2])
 		} else if m[1] != strconv.Itoa(want) {
-			t.Errorf("guarantees.md: %s is %s, in the code %d", m[2], m[1], want)
+			t.Errorf("guarantees.md says that %s is %s, but in the code it is %d", m[2], m[1], want)
 		}
 		delete(limits, m[2])
 	}
 	for name := range limits {
-		t.Errorf("guarantees.md does not tell the limit %s", name)
+		t.Errorf("guarantees.md does not mention the limit %s", name)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestGuarantees_LeasesAreThoseOfTheCode(t *testing.T) {
 		"`shutdown_grace` (30":                   engine.GraceDefault.Seconds() == 30,
 	} {
 		if !is || !strings.Contains(text, name) {
-			t.Errorf("guarantees.md and the code differ on %q", name)
+			t.Errorf("guarantees.md does not contain %q, or the code has another value", name)
 		}
 	}
 }

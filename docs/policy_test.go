@@ -25,8 +25,8 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// policyBlocks returns the examples of policy.md: policies, and configurations
-// that go with them.
+// policyBlocks returns the YAML examples of policy.md: the policies, and the configurations
+// that belong to them.
 func policyBlocks(t *testing.T) (policies, configs []string) {
 	t.Helper()
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "policy.md"), -1) {
@@ -37,12 +37,13 @@ func policyBlocks(t *testing.T) (policies, configs []string) {
 		}
 	}
 	if len(policies) < 4 || len(configs) != 3 {
-		t.Fatalf("policy.md has %d policies and %d configurations", len(policies), len(configs))
+		t.Fatalf("policy.md has %d policies and %d configurations, want at least 4 policies and 3 configurations", len(policies), len(configs))
 	}
 	return policies, configs
 }
 
-// tableRows returns the cells of the rows of policy.md that begin with a match.
+// tableRows returns the cells of the table rows in policy.md whose first cell matches a
+// pattern.
 func tableRows(t *testing.T, first string, cells int) [][]string {
 	t.Helper()
 	var rows [][]string
@@ -67,7 +68,7 @@ func mustPolicy(t *testing.T, text string) *policyfile.File {
 	t.Helper()
 	f, err := policyfile.Parse("policy.md", []byte(text))
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
+		t.Fatalf("this policy of policy.md is not valid: %v\n%s", err, text)
 	}
 	return f
 }
@@ -92,12 +93,12 @@ func TestF9_ExamplesOfThePolicyPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := schema.Validate(instance); err != nil {
-			t.Errorf("%v in\n%s", err, text)
+			t.Errorf("this policy of policy.md does not match the JSON schema: %v\n%s", err, text)
 		}
 	}
 	for _, text := range configs {
 		if _, err := config.Parse("policy.md", []byte(text), t.TempDir()); err != nil {
-			t.Errorf("%v in\n%s", err, text)
+			t.Errorf("this configuration of policy.md is not valid: %v\n%s", err, text)
 		}
 	}
 }
@@ -125,16 +126,18 @@ func TestF9_TheBuiltInDefaultOfThePage(t *testing.T) {
 	policies, _ := policyBlocks(t)
 	f := mustPolicy(t, policies[len(policies)-1])
 	if d := cmp.Diff(policy.DefaultSpec(), f.Spec, cmpopts.IgnoreFields(policy.Spec{}, "Hash", "Source")); d != "" {
-		t.Errorf("(-built in +policy.md):\n%s", d)
+		t.Errorf("the default policy in policy.md differs from the code (-code +policy.md):\n%s", d)
 	}
 }
 
-// settingKeys are documented once for all places where they may stand.
+// settingKeys are the keys of settings. policy.md describes them once, for all sections
+// that can have them.
 var settingKeys = []string{
 	"retry", "max_retries", "max_attempts", "max_total_retries", "handovers", "backoff", "count", "hint", "max_cost", "verdict", "escalate",
 }
 
-// matcherKeys are documented once for all lists of matchers.
+// matcherKeys are the keys of matchers. policy.md describes them once, for all lists of
+// matchers.
 var matcherKeys = []string{"code", "type", "status", "exit", "match", "class", "kinds"}
 
 // proves: F9
@@ -154,7 +157,7 @@ func TestF9_EveryKeyIsOnThePage(t *testing.T) {
 			known[name] = true
 		case regexp.MustCompile(`(^|\.)(backoff|hint|escalate)\.`).MatchString(path):
 			known[path[regexp.MustCompile(`(backoff|hint|escalate)\.`).FindStringIndex(path)[0]:]] = true
-		case strings.HasPrefix(path, "kinds.NAME.classes"): // documented with the kinds
+		case strings.HasPrefix(path, "kinds.NAME.classes"): // this key is described in the section about kinds
 		default:
 			known[path] = true
 		}
@@ -165,26 +168,26 @@ func TestF9_EveryKeyIsOnThePage(t *testing.T) {
 			documented[strings.Trim(row[0], "`")] = true
 		}
 	}
-	// The columns of other tables look alike.
+	// These words are in the first column of other tables, which look like tables of keys.
 	for _, word := range []string{"default", "transcribe", "render", "ocr", "watermark", "chat", "class", "kinds", "none", "full", "equal", "decorrelated"} {
 		if !known[word] {
 			delete(documented, word)
 		}
 	}
 	if d := cmp.Diff(slices.Sorted(maps.Keys(known)), slices.Sorted(maps.Keys(documented))); d != "" {
-		t.Errorf("keys (-of the schema +of policy.md):\n%s", d)
+		t.Errorf("the keys in policy.md differ from the JSON schema (-schema +policy.md):\n%s", d)
 	}
 	complete, _ := policyBlocks(t)
 	for key := range known {
 		name := key[strings.LastIndexByte(key, '.')+1:]
 		if key != "extends" && !regexp.MustCompile(`\b`+name+`:`).MatchString(complete[0]) &&
 			!slices.Contains([]string{"rollout.mode", "rollout.enforce", "rollout.kinds"}, key) {
-			t.Errorf("the complete example does not use %s", key)
+			t.Errorf("the complete example of policy.md does not use the key %s", key)
 		}
 	}
 }
 
-// schemaPaths tells the path of every key that a schema knows.
+// schemaPaths calls tell with the path of each key in a JSON schema.
 func schemaPaths(root, s map[string]any, path string, tell func(string)) {
 	if ref, ok := s["$ref"].(string); ok {
 		s = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
@@ -211,7 +214,8 @@ func schemaPaths(root, s map[string]any, path string, tell func(string)) {
 	}
 }
 
-// Each value column says what the reader says when it finds something else.
+// The value column of each key in policy.md has the same text as the error message for a
+// wrong value.
 //
 // proves: F9
 func TestF9_ThePageNamesEveryBound(t *testing.T) {
@@ -230,22 +234,22 @@ func TestF9_ThePageNamesEveryBound(t *testing.T) {
 			}
 			_, err := policyfile.Parse("f", []byte(probed(path, probe)))
 			if err == nil {
-				t.Errorf("%s accepts %s", path, probe)
+				t.Errorf("key %s: the value %s was accepted, want an error", path, probe)
 				continue
 			}
 			wanted := regexp.MustCompile(`(?m): \S*\b` + regexp.QuoteMeta(path[strings.LastIndexByte(path, '.')+1:]) + `(?:\[0\])* must be (.*?), found`).FindStringSubmatch(err.Error())
 			if wanted == nil || !strings.HasPrefix(wanted[1], value) {
-				t.Errorf("%s: policy.md says %q, the reader: %v", path, value, err)
+				t.Errorf("key %s: policy.md says %q, but the error message is: %v", path, value, err)
 			}
 			checked++
 		}
 	}
 	if checked < 55 {
-		t.Errorf("only %d keys were checked", checked)
+		t.Errorf("only %d keys were checked, want at least 55", checked)
 	}
 }
 
-// probed writes a value at a path as it is documented.
+// probed returns a policy file that sets the value at the path of a key.
 func probed(path, value string) string {
 	path = strings.ReplaceAll(strings.ReplaceAll(path, "NAME", "x"), "CLASS", "Crash")
 	root, _, _ := strings.Cut(path, ".")
@@ -273,7 +277,7 @@ func TestR1_TheWaitsOfThePage(t *testing.T) {
 			third = fmt.Sprintf("%s to %s", yamlfile.Span(low), yamlfile.Span(high))
 		}
 		if got := strings.Join(waits, ", "); got != row[1] || third != row[2] {
-			t.Errorf("%s: policy.md says %s | %s, it is %s | %s", row[0], row[1], row[2], got, third)
+			t.Errorf("formula %s: policy.md says %s | %s, but the code gives %s | %s", row[0], row[1], row[2], got, third)
 		}
 	}
 }
@@ -300,11 +304,11 @@ func TestPolicy_TheFiguresOfThePage(t *testing.T) {
 			got = "none"
 		}
 		if got != row[3] || string(d.Reason) != row[4] {
-			t.Errorf("%s: it is %s | %s", strings.Join(row, " | "), got, d.Reason)
+			t.Errorf("table row %s of policy.md: the code gives %s | %s", strings.Join(row, " | "), got, d.Reason)
 		}
 	}
 	if len(seen) != len(policyfile.Presets()) {
-		t.Errorf("presets on the page: %v", seen)
+		t.Errorf("policy.md describes %d presets, want %d", len(seen), len(policyfile.Presets()))
 	}
 }
 
@@ -323,7 +327,7 @@ func TestR5_TheConditionsOfThePage(t *testing.T) {
 		p := mustPolicy(t, "rules: [{name: r, queue: q, when: "+string(quoted)+"}]").Policy
 		a := p.Admit(&policy.RuleInput{Kind: "render", Queue: "default", Owner: "ann", Priority: 2, Attrs: []byte(attrs[1])})
 		if got := a != nil && len(a.Rules) == 1; got != (row[1] == "yes") || a != nil && a.Failed != nil {
-			t.Errorf("%s: matches %v, policy.md says %s", row[0], got, row[1])
+			t.Errorf("condition %s: the code says that it matches: %v, but policy.md says %s", row[0], got, row[1])
 		}
 	}
 }
@@ -347,13 +351,13 @@ func TestF8_ThePhrasesOfThePage(t *testing.T) {
 		for i, want := range []failure.Class{"Found", failure.UnknownError} {
 			for text := range strings.SplitSeq(row[i+1], "; ") {
 				if got := c.Classify(&failure.Evidence{Message: text}, ""); got.Class != want {
-					t.Errorf("%s: %q is %s", match, text, got.Class)
+					t.Errorf("phrase %s: the text %q gets the class %s, but policy.md says otherwise", match, text, got.Class)
 				}
 			}
 		}
 	}
 	if checked < 7 {
-		t.Errorf("only %d phrases were checked", checked)
+		t.Errorf("only %d phrases were checked, want at least 7", checked)
 	}
 }
 
@@ -371,14 +375,15 @@ rules:
 	_, err := policyfile.Parse("bad.yaml", []byte(bad))
 	shown := regexp.MustCompile("(?s)check bad.yaml\n(.*?)\n```").FindStringSubmatch(read(t, "policy.md"))
 	if err == nil || shown == nil {
-		t.Fatal("nothing to compare")
+		t.Fatal("the policy without its parent was accepted, or policy.md has no output of `policy check bad.yaml`")
 	}
 	if d := cmp.Diff(strings.Split(err.Error(), "\n"), strings.Split(shown[1], "\n")); d != "" {
-		t.Errorf("mistakes (-reported +shown):\n%s", d)
+		t.Errorf("the mistakes in policy.md differ from the reported ones (-reported +policy.md):\n%s", d)
 	}
 }
 
-// The figures that stand beside the policy are those of the systems.
+// The configurations beside the policies of policy.md have the timeouts and crash limits of
+// the systems that they describe.
 //
 // part of: P1, P2, P4
 func TestPolicy_WhatStandsBesideThePolicy(t *testing.T) {

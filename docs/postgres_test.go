@@ -19,12 +19,12 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// statements returns the SQL of postgres.md below a title.
+// statements returns the SQL statements in the section of postgres.md with this title.
 func statements(t *testing.T, title string) []string {
 	t.Helper()
 	_, after, ok := strings.Cut(read(t, "postgres.md"), "\n## "+title+"\n")
 	if !ok {
-		t.Fatalf("postgres.md has no %q", title)
+		t.Fatalf("postgres.md has no section %q", title)
 	}
 	section, _, _ := strings.Cut(after, "\n## ")
 	var all []string
@@ -48,7 +48,8 @@ func openPostgres(t *testing.T, dsn string, o *postgres.Options) *postgres.Store
 	return st
 }
 
-// fill leaves a job of each sort: one that waits, one that runs, one that is dead.
+// fill leaves three jobs in the store: one waits, one is running, and one is dead. The
+// running job calls look.
 func fill(t *testing.T, st *postgres.Store, look func()) {
 	t.Helper()
 	client, err := redrive.New(st, &redrive.Config{TempDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
@@ -84,7 +85,7 @@ func TestPostgres_TheStatementsOfThePageRun(t *testing.T) {
 	conn := pgtest.Connect(t, dsn)
 	all := statements(t, "Look with psql")
 	if len(all) < 8 {
-		t.Fatalf("postgres.md has %d statements to look with", len(all))
+		t.Fatalf("postgres.md has %d statements for reading the tables, want at least 8", len(all))
 	}
 	looked := false
 	fill(t, openPostgres(t, dsn, nil), func() {
@@ -100,25 +101,27 @@ func TestPostgres_TheStatementsOfThePageRun(t *testing.T) {
 				n++
 			}
 			if rows.Close(); rows.Err() != nil || n == 0 {
-				t.Errorf("%s: %d rows, %v", s, n, rows.Err())
+				t.Errorf("the statement %s returned %d rows with error %v, want at least one row", s, n, rows.Err())
 			}
 		}
 	})
 	if !looked {
-		t.Error("the job that looks did not run")
+		t.Error("the job that runs the statements did not start")
 	}
 }
 
-// The two roles of the page: one migrates, the other works, and each may do no more.
+// The page describes two database roles: one migrates the schema, the other runs jobs. Each
+// has only the rights that it needs.
 func TestPostgres_TheRolesOfThePageAreEnough(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
 	admin := pgtest.Connect(t, dsn)
 	u, err := url.Parse(dsn)
 	if err != nil || u.Scheme == "" {
-		t.Skip("the DSN of the tests' server is no URL")
+		t.Skip("the DSN of the test server is not a URL")
 	}
-	// Roles belong to the whole server, which others use.
+	// The names of the roles are unique, because roles belong to the whole server, which
+	// other tests use too.
 	suffix := strings.TrimPrefix(u.Path, "/")
 	suffix = suffix[:min(len(suffix), 20)]
 	owner, user := "owner_"+suffix, "user_"+suffix
@@ -126,7 +129,7 @@ func TestPostgres_TheRolesOfThePageAreEnough(t *testing.T) {
 		"redrive_owner", owner, "redrive_user", user)
 	roles := statements(t, "Roles")
 	if len(roles) != 3 {
-		t.Fatalf("postgres.md has %d groups of statements about roles", len(roles))
+		t.Fatalf("postgres.md has %d groups of statements about roles, want 3", len(roles))
 	}
 	run := func(conn *pgx.Conn, text string) {
 		t.Helper()
@@ -158,7 +161,7 @@ func TestPostgres_TheRolesOfThePageAreEnough(t *testing.T) {
 	if _, err := postgres.Migrate(t.Context(), as(owner), "", 1); err != nil {
 		t.Fatal(err)
 	}
-	run(first, roles[2]) // harmless: they are there
+	run(first, roles[2]) // has no further effect: the rights were granted before
 	if err := first.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +172,7 @@ func TestPostgres_TheRolesOfThePageAreEnough(t *testing.T) {
 	ran := false
 	fill(t, st, func() { ran = true })
 	if !ran {
-		t.Error("no job ran")
+		t.Error("no job ran with the rights of the role, want one")
 	}
 	for _, s := range []string{"CREATE TABLE redrive.mine (n int)", "DROP TABLE redrive.redrive_jobs", "CREATE SCHEMA other"} {
 		conn, err := pgx.Connect(t.Context(), as(user))
@@ -177,7 +180,7 @@ func TestPostgres_TheRolesOfThePageAreEnough(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := conn.Exec(t.Context(), s); err == nil {
-			t.Errorf("the role that works may %s", s)
+			t.Errorf("the role that runs jobs was allowed to execute %q, want an error", s)
 		}
 		if err := conn.Close(t.Context()); err != nil {
 			t.Fatal(err)

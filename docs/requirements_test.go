@@ -27,13 +27,14 @@ var (
 	tagOfScript     = regexp.MustCompile(`(?m)^# (proves|part of): ([A-Z][0-9]+(?:, [A-Z][0-9]+)*)$`)
 )
 
-// evidence is which tests prove a requirement, by folder, and how many prove a part.
+// evidence lists the tests that prove a requirement, by folder, and counts the tests that
+// prove a part of it.
 type evidence struct {
 	tests map[string][]string
 	parts int
 }
 
-// String is the line below a requirement.
+// String returns the generated line that stands below a requirement.
 func (e *evidence) String() string {
 	if len(e.tests) == 0 {
 		if e.parts == 0 {
@@ -52,7 +53,7 @@ func (e *evidence) String() string {
 	return "  Tests: " + strings.Join(folders, "; ") + "."
 }
 
-// evidences is the evidence for each requirement.
+// evidences holds the evidence for each requirement, by its number.
 type evidences map[string]*evidence
 
 func (all evidences) add(folder, test string, tags [][]string) {
@@ -72,8 +73,8 @@ func (all evidences) add(folder, test string, tags [][]string) {
 	}
 }
 
-// goFile adds the functions of a file. One that is no test has the name that the
-// package's table of tests gives it: see names.
+// goFile adds the tagged functions of a file. A function that is not a test gets its name
+// from names, the table of tests in its package.
 func (all evidences) goFile(folder string, f *ast.File, names map[string]string) {
 	for _, d := range f.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok {
@@ -86,7 +87,8 @@ func (all evidences) goFile(folder string, f *ast.File, names map[string]string)
 	}
 }
 
-// namesIn adds the names of functions in tables such as {"Q1_Bulk", bulk}.
+// namesIn adds the test names from tables such as {"Q1_Bulk", bulk}, where bulk is a
+// function.
 func namesIn(folder string, f *ast.File, names map[string]string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		lit, ok := n.(*ast.CompositeLit)
@@ -104,7 +106,7 @@ func namesIn(folder string, f *ast.File, names map[string]string) {
 	})
 }
 
-// evidenceOf reads the tags of all tests and scripts.
+// evidenceOf reads the requirement tags of all tests and scripts.
 func evidenceOf(t *testing.T) evidences {
 	t.Helper()
 	all, names, parsed := evidences{}, map[string]string{}, map[string]*ast.File{}
@@ -127,8 +129,8 @@ func evidenceOf(t *testing.T) evidences {
 	return all
 }
 
-// withEvidence returns the page with the line of evidence below each requirement,
-// and the numbers that are on it.
+// withEvidence returns the page with the generated line below each requirement, and the
+// numbers of all requirements on the page.
 func withEvidence(page string, all evidences) (string, []string) {
 	var b strings.Builder
 	var ids []string
@@ -156,11 +158,11 @@ func TestRequirements_TestsAreThoseOfTheCode(t *testing.T) {
 	want, ids := withEvidence(page, all)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(ids, id) {
-			t.Errorf("tests are tagged with %s, and %s has no such requirement", id, requirementsPage)
+			t.Errorf("tests are tagged with requirement %s, but %s has no such requirement", id, requirementsPage)
 		}
 	}
 	if slices.Sort(ids); len(slices.Compact(ids)) != len(ids) {
-		t.Error("a number is on the page twice")
+		t.Error("a requirement number is on the page twice")
 	}
 	if *update {
 		if err := os.WriteFile(requirementsPage, []byte(want), 0o644); err != nil {
@@ -169,7 +171,7 @@ func TestRequirements_TestsAreThoseOfTheCode(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(strings.Split(page, "\n"), strings.Split(want, "\n")); diff != "" {
-		t.Errorf("make docs writes the lists of tests anew (-page +code):\n%s", diff)
+		t.Errorf("the lists of tests are out of date; run `make docs` (-page +code):\n%s", diff)
 	}
 }
 

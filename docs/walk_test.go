@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// stopsMax is the largest number of stops of the walk in ARCHITECTURE.md.
+// stopsMax is the largest number of stops in the walk, the table of functions in
+// ARCHITECTURE.md.
 const stopsMax = 12
 
 // stop is one row of the walk: a function and its file.
@@ -26,7 +27,7 @@ func walk(t *testing.T) (stops []stop) {
 	row := regexp.MustCompile("(?m)^\\| (\\d+) \\| `([^`]+\\.go)` \\| `([^`]+)` \\|")
 	for i, m := range row.FindAllStringSubmatch(read(t, "../ARCHITECTURE.md"), -1) {
 		if m[1] != strconv.Itoa(i+1) {
-			t.Errorf("stop %d of the walk has the number %s", i+1, m[1])
+			t.Errorf("row %d of the walk has the number %s, want the number of the row", i+1, m[1])
 		}
 		stops = append(stops, stop{m[2], m[3]})
 	}
@@ -36,7 +37,8 @@ func walk(t *testing.T) (stops []stop) {
 	return stops
 }
 
-// body returns the place after the opening brace of a function: "Of" or "(*Run).handle".
+// body returns the position after the opening brace of a function, such as "Of" or
+// "(*Run).handle", or a negative number if there is no such function.
 func body(t *testing.T, text, name string) int {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -61,12 +63,13 @@ func body(t *testing.T, text, name string) int {
 	return -1
 }
 
-// A job of examples/quickstart fails for good. The program is built from copies of the
-// files in which each function of the walk prints the number of its stop first.
+// A job of examples/quickstart fails permanently. Its program is built from copies of the
+// source files. In the copies, each function of the walk first prints the number of its
+// stop.
 func TestTheWalkIsThePathOfAFailingJob(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("-short: this test builds a program")
 	}
 	stops := walk(t)
 	root, err := filepath.Abs("..")
@@ -83,7 +86,7 @@ func TestTheWalkIsThePathOfAFailingJob(t *testing.T) {
 		}
 		at := body(t, text, s.function)
 		if at < 0 {
-			t.Fatalf("stop %d: %s has no function %s", i+1, s.file, s.function)
+			t.Fatalf("stop %d of the walk: the file %s has no function %s", i+1, s.file, s.function)
 		}
 		texts[s.file] = text[:at] + fmt.Sprintf(" println(\"stop\", %d); ", i+1) + text[at:]
 		replace[filepath.Join(root, s.file)] = filepath.Join(dir, fmt.Sprintf("%d.go", i))
@@ -104,25 +107,26 @@ func TestTheWalkIsThePathOfAFailingJob(t *testing.T) {
 		"-o", filepath.Join(dir, "program"), "./examples/quickstart")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+		t.Fatalf("building the program failed: %v\n%s", err, out)
 	}
 	run := exec.CommandContext(t.Context(), filepath.Join(dir, "program"))
 	run.Dir = dir
 	out, err := run.CombinedOutput()
 	if err != nil {
-		t.Fatalf("run: %v\n%s", err, out)
+		t.Fatalf("running the program failed: %v\n%s", err, out)
 	}
 	var passed []int
 	for _, m := range regexp.MustCompile(`stop (\d+)`).FindAllStringSubmatch(string(out), -1) {
 		n, _ := strconv.Atoi(m[1])
 		passed = append(passed, n)
 	}
-	// Other jobs and calls pass some stops as well, so others may be between two stops.
+	// Other jobs and calls also pass through some functions of the walk. So other numbers
+	// may be printed between two stops.
 	rest := passed
 	for i := range stops {
 		at := slices.Index(rest, i+1)
 		if at < 0 {
-			t.Fatalf("stop %d, %s in %s, is not passed after stop %d; passed: %v", i+1, stops[i].function, stops[i].file, i, passed)
+			t.Fatalf("stop %d (%s in %s) is not called after stop %d; the calls were %v", i+1, stops[i].function, stops[i].file, i, passed)
 		}
 		rest = rest[at+1:]
 	}

@@ -11,19 +11,20 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// banned are words that this project once used in senses of its own. Plain terms
-// have replaced them: see CONTRIBUTING.md.
+// banned matches words that this project must not use, because plain terms have replaced
+// them (see CONTRIBUTING.md).
 var banned = regexp.MustCompile(`(?i)\b(graves?|graveless|newsroom|hearers?|bulletins?|crowds?|judges?|told|dear|whoever|` +
 	`by heart|(?:is|are|be) none)\b`)
 
-// keptTexts may have a banned word: they are quoted, or name an option of package retry.
+// keptTexts are texts that may contain a banned word: quotations, and the name of an option
+// in package retry.
 var keptTexts = append([]string{
 	"`other processes are not told …`", "`nothing is heard of other processes …`", "Options.Judge",
 	"o.Judge", "Judge: ", "Judge func(", "// Judge, if not nil", "retry.judge",
 }, operatorTexts()...)
 
-// operatorTexts returns what the built-in classes say to operators. Pages show these
-// texts; tests/golden holds them as they are.
+// operatorTexts returns the texts for operators of the built-in classes. Some pages show
+// these texts; tests/golden checks that they do not change.
 func operatorTexts() (texts []string) {
 	for _, class := range failure.Classes() {
 		texts = append(texts, class.Operator)
@@ -31,19 +32,19 @@ func operatorTexts() (texts []string) {
 	return texts
 }
 
-// keptFolders have an issue of their own for their words.
+// keptFolders are not checked, because a separate change renames their words.
 var keptFolders = []string{"failure", "store/postgres"}
 
-// openFolders have banned words that are still to be replaced.
+// openFolders still contain banned words; the test only counts them.
 var openFolders = []string{
 	"bench/retries",
 }
 
-// testLists are the generated lines of requirements.md that name the tests of all packages.
+// testLists matches the generated lines of requirements.md with the names of tests.
 var testLists = regexp.MustCompile(`(?m)^  Tests: .*$`)
 
-// bannedIn returns the banned words in a text, with the lines they are in. Names in
-// code are read word by word.
+// bannedIn returns the lines of a text that contain banned words, with these words. In
+// names such as crowdSize, each word is checked.
 func bannedIn(text string) (lines []string) {
 	for line := range strings.Lines(text) {
 		plain := camel.ReplaceAllString(line, "$1 $2")
@@ -57,7 +58,8 @@ func bannedIn(text string) (lines []string) {
 	return lines
 }
 
-// camel is where one word of a name in code ends and the next begins.
+// camel matches the end of one word and the beginning of the next in a name such as
+// crowdSize.
 var camel = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
 func TestContributing_WordsArePlain(t *testing.T) {
@@ -80,7 +82,7 @@ func TestContributing_WordsArePlain(t *testing.T) {
 		}
 	}
 	for _, folder := range slices.Sorted(maps.Keys(open)) {
-		t.Logf("%s has %d lines with banned words; without any it leaves openFolders", folder, open[folder])
+		t.Logf("%s has %d lines with banned words; a folder without banned words must be removed from openFolders", folder, open[folder])
 	}
 }
 
@@ -96,7 +98,7 @@ func TestContributing_BannedWordsAreFound(t *testing.T) {
 		"none is left":                    0,
 	} {
 		if got := bannedIn(text); len(got) != want {
-			t.Errorf("%q: %q, want %d", text, got, want)
+			t.Errorf("text %q: got the lines %q, want %d lines with banned words", text, got, want)
 		}
 	}
 }

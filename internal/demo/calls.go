@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// services is the HTTP client of the upstream, as a program would write it. It does
-// not retry: the policies decide about retries.
+// services is an HTTP client for the services of the upstream, as a program would write it.
+// It does not retry, because the policies decide about retries.
 type services struct {
 	base string
 	http *http.Client
 
 	mu   sync.Mutex
-	keys map[string]string // by tenant, as configured in the worker
+	keys map[string]string // keys by tenant, as the worker is configured
 }
 
 func newServices(base string, keys map[string]string) *services {
 	return &services{base: base, keys: keys, http: &http.Client{
-		// Keep-alive is off, because net/http sends a request again by itself when a
-		// reused connection is reset.
+		// Keep-alive is off: with a reused connection, net/http would repeat a request by
+		// itself after a reset.
 		Transport: &http.Transport{DisableKeepAlives: true},
 	}}
 }
 
-// setKey changes the key that the worker uses for a tenant.
+// setKey changes the key that the worker sends for a tenant.
 func (s *services) setKey(tenant, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,11 +44,11 @@ func (s *services) key(tenant string) string {
 	return s.keys[tenant]
 }
 
-// StatusError is a response that is not a success. It holds the response, as the
-// errors of many SDKs do, because status and Retry-After are evidence.
+// StatusError is an unsuccessful response of a service. It keeps the response, as errors of
+// many SDKs do, because status and Retry-After are evidence.
 type StatusError struct {
 	Service  string
-	Response *http.Response // the body is closed
+	Response *http.Response // the response; its body is already closed
 	Text     string
 }
 
@@ -56,16 +56,16 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s answered %d %s: %s", e.Service, e.Response.StatusCode, http.StatusText(e.Response.StatusCode), e.Text)
 }
 
-// request is a call of a service.
+// request describes a call of a service.
 type request struct {
 	method, path string
-	tenant       string // "" means a call without a key
+	tenant       string // tenant whose key is sent; "" means no key
 	bucket       string
 	body         []byte
-	limit        time.Duration // timeout of the caller; 0 means none
+	limit        time.Duration // timeout of the call; 0 means no timeout
 }
 
-// do calls a service and returns the body of its answer.
+// do calls a service and returns the body of the response.
 func (s *services) do(ctx context.Context, q request) ([]byte, error) {
 	if q.limit > 0 {
 		var cancel context.CancelFunc
@@ -91,7 +91,7 @@ func (s *services) do(ctx context.Context, q request) ([]byte, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return nil, fmt.Errorf("receive from %s: %w", service, err)
+		return nil, fmt.Errorf("receive the response of %s: %w", service, err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, &StatusError{Service: service, Response: resp, Text: strings.TrimSpace(string(body))}
@@ -109,7 +109,7 @@ func (s *services) fetch(ctx context.Context, path, folder, name string) (string
 	return name, os.WriteFile(name, body, 0o600)
 }
 
-// store uploads a file, the last step of a job.
+// store uploads a file. This is the last step of a job.
 func (s *services) store(ctx context.Context, path, bucket, file string) error {
 	body, err := os.ReadFile(file)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// check returns an UntrueError when the demo did not go as expected. It reads the
-// store; what was shown does not count.
+// check returns an UntrueError if the demo did not go as expected. It reads the data from
+// the store, not from the screen.
 func (s *stage) check(ctx context.Context) error {
 	if err := s.observe(ctx); err != nil {
 		return err
@@ -29,8 +29,8 @@ func (s *stage) check(ctx context.Context) error {
 	return nil
 }
 
-// missingJobs describes jobs that are lost, by the counters of the store, by its
-// events and by the results that the upstream received.
+// missingJobs describes the jobs that were lost. It compares the counters of the store, its
+// events, and the results that the upstream received.
 func (s *stage) missingJobs(ctx context.Context) (missing []string, err error) {
 	counts, err := s.store.Counts(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *stage) hasGroup(kind, class string) bool {
 	return false
 }
 
-// missingRedrives describes what is wrong with the two redrives.
+// missingRedrives describes what went wrong with the two redrives.
 func (s *stage) missingRedrives(context.Context) (missing []string, err error) {
 	if len(s.redrives) != 2 {
 		return []string{fmt.Sprintf("there are %d redrives, want 2", len(s.redrives))}, nil

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pause waits for a time, or until ctx ends.
+// pause waits until d has passed or ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return

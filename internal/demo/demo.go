@@ -1,6 +1,6 @@
-// Package demo is what `redrive demo` runs: five systems on a real engine and a real
-// file, an upstream that really fails, and a cause that is repaired before its dead
-// jobs are retried.
+// Package demo implements the command `redrive demo`. Five systems run jobs on a real
+// engine and a real file. They call an upstream that really fails. Then the cause of some
+// failures is repaired, and the dead jobs are retried.
 package demo
 
 import (
@@ -19,11 +19,11 @@ import (
 // Options configures the demo.
 type Options struct {
 	Path string // path of the new database; no file may exist there
-	Jobs int    // number of jobs, JobsMin to JobsMax; 0 means JobsDefault
-	Seed uint64 // picks the jobs that get faults; the same seed picks the same jobs
-	Fast bool   // shortens the waits further, for tests
+	Jobs int    // number of jobs, from JobsMin to JobsMax; 0 means JobsDefault
+	Seed uint64 // selects the jobs that get faults; the same seed selects the same jobs
+	Fast bool   // makes all waits even shorter, for tests
 
-	// Tool is the command line that calls Tool; arguments are appended to it.
+	// Tool is the command line that runs the function Tool. Arguments are appended to it.
 	Tool []string
 	// Command is the name of this program in the commands that the demo suggests.
 	Command string
@@ -33,8 +33,8 @@ type Options struct {
 	Screen Screen
 }
 
-// ErrInterrupted is returned when the context ends before the demo does. The jobs
-// that were enqueued stay in the file.
+// ErrInterrupted is returned if the context ends before the demo ends. The enqueued jobs
+// stay in the file.
 var ErrInterrupted = errors.New("the demo was interrupted")
 
 // UntrueError lists the expectations that the demo did not meet.
@@ -44,7 +44,7 @@ func (e *UntrueError) Error() string {
 	return "the demo did not go as expected:\n  " + strings.Join(e.Missing, "\n  ")
 }
 
-// Validate returns the first error in the options.
+// Validate returns an error for the first invalid option.
 func (o *Options) Validate() error {
 	if o.Jobs < JobsMin || o.Jobs > JobsMax {
 		return fmt.Errorf("%d jobs: must be %d to %d", o.Jobs, JobsMin, JobsMax)
@@ -58,9 +58,9 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Run runs the demo. It writes to Out what happens, and at the end the results and
-// commands to look further. It returns an *UntrueError when an expectation was not met,
-// ErrInterrupted when ctx has ended, or an error of the store or the system.
+// Run runs the demo. It writes the progress to Out, and at the end the results and some
+// commands for looking at them. It returns an *UntrueError if an expectation was not met,
+// ErrInterrupted if ctx has ended, or an error of the store or the system.
 func Run(ctx context.Context, o Options) error {
 	if o.Jobs == 0 {
 		o.Jobs = JobsDefault
@@ -72,7 +72,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(tempDir) }() // the systems have removed its content
+	defer func() { _ = os.RemoveAll(tempDir) }() // no error check: the systems have already removed the contents of the folder
 	st, err := sqlite.Open(ctx, o.Path, nil)
 	if err != nil {
 		return err

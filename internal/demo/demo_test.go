@@ -19,7 +19,8 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// TestMain acts as the tool when a job of the demo runs this test binary as its subprocess.
+// TestMain runs the function Tool if a job of the demo has started this test binary as its
+// subprocess.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "demo-tool" {
 		os.Exit(demo.Tool(context.Background(), os.Args[2:], os.Stderr))
@@ -73,11 +74,11 @@ func TestD7_DemoRunsAsExpected_F1_F10_R4_D6(t *testing.T) {
 			`(?m)^150 jobs in \d+ s, none lost$`, `(?m)^  redrive explain \d+ --db .* # `,
 		} {
 			if !regexp.MustCompile(want).MatchString(out.String()) {
-				t.Errorf("the output does not match %s", want)
+				t.Errorf("the output of the demo does not match the pattern %s", want)
 			}
 		}
 		if strings.ContainsRune(out.String(), '\x1b') {
-			t.Error("the output has an escape sequence, although it does not go to a terminal")
+			t.Error("the output contains an escape sequence, although it is not written to a terminal")
 		}
 		if t.Failed() {
 			t.Log(out.String())
@@ -85,7 +86,8 @@ func TestD7_DemoRunsAsExpected_F1_F10_R4_D6(t *testing.T) {
 	})
 }
 
-// oneStoppedOneCompleted checks the two redrives and the dead letters after them.
+// oneStoppedOneCompleted checks that the first redrive stopped, that the second completed,
+// and that the dead letters show this.
 func oneStoppedOneCompleted(t *testing.T, st store.Store) {
 	list, err := st.RedriveList(t.Context())
 	if err != nil || len(list) != 2 {
@@ -93,32 +95,32 @@ func oneStoppedOneCompleted(t *testing.T, st store.Store) {
 	}
 	late, early := list[0], list[1]
 	if early.State != store.RedriveStopped || early.Released != 5 || early.Completed != 0 {
-		t.Errorf("the first redrive must have stopped early: %+v", early)
+		t.Errorf("the first redrive should have stopped after 5 jobs without a success: %+v", early)
 	}
 	if late.State != store.RedriveCompleted || late.Completed != late.Total || late.Total != early.Total {
-		t.Errorf("the second redrive must have completed: %+v", late)
+		t.Errorf("the second redrive should have completed all jobs of the first: %+v", late)
 	}
 	filter := store.DeadFilter{Group: late.Filter.Group}
 	page, err := st.DeadLetters(t.Context(), filter, store.DeadPaging{Limit: job.PageMax})
 	if err != nil || int64(len(page.Entries)) != late.Total {
-		t.Fatalf("got %d dead letters of the cause (error %v), want %d", len(page.Entries), err, late.Total)
+		t.Fatalf("got %d dead letters of the repaired cause (error %v), want %d", len(page.Entries), err, late.Total)
 	}
 	for _, e := range page.Entries {
 		if e.Status != job.Resolved || e.Action != job.ActionCompleted || e.Redrive != late.ID {
-			t.Errorf("job %d: wrong status or action of its dead letter: %s, %s, by redrive %d", e.DeadLetter.Job, e.Status, e.Action, e.Redrive)
+			t.Errorf("job %d: its dead letter has status %s and action %s by redrive %d, want resolved and completed by redrive %d", e.DeadLetter.Job, e.Status, e.Action, e.Redrive, late.ID)
 		}
 	}
 }
 
-// eachFailureIsARecord checks the failures of all jobs: each has a class, a text for
-// users, and the decision of a policy that the store holds.
+// eachFailureIsARecord checks that each failure of a job has a class, a text for users and
+// a decision, and that the store has the policy that made the decision.
 func eachFailureIsARecord(t *testing.T, st store.Store) {
 	dump, err := st.Dump(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(dump.Jobs) != 150 || len(dump.Failures) < 100 {
-		t.Fatalf("got %d jobs and %d failures, want 150 jobs with failures", len(dump.Jobs), len(dump.Failures))
+		t.Fatalf("got %d jobs and %d failures, want 150 jobs and at least 100 failures", len(dump.Jobs), len(dump.Failures))
 	}
 	for what, seen := range map[string]func(*job.Failure) bool{
 		"a body that ended early":         func(f *job.Failure) bool { return strings.Contains(f.Message, "unexpected EOF") },
@@ -133,31 +135,31 @@ func eachFailureIsARecord(t *testing.T, st store.Store) {
 		},
 	} {
 		if !slices.ContainsFunc(dump.Failures, func(f job.Failure) bool { return seen(&f) }) {
-			t.Errorf("no failure shows %s", what)
+			t.Errorf("no failure record has %s", what)
 		}
 	}
 	for _, f := range dump.Failures {
 		if f.Class == "ManualReview" && f.UserMessage != "" {
-			continue // a rule held the job before it ran, so there is no decision about a failure
+			continue // a rule held this job before its first run, so there is no decision about a failure
 		}
 		r, err := policy.ParseRecord(f.Decision)
 		if err != nil || f.Class == "" || f.UserMessage == "" || f.Message == "" {
-			t.Errorf("job %d, run %d: a field is missing: class %q, message %q, users see %q, decision: %v", f.Job, f.Token, f.Class, f.Message, f.UserMessage, err)
+			t.Errorf("job %d, run %d: a field of the failure is missing: class %q, message %q, text for users %q, error of the decision: %v", f.Job, f.Token, f.Class, f.Message, f.UserMessage, err)
 			continue
 		}
 		if !slices.ContainsFunc(dump.Policies, func(p store.StoredPolicy) bool { return p.Hash == r.Hash }) {
-			t.Errorf("job %d, run %d: decided by policy %s, which the store does not have", f.Job, f.Token, r.Hash)
+			t.Errorf("job %d, run %d: policy %s made the decision, but the store does not have this policy", f.Job, f.Token, r.Hash)
 		}
 		if promises := strings.Contains(f.UserMessage, " tried ") || strings.Contains(f.UserMessage, "is scheduled"); promises != (r.Action == "retry") {
-			t.Errorf("job %d, run %d: the decision is %s, but users see %q", f.Job, f.Token, r.Action, f.UserMessage)
+			t.Errorf("job %d, run %d: the text for users does not fit the decision %s: %q", f.Job, f.Token, r.Action, f.UserMessage)
 		}
 		if strings.Contains(f.Message, "127.0.0.1") || strings.Contains(f.Message, "redrive-demo-") || strings.Contains(string(f.Stderr), "redrive-demo-") {
-			t.Errorf("job %d, run %d: an address or a path is stored: %q, %q", f.Job, f.Token, f.Message, f.Stderr)
+			t.Errorf("job %d, run %d: the message %q or the error output %q contains an address or a path", f.Job, f.Token, f.Message, f.Stderr)
 		}
 	}
 }
 
-// stopper is a writer that ends a context when a given text is written.
+// stopper is a writer that ends a context when a given text is written to it.
 type stopper struct {
 	bytes.Buffer
 	when string
@@ -182,7 +184,7 @@ func TestInterruptedDemoKeepsItsJobs(t *testing.T) {
 		t.Fatalf("got the error %v, want ErrInterrupted", err)
 	}
 	if !strings.Contains(out.String(), "Interrupted.") {
-		t.Errorf("the output does not say that the demo was interrupted: %s", out.String())
+		t.Errorf("the output does not say that the demo was interrupted:\n%s", out.String())
 	}
 	counts, err := open(t, o.Path).Counts(t.Context())
 	if err != nil {
@@ -195,7 +197,7 @@ func TestInterruptedDemoKeepsItsJobs(t *testing.T) {
 		}
 	}
 	if all != 150 {
-		t.Errorf("%d jobs are in the file, want 150", all)
+		t.Errorf("the file contains %d jobs, want 150", all)
 	}
 }
 
@@ -207,7 +209,7 @@ func TestExistingFileIsNotChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := demo.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "exists already") {
-		t.Errorf("got the error %v, want one that says that the file exists", err)
+		t.Errorf("got the error %v, want an error that says that the file exists", err)
 	}
 	if data, err := os.ReadFile(o.Path); err != nil || string(data) != "mine" {
 		t.Errorf("the existing file now has the content %q (error %v), want it unchanged", data, err)
@@ -221,7 +223,7 @@ func TestJobsAreBounded(t *testing.T) {
 		o := options(t, &out)
 		o.Jobs = n
 		if err := demo.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "must be 100 to 20000") {
-			t.Errorf("%d jobs: got the error %v, want one that names the bounds", n, err)
+			t.Errorf("%d jobs: got the error %v, want an error with the allowed numbers, 100 to 20000", n, err)
 		}
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The numbers of lines of each list in a frame.
+// The largest numbers of lines of the lists on the screen.
 const (
 	retriesShown = 4
 	causesShown  = 6
 )
 
-// barColumns returns the length of a bar beside a text of the given columns.
+// barColumns returns the width of a bar beside a text of the given width, in columns.
 func (v *view) barColumns(beside int) int { return min(24, max(8, v.columns()-beside)) }
 
-// frame returns the lines that a terminal shows while the demo runs.
+// frame returns the lines that the terminal shows while the demo runs.
 func (s *stage) frame(ctx context.Context) []string {
 	v := &s.view
 	head := fmt.Sprintf("redrive demo  %d jobs, seed %d, %s", s.Jobs, s.Seed, s.Path)
@@ -58,7 +58,7 @@ func (s *stage) table() []string {
 	return append(lines, "")
 }
 
-// bar draws the shares of jobs that are completed, retrying and dead.
+// bar draws the shares of completed, retrying and dead jobs.
 func (v *view) bar(n map[job.State]int) []span {
 	all := 0
 	for _, count := range n {
@@ -70,7 +70,7 @@ func (v *view) bar(n map[job.State]int) []span {
 	columns := v.barColumns(60)
 	done := n[job.Completed] * columns / all
 	retrying := n[job.Retrying] * columns / all
-	dead := min((n[job.Dead]*columns+all-1)/all, columns-done-retrying) // rounded up, so that a single dead job is visible
+	dead := min((n[job.Dead]*columns+all-1)/all, columns-done-retrying) // rounded up, so that the bar shows even a single dead job
 	return []span{
 		{v.green, strings.Repeat("█", done)}, {v.yellow, strings.Repeat("▒", retrying)},
 		{v.faint, strings.Repeat("·", columns-done-retrying-dead)}, {v.red, strings.Repeat("█", dead)},
@@ -110,7 +110,7 @@ func (s *stage) causes() []string {
 	return padded(lines, causesShown+2)
 }
 
-// pendingGroups returns the groups that have pending dead letters, the largest first.
+// pendingGroups returns the groups with pending dead letters, the largest first.
 func (s *stage) pendingGroups() []store.Group {
 	return slices.DeleteFunc(slices.Clone(s.groups), func(g store.Group) bool { return g.Pending == 0 })
 }
@@ -151,7 +151,7 @@ func (s *stage) redriveLines() (lines []string) {
 	return append(lines, "")
 }
 
-// padded appends empty lines until there are n lines, so that what is below does not move.
+// padded appends empty lines until there are n lines, so that the lines below do not move.
 func padded(lines []string, n int) []string {
 	for len(lines) < n {
 		lines = append(lines, "")

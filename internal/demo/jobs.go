@@ -6,7 +6,7 @@ import (
 	"github.com/redrive/redrive"
 )
 
-// The kinds of jobs, which are also the names of the presets and of the queues.
+// The kinds of jobs. The presets and the queues have the same names.
 const (
 	kindTranscribe = "transcribe"
 	kindRender     = "render"
@@ -18,10 +18,10 @@ const (
 // kinds lists the kinds in display order.
 var kinds = [...]string{kindTranscribe, kindRender, kindOCR, kindWatermark, kindChat}
 
-// shares holds the share of each kind in the jobs, in the order of kinds.
+// shares are the shares of the kinds in the number of jobs, in the order of kinds.
 var shares = [...]float64{0.22, 0.16, 0.24, 0.16, 0.22}
 
-// The limits of Options.Jobs.
+// The default and the bounds of Options.Jobs.
 const (
 	JobsDefault = 560
 	JobsMin     = 100
@@ -30,9 +30,10 @@ const (
 
 // task is the payload of the demo's jobs.
 type task struct {
-	// Key identifies the job to the upstream, as an idempotency key or a path would.
+	// Key identifies the job in calls to the upstream, as an idempotency key or a path
+	// does.
 	Key string `json:"key"`
-	// Tenant is the tenant whose key the text recognition service is called with.
+	// Tenant is the tenant whose key is sent to the text recognition service.
 	Tenant string `json:"tenant,omitempty"`
 	// Bucket is the storage bucket of the result.
 	Bucket string `json:"bucket,omitempty"`
@@ -43,18 +44,18 @@ type demoJob struct {
 	task
 	kind, key string
 	attrs     map[string]any
-	spared    bool // gets no fault of the plan, because the job itself is special
+	spared    bool // the plan gives this job no fault, because the job itself is special
 }
 
-// The shares of the kinds whose jobs are special.
+// The shares of special jobs among the jobs of a kind.
 const (
-	revokedShare = 0.40 // of ocr: jobs of the tenant whose key was revoked
-	fullShare    = 0.12 // of render: jobs for the bucket that accepts no writes
-	longShare    = 0.03 // of transcribe: jobs that a rule sends to another queue
-	holdShare    = 0.03 // of transcribe: jobs that a rule holds for a manual decision
+	revokedShare = 0.40 // of kind ocr: jobs of the tenant whose key was revoked
+	fullShare    = 0.12 // of kind render: jobs for the bucket that accepts no writes
+	longShare    = 0.03 // of kind transcribe: jobs that a rule sends to another queue
+	holdShare    = 0.03 // of kind transcribe: jobs that a rule holds until a person decides
 )
 
-// makeJobs makes the jobs of the demo. The seed picks which of them are special.
+// makeJobs makes the jobs of the demo. The seed selects the special jobs.
 func makeJobs(seed uint64, n int) []demoJob {
 	var all []demoJob
 	for i, kind := range kinds {
@@ -72,7 +73,7 @@ func makeJobs(seed uint64, n int) []demoJob {
 	return all
 }
 
-// specialize makes some jobs of a kind special; the seed picks them.
+// specialize makes some jobs of a kind special. The seed selects these jobs.
 func specialize(seed uint64, kind string, jobs []demoJob) {
 	order := make([]string, len(jobs))
 	byKey := map[string]*demoJob{}

@@ -18,13 +18,13 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// worker has what the handlers need. Each handler downloads, works and uploads. It
-// returns the first error unchanged or with a code; the policy decides whether to
-// retry.
+// worker has what the handlers need. Each handler downloads a file, processes it and
+// uploads the result. It returns the first error, unchanged or with a code; the policy
+// decides whether to retry.
 type worker struct {
 	services *services
-	tool     []string      // command line that calls Tool
-	patience time.Duration // timeout of one call in the kind chat
+	tool     []string      // command line that runs the function Tool
+	patience time.Duration // timeout of one call in jobs of the kind chat
 }
 
 type handler = func(context.Context, *redrive.Job[task]) error
@@ -59,7 +59,7 @@ func (w *worker) ask(ctx context.Context, job *redrive.Job[task], q request) (fi
 	}
 	var found finding
 	if err := json.Unmarshal(body, &found); err != nil {
-		return finding{}, fmt.Errorf("decode what the model said: %w", err)
+		return finding{}, fmt.Errorf("decode the response of the model: %w", err)
 	}
 	job.AddCost(found.Cost)
 	return found, nil
@@ -85,7 +85,7 @@ func (w *worker) transcribe(ctx context.Context, job *redrive.Job[task]) error {
 		return err
 	}
 	job.Progress(2, 3, "transcribed")
-	text := found.Segments[0] // a deliberate bug: a silent video has no segments
+	text := found.Segments[0] // a deliberate bug: this panics for a video without speech, which has no segments
 	transcript := filepath.Join(folder, "transcript.txt")
 	if err := os.WriteFile(transcript, []byte(text), 0o600); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (w *worker) render(ctx context.Context, job *redrive.Job[task]) error {
 	return nil
 }
 
-// ocr downloads a document and has it read by a service that needs a key.
+// ocr downloads a document and sends it to a text recognition service that needs a key.
 func (w *worker) ocr(ctx context.Context, job *redrive.Job[task]) error {
 	folder, err := job.TempDir()
 	if err != nil {
@@ -162,12 +162,12 @@ func (w *worker) watermark(ctx context.Context, job *redrive.Job[task]) error {
 	return w.services.store(ctx, "copies/"+job.Args.Key, "", out)
 }
 
-// encode runs the tool as a subprocess, which is killed when the run ends.
+// encode runs the tool as a subprocess. The subprocess is killed when the run ends.
 func (w *worker) encode(ctx context.Context, job *redrive.Job[task], out string, in ...string) error {
 	arg := slices.Concat(w.tool[1:], []string{"encode", out}, in)
 	cmd := job.Command(ctx, w.tool[0], arg...)
 	var said bytes.Buffer
-	cmd.Stderr = io.MultiWriter(cmd.Stderr, &said) // the engine keeps its end as evidence; the last line becomes the message
+	cmd.Stderr = io.MultiWriter(cmd.Stderr, &said) // the engine keeps the end of the error output as evidence; its last line becomes the message
 	err := cmd.Run()
 	if lines := strings.Split(strings.TrimSpace(said.String()), "\n"); err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %s", err, lines[len(lines)-1])
@@ -175,8 +175,8 @@ func (w *worker) encode(ctx context.Context, job *redrive.Job[task], out string,
 	return err
 }
 
-// chat is one task of an assistant: it calls a tool and a model and stores the
-// answer. The timeout of a call is shorter than the timeout of the run.
+// chat is one task of an assistant: it calls a tool and a model, and stores the answer.
+// Each call has a shorter timeout than the run.
 func (w *worker) chat(ctx context.Context, job *redrive.Job[task]) error {
 	_, err := w.services.do(ctx, request{method: http.MethodGet, path: "tools/" + job.Args.Key, limit: w.patience})
 	if err == nil {
@@ -188,8 +188,8 @@ func (w *worker) chat(ctx context.Context, job *redrive.Job[task]) error {
 	return named(err)
 }
 
-// named adds to network errors the names that the policy of the kind chat knows:
-// those of the original system's errors.
+// named wraps network errors in errors with the names that the policy of the kind chat
+// knows from the original system.
 func named(err error) error {
 	switch _, refused := errors.AsType[*StatusError](err); {
 	case err == nil || refused:

@@ -10,36 +10,36 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// ledger holds the state of each job, computed from the events of the store.
+// ledger holds the state of each job. It is computed from the events of the store.
 type ledger struct {
 	after event.Cursor
 	jobs  map[job.ID]*account
-	ids   []job.ID // in the order of enqueueing
+	ids   []job.ID // ids of the jobs in the order of their enqueue
 }
 
-// account is one job in the ledger.
+// account holds the data about one job in the ledger.
 type account struct {
 	id       job.ID
 	kind     string
 	state    job.State
 	life     int32
-	retries  int        // retries that the policies decided, over all lives
+	retries  int        // number of retries that the policies decided, in all lives
 	due      job.Micros // time of the next retry
 	class    string     // class of the last failure that was retried
 	run      job.Token  // run of the last failure that was retried
 	classes  []string   // classes of all failures that were retried
-	outcomes []outcome  // ends of its lives
+	outcomes []outcome  // results of its lives
 }
 
-// outcome is the end of a life.
+// outcome is the result of a life: the attempts between two manual retries.
 type outcome struct {
 	completed bool
-	retries   int // retries in that life
+	retries   int // number of retries in that life
 }
 
 func newLedger() *ledger { return &ledger{jobs: map[job.ID]*account{}} }
 
-// eventsRead is the number of events in one read.
+// eventsRead is the number of events that are read at once.
 const eventsRead = 1_000
 
 // read applies the events since the last call and returns them.
@@ -63,7 +63,7 @@ func (l *ledger) read(ctx context.Context, st store.Reader) ([]event.Event, erro
 
 func (l *ledger) take(e *event.Event) {
 	if e.To == job.None {
-		return // the event does not change the state of a job
+		return // this event does not change the state of a job
 	}
 	a := l.jobs[e.Job]
 	if a == nil {
@@ -118,8 +118,8 @@ func (l *ledger) live() int {
 	return t[job.Waiting] + t[job.Retrying] + t[job.Running]
 }
 
-// retrying returns the jobs whose retry is in the future, by its time, and the number
-// of jobs whose retry is already due.
+// retrying returns the jobs whose retry is in the future, ordered by the time of the retry,
+// and the number of jobs whose retry is already due.
 func (l *ledger) retrying(now job.Micros) (coming []*account, due int) {
 	for _, a := range l.jobs {
 		switch {
@@ -134,7 +134,7 @@ func (l *ledger) retrying(now job.Micros) (coming []*account, due int) {
 	return coming, due
 }
 
-// pick returns the first job that fits, or nil.
+// pick returns the first job for which fits returns true, or nil.
 func (l *ledger) pick(fits func(*account) bool) *account {
 	for _, id := range l.ids {
 		if a := l.jobs[id]; fits(a) {

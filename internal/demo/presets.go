@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// shortened returns a preset with every wait of its back-offs divided. It changes only
-// these waits and the name. Classes, verdicts, numbers of retries, limits, rules and
-// texts are those of the preset, and so is the handling of Retry-After.
+// shortened returns a preset with shorter waits: each wait of its back-offs is divided by
+// by. Apart from these waits and the name, nothing changes: not the classes, verdicts,
+// numbers of retries, limits, rules and texts, and not the handling of Retry-After.
 func shortened(preset string, by int) (*policy.Policy, error) {
 	f, err := policyfile.Preset(preset)
 	if err != nil {
@@ -22,7 +22,8 @@ func shortened(preset string, by int) (*policy.Policy, error) {
 		eachWait(b, func(d time.Duration) time.Duration { return (d / time.Duration(by)).Truncate(time.Microsecond) })
 	})
 	spec.Name = fmt.Sprintf("%s-waits-by-%d", preset, by)
-	// The policy goes through a policy file, the form that the store keeps.
+	// The policy is rendered and parsed as a policy file, because the store keeps policies
+	// in this form.
 	f, err = policyfile.Parse("the demo's "+preset, policyfile.Render(&spec))
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func shortened(preset string, by int) (*policy.Policy, error) {
 	return f.Policy, nil
 }
 
-// eachWait changes the waits of a back-off and keeps its formula.
+// eachWait changes the waits of a back-off, but not its formula.
 func eachWait(b *backoff.Backoff, change func(time.Duration) time.Duration) {
 	for _, d := range []*time.Duration{&b.First, &b.Cap, &b.Floor, &b.Spread} {
 		*d = change(*d)

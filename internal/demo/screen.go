@@ -9,21 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// Screen describes the terminal, if the output goes to one.
+// Screen describes the terminal, if the output is written to one.
 type Screen struct {
 	Terminal      bool
 	Color         bool
-	Columns, Rows int // size of the terminal; 0 means not known
+	Columns, Rows int // size of the terminal; 0 if it is not known
 }
 
-// view writes lasting lines and, on a terminal, a changing block below them.
+// view writes lines that stay on the screen. On a terminal, it also keeps a block of lines
+// below them that changes.
 type view struct {
 	out    io.Writer
 	screen Screen
-	height int // number of lines of the block
+	height int // number of lines of the current block
 }
 
-// say writes lasting lines.
+// say writes lines that stay on the screen, above the block.
 func (v *view) say(lines ...string) {
 	var b bytes.Buffer
 	v.back(&b)
@@ -35,8 +36,8 @@ func (v *view) say(lines ...string) {
 	_, _ = v.out.Write(b.Bytes())
 }
 
-// draw replaces the block, in one write so that it does not flicker. Without a
-// terminal it does nothing.
+// draw replaces the block. It writes once, so that the block does not flicker. If there is
+// no terminal, it does nothing.
 func (v *view) draw(lines []string) {
 	if !v.screen.Terminal {
 		return
@@ -75,15 +76,15 @@ func (v *view) rest(b *bytes.Buffer) {
 	}
 }
 
-// columns returns the longest allowed line.
+// columns returns the largest allowed width of a line.
 func (v *view) columns() int {
 	if v.screen.Columns > 1 {
-		return v.screen.Columns - 1 // a full line may wrap
+		return v.screen.Columns - 1 // a line of full width may wrap
 	}
 	return 100
 }
 
-// span is a part of a line in one colour; nil means no colour.
+// span is a part of a line in one colour. If paint is nil, the part has no colour.
 type span struct {
 	paint func(string) string
 	text  string
@@ -117,7 +118,7 @@ func (v *view) red(text string) string    { return v.paint("31", text) }
 func (v *view) green(text string) string  { return v.paint("32", text) }
 func (v *view) yellow(text string) string { return v.paint("33", text) }
 
-// fit removes control characters from a text and cuts it to the given columns.
+// fit removes control characters from a text and cuts it to a width in columns.
 func fit(text string, columns int) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -134,7 +135,7 @@ func fit(text string, columns int) string {
 	return string([]rune(text)[:columns-1]) + "…"
 }
 
-// wrap breaks a text into indented lines of at most the given columns.
+// wrap breaks a text into indented lines with at most the given number of columns.
 func wrap(text, indent string, columns int) (lines []string) {
 	line := indent
 	for word := range strings.FieldsSeq(text) {

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// The tenant whose key is revoked before the demo begins, and its keys.
+// The tenant whose key is revoked before the demo begins, and the two keys of this tenant.
 const (
 	revokedTenant = "south"
 	oldKey        = "key-of-last-year"
@@ -24,9 +24,9 @@ const (
 type pace struct {
 	latency time.Duration // response time of the upstream
 	look    time.Duration // interval between two reads of the store
-	hold    time.Duration // pause in which people can read the output
+	hold    time.Duration // pauses in which people can read the output
 	rate    int           // rate of a redrive in jobs a second
-	haste   int           // an extra divisor for all waits
+	haste   int           // additional divisor of all waits
 }
 
 func (o *Options) pace() pace {
@@ -36,8 +36,9 @@ func (o *Options) pace() pace {
 	return pace{latency: 180 * time.Millisecond, look: 100 * time.Millisecond, hold: 3 * time.Second, rate: 10, haste: 1}
 }
 
-// The limits of the demo. runLimit is the timeout of a run. politeness is the wait
-// that a 429 asks for; it is not divided, because the upstream sets it.
+// The time limits of the demo. runLimit is the timeout of a run. patience is the timeout of
+// one call in jobs of the kind chat. politeness is the Retry-After of a 429 response; it is
+// not divided, because the upstream sets it.
 const (
 	runLimit   = 3 * time.Second
 	patience   = time.Second
@@ -62,12 +63,13 @@ type stage struct {
 	groups   []store.Group
 	redrives []store.Redrive
 	reported map[string]bool
-	said     string // the last line with the totals, and its time
+	said     string // the last printed line with the totals, and the time when it was printed
 	saidAt   time.Duration
 	records  map[record]note
 }
 
-// record identifies a failure record; note is what is shown of it.
+// record identifies a failure record: a job and a run. note holds the values of the record
+// that are shown.
 type record struct {
 	job job.ID
 	run job.Token
@@ -106,8 +108,8 @@ func newStage(ctx context.Context, o Options, st *sqlite.Store, tempDir string) 
 // elapsed returns the time since the demo began.
 func (s *stage) elapsed() time.Duration { return s.Now().Sub(s.began) }
 
-// await reads the store and shows its state again and again, until done returns true.
-// It returns false when the limit has passed first.
+// await reads the store and shows its state repeatedly, until done returns true. It returns
+// false if the limit passes first.
 func (s *stage) await(ctx context.Context, limit time.Duration, done func() bool) (bool, error) {
 	tick := time.NewTicker(s.look)
 	defer tick.Stop()
@@ -130,7 +132,7 @@ func (s *stage) await(ctx context.Context, limit time.Duration, done func() bool
 	}
 }
 
-// holdOn waits so that people can read the output.
+// holdOn waits, so that people can read the output.
 func (s *stage) holdOn(ctx context.Context) error {
 	if s.hold <= 0 {
 		return nil
@@ -146,7 +148,7 @@ func (s *stage) observe(ctx context.Context) error {
 		return fmt.Errorf("read redrives: %w", err)
 	}
 	s.redrives = redrives
-	events, err := s.ledger.read(ctx, s.store) // read after the redrives, so that their latest events are included
+	events, err := s.ledger.read(ctx, s.store) // events are read after the redrives, so that the latest events of the redrives are included
 	if err != nil {
 		return fmt.Errorf("read events: %w", err)
 	}
@@ -163,7 +165,8 @@ func (s *stage) observe(ctx context.Context) error {
 	return nil
 }
 
-// noteOf returns what is shown of a failure, or the zero note when it cannot be read.
+// noteOf returns the values of a failure that are shown, or the zero note if the failure
+// cannot be read.
 func (s *stage) noteOf(ctx context.Context, id job.ID, run job.Token) note {
 	key := record{id, run}
 	if n, ok := s.records[key]; ok {
@@ -184,8 +187,8 @@ func (s *stage) noteOf(ctx context.Context, id job.ID, run job.Token) note {
 	return s.records[key]
 }
 
-// tell writes lines about new events: the first of each sort, and the totals when
-// they have changed, at most once a second.
+// tell writes a line for the first event of each kind of failure. It also writes the totals
+// if they have changed, at most once a second.
 func (s *stage) tell(ctx context.Context, events []event.Event) {
 	for i := range events {
 		if line := s.news(ctx, &events[i]); line != "" {
@@ -208,7 +211,7 @@ func (s *stage) tell(ctx context.Context, events []event.Event) {
 	}
 }
 
-// news returns a line about an event that is the first of its sort, else "".
+// news returns a line about an event, or "" if an event like it was reported before.
 func (s *stage) news(ctx context.Context, e *event.Event) string {
 	retry := e.Type == event.JobFailed && e.To == job.Retrying
 	switch {
@@ -242,7 +245,7 @@ func (s *stage) command(words string) string {
 	return fmt.Sprintf("%s %s --db %s", s.Command, words, s.Path)
 }
 
-// leftovers returns how many temporary folders of runs still exist.
+// leftovers returns the number of temporary folders of runs that still exist.
 func (s *stage) leftovers() int {
 	n := 0
 	entries, _ := os.ReadDir(s.tempDir)

@@ -11,7 +11,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The longest time that an act may take. After it the demo goes on, and fails at the end.
+// The longest times of the acts. If an act takes longer, the demo continues and fails at
+// the end.
 const (
 	firstLimit   = 35 * time.Second
 	redriveLimit = 15 * time.Second
@@ -20,7 +21,7 @@ const (
 // canary is the number of jobs that a redrive of the demo releases first.
 const canary = 5
 
-// play runs the acts of the demo and stops the systems at the end.
+// play runs the acts of the demo. It stops the systems at the end.
 func (s *stage) play(ctx context.Context) error {
 	if err := enqueue(ctx, s.systems, s.jobs); err != nil {
 		return err
@@ -43,7 +44,7 @@ func (s *stage) acts(ctx context.Context) error {
 	return nil
 }
 
-// introduce prints what the demo will do.
+// introduce prints a description of the demo.
 func (s *stage) introduce() {
 	v := &s.view
 	v.say(v.bold(fmt.Sprintf("%d jobs of five systems, a real engine and a real file, %s.", len(s.jobs), s.Path)),
@@ -71,7 +72,7 @@ func (s *stage) begin(title string) {
 	}
 }
 
-// end prints the result of an act and waits until people can have read it.
+// end prints the result of an act, and waits so that people can read it.
 func (s *stage) end(ctx context.Context, format string, args ...any) error {
 	v := &s.view
 	lines := wrap(fmt.Sprintf(format, args...), "        ", min(v.columns(), 100))
@@ -98,11 +99,12 @@ func (s *stage) theUpstreamFails(ctx context.Context) error {
 		bad, calls, f.atOnce, f.afterRetries, s.ledger.total()[job.Dead], len(s.groups))
 }
 
-// theCauseIsStillThere retries the dead jobs too early, which costs only a few attempts.
+// theCauseIsStillThere retries the dead jobs too early. This costs only a few attempts,
+// because the redrive stops.
 func (s *stage) theCauseIsStillThere(ctx context.Context) error {
 	g := s.revoked()
 	if g == nil {
-		return nil // check reports that the group is missing
+		return nil // no error here: check reports later that the group is missing
 	}
 	s.begin(fmt.Sprintf("2 of 3  The %d dead jobs of the largest cause are retried too early: the cause still exists.", g.Pending))
 	r, err := s.redrive(ctx, g, "the failure may have been temporary")
@@ -112,7 +114,8 @@ func (s *stage) theCauseIsStillThere(ctx context.Context) error {
 	return s.end(ctx, "Redrive %d has stopped by itself: %s. The other %d jobs were not touched.", r.ID, r.Why, r.Total-r.Released)
 }
 
-// theCauseIsMended retries the same jobs when they can succeed.
+// theCauseIsMended retries the same jobs after the cause was repaired, so that they can
+// succeed.
 func (s *stage) theCauseIsMended(ctx context.Context) error {
 	g := s.revoked()
 	if g == nil {
@@ -138,9 +141,9 @@ func (s *stage) revoked() *store.Group {
 	return nil
 }
 
-// redrive starts a bulk retry of a group and shows it until it has ended.
+// redrive starts a bulk retry of a group and shows its progress until it has ended.
 func (s *stage) redrive(ctx context.Context, g *store.Group, why string) (store.Redrive, error) {
-	client := s.systems[0].client // any client can start it, because the store runs it
+	client := s.systems[0].client // any client can start the redrive, because it is carried out by the store
 	r, err := client.Redrive(ctx, redrive.By{Actor: "demo", Reason: why}, store.RedriveSpec{
 		Filter: store.DeadFilter{Group: g.Fingerprint}, Canary: canary, Rate: s.rate,
 	})

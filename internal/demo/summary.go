@@ -10,11 +10,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// figures counts how the jobs ended.
+// figures holds the numbers of jobs by the way in which they ended.
 type figures struct {
 	atOnce, afterRetries, broughtBack, dead int
-	// retried counts the jobs that were retried in their first life; saved counts those
-	// of them that completed in it.
+	// retried is the number of jobs that were retried automatically before they died or
+	// completed for the first time; saved is the number of these jobs that completed then.
 	retried, saved int
 }
 
@@ -42,7 +42,7 @@ func (s *stage) figures() (f figures) {
 	return f
 }
 
-// summary prints the results and commands to look further.
+// summary prints the results and some commands for looking at them.
 func (s *stage) summary(ctx context.Context) error {
 	v := &s.view
 	v.draw(nil)
@@ -62,7 +62,8 @@ func (s *stage) summary(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// deadByCause returns a line for each group that has pending dead letters, the largest first.
+// deadByCause returns one line for each group with pending dead letters, the largest group
+// first.
 func (s *stage) deadByCause() (lines []string) {
 	pending := s.pendingGroups()
 	for i := range pending {
@@ -74,7 +75,7 @@ func (s *stage) deadByCause() (lines []string) {
 // suggestion is a command and a description of what it shows.
 type suggestion struct{ words, shows string }
 
-// suggestions returns lines with commands that work on the file.
+// suggestions returns lines with commands that can be used with the file of the demo.
 func (s *stage) suggestions(ctx context.Context) (lines []string) {
 	all := []suggestion{{"dlq groups --pending --largest", "dead letters by cause"}}
 	explain := func(shows string, fits func(*account) bool) {
@@ -113,8 +114,8 @@ func (s *stage) suggestions(ctx context.Context) (lines []string) {
 	return lines
 }
 
-// policyOf returns the shortened hash of the first kind's policy, or "" when the
-// store does not have it.
+// policyOf returns the short hash of the policy of the first kind, or "" if the store does
+// not have this policy.
 func (s *stage) policyOf(ctx context.Context) string {
 	p, err := s.store.Policy(ctx, s.systems[0].policy.Hash())
 	if err != nil {

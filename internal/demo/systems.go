@@ -12,15 +12,15 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// divisors holds the divisor of the waits of each kind's preset, in the order of
+// divisors are the numbers by which the waits of the presets are divided, in the order of
 // kinds. They turn minutes into about a second.
 var divisors = [...]int{120, 4, 300, 300, 10}
 
-// highMemory is the queue that the preset of transcribe sends long videos to.
+// highMemory is the queue to which the preset transcribe sends long videos.
 const highMemory = "compute-engine-high-memory"
 
-// system is one of the five programs of the demo: a client with one kind of job and
-// the policy for it. All of them share a store, as programs on one machine can.
+// system is one of the five programs of the demo: a client with one kind of job and the
+// policy of this kind. All systems use the same store, as programs on one machine can.
 type system struct {
 	kind    string
 	divisor int
@@ -28,13 +28,13 @@ type system struct {
 	client  *redrive.Client
 }
 
-// systemOptions holds what all systems share.
+// systemOptions are the values that all systems have in common.
 type systemOptions struct {
 	store   store.Store
 	worker  *worker
 	tempDir string
 	limit   time.Duration // timeout of a run
-	haste   int           // an extra divisor for all waits
+	haste   int           // additional divisor of all waits
 }
 
 func newSystems(o systemOptions) ([]system, error) {
@@ -80,8 +80,9 @@ func enqueue(ctx context.Context, all []system, jobs []demoJob) error {
 	return nil
 }
 
-// run runs the systems until stop is called. stop waits for them and returns their
-// error. A system that ends early ends the returned context with its error.
+// run runs the systems until stop is called. The function stop waits until they have ended
+// and returns their error. If a system ends early, the returned context ends with the error
+// of that system.
 func run(ctx context.Context, all []system) (running context.Context, stop func() error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan error, len(all))

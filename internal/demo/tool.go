@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// The demo's files begin with magic, go on with frames, and end with an index, like
-// the containers of real videos.
+// The files of the demo begin with magic, continue with frames and end with an index, as
+// the files of real videos do.
 const (
 	magic = "DEMOCLIP\n"
 	index = "moov\n"
 )
 
-// clip returns a file of the upstream; t may make it faulty.
+// clip returns a file that the upstream offers for download. The fault t may damage it.
 func clip(key string, t trouble) []byte {
 	var b bytes.Buffer
 	b.WriteString(magic)
@@ -40,9 +40,9 @@ func clip(key string, t trouble) []byte {
 	return b.Bytes()
 }
 
-// Tool is the program that the demo's jobs run as a subprocess, in place of a real
-// encoder: "encode OUT IN…" joins files. It returns the exit code. Depending on its
-// files it fails, runs out of memory, or hangs until it is killed.
+// Tool is the program that the jobs of the demo run as a subprocess, instead of a real
+// encoder: "encode OUT IN…" joins files. It returns the exit code. Some input files make it
+// fail, run out of memory, or hang until it is killed.
 func Tool(ctx context.Context, args []string, stderr io.Writer) int {
 	if len(args) < 3 || args[0] != "encode" {
 		fmt.Fprintln(stderr, "usage: encode OUT IN...")
@@ -59,12 +59,12 @@ func Tool(ctx context.Context, args []string, stderr io.Writer) int {
 	return 0
 }
 
-// toolExit is the exit code of the tool, as an error; the message is already printed.
+// toolExit is an exit code of the tool as an error. The message was already printed.
 type toolExit int
 
 func (e toolExit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// stuckMax is how long the tool hangs if no process kills it.
+// stuckMax is the longest time for which the tool hangs if no process kills it.
 const stuckMax = time.Minute
 
 func encode(ctx context.Context, out string, in []string, stderr io.Writer) error {
@@ -86,7 +86,7 @@ func encode(ctx context.Context, out string, in []string, stderr io.Writer) erro
 			return toolExit(1)
 		case strings.Contains(text, "frame hungry\n"):
 			fmt.Fprintln(stderr, "Error while filtering: Cannot allocate memory")
-			return toolExit(137) // the exit code in a shell after the kernel killed a process for lack of memory
+			return toolExit(137) // a shell reports this exit code if the kernel killed a process because memory ran out
 		case strings.Contains(text, "frame confused\n"):
 			fmt.Fprintln(stderr, "Error submitting packet to decoder: non-monotonic frame\nConversion failed!")
 			return toolExit(1)

@@ -9,7 +9,8 @@ import (
 // trouble is a fault that the upstream produces for one request.
 type trouble string
 
-// The faults. Those of a file are answered with status 200, and the body is faulty.
+// The faults of the upstream. If the fault is in a file, the response has status 200, but
+// its body is damaged.
 const (
 	tooMany      trouble = "429 with Retry-After in seconds"
 	tooManyDate  trouble = "429 with Retry-After as a date"
@@ -21,7 +22,7 @@ const (
 	forbidden    trouble = "403"
 	unprocessed  trouble = "422"
 	teapot       trouble = "418"
-	wrongKey     trouble = "401" // for a key that is no longer valid
+	wrongKey     trouble = "401" // the key is no longer valid
 	readOnly     trouble = "503 of a full bucket"
 	hang         trouble = "no answer"
 	reset        trouble = "connection reset"
@@ -33,16 +34,16 @@ const (
 	fileConfused trouble = "200 with a file that confuses the encoder"
 )
 
-// encounter is a fault that a share of the jobs of a kind gets.
+// encounter is a fault and the share of the jobs that get it.
 type encounter struct {
 	trouble trouble
 	service string
-	times   int     // number of requests of a job that get the fault; 0 means all
-	share   float64 // share of the kind's jobs
+	times   int     // number of requests of a job that get the fault; 0 means all requests
+	share   float64 // share of the jobs of a kind that get the fault
 }
 
-// encounters returns the faults for the jobs of a kind, with their shares. A job gets
-// at most one of them; the other jobs run without a fault.
+// encounters returns the faults for the jobs of a kind. A job gets at most one of them; the
+// other jobs have no fault.
 func encounters(kind string) []encounter {
 	switch kind {
 	case kindTranscribe:
@@ -76,11 +77,11 @@ func encounters(kind string) []encounter {
 	return nil
 }
 
-// plan holds the remaining faults of each job, by the job's key.
+// plan holds the faults that are still to come, by the key of the job.
 type plan map[string]encounter
 
-// planned assigns the faults of the kinds to jobs. The seed picks the jobs; the number
-// of jobs with each fault does not depend on it. Each fault gets at least one job.
+// planned assigns the faults to jobs. The seed selects the jobs, but the number of jobs
+// with each fault is always the same. Each fault gets at least one job.
 func planned(seed uint64, jobs []demoJob) plan {
 	p := plan{}
 	for _, kind := range kinds {

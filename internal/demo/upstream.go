@@ -14,23 +14,23 @@ import (
 	"time"
 )
 
-// upstream is the services that the demo's jobs depend on, on a port of this machine.
-// Its faults are real: statuses, headers, timeouts, resets and truncated bodies all go
+// upstream is a server on this machine with the services that the jobs of the demo call.
+// Its faults are real: statuses, headers, timeouts, resets and truncated bodies are sent
 // over a connection.
 type upstream struct {
 	now     func() time.Time
-	latency time.Duration // longest time of a response without a fault
-	wait    time.Duration // Retry-After of a 429
+	latency time.Duration // longest time of a response without fault
+	wait    time.Duration // the Retry-After value of 429 responses
 	server  *http.Server
 	address string
 
 	mu     sync.Mutex
 	plan   plan
 	keys   map[string]string // valid keys by tenant
-	full   bool              // the bucket "archive" accepts no writes
+	full   bool              // true while the bucket "archive" accepts no writes
 	met    map[trouble]int
 	calls  int
-	served map[string]bool // jobs whose result was uploaded
+	served map[string]bool // keys of the jobs whose result was uploaded
 }
 
 // serve starts the upstream on a free port of the loopback interface.
@@ -43,9 +43,9 @@ func serve(ctx context.Context, u *upstream) error {
 	u.met, u.served = map[trouble]int{}, map[string]bool{}
 	u.server = &http.Server{
 		Handler: u, ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: log.New(io.Discard, "", 0), // the server breaks connections on purpose
+		ErrorLog: log.New(io.Discard, "", 0), // no log, because the server breaks connections on purpose
 	}
-	go func() { _ = u.server.Serve(l) }() // returns at close
+	go func() { _ = u.server.Serve(l) }() // Serve returns when the server is closed
 	return nil
 }
 
@@ -60,7 +60,7 @@ func (u *upstream) mend(tenant, key string) {
 	u.plan = plan{}
 }
 
-// tally returns how often each fault happened, and the number of calls.
+// tally returns how many times each fault happened, and the number of calls.
 func (u *upstream) tally() (met map[trouble]int, calls int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -74,7 +74,8 @@ func (u *upstream) delivered(key string) bool {
 	return u.served[key]
 }
 
-// next removes and returns the fault for a request, or returns "".
+// next removes the fault for a request from the plan and returns it. Without a fault it
+// returns "".
 func (u *upstream) next(r *http.Request, service, key string) trouble {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -118,8 +119,8 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.answer(w, r, t, service, key)
 }
 
-// slowness returns the time of a response without a fault. It depends on service and
-// key only.
+// slowness returns the duration of a response without fault. It depends only on service and
+// key.
 func (u *upstream) slowness(service, key string) time.Duration {
 	h := 0
 	for _, c := range []byte(service + key) {
@@ -159,7 +160,7 @@ func (u *upstream) answer(w http.ResponseWriter, r *http.Request, t trouble, ser
 	case wrongKey:
 		refuse(http.StatusUnauthorized, "the key was revoked")
 	case hang:
-		<-r.Context().Done() // until the client gives up
+		<-r.Context().Done() // wait until the client gives up
 	case reset:
 		breakOff(w, true)
 	case cut:
@@ -172,7 +173,8 @@ func (u *upstream) answer(w http.ResponseWriter, r *http.Request, t trouble, ser
 	}
 }
 
-// body returns the response body of a service without a fault, or with a faulty file.
+// body returns the body of a response. If t is the fault of a file, the body is that
+// damaged file.
 func (u *upstream) body(r *http.Request, t trouble, service, key string) []byte {
 	if r.Method == http.MethodPut {
 		u.mu.Lock()
@@ -192,18 +194,19 @@ func (u *upstream) body(r *http.Request, t trouble, service, key string) []byte 
 	return bytes.Repeat([]byte(key+"\n"), 64)
 }
 
-// breakOff ends a connection in the middle of a response: by a reset, or by a normal close.
+// breakOff ends a connection in the middle of a response: by a reset if hard is true,
+// otherwise by a normal close.
 func breakOff(w http.ResponseWriter, hard bool) {
 	rc := http.NewResponseController(w)
 	if !hard {
-		_ = rc.Flush() // sends what was written of the body
+		_ = rc.Flush() // sends the part of the body that was written
 	}
 	conn, _, err := rc.Hijack()
 	if err != nil {
 		return
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok && hard {
-		_ = tcp.SetLinger(0) // unsent data is dropped, and the other side gets a RST
+		_ = tcp.SetLinger(0) // this discards unsent data, and the close then sends a TCP reset
 	}
 	_ = conn.Close()
 }

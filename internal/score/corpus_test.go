@@ -10,9 +10,9 @@ import (
 	"github.com/redrive/redrive/internal/score"
 )
 
-// TestCorpus prints the scores of a file of labelled texts, whose path is in
-// REDRIVE_CORPUS: go test ./internal/score -run Corpus -v. With REDRIVE_HELD only the
-// items whose id ends with one of its characters count.
+// TestCorpus prints the scores for a file of labelled texts. Run it with
+// REDRIVE_CORPUS=FILE go test ./internal/score -run Corpus -v. If REDRIVE_HELD is set, only
+// the items whose id ends with one of its characters are used.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv("REDRIVE_CORPUS")
@@ -43,16 +43,16 @@ func TestCorpus(t *testing.T) {
 	rep.Phrases, rep.Patterns = c.Phrases()
 	var b strings.Builder
 	for _, m := range rep.Misses {
-		fmt.Fprintf(&b, "%s %s: want %s, got %s by %s (%q): %s\n", m.Kind, m.ID, m.Want, m.Got, m.Rule, m.Saw, m.Text)
+		fmt.Fprintf(&b, "%s, item %s: want class %s, got class %s by rule %s (matched %q): %s\n", m.Kind, m.ID, m.Want, m.Got, m.Rule, m.Saw, m.Text)
 	}
-	fmt.Fprintf(&b, "items %d, ambiguous %d, class right %.4f, non-retriable as retriable %.4f, retriable as permanent %.4f, one line %.3f, unmatched %d, phrases %d\n",
+	fmt.Fprintf(&b, "items %d, ambiguous %d, share with the right class %.4f, non-retriable as retriable %.4f, retriable as permanent %.4f, share of lines with a rule of their own %.3f, unmatched %d, phrases %d\n",
 		rep.Items, rep.Ambiguous, rep.ClassRight, rep.NonretriableAsRetriable, rep.RetriableAsPermanent, rep.OneLine, rep.Unknown, rep.Phrases)
 	meta := score.Metamorph(items, classify)
 	if os.Getenv("REDRIVE_CHANGED") != "" {
 		for _, m := range meta.Changed {
-			fmt.Fprintf(&b, "%s %s: %s by %s, then %s by %s: %s\n", m.Transform, m.ID, m.From, m.Rules[0], m.To, m.Rules[1], m.Text)
+			fmt.Fprintf(&b, "transform %s, item %s: class %s by rule %s before, class %s by rule %s after: %s\n", m.Transform, m.ID, m.From, m.Rules[0], m.To, m.Rules[1], m.Text)
 		}
 	}
-	fmt.Fprintf(&b, "metamorphic: kept %.4f, %v\n", meta.Kept, meta.By)
+	fmt.Fprintf(&b, "share of changed texts that kept their class: %.4f, by transform: %v\n", meta.Kept, meta.By)
 	t.Log("\n" + b.String())
 }

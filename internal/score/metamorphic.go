@@ -14,15 +14,15 @@ type Transform struct {
 	Apply func(text string) string
 }
 
-// Metamorphic reports how many texts keep their class under the transforms.
+// Metamorphic reports how many texts keep their class when transforms change them.
 type Metamorphic struct {
 	Lines   int                `json:"lines"`
-	Kept    float64            `json:"kept"`    // share of all changed texts
-	By      map[string]float64 `json:"by"`      // share of each transform
-	Changed []Changed          `json:"changed"` // texts that got another class
+	Kept    float64            `json:"kept"`    // share of the changed texts that kept their class
+	By      map[string]float64 `json:"by"`      // the same share for each transform
+	Changed []Changed          `json:"changed"` // texts that got another class after a transform
 }
 
-// Changed is a text whose class was changed by a transform.
+// Changed is a text that got another class after a transform.
 type Changed struct {
 	ID        string        `json:"id"`
 	Transform string        `json:"transform"`
@@ -32,8 +32,8 @@ type Changed struct {
 	Text      string        `json:"text"`
 }
 
-// Metamorph classifies each item unchanged and after each transform. It skips items
-// without a text.
+// Metamorph classifies each item before and after each transform. It skips items without a
+// text.
 func Metamorph(items []Item, classify Classify) *Metamorphic {
 	rep := &Metamorphic{By: map[string]float64{}, Changed: []Changed{}}
 	all, kept := 0, 0
@@ -97,7 +97,7 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// otherForm turns a plain text into a JSON object, and a JSON object into a line.
+// otherForm turns a plain text into a JSON object, and a JSON object into one line of text.
 func otherForm(text string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {
@@ -148,8 +148,8 @@ func sorted(m map[string]any) []string {
 	return keys
 }
 
-// otherNumbers changes the digits of ids and of long numbers. Shorter numbers stay,
-// because they may be a status, an exit code, a size or a limit.
+// otherNumbers changes the digits of ids and of other long numbers. Short numbers do not
+// change, because they may be a status, an exit code, a size or a limit.
 func otherNumbers(text string) string {
 	out := []byte(text)
 	for _, t := range scan.Tokens(nil, text) {
@@ -165,7 +165,7 @@ func otherNumbers(text string) string {
 	return string(out)
 }
 
-// otherHosts replaces the names of hosts and the addresses in a text.
+// otherHosts replaces host names and addresses in a text.
 func otherHosts(text string) string {
 	var b strings.Builder
 	last := int32(0)

@@ -1,8 +1,7 @@
-// Package score measures a classifier on labelled texts of failures: how often a
-// permanent failure is classified as retriable, how often a retriable one as permanent,
-// and how often the class is right. It also measures how well the rules generalise:
-// which rules decide one line only, and whether changes that should not matter change
-// the class.
+// Package score measures a classifier on labelled texts of failures: how often a permanent
+// failure is classified as retriable, how often a retriable failure as permanent, and how
+// often the class is right. It also measures how well the rules work for other texts: which
+// rules match only one line, and whether unimportant changes of a text change its class.
 package score
 
 import (
@@ -22,21 +21,21 @@ import (
 // LineMax is the longest allowed line in bytes.
 const LineMax = 16 << 20
 
-// Item is one labelled text, a line of JSON in the input.
+// Item is one labelled text. The input has one item as JSON in each line.
 type Item struct {
 	ID        string          `json:"id"`
 	Text      string          `json:"text"`
 	Status    *int            `json:"status"`    // HTTP status of the failure
 	ExitCode  *int            `json:"exit_code"` // exit code of the process
-	Code      json.RawMessage `json:"code"`      // errno, SDK code, gRPC code, SQLSTATE: a string or a number
+	Code      json.RawMessage `json:"code"`      // errno, SDK code, gRPC code or SQLSTATE, as a string or a number
 	Source    string          `json:"source"`
-	Retriable bool            `json:"retriable"` // a later attempt may succeed without any change
+	Retriable bool            `json:"retriable"` // true if a later attempt may succeed without any change
 	Class     failure.Class   `json:"class"`
-	AlsoOK    []failure.Class `json:"also_ok"`   // other classes that are right too
-	Ambiguous bool            `json:"ambiguous"` // people disagree even about Retriable
+	AlsoOK    []failure.Class `json:"also_ok"`   // other classes that are also right
+	Ambiguous bool            `json:"ambiguous"` // true if even people disagree about Retriable
 }
 
-// Evidence returns the evidence that a worker would have had.
+// Evidence returns the evidence that a worker would have about this failure.
 func (it *Item) Evidence() *failure.Evidence {
 	e := &failure.Evidence{Message: it.Text, Exit: it.ExitCode}
 	if it.Status != nil {
@@ -50,31 +49,31 @@ func (it *Item) Evidence() *failure.Evidence {
 	return e
 }
 
-// right reports whether c is the class of the item or one of AlsoOK.
+// right reports whether c is the class of the item or one of its AlsoOK classes.
 func (it *Item) right(c failure.Class) bool { return c == it.Class || slices.Contains(it.AlsoOK, c) }
 
 // Classify assigns a class and a verdict to evidence.
 type Classify func(*failure.Evidence) failure.Classification
 
-// Report is the result of a measurement. Shares are from 0 to 1. Shares, Confusion
-// and Misses leave out ambiguous items.
+// Report is the result of a measurement. Shares are numbers from 0 to 1. Ambiguous items
+// are not included in the shares, in Confusion and in Misses.
 type Report struct {
-	Items     int `json:"items"`     // lines, ambiguous ones included
-	Ambiguous int `json:"ambiguous"` // ambiguous lines
+	Items     int `json:"items"`     // number of items, including ambiguous ones
+	Ambiguous int `json:"ambiguous"` // number of ambiguous items
 
-	NonretriableAsRetriable float64 `json:"nonretriable_as_retriable"` // share of the items that are not retriable
-	RetriableAsPermanent    float64 `json:"retriable_as_permanent"`    // share of the items that are retriable
-	ClassRight              float64 `json:"class_right"`               // share of items that got their class or one of also_ok
-	AmbiguousClassRight     float64 `json:"ambiguous_class_right"`     // the same share of the ambiguous items
+	NonretriableAsRetriable float64 `json:"nonretriable_as_retriable"` // share of the non-retriable items that were classified as retriable
+	RetriableAsPermanent    float64 `json:"retriable_as_permanent"`    // share of the retriable items that were classified as permanent
+	ClassRight              float64 `json:"class_right"`               // share of the items whose class is right
+	AmbiguousClassRight     float64 `json:"ambiguous_class_right"`     // the same share for the ambiguous items
 
-	Confusion map[failure.Class]map[failure.Class]int `json:"confusion"` // number of lines by wanted class and by assigned class; a class of also_ok counts as wanted
+	Confusion map[failure.Class]map[failure.Class]int `json:"confusion"` // number of items by expected class and by assigned class; a class in also_ok counts as expected
 	Misses    []Miss                                  `json:"misses"`
 
-	Rules    map[string]int `json:"rules"`     // lines decided by each rule, ambiguous ones included
-	OneLine  float64        `json:"one_line"`  // share of the lines whose rule decided no other line
-	Phrases  int            `json:"phrases"`   // number of the classifier's phrases, if the caller sets it
-	Patterns int            `json:"patterns"`  // number of the classifier's patterns, if the caller sets it
-	Unknown  int            `json:"unmatched"` // lines that no rule matched
+	Rules    map[string]int `json:"rules"`     // number of items that each rule decided, including ambiguous items
+	OneLine  float64        `json:"one_line"`  // share of the items whose rule decided no other item
+	Phrases  int            `json:"phrases"`   // number of phrases in the classifier, if the caller sets it
+	Patterns int            `json:"patterns"`  // number of patterns in the classifier, if the caller sets it
+	Unknown  int            `json:"unmatched"` // number of items that no rule matched
 }
 
 // Miss is an item that was classified wrongly.
@@ -82,14 +81,14 @@ type Miss struct {
 	ID   string        `json:"id"`
 	Want failure.Class `json:"want"`
 	Got  failure.Class `json:"got"`
-	Rule string        `json:"rule"` // the rule that decided; "" when no rule matched
+	Rule string        `json:"rule"` // name of the rule that decided; "" if no rule matched
 	Saw  string        `json:"saw"`
 	Kind string        `json:"kind"` // "nonretriable_as_retriable", "retriable_as_permanent" or "class"
-	Text string        `json:"text"` // shortened
+	Text string        `json:"text"` // the error text, shortened
 }
 
-// Read reads items, one JSON object in each line. It skips empty lines. An error names
-// the line.
+// Read reads items, one JSON object in each line. It skips empty lines. An error contains
+// the number of the line.
 func Read(r io.Reader) ([]Item, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, LineMax)
@@ -127,7 +126,7 @@ func (it *Item) check(line []byte) error {
 	return nil
 }
 
-// Score reads labelled items and reports how classify does on them.
+// Score reads labelled items and measures classify on them.
 func Score(r io.Reader, classify func(*failure.Evidence) failure.Classification) (*Report, error) {
 	items, err := Read(r)
 	if err != nil {
@@ -136,7 +135,7 @@ func Score(r io.Reader, classify func(*failure.Evidence) failure.Classification)
 	return Items(items, classify), nil
 }
 
-// Items reports how classify does on items.
+// Items measures classify on the items.
 func Items(items []Item, classify Classify) *Report {
 	rep := &Report{Items: len(items), Confusion: map[failure.Class]map[failure.Class]int{}, Misses: []Miss{}, Rules: map[string]int{}}
 	var retriable, final, right, ambiguousRight, lost, burnt int
@@ -214,7 +213,8 @@ func count(b bool) int {
 	return 0
 }
 
-// shorten returns a text in one line and keeps both ends when it is too long.
+// shorten returns a text in one line. If the text is too long, only its beginning and its
+// end are kept.
 func shorten(text string, limit int) string {
 	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "�")
 	if len(text) <= limit {
@@ -230,8 +230,8 @@ func shorten(text string, limit int) string {
 	return text[:head] + " … " + text[tail:]
 }
 
-// BySource reports on the items of each source separately. Rules that were written
-// from other sources should work there too.
+// BySource measures the items of each source separately. Rules that were written for some
+// sources should also work for the others.
 func BySource(items []Item, classify Classify) map[string]*Report {
 	groups := map[string][]Item{}
 	for _, it := range items {

@@ -40,13 +40,13 @@ func TestF8_ScoreOfLabelledLines(t *testing.T) {
 	}
 	want := []string{"b nonretriable_as_retriable transport.refused", "c retriable_as_permanent " + rep.Misses[1].Rule}
 	if diff := cmp.Diff(want, kinds); diff != "" {
-		t.Errorf("misses (-want +got):\n%s", diff)
+		t.Errorf("the report has the wrong misses (-want +got):\n%s", diff)
 	}
 	if rep.Confusion["NotFound"]["TemporaryServiceError"] != 1 || rep.Confusion["NetworkTimeout"]["NetworkTimeout"] != 2 {
-		t.Errorf("the confusion has wrong numbers of lines: %v", rep.Confusion)
+		t.Errorf("the report has wrong numbers by expected and assigned class: %v", rep.Confusion)
 	}
 	if rep.Rules["transport.refused"] != 2 {
-		t.Errorf("the rules have wrong numbers of lines: %v", rep.Rules)
+		t.Errorf("the report has wrong numbers of items by rule: %v", rep.Rules)
 	}
 	var fields map[string]any
 	data, err := json.Marshal(rep)
@@ -55,7 +55,7 @@ func TestF8_ScoreOfLabelledLines(t *testing.T) {
 	}
 	for _, name := range []string{"items", "ambiguous", "nonretriable_as_retriable", "retriable_as_permanent", "class_right", "confusion", "misses"} {
 		if _, ok := fields[name]; !ok {
-			t.Errorf("the JSON has no %q", name)
+			t.Errorf("the JSON of the report has no field %q", name)
 		}
 	}
 }
@@ -69,16 +69,17 @@ func TestScore_ErrorNamesTheLine(t *testing.T) {
 		`{"id":"a","text":5,"class":"A","retriable":true}`:                              "line 1",
 	} {
 		if _, err := score.Score(strings.NewReader(text), classify); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got the error %v, want %q in it", text, err, want)
+			t.Errorf("input %s: got the error %v, want an error that contains %q", text, err, want)
 		}
 	}
 	rep, err := score.Score(strings.NewReader(""), classify)
 	if err != nil || rep.Items != 0 || rep.ClassRight != 0 {
-		t.Errorf("an empty input: got %+v and the error %v, want an empty report", rep, err)
+		t.Errorf("an empty input gave the report %+v and the error %v, want an empty report", rep, err)
 	}
 }
 
-// Transforms keep the class of texts of all families and of messages of programs.
+// Transforms keep the class of texts from all families of errors and of messages from
+// programs.
 //
 // part of: F8
 func TestF8_TransformsKeepTheClass(t *testing.T) {
@@ -104,18 +105,18 @@ func TestF8_TransformsKeepTheClass(t *testing.T) {
 	}
 	rep := score.Metamorph(items, classify)
 	if rep.Kept < 1 {
-		t.Errorf("only a share of %.3f keeps its class: %+v", rep.Kept, rep.Changed)
+		t.Errorf("only a share of %.3f of the texts kept its class, want all of them: %+v", rep.Kept, rep.Changed)
 	}
 	for _, transform := range score.Transforms() {
 		if got := transform.Apply(items[0].Text); got == "" {
-			t.Errorf("%s does not change a text", transform.Name)
+			t.Errorf("the transform %s returned no text for the first item, want a changed text", transform.Name)
 		}
 	}
 	broken := score.Metamorph(items, func(e *failure.Evidence) failure.Classification {
 		return failure.Classification{Class: failure.Class(e.Message)}
 	})
 	if broken.Kept > 0 {
-		t.Errorf("a classifier that depends on every letter keeps a share of %.3f, want less", broken.Kept)
+		t.Errorf("with a classifier that depends on every letter, a share of %.3f kept its class, want 0", broken.Kept)
 	}
 }
 
@@ -127,6 +128,6 @@ func TestBySource(t *testing.T) {
 	}
 	by := score.BySource(items, classify)
 	if len(by) != 2 || by["x"].Items != 2 || by["y"].Items != 5 {
-		t.Errorf("the sources have wrong items: %v", by)
+		t.Errorf("got the reports by source %v, want 2 items from x and 5 items from y", by)
 	}
 }

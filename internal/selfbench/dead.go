@@ -19,14 +19,14 @@ import (
 const (
 	groupListMax  = 50 * time.Millisecond
 	filterListMax = 100 * time.Millisecond
-	exportLeast   = 50_000 // rows a second
-	exportMemory  = 100    // MB
-	retryLeast    = 80_000 // jobs a second
+	exportLeast   = 50_000 // lowest accepted rate of the export, in rows a second
+	exportMemory  = 100    // highest accepted memory of the export, in MB
+	retryLeast    = 80_000 // lowest accepted rate of the bulk retry, in jobs a second
 
-	deadCalls = 5 // of each list
+	deadCalls = 5 // number of measured calls of each list
 )
 
-// deadFigures measures listing, exporting and retrying many dead letters.
+// deadFigures measures how fast many dead letters are listed, exported and retried.
 func (b *bencher) deadFigures(ctx context.Context, p *printer, rows int) (err error) {
 	path := filepath.Join(b.dir, "dead.db")
 	if err := seedDead(ctx, path, rows); err != nil {
@@ -47,12 +47,13 @@ func (b *bencher) deadFigures(ctx context.Context, p *printer, rows int) (err er
 	return deadRetry(ctx, p, s, rows)
 }
 
-// deadLists measures the list of groups, and the list of dead letters by many filters.
+// deadLists measures two queries: the list of groups, and the list of dead letters with
+// many different filters.
 func deadLists(ctx context.Context, p *printer, s *sqlite.Store, rows int) error {
 	groups, err := timed(ctx, 4*deadCalls, 0, func() error {
 		page, err := s.Groups(ctx, store.GroupFilter{Pending: true, Limit: 50})
 		if err == nil && len(page.Groups) != 50 {
-			err = fmt.Errorf("list of groups: got %d groups", len(page.Groups))
+			err = fmt.Errorf("the list of groups has %d groups, want 50", len(page.Groups))
 		}
 		return err
 	})

@@ -21,29 +21,29 @@ const (
 	freshKind  = "fresh"
 	freshDead  = 1_000_000 // dead letters that the bulk retry runs again
 	freshPulse = 2 * time.Millisecond
-	freshMost  = 1.2 // limit: times the p99 without a bulk retry
+	freshMost  = 1.2 // highest accepted ratio of the p99 with a bulk retry to the p99 without one
 
-	// Windows with and without the bulk retry alternate, so that a disturbance of the
-	// machine, such as a disk that is slow for some seconds, affects both alike. The
-	// medians of the windows' p99s are compared.
-	freshTurns  = 15 // windows of each sort
+	// Time windows with and without the bulk retry alternate. So a disturbance of the
+	// machine, such as a disk that is slow for some seconds, affects both in the same way.
+	// The figure compares the median p99 of both kinds of windows.
+	freshTurns  = 15 // number of windows with the bulk retry, and also without it
 	freshWindow = 2 * time.Second
-	freshSettle = 250 * time.Millisecond // pause between two windows, in which running calls end
+	freshSettle = 250 * time.Millisecond // pause between two windows, so that running calls can end
 )
 
-// freshWork is new work that arrives at a constant rate, whatever the store does.
+// freshWork is new work that arrives at a constant rate, even if the store is slow.
 type freshWork struct {
 	client *redrive.Client
 	rate   float64 // jobs a second
 
 	mu    sync.Mutex
-	waits latencies // from the call of enqueue to the start of the handler
+	waits latencies // durations from the enqueue of a job to the start of its handler
 	count atomic.Bool
 }
 
-// fresh measures how much later new jobs start while a bulk retry runs. It returns
-// their p99 without and with the bulk retry, at half of the given capacity, and the
-// rate of the bulk retry in jobs a second.
+// fresh measures how much later new jobs start while a bulk retry runs. New jobs arrive at
+// half of the given capacity. It returns the p99 of the delay without and with the bulk
+// retry, and the rate of the bulk retry in jobs a second.
 func (b *bencher) fresh(ctx context.Context, dir string, capacity float64) (alone, beside time.Duration, rate float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*runMax)
 	defer cancel()
@@ -75,21 +75,21 @@ func (b *bencher) fresh(ctx context.Context, dir string, capacity float64) (alon
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer stop()
-	all.Go(func() { _ = client.Run(running) }) // returns when the context ends
+	all.Go(func() { _ = client.Run(running) }) // Run returns when its context ends
 	all.Go(func() { w.arrive(running) })
 
 	pause(ctx, 2*time.Second)
 	return w.turns(running)
 }
 
-// turns measures windows with and without the bulk retry in alternation; the bulk
-// retry is paused in between. After the last window the bulk retry is stopped. The
-// results are those of fresh.
+// turns measures windows with and without the bulk retry in alternation. The bulk retry is
+// paused during the windows without it, and is stopped after the last window. The results
+// are those of fresh.
 func (w *freshWork) turns(ctx context.Context) (alone, beside time.Duration, rate float64, err error) {
 	var without, with []float64
 	var done atomic.Int64
 	ctx, cancel := context.WithCancel(ctx)
-	var gate sync.Mutex // locked while a window without the retry is measured
+	var gate sync.Mutex // locked while a window without the bulk retry is measured
 	pass := func(n int64) {
 		gate.Lock()
 		done.Store(n)
@@ -98,7 +98,7 @@ func (w *freshWork) turns(ctx context.Context) (alone, beside time.Duration, rat
 	gate.Lock()
 	acted := make(chan error, 1)
 	go func() {
-		pass(0) // wait until the first window is over
+		pass(0) // wait until the first window has ended
 		_, err := w.client.Act(ctx, redrive.By{Actor: "bench"}, store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}}, pass)
 		acted <- err
 	}()
@@ -122,7 +122,7 @@ func (w *freshWork) turns(ctx context.Context) (alone, beside time.Duration, rat
 	return time.Duration(median(without)), time.Duration(median(with)), rate, err
 }
 
-// start is the handler of a new job. The payload is the time of the enqueue.
+// start is the handler of a new job. The payload of the job is the time of its enqueue.
 func (w *freshWork) start(_ context.Context, j *redrive.Job[int64]) error {
 	if w.count.Load() {
 		wait := time.Since(time.Unix(0, j.Args))
@@ -133,8 +133,8 @@ func (w *freshWork) start(_ context.Context, j *redrive.Job[int64]) error {
 	return nil
 }
 
-// arrive enqueues jobs at the rate of w until the context ends. A late tick enqueues
-// what it missed, because work arrives even when the store is slow.
+// arrive enqueues jobs at the rate of w until the context ends. If a tick comes late, the
+// next call enqueues the missed jobs too, because work arrives even when the store is slow.
 func (w *freshWork) arrive(ctx context.Context) {
 	ticker := time.NewTicker(freshPulse)
 	defer ticker.Stop()
@@ -188,7 +188,7 @@ func (b *bencher) freshFigures(ctx context.Context, p *printer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(b.log, "fresh work: p99 %s alone, %s beside a bulk retry of %.0f/s\n", alone, beside, rate)
+		fmt.Fprintf(b.log, "new jobs start with a p99 delay of %s alone, and of %s during a bulk retry of %.0f jobs/s\n", alone, beside, rate)
 		ratios = append(ratios, float64(beside)/float64(alone))
 	}
 	ratio := median(ratios)

@@ -4,7 +4,8 @@ import (
 	"context"
 )
 
-// The shape of the seeded dead letters, as after a month with many failures.
+// These constants give the seeded dead letters their distribution. It is like that of a
+// system after a month with many failures.
 const (
 	deadOwners = 1_000
 	deadGroups = 200
@@ -12,15 +13,15 @@ const (
 	deadQueue  = "main"
 )
 
-// The inserts. Deaths are numbered: ?1 to ?2 is the range, ?3 a time in µs or a
-// payload. The number of a death gives its job and its group; the group gives class,
-// code, kind and message.
+// These statements insert dead letters. ?1 and ?2 are the first and the last number of the
+// dead letters, ?3 is a time in µs or a payload. The number of a dead letter determines its
+// job and its group; the group determines class, code, kind and message.
 const (
 	deadRows = `WITH RECURSIVE seq(i) AS (VALUES (?1) UNION ALL SELECT i + 1 FROM seq WHERE i < ?2),
 		d AS (SELECT i, ((i - 1) / ` + deadWindow + `) * ` + deadWindow + ` + 1 + ((i - 1) * ` + deadStep + `) % ` + deadWindow + ` AS job, 1 + (i * 7) % 200 AS g FROM seq) `
-	// Jobs die in another order than they were enqueued in, because their waits
-	// differ. So the ids of the jobs are permuted within a window of deaths.
-	// deadStep is a prime that does not divide the window.
+	// Jobs do not die in the order of their ids, because their waits differ. So the ids of
+	// the jobs are permuted within windows of deadWindow dead letters. deadStep is a prime
+	// that does not divide deadWindow.
 	deadWindow  = `20000`
 	deadStep    = `7919`
 	deadLetters = `INSERT INTO redrive_dead (death, job, lane, priority, status, revived, reason, class, grp, died_at, token,
@@ -46,15 +47,15 @@ const (
 		SELECT grp, died_at / 3600000000 * 3600000000, count(*) FROM redrive_dead GROUP BY 1, 2`
 )
 
-// seedDead makes a database with the given number of pending dead letters. The ids
-// of the jobs have a gap when rows is no multiple of deadWindow.
+// seedDead creates a database with the given number of pending dead letters. The ids of the
+// jobs have a gap if rows is not a multiple of deadWindow.
 func seedDead(ctx context.Context, path string, rows int) error {
 	return seed(ctx, path, func(s *seeder) {
 		s.exec(`INSERT INTO redrive_queues (name) VALUES (?)`, deadQueue)
 		for k := range deadKinds {
 			s.exec(`INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, ?, ?, '')`, 1+k, deadQueue, deadKind(k))
 		}
-		first := int64(s.now) - int64(rows)*1000 // the last job died now
+		first := int64(s.now) - int64(rows)*1000 // the last job died at the present time
 		for from := 1; from <= rows; from += flatChunk {
 			to := min(from+flatChunk-1, rows)
 			s.exec(deadLetters, from, to, first, flatPayload)

@@ -15,8 +15,8 @@ import (
 	store "github.com/redrive/redrive/store/sqlite"
 )
 
-// both enqueues jobs one by one from many goroutines while one engine runs them. It
-// returns the time until the last job was settled.
+// both measures enqueuing and running together: goroutines enqueue jobs one by one while
+// one engine runs them. It returns the time until the last outcome is stored.
 func both(ctx context.Context, dir string, jobs, producers, workers, payload int) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -41,8 +41,8 @@ func both(ctx context.Context, dir string, jobs, producers, workers, payload int
 	return took, b.verify(ctx, succeeding(jobs))
 }
 
-// process enqueues jobs in bulk and then measures the time until all attempts are
-// made and settled.
+// process enqueues jobs in bulk and then measures the time until all attempts have run and
+// their outcomes are stored.
 func process(ctx context.Context, dir string, workers, payload int, w *work) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -62,7 +62,7 @@ func process(ctx context.Context, dir string, workers, payload int, w *work) (to
 	return took, b.verify(ctx, w)
 }
 
-// enqueue measures durable enqueues: one by one from many goroutines, or in batches
+// enqueue measures how fast jobs are stored: one by one from many goroutines, or in batches
 // from one goroutine.
 func enqueue(ctx context.Context, dir string, jobs, producers, batch, payload int, keys bool) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
@@ -79,7 +79,7 @@ func enqueue(ctx context.Context, dir string, jobs, producers, batch, payload in
 		for k := range specs {
 			o := &redrive.Options{Queue: "bench"}
 			if keys {
-				o.Key = fmt.Sprintf("order-%016x", uint64(i*batch+k)*0x9E3779B97F4A7C15) // spread over the index like random keys
+				o.Key = fmt.Sprintf("order-%016x", uint64(i*batch+k)*0x9E3779B97F4A7C15) // the multiplication spreads the keys over the index like random keys
 			}
 			specs[k] = redrive.NewRaw("noop", body, o)
 		}
@@ -89,11 +89,11 @@ func enqueue(ctx context.Context, dir string, jobs, producers, batch, payload in
 	return time.Since(start), err
 }
 
-// work is the jobs and attempts of a measured run.
+// work describes the jobs and attempts of a measured run.
 type work struct {
 	jobs     int
-	attempts int       // sum over all jobs
-	end      job.State // final state of every job
+	attempts int       // total number of attempts of all jobs
+	end      job.State // state of all jobs after the run
 	attempt  func(*redrive.Job[[]byte]) error
 }
 
@@ -104,11 +104,12 @@ func succeeding(jobs int) *work {
 
 func succeed(*redrive.Job[[]byte]) error { return nil }
 
-// benchRetries is how often the benchmark's policy retries a job, without a wait.
+// benchRetries is the number of retries in the policy of the benchmark. There is no wait
+// before a retry.
 const benchRetries = 3
 
-// bench is a store and a client with one kind. Its handler counts its attempts and
-// returns what the work says.
+// bench is a store and a client with one kind of job. Its handler counts the attempts and
+// returns the results that the work requires.
 type bench struct {
 	store  *store.Store
 	client *redrive.Client
@@ -118,7 +119,7 @@ type bench struct {
 }
 
 func openBench(ctx context.Context, dir string, workers int, attempt func(*redrive.Job[[]byte]) error) (*bench, error) {
-	s, err := store.Open(ctx, filepath.Join(dir, "bench.db"), &store.Options{ReadLimit: time.Minute}) // a slow read is measured, it must not fail
+	s, err := store.Open(ctx, filepath.Join(dir, "bench.db"), &store.Options{ReadLimit: time.Minute}) // a long limit: a slow read must be measured and must not fail
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +155,8 @@ func (*bench) bytes(n int) []byte {
 	return body
 }
 
-// work starts the engine. The returned function waits until the engine has made and
-// settled the given number of attempts and has stopped.
+// work starts the engine. The returned function waits until the engine has run the given
+// number of attempts, has stored their outcomes, and has stopped.
 func (b *bench) work(ctx context.Context, attempts int) (wait func() error) {
 	b.goal.Store(int64(attempts))
 	ctx, cancel := context.WithCancel(ctx)
@@ -168,7 +169,7 @@ func (b *bench) work(ctx context.Context, attempts int) (wait func() error) {
 		case err := <-ended:
 			return errors.Join(err, ctx.Err())
 		}
-		cancel() // a graceful stop settles the jobs that have run
+		cancel() // a graceful stop stores the outcomes of jobs that have run
 		return <-ended
 	}
 }
@@ -188,7 +189,8 @@ func (b *bench) preload(ctx context.Context, jobs, payload int) error {
 	return nil
 }
 
-// verify counts the jobs and runs after a measurement. If one was lost or doubled, the measurement fails.
+// verify compares the numbers of jobs and runs with the expected ones. It returns an error
+// if a job was lost or ran twice.
 func (b *bench) verify(ctx context.Context, w *work) error {
 	counts, err := b.store.Counts(ctx)
 	if err != nil {
@@ -196,16 +198,16 @@ func (b *bench) verify(ctx context.Context, w *work) error {
 	}
 	for _, c := range counts {
 		if c.State != w.end || c.N != int64(w.jobs) {
-			return fmt.Errorf("%d jobs are %s after the run, want %d jobs that are %s", c.N, c.State, w.jobs, w.end)
+			return fmt.Errorf("after the run %d jobs are %s, want %d jobs that are %s", c.N, c.State, w.jobs, w.end)
 		}
 	}
 	if ran := b.ran.Load(); ran != int64(w.attempts) {
-		return fmt.Errorf("%d jobs had %d runs, want %d runs", ran, w.jobs, w.attempts)
+		return fmt.Errorf("got %d runs of %d jobs, want %d runs", ran, w.jobs, w.attempts)
 	}
 	return nil
 }
 
-// inParallel calls do n times, spread over the given number of goroutines.
+// inParallel calls do n times from the given number of goroutines.
 func inParallel(goroutines, n int, do func(i int) error) error {
 	var next atomic.Int64
 	errs := make(chan error, goroutines)

@@ -8,16 +8,16 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// allFailing returns the work of jobs of which every attempt fails. Each job is
-// retried at once until its retries are used up, and becomes a dead letter.
+// allFailing returns work in which every attempt fails. Each job is retried at once until
+// it has no retries left, and becomes a dead letter.
 func allFailing(attempts int) *work {
 	const each = 1 + benchRetries
 	jobs := attempts / each
 	return &work{jobs, jobs * each, job.Dead, unavailable}
 }
 
-// fifthFailing returns the work of jobs of which every fifth attempt fails: the
-// first attempt of every fourth job, whose second attempt succeeds.
+// fifthFailing returns work in which every fifth attempt fails: the first attempt of every
+// fourth job. The second attempt of these jobs succeeds.
 func fifthFailing(attempts int) *work {
 	const each = 4
 	failing := attempts / (each + 1)
@@ -30,8 +30,8 @@ func fifthFailing(attempts int) *work {
 	}}
 }
 
-// statusError is an error like those of HTTP clients: it has the status as a
-// number, and a text with more details.
+// statusError is an error like those of HTTP clients: it contains the status as a number
+// and a text with details.
 type statusError struct {
 	status  int
 	request uint64
@@ -44,8 +44,8 @@ func (e *statusError) Error() string {
 
 func (e *statusError) StatusCode() int { return e.status }
 
-// unavailable returns the error of an attempt that failed because a service was
-// unavailable: about 200 bytes, always of one shape, each time with other ids.
+// unavailable returns the error of an attempt that failed because a service was not
+// available. The text has about 200 bytes and the same form each time, but different ids.
 func unavailable(j *redrive.Job[[]byte]) error {
 	request := (uint64(j.ID)<<8 + uint64(j.Attempt)) * 0x9E3779B97F4A7C15
 	return fmt.Errorf("fetch https://media.example.com/v2/renditions/%d/preview.mp4: %w", 40_000_000+j.ID, &statusError{503, request})

@@ -9,8 +9,9 @@ import (
 	store "github.com/redrive/redrive/store/sqlite"
 )
 
-// The benchmark of failing handlers must measure the full cost: each attempt stores
-// a complete record, each job becomes a dead letter, and all share one group.
+// The benchmark of failing handlers must measure the full cost: each attempt stores a
+// complete failure record, each job becomes a dead letter, and all dead letters belong to
+// one group.
 func TestFailingWorkIsRecorded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -36,11 +37,11 @@ func TestFailingWorkIsRecorded(t *testing.T) {
 		texts[f.Message] = true
 		if n := len(f.Message); n < 150 || n > 220 || f.HTTPStatus != 503 || f.Fingerprint == "" || len(f.Decision) < 100 ||
 			f.How != job.ByError || f.Holder == "" || !strings.Contains(f.Message, "unexpected status 503") {
-			t.Errorf("failure record is not complete: %+v", f)
+			t.Errorf("a failure record is not complete: %+v", f)
 		}
 	}
 	if len(texts) != len(d.Failures) {
-		t.Errorf("got %d different messages in %d records, want a different message in each", len(texts), len(d.Failures))
+		t.Errorf("got %d different messages in %d failure records, want a different message in each record", len(texts), len(d.Failures))
 	}
 	if len(d.Groups) != 1 || d.Groups[0].N != 25 || d.Groups[0].Pending != 25 {
 		t.Errorf("got the groups %+v, want one group of 25 dead letters", d.Groups)

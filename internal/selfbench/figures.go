@@ -19,14 +19,15 @@ type Figure struct {
 	Target   string  `json:"target"`
 	Measured float64 `json:"measured"`
 	Unit     string  `json:"unit"`
-	Floor    float64 `json:"floor,omitempty"` // rate of the floor in the same run, where the target is a share of that rate
+	Floor    float64 `json:"floor,omitempty"` // rate of the floor in the same run; set if the target is a share of this rate
 	Pass     bool    `json:"pass"`
 }
 
 // ErrMissed is returned when at least one figure missed its target.
 var ErrMissed = errors.New("a figure missed its target")
 
-// Bench measures the engine and its floor, and prints a table.
+// Bench measures the engine and its floor (the fastest possible rate on this machine), and
+// prints a table.
 func Bench(ctx context.Context, load Load, out io.Writer) (err error) {
 	b, err := newBencher(load, io.Discard)
 	if err != nil {
@@ -42,12 +43,13 @@ func Bench(ctx context.Context, load Load, out io.Writer) (err error) {
 	for _, r := range results {
 		fmt.Fprintf(out, "%-28s %9.0f/s\n", r.Name, r.PerSecond)
 	}
-	fmt.Fprintf(out, "\nenqueue+process is %.2f of its floor, enqueue %.2f\n",
+	fmt.Fprintf(out, "\nenqueue+process reaches %.2f of its floor, enqueue reaches %.2f\n",
 		results[1].PerSecond/results[0].PerSecond, results[6].PerSecond/results[5].PerSecond)
 	return nil
 }
 
-// throughput returns the scenarios of Bench and Figures. Both rely on their order.
+// throughput returns the scenarios for Bench and Figures. These functions depend on the
+// order of the scenarios.
 func (b *bencher) throughput() []scenario {
 	n, producers := b.load.Jobs, b.load.Producers
 	return []scenario{
@@ -64,8 +66,8 @@ func (b *bencher) throughput() []scenario {
 	}
 }
 
-// Figures measures everything that has a target, or only the named subjects, and
-// prints one line of JSON per figure. It returns ErrMissed when a figure missed its
+// Figures measures all figures that have a target, or only those of the named subjects. It
+// prints one line of JSON for each figure, and returns ErrMissed if a figure missed its
 // target.
 func Figures(ctx context.Context, load Load, rows int, only []string, out, log io.Writer) (err error) {
 	b, err := newBencher(load, log)
@@ -93,7 +95,7 @@ func Figures(ctx context.Context, load Load, rows int, only []string, out, log i
 		}
 	}
 	if p.missed > 0 {
-		return fmt.Errorf("%w: %d of %d", ErrMissed, p.missed, p.printed)
+		return fmt.Errorf("%w: %d of %d figures", ErrMissed, p.missed, p.printed)
 	}
 	return nil
 }
@@ -111,23 +113,23 @@ func (p *printer) print(f Figure) error {
 	return p.out.Encode(f)
 }
 
-// share prints a rate whose target is a share of the floor's rate.
+// share prints a rate and its target: a share of the rate of the floor.
 func (p *printer) share(name string, rate, floor, share float64) error {
 	return p.print(Figure{name, fmt.Sprintf(">= %.2f x floor", share), round(rate), "jobs/s", round(floor), rate >= share*floor})
 }
 
-// ofSuccess prints a rate of attempts whose target is a share of the rate of
-// attempts that all succeed.
+// ofSuccess prints a rate of attempts. Its target is a share of the rate that is reached if
+// all attempts succeed.
 func (p *printer) ofSuccess(name string, rate, success, share float64) error {
 	return p.print(Figure{name, fmt.Sprintf(">= %.2f x process alone", share), round(rate), "attempts/s", round(success), rate >= share*success})
 }
 
-// atLeast prints a rate whose target is a minimum.
+// atLeast prints a rate and its target: a minimum.
 func (p *printer) atLeast(name string, rate, least float64) error {
 	return p.print(Figure{name, fmt.Sprintf(">= %.0f/s", least), round(rate), "jobs/s", 0, rate >= least})
 }
 
-// below prints a duration that has to stay below most.
+// below prints a duration and its target: the duration must be shorter than most.
 func (p *printer) below(name string, took, most time.Duration) error {
 	return p.print(Figure{name, "< " + most.String(), milliseconds(took), "ms", 0, took < most})
 }
@@ -169,7 +171,7 @@ func (b *bencher) latencyFigures(ctx context.Context, p *printer) error {
 	}
 	other, err := pickup(ctx, b.folder(), 300, true)
 	if err != nil {
-		return fmt.Errorf("pickup from another process: %w", err)
+		return fmt.Errorf("measure the start of jobs that another process enqueues: %w", err)
 	}
 	changed, err := settings(ctx, b.folder(), 100)
 	if err != nil {
@@ -177,7 +179,7 @@ func (b *bencher) latencyFigures(ctx context.Context, p *printer) error {
 	}
 	busy, err := measureSaturated(ctx, b.folder(), b.load)
 	if err != nil {
-		return fmt.Errorf("saturated file: %w", err)
+		return fmt.Errorf("measure a busy database file: %w", err)
 	}
 	return errors.Join(
 		p.below("idle pickup in the process, p50", own.at(0.5), 2*time.Millisecond),
@@ -192,16 +194,17 @@ func (b *bencher) latencyFigures(ctx context.Context, p *printer) error {
 func (b *bencher) folder() string {
 	b.runs++
 	dir := filepath.Join(b.dir, fmt.Sprint(b.runs))
-	_ = os.Mkdir(dir, 0o700) // if this fails, opening a database in dir reports it
+	_ = os.Mkdir(dir, 0o700) // no error check: if this fails, opening a database in dir returns an error
 	return dir
 }
 
-// flatFigures measures what must not grow with the number of stored jobs.
+// flatFigures measures durations and memory that must not grow with the number of stored
+// jobs.
 func (b *bencher) flatFigures(ctx context.Context, p *printer, rows int) error {
 	dir := b.folder()
 	polls, err := flat(ctx, dir, rows)
 	if err != nil {
-		return fmt.Errorf("polls beside many jobs: %w", err)
+		return fmt.Errorf("measure polls of a file with many jobs: %w", err)
 	}
 	for _, r := range polls {
 		err = errors.Join(err, p.print(Figure{
@@ -212,7 +215,7 @@ func (b *bencher) flatFigures(ctx context.Context, p *printer, rows int) error {
 	}
 	many, werr := waiting(ctx, dir, waitingJobs, waitingRun)
 	if werr != nil {
-		return fmt.Errorf("file with many waiting jobs: %w", werr)
+		return fmt.Errorf("measure a file with many waiting jobs: %w", werr)
 	}
 	const mib = 1 << 20
 	return errors.Join(err,
@@ -222,7 +225,7 @@ func (b *bencher) flatFigures(ctx context.Context, p *printer, rows int) error {
 	)
 }
 
-// Child runs one part of a measurement in this process, which was started as another process of the benchmark.
+// Child runs one part of a measurement. The benchmark starts a second process for it.
 func Child(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 3 && args[0] == "enqueue" {
 		n, err := strconv.Atoi(args[2])

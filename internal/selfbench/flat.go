@@ -10,26 +10,30 @@ import (
 )
 
 const (
-	// flatFew is how many jobs each place of the small file has.
+	// flatFew is the number of jobs in each place of the small file. A place is a set of
+	// jobs that a claim must not take, such as paused jobs.
 	flatFew = 10_000
-	// flatMost is how many times longer a poll may take beside many jobs.
+	// flatMost is the highest accepted ratio of the time of a poll on the large file to the
+	// time on the small file.
 	flatMost = 1.5
-	// flatWanted is how many jobs a poll asks for.
+	// flatWanted is the number of jobs that a poll asks for.
 	flatWanted = 100
 
-	flatWarm = 50 // polls measured on a file whose pages are cached
-	flatCold = 15 // polls measured on a file of which nothing is cached
+	flatWarm = 50 // number of polls measured while the file is in the page cache
+	flatCold = 15 // number of polls measured after the file was removed from the page cache
 )
 
-// flatResult compares one kind of poll on the small and on the large file.
+// flatResult compares one kind of poll on the small file with the same poll on the large
+// file.
 type flatResult struct {
 	poll      string
-	few, many time.Duration // medians
+	few, many time.Duration // median durations on the small and on the large file
 }
 
 func (r flatResult) ratio() float64 { return float64(r.many) / float64(r.few) }
 
-// flatPolls are the kinds of polls. Their order matters: each adds due jobs.
+// flatPolls are the kinds of polls. Their order matters, because each of them adds due
+// jobs.
 var flatPolls = []struct {
 	name string
 	due  int
@@ -39,10 +43,11 @@ var flatPolls = []struct {
 	{"full poll", 2 * flatWanted},
 }
 
-// flat measures polls on two files, with flatFew and with rows jobs in each place
-// that a claim may not take from: due later, paused, of an unknown kind, parked,
-// completed and dead. The polls alternate between the files, so that the load of the
-// machine affects both alike. Both files are removed at the end.
+// flat measures polls on two files. The small file has flatFew jobs in each place, the
+// large file has rows jobs. A claim must not take these jobs: they are due later, paused,
+// of an unknown kind, parked, completed or dead. The polls alternate between the files, so
+// that other load on the machine affects both in the same way. Both files are removed at
+// the end.
 func flat(ctx context.Context, dir string, rows int) (results []flatResult, err error) {
 	few, err := openFlat(ctx, filepath.Join(dir, "few.db"), flatFew)
 	if err != nil {
@@ -78,11 +83,11 @@ func compareFlat(ctx context.Context, name string, rounds int, few, many *flatFi
 	for range rounds {
 		for i, f := range []*flatFile{few, many} {
 			if err := before(f); err != nil {
-				return flatResult{}, fmt.Errorf("%s, %s: %w", name, f.path, err)
+				return flatResult{}, fmt.Errorf("prepare the poll %s of the file %s: %w", name, f.path, err)
 			}
 			d, err := f.poll(ctx)
 			if err != nil {
-				return flatResult{}, fmt.Errorf("%s, %s: %w", name, f.path, err)
+				return flatResult{}, fmt.Errorf("run the poll %s of the file %s: %w", name, f.path, err)
 			}
 			took[i] = append(took[i], d)
 		}
@@ -90,7 +95,8 @@ func compareFlat(ctx context.Context, name string, rounds int, few, many *flatFi
 	return flatResult{name, median(took[0]), median(took[1])}, nil
 }
 
-// removeDatabase removes a database file and the files that belong to it.
+// removeDatabase removes a database file and its additional files, such as the write-ahead
+// log.
 func removeDatabase(path string) error {
 	files, err := filepath.Glob(path + "*")
 	for _, f := range files {

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropCache makes the kernel drop the cached pages of a file.
+// dropCache removes the pages of a file from the page cache of the kernel.
 func dropCache(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil { // the kernel only drops pages that are written
+	if err := f.Sync(); err != nil { // the kernel removes only pages that are written to the disk
 		return err
 	}
 	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
@@ -28,7 +28,7 @@ func dropCache(path string) error {
 // peakMemory returns the peak memory of this process in bytes.
 func peakMemory() (int64, error) { return highWater("/proc/self/status") }
 
-// memoryNow returns the memory of this process in bytes, or 0 when it is not known.
+// memoryNow returns the memory of this process in bytes, or 0 if it is not known.
 func memoryNow() int64 {
 	n, _ := memoryLine("/proc/self/status", "VmRSS:")
 	return n
@@ -36,7 +36,7 @@ func memoryNow() int64 {
 
 func highWater(status string) (int64, error) { return memoryLine(status, "VmHWM:") }
 
-// memoryLine reads one line of a process's status file and returns its value in bytes.
+// memoryLine returns the value of one line in the status file of a process, in bytes.
 func memoryLine(status, name string) (int64, error) {
 	f, err := os.Open(status)
 	if err != nil {
@@ -53,8 +53,8 @@ func memoryLine(status, name string) (int64, error) {
 	return 0, errors.New(status + " has no line " + name)
 }
 
-// peakOf runs a command and returns the peak memory of its process in bytes, sampled
-// every few milliseconds. getrusage(2) cannot be used: its value for a child includes
+// peakOf runs a command and returns the peak memory of its process in bytes. It reads the
+// memory every few milliseconds. getrusage(2) is of no use here: for a child it includes
 // the memory of the parent, because the child begins as a copy of the parent.
 func peakOf(cmd *exec.Cmd) (peak int64, err error) {
 	if err := cmd.Start(); err != nil {
@@ -70,7 +70,7 @@ func peakOf(cmd *exec.Cmd) (peak int64, err error) {
 		case err := <-ended:
 			return peak, err
 		case <-ticker.C:
-			if now, err := highWater(status); err == nil { // reading fails when the process has ended
+			if now, err := highWater(status); err == nil { // reading fails if the process has ended
 				peak = max(peak, now)
 			}
 		}

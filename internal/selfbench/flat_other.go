@@ -8,18 +8,18 @@ import (
 	"runtime"
 )
 
-// dropCache makes the kernel drop the cached pages of a file.
+// dropCache removes the pages of a file from the page cache of the kernel.
 func dropCache(path string) error {
-	return fmt.Errorf("the cache of %s can only be dropped on Linux, this is %s", path, runtime.GOOS)
+	return fmt.Errorf("cannot remove %s from the page cache: this works only on Linux, but the system is %s", path, runtime.GOOS)
 }
 
 // peakMemory returns the peak memory of this process in bytes.
 func peakMemory() (int64, error) {
-	return 0, fmt.Errorf("the peak memory of a process is known on Linux only, this is %s", runtime.GOOS)
+	return 0, fmt.Errorf("cannot measure the peak memory of a process: this works only on Linux, but the system is %s", runtime.GOOS)
 }
 
 // peakOf runs a command and returns the peak memory of its process in bytes.
 func peakOf(*exec.Cmd) (int64, error) { return peakMemory() }
 
-// memoryNow returns the memory of this process in bytes, or 0 when it is not known.
+// memoryNow returns the memory of this process in bytes, or 0 if it is not known.
 func memoryNow() int64 { return 0 }

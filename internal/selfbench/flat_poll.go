@@ -11,11 +11,11 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// flatFile is an open database file that has the same number of jobs in each place.
+// flatFile is an open database file with the same number of jobs in each place.
 type flatFile struct {
 	path  string
 	store *sqlite.Store
-	due   int // jobs that a poll may take
+	due   int // number of due jobs, which a poll may take
 }
 
 func openFlat(ctx context.Context, path string, rows int) (*flatFile, error) {
@@ -34,7 +34,7 @@ func (f *flatFile) remove() error {
 	return errors.Join(f.store.Close(), removeDatabase(f.path))
 }
 
-// reopenCold closes the file, makes the kernel drop its pages and opens it again.
+// reopenCold closes the file, removes it from the page cache and opens it again.
 func (f *flatFile) reopenCold(ctx context.Context) error {
 	if err := f.store.Close(); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (f *flatFile) reopenCold(ctx context.Context) error {
 	return err
 }
 
-// makeDue enqueues jobs, spread over the lanes, until the given number is due.
+// makeDue enqueues jobs in all lanes until the given number of jobs is due.
 func (f *flatFile) makeDue(ctx context.Context, due int) error {
 	n := due - f.due
 	if n == 0 {
@@ -69,8 +69,8 @@ func (f *flatFile) makeDue(ctx context.Context, due int) error {
 	return err
 }
 
-// poll asks for jobs once. It puts back what it got, so that the next poll finds
-// the same jobs.
+// poll claims jobs once and measures the time. Then it puts the claimed jobs back, so that
+// the next poll finds the same jobs.
 func (f *flatFile) poll(ctx context.Context) (took time.Duration, err error) {
 	x := store.Exchange{Holder: "bench", Lease: time.Minute, Want: []store.Want{
 		{Queue: flatQueue, Max: flatWanted, Kinds: flatWants()}, {Queue: flatPaused, Max: flatWanted, Kinds: flatWants()},

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	flatKinds  = 50 // lanes of each place; each lane has jobs of all priorities
+	flatKinds  = 50 // number of lanes of each place; each lane has jobs of all priorities
 	flatQueue  = "main"
 	flatPaused = "paused"
-	// flatChunk is how many rows one statement inserts.
+	// flatChunk is the number of rows that one statement inserts.
 	flatChunk = 500_000
 )
 
@@ -25,8 +25,9 @@ var flatPayload = []byte(`{"user":4711,"template":"welcome"}`)
 
 func flatKind(i int) string { return fmt.Sprintf("kind-%02d", i%flatKinds) }
 
-// The inserts share their beginning. ?1 to ?2 are the job ids, which are spread over
-// ?4 lanes from lane ?3 on and over the priorities. ?5 is a time and ?6 a payload.
+// The statements begin in the same way. ?1 to ?2 are the ids of the jobs. The jobs are
+// spread over ?4 lanes, beginning with lane ?3, and over all priorities. ?5 is a time and
+// ?6 is a payload.
 const (
 	flatRows = `WITH RECURSIVE seq(i) AS (VALUES (?1) UNION ALL SELECT i + 1 FROM seq WHERE i < ?2)
 		SELECT i, ?3 + i % ?4, 1 + i / ?4 % 4, `
@@ -45,10 +46,9 @@ const (
 		FROM seq JOIN redrive_dead INDEXED BY redrive_dead_pending ON grp = i AND status = 0 GROUP BY i`
 )
 
-// flatLanes are the groups of lanes: the first may be claimed from, the others
-// may not.
+// flatLanes are the groups of lanes. A claim may take jobs from the first group only.
 var flatLanes = []struct {
-	queue, kinds, deps string // kinds is put before the name of each kind
+	queue, kinds, deps string // kinds is a prefix for the name of each kind
 	gate               int
 }{
 	{queue: flatQueue},
@@ -57,14 +57,14 @@ var flatLanes = []struct {
 	{queue: flatQueue, deps: "mail", gate: 1},
 }
 
-// flatPlaces are the places whose jobs a claim may not take.
+// flatPlaces are the sets of jobs that a claim must not take.
 var flatPlaces = []struct {
 	lanes  int // index in flatLanes
 	state  job.State
 	insert string
-	at     time.Duration // of the first job, from now
+	at     time.Duration // time of the first job, relative to now
 }{
-	{0, job.Waiting, flatWaiting, 24 * time.Hour}, // due later
+	{0, job.Waiting, flatWaiting, 24 * time.Hour}, // these jobs are due in 24 hours
 	{1, job.Waiting, flatWaiting, -24 * time.Hour},
 	{2, job.Waiting, flatWaiting, -24 * time.Hour},
 	{3, job.Waiting, flatWaiting, -24 * time.Hour},
@@ -72,8 +72,8 @@ var flatPlaces = []struct {
 	{0, job.Dead, flatDead, -24 * time.Hour},
 }
 
-// seedFlat makes a database with the given number of jobs in each place, rounded down
-// to a multiple of lanes times priorities.
+// seedFlat creates a database with the given number of jobs in each place. The number is
+// rounded down to a multiple of flatKinds times job.PriorityMax.
 func seedFlat(ctx context.Context, path string, rows int) error {
 	rows -= rows % (flatKinds * job.PriorityMax)
 	return seed(ctx, path, func(s *seeder) {
@@ -97,16 +97,16 @@ func seedFlat(ctx context.Context, path string, rows int) error {
 
 func flatLane(lanes int) int { return 1 + lanes*flatKinds }
 
-// seeder fills a database with SQL statements. That is not durable, and much faster
-// than the store. After the first error, which is kept, it does nothing more.
+// seeder fills a database with SQL statements. This is not durable, but much faster than
+// the store. The seeder keeps the first error and does nothing more after it.
 type seeder struct {
 	conn *sqlite.Conn
-	next int // job id
+	next int // id of the next job
 	now  job.Micros
 	err  error
 }
 
-// seed makes a database and fills it.
+// seed creates a database and fills it.
 func seed(ctx context.Context, path string, fill func(*seeder)) (err error) {
 	made, err := store.Open(ctx, path, nil)
 	if err != nil {
@@ -137,8 +137,8 @@ func (s *seeder) exec(text string, args ...any) {
 	}
 }
 
-// insert inserts rows jobs into the given number of lanes, starting at lane. The
-// times of the jobs start at a time and are one microsecond apart.
+// insert inserts rows jobs into the given number of lanes, beginning with lane. The time of
+// the first job is at, relative to now; each further job is one microsecond later.
 func (s *seeder) insert(text string, lane, lanes, rows int, at time.Duration, payload []byte) {
 	for end := s.next + rows; s.next < end && s.err == nil; {
 		last := min(s.next+flatChunk, end) - 1

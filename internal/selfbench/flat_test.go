@@ -13,7 +13,8 @@ import (
 	store "github.com/redrive/redrive/store/sqlite"
 )
 
-// TestMain also runs the child processes of a measurement: they are this test binary.
+// TestMain also runs the child processes of a measurement, because they start this test
+// binary.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "bench" && os.Args[2] == "child" {
 		if err := childFlat(context.Background(), os.Stdout, os.Args[3:]); err != nil {
@@ -25,11 +26,12 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// The seeds write rows with SQL. They must be what the store itself would have written.
+// The seeds write rows with SQL. These rows must be equal to the rows that the store would
+// write.
 func TestSeededDatabasesHaveNoProblems(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it makes databases of thousands of jobs")
+		t.Skip("-short: this test creates databases with thousands of jobs")
 	}
 	for name, seed := range map[string]func(context.Context, string, int) error{"flat": seedFlat, "waiting": seedWaiting, "dead": seedDead} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +53,7 @@ func TestSeededDatabasesHaveNoProblems(t *testing.T) {
 func TestFlat(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it measures for seconds")
+		t.Skip("-short: this test measures for some seconds")
 	}
 	onLinux(t)
 	dir := t.TempDir()
@@ -60,22 +62,22 @@ func TestFlat(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(results) != 2*len(flatPolls) {
-		t.Errorf("wrong number of results: got %d: %v", len(results), results)
+		t.Errorf("got %d results, want %d: %v", len(results), 2*len(flatPolls), results)
 	}
 	for _, r := range results {
 		if r.few <= 0 || r.many <= 0 {
-			t.Errorf("%s: measured %s and %s, want both above 0", r.poll, r.few, r.many)
+			t.Errorf("poll %s took %s on the small file and %s on the large file, want durations above 0", r.poll, r.few, r.many)
 		}
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*.db*")); err != nil || len(left) > 0 {
-		t.Errorf("flat left the files %v (error %v), want none", left, err)
+		t.Errorf("flat left the files %v (error %v), want no files", left, err)
 	}
 }
 
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it measures for seconds")
+		t.Skip("-short: this test measures for some seconds")
 	}
 	onLinux(t)
 	r, err := waiting(t.Context(), t.TempDir(), 5000, 1000)
@@ -83,12 +85,12 @@ func TestWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.warm <= 0 || r.cold <= 0 || r.peak < 10<<20 {
-		t.Errorf("measured a start of %s, a cold start of %s and a peak of %d bytes; want all above 0", r.warm, r.cold, r.peak)
+		t.Errorf("measured a start of %s, a start without page cache of %s and a peak memory of %d bytes; want durations above 0 and at least 10 MiB", r.warm, r.cold, r.peak)
 	}
 }
 
 func onLinux(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("page cache and peak memory are known on Linux only")
+		t.Skip("the page cache and the peak memory can be measured only on Linux")
 	}
 }

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// waitingJobs is how many jobs wait in the measured file.
+	// waitingJobs is the number of waiting jobs in the measured file.
 	waitingJobs = 1_000_000
-	// waitingRun is how many of them are run before the peak memory is read: enough
-	// to fill every cache.
+	// waitingRun is the number of jobs that run before the peak memory is read. It is large
+	// enough to fill every cache.
 	waitingRun = 100_000
 
-	startRounds = 7 // measured starts; the median counts
+	startRounds = 7 // number of measured starts; the result is their median
 )
 
 // waitingResult is the cost of opening a file with many waiting jobs.
 type waitingResult struct {
 	warm time.Duration // time from the start of the process to its first claim
-	cold time.Duration // the same when nothing of the file is cached
+	cold time.Duration // the same time if the file is not in the page cache
 	peak int64         // peak memory in bytes while many jobs run
 }
 
-// waiting measures how soon a new process claims a job from a file with many waiting
-// jobs, and the peak memory of a process that runs some of them.
+// waiting measures how soon a new process claims a job from a file with many waiting jobs.
+// It also measures the peak memory of a process that runs some of these jobs.
 func waiting(ctx context.Context, dir string, jobs, run int) (r waitingResult, err error) {
 	path := filepath.Join(dir, "bench.db")
 	defer func() { err = errors.Join(err, removeDatabase(path)) }()
@@ -68,7 +68,7 @@ func seedWaiting(ctx context.Context, path string, rows int) error {
 	})
 }
 
-// askChild runs a child process and returns what it printed, decoded from JSON.
+// askChild runs a child process and decodes the JSON that the process prints.
 func askChild[T any](ctx context.Context, args ...string) (answer T, err error) {
 	lines, wait, err := child(ctx, args...)
 	if err != nil {
@@ -79,16 +79,16 @@ func askChild[T any](ctx context.Context, args ...string) (answer T, err error) 
 		line = l
 	}
 	if err := wait(); err != nil {
-		return answer, fmt.Errorf("child process %s: %w", args[0], err)
+		return answer, fmt.Errorf("the child process %s failed: %w", args[0], err)
 	}
 	return answer, json.Unmarshal([]byte(line), &answer)
 }
 
-// childFlat is the child process that opens a file with many waiting jobs. Its
-// arguments are "start" and the folder, or "work", the folder and the number of jobs to run.
+// childFlat runs in the child process that opens a file with many waiting jobs. Its
+// arguments are "start" and a folder, or "work", a folder and the number of jobs to run.
 func childFlat(ctx context.Context, out io.Writer, args []string) (err error) {
 	if len(args) < 2 {
-		return fmt.Errorf("child process: got %d arguments, want a name and a folder", len(args))
+		return fmt.Errorf("the child process got %d arguments, want a name and a folder", len(args))
 	}
 	b, err := openBench(ctx, args[1], 100, succeed)
 	if err != nil {
@@ -102,7 +102,7 @@ func childFlat(ctx context.Context, out io.Writer, args []string) (err error) {
 	case name == "work" && len(rest) == 1:
 		answer, err = b.peak(ctx, rest[0])
 	default:
-		err = fmt.Errorf("child process: %q with %d arguments is unknown, want start or work", name, len(rest))
+		err = fmt.Errorf("the child process got the unknown name %q with %d arguments, want start or work", name, len(rest))
 	}
 	if err != nil {
 		return err

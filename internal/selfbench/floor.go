@@ -15,11 +15,11 @@ import (
 	store "github.com/redrive/redrive/store/sqlite"
 )
 
-// floor does the least work that a job costs on this machine. It runs the bare
-// statements and writes every row that the engine writes (job, claim with lease,
-// history, counters, packed events), in one goroutine with group commit, with the same
-// schema and settings, for callers that wait for their commit. It checks nothing,
-// decides nothing and runs no handler.
+// floor does the smallest amount of work that jobs need on this machine. It runs only the
+// SQL statements and writes the same rows as the engine (job, claim with lease, history,
+// counters, packed events). It uses one goroutine with group commit and the same schema and
+// settings, and its callers wait for their commit. It checks nothing, decides nothing and
+// runs no handler.
 type floor struct {
 	conn     *sqlite.Conn
 	insert   *sqlite.Stmt
@@ -37,11 +37,11 @@ type floor struct {
 	nextID   int64
 	pack     event.Packer
 	counts   [7]int64
-	left     int // jobs to settle before the workers may stop
+	left     int // number of jobs that must still end before the workers stop
 }
 
-// floorRequest inserts n jobs (settle is 0), or ends the job settle and asks for the
-// next one.
+// floorRequest asks the floor to insert n jobs (if settle is 0), or to end the job settle
+// and to return the next one.
 type floorRequest struct {
 	inserts int
 	settle  int64
@@ -55,7 +55,7 @@ type floorClaim struct{ id, token int64 }
 
 func openFloor(ctx context.Context, dir string, payload int) (*floor, error) {
 	path := filepath.Join(dir, "floor.db")
-	s, err := store.Open(ctx, path, nil) // creates the schema
+	s, err := store.Open(ctx, path, nil) // Open creates the schema
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,8 @@ func (f *floor) settleJob(r *floorRequest, now int64) error {
 	return run(f.remove)
 }
 
-// feed claims jobs for the waiting requests: each gets all that it wants or nothing.
+// feed claims jobs for waiting requests. Each request gets the full number of jobs that it
+// wants, or none.
 func (f *floor) feed(hungry []*floorRequest, now int64) (fed int, err error) {
 	wanted := 0
 	for _, r := range hungry {
@@ -299,8 +300,8 @@ func run(stmt *sqlite.Stmt) error {
 	}
 }
 
-// both inserts jobs one by one from several producers while workers process them. It
-// returns the time until the last job was settled.
+// both measures inserting and processing together: producers insert jobs one by one while
+// workers process them. It returns the time until the last job has ended.
 func (f *floor) both(ctx context.Context, jobs, producers, workers int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -331,11 +332,11 @@ func (f *floor) both(ctx context.Context, jobs, producers, workers int) (time.Du
 	return time.Since(start), err
 }
 
-// enqueue inserts jobs one by one from several producers.
+// enqueue measures how long several producers need to insert jobs one by one.
 func (f *floor) enqueue(ctx context.Context, jobs, producers int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
-	f.left = 1 // one job is never settled, so serve runs until the context ends
+	f.left = 1 // one job never ends, so serve runs until the context ends
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() { served <- f.serve(serving) }()

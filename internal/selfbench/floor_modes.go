@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Floor does the bare work of a load below dir and returns how long it took. The mode
-// is enqueue, process (the jobs are inserted before) or both. It is for comparisons
-// with other systems in one run.
+// Floor measures the smallest possible work for a load, in a database below dir. It returns
+// the time that the work took. The mode is enqueue, process (the jobs are inserted before
+// the measurement) or both. Comparisons with other systems use it.
 func Floor(ctx context.Context, dir, mode string, load Load) (took time.Duration, err error) {
 	f, err := openFloor(ctx, dir, load.Payload)
 	if err != nil {

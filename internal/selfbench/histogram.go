@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// A histogram has 32 buckets for each doubling of a duration, so a value that is
-// read is at most 1/32 above the value that was added. Durations are counted in
-// microseconds, up to 2^36 µs, which is 19 hours.
+// A histogram has 32 buckets for each doubling of a duration. So a value read from it is at
+// most 1/32 above the value that was added. Durations are counted in microseconds, up to
+// 2^36 µs (19 hours).
 const (
 	histogramFine    = 5
 	histogramOctaves = 36 - histogramFine
 	histogramBuckets = (histogramOctaves + 1) << histogramFine
 )
 
-// histogram counts durations. Adding one costs nanoseconds and is safe from any goroutine.
+// histogram counts durations. Adding a duration takes nanoseconds and is safe for
+// concurrent use.
 type histogram struct {
 	counts [histogramBuckets]atomic.Int64
 }
@@ -29,13 +30,13 @@ func bucketOf(d time.Duration) int {
 	return min(octave<<histogramFine+int(us>>octave), histogramBuckets-1)
 }
 
-// bucketEnd returns the smallest duration above those of bucket i.
+// bucketEnd returns the upper bound of bucket i: the smallest duration of the next bucket.
 func bucketEnd(i int) time.Duration {
 	octave := max(i>>histogramFine-1, 0)
 	return time.Duration(i-octave<<histogramFine+1) << octave * time.Microsecond
 }
 
-// tally is the counts of a histogram up to a time, or between two times.
+// tally is a copy of the counts of a histogram, or the difference of two copies.
 type tally [histogramBuckets]int64
 
 func (h *histogram) read() *tally {
@@ -46,7 +47,7 @@ func (h *histogram) read() *tally {
 	return &t
 }
 
-// since returns what was counted after an earlier tally.
+// since returns the counts that were added after an earlier tally.
 func (t *tally) since(earlier *tally) *tally {
 	var out tally
 	for i := range t {
@@ -62,8 +63,8 @@ func (t *tally) n() (n int64) {
 	return n
 }
 
-// at returns the duration that the given share of all durations is below, or 0 when
-// nothing was counted.
+// at returns a duration; the given share of all durations is shorter. It returns 0 if there
+// are no durations.
 func (t *tally) at(share float64) time.Duration {
 	rank := int64(share * float64(t.n()))
 	for i, c := range t {

@@ -11,18 +11,18 @@ func TestHistogramBucketsAreNarrowAndInOrder(t *testing.T) {
 	for d := time.Duration(0); d < 60*time.Hour; d += max(d/100, time.Microsecond) {
 		i := bucketOf(d)
 		if i < last || i > last+1 {
-			t.Fatalf("%s is in bucket %d, but a slightly shorter duration is in bucket %d", d, i, last)
+			t.Fatalf("the duration %s is in bucket %d, but a slightly shorter duration is in bucket %d; want the same or the next bucket", d, i, last)
 		}
 		last = i
 		if i == histogramBuckets-1 {
 			break
 		}
 		if end := bucketEnd(i); end <= d || end > d+d/32+time.Microsecond {
-			t.Fatalf("%s is in the bucket that ends at %s: the bucket is too wide or does not contain it", d, end)
+			t.Fatalf("the duration %s is in the bucket that ends at %s, but this bucket does not contain the duration or is too wide", d, end)
 		}
 	}
 	if last != histogramBuckets-1 {
-		t.Errorf("the last bucket is number %d of %d buckets", last, histogramBuckets)
+		t.Errorf("the longest tested duration is in bucket %d, want the last bucket, %d", last, histogramBuckets-1)
 	}
 	for _, d := range []time.Duration{-time.Second, 0} {
 		if i := bucketOf(d); i != 0 {
@@ -38,9 +38,9 @@ func TestHistogramReturnsShares(t *testing.T) {
 	t.Parallel()
 	var h histogram
 	if d := h.read().at(0.99); d != 0 {
-		t.Errorf("the share of an empty tally is %s, want 0", d)
+		t.Errorf("an empty tally returned the duration %s for a share, want 0", d)
 	}
-	for i := range 1000 { // 1 ms to 1 s
+	for i := range 1000 { // add the durations from 1 ms to 1 s
 		h.add(time.Duration(i+1) * time.Millisecond)
 	}
 	first := h.read()
@@ -58,7 +58,7 @@ func TestHistogramReturnsShares(t *testing.T) {
 	} {
 		got := tt.of.at(tt.share)
 		if tt.of.n() != tt.n || got < tt.want || got > tt.want+tt.want/32+time.Microsecond {
-			t.Errorf("share %v of %d durations: got %s, want %s of %d", tt.share, tt.of.n(), got, tt.want, tt.n)
+			t.Errorf("for the share %v of %d durations got %s, want %s of %d durations", tt.share, tt.of.n(), got, tt.want, tt.n)
 		}
 	}
 }

@@ -18,14 +18,15 @@ import (
 )
 
 const (
-	callRounds   = 51 // measured rounds; the median counts
+	callRounds   = 51 // number of measured rounds; the result is their median
 	callRound    = 200 * time.Microsecond
-	failureTexts = 64           // different failures in turn, so that no cache helps
-	hugeText     = 10 << 20     // bytes of the longest text
+	failureTexts = 64           // number of different failures, so that a cache does not help
+	hugeText     = 10 << 20     // size of the longest text in bytes
 	failureKind  = "renditions" // kind of the jobs that fail
 )
 
-// judgementFigures measures classification and decision of one failure, without a store.
+// judgementFigures measures how long it takes to classify one failure and to decide about
+// it. It uses no store.
 func (*bencher) judgementFigures(_ context.Context, p *printer) error {
 	j := newFailures()
 	allocs := allocations(j.decide)
@@ -39,20 +40,21 @@ func (*bencher) judgementFigures(_ context.Context, p *printer) error {
 	)
 }
 
-// within measures a call and prints its duration, which has to stay below most.
+// within measures a call and prints its duration. The target is that the duration is at
+// most most.
 func (p *printer) within(name string, do func(i int), most time.Duration) error {
 	took := perCall(do)
 	return p.print(Figure{name, "< " + most.String(), float64(took.Nanoseconds()) / 1000, "µs", 0, took < most})
 }
 
-// failures holds the failures to classify and what is needed to decide about them.
+// failures holds the failures to classify and the policy that decides about them.
 type failures struct {
 	policy *policy.Policy
-	errs   []error // typed errors in wrappers
+	errs   []error // typed errors, wrapped in other errors
 	texts  []error // errors that have only a text
 	inputs []policy.Input
 	giant  error
-	sink   int // depends on every result, so that the compiler removes no call
+	sink   int // changed by every result, so that the compiler does not remove a call
 }
 
 func newFailures() *failures {
@@ -71,8 +73,8 @@ func newFailures() *failures {
 	return j
 }
 
-// textOf returns a text of about 200 bytes as handlers, services and programs
-// write it, with other ids for each i.
+// textOf returns an error text of about 200 bytes, in the form that handlers, services and
+// programs use. Each i gives other ids.
 func textOf(i int) string {
 	id := uint64(i+1) * 0x9E3779B97F4A7C15
 	forms := [...]string{
@@ -100,7 +102,7 @@ func (j *failures) text(i int) {
 	j.sink += len(c.Rule)
 }
 
-// all does everything that is done with a failure before it is stored.
+// all does all processing of a failure before it is stored.
 func (j *failures) all(i int) {
 	e := failure.Of(j.texts[i])
 	in := policy.Input{
@@ -118,7 +120,8 @@ func (j *failures) decide(i int) {
 	j.sink += len(d.Rule)
 }
 
-// huge classifies a very long text that was not cut, as another process may send it.
+// huge classifies a very long text that was not shortened, such as a text from another
+// process.
 func (j *failures) huge(int) {
 	e := failure.Evidence{Message: j.giant.Error()}
 	c := j.policy.Classify(&e, failureKind)
@@ -126,11 +129,11 @@ func (j *failures) huge(int) {
 	j.sink += len(c.Rule) + len(e.Message)
 }
 
-// perCall measures a call in many rounds and returns the duration of a call in the
-// median round. The rounds are so short that few of them are interrupted.
+// perCall measures a call in many rounds. It returns the duration of one call in the median
+// round. The rounds are short, so that few of them are interrupted.
 func perCall(do func(i int)) time.Duration {
 	n := 1
-	for min(several(do, n), several(do, n)) < callRound { // one of the two may be interrupted
+	for min(several(do, n), several(do, n)) < callRound { // takes the shorter of two measurements, because one of them may be interrupted
 		n *= 2
 	}
 	rounds := make([]time.Duration, callRounds)
@@ -148,8 +151,8 @@ func several(do func(i int), n int) time.Duration {
 	return time.Since(start)
 }
 
-// allocations returns how often a call allocates. Allocations of other goroutines
-// would be counted too, so the smallest count of several rounds is returned.
+// allocations returns the number of memory allocations in a call. Allocations of other
+// goroutines are counted too, so the result is the smallest count of several rounds.
 func allocations(do func(i int)) int64 {
 	least := int64(math.MaxInt64)
 	for range 10 {

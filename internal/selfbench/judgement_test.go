@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// The measured failures are of many classes, and each of them is recognised.
+// The measured failures belong to many classes, and the classifier recognises each of them.
 func TestMeasuredFailuresAreOfManyClasses(t *testing.T) {
 	t.Parallel()
 	j := newFailures()
@@ -18,24 +18,24 @@ func TestMeasuredFailuresAreOfManyClasses(t *testing.T) {
 		c := j.inputs[i].Class
 		classes[c.Class] = true
 		if n := len(err.Error()); n < 180 || n > 240 || c.Class == failure.UnknownError {
-			t.Errorf("a text of %d bytes has the class %s, want 180 to 240 bytes and a known class: %s", n, c.Class, err)
+			t.Errorf("an error text has %d bytes and the class %s, want 180 to 240 bytes and a known class: %s", n, c.Class, err)
 		}
 	}
 	if len(classes) < 4 {
-		t.Errorf("the measured texts have too few classes: %v", classes)
+		t.Errorf("the measured texts have the classes %v, want at least 4 classes", classes)
 	}
 	for _, err := range j.errs {
 		e := failure.Of(err)
 		if c := j.policy.Classify(&e, failureKind); e.Errno != "ECONNRESET" || c.Class != failure.NetworkTimeout && c.Class != failure.TemporaryServiceError {
-			t.Errorf("%s: got errno %q and class %s, want a connection reset", err, e.Errno, c.Class)
+			t.Errorf("error %s: got errno %q and class %s, want ECONNRESET and a class of connection errors", err, e.Errno, c.Class)
 		}
 	}
 	if n := len(j.giant.Error()); n != hugeText {
-		t.Errorf("the long text has %d bytes, want hugeText", n)
+		t.Errorf("the long text has %d bytes, want %d", n, hugeText)
 	}
 }
 
-func TestJudgementFigures(t *testing.T) { // not parallel, because allocations are counted
+func TestJudgementFigures(t *testing.T) { // not parallel, because other tests would add allocations
 	var out bytes.Buffer
 	p := printer{out: json.NewEncoder(&out)}
 	if err := (&bencher{}).judgementFigures(context.Background(), &p); err != nil {
@@ -48,10 +48,10 @@ func TestJudgementFigures(t *testing.T) { // not parallel, because allocations a
 			t.Fatal(err)
 		}
 		if f.Unit == "µs" && (f.Measured <= 0 || f.Measured > 1e6) || f.Unit == "allocations" && !f.Pass {
-			t.Errorf("the figure is out of range: %+v", f)
+			t.Errorf("a figure is out of range: %+v", f)
 		}
 	}
 	if p.printed != 6 {
-		t.Errorf("wrong number of printed figures: %d", p.printed)
+		t.Errorf("%d figures were printed, want 6", p.printed)
 	}
 }

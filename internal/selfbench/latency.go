@@ -31,9 +31,9 @@ func (l latencies) at(share float64) time.Duration {
 	return l[min(len(l)-1, int(share*float64(len(l))))]
 }
 
-// pickup measures how long an idle engine takes to start a job after its enqueue was
-// acknowledged. The job is enqueued in this process or, when other is set, by another
-// process on the same file.
+// pickup measures how long an idle engine takes to start a job after the enqueue was
+// confirmed. If other is true, another process enqueues the job in the same file; otherwise
+// this process does.
 func pickup(ctx context.Context, dir string, n int, other bool) (found latencies, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -60,13 +60,13 @@ func pickup(ctx context.Context, dir string, n int, other bool) (found latencies
 		select {
 		case s := <-started:
 			if s.id != r.ID {
-				return nil, fmt.Errorf("job %s started, want the enqueued job %s", s.id, r.ID)
+				return nil, fmt.Errorf("job %s started, want job %s, which was enqueued", s.id, r.ID)
 			}
 			found = append(found, max(0, s.at.Sub(acked)))
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		pause(ctx, 5*time.Millisecond) // until the engine is idle again
+		pause(ctx, 5*time.Millisecond) // wait until the engine is idle again
 	}
 	slices.Sort(found)
 	return found, nil
@@ -77,8 +77,8 @@ type start struct {
 	at time.Time
 }
 
-// idleWorker runs a client on a store and returns a channel that receives the start
-// of each job, until stop is called. The channel buffers kept starts.
+// idleWorker runs a client on a store. It returns a channel that receives the start of each
+// job, and the function stop. The channel has space for kept starts.
 func idleWorker(ctx context.Context, s *store.Store, dir string, kept int) (
 	client *redrive.Client, started <-chan start, stop func() error, err error,
 ) {
@@ -97,7 +97,8 @@ func idleWorker(ctx context.Context, s *store.Store, dir string, kept int) (
 	return client, starts, func() error { cancel(); return <-ended }, nil
 }
 
-// pause waits until d is over or the context ends, so that the measured engine is idle.
+// pause waits until d has passed or the context ends. The measured engine becomes idle in
+// this time.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -121,7 +122,7 @@ func pickupOther(ctx context.Context, path string, n int, started <-chan start) 
 		select {
 		case s := <-started:
 			if s.id.String() != id {
-				return nil, fmt.Errorf("job %s started, want the enqueued job %s", s.id, id)
+				return nil, fmt.Errorf("job %s started, want job %s, which was enqueued", s.id, id)
 			}
 			found = append(found, max(0, s.at.Sub(time.Unix(0, acked))))
 		case <-ctx.Done():
@@ -132,8 +133,8 @@ func pickupOther(ctx context.Context, path string, n int, started <-chan start) 
 	return found, wait()
 }
 
-// childEnqueue is the other process: it enqueues jobs with pauses and prints the id
-// and the time of acknowledgement of each.
+// childEnqueue runs in the other process. It enqueues jobs with pauses, and prints the id
+// of each job and the time when its enqueue was confirmed.
 func childEnqueue(ctx context.Context, out io.Writer, path string, n int) (err error) {
 	s, err := store.Open(ctx, path, nil)
 	if err != nil {
@@ -155,7 +156,8 @@ func childEnqueue(ctx context.Context, out io.Writer, path string, n int) (err e
 	return nil
 }
 
-// child starts this program as another process and returns the lines that it prints.
+// child starts this program as a second process and returns the lines that this process
+// prints.
 func child(ctx context.Context, args ...string) (lines <-chan string, wait func() error, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -180,11 +182,11 @@ func child(ctx context.Context, args ...string) (lines <-chan string, wait func(
 	return ch, cmd.Wait, nil
 }
 
-// saturated holds the latencies of other users of a file that an engine and its
-// producers keep as busy as they can.
+// saturated holds the latencies of other users of a database file while an engine and its
+// producers use the file as much as possible.
 type saturated struct {
-	own     latencies // transactions of the caller, through Store.Tx
-	command latencies // calls of the command, each a new process
+	own     latencies // durations of transactions of the caller, through Store.Tx
+	command latencies // durations of calls of the command, each in a new process
 }
 
 func measureSaturated(ctx context.Context, dir string, load Load) (out saturated, err error) {
@@ -207,7 +209,7 @@ func measureSaturated(ctx context.Context, dir string, load Load) (out saturated
 	}
 	busy, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	all.Go(func() { _ = b.client.Run(busy) }) // returns when the context ends
+	all.Go(func() { _ = b.client.Run(busy) }) // Run returns when its context ends
 	for range load.Producers {
 		all.Go(func() {
 			for busy.Err() == nil {
@@ -219,7 +221,7 @@ func measureSaturated(ctx context.Context, dir string, load Load) (out saturated
 	defer stop()
 	pause(ctx, time.Second)
 	if out.own, err = timed(ctx, 300, writeGap, func() error { return ownWrite(ctx, b.store) }); err != nil {
-		return out, fmt.Errorf("own transaction: %w", err)
+		return out, fmt.Errorf("run a transaction of the caller: %w", err)
 	}
 	out.command, err = timed(ctx, 40, 0, func() error { return command(ctx, b.store.Path()) })
 	return out, err
@@ -248,7 +250,8 @@ func ownWrite(ctx context.Context, s *store.Store) error {
 	})
 }
 
-// command runs the command as another process: it sets an option of a queue, which writes.
+// command runs the redrive command as another process. The command changes a setting of a
+// queue, so that it writes to the file.
 func command(ctx context.Context, path string) error {
 	self, err := os.Executable()
 	if err != nil {

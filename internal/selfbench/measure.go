@@ -14,13 +14,13 @@ import (
 	"github.com/redrive/redrive"
 )
 
-// Load describes one measured run.
+// Load describes the load of one measured run.
 type Load struct {
 	Jobs      int
 	Workers   int
 	Producers int
-	Payload   int // bytes
-	Rounds    int // measured rounds; the median counts
+	Payload   int // size of a payload in bytes
+	Rounds    int // number of measured rounds; the result is their median
 }
 
 // LoadDefault is the load of the published figures: 200-byte payloads, handlers
@@ -30,11 +30,11 @@ var LoadDefault = Load{Jobs: 100_000, Workers: 100, Producers: 100, Payload: 200
 // Result is one measured rate.
 type Result struct {
 	Name      string    `json:"name"`
-	PerSecond float64   `json:"per_second"` // of the median round
+	PerSecond float64   `json:"per_second"` // jobs or attempts a second in the median round
 	Rounds    []float64 `json:"rounds"`
 }
 
-// bencher runs the measurements in a temporary folder and writes its progress to log.
+// bencher runs measurements in a temporary folder and writes its progress to log.
 type bencher struct {
 	dir  string
 	load Load
@@ -52,15 +52,16 @@ func newBencher(load Load, log io.Writer) (*bencher, error) {
 
 func (b *bencher) close() error { return os.RemoveAll(b.dir) }
 
-// scenario is an activity to measure. It works on a number of jobs in a new folder.
+// scenario is an activity that is measured. It processes a number of jobs in a new folder.
 type scenario struct {
 	name string
-	jobs int // jobs in each round
+	jobs int // number of jobs in each round
 	run  func(ctx context.Context, dir string, jobs int) (time.Duration, error)
 }
 
-// measure runs the scenarios in turn, round by round, so that the load of the machine
-// affects all alike. It returns the medians in the order of the scenarios.
+// measure runs the scenarios in turn, round by round, so that other load on the machine
+// affects all of them in the same way. It returns the median results in the order of the
+// scenarios.
 func (b *bencher) measure(ctx context.Context, scenarios ...scenario) ([]Result, error) {
 	results := make([]Result, len(scenarios))
 	for range b.load.Rounds {
@@ -86,7 +87,7 @@ func (b *bencher) once(ctx context.Context, s scenario) (float64, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return 0, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // if this fails, it is removed with b.dir
+	defer func() { _ = os.RemoveAll(dir) }() // no error check: the folder is removed together with b.dir
 	took, err := s.run(ctx, dir, s.jobs)
 	return float64(s.jobs) / took.Seconds(), err
 }
@@ -128,7 +129,8 @@ func (b *bencher) process() scenario {
 	return b.processing("process", succeeding(b.load.Jobs))
 }
 
-// processing is the scenario of work on jobs that are enqueued before. Its rate counts attempts.
+// processing is the scenario that runs jobs which were enqueued before. Its rate counts
+// attempts.
 func (b *bencher) processing(name string, w *work) scenario {
 	return scenario{name, w.attempts, func(ctx context.Context, dir string, _ int) (time.Duration, error) {
 		return process(ctx, dir, b.load.Workers, b.load.Payload, w)
@@ -141,17 +143,17 @@ func (b *bencher) enqueue(name string, jobs, producers, batch int, keys bool) sc
 	}}
 }
 
-// Validate returns an error that names the bound that the load exceeds.
+// Validate returns an error if a value of the load is out of range.
 func (l Load) Validate() error {
 	switch {
 	case l.Jobs < 1000:
-		return fmt.Errorf("%d jobs: must be at least 1,000, or the start takes longer than the work", l.Jobs)
+		return fmt.Errorf("the load has %d jobs, but must have at least 1,000: with fewer jobs the start takes longer than the work", l.Jobs)
 	case l.Workers < 1 || l.Workers > 10_000, l.Producers < 1 || l.Producers > 10_000:
-		return fmt.Errorf("%d workers and %d producers: must be 1 to 10,000 each", l.Workers, l.Producers)
+		return fmt.Errorf("the load has %d workers and %d producers, but must have 1 to 10,000 of each", l.Workers, l.Producers)
 	case l.Payload < 2 || l.Payload > redrive.PayloadMaxDefault:
-		return fmt.Errorf("payload of %d bytes: must be 2 to %d", l.Payload, redrive.PayloadMaxDefault)
+		return fmt.Errorf("a payload of %d bytes is not allowed: the size must be 2 to %d bytes", l.Payload, redrive.PayloadMaxDefault)
 	case l.Rounds < 1 || l.Rounds > 100:
-		return fmt.Errorf("%d rounds: must be 1 to 100", l.Rounds)
+		return fmt.Errorf("the load has %d rounds, but must have 1 to 100", l.Rounds)
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// settings measures how soon a change of a setting by another process reaches a
-// worker. A job waits in a paused queue; another connection resumes the queue, and
-// the time until the job starts is measured.
+// settings measures how soon a worker uses a setting that another process has changed. A
+// job waits in a paused queue, another connection resumes the queue, and the time until the
+// start of the job is measured.
 func settings(ctx context.Context, dir string, n int) (found latencies, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -49,7 +49,7 @@ func settings(ctx context.Context, dir string, n int) (found latencies, err erro
 		if _, err := client.Enqueue(ctx, redrive.NewRaw("noop", []byte(`""`), nil)); err != nil {
 			return nil, err
 		}
-		pause(ctx, 60*time.Millisecond) // until the worker has seen that the queue is paused and is idle
+		pause(ctx, 60*time.Millisecond) // wait until the worker has seen the pause of the queue and is idle
 		if err := set(store.Open); err != nil {
 			return nil, err
 		}

@@ -15,21 +15,21 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Soak describes a soak test: one engine works as fast as it can, or at a rate, on a
-// new database, while producers enqueue and expired rows are removed.
+// Soak describes a soak test. One engine runs jobs on a new database, as fast as possible
+// or at a fixed rate. Meanwhile producers enqueue jobs, and old rows are removed.
 type Soak struct {
-	For       time.Duration // without warm-up and end; at least 1 s
-	Keep      time.Duration // how long ended jobs and other old rows are kept
-	Backlog   int           // above this number of open jobs producers wait
+	For       time.Duration // length of the measurement, without the warm-up and the end; at least 1 s
+	Keep      time.Duration // time for which ended jobs and other old rows are kept
+	Backlog   int           // largest number of open jobs; producers wait while it is reached
 	Workers   int           // jobs that run at the same time
-	Producers int           // goroutines that enqueue
-	Payload   int           // bytes
+	Producers int           // number of goroutines that enqueue jobs
+	Payload   int           // size of a payload in bytes
 	Rate      int           // jobs enqueued a second; 0 means as fast as possible
-	Snapshot  bool          // another connection holds a snapshot for the whole time
-	SizeMax   int64         // the soak fails when the database has more bytes
-	// DSN names a PostgreSQL database, in which the soak makes a schema and drops it
-	// at the end. If DSN is empty, File is made and removed at the end. If both are
-	// empty, a file in a temporary folder is used.
+	Snapshot  bool          // if true, another connection holds a database snapshot during the whole soak
+	SizeMax   int64         // largest size of the database in bytes; above it the soak fails
+	// DSN names a PostgreSQL database. The soak creates a schema there and removes it at
+	// the end. If DSN is empty, the soak creates File and removes it at the end. If both
+	// are empty, it uses a file in a temporary folder.
 	DSN, File string
 }
 
@@ -39,56 +39,57 @@ var SoakDefault = Soak{
 }
 
 const (
-	soakSpans  = 10 // least number of spans: a span is a minute, or a tenth of a shorter soak
-	soakLooks  = 6  // measurements of the size in each span
+	soakSpans  = 10 // smallest number of spans; a span is a minute, or a tenth of a soak that is shorter than ten minutes
+	soakLooks  = 6  // number of size measurements in each span
 	warmUpMin  = time.Second
 	warmUpMost = 15 * time.Second
-	// soakSettled: a soak must be this many times as long as a sweep round and the
-	// retention together before its size has a target.
+	// soakSettled is the smallest length of a soak in which the size has a target, as a
+	// multiple of the sum of sweep interval and retention time.
 	soakSettled = 6
-	// drainMax is how long the jobs that are open at the end may take.
+	// drainMax is the longest time after the end of the measurement in which all open jobs
+	// must end.
 	drainMax = 2 * time.Minute
 )
 
-// Validate returns an error that names the bound that the soak exceeds.
+// Validate returns an error if a value of the soak is out of range.
 func (s *Soak) Validate() error {
 	switch {
 	case s.For < time.Second || s.For > 7*24*time.Hour:
-		return fmt.Errorf("soak for %s: must be 1s to 168h", s.For)
+		return fmt.Errorf("soak for %s: the length must be 1s to 168h", s.For)
 	case s.Keep < time.Second || s.Keep > 24*time.Hour:
-		return fmt.Errorf("keep for %s: must be 1s to 24h", s.Keep)
+		return fmt.Errorf("keep for %s: the time must be 1s to 24h", s.Keep)
 	case s.Backlog < 100 || s.Backlog > 10_000_000:
-		return fmt.Errorf("backlog of %d jobs: must be 100 to 10,000,000", s.Backlog)
+		return fmt.Errorf("backlog of %d jobs: the number must be 100 to 10,000,000", s.Backlog)
 	case s.Workers < len(soakQueues) || s.Workers > 10_000, s.Producers < 1 || s.Producers > 10_000:
-		return fmt.Errorf("%d workers and %d producers: must be %d to 10,000 and 1 to 10,000", s.Workers, s.Producers, len(soakQueues))
+		return fmt.Errorf("%d workers and %d producers: the number of workers must be %d to 10,000, the number of producers 1 to 10,000", s.Workers, s.Producers, len(soakQueues))
 	case s.Payload < payloadLeast || s.Payload > redrive.PayloadMaxDefault:
-		return fmt.Errorf("payload of %d bytes: must be %d to %d", s.Payload, payloadLeast, redrive.PayloadMaxDefault)
+		return fmt.Errorf("payload of %d bytes: the size must be %d to %d bytes", s.Payload, payloadLeast, redrive.PayloadMaxDefault)
 	case s.Rate < 0 || s.Rate > 1_000_000:
-		return fmt.Errorf("rate of %d jobs a second: must be 0 to 1,000,000; 0 means as fast as possible", s.Rate)
+		return fmt.Errorf("rate of %d jobs a second: the rate must be 0 to 1,000,000; 0 means as fast as possible", s.Rate)
 	case s.SizeMax < 1<<20:
-		return fmt.Errorf("size limit of %d bytes: must be at least 1 MiB", s.SizeMax)
+		return fmt.Errorf("size limit of %d bytes: the limit must be at least 1 MiB", s.SizeMax)
 	}
 	return nil
 }
 
-// span is the time that one printed line covers.
+// span returns the length of time that one printed line describes.
 func (s *Soak) span() time.Duration { return min(time.Minute, s.For/soakSpans) }
 
-// warmUp is how long the engine works before the first span.
+// warmUp returns how long the engine works before the first span.
 func (s *Soak) warmUp() time.Duration { return min(warmUpMost, max(warmUpMin, s.span())) }
 
-// settles reports whether the soak is long enough for a target of the size: the
-// history has been full, and sweeps have come round, several times. With a snapshot
-// there is no such target, because removed rows do not free their space.
+// settles reports whether the soak is long enough for a target of the database size: old
+// rows must have been removed several times. With a snapshot there is no such target,
+// because removed rows then keep their space.
 func (s *Soak) settles() bool {
 	return !s.Snapshot && s.For >= s.settled()
 }
 
 func (s *Soak) settled() time.Duration { return soakSettled * max(s.Keep, keeper.SweepEvery) }
 
-// Run runs the soak. It prints a line for each minute, or for each tenth of a shorter
-// soak, and at the end the figures and their targets. It returns ErrMissed when a
-// figure missed its target.
+// Run runs the soak. It prints a line for each minute, or for each tenth of a shorter soak,
+// and the figures with their targets at the end. It returns ErrMissed if a figure missed
+// its target.
 func (s *Soak) Run(ctx context.Context, out io.Writer, asJSON bool) (err error) {
 	if err := s.Validate(); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (s *Soak) Run(ctx context.Context, out io.Writer, asJSON bool) (err error) 
 	place := s.place(dir)
 	opened, err := place.open(ctx)
 	if err != nil {
-		_ = place.remove(context.WithoutCancel(ctx)) // the error of making it is the one to return
+		_ = place.remove(context.WithoutCancel(ctx)) // no error check: the caller returns the error of the creation
 		return err
 	}
 	spans, end, err := s.on(ctx, place, newWatched(opened, s.Backlog), dir, p.span)
@@ -115,7 +116,7 @@ func (s *Soak) Run(ctx context.Context, out io.Writer, asJSON bool) (err error) 
 	return p.verdict(spans, &end)
 }
 
-// on runs the soak on a database and returns what was measured.
+// on runs the soak on a database and returns the measurements.
 func (s *Soak) on(ctx context.Context, place soakPlace, w *watched, dir string, tell func(*soakSpan) error) (
 	spans []soakSpan, end soakEnd, err error,
 ) {
@@ -128,7 +129,7 @@ func (s *Soak) on(ctx context.Context, place soakPlace, w *watched, dir string, 
 	return spans, end, err
 }
 
-// work runs the engine for the time of the soak and until the open jobs have ended.
+// work runs the engine for the time of the soak, and then until all open jobs have ended.
 func (s *Soak) work(ctx context.Context, place soakPlace, w *watched, dir string, tell func(*soakSpan) error) (spans []soakSpan, err error) {
 	watch := soakWatch{soak: s, watched: w, place: place, tell: tell}
 	if s.Snapshot {
@@ -151,7 +152,7 @@ func (s *Soak) work(ctx context.Context, place soakPlace, w *watched, dir string
 	go func() {
 		err := client.Run(running)
 		if running.Err() == nil {
-			cancel(fmt.Errorf("the engine has ended: %w", err))
+			cancel(fmt.Errorf("the engine ended before the soak did: %w", err))
 		}
 		ended <- err
 	}()
@@ -162,7 +163,7 @@ func (s *Soak) work(ctx context.Context, place soakPlace, w *watched, dir string
 	if err == nil {
 		err = w.drained(ctx, drainMax)
 	}
-	stop() // a graceful stop settles the jobs that have run
+	stop() // a graceful stop stores the outcomes of jobs that have run
 	return spans, errors.Join(err, <-ended)
 }
 
@@ -177,7 +178,7 @@ func (s *Soak) client(w *watched, dir string) (*redrive.Client, error) {
 		Schedule:  &policy.Schedule{Waits: []time.Duration{100 * time.Millisecond, time.Second}, MaxRetries: soakRetries},
 		Retention: redrive.Retention{Completed: s.Keep, Failures: s.Keep, Dead: s.Keep, DropPending: true, Events: s.Keep},
 		TempDir:   filepath.Join(dir, "tmp"),
-		Logger:    slog.New(slog.DiscardHandler), // a tenth of the jobs fails, which would be logged; failed calls are counted
+		Logger:    slog.New(slog.DiscardHandler), // no log: a tenth of the jobs fails on purpose, and failed store calls are counted elsewhere
 	})
 	if err != nil {
 		return nil, err

@@ -17,27 +17,28 @@ var (
 	soakKinds  = []string{"noop", "notice", "preview"}
 )
 
-// The sorts of jobs in the load: each constant n means one job in n.
+// These constants give the shares of special jobs in the load: a constant n means one job
+// in n.
 const (
-	soakFailing  = 10  // fails once and succeeds at the retry
-	soakDying    = 100 // becomes dead: half of them at once, the others when their retries are used up
-	soakLater    = 50  // is scheduled for later, at most soakLaterMax
-	soakKeyed    = 4   // has an idempotency key
-	soakBatching = 10  // is the share of producers that enqueue soakBatch jobs in each call
+	soakFailing  = 10  // the job fails once and succeeds at the retry
+	soakDying    = 100 // the job becomes dead: half of these jobs at the first attempt, the others after their last retry
+	soakLater    = 50  // the job is scheduled for later, by at most soakLaterMax
+	soakKeyed    = 4   // the job has an idempotency key
+	soakBatching = 10  // one producer in soakBatching enqueues soakBatch jobs in each call
 
 	soakBatch    = 10
 	soakLaterMax = 5 * time.Second
 	soakRetries  = 3
 )
 
-// The first byte of a payload's text says how the job ends.
+// The first letter in the text of a payload says how the job ends.
 const (
 	endsWell  = 'w'
-	endsLater = 'l' // succeeds after one failure
-	endsDead  = 'd' // dies at the first attempt
-	endsWorn  = 'r' // dies when its retries are used up
+	endsLater = 'l' // the job succeeds after one failure
+	endsDead  = 'd' // the job becomes dead at the first attempt
+	endsWorn  = 'r' // the job becomes dead after its last retry
 
-	payloadLeast = 3 // bytes: the first byte and its quotes
+	payloadLeast = 3 // smallest payload in bytes: one letter and two quotes
 )
 
 // soakAttempt is the handler of all kinds of the load.
@@ -56,7 +57,7 @@ func soakAttempt(_ context.Context, j *redrive.Job[[]byte]) error {
 	return nil
 }
 
-// soakLoad is the running producers.
+// soakLoad holds the running producers.
 type soakLoad struct {
 	soak    *Soak
 	client  *redrive.Client
@@ -67,7 +68,8 @@ type soakLoad struct {
 	workers sync.WaitGroup
 }
 
-// load starts the producers. An error of a producer ends the soak through failed.
+// load starts the producers. If a producer fails, its error is given to failed, which ends
+// the soak.
 func (s *Soak) load(client *redrive.Client, w *watched, failed context.CancelCauseFunc) *soakLoad {
 	return &soakLoad{soak: s, client: client, gate: w.gate, failed: failed}
 }
@@ -98,9 +100,9 @@ func (l *soakLoad) stop() {
 	l.workers.Wait()
 }
 
-// enqueue waits until there is room in the backlog and, if there is a rate, until the
-// next call is due. A call that has begun is finished even when ctx ends, so that
-// all stored jobs are known.
+// enqueue waits for space in the backlog and, if there is a rate, until the next call is
+// due. A call that has begun is completed even if ctx ends, so that all stored jobs are
+// known.
 func (l *soakLoad) enqueue(ctx context.Context, begin time.Time, batch int) error {
 	first := l.next.Add(int64(batch)) - int64(batch)
 	if l.soak.Rate > 0 {
@@ -127,9 +129,9 @@ type soakJob struct {
 	options redrive.Options
 }
 
-// job returns the n-th job. It depends on n only.
+// job returns job number n of the load. The result depends only on n.
 func (s *Soak) job(n int64, now time.Time) soakJob {
-	spread := uint64(n+1) * 0x9E3779B97F4A7C15 >> 20 // hashed, so that the sorts of jobs do not coincide
+	spread := uint64(n+1) * 0x9E3779B97F4A7C15 >> 20 // a hash of n, so that the different shares do not select the same jobs
 	j := soakJob{kind: soakKinds[spread/19%uint64(len(soakKinds))], ends: endsWell}
 	switch {
 	case spread%soakDying == 0:
@@ -174,8 +176,8 @@ func newGate(limit int) *gate {
 	return g
 }
 
-// enter waits until the backlog is below the limit and adds n to it, which may exceed
-// the limit. It returns false when the gate is closed.
+// enter waits until the backlog is below the limit and then adds n to it. The sum may
+// exceed the limit. It returns false if the gate is closed.
 func (g *gate) enter(n int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -198,7 +200,7 @@ func (g *gate) leave(n int) {
 	}
 }
 
-// close ends all present and future calls of enter.
+// close ends all present and future calls of enter; they return false.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

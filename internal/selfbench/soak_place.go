@@ -22,30 +22,30 @@ import (
 
 // soakSize is the size of a database.
 type soakSize struct {
-	Bytes int64 // including the write-ahead log of SQLite
-	WAL   int64 // the part of Bytes that is the write-ahead log
-	Dead  int64 // dead rows that vacuum has to remove, as PostgreSQL estimates them
+	Bytes int64 // size in bytes, with the write-ahead log of SQLite
+	WAL   int64 // bytes of the write-ahead log, which are included in Bytes
+	Dead  int64 // number of dead rows that vacuum must remove, as estimated by PostgreSQL
 }
 
-// soakPlace is the database of a soak: the soak makes it and removes it.
+// soakPlace is the database of a soak. The soak creates and removes it.
 type soakPlace interface {
 	open(ctx context.Context) (store.Store, error)
 	size(ctx context.Context) (soakSize, error)
-	// hold takes a snapshot, so that removed rows do not free their space.
+	// hold opens a snapshot. While it is open, removed rows keep their space.
 	hold(ctx context.Context) (soakSnapshot, error)
-	// examine counts the jobs by state from their rows and returns the problems that it found.
+	// examine counts the rows of jobs by state, and returns the problems that it finds.
 	examine(ctx context.Context) (jobs map[string]int64, problems []string, err error)
 	remove(ctx context.Context) error
 }
 
-// soakSnapshot is a snapshot that a connection holds.
+// soakSnapshot is an open snapshot and its connection.
 type soakSnapshot struct {
-	check   func(context.Context) error // returns an error when the snapshot is no longer held
+	check   func(context.Context) error // returns an error if the snapshot was lost
 	release func()
 }
 
-// held returns a snapshot. read must return the same text as long as the snapshot is
-// held; its first call takes the snapshot.
+// held returns a snapshot. The first call of read opens the snapshot. While the snapshot is
+// open, read must return the same text each time.
 func held(ctx context.Context, read func(context.Context) (string, error), release func()) (soakSnapshot, error) {
 	first, err := read(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func held(ctx context.Context, read func(context.Context) (string, error), relea
 	return soakSnapshot{func(ctx context.Context) error {
 		now, err := read(ctx)
 		if err == nil && now != first {
-			err = errors.New("the connection has another snapshot")
+			err = errors.New("the connection no longer has the same snapshot")
 		}
 		return err
 	}, release}, nil
@@ -72,7 +72,7 @@ func (s *Soak) place(dir string) soakPlace {
 	return &soakFile{path: filepath.Join(dir, "soak.db")}
 }
 
-// soakFile is a SQLite file.
+// soakFile is an SQLite file.
 type soakFile struct {
 	path string
 	made bool
@@ -80,10 +80,10 @@ type soakFile struct {
 
 func (f *soakFile) open(ctx context.Context) (store.Store, error) {
 	if _, err := os.Lstat(f.path); !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(err, fmt.Errorf("%s exists: a soak makes its file and removes it at the end; choose another name", f.path))
+		return nil, errors.Join(err, fmt.Errorf("the file %s exists, but a soak creates its file and removes it at the end; choose another name", f.path))
 	}
 	f.made = true
-	return sqlite.Open(ctx, f.path, &sqlite.Options{ReadLimit: time.Minute}) // a slow read is measured, it must not fail
+	return sqlite.Open(ctx, f.path, &sqlite.Options{ReadLimit: time.Minute}) // a long limit: a slow read must be measured and must not fail
 }
 
 func (f *soakFile) size(context.Context) (size soakSize, err error) {
@@ -105,7 +105,8 @@ func (f *soakFile) hold(ctx context.Context) (soakSnapshot, error) {
 	if err != nil {
 		return soakSnapshot{}, err
 	}
-	// redrive_meta changes all the time, but not for a reader that holds a snapshot.
+	// The table redrive_meta changes often, but a connection with an open snapshot does not
+	// see the changes.
 	read := func(context.Context) (seen string, err error) {
 		err = sqlitex.ExecuteTransient(conn, `SELECT group_concat(value) FROM redrive_meta`, &sqlitex.ExecOptions{
 			ResultFunc: func(row *zombiezen.Stmt) error { seen = row.ColumnText(0); return nil },
@@ -115,7 +116,7 @@ func (f *soakFile) hold(ctx context.Context) (soakSnapshot, error) {
 	if err := sqlitex.ExecuteTransient(conn, `BEGIN`, nil); err != nil {
 		return soakSnapshot{}, errors.Join(err, conn.Close())
 	}
-	return held(ctx, read, func() { _ = conn.Close() }) // the transaction only read
+	return held(ctx, read, func() { _ = conn.Close() }) // no error check: the transaction has only read
 }
 
 func (f *soakFile) examine(ctx context.Context) (map[string]int64, []string, error) {
@@ -140,7 +141,7 @@ func (s *soakSchema) open(ctx context.Context) (store.Store, error) {
 	return postgres.Open(ctx, s.dsn, &postgres.Options{Schema: s.name, ReadLimit: time.Minute})
 }
 
-// ask runs a query that returns numbers on a new connection.
+// ask opens a connection and runs a query that returns numbers.
 func (s *soakSchema) ask(ctx context.Context, query string, found ...any) (err error) {
 	conn, err := pgx.Connect(ctx, s.dsn)
 	if err != nil {
@@ -161,7 +162,7 @@ func (s *soakSchema) hold(ctx context.Context) (soakSnapshot, error) {
 	if err != nil {
 		return soakSnapshot{}, err
 	}
-	release := func() { _ = conn.Close(context.WithoutCancel(ctx)) } // the transaction only read
+	release := func() { _ = conn.Close(context.WithoutCancel(ctx)) } // no error check: the transaction has only read
 	_, err = conn.Exec(ctx, `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
 		pgx.QueryExecModeSimpleProtocol)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// soakPrinter prints the progress of a soak: a table for people, or lines of JSON.
+// soakPrinter prints the progress of a soak, as a table for people or as lines of JSON.
 type soakPrinter struct {
 	soak *Soak
 	out  io.Writer
-	json *json.Encoder // nil means a table for people
+	json *json.Encoder // nil if a table for people is printed
 }
 
 func newSoakPrinter(s *Soak, out io.Writer, asJSON bool) *soakPrinter {
@@ -24,7 +24,7 @@ func newSoakPrinter(s *Soak, out io.Writer, asJSON bool) *soakPrinter {
 	return p
 }
 
-// soakLine is a span as JSON.
+// soakLine is the JSON form of a span.
 type soakLine struct {
 	Span      int     `json:"span"` // number of the span, from 1
 	Seconds   float64 `json:"seconds"`
@@ -32,13 +32,13 @@ type soakLine struct {
 	Claims    int64   `json:"claims"`
 	P50       float64 `json:"claim_p50_ms"`
 	P99       float64 `json:"claim_p99_ms"`
-	Size      int64   `json:"size"`               // bytes
-	WAL       int64   `json:"wal_size,omitempty"` // bytes of the write-ahead log, a part of size
+	Size      int64   `json:"size"`               // size of the database in bytes
+	WAL       int64   `json:"wal_size,omitempty"` // bytes of the write-ahead log, which are included in size
 	Dead      int64   `json:"dead_rows,omitempty"`
-	Memory    int64   `json:"memory,omitempty"` // bytes
+	Memory    int64   `json:"memory,omitempty"` // memory of the process in bytes
 }
 
-// span prints what was measured in a span.
+// span prints the measurements of a span.
 func (p *soakPrinter) span(s *soakSpan) error {
 	if p.json != nil {
 		return p.json.Encode(soakLine{s.N, hundredths(s.Took.Seconds()), round(s.perSecond()), s.Claims, milliseconds(s.P50), milliseconds(s.P99),
@@ -52,8 +52,8 @@ func (p *soakPrinter) span(s *soakSpan) error {
 	return err
 }
 
-// verdict prints the figures, their targets and some remarks. It returns ErrMissed
-// when a figure missed its target.
+// verdict prints the figures, their targets and some remarks. It returns ErrMissed if a
+// figure missed its target.
 func (p *soakPrinter) verdict(spans []soakSpan, end *soakEnd) error {
 	figures, missed := p.soak.verdict(spans, end), 0
 	if p.json == nil {
@@ -73,7 +73,7 @@ func (p *soakPrinter) verdict(spans []soakSpan, end *soakEnd) error {
 		}
 	}
 	if missed > 0 {
-		return fmt.Errorf("%w: %d of %d", ErrMissed, missed, len(figures))
+		return fmt.Errorf("%w: %d of %d figures", ErrMissed, missed, len(figures))
 	}
 	return nil
 }
@@ -101,7 +101,8 @@ func (p *soakPrinter) remark(text string) error {
 	return err
 }
 
-// remarks returns notes about what has no target and about why a figure missed.
+// remarks returns notes about values without a target, and about the reasons why a figure
+// missed its target.
 func (s *Soak) remarks(end *soakEnd) (notes []string) {
 	const some = 5
 	switch {

@@ -13,22 +13,22 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// watched wraps a store. It records the jobs that were enqueued, ended and removed,
-// and how long the claims of the engine took.
+// watched wraps a store. It records which jobs were enqueued, ended and removed, and how
+// long each claim took.
 type watched struct {
 	store.Store
 	gate   *gate
 	claims histogram // durations of exchanges that asked for jobs
 
 	mu       sync.Mutex
-	enqueued idSet // jobs whose enqueue the store acknowledged
-	ended    idSet // jobs that are completed or dead, as the store answered
-	swept    int64 // number of removed jobs
-	failed   error // the first call that failed
+	enqueued idSet // ids of the jobs whose enqueue the store confirmed
+	ended    idSet // ids of the jobs that are completed or dead according to the answers of the store
+	swept    int64 // number of jobs that were removed
+	failed   error // error of the first call that failed
 	failures int
-	lost     int // runs whose lease was lost
+	lost     int // number of runs whose lease was lost
 	changed  chan struct{}
-	done     atomic.Int64 // jobs that have ended
+	done     atomic.Int64 // number of jobs that have ended
 }
 
 func newWatched(s store.Store, backlog int) *watched {
@@ -114,7 +114,7 @@ func (w *watched) SweepsInBackground() bool {
 	return ok && s.SweepsInBackground()
 }
 
-// note counts a call that failed, except calls whose context ended. The caller holds w.mu.
+// note counts a call that failed, unless its context has ended. The caller holds w.mu.
 func (w *watched) note(ctx context.Context, call string, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -129,7 +129,7 @@ func (w *watched) note(ctx context.Context, call string, err error) {
 func (w *watched) over(ids []job.ID) {
 	n := 0
 	for _, id := range ids {
-		if w.ended.add(id) { // an outcome may be sent twice
+		if w.ended.add(id) { // add returns false if the job is known: an outcome may be sent twice
 			n++
 		}
 	}
@@ -144,8 +144,8 @@ func (w *watched) over(ids []job.ID) {
 	}
 }
 
-// drained waits until all enqueued jobs have ended, at most for the given time. Jobs
-// that have not ended by then are reported as a figure.
+// drained waits until all enqueued jobs have ended, or until most has passed. Jobs that
+// have not ended by then are reported as a figure.
 func (w *watched) drained(ctx context.Context, most time.Duration) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -166,24 +166,24 @@ func (w *watched) drained(ctx context.Context, most time.Duration) error {
 	}
 }
 
-// soakEnd is the result at the end of a soak.
+// soakEnd holds the results at the end of a soak.
 type soakEnd struct {
 	enqueued  int64
-	unended   []job.ID // were enqueued and have not ended
-	unknown   []job.ID // ended and were not enqueued
-	rows      int64    // jobs in the store, counted from their rows
+	unended   []job.ID // jobs that were enqueued and have not ended
+	unknown   []job.ID // jobs that ended but were not enqueued
+	rows      int64    // number of jobs in the store, counted from the rows
 	swept     int64
 	counters  []string // states whose counters differ from the rows
 	failures  int
-	failed    error // first error
+	failed    error // error of the first call that failed
 	lostLease int
-	problems  []string // found in the database
+	problems  []string // problems that were found in the database
 }
 
-// missing returns how many jobs the store has lost or has too many.
+// missing returns the number of jobs that the store has lost, or has too many.
 func (e *soakEnd) missing() int64 { return max(e.enqueued-e.rows-e.swept, e.rows+e.swept-e.enqueued) }
 
-// end compares the recorded calls with the content of the store.
+// end compares the recorded calls with the contents of the store.
 func (w *watched) end(ctx context.Context, place soakPlace) (soakEnd, error) {
 	counts, err := w.Counts(ctx)
 	if err != nil {
@@ -206,7 +206,7 @@ func (w *watched) end(ctx context.Context, place soakPlace) (soakEnd, error) {
 	return end, nil
 }
 
-// disagreeing describes the states whose counters differ from the number of rows.
+// disagreeing describes the states whose counters differ from the numbers of rows.
 func disagreeing(counts []store.Count, rows map[string]int64) (found []string) {
 	kept := make(map[string]int64)
 	for _, c := range counts {
@@ -220,7 +220,7 @@ func disagreeing(counts []store.Count, rows map[string]int64) (found []string) {
 	return found
 }
 
-// idSet is a set of ids that are close together. It uses one bit for each id.
+// idSet is a set of job ids that are close together. It uses one bit for each id.
 type idSet struct {
 	pages map[job.ID]*idPage
 	n     int64
@@ -249,7 +249,7 @@ func (s *idSet) add(id job.ID) bool {
 	return true
 }
 
-// without returns the ids that are not in another set, in no particular order.
+// without returns the ids that are not in the set other, in no particular order.
 func (s *idSet) without(other *idSet) (ids []job.ID) {
 	none := new(idPage)
 	for number := range maps.Keys(s.pages) {

@@ -13,7 +13,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// forgetful acknowledges jobs that it does not store, and stores a job that was not enqueued.
+// forgetful is a broken store: it confirms a job without storing it, and stores a job that
+// was not enqueued.
 type forgetful struct{ store.Store }
 
 // Enqueue implements store.Producer.
@@ -22,7 +23,7 @@ func (f forgetful) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, 
 	return append([]job.Receipt{{ID: jobs[0].ID}}, receipts...), err
 }
 
-// listed is a soakPlace with a store in memory.
+// listed is a soakPlace whose store is in memory.
 type listed struct {
 	soakPlace
 	store store.Store
@@ -56,13 +57,13 @@ func TestWatchedStoreReportsLostJobs(t *testing.T) {
 		Want: []store.Want{{Queue: "soak-1", Max: 10, Kinds: []store.KindWant{{Kind: "noop", Max: 10, MaxCrashes: 3}}}}}
 	got, err := w.Exchange(t.Context(), x)
 	if err != nil || len(got.Claims) != 2 {
-		t.Fatalf("got %d claims and the error %v, want 10 claims", len(got.Claims), err)
+		t.Fatalf("got %d claims and the error %v, want 2 claims", len(got.Claims), err)
 	}
 	done := store.Exchange{Holder: "bench", Lease: time.Minute}
 	for _, c := range got.Claims {
 		done.Settle = append(done.Settle, job.Outcome{ID: c.ID, Token: c.Token, To: job.Completed, Cause: job.Succeeded})
 	}
-	for range 2 { // an outcome may be sent twice
+	for range 2 { // the same outcomes are sent twice
 		if _, err := w.Exchange(t.Context(), done); err != nil {
 			t.Fatal(err)
 		}
@@ -76,11 +77,11 @@ func TestWatchedStoreReportsLostJobs(t *testing.T) {
 		t.Errorf("the end of the soak does not show the lost and the unknown jobs: %+v", end)
 	}
 	if n := w.claims.read().n(); n != 1 {
-		t.Errorf("%d claims were timed, want 1, because the other exchanges asked for no jobs", n)
+		t.Errorf("the durations of %d exchanges were recorded, want 1: the other exchanges asked for no jobs", n)
 	}
 	swept, err := w.Sweep(t.Context(), store.Retention{Completed: time.Nanosecond}, 10)
 	if err != nil || w.swept != swept.Completed {
-		t.Errorf("%d of %d removed jobs were counted (error %v), want all", w.swept, swept.Completed, err)
+		t.Errorf("%d of %d removed jobs were counted (error %v), want all of them", w.swept, swept.Completed, err)
 	}
 }
 
@@ -93,13 +94,13 @@ func TestWatchedStoreCountsCallsThatFail(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	for _, ctx := range []context.Context{t.Context(), stopped} { // a call whose context ended does not count as failed
+	for _, ctx := range []context.Context{t.Context(), stopped} { // the second context has ended: its call must not count as failed
 		if _, err := w.Sweep(ctx, store.Retention{}, 1); err == nil {
-			t.Fatal("Sweep of a closed store returned no error")
+			t.Fatal("Sweep of a closed store returned no error, want one")
 		}
 	}
 	if w.failures != 1 || w.failed == nil {
-		t.Errorf("%d calls were counted as failed, the first with %v; want 1", w.failures, w.failed)
+		t.Errorf("%d calls were counted as failed, the first with error %v; want 1 call", w.failures, w.failed)
 	}
 }
 
@@ -107,7 +108,7 @@ func TestCountersThatDisagreeAreReported(t *testing.T) {
 	t.Parallel()
 	counts := []store.Count{{Queue: "a", State: job.Completed, N: 2}, {Queue: "b", State: job.Completed, N: 3}, {Queue: "a", State: job.Dead, N: 1}}
 	if found := disagreeing(counts, map[string]int64{"completed": 5, "dead": 1}); len(found) > 0 {
-		t.Errorf("agreeing counters are reported: %q", found)
+		t.Errorf("counters that agree with the rows are reported as different: %q", found)
 	}
 	want := []string{"waiting: 0 counted, 1 rows", "dead: 1 counted, 0 rows"}
 	if found := disagreeing(counts, map[string]int64{"completed": 5, "waiting": 1}); !slices.Equal(found, want) {
@@ -120,7 +121,7 @@ func TestSetOfIDs(t *testing.T) {
 	var some, others idSet
 	for _, id := range []job.ID{1, 63, 64, idPageBits - 1, idPageBits, 5 * idPageBits} {
 		if !some.add(id) || some.add(id) {
-			t.Errorf("add(%d): want true for the first call and false for the second", id)
+			t.Errorf("add(%d) must return true for the first call and false for the second", id)
 		}
 		if id%64 != 0 {
 			others.add(id)
@@ -129,10 +130,10 @@ func TestSetOfIDs(t *testing.T) {
 	got := some.without(&others)
 	slices.Sort(got)
 	if want := []job.ID{64, idPageBits, 5 * idPageBits}; !slices.Equal(got, want) || some.n != 6 {
-		t.Errorf("%v of %d ids are not in the other set, want %v", got, some.n, want)
+		t.Errorf("got the ids %v as missing in the other set (%d ids in all), want %v", got, some.n, want)
 	}
 	if got := others.without(&some); len(got) > 0 {
-		t.Errorf("%v are not in the larger set, want none", got)
+		t.Errorf("the ids %v are reported as missing in the larger set, want none", got)
 	}
 }
 
@@ -150,23 +151,23 @@ func TestGateKeepsTheBacklogBounded(t *testing.T) {
 				}
 			}()
 		}
-		for i, want := range []int{2, 3, 3, 4} { // the backlog is 4, 6 − 2 + 2, 6 − 1, 6 − 3 + 2
+		for i, want := range []int{2, 3, 3, 4} { // the backlog is 4, then 6 − 2 + 2, then 6 − 1, then 6 − 3 + 2
 			leaving := []int{0, 2, 1, 2}[i]
 			g.leave(leaving)
 			synctest.Wait()
 			if entered != want {
-				t.Fatalf("%d calls of enter returned after %d jobs left, want %d; the backlog is %d", entered, leaving, want, g.inside)
+				t.Fatalf("%d calls of enter have returned after %d jobs left the backlog, want %d calls; the backlog is %d", entered, leaving, want, g.inside)
 			}
 		}
 		g.close()
 		synctest.Wait()
 		if entered != 4 || g.enter(1) {
-			t.Errorf("%d calls entered a closed gate, want 0", entered)
+			t.Errorf("after the gate was closed, %d calls of enter have returned true, want 4 and no more", entered)
 		}
 	})
 }
 
-// The n-th job depends on n only, and each sort of job has its share.
+// Job number n depends only on n, and each kind of special job has its share.
 func TestSoakJobsAreOfAllSorts(t *testing.T) {
 	t.Parallel()
 	s, now := shortSoak(), time.Unix(1_800_000_000, 0)
@@ -194,7 +195,7 @@ func TestSoakJobsAreOfAllSorts(t *testing.T) {
 		}
 	}
 	if a, b := s.job(7, now), s.job(7, now); a.kind != b.kind || a.ends != b.ends || a.options.Key != b.options.Key {
-		t.Errorf("two calls return different jobs for one number: %+v and %+v", a, b)
+		t.Errorf("two calls with the same number return different jobs: %+v and %+v", a, b)
 	}
 }
 
@@ -208,7 +209,7 @@ func TestSoakAttemptsEndAsTheirPayloadSays(t *testing.T) {
 		for i, want := range fails {
 			run := &redrive.Job[[]byte]{Args: j.payload(s.Payload), Info: redrive.Info{Attempt: i + 1}}
 			if err := soakAttempt(t.Context(), run); (err != nil) != want {
-				t.Errorf("attempt %d of a job that ends as %c: unexpected result %v", i+1, ends, err)
+				t.Errorf("attempt %d of a job that ends as %c returned an unexpected result: %v", i+1, ends, err)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func TestSoakErrorNamesTheBound(t *testing.T) {
 		s := SoakDefault
 		set(&s)
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got the error %v, want %q in it", err, want)
+			t.Errorf("Validate returned the error %v, want an error that contains %q", err, want)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestSoakSpansAreTenthsOfAMinuteOrMinutes(t *testing.T) {
 		5 * time.Second: 500 * time.Millisecond, 2 * time.Minute: 12 * time.Second, 10 * time.Minute: time.Minute, time.Hour: time.Minute,
 	} {
 		if s := (Soak{For: length}); s.span() != want {
-			t.Errorf("%s has spans of %s, want %s", length, s.span(), want)
+			t.Errorf("a soak of %s has spans of %s, want %s", length, s.span(), want)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestSoakVerdict(t *testing.T) {
 	const all = "claim size unended unknown missing counters calls"
 	for name, tt := range map[string]struct {
 		change  func(s *Soak, spans []soakSpan, end *soakEnd)
-		missed  string // the figures that miss their targets, by their names in all
+		missed  string // names of the figures that miss their targets; the names are those in all
 		figures int
 	}{
 		"steady":           {func(*Soak, []soakSpan, *soakEnd) {}, "", 7},
@@ -108,7 +108,7 @@ func TestSoakVerdict(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(figures) != tt.figures {
-			t.Errorf("%s: %d figures, want %d: %+v", name, len(figures), tt.figures, figures)
+			t.Errorf("case %q: got %d figures, want %d: %+v", name, len(figures), tt.figures, figures)
 			continue
 		}
 		names := strings.Fields(all)
@@ -122,12 +122,12 @@ func TestSoakVerdict(t *testing.T) {
 			}
 		}
 		if got := strings.Join(missed, " "); got != tt.missed {
-			t.Errorf("%s: missed %q, want %q", name, got, tt.missed)
+			t.Errorf("case %q: the figures %q missed their targets, want %q", name, got, tt.missed)
 		}
 	}
 }
 
-// soaked runs a soak and returns its lines of JSON, decoded.
+// soaked runs a soak and decodes its JSON lines.
 func soaked(t *testing.T, s *Soak) (spans []soakLine, figures []Figure) {
 	t.Helper()
 	var out bytes.Buffer
@@ -159,13 +159,13 @@ func soaked(t *testing.T, s *Soak) (spans []soakLine, figures []Figure) {
 	return spans, figures
 }
 
-// wantSoaked checks that a soak did something and lost nothing. It does not check the
-// latency of claims: in so short a time it says little, and on a busy machine a span of
-// 200 ms may have no claim.
+// wantSoaked checks that a soak did something and lost nothing. It does not check how long
+// claims take: in such a short time this says little, and on a busy machine a span of 200
+// ms may have no claim.
 func wantSoaked(t *testing.T, spans []soakLine, figures []Figure) {
 	t.Helper()
 	if len(spans) != soakSpans {
-		t.Errorf("wrong number of spans: got %d", len(spans))
+		t.Errorf("got %d spans, want %d", len(spans), soakSpans)
 	}
 	busy := 0
 	for _, s := range spans {
@@ -177,14 +177,14 @@ func wantSoaked(t *testing.T, spans []soakLine, figures []Figure) {
 		}
 	}
 	if busy == 0 {
-		t.Errorf("no job was done: %+v", spans)
+		t.Errorf("no job ended during the soak: %+v", spans)
 	}
 	if len(figures) != 6 {
-		t.Errorf("wrong number of figures: got %d: %+v", len(figures), figures)
+		t.Errorf("got %d figures, want 6: %+v", len(figures), figures)
 	}
 	for _, f := range figures[1:] {
 		if !f.Pass {
-			t.Errorf("the figure missed its target: %+v", f)
+			t.Errorf("a figure missed its target: %+v", f)
 		}
 	}
 }
@@ -193,14 +193,14 @@ func wantSoaked(t *testing.T, spans []soakLine, figures []Figure) {
 func TestQ2_SoakOnSQLite(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it measures for seconds")
+		t.Skip("-short: this test measures for some seconds")
 	}
 	s := shortSoak()
 	s.File = filepath.Join(t.TempDir(), "soak.db")
 	spans, figures := soaked(t, s)
 	wantSoaked(t, spans, figures)
 	if left, err := filepath.Glob(s.File + "*"); err != nil || len(left) > 0 {
-		t.Errorf("the soak left the files %v (error %v), want none", left, err)
+		t.Errorf("the soak left the files %v (error %v), want no files", left, err)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestQ2_SoakOnPostgresUnderASnapshot(t *testing.T) {
 	var left int
 	err = conn.QueryRow(ctx, `SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'redrive%'`).Scan(&left)
 	if err != nil || left != 0 {
-		t.Errorf("the soak left %d schemas (error %v), want none", left, err)
+		t.Errorf("the soak left %d schemas (error %v), want no schemas", left, err)
 	}
 }
 
@@ -228,19 +228,19 @@ func TestQ2_SoakOnPostgresUnderASnapshot(t *testing.T) {
 func TestQ2_SoakOnSQLiteUnderASnapshot(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it measures for seconds")
+		t.Skip("-short: this test measures for some seconds")
 	}
 	s := shortSoak()
 	s.Snapshot = true
 	spans, figures := soaked(t, s)
 	wantSoaked(t, spans, figures)
-	for i := range spans[1:] { // under a snapshot the log only grows
+	for i := range spans[1:] { // while a snapshot is open, the write-ahead log can only grow
 		if spans[i+1].WAL < spans[i].WAL {
-			t.Errorf("the write-ahead log shrank under a snapshot: it has %d bytes and had %d", spans[i+1].WAL, spans[i].WAL)
+			t.Errorf("the write-ahead log became smaller during a snapshot: it has %d bytes and had %d bytes before", spans[i+1].WAL, spans[i].WAL)
 		}
 	}
 	if first, last := spans[0].WAL, spans[len(spans)-1].WAL; last <= first {
-		t.Errorf("the write-ahead log did not grow under a snapshot: it has %d bytes at the end and had %d at the start", last, first)
+		t.Errorf("the write-ahead log did not grow during a snapshot: it has %d bytes at the end and had %d bytes at the start", last, first)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestSoakSnapshotsAreHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := snapshot.check(t.Context()); err != nil {
-			t.Errorf("%T: the check of a snapshot that is held failed: %v", place, err)
+			t.Errorf("%T: the check of an open snapshot failed: %v", place, err)
 		}
 		snapshot.release()
 	}
@@ -274,15 +274,15 @@ func TestSoakSeesThatASnapshotIsLost(t *testing.T) {
 	seen, released := "10:20:", false
 	snapshot, err := held(t.Context(), func(context.Context) (string, error) { return seen, nil }, func() { released = true })
 	if err != nil || snapshot.check(t.Context()) != nil {
-		t.Fatalf("the check of a snapshot that is held failed: %v", err)
+		t.Fatalf("the check of an open snapshot failed: %v", err)
 	}
 	seen = "11:20:"
 	if err := snapshot.check(t.Context()); err == nil {
-		t.Error("the check accepts another snapshot than the first")
+		t.Error("the check accepted another snapshot, want an error")
 	}
 	gone := errors.New("gone")
 	if _, err := held(t.Context(), func(context.Context) (string, error) { return "", gone }, func() { released = true }); !errors.Is(err, gone) || !released {
-		t.Errorf("a snapshot that cannot be taken: got the error %v, released %v; want an error and true", err, released)
+		t.Errorf("a snapshot that cannot be opened gave the error %v, and the connection was released: %v; want an error and true", err, released)
 	}
 }
 
@@ -294,7 +294,7 @@ func TestSoakLeavesOthersFilesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Run(t.Context(), new(bytes.Buffer), false); err == nil || !strings.Contains(err.Error(), "exists") {
-		t.Errorf("got the error %v, want one that says that the file exists", err)
+		t.Errorf("got the error %v, want an error that says that the file exists", err)
 	}
 	if text, err := os.ReadFile(s.File); err != nil || string(text) != "precious" {
 		t.Errorf("the file of another program now has the content %q (error %v), want it unchanged", text, err)
@@ -304,11 +304,11 @@ func TestSoakLeavesOthersFilesAlone(t *testing.T) {
 func TestSoakGivesUpBeforeItFillsADisk(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it measures for seconds")
+		t.Skip("-short: this test measures for some seconds")
 	}
 	s := shortSoak()
 	s.For, s.SizeMax = time.Minute, 1<<20
 	if err := s.Run(t.Context(), new(bytes.Buffer), false); err == nil || !strings.Contains(err.Error(), "above the limit of 1 MiB") {
-		t.Errorf("got the error %v, want one about the size limit", err)
+		t.Errorf("got the error %v, want an error about the size limit", err)
 	}
 }

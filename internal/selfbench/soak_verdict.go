@@ -6,15 +6,17 @@ import (
 )
 
 const (
-	// soakClaimMost is the limit for the p99 of claims in the last span, as a
-	// multiple of the p99 in the first span.
+	// soakClaimMost is the highest accepted ratio of the p99 of claims in the last span to
+	// the p99 in the first span.
 	soakClaimMost = 1.5
-	// soakSizeMost is the limit for the size of the database in the last third of a
-	// soak, as a multiple of the middle third. Steady growth from 0 would give 1.5.
+	// soakSizeMost is the highest accepted ratio of the database size in the last third of
+	// a soak to the size in the middle third. With steady growth from 0 the ratio would be
+	// 1.5.
 	soakSizeMost = 1.1
 )
 
-// verdict returns the figures of a soak and whether each meets its target.
+// verdict returns the figures of a soak, each with its target and whether it meets the
+// target.
 func (s *Soak) verdict(spans []soakSpan, end *soakEnd) []Figure {
 	first, last := &spans[0], &spans[len(spans)-1]
 	none := func(what string, n int64, unit string) Figure {
@@ -38,8 +40,8 @@ func (s *Soak) verdict(spans []soakSpan, end *soakEnd) []Figure {
 	)
 }
 
-// sizeFigure compares the size in the last third with the size in the middle third.
-// The limit grows with the rate: with more jobs a second, more are kept.
+// sizeFigure compares the size in the last third with the size in the middle third. The
+// limit is higher if the rate of jobs was higher, because then more jobs are kept.
 func sizeFigure(spans []soakSpan) Figure {
 	n := len(spans)
 	middle, last := thirdOf(spans[n/3:n-n/3]), thirdOf(spans[n-n/3:])
@@ -52,7 +54,7 @@ func sizeFigure(spans []soakSpan) Figure {
 }
 
 type third struct {
-	bytes     int64 // largest size
+	bytes     int64 // largest size in bytes
 	perSecond float64
 }
 
@@ -64,7 +66,7 @@ func thirdOf(spans []soakSpan) (t third) {
 	return t
 }
 
-// quotient returns a / b, or 0 when b is 0.
+// quotient returns a / b, or 0 if b is 0.
 func quotient(a, b float64) float64 {
 	if b == 0 {
 		return 0

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// soakSpan is what was measured in one span of a soak.
+// soakSpan holds the measurements of one span of a soak.
 type soakSpan struct {
 	N        int // number of the span, from 1
 	Took     time.Duration
-	Jobs     int64 // jobs that ended
-	Claims   int64 // exchanges with the store that asked for jobs
+	Jobs     int64 // number of jobs that ended
+	Claims   int64 // number of exchanges with the store that asked for jobs
 	P50, P99 time.Duration
 	Size     soakSize // the largest measured size
-	Memory   int64    // memory of the process in bytes; 0 when it is not known
+	Memory   int64    // memory of the process in bytes; 0 if it is not known
 }
 
 func (s *soakSpan) perSecond() float64 { return float64(s.Jobs) / s.Took.Seconds() }
 
-// soakWatch measures a soak from outside.
+// soakWatch measures a soak while it runs.
 type soakWatch struct {
 	soak    *Soak
 	watched *watched
 	place   soakPlace
-	held    func(context.Context) error // fails when the snapshot is lost; nil without a snapshot
+	held    func(context.Context) error // returns an error if the snapshot was lost; nil if there is no snapshot
 	tell    func(*soakSpan) error
 }
 
@@ -54,7 +54,7 @@ func (w *soakWatch) look(ctx context.Context, seen *soakSpan) error {
 		}
 		size, err := w.place.size(ctx)
 		if err != nil {
-			return fmt.Errorf("measure the size: %w", err)
+			return fmt.Errorf("measure the size of the database: %w", err)
 		}
 		if size.Bytes > w.soak.SizeMax {
 			return fmt.Errorf("the soak stops: the database has %s, which is above the limit of %s",

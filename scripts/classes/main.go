@@ -1,5 +1,5 @@
-// Command classes writes docs/classes.md, the reference of all classes and of the codes that lead
-// to them. It takes the page from the code that classifies.
+// Command classes writes docs/classes.md, the reference of all classes and of the codes
+// that lead to them. It reads the data from the classifier.
 package main
 
 import (
@@ -9,7 +9,8 @@ import (
 
 //go:generate go run .
 
-// target is the path of the page, relative to this directory, in which go generate runs it.
+// target is the path of the page, relative to this directory: go generate runs the command
+// here.
 const target = "../../docs/classes.md"
 
 func main() {

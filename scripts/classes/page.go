@@ -25,7 +25,7 @@ replace texts and settings, and add codes, types, statuses and words that select
 
 `
 
-// page returns docs/classes.md.
+// page returns the text of docs/classes.md.
 func page() []byte {
 	var b bytes.Buffer
 	b.WriteString(head)
@@ -39,7 +39,8 @@ func page() []byte {
 	return b.Bytes()
 }
 
-// overview is a table of the classes with what the built-in default does.
+// overview writes a table of all classes with their retries and waits in the built-in
+// default policy.
 func overview(b *bytes.Buffer) {
 	b.WriteString(`## Overview
 
@@ -68,7 +69,8 @@ The retries and waits are those of the built-in default policy. Each wait is cha
 `)
 }
 
-// schedule runs failures of a class until the job is dead.
+// schedule returns the number of retries and the waits of a class. It lets a job fail with
+// this class until the job is dead.
 func schedule(p *policy.Policy, class failure.Class) (retries, waits string) {
 	info, _ := failure.InfoOf(class)
 	if info.Verdict == failure.VerdictCrash || info.Verdict == failure.VerdictCancelled {
@@ -135,8 +137,8 @@ handler, a code before a status, and specific words before a general status. A c
 	b.WriteByte('\n')
 }
 
-// numbers writes the runs of numbers of one class; those that nothing is known of
-// are left out.
+// numbers writes a table with ranges of numbers and the class of each range. Numbers
+// without a known class are left out.
 func numbers(b *bytes.Buffer, first, last int, evidence func(int) *failure.Evidence) {
 	from, class := first, failure.Class("")
 	for n := first; n <= last+1; n++ {
@@ -160,7 +162,7 @@ func numbers(b *bytes.Buffer, first, last int, evidence func(int) *failure.Evide
 	}
 }
 
-// named writes the codes of a family, class by class.
+// named writes a table with the codes of a family, sorted by class.
 func named(b *bytes.Buffer, family string) {
 	byClass := map[failure.Class][]string{}
 	for _, c := range failure.KnownCodes() {

@@ -16,6 +16,6 @@ func TestF9_ThePageOfClassesIsThatOfTheCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(written), "\n"), strings.Split(string(page()), "\n")); diff != "" {
-		t.Errorf("docs/classes.md is stale; run `make docs` (-written +made):\n%s", diff)
+		t.Errorf("docs/classes.md is out of date; run `make docs` (-page +code):\n%s", diff)
 	}
 }

@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run runs the command and reports on it.
+// run runs the command and reports the results of its tests.
 func run(ctx context.Context, note string, command []string) (ok bool, err error) {
 	if len(command) == 0 {
 		return false, errors.New("the command is missing, as in: testreport go test -json PACKAGES")
@@ -49,7 +49,7 @@ func run(ctx context.Context, note string, command []string) (ok bool, err error
 	err = cmd.Wait()
 	r.end(note, err == nil)
 	if _, exited := errors.AsType[*exec.ExitError](err); exited {
-		return false, rerr // the report gives the reason
+		return false, rerr // no more details here: the report gives the reason
 	}
 	return r.failed == 0, errors.Join(rerr, err)
 }

@@ -10,35 +10,35 @@ import (
 	"strings"
 )
 
-// event is one line of `go test -json` (see `go doc test2json`).
+// event is one line of the output of `go test -json` (see `go doc test2json`).
 type event struct {
 	Action      string
 	Package     string
 	Test        string
-	Elapsed     float64 // seconds
+	Elapsed     float64 // duration in seconds
 	Output      string
-	ImportPath  string // of the build's output
-	FailedBuild string // the failed build that kept a package from being tested
+	ImportPath  string // import path of the package whose build wrote the output
+	FailedBuild string // import path of the failed build that prevented the tests of a package
 }
 
-// report reads events and prints the parts that people need.
+// report reads events and prints only what people need.
 type report struct {
 	out io.Writer
 
 	packages map[string]*pack
 	builds   map[string][]string // output of builds, by import path
-	names    []string            // names of what failed
+	names    []string            // names of the failed tests, packages and builds
 	skips    []*test
 
 	passed, failed, skipped int
 }
 
-// pack is a package whose tests run.
+// pack is a package whose tests are running.
 type pack struct {
 	name   string
 	tests  map[string]*test
 	order  []*test
-	own    []string // lines outside of any test
+	own    []string // output lines that belong to no test
 	failed int
 }
 
@@ -46,14 +46,14 @@ type pack struct {
 type test struct {
 	name    string
 	lines   []string
-	outcome string // the action that ended it; "" while it runs
+	outcome string // the action that ended the test; "" while the test is running
 }
 
 func newReport(out io.Writer) *report {
 	return &report{out: out, packages: make(map[string]*pack), builds: make(map[string][]string)}
 }
 
-// read handles all events. It prints lines that are not events unchanged.
+// read handles all events. It prints other lines unchanged.
 func (r *report) read(events io.Reader) error {
 	for in := bufio.NewReader(events); ; {
 		line, err := in.ReadString('\n')
@@ -115,7 +115,8 @@ func (r *report) takeTest(p *pack, t *test, e *event) {
 		return
 	case "pass":
 		r.passed++
-		// A report of the race detector may be in the output of a test that did not cause the race.
+		// The report of a data race may be in the output of a test that did not cause the
+		// race, so this output is kept.
 		if !slices.ContainsFunc(t.lines, func(l string) bool { return strings.Contains(l, "DATA RACE") }) {
 			t.lines = nil
 		}
@@ -126,13 +127,13 @@ func (r *report) takeTest(p *pack, t *test, e *event) {
 	case "skip":
 		r.skipped++
 		r.skips = append(r.skips, t)
-	default: // run, pause, cont, start
+	default: // the actions run, pause, cont and start
 		return
 	}
 	t.outcome = e.Action
 }
 
-// endPackage prints the line of a package and its failures.
+// endPackage prints the result of a package and the output of its failures.
 func (r *report) endPackage(p *pack, e *event) {
 	if e.Action != "fail" {
 		for _, line := range p.own {
@@ -164,7 +165,8 @@ func (r *report) endPackage(p *pack, e *event) {
 	r.block("--- outside of the tests of "+p.name, p.own)
 }
 
-// The most lines of a block: the first and the last ones.
+// The largest numbers of lines that are printed from the beginning and from the end of an
+// output.
 const (
 	blockHead = 300
 	blockTail = 300
@@ -187,7 +189,7 @@ func (r *report) block(title string, lines []string) {
 	}
 }
 
-// says reports whether a line only says that a test runs, ended or failed.
+// says reports whether a line only says that a test is running, has ended or has failed.
 func says(line string) bool {
 	line = strings.TrimSpace(line)
 	switch line {
@@ -202,10 +204,10 @@ func says(line string) bool {
 	return false
 }
 
-// end prints the skipped tests, the failed tests, a note, and the counts. The run only counts as
-// passed if the command succeeded as well.
+// end prints the skipped tests, the failed tests, a note and the counts. The run has passed
+// only if the command has succeeded too.
 func (r *report) end(note string, passed bool) {
-	for _, p := range r.packages { // the command ended before these packages
+	for _, p := range r.packages { // the command ended before the tests of these packages
 		r.endPackage(p, &event{Action: "fail"})
 	}
 	if !passed && r.failed == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reported returns the report of the events and the number of failures.
+// reported returns the printed report about some events, and the number of failures.
 func reported(t *testing.T, note string, passed bool, events ...event) (text string, failed int) {
 	t.Helper()
 	var in, out strings.Builder
@@ -68,7 +68,7 @@ SKIPPED: the race detector
 1 passed, 2 failed, 1 skipped
 `
 	if diff := cmp.Diff(want, got); diff != "" || failed != 2 {
-		t.Errorf("got %d failed; report (-want +got):\n%s", failed, diff)
+		t.Errorf("got %d failed tests, want 2; the report differs (-want +got):\n%s", failed, diff)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestALongOutputKeepsItsBeginningAndItsEnd(t *testing.T) {
 	got, _ := reported(t, "", false, append(events, ended("fail", "a", "TestBad"), ended("fail", "a", ""))...)
 	if n := strings.Count(got, "\n"); strings.Count(got, "first") != 250 || strings.Count(got, "last") != 250 ||
 		!strings.Contains(got, "… 150 lines left out …") || n > 620 {
-		t.Errorf("got %d lines:\n%s", n, got)
+		t.Errorf("got %d lines, want the first 250 lines, the last 250 lines and a note between them:\n%s", n, got)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestWhatFailsWithoutATestCountsAsOne(t *testing.T) {
 		got, failed := reported(t, "", tt.passed, tt.events...)
 		for _, want := range tt.want {
 			if !strings.Contains(got, want) || (failed == 0) != tt.passed {
-				t.Errorf("%s: got %d failed, want the report to contain %q:\n%s", tt.name, failed, want, got)
+				t.Errorf("case %s: got %d failures; the report should contain %q:\n%s", tt.name, failed, want, got)
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func TestTheReportOfARealRun(t *testing.T) {
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	events, err := cmd.Output()
 	if err == nil {
-		t.Fatal("the tests of a module with failing tests passed")
+		t.Fatal("go test succeeded in a module with failing tests, want an error")
 	}
 	var out strings.Builder
 	r := newReport(&out)
@@ -156,11 +156,11 @@ func TestTheReportOfARealRun(t *testing.T) {
 		"\n1 passed, 4 failed, 0 skipped\n",
 	} {
 		if !strings.Contains(got, want) {
-			t.Errorf("the report should contain %q", want)
+			t.Errorf("the report does not contain %q", want)
 		}
 	}
 	if strings.Contains(got, "not to be shown") {
-		t.Error("the report contains the log of a test that passed")
+		t.Error("the report contains the log of a passed test, want only the output of failed tests")
 	}
 	if t.Failed() {
 		t.Log(got)

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// leadGroup does nothing on systems without process groups.
+// leadGroup does nothing, because this system has no process groups.
 func leadGroup(*exec.Cmd) {}
 
-// signalGroup kills the command, because there is no way to signal it.
+// signalGroup kills the command, because this system cannot send other signals to it.
 func signalGroup(cmd *exec.Cmd, _ os.Signal) { _ = cmd.Process.Kill() }

@@ -11,7 +11,8 @@ import (
 // leadGroup makes the command the leader of a process group.
 func leadGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// signalGroup sends a signal to the command's process group. The group may have ended.
+// signalGroup sends a signal to the process group of the command. Errors are ignored,
+// because the group may already have ended.
 func signalGroup(cmd *exec.Cmd, s os.Signal) {
 	if number, ok := s.(syscall.Signal); ok {
 		_ = syscall.Kill(-cmd.Process.Pid, number)

@@ -21,8 +21,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-// envRedis is the environment variable with the address of the Redis server
-// for tests, as redis://:password@host:port/0.
+// envRedis is the name of the environment variable with the address of the Redis server for
+// tests, such as redis://:password@host:port/0.
 const envRedis = "REDRIVE_TEST_REDIS"
 
 func main() {
@@ -33,12 +33,13 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs the command and returns the exit code.
+// run runs the command and returns its exit code.
 func run(command []string) (code int, err error) {
 	if len(command) == 0 {
 		return 2, errors.New("the command is missing, as in: testservers go test PACKAGES")
 	}
-	// A signal ends the command, and the end of the command ends the servers.
+	// A signal is sent on to the command. When the command has ended, the servers are
+	// stopped.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	stop, err := start(context.Background(), signals)
@@ -54,8 +55,8 @@ func run(command []string) (code int, err error) {
 	return code, err
 }
 
-// start starts the servers without an address in the environment and sets their variables. A signal
-// stops it.
+// start starts each server whose environment variable is not set, and sets the variable. A
+// signal interrupts it.
 func start(ctx context.Context, signals chan os.Signal) (stop func() error, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -115,7 +116,8 @@ func start(ctx context.Context, signals chan os.Signal) (stop func() error, err 
 	return stop, err
 }
 
-// signalled returns an error with the signal that ended the context, or nil.
+// signalled returns an error that names the signal which ended the context, or nil if no
+// signal did.
 func signalled(ctx context.Context) error {
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
@@ -123,8 +125,8 @@ func signalled(ctx context.Context) error {
 	return nil
 }
 
-// runCommand runs the command to its end. It passes signals to the command's process group, and
-// always waits for the end.
+// runCommand runs the command and waits until it has ended. It sends signals on to the
+// process group of the command.
 func runCommand(command []string, signals <-chan os.Signal) (code int, err error) {
 	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...) //nolint:gosec // the command is the argument of this program
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -140,7 +142,7 @@ func runCommand(command []string, signals <-chan os.Signal) (code int, err error
 			signalGroup(cmd, s)
 		case err := <-ended:
 			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-				return max(exit.ExitCode(), 1), nil // the exit code is -1 after a signal
+				return max(exit.ExitCode(), 1), nil // ExitCode returns -1 if a signal ended the command
 			}
 			return 0, err
 		}

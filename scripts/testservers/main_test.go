@@ -11,7 +11,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
-// roleVar makes the test binary act as the command.
+// roleVar is an environment variable. If it is set, the test binary runs as the command
+// testservers.
 const roleVar = "TESTSERVERS_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -21,7 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command returns the program with arguments and with addresses of servers in the environment.
+// command returns the command testservers with the given arguments and with server
+// addresses in its environment.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), roleVar+"=1", pgtest.EnvDSN+"=the one", envRedis+"=the other")
@@ -32,7 +34,7 @@ func TestServersThatAreNamedAreUsed(t *testing.T) {
 	t.Parallel()
 	out, err := command(t, "sh", "-c", `echo "$REDRIVE_TEST_POSTGRES, $REDRIVE_TEST_REDIS"`).Output()
 	if err != nil || string(out) != "the one, the other\n" {
-		t.Errorf("got output %q, error %v; want the given addresses", out, err)
+		t.Errorf("the command printed %q and ended with error %v, want the given server addresses", out, err)
 	}
 }
 
@@ -40,11 +42,12 @@ func TestTheExitCodeIsThatOfTheCommand(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]int{
 		"exit 0": 0, "exit 3": 3, "kill -s KILL $$": 1,
-		// A signal reaches the command and does not end this program first.
+		// testservers sends the signal on to its command and waits for it, so the exit code
+		// is 7.
 		`trap 'exit 7' TERM; kill -s TERM "$PPID"; while :; do sleep 0.01; done`: 7,
 	} {
 		cmd := command(t, "sh", "-c", script)
-		_ = cmd.Run() // its exit code is checked
+		_ = cmd.Run() // no error check: the exit code is checked instead
 		if got := cmd.ProcessState.ExitCode(); got != want {
 			t.Errorf("script %s: got exit code %d, want %d", script, got, want)
 		}
@@ -56,7 +59,7 @@ func TestAWrongCommandSaysSo(t *testing.T) {
 	for _, args := range [][]string{nil, {"/no/such/program"}} {
 		out, err := command(t, args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "testservers:") {
-			t.Errorf("arguments %q: got error %v and output %s, want an error", args, err, out)
+			t.Errorf("arguments %q: got error %v and output %s, want an error with the prefix testservers:", args, err, out)
 		}
 	}
 }
