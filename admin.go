@@ -18,6 +18,34 @@ func (c *Client) List(ctx context.Context, f JobFilter) (JobPage, error) {
 	return c.store.List(ctx, f)
 }
 
+// GetTx is Get inside the caller's own transaction; see EnqueueTx. It also sees a job that
+// the transaction has enqueued and not yet committed.
+func (c *Client) GetTx(ctx context.Context, tx store.Tx, id JobID) (job.Job, error) {
+	reader, err := c.txReader()
+	if err != nil {
+		return job.Job{}, err
+	}
+	return reader.GetTx(ctx, tx, id)
+}
+
+// ListTx is List inside the caller's own transaction; see GetTx.
+func (c *Client) ListTx(ctx context.Context, tx store.Tx, f JobFilter) (JobPage, error) {
+	reader, err := c.txReader()
+	if err != nil {
+		return JobPage{}, err
+	}
+	return reader.ListTx(ctx, tx, f)
+}
+
+func (c *Client) txReader() (store.TxReader, error) {
+	reader, ok := c.store.(store.TxReader)
+	if !ok {
+		return nil, fmt.Errorf("read jobs: a store of type %T cannot read in a caller's own transaction: "+
+			"read after its commit: %w", c.store, store.ErrInvalid)
+	}
+	return reader, nil
+}
+
 // Failures returns the failure records of a job, oldest first.
 func (c *Client) Failures(ctx context.Context, id JobID) ([]job.Failure, error) {
 	return c.store.Failures(ctx, id)

@@ -2,6 +2,7 @@ package redrivetest_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/redrivetest"
+	"github.com/redrive/redrive/store/sqlite"
 )
 
 type upload struct{ File string }
@@ -37,6 +39,34 @@ func Example() {
 		e.Advance(30 * time.Second)
 		for _, o := range e.Work() {
 			fmt.Println(o.State, o.Attempt) // completed 2
+		}
+	}
+}
+
+func ExampleRequireEnqueued() {
+	_ = func(t *testing.T, c *redrive.Client) { // c is the client of the code under test, on any store
+		if _, err := c.Enqueue(t.Context(), Upload.New(upload{"a.png"}, &redrive.Options{Queue: "images"})); err != nil {
+			t.Fatal(err)
+		}
+		jobs := redrivetest.RequireEnqueued(t, c, Upload, redrivetest.Queue("images"), redrivetest.Count(1))
+		if jobs[0].Args.File != "a.png" {
+			t.Errorf("got the file %s, want a.png", jobs[0].Args.File)
+		}
+		redrivetest.RequireNotEnqueued(t, c, Upload, redrivetest.Args(upload{"b.png"}))
+	}
+}
+
+func ExampleRequireEnqueuedTx() {
+	_ = func(t *testing.T, s *sqlite.Store, c *redrive.Client) {
+		err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := c.EnqueueTx(ctx, sqlite.Tx(tx), Upload.New(upload{"a.png"}, nil)); err != nil {
+				return err
+			}
+			redrivetest.RequireEnqueuedTx(t, c, sqlite.Tx(tx), Upload, redrivetest.Args(upload{"a.png"}))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }

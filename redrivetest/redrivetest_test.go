@@ -16,6 +16,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/redrivetest"
 )
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(pgtest.Stopping(m))
 }
 
 type charge struct{ Euros int }

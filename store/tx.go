@@ -19,6 +19,15 @@ func MarkTx(ctx context.Context, s any) context.Context {
 // InTx reports whether the context was marked by MarkTx for the store.
 func InTx(ctx context.Context, s any) bool { return ctx.Value(inTx{s}) != nil }
 
+// TxReader is a Transactor that can read inside the caller's transaction. It sees what
+// the transaction has written and not yet committed.
+type TxReader interface {
+	// GetTx is Reader.Get inside the caller's transaction.
+	GetTx(ctx context.Context, tx Tx, id job.ID) (job.Job, error)
+	// ListTx is Reader.List inside the caller's transaction.
+	ListTx(ctx context.Context, tx Tx, f Filter) (Page, error)
+}
+
 // TxReserver is a Transactor whose ReserveIDs would wait for the caller's transaction.
 // So ReserveIDsTx reserves ids inside that transaction. They are reserved if and only
 // if the caller commits, so they must not be used outside of the transaction.

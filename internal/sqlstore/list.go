@@ -39,20 +39,36 @@ var selRunning = declareWalk("selRunning", `SELECT `+liveColumns+` FROM redrive_
 
 // List implements store.Reader.
 func (s *Core) List(ctx context.Context, f store.Filter) (page store.Page, err error) {
-	if f.Limit < 0 || f.Limit > job.PageMax {
-		return page, fmt.Errorf("page of %d jobs: a page has 1 to %d: %w", f.Limit, job.PageMax, store.ErrInvalid)
-	}
-	if f.Limit == 0 {
-		f.Limit = 50
-	}
-	if f.Before == 0 {
-		f.Before = 1<<63 - 1
+	if err := complete(&f); err != nil {
+		return page, err
 	}
 	err = s.db.Read(ctx, func(c Session) error {
 		page, err = list(c, &f)
 		return err
 	})
 	return page, err
+}
+
+// ListTx implements store.TxReader.
+func (s *Core) ListTx(ctx context.Context, tx store.Tx, f store.Filter) (page store.Page, err error) {
+	if err := complete(&f); err != nil {
+		return page, err
+	}
+	err = s.db.Join(ctx, tx, func(t *Txn) error {
+		page, err = list(t.s, &f)
+		return err
+	})
+	return page, err
+}
+
+// complete sets the defaults of a filter, or returns an error when its limit is wrong.
+func complete(f *store.Filter) error {
+	if f.Limit < 0 || f.Limit > job.PageMax {
+		return fmt.Errorf("page of %d jobs: a page has 1 to %d: %w", f.Limit, job.PageMax, store.ErrInvalid)
+	}
+	f.Limit = cmp.Or(f.Limit, 50)
+	f.Before = cmp.Or(f.Before, 1<<63-1)
+	return nil
 }
 
 func list(c Session, f *store.Filter) (page store.Page, err error) {

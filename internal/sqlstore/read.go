@@ -63,6 +63,15 @@ func (s *Core) Get(ctx context.Context, id job.ID) (j job.Job, err error) {
 	return j, err
 }
 
+// GetTx implements store.TxReader.
+func (s *Core) GetTx(ctx context.Context, tx store.Tx, id job.ID) (j job.Job, err error) {
+	err = s.db.Join(ctx, tx, func(t *Txn) error {
+		j, err = getJob(t.s, id)
+		return err
+	})
+	return j, err
+}
+
 func getJob(c Session, id job.ID) (j job.Job, err error) {
 	found, long := false, false
 	err = c.Rows(getLive, func(r Row) error {
