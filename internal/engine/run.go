@@ -20,7 +20,7 @@ import (
 
 var (
 	errEnded  = errors.New("the run has ended")
-	errNoDirs = errors.New("temp dir: this process has no base for temp directories; give it one")
+	errNoDirs = errors.New("this process has no base for temp directories; set one in its configuration")
 )
 
 // Run is one run from the view of its handler. Its methods are safe for concurrent use
@@ -109,7 +109,7 @@ func (r *Run) TempDir() (string, error) {
 	defer r.mu.Unlock()
 	switch {
 	case r.closed:
-		return "", fmt.Errorf("temp dir: %w", errEnded)
+		return "", fmt.Errorf("create a temp directory: %w", errEnded)
 	case r.dir != nil:
 		return r.dir.Path(), nil
 	case r.engine.cfg.Dirs == nil:

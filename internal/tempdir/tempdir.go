@@ -104,18 +104,18 @@ func (b *Base) Create(id int64) (*Dir, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("temp dir: %w", err)
+			return nil, fmt.Errorf("create the temp directory of job %d: %w", id, err)
 		}
 		lock, err := acquire(b.root, name)
 		if errors.Is(err, errTaken) {
 			continue // A sweep removed the directory before it was locked.
 		}
 		if err != nil {
-			return nil, fmt.Errorf("temp dir: %w", errors.Join(err, b.root.Remove(name)))
+			return nil, fmt.Errorf("lock the temp directory of job %d: %w", id, errors.Join(err, b.root.Remove(name)))
 		}
 		return &Dir{root: b.root, name: name, lock: lock}, nil
 	}
-	return nil, fmt.Errorf("temp dir: %s holds %d directories of job %d: remove them by hand",
+	return nil, fmt.Errorf("create a temp directory: %s holds %d directories of job %d: remove them by hand",
 		b.root.Name(), createTries, id)
 }
 
@@ -132,7 +132,7 @@ func (d *Dir) Remove() error {
 	d.lock = nil
 	defer lock.Close()
 	if err := removeAll(d.root, d.name); err != nil {
-		return fmt.Errorf("temp dir: %w", err)
+		return fmt.Errorf("remove the temp directory of a run: %w", err)
 	}
 	return nil
 }
