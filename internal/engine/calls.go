@@ -8,11 +8,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// callTimeoutMin is the shortest time limit of a store call. A call that exceeds its limit
+// callTimeoutMin is the shortest time limit of a store call. A call that reaches its limit
 // is repeated, so the limit only matters for a call that hangs.
 const callTimeoutMin = 5 * time.Second
 
-// call makes the store calls of a step. Each call reports its answer as an event.
+// call makes the store calls that a step asks for. Each call posts its answer as an event.
 func (e *Engine) call(ctx context.Context, a *Actions) {
 	if a.Exchange != nil {
 		x := *a.Exchange
@@ -71,7 +71,7 @@ func (e *Engine) exchange(ctx context.Context, x store.Exchange) {
 	e.in.post(Exchanged{answer, err})
 }
 
-// beat sends a heartbeat for tasks, with the progress of the tasks that have new progress.
+// beat sends a heartbeat for tasks, and new progress of the tasks that have any.
 func (e *Engine) beat(tasks []*Task) store.Beat {
 	b := store.Beat{Lease: e.cfg.Lease, Runs: make([]store.Run, 0, len(tasks))}
 	for _, t := range tasks {
@@ -89,8 +89,8 @@ func (r *Run) lastProgress() job.Progress {
 	return r.progress
 }
 
-// rescue ends the runs of workers that have disappeared, and removes the temp directories
-// that such workers left on this machine.
+// rescue ends the runs of workers that no longer exist, and removes the temp directories
+// that workers on this machine have left.
 func (e *Engine) rescue(ctx context.Context, limit int) {
 	limited, cancel := e.limited(ctx)
 	defer cancel()

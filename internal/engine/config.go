@@ -14,7 +14,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Defaults and limits of Config and Kind.
+// The default values and limits of Config and Kind.
 const (
 	LeaseDefault          = 10 * time.Second
 	LeaseMin              = 100 * time.Millisecond
@@ -25,66 +25,59 @@ const (
 	WorkersMax            = store.WorkersMax
 )
 
-// Config configures an engine. A duration of 0 means the default.
+// Config configures an engine. For durations, 0 means the default.
 type Config struct {
-	Store  store.Worker
-	Holder string        // Holder is the name of the process, 1 to job.TextMax bytes.
-	Lease  time.Duration // Lease is the duration of a lease. The default is 10 s.
-	// RescueInterval is the longest time between two rescues. A rescue is also made when
-	// the earliest known lease ends. The default is 30 s.
-	RescueInterval time.Duration
-	Poll           time.Duration // Poll is the time between two polls, which find jobs whose notification was lost. The default is 1 s.
-	// Grace is the time that running jobs have to end at a graceful stop. The default is 30
-	// s. A negative value means no time.
-	Grace  time.Duration
-	Queues []Queue
-	Kinds  []Kind
+	Store          store.Worker
+	Holder         string        // the name of the process, 1 to job.TextMax bytes
+	Lease          time.Duration // duration of a lease; default 10 s
+	RescueInterval time.Duration // longest time between two rescues; default 30 s; a rescue is also made when the earliest known lease ends
+	Poll           time.Duration // time between two polls, which find jobs whose notification was lost; default 1 s
+	Grace          time.Duration // grace time of running jobs at a stop; default 30 s; negative means 0
+	Queues         []Queue
+	Kinds          []Kind
 	// Admit is called for each run before its handler. If it returns an outcome, the run
-	// ends with that outcome and no handler is called. Otherwise Run.Admission and
-	// Ending.Admission have the other value that it returned. Nil admits all runs. It
-	// must be safe for concurrent use.
+	// ends with this outcome and the handler is not called. Otherwise the second returned
+	// value becomes Run.Admission and Ending.Admission. Nil admits all runs. Admit must be
+	// safe for concurrent use.
 	Admit func(c *job.Claim) (admission any, held *job.Outcome)
 	// Decide returns the complete outcome of a run that has ended. It must be safe for
 	// concurrent use.
 	Decide func(c *job.Claim, e *job.Ending) job.Outcome
-	// Written is called for each outcome after its commit, with the time that the handler
-	// took. It must not block, and must not keep the claim. Nil means no call.
+	// Written is called for each outcome after its commit, with the duration of the
+	// handler. It must not block, and must not keep the claim. Nil means that no function
+	// is called.
 	Written func(c *job.Claim, o *job.Outcome, took time.Duration)
-	Clock   Clock // Clock is the system's clock by default.
-	// Rand returns random numbers in [0, 1) for the jitter of back-offs. The default is
-	// math/rand.
-	Rand   func() float64
-	Logger *slog.Logger  // Logger is slog.Default() by default.
-	Dirs   *tempdir.Base // Dirs is the base for temp directories. With nil, runs have no temp directories.
+	Clock   Clock          // default: the system's clock
+	Rand    func() float64 // random numbers in [0, 1) for the jitter of back-offs; default math/rand
+	Logger  *slog.Logger   // default: slog.Default()
+	Dirs    *tempdir.Base  // base of the temp directories of runs; nil means that runs have none
 }
 
 // Queue is a queue that the process works on.
 type Queue struct {
 	Name string
-	// Workers is how many jobs of the queue the process runs at a time, 1 to WorkersMax. A
-	// setting that a person made on the queue takes precedence.
+	// Workers is how many jobs of the queue this process runs at the same time, 1 to
+	// WorkersMax. A setting that a person stored for the queue takes precedence.
 	Workers int
-	Limit   int        // Limit is how many jobs may run at once in all processes together. 0 means no limit.
-	Rate    store.Rate // Rate limits how many jobs all processes together may start.
+	Limit   int        // largest number of running jobs in all processes; 0 means no limit
+	Rate    store.Rate // largest rate of starts in all processes
 }
 
-// Kind is a kind of job and how the process runs it.
+// Kind is a kind of job, and how this process runs jobs of this kind.
 type Kind struct {
-	Name    string
-	Workers int        // Workers is how many jobs of the kind this process may run at once. 0 means no limit.
-	Limit   int        // Limit is how many jobs may run at once in all processes together. 0 means no limit.
-	Rate    store.Rate // Rate limits how many jobs all processes together may start.
-	// MaxCrashes is how many crashes in one life make a job dead. 0 means job.MaxCrashes.
-	MaxCrashes int
-	Timeout    time.Duration // Timeout is the time limit of a run. 0 means no limit.
-	// KillGrace is how long subprocesses have between SIGTERM and SIGKILL after the end of
-	// the run's context. The handler has one second more to return. The default is 5 s.
-	KillGrace time.Duration
+	Name       string
+	Workers    int           // largest number of running jobs in this process; 0 means no limit
+	Limit      int           // largest number of running jobs in all processes; 0 means no limit
+	Rate       store.Rate    // largest rate of starts in all processes
+	MaxCrashes int           // number of crashes (lost leases) in one life after which the job is dead; 0 means job.MaxCrashes
+	Timeout    time.Duration // time limit of a run; 0 means no limit
+	// KillGrace is the time that subprocesses have between SIGTERM and SIGKILL after the
+	// run's context has ended. The handler then has one more second to return.
+	KillGrace time.Duration // default 5 s
 	Handler   func(ctx context.Context, r *Run) error
 }
 
-// withDefaults returns c with default values filled in, or an error that lists all problems
-// of c.
+// withDefaults returns c with all default values, or an error with all problems of c.
 func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Lease, LeaseDefault)
 	setDefault(&c.RescueInterval, RescueIntervalDefault)

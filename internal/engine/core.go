@@ -10,28 +10,30 @@ import (
 
 const (
 	// returnGrace is the time that a handler has to return after its subprocesses were
-	// killed. After that the run ends without the handler.
+	// killed. After this time, its run ends without it.
 	returnGrace = time.Second
-	// rescueLimit is the highest number of runs that one rescue call ends.
+	// rescueLimit is the largest number of jobs that one call rescues.
 	rescueLimit = 500
-	// rescueGap is the shortest time between two rescues, unless more runs wait to be
-	// rescued. Without it, an expired lease on a row that another transaction has locked
-	// would cause one rescue after another.
+	// rescueGap is the shortest time between two rescues, unless a rescue has reached its
+	// limit. Without this gap, a rescue would be repeated at once if another transaction
+	// has locked the row of a lease that is over.
 	rescueGap = time.Second
-	// rescueSpread is the longest random delay of a rescue after the end of the earliest
-	// lease. It spreads the rescues of the processes, which all know when that lease ends.
+	// rescueSpread is the largest random delay of a rescue after the end of the earliest
+	// lease. All processes know when this lease ends, and should not all rescue at the same
+	// time.
 	rescueSpread = 500 * time.Millisecond
 	// signalsGap is the shortest time between two reads of the signals.
 	signalsGap = 25 * time.Millisecond
 	// progressGap is the shortest time between two writes of progress.
 	progressGap = time.Second
-	// wakeGap is the time until the next step after a step that could not do everything.
+	// wakeGap is the time until the next step if a step could not do everything that is
+	// due.
 	wakeGap = time.Millisecond
 )
 
-// Core makes all decisions of an engine, without goroutines, a clock or I/O. Step takes the
-// time and the events, and returns the actions. Times are durations since an origin that
-// the caller chooses.
+// Core makes all decisions of an engine, without goroutines, clock or I/O. Step takes the
+// time and the new events, and returns the actions to execute. Times are durations since an
+// origin that the caller chooses.
 type Core struct {
 	cfg    Config
 	queues []*queue
@@ -40,52 +42,51 @@ type Core struct {
 	queueOf map[string]*queue
 	kindOf  map[string]*kind
 
-	tasks []*Task // tasks are all runs whose leases this process holds, in any order.
+	tasks []*Task // all runs whose leases this process holds, in any order
 
-	// These fields are about requesting jobs.
-	more     bool          // more is true when there may be new jobs or new room for jobs.
-	dueAt    time.Duration // dueAt is when the earliest known job becomes due.
-	askedAt  time.Duration // askedAt is when jobs were last requested.
-	turn     int           // turn is the index of the queue that requests first.
-	dry      int           // dry counts exchanges in a row that wrote nothing and brought no job.
-	skipped  bool          // skipped is true when a queue could not request a kind.
-	trip     average       // trip is the average duration of an exchange.
-	pending  []*Task       // pending are the tasks whose outcomes wait to be written, oldest first.
-	flying   []*Task       // flying are the tasks whose outcomes are in the exchange under way.
-	singly   int           // singly is the number of outcomes that must still be written one by one.
+	// Fields for fetching jobs.
+	more     bool          // whether the store may have new jobs, or a slot has become free
+	dueAt    time.Duration // when the earliest known job becomes due
+	askedAt  time.Duration // when the core last asked for jobs
+	turn     int           // index of the queue that asks first
+	dry      int           // number of exchanges in a row that wrote no outcome and brought no job
+	skipped  bool          // whether a queue could not ask for jobs of a kind
+	trip     average       // average duration of an exchange
+	pending  []*Task       // outcomes to write, oldest first
+	flying   []*Task       // outcomes in the exchange that is being made
+	singly   int           // number of outcomes that still have to be written one by one
 	request  store.Exchange
 	exchange call
 
 	late late
 
-	// These fields are about leases.
-	sweepAt    time.Duration // sweepAt is when a task must be checked next.
-	beatAt     time.Duration // beatAt is when a task needs its next heartbeat.
-	progressAt time.Duration // progressAt is the earliest time of the next write of progress.
-	news       int           // news is the number of tasks with progress to write.
-	beating    []*Task       // beating are the tasks in the heartbeat under way.
+	// Fields for leases.
+	sweepAt    time.Duration // when the next check of a task is due
+	beatAt     time.Duration // when the next heartbeat of a task is due
+	progressAt time.Duration // earliest time of the next write of progress
+	news       int           // number of tasks with progress to write
+	beating    []*Task       // tasks in the heartbeat that is being made
 	beat       call
 
 	rescue, signals, declare call
-	// troubledAt is the time since when calls have been failing. It is never if no call
-	// fails.
-	troubledAt time.Duration
+	troubledAt               time.Duration // since when calls have been failing; never if the store works
 
 	stop    stopPhase
-	graceAt time.Duration // graceAt is the end of the grace time.
-	giveUp  time.Duration // giveUp is when the last attempts to write end. It is 0 before they begin.
-	handed  int           // handed counts the started runs that the stop handed back.
-	unsaved int           // unsaved counts the outcomes that could not be written at the stop.
+	graceAt time.Duration // the end of the grace time
+	giveUp  time.Duration // when the engine gives up writing outcomes; 0 before the last attempts begin
+	handed  int           // number of started runs that the stop has handed back
+	unsaved int           // number of outcomes that could not be written at the stop
 
 	out Actions
 }
 
-// call is the state of one kind of store call. At most one such call is under way.
+// call is the schedule of one kind of store call. At most one call of a kind is made at a
+// time.
 type call struct {
 	busy   bool
 	sentAt time.Duration
-	at     time.Duration // at is the earliest time of the next call.
-	fails  int           // fails counts the failures in a row.
+	at     time.Duration // earliest time of the next call
+	fails  int           // number of failures in a row
 }
 
 func (k *call) send(now time.Duration) {
@@ -93,7 +94,7 @@ func (k *call) send(now time.Duration) {
 	k.sentAt = now
 }
 
-// NewCore returns the core of an engine, or an error that lists all problems of the
+// NewCore returns the core of an engine, or an error with all problems of the
 // configuration.
 func NewCore(cfg Config) (*Core, error) {
 	cfg, err := cfg.withDefaults()
@@ -117,7 +118,7 @@ func NewCore(cfg Config) (*Core, error) {
 	return c, nil
 }
 
-// Step takes the events and returns the actions that result from them.
+// Step takes events and returns the actions to execute.
 func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	c.out.reset()
 	for _, e := range events {
@@ -137,15 +138,16 @@ func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	return &c.out
 }
 
-// Idle reports whether no job is running, buffered or being written, and whether this
-// process knows of no job that it could claim.
+// Idle reports whether the engine has nothing to do: no job is running, buffered or being
+// written, and the core knows of no job that this process could claim.
 func (c *Core) Idle() bool {
 	return len(c.tasks) == 0 && !c.exchange.busy && !c.wantsMore()
 }
 
 func (c *Core) wantsMore() bool { return c.more && c.stop == serving && c.hasRoom() }
 
-// sendRest sends the calls that depend only on the time.
+// sendRest sends the calls that are due at the time now: the declaration of the queues, the
+// read of the signals, and the rescue.
 func (c *Core) sendRest(now time.Duration) {
 	if !c.declare.busy && now >= c.declare.at {
 		c.declare.send(now)
@@ -153,7 +155,7 @@ func (c *Core) sendRest(now time.Duration) {
 	}
 	if !c.signals.busy && now >= c.signals.at {
 		c.signals.send(now)
-		c.signals.at = never // The signals are not read again before the answer or a notification comes.
+		c.signals.at = never // no further step is needed until the answer or a notification
 		c.out.Signals = true
 	}
 	if now >= c.rescueAt() {
@@ -163,8 +165,8 @@ func (c *Core) sendRest(now time.Duration) {
 }
 
 // rescueAt returns when the next rescue is due. After an outage, the outcomes of this
-// process are written first: their leases may have ended, and those jobs must not run
-// again. Late outcomes delay a rescue by one lease at most.
+// process are written before a rescue: their leases may be over, and a rescue would make
+// these jobs run again. Late outcomes delay a rescue by one lease at most.
 func (c *Core) rescueAt() time.Duration {
 	if c.rescue.busy || c.stop != serving || c.exchange.fails > 0 {
 		return never
@@ -175,7 +177,7 @@ func (c *Core) rescueAt() time.Duration {
 	return c.rescue.at
 }
 
-// nextWake returns the time of the next step.
+// nextWake returns when the next step is due.
 func (c *Core) nextWake() time.Duration {
 	at := min(c.sweepAt, c.exchangeAt(), c.lateAt(), c.nextBeat(), c.rescueAt(), c.stopAt())
 	for _, k := range []*call{&c.declare, &c.signals} {
@@ -205,9 +207,7 @@ func (e Rescued) apply(c *Core, now time.Duration) {
 	switch {
 	case e.Jobs >= rescueLimit:
 		c.rescue.at = now
-	// The earliest lease usually belongs to this process, which extends it before the
-	// rescue.
-	case e.Next < never-now-rescueSpread:
+	case e.Next < never-now-rescueSpread: // this is usually a lease of this process, which will have been extended by then
 		end := now + e.Next + time.Duration(c.cfg.Rand()*float64(rescueSpread))
 		c.rescue.at = min(c.rescue.at, max(end, c.rescue.sentAt+rescueGap))
 	}
@@ -229,7 +229,7 @@ func (e SignalsRead) apply(c *Core, now time.Duration) {
 	}
 }
 
-// cancel stops a task that a person has cancelled.
+// cancel stops the task of a job that a person has cancelled.
 func (c *Core) cancel(t *Task, now time.Duration) {
 	switch t.phase {
 	case buffered:

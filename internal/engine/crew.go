@@ -5,23 +5,23 @@ import (
 	"sync/atomic"
 )
 
-// crew is a pool of goroutines that execute one run after another. A new goroutine for each
-// run would have to grow its stack, which takes a quarter of the processor time of a short
-// job. A goroutine that does not return, or that a handler ends by runtime.Goexit, does not
-// affect the others.
+// crew is a pool of goroutines that each run one handler after another. A new goroutine for
+// each run would have to grow its stack, which takes a quarter of the processor time of a
+// short job. If a handler never returns, or calls runtime.Goexit, only its own goroutine is
+// lost.
 type crew struct {
 	do    func(*Run)
-	most  int32 // most is the highest number of idle goroutines.
+	most  int32 // largest number of idle goroutines
 	ended <-chan struct{}
 	more  chan *Run
-	idle  atomic.Int32 // idle counts the goroutines that wait for a run.
+	idle  atomic.Int32 // number of goroutines that wait for a run
 }
 
 func newCrew(most int32, ended <-chan struct{}, do func(*Run)) *crew {
 	return &crew{do: do, most: most, ended: ended, more: make(chan *Run)}
 }
 
-// give passes a run to an idle goroutine, or to a new one.
+// give passes a run to a waiting goroutine, or to a new one.
 func (c *crew) give(r *Run) {
 	select {
 	case c.more <- r:
@@ -33,14 +33,14 @@ func (c *crew) give(r *Run) {
 func (c *crew) work(r *Run) {
 	for r != nil {
 		c.do(r)
-		// Remove the labels that a handler has set for its goroutine.
+		// Remove the profile labels that a handler has set for its goroutine.
 		pprof.SetGoroutineLabels(r.ctx.Context)
 		r = c.next()
 	}
 }
 
-// next waits for another run. It returns nil if there are enough idle goroutines, or if the
-// engine has ended.
+// next waits for another run. It returns nil if enough goroutines are already waiting, or
+// if the engine has ended.
 func (c *crew) next() *Run {
 	defer c.idle.Add(-1)
 	if c.idle.Add(1) > c.most {

@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// These are the causes with which the engine ends the context of a handler. context.Cause
-// returns them. errors.Is treats ErrTimeLimit as context.DeadlineExceeded, and
-// ErrInterrupted and ErrCancelled as context.Canceled.
+// The causes with which the engine ends the context of a handler. context.Cause returns
+// them. For errors.Is, ErrTimeLimit is also context.DeadlineExceeded; ErrInterrupted and
+// ErrCancelled are also context.Canceled.
 var (
 	ErrTimeLimit   error = &cause{"the run has reached its time limit", context.DeadlineExceeded}
 	ErrInterrupted error = &cause{"the worker is stopping", context.Canceled}
@@ -26,11 +26,10 @@ type cause struct {
 
 func (c *cause) Error() string { return c.text }
 
-// Is makes errors.Is find the error of package context that corresponds to the cause.
+// Is lets errors.Is match the error of package context that the cause stands for.
 func (c *cause) Is(target error) bool { return target == c.is }
 
-// Timeout reports whether the cause is a time limit. It has the same meaning as in
-// net.Error.
+// Timeout reports whether the cause is a time limit, like the method of net.Error.
 func (c *cause) Timeout() bool { return errors.Is(c.is, context.DeadlineExceeded) }
 
 // stopOf returns why the context of a run has ended.
@@ -49,14 +48,14 @@ func stopOf(cause error) job.Stop {
 	return job.StopNone
 }
 
-// These are the errors of runs whose handler returned no error but did not succeed.
+// The errors of runs whose handler returned no error itself.
 var (
 	errNotCommitted = errors.New("the job was completed in a transaction that did not commit")
 	errGoexit       = errors.New("the handler called runtime.Goexit")
 )
 
-// conclude makes the outcome of a run that has ended. An invalid outcome is replaced by a
-// failure, so that people see the problem.
+// conclude makes the outcome of a run that has ended. If the store could not write the
+// outcome, conclude replaces it with a failure that people can see.
 func (e *Engine) conclude(t *Task, end *job.Ending) {
 	t.Elapsed = end.Elapsed
 	err := e.decide(t, end)
@@ -69,8 +68,7 @@ func (e *Engine) conclude(t *Task, end *job.Ending) {
 	}
 }
 
-// decide calls Config.Decide. It recovers a panic of that function, so that the job still
-// gets an outcome.
+// decide calls Config.Decide. If Config.Decide panics, the job still gets an outcome.
 func (e *Engine) decide(t *Task, end *job.Ending) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

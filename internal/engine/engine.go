@@ -19,18 +19,18 @@ type Engine struct {
 	origin  time.Time
 	started atomic.Bool
 	ended   chan struct{}
-	calls   sync.WaitGroup // calls counts the store calls and clean-ups under way.
-	workers *crew          // workers holds the goroutines that call handlers.
-	endings *crew          // endings holds the goroutines that make the outcomes of failed runs.
+	calls   sync.WaitGroup // store calls and clean-ups that are running
+	workers *crew          // goroutines that call handlers
+	endings *crew          // goroutines that make the outcomes of failed runs
 }
 
-// These are the highest numbers of idle goroutines that are kept for later runs.
+// The largest numbers of idle goroutines that are kept for later runs.
 const (
 	idleWorkersMax = 256
 	idleEndingsMax = 16
 )
 
-// New returns an engine, or an error that lists all problems of the configuration.
+// New returns an engine, or an error with all problems of the configuration.
 func New(cfg Config) (*Engine, error) {
 	core, err := NewCore(cfg)
 	if err != nil {
@@ -45,12 +45,12 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// Returned is the error of a stop that left work to other workers. It is an error so that a
-// command can report it by its exit code.
+// Returned is the error of a stop that left jobs to other workers. It is an error, so that
+// a program can set its exit code.
 type Returned struct {
-	Jobs int // Jobs is the number of running jobs that did not end within the grace time.
-	// Unsaved is the number of jobs that have ended without a stored outcome. They run
-	// again after their leases have ended.
+	Jobs int // number of running jobs that did not end within the grace time
+	// Unsaved is the number of jobs that have ended, but whose outcome could not be stored.
+	// They run again when their leases are over.
 	Unsaved int
 }
 
@@ -61,10 +61,10 @@ func (r *Returned) Error() string {
 	return fmt.Sprintf("stopped with %d running jobs handed back and the outcomes of %d jobs unwritten", r.Jobs, r.Unsaved)
 }
 
-// Run works until ctx ends, and then stops gracefully. It claims no more jobs, gives
+// Run runs jobs until ctx ends, and then stops gracefully: it claims no more jobs, gives
 // running jobs the grace time, ends their contexts, and hands back the jobs that remain. It
-// returns nil if no work was left, and a *Returned otherwise. Handlers can read the values
-// of ctx. Run may be called once.
+// returns nil after a complete stop, and a *Returned if jobs were left to other workers.
+// Handlers can read the values of ctx. Call Run once.
 func (e *Engine) Run(ctx context.Context) error {
 	if !e.started.CompareAndSwap(false, true) {
 		return errors.New("engine: Run was called twice; make a new engine")
@@ -86,11 +86,13 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// Halt stops the engine without grace time. During a graceful stop it ends the grace time.
+// Halt stops the engine without a grace time. During a graceful stop, it ends the grace
+// time.
 func (e *Engine) Halt() { e.in.post(HaltAsked{}) }
 
-// Idle waits until no job of this process is running, buffered or being written, and until
-// the process knows of no job that it could claim. It returns at once when Run has ended.
+// Idle waits until the engine has nothing to do: no job is running, buffered or being
+// written, and it knows of no job that this process could claim. If Run has ended, it
+// returns at once.
 func (e *Engine) Idle(ctx context.Context) error {
 	idle := make(chan struct{})
 	e.in.postWaiter(idle)

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// dryFree is how many exchanges without any result may follow each other without a
-	// wait. The next ones have a distance of dryGap. This limits the calls that
-	// notifications about jobs of other workers cause.
+	// dryFree is how many exchanges in a row may find no job and write no outcome before
+	// the next ones are delayed by dryGap each. This limits the calls that notifications
+	// about jobs of other workers cause.
 	dryFree = 4
 	dryGap  = 5 * time.Millisecond
 )
@@ -27,9 +27,8 @@ func (c *Core) sendExchange(now time.Duration) {
 	for _, t := range c.flying {
 		x.Settle = append(x.Settle, t.Outcome)
 	}
-	// While the store fails, outcomes are written without claims. Outcomes may free space
-	// in the store, and a job whose claim is lost with an answer waits until its lease
-	// ends.
+	// While the store fails, outcomes are written without claiming jobs. Outcomes may free
+	// space, and if the answer to a claim is lost, the job waits until its lease is over.
 	x.Want = x.Want[:0]
 	if c.stop == serving && !c.tooLate() && (len(x.Settle) == 0 || c.exchange.fails == 0 && c.singly == 0) {
 		x.Want = c.wants(x.Want)
@@ -94,12 +93,12 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 		if asked {
 			c.brought(&e.Answer, wrote, now)
 		}
-	} // In all other cases the store works, and one of the outcomes is invalid.
+	} // otherwise the store works, and only one of the outcomes cannot be written
 	c.flying = emptied(c.flying)
 	c.answered(&c.exchange, nil, now)
 }
 
-// brought handles the answer to an exchange that requested jobs.
+// brought handles the answer to an exchange that asked for jobs.
 func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	c.accept(a.Claims, now)
 	if wrote > 0 || len(a.Claims) > 0 {
@@ -107,8 +106,7 @@ func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	} else {
 		c.dry++
 	}
-	// If a queue was skipped, the answers to the other queues count too.
-	if !c.skipped || c.dry <= 1 || c.dueAt <= now {
+	if !c.skipped || c.dry <= 1 || c.dueAt <= now { // otherwise the answers for other queues count too
 		c.dueAt = never
 	}
 	if a.NextDue < never-now {
@@ -117,7 +115,7 @@ func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	c.more = c.more || a.Full || c.asksAgain()
 }
 
-// written handles the answers about the outcomes of tasks.
+// written handles the answers for the outcomes of tasks.
 func (c *Core) written(tasks []*Task, answers []error, now time.Duration) {
 	for i, t := range tasks {
 		err := answers[i]
@@ -136,9 +134,9 @@ func (c *Core) written(tasks []*Task, answers []error, now time.Duration) {
 	}
 }
 
-// isolates handles an exchange that the store refused as a whole because one outcome is
-// invalid. The outcomes are then written one by one until the invalid one is found.
-// isolates reports whether it has handled the error.
+// isolates handles an exchange that the store refused because one outcome cannot be
+// written. The outcomes are then written one by one until this outcome is found. isolates
+// reports whether it has handled the error.
 func (c *Core) isolates(err error) bool {
 	if !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrTooLarge) || len(c.flying) == 0 {
 		return false
@@ -147,15 +145,14 @@ func (c *Core) isolates(err error) bool {
 		c.replace(c.flying[0], err)
 		return true
 	}
-	// The function answered subtracts 1 for this exchange.
-	c.singly = len(c.flying) + 1
+	c.singly = len(c.flying) + 1 // the method answered subtracts 1 for this exchange
 	c.pending = append(c.flying, c.pending...)
 	c.flying = nil
 	return true
 }
 
-// replace replaces an invalid outcome by a failure, so that the job ends. If the store also
-// refuses the replacement, the outcome is dropped.
+// replace replaces an outcome that cannot be written with a failure, so that the job ends.
+// If the store also refuses the replacement, the outcome is dropped.
 func (c *Core) replace(t *Task, err error) {
 	if t.replaced {
 		c.note(Note{Kind: OutcomeRefused, Task: t, Err: err})
@@ -170,13 +167,13 @@ func (c *Core) replace(t *Task, err error) {
 	c.pending = append(c.pending, t)
 }
 
-// discard removes a task whose outcome will not be written.
+// discard removes a task whose outcome will never be written.
 func (c *Core) discard(t *Task) {
 	c.remove(t)
 	c.out.Dropped = append(c.out.Dropped, t)
 }
 
-// close removes a task whose outcome is written.
+// close removes a task whose outcome was written.
 func (c *Core) close(t *Task) {
 	c.remove(t)
 	if c.stop != serving && t.started && t.Outcome.Cause == job.Interrupted {

@@ -2,23 +2,23 @@ package engine
 
 import "sync"
 
-// inbox collects the events between two rounds of the loop. All events that come while the
-// loop is busy form one batch for its next round, with one wake-up.
+// inbox collects events for the loop. All events that arrive while the loop is busy become
+// one batch, which wakes the loop once.
 type inbox struct {
-	wake chan struct{} // wake has a capacity of one.
+	wake chan struct{} // a channel with capacity one
 
 	mu sync.Mutex
 	batch
 }
 
-// batch is the input of one round of the loop.
+// batch contains the events for one round of the loop.
 type batch struct {
 	events   []Event
 	reported []*Task
 	finished []*Task
 	returned []*Task
-	rang     bool              // rang is true when the timer has fired.
-	waiters  []chan<- struct{} // waiters are channels that are closed when the engine is idle.
+	rang     bool              // whether the timer has fired
+	waiters  []chan<- struct{} // channels to close when the engine is idle
 }
 
 func (in *inbox) post(e Event) {
@@ -88,7 +88,7 @@ func (in *inbox) swap(b *batch) {
 	in.batch, *b = *b, in.batch
 }
 
-// all returns the batch as events. A cause comes before its effect.
+// all returns the events of the batch in an order in which a cause comes before its effect.
 func (b *batch) all() []Event {
 	if len(b.reported) > 0 {
 		b.events = append(b.events, Reported{b.reported})

@@ -9,28 +9,28 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// An outcome is late if the store could not write it yet, but has written others, because
-// an open transaction has locked rows that it needs. Late outcomes are written by separate
-// exchanges, so that they do not delay claims and other outcomes.
+// An outcome is late if the store has written other outcomes but could not write this one
+// yet, because another transaction has locked rows that it needs. Separate exchanges write
+// late outcomes, so that they do not delay claims and other outcomes.
 const (
-	// lateMax is the number of late outcomes at which the engine stops claiming jobs. The
-	// results of late outcomes stay in memory, at most 16 MiB.
+	// lateMax is the number of late outcomes from which on no more jobs are claimed. The
+	// results of late outcomes stay in memory; this limits them to 16 MiB.
 	lateMax = 256
-	// lateWaitMax limits the back-off between the attempts. The store also waits during
-	// each call.
+	// lateWaitMax is the longest wait between two attempts to write late outcomes. The
+	// store also waits for locks during each attempt.
 	lateWaitMax = 2 * time.Second
 )
 
-// late is the state of the late outcomes.
+// late contains the late outcomes and their schedule.
 type late struct {
-	tasks   []*Task       // tasks are the tasks whose late outcomes must be written.
-	flying  []*Task       // flying are the tasks in the call under way.
-	since   time.Duration // since is the time since when outcomes are late. It is never if no outcome is late.
+	tasks   []*Task       // outcomes to write
+	flying  []*Task       // outcomes in the exchange that is being made
+	since   time.Duration // since when there are late outcomes; never if there are none
 	request store.Exchange
 	call    call
 }
 
-// keepLate adds a task to those whose outcomes are late.
+// keepLate adds a task to the tasks with late outcomes.
 func (c *Core) keepLate(t *Task, err error, now time.Duration) {
 	if c.late.since == never {
 		c.late.since = now
@@ -44,7 +44,7 @@ func (c *Core) keepLate(t *Task, err error, now time.Duration) {
 // tooLate reports whether there are too many late outcomes to claim more jobs.
 func (c *Core) tooLate() bool { return len(c.late.tasks)+len(c.late.flying) >= lateMax }
 
-// lateAt returns when the late outcomes are sent again.
+// lateAt returns when the next attempt to write the late outcomes is due.
 func (c *Core) lateAt() time.Duration {
 	if c.late.call.busy || len(c.late.tasks) == 0 {
 		return never
@@ -78,34 +78,31 @@ func (e LateAsked) apply(c *Core, now time.Duration) {
 	switch {
 	case err == nil:
 		c.written(c.late.flying, e.Answer.Settled, now)
-	// One of the outcomes is invalid. It is found after they are moved to the pending ones.
-	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge):
+	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge): // one of the outcomes cannot be written: move all to pending, where it is found
 		c.pending = append(c.pending, c.late.flying...)
 	default:
 		c.late.tasks = append(c.late.tasks, c.late.flying...)
 	}
 	c.late.call.fails++
-	// Some outcomes were written, so the others are tried again soon.
-	if len(c.late.tasks) < before+len(c.late.flying) {
+	if len(c.late.tasks) < before+len(c.late.flying) { // some outcomes were written, so try again soon
 		c.late.call.fails = 1
 	}
 	c.late.flying = emptied(c.late.flying)
 	c.late.call.at = now + c.backoff(&c.late.call)
 	if len(c.late.tasks) == 0 {
-		// After an error, the outcomes are pending and not written.
-		if err == nil {
+		if err == nil { // otherwise the outcome is pending and not written
 			c.note(Note{Kind: LateWritten, Elapsed: now - c.late.since})
 		}
 		c.late.call.fails, c.late.since = 0, never
 	}
 }
 
-// wrongLength returns the error for an answer with a wrong number of results.
+// wrongLength is the error for an answer of the store with a wrong number of results.
 func wrongLength(answers, outcomes int) error {
 	return fmt.Errorf("the store answered %d of %d outcomes: %w", answers, outcomes, store.ErrUnknown)
 }
 
-// shifted returns s without its first n elements. It uses the same memory.
+// shifted returns s without its first n elements and uses the same memory.
 func shifted(s []*Task, n int) []*Task {
 	rest := copy(s, s[n:])
 	clear(s[rest:])

@@ -6,20 +6,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// lostAt returns when the lease of a task counts as lost if it is not confirmed before.
+// lostAt returns when a task's lease counts as lost, unless it is extended before.
 func (c *Core) lostAt(t *Task) time.Duration { return t.confirmedAt + c.cfg.Lease*2/3 }
 
-// beatDue returns when the lease of a task must be extended.
+// beatDue returns when a heartbeat has to extend a task's lease.
 func (c *Core) beatDue(t *Task) time.Duration { return t.confirmedAt + c.cfg.Lease/3 }
 
-// sweepBy makes sure that the tasks are checked at the given time or earlier.
+// sweepBy makes sure that tasks are checked at the given time or earlier.
 func (c *Core) sweepBy(at time.Duration) { c.sweepAt = min(c.sweepAt, at) }
 
-// beatBy makes sure that the leases are checked at the given time or earlier.
+// beatBy makes sure that a heartbeat is sent at the given time or earlier.
 func (c *Core) beatBy(at time.Duration) { c.beatAt = min(c.beatAt, at) }
 
-// sweep checks all tasks when at least one of them needs a check. Tasks have no timers,
-// because most short runs begin and end between two sweeps.
+// sweep checks all tasks when the first task needs a check. Tasks have no timers, because
+// most short runs begin and end between two checks.
 func (c *Core) sweep(now time.Duration) {
 	if now < c.sweepAt {
 		return
@@ -32,13 +32,13 @@ func (c *Core) sweep(now time.Duration) {
 	}
 }
 
-// look does everything that is due for one task, and returns when it must be checked again.
+// look does everything that is due for one task, and returns when to check the task again.
 func (c *Core) look(t *Task, now time.Duration) time.Duration {
 	switch t.phase {
 	case buffered:
 		if now < c.staleAt(t) {
 			return c.staleAt(t)
-		} // Otherwise fill hands the task back.
+		} // otherwise the method fill hands the task back
 	case running:
 		switch {
 		case now >= t.limitAt:
@@ -61,7 +61,8 @@ func (c *Core) look(t *Task, now time.Duration) time.Duration {
 	return never
 }
 
-// sendBeat extends the leases that are due now or soon. The same call writes new progress.
+// sendBeat extends the leases for which it is due now or soon, and writes new progress in
+// the same call.
 func (c *Core) sendBeat(now time.Duration) {
 	if now < c.nextBeat() {
 		return
@@ -79,7 +80,7 @@ func (c *Core) sendBeat(now time.Duration) {
 		}
 	}
 	if len(c.out.Beat) == 0 {
-		c.answered(&c.beat, nil, now) // There is nothing to extend, so a failed call need not be repeated.
+		c.answered(&c.beat, nil, now) // a failed call need not be repeated
 		return
 	}
 	c.beating = append(c.beating[:0], c.out.Beat...)
@@ -141,13 +142,13 @@ func (c *Core) taken(t *Task, now time.Duration) {
 	case running, ending:
 		t.lost = true
 		if t.inTx {
-			return // The transaction of the handler has ended the job. The handler may continue.
+			return // the transaction has ended the job, and the handler may continue
 		}
 		c.note(Note{Kind: LeaseTaken, Task: t})
 		if t.phase == running {
 			c.end(t, ErrLeaseLost, now)
 		}
-	case abandoned, finished: // The answer of the store to the outcome of the task decides.
+	case abandoned, finished: // the answer for its outcome decides
 	}
 }
 
@@ -155,7 +156,7 @@ func (e Reported) apply(c *Core, now time.Duration) {
 	c.setReported(e.Tasks, true)
 }
 
-// setReported sets whether tasks have progress that must be written.
+// setReported sets whether tasks have progress that has to be written.
 func (c *Core) setReported(tasks []*Task, reported bool) {
 	for _, t := range tasks {
 		switch {

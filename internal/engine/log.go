@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Each log line about a job has its id, and its correlation id if it has one.
+// Every log line about a job has its id, and its correlation id if it has one.
 
 func (e *Engine) log(level slog.Level, message string, c *job.Claim, attrs ...slog.Attr) {
 	ctx := context.Background()
@@ -25,7 +25,7 @@ func (e *Engine) log(level slog.Level, message string, c *job.Claim, attrs ...sl
 	e.cfg.Logger.LogAttrs(ctx, level, message, append(about, attrs...)...)
 }
 
-// claim returns the claim of a task. It also works for a stuck task that was released.
+// claim returns the claim of a task, even if the task is stuck and was released.
 func (t *Task) claim() *job.Claim {
 	if t.run != nil {
 		return &t.run.Claim
@@ -33,8 +33,8 @@ func (t *Task) claim() *job.Claim {
 	return t.Claim
 }
 
-// logTransition logs the outcome of a run after it was written. It costs almost nothing
-// when the log level is disabled.
+// logTransition logs the outcome of a run after it was written. If the log level is
+// disabled, this costs almost nothing.
 func (e *Engine) logTransition(t *Task) {
 	o, c := &t.Outcome, t.Claim
 	level := slog.LevelInfo
@@ -76,7 +76,7 @@ func (e *Engine) logTransition(t *Task) {
 		e.log(level, "job "+o.Cause.String(), c, append(due(o), took)...)
 	case job.Cancel:
 		e.log(level, "job cancelled", c, took)
-	case job.Enqueued, job.Claimed, job.Crashed, job.Expired, job.Retried: // These causes are not outcomes of a run.
+	case job.Enqueued, job.Claimed, job.Crashed, job.Expired, job.Retried: // these causes do not come from the outcome of a run
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// loop is the only goroutine that uses the core. The contexts of handlers are derived from
-// runs, and the contexts of store calls from calls.
+// loop is the only goroutine that uses the core. The contexts of handlers are children of
+// runs. The contexts of store calls are children of calls.
 func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	timer := e.cfg.Clock.AfterFunc(0, e.in.ring)
 	defer timer.Stop()
@@ -20,8 +20,8 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	var waiters []chan<- struct{}
 	wake, notified := time.Duration(0), false
 	for {
-		// This check is repeated so that a call of Idle after an enqueue includes the
-		// notification of the enqueue.
+		// Check again, because an enqueue before the call of Idle may have sent a
+		// notification meanwhile.
 		select {
 		case <-woken:
 			notified = true
@@ -46,7 +46,7 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 			}
 			waiters = nil
 		}
-		if wake != actions.Wake || b.rang { // A timer can fire before the clock shows its time.
+		if wake != actions.Wake || b.rang { // a timer can fire before the clock reaches its time
 			wake = actions.Wake
 			setTimer(timer, wake, now)
 		}
@@ -55,8 +55,8 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 		case <-woken:
 			notified = true
 		}
-		// Other runs may finish first, so that one exchange contains the outcomes of all of
-		// them.
+		// Let other goroutines finish their runs first, so that one exchange can write all
+		// their outcomes.
 		runtime.Gosched()
 	}
 }
@@ -71,7 +71,7 @@ func setTimer(timer Timer, at, now time.Duration) {
 
 func (e *Engine) now() time.Duration { return e.cfg.Clock.Now().Sub(e.origin) }
 
-// act executes the actions of the core that concern runs.
+// act executes those actions of the core that concern runs.
 func (e *Engine) act(runs context.Context, a *Actions, now time.Duration) {
 	for _, n := range a.Notes {
 		e.logNote(n)
@@ -111,14 +111,14 @@ func (e *Engine) start(runs context.Context, t *Task, now time.Duration) {
 }
 
 func (e *Engine) run(r *Run) {
-	defer e.finish(r) // This is deferred because a handler may call runtime.Goexit.
+	defer e.finish(r) // deferred, because the handler may call runtime.Goexit
 	r.handle()
 }
 
 // finish makes the outcome of a run whose handler has ended.
 func (e *Engine) finish(r *Run) {
 	t := r.task
-	if !r.close() { // The run was abandoned before.
+	if !r.close() { // the run was already abandoned
 		e.in.postReturned(t)
 		return
 	}
@@ -135,21 +135,21 @@ func (e *Engine) finish(r *Run) {
 		e.in.postFinished(t)
 		return
 	}
-	// Another goroutine makes the outcome of a failed run, because that needs more stack
+	// Make the outcome of a failed run in another goroutine, because this needs more stack
 	// than most handlers.
 	e.endings.give(r)
 }
 
-// endFailed makes the outcome of a run that failed.
+// endFailed makes the outcome of a run that has failed.
 func (e *Engine) endFailed(r *Run) {
 	e.conclude(r.task, &r.end)
 	e.in.postFinished(r.task)
 }
 
-// abandon makes the outcome of a run whose handler does not return.
+// abandon makes the outcome of a run whose handler has not returned in time.
 func (e *Engine) abandon(r *Run) {
 	if !r.close() {
-		return // The handler has just returned.
+		return // the handler has returned just now
 	}
 	t := r.task
 	patience := r.kind.KillGrace + returnGrace
@@ -164,14 +164,14 @@ func (e *Engine) abandon(r *Run) {
 }
 
 // reportWritten calls Config.Written with the outcome of a task, unless the claim was
-// handed back before its run began.
+// handed back before the run began.
 func (e *Engine) reportWritten(t *Task) {
 	if e.cfg.Written != nil && (t.started || t.Outcome.Cause != job.Interrupted) {
 		e.cfg.Written(t.Claim, &t.Outcome, t.Elapsed)
 	}
 }
 
-// release frees the memory and the directory of a task whose outcome is stored or dropped.
+// release frees the memory and the directory of a task whose outcome was stored or dropped.
 func (e *Engine) release(t *Task) {
 	if t.run != nil && t.run.dir != nil {
 		e.calls.Go(t.run.removeDir)
@@ -179,13 +179,13 @@ func (e *Engine) release(t *Task) {
 	if !t.Stuck {
 		t.run = nil
 	}
-	// The claims of one answer share a slice, so a job that runs for hours would keep the
-	// payloads of the others in memory.
+	// The claims of one answer share one slice. Copy the claim, so that a job that runs for
+	// hours does not keep the payloads of the other jobs in memory.
 	t.Outcome = job.Outcome{}
 	*t.Claim = job.Claim{}
 }
 
-// queueNames returns the names of the queues that are declared to the store.
+// queueNames returns the names of the queues that the store has to know.
 func (e *Engine) queueNames() []string {
 	var names []string
 	for _, q := range e.cfg.Queues {

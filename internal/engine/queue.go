@@ -12,34 +12,33 @@ import (
 // queue is the state of a queue in this process.
 type queue struct {
 	Queue
-	workers int // workers is the number of slots that are in effect.
+	workers int // the number of slots, each for one running job
 	paused  bool
-	busy    int     // busy is the number of occupied slots.
-	buffer  []*Task // buffer holds the tasks that were claimed ahead, oldest first.
-	runs    average // runs is the average duration of a run.
+	busy    int     // the number of slots that are taken
+	buffer  []*Task // tasks that are claimed ahead, oldest first
+	runs    average // average duration of a run
 
-	// asked has an entry for each kind: how many of the requested jobs have not come, or
-	// notAsked.
-	asked []int
+	asked []int // for each kind: how many of the requested jobs did not come, or notAsked
 	wants []store.KindWant
 }
 
 // kind is the state of a kind of job in this process.
 type kind struct {
 	*Kind
-	index          int // index is the index in Core.kinds.
+	index          int // the index in Core.kinds
 	busy, buffered int
-	runs           average // runs is the average duration of a run.
-	left           int     // left is how many jobs may still be requested while requests are made.
+	runs           average // average duration of a run
+	left           int     // how many more jobs the exchange that is being prepared may ask for
 }
 
-// notAsked marks a kind that an exchange did not request.
+// notAsked marks a kind for which an exchange asked for no jobs.
 const notAsked = -1
 
-// average is an exponentially weighted mean. 0 means that nothing was measured.
+// average is an exponentially weighted mean of durations; 0 means that nothing was
+// measured.
 type average time.Duration
 
-// averageWeight is the inverse of the weight of a new measurement.
+// averageWeight is the inverse of the weight of a new value in the average.
 const averageWeight = 8
 
 func (a *average) add(d time.Duration) {
@@ -54,10 +53,10 @@ func (a *average) add(d time.Duration) {
 // aheadMin is how many jobs a queue with few workers may claim ahead.
 const aheadMin = 256
 
-// ahead returns how many jobs to claim in addition to those for free slots, so that the
-// slots have work while an exchange is under way. This is as many jobs as the slots can run
+// ahead returns how many jobs to claim in addition to jobs for the free slots, so that the
+// slots have work during an exchange. It is the number of jobs that the slots can run
 // during two exchanges, because the jobs of one exchange must last until the next one has
-// ended. It is 0 unless runs are known to be shorter than an exchange.
+// ended. It is 0 if runs are longer than an exchange or were not measured yet.
 func (c *Core) ahead(workers int, runs average) int {
 	if runs == 0 || runs >= c.trip {
 		return 0
@@ -67,7 +66,7 @@ func (c *Core) ahead(workers int, runs average) int {
 
 func aheadMax(workers int) int { return max(workers, aheadMin) }
 
-// room returns how many jobs of a queue to request.
+// room returns how many jobs the queue may ask for.
 func (c *Core) room(q *queue) int {
 	if q.paused {
 		return 0
@@ -75,7 +74,7 @@ func (c *Core) room(q *queue) int {
 	return q.workers + c.ahead(q.workers, q.runs) - q.busy - len(q.buffer)
 }
 
-// kindRoom returns how many jobs of a kind to request.
+// kindRoom returns how many jobs of a kind may be asked for.
 func (c *Core) kindRoom(k *kind) int {
 	if k.Workers == 0 {
 		return math.MaxInt
@@ -83,15 +82,15 @@ func (c *Core) kindRoom(k *kind) int {
 	return k.Workers + c.ahead(k.Workers, k.runs) - k.busy - k.buffered
 }
 
-// hasRoom reports whether this process could claim a job.
+// hasRoom reports whether this process could take another job.
 func (c *Core) hasRoom() bool {
 	return slices.ContainsFunc(c.queues, func(q *queue) bool { return c.room(q) > 0 }) &&
 		slices.ContainsFunc(c.kinds, func(k *kind) bool { return c.kindRoom(k) > 0 })
 }
 
-// wants appends requests for all jobs for which there is room. If a kind has a separate
-// limit of workers, its room is divided between the queues. If the room is too small for
-// all queues, they take turns.
+// wants appends requests for as many jobs as there is room for. If a kind has a limit of
+// workers, its room is divided between the queues. If there is less room than queues, the
+// queues take turns.
 func (c *Core) wants(into []store.Want) []store.Want {
 	c.skipped = false
 	for _, k := range c.kinds {
@@ -138,7 +137,7 @@ func (c *Core) kindWants(q *queue, room, queues int) []store.KindWant {
 	return q.wants
 }
 
-// accept adds the claims of an exchange to their queues.
+// accept adds the jobs that an exchange has claimed.
 func (c *Core) accept(claims []job.Claim, now time.Duration) {
 	tasks := make([]Task, len(claims))
 	for i := range claims {
@@ -160,8 +159,8 @@ func (c *Core) accept(claims []job.Claim, now time.Duration) {
 	}
 }
 
-// asksAgain reports whether to request jobs again at once: a kind got all requested jobs
-// and has room again, or a queue has not had its turn yet.
+// asksAgain reports whether to ask again at once. This is so if all requested jobs of a
+// kind came and there is room for more, or if a queue could not ask yet.
 func (c *Core) asksAgain() bool {
 	for _, q := range c.queues {
 		for i, k := range c.kinds {
@@ -173,8 +172,8 @@ func (c *Core) asksAgain() bool {
 	return c.skipped && c.dry < len(c.queues)
 }
 
-// fill starts buffered tasks while slots are free, and hands back tasks that cannot stay in
-// the buffer.
+// fill starts buffered tasks as long as there are free slots, and hands back tasks that
+// must not stay in the buffer any longer.
 func (c *Core) fill(now time.Duration) {
 	for _, q := range c.queues {
 		if len(q.buffer) == 0 {
@@ -184,7 +183,7 @@ func (c *Core) fill(now time.Duration) {
 		for _, t := range q.buffer {
 			switch {
 			case now >= c.staleAt(t):
-				q.runs = max(q.runs, average(c.cfg.Lease/3)) // The runs take longer than was measured.
+				q.runs = max(q.runs, average(c.cfg.Lease/3)) // runs take longer than measured before
 				t.kind.runs = max(t.kind.runs, q.runs)
 				c.handBack(t)
 			case c.stop != serving || q.paused || c.expired(t, now):
@@ -217,7 +216,7 @@ func (q *queue) drop(t *Task) {
 	q.buffer = slices.DeleteFunc(q.buffer, func(b *Task) bool { return b == t })
 }
 
-// set applies the stored settings of the queue.
+// set applies the settings that the store has for the queue.
 func (q *queue) set(c *Core, settings []store.Queue) {
 	workers, paused := q.Workers, false
 	if i := slices.IndexFunc(settings, func(s store.Queue) bool { return s.Name == q.Name }); i >= 0 {

@@ -23,8 +23,8 @@ var (
 	errNoDirs = errors.New("this process has no base for temp directories; set one in its configuration")
 )
 
-// Run is one run from the view of its handler. Its methods are safe for concurrent use
-// until the handler has returned. Later calls have no effect.
+// Run is a run as its handler sees it. Its methods are safe for concurrent use until the
+// handler has returned. Later calls have no effect.
 type Run struct {
 	Claim job.Claim
 
@@ -36,19 +36,19 @@ type Run struct {
 	begun  time.Time
 
 	mu       sync.Mutex
-	closed   bool       // closed is true when the outcome is being made.
-	held     bool       // held is true when the run was not admitted. Its task then has its outcome.
-	inTx     bool       // inTx is true when the success is part of a transaction of the handler.
-	end      job.Ending // end holds what is known about the end of the run so far.
+	closed   bool       // whether the outcome is being made
+	held     bool       // whether the run was not admitted; its task then has an outcome already
+	inTx     bool       // whether a transaction of the handler contains the success
+	end      job.Ending // the evidence that is known so far
 	progress job.Progress
 	sends    func() int
 	group    *proc.Group
 	dir      *tempdir.Dir
 }
 
-// Progress reports the progress of the run. A total of 0 means that it is unknown. A call
-// is cheap, because the process writes only the last report of each run, at most once a
-// second. Notes are cut to job.TextMax bytes.
+// Progress reports the progress of the run; if total is 0, the total is unknown. Calls are
+// cheap: the process writes the last report of each run at most once a second. The note is
+// cut to job.TextMax bytes.
 func (r *Run) Progress(done, total int64, note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,8 +62,8 @@ func (r *Run) Progress(done, total int64, note string) {
 	r.engine.in.postReported(r.task)
 }
 
-// SetResult sets the result that is stored when the run succeeds, at most job.ResultMax
-// bytes. A later call replaces the result.
+// SetResult sets the result to store if the run succeeds, at most job.ResultMax bytes. A
+// later call replaces the result.
 func (r *Run) SetResult(b []byte) error {
 	if len(b) > job.ResultMax {
 		return fmt.Errorf("result of %d bytes: at most %d: %w", len(b), job.ResultMax, store.ErrTooLarge)
@@ -76,8 +76,8 @@ func (r *Run) SetResult(b []byte) error {
 	return nil
 }
 
-// AddCost adds to the cost of the run, in millionths of a US dollar. The cost stays between
-// zero and job.CostMax.
+// AddCost adds an amount to the cost of the run, in millionths of a US dollar. The cost is
+// limited to the range from zero to job.CostMax.
 func (r *Run) AddCost(microUSD int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,15 +86,14 @@ func (r *Run) AddCost(microUSD int64) {
 	}
 }
 
-// CountSends sets the function that returns how many requests the calls of the run have
-// sent.
+// CountSends sets the function that returns how many requests the run's calls have sent.
 func (r *Run) CountSends(sends func() int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sends = sends
 }
 
-// sent returns the number of requests that were sent so far.
+// sent returns how many requests the run's calls have sent so far.
 func (r *Run) sent() int32 {
 	if r.sends == nil {
 		return 0
@@ -102,8 +101,8 @@ func (r *Run) sent() int32 {
 	return int32(min(max(r.sends(), 0), math.MaxInt32))
 }
 
-// TempDir returns the directory of the run. The first call makes it. The directory is
-// removed with its content when the outcome of the run is stored.
+// TempDir returns the directory of the run. The first call creates it. It is removed, with
+// its content, when the run's outcome is stored.
 func (r *Run) TempDir() (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,13 +122,12 @@ func (r *Run) TempDir() (string, error) {
 	return dir.Path(), nil
 }
 
-// Command returns a command whose process group is killed when ctx ends, or at the latest
-// when the handler returns. The end of its standard error is kept as evidence.
+// Command returns a command. Its process group is ended when ctx ends, or when the handler
+// returns. The last part of its standard error is kept as evidence.
 func (r *Run) Command(ctx context.Context, name string, arg ...string) *exec.Cmd {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// The evidence is being read. A closed group refuses the command.
-	if r.closed {
+	if r.closed { // the evidence is being read, so a closed group refuses the command
 		late := proc.NewGroup(r.kind.KillGrace)
 		_ = late.Close()
 		return late.Command(ctx, name, arg...)
@@ -140,8 +138,8 @@ func (r *Run) Command(ctx context.Context, name string, arg ...string) *exec.Cmd
 	return r.group.Command(ctx, name, arg...)
 }
 
-// Success returns the outcome that the run has if it succeeds now. A handler that completes
-// its job in its own transaction writes this outcome.
+// Success returns the outcome for a run that succeeds now. A handler uses it to write the
+// success in a transaction of the handler.
 func (r *Run) Success() job.Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,10 +149,10 @@ func (r *Run) Success() job.Outcome {
 	}
 }
 
-// SettledInTx records that the success is part of a transaction of the handler. When the
-// handler returns, the engine writes the run as failed. The store refuses this outcome if
-// the transaction was committed. Otherwise the outcome is right, because the job was not
-// completed.
+// SettledInTx records that a transaction of the handler contains the success. When the
+// handler returns, the engine asks the store to write the run as failed. If the transaction
+// was committed, the store refuses this outcome. If not, the outcome is correct, because
+// the job was not completed.
 func (r *Run) SettledInTx() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,8 +162,9 @@ func (r *Run) SettledInTx() {
 	}
 }
 
-// handle calls the handler if the run is admitted, and records how it ended. It recovers a
-// panic. After runtime.Goexit only the deferred functions of the caller run.
+// handle calls the handler if the run is admitted, and records how it ended. It survives a
+// panic. If the handler calls runtime.Goexit, only the deferred functions of the caller
+// still run.
 func (r *Run) handle() {
 	returned := false
 	defer func() {
@@ -193,7 +192,7 @@ func (r *Run) handle() {
 	returned = true
 }
 
-// admitted reports whether the run may begin.
+// admitted reports whether the run is admitted.
 func (r *Run) admitted() bool {
 	if r.engine.cfg.Admit == nil {
 		return true
@@ -211,11 +210,11 @@ func (r *Run) admitted() bool {
 	return !r.held
 }
 
-// Admission returns the value that Config.Admit returned for the run, or nil.
+// Admission returns the value that Config.Admit returned for the run; nil if there is none.
 func (r *Run) Admission() any { return r.end.Admission }
 
-// close makes later calls of the handler have no effect. It returns true if the run was
-// open before. In this case the caller makes the outcome.
+// close closes the run, so that later calls of the handler have no effect. It reports
+// whether the run was open until now. If so, the caller has to make the outcome.
 func (r *Run) close() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,7 +223,7 @@ func (r *Run) close() bool {
 	return first
 }
 
-// gather completes the evidence of a closed run.
+// gather adds the remaining evidence of a closed run.
 func (r *Run) gather(end *job.Ending) {
 	if r.group != nil {
 		if err := r.group.Close(); err != nil {
@@ -257,10 +256,10 @@ func (r *Run) removeDir() {
 }
 
 // runContext is the context of a handler. Deadline returns the time limit of the run. The
-// engine ends the context at that time.
+// engine ends the context at this time.
 type runContext struct {
 	context.Context           //nolint:containedctx // it is one
-	limit           time.Time // A zero limit means no limit.
+	limit           time.Time // the time limit; zero means no limit
 }
 
 // Deadline implements context.Context.
@@ -275,7 +274,7 @@ func (c *runContext) Err() error {
 	return err
 }
 
-// cut returns the first bytes of s. It does not split a character.
+// cut returns the first bytes of s, without cutting a character.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

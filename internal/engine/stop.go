@@ -15,12 +15,12 @@ type stopPhase uint8
 
 const (
 	serving  stopPhase = iota
-	graceful           // In this phase no jobs are claimed, and running jobs may finish.
-	halting            // In this phase the contexts of the handlers have ended.
+	graceful           // no more jobs are claimed, and running jobs may finish
+	halting            // the contexts of running jobs have ended
 )
 
-// lastAttempts is how long a stopping engine tries to write the remaining outcomes when the
-// store fails and no job is running.
+// lastAttempts is how long a stopping engine tries to write the remaining outcomes when no
+// job runs anymore and the store fails.
 const lastAttempts = 10 * time.Second
 
 func (StopAsked) apply(c *Core, now time.Duration) {
@@ -51,7 +51,7 @@ func (c *Core) advanceStop(now time.Duration) {
 }
 
 // done reports whether a stop is complete: all outcomes are written, or the engine has
-// given up writing the rest.
+// given up.
 func (c *Core) done(now time.Duration) bool {
 	switch {
 	case c.stop == serving || slices.ContainsFunc(c.tasks, func(t *Task) bool { return t.phase != finished }):
@@ -72,7 +72,7 @@ func (c *Core) done(now time.Duration) bool {
 	return false
 }
 
-// stopAt returns when the stop needs its next step.
+// stopAt returns when the stop needs the next step.
 func (c *Core) stopAt() time.Duration {
 	at := never
 	if c.stop == graceful {
@@ -84,8 +84,8 @@ func (c *Core) stopAt() time.Duration {
 	return at
 }
 
-// handBackLate hands back the jobs of an exchange that was still under way when the loop
-// ended. Otherwise each of these jobs would count a crash at the end of its lease.
+// handBackLate hands back the jobs of an exchange that had not been answered when the loop
+// ended. Otherwise their leases would run out, and each job would count a crash.
 func (e *Engine) handBackLate(ctx context.Context) {
 	var b batch
 	e.in.swap(&b)

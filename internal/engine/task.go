@@ -11,58 +11,55 @@ import (
 // never is a time that is never reached.
 const never = time.Duration(math.MaxInt64)
 
-// phase is the state of a task.
+// phase is the phase of a task.
 type phase uint8
 
 const (
-	buffered  phase = iota // The task was claimed ahead and waits for a slot.
-	running                // The handler of the task is running.
-	ending                 // The context has ended, and the handler has not returned yet.
-	abandoned              // The engine no longer waits for the handler.
-	finished               // The outcome waits to be written.
+	buffered  phase = iota // the job is claimed ahead and waits for a slot
+	running                // the handler is running
+	ending                 // the context has ended, and the handler has not returned yet
+	abandoned              // the engine no longer waits for the handler
+	finished               // the outcome waits to be written
 )
 
 // Task is one run that this process has claimed. It exists from the claim until its outcome
-// is written or refused, and belongs to the core. Outcome, Elapsed and Stuck are set before
-// the task is reported as Finished, or by the core if the task needs no decision.
+// is written or refused. The core owns it. Outcome, Elapsed and Stuck are set before the
+// task is reported as Finished, or by the core if no decision is needed.
 type Task struct {
 	Claim *job.Claim
 
 	Outcome job.Outcome
-	Elapsed time.Duration // Elapsed is the time that the handler took.
-	// Stuck is true when the outcome was made without the handler, which still occupies its
-	// slot.
-	Stuck bool
+	Elapsed time.Duration // the duration of the handler
+	Stuck   bool          // the outcome was made without the handler, which still takes its slot
 
-	// Cause is the reason why the core ended the context of the run, or nil if the core did
-	// not end it.
+	// Cause says why the core has ended the run's context; nil if it has not.
 	Cause error
 
 	queue *queue
 	kind  *kind
 	phase phase
-	index int // index is the index in Core.tasks. It is negative after the task was removed.
+	index int // the index in Core.tasks; negative after the task was removed
 
-	arrivedAt   time.Duration // arrivedAt is when the claim came.
-	waited      time.Duration // waited is the time from the claim to the start.
-	confirmedAt time.Duration // confirmedAt is when the last call that confirmed the lease was sent.
-	limitAt     time.Duration // limitAt is when the time limit of a running task ends.
-	giveUpAt    time.Duration // giveUpAt is when the engine stops waiting for the handler after the end of its context.
+	arrivedAt   time.Duration // when the claim was received
+	waited      time.Duration // the time between the claim and the start
+	confirmedAt time.Duration // when the last call was sent that confirmed the lease
+	limitAt     time.Duration // in the phase running: the time limit of the run
+	giveUpAt    time.Duration // in the phase ending: when the run is abandoned
 
-	started  bool // started is true when the handler was started.
-	lost     bool // lost is true when the store said that the lease is lost.
-	inTx     bool // inTx is true when the success was written in a transaction of the handler.
-	replaced bool // replaced is true when the outcome replaces one that was refused.
-	reported bool // reported is true when the task has progress that the store does not know yet.
-	telling  bool // telling is true when the heartbeat under way contains the progress of the task.
+	started  bool // whether the handler was started
+	lost     bool // whether the store said that the lease is lost
+	inTx     bool // whether a transaction of the handler contains the success
+	replaced bool // whether the outcome is a replacement for an outcome that the store refused
+	reported bool // whether there is progress that the store does not know yet
+	telling  bool // whether the heartbeat that is being made contains the progress
 
-	run *Run // run is used by the loop only.
+	run *Run // only the loop uses this field
 }
 
-// name returns the identity of the task for the store.
+// name returns the identity of the run in the store.
 func (t *Task) name() store.Run { return store.Run{ID: t.Claim.ID, Token: t.Claim.Token} }
 
-// settle gives the task an outcome that needs no decision.
+// settle sets an outcome that needs no decision.
 func (t *Task) settle(cause job.Cause, to job.State) {
 	t.Outcome = job.Outcome{ID: t.Claim.ID, Token: t.Claim.Token, Cause: cause, To: to}
 }
@@ -84,7 +81,7 @@ func (c *Core) remove(t *Task) {
 	t.index = -1
 }
 
-// start gives a free slot to a buffered task.
+// start gives a buffered task a slot.
 func (c *Core) start(t *Task, now time.Duration) {
 	t.phase = running
 	t.started = true
@@ -109,14 +106,14 @@ func (c *Core) end(t *Task, cause error, now time.Duration) {
 	c.out.End = append(c.out.End, t)
 }
 
-// freeSlot releases the slot of a task.
+// freeSlot frees the slot of a task.
 func (c *Core) freeSlot(t *Task) {
 	t.queue.busy--
 	t.kind.busy--
 	c.more = true
 }
 
-// pend adds a task to the tasks whose outcomes must be written.
+// pend adds a task to the tasks whose outcomes have to be written.
 func (c *Core) pend(t *Task) {
 	t.phase = finished
 	c.pending = append(c.pending, t)

@@ -4,15 +4,15 @@ import (
 	"time"
 )
 
-// These are the limits of the back-off after failed store calls. The back-off doubles with
-// each failure, and a random part of up to one half is subtracted.
+// The shortest and the longest back-off after failed store calls. It doubles with each
+// failure. A random part of it, up to half, is subtracted.
 const (
 	backoffMin = 100 * time.Millisecond
 	backoffMax = 5 * time.Second
 )
 
 // answered records the end of a call and reports whether the call succeeded. After a
-// failure the call is due again after a back-off.
+// failure, the next call is due after a back-off.
 func (c *Core) answered(k *call, err error, now time.Duration) bool {
 	k.busy = false
 	if err == nil {
@@ -36,7 +36,7 @@ func (c *Core) backoff(k *call) time.Duration {
 	shortest, longest := backoffMin, backoffMax
 	switch {
 	case k == &c.beat:
-		shortest = min(backoffMin, c.cfg.Lease/20) // This allows several attempts before the leases count as lost.
+		shortest = min(backoffMin, c.cfg.Lease/20) // allows several attempts before the leases count as lost
 	case c.stop != serving:
 		longest = time.Second
 	case k == &c.late.call:
@@ -46,7 +46,7 @@ func (c *Core) backoff(k *call) time.Duration {
 	return wait - time.Duration(c.cfg.Rand()*float64(wait)/2)
 }
 
-// heal notes that the store works again when no call fails any more.
+// heal records that the store works again, if no call is failing anymore.
 func (c *Core) heal(now time.Duration) {
 	for _, k := range []*call{&c.exchange, &c.beat, &c.rescue, &c.signals, &c.declare} {
 		if k.fails > 0 {
